@@ -1,0 +1,176 @@
+package httpx
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"glossa/pkg/llm"
+)
+
+// A Mux serves a route table.
+type Mux struct {
+	Routes   []Route
+	Fallback Errors // shapes the 404 and 405 of paths and methods that no route has
+
+	// Guard, if set, sees each request before its handler and may refuse it.
+	Guard func(r *http.Request, route *Route) (*http.Request, error)
+	// Observe, if set, is told of each request after its answer.
+	Observe func(*Record)
+	// Log gets one line a request; nil discards.
+	Log *slog.Logger
+}
+
+// Handler mounts the routes. Two that clash are a fault of the program and panic.
+func (m *Mux) Handler() http.Handler {
+	mux := http.NewServeMux()
+	methods := map[string][]string{} // by pattern
+	for _, route := range m.Routes {
+		mux.Handle(route.Method+" "+route.Pattern, m.serve(&route))
+		methods[route.Pattern] = append(methods[route.Pattern], route.Method)
+	}
+	for pattern, allowed := range methods {
+		allow := strings.Join(allowed, ", ")
+		mux.Handle(pattern, m.serve(m.refusal(pattern, NoMethod, "this path takes "+allow, allow)))
+	}
+	if methods["/"] == nil {
+		mux.Handle("/", m.serve(m.refusal("/", NoRoute, "not found", "")))
+	}
+	return mux
+}
+
+// refusal is the route of what no route serves; OPTIONS is answered before it.
+func (m *Mux) refusal(pattern string, code llm.Code, message, allow string) *Route {
+	return &Route{
+		Pattern: pattern, Permission: Public, Errors: m.Fallback,
+		Handle: func(w http.ResponseWriter, _ *http.Request) error {
+			if allow != "" {
+				w.Header().Set("Allow", allow)
+			}
+			return llm.Errorf(code, "%s", message)
+		},
+	}
+}
+
+// serve makes the handler of a route: everything that happens around each.
+func (m *Mux) serve(route *Route) http.Handler {
+	limit := route.MaxBody
+	if limit == 0 {
+		limit = DefaultMaxBody
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		rec := &Record{ID: requestID(r), Method: r.Method, Route: route.Pattern, Start: time.Now(), maxBody: limit}
+		t := &tracker{w, rec}
+		w.Header().Set("X-Request-Id", rec.ID)
+		cors(w.Header())
+		if r.Method == http.MethodOptions {
+			t.WriteHeader(http.StatusNoContent)
+			return
+		}
+		r = r.WithContext(context.WithValue(r.Context(), recordKey{}, rec))
+		r.Body = http.MaxBytesReader(w, r.Body, limit)
+		defer m.finish(rec)
+		if err := m.call(t, r, route); err != nil {
+			if rec.Err = asError(err); rec.Err.Code == Gone {
+				rec.Status = statusGone
+				return
+			}
+			answer(t, route.Errors, rec)
+		}
+	})
+}
+
+// call runs guard and handler; a panic becomes an error, with its stack for the log.
+func (m *Mux) call(w http.ResponseWriter, r *http.Request, route *Route) (err error) {
+	defer func() {
+		switch p := recover(); {
+		case p == http.ErrAbortHandler: //nolint:errorlint // the very value, as net/http compares it
+			panic(p)
+		case p != nil:
+			cause := fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+			err = &llm.Error{Code: llm.Internal, Message: "internal error", Err: cause}
+		}
+	}()
+	if m.Guard != nil {
+		if r, err = m.Guard(r, route); err != nil {
+			return err
+		}
+	}
+	return route.Handle(w, r)
+}
+
+// asError is [llm.AsError], which also knows errors of reading the body.
+func asError(err error) *llm.Error {
+	if e, ok := errors.AsType[*llm.Error](err); ok {
+		return e
+	}
+	if e, ok := AsBodyError(err); ok {
+		return e
+	}
+	if errors.Is(err, context.Canceled) {
+		return &llm.Error{Code: Gone, Message: "the client left", Err: err}
+	}
+	return llm.AsError(err)
+}
+
+// answer writes the error of rec: a status of its own, or the end of a stream.
+func answer(w *tracker, shape Errors, rec *Record) {
+	if rec.Status != 0 {
+		if _, err := w.Write(shape.InBand(rec.Err)); err == nil {
+			_ = http.NewResponseController(w).Flush()
+		}
+		return
+	}
+	h := w.Header()
+	if wait := rec.Err.RetryAfter; wait > 0 {
+		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
+	}
+	h.Del("Cache-Control")
+	status, body := shape.Body(rec.Err)
+	_ = JSON(w, status, body) // a client that is gone needs no answer
+}
+
+func cors(h http.Header) {
+	h.Set("Access-Control-Allow-Origin", "*")
+	h.Set("Access-Control-Allow-Methods", "GET, POST, DELETE, OPTIONS")
+	h.Set("Access-Control-Allow-Headers", "*, Authorization")
+	h.Set("Access-Control-Expose-Headers", "X-Request-Id, Retry-After")
+	h.Set("X-Content-Type-Options", "nosniff")
+}
+
+// finish closes the record: metrics, then the one log line.
+func (m *Mux) finish(rec *Record) {
+	rec.Duration = time.Since(rec.Start)
+	if m.Observe != nil {
+		m.Observe(rec)
+	}
+	if m.Log == nil {
+		return
+	}
+	level, attrs := slog.LevelInfo, []slog.Attr{
+		slog.String("id", rec.ID), slog.String("method", rec.Method), slog.String("route", rec.Route),
+		slog.Int("status", rec.Status), slog.Int64("bytes", rec.Bytes), slog.Duration("duration", rec.Duration),
+	}
+	if rec.Model != "" {
+		attrs = append(attrs, slog.String("model", rec.Model), slog.Duration("first_byte", rec.FirstByte),
+			slog.Int("tokens_in", rec.Usage.Input), slog.Int("tokens_out", rec.Usage.Output))
+	}
+	if e := rec.Err; e != nil {
+		attrs = append(attrs, slog.String("code", string(e.Code)))
+		if e.Param != "" {
+			attrs = append(attrs, slog.String("param", e.Param))
+		}
+		if e.Err != nil && (e.Code == llm.Internal || e.Code == llm.Upstream) {
+			level = slog.LevelError
+			attrs = append(attrs, slog.String("cause", e.Err.Error()))
+		}
+	}
+	m.Log.LogAttrs(context.Background(), level, "request", attrs...)
+}

@@ -1,0 +1,86 @@
+package httpx
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"net/http"
+	"time"
+
+	"glossa/pkg/llm"
+)
+
+// A Record is what the log line and the metrics tell of a request. It has no
+// place for prompts, answers or credentials.
+type Record struct {
+	ID        string // also in the header X-Request-Id
+	Method    string
+	Route     string // the pattern, so that it can be a label of metrics
+	Model     string
+	Status    int
+	Bytes     int64 // of the answer's body
+	Start     time.Time
+	FirstByte time.Duration // since Start, 0 if there was none
+	Duration  time.Duration
+	Usage     llm.Usage
+	Err       *llm.Error
+
+	maxBody int64
+}
+
+type recordKey struct{}
+
+// RecordOf returns the record of the request that ctx belongs to; outside of a
+// request, one that nobody reads.
+func RecordOf(ctx context.Context) *Record {
+	if rec, ok := ctx.Value(recordKey{}).(*Record); ok {
+		return rec
+	}
+	return &Record{maxBody: DefaultMaxBody}
+}
+
+// requestID returns the client's request id if it is a sane one, else a new one.
+func requestID(r *http.Request) string {
+	id := r.Header.Get("X-Request-Id")
+	if id != "" && len(id) <= 128 && printable(id) {
+		return id
+	}
+	var b [12]byte
+	rand.Read(b[:])
+	return "req_" + hex.EncodeToString(b[:])
+}
+
+func printable(s string) bool {
+	for _, c := range []byte(s) {
+		if c <= ' ' || c > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+// tracker notes what a handler writes.
+type tracker struct {
+	http.ResponseWriter
+	rec *Record
+}
+
+func (t *tracker) WriteHeader(status int) {
+	if t.rec.Status == 0 && status >= http.StatusOK {
+		t.rec.Status = status
+		t.rec.FirstByte = time.Since(t.rec.Start)
+	}
+	t.ResponseWriter.WriteHeader(status)
+}
+
+func (t *tracker) Write(b []byte) (int, error) {
+	if t.rec.Status == 0 {
+		t.WriteHeader(http.StatusOK)
+	}
+	n, err := t.ResponseWriter.Write(b)
+	t.rec.Bytes += int64(n)
+	return n, err
+}
+
+// Unwrap lets [http.ResponseController] flush.
+func (t *tracker) Unwrap() http.ResponseWriter { return t.ResponseWriter }

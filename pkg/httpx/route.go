@@ -1,0 +1,86 @@
+// Package httpx is the HTTP that all dialects share: the route table, handlers
+// that return errors, body limits, streams, request ids and panic recovery. It
+// knows llm's errors, and nothing of wire formats, models or accounts.
+package httpx
+
+import (
+	"net/http"
+
+	"glossa/pkg/llm"
+)
+
+// A Permission is what a caller needs for a route; accounts map roles to them.
+type Permission string
+
+// The permissions, from none to all.
+const (
+	Public    Permission = "public"    // nobody is asked who they are
+	Listing   Permission = "listing"   // models and their metadata
+	Metrics   Permission = "metrics"   // usage and measurements
+	Inference Permission = "inference" // running a model
+	Upload    Permission = "upload"    // publishing and deleting checkpoints
+)
+
+// A Route is one row of the one route table: what is mounted, guarded and deployed.
+type Route struct {
+	Method     string
+	Pattern    string // a path in the syntax of [http.ServeMux]
+	Permission Permission
+	Streams    bool  // answers may be streams
+	MaxBody    int64 // bytes after decompression; 0 means [DefaultMaxBody]
+	Handle     Handler
+	Errors     Errors
+}
+
+// DefaultMaxBody is API Gateway's limit for a request body, in bytes.
+const DefaultMaxBody = 10 << 20
+
+// A Handler answers a request or returns why it could not. An error after the
+// first byte becomes the last event of the stream.
+type Handler func(w http.ResponseWriter, r *http.Request) error
+
+// Errors gives errors the shape that the clients of a dialect expect.
+type Errors interface {
+	// Body returns the status and the JSON body of an answer that is an error.
+	Body(e *llm.Error) (status int, body any)
+	// InBand returns the bytes that end a stream in which e occurred.
+	InBand(e *llm.Error) []byte
+}
+
+// Codes of errors that only HTTP has.
+const (
+	NoRoute  llm.Code = "no_route"
+	NoMethod llm.Code = "no_method"
+	TooLarge llm.Code = "too_large"
+	Gone     llm.Code = "gone" // the client left before the end
+)
+
+// statusGone is nginx's word in logs for a client that left; nobody receives it.
+const statusGone = 499
+
+// Status is the HTTP status of an error code, where a dialect has no other wish.
+func Status(code llm.Code) int {
+	switch code {
+	case llm.Invalid, llm.TooLong, llm.Unsupported:
+		return http.StatusBadRequest
+	case llm.Unauthenticated:
+		return http.StatusUnauthorized
+	case llm.Forbidden:
+		return http.StatusForbidden
+	case llm.NotFound, NoRoute:
+		return http.StatusNotFound
+	case NoMethod:
+		return http.StatusMethodNotAllowed
+	case TooLarge:
+		return http.StatusRequestEntityTooLarge
+	case Gone:
+		return statusGone
+	case llm.Overloaded:
+		return http.StatusTooManyRequests
+	case llm.Upstream:
+		return http.StatusBadGateway
+	case llm.Timeout:
+		return http.StatusGatewayTimeout
+	}
+	return http.StatusInternalServerError
+}

@@ -1,0 +1,95 @@
+package httpx
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+
+	"glossa/pkg/llm"
+)
+
+// A Framing is the form of a stream: what goes around each JSON value.
+type Framing struct{ ContentType, Prefix, Suffix string }
+
+// The framings of the dialects.
+var (
+	SSE      = Framing{"text/event-stream; charset=utf-8", "data: ", "\n\n"} // HTML standard, 9.2
+	NDJSON   = Framing{"application/x-ndjson", "", "\n"}
+	LineFeed = Framing{"application/json", "", "\n\n"} // TextSynth, seed 001
+	Plain    = Framing{"text/plain; charset=utf-8", "", ""}
+)
+
+// A Stream sends values to a client as they come. The first one writes the
+// headers, so that an error before it is still a status of its own.
+type Stream struct {
+	w       http.ResponseWriter
+	framing Framing
+	buf     bytes.Buffer
+	enc     *json.Encoder
+}
+
+// NewStream returns a stream on w that has not begun.
+func NewStream(w http.ResponseWriter, framing Framing) *Stream {
+	s := &Stream{w: w, framing: framing}
+	s.enc = json.NewEncoder(&s.buf)
+	s.enc.SetEscapeHTML(false)
+	return s
+}
+
+// Send writes v as JSON in one frame and flushes it. A [Gone] error means that
+// the client left.
+func (s *Stream) Send(v any) error {
+	s.buf.Reset()
+	s.buf.WriteString(s.framing.Prefix)
+	if err := s.enc.Encode(v); err != nil {
+		return err
+	}
+	s.buf.Truncate(s.buf.Len() - 1) // the encoder's line feed
+	return s.flush()
+}
+
+// Text writes text as it is in one frame and flushes it.
+func (s *Stream) Text(text string) error {
+	s.buf.Reset()
+	s.buf.WriteString(s.framing.Prefix)
+	s.buf.WriteString(text)
+	return s.flush()
+}
+
+func (s *Stream) flush() error {
+	s.buf.WriteString(s.framing.Suffix)
+	begin(s.w, s.framing)
+	_, err := s.w.Write(s.buf.Bytes())
+	if err == nil {
+		err = http.NewResponseController(s.w).Flush()
+	}
+	if err != nil {
+		return &llm.Error{Code: Gone, Message: "the client left", Err: err}
+	}
+	return nil
+}
+
+// begin sets the headers of a stream; after the first byte it has no effect.
+func begin(w http.ResponseWriter, framing Framing) {
+	h := w.Header()
+	if h.Get("Content-Type") != "" {
+		return
+	}
+	h.Set("Content-Type", framing.ContentType)
+	h.Set("Cache-Control", "no-cache")
+	h.Set("X-Accel-Buffering", "no") // proxies of nginx's kind hold streams back otherwise
+}
+
+// JSON answers with v and the status.
+func JSON(w http.ResponseWriter, status int, v any) error {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, err := w.Write(buf.Bytes())
+	return err
+}

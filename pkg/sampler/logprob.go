@@ -1,0 +1,47 @@
+package sampler
+
+import "math"
+
+// A Logprob is a token and the natural logarithm of its probability.
+type Logprob struct {
+	ID      int
+	Logprob float64
+}
+
+// Logprobs returns the log-probability of token id under the raw logits and the k
+// likeliest tokens, best first. Sums are in float64.
+func Logprobs(logits []float32, id, k int) (chosen float64, top []Logprob) {
+	peak := math.Inf(-1)
+	for _, l := range logits {
+		peak = max(peak, float64(l))
+	}
+	sum := 0.0
+	for _, l := range logits {
+		sum += math.Exp(float64(l) - peak)
+	}
+	norm := peak + math.Log(sum)
+	for _, best := range Top(logits, k) {
+		top = append(top, Logprob{best, float64(logits[best]) - norm})
+	}
+	return float64(logits[id]) - norm, top
+}
+
+// Top returns the ids of the k largest logits, largest first, equals by id.
+func Top(logits []float32, k int) []int {
+	k = min(k, len(logits))
+	best := make([]int, 0, k)
+	for id, l := range logits {
+		if len(best) == k && (k == 0 || l <= logits[best[k-1]]) {
+			continue
+		}
+		if len(best) < k {
+			best = append(best, id)
+		} else {
+			best[k-1] = id
+		}
+		for i := len(best) - 1; i > 0 && l > logits[best[i-1]]; i-- {
+			best[i], best[i-1] = best[i-1], best[i]
+		}
+	}
+	return best
+}
