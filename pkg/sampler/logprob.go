@@ -13,17 +13,17 @@ type Logprob struct {
 func Logprobs(logits []float32, id, k int) (chosen float64, top []Logprob) {
 	peak := math.Inf(-1)
 	for _, l := range logits {
-		peak = max(peak, float64(l))
+		peak = max(peak, finite(float64(l)))
 	}
 	sum := 0.0
 	for _, l := range logits {
-		sum += math.Exp(float64(l) - peak)
+		sum += math.Exp(finite(float64(l)) - peak)
 	}
 	norm := peak + math.Log(sum)
 	for _, best := range Top(logits, k) {
-		top = append(top, Logprob{best, float64(logits[best]) - norm})
+		top = append(top, Logprob{best, finite(float64(logits[best])) - norm})
 	}
-	return float64(logits[id]) - norm, top
+	return finite(float64(logits[id])) - norm, top
 }
 
 // Top returns the ids of the k largest logits, largest first, equals by id.

@@ -210,6 +210,10 @@ func (s *Sampler) normalise() {
 
 // topP keeps the smallest head whose mass reaches TopP (Holtzman et al. 2020).
 func (s *Sampler) topP() {
+	// All tokens below floor together have less than 1-TopP, so the head has none:
+	// sorting the rest is several times faster with a large vocabulary.
+	floor := (1 - s.cfg.TopP) / float64(len(s.cand))
+	s.cand = slices.DeleteFunc(s.cand, func(c candidate) bool { return c.p < floor })
 	slices.SortFunc(s.cand, byLogit)
 	s.cut(s.cfg.TopP)
 }

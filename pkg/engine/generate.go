@@ -1,0 +1,256 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"math"
+	"slices"
+
+	"glossa/pkg/engine/transformer"
+	"glossa/pkg/llm"
+)
+
+// prefillChunk is how many prompt tokens one pass computes: enough for full
+// matrix tiles, and the longest a cancelled request goes on.
+const prefillChunk = 64
+
+// Generate implements [llm.Backend].
+func (e *Engine) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Chunk, error] {
+	return func(yield func(llm.Chunk, error) bool) {
+		g, err := e.prepare(req)
+		if err != nil {
+			yield(llm.Chunk{}, err)
+			return
+		}
+		release, err := e.queue.acquire(ctx)
+		if err != nil {
+			yield(llm.Chunk{}, err)
+			return
+		}
+		defer release()
+		if g.bestOf > g.n {
+			g.best(ctx, yield)
+			return
+		}
+		g.run(ctx, yield)
+	}
+}
+
+// A generation is one request under way.
+type generation struct {
+	*settings
+	engine  *Engine
+	prompts []*prompt
+	pass    *transformer.Pass
+	rows    []*row // that were open at the last step
+	open    int    // how many of them are
+	seqs    []transformer.Sequence
+	usage   llm.Usage
+	yield   func(llm.Chunk, error) bool
+}
+
+// prepare checks a request and tokenises its prompts.
+func (e *Engine) prepare(req *llm.Request) (*generation, error) {
+	s, err := e.settle(req)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := e.newSampler(s, 0); err != nil {
+		return nil, err
+	}
+	g := &generation{settings: s, engine: e, pass: e.model.NewPass()}
+	for _, p := range req.Prompts {
+		tokens, err := e.encodePrompt(p, s)
+		if err != nil {
+			return nil, err
+		}
+		g.prompts = append(g.prompts, tokens)
+		g.usage.Input += tokens.input
+		g.usage.Truncated = g.usage.Truncated || tokens.truncated
+	}
+	return g, nil
+}
+
+// run decodes all rows together until each has ended.
+func (g *generation) run(ctx context.Context, yield func(llm.Chunk, error) bool) {
+	g.yield = yield
+	if err := g.prefill(ctx); err != nil {
+		yield(llm.Chunk{}, err)
+		return
+	}
+	for going := g.begin(); going && len(g.rows) > 0; g.step() {
+		if err := ctx.Err(); err != nil {
+			g.abandon(err)
+			return
+		}
+		going = g.advance()
+	}
+}
+
+// prefill computes each prompt once and opens its rows.
+func (g *generation) prefill(ctx context.Context) error {
+	for i, p := range g.prompts {
+		capacity := min(g.engine.model.Context, len(p.ids)+g.maxTokens)
+		cache := g.engine.model.NewCache(capacity)
+		last, err := g.feed(ctx, p, cache)
+		if err != nil {
+			return err
+		}
+		for c := range g.bestOf {
+			own := cache
+			if c > 0 {
+				own = g.engine.model.Fork(cache, capacity)
+			}
+			r, err := g.newRow(p, i*g.bestOf+c, c, own)
+			if err != nil {
+				return err
+			}
+			r.logits = last
+			g.rows = append(g.rows, r)
+		}
+	}
+	g.open = len(g.rows)
+	return nil
+}
+
+// feed computes a prompt in chunks and returns the logits after its last token.
+func (g *generation) feed(ctx context.Context, p *prompt, cache *transformer.Cache) ([]float32, error) {
+	var logits []float32
+	for at := 0; at < len(p.ids); at += prefillChunk {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		ids := p.ids[at:min(at+prefillChunk, len(p.ids))]
+		wanted := 1
+		if g.score {
+			wanted = len(ids)
+		}
+		logits = g.pass.Forward([]transformer.Sequence{{Cache: cache, Tokens: ids, Logits: wanted}})
+		if g.score && p.input > 0 {
+			g.scoreChunk(p, at, logits)
+		}
+	}
+	return slices.Clone(logits[len(logits)-g.engine.model.Vocab:]), nil
+}
+
+// scoreChunk describes the prompt tokens that the logits after token at and the
+// following predict. Nothing predicts the first one: its log-probability is NaN.
+func (g *generation) scoreChunk(p *prompt, at int, logits []float32) {
+	vocab, tokens := g.engine.model.Vocab, g.engine.tokenizer
+	if at == 0 {
+		first := p.ids[0]
+		p.tokens = append(p.tokens, llm.Token{
+			ID: first, Text: tokens.NewDecoder().Next(first), Piece: tokens.Piece(first), Logprob: math.NaN(),
+		})
+	}
+	for i := 0; i < len(logits)/vocab && at+i+1 < len(p.ids); i++ {
+		prev, id := p.ids[at+i], p.ids[at+i+1]
+		decoder := tokens.NewDecoder()
+		decoder.Next(prev)
+		p.tokens = append(p.tokens, g.token(id, prev, decoder.Next(id), logits[i*vocab:(i+1)*vocab]))
+	}
+}
+
+// begin gives out echoed prompts and ends the rows that can take no token.
+func (g *generation) begin() bool {
+	for _, r := range g.rows {
+		c := llm.Chunk{Row: r.index}
+		if p := g.prompts[r.index/g.bestOf]; g.echo {
+			c.Text, c.Tokens = p.text, slices.Clone(p.tokens)
+		}
+		if why := g.full(r); why != "" {
+			g.end(r, &c, why)
+		}
+		if (c.Text != "" || c.Tokens != nil || c.Finish != "") && !g.emit(r, c) {
+			return false
+		}
+	}
+	g.drop()
+	return true
+}
+
+// advance samples a token for each open row. false means that nobody listens.
+func (g *generation) advance() bool {
+	for _, r := range g.rows {
+		if !g.emit(r, g.next(r)) {
+			return false
+		}
+	}
+	g.drop()
+	return true
+}
+
+// step feeds each open row its newest token.
+func (g *generation) step() {
+	g.seqs = g.seqs[:0]
+	for _, r := range g.rows {
+		g.seqs = append(g.seqs, transformer.Sequence{Cache: r.cache, Tokens: r.last[:], Logits: 1})
+	}
+	logits, vocab := g.pass.Forward(g.seqs), g.engine.model.Vocab
+	for i, r := range g.rows {
+		r.logits = logits[i*vocab : (i+1)*vocab]
+	}
+}
+
+// emit yields a row's chunk. The last chunk of the sequence carries the usage.
+func (g *generation) emit(r *row, c llm.Chunk) bool {
+	if c.Finish != "" {
+		r.done = true
+		if g.open--; g.open == 0 {
+			c.Usage = &g.usage
+		}
+	}
+	return g.yield(c, nil)
+}
+
+// drop forgets the rows that have ended.
+func (g *generation) drop() {
+	g.rows = slices.DeleteFunc(g.rows, func(r *row) bool { return r.done })
+}
+
+// abandon ends the open rows because the context did.
+func (g *generation) abandon(err error) {
+	why := llm.FinishCancelled
+	if errors.Is(err, context.DeadlineExceeded) {
+		why = llm.FinishDeadline
+	}
+	for _, r := range g.rows {
+		var c llm.Chunk
+		g.end(r, &c, why)
+		if !g.emit(r, c) {
+			return
+		}
+	}
+}
+
+// best decodes more completions than asked for and gives out those with the
+// highest mean log-probability per token.
+func (g *generation) best(ctx context.Context, yield func(llm.Chunk, error) bool) {
+	ranked := *g.settings
+	ranked.tokens, ranked.logprobs, ranked.echo = true, max(0, g.logprobs), false
+	inner := *g
+	inner.settings = &ranked
+	rows, usage, err := llm.Collect(func(y func(llm.Chunk, error) bool) { inner.run(ctx, y) }, len(g.prompts)*g.bestOf)
+	if err != nil {
+		yield(llm.Chunk{}, err)
+		return
+	}
+	for p, prompt := range g.prompts {
+		for i, c := range llm.Best(rows[p*g.bestOf:(p+1)*g.bestOf], g.n) {
+			c.Row = p*g.n + i
+			if g.echo {
+				c.Text, c.Tokens = prompt.text+c.Text, slices.Concat(prompt.tokens, c.Tokens)
+			}
+			if !g.tokens {
+				c.Tokens = nil
+			}
+			if c.Row == len(g.prompts)*g.n-1 {
+				c.Usage = &usage
+			}
+			if !yield(c, nil) {
+				return
+			}
+		}
+	}
+}

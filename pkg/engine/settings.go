@@ -1,0 +1,121 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+
+	"glossa/pkg/llm"
+	"glossa/pkg/sampler"
+)
+
+// maxRows bounds the rows of one request, and with them its KV caches.
+const maxRows = 256
+
+// settings are the parameters of a request as the engine obeys them.
+type settings struct {
+	n, bestOf int // completions of each prompt: given, decoded
+	maxTokens int
+	truncate  *int
+	stop      []string
+	echo      bool
+	score     bool // the prompt's tokens are described
+	tokens    bool // chunks carry tokens
+	logprobs  int  // with so many alternatives; -1 without log-probabilities
+	penalise  bool // penalties count the prompt
+	sampler   sampler.Config
+}
+
+// settle reads the effective parameters of a request and refuses what the engine
+// cannot do.
+func (e *Engine) settle(req *llm.Request) (*settings, error) {
+	p := req.Effective()
+	if err := refuse(&p); err != nil {
+		return nil, err
+	}
+	s := &settings{
+		n: max(1, req.N), maxTokens: min(or(p.MaxTokens, e.model.Context), e.model.Context), truncate: p.Truncate, stop: p.Stop,
+		echo: or(p.Echo, false), tokens: or(p.Tokens, false) || p.Logprobs != nil, logprobs: or(p.Logprobs, -1),
+		penalise: or(p.PenalizePrompt, false), sampler: samplerConfig(&p),
+	}
+	s.score = s.echo && s.tokens
+	s.bestOf = max(s.n, or(p.BestOf, s.n))
+	switch {
+	case s.maxTokens < 0:
+		return nil, invalid("max_new_tokens", "must not be negative")
+	case p.Logprobs != nil && *p.Logprobs < 0:
+		return nil, invalid("logprobs", "must not be negative")
+	case p.Truncate != nil && *p.Truncate < 0:
+		return nil, invalid("truncate", "must not be negative")
+	case p.BestOf != nil && *p.BestOf < s.n:
+		return nil, invalid("best_of", fmt.Sprintf("must be at least n, which is %d", s.n))
+	case len(req.Prompts) == 0:
+		return nil, invalid("prompt", "there is none")
+	case len(req.Prompts)*s.bestOf > maxRows:
+		return nil, invalid("n", fmt.Sprintf("a request may have %d rows (prompts times completions), not %d", maxRows, len(req.Prompts)*s.bestOf))
+	}
+	for _, stop := range p.Stop {
+		if stop == "" {
+			return nil, invalid("stop", "must not be an empty string")
+		}
+	}
+	return s, nil
+}
+
+// refuse names what no engine serves yet.
+func refuse(p *llm.Params) error {
+	for name, sent := range map[string]bool{
+		"schema": len(p.Schema) > 0, "tools": len(p.Tools) > 0, "must_call": or(p.MustCall, false),
+	} {
+		if sent {
+			return &llm.Error{Code: llm.Unsupported, Param: name, Message: "this model does not take it"}
+		}
+	}
+	return nil
+}
+
+// samplerConfig translates parameters. Without a temperature, top_k or top_p mean
+// sampling at 1, and their absence greedy choice.
+func samplerConfig(p *llm.Params) sampler.Config {
+	temperature := 0.0
+	if p.TopK != nil || p.TopP != nil || p.TypicalP != nil {
+		temperature = 1
+	}
+	seed := rand.Uint64()
+	if p.Seed != nil {
+		seed = uint64(*p.Seed)
+	}
+	return sampler.Config{
+		Temperature: or(p.Temperature, temperature), TopK: or(p.TopK, 0), TopP: or(p.TopP, 1), TypicalP: or(p.TypicalP, 1),
+		LogitBias: p.LogitBias, RepetitionPenalty: or(p.RepetitionPenalty, 1),
+		PresencePenalty: or(p.PresencePenalty, 0), FrequencyPenalty: or(p.FrequencyPenalty, 0),
+		Multiply: or(p.MultiplyPenalties, false), Seed: seed,
+	}
+}
+
+// newSampler returns the sampler of completion i of a prompt. Rows are keyed by i
+// alone, so that a prompt's text is the same alone and in a list.
+func (e *Engine) newSampler(s *settings, i int) (*sampler.Sampler, error) {
+	cfg := s.sampler
+	cfg.Row = i
+	out, err := sampler.New(cfg, e.model.Vocab)
+	if p, ok := errors.AsType[*sampler.ParamError](err); ok {
+		return nil, invalid(p.Param, p.Message)
+	}
+	return out, err
+}
+
+func invalid(param, message string) error {
+	return &llm.Error{Code: llm.Invalid, Param: param, Message: message}
+}
+
+func fmtID(id, vocab int) string {
+	return fmt.Sprintf("there is no token %d: the vocabulary has %d", id, vocab)
+}
+
+func or[T any](p *T, otherwise T) T {
+	if p == nil {
+		return otherwise
+	}
+	return *p
+}

@@ -1,0 +1,94 @@
+package engine
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"glossa/pkg/llm"
+)
+
+// verbatim is a decoder for tokens whose bytes the test gives itself.
+type verbatim struct{}
+
+func (verbatim) Next(int) string { return "" }
+func (verbatim) Flush() string   { return "" }
+
+// write pushes pieces until a stop string ends the row and returns its chunks.
+func write(stops []string, pieces ...string) (chunks []string, tokens string, stopped bool) {
+	t := text{stops: stops, decoder: verbatim{}}
+	note := func(out string, toks []llm.Token) {
+		chunks = append(chunks, out)
+		for _, tok := range toks {
+			tokens += "<" + tok.Text + ">"
+		}
+	}
+	for _, p := range pieces {
+		out, toks, stop := t.push(p, llm.Token{Text: p})
+		note(out, toks)
+		if stop {
+			return chunks, tokens, true
+		}
+	}
+	note(t.flush())
+	return chunks, tokens, false
+}
+
+func TestText(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		stops   []string
+		pieces  []string
+		chunks  string // joined by |
+		tokens  string
+		stopped bool
+	}{
+		{"plain", nil, []string{"a", "b"}, "a|b|", "<a><b>", false},
+		{"inside a token", []string{"x"}, []string{"ab", "cxd"}, "ab|c", "<ab><cxd>", true},
+		{"across tokens", []string{"stop"}, []string{"a s", "to", "p!"}, "a ||", "<a s>", true},
+		{"begun and not ended", []string{"stop"}, []string{"a s", "to", "a"}, "a ||stoa|", "<a s><to><a>", false},
+		{"begun at the end", []string{"stop"}, []string{"a s", "to"}, "a ||sto", "<a s><to>", false},
+		{"overlapping beginnings", []string{"aab"}, []string{"a", "a", "a", "b"}, "||a|", "<a>", true},
+		{"the earlier of two", []string{"d", "bc"}, []string{"a", "bcd"}, "a|", "<a>", true},
+		{"a short one inside a long one", []string{"abc", "b"}, []string{"a", "b"}, "|a", "<a>", true},
+		{"line feeds", []string{"\n\n"}, []string{"a\n", "b\n", "\n"}, "a|\nb|", "<a\n><b\n>", true},
+		{"runes in pieces", nil, []string{"\xe2", "\x82", "\xac!"}, "||€!|", "<\xe2><\x82><\xac!>", false},
+		{"a rune cut off", nil, []string{"a\xe2\x82"}, "a|\uFFFD", "<a\xe2\x82>", false},
+		{"a stop of runes in pieces", []string{"€"}, []string{"a\xe2", "\x82\xac"}, "a|", "<a\xe2>", true},
+	} {
+		chunks, tokens, stopped := write(test.stops, test.pieces...)
+		if got := strings.Join(chunks, "|"); got != test.chunks || tokens != test.tokens || stopped != test.stopped {
+			t.Errorf("%s: %q %q %v, want %q %q %v", test.name, got, tokens, stopped, test.chunks, test.tokens, test.stopped)
+		}
+	}
+}
+
+// However a text is cut into tokens, a row ends before the first stop string.
+func FuzzText(f *testing.F) {
+	f.Add("hello world", "wo", "l", uint8(3))
+	f.Add("ab\xe2\x82\xacc", "\u20ac", "c", uint8(1))
+	f.Add("aaab", "aab", "b", uint8(1))
+	f.Fuzz(func(t *testing.T, s, stop1, stop2 string, size uint8) {
+		if stop1 == "" || stop2 == "" || !utf8.ValidString(stop1+stop2) {
+			return // dialects send neither
+		}
+		var pieces []string
+		for rest := s; rest != ""; {
+			n := min(int(size%5)+1, len(rest))
+			pieces, rest = append(pieces, rest[:n]), rest[n:]
+		}
+		chunks, _, stopped := write([]string{stop1, stop2}, pieces...)
+		got := strings.Join(chunks, "")
+		if strings.Contains(got, stop1) || strings.Contains(got, stop2) {
+			t.Fatalf("%q has a stop string", got)
+		}
+		whole, _, _ := write(nil, pieces...)
+		all := strings.Join(whole, "")
+		if !strings.HasPrefix(all, got) {
+			t.Fatalf("%q does not begin %q", got, all)
+		}
+		if has := strings.Contains(all, stop1) || strings.Contains(all, stop2); stopped && !has || !has && got != all {
+			t.Fatalf("%q of %q, stopped %v", got, all, stopped)
+		}
+	})
+}

@@ -1,0 +1,247 @@
+package sampler_test
+
+import (
+	"cmp"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"glossa/pkg/sampler"
+)
+
+func sample(t testing.TB, cfg sampler.Config, logits []float32, u float64, seen ...int) int {
+	t.Helper()
+	s, err := sampler.New(cfg, len(logits))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range seen {
+		s.Observe(id)
+	}
+	return s.SampleAt(logits, u)
+}
+
+func TestGreedy(t *testing.T) {
+	logits := []float32{1, 3, 3, -2}
+	for _, test := range []struct {
+		name string
+		cfg  sampler.Config
+		seen []int
+		want int
+	}{
+		{"lowest id among equals", sampler.Config{}, nil, 1},
+		{"bias", sampler.Config{LogitBias: map[int]float64{3: 6}}, nil, 3},
+		{"ban", sampler.Config{LogitBias: map[int]float64{1: -100, 2: -100}}, nil, 0},
+		{"presence once whatever the count", sampler.Config{PresencePenalty: 0.5}, []int{1, 1, 1}, 2},
+		{"presence does not reach the next", sampler.Config{PresencePenalty: 1.9}, []int{1, 2}, 1},
+		{"frequency per count", sampler.Config{FrequencyPenalty: 0.9}, []int{1, 2, 1, 2, 1, 2}, 0},
+		{"negative presence encourages", sampler.Config{PresencePenalty: -2.5}, []int{0}, 0},
+		{"repetition divides what is positive", sampler.Config{RepetitionPenalty: 4}, []int{1, 2}, 0},
+		{"multiplied presence", sampler.Config{PresencePenalty: 3, Multiply: true}, []int{1, 2}, 0},
+		{"multiplied frequency", sampler.Config{FrequencyPenalty: 1.5, Multiply: true}, []int{1, 1, 2, 2}, 0},
+		{"temperature 0 ignores top_k", sampler.Config{TopK: 3}, nil, 1},
+		{"factor below zero bans", sampler.Config{PresencePenalty: -2, Multiply: true}, []int{1, 2}, 0},
+	} {
+		if got := sample(t, test.cfg, logits, 0.99, test.seen...); got != test.want {
+			t.Errorf("%s: got %d, want %d", test.name, got, test.want)
+		}
+	}
+	if got := sample(t, sampler.Config{RepetitionPenalty: 2}, []float32{-2, -3}, 0, 0); got != 1 {
+		t.Error("repetition multiplies what is negative: dividing would encourage it")
+	}
+}
+
+// A model that overflows still yields a token.
+func TestNotFinite(t *testing.T) {
+	nan, inf := float32(math.NaN()), float32(math.Inf(1))
+	for _, logits := range [][]float32{{nan, nan}, {nan, 1}, {-inf, -inf}, {inf, 1}, {-inf, 1}} {
+		for _, temperature := range []float64{0, 1e-300, 1, 1e30} {
+			got := sample(t, sampler.Config{Temperature: temperature, TopK: 2, TopP: 0.9}, logits, 0.5)
+			if got < 0 || got > 1 {
+				t.Errorf("%v: got %d", logits, got)
+			}
+		}
+		if p, _ := sampler.Logprobs(logits, 0, 2); math.IsNaN(p) || math.IsInf(p, 0) {
+			t.Errorf("%v: log-probability %v", logits, p)
+		}
+	}
+}
+
+// naive follows the definitions with sorts and sums, without any cleverness.
+func naive(cfg sampler.Config, logits []float32, u float64) int {
+	type token struct {
+		id   int
+		l, p float64
+	}
+	var all []token
+	for id, l := range logits {
+		all = append(all, token{id: id, l: (float64(l) + cfg.LogitBias[id]) / cfg.Temperature})
+	}
+	byLogit := func(a, b token) int { return cmp.Or(cmp.Compare(b.l, a.l), cmp.Compare(a.id, b.id)) }
+	slices.SortFunc(all, byLogit)
+	if cfg.TopK > 0 {
+		all = all[:min(cfg.TopK, len(all))]
+	}
+	sum := 0.0
+	for i := range all {
+		all[i].p = math.Exp(all[i].l - all[0].l)
+		sum += all[i].p
+	}
+	entropy := 0.0
+	for i := range all {
+		all[i].p /= sum
+		entropy -= all[i].p * math.Log(all[i].p)
+	}
+	limit := cfg.TopP
+	if cfg.TypicalP > 0 && cfg.TypicalP < 1 {
+		limit = cfg.TypicalP
+		d := func(x token) float64 { return math.Abs(-math.Log(x.p) - entropy) }
+		slices.SortFunc(all, func(a, b token) int { return cmp.Or(cmp.Compare(d(a), d(b)), cmp.Compare(a.id, b.id)) })
+	}
+	mass, keep := 0.0, all[:0:0]
+	for _, x := range all {
+		if len(keep) > 0 && limit > 0 && mass >= limit {
+			break
+		}
+		keep = append(keep, x)
+		mass += x.p
+	}
+	slices.SortFunc(keep, func(a, b token) int { return cmp.Compare(a.id, b.id) })
+	at := 0.0
+	for _, x := range keep {
+		if at += x.p; u*mass < at {
+			return x.id
+		}
+	}
+	return keep[len(keep)-1].id
+}
+
+func TestAgainstDefinitions(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 3000 {
+		logits := make([]float32, 1+rng.IntN(60))
+		for i := range logits {
+			logits[i] = float32(rng.NormFloat64() * 3)
+		}
+		cfg := sampler.Config{
+			Temperature: 0.1 + 2*rng.Float64(),
+			TopK:        rng.IntN(12),
+			TopP:        []float64{0, 1, 0.9, 0.3, 1e-9}[rng.IntN(5)],
+			TypicalP:    []float64{0, 0, 1, 0.8}[rng.IntN(4)],
+			LogitBias:   map[int]float64{rng.IntN(len(logits)): rng.NormFloat64()},
+		}
+		u := rng.Float64()
+		if got, want := sample(t, cfg, logits, u), naive(cfg, logits, u); got != want {
+			t.Fatalf("%+v of %v at %v: got %d, want %d", cfg, logits, u, got, want)
+		}
+	}
+}
+
+// Equal logits: top_k keeps exactly k, those with the lowest ids.
+func TestTopKOfEquals(t *testing.T) {
+	logits := make([]float32, 100)
+	seen := map[int]bool{}
+	for i := range 1000 {
+		seen[sample(t, sampler.Config{Temperature: 1, TopK: 7}, logits, float64(i)/1000)] = true
+	}
+	for id := range 7 {
+		if !seen[id] {
+			t.Errorf("token %d never came", id)
+		}
+	}
+	if len(seen) != 7 {
+		t.Errorf("%d tokens came, want 7", len(seen))
+	}
+}
+
+func TestRefused(t *testing.T) {
+	nan := math.NaN()
+	for param, cfg := range map[string]sampler.Config{
+		"temperature":        {Temperature: -1},
+		"top_k":              {TopK: -1},
+		"top_p":              {TopP: 1.5},
+		"typical_p":          {TypicalP: nan},
+		"repetition_penalty": {RepetitionPenalty: -0.1},
+		"presence_penalty":   {PresencePenalty: math.Inf(1)},
+		"frequency_penalty":  {FrequencyPenalty: nan},
+		"logit_bias":         {LogitBias: map[int]float64{5: 1}},
+	} {
+		_, err := sampler.New(cfg, 5)
+		if p, ok := errors.AsType[*sampler.ParamError](err); !ok || p.Param != param {
+			t.Errorf("%s: got %v", param, err)
+		}
+	}
+	for _, cfg := range []sampler.Config{{LogitBias: map[int]float64{-1: 1}}, {LogitBias: map[int]float64{0: nan}}} {
+		if _, err := sampler.New(cfg, 5); err == nil {
+			t.Errorf("%+v is accepted", cfg)
+		}
+	}
+}
+
+// Draws are a function of (seed, row, step) alone and look uniform.
+func TestUniform(t *testing.T) {
+	if a, b := sampler.Uniform(1, 2, 3), sampler.Uniform(1, 2, 3); a != b {
+		t.Errorf("%v and %v", a, b)
+	}
+	seen, bins := map[float64]bool{}, make([]int, 10)
+	for seed := range uint64(10) {
+		for row := range 10 {
+			for step := range 100 {
+				u := sampler.Uniform(seed, row, step)
+				if u < 0 || u >= 1 || seen[u] {
+					t.Fatalf("seed %d row %d step %d: %v", seed, row, step, u)
+				}
+				seen[u] = true
+				bins[int(u*10)]++
+			}
+		}
+	}
+	for i, n := range bins {
+		if n < 850 || n > 1150 { // 5 standard deviations
+			t.Errorf("bin %d has %d of 10,000", i, n)
+		}
+	}
+}
+
+func TestLogprobs(t *testing.T) {
+	logits := []float32{1, 4, 2, 4}
+	chosen, top := sampler.Logprobs(logits, 2, 3)
+	sum := math.Exp(1) + 2*math.Exp(4) + math.Exp(2)
+	if want := 2 - math.Log(sum); math.Abs(chosen-want) > 1e-12 {
+		t.Errorf("chosen %v, want %v", chosen, want)
+	}
+	if len(top) != 3 || top[0].ID != 1 || top[1].ID != 3 || top[2].ID != 2 || top[2].Logprob != chosen {
+		t.Errorf("top %+v", top)
+	}
+	if _, top := sampler.Logprobs(logits, 0, 99); len(top) != 4 {
+		t.Errorf("%d of 4 tokens", len(top))
+	}
+	if _, top := sampler.Logprobs(logits, 0, 0); top != nil {
+		t.Errorf("top %+v", top)
+	}
+}
+
+func BenchmarkSample(b *testing.B) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	logits := make([]float32, 50257)
+	for i := range logits {
+		logits[i] = float32(rng.NormFloat64() * 3)
+	}
+	for name, cfg := range map[string]sampler.Config{
+		"greedy": {}, "top_k": {Temperature: 0.7, TopK: 40}, "top_p": {Temperature: 1, TopP: 0.9}, "all": {Temperature: 1},
+	} {
+		b.Run(name, func(b *testing.B) {
+			s, err := sampler.New(cfg, len(logits))
+			if err != nil {
+				b.Fatal(err)
+			}
+			step := 0
+			for b.Loop() {
+				s.Sample(logits, step)
+				step++
+			}
+		})
+	}
+}
