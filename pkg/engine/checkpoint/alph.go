@@ -1,0 +1,182 @@
+package checkpoint
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+)
+
+// maxHeader bounds the header of the binary encoding, bytes: the tokenizer's limit
+// and as much for the list of tensors.
+const maxHeader = 2 * maxTokenizer
+
+// entry is an element of the header's list of tensors.
+type entry struct {
+	Name     string `json:"name"` // "p." and a parameter or "o." and an optimizer buffer
+	Shape    []int  `json:"shape"`
+	Elements *int64 `json:"elements"`
+
+	offset int64 // in the file, bytes
+}
+
+// label is the entry's name in errors.
+func (e *entry) label() string {
+	if name, ok := strings.CutPrefix(e.Name, "p."); ok {
+		return name
+	}
+	return "optimizer " + strings.TrimPrefix(e.Name, "o.")
+}
+
+// readALPH reads the binary encoding: "ALPH", the header's length as a little-endian
+// uint32, the header in JSON, then little-endian float32s in the order of
+// header.tensors without padding; they are not aligned.
+func readALPH(r io.ReaderAt, size int64, opt Options) (*Alpha, error) {
+	var prefix [8]byte
+	if _, err := r.ReadAt(prefix[:], 0); err != nil {
+		return nil, fmt.Errorf("header length: %w", err)
+	}
+	n := int64(binary.LittleEndian.Uint32(prefix[4:]))
+	if n > size-8 || n > maxHeader {
+		return nil, fmt.Errorf("header of %d bytes in a file of %d bytes (at most %d)", n, size, maxHeader)
+	}
+	h := header{Alpha: &Alpha{}}
+	entries, err := readHeader(&h, io.NewSectionReader(r, 8, n))
+	if err != nil {
+		return nil, fmt.Errorf("header: %w", err)
+	}
+	if err := h.place(entries, 8+n, size, opt); err != nil {
+		return nil, err
+	}
+	h.Params = map[string]Tensor{}
+	if opt.Optimizer {
+		h.Optimizer = map[string]Tensor{}
+	}
+	for i := range entries {
+		if err := h.load(r, &entries[i], opt); err != nil {
+			return nil, err
+		}
+	}
+	return h.Alpha, h.arch.complete(h.Params)
+}
+
+func readHeader(h *header, r io.Reader) (entries []entry, err error) {
+	s := newStream(r)
+	err = s.object(func(key string) error {
+		switch key {
+		case "optimizerStep":
+			if c, err := s.peek(); err != nil || c == 'n' {
+				return errors.Join(err, s.skip())
+			}
+			h.OptimizerStep, err = s.count()
+			return err
+		case "tensors":
+			if err := s.decode(maxHeader, &entries); err != nil {
+				return fmt.Errorf("tensors: %w", err)
+			}
+			return nil
+		}
+		if ok, err := h.member(s, key); ok {
+			return err
+		}
+		return s.skip()
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := h.finish(); err != nil {
+		return nil, err
+	}
+	if _, err := s.peek(); err != io.ErrUnexpectedEOF {
+		return nil, errors.New("data after the object")
+	}
+	return entries, nil
+}
+
+// place checks every entry against the configuration and the file's size before
+// anything is allocated, and finds its offset.
+func (h *header) place(entries []entry, offset, size int64, opt Options) error {
+	seen := map[string]Tensor{} // parameters, without data
+	names := map[string]bool{}
+	budget := opt.MaxBytes
+	for i := range entries {
+		e := &entries[i]
+		param, isParam := strings.CutPrefix(e.Name, "p.")
+		if !isParam && !strings.HasPrefix(e.Name, "o.") {
+			return fmt.Errorf("tensor %.80q: the name begins with neither \"p.\" nor \"o.\"", e.Name)
+		}
+		if names[e.Name] {
+			return fmt.Errorf("tensor %q appears twice", e.label())
+		}
+		names[e.Name] = true
+		if isParam {
+			if err := h.arch.check(param, e.Shape); err != nil {
+				return err
+			}
+			seen[param] = Tensor{}
+		}
+		n, err := product(e.Shape)
+		if err != nil {
+			return fmt.Errorf("tensor %.80q: %w", e.label(), err)
+		}
+		if e.Elements == nil || *e.Elements != int64(n) {
+			return fmt.Errorf("tensor %.80q: elements is not %d, as shape %v has it", e.label(), n, e.Shape)
+		}
+		if int64(n) > (size-offset)/4 {
+			return fmt.Errorf("tensor %.80q: %d values from offset %d in a file of %d bytes: truncated", e.label(), n, offset, size)
+		}
+		if isParam || opt.Optimizer {
+			if budget -= 4 * int64(n); budget < 0 {
+				return fmt.Errorf("tensor %.80q: over the budget of %d bytes", e.label(), opt.MaxBytes)
+			}
+		}
+		e.offset = offset
+		offset += 4 * int64(n)
+	}
+	if offset != size {
+		return fmt.Errorf("%d bytes after the last tensor", size-offset)
+	}
+	return h.arch.complete(seen)
+}
+
+// load reads the values of an entry that is wanted.
+func (h *header) load(r io.ReaderAt, e *entry, opt Options) error {
+	dst := h.Params
+	name, isParam := strings.CutPrefix(e.Name, "p.")
+	if !isParam {
+		if !opt.Optimizer {
+			return nil
+		}
+		dst, name = h.Optimizer, strings.TrimPrefix(e.Name, "o.")
+	}
+	data, err := readFloats(io.NewSectionReader(r, e.offset, *e.Elements*4), int(*e.Elements))
+	if err != nil {
+		return fmt.Errorf("tensor %.80q: %w", e.label(), err)
+	}
+	dst[name] = Tensor{Shape: e.Shape, Data: data}
+	return nil
+}
+
+// readFloats reads n little-endian float32s and refuses those that are not finite.
+func readFloats(r io.Reader, n int) ([]float32, error) {
+	const exponent = 0x7f800000 // all ones: NaN or infinity
+	data := make([]float32, n)
+	buf := make([]byte, min(64<<10, 4*n))
+	for i := 0; i < n; {
+		b := buf[:min(len(buf), 4*(n-i))]
+		if _, err := io.ReadFull(r, b); err != nil {
+			return nil, fmt.Errorf("value %d: %w", i, err)
+		}
+		for ; len(b) > 0; b = b[4:] {
+			bits := binary.LittleEndian.Uint32(b)
+			if bits&exponent == exponent {
+				return nil, fmt.Errorf("value %d is %v", i, math.Float32frombits(bits))
+			}
+			data[i] = math.Float32frombits(bits)
+			i++
+		}
+	}
+	return data, nil
+}

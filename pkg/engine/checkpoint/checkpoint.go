@@ -1,0 +1,81 @@
+// Package checkpoint reads and writes weight files: Alpha's two encodings, which
+// share one file name, and Alpha's run directories. It checks a file completely
+// against the architecture its configuration names, so that what it returns can
+// be indexed without further tests. It refuses to know how a model computes, what
+// a tokenizer does and where files are kept.
+//
+// Source: seed 002 (Alpha) and the formats its trainer writes.
+package checkpoint
+
+import "encoding/json"
+
+// Activations of the feed-forward block, as Alpha spells them.
+const (
+	GELU      = "gelu"
+	SiLU      = "silu"
+	ReLU      = "relu"
+	SwiGLU    = "swiglu"
+	Universal = "universal"
+	KANSpline = "kan_spline"
+	Composed  = "composed"
+)
+
+// ModelConfig is the shape of an Alpha model.
+type ModelConfig struct {
+	VocabSize       int             `json:"vocabSize"`
+	BlockSize       int             `json:"blockSize"` // context length, tokens
+	NLayer          int             `json:"nLayer"`
+	NEmbd           int             `json:"nEmbd"`
+	NHead           int             `json:"nHead"`
+	Dropout         float64         `json:"dropout"`
+	FFNActivation   string          `json:"ffnActivation,omitempty"` // "" means gelu
+	FFNDim          int             `json:"ffnDim,omitempty"`        // 0 means the activation's default, see [ModelConfig.FFN]
+	SoftCap         *float64        `json:"softCap,omitempty"`       // attention score cap; null if the file does not say
+	ActivationGraph json.RawMessage `json:"activationGraph,omitempty"`
+}
+
+// Activation returns the feed-forward activation with its default filled in.
+func (c *ModelConfig) Activation() string {
+	if c.FFNActivation == "" {
+		return GELU
+	}
+	return c.FFNActivation
+}
+
+// FFN returns the width of the feed-forward block: ffnDim, else four times nEmbd,
+// for swiglu two thirds of that rounded up to a multiple of 64.
+func (c *ModelConfig) FFN() int {
+	switch {
+	case c.FFNDim > 0:
+		return c.FFNDim
+	case c.Activation() == SwiGLU:
+		return (8*c.NEmbd + 3*64 - 1) / (3 * 64) * 64
+	}
+	return 4 * c.NEmbd
+}
+
+// Tensor is a dense array of float32.
+type Tensor struct {
+	Shape []int
+	Data  []float32 // row-major, the last dimension contiguous
+}
+
+// Alpha is the content of an Alpha checkpoint. Params holds exactly the tensors
+// that [Params] lists for its configuration, each of the right shape and finite.
+type Alpha struct {
+	ModelConfig    ModelConfig
+	ModelConfigRaw json.RawMessage // modelConfig as the file spells it
+	Params         map[string]Tensor
+	Optimizer      map[string]Tensor // nil unless [Options] asked for it
+	OptimizerStep  int
+	Tokenizer      json.RawMessage // tokenizerArtifacts; nil if the file has none
+	RNGState       float64
+	ConfigHash     string
+	Step           int
+}
+
+// Fused reports whether the attention matrices are stored as one wqkv.
+func (a *Alpha) Fused() bool {
+	_, ok := a.Params["layer.0.attn.wqkv"]
+	return ok
+}

@@ -1,0 +1,141 @@
+package checkpoint
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+)
+
+// Options say how much of a file to read.
+type Options struct {
+	Optimizer bool  // build the optimizer's buffers too
+	MaxBytes  int64 // budget for tensors, bytes; 0 means [DefaultMaxBytes]
+}
+
+// DefaultMaxBytes is the budget for the tensors of one file: 4 GiB.
+const DefaultMaxBytes = 4 << 30
+
+// Bounds of what a file holds beside tensors, bytes.
+const (
+	maxConfig    = 1 << 20
+	maxTokenizer = 64 << 20
+	maxShape     = 256
+)
+
+const magic = "ALPH"
+
+// ReadAlpha reads a checkpoint of size bytes in either encoding. Errors name the
+// file by name, the tensor and the reason. Memory is bounded by the tensors that
+// are asked for, at most twice the file's size, and some MiB.
+func ReadAlpha(r io.ReaderAt, size int64, name string, opt Options) (*Alpha, error) {
+	if opt.MaxBytes <= 0 {
+		opt.MaxBytes = DefaultMaxBytes
+	}
+	a, err := readAlpha(r, size, opt)
+	if err != nil {
+		return nil, fmt.Errorf("checkpoint %s: %w", name, err)
+	}
+	return a, nil
+}
+
+// ReadAlphaFile is [ReadAlpha] on a file of fsys.
+func ReadAlphaFile(fsys fs.FS, name string, opt Options) (*Alpha, error) {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("checkpoint %s: %w", name, err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("checkpoint %s: %w", name, err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("checkpoint %s: not a regular file", name)
+	}
+	if r, ok := f.(io.ReaderAt); ok {
+		return ReadAlpha(r, info.Size(), name, opt)
+	}
+	// Archives give no random access: such a file is held in memory.
+	data, err := io.ReadAll(io.LimitReader(f, info.Size()))
+	if err != nil {
+		return nil, fmt.Errorf("checkpoint %s: %w", name, err)
+	}
+	return ReadAlpha(bytes.NewReader(data), int64(len(data)), name, opt)
+}
+
+func readAlpha(r io.ReaderAt, size int64, opt Options) (*Alpha, error) {
+	var first [len(magic)]byte
+	if _, err := r.ReadAt(first[:], 0); err != nil && err != io.EOF {
+		return nil, err
+	}
+	if size > int64(len(magic)) && string(first[:]) == magic {
+		return readALPH(r, size, opt)
+	}
+	s := newStream(io.NewSectionReader(r, 0, size))
+	if c, err := s.peek(); err != nil || c != '{' {
+		return nil, errors.New(`begins neither with "ALPH" nor with a JSON object`)
+	}
+	return readJSON(s, size, opt)
+}
+
+// header is what both encodings say beside the tensors.
+type header struct {
+	*Alpha
+	arch  *architecture   // nil until modelConfig was read
+	graph json.RawMessage // symbioActivationGraph
+}
+
+// member reads one top-level member that both encodings share; ok is false if it is
+// none of those.
+func (h *header) member(s *stream, key string) (ok bool, err error) {
+	switch key {
+	case "modelConfig":
+		h.ModelConfigRaw, err = s.captureValid(maxConfig)
+		if err != nil {
+			break
+		}
+		if h.ModelConfig, err = decodeConfig(h.ModelConfigRaw); err == nil {
+			h.arch = newArchitecture(h.ModelConfig)
+		}
+		return true, err
+	case "symbioActivationGraph":
+		h.graph, err = s.captureValid(maxConfig)
+	case "tokenizerArtifacts":
+		if h.Tokenizer, err = s.captureValid(maxTokenizer); string(h.Tokenizer) == "null" {
+			h.Tokenizer = nil
+		}
+	case "rngState":
+		err = s.decode(maxNumber, &h.RNGState)
+	case "configHash":
+		err = s.decode(maxKey, &h.ConfigHash)
+	case "step":
+		h.Step, err = s.count()
+	default:
+		return false, nil
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: %w", key, err)
+	}
+	return true, err
+}
+
+// finish checks what could not be checked while members came in any order.
+func (h *header) finish() error {
+	if h.arch == nil {
+		return errors.New("no modelConfig")
+	}
+	c := &h.ModelConfig
+	if c.Activation() == Composed && c.ActivationGraph == nil && h.graph != nil {
+		c.ActivationGraph = h.graph
+		head := bytes.TrimRight(h.ModelConfigRaw, "} \t\r\n")
+		h.ModelConfigRaw = slices.Concat(head, []byte(`,"activationGraph":`), h.graph, []byte("}"))
+	}
+	if err := c.Validate(); err != nil {
+		return fmt.Errorf("modelConfig: %w", err)
+	}
+	return nil
+}
