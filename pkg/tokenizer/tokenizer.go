@@ -1,0 +1,48 @@
+// Package tokenizer turns text into token ids and back: Alpha's character, word
+// and character-level BPE vocabularies. It refuses to know models, files and chat
+// templates.
+//
+// Source: seed 002 (Alpha) and the artifacts its trainer stores in checkpoints.
+package tokenizer
+
+import "strings"
+
+// Tokenizer maps text to ids. Implementations are safe for concurrent use.
+type Tokenizer interface {
+	// Encode never reads special tokens: what spells one is ordinary text.
+	Encode(text string) []int
+	// EncodeSpecial reads special tokens spelled in text as such, at each place the
+	// longest. They are never merged with their neighbours.
+	EncodeSpecial(text string) []int
+	// Size is the number of ids: 0 to Size()-1.
+	Size() int
+	// Piece returns the spelling of id in the vocabulary, "" if out of range.
+	Piece(id int) string
+	// NewDecoder returns a decoder at the beginning of a text.
+	NewDecoder() Decoder
+}
+
+// Specials is a capability of a [Tokenizer]: the special tokens by their spelling.
+type Specials interface {
+	SpecialTokens() map[string]int
+}
+
+// Decoder turns the ids of one text into its bytes, in order.
+type Decoder interface {
+	// Next returns what id adds to the text: perhaps a part of a rune, "" for
+	// unknown and special ids.
+	Next(id int) string
+	// Flush returns what the decoder holds back at the end of the text.
+	Flush() string
+}
+
+// Decode returns the text of ids.
+func Decode(t Tokenizer, ids []int) string {
+	var b strings.Builder
+	d := t.NewDecoder()
+	for _, id := range ids {
+		b.WriteString(d.Next(id))
+	}
+	b.WriteString(d.Flush())
+	return b.String()
+}

@@ -1,0 +1,135 @@
+package tokenizer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf16"
+)
+
+// vocabulary is what all tokenizers share: pieces by id and special tokens.
+type vocabulary struct {
+	pieces  []string
+	special map[string]int
+	// reserved lists the special tokens by their first byte, the longest first.
+	reserved  [256][]string
+	isSpecial []bool // by id
+}
+
+// Bounds of artifacts. Matching special tokens takes time in their number and
+// length.
+const (
+	maxVocab         = 1 << 20
+	maxSpecials      = 256
+	maxSpecialLength = 256 // bytes
+)
+
+// newVocabulary takes the special tokens trimmed, each once. One that is not among
+// the first base pieces is never read, as upstream has it.
+func newVocabulary(pieces, specials []string, base int) (*vocabulary, error) {
+	if len(specials) > maxSpecials {
+		return nil, fmt.Errorf("specialTokens: %d of them, at most %d", len(specials), maxSpecials)
+	}
+	v := &vocabulary{pieces: pieces, special: map[string]int{}, isSpecial: make([]bool, len(pieces))}
+	for _, s := range specials {
+		s = strings.TrimFunc(s, isSpace)
+		if len(s) > maxSpecialLength {
+			return nil, fmt.Errorf("specialTokens: %.40q is longer than %d bytes", s, maxSpecialLength)
+		}
+		id := slices.Index(pieces[:base], s)
+		if _, dup := v.special[s]; dup || s == "" || id < 0 {
+			continue
+		}
+		v.special[s] = id
+		v.isSpecial[id] = true
+		v.reserved[s[0]] = append(v.reserved[s[0]], s)
+	}
+	for _, list := range v.reserved {
+		slices.SortFunc(list, func(a, b string) int { return len(b) - len(a) })
+	}
+	return v, nil
+}
+
+// Size implements [Tokenizer].
+func (v *vocabulary) Size() int { return len(v.pieces) }
+
+// Piece implements [Tokenizer].
+func (v *vocabulary) Piece(id int) string {
+	if id < 0 || id >= len(v.pieces) {
+		return ""
+	}
+	return v.pieces[id]
+}
+
+// SpecialTokens implements [Specials].
+func (v *vocabulary) SpecialTokens() map[string]int {
+	m := make(map[string]int, len(v.special))
+	for s, id := range v.special {
+		m[s] = id
+	}
+	return m
+}
+
+// NewDecoder implements [Tokenizer].
+func (v *vocabulary) NewDecoder() Decoder { return pieceDecoder{v} }
+
+// text is the piece of an ordinary token, "" for others.
+func (v *vocabulary) text(id int) string {
+	if id < 0 || id >= len(v.pieces) || v.isSpecial[id] {
+		return ""
+	}
+	return v.pieces[id]
+}
+
+// pieceDecoder concatenates pieces.
+type pieceDecoder struct{ v *vocabulary }
+
+func (d pieceDecoder) Next(id int) string { return d.v.text(id) }
+
+func (d pieceDecoder) Flush() string { return "" }
+
+// cut returns text up to the next special token, that token's id, and the rest
+// after it; id is -1 if there is none.
+func (v *vocabulary) cut(text string) (before string, id int, rest string) {
+	if len(v.special) == 0 {
+		return text, -1, ""
+	}
+	for i := range len(text) {
+		for _, s := range v.reserved[text[i]] {
+			if strings.HasPrefix(text[i:], s) {
+				return text[:i], v.special[s], text[i+len(s):]
+			}
+		}
+	}
+	return text, -1, ""
+}
+
+// encodeSpecial encodes text between special tokens with encode, which appends.
+func (v *vocabulary) encodeSpecial(text string, encode func(ids []int, text string) []int) []int {
+	var ids []int
+	for {
+		before, id, rest := v.cut(text)
+		ids = encode(ids, before)
+		if id < 0 {
+			return ids
+		}
+		ids = append(ids, id)
+		text = rest
+	}
+}
+
+// isSpace tells whether JavaScript's trim and \s take r for white space
+// (ECMA-262, WhiteSpace and LineTerminator). It differs from Unicode's White_Space
+// in U+FEFF, which is, and U+0085, which is not.
+func isSpace(r rune) bool {
+	switch r {
+	case '\t', '\n', '\v', '\f', '\r', ' ', 0xa0, 0x1680, 0x2028, 0x2029, 0x202f, 0x205f, 0x3000, 0xfeff:
+		return true
+	}
+	return r >= 0x2000 && r <= 0x200a
+}
+
+// compareUTF16 orders strings by UTF-16 code units, as JavaScript's sort does.
+func compareUTF16(a, b string) int {
+	return slices.Compare(utf16.Encode([]rune(a)), utf16.Encode([]rune(b)))
+}
