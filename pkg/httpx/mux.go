@@ -18,7 +18,7 @@ import (
 // A Mux serves a route table.
 type Mux struct {
 	Routes   []Route
-	Fallback Errors // shapes the 404 and 405 of paths and methods that no route has
+	Fallback Errors // shapes the 404 and 405 of paths and methods that no route has; nil: {"error": message}
 
 	// Guard, if set, sees each request before its handler and may refuse it.
 	Guard func(r *http.Request, route *Route) (*http.Request, error)
@@ -75,14 +75,22 @@ func (m *Mux) serve(route *Route) http.Handler {
 			return
 		}
 		r = r.WithContext(context.WithValue(r.Context(), recordKey{}, rec))
-		r.Body = http.MaxBytesReader(w, r.Body, limit)
+		if r.Body != nil {
+			r.Body = http.MaxBytesReader(w, r.Body, limit)
+		}
 		defer m.finish(rec)
-		if err := m.call(t, r, route); err != nil {
-			if rec.Err = asError(err); rec.Err.Code == Gone {
-				rec.Status = statusGone
-				return
-			}
+		err := m.call(t, r, route)
+		switch {
+		case err == nil && rec.Status == 0:
+			t.WriteHeader(http.StatusOK)
+		case err != nil:
+			rec.Err = asError(err)
+			// One that left hears nothing of it; but the context of one that is
+			// there is cancelled too when the server is told to stop.
 			answer(t, route.Errors, rec)
+			if rec.Err.Code == Gone {
+				rec.Status = statusGone
+			}
 		}
 	})
 }
@@ -106,12 +114,9 @@ func (m *Mux) call(w http.ResponseWriter, r *http.Request, route *Route) (err er
 	return route.Handle(w, r)
 }
 
-// asError is [llm.AsError], which also knows errors of reading the body.
+// asError is [llm.AsError], which also knows clients that left.
 func asError(err error) *llm.Error {
 	if e, ok := errors.AsType[*llm.Error](err); ok {
-		return e
-	}
-	if e, ok := AsBodyError(err); ok {
 		return e
 	}
 	if errors.Is(err, context.Canceled) {
@@ -122,6 +127,9 @@ func asError(err error) *llm.Error {
 
 // answer writes the error of rec: a status of its own, or the end of a stream.
 func answer(w *tracker, shape Errors, rec *Record) {
+	if shape == nil {
+		shape = plainErrors{}
+	}
 	if rec.Status != 0 {
 		if _, err := w.Write(shape.InBand(rec.Err)); err == nil {
 			_ = http.NewResponseController(w).Flush()
@@ -132,9 +140,13 @@ func answer(w *tracker, shape Errors, rec *Record) {
 	if wait := rec.Err.RetryAfter; wait > 0 {
 		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
 	}
-	h.Del("Cache-Control")
+	for _, key := range []string{"Cache-Control", "Content-Encoding", "Content-Length", "Etag", "Last-Modified"} {
+		h.Del(key) // they were meant for another answer
+	}
 	status, body := shape.Body(rec.Err)
-	_ = JSON(w, status, body) // a client that is gone needs no answer
+	if err := JSON(w, status, body); err != nil && rec.Status == 0 {
+		w.WriteHeader(http.StatusInternalServerError) // the shape is at fault
+	}
 }
 
 func cors(h http.Header) {

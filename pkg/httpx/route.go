@@ -47,12 +47,26 @@ type Errors interface {
 	InBand(e *llm.Error) []byte
 }
 
+// plainErrors is the shape of routes that have none.
+type plainErrors struct{}
+
+func (plainErrors) Body(e *llm.Error) (int, any) {
+	message := e.Message
+	if e.Param != "" {
+		message = e.Param + ": " + message
+	}
+	return Status(e.Code), map[string]string{"error": message}
+}
+
+func (plainErrors) InBand(*llm.Error) []byte { return nil }
+
 // Codes of errors that only HTTP has.
 const (
-	NoRoute  llm.Code = "no_route"
-	NoMethod llm.Code = "no_method"
-	TooLarge llm.Code = "too_large"
-	Gone     llm.Code = "gone" // the client left before the end
+	NoRoute      llm.Code = "no_route"
+	NoMethod     llm.Code = "no_method"
+	TooLarge     llm.Code = "too_large"
+	UnknownParam llm.Code = "unknown_parameter" // Param is no key of the request
+	Gone         llm.Code = "gone"              // the client left before the end
 )
 
 // statusGone is nginx's word in logs for a client that left; nobody receives it.
@@ -61,7 +75,7 @@ const statusGone = 499
 // Status is the HTTP status of an error code, where a dialect has no other wish.
 func Status(code llm.Code) int {
 	switch code {
-	case llm.Invalid, llm.TooLong, llm.Unsupported:
+	case llm.Invalid, llm.TooLong, llm.Unsupported, UnknownParam:
 		return http.StatusBadRequest
 	case llm.Unauthenticated:
 		return http.StatusUnauthorized

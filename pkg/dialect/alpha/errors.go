@@ -1,0 +1,81 @@
+package alpha
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"glossa/pkg/httpx"
+	"glossa/pkg/llm"
+)
+
+// Errors gives errors Alpha's shape, {"error": message}; in a stream it is an event.
+var Errors httpx.Errors = shape{}
+
+type shape struct{}
+
+// Body implements [httpx.Errors].
+func (shape) Body(e *llm.Error) (int, any) {
+	return httpx.Status(e.Code), errorBody{sentence(e)}
+}
+
+// InBand implements [httpx.Errors].
+func (shape) InBand(e *llm.Error) []byte {
+	var b bytes.Buffer
+	b.WriteString(httpx.SSE.Prefix)
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(errorBody{sentence(e)}) // strings cannot fail
+	b.Truncate(b.Len() - 1)
+	b.WriteString(httpx.SSE.Suffix)
+	return b.Bytes()
+}
+
+// textShape is for streams of plain text, which have no events: the error is the
+// last line, so that a text that was cut does not look whole.
+type textShape struct{ shape }
+
+// InBand implements [httpx.Errors].
+func (textShape) InBand(e *llm.Error) []byte {
+	return []byte("\n[error: " + sentence(e) + "]\n")
+}
+
+type errorBody struct {
+	Error string `json:"error"`
+}
+
+func sentence(e *llm.Error) string {
+	switch {
+	case e.Code == llm.Unauthenticated:
+		return "Unauthorized"
+	case e.Param != "":
+		return e.Param + ": " + e.Message
+	}
+	return e.Message
+}
+
+// The sentences of Alpha's server.
+const (
+	unknownModel      = "Unknown model"
+	modelNotFound     = "Model not found"
+	emptyPrompt       = "Empty prompt"
+	missingName       = "Missing ?name= parameter"
+	missingFields     = "Missing required fields: name, config, checkpoint, step"
+	missingHeaders    = "Missing X-Checkpoint-Name or X-Checkpoint-Step headers"
+	invalidCheckpoint = "Invalid checkpoint: missing modelConfig or params"
+)
+
+func bad(message string) error { return &llm.Error{Code: llm.Invalid, Message: message} }
+
+// renamer gives the client's name of a canonical parameter.
+type renamer map[string]string
+
+// rename puts the client's names into an error from a backend.
+func (names renamer) rename(err error) error {
+	e, ok := errorOf(err)
+	if !ok || names[e.Param] == "" {
+		return err
+	}
+	renamed := *e
+	renamed.Param = names[e.Param]
+	return &renamed
+}

@@ -1,0 +1,135 @@
+package alpha
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"iter"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"time"
+
+	"glossa/pkg/httpx"
+	"glossa/pkg/llm"
+	"glossa/pkg/llm/llmtest"
+)
+
+// catalog is a list of models with backends.
+type catalog []llm.Model
+
+func (c catalog) Open(_ context.Context, name string) (*llm.Model, error) {
+	for i, m := range c {
+		if name == "" || name == m.Name || name == m.Family+"/"+m.Name {
+			return &c[i], nil
+		}
+	}
+	return nil, llm.Errorf(llm.NotFound, "no model %q", name)
+}
+
+func (c catalog) List(context.Context) (infos []llm.ModelInfo, err error) {
+	for _, m := range c {
+		infos = append(infos, m.ModelInfo)
+	}
+	return infos, nil
+}
+
+// storyteller echoes its prompt in one chunk if asked and then says its words. It
+// notes the request.
+type storyteller struct {
+	words llmtest.Script
+	seen  *llm.Request
+}
+
+func (s *storyteller) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Chunk, error] {
+	return func(yield func(llm.Chunk, error) bool) {
+		s.seen = req
+		if echo := req.Effective().Echo; echo != nil && *echo {
+			text, _ := req.Prompts[0].Text()
+			if !yield(llm.Chunk{Text: text}, nil) {
+				return
+			}
+		}
+		s.words.Generate(ctx, req)(yield)
+	}
+}
+
+// broken says one word, if it has one, then fails.
+type broken struct {
+	word string
+	err  error
+}
+
+func (b broken) Generate(context.Context, *llm.Request) iter.Seq2[llm.Chunk, error] {
+	return func(yield func(llm.Chunk, error) bool) {
+		if b.word == "" || yield(llm.Chunk{Text: b.word}, nil) {
+			yield(llm.Chunk{}, b.err)
+		}
+	}
+}
+
+// shelf is a publisher in memory.
+type shelf struct {
+	mu      sync.Mutex
+	uploads map[string]Upload
+}
+
+func (s *shelf) Publish(_ context.Context, u *Upload) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if strings.Contains(u.Name, "/") {
+		return &llm.Error{Code: llm.Invalid, Param: "name", Message: "must be a plain name"}
+	}
+	kept := *u
+	kept.Checkpoint = bytes.Clone(u.Checkpoint)
+	s.uploads[u.Name] = kept
+	return nil
+}
+
+func (s *shelf) Delete(_ context.Context, name string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.uploads[name]; !ok {
+		return llm.Errorf(llm.NotFound, "nothing on the shelf")
+	}
+	delete(s.uploads, name)
+	return nil
+}
+
+type fixture struct {
+	teller *storyteller
+	shelf  *shelf
+	http.Handler
+}
+
+func newFixture() *fixture {
+	f := &fixture{teller: &storyteller{words: llmtest.Script{" upon", "", " a", " time"}}, shelf: &shelf{uploads: map[string]Upload{}}}
+	model := func(name string, b llm.Backend, run *llm.Run, created time.Time) llm.Model {
+		return llm.Model{ModelInfo: llm.ModelInfo{Name: name, Family: "local", Run: run, Created: created}, Backend: b}
+	}
+	old := &llm.Run{ID: "20260219", Domain: "novels", Step: 900, LastLoss: new(3.25), ModelConfig: []byte(`{"nLayer":6}`), TrainConfig: []byte(`{"lr":0.0003}`)}
+	models := catalog{
+		model("novels-5hr", f.teller, old, time.UnixMilli(1739900000123).Add(500*time.Microsecond)),
+		model("chords-run", llmtest.Script{"C", " G"}, &llm.Run{Domain: "chords", Step: 2000}, time.UnixMilli(1739950000000)),
+		model("remote", llmtest.Script{"hi"}, nil, time.Time{}),
+		model("silent", llmtest.Script{}, nil, time.Time{}),
+		model("full", broken{"", &llm.Error{Code: llm.Overloaded, Message: "8 requests are waiting", RetryAfter: time.Second}}, nil, time.Time{}),
+		model("picky", broken{"", fmt.Errorf("x: %w", &llm.Error{Code: llm.Unsupported, Param: "max_new_tokens", Message: "this model does not take it"})}, nil, time.Time{}),
+		model("breaks", broken{"Once", llm.Errorf(llm.Upstream, "the model <x> failed")}, nil, time.Time{}),
+	}
+	mux := httpx.Mux{Routes: Routes(Config{Models: models, Publisher: f.shelf, MaxUpload: 4096}), Fallback: Errors}
+	f.Handler = mux.Handler()
+	return f
+}
+
+// ask sends a request; headers are key, value, key, value.
+func ask(h http.Handler, method, target, body string, headers ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, target, strings.NewReader(body))
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}

@@ -1,0 +1,35 @@
+package alpha
+
+import "glossa/pkg/httpx"
+
+// Parameters tells what becomes of each key of each request, named "route key".
+// Nothing is refused and nothing is without effect; a key that is not here is
+// refused.
+func Parameters() []httpx.Parameter {
+	list := []httpx.Parameter{
+		{Name: "/api/inference query", Note: "the prompt, not empty; the answer begins with it"},
+		{Name: "/api/inference model", Note: "a name, an alias or family/name; default: the first model"},
+		{Name: "/api/inference steps", Note: "0 or more; default 200, and what is more than 500 is cut to that"},
+		{Name: "/api/inference temp", Note: "0 (greedy) or more; default 0.8"},
+		{Name: "/api/inference topk", Note: "0 (off) or more; default 40"},
+		{Name: "/api/chat messages", Note: "role (system, user or assistant) and content, a string; not all empty"},
+		{Name: "/api/chat model", Note: "as above"},
+		{Name: "/api/chat maxTokens", Note: "1 or more; default 200, and what is more than 500 is cut to that"},
+		{Name: "/api/chat temperature", Note: "0 (greedy) or more; default 0.8"},
+		{Name: "/api/chat topk", Note: "0 (off) or more; default 40"},
+		{Name: "/api/generate prompt", Note: "not empty"},
+		{Name: "/api/generate model", Note: "as above"},
+		{Name: "/api/generate max_tokens", Note: "1 or more; default 2048, and what is more is cut to that"},
+		{Name: "/api/generate temperature", Note: "0 (greedy) or more; default 0.7"},
+		{Name: "/api/upload name", Note: "the name of the model; or X-Checkpoint-Name"},
+		{Name: "/api/upload config", Note: "config.json, an object; or X-Checkpoint-Config, base64"},
+		{Name: "/api/upload checkpoint", Note: "a checkpoint as JSON; or the body, in either encoding"},
+		{Name: "/api/upload step", Note: "0 or more; or X-Checkpoint-Step"},
+		{Name: "/api/upload metrics", Note: "metrics.jsonl; or X-Checkpoint-Metrics, base64"},
+		{Name: "/api/upload trainingData", Note: "training-data.txt; or X-Checkpoint-TrainingData, base64"},
+	}
+	for i := range list {
+		list[i].Disposition = httpx.Honoured
+	}
+	return list
+}

@@ -1,0 +1,208 @@
+package alpha
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"testing"
+
+	"glossa/pkg/httpx"
+	"glossa/pkg/llm"
+)
+
+func TestRequests(t *testing.T) {
+	inference := func(query string) (*llm.Request, error) {
+		var in inferenceRequest
+		if err := readQuery(query, &in); err != nil {
+			return nil, err
+		}
+		return in.request()
+	}
+	chat := func(body string) (*llm.Request, error) {
+		var in chatRequest
+		if err := httpx.Unmarshal([]byte(body), &in); err != nil {
+			return nil, err
+		}
+		return in.request()
+	}
+	generate := func(body string) (*llm.Request, error) {
+		var in generateRequest
+		if err := httpx.Unmarshal([]byte(body), &in); err != nil {
+			return nil, err
+		}
+		return in.request()
+	}
+	text := []llm.Prompt{llm.Text("x")}
+	turns := []llm.Prompt{{Messages: []llm.Message{{Role: "system", Parts: []llm.Part{{Text: ""}}}, {Role: "user", Parts: []llm.Part{{Text: "x"}}}}}}
+	base := llm.Params{MaxTokens: new(200), Temperature: new(0.8), TopK: new(40), Truncate: new(0)}
+	whole := llm.Params{MaxTokens: new(2048), Temperature: new(0.7), TopK: new(40), Truncate: new(0)}
+	const messages = `"messages":[{"role":"system","content":""},{"role":"user","content":"x"}]`
+	for _, test := range []struct {
+		read func(string) (*llm.Request, error)
+		in   string
+		want llm.Request
+	}{
+		{inference, "query=x", llm.Request{Prompts: text, N: 1, Stream: true, Defaults: base, Params: llm.Params{Echo: new(true)}}},
+		{inference, "query=x&steps=501&temp=0&topk=0", llm.Request{Prompts: text, N: 1, Stream: true, Defaults: base,
+			Params: llm.Params{MaxTokens: new(500), Temperature: new(0.0), TopK: new(0), Echo: new(true)}}},
+		{chat, `{` + messages + `}`, llm.Request{Prompts: turns, N: 1, Stream: true, Defaults: base}},
+		{chat, `{` + messages + `,"maxTokens":9000,"temperature":3,"topk":1}`, llm.Request{Prompts: turns, N: 1, Stream: true, Defaults: base,
+			Params: llm.Params{MaxTokens: new(500), Temperature: new(3.0), TopK: new(1)}}},
+		{generate, `{"prompt":"x"}`, llm.Request{Prompts: text, N: 1, Defaults: whole}},
+		{generate, `{"prompt":"x","max_tokens":20000,"temperature":0}`, llm.Request{Prompts: text, N: 1, Defaults: whole,
+			Params: llm.Params{MaxTokens: new(2048), Temperature: new(0.0)}}},
+	} {
+		got, err := test.read(test.in)
+		if err != nil || !reflect.DeepEqual(*got, test.want) {
+			t.Errorf("%s: got %+v, %v", test.in, got, err)
+		}
+	}
+}
+
+// TestParameters: every key has a row and every row a key.
+func TestParameters(t *testing.T) {
+	keys := map[string]bool{"/api/upload checkpoint": true} // never decoded
+	for route, wire := range map[string]reflect.Type{
+		"/api/inference": reflect.TypeFor[inferenceRequest](), "/api/chat": reflect.TypeFor[chatRequest](),
+		"/api/generate": reflect.TypeFor[generateRequest](), "/api/upload": reflect.TypeFor[uploadRequest](),
+	} {
+		for f := range wire.Fields() {
+			for _, tag := range []string{"json", "query"} {
+				if key := f.Tag.Get(tag); key != "" {
+					keys[route+" "+key] = true
+				}
+			}
+		}
+	}
+	for _, p := range Parameters() {
+		if !keys[p.Name] || p.Disposition != httpx.Honoured || p.Note == "" {
+			t.Errorf("%+v has no key of its own", p)
+		}
+		delete(keys, p.Name)
+	}
+	for key := range keys {
+		t.Errorf("%s has no disposition", key)
+	}
+}
+
+func TestErrorShape(t *testing.T) {
+	for code, want := range map[llm.Code]struct {
+		status int
+		words  string
+	}{
+		llm.Unauthenticated: {401, "Unauthorized"}, llm.Forbidden: {403, "m"}, llm.Internal: {500, "m"}, llm.Timeout: {504, "m"},
+		llm.NotFound: {404, "m"}, llm.TooLong: {400, "m"}, httpx.TooLarge: {413, "m"},
+	} {
+		status, body := Errors.Body(&llm.Error{Code: code, Message: "m"})
+		if status != want.status || body != any(errorBody{want.words}) {
+			t.Errorf("%s: got %d %v", code, status, body)
+		}
+	}
+}
+
+func TestMembers(t *testing.T) {
+	type member struct{ key, value string }
+	for in, want := range map[string][]member{
+		`{}`:      nil,
+		"{ \n\t}": nil,
+		`{"a":1}`: {{"a", "1"}},
+		`{ "a" : -1.5e3 , "b":true,"c" :null ,"d":"}\",\\" }`:        {{"a", "-1.5e3"}, {"b", "true"}, {"c", "null"}, {"d", `"}\",\\"`}},
+		`{"\u0061\"":[1,[2,{"x":"]"}],{}],"b":{"c":{"d":[]}} ,"":0}`: {{`a"`, `[1,[2,{"x":"]"}],{}]`}, {"b", `{"c":{"d":[]}}`}, {"", "0"}},
+	} {
+		var got []member
+		for key, value := range members([]byte(in)) {
+			got = append(got, member{key, string(value)})
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: got %q", in, got)
+		}
+	}
+}
+
+// FuzzMembers: the members of valid objects are those that encoding/json finds.
+func FuzzMembers(f *testing.F) {
+	f.Add([]byte(`{ "a" : [1,{"b":"]\\\""}] , "c":-1e3 ,"d":{} }`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		b = bytes.TrimSpace(b)
+		var want map[string]json.RawMessage
+		if json.Unmarshal(b, &want) != nil || want == nil {
+			return
+		}
+		got := map[string]json.RawMessage{}
+		for key, value := range members(b) {
+			got[key] = value
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: got %q, want %q", b, got, want)
+		}
+	})
+}
+
+// FuzzUpload: what is taken is whole, and what is refused is the client's fault.
+func FuzzUpload(f *testing.F) {
+	f.Add([]byte(goodUpload))
+	f.Add([]byte(`{"name":"x","config":{},"step":1,"checkpoint":{"params":1,"modelConfig":2}}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		u, err := jsonUpload(b)
+		switch {
+		case err != nil:
+			clientsFault(t, b, err)
+		case u.Name == "" || u.Step < 0 || !json.Valid(u.Config) || !json.Valid(u.Checkpoint) || !bytes.Contains(b, u.Checkpoint):
+			t.Errorf("%q was taken as %+v", b, u)
+		}
+	})
+}
+
+// FuzzRequests: no query string and no body make the dialect panic, and what is
+// taken is in range.
+func FuzzRequests(f *testing.F) {
+	f.Add("query=x&steps=3&temp=0.5&topk=1", []byte(`{"messages":[{"role":"user","content":"x"}],"maxTokens":3}`))
+	f.Add("prompt=x&max_tokens=9000", []byte(`{"prompt":"x","temperature":0.1}`))
+	f.Fuzz(func(t *testing.T, query string, body []byte) {
+		check := func(req *llm.Request, err error) {
+			if err != nil {
+				clientsFault(t, body, err)
+				return
+			}
+			p := req.Effective()
+			if len(req.Prompts) != 1 || req.N != 1 || *p.MaxTokens < 0 || *p.MaxTokens > maxGenerate || *p.Temperature < 0 || *p.TopK < 0 {
+				t.Errorf("%q %q were taken as %+v", query, body, req)
+			}
+		}
+		var i inferenceRequest
+		if err := readQuery(query, &i); err != nil {
+			clientsFault(t, body, err)
+		} else {
+			check(i.request())
+		}
+		var c chatRequest
+		if err := httpx.Unmarshal(body, &c); err != nil {
+			clientsFault(t, body, err)
+		} else {
+			check(c.request())
+		}
+		var g generateRequest
+		if httpx.Unmarshal(body, &g) == nil && readQuery(query, &g) == nil {
+			check(g.request())
+		}
+	})
+}
+
+func clientsFault(t *testing.T, in []byte, err error) {
+	t.Helper()
+	if e, ok := errorOf(err); !ok || httpx.Status(e.Code) != 400 || e.Message == "" {
+		t.Errorf("%q: %v", in, err)
+	}
+}
+
+func BenchmarkUpload(b *testing.B) {
+	body := []byte(`{"name":"x","config":{},"step":1,"checkpoint":{"modelConfig":{},"params":{"wte":{"data":[0` +
+		string(bytes.Repeat([]byte(",-0.12345678901234567"), 1<<20)) + `]}}}}`)
+	b.SetBytes(int64(len(body)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := jsonUpload(body); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,93 @@
+// Package alpha speaks the API of Alpha's own web dashboard and training machines:
+// models, inference, chat, generate and upload. It knows HTTP and llm; where
+// checkpoints are kept, and what is in one, is a [Publisher]'s affair.
+//
+// Source: seed 002, "Internal endpoints", and the server that it describes.
+package alpha
+
+import "encoding/json"
+
+// modelObject is an element of GET /api/models.
+type modelObject struct {
+	ID          string          `json:"id"`
+	RunID       string          `json:"runId"`
+	Name        string          `json:"name"`
+	Step        int             `json:"step"`
+	Mtime       float64         `json:"mtime"` // milliseconds since 1970
+	LastLoss    *float64        `json:"lastLoss"`
+	ModelConfig json.RawMessage `json:"modelConfig"`
+	TrainConfig json.RawMessage `json:"trainConfig"`
+	Domain      string          `json:"domain"`
+}
+
+// deleted is the answer to DELETE /api/models.
+type deleted struct {
+	OK      bool   `json:"ok"`
+	Deleted string `json:"deleted"`
+}
+
+// inferenceRequest is the query string of GET /api/inference.
+type inferenceRequest struct {
+	Query string   `query:"query"`
+	Model string   `query:"model"`
+	Steps *int     `query:"steps"`
+	Temp  *float64 `query:"temp"`
+	TopK  *int     `query:"topk"`
+}
+
+// token is an event of /api/inference.
+type token struct {
+	Token string `json:"token"`
+}
+
+// chatRequest is the body of POST /api/chat.
+type chatRequest struct {
+	Messages    []message `json:"messages"`
+	Model       string    `json:"model"`
+	MaxTokens   *int      `json:"maxTokens"`
+	Temperature *float64  `json:"temperature"`
+	TopK        *int      `json:"topk"`
+}
+
+type message struct {
+	Role    string  `json:"role"`
+	Content *string `json:"content"`
+}
+
+// generateRequest is the query string of /api/generate and its body; what is in
+// the query string wins.
+type generateRequest struct {
+	Prompt      string   `json:"prompt" query:"prompt"`
+	MaxTokens   *int     `json:"max_tokens" query:"max_tokens"`
+	Temperature *float64 `json:"temperature" query:"temperature"`
+	Model       string   `json:"model" query:"model"`
+}
+
+// generated is the answer of /api/generate.
+type generated struct {
+	Text  string `json:"text"`
+	Model string `json:"model"`
+	Usage usage  `json:"usage"`
+}
+
+type usage struct {
+	PromptTokens     int `json:"prompt_tokens"`
+	CompletionTokens int `json:"completion_tokens"`
+}
+
+// uploadRequest are the keys of POST /api/upload without the checkpoint, which is
+// never decoded here.
+type uploadRequest struct {
+	Name         string          `json:"name"`
+	Config       json.RawMessage `json:"config"`
+	Step         *int            `json:"step"`
+	Metrics      string          `json:"metrics"`
+	TrainingData string          `json:"trainingData"`
+}
+
+// uploaded is the answer to POST /api/upload.
+type uploaded struct {
+	OK   bool   `json:"ok"`
+	Name string `json:"name"`
+	Step int    `json:"step"`
+}

@@ -1,0 +1,136 @@
+package openai
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"unicode/utf8"
+
+	"glossa/pkg/llm"
+)
+
+// assistant is the role of every answer.
+const assistant = "assistant"
+
+// newChoice translates a collected row.
+func newChoice(row llm.Chunk, withLogprobs bool) chatChoice {
+	choice := chatChoice{
+		Index: row.Row, Message: chatMessage{Role: assistant, Content: row.Text}, FinishReason: finishReason(row.Finish),
+	}
+	if withLogprobs {
+		choice.Logprobs = newLogprobs(row.Tokens)
+	}
+	return choice
+}
+
+// A chatStream translates chunks as they come.
+type chatStream struct {
+	head         chatChunk // what all chunks share
+	withLogprobs bool
+	withUsage    bool   // stream_options.include_usage
+	begun        []bool // by row: its role was sent
+}
+
+// events returns the events of a chunk: the role before a row's first text, then
+// the text, then the reason of the row's end, with the usage if that is the last.
+func (s *chatStream) events(c llm.Chunk) (events []chatChunk) {
+	if c.Text == "" && len(c.Tokens) == 0 && c.Finish == "" {
+		return nil
+	}
+	if !s.begun[c.Row] {
+		s.begun[c.Row] = true
+		events = append(events, s.event(chunkChoice{Index: c.Row, Delta: delta{Role: assistant, Content: new("")}}))
+	}
+	if c.Text != "" || s.withLogprobs && len(c.Tokens) > 0 {
+		choice := chunkChoice{Index: c.Row, Delta: delta{Content: &c.Text}}
+		if s.withLogprobs {
+			choice.Logprobs = newLogprobs(c.Tokens)
+		}
+		events = append(events, s.event(choice))
+	}
+	if c.Finish != "" {
+		last := s.event(chunkChoice{Index: c.Row, FinishReason: new(finishReason(c.Finish))})
+		if c.Usage != nil && !s.withUsage {
+			last.Usage = newUsage(*c.Usage) // seed 002
+		}
+		events = append(events, last)
+	}
+	if c.Usage != nil && s.withUsage {
+		last := s.head
+		last.Choices, last.Usage = []chunkChoice{}, newUsage(*c.Usage)
+		events = append(events, last)
+	}
+	return events
+}
+
+func (s *chatStream) event(choice chunkChoice) chatChunk {
+	event := s.head
+	event.Choices = []chunkChoice{choice}
+	if s.withUsage {
+		event.Usage = (*usage)(nil)
+	}
+	return event
+}
+
+// finishReason gives OpenAI's word for the end of a row. A full context is stop
+// (seed 002); what ran out of time was cut as by a limit.
+func finishReason(why llm.Finish) string {
+	switch why {
+	case llm.FinishLength, llm.FinishDeadline, llm.FinishCancelled:
+		return "length"
+	case llm.FinishFiltered:
+		return "content_filter"
+	}
+	return "stop"
+}
+
+func newUsage(u llm.Usage) *usage {
+	return &usage{PromptTokens: u.Input, CompletionTokens: u.Output, TotalTokens: u.Input + u.Output}
+}
+
+func newLogprobs(tokens []llm.Token) *logprobs {
+	list := make([]tokenLogprob, len(tokens))
+	for i, t := range tokens {
+		list[i] = tokenLogprob{newLogprob(t), make([]topLogprob, len(t.Top))}
+		for j, top := range t.Top {
+			list[i].TopLogprobs[j] = newLogprob(top)
+		}
+	}
+	return &logprobs{Content: list}
+}
+
+// newLogprob translates a token. One that is no whole text is written as OpenAI
+// does, "bytes:\xe2\x82"; a special token is spelt out and has no bytes.
+func newLogprob(t llm.Token) topLogprob {
+	out := topLogprob{Token: t.Text, Logprob: t.Logprob}
+	if math.IsInf(t.Logprob, -1) {
+		out.Logprob = -9999 // OpenAI's number for very unlikely; JSON has no infinity
+	}
+	if t.Text == "" {
+		out.Token = t.Piece
+		return out
+	}
+	out.Bytes = make([]int, len(t.Text))
+	var spelt strings.Builder
+	for i := range len(t.Text) {
+		out.Bytes[i] = int(t.Text[i])
+		fmt.Fprintf(&spelt, `\x%02x`, t.Text[i])
+	}
+	if !utf8.ValidString(t.Text) {
+		out.Token = "bytes:" + spelt.String()
+	}
+	return out
+}
+
+// newModel translates what is known of a model. Models that Alpha trained are
+// owned by it (seed 002), others by their family.
+func newModel(info llm.ModelInfo) modelObject {
+	m := modelObject{ID: info.Name, Object: "model", OwnedBy: info.Family}
+	if info.Run != nil {
+		m.OwnedBy = "alpha"
+	}
+	if !info.Created.IsZero() {
+		m.Created = info.Created.Unix()
+	}
+	return m
+}

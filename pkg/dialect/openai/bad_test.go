@@ -1,0 +1,162 @@
+package openai
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"glossa/pkg/httpx"
+	"glossa/pkg/llm"
+)
+
+func muxOf(routes ...httpx.Route) http.Handler {
+	return (&httpx.Mux{Routes: routes, Fallback: Errors}).Handler()
+}
+
+// quote writes a string as JSON; none stands for null.
+func quote(s string) string {
+	if s == "" {
+		return "null"
+	}
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(s)
+	return strings.TrimSpace(b.String())
+}
+
+// TestBadInput holds each body to the very answer. A body without messages gets one.
+func TestBadInput(t *testing.T) {
+	const value, unknown, unsupported = "invalid_value", "unknown_parameter", "unsupported_parameter"
+	h := testHandler()
+	for _, test := range []struct{ body, message, param, code string }{
+		{"", "the body is empty: a JSON object is expected", "", ""},
+		{"null", "the body must be an object, not null", "", ""},
+		{"[]", "the body must be an object, not array", "", ""},
+		{"{", "the body is not valid JSON: unexpected end of JSON input", "", ""},
+		{"{\"model\":\"\xc3\"}", "the body is not valid UTF-8", "", ""},
+		{`{"messages":[]}`, "Invalid value for 'messages': at least one message is needed", "messages", value},
+		{`{"messages":null}`, "Invalid value for 'messages': at least one message is needed", "messages", value},
+		{`{"messages":"hi"}`, "Invalid value for 'messages': must be an array, not string", "messages", value},
+		{`{"messages":["hi"]}`, "Invalid value for 'messages': must be an object, not string", "messages", value},
+		{`{"messages":[{"role":"user","content":"x"},{"role":"king","content":"x"}]}`, `Invalid value for 'messages[1].role': must be system, developer, user, assistant or tool, not "king"`, "messages[1].role", value},
+		{`{"messages":[{"role":"user"}]}`, "Invalid value for 'messages[0].content': must be a string or an array of parts", "messages[0].content", value},
+		{`{"messages":[{"role":"user","content":null}]}`, "Invalid value for 'messages[0].content': must be a string or an array of parts", "messages[0].content", value},
+		{`{"messages":[{"role":"user","content":7}]}`, "Invalid value for 'messages[0].content': must be a string, not number", "messages[0].content", value},
+		{`{"messages":[{"role":"user","content":{"type":"text"}}]}`, "Invalid value for 'messages[0].content': must be a string, not object", "messages[0].content", value},
+		{`{"messages":[{"role":"user","content":[]}]}`, "Invalid value for 'messages[0].content': at least one part is needed", "messages[0].content", value},
+		{`{"messages":[{"role":"user","content":["x"]}]}`, "Invalid value for 'messages[0].content': must be an object, not string", "messages[0].content", value},
+		{`{"messages":[{"role":"user","content":[{"type":"text"}]}]}`, "Invalid value for 'messages[0].content[0].text': must be given", "messages[0].content[0].text", value},
+		{`{"messages":[{"role":"user","content":[{"type":"text","text":7}]}]}`, "Invalid value for 'messages[0].content.text': must be a string, not number", "messages[0].content.text", value},
+		{`{"messages":[{"role":"user","content":[{"type":"text","text":"x"},{"type":"image_url","image_url":{"url":"x"}}]}]}`, `Unsupported parameter 'messages[0].content[1]': a part of type "image_url" is not served, only text is`, "messages[0].content[1]", unsupported},
+		{`{"messages":[{"role":"user","content":[{"type":"input_audio","input_audio":{}}]}]}`, `Unsupported parameter 'messages[0].content[0]': a part of type "input_audio" is not served, only text is`, "messages[0].content[0]", unsupported},
+		{`{"messages":[{"role":"user","content":[{"type":"text","text":"x","cache_control":1}]}]}`, "Unrecognized request argument supplied: messages[0].content[0].cache_control", "messages[0].content[0].cache_control", unknown},
+		{`{"messages":[{"role":"user","content":"x","Role":"y"}]}`, "Unrecognized request argument supplied: messages[0].Role", "messages[0].Role", unknown},
+		{`{"messages":[{"role":"user","content":"x","name":"Ann"}]}`, `Unsupported parameter 'messages[0].name': no template writes the names of participants; only "" can be sent`, "messages[0].name", unsupported},
+		{`{"messages":[{"role":"assistant","content":"x","tool_calls":[{}]}]}`, "Unsupported parameter 'messages[0].tool_calls': tools are not served; only [] can be sent", "messages[0].tool_calls", unsupported},
+		{`{"messages":[{"role":"tool","content":"x"}]}`, "Invalid value for 'messages[0].tool_call_id': a message of the role tool needs it", "messages[0].tool_call_id", value},
+		{`{"messages":[{"role":"user","content":"x","tool_call_id":"c"}]}`, "Invalid value for 'messages[0].tool_call_id': only a message of the role tool has one", "messages[0].tool_call_id", value},
+		{`{"model":5}`, "Invalid value for 'model': must be a string, not number", "model", value},
+		{`{"Model":"novels-5hr"}`, "Unrecognized request argument supplied: Model", "Model", unknown},
+		{`{"top_k":40}`, "Unrecognized request argument supplied: top_k", "top_k", unknown},
+		{`{"model":"a","model":"b"}`, "Invalid value for 'model': given twice", "model", value},
+		{`{"max_tokens":0}`, "Invalid value for 'max_tokens': must be at least 1", "max_tokens", value},
+		{`{"max_tokens":-1}`, "Invalid value for 'max_tokens': must be at least 1", "max_tokens", value},
+		{`{"max_tokens":1.5}`, "Invalid value for 'max_tokens': must be an integer, not number 1.5", "max_tokens", value},
+		{`{"max_tokens":"9"}`, "Invalid value for 'max_tokens': must be an integer, not string", "max_tokens", value},
+		{`{"max_tokens":99999999999999999999}`, "Invalid value for 'max_tokens': must be an integer, not number 99999999999999999999", "max_tokens", value},
+		{`{"max_tokens":5,"max_completion_tokens":6}`, "Invalid value for 'max_completion_tokens': differs from another name of the same limit: send one", "max_completion_tokens", value},
+		{`{"maximum_tokens":0}`, "Invalid value for 'maximum_tokens': must be at least 1", "maximum_tokens", value},
+		{`{"temperature":2.1}`, "Invalid value for 'temperature': must be between 0 and 2", "temperature", value},
+		{`{"temperature":-0.1}`, "Invalid value for 'temperature': must be between 0 and 2", "temperature", value},
+		{`{"temperature":1e999}`, "Invalid value for 'temperature': must be a number, not number 1e999", "temperature", value},
+		{`{"top_p":0}`, "Invalid value for 'top_p': must be above 0 and at most 1", "top_p", value},
+		{`{"top_p":1.01}`, "Invalid value for 'top_p': must be above 0 and at most 1", "top_p", value},
+		{`{"n":0}`, "Invalid value for 'n': must be between 1 and 128", "n", value},
+		{`{"n":129}`, "Invalid value for 'n': must be between 1 and 128", "n", value},
+		{`{"presence_penalty":-2.5}`, "Invalid value for 'presence_penalty': must be between -2 and 2", "presence_penalty", value},
+		{`{"frequency_penalty":3}`, "Invalid value for 'frequency_penalty': must be between -2 and 2", "frequency_penalty", value},
+		{`{"stop":""}`, "Invalid value for 'stop': a stop sequence must not be empty", "stop", value},
+		{`{"stop":["a",null]}`, "Invalid value for 'stop': a stop sequence must not be empty", "stop", value},
+		{`{"stop":["a","b","c","d","e"]}`, "Invalid value for 'stop': at most 4 strings", "stop", value},
+		{`{"stop":5}`, "Invalid value for 'stop': must be a string, not number", "stop", value},
+		{`{"seed":0.5}`, "Invalid value for 'seed': must be an integer, not number 0.5", "seed", value},
+		{`{"logit_bias":{"x":1}}`, `Invalid value for 'logit_bias': "x" is no token id`, "logit_bias", value},
+		{`{"logit_bias":{"-1":1}}`, `Invalid value for 'logit_bias': "-1" is no token id`, "logit_bias", value},
+		{`{"logit_bias":{"05":1}}`, `Invalid value for 'logit_bias': "05" is no token id`, "logit_bias", value},
+		{`{"logit_bias":{"5":101}}`, "Invalid value for 'logit_bias': the bias of token 5 must be between -100 and 100", "logit_bias", value},
+		{`{"logit_bias":{"5":"x"}}`, "Invalid value for 'logit_bias': must be a number, not string", "logit_bias", value},
+		{`{"top_logprobs":2}`, "Invalid value for 'top_logprobs': can be sent with logprobs: true only", "top_logprobs", value},
+		{`{"logprobs":true,"top_logprobs":21}`, "Invalid value for 'top_logprobs': must be between 0 and 20", "top_logprobs", value},
+		{`{"logprobs":true,"top_logprobs":-1}`, "Invalid value for 'top_logprobs': must be between 0 and 20", "top_logprobs", value},
+		{`{"logprobs":3}`, "Invalid value for 'logprobs': must be a boolean, not number", "logprobs", value},
+		{`{"stream":"yes"}`, "Invalid value for 'stream': must be a boolean, not string", "stream", value},
+		{`{"stream_options":{"include_usage":true}}`, "Invalid value for 'stream_options': can be sent with stream: true only", "stream_options", value},
+		{`{"stream":true,"stream_options":{"usage":true}}`, "Unrecognized request argument supplied: stream_options.usage", "stream_options.usage", unknown},
+		{`{"stream":true,"stream_options":{"include_obfuscation":true}}`, "Unsupported parameter 'stream_options.include_obfuscation': chunks are not padded; only false can be sent", "stream_options.include_obfuscation", unsupported},
+		{`{"tools":[{"type":"function"}]}`, "Unsupported parameter 'tools': tools are not served; only [] can be sent", "tools", unsupported},
+		{`{"tool_choice":"required"}`, `Unsupported parameter 'tool_choice': tools are not served; only "none" or "auto" can be sent`, "tool_choice", unsupported},
+		{`{"functions":[{}]}`, "Unsupported parameter 'functions': functions are not served; only [] can be sent", "functions", unsupported},
+		{`{"function_call":{"name":"f"}}`, `Unsupported parameter 'function_call': functions are not served; only "none" or "auto" can be sent`, "function_call", unsupported},
+		{`{"response_format":{"type":"json_object"}}`, `Unsupported parameter 'response_format': answers are plain text; only {"type":"text"} can be sent`, "response_format", unsupported},
+		{`{"modalities":["text","audio"]}`, `Unsupported parameter 'modalities': answers are plain text; only ["text"] can be sent`, "modalities", unsupported},
+		{`{"reasoning_effort":"high"}`, `Unsupported parameter 'reasoning_effort': these models do not reason apart from their answer; only "none" can be sent`, "reasoning_effort", unsupported},
+		{`{"web_search_options":{}}`, "Unsupported parameter 'web_search_options': there is no web search", "web_search_options", unsupported},
+		{`{"store":true}`, "Unsupported parameter 'store': completions are not stored; only false can be sent", "store", unsupported},
+		{`{"service_tier":"flex"}`, `Unsupported parameter 'service_tier': there are no tiers; only "auto" or "default" can be sent`, "service_tier", unsupported},
+		{`{"user":5}`, "Invalid value for 'user': must be a string, not number", "user", value},
+		{`{"metadata":{"a":1}}`, "Invalid value for 'metadata': must be a string, not number", "metadata", value},
+	} {
+		body := test.body
+		if strings.HasPrefix(body, `{"`) && !strings.Contains(body, "messages") && strings.HasSuffix(body, "}") && json.Valid([]byte(body)) {
+			body = body[:len(body)-1] + `,"messages":[{"role":"user","content":"x"}]}`
+		}
+		want := `{"error":{"message":` + quote(test.message) + `,"type":"invalid_request_error","param":` + quote(test.param) + `,"code":` + quote(test.code) + "}}\n"
+		if w := ask(h, "POST", "/v1/chat/completions", body); w.Code != http.StatusBadRequest || w.Body.String() != want {
+			t.Errorf("%s: got %d %swant %s", body, w.Code, w.Body, want)
+		}
+	}
+}
+
+func TestOtherErrors(t *testing.T) {
+	h := testHandler()
+	big := `{"messages":[{"role":"user","content":"` + strings.Repeat("x", httpx.DefaultMaxBody) + `"}]}`
+	for _, test := range []struct {
+		method, target, body string
+		status               int
+		want                 string
+	}{
+		{"POST", "/v1/chat/completions", big, 413, `{"error":{"message":"the body is larger than 10485760 bytes","type":"invalid_request_error","param":null,"code":"request_too_large"}}`},
+		{"GET", "/v1/chat/completions", "", 405, `{"error":{"message":"this path takes POST","type":"invalid_request_error","param":null,"code":"method_not_supported"}}`},
+		{"POST", "/v1/embeddings", "{}", 404, `{"error":{"message":"not found","type":"invalid_request_error","param":null,"code":"unknown_url"}}`},
+	} {
+		if w := ask(h, test.method, test.target, test.body); w.Code != test.status || w.Body.String() != test.want+"\n" {
+			t.Errorf("%s %s: got %d %s", test.method, test.target, w.Code, w.Body)
+		}
+	}
+}
+
+// TestErrorCodes: statuses and words of the codes that no request above brings about.
+func TestErrorCodes(t *testing.T) {
+	for code, want := range map[llm.Code]string{
+		llm.Unauthenticated: `401 invalid_request_error invalid_api_key`,
+		llm.Forbidden:       `403 invalid_request_error insufficient_permissions`,
+		llm.Overloaded:      `429 requests rate_limit_exceeded`,
+		llm.Internal:        `500 server_error null`,
+		llm.Upstream:        `502 server_error upstream_error`,
+		llm.Timeout:         `504 server_error timeout`,
+		httpx.Gone:          `499 invalid_request_error client_closed_request`,
+	} {
+		status, body := Errors.Body(&llm.Error{Code: code, Message: "m"})
+		fields := body.(errorBody).Error
+		word := "null"
+		if fields.Code != nil {
+			word = *fields.Code
+		}
+		if got := fmt.Sprint(status, " ", fields.Type, " ", word); got != want || fields.Message != "m" || fields.Param != nil {
+			t.Errorf("%s: got %s %+v", code, got, fields)
+		}
+	}
+}

@@ -1,0 +1,86 @@
+package openai
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// TestDifferences lists where this dialect departs from seed 002 and the server it
+// describes, each with the reason and shown to be so.
+func TestDifferences(t *testing.T) {
+	h := testHandler()
+	for _, test := range []struct {
+		seed, reason string
+		body         string
+		status       int
+		has          string
+	}{
+		{
+			"an unknown model is 400", "OpenAI's own answer, which its SDKs turn into NotFoundError",
+			`{"model":"nope",` + hi + `}`, 404, `"code":"model_not_found"`,
+		},
+		{
+			"an unknown key is ignored", "nothing that a client sends is dropped in silence",
+			`{"frequency":1,` + hi + `}`, 400, `Unrecognized request argument supplied: frequency`,
+		},
+		{
+			"stop, top_p and n are ignored", "they are what clients mean",
+			`{"n":2,"top_p":0.9,"stop":"x",` + hi + `}`, 200, `"index":1`,
+		},
+		{
+			"no messages: the model starts from nothing", "later versions refuse it too",
+			`{"messages":[]}`, 400, `"param":"messages"`,
+		},
+		{
+			"bad JSON is 500 in plain text", "it is the client's fault, and clients read JSON",
+			`{`, 400, `{"error":{"message":"the body is not valid JSON`,
+		},
+		{
+			"a prompt that does not fit is 500 in plain text", "OpenAI's own answer",
+			`{"model":"too-long",` + hi + `}`, 400, `"code":"context_length_exceeded"`,
+		},
+		{
+			"max_tokens 0 gives no tokens", "OpenAI refuses it",
+			`{"max_tokens":0,` + hi + `}`, 400, `"param":"max_tokens"`,
+		},
+		{
+			"max_tokens wins over another max_completion_tokens", "one of two limits would be dropped in silence",
+			`{"max_tokens":1,"max_completion_tokens":2,` + hi + `}`, 400, `"param":"max_completion_tokens"`,
+		},
+		{
+			"content parts are written as [object Object]", "they are what SDKs send",
+			`{"messages":[{"role":"user","content":[{"type":"text","text":"x"}]}]}`, 200, `"content":"Once upon a time"`,
+		},
+		{
+			"model is the name that was sent", "an alias or family/name is answered with the model's own name",
+			`{"model":"local/novels-5hr",` + hi + `}`, 200, `"model":"novels-5hr"`,
+		},
+		{
+			"stop is for a full context only", "a model may end a text, and stop sequences are served",
+			`{` + hi + `}`, 200, `"finish_reason":"stop"`,
+		},
+	} {
+		w := ask(h, "POST", "/v1/chat/completions", test.body)
+		if w.Code != test.status || !strings.Contains(w.Body.String(), test.has) {
+			t.Errorf("seed: %s; here otherwise: %s. Got %d %s", test.seed, test.reason, w.Code, w.Body)
+		}
+	}
+
+	// Upstream separates the words of the word tokenizer in streams only. Here both
+	// forms of an answer have one text.
+	var streamed strings.Builder
+	for line := range strings.SplitSeq(ask(h, "POST", "/v1/chat/completions", `{"stream":true,`+hi+`}`).Body.String(), "\n") {
+		var event chatChunk
+		if json.Unmarshal([]byte(strings.TrimPrefix(line, "data: ")), &event) == nil && event.Choices[0].Delta.Content != nil {
+			streamed.WriteString(*event.Choices[0].Delta.Content)
+		}
+	}
+	var whole chatAnswer
+	if err := json.Unmarshal(ask(h, "POST", "/v1/chat/completions", `{`+hi+`}`).Body.Bytes(), &whole); err != nil {
+		t.Fatal(err)
+	}
+	if streamed.String() == "" || streamed.String() != whole.Choices[0].Message.Content {
+		t.Errorf("streamed %q, whole %q", streamed.String(), whole.Choices[0].Message.Content)
+	}
+}

@@ -1,0 +1,130 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"glossa/pkg/httpx"
+	"glossa/pkg/llm"
+)
+
+// Errors gives errors the shape that OpenAI's clients read. They know a stream's
+// error by its first key, which is error.
+var Errors httpx.Errors = shape{}
+
+type shape struct{}
+
+// errorBody is the body of an answer that is an error.
+type errorBody struct {
+	Error errorFields `json:"error"`
+}
+
+type errorFields struct {
+	Message string  `json:"message"`
+	Type    string  `json:"type"`
+	Param   *string `json:"param"`
+	Code    *string `json:"code"`
+}
+
+// Body implements [httpx.Errors].
+func (shape) Body(e *llm.Error) (int, any) {
+	kind, code := words(e)
+	fields := errorFields{Message: sentence(e), Type: kind}
+	if e.Param != "" {
+		fields.Param = &e.Param
+	}
+	if code != "" {
+		fields.Code = &code
+	}
+	return httpx.Status(e.Code), errorBody{fields}
+}
+
+// InBand implements [httpx.Errors].
+func (s shape) InBand(e *llm.Error) []byte {
+	_, body := s.Body(e)
+	var b bytes.Buffer
+	b.WriteString(httpx.SSE.Prefix)
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(body) // strings cannot fail
+	b.Truncate(b.Len() - 1)
+	b.WriteString(httpx.SSE.Suffix)
+	return b.Bytes()
+}
+
+// words are OpenAI's type and code of an error; some errors have no code there.
+func words(e *llm.Error) (kind, code string) {
+	const invalid, server = "invalid_request_error", "server_error"
+	switch e.Code {
+	case llm.Invalid:
+		if e.Param == "" {
+			return invalid, ""
+		}
+		return invalid, "invalid_value"
+	case httpx.UnknownParam:
+		return invalid, "unknown_parameter"
+	case llm.Unsupported:
+		return invalid, "unsupported_parameter"
+	case llm.TooLong:
+		return invalid, "context_length_exceeded"
+	case llm.NotFound:
+		return invalid, "model_not_found"
+	case llm.Unauthenticated:
+		return invalid, "invalid_api_key"
+	case llm.Forbidden:
+		return invalid, "insufficient_permissions"
+	case llm.Overloaded:
+		return "requests", "rate_limit_exceeded"
+	case llm.Timeout:
+		return server, "timeout"
+	case llm.Upstream:
+		return server, "upstream_error"
+	case httpx.NoRoute:
+		return invalid, "unknown_url"
+	case httpx.NoMethod:
+		return invalid, "method_not_supported"
+	case httpx.TooLarge:
+		return invalid, "request_too_large"
+	case httpx.Gone:
+		return invalid, "client_closed_request"
+	}
+	return server, ""
+}
+
+// sentence names the parameter too: many clients show nothing but the message.
+func sentence(e *llm.Error) string {
+	switch {
+	case e.Param == "" || e.Code == llm.NotFound || e.Code == llm.TooLong:
+		return e.Message
+	case e.Code == httpx.UnknownParam:
+		return "Unrecognized request argument supplied: " + e.Param
+	case e.Code == llm.Unsupported:
+		return "Unsupported parameter '" + e.Param + "': " + e.Message
+	}
+	return "Invalid value for '" + e.Param + "': " + e.Message
+}
+
+// rename puts the client's names into an error from a backend, which has the
+// canonical ones.
+func (c *chatRequest) rename(err error) error {
+	e, ok := errorOf(err)
+	if !ok {
+		return err
+	}
+	renamed := *e
+	switch {
+	case e.Param == "max_new_tokens":
+		renamed.Param = "max_tokens"
+		for _, sent := range c.limits() {
+			if sent.v != nil {
+				renamed.Param = sent.name
+				break
+			}
+		}
+	case e.Param == "prompt" || e.Code == llm.TooLong:
+		renamed.Param = "messages"
+	default:
+		return err
+	}
+	return &renamed
+}

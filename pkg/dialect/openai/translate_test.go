@@ -1,0 +1,201 @@
+package openai
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"glossa/pkg/httpx"
+	"glossa/pkg/llm"
+)
+
+func decode(t *testing.T, body string) *chatRequest {
+	t.Helper()
+	in := new(chatRequest)
+	if err := httpx.Unmarshal([]byte(body), in); err != nil {
+		t.Fatalf("%s: %v", body, err)
+	}
+	return in
+}
+
+const hi = `"messages":[{"role":"user","content":"hi"}]`
+
+func TestRequest(t *testing.T) {
+	chat := []llm.Prompt{{Messages: []llm.Message{{Role: "user", Parts: []llm.Part{{Text: "hi"}}}}}}
+	defaults := llm.Params{MaxTokens: new(2048), Temperature: new(0.7), TopK: new(40)}
+	for _, test := range []struct {
+		body string
+		want llm.Request
+	}{
+		{`{` + hi + `}`, llm.Request{N: 1}},
+		{`{` + hi + `,"model":null,"temperature":null,"stop":null,"n":null,"stream":null,"logit_bias":null,"tools":null,"stream_options":null}`, llm.Request{N: 1}},
+		{`{` + hi + `,"max_tokens":5}`, llm.Request{N: 1, Params: llm.Params{MaxTokens: new(5)}}},
+		{`{` + hi + `,"max_tokens":2049}`, llm.Request{N: 1, Params: llm.Params{MaxTokens: new(2048)}}},
+		{`{` + hi + `,"max_completion_tokens":7,"max_tokens":7,"maximum_tokens":7}`, llm.Request{N: 1, Params: llm.Params{MaxTokens: new(7)}}},
+		{`{` + hi + `,"maximum_tokens":8}`, llm.Request{N: 1, Params: llm.Params{MaxTokens: new(8)}}},
+		{`{` + hi + `,"temperature":0,"top_p":1,"n":128,"stream":true,"seed":-9223372036854775808}`, llm.Request{N: 128, Stream: true, Params: llm.Params{Temperature: new(0.0), TopP: new(1.0), Seed: new(int64(-1 << 63))}}},
+		{`{` + hi + `,"stop":"\n","presence_penalty":-2,"frequency_penalty":2}`, llm.Request{N: 1, Params: llm.Params{Stop: []string{"\n"}, PresencePenalty: new(-2.0), FrequencyPenalty: new(2.0)}}},
+		{`{` + hi + `,"stop":["a","b","c","d"]}`, llm.Request{N: 1, Params: llm.Params{Stop: []string{"a", "b", "c", "d"}}}},
+		{`{` + hi + `,"stop":[],"logit_bias":{}}`, llm.Request{N: 1, Params: llm.Params{Stop: []string{}, LogitBias: map[int]float64{}}}},
+		{`{` + hi + `,"logit_bias":{"50256":-100,"0":100}}`, llm.Request{N: 1, Params: llm.Params{LogitBias: map[int]float64{50256: -100, 0: 100}}}},
+		{`{` + hi + `,"logprobs":true}`, llm.Request{N: 1, Params: llm.Params{Logprobs: new(0)}}},
+		{`{` + hi + `,"logprobs":true,"top_logprobs":20}`, llm.Request{N: 1, Params: llm.Params{Logprobs: new(20)}}},
+		{`{` + hi + `,"logprobs":false}`, llm.Request{N: 1}},
+		{`{` + hi + `,"user":"u","metadata":{"k":"v"},"safety_identifier":"s","prompt_cache_key":"k","prompt_cache_retention":"24h","parallel_tool_calls":true}`, llm.Request{N: 1}},
+		{`{` + hi + `,"store":false,"service_tier":"auto","response_format":{ "type" : "text" },"modalities":[ "text" ],"tools":[],"tool_choice":"none","reasoning_effort":"none","audio":null}`, llm.Request{N: 1}},
+	} {
+		test.want.Prompts, test.want.Defaults = chat, defaults
+		got, err := decode(t, test.body).request()
+		if err != nil || !reflect.DeepEqual(*got, test.want) {
+			t.Errorf("%s: got %+v, %v", test.body, got, err)
+		}
+	}
+}
+
+func TestMessages(t *testing.T) {
+	body := `{"messages":[
+		{"role":"developer","content":"be brief"},
+		{"role":"system","content":""},
+		{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}],"name":""},
+		{"role":"assistant","content":"x","refusal":null,"annotations":[],"audio":null,"function_call":null,"tool_calls":null},
+		{"role":"tool","content":"42","tool_call_id":"c1"}]}`
+	text := func(s ...string) (parts []llm.Part) {
+		for _, s := range s {
+			parts = append(parts, llm.Part{Text: s})
+		}
+		return parts
+	}
+	want := []llm.Message{
+		{Role: "system", Parts: text("be brief")},
+		{Role: "system", Parts: text("")},
+		{Role: "user", Parts: text("a", "b")},
+		{Role: "assistant", Parts: text("x")},
+		{Role: "tool", Parts: text("42"), CallID: "c1"},
+	}
+	got, err := decode(t, body).request()
+	if err != nil || !reflect.DeepEqual(got.Prompts[0].Messages, want) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+// TestParameters: every key has a row and every row a key. The rows of refused keys
+// are those whose values are kept raw, because refuse looks there.
+func TestParameters(t *testing.T) {
+	keys := map[string]bool{} // raw or not
+	raw := reflect.TypeFor[json.RawMessage]()
+	var walk func(prefix string, t reflect.Type)
+	walk = func(prefix string, t reflect.Type) {
+		for f := range t.Fields() {
+			name := prefix + f.Tag.Get("json")
+			if f.Anonymous {
+				walk(prefix, f.Type)
+				continue
+			}
+			keys[name] = f.Type == raw
+			switch f.Type {
+			case reflect.TypeFor[[]message]():
+				walk(name+".", f.Type.Elem())
+			case reflect.TypeFor[*streamOptions]():
+				walk(name+".", f.Type.Elem())
+			}
+		}
+	}
+	walk("", reflect.TypeFor[chatRequest]())
+	keys["messages.content"] = false // raw for a reason of its own
+	for key := range httpx.Keys(reflect.TypeFor[chatRequest]()) {
+		if _, ok := keys[key]; !ok {
+			t.Errorf("%s was not walked to", key)
+		}
+	}
+	rows := map[string]bool{}
+	for _, p := range Parameters() {
+		isRaw, ok := keys[p.Name]
+		switch {
+		case !ok:
+			t.Errorf("%s is no key", p.Name)
+		case rows[p.Name]:
+			t.Errorf("%s has two rows", p.Name)
+		case isRaw != (p.Disposition == httpx.Refused):
+			t.Errorf("%s: %s, but raw is %v", p.Name, p.Disposition, isRaw)
+		case p.Note == "" || !slices.Contains([]httpx.Disposition{httpx.Honoured, httpx.Refused, httpx.NoEffect}, p.Disposition):
+			t.Errorf("%+v", p)
+		}
+		rows[p.Name] = true
+		for _, v := range p.Neutral {
+			if !json.Valid([]byte(v)) || p.Disposition != httpx.Refused {
+				t.Errorf("%s: neutral %s", p.Name, v)
+			}
+		}
+	}
+	for key := range keys {
+		if !rows[key] {
+			t.Errorf("%s has no disposition", key)
+		}
+	}
+}
+
+// TestDispositions sends every top-level key and sees that the table tells the truth.
+func TestDispositions(t *testing.T) {
+	plain, err := decode(t, `{`+hi+`}`).request()
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]string{ // a value that is not the default
+		"max_tokens": "5", "max_completion_tokens": "5", "maximum_tokens": "5", "temperature": "0.5", "top_p": "0.5", "n": "2", "stream": "true",
+		"stop": `"x"`, "seed": "1", "presence_penalty": "1", "frequency_penalty": "1", "logit_bias": `{"1":1}`, "logprobs": "true",
+		"user": `"x"`, "safety_identifier": `"x"`, "metadata": `{"a":"b"}`, "prompt_cache_key": `"x"`, "prompt_cache_retention": `"24h"`, "parallel_tool_calls": "false",
+	}
+	for _, p := range Parameters() {
+		value, ok := values[p.Name]
+		if p.Disposition == httpx.Refused {
+			value, ok = `{"x":1}`, true
+		}
+		if !ok || strings.Contains(p.Name, ".") {
+			continue
+		}
+		got, err := decode(t, `{`+hi+`,"`+p.Name+`":`+value+`}`).request()
+		switch same := reflect.DeepEqual(got, plain); {
+		case p.Disposition == httpx.Refused:
+			if e, ok := errorOf(err); !ok || e.Code != llm.Unsupported || e.Param != p.Name {
+				t.Errorf("%s: %v", p.Name, err)
+			}
+		case err != nil || same != (p.Disposition == httpx.NoEffect):
+			t.Errorf("%s is %s, but the request is the same: %v, %v", p.Name, p.Disposition, same, err)
+		}
+	}
+}
+
+// FuzzChat: no body makes the dialect panic, every refusal is one with a status of
+// the client's fault, and what is taken is in range.
+func FuzzChat(f *testing.F) {
+	f.Add([]byte(`{` + hi + `,"stop":["a"],"n":3,"logit_bias":{"5":-1},"logprobs":true,"top_logprobs":3,"max_tokens":9000}`))
+	f.Add([]byte(`{"messages":[{"role":"user","content":[{"type":"text","text":"x"}]}],"tools":[],"temperature":2,"top_p":0.1}`))
+	f.Add([]byte(`{"messages":[{"role":"tool","content":"x","tool_call_id":"c"}],"stream":true,"stream_options":{"include_usage":true}}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		var in chatRequest
+		var req *llm.Request
+		err := httpx.Unmarshal(body, &in)
+		if err == nil {
+			req, err = in.request()
+		}
+		if err != nil {
+			if e, ok := errorOf(err); !ok || httpx.Status(e.Code) != 400 || e.Message == "" {
+				t.Fatalf("%q: %v", body, err)
+			}
+			return
+		}
+		p := req.Effective()
+		bad := req.N < 1 || req.N > maxChoices || len(req.Prompts) != 1 || len(req.Prompts[0].Messages) == 0 ||
+			*p.MaxTokens < 1 || *p.MaxTokens > maxTokens || *p.Temperature < 0 || *p.Temperature > 2 ||
+			p.TopP != nil && (*p.TopP <= 0 || *p.TopP > 1) || len(p.Stop) > maxStops || slices.Contains(p.Stop, "") ||
+			p.Logprobs != nil && (*p.Logprobs < 0 || *p.Logprobs > maxTopLogprobs)
+		for id, bias := range p.LogitBias {
+			bad = bad || id < 0 || bias < -100 || bias > 100
+		}
+		if bad {
+			t.Errorf("%q was taken as %+v", body, req)
+		}
+	})
+}

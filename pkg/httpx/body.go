@@ -1,0 +1,68 @@
+package httpx
+
+import (
+	"compress/flate"
+	"compress/gzip"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+
+	"glossa/pkg/llm"
+)
+
+// ReadBody returns the whole body, decompressed if its Content-Encoding is gzip.
+// The route's MaxBody bounds what comes out.
+func ReadBody(r *http.Request) ([]byte, error) {
+	body, err := Body(r)
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(body)
+}
+
+// Body returns the body as a stream of at most the route's MaxBody bytes, both as
+// they come and decompressed. Its errors are for the client, save for [io.EOF].
+func Body(r *http.Request) (io.Reader, error) {
+	if r.Body == nil {
+		return http.NoBody, nil
+	}
+	switch encoding := strings.ToLower(r.Header.Get("Content-Encoding")); encoding {
+	case "", "identity":
+		return body{r.Body}, nil // limited by the mux
+	case "gzip", "x-gzip":
+		z, err := gzip.NewReader(r.Body)
+		if err == io.EOF { //nolint:errorlint // an empty body, as gzip returns it
+			return http.NoBody, nil
+		}
+		if err != nil {
+			return nil, bodyError(err)
+		}
+		return body{http.MaxBytesReader(nil, z, RecordOf(r.Context()).maxBody)}, nil
+	default:
+		return nil, llm.Errorf(llm.Invalid, "the Content-Encoding %q is not supported: send gzip or none", encoding)
+	}
+}
+
+// body gives the errors of reading a body as the client should see them.
+type body struct{ r io.Reader }
+
+func (b body) Read(p []byte) (int, error) {
+	n, err := b.r.Read(p)
+	if err != nil && err != io.EOF { //nolint:errorlint // io.Reader's contract names the very value
+		err = bodyError(err)
+	}
+	return n, err
+}
+
+func bodyError(err error) error {
+	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return llm.Errorf(TooLarge, "the body is larger than %d bytes", tooLarge.Limit)
+	}
+	message := "the body could not be read"
+	if _, corrupt := errors.AsType[flate.CorruptInputError](err); corrupt ||
+		errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, io.ErrUnexpectedEOF) {
+		message = "the body is cut short or is no valid gzip"
+	}
+	return &llm.Error{Code: llm.Invalid, Message: message, Err: err}
+}

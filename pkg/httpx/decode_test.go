@@ -1,0 +1,253 @@
+package httpx
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"glossa/pkg/llm"
+)
+
+type shared struct {
+	Model string `json:"model"`
+	Inner
+}
+
+// Inner is embedded, exported and a level down.
+type Inner struct {
+	Seed *int `json:"seed"`
+}
+
+type part struct {
+	Type string `json:"type"`
+}
+
+type wire struct {
+	shared
+	*Pointed
+	Parts  []part             `json:"parts"`
+	Stop   Many[string]       `json:"stop"`
+	Some   Many[part]         `json:"some"`
+	Raws   Many[rawValue]     `json:"raws"`
+	Bias   map[string]float64 `json:"bias"`
+	Named  map[string]part    `json:"named"`
+	Any    any                `json:"any"`
+	Raw    json.RawMessage    `json:"raw,omitempty"`
+	Opts   *part              `json:"opts"`
+	Bytes  []byte             `json:"bytes"`
+	Bare   bool
+	Hidden int `json:"-"`
+	secret int
+}
+
+type rawValue = json.RawMessage
+
+// Pointed is embedded by pointer.
+type Pointed struct {
+	Deep int `json:"deep"`
+}
+
+func TestKeys(t *testing.T) {
+	got := slices.Sorted(func(yield func(string) bool) {
+		for key := range Keys(reflect.TypeFor[wire]()) {
+			if !yield(key) {
+				return
+			}
+		}
+	})
+	want := []string{"Bare", "any", "bias", "bytes", "deep", "model", "named", "opts", "parts", "raw", "raws", "seed", "some", "stop"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+	_ = wire{}.secret
+}
+
+func TestUnmarshal(t *testing.T) {
+	for _, test := range []struct{ body, want string }{
+		{`{"model":"m","seed":1,"deep":2,"parts":[{"type":"a"},{}],"stop":"x","some":{"type":"b"},"Bare":true}`, ""},
+		{`{"stop":["x","y"],"some":[{"type":"b"}],"raws":[{"free":1}],"bias":{"5":1},"named":{"n":{"type":""}},"any":{"a":1,"a":2}}`, ""},
+		{`{"raw":{"free":1,"free":2},"raws":{"free":1},"opts":null,"bytes":"AAA=","parts":null,"stop":null}`, ""},
+		{"\n {} \t", ""},
+		{"", "invalid : the body is empty: a JSON object is expected"},
+		{" \n", "invalid : the body is empty: a JSON object is expected"},
+		{"{\"model\":\"\xff\"}", "invalid : the body is not valid UTF-8"},
+		{"null", "invalid : the body must be an object, not null"},
+		{`[{"model":"m"}]`, "invalid : the body must be an object, not array"},
+		{`"model"`, "invalid : the body must be an object, not string"},
+		{`{"model":"m"`, "invalid : the body is not valid JSON: unexpected end of JSON input"},
+		{`{"model":"m"} {}`, "invalid : the body is not valid JSON: invalid character '{' after top-level value"},
+		{`{"model":1}`, "invalid model: must be a string, not number"},
+		{`{"seed":1.5}`, "invalid seed: must be an integer, not number 1.5"},
+		{`{"seed":1e99}`, "invalid seed: must be an integer, not number 1e99"},
+		{`{"deep":"x"}`, "invalid deep: must be an integer, not string"},
+		{`{"parts":{}}`, "invalid parts: must be an array, not object"},
+		{`{"parts":[{"type":true}]}`, "invalid parts.type: must be a string, not bool"},
+		{`{"stop":5}`, "invalid stop: must be a string, not number"},
+		{`{"stop":["a",5]}`, "invalid stop: must be a string, not number"},
+		{`{"bias":{"5":"x"}}`, "invalid bias: must be a number, not string"},
+		{`{"Bare":"x"}`, "invalid Bare: must be a boolean, not string"},
+		{`{"nope":1}`, "unknown_parameter nope: unknown parameter"},
+		{`{"Model":"m"}`, "unknown_parameter Model: unknown parameter"},
+		{`{"Hidden":1}`, "unknown_parameter Hidden: unknown parameter"},
+		{`{"secret":1}`, "unknown_parameter secret: unknown parameter"},
+		{`{"shared":{}}`, "unknown_parameter shared: unknown parameter"},
+		{`{"model":"a","model":"b"}`, "invalid model: given twice"},
+		{`{"mod\u0065l":"a","model":"b"}`, "invalid model: given twice"},
+		{`{"parts":[{},{"type":"a","Type":"b"}]}`, "unknown_parameter parts[1].Type: unknown parameter"},
+		{`{"some":[{},{"x":1}]}`, "unknown_parameter some[1].x: unknown parameter"},
+		{`{"some":{"x":1}}`, "unknown_parameter some.x: unknown parameter"},
+		{`{"named":{"n":{"x":1}}}`, "unknown_parameter named.n.x: unknown parameter"},
+		{`{"bias":{"5":1,"5":2}}`, "invalid bias.5: given twice"},
+		{`{"opts":{"type":"a","type":"a"}}`, "invalid opts.type: given twice"},
+	} {
+		if got := describe(Unmarshal([]byte(test.body), new(wire))); got != test.want {
+			t.Errorf("%s: got %q, want %q", test.body, got, test.want)
+		}
+	}
+}
+
+func TestUnmarshalAt(t *testing.T) {
+	for body, want := range map[string]string{
+		`[{"type":"a"}]`:         "",
+		`[{"type":"a"},{"b":1}]`: "unknown_parameter m[2].content[1].b: unknown parameter",
+		`[{"type":3}]`:           "invalid m[2].content.type: must be a string, not number",
+		`7`:                      "invalid m[2].content: must be an array, not number",
+	} {
+		if got := describe(UnmarshalAt("m[2].content", []byte(body), new([]part))); got != want {
+			t.Errorf("%s: got %q, want %q", body, got, want)
+		}
+	}
+}
+
+func TestMany(t *testing.T) {
+	for body, want := range map[string]Many[string]{
+		`{}`:                {},
+		`{"stop":null}`:     {},
+		`{"stop":"a"}`:      {Values: []string{"a"}},
+		`{"stop":[]}`:       {Values: []string{}, List: true},
+		`{"stop":["a",""]}`: {Values: []string{"a", ""}, List: true},
+	} {
+		var in wire
+		if err := Unmarshal([]byte(body), &in); err != nil || !reflect.DeepEqual(in.Stop, want) {
+			t.Errorf("%s: got %+v, %v", body, in.Stop, err)
+		}
+	}
+}
+
+// describe writes an error as its code, its parameter and what the client reads.
+func describe(err error) string {
+	if err == nil {
+		return ""
+	}
+	e, ok := errors.AsType[*llm.Error](err)
+	if !ok {
+		return "no llm.Error: " + err.Error()
+	}
+	return string(e.Code) + " " + e.Param + ": " + e.Message
+}
+
+func zip(s string) string {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	io.WriteString(z, s)
+	z.Close()
+	return b.String()
+}
+
+// TestReadBody runs bodies through a mux whose route takes 1000 bytes.
+func TestReadBody(t *testing.T) {
+	good := zip(strings.Repeat("x", 1000))
+	corrupt := []byte(good)
+	corrupt[12] ^= 0xff
+	for _, test := range []struct{ name, encoding, body, want string }{
+		{"plain", "", "hello", "5 bytes"},
+		{"identity", "identity", "hello", "5 bytes"},
+		{"gzip", "gzip", zip("hello"), "5 bytes"},
+		{"gzip in capitals", "GZIP", zip("hello"), "5 bytes"},
+		{"at the limit", "", strings.Repeat("x", 1000), "1000 bytes"},
+		{"at the limit, gzip", "gzip", good, "1000 bytes"},
+		{"empty", "", "", "0 bytes"},
+		{"empty, gzip", "gzip", "", "0 bytes"},
+		{"two members", "gzip", zip("hello") + zip("hello"), "10 bytes"},
+		{"over the limit", "", strings.Repeat("x", 1001), "too_large : the body is larger than 1000 bytes"},
+		{"bomb", "gzip", zip(strings.Repeat("x", 10<<20)), "too_large : the body is larger than 1000 bytes"},
+		{"no gzip", "gzip", "hello, this is plain", "invalid : the body is cut short or is no valid gzip"},
+		{"cut", "gzip", good[:len(good)-6], "invalid : the body is cut short or is no valid gzip"},
+		{"corrupt", "gzip", string(corrupt), "invalid : the body is cut short or is no valid gzip"},
+		{"rubbish behind", "gzip", zip("hello") + "rubbish rubbish", "invalid : the body is cut short or is no valid gzip"},
+		{"unknown encoding", "br", "hello", `invalid : the Content-Encoding "br" is not supported: send gzip or none`},
+		{"two encodings", "gzip, gzip", "hello", `invalid : the Content-Encoding "gzip, gzip" is not supported: send gzip or none`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var got string
+			route := Route{Method: "POST", Pattern: "/", MaxBody: 1000, Handle: func(_ http.ResponseWriter, r *http.Request) error {
+				b, err := ReadBody(r)
+				if got = describe(err); err == nil {
+					got = llm.Errorf("", "%d bytes", len(b)).Message
+				}
+				return err
+			}}
+			r := httptest.NewRequest("POST", "/", strings.NewReader(test.body))
+			r.Header.Set("Content-Encoding", test.encoding)
+			(&Mux{Routes: []Route{route}}).Handler().ServeHTTP(httptest.NewRecorder(), r)
+			if got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// A body cut short by its sender, or missing, is the client's fault; the same error
+// from a backend is not.
+func TestBodyErrors(t *testing.T) {
+	r, err := http.NewRequest("POST", "/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err := ReadBody(r); err != nil || len(b) != 0 {
+		t.Errorf("no body: got %q, %v", b, err)
+	}
+	r.Body = io.NopCloser(io.MultiReader(strings.NewReader("{"), brokenReader{}))
+	if got := describe(DecodeJSON(r, new(wire))); got != "invalid : the body is cut short or is no valid gzip" {
+		t.Errorf("cut: got %q", got)
+	}
+	if e := asError(io.ErrUnexpectedEOF); e.Code != llm.Internal {
+		t.Errorf("a backend's: got %v", e)
+	}
+}
+
+type brokenReader struct{}
+
+func (brokenReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+func FuzzUnmarshal(f *testing.F) {
+	f.Add([]byte(`{"parts":[{"type":"a"}],"stop":["x"],"some":{"type":"b"},"raws":[[1]],"named":{"n":{}},"any":[{}]}`))
+	f.Add([]byte(`{"model":"a","Model":"b"}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var in wire
+		if err := Unmarshal(b, &in); err != nil {
+			if e, ok := errors.AsType[*llm.Error](err); !ok || Status(e.Code) != http.StatusBadRequest {
+				t.Errorf("%q: %v", b, err)
+			}
+			return
+		}
+		var keys map[string]json.RawMessage
+		if err := json.Unmarshal(b, &keys); err != nil {
+			t.Fatalf("%q was taken: %v", b, err)
+		}
+		known := Keys(reflect.TypeFor[wire]())
+		for key := range keys {
+			if !known[key] {
+				t.Errorf("%q: the key %q was taken", b, key)
+			}
+		}
+	})
+}
