@@ -1,0 +1,221 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"glossa/pkg/app"
+	"glossa/pkg/engine/checkpoint"
+	"glossa/pkg/engine/checkpoint/checkpointtest"
+	"glossa/pkg/host/runtimeapi"
+)
+
+var update = flag.Bool("update", false, "rewrite events/openai/*.golden")
+
+const events = "../../events/openai"
+
+// build makes the very binary that is deployed.
+func build(t *testing.T) string {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "bootstrap")
+	cmd := exec.Command("go", "build", "-trimpath", "-tags", "lambda.norpc", "-ldflags", "-s -w", "-o", out, ".")
+	if text, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, text)
+	}
+	return out
+}
+
+// golden returns a directory of runs with the golden checkpoint as model "golden".
+func golden(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	run := filepath.Join(dir, "golden")
+	var ck bytes.Buffer
+	err := checkpoint.WriteALPH(&ck, checkpointtest.Golden())
+	if err == nil {
+		err = os.Mkdir(run, 0o755)
+	}
+	config := fmt.Sprintf(`{"modelConfig": %s, "trainConfig": {}, "configHash": "00000000", "runId": "r1"}`, checkpointtest.Golden().ModelConfigRaw)
+	for name, content := range map[string][]byte{"config.json": []byte(config), "checkpoint-7.json": ck.Bytes()} {
+		if err == nil {
+			err = os.WriteFile(filepath.Join(run, name), content, 0o644)
+		}
+	}
+	when := time.Unix(1739900000, 0)
+	if err == nil {
+		err = os.Chtimes(filepath.Join(run, "checkpoint-7.json"), when, when)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// start runs the bootstrap under the local Runtime API.
+func start(t *testing.T, binary, runs string) *runtimeapi.Function {
+	t.Helper()
+	f, err := runtimeapi.Start(t.Context(), runtimeapi.Options{
+		Binary: binary, Timeout: time.Minute, MemoryMB: 512, Stderr: t.Output(),
+		Env: []string{"GLOSSA_CHECKPOINTS=" + runs, "GLOSSA_OPEN=true", "GLOSSA_STREAM_URL=true", "GLOSSA_STREAM_REST=true"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Close() })
+	return f
+}
+
+// An answer is what a client sees of a case, without what changes from run to run.
+type answer struct {
+	status int
+	kind   string // Content-Type
+	body   string
+}
+
+// changing is what differs from run to run and, in its last digits, from one
+// instruction set to another.
+var changing = regexp.MustCompile(`chatcmpl-[0-9a-f]{24}|"created":\d+|("logprob":-\d+\.\d{5})\d+`)
+
+func (a answer) String() string {
+	body := changing.ReplaceAllStringFunc(a.body, func(s string) string {
+		switch {
+		case strings.HasPrefix(s, "chatcmpl"):
+			return "chatcmpl-ID"
+		case strings.HasPrefix(s, `"logprob"`):
+			return changing.ReplaceAllString(s, "$1")
+		}
+		return `"created":0`
+	})
+	return fmt.Sprintf("%d %s\n\n%s\n", a.status, a.kind, body)
+}
+
+// Each event gives the same answer from the deployed binary, through the event
+// itself and every front door, and from the same routes under plain HTTP.
+func TestEvents(t *testing.T) {
+	runs := golden(t)
+	f := start(t, build(t), runs)
+	plain, err := app.New(app.Config{Checkpoints: runs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	doors := map[string]http.Handler{
+		"function URL": f.FunctionURL(true),
+		"REST":         f.RESTProxy(true, "prod"),
+		"plain HTTP":   plain.Handler("openai"),
+	}
+	files, err := filepath.Glob(filepath.Join(events, "*.json"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no events: %v", err)
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".json")
+		t.Run(name, func(t *testing.T) {
+			event, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := invoke(t, f, event).String()
+			path := filepath.Join(events, name+".golden")
+			if *update {
+				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got != string(want) {
+				t.Errorf("the event gives\n%s\nwant\n%s", got, want)
+			}
+			for door, handler := range doors {
+				if got := knock(t, handler, event).String(); got != string(want) {
+					t.Errorf("%s gives\n%s\nwant\n%s", door, got, want)
+				}
+			}
+		})
+	}
+}
+
+// invoke gives the function an event and reads its streamed answer.
+func invoke(t *testing.T, f *runtimeapi.Function, event []byte) answer {
+	t.Helper()
+	r, err := f.Invoke(t.Context(), event)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	body, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer{r.Prelude.StatusCode, r.Prelude.Headers["Content-Type"], string(body)}
+}
+
+// knock sends an event's request to a handler over HTTP.
+func knock(t *testing.T, h http.Handler, event []byte) answer {
+	t.Helper()
+	var e struct {
+		RawPath        string
+		Body           string
+		RequestContext struct{ HTTP struct{ Method string } }
+	}
+	if err := json.Unmarshal(event, &e); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(h)
+	defer server.Close()
+	req, err := http.NewRequestWithContext(t.Context(), e.RequestContext.HTTP.Method, server.URL+e.RawPath, strings.NewReader(e.Body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := server.Client().Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer{resp.StatusCode, resp.Header.Get("Content-Type"), string(body)}
+}
+
+// A stream leaves the function frame by frame, not as one block at the end.
+func TestStreamLeavesInFrames(t *testing.T) {
+	f := start(t, build(t), golden(t))
+	event, err := os.ReadFile(filepath.Join(events, "chat-stream.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := f.Invoke(t.Context(), event)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	frames := 0
+	for chunk, err := range r.Chunks() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := bytes.Count(chunk, []byte("\n\n")); n > 1 {
+			t.Errorf("%d frames in one chunk: %q", n, chunk)
+		}
+		frames += bytes.Count(chunk, []byte("\n\n"))
+	}
+	if frames < 5 {
+		t.Errorf("%d frames", frames)
+	}
+}

@@ -1,0 +1,180 @@
+package runtimeapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+)
+
+// maxGatewayBody is the most bytes of a request body that API Gateway takes.
+const maxGatewayBody = 10 << 20
+
+// FunctionURL is a function URL, with invoke mode RESPONSE_STREAM if streaming, else BUFFERED.
+func (f *Function) FunctionURL(streaming bool) http.Handler {
+	return front{
+		fn:        f,
+		streaming: streaming,
+		maxBody:   MaxPayload,
+		event:     func(r *http.Request, body []byte) (any, error) { return urlEvent(r, body), nil },
+		decode:    decodeV2,
+		raw:       true,
+	}
+}
+
+// HTTPAPI is an API Gateway HTTP API with the $default stage and payload format 2.0. It decodes paths, as AWS does.
+// Its integration timeout of 30 s is not imitated.
+func (f *Function) HTTPAPI() http.Handler {
+	return front{
+		fn:      f,
+		maxBody: maxGatewayBody,
+		event:   func(r *http.Request, body []byte) (any, error) { return httpEvent(r, body), nil },
+		decode:  decodeV2,
+	}
+}
+
+// RESTProxy is an API Gateway REST API with one proxy resource and binary media types */*, deployed to a stage, under
+// whose name it serves: /stage/path. With streaming the integration's response transfer mode is STREAM. Its integration
+// timeout of 29 s when buffered is not imitated.
+func (f *Function) RESTProxy(streaming bool, stage string) http.Handler {
+	return front{
+		fn:        f,
+		streaming: streaming,
+		maxBody:   maxGatewayBody,
+		event:     func(r *http.Request, body []byte) (any, error) { return restEvent(r, body, stage) },
+		decode:    decodeV1,
+	}
+}
+
+var errNotInStage = errors.New("the path is not below the stage")
+
+// front turns HTTP requests into invocations and answers back into HTTP.
+type front struct {
+	fn        *Function
+	streaming bool
+	maxBody   int64
+	event     func(r *http.Request, body []byte) (any, error)
+	decode    func(payload []byte) (*answer, error)
+	raw       bool // streams answers without a prelude as they are, as a function URL does
+}
+
+// ServeHTTP serves one request with one invocation.
+func (d front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(io.LimitReader(r.Body, d.maxBody+1))
+	if err != nil {
+		gatewayError(w, http.StatusBadRequest, "Bad request", err.Error())
+		return
+	}
+	if int64(len(body)) > d.maxBody {
+		gatewayError(w, http.StatusRequestEntityTooLarge, "Request Too Long",
+			fmt.Sprintf("the body is over the limit of %d bytes", d.maxBody))
+		return
+	}
+	e, err := d.event(r, body)
+	if err != nil {
+		gatewayError(w, http.StatusForbidden, "Forbidden", err.Error())
+		return
+	}
+	event, err := encodeEvent(e)
+	if err != nil {
+		gatewayError(w, http.StatusInternalServerError, "Internal server error", err.Error())
+		return
+	}
+	if len(event) > MaxPayload {
+		gatewayError(w, http.StatusRequestEntityTooLarge, "Request Too Long",
+			fmt.Sprintf("the event has %d bytes, over Lambda's limit of %d", len(event), MaxPayload))
+		return
+	}
+	resp, err := d.fn.Invoke(r.Context(), event)
+	if err != nil {
+		gatewayError(w, http.StatusBadGateway, "Internal server error", err.Error())
+		return
+	}
+	defer resp.Close()
+	if d.streaming {
+		d.stream(w, resp)
+	} else {
+		d.buffer(w, resp)
+	}
+}
+
+// encodeEvent is json.Marshal without the escapes for HTML, which would make text bodies larger than they are on AWS.
+func encodeEvent(e any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(e)
+	return b.Bytes(), err
+}
+
+// stream passes the chunks on as they come. A failure after the first cuts the connection, which is all a gateway can do.
+func (d front) stream(w http.ResponseWriter, resp *Response) {
+	head := resp.Prelude
+	switch {
+	case head != nil:
+		send(w, head.StatusCode, head.Header())
+	case d.raw:
+		send(w, http.StatusOK, http.Header{"Content-Type": {resp.ContentType}})
+	default:
+		gatewayError(w, http.StatusBadGateway, "Internal server error",
+			"the answer is no HTTP streaming response, but the integration streams")
+		return
+	}
+	out := http.NewResponseController(w)
+	err := out.Flush()
+	for chunk, cerr := range resp.Chunks() {
+		if err = errors.Join(err, cerr); err == nil {
+			_, err = w.Write(chunk)
+		}
+		if err == nil {
+			err = out.Flush()
+		}
+		if err != nil {
+			break
+		}
+	}
+	if err != nil && !errors.Is(err, http.ErrBodyNotAllowed) {
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// buffer decodes the whole answer and sends it at once.
+func (d front) buffer(w http.ResponseWriter, resp *Response) {
+	if resp.Prelude != nil {
+		gatewayError(w, http.StatusBadGateway, "Internal server error",
+			"the answer is an HTTP streaming response, but this door is buffered")
+		return
+	}
+	payload, err := io.ReadAll(resp)
+	if err != nil {
+		gatewayError(w, http.StatusBadGateway, "Internal server error", err.Error())
+		return
+	}
+	a, err := d.decode(payload)
+	if err != nil {
+		gatewayError(w, http.StatusBadGateway, "Internal server error", "malformed proxy answer: "+err.Error())
+		return
+	}
+	send(w, a.status, a.header)
+	_, _ = w.Write(a.body) // a client that is gone gets no answer
+}
+
+// send writes the head of an answer; the framing is the front's own.
+func send(w http.ResponseWriter, status int, header http.Header) {
+	for k, v := range header {
+		if k != "Content-Length" && k != "Transfer-Encoding" && k != "Connection" {
+			w.Header()[k] = v
+		}
+	}
+	w.WriteHeader(status)
+}
+
+// gatewayError answers as API Gateway does, with the reason added for whoever runs this locally.
+func gatewayError(w http.ResponseWriter, status int, message, reason string) {
+	kind := strings.ReplaceAll(http.StatusText(status), " ", "") + "Exception"
+	w.Header().Set("X-Amzn-Errortype", kind)
+	writeJSON(w, status, map[string]string{"message": message, "reason": reason})
+}
