@@ -1,0 +1,145 @@
+# glossa's own commands. GNU make and a POSIX shell; everything else is fetched by
+# the Go toolchain, or by npm and pip into .cache for the conformance tests.
+
+GO          ?= go
+FUZZTIME    ?= 60s
+BENCH       ?= .
+PKG         ?= ./...
+ARGS        ?=
+TRAINDIR    ?= .cache/train
+
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
+VULNDB      := https://vuln.go.dev
+
+# ./... leaves out directories that begin with a dot.
+PACKAGES    := ./... ./.ci/budget
+PLATFORMS   := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+FAMILIES     = $(filter-out glossa,$(notdir $(patsubst %/main.go,%,$(wildcard functions/*/main.go))))
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+
+.PHONY: help
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+.PHONY: run
+run: glossa ## build and serve the starter models on 127.0.0.1:8080 (ARGS="--port 9000")
+	bin/glossa serve --host 127.0.0.1 --port 8080 $(ARGS)
+
+.PHONY: glossa
+glossa: ## build the command bin/glossa
+	$(GO) build -trimpath -o bin/glossa ./functions/glossa
+
+.PHONY: test
+test: ## run all tests with the Go toolchain alone
+	$(GO) test $(PACKAGES)
+
+.PHONY: race
+race: ## run all tests under the race detector (needs a C compiler)
+	CGO_ENABLED=1 $(GO) test -race $(PACKAGES)
+
+.PHONY: conformance
+conformance: glossa ## drive the server with the official OpenAI SDKs (needs node and python3)
+	.ci/conformance/run bin/glossa
+
+.PHONY: bench
+bench: ## run the benchmarks (BENCH=Decode PKG=./pkg/engine)
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem $(PKG)
+
+.PHONY: fuzz
+fuzz: ## run every fuzz target for FUZZTIME each (PKG=./pkg/grammar)
+	@set -eu; found=0; \
+	for package in $$($(GO) list $(PKG)); do \
+		listed=$$($(GO) test -list '^Fuzz' $$package); \
+		for target in $$(echo "$$listed" | grep '^Fuzz' || true); do \
+			found=$$((found + 1)); \
+			echo "== $$package $$target"; \
+			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package; \
+		done; \
+	done; \
+	echo "$$found fuzz targets, $(FUZZTIME) each"; test $$found -gt 0
+
+.PHONY: goldens
+goldens: ## rewrite the golden files of every package that has some
+	@set -eu; packages=$$(grep -rlE --include='*_test.go' 'flag\.Bool\("update"' pkg functions | xargs -r -n 1 dirname | sort -u | sed 's|^|./|'); \
+	echo $(GO) test $$packages -update; $(GO) test $$packages -update
+
+.PHONY: clean
+clean: ## remove what was built; trained runs and caches stay
+	rm -rf bin dist
+
+# --- lint ---
+
+.PHONY: lint
+lint: format vet staticcheck budget platforms vulnerabilities ## check formatting, vet, staticcheck, budgets, all platforms
+
+.PHONY: format
+format:
+	@bad=$$(gofmt -l $(wildcard functions pkg infra) .ci/budget); \
+	if [ -n "$$bad" ]; then echo "gofmt -w is due on:" $$bad; exit 1; fi
+
+.PHONY: vet
+vet:
+	$(GO) vet $(PACKAGES)
+	$(GO) vet -tags purego $(PACKAGES)
+
+.PHONY: staticcheck
+staticcheck:
+	$(GO) run $(STATICCHECK) -checks all $(PACKAGES)
+
+.PHONY: budget
+budget:
+	$(GO) run ./.ci/budget .
+
+.PHONY: platforms
+platforms:
+	@set -eu; for platform in $(PLATFORMS); do \
+		echo "build for $$platform"; \
+		GOOS=$${platform%/*} GOARCH=$${platform#*/} CGO_ENABLED=0 $(GO) build $(PACKAGES); \
+	done
+
+# The database is asked for over the network; without it there is nothing to check against.
+.PHONY: vulnerabilities
+vulnerabilities:
+	@if curl -sSf -m 10 -o .cache/vulndb.json --create-dirs $(VULNDB)/index/db.json 2>/dev/null; then \
+		$(GO) run $(GOVULNCHECK) -db $(VULNDB) ./...; \
+	else \
+		echo "$(VULNDB) cannot be reached: known vulnerabilities were not looked up"; \
+	fi
+
+# --- starter models ---
+
+# The one place that says how each starter model is made: its text and its training.
+CORPUS_novels := --seed 1 --bytes 8000000
+CORPUS_abc    := --seed 1 --bytes 4000000
+CORPUS_chords := --seed 1 --bytes 2000000
+TRAIN_novels  := --seed 1 --tokenizer bpe --vocab 2000 --layers 4 --embd 160 --heads 5 --context 256 --batch 32 --steps 6000 --lr 2e-3
+TRAIN_abc     := --seed 1 --tokenizer char --layers 4 --embd 96 --heads 3 --context 256 --batch 32 --steps 4000 --lr 2e-3
+TRAIN_chords  := --seed 1 --tokenizer word --layers 3 --embd 64 --heads 2 --context 128 --batch 32 --steps 3000 --lr 2e-3
+STARTERS      := novels abc chords
+
+# A run that was stopped goes on where it was; remove its directory to begin anew.
+.PHONY: train
+train: $(STARTERS:%=train-%) ## train the starter models and put them into pkg/starter/runs
+
+.PHONY: $(STARTERS:%=train-%)
+$(STARTERS:%=train-%): train-%: glossa
+	mkdir -p $(TRAINDIR)
+	bin/glossa corpus $* $(CORPUS_$*) > $(TRAINDIR)/$*.txt
+	bin/glossa train --text $(TRAINDIR)/$*.txt --domain $* $(TRAIN_$*) --out $(TRAINDIR)/$*
+	rm -rf pkg/starter/runs/$*
+	mkdir -p pkg/starter/runs/$*
+	cp $(TRAINDIR)/$*/config.json $(TRAINDIR)/$*/metrics.jsonl $(TRAINDIR)/$*/checkpoint-*.json pkg/starter/runs/$*
+
+# --- Lambda functions ---
+
+.PHONY: build
+build: ## build dist/ARCH/FAMILY/bootstrap for each Lambda function, arm64 and amd64
+	@set -eu; for family in $(FAMILIES); do for arch in arm64 amd64; do \
+		echo "dist/$$arch/$$family/bootstrap"; \
+		GOOS=linux GOARCH=$$arch CGO_ENABLED=0 $(GO) build -trimpath -tags lambda.norpc \
+			-ldflags '-s -w' -o dist/$$arch/$$family/bootstrap ./functions/$$family; \
+	done; done
