@@ -1,0 +1,115 @@
+package kernel
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// peak measures the multiply-add limit of this machine, in operations per second: the
+// best of several short runs. Zero means unknown.
+func peak(k *Kernels) float64 {
+	best := 0.0
+	for range 8 {
+		const rounds = 1_000_000
+		start := time.Now()
+		flops := peakRounds(k.isa, rounds)
+		best = max(best, flops*rounds/time.Since(start).Seconds())
+	}
+	return best
+}
+
+// report prints GFLOP/s and the share of the machine's own peak.
+func report(b *testing.B, k *Kernels, flops float64) {
+	b.Helper()
+	rate := flops * float64(b.N) / b.Elapsed().Seconds()
+	b.ReportMetric(rate/1e9, "GFLOP/s")
+	if top := peak(k); top > 0 {
+		b.ReportMetric(100*rate/top, "%peak")
+	}
+}
+
+func BenchmarkMatMul(b *testing.B) {
+	for _, k := range Implementations() {
+		for _, s := range [][3]int{{1, 512, 128}, {1, 2048, 128}, {8, 512, 128}, {64, 512, 128}, {64, 2048, 128}, {256, 512, 128}, {256, 128, 512}, {512, 768, 768}} {
+			n, rows, cols := s[0], s[1], s[2]
+			if k.isa == isaGeneric && n > 64 {
+				continue
+			}
+			b.Run(fmt.Sprintf("%s/n=%d/%dx%d", k.Name(), n, rows, cols), func(b *testing.B) {
+				r := source()
+				x, w, dst := random(r, n*cols), Pack(random(r, rows*cols), rows, cols), make([]float32, n*rows)
+				for b.Loop() {
+					k.MatMul(dst, x, n, w)
+				}
+				report(b, k, 2*float64(n*rows*cols))
+			})
+		}
+	}
+}
+
+func BenchmarkGEMM(b *testing.B) {
+	for _, k := range Implementations()[1:] {
+		for _, s := range []struct {
+			m, n, depth int
+			ta, tb      bool
+		}{{512, 128, 256, true, false}, {2048, 128, 256, true, false}, {128, 512, 256, true, false}, {256, 256, 32, false, true}, {256, 32, 256, false, false}} {
+			b.Run(fmt.Sprintf("%s/%dx%dx%d/ta=%v/tb=%v", k.Name(), s.m, s.n, s.depth, s.ta, s.tb), func(b *testing.B) {
+				r, scratch := source(), NewScratch()
+				view := func(rows, cols int, t bool) View {
+					v := View{Data: random(r, rows*cols), Stride: cols, Transposed: t}
+					if t {
+						v.Stride = rows
+					}
+					return v
+				}
+				a, x, c := view(s.m, s.depth, s.ta), view(s.depth, s.n, s.tb), make([]float32, s.m*s.n)
+				for b.Loop() {
+					k.GEMM(scratch, c, s.n, a, x, s.m, s.n, s.depth, true)
+				}
+				report(b, k, 2*float64(s.m*s.n*s.depth))
+			})
+		}
+	}
+}
+
+func BenchmarkVector(b *testing.B) {
+	const n = 512
+	for _, k := range Implementations() {
+		x, y, w := random(source(), n), random(source(), n), random(source(), n)
+		out := make([]float32, n)
+		for _, op := range []struct {
+			name string
+			f    func()
+		}{
+			{"Add", func() { k.Add(out, x) }},
+			{"Dot", func() { out[0] = k.Dot(x, y) }},
+			{"GELU", func() { copy(out, x); k.GELU(out) }},
+			{"SiLU", func() { copy(out, x); k.SiLU(out) }},
+			{"Softmax", func() { copy(out, x); k.Softmax(out) }},
+			{"LayerNorm", func() { k.LayerNorm(out, x, w, y, 1e-5) }},
+			{"GELUBackward", func() { k.GELUBackward(out, x) }},
+		} {
+			b.Run(k.Name()+"/"+op.name, func(b *testing.B) {
+				for b.Loop() {
+					op.f()
+				}
+				b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds()/1e9, "Gvalues/s")
+			})
+		}
+	}
+}
+
+func BenchmarkAttend(b *testing.B) {
+	const n, d = 256, 32
+	for _, k := range Implementations() {
+		b.Run(k.Name(), func(b *testing.B) {
+			r := source()
+			q, keys, values, out, scores := random(r, d), random(r, n*d), random(r, n*d), make([]float32, d), make([]float32, n)
+			for b.Loop() {
+				k.Attend(out, q, keys, values, scores, n, 0.2, Cap{})
+			}
+			report(b, k, 4*n*d)
+		})
+	}
+}

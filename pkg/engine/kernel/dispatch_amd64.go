@@ -1,0 +1,304 @@
+//go:build amd64 && !purego
+
+package kernel
+
+import (
+	"unsafe"
+
+	"golang.org/x/sys/cpu"
+)
+
+// supported returns the instruction sets of this build and CPU, slowest first.
+func supported() []isa {
+	list := []isa{isaGeneric}
+	if cpu.X86.HasAVX2 && cpu.X86.HasFMA {
+		list = append(list, isaAVX2)
+		if cpu.X86.HasAVX512F {
+			list = append(list, isaAVX512)
+		}
+	}
+	return list
+}
+
+// The functions below choose the routine of an instruction set. Lengths have been
+// checked by the caller, and are not zero where the routine says so.
+
+func sd(s []float32) *float32 { return unsafe.SliceData(s) }
+
+func add(i isa, dst, x []float32) {
+	switch i {
+	case isaAVX512:
+		addAVX512(sd(dst), sd(x), len(dst))
+	case isaAVX2:
+		addAVX2(sd(dst), sd(x), len(dst))
+	default:
+		addGeneric(dst, x)
+	}
+}
+
+func mul(i isa, dst, x []float32) {
+	switch i {
+	case isaAVX512:
+		mulAVX512(sd(dst), sd(x), len(dst))
+	case isaAVX2:
+		mulAVX2(sd(dst), sd(x), len(dst))
+	default:
+		mulGeneric(dst, x)
+	}
+}
+
+func axpy(i isa, dst, x []float32, a float32) {
+	switch i {
+	case isaAVX512:
+		axpyAVX512(sd(dst), sd(x), len(dst), a)
+	case isaAVX2:
+		axpyAVX2(sd(dst), sd(x), len(dst), a)
+	default:
+		axpyGeneric(dst, x, a)
+	}
+}
+
+func scale(i isa, x []float32, a float32) {
+	switch i {
+	case isaAVX512:
+		scaleAVX512(sd(x), len(x), a)
+	case isaAVX2:
+		scaleAVX2(sd(x), len(x), a)
+	default:
+		scaleGeneric(x, a)
+	}
+}
+
+func relu(i isa, x []float32) {
+	switch i {
+	case isaAVX512:
+		reluAVX512(sd(x), len(x))
+	case isaAVX2:
+		reluAVX2(sd(x), len(x))
+	default:
+		reluGeneric(x)
+	}
+}
+
+func clamp(i isa, x []float32, limit float32) {
+	switch i {
+	case isaAVX512:
+		clampAVX512(sd(x), len(x), limit)
+	case isaAVX2:
+		clampAVX2(sd(x), len(x), limit)
+	default:
+		clampGeneric(x, limit)
+	}
+}
+
+func tanhCap(i isa, x []float32, limit float32) {
+	switch i {
+	case isaAVX512:
+		tanhCapAVX512(sd(x), len(x), limit)
+	case isaAVX2:
+		tanhCapAVX2(sd(x), len(x), limit)
+	default:
+		tanhCapGeneric(x, limit)
+	}
+}
+
+func silu(i isa, x []float32) {
+	switch i {
+	case isaAVX512:
+		siluAVX512(sd(x), len(x))
+	case isaAVX2:
+		siluAVX2(sd(x), len(x))
+	default:
+		siluGeneric(x)
+	}
+}
+
+func gelu(i isa, x []float32) {
+	switch i {
+	case isaAVX512:
+		geluAVX512(sd(x), len(x))
+	case isaAVX2:
+		geluAVX2(sd(x), len(x))
+	default:
+		geluGeneric(x)
+	}
+}
+
+func geluBackward(i isa, dy, x []float32) {
+	switch i {
+	case isaAVX512:
+		geluBackwardAVX512(sd(dy), sd(x), len(x))
+	case isaAVX2:
+		geluBackwardAVX2(sd(dy), sd(x), len(x))
+	default:
+		geluBackwardGeneric(dy, x)
+	}
+}
+
+func softmaxBackward(i isa, dp, p []float32, inner, scale float32) {
+	switch i {
+	case isaAVX512:
+		softmaxBackwardAVX512(sd(dp), sd(p), len(p), inner, scale)
+	case isaAVX2:
+		softmaxBackwardAVX2(sd(dp), sd(p), len(p), inner, scale)
+	default:
+		softmaxBackwardGeneric(dp, p, inner, scale)
+	}
+}
+
+func normalize(i isa, dst, x, weight, bias []float32, mean, scale float32) {
+	switch i {
+	case isaAVX512:
+		normalizeAVX512(sd(dst), sd(x), sd(weight), sd(bias), len(x), mean, scale)
+	case isaAVX2:
+		normalizeAVX2(sd(dst), sd(x), sd(weight), sd(bias), len(x), mean, scale)
+	default:
+		normalizeGeneric(dst, x, weight, bias, mean, scale)
+	}
+}
+
+func normBackward(i isa, dx, dy, x, weight []float32, mean, scale, a, b float32) {
+	switch i {
+	case isaAVX512:
+		normBackwardAVX512(sd(dx), sd(dy), sd(x), sd(weight), len(x), mean, scale, a, b)
+	case isaAVX2:
+		normBackwardAVX2(sd(dx), sd(dy), sd(x), sd(weight), len(x), mean, scale, a, b)
+	default:
+		normBackwardGeneric(dx, dy, x, weight, mean, scale, a, b)
+	}
+}
+
+func dots(i isa, dst, q, keys []float32, scale float32) {
+	switch i {
+	case isaAVX512:
+		dotsAVX512(sd(dst), sd(q), sd(keys), len(dst), len(q), scale)
+	case isaAVX2:
+		dotsAVX2(sd(dst), sd(q), sd(keys), len(dst), len(q), scale)
+	default:
+		dotsGeneric(dst, q, keys, scale)
+	}
+}
+
+func weighted(i isa, dst, p, values []float32) {
+	switch i {
+	case isaAVX512:
+		weightedAVX512(sd(dst), sd(p), sd(values), len(p), len(dst))
+	case isaAVX2:
+		weightedAVX2(sd(dst), sd(p), sd(values), len(p), len(dst))
+	default:
+		weightedGeneric(dst, p, values)
+	}
+}
+
+func dot(i isa, a, b []float32) float32 {
+	switch i {
+	case isaAVX512:
+		return dotAVX512(sd(a), sd(b), len(a))
+	case isaAVX2:
+		return dotAVX2(sd(a), sd(b), len(a))
+	}
+	return dotGeneric(a, b)
+}
+
+func maxOf(i isa, x []float32) float32 {
+	switch i {
+	case isaAVX512:
+		return maxOfAVX512(sd(x), len(x))
+	case isaAVX2:
+		return maxOfAVX2(sd(x), len(x))
+	}
+	return maxOfGeneric(x)
+}
+
+func expSum(i isa, x []float32, top float32) float32 {
+	switch i {
+	case isaAVX512:
+		return expSumAVX512(sd(x), len(x), top)
+	case isaAVX2:
+		return expSumAVX2(sd(x), len(x), top)
+	}
+	return expSumGeneric(x, top)
+}
+
+func moments(i isa, x []float32, eps float32) (mean, scale float32) {
+	switch i {
+	case isaAVX512:
+		return momentsAVX512(sd(x), len(x), eps)
+	case isaAVX2:
+		return momentsAVX2(sd(x), len(x), eps)
+	}
+	return momentsGeneric(x, eps)
+}
+
+func normSums(i isa, dweight, dbias, dy, x, weight []float32, mean, scale float32) (a, b float32) {
+	switch i {
+	case isaAVX512:
+		return normSumsAVX512(sd(dweight), sd(dbias), sd(dy), sd(x), sd(weight), len(x), mean, scale)
+	case isaAVX2:
+		return normSumsAVX2(sd(dweight), sd(dbias), sd(dy), sd(x), sd(weight), len(x), mean, scale)
+	}
+	return normSumsGeneric(dweight, dbias, dy, x, weight, mean, scale)
+}
+
+func adam(i isa, p, m, v, g []float32, a *AdamW) {
+	switch i {
+	case isaAVX512:
+		adamAVX512(sd(p), sd(m), sd(v), sd(g), len(p), a.GradScale, a.Beta1, a.Beta2, a.step(), a.Eps, a.root(), a.decay())
+	case isaAVX2:
+		adamAVX2(sd(p), sd(m), sd(v), sd(g), len(p), a.GradScale, a.Beta1, a.Beta2, a.step(), a.Eps, a.root(), a.decay())
+	default:
+		adamGeneric(p, m, v, g, a)
+	}
+}
+
+// gemmTile computes one tile: c (rows, 32) = or += a (k, rows) · w (k, 32).
+func gemmTile(i isa, c []float32, ldc int, a, w []float32, k, rows int, accumulate bool) {
+	acc := 0
+	if accumulate {
+		acc = 1
+	}
+	switch i {
+	case isaAVX512:
+		gemmAVX512(sd(c), ldc, sd(a), sd(w), k, rows, acc)
+	case isaAVX2:
+		gemmAVX2(sd(c), ldc, sd(a), sd(w), k, rows, acc)
+	default:
+		gemmTileGeneric(c, ldc, a, w, k, rows, accumulate)
+	}
+}
+
+// gemv computes dst (panels, 32) = x · w (panels, k, 32).
+func gemv(i isa, dst, x, w []float32, k, panels int) {
+	switch i {
+	case isaAVX512:
+		gemvAVX512(sd(dst), sd(x), sd(w), k, panels)
+	case isaAVX2:
+		gemvAVX2(sd(dst), sd(x), sd(w), k, panels)
+	default:
+		gemvGeneric(dst, x, w, k, panels)
+	}
+}
+
+// lanes is the block size of transpose: a multiple of it is done by assembly.
+func lanes(i isa) int { return [...]int{isaGeneric: 1, isaAVX2: 8, isaAVX512: 16}[i] }
+
+// transpose writes dst (blocks*lanes, lanes) with stride ldd from rows rows of x with
+// stride ldx.
+func transpose(i isa, dst []float32, ldd int, x []float32, ldx, blocks, rows int) {
+	switch i {
+	case isaAVX512:
+		transposeAVX512(sd(dst), ldd, sd(x), ldx, blocks, rows)
+	case isaAVX2:
+		transposeAVX2(sd(dst), ldd, sd(x), ldx, blocks, rows)
+	}
+}
+
+// copyBlock writes n rows of lanes floats: width of x, then zeros.
+func copyBlock(i isa, dst []float32, ldd int, x []float32, ldx, n, width int) {
+	switch i {
+	case isaAVX512:
+		copyBlockAVX512(sd(dst), ldd, sd(x), ldx, n, width)
+	case isaAVX2:
+		copyBlockAVX2(sd(dst), ldd, sd(x), ldx, n, width)
+	}
+}

@@ -1,0 +1,297 @@
+package main
+
+// reductions emits what turns a vector into a number. Zero lengths give zero, but for
+// maxOf, which wants n > 0.
+func (t *asm) reductions() {
+	t.dot()
+	t.maxOf()
+	t.expSum()
+	t.moments()
+	t.normalize()
+}
+
+func (t *asm) dot() {
+	p := "a, b *float32, n int"
+	t.fn("dot", "returns a·b.", p, "sum")
+	t.args(p, "DI", "SI", "CX")
+	for i := range 4 {
+		t.zero(t.v(i))
+	}
+	four, rest := t.next("four"), t.next("rest")
+	t.label(four)
+	t.op("CMPQ", "CX", imm(4*t.lanes))
+	t.op("JLT", rest)
+	for i := range 4 {
+		t.op("VMOVUPS", mem(i*t.bytes(), "DI"), t.v(4+i))
+		t.op("VFMADD231PS", mem(i*t.bytes(), "SI"), t.v(4+i), t.v(i))
+	}
+	t.op("ADDQ", imm(4*t.bytes()), "DI")
+	t.op("ADDQ", imm(4*t.bytes()), "SI")
+	t.op("SUBQ", imm(4*t.lanes), "CX")
+	t.op("JMP", four)
+	t.label(rest)
+	t.loop([]string{"DI", "SI"}, func(m bool) {
+		t.load("(DI)", t.v(4), m)
+		t.load("(SI)", t.v(5), m)
+		t.op("VFMADD231PS", t.v(5), t.v(4), t.v(0))
+	})
+	t.op("VADDPS", t.v(1), t.v(0), t.v(0))
+	t.op("VADDPS", t.v(3), t.v(2), t.v(2))
+	t.op("VADDPS", t.v(2), t.v(0), t.v(0))
+	t.sum()
+	t.op("VMOVSS", "X0", "sum+24(FP)")
+	t.ret()
+}
+
+func (t *asm) maxOf() {
+	p := "x *float32, n int"
+	t.fn("maxOf", "returns the largest of n > 0 values.", p, "top")
+	t.args(p, "DI", "CX")
+	short, loop, last, scalar, done := t.next("short"), t.next("loop"), t.next("last"), t.next("scalar"), t.next("done")
+	t.op("CMPQ", "CX", imm(t.lanes))
+	t.op("JLT", short)
+	t.op("VMOVUPS", "(DI)", t.v(0))
+	t.label(loop)
+	t.op("CMPQ", "CX", imm(t.lanes))
+	t.op("JLE", last)
+	t.op("VMAXPS", "(DI)", t.v(0), t.v(0))
+	t.op("ADDQ", imm(t.bytes()), "DI")
+	t.op("SUBQ", imm(t.lanes), "CX")
+	t.op("JMP", loop)
+	t.label(last) // the last full vector, which may overlap the one before
+	t.op("LEAQ", mem(-t.bytes(), "DI")+"(CX*4)", "DI")
+	t.op("VMAXPS", "(DI)", t.v(0), t.v(0))
+	t.reduce("VMAXPS")
+	t.op("JMP", done)
+	t.label(short)
+	t.op("VMOVSS", "(DI)", "X0")
+	t.label(scalar)
+	t.op("VMAXSS", "(DI)", "X0", "X0")
+	t.op("ADDQ", "$4", "DI")
+	t.op("DECQ", "CX")
+	t.op("JNZ", scalar)
+	t.label(done)
+	t.op("VMOVSS", "X0", "top+16(FP)")
+	t.ret()
+}
+
+func (t *asm) expSum() {
+	p := "x *float32, n int, top float32"
+	t.fn("expSum", "computes x = exp(x-top) and returns the sum.", p, "sum")
+	t.args(p, "DI", "CX", t.v(2))
+	t.zero(t.v(0))
+	t.loop([]string{"DI"}, func(m bool) {
+		t.load("(DI)", t.v(3), m)
+		t.op("VSUBPS", t.v(2), t.v(3), t.v(3))
+		t.exp(t.v(3), t.v(4), t.v(5), t.v(6))
+		t.clip(t.v(3), m)
+		t.store(t.v(3), "(DI)", m)
+		t.op("VADDPS", t.v(3), t.v(0), t.v(0))
+	})
+	t.sum()
+	t.op("VMOVSS", "X0", "sum+24(FP)")
+	t.ret()
+}
+
+// moments: two passes, so that a large mean does not cost the variance its digits.
+func (t *asm) moments() {
+	p := "x *float32, n int, eps float32"
+	t.fn("moments", "returns the mean of x and 1/sqrt(variance+eps).", p, "mean", "scale")
+	t.args(p, "DI", "CX", t.v(8))
+	t.op("MOVQ", "DI", "SI")
+	t.op("MOVQ", "CX", "DX")
+	t.op("VCVTSI2SSQ", "CX", "X9", "X9")
+	t.zero(t.v(0))
+	t.loop([]string{"DI"}, func(m bool) {
+		t.load("(DI)", t.v(2), m)
+		t.op("VADDPS", t.v(2), t.v(0), t.v(0))
+	})
+	t.sum()
+	t.op("VDIVSS", "X9", "X0", "X0")
+	t.op("VMOVSS", "X0", "mean+24(FP)")
+	t.op("VBROADCASTSS", "X0", t.v(3))
+	t.zero(t.v(0))
+	t.op("MOVQ", "DX", "CX")
+	t.loop([]string{"SI"}, func(m bool) {
+		t.load("(SI)", t.v(2), m)
+		t.op("VSUBPS", t.v(3), t.v(2), t.v(2))
+		t.clip(t.v(2), m)
+		t.op("VFMADD231PS", t.v(2), t.v(2), t.v(0))
+	})
+	t.sum()
+	t.op("VDIVSS", "X9", "X0", "X0")
+	t.op("VADDSS", "X8", "X0", "X0")
+	t.op("VSQRTSS", "X0", "X0", "X0")
+	t.op("VMOVSS", t.c(1), "X1")
+	t.op("VDIVSS", "X0", "X1", "X0")
+	t.op("VMOVSS", "X0", "scale+28(FP)")
+	t.ret()
+}
+
+func (t *asm) normalize() {
+	p := "dst, x, weight, bias *float32, n int, mean, scale float32"
+	t.fn("normalize", "computes dst = (x-mean)*scale*weight + bias; bias may be nil.", p)
+	t.args(p, "DI", "SI", "R8", "R9", "CX", t.v(2), t.v(3))
+	body := func(bias bool) func(bool) {
+		return func(m bool) {
+			t.load("(SI)", t.v(0), m)
+			t.load("(R8)", t.v(1), m)
+			t.op("VSUBPS", t.v(2), t.v(0), t.v(0))
+			t.op("VMULPS", t.v(3), t.v(0), t.v(0))
+			if bias {
+				t.load("(R9)", t.v(4), m)
+				t.op("VFMADD213PS", t.v(4), t.v(1), t.v(0))
+			} else {
+				t.op("VMULPS", t.v(1), t.v(0), t.v(0))
+			}
+			t.store(t.v(0), "(DI)", m)
+		}
+	}
+	plain := t.next("plain")
+	t.op("TESTQ", "R9", "R9")
+	t.op("JZ", plain)
+	t.loop([]string{"DI", "SI", "R8", "R9"}, body(true))
+	t.ret()
+	t.label(plain)
+	t.loop([]string{"DI", "SI", "R8"}, body(false))
+	t.ret()
+}
+
+// attention emits the two halves of a head.
+func (t *asm) attention() {
+	t.dots()
+	t.weighted()
+}
+
+// dots takes four keys at a time, then one; both add up in the same order.
+func (t *asm) dots() {
+	p := "dst, q, keys *float32, n, d int, scale float32"
+	t.fn("dots", "computes dst[i] = scale * q·keys[i]; keys (n, d).", p)
+	t.args(p, "DI", "SI", "R8", "R9", "R10", "X14")
+	t.op("LEAQ", "(R10*4)", "R11") // bytes of a key
+	four, one, done := t.next("four"), t.next("one"), t.next("done")
+	t.label(four)
+	t.op("CMPQ", "R9", "$4")
+	t.op("JLT", one)
+	t.op("LEAQ", "(R8)(R11*1)", "R12")
+	t.op("LEAQ", "(R8)(R11*2)", "R13")
+	t.op("LEAQ", "(R12)(R11*2)", "BX")
+	t.dotsBody([]string{"R8", "R12", "R13", "BX"})
+	t.op("VMOVUPS", "X0", "(DI)")
+	t.op("ADDQ", "$16", "DI")
+	t.op("MOVQ", "BX", "R8") // the four pointers stand at the ends of their keys
+	t.op("SUBQ", "$4", "R9")
+	t.op("JMP", four)
+	t.label(one)
+	t.op("TESTQ", "R9", "R9")
+	t.op("JZ", done)
+	t.dotsBody([]string{"R8"})
+	t.op("VMOVSS", "X0", "(DI)")
+	t.op("ADDQ", "$4", "DI")
+	t.op("DECQ", "R9")
+	t.op("JMP", one)
+	t.label(done)
+	t.ret()
+}
+
+// dotsBody leaves the scaled products of q with one or four keys in X0 and the
+// pointers at the keys' ends.
+func (t *asm) dotsBody(keys []string) {
+	for i := range keys {
+		t.zero(t.v(i))
+	}
+	t.op("MOVQ", "R10", "CX")
+	t.op("MOVQ", "SI", "DX")
+	t.loop(append([]string{"DX"}, keys...), func(m bool) {
+		t.load("(DX)", t.v(4), m)
+		for i, k := range keys {
+			if m {
+				t.load(mem(0, k), t.v(5), m)
+				t.op("VFMADD231PS", t.v(5), t.v(4), t.v(i))
+			} else {
+				t.op("VFMADD231PS", mem(0, k), t.v(4), t.v(i))
+			}
+		}
+	})
+	// After a masked rest the pointers stand CX elements before the ends.
+	t.op("MOVQ", "R10", "AX")
+	t.op("ANDQ", imm(t.lanes-1), "AX")
+	for _, k := range keys {
+		t.op("LEAQ", "("+k+")(AX*4)", k)
+	}
+	for i := range keys {
+		if t.wide() {
+			t.op("VEXTRACTF64X4", "$1", t.v(i), "Y5")
+			t.op("VADDPS", "Y5", "Y"+t.v(i)[1:], "Y"+t.v(i)[1:])
+		}
+	}
+	if len(keys) == 4 {
+		t.op("VHADDPS", "Y1", "Y0", "Y0")
+		t.op("VHADDPS", "Y3", "Y2", "Y2")
+		t.op("VHADDPS", "Y2", "Y0", "Y0")
+	} else {
+		t.op("VHADDPS", "Y0", "Y0", "Y0")
+		t.op("VHADDPS", "Y0", "Y0", "Y0")
+	}
+	t.op("VEXTRACTF128", "$1", "Y0", "X1")
+	t.op("VADDPS", "X1", "X0", "X0")
+	t.op("VMULPS", "X14", "X0", "X0")
+}
+
+// weighted keeps four vectors of dst in registers over all values, then one.
+func (t *asm) weighted() {
+	p := "dst, p, values *float32, n, d int"
+	t.fn("weighted", "computes dst = Σ p[i]*values[i]; values (n, d).", p)
+	t.args(p, "DI", "SI", "R8", "R9", "R10")
+	t.op("LEAQ", "(R10*4)", "R11")
+	block := func(width int, masked bool) {
+		for i := range width {
+			t.zero(t.v(i))
+		}
+		t.op("MOVQ", "SI", "DX")
+		t.op("MOVQ", "R8", "BX")
+		t.op("MOVQ", "R9", "R12")
+		loop, done := t.next("loop"), t.next("done")
+		t.op("TESTQ", "R12", "R12")
+		t.op("JZ", done)
+		t.label(loop)
+		t.op("VBROADCASTSS", "(DX)", t.v(4))
+		for i := range width {
+			if masked {
+				t.load("(BX)", t.v(5), true)
+				t.op("VFMADD231PS", t.v(5), t.v(4), t.v(0))
+			} else {
+				t.op("VFMADD231PS", mem(i*t.bytes(), "BX"), t.v(4), t.v(i))
+			}
+		}
+		t.op("ADDQ", "$4", "DX")
+		t.op("ADDQ", "R11", "BX")
+		t.op("DECQ", "R12")
+		t.op("JNZ", loop)
+		t.label(done)
+		for i := range width {
+			t.store(t.v(i), mem(i*t.bytes(), "DI"), masked)
+		}
+		t.op("ADDQ", imm(width*t.bytes()), "DI")
+		t.op("ADDQ", imm(width*t.bytes()), "R8")
+		t.op("SUBQ", imm(width*t.lanes), "R10")
+	}
+	var ends [4]string
+	for i, width := range []int{4, 2, 1} {
+		ends[i] = t.next("width")
+		start := t.next("start")
+		t.label(start)
+		t.op("CMPQ", "R10", imm(width*t.lanes))
+		t.op("JLT", ends[i])
+		block(width, false)
+		t.op("JMP", start)
+		t.label(ends[i])
+	}
+	done := t.next("done")
+	t.op("TESTQ", "R10", "R10")
+	t.op("JZ", done)
+	t.setMask("R10")
+	block(1, true)
+	t.label(done)
+	t.ret()
+}

@@ -1,0 +1,68 @@
+// Package kernel multiplies matrices and applies the element-wise operations of
+// transformers in float32. It knows slices and shapes; it refuses to know models,
+// files and threads.
+//
+// The pure-Go code in generic.go is the specification and is always compiled. The
+// instruction-set tiers (assembly written by gen/main.go) hold to it within the
+// rounding that the tests state. Build tag purego leaves the assembly out.
+//
+// Formulas: LayerNorm, Ba et al. 2016; GELU (tanh form), Hendrycks and Gimpel 2016;
+// AdamW, Loshchilov and Hutter 2019.
+package kernel
+
+//go:generate go run ./gen
+
+import (
+	"fmt"
+	"strings"
+)
+
+// An isa is an instruction set.
+type isa uint8
+
+// The instruction sets, slowest first.
+const (
+	isaGeneric isa = iota
+	isaAVX2
+	isaAVX512
+)
+
+var isaNames = [...]string{isaGeneric: "generic", isaAVX2: "avx2", isaAVX512: "avx512"}
+
+// Kernels is one implementation, that is one instruction set, of every operation.
+// It is immutable and safe for concurrent use. No operation allocates. Slices that
+// are too short for the stated shapes panic, as indexing does.
+//
+// NaN and infinity follow IEEE 754 through the stated formula: a NaN that enters an
+// output's formula makes that output NaN.
+type Kernels struct{ isa isa }
+
+// Name returns the name of the instruction set: "generic", "avx2" or "avx512".
+func (k *Kernels) Name() string { return isaNames[k.isa] }
+
+// Implementations returns what this CPU can run, generic first, fastest last.
+func Implementations() []*Kernels {
+	var list []*Kernels
+	for _, i := range supported() {
+		list = append(list, &Kernels{isa: i})
+	}
+	return list
+}
+
+// Best returns the fastest implementation that this CPU can run.
+func Best() *Kernels {
+	list := supported()
+	return &Kernels{isa: list[len(list)-1]}
+}
+
+// ByName returns the implementation of that name, if this CPU can run it.
+func ByName(name string) (*Kernels, error) {
+	var names []string
+	for _, k := range Implementations() {
+		if k.Name() == name {
+			return k, nil
+		}
+		names = append(names, k.Name())
+	}
+	return nil, fmt.Errorf("kernel: no implementation %q on this CPU (available: %s)", name, strings.Join(names, ", "))
+}

@@ -1,0 +1,102 @@
+package kernel
+
+// Block sizes of the matrix product, in floats. One packed tile of x (tile rows of
+// kBlock columns, 12 KiB) stays in the first-level cache while the panels of a group
+// (weightGroup panels of kBlock columns, 512 KiB) stream from the second level.
+const (
+	kBlock      = 256
+	rowBlock    = 96 // rows of x that are packed at once
+	weightGroup = 16
+	maxTile     = 12
+	slack       = 16 // transpose writes past the end of a tile
+)
+
+// tileRows is the number of rows of the widest tile.
+func tileRows(i isa) int { return [...]int{isaGeneric: 8, isaAVX2: 6, isaAVX512: maxTile}[i] }
+
+// MatMul computes dst (n, w.Rows) = x (n, w.Cols) · wᵀ, all row-major. Each output
+// adds up its columns in order with one rounding per column on every path of one
+// implementation, so a row's result is the same to the bit whatever n is.
+func (k *Kernels) MatMul(dst, x []float32, n int, w *Matrix) {
+	dst, x = dst[:n*w.Rows], x[:n*w.Cols]
+	switch {
+	case n == 1:
+		k.matVec(dst, x, w)
+	case n <= maxTile:
+		var pack [maxTile*kBlock + slack]float32
+		k.matMul(dst, x, n, w, pack[:], maxTile)
+	case n > 0:
+		var pack [rowBlock*kBlock + slack]float32
+		k.matMul(dst, x, n, w, pack[:], rowBlock)
+	}
+}
+
+// matVec is MatMul for one row.
+func (k *Kernels) matVec(dst, x []float32, w *Matrix) {
+	whole := w.Rows / panel
+	gemv(k.isa, dst, x, w.data, w.Cols, whole)
+	if rest := w.Rows % panel; rest > 0 {
+		var out [panel]float32
+		gemv(k.isa, out[:], x, w.data[whole*panel*w.Cols:], w.Cols, 1)
+		copy(dst[whole*panel:], out[:rest])
+	}
+}
+
+// matMul runs over blocks of columns, then of rows, then of panels.
+func (k *Kernels) matMul(dst, x []float32, n int, w *Matrix, pack []float32, block int) {
+	panels := (w.Rows + panel - 1) / panel
+	for c := 0; c < w.Cols; c += kBlock {
+		depth := min(kBlock, w.Cols-c)
+		for r := 0; r < n; r += block {
+			rows := min(block, n-r)
+			tiles := (rows + tileRows(k.isa) - 1) / tileRows(k.isa)
+			for t := range tiles {
+				first, end := rows*t/tiles, rows*(t+1)/tiles
+				k.packRows(pack[first*depth:], x[(r+first)*w.Cols+c:], w.Cols, depth, end-first)
+			}
+			for g := 0; g < panels; g += weightGroup {
+				for t := range tiles {
+					first, end := rows*t/tiles, rows*(t+1)/tiles
+					for p := g; p < min(g+weightGroup, panels); p++ {
+						k.tile(dst[(r+first)*w.Rows+p*panel:], w.Rows, min(panel, w.Rows-p*panel),
+							pack[first*depth:], w.data[(p*w.Cols+c)*panel:], depth, end-first, c > 0)
+					}
+				}
+			}
+		}
+	}
+}
+
+// tile computes a tile of which the first width columns are wanted.
+func (k *Kernels) tile(c []float32, ldc, width int, a, w []float32, depth, rows int, accumulate bool) {
+	if width == panel {
+		gemmTile(k.isa, c, ldc, a, w, depth, rows, accumulate)
+		return
+	}
+	var full [maxTile * panel]float32
+	if accumulate {
+		for r := range rows {
+			copy(full[r*panel:r*panel+width], c[r*ldc:])
+		}
+	}
+	gemmTile(k.isa, full[:], panel, a, w, depth, rows, accumulate)
+	for r := range rows {
+		copy(c[r*ldc:r*ldc+width], full[r*panel:])
+	}
+}
+
+// packRows writes dst (depth, rows) from x (rows, depth) with stride ldx. It may write
+// slack floats past the end of dst.
+func (k *Kernels) packRows(dst, x []float32, ldx, depth, rows int) {
+	step := lanes(k.isa)
+	done := 0
+	if step >= rows && step > 1 {
+		done = depth / step * step
+		transpose(k.isa, dst, rows, x, ldx, depth/step, rows)
+	}
+	for r := range rows {
+		for p := done; p < depth; p++ {
+			dst[p*rows+r] = x[r*ldx+p]
+		}
+	}
+}

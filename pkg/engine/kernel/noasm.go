@@ -1,0 +1,76 @@
+//go:build !amd64 || purego
+
+package kernel
+
+// supported returns the instruction sets of this build and CPU, slowest first.
+func supported() []isa { return []isa{isaGeneric} }
+
+func add(_ isa, dst, x []float32) { addGeneric(dst, x) }
+
+func mul(_ isa, dst, x []float32) { mulGeneric(dst, x) }
+
+func axpy(_ isa, dst, x []float32, a float32) { axpyGeneric(dst, x, a) }
+
+func scale(_ isa, x []float32, a float32) { scaleGeneric(x, a) }
+
+func relu(_ isa, x []float32) { reluGeneric(x) }
+
+func clamp(_ isa, x []float32, limit float32) { clampGeneric(x, limit) }
+
+func tanhCap(_ isa, x []float32, limit float32) { tanhCapGeneric(x, limit) }
+
+func silu(_ isa, x []float32) { siluGeneric(x) }
+
+func gelu(_ isa, x []float32) { geluGeneric(x) }
+
+func geluBackward(_ isa, dy, x []float32) { geluBackwardGeneric(dy, x) }
+
+func softmaxBackward(_ isa, dp, p []float32, inner, scale float32) {
+	softmaxBackwardGeneric(dp, p, inner, scale)
+}
+
+func normalize(_ isa, dst, x, weight, bias []float32, mean, scale float32) {
+	normalizeGeneric(dst, x, weight, bias, mean, scale)
+}
+
+func normBackward(_ isa, dx, dy, x, weight []float32, mean, scale, a, b float32) {
+	normBackwardGeneric(dx, dy, x, weight, mean, scale, a, b)
+}
+
+func dots(_ isa, dst, q, keys []float32, scale float32) { dotsGeneric(dst, q, keys, scale) }
+
+func weighted(_ isa, dst, p, values []float32) { weightedGeneric(dst, p, values) }
+
+func dot(_ isa, a, b []float32) float32 {
+	return dotGeneric(a, b)
+}
+
+func maxOf(_ isa, x []float32) float32 {
+	return maxOfGeneric(x)
+}
+
+func expSum(_ isa, x []float32, top float32) float32 {
+	return expSumGeneric(x, top)
+}
+
+func moments(_ isa, x []float32, eps float32) (mean, scale float32) {
+	return momentsGeneric(x, eps)
+}
+
+func normSums(_ isa, dweight, dbias, dy, x, weight []float32, mean, scale float32) (a, b float32) {
+	return normSumsGeneric(dweight, dbias, dy, x, weight, mean, scale)
+}
+
+func adam(_ isa, p, m, v, g []float32, a *AdamW) { adamGeneric(p, m, v, g, a) }
+
+func gemmTile(_ isa, c []float32, ldc int, a, w []float32, k, rows int, accumulate bool) {
+	gemmTileGeneric(c, ldc, a, w, k, rows, accumulate)
+}
+
+func gemv(_ isa, dst, x, w []float32, k, panels int) { gemvGeneric(dst, x, w, k, panels) }
+
+func lanes(isa) int { return 1 }
+
+func transpose(isa, []float32, int, []float32, int, int, int) {}
+
+func copyBlock(isa, []float32, int, []float32, int, int, int) {}

@@ -1,0 +1,46 @@
+package kernel
+
+// Add computes dst += x.
+func (k *Kernels) Add(dst, x []float32) { add(k.isa, dst, x[:len(dst)]) }
+
+// Mul computes dst *= x, element by element.
+func (k *Kernels) Mul(dst, x []float32) { mul(k.isa, dst, x[:len(dst)]) }
+
+// Scale computes x *= a.
+func (k *Kernels) Scale(x []float32, a float32) { scale(k.isa, x, a) }
+
+// Axpy computes dst += a*x.
+func (k *Kernels) Axpy(dst []float32, a float32, x []float32) { axpy(k.isa, dst, x[:len(dst)], a) }
+
+// Dot returns the scalar product of a and b.
+func (k *Kernels) Dot(a, b []float32) float32 { return dot(k.isa, a, b[:len(a)]) }
+
+// ReLU computes x = max(x, 0) in place.
+func (k *Kernels) ReLU(x []float32) { relu(k.isa, x) }
+
+// SiLU computes x = x/(1+exp(-x)) in place.
+func (k *Kernels) SiLU(x []float32) { silu(k.isa, x) }
+
+// GELU computes x = 0.5x(1+tanh(√(2/π)(x+0.044715x³))) in place.
+func (k *Kernels) GELU(x []float32) { gelu(k.isa, x) }
+
+// Softmax computes x = exp(x-max(x)) / Σ exp(x-max(x)) in place.
+func (k *Kernels) Softmax(x []float32) {
+	if len(x) > 0 {
+		scale(k.isa, x, 1/expSum(k.isa, x, maxOf(k.isa, x)))
+	}
+}
+
+// LayerNorm computes dst = (x-mean)/sqrt(variance+eps)*weight + bias over one vector,
+// with the population variance. A nil bias is zero. dst may be x.
+func (k *Kernels) LayerNorm(dst, x, weight, bias []float32, eps float32) {
+	n := len(x)
+	if n == 0 {
+		return
+	}
+	if bias != nil {
+		bias = bias[:n]
+	}
+	mean, scale := moments(k.isa, x, eps)
+	normalize(k.isa, dst[:n], x, weight[:n], bias, mean, scale)
+}

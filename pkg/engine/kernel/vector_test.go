@@ -1,0 +1,312 @@
+package kernel
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// sizes cover whole vectors, ragged ends and nothing.
+var sizes = []int{0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 64, 100, 129}
+
+// values returns n numbers of very different sizes.
+func values(r *rand.Rand, n int) []float32 {
+	x := make([]float32, n)
+	for i := range x {
+		x[i] = float32(r.NormFloat64() * math.Exp(2*r.NormFloat64()))
+	}
+	return x
+}
+
+func sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
+
+func geluReference(x float64) float64 {
+	return 0.5 * x * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(x+0.044715*x*x*x)))
+}
+
+// unaryCases: tolerance relative to max(|x|, |want|) times 1e-7.
+var unaryCases = []struct {
+	name      string
+	run       func(k *Kernels, x []float32)
+	want      func(x float64) float64
+	tolerance float64
+}{
+	{"ReLU", (*Kernels).ReLU, func(x float64) float64 { return max(x, 0) }, 0},
+	{"SiLU", (*Kernels).SiLU, func(x float64) float64 { return x * sigmoid(x) }, 5},
+	{"GELU", (*Kernels).GELU, geluReference, 5},
+	{"Scale", func(k *Kernels, x []float32) { k.Scale(x, 3) }, func(x float64) float64 { return 3 * x }, 1},
+	{"clamp", func(k *Kernels, x []float32) { k.applyCap(x, Cap{CapClamp, 1.5}) }, func(x float64) float64 { return min(max(x, -1.5), 1.5) }, 0},
+	{"tanhCap", func(k *Kernels, x []float32) { k.applyCap(x, Cap{CapTanh, 2}) }, func(x float64) float64 { return 2 * math.Tanh(x/2) }, 5},
+}
+
+func TestUnary(t *testing.T) {
+	each(t, func(t *testing.T, k *Kernels) {
+		for _, c := range unaryCases {
+			for _, n := range sizes {
+				x := append(values(source(), n), 42)
+				got := slices.Clone(x)
+				c.run(k, got[:n])
+				for i, v := range x[:n] {
+					want := c.want(float64(v))
+					if !closeTo(got[i], want, c.tolerance*1e-7*max(math.Abs(want), math.Abs(float64(v)))) {
+						t.Fatalf("%s n %d: f(%g) = %g, want %g", c.name, n, v, got[i], want)
+					}
+				}
+				if got[n] != 42 {
+					t.Fatalf("%s n %d: wrote past the end", c.name, n)
+				}
+			}
+		}
+	})
+}
+
+func TestUnaryNaN(t *testing.T) {
+	each(t, func(t *testing.T, k *Kernels) {
+		for _, c := range unaryCases {
+			for at := range 20 {
+				x := make([]float32, 20)
+				x[at] = float32(math.NaN())
+				c.run(k, x)
+				for i, v := range x {
+					if (v != v) != (i == at) {
+						t.Fatalf("%s: NaN at %d gave %g at %d", c.name, at, v, i)
+					}
+				}
+			}
+		}
+	})
+}
+
+func TestBinary(t *testing.T) {
+	each(t, func(t *testing.T, k *Kernels) {
+		for _, n := range sizes {
+			r := source()
+			a, b := values(r, n), values(r, n)
+			sum, product, axpy := append(slices.Clone(a), 42), append(slices.Clone(a), 42), append(slices.Clone(a), 42)
+			k.Add(sum[:n], b)
+			k.Mul(product[:n], b)
+			k.Axpy(axpy[:n], -0.7, b)
+			dot, size := 0.0, 0.0
+			for i := range n {
+				x, y := float64(a[i]), float64(b[i])
+				dot, size = dot+x*y, size+math.Abs(x*y)
+				if sum[i] != a[i]+b[i] || product[i] != a[i]*b[i] || !closeTo(axpy[i], x-float64(float32(0.7))*y, 2e-7*(math.Abs(x)+math.Abs(y))) {
+					t.Fatalf("n %d: element %d of %g, %g: %g %g %g", n, i, x, y, sum[i], product[i], axpy[i])
+				}
+			}
+			if got := k.Dot(a, b); !closeTo(got, dot, 3e-7*size) {
+				t.Fatalf("n %d: dot %g, want %g", n, got, dot)
+			}
+			if sum[n] != 42 || product[n] != 42 || axpy[n] != 42 {
+				t.Fatalf("n %d: wrote past the end", n)
+			}
+		}
+	})
+}
+
+func TestExp(t *testing.T) {
+	each(t, func(t *testing.T, k *Kernels) {
+		for x := float32(-110); x < 90; x += 0.0137 {
+			got := []float32{x}
+			expSum(k.isa, got, 0)
+			want := math.Exp(float64(x))
+			if !closeTo(got[0], want, 2e-7*want+2e-45) {
+				t.Fatalf("exp(%g) = %g, want %g", x, got[0], want)
+			}
+		}
+		got := []float32{float32(math.Inf(-1)), float32(math.Inf(1)), float32(math.NaN()), 0}
+		expSum(k.isa, got, 0)
+		if got[0] != 0 || !math.IsInf(float64(got[1]), 1) || got[2] == got[2] || got[3] != 1 {
+			t.Errorf("exp of -Inf, +Inf, NaN, 0 = %v", got)
+		}
+	})
+}
+
+func TestTanh(t *testing.T) {
+	each(t, func(t *testing.T, k *Kernels) {
+		for x := float32(-12); x < 12; x += 0.00137 {
+			got := []float32{x}
+			tanhCap(k.isa, got, 1)
+			want := math.Tanh(float64(x))
+			if !closeTo(got[0], want, 2e-7*math.Abs(want)) {
+				t.Fatalf("tanh(%g) = %g, want %g", x, got[0], want)
+			}
+		}
+	})
+}
+
+func TestSoftmax(t *testing.T) {
+	each(t, func(t *testing.T, k *Kernels) {
+		for _, n := range sizes[1:] {
+			x := values(source(), n)
+			got := slices.Clone(x)
+			k.Softmax(got)
+			top, sum := float64(slices.Max(x)), 0.0
+			for _, v := range x {
+				sum += math.Exp(float64(v) - top)
+			}
+			for i, v := range x {
+				d := float64(v) - top // rounded to float32 before exp
+				if want := math.Exp(d) / sum; !closeTo(got[i], want, (5e-7-1.2e-7*d)*want+1e-44) {
+					t.Fatalf("n %d: element %d = %g, want %g", n, i, got[i], want)
+				}
+			}
+		}
+	})
+}
+
+func TestSoftmaxSpecial(t *testing.T) {
+	inf, nan := float32(math.Inf(1)), float32(math.NaN())
+	each(t, func(t *testing.T, k *Kernels) {
+		for _, n := range []int{3, 16, 21} {
+			for at := range n {
+				x := make([]float32, n)
+				for i := range x {
+					x[i] = -inf
+				}
+				x[at] = -3
+				k.Softmax(x)
+				for i, v := range x {
+					if v != map[bool]float32{true: 1}[i == at] {
+						t.Fatalf("n %d: one finite value at %d gave %g at %d", n, at, v, i)
+					}
+				}
+				for _, bad := range []float32{nan, inf} {
+					clear(x)
+					x[at] = bad
+					k.Softmax(x)
+					if x[at] == x[at] {
+						t.Fatalf("n %d: %g at %d gave %g", n, bad, at, x[at])
+					}
+				}
+			}
+		}
+		k.Softmax(nil)
+	})
+}
+
+func layerNormReference(x, w, b []float32, eps float64) []float64 {
+	out, n := make([]float64, len(x)), float64(len(x))
+	mean, variance := 0.0, 0.0
+	for _, v := range x {
+		mean += float64(v) / n
+	}
+	for _, v := range x {
+		variance += (float64(v) - mean) * (float64(v) - mean) / n
+	}
+	for i, v := range x {
+		out[i] = (float64(v)-mean)/math.Sqrt(variance+eps)*float64(w[i]) + float64(b[i])
+	}
+	return out
+}
+
+func TestLayerNorm(t *testing.T) {
+	each(t, func(t *testing.T, k *Kernels) {
+		for _, n := range sizes {
+			r := source()
+			x, w, b := random(r, n), random(r, n), random(r, n)
+			for i := range x {
+				x[i] += 3
+			}
+			got, plain := make([]float32, n+1), make([]float32, n)
+			k.LayerNorm(got[:n], x, w, b, 1e-5)
+			k.LayerNorm(plain, x, w, nil, 1e-5)
+			for i, want := range layerNormReference(x, w, b, 1e-5) {
+				if !closeTo(got[i], want, 4e-6*(1+math.Abs(want))) {
+					t.Fatalf("n %d: element %d = %g, want %g", n, i, got[i], want)
+				}
+				if want -= float64(b[i]); !closeTo(plain[i], want, 4e-6*(1+math.Abs(want))) {
+					t.Fatalf("n %d without bias: element %d = %g, want %g", n, i, plain[i], want)
+				}
+			}
+			if got[n] != 0 {
+				t.Fatalf("n %d: wrote past the end", n)
+			}
+		}
+	})
+}
+
+func TestAttend(t *testing.T) {
+	each(t, func(t *testing.T, k *Kernels) {
+		for _, limit := range []Cap{{}, {CapClamp, 0.5}, {CapTanh, 0.5}} {
+			for _, d := range []int{1, 4, 16, 24, 32, 64, 80, 200} {
+				for _, n := range []int{0, 1, 2, 3, 4, 5, 6, 7, 17, 100} {
+					testAttend(t, k, n, d, limit)
+				}
+			}
+		}
+	})
+}
+
+func testAttend(t *testing.T, k *Kernels, n, d int, limit Cap) {
+	t.Helper()
+	r := source()
+	q, keys, values := random(r, d), random(r, n*d), random(r, n*d)
+	scale := 1 / math.Sqrt(float64(d))
+	p, sum := make([]float64, n), 0.0
+	for i := range p {
+		for j := range d {
+			p[i] += float64(q[j]) * float64(keys[i*d+j]) * scale
+		}
+		switch limit.Kind {
+		case CapClamp:
+			p[i] = min(max(p[i], -0.5), 0.5)
+		case CapTanh:
+			p[i] = 0.5 * math.Tanh(p[i]/0.5)
+		}
+		p[i] = math.Exp(p[i])
+		sum += p[i]
+	}
+	out, scores := append(random(r, d), 42), make([]float32, n)
+	k.Attend(out, q, keys, values, scores, n, float32(scale), limit)
+	for j := range d {
+		want := 0.0
+		for i := range p {
+			want += p[i] / sum * float64(values[i*d+j])
+		}
+		if !closeTo(out[j], want, 2e-6) {
+			t.Fatalf("n %d d %d %+v: element %d = %g, want %g", n, d, limit, j, out[j], want)
+		}
+	}
+	if out[d] != 42 {
+		t.Fatalf("n %d d %d: wrote past the end", n, d)
+	}
+}
+
+// TestDotsInvariant: a score does not depend on the number of keys.
+func TestDotsInvariant(t *testing.T) {
+	each(t, func(t *testing.T, k *Kernels) {
+		const n = 23
+		for _, d := range []int{1, 12, 16, 40, 64, 129} {
+			r := source()
+			q, keys, all, one := random(r, d), random(r, n*d), make([]float32, n), make([]float32, 1)
+			dots(k.isa, all, q, keys, 0.3)
+			for i := range n {
+				dots(k.isa, one, q, keys[i*d:(i+1)*d], 0.3)
+				if one[0] != all[i] {
+					t.Fatalf("d %d: key %d alone gives %g, among others %g", d, i, one[0], all[i])
+				}
+			}
+		}
+	})
+}
+
+func TestNoAllocation(t *testing.T) {
+	each(t, func(t *testing.T, k *Kernels) {
+		r := source()
+		w, x, dst := Pack(random(r, 100*70), 100, 70), random(r, 20*70), make([]float32, 20*100)
+		scratch, c := NewScratch(), make([]float32, 20*20)
+		if n := testing.AllocsPerRun(5, func() {
+			k.MatMul(dst, x, 1, w)
+			k.MatMul(dst, x, 5, w)
+			k.MatMul(dst, x, 20, w)
+			k.GEMM(scratch, c, 20, View{x, 70, false}, View{x, 70, true}, 20, 20, 70, false)
+			k.Attend(dst, x[:10], x, x, dst[50:], 9, 1, Cap{CapTanh, 30})
+			k.GELU(dst)
+			k.LayerNorm(dst[:70], x[:70], x, x, 1e-5)
+		}); n > 0 {
+			t.Errorf("%g allocations", n)
+		}
+	})
+}
