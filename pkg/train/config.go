@@ -1,0 +1,155 @@
+// Package train trains an Alpha model on one text and writes a run directory that
+// the server loads. It knows the architecture, its gradients and the optimiser; it
+// refuses to know how text is split into tokens, how files of weights look, and
+// terminals: progress goes to a callback.
+//
+// Sources: seed 002 (architecture, run directory), Radford et al. 2019 (GPT-2),
+// Loshchilov and Hutter 2019 (AdamW) and 2017 (cosine schedule).
+package train
+
+import (
+	"cmp"
+	"fmt"
+	"runtime"
+
+	"glossa/pkg/engine/checkpoint"
+)
+
+// Config says what is trained and how. The zero value is a small BPE model. A field
+// that is zero takes its default; for WeightDecay and GradClip a negative value means
+// none.
+type Config struct {
+	// The run.
+	Domain string // default "novels"
+	RunID  string // default: the directory's name
+
+	// The vocabulary.
+	Tokenizer string // bpe (default), char or word
+	VocabSize int    // upper bound; default 2000 for bpe, all words for word
+
+	// The model.
+	NLayer        int     // default 4
+	NEmbd         int     // default 128
+	NHead         int     // default one for each 32 of NEmbd
+	BlockSize     int     // context in tokens; default 256
+	SoftCap       float64 // tanh cap of attention scores; 0 means none
+	FFNActivation string  // gelu, the default, is the only one
+	Dropout       float64 // 0 is the only one
+
+	// The optimisation.
+	Steps       int     // default 2000
+	BatchSize   int     // windows of BlockSize tokens a step; default 16
+	LR          float64 // peak learning rate; default 2e-3, less for NEmbd above 128
+	MinLR       float64 // floor of the cosine decay; default LR/10
+	Warmup      int     // steps; default 100, at most a tenth of Steps
+	Beta1       float64 // default 0.9
+	Beta2       float64 // default 0.99
+	Eps         float64 // default 1e-8
+	WeightDecay float64 // of matrices; default 0.1
+	GradClip    float64 // bound of the gradient's norm; default 1
+	Seed        uint64
+	ValFraction float64 // last part of the text that is held out; default 0.05
+
+	// What does not change the losses.
+	EvalEvery       int  // steps between validation losses; default 250
+	CheckpointEvery int  // steps between checkpoints; default 500
+	LogEvery        int  // steps between metrics lines; default 10
+	Threads         int  // default GOMAXPROCS
+	KeepOptimizer   bool // keep m and v in the last checkpoint too
+}
+
+// withDefaults fills in what is zero.
+func (c Config) withDefaults() Config {
+	def := func(p *int, v int) { *p = cmp.Or(*p, v) }
+	fdef := func(p *float64, v float64) { *p = cmp.Or(*p, v) }
+	c.Domain = cmp.Or(c.Domain, "novels")
+	c.Tokenizer = cmp.Or(c.Tokenizer, "bpe")
+	if c.Tokenizer == "bpe" {
+		def(&c.VocabSize, 2000)
+	}
+	def(&c.NLayer, 4)
+	def(&c.NEmbd, 128)
+	def(&c.NHead, max(1, c.NEmbd/32))
+	def(&c.BlockSize, 256)
+	c.FFNActivation = cmp.Or(c.FFNActivation, checkpoint.GELU)
+	def(&c.Steps, 2000)
+	def(&c.BatchSize, 16)
+	fdef(&c.LR, 2e-3*min(1, 128/float64(max(1, c.NEmbd))))
+	fdef(&c.MinLR, c.LR/10)
+	def(&c.Warmup, max(1, min(100, c.Steps/10)))
+	fdef(&c.Beta1, 0.9)
+	fdef(&c.Beta2, 0.99)
+	fdef(&c.Eps, 1e-8)
+	fdef(&c.WeightDecay, 0.1)
+	fdef(&c.GradClip, 1)
+	c.WeightDecay, c.GradClip = max(c.WeightDecay, 0), max(c.GradClip, 0)
+	fdef(&c.ValFraction, 0.05)
+	def(&c.EvalEvery, 250)
+	def(&c.CheckpointEvery, 500)
+	def(&c.LogEvery, 10)
+	def(&c.Threads, runtime.GOMAXPROCS(0))
+	return c
+}
+
+// validate reports the first field that cannot be used, defaults filled in.
+func (c *Config) validate() error {
+	switch {
+	case c.FFNActivation != checkpoint.GELU:
+		return fmt.Errorf("train: ffnActivation: %q cannot be trained, only %q", c.FFNActivation, checkpoint.GELU)
+	case c.Dropout != 0:
+		return fmt.Errorf("train: dropout: %v is not supported, only 0", c.Dropout)
+	}
+	for _, f := range []struct {
+		name       string
+		value      int
+		least, top int
+	}{
+		{"vocabSize", c.VocabSize, 0, 1 << 16},
+		{"steps", c.Steps, 1, 1 << 30},
+		{"batchSize", c.BatchSize, 1, 1 << 16},
+		{"warmup", c.Warmup, 1, 1 << 30},
+		{"evalEvery", c.EvalEvery, 1, 1 << 30},
+		{"checkpointEvery", c.CheckpointEvery, 1, 1 << 30},
+		{"logEvery", c.LogEvery, 1, 1 << 30},
+		{"threads", c.Threads, 1, 1 << 10},
+	} {
+		if f.value < f.least || f.value > f.top {
+			return fmt.Errorf("train: %s: %d is not in %d..%d", f.name, f.value, f.least, f.top)
+		}
+	}
+	for _, f := range []struct {
+		name       string
+		value, top float64
+	}{
+		{"lr", c.LR, 10},
+		{"minLr", c.MinLR, c.LR},
+		{"beta1", c.Beta1, 0.999999},
+		{"beta2", c.Beta2, 0.999999},
+		{"eps", c.Eps, 1},
+		{"weightDecay", c.WeightDecay, 100},
+		{"gradClip", c.GradClip, 1e9},
+		{"valFraction", c.ValFraction, 0.9},
+		{"softCap", c.SoftCap, 1e6},
+	} {
+		if !(f.value >= 0 && f.value <= f.top) {
+			return fmt.Errorf("train: %s: %v is not in 0..%v", f.name, f.value, f.top)
+		}
+	}
+	model := c.model(1)
+	if err := model.Validate(); err != nil {
+		return fmt.Errorf("train: %w", err)
+	}
+	return nil
+}
+
+// model is the shape for a vocabulary of that size. softCap is written when used.
+func (c *Config) model(vocab int) checkpoint.ModelConfig {
+	m := checkpoint.ModelConfig{
+		VocabSize: vocab, BlockSize: c.BlockSize, NLayer: c.NLayer, NEmbd: c.NEmbd, NHead: c.NHead,
+		FFNActivation: c.FFNActivation,
+	}
+	if c.SoftCap != 0 {
+		m.SoftCap = new(c.SoftCap)
+	}
+	return m
+}
