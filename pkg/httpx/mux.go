@@ -18,7 +18,7 @@ import (
 // A Mux serves a route table.
 type Mux struct {
 	Routes   []Route
-	Fallback Errors // shapes the 404 and 405 of paths and methods that no route has; nil: {"error": message}
+	Fallback Errors // shapes the 404 of paths that no route has; nil: {"error": message}
 
 	// Guard, if set, sees each request before its handler and may refuse it.
 	Guard func(r *http.Request, route *Route) (*http.Request, error)
@@ -31,31 +31,42 @@ type Mux struct {
 // Handler mounts the routes. Two that clash are a fault of the program and panic.
 func (m *Mux) Handler() http.Handler {
 	mux := http.NewServeMux()
-	methods := map[string][]string{} // by pattern
+	paths := map[string][]Route{} // by pattern
 	for _, route := range m.Routes {
 		mux.Handle(route.Method+" "+route.Pattern, m.serve(&route))
-		methods[route.Pattern] = append(methods[route.Pattern], route.Method)
+		paths[route.Pattern] = append(paths[route.Pattern], route)
 	}
-	for pattern, allowed := range methods {
-		allow := strings.Join(allowed, ", ")
-		mux.Handle(pattern, m.serve(m.refusal(pattern, NoMethod, "this path takes "+allow, allow)))
+	for _, routes := range paths {
+		mux.Handle(routes[0].Pattern, m.serve(wrongMethod(routes)))
 	}
-	if methods["/"] == nil {
-		mux.Handle("/", m.serve(m.refusal("/", NoRoute, "not found", "")))
+	if paths["/"] == nil {
+		mux.Handle("/", m.serve(m.noRoute()))
 	}
 	return mux
 }
 
-// refusal is the route of what no route serves; OPTIONS is answered before it.
-func (m *Mux) refusal(pattern string, code llm.Code, message, allow string) *Route {
+// wrongMethod answers the methods that no route of a path takes; OPTIONS is
+// answered before it.
+func wrongMethod(routes []Route) *Route {
+	var methods []string
+	for _, route := range routes {
+		methods = append(methods, route.Method)
+	}
+	allow := strings.Join(methods, ", ")
 	return &Route{
-		Pattern: pattern, Permission: Public, Errors: m.Fallback,
+		Pattern: routes[0].Pattern, Permission: Public, Errors: routes[0].Errors,
 		Handle: func(w http.ResponseWriter, _ *http.Request) error {
-			if allow != "" {
-				w.Header().Set("Allow", allow)
-			}
-			return llm.Errorf(code, "%s", message)
+			w.Header().Set("Allow", allow)
+			return llm.Errorf(NoMethod, "this path takes %s", allow)
 		},
+	}
+}
+
+// noRoute answers the paths that no route has.
+func (m *Mux) noRoute() *Route {
+	return &Route{
+		Pattern: "/", Permission: Public, Errors: m.Fallback,
+		Handle: func(http.ResponseWriter, *http.Request) error { return llm.Errorf(NoRoute, "not found") },
 	}
 }
 
