@@ -1,0 +1,85 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// quiet is how long a bar without a terminal is silent between two lines.
+const quiet = 5 * time.Second
+
+// barWidth is the width of the bar itself, in characters.
+const barWidth = 24
+
+// A bar shows how far a training run is: on a terminal one line that changes,
+// elsewhere a plain line every few seconds.
+type bar struct {
+	w       io.Writer
+	columns int // of the terminal, 0: it is none
+	last    time.Time
+	open    bool // the terminal's line is not ended
+}
+
+// A mark is where a training run stands.
+type mark struct {
+	step, steps int
+	loss        float64
+	val         *float64 // the newest validation loss, nil before the first
+	rate        float64  // tokens a second
+	left        time.Duration
+}
+
+// newBar returns a bar on w.
+func newBar(w io.Writer) *bar {
+	b := &bar{w: w}
+	if file, ok := w.(*os.File); ok && isTerminal(file) {
+		b.columns = 80
+		if columns, _, err := term.GetSize(int(file.Fd())); err == nil && columns > 0 {
+			b.columns = columns
+		}
+	}
+	return b
+}
+
+// show draws m, if it is time to.
+func (b *bar) show(m mark, now time.Time) {
+	if b.columns > 0 {
+		line := "[" + m.gauge() + "] " + m.String()
+		fmt.Fprintf(b.w, "\r%.*s\x1b[K", b.columns-1, line)
+		b.open = true
+		return
+	}
+	if m.step < m.steps && !b.last.IsZero() && now.Sub(b.last) < quiet {
+		return
+	}
+	b.last = now
+	fmt.Fprintln(b.w, m)
+}
+
+// end leaves the line of the bar.
+func (b *bar) end() {
+	if b.open {
+		fmt.Fprintln(b.w)
+		b.open = false
+	}
+}
+
+// gauge is the share of the steps done.
+func (m mark) gauge() string {
+	full := barWidth * m.step / max(1, m.steps)
+	return strings.Repeat("#", full) + strings.Repeat(".", barWidth-full)
+}
+
+// String spells the mark out.
+func (m mark) String() string {
+	s := fmt.Sprintf("step %d/%d  loss %.4f", m.step, m.steps, m.loss)
+	if m.val != nil {
+		s += fmt.Sprintf("  val %.4f", *m.val)
+	}
+	return s + fmt.Sprintf("  %.0f tokens/s  %s left", m.rate, m.left.Round(time.Second))
+}

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+)
+
+// errUsage marks errors of the command line; run shows the usage with them.
+var errUsage = errors.New("wrong arguments")
+
+// flags returns the flag set of a command; -h prints usage and the flags to w.
+func flags(name, usage string, w io.Writer) *flag.FlagSet {
+	f := flag.NewFlagSet(name, flag.ContinueOnError)
+	f.SetOutput(w)
+	f.Usage = func() {
+		fmt.Fprintf(w, "usage: glossa %s %s\n\n", name, usage)
+		f.PrintDefaults()
+	}
+	return f
+}
+
+// parse reads args into f; what is no flag is refused, unless rest is true.
+func parse(f *flag.FlagSet, args []string, rest bool) error {
+	out := f.Output()
+	usage := f.Usage
+	f.SetOutput(io.Discard) // run prints the error, once
+	f.Usage = func() {}
+	err := f.Parse(args)
+	f.SetOutput(out)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		usage()
+		return err
+	case err != nil:
+		return fmt.Errorf("%w: %w", errUsage, err)
+	case !rest && f.NArg() > 0:
+		return fmt.Errorf("%w: %q is no flag", errUsage, f.Arg(0))
+	}
+	return nil
+}
+
+// help prints the table of commands.
+func help(w io.Writer) int {
+	fmt.Fprint(w, "usage: glossa COMMAND [ARGS], with -h for the arguments of a command\n\n")
+	for _, c := range commands() {
+		fmt.Fprintf(w, "  %-8s %s\n", c.name, c.summary)
+	}
+	return 0
+}

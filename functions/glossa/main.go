@@ -1,0 +1,60 @@
+// Command glossa serves language models and holds the operator's commands, a file
+// each. It is the only program with the starter models inside.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// A command is one row of the table: glossa NAME ARGS.
+type command struct {
+	name, usage, summary string
+	run                  func(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error
+}
+
+func commands() []command {
+	return []command{
+		{"serve", serveUsage, "serve the models over HTTP", serve},
+		{"models", modelsUsage, "list the models and what is wrong with the rest", models},
+		{"chat", chatUsage, "talk with a model in the terminal", chat},
+		{"train", trainUsage, "train a model on a text", trainModel},
+		{"corpus", corpusUsage, "write the text that a starter model is trained on", writeCorpus},
+	}
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // the second signal ends the process at once
+	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// run is main without the process: it returns the exit status.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	if len(args) == 0 || args[0] == "help" || args[0] == "-h" || args[0] == "--help" {
+		return help(stdout)
+	}
+	for _, c := range commands() {
+		if c.name != args[0] {
+			continue
+		}
+		switch err := c.run(ctx, args[1:], stdin, stdout, stderr); {
+		case err == nil, errors.Is(err, flag.ErrHelp):
+			return 0
+		case errors.Is(err, errUsage):
+			fmt.Fprintf(stderr, "glossa %s: %v\nusage: glossa %s %s\n", c.name, err, c.name, c.usage)
+			return 2
+		default:
+			fmt.Fprintf(stderr, "glossa %s: %v\n", c.name, err)
+			return 1
+		}
+	}
+	fmt.Fprintf(stderr, "glossa: there is no command %q: glossa help lists them\n", args[0])
+	return 2
+}

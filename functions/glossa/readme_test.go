@@ -1,0 +1,193 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"glossa/pkg/app"
+	"glossa/pkg/dialect/alpha"
+	"glossa/pkg/dialect/openai"
+	"glossa/pkg/httpx"
+)
+
+var updateReadme = flag.Bool("update", false, "rewrite what README.md shows")
+
+const readme = "../../README.md"
+
+// TestMain lets the test binary be the program, so that commands of the README run
+// as a user runs them.
+func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == "glossa" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// The README shows what its commands print, and tables made from the program.
+func TestReadme(t *testing.T) {
+	for _, tool := range []string{"sh", "curl"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("%s is not installed: the README's commands are not run", tool)
+		}
+	}
+	b, err := os.ReadFile(readme)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := string(b)
+	dir := t.TempDir()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(self, filepath.Join(dir, "glossa")); err != nil {
+		t.Skipf("no symbolic links here: %v", err)
+	}
+	text := replaceSections(t, old)
+	text = rerun(t, text, dir, startServer(t, filepath.Join(dir, "glossa")))
+	switch {
+	case *updateReadme:
+		if err := os.WriteFile(readme, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	case volatile(text) != volatile(old):
+		t.Errorf("README.md does not show what is so (go test ./functions/glossa -update mends it):\n%s", firstDifference(volatile(old), volatile(text)))
+	}
+}
+
+// startServer runs glossa serve on a free port and returns its address.
+func startServer(t *testing.T, program string) string {
+	cmd := exec.CommandContext(t.Context(), program, "serve", "--port", "0")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Wait() })
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := regexp.MustCompile(`127\.0\.0\.1:\d+`).FindString(line)
+	if address == "" {
+		t.Fatalf("the server says %q", line)
+	}
+	return address
+}
+
+// console is a block of commands, "$ command", each followed by what it prints.
+var console = regexp.MustCompile("(?s)```console\n(.*?)```")
+
+// rerun returns the text with the output of each console command as it is now.
+func rerun(t *testing.T, text, dir, address string) string {
+	return console.ReplaceAllStringFunc(text, func(block string) string {
+		var out strings.Builder
+		out.WriteString("```console\n")
+		for line := range strings.Lines(console.FindStringSubmatch(block)[1]) {
+			if command, ok := strings.CutPrefix(line, "$ "); ok {
+				out.WriteString(line)
+				out.WriteString(shell(t, command, dir, address))
+			}
+		}
+		return out.String() + "```"
+	})
+}
+
+// shell runs a command against the server, whose address is 127.0.0.1:8080 to it.
+func shell(t *testing.T, command, dir, address string) string {
+	const shown = "127.0.0.1:8080"
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", strings.ReplaceAll(command, shown, address))
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "PATH="+dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Errorf("%s: %v\n%s", command, err, &stderr)
+	}
+	s := strings.ReplaceAll(string(out), address, shown)
+	if !strings.HasSuffix(s, "\n") {
+		s += "\n"
+	}
+	return strings.ReplaceAll(s, "\n\n", "\n")
+}
+
+// volatile masks what differs from run to run: ids, times and speeds.
+func volatile(s string) string {
+	for pattern, mask := range map[string]string{
+		`chatcmpl-[0-9a-f]{24}`:                        "chatcmpl-ID",
+		`"created":\d+`:                                `"created":TIME`,
+		`[0-9.,]+ tokens/s`:                            "SPEED tokens/s",
+		`[0-9.,]+ (m?s)\b`:                             "TIME $1",
+		`("logprob":-\d+\.\d{4})\d*`:                   "$1",
+		`("logprob":-\d+(\.\d+)?e-)`:                   "$1",
+		`(?s)<!-- generated: speed -->.*?<!-- end -->`: "SPEED",
+	} {
+		s = regexp.MustCompile(pattern).ReplaceAllString(s, mask)
+	}
+	return s
+}
+
+func firstDifference(a, b string) string {
+	x, y := strings.Split(a, "\n"), strings.Split(b, "\n")
+	for i := range min(len(x), len(y)) {
+		if x[i] != y[i] {
+			return fmt.Sprintf("line %d is\n%s\nand would be\n%s", i+1, x[i], y[i])
+		}
+	}
+	return "one is longer"
+}
+
+// section is a part of the README that the program writes.
+var section = regexp.MustCompile(`(?s)<!-- generated: (\w+) -->\n.*?<!-- end -->`)
+
+func replaceSections(t *testing.T, text string) string {
+	return section.ReplaceAllStringFunc(text, func(old string) string {
+		name := section.FindStringSubmatch(old)[1]
+		made := ""
+		switch name {
+		case "openai":
+			made = parameterTable(openai.Parameters())
+		case "alpha":
+			made = parameterTable(alpha.Parameters())
+		case "environment":
+			made = "| variable | meaning |\n|---|---|\n"
+			for _, v := range app.Variables() {
+				made += fmt.Sprintf("| `%s` | %s |\n", v[0], v[1])
+			}
+		case "quality", "speed":
+			b, err := os.ReadFile(filepath.Join("../../pkg/starter/testdata", name+".md"))
+			if err != nil {
+				t.Error(err)
+				return old
+			}
+			made = string(b)
+		default:
+			t.Errorf("nothing makes the section %q", name)
+		}
+		return "<!-- generated: " + name + " -->\n" + made + "<!-- end -->"
+	})
+}
+
+func parameterTable(list []httpx.Parameter) string {
+	var b strings.Builder
+	b.WriteString("| parameter | | |\n|---|---|---|\n")
+	for _, p := range list {
+		note := p.Note
+		if len(p.Neutral) > 0 {
+			note += "; taken: `" + strings.Join(p.Neutral, "`, `") + "`"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", p.Name, p.Disposition, note)
+	}
+	return b.String()
+}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"strconv"
+
+	"glossa/pkg/app"
+	"glossa/pkg/meter/prom"
+)
+
+const serveUsage = "[--host H] [--port N] [--checkpoints DIR] [--workers N] [--auth | --open]"
+
+// serve answers HTTP until a signal.
+func serve(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writer) error {
+	f := flags("serve", serveUsage, stdout)
+	host := f.String("host", "localhost", "address to listen on; localhost is 127.0.0.1, which only this machine reaches")
+	port := f.Int("port", 8080, "port to listen on; 0 chooses a free one")
+	dir := f.String("checkpoints", "", "directory of training runs, served beside the starters; uploads go there (GLOSSA_CHECKPOINTS)")
+	workers := f.Int("workers", 0, fmt.Sprintf("generations at once; more wait in a queue (GLOSSA_WORKERS; default %d)", app.DefaultWorkers))
+	auth := f.Bool("auth", false, "ask for a key of GLOSSA_KEYS or UPLOAD_SECRET on all but the public routes")
+	open := f.Bool("open", false, "serve other machines without asking for a key")
+	if err := parse(f, args, false); err != nil {
+		return err
+	}
+	switch {
+	case *auth && *open:
+		return fmt.Errorf("%w: --auth and --open exclude each other", errUsage)
+	case *workers < 0:
+		return fmt.Errorf("%w: --workers %d: at least 1", errUsage, *workers)
+	case *port < 0 || *port > 65535:
+		return fmt.Errorf("%w: --port %d: from 0 to 65535", errUsage, *port)
+	}
+	cfg, err := configure(*dir)
+	if err != nil {
+		return err
+	}
+	cfg.Auth, cfg.Uploads = *auth, true
+	cfg.Workers = cmp.Or(*workers, cfg.Workers)
+	cfg.Log = app.NewLog(stderr, cfg.Level)
+	a, err := app.New(cfg)
+	if err != nil {
+		return err
+	}
+	ln, err := a.Listen(ctx, net.JoinHostPort(*host, strconv.Itoa(*port)), *open)
+	if err != nil {
+		return err
+	}
+	a.Report(ctx)
+	greet(ctx, stdout, a, ln.Addr(), *auth)
+	context.AfterFunc(ctx, func() {
+		cfg.Log.Info("stopping: running streams may end; a second signal ends the program at once",
+			slog.Duration("grace", app.Grace))
+	})
+	return a.Serve(ctx, ln)
+}
+
+// configure returns the environment's configuration with what this program adds:
+// the starters, the given directory and the figures for Prometheus.
+func configure(checkpoints string) (app.Config, error) {
+	cfg, err := app.Environment()
+	if err != nil {
+		return cfg, err
+	}
+	cfg.Starters = starters()
+	cfg.Auth = false // decided by flags
+	cfg.Checkpoints = cmp.Or(checkpoints, cfg.Checkpoints)
+	cfg.Meter = func(queue func() (int, int), known func(string) bool) app.Meter {
+		return prom.New(prom.Config{Queue: queue, Known: known})
+	}
+	return cfg, nil
+}
+
+// greet tells where the server is and shows a request that works.
+func greet(ctx context.Context, w io.Writer, a *app.App, addr net.Addr, auth bool) {
+	entries, problems := a.Catalog().Entries(ctx)
+	url := "http://" + addr.String()
+	fmt.Fprintf(w, "glossa serves %d %s on %s", len(entries), plural("model", len(entries)), url)
+	if len(problems) > 0 {
+		fmt.Fprintf(w, ", with %d %s: see glossa models", len(problems), plural("problem", len(problems)))
+	}
+	if len(entries) == 0 {
+		fmt.Fprint(w, "\n\nPut a training run into the directory that --checkpoints names: it is served within 5 s.\n")
+		return
+	}
+	key := ""
+	if auth {
+		key = " -H 'Authorization: Bearer KEY'"
+	}
+	fmt.Fprintf(w, "\n\ncurl %s/v1/chat/completions%s -d '{\"model\": %q, \"max_tokens\": 60, "+
+		"\"messages\": [{\"role\": \"user\", \"content\": %q}]}'\n\n", url, key, entries[0].Name, "The old lighthouse")
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"glossa/pkg/engine/checkpoint"
+	"glossa/pkg/engine/checkpoint/checkpointtest"
+)
+
+// goldenRun returns a directory that holds the run "golden".
+func goldenRun(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	run := filepath.Join(dir, "golden")
+	if err := os.Mkdir(run, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := checkpoint.WriteALPH(&b, checkpointtest.Golden()); err != nil {
+		t.Fatal(err)
+	}
+	for file, content := range map[string]string{
+		"checkpoint-7.json": b.String(), "metrics.jsonl": `{"loss":1.5,"valLoss":1.25}`,
+		"config.json": `{"modelConfig":{"vocabSize":3,"blockSize":4,"nLayer":1,"nEmbd":4,"nHead":2,"dropout":0}}`,
+	} {
+		if err := os.WriteFile(filepath.Join(run, file), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// TestServe starts the server as an operator does, runs the command that it shows
+// and stops it.
+func TestServe(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	out, stdout := io.Pipe()
+	status := make(chan int, 1)
+	var logs bytes.Buffer
+	go func() {
+		status <- run(ctx, []string{"serve", "--port", "0", "--checkpoints", goldenRun(t)}, nil, stdout, &logs)
+	}()
+	curl := regexp.MustCompile(`^curl (http://127\.0\.0\.1:\d+)(/v1/chat/completions) -d '(.*)'$`)
+	var command []string
+	for lines := bufio.NewScanner(out); command == nil && lines.Scan(); {
+		command = curl.FindStringSubmatch(lines.Text())
+	}
+	if command == nil {
+		t.Fatal("no request is shown")
+	}
+	go func() { _, _ = io.Copy(io.Discard, out) }()
+	// The golden model knows two letters, and no more than 4 tokens.
+	body := regexp.MustCompile(`"content": "[^"]*"`).ReplaceAllString(command[3], `"content": "a"`)
+	res, err := http.Post(command[1]+command[2], "application/x-www-form-urlencoded", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != 200 || !strings.Contains(string(answer), `"chat.completion"`) {
+		t.Errorf("%d, %s, %v", res.StatusCode, answer, err)
+	}
+	res.Body.Close()
+	stop()
+	if got := <-status; got != 0 {
+		t.Errorf("status %d: %s", got, logs.String())
+	}
+}
+
+func TestServeRefuses(t *testing.T) {
+	for args, want := range map[string]struct {
+		status int
+		says   string
+	}{
+		"--bogus":                      {2, "usage: glossa serve"},
+		"extra":                        {2, `"extra" is no flag`},
+		"--auth --open":                {2, "exclude each other"},
+		"--port 70000":                 {2, "--port"},
+		"--workers -1":                 {2, "--workers"},
+		"--auth":                       {1, "GLOSSA_KEYS"},
+		"--host 0.0.0.0 --port 0":      {1, "--open"},
+		"--checkpoints /no/such/place": {1, "checkpoints directory"},
+	} {
+		var out, errs bytes.Buffer
+		got := run(t.Context(), append([]string{"serve"}, strings.Fields(args)...), nil, &out, &errs)
+		if got != want.status || !strings.Contains(errs.String(), want.says) {
+			t.Errorf("%s: status %d, %s; want %d, %q", args, got, errs.String(), want.status, want.says)
+		}
+	}
+}
+
+func TestModels(t *testing.T) {
+	dir := goldenRun(t)
+	if err := os.Mkdir(filepath.Join(dir, "broken"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for file, content := range map[string]string{"config.json": "{", "checkpoint-1.json": strings.Repeat(" ", 1024)} {
+		if err := os.WriteFile(filepath.Join(dir, "broken", file), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var out, errs bytes.Buffer
+	if got := run(t.Context(), []string{"models", "--checkpoints", dir}, nil, &out, &errs); got != 0 {
+		t.Fatalf("status %d: %s", got, errs.String())
+	}
+	fields := regexp.MustCompile(` {2,}`)
+	var rows []string
+	for line := range strings.Lines(out.String()) {
+		rows = append(rows, fields.ReplaceAllString(strings.TrimSpace(line), "|"))
+	}
+	if rows[0] != "NAME|FAMILY|STEP|CONTEXT|PARAMS|LOSS|SOURCE" || rows[1] != "golden|local|7|4|256|1.250|"+dir {
+		t.Errorf("%q", rows)
+	}
+	if !strings.Contains(out.String(), "not served: "+dir+": run broken: config.json") {
+		t.Error(out.String())
+	}
+}
+
+func TestHelp(t *testing.T) {
+	for args, want := range map[string]int{"": 0, "help": 0, "--help": 0, "serve -h": 0, "models --help": 0, "nope": 2} {
+		var out, errs bytes.Buffer
+		if got := run(t.Context(), strings.Fields(args), nil, &out, &errs); got != want || out.Len()+errs.Len() == 0 {
+			t.Errorf("%q: status %d, %s%s", args, got, &out, &errs)
+		}
+	}
+	for n, want := range map[int64]string{256: "256", 1500: "1.5K", 1_700_000: "1.7M", 7_000_000_000: "7.0B"} {
+		if got := count(n); got != want {
+			t.Errorf("%d: %s, want %s", n, got, want)
+		}
+	}
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+	"unicode/utf8"
+
+	"glossa/pkg/train"
+)
+
+const trainUsage = "--text F --out DIR [--tokenizer bpe|char|word] [--steps N] ..."
+
+// trainModel trains a model on a text file and keeps the run in a directory.
+func trainModel(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
+	var c train.Config
+	f := flags("train", trainUsage, stdout)
+	text := f.String("text", "", "`file` to learn, UTF-8; - is the standard input")
+	out := f.String("out", "", "`directory` of the run; one that is there is resumed")
+	f.StringVar(&c.Tokenizer, "tokenizer", "bpe", "bpe, char or word")
+	f.StringVar(&c.Domain, "domain", "novels", "what the text is about, for listings")
+	f.IntVar(&c.Steps, "steps", 2000, "optimiser steps")
+	f.IntVar(&c.VocabSize, "vocab", 0, "tokens in the vocabulary at most; 0 is 2000 for bpe, all words for word")
+	f.IntVar(&c.NLayer, "layers", 4, "transformer blocks")
+	f.IntVar(&c.NEmbd, "embd", 128, "width of the model")
+	f.IntVar(&c.NHead, "heads", 0, "attention heads; 0 is one for each 32 of --embd")
+	f.IntVar(&c.BlockSize, "context", 256, "context in tokens")
+	f.IntVar(&c.BatchSize, "batch", 16, "windows of --context tokens in a step")
+	f.Float64Var(&c.LR, "lr", 1e-3, "peak learning rate")
+	f.Uint64Var(&c.Seed, "seed", 1, "the same seed gives the same losses")
+	f.Float64Var(&c.ValFraction, "val", 0.05, "`share` of the text, its end, that is held out to validate")
+	if err := parse(f, args, false); err != nil {
+		return err
+	}
+	if *text == "" || *out == "" {
+		return fmt.Errorf("%w: --text and --out are needed", errUsage)
+	}
+	body, err := readText(*text, stdin)
+	if err != nil {
+		return err
+	}
+	return runTraining(ctx, c, body, *out, stdout, stderr)
+}
+
+// runTraining trains with a bar on notes; a signal stops it after the step, and it
+// says how to go on.
+func runTraining(ctx context.Context, c train.Config, text, dir string, out, notes io.Writer) error {
+	bar, last := newBar(notes), train.Progress{}
+	var val *float64
+	err := train.Run(ctx, c, text, dir, func(p train.Progress) {
+		if last.Step == 0 && p.Step > 1 {
+			fmt.Fprintf(notes, "going on after step %d\n", p.Step-1)
+		}
+		if p.ValLoss != nil {
+			val = p.ValLoss
+		}
+		bar.show(mark{p.Step, p.Steps, p.Loss, val, p.TokensPerSecond, p.Left}, time.Now())
+		last = p
+	})
+	bar.end()
+	switch {
+	case err == nil:
+		_, err = fmt.Fprintf(out, "%s is trained: glossa serve --checkpoints %s\n", dir, filepath.Dir(filepath.Clean(dir)))
+		return err
+	case ctx.Err() == nil || !errors.Is(err, context.Cause(ctx)) || last.Step == 0:
+		return err
+	}
+	fmt.Fprintf(notes, "step %d of %d is saved in %s: the same command goes on from there\n", last.Step, last.Steps, dir)
+	return fmt.Errorf("stopped: %w", context.Cause(ctx))
+}
+
+// readText returns the text to learn.
+func readText(name string, stdin io.Reader) (string, error) {
+	var b []byte
+	var err error
+	if name == "-" {
+		b, err = io.ReadAll(stdin)
+	} else {
+		b, err = os.ReadFile(name)
+	}
+	switch {
+	case err != nil:
+		return "", err
+	case len(b) == 0:
+		return "", fmt.Errorf("%s is empty", name)
+	}
+	for i := 0; i < len(b); {
+		r, size := utf8.DecodeRune(b[i:])
+		if r == utf8.RuneError && size == 1 {
+			return "", fmt.Errorf("%s: byte %d is not UTF-8", name, i)
+		}
+		i += size
+	}
+	return string(b), nil
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// trainTiny runs glossa train on a tiny model.
+func trainTiny(t *testing.T, ctx context.Context, stdin string, args ...string) (out, notes string, err error) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	args = append([]string{"--tokenizer", "char", "--layers", "1", "--embd", "8", "--heads", "1", "--context", "8", "--batch", "2"}, args...)
+	err = trainModel(ctx, args, strings.NewReader(stdin), &stdout, &stderr)
+	return stdout.String(), stderr.String(), err
+}
+
+func TestTrain(t *testing.T) {
+	text := strings.Repeat("the cat sat on the mat.\n", 60)
+	dir := filepath.Join(t.TempDir(), "cats")
+	out, notes, err := trainTiny(t, t.Context(), text, "--text", "-", "--out", dir, "--steps", "4", "--domain", "cats")
+	if err != nil || !strings.HasSuffix(out, "cats is trained: glossa serve --checkpoints "+filepath.Dir(dir)+"\n") {
+		t.Fatalf("%q, %v", out, err)
+	}
+	if !strings.Contains(notes, "step 4/4  loss ") || !strings.Contains(notes, "  val ") {
+		t.Errorf("notes %q", notes)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "checkpoint-4.json")); err != nil {
+		t.Error(err)
+	}
+	var listed bytes.Buffer
+	if err := models(t.Context(), []string{"--checkpoints", filepath.Dir(dir)}, nil, &listed, &listed); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(listed.String(), "\ncats ") {
+		t.Errorf("glossa models: %s", &listed)
+	}
+}
+
+// stopAfter is a writer that ends a context with its n-th write.
+type stopAfter struct {
+	bytes.Buffer
+	n    int
+	stop func()
+}
+
+func (s *stopAfter) Write(b []byte) (int, error) {
+	if s.n--; s.n == 0 {
+		s.stop()
+	}
+	return s.Buffer.Write(b)
+}
+
+func TestTrainIsResumed(t *testing.T) {
+	file, dir := filepath.Join(t.TempDir(), "text"), filepath.Join(t.TempDir(), "run")
+	if err := os.WriteFile(file, []byte(strings.Repeat("a b c d e f g\n", 80)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{
+		"--text", file, "--out", dir, "--tokenizer", "word", "--steps", "5",
+		"--layers", "1", "--embd", "8", "--heads", "1", "--context", "8", "--batch", "2",
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	stopped := errors.New("a signal")
+	notes := &stopAfter{n: 1, stop: func() { cancel(stopped) }} // with the first line of progress
+	err := trainModel(ctx, args, nil, new(bytes.Buffer), notes)
+	if !errors.Is(err, stopped) || !strings.Contains(notes.String(), "step 1 of 5 is saved in "+dir+": the same command goes on from there\n") {
+		t.Fatalf("%q, %v", notes, err)
+	}
+	var out, again bytes.Buffer
+	if err := trainModel(t.Context(), args, nil, &out, &again); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(again.String(), "going on after step 1\n") || !strings.Contains(again.String(), "step 5/5") {
+		t.Errorf("notes %q", &again)
+	}
+	if err := trainModel(t.Context(), append(args, "--lr", "0.5"), nil, &out, &again); err == nil || !strings.Contains(err.Error(), "lr differs") {
+		t.Errorf("another learning rate in the same directory: %v", err)
+	}
+}
+
+func TestTrainRefuses(t *testing.T) {
+	dir := t.TempDir()
+	for _, test := range []struct {
+		name, stdin string
+		args        []string
+		want        string
+	}{
+		{"no text", "", []string{"--out", dir}, "--text and --out are needed"},
+		{"no directory", "", []string{"--text", "-"}, "--text and --out are needed"},
+		{"an unknown flag", "", []string{"--wrong"}, "wrong"},
+		{"an argument", "", []string{"--text", "-", "--out", dir, "more"}, `"more" is no flag`},
+		{"an empty text", "", []string{"--text", "-", "--out", dir}, "- is empty"},
+		{"no such file", "", []string{"--text", filepath.Join(dir, "none"), "--out", dir}, "none"},
+		{"no UTF-8", "abc\xffdef", []string{"--text", "-", "--out", dir}, "byte 3 is not UTF-8"},
+		{"an unknown tokenizer", "some text", []string{"--text", "-", "--out", dir, "--tokenizer", "tiles"}, "tiles"},
+		{"a text that is too short", "ab", []string{"--text", "-", "--out", dir}, "token"},
+		{"no steps", "some text", []string{"--text", "-", "--out", dir, "--steps", "-1"}, "steps"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if _, _, err := trainTiny(t, t.Context(), test.stdin, test.args...); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want %q", err, test.want)
+			}
+		})
+	}
+}

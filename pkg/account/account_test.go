@@ -1,0 +1,133 @@
+package account
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"glossa/pkg/httpx"
+	"glossa/pkg/llm"
+)
+
+var secrets = map[Role]string{Admin: "key-a", Worker: "key-w", Client: "key-c", Monitor: "key-m"}
+
+func keys(t *testing.T, roles ...Role) (list []Key) {
+	t.Helper()
+	for _, role := range roles {
+		key, err := NewKey(role, secrets[role])
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, key)
+	}
+	return list
+}
+
+// ask returns the code of the guard's refusal, "" if it let the request pass.
+func ask(guard func(*http.Request, *httpx.Route) (*http.Request, error), p httpx.Permission, authorization string) llm.Code {
+	r := httptest.NewRequest("GET", "/", nil)
+	if authorization != "" {
+		r.Header.Set("Authorization", authorization)
+	}
+	out, err := guard(r, &httpx.Route{Permission: p})
+	if err != nil {
+		return llm.AsError(err).Code
+	}
+	if out == nil {
+		return "no request"
+	}
+	return ""
+}
+
+func TestGuardOfEachRole(t *testing.T) {
+	const no, who = llm.Forbidden, llm.Unauthenticated
+	all := []httpx.Permission{httpx.Public, httpx.Listing, httpx.Metrics, httpx.Inference, httpx.Upload, "", "typo"}
+	tests := []struct {
+		open bool
+		role Role // "" sends no key, "wrong" one that is none
+		want [7]llm.Code
+	}{
+		{false, Admin, [7]llm.Code{"", "", "", "", "", no, no}},
+		{false, Worker, [7]llm.Code{"", "", no, "", "", no, no}},
+		{false, Client, [7]llm.Code{"", "", no, "", no, no, no}},
+		{false, Monitor, [7]llm.Code{"", "", "", no, no, no, no}},
+		{false, "wrong", [7]llm.Code{"", who, who, who, who, who, who}},
+		{false, "", [7]llm.Code{"", who, who, who, who, who, who}},
+		{true, Admin, [7]llm.Code{"", "", "", "", "", no, no}},
+		{true, Worker, [7]llm.Code{"", "", "", "", "", no, no}},
+		{true, Client, [7]llm.Code{"", "", "", "", no, no, no}},
+		{true, Monitor, [7]llm.Code{"", "", "", "", no, no, no}},
+		{true, "wrong", [7]llm.Code{"", "", "", "", who, who, who}},
+		{true, "", [7]llm.Code{"", "", "", "", who, who, who}},
+	}
+	list := keys(t, Admin, Worker, Client, Monitor)
+	for _, test := range tests {
+		guard := Guard(test.open, list)
+		for i, p := range all {
+			header := ""
+			if test.role != "" {
+				header = "Bearer " + secrets[test.role]
+				if test.role == "wrong" {
+					header += "key-"
+				}
+			}
+			if got := ask(guard, p, header); got != test.want[i] {
+				t.Errorf("open %v, role %q, permission %q: %q, want %q", test.open, test.role, p, got, test.want[i])
+			}
+		}
+	}
+}
+
+func TestUploadNeedsAKeyThatMay(t *testing.T) {
+	for _, open := range []bool{true, false} {
+		for _, list := range [][]Key{nil, keys(t, Client, Monitor)} {
+			guard := Guard(open, list)
+			r := httptest.NewRequest("POST", "/api/upload", nil)
+			_, err := guard(r, &httpx.Route{Permission: httpx.Upload})
+			if e := llm.AsError(err); e.Code != llm.Internal || e.Message != "UPLOAD_SECRET not configured" {
+				t.Errorf("open %v, keys %d: %v", open, len(list), err)
+			}
+		}
+	}
+}
+
+func TestBearer(t *testing.T) {
+	for header, want := range map[string]string{
+		"Bearer abc": "abc", "bearer abc": "abc", "BEARER   abc  ": "abc", "Bearer\tabc": "abc", "abc": "abc",
+		"": "", "Bearer": "", "bearer ": "", "Basic abc": "", "Bearer a b": "",
+	} {
+		if got := bearer(http.Header{"Authorization": {header}}); got != want {
+			t.Errorf("%q: %q, want %q", header, got, want)
+		}
+	}
+}
+
+func TestParseKeys(t *testing.T) {
+	list, err := ParseKeys(" client:k:1, ,monitor: k2 ,")
+	if err != nil || len(list) != 2 || list[0].Role != Client || list[1].Role != Monitor {
+		t.Fatalf("%v, %v", list, err)
+	}
+	if roles := lookup(list, "k:1"); len(roles) != 1 || roles[0] != Client {
+		t.Errorf("k:1 is of %v", roles)
+	}
+	if roles := lookup(list, "k2"); len(roles) != 1 || roles[0] != Monitor {
+		t.Errorf("k2 is of %v", roles)
+	}
+	for _, bad := range []string{"hunter2", "root:hunter2", "client:", "client:hunter2 hunter2", "hunter2:client"} {
+		_, err := ParseKeys("client:x," + bad)
+		if err == nil || !strings.Contains(err.Error(), "key 2") {
+			t.Errorf("%q: %v", bad, err)
+		} else if strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%q: the error shows the key: %v", bad, err)
+		}
+	}
+}
+
+func TestKeyShowsNothing(t *testing.T) {
+	list := keys(t, Admin)
+	if s := fmt.Sprintf("%v %+v %#v", list, list, list); strings.Contains(s, secrets[Admin]) {
+		t.Error(s)
+	}
+}

@@ -1,0 +1,182 @@
+// Package app is the wiring: from the environment to the catalog, the dialects and
+// the one route table, and the only reader of the environment. It knows everybody
+// and does nothing itself.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"strings"
+
+	"glossa/pkg/account"
+	"glossa/pkg/catalog"
+	"glossa/pkg/dialect/openai"
+	"glossa/pkg/engine"
+	"glossa/pkg/engine/kernel"
+	"glossa/pkg/httpx"
+	"glossa/pkg/llm"
+	"glossa/pkg/meter"
+	"glossa/pkg/publish"
+	"glossa/schemas"
+)
+
+// App is everything that answers requests.
+type App struct {
+	cfg     Config
+	kernels *kernel.Kernels
+	queue   *engine.Queue
+	catalog *catalog.Catalog
+	store   *publish.Store // nil: uploads are refused
+	meter   Meter          // nil: none
+}
+
+// New wires cfg. Models are looked for, and opened, when they are asked for.
+func New(cfg Config) (*App, error) {
+	if cfg.Auth && len(cfg.Keys) == 0 {
+		return nil, errors.New("keys are asked for and there is none: set GLOSSA_KEYS=role:key,... with the roles" +
+			" admin, worker, client and monitor, or UPLOAD_SECRET=key for one worker")
+	}
+	a := &App{cfg: cfg}
+	var err error
+	if a.kernels, err = kernels(cfg.Kernel); err != nil {
+		return nil, err
+	}
+	workers := cfg.Workers
+	if workers == 0 {
+		workers = DefaultWorkers
+	}
+	a.queue = engine.NewQueue(workers, WaitingPerWork*workers)
+	roots, err := roots(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Uploads && cfg.Checkpoints != "" {
+		if a.store, err = publish.Open(cfg.Checkpoints); err != nil {
+			return nil, err
+		}
+	}
+	records := cfg.Records
+	if records == nil {
+		records = schemas.Files()
+	}
+	a.catalog = catalog.New(catalog.Config{
+		Source: catalog.Files{FS: records}, Roots: roots, Scan: scan,
+		Openers: map[string]catalog.Opener{catalog.Local: a.openLocal},
+	})
+	if cfg.Meter != nil {
+		known := func(name string) bool { return a.catalog.Has(context.Background(), name) }
+		a.meter = cfg.Meter(a.queue.Stats, known)
+	}
+	return a, nil
+}
+
+func kernels(name string) (*kernel.Kernels, error) {
+	if name == "" {
+		return kernel.Best(), nil
+	}
+	k, err := kernel.ByName(name)
+	if err != nil {
+		return nil, fmt.Errorf("GLOSSA_KERNEL: %w", err)
+	}
+	return k, nil
+}
+
+// roots returns where runs are looked for.
+func roots(cfg Config) (roots []catalog.Root, err error) {
+	if cfg.Starters != nil {
+		roots = append(roots, catalog.Root{Name: "starters", FS: cfg.Starters, Fixed: true})
+	}
+	if dir := cfg.Checkpoints; dir != "" {
+		info, err := os.Stat(dir)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("checkpoints directory: %w", err)
+		case !info.IsDir():
+			return nil, fmt.Errorf("checkpoints directory %s: it is a file", dir)
+		}
+		roots = append(roots, catalog.Root{Name: dir, FS: os.DirFS(dir)})
+	}
+	return roots, nil
+}
+
+// Catalog returns the catalog, for the operator.
+func (a *App) Catalog() *catalog.Catalog { return a.catalog }
+
+// Models returns the models as requests see them.
+func (a *App) Models() llm.Models { return meter.Models(a.catalog) }
+
+// Families returns the names of the families of routes, one for each function.
+func Families() []string { return []string{"openai", "alpha"} }
+
+// family returns the routes of a family.
+func (a *App) family(name string) []httpx.Route {
+	switch name {
+	case "openai":
+		return openai.Routes(openai.Config{Models: a.Models()})
+	case "alpha":
+		return a.alpha()
+	}
+	panic("app: there is no family " + name) // a fault of the program
+}
+
+// Routes is the one route table: what the families serve, all of them if none is
+// named, and what every program serves.
+func (a *App) Routes(families ...string) []httpx.Route {
+	if len(families) == 0 {
+		families = Families()
+	}
+	var routes []httpx.Route
+	for _, name := range families {
+		routes = append(routes, a.family(name)...)
+	}
+	if a.meter != nil {
+		routes = append(routes, a.meter.Routes()...)
+	}
+	routes = append(routes, httpx.Route{
+		Method: http.MethodGet, Pattern: "/health", Permission: httpx.Public, Handle: health,
+	})
+	return append(routes, description(routes))
+}
+
+func health(w http.ResponseWriter, _ *http.Request) error {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, err := w.Write([]byte("Ok"))
+	if err != nil {
+		return &llm.Error{Code: httpx.Gone, Message: "the client left", Err: err}
+	}
+	return nil
+}
+
+// Handler serves the routes of the families, all of them if none is named.
+func (a *App) Handler(families ...string) http.Handler {
+	mux := httpx.Mux{
+		Routes: a.Routes(families...),
+		Guard:  account.Guard(!a.cfg.Auth, a.cfg.Keys),
+		Log:    a.cfg.Log,
+	}
+	if a.meter != nil {
+		mux.Observe = a.meter.Observe
+	}
+	return mux.Handler()
+}
+
+// Report logs what is served and each record and run that cannot be.
+func (a *App) Report(ctx context.Context) {
+	if a.cfg.Log == nil {
+		return
+	}
+	entries, problems := a.catalog.Entries(ctx)
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name)
+	}
+	a.cfg.Log.LogAttrs(ctx, slog.LevelInfo, "models",
+		slog.String("names", strings.Join(names, " ")), slog.String("kernel", a.kernels.Name()))
+	for _, err := range problems {
+		a.cfg.Log.LogAttrs(ctx, slog.LevelWarn, "not served", slog.String("problem", err.Error()))
+	}
+}

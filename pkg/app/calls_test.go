@@ -1,0 +1,68 @@
+package app
+
+import (
+	"bytes"
+	"testing"
+
+	"glossa/pkg/account"
+	"glossa/pkg/engine/checkpoint"
+	"glossa/pkg/engine/checkpoint/checkpointtest"
+)
+
+// upload returns the body of an upload of the golden checkpoint.
+func upload(t testing.TB, name string) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := checkpoint.WriteJSON(&b, checkpointtest.Golden()); err != nil {
+		t.Fatal(err)
+	}
+	return `{"name":"` + name + `","step":7,"config":` + goldenConfig + `,"metrics":"{\"loss\":2}\n","checkpoint":` + b.String() + `}`
+}
+
+// calls lists requests to every route, good and bad.
+func calls(t testing.TB) []call {
+	const chat = "/v1/chat/completions"
+	const hello = `"messages":[{"role":"user","content":"a"}]`
+	return []call{
+		{"GET", "/health", "", "", "", 200},
+		{"GET", "/openapi.json", "", account.Monitor, "", 200},
+		{"GET", "/metrics", "", account.Monitor, "", 200},
+		{"GET", "/v1/models", "", account.Client, "", 200},
+		{"GET", "/v1/models/golden", "/v1/models/{id}", account.Client, "", 200},
+		{"GET", "/v1/models/local%2Fgolden", "/v1/models/{id}", account.Client, "", 200},
+		{"GET", "/v1/models/local/golden", "/v1/models/{id}", account.Client, "", 200},
+		{"GET", "/v1/models/none", "/v1/models/{id}", account.Client, "", 404},
+		{"POST", "/chat/completions", "", account.Client, `{` + hello + `}`, 200},
+		{"POST", chat, "", account.Client, `{` + hello + `}`, 200},
+		{"POST", chat, "", account.Client, `{"n":2,"logprobs":true,"top_logprobs":2,"max_tokens":2,"seed":1,"stop":["b"],` + hello + `}`, 200},
+		{"POST", chat, "", account.Client, `{"stop":"b","temperature":null,"logit_bias":{"1":-3.5},"metadata":{"a":"b"},"user":"u",` + hello + `}`, 200},
+		{"POST", chat, "", account.Client, `{"messages":[{"role":"system","content":[{"type":"text","text":"a"}]}]}`, 200},
+		{"POST", chat, "", account.Client, `{"stream":true,"n":2,"logprobs":true,"top_logprobs":1,` + hello + `}`, 200},
+		{"POST", chat, "", account.Client, `{"stream":true,"stream_options":{"include_usage":true},` + hello + `}`, 200},
+		{"POST", chat, "", account.Client, `{"model":"none",` + hello + `}`, 404},
+		{"POST", chat, "", account.Client, ``, 400},
+		{"POST", chat, "", account.Client, `{`, 400},
+		{"POST", chat, "", account.Client, `{"messages":[]}`, 400},
+		{"POST", chat, "", account.Client, `{"messages":[{"role":"user","content":"aaaaaaaa"}]}`, 400},
+		{"POST", chat, "", account.Client, `{"temperature":3,` + hello + `}`, 400},
+		{"POST", chat, "", account.Client, `{"tools":[{"type":"function"}],` + hello + `}`, 400},
+
+		{"GET", "/api/models", "", account.Monitor, "", 200},
+		{"GET", "/api/inference?query=a&steps=2&temp=0&topk=1&model=golden", "", account.Client, "", 200},
+		{"GET", "/inference?query=a", "", account.Client, "", 200},
+		{"GET", "/api/inference?query=a&model=none", "", account.Client, "", 400},
+		{"GET", "/api/inference", "", account.Client, "", 400},
+		{"POST", "/api/chat", "", account.Client, `{"messages":[{"role":"user","content":"a"}],"maxTokens":2,"topk":null}`, 200},
+		{"POST", "/api/chat", "", account.Client, `{"messages":[]}`, 400},
+		{"GET", "/api/generate?prompt=a&max_tokens=2&temperature=0", "", account.Client, "", 200},
+		{"GET", "/api/generate?max_tokens=x", "", account.Client, "", 400},
+		{"POST", "/api/generate", "", account.Client, `{"prompt":"a","max_tokens":2,"model":"golden"}`, 200},
+		{"POST", "/api/generate", "", account.Client, `{"model":"none","prompt":"a"}`, 400},
+		{"POST", "/api/upload", "", account.Worker, upload(t, "sent"), 200},
+		{"POST", "/api/upload", "", account.Worker, upload(t, "../sent"), 400},
+		{"POST", "/api/upload", "", account.Worker, `{"name":"sent"}`, 400},
+		{"DELETE", "/api/models?name=sent", "", account.Worker, "", 200},
+		{"DELETE", "/api/models?name=sent", "", account.Worker, "", 404},
+		{"DELETE", "/api/models", "", account.Worker, "", 400},
+	}
+}

@@ -1,0 +1,139 @@
+package app
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"strconv"
+
+	"glossa/pkg/account"
+	"glossa/pkg/host"
+	"glossa/pkg/httpx"
+)
+
+// Defaults of [Config].
+const (
+	DefaultWorkers = 3 // as seed 003 has it
+	WaitingPerWork = 8 // places in the queue for each worker
+)
+
+// Config says what is served and how. Its zero value serves the embedded records
+// to everybody; [FromEnv] asks for keys unless it is told not to.
+type Config struct {
+	Records     fs.FS  // model records; nil: the embedded ones
+	Starters    fs.FS  // runs inside the program; nil: none
+	Checkpoints string // directory of runs; "": none
+	Uploads     bool   // uploads go to Checkpoints
+	Kernel      string // instruction set; "": the fastest
+	Workers     int    // generations at once; 0: [DefaultWorkers]
+
+	Auth bool // everything but the public routes needs a key
+	Keys []account.Key
+
+	Log   *slog.Logger // nil: nothing is logged
+	Level slog.Level   // for whoever makes Log
+	Host  host.Config
+	// Listen is where a function that runs outside of Lambda serves.
+	Listen string
+
+	// Meter, if set, makes what is told of each request. It is given what it may
+	// want to know: the generations now, and which models there are.
+	Meter func(queue func() (running, waiting int), known func(model string) bool) Meter
+}
+
+// A Meter measures requests and may have routes of its own.
+type Meter interface {
+	Observe(*httpx.Record)
+	Routes() []httpx.Route
+}
+
+// Variables lists the environment variables that [FromEnv] reads, with what they
+// mean.
+func Variables() [][2]string {
+	return [][2]string{
+		{"GLOSSA_CHECKPOINTS", "directory of training runs"},
+		{"GLOSSA_WORKERS", "generations at once"},
+		{"GLOSSA_KERNEL", "instruction set: generic, avx2, avx512"},
+		{"GLOSSA_KEYS", "keys with their roles: role:key,role:key"},
+		{"UPLOAD_SECRET", "a key of the role worker, for uploads"},
+		{"GLOSSA_LOG_LEVEL", "debug, info, warn or error"},
+		{"GLOSSA_OPEN", "true: a function answers without a key"},
+		{"GLOSSA_STREAM_REST", "true: the REST API's integration streams"},
+		{"GLOSSA_STREAM_URL", "true: the function URL streams"},
+		{"GLOSSA_LISTEN", "host:port of a function that runs outside of Lambda; default localhost:8080"},
+		{"GLOSSA_BASE_PATH", "base path of a custom domain"},
+	}
+}
+
+// Environment returns the configuration that the process's environment gives.
+func Environment() (Config, error) { return FromEnv(os.Getenv) }
+
+// FromEnv returns the configuration that an environment gives. Its error names
+// each variable that is wrong; secrets are not shown.
+func FromEnv(getenv func(string) string) (Config, error) {
+	e := env{get: getenv}
+	cfg := Config{
+		Checkpoints: getenv("GLOSSA_CHECKPOINTS"),
+		Kernel:      getenv("GLOSSA_KERNEL"),
+		Workers:     e.count("GLOSSA_WORKERS"),
+		Auth:        !e.flag("GLOSSA_OPEN"),
+		Listen:      cmp.Or(getenv("GLOSSA_LISTEN"), "localhost:8080"),
+		Host: host.Config{
+			StreamREST: e.flag("GLOSSA_STREAM_REST"), StreamURL: e.flag("GLOSSA_STREAM_URL"),
+			BasePath: getenv("GLOSSA_BASE_PATH"),
+		},
+	}
+	var err error
+	if cfg.Keys, err = account.ParseKeys(getenv("GLOSSA_KEYS")); err != nil {
+		e.fail("GLOSSA_KEYS", err)
+	}
+	if secret := getenv("UPLOAD_SECRET"); secret != "" {
+		key, err := account.NewKey(account.Worker, secret)
+		if err != nil {
+			e.fail("UPLOAD_SECRET", err)
+		} else {
+			cfg.Keys = append(cfg.Keys, key)
+		}
+	}
+	if level := getenv("GLOSSA_LOG_LEVEL"); level != "" {
+		if err := cfg.Level.UnmarshalText([]byte(level)); err != nil {
+			e.fail("GLOSSA_LOG_LEVEL", fmt.Errorf("%q is none of debug, info, warn, error", level))
+		}
+	}
+	return cfg, errors.Join(e.errs...)
+}
+
+// env reads typed variables and keeps what is wrong.
+type env struct {
+	get  func(string) string
+	errs []error
+}
+
+func (e *env) fail(name string, err error) { e.errs = append(e.errs, fmt.Errorf("%s: %w", name, err)) }
+
+func (e *env) count(name string) int {
+	value := e.get(name)
+	if value == "" {
+		return 0
+	}
+	n, err := strconv.Atoi(value)
+	if err != nil || n < 1 {
+		e.fail(name, fmt.Errorf("%q is no number from 1 on", value))
+	}
+	return n
+}
+
+func (e *env) flag(name string) bool {
+	value := e.get(name)
+	if value == "" {
+		return false
+	}
+	on, err := strconv.ParseBool(value)
+	if err != nil {
+		e.fail(name, fmt.Errorf("%q is neither true nor false", value))
+	}
+	return on
+}

@@ -1,0 +1,69 @@
+package app
+
+import (
+	_ "embed" // for the document
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+
+	"glossa/pkg/httpx"
+)
+
+//go:embed openapi.json
+var document []byte
+
+const documentPath = "/openapi.json"
+
+// description returns the route of the OpenAPI document, which tells of the given
+// routes and of itself. What is not mounted here is left out of it.
+func description(routes []httpx.Route) httpx.Route {
+	body := sync.OnceValues(func() ([]byte, error) { return describe(document, routes) })
+	return httpx.Route{
+		Method: http.MethodGet, Pattern: documentPath, Permission: httpx.Listing,
+		Handle: func(w http.ResponseWriter, _ *http.Request) error {
+			b, err := body()
+			if err != nil {
+				return err
+			}
+			return httpx.JSON(w, http.StatusOK, json.RawMessage(b))
+		},
+	}
+}
+
+// describe keeps of the document's paths those that routes have.
+func describe(document []byte, routes []httpx.Route) ([]byte, error) {
+	var doc map[string]json.RawMessage
+	if err := json.Unmarshal(document, &doc); err != nil {
+		return nil, fmt.Errorf("openapi.json: %w", err)
+	}
+	var paths map[string]map[string]json.RawMessage
+	if err := json.Unmarshal(doc["paths"], &paths); err != nil {
+		return nil, fmt.Errorf("openapi.json: paths: %w", err)
+	}
+	kept := map[string]map[string]json.RawMessage{}
+	keep := func(pattern, method string) {
+		path, method := openapiPath(pattern), strings.ToLower(method)
+		if operation, ok := paths[path][method]; ok {
+			if kept[path] == nil {
+				kept[path] = map[string]json.RawMessage{}
+			}
+			kept[path][method] = operation
+		}
+	}
+	for _, route := range routes {
+		keep(route.Pattern, route.Method)
+	}
+	keep(documentPath, http.MethodGet)
+	var err error
+	if doc["paths"], err = json.Marshal(kept); err != nil {
+		return nil, err
+	}
+	return json.Marshal(doc)
+}
+
+// openapiPath spells a pattern as OpenAPI does: it has no "..." for the rest.
+func openapiPath(pattern string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(pattern, "...}", "}"), "{$}", "")
+}

@@ -1,0 +1,105 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"glossa/pkg/host"
+)
+
+// Grace is how long streams may run on after the server was told to stop.
+const Grace = 30 * time.Second
+
+// Listen opens addr, a host and a port. Without keys only this machine may come
+// in, unless open says that everybody may.
+func (a *App) Listen(ctx context.Context, addr string, open bool) (net.Listener, error) {
+	var config net.ListenConfig
+	ln, err := config.Listen(ctx, "tcp", addr)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("%s is in use by another program: stop it or choose another port", addr)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot listen on %s: %w", addr, err)
+	}
+	if tcp, ok := ln.Addr().(*net.TCPAddr); ok && !tcp.IP.IsLoopback() && !a.cfg.Auth && !open {
+		_ = ln.Close() // nothing was accepted
+		return nil, fmt.Errorf("%s can be reached from other machines and no key would be asked for:"+
+			" use --auth with GLOSSA_KEYS, or --open", addr)
+	}
+	return ln, nil
+}
+
+// Serve answers requests on ln until ctx is done, and then lets running streams
+// end within [Grace].
+func (a *App) Serve(ctx context.Context, ln net.Listener, families ...string) error {
+	cfg := a.host()
+	cfg.Grace = cmp.Or(cfg.Grace, Grace)
+	return host.Serve(ctx, ln, a.Handler(families...), cfg)
+}
+
+func (a *App) host() host.Config {
+	cfg := a.cfg.Host
+	if a.cfg.Log != nil {
+		cfg.Panicked = func(r *http.Request, value any, stack []byte) {
+			a.cfg.Log.LogAttrs(r.Context(), slog.LevelError, "panic",
+				slog.String("path", r.URL.Path), slog.Any("value", value), slog.String("stack", string(stack)))
+		}
+	}
+	return cfg
+}
+
+// NewLog returns the log of a program: lines of JSON, or text for a terminal.
+func NewLog(w io.Writer, level slog.Level) *slog.Logger {
+	options := &slog.HandlerOptions{Level: level}
+	if f, ok := w.(*os.File); ok {
+		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+			return slog.New(slog.NewTextHandler(w, options))
+		}
+	}
+	return slog.New(slog.NewJSONHandler(w, options))
+}
+
+// Main is the main function of the function of a family: under Lambda it answers
+// invocations, elsewhere plain HTTP on GLOSSA_LISTEN. It ends the process.
+func Main(family string) {
+	if err := function(family); err != nil {
+		fmt.Fprintln(os.Stderr, "glossa:", err)
+		os.Exit(1)
+	}
+}
+
+func function(family string) error {
+	cfg, err := Environment()
+	if err != nil {
+		return err
+	}
+	cfg.Log = NewLog(os.Stderr, cfg.Level)
+	cfg.Uploads = family == "alpha"
+	a, err := New(cfg)
+	if err != nil {
+		return err
+	}
+	a.Report(context.Background())
+	if host.OnLambda(os.Getenv) {
+		host.Start(a.Handler(family), a.host())
+		return nil
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // the second signal ends the process at once
+	ln, err := a.Listen(ctx, cfg.Listen, !cfg.Auth)
+	if err != nil {
+		return err
+	}
+	cfg.Log.Info("serving", slog.String("address", ln.Addr().String()), slog.String("family", family))
+	return a.Serve(ctx, ln, family)
+}

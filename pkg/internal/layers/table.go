@@ -1,0 +1,69 @@
+package layers
+
+// Glossa returns the table of this repository.
+func Glossa() *Table {
+	dialect := Layer{Floor: 4, May: []string{"pkg/llm", "pkg/httpx", "pkg/chat"}}
+	remote := Layer{Floor: 3, May: []string{"pkg/llm", "pkg/schema"}, Outside: []string{"github.com/aws"}}
+	function := Layer{Floor: 7, May: []string{"pkg/app"}, Never: []string{
+		"pkg/starter", "pkg/starter/*", "pkg/train", "pkg/meter/prom", "pkg/llm/llmtest", "pkg/engine/checkpoint/checkpointtest",
+	}}
+	return &Table{
+		Module: "glossa",
+		Rows: map[string]Layer{
+			"pkg/llm":                              {Floor: 0},
+			"pkg/llm/llmtest":                      {Floor: 0, May: []string{"pkg/llm"}},
+			"pkg/engine/kernel":                    {Floor: 0},
+			"pkg/engine/kernel/gen":                {Floor: 0, May: []string{"pkg/engine/kernel"}},
+			"pkg/engine/checkpoint":                {Floor: 0},
+			"pkg/engine/checkpoint/checkpointtest": {Floor: 0, May: []string{"pkg/engine/checkpoint"}},
+			"pkg/tokenizer":                        {Floor: 0},
+			"pkg/grammar":                          {Floor: 0},
+			"pkg/chat":                             {Floor: 0, May: []string{"pkg/llm"}},
+			"pkg/starter":                          {Floor: 0},
+			"pkg/starter/*":                        {Floor: 0},
+			"pkg/internal/layers":                  {Floor: 0},
+			"schemas":                              {Floor: 0},
+
+			"pkg/sampler":            {Floor: 1, May: []string{"pkg/engine/kernel"}},
+			"pkg/engine/transformer": {Floor: 1, May: []string{"pkg/engine/kernel", "pkg/engine/checkpoint"}},
+			"pkg/httpx":              {Floor: 1, May: []string{"pkg/llm"}},
+
+			"pkg/engine": {Floor: 2, May: []string{
+				"pkg/llm", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/tokenizer", "pkg/grammar", "pkg/chat",
+				"pkg/sampler", "pkg/engine/transformer",
+			}},
+			"pkg/train":      {Floor: 2, May: []string{"pkg/engine/kernel", "pkg/tokenizer", "pkg/engine/checkpoint"}},
+			"pkg/schema":     {Floor: 2, May: []string{"pkg/llm"}},
+			"pkg/account":    {Floor: 2, May: []string{"pkg/llm", "pkg/httpx"}},
+			"pkg/meter":      {Floor: 2, May: []string{"pkg/llm", "pkg/httpx"}},
+			"pkg/meter/prom": {Floor: 2, May: []string{"pkg/llm", "pkg/httpx"}, Outside: []string{"github.com/prometheus"}},
+
+			"pkg/backend/*":  remote,
+			"pkg/catalog":    {Floor: 3, May: []string{"pkg/llm", "pkg/schema"}},
+			"pkg/structured": {Floor: 3, May: []string{"pkg/llm", "pkg/grammar"}},
+			"pkg/publish":    {Floor: 3, May: []string{"pkg/llm", "pkg/engine/checkpoint", "pkg/tokenizer", "pkg/catalog"}},
+
+			"pkg/dialect/*": dialect,
+
+			"pkg/host":            {Floor: 5, Outside: []string{"github.com/aws", "github.com/awslabs"}},
+			"pkg/host/runtimeapi": {Floor: 5, Outside: []string{"github.com/aws"}},
+
+			"pkg/app": {Floor: 6, May: []string{"..."}, Environment: true, Outside: []string{"github.com/aws"}},
+
+			"functions/*":      function,
+			"functions/glossa": {Floor: 7, May: []string{"..."}, Outside: []string{"golang.org/x/term"}},
+			"infra":            {Floor: 7, May: []string{"..."}, Outside: []string{"github.com/aws"}},
+			"infra/*":          {Floor: 7, May: []string{"...", "infra"}, Outside: []string{"github.com/aws"}},
+		},
+		Guarded: []string{
+			"github.com/aws", "github.com/awslabs", "github.com/prometheus", "github.com/getkin", "golang.org/x/term",
+		},
+		// What makes the linker keep every method, and what is no Go.
+		Forbidden: []string{"net/rpc", "text/template", "html/template", "C"},
+		Exclusive: map[string][]string{
+			"pkg/starter": {"functions/glossa"}, "pkg/starter/*": {"functions/glossa", "pkg/starter", "pkg/starter/*"},
+			"pkg/meter/prom":  {"functions/glossa"},
+			"pkg/llm/llmtest": {}, "pkg/engine/checkpoint/checkpointtest": {}, "pkg/host/runtimeapi": {},
+		},
+	}
+}

@@ -1,0 +1,114 @@
+// Package prom shows the measurements of requests to Prometheus, through its
+// official client. It is linked into servers that are scraped, and never into
+// functions, which are not. It knows the record of a request, nothing of models.
+package prom
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"glossa/pkg/httpx"
+)
+
+// Config of a [Meter].
+type Config struct {
+	Queue func() (running, waiting int) // generations now; nil: not measured
+	Known func(model string) bool       // only models that are known become labels; nil: none does
+}
+
+// A Meter has a registry of its own.
+type Meter struct {
+	known    func(string) bool
+	handler  http.Handler
+	requests *prometheus.CounterVec
+	tokens   *prometheus.CounterVec
+	duration *prometheus.HistogramVec
+	first    *prometheus.HistogramVec
+}
+
+// New returns a meter that has seen nothing.
+func New(cfg Config) *Meter {
+	buckets := prometheus.ExponentialBuckets(0.001, 2, 18) // 1 ms to 131 s
+	m := &Meter{
+		known: cfg.Known,
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "glossa_requests_total", Help: "Requests answered.",
+		}, []string{"method", "route", "status", "model"}),
+		tokens: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "glossa_tokens_total", Help: "Tokens of prompts (input) and of generated rows (output).",
+		}, []string{"model", "direction"}),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "glossa_request_duration_seconds", Help: "Time until the answer was whole.", Buckets: buckets,
+		}, []string{"route", "model"}),
+		first: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "glossa_time_to_first_byte_seconds", Help: "Time until the answer began.", Buckets: buckets,
+		}, []string{"route", "model"}),
+	}
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(m.requests, m.tokens, m.duration, m.first,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	if cfg.Queue != nil {
+		registry.MustRegister(&generations{cfg.Queue, prometheus.NewDesc(
+			"glossa_generations", "Generations that run or wait for a worker.", []string{"state"}, nil)})
+	}
+	m.handler = promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
+	return m
+}
+
+// Observe counts one request; it fits [httpx.Mux].
+func (m *Meter) Observe(rec *httpx.Record) {
+	model := rec.Model
+	if model == "" || m.known == nil || !m.known(model) {
+		model = ""
+	}
+	m.requests.WithLabelValues(method(rec.Method), rec.Route, strconv.Itoa(rec.Status), model).Inc()
+	m.duration.WithLabelValues(rec.Route, model).Observe(rec.Duration.Seconds())
+	if rec.FirstByte > 0 {
+		m.first.WithLabelValues(rec.Route, model).Observe(rec.FirstByte.Seconds())
+	}
+	if model != "" {
+		m.tokens.WithLabelValues(model, "input").Add(float64(rec.Usage.Input))
+		m.tokens.WithLabelValues(model, "output").Add(float64(rec.Usage.Output))
+	}
+}
+
+// method bounds the label: a client can send any word.
+func method(m string) string {
+	if slices.Contains([]string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}, m) {
+		return m
+	}
+	return "other"
+}
+
+// Routes returns GET /metrics.
+func (m *Meter) Routes() []httpx.Route {
+	return []httpx.Route{{
+		Method: http.MethodGet, Pattern: "/metrics", Permission: httpx.Metrics,
+		Handle: func(w http.ResponseWriter, r *http.Request) error {
+			m.handler.ServeHTTP(w, r)
+			return nil
+		},
+	}}
+}
+
+// generations asks the queue when Prometheus asks, so that both figures are of
+// the same moment.
+type generations struct {
+	stats func() (running, waiting int)
+	desc  *prometheus.Desc
+}
+
+// Describe implements [prometheus.Collector].
+func (g *generations) Describe(ch chan<- *prometheus.Desc) { ch <- g.desc }
+
+// Collect implements [prometheus.Collector].
+func (g *generations) Collect(ch chan<- prometheus.Metric) {
+	running, waiting := g.stats()
+	ch <- prometheus.MustNewConstMetric(g.desc, prometheus.GaugeValue, float64(running), "running")
+	ch <- prometheus.MustNewConstMetric(g.desc, prometheus.GaugeValue, float64(waiting), "waiting")
+}

@@ -1,0 +1,67 @@
+package prom
+
+import (
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"glossa/pkg/httpx"
+	"glossa/pkg/llm"
+)
+
+// scrape returns the lines that Prometheus gets.
+func scrape(t *testing.T, m *Meter) string {
+	t.Helper()
+	mux := httpx.Mux{Routes: m.Routes()}
+	w := httptest.NewRecorder()
+	mux.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	if w.Code != 200 || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain") {
+		t.Fatalf("%d %s", w.Code, w.Header())
+	}
+	return w.Body.String()
+}
+
+func TestMeter(t *testing.T) {
+	m := New(Config{
+		Queue: func() (int, int) { return 3, 5 },
+		Known: func(name string) bool { return name == "novels" },
+	})
+	m.Observe(&httpx.Record{
+		Method: "POST", Route: "/v1/chat/completions", Model: "novels", Status: 200,
+		FirstByte: 3 * time.Millisecond, Duration: 40 * time.Millisecond, Usage: llm.Usage{Input: 7, Output: 11},
+	})
+	m.Observe(&httpx.Record{Method: "POST", Route: "/v1/chat/completions", Model: "hostile", Status: 404})
+	m.Observe(&httpx.Record{Method: "BREW", Route: "/", Status: 404})
+	got := scrape(t, m)
+	for _, want := range []string{
+		`glossa_requests_total{method="POST",model="novels",route="/v1/chat/completions",status="200"} 1`,
+		`glossa_requests_total{method="POST",model="",route="/v1/chat/completions",status="404"} 1`,
+		`glossa_requests_total{method="other",model="",route="/",status="404"} 1`,
+		`glossa_tokens_total{direction="input",model="novels"} 7`,
+		`glossa_tokens_total{direction="output",model="novels"} 11`,
+		`glossa_request_duration_seconds_bucket{model="novels",route="/v1/chat/completions",le="0.032"} 0`,
+		`glossa_request_duration_seconds_bucket{model="novels",route="/v1/chat/completions",le="0.064"} 1`,
+		`glossa_time_to_first_byte_seconds_count{model="novels",route="/v1/chat/completions"} 1`,
+		`glossa_generations{state="running"} 3`,
+		`glossa_generations{state="waiting"} 5`,
+		"go_goroutines ",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%s is missing", want)
+		}
+	}
+	for _, never := range []string{"hostile", "BREW"} {
+		if strings.Contains(got, never) {
+			t.Errorf("%q became a label", never)
+		}
+	}
+}
+
+func TestMetersAreApart(t *testing.T) {
+	a, b := New(Config{}), New(Config{})
+	a.Observe(&httpx.Record{Method: "GET", Route: "/health", Status: 200})
+	if !strings.Contains(scrape(t, a), `route="/health"`) || strings.Contains(scrape(t, b), `route="/health"`) {
+		t.Error("two meters share their figures")
+	}
+}
