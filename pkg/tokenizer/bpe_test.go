@@ -4,6 +4,7 @@ import (
 	"container/heap"
 	"encoding/json"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -153,8 +154,8 @@ func TestBPERuns(t *testing.T) {
 	}
 }
 
-// TestTrainCounts recounts all pairs before each merge: no pair may be more
-// frequent than the one that was learned.
+// TestTrainCounts recounts all pairs before each merge: no pair that may become one
+// token may be more frequent than the one that was learned.
 func TestTrainCounts(t *testing.T) {
 	text := strings.Repeat("she sells sea shells by the sea shore; aaa aaaa aa ", 8)
 	a, err := Train(BPE, text, 60)
@@ -173,7 +174,7 @@ func TestTrainCounts(t *testing.T) {
 			count[[2]int{ids[i], ids[i+1]}]++
 		}
 		for p, n := range count {
-			if n > count[a.Merges[rank]] {
+			if n > count[a.Merges[rank]] && joins(a.Vocab[p[0]], a.Vocab[p[1]]) {
 				t.Fatalf("merge %d is %v with %d occurrences, %v has %d", rank, a.Merges[rank], count[a.Merges[rank]], p, n)
 			}
 		}
@@ -183,6 +184,23 @@ func TestTrainCounts(t *testing.T) {
 	}
 	if !slices.Equal(ids, tok.Encode(text)) {
 		t.Error("encoding the training text differs from the merged training text")
+	}
+}
+
+// Learned tokens stay within a word and the space before it.
+func TestTrainKeepsWords(t *testing.T) {
+	a, err := Train(BPE, strings.Repeat("It was 1999, at last: \"no\"!?\n\nIt is so...  ", 50), 200)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := regexp.MustCompile(`^( ?(\pL+|\d+|[^\pL\d\s]+)|\n+|\s)$`)
+	for _, piece := range a.Vocab {
+		if !whole.MatchString(piece) {
+			t.Errorf("%q crosses a border", piece)
+		}
+	}
+	if !slices.Contains(a.Vocab, " 1999") || !slices.Contains(a.Vocab, "\n\n") || !slices.Contains(a.Vocab, " was") {
+		t.Errorf("%q lacks what is frequent", a.Vocab)
 	}
 }
 
