@@ -57,7 +57,7 @@ fuzz: ## run every fuzz target for FUZZTIME each (PKG=./pkg/grammar)
 		for target in $$(echo "$$listed" | grep '^Fuzz' || true); do \
 			found=$$((found + 1)); \
 			echo "== $$package $$target"; \
-			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package; \
+			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 5s $$package; \
 		done; \
 	done; \
 	echo "$$found fuzz targets, $(FUZZTIME) each"; test $$found -gt 0
@@ -114,11 +114,11 @@ vulnerabilities:
 
 # The one place that says how each starter model is made: its text and its training.
 CORPUS_novels := --seed 1 --bytes 8000000
-CORPUS_abc    := --seed 1 --bytes 4000000
+CORPUS_abc    := --seed 1 --bytes 2400000
 CORPUS_chords := --seed 1 --bytes 2000000
-TRAIN_novels  := --seed 1 --tokenizer bpe --vocab 2000 --layers 4 --embd 160 --heads 5 --context 256 --batch 32 --steps 6000 --lr 2e-3
-TRAIN_abc     := --seed 1 --tokenizer char --layers 4 --embd 96 --heads 3 --context 256 --batch 32 --steps 4000 --lr 2e-3
-TRAIN_chords  := --seed 1 --tokenizer word --layers 3 --embd 64 --heads 2 --context 128 --batch 32 --steps 3000 --lr 2e-3
+TRAIN_novels  := --seed 1 --tokenizer bpe --vocab 2000 --layers 4 --embd 128 --heads 4 --context 256 --batch 16 --steps 4500 --lr 3e-3
+TRAIN_abc     := --seed 1 --tokenizer char --layers 4 --embd 128 --heads 4 --context 256 --batch 16 --steps 6000 --lr 2e-3
+TRAIN_chords  := --seed 1 --tokenizer word --layers 4 --embd 96 --heads 3 --context 128 --batch 32 --steps 4000 --lr 3e-3
 STARTERS      := novels abc chords
 
 # A run that was stopped goes on where it was; remove its directory to begin anew.

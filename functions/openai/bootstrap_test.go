@@ -110,10 +110,10 @@ func TestEvents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	doors := map[string]http.Handler{
-		"function URL": f.FunctionURL(true),
-		"REST":         f.RESTProxy(true, "prod"),
-		"plain HTTP":   plain.Handler("openai"),
+	doors := []door{
+		{"function URL", f.FunctionURL(true), ""},
+		{"REST", f.RESTProxy(true, "prod"), "/prod"},
+		{"plain HTTP", plain.Handler("openai"), ""},
 	}
 	files, err := filepath.Glob(filepath.Join(events, "*.json"))
 	if err != nil || len(files) == 0 {
@@ -140,9 +140,9 @@ func TestEvents(t *testing.T) {
 			if got != string(want) {
 				t.Errorf("the event gives\n%s\nwant\n%s", got, want)
 			}
-			for door, handler := range doors {
-				if got := knock(t, handler, event).String(); got != string(want) {
-					t.Errorf("%s gives\n%s\nwant\n%s", door, got, want)
+			for _, door := range doors {
+				if got := door.knock(t, event).String(); got != string(want) {
+					t.Errorf("%s gives\n%s\nwant\n%s", door.name, got, want)
 				}
 			}
 		})
@@ -164,8 +164,15 @@ func invoke(t *testing.T, f *runtimeapi.Function, event []byte) answer {
 	return answer{r.Prelude.StatusCode, r.Prelude.Headers["Content-Type"], string(body)}
 }
 
-// knock sends an event's request to a handler over HTTP.
-func knock(t *testing.T, h http.Handler, event []byte) answer {
+// A door is a way for HTTP requests into the routes.
+type door struct {
+	name    string
+	handler http.Handler
+	stage   string // what its paths begin with
+}
+
+// knock sends an event's request over HTTP.
+func (d door) knock(t *testing.T, event []byte) answer {
 	t.Helper()
 	var e struct {
 		RawPath        string
@@ -175,9 +182,9 @@ func knock(t *testing.T, h http.Handler, event []byte) answer {
 	if err := json.Unmarshal(event, &e); err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(h)
+	server := httptest.NewServer(d.handler)
 	defer server.Close()
-	req, err := http.NewRequestWithContext(t.Context(), e.RequestContext.HTTP.Method, server.URL+e.RawPath, strings.NewReader(e.Body))
+	req, err := http.NewRequestWithContext(t.Context(), e.RequestContext.HTTP.Method, server.URL+d.stage+e.RawPath, strings.NewReader(e.Body))
 	if err != nil {
 		t.Fatal(err)
 	}
