@@ -5,6 +5,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -24,6 +25,8 @@ type Config struct {
 	Queue    *Queue          // shared by all engines of a process; nil: unbounded
 	Template chat.Template   // how chats are written
 	Cap      string          // bound of attention scores, see [transformer.ScoreCap]
+
+	MaxMemory int64 // bytes that a request may take beside the weights; 0 is [DefaultMaxMemory]
 }
 
 // Engine is a model in memory. It implements [llm.Backend] and [llm.Tokenizer]
@@ -33,7 +36,8 @@ type Engine struct {
 	tokenizer tokenizer.Tokenizer
 	template  chat.Template
 	queue     *Queue
-	start     int // the token that an empty prompt begins with
+	memory    int64 // bytes for a request
+	start     int   // the token that an empty prompt begins with
 	version   string
 }
 
@@ -73,6 +77,7 @@ func open(ck *checkpoint.Alpha, cfg Config) (*Engine, error) {
 	}
 	e := &Engine{
 		model: model, tokenizer: tok, template: cfg.Template, queue: cfg.Queue,
+		memory:  cmp.Or(cfg.MaxMemory, DefaultMaxMemory),
 		version: ck.ConfigHash + "-" + strconv.Itoa(ck.Step),
 	}
 	if line := tok.Encode("\n"); len(line) == 1 {

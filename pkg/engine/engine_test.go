@@ -131,10 +131,7 @@ func TestUpstreamSampler(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := e.prepare(request("a"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := prepare(t, e, request("a"))
 	if err := g.prefill(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -463,4 +460,18 @@ func TestConcurrent(t *testing.T) {
 			t.Errorf("request %d: %q, alone %q", a.i, a.text, ask(a.i))
 		}
 	}
+}
+
+// prepare settles and tokenises a request.
+func prepare(t testing.TB, e *Engine, req *llm.Request) *generation {
+	t.Helper()
+	s, err := e.settle(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := e.prepare(req, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
 }

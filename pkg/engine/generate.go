@@ -18,7 +18,7 @@ const prefillChunk = 64
 // Generate implements [llm.Backend].
 func (e *Engine) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
-		g, err := e.prepare(req)
+		s, err := e.settle(req)
 		if err != nil {
 			yield(llm.Chunk{}, err)
 			return
@@ -29,6 +29,11 @@ func (e *Engine) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.C
 			return
 		}
 		defer release()
+		g, err := e.prepare(req, s)
+		if err != nil {
+			yield(llm.Chunk{}, err)
+			return
+		}
 		if g.bestOf > g.n {
 			g.best(ctx, yield)
 			return
@@ -50,15 +55,9 @@ type generation struct {
 	yield   func(llm.Chunk, error) bool
 }
 
-// prepare checks a request and tokenises its prompts.
-func (e *Engine) prepare(req *llm.Request) (*generation, error) {
-	s, err := e.settle(req)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := e.newSampler(s, 0); err != nil {
-		return nil, err
-	}
+// prepare tokenises the prompts of a request. It is work for a worker of the queue:
+// ten megabytes of text take seconds and half a gigabyte.
+func (e *Engine) prepare(req *llm.Request, s *settings) (*generation, error) {
 	g := &generation{settings: s, engine: e, pass: e.model.NewPass()}
 	for _, p := range req.Prompts {
 		tokens, err := e.encodePrompt(p, s)
@@ -69,7 +68,7 @@ func (e *Engine) prepare(req *llm.Request) (*generation, error) {
 		g.usage.Input += tokens.input
 		g.usage.Truncated = g.usage.Truncated || tokens.truncated
 	}
-	return g, nil
+	return g, g.checkMemory()
 }
 
 // run decodes all rows together until each has ended.
@@ -79,19 +78,25 @@ func (g *generation) run(ctx context.Context, yield func(llm.Chunk, error) bool)
 		yield(llm.Chunk{}, err)
 		return
 	}
-	for going := g.begin(); going && len(g.rows) > 0; g.step() {
+	if !g.begin() {
+		return
+	}
+	for len(g.rows) > 0 {
 		if err := ctx.Err(); err != nil {
 			g.abandon(err)
 			return
 		}
-		going = g.advance()
+		if !g.advance() {
+			return
+		}
+		g.step()
 	}
 }
 
 // prefill computes each prompt once and opens its rows.
 func (g *generation) prefill(ctx context.Context) error {
 	for i, p := range g.prompts {
-		capacity := min(g.engine.model.Context, len(p.ids)+g.maxTokens)
+		capacity := g.capacity(p)
 		cache := g.engine.model.NewCache(capacity)
 		last, err := g.feed(ctx, p, cache)
 		if err != nil {

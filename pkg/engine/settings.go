@@ -9,7 +9,7 @@ import (
 	"glossa/pkg/sampler"
 )
 
-// maxRows bounds the rows of one request, and with them its KV caches.
+// maxRows bounds the rows of one request.
 const maxRows = 256
 
 // settings are the parameters of a request as the engine obeys them.
@@ -35,7 +35,7 @@ func (e *Engine) settle(req *llm.Request) (*settings, error) {
 	}
 	s := &settings{
 		n: max(1, req.N), maxTokens: min(or(p.MaxTokens, e.model.Context), e.model.Context), truncate: p.Truncate, stop: p.Stop,
-		echo: or(p.Echo, false), tokens: or(p.Tokens, false) || p.Logprobs != nil, logprobs: or(p.Logprobs, -1),
+		echo: or(p.Echo, false), tokens: or(p.Tokens, false) || p.Logprobs != nil, logprobs: min(or(p.Logprobs, -1), e.model.Vocab),
 		penalise: or(p.PenalizePrompt, false), sampler: samplerConfig(&p),
 	}
 	s.score = s.echo && s.tokens
@@ -51,15 +51,16 @@ func (e *Engine) settle(req *llm.Request) (*settings, error) {
 		return nil, invalid("best_of", fmt.Sprintf("must be at least n, which is %d", s.n))
 	case len(req.Prompts) == 0:
 		return nil, invalid("prompt", "there is none")
-	case len(req.Prompts)*s.bestOf > maxRows:
-		return nil, invalid("n", fmt.Sprintf("a request may have %d rows (prompts times completions), not %d", maxRows, len(req.Prompts)*s.bestOf))
+	case s.bestOf > maxRows/len(req.Prompts): // their product may overflow
+		return nil, invalid("n", fmt.Sprintf("a request may have %d rows: prompts times completions", maxRows))
 	}
 	for _, stop := range p.Stop {
 		if stop == "" {
 			return nil, invalid("stop", "must not be an empty string")
 		}
 	}
-	return s, nil
+	_, err := e.newSampler(s, 0)
+	return s, err
 }
 
 // refuse names what no engine serves yet.

@@ -25,6 +25,8 @@ const (
 	defaultMargin      = 500 * time.Millisecond
 	defaultLambdaGrace = 300 * time.Millisecond // Lambda kills about 500 ms after SIGTERM
 	defaultServeGrace  = 10 * time.Second
+	defaultBodyTimeout = 5 * time.Minute
+	defaultStall       = time.Minute
 )
 
 // Config says how a handler is run. The zero value works: buffered answers, as AWS has it unless told otherwise.
@@ -42,6 +44,11 @@ type Config struct {
 	Margin time.Duration
 	// Grace is how long running requests may take to end after a stop signal. 0 means 300 ms under Lambda, 10 s in Serve.
 	Grace time.Duration
+	// BodyTimeout is how long a request, its body included, may take to come in under Serve. 0 means 5 min.
+	BodyTimeout time.Duration
+	// Stall is how long a client may take for the next 64 KiB of an answer under Serve, before it is taken for gone and
+	// what works for it is free again. 0 means 1 min.
+	Stall time.Duration
 	// Panicked is told of each panic of the handler that nothing inside it recovered, with the stack. It may be nil.
 	Panicked func(r *http.Request, value any, stack []byte)
 	// Shutdown runs under Lambda after SIGTERM, once running requests have ended or Grace is over. It may be nil.

@@ -16,17 +16,22 @@ const (
 	readHeaderTimeout = 10 * time.Second
 	idleTimeout       = 2 * time.Minute
 	maxHeaderBytes    = 64 << 10
-	cutTimeout        = time.Second // for cut requests to notice, after the grace
+	cutTimeout        = time.Second            // for cut requests to notice, after the grace
+	silenceTimeout    = 200 * time.Millisecond // for connections without a request, once ctx is done
+	stallBytes        = 64 << 10               // of an answer within Config.Stall
 )
 
 // Serve runs h under plain net/http on ln until ctx is done, then lets running requests and streams end for up to
 // cfg.Grace. Those still running then have their contexts cancelled and their connections closed, and the error says so.
-// There is no write timeout: a stream may last. Serve closes ln.
+// A stream may last for as long as its client reads it. Serve closes ln.
 func Serve(ctx context.Context, ln net.Listener, h http.Handler, cfg Config) error {
 	base, cut := context.WithCancelCause(context.Background())
 	defer cut(nil)
+	var silent silence
 	srv := &http.Server{
-		Handler:           recovered(h, cfg.Panicked),
+		Handler:           recovered(h, cfg),
+		ConnState:         silent.state,
+		ReadTimeout:       cmp.Or(cfg.BodyTimeout, defaultBodyTimeout),
 		ReadHeaderTimeout: readHeaderTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
@@ -40,6 +45,7 @@ func Serve(ctx context.Context, ln net.Listener, h http.Handler, cfg Config) err
 		return fmt.Errorf("host: serve %s: %w", ln.Addr(), err)
 	case <-ctx.Done():
 	}
+	defer time.AfterFunc(silenceTimeout, silent.end).Stop()
 	grace := cmp.Or(cfg.Grace, defaultServeGrace)
 	err := shutdown(srv, grace)
 	if err != nil {
@@ -60,15 +66,17 @@ func shutdown(srv *http.Server, grace time.Duration) error {
 }
 
 // recovered stops the panics of h: before it has written a panic becomes a 500, after that the connection is cut.
-func recovered(h http.Handler, hook func(*http.Request, any, []byte)) http.Handler {
+func recovered(h http.Handler, cfg Config) http.Handler {
+	stall := cmp.Or(cfg.Stall, defaultStall)
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		w := &plainWriter{ResponseWriter: rw}
+		w := &plainWriter{ResponseWriter: rw, stall: stall}
 		defer func() {
+			w.extend() // for what the server still has to send
 			value := recover()
 			if value == nil {
 				return
 			}
-			report(hook, r, value)
+			report(cfg.Panicked, r, value)
 			if w.wrote || value == http.ErrAbortHandler {
 				panic(http.ErrAbortHandler)
 			}
@@ -80,33 +88,3 @@ func recovered(h http.Handler, hook func(*http.Request, any, []byte)) http.Handl
 		h.ServeHTTP(w, r)
 	})
 }
-
-// plainWriter knows whether the handler has begun its answer.
-type plainWriter struct {
-	http.ResponseWriter
-	wrote bool
-}
-
-// WriteHeader begins the answer; informational statuses do not.
-func (w *plainWriter) WriteHeader(status int) {
-	w.wrote = w.wrote || status >= 200
-	w.ResponseWriter.WriteHeader(status)
-}
-
-// Write begins or continues the answer.
-func (w *plainWriter) Write(p []byte) (int, error) {
-	w.wrote = true
-	return w.ResponseWriter.Write(p)
-}
-
-// Flush sends what was written.
-func (w *plainWriter) Flush() { _ = w.FlushError() } // http.Flusher has no error; the next Write returns it
-
-// FlushError is Flush with the reason why it failed.
-func (w *plainWriter) FlushError() error {
-	w.wrote = true
-	return http.NewResponseController(w.ResponseWriter).Flush()
-}
-
-// Unwrap lets http.ResponseController reach the server's writer.
-func (w *plainWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

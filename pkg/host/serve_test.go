@@ -3,9 +3,12 @@ package host
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -77,6 +80,115 @@ func TestServeCuts(t *testing.T) {
 	}
 	if err := <-ended; !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "requests were cut") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestServeClosesSilence: connections that never send a request do not hold the end up. Clients open them ahead of need.
+func TestServeClosesSilence(t *testing.T) {
+	url, stop, ended := server(t, func(w http.ResponseWriter, r *http.Request) {}, Config{Grace: 3 * time.Second})
+	for _, begun := range []string{"", "GET / HTTP/1.1\r\nHos"} {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if _, err := io.WriteString(conn, begun); err != nil {
+			t.Fatal(err)
+		}
+	}
+	resp, err := client(t).Get(url) // accepted after the others
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestServeStall: a client that stops reading is taken for gone, and its handler's writes fail.
+func TestServeStall(t *testing.T) {
+	failed := make(chan error, 1)
+	url, _, _ := server(t, func(w http.ResponseWriter, r *http.Request) {
+		for {
+			if _, err := w.Write(make([]byte, 1<<20)); err != nil {
+				failed <- err
+				return
+			}
+		}
+	}, Config{Stall: 50 * time.Millisecond})
+	resp, err := client(t).Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	select {
+	case err := <-failed:
+		if !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Error(err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("the handler still writes")
+	}
+}
+
+// deadlines is a connection's writer that notes what it is told.
+type deadlines struct {
+	http.ResponseWriter
+	calls []string
+}
+
+func (d *deadlines) Write(p []byte) (int, error) {
+	d.calls = append(d.calls, fmt.Sprint(len(p)))
+	return len(p), nil
+}
+
+func (d *deadlines) FlushError() error { d.calls = append(d.calls, "flush"); return nil }
+
+func (d *deadlines) SetWriteDeadline(time.Time) error { d.calls = append(d.calls, "wait"); return nil }
+
+// TestServeSlowReader: the client's time begins anew with each part of an answer, however much is written in one call.
+func TestServeSlowReader(t *testing.T) {
+	d := &deadlines{}
+	recovered(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if n, err := w.Write(make([]byte, 2*stallBytes+5)); n != 2*stallBytes+5 || err != nil {
+			t.Errorf("%d written, %v", n, err)
+		}
+		_, _ = w.Write(nil)
+		_ = http.NewResponseController(w).Flush()
+	}), Config{}).ServeHTTP(d, httptest.NewRequest("GET", "/", nil))
+	const want = "wait 65536 wait 65536 wait 5 wait 0 wait flush wait"
+	if got := strings.Join(d.calls, " "); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// TestServeSlowBody: a body that does not come ends its request, also when the handler does not ask for it.
+func TestServeSlowBody(t *testing.T) {
+	read := make(chan error, 1)
+	url, _, _ := server(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/read" {
+			_, err := io.ReadAll(r.Body)
+			read <- err
+		}
+	}, Config{BodyTimeout: 50 * time.Millisecond})
+	for _, path := range []string{"/read", "/ignore"} {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if _, err := io.WriteString(conn, "POST "+path+" HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{"); err != nil {
+			t.Fatal(err)
+		}
+		_ = conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+		if answer, err := io.ReadAll(conn); err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 200") {
+			t.Errorf("%s: %q, %v", path, answer, err)
+		}
+	}
+	if err := <-read; !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Error(err)
 	}
 }
 

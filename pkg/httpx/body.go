@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 
 	"glossa/pkg/llm"
@@ -40,7 +41,23 @@ func Body(r *http.Request) (io.Reader, error) {
 		}
 		return body{http.MaxBytesReader(nil, z, RecordOf(r.Context()).maxBody)}, nil
 	default:
-		return nil, llm.Errorf(llm.Invalid, "the Content-Encoding %q is not supported: send gzip or none", encoding)
+		return nil, llm.Errorf(llm.Invalid, "the Content-Encoding %.40q is not supported: send gzip or none", encoding)
+	}
+}
+
+// noBody refuses a body where none has a meaning. net/http would wait for the rest
+// of it when the answer begins, which may be in the middle of a generation.
+func noBody(r *http.Request) error {
+	if r.Body == nil {
+		return nil
+	}
+	switch _, err := io.ReadFull(body{r.Body}, make([]byte, 1)); err { //nolint:errorlint // io.EOF as it is
+	case nil:
+		return llm.Errorf(llm.Invalid, "a request of the method %s has no body here", r.Method)
+	case io.EOF:
+		return nil
+	default:
+		return err
 	}
 }
 
@@ -60,6 +77,9 @@ func bodyError(err error) error {
 		return llm.Errorf(TooLarge, "the body is larger than %d bytes", tooLarge.Limit)
 	}
 	message := "the body could not be read"
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		message = "the body took too long to come"
+	}
 	if _, corrupt := errors.AsType[flate.CorruptInputError](err); corrupt ||
 		errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, io.ErrUnexpectedEOF) {
 		message = "the body is cut short or is no valid gzip"

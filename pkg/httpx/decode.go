@@ -32,8 +32,30 @@ func Unmarshal(b []byte, v any) error {
 		return llm.Errorf(llm.Invalid, "the body is not valid UTF-8")
 	case string(b) == "null":
 		return llm.Errorf(llm.Invalid, "the body must be an object, not null")
+	case values(b) > maxValues && json.Valid(b):
+		return llm.Errorf(llm.Invalid, "the body has more than %d values", maxValues)
 	}
 	return UnmarshalAt("", b, v)
+}
+
+// maxValues bounds the values of a body. Two bytes of JSON can ask for a struct of
+// two hundred, so that ten megabytes would fill gigabytes.
+const maxValues = 1 << 18
+
+// values is about the number of values in valid JSON: its commas and opening brackets.
+func values(b []byte) (n int) {
+	quoted := false
+	for i := 0; i < len(b); i++ {
+		switch c := b[i]; {
+		case c == '"':
+			quoted = !quoted
+		case quoted && c == '\\':
+			i++
+		case !quoted && (c == ',' || c == '[' || c == '{'):
+			n++
+		}
+	}
+	return n
 }
 
 // UnmarshalAt decodes JSON of any kind that stands at path in a body, as strictly

@@ -105,7 +105,7 @@ func TestUnmarshal(t *testing.T) {
 		{`{"some":[{},{"x":1}]}`, "unknown_parameter some[1].x: unknown parameter"},
 		{`{"some":{"x":1}}`, "unknown_parameter some.x: unknown parameter"},
 		{`{"named":{"n":{"x":1}}}`, "unknown_parameter named.n.x: unknown parameter"},
-		{`{"bias":{"5":1,"5":2}}`, "invalid bias.5: given twice"},
+		{`{"bias":{"5":1,"5":2}}`, `invalid bias: "5" is given twice`},
 		{`{"opts":{"type":"a","type":"a"}}`, "invalid opts.type: given twice"},
 	} {
 		if got := describe(Unmarshal([]byte(test.body), new(wire))); got != test.want {
@@ -219,7 +219,7 @@ func TestBodyErrors(t *testing.T) {
 	if got := describe(DecodeJSON(r, new(wire))); got != "invalid : the body is cut short or is no valid gzip" {
 		t.Errorf("cut: got %q", got)
 	}
-	if e := asError(io.ErrUnexpectedEOF); e.Code != llm.Internal {
+	if e := asError(t.Context(), io.ErrUnexpectedEOF); e.Code != llm.Internal {
 		t.Errorf("a backend's: got %v", e)
 	}
 }

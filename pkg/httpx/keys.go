@@ -184,6 +184,8 @@ func (c *checker) object(t reflect.Type) (at []string, err error) {
 			value = t.Elem()
 		}
 		switch {
+		case seen[key] && t.Kind() == reflect.Map: // the key is content, not a parameter
+			return nil, llm.Errorf(llm.Invalid, "%.100q is given twice", key)
 		case seen[key]:
 			return []string{key}, llm.Errorf(llm.Invalid, "given twice")
 		case value == nil:

@@ -95,10 +95,8 @@ func (m *Mux) serve(route *Route) http.Handler {
 		case err == nil && rec.Status == 0:
 			t.WriteHeader(http.StatusOK)
 		case err != nil:
-			rec.Err = asError(err)
-			// One that left hears nothing of it; but the context of one that is
-			// there is cancelled too when the server is told to stop.
-			answer(t, route.Errors, rec)
+			rec.Err = brief(asError(r.Context(), err))
+			answer(t, route.Errors, rec) // one that left hears nothing of it
 			if rec.Err.Code == Gone {
 				rec.Status = statusGone
 			}
@@ -122,18 +120,49 @@ func (m *Mux) call(w http.ResponseWriter, r *http.Request, route *Route) (err er
 			return err
 		}
 	}
+	if route.Method == http.MethodGet || route.Method == http.MethodDelete {
+		if err := noBody(r); err != nil {
+			return err
+		}
+	}
 	return route.Handle(w, r)
 }
 
-// asError is [llm.AsError], which also knows clients that left.
-func asError(err error) *llm.Error {
+// asError is [llm.AsError], which also knows clients that left. The context of one
+// that is there is cancelled too, with a cause, when the server stops.
+func asError(ctx context.Context, err error) *llm.Error {
 	if e, ok := errors.AsType[*llm.Error](err); ok {
 		return e
 	}
-	if errors.Is(err, context.Canceled) {
-		return &llm.Error{Code: Gone, Message: "the client left", Err: err}
+	if !errors.Is(err, context.Canceled) {
+		return llm.AsError(err)
 	}
-	return llm.AsError(err)
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded) {
+		return &llm.Error{Code: llm.Overloaded, Message: "the server stops: try again", RetryAfter: time.Second, Err: cause}
+	}
+	return &llm.Error{Code: Gone, Message: "the client left", Err: err}
+}
+
+// Bounds of an error's texts, in bytes.
+const (
+	maxParam   = 200
+	maxMessage = 1000
+)
+
+// brief cuts an error that quotes what the client sent: that may be megabytes.
+func brief(e *llm.Error) *llm.Error {
+	if len(e.Param) <= maxParam && len(e.Message) <= maxMessage {
+		return e
+	}
+	cut := func(s string, n int) string {
+		if len(s) <= n {
+			return s
+		}
+		return strings.ToValidUTF8(s[:n], "") + "…"
+	}
+	short := *e
+	short.Param, short.Message = cut(e.Param, maxParam), cut(e.Message, maxMessage)
+	return &short
 }
 
 // answer writes the error of rec: a status of its own, or the end of a stream.
@@ -187,7 +216,7 @@ func (m *Mux) finish(rec *Record) {
 	}
 	if e := rec.Err; e != nil {
 		attrs = append(attrs, slog.String("code", string(e.Code)))
-		if e.Param != "" {
+		if e.Param != "" && e.Code != UnknownParam { // which may be a prompt in the wrong place
 			attrs = append(attrs, slog.String("param", e.Param))
 		}
 		if e.Err != nil && (e.Code == llm.Internal || e.Code == llm.Upstream) {

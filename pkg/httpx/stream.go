@@ -80,7 +80,7 @@ func begin(w http.ResponseWriter, framing Framing) {
 	h.Set("X-Accel-Buffering", "no") // proxies of nginx's kind hold streams back otherwise
 }
 
-// JSON answers with v and the status.
+// JSON answers with v and the status. A [Gone] error means that the client left.
 func JSON(w http.ResponseWriter, status int, v any) error {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
@@ -90,6 +90,8 @@ func JSON(w http.ResponseWriter, status int, v any) error {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, err := w.Write(buf.Bytes())
-	return err
+	if _, err := w.Write(buf.Bytes()); err != nil {
+		return &llm.Error{Code: Gone, Message: "the client left", Err: err}
+	}
+	return nil
 }

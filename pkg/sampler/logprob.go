@@ -30,8 +30,10 @@ func Logprobs(logits []float32, id, k int) (chosen float64, top []Logprob) {
 func Top(logits []float32, k int) []int {
 	k = min(k, len(logits))
 	best := make([]int, 0, k)
-	for id, l := range logits {
-		if len(best) == k && (k == 0 || l <= logits[best[k-1]]) {
+	value := func(id int) float64 { return finite(float64(logits[id])) } // as the sampler reads it
+	for id := range logits {
+		l := value(id)
+		if len(best) == k && (k == 0 || l <= value(best[k-1])) {
 			continue
 		}
 		if len(best) < k {
@@ -39,7 +41,7 @@ func Top(logits []float32, k int) []int {
 		} else {
 			best[k-1] = id
 		}
-		for i := len(best) - 1; i > 0 && l > logits[best[i-1]]; i-- {
+		for i := len(best) - 1; i > 0 && l > value(best[i-1]); i-- {
 			best[i], best[i-1] = best[i-1], best[i]
 		}
 	}

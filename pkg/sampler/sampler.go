@@ -143,9 +143,19 @@ func (s *Sampler) argmax() int {
 	return best.id
 }
 
-// byLogit orders the likeliest first, equals by id.
+// before orders the likeliest first, equals by id. Logits are finite here.
+func (c candidate) before(d candidate) bool {
+	return c.l > d.l || c.l == d.l && c.id < d.id
+}
+
 func byLogit(a, b candidate) int {
-	return cmp.Or(cmp.Compare(b.l, a.l), cmp.Compare(a.id, b.id))
+	switch {
+	case a.before(b):
+		return -1
+	case b.before(a):
+		return 1
+	}
+	return 0
 }
 
 func byID(a, b candidate) int { return cmp.Compare(a.id, b.id) }
@@ -181,7 +191,7 @@ func sink(heap []candidate, i int) {
 	for {
 		worst := i
 		for child := 2*i + 1; child <= 2*i+2 && child < len(heap); child++ {
-			if byLogit(heap[child], heap[worst]) > 0 {
+			if heap[worst].before(heap[child]) {
 				worst = child
 			}
 		}

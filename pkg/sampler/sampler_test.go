@@ -67,6 +67,12 @@ func TestNotFinite(t *testing.T) {
 			t.Errorf("%v: log-probability %v", logits, p)
 		}
 	}
+	for _, logits := range [][]float32{{2, nan}, {nan, 2}, {2, nan, -inf}, {nan, nan, 2, 1}} {
+		greedy := sample(t, sampler.Config{}, logits, 0)
+		if top := sampler.Top(logits, 1); top[0] != greedy {
+			t.Errorf("%v: the likeliest is %d, the greedy choice %d", logits, top[0], greedy)
+		}
+	}
 }
 
 // naive follows the definitions with sorts and sums, without any cleverness.

@@ -128,6 +128,10 @@ func TestDifferences(t *testing.T) {
 			"POST", "/api/upload", `{"name":"../x","config":{},"step":1,"checkpoint":{"modelConfig":{},"params":{}}}`, 400, "name: must be a plain name",
 		},
 		{
+			"the body of a GET or a DELETE is ignored", "net/http would wait for it in the middle of the answer",
+			"DELETE", "/api/models?name=novels-5hr", "{}", 400, "a request of the method DELETE has no body here",
+		},
+		{
 			"step 0 counts as missing", "a run may publish its first weights",
 			"POST", "/api/upload", `{"name":"x","config":{},"step":0,"checkpoint":{"modelConfig":{},"params":{}}}`, 200, `{"ok":true,"name":"x","step":0}`,
 		},

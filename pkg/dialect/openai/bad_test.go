@@ -42,6 +42,7 @@ func TestBadInput(t *testing.T) {
 		{`{"messages":"hi"}`, "Invalid value for 'messages': must be an array, not string", "messages", value},
 		{`{"messages":["hi"]}`, "Invalid value for 'messages': must be an object, not string", "messages", value},
 		{`{"messages":[{"role":"user","content":"x"},{"role":"king","content":"x"}]}`, `Invalid value for 'messages[1].role': must be system, developer, user, assistant or tool, not "king"`, "messages[1].role", value},
+		{`{"messages":[{"role":"` + strings.Repeat("k", 9000) + `","content":"x"}]}`, "Invalid value for 'messages[0].role': must be system, developer, user, assistant or tool, not \"" + strings.Repeat("k", 40) + `"`, "messages[0].role", value},
 		{`{"messages":[{"role":"user"}]}`, "Invalid value for 'messages[0].content': must be a string or an array of parts", "messages[0].content", value},
 		{`{"messages":[{"role":"user","content":null}]}`, "Invalid value for 'messages[0].content': must be a string or an array of parts", "messages[0].content", value},
 		{`{"messages":[{"role":"user","content":7}]}`, "Invalid value for 'messages[0].content': must be a string, not number", "messages[0].content", value},
@@ -129,6 +130,7 @@ func TestOtherErrors(t *testing.T) {
 		want                 string
 	}{
 		{"POST", "/v1/chat/completions", big, 413, `{"error":{"message":"the body is larger than 10485760 bytes","type":"invalid_request_error","param":null,"code":"request_too_large"}}`},
+		{"POST", "/v1/chat/completions", `{"model":"` + strings.Repeat("x", 9000) + `",` + hi + `}`, 404, `{"error":{"message":"The model '` + strings.Repeat("x", 200) + `' does not exist","type":"invalid_request_error","param":"model","code":"model_not_found"}}`},
 		{"GET", "/v1/chat/completions", "", 405, `{"error":{"message":"this path takes POST","type":"invalid_request_error","param":null,"code":"method_not_supported"}}`},
 		{"POST", "/v1/embeddings", "{}", 404, `{"error":{"message":"not found","type":"invalid_request_error","param":null,"code":"unknown_url"}}`},
 	} {

@@ -75,7 +75,7 @@ func (cfg Config) open(ctx context.Context, name string) (*llm.Model, error) {
 }
 
 func noModel(name string, cause error) error {
-	e := llm.Errorf(llm.NotFound, "The model '%s' does not exist", name)
+	e := llm.Errorf(llm.NotFound, "The model '%.200s' does not exist", name)
 	e.Param, e.Err = "model", cause
 	return e
 }

@@ -134,7 +134,7 @@ func (c *chatRequest) bias() (map[int]float64, error) {
 	for key, v := range c.LogitBias {
 		id, err := strconv.Atoi(key)
 		if err != nil || id < 0 || strconv.Itoa(id) != key {
-			return nil, invalid("logit_bias", "%q is no token id", key)
+			return nil, invalid("logit_bias", "%.40q is no token id", key)
 		}
 		if v < -100 || v > 100 {
 			return nil, invalid("logit_bias", "the bias of token %d must be between -100 and 100", id)
@@ -171,7 +171,7 @@ func (m *message) turn(path string) (llm.Message, error) {
 	case "developer":
 		turn.Role = "system" // its newer name
 	default:
-		return turn, invalid(path+".role", "must be system, developer, user, assistant or tool, not %q", m.Role)
+		return turn, invalid(path+".role", "must be system, developer, user, assistant or tool, not %.40q", m.Role)
 	}
 	switch {
 	case m.Role == "tool" && m.ToolCallID == "":
@@ -226,7 +226,7 @@ func (m *message) kinds(path string) error {
 	}
 	for i, kind := range kinds {
 		if kind.Type != "text" {
-			e := llm.Errorf(llm.Unsupported, "a part of type %q is not served, only text is", kind.Type)
+			e := llm.Errorf(llm.Unsupported, "a part of type %.40q is not served, only text is", kind.Type)
 			e.Param = fmt.Sprintf("%s[%d]", path, i)
 			return e
 		}
