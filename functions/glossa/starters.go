@@ -1,6 +1,10 @@
 package main
 
-import "io/fs"
+import (
+	"io/fs"
 
-// starters returns the embedded runs; nil: there are none.
-func starters() fs.FS { return nil }
+	"glossa/pkg/starter"
+)
+
+// starters returns the embedded runs.
+func starters() fs.FS { return starter.Runs() }

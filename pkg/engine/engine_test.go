@@ -206,6 +206,29 @@ func TestFinish(t *testing.T) {
 	}
 }
 
+// TestDifferences shows where the engine departs from seed 002's server, each time
+// with the reason.
+func TestDifferences(t *testing.T) {
+	e := larger(t, nil)
+	// A prompt that is cut keeps all but one of the context's tokens there, which
+	// leaves room for one token; here it leaves room for the answer.
+	req := with(llm.Params{Truncate: new(0), MaxTokens: new(10)})
+	req.Prompts[0] = llm.Text(strings.Repeat("a", 200))
+	if rows, usage := collect(t, e, req); usage.Input != 54 || usage.Output != 10 || rows[0].Finish != llm.FinishLength {
+		t.Errorf("%+v, %s", usage, rows[0].Finish)
+	}
+	// An empty prompt is sampled from nothing there; here from the token of a line's
+	// end, which is not counted.
+	req = with(llm.Params{MaxTokens: new(5)})
+	req.Prompts[0] = llm.Text("")
+	line := with(llm.Params{MaxTokens: new(5)})
+	line.Prompts[0] = llm.Text("\n")
+	empty, usage := collect(t, e, req)
+	if after, _ := collect(t, e, line); empty[0].Text != after[0].Text || usage.Input != 0 {
+		t.Errorf("%q after %d tokens, %q after a line feed", empty[0].Text, usage.Input, after[0].Text)
+	}
+}
+
 func TestRefused(t *testing.T) {
 	e := larger(t, nil)
 	for _, test := range []struct {

@@ -162,6 +162,23 @@ func TestTopKOfEquals(t *testing.T) {
 	}
 }
 
+// TestDifferences shows where the sampler departs from that of seed 002's server,
+// each time with the reason.
+func TestDifferences(t *testing.T) {
+	// Temperature 0 divides by zero there and gives token 0; every dialect means the
+	// likeliest token by it, and so do later versions of that server.
+	if got := sample(t, sampler.Config{Temperature: 0, TopK: 40}, []float32{1, 2, 3}, 0.5); got != 2 {
+		t.Errorf("temperature 0: got %d", got)
+	}
+	// Tokens as likely as the k-th stay there; "at most top_k" is what seeds 000 and
+	// 001 say.
+	for i := range 100 {
+		if got := sample(t, sampler.Config{Temperature: 1, TopK: 2}, []float32{1, 1, 1}, float64(i)/100); got > 1 {
+			t.Errorf("top_k 2 of three equals: got %d", got)
+		}
+	}
+}
+
 func TestRefused(t *testing.T) {
 	nan := math.NaN()
 	for param, cfg := range map[string]sampler.Config{

@@ -124,6 +124,14 @@ func TestDifferences(t *testing.T) {
 			"GET", "/api/generate?prompt=x&model=local%2Fnovels-5hr", "", 200, `"model":"novels-5hr"`,
 		},
 		{
+			"any role is taken", "seed 002 has three; another one is a mistyped one",
+			"POST", "/api/chat", `{"messages":[{"role":"robot","content":"x"}]}`, 400, "role",
+		},
+		{
+			"topk below 0 is taken", "it means nothing",
+			"GET", "/api/inference?query=x&topk=-1", "", 400, "topk",
+		},
+		{
 			"a path in the name of an upload is followed", "it leads out of the directory of runs; the publisher refuses it",
 			"POST", "/api/upload", `{"name":"../x","config":{},"step":1,"checkpoint":{"modelConfig":{},"params":{}}}`, 400, "name: must be a plain name",
 		},

@@ -49,6 +49,14 @@ func TestDifferences(t *testing.T) {
 			`{"max_tokens":1,"max_completion_tokens":2,` + hi + `}`, 400, `"param":"max_completion_tokens"`,
 		},
 		{
+			"any temperature is taken", "OpenAI's range: beyond it text is noise",
+			`{"temperature":3,` + hi + `}`, 400, `"param":"temperature"`,
+		},
+		{
+			"any role is taken", "OpenAI's roles; another one is a mistyped one",
+			`{"messages":[{"role":"robot","content":"x"}]}`, 400, `"param":"messages[0].role"`,
+		},
+		{
 			"content parts are written as [object Object]", "they are what SDKs send",
 			`{"messages":[{"role":"user","content":[{"type":"text","text":"x"}]}]}`, 200, `"content":"Once upon a time"`,
 		},
