@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"glossa/pkg/account"
@@ -40,8 +41,13 @@ func New(cfg Config) (*App, error) {
 		return nil, errors.New("keys are asked for and there is none: set GLOSSA_KEYS=role:key,... with the roles" +
 			" admin, worker, client and monitor, or UPLOAD_SECRET=key for one worker")
 	}
-	a := &App{cfg: cfg}
 	var err error
+	if cfg.Checkpoints != "" { // absolute, it cannot be the name of the starters' root
+		if cfg.Checkpoints, err = filepath.Abs(cfg.Checkpoints); err != nil {
+			return nil, fmt.Errorf("checkpoints directory: %w", err)
+		}
+	}
+	a := &App{cfg: cfg}
 	if a.kernels, err = kernels(cfg.Kernel); err != nil {
 		return nil, err
 	}
