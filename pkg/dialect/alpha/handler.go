@@ -89,7 +89,7 @@ func noPublisher() error {
 	return llm.Errorf(llm.Unsupported, "this server keeps no checkpoints")
 }
 
-// open finds a model and notes it; one that is not there is 400 here.
+// open finds a model; one that is not there is 400 here.
 func (cfg Config) open(ctx context.Context, name string) (*llm.Model, error) {
 	model, err := cfg.Models.Open(ctx, name)
 	if err != nil {
@@ -98,7 +98,6 @@ func (cfg Config) open(ctx context.Context, name string) (*llm.Model, error) {
 		}
 		return nil, err
 	}
-	httpx.RecordOf(ctx).Model = model.Name
 	return model, nil
 }
 
@@ -149,9 +148,6 @@ func stream(ctx context.Context, model *llm.Model, req *llm.Request, send func(s
 		if err != nil {
 			return err
 		}
-		if chunk.Usage != nil {
-			httpx.RecordOf(ctx).Usage = *chunk.Usage
-		}
 		if chunk.Text == "" {
 			continue
 		}
@@ -184,7 +180,6 @@ func (cfg Config) generate(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return generateNames().rename(err)
 	}
-	httpx.RecordOf(r.Context()).Usage = used
 	if err := r.Context().Err(); errors.Is(err, context.Canceled) {
 		return err // nobody is there to read what was made
 	}

@@ -93,7 +93,6 @@ func (cfg Config) chat(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	httpx.RecordOf(r.Context()).Model = model.Name
 	answer := chatAnswer{ID: newID(), Object: "chat.completion", Created: cfg.Now().Unix(), Model: model.Name}
 	if in.Stream {
 		return in.rename(in.stream(w, r, model, req, answer))
@@ -102,7 +101,6 @@ func (cfg Config) chat(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return in.rename(err)
 	}
-	httpx.RecordOf(r.Context()).Usage = used
 	if err := r.Context().Err(); errors.Is(err, context.Canceled) {
 		return err // nobody is there to read what was made
 	}
@@ -125,9 +123,6 @@ func (c *chatRequest) stream(w http.ResponseWriter, r *http.Request, model *llm.
 	for chunk, err := range model.Generate(r.Context(), req) {
 		if err != nil {
 			return err
-		}
-		if chunk.Usage != nil {
-			httpx.RecordOf(r.Context()).Usage = *chunk.Usage
 		}
 		for _, event := range s.events(chunk) {
 			if err := out.Send(event); err != nil {
