@@ -1,0 +1,105 @@
+package starter
+
+import (
+	"fmt"
+	"io/fs"
+	"runtime"
+	"testing"
+	"time"
+
+	"glossa/pkg/engine/kernel"
+	"glossa/pkg/llm"
+)
+
+const mostBytes = 12 << 20 // of all run directories
+
+// The models travel with the repository and in one binary.
+func TestRunsAreSmall(t *testing.T) {
+	total := int64(0)
+	err := fs.WalkDir(Runs(), ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil {
+			total += info.Size()
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if total > mostBytes {
+		t.Errorf("%d bytes, at most %d", total, mostBytes)
+	}
+	for _, name := range names {
+		if m, err := fs.Glob(Runs(), name+"/checkpoint-*.json"); err != nil || len(m) != 1 {
+			t.Errorf("%s has the checkpoints %v", name, m)
+		}
+	}
+}
+
+// BenchmarkDecode generates with the novels model on one core: rows requests at
+// once, 200 tokens each. limit is the share of what the machine could do for one
+// row if weights only had to be read.
+func BenchmarkDecode(b *testing.B) {
+	s := open(b, "novels")
+	for _, rows := range []int{1, 8} {
+		b.Run(fmt.Sprintf("rows=%d", rows), func(b *testing.B) {
+			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+			tokens := 0
+			for b.Loop() {
+				tokens += decode(b, s, rows)
+			}
+			speed := float64(tokens) / b.Elapsed().Seconds()
+			b.ReportMetric(speed, "tokens/s")
+			b.ReportMetric(speed/readsPerSecond(s.engine.Bytes()), "limit")
+		})
+	}
+}
+
+// decode generates 200 tokens in each of rows rows and counts them.
+func decode(t testing.TB, s *starter, rows int) int {
+	req := &llm.Request{
+		Prompts: []llm.Prompt{llm.Text("The old lighthouse stood")}, N: rows,
+		Params: llm.Params{MaxTokens: new(200), Seed: new(int64(1)), Temperature: new(temperature), TopK: new(topK)},
+	}
+	_, usage, err := llm.Collect(s.engine.Generate(t.Context(), req), req.Rows())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return usage.Output
+}
+
+// readsPerSecond measures how often one core can read that many bytes, the size of
+// a model, from where they lie in its caches or memory.
+func readsPerSecond(bytes int64) float64 {
+	k, half := kernel.Best(), make([]float32, bytes/8)
+	other := make([]float32, len(half))
+	n, begin := 0, time.Now()
+	for ; time.Since(begin) < 300*time.Millisecond; n++ {
+		k.Dot(half, other)
+	}
+	return float64(n) / time.Since(begin).Seconds()
+}
+
+// TestSpeedTable writes the README's table of speeds with -update: figures of the
+// machine at hand, so nothing is compared.
+func TestSpeedTable(t *testing.T) {
+	if !*update {
+		t.Skip("only with -update")
+	}
+	table := "| requests decoded together | tokens/s, one core | weights read in full, times/s |\n|---|---|---|\n"
+	s := open(t, "novels")
+	limit := readsPerSecond(s.engine.Bytes())
+	for _, rows := range []int{1, 8} {
+		r := testing.Benchmark(func(b *testing.B) {
+			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+			for b.Loop() {
+				decode(b, s, rows)
+			}
+		})
+		table += fmt.Sprintf("| %d | %.0f | %.0f |\n", rows, float64(200*rows*r.N)/r.T.Seconds(), limit)
+	}
+	write(t, speedFile, table)
+}
