@@ -1,4 +1,6 @@
-package main
+// Package functions_test runs what is deployed: the bootstrap binary of each
+// family of routes, under a local Lambda Runtime API.
+package functions_test
 
 import (
 	"bytes"
@@ -22,15 +24,15 @@ import (
 	"glossa/pkg/host/runtimeapi"
 )
 
-var update = flag.Bool("update", false, "rewrite events/openai/*.golden")
+var update = flag.Bool("update", false, "rewrite events/*/*.golden")
 
-const events = "../../events/openai"
+const events = "../events"
 
-// build makes the very binary that is deployed.
-func build(t *testing.T) string {
+// build makes the very binary that is deployed for a family.
+func build(t *testing.T, family string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "bootstrap")
-	cmd := exec.Command("go", "build", "-trimpath", "-tags", "lambda.norpc", "-ldflags", "-s -w", "-o", out, ".")
+	cmd := exec.Command("go", "build", "-trimpath", "-tags", "lambda.norpc", "-ldflags", "-s -w", "-o", out, "./"+family)
 	if text, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, text)
 	}
@@ -105,47 +107,51 @@ func (a answer) String() string {
 // itself and every front door, and from the same routes under plain HTTP.
 func TestEvents(t *testing.T) {
 	runs := golden(t)
-	f := start(t, build(t), runs)
 	plain, err := app.New(app.Config{Checkpoints: runs})
 	if err != nil {
 		t.Fatal(err)
 	}
-	doors := []door{
-		{"function URL", f.FunctionURL(true), ""},
-		{"REST", f.RESTProxy(true, "prod"), "/prod"},
-		{"plain HTTP", plain.Handler("openai"), ""},
+	for _, family := range app.Families() {
+		f := start(t, build(t, family), runs)
+		doors := []door{
+			{"function URL", f.FunctionURL(true), ""},
+			{"REST", f.RESTProxy(true, "prod"), "/prod"},
+			{"plain HTTP", plain.Handler(family), ""},
+		}
+		files, err := filepath.Glob(filepath.Join(events, family, "*.json"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("no events for %s: %v", family, err)
+		}
+		for _, file := range files {
+			name := strings.TrimSuffix(file, ".json")
+			t.Run(family+"/"+filepath.Base(name), func(t *testing.T) { check(t, f, name, doors) })
+		}
 	}
-	files, err := filepath.Glob(filepath.Join(events, "*.json"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no events: %v", err)
+}
+
+// check compares the answers to an event, whose file is name.json, with name.golden.
+func check(t *testing.T, f *runtimeapi.Function, name string, doors []door) {
+	event, err := os.ReadFile(name + ".json")
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, file := range files {
-		name := strings.TrimSuffix(filepath.Base(file), ".json")
-		t.Run(name, func(t *testing.T) {
-			event, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := invoke(t, f, event).String()
-			path := filepath.Join(events, name+".golden")
-			if *update {
-				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got != string(want) {
-				t.Errorf("the event gives\n%s\nwant\n%s", got, want)
-			}
-			for _, door := range doors {
-				if got := door.knock(t, event).String(); got != string(want) {
-					t.Errorf("%s gives\n%s\nwant\n%s", door.name, got, want)
-				}
-			}
-		})
+	got := invoke(t, f, event).String()
+	if *update {
+		if err := os.WriteFile(name+".golden", []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(name + ".golden")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("the event gives\n%s\nwant\n%s", got, want)
+	}
+	for _, door := range doors {
+		if got := door.knock(t, event).String(); got != string(want) {
+			t.Errorf("%s gives\n%s\nwant\n%s", door.name, got, want)
+		}
 	}
 }
 
@@ -176,6 +182,7 @@ func (d door) knock(t *testing.T, event []byte) answer {
 	t.Helper()
 	var e struct {
 		RawPath        string
+		RawQueryString string
 		Body           string
 		RequestContext struct{ HTTP struct{ Method string } }
 	}
@@ -184,7 +191,7 @@ func (d door) knock(t *testing.T, event []byte) answer {
 	}
 	server := httptest.NewServer(d.handler)
 	defer server.Close()
-	req, err := http.NewRequestWithContext(t.Context(), e.RequestContext.HTTP.Method, server.URL+d.stage+e.RawPath, strings.NewReader(e.Body))
+	req, err := http.NewRequestWithContext(t.Context(), e.RequestContext.HTTP.Method, server.URL+d.stage+e.RawPath+"?"+e.RawQueryString, strings.NewReader(e.Body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,8 +210,8 @@ func (d door) knock(t *testing.T, event []byte) answer {
 // A stream goes out in Lambda's streaming protocol, token by token. That a chunk
 // leaves before the next is made is shown in pkg/host, whose tests hold it up.
 func TestStreamed(t *testing.T) {
-	f := start(t, build(t), golden(t))
-	event, err := os.ReadFile(filepath.Join(events, "chat-stream.json"))
+	f := start(t, build(t, "openai"), golden(t))
+	event, err := os.ReadFile(filepath.Join(events, "openai", "chat-stream.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
