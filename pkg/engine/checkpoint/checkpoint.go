@@ -1,10 +1,13 @@
 // Package checkpoint reads and writes weight files: Alpha's two encodings, which
-// share one file name, and Alpha's run directories. It checks a file completely
-// against the architecture its configuration names, so that what it returns can
-// be indexed without further tests. It refuses to know how a model computes, what
-// a tokenizer does and where files are kept.
+// share one file name, and Alpha's run directories; and reads safetensors, single
+// and sharded, and GGUF. It checks an Alpha file completely against the architecture
+// its configuration names, so that what it returns can be indexed without further
+// tests; of the other formats it checks that every tensor lies where its description
+// says. It refuses to know how a model computes, what a tokenizer does and where
+// files are kept.
 //
-// Source: seed 002 (Alpha) and the formats its trainer writes.
+// Source: seed 002 (Alpha) and the formats its trainer writes; the safetensors
+// format's description; gguf.h and the reference dequantisation of ggml.
 package checkpoint
 
 import "encoding/json"
