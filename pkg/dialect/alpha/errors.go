@@ -3,6 +3,7 @@ package alpha
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 
 	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
@@ -71,7 +72,7 @@ type renamer map[string]string
 
 // rename puts the client's names into an error from a backend.
 func (names renamer) rename(err error) error {
-	e, ok := errorOf(err)
+	e, ok := errors.AsType[*llm.Error](err)
 	if !ok || names[e.Param] == "" {
 		return err
 	}

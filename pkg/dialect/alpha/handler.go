@@ -63,7 +63,7 @@ func (cfg Config) remove(w http.ResponseWriter, r *http.Request) error {
 		return noPublisher()
 	}
 	if err := cfg.Publisher.Delete(r.Context(), in.Name); err != nil {
-		if e, ok := errorOf(err); ok && e.Code == llm.NotFound {
+		if e, ok := errors.AsType[*llm.Error](err); ok && e.Code == llm.NotFound {
 			return &llm.Error{Code: llm.NotFound, Message: modelNotFound, Err: err}
 		}
 		return err
@@ -93,7 +93,7 @@ func noPublisher() error {
 func (cfg Config) open(ctx context.Context, name string) (*llm.Model, error) {
 	model, err := cfg.Models.Open(ctx, name)
 	if err != nil {
-		if e, ok := errorOf(err); ok && e.Code == llm.NotFound {
+		if e, ok := errors.AsType[*llm.Error](err); ok && e.Code == llm.NotFound {
 			return nil, &llm.Error{Code: llm.Invalid, Message: unknownModel, Err: err}
 		}
 		return nil, err
@@ -176,12 +176,9 @@ func (cfg Config) generate(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	rows, used, err := llm.Collect(model.Generate(r.Context(), req), req.Rows())
+	rows, used, err := httpx.Collect(r, model, req)
 	if err != nil {
 		return generateNames().rename(err)
-	}
-	if err := r.Context().Err(); errors.Is(err, context.Canceled) {
-		return err // nobody is there to read what was made
 	}
 	return httpx.JSON(w, http.StatusOK, generated{
 		Text: rows[0].Text, Model: model.Name, Usage: usage{PromptTokens: used.Input, CompletionTokens: used.Output},
@@ -197,5 +194,3 @@ func decodeOptional(r *http.Request, v any) error {
 	}
 	return httpx.Unmarshal(b, v)
 }
-
-func errorOf(err error) (*llm.Error, bool) { return errors.AsType[*llm.Error](err) }

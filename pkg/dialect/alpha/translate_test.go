@@ -3,6 +3,7 @@ package alpha
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"reflect"
 	"testing"
 
@@ -190,7 +191,7 @@ func FuzzRequests(f *testing.F) {
 
 func clientsFault(t *testing.T, in []byte, err error) {
 	t.Helper()
-	if e, ok := errorOf(err); !ok || httpx.Status(e.Code) != 400 || e.Message == "" {
+	if e, ok := errors.AsType[*llm.Error](err); !ok || httpx.Status(e.Code) != 400 || e.Message == "" {
 		t.Errorf("%q: %v", in, err)
 	}
 }

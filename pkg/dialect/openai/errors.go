@@ -3,6 +3,7 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 
 	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
@@ -107,7 +108,7 @@ func sentence(e *llm.Error) string {
 // rename puts the client's names into an error from a backend, which has the
 // canonical ones.
 func (c *chatRequest) rename(err error) error {
-	e, ok := errorOf(err)
+	e, ok := errors.AsType[*llm.Error](err)
 	if !ok {
 		return err
 	}

@@ -68,7 +68,7 @@ func (cfg Config) model(w http.ResponseWriter, r *http.Request) error {
 
 func (cfg Config) open(ctx context.Context, name string) (*llm.Model, error) {
 	model, err := cfg.Models.Open(ctx, name)
-	if e, ok := errorOf(err); ok && e.Code == llm.NotFound {
+	if e, ok := errors.AsType[*llm.Error](err); ok && e.Code == llm.NotFound {
 		return nil, noModel(name, err)
 	}
 	return model, err
@@ -97,12 +97,9 @@ func (cfg Config) chat(w http.ResponseWriter, r *http.Request) error {
 	if in.Stream {
 		return in.rename(in.stream(w, r, model, req, answer))
 	}
-	rows, used, err := llm.Collect(model.Generate(r.Context(), req), req.Rows())
+	rows, used, err := httpx.Collect(r, model, req)
 	if err != nil {
 		return in.rename(err)
-	}
-	if err := r.Context().Err(); errors.Is(err, context.Canceled) {
-		return err // nobody is there to read what was made
 	}
 	for _, row := range rows {
 		answer.Choices = append(answer.Choices, newChoice(row, in.Logprobs))
@@ -139,5 +136,3 @@ func newID() string {
 	rand.Read(b[:])
 	return "chatcmpl-" + hex.EncodeToString(b[:])
 }
-
-func errorOf(err error) (*llm.Error, bool) { return errors.AsType[*llm.Error](err) }

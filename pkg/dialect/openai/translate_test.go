@@ -2,6 +2,7 @@ package openai
 
 import (
 	"encoding/json"
+	"errors"
 	"reflect"
 	"slices"
 	"strings"
@@ -158,7 +159,7 @@ func TestDispositions(t *testing.T) {
 		got, err := decode(t, `{`+hi+`,"`+p.Name+`":`+value+`}`).request()
 		switch same := reflect.DeepEqual(got, plain); {
 		case p.Disposition == httpx.Refused:
-			if e, ok := errorOf(err); !ok || e.Code != llm.Unsupported || e.Param != p.Name {
+			if e, ok := errors.AsType[*llm.Error](err); !ok || e.Code != llm.Unsupported || e.Param != p.Name {
 				t.Errorf("%s: %v", p.Name, err)
 			}
 		case err != nil || same != (p.Disposition == httpx.NoEffect):
@@ -181,7 +182,7 @@ func FuzzChat(f *testing.F) {
 			req, err = in.request()
 		}
 		if err != nil {
-			if e, ok := errorOf(err); !ok || httpx.Status(e.Code) != 400 || e.Message == "" {
+			if e, ok := errors.AsType[*llm.Error](err); !ok || httpx.Status(e.Code) != 400 || e.Message == "" {
 				t.Fatalf("%q: %v", body, err)
 			}
 			return

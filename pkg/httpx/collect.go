@@ -1,0 +1,20 @@
+package httpx
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"glossa/pkg/llm"
+)
+
+// Collect generates the whole answer to r. If the client left meanwhile, the error
+// is that of its context: nobody is there to read what was made.
+func Collect(r *http.Request, b llm.Backend, req *llm.Request) ([]llm.Chunk, llm.Usage, error) {
+	ctx := r.Context()
+	rows, usage, err := llm.Collect(b.Generate(ctx, req), req.Rows())
+	if err == nil && errors.Is(ctx.Err(), context.Canceled) {
+		err = ctx.Err()
+	}
+	return rows, usage, err
+}
