@@ -14,7 +14,6 @@ import (
 	"time"
 	"unicode"
 
-	"glossa/pkg/app"
 	"glossa/pkg/llm"
 
 	"golang.org/x/term"
@@ -51,11 +50,7 @@ func chat(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 			params.Seed = seed
 		}
 	})
-	cfg, err := configure(*dir)
-	if err != nil {
-		return err
-	}
-	a, err := app.New(cfg)
+	a, err := open(*dir)
 	if err != nil {
 		return err
 	}

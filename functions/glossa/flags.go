@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"strings"
 )
 
 // errUsage marks errors of the command line; run shows the usage with them.
@@ -48,4 +49,22 @@ func help(w io.Writer) int {
 		fmt.Fprintf(w, "  %-8s %s\n", c.name, c.summary)
 	}
 	return 0
+}
+
+// parseNamed reads args into f with one argument that is no flag, before the flags
+// or after them; "" if there is none.
+func parseNamed(f *flag.FlagSet, args []string) (name string, err error) {
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		name, args = args[0], args[1:]
+	}
+	if err := parse(f, args, true); err != nil {
+		return "", err
+	}
+	switch {
+	case f.NArg() == 0:
+		return name, nil
+	case f.NArg() == 1 && name == "":
+		return f.Arg(0), nil
+	}
+	return "", fmt.Errorf("%w: %q is one too many", errUsage, f.Arg(0))
 }

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"text/tabwriter"
 
-	"glossa/pkg/app"
 	"glossa/pkg/catalog"
 )
 
@@ -20,11 +19,7 @@ func models(ctx context.Context, args []string, _ io.Reader, stdout, _ io.Writer
 	if err := parse(f, args, false); err != nil {
 		return err
 	}
-	cfg, err := configure(*dir)
-	if err != nil {
-		return err
-	}
-	a, err := app.New(cfg)
+	a, err := open(*dir)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"glossa/pkg/app"
 	"glossa/pkg/meter/prom"
+	"glossa/pkg/starter"
 )
 
 const serveUsage = "[--host H] [--port N] [--checkpoints DIR] [--workers N] [--auth | --open]"
@@ -66,13 +67,22 @@ func configure(checkpoints string) (app.Config, error) {
 	if err != nil {
 		return cfg, err
 	}
-	cfg.Starters = starters()
+	cfg.Starters = starter.Runs()
 	cfg.Auth = false // decided by flags
 	cfg.Checkpoints = cmp.Or(checkpoints, cfg.Checkpoints)
 	cfg.Meter = func(queue func() (int, int), known func(string) bool) app.Meter {
 		return prom.New(prom.Config{Queue: queue, Known: known})
 	}
 	return cfg, nil
+}
+
+// open returns the app of a command that serves nobody.
+func open(checkpoints string) (*app.App, error) {
+	cfg, err := configure(checkpoints)
+	if err != nil {
+		return nil, err
+	}
+	return app.New(cfg)
 }
 
 // greet tells where the server is and shows a request that works.
