@@ -151,9 +151,7 @@ func (g *generation) scoreChunk(p *prompt, at int, logits []float32) {
 	}
 	for i := 0; i < len(logits)/vocab && at+i+1 < len(p.ids); i++ {
 		prev, id := p.ids[at+i], p.ids[at+i+1]
-		decoder := tokens.NewDecoder()
-		decoder.Next(prev)
-		p.tokens = append(p.tokens, g.token(id, prev, decoder.Next(id), logits[i*vocab:(i+1)*vocab]))
+		p.tokens = append(p.tokens, g.token(id, prev, g.engine.after(prev, id), logits[i*vocab:(i+1)*vocab]))
 	}
 }
 

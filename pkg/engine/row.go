@@ -99,11 +99,17 @@ func (g *generation) token(id, prev int, bytes string, logits []float32) llm.Tok
 	for _, t := range top {
 		alt := llm.Token{ID: t.ID, Text: bytes, Piece: g.engine.tokenizer.Piece(t.ID), Logprob: t.Logprob}
 		if t.ID != id {
-			decoder := g.engine.tokenizer.NewDecoder()
-			decoder.Next(prev) // decoders look one token back at most
-			alt.Text = decoder.Next(t.ID)
+			alt.Text = g.engine.after(prev, t.ID)
 		}
 		tok.Top = append(tok.Top, alt)
 	}
 	return tok
+}
+
+// after returns what a token adds to a text whose last token is prev: decoders
+// look one token back at most.
+func (e *Engine) after(prev, id int) string {
+	decoder := e.tokenizer.NewDecoder()
+	decoder.Next(prev)
+	return decoder.Next(id)
 }

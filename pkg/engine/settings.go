@@ -59,20 +59,27 @@ func (e *Engine) settle(req *llm.Request) (*settings, error) {
 			return nil, invalid("stop", "must not be an empty string")
 		}
 	}
-	_, err := e.newSampler(s, 0)
+	err := s.sampler.Check(e.model.Vocab)
+	if p, ok := errors.AsType[*sampler.ParamError](err); ok {
+		return nil, invalid(p.Param, p.Message)
+	}
 	return s, err
 }
 
 // refuse names what no engine serves yet.
 func refuse(p *llm.Params) error {
-	for name, sent := range map[string]bool{
-		"schema": len(p.Schema) > 0, "tools": len(p.Tools) > 0, "must_call": or(p.MustCall, false),
-	} {
-		if sent {
-			return &llm.Error{Code: llm.Unsupported, Param: name, Message: "this model does not take it"}
-		}
+	name := ""
+	switch {
+	case len(p.Schema) > 0:
+		name = "schema"
+	case len(p.Tools) > 0:
+		name = "tools"
+	case or(p.MustCall, false):
+		name = "must_call"
+	default:
+		return nil
 	}
-	return nil
+	return &llm.Error{Code: llm.Unsupported, Param: name, Message: "this model does not take it"}
 }
 
 // samplerConfig translates parameters. Without a temperature, top_k or top_p mean
@@ -99,11 +106,7 @@ func samplerConfig(p *llm.Params) sampler.Config {
 func (e *Engine) newSampler(s *settings, i int) (*sampler.Sampler, error) {
 	cfg := s.sampler
 	cfg.Row = i
-	out, err := sampler.New(cfg, e.model.Vocab)
-	if p, ok := errors.AsType[*sampler.ParamError](err); ok {
-		return nil, invalid(p.Param, p.Message)
-	}
-	return out, err
+	return sampler.New(cfg, e.model.Vocab)
 }
 
 func invalid(param, message string) error {

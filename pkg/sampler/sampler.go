@@ -46,9 +46,9 @@ type candidate struct {
 }
 
 // New returns a sampler for a vocabulary of that size. A parameter that is no
-// number or out of its domain is an error that names it canonically.
+// number or out of its domain is a [ParamError].
 func New(cfg Config, vocab int) (*Sampler, error) {
-	if err := cfg.check(vocab); err != nil {
+	if err := cfg.Check(vocab); err != nil {
 		return nil, err
 	}
 	return &Sampler{cfg: cfg, counts: map[int]int{}, cand: make([]candidate, 0, vocab)}, nil
@@ -59,7 +59,8 @@ type ParamError struct{ Param, Message string }
 
 func (e *ParamError) Error() string { return e.Param + ": " + e.Message }
 
-func (c *Config) check(vocab int) error {
+// Check returns what is wrong with c for a vocabulary of that size: a [ParamError].
+func (c *Config) Check(vocab int) error {
 	for _, x := range []struct {
 		name     string
 		v        float64

@@ -72,15 +72,11 @@ func (p *Pass) grow(tokens, outputs int) {
 	fit(&p.scores, m.Context)
 	fit(&p.wanted, outputs*m.Width)
 	fit(&p.logits, outputs*m.Vocab)
-	ffn, depth, gated := 0, 0, false
-	for i := range m.layers {
-		f := &m.layers[i].ffn
-		ffn, depth, gated = max(ffn, f.up.Rows), max(depth, f.act.depth), gated || f.gate != nil
-	}
-	fit(&p.h, tokens*ffn)
-	fit(&p.row, depth*ffn)
-	if gated {
-		fit(&p.g, tokens*ffn)
+	f := &m.layers[0].ffn // all layers have one shape
+	fit(&p.h, tokens*f.up.Rows)
+	fit(&p.row, f.act.depth*f.up.Rows)
+	if f.gate != nil {
+		fit(&p.g, tokens*f.up.Rows)
 	}
 }
 
@@ -136,7 +132,7 @@ func (p *Pass) attend(layer int, c *Cache, i, n int) {
 	for h := range m.Heads {
 		at, end := h*c.capacity*dim, (h*c.capacity+n)*dim
 		m.kernels.Attend(out[h*dim:(h+1)*dim], q[h*dim:(h+1)*dim],
-			c.keys[layer][at:end], c.values[layer][at:end], p.scores, n, m.scale(), m.limit)
+			c.keys[layer][at:end], c.values[layer][at:end], p.scores, n, m.scale, m.limit)
 	}
 }
 

@@ -25,6 +25,7 @@ type Model struct {
 
 	kernels *kernel.Kernels
 	limit   kernel.Cap
+	scale   float32   // of attention scores: 1/√headDim
 	wte     []float32 // (vocab, width), row-major
 	wpe     []float32 // (context, width), row-major
 	layers  []layer
@@ -47,7 +48,7 @@ func New(ck *checkpoint.Alpha, kernels *kernel.Kernels, limit kernel.Cap) (*Mode
 	c := &ck.ModelConfig
 	m := &Model{
 		Vocab: c.VocabSize, Context: c.BlockSize, Width: c.NEmbd, Heads: c.NHead, Depth: c.NLayer,
-		kernels: kernels, limit: limit,
+		kernels: kernels, limit: limit, scale: float32(1 / math.Sqrt(float64(c.NEmbd/c.NHead))),
 		wte:  ck.Params["wte"].Data,
 		wpe:  ck.Params["wpe"].Data,
 		head: pack(ck, "lmHead"),
@@ -126,9 +127,6 @@ func ownCap(ck *checkpoint.Alpha) kernel.Cap {
 	}
 	return kernel.Cap{}
 }
-
-// scale is what scores are multiplied with: 1/√headDim.
-func (m *Model) scale() float32 { return float32(1 / math.Sqrt(float64(m.Width/m.Heads))) }
 
 // Parameters returns the number of weights.
 func (m *Model) Parameters() int {
