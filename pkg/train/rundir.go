@@ -283,25 +283,3 @@ func (d runDir) sync() error {
 	}
 	return errors.Join(f.Sync(), f.Close())
 }
-
-// Slim rewrites the newest checkpoint of the run in dir without the optimizer's
-// buffers, two thirds of it. Such a run cannot be resumed.
-func Slim(dir string) error {
-	d := runDir(dir)
-	names, err := d.checkpoints()
-	if err == nil && len(names) == 0 {
-		err = errors.New("no checkpoint")
-	}
-	if err != nil {
-		return fmt.Errorf("train: run %s: %w", dir, err)
-	}
-	a, err := checkpoint.ReadAlphaFile(os.DirFS(dir), names[len(names)-1].name, checkpoint.Options{})
-	if err == nil {
-		a.Optimizer = nil
-		err = d.saveCheckpoint(a)
-	}
-	if err != nil {
-		return fmt.Errorf("train: run %s: %w", dir, err)
-	}
-	return nil
-}
