@@ -85,9 +85,13 @@ func BenchmarkVector(b *testing.B) {
 			{"Add", func() { k.Add(out, x) }},
 			{"Dot", func() { out[0] = k.Dot(x, y) }},
 			{"GELU", func() { copy(out, x); k.GELU(out) }},
+			{"GELUErf", func() { copy(out, x); k.GELUErf(out) }},
 			{"SiLU", func() { copy(out, x); k.SiLU(out) }},
 			{"Softmax", func() { copy(out, x); k.Softmax(out) }},
 			{"LayerNorm", func() { k.LayerNorm(out, x, w, y, 1e-5) }},
+			{"RMSNorm", func() { k.RMSNorm(out, x, w, 1e-5) }},
+			{"RotateHalves", func() { copy(out, x); k.Rotate(out, y[:n/2], w[:n/2], false) }},
+			{"RotatePairs", func() { copy(out, x); k.Rotate(out, y[:n/2], w[:n/2], true) }},
 			{"GELUBackward", func() { k.GELUBackward(out, x) }},
 		} {
 			b.Run(k.Name()+"/"+op.name, func(b *testing.B) {
@@ -95,6 +99,29 @@ func BenchmarkVector(b *testing.B) {
 					op.f()
 				}
 				b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds()/1e9, "Gvalues/s")
+			})
+		}
+	}
+}
+
+func BenchmarkLoad(b *testing.B) {
+	const rows, cols, n = 1024, 2048, 256
+	m, w := NewMatrix(rows, cols), random(source(), n*cols)
+	for _, k := range Implementations() {
+		for _, op := range []struct {
+			name   string
+			values int
+			f      func()
+		}{
+			{"Rows", n * cols, func() { k.LoadRows(m, 128, w) }},
+			{"Rows/odd", n * cols, func() { k.LoadRows(m, 131, w) }},
+			{"Columns", n * rows, func() { k.LoadColumns(m, 131, w[:n*rows]) }},
+		} {
+			b.Run(k.Name()+"/"+op.name, func(b *testing.B) {
+				b.SetBytes(int64(4 * op.values))
+				for b.Loop() {
+					op.f()
+				}
 			})
 		}
 	}

@@ -44,6 +44,11 @@ func siluAVX2(x *float32, n int)
 //go:noescape
 func geluAVX2(x *float32, n int)
 
+// geluErfAVX2 computes x = x·Φ(x).
+//
+//go:noescape
+func geluErfAVX2(x *float32, n int)
+
 // tanhCapAVX2 computes x = a·tanh(x/a).
 //
 //go:noescape
@@ -69,6 +74,11 @@ func expSumAVX2(x *float32, n int, top float32) (sum float32)
 //go:noescape
 func momentsAVX2(x *float32, n int, eps float32) (mean, scale float32)
 
+// rootMeanSquareAVX2 returns 1/sqrt(mean(x²)+eps).
+//
+//go:noescape
+func rootMeanSquareAVX2(x *float32, n int, eps float32) (scale float32)
+
 // normalizeAVX2 computes dst = (x-mean)*scale*weight + bias; bias may be nil.
 //
 //go:noescape
@@ -83,6 +93,16 @@ func dotsAVX2(dst, q, keys *float32, n, d int, scale float32)
 //
 //go:noescape
 func weightedAVX2(dst, p, values *float32, n, d int)
+
+// rotateHalvesAVX2 turns the pairs (a[i], b[i]).
+//
+//go:noescape
+func rotateHalvesAVX2(a, b, cos, sin *float32, n int)
+
+// rotatePairsAVX2 turns the pairs (x[2i], x[2i+1]).
+//
+//go:noescape
+func rotatePairsAVX2(x, cos, sin *float32, n int)
 
 // geluBackwardAVX2 computes dy *= gelu'(x).
 //
@@ -174,6 +194,11 @@ func siluAVX512(x *float32, n int)
 //go:noescape
 func geluAVX512(x *float32, n int)
 
+// geluErfAVX512 computes x = x·Φ(x).
+//
+//go:noescape
+func geluErfAVX512(x *float32, n int)
+
 // tanhCapAVX512 computes x = a·tanh(x/a).
 //
 //go:noescape
@@ -199,6 +224,11 @@ func expSumAVX512(x *float32, n int, top float32) (sum float32)
 //go:noescape
 func momentsAVX512(x *float32, n int, eps float32) (mean, scale float32)
 
+// rootMeanSquareAVX512 returns 1/sqrt(mean(x²)+eps).
+//
+//go:noescape
+func rootMeanSquareAVX512(x *float32, n int, eps float32) (scale float32)
+
 // normalizeAVX512 computes dst = (x-mean)*scale*weight + bias; bias may be nil.
 //
 //go:noescape
@@ -213,6 +243,16 @@ func dotsAVX512(dst, q, keys *float32, n, d int, scale float32)
 //
 //go:noescape
 func weightedAVX512(dst, p, values *float32, n, d int)
+
+// rotateHalvesAVX512 turns the pairs (a[i], b[i]).
+//
+//go:noescape
+func rotateHalvesAVX512(a, b, cos, sin *float32, n int)
+
+// rotatePairsAVX512 turns the pairs (x[2i], x[2i+1]).
+//
+//go:noescape
+func rotatePairsAVX512(x, cos, sin *float32, n int)
 
 // geluBackwardAVX512 computes dy *= gelu'(x).
 //

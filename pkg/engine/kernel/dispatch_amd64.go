@@ -124,6 +124,39 @@ func gelu(i isa, x []float32) {
 	}
 }
 
+func geluErf(i isa, x []float32) {
+	switch i {
+	case isaAVX512:
+		geluErfAVX512(sd(x), len(x))
+	case isaAVX2:
+		geluErfAVX2(sd(x), len(x))
+	default:
+		geluErfGeneric(x)
+	}
+}
+
+func rotateHalves(i isa, a, b, cos, sin []float32) {
+	switch i {
+	case isaAVX512:
+		rotateHalvesAVX512(sd(a), sd(b), sd(cos), sd(sin), len(cos))
+	case isaAVX2:
+		rotateHalvesAVX2(sd(a), sd(b), sd(cos), sd(sin), len(cos))
+	default:
+		rotateHalvesGeneric(a, b, cos, sin)
+	}
+}
+
+func rotatePairs(i isa, x, cos, sin []float32) {
+	switch i {
+	case isaAVX512:
+		rotatePairsAVX512(sd(x), sd(cos), sd(sin), len(cos))
+	case isaAVX2:
+		rotatePairsAVX2(sd(x), sd(cos), sd(sin), len(cos))
+	default:
+		rotatePairsGeneric(x, cos, sin)
+	}
+}
+
 func geluBackward(i isa, dy, x []float32) {
 	switch i {
 	case isaAVX512:
@@ -228,6 +261,16 @@ func moments(i isa, x []float32, eps float32) (mean, scale float32) {
 		return momentsAVX2(sd(x), len(x), eps)
 	}
 	return momentsGeneric(x, eps)
+}
+
+func rootMeanSquare(i isa, x []float32, eps float32) float32 {
+	switch i {
+	case isaAVX512:
+		return rootMeanSquareAVX512(sd(x), len(x), eps)
+	case isaAVX2:
+		return rootMeanSquareAVX2(sd(x), len(x), eps)
+	}
+	return rootMeanSquareGeneric(x, eps)
 }
 
 func normSums(i isa, dweight, dbias, dy, x, weight []float32, mean, scale float32) (a, b float32) {

@@ -6,8 +6,9 @@
 // instruction-set tiers (assembly written by gen/main.go) hold to it within the
 // rounding that the tests state. Build tag purego leaves the assembly out.
 //
-// Formulas: LayerNorm, Ba et al. 2016; GELU (tanh form), Hendrycks and Gimpel 2016;
-// AdamW, Loshchilov and Hutter 2019.
+// Formulas: LayerNorm, Ba et al. 2016; RMSNorm, Zhang and Sennrich 2019; GELU (both
+// forms), Hendrycks and Gimpel 2016; rotary embedding, Su et al. 2021; AdamW,
+// Loshchilov and Hutter 2019.
 package kernel
 
 //go:generate go run ./gen

@@ -2,6 +2,8 @@ package kernel
 
 import (
 	"fmt"
+	"math"
+	"math/bits"
 	"unsafe"
 )
 
@@ -32,25 +34,49 @@ func Pack(w []float32, rows, cols int) *Matrix {
 	return m
 }
 
+// PackedBytes returns the memory that a matrix of that shape takes, without making it.
+// What int64 cannot hold is the largest int64; shapes that [NewMatrix] refuses take 0.
+func PackedBytes(rows, cols int) int64 {
+	if rows < 1 || cols < 1 {
+		return 0
+	}
+	padded := (uint64(rows) + panel - 1) / panel * panel
+	high, low := bits.Mul64(padded, uint64(cols))
+	if high > 0 || low > math.MaxInt64/4 {
+		return math.MaxInt64
+	}
+	return 4 * int64(low)
+}
+
+// Bytes returns the memory that the weights take, padding included.
+func (m *Matrix) Bytes() int64 { return 4 * int64(len(m.data)) }
+
 // Load replaces the weights by w, row-major (Rows, Cols).
 func (m *Matrix) Load(w []float32) {
-	w = w[:m.Rows*m.Cols]
 	for r := range m.Rows {
-		dst := m.data[r/panel*panel*m.Cols+r%panel:]
-		for c, v := range w[r*m.Cols : (r+1)*m.Cols] {
-			dst[c*panel] = v
-		}
+		m.setRow(r, w[r*m.Cols:(r+1)*m.Cols])
+	}
+}
+
+// setRow replaces one row.
+func (m *Matrix) setRow(r int, w []float32) {
+	dst := m.data[r/panel*panel*m.Cols+r%panel:]
+	for c, v := range w {
+		dst[c*panel] = v
 	}
 }
 
 // LoadTransposed replaces the weights by the transpose of w, row-major (Cols, Rows).
 func (m *Matrix) LoadTransposed(w []float32) {
-	w = w[:m.Rows*m.Cols]
+	for c := range m.Cols {
+		m.setColumn(c, w[c*m.Rows:(c+1)*m.Rows])
+	}
+}
+
+// setColumn replaces one column.
+func (m *Matrix) setColumn(c int, w []float32) {
 	for r := 0; r < m.Rows; r += panel {
-		dst, n := m.data[r*m.Cols:], min(panel, m.Rows-r)
-		for c := range m.Cols {
-			copy(dst[c*panel:c*panel+n], w[c*m.Rows+r:])
-		}
+		copy(m.data[r*m.Cols+c*panel:], w[r:min(r+panel, m.Rows)])
 	}
 }
 
@@ -71,30 +97,42 @@ func aligned(n int) []float32 {
 }
 
 // Load is m.Load(w), faster.
-func (k *Kernels) Load(m *Matrix, w []float32) {
-	if lanes(k.isa) == 1 {
-		m.Load(w)
-		return
-	}
-	k.load(m, View{Data: w[:m.Rows*m.Cols], Stride: m.Cols, Transposed: true})
-}
+func (k *Kernels) Load(m *Matrix, w []float32) { k.LoadRows(m, 0, w[:m.Rows*m.Cols]) }
 
-// LoadTransposed is m.LoadTransposed(w), faster.
-func (k *Kernels) LoadTransposed(m *Matrix, w []float32) {
-	if lanes(k.isa) == 1 {
-		m.LoadTransposed(w)
-		return
-	}
-	k.load(m, View{Data: w[:m.Rows*m.Cols], Stride: m.Rows})
-}
+// LoadTransposed is m.LoadTransposed(w).
+func (k *Kernels) LoadTransposed(m *Matrix, w []float32) { k.LoadColumns(m, 0, w[:m.Rows*m.Cols]) }
 
-// load packs the view (Cols, Rows) of the weights' transpose.
-func (k *Kernels) load(m *Matrix, w View) {
-	k.packColumns(m.data, w, m.Cols, m.Rows)
-	if width := m.Rows % panel; width > 0 {
-		last := m.data[m.Rows/panel*panel*m.Cols:]
-		for c := range m.Cols {
-			clear(last[c*panel+width : (c+1)*panel])
+// LoadRows replaces the rows of m from the given one on by w, whole rows, row-major
+// (n, m.Cols). Rows that lie in one panel are transposed together, as many as the
+// instruction set can.
+func (k *Kernels) LoadRows(m *Matrix, from int, w []float32) {
+	step, end := lanes(k.isa), from+whole(w, m.Cols, from, m.Rows)
+	for r := from; r < end; {
+		if step > 1 && step <= min(panel-r%panel, end-r) {
+			dst := m.data[r/panel*panel*m.Cols+r%panel:]
+			k.packHalf(dst, View{Data: w, Stride: m.Cols}, m.Cols, step)
+			r, w = r+step, w[step*m.Cols:]
+		} else {
+			m.setRow(r, w[:m.Cols])
+			r, w = r+1, w[m.Cols:]
 		}
 	}
+}
+
+// LoadColumns replaces the columns of m from the given one on by w, whole columns one
+// after the other: row-major (n, m.Rows). It copies, on every instruction set.
+func (*Kernels) LoadColumns(m *Matrix, from int, w []float32) {
+	for c := range whole(w, m.Rows, from, m.Cols) {
+		m.setColumn(from+c, w[c*m.Rows:(c+1)*m.Rows])
+	}
+}
+
+// whole returns how many vectors of the given length w has. It panics, as indexing
+// does, if that is not a whole number or if they do not fit between from and limit.
+func whole(w []float32, length, from, limit int) int {
+	n := len(w) / length
+	if n*length != len(w) || from < 0 || from > limit || n > limit-from {
+		panic(fmt.Sprintf("kernel: %d values, in vectors of %d, put at %d of %d", len(w), length, from, limit))
+	}
+	return n
 }

@@ -23,6 +23,12 @@ func silu(_ isa, x []float32) { siluGeneric(x) }
 
 func gelu(_ isa, x []float32) { geluGeneric(x) }
 
+func geluErf(_ isa, x []float32) { geluErfGeneric(x) }
+
+func rotateHalves(_ isa, a, b, cos, sin []float32) { rotateHalvesGeneric(a, b, cos, sin) }
+
+func rotatePairs(_ isa, x, cos, sin []float32) { rotatePairsGeneric(x, cos, sin) }
+
 func geluBackward(_ isa, dy, x []float32) { geluBackwardGeneric(dy, x) }
 
 func softmaxBackward(_ isa, dp, p []float32, inner, scale float32) {
@@ -55,6 +61,10 @@ func expSum(_ isa, x []float32, top float32) float32 {
 
 func moments(_ isa, x []float32, eps float32) (mean, scale float32) {
 	return momentsGeneric(x, eps)
+}
+
+func rootMeanSquare(_ isa, x []float32, eps float32) float32 {
+	return rootMeanSquareGeneric(x, eps)
 }
 
 func normSums(_ isa, dweight, dbias, dy, x, weight []float32, mean, scale float32) (a, b float32) {

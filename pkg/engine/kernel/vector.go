@@ -24,6 +24,9 @@ func (k *Kernels) SiLU(x []float32) { silu(k.isa, x) }
 // GELU computes x = 0.5x(1+tanh(√(2/π)(x+0.044715x³))) in place.
 func (k *Kernels) GELU(x []float32) { gelu(k.isa, x) }
 
+// GELUErf computes x = 0.5x(1+erf(x/√2)) in place.
+func (k *Kernels) GELUErf(x []float32) { geluErf(k.isa, x) }
+
 // Softmax computes x = exp(x-max(x)) / Σ exp(x-max(x)) in place.
 func (k *Kernels) Softmax(x []float32) {
 	if len(x) > 0 {
@@ -43,4 +46,11 @@ func (k *Kernels) LayerNorm(dst, x, weight, bias []float32, eps float32) {
 	}
 	mean, scale := moments(k.isa, x, eps)
 	normalize(k.isa, dst[:n], x, weight[:n], bias, mean, scale)
+}
+
+// RMSNorm computes dst = x/sqrt(mean(x²)+eps)*weight over one vector. dst may be x.
+func (k *Kernels) RMSNorm(dst, x, weight []float32, eps float32) {
+	if n := len(x); n > 0 {
+		normalize(k.isa, dst[:n], x, weight[:n], nil, 0, rootMeanSquare(k.isa, x, eps))
+	}
 }

@@ -25,6 +25,8 @@ func geluReference(x float64) float64 {
 	return 0.5 * x * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(x+0.044715*x*x*x)))
 }
 
+func geluErfReference(x float64) float64 { return 0.5 * x * math.Erfc(-x/math.Sqrt2) }
+
 // unaryCases: tolerance relative to max(|x|, |want|) times 1e-7.
 var unaryCases = []struct {
 	name      string
@@ -35,6 +37,7 @@ var unaryCases = []struct {
 	{"ReLU", (*Kernels).ReLU, func(x float64) float64 { return max(x, 0) }, 0},
 	{"SiLU", (*Kernels).SiLU, func(x float64) float64 { return x * sigmoid(x) }, 5},
 	{"GELU", (*Kernels).GELU, geluReference, 5},
+	{"GELUErf", (*Kernels).GELUErf, geluErfReference, 3},
 	{"Scale", func(k *Kernels, x []float32) { k.Scale(x, 3) }, func(x float64) float64 { return 3 * x }, 1},
 	{"clamp", func(k *Kernels, x []float32) { k.applyCap(x, Cap{CapClamp, 1.5}) }, func(x float64) float64 { return min(max(x, -1.5), 1.5) }, 0},
 	{"tanhCap", func(k *Kernels, x []float32) { k.applyCap(x, Cap{CapTanh, 2}) }, func(x float64) float64 { return 2 * math.Tanh(x/2) }, 5},
@@ -132,6 +135,31 @@ func TestTanh(t *testing.T) {
 			if !closeTo(got[0], want, 2e-7*math.Abs(want)) {
 				t.Fatalf("tanh(%g) = %g, want %g", x, got[0], want)
 			}
+		}
+	})
+}
+
+// TestGELUErf also holds the left tail to a relative error; it grows there with the
+// rounding of x².
+func TestGELUErf(t *testing.T) {
+	each(t, func(t *testing.T, k *Kernels) {
+		for x := float32(-14); x < 14; x += 0.00137 {
+			got := []float32{x}
+			k.GELUErf(got)
+			want := geluErfReference(float64(x))
+			tolerance := 5e-7 * math.Abs(want)
+			if x < 0 {
+				tolerance *= 1 + 0.1*float64(x*x)
+			}
+			if !closeTo(got[0], want, tolerance+1e-43) {
+				t.Fatalf("gelu(%g) = %g, want %g", x, got[0], want)
+			}
+		}
+		inf := float32(math.Inf(1))
+		got := []float32{inf, -inf, 3e38, -3e38, 0}
+		k.GELUErf(got)
+		if got[0] != inf || got[1] == got[1] || got[2] != 3e38 || got[3] != 0 || got[4] != 0 {
+			t.Errorf("gelu of +Inf, -Inf, 3e38, -3e38, 0 = %g", got)
 		}
 	})
 }
@@ -304,7 +332,13 @@ func TestNoAllocation(t *testing.T) {
 			k.GEMM(scratch, c, 20, View{x, 70, false}, View{x, 70, true}, 20, 20, 70, false)
 			k.Attend(dst, x[:10], x, x, dst[50:], 9, 1, Cap{CapTanh, 30})
 			k.GELU(dst)
+			k.GELUErf(dst)
 			k.LayerNorm(dst[:70], x[:70], x, x, 1e-5)
+			k.RMSNorm(dst[:70], x[:70], x, 1e-5)
+			k.Rotate(dst, x[:32], x[32:64], true)
+			k.Rotate(dst, x[:32], x[32:64], false)
+			k.LoadRows(w, 3, x)
+			k.LoadColumns(w, 3, dst[:1500])
 		}); n > 0 {
 			t.Errorf("%g allocations", n)
 		}

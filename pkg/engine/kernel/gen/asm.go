@@ -24,6 +24,14 @@ func (t *asm) wide() bool { return t.lanes == 16 }
 // v names vector register i.
 func (t *asm) v(i int) string { return fmt.Sprintf("%s%d", t.reg, i) }
 
+// half names the lower half of a vector register.
+func (t *asm) half(register string) string {
+	if t.wide() {
+		return "Y" + register[1:]
+	}
+	return "X" + register[1:]
+}
+
 // bytes is the size of a vector register.
 func (t *asm) bytes() int { return t.lanes * 4 }
 

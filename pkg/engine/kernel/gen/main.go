@@ -46,6 +46,7 @@ func (t *asm) all() {
 	t.activations()
 	t.reductions()
 	t.attention()
+	t.rotations()
 	t.training()
 	t.gemm()
 	t.gemv()

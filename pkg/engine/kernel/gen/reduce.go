@@ -7,6 +7,7 @@ func (t *asm) reductions() {
 	t.maxOf()
 	t.expSum()
 	t.moments()
+	t.rootMeanSquare()
 	t.normalize()
 }
 
@@ -125,6 +126,54 @@ func (t *asm) moments() {
 	t.op("VMOVSS", t.c(1), "X1")
 	t.op("VDIVSS", "X0", "X1", "X0")
 	t.op("VMOVSS", "X0", "scale+28(FP)")
+	t.ret()
+}
+
+// rootMeanSquare adds up in float64, so that neither the width nor large values cost
+// digits.
+func (t *asm) rootMeanSquare() {
+	p := "x *float32, n int, eps float32"
+	t.fn("rootMeanSquare", "returns 1/sqrt(mean(x²)+eps).", p, "scale")
+	t.args(p, "DI", "CX", t.v(8))
+	t.op("VCVTSS2SD", "X8", "X8", "X8")
+	t.op("VCVTSI2SDQ", "CX", "X9", "X9")
+	low, high := t.v(2), t.v(3)
+	t.zero(t.v(0))
+	t.zero(t.v(1))
+	t.loop([]string{"DI"}, func(m bool) {
+		if m {
+			t.load("(DI)", low, true)
+			if t.wide() {
+				t.op("VEXTRACTF64X4", "$1", low, t.half(high))
+			} else {
+				t.op("VEXTRACTF128", "$1", low, t.half(high))
+			}
+			t.op("VCVTPS2PD", t.half(low), low)
+			t.op("VCVTPS2PD", t.half(high), high)
+		} else {
+			t.op("VCVTPS2PD", "(DI)", low)
+			t.op("VCVTPS2PD", mem(t.bytes()/2, "DI"), high)
+		}
+		t.op("VFMADD231PD", low, low, t.v(0))
+		t.op("VFMADD231PD", high, high, t.v(1))
+	})
+	t.op("VADDPD", t.v(1), t.v(0), t.v(0))
+	if t.wide() {
+		t.op("VEXTRACTF64X4", "$1", "Z0", "Y1")
+		t.op("VADDPD", "Y1", "Y0", "Y0")
+	}
+	t.op("VEXTRACTF128", "$1", "Y0", "X1")
+	t.op("VADDPD", "X1", "X0", "X0")
+	t.op("VUNPCKHPD", "X0", "X0", "X1")
+	t.op("VADDSD", "X1", "X0", "X0")
+	t.op("VDIVSD", "X9", "X0", "X0")
+	t.op("VADDSD", "X8", "X0", "X0")
+	t.op("VSQRTSD", "X0", "X0", "X0")
+	t.op("VMOVSS", t.c(1), "X1")
+	t.op("VCVTSS2SD", "X1", "X1", "X1")
+	t.op("VDIVSD", "X0", "X1", "X0")
+	t.op("VCVTSD2SS", "X0", "X0", "X0")
+	t.op("VMOVSS", "X0", "scale+24(FP)")
 	t.ret()
 }
 

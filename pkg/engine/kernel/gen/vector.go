@@ -68,11 +68,13 @@ const (
 	geluScale = 1.5957691216057308
 	geluCubic = 0.044715
 	tanhSmall = 0.625
+	tailScale = 0.305
 )
 
 var (
 	expPoly  = []float64{1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1}
 	tanhPoly = []float64{-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1, -3.33332819422e-1}
+	tailPoly = []float64{3.66959028005e-2, -1.52973378646e-1, 1.85688612001e-1, -3.79479421145e-2, 1.21004565295e-1, 1.0342673035e-1, 1.22465743826e-1, 1.21639813408e-1}
 )
 
 // exp computes e**x in place; p, q and s are changed.
@@ -172,9 +174,39 @@ func (t *asm) activations() {
 		t.sigmoidGELU(x, e, p, q, s)
 		t.op("VDIVPS", e, x, x)
 	})
+	t.unary("geluErf", "computes x = x·Φ(x).", false, t.geluErf)
 	t.unary("tanhCap", "computes x = a·tanh(x/a).", true, func() {
 		t.op("VDIVPS", a, x, x)
 		t.tanh()
 		t.op("VMULPS", a, x, x)
 	})
+}
+
+// geluErf computes x·Φ(x) in register 0; registers 3 to 8 are changed.
+func (t *asm) geluErf() {
+	x, e, p, tail, s, d := t.v(0), t.v(3), t.v(4), t.v(5), t.v(6), t.v(7)
+	and := "VPAND"
+	if t.wide() {
+		and = "VPANDD"
+	}
+	t.op("VMULPS", x, x, e)
+	t.op("VMULPS", t.c(-0.5), e, e)
+	t.exp(e, p, tail, s)
+	t.op(and, t.bits(0x7fffffff), x, d)
+	t.op("VMOVUPS", t.c(1), p)
+	t.op("VMOVUPS", t.c(tailScale), s)
+	t.op("VFMADD213PS", p, s, d)
+	t.op("VDIVPS", d, p, d) // 1/(1+tailScale·|x|)
+	t.poly(tailPoly, d, tail)
+	t.op("VMULPS", d, tail, tail)
+	t.op("VMULPS", e, tail, tail) // Φ(-|x|)
+	t.op("VSUBPS", tail, p, p)
+	if t.wide() {
+		t.zero(s)
+		t.op("VCMPPS", "$1", s, x, "K2")
+		t.op("VBLENDMPS", tail, p, "K2", p)
+	} else {
+		t.op("VBLENDVPS", x, tail, p, p) // by the sign of x
+	}
+	t.op("VMULPS", p, x, x)
 }
