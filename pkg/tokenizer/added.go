@@ -25,8 +25,10 @@ const maxAdded = 1 << 14
 
 // addedTrie finds added tokens: at each place the longest.
 type addedTrie struct {
-	tokens []addedToken
-	nodes  []trieNode // from the root; none if there are no tokens
+	tokens   []addedToken
+	nodes    []trieNode // from the root; none if there are no tokens
+	begins   [256]bool  // the bytes that tokens begin with
+	ordinary bool       // some token is not special
 }
 
 type trieNode struct {
@@ -36,12 +38,14 @@ type trieNode struct {
 
 // add adds a token under the text that spells it.
 func (t *addedTrie) add(text string, token addedToken) error {
-	if text == "" || len(text) > maxSpecialLength {
-		return fmt.Errorf("added token %d, %.40q, has %d bytes, not 1 to %d", token.ID, text, len(text), maxSpecialLength)
+	if err := checkLength(token, text); err != nil {
+		return err
 	}
 	if len(t.nodes) == 0 {
 		t.nodes = make([]trieNode, 1)
 	}
+	t.begins[text[0]] = true
+	t.ordinary = t.ordinary || !token.Special
 	at := int32(0)
 	for i := range len(text) {
 		next, ok := t.nodes[at].next[text[i]]
@@ -63,6 +67,14 @@ func (t *addedTrie) add(text string, token addedToken) error {
 	return nil
 }
 
+// checkLength checks the text that spells a token.
+func checkLength(token addedToken, text string) error {
+	if text == "" || len(text) > maxSpecialLength {
+		return fmt.Errorf("added token %d, %.40q, has %d bytes, not 1 to %d", token.ID, text, len(text), maxSpecialLength)
+	}
+	return nil
+}
+
 // longest is the token with which text begins, nil for none, and its length there.
 func (t *addedTrie) longest(text string) (token *addedToken, length int) {
 	at := int32(0)
@@ -81,9 +93,8 @@ func (t *addedTrie) longest(text string) (token *addedToken, length int) {
 
 // find is the leftmost longest token from i on: its place, nil for none.
 func (t *addedTrie) find(text string, i int) (token *addedToken, start, end int) {
-	root := t.nodes[0].next
 	for ; i < len(text); i++ {
-		if _, ok := root[text[i]]; !ok {
+		if !t.begins[text[i]] {
 			continue
 		}
 		if token, n := t.longest(text[i:]); token != nil {
@@ -99,7 +110,7 @@ func (t *addedTrie) find(text string, i int) (token *addedToken, start, end int)
 func (t *addedTrie) cut(text string, special bool) iter.Seq2[string, int] {
 	return func(yield func(string, int) bool) {
 		from := 0
-		for i := 0; len(t.nodes) > 0; {
+		for i := 0; len(t.nodes) > 0 && (special || t.ordinary); {
 			token, start, end := t.find(text, i)
 			if token == nil {
 				break

@@ -3,8 +3,6 @@ package tokenizer
 import (
 	"errors"
 	"fmt"
-	"math/bits"
-	"math/rand/v2"
 	"strings"
 )
 
@@ -34,6 +32,16 @@ var byteOf = func() (inverse [0x144]int16) {
 	return inverse
 }()
 
+// spell writes bytes in the alphabet.
+func spell(text string) string {
+	var b strings.Builder
+	b.Grow(len(text) + len(text)/4)
+	for i := range len(text) {
+		b.WriteRune(byteAlphabet[text[i]])
+	}
+	return b.String()
+}
+
 // despell returns the bytes that a spelling in the alphabet stands for.
 func despell(piece string) (string, bool) {
 	var b strings.Builder
@@ -47,133 +55,83 @@ func despell(piece string) (string, bool) {
 	return b.String(), true
 }
 
-// byteBPE merges the bytes of one piece of text: of all adjacent pairs that can be
-// merged the one of the lowest rank first, of equal ones the leftmost.
+// byteBPE is the model of a byte-level vocabulary: a piece of text is a token, or its
+// bytes are merged.
 type byteBPE struct {
-	bytes [256]int32 // id of each byte
-	pairs pairTable
+	merger
+	bytes [256]int32       // id of each byte
+	first *[1 << 16]merged // what two bytes become, by the first << 8 | the second
 	// whole has the pieces that are one token: those that their merges lead to, or
 	// with ignore_merges all of the vocabulary.
-	whole map[string]int32
-	// ordered tells that every merge comes after all that make its parts, so that
-	// ranks are done in order.
-	ordered bool
+	whole pieceTable
 }
 
 // newByteBPE builds the model of a vocabulary in the alphabet's spelling and of its
-// merges by rank. The ids are checked: distinct, and at least 0.
-func newByteBPE(vocab map[string]int, merges [][2]string, ignoreMerges bool) (*byteBPE, error) {
-	m := &byteBPE{pairs: newPairTable(len(merges)), whole: make(map[string]int32, len(vocab))}
-	if err := m.addBytes(vocab); err != nil {
+// merges by rank, both without special tokens. The ids are checked: distinct, and at
+// least 0.
+func newByteBPE(vocab map[string]int, merges [][2]string, ignoreMerges bool, special map[string]int) (*byteBPE, error) {
+	m := &byteBPE{first: new([1 << 16]merged), whole: newPieceTable(len(vocab))}
+	for b, r := range byteAlphabet {
+		id, ok := vocab[string(r)]
+		if !ok {
+			return nil, fmt.Errorf("vocab: byte %#02x, spelled %q, is missing", b, r)
+		}
+		m.bytes[b] = int32(id)
+	}
+	var err error
+	if m.merger, err = newMerger(vocab, merges, special); err != nil {
 		return nil, err
 	}
-	if err := m.addMerges(vocab, merges); err != nil {
-		return nil, err
+	for i := range m.first {
+		m.first[i] = m.pairs.get(m.bytes[i>>8], m.bytes[i&0xff])
 	}
 	for piece, id := range vocab {
 		text, ok := despell(piece)
 		if !ok || text == "" {
 			continue
 		}
-		if ids := m.merge(nil, text); ignoreMerges || len(ids) == 1 && ids[0] == id {
-			m.whole[text] = int32(id)
+		if ids := m.mergeBytes(nil, text); ignoreMerges || len(ids) == 1 && ids[0] == id {
+			m.whole.put(text, int32(id))
 		}
 	}
 	return m, nil
 }
 
-func (m *byteBPE) addBytes(vocab map[string]int) error {
-	for b, r := range byteAlphabet {
-		id, ok := vocab[string(r)]
-		if !ok {
-			return fmt.Errorf("vocab: byte %#02x, spelled %q, is missing", b, r)
-		}
-		m.bytes[b] = int32(id)
-	}
-	return nil
-}
-
-func (m *byteBPE) addMerges(vocab map[string]int, merges [][2]string) error {
-	m.ordered = true
-	used := make(map[int]bool, len(vocab)) // as a part
-	for rank, parts := range merges {
-		var ids [3]int
-		for i, piece := range []string{parts[0], parts[1], parts[0] + parts[1]} {
-			id, ok := vocab[piece]
-			if !ok || piece == "" {
-				return fmt.Errorf("merge %d: %.40q is not in the vocabulary", rank, piece)
-			}
-			ids[i] = id
-		}
-		if !m.pairs.put(pairKey(int32(ids[0]), int32(ids[1])), merged{int32(rank), int32(ids[2])}) {
-			return fmt.Errorf("merge %d, %.40q with %.40q, repeats an earlier one", rank, parts[0], parts[1])
-		}
-		used[ids[0]], used[ids[1]] = true, true
-		m.ordered = m.ordered && !used[ids[2]]
-	}
-	return nil
-}
-
 // encode appends the ids of a piece of text, which is not empty.
 func (m *byteBPE) encode(ids []int, piece string) []int {
-	if id, ok := m.whole[piece]; ok {
+	if id, ok := m.whole.get(piece); ok {
 		return append(ids, int(id))
 	}
-	return m.merge(ids, piece)
+	return m.mergeBytes(ids, piece)
 }
 
-// merged is what a pair becomes.
-type merged struct {
-	rank int32 // never if it cannot be merged
-	id   int32
+func (m *byteBPE) mergeBytes(ids []int, piece string) []int {
+	var tokens []int32
+	if len(piece) <= shortPiece {
+		tokens = m.mergeFew(new([shortPiece]int32)[:len(piece)], piece)
+	} else {
+		tokens = make([]int32, len(piece))
+		for i := range len(piece) {
+			tokens[i] = m.bytes[piece[i]]
+		}
+		tokens = m.merge(tokens)
+	}
+	for _, id := range tokens {
+		ids = append(ids, int(id))
+	}
+	return ids
 }
 
-const never = 1<<31 - 1
-
-// pairTable maps pairs of ids: open addressing, at most two thirds full. The seed is
-// random, so that no file can choose pairs that collide.
-type pairTable struct {
-	slots []pairSlot // a power of two of them
-	seed  uint64
-}
-
-type pairSlot struct {
-	key uint64 // pairKey + 1; 0 is free
-	to  merged
-}
-
-func newPairTable(n int) pairTable {
-	log := bits.Len(uint(n + n/2 + 1))
-	return pairTable{slots: make([]pairSlot, 1<<log), seed: rand.Uint64()}
-}
-
-// slot is that of key or the free one for it. Both halves of a product of 128 bits
-// make the hash: one alone keeps the order of ids and clusters.
-func (t *pairTable) slot(key uint64) *pairSlot {
-	mask := uint64(len(t.slots) - 1)
-	hi, lo := bits.Mul64(key^t.seed, 0x9e3779b97f4a7c15)
-	for i := (hi ^ lo) * 0xff51afd7ed558ccd >> 32; ; i++ {
-		if s := &t.slots[i&mask]; s.key == key || s.key == 0 {
-			return s
+// mergeFew writes the tokens of a short piece to dst, which is as long.
+func (m *byteBPE) mergeFew(dst []int32, piece string) []int32 {
+	var next [shortPiece]merged
+	for i := range len(piece) {
+		dst[i] = m.bytes[piece[i]]
+		if i > 0 {
+			next[i-1] = m.first[int(piece[i-1])<<8|int(piece[i])]
 		}
 	}
-}
-
-// put reports whether the pair is new.
-func (t *pairTable) put(pair uint64, to merged) bool {
-	s := t.slot(pair + 1)
-	if s.key != 0 {
-		return false
-	}
-	*s = pairSlot{pair + 1, to}
-	return true
-}
-
-func (t *pairTable) get(left, right int32) merged {
-	if s := t.slot(pairKey(left, right) + 1); s.key != 0 {
-		return s.to
-	}
-	return merged{rank: never}
+	return m.mergeShort(dst, next[:])
 }
 
 var errNoVocab = errors.New("vocab is empty")

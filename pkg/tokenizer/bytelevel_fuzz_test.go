@@ -13,7 +13,7 @@ func FuzzPretokenize(f *testing.F) {
 	}
 	f.Add("\xff\xfea \xe4\xb8 \xed\xa0\x80'\xc5\xbf")
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, split := range []splitter{splitGPT2, splitLlama3} {
+		for _, split := range []splitter{splitGPT2, splitLlama3, splitQwen2, splitO200k} {
 			rest := text
 			for piece := range split.pieces(text) {
 				if piece == "" || !strings.HasPrefix(rest, piece) {
@@ -29,8 +29,8 @@ func FuzzPretokenize(f *testing.F) {
 }
 
 func FuzzByteLevel(f *testing.F) {
-	toks := []*byteTokenizer{golden(f, "llama3"), golden(f, "gpt2")}
-	toks[1].nfc, toks[1].normalized = false, addedTrie{} // NFC is not lossless
+	toks := []*pipeline{golden(f, "llama3"), golden(f, "gpt2")}
+	toks[1].normalize, toks[1].normalized = nil, addedTrie{} // NFC is not lossless
 	for _, c := range goldenCases(f, "llama3") {
 		f.Add(c.Text)
 	}
@@ -43,11 +43,11 @@ func FuzzByteLevel(f *testing.F) {
 			if got := Decode(tok, tok.Encode(text)); got != text {
 				t.Fatalf("%q decodes to %q", text, got)
 			}
-			for piece := range tok.split.pieces(text) {
-				checkMerges(t, tok.model, piece)
+			for piece := range tok.steps[0].split.pieces(text) {
+				checkMerges(t, tok.model.(*byteBPE), piece)
 			}
 			if text != "" { // no piece is empty
-				checkMerges(t, tok.model, text)
+				checkMerges(t, tok.model.(*byteBPE), text)
 			}
 		}
 	})
@@ -68,7 +68,27 @@ func smallHF(t testing.TB, steps string) []byte {
 		steps + `,"decoder":{"type":"ByteLevel"},"model":{"merges":["Ġ a",["b","c"],"Ġa bc"],"vocab":` + string(raw) + `}}`)
 }
 
+// smallParts are tokenizer.json files of other models, small enough to fuzz.
+var smallParts = []string{
+	`{"added_tokens":[{"id":0,"content":"<unk>","special":true}],"normalizer":{"type":"Sequence","normalizers":[{"type":"Prepend","prepend":"▁"},` +
+		`{"type":"Replace","pattern":{"String":" "},"content":"▁"},{"type":"NFKC"},{"type":"Lowercase"},{"type":"Strip","strip_left":true}]},` +
+		`"pre_tokenizer":{"type":"Split","pattern":{"Regex":"[a-z]+|\\s"},"behavior":"MergedWithNext"},` +
+		`"decoder":{"type":"Sequence","decoders":[{"type":"Replace","pattern":{"String":"▁"},"content":" "},{"type":"ByteFallback"},{"type":"Fuse"},` +
+		`{"type":"Strip","content":" ","start":1,"stop":1}]},"model":{"type":"BPE","unk_token":"<unk>","fuse_unk":true,"byte_fallback":true,` +
+		`"merges":["a b",["▁","ab"]],"vocab":{"<unk>":0,"a":1,"b":2,"ab":3,"▁":4,"▁ab":5,"<0xFF>":6,"<0x0A>":7}}}`,
+	`{"pre_tokenizer":{"type":"Sequence","pretokenizers":[{"type":"Digits"},{"type":"Punctuation"},{"type":"Whitespace"},` +
+		`{"type":"Metaspace","replacement":"▁","prepend_scheme":"first"}]},"decoder":{"type":"Metaspace","replacement":"▁"},` +
+		`"post_processor":{"type":"RobertaProcessing","cls":["a",1],"sep":["b",2]},` +
+		`"model":{"type":"Unigram","unk_id":0,"vocab":[["<unk>",0],["a",-1.5],["b",-2],["▁",-3],["▁a",-2.5]]}}`,
+}
+
 func FuzzFromHF(f *testing.F) {
+	for _, raw := range smallParts {
+		if _, err := FromHF([]byte(raw)); err != nil {
+			f.Fatal(err)
+		}
+		f.Add([]byte(raw))
+	}
 	for _, steps := range []string{
 		`"normalizer":{"type":"NFC"},"pre_tokenizer":{"type":"ByteLevel"},"post_processor":{"type":"ByteLevel"}`,
 		`"pre_tokenizer":{"type":"Sequence","pretokenizers":[{"type":"Split","pattern":{"Regex":` + strconv.Quote(patternLlama3) +
@@ -85,9 +105,52 @@ func FuzzFromHF(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for _, id := range tok.EncodeSpecial("a abc<|end|>\n  12'S\xff世") {
+		checkIDs(t, tok, "a abc<|end|>\n  12'S\xff世")
+		before, after := tok.(Affixes).Affixes()
+		for _, id := range append(before, after...) {
 			if id < 0 || id >= tok.Size() {
-				t.Fatalf("id %d of %d", id, tok.Size())
+				t.Fatalf("affix %d of %d", id, tok.Size())
+			}
+		}
+	})
+}
+
+// checkIDs encodes and decodes, whatever comes of it.
+func checkIDs(t *testing.T, tok Tokenizer, text string) {
+	t.Helper()
+	for _, ids := range [][]int{tok.Encode(text), tok.EncodeSpecial(text)} {
+		for _, id := range ids {
+			if id < 0 || id >= tok.Size() {
+				t.Fatalf("%q: id %d of %d", text, id, tok.Size())
+			}
+		}
+		Decode(tok, ids)
+	}
+}
+
+func FuzzParts(f *testing.F) {
+	g := readParts(f)
+	for _, text := range g.Texts {
+		f.Add(text)
+	}
+	f.Add("\xff a\x80\xe4\xb8\u0301")
+	toks := make([]Tokenizer, len(g.Variants))
+	for i, v := range g.Variants {
+		var err error
+		if toks[i], err = FromHF(v.build(f)); err != nil {
+			f.Fatal(err)
+		}
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if len(text) > 1000 {
+			return
+		}
+		for i, v := range g.Variants {
+			checkIDs(t, toks[i], text)
+			if v.Base == "llama2" && len(v.Changes) == 0 && !strings.Contains(text, "▁") && !strings.Contains(text, "</p>") {
+				if got := Decode(toks[i], toks[i].Encode(text)); got != text {
+					t.Fatalf("%q decodes to %q", text, got)
+				}
 			}
 		}
 	})

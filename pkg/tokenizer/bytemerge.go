@@ -1,71 +1,106 @@
 package tokenizer
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
-// Lengths of pieces in bytes. The limits are measured.
+// Numbers of tokens. The limits are measured.
 const (
 	shortPiece = 48      // up to which scanning for the lowest rank is the fastest
 	hugePiece  = 1 << 12 // from which sorting by rank pays
 )
 
-func (m *byteBPE) merge(ids []int, piece string) []int {
-	switch {
-	case len(piece) <= shortPiece:
-		return m.mergeShort(ids, piece)
-	case len(piece) < hugePiece || !m.ordered:
-		return m.mergeLong(ids, piece)
-	}
-	return m.mergeHuge(ids, piece)
+// merger merges the tokens of one piece of text: of all adjacent pairs that can be
+// merged the one of the lowest rank first, of equal ones the leftmost.
+type merger struct {
+	pairs pairTable
+	// ordered tells that every merge comes after all that make its parts, so that
+	// ranks are done in order.
+	ordered bool
 }
 
-// mergeShort takes time in the square of the length.
-func (m *byteBPE) mergeShort(ids []int, piece string) []int {
-	var tokens [shortPiece]int32
-	var next [shortPiece]merged // what token i makes with its right neighbour
-	n := len(piece)
-	for i := range n {
-		tokens[i] = m.bytes[piece[i]]
+// newMerger takes merges by rank and the vocabulary that has their pieces. Merges that
+// make special tokens are left out.
+func newMerger(vocab map[string]int, merges [][2]string, special map[string]int) (merger, error) {
+	m := merger{pairs: newPairTable(len(merges)), ordered: true}
+	used := make(map[int]bool, len(vocab)) // as a part
+	for rank, parts := range merges {
+		if _, ok := special[parts[0]+parts[1]]; ok {
+			continue
+		}
+		var ids [3]int
+		for i, piece := range []string{parts[0], parts[1], parts[0] + parts[1]} {
+			id, ok := vocab[piece]
+			if !ok || piece == "" {
+				return m, fmt.Errorf("merge %d: %.40q is not in the vocabulary", rank, piece)
+			}
+			ids[i] = id
+		}
+		if !m.pairs.put(pairKey(int32(ids[0]), int32(ids[1])), merged{int32(rank), int32(ids[2])}) {
+			return m, fmt.Errorf("merge %d, %.40q with %.40q, repeats an earlier one", rank, parts[0], parts[1])
+		}
+		used[ids[0]], used[ids[1]] = true, true
+		m.ordered = m.ordered && !used[ids[2]]
 	}
-	for i := range n - 1 {
-		next[i] = m.pairs.get(tokens[i], tokens[i+1])
+	return m, nil
+}
+
+// merge works in place and returns what is left of tokens.
+func (m *merger) merge(tokens []int32) []int32 {
+	switch {
+	case len(tokens) <= shortPiece:
+		var next [shortPiece]merged
+		for i := range len(tokens) - 1 {
+			next[i] = m.pairs.get(tokens[i], tokens[i+1])
+		}
+		return m.mergeShort(tokens, next[:])
+	case len(tokens) < hugePiece || !m.ordered:
+		return m.mergeLong(tokens)
 	}
-	for n > 1 {
-		best := 0
-		for i := 1; i < n-1; i++ {
-			if next[i].rank < next[best].rank {
-				best = i
+	return m.mergeHuge(tokens)
+}
+
+// mergeShort takes time in the square of the number of tokens. next is what each
+// makes with its right neighbour.
+func (m *merger) mergeShort(tokens []int32, next []merged) []int32 {
+	n := len(tokens)
+	next = next[:max(n-1, 0)]
+	for len(next) > 0 {
+		best, rank := 0, next[0].rank
+		for i := 1; i < len(next); i++ {
+			if next[i].rank < rank {
+				best, rank = i, next[i].rank
 			}
 		}
-		if next[best].rank == never {
+		if rank == never {
 			break
 		}
 		tokens[best] = next[best].id
 		copy(tokens[best+1:n-1], tokens[best+2:n])
-		copy(next[best:n-2], next[best+1:n-1])
+		copy(next[best:], next[best+1:])
+		next = next[:len(next)-1]
 		n--
 		if best > 0 {
 			next[best-1] = m.pairs.get(tokens[best-1], tokens[best])
 		}
-		if best+1 < n {
+		if best < len(next) {
 			next[best] = m.pairs.get(tokens[best], tokens[best+1])
 		}
 	}
-	for _, id := range tokens[:n] {
-		ids = append(ids, int(id))
-	}
-	return ids
+	return tokens[:n]
 }
 
-// chain is the tokens of a piece, each at the position of its first byte.
+// chain is the tokens of a piece, linked.
 type chain struct {
-	m     *byteBPE
+	m     *merger
 	nodes []node
 }
 
-func (m *byteBPE) chain(piece string) chain {
-	nodes := make([]node, len(piece))
-	for i := range nodes {
-		nodes[i] = node{id: m.bytes[piece[i]], prev: int32(i) - 1, next: int32(i) + 1}
+func (m *merger) chain(tokens []int32) chain {
+	nodes := make([]node, len(tokens))
+	for i, id := range tokens {
+		nodes[i] = node{id: id, prev: int32(i) - 1, next: int32(i) + 1}
 	}
 	nodes[len(nodes)-1].next = -1
 	return chain{m, nodes}
@@ -89,16 +124,18 @@ func (c chain) join(i, id int32) {
 	}
 }
 
-func (c chain) appendTo(ids []int) []int {
+// tokens puts what is left into the beginning of dst.
+func (c chain) tokens(dst []int32) []int32 {
+	dst = dst[:0]
 	for i := int32(0); i >= 0; i = c.nodes[i].next {
-		ids = append(ids, int(c.nodes[i].id))
+		dst = append(dst, c.nodes[i].id)
 	}
-	return ids
+	return dst
 }
 
 // mergeLong takes pairs from a heap: time grows with n log n.
-func (m *byteBPE) mergeLong(ids []int, piece string) []int {
-	c := m.chain(piece)
+func (m *merger) mergeLong(tokens []int32) []int32 {
+	c := m.chain(tokens)
 	var h rankHeap // of rank and position
 	offer := func(i int32) {
 		if to := c.pair(i); to.rank != never {
@@ -119,14 +156,14 @@ func (m *byteBPE) mergeLong(ids []int, piece string) []int {
 		offer(c.nodes[i].prev)
 		offer(i)
 	}
-	return c.appendTo(ids)
+	return c.tokens(tokens)
 }
 
 // mergeHuge keeps the positions of each rank together. As no merge leads to a pair
 // of lower rank (ordered), a rank is done at once: time grows with n wherever few
 // positions are out of order.
-func (m *byteBPE) mergeHuge(ids []int, piece string) []int {
-	c := m.chain(piece)
+func (m *merger) mergeHuge(tokens []int32) []int32 {
+	c := m.chain(tokens)
 	var ranks rankHeap // each once
 	places := map[int32]*[]int32{}
 	offer := func(i int32) {
@@ -160,5 +197,5 @@ func (m *byteBPE) mergeHuge(ids []int, piece string) []int {
 			offer(i)
 		}
 	}
-	return c.appendTo(ids)
+	return c.tokens(tokens)
 }

@@ -9,6 +9,7 @@ import (
 // What is not supported is refused by name.
 func TestFromHFRefusals(t *testing.T) {
 	gpt2, llama3 := string(readGolden(t, "gpt2.tokenizer.json")), string(readGolden(t, "llama3.tokenizer.json"))
+	llama2, xglm := string(readGolden(t, "llama2.tokenizer.json")), string(readGolden(t, "xglm.tokenizer.json"))
 	replace := func(raw, old, with string) string {
 		t.Helper()
 		if !strings.Contains(raw, old) {
@@ -19,18 +20,35 @@ func TestFromHFRefusals(t *testing.T) {
 	for _, c := range []struct{ raw, want string }{
 		{``, "unexpected end"},
 		{`[]`, "cannot unmarshal"},
-		{`{}`, "pre_tokenizer: null"},
-		{replace(gpt2, `"type":"BPE"`, `"type":"Unigram"`), `type "Unigram" is not supported`},
+		{`{}`, "model: vocab is empty"},
+		{replace(gpt2, `"type":"BPE"`, `"type":"WordPiece"`), `type "WordPiece" is not supported`},
 		{replace(gpt2, `"dropout":null`, `"dropout":0.1`), "dropout is not supported"},
 		{replace(gpt2, `"continuing_subword_prefix":null`, `"continuing_subword_prefix":"##"`), "continuing_subword_prefix is not"},
 		{replace(gpt2, `"end_of_word_suffix":null`, `"end_of_word_suffix":"</w>"`), "end_of_word_suffix is not"},
-		{replace(gpt2, `"byte_fallback":false`, `"byte_fallback":true`), "byte_fallback is not supported"},
-		{replace(gpt2, `"normalizer":{"type":"NFC"}`, `"normalizer":{"type":"NFKC"}`), "normalizer: NFKC is not"},
-		{replace(gpt2, `"type":"NFC"}`, `"type":"Sequence","normalizers":[{"type":"Lowercase"}]}`), "normalizer: Lowercase in a Sequence"},
-		{replace(gpt2, `"pre_tokenizer":{"type":"ByteLevel","add_prefix_space":false`, `"pre_tokenizer":{"type":"ByteLevel","add_prefix_space":true`), "add_prefix_space is not"},
-		{replace(gpt2, `"pre_tokenizer":{"type":"ByteLevel"`, `"pre_tokenizer":{"type":"Metaspace"`), "pre_tokenizer: Metaspace is not"},
-		{replace(gpt2, `"use_regex":true`, `"use_regex":false`), "use_regex false without a Split"},
-		{replace(gpt2, `"post_processor":{"type":"ByteLevel"`, `"post_processor":{"type":"BertProcessing"`), "post_processor: BertProcessing is not"},
+		{replace(gpt2, `"byte_fallback":false`, `"byte_fallback":true`), "byte_fallback is not supported with a model of bytes"},
+		{replace(gpt2, `"normalizer":{"type":"NFC"}`, `"normalizer":{"type":"Nmt"}`), "normalizer: Nmt is not"},
+		{replace(gpt2, `"type":"NFC"}`, `"type":"Sequence","normalizers":[{"type":"NFC"},{"type":"StripAccents"}]}`), "normalizer: StripAccents is not"},
+		{replace(gpt2, `"type":"NFC"}`, `"type":"Replace","pattern":{},"content":""}`), "normalizer: Replace: pattern: there is neither"},
+		{replace(gpt2, `"type":"NFC"}`, `"type":"Replace","pattern":{"String":""},"content":""}`), "String is empty"},
+		{replace(gpt2, `"type":"NFC"}`, `"type":"Replace","pattern":{"Regex":"(?=x)"},"content":""}`), "group (?=x"},
+		{replace(gpt2, `"type":"NFC"}`, `"type":"Precompiled"}`), "precompiled_charsmap is missing"},
+		{replace(gpt2, `"type":"NFC"}`, `"type":"Precompiled","precompiled_charsmap":"!"}`), "illegal base64"},
+		{replace(gpt2, `"type":"NFC"}`, `"type":"Precompiled","precompiled_charsmap":"//8="}`), "cut off"},
+		{replace(gpt2, `"type":"NFC"}`, `"type":"Sequence","normalizers":[`+strings.Repeat(`{"type":"NFC"},`, 64)+`{"type":"NFC"}]}`), "more than 64"},
+		{replace(gpt2, `"pre_tokenizer":{"type":"ByteLevel"`, `"pre_tokenizer":{"type":"Metaspace"`), `pre_tokenizer: Metaspace: replacement ""`},
+		{replace(gpt2, `"pre_tokenizer":{"type":"ByteLevel"`, `"pre_tokenizer":{"type":"Metaspace","replacement":"_","prepend_scheme":"first"`), "add_prefix_space does not go with"},
+		{replace(gpt2, `"type":"NFC"}`, `"type":"Sequence","normalizers":[`+strings.Repeat(`{"type":"Replace","pattern":{"String":"a"},"content":"aaaaaaaa"},`, 4)+
+			`{"type":"Lowercase"}]}`), "normalizer: Lowercase: the steps up to it make texts too long"},
+		{replace(gpt2, `"type":"NFC"}`, `"type":"Prepend","prepend":"`+strings.Repeat("a", 129)+`"}`), "prepend has 129 bytes"},
+		{replace(gpt2, `"pre_tokenizer":{"type":"ByteLevel"`, `"pre_tokenizer":{"type":"Sequence","pretokenizers":[`+
+			strings.Repeat(`{"type":"ByteLevel","use_regex":false},`, 12)+`{"type":"ByteLevel"}]`), "pre_tokenizer: ByteLevel: the steps up to it"},
+		{replace(llama2, `"type":"Replace","pattern":{"String":"▁"},"content":" "`, `"type":"Replace","pattern":{"String":"▁"},"content":"                 "`), "decoder: Replace: the steps"},
+		{replace(gpt2, `"pre_tokenizer":{"type":"ByteLevel"`, `"pre_tokenizer":{"type":"UnicodeScripts"`), "pre_tokenizer: UnicodeScripts is not"},
+		{replace(gpt2, `"pre_tokenizer":{"type":"ByteLevel"`, `"pre_tokenizer":{"type":"CharDelimiterSplit","delimiter":"ab"`), `delimiter "ab" is not`},
+		{replace(gpt2, `"post_processor":{"type":"ByteLevel"`, `"post_processor":{"type":"BertProcessing"`), "BertProcessing: cls or sep is missing"},
+		{replace(gpt2, `"post_processor":{"type":"ByteLevel"`, `"post_processor":{"type":"BertProcessing","cls":["a",1],"sep":["b",99999]`), "id 99999 is not 0 to"},
+		{replace(gpt2, `"post_processor":{"type":"ByteLevel"`, `"post_processor":{"type":"BertProcessing","cls":["a"]`), "is not a token and its id"},
+		{replace(gpt2, `"post_processor":{"type":"ByteLevel"`, `"post_processor":{"type":"Other"`), "post_processor: Other is not"},
 		{replace(gpt2, `"decoder":{"type":"ByteLevel"`, `"decoder":{"type":"Metaspace"`), "decoder: Metaspace is not"},
 		{replace(gpt2, `"Ġt":`, `"Ġt!":`), `"Ġt" is not in the vocabulary`},
 		{replace(gpt2, `"A":32`, `"AA!":32`), `byte 0x41, spelled 'A', is missing`},
@@ -42,12 +60,24 @@ func TestFromHFRefusals(t *testing.T) {
 		{replace(gpt2, `"content":"<|end|>"`, `"content":"<|endoftext|>"`), `"<|endoftext|>" has id`},
 		{replace(gpt2, `"merges":[`, `"merges":["a b c",`), "has not two parts"},
 		{replace(gpt2, `"merges":[`, `"merges":[["a"],`), "has not two parts"},
-		{replace(llama3, `\\s+(?!\\S)|\\s+`, `\\s+`), "only those of GPT-2 and Llama 3"},
-		{replace(llama3, `"behavior":"Isolated"`, `"behavior":"Removed"`), `behavior "Removed" is not`},
-		{replace(llama3, `"invert":false`, `"invert":true`), "invert is not supported"},
-		{replace(llama3, `"Regex":`, `"String":`), "no Regex"},
-		{replace(llama3, `"use_regex":false`, `"use_regex":true`), "use_regex after a Split"},
-		{replace(llama3, `"type":"Split"`, `"type":"Digits"`), "a Sequence of 2 is not supported"},
+		{replace(llama3, `\\s+(?!\\S)|\\s+`, `\\s+`), `Split: pattern "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n`},
+		{replace(llama3, `"behavior":"Isolated"`, `"behavior":"Gone"`), `behavior "Gone" is not`},
+		{replace(llama3, `"Regex":`, `"Other":`), "neither Regex nor String"},
+		{replace(llama3, `"single":[`, `"single":[{"Sequence":{"id":"B","type_id":0}},`), "single has another part"},
+		{replace(llama3, `"single":[`, `"single":[{"SpecialToken":{"id":"gone","type_id":0}},`), `special_tokens has no "gone"`},
+		{replace(llama3, `"id":"A"`, `"id":"C"`), "single has another part"},
+		{replace(llama2, `"decoder":{`, `"decoder":null,"x":{`), "decoder: null is not"},
+		{replace(llama2, `"type":"Fuse"`, `"type":"WordPiece"`), "decoder: ByteFallback: only Fuse may follow"},
+		{replace(llama2, `"type":"ByteFallback"`, `"type":"CTC"`), "decoder: CTC: it is not supported"},
+		{replace(llama2, `"type":"Strip"`, `"type":"Metaspace"`), "decoder: Metaspace: it is not supported after Fuse"},
+		{replace(llama2, `"start":1`, `"start":-1`), "decoder: Strip: start -1"},
+		{replace(llama2, `"content":" ","start"`, `"content":"","start"`), `content "" is not a character`},
+		{replace(llama2, `"unk_token":"<unk>"`, `"unk_token":"<none>"`), `unk_token "<none>" is not`},
+		{replace(xglm, `"unk_id":3`, `"unk_id":3000`), "unknown piece is 3000"},
+		{replace(xglm, `"unk_id":3`, `"unk_id":null`), "neither an unknown piece"},
+		{replace(xglm, `"vocab":[`, `"vocab":[["<s>",0.0],`), `"<s>" has both id 0 and 1`},
+		{replace(xglm, `"vocab":[`, `"vocab":[["<s>"],`), "is not a piece and its score"},
+		{replace(xglm, `"vocab":[`, `"vocab":[["q",1e999],`), "cannot unmarshal number"},
 	} {
 		tok, err := FromHF([]byte(c.raw))
 		if err == nil || tok != nil || !strings.HasPrefix(err.Error(), "tokenizer.json: ") || !strings.Contains(err.Error(), c.want) {
@@ -99,9 +129,10 @@ func TestOldMerges(t *testing.T) {
 func TestByteDecoder(t *testing.T) {
 	tok := golden(t, "llama3")
 	d := tok.NewDecoder()
+	model := tok.model.(*byteBPE)
 	var parts []string
 	for b := range len("世") {
-		parts = append(parts, d.Next(int(tok.model.bytes["世"[b]])))
+		parts = append(parts, d.Next(int(model.bytes["世"[b]])))
 	}
 	if strings.Join(parts, "") != "世" || len(parts[0]) != 1 {
 		t.Errorf("parts %q", parts)
@@ -110,7 +141,7 @@ func TestByteDecoder(t *testing.T) {
 	if tok.Piece(end) != "<|end|>" || d.Next(end)+d.Next(-1)+d.Next(tok.Size())+d.Flush() != "" {
 		t.Error("special or unknown ids have text")
 	}
-	if tok.Piece(-1)+tok.Piece(tok.Size()) != "" || tok.Piece(int(tok.model.bytes[' '])) != "Ġ" {
+	if tok.Piece(-1)+tok.Piece(tok.Size()) != "" || tok.Piece(int(model.bytes[' '])) != "Ġ" {
 		t.Error("Piece")
 	}
 }

@@ -15,8 +15,10 @@ const (
 	// patternGPT2 is also that of GPT-J and GPT-NeoX, and what pre-tokenizer
 	// ByteLevel uses by itself.
 	patternGPT2 = `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
-	// patternLlama3 is that of Llama 3.
+	// patternLlama3 is that of Llama 3 and of cl100k.
 	patternLlama3 = `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
+	// patternQwen2 is that of Qwen 2: numbers are cut into their digits.
+	patternQwen2 = `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
 )
 
 // splitter returns where the piece that begins at i < len(text) ends.
@@ -45,6 +47,7 @@ const (
 	letter           // \p{L}
 	number           // \p{N}
 	space            // \s: White_Space
+	beyond           // none of these: not ASCII, to be decoded
 )
 
 // basic has the classes of the runes below U+10000.
@@ -68,19 +71,26 @@ func classOf(r rune) charClass {
 	return other
 }
 
+// ascii has the classes of bytes that are runes, and beyond for the others.
+var ascii = func() (table [256]charClass) {
+	for c := range table {
+		table[c] = beyond
+		if c < utf8.RuneSelf {
+			table[c] = classOf(rune(c))
+		}
+	}
+	return table
+}()
+
 // classAt is the class and the width in bytes of the character at i.
 func classAt(text string, i int) (charClass, int) {
-	if c := text[i]; c < utf8.RuneSelf {
-		switch {
-		case 'a' <= c|0x20 && c|0x20 <= 'z':
-			return letter, 1
-		case '0' <= c && c <= '9':
-			return number, 1
-		case c == ' ' || '\t' <= c && c <= '\r':
-			return space, 1
-		}
-		return other, 1
+	if c := ascii[text[i]]; c != beyond {
+		return c, 1
 	}
+	return classBeyond(text, i)
+}
+
+func classBeyond(text string, i int) (charClass, int) {
 	r, n := utf8.DecodeRuneInString(text[i:])
 	switch {
 	case n == 1:
@@ -94,7 +104,15 @@ func classAt(text string, i int) (charClass, int) {
 // run returns where the characters of class c that begin at i end.
 func run(text string, i int, c charClass) int {
 	for i < len(text) {
-		found, n := classAt(text, i)
+		found := ascii[text[i]]
+		if found == c {
+			i++
+			continue
+		}
+		if found != beyond {
+			break
+		}
+		found, n := classBeyond(text, i)
 		if found != c {
 			break
 		}
@@ -123,10 +141,10 @@ func spaces(text string, i int) (end, last, newline int) {
 
 func isNewline(c byte) bool { return c == '\r' || c == '\n' }
 
-// contraction is the length of 's 't 're 've 'm 'll 'd at the beginning of text, 0
-// if there is none. With fold, case does not count, and U+017F is an s.
+// contraction is the length of 's 't 're 've 'm 'll 'd at the beginning of text, which
+// has the apostrophe, 0 if there is none. With fold, case does not count, and U+017F is an s.
 func contraction(text string, fold bool) int {
-	if len(text) < 2 || text[0] != '\'' {
+	if len(text) < 2 {
 		return 0
 	}
 	lower := func(c byte) byte {
@@ -156,8 +174,10 @@ func contraction(text string, fold bool) int {
 
 // splitGPT2 is patternGPT2.
 func splitGPT2(text string, i int) int {
-	if n := contraction(text[i:], false); n > 0 {
-		return i + n
+	if text[i] == '\'' {
+		if n := contraction(text[i:], false); n > 0 {
+			return i + n
+		}
 	}
 	c, _ := classAt(text, i)
 	if text[i] == ' ' && i+1 < len(text) { // no other white space is glued
@@ -182,29 +202,46 @@ func leaveLast(text string, i int) int {
 }
 
 // splitLlama3 is patternLlama3.
-func splitLlama3(text string, i int) int {
-	if n := contraction(text[i:], true); n > 0 {
-		return i + n
+func splitLlama3(text string, i int) int { return splitWords(text, i, 3) }
+
+// splitQwen2 is patternQwen2.
+func splitQwen2(text string, i int) int { return splitWords(text, i, 1) }
+
+// splitWords is patternLlama3 with a number of digits.
+func splitWords(text string, i, digits int) int {
+	if text[i] == '\'' {
+		if n := contraction(text[i:], true); n > 0 {
+			return i + n
+		}
 	}
 	c, n := classAt(text, i)
 	switch c {
 	case letter:
 		return run(text, i, letter)
 	case number:
-		return upTo3(text, i)
+		return upTo(text, i, digits)
 	}
 	if i+n < len(text) {
 		next, _ := classAt(text, i+n)
 		if next == letter && !isNewline(text[i]) {
 			return run(text, i+n, letter)
 		}
-		if next == other && text[i] == ' ' {
+	}
+	return splitRest(text, i, false)
+}
+
+// splitRest is ` ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+` where neither a
+// letter nor a number begins; with slash, / counts among the line ends of the first.
+func splitRest(text string, i int, slash bool) int {
+	c, _ := classAt(text, i)
+	if text[i] == ' ' && i+1 < len(text) {
+		if next, _ := classAt(text, i+1); next == other {
 			c = other
 			i++
 		}
 	}
 	if c == other {
-		for i = run(text, i, other); i < len(text) && isNewline(text[i]); {
+		for i = run(text, i, other); i < len(text) && (isNewline(text[i]) || slash && text[i] == '/'); {
 			i++
 		}
 		return i
@@ -215,9 +252,9 @@ func splitLlama3(text string, i int) int {
 	return leaveLast(text, i)
 }
 
-// upTo3 is \p{N}{1,3}.
-func upTo3(text string, i int) int {
-	for range 3 {
+// upTo is \p{N}{1,digits}.
+func upTo(text string, i, digits int) int {
+	for range digits {
 		if i == len(text) {
 			break
 		}

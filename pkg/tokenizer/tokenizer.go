@@ -29,6 +29,13 @@ type Specials interface {
 	SpecialTokens() map[string]int
 }
 
+// Affixes is a capability of a [Tokenizer]: the ids that the model's own tokenizer
+// puts before and after a text, such as Llama's beginning of text and XGLM's </s>.
+// Both may be empty. Neither Encode nor EncodeSpecial adds them.
+type Affixes interface {
+	Affixes() (before, after []int)
+}
+
 // Decoder turns the ids of one text into its bytes, in order.
 type Decoder interface {
 	// Next returns what id adds to the text: perhaps a part of a rune, "" for

@@ -70,6 +70,9 @@ func (v *vocabulary) SpecialTokens() map[string]int {
 	return m
 }
 
+// Affixes implements [Affixes]: Alpha's tokenizers put nothing around a text.
+func (v *vocabulary) Affixes() (before, after []int) { return nil, nil }
+
 // NewDecoder implements [Tokenizer].
 func (v *vocabulary) NewDecoder() Decoder { return pieceDecoder{v} }
 

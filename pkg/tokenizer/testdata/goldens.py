@@ -152,4 +152,5 @@ def main():
     write("classes.json", json.dumps(classes(), separators=(",", ":")) + "\n")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,145 @@
+package tokenizer
+
+import "fmt"
+
+// GGUF is what a GGUF file says of its tokenizer: the keys tokenizer.ggml.*, nil for
+// those that are not there.
+type GGUF struct {
+	Model  string    // "llama" (SentencePiece BPE), "t5" (Unigram), "gpt2" (byte-level BPE)
+	Pre    string    // the pre-tokenizer of byte-level BPE
+	Tokens []string  // by id
+	Types  []int64   // by id: token_type
+	Scores []float32 // by id
+	Merges []string  // "a b"
+
+	BOS, EOS, EOT, Unknown, Padding *int64 // ids
+
+	AddBOS, AddEOS, AddSpacePrefix *bool
+	RemoveExtraWhitespaces         *bool
+	Charsmap                       []byte // precompiled_charsmap
+}
+
+// FromGGUF builds the tokenizer of a GGUF file.
+func FromGGUF(g *GGUF) (Tokenizer, error) {
+	t, err := fromGGUF(g)
+	if err != nil {
+		return nil, fmt.Errorf("tokenizer.ggml: %w", err)
+	}
+	return t, nil
+}
+
+func fromGGUF(g *GGUF) (Tokenizer, error) {
+	if len(g.Tokens) == 0 || len(g.Tokens) > maxVocab {
+		return nil, fmt.Errorf("tokens: %d of them, not 1 to %d", len(g.Tokens), maxVocab)
+	}
+	switch g.Model {
+	case "llama", "t5":
+		return fromGGUFPieces(g)
+	case "gpt2":
+		return fromGGUFBytes(g)
+	}
+	return nil, fmt.Errorf("model: %.40q is not supported, only llama, t5 and gpt2", g.Model)
+}
+
+// fromGGUFPieces builds a tokenizer with scores. Defaults and the treatment of bytes
+// that are no UTF-8, which stay as they are, are llama.cpp's.
+func fromGGUFPieces(g *GGUF) (*sentencePiece, error) {
+	scores, kinds, err := g.scoresAndKinds()
+	if err != nil {
+		return nil, err
+	}
+	found := 0
+	for id, piece := range g.Tokens {
+		if piece == "" && (kinds[id] == pieceNormal || kinds[id] == pieceUser) {
+			kinds[id] = pieceUnused
+		}
+		if kinds[id] != pieceByteOf {
+			continue
+		}
+		if _, ok := pieceByte(piece); !ok {
+			return nil, fmt.Errorf("token %d, %.40q, has token_type BYTE, and is none", id, piece)
+		}
+		found++
+	}
+	o := sentencePieceOptions{
+		unigram: g.Model == "t5", byteFallback: found == 256, unkSurface: " \u2047 ",
+		normalizer: pieceNormalizer{
+			dummyPrefix: ggufFlag(g.AddSpacePrefix, true), removeExtra: ggufFlag(g.RemoveExtraWhitespaces, false),
+			space: spaceMark, raw: true,
+		},
+	}
+	if len(g.Charsmap) > 0 {
+		if o.normalizer.charsmap, err = newCharsmap(g.Charsmap); err != nil {
+			return nil, err
+		}
+	}
+	t, err := newSentencePiece(g.Tokens, scores, kinds, o)
+	if err != nil {
+		return nil, err
+	}
+	return t, g.setAffixes(t, o.unigram)
+}
+
+// setAffixes follows llama.cpp in what it takes without a key.
+func (g *GGUF) setAffixes(t *sentencePiece, unigram bool) (err error) {
+	bos, eos := int64(1), int64(2)
+	if unigram {
+		bos, eos = -1, 1
+	}
+	if ggufFlag(g.AddBOS, !unigram) {
+		if t.before, err = g.affix("bos_token_id", g.BOS, bos); err != nil {
+			return err
+		}
+	}
+	if ggufFlag(g.AddEOS, unigram) {
+		t.after, err = g.affix("eos_token_id", g.EOS, eos)
+	}
+	return err
+}
+
+// scoresAndKinds reads what is listed by id.
+func (g *GGUF) scoresAndKinds() ([]float64, []pieceKind, error) {
+	n := len(g.Tokens)
+	if len(g.Scores) != n {
+		return nil, nil, fmt.Errorf("scores: %d of them for %d tokens", len(g.Scores), n)
+	}
+	if len(g.Types) != n {
+		return nil, nil, fmt.Errorf("token_type: %d of them for %d tokens", len(g.Types), n)
+	}
+	scores, kinds := make([]float64, n), make([]pieceKind, n)
+	unknowns := 0
+	for id, kind := range g.Types {
+		if kind < int64(pieceNormal) || kind > int64(pieceByteOf) {
+			return nil, nil, fmt.Errorf("token_type of token %d is %d, not 1 to 6", id, kind)
+		}
+		scores[id], kinds[id] = float64(g.Scores[id]), pieceKind(kind)
+		if kinds[id] == pieceUnknown {
+			unknowns++
+		}
+	}
+	if unknowns == 0 && g.Unknown != nil {
+		if *g.Unknown < 0 || *g.Unknown >= int64(n) {
+			return nil, nil, fmt.Errorf("unknown_token_id is %d of %d tokens", *g.Unknown, n)
+		}
+		kinds[*g.Unknown] = pieceUnknown
+	}
+	return scores, kinds, nil
+}
+
+// affix is the token of a key, or else the other one.
+func (g *GGUF) affix(key string, id *int64, otherwise int64) ([]int, error) {
+	if id == nil {
+		id = &otherwise
+	}
+	if *id < 0 || *id >= int64(len(g.Tokens)) {
+		return nil, fmt.Errorf("%s is %d of %d tokens", key, *id, len(g.Tokens))
+	}
+	return []int{int(*id)}, nil
+}
+
+func ggufFlag(flag *bool, otherwise bool) bool {
+	if flag == nil {
+		return otherwise
+	}
+	return *flag
+}

@@ -1,0 +1,173 @@
+package tokenizer
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// pipeline is a tokenizer in the parts of tokenizer.json: added tokens are read in
+// the text, what is between them is normalized and cut into pieces, and the model
+// makes ids of each piece.
+type pipeline struct {
+	raw        addedTrie           // tokens read in the text as it is
+	normalized addedTrie           // tokens read in what is normalized
+	normalize  func(string) string // nil for nothing
+	steps      []preStep           // that cut one after the other
+	model      pieceModel
+	before     []int // a text: what the post-processor puts
+	after      []int
+	special    map[string]int
+	spelling   []string // by id, as the vocabulary has it
+	decoder    *decoderPlan
+}
+
+// pieceModel makes ids of pieces of text.
+type pieceModel interface {
+	// encode appends the ids of a piece, which is not empty.
+	encode(ids []int, piece string) []int
+}
+
+// addTokens takes the vocabulary, ids by spelling, and the added tokens, which may
+// be in it. It returns the vocabulary without special tokens.
+func (t *pipeline) addTokens(vocab map[string]int, added []addedToken) (map[string]int, error) {
+	if len(vocab) == 0 {
+		return nil, errNoVocab
+	}
+	if len(added) > maxAdded {
+		return nil, fmt.Errorf("added_tokens: %d of them, at most %d", len(added), maxAdded)
+	}
+	all, ordinary := maps.Clone(vocab), maps.Clone(vocab)
+	t.special = map[string]int{}
+	for _, token := range added {
+		if id, ok := all[token.Content]; ok && id != token.ID {
+			return nil, fmt.Errorf("added token %.40q has id %d, in vocab %d", token.Content, token.ID, id)
+		}
+		all[token.Content] = token.ID
+		if token.Special {
+			t.special[token.Content] = token.ID
+			delete(ordinary, token.Content)
+		}
+		if err := t.add(token); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	t.spelling, err = spellings(all)
+	return ordinary, err
+}
+
+func (t *pipeline) add(token addedToken) error {
+	if !token.Normalized {
+		return t.raw.add(token.Content, token)
+	}
+	if err := checkLength(token, token.Content); err != nil {
+		return err
+	}
+	return t.normalized.add(t.normal(token.Content), token)
+}
+
+func (t *pipeline) normal(text string) string {
+	if t.normalize == nil {
+		return text
+	}
+	return t.normalize(text)
+}
+
+// Encode implements [Tokenizer]. Added tokens that are not special are part of
+// ordinary text, and are read.
+func (t *pipeline) Encode(text string) []int { return t.encode(text, false) }
+
+// EncodeSpecial implements [Tokenizer].
+func (t *pipeline) EncodeSpecial(text string) []int { return t.encode(text, true) }
+
+func (t *pipeline) encode(text string, special bool) []int {
+	if text == "" {
+		return nil
+	}
+	ids := make([]int, 0, len(text)/3+8)
+	first := true
+	for part, id := range t.raw.cut(text, special) {
+		if id >= 0 {
+			ids = append(ids, id)
+			first = false
+			continue
+		}
+		for part, id := range t.normalized.cut(t.normal(part), special) {
+			if id >= 0 {
+				ids = append(ids, id)
+			} else {
+				ids = t.encodePart(ids, segment{part, first})
+			}
+			first = false
+		}
+	}
+	return ids
+}
+
+// encodePart encodes what is between added tokens, which is not empty.
+func (t *pipeline) encodePart(ids []int, part segment) []int {
+	if len(t.steps) == 1 && t.steps[0].split != nil { // as byte-level vocabularies have it
+		split, text := t.steps[0].split, part.text
+		for i := 0; i < len(text); {
+			end := split(text, i)
+			ids = t.model.encode(ids, text[i:end])
+			i = end
+		}
+		return ids
+	}
+	for _, s := range cutSteps(t.steps, part) {
+		ids = t.model.encode(ids, s.text)
+	}
+	return ids
+}
+
+// Size implements [Tokenizer].
+func (t *pipeline) Size() int { return len(t.spelling) }
+
+// Piece implements [Tokenizer]: the spelling is the vocabulary's own, of byte-level
+// ones in GPT-2's byte alphabet.
+func (t *pipeline) Piece(id int) string {
+	if id < 0 || id >= len(t.spelling) {
+		return ""
+	}
+	return t.spelling[id]
+}
+
+// SpecialTokens implements [Specials].
+func (t *pipeline) SpecialTokens() map[string]int { return maps.Clone(t.special) }
+
+// Affixes implements [Affixes].
+func (t *pipeline) Affixes() (before, after []int) {
+	return slices.Clone(t.before), slices.Clone(t.after)
+}
+
+// NewDecoder implements [Tokenizer].
+func (t *pipeline) NewDecoder() Decoder { return t.decoder.start() }
+
+// setBytes gives t a byte-level vocabulary: every text has ids, and if nothing
+// normalizes it they stand for exactly its bytes.
+func (t *pipeline) setBytes(vocab map[string]int, merges [][2]string, added []addedToken, ignoreMerges bool) error {
+	ordinary, err := t.addTokens(vocab, added)
+	if err != nil {
+		return err
+	}
+	if t.model, err = newByteBPE(ordinary, merges, ignoreMerges, t.special); err != nil {
+		return err
+	}
+	texts := make([]string, len(t.spelling))
+	for id, piece := range t.spelling {
+		texts[id] = byteText(piece)
+	}
+	t.decoder = &decoderPlan{texts: texts}
+	t.decoder.addTokens(t.spelling, added, true)
+	return nil
+}
+
+// byteText is what the decoder ByteLevel makes of a token.
+func byteText(piece string) string {
+	if text, ok := despell(piece); ok {
+		return text
+	}
+	return piece
+}

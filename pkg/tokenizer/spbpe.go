@@ -1,0 +1,250 @@
+package tokenizer
+
+import (
+	"math"
+	"slices"
+	"strings"
+)
+
+// scoredBPE is the byte-pair encoding of SentencePiece and of GGUF's "llama": there
+// is no list of merges; two neighbours whose text together is a piece may merge, the
+// best score first, of equal scores the leftmost. It is safe for concurrent use.
+type scoredBPE struct {
+	trie    *pieceTrie // normal, user-defined and unused pieces
+	user    *pieceTrie // user-defined pieces, which never merge; nil for none
+	kinds   []pieceKind
+	order   []uint32 // by id: smaller merges first
+	unknown int
+	unused  bool // there are unused pieces: they merge, and are taken apart again
+	words   bool // no piece goes over the beginning of a word, so words are cut alone
+}
+
+// newScoredBPE builds the model of pieces, their scores and kinds, all by id.
+func newScoredBPE(pieces []string, scores []float64, kinds []pieceKind, unknown int, user *pieceTrie) (*scoredBPE, error) {
+	m := &scoredBPE{kinds: kinds, unknown: unknown, user: user, order: make([]uint32, len(scores)), words: true}
+	var ids []int
+	for id, kind := range kinds {
+		m.order[id] = ^sortable(float32(scores[id]))
+		if kind != pieceNormal && kind != pieceUser && kind != pieceUnused || pieces[id] == "\x00" {
+			continue
+		}
+		ids = append(ids, id)
+		m.unused = m.unused || kind == pieceUnused
+		if strings.Contains(strings.TrimLeft(pieces[id], spaceMark), spaceMark) {
+			m.words = false
+		}
+	}
+	m.words = m.words && !m.unused
+	var err error
+	m.trie, err = newPieceTrie(pieces, ids)
+	return m, err
+}
+
+// sortable maps floats to integers of the same order.
+func sortable(f float32) uint32 {
+	bits := math.Float32bits(f)
+	if bits>>31 == 1 {
+		return ^bits
+	}
+	return bits | 1<<31
+}
+
+// symbol is a part of the text that merges: a character, a user-defined piece, or
+// what was merged; in a doubly linked list.
+type symbol struct {
+	from, to   int32 // in bytes of the text; to is 0 if the symbol before has taken it
+	prev, next int32 // symbols, -1 for none
+	node       int32 // of the trie to which its text leads, -1 for none
+	fixed      bool  // never merges
+}
+
+// merge is a pair that may merge.
+type merge struct {
+	key    uint64 // order of the piece, then the left symbol: the smallest goes first
+	right  int32
+	length int32 // of both, to tell whether one has changed since
+}
+
+// cut appends the cut of text, in time n log n for n symbols of bounded length.
+func (m *scoredBPE) cut(cuts []pieceCut, text string) []pieceCut {
+	w := bpeWork{m: m}
+	if !m.words {
+		return w.cut(cuts, text, 0)
+	}
+	for from := 0; from < len(text); {
+		length := wordLength(text[from:])
+		cuts = w.cut(cuts, text[from:from+length], from)
+		from += length
+	}
+	return cuts
+}
+
+// wordLength is the length of the space marks that begin text and of what follows
+// up to the next.
+func wordLength(text string) int {
+	start := 0
+	for strings.HasPrefix(text[start:], spaceMark) {
+		start += len(spaceMark)
+	}
+	if n := strings.Index(text[start:], spaceMark); n >= 0 {
+		return start + n
+	}
+	return len(text)
+}
+
+// bpeWork is the state of cutting a text; its memory serves one word after another.
+type bpeWork struct {
+	m       *scoredBPE
+	text    string
+	symbols []symbol
+	queue   []merge        // a binary heap
+	halves  map[string]int // of the text of unused pieces: the length of the left half
+}
+
+// cut appends the cut of text, which begins at offset.
+func (w *bpeWork) cut(cuts []pieceCut, text string, offset int) []pieceCut {
+	w.text, w.symbols, w.queue = text, slices.Grow(w.symbols[:0], len(text)), w.queue[:0]
+	w.split()
+	for i := 1; i < len(w.symbols); i++ {
+		w.offer(int32(i-1), int32(i))
+	}
+	for len(w.queue) > 0 {
+		top := w.pop()
+		left, right := int32(uint32(top.key)), top.right
+		a, b := &w.symbols[left], &w.symbols[right]
+		if a.to == 0 || b.to == 0 || b.to-a.from != top.length {
+			continue
+		}
+		a.node = w.m.walk(a.node, text[b.from:b.to])
+		a.to, b.to = b.to, 0
+		if a.next = b.next; a.next >= 0 {
+			w.symbols[a.next].prev = left
+		}
+		if a.prev >= 0 {
+			w.offer(a.prev, left)
+		}
+		if a.next >= 0 {
+			w.offer(left, a.next)
+		}
+	}
+	for i := int32(0); i >= 0 && int(i) < len(w.symbols); i = w.symbols[i].next {
+		s := &w.symbols[i]
+		cuts = w.resolve(cuts, int(s.from), int(s.to), offset, 0)
+	}
+	return cuts
+}
+
+// split makes the symbols that merging begins with.
+func (w *bpeWork) split() {
+	for from := 0; from < len(w.text); {
+		length := 0
+		if w.m.user != nil {
+			_, length = w.m.user.longest(w.text[from:])
+		}
+		fixed := length > 0
+		if !fixed {
+			length = min(charLength(w.text[from]), len(w.text)-from)
+		}
+		i := int32(len(w.symbols))
+		to := from + length
+		w.symbols = append(w.symbols, symbol{
+			from: int32(from), to: int32(to), prev: i - 1, next: i + 1,
+			node: w.m.walk(0, w.text[from:to]), fixed: fixed,
+		})
+		from = to
+	}
+	if n := len(w.symbols); n > 0 {
+		w.symbols[n-1].next = -1
+	}
+}
+
+// walk is the node to which text leads from node, -1 for none.
+func (m *scoredBPE) walk(node int32, text string) int32 {
+	for i := 0; i < len(text) && node >= 0; i++ {
+		child, ok := m.trie.next(node, text[i])
+		if !ok {
+			return -1
+		}
+		node = child
+	}
+	return node
+}
+
+// offer queues two neighbours if they may merge.
+func (w *bpeWork) offer(left, right int32) {
+	a, b := &w.symbols[left], &w.symbols[right]
+	if a.fixed || b.fixed || a.node < 0 {
+		return
+	}
+	node := w.m.walk(a.node, w.text[b.from:b.to])
+	if node < 0 || w.m.trie.units[node].id < 0 {
+		return
+	}
+	id := w.m.trie.units[node].id
+	w.push(merge{key: uint64(w.m.order[id])<<32 | uint64(uint32(left)), right: right, length: b.to - a.from})
+	if w.m.unused && w.m.kinds[id] == pieceUnused {
+		if w.halves == nil {
+			w.halves = map[string]int{}
+		}
+		w.halves[w.text[a.from:b.to]] = int(a.to - a.from)
+	}
+}
+
+// maxResolve bounds how often the halves of an unused piece are unused again.
+const maxResolve = 100
+
+// resolve appends a symbol: its piece, the halves of an unused one, or the unknown.
+func (w *bpeWork) resolve(cuts []pieceCut, from, to, offset, depth int) []pieceCut {
+	id, length := w.m.trie.longest(w.text[from:to])
+	if length < to-from {
+		id = w.m.unknown
+	} else if w.m.kinds[id] == pieceUnused && depth <= maxResolve {
+		if half, ok := w.halves[w.text[from:to]]; ok {
+			cuts = w.resolve(cuts, from, from+half, offset, depth+1)
+			return w.resolve(cuts, from+half, to, offset, depth+1)
+		}
+		id = w.m.unknown
+	}
+	return append(cuts, pieceCut{id: int32(id), end: int32(offset + to)})
+}
+
+func (w *bpeWork) push(m merge) {
+	w.queue = append(w.queue, m)
+	i := len(w.queue) - 1
+	for i > 0 {
+		parent := (i - 1) / 2
+		if w.queue[parent].key <= m.key {
+			break
+		}
+		w.queue[i] = w.queue[parent]
+		i = parent
+	}
+	w.queue[i] = m
+}
+
+func (w *bpeWork) pop() merge {
+	q := w.queue
+	top, last := q[0], q[len(q)-1]
+	q = q[:len(q)-1]
+	w.queue = q
+	if len(q) == 0 {
+		return top
+	}
+	i := 0
+	for {
+		child := 2*i + 1
+		if child >= len(q) {
+			break
+		}
+		if child+1 < len(q) && q[child+1].key < q[child].key {
+			child++
+		}
+		if q[child].key >= last.key {
+			break
+		}
+		q[i] = q[child]
+		i = child
+	}
+	q[i] = last
+	return top
+}
