@@ -8,7 +8,7 @@ import (
 // DType is the element type of a stored tensor, as safetensors and GGUF spell it.
 type DType string
 
-// Element types of stored tensors. [File.Float32] converts the floats and the
+// Element types of stored tensors. [File.Float32] and [File.Values] convert the floats and the
 // quantised types down to Q6_K; the others can only be read raw.
 const (
 	F64  DType = "F64"
@@ -38,6 +38,12 @@ const (
 	U8   DType = "U8"
 	Bool DType = "BOOL"
 )
+
+// Convertible tells whether values of the type can be read as float32.
+func (d DType) Convertible() bool {
+	f, _ := d.format()
+	return f.convert != nil
+}
 
 // format is the storage of an element type: blocks of values.
 type format struct {

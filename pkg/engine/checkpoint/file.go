@@ -39,6 +39,7 @@ type File struct {
 	Tensors []TensorInfo // in the order of the file, shard after shard
 	Meta    Meta         // GGUF's keys, or the strings of safetensors' __metadata__
 
+	name    string
 	parts   []part
 	index   map[string]int // of Tensors by name
 	closers []io.Closer
@@ -65,9 +66,9 @@ func (f *File) Tensor(name string) (*TensorInfo, bool) {
 
 // Raw returns a reader of a tensor's bytes as they are stored.
 func (f *File) Raw(name string) (*io.SectionReader, error) {
-	t, ok := f.Tensor(name)
-	if !ok {
-		return nil, fmt.Errorf("checkpoint %s: tensor %.80q: missing", f.parts[0].name, name)
+	t, err := f.find(name)
+	if err != nil {
+		return nil, err
 	}
 	return io.NewSectionReader(f.parts[t.part].r, t.Offset, t.Size), nil
 }
@@ -75,50 +76,97 @@ func (f *File) Raw(name string) (*io.SectionReader, error) {
 // Float32 reads and converts a tensor. The result holds its values alone, in dst's
 // memory if that has room. Values that are not finite as float32 are refused.
 func (f *File) Float32(name string, dst []float32) ([]float32, error) {
-	t, ok := f.Tensor(name)
-	if !ok {
-		return nil, fmt.Errorf("checkpoint %s: tensor %.80q: missing", f.parts[0].name, name)
-	}
-	p := f.parts[t.part]
-	dst, err := t.read(p.r, dst)
+	t, err := f.find(name)
 	if err != nil {
-		return nil, fmt.Errorf("checkpoint %s: tensor %q: %w", p.name, name, err)
+		return nil, err
+	}
+	n := t.Elements()
+	if layout, _ := t.Type.format(); layout.convert != nil {
+		dst = slices.Grow(dst[:0], n)[:n]
+	}
+	if err := t.values(f.parts[t.part].r, 0, dst); err != nil {
+		return nil, f.fail(t, err)
 	}
 	return dst, nil
+}
+
+// Values reads and converts len(dst) values of a tensor from the given one on, in the
+// order in which they are stored. Both must be multiples of what the tensor's type
+// stores in a block. Values that are not finite as float32 are refused.
+func (f *File) Values(name string, from int, dst []float32) error {
+	t, err := f.find(name)
+	if err != nil {
+		return err
+	}
+	if n := t.Elements(); from < 0 || from > n || len(dst) > n-from {
+		return f.fail(t, fmt.Errorf("values %d to %d of %d were asked for", from, from+len(dst), n))
+	}
+	if err := t.values(f.parts[t.part].r, from, dst); err != nil {
+		return f.fail(t, err)
+	}
+	return nil
+}
+
+func (f *File) find(name string) (*TensorInfo, error) {
+	t, ok := f.Tensor(name)
+	if !ok {
+		return nil, fmt.Errorf("checkpoint %s: tensor %.80q: missing", f.name, name)
+	}
+	return t, nil
+}
+
+// fail says in an error where t is.
+func (f *File) fail(t *TensorInfo, err error) error {
+	return fmt.Errorf("checkpoint %s: tensor %q: %w", f.parts[t.part].name, t.Name, err)
 }
 
 // readBuffer is about how much is read at once, bytes.
 const readBuffer = 256 << 10
 
-func (t *TensorInfo) read(r io.ReaderAt, dst []float32) ([]float32, error) {
+// values reads len(dst) values from the given one on, which the tensor has.
+func (t *TensorInfo) values(r io.ReaderAt, from int, dst []float32) error {
 	layout, _ := t.Type.format()
-	if layout.convert == nil {
-		return nil, fmt.Errorf("type %s cannot be converted to float32", t.Type)
+	switch {
+	case layout.convert == nil:
+		return fmt.Errorf("type %s cannot be converted to float32", t.Type)
+	case from%layout.values != 0 || len(dst)%layout.values != 0:
+		return fmt.Errorf("%d values from %d on are not whole blocks of %d, as %s has", len(dst), from, layout.values, t.Type)
 	}
-	n := t.Elements()
-	dst = slices.Grow(dst[:0], n)[:n]
-	blocks := min(n/layout.values, readBuffer/layout.bytes)
+	blocks := min(len(dst)/layout.values, readBuffer/layout.bytes)
 	buf := make([]byte, blocks*layout.bytes)
-	for done, offset := 0, t.Offset; done < n; {
-		out := dst[done:min(n, done+blocks*layout.values)]
+	offset := t.Offset + int64(from/layout.values)*int64(layout.bytes)
+	for done := 0; done < len(dst); {
+		out := dst[done:min(len(dst), done+blocks*layout.values)]
 		b := buf[:len(out)/layout.values*layout.bytes]
 		if k, err := r.ReadAt(b, offset); k < len(b) {
-			if err == nil || err == io.EOF {
-				err = io.ErrUnexpectedEOF
-			}
-			return nil, fmt.Errorf("offset %d: %w", offset+int64(k), err)
+			return fmt.Errorf("offset %d: %w", offset+int64(k), noEOF(err))
 		}
 		layout.convert(out, b)
 		if i := slices.IndexFunc(out, notFinite); i >= 0 {
-			return nil, fmt.Errorf("value %d is %v", done+i, out[i])
+			return fmt.Errorf("value %d is %v", from+done+i, out[i])
 		}
 		done += len(out)
 		offset += int64(len(b))
 	}
-	return dst, nil
+	return nil
 }
 
 func notFinite(v float32) bool { return math.Float32bits(v)&0x7f800000 == 0x7f800000 }
+
+// Name returns the name that the file was opened by.
+func (f *File) Name() string { return f.name }
+
+// Files returns the names of the files that hold the tensors.
+func (f *File) Files() []string {
+	names := make([]string, len(f.parts))
+	for i := range f.parts {
+		names[i] = f.parts[i].name
+	}
+	return names
+}
+
+// Holder returns the name of the file that holds a tensor, of several files.
+func (f *File) Holder(t *TensorInfo) string { return f.parts[t.part].name }
 
 // add appends a tensor and refuses a name that is taken.
 func (f *File) add(t TensorInfo) error {

@@ -18,10 +18,10 @@ const (
 
 // OpenGGUF reads the header of a GGUF file, version 2 or 3, of size bytes. Errors
 // name the file by name, the key or tensor and the reason. Dimensions are reversed:
-// shapes are row-major as everywhere here. Of a model in several files each is read
-// alone; its key split.count tells.
+// shapes are row-major as everywhere here. Of a model in several files this
+// reads one; [Open] reads them all.
 func OpenGGUF(r io.ReaderAt, size int64, name string) (*File, error) {
-	f := &File{Meta: Meta{}, parts: []part{{name, r}}, index: map[string]int{}}
+	f := &File{name: name, Meta: Meta{}, parts: []part{{name, r}}, index: map[string]int{}}
 	if err := f.readGGUF(newGGUFHeader(r, max(size, 0))); err != nil {
 		return nil, fmt.Errorf("checkpoint %s: %w", name, err)
 	}

@@ -18,26 +18,41 @@ const (
 )
 
 // Open opens a file of fsys: an index of shards by the name's ending .index.json,
-// GGUF by its first bytes, safetensors otherwise. The caller closes the result.
+// GGUF by its first bytes, safetensors otherwise. Of a GGUF model in several files
+// the name of any opens all. The caller closes the result.
 func Open(fsys fs.FS, name string) (*File, error) {
 	if strings.HasSuffix(name, ".index.json") {
 		return OpenSharded(fsys, name)
 	}
+	f, isGGUF, err := openOne(fsys, name)
+	if err != nil {
+		return nil, err
+	}
+	if !isGGUF || !f.split() {
+		return f, nil
+	}
+	if err := f.Close(); err != nil {
+		return nil, err
+	}
+	return openSplit(fsys, name)
+}
+
+// openOne opens one file of either format.
+func openOne(fsys fs.FS, name string) (f *File, isGGUF bool, err error) {
 	r, size, err := openAt(fsys, name)
 	if err != nil {
-		return nil, fmt.Errorf("checkpoint %s: %w", name, err)
+		return nil, false, fmt.Errorf("checkpoint %s: %w", name, err)
 	}
 	var first [len(ggufMagic)]byte
 	open := OpenSafetensors
 	if k, _ := r.ReadAt(first[:], 0); k == len(first) && string(first[:]) == ggufMagic {
-		open = OpenGGUF
+		open, isGGUF = OpenGGUF, true
 	}
-	f, err := open(r, size, name)
-	if err != nil {
-		return nil, errors.Join(err, r.Close())
+	if f, err = open(r, size, name); err != nil {
+		return nil, false, errors.Join(err, r.Close())
 	}
 	f.closers = append(f.closers, r)
-	return f, nil
+	return f, isGGUF, nil
 }
 
 // readerAt is a file with random access.
@@ -70,7 +85,7 @@ func openAt(fsys fs.FS, name string) (_ readerAt, size int64, err error) {
 // names and in no other; what the index says beside the map, the total size
 // included, is not used. The caller closes the result.
 func OpenSharded(fsys fs.FS, index string) (*File, error) {
-	f := &File{Meta: Meta{}, index: map[string]int{}}
+	f := &File{name: index, Meta: Meta{}, index: map[string]int{}}
 	if err := f.openSharded(fsys, index); err != nil {
 		return nil, errors.Join(fmt.Errorf("checkpoint %s: %w", index, err), f.Close())
 	}

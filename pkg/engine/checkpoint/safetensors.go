@@ -21,7 +21,7 @@ const (
 // the file by name, the tensor and the reason. Tensors may begin at any byte, as the
 // format has it.
 func OpenSafetensors(r io.ReaderAt, size int64, name string) (*File, error) {
-	f := &File{Meta: Meta{}, parts: []part{{name, r}}, index: map[string]int{}}
+	f := &File{name: name, Meta: Meta{}, parts: []part{{name, r}}, index: map[string]int{}}
 	if err := f.readSafetensors(r, size); err != nil {
 		return nil, fmt.Errorf("checkpoint %s: %w", name, err)
 	}
