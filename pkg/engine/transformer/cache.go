@@ -1,48 +1,93 @@
 package transformer
 
-// Cache holds the keys and values of one sequence.
+// kv holds the keys and values of one layer.
+type kv struct {
+	keys, values []float32 // (KVHeads, capacity, HeadDim), row-major
+	capacity     int       // tokens
+}
+
+// head returns the first n keys and values of a head.
+func (c *kv) head(h, n, dim int) (keys, values []float32) {
+	at := h * c.capacity * dim
+	return c.keys[at : at+n*dim], c.values[at : at+n*dim]
+}
+
+// put stores a token's keys and values, (KVHeads, HeadDim) each.
+func (c *kv) put(pos int, keys, values []float32, dim int) {
+	for from := 0; from < len(keys); from += dim {
+		at := from*c.capacity + pos*dim
+		copy(c.keys[at:at+dim], keys[from:])
+		copy(c.values[at:at+dim], values[from:])
+	}
+}
+
+// A Cache holds the keys and values of one sequence.
 type Cache struct {
 	Len int // tokens
 
-	capacity int
-	keys     [][]float32 // per layer: (head, capacity, headDim), row-major
-	values   [][]float32 // likewise
+	layers []kv
+}
+
+// Capacity returns how many tokens c can hold.
+func (c *Cache) Capacity() int { return c.layers[0].capacity }
+
+// newLayers returns empty keys and values for the layers of the decoder.
+func (m *Model) newLayers(capacity int) []kv {
+	size := capacity * m.Decoder.KVHeads * m.Decoder.HeadDim
+	slab := make([]float32, 2*m.Decoder.Depth*size)
+	cut := func() []float32 {
+		part := slab[:size:size]
+		slab = slab[size:]
+		return part
+	}
+	layers := make([]kv, m.Decoder.Depth)
+	for i := range layers {
+		layers[i] = kv{keys: cut(), values: cut(), capacity: capacity}
+	}
+	return layers
 }
 
 // NewCache returns an empty cache for at most capacity tokens.
 func (m *Model) NewCache(capacity int) *Cache {
-	capacity = min(capacity, m.Context)
-	c := &Cache{capacity: capacity}
-	slab := make([]float32, 2*m.Depth*capacity*m.Width)
-	cut := func() []float32 {
-		part := slab[: capacity*m.Width : capacity*m.Width]
-		slab = slab[len(part):]
-		return part
-	}
-	for range m.Depth {
-		c.keys = append(c.keys, cut())
-		c.values = append(c.values, cut())
-	}
-	return c
+	return &Cache{layers: m.newLayers(min(capacity, m.Context))}
 }
 
 // Fork returns a copy of c that can go its own way, with room for capacity tokens.
 func (m *Model) Fork(c *Cache, capacity int) *Cache {
 	f := m.NewCache(max(capacity, c.Len))
-	f.Len = c.Len
-	dim := m.Width / m.Heads
-	for l := range m.Depth {
-		for h := range m.Heads {
-			n := c.Len * dim
-			from, to := h*c.capacity*dim, h*f.capacity*dim
-			copy(f.keys[l][to:to+n], c.keys[l][from:from+n])
-			copy(f.values[l][to:to+n], c.values[l][from:from+n])
-		}
-	}
+	m.Copy(f, c)
 	return f
 }
 
-// CacheBytes returns the memory of a cache of that capacity.
-func (m *Model) CacheBytes(capacity int) int64 {
-	return 2 * 4 * int64(m.Depth) * int64(min(capacity, m.Context)) * int64(m.Width)
+// Copy makes dst, which has room for it, a copy of src.
+func (m *Model) Copy(dst, src *Cache) {
+	dim := m.Decoder.HeadDim
+	dst.Len = src.Len
+	for l := range src.layers {
+		for h := range m.Decoder.KVHeads {
+			keys, values := dst.layers[l].head(h, src.Len, dim)
+			k, v := src.layers[l].head(h, src.Len, dim)
+			copy(keys, k)
+			copy(values, v)
+		}
+	}
 }
+
+// CacheBytes returns the memory of a cache of that capacity.
+func (m *Model) CacheBytes(capacity int) int64 { return m.kvBytes(min(capacity, m.Context)) }
+
+func (m *Model) kvBytes(tokens int) int64 {
+	d := &m.Decoder
+	return 2 * 4 * int64(d.Depth) * int64(tokens) * int64(d.KVHeads) * int64(d.HeadDim)
+}
+
+// A Memory is what the decoder sees of an encoded text: the keys and values of each
+// layer's cross-attention. It is immutable; rows share it.
+type Memory struct {
+	Len int // tokens
+
+	layers []kv
+}
+
+// MemoryBytes returns the memory of an encoded text of that many tokens.
+func (m *Model) MemoryBytes(tokens int) int64 { return m.kvBytes(tokens) }

@@ -4,89 +4,91 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"glossa/pkg/engine/checkpoint"
 	"glossa/pkg/engine/kernel"
 )
 
-// feedForward is the second half of a layer: down(act(up x)), for swiglu
-// down(silu(gate x) ⊙ up x).
+// feedForward is the second half of a layer: down(act(up x)), or gated
+// down(act(gate x) ⊙ up x). Universal's vectors are gate and skip, KANSpline's c0 to c4.
 type feedForward struct {
-	up, gate *kernel.Matrix // (ffn, width); gate is nil but for swiglu
-	down     *kernel.Matrix // (width, ffn)
+	up, gate linear // (FFN, Width); gate only if gated
+	down     linear // (Width, FFN)
+	gated    bool
 	act      activation
-	learned  [][]float32 // vectors (ffn) of universal and kan_spline
+	learned  [][]float32 // (FFN) each, of Universal and KANSpline
 }
 
-func newFeedForward(ck *checkpoint.Alpha, prefix string, act activation) feedForward {
-	if ck.ModelConfig.Activation() == checkpoint.SwiGLU {
-		return feedForward{
-			up: pack(ck, prefix+"fc_up"), gate: pack(ck, prefix+"fc_gate"), down: pack(ck, prefix+"fc_proj"), act: act,
-		}
+func (ld *loader) feedForward(what string, spec *Spec, s *Stack, l *Layer) feedForward {
+	act, err := newActivation(spec)
+	if err != nil && ld.err == nil {
+		ld.err = err
 	}
-	f := feedForward{up: pack(ck, prefix+"fc1"), down: pack(ck, prefix+"fc2"), act: act}
-	for _, name := range act.learned {
-		f.learned = append(f.learned, ck.Params[prefix+name].Data)
+	f := feedForward{
+		up: ld.linear(what+" up", l.Up, s.FFN, spec.Width), down: ld.linear(what+" down", l.Down, spec.Width, s.FFN),
+		gated: spec.Gated, act: act,
+	}
+	if spec.Gated {
+		f.gate = ld.linear(what+" gate", l.Gate, s.FFN, spec.Width)
+	}
+	if len(l.Learned) != act.learned && ld.err == nil {
+		ld.err = fmt.Errorf("%s: %d vectors for an activation of %d", what, len(l.Learned), act.learned)
+	}
+	for _, v := range l.Learned {
+		f.learned = append(f.learned, ld.vector(what+" activation", v, s.FFN))
 	}
 	return f
 }
 
-func (f *feedForward) parameters() int {
-	n := f.up.Rows*f.up.Cols + f.down.Rows*f.down.Cols
-	if f.gate != nil {
-		n += f.gate.Rows * f.gate.Cols
-	}
-	for _, v := range f.learned {
-		n += len(v)
-	}
-	return n
-}
-
-// run computes dst (n, width) from x (n, width); h and g are scratch (n, ffn),
-// row is scratch for one row.
-func (f *feedForward) run(k *kernel.Kernels, dst, x, h, g, row []float32, n int) {
-	ffn := f.up.Rows
-	h = h[:n*ffn]
-	k.MatMul(h, x, n, f.up)
-	if f.gate != nil {
-		g = g[:n*ffn]
-		k.MatMul(g, x, n, f.gate)
-		k.SiLU(g)
-		k.Mul(h, g)
+// run computes a pass's out from its norm.
+func (f *feedForward) run(p *Pass) {
+	k, n, ffn := p.m.kernels, p.tokens, f.up.rows()
+	f.up.apply(k, p.h, p.norm, n)
+	if f.gated {
+		f.gate.apply(k, p.g, p.norm, n)
+		f.act.apply(k, p.g, nil, nil)
+		k.Mul(p.h, p.g)
 	} else {
 		for i := range n {
-			f.act.apply(k, h[i*ffn:(i+1)*ffn], f.learned, row)
+			f.act.apply(k, p.h[i*ffn:(i+1)*ffn], f.learned, p.row)
 		}
 	}
-	k.MatMul(dst, h, n, f.down)
+	f.down.apply(k, p.out, p.h, n)
 }
 
 // activation is applied to one row (ffn) in place; scratch has at least
 // depth*ffn values.
 type activation struct {
-	learned []string // names of its parameters
-	depth   int      // rows of scratch that it needs
+	learned int // vectors of parameters
+	depth   int // rows of scratch that it needs
 	apply   func(k *kernel.Kernels, h []float32, learned [][]float32, scratch []float32)
 }
 
-func newActivation(c *checkpoint.ModelConfig) (activation, error) {
+func newActivation(s *Spec) (activation, error) {
 	simple := func(f func(*kernel.Kernels, []float32)) activation {
 		return activation{apply: func(k *kernel.Kernels, h []float32, _ [][]float32, _ []float32) { f(k, h) }}
 	}
-	switch c.Activation() {
-	case checkpoint.GELU:
-		return simple((*kernel.Kernels).GELU), nil
-	case checkpoint.SiLU, checkpoint.SwiGLU:
-		return simple((*kernel.Kernels).SiLU), nil
-	case checkpoint.ReLU:
-		return simple((*kernel.Kernels).ReLU), nil
-	case checkpoint.Universal:
-		return activation{learned: []string{"act_gate", "act_skip"}, depth: 1, apply: universal}, nil
-	case checkpoint.KANSpline:
-		return activation{learned: []string{"kan_c0", "kan_c1", "kan_c2", "kan_c3", "kan_c4"}, depth: 2, apply: spline}, nil
-	case checkpoint.Composed:
-		return composed(c.ActivationGraph)
+	a := activation{}
+	switch s.Activation {
+	case GELU:
+		a = simple((*kernel.Kernels).GELU)
+	case GELUErf:
+		a = simple((*kernel.Kernels).GELUErf)
+	case SiLU:
+		a = simple((*kernel.Kernels).SiLU)
+	case ReLU:
+		a = simple((*kernel.Kernels).ReLU)
+	case Universal:
+		a = activation{learned: 2, depth: 1, apply: universal}
+	case KANSpline:
+		a = activation{learned: 5, depth: 2, apply: spline}
+	case Composed:
+		return composed(s.Graph)
+	default:
+		return a, fmt.Errorf("unknown activation %q", s.Activation)
 	}
-	return activation{}, fmt.Errorf("unknown ffnActivation %q", c.FFNActivation)
+	if s.Gated && (a.learned > 0 || a.depth > 0) {
+		return a, fmt.Errorf("activation %q cannot be gated", s.Activation)
+	}
+	return a, nil
 }
 
 // universal is silu(h)*gate + h*skip.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"glossa/pkg/engine/arch"
 	"glossa/pkg/engine/checkpoint"
 	"glossa/pkg/engine/checkpoint/checkpointtest"
 	"glossa/pkg/engine/kernel"
@@ -17,15 +18,15 @@ import (
 // open builds the model of ck with the cap that override names.
 func open(t testing.TB, ck *checkpoint.Alpha, k *kernel.Kernels, override string) *transformer.Model {
 	t.Helper()
-	limit, err := transformer.ScoreCap(ck, override)
+	m, err := arch.FromAlpha(ck, override)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := transformer.New(ck, k, limit)
+	model, err := transformer.New(m.Spec, m.Weights, k)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return m
+	return model
 }
 
 // all returns the logits after every token, computed in one pass.
@@ -65,6 +66,7 @@ func random(activation string, fused bool) *checkpoint.Alpha {
 	rng := rand.New(rand.NewPCG(7, uint64(len(activation))))
 	ck := &checkpoint.Alpha{Params: map[string]checkpoint.Tensor{}}
 	ck.ModelConfig = checkpoint.ModelConfig{VocabSize: 37, BlockSize: 24, NLayer: 2, NEmbd: 40, NHead: 4, FFNActivation: activation}
+	ck.Tokenizer = json.RawMessage(`{"type":"char","vocabSize":1,"vocab":["\n"]}`)
 	if activation == checkpoint.Composed {
 		ck.ModelConfig.ActivationGraph = json.RawMessage(composedGraph)
 	}
@@ -168,12 +170,12 @@ func TestScoreCap(t *testing.T) {
 		{soft, "tanh30", kernel.Cap{Kind: kernel.CapTanh, Value: 30}},
 		{soft, "50", kernel.Cap{Kind: kernel.CapTanh, Value: 50}},
 	} {
-		if got, err := transformer.ScoreCap(test.ck, test.override); err != nil || got != test.want {
-			t.Errorf("%q: got %v, %v, want %v", test.override, got, err, test.want)
+		if got := open(t, test.ck, kernel.Best(), test.override).Cap; got != test.want {
+			t.Errorf("%q: got %v, want %v", test.override, got, test.want)
 		}
 	}
 	for _, bad := range []string{"-1", "0", "NaN", "Inf", "tanh", "1e9"} {
-		if _, err := transformer.ScoreCap(soft, bad); err == nil {
+		if _, err := arch.FromAlpha(soft, bad); err == nil {
 			t.Errorf("cap %q is accepted", bad)
 		}
 	}
@@ -218,7 +220,11 @@ func TestComposedGraphRefused(t *testing.T) {
 	for _, graph := range []string{"", "null", "[]", `{"type":"loop"}`, `{"type":"add","left":{"type":"basis"}}`, deep} {
 		ck := random(checkpoint.Composed, false)
 		ck.ModelConfig.ActivationGraph = json.RawMessage(graph)
-		if _, err := transformer.New(ck, kernel.Best(), kernel.Cap{}); err == nil {
+		m, err := arch.FromAlpha(ck, "")
+		if err == nil {
+			_, err = transformer.New(m.Spec, m.Weights, kernel.Best())
+		}
+		if err == nil {
 			t.Errorf("graph %.40q is accepted", graph)
 		}
 	}

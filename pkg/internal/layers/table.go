@@ -19,18 +19,25 @@ func Glossa() *Table {
 			"pkg/tokenizer":                        {Floor: 0},
 			"pkg/grammar":                          {Floor: 0},
 			"pkg/chat":                             {Floor: 0, May: []string{"pkg/llm"}},
+			"pkg/language":                         {Floor: 0},
+			"pkg/hub":                              {Floor: 0},
 			"pkg/starter":                          {Floor: 0},
 			"pkg/starter/*":                        {Floor: 0},
+			"pkg/starter/phrases":                  {Floor: 0},
+			"pkg/starter/phrases/gen":              {Floor: 0, May: []string{"pkg/starter/phrases"}},
 			"pkg/internal/layers":                  {Floor: 0},
 			"schemas":                              {Floor: 0},
 
 			"pkg/sampler":            {Floor: 1, May: []string{"pkg/engine/kernel"}},
-			"pkg/engine/transformer": {Floor: 1, May: []string{"pkg/engine/kernel", "pkg/engine/checkpoint"}},
-			"pkg/httpx":              {Floor: 1, May: []string{"pkg/llm"}},
+			"pkg/engine/transformer": {Floor: 1, May: []string{"pkg/engine/kernel"}},
+			"pkg/engine/arch": {Floor: 1, May: []string{
+				"pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/tokenizer",
+			}},
+			"pkg/httpx": {Floor: 1, May: []string{"pkg/llm"}},
 
 			"pkg/engine": {Floor: 2, May: []string{
 				"pkg/llm", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/tokenizer", "pkg/grammar", "pkg/chat",
-				"pkg/sampler", "pkg/engine/transformer",
+				"pkg/language", "pkg/sampler", "pkg/engine/transformer", "pkg/engine/arch",
 			}},
 			"pkg/train":      {Floor: 2, May: []string{"pkg/engine/kernel", "pkg/tokenizer", "pkg/engine/checkpoint"}},
 			"pkg/schema":     {Floor: 2, May: []string{"pkg/llm"}},
@@ -62,8 +69,9 @@ func Glossa() *Table {
 		Forbidden: []string{"net/rpc", "text/template", "html/template", "C"},
 		Exclusive: map[string][]string{
 			"pkg/starter": {"functions/glossa"}, "pkg/starter/*": {"functions/glossa", "pkg/starter", "pkg/starter/*"},
-			"pkg/meter/prom":  {"functions/glossa"},
-			"pkg/llm/llmtest": {}, "pkg/engine/checkpoint/checkpointtest": {}, "pkg/host/runtimeapi": {},
+			"pkg/starter/phrases": {"functions/glossa", "pkg/starter", "pkg/starter/phrases/gen"},
+			"pkg/meter/prom":      {"functions/glossa"},
+			"pkg/llm/llmtest":     {}, "pkg/engine/checkpoint/checkpointtest": {}, "pkg/host/runtimeapi": {},
 		},
 	}
 }

@@ -1,0 +1,162 @@
+package arch
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"glossa/pkg/engine/checkpoint"
+	"glossa/pkg/engine/kernel"
+	"glossa/pkg/engine/transformer"
+	"glossa/pkg/tokenizer"
+)
+
+// alphaType is [Model.Type] of Alpha's models: GPT-2 without biases in linears, with
+// a head of its own (seed 002).
+const alphaType = "alpha"
+
+// alphaActivations are Alpha's names of functions. SwiGLU is SiLU of a gate.
+var alphaActivations = map[string]transformer.Activation{
+	checkpoint.GELU: transformer.GELU, checkpoint.SiLU: transformer.SiLU, checkpoint.ReLU: transformer.ReLU,
+	checkpoint.SwiGLU: transformer.SiLU, checkpoint.Universal: transformer.Universal,
+	checkpoint.KANSpline: transformer.KANSpline, checkpoint.Composed: transformer.Composed,
+}
+
+// alphaLearned are the names of an activation's parameters.
+var alphaLearned = map[string][]string{
+	checkpoint.Universal: {"act_gate", "act_skip"},
+	checkpoint.KANSpline: {"kan_c0", "kan_c1", "kan_c2", "kan_c3", "kan_c4"},
+}
+
+// FromAlpha opens a checkpoint, whose weights it keeps. limit bounds attention scores:
+// "none", "clamp30", "tanh30", a number for the tanh form, or "" for what the
+// checkpoint says: its softCap, else 30 for files with a fused wqkv, else none. Files
+// of the clamp generation cannot be told from older ones.
+func FromAlpha(ck *checkpoint.Alpha, limit string) (*Model, error) {
+	score, err := scoreCap(ck, limit)
+	if err != nil {
+		return nil, err
+	}
+	if ck.Tokenizer == nil {
+		return nil, errors.New("the checkpoint has no tokenizerArtifacts")
+	}
+	t, err := tokenizer.FromAlpha(ck.Tokenizer)
+	if err != nil {
+		return nil, err
+	}
+	m := &Model{
+		Type: alphaType, Version: ck.ConfigHash + "-" + strconv.Itoa(ck.Step),
+		Spec: alphaSpec(&ck.ModelConfig, score), Weights: alphaWeights(ck), Tokenizer: t,
+	}
+	if line := t.Encode("\n"); len(line) == 1 {
+		m.Empty = line[0] // there is no start token: a line begins where one ends
+	}
+	return m, m.finish()
+}
+
+func alphaSpec(c *checkpoint.ModelConfig, score kernel.Cap) *transformer.Spec {
+	s := &transformer.Spec{
+		Vocab: c.VocabSize, Context: c.BlockSize, Width: c.NEmbd,
+		Decoder: transformer.Stack{
+			Depth: c.NLayer, Heads: c.NHead, KVHeads: c.NHead, HeadDim: c.NEmbd / c.NHead, FFN: c.FFN(),
+		},
+		Position: transformer.Learned, Eps: 1e-5, Cap: score,
+		Activation: alphaActivations[c.Activation()], Gated: c.Activation() == checkpoint.SwiGLU,
+	}
+	if s.Activation == transformer.Composed {
+		s.Graph = c.ActivationGraph
+	}
+	return s
+}
+
+func alphaWeights(ck *checkpoint.Alpha) *transformer.Weights {
+	a := alphaParams{ck}
+	w := &transformer.Weights{
+		Embed: a.linear("wte"), Positions: a.linear("wpe"), Head: a.linear("lmHead"), DecoderNorm: a.norm("lnF"),
+	}
+	c := &ck.ModelConfig
+	up, down := "mlp.fc1", "mlp.fc2"
+	if c.Activation() == checkpoint.SwiGLU {
+		up, down = "mlp.fc_up", "mlp.fc_proj"
+	}
+	for i := range c.NLayer {
+		prefix := "layer." + strconv.Itoa(i) + "."
+		l := transformer.Layer{
+			AttentionNorm: a.norm(prefix + "ln1"), FFNNorm: a.norm(prefix + "ln2"),
+			Out: a.linear(prefix + "attn.wo"), Up: a.linear(prefix + up), Down: a.linear(prefix + down),
+		}
+		if ck.Fused() {
+			l.QKV = a.linear(prefix + "attn.wqkv")
+		} else {
+			l.QKV = a.linear(prefix+"attn.wq", prefix+"attn.wk", prefix+"attn.wv")
+		}
+		if c.Activation() == checkpoint.SwiGLU {
+			l.Gate = a.linear(prefix + "mlp.fc_gate")
+		}
+		for _, name := range alphaLearned[c.Activation()] {
+			l.Learned = append(l.Learned, a.vector(prefix+"mlp."+name))
+		}
+		w.Decoder = append(w.Decoder, l)
+	}
+	return w
+}
+
+// alphaParams are the parameters of a checkpoint, which are in memory.
+type alphaParams struct{ ck *checkpoint.Alpha }
+
+func (a alphaParams) tensor(name string, rows, cols int) transformer.Tensor {
+	data := a.ck.Params[name].Data
+	return transformer.Tensor{Name: name, Rows: rows, Cols: cols, Read: func(dst []float32, from int) error {
+		if from < 0 || from > len(data) || len(dst) > len(data)-from {
+			return fmt.Errorf("tensor %q: values %d to %d of %d were asked for", name, from, from+len(dst), len(data))
+		}
+		copy(dst, data[from:])
+		return nil
+	}}
+}
+
+func (a alphaParams) linear(names ...string) (l transformer.Linear) {
+	for _, name := range names {
+		shape := a.ck.Params[name].Shape
+		l.Weight = append(l.Weight, a.tensor(name, shape[0], shape[1]))
+	}
+	return l
+}
+
+func (a alphaParams) vector(name string) transformer.Vector {
+	return transformer.Vector{a.tensor(name, len(a.ck.Params[name].Data), 1)}
+}
+
+func (a alphaParams) norm(name string) transformer.Norm {
+	return transformer.Norm{Weight: a.vector(name + ".weight"), Bias: a.vector(name + ".bias")}
+}
+
+// scoreCap reads the limit that [FromAlpha] is given.
+func scoreCap(ck *checkpoint.Alpha, limit string) (kernel.Cap, error) {
+	switch limit {
+	case "":
+		return ownCap(ck), nil
+	case "none":
+		return kernel.Cap{}, nil
+	case "clamp30":
+		return kernel.Cap{Kind: kernel.CapClamp, Value: 30}, nil
+	case "tanh30":
+		return kernel.Cap{Kind: kernel.CapTanh, Value: 30}, nil
+	}
+	v, err := strconv.ParseFloat(limit, 32)
+	if err != nil || !(v > 0 && v <= 1e6) {
+		return kernel.Cap{}, fmt.Errorf("cap %q is not none, clamp30, tanh30 or a positive number", limit)
+	}
+	return kernel.Cap{Kind: kernel.CapTanh, Value: float32(v)}, nil
+}
+
+// ownCap is what a checkpoint itself says.
+func ownCap(ck *checkpoint.Alpha) kernel.Cap {
+	switch soft := ck.ModelConfig.SoftCap; {
+	case soft != nil && *soft > 0:
+		return kernel.Cap{Kind: kernel.CapTanh, Value: float32(*soft)}
+	case soft == nil && ck.Fused():
+		return kernel.Cap{Kind: kernel.CapTanh, Value: 30}
+	}
+	return kernel.Cap{}
+}

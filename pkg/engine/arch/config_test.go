@@ -1,0 +1,232 @@
+package arch_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"glossa/pkg/engine/arch"
+)
+
+// A config.json that asks for what is not there, or for too much.
+func TestHostileConfigs(t *testing.T) {
+	type members = map[string]any
+	huge := strings.Repeat("9", 400)
+	for _, c := range []struct {
+		model   string
+		changes members
+		want    string
+	}{
+		{"gpt2", members{"n_embd": -1}, "config.json: n_embd: -1 is not in 1..131072"},
+		{"gpt2", members{"n_embd": 0}, "n_embd: 0 is not in"},
+		{"gpt2", members{"n_embd": 1 << 40}, "n_embd: 1099511627776 is not in"},
+		{"gpt2", members{"n_embd": 24.5}, "n_embd: 24.5 is no integer"},
+		{"gpt2", members{"n_embd": "24"}, `n_embd: "24" is no integer`},
+		{"gpt2", members{"n_embd": []int{24}}, "n_embd: [24] is no integer"},
+		{"gpt2", members{"n_embd": fmt.Sprint(huge)}, "n_embd: "},
+		{"gpt2", members{"n_layer": 1001}, "n_layer: 1001 is not in 1..1000"},
+		{"gpt2", members{"n_layer": 1000}, `tensor "h.2.ln_1.weight": missing`},
+		{"gpt2", members{"n_layer": 1}, "nothing in this architecture is called so"},
+		{"gpt2", members{"n_head": 5}, "n_head: 5 does not divide the width, "},
+		{"gpt2", members{"n_head": 1 << 20}, "n_head: 1048576 is not in"},
+		{"gpt2", members{"vocab_size": 1 << 22}, "vocab_size: 4194304 is not in"},
+		{"gpt2", members{"vocab_size": 1 << 21}, `where the configuration has [2097152 `},
+		{"gpt2", members{"vocab_size": 97}, `where the configuration has [97 `},
+		{"gpt2", members{"n_positions": 1 << 25}, "n_positions: 33554432 is not in"},
+		{"gpt2", members{"n_positions": 255}, `tensor "wpe.weight": shape `},
+		{"gpt2", members{"n_inner": 95}, `tensor "h.0.mlp.c_fc.weight": shape `},
+		{"gpt2", members{"n_inner": 1 << 21}, "n_inner: 2097152 is not in"},
+		{"gpt2", members{"layer_norm_epsilon": -1e-5}, "layer_norm_epsilon: -1e-05 is not in"},
+		{"gpt2", members{"layer_norm_epsilon": true}, "layer_norm_epsilon: true is no number"},
+		{"gpt2", members{"activation_function": "mish"}, `activation_function: "mish" is not supported`},
+		{"gpt2", members{"scale_attn_weights": false}, "scale_attn_weights: false is not supported, only true"},
+		{"gpt2", members{"scale_attn_by_inverse_layer_idx": 1}, "scale_attn_by_inverse_layer_idx: 1 is no boolean"},
+		{"gpt2", members{"add_cross_attention": true}, "add_cross_attention: true is not supported"},
+		{"gpt2", members{"quantization_config": members{"bits": 4}}, "quantization_config: "},
+		{"gpt2", members{"model_type": "mamba"}, `model_type: "mamba" is not supported, only gpt2, gpt_neox`},
+		{"gpt2", members{"model_type": nil}, "no model_type"},
+		{"gpt2", members{"model_type": nil, "modelConfig": members{}}, "no model_type: the configuration of a training run of Alpha"},
+		{"gpt2", members{"model_type": 2}, "model_type: 2 is no string"},
+		{"gptj", members{"rotary_dim": 7}, "rotary_dim: 7 is not even"},
+		{"gptj", members{"rotary_dim": 4096}, "rotary_dim: 4096 is not even and at most the width of a head, "},
+		{"gptj", members{"rotary": false}, "rotary: false is not supported"},
+		{"gpt_neox", members{"rope_parameters": members{"partial_rotary_factor": 0.1}}, "rotary dimensions: 0.1 of heads of 16 are 1"},
+		{"gpt_neox", members{"rope_parameters": members{"partial_rotary_factor": 1.5}}, "rope_parameters.partial_rotary_factor: 1.5 is not in 0..1"},
+		{"gpt_neox", members{"attention_bias": false}, "nothing in this architecture is called so"},
+		{"gpt_neox", members{"num_attention_heads": 3}, "num_attention_heads: 3 does not divide the width, "},
+		{"xglm", members{"pad_token_id": 5}, "pad_token_id: 5: the position of that row"},
+		{"xglm", members{"scale_embedding": "yes"}, `scale_embedding: "yes" is no boolean`},
+		{"llama", members{"num_key_value_heads": 3}, "3 key-value heads do not divide 4 attention heads"},
+		{"llama", members{"num_key_value_heads": 8}, "8 key-value heads do not divide 4"},
+		{"llama", members{"head_dim": 7}, "rotary dimensions: 1 of heads of 7 are 7"},
+		{"llama", members{"head_dim": 1 << 30}, "head_dim: 1073741824 is not in"},
+		{"llama", members{"head_dim": 16}, `tensor "model.layers.0.self_attn.q_proj.weight": shape`},
+		{"llama", members{"hidden_act": nil, "attention_bias": true}, `tensor "layers.0.self_attn.q_proj.bias": missing`},
+		{"llama", members{"mlp_bias": true}, `tensor "layers.0.mlp.up_proj.bias": missing`},
+		{"llama", members{"rope_parameters": members{"rope_type": "yarn"}}, `rope_parameters.rope_type: "yarn" is not supported, only default, linear and llama3`},
+		{"llama", members{"rope_parameters": nil, "rope_scaling": members{"type": "dynamic", "factor": 2}}, `rope_scaling.type: "dynamic" is not supported`},
+		{"llama", members{"rope_parameters": nil, "rope_scaling": members{"rope_type": "longrope"}}, `rope_scaling.rope_type: "longrope" is not supported`},
+		{"llama", members{"rope_parameters": members{"rope_type": "linear"}}, "rope_parameters.factor: missing"},
+		{"llama", members{"rope_parameters": members{"rope_type": "linear", "factor": 0}}, "rope_parameters.factor: 0 is not in"},
+		{"llama", members{"rope_parameters": members{"rope_type": "llama3", "factor": 8}}, "rope_parameters.low_freq_factor: missing"},
+		{"llama", members{"rope_parameters": members{"rope_type": "llama3", "factor": 8, "low_freq_factor": 4, "high_freq_factor": 4}}, "is not below high_freq_factor"},
+		{"llama", members{"rope_parameters": members{"partial_rotary_factor": 0.5}}, "partial_rotary_factor: heads of this architecture"},
+		{"llama", members{"rope_parameters": members{"rope_theta": 0}}, "rope_parameters.rope_theta: 0 is not in"},
+		{"llama", members{"rope_parameters": members{"full_attention": members{"rope_theta": 5}}}, "rope_parameters.full_attention: one rotary embedding for some layers"},
+		{"llama", members{"rope_parameters": 4}, "rope_parameters: 4 is no object"},
+		{"m2m_100", members{"encoder_layers": 0}, "encoder_layers: 0 is not in"},
+		{"m2m_100", members{"encoder_attention_heads": 7}, "encoder_attention_heads: 7 does not divide the width, "},
+		{"m2m_100", members{"pad_token_id": 2}, "pad_token_id: 2 is not supported, only 1"},
+		{"m2m_100", members{"tie_word_embeddings": false}, "tie_word_embeddings: false is not supported"},
+		{"m2m_100", members{"decoder_layers": 4}, `tensor "decoder.layers.3.self_attn_layer_norm.weight": missing`},
+	} {
+		fsys := bare(t, c.model)
+		set(t, fsys, "config.json", c.changes)
+		refused(t, fmt.Sprint(c.model, c.changes), fsys, c.want)
+	}
+}
+
+// The tokens of generation_config.json come before those of config.json, and those
+// before what an architecture usually has.
+func TestEnds(t *testing.T) {
+	type members = map[string]any
+	for _, c := range []struct {
+		config, generation members
+		end                string
+		empty              int
+		err                string
+	}{
+		{members{"eos_token_id": 3, "bos_token_id": 4}, members{"eos_token_id": []int{5, 6}, "bos_token_id": 7}, "[5 6]", 7, ""},
+		{members{"eos_token_id": 3, "bos_token_id": 4}, members{"eos_token_id": nil, "bos_token_id": nil}, "[3]", 4, ""},
+		{members{"eos_token_id": 3, "bos_token_id": nil}, members{"eos_token_id": nil, "bos_token_id": nil}, "[3]", 3, ""},
+		{members{"eos_token_id": nil, "bos_token_id": nil}, members{"eos_token_id": nil, "bos_token_id": nil}, "[]", 0, ""}, // 50256 is none of 96
+		{nil, members{"eos_token_id": 96}, "", 0, "m/generation_config.json: eos_token_id: token 96 is not below vocab_size, 96"},
+		{nil, members{"eos_token_id": []int{1, -1}}, "", 0, "eos_token_id: token -1 is not below"},
+		{nil, members{"eos_token_id": "x"}, "", 0, `eos_token_id: "x" is no token`},
+		{nil, members{"eos_token_id": make([]int, 1000)}, "", 0, "is no list of at most 256 tokens"},
+		{members{"eos_token_id": 3, "bos_token_id": 96}, members{"eos_token_id": nil, "bos_token_id": nil}, "", 0, "m/config.json: bos_token_id: token 96"},
+	} {
+		fsys := tiny(t, "gpt2", 96)
+		set(t, fsys, "config.json", c.config)
+		set(t, fsys, "generation_config.json", c.generation)
+		if c.err != "" {
+			refused(t, fmt.Sprint(c), fsys, c.err)
+			continue
+		}
+		if m := openIn(t, fsys, "m"); fmt.Sprint(m.End) != c.end || m.Empty != c.empty {
+			t.Errorf("%v: end %v, empty %d", c, m.End, m.Empty)
+		}
+	}
+}
+
+// What a configuration does not say is as in the published models, not as in the
+// class's defaults, which say 2.
+func TestNeoXEnd(t *testing.T) {
+	fsys, absent := bare(t, "gpt_neox"), map[string]any{"eos_token_id": nil, "bos_token_id": nil}
+	set(t, fsys, "config.json", absent)
+	set(t, fsys, "generation_config.json", absent)
+	if m := openIn(t, fsys, "m"); !slices.Equal(m.End, []int{0}) || m.Empty != 0 {
+		t.Errorf("end %v, empty %d", m.End, m.Empty)
+	}
+}
+
+func TestTranslation(t *testing.T) {
+	type members = map[string]any
+	fsys := bare(t, "m2m_100")
+	want := arch.Translation{Beams: 5, MaxLength: 200, LengthPenalty: 1, EarlyStopping: arch.StopTrue, DecoderStart: 2, End: 2}
+	if m := openIn(t, fsys, "m"); *m.Translation != want {
+		t.Errorf("%+v, want %+v", *m.Translation, want)
+	}
+	set(t, fsys, "generation_config.json", members{
+		"num_beams": 3, "max_length": 1000, "length_penalty": 1.5, "early_stopping": "never", "bos_token_id": 0, "decoder_start_token_id": 4, "eos_token_id": 5,
+	})
+	want = arch.Translation{Beams: 3, MaxLength: 256, LengthPenalty: 1.5, EarlyStopping: arch.StopNever, DecoderStart: 4, End: 5}
+	if m := openIn(t, fsys, "m"); *m.Translation != want {
+		t.Errorf("%+v, want %+v", *m.Translation, want)
+	}
+	for key, value := range (members{
+		"num_beams": 0, "max_length": 1, "length_penalty": "x", "early_stopping": "later", "decoder_start_token_id": 160,
+		"no_repeat_ngram_size": 3, "do_sample": true, "forced_eos_token_id": 2, "num_beam_groups": 2, "repetition_penalty": 1.2,
+	}) {
+		fsys := bare(t, "m2m_100")
+		set(t, fsys, "generation_config.json", members{key: value})
+		refused(t, key, fsys, "m/generation_config.json: "+key+": ")
+	}
+	fsys = bare(t, "m2m_100")
+	delete(fsys, "m/generation_config.json")
+	set(t, fsys, "config.json", members{"num_beams": 2, "early_stopping": false, "no_repeat_ngram_size": 0})
+	if m := openIn(t, fsys, "m"); m.Translation.Beams != 2 || m.Translation.EarlyStopping != arch.StopFalse {
+		t.Errorf("%+v", *m.Translation)
+	}
+}
+
+// Tensors that are missing, of another shape or type, or of no use.
+func TestHostileTensors(t *testing.T) {
+	for _, c := range []struct {
+		model, what string
+		change      func(map[string]stored)
+		want        string
+	}{
+		{"llama", "missing", func(all map[string]stored) { delete(all, "model.norm.weight") }, `checkpoint m/model.safetensors: tensor "norm.weight": missing`},
+		{"llama", "extra", func(all map[string]stored) { all["score.weight"] = numbers(0, 2, 32) }, `checkpoint m/model.safetensors: tensor "score.weight": nothing`},
+		{"llama", "no buffer", func(all map[string]stored) { all["model.layers.x.self_attn.rotary_emb.inv_freq"] = numbers(0, 4) }, "nothing in this architecture"},
+		{"llama", "shape", func(all map[string]stored) { all["model.norm.weight"] = numbers(0, 31) }, `tensor "model.norm.weight": shape [31] where the configuration has [32]`},
+		{"llama", "rank", func(all map[string]stored) { all["model.norm.weight"] = numbers(0, 1, 32) }, `shape [1 32] where the configuration has [32]`},
+		{"llama", "transposed", func(all map[string]stored) { all["model.layers.0.mlp.up_proj.weight"] = numbers(0, 32, 96) }, `shape [32 96] where the configuration has [96 32]`},
+		{"llama", "type", func(all map[string]stored) { all["model.norm.weight"] = stored{"I32", []int{32}, make([]byte, 128)} }, `tensor "model.norm.weight": weights of type I32 are not supported`},
+		{"gptj", "bias", func(all map[string]stored) { delete(all, "lm_head.bias") }, `tensor "lm_head.bias": missing`},
+		{"m2m_100", "copy", func(all map[string]stored) { all["lm_head.weight"] = numbers(0, 2, 24) }, `tensor "lm_head.weight": shape [2 24]`},
+	} {
+		fsys := bare(t, c.model)
+		tensors(t, fsys, c.change)
+		refused(t, c.what, fsys, c.want)
+	}
+}
+
+// Directories that hold no model, or half of one.
+func TestHostileDirectories(t *testing.T) {
+	for _, c := range []struct {
+		what   string
+		change func(fstest.MapFS)
+		want   string
+	}{
+		{"no config", func(f fstest.MapFS) { delete(f, "m/config.json") }, "m/config.json"},
+		{"no weights", func(f fstest.MapFS) { delete(f, "m/model.safetensors") }, "m: there is neither model.safetensors nor model.safetensors.index.json nor a .gguf file"},
+		{"pickle", func(f fstest.MapFS) {
+			delete(f, "m/model.safetensors")
+			f["m/pytorch_model.bin"] = &fstest.MapFile{}
+		}, "pytorch_model.bin is not read"},
+		{"two models", func(f fstest.MapFS) {
+			delete(f, "m/model.safetensors")
+			f["m/a.gguf"], f["m/b.gguf"] = &fstest.MapFile{}, &fstest.MapFile{}
+		}, "there are 2 models, a.gguf and b.gguf among them: name the file"},
+		{"a directory", func(f fstest.MapFS) {
+			delete(f, "m/config.json")
+			f["m/config.json/x"] = &fstest.MapFile{}
+		}, "m/config.json: not a regular file"},
+		{"adapter", func(f fstest.MapFS) { f["m/adapter_config.json"] = &fstest.MapFile{} }, "m/adapter_config.json: adapters are not supported"},
+		{"no JSON", func(f fstest.MapFS) { f["m/config.json"] = &fstest.MapFile{Data: []byte("{")} }, "m/config.json: unexpected end of JSON input"},
+		{"null", func(f fstest.MapFS) { f["m/config.json"] = &fstest.MapFile{Data: []byte("null")} }, "m/config.json: null"},
+		{"a list", func(f fstest.MapFS) { f["m/config.json"] = &fstest.MapFile{Data: []byte("[]")} }, "m/config.json: "},
+		{"deep", func(f fstest.MapFS) {
+			f["m/config.json"] = &fstest.MapFile{Data: []byte(`{"x":` + strings.Repeat("[", 1<<19))}
+		}, "m/config.json: "},
+		{"large", func(f fstest.MapFS) { f["m/config.json"] = &fstest.MapFile{Data: make([]byte, 1<<20+1)} }, "m/config.json: 1048577 bytes, at most 1048576"},
+		{"generation", func(f fstest.MapFS) { f["m/generation_config.json"] = &fstest.MapFile{Data: []byte("x")} }, "m/generation_config.json: "},
+		{"empty weights", func(f fstest.MapFS) { f["m/model.safetensors"] = &fstest.MapFile{} }, "checkpoint m/model.safetensors: "},
+		{"tokenizer", func(f fstest.MapFS) { f["m/tokenizer.json"] = &fstest.MapFile{Data: []byte("{}")} }, "m/tokenizer.json: "},
+		{"tokenizer config", func(f fstest.MapFS) { f["m/tokenizer_config.json"] = &fstest.MapFile{Data: []byte("[")} }, "m/tokenizer_config.json: "},
+	} {
+		fsys := bare(t, "gpt2")
+		c.change(fsys)
+		refused(t, c.what, fsys, c.want)
+	}
+	if _, err := arch.Open(fstest.MapFS{"a.bin": {}}, "a.bin"); err == nil || !strings.Contains(err.Error(), "a.bin: neither a directory nor a .gguf file") {
+		t.Errorf("a file: %v", err)
+	}
+	if _, err := arch.Open(fstest.MapFS{}, "../x"); err == nil {
+		t.Error("a path out of the file system")
+	}
+}

@@ -1,0 +1,121 @@
+package arch
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"glossa/pkg/engine/checkpoint"
+	"glossa/pkg/tokenizer"
+)
+
+// ggufKeys are the keys tokenizer.ggml.* of a file. After an error it returns nothing.
+type ggufKeys struct {
+	meta checkpoint.Meta
+	err  error // the first
+}
+
+// key reads one that may be absent.
+func key[T any](k *ggufKeys, name string, get func(checkpoint.Meta, string) (T, error)) (v T, ok bool) {
+	v, err := get(k.meta, "tokenizer.ggml."+name)
+	if k.err == nil && err != nil && !errors.Is(err, checkpoint.ErrNoKey) {
+		k.err = err
+	}
+	return v, err == nil
+}
+
+func (k *ggufKeys) text(name string) string {
+	v, _ := key(k, name, checkpoint.Meta.Text)
+	return v
+}
+
+func (k *ggufKeys) id(name string) *int64 {
+	if v, ok := key(k, name, checkpoint.Meta.Int); ok {
+		return &v
+	}
+	return nil
+}
+
+func (k *ggufKeys) flag(name string) *bool {
+	if v, ok := key(k, name, checkpoint.Meta.Bool); ok {
+		return &v
+	}
+	return nil
+}
+
+// bytes is an array of bytes, signed or not.
+func (k *ggufKeys) bytes(name string) []byte {
+	list, _ := key(k, name, checkpoint.Meta.Ints)
+	out := make([]byte, len(list))
+	for i, v := range list {
+		out[i] = byte(v)
+	}
+	return out
+}
+
+// read returns the keys of a tokenizer.
+func (k *ggufKeys) read() *tokenizer.GGUF {
+	g := &tokenizer.GGUF{
+		Model: k.text("model"), Pre: k.text("pre"),
+		BOS: k.id("bos_token_id"), EOS: k.id("eos_token_id"), EOT: k.id("eot_token_id"),
+		Unknown: k.id("unknown_token_id"), Padding: k.id("padding_token_id"),
+		AddBOS: k.flag("add_bos_token"), AddEOS: k.flag("add_eos_token"), AddSpacePrefix: k.flag("add_space_prefix"),
+		RemoveExtraWhitespaces: k.flag("remove_extra_whitespaces"),
+		Charsmap:               k.bytes("precompiled_charsmap"),
+	}
+	g.Tokens, _ = key(k, "tokens", checkpoint.Meta.Texts)
+	g.Types, _ = key(k, "token_type", checkpoint.Meta.Ints)
+	g.Scores, _ = key(k, "scores", checkpoint.Meta.Floats)
+	g.Merges, _ = key(k, "merges", checkpoint.Meta.Texts)
+	return g
+}
+
+// readGGUFTokens reads what a GGUF file says about tokens.
+func (o *opened) readGGUFTokens() error {
+	k := &ggufKeys{meta: o.file.Meta}
+	g := k.read()
+	if err := o.readGGUFEnds(k); err != nil {
+		return err
+	}
+	if g.Model != "" && g.Model != "none" && g.Model != "no_vocab" {
+		t, err := tokenizer.FromGGUF(g)
+		if err != nil {
+			return err
+		}
+		o.Tokenizer = t
+		if a, ok := t.(tokenizer.Affixes); ok {
+			o.Start, _ = a.Affixes()
+		}
+	}
+	switch {
+	case len(o.Start) > 0:
+		o.Empty = o.Start[0]
+	case g.BOS != nil:
+		o.Empty = int(min(max(*g.BOS, -1), maxVocab)) // checked with the rest
+	case len(o.End) > 0:
+		o.Empty = o.End[0]
+	}
+	template, err := o.file.Meta.Text("tokenizer.chat_template")
+	if err != nil && !errors.Is(err, checkpoint.ErrNoKey) {
+		return err
+	}
+	o.ChatTemplate = templateName(template)
+	return nil
+}
+
+// readGGUFEnds reads the tokens that end a text, a turn and a message.
+func (o *opened) readGGUFEnds(k *ggufKeys) error {
+	for _, name := range []string{"eos_token_id", "eot_token_id", "eom_token_id"} {
+		id := k.id(name)
+		if id == nil {
+			continue
+		}
+		if *id < 0 || *id >= int64(o.Spec.Vocab) {
+			return fmt.Errorf("tokenizer.ggml.%s: token %d is not below %d", name, *id, o.Spec.Vocab)
+		}
+		if !slices.Contains(o.End, int(*id)) {
+			o.End = append(o.End, int(*id))
+		}
+	}
+	return k.err
+}

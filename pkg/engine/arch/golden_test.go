@@ -1,0 +1,298 @@
+package arch_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"glossa/pkg/engine/arch"
+	"glossa/pkg/engine/checkpoint"
+	"glossa/pkg/engine/kernel"
+	"glossa/pkg/engine/transformer"
+)
+
+// tolerance is how far a logit or a hidden state may be from that of the original
+// implementation. Logits have a standard deviation of 1 and more.
+const tolerance = 1e-4
+
+// A golden is what the original implementation computed, see testdata/README.md.
+type golden struct {
+	t    testing.TB
+	file *checkpoint.File
+}
+
+func openGolden(t testing.TB, dir, name string) *golden {
+	t.Helper()
+	f, err := checkpoint.Open(os.DirFS("testdata"), path.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &golden{t, f}
+}
+
+func (g *golden) has(name string) bool {
+	_, ok := g.file.Tensor(name)
+	return ok
+}
+
+func (g *golden) shape(name string) []int {
+	info, ok := g.file.Tensor(name)
+	if !ok {
+		g.t.Fatalf("no golden %q", name)
+	}
+	return info.Shape
+}
+
+func (g *golden) floats(name string) []float32 {
+	g.t.Helper()
+	v, err := g.file.Float32(name, nil)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return v
+}
+
+func (g *golden) ints(name string) []int {
+	g.t.Helper()
+	r, err := g.file.Raw(name)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	b, err := io.ReadAll(r)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	out := make([]int, len(b)/8)
+	for i := range out {
+		out[i] = int(binary.LittleEndian.Uint64(b[8*i:]))
+	}
+	return out
+}
+
+// rows cuts a matrix of ids into rows without the padding that mask tells.
+func (g *golden) rows(ids, mask string) [][]int {
+	var out [][]int
+	width := g.shape(ids)[1]
+	masks := slices.Collect(slices.Chunk(g.ints(mask), width))
+	for i, row := range slices.Collect(slices.Chunk(g.ints(ids), width)) {
+		var kept []int
+		for j, id := range row {
+			if masks[i][j] != 0 {
+				kept = append(kept, id)
+			}
+		}
+		out = append(out, kept)
+	}
+	return out
+}
+
+// models returns the names of the golden directories.
+func models(t testing.TB) []string {
+	t.Helper()
+	files, err := filepath.Glob("testdata/*/golden.safetensors")
+	if err != nil || len(files) < 12 {
+		t.Fatalf("%d golden models, %v", len(files), err)
+	}
+	var dirs []string
+	for _, f := range files {
+		dirs = append(dirs, filepath.Base(filepath.Dir(f)))
+	}
+	return dirs
+}
+
+func open(t testing.TB, dir string) *arch.Model {
+	t.Helper()
+	m, err := arch.Open(os.DirFS("testdata"), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return m
+}
+
+func build(t testing.TB, m *arch.Model, k *kernel.Kernels) *transformer.Model {
+	t.Helper()
+	model, err := transformer.New(m.Spec, m.Weights, k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return model
+}
+
+// check returns the largest difference from the golden of that name.
+func (g *golden) check(name string, got []float32) float64 {
+	g.t.Helper()
+	want, worst := g.floats(name), 0.0
+	if len(got) != len(want) {
+		g.t.Fatalf("%s: %d values, want %d", name, len(got), len(want))
+	}
+	for i := range want {
+		worst = max(worst, math.Abs(float64(got[i]-want[i])))
+		if got[i] != got[i] {
+			worst = math.Inf(1)
+		}
+	}
+	return worst
+}
+
+// A trace is what a model computes of a golden: the largest difference from it.
+type trace map[string]float64
+
+// run computes everything that is in the goldens of a directory.
+func run(t testing.TB, m *transformer.Model, g *golden) trace {
+	t.Helper()
+	out := trace{}
+	note := func(name string, got []float32) {
+		if g.has(name) { // those of GGUF files have no hidden states
+			out[name] = max(out[name], g.check(name, got))
+		}
+	}
+	pass := m.NewPass()
+	var memory *transformer.Memory
+	if m.Encoder.Depth > 0 {
+		last := []float32(nil)
+		pass.Hidden = func(_ bool, layer int, x []float32) {
+			note(fmt.Sprintf("encoder.hidden.%d", layer), x)
+			last = slices.Clone(x)
+		}
+		memory = pass.Encode([][]int{g.ints("source.ids")})[0]
+		for row := range slices.Chunk(last, m.Width) {
+			m.FinalNorm(true, row, row)
+		}
+		note("encoder.output", last)
+	}
+	pass.Hidden = func(_ bool, layer int, x []float32) { note(fmt.Sprintf("hidden.%d", layer), x) }
+	ids := g.ints("ids")
+	note("logits", pass.Forward([]transformer.Sequence{{Cache: m.NewCache(len(ids)), Tokens: ids, Logits: len(ids), Memory: memory}}))
+	pass.Hidden = nil
+	runLong(m, pass, g, note)
+	runBatch(m, pass, g, note)
+	return out
+}
+
+func runLong(m *transformer.Model, pass *transformer.Pass, g *golden, note func(string, []float32)) {
+	if !g.has("long.ids") {
+		return
+	}
+	var memory *transformer.Memory
+	if m.Encoder.Depth > 0 {
+		memory = pass.Encode([][]int{g.ints("long.source.ids")})[0]
+	}
+	ids, wanted := g.ints("long.ids"), g.shape("long.logits")[0]
+	note("long.logits", pass.Forward([]transformer.Sequence{{Cache: m.NewCache(len(ids)), Tokens: ids, Logits: wanted, Memory: memory}}))
+}
+
+// runBatch computes rows of different lengths together, where the original had
+// padding on one side or the other, and the same logits.
+func runBatch(m *transformer.Model, pass *transformer.Pass, g *golden, note func(string, []float32)) {
+	for _, side := range []string{"left", "right"} {
+		name := "batch." + side
+		if !g.has(name + ".ids") {
+			continue
+		}
+		var seqs []transformer.Sequence
+		for _, row := range g.rows(name+".ids", name+".mask") {
+			seqs = append(seqs, transformer.Sequence{Cache: m.NewCache(len(row)), Tokens: row, Logits: len(row)})
+		}
+		logits := pass.Forward(seqs)
+		note("batch.left.logits", logits)
+		note("batch.right.logits", logits)
+	}
+	if !g.has("batch.source.ids") {
+		return
+	}
+	width := g.shape("batch.ids")[1]
+	rows := slices.Collect(slices.Chunk(g.ints("batch.ids"), width))
+	var seqs []transformer.Sequence
+	for i, memory := range pass.Encode(g.rows("batch.source.ids", "batch.source.mask")) {
+		seqs = append(seqs, transformer.Sequence{Cache: m.NewCache(width), Tokens: rows[i], Logits: width, Memory: memory})
+	}
+	note("batch.logits", pass.Forward(seqs))
+}
+
+// Every layer and every logit of every golden model, by every implementation of the
+// kernels, is that of the original implementation.
+func TestGoldens(t *testing.T) {
+	for _, dir := range models(t) {
+		t.Run(dir, func(t *testing.T) {
+			g := openGolden(t, dir, "golden.safetensors")
+			m := open(t, dir)
+			for _, k := range kernel.Implementations() {
+				got := run(t, build(t, m, k), g)
+				for name, d := range got {
+					if limit := tolerance * scale(g.floats(name), name); !(d <= limit) {
+						t.Errorf("%s: %s is %.3g from the original (limit %.3g)", k.Name(), name, d, limit)
+					}
+				}
+				for i := range g.file.Tensors {
+					name := g.file.Tensors[i].Name
+					if _, ok := got[name]; !ok && g.file.Tensors[i].Type == checkpoint.F32 {
+						t.Errorf("golden %q is not compared", name)
+					}
+				}
+			}
+		})
+	}
+}
+
+// scale is 1 for logits; hidden states grow from layer to layer, so that theirs is
+// their largest value.
+func scale(values []float32, name string) float64 {
+	top := 1.0
+	if path.Ext(name) == ".logits" || name == "logits" {
+		return top
+	}
+	for _, v := range values {
+		top = max(top, math.Abs(float64(v)))
+	}
+	return top
+}
+
+// A sequence fed in pieces, after a fork, beside others, gives the very bits of one
+// full pass.
+func TestCachedChunkedAndBatched(t *testing.T) {
+	for _, dir := range models(t) {
+		t.Run(dir, func(t *testing.T) {
+			g, m := openGolden(t, dir, "golden.safetensors"), build(t, open(t, dir), kernel.Best())
+			ids := g.ints("ids")
+			pass, memory, other := m.NewPass(), (*transformer.Memory)(nil), (*transformer.Memory)(nil)
+			if m.Encoder.Depth > 0 {
+				source := g.ints("source.ids")
+				both := pass.Encode([][]int{source[1:], source})
+				other, memory = both[0], both[1]
+			}
+			want := slices.Clone(pass.Forward([]transformer.Sequence{{Cache: m.NewCache(len(ids)), Tokens: ids, Logits: len(ids), Memory: memory}}))
+			var got []float32
+			main, side := m.NewCache(len(ids)), m.NewCache(len(ids))
+			for at, step := 0, 1; at < len(ids); step++ {
+				n := min(1+step%3, len(ids)-at)
+				beside := transformer.Sequence{Cache: side, Tokens: ids[:min(step, len(ids)-side.Len)], Logits: 0, Memory: other}
+				seqs := []transformer.Sequence{{Cache: main, Tokens: ids[at : at+n], Logits: n, Memory: memory}}
+				if len(beside.Tokens) > 0 {
+					seqs = slices.Insert(seqs, step%2, beside)
+				}
+				got = append(got, pass.Forward(seqs)...)
+				at += n
+				main = m.Fork(main, len(ids))
+			}
+			if !slices.Equal(got, want) {
+				t.Error("the pieces differ from the full pass")
+			}
+		})
+	}
+}

@@ -1,0 +1,212 @@
+package arch
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+
+	"glossa/pkg/engine/checkpoint"
+	"glossa/pkg/engine/transformer"
+)
+
+// openWeights opens what holds the weights of a model, and says in which files they
+// are.
+func openWeights(fsys fs.FS, p *place) (*Model, []string, error) {
+	open := openHFWeights
+	if p.config == "" {
+		open = openGGUFWeights
+	}
+	o, err := open(fsys, p)
+	if err != nil {
+		return nil, nil, err
+	}
+	return o.Model, o.file.Files(), nil
+}
+
+// An opened model lacks what concerns its tokens.
+type opened struct {
+	*Model
+	file   *checkpoint.File
+	config *config // of a Hugging Face directory
+	family *family
+}
+
+// openHF opens a Hugging Face directory.
+func openHF(fsys fs.FS, p *place) (*Model, error) {
+	o, err := openHFWeights(fsys, p)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.readTokens(fsys, p); err != nil {
+		return nil, errors.Join(err, o.Close())
+	}
+	return o.Model, nil
+}
+
+func openHFWeights(fsys fs.FS, p *place) (*opened, error) {
+	if exists(fsys, p.in(adapterFile)) {
+		return nil, fmt.Errorf("%s: adapters are not supported", p.in(adapterFile))
+	}
+	raw, err := readFile(fsys, p.config, maxConfigFile)
+	if err != nil {
+		return nil, err
+	}
+	o := &opened{}
+	s, l, err := o.readConfig(raw)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", p.config, err)
+	}
+	o.file, err = checkpoint.Open(fsys, p.weights)
+	if err != nil {
+		return nil, err
+	}
+	o.closer = o.file
+	src := newSource(o.file, l.prefix)
+	l.learn(s, src)
+	if o.Weights, err = build(src, s, l, o.family.buffers); err != nil {
+		return nil, errors.Join(err, o.Close())
+	}
+	o.Spec, o.Version = s, version(raw, o.file)
+	return o, nil
+}
+
+// readConfig reads config.json.
+func (o *opened) readConfig(raw []byte) (*transformer.Spec, *layout, error) {
+	c, err := parseConfig(raw)
+	if err != nil {
+		return nil, nil, err
+	}
+	kind := c.text("model_type", "")
+	switch o.family = families[kind]; {
+	case *c.err != nil:
+		return nil, nil, *c.err
+	case kind == "" && c.has("modelConfig"):
+		return nil, nil, errors.New("no model_type: the configuration of a training run of Alpha")
+	case kind == "":
+		return nil, nil, errors.New("no model_type")
+	case o.family == nil:
+		known := strings.Join(slices.Sorted(maps.Keys(families)), ", ")
+		return nil, nil, fmt.Errorf("model_type: %.40q is not supported, only %s", kind, known)
+	}
+	o.Model, o.config = &Model{Type: kind}, c
+	return o.family.read(c)
+}
+
+// learn makes positions learned ones where the file has a table of them, as fairseq's
+// language models may: its first two rows are no positions.
+func (l *layout) learn(s *transformer.Spec, src *source) {
+	if s.Position != transformer.Sinusoidal || l.positions == "" || !src.has(l.positions+".weight") {
+		return
+	}
+	s.Position = transformer.Learned
+	if t, _ := src.file.Tensor(src.names[l.positions+".weight"]); len(t.Shape) == 2 && t.Shape[0] == s.Context+2 {
+		l.skip = 2
+	}
+}
+
+// version is a digest of the configuration and of the tensors' names, types and sizes.
+func version(config []byte, f *checkpoint.File) string {
+	h := sha256.New()
+	h.Write(config)
+	for i := range f.Tensors {
+		t := &f.Tensors[i]
+		h.Write([]byte(t.Name + "\x00" + string(t.Type)))
+		h.Write(binary.LittleEndian.AppendUint64(nil, uint64(t.Size)))
+	}
+	return hex.EncodeToString(h.Sum(nil)[:6])
+}
+
+// readTokens reads what the directory says about tokens.
+func (o *opened) readTokens(fsys fs.FS, p *place) error {
+	generation, err := readConfig(fsys, p.in(generationFile), maxConfigFile)
+	if err != nil {
+		return err
+	}
+	o.readEnds(generation)
+	if o.Spec.Encoder.Depth > 0 {
+		o.Translation = o.readTranslation(generation)
+	}
+	if *generation.err != nil {
+		return fmt.Errorf("%s: %w", p.in(generationFile), *generation.err)
+	}
+	if *o.config.err != nil {
+		return fmt.Errorf("%s: %w", p.config, *o.config.err)
+	}
+	w := words{opened: o, fsys: fsys, place: p}
+	return w.read()
+}
+
+// readEnds reads the tokens that end a text, and the token of an empty one.
+func (o *opened) readEnds(generation *config) {
+	vocab := o.Spec.Vocab
+	o.End = generation.ids("eos_token_id", vocab)
+	if o.End == nil {
+		o.End = o.config.ids("eos_token_id", vocab)
+	}
+	if o.End == nil && o.family.eos.absent < vocab && string(o.config.fields["eos_token_id"]) != "null" {
+		o.End = []int{o.family.eos.absent}
+	}
+	absent := o.family.bos.absent
+	if absent >= vocab || len(o.End) > 0 && !o.config.has("bos_token_id") {
+		absent = firstOf(o.End, 0)
+	}
+	o.Empty = generation.id("bos_token_id", o.config.id("bos_token_id", absent, vocab), vocab)
+}
+
+// firstOf is the first token of a list, or what is meant if there is none.
+func firstOf(list []int, absent int) int {
+	if len(list) > 0 {
+		return list[0]
+	}
+	return absent
+}
+
+// readTranslation reads how generation_config.json, or config.json before there was
+// one, wants translations to be searched for.
+func (o *opened) readTranslation(generation *config) *Translation {
+	vocab, context := o.Spec.Vocab, o.Spec.Context
+	t := &Translation{
+		Beams:         generation.integer("num_beams", o.config.integer("num_beams", 5, 1, 64), 1, 64),
+		MaxLength:     generation.integer("max_length", o.config.integer("max_length", 200, 2, maxContext), 2, maxContext),
+		LengthPenalty: generation.number("length_penalty", o.config.number("length_penalty", 1, -10, 10), -10, 10),
+		DecoderStart:  generation.id("decoder_start_token_id", o.config.id("decoder_start_token_id", 2, vocab), vocab),
+		End:           firstOf(o.End, 2),
+	}
+	t.MaxLength = min(t.MaxLength, context)
+	t.EarlyStopping = StopTrue
+	for _, c := range []*config{o.config, generation} {
+		if _, raw := c.find("early_stopping"); raw != nil {
+			t.EarlyStopping = c.stopping(string(raw))
+		}
+		c.require([]fixed{
+			{"no_repeat_ngram_size", "0"}, {"encoder_no_repeat_ngram_size", "0"}, {"repetition_penalty", "1"},
+			{"encoder_repetition_penalty", "1"}, {"num_beam_groups", "1"}, {"diversity_penalty", "0"}, {"do_sample", "false"},
+			{"min_length", "0"}, {"min_new_tokens", "0"}, {"forced_eos_token_id", "null"}, {"bad_words_ids", "null"},
+			{"suppress_tokens", "null"}, {"begin_suppress_tokens", "null"}, {"sequence_bias", "null"},
+		})
+	}
+	if t.End >= vocab || t.DecoderStart >= vocab {
+		o.config.refuse("eos_token_id", "missing, and decoder_start_token_id, in a vocabulary of %d", vocab)
+	}
+	return t
+}
+
+// stopping reads early_stopping.
+func (c *config) stopping(raw string) EarlyStopping {
+	switch raw {
+	case "false":
+		return StopFalse
+	case "true":
+		return StopTrue
+	case `"never"`:
+		return StopNever
+	}
+	c.refuse("early_stopping", "%.60s is none of true, false and \"never\"", raw)
+	return StopFalse
+}

@@ -1,0 +1,224 @@
+package arch
+
+import (
+	"fmt"
+	"strings"
+
+	"glossa/pkg/engine/transformer"
+)
+
+// A layout names the tensors of a model. Names are without the prefix that all may
+// have, and without ".weight" and ".bias"; in those of a layer %d is its number.
+type layout struct {
+	prefix    string
+	embed     string // alternatives are separated by spaces
+	positions string
+	skip      int    // rows of positions before that of the first position
+	head      linear // has the embedding's weight if tied
+	copies    string // what may repeat the embedding, and must then be the same
+	tied      bool
+
+	norm, encoderNorm string
+	decoder, encoder  layers
+}
+
+// layers names the tensors of a stack.
+type layers struct {
+	attentionNorm, crossNorm, ffnNorm string
+
+	qkv, out        linear
+	crossQ, crossKV linear
+	crossOut        linear
+	up, gate, down  linear
+}
+
+// A linear names a matrix and its bias: its parts one below the other, separated by
+// spaces.
+type linear struct {
+	names      string
+	bias       bias
+	transposed bool // stored as (in, out)
+	perHead    bool // rows of a head's query, key and value, then of the next head's
+}
+
+// A bias says whether a matrix has one.
+type bias uint8
+
+const (
+	never bias = iota
+	always
+	stored // if the file has it
+)
+
+// A builder takes tensors from a file by their role.
+type builder struct {
+	*source
+	spec *transformer.Spec
+}
+
+// build finds the weights of a model. Every tensor of the file must have a use.
+func build(src *source, s *transformer.Spec, l *layout, buffers []string) (*transformer.Weights, error) {
+	b := &builder{source: src, spec: s}
+	w := &transformer.Weights{Embed: b.embedding(l)}
+	if s.Position == transformer.Learned {
+		table := b.matrix(l.positions+".weight", s.Context+l.skip, s.Width, false)
+		w.Positions = transformer.Linear{Weight: []transformer.Tensor{table.rows(l.skip, s.Context)}}
+	}
+	if !l.tied {
+		w.Head = b.linear(&l.head, 0, s.Vocab, s.Width)
+	} else if l.head.bias == always {
+		w.Head.Bias = b.biasOf(&l.head, 0, []int{s.Vocab})
+	}
+	w.DecoderNorm = b.norm(l.norm, 0)
+	w.Decoder = b.stack(&s.Decoder, &l.decoder)
+	if s.Encoder.Depth > 0 {
+		w.EncoderNorm = b.norm(l.encoderNorm, 0)
+		w.Encoder = b.stack(&s.Encoder, &l.encoder)
+	}
+	b.unused(buffers)
+	return w, b.err
+}
+
+// embedding is the table of tokens. What repeats it must be the same.
+func (b *builder) embedding(l *layout) transformer.Linear {
+	name, ok := b.first(l.embed)
+	if !ok && l.tied {
+		name, _ = b.first(l.embed + " " + l.copies)
+	}
+	t := b.matrix(name+".weight", b.spec.Vocab, b.spec.Width, false).rows(0, b.spec.Vocab)
+	copies := strings.Fields(l.embed)
+	if l.tied {
+		copies = append(copies, strings.Fields(l.copies)...)
+	}
+	for _, other := range copies {
+		if other != name && b.has(other+".weight") {
+			t.Read = same(t, b.matrix(other+".weight", b.spec.Vocab, b.spec.Width, false).rows(0, b.spec.Vocab))
+		}
+	}
+	return transformer.Linear{Weight: []transformer.Tensor{t}}
+}
+
+// same reads a tensor that another one repeats, and fails if it does not.
+func same(t, other transformer.Tensor) func([]float32, int) error {
+	return func(dst []float32, from int) error {
+		if err := t.Read(dst, from); err != nil {
+			return err
+		}
+		again := make([]float32, len(dst))
+		if err := other.Read(again, from); err != nil {
+			return err
+		}
+		for i, v := range again {
+			if v != dst[i] {
+				return fmt.Errorf("tensor %q: value %d is %v, where tensor %q, which it is tied to, has %v", other.Name, from+i, v, t.Name, dst[i])
+			}
+		}
+		return nil
+	}
+}
+
+func (b *builder) norm(name string, layer int) (n transformer.Norm) {
+	name = at(name, layer)
+	n.Weight = transformer.Vector{b.vector(name+".weight", b.spec.Width).rows(0, b.spec.Width)}
+	if b.spec.Norm == transformer.LayerNorm {
+		n.Bias = transformer.Vector{b.vector(name+".bias", b.spec.Width).rows(0, b.spec.Width)}
+	}
+	return n
+}
+
+func (b *builder) stack(s *transformer.Stack, l *layers) []transformer.Layer {
+	width, queries, keys := b.spec.Width, s.Heads*s.HeadDim, s.KVHeads*s.HeadDim
+	var out []transformer.Layer
+	for i := range s.Depth {
+		if b.err != nil { // before much is allocated for what is not there
+			return nil
+		}
+		var o transformer.Layer
+		o.AttentionNorm = b.norm(l.attentionNorm, i)
+		if l.qkv.perHead {
+			o.QKV = b.perHead(&l.qkv, i, s, width)
+		} else {
+			o.QKV = b.pieces(&l.qkv, i, width, queries, keys, keys)
+		}
+		o.Out = b.linear(&l.out, i, width, queries)
+		if l.crossNorm != "" {
+			o.CrossNorm = b.norm(l.crossNorm, i)
+			o.CrossQ = b.linear(&l.crossQ, i, queries, width)
+			o.CrossKV = b.pieces(&l.crossKV, i, width, keys, keys)
+			o.CrossOut = b.linear(&l.crossOut, i, width, queries)
+		}
+		if l.ffnNorm != "" {
+			o.FFNNorm = b.norm(l.ffnNorm, i)
+		}
+		o.Up = b.linear(&l.up, i, s.FFN, width)
+		if b.spec.Gated {
+			o.Gate = b.linear(&l.gate, i, s.FFN, width)
+		}
+		o.Down = b.linear(&l.down, i, width, s.FFN)
+		out = append(out, o)
+	}
+	return out
+}
+
+func (b *builder) linear(l *linear, layer, rows, cols int) transformer.Linear {
+	return b.pieces(l, layer, cols, rows)
+}
+
+// pieces is a matrix of parts of that many rows, which are stored apart or as one.
+func (b *builder) pieces(l *linear, layer, cols int, rows ...int) (out transformer.Linear) {
+	names := strings.Fields(l.names)
+	if len(names) != len(rows) {
+		total := 0
+		for _, n := range rows {
+			total += n
+		}
+		rows = []int{total}
+		name, _ := b.first(at(l.names, layer)) // alternatives
+		names = []string{name}
+	}
+	for i, n := range rows {
+		t := b.matrix(at(names[i], layer)+".weight", n, cols, l.transposed)
+		out.Weight = append(out.Weight, t.rows(0, n))
+	}
+	out.Bias = b.biasOf(&linear{names: strings.Join(names, " "), bias: l.bias}, layer, rows)
+	return out
+}
+
+// biasOf is the bias of parts of that many rows; nil if there is none.
+func (b *builder) biasOf(l *linear, layer int, rows []int) (v transformer.Vector) {
+	names := strings.Fields(l.names)
+	for i, name := range names {
+		name = at(name, layer) + ".bias"
+		if l.bias == never || l.bias == stored && !b.has(at(names[0], 0)+".bias") {
+			return nil
+		}
+		v = append(v, b.vector(name, rows[i]).rows(0, rows[i]))
+	}
+	return v
+}
+
+// perHead is a matrix whose rows are stored as (Heads, 3, HeadDim): taken apart into
+// the queries of all heads, their keys and their values.
+func (b *builder) perHead(l *linear, layer int, s *transformer.Stack, cols int) (out transformer.Linear) {
+	name, rows := at(l.names, layer), 3*s.Heads*s.HeadDim
+	weight := b.matrix(name+".weight", rows, cols, false)
+	var offsets span
+	if l.bias == always {
+		offsets = b.vector(name+".bias", rows)
+	}
+	for part := range 3 {
+		for head := range s.Heads {
+			from := (3*head + part) * s.HeadDim
+			out.Weight = append(out.Weight, weight.rows(from, s.HeadDim))
+			if l.bias == always {
+				out.Bias = append(out.Bias, offsets.rows(from, s.HeadDim))
+			}
+		}
+	}
+	return out
+}
+
+// at is the name of a tensor in a layer.
+func at(name string, layer int) string {
+	return strings.ReplaceAll(name, "%d", fmt.Sprint(layer))
+}

@@ -1,0 +1,196 @@
+package arch
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Files of a Hugging Face directory.
+const (
+	configFile      = "config.json"
+	generationFile  = "generation_config.json"
+	weightsFile     = "model.safetensors"
+	indexFile       = "model.safetensors.index.json"
+	adapterFile     = "adapter_config.json"
+	tokenizerFile   = "tokenizer.json"
+	tokenizerConfig = "tokenizer_config.json"
+	vocabFile       = "vocab.json"
+	mergesFile      = "merges.txt"
+	addedFile       = "added_tokens.json"
+	templateFile    = "chat_template.jinja"
+)
+
+// Upper bounds of files that are read as a whole, bytes.
+const (
+	maxConfigFile    = 1 << 20
+	maxTokenizerFile = 128 << 20
+)
+
+// A place is where the files of a model are.
+type place struct {
+	dir     string
+	config  string // config.json; "" if the weights describe themselves (GGUF)
+	weights string // what to open
+}
+
+// in is the path of a file of the model.
+func (p *place) in(name string) string { return path.Join(p.dir, name) }
+
+var splitName = regexp.MustCompile(`-([0-9]{5})-of-[0-9]{5}\.gguf$`)
+
+// find looks for a model in a directory.
+func find(fsys fs.FS, dir string) (*place, error) {
+	info, err := fs.Stat(fsys, dir)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		if !strings.HasSuffix(dir, ".gguf") {
+			return nil, fmt.Errorf("%s: neither a directory nor a .gguf file", dir)
+		}
+		return &place{dir: path.Dir(dir), weights: dir}, nil
+	}
+	p := &place{dir: dir}
+	for _, name := range []string{weightsFile, indexFile} {
+		if exists(fsys, p.in(name)) {
+			p.config, p.weights = p.in(configFile), p.in(name)
+			return p, nil
+		}
+	}
+	files, err := ggufFiles(fsys, dir)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case len(files) == 1:
+		p.weights = p.in(files[0])
+		return p, nil
+	case len(files) > 1:
+		return nil, fmt.Errorf("%s: there are %d models, %s and %s among them: name the file", dir, len(files), files[0], files[1])
+	case exists(fsys, p.in("pytorch_model.bin")) || exists(fsys, p.in("pytorch_model.bin.index.json")):
+		return nil, fmt.Errorf("%s: pytorch_model.bin is not read: the weights must be safetensors or GGUF", dir)
+	}
+	return nil, fmt.Errorf("%s: there is neither %s nor %s nor a .gguf file", dir, weightsFile, indexFile)
+}
+
+// ggufFiles lists the GGUF files of a directory, of a split one the first.
+func ggufFiles(fsys fs.FS, dir string) (files []string, err error) {
+	entries, err := fs.ReadDir(fsys, dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if e.IsDir() || !strings.HasSuffix(e.Name(), ".gguf") || strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		if part := splitName.FindStringSubmatch(e.Name()); part == nil || part[1] == "00001" {
+			files = append(files, e.Name())
+		}
+	}
+	return files, nil
+}
+
+func exists(fsys fs.FS, name string) bool {
+	info, err := fs.Stat(fsys, name) // follows links
+	return err == nil && info.Mode().IsRegular()
+}
+
+// readFile reads a file of at most limit bytes.
+func readFile(fsys fs.FS, name string, limit int64) ([]byte, error) {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s: not a regular file", name)
+	case info.Size() > limit:
+		return nil, fmt.Errorf("%s: %d bytes, at most %d", name, info.Size(), limit)
+	}
+	raw, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(raw)) > limit {
+		err = fmt.Errorf("%s: more than %d bytes", name, limit)
+	}
+	return raw, err
+}
+
+// readConfig reads a JSON object; it is empty if there is no such file.
+func readConfig(fsys fs.FS, name string, limit int64) (*config, error) {
+	raw, err := readFile(fsys, name, limit)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &config{err: new(error)}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	c, err := parseConfig(raw)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return c, nil
+}
+
+// Detect tells whether there is a model in a directory of fsys, known here or not: a
+// config.json with a model_type, or a GGUF file. It opens no weights.
+func Detect(fsys fs.FS, dir string) bool {
+	raw, err := readFile(fsys, path.Join(dir, configFile), maxConfigFile)
+	if err == nil {
+		var c struct {
+			ModelType string `json:"model_type"`
+		}
+		if json.Unmarshal(raw, &c) == nil && c.ModelType != "" {
+			return true
+		}
+	}
+	files, err := ggufFiles(fsys, dir)
+	return err == nil && len(files) == 1
+}
+
+// Info describes a model for a listing.
+type Info struct {
+	Type, Name, Version string
+	Context             int   // tokens
+	Parameters          int64 // weights
+	Bytes               int64 // memory that they take
+	Size                int64 // of the files that hold them, bytes
+	ModTime             time.Time
+}
+
+// Describe reads what a listing of models shows: no weights, no tokenizer.
+func Describe(fsys fs.FS, dir string) (Info, error) {
+	p, err := find(fsys, dir)
+	if err != nil {
+		return Info{}, err
+	}
+	m, files, err := openWeights(fsys, p)
+	if err != nil {
+		return Info{}, err
+	}
+	i := Info{
+		Type: m.Type, Name: m.Name(), Version: m.Version, Context: m.Spec.Context,
+		Parameters: m.Weights.Elements(), Bytes: m.Bytes(),
+	}
+	for _, name := range slices.Compact(files) {
+		info, err := fs.Stat(fsys, name)
+		if err != nil {
+			return Info{}, errors.Join(err, m.Close())
+		}
+		i.Size += info.Size()
+		if info.ModTime().After(i.ModTime) {
+			i.ModTime = info.ModTime()
+		}
+	}
+	return i, m.Close()
+}

@@ -1,0 +1,132 @@
+package arch
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"glossa/pkg/engine/checkpoint"
+	"glossa/pkg/engine/transformer"
+)
+
+// A source gives the tensors of a file to who asks by name, and knows which nobody
+// asked for. After an error it gives empty ones.
+type source struct {
+	file   *checkpoint.File
+	prefix string
+	names  map[string]string // of tensors without the prefix, to their names in the file
+	used   map[string]bool   // names in the file
+	err    error             // the first
+}
+
+// newSource reads names that may have a prefix.
+func newSource(file *checkpoint.File, prefix string) *source {
+	s := &source{file: file, prefix: prefix, names: map[string]string{}, used: map[string]bool{}}
+	for i := range file.Tensors {
+		t := &file.Tensors[i]
+		name := strings.TrimPrefix(t.Name, prefix)
+		if other, ok := s.names[name]; ok {
+			s.fail(t, "there is also tensor %.80q", other)
+		}
+		s.names[name] = t.Name
+	}
+	return s
+}
+
+func (s *source) fail(t *checkpoint.TensorInfo, format string, args ...any) {
+	if s.err == nil {
+		s.err = fmt.Errorf("checkpoint %s: tensor %.80q: %s", s.file.Holder(t), t.Name, fmt.Sprintf(format, args...))
+	}
+}
+
+func (s *source) has(name string) bool {
+	_, ok := s.names[name]
+	return ok
+}
+
+// first returns the first of the names, without ".weight", that the file has, else
+// the first.
+func (s *source) first(names string) (name string, ok bool) {
+	for name := range strings.FieldsSeq(names) {
+		if s.has(name + ".weight") {
+			return name, true
+		}
+	}
+	name, _, _ = strings.Cut(names, " ")
+	return name, false
+}
+
+// A span is a tensor whose rows can be taken. The zero span gives empty ones.
+type span struct {
+	file       *checkpoint.File
+	name       string
+	cols       int
+	transposed bool
+}
+
+// matrix takes a tensor that is used as (rows, cols).
+func (s *source) matrix(name string, rows, cols int, transposed bool) span {
+	shape := []int{rows, cols}
+	if transposed {
+		shape = []int{cols, rows}
+	}
+	return s.take(name, shape, span{cols: cols, transposed: transposed})
+}
+
+// vector takes a tensor of n values.
+func (s *source) vector(name string, n int) span { return s.take(name, []int{n}, span{cols: 1}) }
+
+func (s *source) take(name string, shape []int, out span) span {
+	if s.err != nil {
+		return span{}
+	}
+	full, ok := s.names[name]
+	if !ok {
+		s.err = fmt.Errorf("checkpoint %s: tensor %q: missing", s.file.Name(), name)
+		return span{}
+	}
+	t, _ := s.file.Tensor(full)
+	s.used[full] = true
+	switch {
+	case !slices.Equal(t.Shape, shape):
+		s.fail(t, "shape %v where the configuration has %v", t.Shape, shape)
+	case !t.Type.Convertible():
+		s.fail(t, "weights of type %s are not supported", t.Type)
+	default:
+		out.file, out.name = s.file, full
+		return out
+	}
+	return span{}
+}
+
+// rows is n rows of t from the given one on, all of them if t is transposed.
+func (t span) rows(from, n int) transformer.Tensor {
+	base := from * t.cols
+	return transformer.Tensor{
+		Name: t.name, Rows: n, Cols: t.cols, Transposed: t.transposed,
+		Read: func(dst []float32, from int) error { return t.file.Values(t.name, base+from, dst) },
+	}
+}
+
+// unused refuses a file with tensors that nobody asked for and that no pattern names.
+func (s *source) unused(patterns []string) {
+	for i := range s.file.Tensors {
+		t := &s.file.Tensors[i]
+		name := strings.TrimPrefix(t.Name, s.prefix)
+		if !s.used[t.Name] && !slices.ContainsFunc(patterns, func(p string) bool { return matches(p, name) }) {
+			s.fail(t, "nothing in this architecture is called so")
+			return
+		}
+	}
+}
+
+// matches tells whether a name is that of a pattern, in which * is a number.
+func matches(pattern, name string) bool {
+	want, got := strings.Split(pattern, "."), strings.Split(name, ".")
+	return slices.EqualFunc(want, got, func(want, got string) bool {
+		if want == "*" {
+			return got != "" && strings.Trim(got, "0123456789") == ""
+		}
+		return got == want
+	})
+}

@@ -1,0 +1,147 @@
+package arch_test
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"glossa/pkg/engine/arch"
+	"glossa/pkg/engine/checkpoint"
+)
+
+var update = flag.Bool("update", false, "rewrite testdata/architectures.md")
+
+// A checked is what the goldens of one architecture cover.
+type checked struct {
+	configs             int
+	safetensors, gguf   map[string]bool // types of weights
+	sharded             bool
+	hidden, batch       bool
+	context             int // of the longest text
+	tokens, beams, word bool
+}
+
+// survey reads what the goldens hold, by the makers' names of the architectures.
+func survey(t *testing.T) map[string]*checked {
+	all := map[string]*checked{}
+	for _, dir := range models(t) {
+		m, err := arch.Open(os.DirFS("testdata"), dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := all[m.Name()]
+		if c == nil {
+			c = &checked{safetensors: map[string]bool{}, gguf: map[string]bool{}}
+			all[m.Name()] = c
+		}
+		types := c.safetensors
+		if name := weights(t, dir); strings.HasSuffix(name, ".gguf") {
+			types = c.gguf
+			addTypes(t, types, name)
+		} else {
+			c.configs++
+			c.sharded = c.sharded || strings.HasSuffix(name, ".index.json")
+			addTypes(t, types, name)
+		}
+		c.word = c.word || m.Tokenizer != nil
+		g := openGolden(t, dir, "golden.safetensors")
+		c.hidden = c.hidden || g.has("hidden.1")
+		c.batch = c.batch || g.has("batch.left.ids") || g.has("batch.source.ids")
+		for _, name := range []string{"ids", "long.ids"} {
+			if g.has(name) {
+				c.context = max(c.context, g.shape(name)[0])
+			}
+		}
+		raw, err := os.ReadFile(filepath.Join("testdata", dir, "golden.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.tokens = c.tokens || strings.Contains(string(raw), `"greedy"`)
+		c.beams = c.beams || strings.Contains(string(raw), `"searches"`)
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	return all
+}
+
+// weights is the file of a golden model's weights.
+func weights(t *testing.T, dir string) string {
+	t.Helper()
+	for _, pattern := range []string{"*.index.json", "model.safetensors", "*.gguf"} {
+		if files, _ := filepath.Glob(filepath.Join("testdata", dir, pattern)); len(files) > 0 {
+			return path.Join(dir, filepath.Base(files[0]))
+		}
+	}
+	t.Fatalf("%s has no weights", dir)
+	return ""
+}
+
+// addTypes notes the types of the matrices of a file.
+func addTypes(t *testing.T, types map[string]bool, name string) {
+	t.Helper()
+	f, err := checkpoint.Open(os.DirFS("testdata"), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for i := range f.Tensors {
+		if len(f.Tensors[i].Shape) > 1 {
+			types[string(f.Tensors[i].Type)] = true
+		}
+	}
+}
+
+func (c *checked) row(name string) string {
+	files := strings.Join(slices.Sorted(maps.Keys(c.safetensors)), ", ")
+	if c.sharded {
+		files += "; in shards"
+	}
+	gguf := strings.Join(slices.Sorted(maps.Keys(c.gguf)), ", ")
+	if gguf == "" {
+		gguf = "the format has none"
+	}
+	var what []string
+	for _, x := range []struct {
+		so   bool
+		text string
+	}{
+		{c.hidden, "every layer"}, {true, fmt.Sprintf("logits up to token %d", c.context)}, {c.batch, "padded batches"},
+		{c.tokens, "greedy text"}, {c.beams, "searches with 1 to 5 beams"}, {c.word, "tokens of texts"},
+	} {
+		if x.so {
+			what = append(what, x.text)
+		}
+	}
+	return fmt.Sprintf("| %s | %s | %s | %d | %s |\n", name, files, gguf, c.configs, strings.Join(what, ", "))
+}
+
+// The table of the README lists what the goldens hold, which TestGoldens and its
+// neighbours compare.
+func TestTable(t *testing.T) {
+	all := survey(t)
+	table := "| architecture | safetensors | GGUF | configurations | compared with the original |\n|---|---|---|---|---|\n"
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		c := all[name]
+		table += c.row(name)
+		if c.configs < 2 || !c.hidden || !c.batch || c.context < 100 {
+			t.Errorf("%s: too little is checked: %+v", name, c)
+		}
+	}
+	table += "| Alpha | its own JSON and binary files | | 7 activations | logits of the trainer's code; a float64 reference |\n"
+	const file = "testdata/architectures.md"
+	if *update {
+		if err := os.WriteFile(file, []byte(table), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if old, err := os.ReadFile(file); err != nil || string(old) != table {
+		t.Errorf("%s is not up to date (go test ./pkg/engine/arch -update mends it): %v\n%s", file, err, table)
+	}
+}

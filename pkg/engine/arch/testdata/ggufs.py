@@ -1,0 +1,238 @@
+"""GGUF files of the same weights, as llama.cpp's converter lays them out, and goldens of
+what transformers reads from them."""
+
+import gguf
+import numpy as np
+import torch
+from gguf import GGMLQuantizationType as Type
+from gguf import quants
+from transformers import AutoModelForCausalLM, LlamaConfig, LlamaForCausalLM
+from transformers.modeling_gguf_pytorch_utils import load_gguf_checkpoint
+
+import common
+import vocabularies
+from common import HERE, check_logits, close, directory, write
+from decoders import END, KEPT, forward
+
+LLAMA = ["<|begin_of_text|>", "<|end_of_text|>", *(f"<|reserved_special_token_{i}|>" for i in range(2)),
+         "<|finetune_right_pad_id|>", "<|step_id|>", "<|start_header_id|>", "<|end_header_id|>", "<|eom_id|>",
+         "<|eot_id|>", *(f"<|reserved_special_token_{i}|>" for i in range(2, 8))]
+FILE_TYPES = {Type.F32: 0, Type.F16: 1, Type.Q4_0: 2, Type.Q8_0: 7, Type.Q4_K: 15, Type.BF16: 32}
+
+
+def permuted(w, heads):
+    """Rows of queries or keys as interleaved rotation wants them."""
+    return w.reshape(heads, 2, -1, *w.shape[1:]).swapaxes(1, 2).reshape(w.shape)
+
+
+def regrouped(w, heads):
+    """Rows of each head's query, key and value as all queries, all keys, all values."""
+    return w.reshape(heads, 3, -1, *w.shape[1:]).swapaxes(0, 1).reshape(w.shape)
+
+
+def transform(config, name, w):
+    if config.model_type == "llama" and ".q_proj." in name:
+        return permuted(w, config.num_attention_heads)
+    if config.model_type == "llama" and ".k_proj." in name:
+        return permuted(w, config.num_key_value_heads)
+    if config.model_type == "gpt_neox" and ".query_key_value." in name:
+        return regrouped(w, config.num_attention_heads)
+    if config.model_type == "gpt2" and ".c_" in name and w.ndim == 2:
+        return w.T
+    return w
+
+
+def tensors(model, arch):
+    """GGUF's names and values of the model's parameters."""
+    names = gguf.get_tensor_name_map(arch, model.config.num_hidden_layers)
+    out = {}
+    for name, p in model.named_parameters():
+        w = transform(model.config, name, p.detach().numpy())
+        out[names.get_name(name, try_suffixes=(".weight", ".bias"))] = np.ascontiguousarray(w)
+    return out
+
+
+def add_keys(writer, config):
+    writer.add_context_length(config.max_position_embeddings)
+    writer.add_embedding_length(config.hidden_size)
+    writer.add_block_count(config.num_hidden_layers)
+    writer.add_head_count(config.num_attention_heads)
+    if config.model_type == "llama":
+        add_llama_keys(writer, config)
+        return
+    if config.model_type == "gpt2":
+        writer.add_feed_forward_length(config.n_inner or 4 * config.n_embd)
+        writer.add_layer_norm_eps(config.layer_norm_epsilon)
+        return
+    rope = config.rope_parameters
+    writer.add_feed_forward_length(config.intermediate_size)
+    writer.add_layer_norm_eps(config.layer_norm_eps)
+    writer.add_rope_dimension_count(int(rope["partial_rotary_factor"] * config.hidden_size // config.num_attention_heads))
+    writer.add_parallel_residual(config.use_parallel_residual)
+
+
+def add_llama_keys(writer, config):
+    rope = config.rope_parameters
+    writer.add_vocab_size(config.vocab_size)
+    writer.add_feed_forward_length(config.intermediate_size)
+    writer.add_head_count_kv(config.num_key_value_heads)
+    writer.add_key_length(config.head_dim)
+    writer.add_value_length(config.head_dim)
+    writer.add_layer_norm_rms_eps(config.rms_norm_eps)
+    writer.add_rope_dimension_count(config.head_dim)
+    writer.add_rope_freq_base(rope["rope_theta"])
+    if rope["rope_type"] == "linear":
+        writer.add_rope_scaling_type(gguf.RopeScalingType.LINEAR)
+        writer.add_rope_scaling_factor(rope["factor"])
+
+
+def add_bytes(writer, count, rows, pre, end, first):
+    """A byte-level tokenizer in the keys."""
+    vocab, merges = vocabularies.vocabulary(count)
+    tokens = [END, *vocab] if first else [*vocab, END]
+    assert len(tokens) == rows and tokens[end] == END
+    writer.add_tokenizer_model("gpt2")
+    writer.add_tokenizer_pre(pre)
+    writer.add_token_list(tokens)
+    writer.add_token_types([gguf.TokenType.CONTROL if t == END else gguf.TokenType.NORMAL for t in tokens])
+    writer.add_token_merges(list(map(" ".join, merges)))
+    writer.add_bos_token_id(end)
+    writer.add_eos_token_id(end)
+
+
+def add_pieces(writer, count, rows, specials, bos, eos):
+    """A sentencepiece tokenizer in the keys."""
+    tokens = [*vocabularies.pieces(count), *((s, 0.0, "CONTROL") for s in specials)]
+    assert len(tokens) == rows
+    names, scores, kinds = zip(*tokens)
+    writer.add_tokenizer_model("llama")
+    writer.add_tokenizer_pre("default")
+    writer.add_token_list(names)
+    writer.add_token_scores(scores)
+    writer.add_token_types([getattr(gguf.TokenType, k) for k in kinds])
+    writer.add_bos_token_id(bos)
+    writer.add_eos_token_id(eos)
+    writer.add_unk_token_id(0)
+    writer.add_add_bos_token(True)
+    writer.add_add_eos_token(False)
+
+
+def factors(model):
+    """What the model's frequencies are smaller by than without scaling."""
+    rotary = model.model.rotary_emb
+    plain, _ = rotary.compute_default_rope_parameters(model.config)
+    return (plain / rotary.inv_freq).numpy()
+
+
+def stored(values, kind):
+    if kind == Type.F32 or values.ndim == 1:
+        return values, Type.F32
+    return quants.quantize(values, kind), kind
+
+
+def file(name, arch, config, values, kinds, tokenizer, file_type):
+    """values are float32 arrays, or blocks of the kind that kinds has for them."""
+    path = directory(name)
+    writer = gguf.GGUFWriter(path / "model.gguf", gguf.MODEL_ARCH_NAMES[arch])
+    writer.add_name(name)
+    add_keys(writer, config)
+    writer.add_file_type(file_type)
+    writer.add_quantization_version(gguf.GGML_QUANT_VERSION)
+    (add_pieces if "specials" in tokenizer else add_bytes)(writer, **tokenizer)
+    for key, w in values.items():
+        writer.add_tensor(key, w, raw_dtype=kinds[key])
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return path
+
+
+def read(path, model):
+    """The model with the file's weights, by transformers' reader."""
+    got = load_gguf_checkpoint(str(path / "model.gguf"), return_tensors=True, model_to_load=model, torch_dtype=torch.float32)
+    read = type(model)(model.config).eval()
+    left = read.load_state_dict(got["tensors"], strict=False)
+    tied = {"lm_head.weight"} if model.config.tie_word_embeddings else set()
+    assert not left.unexpected_keys and set(left.missing_keys) <= tied, left
+    read.tie_weights()
+    return read
+
+
+def convert(source, name, arch, kind, tokenizer, texts, extra=None, judged=True):
+    """A GGUF file of a model of this directory, and its golden."""
+    model = AutoModelForCausalLM.from_pretrained(HERE / source, dtype=torch.float32, attn_implementation="eager")
+    values, kinds = {}, {}
+    for key, w in (tensors(model.eval(), arch) | (extra(model) if extra else {})).items():
+        values[key], kinds[key] = stored(w, kind)
+    path = file(name, arch, model.config, values, kinds, tokenizer | {"rows": model.config.vocab_size}, FILE_TYPES[kind])
+    got = read(path, model) if judged else model
+    rng = np.random.Generator(np.random.PCG64(7))
+    ids = rng.integers(0, model.config.vocab_size, 12)
+    if kind == Type.F32:
+        assert torch.equal(forward(got, ids)[0], forward(model, ids)[0]), name
+    record(name, path, got, texts, ids, rng.integers(0, model.config.vocab_size, model.config.max_position_embeddings - 20))
+
+
+def record(name, path, model, texts, ids, text):
+    logits, long = forward(model, ids)[0], forward(model, text)[0][:, -KEPT:]
+    check_logits(logits, name)
+    check_logits(long, name)
+    double = model.double()
+    common.WORST[name] = max(
+        close(forward(double, ids)[0], logits, 2e-5, name), close(forward(double, text)[0][:, -KEPT:], long, 2e-5, name))
+    write(path, {"ids": ids, "logits": logits[0], "long.ids": text, "long.logits": long[0]}, {
+        "model_type": model.config.model_type, "texts": texts})
+
+
+SCALES = {Type.Q4_K: (3.3e-4, 2.5e-3), Type.Q6_K: (5.5e-5,)}
+OFFSETS = {Type.Q4_K: (0, 2), Type.Q6_K: (208,)}
+
+
+def blocks(rng, kind, rows, row, gain):
+    """Random blocks whose values have the variance 1.4 gain²/row, for rows of 256."""
+    values, size = gguf.GGML_QUANT_SIZES[kind]
+    data = rng.integers(0, 256, (rows * row // values, size), dtype=np.uint8)
+    for at, scale in zip(OFFSETS[kind], SCALES[kind]):
+        halves = (gain * scale * rng.uniform(0.8, 1.2, len(data))).astype(np.float16)
+        data[:, at:at + 2] = halves.view(np.uint8).reshape(-1, 2)
+    return data.reshape(rows, -1)
+
+
+def k_quants(tokenizer, texts):
+    """A llama of Q4_K and Q6_K, mixed as in files of the type Q4_K_M."""
+    config = LlamaConfig(
+        vocab_size=80, hidden_size=256, intermediate_size=256, num_hidden_layers=1, num_attention_heads=8,
+        num_key_value_heads=1, max_position_embeddings=64, tie_word_embeddings=True, bos_token_id=78, eos_token_id=79,
+        rope_parameters={"rope_type": "default", "rope_theta": 10000.0}, attn_implementation="eager")
+    model = LlamaForCausalLM(config).eval()
+    rng = common.random_parameters(model, 701)
+    values, kinds = {}, {}
+    for key, w in tensors(model, gguf.MODEL_ARCH.LLAMA).items():
+        if w.ndim == 1:
+            flip = rng.choice([-1, 1], w.shape).astype(np.float32) if key == "output_norm.weight" else 1
+            values[key], kinds[key] = w * flip, Type.F32
+            continue
+        kinds[key] = Type.Q6_K if any(k in key for k in ("token_embd", "attn_v", "ffn_down")) else Type.Q4_K
+        values[key] = blocks(rng, kinds[key], *w.shape, 3 if "token_embd" in key else 1)
+    name = "llama-q4_k-gguf"
+    path = file(name, gguf.MODEL_ARCH.LLAMA, config, values, kinds, tokenizer | {"rows": 80}, FILE_TYPES[Type.Q4_K])
+    got = read(path, model)
+    record(name, path, got, texts, rng.integers(0, 80, 12), rng.integers(0, 80, 60))
+
+
+def ggufs():
+    names = gguf.MODEL_ARCH
+    words = {"count": 96, "specials": LLAMA, "bos": 96, "eos": 105}
+    for kind in (Type.F32, Type.BF16, Type.Q8_0, Type.Q4_0):
+        convert("llama", f"llama-{kind.name.lower()}-gguf", names.LLAMA, kind, words, vocabularies.expect_pieces(96, 96),
+                lambda model: {"rope_freqs.weight": factors(model)})
+    convert("llama-linear", "llama-linear-f16-gguf", names.LLAMA, Type.F16,
+            {"count": 73, "specials": LLAMA[:2], "bos": 73, "eos": 74}, vocabularies.expect_pieces(73, 73))
+    k_quants({"count": 78, "specials": LLAMA[:2], "bos": 78, "eos": 79}, vocabularies.expect_pieces(78, 78))
+    words = {"count": 260, "pre": "gpt-2", "end": 260, "first": False}
+    convert("gpt2", "gpt2-gguf", names.GPT2, Type.F32, words, vocabularies.expect(vocabularies.tokenizer(260, [END])),
+            lambda model: {"output.weight": model.lm_head.weight.detach().numpy()})
+    words = {"count": 260, "pre": "olmo", "end": 0, "first": True}
+    convert("gpt_neox", "gpt_neox-gguf", names.GPTNEOX, Type.F32, words,
+            vocabularies.expect(vocabularies.tokenizer(260, [END], first=True)), judged=False)

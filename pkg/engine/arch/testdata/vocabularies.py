@@ -1,0 +1,106 @@
+"""Tiny tokenizers: byte-level BPE of a few characters and pairs, and M2M100's."""
+
+import io
+import json
+
+import sentencepiece
+from sentencepiece import sentencepiece_model_pb2
+from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers
+from transformers import M2M100Tokenizer
+
+CHARACTERS = sorted(pre_tokenizers.ByteLevel.alphabet())  # one for each byte
+LETTERS = "▁abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.,!?'-"
+PAIRS = [
+    "t h", "th e", "Ġ a", "i n", "e r", "Ġ the", "o n", "Ġ t", "a n", "r e", "Ġ s", "an d", "Ġ w", "Ġ o", "in g",
+    "o u", "e n", "Ġ b", "i t", "Ġ m", "e s", "Ġ and", "Ġ f", "h e", "o r", "Ġ in", "a t", "Ġ d", "l l", "o f",
+]
+TEXTS = ["the fox and the hen", "It'S then's", " in it", "Anna SAID, 10,000 fools\nor 7?", "\n\n  the\n", ""]
+
+
+def vocabulary(count):
+    """Characters and the pairs that are merged, count of them."""
+    merges = [tuple(p.split()) for p in PAIRS[:count - len(CHARACTERS)]]
+    tokens = [*CHARACTERS, *map("".join, merges)]
+    assert len(tokens) == len(set(tokens)) == count
+    return {t: i for i, t in enumerate(tokens)}, merges
+
+
+def tokenizer(count, specials, nfc=False, first=False):
+    """specials have the ids after the others, or before them (first)."""
+    vocab, merges = vocabulary(count)
+    if first:
+        vocab = {t: i + len(specials) for t, i in vocab.items()}
+        vocab = {t: i for i, t in enumerate(specials)} | vocab
+    t = Tokenizer(models.BPE(vocab, merges))
+    t.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    t.decoder = decoders.ByteLevel()
+    if nfc:
+        t.normalizer = normalizers.NFC()
+    t.add_special_tokens([AddedToken(s, special=True, normalized=False) for s in specials])
+    return t
+
+
+def save(path, t, config):
+    """tokenizer.json and tokenizer_config.json; what they mean for TEXTS."""
+    t.save(str(path / "tokenizer.json"))
+    (path / "tokenizer_config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n")
+    return expect(t)
+
+
+def expect(t):
+    return [{"text": x, "ids": t.encode(x).ids, "plain": t.encode(x, add_special_tokens=False).ids} for x in TEXTS]
+
+
+def save_files(path, count):
+    """vocab.json and merges.txt."""
+    vocab, merges = vocabulary(count)
+    vocab["<|endoftext|>"] = count
+    (path / "vocab.json").write_text(json.dumps(vocab, ensure_ascii=False) + "\n")
+    lines = ["#version: 0.2", *map(" ".join, merges), ""]
+    (path / "merges.txt").write_text("\n".join(lines))
+    return expect(tokenizer(count, []))
+
+
+def pieces(count):
+    """sentencepiece's BPE: the unknown, then pairs by score, then letters."""
+    joined = [p.replace(" ", "").replace("Ġ", "▁") for p in PAIRS[:count - 1 - len(LETTERS)]]
+    out = [("<unk>", 0.0, "UNKNOWN"), *((p, -float(i), "NORMAL") for i, p in enumerate(joined))]
+    out += [(c, -100.0 - i, "NORMAL") for i, c in enumerate(LETTERS)]
+    assert len(out) == count
+    return out
+
+
+def expect_pieces(count, before):
+    """What sentencepiece makes of TEXTS, with before in front of each."""
+    proto = sentencepiece_model_pb2.ModelProto()
+    kinds = sentencepiece_model_pb2.ModelProto.SentencePiece
+    for piece, score, kind in [*pieces(count), ("<s>", 0, "CONTROL"), ("</s>", 0, "CONTROL")]:
+        proto.pieces.add(piece=piece, score=score, type=getattr(kinds, kind))
+    proto.trainer_spec.model_type = sentencepiece_model_pb2.TrainerSpec.BPE
+    proto.normalizer_spec.name = "identity"
+    proto.normalizer_spec.remove_extra_whitespaces = False
+    processor = sentencepiece.SentencePieceProcessor(model_proto=proto.SerializeToString())
+    texts = [t for t in TEXTS if "\n" not in t and t] + ["  two  spaces ", "THE-END"]
+    out = [{"text": t, "plain": processor.encode(t)} for t in texts]
+    return [t | {"ids": [before, *t["plain"]]} for t in out]
+
+
+def save_m2m(path, count):
+    """vocab.json of count entries and sentencepiece.bpe.model; what M2M100Tokenizer makes
+    of them. The words of the training text are few, so that their pieces are."""
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(["the fox and the hen", "in it they sat", "and then he ran on", "a hen, a fox."] * 20),
+        model_writer=model, vocab_size=count - 1, model_type="bpe", character_coverage=1.0, num_threads=1,
+        minloglevel=2, normalization_rule_name="identity")
+    (path / "sentencepiece.bpe.model").write_bytes(model.getvalue())
+    pieces = sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
+    known = ["<s>", "<pad>", "</s>", "<unk>", *(pieces.id_to_piece(i) for i in range(3, len(pieces)))]
+    assert len(known) == count, len(known)
+    (path / "vocab.json").write_text(json.dumps({p: i for i, p in enumerate(known)}, ensure_ascii=False) + "\n")
+    out = []
+    for language, text in (("en", "the fox sat on a hen"), ("fr", "  and then,  he ran."), ("zu", "It ran 7"), ("yo", "")):
+        t = M2M100Tokenizer(str(path / "vocab.json"), str(path / "sentencepiece.bpe.model"), src_lang=language)
+        ids = t(text).input_ids
+        out.append({"text": text, "language": language, "ids": ids, "decoded": t.decode(ids[1:-1])})
+    return out

@@ -1,0 +1,282 @@
+package arch
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+
+	"glossa/pkg/tokenizer"
+)
+
+// words reads the tokenizer of a Hugging Face directory.
+type words struct {
+	*opened
+	*place
+	fsys     fs.FS
+	settings *config // tokenizer_config.json
+	begins   bool    // the tokenizer is one that begins texts if nothing is said
+}
+
+func (w *words) read() (err error) {
+	if w.settings, err = readConfig(w.fsys, w.in(tokenizerConfig), maxTokenizerFile); err != nil {
+		return err
+	}
+	if w.Tokenizer, err = w.tokenizer(); err != nil {
+		return err
+	}
+	if w.Tokenizer != nil && w.Translation == nil {
+		w.Start = w.start()
+		if len(w.Start) > 0 {
+			w.Empty = w.Start[0]
+		}
+	}
+	if w.family.words != nil {
+		w.family.words(w.opened.config, w.Model)
+	}
+	text := w.settings.chatTemplate()
+	if *w.settings.err != nil {
+		return fmt.Errorf("%s: %w", w.in(tokenizerConfig), *w.settings.err)
+	}
+	if *w.opened.config.err != nil {
+		return fmt.Errorf("%s: %w", w.place.config, *w.opened.config.err)
+	}
+	if text == "" && exists(w.fsys, w.in(templateFile)) {
+		raw, err := readFile(w.fsys, w.in(templateFile), maxConfigFile)
+		if err != nil {
+			return err
+		}
+		text = string(raw)
+	}
+	w.ChatTemplate = templateName(text)
+	return nil
+}
+
+// start is what the model's own tokenizer puts before a text: what its files say,
+// else what it is made for.
+func (w *words) start() []int {
+	before := []int{}
+	if t, ok := w.Tokenizer.(tokenizer.Affixes); ok {
+		before, _ = t.Affixes()
+	}
+	if w.begins || w.settings.has("add_bos_token") {
+		add := w.settings.flag("add_bos_token", true)
+		switch bos := w.opened.config.id("bos_token_id", w.Empty, w.Spec.Vocab); {
+		case add && len(before) == 0:
+			before = []int{bos}
+		case !add:
+			before = nil
+		}
+	}
+	return before
+}
+
+// tokenizer reads the first of the tokenizers that the directory has; nil if it has
+// none.
+func (w *words) tokenizer() (tokenizer.Tokenizer, error) {
+	if w.Type == m2m100Type {
+		return w.translator()
+	}
+	t, err := w.plain()
+	if err != nil || t == nil {
+		return nil, err
+	}
+	if w.Type == xglmType && isFairseqDense(w.opened.config) {
+		return tokenizer.WithNewline(t, firstOf(w.End, 2)), nil
+	}
+	return t, nil
+}
+
+func (w *words) plain() (tokenizer.Tokenizer, error) {
+	if w.exists(tokenizerFile) {
+		return readAs(w, tokenizer.FromHF, tokenizerFile)
+	}
+	if w.exists(vocabFile) && w.exists(mergesFile) {
+		return w.vocabMerges()
+	}
+	for _, name := range pieceFiles {
+		if !w.exists(name) {
+			continue
+		}
+		from := tokenizer.FromSentencePiece
+		if w.Type == xglmType {
+			from = tokenizer.FromXGLM
+		}
+		w.begins = w.Type == llamaType
+		t, err := readAs(w, from, name)
+		if err != nil {
+			return nil, err
+		}
+		return t, w.checkAdded(t, name)
+	}
+	return nil, nil
+}
+
+// pieceFiles are the names of SentencePiece's models.
+var pieceFiles = []string{"sentencepiece.bpe.model", "tokenizer.model"}
+
+func (w *words) exists(name string) bool { return exists(w.fsys, w.in(name)) }
+
+func (w *words) load(name string) ([]byte, error) {
+	return readFile(w.fsys, w.in(name), maxTokenizerFile)
+}
+
+// readAs makes a tokenizer of a file.
+func readAs(w *words, from func([]byte) (tokenizer.Tokenizer, error), name string) (tokenizer.Tokenizer, error) {
+	raw, err := w.load(name)
+	if err != nil {
+		return nil, err
+	}
+	t, err := from(raw)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", w.in(name), err)
+	}
+	return t, nil
+}
+
+// translator reads M2M100's tokenizer.
+func (w *words) translator() (tokenizer.Tokenizer, error) {
+	if !w.exists(vocabFile) || !w.exists(pieceFiles[0]) {
+		return nil, nil
+	}
+	vocab, err := w.load(vocabFile)
+	if err != nil {
+		return nil, err
+	}
+	pieces, err := w.load(pieceFiles[0])
+	if err != nil {
+		return nil, err
+	}
+	t, err := tokenizer.FromM2M100(vocab, pieces)
+	if err != nil {
+		return nil, fmt.Errorf("%s, %s: %w", w.in(vocabFile), pieceFiles[0], err)
+	}
+	return t, nil
+}
+
+// An added token is one of tokenizer.json's added_tokens.
+type added struct {
+	ID         int    `json:"id"`
+	Content    string `json:"content"`
+	SingleWord bool   `json:"single_word"`
+	LStrip     bool   `json:"lstrip"`
+	RStrip     bool   `json:"rstrip"`
+	Normalized bool   `json:"normalized"`
+	Special    bool   `json:"special"`
+}
+
+// added lists the tokens that tokenizer_config.json and added_tokens.json add, by id.
+func (w *words) added() ([]added, error) {
+	byID := map[int]added{}
+	if w.exists(addedFile) {
+		raw, err := w.load(addedFile)
+		if err != nil {
+			return nil, err
+		}
+		var ids map[string]int
+		if err := json.Unmarshal(raw, &ids); err != nil {
+			return nil, fmt.Errorf("%s: %w", w.in(addedFile), err)
+		}
+		for content, id := range ids {
+			byID[id] = added{ID: id, Content: content, Special: true}
+		}
+	}
+	if described := w.settings.object("added_tokens_decoder"); described != nil {
+		for name := range described.fields {
+			_, token, ok := read[added](described, name, "token")
+			id, err := strconv.Atoi(name)
+			if err != nil || !ok || token.Content == "" {
+				described.refuse(name, "no id of a token with content")
+				break
+			}
+			token.ID = id
+			byID[id] = token
+		}
+	}
+	list := make([]added, 0, len(byID))
+	for _, token := range byID {
+		list = append(list, token)
+	}
+	slices.SortFunc(list, func(a, b added) int { return cmp.Compare(a.ID, b.ID) })
+	return list, *w.settings.err
+}
+
+// checkAdded refuses tokens that a SentencePiece model does not have.
+func (w *words) checkAdded(t tokenizer.Tokenizer, name string) error {
+	list, err := w.added()
+	if err != nil {
+		return err
+	}
+	for _, token := range list {
+		if token.ID >= t.Size() {
+			return fmt.Errorf("%s: token %d, %.40q, is added: that needs a %s", w.in(name), token.ID, token.Content, tokenizerFile)
+		}
+	}
+	return nil
+}
+
+// vocabMerges reads GPT-2's two files, with what others add to them.
+func (w *words) vocabMerges() (tokenizer.Tokenizer, error) {
+	vocab, err := w.load(vocabFile)
+	if err != nil {
+		return nil, err
+	}
+	merges, err := w.load(mergesFile)
+	if err != nil {
+		return nil, err
+	}
+	list, err := w.added()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", w.in(tokenizerConfig), err)
+	}
+	t, err := tokenizer.FromVocabMerges(vocab, merges)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", w.dir, err)
+	}
+	prefix := w.settings.flag("add_prefix_space", false)
+	if len(list) == 0 && !prefix {
+		return t, nil
+	}
+	raw, err := compose(t, vocab, merges, list, prefix)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", w.in(vocabFile), err)
+	}
+	if t, err = tokenizer.FromHF(raw); err != nil {
+		return nil, fmt.Errorf("%s, with what is added to it: %w", w.in(vocabFile), err)
+	}
+	return t, nil
+}
+
+// compose writes a tokenizer.json of GPT-2's two files and added tokens.
+func compose(t tokenizer.Tokenizer, vocab, merges []byte, list []added, prefix bool) ([]byte, error) {
+	known := map[int]bool{}
+	for _, token := range list {
+		known[token.ID] = true
+	}
+	if specials, ok := t.(tokenizer.Specials); ok {
+		for content, id := range specials.SpecialTokens() {
+			if !known[id] {
+				list = append(list, added{ID: id, Content: content, Special: true})
+			}
+		}
+	}
+	lines := []string{}
+	for line := range strings.Lines(string(merges)) {
+		if line = strings.TrimRight(line, "\r\n"); line != "" && !strings.HasPrefix(line, "#version") {
+			lines = append(lines, line)
+		}
+	}
+	if !json.Valid(vocab) {
+		return nil, errors.New("no JSON")
+	}
+	type object map[string]any
+	step := object{"type": "ByteLevel", "add_prefix_space": prefix, "trim_offsets": true, "use_regex": true}
+	return json.Marshal(object{
+		"version": "1.0", "added_tokens": list, "normalizer": nil, "pre_tokenizer": step, "post_processor": nil, "decoder": step,
+		"model": object{"type": "BPE", "vocab": json.RawMessage(vocab), "merges": lines},
+	})
+}

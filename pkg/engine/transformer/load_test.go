@@ -1,0 +1,98 @@
+package transformer_test
+
+import (
+	"errors"
+	"runtime"
+	"strings"
+	"testing"
+
+	"glossa/pkg/engine/kernel"
+	"glossa/pkg/engine/transformer"
+)
+
+// matrix is a weight whose values are small numbers.
+func matrix(name string, rows, cols int) transformer.Linear {
+	return transformer.Linear{Weight: []transformer.Tensor{{
+		Name: name, Rows: rows, Cols: cols,
+		Read: func(dst []float32, from int) error {
+			for i := range dst {
+				dst[i] = float32((from+i)%17-8) / 64
+			}
+			return nil
+		},
+	}}}
+}
+
+func vector(name string, n int) transformer.Vector { return matrix(name, n, 1).Weight }
+
+// plain is a small GPT of some megabytes.
+func plain(width, depth, vocab int) (*transformer.Spec, *transformer.Weights) {
+	spec := &transformer.Spec{
+		Vocab: vocab, Context: 64, Width: width, Eps: 1e-5, Activation: transformer.GELU,
+		Decoder: transformer.Stack{Depth: depth, Heads: 4, KVHeads: 4, HeadDim: width / 4, FFN: 4 * width},
+	}
+	norm := transformer.Norm{Weight: vector("norm.weight", width), Bias: vector("norm.bias", width)}
+	w := &transformer.Weights{
+		Embed: matrix("embed", vocab, width), Positions: matrix("positions", 64, width), Head: matrix("head", vocab, width), DecoderNorm: norm,
+	}
+	for range depth {
+		w.Decoder = append(w.Decoder, transformer.Layer{
+			AttentionNorm: norm, FFNNorm: norm, QKV: matrix("qkv", 3*width, width), Out: matrix("out", width, width),
+			Up: matrix("up", 4*width, width), Down: matrix("down", width, 4*width),
+		})
+	}
+	return spec, w
+}
+
+// Loading takes at most 1.1 times the memory of the weights, garbage included.
+func TestLoadingMemory(t *testing.T) {
+	spec, w := plain(256, 6, 6000)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	m, err := transformer.New(spec, w, kernel.Best())
+	if err != nil {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(&after)
+	taken, limit := after.TotalAlloc-before.TotalAlloc, uint64(m.Bytes()*11/10)
+	if taken > limit || taken < uint64(m.Bytes()) {
+		t.Errorf("%d bytes were allocated for weights of %d", taken, m.Bytes())
+	}
+}
+
+// Weights that do not fit the spec are refused by name.
+func TestNewRefuses(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		change func(*transformer.Spec, *transformer.Weights)
+		want   string
+	}{
+		{"shape", func(_ *transformer.Spec, w *transformer.Weights) { w.Decoder[1].Up = matrix("ffn.up", 5, 32) }, `layer 1: feed-forward up: 5 rows`},
+		{"columns", func(_ *transformer.Spec, w *transformer.Weights) { w.Decoder[1].Up = matrix("ffn.up", 128, 31) }, `tensor "ffn.up"`},
+		{"missing", func(_ *transformer.Spec, w *transformer.Weights) { w.Decoder[0].Out = transformer.Linear{} }, "attention output"},
+		{"too many rows", func(_ *transformer.Spec, w *transformer.Weights) {
+			w.Head.Weight = append(w.Head.Weight, matrix("more", 1, 32).Weight...)
+		}, `tensor "more"`},
+		{"transposed table", func(_ *transformer.Spec, w *transformer.Weights) { w.Embed.Weight[0].Transposed = true }, `tensor "embed"`},
+		{"layers", func(s *transformer.Spec, _ *transformer.Weights) { s.Decoder.Depth = 3 }, "2 layers of weights"},
+		{"heads", func(s *transformer.Spec, _ *transformer.Weights) { s.Decoder.KVHeads = 3 }, "share 3 heads"},
+		{"rotary", func(s *transformer.Spec, _ *transformer.Weights) {
+			s.Position, s.Rotary.Dims = transformer.RotaryEmbedding, 6
+		}, "6 rotary dimensions"},
+		{"activation", func(s *transformer.Spec, _ *transformer.Weights) { s.Activation = "mish" }, `"mish"`},
+		{"parameters of the activation", func(s *transformer.Spec, _ *transformer.Weights) { s.Activation = transformer.KANSpline }, "0 vectors"},
+		{"gated parameters", func(s *transformer.Spec, _ *transformer.Weights) {
+			s.Activation, s.Gated = transformer.Universal, true
+		}, "cannot be gated"},
+		{"no vocabulary", func(s *transformer.Spec, _ *transformer.Weights) { s.Vocab = 0 }, "0 tokens"},
+		{"unreadable", func(_ *transformer.Spec, w *transformer.Weights) {
+			w.Decoder[1].Down.Weight[0].Read = func([]float32, int) error { return errors.New("the file ends") }
+		}, "the file ends"},
+	} {
+		spec, w := plain(32, 2, 50)
+		test.change(spec, w)
+		if _, err := transformer.New(spec, w, kernel.Best()); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want %q", test.name, err, test.want)
+		}
+	}
+}
