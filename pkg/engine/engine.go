@@ -1,119 +1,69 @@
 // Package engine is the in-process backend: it tokenises prompts, runs them
-// through a transformer, samples rows together and streams their text. It knows
-// llm's requests; it refuses to know wire formats, model records and where
-// checkpoints come from.
+// through a transformer, samples rows together and streams their text; it scores,
+// embeds and translates. It knows llm's requests; it refuses to know wire formats,
+// model records, files and where checkpoints come from.
 package engine
 
 import (
 	"cmp"
-	"context"
 	"fmt"
-	"strconv"
 
 	"glossa/pkg/chat"
-	"glossa/pkg/engine/checkpoint"
-	"glossa/pkg/engine/kernel"
-	"glossa/pkg/engine/transformer"
+	"glossa/pkg/engine/arch"
 	"glossa/pkg/llm"
 	"glossa/pkg/tokenizer"
 )
 
-// Config says how to run a checkpoint. Its zero value works.
-type Config struct {
-	Name     string          // of the model, for errors
-	Kernels  *kernel.Kernels // nil: the fastest of this CPU
-	Queue    *Queue          // shared by all engines of a process; nil: unbounded
-	Template chat.Template   // how chats are written
-	Cap      string          // bound of attention scores, see [transformer.ScoreCap]
-
-	MaxMemory int64 // bytes that a request may take beside the weights; 0 is [DefaultMaxMemory]
-}
-
-// Engine is a model in memory. It implements [llm.Backend] and [llm.Tokenizer]
-// and is safe for concurrent use.
+// Engine is a model in memory that continues texts. It implements [llm.Backend],
+// [llm.Tokenizer], [llm.Scorer] and [llm.Embedder] and is safe for concurrent use.
 type Engine struct {
-	model     *transformer.Model
-	tokenizer tokenizer.Tokenizer
-	template  chat.Template
-	queue     *Queue
-	memory    int64 // bytes for a request
-	start     int   // the token that an empty prompt begins with
-	version   string
+	*core
+
+	template chat.Template
+	special  bool         // raw prompts spell special tokens
+	ends     map[int]bool // tokens that end a completion
 }
 
-// New makes an engine of a checkpoint. Errors name the model and what is wrong.
-func New(ck *checkpoint.Alpha, cfg Config) (*Engine, error) {
-	e, err := open(ck, cfg)
-	if err != nil {
+var (
+	_ llm.Backend   = (*Engine)(nil)
+	_ llm.Tokenizer = (*Engine)(nil)
+	_ llm.Scorer    = (*Engine)(nil)
+	_ llm.Embedder  = (*Engine)(nil)
+)
+
+// New reads the weights of a decoder-only model and makes its engine. It closes m.
+// Errors name the model and what is wrong.
+func New(m *arch.Model, cfg Config) (_ *Engine, err error) {
+	defer func() {
+		if closing := m.Close(); err == nil {
+			err = closing
+		}
+	}()
+	template := cmp.Or(cfg.Template, chat.Template(m.ChatTemplate))
+	if err := template.Check(); err != nil {
 		return nil, fmt.Errorf("model %q: %w", cfg.Name, err)
 	}
-	return e, nil
-}
-
-func open(ck *checkpoint.Alpha, cfg Config) (*Engine, error) {
-	if cfg.Kernels == nil {
-		cfg.Kernels = kernel.Best()
+	if m.Translation != nil {
+		return nil, fmt.Errorf("model %q: a %s model translates and does not continue texts", cfg.Name, m.Type)
 	}
-	if err := cfg.Template.Check(); err != nil {
-		return nil, err
-	}
-	limit, err := transformer.ScoreCap(ck, cfg.Cap)
+	c, err := newCore(m, cfg)
 	if err != nil {
 		return nil, err
 	}
-	if ck.Tokenizer == nil {
-		return nil, fmt.Errorf("the checkpoint has no tokenizerArtifacts")
+	e := &Engine{core: c, template: template, special: cfg.ParseSpecial, ends: map[int]bool{}}
+	for _, id := range m.End {
+		e.ends[id] = true
 	}
-	tok, err := tokenizer.FromAlpha(ck.Tokenizer)
-	if err != nil {
-		return nil, err
-	}
-	if tok.Size() > ck.ModelConfig.VocabSize {
-		return nil, fmt.Errorf("the tokenizer has %d tokens, the model %d", tok.Size(), ck.ModelConfig.VocabSize)
-	}
-	model, err := transformer.New(ck, cfg.Kernels, limit)
-	if err != nil {
-		return nil, err
-	}
-	e := &Engine{
-		model: model, tokenizer: tok, template: cfg.Template, queue: cfg.Queue,
-		memory:  cmp.Or(cfg.MaxMemory, DefaultMaxMemory),
-		version: ck.ConfigHash + "-" + strconv.Itoa(ck.Step),
-	}
-	if line := tok.Encode("\n"); len(line) == 1 {
-		e.start = line[0] // Alpha has no start token: a line begins where one ends
+	specials, _ := c.tokenizer.(tokenizer.Specials)
+	for _, end := range template.Ends() {
+		id, ok := 0, false
+		if specials != nil {
+			id, ok = specials.SpecialTokens()[end]
+		}
+		if !ok {
+			return nil, fmt.Errorf("model %q: its tokenizer has no special token %q, which the chat template %s needs", cfg.Name, end, template)
+		}
+		e.ends[id] = true
 	}
 	return e, nil
-}
-
-// Info returns what the engine knows of its model.
-func (e *Engine) Info() llm.ModelInfo {
-	return llm.ModelInfo{Family: "local", Type: "Alpha", Version: e.version, Streaming: true, Context: e.model.Context}
-}
-
-// Parameters returns the number of weights.
-func (e *Engine) Parameters() int { return e.model.Parameters() }
-
-// Bytes returns the memory of the weights.
-func (e *Engine) Bytes() int64 { return 4 * int64(e.model.Parameters()) }
-
-// Tokenize implements [llm.Tokenizer]. Alpha models have no start token to add.
-func (e *Engine) Tokenize(_ context.Context, text llm.Part, _ bool) ([]llm.Token, error) {
-	ids, err := e.encode([]llm.Part{text})
-	if err != nil {
-		return nil, err
-	}
-	tokens, decoder := make([]llm.Token, len(ids)), e.tokenizer.NewDecoder()
-	for i, id := range ids {
-		tokens[i] = llm.Token{ID: id, Text: decoder.Next(id), Piece: e.tokenizer.Piece(id)}
-	}
-	return tokens, nil
-}
-
-// Detokenize implements [llm.Tokenizer].
-func (e *Engine) Detokenize(_ context.Context, ids []int) (string, error) {
-	if err := e.checkIDs(ids); err != nil {
-		return "", err
-	}
-	return tokenizer.Decode(e.tokenizer, ids), nil
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"glossa/pkg/engine/arch"
 	"glossa/pkg/engine/checkpoint"
 	"glossa/pkg/engine/checkpoint/checkpointtest"
 	"glossa/pkg/engine/kernel"
@@ -23,11 +24,19 @@ import (
 // golden is the engine of the golden checkpoint: tokens "\n", "a", "b", context 4.
 func golden(t testing.TB, cfg Config) *Engine {
 	t.Helper()
-	e, err := New(checkpointtest.Golden(), cfg)
+	e, err := newAlpha(checkpointtest.Golden(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return e
+}
+
+func newAlpha(ck *checkpoint.Alpha, cfg Config) (*Engine, error) {
+	m, err := arch.FromAlpha(ck, "")
+	if err != nil {
+		return nil, err
+	}
+	return New(m, cfg)
 }
 
 // larger has random weights and 27 characters, context 64: texts of some length.
@@ -49,7 +58,7 @@ func larger(t testing.TB, k *kernel.Kernels) *Engine {
 	}
 	vocab := strings.Split("\nabcdefghijklmnopqrstuvwxyz", "")
 	ck.Tokenizer, _ = json.Marshal(map[string]any{"type": "char", "vocabSize": 27, "vocab": vocab})
-	e, err := New(ck, Config{Kernels: k})
+	e, err := newAlpha(ck, Config{Kernels: k})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -373,17 +382,19 @@ func TestTokenizer(t *testing.T) {
 }
 
 func TestNewRefuses(t *testing.T) {
-	for name, change := range map[string]func(*checkpoint.Alpha, *Config){
-		"no tokenizer": func(ck *checkpoint.Alpha, _ *Config) { ck.Tokenizer = nil },
-		"tokenizer too large": func(ck *checkpoint.Alpha, _ *Config) {
-			ck.Tokenizer = []byte(`{"type":"char","vocabSize":4,"vocab":["\n","a","b","c"]}`)
-		},
-		"unknown template": func(_ *checkpoint.Alpha, c *Config) { c.Template = "vicuna" },
-		"unknown cap":      func(_ *checkpoint.Alpha, c *Config) { c.Cap = "soft" },
+	for name, change := range map[string]func(*arch.Model, *Config){
+		"no tokenizer":     func(m *arch.Model, _ *Config) { m.Tokenizer = nil },
+		"unknown template": func(_ *arch.Model, c *Config) { c.Template = "vicuna" },
+		"translation":      func(m *arch.Model, _ *Config) { m.Translation = &arch.Translation{} },
+		"weights amiss":    func(m *arch.Model, _ *Config) { m.Weights.Decoder = m.Weights.Decoder[1:] },
 	} {
-		ck, cfg := checkpointtest.Golden(), Config{Name: "golden"}
-		change(ck, &cfg)
-		if _, err := New(ck, cfg); err == nil || !strings.Contains(err.Error(), `"golden"`) {
+		m, err := arch.FromAlpha(checkpointtest.Golden(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg := Config{Name: "golden"}
+		change(m, &cfg)
+		if _, err := New(m, cfg); err == nil || !strings.Contains(err.Error(), `"golden"`) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -492,9 +503,9 @@ func prepare(t testing.TB, e *Engine, req *llm.Request) *generation {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := e.prepare(req, s)
+	prompts, err := e.encodePrompts(req.Prompts, s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return g
+	return e.newGeneration(s, prompts)
 }

@@ -23,23 +23,35 @@ func (e *Engine) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.C
 			yield(llm.Chunk{}, err)
 			return
 		}
-		release, err := e.queue.acquire(ctx)
-		if err != nil {
-			yield(llm.Chunk{}, err)
-			return
-		}
-		defer release()
-		g, err := e.prepare(req, s)
-		if err != nil {
-			yield(llm.Chunk{}, err)
-			return
-		}
-		if g.bestOf > g.n {
-			g.best(ctx, yield)
-			return
-		}
-		g.run(ctx, yield)
+		e.serve(ctx, s, func() ([]*prompt, error) { return e.encodePrompts(req.Prompts, s) }, yield)
 	}
+}
+
+// serve waits for a worker and runs a generation: the one path of all requests.
+// Tokenising is work for the worker too: ten megabytes of text take seconds and half
+// a gigabyte.
+func (e *Engine) serve(ctx context.Context, s *settings, encode func() ([]*prompt, error), yield func(llm.Chunk, error) bool) {
+	release, err := e.queue.acquire(ctx)
+	if err != nil {
+		yield(llm.Chunk{}, err)
+		return
+	}
+	defer release()
+	prompts, err := encode()
+	if err != nil {
+		yield(llm.Chunk{}, err)
+		return
+	}
+	g := e.newGeneration(s, prompts)
+	if err := g.checkMemory(); err != nil {
+		yield(llm.Chunk{}, err)
+		return
+	}
+	if g.bestOf > g.n {
+		g.best(ctx, yield)
+		return
+	}
+	g.run(ctx, yield)
 }
 
 // A generation is one request under way.
@@ -55,20 +67,13 @@ type generation struct {
 	yield   func(llm.Chunk, error) bool
 }
 
-// prepare tokenises the prompts of a request. It is work for a worker of the queue:
-// ten megabytes of text take seconds and half a gigabyte.
-func (e *Engine) prepare(req *llm.Request, s *settings) (*generation, error) {
-	g := &generation{settings: s, engine: e, pass: e.model.NewPass()}
-	for _, p := range req.Prompts {
-		tokens, err := e.encodePrompt(p, s)
-		if err != nil {
-			return nil, err
-		}
-		g.prompts = append(g.prompts, tokens)
-		g.usage.Input += tokens.input
-		g.usage.Truncated = g.usage.Truncated || tokens.truncated
+func (e *Engine) newGeneration(s *settings, prompts []*prompt) *generation {
+	g := &generation{settings: s, engine: e, pass: e.model.NewPass(), prompts: prompts}
+	for _, p := range prompts {
+		g.usage.Input += p.input
+		g.usage.Truncated = g.usage.Truncated || p.truncated
 	}
-	return g, g.checkMemory()
+	return g
 }
 
 // run decodes all rows together until each has ended.
@@ -127,13 +132,16 @@ func (g *generation) feed(ctx context.Context, p *prompt, cache *transformer.Cac
 			return nil, err
 		}
 		ids := p.ids[at:min(at+prefillChunk, len(p.ids))]
-		wanted := 1
-		if g.score {
-			wanted = len(ids)
+		wanted := 0
+		if g.score { // the token before the first that is described predicts it
+			wanted = min(len(ids), max(0, at+len(ids)-max(0, p.lead-1)))
+		}
+		if at+len(ids) == len(p.ids) {
+			wanted = max(1, wanted)
 		}
 		logits = g.pass.Forward([]transformer.Sequence{{Cache: cache, Tokens: ids, Logits: wanted}})
-		if g.score && p.input > 0 {
-			g.scoreChunk(p, at, logits)
+		if g.score {
+			g.scoreChunk(p, at+len(ids)-wanted, logits)
 		}
 	}
 	return slices.Clone(logits[len(logits)-g.engine.model.Vocab:]), nil
@@ -143,7 +151,7 @@ func (g *generation) feed(ctx context.Context, p *prompt, cache *transformer.Cac
 // following predict. Nothing predicts the first one: its log-probability is NaN.
 func (g *generation) scoreChunk(p *prompt, at int, logits []float32) {
 	vocab, tokens := g.engine.model.Vocab, g.engine.tokenizer
-	if at == 0 {
+	if at == 0 && p.lead == 0 {
 		first := p.ids[0]
 		p.tokens = append(p.tokens, llm.Token{
 			ID: first, Text: tokens.NewDecoder().Next(first), Piece: tokens.Piece(first), Logprob: math.NaN(),
@@ -151,7 +159,9 @@ func (g *generation) scoreChunk(p *prompt, at int, logits []float32) {
 	}
 	for i := 0; i < len(logits)/vocab && at+i+1 < len(p.ids); i++ {
 		prev, id := p.ids[at+i], p.ids[at+i+1]
-		p.tokens = append(p.tokens, g.token(id, prev, g.engine.after(prev, id), logits[i*vocab:(i+1)*vocab]))
+		if at+i+1 >= p.lead {
+			p.tokens = append(p.tokens, g.token(id, prev, g.engine.after(prev, id), logits[i*vocab:(i+1)*vocab]))
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"glossa/pkg/engine/transformer"
 	"glossa/pkg/llm"
 )
 
@@ -90,8 +91,7 @@ func TestWorkerComesBack(t *testing.T) {
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
 	broken := golden(t, Config{Queue: q})
-	broken.model.Depth++ // a cache for a layer that is not there, and no values of it
-	broken.model.Width = 0
+	broken.model = &transformer.Model{Spec: broken.model.Spec} // no layers of weights
 	for name, end := range map[string]func(){
 		"leaving":         func() { e.Generate(t.Context(), request("a"))(func(llm.Chunk, error) bool { return false }) },
 		"a panic outside": func() { e.Generate(t.Context(), request("a"))(func(llm.Chunk, error) bool { panic("out") }) },

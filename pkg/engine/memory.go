@@ -25,17 +25,24 @@ func (g *generation) checkMemory() error {
 		row := m.CacheBytes(capacity) + logitBytes*int64(m.Vocab)
 		if g.tokens || g.bestOf > g.n {
 			described := capacity
-			if !g.score {
+			if g.score {
+				described -= p.lead
+			} else {
 				described -= len(p.ids)
 			}
 			row += tokenBytes * int64(described) * int64(1+max(0, g.logprobs))
 		}
 		need += int64(g.bestOf) * row
 	}
-	if need <= g.engine.memory {
+	return g.engine.affords(need, "fewer completions, fewer tokens or fewer log-probabilities")
+}
+
+// affords refuses a request that could take more memory than one may.
+func (c *core) affords(need int64, askFor string) error {
+	if need <= c.memory {
 		return nil
 	}
 	const mib = 1 << 20
-	return llm.Errorf(llm.Invalid, "the request could take %d MiB of memory and may take %d: "+
-		"ask for fewer completions, fewer tokens or fewer log-probabilities", (need+mib-1)/mib, g.engine.memory/mib)
+	return llm.Errorf(llm.Invalid, "the request could take %d MiB of memory and may take %d: ask for %s",
+		(need+mib-1)/mib, c.memory/mib, askFor)
 }

@@ -28,11 +28,11 @@ func (g *generation) newRow(p *prompt, index, i int, cache *transformer.Cache) (
 	r := &row{index: index, cache: cache, sampler: s, length: len(p.ids)}
 	r.text.stops = g.stop
 	r.text.decoder = g.engine.tokenizer.NewDecoder()
-	for _, id := range p.ids[len(p.ids)-p.input:] {
+	for _, id := range p.ids[p.lead:] {
 		r.text.decoder.Next(id) // the completion goes on where the prompt ended
 	}
 	if g.penalise {
-		for _, id := range p.ids {
+		for _, id := range p.ids[p.lead:] {
 			s.Observe(id)
 		}
 	}
@@ -53,7 +53,13 @@ func (g *generation) full(r *row) llm.Finish {
 
 // next samples a row's next token and returns the chunk that it makes.
 func (g *generation) next(r *row) llm.Chunk {
-	id := r.sampler.Sample(r.logits, r.count)
+	id := r.sampler.Sample(r.logits[:g.engine.tokens], r.count)
+	if g.engine.ends[id] {
+		c := llm.Chunk{}
+		g.usage.Output++
+		g.end(r, &c, llm.FinishEOS)
+		return c
+	}
 	r.sampler.Observe(id)
 	bytes := r.text.decoder.Next(id)
 	var tok llm.Token
@@ -97,6 +103,9 @@ func (g *generation) token(id, prev int, bytes string, logits []float32) llm.Tok
 	chosen, top := sampler.Logprobs(logits, id, g.logprobs)
 	tok.Logprob = chosen
 	for _, t := range top {
+		if t.ID >= g.engine.tokens {
+			continue // padding of the vocabulary
+		}
 		alt := llm.Token{ID: t.ID, Text: bytes, Piece: g.engine.tokenizer.Piece(t.ID), Logprob: t.Logprob}
 		if t.ID != id {
 			alt.Text = g.engine.after(prev, t.ID)
@@ -108,8 +117,8 @@ func (g *generation) token(id, prev int, bytes string, logits []float32) llm.Tok
 
 // after returns what a token adds to a text whose last token is prev: decoders
 // look one token back at most.
-func (e *Engine) after(prev, id int) string {
-	decoder := e.tokenizer.NewDecoder()
+func (c *core) after(prev, id int) string {
+	decoder := c.tokenizer.NewDecoder()
 	decoder.Next(prev)
 	return decoder.Next(id)
 }

@@ -35,7 +35,7 @@ func (e *Engine) settle(req *llm.Request) (*settings, error) {
 	}
 	s := &settings{
 		n: max(1, req.N), maxTokens: min(or(p.MaxTokens, e.model.Context), e.model.Context), truncate: p.Truncate, stop: p.Stop,
-		echo: or(p.Echo, false), tokens: or(p.Tokens, false) || p.Logprobs != nil, logprobs: min(or(p.Logprobs, -1), e.model.Vocab),
+		echo: or(p.Echo, false), tokens: or(p.Tokens, false) || p.Logprobs != nil, logprobs: min(or(p.Logprobs, -1), e.tokens),
 		penalise: or(p.PenalizePrompt, false), sampler: samplerConfig(&p),
 	}
 	s.score = s.echo && s.tokens
@@ -59,7 +59,7 @@ func (e *Engine) settle(req *llm.Request) (*settings, error) {
 			return nil, invalid("stop", "must not be an empty string")
 		}
 	}
-	err := s.sampler.Check(e.model.Vocab)
+	err := s.sampler.Check(e.tokens)
 	if p, ok := errors.AsType[*sampler.ParamError](err); ok {
 		return nil, invalid(p.Param, p.Message)
 	}
@@ -106,7 +106,7 @@ func samplerConfig(p *llm.Params) sampler.Config {
 func (e *Engine) newSampler(s *settings, i int) (*sampler.Sampler, error) {
 	cfg := s.sampler
 	cfg.Row = i
-	return sampler.New(cfg, e.model.Vocab)
+	return sampler.New(cfg, e.tokens)
 }
 
 func invalid(param, message string) error {

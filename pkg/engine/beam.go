@@ -1,0 +1,123 @@
+package engine
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"glossa/pkg/engine/arch"
+	"glossa/pkg/sampler"
+)
+
+// A beamSearch finds a likely continuation of one text with several hypotheses. It
+// knows log-probabilities and tokens; the caches of its hypotheses are its caller's.
+// The search is that of fairseq and of transformers' generate: a score is the sum of
+// the log-probabilities divided by the number of tokens to the power of the length
+// penalty; of the 2·beams best extensions those among the first that end are
+// finished, and of the others the best go on.
+type beamSearch struct {
+	beams   int
+	limit   int // tokens of a hypothesis, at least 1
+	end     int // the token that ends one
+	penalty float64
+	early   arch.EarlyStopping
+
+	running  []hypothesis // best first
+	finished []hypothesis // best first, at most beams
+	done     bool
+}
+
+// A hypothesis is a continuation.
+type hypothesis struct {
+	tokens []int
+	score  float64 // running: the sum of log-probabilities; finished: normalised
+	parent int     // index in the running ones of the step before
+}
+
+// newBeamSearch begins with the tokens given, whose probabilities do not count: the
+// forced token of the target language.
+func newBeamSearch(beams, limit, end int, penalty float64, early arch.EarlyStopping, begin ...int) *beamSearch {
+	if beams == 1 {
+		early = arch.StopTrue // greedy decoding: the first end is the end
+	}
+	return &beamSearch{
+		beams: beams, limit: limit, end: end, penalty: penalty, early: early,
+		running: []hypothesis{{tokens: begin}}, done: len(begin) >= limit,
+	}
+}
+
+// step extends the running hypotheses by the logits after each of them, (running,
+// vocab), and keeps the best.
+func (b *beamSearch) step(logits [][]float32) {
+	candidates := b.candidates(logits)
+	length := len(b.running[0].tokens) + 1
+	next := make([]hypothesis, 0, b.beams)
+	for rank, c := range candidates {
+		id := c.tokens[length-1]
+		if id != b.end && length < b.limit {
+			if len(next) < b.beams {
+				next = append(next, c)
+			}
+			continue
+		}
+		if rank < b.beams {
+			c.score /= math.Pow(float64(length), b.penalty)
+			b.finished = append(b.finished, c)
+		}
+	}
+	slices.SortStableFunc(b.finished, byScore)
+	b.finished = b.finished[:min(len(b.finished), b.beams)]
+	b.running = next
+	b.done = len(next) == 0 || !b.improves(length)
+}
+
+// improves tells whether going on could give a better result than those finished, if
+// it were as long as the running ones are now or, with StopNever, as can be.
+func (b *beamSearch) improves(length int) bool {
+	if len(b.finished) < b.beams {
+		return true
+	}
+	if b.early == arch.StopTrue {
+		return false
+	}
+	if b.early == arch.StopNever && b.penalty > 0 {
+		length = b.limit
+	}
+	return b.running[0].score/math.Pow(float64(length), b.penalty) > b.finished[len(b.finished)-1].score
+}
+
+// candidates returns the 2·beams best extensions, best first.
+func (b *beamSearch) candidates(logits [][]float32) []hypothesis {
+	type extension struct {
+		parent, id int
+		score      float64
+	}
+	var all []extension
+	for i, l := range logits {
+		_, top := sampler.Logprobs(l, 0, 2*b.beams)
+		for _, t := range top {
+			all = append(all, extension{i, t.ID, b.running[i].score + t.Logprob})
+		}
+	}
+	slices.SortStableFunc(all, func(x, y extension) int { return cmp.Compare(y.score, x.score) })
+	all = all[:min(len(all), 2*b.beams)]
+	out := make([]hypothesis, len(all))
+	for i, x := range all {
+		out[i] = hypothesis{
+			tokens: append(slices.Clip(b.running[x.parent].tokens), x.id), score: x.score, parent: x.parent,
+		}
+	}
+	return out
+}
+
+func byScore(x, y hypothesis) int { return cmp.Compare(y.score, x.score) }
+
+// best returns the tokens of the best finished hypothesis, without the one that
+// ended it.
+func (b *beamSearch) best() []int {
+	tokens := b.finished[0].tokens
+	if n := len(tokens); tokens[n-1] == b.end {
+		tokens = tokens[:n-1]
+	}
+	return tokens
+}

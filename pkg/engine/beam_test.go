@@ -1,0 +1,109 @@
+package engine
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"glossa/pkg/engine/arch"
+	"glossa/pkg/engine/kernel"
+	"glossa/pkg/engine/transformer"
+)
+
+// searches is what transformers' generate found with a golden model.
+type searches struct {
+	Searches []struct {
+		Beams    int             `json:"num_beams"`
+		Early    json.RawMessage `json:"early_stopping"`
+		Limit    int             `json:"max_length"` // with the start
+		Penalty  float64         `json:"length_penalty"`
+		Sources  [][]int         `json:"sources"`
+		Language int             `json:"language"`
+		Results  [][]struct {
+			Tokens []int   `json:"tokens"` // start, language, text, end
+			Score  float64 `json:"score"`
+		} `json:"results"` // by source, best first
+	} `json:"searches"`
+}
+
+func early(t *testing.T, raw json.RawMessage) arch.EarlyStopping {
+	switch string(raw) {
+	case "", "false", "null":
+		return arch.StopFalse
+	case "true":
+		return arch.StopTrue
+	case `"never"`:
+		return arch.StopNever
+	}
+	t.Fatalf("early_stopping is %s", raw)
+	return 0
+}
+
+// translator returns an engine of a golden model that can search, if not talk.
+func translator(t *testing.T, name string) *Translator {
+	t.Helper()
+	m, err := arch.Open(os.DirFS("arch/testdata"), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	model, err := transformer.New(m.Spec, m.Weights, kernel.Best())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return &Translator{core: &core{model: model, memory: DefaultMaxMemory, tokens: m.Tokens}, rules: *m.Translation}
+}
+
+// Searches with one to five beams find what the original implementation finds, token
+// for token, alone and beside others, and score it alike.
+func TestBeamSearch(t *testing.T) {
+	files, err := filepath.Glob("arch/testdata/m2m_100*/golden.json")
+	if err != nil || len(files) < 2 {
+		t.Fatalf("%v, %v", files, err)
+	}
+	for _, file := range files {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var golden searches
+		if err := json.Unmarshal(raw, &golden); err != nil {
+			t.Fatal(err)
+		}
+		tr := translator(t, filepath.Base(filepath.Dir(file)))
+		beams := map[int]bool{}
+		for i, s := range golden.Searches {
+			beams[s.Beams] = true
+			w := &translation{Translator: tr, beams: s.Beams, target: s.Language, pass: tr.model.NewPass()}
+			w.rules.LengthPenalty, w.rules.EarlyStopping = s.Penalty, early(t, s.Early)
+			if s.Beams == 1 { // greedy decoding knows neither
+				w.rules.LengthPenalty, w.rules.EarlyStopping = 1, arch.StopNever
+			}
+			var sentences []*sentence
+			for _, ids := range s.Sources {
+				sentences = append(sentences, &sentence{ids: ids, limit: s.Limit - 1})
+			}
+			w.waiting = slices.Clone(sentences)
+			if err := w.run(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			for j, found := range sentences {
+				for k, want := range s.Results[j] {
+					got := found.search.finished[k]
+					if !slices.Equal(got.tokens, want.Tokens[1:]) || s.Beams > 1 && math.Abs(got.score-want.Score) > 1e-4 {
+						t.Errorf("%s: search %d, source %d, rank %d: %v %.5f, want %v %.5f",
+							file, i, j, k, got.tokens, got.score, want.Tokens[1:], want.Score)
+					}
+				}
+			}
+		}
+		if len(beams) != MaxBeams {
+			t.Errorf("%s: searches with %d numbers of beams", file, len(beams))
+		}
+	}
+}

@@ -1,0 +1,118 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"glossa/pkg/chat"
+	"glossa/pkg/engine/arch"
+	"glossa/pkg/engine/kernel"
+	"glossa/pkg/engine/transformer"
+	"glossa/pkg/llm"
+	"glossa/pkg/tokenizer"
+)
+
+// Config says how to run a model. Its zero value works.
+type Config struct {
+	Name     string          // of the model, for errors
+	Kernels  *kernel.Kernels // nil: the fastest of this CPU
+	Queue    *Queue          // shared by all engines of a process; nil: unbounded
+	Template chat.Template   // how chats are written; "": as the model's files say, else [chat.Concat]
+
+	ParseSpecial bool     // special tokens spelled in raw prompts are read as such; never in chats
+	Languages    []string // that a translator knows; nil: all that its tokenizer has
+
+	MaxMemory int64 // bytes that a request may take beside the weights; 0 is [DefaultMaxMemory]
+}
+
+// core is what all kinds of engines are made of.
+type core struct {
+	model     *transformer.Model
+	tokenizer tokenizer.Tokenizer
+	queue     *Queue
+	memory    int64 // bytes for a request
+	start     []int // tokens that the model's own tokenizer begins texts with
+	empty     int   // the token that an empty text begins with
+	tokens    int   // ids from here on pad the vocabulary
+	info      llm.ModelInfo
+}
+
+// Open reads the weights of a model and makes the engine of its kind: an [*Engine],
+// or a [*Translator] of an encoder-decoder. It closes m. Errors name the model and
+// what is wrong.
+func Open(m *arch.Model, cfg Config) (llm.Backend, error) {
+	if m.Translation != nil {
+		t, err := NewTranslator(m, cfg)
+		if err != nil {
+			return nil, err // and no nil translator in an interface
+		}
+		return t, nil
+	}
+	e, err := New(m, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+func newCore(m *arch.Model, cfg Config) (*core, error) {
+	if cfg.Kernels == nil {
+		cfg.Kernels = kernel.Best()
+	}
+	if m.Tokenizer == nil {
+		return nil, fmt.Errorf("model %q: there is no tokenizer", cfg.Name)
+	}
+	model, err := transformer.New(m.Spec, m.Weights, cfg.Kernels)
+	if err != nil {
+		return nil, fmt.Errorf("model %q: %w", cfg.Name, err)
+	}
+	c := &core{
+		model: model, tokenizer: m.Tokenizer, queue: cfg.Queue, memory: cmp.Or(cfg.MaxMemory, DefaultMaxMemory),
+		start: m.Start, empty: m.Empty, tokens: m.Tokens,
+		info: llm.ModelInfo{Family: "local", Type: m.Name(), Version: m.Version, Streaming: true, Context: model.Context},
+	}
+	if len(m.End) > 0 {
+		c.info.EndToken = c.tokenizer.Piece(m.End[0])
+	}
+	return c, nil
+}
+
+// Info returns what the engine knows of its model.
+func (c *core) Info() llm.ModelInfo { return c.info }
+
+// Parameters returns the number of weights.
+func (c *core) Parameters() int64 { return c.model.Parameters() }
+
+// Bytes returns the memory of the weights.
+func (c *core) Bytes() int64 { return c.model.Bytes() }
+
+// Tokenize implements [llm.Tokenizer].
+func (c *core) Tokenize(_ context.Context, text llm.Part, start bool) ([]llm.Token, error) {
+	ids, err := c.encode([]llm.Part{text})
+	if err != nil {
+		return nil, err
+	}
+	if start {
+		ids = slices.Concat(c.start, ids)
+	}
+	return c.describe(ids), nil
+}
+
+// describe returns the tokens of a text.
+func (c *core) describe(ids []int) []llm.Token {
+	tokens, decoder := make([]llm.Token, len(ids)), c.tokenizer.NewDecoder()
+	for i, id := range ids {
+		tokens[i] = llm.Token{ID: id, Text: decoder.Next(id), Piece: c.tokenizer.Piece(id)}
+	}
+	return tokens
+}
+
+// Detokenize implements [llm.Tokenizer].
+func (c *core) Detokenize(_ context.Context, ids []int) (string, error) {
+	if err := c.checkIDs(ids); err != nil {
+		return "", err
+	}
+	return tokenizer.Decode(c.tokenizer, ids), nil
+}

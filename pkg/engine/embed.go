@@ -1,0 +1,193 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"glossa/pkg/engine/transformer"
+	"glossa/pkg/llm"
+)
+
+// Embed implements [llm.Embedder]. Layer 0 is the embeddings with their positions,
+// layer i what leaves block i, before any norm; all tokens that the model is fed
+// count, those that it begins texts with too. The model's own sentence vector is the
+// mean over the tokens of its last layer after the last norm.
+func (e *Engine) Embed(ctx context.Context, req *llm.EmbedRequest) ([]llm.Embedding, llm.Usage, error) {
+	return e.embed(ctx, req, e.model.Decoder.Depth, func(p llm.Prompt) ([]int, error) {
+		ids, lead, err := e.promptTokens(p)
+		if err != nil {
+			return nil, err
+		}
+		if ids = slices.Concat(lead, ids); len(ids) == 0 {
+			ids = []int{e.empty}
+		}
+		return ids, nil
+	}, e.runDecoder)
+}
+
+// embed serves a request over a stack of that depth; run shows a text's layers to
+// the pass's Hidden.
+func (c *core) embed(ctx context.Context, req *llm.EmbedRequest, depth int,
+	encode func(llm.Prompt) ([]int, error), run func(context.Context, *transformer.Pass, []int) error,
+) ([]llm.Embedding, llm.Usage, error) {
+	w, err := newWanted(req, depth)
+	if err != nil {
+		return nil, llm.Usage{}, err
+	}
+	release, err := c.queue.acquire(ctx)
+	if err != nil {
+		return nil, llm.Usage{}, err
+	}
+	defer release()
+	var (
+		usage llm.Usage
+		texts [][]int
+	)
+	for _, p := range req.Prompts {
+		ids, err := encode(p)
+		if err != nil {
+			return nil, llm.Usage{}, err
+		}
+		if len(ids) > c.model.Context {
+			return nil, llm.Usage{}, llm.Errorf(llm.TooLong, "the prompt has %d tokens, the context of this model %d", len(ids), c.model.Context)
+		}
+		usage.Input += len(ids)
+		texts = append(texts, ids)
+	}
+	if err := c.checkEmbedding(w, texts); err != nil {
+		return nil, llm.Usage{}, err
+	}
+	out, pass := make([]llm.Embedding, len(texts)), c.model.NewPass()
+	for i, ids := range texts {
+		layers := map[int][]float32{} // by index: (tokens, Width)
+		pass.Hidden = func(_ bool, layer int, x []float32) {
+			if slices.Contains(w.layers, layer) {
+				layers[layer] = append(layers[layer], x...)
+			}
+		}
+		if err := run(ctx, pass, ids); err != nil {
+			return nil, llm.Usage{}, err
+		}
+		out[i] = llm.Embedding{Tokens: c.describe(ids), Layers: c.layers(w, layers)}
+	}
+	return out, usage, nil
+}
+
+// runDecoder computes a text's layers.
+func (e *Engine) runDecoder(ctx context.Context, p *transformer.Pass, ids []int) error {
+	cache := e.model.NewCache(len(ids))
+	for part := range slices.Chunk(ids, prefillChunk) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		p.Forward([]transformer.Sequence{{Cache: cache, Tokens: part}})
+	}
+	return nil
+}
+
+// wanted is what a request asks for.
+type wanted struct {
+	layers   []int // counted from 0
+	pooling  []llm.Pooling
+	sentence bool // the model's own vector
+}
+
+func newWanted(req *llm.EmbedRequest, depth int) (*wanted, error) {
+	if len(req.Prompts) == 0 {
+		return nil, invalid("prompt", "there is none")
+	}
+	if len(req.Prompts) > maxRows {
+		return nil, invalid("prompt", fmt.Sprintf("a request may have %d", maxRows))
+	}
+	if len(req.Layers) == 0 {
+		return &wanted{layers: []int{depth}, pooling: []llm.Pooling{llm.PoolMean}, sentence: true}, nil
+	}
+	w := &wanted{pooling: req.Pooling}
+	for _, layer := range req.Layers {
+		if layer == -1 {
+			layer = depth
+		}
+		if layer < 0 || layer > depth {
+			return nil, invalid("layers", fmt.Sprintf("%d is neither -1 nor from 0 to %d", layer, depth))
+		}
+		w.layers = append(w.layers, layer)
+	}
+	for _, p := range w.pooling {
+		if pools[p] == nil {
+			return nil, invalid("pooling", fmt.Sprintf("%q is none of mean, max, last_token, abs_max", p))
+		}
+	}
+	return w, nil
+}
+
+// checkEmbedding refuses what could take more memory than a request may.
+func (c *core) checkEmbedding(w *wanted, texts [][]int) error {
+	var need, longest int64
+	for _, ids := range texts {
+		vectors := len(w.pooling)
+		if vectors == 0 {
+			vectors = len(ids)
+		}
+		need += 4*int64(len(w.layers))*int64(vectors)*int64(c.model.Width) + tokenBytes*int64(len(ids))
+		longest = max(longest, int64(len(ids)))
+	}
+	need += c.model.CacheBytes(int(longest)) + 4*int64(len(w.layers))*longest*int64(c.model.Width)
+	return c.affords(need, "fewer prompts, fewer layers or a pooling")
+}
+
+// layers makes the vectors that are wanted of those of all tokens.
+func (c *core) layers(w *wanted, tokens map[int][]float32) []llm.Layer {
+	out := make([]llm.Layer, len(w.layers))
+	for i, index := range w.layers {
+		rows := slices.Collect(slices.Chunk(tokens[index], c.model.Width))
+		if w.sentence {
+			for _, row := range rows {
+				c.model.FinalNorm(c.model.Encoder.Depth > 0, row, row)
+			}
+		}
+		out[i] = llm.Layer{Index: index, Vectors: rows}
+		if len(w.pooling) > 0 {
+			out[i].Vectors = nil
+			for _, p := range w.pooling {
+				out[i].Vectors = append(out[i].Vectors, pool(rows, pools[p]))
+			}
+		}
+	}
+	return out
+}
+
+// pools holds how each pooling makes one value of those of all tokens.
+var pools = map[llm.Pooling]func(values []float64) float64{
+	llm.PoolMean: func(v []float64) float64 {
+		sum := 0.0
+		for _, x := range v {
+			sum += x
+		}
+		return sum / float64(len(v))
+	},
+	llm.PoolMax:  slices.Max[[]float64],
+	llm.PoolLast: func(v []float64) float64 { return v[len(v)-1] },
+	llm.PoolAbsMax: func(v []float64) float64 {
+		top := v[0]
+		for _, x := range v {
+			if math.Abs(x) > math.Abs(top) {
+				top = x
+			}
+		}
+		return top
+	},
+}
+
+// pool reduces rows, at least one, element by element.
+func pool(rows [][]float32, reduce func([]float64) float64) []float32 {
+	out, column := make([]float32, len(rows[0])), make([]float64, len(rows))
+	for i := range out {
+		for r, row := range rows {
+			column[r] = float64(row[i])
+		}
+		out[i] = float32(reduce(column))
+	}
+	return out
+}

@@ -1,0 +1,88 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"unicode"
+
+	"glossa/pkg/llm"
+)
+
+// Score implements [llm.Scorer]. Spaces at the end of the prompt count as the
+// beginning of the continuation, where byte-level vocabularies have them; both are
+// tokenised as one text and parted after the prompt's own number of tokens. This is
+// how the language model evaluation harness reads a model.
+func (e *Engine) Score(ctx context.Context, req *llm.ScoreRequest) (*llm.Score, llm.Usage, error) {
+	if req.Continuation == "" {
+		return nil, llm.Usage{}, invalid("continuation", "must not be empty")
+	}
+	if req.Top < 0 || req.Top > e.tokens {
+		return nil, llm.Usage{}, invalid("logprobs", "must be from 0 to the size of the vocabulary")
+	}
+	s := &settings{n: 1, bestOf: 1, echo: true, score: true, tokens: true, logprobs: max(1, req.Top)}
+	rows, usage, err := llm.Collect(func(yield func(llm.Chunk, error) bool) {
+		e.serve(ctx, s, func() ([]*prompt, error) { return e.encodeScore(req) }, yield)
+	}, 1)
+	if err != nil {
+		return nil, usage, err
+	}
+	return newScore(rows[0].Tokens, req.Top), usage, nil
+}
+
+func newScore(tokens []llm.Token, top int) *llm.Score {
+	score, argmax := &llm.Score{Tokens: tokens, Greedy: true}, strings.Builder{}
+	for i := range tokens {
+		t := &tokens[i]
+		score.Logprob += t.Logprob
+		score.Greedy = score.Greedy && t.Top[0].ID == t.ID
+		argmax.WriteString(t.Top[0].Text)
+		t.Top = t.Top[:min(top, len(t.Top))]
+	}
+	score.Argmax = argmax.String()
+	return score
+}
+
+// encodeScore returns the prompt and the continuation as one prompt, of which the
+// continuation is described.
+func (e *Engine) encodeScore(req *llm.ScoreRequest) ([]*prompt, error) {
+	if req.Prompt.Messages != nil {
+		return nil, llm.Errorf(llm.Invalid, "a chat cannot be scored: send it as text")
+	}
+	before, after := moveSpaces(req.Prompt, req.Continuation)
+	ids, lead, err := e.promptTokens(before)
+	if err != nil {
+		return nil, err
+	}
+	whole, _, err := e.promptTokens(after)
+	if err != nil {
+		return nil, err
+	}
+	if len(whole) <= len(ids) {
+		return nil, invalid("continuation", "adds no token to the context")
+	}
+	out := &prompt{ids: whole}
+	out.fill(lead, e.empty)
+	if out.lead += len(ids); out.lead == 0 { // nothing predicts the first token
+		out.ids, out.lead = append([]int{e.empty}, out.ids...), 1
+	}
+	out.input = len(out.ids) // an empty context is the end-of-text token (seed 001, logprob)
+	// The last token predicts nothing that is wanted, but takes its place.
+	if n := len(out.ids); n > e.model.Context {
+		return nil, llm.Errorf(llm.TooLong, "the context and the continuation have %d tokens, the context of this model %d", n, e.model.Context)
+	}
+	return []*prompt{out}, nil
+}
+
+// moveSpaces returns the prompt without the spaces at its end, and the prompt with
+// the continuation.
+func moveSpaces(p llm.Prompt, continuation string) (before, after llm.Prompt) {
+	parts := slices.Clone(p.Parts)
+	if n := len(parts); n > 0 && parts[n-1].Tokens == nil {
+		last := &parts[n-1]
+		trimmed := strings.TrimRightFunc(last.Text, unicode.IsSpace)
+		continuation = last.Text[len(trimmed):] + continuation
+		last.Text = trimmed
+	}
+	return llm.Prompt{Parts: parts}, llm.Prompt{Parts: append(slices.Clip(parts), llm.Part{Text: continuation})}
+}

@@ -1,0 +1,385 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"glossa/pkg/engine/arch"
+	"glossa/pkg/engine/transformer"
+	"glossa/pkg/language"
+	"glossa/pkg/llm"
+	"glossa/pkg/tokenizer"
+)
+
+// Bounds of a translation request.
+const (
+	MaxTexts = 64
+	MaxBeams = 5
+	beamRows = 64 // hypotheses that are decoded together
+)
+
+// languages is what a translator needs of its tokenizer beside [tokenizer.Tokenizer].
+type languages interface {
+	Language(code string) (id int, ok bool)
+	Languages() []string
+}
+
+// Translator is an encoder-decoder in memory. It implements [llm.Translator],
+// [llm.Tokenizer] and [llm.Embedder], and is safe for concurrent use.
+type Translator struct {
+	*core
+
+	rules     arch.Translation
+	languages languages
+	codes     []string // that it translates, as requests spell them
+}
+
+var (
+	_ llm.Backend    = (*Translator)(nil)
+	_ llm.Translator = (*Translator)(nil)
+	_ llm.Tokenizer  = (*Translator)(nil)
+	_ llm.Embedder   = (*Translator)(nil)
+)
+
+// NewTranslator reads the weights of an encoder-decoder. It closes m.
+func NewTranslator(m *arch.Model, cfg Config) (_ *Translator, err error) {
+	defer func() {
+		if closing := m.Close(); err == nil {
+			err = closing
+		}
+	}()
+	known, ok := m.Tokenizer.(languages)
+	if m.Translation == nil || !ok {
+		return nil, fmt.Errorf("model %q: a %s model does not translate", cfg.Name, m.Type)
+	}
+	t := &Translator{rules: *m.Translation, languages: known, codes: cfg.Languages}
+	if t.codes == nil {
+		for _, code := range known.Languages() {
+			t.codes = append(t.codes, requestCode(code))
+		}
+	}
+	for _, code := range t.codes {
+		if _, ok := known.Language(modelCode(code)); !ok {
+			return nil, fmt.Errorf("model %q: its tokenizer has no language %q", cfg.Name, code)
+		}
+	}
+	if t.core, err = newCore(m, cfg); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// M2M100 says ns for Northern Sotho, ISO 639 and seed 001 say nso.
+func modelCode(code string) string {
+	if code == "nso" {
+		return "ns"
+	}
+	return code
+}
+
+func requestCode(code string) string {
+	if code == "ns" {
+		return "nso"
+	}
+	return code
+}
+
+// Generate implements [llm.Backend]: it refuses.
+func (t *Translator) Generate(context.Context, *llm.Request) iter.Seq2[llm.Chunk, error] {
+	return func(yield func(llm.Chunk, error) bool) {
+		yield(llm.Chunk{}, llm.Errorf(llm.Unsupported, "this model translates and does not complete texts"))
+	}
+}
+
+// Translate implements [llm.Translator]. Usage counts what the encoder is given, the
+// tokens of language and end included, and what is decoded: the token of the target
+// language once, since all beams share it, then one token a beam and step.
+func (t *Translator) Translate(ctx context.Context, req *llm.TranslateRequest) ([]llm.Translation, llm.Usage, error) {
+	if err := t.checkTranslate(req); err != nil {
+		return nil, llm.Usage{}, err
+	}
+	release, err := t.queue.acquire(ctx)
+	if err != nil {
+		return nil, llm.Usage{}, err
+	}
+	defer release()
+	w := &translation{Translator: t, beams: max(1, req.Beams), pass: t.model.NewPass()}
+	w.target, _ = t.languages.Language(modelCode(req.Target))
+	out := make([]llm.Translation, len(req.Texts))
+	texts := make([][]*sentence, len(req.Texts))
+	for i, text := range req.Texts {
+		if out[i].Source, err = t.source(text, req.Source, i); err != nil {
+			return nil, llm.Usage{}, err
+		}
+		if texts[i], err = w.add(text, out[i].Source, req.SplitSentences); err != nil {
+			return nil, llm.Usage{}, err
+		}
+	}
+	if err := w.run(ctx); err != nil {
+		return nil, llm.Usage{}, err
+	}
+	for i := range out {
+		out[i].Text = t.join(texts[i], req.Target)
+	}
+	return out, w.usage, nil
+}
+
+func (t *Translator) checkTranslate(req *llm.TranslateRequest) error {
+	switch {
+	case len(req.Texts) == 0 || len(req.Texts) > MaxTexts:
+		return invalid("text", fmt.Sprintf("%d texts: there may be 1 to %d", len(req.Texts), MaxTexts))
+	case req.Beams < 0 || req.Beams > MaxBeams:
+		return invalid("num_beams", fmt.Sprintf("%d is not from 1 to %d", req.Beams, MaxBeams))
+	case !slices.Contains(t.codes, req.Target):
+		return t.unknown("target_lang", req.Target)
+	case req.Source != "" && !slices.Contains(t.codes, req.Source):
+		return t.unknown("source_lang", req.Source)
+	}
+	return nil
+}
+
+func (t *Translator) unknown(param, code string) error {
+	return invalid(param, fmt.Sprintf("%.20q is no language of this model: it has %s", code, strings.Join(t.codes, ", ")))
+}
+
+// source returns the language of a text, detected if none is given.
+func (t *Translator) source(text, given string, i int) (string, error) {
+	if given != "" {
+		return given, nil
+	}
+	if found := language.Detect(text, t.codes); found != "" {
+		return found, nil
+	}
+	return "", invalid("source_lang", fmt.Sprintf("the language of text %d could not be detected: name it", i))
+}
+
+// A sentence is what is translated at once, with the white space around it.
+type sentence struct {
+	language.Sentence
+	ids   []int // for the encoder; nil if there is nothing to translate
+	limit int   // tokens of the translation, the language's and the end's included
+
+	memory *transformer.Memory
+	search *beamSearch
+	caches []*transformer.Cache // of the running hypotheses
+}
+
+// join puts the sentences of a text together. Where the source had nothing between
+// two of them the target has a space, if its script puts one there.
+func (t *Translator) join(sentences []*sentence, target string) string {
+	var b strings.Builder
+	spaced := !slices.Contains([]string{"zh", "ja", "th", "lo", "km", "my"}, target)
+	for i, s := range sentences {
+		after := s.After
+		switch last := i == len(sentences)-1; {
+		case after == "" && spaced && !last:
+			after = " "
+		case after == " " && !spaced && !last:
+			after = ""
+		}
+		b.WriteString(s.Before + t.text(s) + after)
+	}
+	return b.String()
+}
+
+// text returns the translation of s, without the token of the language.
+func (t *Translator) text(s *sentence) string {
+	if s.search == nil {
+		return ""
+	}
+	return tokenizer.Decode(t.tokenizer, s.search.best()[1:])
+}
+
+// A translation is one request under way.
+type translation struct {
+	*Translator
+	beams, target int
+	pass          *transformer.Pass
+	waiting       []*sentence
+	active        []*sentence
+	usage         llm.Usage
+}
+
+// add cuts a text into sentences and lines them up.
+func (w *translation) add(text, source string, split bool) ([]*sentence, error) {
+	parts := []language.Sentence{whole(text)}
+	if split {
+		parts = language.Sentences(text, source)
+	}
+	var out []*sentence
+	for _, part := range parts {
+		s := &sentence{Sentence: part}
+		out = append(out, s)
+		if part.Text == "" {
+			continue
+		}
+		from, _ := w.languages.Language(modelCode(source))
+		s.ids = slices.Concat([]int{from}, w.tokenizer.Encode(part.Text), []int{w.rules.End})
+		s.limit = w.limit(len(s.ids))
+		if n := len(s.ids); n > w.model.Context {
+			return nil, llm.Errorf(llm.TooLong, "a sentence has %d tokens, the context of this model %d", n, w.model.Context)
+		}
+		if err := w.affords(w.bytes(s), "shorter sentences or fewer beams"); err != nil {
+			return nil, err
+		}
+		w.usage.Input += len(s.ids)
+		w.waiting = append(w.waiting, s)
+	}
+	return out, nil
+}
+
+func whole(text string) language.Sentence {
+	body := strings.TrimSpace(text)
+	at := strings.Index(text, body)
+	return language.Sentence{Before: text[:at], Text: body, After: text[at+len(body):]}
+}
+
+// limit is how long the translation of n tokens may be: as the model's files say, and
+// more where the source is long, so that nothing is cut off.
+func (w *translation) limit(n int) int {
+	return min(max(w.rules.MaxLength-1, 2*n+10), w.model.Context-1)
+}
+
+// bytes is the memory that s may take while it is decoded.
+func (w *translation) bytes(s *sentence) int64 {
+	row := w.model.CacheBytes(s.limit+1) + logitBytes*int64(w.model.Vocab)
+	return w.model.MemoryBytes(len(s.ids)) + int64(w.beams)*row
+}
+
+// run decodes all sentences, as many together as there is room for.
+func (w *translation) run(ctx context.Context) error {
+	for {
+		if err := ctx.Err(); err != nil {
+			return translating(err)
+		}
+		w.admit()
+		if len(w.active) == 0 {
+			return nil
+		}
+		w.step()
+	}
+}
+
+func translating(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return &llm.Error{Code: llm.Timeout, Message: "the deadline passed before the translation was done", Err: err}
+	}
+	return err
+}
+
+// admit encodes waiting sentences and begins their searches.
+func (w *translation) admit() {
+	var room, fresh = w.memory, []*sentence(nil)
+	for _, s := range w.active {
+		room -= w.bytes(s)
+	}
+	var texts [][]int
+	for len(w.waiting) > 0 && (len(w.active)+len(fresh)+1)*w.beams <= beamRows {
+		s := w.waiting[0]
+		if room -= w.bytes(s); room < 0 {
+			break
+		}
+		fresh, texts, w.waiting = append(fresh, s), append(texts, s.ids), w.waiting[1:]
+	}
+	if len(fresh) == 0 {
+		return
+	}
+	for i, memory := range w.pass.Encode(texts) {
+		s := fresh[i]
+		s.memory = memory
+		s.search = newBeamSearch(w.beams, s.limit, w.rules.End, w.rules.LengthPenalty, w.rules.EarlyStopping, w.target)
+		cache := w.model.NewCache(min(s.limit+1, len(s.ids)+16))
+		w.pass.Forward([]transformer.Sequence{{Cache: cache, Tokens: []int{w.rules.DecoderStart}, Memory: memory}})
+		s.caches = []*transformer.Cache{cache}
+		w.usage.Output++
+	}
+	w.active = append(w.active, fresh...)
+}
+
+// step feeds every running hypothesis its newest token and extends it.
+func (w *translation) step() {
+	var seqs []transformer.Sequence
+	for _, s := range w.active {
+		for i, h := range s.search.running {
+			if c := s.caches[i]; c.Len == c.Capacity() {
+				s.caches[i] = w.model.Fork(c, min(2*c.Len, s.limit+1))
+			}
+			seqs = append(seqs, transformer.Sequence{Cache: s.caches[i], Tokens: h.tokens[len(h.tokens)-1:], Logits: 1, Memory: s.memory})
+		}
+	}
+	logits := slices.Collect(slices.Chunk(w.pass.Forward(seqs), w.model.Vocab))
+	for _, s := range w.active {
+		n := len(s.search.running)
+		w.extend(s, logits[:n])
+		logits = logits[n:]
+	}
+	w.active = slices.DeleteFunc(w.active, func(s *sentence) bool { return s.search.done })
+}
+
+// extend takes one step of a sentence's search.
+func (w *translation) extend(s *sentence, logits [][]float32) {
+	for i := range logits {
+		logits[i] = logits[i][:w.tokens]
+	}
+	s.search.step(logits)
+	w.usage.Output += w.beams
+	if s.search.done {
+		s.memory, s.caches = nil, nil
+		return
+	}
+	s.caches = w.inherit(s.caches, s.search.running)
+}
+
+// inherit returns the caches of hypotheses, made from those of their parents: the
+// first child takes its parent's, the others copies.
+func (w *translation) inherit(old []*transformer.Cache, running []hypothesis) []*transformer.Cache {
+	taken, out := make([]bool, len(old)), make([]*transformer.Cache, len(running))
+	for i, h := range running {
+		if !taken[h.parent] {
+			taken[h.parent], out[i] = true, old[h.parent]
+		}
+	}
+	var spare []*transformer.Cache
+	for i, c := range old {
+		if !taken[i] {
+			spare = append(spare, c)
+		}
+	}
+	for i, h := range running {
+		if out[i] != nil {
+			continue
+		}
+		from := old[h.parent]
+		if n := len(spare); n > 0 && spare[n-1].Capacity() >= from.Len {
+			out[i], spare = spare[n-1], spare[:n-1]
+			w.model.Copy(out[i], from)
+			continue
+		}
+		out[i] = w.model.Fork(from, from.Capacity())
+	}
+	return out
+}
+
+// Embed implements [llm.Embedder] over the encoder. The language of a text is
+// detected; where that fails the model's first one stands for it.
+func (t *Translator) Embed(ctx context.Context, req *llm.EmbedRequest) ([]llm.Embedding, llm.Usage, error) {
+	return t.embed(ctx, req, t.model.Encoder.Depth, func(p llm.Prompt) ([]int, error) {
+		text, ok := p.Text()
+		if !ok {
+			return nil, llm.Errorf(llm.Unsupported, "this model takes texts, neither chats nor tokens")
+		}
+		code := language.Detect(text, t.codes)
+		if code == "" {
+			code = t.codes[0]
+		}
+		from, _ := t.languages.Language(modelCode(code))
+		return slices.Concat([]int{from}, t.tokenizer.Encode(text), []int{t.rules.End}), nil
+	}, func(_ context.Context, p *transformer.Pass, ids []int) error {
+		p.Encode([][]int{ids})
+		return nil
+	})
+}
