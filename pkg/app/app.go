@@ -16,6 +16,7 @@ import (
 	"glossa/pkg/account"
 	"glossa/pkg/catalog"
 	"glossa/pkg/dialect/openai"
+	"glossa/pkg/dialect/textsynth"
 	"glossa/pkg/engine"
 	"glossa/pkg/engine/kernel"
 	"glossa/pkg/httpx"
@@ -70,8 +71,8 @@ func New(cfg Config) (*App, error) {
 		records = schemas.Files()
 	}
 	a.catalog = catalog.New(catalog.Config{
-		Source: catalog.Files{FS: records}, Roots: roots, Scan: scan,
-		Openers: map[string]catalog.Opener{catalog.Local: a.openLocal},
+		Source: catalog.Files{FS: records}, Roots: roots, Scan: new(scanner).scan,
+		Openers: map[string]catalog.Opener{catalog.Local: a.openLocal}, Memory: cfg.Memory,
 	})
 	if cfg.Meter != nil {
 		known := func(name string) bool { return a.catalog.Has(context.Background(), name) }
@@ -116,7 +117,7 @@ func (a *App) Catalog() *catalog.Catalog { return a.catalog }
 func (a *App) Models() llm.Models { return meter.Models(a.catalog) }
 
 // Families returns the names of the families of routes, one for each function.
-func Families() []string { return []string{"openai", "alpha"} }
+func Families() []string { return []string{"openai", "alpha", "textsynth"} }
 
 // family returns the routes of a family.
 func (a *App) family(name string) []httpx.Route {
@@ -125,6 +126,8 @@ func (a *App) family(name string) []httpx.Route {
 		return openai.Routes(openai.Config{Models: a.Models()})
 	case "alpha":
 		return a.alpha()
+	case "textsynth":
+		return textsynth.Routes(textsynth.Config{Models: a.Models()})
 	}
 	panic("app: there is no family " + name) // a fault of the program
 }

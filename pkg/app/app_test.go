@@ -153,7 +153,7 @@ func TestRoutesOfRoles(t *testing.T) {
 	a := golden(t, Config{Auth: true, Keys: keys(t)})
 	h := a.Handler()
 	for _, route := range a.Routes() {
-		path := strings.NewReplacer("{id...}", "golden", "{$}", "").Replace(route.Pattern)
+		path := strings.NewReplacer("{id...}", "golden", "{engine_id...}", "golden", "{$}", "").Replace(route.Pattern)
 		for _, role := range []account.Role{"", "nobody", account.Admin, account.Worker, account.Client, account.Monitor} {
 			key := secrets[role]
 			if role == "nobody" {

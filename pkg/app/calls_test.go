@@ -2,7 +2,10 @@ package app
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"testing"
+	"time"
 
 	"glossa/pkg/account"
 	"glossa/pkg/engine/checkpoint"
@@ -19,9 +22,28 @@ func upload(t testing.TB, name string) string {
 	return `{"name":"` + name + `","step":7,"config":` + goldenConfig + `,"metrics":"{\"loss\":2}\n","checkpoint":` + b.String() + `}`
 }
 
+// addTranslator adds a model that translates to the app's checkpoints.
+func addTranslator(t testing.TB, a *App) {
+	t.Helper()
+	dir := filepath.Join(a.cfg.Checkpoints, "translator")
+	if err := os.CopyFS(dir, os.DirFS("../../functions/testdata/translator")); err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files { // older than the golden run, which stays the default
+		if err := os.Chtimes(file, time.Time{}, time.Unix(1739800000, 0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // calls lists requests to every route, good and bad.
 func calls(t testing.TB) []call {
 	const chat = "/v1/chat/completions"
+	const logprob, translate = "/v1/engines/{engine_id}/logprob", "/v1/engines/{engine_id}/translate"
 	const hello = `"messages":[{"role":"user","content":"a"}]`
 	return []call{
 		{"GET", "/health", "", "", "", 200},
@@ -64,5 +86,17 @@ func calls(t testing.TB) []call {
 		{"DELETE", "/api/models?name=sent", "", account.Worker, "", 200},
 		{"DELETE", "/api/models?name=sent", "", account.Worker, "", 404},
 		{"DELETE", "/api/models", "", account.Worker, "", 400},
+
+		{"POST", "/v1/engines/golden/logprob", logprob, account.Client, `{"context":"a","continuation":"b"}`, 200},
+		{"POST", "/v1/engines/local/golden/logprob", logprob, account.Client, `{"context":"","continuation":"ab"}`, 200},
+		{"POST", "/v1/engines/golden/logprob", logprob, account.Client, `{"context":"a","continuation":""}`, 400},
+		{"POST", "/v1/engines/golden/logprob", logprob, account.Client, `{"context":"a","continuation":"bbbbbbbb"}`, 400},
+		{"POST", "/v1/engines/none/logprob", logprob, account.Client, `{"context":"a","continuation":"b"}`, 404},
+		{"POST", "/v1/engines/translator/translate", translate, account.Client, `{"text":["Thank you."],"source_lang":"en","target_lang":"nso"}`, 200},
+		{"POST", "/v1/engines/local/translator/translate", translate, account.Client, `{"text":["Thank you.","Merci."],"source_lang":"fr","target_lang":"en","num_beams":1,"split_sentences":null}`, 200},
+		{"POST", "/v1/engines/translator/logprob", logprob, account.Client, `{"context":"a","continuation":"b"}`, 400},
+		{"POST", "/v1/engines/golden/translate", translate, account.Client, `{"text":["a"],"source_lang":"en","target_lang":"fr"}`, 400},
+		{"POST", "/v1/engines/golden/translate", translate, account.Client, `{"text":["a"],"source_lang":"br","target_lang":"fr"}`, 400},
+		{"POST", "/v1/engines/none/translate", translate, account.Client, `{"text":["a"],"source_lang":"en","target_lang":"fr"}`, 404},
 	}
 }

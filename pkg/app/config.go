@@ -28,7 +28,9 @@ type Config struct {
 	Checkpoints string // directory of runs; "": none
 	Uploads     bool   // uploads go to Checkpoints
 	Kernel      string // instruction set; "": the fastest
+	HubToken    string // of the account on the Hugging Face hub; "": none
 	Workers     int    // generations at once; 0: [DefaultWorkers]
+	Memory      int64  // bytes for the weights of open models; 0: no bound; [FromEnv] gives three quarters of what there is
 
 	Auth bool // everything but the public routes needs a key
 	Keys []account.Key
@@ -56,9 +58,12 @@ func Variables() [][2]string {
 	return [][2]string{
 		{"GLOSSA_CHECKPOINTS", "directory of training runs"},
 		{"GLOSSA_WORKERS", "generations at once"},
+		{"GLOSSA_MEMORY", "memory for the weights of open models: 8GiB; default three quarters of what there is"},
+		{"AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "set by Lambda: the memory of the function in MB"},
 		{"GLOSSA_KERNEL", "instruction set: generic, avx2, avx512"},
 		{"GLOSSA_KEYS", "keys with their roles: role:key,role:key"},
 		{"UPLOAD_SECRET", "a key of the role worker, for uploads"},
+		{"HF_TOKEN", "token for glossa pull on the Hugging Face hub"},
 		{"GLOSSA_LOG_LEVEL", "debug, info, warn or error"},
 		{"GLOSSA_OPEN", "true: a function answers without a key"},
 		{"GLOSSA_STREAM_REST", "true: the REST API's integration streams"},
@@ -78,6 +83,7 @@ func FromEnv(getenv func(string) string) (Config, error) {
 	cfg := Config{
 		Checkpoints: getenv("GLOSSA_CHECKPOINTS"),
 		Kernel:      getenv("GLOSSA_KERNEL"),
+		HubToken:    getenv("HF_TOKEN"),
 		Workers:     e.count("GLOSSA_WORKERS"),
 		Auth:        !e.flag("GLOSSA_OPEN"),
 		Listen:      cmp.Or(getenv("GLOSSA_LISTEN"), "localhost:8080"),
@@ -87,6 +93,11 @@ func FromEnv(getenv func(string) string) (Config, error) {
 		},
 	}
 	var err error
+	if cfg.Memory = defaultMemory(getenv("AWS_LAMBDA_FUNCTION_MEMORY_SIZE")); getenv("GLOSSA_MEMORY") != "" {
+		if cfg.Memory, err = ParseSize(getenv("GLOSSA_MEMORY")); err != nil {
+			e.fail("GLOSSA_MEMORY", err)
+		}
+	}
 	if cfg.Keys, err = account.ParseKeys(getenv("GLOSSA_KEYS")); err != nil {
 		e.fail("GLOSSA_KEYS", err)
 	}

@@ -1,30 +1,112 @@
 package app
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"sync"
 
 	"glossa/pkg/catalog"
 	"glossa/pkg/chat"
 	"glossa/pkg/engine"
+	"glossa/pkg/engine/arch"
 	"glossa/pkg/engine/checkpoint"
 	"glossa/pkg/llm"
 )
 
-// scan lists the runs of a directory as the catalog has them.
-func scan(fsys fs.FS) (runs []catalog.Run, problems []error) {
+// A scanner lists models. It remembers what the published ones are, since their
+// headers are long and are looked at every few seconds.
+type scanner struct {
+	mu   sync.Mutex
+	seen map[string]arch.Info // by the names, sizes and times of a directory's files
+}
+
+// scan lists the models of a directory, runs of Alpha and published models, the
+// newest first.
+func (s *scanner) scan(fsys fs.FS) (runs []catalog.Run, problems []error) {
 	found, problems := checkpoint.Scan(fsys)
 	for _, r := range found {
+		parameters := parameters(&r.Config.ModelConfig)
 		runs = append(runs, catalog.Run{
 			ID: r.ID, Checkpoint: r.Checkpoint, Step: r.Step, ModTime: r.ModTime, Size: r.Size,
-			Parameters: parameters(&r.Config.ModelConfig), Context: r.Config.ModelConfig.BlockSize,
-			Info: llm.Run{
+			Parameters: parameters, Bytes: 4 * parameters, Context: r.Config.ModelConfig.BlockSize,
+			Info: &llm.Run{
 				ID: r.Config.RunID, Domain: r.Config.Domain, Step: r.Step, LastLoss: r.LastLoss,
 				ModelConfig: r.Config.ModelConfigRaw, TrainConfig: r.Config.TrainConfig,
 			},
 		})
 	}
-	return runs, problems
+	published, more := s.scanPublished(fsys, runs)
+	runs = append(runs, published...)
+	slices.SortStableFunc(runs, func(a, b catalog.Run) int {
+		return cmp.Or(b.ModTime.Compare(a.ModTime), strings.Compare(a.ID, b.ID))
+	})
+	return runs, append(problems, more...)
+}
+
+// scanPublished lists the directories that hold a published model and no run.
+func (s *scanner) scanPublished(fsys fs.FS, runs []catalog.Run) (found []catalog.Run, problems []error) {
+	entries, err := fs.ReadDir(fsys, ".")
+	if err != nil {
+		return nil, nil // the scan for runs has told
+	}
+	for _, e := range entries {
+		dir := e.Name()
+		if !e.IsDir() || strings.HasPrefix(dir, ".") || slices.ContainsFunc(runs, func(r catalog.Run) bool { return r.ID == dir }) {
+			continue
+		}
+		info, err := s.describe(fsys, dir)
+		if err == nil && info.Type == "" {
+			continue
+		}
+		if err != nil {
+			problems = append(problems, fmt.Errorf("model %s: %w", dir, err))
+			continue
+		}
+		found = append(found, catalog.Run{
+			ID: dir, Type: info.Name, Checkpoint: dir, ModTime: info.ModTime, Size: info.Size,
+			Parameters: info.Parameters, Bytes: info.Bytes, Context: info.Context,
+		})
+	}
+	return found, problems
+}
+
+// maxSeen bounds what a scanner remembers, models.
+const maxSeen = 1000
+
+// describe is [arch.Describe] of a directory that may have changed; its Type is ""
+// if there is no model.
+func (s *scanner) describe(fsys fs.FS, dir string) (arch.Info, error) {
+	files, err := fs.ReadDir(fsys, dir)
+	if err != nil {
+		return arch.Info{}, err
+	}
+	key := dir
+	for _, f := range files {
+		info, err := fs.Stat(fsys, path.Join(dir, f.Name())) // follows links
+		if err != nil {
+			return arch.Info{}, err
+		}
+		key += fmt.Sprintf("\x00%s\x00%d\x00%d", f.Name(), info.Size(), info.ModTime().UnixNano())
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	info, ok := s.seen[key]
+	if ok || !arch.Detect(fsys, dir) {
+		return info, nil
+	}
+	if info, err = arch.Describe(fsys, dir); err != nil {
+		return info, err
+	}
+	if s.seen == nil || len(s.seen) >= maxSeen {
+		s.seen = map[string]arch.Info{}
+	}
+	s.seen[key] = info
+	return info, nil
 }
 
 // parameters counts the weights of a model.
@@ -39,17 +121,25 @@ func parameters(c *checkpoint.ModelConfig) (n int64) {
 	return n
 }
 
-// openLocal reads a run's checkpoint into an engine.
+// openLocal reads the weights of a run or a published model into an engine.
 func (a *App) openLocal(_ context.Context, rec *catalog.Record, run *catalog.Run) (llm.Backend, error) {
+	m, err := a.describe(rec, run)
+	if err != nil {
+		return nil, err
+	}
+	return engine.Open(m, engine.Config{
+		Name: rec.Name, Kernels: a.kernels, Queue: a.queue, Template: chat.Template(rec.ChatTemplate),
+		ParseSpecial: rec.ParseSpecial, Languages: rec.Languages,
+	})
+}
+
+func (a *App) describe(rec *catalog.Record, run *catalog.Run) (*arch.Model, error) {
+	if run.Info == nil {
+		return arch.Open(run.FS, path.Clean(run.Checkpoint))
+	}
 	ck, err := checkpoint.ReadAlphaFile(run.FS, run.Checkpoint, checkpoint.Options{})
 	if err != nil {
 		return nil, err
 	}
-	e, err := engine.New(ck, engine.Config{
-		Name: rec.Name, Kernels: a.kernels, Queue: a.queue, Template: chat.Template(rec.ChatTemplate), Cap: rec.Cap,
-	})
-	if err != nil {
-		return nil, err // and no nil engine in an interface
-	}
-	return e, nil
+	return arch.FromAlpha(ck, rec.Cap)
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 
 	"glossa/pkg/account"
 	"glossa/pkg/dialect/openai"
+	"glossa/pkg/dialect/textsynth"
 	"glossa/pkg/httpx"
 )
 
@@ -127,6 +129,21 @@ func TestDocumentHasTheParametersOfChats(t *testing.T) {
 	}
 }
 
+// TestDocumentHasTheLanguages holds the enumeration of languages against the dialect's.
+func TestDocumentHasTheLanguages(t *testing.T) {
+	doc, err := openapi3.NewLoader().LoadFromData(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var listed []string
+	for _, code := range doc.Components.Schemas["Language"].Value.Enum {
+		listed = append(listed, fmt.Sprint(code))
+	}
+	if !slices.Equal(listed, textsynth.Languages()) {
+		t.Errorf("documented: %v", listed)
+	}
+}
+
 // fits checks an answer against the document.
 func fits(doc *openapi3.T, method, pattern string, res *http.Response, body string) error {
 	response := doc.Paths.Find(pattern).GetOperation(method).Responses.Value(fmt.Sprint(res.StatusCode))
@@ -192,6 +209,7 @@ type call struct {
 
 func TestAnswersFitTheDocument(t *testing.T) {
 	a := golden(t, Config{Auth: true, Keys: keys(t)})
+	addTranslator(t, a)
 	h := a.Handler()
 	doc := load(t, h)
 	answered := map[string]bool{}
@@ -217,7 +235,7 @@ func TestAnswersFitTheDocument(t *testing.T) {
 	}
 	for _, route := range a.Routes() { // what each route answers to those who may not, and to too much
 		pattern := openapiPath(route.Pattern)
-		path := strings.ReplaceAll(pattern, "{id}", "golden")
+		path := strings.NewReplacer("{id}", "golden", "{engine_id}", "golden").Replace(pattern)
 		try := func(key string, body io.Reader) {
 			res := ask(h, route.Method, path, key, body)
 			if err := fits(doc, route.Method, pattern, res, text(t, res)); err != nil || res.StatusCode < 400 {

@@ -149,6 +149,7 @@ func TestFamiliesDescribeThemselves(t *testing.T) {
 	a := golden(t, Config{})
 	for family, test := range map[string]struct{ has, not string }{
 		"openai": {"/v1/models/{id}", "/api/upload"}, "alpha": {"/api/upload", "/v1/models/{id}"},
+		"textsynth": {"/v1/engines/{engine_id}/translate", "/v1/models/{id}"},
 	} {
 		var doc struct{ Paths map[string]any }
 		if err := json.Unmarshal([]byte(text(t, ask(a.Handler(family), "GET", "/openapi.json", "", nil))), &doc); err != nil {

@@ -1,8 +1,9 @@
 // Package catalog finds and opens models by name. Models come from records and
 // from the training runs that stand in the roots; both are looked at again every
 // few seconds, so that a model is added, replaced or deleted without a restart.
-// It keeps open what it opened. It refuses to know how weights are read, how runs
-// look and how backends work: the scanner and an opener for each family are given.
+// It keeps open what it opened while that fits the memory it may use, and lets go of
+// what was not used for the longest time. It refuses to know how weights are read, how
+// runs look and how backends work: the scanner and an opener for each family are given.
 //
 // Source: seed 003 (records, DynamoDB table) and seed 002 (scanning for runs).
 package catalog
@@ -32,6 +33,7 @@ type Config struct {
 	Scan    Scanner
 	Openers map[string]Opener // by family; models of other families are problems
 	TTL     time.Duration     // 0 is [DefaultTTL]
+	Memory  int64             // bytes for the weights of open models; 0: no bound
 }
 
 // A Root is a directory of runs.
@@ -44,16 +46,19 @@ type Root struct {
 // A Scanner lists the runs in a directory, with what is wrong with the others.
 type Scanner func(fs.FS) ([]Run, []error)
 
-// A Run is a training run and its newest checkpoint.
+// A Run is the directory of a model: a training run with its newest checkpoint, or a
+// published model.
 type Run struct {
 	ID         string // the directory's name
+	Type       string // the architecture; "": Alpha
 	Checkpoint string // path in FS
 	Step       int
 	ModTime    time.Time // of the checkpoint
 	Size       int64     // of the checkpoint, bytes
 	Parameters int64     // 0: not known
+	Bytes      int64     // of memory that its weights take when it is open
 	Context    int       // tokens
-	Info       llm.Run
+	Info       *llm.Run  // of a training run
 
 	FS     fs.FS  // where Checkpoint is; set by the catalog
 	Source string // the root's name or the directory; set by the catalog
@@ -73,6 +78,7 @@ type Catalog struct {
 
 	mu   sync.Mutex
 	open map[string]*opened // by family/name
+	gone []*opened          // no longer in open, and still in use
 }
 
 var _ llm.Models = (*Catalog)(nil)
@@ -122,7 +128,8 @@ func (c *Catalog) Refresh() {
 	c.now.Store(nil)
 }
 
-// Open implements [llm.Models].
+// Open implements [llm.Models]. The model is in use, and its memory is not given to
+// another, until ctx ends.
 func (c *Catalog) Open(ctx context.Context, name string) (*llm.Model, error) {
 	for again := false; ; again = true {
 		e, err := c.view(ctx).find(name)

@@ -65,7 +65,7 @@ func scanner(fsys fs.FS) (runs []Run, problems []error) {
 		}
 		runs = append(runs, Run{
 			ID: d.Name(), Checkpoint: file, Size: info.Size(), ModTime: info.ModTime(), Context: 8,
-			Info: llm.Run{ID: "run-of-" + d.Name()},
+			Info: &llm.Run{ID: "run-of-" + d.Name()}, Bytes: 10 * info.Size(),
 		})
 	}
 	return runs, problems

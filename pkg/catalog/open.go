@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"time"
 
 	"glossa/pkg/llm"
@@ -16,11 +18,15 @@ type identity struct {
 	step               int
 	size               int64
 	modTime            time.Time
-	template, cap      string
+
+	template, cap, languages string
+	special                  bool
 }
 
 func (e *Entry) identity() identity {
-	id := identity{template: e.rec.ChatTemplate, cap: e.rec.Cap}
+	id := identity{
+		template: e.rec.ChatTemplate, cap: e.rec.Cap, special: e.rec.ParseSpecial, languages: strings.Join(e.rec.Languages, " "),
+	}
 	if r := e.Run; r != nil {
 		id.source, id.checkpoint, id.step, id.size, id.modTime = r.Source, r.Checkpoint, r.Step, r.Size, r.ModTime.UTC()
 	}
@@ -34,35 +40,36 @@ type opened struct {
 	backend llm.Backend
 	err     error
 	until   time.Time // for how long err is believed
+
+	// Under the catalog's mu:
+	bytes int64     // of memory
+	users int       // contexts that hold it
+	used  time.Time // when the last of them began or ended
 }
 
-// stale tells whether o must be opened again.
-func (o *opened) stale(id identity) bool {
-	if o.identity != id {
-		return true
-	}
+// isReady tells whether o is no longer being opened.
+func (o *opened) isReady() bool {
 	select {
 	case <-o.ready:
-		return o.err != nil && time.Now().After(o.until)
+		return true
 	default:
 		return false
 	}
 }
 
-// backend returns the open backend of e, opening it once however many ask. One
-// that was open before e changed is let go: its generations end on it, and the
-// memory goes with the last of them.
+// stale tells whether o must be opened again.
+func (o *opened) stale(id identity) bool {
+	return o.identity != id || o.isReady() && o.err != nil && time.Now().After(o.until)
+}
+
+// backend returns the open backend of e, opening it once however many ask. One that
+// was open before e changed is let go: its generations end on it, and the memory goes
+// with the last of them.
 func (c *Catalog) backend(ctx context.Context, e *Entry) (llm.Backend, error) {
-	key, id := e.Family+"/"+e.Name, e.identity()
-	c.mu.Lock()
-	o := c.open[key]
-	if o == nil || o.stale(id) {
-		o = &opened{identity: id, ready: make(chan struct{})}
-		c.open[key] = o
-		// Not of the first caller's context: others wait for it, and more will.
-		go c.start(context.WithoutCancel(ctx), o, e)
+	o, err := c.hold(ctx, e)
+	if err != nil {
+		return nil, err
 	}
-	c.mu.Unlock()
 	select {
 	case <-o.ready:
 		return o.backend, o.err
@@ -71,22 +78,130 @@ func (c *Catalog) backend(ctx context.Context, e *Entry) (llm.Backend, error) {
 	}
 }
 
+// hold returns what is open for e, or begins to open it, and holds it until ctx ends.
+func (c *Catalog) hold(ctx context.Context, e *Entry) (*opened, error) {
+	key, id := e.Family+"/"+e.Name, e.identity()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	o := c.open[key]
+	if o == nil || o.stale(id) {
+		c.drop(key)
+		need := int64(0)
+		if e.Run != nil {
+			need = e.Run.Bytes
+		}
+		if err := c.makeRoom(e.Name, need); err != nil {
+			return nil, err
+		}
+		o = &opened{identity: id, ready: make(chan struct{}), bytes: need}
+		c.open[key] = o
+		// Not of the first caller's context: others wait for it, and more will.
+		go c.start(context.WithoutCancel(ctx), o, e)
+	}
+	o.users++
+	o.used = time.Now()
+	context.AfterFunc(ctx, func() { c.release(o) })
+	return o, nil
+}
+
+func (c *Catalog) release(o *opened) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	o.users--
+	o.used = time.Now()
+	c.gone = slices.DeleteFunc(c.gone, unused)
+}
+
+// unused tells whether the memory of o can be had.
+func unused(o *opened) bool { return o.users == 0 && o.isReady() }
+
+// drop lets go of what is open under key, if anything; c.mu is held.
+func (c *Catalog) drop(key string) {
+	o := c.open[key]
+	if o == nil {
+		return
+	}
+	delete(c.open, key)
+	if !unused(o) {
+		c.gone = append(c.gone, o)
+	}
+}
+
+// makeRoom lets go of models that nobody uses, the least recently used first, until
+// need bytes fit; c.mu is held.
+func (c *Catalog) makeRoom(name string, need int64) error {
+	limit := c.cfg.Memory
+	if limit == 0 || need == 0 {
+		return nil
+	}
+	if need > limit {
+		return llm.Errorf(llm.Unsupported, "the model %q takes %s of memory, and models may take %s here", name, size(need), size(limit))
+	}
+	c.gone = slices.DeleteFunc(c.gone, unused)
+	free := func() int64 {
+		rest := limit
+		for _, o := range c.open {
+			rest -= o.bytes
+		}
+		for _, o := range c.gone {
+			rest -= o.bytes
+		}
+		return rest
+	}
+	dropped := false
+	for free() < need {
+		oldest := ""
+		for key, o := range c.open {
+			if unused(o) && o.bytes > 0 && (oldest == "" || o.used.Before(c.open[oldest].used)) {
+				oldest = key
+			}
+		}
+		if oldest == "" {
+			return &llm.Error{
+				Code: llm.Overloaded, RetryAfter: time.Second,
+				Message: fmt.Sprintf("the model %q takes %s of memory, and the models in use leave %s: try again later", name, size(need), size(free())),
+			}
+		}
+		c.drop(oldest)
+		dropped = true
+	}
+	if dropped {
+		debug.FreeOSMemory() // before the next weights come
+	}
+	return nil
+}
+
+// size spells a number of bytes.
+func size(n int64) string {
+	if n < 1<<30 {
+		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	}
+	return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+}
+
 // start opens the backend of o. The goroutine is o's: it ends when o is ready.
 func (c *Catalog) start(ctx context.Context, o *opened, e *Entry) {
-	defer close(o.ready)
 	defer func() {
 		if p := recover(); p != nil {
 			o.backend, o.err = nil, fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
-		if o.err == nil {
-			return
+		if o.err != nil {
+			c.failed(o, e)
 		}
-		o.until = time.Now().Add(c.cfg.TTL)
-		if _, ok := errors.AsType[*llm.Error](o.err); !ok {
-			o.err = &llm.Error{Code: llm.Internal, Message: fmt.Sprintf("the model %q could not be opened", e.Name), Err: o.err}
-		}
+		close(o.ready)
 	}()
 	o.backend, o.err = c.cfg.Openers[e.Family](ctx, e.rec, e.Run)
+}
+
+// failed tells what went wrong in words for clients, and gives the memory back.
+func (c *Catalog) failed(o *opened, e *Entry) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	o.bytes = 0
+	o.until = time.Now().Add(c.cfg.TTL)
+	if _, ok := errors.AsType[*llm.Error](o.err); !ok {
+		o.err = &llm.Error{Code: llm.Internal, Message: fmt.Sprintf("the model %q could not be opened", e.Name), Err: o.err}
+	}
 }
 
 // forget lets go of what was opened for models that are no more, so that their
@@ -96,7 +211,7 @@ func (c *Catalog) forget(v *view) {
 	defer c.mu.Unlock()
 	for key := range c.open {
 		if e := v.names[key]; e == nil || e.Family+"/"+e.Name != key {
-			delete(c.open, key)
+			c.drop(key)
 		}
 	}
 }

@@ -23,6 +23,8 @@ const (
 	SageMaker = "sagemaker"
 )
 
+const alpha = "Alpha" // the type of models trained by Alpha
+
 func rank(family string) int { return slices.Index([]string{Local, Bedrock, SageMaker}, family) }
 
 // A Record describes one model.
@@ -40,6 +42,8 @@ type Record struct {
 	ChatTemplate string
 	Cap          string // of attention scores: none, clamp30, tanh30 or a number; "": as the checkpoint says
 	Aliases      []string
+	ParseSpecial bool     // special tokens spelled in raw prompts are read as such
+	Languages    []string // that a translator knows; nil: all of its tokenizer
 }
 
 // A Source has the records of the models to be served.
@@ -65,6 +69,7 @@ type item struct {
 	Description string           `json:"description"`
 	Hostings    []string         `json:"hostings"`
 	Context     int              `json:"context"`
+	Special     bool             `json:"parse_special"`
 	Created     stamp            `json:"created"`
 }
 
@@ -82,6 +87,7 @@ type schema struct {
 	ChatTemplate string   `json:"chat_template"`
 	Cap          spelled  `json:"cap"`
 	Aliases      []string `json:"aliases"`
+	Languages    []string `json:"languages"`
 }
 
 // Records implements [Source].
@@ -119,7 +125,7 @@ func (f Files) Records(context.Context) (records []Record, problems []error, err
 	}
 	for _, sk := range slices.Sorted(maps.Keys(items)) {
 		if name, ok := strings.CutPrefix(sk, Local+"-"); ok { // others describe whole groups of names
-			records = append(records, items[sk].record(listed{Type: "Alpha", Name: name, Family: Local, Streaming: true}))
+			records = append(records, items[sk].record(listed{Type: alpha, Name: name, Family: Local, Streaming: true}))
 		}
 	}
 	return records, problems, nil
@@ -189,6 +195,7 @@ func (it *item) record(row listed) Record {
 	s := it.Schema.V
 	rec.Description, rec.Hostings, rec.Context, rec.Created = it.Description, it.Hostings, it.Context, time.Time(it.Created)
 	rec.Checkpoint, rec.ChatTemplate, rec.Cap, rec.Aliases = s.Checkpoint, s.ChatTemplate, string(s.Cap), s.Aliases
+	rec.ParseSpecial, rec.Languages = it.Special, s.Languages
 	return rec
 }
 

@@ -77,7 +77,8 @@ func (c *Catalog) look(ctx context.Context) *view {
 		b.problems = append(b.problems, b.roots[i].problems...)
 		for j := range b.roots[i].runs {
 			if run := &b.roots[i].runs[j]; !b.used[place{i, run.ID}] {
-				b.add(&Record{Name: run.ID, Family: Local, Type: "Alpha", Streaming: true, Checkpoint: run.ID}, run, root.Fixed)
+				kind := cmp.Or(run.Type, alpha)
+				b.add(&Record{Name: run.ID, Family: Local, Type: kind, Streaming: true, Checkpoint: run.ID}, run, root.Fixed)
 			}
 		}
 	}
@@ -191,7 +192,7 @@ func (b *builder) add(rec *Record, run *Run, fixed bool) {
 		Streaming: rec.Streaming, Created: rec.Created, Context: rec.Context,
 	}
 	if run != nil {
-		info.Run, info.Context = new(run.Info), cmp.Or(run.Context, info.Context)
+		info.Run, info.Context = run.Info, cmp.Or(run.Context, info.Context)
 		if info.Created.IsZero() {
 			info.Created = run.ModTime
 		}
@@ -231,7 +232,7 @@ func (b *builder) done() *view {
 		}
 	}
 	for i := range b.entries {
-		if run := b.entries[i].Run; run != nil {
+		if run := b.entries[i].Run; run != nil && run.Info != nil {
 			put(&b.entries[i], run.Info.ID)
 		}
 	}

@@ -1,0 +1,42 @@
+package app
+
+import (
+	"math"
+	"testing"
+)
+
+func TestParseSize(t *testing.T) {
+	for s, want := range map[string]int64{
+		"1": 1, "10B": 10, "2kB": 2000, "2KiB": 2048, "1.5GiB": 3 << 29, "3 MB": 3e6, " 800MiB ": 800 << 20, "1e3": 1000,
+	} {
+		if got, err := ParseSize(s); err != nil || got != want {
+			t.Errorf("%q: %d, %v, want %d", s, got, err, want)
+		}
+	}
+	for _, s := range []string{"", "0", "-1", "GiB", "8 apples", "NaN", "Inf", "1e30", "9000000000GiB"} {
+		if got, err := ParseSize(s); err == nil {
+			t.Errorf("%q: %d", s, got)
+		}
+	}
+}
+
+func TestMemTotal(t *testing.T) {
+	for s, want := range map[string]int64{
+		"MemTotal:       24680 kB\nMemFree: 1 kB\n": 24680 << 10, "": math.MaxInt64, "MemTotal:": math.MaxInt64,
+		"MemTotal: x kB": math.MaxInt64, "MemTotal: -5 kB": math.MaxInt64,
+	} {
+		if got := memTotal(s); got != want {
+			t.Errorf("%q: %d, want %d", s, got, want)
+		}
+	}
+}
+
+func TestDefaultMemory(t *testing.T) {
+	whole, small := defaultMemory(""), defaultMemory("100")
+	if small != 75<<20 {
+		t.Errorf("a function of 100 MB: %d", small)
+	}
+	if whole != 0 && whole < small {
+		t.Errorf("this machine: %d", whole)
+	}
+}

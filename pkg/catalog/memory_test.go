@@ -1,0 +1,118 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"glossa/pkg/llm"
+)
+
+// three returns a catalog of the models a, b and c, of 100 bytes each when open, that
+// may use so much memory.
+func three(memory int64) (*Catalog, *opener) {
+	d, o := &disk{}, &opener{}
+	for i, name := range []string{"a", "b", "c"} {
+		d.put(name+"/weights", strings.Repeat(name, 10), int64(i+1))
+	}
+	return New(Config{
+		Roots: []Root{{Name: "root", FS: d}}, Scan: scanner, Openers: map[string]Opener{Local: o.Open}, Memory: memory,
+	}), o
+}
+
+// isOpen returns the names of the models that are open.
+func isOpen(c *Catalog) (names []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for key := range c.open {
+		names = append(names, strings.TrimPrefix(key, "local/"))
+	}
+	slices.Sort(names)
+	return names
+}
+
+func use(t *testing.T, c *Catalog, name string) (done func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	if _, err := c.Open(ctx, name); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		cancel()
+		synctest.Wait()
+		time.Sleep(time.Millisecond) // of the bubble: uses differ in time
+	}
+}
+
+// The model that was not used for the longest time goes when another needs its place.
+func TestLeastRecentlyUsed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, o := three(250)
+		use(t, c, "a")()
+		use(t, c, "b")()
+		use(t, c, "a")()
+		use(t, c, "c")()
+		if got := isOpen(c); !slices.Equal(got, []string{"a", "c"}) || o.opens.Load() != 3 {
+			t.Errorf("open: %v after %d opens", got, o.opens.Load())
+		}
+		use(t, c, "b")()
+		if got := isOpen(c); !slices.Equal(got, []string{"b", "c"}) {
+			t.Errorf("open: %v", got)
+		}
+	})
+}
+
+// A model in use stays, and who wants its place is told to come again.
+func TestModelsInUseStay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _ := three(200)
+		doneA, doneB := use(t, c, "a"), use(t, c, "b")
+		_, err := c.Open(t.Context(), "c")
+		e, ok := errors.AsType[*llm.Error](err)
+		if !ok || e.Code != llm.Overloaded || e.RetryAfter == 0 || !strings.Contains(e.Message, "models in use") {
+			t.Errorf("c beside a and b: %v", err)
+		}
+		doneB()
+		use(t, c, "c")()
+		if got := isOpen(c); !slices.Equal(got, []string{"a", "c"}) {
+			t.Errorf("open: %v", got)
+		}
+		doneA()
+	})
+}
+
+// The memory of a model that was replaced counts until its last user has gone.
+func TestReplacedModelCountsWhileInUse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, o := &disk{}, &opener{}
+		d.put("a/weights", strings.Repeat("a", 10), 1)
+		c := New(Config{
+			Roots: []Root{{Name: "root", FS: d}}, Scan: scanner, Openers: map[string]Opener{Local: o.Open}, Memory: 150,
+		})
+		done := use(t, c, "a")
+		d.put("a/weights", strings.Repeat("b", 10), 2)
+		c.Refresh()
+		if _, err := c.Open(t.Context(), "a"); err == nil {
+			t.Error("the new a fits beside the old one, which is in use")
+		}
+		done()
+		use(t, c, "a")()
+		if len(c.gone) != 0 {
+			t.Errorf("%d models are kept that nobody uses", len(c.gone))
+		}
+	})
+}
+
+// A model that can never fit is refused with the numbers, before it is read.
+func TestTooLargeForTheMemory(t *testing.T) {
+	c, o := three(99)
+	_, err := c.Open(t.Context(), "a")
+	e, ok := errors.AsType[*llm.Error](err)
+	if !ok || e.Code != llm.Unsupported || strings.Count(e.Message, "MiB") != 2 || o.opens.Load() != 0 {
+		t.Errorf("%v after %d opens", err, o.opens.Load())
+	}
+}
