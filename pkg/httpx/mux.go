@@ -32,17 +32,22 @@ type Mux struct {
 func (m *Mux) Handler() http.Handler {
 	mux := http.NewServeMux()
 	paths := map[string][]Route{} // by pattern
+	var inners []inner
 	for _, route := range m.Routes {
-		mux.Handle(route.Method+" "+route.Pattern, m.serve(&route))
-		paths[route.Pattern] = append(paths[route.Pattern], route)
+		in, plain, ok := innerOf(route.Pattern)
+		if ok {
+			inners = append(inners, in)
+		}
+		mux.Handle(route.Method+" "+plain, m.serve(&route))
+		paths[plain] = append(paths[plain], route)
 	}
-	for _, routes := range paths {
-		mux.Handle(routes[0].Pattern, m.serve(wrongMethod(routes)))
+	for plain, routes := range paths {
+		mux.Handle(plain, m.serve(wrongMethod(routes)))
 	}
 	if paths["/"] == nil {
 		mux.Handle("/", m.serve(m.noRoute()))
 	}
-	return mux
+	return fold(inners, mux)
 }
 
 // wrongMethod answers the methods that no route of a path takes; OPTIONS is

@@ -72,7 +72,10 @@ func table() []Route {
 	return []Route{
 		{Method: "GET", Pattern: "/v1/models", Handle: ok},
 		{Method: "GET", Pattern: "/v1/models/{id...}", Handle: name},
-		{Method: "POST", Pattern: "/v1/engines/{id}/completions", Handle: name},
+		{Method: "POST", Pattern: "/v1/engines/{id...}/completions", Handle: name},
+		{Method: "POST", Pattern: "/v1/engines/{id...}/logprob", Handle: func(w http.ResponseWriter, r *http.Request) error {
+			return JSON(w, http.StatusOK, "score of "+r.PathValue("id"))
+		}},
 		{Method: "GET", Pattern: "/api/generate", Handle: ok},
 		{Method: "POST", Pattern: "/api/generate", Handle: ok},
 	}
@@ -92,6 +95,14 @@ func TestRouting(t *testing.T) {
 		{"GET", "/v1/models/us.anthropic.claude-v1:0", 200, `"us.anthropic.claude-v1:0"`, ""},
 		{"GET", "/v1/models/arn:aws:x%2F..%2Fy", 200, `"arn:aws:x/../y"`, ""},
 		{"POST", "/v1/engines/a%2Fb/completions", 200, `"a/b"`, ""},
+		{"POST", "/v1/engines/a/completions", 200, `"a"`, ""},
+		{"POST", "/v1/engines/a/b%3a%25/c:1/completions?x=/y", 200, `"a/b:%/c:1"`, ""},
+		{"POST", "/v1/engines/a/b/logprob", 200, `"score of a/b"`, ""},
+		{"POST", "/v1/engines/a/logprob/completions", 200, `"a/logprob"`, ""},
+		{"POST", "/v1/engines/a/../b//%2F/completions", 200, `"a/../b///"`, ""},
+		{"GET", "/v1/engines/a/b/completions", 405, `{"code":"no_method","message":"this path takes POST"}`, "POST"},
+		{"POST", "/v1/engines/a/b/nope", 404, `{"code":"no_route","message":"not found"}`, ""},
+		{"POST", "/v1/engines/completions", 404, `{"code":"no_route","message":"not found"}`, ""},
 		{"POST", "/v1/models", 405, `{"code":"no_method","message":"this path takes GET"}`, "GET"},
 		{"DELETE", "/api/generate", 405, `{"code":"no_method","message":"this path takes GET, POST"}`, "GET, POST"},
 		{"GET", "/v1/engines/a%2Fb/completions", 405, `{"code":"no_method","message":"this path takes POST"}`, "POST"},

@@ -28,6 +28,13 @@ type Record struct {
 	maxBody int64
 }
 
+// Count adds what a call of a model used.
+func (rec *Record) Count(u llm.Usage) {
+	rec.Usage.Input += u.Input
+	rec.Usage.Output += u.Output
+	rec.Usage.Truncated = rec.Usage.Truncated || u.Truncated
+}
+
 type recordKey struct{}
 
 // RecordOf returns the record of the request that ctx belongs to; outside of a

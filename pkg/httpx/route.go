@@ -24,7 +24,7 @@ const (
 // A Route is one row of the one route table: what is mounted, guarded and deployed.
 type Route struct {
 	Method     string
-	Pattern    string // a path in the syntax of [http.ServeMux]
+	Pattern    string // a path in the syntax of [http.ServeMux]; {name...} may stand before the end too
 	Permission Permission
 	Streams    bool  // answers may be streams
 	MaxBody    int64 // bytes after decompression; 0 means [DefaultMaxBody]

@@ -26,7 +26,8 @@ func (m metered) Open(ctx context.Context, name string) (*llm.Model, error) {
 	return &llm.Model{ModelInfo: model.ModelInfo, Backend: backend{model.Backend}}, nil
 }
 
-// backend adds the usage of each generation to the record.
+// backend adds the usage of each generation to the record. It cannot stand before a
+// capability without pretending to have it, so dialects count what those used.
 type backend struct{ llm.Backend }
 
 // Unwrap lets [llm.As] see the capabilities of the backend.
@@ -36,10 +37,7 @@ func (b backend) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.C
 	return func(yield func(llm.Chunk, error) bool) {
 		for c, err := range b.Backend.Generate(ctx, req) {
 			if c.Usage != nil {
-				usage := &httpx.RecordOf(ctx).Usage
-				usage.Input += c.Usage.Input
-				usage.Output += c.Usage.Output
-				usage.Truncated = usage.Truncated || c.Usage.Truncated
+				httpx.RecordOf(ctx).Count(*c.Usage)
 			}
 			if !yield(c, err) {
 				return

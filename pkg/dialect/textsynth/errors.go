@@ -1,0 +1,56 @@
+package textsynth
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+
+	"glossa/pkg/httpx"
+	"glossa/pkg/llm"
+)
+
+// Errors gives errors TextSynth's shape, {"error": message}: its clients look for
+// that key whatever the status. In a stream it is an answer like the others.
+var Errors httpx.Errors = shape{}
+
+type shape struct{}
+
+type errorBody struct {
+	Error string `json:"error"`
+}
+
+// Body implements [httpx.Errors].
+func (shape) Body(e *llm.Error) (int, any) {
+	return httpx.Status(e.Code), errorBody{sentence(e)}
+}
+
+// InBand implements [httpx.Errors].
+func (shape) InBand(e *llm.Error) []byte {
+	var b bytes.Buffer
+	b.WriteString(httpx.LineFeed.Prefix)
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(errorBody{sentence(e)}) // strings cannot fail
+	b.Truncate(b.Len() - 1)
+	b.WriteString(httpx.LineFeed.Suffix)
+	return b.Bytes()
+}
+
+func sentence(e *llm.Error) string {
+	if e.Param == "" || e.Code == llm.NotFound {
+		return e.Message
+	}
+	return e.Param + ": " + e.Message
+}
+
+// rename puts the client's word for a prompt into an error from a backend; what else
+// they name has one name here and there.
+func rename(err error, prompt string) error {
+	e, ok := errors.AsType[*llm.Error](err)
+	if !ok || e.Param != "prompt" {
+		return err
+	}
+	renamed := *e
+	renamed.Param = prompt
+	return &renamed
+}
