@@ -16,13 +16,19 @@ const quiet = 5 * time.Second
 // barWidth is the width of the bar itself, in characters.
 const barWidth = 24
 
-// A bar shows how far a training run is: on a terminal one line that changes,
+// A bar shows how far something long is: on a terminal one line that changes,
 // elsewhere a plain line every few seconds.
 type bar struct {
 	w       io.Writer
 	columns int // of the terminal, 0: it is none
 	last    time.Time
 	open    bool // the terminal's line is not ended
+}
+
+// A reading is what a bar shows.
+type reading interface {
+	share() float64 // done, from 0 to 1
+	String() string
 }
 
 // A mark is where a training run stands.
@@ -47,14 +53,14 @@ func newBar(w io.Writer) *bar {
 }
 
 // show draws m, if it is time to.
-func (b *bar) show(m mark, now time.Time) {
+func (b *bar) show(m reading, now time.Time) {
 	if b.columns > 0 {
-		line := "[" + m.gauge() + "] " + m.String()
+		line := "[" + gauge(m.share()) + "] " + m.String()
 		fmt.Fprintf(b.w, "\r%.*s\x1b[K", b.columns-1, line)
 		b.open = true
 		return
 	}
-	if m.step < m.steps && !b.last.IsZero() && now.Sub(b.last) < quiet {
+	if m.share() < 1 && !b.last.IsZero() && now.Sub(b.last) < quiet {
 		return
 	}
 	b.last = now
@@ -69,9 +75,12 @@ func (b *bar) end() {
 	}
 }
 
-// gauge is the share of the steps done.
-func (m mark) gauge() string {
-	full := barWidth * m.step / max(1, m.steps)
+// share is the share of the steps done.
+func (m mark) share() float64 { return float64(m.step) / float64(max(1, m.steps)) }
+
+// gauge draws a share.
+func gauge(share float64) string {
+	full := int(barWidth * min(max(share, 0), 1))
 	return strings.Repeat("#", full) + strings.Repeat(".", barWidth-full)
 }
 

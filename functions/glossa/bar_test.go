@@ -49,7 +49,7 @@ func TestBar(t *testing.T) {
 
 func TestGauge(t *testing.T) {
 	for step := range 8 {
-		if g := (mark{step: step, steps: 7}).gauge(); len(g) != barWidth || strings.Count(g, "#") != barWidth*step/7 {
+		if g := gauge(mark{step: step, steps: 7}.share()); len(g) != barWidth || strings.Count(g, "#") != barWidth*step/7 {
 			t.Errorf("step %d: %q", step, g)
 		}
 	}

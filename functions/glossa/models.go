@@ -42,16 +42,19 @@ func table(w io.Writer, entries []catalog.Entry) error {
 		return err
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "NAME\tFAMILY\tSTEP\tCONTEXT\tPARAMS\tLOSS\tSOURCE") // errors come with Flush
+	fmt.Fprintln(t, "NAME\tFAMILY\tTYPE\tSTEP\tCONTEXT\tPARAMS\tLOSS\tSOURCE") // errors come with Flush
 	for _, e := range entries {
 		step, params, loss, source := "-", "-", "-", "-"
 		if r := e.Run; r != nil {
-			step, params, source = strconv.Itoa(r.Step), count(r.Parameters), r.Source
-			if r.Info.LastLoss != nil {
+			params, source = count(r.Parameters), r.Source
+			if r.Info != nil {
+				step = strconv.Itoa(r.Step)
+			}
+			if r.Info != nil && r.Info.LastLoss != nil {
 				loss = strconv.FormatFloat(*r.Info.LastLoss, 'f', 3, 64)
 			}
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%s\t%s\t%s\n", e.Name, e.Family, step, e.Context, params, loss, source)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", e.Name, e.Family, e.Type, step, e.Context, params, loss, source)
 	}
 	return t.Flush()
 }

@@ -15,6 +15,7 @@ import (
 	"glossa/pkg/app"
 	"glossa/pkg/dialect/alpha"
 	"glossa/pkg/dialect/openai"
+	"glossa/pkg/dialect/textsynth"
 	"glossa/pkg/httpx"
 )
 
@@ -160,13 +161,19 @@ func replaceSections(t *testing.T, text string) string {
 			made = parameterTable(openai.Parameters())
 		case "alpha":
 			made = parameterTable(alpha.Parameters())
+		case "textsynth":
+			made = parameterTable(textsynth.Parameters())
 		case "environment":
 			made = "| variable | meaning |\n|---|---|\n"
 			for _, v := range app.Variables() {
 				made += fmt.Sprintf("| `%s` | %s |\n", v[0], v[1])
 			}
-		case "quality", "speed":
-			b, err := os.ReadFile(filepath.Join("../../pkg/starter/testdata", name+".md"))
+		case "quality", "speed", "architectures":
+			dir := "../../pkg/starter/testdata"
+			if name == "architectures" {
+				dir = "../../pkg/engine/arch/testdata"
+			}
+			b, err := os.ReadFile(filepath.Join(dir, name+".md"))
 			if err != nil {
 				t.Error(err)
 				return old

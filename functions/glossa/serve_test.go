@@ -116,7 +116,7 @@ func TestModels(t *testing.T) {
 	for line := range strings.Lines(out.String()) {
 		rows = append(rows, fields.ReplaceAllString(strings.TrimSpace(line), "|"))
 	}
-	if rows[0] != "NAME|FAMILY|STEP|CONTEXT|PARAMS|LOSS|SOURCE" || rows[1] != "golden|local|7|4|256|1.250|"+dir {
+	if rows[0] != "NAME|FAMILY|TYPE|STEP|CONTEXT|PARAMS|LOSS|SOURCE" || rows[1] != "golden|local|Alpha|7|4|256|1.250|"+dir {
 		t.Errorf("%q", rows)
 	}
 	if !strings.Contains(out.String(), "not served: "+dir+": run broken: config.json") {

@@ -1,0 +1,381 @@
+package hub
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// snapshot is a commit of files with the given names.
+func snapshot(names ...string) *Snapshot {
+	s := &Snapshot{Repo: "acme/tiny", Revision: "main", Commit: strings.Repeat("c", 40)}
+	for i, name := range names {
+		s.Files = append(s.Files, File{Path: name, Size: int64(1e6 * (len(names) - i)), Blob: strings.Repeat("b", 40)})
+	}
+	return s
+}
+
+func TestChoose(t *testing.T) {
+	for name, test := range map[string]struct {
+		files, include, exclude, want []string
+		says                          string
+	}{
+		"a model": {
+			files: []string{
+				".gitattributes", "README.md", "config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json",
+				"vocab.json", "merges.txt", "sentencepiece.bpe.model", "model.safetensors", "model.fp16.safetensors", "consolidated.safetensors",
+				"special_tokens_map.json", "pytorch_model.bin", "original/tokenizer.model", "onnx/config.json", "flax_model.msgpack",
+			},
+			want: []string{
+				"config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json",
+				"vocab.json", "merges.txt", "sentencepiece.bpe.model", "model.safetensors",
+			},
+		},
+		"shards": {
+			files: []string{"config.json", "model.safetensors.index.json", "model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors", "q.gguf"},
+			want:  []string{"config.json", "model.safetensors.index.json", "model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"},
+		},
+		"one file rather than shards": {
+			files: []string{"config.json", "model.safetensors.index.json", "model-00001-of-00001.safetensors", "model.safetensors"},
+			want:  []string{"config.json", "model.safetensors"},
+		},
+		"exclude": {
+			files:   []string{"config.json", "tokenizer.json", "tokenizer.model", "model.safetensors"},
+			exclude: []string{"*.model", "gen*"},
+			want:    []string{"config.json", "tokenizer.json", "model.safetensors"},
+		},
+		"include": {
+			files:   []string{"config.json", "a-Q4_K_M.gguf", "a-Q8_0.gguf", "sub/b-Q4_K_M.gguf", "a-Q4_K_M.gguf.sha", "model.safetensors"},
+			include: []string{"*Q4_K_M.gguf*"},
+			want:    []string{"a-Q4_K_M.gguf", "sub/b-Q4_K_M.gguf"},
+		},
+		"include by path": {
+			files:   []string{"a.gguf", "sub/a.gguf", "sub/sub/a.gguf", "sub/b.gguf"},
+			include: []string{"sub/*.gguf"}, exclude: []string{"sub/b*"},
+			want: []string{"sub/a.gguf"},
+		},
+		"include another precision": {
+			files:   []string{"config.json", "model.safetensors", "model.fp16.safetensors", "README.md", "x.py"},
+			include: []string{"*.json", "model.fp16*", "*.md", "*.py"},
+			want:    []string{"config.json", "model.fp16.safetensors"},
+		},
+		"GGUF alone": {
+			files: []string{"README.md", "tiny-Q8.gguf", "tiny-Q4.gguf"},
+			says:  `by a pattern to include: "tiny-Q4.gguf" (1.0 MB), "tiny-Q8.gguf" (2.0 MB)`,
+		},
+		"PyTorch alone": {
+			files: []string{"config.json", "pytorch_model.bin", "tokenizer.json"},
+			says:  `pickled Python objects ("pytorch_model.bin" (2.0 MB)), which can run code`,
+		},
+		"PyTorch is asked for": {files: []string{"config.json", "pytorch_model.bin"}, include: []string{"*.bin"}, says: "pickled Python objects"},
+		"nothing matches":      {files: []string{"model.safetensors"}, include: []string{"*.gguf"}, says: `nothing that the engine reads matches ["*.gguf"]; its weights are "model.safetensors"`},
+		"no weights":           {files: []string{"config.json", "README.md"}, says: "no weights that the engine reads"},
+		"empty":                {says: "no weights that the engine reads"},
+		"malformed":            {files: []string{"model.safetensors"}, include: []string{"[a"}, says: `the pattern "[a" is malformed`},
+		"backslash":            {files: []string{"model.safetensors", `..\..\evil.model`}, says: `"..\\..\\evil.model" is refused`},
+		"parent":               {files: []string{"../evil.gguf"}, include: []string{"*.gguf"}, says: `"../evil.gguf" is refused`},
+		"absolute":             {files: []string{"/etc/evil.gguf"}, include: []string{"*.gguf"}, says: `"/etc/evil.gguf" is refused`},
+		"hostile and not taken": {
+			files: []string{"model.safetensors", "../../x", "/etc/passwd", "aux.md"},
+			want:  []string{"model.safetensors"},
+		},
+		"twice":              {files: []string{"model.safetensors", "model.safetensors"}, says: "the same on some systems"},
+		"differ in case":     {files: []string{"model.safetensors", "a.model", "A.model"}, says: `"a.model" and "A.model" are refused`},
+		"file and directory": {files: []string{"a.gguf/b.gguf", "A.gguf"}, include: []string{"*"}, says: "one would be a directory of the other"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files, err := snapshot(test.files...).Choose(test.include, test.exclude)
+			if test.says != "" {
+				expectError(t, err, test.says)
+				return
+			}
+			var got []string
+			for _, f := range files {
+				got = append(got, f.Path)
+			}
+			if err != nil || !slices.Equal(got, test.want) {
+				t.Errorf("%q, %v; want %q", got, err, test.want)
+			}
+		})
+	}
+}
+
+func TestManyChoicesAreCut(t *testing.T) {
+	var list []string
+	for range 40 {
+		list = append(list, strings.Repeat("x", len(list)+1)+".gguf")
+	}
+	_, err := snapshot(list...).Choose(nil, nil)
+	expectError(t, err, ", 28 more")
+}
+
+func TestCheckPath(t *testing.T) {
+	good := []string{"config.json", "a/b.gguf", "a b.model", "console.json", "com10.json", "a.b.c", "x+y=z@1,2(3)[4]{5}~'!&;$%^.gguf"}
+	bad := []string{
+		"", "/", "/etc/passwd", "a//b", "a/", "..", "../a", "a/../b", "a/..", ".", "./a", "a/./b", ".hidden", ".pull/manifest.json",
+		`a\b`, `C:\a`, "C:a", "a:b", "//host/share", "a\x00b", "a\nb", "a\x1b[31m", "a\x7f", "a?", "a*", `a"b`, "a<b", "a>b", "a|b",
+		"con", "CON", "nul.json", "Aux.model", "com1", "LPT9.txt", "x/prn.gguf", "conin$", "con .json", "a.", "a ", " a", "a./b",
+		"é.json", "e\u0301.json", "a\u202eb", "a\xff", strings.Repeat("a", 201), strings.Repeat("a/", 300) + "a",
+	}
+	for _, name := range slices.Concat(good, bad) {
+		if err := CheckPath(name); (err == nil) != slices.Contains(good, name) {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
+
+func FuzzCheckPath(f *testing.F) {
+	f.Add("a/b.json")
+	f.Add(`..\a`)
+	f.Fuzz(func(t *testing.T, name string) {
+		if err := CheckPath(name); err != nil {
+			if len(err.Error()) > 5*maxPath {
+				t.Errorf("an error of %d bytes", len(err.Error()))
+			}
+			return
+		}
+		local, err := filepath.Localize(name)
+		if err != nil || !filepath.IsLocal(local) || strings.HasPrefix(name, ".") || strings.Contains(name, "..") && strings.Contains(name, "/../") {
+			t.Errorf("%q: %q, %v", name, local, err)
+		}
+	})
+}
+
+// What lies in a directory already.
+func TestPrepare(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(t *testing.T, h *testHub, dir string) // after a pull
+		says   string
+		fetch  int // files that are fetched anew
+	}{
+		"nothing": {func(*testing.T, *testHub, string) {}, "", 0},
+		"a file is gone": {func(t *testing.T, _ *testHub, dir string) {
+			remove(t, dir, "config.json")
+		}, "", 1},
+		"a file was changed": {func(t *testing.T, _ *testHub, dir string) {
+			damage(t, filepath.Join(dir, "model-00001-of-00002.safetensors"))
+		}, "", 1},
+		"a file was cut": {func(t *testing.T, _ *testHub, dir string) {
+			if err := os.Truncate(filepath.Join(dir, "tokenizer.json"), 7); err != nil {
+				t.Fatal(err)
+			}
+		}, "", 1},
+		"a file was written again": {func(t *testing.T, _ *testHub, dir string) {
+			write(t, filepath.Join(dir, "config.json"), string(tinyTree()["config.json"].data))
+		}, "", 0},
+		"the manifest is gone":  {func(t *testing.T, _ *testHub, dir string) { remove(t, dir, manifestFile) }, "", 0},
+		"the manifest is empty": {func(t *testing.T, _ *testHub, dir string) { write(t, filepath.Join(dir, manifestFile), "") }, "", 0},
+		"the manifest is damaged": {func(t *testing.T, _ *testHub, dir string) {
+			write(t, filepath.Join(dir, manifestFile), "{")
+		}, "manifest.json: unexpected end of JSON input: remove it", 0},
+		"somebody else's file": {func(t *testing.T, _ *testHub, dir string) {
+			remove(t, dir, manifestFile)
+			write(t, filepath.Join(dir, "config.json"), "{}")
+		}, "config.json: a file of this name is there", 0},
+		"a directory in the way": {func(t *testing.T, _ *testHub, dir string) {
+			remove(t, dir, "config.json")
+			if err := os.Mkdir(filepath.Join(dir, "config.json"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}, "no regular file", 0},
+		"another model": {func(t *testing.T, _ *testHub, dir string) {
+			write(t, filepath.Join(dir, manifestFile), `{"repo":"other/tiny"}`)
+		}, "it holds other/tiny", 0},
+		"files that the new commit has not": {func(_ *testing.T, h *testHub, _ string) {
+			next := tinyTree()
+			delete(next, "tokenizer.model")
+			h.push("main", next)
+		}, `"tokenizer.model" is of commit`, 0},
+		"a commit of the same files": {func(_ *testing.T, h *testHub, _ string) {
+			next := tinyTree()
+			next["README.md"] = content{data: []byte("# new\n")}
+			h.push("main", next)
+		}, "", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h, dir := newHub(t, tinyTree()), t.TempDir()
+			if _, err := pull(t.Context(), h.client(), dir); err != nil {
+				t.Fatal(err)
+			}
+			h.requests()
+			test.change(t, h, dir)
+			_, err := pull(t.Context(), h.client(), dir)
+			if test.says != "" {
+				expectError(t, err, test.says)
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			expectTree(t, dir, tinyTree())
+			fetched := 0
+			for _, r := range h.requests() {
+				if strings.Contains(r.URL.Path, "/resolve/") {
+					fetched++
+				}
+			}
+			if fetched != test.fetch {
+				t.Errorf("%d files are fetched, not %d", fetched, test.fetch)
+			}
+		})
+	}
+}
+
+func remove(t *testing.T, dir, name string) {
+	t.Helper()
+	if err := os.Remove(filepath.Join(dir, name)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func write(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Another pull of the same commit adds to the directory.
+func TestPullMore(t *testing.T) {
+	h, dir := newHub(t, tinyTree()), t.TempDir()
+	if _, err := pull(t.Context(), h.client(), dir); err != nil {
+		t.Fatal(err)
+	}
+	s, err := h.client().List(t.Context(), "acme/tiny", "main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := s.Choose([]string{"*.gguf", "onnx/*"}, nil)
+	if err != nil || len(files) != 2 {
+		t.Fatal(files, err)
+	}
+	d, err := h.client().Prepare(t.Context(), s, files, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if d.Missing != 910 || d.Total != 910 || d.Files != 2 {
+		t.Errorf("%+v", d)
+	}
+	if err := d.Run(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"tiny-Q4.gguf", "onnx/model.safetensors", "config.json", "tokenizer.model"} {
+		if b, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(b) != string(tinyTree()[name].data) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestDiskIsFull(t *testing.T) {
+	h, dir := newHub(t, tinyTree()), t.TempDir()
+	c := h.client()
+	c.free = func(string) (int64, error) { return 1000, nil }
+	_, err := pull(t.Context(), c, dir)
+	expectError(t, err, "bytes are to be fetched and the disk has 1000 left")
+	expectNothing(t, dir)
+	c.free = func(string) (int64, error) { return 0, os.ErrInvalid }
+	if _, err := pull(t.Context(), c, dir); err != nil {
+		t.Error(err)
+	}
+	if free, err := freeSpace(dir); err != nil || free <= 0 {
+		t.Errorf("%d, %v", free, err)
+	}
+}
+
+// Links in the directory lead nowhere else.
+func TestLinksOutOfTheDirectory(t *testing.T) {
+	h, dir, outside := newHub(t, tree{
+		"config.json": {data: []byte("{}")}, "model.safetensors": {data: random(100, 1), lfs: true}, "sub/x.gguf": {data: random(10, 2), lfs: true},
+	}), t.TempDir(), t.TempDir()
+	if err := os.Symlink(outside, filepath.Join(dir, "sub")); err != nil {
+		t.Skipf("no symbolic links here: %v", err)
+	}
+	s, err := h.client().List(t.Context(), "acme/tiny", "main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := s.Choose([]string{"*.gguf"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := h.client().Prepare(t.Context(), s, files, dir)
+	if err == nil {
+		err = d.Run(t.Context(), nil)
+		d.Close()
+	}
+	expectError(t, err, "sub")
+	if entries, err := os.ReadDir(outside); err != nil || len(entries) > 0 {
+		t.Errorf("%v, %v", entries, err)
+	}
+}
+
+func TestReportsAndEmptyFiles(t *testing.T) {
+	h, dir := newHub(t, tree{"config.json": {}, "model.safetensors": {data: random(100, 1), lfs: true}, "vocab.json": {lfs: true}}), t.TempDir()
+	s, err := h.client().List(t.Context(), "acme/tiny", "main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := s.Choose(nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := h.client().Prepare(t.Context(), s, files, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	var last Progress
+	if err := d.Run(t.Context(), func(p Progress) { last = p }); err != nil {
+		t.Fatal(err)
+	}
+	if (last != Progress{Bytes: 100, Total: 100, Files: 3, AllFiles: 3}) {
+		t.Errorf("%+v", last)
+	}
+	if info, err := os.Stat(filepath.Join(dir, "vocab.json")); err != nil || info.Size() != 0 {
+		t.Error(info, err)
+	}
+}
+
+// A reader of the directory knows a model by its config.json, which comes last.
+func TestConfigComesLast(t *testing.T) {
+	h, dir := newHub(t, tinyTree()), t.TempDir()
+	s, err := h.client().List(t.Context(), "acme/tiny", "main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := s.Choose(nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := h.client().Prepare(t.Context(), s, files, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	obstacle := filepath.Join(dir, "tokenizer.model")
+	if err := os.MkdirAll(filepath.Join(obstacle, "x"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	expectError(t, d.Run(t.Context(), nil), "tokenizer.model")
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "config.json")); err == nil {
+		t.Error("config.json is there before the rest")
+	}
+	if err := os.RemoveAll(obstacle); err != nil {
+		t.Fatal(err)
+	}
+	h.requests()
+	if _, err := pull(t.Context(), h.client(), dir); err != nil {
+		t.Fatal(err)
+	}
+	expectTree(t, dir, tinyTree())
+	for _, r := range h.requests() {
+		if strings.Contains(r.URL.Path, "/resolve/") {
+			t.Errorf("%s is fetched again", r.URL.Path)
+		}
+	}
+}

@@ -1,0 +1,8 @@
+//go:build !linux && !darwin && !windows
+
+package hub
+
+import "errors"
+
+// freeSpace is unknown here.
+func freeSpace(string) (int64, error) { return 0, errors.ErrUnsupported }

@@ -1,0 +1,191 @@
+package hub
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	maxAttempts = 6                // that bring nothing, one after the other
+	firstWait   = time.Second      // then twice as long each time
+	longestWait = 30 * time.Second // unless the server asks for more
+	maxAsked    = 6 * time.Minute  // a longer wait that a server asks for ends the download; its windows are of 5 minutes
+)
+
+var errStalled = errors.New("no data came for too long")
+
+// broken is an error of the connection: another attempt may help.
+type broken struct{ error }
+
+func (b *broken) Unwrap() error { return b.error }
+
+// permanent tells whether no further attempt can help.
+func (b *broken) permanent() bool {
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](b.error); ok {
+		return true
+	}
+	e, ok := errors.AsType[*net.DNSError](b.error)
+	return ok && e.IsNotFound
+}
+
+// retry calls try until it succeeds or no further attempt can help. Attempts that
+// report progress do not count.
+func (r *requester) retry(ctx context.Context, try func(a *attempt) (progress bool, err error)) error {
+	for failures := 1; ; failures++ {
+		progress, err := r.attempt(ctx, try)
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if progress {
+			failures = 1
+		}
+		asked, again := worthwhile(err)
+		switch {
+		case !again:
+			return err
+		case failures >= maxAttempts:
+			return fmt.Errorf("%w (%d attempts)", err, failures)
+		case asked > maxAsked:
+			return fmt.Errorf("%w: it asks to come back in %s", err, asked)
+		}
+		if err := r.sleep(ctx, max(asked, backoff(failures))); err != nil {
+			return err
+		}
+	}
+}
+
+// attempt calls try with a context that ends when nothing comes.
+func (r *requester) attempt(ctx context.Context, try func(*attempt) (bool, error)) (progress bool, err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	timer := time.AfterFunc(r.stall, func() { cancel(errStalled) })
+	defer timer.Stop()
+	progress, err = try(&attempt{ctx, timer, r.stall})
+	if err != nil && context.Cause(ctx) == errStalled {
+		err = &broken{errStalled}
+	}
+	return progress, err
+}
+
+// worthwhile tells whether another attempt may help, and for how long the server
+// asks to be left alone.
+func worthwhile(err error) (asked time.Duration, again bool) {
+	if b, ok := errors.AsType[*broken](err); ok {
+		return 0, !b.permanent()
+	}
+	if e, ok := errors.AsType[*StatusError](err); ok {
+		return e.after, e.passing
+	}
+	return 0, false
+}
+
+// backoff is the wait after so many failures, with a random part so that the files
+// of a download do not come back all at once.
+func backoff(failures int) time.Duration {
+	wait := min(firstWait<<min(failures-1, 10), longestWait)
+	return wait/2 + rand.N(wait/2)
+}
+
+// sleep waits, or returns why it did not.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// StatusError is an answer that is no success.
+type StatusError struct {
+	Status int  // HTTP's
+	Access bool // a token, or another one, may help
+
+	message string
+	passing bool          // another attempt may help
+	after   time.Duration // which the server asks to wait first
+}
+
+// Error says what was refused and what to do.
+func (e *StatusError) Error() string { return e.message }
+
+// refusal makes an error of an answer about the repository, or about a file of it.
+func (r *requester) refusal(res *http.Response, path string) error {
+	e := &StatusError{Status: res.StatusCode}
+	said := res.Header.Get("X-Error-Message")
+	host := res.Request.URL.Host
+	what := host + ": " + r.repo
+	if path != "" {
+		what += ": " + path
+	}
+	page := r.base.JoinPath(r.repo)
+	switch code := res.Header.Get("X-Error-Code"); {
+	case res.StatusCode == http.StatusTooManyRequests, res.StatusCode == http.StatusRequestTimeout, res.StatusCode >= 500:
+		e.passing, e.after = true, retryAfter(res.Header, time.Now())
+		e.message = fmt.Sprintf("%s: %s", what, status(res))
+	case !r.ours(res.Request.URL): // of a signed address, which the next attempt gets anew
+		e.passing = true
+		e.message = fmt.Sprintf("%s: %s", what, status(res))
+	case code == "GatedRepo":
+		e.Access = true
+		e.message = fmt.Sprintf("%s is gated: accept its terms at %s and give a token of that account that may read it", what, page)
+	case code == "RevisionNotFound":
+		e.message = fmt.Sprintf("%s has no revision %q: %s/tree/main names its branches and tags", what, r.revision, page)
+	case code == "EntryNotFound":
+		e.message = fmt.Sprintf("%s is not there any more: pull again", what)
+	case res.StatusCode == http.StatusUnauthorized && r.token != "":
+		e.Access = true
+		e.message = fmt.Sprintf("%s does not exist, or the token is expired or not of an account that may see it: look at %s", what, page)
+	case res.StatusCode == http.StatusUnauthorized:
+		e.Access = true
+		e.message = fmt.Sprintf("%s does not exist, or it is private: check the name at %s; a private model needs a token", what, page)
+	case res.StatusCode == http.StatusForbidden:
+		e.Access = true
+		e.message = fmt.Sprintf("%s is forbidden: the account of the token must be let in at %s, and the token must have the right to read it", what, page)
+	case res.StatusCode == http.StatusNotFound:
+		e.message = fmt.Sprintf("%s does not exist: check the name at %s", what, page)
+	default:
+		e.message = fmt.Sprintf("%s: %s", what, status(res))
+	}
+	if said != "" {
+		e.message += fmt.Sprintf(" (it says %.300q)", said)
+	}
+	return e
+}
+
+func status(res *http.Response) string {
+	return strings.TrimSpace(fmt.Sprintf("status %d %s", res.StatusCode, http.StatusText(res.StatusCode)))
+}
+
+// The seconds until a limit is lifted: "api";r=0;t=55.
+var rateLimit = regexp.MustCompile(`(?:^|;)\s*t\s*=\s*(\d{1,9})`)
+
+// retryAfter returns the wait that a server asks for; 0 if it does not.
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	value := strings.TrimSpace(h.Get("Retry-After"))
+	if n, err := strconv.ParseUint(value, 10, 30); err == nil {
+		return time.Duration(n) * time.Second
+	}
+	if t, err := http.ParseTime(value); err == nil {
+		return max(0, t.Sub(now))
+	}
+	if match := rateLimit.FindStringSubmatch(h.Get("RateLimit")); match != nil && value == "" {
+		n, _ := strconv.ParseUint(match[1], 10, 30) // at most nine digits
+		return time.Duration(n) * time.Second
+	}
+	return 0
+}
