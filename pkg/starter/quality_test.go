@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"glossa/pkg/engine"
+	"glossa/pkg/engine/arch"
 	"glossa/pkg/engine/checkpoint"
 	"glossa/pkg/llm"
 	"glossa/pkg/starter/corpus"
@@ -90,7 +91,11 @@ func open(t testing.TB, name string) *starter {
 	if s.tok, err = tokenizer.FromAlpha(ck.Tokenizer); err != nil {
 		t.Fatal(err)
 	}
-	if s.engine, err = engine.New(ck, engine.Config{Name: name}); err != nil {
+	m, err := arch.FromAlpha(ck, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.engine, err = engine.New(m, engine.Config{Name: name}); err != nil {
 		t.Fatal(err)
 	}
 	return s
