@@ -13,7 +13,7 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 VULNDB      := https://vuln.go.dev
 
 # ./... leaves out directories that begin with a dot.
-PACKAGES    := ./... ./.ci/budget
+PACKAGES    := ./... ./.ci/budget ./.ci/mutants
 PLATFORMS   := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 FAMILIES     = $(filter-out glossa,$(notdir $(patsubst %/main.go,%,$(wildcard functions/*/main.go))))
 
@@ -36,6 +36,10 @@ glossa: ## build the command bin/glossa
 .PHONY: test
 test: ## run all tests with the Go toolchain alone
 	$(GO) test $(PACKAGES)
+
+.PHONY: mutants
+mutants: ## break the engine in one place after another and see a test fail each time
+	$(GO) run ./.ci/mutants
 
 .PHONY: race
 race: ## run the tests under the race detector, but for the starters' quality (needs a C compiler)

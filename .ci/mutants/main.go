@@ -1,0 +1,124 @@
+// Command mutants shows that the tests of the engine can fail: it breaks the code in
+// one place after another, each a mistake that gives fluent nonsense and no error,
+// and demands that the named tests notice. The working tree is not touched: the
+// compiler is given the broken file in place of the real one.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A mutant is one mistake: in File the text Old, which is there once, becomes New.
+type mutant struct {
+	Trap     string
+	File     string
+	Old, New string
+	Package  string // whose tests must fail
+	Tests    string // pattern of their names
+}
+
+// workers run at once; limit is for one of them.
+const (
+	workers = 2
+	limit   = 5 * time.Minute
+)
+
+func main() {
+	failures := run(mutants())
+	for _, f := range failures {
+		fmt.Println(f)
+	}
+	fmt.Printf("%d mutants, %d not noticed\n", len(mutants()), len(failures))
+	if len(failures) > 0 {
+		os.Exit(1)
+	}
+}
+
+// run tries all mutants and returns what is wrong with those that survive.
+func run(list []mutant) (failures []string) {
+	dir, err := os.MkdirTemp("", "mutants")
+	if err != nil {
+		return []string{err.Error()}
+	}
+	defer os.RemoveAll(dir)
+	var (
+		group sync.WaitGroup
+		mu    sync.Mutex
+		next  = make(chan int)
+	)
+	for range workers {
+		group.Go(func() {
+			for i := range next {
+				if err := list[i].try(filepath.Join(dir, fmt.Sprint(i))); err != nil {
+					mu.Lock()
+					failures = append(failures, fmt.Sprintf("%s (%s): %v", list[i].Trap, list[i].File, err))
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	for i := range list {
+		next <- i
+	}
+	close(next)
+	group.Wait()
+	return failures
+}
+
+// try runs the tests of m on the broken code.
+func (m *mutant) try(dir string) error {
+	overlay, err := m.overlay(dir)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, "go", "test", "-overlay", overlay, "-run", m.Tests, m.Package).CombinedOutput()
+	switch text := string(out); {
+	case ctx.Err() != nil:
+		return fmt.Errorf("the tests did not end in %v", limit)
+	case err == nil && strings.Contains(text, "no tests to run"):
+		return fmt.Errorf("no test of %s matches %q", m.Package, m.Tests)
+	case err == nil:
+		return fmt.Errorf("no test of %s %q noticed", m.Package, m.Tests)
+	case !strings.Contains(text, "--- FAIL"):
+		return fmt.Errorf("the tests did not run:\n%s", text)
+	}
+	return nil
+}
+
+// overlay writes the broken file and the list that the go command takes.
+func (m *mutant) overlay(dir string) (name string, err error) {
+	b, err := os.ReadFile(m.File)
+	if err != nil {
+		return "", err
+	}
+	if n := strings.Count(string(b), m.Old); n != 1 {
+		return "", fmt.Errorf("%q stands there %d times: the mutant needs a new place", m.Old, n)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	broken := filepath.Join(dir, filepath.Base(m.File))
+	if err := os.WriteFile(broken, []byte(strings.Replace(string(b), m.Old, m.New, 1)), 0o644); err != nil {
+		return "", err
+	}
+	real, err := filepath.Abs(m.File)
+	if err != nil {
+		return "", err
+	}
+	list, err := json.Marshal(map[string]map[string]string{"Replace": {real: broken}})
+	if err != nil {
+		return "", err
+	}
+	name = filepath.Join(dir, "overlay.json")
+	return name, os.WriteFile(name, list, 0o644)
+}
