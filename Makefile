@@ -71,10 +71,20 @@ fuzz: ## run every fuzz target for FUZZTIME each (PKG=./pkg/grammar)
 	done; \
 	echo "$$found fuzz targets, $(FUZZTIME) each"; test $$found -gt 0
 
+# What the original implementations compute; everything they need comes from PyPI.
+GOLDENENV     := .cache/goldens
+GOLDENSCRIPTS  = $(shell find pkg functions -path '*/testdata/*' -name '*goldens.py') functions/testdata/translator.py
+
+$(GOLDENENV)/done: .ci/goldens.txt
+	python3 -m venv $(GOLDENENV)
+	$(GOLDENENV)/bin/pip install -q -r .ci/goldens.txt
+	touch $@
+
 .PHONY: goldens
-goldens: ## rewrite the golden files of every package that has some
+goldens: $(GOLDENENV)/done ## make the golden files anew: those of the original implementations, then our own
+	@set -eu; for script in $(GOLDENSCRIPTS); do echo "== $$script"; $(GOLDENENV)/bin/python $$script; done
 	@set -eu; packages=$$(grep -rlE --include='*_test.go' 'flag\.Bool\("update"' pkg functions | xargs -r -n 1 dirname | sort -u | sed 's|^|./|'); \
-	echo $(GO) test $$packages -update; $(GO) test $$packages -update
+	for package in $$packages; do echo "$(GO) test $$package -update"; $(GO) test $$package -update; done
 
 .PHONY: clean
 clean: ## remove what was built; trained runs and caches stay

@@ -94,7 +94,7 @@ func (b *beamSearch) candidates(logits [][]float32) []hypothesis {
 	}
 	var all []extension
 	for i, l := range logits {
-		_, top := sampler.Logprobs(l, 0, 2*b.beams)
+		_, top := sampler.Logprobs(l, len(l), 0, 2*b.beams)
 		for _, t := range top {
 			all = append(all, extension{i, t.ID, b.running[i].score + t.Logprob})
 		}

@@ -54,16 +54,17 @@ func New(m *arch.Model, cfg Config) (_ *Engine, err error) {
 	for _, id := range m.End {
 		e.ends[id] = true
 	}
-	specials, _ := c.tokenizer.(tokenizer.Specials)
+	var special map[string]int
+	if t, ok := c.tokenizer.(tokenizer.Specials); ok {
+		special = t.SpecialTokens()
+	}
+	for _, mark := range template.Marks() {
+		if _, ok := special[mark]; !ok {
+			return nil, fmt.Errorf("model %q: its tokenizer has no special token %q, which the chat template %s needs", cfg.Name, mark, template)
+		}
+	}
 	for _, end := range template.Ends() {
-		id, ok := 0, false
-		if specials != nil {
-			id, ok = specials.SpecialTokens()[end]
-		}
-		if !ok {
-			return nil, fmt.Errorf("model %q: its tokenizer has no special token %q, which the chat template %s needs", cfg.Name, end, template)
-		}
-		e.ends[id] = true
+		e.ends[special[end]] = true
 	}
 	return e, nil
 }

@@ -100,12 +100,9 @@ func (g *generation) token(id, prev int, bytes string, logits []float32) llm.Tok
 	if g.logprobs < 0 {
 		return tok
 	}
-	chosen, top := sampler.Logprobs(logits, id, g.logprobs)
+	chosen, top := sampler.Logprobs(logits, g.engine.tokens, id, g.logprobs)
 	tok.Logprob = chosen
 	for _, t := range top {
-		if t.ID >= g.engine.tokens {
-			continue // padding of the vocabulary
-		}
 		alt := llm.Token{ID: t.ID, Text: bytes, Piece: g.engine.tokenizer.Piece(t.ID), Logprob: t.Logprob}
 		if t.ID != id {
 			alt.Text = g.engine.after(prev, t.ID)
