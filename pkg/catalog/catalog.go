@@ -79,6 +79,8 @@ type Catalog struct {
 	mu   sync.Mutex
 	open map[string]*opened // by family/name
 	gone []*opened          // no longer in open, and still in use
+
+	released chan struct{} // closed, and made anew, when a context lets go of a model
 }
 
 var _ llm.Models = (*Catalog)(nil)
@@ -86,7 +88,7 @@ var _ llm.Models = (*Catalog)(nil)
 // New returns a catalog; nothing is read before the first question.
 func New(cfg Config) *Catalog {
 	cfg.TTL = cmp.Or(cfg.TTL, DefaultTTL)
-	return &Catalog{cfg: cfg, fixed: make([]scan, len(cfg.Roots)), open: map[string]*opened{}}
+	return &Catalog{cfg: cfg, fixed: make([]scan, len(cfg.Roots)), open: map[string]*opened{}, released: make(chan struct{})}
 }
 
 // An Entry is what the operator sees of a model.

@@ -43,7 +43,6 @@ func use(t *testing.T, c *Catalog, name string) (done func()) {
 	}
 	return func() {
 		cancel()
-		synctest.Wait()
 		time.Sleep(time.Millisecond) // of the bubble: uses differ in time
 	}
 }
@@ -82,6 +81,22 @@ func TestModelsInUseStay(t *testing.T) {
 			t.Errorf("open: %v", got)
 		}
 		doneA()
+	})
+}
+
+// A request that comes a moment before the models in use are let go waits for them.
+func TestWaitingForMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _ := three(100)
+		done := use(t, c, "a")
+		go func() {
+			time.Sleep(patience / 2)
+			done()
+		}()
+		use(t, c, "b")()
+		if got := isOpen(c); !slices.Equal(got, []string{"b"}) {
+			t.Errorf("open: %v", got)
+		}
 	})
 }
 

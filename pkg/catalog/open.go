@@ -78,11 +78,35 @@ func (c *Catalog) backend(ctx context.Context, e *Entry) (llm.Backend, error) {
 	}
 }
 
+// patience is how long a request waits for the memory of models in use: requests are
+// answered a moment before their contexts end.
+const patience = time.Second
+
 // hold returns what is open for e, or begins to open it, and holds it until ctx ends.
 func (c *Catalog) hold(ctx context.Context, e *Entry) (*opened, error) {
+	tooLong := time.NewTimer(patience)
+	defer tooLong.Stop()
+	for {
+		c.mu.Lock()
+		o, err := c.tryHold(ctx, e)
+		released := c.released
+		c.mu.Unlock()
+		if e, ok := errors.AsType[*llm.Error](err); !ok || e.Code != llm.Overloaded {
+			return o, err
+		}
+		select {
+		case <-released:
+		case <-tooLong.C:
+			return nil, err
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// tryHold is hold without waiting; c.mu is held.
+func (c *Catalog) tryHold(ctx context.Context, e *Entry) (*opened, error) {
 	key, id := e.Family+"/"+e.Name, e.identity()
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	o := c.open[key]
 	if o == nil || o.stale(id) {
 		c.drop(key)
@@ -110,6 +134,8 @@ func (c *Catalog) release(o *opened) {
 	o.users--
 	o.used = time.Now()
 	c.gone = slices.DeleteFunc(c.gone, unused)
+	close(c.released)
+	c.released = make(chan struct{})
 }
 
 // unused tells whether the memory of o can be had.

@@ -1,0 +1,100 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// published is an app that serves the golden models of every architecture.
+func published(t *testing.T, cfg Config) *App {
+	t.Helper()
+	cfg.Checkpoints = "../engine/arch/testdata"
+	a, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func post(t *testing.T, h http.Handler, path, body string) (int, map[string]any) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel() // as the server does after an answer
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodPost, path, strings.NewReader(body)))
+	var answer map[string]any
+	if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil {
+		t.Fatalf("%s: %v in %s", path, err, w.Body)
+	}
+	return w.Code, answer
+}
+
+// Directories of published models are found, described, opened and scored through
+// TextSynth's route: what a text and its continuation score is what they score alone.
+func TestPublishedModels(t *testing.T) {
+	a := published(t, Config{})
+	infos, err := a.Catalog().List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	scored := map[string]bool{}
+	for _, info := range infos {
+		if info.Type == "" || info.Context == 0 || info.Run != nil {
+			t.Errorf("%s: %+v", info.Name, info)
+		}
+		m, err := a.Catalog().Open(t.Context(), info.Name)
+		if err != nil { // most of them have no tokenizer
+			continue
+		}
+		if m.Type == "M2M100" {
+			continue
+		}
+		logprob := func(context, continuation string) (sum, tokens float64) {
+			body, _ := json.Marshal(map[string]string{"context": context, "continuation": continuation})
+			code, answer := post(t, a.Handler("textsynth"), "/v1/engines/"+info.Name+"/logprob", string(body))
+			sum, _ = answer["logprob"].(float64)
+			tokens, _ = answer["input_tokens"].(float64)
+			if code != 200 || sum >= 0 || tokens < 2 {
+				t.Fatalf("%s: %d %v", info.Name, code, answer)
+			}
+			return sum, tokens
+		}
+		first, _ := logprob("the hen", " and")
+		second, _ := logprob("the hen and", " the fox")
+		whole, tokens := logprob("the hen", " and the fox")
+		if math.Abs(whole-first-second) > 1e-3 || tokens < 4 {
+			t.Errorf("%s: %v for %v tokens, and %v + %v in parts", info.Name, whole, tokens, first, second)
+		}
+		scored[m.Type] = true
+	}
+	if len(scored) < 5 {
+		t.Errorf("scored: %v", scored)
+	}
+}
+
+// A model beyond the memory for weights is refused with the numbers; one after the
+// other they all fit.
+func TestPublishedModelsInLittleMemory(t *testing.T) {
+	a := published(t, Config{Memory: 150 << 10})
+	opened, refused := 0, 0
+	for _, name := range []string{"gpt2", "gptj", "gpt_neox", "fairseq-dense", "llama-f32-gguf", "llama-q4_k-gguf"} {
+		code, answer := post(t, a.Handler("textsynth"), "/v1/engines/"+name+"/logprob", `{"context":"the","continuation":" hen"}`)
+		text, _ := answer["error"].(string)
+		switch {
+		case code == 200:
+			opened++
+		case code == 400 && strings.Count(text, "KiB")+strings.Count(text, "MiB") == 2:
+			refused++
+		default:
+			t.Errorf("%s: %d %v", name, code, answer)
+		}
+	}
+	if opened < 3 || refused < 1 {
+		t.Errorf("%d were opened, %d refused", opened, refused)
+	}
+}
