@@ -8,13 +8,14 @@ import (
 // Numbers of tokens. The limits are measured.
 const (
 	shortPiece = 48      // up to which scanning for the lowest rank is the fastest
-	hugePiece  = 1 << 12 // from which sorting by rank pays
+	hugePiece  = 1 << 12 // from which going through all ranks pays
 )
 
 // merger merges the tokens of one piece of text: of all adjacent pairs that can be
 // merged the one of the lowest rank first, of equal ones the leftmost.
 type merger struct {
 	pairs pairTable
+	ranks int // their number
 	// ordered tells that every merge comes after all that make its parts, so that
 	// ranks are done in order.
 	ordered bool
@@ -23,7 +24,7 @@ type merger struct {
 // newMerger takes merges by rank and the vocabulary that has their pieces. Merges that
 // make special tokens are left out.
 func newMerger(vocab map[string]int, merges [][2]string, special map[string]int) (merger, error) {
-	m := merger{pairs: newPairTable(len(merges)), ordered: true}
+	m := merger{pairs: newPairTable(len(merges)), ranks: len(merges), ordered: true}
 	used := make(map[int]bool, len(vocab)) // as a part
 	for rank, parts := range merges {
 		if _, ok := special[parts[0]+parts[1]]; ok {
@@ -160,36 +161,31 @@ func (m *merger) mergeLong(tokens []int32) []int32 {
 }
 
 // mergeHuge keeps the positions of each rank together. As no merge leads to a pair
-// of lower rank (ordered), a rank is done at once: time grows with n wherever few
-// positions are out of order.
+// of lower rank (ordered), a rank is done at once. Where in a text it begins is of no
+// consequence unless a token is paired with itself: only such pairs can overlap. Time
+// grows with n, but for runs of a token whose positions are out of order.
 func (m *merger) mergeHuge(tokens []int32) []int32 {
+	left, _ := m.mergeRanks(tokens)
+	return left
+}
+
+// mergeRanks also returns how many positions it looked at.
+func (m *merger) mergeRanks(tokens []int32) (left []int32, places int) {
 	c := m.chain(tokens)
-	var ranks rankHeap // each once
-	places := map[int32]*[]int32{}
+	q := rankPlaces{heads: make([]int32, m.ranks), places: make([]rankPlace, 1, len(tokens))}
 	offer := func(i int32) {
-		to := c.pair(i)
-		if to.rank == never {
-			return
+		if to := c.pair(i); to.rank != never {
+			q.add(to.rank, i)
 		}
-		list, ok := places[to.rank]
-		if !ok {
-			list = new([]int32)
-			places[to.rank] = list
-			ranks.push(uint64(to.rank))
-		}
-		*list = append(*list, i)
 	}
 	for i := range c.nodes {
 		offer(int32(i))
 	}
-	for len(ranks.items) > 0 {
-		rank := int32(ranks.pop())
-		list := *places[rank]
-		delete(places, rank)
-		slices.Sort(list)
-		for _, i := range list {
+	for rank := range q.heads {
+		for p := q.first(int32(rank), c); p != 0; p = q.places[p].next {
+			i := q.places[p].at
 			to := c.pair(i)
-			if to.rank != rank {
+			if to.rank != int32(rank) {
 				continue // one of the two has been merged since
 			}
 			c.join(i, to.id)
@@ -197,5 +193,45 @@ func (m *merger) mergeHuge(tokens []int32) []int32 {
 			offer(i)
 		}
 	}
-	return c.tokens(tokens)
+	return c.tokens(tokens), len(q.places)
+}
+
+// rankPlaces lists positions by rank.
+type rankPlaces struct {
+	heads  []int32 // by rank: the last place, 0 for none
+	places []rankPlace
+	list   []int32 // to be sorted
+}
+
+type rankPlace struct{ at, next int32 }
+
+func (q *rankPlaces) add(rank, at int32) {
+	q.places = append(q.places, rankPlace{at, q.heads[rank]})
+	q.heads[rank] = int32(len(q.places) - 1)
+}
+
+// first is the first place of a rank, of which all are in order if they may overlap.
+func (q *rankPlaces) first(rank int32, c chain) int32 {
+	head := q.heads[rank]
+	p := head
+	for p != 0 && c.pair(q.places[p].at).rank != rank {
+		p = q.places[p].next
+	}
+	if p == 0 {
+		return 0
+	}
+	if i := q.places[p].at; c.nodes[i].id != c.nodes[c.nodes[i].next].id {
+		return p
+	}
+	q.list = q.list[:0]
+	for p := head; p != 0; p = q.places[p].next {
+		q.list = append(q.list, q.places[p].at)
+	}
+	slices.Sort(q.list)
+	p = head
+	for _, at := range q.list {
+		q.places[p].at = at
+		p = q.places[p].next
+	}
+	return head
 }

@@ -55,45 +55,55 @@ func readDecoder(s *hfStep, t *pipeline, added []addedToken) (*decoderPlan, erro
 		return nil, errors.New("decoder: null is not supported")
 	}
 	plan := &decoderPlan{texts: make([]string, len(t.spelling))}
-	steps, firstDiffers, fused := []tokenStep{}, false, false
-	for i := range list {
-		s := &list[i]
-		step, whole, err := tokenStep(nil), []fusedStep(nil), error(nil)
-		switch {
-		case s.Type == "Fuse":
-			fused = true
-		case fused:
-			whole, err = readFused(s)
-		case s.Type == "ByteFallback" && i+1 < len(list) && list[i+1].Type != "Fuse":
+	var steps []tokenStep
+	firstDiffers := false
+	rest := list // what works on the whole text
+	for len(rest) > 0 && rest[0].Type != "Fuse" {
+		s := &rest[0]
+		rest = rest[1:]
+		step, err := readTokenStep(s)
+		if err == nil && s.Type == "ByteFallback" && len(rest) > 0 && rest[0].Type != "Fuse" {
 			err = errors.New("only Fuse may follow")
-		default:
-			step, err = readTokenStep(s)
-			fused = s.Type == "ByteLevel"
 		}
 		if err != nil {
 			return nil, fmt.Errorf("decoder: %s: %w", s.name(), err)
 		}
-		if step != nil {
-			steps = append(steps, step)
+		steps = append(steps, step)
+		firstDiffers = firstDiffers || s.Type == "Metaspace"
+		if s.Type == "ByteLevel" { // makes one text
+			break
 		}
-		firstDiffers = firstDiffers || step != nil && s.Type == "Metaspace"
-		plan.fused = append(plan.fused, whole...)
 	}
+	for i := range rest {
+		if rest[i].Type == "Fuse" {
+			continue
+		}
+		step, err := readFused(&rest[i])
+		if err != nil {
+			return nil, fmt.Errorf("decoder: %s: %w", rest[i].name(), err)
+		}
+		plan.fused = append(plan.fused, step)
+	}
+	plan.decode(t.spelling, steps, firstDiffers)
+	plan.addTokens(t.spelling, added, false)
+	return plan, nil
+}
+
+// decode finds what the steps make of each token.
+func (p *decoderPlan) decode(spelling []string, steps []tokenStep, firstDiffers bool) {
 	decode := func(id int, first bool) string {
-		text := t.spelling[id]
+		text := spelling[id]
 		for _, step := range steps {
 			text = step(text, first)
 		}
 		return text
 	}
-	for id := range plan.texts {
-		plan.texts[id] = decode(id, false)
+	for id := range p.texts {
+		p.texts[id] = decode(id, false)
 	}
 	if firstDiffers {
-		plan.first = func(id int) string { return decode(id, true) }
+		p.first = func(id int) string { return decode(id, true) }
 	}
-	plan.addTokens(t.spelling, added, false)
-	return plan, nil
 }
 
 // readTokenStep reads a decoder that comes before Fuse.
@@ -137,18 +147,17 @@ func readTokenStep(s *hfStep) (tokenStep, error) {
 }
 
 // readFused reads a decoder that comes after Fuse.
-func readFused(s *hfStep) ([]fusedStep, error) {
+func readFused(s *hfStep) (fusedStep, error) {
 	switch s.Type {
 	case "Strip":
-		step, err := readStrip(s)
-		return []fusedStep{step}, err
+		return readStrip(s)
 	case "Replace":
 		if s.Pattern.String == nil || *s.Pattern.String == "" {
-			return nil, errors.New("after Fuse only a String is supported")
+			return fusedStep{}, errors.New("after Fuse only a String is supported")
 		}
-		return []fusedStep{{find: *s.Pattern.String, content: s.Content}}, nil
+		return fusedStep{find: *s.Pattern.String, content: s.Content}, nil
 	}
-	return nil, errors.New("it is not supported after Fuse")
+	return fusedStep{}, errors.New("it is not supported after Fuse")
 }
 
 // maxStrip bounds how many characters are taken off.

@@ -1,7 +1,7 @@
 // Package tokenizer turns text into token ids and back: Alpha's character, word
-// and character-level BPE vocabularies, and the byte-level BPE of GPT-2, GPT-J,
-// GPT-NeoX and Llama 3. It refuses to know models, where files are, and chat
-// templates.
+// and character-level BPE vocabularies, the byte-level BPE of GPT-2, GPT-J, GPT-NeoX
+// and Llama 3, and the BPE and Unigram of tokenizer.json, SentencePiece and GGUF
+// files. It refuses to know models, where files are, and chat templates.
 //
 // Source: seed 002 (Alpha) and the artifacts its trainer stores in checkpoints;
 // Radford et al. 2019, sec. 2.2 (byte-level BPE); Hugging Face's tokenizer.json.
