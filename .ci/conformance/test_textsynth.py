@@ -54,7 +54,7 @@ def translate(text, source, target, **params):
 class Logprob(unittest.TestCase):
     def test_shape(self):
         for name in STARTERS:
-            status, answer = post(name, "logprob", {"context": CONTEXTS[name], "continuation": "C"})
+            status, answer = post(name, "logprob", {"context": CONTEXTS[name], "continuation": " C"})
             self.assertEqual(status, 200, answer)
             self.assertEqual(set(answer), {"logprob", "is_greedy", "input_tokens"})
             self.assertLess(answer["logprob"], 0)

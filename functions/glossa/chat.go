@@ -62,6 +62,7 @@ func chat(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 type conversation struct {
 	models   llm.Models
 	model    *llm.Model
+	leave    context.CancelFunc // of the model, whose memory another may have then
 	params   llm.Params
 	turns    []turn // that the model still sees, oldest first
 	lines    <-chan line
@@ -169,11 +170,16 @@ func (c *conversation) say(ctx context.Context, text string) (done bool, err err
 
 // open goes on with another model; the conversation so far is kept.
 func (c *conversation) open(ctx context.Context, name string) error {
+	ctx, cancel := context.WithCancel(ctx)
 	model, err := c.models.Open(ctx, name)
 	if err != nil {
+		cancel()
 		return err
 	}
-	c.model = model
+	if c.leave != nil {
+		c.leave()
+	}
+	c.model, c.leave = model, cancel
 	about := model.Name
 	if model.Context > 0 {
 		about += fmt.Sprintf(", a context of %d tokens", model.Context)

@@ -189,6 +189,37 @@ func TestChatCommands(t *testing.T) {
 	}
 }
 
+// held is a zoo that keeps the contexts for which its models were opened.
+type held struct {
+	zoo
+	contexts map[string]context.Context
+}
+
+func (h held) Open(ctx context.Context, name string) (*llm.Model, error) {
+	h.contexts[name] = ctx
+	return h.zoo.Open(ctx, name)
+}
+
+// Who goes on with another model leaves the one before, so that its memory is free.
+func TestChatLeavesModels(t *testing.T) {
+	models := held{zoo{[]string{"x", "y"}, map[string]llm.Backend{"y": echo{}}}, map[string]context.Context{}}
+	models.backends["x"] = echo{say: func(ctx context.Context, req *llm.Request) iter.Seq2[llm.Chunk, error] {
+		if models.contexts["x"].Err() != nil {
+			t.Error("the first model is left while it answers")
+		}
+		return llmtest.Script{"x"}.Generate(ctx, req)
+	}}
+	models.backends["y"] = echo{say: func(ctx context.Context, req *llm.Request) iter.Seq2[llm.Chunk, error] {
+		if models.contexts["x"].Err() == nil || models.contexts["y"].Err() != nil || models.contexts["nope"].Err() == nil {
+			t.Error("the first model is held, or the second is not")
+		}
+		return llmtest.Script{"y"}.Generate(ctx, req)
+	}}
+	if out, _, err := converse(t, models, "x", "hi\n/model y\n/model nope\nhi\n", 9); err != nil || out != "x\ny\n" {
+		t.Errorf("%q, %v", out, err)
+	}
+}
+
 func TestChatErrors(t *testing.T) {
 	failing := func(first ...string) echo {
 		return echo{say: func(ctx context.Context, req *llm.Request) iter.Seq2[llm.Chunk, error] {

@@ -59,7 +59,7 @@ func (s *scanner) scanPublished(fsys fs.FS, runs []catalog.Run) (found []catalog
 		if !e.IsDir() || strings.HasPrefix(dir, ".") || slices.ContainsFunc(runs, func(r catalog.Run) bool { return r.ID == dir }) {
 			continue
 		}
-		info, err := s.describe(fsys, dir)
+		info, files, err := s.describe(fsys, dir)
 		if err == nil && info.Type == "" {
 			continue
 		}
@@ -69,7 +69,7 @@ func (s *scanner) scanPublished(fsys fs.FS, runs []catalog.Run) (found []catalog
 		}
 		found = append(found, catalog.Run{
 			ID: dir, Type: info.Name, Checkpoint: dir, ModTime: info.ModTime, Size: info.Size,
-			Parameters: info.Parameters, Bytes: info.Bytes, Context: info.Context,
+			Parameters: info.Parameters, Bytes: info.Bytes, Context: info.Context, Files: files,
 		})
 	}
 	return found, problems
@@ -79,17 +79,18 @@ func (s *scanner) scanPublished(fsys fs.FS, runs []catalog.Run) (found []catalog
 const maxSeen = 1000
 
 // describe is [arch.Describe] of a directory that may have changed; its Type is ""
-// if there is no model.
-func (s *scanner) describe(fsys fs.FS, dir string) (arch.Info, error) {
+// if there is no model. key is what the directory's files are called, and their sizes
+// and times.
+func (s *scanner) describe(fsys fs.FS, dir string) (info arch.Info, key string, err error) {
 	files, err := fs.ReadDir(fsys, dir)
 	if err != nil {
-		return arch.Info{}, err
+		return info, "", err
 	}
-	key := dir
+	key = dir
 	for _, f := range files {
 		info, err := fs.Stat(fsys, path.Join(dir, f.Name())) // follows links
 		if err != nil {
-			return arch.Info{}, err
+			return arch.Info{}, "", err
 		}
 		key += fmt.Sprintf("\x00%s\x00%d\x00%d", f.Name(), info.Size(), info.ModTime().UnixNano())
 	}
@@ -97,16 +98,16 @@ func (s *scanner) describe(fsys fs.FS, dir string) (arch.Info, error) {
 	defer s.mu.Unlock()
 	info, ok := s.seen[key]
 	if ok || !arch.Detect(fsys, dir) {
-		return info, nil
+		return info, key, nil
 	}
 	if info, err = arch.Describe(fsys, dir); err != nil {
-		return info, err
+		return info, key, err
 	}
 	if s.seen == nil || len(s.seen) >= maxSeen {
 		s.seen = map[string]arch.Info{}
 	}
 	s.seen[key] = info
-	return info, nil
+	return info, key, nil
 }
 
 // parameters counts the weights of a model.

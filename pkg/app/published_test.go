@@ -6,8 +6,12 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
+	"time"
+
+	"glossa/pkg/llm"
 )
 
 // published is an app that serves the golden models of every architecture.
@@ -96,5 +100,36 @@ func TestPublishedModelsInLittleMemory(t *testing.T) {
 	}
 	if opened < 3 || refused < 1 {
 		t.Errorf("%d were opened, %d refused", opened, refused)
+	}
+}
+
+// A model with another tokenizer is another model, though its weights are the same.
+func TestPublishedModelWithOtherFiles(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.CopyFS(dir+"/m", os.DirFS("../engine/arch/testdata/gpt2")); err != nil {
+		t.Fatal(err)
+	}
+	a, err := New(Config{Checkpoints: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := func() llm.Backend {
+		t.Helper()
+		a.Catalog().Refresh()
+		m, err := a.Catalog().Open(t.Context(), "m")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m.Backend
+	}
+	first := open()
+	if open() != first {
+		t.Error("nothing changed, and the model was opened again")
+	}
+	if err := os.Chtimes(dir+"/m/tokenizer.json", time.Time{}, time.Unix(1, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if open() == first {
+		t.Error("the tokenizer changed, and the model is the same")
 	}
 }

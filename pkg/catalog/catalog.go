@@ -58,6 +58,7 @@ type Run struct {
 	Parameters int64     // 0: not known
 	Bytes      int64     // of memory that its weights take when it is open
 	Context    int       // tokens
+	Files      string    // names, sizes and times of a published model's files, in any form
 	Info       *llm.Run  // of a training run
 
 	FS     fs.FS  // where Checkpoint is; set by the catalog

@@ -35,6 +35,13 @@ func isOpen(c *Catalog) (names []string) {
 	return names
 }
 
+// gone returns how many models are kept though they were let go.
+func gone(c *Catalog) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.gone)
+}
+
 func use(t *testing.T, c *Catalog, name string) (done func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -116,8 +123,37 @@ func TestReplacedModelCountsWhileInUse(t *testing.T) {
 		}
 		done()
 		use(t, c, "a")()
-		if len(c.gone) != 0 {
-			t.Errorf("%d models are kept that nobody uses", len(c.gone))
+		if n := gone(c); n != 0 {
+			t.Errorf("%d models are kept that nobody uses", n)
+		}
+	})
+}
+
+// A model that was replaced while it was being opened, and that all have left, is not
+// kept when it is open at last.
+func TestReplacedWhileOpening(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, o := &disk{}, &opener{block: make(chan struct{})}
+		d.put("a/weights", strings.Repeat("a", 10), 1)
+		c := New(Config{
+			Roots: []Root{{Name: "root", FS: d}}, Scan: scanner, Openers: map[string]Opener{Local: o.Open}, Memory: 150,
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := c.Open(ctx, "a"); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		d.remove("a/weights")
+		c.Refresh()
+		c.Has(t.Context(), "a")
+		synctest.Wait()
+		if n := gone(c); n != 1 {
+			t.Fatalf("%d models are gone and being opened", n)
+		}
+		close(o.block)
+		synctest.Wait()
+		if gone(c) != 0 {
+			t.Error("a model is kept that nobody can use")
 		}
 	})
 }

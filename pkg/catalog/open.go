@@ -15,6 +15,7 @@ import (
 // identity tells whether an open backend is still that of its model.
 type identity struct {
 	source, checkpoint string
+	files              string
 	step               int
 	size               int64
 	modTime            time.Time
@@ -28,7 +29,8 @@ func (e *Entry) identity() identity {
 		template: e.rec.ChatTemplate, cap: e.rec.Cap, special: e.rec.ParseSpecial, languages: strings.Join(e.rec.Languages, " "),
 	}
 	if r := e.Run; r != nil {
-		id.source, id.checkpoint, id.step, id.size, id.modTime = r.Source, r.Checkpoint, r.Step, r.Size, r.ModTime.UTC()
+		id.source, id.checkpoint, id.files = r.Source, r.Checkpoint, r.Files
+		id.step, id.size, id.modTime = r.Step, r.Size, r.ModTime.UTC()
 	}
 	return id
 }
@@ -133,6 +135,11 @@ func (c *Catalog) release(o *opened) {
 	defer c.mu.Unlock()
 	o.users--
 	o.used = time.Now()
+	c.freed()
+}
+
+// freed forgets what nobody uses any more and wakes who waits for memory; c.mu is held.
+func (c *Catalog) freed() {
 	c.gone = slices.DeleteFunc(c.gone, unused)
 	close(c.released)
 	c.released = make(chan struct{})
@@ -215,6 +222,9 @@ func (c *Catalog) start(ctx context.Context, o *opened, e *Entry) {
 			c.failed(o, e)
 		}
 		close(o.ready)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.freed() // everybody may have left by now
 	}()
 	o.backend, o.err = c.cfg.Openers[e.Family](ctx, e.rec, e.Run)
 }

@@ -58,6 +58,19 @@ func (t Template) Ends() []string {
 	return nil
 }
 
+// Marks returns the special tokens, as they are spelt, that Render writes. A tokenizer
+// without one of them would read it as text, which contents can spell too.
+func (t Template) Marks() (marks []string) {
+	if f, ok := t.form(); ok {
+		for _, mark := range []string{f.begin, f.open, f.role, f.close} {
+			if mark != "" {
+				marks = append(marks, mark)
+			}
+		}
+	}
+	return marks
+}
+
 // Render returns the prompt that messages make. Its errors name the message.
 func (t Template) Render(messages []llm.Message) ([]llm.Part, error) {
 	if err := t.Check(); err != nil {

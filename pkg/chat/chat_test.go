@@ -149,6 +149,17 @@ func TestEnds(t *testing.T) {
 	}
 }
 
+func TestMarks(t *testing.T) {
+	for template, want := range map[chat.Template]string{
+		"": "[]", chat.Concat: "[]", chat.ChatML: "[<|im_start|> <|im_end|>]",
+		chat.Llama3: "[<|begin_of_text|> <|start_header_id|> <|end_header_id|> <|eot_id|>]",
+	} {
+		if got := fmt.Sprint(template.Marks()); got != want {
+			t.Errorf("%q: got %s", template, got)
+		}
+	}
+}
+
 func TestUnknownTemplate(t *testing.T) {
 	_, err := chat.Template("vicuna").Render(nil)
 	if err == nil || !strings.Contains(err.Error(), `"vicuna" (known: concat, llama3, chatml)`) {

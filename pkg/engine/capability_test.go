@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -153,6 +154,26 @@ func TestScoreEmptyContext(t *testing.T) {
 	}
 }
 
+// Where padding of the vocabulary is likeliest the best real token stands for it.
+func TestScorePadding(t *testing.T) {
+	e, _, ids := reference(t, "gpt2")
+	e.tokens = e.model.Vocab / 2
+	for i := range ids {
+		ids[i] %= e.tokens
+	}
+	for top := range 4 {
+		got, _, err := e.Score(t.Context(), &llm.ScoreRequest{Prompt: llm.Text(spell(ids[:1])), Continuation: " " + spell(ids[1:]), Top: top})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, tok := range got.Tokens {
+			if len(tok.Top) != top || slices.ContainsFunc(tok.Top, func(o llm.Token) bool { return o.ID >= e.tokens }) {
+				t.Errorf("%d likeliest of the first %d: %+v", top, e.tokens, tok.Top)
+			}
+		}
+	}
+}
+
 func TestScoreRefuses(t *testing.T) {
 	e, _, _ := reference(t, "gpt2")
 	for name, test := range map[string]struct {
@@ -264,6 +285,7 @@ func TestEmbedRefuses(t *testing.T) {
 		"no prompt":       {},
 		"layer":           {Prompts: text, Layers: []int{99}},
 		"negative layer":  {Prompts: text, Layers: []int{-2}},
+		"only pooling":    {Prompts: text, Pooling: []llm.Pooling{llm.PoolMax}},
 		"pooling":         {Prompts: text, Layers: []int{0}, Pooling: []llm.Pooling{"sum"}},
 		"too long":        {Prompts: []llm.Prompt{llm.Text(strings.Repeat("1 ", e.model.Context+1))}},
 		"too many texts":  {Prompts: make([]llm.Prompt, 1000)},

@@ -97,6 +97,9 @@ func (c *core) Tokenize(_ context.Context, text llm.Part, start bool) ([]llm.Tok
 	if start {
 		ids = slices.Concat(c.start, ids)
 	}
+	if err := c.affords(tokenBytes*int64(len(ids)), "the tokens of a shorter text"); err != nil {
+		return nil, err
+	}
 	return c.describe(ids), nil
 }
 

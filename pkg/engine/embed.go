@@ -101,6 +101,9 @@ func newWanted(req *llm.EmbedRequest, depth int) (*wanted, error) {
 	if len(req.Prompts) > maxRows {
 		return nil, invalid("prompt", fmt.Sprintf("a request may have %d", maxRows))
 	}
+	if len(req.Layers) == 0 && len(req.Pooling) > 0 {
+		return nil, invalid("pooling", "is of layers: name some")
+	}
 	if len(req.Layers) == 0 {
 		return &wanted{layers: []int{depth}, pooling: []llm.Pooling{llm.PoolMean}, sentence: true}, nil
 	}

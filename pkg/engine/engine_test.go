@@ -19,6 +19,7 @@ import (
 	"glossa/pkg/llm"
 	"glossa/pkg/llm/llmtest"
 	"glossa/pkg/sampler"
+	"glossa/pkg/tokenizer"
 )
 
 // golden is the engine of the golden checkpoint: tokens "\n", "a", "b", context 4.
@@ -376,17 +377,32 @@ func TestTokenizer(t *testing.T) {
 	if text, err := e.Detokenize(t.Context(), []int{1, 2, 0, 3}); err != nil || text != "ab\nc" {
 		t.Errorf("%q %v", text, err)
 	}
+	e.memory = 1 << 20
+	if _, err := e.Tokenize(t.Context(), llm.Part{Text: strings.Repeat("a", 10_000)}, false); llm.AsError(err).Code != llm.Invalid {
+		t.Errorf("tokens of more than a MiB: %v", err)
+	}
 	if _, err := e.Detokenize(t.Context(), []int{27}); llm.AsError(err).Code != llm.Invalid {
 		t.Errorf("got %v", err)
 	}
 }
 
+// specials is a tokenizer with special tokens.
+type specials struct {
+	tokenizer.Tokenizer
+	ids map[string]int
+}
+
+func (s specials) SpecialTokens() map[string]int { return s.ids }
+
 func TestNewRefuses(t *testing.T) {
 	for name, change := range map[string]func(*arch.Model, *Config){
 		"no tokenizer":     func(m *arch.Model, _ *Config) { m.Tokenizer = nil },
 		"unknown template": func(_ *arch.Model, c *Config) { c.Template = "vicuna" },
-		"translation":      func(m *arch.Model, _ *Config) { m.Translation = &arch.Translation{} },
-		"weights amiss":    func(m *arch.Model, _ *Config) { m.Weights.Decoder = m.Weights.Decoder[1:] },
+		"no such token": func(m *arch.Model, c *Config) {
+			c.Template, m.Tokenizer = "chatml", specials{m.Tokenizer, map[string]int{"<|im_end|>": 0}}
+		},
+		"translation":   func(m *arch.Model, _ *Config) { m.Translation = &arch.Translation{} },
+		"weights amiss": func(m *arch.Model, _ *Config) { m.Weights.Decoder = m.Weights.Decoder[1:] },
 	} {
 		m, err := arch.FromAlpha(checkpointtest.Golden(), "")
 		if err != nil {

@@ -20,6 +20,8 @@ const (
 	MaxTexts = 64
 	MaxBeams = 5
 	beamRows = 64 // hypotheses that are decoded together
+
+	sentenceBytes = 512 // a sentence and its translation, beside its tokens
 )
 
 // languages is what a translator needs of its tokenizer beside [tokenizer.Tokenizer].
@@ -112,11 +114,14 @@ func (t *Translator) Translate(ctx context.Context, req *llm.TranslateRequest) (
 	out := make([]llm.Translation, len(req.Texts))
 	texts := make([][]*sentence, len(req.Texts))
 	for i, text := range req.Texts {
+		if err := ctx.Err(); err != nil {
+			return nil, llm.Usage{}, translating(err)
+		}
 		if out[i].Source, err = t.source(text, req.Source, i); err != nil {
 			return nil, llm.Usage{}, err
 		}
 		if texts[i], err = w.add(text, out[i].Source, req.SplitSentences); err != nil {
-			return nil, llm.Usage{}, err
+			return nil, llm.Usage{}, inText(i, err)
 		}
 	}
 	if err := w.run(ctx); err != nil {
@@ -126,6 +131,14 @@ func (t *Translator) Translate(ctx context.Context, req *llm.TranslateRequest) (
 		out[i].Text = t.join(texts[i], req.Target)
 	}
 	return out, w.usage, nil
+}
+
+// inText names the text that an error of [translation.add] is about.
+func inText(i int, err error) error {
+	if e, ok := errors.AsType[*llm.Error](err); ok {
+		e.Param = fmt.Sprintf("text[%d]", i)
+	}
+	return err
 }
 
 func (t *Translator) checkTranslate(req *llm.TranslateRequest) error {
@@ -154,7 +167,7 @@ func (t *Translator) source(text, given string, i int) (string, error) {
 	if found := language.Detect(text, t.codes); found != "" {
 		return found, nil
 	}
-	return "", invalid("source_lang", fmt.Sprintf("the language of text %d could not be detected: name it", i))
+	return "", invalid("source_lang", fmt.Sprintf("the language of text[%d] could not be detected: name it", i))
 }
 
 // A sentence is what is translated at once, with the white space around it.
@@ -201,6 +214,7 @@ type translation struct {
 	pass          *transformer.Pass
 	waiting       []*sentence
 	active        []*sentence
+	held, largest int64 // bytes of all sentences, and what the largest takes while it is decoded
 	usage         llm.Usage
 }
 
@@ -223,7 +237,9 @@ func (w *translation) add(text, source string, split bool) ([]*sentence, error) 
 		if n := len(s.ids); n > w.model.Context {
 			return nil, llm.Errorf(llm.TooLong, "a sentence has %d tokens, the context of this model %d", n, w.model.Context)
 		}
-		if err := w.affords(w.bytes(s), "shorter sentences or fewer beams"); err != nil {
+		w.held += sentenceBytes + 8*int64(len(s.ids))
+		w.largest = max(w.largest, w.bytes(s))
+		if err := w.affords(w.held+w.largest, "fewer or shorter sentences, or fewer beams"); err != nil {
 			return nil, err
 		}
 		w.usage.Input += len(s.ids)
@@ -253,10 +269,11 @@ func (w *translation) bytes(s *sentence) int64 {
 // run decodes all sentences, as many together as there is room for.
 func (w *translation) run(ctx context.Context) error {
 	for {
-		if err := ctx.Err(); err != nil {
-			return translating(err)
+		for more := true; more; more = w.admit() {
+			if err := ctx.Err(); err != nil {
+				return translating(err)
+			}
 		}
-		w.admit()
 		if len(w.active) == 0 {
 			return nil
 		}
@@ -271,22 +288,24 @@ func translating(err error) error {
 	return err
 }
 
-// admit encodes waiting sentences and begins their searches.
-func (w *translation) admit() {
-	var room, fresh = w.memory, []*sentence(nil)
+// admit encodes waiting sentences, about [prefillChunk] tokens of those that there is
+// room for, and begins their searches; false means that there were none.
+func (w *translation) admit() bool {
+	var room, tokens, fresh = w.memory - w.held, 0, []*sentence(nil)
 	for _, s := range w.active {
 		room -= w.bytes(s)
 	}
 	var texts [][]int
-	for len(w.waiting) > 0 && (len(w.active)+len(fresh)+1)*w.beams <= beamRows {
+	for len(w.waiting) > 0 && tokens < prefillChunk && (len(w.active)+len(fresh)+1)*w.beams <= beamRows {
 		s := w.waiting[0]
 		if room -= w.bytes(s); room < 0 {
 			break
 		}
+		tokens += len(s.ids)
 		fresh, texts, w.waiting = append(fresh, s), append(texts, s.ids), w.waiting[1:]
 	}
 	if len(fresh) == 0 {
-		return
+		return false
 	}
 	for i, memory := range w.pass.Encode(texts) {
 		s := fresh[i]
@@ -298,6 +317,7 @@ func (w *translation) admit() {
 		w.usage.Output++
 	}
 	w.active = append(w.active, fresh...)
+	return true
 }
 
 // step feeds every running hypothesis its newest token and extends it.
@@ -378,7 +398,10 @@ func (t *Translator) Embed(ctx context.Context, req *llm.EmbedRequest) ([]llm.Em
 		}
 		from, _ := t.languages.Language(modelCode(code))
 		return slices.Concat([]int{from}, t.tokenizer.Encode(text), []int{t.rules.End}), nil
-	}, func(_ context.Context, p *transformer.Pass, ids []int) error {
+	}, func(ctx context.Context, p *transformer.Pass, ids []int) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		p.Encode([][]int{ids})
 		return nil
 	})

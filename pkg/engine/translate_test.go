@@ -115,6 +115,28 @@ func TestTranslateSentences(t *testing.T) {
 	}
 }
 
+// However many sentences there are, few are encoded between two looks at the context.
+func TestEncodeInParts(t *testing.T) {
+	tr, golden := talking(t, Config{})
+	source := golden.Searches[0].Sources[0]
+	w := &translation{Translator: tr, beams: 1, target: golden.Searches[0].Language, pass: tr.model.NewPass()}
+	if _, err := w.add(strings.Repeat(spell(source[1:len(source)-1])+"\n", 40), "en", true); err != nil {
+		t.Fatal(err)
+	}
+	encoded := 0
+	w.pass.Hidden = func(encoder bool, layer int, x []float32) {
+		if n := len(x) / tr.model.Width; encoder && layer == 0 {
+			encoded += n
+			if n >= prefillChunk+len(source) {
+				t.Errorf("%d tokens are encoded at once", n)
+			}
+		}
+	}
+	if err := w.run(t.Context()); err != nil || encoded != w.usage.Input {
+		t.Errorf("%d of %d tokens, %v", encoded, w.usage.Input, err)
+	}
+}
+
 func TestTranslateRefuses(t *testing.T) {
 	tr, _ := talking(t, Config{})
 	for name, test := range map[string]struct {
@@ -129,8 +151,8 @@ func TestTranslateRefuses(t *testing.T) {
 		"unknown source":     {llm.TranslateRequest{Texts: []string{"1"}, Source: "xx", Target: "fr"}, "source_lang"},
 		"undetectable":       {llm.TranslateRequest{Texts: []string{"1"}, Target: "fr"}, "source_lang"},
 		"too many beams":     {llm.TranslateRequest{Texts: []string{"1"}, Source: "en", Target: "fr", Beams: 6}, "num_beams"},
-		"sentence too long":  {llm.TranslateRequest{Texts: []string{strings.Repeat("1 ", 400)}, Source: "en", Target: "fr"}, ""},
-		"more than a budget": {llm.TranslateRequest{Texts: []string{strings.Repeat("1 ", 200)}, Source: "en", Target: "fr", Beams: 5}, ""},
+		"sentence too long":  {llm.TranslateRequest{Texts: []string{"", strings.Repeat("1 ", 400)}, Source: "en", Target: "fr"}, "text[1]"},
+		"more than a budget": {llm.TranslateRequest{Texts: []string{strings.Repeat("1 ", 200)}, Source: "en", Target: "fr", Beams: 5}, "text[0]"},
 	} {
 		tr.memory = 100 << 10
 		_, _, err := tr.Translate(t.Context(), &test.req)
@@ -142,6 +164,15 @@ func TestTranslateRefuses(t *testing.T) {
 	for _, err := range tr.Generate(t.Context(), request("1")) {
 		if llm.AsError(err).Code != llm.Unsupported {
 			t.Errorf("completion: %v", err)
+		}
+	}
+	tr.memory = 300 << 10 // one sentence of 1 token takes a third of it
+	for n, fits := range map[int]bool{10: true, 1000: false} {
+		_, _, err := tr.Translate(t.Context(), &llm.TranslateRequest{
+			Texts: []string{strings.Repeat("1\n", n)}, Source: "en", Target: "fr", SplitSentences: true,
+		})
+		if fits != (err == nil) {
+			t.Errorf("%d sentences: %v", n, err)
 		}
 	}
 	tr.memory = DefaultMaxMemory

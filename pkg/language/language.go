@@ -7,7 +7,11 @@
 // abbreviations, which the annex leaves to the languages.
 package language
 
-import "github.com/abadojack/whatlanggo"
+import (
+	"strings"
+
+	"github.com/abadojack/whatlanggo"
+)
 
 // long holds the codes of languages for which the detector has no two-letter one, or
 // another than the usual one of the group.
@@ -16,9 +20,12 @@ var long = map[whatlanggo.Lang]string{
 	whatlanggo.Nno: "no", whatlanggo.Nob: "no",
 }
 
-// Detect returns the code of the language that text is likeliest in, among those
-// given, or "" if it cannot tell: there are no letters, or the script is none of
-// theirs. Short texts are often taken for a neighbouring language.
+// enough of a text tells its language, bytes.
+const enough = 16 << 10
+
+// Detect returns the code of the language that the beginning of text is likeliest in,
+// among those given, or "" if it cannot tell: there are no letters, or the script is
+// none of theirs. Short texts are often taken for a neighbouring language.
 func Detect(text string, among []string) string {
 	wanted, list := map[string]bool{}, map[whatlanggo.Lang]bool{}
 	for _, code := range among {
@@ -32,6 +39,9 @@ func Detect(text string, among []string) string {
 	// An empty list would mean all languages.
 	if len(list) == 0 {
 		return ""
+	}
+	if text = strings.TrimSpace(text); len(text) > enough {
+		text = text[:enough]
 	}
 	if found := byWords(text, wanted); found != "" {
 		return found

@@ -74,6 +74,20 @@ func TestSentences(t *testing.T) {
 	}
 }
 
+// Megabytes of what is no sentence yet, or none at all, take no time to speak of.
+func TestLongSentences(t *testing.T) {
+	for _, part := range []string{"\n", "Mr. ", "J. ", "\r\n \n"} {
+		text := "x " + strings.Repeat(part, 4<<20/len(part)) + "y"
+		var whole strings.Builder
+		for _, s := range language.Sentences(text, "en") {
+			whole.WriteString(s.Before + s.Text + s.After)
+		}
+		if whole.String() != text {
+			t.Errorf("%q many times became another text", part)
+		}
+	}
+}
+
 // Nothing of a text is lost, and no sentence is bare of letters' neighbours' spaces.
 func FuzzSentences(f *testing.F) {
 	for _, s := range []string{"One. Two.", " \n ", "Mr. X.\r\nY", "a\u0085b", "你好。再见。", "\xff. A"} {

@@ -9,8 +9,8 @@ type Logprob struct {
 }
 
 // Logprobs returns the log-probability of token id under the raw logits and the k
-// likeliest tokens, best first. Sums are in float64.
-func Logprobs(logits []float32, id, k int) (chosen float64, top []Logprob) {
+// likeliest of the first so many tokens, best first. Sums are in float64.
+func Logprobs(logits []float32, tokens, id, k int) (chosen float64, top []Logprob) {
 	peak := math.Inf(-1)
 	for _, l := range logits {
 		peak = max(peak, finite(float64(l)))
@@ -20,7 +20,7 @@ func Logprobs(logits []float32, id, k int) (chosen float64, top []Logprob) {
 		sum += math.Exp(finite(float64(l)) - peak)
 	}
 	norm := peak + math.Log(sum)
-	for _, best := range Top(logits, k) {
+	for _, best := range Top(logits[:tokens], k) {
 		top = append(top, Logprob{best, finite(float64(logits[best])) - norm})
 	}
 	return finite(float64(logits[id])) - norm, top
