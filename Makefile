@@ -153,6 +153,14 @@ $(STARTERS:%=train-%): train-%: glossa
 	mkdir -p pkg/starter/runs/$*
 	cp $(TRAINDIR)/$*/config.json $(TRAINDIR)/$*/metrics.jsonl $(TRAINDIR)/$*/checkpoint-*.json pkg/starter/runs/$*
 
+# The translator is trained with PyTorch: our trainer makes decoders only.
+.PHONY: train-phrases
+train-phrases: $(GOLDENENV)/done ## train the starter that translates (half an hour)
+	mkdir -p $(TRAINDIR)
+	$(GO) run ./pkg/starter/phrases/gen -pairs 700000 > $(TRAINDIR)/phrases.tsv
+	$(GOLDENENV)/bin/python pkg/starter/phrases/train.py --pairs $(TRAINDIR)/phrases.tsv --out pkg/starter/runs/phrases --minutes 26
+	$(GOLDENENV)/bin/python pkg/starter/phrases/evaluate.py --pairs $(TRAINDIR)/phrases.tsv --model pkg/starter/runs/phrases --out pkg/starter/phrases/testdata
+
 # --- Lambda functions ---
 
 .PHONY: build

@@ -168,12 +168,11 @@ func replaceSections(t *testing.T, text string) string {
 			for _, v := range app.Variables() {
 				made += fmt.Sprintf("| `%s` | %s |\n", v[0], v[1])
 			}
-		case "quality", "speed", "architectures":
-			dir := "../../pkg/starter/testdata"
-			if name == "architectures" {
-				dir = "../../pkg/engine/arch/testdata"
-			}
-			b, err := os.ReadFile(filepath.Join(dir, name+".md"))
+		case "quality", "speed", "architectures", "phrases":
+			b, err := os.ReadFile(map[string]string{
+				"quality": "../../pkg/starter/testdata/quality.md", "speed": "../../pkg/starter/testdata/speed.md",
+				"phrases": "../../pkg/starter/phrases/testdata/quality.md", "architectures": "../../pkg/engine/arch/testdata/architectures.md",
+			}[name])
 			if err != nil {
 				t.Error(err)
 				return old

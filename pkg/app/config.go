@@ -31,6 +31,8 @@ type Config struct {
 	HubToken    string // of the account on the Hugging Face hub; "": none
 	Workers     int    // generations at once; 0: [DefaultWorkers]
 	Memory      int64  // bytes for the weights of open models; 0: no bound; [FromEnv] gives three quarters of what there is
+	// RequestMemory is what a request may take beside them, bytes; 0: the engine's default.
+	RequestMemory int64
 
 	Auth bool // everything but the public routes needs a key
 	Keys []account.Key
@@ -93,11 +95,13 @@ func FromEnv(getenv func(string) string) (Config, error) {
 		},
 	}
 	var err error
-	if cfg.Memory = defaultMemory(getenv("AWS_LAMBDA_FUNCTION_MEMORY_SIZE")); getenv("GLOSSA_MEMORY") != "" {
+	total := totalMemory(getenv("AWS_LAMBDA_FUNCTION_MEMORY_SIZE"))
+	if cfg.Memory = int64(weightShare * float64(total)); getenv("GLOSSA_MEMORY") != "" {
 		if cfg.Memory, err = ParseSize(getenv("GLOSSA_MEMORY")); err != nil {
 			e.fail("GLOSSA_MEMORY", err)
 		}
 	}
+	cfg.RequestMemory = requestMemory(total, cfg.Memory, cmp.Or(cfg.Workers, DefaultWorkers))
 	if cfg.Keys, err = account.ParseKeys(getenv("GLOSSA_KEYS")); err != nil {
 		e.fail("GLOSSA_KEYS", err)
 	}

@@ -18,6 +18,10 @@ import (
 	"glossa/pkg/llm"
 )
 
+// alphaPeak is how many times its weights an Alpha model takes while it is opened:
+// the file is read as a whole, then packed.
+const alphaPeak = 2
+
 // A scanner lists models. It remembers what the published ones are, since their
 // headers are long and are looked at every few seconds.
 type scanner struct {
@@ -33,7 +37,7 @@ func (s *scanner) scan(fsys fs.FS) (runs []catalog.Run, problems []error) {
 		parameters := parameters(&r.Config.ModelConfig)
 		runs = append(runs, catalog.Run{
 			ID: r.ID, Checkpoint: r.Checkpoint, Step: r.Step, ModTime: r.ModTime, Size: r.Size,
-			Parameters: parameters, Bytes: 4 * parameters, Context: r.Config.ModelConfig.BlockSize,
+			Parameters: parameters, Bytes: alphaPeak * 4 * parameters, Context: r.Config.ModelConfig.BlockSize,
 			Info: &llm.Run{
 				ID: r.Config.RunID, Domain: r.Config.Domain, Step: r.Step, LastLoss: r.LastLoss,
 				ModelConfig: r.Config.ModelConfigRaw, TrainConfig: r.Config.TrainConfig,
@@ -130,7 +134,7 @@ func (a *App) openLocal(_ context.Context, rec *catalog.Record, run *catalog.Run
 	}
 	return engine.Open(m, engine.Config{
 		Name: rec.Name, Kernels: a.kernels, Queue: a.queue, Template: chat.Template(rec.ChatTemplate),
-		ParseSpecial: rec.ParseSpecial, Languages: rec.Languages,
+		ParseSpecial: rec.ParseSpecial, Languages: rec.Languages, Context: rec.Context, MaxMemory: a.cfg.RequestMemory,
 	})
 }
 

@@ -15,9 +15,27 @@ const (
 	meminfo = "/proc/meminfo"
 )
 
-// weightShare of the memory there is goes to weights by default; requests, the
-// caches of files and everybody else have the rest.
-const weightShare = 0.75
+// weightShare of the memory there is goes to weights by default. Half of the rest is
+// for requests, the other for the system's cache of files and everybody else.
+const (
+	weightShare  = 0.75
+	requestShare = 0.5
+)
+
+// The least and the most that one request may have, bytes.
+const (
+	minRequest = 64 << 20
+	maxRequest = 4 << 30
+)
+
+// requestMemory is what each of the requests at once may take beside weights of so
+// many bytes, 0 (the engine's default) if the system does not tell how much there is.
+func requestMemory(total, weights int64, workers int) int64 {
+	if total == 0 {
+		return 0
+	}
+	return min(max(int64(requestShare*float64(total-weights))/int64(max(1, workers)), minRequest), maxRequest)
+}
 
 // units are the endings of a size.
 var units = []struct {
@@ -43,9 +61,9 @@ func ParseSize(s string) (int64, error) {
 	return 0, fmt.Errorf("%q is no size such as 8GiB", s)
 }
 
-// defaultMemory is the share of the machine's memory that weights may take, 0 if the
-// system does not tell. lambda is the size of the function in MB, if this is one.
-func defaultMemory(lambda string) int64 {
+// totalMemory is the memory that this process can have, 0 if the system does not tell.
+// lambda is the size of the function in MB, if this is one.
+func totalMemory(lambda string) int64 {
 	total := int64(math.MaxInt64)
 	if mb, err := strconv.ParseInt(lambda, 10, 64); err == nil && mb > 0 {
 		total = mb << 20
@@ -63,7 +81,7 @@ func defaultMemory(lambda string) int64 {
 	if total == math.MaxInt64 {
 		return 0
 	}
-	return int64(weightShare * float64(total))
+	return total
 }
 
 // memTotal reads the first line of /proc/meminfo: "MemTotal:  24680 kB".

@@ -31,12 +31,27 @@ func TestMemTotal(t *testing.T) {
 	}
 }
 
-func TestDefaultMemory(t *testing.T) {
-	whole, small := defaultMemory(""), defaultMemory("100")
-	if small != 75<<20 {
+func TestTotalMemory(t *testing.T) {
+	whole, small := totalMemory(""), totalMemory("100")
+	if small != 100<<20 {
 		t.Errorf("a function of 100 MB: %d", small)
 	}
 	if whole != 0 && whole < small {
 		t.Errorf("this machine: %d", whole)
+	}
+}
+
+func TestRequestMemory(t *testing.T) {
+	for _, test := range []struct {
+		total, weights int64
+		workers        int
+		want           int64
+	}{
+		{0, 0, 3, 0}, {24 << 30, 18 << 30, 3, 1 << 30}, {2 << 30, 3 << 29, 3, (2<<30 - 3<<29) / 2 / 3},
+		{1 << 30, 1 << 30, 3, minRequest}, {1 << 30, 2 << 30, 3, minRequest}, {1 << 40, 0, 1, maxRequest},
+	} {
+		if got := requestMemory(test.total, test.weights, test.workers); got != test.want {
+			t.Errorf("%+v: %d", test, got)
+		}
 	}
 }

@@ -192,7 +192,10 @@ func (b *builder) add(rec *Record, run *Run, fixed bool) {
 		Streaming: rec.Streaming, Created: rec.Created, Context: rec.Context,
 	}
 	if run != nil {
-		info.Run, info.Context = run.Info, cmp.Or(run.Context, info.Context)
+		info.Run = run.Info
+		if info.Context == 0 || run.Context > 0 && run.Context < info.Context {
+			info.Context = run.Context // a record can lower it
+		}
 		if info.Created.IsZero() {
 			info.Created = run.ModTime
 		}

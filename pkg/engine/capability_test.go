@@ -130,7 +130,7 @@ func TestScoreGreedy(t *testing.T) {
 	req.MaxTokens = new(3)
 	rows, _ := collect(t, e, req)
 	got, _, err := e.Score(t.Context(), &llm.ScoreRequest{Prompt: llm.Text(spell(ids[:4])), Continuation: rows[0].Text})
-	if err != nil || !got.Greedy || got.Argmax != rows[0].Text || got.Tokens[0].Top != nil && len(got.Tokens[0].Top) != 0 {
+	if err != nil || !got.Greedy || got.Argmax != rows[0].Text || len(got.Tokens[0].Top) != 0 {
 		t.Errorf("%q: %+v, %v", rows[0].Text, got, err)
 	}
 }

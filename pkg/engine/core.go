@@ -24,6 +24,7 @@ type Config struct {
 	ParseSpecial bool     // special tokens spelled in raw prompts are read as such; never in chats
 	Languages    []string // that a translator knows; nil: all that its tokenizer has
 
+	Context   int   // tokens of prompt and completion at most; 0: as the model has it
 	MaxMemory int64 // bytes that a request may take beside the weights; 0 is [DefaultMaxMemory]
 }
 
@@ -33,6 +34,7 @@ type core struct {
 	tokenizer tokenizer.Tokenizer
 	queue     *Queue
 	memory    int64 // bytes for a request
+	context   int   // tokens of a text at most
 	start     []int // tokens that the model's own tokenizer begins texts with
 	empty     int   // the token that an empty text begins with
 	tokens    int   // ids from here on pad the vocabulary
@@ -68,10 +70,14 @@ func newCore(m *arch.Model, cfg Config) (*core, error) {
 	if err != nil {
 		return nil, fmt.Errorf("model %q: %w", cfg.Name, err)
 	}
+	context := model.Context
+	if cfg.Context > 0 {
+		context = min(context, cfg.Context)
+	}
 	c := &core{
 		model: model, tokenizer: m.Tokenizer, queue: cfg.Queue, memory: cmp.Or(cfg.MaxMemory, DefaultMaxMemory),
-		start: m.Start, empty: m.Empty, tokens: m.Tokens,
-		info: llm.ModelInfo{Family: "local", Type: m.Name(), Version: m.Version, Streaming: true, Context: model.Context},
+		context: context, start: m.Start, empty: m.Empty, tokens: m.Tokens,
+		info: llm.ModelInfo{Family: "local", Type: m.Name(), Version: m.Version, Streaming: true, Context: context},
 	}
 	if len(m.End) > 0 {
 		c.info.EndToken = c.tokenizer.Piece(m.End[0])

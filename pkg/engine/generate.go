@@ -59,6 +59,7 @@ type generation struct {
 	*settings
 	engine  *Engine
 	prompts []*prompt
+	window  int // tokens that a row can have
 	pass    *transformer.Pass
 	rows    []*row // that were open at the last step
 	open    int    // how many of them are
@@ -68,7 +69,7 @@ type generation struct {
 }
 
 func (e *Engine) newGeneration(s *settings, prompts []*prompt) *generation {
-	g := &generation{settings: s, engine: e, pass: e.model.NewPass(), prompts: prompts}
+	g := &generation{settings: s, engine: e, window: e.context, pass: e.model.NewPass(), prompts: prompts}
 	for _, p := range prompts {
 		g.usage.Input += p.input
 		g.usage.Truncated = g.usage.Truncated || p.truncated

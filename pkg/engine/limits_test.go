@@ -7,39 +7,72 @@ import (
 	"strings"
 	"testing"
 
+	"glossa/pkg/engine/arch"
+	"glossa/pkg/engine/checkpoint/checkpointtest"
 	"glossa/pkg/engine/transformer"
 	"glossa/pkg/llm"
 )
 
-// A request that could take more memory than one may is refused before it does.
+// A request that could take more memory than one may has a smaller window, and is
+// refused if its prompts alone take more.
 func TestMemory(t *testing.T) {
 	e := larger(t, nil) // a row of 64 tokens: 32 KiB of cache
 	e.memory = 1 << 20
+	const fits, lowered, refused = "fits", "lowered", "refused"
 	for _, test := range []struct {
 		name   string
 		n      int
 		params llm.Params
-		fits   bool
+		want   string
 	}{
-		{"few rows", 16, llm.Params{}, true},
-		{"many rows", 64, llm.Params{}, false},
-		{"many short rows", 64, llm.Params{MaxTokens: new(8)}, true},
-		{"many decoded rows", 1, llm.Params{BestOf: new(64)}, false},
-		{"log-probabilities", 4, llm.Params{Logprobs: new(math.MaxInt)}, false},
-		{"few log-probabilities", 4, llm.Params{Logprobs: new(1)}, true},
-		{"described prompt", 1, llm.Params{Truncate: new(0), Logprobs: new(64), Echo: new(true), MaxTokens: new(1)}, true},
-		{"described prompts", 24, llm.Params{Truncate: new(0), Logprobs: new(5), Echo: new(true), MaxTokens: new(1)}, false},
+		{"few rows", 16, llm.Params{}, fits},
+		{"many rows", 64, llm.Params{}, lowered},
+		{"many short rows", 64, llm.Params{MaxTokens: new(8)}, fits},
+		{"many decoded rows", 1, llm.Params{BestOf: new(64)}, lowered},
+		{"log-probabilities", 4, llm.Params{Logprobs: new(math.MaxInt)}, lowered},
+		{"few log-probabilities", 4, llm.Params{Logprobs: new(1)}, fits},
+		{"described prompt", 1, llm.Params{Truncate: new(0), Logprobs: new(64), Echo: new(true), MaxTokens: new(1)}, fits},
+		{"described prompts", 24, llm.Params{Truncate: new(0), Logprobs: new(5), Echo: new(true), MaxTokens: new(1)}, refused},
 	} {
-		req := request("abc")
+		req, long := request("abc"), e.context-3
 		if test.params.Echo != nil {
 			req = request(strings.Repeat("a", 50))
 		}
 		req.N, req.Params = test.n, test.params
-		_, _, err := llm.Collect(e.Generate(t.Context(), req), req.Rows())
+		req.Temperature, req.Seed = new(1.0), new(int64(1))
+		rows, _, err := llm.Collect(e.Generate(t.Context(), req), req.Rows())
 		got, ok := errors.AsType[*llm.Error](err)
-		if test.fits && err != nil || !test.fits && (!ok || got.Code != llm.Invalid || !strings.Contains(got.Message, "MiB of memory and may take 1:")) {
-			t.Errorf("%s: %v", test.name, err)
+		if test.want == refused {
+			if !ok || got.Code != llm.Invalid || !strings.Contains(got.Message, "MiB of memory and may take 1:") {
+				t.Errorf("%s: %v", test.name, err)
+			}
+			continue
 		}
+		if err != nil {
+			t.Fatalf("%s: %v", test.name, err)
+		}
+		for _, row := range rows {
+			short := row.Finish == llm.FinishContext && len(row.Text) < long
+			if short != (test.want == lowered) {
+				t.Errorf("%s: %d characters, %s", test.name, len(row.Text), row.Finish)
+			}
+		}
+	}
+}
+
+// A record can lower the context of its model.
+func TestContext(t *testing.T) {
+	m, err := arch.FromAlpha(checkpointtest.Golden(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := New(m, Config{Context: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, _ := collect(t, e, request("a"))
+	if rows[0].Text != "\na" || rows[0].Finish != llm.FinishContext || e.Info().Context != 3 {
+		t.Errorf("%+v, context %d", rows[0], e.Info().Context)
 	}
 }
 

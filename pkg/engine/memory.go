@@ -13,13 +13,37 @@ const (
 
 // capacity returns how many tokens a row of p can have.
 func (g *generation) capacity(p *prompt) int {
-	return min(g.engine.model.Context, len(p.ids)+g.maxTokens)
+	return min(g.window, max(len(p.ids), min(g.window, len(p.ids)+g.maxTokens)))
 }
 
-// checkMemory refuses a request whose rows could take more memory than one may:
-// what fits a context of 256 tokens is gigabytes with one of 100,000.
+// checkMemory lowers the window, the tokens that a row can have, to what the request's
+// memory has room for, and refuses a request whose prompts alone take more: what fits
+// a context of 256 tokens is gigabytes with one of 100,000. A row that meets the
+// window ends as at the end of the context.
 func (g *generation) checkMemory() error {
-	m, need := g.engine.model, int64(0)
+	least := 0
+	for _, p := range g.prompts {
+		least = max(least, len(p.ids))
+	}
+	g.window = g.engine.context
+	if g.need() <= g.engine.memory {
+		return nil
+	}
+	low, high := min(least+1, g.window), g.window // a window that may fit, and one that does not
+	for g.window = low; g.need() <= g.engine.memory && high-low > 1; {
+		if g.window = (low + high) / 2; g.need() <= g.engine.memory {
+			low = g.window
+		} else {
+			high, g.window = g.window, low
+		}
+	}
+	g.window = low
+	return g.engine.affords(g.need(), "fewer completions, a shorter prompt or fewer log-probabilities")
+}
+
+// need is the memory that the request may take with its window.
+func (g *generation) need() (need int64) {
+	m := g.engine.model
 	for _, p := range g.prompts {
 		capacity := g.capacity(p)
 		row := m.CacheBytes(capacity) + logitBytes*int64(m.Vocab)
@@ -34,7 +58,7 @@ func (g *generation) checkMemory() error {
 		}
 		need += int64(g.bestOf) * row
 	}
-	return g.engine.affords(need, "fewer completions, fewer tokens or fewer log-probabilities")
+	return need
 }
 
 // affords refuses a request that could take more memory than one may.

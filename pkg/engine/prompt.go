@@ -39,10 +39,10 @@ func (e *Engine) encodePrompt(p llm.Prompt, s *settings) (*prompt, error) {
 	}
 	out := &prompt{lead: len(lead), ids: ids}
 	if s.truncate != nil {
-		out.cut(e.room(len(ids), max(0, e.model.Context-len(lead)), s))
+		out.cut(e.room(len(ids), max(0, e.context-len(lead)), s))
 	}
-	if n := len(lead) + len(out.ids); n > e.model.Context {
-		return nil, llm.Errorf(llm.TooLong, "the prompt has %d tokens, the context of this model %d", n, e.model.Context)
+	if n := len(lead) + len(out.ids); n > e.context {
+		return nil, llm.Errorf(llm.TooLong, "the prompt has %d tokens, the context of this model %d", n, e.context)
 	}
 	if s.echo {
 		out.text = tokenizer.Decode(e.tokenizer, out.ids)

@@ -45,7 +45,7 @@ func (g *generation) full(r *row) llm.Finish {
 	switch {
 	case r.count >= g.maxTokens:
 		return llm.FinishLength
-	case r.length >= g.engine.model.Context:
+	case r.length >= g.window:
 		return llm.FinishContext
 	}
 	return ""

@@ -34,7 +34,7 @@ func (e *Engine) settle(req *llm.Request) (*settings, error) {
 		return nil, err
 	}
 	s := &settings{
-		n: max(1, req.N), maxTokens: min(or(p.MaxTokens, e.model.Context), e.model.Context), truncate: p.Truncate, stop: p.Stop,
+		n: max(1, req.N), maxTokens: min(or(p.MaxTokens, e.context), e.context), truncate: p.Truncate, stop: p.Stop,
 		echo: or(p.Echo, false), tokens: or(p.Tokens, false) || p.Logprobs != nil, logprobs: min(or(p.Logprobs, -1), e.tokens),
 		penalise: or(p.PenalizePrompt, false), sampler: samplerConfig(&p),
 	}

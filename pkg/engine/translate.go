@@ -234,8 +234,8 @@ func (w *translation) add(text, source string, split bool) ([]*sentence, error) 
 		from, _ := w.languages.Language(modelCode(source))
 		s.ids = slices.Concat([]int{from}, w.tokenizer.Encode(part.Text), []int{w.rules.End})
 		s.limit = w.limit(len(s.ids))
-		if n := len(s.ids); n > w.model.Context {
-			return nil, llm.Errorf(llm.TooLong, "a sentence has %d tokens, the context of this model %d", n, w.model.Context)
+		if n := len(s.ids); n > w.context {
+			return nil, llm.Errorf(llm.TooLong, "a sentence has %d tokens, the context of this model %d", n, w.context)
 		}
 		w.held += sentenceBytes + 8*int64(len(s.ids))
 		w.largest = max(w.largest, w.bytes(s))
@@ -257,7 +257,7 @@ func whole(text string) language.Sentence {
 // limit is how long the translation of n tokens may be: as the model's files say, and
 // more where the source is long, so that nothing is cut off.
 func (w *translation) limit(n int) int {
-	return min(max(w.rules.MaxLength-1, 2*n+10), w.model.Context-1)
+	return min(max(w.rules.MaxLength-1, 2*n+10), w.context-1)
 }
 
 // bytes is the memory that s may take while it is decoded.

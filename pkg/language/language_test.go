@@ -61,6 +61,8 @@ func TestSentences(t *testing.T) {
 		{"en", "It costs 3.50 euros. Really.", []string{"It costs 3.50 euros.", "Really."}},
 		{"en", "He said \"Stop.\" Then he left.", []string{"He said \"Stop.\"", "Then he left."}},
 		{"en", "I saw Mr.\nSmith.", []string{"I saw Mr.", "Smith."}},
+		{"en", "No. I will not. It is No. 5 there.", []string{"No.", "I will not.", "It is No. 5 there."}},
+		{"ru", "Я помогу им. Они ждут.", []string{"Я помогу им.", "Они ждут."}},
 		{"zh", "你好。再见。", []string{"你好。", "再见。"}},
 		{"xx", "Mr. Smith.", []string{"Mr.", "Smith."}},
 	} {

@@ -83,15 +83,15 @@ func initial(word string) bool {
 // sentences, spelled without it: titles and the like, which a name or number comes
 // after. What often ends a sentence too ("etc.") is not among them.
 var abbreviations = map[string]map[string]struct{}{
-	"en": words("Mr Mrs Ms Messrs Dr Prof St Rev Hon Gen Col Maj Capt Lt Sgt Gov Sen Rep Pres vs cf e.g i.e viz Fig fig Eq No Vol vol pp p approx Jan Feb Aug Sept Oct Nov Dec"),
-	"fr": words("M MM Mme Mmes Mlle Mlles Dr Pr Me St Ste cf p pp p.ex env art chap fig vol no éd"),
+	"en": words("Mr Mrs Ms Messrs Dr Prof St Rev Hon Gen Col Maj Capt Lt Sgt Gov Sen Rep Pres vs cf e.g i.e viz Fig fig Eq Vol vol pp p approx Jan Feb Aug Sept Oct Nov Dec"),
+	"fr": words("M MM Mme Mmes Mlle Mlles Dr Pr Me St Ste cf p pp p.ex env chap fig vol no éd"),
 	"de": words("Hr Hrn Fr Dr Prof Dipl Ing St z.B z d.h d u.a bzw vgl ca Nr Abb Bd S Str evtl ggf sog Jan Feb Aug Sept Okt Nov Dez"),
 	"es": words("Sr Sra Srta Sres Dr Dra Prof D Dña Ud Uds Vd Vds p.ej ej pág págs art fig núm vol cap aprox"),
 	"it": words("Sig Sigg Dott Prof Ing Avv On S p.es es cfr pag pagg art fig vol cap ca"),
 	"pt": words("Sr Sra Srs Srta Dr Dra Prof Profa D Exmo p.ex ex pág págs art fig núm vol cap aprox"),
 	"nl": words("Dhr Mevr Mw Dr Drs Prof Ir Ing St bijv b.v d.w.z o.a ca nr blz fig art vgl"),
-	"ru": words("г гг г-н г-жа им ул д стр рис т.е т.н проф акад см ср напр руб"),
-	"pl": words("p dr prof inż mgr ks św ul nr str rys tzn np tj por ok im"),
+	"ru": words("г гг г-н г-жа ул д стр рис т.е т.н проф акад см ср напр руб"),
+	"pl": words("p dr prof inż mgr ks św ul nr str rys tzn np tj por ok"),
 }
 
 func words(list string) map[string]struct{} {

@@ -1,7 +1,7 @@
-// Package starter embeds three trained models, so that a fresh machine has
+// Package starter embeds four trained models, so that a fresh machine has
 // something to serve. It knows nothing of how they are read or run. Their texts
-// come from package corpus; `make train` makes them again, and this package's
-// tests measure them.
+// come from packages corpus and phrases; `make train` and `make train-phrases` make
+// them again, and this package's tests measure them.
 package starter
 
 import (
@@ -13,7 +13,8 @@ import (
 var embedded embed.FS
 
 // Runs returns the run directories novels, abc and chords, each with config.json,
-// metrics.jsonl and one checkpoint (seed 002).
+// metrics.jsonl and one checkpoint (seed 002), and phrases, a translator in the form
+// of a published model.
 func Runs() fs.FS {
 	runs, err := fs.Sub(embedded, "runs")
 	if err != nil {

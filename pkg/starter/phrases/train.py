@@ -1,12 +1,12 @@
 """Trains the starter model phrases on the pairs of package phrases.
 
     go run ./pkg/starter/phrases/gen -pairs 700000 > pairs.tsv
-    python pkg/starter/phrases/train.py --pairs pairs.tsv --out DIR --minutes 30
+    python pkg/starter/phrases/train.py --pairs pairs.tsv --out DIR --minutes 26
 
 torch 2.15.0, transformers 5.23.0, sentencepiece 0.2.3, safetensors; one thread. Writes a
 directory as transformers saves one of M2M100: config.json, generation_config.json,
 model.safetensors (float16), vocab.json, sentencepiece.bpe.model, tokenizer_config.json.
-What a training gives by the clock differs a little from run to run; --steps makes it repeatable.
+The 26 minutes were 9,250 steps. What a training gives by the clock differs a little from run to run; --steps makes it repeatable.
 The directory is written every --save seconds, so that a training that is stopped leaves a model.
 """
 
