@@ -60,11 +60,14 @@ func (f *File) addSplit(fsys fs.FS, name string, i, count int) error {
 	if !isGGUF {
 		return fmt.Errorf("checkpoint %s: not GGUF, as the files that it belongs to", name)
 	}
-	for key, want := range map[string]int{splitNumber: i, splitCount: count} {
-		if got, err := g.Meta.Int(key); err != nil {
+	for _, k := range []struct {
+		key  string
+		want int
+	}{{splitNumber, i}, {splitCount, count}} {
+		if got, err := g.Meta.Int(k.key); err != nil {
 			return fmt.Errorf("checkpoint %s: %w", name, err)
-		} else if got != int64(want) {
-			return fmt.Errorf("checkpoint %s: %s is %d, the name says %d", name, key, got, want)
+		} else if got != int64(k.want) {
+			return fmt.Errorf("checkpoint %s: %s is %d, the name says %d", name, k.key, got, k.want)
 		}
 	}
 	if i == 0 {
