@@ -19,6 +19,26 @@ var (
 	Plain    = Framing{"text/plain; charset=utf-8", "", ""}
 )
 
+// Frame returns v as JSON in one frame.
+func (f Framing) Frame(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := f.encode(&b, enc, v)
+	b.WriteString(f.Suffix)
+	return b.Bytes(), err
+}
+
+// encode writes the head of a frame and v to b, which enc writes to.
+func (f Framing) encode(b *bytes.Buffer, enc *json.Encoder, v any) error {
+	b.WriteString(f.Prefix)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	b.Truncate(b.Len() - 1) // the encoder's line feed
+	return nil
+}
+
 // A Stream sends values to a client as they come. The first one writes the
 // headers, so that an error before it is still a status of its own.
 type Stream struct {
@@ -40,11 +60,9 @@ func NewStream(w http.ResponseWriter, framing Framing) *Stream {
 // the client left.
 func (s *Stream) Send(v any) error {
 	s.buf.Reset()
-	s.buf.WriteString(s.framing.Prefix)
-	if err := s.enc.Encode(v); err != nil {
+	if err := s.framing.encode(&s.buf, s.enc, v); err != nil {
 		return err
 	}
-	s.buf.Truncate(s.buf.Len() - 1) // the encoder's line feed
 	return s.flush()
 }
 

@@ -1,8 +1,6 @@
 package alpha
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 
 	"glossa/pkg/httpx"
@@ -21,14 +19,8 @@ func (shape) Body(e *llm.Error) (int, any) {
 
 // InBand implements [httpx.Errors].
 func (shape) InBand(e *llm.Error) []byte {
-	var b bytes.Buffer
-	b.WriteString(httpx.SSE.Prefix)
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(errorBody{sentence(e)}) // strings cannot fail
-	b.Truncate(b.Len() - 1)
-	b.WriteString(httpx.SSE.Suffix)
-	return b.Bytes()
+	frame, _ := httpx.SSE.Frame(errorBody{sentence(e)}) // strings cannot fail
+	return frame
 }
 
 // textShape is for streams of plain text, which have no events: the error is the

@@ -1,8 +1,6 @@
 package openai
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 
 	"glossa/pkg/httpx"
@@ -43,14 +41,8 @@ func (shape) Body(e *llm.Error) (int, any) {
 // InBand implements [httpx.Errors].
 func (s shape) InBand(e *llm.Error) []byte {
 	_, body := s.Body(e)
-	var b bytes.Buffer
-	b.WriteString(httpx.SSE.Prefix)
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(body) // strings cannot fail
-	b.Truncate(b.Len() - 1)
-	b.WriteString(httpx.SSE.Suffix)
-	return b.Bytes()
+	frame, _ := httpx.SSE.Frame(body) // strings cannot fail
+	return frame
 }
 
 // words are OpenAI's type and code of an error; some errors have no code there.

@@ -1,8 +1,6 @@
 package textsynth
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 
 	"glossa/pkg/httpx"
@@ -26,14 +24,8 @@ func (shape) Body(e *llm.Error) (int, any) {
 
 // InBand implements [httpx.Errors].
 func (shape) InBand(e *llm.Error) []byte {
-	var b bytes.Buffer
-	b.WriteString(httpx.LineFeed.Prefix)
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(errorBody{sentence(e)}) // strings cannot fail
-	b.Truncate(b.Len() - 1)
-	b.WriteString(httpx.LineFeed.Suffix)
-	return b.Bytes()
+	frame, _ := httpx.LineFeed.Frame(errorBody{sentence(e)}) // strings cannot fail
+	return frame
 }
 
 func sentence(e *llm.Error) string {
