@@ -13,8 +13,8 @@ func peak(k *Kernels) float64 {
 	for range 8 {
 		const rounds = 1_000_000
 		start := time.Now()
-		flops := peakRounds(k.isa, rounds)
-		best = max(best, flops*rounds/time.Since(start).Seconds())
+		flops := float64(k.FloatRounds(rounds))
+		best = max(best, flops/time.Since(start).Seconds())
 	}
 	return best
 }

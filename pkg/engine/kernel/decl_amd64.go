@@ -149,10 +149,40 @@ func transposeAVX2(dst *float32, ldd int, x *float32, ldx, blocks, rows int)
 //go:noescape
 func copyBlockAVX2(dst *float32, ldd int, x *float32, ldx, n, width int)
 
-// peakAVX2 runs n rounds of 12 independent multiply-adds; benchmarks relate to it.
+// quantizeAVX2 writes dst (blocks, 22) from x (blocks, 64); see Activations.
+//
+//go:noescape
+func quantizeAVX2(dst, x *float32, blocks int)
+
+// tileQ8AVX2 computes dst (rows <= 4, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileQ8AVX2(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
+// tileQ4AVX2 computes dst (rows <= 4, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileQ4AVX2(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
+// tileBF16AVX2 computes dst (rows <= 4, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileBF16AVX2(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
+// peakAVX2 runs n rounds of 12 independent multiply-adds.
 //
 //go:noescape
 func peakAVX2(n int)
+
+// peakBytesAVX2 runs n rounds of 12 independent byte multiply-adds.
+//
+//go:noescape
+func peakBytesAVX2(n int)
+
+// readAVX2 reads blocks of 256 bytes.
+//
+//go:noescape
+func readAVX2(p *byte, blocks int)
 
 // addAVX512 computes dst += x.
 //
@@ -299,7 +329,32 @@ func transposeAVX512(dst *float32, ldd int, x *float32, ldx, blocks, rows int)
 //go:noescape
 func copyBlockAVX512(dst *float32, ldd int, x *float32, ldx, n, width int)
 
-// peakAVX512 runs n rounds of 12 independent multiply-adds; benchmarks relate to it.
+// tileQ8AVX512 computes dst (rows <= 8, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileQ8AVX512(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
+// tileQ4AVX512 computes dst (rows <= 8, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileQ4AVX512(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
+// tileBF16AVX512 computes dst (rows <= 8, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileBF16AVX512(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
+// peakAVX512 runs n rounds of 12 independent multiply-adds.
 //
 //go:noescape
 func peakAVX512(n int)
+
+// peakBytesAVX512 runs n rounds of 12 independent byte multiply-adds.
+//
+//go:noescape
+func peakBytesAVX512(n int)
+
+// readAVX512 reads blocks of 256 bytes.
+//
+//go:noescape
+func readAVX512(p *byte, blocks int)

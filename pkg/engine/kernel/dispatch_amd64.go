@@ -11,9 +11,9 @@ import (
 // supported returns the instruction sets of this build and CPU, slowest first.
 func supported() []isa {
 	list := []isa{isaGeneric}
-	if cpu.X86.HasAVX2 && cpu.X86.HasFMA {
+	if cpu.X86.HasAVX2 && cpu.X86.HasFMA && cpu.X86.HasF16C {
 		list = append(list, isaAVX2)
-		if cpu.X86.HasAVX512F {
+		if cpu.X86.HasAVX512F && cpu.X86.HasAVX512VNNI {
 			list = append(list, isaAVX512)
 		}
 	}

@@ -1,14 +1,14 @@
 // Package kernel multiplies matrices and applies the element-wise operations of
-// transformers in float32. It knows slices and shapes; it refuses to know models,
-// files and threads.
+// transformers in float32; weights may also be quantised or bfloat16 ([Packed]). It
+// knows slices and shapes; it refuses to know models, files and threads.
 //
-// The pure-Go code in generic.go is the specification and is always compiled. The
-// instruction-set tiers (assembly written by gen/main.go) hold to it within the
-// rounding that the tests state. Build tag purego leaves the assembly out.
+// The pure-Go code in the files generic*.go is the specification and is always
+// compiled. The instruction-set tiers (assembly written by gen/main.go) hold to it
+// within the rounding that the tests state; products with quantised weights, to the bit. Build tag purego leaves the assembly out.
 //
 // Formulas: LayerNorm, Ba et al. 2016; RMSNorm, Zhang and Sennrich 2019; GELU (both
 // forms), Hendrycks and Gimpel 2016; rotary embedding, Su et al. 2021; AdamW,
-// Loshchilov and Hutter 2019.
+// Loshchilov and Hutter 2019. Q8_0 and Q4_0: ggml's reference quantisation and GGUF.
 package kernel
 
 //go:generate go run ./gen
@@ -21,14 +21,15 @@ import (
 // An isa is an instruction set.
 type isa uint8
 
-// The instruction sets, slowest first.
+// The instruction sets, of each architecture slowest first.
 const (
 	isaGeneric isa = iota
-	isaAVX2
-	isaAVX512
+	isaAVX2        // with FMA and F16C
+	isaAVX512      // F with VNNI; CPUs without VNNI take AVX2
+	isaNEON
 )
 
-var isaNames = [...]string{isaGeneric: "generic", isaAVX2: "avx2", isaAVX512: "avx512"}
+var isaNames = [...]string{isaGeneric: "generic", isaAVX2: "avx2", isaAVX512: "avx512", isaNEON: "neon"}
 
 // Kernels is one implementation, that is one instruction set, of every operation.
 // It is immutable and safe for concurrent use. No operation allocates. Slices that
@@ -38,7 +39,8 @@ var isaNames = [...]string{isaGeneric: "generic", isaAVX2: "avx2", isaAVX512: "a
 // output's formula makes that output NaN.
 type Kernels struct{ isa isa }
 
-// Name returns the name of the instruction set: "generic", "avx2" or "avx512".
+// Name returns the name of the instruction set: "generic", "avx2", "avx512"
+// or "neon".
 func (k *Kernels) Name() string { return isaNames[k.isa] }
 
 // Implementations returns what this CPU can run, generic first, fastest last.

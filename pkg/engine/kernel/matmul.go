@@ -12,30 +12,41 @@ const (
 )
 
 // tileRows is the number of rows of the widest tile.
-func tileRows(i isa) int { return [...]int{isaGeneric: 8, isaAVX2: 6, isaAVX512: maxTile}[i] }
+func tileRows(i isa) int {
+	return [...]int{isaGeneric: 8, isaAVX2: 6, isaAVX512: maxTile, isaNEON: maxTile}[i]
+}
 
 // MatMul computes dst (n, w.Rows) = x (n, w.Cols) · wᵀ, all row-major. Each output
 // adds up its columns in order with one rounding per column on every path of one
 // implementation, so a row's result is the same to the bit whatever n is.
 func (k *Kernels) MatMul(dst, x []float32, n int, w *Matrix) {
+	k.MatMulPanels(dst, x, n, w, 0, w.Panels())
+}
+
+// MatMulPanels is MatMul for the outputs of some panels, from*32 to to*32 of a
+// row; the others are left alone. So workers share a product.
+func (k *Kernels) MatMulPanels(dst, x []float32, n int, w *Matrix, from, to int) {
 	dst, x = dst[:n*w.Rows], x[:n*w.Cols]
 	switch {
+	case from >= to:
 	case n == 1:
-		k.matVec(dst, x, w)
+		k.matVec(dst, x, w, from, to)
 	case n <= maxTile:
 		var pack [maxTile*kBlock + slack]float32
-		k.matMul(dst, x, n, w, pack[:], maxTile)
+		k.matMul(dst, x, n, w, pack[:], maxTile, from, to)
 	case n > 0:
 		var pack [rowBlock*kBlock + slack]float32
-		k.matMul(dst, x, n, w, pack[:], rowBlock)
+		k.matMul(dst, x, n, w, pack[:], rowBlock, from, to)
 	}
 }
 
-// matVec is MatMul for one row.
-func (k *Kernels) matVec(dst, x []float32, w *Matrix) {
-	whole := w.Rows / panel
-	gemv(k.isa, dst, x, w.data, w.Cols, whole)
-	if rest := w.Rows % panel; rest > 0 {
+// matVec is MatMulPanels for one row.
+func (k *Kernels) matVec(dst, x []float32, w *Matrix, from, to int) {
+	whole := min(w.Rows/panel, to)
+	if from < whole {
+		gemv(k.isa, dst[from*panel:], x, w.data[from*panel*w.Cols:], w.Cols, whole-from)
+	}
+	if rest := w.Rows - whole*panel; whole < to && rest > 0 {
 		var out [panel]float32
 		gemv(k.isa, out[:], x, w.data[whole*panel*w.Cols:], w.Cols, 1)
 		copy(dst[whole*panel:], out[:rest])
@@ -43,8 +54,7 @@ func (k *Kernels) matVec(dst, x []float32, w *Matrix) {
 }
 
 // matMul runs over blocks of columns, then of rows, then of panels.
-func (k *Kernels) matMul(dst, x []float32, n int, w *Matrix, pack []float32, block int) {
-	panels := (w.Rows + panel - 1) / panel
+func (k *Kernels) matMul(dst, x []float32, n int, w *Matrix, pack []float32, block, from, to int) {
 	for c := 0; c < w.Cols; c += kBlock {
 		depth := min(kBlock, w.Cols-c)
 		for r := 0; r < n; r += block {
@@ -54,10 +64,10 @@ func (k *Kernels) matMul(dst, x []float32, n int, w *Matrix, pack []float32, blo
 				first, end := rows*t/tiles, rows*(t+1)/tiles
 				k.packRows(pack[first*depth:], x[(r+first)*w.Cols+c:], w.Cols, depth, end-first)
 			}
-			for g := 0; g < panels; g += weightGroup {
+			for g := from; g < to; g += weightGroup {
 				for t := range tiles {
 					first, end := rows*t/tiles, rows*(t+1)/tiles
-					for p := g; p < min(g+weightGroup, panels); p++ {
+					for p := g; p < min(g+weightGroup, to); p++ {
 						k.tile(dst[(r+first)*w.Rows+p*panel:], w.Rows, min(panel, w.Rows-p*panel),
 							pack[first*depth:], w.data[(p*w.Cols+c)*panel:], depth, end-first, c > 0)
 					}

@@ -80,6 +80,12 @@ func (m *Matrix) setColumn(c int, w []float32) {
 	}
 }
 
+// PanelRows is the number of rows of a panel.
+const PanelRows = panel
+
+// Panels returns the number of panels, the last of which may be partly used.
+func (m *Matrix) Panels() int { return (m.Rows + panel - 1) / panel }
+
 // Row writes row r, Cols values, to dst.
 func (m *Matrix) Row(dst []float32, r int) {
 	src := m.data[r/panel*panel*m.Cols+r%panel:]

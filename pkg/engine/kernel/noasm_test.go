@@ -1,8 +1,5 @@
-//go:build !amd64 || purego
+//go:build !(amd64 || arm64) || purego
 
 package kernel
 
 const assembly = false
-
-// peakRounds has no measure of portable code.
-func peakRounds(isa, int) float64 { return 0 }

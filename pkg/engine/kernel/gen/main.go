@@ -1,11 +1,12 @@
-// Command gen writes the amd64 assembly of package kernel: one file for each
-// instruction set, and the Go declarations. Run it with go generate.
+// Command gen writes the assembly of package kernel, for amd64 and arm64: one file for
+// each instruction set, and the Go declarations. Run it with go generate.
 package main
 
 import (
 	"bytes"
 	"fmt"
 	"go/format"
+	"maps"
 	"os"
 	"strings"
 )
@@ -36,7 +37,11 @@ func files() (map[string][]byte, error) {
 		decl.Write(t.decl.Bytes())
 	}
 	var err error
-	list["decl_amd64.go"], err = format.Source(decl.Bytes())
+	if list["decl_amd64.go"], err = format.Source(decl.Bytes()); err != nil {
+		return nil, err
+	}
+	arm64, err := filesARM64()
+	maps.Copy(list, arm64)
 	return list, err
 }
 
@@ -52,5 +57,7 @@ func (t *asm) all() {
 	t.gemv()
 	t.transpose()
 	t.copyBlock()
-	t.peak()
+	t.quantize()
+	t.packedProducts()
+	t.limits()
 }

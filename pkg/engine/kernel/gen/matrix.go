@@ -248,21 +248,3 @@ func (t *asm) copyBlock() {
 	t.label(done)
 	t.ret()
 }
-
-// peak emits independent multiply-adds, to measure what the machine can do.
-func (t *asm) peak() {
-	p := "n int"
-	t.fn("peak", "runs n rounds of 12 independent multiply-adds; benchmarks relate to it.", p)
-	t.args(p, "CX")
-	for i := range 12 {
-		t.zero(t.v(i))
-	}
-	loop := t.next("loop")
-	t.label(loop)
-	for i := range 12 {
-		t.op("VFMADD231PS", t.v(12), t.v(13), t.v(i))
-	}
-	t.op("DECQ", "CX")
-	t.op("JNZ", loop)
-	t.ret()
-}

@@ -1,0 +1,5 @@
+//go:build arm64 && !purego
+
+package kernel
+
+const assembly = true

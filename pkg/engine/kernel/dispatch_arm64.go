@@ -1,0 +1,248 @@
+//go:build arm64 && !purego
+
+package kernel
+
+import "unsafe"
+
+// supported returns the instruction sets of this build, slowest first: every arm64 has
+// the vector instructions.
+func supported() []isa { return []isa{isaGeneric, isaNEON} }
+
+// The functions below choose between the generic code and NEON. Lengths have been
+// checked by the caller, and are not zero where the routine says so.
+
+func sd(s []float32) *float32 { return unsafe.SliceData(s) }
+
+func add(i isa, dst, x []float32) {
+	if i == isaNEON {
+		addNEON(sd(dst), sd(x), len(dst))
+	} else {
+		addGeneric(dst, x)
+	}
+}
+
+func mul(i isa, dst, x []float32) {
+	if i == isaNEON {
+		mulNEON(sd(dst), sd(x), len(dst))
+	} else {
+		mulGeneric(dst, x)
+	}
+}
+
+func axpy(i isa, dst, x []float32, a float32) {
+	if i == isaNEON {
+		axpyNEON(sd(dst), sd(x), len(dst), a)
+	} else {
+		axpyGeneric(dst, x, a)
+	}
+}
+
+func scale(i isa, x []float32, a float32) {
+	if i == isaNEON {
+		scaleNEON(sd(x), len(x), a)
+	} else {
+		scaleGeneric(x, a)
+	}
+}
+
+func relu(i isa, x []float32) {
+	if i == isaNEON {
+		reluNEON(sd(x), len(x))
+	} else {
+		reluGeneric(x)
+	}
+}
+
+func clamp(i isa, x []float32, limit float32) {
+	if i == isaNEON {
+		clampNEON(sd(x), len(x), limit)
+	} else {
+		clampGeneric(x, limit)
+	}
+}
+
+func tanhCap(i isa, x []float32, limit float32) {
+	if i == isaNEON {
+		tanhCapNEON(sd(x), len(x), limit)
+	} else {
+		tanhCapGeneric(x, limit)
+	}
+}
+
+func silu(i isa, x []float32) {
+	if i == isaNEON {
+		siluNEON(sd(x), len(x))
+	} else {
+		siluGeneric(x)
+	}
+}
+
+func gelu(i isa, x []float32) {
+	if i == isaNEON {
+		geluNEON(sd(x), len(x))
+	} else {
+		geluGeneric(x)
+	}
+}
+
+func geluErf(i isa, x []float32) {
+	if i == isaNEON {
+		geluErfNEON(sd(x), len(x))
+	} else {
+		geluErfGeneric(x)
+	}
+}
+
+func rotateHalves(i isa, a, b, cos, sin []float32) {
+	if i == isaNEON {
+		rotateHalvesNEON(sd(a), sd(b), sd(cos), sd(sin), len(cos))
+	} else {
+		rotateHalvesGeneric(a, b, cos, sin)
+	}
+}
+
+func rotatePairs(i isa, x, cos, sin []float32) {
+	if i == isaNEON {
+		rotatePairsNEON(sd(x), sd(cos), sd(sin), len(cos))
+	} else {
+		rotatePairsGeneric(x, cos, sin)
+	}
+}
+
+func geluBackward(i isa, dy, x []float32) {
+	if i == isaNEON {
+		geluBackwardNEON(sd(dy), sd(x), len(x))
+	} else {
+		geluBackwardGeneric(dy, x)
+	}
+}
+
+func softmaxBackward(i isa, dp, p []float32, inner, scale float32) {
+	if i == isaNEON {
+		softmaxBackwardNEON(sd(dp), sd(p), len(p), inner, scale)
+	} else {
+		softmaxBackwardGeneric(dp, p, inner, scale)
+	}
+}
+
+func normalize(i isa, dst, x, weight, bias []float32, mean, scale float32) {
+	if i == isaNEON {
+		normalizeNEON(sd(dst), sd(x), sd(weight), sd(bias), len(x), mean, scale)
+	} else {
+		normalizeGeneric(dst, x, weight, bias, mean, scale)
+	}
+}
+
+func normBackward(i isa, dx, dy, x, weight []float32, mean, scale, a, b float32) {
+	if i == isaNEON {
+		normBackwardNEON(sd(dx), sd(dy), sd(x), sd(weight), len(x), mean, scale, a, b)
+	} else {
+		normBackwardGeneric(dx, dy, x, weight, mean, scale, a, b)
+	}
+}
+
+func dots(i isa, dst, q, keys []float32, scale float32) {
+	if i == isaNEON {
+		dotsNEON(sd(dst), sd(q), sd(keys), len(dst), len(q), scale)
+	} else {
+		dotsGeneric(dst, q, keys, scale)
+	}
+}
+
+func weighted(i isa, dst, p, values []float32) {
+	if i == isaNEON {
+		weightedNEON(sd(dst), sd(p), sd(values), len(p), len(dst))
+	} else {
+		weightedGeneric(dst, p, values)
+	}
+}
+
+func dot(i isa, a, b []float32) float32 {
+	if i == isaNEON {
+		return dotNEON(sd(a), sd(b), len(a))
+	}
+	return dotGeneric(a, b)
+}
+
+func maxOf(i isa, x []float32) float32 {
+	if i == isaNEON {
+		return maxOfNEON(sd(x), len(x))
+	}
+	return maxOfGeneric(x)
+}
+
+func expSum(i isa, x []float32, top float32) float32 {
+	if i == isaNEON {
+		return expSumNEON(sd(x), len(x), top)
+	}
+	return expSumGeneric(x, top)
+}
+
+func moments(i isa, x []float32, eps float32) (mean, scale float32) {
+	if i == isaNEON {
+		return momentsNEON(sd(x), len(x), eps)
+	}
+	return momentsGeneric(x, eps)
+}
+
+func rootMeanSquare(i isa, x []float32, eps float32) float32 {
+	if i == isaNEON {
+		return rootMeanSquareNEON(sd(x), len(x), eps)
+	}
+	return rootMeanSquareGeneric(x, eps)
+}
+
+func normSums(i isa, dweight, dbias, dy, x, weight []float32, mean, scale float32) (a, b float32) {
+	if i == isaNEON {
+		return normSumsNEON(sd(dweight), sd(dbias), sd(dy), sd(x), sd(weight), len(x), mean, scale)
+	}
+	return normSumsGeneric(dweight, dbias, dy, x, weight, mean, scale)
+}
+
+func adam(i isa, p, m, v, g []float32, a *AdamW) {
+	if i == isaNEON {
+		adamNEON(sd(p), sd(m), sd(v), sd(g), len(p), a.GradScale, a.Beta1, a.Beta2, a.step(), a.Eps, a.root(), a.decay())
+	} else {
+		adamGeneric(p, m, v, g, a)
+	}
+}
+
+// gemmTile computes one tile: c (rows, 32) = or += a (k, rows) · w (k, 32).
+func gemmTile(i isa, c []float32, ldc int, a, w []float32, k, rows int, accumulate bool) {
+	acc := 0
+	if accumulate {
+		acc = 1
+	}
+	if i == isaNEON {
+		gemmNEON(sd(c), ldc, sd(a), sd(w), k, rows, acc)
+	} else {
+		gemmTileGeneric(c, ldc, a, w, k, rows, accumulate)
+	}
+}
+
+// gemv computes dst (panels, 32) = x · w (panels, k, 32).
+func gemv(i isa, dst, x, w []float32, k, panels int) {
+	if i == isaNEON {
+		gemvNEON(sd(dst), sd(x), sd(w), k, panels)
+	} else {
+		gemvGeneric(dst, x, w, k, panels)
+	}
+}
+
+// lanes is the block size of transpose: a multiple of it is done by assembly.
+func lanes(i isa) int { return [...]int{isaGeneric: 1, isaNEON: 16}[i] }
+
+// transpose writes dst (blocks*lanes, lanes) with stride ldd from rows rows of x with
+// stride ldx.
+func transpose(i isa, dst []float32, ldd int, x []float32, ldx, blocks, rows int) {
+	if i == isaNEON {
+		transposeNEON(sd(dst), ldd, sd(x), ldx, blocks, rows)
+	}
+}
+
+// copyBlock writes n rows of width floats.
+func copyBlock(i isa, dst []float32, ldd int, x []float32, ldx, n, width int) {
+	if i == isaNEON {
+		copyBlockNEON(sd(dst), ldd, sd(x), ldx, n, width)
+	}
+}

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// A shape says what operands an instruction takes, in the order of the Arm
+// Architecture Reference Manual (DDI 0487): destination first.
+type shape struct {
+	arrangements []string // of the vector registers; "s[]" is an element, "#" an immediate
+	bits         uint32   // the fields Q and size or sz that the arrangements stand for
+}
+
+var (
+	three4S = shape{[]string{"4s", "4s", "4s"}, bitQ}
+	three2D = shape{[]string{"2d", "2d", "2d"}, bitQ | bitSZ}
+	two4S   = shape{[]string{"4s", "4s"}, bitQ}
+	element = shape{[]string{"4s", "4s", "s[]"}, bitQ}
+	shift4S = shape{[]string{"4s", "4s", "#"}, bitQ}
+	low2D   = shape{[]string{"2d", "2s"}, bitSZ}
+	high2D  = shape{[]string{"2d", "4s"}, bitQ | bitSZ}
+)
+
+// Fields of Advanced SIMD instructions.
+const (
+	bitQ  = 1 << 30 // 128 bits wide
+	bitU  = 1 << 29 // the second half of the opcode space
+	bitO  = 1 << 23 // likewise: the upper bit of size
+	bitSZ = 1 << 22 // float64
+)
+
+// same is the class "three registers of the same type": 0 Q U 01110 size 1 Rm opcode 1 Rn Rd.
+func same(fields, opcode uint32) uint32 {
+	return 0b01110<<24 | 1<<21 | 1<<10 | fields | opcode<<11
+}
+
+// misc is the class "two registers, miscellaneous": 0 Q U 01110 size 10000 opcode 10 Rn Rd.
+func misc(fields, opcode uint32) uint32 {
+	return 0b01110<<24 | 0b10000<<17 | 0b10<<10 | fields | opcode<<12
+}
+
+// byElement is the class "vector by indexed element": 0 Q U 01111 size L M Rm opcode H 0 Rn Rd.
+func byElement(fields, opcode uint32) uint32 { return 0b01111<<24 | fields | opcode<<12 }
+
+// shifted is the class "shift by immediate": 0 Q U 011110 immh immb opcode 1 Rn Rd.
+func shifted(fields, opcode uint32) uint32 { return 0b011110<<23 | 1<<10 | fields | opcode<<11 }
+
+// An instruction is one that Go's assembler does not know.
+type instruction struct {
+	code   uint32
+	shapes []shape
+}
+
+var instructions = map[string]instruction{
+	"fadd":   {same(0, 0b11010), []shape{three4S, three2D}},
+	"fsub":   {same(bitO, 0b11010), []shape{three4S}},
+	"fmul":   {same(bitU, 0b11011), []shape{three4S}},
+	"fdiv":   {same(bitU, 0b11111), []shape{three4S}},
+	"fmax":   {same(0, 0b11110), []shape{three4S}},
+	"fmin":   {same(bitO, 0b11110), []shape{three4S}},
+	"faddp":  {same(bitU, 0b11010), []shape{three4S, three2D}},
+	"fmaxp":  {same(bitU, 0b11110), []shape{three4S}},
+	"fcmgt":  {same(bitU|bitO, 0b11100), []shape{three4S}},
+	"fabs":   {misc(bitO, 0b01111), []shape{two4S}},
+	"fneg":   {misc(bitU|bitO, 0b01111), []shape{two4S}},
+	"fsqrt":  {misc(bitU|bitO, 0b11111), []shape{two4S}},
+	"frintn": {misc(0, 0b11000), []shape{two4S}},
+	"fcvtns": {misc(0, 0b11010), []shape{two4S}},
+	"fcvtl":  {misc(0, 0b10111), []shape{low2D}},
+	"fcvtl2": {misc(0, 0b10111), []shape{high2D}},
+	"fmla":   {byElement(bitO, 0b0001), []shape{element}},
+	"sshr":   {shifted(0, 0b00000), []shape{shift4S}},
+}
+
+// encode assembles one instruction, written as GNU as wants it.
+func encode(text string) (uint32, error) {
+	name, rest, _ := strings.Cut(text, " ")
+	operands := strings.Split(rest, ", ")
+	i := instructions[name]
+	for _, s := range i.shapes {
+		if len(s.arrangements) != len(operands) {
+			continue
+		}
+		if fields, ok := s.encode(operands); ok {
+			return i.code | s.bits | fields, nil
+		}
+	}
+	return 0, fmt.Errorf("cannot encode %q", text)
+}
+
+// encode returns the fields of the operands: Rd in bit 0, Rn in bit 5, Rm, an element
+// or a shift from bit 16.
+func (s shape) encode(operands []string) (fields uint32, ok bool) {
+	for i, arrangement := range s.arrangements {
+		var v uint32
+		switch {
+		case arrangement == "#":
+			v, ok = rightShift(operands[i])
+		case arrangement == "s[]":
+			v, ok = laneOf(operands[i])
+		default:
+			v, ok = register(operands[i], "."+arrangement)
+			v <<= [...]int{0, 5, 16}[i]
+		}
+		if !ok {
+			return 0, false
+		}
+		fields |= v
+	}
+	return fields, true
+}
+
+// register reads "v31.4s".
+func register(operand, arrangement string) (uint32, bool) {
+	number, prefix := strings.CutPrefix(operand, "v")
+	number, suffix := strings.CutSuffix(number, arrangement)
+	return decimal(number, 32, prefix && suffix)
+}
+
+// laneOf reads "v31.s[3]": the register is M:Rm (bits 20 to 16), the lane H:L (bits 11 and 21).
+func laneOf(operand string) (uint32, bool) {
+	name, index, found := strings.Cut(operand, "[")
+	m, ok := register(name, ".s")
+	number, closed := strings.CutSuffix(index, "]")
+	lane, valid := decimal(number, 4, found && closed && ok)
+	return m<<16 | lane&1<<21 | lane>>1<<11, valid
+}
+
+// rightShift reads "#1": immh:immb is 64 less the shift for lanes of 32 bits.
+func rightShift(operand string) (uint32, bool) {
+	number, prefix := strings.CutPrefix(operand, "#")
+	n, ok := decimal(number, 33, prefix)
+	return (64 - n) << 16, ok && n > 0
+}
+
+// decimal reads a number below the limit, if ok, written the one way it is written.
+func decimal(s string, limit uint64, ok bool) (uint32, bool) {
+	n, err := strconv.ParseUint(s, 10, 32)
+	if !ok || err != nil || n >= limit || s != strconv.FormatUint(n, 10) {
+		return 0, false
+	}
+	return uint32(n), true
+}

@@ -1,0 +1,158 @@
+package main
+
+import "fmt"
+
+// A packed describes one kind of packed weights.
+type packed struct {
+	kind   string
+	bytes  int // of a superblock: 16 rows of 64 inputs
+	scales int // offset of its scales: (block of 32 inputs, row)
+	words  int // 32-bit words of one row of activations for a superblock
+	sums   int // the word that holds the first block's correction
+	busy   int // rows of activations from which on AVX-512 computes longer than it reads
+}
+
+var kinds = []packed{
+	{kind: "Q8", bytes: 1088, scales: 1024, words: 22, sums: 18, busy: 5},
+	{kind: "Q4", bytes: 576, scales: 512, words: 22, sums: 20, busy: 3},
+	{kind: "BF16", bytes: 2048, words: 64, busy: 4},
+}
+
+const scaleWord = 16 // the word that holds the first block's scale
+
+// Registers of the packed products: the parameters in order, then what runs on.
+const (
+	rDst, rStep, rWeights, rActs, rBlocks, rPanels, rRows = "DI", "R8", "SI", "DX", "R10", "R11", "R12"
+	rW, rA, rCount, rRow                                  = "AX", "BX", "CX", "R13"
+)
+
+// packedProducts emits the products with packed weights.
+func (t *asm) packedProducts() {
+	for _, k := range kinds {
+		p := "dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int"
+		t.fn("tile"+k.kind, fmt.Sprintf("computes dst (rows <= %d, 16*panels) = act · w; see span.", t.packedTile()), p)
+		t.args(p, rDst, rStep, rWeights, rActs, rBlocks, rPanels, rRows)
+		t.op("SHLQ", "$2", rStep)
+		t.packedConstants(k)
+		label := func(n int) string { return fmt.Sprintf("%srows%d", k.kind, n) }
+		for n := t.packedTile(); n > 1; n-- {
+			t.op("CMPQ", rRows, imm(n))
+			t.op("JEQ", label(n))
+		}
+		for n := 1; n <= t.packedTile(); n++ {
+			if n > 1 {
+				t.label(label(n))
+			}
+			t.packedRows(k, n)
+			t.ret()
+		}
+	}
+}
+
+// packedTile is the number of rows of activations in a tile.
+func (t *asm) packedTile() int {
+	if t.wide() {
+		return 8
+	}
+	return 4
+}
+
+// packedConstants loads a mask into the last register and, for AVX2, sixteen ones into
+// the last but one.
+func (t *asm) packedConstants(k packed) {
+	load, last := "VMOVDQU", t.v(15)
+	if t.wide() {
+		load, last = "VMOVDQU32", t.v(31)
+	}
+	switch {
+	case k.kind == "Q4":
+		t.op(load, t.bits(0x0f0f0f0f), last)
+	case k.kind == "BF16":
+		t.op(load, t.bits(0xffff0000), last)
+	case !t.wide():
+		t.op(load, t.bits(0x80808080), last)
+	}
+	if k.kind != "BF16" && !t.wide() {
+		t.op(load, t.bits(0x00010001), t.v(14))
+	}
+}
+
+// packedRows emits the loop over panels for n rows of activations.
+func (t *asm) packedRows(k packed, n int) {
+	if k.kind == "BF16" && n == 1 {
+		t.fewPanels(k, 4)
+	}
+	loop, done := t.next("panel"), t.next("done")
+	t.label(loop)
+	t.op("TESTQ", rPanels, rPanels)
+	t.op("JZ", done)
+	if t.wide() || n <= 2 || k.kind == "BF16" {
+		t.packedPanel(k, n, 0, packedVectors(t))
+	} else {
+		t.packedPanel(k, n, 0, 1)
+		t.packedPanel(k, n, 1, 1)
+	}
+	t.op("MOVQ", rW, rWeights)
+	t.op("ADDQ", "$64", rDst)
+	t.op("DECQ", rPanels)
+	t.op("JMP", loop)
+	t.label(done)
+}
+
+// packedVectors is the number of registers that hold 16 rows.
+func packedVectors(t *asm) int { return 64 / t.bytes() }
+
+// packedPanel emits one panel, or a half of it: parts vectors of rows of weights from
+// part on. Register r*parts+p sums up row r of activations and part p.
+func (t *asm) packedPanel(k packed, n, part, parts int) {
+	loop := t.next("block")
+	t.op("MOVQ", rWeights, rW)
+	t.op("MOVQ", rActs, rA)
+	t.op("MOVQ", rBlocks, rCount)
+	for i := range n * parts {
+		t.zero(t.v(i))
+	}
+	t.label(loop)
+	switch {
+	case k.kind == "BF16":
+		t.bf16Block(k, n, parts)
+	case t.wide():
+		(&wideBlock{asm: t, k: k, n: n}).emit()
+	default:
+		(&narrowBlock{asm: t, k: k, n: n, part: part, parts: parts}).emit()
+	}
+	if n == 1 {
+		t.op("PREFETCHT0", mem(256, rA))
+	}
+	t.op("ADDQ", imm(k.bytes), rW)
+	t.op("ADDQ", imm(4*k.words*n), rA)
+	t.op("DECQ", rCount)
+	t.op("JNZ", loop)
+	t.op("MOVQ", rDst, rRow)
+	for r := range n {
+		if r > 0 {
+			t.op("ADDQ", rStep, rRow)
+		}
+		for p := range parts {
+			t.op("VMOVUPS", t.v(r*parts+p), mem((part+p)*t.bytes(), rRow))
+		}
+	}
+}
+
+// prefetch asks for a cache line of what comes later. Where n rows of activations keep
+// the arithmetic busier than the memory, it reaches far, into the second level; else it
+// helps the hardware's own prefetching along, close by. Distances are measured (Zen 4).
+func (t *asm) prefetch(k packed, n, line int) {
+	busy := k.busy
+	if !t.wide() {
+		busy = min(busy, 3)
+	}
+	switch {
+	case n >= busy:
+		t.op("PREFETCHT1", mem(12288+64*line, rW))
+	case t.wide() && (n == 1 || k.kind == "Q4"):
+		t.op("PREFETCHT0", mem(128+64*line, rW))
+	default:
+		t.op("PREFETCHT0", mem(512+64*line, rW))
+	}
+}

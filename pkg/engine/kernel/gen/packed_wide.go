@@ -1,0 +1,75 @@
+package main
+
+// A wideBlock emits one superblock of quantised weights with AVX-512 VNNI: 16 rows of
+// weights in a register, n rows of activations. Registers 0 to 7 hold the sums, 8 to 15
+// the whole-number products of a block, 16 to 23 weights, 24 to 28 scales.
+type wideBlock struct {
+	*asm
+	k       packed
+	n       int
+	fetched int // lines that have been prefetched
+}
+
+func (b *wideBlock) dot(r int) string { return b.v(8 + r) }
+
+// word is the address of word i of row r of the activations.
+func (b *wideBlock) word(i, r int) string { return mem(4*(i*b.n+r), rA) }
+
+func (b *wideBlock) fetch() {
+	b.prefetch(b.k, b.n, b.fetched)
+	b.fetched++
+}
+
+func (b *wideBlock) emit() {
+	groups := b.k.bytes / 64 / 2 // lines of a block
+	for half := range 2 {
+		for r := range b.n {
+			b.op("VPBROADCASTD", b.word(b.k.sums+half, r), b.dot(r))
+		}
+		if b.n == 1 { // a second product halves the wait for the first
+			b.zero(b.dot(1))
+		}
+		for g := range groups {
+			low, high := b.v(16+g%4), b.v(20+g%4)
+			b.op("VMOVDQU32", mem(64*(groups*half+g), rW), low)
+			b.fetch()
+			if b.k.kind == "Q4" {
+				b.op("VPSRLD", "$4", low, high)
+				b.op("VPANDD", b.v(31), low, low)
+				b.op("VPANDD", b.v(31), high, high)
+				b.multiply(half, g, low)
+				b.multiply(half, g+4, high)
+			} else {
+				b.multiply(half, g, low)
+			}
+		}
+		b.scale(half)
+	}
+}
+
+// multiply adds four inputs of a block: word i of its activations.
+func (b *wideBlock) multiply(half, i int, weights string) {
+	for r := range b.n {
+		to := b.dot(r)
+		if b.n == 1 {
+			to = b.dot(i % 2)
+		}
+		b.op("VPDPBUSD.BCST", b.word(8*half+i, r), weights, to)
+	}
+}
+
+// scale adds the products of a block to the sums.
+func (b *wideBlock) scale(half int) {
+	b.op("VCVTPH2PS", mem(b.k.scales+32*half, rW), b.v(24))
+	if half == 1 {
+		b.fetch()
+	}
+	if b.n == 1 {
+		b.op("VPADDD", b.dot(1), b.dot(0), b.dot(0))
+	}
+	for r := range b.n {
+		b.op("VCVTDQ2PS", b.dot(r), b.dot(r))
+		b.op("VMULPS.BCST", b.word(scaleWord+half, r), b.v(24), b.v(25+r%4))
+		b.op("VFMADD231PS", b.v(25+r%4), b.dot(r), b.v(r))
+	}
+}

@@ -1,0 +1,143 @@
+//go:build linux
+
+package kernel
+
+import (
+	"runtime/debug"
+	"syscall"
+	"testing"
+	"unsafe"
+)
+
+// A fence hands out slices that end where memory ends: to read or write behind them
+// is a fault.
+type fence struct {
+	t     *testing.T
+	pages [][]byte // each followed by a page without access
+}
+
+// slice returns a copy of x that ends at a fence.
+func (f *fence) slice(x []float32) []float32 {
+	f.t.Helper()
+	page := syscall.Getpagesize()
+	size := (4*len(x) + page - 1) / page * page
+	m, err := syscall.Mmap(-1, 0, size+page, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.pages = append(f.pages, m)
+	if err := syscall.Mprotect(m[size:], syscall.PROT_NONE); err != nil {
+		f.t.Fatal(err)
+	}
+	if len(x) == 0 {
+		return []float32{}
+	}
+	s := unsafe.Slice((*float32)(unsafe.Pointer(&m[size-4*len(x)])), len(x))
+	copy(s, x)
+	return s
+}
+
+func (f *fence) random(n int) []float32 { return f.slice(random(source(), n)) }
+
+func (f *fence) free() {
+	for _, m := range f.pages {
+		if err := syscall.Munmap(m); err != nil {
+			f.t.Error(err)
+		}
+	}
+	f.pages = nil
+}
+
+// run fails the test if do reads or writes behind a slice.
+func (f *fence) run(name string, n int, do func()) {
+	f.t.Helper()
+	defer f.free()
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if err := recover(); err != nil {
+			f.t.Errorf("%s of %d: %v", name, n, err)
+		}
+	}()
+	do()
+}
+
+// TestStaysInside: no operation touches memory behind its slices.
+func TestStaysInside(t *testing.T) {
+	each(t, func(t *testing.T, k *Kernels) {
+		f := &fence{t: t}
+		for _, n := range []int{1, 2, 3, 4, 5, 6, 7, 8, 12, 13, 16, 17, 31, 33, 70} {
+			for _, c := range unaryCases {
+				f.run(c.name, n, func() { c.run(k, f.random(n)) })
+			}
+			for name, op := range vectorOps(f, k, n) {
+				f.run(name, n, op)
+			}
+			for name, op := range matrixOps(f, k, n) {
+				f.run(name, n, op)
+			}
+		}
+	})
+}
+
+// matrixOps are the matrix products of n columns.
+func matrixOps(f *fence, k *Kernels, n int) map[string]func() {
+	const rows = 35
+	return map[string]func(){
+		"MatMul": func() {
+			for _, m := range []int{1, 3, 13} {
+				k.MatMul(f.random(m*rows), f.random(m*n), m, Pack(random(source(), rows*n), rows, n))
+			}
+		},
+		"tile": func() {
+			for m := 1; m <= tileRows(k.isa); m++ {
+				gemmTile(k.isa, f.random((m-1)*rows+panel), rows, f.random(m*n), f.random(n*panel), n, m, true)
+			}
+		},
+		"gemv":     func() { gemv(k.isa, f.random(3*panel), f.random(n), f.random(3*n*panel), n, 3) },
+		"LoadRows": func() { k.LoadRows(NewMatrix(40, n), 3, f.random(n*rows)) },
+		"GEMM": func() {
+			for mode := range 4 {
+				a, b := View{f.random(13 * n), n, false}, View{f.random(n * rows), rows, false}
+				if mode&1 != 0 {
+					a = View{f.random(n * 13), 13, true}
+				}
+				if mode&2 != 0 {
+					b = View{f.random(rows * n), n, true}
+				}
+				k.GEMM(NewScratch(), f.random(13*rows), rows, a, b, 13, rows, n, true)
+			}
+		},
+	}
+}
+
+// vectorOps are the operations on vectors of n values but for those in place.
+func vectorOps(f *fence, k *Kernels, n int) map[string]func() {
+	const keys = 7
+	return map[string]func(){
+		"Add":     func() { k.Add(f.random(n), f.random(n)) },
+		"Mul":     func() { k.Mul(f.random(n), f.random(n)) },
+		"Axpy":    func() { k.Axpy(f.random(n), 2, f.random(n)) },
+		"Dot":     func() { k.Dot(f.random(n), f.random(n)) },
+		"Softmax": func() { k.Softmax(f.random(n)) },
+		"LayerNorm": func() {
+			k.LayerNorm(f.random(n), f.random(n), f.random(n), f.random(n), 1)
+			k.LayerNorm(f.random(n), f.random(n), f.random(n), nil, 1)
+		},
+		"RMSNorm": func() { k.RMSNorm(f.random(n), f.random(n), f.random(n), 1) },
+		"Rotate": func() {
+			k.Rotate(f.random(2*n), f.random(n), f.random(n), true)
+			k.Rotate(f.random(2*n), f.random(n), f.random(n), false)
+		},
+		"Attend": func() {
+			k.Attend(f.random(n), f.random(n), f.random(keys*n), f.random(keys*n), f.random(keys), keys, 1, Cap{})
+		},
+		"GELUBackward":    func() { k.GELUBackward(f.random(n), f.random(n)) },
+		"SoftmaxBackward": func() { k.SoftmaxBackward(f.random(n), f.random(n), 2) },
+		"LayerNormBackward": func() {
+			k.LayerNormBackward(f.random(n), f.random(n), f.random(n), f.random(n), f.random(n), f.random(n), 1, 2)
+		},
+		"AdamW": func() {
+			k.AdamW(f.random(n), f.random(n), f.random(n), f.random(n), &AdamW{Rate: 1, Beta1: 0.9, Beta2: 0.9, Eps: 1, T: 1})
+		},
+	}
+}

@@ -1,0 +1,44 @@
+//go:build amd64 && !purego
+
+package kernel
+
+import "unsafe"
+
+// readMemory reads blocks of data; false if i has no measure.
+func readMemory(i isa, data []byte, blocks int) bool {
+	switch i {
+	case isaAVX512:
+		readAVX512(unsafe.SliceData(data), blocks)
+	case isaAVX2:
+		readAVX2(unsafe.SliceData(data), blocks)
+	default:
+		return false
+	}
+	return true
+}
+
+// floatRounds runs n rounds and returns the operations of one.
+func floatRounds(i isa, n int) int64 {
+	switch i {
+	case isaAVX512:
+		peakAVX512(n)
+		return 12 * 16 * 2
+	case isaAVX2:
+		peakAVX2(n)
+		return 12 * 8 * 2
+	}
+	return 0
+}
+
+// byteRounds runs n rounds and returns the operations of one.
+func byteRounds(i isa, n int) int64 {
+	switch i {
+	case isaAVX512:
+		peakBytesAVX512(n)
+		return 12 * 64 * 2
+	case isaAVX2:
+		peakBytesAVX2(n)
+		return 12 * 32 * 2
+	}
+	return 0
+}

@@ -1,0 +1,12 @@
+//go:build !(amd64 || arm64) || purego
+
+package kernel
+
+// readMemory has no measure of portable code.
+func readMemory(isa, []byte, int) bool { return false }
+
+// floatRounds has no measure of portable code.
+func floatRounds(isa, int) int64 { return 0 }
+
+// byteRounds has no measure of portable code.
+func byteRounds(isa, int) int64 { return 0 }

@@ -1,0 +1,13 @@
+//go:build !linux
+
+package kernel
+
+import "time"
+
+// memory returns n bytes.
+func memory(n int) []byte { return alignedBytes(n) }
+
+// clock returns the time.
+func clock() time.Duration { return time.Since(epoch) }
+
+var epoch = time.Now()

@@ -1,0 +1,87 @@
+package kernel
+
+import "fmt"
+
+// maxPackedTile is the number of rows of the widest tile of packed products.
+const maxPackedTile = 8
+
+// packedTile is the number of rows of a tile.
+func packedTile(i isa) int {
+	return [...]int{isaGeneric: maxPackedTile, isaAVX2: 4, isaAVX512: maxPackedTile, isaNEON: maxPackedTile}[i]
+}
+
+// groupBytes bounds the weights that stay in the second-level cache while all tiles of
+// activations pass over them.
+const groupBytes = 384 << 10
+
+// A span is what a routine computes at once: some panels, for the rows of one tile.
+type span struct {
+	dst    []float32 // (rows, panels*16)
+	ldd    int       // distance of rows of dst, in values
+	w      []byte    // panels
+	act    []float32 // a tile
+	blocks int       // superblocks of a panel
+	panels int
+	rows   int
+}
+
+// MatMulPacked computes the columns of dst (n, w.Rows), row-major, that belong to the
+// panels from, ..., to-1 of w, of dst = a (n, w.Cols) · wᵀ. Panels are 16 columns, w.Panels() in
+// all; goroutines may share a product by splitting them.
+//
+// Quantised: each block of 32 inputs gives a whole number i, exactly, and the output
+// adds up fma(i, dw*da, sum) in the order of blocks, each rounded once: the result is the
+// same to the bit on all implementations. BF16: each output adds up its inputs in
+// order with one rounding per input, as [Kernels.MatMul] does with the widened weights. In
+// either case the result of a row is the same to the bit whatever n and the range are.
+func (k *Kernels) MatMulPacked(dst []float32, a *Activations, n int, w *Packed, from, to int) {
+	a.check(k, n)
+	if a.Cols != w.Cols || a.words != formats[w.Kind].words || from < 0 || to > w.Panels() {
+		panic(fmt.Sprintf("kernel: panels %d to %d of %v weights (%d, %d) with activations of %d inputs", from, to, w.Kind, w.Rows, w.Cols, a.Cols))
+	}
+	dst = dst[:n*w.Rows]
+	full := min(to, w.Rows/packedRows)
+	if n > 0 && from < full {
+		k.matMulPanels(dst, a, n, w, from, full)
+	}
+	if n > 0 && from < to && to > full {
+		k.lastPanel(dst, a, n, w)
+	}
+}
+
+// matMulPanels runs over groups of panels, then tiles. All inputs of a tile are taken at
+// once: even 14336 of them leave it in the second-level cache, beside the weights.
+func (k *Kernels) matMulPanels(dst []float32, a *Activations, n int, w *Packed, from, to int) {
+	size := w.superblocks() * formats[w.Kind].bytes // of a panel
+	group := to - from
+	if a.Tiles(n) > 1 {
+		group = max(1, groupBytes/size)
+	}
+	for p := from; p < to; p += group {
+		end := min(p+group, to)
+		for t := range a.Tiles(n) {
+			first, last := a.bounds(n, t)
+			tilePacked(k.isa, w.Kind, &span{
+				dst: dst[first*w.Rows+p*packedRows:], ldd: w.Rows, w: w.data[p*size : end*size],
+				act: a.at(t), blocks: w.superblocks(), panels: end - p, rows: last - first,
+			})
+		}
+	}
+}
+
+// lastPanel computes the panel of which only some rows are wanted.
+func (k *Kernels) lastPanel(dst []float32, a *Activations, n int, w *Packed) {
+	size := w.superblocks() * formats[w.Kind].bytes
+	p := w.Rows / packedRows
+	for t := range a.Tiles(n) {
+		var out [maxPackedTile * packedRows]float32
+		first, end := a.bounds(n, t)
+		tilePacked(k.isa, w.Kind, &span{
+			dst: out[:], ldd: packedRows, w: w.data[p*size : (p+1)*size],
+			act: a.at(t), blocks: w.superblocks(), panels: 1, rows: end - first,
+		})
+		for r := first; r < end; r++ {
+			copy(dst[r*w.Rows+p*packedRows:(r+1)*w.Rows], out[(r-first)*packedRows:])
+		}
+	}
+}

@@ -1,0 +1,334 @@
+package kernel
+
+import (
+	"math"
+	"slices"
+	"sync"
+	"testing"
+)
+
+// packedShapes are (n, rows, cols) that cut tiles, panels and superblocks everywhere.
+var packedShapes = [][3]int{
+	{1, 1, 1}, {1, 16, 64}, {1, 100, 200}, {2, 31, 33}, {3, 64, 96}, {4, 17, 65}, {5, 48, 320}, {6, 15, 31},
+	{7, 33, 1100}, {8, 80, 128}, {9, 40, 2100}, {13, 65, 70}, {33, 130, 300}, {40, 47, 65},
+}
+
+// dequantized returns all the values of w.
+func dequantized(w *Packed) []float32 {
+	out := make([]float32, w.Rows*w.Cols)
+	for r := range w.Rows {
+		w.Row(out[r*w.Cols:], r)
+	}
+	return out
+}
+
+// roundedInputs returns what the quantised activations stand for.
+func roundedInputs(x []float32, cols int) []float32 {
+	out := make([]float32, len(x))
+	for row := 0; row < len(x); row += cols {
+		for c := 0; c < cols; c += quantCols {
+			in := x[row+c : row+min(c+quantCols, cols)]
+			top := float32(0)
+			for _, v := range in {
+				top = max(top, float32(math.Abs(float64(v))))
+			}
+			for i, v := range in {
+				if d := float64(top) / 127; d > 0 {
+					out[row+c+i] = float32(math.RoundToEven(float64(v)/d) * d)
+				}
+			}
+		}
+	}
+	return out
+}
+
+func TestMatMulPacked(t *testing.T) {
+	each(t, func(t *testing.T, k *Kernels) {
+		for _, kind := range kinds {
+			for _, s := range packedShapes {
+				r := source()
+				n, rows, cols := s[0], s[1], s[2]
+				w := Quantize(kind, random(r, rows*cols), rows, cols)
+				x := random(r, n*cols)
+				inputs := x
+				if kind != BF16 {
+					inputs = roundedInputs(x, cols)
+				}
+				want, size := matMulReference(inputs, dequantized(w), n, rows, cols)
+				for i, got := range multiply(k, x, n, w) {
+					if !closeTo(got, want[i], 2e-6*size[i]+1e-30) {
+						t.Fatalf("%v n %d rows %d cols %d: element %d is %g, want %g", kind, n, rows, cols, i, got, want[i])
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestMatMulPackedAgrees holds every tier to the generic code: to the bit if quantised.
+func TestMatMulPackedAgrees(t *testing.T) {
+	for _, kind := range kinds[:2] {
+		for _, s := range packedShapes {
+			r := source()
+			n, rows, cols := s[0], s[1], (s[2]+31)/32*32
+			w := NewPacked(kind, rows, cols)
+			w.LoadBlocks(0, rawBlocks(r, kind, rows, cols))
+			x := random(r, n*cols)
+			want := multiply(&Kernels{}, x, n, w)
+			for _, k := range Implementations()[1:] {
+				if got := multiply(k, x, n, w); !same(got, want) {
+					t.Fatalf("%s %v n %d rows %d cols %d differs from the generic result", k.Name(), kind, n, rows, cols)
+				}
+			}
+		}
+	}
+}
+
+// TestMatMulBF16 holds BF16 to float32 weights of the same values, to the bit.
+func TestMatMulBF16(t *testing.T) {
+	each(t, func(t *testing.T, k *Kernels) {
+		for _, s := range packedShapes {
+			r := source()
+			n, rows, cols := s[0], s[1], s[2]
+			w := Quantize(BF16, random(r, rows*cols), rows, cols)
+			x, want := random(r, n*cols), make([]float32, n*rows)
+			k.MatMul(want, x, n, Pack(dequantized(w), rows, cols))
+			if got := multiply(k, x, n, w); !same(got, want) {
+				t.Fatalf("n %d rows %d cols %d differs from the product with float32 weights", n, rows, cols)
+			}
+		}
+	})
+}
+
+// TestMatMulPackedInvariant: neither the number of rows nor the range of panels changes
+// a row's result.
+func TestMatMulPackedInvariant(t *testing.T) {
+	each(t, func(t *testing.T, k *Kernels) {
+		const most, rows, cols = 40, 103, 330
+		for _, kind := range kinds {
+			r := source()
+			x, w := random(r, most*cols), Quantize(kind, random(r, rows*cols), rows, cols)
+			var alone []float32
+			for i := range most {
+				alone = append(alone, multiply(k, x[i*cols:], 1, w)...)
+			}
+			for n := 1; n <= most; n++ {
+				if got := multiply(k, x, n, w); !same(got, alone[:n*rows]) {
+					t.Fatalf("%v: %d rows differ from one at a time", kind, n)
+				}
+			}
+			for _, n := range []int{1, 3, 11} {
+				testRanges(t, k, x, n, w, alone)
+			}
+		}
+	})
+}
+
+// TestMatMulPackedGroups has weights that a tile must take in groups of panels.
+func TestMatMulPackedGroups(t *testing.T) {
+	const n, rows, cols = 18, 210, 2100
+	for _, k := range Implementations()[1:] {
+		for _, kind := range kinds {
+			r := source()
+			x, w := random(r, n*cols), Quantize(kind, random(r, rows*cols), rows, cols)
+			got := multiply(k, x, n, w)
+			for i := range n {
+				if !same(multiply(k, x[i*cols:], 1, w), got[i*rows:(i+1)*rows]) {
+					t.Fatalf("%s %v: row %d differs from itself alone", k.Name(), kind, i)
+				}
+			}
+		}
+	}
+}
+
+// testRanges computes a product range by range, all at the same time, in the
+// activations of a larger one.
+func testRanges(t *testing.T, k *Kernels, x []float32, n int, w *Packed, want []float32) {
+	t.Helper()
+	a := k.NewActivations(w.Kind, n+20, w.Cols)
+	var wg sync.WaitGroup
+	for i := range a.Tiles(n) {
+		wg.Go(func() { k.QuantizeActivations(a, x, n, i, i+1) })
+	}
+	wg.Wait()
+	got := make([]float32, n*w.Rows)
+	for p := 0; p < w.Panels(); p += 3 {
+		wg.Go(func() { k.MatMulPacked(got, a, n, w, p, min(p+3, w.Panels())) })
+	}
+	wg.Wait()
+	if !same(got, want[:n*w.Rows]) {
+		t.Fatalf("%v: panel by panel, %d rows differ", w.Kind, n)
+	}
+	clear(got)
+	k.MatMulPacked(got, a, n, w, 2, 4)
+	for r := range n {
+		for i, v := range got[r*w.Rows : (r+1)*w.Rows] {
+			if inside := i >= 2*packedRows && i < 4*packedRows; inside != (v != 0) {
+				t.Fatalf("%v: panels 2 and 3: column %d is %g", w.Kind, i, v)
+			}
+		}
+	}
+	k.MatMulPacked(nil, a, 0, w, 0, w.Panels())
+	k.MatMulPacked(got[:n*w.Rows], a, n, w, 3, 3)
+}
+
+func TestQuantizeActivations(t *testing.T) {
+	inf, nan := float32(math.Inf(1)), float32(math.NaN())
+	special := []float32{0, 1, -1, 0.5, 127, -127, 63.5, 1e-40, 3e38, -3e38, 0x1p-100, 0x1p-101, inf, -inf, nan}
+	r := source()
+	for trial := range 200 {
+		n, cols := 1+trial%19, 1+r.IntN(200)
+		x := random(r, n*cols)
+		for range r.IntN(6) {
+			x[r.IntN(len(x))] = special[r.IntN(len(special))]
+		}
+		want := recorded(&Kernels{}, x, n, cols)
+		for _, k := range Implementations()[1:] {
+			if got := recorded(k, x, n, cols); !same(got, want) {
+				t.Fatalf("%s n %d cols %d: %v, want %v", k.Name(), n, cols, got, want)
+			}
+		}
+	}
+}
+
+// recorded quantises x (n, cols) and returns the words of each row in order.
+func recorded(k *Kernels, x []float32, n, cols int) []float32 {
+	a := k.NewActivations(Q4_0, n, cols)
+	k.QuantizeActivations(a, x, n, 0, a.Tiles(n))
+	var out []float32
+	for t := range a.Tiles(n) {
+		first, end := a.bounds(n, t)
+		for r := range end - first {
+			for i := range a.superblocks() * a.words {
+				out = append(out, a.at(t)[i*(end-first)+r])
+			}
+		}
+	}
+	return out
+}
+
+// TestMatMulPackedNotFinite: a NaN or an infinity makes its row NaN and no other.
+func TestMatMulPackedNotFinite(t *testing.T) {
+	each(t, func(t *testing.T, k *Kernels) {
+		const n, rows, cols = 11, 40, 150
+		for _, kind := range kinds {
+			for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+				x, w := random(source(), n*cols), Quantize(kind, random(source(), rows*cols), rows, cols)
+				x[3*cols+100] = float32(v)
+				for i, got := range multiply(k, x, n, w) {
+					if finite := got-got == 0; finite != (i/rows != 3) || !finite && kind != BF16 && got == got {
+						t.Fatalf("%v with %g: element %d is %g", kind, v, i, got)
+					}
+				}
+			}
+		}
+	})
+}
+
+func TestMatMulPackedExtremes(t *testing.T) {
+	for _, kind := range kinds[:2] {
+		const rows, cols = 16, 64
+		raw := rawBlocks(source(), kind, rows, cols)
+		for i := range raw {
+			if i%formats[kind].raw >= 2 {
+				raw[i] = [...]byte{0x80, 0xff, 0x7f, 0x00}[i/7%4]
+			}
+		}
+		w := NewPacked(kind, rows, cols)
+		w.LoadBlocks(0, raw)
+		x := make([]float32, 5*cols)
+		for i := range x {
+			x[i] = float32(1 - i/cols%2*2)
+		}
+		want, size := matMulReference(x, fromBlocks(kind, raw), 5, rows, cols)
+		each(t, func(t *testing.T, k *Kernels) {
+			for i, got := range multiply(k, x, 5, w) {
+				if !closeTo(got, want[i], 1e-6*size[i]) {
+					t.Fatalf("%v: element %d is %g, want %g", kind, i, got, want[i])
+				}
+			}
+		})
+	}
+}
+
+func TestMatMulPackedAllocatesNothing(t *testing.T) {
+	each(t, func(t *testing.T, k *Kernels) {
+		for _, kind := range kinds {
+			const n, rows, cols = 9, 40, 100
+			w, x := Quantize(kind, random(source(), rows*cols), rows, cols), random(source(), n*cols)
+			a, dst := k.NewActivations(kind, n, cols), make([]float32, n*rows)
+			if got := testing.AllocsPerRun(10, func() {
+				k.QuantizeActivations(a, x, n, 0, a.Tiles(n))
+				k.MatMulPacked(dst, a, n, w, 0, w.Panels())
+			}); got != 0 {
+				t.Errorf("%v: %g allocations", kind, got)
+			}
+		}
+	})
+}
+
+// FuzzMatMulPacked tries shapes and any blocks, scales that are not finite among them.
+func FuzzMatMulPacked(f *testing.F) {
+	f.Add(uint8(1), uint8(1), uint8(1), []byte{1})
+	f.Add(uint8(13), uint8(33), uint8(37), []byte("any bytes make blocks of weights and inputs"))
+	f.Add(uint8(4), uint8(20), uint8(2), []byte{0, 0x7c, 0x80, 0xff, 0, 0x7e, 1, 0})
+	f.Fuzz(func(t *testing.T, n, rows, blocks uint8, data []byte) {
+		high, cols := max(int(rows)%40, 1), max(int(blocks)%12, 1)*quantCols
+		count := max(int(n)%20, 1)
+		x := random(source(), count*cols)
+		copy(x, floats(data))
+		for _, kind := range kinds {
+			raw := rawBlocks(source(), kind, high, cols)
+			copy(raw, data)
+			w := NewPacked(kind, high, cols)
+			w.LoadBlocks(0, raw)
+			agree(t, x, count, w)
+		}
+	})
+}
+
+// agree compares the tiers with each other, and the last row with itself alone.
+func agree(t *testing.T, x []float32, n int, w *Packed) {
+	t.Helper()
+	want := multiply(&Kernels{}, x, n, w)
+	for _, k := range Implementations() {
+		got := multiply(k, x, n, w)
+		if w.Kind != BF16 && !same(got, want) {
+			t.Fatalf("%s %v n %d (%d, %d): differs from the generic result", k.Name(), w.Kind, n, w.Rows, w.Cols)
+		}
+		alone := multiply(k, x[(n-1)*w.Cols:], 1, w)
+		if !same(alone, got[(n-1)*w.Rows:]) {
+			t.Fatalf("%s %v n %d (%d, %d): the last row differs from itself alone", k.Name(), w.Kind, n, w.Rows, w.Cols)
+		}
+	}
+}
+
+// TestQuantizedError bounds the error against weights and inputs that were not rounded.
+func TestQuantizedError(t *testing.T) {
+	const n, rows, cols = 4, 256, 768
+	r := source()
+	plain, x := random(r, rows*cols), random(r, n*cols)
+	want, _ := matMulReference(x, plain, n, rows, cols)
+	for kind, most := range map[Kind]float64{Q8_0: 0.009, Q4_0: 0.1, BF16: 0.0025} {
+		var off, size float64
+		for i, got := range multiply(Best(), x, n, Quantize(kind, plain, rows, cols)) {
+			off += (float64(got) - want[i]) * (float64(got) - want[i])
+			size += want[i] * want[i]
+		}
+		if rms := math.Sqrt(off / size); rms > most {
+			t.Errorf("%v: relative error %.4f, want at most %g", kind, rms, most)
+		}
+	}
+}
+
+func TestPackedPaddingStaysZero(t *testing.T) {
+	for _, kind := range kinds {
+		w := Quantize(kind, random(source(), 17*33), 17, 33)
+		for r := 17; r < 32; r++ {
+			row := slices.Repeat([]float32{1}, 33)
+			if w.Row(row, r); slices.ContainsFunc(row, func(v float32) bool { return v != 0 }) {
+				t.Fatalf("%v: row %d of the padding is %g", kind, r, row)
+			}
+		}
+	}
+}

@@ -1,0 +1,156 @@
+package kernel
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+)
+
+// LoadRows replaces the rows of p from the given one on by w, whole rows, row-major
+// (n, p.Cols), quantised as ggml's reference does. Of a block with a NaN or an infinity,
+// the scale is one and the rest zero: products with it are NaN.
+
+func (p *Packed) LoadRows(from int, w []float32) {
+	for i := range whole(w, p.Cols, from, p.Rows) {
+		row := w[i*p.Cols : (i+1)*p.Cols]
+		for c := 0; c < p.Cols; c += quantCols {
+			var x [quantCols]float32
+			copy(x[:], row[c:])
+			packBlock(p.Kind, p.superblock(from+i, c/superCols), &x, c/quantCols%2, (from+i)%packedRows)
+		}
+	}
+}
+
+// packBlock quantises 32 inputs of a row into a superblock.
+func packBlock(kind Kind, b []byte, x *[quantCols]float32, half, row int) {
+	var raw [34]byte
+	switch kind {
+	case Q8_0:
+		quantizeQ8(&raw, x)
+	case Q4_0:
+		quantizeQ4((*[18]byte)(raw[:]), x)
+	case BF16:
+		for i := range quantCols / 2 {
+			pair := uint32(floatBfloat(x[2*i])) | uint32(floatBfloat(x[2*i+1]))<<16
+			binary.LittleEndian.PutUint32(b[1024*half+line*i+4*row:], pair)
+		}
+		return
+	}
+	setBlock(kind, b, raw[:], half, row)
+}
+
+// quantizeQ8 writes a GGUF block: d = max|x|/127, q = x/d rounded half away from zero.
+func quantizeQ8(raw *[34]byte, x *[quantCols]float32) {
+	var top uint32 // magnitudes compare as their bits do
+	for _, v := range x {
+		top = max(top, math.Float32bits(v)&^(1<<31))
+	}
+	d := math.Float32frombits(top) / 127
+	binary.LittleEndian.PutUint16(raw[:], floatHalf(d))
+	inverse := reciprocal(d)
+	if inverse == 0 {
+		return
+	}
+	for i, v := range x {
+		f := float64(v * inverse)
+		raw[2+i] = byte(int32(f + math.Copysign(0.5, f)))
+	}
+}
+
+// quantizeQ4 writes a GGUF block: d = x/-8 for the x of the largest magnitude, the
+// first of equals, q = min(15, x/d+8.5) cut to a whole number.
+func quantizeQ4(raw *[18]byte, x *[quantCols]float32) {
+	var top uint32
+	var extreme float32
+	for _, v := range x {
+		if m := math.Float32bits(v) &^ (1 << 31); m > top {
+			top, extreme = m, v
+		}
+	}
+	d := extreme / -8
+	binary.LittleEndian.PutUint16(raw[:], floatHalf(d))
+	inverse := reciprocal(d)
+	if inverse == 0 {
+		for i := range 16 {
+			raw[2+i] = 0x88
+		}
+		return
+	}
+	for i := range 16 {
+		low, high := float32(x[i]*inverse)+8.5, float32(x[i+16]*inverse)+8.5
+		raw[2+i] = byte(min(int32(low), 15) | min(int32(high), 15)<<4)
+	}
+}
+
+// reciprocal is 1/d, or 0 where that is not finite or d is not: a block of zeros, of
+// magnitudes whose scale is zero in half precision, or with a NaN or an infinity, which
+// its scale keeps.
+func reciprocal(d float32) float32 {
+	if r := 1 / d; math.Abs(float64(r)) <= math.MaxFloat32 {
+		return r
+	}
+	return 0
+}
+
+// LoadBlocks replaces the rows of p from the given one on by what GGUF and safetensors
+// files hold: whole rows of blocks of 34 bytes (Q8_0) or 18 (Q4_0), for which p.Cols
+// must be a multiple of 32, or of bfloat16 numbers. Nothing is rounded.
+func (p *Packed) LoadBlocks(from int, raw []byte) {
+	f := formats[p.Kind]
+	size := p.Cols / f.run * f.raw // bytes of a row
+	if p.Cols%f.run != 0 || len(raw)%size != 0 || from < 0 || from > p.Rows || len(raw)/size > p.Rows-from {
+		panic(fmt.Sprintf("kernel: %d bytes of %v blocks put at row %d of (%d, %d)", len(raw), p.Kind, from, p.Rows, p.Cols))
+	}
+	for r := from; len(raw) > 0; r, raw = r+1, raw[size:] {
+		p.setRow(r, raw[:size])
+	}
+}
+
+// setRow replaces one row by what a file holds.
+func (p *Packed) setRow(r int, raw []byte) {
+	row := r % packedRows
+	if p.Kind == BF16 {
+		p.setPairs(r, raw)
+		return
+	}
+	size := formats[p.Kind].raw
+	for i := range p.Cols / quantCols {
+		setBlock(p.Kind, p.superblock(r, i/2), raw[i*size:][:size], i%2, row)
+	}
+}
+
+// setPairs replaces one row of bfloat16 numbers.
+func (p *Packed) setPairs(r int, raw []byte) {
+	for s := range p.superblocks() {
+		b := p.superblock(r, s)[4*(r%packedRows):]
+		var in [2 * superCols]byte
+		raw = raw[copy(in[:], raw):]
+		for i := range superCols / 2 {
+			copy(b[line*i:][:4], in[4*i:])
+		}
+	}
+}
+
+// setBlock puts a GGUF block into a superblock: of either kind, four bytes lie a line
+// apart.
+func setBlock(kind Kind, b, raw []byte, half, row int) {
+	scale := formats[kind].scales + 32*half + 2*row
+	b[scale], b[scale+1] = raw[0], raw[1]
+	var flip uint32
+	dst, q := b[256*half+4*row:], raw[2:18]
+	if kind == Q8_0 {
+		flip = 0x80808080
+		dst = b[512*half+4*row:]
+		setWords(dst[4*line:], raw[18:34], flip)
+	}
+	setWords(dst, q, flip)
+}
+
+// setWords puts four words a line apart.
+func setWords(dst, q []byte, flip uint32) {
+	d, s := (*[3*line + 4]byte)(dst), (*[16]byte)(q)
+	binary.LittleEndian.PutUint32(d[:], binary.LittleEndian.Uint32(s[:])^flip)
+	binary.LittleEndian.PutUint32(d[line:], binary.LittleEndian.Uint32(s[4:])^flip)
+	binary.LittleEndian.PutUint32(d[2*line:], binary.LittleEndian.Uint32(s[8:])^flip)
+	binary.LittleEndian.PutUint32(d[3*line:], binary.LittleEndian.Uint32(s[12:])^flip)
+}
