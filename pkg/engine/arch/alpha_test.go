@@ -70,7 +70,7 @@ func TestFromAlpha(t *testing.T) {
 			if !slices.Equal(valuesOf(t, qkv), wantQKV) {
 				t.Errorf("%s: queries, keys and values differ", activation)
 			}
-			if _, err := transformer.New(m.Spec, m.Weights, kernel.Best()); err != nil {
+			if _, err := transformer.New(m.Spec, m.Weights, kernel.Best(), transformer.F32); err != nil {
 				t.Errorf("%s: %v", activation, err)
 			}
 		}

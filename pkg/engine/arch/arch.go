@@ -123,8 +123,8 @@ func (m *Model) Name() string {
 	return "Alpha"
 }
 
-// Bytes returns the memory that the weights take when they are read.
-func (m *Model) Bytes() int64 { return 4 * m.Weights.Elements() }
+// Bytes returns the memory that the weights take when they are read in a format.
+func (m *Model) Bytes(f transformer.Format) int64 { return m.Weights.Bytes(f) }
 
 // Close closes the files, after which no weights can be read.
 func (m *Model) Close() error {

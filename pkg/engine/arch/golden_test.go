@@ -9,6 +9,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"glossa/pkg/engine/arch"
@@ -127,7 +128,12 @@ func open(t testing.TB, dir string) *arch.Model {
 
 func build(t testing.TB, m *arch.Model, k *kernel.Kernels) *transformer.Model {
 	t.Helper()
-	model, err := transformer.New(m.Spec, m.Weights, k)
+	return buildAs(t, m, k, transformer.F32)
+}
+
+func buildAs(t testing.TB, m *arch.Model, k *kernel.Kernels, f transformer.Format) *transformer.Model {
+	t.Helper()
+	model, err := transformer.New(m.Spec, m.Weights, k, f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +168,7 @@ func run(t testing.TB, m *transformer.Model, g *golden) trace {
 			out[name] = max(out[name], g.check(name, got))
 		}
 	}
-	pass := m.NewPass()
+	pass := m.NewPass(nil)
 	var memory *transformer.Memory
 	if m.Encoder.Depth > 0 {
 		last := []float32(nil)
@@ -250,6 +256,75 @@ func TestGoldens(t *testing.T) {
 	}
 }
 
+// Packed weights give what their rounding allows: those of BF16 files the same bits as
+// in float32, 8 bits are some per cent away, 4 bits some ten (small random models
+// magnify it).
+func TestFormats(t *testing.T) {
+	for _, dir := range models(t) {
+		g, m := openGolden(t, dir, "golden.safetensors"), open(t, dir)
+		for _, k := range kernel.Implementations() {
+			exact := logits(g, buildAs(t, m, k, transformer.F32))
+			for f, limit := range map[transformer.Format]float64{transformer.BF16: 0.05, transformer.Q8_0: 0.1, transformer.Q4_0: 0.6} {
+				if d := rms(logits(g, buildAs(t, m, k, f)), exact); !(d > 0 && d < limit) && !strings.Contains(dir, "bf16") {
+					t.Errorf("%s, %s: format %v is %.4f away, at most %.2f", dir, k.Name(), f, d, limit)
+				}
+			}
+			if strings.Contains(dir, "bf16") {
+				if d := rms(logits(g, buildAs(t, m, k, transformer.Stored)), exact); d != 0 {
+					t.Errorf("%s, %s: weights as they are stored are %v away", dir, k.Name(), d)
+				}
+			}
+		}
+	}
+}
+
+// logits are those of a golden's text.
+func logits(g *golden, m *transformer.Model) []float32 {
+	pass, ids, memory := m.NewPass(nil), g.ints("ids"), (*transformer.Memory)(nil)
+	if m.Encoder.Depth > 0 {
+		memory = pass.Encode([][]int{g.ints("source.ids")})[0]
+	}
+	return pass.Forward([]transformer.Sequence{{Cache: m.NewCache(len(ids)), Tokens: ids, Logits: len(ids), Memory: memory}})
+}
+
+// rms is the root mean square of the differences, as a share of that of b.
+func rms(a, b []float32) float64 {
+	sum, all := 0.0, 0.0
+	for i := range a {
+		sum += float64(a[i]-b[i]) * float64(a[i]-b[i])
+		all += float64(b[i]) * float64(b[i])
+	}
+	return math.Sqrt(sum / all)
+}
+
+// However many workers compute a pass, its logits are the same to the bit.
+func TestTeams(t *testing.T) {
+	for _, dir := range models(t) {
+		g, m := openGolden(t, dir, "golden.safetensors"), build(t, open(t, dir), kernel.Best())
+		var want []float32
+		for _, size := range []int{1, 2, 3, 5} {
+			team := transformer.NewTeam(size)
+			pass := m.NewPass(team)
+			pass.ShareAll = true
+			var memory *transformer.Memory
+			if m.Encoder.Depth > 0 {
+				memory = pass.Encode([][]int{g.ints("source.ids")})[0]
+			}
+			ids, cache := g.ints("ids"), m.NewCache(64)
+			var got []float32
+			for part := range slices.Chunk(ids, 5) {
+				got = append(got, pass.Forward([]transformer.Sequence{{Cache: cache, Tokens: part, Logits: len(part), Memory: memory}})...)
+			}
+			team.Close()
+			if size == 1 {
+				want = got
+			} else if !slices.Equal(got, want) {
+				t.Errorf("%s: %d workers differ from one", dir, size)
+			}
+		}
+	}
+}
+
 // scale is 1 for logits; hidden states grow from layer to layer, so that theirs is
 // their largest value.
 func scale(values []float32, name string) float64 {
@@ -270,7 +345,7 @@ func TestCachedChunkedAndBatched(t *testing.T) {
 		t.Run(dir, func(t *testing.T) {
 			g, m := openGolden(t, dir, "golden.safetensors"), build(t, open(t, dir), kernel.Best())
 			ids := g.ints("ids")
-			pass, memory, other := m.NewPass(), (*transformer.Memory)(nil), (*transformer.Memory)(nil)
+			pass, memory, other := m.NewPass(nil), (*transformer.Memory)(nil), (*transformer.Memory)(nil)
 			if m.Encoder.Depth > 0 {
 				source := g.ints("source.ids")
 				both := pass.Encode([][]int{source[1:], source})

@@ -39,12 +39,12 @@ func TestCoverage(t *testing.T) {
 				want += int64(f.Tensors[i].Elements())
 			}
 		}
-		if info.Parameters != want || info.Bytes != 4*want {
+		if info.Parameters != want || info.Bytes[transformer.F32] != 4*want || info.Bytes[transformer.Stored] > 5*want || info.Bytes[transformer.Q4_0] >= info.Bytes[transformer.Q8_0] {
 			t.Errorf("%s: %d parameters in %d bytes, want %d", name, info.Parameters, info.Bytes, want)
 		}
 		m := openIn(t, fsys, "m")
-		if got, err := readAll(m.Weights); err != nil || got != want || m.Bytes() != 4*want {
-			t.Errorf("%s: %d values in %d bytes, want %d (%v)", name, got, m.Bytes(), want, err)
+		if got, err := readAll(m.Weights); err != nil || got != want || m.Bytes(transformer.F32) != 4*want {
+			t.Errorf("%s: %d values in %d bytes, want %d (%v)", name, got, m.Bytes(transformer.F32), want, err)
 		}
 	}
 }
@@ -249,7 +249,7 @@ func TestDescribe(t *testing.T) {
 		t.Errorf("%+v, %d bytes of shards", i, size)
 	}
 	i, err = arch.Describe(testdata, "llama-q8_0-gguf")
-	if err != nil || i.Type != "llama" || i.Size >= i.Bytes {
+	if err != nil || i.Type != "llama" || i.Size >= i.Bytes[transformer.F32] {
 		t.Errorf("%+v, %v", i, err)
 	}
 	if _, err := arch.Describe(testdata, "none"); err == nil {

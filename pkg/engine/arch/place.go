@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"glossa/pkg/engine/transformer"
 )
 
 // Files of a Hugging Face directory.
@@ -161,10 +163,10 @@ func Detect(fsys fs.FS, dir string) bool {
 // Info describes a model for a listing.
 type Info struct {
 	Type, Name, Version string
-	Context             int   // tokens
-	Parameters          int64 // weights
-	Bytes               int64 // memory that they take
-	Size                int64 // of the files that hold them, bytes
+	Context             int                          // tokens
+	Parameters          int64                        // weights
+	Bytes               map[transformer.Format]int64 // memory that they take
+	Size                int64                        // of the files that hold them, bytes
 	ModTime             time.Time
 }
 
@@ -180,7 +182,10 @@ func Describe(fsys fs.FS, dir string) (Info, error) {
 	}
 	i := Info{
 		Type: m.Type, Name: m.Name(), Version: m.Version, Context: m.Spec.Context,
-		Parameters: m.Weights.Elements(), Bytes: m.Bytes(),
+		Parameters: m.Weights.Elements(), Bytes: map[transformer.Format]int64{},
+	}
+	for _, f := range transformer.Formats() {
+		i.Bytes[f] = m.Bytes(f)
 	}
 	for _, name := range slices.Compact(files) {
 		info, err := fs.Stat(fsys, name)

@@ -56,8 +56,14 @@ func (s *source) first(names string) (name string, ok bool) {
 	return name, false
 }
 
+// formats are the types of files that are formats of the transformer.
+var formats = map[checkpoint.DType]transformer.Format{
+	checkpoint.BF16: transformer.BF16, checkpoint.Q8_0: transformer.Q8_0, checkpoint.Q4_0: transformer.Q4_0,
+}
+
 // A span is a tensor whose rows can be taken. The zero span gives empty ones.
 type span struct {
+	kind       checkpoint.DType
 	file       *checkpoint.File
 	name       string
 	cols       int
@@ -93,7 +99,7 @@ func (s *source) take(name string, shape []int, out span) span {
 	case !t.Type.Convertible():
 		s.fail(t, "weights of type %s are not supported", t.Type)
 	default:
-		out.file, out.name = s.file, full
+		out.file, out.name, out.kind = s.file, full, t.Type
 		return out
 	}
 	return span{}
@@ -103,7 +109,7 @@ func (s *source) take(name string, shape []int, out span) span {
 func (t span) rows(from, n int) transformer.Tensor {
 	base := from * t.cols
 	return transformer.Tensor{
-		Name: t.name, Rows: n, Cols: t.cols, Transposed: t.transposed,
+		Name: t.name, Rows: n, Cols: t.cols, Transposed: t.transposed, Stored: formats[t.kind],
 		Read: func(dst []float32, from int) error { return t.file.Values(t.name, base+from, dst) },
 	}
 }

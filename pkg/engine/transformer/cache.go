@@ -12,15 +12,6 @@ func (c *kv) head(h, n, dim int) (keys, values []float32) {
 	return c.keys[at : at+n*dim], c.values[at : at+n*dim]
 }
 
-// put stores a token's keys and values, (KVHeads, HeadDim) each.
-func (c *kv) put(pos int, keys, values []float32, dim int) {
-	for from := 0; from < len(keys); from += dim {
-		at := from*c.capacity + pos*dim
-		copy(c.keys[at:at+dim], keys[from:])
-		copy(c.values[at:at+dim], values[from:])
-	}
-}
-
 // A Cache holds the keys and values of one sequence.
 type Cache struct {
 	Len int // tokens
@@ -53,20 +44,26 @@ func (m *Model) NewCache(capacity int) *Cache {
 }
 
 // Fork returns a copy of c that can go its own way, with room for capacity tokens.
-func (m *Model) Fork(c *Cache, capacity int) *Cache {
-	f := m.NewCache(max(capacity, c.Len))
-	m.Copy(f, c)
+func (m *Model) Fork(c *Cache, capacity int) *Cache { return m.Prefix(c, c.Len, capacity) }
+
+// Prefix returns a copy of the first n tokens of c, with room for capacity. Others may
+// append to c meanwhile.
+func (m *Model) Prefix(c *Cache, n, capacity int) *Cache {
+	f := m.NewCache(max(capacity, n))
+	m.copy(f, c, n)
 	return f
 }
 
 // Copy makes dst, which has room for it, a copy of src.
-func (m *Model) Copy(dst, src *Cache) {
+func (m *Model) Copy(dst, src *Cache) { m.copy(dst, src, src.Len) }
+
+func (m *Model) copy(dst, src *Cache, n int) {
 	dim := m.Decoder.HeadDim
-	dst.Len = src.Len
+	dst.Len = n
 	for l := range src.layers {
 		for h := range m.Decoder.KVHeads {
-			keys, values := dst.layers[l].head(h, src.Len, dim)
-			k, v := src.layers[l].head(h, src.Len, dim)
+			keys, values := dst.layers[l].head(h, n, dim)
+			k, v := src.layers[l].head(h, n, dim)
 			copy(keys, k)
 			copy(values, v)
 		}

@@ -10,11 +10,11 @@ import (
 // feedForward is the second half of a layer: down(act(up x)), or gated
 // down(act(gate x) ⊙ up x). Universal's vectors are gate and skip, KANSpline's c0 to c4.
 type feedForward struct {
-	up, gate linear // (FFN, Width); gate only if gated
-	down     linear // (Width, FFN)
-	gated    bool
-	act      activation
-	learned  [][]float32 // (FFN) each, of Universal and KANSpline
+	upper, gate linear // (FFN, Width); gate only if gated
+	lower       linear // (Width, FFN)
+	gated       bool
+	act         activation
+	learned     [][]float32 // (FFN) each, of Universal and KANSpline
 }
 
 func (ld *loader) feedForward(what string, spec *Spec, s *Stack, l *Layer) feedForward {
@@ -23,7 +23,7 @@ func (ld *loader) feedForward(what string, spec *Spec, s *Stack, l *Layer) feedF
 		ld.err = err
 	}
 	f := feedForward{
-		up: ld.linear(what+" up", l.Up, s.FFN, spec.Width), down: ld.linear(what+" down", l.Down, spec.Width, s.FFN),
+		upper: ld.linear(what+" up", l.Up, s.FFN, spec.Width), lower: ld.linear(what+" down", l.Down, spec.Width, s.FFN),
 		gated: spec.Gated, act: act,
 	}
 	if spec.Gated {
@@ -38,20 +38,37 @@ func (ld *loader) feedForward(what string, spec *Spec, s *Stack, l *Layer) feedF
 	return f
 }
 
-// run computes a pass's out from its norm.
-func (f *feedForward) run(p *Pass) {
-	k, n, ffn := p.m.kernels, p.tokens, f.up.rows()
-	f.up.apply(k, p.h, p.norm, n)
+// up computes the worker's columns of h = act(up norm), gated act(gate norm) ⊙ up norm.
+func (f *feedForward) up(w *worker) {
+	k, ffn := w.m.kernels, f.upper.rows
+	from, to := w.apply(&f.upper, w.h, w.norm, w.tokens)
 	if f.gated {
-		f.gate.apply(k, p.g, p.norm, n)
-		f.act.apply(k, p.g, nil, nil)
-		k.Mul(p.h, p.g)
-	} else {
-		for i := range n {
-			f.act.apply(k, p.h[i*ffn:(i+1)*ffn], f.learned, p.row)
-		}
+		w.multiply(&f.gate, w.g, w.norm, w.tokens, f.gate.packed == nil || f.upper.packed == nil)
 	}
-	f.down.apply(k, p.out, p.h, n)
+	if from == to {
+		return
+	}
+	fit(&w.row, f.act.depth*(to-from))
+	w.learned = w.learned[:0]
+	for _, v := range f.learned {
+		w.learned = append(w.learned, v[from:to])
+	}
+	for i := range w.tokens {
+		h := w.h[i*ffn+from : i*ffn+to]
+		if !f.gated {
+			f.act.apply(k, h, w.learned, w.row)
+			continue
+		}
+		g := w.g[i*ffn+from : i*ffn+to]
+		f.act.apply(k, g, nil, nil)
+		k.Mul(h, g)
+	}
+}
+
+// down adds the worker's columns of down(h) to x.
+func (f *feedForward) down(w *worker) {
+	from, to := w.apply(&f.lower, w.out, w.h, w.tokens)
+	w.residual(w.out, from, to)
 }
 
 // activation is applied to one row (ffn) in place; scratch has at least

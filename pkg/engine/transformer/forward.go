@@ -2,6 +2,7 @@ package transformer
 
 import (
 	"math"
+	"time"
 )
 
 // A Sequence is the part of a sequence that a pass computes: Tokens come after
@@ -20,32 +21,82 @@ type Pass struct {
 	// tells of which stack. x is valid during the call.
 	Hidden func(encoder bool, layer int, x []float32)
 
-	m      *Model
-	tokens int
-	spans  []span
+	ShareAll bool // small work is shared too, for tests
 
-	x, norm, out []float32 // (tokens, Width)
-	qkv          []float32 // (tokens, (Heads+2*KVHeads)*HeadDim)
-	heads        []float32 // (tokens, Heads*HeadDim)
-	h, g         []float32 // (tokens, FFN)
-	row          []float32 // scratch of the activation
-	scores       []float32 // (tokens of a sequence)
-	cos, sin     []float32 // (tokens, Rotary.Dims/2)
-	store        []float32 // keys and values of one encoded text in one layer
-	wanted       []float32 // (outputs, Width)
-	logits       []float32 // (outputs, Vocab)
+	m        *Model
+	tokens   int
+	spans    []span
+	seqs     []Sequence
+	outputs  int
+	memories []*Memory // that the encoder's pass is to fill; nil in the decoder's
+
+	team    *Team
+	workers []*worker
+
+	x, out   []float32 // (tokens, Width)
+	qkv      []float32 // (tokens, (Heads+2*KVHeads)*HeadDim)
+	heads    []float32 // (tokens, Heads*HeadDim)
+	h, g     []float32 // (tokens, FFN)
+	cross    []float32 // (tokens, 2*KVHeads*HeadDim), of an encoder
+	cos, sin []float32 // (tokens, Rotary.Dims/2)
+	logits   []float32 // (outputs, Vocab)
 }
 
-// NewPass returns a pass over m.
-func (m *Model) NewPass() *Pass { return &Pass{m: m} }
+// NewPass returns a pass over m that a team computes; nil is the caller alone. What is
+// computed does not depend, to the bit, on the team.
+func (m *Model) NewPass(team *Team) *Pass {
+	p := &Pass{m: m, team: team}
+	for i := range team.Size() {
+		p.workers = append(p.workers, &worker{Pass: p, index: i})
+	}
+	return p
+}
+
+// worthSharing is for how many multiplications between two barriers a second worker
+// pays: some five microseconds of one.
+const worthSharing = 128 << 10
+
+// run has the workers compute the pass over layers of weights.
+func (p *Pass) run(layers int) {
+	work := p.m.elements / int64(5*max(1, layers)) * int64(p.tokens)
+	switch {
+	case p.team.Size() == 1 || p.tokens == 0 || p.Hidden != nil || work < worthSharing && !p.ShareAll:
+		p.work(0, 1, nil)
+	case p.ShareAll:
+		p.team.do(true, p)
+	default:
+		begin := time.Now()
+		shared := p.team.do(p.m.pace.useTeam(p.tokens), p)
+		p.m.pace.note(p.tokens, shared, time.Since(begin))
+	}
+}
+
+// work is one worker's share of the pass.
+func (p *Pass) work(index, count int, b *barrier) {
+	w := p.workers[index]
+	w.count, w.barrier = count, b
+	if p.memories != nil {
+		for i := range p.m.encoder {
+			w.encode(&p.m.encoder[i])
+			p.show(true, i+1)
+		}
+		w.memorise(p.memories)
+		return
+	}
+	for i := range p.m.decoder {
+		w.decode(i)
+		p.show(false, i+1)
+	}
+	w.project()
+}
 
 // Forward appends the sequences' tokens to their caches and returns the logits
 // (outputs, Vocab), row-major: for each sequence in turn those after its last
 // Logits tokens. They are valid until the next call. A row's values do not depend,
 // to the bit, on what else is computed with it.
 func (p *Pass) Forward(seqs []Sequence) []float32 {
-	outputs := 0
 	p.begin()
+	outputs := 0
 	for _, s := range seqs {
 		p.add(span{n: len(s.Tokens), start: s.Cache.Len, cache: s.Cache, memory: s.Memory})
 		outputs += s.Logits
@@ -54,15 +105,14 @@ func (p *Pass) Forward(seqs []Sequence) []float32 {
 	for i, s := range seqs {
 		p.embed(p.spans[i], s.Tokens)
 	}
+	p.seqs, p.outputs = seqs, outputs
+	fit(&p.logits, outputs*p.m.Vocab)
 	p.show(false, 0)
-	for i := range p.m.decoder {
-		p.decode(i)
-		p.show(false, i+1)
-	}
+	p.run(len(p.m.decoder))
 	for _, s := range seqs {
 		s.Cache.Len += len(s.Tokens)
 	}
-	return p.project(seqs, outputs)
+	return p.logits
 }
 
 // Encode runs the encoder over texts of at most Context tokens, at least one each.
@@ -76,43 +126,41 @@ func (p *Pass) Encode(texts [][]int) []*Memory {
 	for i, t := range texts {
 		p.embed(p.spans[i], t)
 	}
-	p.show(true, 0)
-	for i := range m.encoder {
-		l := &m.encoder[i]
-		p.normalise(l.attentionNorm)
-		p.fullAttention(l)
-		p.feed(l)
-		p.show(true, i+1)
+	out := make([]*Memory, len(texts))
+	for i, t := range texts {
+		out[i] = &Memory{Len: len(t), layers: m.newLayers(len(t))}
 	}
-	p.normalise(m.encoderNorm)
-	return p.memories()
+	p.show(true, 0)
+	p.memories = out
+	p.run(len(m.encoder))
+	p.memories = nil
+	return out
 }
 
-// memories computes the keys and values of each text for each layer of the decoder,
-// from the encoder's output in norm.
-func (p *Pass) memories() []*Memory {
-	m, out := p.m, make([]*Memory, len(p.spans))
-	for i, sp := range p.spans {
-		out[i] = &Memory{Len: sp.n, layers: m.newLayers(sp.n)}
-	}
-	keys, dim := m.Decoder.KVHeads*m.Decoder.HeadDim, m.Decoder.HeadDim
-	fit(&p.qkv, p.tokens*2*keys)
-	for l := range m.decoder {
-		m.decoder[l].crossKV.apply(m.kernels, p.qkv, p.norm, p.tokens)
-		for i, sp := range p.spans {
+// memorise computes the keys and values of each text for each layer of the decoder.
+func (w *worker) memorise(out []*Memory) {
+	w.normalise(w.m.encoderNorm)
+	for l := range w.m.decoder {
+		w.apply(&w.m.decoder[l].crossKV, w.cross, w.norm, w.tokens)
+		w.barrier.wait()
+		w.eachHead(&w.m.Decoder, func(sp span, head int) {
+			d := &w.m.Decoder
+			keys, values := out[sp.index].layers[l].head(head, sp.n, d.HeadDim)
+			all := d.KVHeads * d.HeadDim
 			for j := range sp.n {
-				row := p.qkv[(sp.row+j)*2*keys:]
-				out[i].layers[l].put(j, row[:keys], row[keys:2*keys], dim)
+				row := w.cross[(sp.row+j)*2*all:]
+				copy(keys[j*d.HeadDim:(j+1)*d.HeadDim], row[head*d.HeadDim:])
+				copy(values[j*d.HeadDim:(j+1)*d.HeadDim], row[all+head*d.HeadDim:])
 			}
-		}
+		})
+		w.barrier.wait()
 	}
-	return out
 }
 
 func (p *Pass) begin() { p.tokens, p.spans = 0, p.spans[:0] }
 
 func (p *Pass) add(sp span) {
-	sp.row = p.tokens
+	sp.index, sp.row = len(p.spans), p.tokens
 	p.tokens += sp.n
 	p.spans = append(p.spans, sp)
 }
@@ -130,12 +178,13 @@ func fit(s *[]float32, n int) {
 func (p *Pass) grow(s *Stack) {
 	m, n := p.m, p.tokens
 	fit(&p.x, n*m.Width)
-	fit(&p.norm, n*m.Width)
 	fit(&p.out, n*m.Width)
 	fit(&p.qkv, n*(s.Heads+2*s.KVHeads)*s.HeadDim)
 	fit(&p.heads, n*s.Heads*s.HeadDim)
 	fit(&p.h, n*s.FFN)
-	fit(&p.row, m.decoder[0].ffn.act.depth*s.FFN)
+	if m.Encoder.Depth > 0 {
+		fit(&p.cross, n*2*m.Decoder.KVHeads*m.Decoder.HeadDim)
+	}
 	if m.Gated {
 		fit(&p.g, n*s.FFN)
 	}
@@ -170,59 +219,12 @@ func (p *Pass) embed(sp span, tokens []int) {
 		if m.embed != nil {
 			copy(x, m.embed[t*w:(t+1)*w])
 		} else {
-			m.head.weight.Row(x, t)
+			m.head.row(x, t)
 		}
 		if m.EmbedScale != 0 {
 			m.kernels.Scale(x, m.EmbedScale)
 		}
 		m.addPosition(x, sp.start+j)
-	}
-}
-
-// decode runs layer i of the decoder.
-func (p *Pass) decode(i int) {
-	l := &p.m.decoder[i]
-	p.normalise(l.attentionNorm)
-	p.selfAttention(i)
-	if p.m.Parallel {
-		p.feedParallel(l)
-		return
-	}
-	if len(p.m.encoder) > 0 {
-		p.residual()
-		p.normalise(l.crossNorm)
-		p.crossAttention(i)
-	}
-	p.feed(l)
-}
-
-// feed adds the attention in out to x, and then the feed-forward block.
-func (p *Pass) feed(l *layer) {
-	p.residual()
-	p.normalise(l.ffnNorm)
-	l.ffn.run(p)
-	p.residual()
-}
-
-// feedParallel adds the attention in out and the feed-forward block of what the
-// layer began with.
-func (p *Pass) feedParallel(l *layer) {
-	if !p.m.SharedNorm {
-		p.normalise(l.ffnNorm)
-	}
-	p.residual()
-	l.ffn.run(p)
-	p.residual()
-}
-
-// residual adds out to x.
-func (p *Pass) residual() { p.m.kernels.Add(p.x, p.out) }
-
-// normalise writes the norm of each row of x to norm.
-func (p *Pass) normalise(n norm) {
-	w := p.m.Width
-	for i := range p.tokens {
-		p.m.normalise(p.norm[i*w:(i+1)*w], p.x[i*w:(i+1)*w], n)
 	}
 }
 
@@ -250,21 +252,19 @@ func (p *Pass) show(encoder bool, layer int) {
 	}
 }
 
-// project computes the logits that seqs want.
-func (p *Pass) project(seqs []Sequence, outputs int) []float32 {
-	m, w, to := p.m, p.m.Width, 0
-	fit(&p.wanted, outputs*w)
-	fit(&p.logits, outputs*m.Vocab)
-	for i, s := range seqs {
-		end := p.spans[i].row + p.spans[i].n
-		to += copy(p.wanted[to:], p.x[(end-s.Logits)*w:end*w])
+// project computes the worker's share of the logits that seqs want.
+func (w *worker) project() {
+	if w.outputs == 0 {
+		return
 	}
-	for i := range outputs {
-		v := p.wanted[i*w : (i+1)*w]
-		m.normalise(v, v, m.decoderNorm)
+	m, width, to := w.m, w.m.Width, 0
+	fit(&w.norm, max(w.outputs, w.tokens)*width)
+	for i, s := range w.seqs {
+		end := w.spans[i].row + w.spans[i].n
+		for row := end - s.Logits; row < end; row++ {
+			m.normalise(w.norm[to:to+width], w.x[row*width:(row+1)*width], m.decoderNorm)
+			to += width
+		}
 	}
-	if outputs > 0 {
-		m.head.apply(m.kernels, p.logits, p.wanted, outputs)
-	}
-	return p.logits
+	w.apply(&m.head, w.logits, w.norm[:to], w.outputs)
 }

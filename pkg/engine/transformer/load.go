@@ -7,15 +7,17 @@ import (
 	"glossa/pkg/engine/kernel"
 )
 
-// New reads the weights of a model and packs them. What does not fit the spec is
-// an error that names the tensor. Beside the model itself it needs about a MiB.
-func New(spec *Spec, w *Weights, k *kernel.Kernels) (*Model, error) {
-	m := &Model{Spec: *spec, kernels: k, elements: w.Elements()}
+// New reads the weights of a model and packs them in a format. What does not fit the
+// spec is an error that names the tensor. Beside the model itself it needs about a MiB.
+func New(spec *Spec, w *Weights, k *kernel.Kernels, format Format) (*Model, error) {
+	m := &Model{Spec: *spec, kernels: k, elements: w.Elements(), bytes: w.Bytes(format)}
 	if err := spec.check(w); err != nil {
 		return nil, err
 	}
-	ld := &loader{kernels: k}
+	ld := &loader{kernels: k, format: format}
+	ld.format = format.head()
 	m.head = ld.linear("head", w.head(), spec.Vocab, spec.Width)
+	ld.format = format
 	if w.Head.Weight != nil {
 		m.embed = ld.table("embedding", w.Embed, spec.Vocab, spec.Width)
 	}
@@ -74,6 +76,7 @@ const chunk = 256 << 10
 // A loader reads tensors one after the other. After an error it does nothing.
 type loader struct {
 	kernels *kernel.Kernels
+	format  Format
 	buffer  []float32
 	err     error
 }
@@ -117,11 +120,22 @@ func (ld *loader) linear(what string, l Linear, rows, cols int) (out linear) {
 	if ld.err != nil || !ld.fits(what, l.Weight, rows, cols) {
 		return out
 	}
-	out.weight = kernel.NewMatrix(rows, cols)
+	out.rows, out.cols = rows, cols
+	kind, packed := ld.format.of(&l).kind()
+	transposed := l.Weight[0].Transposed
+	if packed {
+		out.packed = kernel.NewPacked(kind, rows, cols)
+	}
+	if !packed || transposed {
+		out.full = kernel.NewMatrix(rows, cols)
+	}
 	at := 0
 	for i := range l.Weight {
-		ld.pack(out.weight, at, &l.Weight[i])
+		ld.pack(&out, at, &l.Weight[i])
 		at += l.Weight[i].Rows
+	}
+	if packed && transposed {
+		ld.repack(&out)
 	}
 	if l.Bias != nil {
 		out.bias = ld.vector(what+" bias", l.Bias, rows)
@@ -156,13 +170,29 @@ func (ld *loader) fail(what string, t *Tensor, err error) {
 	}
 }
 
-// pack reads t into the rows of m from the given one on.
-func (ld *loader) pack(m *kernel.Matrix, row int, t *Tensor) {
-	load := func(from int, w []float32) { ld.kernels.LoadRows(m, row+from, w) }
-	if t.Transposed {
-		load = func(from int, w []float32) { ld.kernels.LoadColumns(m, from, w) }
+// pack reads t into the rows of l from the given one on.
+func (ld *loader) pack(l *linear, row int, t *Tensor) {
+	ld.read(t, func(from int, w []float32) {
+		switch {
+		case t.Transposed:
+			ld.kernels.LoadColumns(l.full, from, w)
+		case l.packed != nil:
+			l.packed.LoadRows(row+from, w)
+		default:
+			ld.kernels.LoadRows(l.full, row+from, w)
+		}
+	})
+}
+
+// repack moves a matrix that was stored transposed to its packed form, which can only
+// be filled by rows.
+func (ld *loader) repack(l *linear) {
+	row := make([]float32, l.cols)
+	for r := range l.rows {
+		l.full.Row(row, r)
+		l.packed.LoadRows(r, row)
 	}
-	ld.read(t, load)
+	l.full = nil
 }
 
 // read gives the stored rows of t to use, some at a time, with the first one's index.

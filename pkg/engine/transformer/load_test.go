@@ -3,6 +3,7 @@ package transformer_test
 import (
 	"errors"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,7 +50,7 @@ func TestLoadingMemory(t *testing.T) {
 	spec, w := plain(256, 6, 6000)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	m, err := transformer.New(spec, w, kernel.Best())
+	m, err := transformer.New(spec, w, kernel.Best(), transformer.F32)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,8 +92,52 @@ func TestNewRefuses(t *testing.T) {
 	} {
 		spec, w := plain(32, 2, 50)
 		test.change(spec, w)
-		if _, err := transformer.New(spec, w, kernel.Best()); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := transformer.New(spec, w, kernel.Best(), transformer.F32); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want %q", test.name, err, test.want)
 		}
+	}
+}
+
+// A pass over packed weights, shared or not, allocates nothing once it has seen its
+// largest input.
+func TestPackedForwardAllocatesNothing(t *testing.T) {
+	spec, w := plain(64, 2, 200)
+	for _, f := range []transformer.Format{transformer.BF16, transformer.Q8_0, transformer.Q4_0} {
+		m, err := transformer.New(spec, w, kernel.Best(), f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, size := range []int{1, 2} {
+			team := transformer.NewTeam(size)
+			p, cache := m.NewPass(team), m.NewCache(m.Context)
+			p.ShareAll = true
+			seqs := []transformer.Sequence{{Cache: cache, Tokens: []int{1}, Logits: 1}}
+			if n := testing.AllocsPerRun(20, func() { p.Forward(seqs) }); n != 0 {
+				t.Errorf("format %v, %d workers: %v allocations a token", f, size, n)
+			}
+			team.Close()
+		}
+	}
+}
+
+// The memory of a model is what was said before it was read.
+func TestBytes(t *testing.T) {
+	spec, w := plain(64, 2, 200)
+	if got, want := w.Bytes(transformer.F32), 4*w.Elements(); got != want {
+		t.Errorf("float32: %d, want %d", got, want)
+	}
+	sizes := []int64{}
+	for _, f := range []transformer.Format{transformer.Q4_0, transformer.Q8_0, transformer.BF16, transformer.F32} {
+		m, err := transformer.New(spec, w, kernel.Best(), f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Bytes() != w.Bytes(f) {
+			t.Errorf("format %v: %d, before reading %d", f, m.Bytes(), w.Bytes(f))
+		}
+		sizes = append(sizes, m.Bytes())
+	}
+	if !slices.IsSorted(sizes) {
+		t.Errorf("4 bits to 32: %v", sizes)
 	}
 }

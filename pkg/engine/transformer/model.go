@@ -11,7 +11,8 @@ package transformer
 
 import "glossa/pkg/engine/kernel"
 
-// Model holds weights ready for use. It is immutable and safe for concurrent use.
+// Model holds weights ready for use. Its weights do not change, and it
+// is safe for concurrent use.
 type Model struct {
 	Spec
 
@@ -23,27 +24,34 @@ type Model struct {
 
 	decoder, encoder         []layer
 	decoderNorm, encoderNorm norm
-	elements                 int64
+	elements, bytes          int64
+
+	pace pace
 }
 
-// linear is y = x Wᵀ + b.
+// linear is y = x Wᵀ + b, of shape (rows, cols).
 type linear struct {
-	weight *kernel.Matrix // (out, in)
-	bias   []float32      // (out), or nil
+	rows, cols int
+	full       *kernel.Matrix // one of the two
+	packed     *kernel.Packed
+	bias       []float32 // (rows), or nil
 }
 
-func (l *linear) rows() int { return l.weight.Rows }
+// panels returns the number of parts that workers can share, and the rows of each.
+func (l *linear) panels() (n, rows int) {
+	if l.packed != nil {
+		return l.packed.Panels(), kernel.PackedRows
+	}
+	return l.full.Panels(), kernel.PanelRows
+}
 
-// apply computes dst (n, out) from x (n, in).
-func (l *linear) apply(k *kernel.Kernels, dst, x []float32, n int) {
-	k.MatMul(dst, x, n, l.weight)
-	if l.bias == nil {
+// row writes a row of the weights to dst (cols).
+func (l *linear) row(dst []float32, r int) {
+	if l.packed != nil {
+		l.packed.Row(dst, r)
 		return
 	}
-	rows := l.weight.Rows
-	for i := range n {
-		k.Add(dst[i*rows:(i+1)*rows], l.bias)
-	}
+	l.full.Row(dst, r)
 }
 
 type norm struct{ weight, bias []float32 } // (Width); bias may be nil
@@ -61,4 +69,4 @@ type layer struct {
 func (m *Model) Parameters() int64 { return m.elements }
 
 // Bytes returns the memory of the weights.
-func (m *Model) Bytes() int64 { return 4 * m.elements }
+func (m *Model) Bytes() int64 { return m.bytes }

@@ -22,7 +22,7 @@ func open(t testing.TB, ck *checkpoint.Alpha, k *kernel.Kernels, override string
 	if err != nil {
 		t.Fatal(err)
 	}
-	model, err := transformer.New(m.Spec, m.Weights, k)
+	model, err := transformer.New(m.Spec, m.Weights, k, transformer.F32)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +31,7 @@ func open(t testing.TB, ck *checkpoint.Alpha, k *kernel.Kernels, override string
 
 // all returns the logits after every token, computed in one pass.
 func all(m *transformer.Model, tokens []int) []float32 {
-	p := m.NewPass()
+	p := m.NewPass(nil)
 	return p.Forward([]transformer.Sequence{{Cache: m.NewCache(len(tokens)), Tokens: tokens, Logits: len(tokens)}})
 }
 
@@ -187,7 +187,7 @@ func TestBatchInvariance(t *testing.T) {
 		m := open(t, random(checkpoint.SwiGLU, true), k, "")
 		ids, other := tokens(20, m.Vocab), tokens(9, m.Vocab-1)
 		want := slices.Clone(all(m, ids))
-		p := m.NewPass()
+		p := m.NewPass(nil)
 		main, side := m.NewCache(m.Context), m.NewCache(m.Context)
 		var got []float32
 		for i, at := 0, 0; at < len(ids); i++ {
@@ -222,7 +222,7 @@ func TestComposedGraphRefused(t *testing.T) {
 		ck.ModelConfig.ActivationGraph = json.RawMessage(graph)
 		m, err := arch.FromAlpha(ck, "")
 		if err == nil {
-			_, err = transformer.New(m.Spec, m.Weights, kernel.Best())
+			_, err = transformer.New(m.Spec, m.Weights, kernel.Best(), transformer.F32)
 		}
 		if err == nil {
 			t.Errorf("graph %.40q is accepted", graph)
@@ -233,7 +233,7 @@ func TestComposedGraphRefused(t *testing.T) {
 // A pass that has seen its largest input allocates nothing more.
 func TestForwardAllocatesNothing(t *testing.T) {
 	m := open(t, random("", false), kernel.Best(), "")
-	p, cache := m.NewPass(), m.NewCache(m.Context)
+	p, cache := m.NewPass(nil), m.NewCache(m.Context)
 	seqs := []transformer.Sequence{{Cache: cache, Tokens: []int{1}, Logits: 1}}
 	if n := testing.AllocsPerRun(10, func() { p.Forward(seqs) }); n != 0 {
 		t.Errorf("%v allocations a token", n)

@@ -1,5 +1,7 @@
 package transformer
 
+import "glossa/pkg/engine/kernel"
+
 // Weights says where the parameters of a model lie, for [New] to read. Nothing is
 // read before. The zero Linear, Vector and Norm mean that the model has none.
 type Weights struct {
@@ -43,11 +45,105 @@ type Tensor struct {
 	Name       string // for errors
 	Rows, Cols int    // of the matrix as the model uses it: (out, in)
 	Transposed bool   // it is stored as (in, out), as GPT-2's are
+	Stored     Format // how it is stored, if that is a format of ours
 
 	// Read reads len(dst) values from the given one on, in the order in which they are
 	// stored. Both are multiples of the length of a stored row, of which there are
 	// Rows, or Cols if it is Transposed.
 	Read func(dst []float32, from int) error
+}
+
+// A Format is how a model keeps its matrices in memory. What is computed with BF16 is
+// what is computed with the same weights as F32; Q8_0 and Q4_0 (GGUF's formats) round
+// weights, and the inputs of products to 8 bits.
+type Format uint8
+
+// The formats.
+const (
+	F32    Format = iota
+	Stored        // as the file has it, if that is one of the following; else F32
+	BF16
+	Q8_0
+	Q4_0 // but for the head, which has Q8_0
+)
+
+// Formats lists the formats by name, as records and commands spell them.
+func Formats() map[string]Format {
+	return map[string]Format{"f32": F32, "stored": Stored, "bf16": BF16, "q8_0": Q8_0, "q4_0": Q4_0}
+}
+
+// kind is the kernel's name of a format; ok is false for F32.
+func (f Format) kind() (k kernel.Kind, ok bool) {
+	switch f {
+	case BF16:
+		return kernel.BF16, true
+	case Q8_0:
+		return kernel.Q8_0, true
+	case Q4_0:
+		return kernel.Q4_0, true
+	}
+	return 0, false
+}
+
+// head is the format of the head of a model in format f: four bits cost it twice what
+// they cost all other matrices together.
+func (f Format) head() Format {
+	if f == Q4_0 {
+		return Q8_0
+	}
+	return f
+}
+
+// of is the format of a matrix of which the first piece is stored so.
+func (f Format) of(l *Linear) Format {
+	if f != Stored {
+		return f
+	}
+	if len(l.Weight) == 0 || l.Weight[0].Transposed {
+		return F32
+	}
+	return l.Weight[0].Stored
+}
+
+// Bytes returns the memory that the weights take in a format.
+func (w *Weights) Bytes(f Format) int64 {
+	total := 4 * w.Elements()
+	for i, l := range w.matrices() {
+		as := f
+		if i == 0 {
+			as = f.head()
+		}
+		kind, ok := as.of(l).kind()
+		if !ok {
+			continue
+		}
+		rows, cols := 0, 0
+		for _, t := range l.Weight {
+			rows, cols = rows+t.Rows, t.Cols
+		}
+		total += kind.Bytes(rows, cols) - 4*int64(rows)*int64(cols)
+	}
+	return total
+}
+
+// matrices lists what is multiplied, the head first.
+func (w *Weights) matrices() []*Linear {
+	head := &w.Head
+	if head.Weight == nil {
+		head = &w.Embed
+	}
+	list := []*Linear{head}
+	for _, stack := range [][]Layer{w.Decoder, w.Encoder} {
+		for i := range stack {
+			l := &stack[i]
+			for _, m := range []*Linear{&l.QKV, &l.Out, &l.CrossQ, &l.CrossKV, &l.CrossOut, &l.Up, &l.Gate, &l.Down} {
+				if m.Weight != nil {
+					list = append(list, m)
+				}
+			}
+		}
+	}
+	return list
 }
 
 // Elements returns the number of values of all weights.

@@ -1,0 +1,53 @@
+package transformer
+
+import (
+	"math/bits"
+	"sync"
+	"time"
+)
+
+// A pace remembers how fast a model is computed by a team and by one worker, so that
+// the team is used where it is faster: not on a machine whose other processors are
+// busy, since workers that wait for one another are as slow as the slowest.
+type pace struct {
+	mu      sync.Mutex
+	classes [8]class // by the number of tokens: 1, 2-3, 4-7, ...
+}
+
+type class struct {
+	jobs        int
+	team, alone float64 // nanoseconds a token, moving averages; 0: not known
+}
+
+// explore is after how many passes the other way is tried once.
+const explore = 64
+
+func (p *pace) class(tokens int) *class {
+	return &p.classes[min(bits.Len(uint(tokens)), len(p.classes))-1]
+}
+
+// useTeam tells whether the team should compute so many tokens.
+func (p *pace) useTeam(tokens int) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c := p.class(tokens)
+	c.jobs++
+	faster := c.team == 0 || c.alone == 0 || c.team <= c.alone
+	return faster != (c.jobs%explore == 0)
+}
+
+// note remembers a pass.
+func (p *pace) note(tokens int, team bool, took time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c := p.class(tokens)
+	v := &c.alone
+	if team {
+		v = &c.team
+	}
+	if now := float64(took) / float64(tokens); *v == 0 {
+		*v = now
+	} else {
+		*v += (now - *v) / 4
+	}
+}

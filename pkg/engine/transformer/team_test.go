@@ -1,0 +1,80 @@
+package transformer
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+type jobFunc func(worker, workers int, b *barrier)
+
+func (f jobFunc) work(worker, workers int, b *barrier) { f(worker, workers, b) }
+
+// Every worker runs each step of a program before any runs the next.
+func TestTeam(t *testing.T) {
+	for _, size := range []int{1, 2, 3, 7} {
+		team := NewTeam(size)
+		var sum atomic.Int64
+		for round := range 200 {
+			const steps = 5
+			var at [steps]atomic.Int32
+			team.do(true, jobFunc(func(_, workers int, b *barrier) {
+				for s := range steps {
+					if s > 0 && at[s-1].Load() != int32(workers) {
+						t.Errorf("size %d, round %d: step %d began with %d workers at the step before", size, round, s, at[s-1].Load())
+					}
+					at[s].Add(1)
+					sum.Add(1)
+					b.wait()
+				}
+			}))
+		}
+		if want := int64(200 * 5 * size); sum.Load() != want {
+			t.Errorf("size %d: %d steps were run, want %d", size, sum.Load(), want)
+		}
+		team.Close()
+	}
+}
+
+// What is not wanted, and what a busy team cannot do, the caller does.
+func TestTeamOfOne(t *testing.T) {
+	team := NewTeam(2)
+	defer team.Close()
+	alone := jobFunc(func(worker, workers int, b *barrier) {
+		if worker != 0 || workers != 1 || b != nil {
+			t.Errorf("worker %d of %d", worker, workers)
+		}
+		b.wait()
+	})
+	team.do(false, alone)
+	team.do(true, jobFunc(func(worker, _ int, _ *barrier) {
+		if worker == 0 && team.do(true, alone) {
+			t.Error("a team works for two")
+		}
+	}))
+}
+
+// The way that is faster is taken, and the other tried now and then.
+func TestPace(t *testing.T) {
+	var p pace
+	count := func(team, alone time.Duration) (shared int) {
+		for range 10 * explore {
+			took, use := alone, p.useTeam(1)
+			if use {
+				took = team
+				shared++
+			}
+			p.note(1, use, took)
+		}
+		return shared
+	}
+	if n := count(1, 2); n != 9*explore+explore-10 {
+		t.Errorf("a faster team computes %d of %d", n, 10*explore)
+	}
+	if n := count(4, 2); n > 2*explore {
+		t.Errorf("a team that has become slower computes %d of %d", n, 10*explore)
+	}
+	if n := count(1, 2); n < 5*explore {
+		t.Errorf("a team that is faster again computes %d of %d", n, 10*explore)
+	}
+}
