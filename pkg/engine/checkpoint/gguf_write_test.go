@@ -1,0 +1,162 @@
+package checkpoint
+
+import (
+	"bytes"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// given is a tensor of known values.
+func given(name string, d DType, values []float32, shape ...int) GGUFTensor {
+	return GGUFTensor{Name: name, Type: d, Shape: shape, Read: func(dst []float32, from int) error {
+		copy(dst, values[from:from+len(dst)])
+		return nil
+	}}
+}
+
+func writeAndOpen(t *testing.T, meta Meta, tensors ...GGUFTensor) *File {
+	t.Helper()
+	var b bytes.Buffer
+	if err := WriteGGUF(&b, meta, tensors); err != nil {
+		t.Fatal(err)
+	}
+	f, err := OpenGGUF(bytes.NewReader(b.Bytes()), int64(b.Len()), "made")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func read(t *testing.T, f *File, name string, n int) []float32 {
+	t.Helper()
+	values := make([]float32, n)
+	if err := f.Values(name, 0, values); err != nil {
+		t.Fatal(err)
+	}
+	return values
+}
+
+func TestWriteGGUFKeys(t *testing.T) {
+	meta := Meta{
+		"a.text": "some", "empty": "", "n": uint32(7), "i": int32(-3), "x": float32(0.5), "yes": true, "no": false,
+		"words": []string{"one", "", "three"}, "numbers": []int32{1, -1}, "none": []string{},
+	}
+	if f := writeAndOpen(t, meta); !reflect.DeepEqual(f.Meta, meta) {
+		t.Errorf("got  %#v\nwant %#v", f.Meta, meta)
+	}
+}
+
+// Every type comes back with the error that its rounding allows, and what was rounded
+// once is not changed by being written again.
+func TestWriteGGUFTypes(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	const rows, cols = 300, 1024 // more than one piece
+	values := make([]float32, rows*cols)
+	for i := range values {
+		values[i] = float32(r.NormFloat64()) * float32(math.Exp2(float64(i/cols%20-3)))
+	}
+	clear(values[:64])
+	for _, c := range []struct {
+		kind DType
+		step float64 // half of it is the largest error, relative to the block's largest value
+	}{{F32, 0}, {BF16, 1.0 / 128}, {Q8_0, 1.2 / 127}, {Q4_0, 2.02 / 8}} {
+		t.Run(string(c.kind), func(t *testing.T) {
+			f := writeAndOpen(t, nil, given("odd", F32, []float32{1, 2, 3}, 3), given("w", c.kind, values, rows, cols), given("last", F32, []float32{4}, 1))
+			got := read(t, f, "w", len(values))
+			for at := 0; at < len(values); at += 32 {
+				top := 0.0
+				for _, v := range values[at : at+32] {
+					top = max(top, math.Abs(float64(v)))
+				}
+				for i := at; i < at+32; i++ {
+					if e := math.Abs(float64(got[i] - values[i])); e > c.step/2*top {
+						t.Fatalf("value %d is %v, was %v", i, got[i], values[i])
+					}
+				}
+			}
+			if again := read(t, writeAndOpen(t, nil, given("w", c.kind, got, rows, cols)), "w", len(got)); !slices.Equal(again, got) {
+				t.Error("what was rounded is rounded again")
+			}
+			if last := read(t, f, "last", 1); last[0] != 4 || read(t, f, "odd", 3)[2] != 3 {
+				t.Error("the neighbours are not what they were")
+			}
+			if info, _ := f.Tensor("w"); info.Type != c.kind || !slices.Equal(info.Shape, []int{rows, cols}) {
+				t.Errorf("it is %s %v", info.Type, info.Shape)
+			}
+		})
+	}
+}
+
+// The blocks that ggml's formulas give, worked out by hand.
+func TestEncodeBlocks(t *testing.T) {
+	x := make([]float32, 32)
+	x[0], x[1], x[2], x[17] = -8, 7, 0.5, 1
+	b, err := encodeQ4_0(nil, x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := append([]byte{0x00, 0x3c}, slices.Repeat([]byte{0x88}, 16)...) // d = 1
+	want[2], want[3], want[4] = 0x80, 0x9f, 0x89                           // 0 and 8, 15 and 9, 9 (0.5+8.5) and 8
+	if !bytes.Equal(b, want) {
+		t.Errorf("Q4_0: % x, want % x", b, want)
+	}
+	x[0], x[1], x[2], x[17] = 127, -127, 2.5, -0.5
+	if b, err = encodeQ8_0(nil, x); err != nil {
+		t.Fatal(err)
+	}
+	want = append([]byte{0x00, 0x3c}, make([]byte, 32)...)
+	want[2], want[3], want[4], want[19] = 127, 0x81, 3, 0xff // halves go away from zero
+	if !bytes.Equal(b, want) {
+		t.Errorf("Q8_0: % x, want % x", b, want)
+	}
+}
+
+func TestToHalf(t *testing.T) {
+	for h := range 1 << 16 {
+		f := half(uint16(h))
+		if f != f {
+			continue
+		}
+		if got := toHalf(f); got != uint16(h) {
+			t.Fatalf("%#04x is %v, which becomes %#04x", h, f, got)
+		}
+	}
+	for f, want := range map[float32]uint16{1 + 0x1p-11: 0x3c00, 1 + 0x1p-11 + 0x1p-20: 0x3c01, 65519: 0x7bff, 65520: 0x7c00, 0x1p-26: 0} {
+		if got := toHalf(f); got != want {
+			t.Errorf("%v becomes %#04x, want %#04x", f, got, want)
+		}
+	}
+}
+
+func TestWriteGGUFRefuses(t *testing.T) {
+	nan, inf := slices.Repeat([]float32{float32(math.NaN())}, 32), slices.Repeat([]float32{float32(math.Inf(1))}, 32)
+	fine := make([]float32, 64)
+	for want, c := range map[string]struct {
+		meta    Meta
+		tensors []GGUFTensor
+	}{
+		"twice":              {nil, []GGUFTensor{given("a", F32, fine, 2), given("a", F32, fine, 2)}},
+		"type float64":       {Meta{"k": 1.5}, nil},
+		"aligned":            {Meta{ggufAlignmentKey: uint32(64)}, nil},
+		"element 0":          {Meta{"k": []string{strings.Repeat("x", maxGGUFString+1)}}, nil},
+		"at most 65535":      {Meta{strings.Repeat("k", 65536): "v"}, nil},
+		`"Q6_K" cannot`:      {nil, []GGUFTensor{given("a", Q6K, fine, 256)}},
+		"whole blocks":       {nil, []GGUFTensor{given("a", Q8_0, fine, 2, 33)}},
+		"0 dimensions":       {nil, []GGUFTensor{given("a", F32, fine)}},
+		"5 dimensions":       {nil, []GGUFTensor{given("a", F32, fine, 1, 1, 1, 1, 1)}},
+		"shape [-1]":         {nil, []GGUFTensor{given("a", F32, fine, -1)}},
+		"values 0 to 31":     {nil, []GGUFTensor{given("a", Q8_0, nan, 32)}},
+		`"a": values 0 to 3`: {nil, []GGUFTensor{given("a", Q4_0, nan, 32)}},
+		"scale is +Inf":      {nil, []GGUFTensor{given("a", Q8_0, inf, 32)}},
+		"scale is -Inf":      {nil, []GGUFTensor{given("a", Q4_0, inf, 32)}},
+	} {
+		var b bytes.Buffer
+		if err := WriteGGUF(&b, c.meta, c.tensors); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want an error with %q", err, want)
+		}
+	}
+}
