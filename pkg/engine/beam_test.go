@@ -49,14 +49,14 @@ func translator(t *testing.T, name string) *Translator {
 	if err != nil {
 		t.Fatal(err)
 	}
-	model, err := transformer.New(m.Spec, m.Weights, kernel.Best())
+	model, err := transformer.New(m.Spec, m.Weights, kernel.Best(), transformer.F32)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := m.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return &Translator{core: &core{model: model, memory: DefaultMaxMemory, tokens: m.Tokens}, rules: *m.Translation}
+	return &Translator{core: &core{model: model, batch: newBatch(model, nil), memory: DefaultMaxMemory, tokens: m.Tokens}, rules: *m.Translation}
 }
 
 // Searches with one to five beams find what the original implementation finds, token
@@ -79,7 +79,7 @@ func TestBeamSearch(t *testing.T) {
 		beams := map[int]bool{}
 		for i, s := range golden.Searches {
 			beams[s.Beams] = true
-			w := &translation{Translator: tr, beams: s.Beams, target: s.Language, pass: tr.model.NewPass()}
+			w := &translation{Translator: tr, beams: s.Beams, target: s.Language, member: tr.batch.join()}
 			w.rules.LengthPenalty, w.rules.EarlyStopping = s.Penalty, early(t, s.Early)
 			if s.Beams == 1 { // greedy decoding knows neither
 				w.rules.LengthPenalty, w.rules.EarlyStopping = 1, arch.StopNever
@@ -92,6 +92,7 @@ func TestBeamSearch(t *testing.T) {
 			if err := w.run(t.Context()); err != nil {
 				t.Fatal(err)
 			}
+			w.member.leave()
 			for j, found := range sentences {
 				for k, want := range s.Results[j] {
 					got := found.search.finished[k]

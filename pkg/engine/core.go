@@ -16,22 +16,30 @@ import (
 
 // Config says how to run a model. Its zero value works.
 type Config struct {
-	Name     string          // of the model, for errors
-	Kernels  *kernel.Kernels // nil: the fastest of this CPU
-	Queue    *Queue          // shared by all engines of a process; nil: unbounded
-	Template chat.Template   // how chats are written; "": as the model's files say, else [chat.Concat]
+	Name     string             // of the model, for errors
+	Kernels  *kernel.Kernels    // nil: the fastest of this CPU
+	Format   transformer.Format // of the weights in memory
+	Team     *transformer.Team  // computes passes, shared by all engines of a process; nil: the caller alone
+	Queue    *Queue             // shared by all engines of a process; nil: unbounded
+	Template chat.Template      // how chats are written; "": as the model's files say, else [chat.Concat]
 
 	ParseSpecial bool     // special tokens spelled in raw prompts are read as such; never in chats
 	Languages    []string // that a translator knows; nil: all that its tokenizer has
 
 	Context   int   // tokens of prompt and completion at most; 0: as the model has it
 	MaxMemory int64 // bytes that a request may take beside the weights; 0 is [DefaultMaxMemory]
+
+	// PrefixMemory is how many bytes of computed prompts and completions wait for
+	// prompts that begin as they do; 0 is an eighth of MaxMemory, negative is none.
+	PrefixMemory int64
 }
 
 // core is what all kinds of engines are made of.
 type core struct {
 	model     *transformer.Model
 	tokenizer tokenizer.Tokenizer
+	batch     *batch
+	prefixes  *prefixes
 	queue     *Queue
 	memory    int64 // bytes for a request
 	context   int   // tokens of a text at most
@@ -66,7 +74,7 @@ func newCore(m *arch.Model, cfg Config) (*core, error) {
 	if m.Tokenizer == nil {
 		return nil, fmt.Errorf("model %q: there is no tokenizer", cfg.Name)
 	}
-	model, err := transformer.New(m.Spec, m.Weights, cfg.Kernels)
+	model, err := transformer.New(m.Spec, m.Weights, cfg.Kernels, cfg.Format)
 	if err != nil {
 		return nil, fmt.Errorf("model %q: %w", cfg.Name, err)
 	}
@@ -74,8 +82,10 @@ func newCore(m *arch.Model, cfg Config) (*core, error) {
 	if cfg.Context > 0 {
 		context = min(context, cfg.Context)
 	}
+	memory := cmp.Or(cfg.MaxMemory, DefaultMaxMemory)
 	c := &core{
-		model: model, tokenizer: m.Tokenizer, queue: cfg.Queue, memory: cmp.Or(cfg.MaxMemory, DefaultMaxMemory),
+		model: model, tokenizer: m.Tokenizer, queue: cfg.Queue, memory: memory,
+		batch: newBatch(model, cfg.Team), prefixes: newPrefixes(model, cmp.Or(cfg.PrefixMemory, memory/prefixShare)),
 		context: context, start: m.Start, empty: m.Empty, tokens: m.Tokens,
 		info: llm.ModelInfo{Family: "local", Type: m.Name(), Version: m.Version, Streaming: true, Context: context},
 	}

@@ -30,7 +30,7 @@ func (e *Engine) Embed(ctx context.Context, req *llm.EmbedRequest) ([]llm.Embedd
 // embed serves a request over a stack of that depth; run shows a text's layers to
 // the pass's Hidden.
 func (c *core) embed(ctx context.Context, req *llm.EmbedRequest, depth int,
-	encode func(llm.Prompt) ([]int, error), run func(context.Context, *transformer.Pass, []int) error,
+	encode func(llm.Prompt) ([]int, error), run func(context.Context, *member, observer, []int) error,
 ) ([]llm.Embedding, llm.Usage, error) {
 	w, err := newWanted(req, depth)
 	if err != nil {
@@ -59,15 +59,16 @@ func (c *core) embed(ctx context.Context, req *llm.EmbedRequest, depth int,
 	if err := c.checkEmbedding(w, texts); err != nil {
 		return nil, llm.Usage{}, err
 	}
-	out, pass := make([]llm.Embedding, len(texts)), c.model.NewPass()
+	out, member := make([]llm.Embedding, len(texts)), c.batch.join()
+	defer member.leave()
 	for i, ids := range texts {
 		layers := map[int][]float32{} // by index: (tokens, Width)
-		pass.Hidden = func(_ bool, layer int, x []float32) {
+		hidden := func(_ bool, layer int, x []float32) {
 			if slices.Contains(w.layers, layer) {
 				layers[layer] = append(layers[layer], x...)
 			}
 		}
-		if err := run(ctx, pass, ids); err != nil {
+		if err := run(ctx, member, hidden, ids); err != nil {
 			return nil, llm.Usage{}, err
 		}
 		out[i] = llm.Embedding{Tokens: c.describe(ids), Layers: c.layers(w, layers)}
@@ -75,14 +76,31 @@ func (c *core) embed(ctx context.Context, req *llm.EmbedRequest, depth int,
 	return out, usage, nil
 }
 
+// An observer is what [transformer.Pass] calls Hidden.
+type observer = func(encoder bool, layer int, x []float32)
+
+// observe has do compute with a pass that shows its layers.
+func observe(ctx context.Context, m *member, hidden observer, do func(*transformer.Pass)) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return m.use(ctx, func(p *transformer.Pass) {
+		p.Hidden = hidden
+		defer func() { p.Hidden = nil }()
+		do(p)
+	})
+}
+
 // runDecoder computes a text's layers.
-func (e *Engine) runDecoder(ctx context.Context, p *transformer.Pass, ids []int) error {
+func (e *Engine) runDecoder(ctx context.Context, m *member, hidden observer, ids []int) error {
 	cache := e.model.NewCache(len(ids))
 	for part := range slices.Chunk(ids, prefillChunk) {
-		if err := ctx.Err(); err != nil {
+		err := observe(ctx, m, hidden, func(p *transformer.Pass) {
+			p.Forward([]transformer.Sequence{{Cache: cache, Tokens: part}})
+		})
+		if err != nil {
 			return err
 		}
-		p.Forward([]transformer.Sequence{{Cache: cache, Tokens: part}})
 	}
 	return nil
 }

@@ -43,7 +43,13 @@ func newAlpha(ck *checkpoint.Alpha, cfg Config) (*Engine, error) {
 // larger has random weights and 27 characters, context 64: texts of some length.
 func larger(t testing.TB, k *kernel.Kernels) *Engine {
 	t.Helper()
-	c := checkpoint.ModelConfig{VocabSize: 27, BlockSize: 64, NLayer: 2, NEmbd: 32, NHead: 4}
+	return random(t, 64, Config{Kernels: k})
+}
+
+// random has random weights and 27 characters.
+func random(t testing.TB, context int, cfg Config) *Engine {
+	t.Helper()
+	c := checkpoint.ModelConfig{VocabSize: 27, BlockSize: context, NLayer: 2, NEmbd: 32, NHead: 4}
 	rng := rand.New(rand.NewPCG(3, 4))
 	ck := &checkpoint.Alpha{ModelConfig: c, Params: map[string]checkpoint.Tensor{}}
 	for _, p := range checkpoint.Params(&c, false) {
@@ -59,7 +65,7 @@ func larger(t testing.TB, k *kernel.Kernels) *Engine {
 	}
 	vocab := strings.Split("\nabcdefghijklmnopqrstuvwxyz", "")
 	ck.Tokenizer, _ = json.Marshal(map[string]any{"type": "char", "vocabSize": 27, "vocab": vocab})
-	e, err := newAlpha(ck, Config{Kernels: k})
+	e, err := newAlpha(ck, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,6 +148,7 @@ func TestUpstreamSampler(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := prepare(t, e, request("a"))
+	g.member = e.batch.join()
 	if err := g.prefill(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +157,9 @@ func TestUpstreamSampler(t *testing.T) {
 		g.rows[0].last[0] = s.SampleAt(g.rows[0].logits, rng.next())
 		got = append(got, g.rows[0].last[0])
 		if len(got) < 3 {
-			g.step()
+			if err := g.step(t.Context()); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	if want := []int{0, 0, 1}; !reflect.DeepEqual(got, want) {

@@ -11,7 +11,7 @@ import (
 	"glossa/pkg/llm"
 )
 
-// prefillChunk is how many prompt tokens one pass computes: enough for full
+// prefillChunk is how many tokens of a prompt one pass computes: enough for full
 // matrix tiles, and the longest a cancelled request goes on.
 const prefillChunk = 64
 
@@ -60,7 +60,7 @@ type generation struct {
 	engine  *Engine
 	prompts []*prompt
 	window  int // tokens that a row can have
-	pass    *transformer.Pass
+	member  *member
 	rows    []*row // that were open at the last step
 	open    int    // how many of them are
 	seqs    []transformer.Sequence
@@ -69,7 +69,7 @@ type generation struct {
 }
 
 func (e *Engine) newGeneration(s *settings, prompts []*prompt) *generation {
-	g := &generation{settings: s, engine: e, window: e.context, pass: e.model.NewPass(), prompts: prompts}
+	g := &generation{settings: s, engine: e, window: e.context, prompts: prompts}
 	for _, p := range prompts {
 		g.usage.Input += p.input
 		g.usage.Truncated = g.usage.Truncated || p.truncated
@@ -79,7 +79,8 @@ func (e *Engine) newGeneration(s *settings, prompts []*prompt) *generation {
 
 // run decodes all rows together until each has ended.
 func (g *generation) run(ctx context.Context, yield func(llm.Chunk, error) bool) {
-	g.yield = yield
+	g.yield, g.member = yield, g.engine.batch.join()
+	defer g.leave()
 	if err := g.prefill(ctx); err != nil {
 		yield(llm.Chunk{}, err)
 		return
@@ -95,7 +96,18 @@ func (g *generation) run(ctx context.Context, yield func(llm.Chunk, error) bool)
 		if !g.advance() {
 			return
 		}
-		g.step()
+		if err := g.step(ctx); err != nil {
+			g.abandon(err)
+			return
+		}
+	}
+}
+
+// leave gives up the generation's place in the batch, and its caches.
+func (g *generation) leave() {
+	g.member.leave()
+	for _, r := range g.rows {
+		g.keep(r)
 	}
 }
 
@@ -103,8 +115,7 @@ func (g *generation) run(ctx context.Context, yield func(llm.Chunk, error) bool)
 func (g *generation) prefill(ctx context.Context) error {
 	for i, p := range g.prompts {
 		capacity := g.capacity(p)
-		cache := g.engine.model.NewCache(capacity)
-		last, err := g.feed(ctx, p, cache)
+		cache, last, err := g.feed(ctx, p, capacity)
 		if err != nil {
 			return err
 		}
@@ -125,27 +136,49 @@ func (g *generation) prefill(ctx context.Context) error {
 	return nil
 }
 
-// feed computes a prompt in chunks and returns the logits after its last token.
-func (g *generation) feed(ctx context.Context, p *prompt, cache *transformer.Cache) ([]float32, error) {
+// feed computes what is new of a prompt and returns its cache and the logits after
+// its last token.
+func (g *generation) feed(ctx context.Context, p *prompt, capacity int) (*transformer.Cache, []float32, error) {
+	known := g.engine.prefixes
+	if g.score { // which takes the logits after every token
+		known = nil
+	}
+	cache := known.fork(p.ids, capacity)
+	if cache == nil {
+		cache = g.engine.model.NewCache(capacity)
+	}
 	var logits []float32
-	for at := 0; at < len(p.ids); at += prefillChunk {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		ids := p.ids[at:min(at+prefillChunk, len(p.ids))]
-		wanted := 0
-		if g.score { // the token before the first that is described predicts it
-			wanted = min(len(ids), max(0, at+len(ids)-max(0, p.lead-1)))
-		}
-		if at+len(ids) == len(p.ids) {
-			wanted = max(1, wanted)
-		}
-		logits = g.pass.Forward([]transformer.Sequence{{Cache: cache, Tokens: ids, Logits: wanted}})
-		if g.score {
-			g.scoreChunk(p, at+len(ids)-wanted, logits)
+	for cache.Len < len(p.ids) {
+		var err error
+		if logits, err = g.feedChunk(ctx, p, cache); err != nil {
+			known.keep(p.ids[:cache.Len], cache)
+			return nil, nil, err
 		}
 	}
-	return slices.Clone(logits[len(logits)-g.engine.model.Vocab:]), nil
+	known.share(p.ids, cache)
+	return cache, slices.Clone(logits[len(logits)-g.engine.model.Vocab:]), nil
+}
+
+// feedChunk computes the next tokens of a prompt and returns what logits are wanted.
+func (g *generation) feedChunk(ctx context.Context, p *prompt, cache *transformer.Cache) ([]float32, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	at := cache.Len
+	ids := p.ids[at:min(at+prefillChunk, len(p.ids))]
+	wanted := 0
+	if g.score { // the token before the first that is described predicts it
+		wanted = min(len(ids), max(0, at+len(ids)-max(0, p.lead-1)))
+	}
+	if at+len(ids) == len(p.ids) {
+		wanted = max(1, wanted)
+	}
+	g.seqs = append(g.seqs[:0], transformer.Sequence{Cache: cache, Tokens: ids, Logits: wanted})
+	logits, err := g.member.forward(ctx, g.seqs)
+	if err == nil && g.score {
+		g.scoreChunk(p, at+len(ids)-wanted, logits)
+	}
+	return logits, err
 }
 
 // scoreChunk describes the prompt tokens that the logits after token at and the
@@ -196,15 +229,23 @@ func (g *generation) advance() bool {
 }
 
 // step feeds each open row its newest token.
-func (g *generation) step() {
+func (g *generation) step(ctx context.Context) error {
+	if len(g.rows) == 0 {
+		return nil
+	}
 	g.seqs = g.seqs[:0]
 	for _, r := range g.rows {
 		g.seqs = append(g.seqs, transformer.Sequence{Cache: r.cache, Tokens: r.last[:], Logits: 1})
 	}
-	logits, vocab := g.pass.Forward(g.seqs), g.engine.model.Vocab
+	logits, err := g.member.forward(ctx, g.seqs)
+	if err != nil {
+		return err
+	}
+	vocab := g.engine.model.Vocab
 	for i, r := range g.rows {
 		r.logits = logits[i*vocab : (i+1)*vocab]
 	}
+	return nil
 }
 
 // emit yields a row's chunk. The last chunk of the sequence carries the usage.
@@ -213,6 +254,7 @@ func (g *generation) emit(r *row, c llm.Chunk) bool {
 		r.done = true
 		if g.open--; g.open == 0 {
 			c.Usage = &g.usage
+			g.member.leave() // nobody waits for who takes this chunk
 		}
 	}
 	return g.yield(c, nil)
@@ -220,14 +262,33 @@ func (g *generation) emit(r *row, c llm.Chunk) bool {
 
 // drop forgets the rows that have ended.
 func (g *generation) drop() {
-	g.rows = slices.DeleteFunc(g.rows, func(r *row) bool { return r.done })
+	g.rows = slices.DeleteFunc(g.rows, func(r *row) bool {
+		if r.done {
+			g.keep(r)
+		}
+		return r.done
+	})
 }
 
-// abandon ends the open rows because the context did.
+// keep remembers the cache of a row that is over: a next prompt may begin with its
+// prompt and its completion. Of several completions a client goes on with one at
+// most: of those the first row's prompt is remembered.
+func (g *generation) keep(r *row) {
+	if !g.score && r.index%g.bestOf == 0 {
+		g.engine.prefixes.keep(r.ids[:min(len(r.ids), r.cache.Len)], r.cache)
+	}
+}
+
+// abandon ends the open rows because the context did, or all because a pass broke.
 func (g *generation) abandon(err error) {
+	g.member.leave()
 	why := llm.FinishCancelled
-	if errors.Is(err, context.DeadlineExceeded) {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
 		why = llm.FinishDeadline
+	case !errors.Is(err, context.Canceled):
+		g.yield(llm.Chunk{}, err)
+		return
 	}
 	for _, r := range g.rows {
 		var c llm.Chunk

@@ -7,8 +7,8 @@ const DefaultMaxMemory = 1 << 30
 
 // What rows take beside their KV caches, in bytes.
 const (
-	logitBytes = 4 + 24 // a logit and the sampler's candidate, for each token of the vocabulary
-	tokenBytes = 400    // a token with its log-probability, from here to its JSON; measured
+	logitBytes = 2*4 + 24 // a logit, the pass's and the row's, and the sampler's candidate, for each token of the vocabulary
+	tokenBytes = 400      // a token with its log-probability, from here to its JSON; measured
 )
 
 // capacity returns how many tokens a row of p can have.

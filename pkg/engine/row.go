@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"slices"
+
 	"glossa/pkg/engine/transformer"
 	"glossa/pkg/llm"
 	"glossa/pkg/sampler"
@@ -13,6 +15,7 @@ type row struct {
 	logits  []float32 // after the newest token in the cache (vocab)
 	sampler *sampler.Sampler
 	text    text
+	ids     []int  // of the prompt, and of the completion if the cache may serve again
 	last    [1]int // the newest token, not in the cache yet
 	count   int    // tokens written
 	length  int    // tokens of prompt and completion
@@ -25,7 +28,7 @@ func (g *generation) newRow(p *prompt, index, i int, cache *transformer.Cache) (
 	if err != nil {
 		return nil, err
 	}
-	r := &row{index: index, cache: cache, sampler: s, length: len(p.ids)}
+	r := &row{index: index, cache: cache, sampler: s, ids: slices.Clip(p.ids), length: len(p.ids)}
 	r.text.stops = g.stop
 	r.text.decoder = g.engine.tokenizer.NewDecoder()
 	for _, id := range p.ids[p.lead:] {
@@ -67,6 +70,9 @@ func (g *generation) next(r *row) llm.Chunk {
 		tok = g.token(id, r.last[0], bytes, r.logits)
 	}
 	r.last[0] = id
+	if g.bestOf == 1 {
+		r.ids = append(r.ids, id)
+	}
 	r.count++
 	r.length++
 	g.usage.Output++

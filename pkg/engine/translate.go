@@ -109,7 +109,8 @@ func (t *Translator) Translate(ctx context.Context, req *llm.TranslateRequest) (
 		return nil, llm.Usage{}, err
 	}
 	defer release()
-	w := &translation{Translator: t, beams: max(1, req.Beams), pass: t.model.NewPass()}
+	w := &translation{Translator: t, beams: max(1, req.Beams), member: t.batch.join()}
+	defer w.member.leave()
 	w.target, _ = t.languages.Language(modelCode(req.Target))
 	out := make([]llm.Translation, len(req.Texts))
 	texts := make([][]*sentence, len(req.Texts))
@@ -211,7 +212,7 @@ func (t *Translator) text(s *sentence) string {
 type translation struct {
 	*Translator
 	beams, target int
-	pass          *transformer.Pass
+	member        *member
 	waiting       []*sentence
 	active        []*sentence
 	held, largest int64 // bytes of all sentences, and what the largest takes while it is decoded
@@ -269,15 +270,21 @@ func (w *translation) bytes(s *sentence) int64 {
 // run decodes all sentences, as many together as there is room for.
 func (w *translation) run(ctx context.Context) error {
 	for {
-		for more := true; more; more = w.admit() {
-			if err := ctx.Err(); err != nil {
+		for more := true; more; {
+			err := ctx.Err()
+			if err == nil {
+				more, err = w.admit(ctx)
+			}
+			if err != nil {
 				return translating(err)
 			}
 		}
 		if len(w.active) == 0 {
 			return nil
 		}
-		w.step()
+		if err := w.step(ctx); err != nil {
+			return translating(err)
+		}
 	}
 }
 
@@ -290,7 +297,7 @@ func translating(err error) error {
 
 // admit encodes waiting sentences, about [prefillChunk] tokens of those that there is
 // room for, and begins their searches; false means that there were none.
-func (w *translation) admit() bool {
+func (w *translation) admit(ctx context.Context) (bool, error) {
 	var room, tokens, fresh = w.memory - w.held, 0, []*sentence(nil)
 	for _, s := range w.active {
 		room -= w.bytes(s)
@@ -305,23 +312,29 @@ func (w *translation) admit() bool {
 		fresh, texts, w.waiting = append(fresh, s), append(texts, s.ids), w.waiting[1:]
 	}
 	if len(fresh) == 0 {
-		return false
+		return false, nil
 	}
-	for i, memory := range w.pass.Encode(texts) {
+	var memories []*transformer.Memory
+	if err := w.member.use(ctx, func(p *transformer.Pass) { memories = p.Encode(texts) }); err != nil {
+		return false, err
+	}
+	var seqs []transformer.Sequence
+	for i, memory := range memories {
 		s := fresh[i]
 		s.memory = memory
 		s.search = newBeamSearch(w.beams, s.limit, w.rules.End, w.rules.LengthPenalty, w.rules.EarlyStopping, w.target)
 		cache := w.model.NewCache(min(s.limit+1, len(s.ids)+16))
-		w.pass.Forward([]transformer.Sequence{{Cache: cache, Tokens: []int{w.rules.DecoderStart}, Memory: memory}})
+		seqs = append(seqs, transformer.Sequence{Cache: cache, Tokens: []int{w.rules.DecoderStart}, Memory: memory})
 		s.caches = []*transformer.Cache{cache}
 		w.usage.Output++
 	}
 	w.active = append(w.active, fresh...)
-	return true
+	_, err := w.member.forward(ctx, seqs)
+	return true, err
 }
 
 // step feeds every running hypothesis its newest token and extends it.
-func (w *translation) step() {
+func (w *translation) step(ctx context.Context) error {
 	var seqs []transformer.Sequence
 	for _, s := range w.active {
 		for i, h := range s.search.running {
@@ -331,13 +344,18 @@ func (w *translation) step() {
 			seqs = append(seqs, transformer.Sequence{Cache: s.caches[i], Tokens: h.tokens[len(h.tokens)-1:], Logits: 1, Memory: s.memory})
 		}
 	}
-	logits := slices.Collect(slices.Chunk(w.pass.Forward(seqs), w.model.Vocab))
+	all, err := w.member.forward(ctx, seqs)
+	if err != nil {
+		return err
+	}
+	logits := slices.Collect(slices.Chunk(all, w.model.Vocab))
 	for _, s := range w.active {
 		n := len(s.search.running)
 		w.extend(s, logits[:n])
 		logits = logits[n:]
 	}
 	w.active = slices.DeleteFunc(w.active, func(s *sentence) bool { return s.search.done })
+	return nil
 }
 
 // extend takes one step of a sentence's search.
@@ -398,11 +416,7 @@ func (t *Translator) Embed(ctx context.Context, req *llm.EmbedRequest) ([]llm.Em
 		}
 		from, _ := t.languages.Language(modelCode(code))
 		return slices.Concat([]int{from}, t.tokenizer.Encode(text), []int{t.rules.End}), nil
-	}, func(ctx context.Context, p *transformer.Pass, ids []int) error {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		p.Encode([][]int{ids})
-		return nil
+	}, func(ctx context.Context, m *member, hidden observer, ids []int) error {
+		return observe(ctx, m, hidden, func(p *transformer.Pass) { p.Encode([][]int{ids}) })
 	})
 }

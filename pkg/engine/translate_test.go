@@ -7,9 +7,11 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"glossa/pkg/engine/arch"
+	"glossa/pkg/engine/transformer"
 	"glossa/pkg/llm"
 )
 
@@ -115,22 +117,57 @@ func TestTranslateSentences(t *testing.T) {
 	}
 }
 
+// Translations at once are what they are one by one.
+func TestTranslateTogether(t *testing.T) {
+	tr, golden := talking(t, Config{})
+	ask := func(i int) (string, error) {
+		s := golden.Searches[i%len(golden.Searches)]
+		source := s.Sources[i%len(s.Sources)]
+		out, _, err := tr.Translate(t.Context(), &llm.TranslateRequest{
+			Texts: []string{spell(source[1 : len(source)-1])}, Source: "en", Target: "fr", Beams: 1 + i%MaxBeams,
+		})
+		if err != nil {
+			return "", err
+		}
+		return out[0].Text, nil
+	}
+	var want [12]string
+	for i := range want {
+		var err error
+		if want[i], err = ask(i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var wg sync.WaitGroup
+	for i := range want {
+		wg.Go(func() {
+			if got, err := ask(i); err != nil || got != want[i] {
+				t.Errorf("translation %d: %q %v, alone %q", i, got, err, want[i])
+			}
+		})
+	}
+	wg.Wait()
+}
+
 // However many sentences there are, few are encoded between two looks at the context.
 func TestEncodeInParts(t *testing.T) {
 	tr, golden := talking(t, Config{})
 	source := golden.Searches[0].Sources[0]
-	w := &translation{Translator: tr, beams: 1, target: golden.Searches[0].Language, pass: tr.model.NewPass()}
+	w := &translation{Translator: tr, beams: 1, target: golden.Searches[0].Language, member: tr.batch.join()}
 	if _, err := w.add(strings.Repeat(spell(source[1:len(source)-1])+"\n", 40), "en", true); err != nil {
 		t.Fatal(err)
 	}
 	encoded := 0
-	w.pass.Hidden = func(encoder bool, layer int, x []float32) {
+	count := func(encoder bool, layer int, x []float32) {
 		if n := len(x) / tr.model.Width; encoder && layer == 0 {
 			encoded += n
 			if n >= prefillChunk+len(source) {
 				t.Errorf("%d tokens are encoded at once", n)
 			}
 		}
+	}
+	if err := w.member.use(t.Context(), func(p *transformer.Pass) { p.Hidden = count }); err != nil {
+		t.Fatal(err)
 	}
 	if err := w.run(t.Context()); err != nil || encoded != w.usage.Input {
 		t.Errorf("%d of %d tokens, %v", encoded, w.usage.Input, err)

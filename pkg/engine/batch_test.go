@@ -1,0 +1,445 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"glossa/pkg/engine/transformer"
+	"glossa/pkg/llm"
+)
+
+// mixed is one of many requests that begin alike and differ in all else.
+func mixed(i int) *llm.Request {
+	req := request(strings.Repeat("the quick brown fox ", i%4) + strings.Repeat("jumps", i%3) + string(rune('a'+i%5)))
+	if i%6 == 0 {
+		req.Prompts = append(req.Prompts, llm.Text("the quick brown dog"))
+	}
+	req.N = 1 + i%2
+	req.Params = llm.Params{Seed: new(int64(i % 7)), Temperature: new(1.0), MaxTokens: new(10 + i%9), Logprobs: new(2)}
+	req.Echo = new(i%5 == 0)
+	if i%8 == 7 {
+		req.BestOf = new(3)
+	}
+	return req
+}
+
+// What a request gets is, to the bit, what it gets alone: whoever else is there, slow,
+// cancelled or leaving, and whatever was computed before.
+func TestTogether(t *testing.T) {
+	const requests = 24
+	alone := random(t, 128, Config{PrefixMemory: -1})
+	var want [requests][]llm.Chunk
+	var cost [requests]llm.Usage
+	for i := range want {
+		want[i], cost[i] = collect(t, alone, mixed(i))
+	}
+	embedded := &llm.EmbedRequest{Prompts: []llm.Prompt{llm.Text("jumps"), llm.Text("over")}}
+	vectors, _, err := alone.Embed(t.Context(), embedded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	team := transformer.NewTeam(2)
+	defer team.Close()
+	for name, cfg := range map[string]Config{
+		"without prefixes": {PrefixMemory: -1},
+		"with prefixes":    {},
+		"few prefixes":     {PrefixMemory: 40 << 10},
+		"a team":           {Team: team},
+		"a queue":          {Team: team, Queue: NewQueue(5, 100)},
+	} {
+		e := random(t, 128, cfg)
+		var wg sync.WaitGroup
+		for i := range 3 * requests {
+			wg.Go(func() { nuisance(t, e, mixed(i), i) })
+			wg.Go(func() {
+				if got, _, err := e.Embed(t.Context(), embedded); err != nil || !reflect.DeepEqual(got, vectors) {
+					t.Errorf("%s: other vectors: %v", name, err)
+				}
+			})
+			wg.Go(func() {
+				rows, usage, err := llm.Collect(e.Generate(t.Context(), mixed(i%requests)), mixed(i%requests).Rows())
+				if err != nil || !same(rows, want[i%requests]) || usage != cost[i%requests] {
+					t.Errorf("%s: request %d: %v %+v %+v, want %+v %+v", name, i, err, rows, usage, want[i%requests], cost[i%requests])
+				}
+			})
+			if i%requests == requests-1 {
+				wg.Wait()
+			}
+		}
+		if b := e.batch; b.members != 0 || len(b.waiting) != 0 || b.awaited != 0 || b.running {
+			t.Errorf("%s: somebody is still there: %+v", name, b)
+		}
+	}
+}
+
+// same compares as reflect.DeepEqual does, but that a first token's NaN is itself.
+func same(a, b []llm.Chunk) bool { return fmt.Sprintf("%#v", a) == fmt.Sprintf("%#v", b) }
+
+// nuisance is a client who is slow, leaves or is cancelled, at a moment of its own.
+func nuisance(t *testing.T, e *Engine, req *llm.Request, i int) {
+	if i%3 != 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*50*time.Microsecond)
+	defer cancel()
+	n := 0
+	for range e.Generate(ctx, req) {
+		if n++; n == 1+i%11 {
+			switch i % 9 {
+			case 0:
+				return
+			case 3:
+				cancel()
+			default:
+				time.Sleep(300 * time.Microsecond)
+			}
+		}
+	}
+}
+
+// watchPasses calls see with the tokens of each pass of e, until the test's end.
+func watchPasses(t *testing.T, e *Engine, see func(tokens int)) *member {
+	t.Helper()
+	m := e.batch.join()
+	err := m.use(t.Context(), func(p *transformer.Pass) {
+		p.Hidden = func(_ bool, layer int, x []float32) {
+			if layer == 0 {
+				see(len(x) / e.model.Width)
+			}
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// Who decodes together stays together, and goes on between the parts of a long prompt.
+func TestLockstep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := random(t, 1024, Config{PrefixMemory: -1})
+		passes := map[int]int{}
+		m := watchPasses(t, e, func(n int) { passes[n]++ })
+		ask := func(prompt string, tokens int) {
+			req := request(prompt)
+			req.MaxTokens = new(tokens)
+			collect(t, e, req)
+		}
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() { ask("abc", 400) })
+		}
+		wg.Go(func() { ask(strings.Repeat("ab", 5*prefillChunk), 100) })
+		wg.Wait()
+		m.leave()
+		// 399 steps of the four, few of them before all are there; ten parts of the
+		// prompt, with most of the four; 99 steps after it.
+		with, five := 0, passes[5]
+		for n, count := range passes {
+			if n > prefillChunk {
+				with += count
+			}
+			if n > passTokens {
+				t.Errorf("a pass of %d tokens", n)
+			}
+		}
+		if with < 8 || five < 80 || passes[4] < 250 || passes[4]+five+with > 420 {
+			t.Errorf("passes by tokens: %v", passes)
+		}
+	})
+}
+
+// Several long prompts share what one pass computes.
+func TestPassTokens(t *testing.T) {
+	e := random(t, 512, Config{PrefixMemory: -1})
+	most, total := 0, 0
+	m := watchPasses(t, e, func(n int) { most, total = max(most, n), total+n })
+	var wg sync.WaitGroup
+	for range 6 {
+		wg.Go(func() {
+			req := request(strings.Repeat("a", 6*prefillChunk))
+			req.MaxTokens = new(1)
+			collect(t, e, req)
+		})
+	}
+	wg.Wait()
+	m.leave()
+	if most != passTokens || total != 36*prefillChunk {
+		t.Errorf("%d tokens at most in a pass, %d in all", most, total)
+	}
+}
+
+// Who was alone keeps its logits while who has just come is computed.
+func TestLogitsStay(t *testing.T) {
+	e := larger(t, nil)
+	a := e.batch.join()
+	read := func(m *member, id int) []float32 {
+		logits, err := m.forward(t.Context(), []transformer.Sequence{{Cache: e.model.NewCache(1), Tokens: []int{id}, Logits: 1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return logits
+	}
+	for range 3 {
+		got := read(a, 1)
+		want := slices.Clone(got)
+		b := e.batch.join()
+		other := read(b, 2)
+		if !slices.Equal(got, want) || slices.Equal(other, want) {
+			t.Error("a's logits became b's")
+		}
+		read(a, 3)
+		if slices.Equal(other, read(a, 3)) || !slices.Equal(other, read(b, 2)) {
+			t.Error("b's logits became a's")
+		}
+		b.leave()
+	}
+	a.leave()
+}
+
+// A client that takes its time holds up nobody.
+func TestSlowReader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := random(t, 64, Config{})
+		var wg sync.WaitGroup
+		for range 2 {
+			wg.Go(func() {
+				for range e.Generate(t.Context(), with(llm.Params{MaxTokens: new(20)})) {
+					time.Sleep(time.Hour)
+				}
+			})
+		}
+		for range 3 {
+			wg.Go(func() {
+				begin := time.Now()
+				for range 3 {
+					collect(t, e, with(llm.Params{MaxTokens: new(50)}))
+				}
+				if took := time.Since(begin); took > time.Second {
+					t.Errorf("it took %v", took)
+				}
+			})
+		}
+		wg.Wait()
+	})
+}
+
+// forward has m compute a token.
+func forward(t *testing.T, e *Engine, m *member) error {
+	logits, err := m.forward(t.Context(), []transformer.Sequence{{Cache: e.model.NewCache(1), Tokens: []int{1}, Logits: 1}})
+	if err == nil && len(logits) != e.model.Vocab {
+		t.Errorf("%d logits", len(logits))
+	}
+	return err
+}
+
+// Who took part in a pass is waited for a moment, who has left not at all.
+func TestPatience(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := larger(t, nil)
+		a, b := e.batch.join(), e.batch.join()
+		waited := func() time.Duration {
+			begin := time.Now()
+			if err := forward(t, e, b); err != nil {
+				t.Error(err)
+			}
+			return time.Since(begin)
+		}
+		if err := forward(t, e, a); err != nil {
+			t.Error(err)
+		}
+		if d := waited(); d != minPatience {
+			t.Errorf("waited %v for who is to come back", d)
+		}
+		if d := waited(); d != 0 {
+			t.Errorf("waited %v for who did not come", d)
+		}
+		if err := forward(t, e, a); err != nil {
+			t.Error(err)
+		}
+		done := make(chan time.Duration)
+		go func() { done <- waited() }()
+		synctest.Wait()
+		a.leave()
+		if d := <-done; d != 0 {
+			t.Errorf("waited %v for who left", d)
+		}
+		b.leave()
+	})
+}
+
+// As long as one after another comes back, the others are waited for.
+func TestPatienceIsRenewed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := larger(t, nil)
+		passes := []int{}
+		m := watchPasses(t, e, func(n int) { passes = append(passes, n) })
+		var wg sync.WaitGroup
+		for i := range 4 {
+			wg.Go(func() {
+				own := e.batch.join()
+				for range 3 {
+					if err := forward(t, e, own); err != nil {
+						t.Error(err)
+					}
+					time.Sleep(time.Duration(i) * minPatience * 2 / 3)
+				}
+			})
+			synctest.Wait()
+		}
+		wg.Wait()
+		m.leave()
+		if n := len(passes); n < 2 || passes[n-1] != 4 || passes[n-2] != 4 {
+			t.Errorf("passes of %v", passes)
+		}
+	})
+}
+
+// Who is cancelled in the line leaves it, and the others do not notice.
+func TestCancelledInLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := larger(t, nil)
+		busy, gone, next := e.batch.join(), e.batch.join(), e.batch.join()
+		hold := make(chan struct{})
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if err := busy.use(t.Context(), func(*transformer.Pass) { <-hold }); err != nil {
+				t.Error(err)
+			}
+		})
+		synctest.Wait()
+		ctx, cancel := context.WithCancel(t.Context())
+		wg.Go(func() {
+			cache := e.model.NewCache(1)
+			_, err := gone.forward(ctx, []transformer.Sequence{{Cache: cache, Tokens: []int{1}, Logits: 1}})
+			if !errors.Is(err, context.Canceled) || cache.Len != 0 {
+				t.Errorf("%v after %d tokens", err, cache.Len)
+			}
+			gone.leave()
+		})
+		synctest.Wait()
+		served := make(chan error)
+		go func() { served <- forward(t, e, next) }()
+		cancel()
+		synctest.Wait()
+		if n := len(e.batch.waiting); n != 1 {
+			t.Errorf("%d in line", n)
+		}
+		close(hold)
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+		wg.Wait()
+	})
+}
+
+// A pass that panics is an error for those whose goroutine it is not, and no more.
+func TestBrokenPass(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := larger(t, nil)
+		busy, cause, victim := e.batch.join(), e.batch.join(), e.batch.join()
+		hold, panicked, failed := make(chan struct{}), make(chan any), make(chan error)
+		go func() {
+			_ = busy.use(t.Context(), func(*transformer.Pass) { <-hold })
+			busy.leave()
+		}()
+		synctest.Wait()
+		go func() {
+			defer func() { panicked <- recover() }()
+			_, _ = cause.forward(t.Context(), []transformer.Sequence{{Tokens: []int{1}}}) // no cache
+		}()
+		synctest.Wait()
+		go func() { failed <- forward(t, e, victim) }()
+		synctest.Wait()
+		close(hold)
+		if <-panicked == nil {
+			t.Error("no panic")
+		}
+		if err := <-failed; llm.AsError(err).Code != llm.Internal {
+			t.Errorf("got %v", err)
+		}
+		cause.leave()
+		if err := forward(t, e, victim); err != nil {
+			t.Errorf("after it: %v", err)
+		}
+	})
+}
+
+// A pass may break in the hands of one whom it does not compute.
+func TestBrokenByOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := larger(t, nil)
+		cause, runner, next := e.batch.join(), e.batch.join(), e.batch.join()
+		for _, m := range []*member{next, cause, runner} { // the last pass is the runner's
+			if err := forward(t, e, m); err != nil {
+				t.Error(err)
+			}
+		}
+		failed := make(chan error, 2)
+		go func() {
+			_, err := cause.forward(t.Context(), []transformer.Sequence{{Tokens: make([]int, passTokens)}})
+			failed <- err
+		}()
+		synctest.Wait()
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("no panic")
+				}
+			}()
+			_ = forward(t, e, runner)
+		}()
+		go func() { failed <- forward(t, e, next) }()
+		synctest.Wait()
+		runner.leave()
+		if err := <-failed; llm.AsError(err).Code != llm.Internal {
+			t.Errorf("got %v", err)
+		}
+		cause.leave()
+		if err := <-failed; err != nil {
+			t.Errorf("after it: %v", err)
+		}
+	})
+}
+
+// Requests of more rows than a pass has room for take turns with the others.
+func TestManyRows(t *testing.T) {
+	e, rng := random(t, 64, Config{}), rand.New(rand.NewPCG(1, 2))
+	var wg sync.WaitGroup
+	for range 8 {
+		req := with(llm.Params{MaxTokens: new(8), Seed: new(int64(3)), Temperature: new(1.0)})
+		req.N = 1 + rng.IntN(2*passTokens-1)
+		wg.Go(func() {
+			rows, _, err := llm.Collect(e.Generate(t.Context(), req), req.N)
+			if err != nil || len(rows[req.N-1].Text) != 8 {
+				t.Errorf("%d rows: %v", req.N, err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// A token costs no allocation.
+func TestForwardAllocates(t *testing.T) {
+	e := larger(t, nil)
+	m, cache := e.batch.join(), e.model.NewCache(64)
+	seqs := []transformer.Sequence{{Cache: cache, Tokens: []int{1}, Logits: 1}}
+	n := testing.AllocsPerRun(100, func() {
+		cache.Len = 5
+		if _, err := m.forward(t.Context(), seqs); err != nil {
+			t.Error(err)
+		}
+	})
+	if n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

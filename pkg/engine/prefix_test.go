@@ -1,0 +1,234 @@
+package engine
+
+import (
+	"context"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"glossa/pkg/chat"
+	"glossa/pkg/engine/arch"
+	"glossa/pkg/engine/transformer"
+	"glossa/pkg/llm"
+)
+
+// computed returns how many tokens e computes for a request, and what it answers.
+func computed(t *testing.T, e *Engine, req *llm.Request) (int, []llm.Chunk) {
+	t.Helper()
+	before := e.batch.computed
+	rows, _ := collect(t, e, req)
+	return e.batch.computed - before, rows
+}
+
+func sampled(tokens int, prompts ...string) *llm.Request {
+	req := request(prompts...)
+	req.Params = llm.Params{Seed: new(int64(4)), Temperature: new(1.0), MaxTokens: new(tokens), Logprobs: new(3)}
+	return req
+}
+
+// marked is a tokenizer with the marks of ChatML.
+type marked struct{ specials }
+
+func (m marked) EncodeSpecial(text string) []int { return []int{m.ids[text]} }
+
+// The second turn of a chat computes what is new, and the last token that was written
+// in the first, which was never fed.
+func TestSecondTurn(t *testing.T) {
+	var engines [2]*Engine
+	for i, memory := range []int64{0, -1} {
+		e := random(t, 512, Config{PrefixMemory: memory})
+		e.template = chat.ChatML
+		e.tokenizer = marked{specials{e.tokenizer, map[string]int{"<|im_start|>": 25, "<|im_end|>": 26}}}
+		engines[i] = e
+	}
+	const tokens = 20
+	req := sampled(tokens)
+	req.LogitBias = map[int]float64{0: -100, 25: -100, 26: -100}
+	req.Prompts = []llm.Prompt{{Messages: []llm.Message{{Role: "system", Parts: []llm.Part{{Text: "foxes"}}}}}}
+	messages, known := &req.Prompts[0].Messages, 0
+	for turn := range 4 {
+		*messages = append(*messages, llm.Message{Role: "user", Parts: []llm.Part{{Text: strings.Repeat("jump", turn+1)}}})
+		before := engines[0].batch.computed
+		rows, usage := collect(t, engines[0], req)
+		if n := engines[0].batch.computed - before; n != usage.Input-known+tokens-1 {
+			t.Errorf("turn %d: %d tokens were computed, %d of %d are known", turn, n, known, usage.Input)
+		}
+		if want, cost := collect(t, engines[1], req); !same(rows, want) || usage != cost {
+			t.Errorf("turn %d: %+v %+v, without prefixes %+v %+v", turn, rows, usage, want, cost)
+		}
+		known = usage.Input + tokens - 1
+		*messages = append(*messages, llm.Message{Role: "assistant", Parts: []llm.Part{{Text: rows[0].Text}}})
+	}
+}
+
+// What is shared is computed once, and nothing else is left out.
+func TestPrefixes(t *testing.T) {
+	e := random(t, 256, Config{})
+	long := strings.Repeat("abcdefghij", 10)
+	score := with(llm.Params{Echo: new(true), Logprobs: new(1), MaxTokens: new(0)})
+	score.Prompts[0] = llm.Text(long)
+	several := sampled(5, long+"kl")
+	several.N = 3
+	for _, test := range []struct {
+		name string
+		req  *llm.Request
+		want int
+	}{
+		{"the first", sampled(0, long), 100},
+		{"again", sampled(0, long), 1},
+		{"longer", sampled(0, long+"xyz"), 3},
+		{"shorter", sampled(0, long[:50]), 1},
+		{"other at the end", sampled(0, long[:99]+"z"), 1},
+		{"other in the middle", sampled(0, long[:40]+strings.Repeat("q", 40)), 40},
+		{"other at the start", sampled(0, "q"+long), 101},
+		{"scored", score, 100},
+		{"several completions", several, 2 + 3*4},
+		{"one of them again", sampled(5, long+"kl"), 1 + 4},
+		{"a list", sampled(0, strings.Repeat("w", 90)+"a", strings.Repeat("w", 90)+"b", strings.Repeat("w", 80)), 91 + 1 + 1},
+		{"one token", sampled(0, "a"), 1},
+	} {
+		if n, _ := computed(t, e, test.req); n != test.want {
+			t.Errorf("%s: %d tokens were computed, want %d", test.name, n, test.want)
+		}
+	}
+	off := random(t, 256, Config{PrefixMemory: -1})
+	for range 2 {
+		if n, _ := computed(t, off, sampled(0, long)); n != 100 {
+			t.Errorf("off: %d tokens were computed", n)
+		}
+	}
+}
+
+// What was computed of a prompt whose client has left is not lost.
+func TestPrefixOfCancelled(t *testing.T) {
+	e := random(t, 256, Config{})
+	ctx, cancel := context.WithCancel(t.Context())
+	m := watchPasses(t, e, func(int) { cancel() })
+	prompt := strings.Repeat("a", 3*prefillChunk)
+	if _, _, err := llm.Collect(e.Generate(ctx, sampled(1, prompt)), 1); err == nil {
+		t.Error("not cancelled")
+	}
+	m.leave()
+	if n, _ := computed(t, e, sampled(0, prompt)); n != 2*prefillChunk {
+		t.Errorf("%d tokens were computed again", n)
+	}
+}
+
+// Every family of models, in every format, goes on from a cache as if it had computed
+// all of it.
+func TestPrefixToTheBit(t *testing.T) {
+	dirs, err := filepath.Glob("arch/testdata/*/golden.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	compared := 0
+	for _, file := range dirs {
+		for format, f := range transformer.Formats() {
+			dir := filepath.Base(filepath.Dir(file))
+			open := func(memory int64) *Engine {
+				m, err := arch.Open(os.DirFS("arch/testdata"), dir)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if m.Translation != nil {
+					return nil
+				}
+				m.Tokenizer = numbers{m.Tokens}
+				e, err := New(m, Config{Name: dir, Format: f, PrefixMemory: memory})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return e
+			}
+			with, without := open(0), open(-1)
+			if with == nil {
+				continue
+			}
+			rng := rand.New(rand.NewPCG(5, 6))
+			ids := make([]int, min(with.context-2, 40))
+			for i := range ids {
+				ids[i] = rng.IntN(min(with.tokens, 20))
+			}
+			for _, n := range []int{len(ids) / 3, len(ids), len(ids) / 2} {
+				req := sampled(2)
+				req.Prompts = []llm.Prompt{{Parts: []llm.Part{{Tokens: ids[:n]}}}}
+				cost, got := computed(t, with, req)
+				all, want := computed(t, without, req)
+				if !same(got, want) {
+					t.Errorf("%s, %s, %d tokens: %+v, without prefixes %+v", dir, format, n, got, want)
+				}
+				if cost < all {
+					compared++
+				}
+			}
+		}
+	}
+	if compared < 50 {
+		t.Errorf("%d prompts were begun from a cache", compared)
+	}
+}
+
+// Prefixes stay within their memory, and those go that were used least recently.
+func TestPrefixMemory(t *testing.T) {
+	m := random(t, 256, Config{}).model
+	text := func(first, n int) []int {
+		ids := make([]int, n)
+		for i := range ids {
+			ids[i] = first
+		}
+		return ids
+	}
+	cached := func(ids []int) *transformer.Cache {
+		c := m.NewCache(200)
+		c.Len = len(ids)
+		return c
+	}
+	p := newPrefixes(m, 0)
+	p.limit = 3 * p.size(20)
+	for first := range 3 {
+		p.keep(text(first, 20), cached(text(first, 20)))
+	}
+	if c := p.fork(text(0, 10), 30); c.Len != 9 || c.Capacity() != 30 {
+		t.Errorf("a cache of %d tokens for %d", c.Len, c.Capacity())
+	}
+	p.keep(text(3, 20), cached(text(3, 20))) // 1 goes
+	for first, want := range []int{19, 0, 19, 19} {
+		n := 0
+		if c := p.fork(text(first, 20), 30); c != nil {
+			n = c.Len
+		}
+		if n != want {
+			t.Errorf("%d tokens of text %d, want %d", n, first, want)
+		}
+	}
+	p.keep(text(4, 100), cached(text(4, 100)))
+	if len(p.texts) != 3 {
+		t.Error("a text larger than all memory made others go")
+	}
+	rng := rand.New(rand.NewPCG(7, 8))
+	for range 2000 {
+		ids := append(text(rng.IntN(3), rng.IntN(8)), text(rng.IntN(3), 1+rng.IntN(60))...)
+		c := cached(ids)
+		if rng.IntN(2) == 0 {
+			p.share(ids[:len(ids)/2], c)
+		}
+		p.keep(ids, c)
+		total, most := int64(0), int64(0)
+		for _, t := range p.texts {
+			total += p.size(len(t.ids))
+			most += m.CacheBytes(t.cache.Capacity()) + 8*int64(len(t.ids))
+		}
+		if total != p.bytes || total > p.limit || most > total {
+			t.Fatalf("%d bytes held, %d counted, %d with their caches, %d allowed", total, p.bytes, most, p.limit)
+		}
+	}
+	p.limit = 1 << 40
+	for i := range 2 * maxPrefixes {
+		p.keep([]int{i, i, i}, cached([]int{i, i, i}))
+	}
+	if len(p.texts) != maxPrefixes {
+		t.Errorf("%d texts", len(p.texts))
+	}
+}
