@@ -4,6 +4,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,8 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 
 	"glossa/pkg/account"
@@ -19,6 +22,7 @@ import (
 	"glossa/pkg/dialect/textsynth"
 	"glossa/pkg/engine"
 	"glossa/pkg/engine/kernel"
+	"glossa/pkg/engine/transformer"
 	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
 	"glossa/pkg/meter"
@@ -30,6 +34,8 @@ import (
 type App struct {
 	cfg     Config
 	kernels *kernel.Kernels
+	team    *transformer.Team
+	quant   string
 	queue   *engine.Queue
 	catalog *catalog.Catalog
 	store   *publish.Store // nil: uploads are refused
@@ -52,6 +58,10 @@ func New(cfg Config) (*App, error) {
 	if a.kernels, err = kernels(cfg.Kernel); err != nil {
 		return nil, err
 	}
+	a.team = transformer.NewTeam(cmp.Or(cfg.Threads, runtime.GOMAXPROCS(0)))
+	if a.quant = cmp.Or(cfg.Quant, "stored"); !slices.Contains(catalog.Quants(), a.quant) {
+		return nil, fmt.Errorf("GLOSSA_QUANT is %q: none of %s", a.quant, strings.Join(catalog.Quants(), ", "))
+	}
 	workers := cfg.Workers
 	if workers == 0 {
 		workers = DefaultWorkers
@@ -71,7 +81,7 @@ func New(cfg Config) (*App, error) {
 		records = schemas.Files()
 	}
 	a.catalog = catalog.New(catalog.Config{
-		Source: catalog.Files{FS: records}, Roots: roots, Scan: new(scanner).scan,
+		Source: catalog.Files{FS: records}, Roots: roots, Scan: (&scanner{quant: a.quant}).scan,
 		Openers: map[string]catalog.Opener{catalog.Local: a.openLocal}, Memory: cfg.Memory,
 	})
 	if cfg.Meter != nil {

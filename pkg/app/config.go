@@ -16,7 +16,7 @@ import (
 
 // Defaults of [Config].
 const (
-	DefaultWorkers = 3 // as seed 003 has it
+	DefaultWorkers = 8 // requests share the passes of a model: more add little
 	WaitingPerWork = 8 // places in the queue for each worker
 )
 
@@ -27,6 +27,8 @@ type Config struct {
 	Starters    fs.FS  // runs inside the program; nil: none
 	Checkpoints string // directory of runs; "": none
 	Uploads     bool   // uploads go to Checkpoints
+	Quant       string // of weights in memory, of catalog.Quants; "": stored
+	Threads     int    // that compute a model together; 0: all processors
 	Kernel      string // instruction set; "": the fastest
 	HubToken    string // of the account on the Hugging Face hub; "": none
 	Workers     int    // generations at once; 0: [DefaultWorkers]
@@ -62,6 +64,8 @@ func Variables() [][2]string {
 		{"GLOSSA_WORKERS", "generations at once"},
 		{"GLOSSA_MEMORY", "memory for the weights of open models: 8GiB; default three quarters of what there is"},
 		{"AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "set by Lambda: the memory of the function in MB"},
+		{"GLOSSA_QUANT", "weights in memory: stored (as the file has them, the default), f32, bf16, q8_0, q4_0"},
+		{"GLOSSA_THREADS", "threads that compute a model together; default all processors"},
 		{"GLOSSA_KERNEL", "instruction set: generic, avx2, avx512"},
 		{"GLOSSA_KEYS", "keys with their roles: role:key,role:key"},
 		{"UPLOAD_SECRET", "a key of the role worker, for uploads"},
@@ -87,6 +91,8 @@ func FromEnv(getenv func(string) string) (Config, error) {
 		Kernel:      getenv("GLOSSA_KERNEL"),
 		HubToken:    getenv("HF_TOKEN"),
 		Workers:     e.count("GLOSSA_WORKERS"),
+		Threads:     e.count("GLOSSA_THREADS"),
+		Quant:       getenv("GLOSSA_QUANT"),
 		Auth:        !e.flag("GLOSSA_OPEN"),
 		Listen:      cmp.Or(getenv("GLOSSA_LISTEN"), "localhost:8080"),
 		Host: host.Config{

@@ -15,6 +15,7 @@ import (
 	"glossa/pkg/engine"
 	"glossa/pkg/engine/arch"
 	"glossa/pkg/engine/checkpoint"
+	"glossa/pkg/engine/transformer"
 	"glossa/pkg/llm"
 )
 
@@ -25,6 +26,8 @@ const alphaPeak = 2
 // A scanner lists models. It remembers what the published ones are, since their
 // headers are long and are looked at every few seconds.
 type scanner struct {
+	quant string // of weights in memory, if a record does not say
+
 	mu   sync.Mutex
 	seen map[string]arch.Info // by the names, sizes and times of a directory's files
 }
@@ -73,7 +76,7 @@ func (s *scanner) scanPublished(fsys fs.FS, runs []catalog.Run) (found []catalog
 		}
 		found = append(found, catalog.Run{
 			ID: dir, Type: info.Name, Checkpoint: dir, ModTime: info.ModTime, Size: info.Size,
-			Parameters: info.Parameters, Bytes: info.Bytes, Context: info.Context, Files: files,
+			Parameters: info.Parameters, Bytes: info.Bytes[transformer.Formats()[s.quant]], Sizes: sizes(info.Bytes), Context: info.Context, Files: files,
 		})
 	}
 	return found, problems
@@ -114,6 +117,15 @@ func (s *scanner) describe(fsys fs.FS, dir string) (info arch.Info, key string, 
 	return info, key, nil
 }
 
+// sizes has the sizes of formats by their names.
+func sizes(bytes map[transformer.Format]int64) map[string]int64 {
+	out := map[string]int64{}
+	for name, f := range transformer.Formats() {
+		out[name] = bytes[f]
+	}
+	return out
+}
+
 // parameters counts the weights of a model.
 func parameters(c *checkpoint.ModelConfig) (n int64) {
 	for _, p := range checkpoint.Params(c, false) {
@@ -133,7 +145,8 @@ func (a *App) openLocal(_ context.Context, rec *catalog.Record, run *catalog.Run
 		return nil, err
 	}
 	return engine.Open(m, engine.Config{
-		Name: rec.Name, Kernels: a.kernels, Queue: a.queue, Template: chat.Template(rec.ChatTemplate),
+		Name: rec.Name, Kernels: a.kernels, Team: a.team, Queue: a.queue,
+		Format: transformer.Formats()[cmp.Or(rec.Quant, a.quant)], Template: chat.Template(rec.ChatTemplate),
 		ParseSpecial: rec.ParseSpecial, Languages: rec.Languages, Context: rec.Context, MaxMemory: a.cfg.RequestMemory,
 	})
 }

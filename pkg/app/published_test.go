@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"glossa/pkg/llm"
@@ -131,5 +132,36 @@ func TestPublishedModelWithOtherFiles(t *testing.T) {
 	}
 	if open() == first {
 		t.Error("the tokenizer changed, and the model is the same")
+	}
+}
+
+// A record's quantisation, or else the server's, is that of the weights in memory, and
+// what is counted as their memory.
+func TestQuant(t *testing.T) {
+	records := fstest.MapFS{"a.json": {Data: []byte(
+		`{"pk":"models","sk":"local-small","schema":{"checkpoint":"gpt2","quant":"q4_0"}}`)}}
+	bytes := map[string]int64{}
+	for _, quant := range []string{"", "f32", "q8_0"} {
+		a := published(t, Config{Records: records, Quant: quant})
+		for _, name := range []string{"gptj", "small"} {
+			m, err := a.Catalog().Open(t.Context(), name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			weights, ok := m.Backend.(interface{ Bytes() int64 })
+			if !ok {
+				t.Fatalf("%T", m.Backend)
+			}
+			bytes[name+" "+quant] = weights.Bytes()
+		}
+	}
+	if bytes["gptj "] != bytes["gptj f32"] || bytes["gptj q8_0"] >= bytes["gptj f32"] {
+		t.Errorf("by the server: %v", bytes)
+	}
+	if bytes["small "] != bytes["small f32"] || bytes["small "] != bytes["small q8_0"] || bytes["small "] >= bytes["gptj f32"] {
+		t.Errorf("by the record: %v", bytes)
+	}
+	if _, err := New(Config{Quant: "q3_k"}); err == nil || !strings.Contains(err.Error(), "q3_k") {
+		t.Errorf("an unknown one: %v", err)
 	}
 }

@@ -53,13 +53,14 @@ type Run struct {
 	Type       string // the architecture; "": Alpha
 	Checkpoint string // path in FS
 	Step       int
-	ModTime    time.Time // of the checkpoint
-	Size       int64     // of the checkpoint, bytes
-	Parameters int64     // 0: not known
-	Bytes      int64     // of memory that its weights take when it is open
-	Context    int       // tokens
-	Files      string    // names, sizes and times of a published model's files, in any form
-	Info       *llm.Run  // of a training run
+	ModTime    time.Time        // of the checkpoint
+	Size       int64            // of the checkpoint, bytes
+	Parameters int64            // 0: not known
+	Bytes      int64            // of memory that its weights take when it is open
+	Sizes      map[string]int64 // the same by quantisation, for records that name one
+	Context    int              // tokens
+	Files      string           // names, sizes and times of a published model's files, in any form
+	Info       *llm.Run         // of a training run
 
 	FS     fs.FS  // where Checkpoint is; set by the catalog
 	Source string // the root's name or the directory; set by the catalog

@@ -20,19 +20,27 @@ type identity struct {
 	size               int64
 	modTime            time.Time
 
-	template, cap, languages string
-	special                  bool
+	template, cap, languages, quant string
+	special                         bool
 }
 
 func (e *Entry) identity() identity {
 	id := identity{
-		template: e.rec.ChatTemplate, cap: e.rec.Cap, special: e.rec.ParseSpecial, languages: strings.Join(e.rec.Languages, " "),
+		template: e.rec.ChatTemplate, cap: e.rec.Cap, special: e.rec.ParseSpecial, languages: strings.Join(e.rec.Languages, " "), quant: e.rec.Quant,
 	}
 	if r := e.Run; r != nil {
 		id.source, id.checkpoint, id.files = r.Source, r.Checkpoint, r.Files
 		id.step, id.size, id.modTime = r.Step, r.Size, r.ModTime.UTC()
 	}
 	return id
+}
+
+// bytes is the memory that the weights of a local model take.
+func (e *Entry) bytes() int64 {
+	if n, ok := e.Run.Sizes[e.rec.Quant]; ok {
+		return n
+	}
+	return e.Run.Bytes
 }
 
 // opened is a backend that is open, being opened or could not be.
@@ -114,7 +122,7 @@ func (c *Catalog) tryHold(ctx context.Context, e *Entry) (*opened, error) {
 		c.drop(key)
 		need := int64(0)
 		if e.Run != nil {
-			need = e.Run.Bytes
+			need = e.bytes()
 		}
 		if err := c.makeRoom(e.Name, need); err != nil {
 			return nil, err

@@ -44,6 +44,7 @@ type Record struct {
 	Aliases      []string
 	ParseSpecial bool     // special tokens spelled in raw prompts are read as such
 	Languages    []string // that a translator knows; nil: all of its tokenizer
+	Quant        string   // of the weights in memory, of [Quants]; "": as the server has it
 }
 
 // A Source has the records of the models to be served.
@@ -88,6 +89,7 @@ type schema struct {
 	Cap          spelled  `json:"cap"`
 	Aliases      []string `json:"aliases"`
 	Languages    []string `json:"languages"`
+	Quant        string   `json:"quant"`
 }
 
 // Records implements [Source].
@@ -167,6 +169,8 @@ func parseItem(b []byte) (*item, error) {
 		return nil, fmt.Errorf("context is %d", it.Context)
 	case family == Local && s.Checkpoint == "":
 		return nil, errors.New("schema.checkpoint is missing")
+	case s.Quant != "" && !slices.Contains(Quants(), s.Quant):
+		return nil, fmt.Errorf("schema.quant is %q: none of %s", s.Quant, strings.Join(Quants(), ", "))
 	case slices.Contains(s.Aliases, ""):
 		return nil, errors.New("schema.aliases has an empty one")
 	}
@@ -175,6 +179,10 @@ func parseItem(b []byte) (*item, error) {
 	}
 	return &it, nil
 }
+
+// Quants lists how weights can be kept in memory: as the file has them, in float32,
+// in bfloat16, and in GGUF's formats of 8 and 4 bits.
+func Quants() []string { return []string{"stored", "f32", "bf16", "q8_0", "q4_0"} }
 
 func checkCap(c string) error {
 	if c == "" || c == "none" || c == "clamp30" || c == "tanh30" {
@@ -195,7 +203,7 @@ func (it *item) record(row listed) Record {
 	s := it.Schema.V
 	rec.Description, rec.Hostings, rec.Context, rec.Created = it.Description, it.Hostings, it.Context, time.Time(it.Created)
 	rec.Checkpoint, rec.ChatTemplate, rec.Cap, rec.Aliases = s.Checkpoint, s.ChatTemplate, string(s.Cap), s.Aliases
-	rec.ParseSpecial, rec.Languages = it.Special, s.Languages
+	rec.ParseSpecial, rec.Languages, rec.Quant = it.Special, s.Languages, s.Quant
 	return rec
 }
 

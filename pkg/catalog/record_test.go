@@ -30,6 +30,7 @@ func TestBadRecordsHideNoOther(t *testing.T) {
 		`{"pk":"models","sk":"local-a","schema":{"checkpoint":"a","cap":"NaN"}}`:        "cap",
 		`{"pk":"models","sk":"local-a","schema":{"checkpoint":"a","aliases":[""]}}`:     "aliases",
 		`{"pk":"models","sk":"local-a","schema":{"checkpoint":"a"},"context":-1}`:       "context",
+		`{"pk":"models","sk":"local-a","schema":{"checkpoint":"a","quant":"q3_k"}}`:     "quant",
 		`{"pk":"models","sk":"local-a","schema":{"checkpoint":"a"},"created":"noon"}`:   "time",
 		`{"pk":"models","sk":"local-ok","schema":{"checkpoint":"a"}}`:                   "another file",
 		`"` + strings.Repeat("x", maxItem) + `"`:                                        "larger than",
