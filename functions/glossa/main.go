@@ -25,6 +25,7 @@ func commands() []command {
 		{"models", modelsUsage, "list the models and what is wrong with the rest", models},
 		{"chat", chatUsage, "talk with a model in the terminal", chat},
 		{"train", trainUsage, "train a model on a text", trainModel},
+		{"bench", benchUsage, "measure how fast models compute", measure},
 		{"pull", pullUsage, "download a model from the Hugging Face hub", pull},
 		{"corpus", corpusUsage, "write the text that a starter model is trained on", writeCorpus},
 	}

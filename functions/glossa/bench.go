@@ -1,0 +1,214 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"glossa/pkg/app"
+	"glossa/pkg/bench"
+	"glossa/pkg/engine/kernel"
+	"glossa/pkg/engine/transformer"
+)
+
+const benchUsage = "[MODEL] [--shape NAMES] [--quant NAMES] [--threads LIST] [--batch LIST] [--prefill N] [--decode N] [--repeat N] [--json] [--save FILE.gguf]"
+
+// benching is what the command line asks for.
+type benching struct {
+	model          string // a file; else shapes
+	shapes, quants []string
+	config         bench.Config
+	json           bool
+	save           string
+}
+
+// measure prints how fast models compute.
+func measure(ctx context.Context, args []string, _ io.Reader, stdout, _ io.Writer) error {
+	b, err := readBenching(args, stdout)
+	if err != nil {
+		return err
+	}
+	if b.config.Kernels, err = benchKernels(); err != nil {
+		return err
+	}
+	print := b.table(stdout)
+	if b.json {
+		lines := json.NewEncoder(stdout)
+		print = func(r bench.Result) error { return lines.Encode(r) }
+	}
+	if b.model != "" {
+		m, err := bench.Open(b.model)
+		if err != nil {
+			return err
+		}
+		return errors.Join(b.run(ctx, m, print), m.Close())
+	}
+	for _, name := range b.shapes {
+		m, err := bench.Random(name)
+		if err != nil {
+			return err
+		}
+		if err := b.run(ctx, m, print); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readBenching reads the command line.
+func readBenching(args []string, w io.Writer) (*benching, error) {
+	b := &benching{}
+	f := flags("bench", benchUsage, w)
+	shapes := f.String("shape", strings.Join(bench.Shapes(), ","), "`names` of built-in shapes, with random weights")
+	quants := f.String("quant", "", "`names` of how weights are kept: f32, bf16, q8_0, q4_0, stored (default q8_0, of a MODEL stored)")
+	threads := f.String("threads", defaultThreads(runtime.GOMAXPROCS(0)), "`numbers` of threads that compute together")
+	batches := f.String("batch", "1", "`numbers` of rows that are computed together")
+	f.IntVar(&b.config.Prefill, "prefill", 128, "tokens of a prompt; 0 leaves prompts out")
+	f.IntVar(&b.config.Decode, "decode", 64, "tokens that are appended to a prompt of 16; 0 leaves them out")
+	f.IntVar(&b.config.Repeat, "repeat", 5, "measurements, of which the median is shown")
+	f.BoolVar(&b.json, "json", false, "print a JSON object a line")
+	f.StringVar(&b.save, "save", "", "write the random weights of one shape in one format to a GGUF `file`, and measure them")
+	var err error
+	if b.model, err = parseNamed(f, args); err != nil {
+		return nil, err
+	}
+	if b.model != "" {
+		*quants = cmp.Or(*quants, "stored")
+	}
+	b.shapes, b.quants = strings.Split(*shapes, ","), strings.Split(cmp.Or(*quants, "q8_0"), ",")
+	if b.config.Threads, err = numbers("threads", *threads); err != nil {
+		return nil, err
+	}
+	if b.config.Batches, err = numbers("batch", *batches); err != nil {
+		return nil, err
+	}
+	return b, b.check()
+}
+
+// check refuses what cannot be meant before anything long begins.
+func (b *benching) check() error {
+	for _, name := range b.shapes {
+		if !slices.Contains(bench.Shapes(), name) {
+			return fmt.Errorf("%w: --shape: %q is none of %s", errUsage, name, strings.Join(bench.Shapes(), ", "))
+		}
+	}
+	for _, name := range b.quants {
+		if _, ok := transformer.Formats()[name]; !ok || name == "stored" && b.model == "" {
+			return fmt.Errorf("%w: --quant: %q is none of f32, bf16, q8_0, q4_0, nor, for a MODEL, stored", errUsage, name)
+		}
+	}
+	switch {
+	case b.config.Prefill < 0 || b.config.Decode < 0 || b.config.Repeat < 1:
+		return fmt.Errorf("%w: --prefill and --decode are not negative, --repeat is positive", errUsage)
+	case b.save != "" && b.model != "":
+		return fmt.Errorf("%w: --save writes random weights, and %s is a model", errUsage, b.model)
+	case b.save != "" && (len(b.shapes) != 1 || len(b.quants) != 1):
+		return fmt.Errorf("%w: --save writes one --shape in one --quant", errUsage)
+	}
+	return nil
+}
+
+// run saves a model, if that is wanted, and measures it in every format.
+func (b *benching) run(ctx context.Context, m *bench.Model, print func(bench.Result) error) error {
+	if b.save != "" {
+		if err := saveModel(m, b.save, transformer.Formats()[b.quants[0]]); err != nil {
+			return err
+		}
+	}
+	if b.config.Prefill == 0 && b.config.Decode == 0 {
+		return nil
+	}
+	for _, quant := range b.quants {
+		cfg := b.config
+		cfg.Format = transformer.Formats()[quant]
+		for r, err := range bench.Run(ctx, m, cfg) {
+			if err == nil {
+				err = print(r)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		runtime.GC() // the weights, before the next ones
+	}
+	return nil
+}
+
+// saveModel writes a file, and leaves none that is not whole.
+func saveModel(m *bench.Model, name string, format transformer.Format) error {
+	file, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(m.Save(file, format), file.Close()); err != nil {
+		return errors.Join(err, os.Remove(name))
+	}
+	return nil
+}
+
+// table returns what prints results for people, under a heading.
+func (b *benching) table(w io.Writer) func(bench.Result) error {
+	begun := false
+	return func(r bench.Result) error {
+		if !begun {
+			begun = true
+			fmt.Fprintf(w, "%s kernels, %s/%s, %d processors; medians of %d\n\n", b.config.Kernels.Name(), runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0), b.config.Repeat)
+			fmt.Fprintf(w, "%-20s %-6s %7s %5s  %-8s %10s  %8s  %s\n", "SHAPE", "QUANT", "THREADS", "BATCH", "PHASE", "TOKENS/S", "OF LIMIT", "MACHINE")
+		}
+		share, machine := "-", "-"
+		if r.LimitFraction != nil {
+			share = fmt.Sprintf("%.0f %%", 100**r.LimitFraction)
+			machine = fmt.Sprintf("reads %.1f GB/s, computes %.0f GOP/s", r.Limit.Bandwidth/1e9, r.Limit.Operations/1e9)
+		}
+		_, err := fmt.Fprintf(w, "%-20s %-6s %7d %5d  %-8s %10s  %8s  %s\n", r.Shape, r.Quant, r.Threads, r.Batch, r.Phase, speed(r.TokensPerSecond), share, machine)
+		return err
+	}
+}
+
+// speed spells a number of tokens a second.
+func speed(v float64) string {
+	if v < 1000 {
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	}
+	return strconv.FormatFloat(v, 'f', 0, 64)
+}
+
+// benchKernels returns the instruction set that the environment asks for.
+func benchKernels() (*kernel.Kernels, error) {
+	cfg, err := app.Environment()
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Kernel == "" {
+		return kernel.Best(), nil
+	}
+	return kernel.ByName(cfg.Kernel)
+}
+
+// defaultThreads is one thread and as many as there are processors.
+func defaultThreads(processors int) string {
+	if processors == 1 {
+		return "1"
+	}
+	return fmt.Sprintf("1,%d", processors)
+}
+
+// numbers reads a list of positive numbers, separated by commas.
+func numbers(flag, text string) (list []int, err error) {
+	for part := range strings.SplitSeq(text, ",") {
+		n, err := strconv.Atoi(part)
+		if err != nil || n < 1 || n > 4096 {
+			return nil, fmt.Errorf("%w: --%s: %q is no number from 1 to 4096", errUsage, flag, part)
+		}
+		list = append(list, n)
+	}
+	return list, nil
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func runBench(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	var out, notes bytes.Buffer
+	err := measure(t.Context(), args, strings.NewReader(""), &out, &notes)
+	return out.String(), err
+}
+
+// A saved model is measured as the shape is, in lines of JSON and in a table.
+func TestBench(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "alpha.gguf")
+	short := []string{"--quant", "q4_0", "--threads", "1,2", "--batch", "2", "--prefill", "8", "--decode", "4", "--repeat", "1"}
+	made, err := runBench(t, append(short, "--shape", "alpha-1.8m", "--save", file, "--json")...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := runBench(t, append([]string{file, "--json"}, short...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"alpha-1.8m": made, "alpha.gguf": read} {
+		var phases []string
+		for line := range strings.Lines(text) {
+			var fields map[string]any
+			if err := json.Unmarshal([]byte(line), &fields); err != nil {
+				t.Fatalf("%q: %v", line, err)
+			}
+			want := []string{"batch", "limit_fraction", "phase", "quant", "shape", "threads", "tokens_per_second"}
+			if got := slices.Sorted(maps.Keys(fields)); !slices.Equal(got, want) {
+				t.Errorf("fields %v, want %v", got, want)
+			}
+			if fields["shape"] != name || fields["quant"] != "q4_0" || fields["batch"] != 2.0 {
+				t.Errorf("%s", line)
+			}
+			phases = append(phases, fields["phase"].(string))
+		}
+		if want := []string{"prefill", "decode", "prefill", "decode"}; !slices.Equal(phases, want) {
+			t.Errorf("%s: phases %v, want %v", name, phases, want)
+		}
+	}
+	table, err := runBench(t, file, "--prefill", "0", "--decode", "4", "--threads", "1", "--repeat", "1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(table), "\n")
+	if len(lines) != 4 || !strings.HasPrefix(lines[2], "SHAPE") || !strings.HasPrefix(lines[3], "alpha.gguf           q4_0         1     1  decode ") {
+		t.Errorf("the table is\n%s", table)
+	}
+}
+
+func TestBenchRefuses(t *testing.T) {
+	for want, args := range map[string][]string{
+		`--shape: "gpt5" is none of alpha-1.8m`: {"--shape", "alpha-1.8m,gpt5"},
+		`--quant: "q2" is none`:                 {"--quant", "q2"},
+		`--quant: "stored" is none`:             {"--quant", "stored"},
+		`--threads: "0" is no number`:           {"--threads", "1,0"},
+		`--batch: "x" is no number`:             {"--batch", "x"},
+		"--repeat is positive":                  {"--repeat", "0"},
+		"not negative":                          {"--decode", "-1"},
+		"one --shape in one --quant":            {"--save", "f.gguf"},
+		"model.gguf is a model":                 {"model.gguf", "--save", "f.gguf"},
+		`"b" is one too many`:                   {"a", "b"},
+	} {
+		if _, err := runBench(t, args...); !errors.Is(err, errUsage) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, want %q", args, err, want)
+		}
+	}
+	if _, err := runBench(t, filepath.Join(t.TempDir(), "none.gguf")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := runBench(t, "--shape", "alpha-1.8m", "--decode", "2000"); err == nil || !strings.Contains(err.Error(), "bench alpha-1.8m: 2000 tokens") {
+		t.Errorf("got %v", err)
+	}
+	gone := filepath.Join(t.TempDir(), "no", "f.gguf")
+	if _, err := runBench(t, "--shape", "alpha-1.8m", "--save", gone, "--prefill", "0", "--decode", "0"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+}

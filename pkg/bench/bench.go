@@ -1,0 +1,248 @@
+// Package bench measures how fast models compute: tokens of prompts and of text a second,
+// with numbers of threads and rows and formats of weights, and beside it what the machine
+// can do at that moment, so that a number says how much is left. Weights are random, or a
+// file's. It refuses to know text, sampling, requests and how numbers are shown.
+//
+// The limit of a pass is the roofline of its matrix products (Williams et al. 2009): what
+// reading the weights takes or what multiplying takes, whichever is longer. Attention,
+// norms and the rest count as nothing.
+package bench
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"glossa/pkg/engine/kernel"
+	"glossa/pkg/engine/transformer"
+)
+
+// A Config says what is measured. A count of tokens that is 0 leaves its phase out.
+type Config struct {
+	Format  transformer.Format
+	Threads []int // none: 1
+	Batches []int // rows that are computed together; none: 1
+	Prefill int   // tokens of each row's prompt
+	Decode  int   // tokens that are appended to each row, one after the other
+	Repeat  int   // measurements, of which the median counts; 0: 5
+
+	Kernels *kernel.Kernels // nil: the fastest
+	Least   time.Duration   // that a measurement takes; 0: a tenth of a second
+}
+
+// Phases of a text.
+const (
+	Prefill = "prefill"
+	Decode  = "decode"
+)
+
+// A Result is what one combination reached.
+type Result struct {
+	Shape           string   `json:"shape"`
+	Quant           string   `json:"quant"`
+	Threads         int      `json:"threads"`
+	Batch           int      `json:"batch"`
+	Phase           string   `json:"phase"`
+	TokensPerSecond float64  `json:"tokens_per_second"` // of all rows together
+	LimitFraction   *float64 `json:"limit_fraction"`    // of the machine's; nil if that is unknown
+
+	Limit Limit `json:"-"` // what the machine could do beside it
+}
+
+// opening is how many tokens precede those that are decoded.
+const opening = 16
+
+// complete fills in defaults and refuses what cannot be measured.
+func (c *Config) complete(m *Model) error {
+	if len(c.Threads) == 0 {
+		c.Threads = []int{1}
+	}
+	if len(c.Batches) == 0 {
+		c.Batches = []int{1}
+	}
+	c.Repeat, c.Least = cmp.Or(c.Repeat, 5), cmp.Or(c.Least, 100*time.Millisecond)
+	if c.Kernels == nil {
+		c.Kernels = kernel.Best()
+	}
+	switch {
+	case m.Spec.Encoder.Depth > 0:
+		return errors.New("it is an encoder-decoder: only decoders are measured")
+	case slices.Min(c.Threads) < 1 || slices.Min(c.Batches) < 1 || c.Repeat < 1 || c.Prefill < 0 || c.Decode < 0:
+		return fmt.Errorf("threads %v, batches %v, %d repeats, %d tokens of prefill and %d of decoding: less than there can be", c.Threads, c.Batches, c.Repeat, c.Prefill, c.Decode)
+	case c.Prefill > m.Spec.Context:
+		return fmt.Errorf("%d tokens of prefill are beyond the context of %d", c.Prefill, m.Spec.Context)
+	case c.Decode > m.Spec.Context-opening:
+		return fmt.Errorf("%d tokens of decoding after %d are beyond the context of %d", c.Decode, opening, m.Spec.Context)
+	}
+	return nil
+}
+
+// Run reads the weights and measures every combination, after one error no more.
+func Run(ctx context.Context, m *Model, cfg Config) iter.Seq2[Result, error] {
+	return func(yield func(Result, error) bool) {
+		if err := run(ctx, m, cfg, func(r Result) bool { return yield(r, nil) }); err != nil {
+			yield(Result{}, fmt.Errorf("bench %s: %w", m.Name, err))
+		}
+	}
+}
+
+// run is [Run]; it ends without an error where yield returns false.
+func run(ctx context.Context, m *Model, cfg Config, yield func(Result) bool) error {
+	if err := cfg.complete(m); err != nil {
+		return err
+	}
+	model, err := transformer.New(m.Spec, m.Weights, cfg.Kernels, cfg.Format)
+	if err != nil {
+		return err
+	}
+	format := m.resolve(cfg.Format)
+	b := &bench{config: &cfg, model: model, load: m.load(cfg.Format)}
+	memory, free := reserve(int(min(b.load.bytes, largestBuffer)))
+	defer free()
+	for _, threads := range cfg.Threads {
+		b.machine = machine{
+			kernels: cfg.Kernels, threads: threads, memory: memory,
+			bytes: format == transformer.Q8_0 || format == transformer.Q4_0,
+		}
+		team := transformer.NewTeam(threads)
+		more, err := b.phases(ctx, team, Result{Shape: m.Name, Quant: formatName(format), Threads: threads}, yield)
+		team.Close()
+		if err != nil || !more {
+			return err
+		}
+	}
+	return nil
+}
+
+// A bench measures one model in one format.
+type bench struct {
+	config  *Config
+	model   *transformer.Model
+	load    load
+	machine machine
+}
+
+// phases measures all batches with a team; more is false if no more is wanted.
+func (b *bench) phases(ctx context.Context, team *transformer.Team, r Result, yield func(Result) bool) (more bool, err error) {
+	for _, batch := range b.config.Batches {
+		w := newWork(b.model, team, batch, max(b.config.Prefill, opening+b.config.Decode))
+		for _, phase := range []struct {
+			name            string
+			tokens, outputs int // of a pass
+			run             func(tokens int)
+			n               int
+		}{
+			{Prefill, batch * b.config.Prefill, batch, w.prefill, b.config.Prefill},
+			{Decode, batch, batch, w.decode, b.config.Decode},
+		} {
+			if phase.n == 0 {
+				continue
+			}
+			r.Batch, r.Phase = batch, phase.name
+			err := b.repeat(ctx, &r, batch*phase.n, b.load.bound(phase.tokens, phase.outputs), func() { phase.run(phase.n) })
+			if err != nil || !yield(r) {
+				return false, err
+			}
+		}
+	}
+	return true, nil
+}
+
+// A bound is the shortest time of a pass and how many tokens it computes.
+type bound struct {
+	load
+	tokens, outputs int
+}
+
+func (l load) bound(tokens, outputs int) bound { return bound{l, tokens, outputs} }
+
+// repeat fills in the medians of some measurements of run, which computes so many tokens.
+// The machine is measured before each: what else it does changes from second to second.
+func (b *bench) repeat(ctx context.Context, r *Result, tokens int, at bound, run func()) error {
+	run() // makes its scratch memory
+	var rates, fractions, reads, operations []float64
+	for range b.config.Repeat {
+		if err := ctx.Err(); err != nil {
+			return context.Cause(ctx)
+		}
+		limit := b.machine.measure()
+		runs, start := 0, time.Now()
+		elapsed := time.Duration(0)
+		for elapsed < b.config.Least || runs == 0 {
+			run()
+			runs, elapsed = runs+1, time.Since(start)
+		}
+		rate := float64(runs) * float64(tokens) / elapsed.Seconds()
+		rates = append(rates, rate)
+		fractions = append(fractions, rate/float64(at.tokens)*at.least(limit, at.tokens, at.outputs))
+		reads, operations = append(reads, limit.Bandwidth), append(operations, limit.Operations)
+	}
+	r.TokensPerSecond, r.LimitFraction = median(rates), nil
+	if f := median(fractions); f > 0 {
+		r.LimitFraction = &f
+	}
+	r.Limit = Limit{Bandwidth: median(reads), Operations: median(operations)}
+	return nil
+}
+
+func median(values []float64) float64 {
+	slices.Sort(values)
+	n := len(values)
+	return (values[(n-1)/2] + values[n/2]) / 2
+}
+
+// work is rows of random tokens that a pass computes.
+type work struct {
+	pass      *transformer.Pass
+	rows      []transformer.Sequence
+	prompts   [][]int
+	next      [][]int // one token each
+	random    *rand.Rand
+	vocab     int
+	hasOpened bool
+}
+
+func newWork(m *transformer.Model, team *transformer.Team, batch, capacity int) *work {
+	w := &work{pass: m.NewPass(team), random: rand.New(rand.NewPCG(1, 2)), vocab: m.Vocab}
+	for range batch {
+		prompt := make([]int, capacity)
+		for i := range prompt {
+			prompt[i] = w.random.IntN(m.Vocab)
+		}
+		w.prompts = append(w.prompts, prompt)
+		w.next = append(w.next, make([]int, 1))
+		w.rows = append(w.rows, transformer.Sequence{Cache: m.NewCache(capacity), Logits: 1})
+	}
+	return w
+}
+
+// prefill computes n tokens of each row from the start.
+func (w *work) prefill(n int) {
+	for i := range w.rows {
+		w.rows[i].Cache.Len, w.rows[i].Tokens = 0, w.prompts[i][:n]
+	}
+	w.pass.Forward(w.rows)
+}
+
+// decode appends n tokens to each row after the opening, one by one. They are random:
+// choosing them is not measured.
+func (w *work) decode(n int) {
+	if !w.hasOpened {
+		w.prefill(opening)
+		w.hasOpened = true
+	}
+	for i := range w.rows {
+		w.rows[i].Cache.Len, w.rows[i].Tokens = opening, w.next[i]
+	}
+	for range n {
+		for i := range w.next {
+			w.next[i][0] = w.random.IntN(w.vocab)
+		}
+		w.pass.Forward(w.rows)
+	}
+}

@@ -1,0 +1,229 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"glossa/pkg/engine/kernel"
+	"glossa/pkg/engine/transformer"
+)
+
+// tiny are small models of the architectures that shapes are made of.
+func tiny() []shape {
+	all := shapes()
+	for i := range all {
+		s := &all[i]
+		s.vocab, s.context, s.width, s.depth, s.heads, s.keys, s.ffn = 320, 64, 64, 2, 4, 4, 96
+		if s.rotary > 0 {
+			s.rotary = 8
+		}
+		if s.rms {
+			s.keys, s.rotary = 2, 16
+		}
+		s.name = "tiny-" + s.kind
+	}
+	all[0].name = "tiny-alpha"
+	return all
+}
+
+func TestRun(t *testing.T) {
+	for _, s := range tiny() {
+		t.Run(s.name, func(t *testing.T) {
+			cfg := Config{
+				Format: transformer.Q8_0, Threads: []int{1, 2}, Batches: []int{1, 3}, Prefill: 5, Decode: 4, Repeat: 2, Least: time.Nanosecond,
+			}
+			var got []string
+			for r, err := range Run(t.Context(), s.model(), cfg) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				line, err := json.Marshal(r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				check(t, line, s.name)
+				got = append(got, r.Phase)
+			}
+			if want := slices.Repeat([]string{Prefill, Decode}, 4); !slices.Equal(got, want) {
+				t.Errorf("measured %v, want %v", got, want)
+			}
+		})
+	}
+}
+
+// check refuses a line that is not as documented.
+func check(t *testing.T, line []byte, name string) {
+	t.Helper()
+	var fields map[string]any
+	if err := json.Unmarshal(line, &fields); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"batch", "limit_fraction", "phase", "quant", "shape", "threads", "tokens_per_second"}
+	if got := slices.Sorted(maps.Keys(fields)); !slices.Equal(got, want) {
+		t.Fatalf("fields %v, want %v", got, want)
+	}
+	if fields["shape"] != name || fields["quant"] != "q8_0" {
+		t.Errorf("%s", line)
+	}
+	if rate, _ := fields["tokens_per_second"].(float64); !(rate > 0) {
+		t.Errorf("%s", line)
+	}
+	known := kernel.Best().FloatRounds(1) > 0 && kernel.Best().ReadMemory(make([]byte, 256)) > 0 && kernel.Best().ByteRounds(1) > 0
+	if f, ok := fields["limit_fraction"].(float64); ok != known || ok && !(f > 0) {
+		t.Errorf("the machine's limits are known: %v, and %s", known, line)
+	}
+}
+
+func TestRunRefuses(t *testing.T) {
+	s := tiny()[1]
+	fails := func(want string, ctx context.Context, m *Model, cfg Config) {
+		t.Helper()
+		for _, err := range Run(ctx, m, cfg) {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("got %v, want an error with %q", err, want)
+			}
+		}
+	}
+	fails("beyond the context of 64", t.Context(), s.model(), Config{Prefill: 65})
+	fails("beyond the context of 64", t.Context(), s.model(), Config{Decode: 49})
+	fails("less than there can be", t.Context(), s.model(), Config{Threads: []int{0}, Decode: 1})
+	fails("less than there can be", t.Context(), s.model(), Config{Repeat: -1})
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("enough"))
+	fails("enough", ctx, s.model(), Config{Prefill: 1})
+	two := s.model()
+	two.Spec.Encoder.Depth = 1
+	fails("encoder-decoder", t.Context(), two, Config{})
+	broken := s.model()
+	broken.Weights.Decoder = broken.Weights.Decoder[1:]
+	fails("bench tiny-gpt2: 1 layers", t.Context(), broken, Config{})
+	if _, err := Random("gpt5"); err == nil || !strings.Contains(err.Error(), "only alpha-1.8m, gpt2-124m, neox-410m, llama-1.1b") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// The shapes have the sizes that they are called by.
+func TestShapes(t *testing.T) {
+	for name, want := range map[string]struct {
+		all, multiplied int64 // weights
+		bytes           int64 // of Q8_0 in a step
+	}{
+		"alpha-1.8m": {1_845_248, 1_441_792, 1_531_904},
+		"gpt2-124m":  {124_439_808, 123_532_032, 131_265_024},
+		"neox-410m":  {405_334_016, 353_501_184, 375_595_008},
+		"llama-1.1b": {1_100_048_384, 1_034_420_224, 1_099_071_488},
+	} {
+		m, err := Random(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := m.load(transformer.Q8_0)
+		if m.Weights.Elements() != want.all || l.layers+l.head != want.multiplied || l.bytes != want.bytes {
+			t.Errorf("%s: %d weights, %d multiplied, %d bytes, want %v", name, m.Weights.Elements(), l.layers+l.head, l.bytes, want)
+		}
+	}
+}
+
+// A part of a tensor is what the whole one has there, and values have the spread that
+// they should have.
+func TestNoise(t *testing.T) {
+	w := matrix("some", 100, 48)
+	whole, square := make([]float32, 4800), 0.0
+	if err := w.Read(whole, 0); err != nil {
+		t.Fatal(err)
+	}
+	for _, from := range []int{0, 1, 2, 3, 5, 48, 4795} {
+		part := make([]float32, 5)
+		if err := w.Read(part, from); err != nil || !slices.Equal(part, whole[from:from+5]) {
+			t.Errorf("from %d: %v, want %v (%v)", from, part, whole[from:from+5], err)
+		}
+	}
+	for _, v := range whole {
+		square += float64(v) * float64(v)
+	}
+	if variance := square / 100; math.Abs(variance-1) > 0.1 {
+		t.Errorf("the products of rows have variance %v", variance)
+	}
+	other := make([]float32, 48)
+	if err := matrix("other", 1, 48).Read(other, 0); err != nil || slices.Equal(other, whole[:48]) {
+		t.Errorf("two tensors are the same (%v)", err)
+	}
+}
+
+func TestLeast(t *testing.T) {
+	l := load{bytes: 1000, layers: 800, head: 200}
+	limit := Limit{Bandwidth: 100, Operations: 400}
+	for _, c := range []struct {
+		tokens, outputs int
+		want            float64
+	}{{1, 1, 10}, {2, 2, 10}, {8, 8, 40}, {100, 1, 401}} {
+		if got := l.least(limit, c.tokens, c.outputs); got != c.want {
+			t.Errorf("%d tokens: %v s, want %v", c.tokens, got, c.want)
+		}
+	}
+	if got := l.least(Limit{Bandwidth: 100}, 1, 1); got != 0 {
+		t.Errorf("unknown is %v", got)
+	}
+}
+
+// logits are those of a few tokens.
+func logits(t *testing.T, m *Model, format transformer.Format) []float32 {
+	t.Helper()
+	model, err := transformer.New(m.Spec, m.Weights, kernel.Best(), format)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tokens := []int{1, 300, 7, 7, 42, 319}
+	return model.NewPass(nil).Forward([]transformer.Sequence{{Cache: model.NewCache(16), Tokens: tokens, Logits: len(tokens)}})
+}
+
+// A saved model is the same model to the bit, in the format that it was saved in.
+func TestSave(t *testing.T) {
+	for _, s := range tiny() {
+		for name, format := range transformer.Formats() {
+			if format == transformer.Stored {
+				continue
+			}
+			t.Run(s.name+"/"+name, func(t *testing.T) {
+				made := s.model()
+				path := filepath.Join(t.TempDir(), "model.gguf")
+				file, err := os.Create(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := errors.Join(made.Save(file, format), file.Close()); err != nil {
+					t.Fatal(err)
+				}
+				m, err := Open(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer m.Close()
+				if m.Name != "model.gguf" || m.resolve(transformer.Stored) != format {
+					t.Errorf("%s holds %s", m.Name, formatName(m.resolve(transformer.Stored)))
+				}
+				want := logits(t, made, format)
+				for _, as := range []transformer.Format{transformer.Stored, format} {
+					if !slices.Equal(logits(t, m, as), want) {
+						t.Errorf("read as %s it computes something else", formatName(as))
+					}
+				}
+				if err := m.Save(os.Stdout, format); err == nil || !strings.Contains(err.Error(), "a file already") {
+					t.Errorf("saving a file: %v", err)
+				}
+			})
+		}
+	}
+	if err := tiny()[0].model().Save(os.Stdout, transformer.Stored); err == nil || !strings.Contains(err.Error(), "as stored") {
+		t.Errorf("got %v", err)
+	}
+}

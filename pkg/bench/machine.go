@@ -1,0 +1,92 @@
+package bench
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"glossa/pkg/engine/kernel"
+)
+
+// Sizes of a measurement, such that it takes some ten milliseconds.
+const (
+	largestBuffer = 512 << 20 // bytes, more than caches hold
+	enoughBytes   = 512 << 20 // that each thread reads at least
+	enoughRounds  = 3 << 20   // of multiply-adds
+)
+
+// A Limit is what a machine can do, as it was measured; 0 is unknown.
+type Limit struct {
+	Bandwidth  float64 // bytes that are read a second
+	Operations float64 // operations a second of a format's products, two a multiply-add
+}
+
+// A machine measures its limits with a number of threads.
+type machine struct {
+	kernels *kernel.Kernels
+	threads int
+	memory  []byte
+	bytes   bool // products are of bytes, not of floats
+}
+
+// measure returns what the machine can do now.
+func (m *machine) measure() Limit {
+	return Limit{Bandwidth: m.together(m.read), Operations: m.together(m.multiply)}
+}
+
+// read reads the thread's part of the memory as often as it takes to read enough.
+func (m *machine) read(thread int) (total int64) {
+	n := len(m.memory)
+	part := m.memory[n*thread/m.threads : n*(thread+1)/m.threads]
+	for total < enoughBytes {
+		got := m.kernels.ReadMemory(part)
+		if got == 0 {
+			return 0
+		}
+		total += int64(got)
+	}
+	return total
+}
+
+func (m *machine) multiply(int) int64 {
+	if m.bytes {
+		return m.kernels.ByteRounds(enoughRounds)
+	}
+	return m.kernels.FloatRounds(enoughRounds)
+}
+
+// together has all threads work at once and returns the work of a second.
+func (m *machine) together(work func(thread int) int64) float64 {
+	var ready atomic.Int32
+	var total atomic.Int64
+	var done sync.WaitGroup
+	begin := func(thread int) {
+		ready.Add(1)
+		for ready.Load() < int32(m.threads) {
+			runtime.Gosched()
+		}
+		total.Add(work(thread))
+	}
+	for i := 1; i < m.threads; i++ {
+		done.Go(func() {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			begin(i)
+		})
+	}
+	for ready.Load() < int32(m.threads-1) {
+		runtime.Gosched()
+	}
+	start := time.Now()
+	begin(0)
+	done.Wait()
+	return float64(total.Load()) / time.Since(start).Seconds()
+}
+
+// touch gives every page of memory a place of its own.
+func touch(memory []byte) {
+	for i := 0; i < len(memory); i += 4096 {
+		memory[i] = 1
+	}
+}

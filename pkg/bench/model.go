@@ -1,0 +1,109 @@
+package bench
+
+import (
+	"os"
+	"path/filepath"
+
+	"glossa/pkg/engine/arch"
+	"glossa/pkg/engine/transformer"
+)
+
+// A Model is what is measured: a random one, or one from a file.
+type Model struct {
+	Name    string
+	Spec    *transformer.Spec
+	Weights *transformer.Weights
+
+	shape *shape // of a random one
+	close func() error
+}
+
+// Open opens a model's directory or GGUF file; its name is the file's. The caller closes
+// it.
+func Open(name string) (*Model, error) {
+	full, err := filepath.Abs(name)
+	if err != nil {
+		return nil, err
+	}
+	m, err := arch.Open(os.DirFS(filepath.Dir(full)), filepath.Base(full))
+	if err != nil {
+		return nil, err
+	}
+	return &Model{Name: filepath.Base(full), Spec: m.Spec, Weights: m.Weights, close: m.Close}, nil
+}
+
+// Close closes the files, if there are any.
+func (m *Model) Close() error {
+	if m.close == nil {
+		return nil
+	}
+	return m.close()
+}
+
+// matrices lists what is multiplied in a layer.
+func matrices(l *transformer.Layer) []transformer.Linear {
+	list := []transformer.Linear{l.QKV, l.Out, l.Up, l.Down}
+	if l.Gate.Weight != nil {
+		list = append(list, l.Gate)
+	}
+	return list
+}
+
+// A load is what the products of a pass take of the machine.
+type load struct {
+	bytes        int64 // of weights, padding included
+	layers, head int64 // weights that are multiplied for a token, and for its logits
+}
+
+func (m *Model) load(format transformer.Format) (l load) {
+	for i := range m.Weights.Decoder {
+		for _, x := range matrices(&m.Weights.Decoder[i]) {
+			l.layers += elements(x.Weight)
+		}
+	}
+	head := m.Weights.Head.Weight
+	if head == nil {
+		head = m.Weights.Embed.Weight
+	}
+	l.head = elements(head)
+	l.bytes = m.Weights.Bytes(format) - 4*(m.Weights.Elements()-l.layers-l.head)
+	return l
+}
+
+func elements(tensors []transformer.Tensor) (n int64) {
+	for _, t := range tensors {
+		n += int64(t.Rows) * int64(t.Cols)
+	}
+	return n
+}
+
+// least is the time that a pass over tokens takes at the limit, in seconds: that of its
+// arithmetic or of reading the weights, whichever is longer; 0 if it is unknown.
+func (l load) least(limit Limit, tokens, outputs int) float64 {
+	if limit.Bandwidth == 0 || limit.Operations == 0 {
+		return 0
+	}
+	operations := 2 * (float64(l.layers)*float64(tokens) + float64(l.head)*float64(outputs))
+	return max(float64(l.bytes)/limit.Bandwidth, operations/limit.Operations)
+}
+
+// resolve is the format that a model's layers have if they are read in format.
+func (m *Model) resolve(format transformer.Format) transformer.Format {
+	if format != transformer.Stored {
+		return format
+	}
+	first := m.Weights.Decoder[0].QKV.Weight[0]
+	if first.Transposed {
+		return transformer.F32
+	}
+	return first.Stored
+}
+
+func formatName(format transformer.Format) string {
+	for name, f := range transformer.Formats() {
+		if f == format {
+			return name
+		}
+	}
+	return "?"
+}

@@ -1,0 +1,115 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"glossa/pkg/engine/checkpoint"
+	"glossa/pkg/engine/transformer"
+)
+
+// stored are the types and GGUF's general.file_type of the formats that [Model.Save]
+// writes.
+var stored = map[transformer.Format]struct {
+	kind checkpoint.DType
+	file uint32
+}{
+	transformer.F32: {checkpoint.F32, 0}, transformer.Q4_0: {checkpoint.Q4_0, 2},
+	transformer.Q8_0: {checkpoint.Q8_0, 7}, transformer.BF16: {checkpoint.BF16, 32},
+}
+
+// storedHead is how the head is saved: as [transformer.Q4_0] keeps it.
+func storedHead(as checkpoint.DType) checkpoint.DType {
+	if as == checkpoint.Q4_0 {
+		return checkpoint.Q8_0
+	}
+	return as
+}
+
+// Save writes the weights of a random model as a GGUF file, so that other engines run
+// them: what is multiplied in a format, the tables that are only looked up, and vectors,
+// in float32, as the transformer keeps them. A tokenizer of bytes comes with them.
+func (m *Model) Save(w io.Writer, format transformer.Format) error {
+	as, ok := stored[format]
+	switch {
+	case m.shape == nil:
+		return errors.New("bench: only random weights are saved: this model is a file already")
+	case !ok:
+		return fmt.Errorf("bench: weights cannot be saved as %s", formatName(format))
+	}
+	var list []checkpoint.GGUFTensor
+	add := func(kind checkpoint.DType, tensors ...transformer.Tensor) {
+		for _, t := range tensors {
+			shape := []int{t.Rows, t.Cols}
+			if t.Cols == 1 {
+				shape = shape[:1]
+			}
+			list = append(list, checkpoint.GGUFTensor{Name: t.Name, Type: kind, Shape: shape, Read: t.Read})
+		}
+	}
+	weights := m.Weights
+	table := checkpoint.F32
+	if weights.Head.Weight == nil { // it is the head too
+		table = storedHead(as.kind)
+	}
+	add(table, weights.Embed.Weight...)
+	add(checkpoint.F32, weights.Positions.Weight...)
+	for i := range weights.Decoder {
+		l := &weights.Decoder[i]
+		for _, v := range []transformer.Vector{l.AttentionNorm.Weight, l.AttentionNorm.Bias, l.FFNNorm.Weight, l.FFNNorm.Bias} {
+			add(checkpoint.F32, v...)
+		}
+		for _, x := range matrices(l) {
+			add(as.kind, x.Weight...)
+			add(checkpoint.F32, x.Bias...)
+		}
+	}
+	add(checkpoint.F32, weights.DecoderNorm.Weight...)
+	add(checkpoint.F32, weights.DecoderNorm.Bias...)
+	add(storedHead(as.kind), weights.Head.Weight...)
+	meta := m.shape.meta()
+	meta["general.file_type"] = as.file
+	return checkpoint.WriteGGUF(w, meta, list)
+}
+
+// addTokens adds a byte-level tokenizer: letters for the bytes, one merge, the end of a
+// text, and what fills the vocabulary up.
+func (s *shape) addTokens(m checkpoint.Meta) {
+	const control, unused = 3, 5 // of token_type; 1 is normal
+	tokens := append(byteLetters(), "he", "<|endoftext|>")
+	end := uint32(len(tokens) - 1)
+	for id := len(tokens); id < s.vocab; id++ {
+		tokens = append(tokens, fmt.Sprintf("[PAD%d]", id))
+	}
+	types := make([]int32, len(tokens))
+	for id := range types {
+		types[id] = unused
+		if id <= int(end) {
+			types[id] = 1
+		}
+	}
+	types[end] = control
+	for name, v := range map[string]any{
+		"model": "gpt2", "pre": "gpt-2", "tokens": tokens, "token_type": types, "merges": []string{"h e"},
+		"bos_token_id": end, "eos_token_id": end, "add_bos_token": false,
+	} {
+		m["tokenizer.ggml."+name] = v
+	}
+}
+
+// byteLetters are the letters that GPT-2 writes bytes with: those that are visible
+// themselves, the others from U+0100 on.
+func byteLetters() []string {
+	var letters []string
+	next := rune(0x100)
+	for b := range rune(256) {
+		if b >= '!' && b <= '~' || b >= 0xa1 && b <= 0xac || b >= 0xae {
+			letters = append(letters, string(b))
+			continue
+		}
+		letters = append(letters, string(next))
+		next++
+	}
+	return letters
+}
