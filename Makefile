@@ -41,6 +41,14 @@ test: ## run all tests with the Go toolchain alone
 mutants: ## break the engine in one place after another and see a test fail each time
 	$(GO) run ./.ci/mutants
 
+# The kernels of arm64 run in an emulator, which shows what they compute, not how fast.
+.PHONY: arm64
+arm64: ## run the kernels' tests for arm64, in an emulator (needs qemu-aarch64-static)
+	GOARCH=arm64 $(GO) vet ./pkg/engine/kernel
+	GOOS=linux GOARCH=arm64 CGO_ENABLED=0 $(GO) test -short -exec 'qemu-aarch64-static -cpu neoverse-n1' ./pkg/engine/kernel
+	GOOS=linux GOARCH=arm64 CGO_ENABLED=0 $(GO) test -short -exec qemu-aarch64-static ./pkg/engine/kernel
+	GOOS=linux GOARCH=arm64 CGO_ENABLED=0 $(GO) test -short -exec qemu-aarch64-static -tags purego ./pkg/engine/kernel
+
 .PHONY: race
 race: ## run the tests under the race detector, but for the starters' quality (needs a C compiler)
 	CGO_ENABLED=1 $(GO) test -race -short $(PACKAGES)
@@ -52,6 +60,10 @@ conformance: glossa ## drive the server with the official OpenAI SDKs (needs nod
 .PHONY: bench
 bench: ## run the benchmarks (BENCH=Decode PKG=./pkg/engine)
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem $(PKG)
+
+.PHONY: bench-peers
+bench-peers: glossa ## compare with llama.cpp on the same files (ARGS="--shapes gpt2-124m --threads 1")
+	.ci/peers/run bin/glossa $(ARGS)
 
 # Go's fuzzer at times reports its own time limit, met while it works, as a failure:
 # "context deadline exceeded" without an input. What it finds comes with one.

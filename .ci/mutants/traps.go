@@ -37,26 +37,26 @@ func positions() []mutant {
 func attention() []mutant {
 	return []mutant{
 		{"NeoX: queries, keys and values by head", "pkg/engine/arch/layout.go", "(3*head + part) * s.HeadDim", "(part*s.Heads + head) * s.HeadDim", archTests, goldens},
-		{"GPT-2: matrices are stored transposed", "pkg/engine/transformer/load.go", "if t.Transposed {\n\t\tload =", "if false {\n\t\tload =", archTests, goldens},
+		{"GPT-2: matrices are stored transposed", "pkg/engine/transformer/load.go", "case t.Transposed:\n\t\t\tld.kernels.LoadColumns", "case false:\n\t\t\tld.kernels.LoadColumns", archTests, goldens},
 		{"GPT-2: scores by layer", "pkg/engine/transformer/load.go", "o.scale /= float32(i + 1)", "o.scale /= 1", archTests, goldens},
-		{"Llama: neighbouring queries share keys", "pkg/engine/transformer/attention.go", "store.head(h/group, n, dim)", "store.head(h%s.KVHeads*group/group, n, dim)", archTests, goldens},
-		{"biases of queries, keys and values", "pkg/engine/transformer/model.go", "if l.bias == nil {", "if l.bias == nil || l.weight.Rows == 3*l.weight.Cols {", archTests, goldens},
+		{"Llama: neighbouring queries share keys", "pkg/engine/transformer/attention.go", "for h := head * group; h < (head+1)*group; h++ {", "for h := head; h < s.Heads; h += s.Heads / group {", archTests, goldens},
+		{"biases of queries, keys and values", "pkg/engine/transformer/worker.go", "if l.bias != nil && from < to {", "if l.bias != nil && from < to && rows != 3*l.cols {", archTests, goldens},
 	}
 }
 
 // norms: which one feeds what, and the activations.
 func norms() []mutant {
-	const forward, family = "pkg/engine/transformer/forward.go", "pkg/engine/arch/family.go"
+	const forward, worker, family = "pkg/engine/transformer/forward.go", "pkg/engine/transformer/worker.go", "pkg/engine/arch/family.go"
 	return []mutant{
-		{"GPT-J and NeoX: both halves read the same input", forward, "if p.m.Parallel {", "if false {", archTests, goldens},
-		{"NeoX: the feed-forward block has its own norm", forward, "if !p.m.SharedNorm {", "if false {", archTests, goldens},
-		{"NeoX: the residual is added after the norm", forward, "if !p.m.SharedNorm {\n\t\tp.normalise(l.ffnNorm)\n\t}\n\tp.residual()", "p.residual()\n\tif !p.m.SharedNorm {\n\t\tp.normalise(l.ffnNorm)\n\t}", archTests, goldens},
+		{"GPT-J and NeoX: both halves read the same input", worker, "if w.m.Parallel {\n\t\tfrom", "if false {\n\t\tfrom", archTests, goldens},
+		{"NeoX: the feed-forward block has its own norm", worker, "if !w.m.SharedNorm {", "if false {", archTests, goldens},
+		{"NeoX: the residual is added after the norm", worker, "w.residual(w.out, from, to)\n\t\tl.ffn.down(w)", "w.residual(w.out, from, to)\n\t\tw.barrier.wait()\n\t\tw.normalise(l.ffnNorm)\n\t\tl.ffn.up(w)\n\t\tl.ffn.down(w)", archTests, goldens},
 		{"NeoX-20B: gelu_fast is the tanh form", family, `"gelu_fast": transformer.GELU,`, `"gelu_fast": transformer.GELUErf,`, archTests, goldens},
 		{"Pythia: gelu is the exact form", family, `"gelu": transformer.GELUErf,`, `"gelu": transformer.GELU,`, archTests, goldens},
 		{"M2M100: relu", family, `"relu": transformer.ReLU,`, `"relu": transformer.GELU,`, archTests, goldens},
-		{"Llama: the activation is of the gate", "pkg/engine/transformer/ffn.go", "f.act.apply(k, p.g, nil, nil)", "f.act.apply(k, p.h, nil, nil)", archTests, goldens},
-		{"M2M100: the encoder has a last norm", forward, "\tp.normalise(m.encoderNorm)\n", "\tcopy(p.norm, p.x)\n", archTests, goldens},
-		{"the decoder has a last norm", forward, "m.normalise(v, v, m.decoderNorm)", "m.normalise(v, v, norm{m.decoderNorm.weight, nil})", archTests, goldens},
+		{"Llama: the activation is of the gate", "pkg/engine/transformer/ffn.go", "f.act.apply(k, g, nil, nil)", "f.act.apply(k, h, nil, nil)", archTests, goldens},
+		{"M2M100: the encoder has a last norm", forward, "w.normalise(w.m.encoderNorm)", "w.normalise(w.m.decoderNorm)", archTests, goldens},
+		{"the decoder has a last norm", forward, "w.x[row*width:(row+1)*width], m.decoderNorm)", "w.x[row*width:(row+1)*width], norm{m.decoderNorm.weight, nil})", archTests, goldens},
 	}
 }
 

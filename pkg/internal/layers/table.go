@@ -39,6 +39,7 @@ func Glossa() *Table {
 				"pkg/llm", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/tokenizer", "pkg/grammar", "pkg/chat",
 				"pkg/language", "pkg/sampler", "pkg/engine/transformer", "pkg/engine/arch",
 			}},
+			"pkg/bench":      {Floor: 2, May: []string{"pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/engine/arch"}},
 			"pkg/train":      {Floor: 2, May: []string{"pkg/engine/kernel", "pkg/tokenizer", "pkg/engine/checkpoint"}},
 			"pkg/schema":     {Floor: 2, May: []string{"pkg/llm"}},
 			"pkg/account":    {Floor: 2, May: []string{"pkg/llm", "pkg/httpx"}},
