@@ -22,16 +22,19 @@ func Routes(cfg Config) []httpx.Route {
 	}
 }
 
-// open finds the engine of a request.
-func (cfg Config) open(r *http.Request) (*llm.Model, error) {
+// open finds the engine of a request, as what the request needs it to be.
+func open[C any](cfg Config, r *http.Request) (capability C, err error) {
 	name := r.PathValue("engine_id")
 	model, err := cfg.Models.Open(r.Context(), name)
 	if e, ok := errors.AsType[*llm.Error](err); ok && e.Code == llm.NotFound {
 		missing := llm.Errorf(llm.NotFound, "the engine '%.200s' does not exist", name)
 		missing.Param, missing.Err = "engine_id", err
-		return nil, missing
+		return capability, missing
 	}
-	return model, err
+	if err != nil {
+		return capability, err
+	}
+	return llm.As[C](model)
 }
 
 func (cfg Config) logprob(w http.ResponseWriter, r *http.Request) error {
@@ -43,11 +46,7 @@ func (cfg Config) logprob(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	model, err := cfg.open(r)
-	if err != nil {
-		return err
-	}
-	scorer, err := llm.As[llm.Scorer](model)
+	scorer, err := open[llm.Scorer](cfg, r)
 	if err != nil {
 		return err
 	}
@@ -68,11 +67,7 @@ func (cfg Config) translate(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	model, err := cfg.open(r)
-	if err != nil {
-		return err
-	}
-	translator, err := llm.As[llm.Translator](model)
+	translator, err := open[llm.Translator](cfg, r)
 	if err != nil {
 		return err
 	}
