@@ -42,7 +42,7 @@ func newBeamSearch(beams, limit, end int, penalty float64, early arch.EarlyStopp
 	}
 	return &beamSearch{
 		beams: beams, limit: limit, end: end, penalty: penalty, early: early,
-		running: []hypothesis{{tokens: begin}}, done: len(begin) >= limit,
+		running: []hypothesis{{tokens: begin}},
 	}
 }
 

@@ -2,6 +2,7 @@ package tokenizer
 
 import (
 	"encoding/json"
+	"iter"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -304,4 +305,17 @@ func TestMergesNaive(t *testing.T) {
 func oddMergesModel(rng *rand.Rand, alphabet string) (*byteBPE, error) {
 	vocab, merges := oddMerges(rng, alphabet, 1+rng.IntN(60))
 	return newByteBPE(vocab, merges, false, nil)
+}
+
+// pieces cuts text; the pieces joined are text.
+func (split splitter) pieces(text string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i := 0; i < len(text); {
+			j := split(text, i)
+			if !yield(text[i:j]) {
+				return
+			}
+			i = j
+		}
+	}
 }

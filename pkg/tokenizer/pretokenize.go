@@ -1,7 +1,6 @@
 package tokenizer
 
 import (
-	"iter"
 	"sync"
 	"unicode"
 	"unicode/utf8"
@@ -23,19 +22,6 @@ const (
 
 // splitter returns where the piece that begins at i < len(text) ends.
 type splitter func(text string, i int) int
-
-// pieces cuts text; the pieces joined are text.
-func (split splitter) pieces(text string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for i := 0; i < len(text); {
-			j := split(text, i)
-			if !yield(text[i:j]) {
-				return
-			}
-			i = j
-		}
-	}
-}
 
 // charClass is what the patterns tell apart. A byte that belongs to no valid rune is a
 // character of its own, of class other; the references, which know no broken
