@@ -12,6 +12,8 @@ import (
 	"testing/fstest"
 	"time"
 
+	"glossa/pkg/catalog"
+	"glossa/pkg/engine/transformer"
 	"glossa/pkg/llm"
 )
 
@@ -163,5 +165,18 @@ func TestQuant(t *testing.T) {
 	}
 	if _, err := New(Config{Quant: "q3_k"}); err == nil || !strings.Contains(err.Error(), "q3_k") {
 		t.Errorf("an unknown one: %v", err)
+	}
+}
+
+// The catalog knows the formats of the engine, which it may not import, by name.
+func TestQuants(t *testing.T) {
+	formats := transformer.Formats()
+	for _, name := range catalog.Quants() {
+		if _, ok := formats[name]; !ok {
+			t.Errorf("the engine has no format %q", name)
+		}
+	}
+	if len(catalog.Quants()) != len(formats) {
+		t.Errorf("records may name %v, the engine has %v", catalog.Quants(), formats)
 	}
 }
