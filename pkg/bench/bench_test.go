@@ -183,7 +183,7 @@ func logits(t *testing.T, m *Model, format transformer.Format) []float32 {
 		t.Fatal(err)
 	}
 	tokens := []int{1, 300, 7, 7, 42, 319}
-	return model.NewPass(nil).Forward([]transformer.Sequence{{Cache: model.NewCache(16), Tokens: tokens, Logits: len(tokens)}})
+	return must(model.NewPass(nil).Forward([]transformer.Sequence{{Cache: model.NewCache(16), Tokens: tokens, Logits: len(tokens)}}))
 }
 
 // A saved model is the same model to the bit, in the format that it was saved in.
@@ -226,4 +226,12 @@ func TestSave(t *testing.T) {
 	if err := tiny()[0].model().Save(os.Stdout, transformer.Stored); err == nil || !strings.Contains(err.Error(), "as stored") {
 		t.Errorf("got %v", err)
 	}
+}
+
+// must is v, of a call that does not fail.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

@@ -66,7 +66,7 @@ func (m *Model) load(format transformer.Format) (l load) {
 		head = m.Weights.Embed.Weight
 	}
 	l.head = elements(head)
-	l.bytes = m.Weights.Bytes(format) - 4*(m.Weights.Elements()-l.layers-l.head)
+	l.bytes = m.Weights.ProductBytes(m.Spec, format)
 	return l
 }
 

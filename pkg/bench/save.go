@@ -49,11 +49,7 @@ func (m *Model) Save(w io.Writer, format transformer.Format) error {
 		}
 	}
 	weights := m.Weights
-	table := checkpoint.F32
-	if weights.Head.Weight == nil { // it is the head too
-		table = storedHead(as.kind)
-	}
-	add(table, weights.Embed.Weight...)
+	add(storedHead(as.kind), weights.Embed.Weight...)
 	add(checkpoint.F32, weights.Positions.Weight...)
 	for i := range weights.Decoder {
 		l := &weights.Decoder[i]

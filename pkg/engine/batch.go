@@ -58,7 +58,7 @@ type member struct {
 	// What a pass is to compute: seqs, or what alone does.
 	seqs   []transformer.Sequence
 	tokens int // in seqs
-	alone  func(*transformer.Pass)
+	alone  func(*transformer.Pass) error
 
 	logits  []float32 // (outputs, vocab), after the pass
 	own     []float32 // memory for a copy of them
@@ -97,7 +97,7 @@ func (m *member) leave() {
 
 // forward computes seqs, with those of others, and returns their logits (outputs,
 // vocab), row-major, valid until the next call. The only errors are those of ctx,
-// when nothing was computed, and of a pass that broke.
+// when nothing was computed, and of a pass that broke or whose weights did not come.
 func (m *member) forward(ctx context.Context, seqs []transformer.Sequence) ([]float32, error) {
 	m.seqs, m.tokens, m.alone = seqs, 0, nil
 	for i := range seqs {
@@ -108,7 +108,7 @@ func (m *member) forward(ctx context.Context, seqs []transformer.Sequence) ([]fl
 }
 
 // use has do compute with the pass, while nothing else is computed.
-func (m *member) use(ctx context.Context, do func(*transformer.Pass)) error {
+func (m *member) use(ctx context.Context, do func(*transformer.Pass) error) error {
 	m.seqs, m.tokens, m.alone = nil, 0, do
 	return m.serve(ctx)
 }
@@ -265,13 +265,26 @@ func (b *batch) begin() {
 // run computes the pass that m has begun.
 func (b *batch) run(m *member) {
 	began, broken := time.Now(), true
-	defer func() { b.end(m, time.Since(began), broken) }()
-	if do := b.last[0].alone; do != nil {
-		do(b.pass)
-	} else {
-		b.share(b.pass.Forward(b.seqs))
-	}
+	defer func() {
+		if broken {
+			b.end(m, time.Since(began), llm.Errorf(llm.Internal, "the pass that computed this request with others broke"))
+		}
+	}()
+	err := b.compute()
 	broken = false
+	b.end(m, time.Since(began), err)
+}
+
+// compute does what the first of the last pass wants alone, or runs a pass for all.
+func (b *batch) compute() error {
+	if do := b.last[0].alone; do != nil {
+		return do(b.pass)
+	}
+	logits, err := b.pass.Forward(b.seqs)
+	if err == nil {
+		b.share(logits)
+	}
+	return err
 }
 
 // share gives everybody their logits, copied if the next pass may come before they
@@ -290,20 +303,17 @@ func (b *batch) share(logits []float32) {
 	}
 }
 
-// end gives everybody what the pass of m computed in that time, unless it broke.
-func (b *batch) end(m *member, took time.Duration, broken bool) {
+// end gives everybody what the pass of m computed in that time, or why there is nothing.
+func (b *batch) end(m *member, took time.Duration, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, l := range b.last {
-		if broken {
-			l.err = llm.Errorf(llm.Internal, "the pass that computed this request with others broke")
-		}
-		l.served, l.awaited = true, true
+		l.err, l.served, l.awaited = err, true, true
 		if l != m {
 			l.rouse()
 		}
 	}
-	if broken { // and so is what it left behind
+	if err != nil { // what it left behind is as broken
 		b.pass = b.model.NewPass(b.team)
 	}
 	clear(b.seqs)

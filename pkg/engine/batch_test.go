@@ -106,16 +106,25 @@ func nuisance(t *testing.T, e *Engine, req *llm.Request, i int) {
 	}
 }
 
+// until returns what uses a pass until hold is closed.
+func until(hold chan struct{}) func(*transformer.Pass) error {
+	return func(*transformer.Pass) error {
+		<-hold
+		return nil
+	}
+}
+
 // watchPasses calls see with the tokens of each pass of e, until the test's end.
 func watchPasses(t *testing.T, e *Engine, see func(tokens int)) *member {
 	t.Helper()
 	m := e.batch.join()
-	err := m.use(t.Context(), func(p *transformer.Pass) {
+	err := m.use(t.Context(), func(p *transformer.Pass) error {
 		p.Hidden = func(_ bool, layer int, x []float32) {
 			if layer == 0 {
 				see(len(x) / e.model.Width)
 			}
 		}
+		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -312,7 +321,7 @@ func TestCancelledInLine(t *testing.T) {
 		hold := make(chan struct{})
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			if err := busy.use(t.Context(), func(*transformer.Pass) { <-hold }); err != nil {
+			if err := busy.use(t.Context(), until(hold)); err != nil {
 				t.Error(err)
 			}
 		})
@@ -349,7 +358,7 @@ func TestBrokenPass(t *testing.T) {
 		busy, cause, victim := e.batch.join(), e.batch.join(), e.batch.join()
 		hold, panicked, failed := make(chan struct{}), make(chan any), make(chan error)
 		go func() {
-			_ = busy.use(t.Context(), func(*transformer.Pass) { <-hold })
+			_ = busy.use(t.Context(), until(hold))
 			busy.leave()
 		}()
 		synctest.Wait()

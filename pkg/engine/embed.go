@@ -80,14 +80,14 @@ func (c *core) embed(ctx context.Context, req *llm.EmbedRequest, depth int,
 type observer = func(encoder bool, layer int, x []float32)
 
 // observe has do compute with a pass that shows its layers.
-func observe(ctx context.Context, m *member, hidden observer, do func(*transformer.Pass)) error {
+func observe(ctx context.Context, m *member, hidden observer, do func(*transformer.Pass) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return m.use(ctx, func(p *transformer.Pass) {
+	return m.use(ctx, func(p *transformer.Pass) error {
 		p.Hidden = hidden
 		defer func() { p.Hidden = nil }()
-		do(p)
+		return do(p)
 	})
 }
 
@@ -95,8 +95,9 @@ func observe(ctx context.Context, m *member, hidden observer, do func(*transform
 func (e *Engine) runDecoder(ctx context.Context, m *member, hidden observer, ids []int) error {
 	cache := e.model.NewCache(len(ids))
 	for part := range slices.Chunk(ids, prefillChunk) {
-		err := observe(ctx, m, hidden, func(p *transformer.Pass) {
-			p.Forward([]transformer.Sequence{{Cache: cache, Tokens: part}})
+		err := observe(ctx, m, hidden, func(p *transformer.Pass) error {
+			_, err := p.Forward([]transformer.Sequence{{Cache: cache, Tokens: part}})
+			return err
 		})
 		if err != nil {
 			return err

@@ -315,7 +315,11 @@ func (w *translation) admit(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	var memories []*transformer.Memory
-	if err := w.member.use(ctx, func(p *transformer.Pass) { memories = p.Encode(texts) }); err != nil {
+	err := w.member.use(ctx, func(p *transformer.Pass) (err error) {
+		memories, err = p.Encode(texts)
+		return err
+	})
+	if err != nil {
 		return false, err
 	}
 	var seqs []transformer.Sequence
@@ -329,7 +333,7 @@ func (w *translation) admit(ctx context.Context) (bool, error) {
 		w.usage.Output++
 	}
 	w.active = append(w.active, fresh...)
-	_, err := w.member.forward(ctx, seqs)
+	_, err = w.member.forward(ctx, seqs)
 	return true, err
 }
 
@@ -417,6 +421,9 @@ func (t *Translator) Embed(ctx context.Context, req *llm.EmbedRequest) ([]llm.Em
 		from, _ := t.languages.Language(modelCode(code))
 		return slices.Concat([]int{from}, t.tokenizer.Encode(text), []int{t.rules.End}), nil
 	}, func(ctx context.Context, m *member, hidden observer, ids []int) error {
-		return observe(ctx, m, hidden, func(p *transformer.Pass) { p.Encode([][]int{ids}) })
+		return observe(ctx, m, hidden, func(p *transformer.Pass) error {
+			_, err := p.Encode([][]int{ids})
+			return err
+		})
 	})
 }

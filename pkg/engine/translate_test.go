@@ -166,7 +166,10 @@ func TestEncodeInParts(t *testing.T) {
 			}
 		}
 	}
-	if err := w.member.use(t.Context(), func(p *transformer.Pass) { p.Hidden = count }); err != nil {
+	if err := w.member.use(t.Context(), func(p *transformer.Pass) error {
+		p.Hidden = count
+		return nil
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.run(t.Context()); err != nil || encoded != w.usage.Input {

@@ -124,7 +124,7 @@ func (m *Model) Name() string {
 }
 
 // Bytes returns the memory that the weights take when they are read in a format.
-func (m *Model) Bytes(f transformer.Format) int64 { return m.Weights.Bytes(f) }
+func (m *Model) Bytes(f transformer.Format) int64 { return m.Weights.Bytes(m.Spec, f) }
 
 // Close closes the files, after which no weights can be read.
 func (m *Model) Close() error {

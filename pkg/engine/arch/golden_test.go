@@ -176,7 +176,7 @@ func run(t testing.TB, m *transformer.Model, g *golden) trace {
 			note(fmt.Sprintf("encoder.hidden.%d", layer), x)
 			last = slices.Clone(x)
 		}
-		memory = pass.Encode([][]int{g.ints("source.ids")})[0]
+		memory = must(pass.Encode([][]int{g.ints("source.ids")}))[0]
 		for row := range slices.Chunk(last, m.Width) {
 			m.FinalNorm(true, row, row)
 		}
@@ -184,7 +184,7 @@ func run(t testing.TB, m *transformer.Model, g *golden) trace {
 	}
 	pass.Hidden = func(_ bool, layer int, x []float32) { note(fmt.Sprintf("hidden.%d", layer), x) }
 	ids := g.ints("ids")
-	note("logits", pass.Forward([]transformer.Sequence{{Cache: m.NewCache(len(ids)), Tokens: ids, Logits: len(ids), Memory: memory}}))
+	note("logits", must(pass.Forward([]transformer.Sequence{{Cache: m.NewCache(len(ids)), Tokens: ids, Logits: len(ids), Memory: memory}})))
 	pass.Hidden = nil
 	runLong(m, pass, g, note)
 	runBatch(m, pass, g, note)
@@ -197,10 +197,10 @@ func runLong(m *transformer.Model, pass *transformer.Pass, g *golden, note func(
 	}
 	var memory *transformer.Memory
 	if m.Encoder.Depth > 0 {
-		memory = pass.Encode([][]int{g.ints("long.source.ids")})[0]
+		memory = must(pass.Encode([][]int{g.ints("long.source.ids")}))[0]
 	}
 	ids, wanted := g.ints("long.ids"), g.shape("long.logits")[0]
-	note("long.logits", pass.Forward([]transformer.Sequence{{Cache: m.NewCache(len(ids)), Tokens: ids, Logits: wanted, Memory: memory}}))
+	note("long.logits", must(pass.Forward([]transformer.Sequence{{Cache: m.NewCache(len(ids)), Tokens: ids, Logits: wanted, Memory: memory}})))
 }
 
 // runBatch computes rows of different lengths together, where the original had
@@ -215,7 +215,7 @@ func runBatch(m *transformer.Model, pass *transformer.Pass, g *golden, note func
 		for _, row := range g.rows(name+".ids", name+".mask") {
 			seqs = append(seqs, transformer.Sequence{Cache: m.NewCache(len(row)), Tokens: row, Logits: len(row)})
 		}
-		logits := pass.Forward(seqs)
+		logits := must(pass.Forward(seqs))
 		note("batch.left.logits", logits)
 		note("batch.right.logits", logits)
 	}
@@ -225,10 +225,10 @@ func runBatch(m *transformer.Model, pass *transformer.Pass, g *golden, note func
 	width := g.shape("batch.ids")[1]
 	rows := slices.Collect(slices.Chunk(g.ints("batch.ids"), width))
 	var seqs []transformer.Sequence
-	for i, memory := range pass.Encode(g.rows("batch.source.ids", "batch.source.mask")) {
+	for i, memory := range must(pass.Encode(g.rows("batch.source.ids", "batch.source.mask"))) {
 		seqs = append(seqs, transformer.Sequence{Cache: m.NewCache(width), Tokens: rows[i], Logits: width, Memory: memory})
 	}
-	note("batch.logits", pass.Forward(seqs))
+	note("batch.logits", must(pass.Forward(seqs)))
 }
 
 // Every layer and every logit of every golden model, by every implementation of the
@@ -282,9 +282,9 @@ func TestFormats(t *testing.T) {
 func logits(g *golden, m *transformer.Model) []float32 {
 	pass, ids, memory := m.NewPass(nil), g.ints("ids"), (*transformer.Memory)(nil)
 	if m.Encoder.Depth > 0 {
-		memory = pass.Encode([][]int{g.ints("source.ids")})[0]
+		memory = must(pass.Encode([][]int{g.ints("source.ids")}))[0]
 	}
-	return pass.Forward([]transformer.Sequence{{Cache: m.NewCache(len(ids)), Tokens: ids, Logits: len(ids), Memory: memory}})
+	return must(pass.Forward([]transformer.Sequence{{Cache: m.NewCache(len(ids)), Tokens: ids, Logits: len(ids), Memory: memory}}))
 }
 
 // rms is the root mean square of the differences, as a share of that of b.
@@ -308,12 +308,12 @@ func TestTeams(t *testing.T) {
 			pass.ShareAll = true
 			var memory *transformer.Memory
 			if m.Encoder.Depth > 0 {
-				memory = pass.Encode([][]int{g.ints("source.ids")})[0]
+				memory = must(pass.Encode([][]int{g.ints("source.ids")}))[0]
 			}
 			ids, cache := g.ints("ids"), m.NewCache(64)
 			var got []float32
 			for part := range slices.Chunk(ids, 5) {
-				got = append(got, pass.Forward([]transformer.Sequence{{Cache: cache, Tokens: part, Logits: len(part), Memory: memory}})...)
+				got = append(got, must(pass.Forward([]transformer.Sequence{{Cache: cache, Tokens: part, Logits: len(part), Memory: memory}}))...)
 			}
 			team.Close()
 			if size == 1 {
@@ -348,10 +348,10 @@ func TestCachedChunkedAndBatched(t *testing.T) {
 			pass, memory, other := m.NewPass(nil), (*transformer.Memory)(nil), (*transformer.Memory)(nil)
 			if m.Encoder.Depth > 0 {
 				source := g.ints("source.ids")
-				both := pass.Encode([][]int{source[1:], source})
+				both := must(pass.Encode([][]int{source[1:], source}))
 				other, memory = both[0], both[1]
 			}
-			want := slices.Clone(pass.Forward([]transformer.Sequence{{Cache: m.NewCache(len(ids)), Tokens: ids, Logits: len(ids), Memory: memory}}))
+			want := slices.Clone(must(pass.Forward([]transformer.Sequence{{Cache: m.NewCache(len(ids)), Tokens: ids, Logits: len(ids), Memory: memory}})))
 			var got []float32
 			main, side := m.NewCache(len(ids)), m.NewCache(len(ids))
 			for at, step := 0, 1; at < len(ids); step++ {
@@ -361,7 +361,7 @@ func TestCachedChunkedAndBatched(t *testing.T) {
 				if len(beside.Tokens) > 0 {
 					seqs = slices.Insert(seqs, step%2, beside)
 				}
-				got = append(got, pass.Forward(seqs)...)
+				got = append(got, must(pass.Forward(seqs))...)
 				at += n
 				main = m.Fork(main, len(ids))
 			}
@@ -370,4 +370,12 @@ func TestCachedChunkedAndBatched(t *testing.T) {
 			}
 		})
 	}
+}
+
+// must is v, of a call that does not fail.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

@@ -39,15 +39,19 @@ func TestCoverage(t *testing.T) {
 				want += int64(f.Tensors[i].Elements())
 			}
 		}
-		if info.Parameters != want || info.Bytes[transformer.F32] != 4*want || info.Bytes[transformer.Stored] > 5*want || info.Bytes[transformer.Q4_0] >= info.Bytes[transformer.Q8_0] {
+		if info.Parameters != want || !padded(info.Bytes[transformer.F32], 4*want) || info.Bytes[transformer.Stored] > info.Bytes[transformer.F32] || info.Bytes[transformer.Q4_0] >= info.Bytes[transformer.Q8_0] {
 			t.Errorf("%s: %d parameters in %d bytes, want %d", name, info.Parameters, info.Bytes, want)
 		}
 		m := openIn(t, fsys, "m")
-		if got, err := readAll(m.Weights); err != nil || got != want || m.Bytes(transformer.F32) != 4*want {
+		if got, err := readAll(m.Weights); err != nil || got != want || m.Bytes(transformer.F32) != info.Bytes[transformer.F32] {
 			t.Errorf("%s: %d values in %d bytes, want %d (%v)", name, got, m.Bytes(transformer.F32), want, err)
 		}
 	}
 }
+
+// padded tells whether memory is that of values with not too much beside them: of the
+// small models here half as much again.
+func padded(memory, values int64) bool { return memory >= values && memory <= 3*values/2 }
 
 // What begins and ends texts where there is no tokenizer.
 func TestOpen(t *testing.T) {

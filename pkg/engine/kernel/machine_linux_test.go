@@ -11,7 +11,7 @@ import (
 func memory(n int) []byte {
 	b, err := syscall.Mmap(-1, 0, n+4<<20, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
 	if err != nil {
-		return alignedBytes(n)
+		return Allocate(n)
 	}
 	_ = syscall.Madvise(b, syscall.MADV_HUGEPAGE) // a kernel without huge pages refuses
 	return b[:n:n]

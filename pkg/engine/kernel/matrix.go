@@ -34,9 +34,23 @@ func Pack(w []float32, rows, cols int) *Matrix {
 	return m
 }
 
-// PackedBytes returns the memory that a matrix of that shape takes, without making it.
+// OpenMatrix returns the matrix that data holds, or, of zeros, that [Kernels.LoadRows] is
+// to fill: it keeps data, which may be a mapped file and must start at a multiple of 64
+// bytes in memory.
+func OpenMatrix(rows, cols int, data []byte) (*Matrix, error) {
+	size := MatrixBytes(rows, cols)
+	if size < 1 || int64(len(data)) != size {
+		return nil, fmt.Errorf("kernel: weights of shape (%d, %d) take %d bytes, not %d", rows, cols, size, len(data))
+	}
+	if off := uintptr(unsafe.Pointer(unsafe.SliceData(data))) % line; off != 0 {
+		return nil, fmt.Errorf("kernel: weights start %d bytes after a multiple of %d", off, line)
+	}
+	return &Matrix{Rows: rows, Cols: cols, data: Floats(data)}, nil
+}
+
+// MatrixBytes returns the memory that a matrix of that shape takes, without making it.
 // What int64 cannot hold is the largest int64; shapes that [NewMatrix] refuses take 0.
-func PackedBytes(rows, cols int) int64 {
+func MatrixBytes(rows, cols int) int64 {
 	if rows < 1 || cols < 1 {
 		return 0
 	}
@@ -92,14 +106,6 @@ func (m *Matrix) Row(dst []float32, r int) {
 	for c := range dst[:m.Cols] {
 		dst[c] = src[c*panel]
 	}
-}
-
-// aligned returns n zeros that start at a cache line.
-func aligned(n int) []float32 {
-	const line = 64
-	s := make([]float32, n+line/4)
-	skip := (line - int(uintptr(unsafe.Pointer(unsafe.SliceData(s)))%line)) % line / 4
-	return s[skip : skip+n : skip+n]
 }
 
 // Load is m.Load(w), faster.

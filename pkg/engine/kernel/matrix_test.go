@@ -76,9 +76,9 @@ func TestLoadRefuses(t *testing.T) {
 	})
 }
 
-func TestPackedBytes(t *testing.T) {
+func TestMatrixBytes(t *testing.T) {
 	for _, s := range [][2]int{{1, 1}, {32, 5}, {33, 5}, {100, 70}} {
-		if got, want := PackedBytes(s[0], s[1]), NewMatrix(s[0], s[1]).Bytes(); got != want {
+		if got, want := MatrixBytes(s[0], s[1]), NewMatrix(s[0], s[1]).Bytes(); got != want {
 			t.Errorf("(%d, %d): %d bytes foretold, %d taken", s[0], s[1], got, want)
 		}
 	}
@@ -95,7 +95,7 @@ func TestPackedBytes(t *testing.T) {
 		{math.MaxInt, 1, math.MaxInt64},
 		{math.MaxInt, math.MaxInt, math.MaxInt64},
 	} {
-		if got := PackedBytes(c.rows, c.cols); got != c.want {
+		if got := MatrixBytes(c.rows, c.cols); got != c.want {
 			t.Errorf("(%d, %d): %d bytes, want %d", c.rows, c.cols, got, c.want)
 		}
 	}

@@ -98,8 +98,8 @@ func NewPacked(kind Kind, rows, cols int) *Packed {
 	if size < 1 || size > math.MaxInt-line {
 		panic(fmt.Sprintf("kernel: %v weights of shape (%d, %d)", kind, rows, cols))
 	}
-	p := &Packed{Kind: kind, Rows: rows, Cols: cols, data: alignedBytes(int(size))}
-	p.clear()
+	p := &Packed{Kind: kind, Rows: rows, Cols: cols, data: Allocate(int(size))}
+	p.Clear()
 	return p
 }
 
@@ -189,8 +189,8 @@ func unpack(kind Kind, dst *[superCols]float32, b []byte, row int) {
 	}
 }
 
-// clear makes every weight zero.
-func (p *Packed) clear() {
+// Clear turns memory that holds zeros into weights that are zero.
+func (p *Packed) Clear() {
 	fill := map[Kind]byte{Q8_0: 0x80, Q4_0: 0x88}[p.Kind]
 	f := formats[p.Kind]
 	for at := 0; fill != 0 && at < len(p.data); at += f.bytes {
@@ -199,14 +199,4 @@ func (p *Packed) clear() {
 			block[i] = fill
 		}
 	}
-}
-
-// line is the size of a cache line.
-const line = 64
-
-// alignedBytes returns n zeros that start at a cache line.
-func alignedBytes(n int) []byte {
-	s := make([]byte, n+line)
-	skip := int(-uintptr(unsafe.Pointer(unsafe.SliceData(s))) % line)
-	return s[skip : skip+n : skip+n]
 }

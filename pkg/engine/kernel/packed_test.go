@@ -170,7 +170,7 @@ func TestOpenPacked(t *testing.T) {
 		if &q.Data()[0] != &p.Data()[0] {
 			t.Errorf("%v: the bytes were copied", kind)
 		}
-		moved := alignedBytes(len(p.data) + 64)[32:]
+		moved := Allocate(len(p.data) + 64)[32:]
 		for _, c := range []struct {
 			kind       Kind
 			rows, cols int

@@ -17,27 +17,6 @@ type feedForward struct {
 	learned     [][]float32 // (FFN) each, of Universal and KANSpline
 }
 
-func (ld *loader) feedForward(what string, spec *Spec, s *Stack, l *Layer) feedForward {
-	act, err := newActivation(spec)
-	if err != nil && ld.err == nil {
-		ld.err = err
-	}
-	f := feedForward{
-		upper: ld.linear(what+" up", l.Up, s.FFN, spec.Width), lower: ld.linear(what+" down", l.Down, spec.Width, s.FFN),
-		gated: spec.Gated, act: act,
-	}
-	if spec.Gated {
-		f.gate = ld.linear(what+" gate", l.Gate, s.FFN, spec.Width)
-	}
-	if len(l.Learned) != act.learned && ld.err == nil {
-		ld.err = fmt.Errorf("%s: %d vectors for an activation of %d", what, len(l.Learned), act.learned)
-	}
-	for _, v := range l.Learned {
-		f.learned = append(f.learned, ld.vector(what+" activation", v, s.FFN))
-	}
-	return f
-}
-
 // up computes the worker's columns of h = act(up norm), gated act(gate norm) ⊙ up norm.
 func (f *feedForward) up(w *worker) {
 	k, ffn := w.m.kernels, f.upper.rows

@@ -2,6 +2,7 @@ package transformer
 
 import (
 	"math"
+	"runtime"
 	"time"
 )
 
@@ -77,25 +78,31 @@ func (p *Pass) work(index, count int, b *barrier) {
 	w.count, w.barrier = count, b
 	if p.memories != nil {
 		for i := range p.m.encoder {
+			p.m.await.stage(1 + i)
 			w.encode(&p.m.encoder[i])
 			p.show(true, i+1)
 		}
+		p.m.await.stage(p.m.await.stages - 1)
 		w.memorise(p.memories)
 		return
 	}
 	for i := range p.m.decoder {
+		p.m.await.stage(1 + len(p.m.encoder) + i)
 		w.decode(i)
 		p.show(false, i+1)
 	}
+	p.m.await.stage(p.m.await.stages - 1)
 	w.project()
 }
 
 // Forward appends the sequences' tokens to their caches and returns the logits
 // (outputs, Vocab), row-major: for each sequence in turn those after its last
 // Logits tokens. They are valid until the next call. A row's values do not depend,
-// to the bit, on what else is computed with it.
-func (p *Pass) Forward(seqs []Sequence) []float32 {
+// to the bit, on what else is computed with it. The only error is of weights that were
+// still to come and did not ([Weights.Await]); the caches are of no use then.
+func (p *Pass) Forward(seqs []Sequence) ([]float32, error) {
 	p.begin()
+	p.m.await.stage(0)
 	outputs := 0
 	for _, s := range seqs {
 		p.add(span{n: len(s.Tokens), start: s.Cache.Len, cache: s.Cache, memory: s.Memory})
@@ -112,13 +119,16 @@ func (p *Pass) Forward(seqs []Sequence) []float32 {
 	for _, s := range seqs {
 		s.Cache.Len += len(s.Tokens)
 	}
-	return p.logits
+	runtime.KeepAlive(p.m.await) // with it what its weights lie in
+	return p.logits, p.m.await.failed()
 }
 
-// Encode runs the encoder over texts of at most Context tokens, at least one each.
-func (p *Pass) Encode(texts [][]int) []*Memory {
+// Encode runs the encoder over texts of at most Context tokens, at least one each. Its
+// error is [Pass.Forward]'s.
+func (p *Pass) Encode(texts [][]int) ([]*Memory, error) {
 	m := p.m
 	p.begin()
+	m.await.stage(0)
 	for _, t := range texts {
 		p.add(span{n: len(t)})
 	}
@@ -134,7 +144,8 @@ func (p *Pass) Encode(texts [][]int) []*Memory {
 	p.memories = out
 	p.run(len(m.encoder))
 	p.memories = nil
-	return out
+	runtime.KeepAlive(m.await)
+	return out, m.await.failed()
 }
 
 // memorise computes the keys and values of each text for each layer of the decoder.
@@ -216,11 +227,7 @@ func (p *Pass) embed(sp span, tokens []int) {
 	m, w := p.m, p.m.Width
 	for j, t := range tokens {
 		x := p.x[(sp.row+j)*w : (sp.row+j+1)*w]
-		if m.embed != nil {
-			copy(x, m.embed[t*w:(t+1)*w])
-		} else {
-			m.head.row(x, t)
-		}
+		m.embed.row(x, t)
 		if m.EmbedScale != 0 {
 			m.kernels.Scale(x, m.EmbedScale)
 		}

@@ -3,47 +3,69 @@ package transformer
 import (
 	"fmt"
 	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
 
 	"glossa/pkg/engine/kernel"
 )
 
-// New reads the weights of a model and packs them in a format. What does not fit the
-// spec is an error that names the tensor. Beside the model itself it needs about a MiB.
+// New reads the weights of a model and keeps them in a format, all in one piece of
+// memory. What is stored as it is kept is not read: it is used where it is, and waited
+// for when it is needed. What does not fit the spec is an error that names the tensor.
+// Beside the model itself it needs about a MiB for each processor.
 func New(spec *Spec, w *Weights, k *kernel.Kernels, format Format) (*Model, error) {
-	m := &Model{Spec: *spec, kernels: k, elements: w.Elements(), bytes: w.Bytes(format)}
-	if err := spec.check(w); err != nil {
+	m, parts, err := prepare(spec, w, k)
+	if err != nil {
 		return nil, err
 	}
-	ld := &loader{kernels: k, format: format}
-	ld.format = format.head()
-	m.head = ld.linear("head", w.head(), spec.Vocab, spec.Width)
-	ld.format = format
-	if w.Head.Weight != nil {
-		m.embed = ld.table("embedding", w.Embed, spec.Vocab, spec.Width)
+	unread, err := m.place(parts, format)
+	if err != nil {
+		return nil, err
 	}
-	switch spec.Position {
-	case Learned:
-		m.positions = ld.table("positions", w.Positions, spec.Context, spec.Width)
-	case Sinusoidal:
-		m.frequencies = sinusoidFrequencies(spec.Width)
+	m.await = newAwaiter(w, parts)
+	for i := range unread {
+		if (*unread[i].from)[0].Packed != nil { // in another format
+			if err := m.await.all(); err != nil {
+				return nil, err
+			}
+		}
 	}
-	m.decoderNorm = ld.norm("the last norm", w.DecoderNorm, spec.Width)
-	if len(w.Encoder) > 0 {
-		m.encoderNorm = ld.norm("the encoder's last norm", w.EncoderNorm, spec.Width)
-	}
-	m.decoder = ld.stack(spec, &spec.Decoder, w.Decoder, len(w.Encoder) > 0)
-	m.encoder = ld.stack(spec, &spec.Encoder, w.Encoder, false)
-	if ld.err != nil {
-		return nil, ld.err
-	}
-	return m, nil
+	return m, fill(unread, k)
 }
 
-func (w *Weights) head() Linear {
-	if w.Head.Weight != nil {
-		return w.Head
+// prepare makes a model without weights, and lists what it needs.
+func prepare(spec *Spec, w *Weights, k *kernel.Kernels) (*Model, []part, error) {
+	m := newModel(w)
+	m.Spec, m.kernels, m.elements = *spec, k, w.Elements()
+	if err := spec.check(w); err != nil {
+		return nil, nil, err
 	}
-	return Linear{Weight: w.Embed.Weight, Bias: w.Head.Bias}
+	act, err := newActivation(spec)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, layers := range [][]layer{m.decoder, m.encoder} {
+		for i := range layers {
+			l := &layers[i]
+			if n := len(l.ffn.learned); n != act.learned {
+				return nil, nil, fmt.Errorf("layer %d: %d vectors for an activation of %d", i, n, act.learned)
+			}
+			l.ffn.gated, l.ffn.act = spec.Gated, act
+		}
+	}
+	spec.scale(m.decoder, &spec.Decoder)
+	spec.scale(m.encoder, &spec.Encoder)
+	if spec.Position == Sinusoidal {
+		m.frequencies = sinusoidFrequencies(spec.Width)
+	}
+	parts := spec.parts(w, m)
+	for i := range parts {
+		if err := parts[i].check(); err != nil {
+			return nil, nil, err
+		}
+	}
+	return m, parts, nil
 }
 
 // check refuses what the forward pass could not index.
@@ -70,133 +92,173 @@ func (s *Spec) check(w *Weights) error {
 	return nil
 }
 
+// newModel returns a model with as many layers as w has.
+func newModel(w *Weights) *Model {
+	stack := func(from []Layer) []layer {
+		to := make([]layer, len(from))
+		for i := range from {
+			to[i].ffn.learned = make([][]float32, len(from[i].Learned))
+		}
+		return to
+	}
+	return &Model{decoder: stack(w.Decoder), encoder: stack(w.Encoder)}
+}
+
+// scale sets what the scores of a stack's layers are multiplied by.
+func (s *Spec) scale(layers []layer, st *Stack) {
+	for i := range layers {
+		layers[i].scale = float32(1 / math.Sqrt(float64(st.HeadDim)))
+		if s.InverseLayerScale {
+			layers[i].scale /= float32(i + 1)
+		}
+	}
+}
+
+// place gives every part its memory and returns those whose values are still to be read.
+func (m *Model) place(parts []part, format Format) (unread []*part, err error) {
+	var size int64
+	for i := range parts {
+		if p := &parts[i]; !p.absent() {
+			n := p.bytes(p.format(format))
+			if m.bytes += n; n > math.MaxInt64/4 || m.bytes > math.MaxInt64/4 {
+				return nil, fmt.Errorf("%s: more weights than any memory holds", p.name)
+			}
+			if p.stored(format) == nil {
+				size += n
+			}
+		}
+	}
+	slab := kernel.Allocate(int(size))
+	for i := range parts {
+		p := &parts[i]
+		if p.absent() {
+			continue
+		}
+		f := p.format(format)
+		data := p.stored(format)
+		if data == nil {
+			n := p.bytes(f)
+			data, slab = slab[:n:n], slab[n:]
+			unread = append(unread, p)
+		}
+		if err := p.place(f, data); err != nil {
+			return nil, fmt.Errorf("%s: %w", p.name, err)
+		}
+	}
+	return unread, nil
+}
+
+// stored returns the part's bytes if they are stored as they are kept, else nil.
+func (p *part) stored(format Format) []byte {
+	t := &(*p.from)[0]
+	if t.Packed == nil || t.Stored != p.format(format) {
+		return nil
+	}
+	return t.Packed()
+}
+
+// fill reads parts, several at a time.
+func fill(parts []*part, k *kernel.Kernels) error {
+	var next atomic.Int64
+	errs := make([]error, len(parts))
+	var group sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(parts)) {
+		group.Go(func() {
+			ld := &loader{kernels: k}
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= len(parts) {
+					return
+				}
+				if errs[i] = ld.load(parts[i]); errs[i] != nil {
+					next.Store(int64(len(parts))) // no more
+				}
+			}
+		})
+	}
+	group.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err // the first of the model, whoever was first
+		}
+	}
+	return nil
+}
+
 // chunk is about how many values are read at once.
 const chunk = 256 << 10
 
-// A loader reads tensors one after the other. After an error it does nothing.
+// A loader reads parts one after the other.
 type loader struct {
 	kernels *kernel.Kernels
-	format  Format
 	buffer  []float32
-	err     error
 }
 
-func (ld *loader) stack(spec *Spec, s *Stack, layers []Layer, cross bool) []layer {
-	out := make([]layer, len(layers))
-	for i := range layers {
-		l, o, queries, keys := &layers[i], &out[i], s.Heads*s.HeadDim, s.KVHeads*s.HeadDim
-		name := func(part string) string { return fmt.Sprintf("layer %d: %s", i, part) }
-		o.attentionNorm = ld.norm(name("attention norm"), l.AttentionNorm, spec.Width)
-		o.qkv = ld.linear(name("queries, keys and values"), l.QKV, queries+2*keys, spec.Width)
-		o.out = ld.linear(name("attention output"), l.Out, spec.Width, queries)
-		if cross {
-			o.crossNorm = ld.norm(name("cross-attention norm"), l.CrossNorm, spec.Width)
-			o.crossQ = ld.linear(name("cross-attention queries"), l.CrossQ, queries, spec.Width)
-			o.crossKV = ld.linear(name("cross-attention keys and values"), l.CrossKV, 2*keys, spec.Width)
-			o.crossOut = ld.linear(name("cross-attention output"), l.CrossOut, spec.Width, queries)
-		}
-		if !spec.SharedNorm {
-			o.ffnNorm = ld.norm(name("feed-forward norm"), l.FFNNorm, spec.Width)
-		}
-		o.ffn = ld.feedForward(name("feed-forward"), spec, s, l)
-		o.scale = float32(1 / math.Sqrt(float64(s.HeadDim)))
-		if spec.InverseLayerScale {
-			o.scale /= float32(i + 1)
+// load reads the values of a part, whose memory holds zeros.
+func (ld *loader) load(p *part) error {
+	if p.form == plain {
+		return ld.copy(p, *p.values)
+	}
+	l := p.matrix
+	if l.table != nil {
+		return ld.copy(p, l.table)
+	}
+	full := l.full
+	if l.packed != nil {
+		l.packed.Clear()
+		if (*p.from)[0].Transposed {
+			full = kernel.NewMatrix(p.rows, p.cols)
 		}
 	}
-	return out
-}
-
-func (ld *loader) norm(what string, n Norm, width int) norm {
-	out := norm{weight: ld.vector(what+" weight", n.Weight, width)}
-	if n.Bias != nil {
-		out.bias = ld.vector(what+" bias", n.Bias, width)
-	}
-	return out
-}
-
-// linear reads a matrix (rows, cols) and its bias.
-func (ld *loader) linear(what string, l Linear, rows, cols int) (out linear) {
-	if ld.err != nil || !ld.fits(what, l.Weight, rows, cols) {
-		return out
-	}
-	out.rows, out.cols = rows, cols
-	kind, packed := ld.format.of(&l).kind()
-	transposed := l.Weight[0].Transposed
-	if packed {
-		out.packed = kernel.NewPacked(kind, rows, cols)
-	}
-	if !packed || transposed {
-		out.full = kernel.NewMatrix(rows, cols)
-	}
-	at := 0
-	for i := range l.Weight {
-		ld.pack(&out, at, &l.Weight[i])
-		at += l.Weight[i].Rows
-	}
-	if packed && transposed {
-		ld.repack(&out)
-	}
-	if l.Bias != nil {
-		out.bias = ld.vector(what+" bias", l.Bias, rows)
-	}
-	return out
-}
-
-// fits tells whether the pieces make a matrix (rows, cols).
-func (ld *loader) fits(what string, pieces []Tensor, rows, cols int) bool {
-	got := 0
-	for i := range pieces {
-		t := &pieces[i]
-		if t.Rows < 1 || t.Cols != cols || t.Rows > rows-got {
-			ld.fail(what, t, fmt.Errorf("shape (%d, %d) does not fit (%d, %d)", t.Rows, t.Cols, rows, cols))
-			return false
+	row := 0
+	for i := range *p.from {
+		t := &(*p.from)[i]
+		err := ld.read(p, t, func(from int, w []float32) {
+			switch {
+			case t.Transposed:
+				ld.kernels.LoadColumns(full, from, w)
+			case l.packed != nil:
+				l.packed.LoadRows(row+from, w)
+			default:
+				ld.kernels.LoadRows(full, row+from, w)
+			}
+		})
+		if err != nil {
+			return err
 		}
-		if t.Transposed && t.Rows != rows {
-			ld.fail(what, t, fmt.Errorf("one of several pieces, and transposed"))
-			return false
+		row += t.Rows
+	}
+	if l.packed != nil && full != nil {
+		repack(l.packed, full)
+	}
+	return nil
+}
+
+// repack quantises a matrix that was stored transposed: packed weights can only be
+// filled by rows.
+func repack(packed *kernel.Packed, full *kernel.Matrix) {
+	row := make([]float32, full.Cols)
+	for r := range full.Rows {
+		full.Row(row, r)
+		packed.LoadRows(r, row)
+	}
+}
+
+// copy reads all pieces of a part into dst, row-major.
+func (ld *loader) copy(p *part, dst []float32) error {
+	for i := range *p.from {
+		t := &(*p.from)[i]
+		n := t.Rows * t.Cols
+		if err := t.reader(p.form)(dst[:n], 0); err != nil {
+			return err // names the file and the tensor
 		}
-		got += t.Rows
+		dst = dst[n:]
 	}
-	if got != rows {
-		ld.err = fmt.Errorf("%s: %d rows of weights, %d are needed", what, got, rows)
-	}
-	return ld.err == nil
-}
-
-func (ld *loader) fail(what string, t *Tensor, err error) {
-	if ld.err == nil {
-		ld.err = fmt.Errorf("%s: tensor %q: %w", what, t.Name, err)
-	}
-}
-
-// pack reads t into the rows of l from the given one on.
-func (ld *loader) pack(l *linear, row int, t *Tensor) {
-	ld.read(t, func(from int, w []float32) {
-		switch {
-		case t.Transposed:
-			ld.kernels.LoadColumns(l.full, from, w)
-		case l.packed != nil:
-			l.packed.LoadRows(row+from, w)
-		default:
-			ld.kernels.LoadRows(l.full, row+from, w)
-		}
-	})
-}
-
-// repack moves a matrix that was stored transposed to its packed form, which can only
-// be filled by rows.
-func (ld *loader) repack(l *linear) {
-	row := make([]float32, l.cols)
-	for r := range l.rows {
-		l.full.Row(row, r)
-		l.packed.LoadRows(r, row)
-	}
-	l.full = nil
+	return nil
 }
 
 // read gives the stored rows of t to use, some at a time, with the first one's index.
-func (ld *loader) read(t *Tensor, use func(from int, w []float32)) {
+func (ld *loader) read(p *part, t *Tensor, use func(from int, w []float32)) error {
 	rows, cols := t.Rows, t.Cols
 	if t.Transposed {
 		rows, cols = cols, rows
@@ -204,35 +266,42 @@ func (ld *loader) read(t *Tensor, use func(from int, w []float32)) {
 	const panel = 32 // whole panels of a packed matrix are faster
 	step := min(rows, max(panel, chunk/cols/panel*panel))
 	if len(ld.buffer) < step*cols {
-		ld.buffer = make([]float32, step*cols)
+		ld.buffer = make([]float32, max(step*cols, chunk))
 	}
-	for from := 0; from < rows && ld.err == nil; from += step {
+	read := t.reader(p.form)
+	for from := 0; from < rows; from += step {
 		w := ld.buffer[:min(step, rows-from)*cols]
-		if err := t.Read(w, from*cols); err != nil {
-			ld.err = err // names the file and the tensor
-			return
+		if err := read(w, from*cols); err != nil {
+			return err
 		}
 		use(from, w)
 	}
+	return nil
 }
 
-// table reads a matrix (rows, cols) that is looked up by row.
-func (ld *loader) table(what string, l Linear, rows, cols int) []float32 {
-	if ld.err != nil || !ld.fits(what, l.Weight, rows, cols) {
+// reader returns what reads values of a tensor that is used in a form.
+func (t *Tensor) reader(f form) func(dst []float32, from int) error {
+	if t.Packed == nil {
+		return t.Read
+	}
+	var l linear
+	var values []float32
+	p := part{form: f, rows: t.Rows, cols: t.Cols, matrix: &l, values: &values}
+	err := p.place(t.Stored, t.Packed())
+	if l.table != nil {
+		values = l.table
+	}
+	return func(dst []float32, from int) error {
+		if err != nil {
+			return fmt.Errorf("tensor %q: %w", t.Name, err)
+		}
+		if values != nil {
+			copy(dst, values[from:])
+			return nil
+		}
+		for at := 0; at < len(dst); at += t.Cols {
+			l.row(dst[at:at+t.Cols], (from+at)/t.Cols)
+		}
 		return nil
 	}
-	out, at := make([]float32, rows*cols), 0
-	for i := range l.Weight {
-		t := &l.Weight[i]
-		if t.Transposed {
-			ld.fail(what, t, fmt.Errorf("a table cannot be transposed"))
-		}
-		ld.read(t, func(_ int, w []float32) { at += copy(out[at:], w) })
-	}
-	return out
-}
-
-// vector reads n values.
-func (ld *loader) vector(what string, v Vector, n int) []float32 {
-	return ld.table(what, Linear{Weight: v}, n, 1)
 }

@@ -17,7 +17,7 @@ type Model struct {
 	Spec
 
 	kernels     *kernel.Kernels
-	embed       []float32 // (Vocab, Width), row-major; nil if the head has it
+	embed       *linear   // (Vocab, Width), looked up by row; may be the head
 	positions   []float32 // (Context, Width), row-major, of Position Learned
 	frequencies []float32 // (Width/2), of Position Sinusoidal
 	head        linear    // (Vocab, Width)
@@ -26,14 +26,16 @@ type Model struct {
 	decoderNorm, encoderNorm norm
 	elements, bytes          int64
 
-	pace pace
+	await *awaiter
+	pace  pace
 }
 
 // linear is y = x Wᵀ + b, of shape (rows, cols).
 type linear struct {
 	rows, cols int
-	full       *kernel.Matrix // one of the two
+	full       *kernel.Matrix // one of the three
 	packed     *kernel.Packed
+	table      []float32 // (rows, cols), row-major: not for products
 	bias       []float32 // (rows), or nil
 }
 
@@ -47,11 +49,14 @@ func (l *linear) panels() (n, rows int) {
 
 // row writes a row of the weights to dst (cols).
 func (l *linear) row(dst []float32, r int) {
-	if l.packed != nil {
+	switch {
+	case l.packed != nil:
 		l.packed.Row(dst, r)
-		return
+	case l.table != nil:
+		copy(dst, l.table[r*l.cols:(r+1)*l.cols])
+	default:
+		l.full.Row(dst, r)
 	}
-	l.full.Row(dst, r)
 }
 
 type norm struct{ weight, bias []float32 } // (Width); bias may be nil

@@ -32,7 +32,7 @@ func open(t testing.TB, ck *checkpoint.Alpha, k *kernel.Kernels, override string
 // all returns the logits after every token, computed in one pass.
 func all(m *transformer.Model, tokens []int) []float32 {
 	p := m.NewPass(nil)
-	return p.Forward([]transformer.Sequence{{Cache: m.NewCache(len(tokens)), Tokens: tokens, Logits: len(tokens)}})
+	return must(p.Forward([]transformer.Sequence{{Cache: m.NewCache(len(tokens)), Tokens: tokens, Logits: len(tokens)}}))
 }
 
 // The logits that upstream's code gives for the golden checkpoint.
@@ -196,7 +196,7 @@ func TestBatchInvariance(t *testing.T) {
 			if side.Len+i < len(other) {
 				seqs = slices.Insert(seqs, i%2, transformer.Sequence{Cache: side, Tokens: other[side.Len : side.Len+i], Logits: i})
 			}
-			logits := p.Forward(seqs)
+			logits := must(p.Forward(seqs))
 			for _, s := range seqs {
 				if s.Cache == main {
 					got = append(got, logits[:n*m.Vocab]...)
@@ -235,7 +235,15 @@ func TestForwardAllocatesNothing(t *testing.T) {
 	m := open(t, random("", false), kernel.Best(), "")
 	p, cache := m.NewPass(nil), m.NewCache(m.Context)
 	seqs := []transformer.Sequence{{Cache: cache, Tokens: []int{1}, Logits: 1}}
-	if n := testing.AllocsPerRun(10, func() { p.Forward(seqs) }); n != 0 {
+	if n := testing.AllocsPerRun(10, func() { must(p.Forward(seqs)) }); n != 0 {
 		t.Errorf("%v allocations a token", n)
 	}
+}
+
+// must is v, of a call that does not fail.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

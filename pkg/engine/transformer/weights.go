@@ -11,6 +11,12 @@ type Weights struct {
 
 	Decoder, Encoder         []Layer
 	DecoderNorm, EncoderNorm Norm // after the last layer
+
+	// Await, if set, returns when all that a stage of a pass needs is there, of what
+	// Packed gives: stage 0 is the embedding, then come the layers of the encoder, those
+	// of the decoder, and the last norm with the head. It may be called by many at once;
+	// after an error it returns no other.
+	Await func(stage int) error
 }
 
 // A Layer has the parameters of one layer.
@@ -47,6 +53,11 @@ type Tensor struct {
 	Transposed bool   // it is stored as (in, out), as GPT-2's are
 	Stored     Format // how it is stored, if that is a format of ours
 
+	// Packed, if set, returns the bytes of a tensor that is stored as models keep it, see
+	// [NewLayout]; they may come later than it returns, see [Weights.Await]. Read is not
+	// set then.
+	Packed func() []byte
+
 	// Read reads len(dst) values from the given one on, in the order in which they are
 	// stored. Both are multiples of the length of a stored row, of which there are
 	// Rows, or Cols if it is Transposed.
@@ -64,7 +75,7 @@ const (
 	Stored        // as the file has it, if that is one of the following; else F32
 	BF16
 	Q8_0
-	Q4_0 // but for the head, which has Q8_0
+	Q4_0 // but for the embedding and the head, which have Q8_0
 )
 
 // Formats lists the formats by name, as records and commands spell them.
@@ -85,8 +96,8 @@ func (f Format) kind() (k kernel.Kind, ok bool) {
 	return 0, false
 }
 
-// head is the format of the head of a model in format f: four bits cost it twice what
-// they cost all other matrices together.
+// head is the format of the embedding and the head of a model in format f: four bits
+// cost the head twice what they cost all other matrices together.
 func (f Format) head() Format {
 	if f == Q4_0 {
 		return Q8_0
@@ -94,56 +105,24 @@ func (f Format) head() Format {
 	return f
 }
 
-// of is the format of a matrix of which the first piece is stored so.
-func (f Format) of(l *Linear) Format {
-	if f != Stored {
-		return f
-	}
-	if len(l.Weight) == 0 || l.Weight[0].Transposed {
-		return F32
-	}
-	return l.Weight[0].Stored
+// Bytes returns the memory that the weights take in a model of spec, in a format.
+func (w *Weights) Bytes(spec *Spec, f Format) int64 {
+	return w.bytes(spec, f, func(form) bool { return true })
 }
 
-// Bytes returns the memory that the weights take in a format.
-func (w *Weights) Bytes(f Format) int64 {
-	total := 4 * w.Elements()
-	for i, l := range w.matrices() {
-		as := f
-		if i == 0 {
-			as = f.head()
+// ProductBytes returns how much of that is read for every token: what is multiplied.
+func (w *Weights) ProductBytes(spec *Spec, f Format) int64 {
+	return w.bytes(spec, f, func(f form) bool { return f == multiplied })
+}
+
+func (w *Weights) bytes(spec *Spec, f Format, counts func(form) bool) (total int64) {
+	parts := spec.parts(w, newModel(w))
+	for i := range parts {
+		if p := &parts[i]; !p.absent() && counts(p.form) {
+			total += p.bytes(p.format(f))
 		}
-		kind, ok := as.of(l).kind()
-		if !ok {
-			continue
-		}
-		rows, cols := 0, 0
-		for _, t := range l.Weight {
-			rows, cols = rows+t.Rows, t.Cols
-		}
-		total += kind.Bytes(rows, cols) - 4*int64(rows)*int64(cols)
 	}
 	return total
-}
-
-// matrices lists what is multiplied, the head first.
-func (w *Weights) matrices() []*Linear {
-	head := &w.Head
-	if head.Weight == nil {
-		head = &w.Embed
-	}
-	list := []*Linear{head}
-	for _, stack := range [][]Layer{w.Decoder, w.Encoder} {
-		for i := range stack {
-			l := &stack[i]
-			for _, m := range []*Linear{&l.QKV, &l.Out, &l.CrossQ, &l.CrossKV, &l.CrossOut, &l.Up, &l.Gate, &l.Down} {
-				if m.Weight != nil {
-					list = append(list, m)
-				}
-			}
-		}
-	}
-	return list
 }
 
 // Elements returns the number of values of all weights.

@@ -1,0 +1,194 @@
+package transformer
+
+import (
+	"fmt"
+	"math"
+
+	"glossa/pkg/engine/kernel"
+)
+
+// A part is one tensor of a model as the model keeps it: where its values come from
+// and where they go. Names and order, that of execution, are those of packed files.
+type part struct {
+	name       string
+	stage      int // of a pass, that needs it, see [Weights.Await]
+	form       form
+	rows, cols int
+	head       bool // of the head's format
+	from       *[]Tensor
+	matrix     *linear    // of Multiplied and LookedUp
+	values     *[]float32 // of Plain
+}
+
+// A form is how a tensor is used, and so how it is kept.
+type form uint8
+
+const (
+	multiplied form = iota // packed for products
+	lookedUp               // by row: row-major in float32, else packed for products
+	plain                  // row-major in float32, whatever the format
+)
+
+// parts lists what a model of spec has of w; where nothing is, w does not have it. The
+// stacks of m have as many layers as w.
+func (s *Spec) parts(w *Weights, m *Model) []part {
+	l := &partList{spec: s}
+	m.embed = &m.head
+	if w.Head.Weight == nil { // the head is the embedding
+		l.add(part{name: "embedding", head: true, rows: s.Vocab, cols: s.Width, from: &w.Embed.Weight, matrix: &m.head})
+	} else {
+		m.embed = &linear{}
+		l.add(part{name: "embedding", head: true, form: lookedUp, rows: s.Vocab, cols: s.Width, from: &w.Embed.Weight, matrix: m.embed})
+	}
+	if s.Position == Learned {
+		l.add(part{name: "positions", form: plain, rows: s.Context, cols: s.Width, from: &w.Positions.Weight, values: &m.positions})
+	}
+	l.stack("encoder", &s.Encoder, w.Encoder, m.encoder, false)
+	if len(w.Encoder) > 0 {
+		l.norm("encoder.norm", &w.EncoderNorm, &m.encoderNorm)
+	}
+	l.stack("decoder", &s.Decoder, w.Decoder, m.decoder, len(w.Encoder) > 0)
+	l.stage++
+	l.norm("norm", &w.DecoderNorm, &m.decoderNorm)
+	if w.Head.Weight != nil {
+		l.add(part{name: "head", head: true, rows: s.Vocab, cols: s.Width, from: &w.Head.Weight, matrix: &m.head})
+	}
+	l.vector("head.bias", &w.Head.Bias, &m.head.bias, s.Vocab)
+	return l.parts
+}
+
+// partList collects parts.
+type partList struct {
+	spec  *Spec
+	stage int
+	parts []part
+}
+
+func (l *partList) add(p part) {
+	p.stage = l.stage
+	l.parts = append(l.parts, p)
+}
+
+func (l *partList) stack(name string, s *Stack, from []Layer, to []layer, cross bool) {
+	queries, keys, width := s.Heads*s.HeadDim, s.KVHeads*s.HeadDim, l.spec.Width
+	for i := range from {
+		f, o := &from[i], &to[i]
+		at := fmt.Sprintf("%s.%d.", name, i)
+		l.stage++
+		l.norm(at+"attention_norm", &f.AttentionNorm, &o.attentionNorm)
+		l.linear(at+"qkv", &f.QKV, &o.qkv, queries+2*keys, width)
+		l.linear(at+"out", &f.Out, &o.out, width, queries)
+		if cross {
+			l.norm(at+"cross_norm", &f.CrossNorm, &o.crossNorm)
+			l.linear(at+"cross_q", &f.CrossQ, &o.crossQ, queries, width)
+			l.linear(at+"cross_kv", &f.CrossKV, &o.crossKV, 2*keys, width)
+			l.linear(at+"cross_out", &f.CrossOut, &o.crossOut, width, queries)
+		}
+		if !l.spec.SharedNorm {
+			l.norm(at+"ffn_norm", &f.FFNNorm, &o.ffnNorm)
+		}
+		l.linear(at+"up", &f.Up, &o.ffn.upper, s.FFN, width)
+		if l.spec.Gated {
+			l.linear(at+"gate", &f.Gate, &o.ffn.gate, s.FFN, width)
+		}
+		for j := range f.Learned {
+			l.vector(fmt.Sprintf("%sactivation.%d", at, j), &f.Learned[j], &o.ffn.learned[j], s.FFN)
+		}
+		l.linear(at+"down", &f.Down, &o.ffn.lower, width, s.FFN)
+	}
+}
+
+func (l *partList) linear(name string, from *Linear, to *linear, rows, cols int) {
+	l.add(part{name: name, rows: rows, cols: cols, from: &from.Weight, matrix: to})
+	l.vector(name+".bias", &from.Bias, &to.bias, rows)
+}
+
+func (l *partList) norm(name string, from *Norm, to *norm) {
+	l.vector(name, &from.Weight, &to.weight, l.spec.Width)
+	l.vector(name+".bias", &from.Bias, &to.bias, l.spec.Width)
+}
+
+func (l *partList) vector(name string, from *Vector, to *[]float32, n int) {
+	l.add(part{name: name, form: plain, rows: n, cols: 1, from: (*[]Tensor)(from), values: to})
+}
+
+// absent tells whether the model does without the part; what it cannot do without is
+// checked apart.
+func (p *part) absent() bool { return len(*p.from) == 0 }
+
+// optional tells whether a model may lack the part: offsets alone.
+func (p *part) optional() bool {
+	const bias = ".bias"
+	return len(p.name) > len(bias) && p.name[len(p.name)-len(bias):] == bias
+}
+
+// format is how the part is kept in a model of format f.
+func (p *part) format(f Format) Format {
+	switch {
+	case p.form == plain:
+		return F32
+	case p.head:
+		f = f.head()
+	}
+	if f != Stored {
+		return f
+	}
+	if first := &(*p.from)[0]; !first.Transposed {
+		return first.Stored
+	}
+	return F32
+}
+
+// bytes is the memory of the part in its format, a multiple of a cache line.
+func (p *part) bytes(f Format) int64 {
+	kind, packed := f.kind()
+	switch {
+	case packed:
+		return kind.Bytes(p.rows, p.cols)
+	case p.form == multiplied:
+		return kernel.MatrixBytes(p.rows, p.cols)
+	case int64(p.rows) > math.MaxInt64/8/int64(p.cols):
+		return math.MaxInt64
+	}
+	const line = 64
+	return (4*int64(p.rows)*int64(p.cols) + line - 1) / line * line
+}
+
+// place makes the part use data, which its bytes are in or will be in.
+func (p *part) place(f Format, data []byte) (err error) {
+	if p.form == plain {
+		*p.values = kernel.Floats(data)[:p.rows*p.cols]
+		return nil
+	}
+	l := p.matrix
+	l.rows, l.cols = p.rows, p.cols
+	kind, packed := f.kind()
+	switch {
+	case packed:
+		l.packed, err = kernel.OpenPacked(kind, p.rows, p.cols, data)
+	case p.form == lookedUp:
+		l.table = kernel.Floats(data)[:p.rows*p.cols]
+	default:
+		l.full, err = kernel.OpenMatrix(p.rows, p.cols, data)
+	}
+	return err
+}
+
+// check refuses pieces that do not make the part.
+func (p *part) check() error {
+	got := 0
+	for i := range *p.from {
+		t := &(*p.from)[i]
+		switch {
+		case t.Rows < 1 || t.Cols != p.cols || t.Rows > p.rows-got:
+			return fmt.Errorf("%s: tensor %q: shape (%d, %d) does not fit (%d, %d)", p.name, t.Name, t.Rows, t.Cols, p.rows, p.cols)
+		case t.Transposed && (t.Rows != p.rows || p.form != multiplied):
+			return fmt.Errorf("%s: tensor %q: one of several pieces, or looked up by row, and transposed", p.name, t.Name)
+		}
+		got += t.Rows
+	}
+	if got != p.rows && !(got == 0 && p.optional()) {
+		return fmt.Errorf("%s: %d rows of weights, %d are needed", p.name, got, p.rows)
+	}
+	return nil
+}
