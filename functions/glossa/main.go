@@ -27,6 +27,7 @@ func commands() []command {
 		{"train", trainUsage, "train a model on a text", trainModel},
 		{"bench", benchUsage, "measure how fast models compute", measure},
 		{"pull", pullUsage, "download a model from the Hugging Face hub", pull},
+		{"pack", packUsage, "write a model as one file that is used as it lies on the disk", pack},
 		{"corpus", corpusUsage, "write the text that a starter model is trained on", writeCorpus},
 	}
 }

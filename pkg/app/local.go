@@ -55,7 +55,8 @@ func (s *scanner) scan(fsys fs.FS) (runs []catalog.Run, problems []error) {
 	return runs, append(problems, more...)
 }
 
-// scanPublished lists the directories that hold a published model and no run.
+// scanPublished lists the directories that hold a published model and no run, and the
+// packed models beside them.
 func (s *scanner) scanPublished(fsys fs.FS, runs []catalog.Run) (found []catalog.Run, problems []error) {
 	entries, err := fs.ReadDir(fsys, ".")
 	if err != nil {
@@ -63,7 +64,8 @@ func (s *scanner) scanPublished(fsys fs.FS, runs []catalog.Run) (found []catalog
 	}
 	for _, e := range entries {
 		dir := e.Name()
-		if !e.IsDir() || strings.HasPrefix(dir, ".") || slices.ContainsFunc(runs, func(r catalog.Run) bool { return r.ID == dir }) {
+		id, isPack := strings.CutSuffix(dir, ".safetensors")
+		if strings.HasPrefix(dir, ".") || !e.IsDir() && !isPack || slices.ContainsFunc(slices.Concat(runs, found), func(r catalog.Run) bool { return r.ID == id }) {
 			continue
 		}
 		info, files, err := s.describe(fsys, dir)
@@ -75,7 +77,7 @@ func (s *scanner) scanPublished(fsys fs.FS, runs []catalog.Run) (found []catalog
 			continue
 		}
 		found = append(found, catalog.Run{
-			ID: dir, Type: info.Name, Checkpoint: dir, ModTime: info.ModTime, Size: info.Size,
+			ID: id, Type: info.Name, Checkpoint: dir, ModTime: info.ModTime, Size: info.Size,
 			Parameters: info.Parameters, Bytes: info.Bytes[transformer.Formats()[s.quant]], Sizes: sizes(info.Bytes), Context: info.Context, Files: files,
 		})
 	}
@@ -89,17 +91,8 @@ const maxSeen = 1000
 // if there is no model. key is what the directory's files are called, and their sizes
 // and times.
 func (s *scanner) describe(fsys fs.FS, dir string) (info arch.Info, key string, err error) {
-	files, err := fs.ReadDir(fsys, dir)
-	if err != nil {
+	if key, err = filesKey(fsys, dir); err != nil {
 		return info, "", err
-	}
-	key = dir
-	for _, f := range files {
-		info, err := fs.Stat(fsys, path.Join(dir, f.Name())) // follows links
-		if err != nil {
-			return arch.Info{}, "", err
-		}
-		key += fmt.Sprintf("\x00%s\x00%d\x00%d", f.Name(), info.Size(), info.ModTime().UnixNano())
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,6 +108,27 @@ func (s *scanner) describe(fsys fs.FS, dir string) (info arch.Info, key string, 
 	}
 	s.seen[key] = info
 	return info, key, nil
+}
+
+// filesKey is what the files of a directory, or the one file, are called, with their
+// sizes and times.
+func filesKey(fsys fs.FS, dir string) (key string, err error) {
+	names := []string{dir}
+	if entries, err := fs.ReadDir(fsys, dir); err == nil {
+		for _, e := range entries {
+			names = append(names, path.Join(dir, e.Name()))
+		}
+	}
+	for _, name := range names {
+		info, err := fs.Stat(fsys, name) // follows links
+		if err != nil {
+			return "", err
+		}
+		if !info.IsDir() {
+			key += fmt.Sprintf("\x00%s\x00%d\x00%d", name, info.Size(), info.ModTime().UnixNano())
+		}
+	}
+	return dir + key, nil
 }
 
 // sizes has the sizes of formats by their names.

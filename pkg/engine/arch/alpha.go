@@ -40,13 +40,15 @@ func FromAlpha(ck *checkpoint.Alpha, limit string) (*Model, error) {
 	if ck.Tokenizer == nil {
 		return nil, errors.New("the checkpoint has no tokenizerArtifacts")
 	}
-	t, err := tokenizer.FromAlpha(ck.Tokenizer)
+	words := &tokenizer.Source{Kind: tokenizer.KindAlpha, Parts: map[string][]byte{tokenizer.PartJSON: ck.Tokenizer}}
+	t, err := words.Open()
 	if err != nil {
 		return nil, err
 	}
 	m := &Model{
 		Type: alphaType, Version: ck.ConfigHash + "-" + strconv.Itoa(ck.Step),
 		Spec: alphaSpec(&ck.ModelConfig, score), Weights: alphaWeights(ck), Tokenizer: t,
+		source: func() (*tokenizer.Source, error) { return words, nil },
 	}
 	if line := t.Encode("\n"); len(line) == 1 {
 		m.Empty = line[0] // there is no start token: a line begins where one ends

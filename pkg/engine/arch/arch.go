@@ -40,24 +40,25 @@ type Model struct {
 	ChatTemplate string       // the template that comes with the tokenizer, if it is "llama3" or "chatml"
 	Translation  *Translation // of an encoder-decoder
 
-	closer io.Closer // of the files; nil if there is nothing to close
+	source func() (*tokenizer.Source, error) // what Tokenizer was made of; nil if there is none
+	closer io.Closer                         // of the files; nil if there is nothing to close
 }
 
 // Translation is how the authors of an encoder-decoder meant it to be used.
 type Translation struct {
-	Beams         int
-	MaxLength     int // tokens that are generated at most, the start included
-	LengthPenalty float64
-	EarlyStopping EarlyStopping
-	DecoderStart  int // the token that every target begins with
-	End           int // the token that ends a source and a target
+	Beams         int           `json:"beams"`
+	MaxLength     int           `json:"max_length"` // tokens that are generated at most, the start included
+	LengthPenalty float64       `json:"length_penalty"`
+	EarlyStopping EarlyStopping `json:"early_stopping"`
+	DecoderStart  int           `json:"decoder_start"` // the token that every target begins with
+	End           int           `json:"end"`           // the token that ends a source and a target
 }
 
 // EarlyStopping says when a search of several beams ends that has found as many
 // results.
 type EarlyStopping uint8
 
-// The values of early_stopping.
+// The values of early_stopping, as generation_config.json has them.
 const (
 	StopFalse EarlyStopping = iota // false: when nothing better is likely at the present length
 	StopTrue                       // true: at once
@@ -65,8 +66,9 @@ const (
 )
 
 // Open opens the model in a directory: config.json, a tokenizer and safetensors, as
-// Hugging Face has them, or a GGUF file. dir may also be the name of a GGUF file.
-// Errors name the file and the field or tensor. The caller closes the result.
+// Hugging Face has them, or a GGUF file, or a packed model. dir may also be the name of a
+// GGUF file or a packed model. Errors name the file and the field or tensor. The caller
+// closes the result.
 func Open(fsys fs.FS, dir string) (*Model, error) {
 	m, err := open(fsys, dir)
 	if err != nil {
@@ -83,7 +85,10 @@ func open(fsys fs.FS, dir string) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.config == "" {
+	switch {
+	case p.packed:
+		return openPack(fsys, p)
+	case p.config == "":
 		return openGGUF(fsys, p)
 	}
 	return openHF(fsys, p)
@@ -110,6 +115,13 @@ func (m *Model) finish() error {
 	for _, id := range append([]int{m.Empty}, m.Start...) {
 		if id < 0 || id >= vocab {
 			return fmt.Errorf("texts begin with token %d, which is not below %d", id, vocab)
+		}
+	}
+	if m.Tokenizer != nil { // whose line feeds may be what a file says, see [tokenizer.WithNewline]
+		for _, id := range m.Tokenizer.Encode("\n") {
+			if id >= vocab {
+				return fmt.Errorf("a line feed is token %d, which is not below %d", id, vocab)
+			}
 		}
 	}
 	return nil

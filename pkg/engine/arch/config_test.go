@@ -223,7 +223,7 @@ func TestHostileDirectories(t *testing.T) {
 		c.change(fsys)
 		refused(t, c.what, fsys, c.want)
 	}
-	if _, err := arch.Open(fstest.MapFS{"a.bin": {}}, "a.bin"); err == nil || !strings.Contains(err.Error(), "a.bin: neither a directory nor a .gguf file") {
+	if _, err := arch.Open(fstest.MapFS{"a.bin": {}}, "a.bin"); err == nil || !strings.Contains(err.Error(), "a.bin: neither a directory nor a packed model nor a .gguf file") {
 		t.Errorf("a file: %v", err)
 	}
 	if _, err := arch.Open(fstest.MapFS{}, "../x"); err == nil {

@@ -204,9 +204,13 @@ func each(w *transformer.Weights, f func(t *transformer.Tensor)) {
 	}
 }
 
-// readAll reads every tensor of a model.
+// readAll reads every tensor of a model that is to be read.
 func readAll(w *transformer.Weights) (values int64, err error) {
 	each(w, func(t *transformer.Tensor) {
+		if t.Packed != nil {
+			values += int64(t.Rows) * int64(t.Cols)
+			return
+		}
 		dst := make([]float32, t.Rows*t.Cols)
 		values += int64(len(dst))
 		if e := t.Read(dst, 0); e != nil && err == nil {

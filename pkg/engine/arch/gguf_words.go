@@ -83,6 +83,7 @@ func (o *opened) readGGUFTokens() error {
 			return err
 		}
 		o.Tokenizer = t
+		o.source = g.Source
 		if a, ok := t.(tokenizer.Affixes); ok {
 			o.Start, _ = a.Affixes()
 		}

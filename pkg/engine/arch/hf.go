@@ -19,7 +19,10 @@ import (
 // are.
 func openWeights(fsys fs.FS, p *place) (*Model, []string, error) {
 	open := openHFWeights
-	if p.config == "" {
+	switch {
+	case p.packed:
+		open = openPackWeights
+	case p.config == "":
 		open = openGGUFWeights
 	}
 	o, err := open(fsys, p)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"glossa/pkg/engine/checkpoint"
 	"glossa/pkg/engine/transformer"
 )
 
@@ -20,6 +21,7 @@ const (
 	configFile      = "config.json"
 	generationFile  = "generation_config.json"
 	weightsFile     = "model.safetensors"
+	packSuffix      = ".safetensors" // of a packed model in a directory
 	indexFile       = "model.safetensors.index.json"
 	adapterFile     = "adapter_config.json"
 	tokenizerFile   = "tokenizer.json"
@@ -39,8 +41,9 @@ const (
 // A place is where the files of a model are.
 type place struct {
 	dir     string
-	config  string // config.json; "" if the weights describe themselves (GGUF)
+	config  string // config.json; "" if the weights describe themselves
 	weights string // what to open
+	packed  bool   // weights is a packed model
 }
 
 // in is the path of a file of the model.
@@ -55,12 +58,23 @@ func find(fsys fs.FS, dir string) (*place, error) {
 		return nil, err
 	}
 	if !info.IsDir() {
-		if !strings.HasSuffix(dir, ".gguf") {
-			return nil, fmt.Errorf("%s: neither a directory nor a .gguf file", dir)
+		packed := checkpoint.IsPack(fsys, dir)
+		if !packed && !strings.HasSuffix(dir, ".gguf") {
+			return nil, fmt.Errorf("%s: neither a directory nor a packed model nor a .gguf file", dir)
 		}
-		return &place{dir: path.Dir(dir), weights: dir}, nil
+		return &place{dir: path.Dir(dir), weights: dir, packed: packed}, nil
 	}
 	p := &place{dir: dir}
+	packs, err := packFiles(fsys, dir)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(packs) == 1:
+		p.weights, p.packed = p.in(packs[0]), true
+		return p, nil
+	case len(packs) > 1:
+		return nil, several(dir, packs)
+	}
 	for _, name := range []string{weightsFile, indexFile} {
 		if exists(fsys, p.in(name)) {
 			p.config, p.weights = p.in(configFile), p.in(name)
@@ -76,11 +90,31 @@ func find(fsys fs.FS, dir string) (*place, error) {
 		p.weights = p.in(files[0])
 		return p, nil
 	case len(files) > 1:
-		return nil, fmt.Errorf("%s: there are %d models, %s and %s among them: name the file", dir, len(files), files[0], files[1])
+		return nil, several(dir, files)
 	case exists(fsys, p.in("pytorch_model.bin")) || exists(fsys, p.in("pytorch_model.bin.index.json")):
 		return nil, fmt.Errorf("%s: pytorch_model.bin is not read: the weights must be safetensors or GGUF", dir)
 	}
 	return nil, fmt.Errorf("%s: there is neither %s nor %s nor a .gguf file", dir, weightsFile, indexFile)
+}
+
+func several(dir string, files []string) error {
+	return fmt.Errorf("%s: there are %d models, %s and %s among them: name the file", dir, len(files), files[0], files[1])
+}
+
+// packFiles lists the packed models of a directory that has no configuration: they bring
+// their own.
+func packFiles(fsys fs.FS, dir string) (files []string, err error) {
+	if exists(fsys, path.Join(dir, configFile)) {
+		return nil, nil
+	}
+	entries, err := fs.ReadDir(fsys, dir)
+	for _, e := range entries {
+		name := e.Name()
+		if strings.HasSuffix(name, packSuffix) && !strings.HasPrefix(name, ".") && checkpoint.IsPack(fsys, path.Join(dir, name)) {
+			files = append(files, name)
+		}
+	}
+	return files, err
 }
 
 // ggufFiles lists the GGUF files of a directory, of a split one the first.
@@ -144,9 +178,13 @@ func readConfig(fsys fs.FS, name string, limit int64) (*config, error) {
 	return c, nil
 }
 
-// Detect tells whether there is a model in a directory of fsys, known here or not: a
-// config.json with a model_type, or a GGUF file. It opens no weights.
+// Detect tells whether there is a model in a directory of fsys, known here or not, or
+// whether dir is a packed model: a
+// config.json with a model_type, a packed model or a GGUF file. It opens no weights.
 func Detect(fsys fs.FS, dir string) bool {
+	if checkpoint.IsPack(fsys, dir) {
+		return true
+	}
 	raw, err := readFile(fsys, path.Join(dir, configFile), maxConfigFile)
 	if err == nil {
 		var c struct {
@@ -156,8 +194,12 @@ func Detect(fsys fs.FS, dir string) bool {
 			return true
 		}
 	}
-	files, err := ggufFiles(fsys, dir)
-	return err == nil && len(files) == 1
+	for _, list := range []func(fs.FS, string) ([]string, error){packFiles, ggufFiles} {
+		if files, err := list(fsys, dir); err == nil && len(files) == 1 {
+			return true
+		}
+	}
+	return false
 }
 
 // Info describes a model for a listing.

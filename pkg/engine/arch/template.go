@@ -5,12 +5,13 @@ import (
 	"strings"
 )
 
-// templates are the chat templates that are known, by the tokens that all their
-// versions write.
-var templates = []struct {
+// A template is a chat template that is known by the tokens that all its versions write.
+type template struct {
 	name    string
 	markers []string
-}{
+}
+
+var templates = []template{
 	{"llama3", []string{"<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>"}},
 	{"chatml", []string{"<|im_start|>", "<|im_end|>"}},
 }

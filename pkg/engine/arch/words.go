@@ -20,6 +20,8 @@ type words struct {
 	fsys     fs.FS
 	settings *config // tokenizer_config.json
 	begins   bool    // the tokenizer is one that begins texts if nothing is said
+
+	made *tokenizer.Source // what the tokenizer was made of
 }
 
 func (w *words) read() (err error) {
@@ -29,6 +31,7 @@ func (w *words) read() (err error) {
 	if w.Tokenizer, err = w.tokenizer(); err != nil {
 		return err
 	}
+	w.source = func() (*tokenizer.Source, error) { return w.made, nil }
 	if w.Tokenizer != nil && w.Translation == nil {
 		w.Start = w.start()
 		if len(w.Start) > 0 {
@@ -86,14 +89,15 @@ func (w *words) tokenizer() (tokenizer.Tokenizer, error) {
 		return nil, err
 	}
 	if w.Type == xglmType && isFairseqDense(w.opened.config) {
-		return tokenizer.WithNewline(t, firstOf(w.End, 2)), nil
+		w.made.Parts[tokenizer.PartNewline] = strconv.AppendInt(nil, int64(firstOf(w.End, 2)), 10)
+		return w.made.Open()
 	}
 	return t, nil
 }
 
 func (w *words) plain() (tokenizer.Tokenizer, error) {
 	if w.exists(tokenizerFile) {
-		return readAs(w, tokenizer.FromHF, tokenizerFile)
+		return w.open(tokenizer.KindHF, part{tokenizer.PartJSON, tokenizerFile})
 	}
 	if w.exists(vocabFile) && w.exists(mergesFile) {
 		return w.vocabMerges()
@@ -102,12 +106,12 @@ func (w *words) plain() (tokenizer.Tokenizer, error) {
 		if !w.exists(name) {
 			continue
 		}
-		from := tokenizer.FromSentencePiece
+		kind := tokenizer.KindSentencePiece
 		if w.Type == xglmType {
-			from = tokenizer.FromXGLM
+			kind = tokenizer.KindXGLM
 		}
 		w.begins = w.Type == llamaType
-		t, err := readAs(w, from, name)
+		t, err := w.open(kind, part{tokenizer.PartModel, name})
 		if err != nil {
 			return nil, err
 		}
@@ -125,16 +129,25 @@ func (w *words) load(name string) ([]byte, error) {
 	return readFile(w.fsys, w.in(name), maxTokenizerFile)
 }
 
-// readAs makes a tokenizer of a file.
-func readAs(w *words, from func([]byte) (tokenizer.Tokenizer, error), name string) (tokenizer.Tokenizer, error) {
-	raw, err := w.load(name)
-	if err != nil {
-		return nil, err
+// A part of a tokenizer is a file.
+type part struct{ name, file string }
+
+// open makes a tokenizer of files.
+func (w *words) open(kind string, parts ...part) (tokenizer.Tokenizer, error) {
+	source, names := &tokenizer.Source{Kind: kind, Parts: map[string][]byte{}}, []string{}
+	for _, p := range parts {
+		raw, err := w.load(p.file)
+		if err != nil {
+			return nil, err
+		}
+		source.Parts[p.name] = raw
+		names = append(names, p.file)
 	}
-	t, err := from(raw)
+	t, err := source.Open()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", w.in(name), err)
+		return nil, fmt.Errorf("%s: %w", w.in(strings.Join(names, ", ")), err)
 	}
+	w.made = source
 	return t, nil
 }
 
@@ -143,19 +156,7 @@ func (w *words) translator() (tokenizer.Tokenizer, error) {
 	if !w.exists(vocabFile) || !w.exists(pieceFiles[0]) {
 		return nil, nil
 	}
-	vocab, err := w.load(vocabFile)
-	if err != nil {
-		return nil, err
-	}
-	pieces, err := w.load(pieceFiles[0])
-	if err != nil {
-		return nil, err
-	}
-	t, err := tokenizer.FromM2M100(vocab, pieces)
-	if err != nil {
-		return nil, fmt.Errorf("%s, %s: %w", w.in(vocabFile), pieceFiles[0], err)
-	}
-	return t, nil
+	return w.open(tokenizer.KindM2M100, part{tokenizer.PartVocab, vocabFile}, part{tokenizer.PartModel, pieceFiles[0]})
 }
 
 // An added token is one of tokenizer.json's added_tokens.
@@ -221,31 +222,24 @@ func (w *words) checkAdded(t tokenizer.Tokenizer, name string) error {
 
 // vocabMerges reads GPT-2's two files, with what others add to them.
 func (w *words) vocabMerges() (tokenizer.Tokenizer, error) {
-	vocab, err := w.load(vocabFile)
-	if err != nil {
-		return nil, err
-	}
-	merges, err := w.load(mergesFile)
-	if err != nil {
-		return nil, err
-	}
 	list, err := w.added()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", w.in(tokenizerConfig), err)
 	}
-	t, err := tokenizer.FromVocabMerges(vocab, merges)
+	t, err := w.open(tokenizer.KindGPT2, part{tokenizer.PartVocab, vocabFile}, part{tokenizer.PartMerges, mergesFile})
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", w.dir, err)
+		return nil, err
 	}
 	prefix := w.settings.flag("add_prefix_space", false)
 	if len(list) == 0 && !prefix {
 		return t, nil
 	}
-	raw, err := compose(t, vocab, merges, list, prefix)
+	raw, err := compose(t, w.made.Parts[tokenizer.PartVocab], w.made.Parts[tokenizer.PartMerges], list, prefix)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", w.in(vocabFile), err)
 	}
-	if t, err = tokenizer.FromHF(raw); err != nil {
+	w.made = &tokenizer.Source{Kind: tokenizer.KindHF, Parts: map[string][]byte{tokenizer.PartJSON: raw}}
+	if t, err = w.made.Open(); err != nil {
 		return nil, fmt.Errorf("%s, with what is added to it: %w", w.in(vocabFile), err)
 	}
 	return t, nil

@@ -64,6 +64,12 @@ func (f *File) Tensor(name string) (*TensorInfo, bool) {
 	return &f.Tensors[i], true
 }
 
+// Index returns the place of a tensor in Tensors.
+func (f *File) Index(name string) (int, bool) {
+	i, ok := f.index[name]
+	return i, ok
+}
+
 // Raw returns a reader of a tensor's bytes as they are stored.
 func (f *File) Raw(name string) (*io.SectionReader, error) {
 	t, err := f.find(name)

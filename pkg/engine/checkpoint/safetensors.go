@@ -12,8 +12,8 @@ import (
 
 // Bounds of a safetensors header.
 const (
-	maxSafetensorsHeader = 100_000_000 // bytes, as the format says
-	maxSafetensorsText   = 1 << 20     // bytes of a string of __metadata__ as written
+	maxSafetensorsHeader = 100_000_000          // bytes, as the format says
+	maxSafetensorsText   = maxSafetensorsHeader // bytes of a string of __metadata__ as written
 	maxTensors           = 1 << 20
 )
 

@@ -20,8 +20,12 @@ const (
 	BF16
 )
 
-// PackedRows is the number of rows of a panel of packed weights, which lie interleaved.
-const PackedRows = packedRows
+// PackedRows is the number of rows of a panel of packed weights, which lie interleaved;
+// PackedCols is the number of inputs of a superblock.
+const (
+	PackedRows = packedRows
+	PackedCols = superCols
+)
 
 const (
 	packedRows = 16

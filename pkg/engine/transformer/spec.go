@@ -10,37 +10,37 @@ import (
 // A Spec describes an architecture: everything about a model but its weights. What
 // two architectures share is one code path; what they differ in is a field here.
 type Spec struct {
-	Vocab   int // rows of the embedding, tokens
-	Context int // positions that a sequence can have
-	Width   int // of the residual stream
+	Vocab   int `json:"vocab"`   // rows of the embedding, tokens
+	Context int `json:"context"` // positions that a sequence can have
+	Width   int `json:"width"`   // of the residual stream
 
-	Decoder Stack
-	Encoder Stack // Depth 0: a decoder-only model
+	Decoder Stack `json:"decoder"`
+	Encoder Stack `json:"encoder"` // Depth 0: a decoder-only model
 
-	EmbedScale float32 // factor of token embeddings; 0 is 1
-	Position   Position
-	Rotary     Rotary // of Position Rotary
+	EmbedScale float32  `json:"embed_scale"` // factor of token embeddings; 0 is 1
+	Position   Position `json:"position"`
+	Rotary     Rotary   `json:"rotary"` // of Position Rotary
 
-	Norm       NormKind
-	Eps        float32 // of the norms
-	Parallel   bool    // x + attention(norm(x)) + feedForward(norm'(x)); else one after the other
-	SharedNorm bool    // with Parallel: both read the attention's norm (GPT-J)
+	Norm       NormKind `json:"norm"`
+	Eps        float32  `json:"eps"`         // of the norms
+	Parallel   bool     `json:"parallel"`    // x + attention(norm(x)) + feedForward(norm'(x)); else one after the other
+	SharedNorm bool     `json:"shared_norm"` // with Parallel: both read the attention's norm (GPT-J)
 
-	Activation Activation
-	Gated      bool            // feed-forward is down(act(gate x) ⊙ up x)
-	Graph      json.RawMessage // expression of Activation Composed
+	Activation Activation      `json:"activation"`
+	Gated      bool            `json:"gated"`           // feed-forward is down(act(gate x) ⊙ up x)
+	Graph      json.RawMessage `json:"graph,omitempty"` // expression of Activation Composed
 
-	InverseLayerScale bool       // scores of layer i are divided by i+1 (GPT-2 option)
-	Cap               kernel.Cap // bound of attention scores
+	InverseLayerScale bool       `json:"inverse_layer_scale"` // scores of layer i are divided by i+1 (GPT-2 option)
+	Cap               kernel.Cap `json:"-"`                   // bound of attention scores
 }
 
 // A Stack is the shape of one stack of layers.
 type Stack struct {
-	Depth   int // layers
-	Heads   int // of queries
-	KVHeads int // of keys and values: each serves Heads/KVHeads heads of queries
-	HeadDim int
-	FFN     int // width of the feed-forward block
+	Depth   int `json:"depth"`    // layers
+	Heads   int `json:"heads"`    // of queries
+	KVHeads int `json:"kv_heads"` // of keys and values: each serves Heads/KVHeads heads of queries
+	HeadDim int `json:"head_dim"`
+	FFN     int `json:"ffn"` // width of the feed-forward block
 }
 
 // A Position says how a model knows the order of tokens.
@@ -56,9 +56,9 @@ const (
 // Rotary is rotary position embedding (Su et al. 2021, sec. 3.4.2): the first Dims
 // dimensions of each head are turned, pair j by position·Frequencies[j].
 type Rotary struct {
-	Dims        int
-	Interleaved bool      // pairs are (2j, 2j+1) as in GPT-J; else (j, j+Dims/2) as in GPT-NeoX
-	Frequencies []float32 // (Dims/2), radians a token
+	Dims        int       `json:"dims"`
+	Interleaved bool      `json:"interleaved"` // pairs are (2j, 2j+1) as in GPT-J; else (j, j+Dims/2) as in GPT-NeoX
+	Frequencies []float32 `json:"frequencies"` // (Dims/2), radians a token
 }
 
 // Frequencies returns base^(-2j/dims) for each pair of dims dimensions, computed in

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func runPack(ctx context.Context, args ...string) (out, notes string, err error) {
+	var stdout, stderr bytes.Buffer
+	err = pack(ctx, args, strings.NewReader(""), &stdout, &stderr)
+	return stdout.String(), stderr.String(), err
+}
+
+const packSource = "../../pkg/engine/arch/testdata/gpt2"
+
+// A packed model is listed, and answers, as what it was packed from does.
+func TestPack(t *testing.T) {
+	dir := t.TempDir()
+	for _, quant := range packFormats {
+		file := filepath.Join(dir, "small-"+quant+".safetensors")
+		for range 2 { // the second replaces the first
+			out, notes, err := runPack(t.Context(), packSource, "-o", file, "--quant", quant)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.HasPrefix(out, file+": GPT-2, ") || !strings.Contains(out, " weights in "+quant+" of ") {
+				t.Errorf("said %q", out)
+			}
+			if lines := strings.Split(strings.TrimSpace(notes), "\n"); !strings.Contains(lines[len(lines)-1], " of ") {
+				t.Errorf("the bar is %q", notes)
+			}
+		}
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) != len(packFormats) {
+		t.Errorf("%d files are left, %v", len(left), err)
+	}
+	t.Setenv("GLOSSA_CHECKPOINTS", dir)
+	var table bytes.Buffer
+	if err := models(t.Context(), nil, strings.NewReader(""), &table, &table); err != nil {
+		t.Fatalf("%v\n%s", err, table.String())
+	}
+	for _, quant := range packFormats {
+		if !strings.Contains(table.String(), "small-"+quant+" ") {
+			t.Errorf("small-%s is not among\n%s", quant, table.String())
+		}
+	}
+}
+
+// Without -o the name is the source's and the format's, where one stands.
+func TestPackNames(t *testing.T) {
+	source, err := filepath.Abs(packSource)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	if _, _, err := runPack(t.Context(), source); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat("gpt2-q8_0.safetensors"); err != nil {
+		t.Error(err)
+	}
+}
+
+// What is no packed model is never overwritten, and what was begun does not stay.
+func TestPackRefuses(t *testing.T) {
+	dir := t.TempDir()
+	precious := filepath.Join(dir, "precious.safetensors")
+	if err := os.WriteFile(precious, []byte("other weights"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	fresh := filepath.Join(dir, "new.safetensors")
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, c := range []struct {
+		ctx   context.Context
+		args  []string
+		usage bool
+		want  string
+	}{
+		{t.Context(), nil, true, "which model"},
+		{t.Context(), []string{packSource, "-o", "x.bin"}, true, ".safetensors"},
+		{t.Context(), []string{packSource, "-o", fresh, "--quant", "q5_1"}, true, `"q5_1"`},
+		{t.Context(), []string{packSource, "-o", precious}, false, "left as it is"},
+		{t.Context(), []string{"no-such-model", "-o", fresh}, false, "no-such-model"},
+		{t.Context(), []string{packSource, "-o", filepath.Join(dir, "nowhere", "x.safetensors")}, false, "nowhere"},
+		{gone, []string{packSource, "-o", fresh}, false, "canceled"},
+	} {
+		_, _, err := runPack(c.ctx, c.args...)
+		if err == nil || !strings.Contains(err.Error(), c.want) || errors.Is(err, errUsage) != c.usage {
+			t.Errorf("%q: %v, want %q", c.args, err, c.want)
+		}
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+	if b, err := os.ReadFile(precious); err != nil || string(b) != "other weights" {
+		t.Errorf("%q, %v", b, err)
+	}
+}

@@ -1,0 +1,181 @@
+package arch
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"unicode/utf8"
+
+	"glossa/pkg/engine/checkpoint"
+	"glossa/pkg/engine/kernel"
+	"glossa/pkg/engine/transformer"
+)
+
+// Keys of __metadata__ of a packed model. A part of the tokenizer is its text, or base64
+// under a key that ends so if it is no text.
+const (
+	packModelKey     = "glossa.model" // [described]
+	packTokenizerKey = "tokenizer"    // the kind; the parts are below it: "tokenizer.json"
+	packBase64       = ".base64"
+)
+
+// described is what a packed model says of itself, in JSON.
+type described struct {
+	Type         string            `json:"type"`
+	Quant        string            `json:"quant"`  // the format that it was packed in
+	Source       string            `json:"source"` // the version of what was packed
+	Spec         *transformer.Spec `json:"spec"`
+	Cap          *describedCap     `json:"cap,omitempty"`
+	Start        []int             `json:"start,omitempty"`
+	Empty        int               `json:"empty"`
+	End          []int             `json:"end,omitempty"`
+	Tokens       int               `json:"tokens"`
+	ChatTemplate string            `json:"chat_template,omitempty"`
+	Translation  *Translation      `json:"translation,omitempty"`
+}
+
+// describedCap is a bound of attention scores.
+type describedCap struct {
+	Kind  string  `json:"kind"` // "clamp" or "tanh"
+	Value float32 `json:"value"`
+}
+
+var capKinds = map[string]kernel.CapKind{"clamp": kernel.CapClamp, "tanh": kernel.CapTanh}
+
+// Pack writes a model as a packed file, in a format, to an empty file. progress is called
+// after each tensor with the bytes that are written and those that will be; its error ends
+// the work. m stays open.
+func Pack(to io.WriterAt, m *Model, k *kernel.Kernels, format transformer.Format, progress func(done, total int64) error) error {
+	meta, err := m.meta(format)
+	if err != nil {
+		return err
+	}
+	layout, err := transformer.NewLayout(m.Spec, m.Weights, k, format)
+	if err != nil {
+		return err
+	}
+	if m.Weights.Await != nil {
+		if err := m.Weights.Await(math.MaxInt); err != nil {
+			return err
+		}
+	}
+	var tensors []checkpoint.PackTensor
+	for _, t := range layout.Tensors {
+		kind := checkpoint.U8
+		if t.Format == transformer.F32 {
+			kind = checkpoint.F32
+		}
+		tensors = append(tensors, checkpoint.PackTensor{Name: t.Name, Type: kind, Shape: t.Shape})
+	}
+	w, err := checkpoint.NewPackWriter(to, meta, tensors)
+	if err != nil {
+		return err
+	}
+	if err := writeTensors(w, layout, progress); err != nil {
+		return err
+	}
+	return w.Close()
+}
+
+// writeTensors reads and writes all tensors, several at a time.
+func writeTensors(w *checkpoint.PackWriter, layout *transformer.Layout, progress func(done, total int64) error) error {
+	var next atomic.Int64
+	var group sync.WaitGroup
+	var mu sync.Mutex // of what follows
+	var failed error
+	done, total := int64(0), int64(0)
+	for _, t := range layout.Tensors {
+		total += t.Size
+	}
+	for range min(runtime.GOMAXPROCS(0), len(layout.Tensors)) {
+		group.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(layout.Tensors); i = int(next.Add(1)) - 1 {
+				data, err := layout.Load(i)
+				if err == nil {
+					err = w.Write(i, data)
+				}
+				mu.Lock()
+				if done += layout.Tensors[i].Size; err == nil && failed == nil {
+					err = progress(done, total)
+				}
+				if err != nil {
+					failed = errors.Join(failed, err)
+					next.Store(int64(len(layout.Tensors)))
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	group.Wait()
+	return failed
+}
+
+// meta is what describes a packed model.
+func (m *Model) meta(format transformer.Format) (map[string]string, error) {
+	d := described{
+		Type: m.Type, Source: m.Version, Spec: m.Spec, Start: m.Start, Empty: m.Empty, End: m.End, Tokens: m.Tokens,
+		ChatTemplate: m.ChatTemplate, Translation: m.Translation,
+	}
+	for name, f := range transformer.Formats() {
+		if f == format {
+			d.Quant = name
+		}
+	}
+	for name, kind := range capKinds {
+		if kind == m.Spec.Cap.Kind {
+			d.Cap = &describedCap{name, m.Spec.Cap.Value}
+		}
+	}
+	raw, err := json.Marshal(d)
+	if err != nil {
+		return nil, err
+	}
+	meta := map[string]string{packModelKey: string(raw)}
+	if m.source == nil || m.Tokenizer == nil {
+		return meta, nil
+	}
+	words, err := m.source()
+	if err != nil {
+		return nil, err
+	}
+	meta[packTokenizerKey] = words.Kind
+	for name, part := range words.Parts {
+		if key := packTokenizerKey + "." + name; utf8.Valid(part) {
+			meta[key] = string(part)
+		} else {
+			meta[key+packBase64] = base64.StdEncoding.EncodeToString(part)
+		}
+	}
+	return meta, nil
+}
+
+// decodeDescribed reads what [Pack] wrote, and refuses what is not known.
+func decodeDescribed(text string) (*described, error) {
+	d := &described{}
+	dec := json.NewDecoder(bytes.NewReader([]byte(text)))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(d); err != nil {
+		return nil, err
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return nil, errors.New("more than an object")
+	}
+	if d.Spec == nil {
+		return nil, errors.New("no spec")
+	}
+	if d.Cap != nil {
+		kind, ok := capKinds[d.Cap.Kind]
+		if !ok || !(d.Cap.Value > 0 && d.Cap.Value <= 1e6) {
+			return nil, fmt.Errorf("cap: %.40q with %v is none", d.Cap.Kind, d.Cap.Value)
+		}
+		d.Spec.Cap = kernel.Cap{Kind: kind, Value: d.Cap.Value}
+	}
+	return d, nil
+}

@@ -1,0 +1,377 @@
+package arch_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/fstest"
+	"time"
+	"unicode/utf8"
+
+	"glossa/pkg/engine/arch"
+	"glossa/pkg/engine/checkpoint"
+	"glossa/pkg/engine/kernel"
+	"glossa/pkg/engine/transformer"
+	"glossa/pkg/tokenizer"
+)
+
+// A buffer is a file in memory.
+type buffer struct {
+	mu   sync.Mutex
+	data []byte
+}
+
+func (b *buffer) WriteAt(p []byte, at int64) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if need := int(at) + len(p); need > len(b.data) {
+		b.data = append(b.data, make([]byte, need-len(b.data))...)
+	}
+	return copy(b.data[at:], p), nil
+}
+
+// packed returns a model of testdata as a packed file.
+func packed(t testing.TB, name string, f transformer.Format) []byte {
+	t.Helper()
+	m, err := arch.Open(os.DirFS("testdata"), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	var b buffer
+	last := int64(-1)
+	err = arch.Pack(&b, m, kernel.Best(), f, func(done, total int64) error {
+		if done <= last || done > total {
+			t.Errorf("%d bytes of %d after %d", done, total, last)
+		}
+		last = done
+		return nil
+	})
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return b.data
+}
+
+// outputs computes what a model says to some tokens.
+func outputs(t *testing.T, m *arch.Model, f transformer.Format) []float32 {
+	t.Helper()
+	model, err := transformer.New(m.Spec, m.Weights, kernel.Best(), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pass, ids := model.NewPass(nil), []int{1, 5, 9, 2, 7}
+	seq := transformer.Sequence{Cache: model.NewCache(len(ids)), Tokens: ids, Logits: len(ids)}
+	if m.Translation != nil {
+		seq.Memory = must(pass.Encode([][]int{{3, 4, 6}}))[0]
+	}
+	return slices.Clone(must(pass.Forward([]transformer.Sequence{seq})))
+}
+
+// A packed model computes to the bit what its source does in the same format, mapped or
+// read, has the same tokenizer and says the same of itself.
+func TestPack(t *testing.T) {
+	for _, name := range models(t) {
+		for _, f := range []transformer.Format{transformer.F32, transformer.BF16, transformer.Q8_0, transformer.Q4_0} {
+			data := packed(t, name, f)
+			dir := t.TempDir()
+			if err := os.WriteFile(filepath.Join(dir, "m.safetensors"), data, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			source := must(arch.Open(os.DirFS("testdata"), name))
+			want := outputs(t, source, f)
+			for what, fsys := range map[string]fs.FS{"mapped": os.DirFS(dir), "read": fstest.MapFS{"m.safetensors": {Data: data}}} {
+				for _, place := range []string{".", "m.safetensors"} {
+					m, err := arch.Open(fsys, place)
+					if err != nil {
+						t.Fatalf("%s: %v", name, err)
+					}
+					if !slices.Equal(outputs(t, m, transformer.Stored), want) {
+						t.Errorf("%s, format %v, %s: computes something else", name, f, what)
+					}
+					same(t, name, m, source)
+				}
+			}
+			if err := source.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// same compares what two models say of themselves.
+func same(t *testing.T, name string, got, want *arch.Model) {
+	t.Helper()
+	type said struct {
+		kind, title, template string
+		spec                  transformer.Spec
+		start, end            []int
+		empty, tokens         int
+		translation           *arch.Translation
+	}
+	say := func(m *arch.Model) said {
+		s := said{m.Type, m.Name(), m.ChatTemplate, *m.Spec, append([]int{}, m.Start...), append([]int{}, m.End...), m.Empty, m.Tokens, m.Translation}
+		return s
+	}
+	if g, w := say(got), say(want); !reflect.DeepEqual(g, w) {
+		t.Errorf("%s:\n%+v\n%+v", name, g, w)
+	}
+	if (got.Tokenizer == nil) != (want.Tokenizer == nil) {
+		t.Fatalf("%s: tokenizer %v", name, got.Tokenizer)
+	}
+	if got.Tokenizer == nil {
+		return
+	}
+	for _, text := range []string{"Hello, world!\n\nThe cat's  naïve 猫 12345 </s> <|endoftext|>", "", "\x00\xff"} {
+		for _, encode := range []func(tokenizer.Tokenizer, string) []int{tokenizer.Tokenizer.Encode, tokenizer.Tokenizer.EncodeSpecial} {
+			if g, w := encode(got.Tokenizer, text), encode(want.Tokenizer, text); !slices.Equal(g, w) {
+				t.Errorf("%s: %q is %v, not %v", name, text, g, w)
+			}
+		}
+	}
+}
+
+// Packing ends when it is told to, and what it leaves is no model.
+func TestPackStops(t *testing.T) {
+	m := must(arch.Open(os.DirFS("testdata"), "gpt2"))
+	defer m.Close()
+	var b buffer
+	enough := errors.New("enough")
+	if err := arch.Pack(&b, m, kernel.Best(), transformer.Q8_0, func(_, _ int64) error { return enough }); !errors.Is(err, enough) {
+		t.Errorf("got %v", err)
+	}
+	if checkpoint.IsPack(inMemory(b.data), "m.safetensors") {
+		t.Error("half a model looks like one")
+	}
+}
+
+// A pass begins when the first weights are there: the last do not come before the first
+// layer was computed.
+func TestPackComesLate(t *testing.T) {
+	data := packed(t, "llama", transformer.Q8_0)
+	f := must(checkpoint.Open(inMemory(data), "m.safetensors"))
+	last, _ := f.Tensor("norm")
+	file := &late{Reader: bytes.NewReader(data), after: last.Offset, come: make(chan struct{})}
+	m := must(arch.Open(file, "m.safetensors"))
+	model := must(transformer.New(m.Spec, m.Weights, kernel.Best(), transformer.Stored))
+	pass, seen := model.NewPass(nil), 0
+	pass.Hidden = func(_ bool, layer int, _ []float32) {
+		if seen = layer; layer == 1 {
+			close(file.come)
+		}
+	}
+	seq := transformer.Sequence{Cache: model.NewCache(3), Tokens: []int{1, 2, 3}, Logits: 1}
+	if _, err := pass.Forward([]transformer.Sequence{seq}); err != nil || seen != m.Spec.Decoder.Depth {
+		t.Errorf("%d layers, %v", seen, err)
+	}
+	if !file.asked.Load() {
+		t.Error("nothing came late")
+	}
+}
+
+// late is a file system of one file, whose end cannot be read before come is closed.
+type late struct {
+	*bytes.Reader
+	after int64
+	come  chan struct{}
+	asked atomic.Bool
+}
+
+func (l *late) Open(string) (fs.File, error) { return l, nil }
+func (l *late) Close() error                 { return nil }
+func (l *late) Stat() (fs.FileInfo, error) {
+	return fs.Stat(fstest.MapFS{"m": {Data: make([]byte, l.Size())}}, "m")
+}
+
+func (l *late) ReadAt(p []byte, at int64) (int, error) {
+	if at < l.after {
+		return l.Reader.ReadAt(p, at)
+	}
+	l.asked.Store(true)
+	select {
+	case <-l.come:
+		return l.Reader.ReadAt(p, at)
+	case <-time.After(10 * time.Second):
+		return 0, errors.New("nobody computed the first layer")
+	}
+}
+
+// A packed model can be kept in another format than its own.
+func TestPackAgain(t *testing.T) {
+	fsys := fstest.MapFS{"m.safetensors": {Data: packed(t, "llama", transformer.Q8_0)}}
+	source := must(arch.Open(os.DirFS("testdata"), "llama"))
+	defer source.Close()
+	near := outputs(t, source, transformer.Q8_0)
+	for _, f := range []transformer.Format{transformer.F32, transformer.BF16, transformer.Q4_0} {
+		got := outputs(t, must(arch.Open(fsys, ".")), f)
+		worst := float32(0)
+		for i := range got {
+			worst = max(worst, max(got[i]-near[i], near[i]-got[i]))
+		}
+		if limit := map[transformer.Format]float32{transformer.F32: 0.6, transformer.BF16: 0.6, transformer.Q4_0: 4}[f]; worst > limit || worst == 0 {
+			t.Errorf("format %v: logits differ by up to %v", f, worst)
+		}
+	}
+	var b buffer
+	if err := arch.Pack(&b, must(arch.Open(fsys, ".")), kernel.Best(), transformer.Stored, func(_, _ int64) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	again := must(arch.Open(fstest.MapFS{"m.safetensors": {Data: b.data}}, "."))
+	if !slices.Equal(outputs(t, again, transformer.Stored), near) {
+		t.Error("packed once more it computes something else")
+	}
+}
+
+// A listing of a packed model reads no weights.
+func TestDescribePack(t *testing.T) {
+	data := packed(t, "gpt2", transformer.Q8_0)
+	fsys := fstest.MapFS{"m/m.safetensors": {Data: data}}
+	if !arch.Detect(fsys, "m") {
+		t.Fatal("no model was found")
+	}
+	i, err := arch.Describe(fsys, "m")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := must(arch.Describe(os.DirFS("testdata"), "gpt2"))
+	if i.Type != want.Type || i.Parameters != want.Parameters || i.Context != want.Context || i.Size != int64(len(data)) ||
+		i.Bytes[transformer.Stored] != want.Bytes[transformer.Q8_0] || i.Bytes[transformer.F32] != want.Bytes[transformer.F32] {
+		t.Errorf("got %+v, want %+v", i, want)
+	}
+}
+
+// Damage is found before a pass that needs the damaged tensor gives a result.
+func TestPackDamage(t *testing.T) {
+	data := packed(t, "gpt2", transformer.Q8_0)
+	f := must(checkpoint.Open(fstest.MapFS{"m": {Data: data}}, "m"))
+	for i := range f.Tensors {
+		info := &f.Tensors[i]
+		for what, open := range map[string]func([]byte) fs.FS{"read": inMemory, "mapped": func(b []byte) fs.FS { return onDisk(t, b) }} {
+			broken := slices.Clone(data)
+			broken[info.Offset+info.Size/2] ^= 0x40
+			m, err := arch.Open(open(broken), ".")
+			if err != nil {
+				t.Fatal(err)
+			}
+			model, err := transformer.New(m.Spec, m.Weights, kernel.Best(), transformer.Stored)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = model.NewPass(nil).Forward([]transformer.Sequence{{Cache: model.NewCache(2), Tokens: []int{1, 2}, Logits: 1}})
+			if err == nil || !strings.Contains(err.Error(), info.Name) || !strings.Contains(err.Error(), "damaged") {
+				t.Errorf("%s, %s: %v", info.Name, what, err)
+			}
+		}
+	}
+}
+
+func inMemory(data []byte) fs.FS { return fstest.MapFS{"m.safetensors": {Data: data}} }
+
+func onDisk(t testing.TB, data []byte) fs.FS {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "m.safetensors"), data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return os.DirFS(dir)
+}
+
+// A description that was changed, and one that no packing wrote, are refused by name.
+func TestPackRefuses(t *testing.T) {
+	data := packed(t, "gpt2", transformer.Q8_0)
+	for _, c := range []struct{ old, new, want string }{
+		{`glossa.version":"1"`, `glossa.version":"2"`, `version "2"`},
+		{`\"vocab\":`, `\"vocab\" `, "glossa.model"},
+		{`\"width\":`, `\"widht\":`, "widht"},
+		{`\"type\":\"gpt2\"`, `\"type\":\"gpt3\"`, "gpt3"},
+		{`\"eps\":0.00001`, `\"eps\":0.00002`, "checksum"},
+		{`\"kv_heads\":`, `\"kv_heads\":7`, "heads"},
+		{`decoder.0.qkv"`, `decoder.0.qvk"`, "qvk"},
+	} {
+		if !bytes.Contains(data, []byte(c.old)) {
+			t.Fatalf("there is no %s", c.old)
+		}
+		broken := bytes.Replace(data, []byte(c.old), []byte(c.new), 1)
+		if grown := len(broken) - len(data); grown > 0 { // the header is padded
+			broken = bytes.Replace(broken, []byte("}"+strings.Repeat(" ", grown)), []byte("}"), 1)
+		}
+		m, err := arch.Open(inMemory(broken), ".")
+		if err == nil {
+			var model *transformer.Model
+			if model, err = transformer.New(m.Spec, m.Weights, kernel.Best(), transformer.Stored); err == nil {
+				_, err = model.NewPass(nil).Forward([]transformer.Sequence{{Cache: model.NewCache(2), Tokens: []int{1, 2}, Logits: 1}})
+			}
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "m.safetensors") {
+			t.Errorf("%s: %v, want %q", c.new, err, c.want)
+		}
+	}
+	for n := range data {
+		if n%7 == 0 || n < 200 {
+			if m, err := arch.Open(inMemory(data[:n]), "m.safetensors"); err == nil {
+				t.Fatalf("%d bytes of %d are a model: %+v", n, len(data), m)
+			}
+		}
+	}
+}
+
+// repacked is a packed model that says something else of itself.
+func repacked(t testing.TB, data []byte, model string) []byte {
+	t.Helper()
+	f := must(checkpoint.Open(fstest.MapFS{"m": {Data: data}}, "m"))
+	meta, tensors := map[string]string{}, []checkpoint.PackTensor{}
+	for key, value := range f.Meta {
+		if !strings.HasPrefix(key, "glossa.") {
+			meta[key] = value.(string)
+		}
+	}
+	meta["glossa.model"] = model
+	for _, info := range f.Tensors {
+		tensors = append(tensors, checkpoint.PackTensor{Name: info.Name, Type: info.Type, Shape: info.Shape})
+	}
+	var b buffer
+	w := must(checkpoint.NewPackWriter(&b, meta, tensors))
+	for i, info := range f.Tensors {
+		if err := w.Write(i, must(io.ReadAll(must(f.Raw(info.Name))))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.data
+}
+
+// FuzzPack opens packed models that say anything of themselves, with checksums that are
+// right: what is opened computes.
+func FuzzPack(f *testing.F) {
+	for _, name := range []string{"gpt2", "llama", "m2m_100"} {
+		data := packed(f, name, transformer.Q8_0)
+		model := must(must(checkpoint.Open(fstest.MapFS{"m": {Data: data}}, "m")).Meta.Text("glossa.model"))
+		f.Add(model)
+	}
+	data := packed(f, "llama", transformer.Q8_0)
+	f.Fuzz(func(t *testing.T, model string) {
+		if !utf8.ValidString(model) {
+			return
+		}
+		m, err := arch.Open(inMemory(repacked(t, data, model)), "m.safetensors")
+		if err != nil {
+			return
+		}
+		defer m.Close()
+		checkModel(t, m)
+		if m.Translation == nil {
+			outputs(t, m, transformer.Stored)
+		}
+	})
+}

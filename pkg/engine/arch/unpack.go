@@ -1,0 +1,210 @@
+package arch
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+
+	"glossa/pkg/engine/checkpoint"
+	"glossa/pkg/engine/kernel"
+	"glossa/pkg/engine/transformer"
+	"glossa/pkg/tokenizer"
+)
+
+// openPack opens a packed model.
+func openPack(fsys fs.FS, p *place) (*Model, error) {
+	o, err := openPackWeights(fsys, p)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.readPackTokens(); err != nil {
+		return nil, errors.Join(fmt.Errorf("checkpoint %s: %w", p.weights, err), o.Close())
+	}
+	return o.Model, nil
+}
+
+func openPackWeights(fsys fs.FS, p *place) (*opened, error) {
+	f, err := checkpoint.Open(fsys, p.weights)
+	if err != nil {
+		return nil, err
+	}
+	o := &opened{Model: &Model{closer: f}, file: f}
+	if err := o.readPack(); err != nil {
+		return nil, errors.Join(fmt.Errorf("checkpoint %s: %w", p.weights, err), f.Close())
+	}
+	return o, nil
+}
+
+// readPack reads what a packed model says of itself and finds its tensors.
+func (o *opened) readPack() error {
+	text, err := o.file.Meta.Text(packModelKey)
+	if err != nil {
+		return err
+	}
+	d, err := decodeDescribed(text)
+	if err == nil {
+		err = d.check()
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", packModelKey, err)
+	}
+	m := o.Model
+	m.Type, m.Spec, m.Start, m.Empty, m.End, m.Tokens = d.Type, d.Spec, d.Start, d.Empty, d.End, d.Tokens
+	m.ChatTemplate, m.Translation = d.ChatTemplate, d.Translation
+	m.Version = o.file.Digest()
+	u := &unpacking{file: o.file, last: []int{0}, used: map[string]bool{}}
+	if m.Weights, err = transformer.Unpack(m.Spec, u.find); err != nil {
+		return err
+	}
+	m.Weights.Await = u.await
+	for i := range o.file.Tensors {
+		if name := o.file.Tensors[i].Name; !u.used[name] {
+			return fmt.Errorf("tensor %.80q: nothing in this model is called so", name)
+		}
+	}
+	return nil
+}
+
+// check refuses what the engine could not index, or would take for another model.
+func (d *described) check() error {
+	s := d.Spec
+	if families[d.Type] == nil && d.Type != alphaType {
+		return fmt.Errorf("type %.40q is not supported", d.Type)
+	}
+	for _, n := range []struct {
+		name       string
+		value, max int
+	}{
+		{"vocab", s.Vocab, maxVocab}, {"context", s.Context, maxContext}, {"width", s.Width, maxWidth},
+		{"decoder depth", s.Decoder.Depth, maxDepth}, {"encoder depth", s.Encoder.Depth + 1, maxDepth},
+		{"tokens", d.Tokens, s.Vocab}, {"empty", d.Empty + 1, s.Vocab},
+	} {
+		if n.value < 1 || n.value > n.max {
+			return fmt.Errorf("%s: %d is not in 1..%d", n.name, n.value, n.max)
+		}
+	}
+	if err := checkSpec(s); err != nil {
+		return err
+	}
+	if (s.Encoder.Depth > 0) != (d.Translation != nil) {
+		return fmt.Errorf("%d layers of an encoder, and translation %v", s.Encoder.Depth, d.Translation != nil)
+	}
+	if s.Position == transformer.RotaryEmbedding && 2*len(s.Rotary.Frequencies) != s.Rotary.Dims {
+		return fmt.Errorf("%d frequencies of %d rotary dimensions", len(s.Rotary.Frequencies), s.Rotary.Dims)
+	}
+	if !(s.Eps >= 0 && s.Eps <= 1) || math.Abs(float64(s.EmbedScale)) > maxWidth {
+		return fmt.Errorf("eps %v, factor of embeddings %v", s.Eps, s.EmbedScale)
+	}
+	for _, id := range slices.Concat(d.Start, d.End) {
+		if id < 0 || id >= s.Vocab {
+			return fmt.Errorf("token %d is not below %d", id, s.Vocab)
+		}
+	}
+	if len(d.Start) > maxEnds || len(d.End) > maxEnds {
+		return fmt.Errorf("%d tokens at the start, %d ends", len(d.Start), len(d.End))
+	}
+	if name := d.ChatTemplate; name != "" && !slices.ContainsFunc(templates, func(t template) bool { return t.name == name }) {
+		return fmt.Errorf("chat_template %.40q is not known", name)
+	}
+	return d.Translation.check(s)
+}
+
+// check refuses searches that have no end, and tokens that there are not.
+func (t *Translation) check(s *transformer.Spec) error {
+	if t == nil {
+		return nil
+	}
+	switch {
+	case t.EarlyStopping > StopNever:
+		return fmt.Errorf("early_stopping %d", t.EarlyStopping)
+	case t.Beams < 1 || t.Beams > 64 || t.MaxLength < 2 || t.MaxLength > s.Context || math.Abs(t.LengthPenalty) > 10:
+		return fmt.Errorf("translations of %d tokens with %d beams, length penalty %v", t.MaxLength, t.Beams, t.LengthPenalty)
+	case t.DecoderStart < 0 || t.DecoderStart >= s.Vocab || t.End < 0 || t.End >= s.Vocab:
+		return fmt.Errorf("translations from token %d to %d of %d", t.DecoderStart, t.End, s.Vocab)
+	}
+	return nil
+}
+
+// unpacking brings the tensors of a packed model into memory once they are asked for.
+type unpacking struct {
+	file *checkpoint.File
+	last []int // by stage: the last tensor that it needs
+	used map[string]bool
+
+	once  sync.Once
+	fetch *checkpoint.Fetch
+	err   error
+}
+
+// find is what [transformer.Unpack] asks.
+func (u *unpacking) find(name string, stage int) (transformer.StoredTensor, bool) {
+	index, ok := u.file.Index(name)
+	if !ok {
+		return transformer.StoredTensor{}, false
+	}
+	info := &u.file.Tensors[index]
+	u.used[name] = true
+	for len(u.last) <= stage {
+		u.last = append(u.last, u.last[len(u.last)-1])
+	}
+	u.last[stage] = max(u.last[stage], index)
+	return transformer.StoredTensor{
+		Floats: info.Type == checkpoint.F32, Shape: info.Shape, Bytes: func() []byte { return u.bytes(index) },
+	}, true
+}
+
+// start begins to read.
+func (u *unpacking) start() {
+	u.once.Do(func() { u.fetch, u.err = u.file.Fetch(kernel.Allocate) })
+}
+
+// bytes returns a tensor's memory. If the file cannot be read it is of no use; await says
+// so.
+func (u *unpacking) bytes(tensor int) []byte {
+	if u.start(); u.err != nil {
+		return kernel.Allocate(int(u.file.Tensors[tensor].Size))
+	}
+	return u.fetch.Bytes(tensor)
+}
+
+// await is [transformer.Weights.Await].
+func (u *unpacking) await(stage int) error {
+	if u.start(); u.err != nil {
+		return u.err
+	}
+	return u.fetch.Wait(u.last[min(stage, len(u.last)-1)])
+}
+
+// readPackTokens reads the tokenizer of a packed model.
+func (o *opened) readPackTokens() error {
+	meta := o.file.Meta
+	kind, err := meta.Text(packTokenizerKey)
+	if errors.Is(err, checkpoint.ErrNoKey) {
+		return nil
+	}
+	words := &tokenizer.Source{Kind: kind, Parts: map[string][]byte{}}
+	for key, value := range meta {
+		name, ok := strings.CutPrefix(key, packTokenizerKey+".")
+		text, _ := value.(string)
+		if !ok {
+			continue
+		}
+		part := []byte(text)
+		if name, ok = strings.CutSuffix(name, packBase64); ok {
+			if part, err = base64.StdEncoding.DecodeString(text); err != nil {
+				return fmt.Errorf("%s: %w", key, err)
+			}
+		}
+		words.Parts[name] = part
+	}
+	if o.Tokenizer, err = words.Open(); err != nil {
+		return fmt.Errorf("%s: %w", packTokenizerKey, err)
+	}
+	o.source = func() (*tokenizer.Source, error) { return words, nil }
+	return nil
+}

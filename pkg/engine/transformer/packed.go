@@ -1,0 +1,128 @@
+package transformer
+
+import (
+	"fmt"
+	"slices"
+
+	"glossa/pkg/engine/kernel"
+)
+
+// A Layout lists the tensors of a model as a model in one format keeps them, in the order
+// in which a pass needs them: what a packed file holds.
+type Layout struct {
+	Tensors []PackedTensor
+
+	parts   []part
+	kernels *kernel.Kernels
+}
+
+// A PackedTensor is one of them. A matrix that is multiplied lies as package kernel has
+// it, in panels of rows; other tensors are row-major float32. What fills a tensor up to
+// a whole number of cache lines is zero.
+type PackedTensor struct {
+	Name   string
+	Format Format // F32, BF16, Q8_0 or Q4_0
+	// Shape is (panels, superblocks, bytes) in packed formats. In float32 it is (panels,
+	// cols, rows of a panel) of what is multiplied, else (values).
+	Shape []int
+	Size  int64 // bytes, a multiple of 64
+}
+
+// NewLayout lays out the weights of a model in a format.
+func NewLayout(spec *Spec, w *Weights, k *kernel.Kernels, format Format) (*Layout, error) {
+	_, parts, err := prepare(spec, w, k)
+	if err != nil {
+		return nil, err
+	}
+	l := &Layout{kernels: k}
+	for _, p := range parts {
+		if p.absent() {
+			continue
+		}
+		f := p.format(format)
+		l.parts = append(l.parts, p)
+		l.Tensors = append(l.Tensors, PackedTensor{Name: p.name, Format: f, Shape: p.shape(f), Size: p.bytes(f)})
+	}
+	return l, nil
+}
+
+// Load reads one tensor and returns its bytes. It may be called for several at once.
+func (l *Layout) Load(tensor int) ([]byte, error) {
+	t, p := &l.Tensors[tensor], l.parts[tensor]
+	if int64(int(t.Size)) != t.Size {
+		return nil, fmt.Errorf("%s: %d bytes are more than any memory holds", t.Name, t.Size)
+	}
+	var matrix linear
+	var values []float32
+	p.matrix, p.values = &matrix, &values // nobody else's
+	data := kernel.Allocate(int(t.Size))
+	if err := p.place(t.Format, data); err != nil {
+		return nil, fmt.Errorf("%s: %w", t.Name, err)
+	}
+	ld := &loader{kernels: l.kernels}
+	return data, ld.load(&p)
+}
+
+// A StoredTensor is a tensor that a packed file has.
+type StoredTensor struct {
+	Floats bool // its elements are float32, else bytes
+	Shape  []int
+	Bytes  func() []byte // may be called later
+}
+
+// Unpack returns the weights of a packed model of spec. find looks for a tensor that a
+// stage of a pass needs. The error names the tensor that is not as the spec has it.
+func Unpack(spec *Spec, find func(name string, stage int) (StoredTensor, bool)) (*Weights, error) {
+	act, err := newActivation(spec)
+	if err != nil {
+		return nil, err
+	}
+	w := &Weights{Decoder: make([]Layer, spec.Decoder.Depth), Encoder: make([]Layer, spec.Encoder.Depth)}
+	for _, stack := range [][]Layer{w.Decoder, w.Encoder} {
+		for i := range stack {
+			stack[i].Learned = make([]Vector, act.learned)
+		}
+	}
+	if _, ok := find("head", spec.Encoder.Depth+spec.Decoder.Depth+1); ok {
+		w.Head.Weight = []Tensor{{}} // it is not the embedding
+	}
+	parts := spec.parts(w, newModel(w))
+	for i := range parts {
+		p := &parts[i]
+		*p.from = nil
+		t, ok := find(p.name, p.stage)
+		if !ok {
+			continue
+		}
+		f, ok := p.formatOf(&t)
+		if !ok {
+			return nil, fmt.Errorf("tensor %q: shape %v is none of a tensor (%d, %d)", p.name, t.Shape, p.rows, p.cols)
+		}
+		*p.from = []Tensor{{Name: p.name, Rows: p.rows, Cols: p.cols, Stored: f, Packed: t.Bytes}}
+	}
+	return w, nil
+}
+
+// shape is the [PackedTensor.Shape] of a part.
+func (p *part) shape(f Format) []int {
+	kind, packed := f.kind()
+	switch {
+	case packed:
+		const rows, cols = kernel.PackedRows, kernel.PackedCols
+		return []int{(p.rows + rows - 1) / rows, (p.cols + cols - 1) / cols, int(kind.Bytes(1, 1))}
+	case p.form == multiplied:
+		const rows = kernel.PanelRows
+		return []int{(p.rows + rows - 1) / rows, p.cols, rows}
+	}
+	return []int{int(p.bytes(f) / 4)}
+}
+
+// formatOf is the format in which a part is stored.
+func (p *part) formatOf(t *StoredTensor) (Format, bool) {
+	for _, f := range []Format{F32, BF16, Q8_0, Q4_0} {
+		if (f == F32) == t.Floats && (f == F32 || p.form != plain) && slices.Equal(t.Shape, p.shape(f)) {
+			return f, true
+		}
+	}
+	return 0, false
+}
