@@ -41,13 +41,16 @@ test: ## run all tests with the Go toolchain alone
 mutants: ## break the engine in one place after another and see a test fail each time
 	$(GO) run ./.ci/mutants
 
-# The kernels of arm64 run in an emulator, which shows what they compute, not how fast.
+# The kernels of arm64 run in an emulator, which shows what they compute, not how fast:
+# as on Graviton2, on a CPU without SDOT, and without assembly.
+EMULATED := GOOS=linux GOARCH=arm64 CGO_ENABLED=0 $(GO) test -short
+
 .PHONY: arm64
 arm64: ## run the kernels' tests for arm64, in an emulator (needs qemu-aarch64-static)
 	GOARCH=arm64 $(GO) vet ./pkg/engine/kernel
-	GOOS=linux GOARCH=arm64 CGO_ENABLED=0 $(GO) test -short -exec 'qemu-aarch64-static -cpu neoverse-n1' ./pkg/engine/kernel
-	GOOS=linux GOARCH=arm64 CGO_ENABLED=0 $(GO) test -short -exec qemu-aarch64-static ./pkg/engine/kernel
-	GOOS=linux GOARCH=arm64 CGO_ENABLED=0 $(GO) test -short -exec qemu-aarch64-static -tags purego ./pkg/engine/kernel
+	$(EMULATED) -exec 'qemu-aarch64-static -cpu neoverse-n1' ./pkg/engine/kernel -tiers generic,neon,dotprod
+	$(EMULATED) -exec 'qemu-aarch64-static -cpu cortex-a72' ./pkg/engine/kernel -tiers generic,neon
+	$(EMULATED) -exec 'qemu-aarch64-static -cpu neoverse-n1' -tags purego ./pkg/engine/kernel -tiers generic
 
 .PHONY: race
 race: ## run the tests under the race detector, but for the starters' quality (needs a C compiler)

@@ -66,7 +66,7 @@ func Variables() [][2]string {
 		{"AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "set by Lambda: the memory of the function in MB"},
 		{"GLOSSA_QUANT", "weights in memory: stored (as the file has them, the default), f32, bf16, q8_0, q4_0"},
 		{"GLOSSA_THREADS", "threads that compute a model together; default all processors"},
-		{"GLOSSA_KERNEL", "instruction set: generic, avx2, avx512"},
+		{"GLOSSA_KERNEL", "instruction set: generic, avx2, avx512, neon, dotprod"},
 		{"GLOSSA_KEYS", "keys with their roles: role:key,role:key"},
 		{"UPLOAD_SECRET", "a key of the role worker, for uploads"},
 		{"HF_TOKEN", "token for glossa pull on the Hugging Face hub"},

@@ -149,7 +149,42 @@ func transposeNEON(dst *float32, ldd int, x *float32, ldx, blocks, rows int)
 //go:noescape
 func copyBlockNEON(dst *float32, ldd int, x *float32, ldx, n, width int)
 
+// quantizeNEON writes dst (blocks, 22) from x (blocks, 64); see Activations.
+//
+//go:noescape
+func quantizeNEON(dst, x *float32, blocks int)
+
+// tileQ8NEON computes dst (rows <= 4, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileQ8NEON(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
+// tileQ4NEON computes dst (rows <= 4, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileQ4NEON(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
+// tileBF16NEON computes dst (rows <= 8, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileBF16NEON(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
 // peakNEON runs n rounds of 24 independent multiply-adds; benchmarks relate to it.
 //
 //go:noescape
 func peakNEON(n int)
+
+// tileQ8Dotprod computes dst (rows <= 8, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileQ8Dotprod(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
+// tileQ4Dotprod computes dst (rows <= 8, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileQ4Dotprod(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
+// peakBytesDotprod runs n rounds of 24 independent multiply-adds of 16 bytes; benchmarks relate to it.
+//
+//go:noescape
+func peakBytesDotprod(n int)

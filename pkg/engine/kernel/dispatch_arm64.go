@@ -2,11 +2,21 @@
 
 package kernel
 
-import "unsafe"
+import (
+	"unsafe"
 
-// supported returns the instruction sets of this build, slowest first: every arm64 has
-// the vector instructions.
-func supported() []isa { return []isa{isaGeneric, isaNEON} }
+	"golang.org/x/sys/cpu"
+)
+
+// supported returns the instruction sets of this build and CPU, slowest first: every
+// arm64 has the vector instructions.
+func supported() []isa {
+	list := []isa{isaGeneric, isaNEON}
+	if cpu.ARM64.HasASIMDDP {
+		list = append(list, isaDotprod)
+	}
+	return list
+}
 
 // The functions below choose between the generic code and NEON. Lengths have been
 // checked by the caller, and are not zero where the routine says so.
@@ -14,7 +24,7 @@ func supported() []isa { return []isa{isaGeneric, isaNEON} }
 func sd(s []float32) *float32 { return unsafe.SliceData(s) }
 
 func add(i isa, dst, x []float32) {
-	if i == isaNEON {
+	if i != isaGeneric {
 		addNEON(sd(dst), sd(x), len(dst))
 	} else {
 		addGeneric(dst, x)
@@ -22,7 +32,7 @@ func add(i isa, dst, x []float32) {
 }
 
 func mul(i isa, dst, x []float32) {
-	if i == isaNEON {
+	if i != isaGeneric {
 		mulNEON(sd(dst), sd(x), len(dst))
 	} else {
 		mulGeneric(dst, x)
@@ -30,7 +40,7 @@ func mul(i isa, dst, x []float32) {
 }
 
 func axpy(i isa, dst, x []float32, a float32) {
-	if i == isaNEON {
+	if i != isaGeneric {
 		axpyNEON(sd(dst), sd(x), len(dst), a)
 	} else {
 		axpyGeneric(dst, x, a)
@@ -38,7 +48,7 @@ func axpy(i isa, dst, x []float32, a float32) {
 }
 
 func scale(i isa, x []float32, a float32) {
-	if i == isaNEON {
+	if i != isaGeneric {
 		scaleNEON(sd(x), len(x), a)
 	} else {
 		scaleGeneric(x, a)
@@ -46,7 +56,7 @@ func scale(i isa, x []float32, a float32) {
 }
 
 func relu(i isa, x []float32) {
-	if i == isaNEON {
+	if i != isaGeneric {
 		reluNEON(sd(x), len(x))
 	} else {
 		reluGeneric(x)
@@ -54,7 +64,7 @@ func relu(i isa, x []float32) {
 }
 
 func clamp(i isa, x []float32, limit float32) {
-	if i == isaNEON {
+	if i != isaGeneric {
 		clampNEON(sd(x), len(x), limit)
 	} else {
 		clampGeneric(x, limit)
@@ -62,7 +72,7 @@ func clamp(i isa, x []float32, limit float32) {
 }
 
 func tanhCap(i isa, x []float32, limit float32) {
-	if i == isaNEON {
+	if i != isaGeneric {
 		tanhCapNEON(sd(x), len(x), limit)
 	} else {
 		tanhCapGeneric(x, limit)
@@ -70,7 +80,7 @@ func tanhCap(i isa, x []float32, limit float32) {
 }
 
 func silu(i isa, x []float32) {
-	if i == isaNEON {
+	if i != isaGeneric {
 		siluNEON(sd(x), len(x))
 	} else {
 		siluGeneric(x)
@@ -78,7 +88,7 @@ func silu(i isa, x []float32) {
 }
 
 func gelu(i isa, x []float32) {
-	if i == isaNEON {
+	if i != isaGeneric {
 		geluNEON(sd(x), len(x))
 	} else {
 		geluGeneric(x)
@@ -86,7 +96,7 @@ func gelu(i isa, x []float32) {
 }
 
 func geluErf(i isa, x []float32) {
-	if i == isaNEON {
+	if i != isaGeneric {
 		geluErfNEON(sd(x), len(x))
 	} else {
 		geluErfGeneric(x)
@@ -94,7 +104,7 @@ func geluErf(i isa, x []float32) {
 }
 
 func rotateHalves(i isa, a, b, cos, sin []float32) {
-	if i == isaNEON {
+	if i != isaGeneric {
 		rotateHalvesNEON(sd(a), sd(b), sd(cos), sd(sin), len(cos))
 	} else {
 		rotateHalvesGeneric(a, b, cos, sin)
@@ -102,7 +112,7 @@ func rotateHalves(i isa, a, b, cos, sin []float32) {
 }
 
 func rotatePairs(i isa, x, cos, sin []float32) {
-	if i == isaNEON {
+	if i != isaGeneric {
 		rotatePairsNEON(sd(x), sd(cos), sd(sin), len(cos))
 	} else {
 		rotatePairsGeneric(x, cos, sin)
@@ -110,7 +120,7 @@ func rotatePairs(i isa, x, cos, sin []float32) {
 }
 
 func geluBackward(i isa, dy, x []float32) {
-	if i == isaNEON {
+	if i != isaGeneric {
 		geluBackwardNEON(sd(dy), sd(x), len(x))
 	} else {
 		geluBackwardGeneric(dy, x)
@@ -118,7 +128,7 @@ func geluBackward(i isa, dy, x []float32) {
 }
 
 func softmaxBackward(i isa, dp, p []float32, inner, scale float32) {
-	if i == isaNEON {
+	if i != isaGeneric {
 		softmaxBackwardNEON(sd(dp), sd(p), len(p), inner, scale)
 	} else {
 		softmaxBackwardGeneric(dp, p, inner, scale)
@@ -126,7 +136,7 @@ func softmaxBackward(i isa, dp, p []float32, inner, scale float32) {
 }
 
 func normalize(i isa, dst, x, weight, bias []float32, mean, scale float32) {
-	if i == isaNEON {
+	if i != isaGeneric {
 		normalizeNEON(sd(dst), sd(x), sd(weight), sd(bias), len(x), mean, scale)
 	} else {
 		normalizeGeneric(dst, x, weight, bias, mean, scale)
@@ -134,7 +144,7 @@ func normalize(i isa, dst, x, weight, bias []float32, mean, scale float32) {
 }
 
 func normBackward(i isa, dx, dy, x, weight []float32, mean, scale, a, b float32) {
-	if i == isaNEON {
+	if i != isaGeneric {
 		normBackwardNEON(sd(dx), sd(dy), sd(x), sd(weight), len(x), mean, scale, a, b)
 	} else {
 		normBackwardGeneric(dx, dy, x, weight, mean, scale, a, b)
@@ -142,7 +152,7 @@ func normBackward(i isa, dx, dy, x, weight []float32, mean, scale, a, b float32)
 }
 
 func dots(i isa, dst, q, keys []float32, scale float32) {
-	if i == isaNEON {
+	if i != isaGeneric {
 		dotsNEON(sd(dst), sd(q), sd(keys), len(dst), len(q), scale)
 	} else {
 		dotsGeneric(dst, q, keys, scale)
@@ -150,7 +160,7 @@ func dots(i isa, dst, q, keys []float32, scale float32) {
 }
 
 func weighted(i isa, dst, p, values []float32) {
-	if i == isaNEON {
+	if i != isaGeneric {
 		weightedNEON(sd(dst), sd(p), sd(values), len(p), len(dst))
 	} else {
 		weightedGeneric(dst, p, values)
@@ -158,49 +168,49 @@ func weighted(i isa, dst, p, values []float32) {
 }
 
 func dot(i isa, a, b []float32) float32 {
-	if i == isaNEON {
+	if i != isaGeneric {
 		return dotNEON(sd(a), sd(b), len(a))
 	}
 	return dotGeneric(a, b)
 }
 
 func maxOf(i isa, x []float32) float32 {
-	if i == isaNEON {
+	if i != isaGeneric {
 		return maxOfNEON(sd(x), len(x))
 	}
 	return maxOfGeneric(x)
 }
 
 func expSum(i isa, x []float32, top float32) float32 {
-	if i == isaNEON {
+	if i != isaGeneric {
 		return expSumNEON(sd(x), len(x), top)
 	}
 	return expSumGeneric(x, top)
 }
 
 func moments(i isa, x []float32, eps float32) (mean, scale float32) {
-	if i == isaNEON {
+	if i != isaGeneric {
 		return momentsNEON(sd(x), len(x), eps)
 	}
 	return momentsGeneric(x, eps)
 }
 
 func rootMeanSquare(i isa, x []float32, eps float32) float32 {
-	if i == isaNEON {
+	if i != isaGeneric {
 		return rootMeanSquareNEON(sd(x), len(x), eps)
 	}
 	return rootMeanSquareGeneric(x, eps)
 }
 
 func normSums(i isa, dweight, dbias, dy, x, weight []float32, mean, scale float32) (a, b float32) {
-	if i == isaNEON {
+	if i != isaGeneric {
 		return normSumsNEON(sd(dweight), sd(dbias), sd(dy), sd(x), sd(weight), len(x), mean, scale)
 	}
 	return normSumsGeneric(dweight, dbias, dy, x, weight, mean, scale)
 }
 
 func adam(i isa, p, m, v, g []float32, a *AdamW) {
-	if i == isaNEON {
+	if i != isaGeneric {
 		adamNEON(sd(p), sd(m), sd(v), sd(g), len(p), a.GradScale, a.Beta1, a.Beta2, a.step(), a.Eps, a.root(), a.decay())
 	} else {
 		adamGeneric(p, m, v, g, a)
@@ -213,7 +223,7 @@ func gemmTile(i isa, c []float32, ldc int, a, w []float32, k, rows int, accumula
 	if accumulate {
 		acc = 1
 	}
-	if i == isaNEON {
+	if i != isaGeneric {
 		gemmNEON(sd(c), ldc, sd(a), sd(w), k, rows, acc)
 	} else {
 		gemmTileGeneric(c, ldc, a, w, k, rows, accumulate)
@@ -222,7 +232,7 @@ func gemmTile(i isa, c []float32, ldc int, a, w []float32, k, rows int, accumula
 
 // gemv computes dst (panels, 32) = x · w (panels, k, 32).
 func gemv(i isa, dst, x, w []float32, k, panels int) {
-	if i == isaNEON {
+	if i != isaGeneric {
 		gemvNEON(sd(dst), sd(x), sd(w), k, panels)
 	} else {
 		gemvGeneric(dst, x, w, k, panels)
@@ -230,19 +240,19 @@ func gemv(i isa, dst, x, w []float32, k, panels int) {
 }
 
 // lanes is the block size of transpose: a multiple of it is done by assembly.
-func lanes(i isa) int { return [...]int{isaGeneric: 1, isaNEON: 16}[i] }
+func lanes(i isa) int { return [...]int{isaGeneric: 1, isaNEON: 16, isaDotprod: 16}[i] }
 
 // transpose writes dst (blocks*lanes, lanes) with stride ldd from rows rows of x with
 // stride ldx.
 func transpose(i isa, dst []float32, ldd int, x []float32, ldx, blocks, rows int) {
-	if i == isaNEON {
+	if i != isaGeneric {
 		transposeNEON(sd(dst), ldd, sd(x), ldx, blocks, rows)
 	}
 }
 
 // copyBlock writes n rows of width floats.
 func copyBlock(i isa, dst []float32, ldd int, x []float32, ldx, n, width int) {
-	if i == isaNEON {
+	if i != isaGeneric {
 		copyBlockNEON(sd(dst), ldd, sd(x), ldx, n, width)
 	}
 }

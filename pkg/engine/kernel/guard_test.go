@@ -110,6 +110,36 @@ func matrixOps(f *fence, k *Kernels, n int) map[string]func() {
 	}
 }
 
+// TestPackedStaysInside: products with packed weights touch no memory behind what they
+// read and write. Activations have room behind them.
+func TestPackedStaysInside(t *testing.T) {
+	each(t, func(t *testing.T, k *Kernels) {
+		f := &fence{t: t}
+		for blocks := 1; blocks < 4; blocks++ {
+			f.run("quantize", blocks, func() {
+				quantize(k.isa, f.random(formats[Q8_0].words*blocks), f.random(superCols*blocks), blocks)
+			})
+			for _, kind := range kinds {
+				for rows := 1; rows <= packedTile(k.isa); rows++ {
+					f.run(kind.String(), rows, func() { tilePacked(k.isa, kind, f.span(kind, blocks, rows)) })
+				}
+			}
+		}
+	})
+}
+
+// span returns three panels for rows rows, in rows of 50.
+func (f *fence) span(kind Kind, blocks, rows int) *span {
+	const panels, ldd = 3, 50
+	weights := f.slice(make([]float32, panels*blocks*formats[kind].bytes/4))
+	return &span{
+		dst: f.random((rows-1)*ldd + panels*packedRows), ldd: ldd,
+		w:      unsafe.Slice((*byte)(unsafe.Pointer(&weights[0])), 4*len(weights)),
+		act:    f.random(blocks*formats[kind].words*rows + slack),
+		blocks: blocks, panels: panels, rows: rows,
+	}
+}
+
 // vectorOps are the operations on vectors of n values but for those in place.
 func vectorOps(f *fence, k *Kernels, n int) map[string]func() {
 	const keys = 7

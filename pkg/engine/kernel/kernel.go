@@ -27,9 +27,10 @@ const (
 	isaAVX2        // with FMA and F16C
 	isaAVX512      // F with VNNI; CPUs without VNNI take AVX2
 	isaNEON
+	isaDotprod // NEON with SDOT, for quantised weights
 )
 
-var isaNames = [...]string{isaGeneric: "generic", isaAVX2: "avx2", isaAVX512: "avx512", isaNEON: "neon"}
+var isaNames = [...]string{isaGeneric: "generic", isaAVX2: "avx2", isaAVX512: "avx512", isaNEON: "neon", isaDotprod: "dotprod"}
 
 // Kernels is one implementation, that is one instruction set, of every operation.
 // It is immutable and safe for concurrent use. No operation allocates. Slices that
@@ -39,8 +40,8 @@ var isaNames = [...]string{isaGeneric: "generic", isaAVX2: "avx2", isaAVX512: "a
 // output's formula makes that output NaN.
 type Kernels struct{ isa isa }
 
-// Name returns the name of the instruction set: "generic", "avx2", "avx512"
-// or "neon".
+// Name returns the name of the instruction set: "generic", "avx2", "avx512", "neon"
+// or "dotprod".
 func (k *Kernels) Name() string { return isaNames[k.isa] }
 
 // Implementations returns what this CPU can run, generic first, fastest last.

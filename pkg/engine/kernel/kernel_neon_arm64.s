@@ -5504,6 +5504,4364 @@ end411:
 	ADD $1, R4
 	RET
 
+// func quantizeNEON(dst, x *float32, blocks int)
+TEXT ·quantizeNEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD blocks+16(FP), R2
+	MOVD $127, R3
+	SCVTFS R3, F31
+	SUBS $1, R2, R2
+	BLT end417
+loop416:
+	FLDPQ (R1), (F0, F1)
+	FLDPQ 32(R1), (F2, F3)
+	FLDPQ 64(R1), (F4, F5)
+	FLDPQ 96(R1), (F6, F7)
+	WORD $0x4ea0f808 // fabs v8.4s, v0.4s
+	WORD $0x4ea0f829 // fabs v9.4s, v1.4s
+	WORD $0x4ea0f84a // fabs v10.4s, v2.4s
+	WORD $0x4ea0f86b // fabs v11.4s, v3.4s
+	WORD $0x4ea0f88c // fabs v12.4s, v4.4s
+	WORD $0x4ea0f8ad // fabs v13.4s, v5.4s
+	WORD $0x4ea0f8ce // fabs v14.4s, v6.4s
+	WORD $0x4ea0f8ef // fabs v15.4s, v7.4s
+	VUMAX V12.S4, V8.S4, V8.S4
+	VUMAX V13.S4, V9.S4, V9.S4
+	VUMAX V14.S4, V10.S4, V10.S4
+	VUMAX V15.S4, V11.S4, V11.S4
+	VUMAX V10.S4, V8.S4, V8.S4
+	VUMAX V11.S4, V9.S4, V9.S4
+	VUMAX V9.S4, V8.S4, V8.S4
+	WORD $0x6ea8a508 // umaxp v8.4s, v8.4s, v8.4s
+	WORD $0x6ea8a508 // umaxp v8.4s, v8.4s, v8.4s
+	VMOV V8.S[0], R3
+	CMP $0x7f800000, R3
+	BHS strange419
+	CMP $0x0d800000, R3
+	BLO zero418
+	FDIVS F31, F8, F9
+	FMOVS F9, 64(R0)
+	FDIVS F8, F31, F9
+	WORD $0x4f899000 // fmul v0.4s, v0.4s, v9.s[0]
+	WORD $0x4e21a800 // fcvtns v0.4s, v0.4s
+	WORD $0x4f899021 // fmul v1.4s, v1.4s, v9.s[0]
+	WORD $0x4e21a821 // fcvtns v1.4s, v1.4s
+	WORD $0x4f899042 // fmul v2.4s, v2.4s, v9.s[0]
+	WORD $0x4e21a842 // fcvtns v2.4s, v2.4s
+	WORD $0x4f899063 // fmul v3.4s, v3.4s, v9.s[0]
+	WORD $0x4e21a863 // fcvtns v3.4s, v3.4s
+	WORD $0x4f899084 // fmul v4.4s, v4.4s, v9.s[0]
+	WORD $0x4e21a884 // fcvtns v4.4s, v4.4s
+	WORD $0x4f8990a5 // fmul v5.4s, v5.4s, v9.s[0]
+	WORD $0x4e21a8a5 // fcvtns v5.4s, v5.4s
+	WORD $0x4f8990c6 // fmul v6.4s, v6.4s, v9.s[0]
+	WORD $0x4e21a8c6 // fcvtns v6.4s, v6.4s
+	WORD $0x4f8990e7 // fmul v7.4s, v7.4s, v9.s[0]
+	WORD $0x4e21a8e7 // fcvtns v7.4s, v7.4s
+	VADD V4.S4, V0.S4, V16.S4
+	VADD V5.S4, V1.S4, V17.S4
+	VADD V6.S4, V2.S4, V18.S4
+	VADD V7.S4, V3.S4, V19.S4
+	VADD V18.S4, V16.S4, V16.S4
+	VADD V19.S4, V17.S4, V17.S4
+	VADD V17.S4, V16.S4, V16.S4
+	VADDV V16.S4, V16
+	VMOV V16.S[0], R3
+	VUZP1 V1.H8, V0.H8, V0.H8
+	VUZP1 V3.H8, V2.H8, V1.H8
+	VUZP1 V5.H8, V4.H8, V2.H8
+	VUZP1 V7.H8, V6.H8, V3.H8
+	VUZP1 V1.B16, V0.B16, V0.B16
+	VUZP1 V3.B16, V2.B16, V1.B16
+	FSTPQ (F0, F1), (R0)
+	NEG R3<<3, R3
+	MOVW R3, 80(R0)
+	LSL $4, R3
+	MOVW R3, 72(R0)
+	B done420
+strange419:
+	VMOVI $0, V0.B16
+	VMOVI $0, V1.B16
+	FSTPQ (F0, F1), (R0)
+	MOVD $0x7fc00000, R3
+	MOVW R3, 64(R0)
+	MOVW ZR, 72(R0)
+	MOVW ZR, 80(R0)
+	B done420
+zero418:
+	VMOVI $0, V0.B16
+	VMOVI $0, V1.B16
+	FSTPQ (F0, F1), (R0)
+	MOVD $0, R3
+	MOVW R3, 64(R0)
+	MOVW ZR, 72(R0)
+	MOVW ZR, 80(R0)
+done420:
+	FLDPQ 128(R1), (F0, F1)
+	FLDPQ 160(R1), (F2, F3)
+	FLDPQ 192(R1), (F4, F5)
+	FLDPQ 224(R1), (F6, F7)
+	WORD $0x4ea0f808 // fabs v8.4s, v0.4s
+	WORD $0x4ea0f829 // fabs v9.4s, v1.4s
+	WORD $0x4ea0f84a // fabs v10.4s, v2.4s
+	WORD $0x4ea0f86b // fabs v11.4s, v3.4s
+	WORD $0x4ea0f88c // fabs v12.4s, v4.4s
+	WORD $0x4ea0f8ad // fabs v13.4s, v5.4s
+	WORD $0x4ea0f8ce // fabs v14.4s, v6.4s
+	WORD $0x4ea0f8ef // fabs v15.4s, v7.4s
+	VUMAX V12.S4, V8.S4, V8.S4
+	VUMAX V13.S4, V9.S4, V9.S4
+	VUMAX V14.S4, V10.S4, V10.S4
+	VUMAX V15.S4, V11.S4, V11.S4
+	VUMAX V10.S4, V8.S4, V8.S4
+	VUMAX V11.S4, V9.S4, V9.S4
+	VUMAX V9.S4, V8.S4, V8.S4
+	WORD $0x6ea8a508 // umaxp v8.4s, v8.4s, v8.4s
+	WORD $0x6ea8a508 // umaxp v8.4s, v8.4s, v8.4s
+	VMOV V8.S[0], R3
+	CMP $0x7f800000, R3
+	BHS strange422
+	CMP $0x0d800000, R3
+	BLO zero421
+	FDIVS F31, F8, F9
+	FMOVS F9, 68(R0)
+	FDIVS F8, F31, F9
+	WORD $0x4f899000 // fmul v0.4s, v0.4s, v9.s[0]
+	WORD $0x4e21a800 // fcvtns v0.4s, v0.4s
+	WORD $0x4f899021 // fmul v1.4s, v1.4s, v9.s[0]
+	WORD $0x4e21a821 // fcvtns v1.4s, v1.4s
+	WORD $0x4f899042 // fmul v2.4s, v2.4s, v9.s[0]
+	WORD $0x4e21a842 // fcvtns v2.4s, v2.4s
+	WORD $0x4f899063 // fmul v3.4s, v3.4s, v9.s[0]
+	WORD $0x4e21a863 // fcvtns v3.4s, v3.4s
+	WORD $0x4f899084 // fmul v4.4s, v4.4s, v9.s[0]
+	WORD $0x4e21a884 // fcvtns v4.4s, v4.4s
+	WORD $0x4f8990a5 // fmul v5.4s, v5.4s, v9.s[0]
+	WORD $0x4e21a8a5 // fcvtns v5.4s, v5.4s
+	WORD $0x4f8990c6 // fmul v6.4s, v6.4s, v9.s[0]
+	WORD $0x4e21a8c6 // fcvtns v6.4s, v6.4s
+	WORD $0x4f8990e7 // fmul v7.4s, v7.4s, v9.s[0]
+	WORD $0x4e21a8e7 // fcvtns v7.4s, v7.4s
+	VADD V4.S4, V0.S4, V16.S4
+	VADD V5.S4, V1.S4, V17.S4
+	VADD V6.S4, V2.S4, V18.S4
+	VADD V7.S4, V3.S4, V19.S4
+	VADD V18.S4, V16.S4, V16.S4
+	VADD V19.S4, V17.S4, V17.S4
+	VADD V17.S4, V16.S4, V16.S4
+	VADDV V16.S4, V16
+	VMOV V16.S[0], R3
+	VUZP1 V1.H8, V0.H8, V0.H8
+	VUZP1 V3.H8, V2.H8, V1.H8
+	VUZP1 V5.H8, V4.H8, V2.H8
+	VUZP1 V7.H8, V6.H8, V3.H8
+	VUZP1 V1.B16, V0.B16, V0.B16
+	VUZP1 V3.B16, V2.B16, V1.B16
+	FSTPQ (F0, F1), 32(R0)
+	NEG R3<<3, R3
+	MOVW R3, 84(R0)
+	LSL $4, R3
+	MOVW R3, 76(R0)
+	B done423
+strange422:
+	VMOVI $0, V0.B16
+	VMOVI $0, V1.B16
+	FSTPQ (F0, F1), 32(R0)
+	MOVD $0x7fc00000, R3
+	MOVW R3, 68(R0)
+	MOVW ZR, 76(R0)
+	MOVW ZR, 84(R0)
+	B done423
+zero421:
+	VMOVI $0, V0.B16
+	VMOVI $0, V1.B16
+	FSTPQ (F0, F1), 32(R0)
+	MOVD $0, R3
+	MOVW R3, 68(R0)
+	MOVW ZR, 76(R0)
+	MOVW ZR, 84(R0)
+done423:
+	ADD $256, R1
+	ADD $88, R0
+	SUBS $1, R2, R2
+	BGE loop416
+end417:
+	ADD $1, R2
+	RET
+
+// func tileQ8NEON(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+TEXT ·tileQ8NEON(SB), NOSPLIT, $0-56
+	MOVD dst+0(FP), R0
+	MOVD ldd+8(FP), R1
+	MOVD w+16(FP), R2
+	MOVD act+24(FP), R3
+	MOVD blocks+32(FP), R4
+	MOVD panels+40(FP), R5
+	MOVD rows+48(FP), R6
+	LSL $2, R1
+	CMP $4, R6
+	BEQ rows424
+	CMP $3, R6
+	BEQ rows425
+	CMP $2, R6
+	BEQ rows426
+	VMOVI $0x80, V31.B16
+	MOVD $1262485504, R15
+	VDUP R15, V30.S4
+	SUBS $1, R5, R5
+	BLT end428
+loop427:
+	MOVD R4, R7
+	MOVD R3, R20
+	MOVD $0, R23
+chunk429:
+	MOVD $16, R8
+	CMP R8, R7
+	CSEL LT, R7, R8, R8
+	MOVD R2, R22
+	ADD $1024, R2, R24
+	MOVD R0, R21
+	MOVD R22, R10
+	MOVD R24, R11
+	MOVD R20, R12
+	MOVD R8, R14
+	CBZ R23, fresh432
+	MOVD R21, R15
+	FLDPQ (R15), (F0, F1)
+	FLDPQ 32(R15), (F2, F3)
+	B start433
+fresh432:
+	VMOVI $0, V0.B16
+	VMOVI $0, V1.B16
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+start433:
+superblock431:
+	ADD $64, R12, R13
+	MOVD $2, R19
+block434:
+	VMOV V30.B16, V8.B16
+	VMOV V30.B16, V9.B16
+	VMOV V30.B16, V10.B16
+	VMOV V30.B16, V11.B16
+	FLDPQ (R10), (F16, F17)
+	FLDPQ 32(R10), (F18, F19)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	VEOR V31.B16, V18.B16, V18.B16
+	VEOR V31.B16, V19.B16, V19.B16
+	FMOVQ (R12), F24
+	VDUP V24.S[0], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	FLDPQ 64(R10), (F16, F17)
+	FLDPQ 96(R10), (F18, F19)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	VEOR V31.B16, V18.B16, V18.B16
+	VEOR V31.B16, V19.B16, V19.B16
+	VDUP V24.S[1], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	FLDPQ 128(R10), (F16, F17)
+	FLDPQ 160(R10), (F18, F19)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	VEOR V31.B16, V18.B16, V18.B16
+	VEOR V31.B16, V19.B16, V19.B16
+	VDUP V24.S[2], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	FLDPQ 192(R10), (F16, F17)
+	FLDPQ 224(R10), (F18, F19)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	VEOR V31.B16, V18.B16, V18.B16
+	VEOR V31.B16, V19.B16, V19.B16
+	VDUP V24.S[3], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	FLDPQ 256(R10), (F16, F17)
+	FLDPQ 288(R10), (F18, F19)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	VEOR V31.B16, V18.B16, V18.B16
+	VEOR V31.B16, V19.B16, V19.B16
+	FMOVQ 16(R12), F24
+	VDUP V24.S[0], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	FLDPQ 320(R10), (F16, F17)
+	FLDPQ 352(R10), (F18, F19)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	VEOR V31.B16, V18.B16, V18.B16
+	VEOR V31.B16, V19.B16, V19.B16
+	VDUP V24.S[1], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	FLDPQ 384(R10), (F16, F17)
+	FLDPQ 416(R10), (F18, F19)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	VEOR V31.B16, V18.B16, V18.B16
+	VEOR V31.B16, V19.B16, V19.B16
+	VDUP V24.S[2], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	FLDPQ 448(R10), (F16, F17)
+	FLDPQ 480(R10), (F18, F19)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	VEOR V31.B16, V18.B16, V18.B16
+	VEOR V31.B16, V19.B16, V19.B16
+	VDUP V24.S[3], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	FLDPQ (R11), (F26, F27)
+	WORD $0x0e217b50 // fcvtl v16.4s, v26.4h
+	WORD $0x4e217b51 // fcvtl2 v17.4s, v26.8h
+	WORD $0x0e217b72 // fcvtl v18.4s, v27.4h
+	WORD $0x4e217b73 // fcvtl2 v19.4s, v27.8h
+	FMOVQ (R13), F20
+	WORD $0x4f949218 // fmul v24.4s, v16.4s, v20.s[0]
+	WORD $0x4ebed508 // fsub v8.4s, v8.4s, v30.4s
+	VFMLA V24.S4, V8.S4, V0.S4
+	WORD $0x4f949239 // fmul v25.4s, v17.4s, v20.s[0]
+	WORD $0x4ebed529 // fsub v9.4s, v9.4s, v30.4s
+	VFMLA V25.S4, V9.S4, V1.S4
+	WORD $0x4f949258 // fmul v24.4s, v18.4s, v20.s[0]
+	WORD $0x4ebed54a // fsub v10.4s, v10.4s, v30.4s
+	VFMLA V24.S4, V10.S4, V2.S4
+	WORD $0x4f949279 // fmul v25.4s, v19.4s, v20.s[0]
+	WORD $0x4ebed56b // fsub v11.4s, v11.4s, v30.4s
+	VFMLA V25.S4, V11.S4, V3.S4
+	ADD $512, R10
+	ADD $32, R11
+	ADD $32, R12
+	ADD $4, R13
+	SUBS $1, R19, R19
+	BNE block434
+	ADD $64, R10
+	ADD $1024, R11
+	ADD $24, R12
+	SUBS $1, R14, R14
+	BNE superblock431
+	MOVD R21, R15
+	FSTPQ (F0, F1), (R15)
+	FSTPQ (F2, F3), 32(R15)
+	SUB $0, R10, R2
+	MOVD R12, R20
+	MOVD $1, R23
+	SUBS R8, R7, R7
+	BNE chunk429
+	ADD $64, R0
+	SUBS $1, R5, R5
+	BGE loop427
+end428:
+	ADD $1, R5
+	RET
+rows426:
+	VMOVI $0x80, V31.B16
+	MOVD $1262485504, R15
+	VDUP R15, V30.S4
+	SUBS $1, R5, R5
+	BLT end436
+loop435:
+	MOVD R4, R7
+	MOVD R3, R20
+	MOVD $0, R23
+chunk437:
+	MOVD $16, R8
+	CMP R8, R7
+	CSEL LT, R7, R8, R8
+	MOVD R2, R22
+	ADD $1024, R2, R24
+	MOVD R0, R21
+	MOVD R22, R10
+	MOVD R24, R11
+	MOVD R20, R12
+	MOVD R8, R14
+	CBZ R23, fresh440
+	MOVD R21, R15
+	FLDPQ (R15), (F0, F1)
+	FLDPQ 32(R15), (F2, F3)
+	ADD R1, R15
+	FLDPQ (R15), (F4, F5)
+	FLDPQ 32(R15), (F6, F7)
+	B start441
+fresh440:
+	VMOVI $0, V0.B16
+	VMOVI $0, V1.B16
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+	VMOVI $0, V4.B16
+	VMOVI $0, V5.B16
+	VMOVI $0, V6.B16
+	VMOVI $0, V7.B16
+start441:
+superblock439:
+	ADD $128, R12, R13
+	MOVD $2, R19
+block442:
+	VMOV V30.B16, V8.B16
+	VMOV V30.B16, V9.B16
+	VMOV V30.B16, V10.B16
+	VMOV V30.B16, V11.B16
+	VMOV V30.B16, V12.B16
+	VMOV V30.B16, V13.B16
+	VMOV V30.B16, V14.B16
+	VMOV V30.B16, V15.B16
+	FLDPQ (R10), (F16, F17)
+	FLDPQ 32(R10), (F18, F19)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	VEOR V31.B16, V18.B16, V18.B16
+	VEOR V31.B16, V19.B16, V19.B16
+	FMOVQ (R12), F24
+	VDUP V24.S[0], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V24.S[1], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6e // sadalp v14.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6f // sadalp v15.4s, v27.8h
+	FLDPQ 64(R10), (F16, F17)
+	FLDPQ 96(R10), (F18, F19)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	VEOR V31.B16, V18.B16, V18.B16
+	VEOR V31.B16, V19.B16, V19.B16
+	VDUP V24.S[2], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V24.S[3], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6e // sadalp v14.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6f // sadalp v15.4s, v27.8h
+	FLDPQ 128(R10), (F16, F17)
+	FLDPQ 160(R10), (F18, F19)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	VEOR V31.B16, V18.B16, V18.B16
+	VEOR V31.B16, V19.B16, V19.B16
+	FMOVQ 16(R12), F24
+	VDUP V24.S[0], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V24.S[1], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6e // sadalp v14.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6f // sadalp v15.4s, v27.8h
+	FLDPQ 192(R10), (F16, F17)
+	FLDPQ 224(R10), (F18, F19)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	VEOR V31.B16, V18.B16, V18.B16
+	VEOR V31.B16, V19.B16, V19.B16
+	VDUP V24.S[2], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V24.S[3], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6e // sadalp v14.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6f // sadalp v15.4s, v27.8h
+	FLDPQ 256(R10), (F16, F17)
+	FLDPQ 288(R10), (F18, F19)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	VEOR V31.B16, V18.B16, V18.B16
+	VEOR V31.B16, V19.B16, V19.B16
+	FMOVQ 32(R12), F24
+	VDUP V24.S[0], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V24.S[1], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6e // sadalp v14.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6f // sadalp v15.4s, v27.8h
+	FLDPQ 320(R10), (F16, F17)
+	FLDPQ 352(R10), (F18, F19)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	VEOR V31.B16, V18.B16, V18.B16
+	VEOR V31.B16, V19.B16, V19.B16
+	VDUP V24.S[2], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V24.S[3], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6e // sadalp v14.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6f // sadalp v15.4s, v27.8h
+	FLDPQ 384(R10), (F16, F17)
+	FLDPQ 416(R10), (F18, F19)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	VEOR V31.B16, V18.B16, V18.B16
+	VEOR V31.B16, V19.B16, V19.B16
+	FMOVQ 48(R12), F24
+	VDUP V24.S[0], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V24.S[1], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6e // sadalp v14.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6f // sadalp v15.4s, v27.8h
+	FLDPQ 448(R10), (F16, F17)
+	FLDPQ 480(R10), (F18, F19)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	VEOR V31.B16, V18.B16, V18.B16
+	VEOR V31.B16, V19.B16, V19.B16
+	VDUP V24.S[2], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V24.S[3], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6e // sadalp v14.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6f // sadalp v15.4s, v27.8h
+	FLDPQ (R11), (F26, F27)
+	WORD $0x0e217b50 // fcvtl v16.4s, v26.4h
+	WORD $0x4e217b51 // fcvtl2 v17.4s, v26.8h
+	WORD $0x0e217b72 // fcvtl v18.4s, v27.4h
+	WORD $0x4e217b73 // fcvtl2 v19.4s, v27.8h
+	FMOVQ (R13), F20
+	WORD $0x4f949218 // fmul v24.4s, v16.4s, v20.s[0]
+	WORD $0x4ebed508 // fsub v8.4s, v8.4s, v30.4s
+	VFMLA V24.S4, V8.S4, V0.S4
+	WORD $0x4f949239 // fmul v25.4s, v17.4s, v20.s[0]
+	WORD $0x4ebed529 // fsub v9.4s, v9.4s, v30.4s
+	VFMLA V25.S4, V9.S4, V1.S4
+	WORD $0x4f949258 // fmul v24.4s, v18.4s, v20.s[0]
+	WORD $0x4ebed54a // fsub v10.4s, v10.4s, v30.4s
+	VFMLA V24.S4, V10.S4, V2.S4
+	WORD $0x4f949279 // fmul v25.4s, v19.4s, v20.s[0]
+	WORD $0x4ebed56b // fsub v11.4s, v11.4s, v30.4s
+	VFMLA V25.S4, V11.S4, V3.S4
+	WORD $0x4fb49218 // fmul v24.4s, v16.4s, v20.s[1]
+	WORD $0x4ebed58c // fsub v12.4s, v12.4s, v30.4s
+	VFMLA V24.S4, V12.S4, V4.S4
+	WORD $0x4fb49239 // fmul v25.4s, v17.4s, v20.s[1]
+	WORD $0x4ebed5ad // fsub v13.4s, v13.4s, v30.4s
+	VFMLA V25.S4, V13.S4, V5.S4
+	WORD $0x4fb49258 // fmul v24.4s, v18.4s, v20.s[1]
+	WORD $0x4ebed5ce // fsub v14.4s, v14.4s, v30.4s
+	VFMLA V24.S4, V14.S4, V6.S4
+	WORD $0x4fb49279 // fmul v25.4s, v19.4s, v20.s[1]
+	WORD $0x4ebed5ef // fsub v15.4s, v15.4s, v30.4s
+	VFMLA V25.S4, V15.S4, V7.S4
+	ADD $512, R10
+	ADD $32, R11
+	ADD $64, R12
+	ADD $8, R13
+	SUBS $1, R19, R19
+	BNE block442
+	ADD $64, R10
+	ADD $1024, R11
+	ADD $48, R12
+	SUBS $1, R14, R14
+	BNE superblock439
+	MOVD R21, R15
+	FSTPQ (F0, F1), (R15)
+	FSTPQ (F2, F3), 32(R15)
+	ADD R1, R15
+	FSTPQ (F4, F5), (R15)
+	FSTPQ (F6, F7), 32(R15)
+	SUB $0, R10, R2
+	MOVD R12, R20
+	MOVD $1, R23
+	SUBS R8, R7, R7
+	BNE chunk437
+	ADD $64, R0
+	SUBS $1, R5, R5
+	BGE loop435
+end436:
+	ADD $1, R5
+	RET
+rows425:
+	VMOVI $0x80, V31.B16
+	MOVD $1262485504, R15
+	VDUP R15, V30.S4
+	SUBS $1, R5, R5
+	BLT end444
+loop443:
+	MOVD R4, R7
+	MOVD R3, R20
+	MOVD $0, R23
+chunk445:
+	MOVD $16, R8
+	CMP R8, R7
+	CSEL LT, R7, R8, R8
+	MOVD R2, R22
+	ADD $1024, R2, R24
+	MOVD R0, R21
+	MOVD $2, R9
+pass446:
+	MOVD R22, R10
+	MOVD R24, R11
+	MOVD R20, R12
+	MOVD R8, R14
+	CBZ R23, fresh448
+	MOVD R21, R15
+	FLDPQ (R15), (F0, F1)
+	ADD R1, R15
+	FLDPQ (R15), (F2, F3)
+	ADD R1, R15
+	FLDPQ (R15), (F4, F5)
+	B start449
+fresh448:
+	VMOVI $0, V0.B16
+	VMOVI $0, V1.B16
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+	VMOVI $0, V4.B16
+	VMOVI $0, V5.B16
+start449:
+superblock447:
+	ADD $192, R12, R13
+	MOVD $2, R19
+block450:
+	VMOV V30.B16, V8.B16
+	VMOV V30.B16, V9.B16
+	VMOV V30.B16, V10.B16
+	VMOV V30.B16, V11.B16
+	VMOV V30.B16, V12.B16
+	VMOV V30.B16, V13.B16
+	FLDPQ (R10), (F16, F17)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	FMOVQ (R12), F24
+	VDUP V24.S[0], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	VDUP V24.S[1], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V24.S[2], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	FLDPQ 64(R10), (F16, F17)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	VDUP V24.S[3], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	FMOVQ 16(R12), F24
+	VDUP V24.S[0], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V24.S[1], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	FLDPQ 128(R10), (F16, F17)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	VDUP V24.S[2], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	VDUP V24.S[3], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	FMOVQ 32(R12), F24
+	VDUP V24.S[0], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	FLDPQ 192(R10), (F16, F17)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	VDUP V24.S[1], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	VDUP V24.S[2], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V24.S[3], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	FLDPQ 256(R10), (F16, F17)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	FMOVQ 48(R12), F24
+	VDUP V24.S[0], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	VDUP V24.S[1], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V24.S[2], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	FLDPQ 320(R10), (F16, F17)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	VDUP V24.S[3], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	FMOVQ 64(R12), F24
+	VDUP V24.S[0], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V24.S[1], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	FLDPQ 384(R10), (F16, F17)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	VDUP V24.S[2], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	VDUP V24.S[3], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	FMOVQ 80(R12), F24
+	VDUP V24.S[0], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	FLDPQ 448(R10), (F16, F17)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	VDUP V24.S[1], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	VDUP V24.S[2], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V24.S[3], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	FMOVQ (R11), F26
+	WORD $0x0e217b50 // fcvtl v16.4s, v26.4h
+	WORD $0x4e217b51 // fcvtl2 v17.4s, v26.8h
+	FMOVQ (R13), F20
+	WORD $0x4f949218 // fmul v24.4s, v16.4s, v20.s[0]
+	WORD $0x4ebed508 // fsub v8.4s, v8.4s, v30.4s
+	VFMLA V24.S4, V8.S4, V0.S4
+	WORD $0x4f949239 // fmul v25.4s, v17.4s, v20.s[0]
+	WORD $0x4ebed529 // fsub v9.4s, v9.4s, v30.4s
+	VFMLA V25.S4, V9.S4, V1.S4
+	WORD $0x4fb49218 // fmul v24.4s, v16.4s, v20.s[1]
+	WORD $0x4ebed54a // fsub v10.4s, v10.4s, v30.4s
+	VFMLA V24.S4, V10.S4, V2.S4
+	WORD $0x4fb49239 // fmul v25.4s, v17.4s, v20.s[1]
+	WORD $0x4ebed56b // fsub v11.4s, v11.4s, v30.4s
+	VFMLA V25.S4, V11.S4, V3.S4
+	WORD $0x4f949a18 // fmul v24.4s, v16.4s, v20.s[2]
+	WORD $0x4ebed58c // fsub v12.4s, v12.4s, v30.4s
+	VFMLA V24.S4, V12.S4, V4.S4
+	WORD $0x4f949a39 // fmul v25.4s, v17.4s, v20.s[2]
+	WORD $0x4ebed5ad // fsub v13.4s, v13.4s, v30.4s
+	VFMLA V25.S4, V13.S4, V5.S4
+	ADD $512, R10
+	ADD $32, R11
+	ADD $96, R12
+	ADD $12, R13
+	SUBS $1, R19, R19
+	BNE block450
+	ADD $64, R10
+	ADD $1024, R11
+	ADD $72, R12
+	SUBS $1, R14, R14
+	BNE superblock447
+	MOVD R21, R15
+	FSTPQ (F0, F1), (R15)
+	ADD R1, R15
+	FSTPQ (F2, F3), (R15)
+	ADD R1, R15
+	FSTPQ (F4, F5), (R15)
+	ADD $32, R21
+	ADD $32, R22
+	ADD $16, R24
+	SUBS $1, R9, R9
+	BNE pass446
+	SUB $32, R10, R2
+	MOVD R12, R20
+	MOVD $1, R23
+	SUBS R8, R7, R7
+	BNE chunk445
+	ADD $64, R0
+	SUBS $1, R5, R5
+	BGE loop443
+end444:
+	ADD $1, R5
+	RET
+rows424:
+	VMOVI $0x80, V31.B16
+	MOVD $1262485504, R15
+	VDUP R15, V30.S4
+	SUBS $1, R5, R5
+	BLT end452
+loop451:
+	MOVD R4, R7
+	MOVD R3, R20
+	MOVD $0, R23
+chunk453:
+	MOVD $16, R8
+	CMP R8, R7
+	CSEL LT, R7, R8, R8
+	MOVD R2, R22
+	ADD $1024, R2, R24
+	MOVD R0, R21
+	MOVD $2, R9
+pass454:
+	MOVD R22, R10
+	MOVD R24, R11
+	MOVD R20, R12
+	MOVD R8, R14
+	CBZ R23, fresh456
+	MOVD R21, R15
+	FLDPQ (R15), (F0, F1)
+	ADD R1, R15
+	FLDPQ (R15), (F2, F3)
+	ADD R1, R15
+	FLDPQ (R15), (F4, F5)
+	ADD R1, R15
+	FLDPQ (R15), (F6, F7)
+	B start457
+fresh456:
+	VMOVI $0, V0.B16
+	VMOVI $0, V1.B16
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+	VMOVI $0, V4.B16
+	VMOVI $0, V5.B16
+	VMOVI $0, V6.B16
+	VMOVI $0, V7.B16
+start457:
+superblock455:
+	ADD $256, R12, R13
+	MOVD $2, R19
+block458:
+	VMOV V30.B16, V8.B16
+	VMOV V30.B16, V9.B16
+	VMOV V30.B16, V10.B16
+	VMOV V30.B16, V11.B16
+	VMOV V30.B16, V12.B16
+	VMOV V30.B16, V13.B16
+	VMOV V30.B16, V14.B16
+	VMOV V30.B16, V15.B16
+	FLDPQ (R10), (F16, F17)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	FMOVQ (R12), F24
+	VDUP V24.S[0], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	VDUP V24.S[1], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V24.S[2], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	VDUP V24.S[3], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6e // sadalp v14.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6f // sadalp v15.4s, v27.8h
+	FLDPQ 64(R10), (F16, F17)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	FMOVQ 16(R12), F24
+	VDUP V24.S[0], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	VDUP V24.S[1], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V24.S[2], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	VDUP V24.S[3], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6e // sadalp v14.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6f // sadalp v15.4s, v27.8h
+	FLDPQ 128(R10), (F16, F17)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	FMOVQ 32(R12), F24
+	VDUP V24.S[0], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	VDUP V24.S[1], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V24.S[2], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	VDUP V24.S[3], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6e // sadalp v14.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6f // sadalp v15.4s, v27.8h
+	FLDPQ 192(R10), (F16, F17)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	FMOVQ 48(R12), F24
+	VDUP V24.S[0], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	VDUP V24.S[1], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V24.S[2], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	VDUP V24.S[3], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6e // sadalp v14.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6f // sadalp v15.4s, v27.8h
+	FLDPQ 256(R10), (F16, F17)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	FMOVQ 64(R12), F24
+	VDUP V24.S[0], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	VDUP V24.S[1], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V24.S[2], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	VDUP V24.S[3], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6e // sadalp v14.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6f // sadalp v15.4s, v27.8h
+	FLDPQ 320(R10), (F16, F17)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	FMOVQ 80(R12), F24
+	VDUP V24.S[0], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	VDUP V24.S[1], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V24.S[2], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	VDUP V24.S[3], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6e // sadalp v14.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6f // sadalp v15.4s, v27.8h
+	FLDPQ 384(R10), (F16, F17)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	FMOVQ 96(R12), F24
+	VDUP V24.S[0], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	VDUP V24.S[1], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V24.S[2], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	VDUP V24.S[3], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6e // sadalp v14.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6f // sadalp v15.4s, v27.8h
+	FLDPQ 448(R10), (F16, F17)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	FMOVQ 112(R12), F24
+	VDUP V24.S[0], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	VDUP V24.S[1], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V24.S[2], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	VDUP V24.S[3], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6e // sadalp v14.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6f // sadalp v15.4s, v27.8h
+	FMOVQ (R11), F26
+	WORD $0x0e217b50 // fcvtl v16.4s, v26.4h
+	WORD $0x4e217b51 // fcvtl2 v17.4s, v26.8h
+	FMOVQ (R13), F20
+	WORD $0x4f949218 // fmul v24.4s, v16.4s, v20.s[0]
+	WORD $0x4ebed508 // fsub v8.4s, v8.4s, v30.4s
+	VFMLA V24.S4, V8.S4, V0.S4
+	WORD $0x4f949239 // fmul v25.4s, v17.4s, v20.s[0]
+	WORD $0x4ebed529 // fsub v9.4s, v9.4s, v30.4s
+	VFMLA V25.S4, V9.S4, V1.S4
+	WORD $0x4fb49218 // fmul v24.4s, v16.4s, v20.s[1]
+	WORD $0x4ebed54a // fsub v10.4s, v10.4s, v30.4s
+	VFMLA V24.S4, V10.S4, V2.S4
+	WORD $0x4fb49239 // fmul v25.4s, v17.4s, v20.s[1]
+	WORD $0x4ebed56b // fsub v11.4s, v11.4s, v30.4s
+	VFMLA V25.S4, V11.S4, V3.S4
+	WORD $0x4f949a18 // fmul v24.4s, v16.4s, v20.s[2]
+	WORD $0x4ebed58c // fsub v12.4s, v12.4s, v30.4s
+	VFMLA V24.S4, V12.S4, V4.S4
+	WORD $0x4f949a39 // fmul v25.4s, v17.4s, v20.s[2]
+	WORD $0x4ebed5ad // fsub v13.4s, v13.4s, v30.4s
+	VFMLA V25.S4, V13.S4, V5.S4
+	WORD $0x4fb49a18 // fmul v24.4s, v16.4s, v20.s[3]
+	WORD $0x4ebed5ce // fsub v14.4s, v14.4s, v30.4s
+	VFMLA V24.S4, V14.S4, V6.S4
+	WORD $0x4fb49a39 // fmul v25.4s, v17.4s, v20.s[3]
+	WORD $0x4ebed5ef // fsub v15.4s, v15.4s, v30.4s
+	VFMLA V25.S4, V15.S4, V7.S4
+	ADD $512, R10
+	ADD $32, R11
+	ADD $128, R12
+	ADD $16, R13
+	SUBS $1, R19, R19
+	BNE block458
+	ADD $64, R10
+	ADD $1024, R11
+	ADD $96, R12
+	SUBS $1, R14, R14
+	BNE superblock455
+	MOVD R21, R15
+	FSTPQ (F0, F1), (R15)
+	ADD R1, R15
+	FSTPQ (F2, F3), (R15)
+	ADD R1, R15
+	FSTPQ (F4, F5), (R15)
+	ADD R1, R15
+	FSTPQ (F6, F7), (R15)
+	ADD $32, R21
+	ADD $32, R22
+	ADD $16, R24
+	SUBS $1, R9, R9
+	BNE pass454
+	SUB $32, R10, R2
+	MOVD R12, R20
+	MOVD $1, R23
+	SUBS R8, R7, R7
+	BNE chunk453
+	ADD $64, R0
+	SUBS $1, R5, R5
+	BGE loop451
+end452:
+	ADD $1, R5
+	RET
+
+// func tileQ4NEON(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+TEXT ·tileQ4NEON(SB), NOSPLIT, $0-56
+	MOVD dst+0(FP), R0
+	MOVD ldd+8(FP), R1
+	MOVD w+16(FP), R2
+	MOVD act+24(FP), R3
+	MOVD blocks+32(FP), R4
+	MOVD panels+40(FP), R5
+	MOVD rows+48(FP), R6
+	LSL $2, R1
+	CMP $4, R6
+	BEQ rows459
+	CMP $3, R6
+	BEQ rows460
+	CMP $2, R6
+	BEQ rows461
+	VMOVI $0x0f, V31.B16
+	MOVD $1262485504, R15
+	VDUP R15, V30.S4
+	SUBS $1, R5, R5
+	BLT end463
+loop462:
+	MOVD R4, R7
+	MOVD R3, R20
+	MOVD $0, R23
+chunk464:
+	MOVD $16, R8
+	CMP R8, R7
+	CSEL LT, R7, R8, R8
+	MOVD R2, R22
+	ADD $512, R2, R24
+	MOVD R0, R21
+	MOVD R22, R10
+	MOVD R24, R11
+	MOVD R20, R12
+	MOVD R8, R14
+	CBZ R23, fresh467
+	MOVD R21, R15
+	FLDPQ (R15), (F0, F1)
+	FLDPQ 32(R15), (F2, F3)
+	B start468
+fresh467:
+	VMOVI $0, V0.B16
+	VMOVI $0, V1.B16
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+start468:
+superblock466:
+	ADD $64, R12, R13
+	MOVD $2, R19
+block469:
+	FMOVQ 16(R13), F16
+	VADD V30.S4, V16.S4, V16.S4
+	VDUP V16.S[0], V8.S4
+	VDUP V16.S[0], V9.S4
+	VDUP V16.S[0], V10.S4
+	VDUP V16.S[0], V11.S4
+	FLDPQ (R10), (F16, F17)
+	FLDPQ 32(R10), (F18, F19)
+	VUSHR $4, V16.B16, V20.B16
+	VAND V31.B16, V16.B16, V16.B16
+	VUSHR $4, V17.B16, V21.B16
+	VAND V31.B16, V17.B16, V17.B16
+	VUSHR $4, V18.B16, V22.B16
+	VAND V31.B16, V18.B16, V18.B16
+	VUSHR $4, V19.B16, V23.B16
+	VAND V31.B16, V19.B16, V19.B16
+	FMOVQ (R12), F24
+	VDUP V24.S[0], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	FMOVQ 16(R12), F25
+	VDUP V25.S[0], V26.S4
+	WORD $0x0e3ac29b // smull v27.8h, v20.8b, v26.8b
+	WORD $0x4e3ac29c // smull2 v28.8h, v20.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac2bb // smull v27.8h, v21.8b, v26.8b
+	WORD $0x4e3ac2bc // smull2 v28.8h, v21.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	WORD $0x0e3ac2db // smull v27.8h, v22.8b, v26.8b
+	WORD $0x4e3ac2dc // smull2 v28.8h, v22.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac2fb // smull v27.8h, v23.8b, v26.8b
+	WORD $0x4e3ac2fc // smull2 v28.8h, v23.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	FLDPQ 64(R10), (F16, F17)
+	FLDPQ 96(R10), (F18, F19)
+	VUSHR $4, V16.B16, V20.B16
+	VAND V31.B16, V16.B16, V16.B16
+	VUSHR $4, V17.B16, V21.B16
+	VAND V31.B16, V17.B16, V17.B16
+	VUSHR $4, V18.B16, V22.B16
+	VAND V31.B16, V18.B16, V18.B16
+	VUSHR $4, V19.B16, V23.B16
+	VAND V31.B16, V19.B16, V19.B16
+	VDUP V24.S[1], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V25.S[1], V26.S4
+	WORD $0x0e3ac29b // smull v27.8h, v20.8b, v26.8b
+	WORD $0x4e3ac29c // smull2 v28.8h, v20.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac2bb // smull v27.8h, v21.8b, v26.8b
+	WORD $0x4e3ac2bc // smull2 v28.8h, v21.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	WORD $0x0e3ac2db // smull v27.8h, v22.8b, v26.8b
+	WORD $0x4e3ac2dc // smull2 v28.8h, v22.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac2fb // smull v27.8h, v23.8b, v26.8b
+	WORD $0x4e3ac2fc // smull2 v28.8h, v23.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	FLDPQ 128(R10), (F16, F17)
+	FLDPQ 160(R10), (F18, F19)
+	VUSHR $4, V16.B16, V20.B16
+	VAND V31.B16, V16.B16, V16.B16
+	VUSHR $4, V17.B16, V21.B16
+	VAND V31.B16, V17.B16, V17.B16
+	VUSHR $4, V18.B16, V22.B16
+	VAND V31.B16, V18.B16, V18.B16
+	VUSHR $4, V19.B16, V23.B16
+	VAND V31.B16, V19.B16, V19.B16
+	VDUP V24.S[2], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V25.S[2], V26.S4
+	WORD $0x0e3ac29b // smull v27.8h, v20.8b, v26.8b
+	WORD $0x4e3ac29c // smull2 v28.8h, v20.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac2bb // smull v27.8h, v21.8b, v26.8b
+	WORD $0x4e3ac2bc // smull2 v28.8h, v21.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	WORD $0x0e3ac2db // smull v27.8h, v22.8b, v26.8b
+	WORD $0x4e3ac2dc // smull2 v28.8h, v22.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac2fb // smull v27.8h, v23.8b, v26.8b
+	WORD $0x4e3ac2fc // smull2 v28.8h, v23.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	FLDPQ 192(R10), (F16, F17)
+	FLDPQ 224(R10), (F18, F19)
+	VUSHR $4, V16.B16, V20.B16
+	VAND V31.B16, V16.B16, V16.B16
+	VUSHR $4, V17.B16, V21.B16
+	VAND V31.B16, V17.B16, V17.B16
+	VUSHR $4, V18.B16, V22.B16
+	VAND V31.B16, V18.B16, V18.B16
+	VUSHR $4, V19.B16, V23.B16
+	VAND V31.B16, V19.B16, V19.B16
+	VDUP V24.S[3], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V25.S[3], V26.S4
+	WORD $0x0e3ac29b // smull v27.8h, v20.8b, v26.8b
+	WORD $0x4e3ac29c // smull2 v28.8h, v20.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac2bb // smull v27.8h, v21.8b, v26.8b
+	WORD $0x4e3ac2bc // smull2 v28.8h, v21.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	WORD $0x0e3ac2db // smull v27.8h, v22.8b, v26.8b
+	WORD $0x4e3ac2dc // smull2 v28.8h, v22.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac2fb // smull v27.8h, v23.8b, v26.8b
+	WORD $0x4e3ac2fc // smull2 v28.8h, v23.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	FLDPQ (R11), (F26, F27)
+	WORD $0x0e217b50 // fcvtl v16.4s, v26.4h
+	WORD $0x4e217b51 // fcvtl2 v17.4s, v26.8h
+	WORD $0x0e217b72 // fcvtl v18.4s, v27.4h
+	WORD $0x4e217b73 // fcvtl2 v19.4s, v27.8h
+	FMOVQ (R13), F20
+	WORD $0x4f949218 // fmul v24.4s, v16.4s, v20.s[0]
+	WORD $0x4ebed508 // fsub v8.4s, v8.4s, v30.4s
+	VFMLA V24.S4, V8.S4, V0.S4
+	WORD $0x4f949239 // fmul v25.4s, v17.4s, v20.s[0]
+	WORD $0x4ebed529 // fsub v9.4s, v9.4s, v30.4s
+	VFMLA V25.S4, V9.S4, V1.S4
+	WORD $0x4f949258 // fmul v24.4s, v18.4s, v20.s[0]
+	WORD $0x4ebed54a // fsub v10.4s, v10.4s, v30.4s
+	VFMLA V24.S4, V10.S4, V2.S4
+	WORD $0x4f949279 // fmul v25.4s, v19.4s, v20.s[0]
+	WORD $0x4ebed56b // fsub v11.4s, v11.4s, v30.4s
+	VFMLA V25.S4, V11.S4, V3.S4
+	ADD $256, R10
+	ADD $32, R11
+	ADD $32, R12
+	ADD $4, R13
+	SUBS $1, R19, R19
+	BNE block469
+	ADD $64, R10
+	ADD $512, R11
+	ADD $24, R12
+	SUBS $1, R14, R14
+	BNE superblock466
+	MOVD R21, R15
+	FSTPQ (F0, F1), (R15)
+	FSTPQ (F2, F3), 32(R15)
+	SUB $0, R10, R2
+	MOVD R12, R20
+	MOVD $1, R23
+	SUBS R8, R7, R7
+	BNE chunk464
+	ADD $64, R0
+	SUBS $1, R5, R5
+	BGE loop462
+end463:
+	ADD $1, R5
+	RET
+rows461:
+	VMOVI $0x0f, V31.B16
+	MOVD $1262485504, R15
+	VDUP R15, V30.S4
+	SUBS $1, R5, R5
+	BLT end471
+loop470:
+	MOVD R4, R7
+	MOVD R3, R20
+	MOVD $0, R23
+chunk472:
+	MOVD $16, R8
+	CMP R8, R7
+	CSEL LT, R7, R8, R8
+	MOVD R2, R22
+	ADD $512, R2, R24
+	MOVD R0, R21
+	MOVD R22, R10
+	MOVD R24, R11
+	MOVD R20, R12
+	MOVD R8, R14
+	CBZ R23, fresh475
+	MOVD R21, R15
+	FLDPQ (R15), (F0, F1)
+	FLDPQ 32(R15), (F2, F3)
+	ADD R1, R15
+	FLDPQ (R15), (F4, F5)
+	FLDPQ 32(R15), (F6, F7)
+	B start476
+fresh475:
+	VMOVI $0, V0.B16
+	VMOVI $0, V1.B16
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+	VMOVI $0, V4.B16
+	VMOVI $0, V5.B16
+	VMOVI $0, V6.B16
+	VMOVI $0, V7.B16
+start476:
+superblock474:
+	ADD $128, R12, R13
+	MOVD $2, R19
+block477:
+	FMOVQ 32(R13), F16
+	VADD V30.S4, V16.S4, V16.S4
+	VDUP V16.S[0], V8.S4
+	VDUP V16.S[0], V9.S4
+	VDUP V16.S[0], V10.S4
+	VDUP V16.S[0], V11.S4
+	VDUP V16.S[1], V12.S4
+	VDUP V16.S[1], V13.S4
+	VDUP V16.S[1], V14.S4
+	VDUP V16.S[1], V15.S4
+	FLDPQ (R10), (F16, F17)
+	FLDPQ 32(R10), (F18, F19)
+	VUSHR $4, V16.B16, V20.B16
+	VAND V31.B16, V16.B16, V16.B16
+	VUSHR $4, V17.B16, V21.B16
+	VAND V31.B16, V17.B16, V17.B16
+	VUSHR $4, V18.B16, V22.B16
+	VAND V31.B16, V18.B16, V18.B16
+	VUSHR $4, V19.B16, V23.B16
+	VAND V31.B16, V19.B16, V19.B16
+	FMOVQ (R12), F24
+	VDUP V24.S[0], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V24.S[1], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6e // sadalp v14.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6f // sadalp v15.4s, v27.8h
+	FMOVQ 32(R12), F25
+	VDUP V25.S[0], V26.S4
+	WORD $0x0e3ac29b // smull v27.8h, v20.8b, v26.8b
+	WORD $0x4e3ac29c // smull2 v28.8h, v20.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac2bb // smull v27.8h, v21.8b, v26.8b
+	WORD $0x4e3ac2bc // smull2 v28.8h, v21.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	WORD $0x0e3ac2db // smull v27.8h, v22.8b, v26.8b
+	WORD $0x4e3ac2dc // smull2 v28.8h, v22.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac2fb // smull v27.8h, v23.8b, v26.8b
+	WORD $0x4e3ac2fc // smull2 v28.8h, v23.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V25.S[1], V26.S4
+	WORD $0x0e3ac29b // smull v27.8h, v20.8b, v26.8b
+	WORD $0x4e3ac29c // smull2 v28.8h, v20.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac2bb // smull v27.8h, v21.8b, v26.8b
+	WORD $0x4e3ac2bc // smull2 v28.8h, v21.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	WORD $0x0e3ac2db // smull v27.8h, v22.8b, v26.8b
+	WORD $0x4e3ac2dc // smull2 v28.8h, v22.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6e // sadalp v14.4s, v27.8h
+	WORD $0x0e3ac2fb // smull v27.8h, v23.8b, v26.8b
+	WORD $0x4e3ac2fc // smull2 v28.8h, v23.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6f // sadalp v15.4s, v27.8h
+	FLDPQ 64(R10), (F16, F17)
+	FLDPQ 96(R10), (F18, F19)
+	VUSHR $4, V16.B16, V20.B16
+	VAND V31.B16, V16.B16, V16.B16
+	VUSHR $4, V17.B16, V21.B16
+	VAND V31.B16, V17.B16, V17.B16
+	VUSHR $4, V18.B16, V22.B16
+	VAND V31.B16, V18.B16, V18.B16
+	VUSHR $4, V19.B16, V23.B16
+	VAND V31.B16, V19.B16, V19.B16
+	VDUP V24.S[2], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V24.S[3], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6e // sadalp v14.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6f // sadalp v15.4s, v27.8h
+	VDUP V25.S[2], V26.S4
+	WORD $0x0e3ac29b // smull v27.8h, v20.8b, v26.8b
+	WORD $0x4e3ac29c // smull2 v28.8h, v20.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac2bb // smull v27.8h, v21.8b, v26.8b
+	WORD $0x4e3ac2bc // smull2 v28.8h, v21.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	WORD $0x0e3ac2db // smull v27.8h, v22.8b, v26.8b
+	WORD $0x4e3ac2dc // smull2 v28.8h, v22.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac2fb // smull v27.8h, v23.8b, v26.8b
+	WORD $0x4e3ac2fc // smull2 v28.8h, v23.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V25.S[3], V26.S4
+	WORD $0x0e3ac29b // smull v27.8h, v20.8b, v26.8b
+	WORD $0x4e3ac29c // smull2 v28.8h, v20.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac2bb // smull v27.8h, v21.8b, v26.8b
+	WORD $0x4e3ac2bc // smull2 v28.8h, v21.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	WORD $0x0e3ac2db // smull v27.8h, v22.8b, v26.8b
+	WORD $0x4e3ac2dc // smull2 v28.8h, v22.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6e // sadalp v14.4s, v27.8h
+	WORD $0x0e3ac2fb // smull v27.8h, v23.8b, v26.8b
+	WORD $0x4e3ac2fc // smull2 v28.8h, v23.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6f // sadalp v15.4s, v27.8h
+	FLDPQ 128(R10), (F16, F17)
+	FLDPQ 160(R10), (F18, F19)
+	VUSHR $4, V16.B16, V20.B16
+	VAND V31.B16, V16.B16, V16.B16
+	VUSHR $4, V17.B16, V21.B16
+	VAND V31.B16, V17.B16, V17.B16
+	VUSHR $4, V18.B16, V22.B16
+	VAND V31.B16, V18.B16, V18.B16
+	VUSHR $4, V19.B16, V23.B16
+	VAND V31.B16, V19.B16, V19.B16
+	FMOVQ 16(R12), F24
+	VDUP V24.S[0], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V24.S[1], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6e // sadalp v14.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6f // sadalp v15.4s, v27.8h
+	FMOVQ 48(R12), F25
+	VDUP V25.S[0], V26.S4
+	WORD $0x0e3ac29b // smull v27.8h, v20.8b, v26.8b
+	WORD $0x4e3ac29c // smull2 v28.8h, v20.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac2bb // smull v27.8h, v21.8b, v26.8b
+	WORD $0x4e3ac2bc // smull2 v28.8h, v21.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	WORD $0x0e3ac2db // smull v27.8h, v22.8b, v26.8b
+	WORD $0x4e3ac2dc // smull2 v28.8h, v22.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac2fb // smull v27.8h, v23.8b, v26.8b
+	WORD $0x4e3ac2fc // smull2 v28.8h, v23.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V25.S[1], V26.S4
+	WORD $0x0e3ac29b // smull v27.8h, v20.8b, v26.8b
+	WORD $0x4e3ac29c // smull2 v28.8h, v20.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac2bb // smull v27.8h, v21.8b, v26.8b
+	WORD $0x4e3ac2bc // smull2 v28.8h, v21.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	WORD $0x0e3ac2db // smull v27.8h, v22.8b, v26.8b
+	WORD $0x4e3ac2dc // smull2 v28.8h, v22.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6e // sadalp v14.4s, v27.8h
+	WORD $0x0e3ac2fb // smull v27.8h, v23.8b, v26.8b
+	WORD $0x4e3ac2fc // smull2 v28.8h, v23.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6f // sadalp v15.4s, v27.8h
+	FLDPQ 192(R10), (F16, F17)
+	FLDPQ 224(R10), (F18, F19)
+	VUSHR $4, V16.B16, V20.B16
+	VAND V31.B16, V16.B16, V16.B16
+	VUSHR $4, V17.B16, V21.B16
+	VAND V31.B16, V17.B16, V17.B16
+	VUSHR $4, V18.B16, V22.B16
+	VAND V31.B16, V18.B16, V18.B16
+	VUSHR $4, V19.B16, V23.B16
+	VAND V31.B16, V19.B16, V19.B16
+	VDUP V24.S[2], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V24.S[3], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6e // sadalp v14.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6f // sadalp v15.4s, v27.8h
+	VDUP V25.S[2], V26.S4
+	WORD $0x0e3ac29b // smull v27.8h, v20.8b, v26.8b
+	WORD $0x4e3ac29c // smull2 v28.8h, v20.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac2bb // smull v27.8h, v21.8b, v26.8b
+	WORD $0x4e3ac2bc // smull2 v28.8h, v21.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	WORD $0x0e3ac2db // smull v27.8h, v22.8b, v26.8b
+	WORD $0x4e3ac2dc // smull2 v28.8h, v22.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac2fb // smull v27.8h, v23.8b, v26.8b
+	WORD $0x4e3ac2fc // smull2 v28.8h, v23.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V25.S[3], V26.S4
+	WORD $0x0e3ac29b // smull v27.8h, v20.8b, v26.8b
+	WORD $0x4e3ac29c // smull2 v28.8h, v20.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac2bb // smull v27.8h, v21.8b, v26.8b
+	WORD $0x4e3ac2bc // smull2 v28.8h, v21.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	WORD $0x0e3ac2db // smull v27.8h, v22.8b, v26.8b
+	WORD $0x4e3ac2dc // smull2 v28.8h, v22.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6e // sadalp v14.4s, v27.8h
+	WORD $0x0e3ac2fb // smull v27.8h, v23.8b, v26.8b
+	WORD $0x4e3ac2fc // smull2 v28.8h, v23.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6f // sadalp v15.4s, v27.8h
+	FLDPQ (R11), (F26, F27)
+	WORD $0x0e217b50 // fcvtl v16.4s, v26.4h
+	WORD $0x4e217b51 // fcvtl2 v17.4s, v26.8h
+	WORD $0x0e217b72 // fcvtl v18.4s, v27.4h
+	WORD $0x4e217b73 // fcvtl2 v19.4s, v27.8h
+	FMOVQ (R13), F20
+	WORD $0x4f949218 // fmul v24.4s, v16.4s, v20.s[0]
+	WORD $0x4ebed508 // fsub v8.4s, v8.4s, v30.4s
+	VFMLA V24.S4, V8.S4, V0.S4
+	WORD $0x4f949239 // fmul v25.4s, v17.4s, v20.s[0]
+	WORD $0x4ebed529 // fsub v9.4s, v9.4s, v30.4s
+	VFMLA V25.S4, V9.S4, V1.S4
+	WORD $0x4f949258 // fmul v24.4s, v18.4s, v20.s[0]
+	WORD $0x4ebed54a // fsub v10.4s, v10.4s, v30.4s
+	VFMLA V24.S4, V10.S4, V2.S4
+	WORD $0x4f949279 // fmul v25.4s, v19.4s, v20.s[0]
+	WORD $0x4ebed56b // fsub v11.4s, v11.4s, v30.4s
+	VFMLA V25.S4, V11.S4, V3.S4
+	WORD $0x4fb49218 // fmul v24.4s, v16.4s, v20.s[1]
+	WORD $0x4ebed58c // fsub v12.4s, v12.4s, v30.4s
+	VFMLA V24.S4, V12.S4, V4.S4
+	WORD $0x4fb49239 // fmul v25.4s, v17.4s, v20.s[1]
+	WORD $0x4ebed5ad // fsub v13.4s, v13.4s, v30.4s
+	VFMLA V25.S4, V13.S4, V5.S4
+	WORD $0x4fb49258 // fmul v24.4s, v18.4s, v20.s[1]
+	WORD $0x4ebed5ce // fsub v14.4s, v14.4s, v30.4s
+	VFMLA V24.S4, V14.S4, V6.S4
+	WORD $0x4fb49279 // fmul v25.4s, v19.4s, v20.s[1]
+	WORD $0x4ebed5ef // fsub v15.4s, v15.4s, v30.4s
+	VFMLA V25.S4, V15.S4, V7.S4
+	ADD $256, R10
+	ADD $32, R11
+	ADD $64, R12
+	ADD $8, R13
+	SUBS $1, R19, R19
+	BNE block477
+	ADD $64, R10
+	ADD $512, R11
+	ADD $48, R12
+	SUBS $1, R14, R14
+	BNE superblock474
+	MOVD R21, R15
+	FSTPQ (F0, F1), (R15)
+	FSTPQ (F2, F3), 32(R15)
+	ADD R1, R15
+	FSTPQ (F4, F5), (R15)
+	FSTPQ (F6, F7), 32(R15)
+	SUB $0, R10, R2
+	MOVD R12, R20
+	MOVD $1, R23
+	SUBS R8, R7, R7
+	BNE chunk472
+	ADD $64, R0
+	SUBS $1, R5, R5
+	BGE loop470
+end471:
+	ADD $1, R5
+	RET
+rows460:
+	VMOVI $0x0f, V31.B16
+	MOVD $1262485504, R15
+	VDUP R15, V30.S4
+	SUBS $1, R5, R5
+	BLT end479
+loop478:
+	MOVD R4, R7
+	MOVD R3, R20
+	MOVD $0, R23
+chunk480:
+	MOVD $16, R8
+	CMP R8, R7
+	CSEL LT, R7, R8, R8
+	MOVD R2, R22
+	ADD $512, R2, R24
+	MOVD R0, R21
+	MOVD $2, R9
+pass481:
+	MOVD R22, R10
+	MOVD R24, R11
+	MOVD R20, R12
+	MOVD R8, R14
+	CBZ R23, fresh483
+	MOVD R21, R15
+	FLDPQ (R15), (F0, F1)
+	ADD R1, R15
+	FLDPQ (R15), (F2, F3)
+	ADD R1, R15
+	FLDPQ (R15), (F4, F5)
+	B start484
+fresh483:
+	VMOVI $0, V0.B16
+	VMOVI $0, V1.B16
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+	VMOVI $0, V4.B16
+	VMOVI $0, V5.B16
+start484:
+superblock482:
+	ADD $192, R12, R13
+	MOVD $2, R19
+block485:
+	FMOVQ 48(R13), F16
+	VADD V30.S4, V16.S4, V16.S4
+	VDUP V16.S[0], V8.S4
+	VDUP V16.S[0], V9.S4
+	VDUP V16.S[1], V10.S4
+	VDUP V16.S[1], V11.S4
+	VDUP V16.S[2], V12.S4
+	VDUP V16.S[2], V13.S4
+	FLDPQ (R10), (F16, F17)
+	VUSHR $4, V16.B16, V20.B16
+	VAND V31.B16, V16.B16, V16.B16
+	VUSHR $4, V17.B16, V21.B16
+	VAND V31.B16, V17.B16, V17.B16
+	FMOVQ (R12), F24
+	VDUP V24.S[0], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	VDUP V24.S[1], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V24.S[2], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	FMOVQ 48(R12), F25
+	VDUP V25.S[0], V26.S4
+	WORD $0x0e3ac29b // smull v27.8h, v20.8b, v26.8b
+	WORD $0x4e3ac29c // smull2 v28.8h, v20.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac2bb // smull v27.8h, v21.8b, v26.8b
+	WORD $0x4e3ac2bc // smull2 v28.8h, v21.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	VDUP V25.S[1], V26.S4
+	WORD $0x0e3ac29b // smull v27.8h, v20.8b, v26.8b
+	WORD $0x4e3ac29c // smull2 v28.8h, v20.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac2bb // smull v27.8h, v21.8b, v26.8b
+	WORD $0x4e3ac2bc // smull2 v28.8h, v21.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V25.S[2], V26.S4
+	WORD $0x0e3ac29b // smull v27.8h, v20.8b, v26.8b
+	WORD $0x4e3ac29c // smull2 v28.8h, v20.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac2bb // smull v27.8h, v21.8b, v26.8b
+	WORD $0x4e3ac2bc // smull2 v28.8h, v21.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	FLDPQ 64(R10), (F16, F17)
+	VUSHR $4, V16.B16, V20.B16
+	VAND V31.B16, V16.B16, V16.B16
+	VUSHR $4, V17.B16, V21.B16
+	VAND V31.B16, V17.B16, V17.B16
+	VDUP V24.S[3], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	FMOVQ 16(R12), F24
+	VDUP V24.S[0], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V24.S[1], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	VDUP V25.S[3], V26.S4
+	WORD $0x0e3ac29b // smull v27.8h, v20.8b, v26.8b
+	WORD $0x4e3ac29c // smull2 v28.8h, v20.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac2bb // smull v27.8h, v21.8b, v26.8b
+	WORD $0x4e3ac2bc // smull2 v28.8h, v21.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	FMOVQ 64(R12), F25
+	VDUP V25.S[0], V26.S4
+	WORD $0x0e3ac29b // smull v27.8h, v20.8b, v26.8b
+	WORD $0x4e3ac29c // smull2 v28.8h, v20.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac2bb // smull v27.8h, v21.8b, v26.8b
+	WORD $0x4e3ac2bc // smull2 v28.8h, v21.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V25.S[1], V26.S4
+	WORD $0x0e3ac29b // smull v27.8h, v20.8b, v26.8b
+	WORD $0x4e3ac29c // smull2 v28.8h, v20.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac2bb // smull v27.8h, v21.8b, v26.8b
+	WORD $0x4e3ac2bc // smull2 v28.8h, v21.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	FLDPQ 128(R10), (F16, F17)
+	VUSHR $4, V16.B16, V20.B16
+	VAND V31.B16, V16.B16, V16.B16
+	VUSHR $4, V17.B16, V21.B16
+	VAND V31.B16, V17.B16, V17.B16
+	VDUP V24.S[2], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	VDUP V24.S[3], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	FMOVQ 32(R12), F24
+	VDUP V24.S[0], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	VDUP V25.S[2], V26.S4
+	WORD $0x0e3ac29b // smull v27.8h, v20.8b, v26.8b
+	WORD $0x4e3ac29c // smull2 v28.8h, v20.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac2bb // smull v27.8h, v21.8b, v26.8b
+	WORD $0x4e3ac2bc // smull2 v28.8h, v21.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	VDUP V25.S[3], V26.S4
+	WORD $0x0e3ac29b // smull v27.8h, v20.8b, v26.8b
+	WORD $0x4e3ac29c // smull2 v28.8h, v20.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac2bb // smull v27.8h, v21.8b, v26.8b
+	WORD $0x4e3ac2bc // smull2 v28.8h, v21.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	FMOVQ 80(R12), F25
+	VDUP V25.S[0], V26.S4
+	WORD $0x0e3ac29b // smull v27.8h, v20.8b, v26.8b
+	WORD $0x4e3ac29c // smull2 v28.8h, v20.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac2bb // smull v27.8h, v21.8b, v26.8b
+	WORD $0x4e3ac2bc // smull2 v28.8h, v21.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	FLDPQ 192(R10), (F16, F17)
+	VUSHR $4, V16.B16, V20.B16
+	VAND V31.B16, V16.B16, V16.B16
+	VUSHR $4, V17.B16, V21.B16
+	VAND V31.B16, V17.B16, V17.B16
+	VDUP V24.S[1], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	VDUP V24.S[2], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V24.S[3], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	VDUP V25.S[1], V26.S4
+	WORD $0x0e3ac29b // smull v27.8h, v20.8b, v26.8b
+	WORD $0x4e3ac29c // smull2 v28.8h, v20.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac2bb // smull v27.8h, v21.8b, v26.8b
+	WORD $0x4e3ac2bc // smull2 v28.8h, v21.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	VDUP V25.S[2], V26.S4
+	WORD $0x0e3ac29b // smull v27.8h, v20.8b, v26.8b
+	WORD $0x4e3ac29c // smull2 v28.8h, v20.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac2bb // smull v27.8h, v21.8b, v26.8b
+	WORD $0x4e3ac2bc // smull2 v28.8h, v21.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V25.S[3], V26.S4
+	WORD $0x0e3ac29b // smull v27.8h, v20.8b, v26.8b
+	WORD $0x4e3ac29c // smull2 v28.8h, v20.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac2bb // smull v27.8h, v21.8b, v26.8b
+	WORD $0x4e3ac2bc // smull2 v28.8h, v21.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	FMOVQ (R11), F26
+	WORD $0x0e217b50 // fcvtl v16.4s, v26.4h
+	WORD $0x4e217b51 // fcvtl2 v17.4s, v26.8h
+	FMOVQ (R13), F20
+	WORD $0x4f949218 // fmul v24.4s, v16.4s, v20.s[0]
+	WORD $0x4ebed508 // fsub v8.4s, v8.4s, v30.4s
+	VFMLA V24.S4, V8.S4, V0.S4
+	WORD $0x4f949239 // fmul v25.4s, v17.4s, v20.s[0]
+	WORD $0x4ebed529 // fsub v9.4s, v9.4s, v30.4s
+	VFMLA V25.S4, V9.S4, V1.S4
+	WORD $0x4fb49218 // fmul v24.4s, v16.4s, v20.s[1]
+	WORD $0x4ebed54a // fsub v10.4s, v10.4s, v30.4s
+	VFMLA V24.S4, V10.S4, V2.S4
+	WORD $0x4fb49239 // fmul v25.4s, v17.4s, v20.s[1]
+	WORD $0x4ebed56b // fsub v11.4s, v11.4s, v30.4s
+	VFMLA V25.S4, V11.S4, V3.S4
+	WORD $0x4f949a18 // fmul v24.4s, v16.4s, v20.s[2]
+	WORD $0x4ebed58c // fsub v12.4s, v12.4s, v30.4s
+	VFMLA V24.S4, V12.S4, V4.S4
+	WORD $0x4f949a39 // fmul v25.4s, v17.4s, v20.s[2]
+	WORD $0x4ebed5ad // fsub v13.4s, v13.4s, v30.4s
+	VFMLA V25.S4, V13.S4, V5.S4
+	ADD $256, R10
+	ADD $32, R11
+	ADD $96, R12
+	ADD $12, R13
+	SUBS $1, R19, R19
+	BNE block485
+	ADD $64, R10
+	ADD $512, R11
+	ADD $72, R12
+	SUBS $1, R14, R14
+	BNE superblock482
+	MOVD R21, R15
+	FSTPQ (F0, F1), (R15)
+	ADD R1, R15
+	FSTPQ (F2, F3), (R15)
+	ADD R1, R15
+	FSTPQ (F4, F5), (R15)
+	ADD $32, R21
+	ADD $32, R22
+	ADD $16, R24
+	SUBS $1, R9, R9
+	BNE pass481
+	SUB $32, R10, R2
+	MOVD R12, R20
+	MOVD $1, R23
+	SUBS R8, R7, R7
+	BNE chunk480
+	ADD $64, R0
+	SUBS $1, R5, R5
+	BGE loop478
+end479:
+	ADD $1, R5
+	RET
+rows459:
+	VMOVI $0x0f, V31.B16
+	MOVD $1262485504, R15
+	VDUP R15, V30.S4
+	SUBS $1, R5, R5
+	BLT end487
+loop486:
+	MOVD R4, R7
+	MOVD R3, R20
+	MOVD $0, R23
+chunk488:
+	MOVD $16, R8
+	CMP R8, R7
+	CSEL LT, R7, R8, R8
+	MOVD R2, R22
+	ADD $512, R2, R24
+	MOVD R0, R21
+	MOVD $2, R9
+pass489:
+	MOVD R22, R10
+	MOVD R24, R11
+	MOVD R20, R12
+	MOVD R8, R14
+	CBZ R23, fresh491
+	MOVD R21, R15
+	FLDPQ (R15), (F0, F1)
+	ADD R1, R15
+	FLDPQ (R15), (F2, F3)
+	ADD R1, R15
+	FLDPQ (R15), (F4, F5)
+	ADD R1, R15
+	FLDPQ (R15), (F6, F7)
+	B start492
+fresh491:
+	VMOVI $0, V0.B16
+	VMOVI $0, V1.B16
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+	VMOVI $0, V4.B16
+	VMOVI $0, V5.B16
+	VMOVI $0, V6.B16
+	VMOVI $0, V7.B16
+start492:
+superblock490:
+	ADD $256, R12, R13
+	MOVD $2, R19
+block493:
+	FMOVQ 64(R13), F16
+	VADD V30.S4, V16.S4, V16.S4
+	VDUP V16.S[0], V8.S4
+	VDUP V16.S[0], V9.S4
+	VDUP V16.S[1], V10.S4
+	VDUP V16.S[1], V11.S4
+	VDUP V16.S[2], V12.S4
+	VDUP V16.S[2], V13.S4
+	VDUP V16.S[3], V14.S4
+	VDUP V16.S[3], V15.S4
+	FLDPQ (R10), (F16, F17)
+	VUSHR $4, V16.B16, V20.B16
+	VAND V31.B16, V16.B16, V16.B16
+	VUSHR $4, V17.B16, V21.B16
+	VAND V31.B16, V17.B16, V17.B16
+	FMOVQ (R12), F24
+	VDUP V24.S[0], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	VDUP V24.S[1], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V24.S[2], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	VDUP V24.S[3], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6e // sadalp v14.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6f // sadalp v15.4s, v27.8h
+	FMOVQ 64(R12), F25
+	VDUP V25.S[0], V26.S4
+	WORD $0x0e3ac29b // smull v27.8h, v20.8b, v26.8b
+	WORD $0x4e3ac29c // smull2 v28.8h, v20.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac2bb // smull v27.8h, v21.8b, v26.8b
+	WORD $0x4e3ac2bc // smull2 v28.8h, v21.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	VDUP V25.S[1], V26.S4
+	WORD $0x0e3ac29b // smull v27.8h, v20.8b, v26.8b
+	WORD $0x4e3ac29c // smull2 v28.8h, v20.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac2bb // smull v27.8h, v21.8b, v26.8b
+	WORD $0x4e3ac2bc // smull2 v28.8h, v21.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V25.S[2], V26.S4
+	WORD $0x0e3ac29b // smull v27.8h, v20.8b, v26.8b
+	WORD $0x4e3ac29c // smull2 v28.8h, v20.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac2bb // smull v27.8h, v21.8b, v26.8b
+	WORD $0x4e3ac2bc // smull2 v28.8h, v21.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	VDUP V25.S[3], V26.S4
+	WORD $0x0e3ac29b // smull v27.8h, v20.8b, v26.8b
+	WORD $0x4e3ac29c // smull2 v28.8h, v20.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6e // sadalp v14.4s, v27.8h
+	WORD $0x0e3ac2bb // smull v27.8h, v21.8b, v26.8b
+	WORD $0x4e3ac2bc // smull2 v28.8h, v21.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6f // sadalp v15.4s, v27.8h
+	FLDPQ 64(R10), (F16, F17)
+	VUSHR $4, V16.B16, V20.B16
+	VAND V31.B16, V16.B16, V16.B16
+	VUSHR $4, V17.B16, V21.B16
+	VAND V31.B16, V17.B16, V17.B16
+	FMOVQ 16(R12), F24
+	VDUP V24.S[0], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	VDUP V24.S[1], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V24.S[2], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	VDUP V24.S[3], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6e // sadalp v14.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6f // sadalp v15.4s, v27.8h
+	FMOVQ 80(R12), F25
+	VDUP V25.S[0], V26.S4
+	WORD $0x0e3ac29b // smull v27.8h, v20.8b, v26.8b
+	WORD $0x4e3ac29c // smull2 v28.8h, v20.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac2bb // smull v27.8h, v21.8b, v26.8b
+	WORD $0x4e3ac2bc // smull2 v28.8h, v21.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	VDUP V25.S[1], V26.S4
+	WORD $0x0e3ac29b // smull v27.8h, v20.8b, v26.8b
+	WORD $0x4e3ac29c // smull2 v28.8h, v20.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac2bb // smull v27.8h, v21.8b, v26.8b
+	WORD $0x4e3ac2bc // smull2 v28.8h, v21.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V25.S[2], V26.S4
+	WORD $0x0e3ac29b // smull v27.8h, v20.8b, v26.8b
+	WORD $0x4e3ac29c // smull2 v28.8h, v20.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac2bb // smull v27.8h, v21.8b, v26.8b
+	WORD $0x4e3ac2bc // smull2 v28.8h, v21.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	VDUP V25.S[3], V26.S4
+	WORD $0x0e3ac29b // smull v27.8h, v20.8b, v26.8b
+	WORD $0x4e3ac29c // smull2 v28.8h, v20.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6e // sadalp v14.4s, v27.8h
+	WORD $0x0e3ac2bb // smull v27.8h, v21.8b, v26.8b
+	WORD $0x4e3ac2bc // smull2 v28.8h, v21.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6f // sadalp v15.4s, v27.8h
+	FLDPQ 128(R10), (F16, F17)
+	VUSHR $4, V16.B16, V20.B16
+	VAND V31.B16, V16.B16, V16.B16
+	VUSHR $4, V17.B16, V21.B16
+	VAND V31.B16, V17.B16, V17.B16
+	FMOVQ 32(R12), F24
+	VDUP V24.S[0], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	VDUP V24.S[1], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V24.S[2], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	VDUP V24.S[3], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6e // sadalp v14.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6f // sadalp v15.4s, v27.8h
+	FMOVQ 96(R12), F25
+	VDUP V25.S[0], V26.S4
+	WORD $0x0e3ac29b // smull v27.8h, v20.8b, v26.8b
+	WORD $0x4e3ac29c // smull2 v28.8h, v20.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac2bb // smull v27.8h, v21.8b, v26.8b
+	WORD $0x4e3ac2bc // smull2 v28.8h, v21.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	VDUP V25.S[1], V26.S4
+	WORD $0x0e3ac29b // smull v27.8h, v20.8b, v26.8b
+	WORD $0x4e3ac29c // smull2 v28.8h, v20.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac2bb // smull v27.8h, v21.8b, v26.8b
+	WORD $0x4e3ac2bc // smull2 v28.8h, v21.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V25.S[2], V26.S4
+	WORD $0x0e3ac29b // smull v27.8h, v20.8b, v26.8b
+	WORD $0x4e3ac29c // smull2 v28.8h, v20.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac2bb // smull v27.8h, v21.8b, v26.8b
+	WORD $0x4e3ac2bc // smull2 v28.8h, v21.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	VDUP V25.S[3], V26.S4
+	WORD $0x0e3ac29b // smull v27.8h, v20.8b, v26.8b
+	WORD $0x4e3ac29c // smull2 v28.8h, v20.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6e // sadalp v14.4s, v27.8h
+	WORD $0x0e3ac2bb // smull v27.8h, v21.8b, v26.8b
+	WORD $0x4e3ac2bc // smull2 v28.8h, v21.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6f // sadalp v15.4s, v27.8h
+	FLDPQ 192(R10), (F16, F17)
+	VUSHR $4, V16.B16, V20.B16
+	VAND V31.B16, V16.B16, V16.B16
+	VUSHR $4, V17.B16, V21.B16
+	VAND V31.B16, V17.B16, V17.B16
+	FMOVQ 48(R12), F24
+	VDUP V24.S[0], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	VDUP V24.S[1], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V24.S[2], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	VDUP V24.S[3], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6e // sadalp v14.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6f // sadalp v15.4s, v27.8h
+	FMOVQ 112(R12), F25
+	VDUP V25.S[0], V26.S4
+	WORD $0x0e3ac29b // smull v27.8h, v20.8b, v26.8b
+	WORD $0x4e3ac29c // smull2 v28.8h, v20.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac2bb // smull v27.8h, v21.8b, v26.8b
+	WORD $0x4e3ac2bc // smull2 v28.8h, v21.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	VDUP V25.S[1], V26.S4
+	WORD $0x0e3ac29b // smull v27.8h, v20.8b, v26.8b
+	WORD $0x4e3ac29c // smull2 v28.8h, v20.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac2bb // smull v27.8h, v21.8b, v26.8b
+	WORD $0x4e3ac2bc // smull2 v28.8h, v21.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V25.S[2], V26.S4
+	WORD $0x0e3ac29b // smull v27.8h, v20.8b, v26.8b
+	WORD $0x4e3ac29c // smull2 v28.8h, v20.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac2bb // smull v27.8h, v21.8b, v26.8b
+	WORD $0x4e3ac2bc // smull2 v28.8h, v21.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	VDUP V25.S[3], V26.S4
+	WORD $0x0e3ac29b // smull v27.8h, v20.8b, v26.8b
+	WORD $0x4e3ac29c // smull2 v28.8h, v20.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6e // sadalp v14.4s, v27.8h
+	WORD $0x0e3ac2bb // smull v27.8h, v21.8b, v26.8b
+	WORD $0x4e3ac2bc // smull2 v28.8h, v21.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6f // sadalp v15.4s, v27.8h
+	FMOVQ (R11), F26
+	WORD $0x0e217b50 // fcvtl v16.4s, v26.4h
+	WORD $0x4e217b51 // fcvtl2 v17.4s, v26.8h
+	FMOVQ (R13), F20
+	WORD $0x4f949218 // fmul v24.4s, v16.4s, v20.s[0]
+	WORD $0x4ebed508 // fsub v8.4s, v8.4s, v30.4s
+	VFMLA V24.S4, V8.S4, V0.S4
+	WORD $0x4f949239 // fmul v25.4s, v17.4s, v20.s[0]
+	WORD $0x4ebed529 // fsub v9.4s, v9.4s, v30.4s
+	VFMLA V25.S4, V9.S4, V1.S4
+	WORD $0x4fb49218 // fmul v24.4s, v16.4s, v20.s[1]
+	WORD $0x4ebed54a // fsub v10.4s, v10.4s, v30.4s
+	VFMLA V24.S4, V10.S4, V2.S4
+	WORD $0x4fb49239 // fmul v25.4s, v17.4s, v20.s[1]
+	WORD $0x4ebed56b // fsub v11.4s, v11.4s, v30.4s
+	VFMLA V25.S4, V11.S4, V3.S4
+	WORD $0x4f949a18 // fmul v24.4s, v16.4s, v20.s[2]
+	WORD $0x4ebed58c // fsub v12.4s, v12.4s, v30.4s
+	VFMLA V24.S4, V12.S4, V4.S4
+	WORD $0x4f949a39 // fmul v25.4s, v17.4s, v20.s[2]
+	WORD $0x4ebed5ad // fsub v13.4s, v13.4s, v30.4s
+	VFMLA V25.S4, V13.S4, V5.S4
+	WORD $0x4fb49a18 // fmul v24.4s, v16.4s, v20.s[3]
+	WORD $0x4ebed5ce // fsub v14.4s, v14.4s, v30.4s
+	VFMLA V24.S4, V14.S4, V6.S4
+	WORD $0x4fb49a39 // fmul v25.4s, v17.4s, v20.s[3]
+	WORD $0x4ebed5ef // fsub v15.4s, v15.4s, v30.4s
+	VFMLA V25.S4, V15.S4, V7.S4
+	ADD $256, R10
+	ADD $32, R11
+	ADD $128, R12
+	ADD $16, R13
+	SUBS $1, R19, R19
+	BNE block493
+	ADD $64, R10
+	ADD $512, R11
+	ADD $96, R12
+	SUBS $1, R14, R14
+	BNE superblock490
+	MOVD R21, R15
+	FSTPQ (F0, F1), (R15)
+	ADD R1, R15
+	FSTPQ (F2, F3), (R15)
+	ADD R1, R15
+	FSTPQ (F4, F5), (R15)
+	ADD R1, R15
+	FSTPQ (F6, F7), (R15)
+	ADD $32, R21
+	ADD $32, R22
+	ADD $16, R24
+	SUBS $1, R9, R9
+	BNE pass489
+	SUB $32, R10, R2
+	MOVD R12, R20
+	MOVD $1, R23
+	SUBS R8, R7, R7
+	BNE chunk488
+	ADD $64, R0
+	SUBS $1, R5, R5
+	BGE loop486
+end487:
+	ADD $1, R5
+	RET
+
+// func tileBF16NEON(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+TEXT ·tileBF16NEON(SB), NOSPLIT, $0-56
+	MOVD dst+0(FP), R0
+	MOVD ldd+8(FP), R1
+	MOVD w+16(FP), R2
+	MOVD act+24(FP), R3
+	MOVD blocks+32(FP), R4
+	MOVD panels+40(FP), R5
+	MOVD rows+48(FP), R6
+	LSL $2, R1
+	CMP $8, R6
+	BEQ rows494
+	CMP $7, R6
+	BEQ rows495
+	CMP $6, R6
+	BEQ rows496
+	CMP $5, R6
+	BEQ rows497
+	CMP $4, R6
+	BEQ rows498
+	CMP $3, R6
+	BEQ rows499
+	CMP $2, R6
+	BEQ rows500
+	VMOVI $0, V31.B16
+	SUBS $1, R5, R5
+	BLT end502
+loop501:
+	MOVD R4, R7
+	MOVD R3, R20
+	MOVD $0, R23
+chunk503:
+	MOVD $8, R8
+	CMP R8, R7
+	CSEL LT, R7, R8, R8
+	MOVD R2, R22
+	ADD $0, R2, R24
+	MOVD R0, R21
+	MOVD R22, R10
+	MOVD R24, R11
+	MOVD R20, R12
+	MOVD R8, R14
+	CBZ R23, fresh506
+	MOVD R21, R15
+	FLDPQ (R15), (F0, F1)
+	FLDPQ 32(R15), (F2, F3)
+	B start507
+fresh506:
+	VMOVI $0, V0.B16
+	VMOVI $0, V1.B16
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+start507:
+superblock505:
+	MOVD $16, R19
+inputs508:
+	FLDPQ (R10), (F16, F17)
+	FLDPQ 32(R10), (F18, F19)
+	VTRN1 V16.H8, V31.H8, V20.H8
+	VTRN2 V16.H8, V31.H8, V16.H8
+	VTRN1 V17.H8, V31.H8, V21.H8
+	VTRN2 V17.H8, V31.H8, V17.H8
+	VTRN1 V18.H8, V31.H8, V22.H8
+	VTRN2 V18.H8, V31.H8, V18.H8
+	VTRN1 V19.H8, V31.H8, V23.H8
+	VTRN2 V19.H8, V31.H8, V19.H8
+	FMOVQ (R12), F24
+	WORD $0x4f981280 // fmla v0.4s, v20.4s, v24.s[0]
+	WORD $0x4f9812a1 // fmla v1.4s, v21.4s, v24.s[0]
+	WORD $0x4f9812c2 // fmla v2.4s, v22.4s, v24.s[0]
+	WORD $0x4f9812e3 // fmla v3.4s, v23.4s, v24.s[0]
+	WORD $0x4fb81200 // fmla v0.4s, v16.4s, v24.s[1]
+	WORD $0x4fb81221 // fmla v1.4s, v17.4s, v24.s[1]
+	WORD $0x4fb81242 // fmla v2.4s, v18.4s, v24.s[1]
+	WORD $0x4fb81263 // fmla v3.4s, v19.4s, v24.s[1]
+	FLDPQ 64(R10), (F16, F17)
+	FLDPQ 96(R10), (F18, F19)
+	VTRN1 V16.H8, V31.H8, V20.H8
+	VTRN2 V16.H8, V31.H8, V16.H8
+	VTRN1 V17.H8, V31.H8, V21.H8
+	VTRN2 V17.H8, V31.H8, V17.H8
+	VTRN1 V18.H8, V31.H8, V22.H8
+	VTRN2 V18.H8, V31.H8, V18.H8
+	VTRN1 V19.H8, V31.H8, V23.H8
+	VTRN2 V19.H8, V31.H8, V19.H8
+	WORD $0x4f981a80 // fmla v0.4s, v20.4s, v24.s[2]
+	WORD $0x4f981aa1 // fmla v1.4s, v21.4s, v24.s[2]
+	WORD $0x4f981ac2 // fmla v2.4s, v22.4s, v24.s[2]
+	WORD $0x4f981ae3 // fmla v3.4s, v23.4s, v24.s[2]
+	WORD $0x4fb81a00 // fmla v0.4s, v16.4s, v24.s[3]
+	WORD $0x4fb81a21 // fmla v1.4s, v17.4s, v24.s[3]
+	WORD $0x4fb81a42 // fmla v2.4s, v18.4s, v24.s[3]
+	WORD $0x4fb81a63 // fmla v3.4s, v19.4s, v24.s[3]
+	ADD $128, R10
+	ADD $16, R12
+	SUBS $1, R19, R19
+	BNE inputs508
+	SUBS $1, R14, R14
+	BNE superblock505
+	MOVD R21, R15
+	FSTPQ (F0, F1), (R15)
+	FSTPQ (F2, F3), 32(R15)
+	SUB $0, R10, R2
+	MOVD R12, R20
+	MOVD $1, R23
+	SUBS R8, R7, R7
+	BNE chunk503
+	ADD $64, R0
+	SUBS $1, R5, R5
+	BGE loop501
+end502:
+	ADD $1, R5
+	RET
+rows500:
+	VMOVI $0, V31.B16
+	SUBS $1, R5, R5
+	BLT end510
+loop509:
+	MOVD R4, R7
+	MOVD R3, R20
+	MOVD $0, R23
+chunk511:
+	MOVD $8, R8
+	CMP R8, R7
+	CSEL LT, R7, R8, R8
+	MOVD R2, R22
+	ADD $0, R2, R24
+	MOVD R0, R21
+	MOVD R22, R10
+	MOVD R24, R11
+	MOVD R20, R12
+	MOVD R8, R14
+	CBZ R23, fresh514
+	MOVD R21, R15
+	FLDPQ (R15), (F0, F1)
+	FLDPQ 32(R15), (F2, F3)
+	ADD R1, R15
+	FLDPQ (R15), (F4, F5)
+	FLDPQ 32(R15), (F6, F7)
+	B start515
+fresh514:
+	VMOVI $0, V0.B16
+	VMOVI $0, V1.B16
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+	VMOVI $0, V4.B16
+	VMOVI $0, V5.B16
+	VMOVI $0, V6.B16
+	VMOVI $0, V7.B16
+start515:
+superblock513:
+	MOVD $16, R19
+inputs516:
+	FLDPQ (R10), (F16, F17)
+	FLDPQ 32(R10), (F18, F19)
+	VTRN1 V16.H8, V31.H8, V20.H8
+	VTRN2 V16.H8, V31.H8, V16.H8
+	VTRN1 V17.H8, V31.H8, V21.H8
+	VTRN2 V17.H8, V31.H8, V17.H8
+	VTRN1 V18.H8, V31.H8, V22.H8
+	VTRN2 V18.H8, V31.H8, V18.H8
+	VTRN1 V19.H8, V31.H8, V23.H8
+	VTRN2 V19.H8, V31.H8, V19.H8
+	FMOVQ (R12), F24
+	WORD $0x4f981280 // fmla v0.4s, v20.4s, v24.s[0]
+	WORD $0x4f9812a1 // fmla v1.4s, v21.4s, v24.s[0]
+	WORD $0x4f9812c2 // fmla v2.4s, v22.4s, v24.s[0]
+	WORD $0x4f9812e3 // fmla v3.4s, v23.4s, v24.s[0]
+	WORD $0x4fb81284 // fmla v4.4s, v20.4s, v24.s[1]
+	WORD $0x4fb812a5 // fmla v5.4s, v21.4s, v24.s[1]
+	WORD $0x4fb812c6 // fmla v6.4s, v22.4s, v24.s[1]
+	WORD $0x4fb812e7 // fmla v7.4s, v23.4s, v24.s[1]
+	WORD $0x4f981a00 // fmla v0.4s, v16.4s, v24.s[2]
+	WORD $0x4f981a21 // fmla v1.4s, v17.4s, v24.s[2]
+	WORD $0x4f981a42 // fmla v2.4s, v18.4s, v24.s[2]
+	WORD $0x4f981a63 // fmla v3.4s, v19.4s, v24.s[2]
+	WORD $0x4fb81a04 // fmla v4.4s, v16.4s, v24.s[3]
+	WORD $0x4fb81a25 // fmla v5.4s, v17.4s, v24.s[3]
+	WORD $0x4fb81a46 // fmla v6.4s, v18.4s, v24.s[3]
+	WORD $0x4fb81a67 // fmla v7.4s, v19.4s, v24.s[3]
+	FLDPQ 64(R10), (F16, F17)
+	FLDPQ 96(R10), (F18, F19)
+	VTRN1 V16.H8, V31.H8, V20.H8
+	VTRN2 V16.H8, V31.H8, V16.H8
+	VTRN1 V17.H8, V31.H8, V21.H8
+	VTRN2 V17.H8, V31.H8, V17.H8
+	VTRN1 V18.H8, V31.H8, V22.H8
+	VTRN2 V18.H8, V31.H8, V18.H8
+	VTRN1 V19.H8, V31.H8, V23.H8
+	VTRN2 V19.H8, V31.H8, V19.H8
+	FMOVQ 16(R12), F24
+	WORD $0x4f981280 // fmla v0.4s, v20.4s, v24.s[0]
+	WORD $0x4f9812a1 // fmla v1.4s, v21.4s, v24.s[0]
+	WORD $0x4f9812c2 // fmla v2.4s, v22.4s, v24.s[0]
+	WORD $0x4f9812e3 // fmla v3.4s, v23.4s, v24.s[0]
+	WORD $0x4fb81284 // fmla v4.4s, v20.4s, v24.s[1]
+	WORD $0x4fb812a5 // fmla v5.4s, v21.4s, v24.s[1]
+	WORD $0x4fb812c6 // fmla v6.4s, v22.4s, v24.s[1]
+	WORD $0x4fb812e7 // fmla v7.4s, v23.4s, v24.s[1]
+	WORD $0x4f981a00 // fmla v0.4s, v16.4s, v24.s[2]
+	WORD $0x4f981a21 // fmla v1.4s, v17.4s, v24.s[2]
+	WORD $0x4f981a42 // fmla v2.4s, v18.4s, v24.s[2]
+	WORD $0x4f981a63 // fmla v3.4s, v19.4s, v24.s[2]
+	WORD $0x4fb81a04 // fmla v4.4s, v16.4s, v24.s[3]
+	WORD $0x4fb81a25 // fmla v5.4s, v17.4s, v24.s[3]
+	WORD $0x4fb81a46 // fmla v6.4s, v18.4s, v24.s[3]
+	WORD $0x4fb81a67 // fmla v7.4s, v19.4s, v24.s[3]
+	ADD $128, R10
+	ADD $32, R12
+	SUBS $1, R19, R19
+	BNE inputs516
+	SUBS $1, R14, R14
+	BNE superblock513
+	MOVD R21, R15
+	FSTPQ (F0, F1), (R15)
+	FSTPQ (F2, F3), 32(R15)
+	ADD R1, R15
+	FSTPQ (F4, F5), (R15)
+	FSTPQ (F6, F7), 32(R15)
+	SUB $0, R10, R2
+	MOVD R12, R20
+	MOVD $1, R23
+	SUBS R8, R7, R7
+	BNE chunk511
+	ADD $64, R0
+	SUBS $1, R5, R5
+	BGE loop509
+end510:
+	ADD $1, R5
+	RET
+rows499:
+	VMOVI $0, V31.B16
+	SUBS $1, R5, R5
+	BLT end518
+loop517:
+	MOVD R4, R7
+	MOVD R3, R20
+	MOVD $0, R23
+chunk519:
+	MOVD $8, R8
+	CMP R8, R7
+	CSEL LT, R7, R8, R8
+	MOVD R2, R22
+	ADD $0, R2, R24
+	MOVD R0, R21
+	MOVD R22, R10
+	MOVD R24, R11
+	MOVD R20, R12
+	MOVD R8, R14
+	CBZ R23, fresh522
+	MOVD R21, R15
+	FLDPQ (R15), (F0, F1)
+	FLDPQ 32(R15), (F2, F3)
+	ADD R1, R15
+	FLDPQ (R15), (F4, F5)
+	FLDPQ 32(R15), (F6, F7)
+	ADD R1, R15
+	FLDPQ (R15), (F8, F9)
+	FLDPQ 32(R15), (F10, F11)
+	B start523
+fresh522:
+	VMOVI $0, V0.B16
+	VMOVI $0, V1.B16
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+	VMOVI $0, V4.B16
+	VMOVI $0, V5.B16
+	VMOVI $0, V6.B16
+	VMOVI $0, V7.B16
+	VMOVI $0, V8.B16
+	VMOVI $0, V9.B16
+	VMOVI $0, V10.B16
+	VMOVI $0, V11.B16
+start523:
+superblock521:
+	MOVD $16, R19
+inputs524:
+	FLDPQ (R10), (F16, F17)
+	FLDPQ 32(R10), (F18, F19)
+	VTRN1 V16.H8, V31.H8, V20.H8
+	VTRN2 V16.H8, V31.H8, V16.H8
+	VTRN1 V17.H8, V31.H8, V21.H8
+	VTRN2 V17.H8, V31.H8, V17.H8
+	VTRN1 V18.H8, V31.H8, V22.H8
+	VTRN2 V18.H8, V31.H8, V18.H8
+	VTRN1 V19.H8, V31.H8, V23.H8
+	VTRN2 V19.H8, V31.H8, V19.H8
+	FMOVQ (R12), F24
+	WORD $0x4f981280 // fmla v0.4s, v20.4s, v24.s[0]
+	WORD $0x4f9812a1 // fmla v1.4s, v21.4s, v24.s[0]
+	WORD $0x4f9812c2 // fmla v2.4s, v22.4s, v24.s[0]
+	WORD $0x4f9812e3 // fmla v3.4s, v23.4s, v24.s[0]
+	WORD $0x4fb81284 // fmla v4.4s, v20.4s, v24.s[1]
+	WORD $0x4fb812a5 // fmla v5.4s, v21.4s, v24.s[1]
+	WORD $0x4fb812c6 // fmla v6.4s, v22.4s, v24.s[1]
+	WORD $0x4fb812e7 // fmla v7.4s, v23.4s, v24.s[1]
+	WORD $0x4f981a88 // fmla v8.4s, v20.4s, v24.s[2]
+	WORD $0x4f981aa9 // fmla v9.4s, v21.4s, v24.s[2]
+	WORD $0x4f981aca // fmla v10.4s, v22.4s, v24.s[2]
+	WORD $0x4f981aeb // fmla v11.4s, v23.4s, v24.s[2]
+	WORD $0x4fb81a00 // fmla v0.4s, v16.4s, v24.s[3]
+	WORD $0x4fb81a21 // fmla v1.4s, v17.4s, v24.s[3]
+	WORD $0x4fb81a42 // fmla v2.4s, v18.4s, v24.s[3]
+	WORD $0x4fb81a63 // fmla v3.4s, v19.4s, v24.s[3]
+	FMOVQ 16(R12), F24
+	WORD $0x4f981204 // fmla v4.4s, v16.4s, v24.s[0]
+	WORD $0x4f981225 // fmla v5.4s, v17.4s, v24.s[0]
+	WORD $0x4f981246 // fmla v6.4s, v18.4s, v24.s[0]
+	WORD $0x4f981267 // fmla v7.4s, v19.4s, v24.s[0]
+	WORD $0x4fb81208 // fmla v8.4s, v16.4s, v24.s[1]
+	WORD $0x4fb81229 // fmla v9.4s, v17.4s, v24.s[1]
+	WORD $0x4fb8124a // fmla v10.4s, v18.4s, v24.s[1]
+	WORD $0x4fb8126b // fmla v11.4s, v19.4s, v24.s[1]
+	FLDPQ 64(R10), (F16, F17)
+	FLDPQ 96(R10), (F18, F19)
+	VTRN1 V16.H8, V31.H8, V20.H8
+	VTRN2 V16.H8, V31.H8, V16.H8
+	VTRN1 V17.H8, V31.H8, V21.H8
+	VTRN2 V17.H8, V31.H8, V17.H8
+	VTRN1 V18.H8, V31.H8, V22.H8
+	VTRN2 V18.H8, V31.H8, V18.H8
+	VTRN1 V19.H8, V31.H8, V23.H8
+	VTRN2 V19.H8, V31.H8, V19.H8
+	WORD $0x4f981a80 // fmla v0.4s, v20.4s, v24.s[2]
+	WORD $0x4f981aa1 // fmla v1.4s, v21.4s, v24.s[2]
+	WORD $0x4f981ac2 // fmla v2.4s, v22.4s, v24.s[2]
+	WORD $0x4f981ae3 // fmla v3.4s, v23.4s, v24.s[2]
+	WORD $0x4fb81a84 // fmla v4.4s, v20.4s, v24.s[3]
+	WORD $0x4fb81aa5 // fmla v5.4s, v21.4s, v24.s[3]
+	WORD $0x4fb81ac6 // fmla v6.4s, v22.4s, v24.s[3]
+	WORD $0x4fb81ae7 // fmla v7.4s, v23.4s, v24.s[3]
+	FMOVQ 32(R12), F24
+	WORD $0x4f981288 // fmla v8.4s, v20.4s, v24.s[0]
+	WORD $0x4f9812a9 // fmla v9.4s, v21.4s, v24.s[0]
+	WORD $0x4f9812ca // fmla v10.4s, v22.4s, v24.s[0]
+	WORD $0x4f9812eb // fmla v11.4s, v23.4s, v24.s[0]
+	WORD $0x4fb81200 // fmla v0.4s, v16.4s, v24.s[1]
+	WORD $0x4fb81221 // fmla v1.4s, v17.4s, v24.s[1]
+	WORD $0x4fb81242 // fmla v2.4s, v18.4s, v24.s[1]
+	WORD $0x4fb81263 // fmla v3.4s, v19.4s, v24.s[1]
+	WORD $0x4f981a04 // fmla v4.4s, v16.4s, v24.s[2]
+	WORD $0x4f981a25 // fmla v5.4s, v17.4s, v24.s[2]
+	WORD $0x4f981a46 // fmla v6.4s, v18.4s, v24.s[2]
+	WORD $0x4f981a67 // fmla v7.4s, v19.4s, v24.s[2]
+	WORD $0x4fb81a08 // fmla v8.4s, v16.4s, v24.s[3]
+	WORD $0x4fb81a29 // fmla v9.4s, v17.4s, v24.s[3]
+	WORD $0x4fb81a4a // fmla v10.4s, v18.4s, v24.s[3]
+	WORD $0x4fb81a6b // fmla v11.4s, v19.4s, v24.s[3]
+	ADD $128, R10
+	ADD $48, R12
+	SUBS $1, R19, R19
+	BNE inputs524
+	SUBS $1, R14, R14
+	BNE superblock521
+	MOVD R21, R15
+	FSTPQ (F0, F1), (R15)
+	FSTPQ (F2, F3), 32(R15)
+	ADD R1, R15
+	FSTPQ (F4, F5), (R15)
+	FSTPQ (F6, F7), 32(R15)
+	ADD R1, R15
+	FSTPQ (F8, F9), (R15)
+	FSTPQ (F10, F11), 32(R15)
+	SUB $0, R10, R2
+	MOVD R12, R20
+	MOVD $1, R23
+	SUBS R8, R7, R7
+	BNE chunk519
+	ADD $64, R0
+	SUBS $1, R5, R5
+	BGE loop517
+end518:
+	ADD $1, R5
+	RET
+rows498:
+	VMOVI $0, V31.B16
+	SUBS $1, R5, R5
+	BLT end526
+loop525:
+	MOVD R4, R7
+	MOVD R3, R20
+	MOVD $0, R23
+chunk527:
+	MOVD $8, R8
+	CMP R8, R7
+	CSEL LT, R7, R8, R8
+	MOVD R2, R22
+	ADD $0, R2, R24
+	MOVD R0, R21
+	MOVD R22, R10
+	MOVD R24, R11
+	MOVD R20, R12
+	MOVD R8, R14
+	CBZ R23, fresh530
+	MOVD R21, R15
+	FLDPQ (R15), (F0, F1)
+	FLDPQ 32(R15), (F2, F3)
+	ADD R1, R15
+	FLDPQ (R15), (F4, F5)
+	FLDPQ 32(R15), (F6, F7)
+	ADD R1, R15
+	FLDPQ (R15), (F8, F9)
+	FLDPQ 32(R15), (F10, F11)
+	ADD R1, R15
+	FLDPQ (R15), (F12, F13)
+	FLDPQ 32(R15), (F14, F15)
+	B start531
+fresh530:
+	VMOVI $0, V0.B16
+	VMOVI $0, V1.B16
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+	VMOVI $0, V4.B16
+	VMOVI $0, V5.B16
+	VMOVI $0, V6.B16
+	VMOVI $0, V7.B16
+	VMOVI $0, V8.B16
+	VMOVI $0, V9.B16
+	VMOVI $0, V10.B16
+	VMOVI $0, V11.B16
+	VMOVI $0, V12.B16
+	VMOVI $0, V13.B16
+	VMOVI $0, V14.B16
+	VMOVI $0, V15.B16
+start531:
+superblock529:
+	MOVD $16, R19
+inputs532:
+	FLDPQ (R10), (F16, F17)
+	FLDPQ 32(R10), (F18, F19)
+	VTRN1 V16.H8, V31.H8, V20.H8
+	VTRN2 V16.H8, V31.H8, V16.H8
+	VTRN1 V17.H8, V31.H8, V21.H8
+	VTRN2 V17.H8, V31.H8, V17.H8
+	VTRN1 V18.H8, V31.H8, V22.H8
+	VTRN2 V18.H8, V31.H8, V18.H8
+	VTRN1 V19.H8, V31.H8, V23.H8
+	VTRN2 V19.H8, V31.H8, V19.H8
+	FMOVQ (R12), F24
+	WORD $0x4f981280 // fmla v0.4s, v20.4s, v24.s[0]
+	WORD $0x4f9812a1 // fmla v1.4s, v21.4s, v24.s[0]
+	WORD $0x4f9812c2 // fmla v2.4s, v22.4s, v24.s[0]
+	WORD $0x4f9812e3 // fmla v3.4s, v23.4s, v24.s[0]
+	WORD $0x4fb81284 // fmla v4.4s, v20.4s, v24.s[1]
+	WORD $0x4fb812a5 // fmla v5.4s, v21.4s, v24.s[1]
+	WORD $0x4fb812c6 // fmla v6.4s, v22.4s, v24.s[1]
+	WORD $0x4fb812e7 // fmla v7.4s, v23.4s, v24.s[1]
+	WORD $0x4f981a88 // fmla v8.4s, v20.4s, v24.s[2]
+	WORD $0x4f981aa9 // fmla v9.4s, v21.4s, v24.s[2]
+	WORD $0x4f981aca // fmla v10.4s, v22.4s, v24.s[2]
+	WORD $0x4f981aeb // fmla v11.4s, v23.4s, v24.s[2]
+	WORD $0x4fb81a8c // fmla v12.4s, v20.4s, v24.s[3]
+	WORD $0x4fb81aad // fmla v13.4s, v21.4s, v24.s[3]
+	WORD $0x4fb81ace // fmla v14.4s, v22.4s, v24.s[3]
+	WORD $0x4fb81aef // fmla v15.4s, v23.4s, v24.s[3]
+	FMOVQ 16(R12), F24
+	WORD $0x4f981200 // fmla v0.4s, v16.4s, v24.s[0]
+	WORD $0x4f981221 // fmla v1.4s, v17.4s, v24.s[0]
+	WORD $0x4f981242 // fmla v2.4s, v18.4s, v24.s[0]
+	WORD $0x4f981263 // fmla v3.4s, v19.4s, v24.s[0]
+	WORD $0x4fb81204 // fmla v4.4s, v16.4s, v24.s[1]
+	WORD $0x4fb81225 // fmla v5.4s, v17.4s, v24.s[1]
+	WORD $0x4fb81246 // fmla v6.4s, v18.4s, v24.s[1]
+	WORD $0x4fb81267 // fmla v7.4s, v19.4s, v24.s[1]
+	WORD $0x4f981a08 // fmla v8.4s, v16.4s, v24.s[2]
+	WORD $0x4f981a29 // fmla v9.4s, v17.4s, v24.s[2]
+	WORD $0x4f981a4a // fmla v10.4s, v18.4s, v24.s[2]
+	WORD $0x4f981a6b // fmla v11.4s, v19.4s, v24.s[2]
+	WORD $0x4fb81a0c // fmla v12.4s, v16.4s, v24.s[3]
+	WORD $0x4fb81a2d // fmla v13.4s, v17.4s, v24.s[3]
+	WORD $0x4fb81a4e // fmla v14.4s, v18.4s, v24.s[3]
+	WORD $0x4fb81a6f // fmla v15.4s, v19.4s, v24.s[3]
+	FLDPQ 64(R10), (F16, F17)
+	FLDPQ 96(R10), (F18, F19)
+	VTRN1 V16.H8, V31.H8, V20.H8
+	VTRN2 V16.H8, V31.H8, V16.H8
+	VTRN1 V17.H8, V31.H8, V21.H8
+	VTRN2 V17.H8, V31.H8, V17.H8
+	VTRN1 V18.H8, V31.H8, V22.H8
+	VTRN2 V18.H8, V31.H8, V18.H8
+	VTRN1 V19.H8, V31.H8, V23.H8
+	VTRN2 V19.H8, V31.H8, V19.H8
+	FMOVQ 32(R12), F24
+	WORD $0x4f981280 // fmla v0.4s, v20.4s, v24.s[0]
+	WORD $0x4f9812a1 // fmla v1.4s, v21.4s, v24.s[0]
+	WORD $0x4f9812c2 // fmla v2.4s, v22.4s, v24.s[0]
+	WORD $0x4f9812e3 // fmla v3.4s, v23.4s, v24.s[0]
+	WORD $0x4fb81284 // fmla v4.4s, v20.4s, v24.s[1]
+	WORD $0x4fb812a5 // fmla v5.4s, v21.4s, v24.s[1]
+	WORD $0x4fb812c6 // fmla v6.4s, v22.4s, v24.s[1]
+	WORD $0x4fb812e7 // fmla v7.4s, v23.4s, v24.s[1]
+	WORD $0x4f981a88 // fmla v8.4s, v20.4s, v24.s[2]
+	WORD $0x4f981aa9 // fmla v9.4s, v21.4s, v24.s[2]
+	WORD $0x4f981aca // fmla v10.4s, v22.4s, v24.s[2]
+	WORD $0x4f981aeb // fmla v11.4s, v23.4s, v24.s[2]
+	WORD $0x4fb81a8c // fmla v12.4s, v20.4s, v24.s[3]
+	WORD $0x4fb81aad // fmla v13.4s, v21.4s, v24.s[3]
+	WORD $0x4fb81ace // fmla v14.4s, v22.4s, v24.s[3]
+	WORD $0x4fb81aef // fmla v15.4s, v23.4s, v24.s[3]
+	FMOVQ 48(R12), F24
+	WORD $0x4f981200 // fmla v0.4s, v16.4s, v24.s[0]
+	WORD $0x4f981221 // fmla v1.4s, v17.4s, v24.s[0]
+	WORD $0x4f981242 // fmla v2.4s, v18.4s, v24.s[0]
+	WORD $0x4f981263 // fmla v3.4s, v19.4s, v24.s[0]
+	WORD $0x4fb81204 // fmla v4.4s, v16.4s, v24.s[1]
+	WORD $0x4fb81225 // fmla v5.4s, v17.4s, v24.s[1]
+	WORD $0x4fb81246 // fmla v6.4s, v18.4s, v24.s[1]
+	WORD $0x4fb81267 // fmla v7.4s, v19.4s, v24.s[1]
+	WORD $0x4f981a08 // fmla v8.4s, v16.4s, v24.s[2]
+	WORD $0x4f981a29 // fmla v9.4s, v17.4s, v24.s[2]
+	WORD $0x4f981a4a // fmla v10.4s, v18.4s, v24.s[2]
+	WORD $0x4f981a6b // fmla v11.4s, v19.4s, v24.s[2]
+	WORD $0x4fb81a0c // fmla v12.4s, v16.4s, v24.s[3]
+	WORD $0x4fb81a2d // fmla v13.4s, v17.4s, v24.s[3]
+	WORD $0x4fb81a4e // fmla v14.4s, v18.4s, v24.s[3]
+	WORD $0x4fb81a6f // fmla v15.4s, v19.4s, v24.s[3]
+	ADD $128, R10
+	ADD $64, R12
+	SUBS $1, R19, R19
+	BNE inputs532
+	SUBS $1, R14, R14
+	BNE superblock529
+	MOVD R21, R15
+	FSTPQ (F0, F1), (R15)
+	FSTPQ (F2, F3), 32(R15)
+	ADD R1, R15
+	FSTPQ (F4, F5), (R15)
+	FSTPQ (F6, F7), 32(R15)
+	ADD R1, R15
+	FSTPQ (F8, F9), (R15)
+	FSTPQ (F10, F11), 32(R15)
+	ADD R1, R15
+	FSTPQ (F12, F13), (R15)
+	FSTPQ (F14, F15), 32(R15)
+	SUB $0, R10, R2
+	MOVD R12, R20
+	MOVD $1, R23
+	SUBS R8, R7, R7
+	BNE chunk527
+	ADD $64, R0
+	SUBS $1, R5, R5
+	BGE loop525
+end526:
+	ADD $1, R5
+	RET
+rows497:
+	VMOVI $0, V31.B16
+	SUBS $1, R5, R5
+	BLT end534
+loop533:
+	MOVD R4, R7
+	MOVD R3, R20
+	MOVD $0, R23
+chunk535:
+	MOVD $8, R8
+	CMP R8, R7
+	CSEL LT, R7, R8, R8
+	MOVD R2, R22
+	ADD $0, R2, R24
+	MOVD R0, R21
+	MOVD $2, R9
+pass536:
+	MOVD R22, R10
+	MOVD R24, R11
+	MOVD R20, R12
+	MOVD R8, R14
+	CBZ R23, fresh538
+	MOVD R21, R15
+	FLDPQ (R15), (F0, F1)
+	ADD R1, R15
+	FLDPQ (R15), (F2, F3)
+	ADD R1, R15
+	FLDPQ (R15), (F4, F5)
+	ADD R1, R15
+	FLDPQ (R15), (F6, F7)
+	ADD R1, R15
+	FLDPQ (R15), (F8, F9)
+	B start539
+fresh538:
+	VMOVI $0, V0.B16
+	VMOVI $0, V1.B16
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+	VMOVI $0, V4.B16
+	VMOVI $0, V5.B16
+	VMOVI $0, V6.B16
+	VMOVI $0, V7.B16
+	VMOVI $0, V8.B16
+	VMOVI $0, V9.B16
+start539:
+superblock537:
+	MOVD $16, R19
+inputs540:
+	FLDPQ (R10), (F16, F17)
+	VTRN1 V16.H8, V31.H8, V20.H8
+	VTRN2 V16.H8, V31.H8, V16.H8
+	VTRN1 V17.H8, V31.H8, V21.H8
+	VTRN2 V17.H8, V31.H8, V17.H8
+	FMOVQ (R12), F24
+	WORD $0x4f981280 // fmla v0.4s, v20.4s, v24.s[0]
+	WORD $0x4f9812a1 // fmla v1.4s, v21.4s, v24.s[0]
+	WORD $0x4fb81282 // fmla v2.4s, v20.4s, v24.s[1]
+	WORD $0x4fb812a3 // fmla v3.4s, v21.4s, v24.s[1]
+	WORD $0x4f981a84 // fmla v4.4s, v20.4s, v24.s[2]
+	WORD $0x4f981aa5 // fmla v5.4s, v21.4s, v24.s[2]
+	WORD $0x4fb81a86 // fmla v6.4s, v20.4s, v24.s[3]
+	WORD $0x4fb81aa7 // fmla v7.4s, v21.4s, v24.s[3]
+	FMOVQ 16(R12), F24
+	WORD $0x4f981288 // fmla v8.4s, v20.4s, v24.s[0]
+	WORD $0x4f9812a9 // fmla v9.4s, v21.4s, v24.s[0]
+	WORD $0x4fb81200 // fmla v0.4s, v16.4s, v24.s[1]
+	WORD $0x4fb81221 // fmla v1.4s, v17.4s, v24.s[1]
+	WORD $0x4f981a02 // fmla v2.4s, v16.4s, v24.s[2]
+	WORD $0x4f981a23 // fmla v3.4s, v17.4s, v24.s[2]
+	WORD $0x4fb81a04 // fmla v4.4s, v16.4s, v24.s[3]
+	WORD $0x4fb81a25 // fmla v5.4s, v17.4s, v24.s[3]
+	FMOVQ 32(R12), F24
+	WORD $0x4f981206 // fmla v6.4s, v16.4s, v24.s[0]
+	WORD $0x4f981227 // fmla v7.4s, v17.4s, v24.s[0]
+	WORD $0x4fb81208 // fmla v8.4s, v16.4s, v24.s[1]
+	WORD $0x4fb81229 // fmla v9.4s, v17.4s, v24.s[1]
+	FLDPQ 64(R10), (F16, F17)
+	VTRN1 V16.H8, V31.H8, V20.H8
+	VTRN2 V16.H8, V31.H8, V16.H8
+	VTRN1 V17.H8, V31.H8, V21.H8
+	VTRN2 V17.H8, V31.H8, V17.H8
+	WORD $0x4f981a80 // fmla v0.4s, v20.4s, v24.s[2]
+	WORD $0x4f981aa1 // fmla v1.4s, v21.4s, v24.s[2]
+	WORD $0x4fb81a82 // fmla v2.4s, v20.4s, v24.s[3]
+	WORD $0x4fb81aa3 // fmla v3.4s, v21.4s, v24.s[3]
+	FMOVQ 48(R12), F24
+	WORD $0x4f981284 // fmla v4.4s, v20.4s, v24.s[0]
+	WORD $0x4f9812a5 // fmla v5.4s, v21.4s, v24.s[0]
+	WORD $0x4fb81286 // fmla v6.4s, v20.4s, v24.s[1]
+	WORD $0x4fb812a7 // fmla v7.4s, v21.4s, v24.s[1]
+	WORD $0x4f981a88 // fmla v8.4s, v20.4s, v24.s[2]
+	WORD $0x4f981aa9 // fmla v9.4s, v21.4s, v24.s[2]
+	WORD $0x4fb81a00 // fmla v0.4s, v16.4s, v24.s[3]
+	WORD $0x4fb81a21 // fmla v1.4s, v17.4s, v24.s[3]
+	FMOVQ 64(R12), F24
+	WORD $0x4f981202 // fmla v2.4s, v16.4s, v24.s[0]
+	WORD $0x4f981223 // fmla v3.4s, v17.4s, v24.s[0]
+	WORD $0x4fb81204 // fmla v4.4s, v16.4s, v24.s[1]
+	WORD $0x4fb81225 // fmla v5.4s, v17.4s, v24.s[1]
+	WORD $0x4f981a06 // fmla v6.4s, v16.4s, v24.s[2]
+	WORD $0x4f981a27 // fmla v7.4s, v17.4s, v24.s[2]
+	WORD $0x4fb81a08 // fmla v8.4s, v16.4s, v24.s[3]
+	WORD $0x4fb81a29 // fmla v9.4s, v17.4s, v24.s[3]
+	ADD $128, R10
+	ADD $80, R12
+	SUBS $1, R19, R19
+	BNE inputs540
+	SUBS $1, R14, R14
+	BNE superblock537
+	MOVD R21, R15
+	FSTPQ (F0, F1), (R15)
+	ADD R1, R15
+	FSTPQ (F2, F3), (R15)
+	ADD R1, R15
+	FSTPQ (F4, F5), (R15)
+	ADD R1, R15
+	FSTPQ (F6, F7), (R15)
+	ADD R1, R15
+	FSTPQ (F8, F9), (R15)
+	ADD $32, R21
+	ADD $32, R22
+	ADD $16, R24
+	SUBS $1, R9, R9
+	BNE pass536
+	SUB $32, R10, R2
+	MOVD R12, R20
+	MOVD $1, R23
+	SUBS R8, R7, R7
+	BNE chunk535
+	ADD $64, R0
+	SUBS $1, R5, R5
+	BGE loop533
+end534:
+	ADD $1, R5
+	RET
+rows496:
+	VMOVI $0, V31.B16
+	SUBS $1, R5, R5
+	BLT end542
+loop541:
+	MOVD R4, R7
+	MOVD R3, R20
+	MOVD $0, R23
+chunk543:
+	MOVD $8, R8
+	CMP R8, R7
+	CSEL LT, R7, R8, R8
+	MOVD R2, R22
+	ADD $0, R2, R24
+	MOVD R0, R21
+	MOVD $2, R9
+pass544:
+	MOVD R22, R10
+	MOVD R24, R11
+	MOVD R20, R12
+	MOVD R8, R14
+	CBZ R23, fresh546
+	MOVD R21, R15
+	FLDPQ (R15), (F0, F1)
+	ADD R1, R15
+	FLDPQ (R15), (F2, F3)
+	ADD R1, R15
+	FLDPQ (R15), (F4, F5)
+	ADD R1, R15
+	FLDPQ (R15), (F6, F7)
+	ADD R1, R15
+	FLDPQ (R15), (F8, F9)
+	ADD R1, R15
+	FLDPQ (R15), (F10, F11)
+	B start547
+fresh546:
+	VMOVI $0, V0.B16
+	VMOVI $0, V1.B16
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+	VMOVI $0, V4.B16
+	VMOVI $0, V5.B16
+	VMOVI $0, V6.B16
+	VMOVI $0, V7.B16
+	VMOVI $0, V8.B16
+	VMOVI $0, V9.B16
+	VMOVI $0, V10.B16
+	VMOVI $0, V11.B16
+start547:
+superblock545:
+	MOVD $16, R19
+inputs548:
+	FLDPQ (R10), (F16, F17)
+	VTRN1 V16.H8, V31.H8, V20.H8
+	VTRN2 V16.H8, V31.H8, V16.H8
+	VTRN1 V17.H8, V31.H8, V21.H8
+	VTRN2 V17.H8, V31.H8, V17.H8
+	FMOVQ (R12), F24
+	WORD $0x4f981280 // fmla v0.4s, v20.4s, v24.s[0]
+	WORD $0x4f9812a1 // fmla v1.4s, v21.4s, v24.s[0]
+	WORD $0x4fb81282 // fmla v2.4s, v20.4s, v24.s[1]
+	WORD $0x4fb812a3 // fmla v3.4s, v21.4s, v24.s[1]
+	WORD $0x4f981a84 // fmla v4.4s, v20.4s, v24.s[2]
+	WORD $0x4f981aa5 // fmla v5.4s, v21.4s, v24.s[2]
+	WORD $0x4fb81a86 // fmla v6.4s, v20.4s, v24.s[3]
+	WORD $0x4fb81aa7 // fmla v7.4s, v21.4s, v24.s[3]
+	FMOVQ 16(R12), F24
+	WORD $0x4f981288 // fmla v8.4s, v20.4s, v24.s[0]
+	WORD $0x4f9812a9 // fmla v9.4s, v21.4s, v24.s[0]
+	WORD $0x4fb8128a // fmla v10.4s, v20.4s, v24.s[1]
+	WORD $0x4fb812ab // fmla v11.4s, v21.4s, v24.s[1]
+	WORD $0x4f981a00 // fmla v0.4s, v16.4s, v24.s[2]
+	WORD $0x4f981a21 // fmla v1.4s, v17.4s, v24.s[2]
+	WORD $0x4fb81a02 // fmla v2.4s, v16.4s, v24.s[3]
+	WORD $0x4fb81a23 // fmla v3.4s, v17.4s, v24.s[3]
+	FMOVQ 32(R12), F24
+	WORD $0x4f981204 // fmla v4.4s, v16.4s, v24.s[0]
+	WORD $0x4f981225 // fmla v5.4s, v17.4s, v24.s[0]
+	WORD $0x4fb81206 // fmla v6.4s, v16.4s, v24.s[1]
+	WORD $0x4fb81227 // fmla v7.4s, v17.4s, v24.s[1]
+	WORD $0x4f981a08 // fmla v8.4s, v16.4s, v24.s[2]
+	WORD $0x4f981a29 // fmla v9.4s, v17.4s, v24.s[2]
+	WORD $0x4fb81a0a // fmla v10.4s, v16.4s, v24.s[3]
+	WORD $0x4fb81a2b // fmla v11.4s, v17.4s, v24.s[3]
+	FLDPQ 64(R10), (F16, F17)
+	VTRN1 V16.H8, V31.H8, V20.H8
+	VTRN2 V16.H8, V31.H8, V16.H8
+	VTRN1 V17.H8, V31.H8, V21.H8
+	VTRN2 V17.H8, V31.H8, V17.H8
+	FMOVQ 48(R12), F24
+	WORD $0x4f981280 // fmla v0.4s, v20.4s, v24.s[0]
+	WORD $0x4f9812a1 // fmla v1.4s, v21.4s, v24.s[0]
+	WORD $0x4fb81282 // fmla v2.4s, v20.4s, v24.s[1]
+	WORD $0x4fb812a3 // fmla v3.4s, v21.4s, v24.s[1]
+	WORD $0x4f981a84 // fmla v4.4s, v20.4s, v24.s[2]
+	WORD $0x4f981aa5 // fmla v5.4s, v21.4s, v24.s[2]
+	WORD $0x4fb81a86 // fmla v6.4s, v20.4s, v24.s[3]
+	WORD $0x4fb81aa7 // fmla v7.4s, v21.4s, v24.s[3]
+	FMOVQ 64(R12), F24
+	WORD $0x4f981288 // fmla v8.4s, v20.4s, v24.s[0]
+	WORD $0x4f9812a9 // fmla v9.4s, v21.4s, v24.s[0]
+	WORD $0x4fb8128a // fmla v10.4s, v20.4s, v24.s[1]
+	WORD $0x4fb812ab // fmla v11.4s, v21.4s, v24.s[1]
+	WORD $0x4f981a00 // fmla v0.4s, v16.4s, v24.s[2]
+	WORD $0x4f981a21 // fmla v1.4s, v17.4s, v24.s[2]
+	WORD $0x4fb81a02 // fmla v2.4s, v16.4s, v24.s[3]
+	WORD $0x4fb81a23 // fmla v3.4s, v17.4s, v24.s[3]
+	FMOVQ 80(R12), F24
+	WORD $0x4f981204 // fmla v4.4s, v16.4s, v24.s[0]
+	WORD $0x4f981225 // fmla v5.4s, v17.4s, v24.s[0]
+	WORD $0x4fb81206 // fmla v6.4s, v16.4s, v24.s[1]
+	WORD $0x4fb81227 // fmla v7.4s, v17.4s, v24.s[1]
+	WORD $0x4f981a08 // fmla v8.4s, v16.4s, v24.s[2]
+	WORD $0x4f981a29 // fmla v9.4s, v17.4s, v24.s[2]
+	WORD $0x4fb81a0a // fmla v10.4s, v16.4s, v24.s[3]
+	WORD $0x4fb81a2b // fmla v11.4s, v17.4s, v24.s[3]
+	ADD $128, R10
+	ADD $96, R12
+	SUBS $1, R19, R19
+	BNE inputs548
+	SUBS $1, R14, R14
+	BNE superblock545
+	MOVD R21, R15
+	FSTPQ (F0, F1), (R15)
+	ADD R1, R15
+	FSTPQ (F2, F3), (R15)
+	ADD R1, R15
+	FSTPQ (F4, F5), (R15)
+	ADD R1, R15
+	FSTPQ (F6, F7), (R15)
+	ADD R1, R15
+	FSTPQ (F8, F9), (R15)
+	ADD R1, R15
+	FSTPQ (F10, F11), (R15)
+	ADD $32, R21
+	ADD $32, R22
+	ADD $16, R24
+	SUBS $1, R9, R9
+	BNE pass544
+	SUB $32, R10, R2
+	MOVD R12, R20
+	MOVD $1, R23
+	SUBS R8, R7, R7
+	BNE chunk543
+	ADD $64, R0
+	SUBS $1, R5, R5
+	BGE loop541
+end542:
+	ADD $1, R5
+	RET
+rows495:
+	VMOVI $0, V31.B16
+	SUBS $1, R5, R5
+	BLT end550
+loop549:
+	MOVD R4, R7
+	MOVD R3, R20
+	MOVD $0, R23
+chunk551:
+	MOVD $8, R8
+	CMP R8, R7
+	CSEL LT, R7, R8, R8
+	MOVD R2, R22
+	ADD $0, R2, R24
+	MOVD R0, R21
+	MOVD $2, R9
+pass552:
+	MOVD R22, R10
+	MOVD R24, R11
+	MOVD R20, R12
+	MOVD R8, R14
+	CBZ R23, fresh554
+	MOVD R21, R15
+	FLDPQ (R15), (F0, F1)
+	ADD R1, R15
+	FLDPQ (R15), (F2, F3)
+	ADD R1, R15
+	FLDPQ (R15), (F4, F5)
+	ADD R1, R15
+	FLDPQ (R15), (F6, F7)
+	ADD R1, R15
+	FLDPQ (R15), (F8, F9)
+	ADD R1, R15
+	FLDPQ (R15), (F10, F11)
+	ADD R1, R15
+	FLDPQ (R15), (F12, F13)
+	B start555
+fresh554:
+	VMOVI $0, V0.B16
+	VMOVI $0, V1.B16
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+	VMOVI $0, V4.B16
+	VMOVI $0, V5.B16
+	VMOVI $0, V6.B16
+	VMOVI $0, V7.B16
+	VMOVI $0, V8.B16
+	VMOVI $0, V9.B16
+	VMOVI $0, V10.B16
+	VMOVI $0, V11.B16
+	VMOVI $0, V12.B16
+	VMOVI $0, V13.B16
+start555:
+superblock553:
+	MOVD $16, R19
+inputs556:
+	FLDPQ (R10), (F16, F17)
+	VTRN1 V16.H8, V31.H8, V20.H8
+	VTRN2 V16.H8, V31.H8, V16.H8
+	VTRN1 V17.H8, V31.H8, V21.H8
+	VTRN2 V17.H8, V31.H8, V17.H8
+	FMOVQ (R12), F24
+	WORD $0x4f981280 // fmla v0.4s, v20.4s, v24.s[0]
+	WORD $0x4f9812a1 // fmla v1.4s, v21.4s, v24.s[0]
+	WORD $0x4fb81282 // fmla v2.4s, v20.4s, v24.s[1]
+	WORD $0x4fb812a3 // fmla v3.4s, v21.4s, v24.s[1]
+	WORD $0x4f981a84 // fmla v4.4s, v20.4s, v24.s[2]
+	WORD $0x4f981aa5 // fmla v5.4s, v21.4s, v24.s[2]
+	WORD $0x4fb81a86 // fmla v6.4s, v20.4s, v24.s[3]
+	WORD $0x4fb81aa7 // fmla v7.4s, v21.4s, v24.s[3]
+	FMOVQ 16(R12), F24
+	WORD $0x4f981288 // fmla v8.4s, v20.4s, v24.s[0]
+	WORD $0x4f9812a9 // fmla v9.4s, v21.4s, v24.s[0]
+	WORD $0x4fb8128a // fmla v10.4s, v20.4s, v24.s[1]
+	WORD $0x4fb812ab // fmla v11.4s, v21.4s, v24.s[1]
+	WORD $0x4f981a8c // fmla v12.4s, v20.4s, v24.s[2]
+	WORD $0x4f981aad // fmla v13.4s, v21.4s, v24.s[2]
+	WORD $0x4fb81a00 // fmla v0.4s, v16.4s, v24.s[3]
+	WORD $0x4fb81a21 // fmla v1.4s, v17.4s, v24.s[3]
+	FMOVQ 32(R12), F24
+	WORD $0x4f981202 // fmla v2.4s, v16.4s, v24.s[0]
+	WORD $0x4f981223 // fmla v3.4s, v17.4s, v24.s[0]
+	WORD $0x4fb81204 // fmla v4.4s, v16.4s, v24.s[1]
+	WORD $0x4fb81225 // fmla v5.4s, v17.4s, v24.s[1]
+	WORD $0x4f981a06 // fmla v6.4s, v16.4s, v24.s[2]
+	WORD $0x4f981a27 // fmla v7.4s, v17.4s, v24.s[2]
+	WORD $0x4fb81a08 // fmla v8.4s, v16.4s, v24.s[3]
+	WORD $0x4fb81a29 // fmla v9.4s, v17.4s, v24.s[3]
+	FMOVQ 48(R12), F24
+	WORD $0x4f98120a // fmla v10.4s, v16.4s, v24.s[0]
+	WORD $0x4f98122b // fmla v11.4s, v17.4s, v24.s[0]
+	WORD $0x4fb8120c // fmla v12.4s, v16.4s, v24.s[1]
+	WORD $0x4fb8122d // fmla v13.4s, v17.4s, v24.s[1]
+	FLDPQ 64(R10), (F16, F17)
+	VTRN1 V16.H8, V31.H8, V20.H8
+	VTRN2 V16.H8, V31.H8, V16.H8
+	VTRN1 V17.H8, V31.H8, V21.H8
+	VTRN2 V17.H8, V31.H8, V17.H8
+	WORD $0x4f981a80 // fmla v0.4s, v20.4s, v24.s[2]
+	WORD $0x4f981aa1 // fmla v1.4s, v21.4s, v24.s[2]
+	WORD $0x4fb81a82 // fmla v2.4s, v20.4s, v24.s[3]
+	WORD $0x4fb81aa3 // fmla v3.4s, v21.4s, v24.s[3]
+	FMOVQ 64(R12), F24
+	WORD $0x4f981284 // fmla v4.4s, v20.4s, v24.s[0]
+	WORD $0x4f9812a5 // fmla v5.4s, v21.4s, v24.s[0]
+	WORD $0x4fb81286 // fmla v6.4s, v20.4s, v24.s[1]
+	WORD $0x4fb812a7 // fmla v7.4s, v21.4s, v24.s[1]
+	WORD $0x4f981a88 // fmla v8.4s, v20.4s, v24.s[2]
+	WORD $0x4f981aa9 // fmla v9.4s, v21.4s, v24.s[2]
+	WORD $0x4fb81a8a // fmla v10.4s, v20.4s, v24.s[3]
+	WORD $0x4fb81aab // fmla v11.4s, v21.4s, v24.s[3]
+	FMOVQ 80(R12), F24
+	WORD $0x4f98128c // fmla v12.4s, v20.4s, v24.s[0]
+	WORD $0x4f9812ad // fmla v13.4s, v21.4s, v24.s[0]
+	WORD $0x4fb81200 // fmla v0.4s, v16.4s, v24.s[1]
+	WORD $0x4fb81221 // fmla v1.4s, v17.4s, v24.s[1]
+	WORD $0x4f981a02 // fmla v2.4s, v16.4s, v24.s[2]
+	WORD $0x4f981a23 // fmla v3.4s, v17.4s, v24.s[2]
+	WORD $0x4fb81a04 // fmla v4.4s, v16.4s, v24.s[3]
+	WORD $0x4fb81a25 // fmla v5.4s, v17.4s, v24.s[3]
+	FMOVQ 96(R12), F24
+	WORD $0x4f981206 // fmla v6.4s, v16.4s, v24.s[0]
+	WORD $0x4f981227 // fmla v7.4s, v17.4s, v24.s[0]
+	WORD $0x4fb81208 // fmla v8.4s, v16.4s, v24.s[1]
+	WORD $0x4fb81229 // fmla v9.4s, v17.4s, v24.s[1]
+	WORD $0x4f981a0a // fmla v10.4s, v16.4s, v24.s[2]
+	WORD $0x4f981a2b // fmla v11.4s, v17.4s, v24.s[2]
+	WORD $0x4fb81a0c // fmla v12.4s, v16.4s, v24.s[3]
+	WORD $0x4fb81a2d // fmla v13.4s, v17.4s, v24.s[3]
+	ADD $128, R10
+	ADD $112, R12
+	SUBS $1, R19, R19
+	BNE inputs556
+	SUBS $1, R14, R14
+	BNE superblock553
+	MOVD R21, R15
+	FSTPQ (F0, F1), (R15)
+	ADD R1, R15
+	FSTPQ (F2, F3), (R15)
+	ADD R1, R15
+	FSTPQ (F4, F5), (R15)
+	ADD R1, R15
+	FSTPQ (F6, F7), (R15)
+	ADD R1, R15
+	FSTPQ (F8, F9), (R15)
+	ADD R1, R15
+	FSTPQ (F10, F11), (R15)
+	ADD R1, R15
+	FSTPQ (F12, F13), (R15)
+	ADD $32, R21
+	ADD $32, R22
+	ADD $16, R24
+	SUBS $1, R9, R9
+	BNE pass552
+	SUB $32, R10, R2
+	MOVD R12, R20
+	MOVD $1, R23
+	SUBS R8, R7, R7
+	BNE chunk551
+	ADD $64, R0
+	SUBS $1, R5, R5
+	BGE loop549
+end550:
+	ADD $1, R5
+	RET
+rows494:
+	VMOVI $0, V31.B16
+	SUBS $1, R5, R5
+	BLT end558
+loop557:
+	MOVD R4, R7
+	MOVD R3, R20
+	MOVD $0, R23
+chunk559:
+	MOVD $8, R8
+	CMP R8, R7
+	CSEL LT, R7, R8, R8
+	MOVD R2, R22
+	ADD $0, R2, R24
+	MOVD R0, R21
+	MOVD $2, R9
+pass560:
+	MOVD R22, R10
+	MOVD R24, R11
+	MOVD R20, R12
+	MOVD R8, R14
+	CBZ R23, fresh562
+	MOVD R21, R15
+	FLDPQ (R15), (F0, F1)
+	ADD R1, R15
+	FLDPQ (R15), (F2, F3)
+	ADD R1, R15
+	FLDPQ (R15), (F4, F5)
+	ADD R1, R15
+	FLDPQ (R15), (F6, F7)
+	ADD R1, R15
+	FLDPQ (R15), (F8, F9)
+	ADD R1, R15
+	FLDPQ (R15), (F10, F11)
+	ADD R1, R15
+	FLDPQ (R15), (F12, F13)
+	ADD R1, R15
+	FLDPQ (R15), (F14, F15)
+	B start563
+fresh562:
+	VMOVI $0, V0.B16
+	VMOVI $0, V1.B16
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+	VMOVI $0, V4.B16
+	VMOVI $0, V5.B16
+	VMOVI $0, V6.B16
+	VMOVI $0, V7.B16
+	VMOVI $0, V8.B16
+	VMOVI $0, V9.B16
+	VMOVI $0, V10.B16
+	VMOVI $0, V11.B16
+	VMOVI $0, V12.B16
+	VMOVI $0, V13.B16
+	VMOVI $0, V14.B16
+	VMOVI $0, V15.B16
+start563:
+superblock561:
+	MOVD $16, R19
+inputs564:
+	FLDPQ (R10), (F16, F17)
+	VTRN1 V16.H8, V31.H8, V20.H8
+	VTRN2 V16.H8, V31.H8, V16.H8
+	VTRN1 V17.H8, V31.H8, V21.H8
+	VTRN2 V17.H8, V31.H8, V17.H8
+	FMOVQ (R12), F24
+	WORD $0x4f981280 // fmla v0.4s, v20.4s, v24.s[0]
+	WORD $0x4f9812a1 // fmla v1.4s, v21.4s, v24.s[0]
+	WORD $0x4fb81282 // fmla v2.4s, v20.4s, v24.s[1]
+	WORD $0x4fb812a3 // fmla v3.4s, v21.4s, v24.s[1]
+	WORD $0x4f981a84 // fmla v4.4s, v20.4s, v24.s[2]
+	WORD $0x4f981aa5 // fmla v5.4s, v21.4s, v24.s[2]
+	WORD $0x4fb81a86 // fmla v6.4s, v20.4s, v24.s[3]
+	WORD $0x4fb81aa7 // fmla v7.4s, v21.4s, v24.s[3]
+	FMOVQ 16(R12), F24
+	WORD $0x4f981288 // fmla v8.4s, v20.4s, v24.s[0]
+	WORD $0x4f9812a9 // fmla v9.4s, v21.4s, v24.s[0]
+	WORD $0x4fb8128a // fmla v10.4s, v20.4s, v24.s[1]
+	WORD $0x4fb812ab // fmla v11.4s, v21.4s, v24.s[1]
+	WORD $0x4f981a8c // fmla v12.4s, v20.4s, v24.s[2]
+	WORD $0x4f981aad // fmla v13.4s, v21.4s, v24.s[2]
+	WORD $0x4fb81a8e // fmla v14.4s, v20.4s, v24.s[3]
+	WORD $0x4fb81aaf // fmla v15.4s, v21.4s, v24.s[3]
+	FMOVQ 32(R12), F24
+	WORD $0x4f981200 // fmla v0.4s, v16.4s, v24.s[0]
+	WORD $0x4f981221 // fmla v1.4s, v17.4s, v24.s[0]
+	WORD $0x4fb81202 // fmla v2.4s, v16.4s, v24.s[1]
+	WORD $0x4fb81223 // fmla v3.4s, v17.4s, v24.s[1]
+	WORD $0x4f981a04 // fmla v4.4s, v16.4s, v24.s[2]
+	WORD $0x4f981a25 // fmla v5.4s, v17.4s, v24.s[2]
+	WORD $0x4fb81a06 // fmla v6.4s, v16.4s, v24.s[3]
+	WORD $0x4fb81a27 // fmla v7.4s, v17.4s, v24.s[3]
+	FMOVQ 48(R12), F24
+	WORD $0x4f981208 // fmla v8.4s, v16.4s, v24.s[0]
+	WORD $0x4f981229 // fmla v9.4s, v17.4s, v24.s[0]
+	WORD $0x4fb8120a // fmla v10.4s, v16.4s, v24.s[1]
+	WORD $0x4fb8122b // fmla v11.4s, v17.4s, v24.s[1]
+	WORD $0x4f981a0c // fmla v12.4s, v16.4s, v24.s[2]
+	WORD $0x4f981a2d // fmla v13.4s, v17.4s, v24.s[2]
+	WORD $0x4fb81a0e // fmla v14.4s, v16.4s, v24.s[3]
+	WORD $0x4fb81a2f // fmla v15.4s, v17.4s, v24.s[3]
+	FLDPQ 64(R10), (F16, F17)
+	VTRN1 V16.H8, V31.H8, V20.H8
+	VTRN2 V16.H8, V31.H8, V16.H8
+	VTRN1 V17.H8, V31.H8, V21.H8
+	VTRN2 V17.H8, V31.H8, V17.H8
+	FMOVQ 64(R12), F24
+	WORD $0x4f981280 // fmla v0.4s, v20.4s, v24.s[0]
+	WORD $0x4f9812a1 // fmla v1.4s, v21.4s, v24.s[0]
+	WORD $0x4fb81282 // fmla v2.4s, v20.4s, v24.s[1]
+	WORD $0x4fb812a3 // fmla v3.4s, v21.4s, v24.s[1]
+	WORD $0x4f981a84 // fmla v4.4s, v20.4s, v24.s[2]
+	WORD $0x4f981aa5 // fmla v5.4s, v21.4s, v24.s[2]
+	WORD $0x4fb81a86 // fmla v6.4s, v20.4s, v24.s[3]
+	WORD $0x4fb81aa7 // fmla v7.4s, v21.4s, v24.s[3]
+	FMOVQ 80(R12), F24
+	WORD $0x4f981288 // fmla v8.4s, v20.4s, v24.s[0]
+	WORD $0x4f9812a9 // fmla v9.4s, v21.4s, v24.s[0]
+	WORD $0x4fb8128a // fmla v10.4s, v20.4s, v24.s[1]
+	WORD $0x4fb812ab // fmla v11.4s, v21.4s, v24.s[1]
+	WORD $0x4f981a8c // fmla v12.4s, v20.4s, v24.s[2]
+	WORD $0x4f981aad // fmla v13.4s, v21.4s, v24.s[2]
+	WORD $0x4fb81a8e // fmla v14.4s, v20.4s, v24.s[3]
+	WORD $0x4fb81aaf // fmla v15.4s, v21.4s, v24.s[3]
+	FMOVQ 96(R12), F24
+	WORD $0x4f981200 // fmla v0.4s, v16.4s, v24.s[0]
+	WORD $0x4f981221 // fmla v1.4s, v17.4s, v24.s[0]
+	WORD $0x4fb81202 // fmla v2.4s, v16.4s, v24.s[1]
+	WORD $0x4fb81223 // fmla v3.4s, v17.4s, v24.s[1]
+	WORD $0x4f981a04 // fmla v4.4s, v16.4s, v24.s[2]
+	WORD $0x4f981a25 // fmla v5.4s, v17.4s, v24.s[2]
+	WORD $0x4fb81a06 // fmla v6.4s, v16.4s, v24.s[3]
+	WORD $0x4fb81a27 // fmla v7.4s, v17.4s, v24.s[3]
+	FMOVQ 112(R12), F24
+	WORD $0x4f981208 // fmla v8.4s, v16.4s, v24.s[0]
+	WORD $0x4f981229 // fmla v9.4s, v17.4s, v24.s[0]
+	WORD $0x4fb8120a // fmla v10.4s, v16.4s, v24.s[1]
+	WORD $0x4fb8122b // fmla v11.4s, v17.4s, v24.s[1]
+	WORD $0x4f981a0c // fmla v12.4s, v16.4s, v24.s[2]
+	WORD $0x4f981a2d // fmla v13.4s, v17.4s, v24.s[2]
+	WORD $0x4fb81a0e // fmla v14.4s, v16.4s, v24.s[3]
+	WORD $0x4fb81a2f // fmla v15.4s, v17.4s, v24.s[3]
+	ADD $128, R10
+	ADD $128, R12
+	SUBS $1, R19, R19
+	BNE inputs564
+	SUBS $1, R14, R14
+	BNE superblock561
+	MOVD R21, R15
+	FSTPQ (F0, F1), (R15)
+	ADD R1, R15
+	FSTPQ (F2, F3), (R15)
+	ADD R1, R15
+	FSTPQ (F4, F5), (R15)
+	ADD R1, R15
+	FSTPQ (F6, F7), (R15)
+	ADD R1, R15
+	FSTPQ (F8, F9), (R15)
+	ADD R1, R15
+	FSTPQ (F10, F11), (R15)
+	ADD R1, R15
+	FSTPQ (F12, F13), (R15)
+	ADD R1, R15
+	FSTPQ (F14, F15), (R15)
+	ADD $32, R21
+	ADD $32, R22
+	ADD $16, R24
+	SUBS $1, R9, R9
+	BNE pass560
+	SUB $32, R10, R2
+	MOVD R12, R20
+	MOVD $1, R23
+	SUBS R8, R7, R7
+	BNE chunk559
+	ADD $64, R0
+	SUBS $1, R5, R5
+	BGE loop557
+end558:
+	ADD $1, R5
+	RET
+
 // func peakNEON(n int)
 TEXT ·peakNEON(SB), NOSPLIT, $0-8
 	MOVD n+0(FP), R0
@@ -5533,7 +9891,7 @@ TEXT ·peakNEON(SB), NOSPLIT, $0-8
 	VMOVI $0, V23.B16
 	VMOVI $0, V24.B16
 	VMOVI $0, V25.B16
-loop416:
+loop565:
 	VFMLA V25.S4, V24.S4, V0.S4
 	VFMLA V25.S4, V24.S4, V1.S4
 	VFMLA V25.S4, V24.S4, V2.S4
@@ -5559,5 +9917,5 @@ loop416:
 	VFMLA V25.S4, V24.S4, V22.S4
 	VFMLA V25.S4, V24.S4, V23.S4
 	SUBS $1, R0, R0
-	BNE loop416
+	BNE loop565
 	RET

@@ -1,10 +1,12 @@
 package kernel
 
 import (
+	"flag"
 	"math"
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/cpu"
@@ -39,6 +41,9 @@ func closeTo(got float32, want, tolerance float64) bool {
 	return math.Abs(float64(got)-want) <= tolerance
 }
 
+// tiers is what must be there where the machine is known, as in an emulator.
+var tiers = flag.String("tiers", "", "the instruction sets that must be there, separated by commas")
+
 func TestEveryTierListed(t *testing.T) {
 	var names []string
 	for _, k := range Implementations() {
@@ -54,10 +59,16 @@ func TestEveryTierListed(t *testing.T) {
 		}
 		if runtime.GOARCH == "arm64" {
 			want = append(want, "neon") // every arm64 has it
+			if cpu.ARM64.HasASIMDDP {
+				want = append(want, "dotprod")
+			}
 		}
 	}
 	if !slices.Equal(names, want) {
 		t.Errorf("implementations %q, want %q", names, want)
+	}
+	if *tiers != "" && *tiers != strings.Join(names, ",") {
+		t.Errorf("implementations %q, want %s", names, *tiers)
 	}
 	if got := Best().Name(); got != want[len(want)-1] {
 		t.Errorf("best is %q, want %q", got, want[len(want)-1])

@@ -7,12 +7,19 @@ func readMemory(isa, []byte, int) bool { return false }
 
 // floatRounds runs n rounds and returns the operations of one.
 func floatRounds(i isa, n int) int64 {
-	if i != isaNEON {
+	if i == isaGeneric {
 		return 0
 	}
 	peakNEON(n)
 	return 24 * 4 * 2
 }
 
-// byteRounds has no measure here.
-func byteRounds(isa, int) int64 { return 0 }
+// byteRounds runs n rounds and returns the operations of one; without SDOT it has no
+// measure.
+func byteRounds(i isa, n int) int64 {
+	if i != isaDotprod {
+		return 0
+	}
+	peakBytesDotprod(n)
+	return 24 * 16 * 2
+}

@@ -13,7 +13,7 @@ const (
 
 // tileRows is the number of rows of the widest tile.
 func tileRows(i isa) int {
-	return [...]int{isaGeneric: 8, isaAVX2: 6, isaAVX512: maxTile, isaNEON: maxTile}[i]
+	return [...]int{isaGeneric: 8, isaAVX2: 6, isaAVX512: maxTile, isaNEON: maxTile, isaDotprod: maxTile}[i]
 }
 
 // MatMul computes dst (n, w.Rows) = x (n, w.Cols) · wᵀ, all row-major. Each output

@@ -7,7 +7,7 @@ const maxPackedTile = 8
 
 // packedTile is the number of rows of a tile.
 func packedTile(i isa) int {
-	return [...]int{isaGeneric: maxPackedTile, isaAVX2: 4, isaAVX512: maxPackedTile, isaNEON: maxPackedTile}[i]
+	return [...]int{isaGeneric: maxPackedTile, isaAVX2: 4, isaAVX512: maxPackedTile, isaNEON: 4, isaDotprod: maxPackedTile}[i]
 }
 
 // groupBytes bounds the weights that stay in the second-level cache while all tiles of

@@ -10,7 +10,7 @@ import (
 // packedShapes are (n, rows, cols) that cut tiles, panels and superblocks everywhere.
 var packedShapes = [][3]int{
 	{1, 1, 1}, {1, 16, 64}, {1, 100, 200}, {2, 31, 33}, {3, 64, 96}, {4, 17, 65}, {5, 48, 320}, {6, 15, 31},
-	{7, 33, 1100}, {8, 80, 128}, {9, 40, 2100}, {13, 65, 70}, {33, 130, 300}, {40, 47, 65},
+	{7, 33, 1100}, {8, 80, 128}, {9, 40, 2100}, {13, 65, 70}, {33, 130, 300}, {40, 47, 65}, {6, 20, 2048},
 }
 
 // dequantized returns all the values of w.

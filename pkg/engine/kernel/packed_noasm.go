@@ -1,8 +1,6 @@
-//go:build !amd64 || purego
+//go:build !(amd64 || arm64) || purego
 
 package kernel
-
-// Packed weights have no assembly but on amd64.
 
 func quantize(_ isa, dst, x []float32, blocks int) { quantizeGeneric(dst, x, blocks) }
 

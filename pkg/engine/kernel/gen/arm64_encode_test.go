@@ -30,6 +30,19 @@ var known = []struct {
 	{"fcvtns v27.4s, v5.4s", 0x4e21a8bb},
 	{"fcvtl v28.2d, v9.2s", 0x0e61793c},
 	{"fcvtl2 v10.2d, v26.4s", 0x4e617b4a},
+	{"fmul v0.4s, v1.4s, v2.s[0]", 0x4f829020},
+	{"fmul v29.4s, v17.4s, v31.s[3]", 0x4fbf9a3d},
+	{"fmul v8.4s, v24.4s, v15.s[1]", 0x4faf9308},
+	{"fcvtl v4.4s, v27.4h", 0x0e217b64},
+	{"fcvtl2 v21.4s, v10.8h", 0x4e217955},
+	{"umaxp v14.4s, v19.4s, v5.4s", 0x6ea5a66e},
+	{"sdot v0.4s, v1.16b, v2.4b[0]", 0x4f82e020},
+	{"sdot v30.4s, v13.16b, v31.4b[1]", 0x4fbfe1be},
+	{"sdot v7.4s, v24.16b, v16.4b[2]", 0x4f90eb07},
+	{"sdot v18.4s, v31.16b, v9.4b[3]", 0x4fa9ebf2},
+	{"smull v27.8h, v16.8b, v26.8b", 0x0e3ac21b},
+	{"smull2 v6.8h, v21.16b, v11.16b", 0x4e2bc2a6},
+	{"sadalp v5.4s, v26.8h", 0x4e606b45},
 	{"fmla v0.4s, v1.4s, v2.s[0]", 0x4f821020},
 	{"fmla v19.4s, v31.4s, v15.s[1]", 0x4faf13f3},
 	{"fmla v8.4s, v16.4s, v16.s[2]", 0x4f901a08},
@@ -40,16 +53,22 @@ var known = []struct {
 }
 
 func TestEncode(t *testing.T) {
+	arrangement := regexp.MustCompile(`[v#]\d+(?:\.(\w+))?(?:(\[)\d\])?`)
 	seen := map[string]bool{}
 	for _, k := range known {
 		if got, err := encode(k.text); err != nil || got != k.code {
 			t.Errorf("%s is %#08x (%v), want %#08x", k.text, got, err, k.code)
 		}
-		seen[strings.Fields(k.text)[0]] = true
+		seen[arrangement.ReplaceAllString(k.text, "$1$2")] = true
 	}
-	for name := range instructions {
-		if !seen[name] {
-			t.Errorf("no known encoding of %s", name)
+	for name, list := range instructions {
+		for _, i := range list {
+			for _, s := range i.shapes {
+				shape := strings.NewReplacer("]", "", "#", "").Replace(name + " " + strings.Join(s.arrangements, ", "))
+				if !seen[shape] {
+					t.Errorf("no known encoding of %s", shape)
+				}
+			}
 		}
 	}
 }
@@ -62,6 +81,9 @@ func TestEncodeRefuses(t *testing.T) {
 		"fadd v-1.4s, v0.4s, v0.4s", "fadd v00.4s, v0.4s, v0.4s", "fadd v.4s, v0.4s, v0.4s", "fadd 0.4s, v0.4s, v0.4s",
 		"fadd v0.2s, v1.2s, v2.2s", "fadd v0.4s, v1.4s, v2.2d", "fmul v0.2d, v1.2d, v2.2d", "fabs v0.2d, v1.2d",
 		"fcvtl v0.2d, v1.4s", "fcvtl2 v0.2d, v1.2s",
+		"sdot v0.4s, v1.16b, v2.4b[4]", "sdot v0.4s, v1.16b, v2.s[0]", "sdot v0.4s, v1.4s, v2.4b[0]", "sdot v0.4s, v1.16b, v2.4b",
+		"fmul v0.4s, v1.4s, v2.4b[0]", "fmul v0.2d, v1.2d, v2.s[0]", "fcvtl v0.4s, v1.8h", "fcvtl2 v0.4s, v1.4h",
+		"smull v0.8h, v1.16b, v2.16b", "smull2 v0.8h, v1.8b, v2.8b", "sadalp v0.4s, v1.4s",
 		"fmla v0.4s, v1.4s, v2.s[4]", "fmla v0.4s, v1.4s, v32.s[0]", "fmla v0.4s, v1.4s, v2.s[-1]", "fmla v0.4s, v1.4s, v2.s[1", "fmla v0.4s, v1.4s, v2.4s",
 		"sshr v0.4s, v1.4s, #0", "sshr v0.4s, v1.4s, #33", "sshr v0.4s, v1.4s, 1", "sshr v0.4s, v1.4s, #",
 	} {
@@ -77,18 +99,22 @@ func TestWords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := string(list["kernel_neon_arm64.s"])
-	words := regexp.MustCompile(`(?m)^\tWORD \$0x([0-9a-f]{8}) // (.+)$`).FindAllStringSubmatch(text, -1)
-	if n := strings.Count(text, "WORD"); n == 0 || n != len(words) {
-		t.Fatalf("%d words, %d of them with their instruction", n, len(words))
-	}
-	for _, w := range words {
-		want, err := encode(w[2])
-		if got, bad := strconv.ParseUint(w[1], 16, 32); err != nil || bad != nil || uint32(got) != want {
-			t.Errorf("%s: %#08x (%v)", w[0], want, err)
+	for _, name := range []string{"kernel_neon_arm64.s", "kernel_dotprod_arm64.s"} {
+		text := string(list[name])
+		words := wordLine.FindAllStringSubmatch(text, -1)
+		if n := strings.Count(text, "WORD"); n == 0 || n != len(words) {
+			t.Fatalf("%s: %d words, %d of them with their instruction", name, n, len(words))
+		}
+		for _, w := range words {
+			want, err := encode(w[2])
+			if got, bad := strconv.ParseUint(w[1], 16, 32); err != nil || bad != nil || uint32(got) != want {
+				t.Errorf("%s: %s: %#08x (%v)", name, w[0], want, err)
+			}
 		}
 	}
 }
+
+var wordLine = regexp.MustCompile(`(?m)^\tWORD \$0x([0-9a-f]{8}) // (.+)$`)
 
 // TestErrorIsKept: what cannot be encoded fails the run.
 func TestErrorIsKept(t *testing.T) {

@@ -57,7 +57,7 @@ func (b block) clip(r vec) {
 	if !b.masked {
 		return
 	}
-	t.op("MOVD", "$tailNEON<>+16(SB)", "R15")
+	t.op("MOVD", "$"+t.symbol("tail")+"+16(SB)", "R15")
 	t.op("SUB", b.count+"<<2", "R15", "R15")
 	t.op("FMOVQ", mem(0, "R15"), maskReg.f())
 	t.op("VAND", maskReg.b16(), r.b16(), r.b16())

@@ -112,8 +112,23 @@ func (t *neon) copyBlock() {
 // peak emits independent multiply-adds, to measure what the machine can do.
 func (t *neon) peak() {
 	const many = 24
+	t.rounds("peak", fmt.Sprintf("runs n rounds of %d independent multiply-adds; benchmarks relate to it.", many), many, func(r vec) {
+		t.fma(r, many, many+1)
+	})
+}
+
+// peakBytes emits independent multiply-adds of bytes, sixteen an instruction.
+func (t *neon) peakBytes() {
+	const many = 24
+	t.rounds("peakBytes", fmt.Sprintf("runs n rounds of %d independent multiply-adds of 16 bytes; benchmarks relate to it.", many), many, func(r vec) {
+		t.word("sdot v%d.4s, v%d.16b, v%d.4b[0]", r, many, many+1)
+	})
+}
+
+// rounds emits a loop over an instruction for many registers, and zeros in these and two more.
+func (t *neon) rounds(name, doc string, many int, emit func(r vec)) {
 	p := "n int"
-	t.fn("peak", fmt.Sprintf("runs n rounds of %d independent multiply-adds; benchmarks relate to it.", many), p)
+	t.fn(name, doc, p)
 	t.args(p, "R0")
 	for _, r := range seq(0, many+2) {
 		t.zero(r)
@@ -121,7 +136,7 @@ func (t *neon) peak() {
 	loop := t.next("loop")
 	t.label(loop)
 	for _, r := range seq(0, many) {
-		t.fma(r, many, many+1)
+		emit(r)
 	}
 	t.op("SUBS", "$1", "R0", "R0")
 	t.op("BNE", loop)
