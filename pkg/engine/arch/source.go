@@ -108,10 +108,14 @@ func (s *source) take(name string, shape []int, out span) span {
 // rows is n rows of t from the given one on, all of them if t is transposed.
 func (t span) rows(from, n int) transformer.Tensor {
 	base := from * t.cols
-	return transformer.Tensor{
+	out := transformer.Tensor{
 		Name: t.name, Rows: n, Cols: t.cols, Transposed: t.transposed, Stored: formats[t.kind],
 		Read: func(dst []float32, from int) error { return t.file.Values(t.name, base+from, dst) },
 	}
+	if out.Stored != transformer.F32 {
+		out.ReadStored = func(dst []byte, from int) error { return t.file.Stored(t.name, base+from, dst) }
+	}
+	return out
 }
 
 // unused refuses a file with tensors that nobody asked for and that no pattern names.

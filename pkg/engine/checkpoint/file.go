@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -109,6 +110,37 @@ func (f *File) Values(name string, from int, dst []float32) error {
 	}
 	if err := t.values(f.parts[t.part].r, from, dst); err != nil {
 		return f.fail(t, err)
+	}
+	return nil
+}
+
+// Stored reads values of a tensor as they are stored, as many as dst has room for, from
+// the given one on: bfloat16, or whole blocks of Q8_0 or Q4_0. Values that are not finite
+// are refused.
+func (f *File) Stored(name string, from int, dst []byte) error {
+	t, err := f.find(name)
+	if err != nil {
+		return err
+	}
+	layout, _ := t.Type.format()
+	at := int64(from / layout.values * layout.bytes)
+	switch {
+	case t.Type != BF16 && t.Type != Q8_0 && t.Type != Q4_0:
+		return f.fail(t, fmt.Errorf("type %s is read by its values alone", t.Type))
+	case from < 0 || from%layout.values != 0 || len(dst)%layout.bytes != 0 || at > t.Size || int64(len(dst)) > t.Size-at:
+		return f.fail(t, fmt.Errorf("%d bytes from value %d on were asked for", len(dst), from))
+	}
+	if k, err := f.parts[t.part].r.ReadAt(dst, t.Offset+at); k < len(dst) {
+		return f.fail(t, fmt.Errorf("offset %d: %w", t.Offset+at+int64(k), noEOF(err)))
+	}
+	for i := 0; i < len(dst); i += layout.bytes { // of blocks, the scale comes first
+		v := halfAt(dst[i:])
+		if t.Type == BF16 {
+			v = math.Float32frombits(uint32(binary.LittleEndian.Uint16(dst[i:])) << 16)
+		}
+		if notFinite(v) {
+			return f.fail(t, fmt.Errorf("value %d is %v", from+i/layout.bytes*layout.values, v))
+		}
 	}
 	return nil
 }

@@ -97,7 +97,7 @@ func reciprocal(d float32) float32 {
 // must be a multiple of 32, or of bfloat16 numbers. Nothing is rounded.
 func (p *Packed) LoadBlocks(from int, raw []byte) {
 	f := formats[p.Kind]
-	size := p.Cols / f.run * f.raw // bytes of a row
+	size := p.Kind.StoredBytes(p.Cols) // of a row
 	if p.Cols%f.run != 0 || len(raw)%size != 0 || from < 0 || from > p.Rows || len(raw)/size > p.Rows-from {
 		panic(fmt.Sprintf("kernel: %d bytes of %v blocks put at row %d of (%d, %d)", len(raw), p.Kind, from, p.Rows, p.Cols))
 	}
@@ -105,6 +105,10 @@ func (p *Packed) LoadBlocks(from int, raw []byte) {
 		p.setRow(r, raw[:size])
 	}
 }
+
+// StoredBytes returns what GGUF and safetensors files hold so many values in, whole
+// blocks.
+func (k Kind) StoredBytes(values int) int { return values / formats[k].run * formats[k].raw }
 
 // setRow replaces one row by what a file holds.
 func (p *Packed) setRow(r int, raw []byte) {

@@ -192,6 +192,7 @@ const chunk = 256 << 10
 type loader struct {
 	kernels *kernel.Kernels
 	buffer  []float32
+	raw     []byte
 }
 
 // load reads the values of a part, whose memory holds zeros.
@@ -213,6 +214,13 @@ func (ld *loader) load(p *part) error {
 	row := 0
 	for i := range *p.from {
 		t := &(*p.from)[i]
+		if l.packed != nil && t.isStored(l.packed.Kind) {
+			if err := ld.blocks(l.packed, row, t); err != nil {
+				return err
+			}
+			row += t.Rows
+			continue
+		}
 		err := ld.read(p, t, func(from int, w []float32) {
 			switch {
 			case t.Transposed:
@@ -275,6 +283,29 @@ func (ld *loader) read(p *part, t *Tensor, use func(from int, w []float32)) erro
 			return err
 		}
 		use(from, w)
+	}
+	return nil
+}
+
+// isStored tells whether the file has rows of t as packed weights of that kind take them.
+func (t *Tensor) isStored(k kernel.Kind) bool {
+	kind, ok := t.Stored.kind()
+	return t.ReadStored != nil && ok && kind == k && !t.Transposed
+}
+
+// blocks moves the rows of t to those of packed weights from the given one on, as they are.
+func (ld *loader) blocks(to *kernel.Packed, row int, t *Tensor) error {
+	size := to.Kind.StoredBytes(t.Cols)
+	step := max(1, min(t.Rows, 4*chunk/size))
+	if len(ld.raw) < step*size {
+		ld.raw = make([]byte, max(step*size, 4*chunk))
+	}
+	for from := 0; from < t.Rows; from += step {
+		b := ld.raw[:min(step, t.Rows-from)*size]
+		if err := t.ReadStored(b, from*t.Cols); err != nil {
+			return err
+		}
+		to.LoadBlocks(row+from, b)
 	}
 	return nil
 }

@@ -53,6 +53,10 @@ type Tensor struct {
 	Transposed bool   // it is stored as (in, out), as GPT-2's are
 	Stored     Format // how it is stored, if that is a format of ours
 
+	// ReadStored, if set, reads values as Read does, of a tensor in format Stored, in the
+	// form that GGUF and safetensors files give it.
+	ReadStored func(dst []byte, from int) error
+
 	// Packed, if set, returns the bytes of a tensor that is stored as models keep it, see
 	// [NewLayout]; they may come later than it returns, see [Weights.Await]. Read is not
 	// set then.

@@ -1,0 +1,91 @@
+package checkpoint_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"glossa/pkg/engine/checkpoint"
+)
+
+// What is stored is read as it lies in the file, whole or in parts, of the three types
+// that models keep so; the others refuse.
+func TestStored(t *testing.T) {
+	seen := map[checkpoint.DType]bool{}
+	for _, name := range []string{"q8_0.gguf", "q4_0.gguf", "q5_0.gguf", "floats.safetensors"} {
+		f := open(t, name)
+		for i := range f.Tensors {
+			info := &f.Tensors[i]
+			r, err := f.Raw(info.Name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			raw, err := io.ReadAll(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			whole := make([]byte, len(raw))
+			err = f.Stored(info.Name, 0, whole)
+			if kept := info.Type == checkpoint.Q8_0 || info.Type == checkpoint.Q4_0 || info.Type == checkpoint.BF16; !kept {
+				if err == nil || !strings.Contains(err.Error(), "values alone") {
+					t.Errorf("%s of %s: %v", info.Name, info.Type, err)
+				}
+				continue
+			}
+			seen[info.Type] = true
+			if err != nil || !bytes.Equal(whole, raw) {
+				t.Errorf("%s: differs (%v)", info.Name, err)
+			}
+			block := blockLength(info.Type)
+			size := len(raw) / (info.Elements() / block)
+			part := make([]byte, size)
+			if err := f.Stored(info.Name, block, part); err != nil || !bytes.Equal(part, raw[size:2*size]) {
+				t.Errorf("%s: the second block differs (%v)", info.Name, err)
+			}
+			for _, c := range [][2]int{{info.Elements(), size}, {-block, size}, {0, len(raw) + size}} {
+				if err := f.Stored(info.Name, c[0], make([]byte, c[1])); err == nil || !strings.Contains(err.Error(), "were asked for") {
+					t.Errorf("%s: %v: %v", info.Name, c, err)
+				}
+			}
+		}
+	}
+	if len(seen) != 3 {
+		t.Errorf("only %v were there", seen)
+	}
+	if err := open(t, "q8_0.gguf").Stored("nowhere", 0, nil); err == nil || !strings.Contains(err.Error(), "missing") {
+		t.Errorf("a tensor that is not there: %v", err)
+	}
+}
+
+// A scale, or a value, that is not finite is refused with its place.
+func TestStoredNotFinite(t *testing.T) {
+	for kind, data := range map[string][]byte{"8": make([]byte, 2*34), "2": make([]byte, 2*18)} {
+		block := len(data) / 2
+		data[block], data[block+1] = 0, 0x7c // infinity
+		b := gguf(3, 1, 0)
+		id := uint32(8)
+		if kind == "2" {
+			id = 2
+		}
+		b.tensor("x", id, 0, 64)
+		b.Write(make([]byte, (32-b.Len()%32)%32))
+		b.Write(data)
+		f, err := checkpoint.OpenGGUF(bytes.NewReader(b.Bytes()), int64(b.Len()), "x.gguf")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Stored("x", 0, make([]byte, len(data))); err == nil || !strings.Contains(err.Error(), "value 32 is +Inf") {
+			t.Errorf("type %s: %v", kind, err)
+		}
+	}
+	entry := fmt.Sprintf(`{"x":%s}`, entryOf("BF16", "[2]", "[0,4]"))
+	f, err := openBytes(append(safetensors(entry, 0), 0x80, 0x3f, 0xc0, 0x7f))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Stored("x", 0, make([]byte, 4)); err == nil || !strings.Contains(err.Error(), "value 1 is NaN") {
+		t.Errorf("bfloat16: %v", err)
+	}
+}
