@@ -37,6 +37,11 @@ glossa: ## build the command bin/glossa
 test: ## run all tests with the Go toolchain alone
 	$(GO) test $(PACKAGES)
 
+.PHONY: purego
+purego: ## run the engine's tests without assembly
+	$(GO) vet -tags purego ./pkg/engine/...
+	$(GO) test -short -tags purego ./pkg/engine/...
+
 .PHONY: mutants
 mutants: ## break the engine in one place after another and see a test fail each time
 	$(GO) run ./.ci/mutants

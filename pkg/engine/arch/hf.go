@@ -38,6 +38,8 @@ type opened struct {
 	file   *checkpoint.File
 	config *config // of a Hugging Face directory
 	family *family
+
+	unpacking *unpacking // of a packed model
 }
 
 // openHF opens a Hugging Face directory.

@@ -22,6 +22,7 @@ func openPack(fsys fs.FS, p *place) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
+	o.unpacking.start() // beside what follows
 	if err := o.readPackTokens(); err != nil {
 		return nil, errors.Join(fmt.Errorf("checkpoint %s: %w", p.weights, err), o.Close())
 	}
@@ -58,6 +59,7 @@ func (o *opened) readPack() error {
 	m.ChatTemplate, m.Translation = d.ChatTemplate, d.Translation
 	m.Version = o.file.Digest()
 	u := &unpacking{file: o.file, last: []int{0}, used: map[string]bool{}}
+	o.unpacking = u
 	if m.Weights, err = transformer.Unpack(m.Spec, u.find); err != nil {
 		return err
 	}
