@@ -37,6 +37,7 @@ type Config struct {
 // core is what all kinds of engines are made of.
 type core struct {
 	model     *transformer.Model
+	kernels   *kernel.Kernels
 	tokenizer tokenizer.Tokenizer
 	batch     *batch
 	prefixes  *prefixes
@@ -84,7 +85,7 @@ func newCore(m *arch.Model, cfg Config) (*core, error) {
 	}
 	memory := cmp.Or(cfg.MaxMemory, DefaultMaxMemory)
 	c := &core{
-		model: model, tokenizer: m.Tokenizer, queue: cfg.Queue, memory: memory,
+		model: model, kernels: cfg.Kernels, tokenizer: m.Tokenizer, queue: cfg.Queue, memory: memory,
 		batch: newBatch(model, cfg.Team), prefixes: newPrefixes(model, cmp.Or(cfg.PrefixMemory, memory/prefixShare)),
 		context: context, start: m.Start, empty: m.Empty, tokens: m.Tokens,
 		info: llm.ModelInfo{Family: "local", Type: m.Name(), Version: m.Version, Streaming: true, Context: context},

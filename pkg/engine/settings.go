@@ -105,7 +105,7 @@ func samplerConfig(p *llm.Params) sampler.Config {
 // alone, so that a prompt's text is the same alone and in a list.
 func (e *Engine) newSampler(s *settings, i int) (*sampler.Sampler, error) {
 	cfg := s.sampler
-	cfg.Row = i
+	cfg.Row, cfg.Kernels = i, e.kernels
 	return sampler.New(cfg, e.tokens)
 }
 

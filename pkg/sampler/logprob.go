@@ -1,6 +1,12 @@
 package sampler
 
-import "math"
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"glossa/pkg/engine/kernel"
+)
 
 // A Logprob is a token and the natural logarithm of its probability.
 type Logprob struct {
@@ -11,39 +17,44 @@ type Logprob struct {
 // Logprobs returns the log-probability of token id under the raw logits and the k
 // likeliest of the first so many tokens, best first. Sums are in float64.
 func Logprobs(logits []float32, tokens, id, k int) (chosen float64, top []Logprob) {
-	peak := math.Inf(-1)
-	for _, l := range logits {
-		peak = max(peak, finite(float64(l)))
+	return logprobs(kernel.Best(), logits, tokens, id, k)
+}
+
+func logprobs(kernels *kernel.Kernels, logits []float32, tokens, id, k int) (chosen float64, top []Logprob) {
+	var weights [block]float64
+	peak, sum := kernels.Largest(logits), 0.0
+	for at := 0; at < len(logits); at += block {
+		sum += kernels.Weights(weights[:], logits[at:min(at+block, len(logits))], peak, 1)
 	}
-	sum := 0.0
-	for _, l := range logits {
-		sum += math.Exp(finite(float64(l)) - peak)
+	norm := float64(peak) + math.Log(sum)
+	for _, best := range ranking(kernels, logits[:tokens], k) {
+		top = append(top, Logprob{best.id, best.key - norm})
 	}
-	norm := peak + math.Log(sum)
-	for _, best := range Top(logits[:tokens], k) {
-		top = append(top, Logprob{best, finite(float64(logits[best])) - norm})
-	}
-	return finite(float64(logits[id])) - norm, top
+	return float64(kernel.Finite(logits[id])) - norm, top
 }
 
 // Top returns the ids of the k largest logits, largest first, equals by id.
 func Top(logits []float32, k int) []int {
-	k = min(k, len(logits))
-	best := make([]int, 0, k)
-	value := func(id int) float64 { return finite(float64(logits[id])) } // as the sampler reads it
-	for id := range logits {
-		l := value(id)
-		if len(best) == k && (k == 0 || l <= value(best[k-1])) {
-			continue
-		}
-		if len(best) < k {
-			best = append(best, id)
-		} else {
-			best[k-1] = id
-		}
-		for i := len(best) - 1; i > 0 && l > value(best[i-1]); i-- {
-			best[i], best[i-1] = best[i-1], best[i]
-		}
+	best := ranking(kernel.Best(), logits, k)
+	ids := make([]int, len(best))
+	for i, b := range best {
+		ids[i] = b.id
 	}
-	return best
+	return ids
+}
+
+// ranking returns the k likeliest tokens, best first.
+func ranking(kernels *kernel.Kernels, logits []float32, k int) []ranked {
+	k = min(k, len(logits))
+	if k == 0 {
+		return nil
+	}
+	c := candidates{kernels: kernels}
+	c.best(logits, k)
+	list := make([]ranked, k)
+	for i, id := range c.ids {
+		list[i] = ranked{id: id, key: float64(c.logits[i])}
+	}
+	slices.SortStableFunc(list, func(a, b ranked) int { return cmp.Compare(b.key, a.key) })
+	return list
 }

@@ -1,8 +1,34 @@
 package sampler
 
-import "math"
+import (
+	"math"
 
-// penalise applies the bias and then the penalties of the observed tokens.
+	"glossa/pkg/engine/kernel"
+)
+
+// A bias is an entry of [Config.LogitBias].
+type bias struct {
+	id  int
+	add float64
+}
+
+// observed says how often a token came.
+type observed struct{ id, count int }
+
+// Observe counts a token for the penalties: each one sampled and, if the request
+// says so, those of the prompt.
+func (s *Sampler) Observe(id int) {
+	i, ok := s.index[id]
+	if !ok {
+		i = len(s.observed)
+		s.index[id] = i
+		s.observed = append(s.observed, observed{id: id})
+	}
+	s.observed[i].count++
+}
+
+// penalised returns the logits after the bias and then the penalties of the observed
+// tokens, in scratch if there are any.
 //
 //	repetition: l > 0: l/r, else l*r    (Keskar et al. 2019, 4.1; once a token)
 //	presence:   l -= p                  (seed 000, presence_penalty)
@@ -10,27 +36,34 @@ import "math"
 //
 // With Multiply the latter two scale like the repetition penalty, r = 1+p and
 // r = 1+f*count: seed 000 names this form without giving its formula.
-func (s *Sampler) penalise() {
-	for id, b := range s.cfg.LogitBias {
-		s.cand[id].l = finite(s.cand[id].l + b)
-	}
-	c := &s.cfg
+func (s *Sampler) penalised(logits []float32) []float32 {
+	c, seen := &s.cfg, s.observed
 	if (c.RepetitionPenalty == 0 || c.RepetitionPenalty == 1) && c.PresencePenalty == 0 && c.FrequencyPenalty == 0 {
-		return
+		seen = nil
 	}
-	for id, count := range s.counts {
-		l := &s.cand[id].l
-		if r := c.RepetitionPenalty; r != 0 {
-			*l = shrink(*l, r)
-		}
-		if c.Multiply {
-			*l = shrink(*l, 1+c.PresencePenalty)
-			*l = shrink(*l, 1+c.FrequencyPenalty*float64(count))
-		} else {
-			*l -= c.PresencePenalty + c.FrequencyPenalty*float64(count)
-		}
-		*l = finite(*l)
+	if len(s.bias) == 0 && len(seen) == 0 {
+		return logits
 	}
+	s.logits = append(s.logits[:0], logits...)
+	for _, b := range s.bias {
+		s.logits[b.id] = float32(float64(kernel.Finite(s.logits[b.id])) + b.add)
+	}
+	for _, o := range seen {
+		s.logits[o.id] = float32(c.penalise(float64(kernel.Finite(s.logits[o.id])), float64(o.count)))
+	}
+	return s.logits
+}
+
+// penalise returns the logit l of a token that came count times.
+func (c *Config) penalise(l, count float64) float64 {
+	if r := c.RepetitionPenalty; r != 0 {
+		l = shrink(l, r)
+	}
+	frequency := float64(c.FrequencyPenalty * count) // which forbids fusing
+	if c.Multiply {
+		return shrink(shrink(l, 1+c.PresencePenalty), 1+frequency)
+	}
+	return l - (c.PresencePenalty + frequency)
 }
 
 // shrink makes a logit less likely by the factor r, whatever its sign. A factor

@@ -1,11 +1,8 @@
 package sampler_test
 
 import (
-	"cmp"
 	"errors"
 	"math"
-	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"glossa/pkg/sampler"
@@ -71,76 +68,6 @@ func TestNotFinite(t *testing.T) {
 		greedy := sample(t, sampler.Config{}, logits, 0)
 		if top := sampler.Top(logits, 1); top[0] != greedy {
 			t.Errorf("%v: the likeliest is %d, the greedy choice %d", logits, top[0], greedy)
-		}
-	}
-}
-
-// naive follows the definitions with sorts and sums, without any cleverness.
-func naive(cfg sampler.Config, logits []float32, u float64) int {
-	type token struct {
-		id   int
-		l, p float64
-	}
-	var all []token
-	for id, l := range logits {
-		all = append(all, token{id: id, l: (float64(l) + cfg.LogitBias[id]) / cfg.Temperature})
-	}
-	byLogit := func(a, b token) int { return cmp.Or(cmp.Compare(b.l, a.l), cmp.Compare(a.id, b.id)) }
-	slices.SortFunc(all, byLogit)
-	if cfg.TopK > 0 {
-		all = all[:min(cfg.TopK, len(all))]
-	}
-	sum := 0.0
-	for i := range all {
-		all[i].p = math.Exp(all[i].l - all[0].l)
-		sum += all[i].p
-	}
-	entropy := 0.0
-	for i := range all {
-		all[i].p /= sum
-		entropy -= all[i].p * math.Log(all[i].p)
-	}
-	limit := cfg.TopP
-	if cfg.TypicalP > 0 && cfg.TypicalP < 1 {
-		limit = cfg.TypicalP
-		d := func(x token) float64 { return math.Abs(-math.Log(x.p) - entropy) }
-		slices.SortFunc(all, func(a, b token) int { return cmp.Or(cmp.Compare(d(a), d(b)), cmp.Compare(a.id, b.id)) })
-	}
-	mass, keep := 0.0, all[:0:0]
-	for _, x := range all {
-		if len(keep) > 0 && limit > 0 && mass >= limit {
-			break
-		}
-		keep = append(keep, x)
-		mass += x.p
-	}
-	slices.SortFunc(keep, func(a, b token) int { return cmp.Compare(a.id, b.id) })
-	at := 0.0
-	for _, x := range keep {
-		if at += x.p; u*mass < at {
-			return x.id
-		}
-	}
-	return keep[len(keep)-1].id
-}
-
-func TestAgainstDefinitions(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	for range 3000 {
-		logits := make([]float32, 1+rng.IntN(60))
-		for i := range logits {
-			logits[i] = float32(rng.NormFloat64() * 3)
-		}
-		cfg := sampler.Config{
-			Temperature: 0.1 + 2*rng.Float64(),
-			TopK:        rng.IntN(12),
-			TopP:        []float64{0, 1, 0.9, 0.3, 1e-9}[rng.IntN(5)],
-			TypicalP:    []float64{0, 0, 1, 0.8}[rng.IntN(4)],
-			LogitBias:   map[int]float64{rng.IntN(len(logits)): rng.NormFloat64()},
-		}
-		u := rng.Float64()
-		if got, want := sample(t, cfg, logits, u), naive(cfg, logits, u); got != want {
-			t.Fatalf("%+v of %v at %v: got %d, want %d", cfg, logits, u, got, want)
 		}
 	}
 }
@@ -246,28 +173,5 @@ func TestLogprobs(t *testing.T) {
 	}
 	if _, top := sampler.Logprobs(logits, len(logits), 0, 0); top != nil {
 		t.Errorf("top %+v", top)
-	}
-}
-
-func BenchmarkSample(b *testing.B) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	logits := make([]float32, 50257)
-	for i := range logits {
-		logits[i] = float32(rng.NormFloat64() * 3)
-	}
-	for name, cfg := range map[string]sampler.Config{
-		"greedy": {}, "top_k": {Temperature: 0.7, TopK: 40}, "top_p": {Temperature: 1, TopP: 0.9}, "all": {Temperature: 1},
-	} {
-		b.Run(name, func(b *testing.B) {
-			s, err := sampler.New(cfg, len(logits))
-			if err != nil {
-				b.Fatal(err)
-			}
-			step := 0
-			for b.Loop() {
-				s.Sample(logits, step)
-				step++
-			}
-		})
 	}
 }

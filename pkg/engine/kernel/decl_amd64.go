@@ -184,6 +184,21 @@ func peakBytesAVX2(n int)
 //go:noescape
 func readAVX2(p *byte, blocks int)
 
+// largestAVX2 returns the largest of n values, a multiple of 64, and of the least float32.
+//
+//go:noescape
+func largestAVX2(x *float32, n int) (top float32)
+
+// atLeastAVX2 sets the bits of mask where x >= bound; n is a multiple of 64.
+//
+//go:noescape
+func atLeastAVX2(mask *uint64, x *float32, n int, bound float32)
+
+// weightsAVX2 computes w = exp((x-top)*scale) and the sum; n is a multiple of 8.
+//
+//go:noescape
+func weightsAVX2(w *float64, x *float32, n int, top, scale float64, constants, sum *float64)
+
 // addAVX512 computes dst += x.
 //
 //go:noescape
@@ -358,3 +373,18 @@ func peakBytesAVX512(n int)
 //
 //go:noescape
 func readAVX512(p *byte, blocks int)
+
+// largestAVX512 returns the largest of n values, a multiple of 64, and of the least float32.
+//
+//go:noescape
+func largestAVX512(x *float32, n int) (top float32)
+
+// atLeastAVX512 sets the bits of mask where x >= bound; n is a multiple of 64.
+//
+//go:noescape
+func atLeastAVX512(mask *uint64, x *float32, n int, bound float32)
+
+// weightsAVX512 computes w = exp((x-top)*scale) and the sum; n is a multiple of 8.
+//
+//go:noescape
+func weightsAVX512(w *float64, x *float32, n int, top, scale float64, constants, sum *float64)

@@ -174,6 +174,21 @@ func tileBF16NEON(dst *float32, ldd int, w *byte, act *float32, blocks, panels, 
 //go:noescape
 func peakNEON(n int)
 
+// largestNEON returns the largest of n values, a multiple of 64, and of the least float32.
+//
+//go:noescape
+func largestNEON(x *float32, n int) (top float32)
+
+// atLeastNEON sets the bits of mask where x >= bound; n is a multiple of 64.
+//
+//go:noescape
+func atLeastNEON(mask *uint64, x *float32, lanes *uint32, n int, bound float32)
+
+// weightsNEON computes w = exp((x-top)*scale) and the sum; n is a multiple of 8.
+//
+//go:noescape
+func weightsNEON(w *float64, x *float32, n int, top, scale float64, constants, sum *float64)
+
 // tileQ8Dotprod computes dst (rows <= 8, 16*panels) = act · w; see span.
 //
 //go:noescape

@@ -72,7 +72,11 @@ DATA constsNEON<>+512(SB)/8, $0x3e5b33b63e5b33b6
 DATA constsNEON<>+520(SB)/8, $0x3e5b33b63e5b33b6
 DATA constsNEON<>+528(SB)/8, $0x3fcc422a3fcc422a
 DATA constsNEON<>+536(SB)/8, $0x3fcc422a3fcc422a
-GLOBL constsNEON<>(SB), RODATA|NOPTR, $544
+DATA constsNEON<>+544(SB)/8, $0xff7fffffff7fffff
+DATA constsNEON<>+552(SB)/8, $0xff7fffffff7fffff
+DATA constsNEON<>+560(SB)/8, $0x7f7fffff7f7fffff
+DATA constsNEON<>+568(SB)/8, $0x7f7fffff7f7fffff
+GLOBL constsNEON<>(SB), RODATA|NOPTR, $576
 DATA tailNEON<>+0(SB)/8, $0xffffffffffffffff
 DATA tailNEON<>+8(SB)/8, $0xffffffffffffffff
 DATA tailNEON<>+16(SB)/8, $0x0
@@ -9918,4 +9922,407 @@ loop565:
 	VFMLA V25.S4, V24.S4, V23.S4
 	SUBS $1, R0, R0
 	BNE loop565
+	RET
+
+// func largestNEON(x *float32, n int) (top float32)
+TEXT ·largestNEON(SB), NOSPLIT, $0-20
+	MOVD x+0(FP), R0
+	MOVD n+8(FP), R1
+	MOVD $constsNEON<>(SB), R26
+	FMOVQ 544(R26), F16
+	FMOVQ 544(R26), F17
+	FMOVQ 544(R26), F18
+	FMOVQ 544(R26), F19
+	SUBS $16, R1, R1
+	BLT end567
+loop566:
+	FLDPQ (R0), (F0, F1)
+	FLDPQ 32(R0), (F2, F3)
+	WORD $0x6eb0e404 // fcmgt v4.4s, v0.4s, v16.4s
+	VBIT V4.B16, V0.B16, V16.B16
+	WORD $0x6eb1e425 // fcmgt v5.4s, v1.4s, v17.4s
+	VBIT V5.B16, V1.B16, V17.B16
+	WORD $0x6eb2e446 // fcmgt v6.4s, v2.4s, v18.4s
+	VBIT V6.B16, V2.B16, V18.B16
+	WORD $0x6eb3e467 // fcmgt v7.4s, v3.4s, v19.4s
+	VBIT V7.B16, V3.B16, V19.B16
+	ADD $64, R0
+	SUBS $16, R1, R1
+	BGE loop566
+end567:
+	ADD $16, R1
+	WORD $0x4e31f610 // fmax v16.4s, v16.4s, v17.4s
+	WORD $0x4e33f652 // fmax v18.4s, v18.4s, v19.4s
+	WORD $0x4e32f610 // fmax v16.4s, v16.4s, v18.4s
+	WORD $0x6e30f610 // fmaxp v16.4s, v16.4s, v16.4s
+	WORD $0x6e30f610 // fmaxp v16.4s, v16.4s, v16.4s
+	FMOVS F16, top+16(FP)
+	RET
+
+// func atLeastNEON(mask *uint64, x *float32, lanes *uint32, n int, bound float32)
+TEXT ·atLeastNEON(SB), NOSPLIT, $0-36
+	MOVD mask+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD lanes+16(FP), R2
+	MOVD n+24(FP), R3
+	FMOVS bound+32(FP), F28
+	VDUP V28.S[0], V28.S4
+	MOVD $constsNEON<>(SB), R26
+	FMOVQ 544(R26), F29
+	FMOVQ 560(R26), F30
+	FLDPQ (R2), (F16, F17)
+	FLDPQ 32(R2), (F18, F19)
+	SUBS $64, R3, R3
+	BLT end569
+loop568:
+	MOVD $0, R4
+	FLDPQ (R1), (F0, F1)
+	FLDPQ 32(R1), (F2, F3)
+	WORD $0x6ebde405 // fcmgt v5.4s, v0.4s, v29.4s
+	VMOV V29.B16, V4.B16
+	VBIT V5.B16, V0.B16, V4.B16
+	WORD $0x4ebef484 // fmin v4.4s, v4.4s, v30.4s
+	WORD $0x6e3ce480 // fcmge v0.4s, v4.4s, v28.4s
+	VAND V0.B16, V16.B16, V0.B16
+	WORD $0x6ebde425 // fcmgt v5.4s, v1.4s, v29.4s
+	VMOV V29.B16, V4.B16
+	VBIT V5.B16, V1.B16, V4.B16
+	WORD $0x4ebef484 // fmin v4.4s, v4.4s, v30.4s
+	WORD $0x6e3ce481 // fcmge v1.4s, v4.4s, v28.4s
+	VAND V1.B16, V17.B16, V1.B16
+	WORD $0x6ebde445 // fcmgt v5.4s, v2.4s, v29.4s
+	VMOV V29.B16, V4.B16
+	VBIT V5.B16, V2.B16, V4.B16
+	WORD $0x4ebef484 // fmin v4.4s, v4.4s, v30.4s
+	WORD $0x6e3ce482 // fcmge v2.4s, v4.4s, v28.4s
+	VAND V2.B16, V18.B16, V2.B16
+	WORD $0x6ebde465 // fcmgt v5.4s, v3.4s, v29.4s
+	VMOV V29.B16, V4.B16
+	VBIT V5.B16, V3.B16, V4.B16
+	WORD $0x4ebef484 // fmin v4.4s, v4.4s, v30.4s
+	WORD $0x6e3ce483 // fcmge v3.4s, v4.4s, v28.4s
+	VAND V3.B16, V19.B16, V3.B16
+	VADD V0.S4, V1.S4, V1.S4
+	VADD V2.S4, V3.S4, V3.S4
+	VADD V1.S4, V3.S4, V0.S4
+	VADDV V0.S4, V0
+	FMOVS F0, R5
+	ORR R5, R4, R4
+	FLDPQ 64(R1), (F0, F1)
+	FLDPQ 96(R1), (F2, F3)
+	WORD $0x6ebde405 // fcmgt v5.4s, v0.4s, v29.4s
+	VMOV V29.B16, V4.B16
+	VBIT V5.B16, V0.B16, V4.B16
+	WORD $0x4ebef484 // fmin v4.4s, v4.4s, v30.4s
+	WORD $0x6e3ce480 // fcmge v0.4s, v4.4s, v28.4s
+	VAND V0.B16, V16.B16, V0.B16
+	WORD $0x6ebde425 // fcmgt v5.4s, v1.4s, v29.4s
+	VMOV V29.B16, V4.B16
+	VBIT V5.B16, V1.B16, V4.B16
+	WORD $0x4ebef484 // fmin v4.4s, v4.4s, v30.4s
+	WORD $0x6e3ce481 // fcmge v1.4s, v4.4s, v28.4s
+	VAND V1.B16, V17.B16, V1.B16
+	WORD $0x6ebde445 // fcmgt v5.4s, v2.4s, v29.4s
+	VMOV V29.B16, V4.B16
+	VBIT V5.B16, V2.B16, V4.B16
+	WORD $0x4ebef484 // fmin v4.4s, v4.4s, v30.4s
+	WORD $0x6e3ce482 // fcmge v2.4s, v4.4s, v28.4s
+	VAND V2.B16, V18.B16, V2.B16
+	WORD $0x6ebde465 // fcmgt v5.4s, v3.4s, v29.4s
+	VMOV V29.B16, V4.B16
+	VBIT V5.B16, V3.B16, V4.B16
+	WORD $0x4ebef484 // fmin v4.4s, v4.4s, v30.4s
+	WORD $0x6e3ce483 // fcmge v3.4s, v4.4s, v28.4s
+	VAND V3.B16, V19.B16, V3.B16
+	VADD V0.S4, V1.S4, V1.S4
+	VADD V2.S4, V3.S4, V3.S4
+	VADD V1.S4, V3.S4, V0.S4
+	VADDV V0.S4, V0
+	FMOVS F0, R5
+	LSL $16, R5, R5
+	ORR R5, R4, R4
+	FLDPQ 128(R1), (F0, F1)
+	FLDPQ 160(R1), (F2, F3)
+	WORD $0x6ebde405 // fcmgt v5.4s, v0.4s, v29.4s
+	VMOV V29.B16, V4.B16
+	VBIT V5.B16, V0.B16, V4.B16
+	WORD $0x4ebef484 // fmin v4.4s, v4.4s, v30.4s
+	WORD $0x6e3ce480 // fcmge v0.4s, v4.4s, v28.4s
+	VAND V0.B16, V16.B16, V0.B16
+	WORD $0x6ebde425 // fcmgt v5.4s, v1.4s, v29.4s
+	VMOV V29.B16, V4.B16
+	VBIT V5.B16, V1.B16, V4.B16
+	WORD $0x4ebef484 // fmin v4.4s, v4.4s, v30.4s
+	WORD $0x6e3ce481 // fcmge v1.4s, v4.4s, v28.4s
+	VAND V1.B16, V17.B16, V1.B16
+	WORD $0x6ebde445 // fcmgt v5.4s, v2.4s, v29.4s
+	VMOV V29.B16, V4.B16
+	VBIT V5.B16, V2.B16, V4.B16
+	WORD $0x4ebef484 // fmin v4.4s, v4.4s, v30.4s
+	WORD $0x6e3ce482 // fcmge v2.4s, v4.4s, v28.4s
+	VAND V2.B16, V18.B16, V2.B16
+	WORD $0x6ebde465 // fcmgt v5.4s, v3.4s, v29.4s
+	VMOV V29.B16, V4.B16
+	VBIT V5.B16, V3.B16, V4.B16
+	WORD $0x4ebef484 // fmin v4.4s, v4.4s, v30.4s
+	WORD $0x6e3ce483 // fcmge v3.4s, v4.4s, v28.4s
+	VAND V3.B16, V19.B16, V3.B16
+	VADD V0.S4, V1.S4, V1.S4
+	VADD V2.S4, V3.S4, V3.S4
+	VADD V1.S4, V3.S4, V0.S4
+	VADDV V0.S4, V0
+	FMOVS F0, R5
+	LSL $32, R5, R5
+	ORR R5, R4, R4
+	FLDPQ 192(R1), (F0, F1)
+	FLDPQ 224(R1), (F2, F3)
+	WORD $0x6ebde405 // fcmgt v5.4s, v0.4s, v29.4s
+	VMOV V29.B16, V4.B16
+	VBIT V5.B16, V0.B16, V4.B16
+	WORD $0x4ebef484 // fmin v4.4s, v4.4s, v30.4s
+	WORD $0x6e3ce480 // fcmge v0.4s, v4.4s, v28.4s
+	VAND V0.B16, V16.B16, V0.B16
+	WORD $0x6ebde425 // fcmgt v5.4s, v1.4s, v29.4s
+	VMOV V29.B16, V4.B16
+	VBIT V5.B16, V1.B16, V4.B16
+	WORD $0x4ebef484 // fmin v4.4s, v4.4s, v30.4s
+	WORD $0x6e3ce481 // fcmge v1.4s, v4.4s, v28.4s
+	VAND V1.B16, V17.B16, V1.B16
+	WORD $0x6ebde445 // fcmgt v5.4s, v2.4s, v29.4s
+	VMOV V29.B16, V4.B16
+	VBIT V5.B16, V2.B16, V4.B16
+	WORD $0x4ebef484 // fmin v4.4s, v4.4s, v30.4s
+	WORD $0x6e3ce482 // fcmge v2.4s, v4.4s, v28.4s
+	VAND V2.B16, V18.B16, V2.B16
+	WORD $0x6ebde465 // fcmgt v5.4s, v3.4s, v29.4s
+	VMOV V29.B16, V4.B16
+	VBIT V5.B16, V3.B16, V4.B16
+	WORD $0x4ebef484 // fmin v4.4s, v4.4s, v30.4s
+	WORD $0x6e3ce483 // fcmge v3.4s, v4.4s, v28.4s
+	VAND V3.B16, V19.B16, V3.B16
+	VADD V0.S4, V1.S4, V1.S4
+	VADD V2.S4, V3.S4, V3.S4
+	VADD V1.S4, V3.S4, V0.S4
+	VADDV V0.S4, V0
+	FMOVS F0, R5
+	LSL $48, R5, R5
+	ORR R5, R4, R4
+	MOVD.P R4, 8(R0)
+	ADD $256, R1
+	SUBS $64, R3, R3
+	BGE loop568
+end569:
+	ADD $64, R3
+	RET
+
+// func weightsNEON(w *float64, x *float32, n int, top, scale float64, constants, sum *float64)
+TEXT ·weightsNEON(SB), NOSPLIT, $0-56
+	MOVD w+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD top+24(FP), R3
+	MOVD scale+32(FP), R4
+	MOVD constants+40(FP), R5
+	MOVD sum+48(FP), R6
+	MOVD $constsNEON<>(SB), R26
+	FMOVQ 544(R26), F29
+	FMOVQ 560(R26), F30
+	FMOVD R3, F20
+	FNEGD F20, F20
+	VDUP V20.D[0], V20.D2
+	VDUP R4, V21.D2
+	FMOVQ (R5), F24
+	FMOVQ 32(R5), F25
+	FMOVQ 64(R5), F22
+	FMOVQ 96(R5), F23
+	FMOVQ 128(R5), F26
+	FMOVQ 160(R5), F27
+	VMOVI $0, V16.B16
+	VMOVI $0, V17.B16
+	VMOVI $0, V18.B16
+	VMOVI $0, V19.B16
+	SUBS $8, R2, R2
+	BLT end571
+loop570:
+	FMOVQ (R1), F10
+	WORD $0x6ebde54c // fcmgt v12.4s, v10.4s, v29.4s
+	VMOV V29.B16, V11.B16
+	VBIT V12.B16, V10.B16, V11.B16
+	WORD $0x4ebef56b // fmin v11.4s, v11.4s, v30.4s
+	WORD $0x0e617964 // fcvtl v4.2d, v11.2s
+	WORD $0x4e617965 // fcvtl2 v5.2d, v11.4s
+	WORD $0x4e74d484 // fadd v4.2d, v4.2d, v20.2d
+	VMOVI $0, V0.B16
+	VFMLA V4.D2, V21.D2, V0.D2
+	VMOV V22.B16, V2.B16
+	VFMLA V0.D2, V25.D2, V2.D2
+	WORD $0x4e77d446 // fadd v6.2d, v2.2d, v23.2d
+	WORD $0x6ef8e408 // fcmgt v8.2d, v0.2d, v24.2d
+	VFMLA V6.D2, V26.D2, V0.D2
+	VFMLA V6.D2, V27.D2, V0.D2
+	WORD $0x4e74d4a5 // fadd v5.2d, v5.2d, v20.2d
+	VMOVI $0, V1.B16
+	VFMLA V5.D2, V21.D2, V1.D2
+	VMOV V22.B16, V3.B16
+	VFMLA V1.D2, V25.D2, V3.D2
+	WORD $0x4e77d467 // fadd v7.2d, v3.2d, v23.2d
+	WORD $0x6ef8e429 // fcmgt v9.2d, v1.2d, v24.2d
+	VFMLA V7.D2, V26.D2, V1.D2
+	VFMLA V7.D2, V27.D2, V1.D2
+	FMOVQ 192(R5), F4
+	VMOV V4.B16, V5.B16
+	FMOVQ 224(R5), F6
+	VMOV V6.B16, V7.B16
+	VFMLA V4.D2, V0.D2, V6.D2
+	VFMLA V5.D2, V1.D2, V7.D2
+	FMOVQ 256(R5), F4
+	VMOV V4.B16, V5.B16
+	VFMLA V6.D2, V0.D2, V4.D2
+	VFMLA V7.D2, V1.D2, V5.D2
+	FMOVQ 288(R5), F6
+	VMOV V6.B16, V7.B16
+	VFMLA V4.D2, V0.D2, V6.D2
+	VFMLA V5.D2, V1.D2, V7.D2
+	FMOVQ 320(R5), F4
+	VMOV V4.B16, V5.B16
+	VFMLA V6.D2, V0.D2, V4.D2
+	VFMLA V7.D2, V1.D2, V5.D2
+	FMOVQ 352(R5), F6
+	VMOV V6.B16, V7.B16
+	VFMLA V4.D2, V0.D2, V6.D2
+	VFMLA V5.D2, V1.D2, V7.D2
+	FMOVQ 384(R5), F4
+	VMOV V4.B16, V5.B16
+	VFMLA V6.D2, V0.D2, V4.D2
+	VFMLA V7.D2, V1.D2, V5.D2
+	FMOVQ 416(R5), F6
+	VMOV V6.B16, V7.B16
+	VFMLA V4.D2, V0.D2, V6.D2
+	VFMLA V5.D2, V1.D2, V7.D2
+	FMOVQ 448(R5), F4
+	VMOV V4.B16, V5.B16
+	VFMLA V6.D2, V0.D2, V4.D2
+	VFMLA V7.D2, V1.D2, V5.D2
+	FMOVQ 480(R5), F6
+	VMOV V6.B16, V7.B16
+	VFMLA V4.D2, V0.D2, V6.D2
+	VFMLA V5.D2, V1.D2, V7.D2
+	FMOVQ 512(R5), F4
+	VMOV V4.B16, V5.B16
+	VFMLA V6.D2, V0.D2, V4.D2
+	VFMLA V7.D2, V1.D2, V5.D2
+	FMOVQ 544(R5), F6
+	VMOV V6.B16, V7.B16
+	VFMLA V4.D2, V0.D2, V6.D2
+	VFMLA V5.D2, V1.D2, V7.D2
+	FMOVQ 576(R5), F4
+	VMOV V4.B16, V5.B16
+	VFMLA V6.D2, V0.D2, V4.D2
+	VFMLA V7.D2, V1.D2, V5.D2
+	VSHL $52, V2.D2, V2.D2
+	VADD V2.D2, V4.D2, V4.D2
+	VAND V8.B16, V4.B16, V4.B16
+	WORD $0x4e64d610 // fadd v16.2d, v16.2d, v4.2d
+	VSHL $52, V3.D2, V3.D2
+	VADD V3.D2, V5.D2, V5.D2
+	VAND V9.B16, V5.B16, V5.B16
+	WORD $0x4e65d631 // fadd v17.2d, v17.2d, v5.2d
+	FSTPQ (F4, F5), (R0)
+	ADD $32, R0
+	ADD $16, R1
+	FMOVQ (R1), F10
+	WORD $0x6ebde54c // fcmgt v12.4s, v10.4s, v29.4s
+	VMOV V29.B16, V11.B16
+	VBIT V12.B16, V10.B16, V11.B16
+	WORD $0x4ebef56b // fmin v11.4s, v11.4s, v30.4s
+	WORD $0x0e617964 // fcvtl v4.2d, v11.2s
+	WORD $0x4e617965 // fcvtl2 v5.2d, v11.4s
+	WORD $0x4e74d484 // fadd v4.2d, v4.2d, v20.2d
+	VMOVI $0, V0.B16
+	VFMLA V4.D2, V21.D2, V0.D2
+	VMOV V22.B16, V2.B16
+	VFMLA V0.D2, V25.D2, V2.D2
+	WORD $0x4e77d446 // fadd v6.2d, v2.2d, v23.2d
+	WORD $0x6ef8e408 // fcmgt v8.2d, v0.2d, v24.2d
+	VFMLA V6.D2, V26.D2, V0.D2
+	VFMLA V6.D2, V27.D2, V0.D2
+	WORD $0x4e74d4a5 // fadd v5.2d, v5.2d, v20.2d
+	VMOVI $0, V1.B16
+	VFMLA V5.D2, V21.D2, V1.D2
+	VMOV V22.B16, V3.B16
+	VFMLA V1.D2, V25.D2, V3.D2
+	WORD $0x4e77d467 // fadd v7.2d, v3.2d, v23.2d
+	WORD $0x6ef8e429 // fcmgt v9.2d, v1.2d, v24.2d
+	VFMLA V7.D2, V26.D2, V1.D2
+	VFMLA V7.D2, V27.D2, V1.D2
+	FMOVQ 192(R5), F4
+	VMOV V4.B16, V5.B16
+	FMOVQ 224(R5), F6
+	VMOV V6.B16, V7.B16
+	VFMLA V4.D2, V0.D2, V6.D2
+	VFMLA V5.D2, V1.D2, V7.D2
+	FMOVQ 256(R5), F4
+	VMOV V4.B16, V5.B16
+	VFMLA V6.D2, V0.D2, V4.D2
+	VFMLA V7.D2, V1.D2, V5.D2
+	FMOVQ 288(R5), F6
+	VMOV V6.B16, V7.B16
+	VFMLA V4.D2, V0.D2, V6.D2
+	VFMLA V5.D2, V1.D2, V7.D2
+	FMOVQ 320(R5), F4
+	VMOV V4.B16, V5.B16
+	VFMLA V6.D2, V0.D2, V4.D2
+	VFMLA V7.D2, V1.D2, V5.D2
+	FMOVQ 352(R5), F6
+	VMOV V6.B16, V7.B16
+	VFMLA V4.D2, V0.D2, V6.D2
+	VFMLA V5.D2, V1.D2, V7.D2
+	FMOVQ 384(R5), F4
+	VMOV V4.B16, V5.B16
+	VFMLA V6.D2, V0.D2, V4.D2
+	VFMLA V7.D2, V1.D2, V5.D2
+	FMOVQ 416(R5), F6
+	VMOV V6.B16, V7.B16
+	VFMLA V4.D2, V0.D2, V6.D2
+	VFMLA V5.D2, V1.D2, V7.D2
+	FMOVQ 448(R5), F4
+	VMOV V4.B16, V5.B16
+	VFMLA V6.D2, V0.D2, V4.D2
+	VFMLA V7.D2, V1.D2, V5.D2
+	FMOVQ 480(R5), F6
+	VMOV V6.B16, V7.B16
+	VFMLA V4.D2, V0.D2, V6.D2
+	VFMLA V5.D2, V1.D2, V7.D2
+	FMOVQ 512(R5), F4
+	VMOV V4.B16, V5.B16
+	VFMLA V6.D2, V0.D2, V4.D2
+	VFMLA V7.D2, V1.D2, V5.D2
+	FMOVQ 544(R5), F6
+	VMOV V6.B16, V7.B16
+	VFMLA V4.D2, V0.D2, V6.D2
+	VFMLA V5.D2, V1.D2, V7.D2
+	FMOVQ 576(R5), F4
+	VMOV V4.B16, V5.B16
+	VFMLA V6.D2, V0.D2, V4.D2
+	VFMLA V7.D2, V1.D2, V5.D2
+	VSHL $52, V2.D2, V2.D2
+	VADD V2.D2, V4.D2, V4.D2
+	VAND V8.B16, V4.B16, V4.B16
+	WORD $0x4e64d652 // fadd v18.2d, v18.2d, v4.2d
+	VSHL $52, V3.D2, V3.D2
+	VADD V3.D2, V5.D2, V5.D2
+	VAND V9.B16, V5.B16, V5.B16
+	WORD $0x4e65d673 // fadd v19.2d, v19.2d, v5.2d
+	FSTPQ (F4, F5), (R0)
+	ADD $32, R0
+	ADD $16, R1
+	SUBS $8, R2, R2
+	BGE loop570
+end571:
+	ADD $8, R2
+	WORD $0x4e72d610 // fadd v16.2d, v16.2d, v18.2d
+	WORD $0x4e73d631 // fadd v17.2d, v17.2d, v19.2d
+	WORD $0x4e71d610 // fadd v16.2d, v16.2d, v17.2d
+	WORD $0x6e70d610 // faddp v16.2d, v16.2d, v16.2d
+	FMOVD F16, (R6)
 	RET

@@ -68,6 +68,7 @@ func (t *neon) all() {
 	t.packedProducts(kinds[:2], packedNEON)
 	t.packedProducts(kinds[2:], packedDotprod)
 	t.peak()
+	t.selection()
 }
 
 // word emits an instruction that Go's assembler does not know. Operands are in the

@@ -60,4 +60,5 @@ func (t *asm) all() {
 	t.quantize()
 	t.packedProducts()
 	t.limits()
+	t.selection()
 }
