@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"glossa/pkg/engine/transformer"
@@ -32,13 +33,14 @@ type batch struct {
 	team  *transformer.Team
 
 	mu       sync.Mutex
-	members  int
 	waiting  []*member // first in, first out
 	awaited  int       // members of the last pass that neither came back nor left
 	last     []*member // took part in the pass under way, or in the last
 	running  bool      // a pass; pass and seqs are whose runs it
 	patience time.Duration
-	computed int // tokens, in all passes
+
+	members  atomic.Int32 // changes under mu
+	computed atomic.Int64 // tokens, in all passes
 
 	pass *transformer.Pass // nil while nobody is there
 	lent *member           // was alone and still reads the pass's own logits
@@ -51,7 +53,8 @@ func newBatch(m *transformer.Model, team *transformer.Team) *batch {
 
 // A member is a generation's place in a batch; its generation alone uses it.
 type member struct {
-	batch *batch
+	lanes *lanes
+	batch *batch        // nil after it has left
 	wake  chan struct{} // room for one: look again
 	timer *time.Timer
 
@@ -70,28 +73,35 @@ type member struct {
 	patience time.Duration // that it began with
 }
 
-// join makes a generation a member, which leaves when it is done.
-func (b *batch) join() *member {
+// enter counts a member in.
+func (b *batch) enter() *batch {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.members++
-	return &member{batch: b, wake: make(chan struct{}, 1)}
+	b.members.Add(1)
+	return b
+}
+
+// quit counts m out, which wants nothing any more.
+func (b *batch) quit(m *member) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.forget(m)
+	b.remove(m) // it is in the line if a pass of others broke in its hands
+	if !b.running {
+		// Else last are those whom the pass computes, and m is none of them.
+		b.last = slices.DeleteFunc(b.last, func(l *member) bool { return l == m })
+	}
+	b.rouse()
+	if b.members.Add(-1) == 0 {
+		b.pass, b.lent, b.seqs, b.last = nil, nil, nil, nil
+	}
 }
 
 // leave tells that m wants nothing any more.
 func (m *member) leave() {
-	b := m.batch
-	if b == nil {
-		return
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	m.batch = nil
-	b.forget(m)
-	b.remove(m) // it is in the line if a pass of others broke in its hands
-	b.rouse()
-	if b.members--; b.members == 0 {
-		b.pass, b.lent, b.seqs, b.last = nil, nil, nil, nil
+	if m.batch != nil {
+		m.batch.quit(m)
+		m.batch = nil
 	}
 }
 
@@ -115,6 +125,7 @@ func (m *member) use(ctx context.Context, do func(*transformer.Pass) error) erro
 
 // serve returns when what m wants is computed, or ctx ends before it began.
 func (m *member) serve(ctx context.Context) error {
+	m.lanes.spread(m)
 	b, gone, expired := m.batch, ctx.Done(), false
 	for first := true; ; first = false {
 		var alarm <-chan time.Time
@@ -253,11 +264,12 @@ func (b *batch) begin() {
 		b.last, b.seqs = append(b.last, m), append(b.seqs, m.seqs...)
 	}
 	clear(b.waiting[len(kept):])
-	b.waiting, b.computed = kept, b.computed+tokens
+	b.waiting = kept
+	b.computed.Add(int64(tokens))
 	if b.pass == nil || b.lent != nil {
 		b.pass, b.lent = b.model.NewPass(b.team), nil
 	}
-	if b.members == 1 && first.alone == nil {
+	if b.members.Load() == 1 && first.alone == nil {
 		b.lent = first
 	}
 }

@@ -75,8 +75,10 @@ func TestTogether(t *testing.T) {
 				wg.Wait()
 			}
 		}
-		if b := e.batch; b.members != 0 || len(b.waiting) != 0 || b.awaited != 0 || b.running {
-			t.Errorf("%s: somebody is still there: %+v", name, b)
+		for _, b := range e.lanes.all {
+			if b.members.Load() != 0 || len(b.waiting) != 0 || b.awaited != 0 || b.running || b.pass != nil {
+				t.Errorf("%s: somebody is still there: %+v", name, b)
+			}
 		}
 	}
 }
@@ -117,7 +119,7 @@ func until(hold chan struct{}) func(*transformer.Pass) error {
 // watchPasses calls see with the tokens of each pass of e, until the test's end.
 func watchPasses(t *testing.T, e *Engine, see func(tokens int)) *member {
 	t.Helper()
-	m := e.batch.join()
+	m := e.lanes.join()
 	err := m.use(t.Context(), func(p *transformer.Pass) error {
 		p.Hidden = func(_ bool, layer int, x []float32) {
 			if layer == 0 {
@@ -190,7 +192,7 @@ func TestPassTokens(t *testing.T) {
 // Who was alone keeps its logits while who has just come is computed.
 func TestLogitsStay(t *testing.T) {
 	e := larger(t, nil)
-	a := e.batch.join()
+	a := e.lanes.join()
 	read := func(m *member, id int) []float32 {
 		logits, err := m.forward(t.Context(), []transformer.Sequence{{Cache: e.model.NewCache(1), Tokens: []int{id}, Logits: 1}})
 		if err != nil {
@@ -201,7 +203,7 @@ func TestLogitsStay(t *testing.T) {
 	for range 3 {
 		got := read(a, 1)
 		want := slices.Clone(got)
-		b := e.batch.join()
+		b := e.lanes.join()
 		other := read(b, 2)
 		if !slices.Equal(got, want) || slices.Equal(other, want) {
 			t.Error("a's logits became b's")
@@ -255,7 +257,7 @@ func forward(t *testing.T, e *Engine, m *member) error {
 func TestPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := larger(t, nil)
-		a, b := e.batch.join(), e.batch.join()
+		a, b := e.lanes.join(), e.lanes.join()
 		waited := func() time.Duration {
 			begin := time.Now()
 			if err := forward(t, e, b); err != nil {
@@ -295,7 +297,7 @@ func TestPatienceIsRenewed(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range 4 {
 			wg.Go(func() {
-				own := e.batch.join()
+				own := e.lanes.join()
 				for range 3 {
 					if err := forward(t, e, own); err != nil {
 						t.Error(err)
@@ -317,7 +319,7 @@ func TestPatienceIsRenewed(t *testing.T) {
 func TestCancelledInLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := larger(t, nil)
-		busy, gone, next := e.batch.join(), e.batch.join(), e.batch.join()
+		busy, gone, next := e.lanes.join(), e.lanes.join(), e.lanes.join()
 		hold := make(chan struct{})
 		var wg sync.WaitGroup
 		wg.Go(func() {
@@ -340,7 +342,7 @@ func TestCancelledInLine(t *testing.T) {
 		go func() { served <- forward(t, e, next) }()
 		cancel()
 		synctest.Wait()
-		if n := len(e.batch.waiting); n != 1 {
+		if n := len(e.lanes.all[0].waiting); n != 1 {
 			t.Errorf("%d in line", n)
 		}
 		close(hold)
@@ -355,7 +357,7 @@ func TestCancelledInLine(t *testing.T) {
 func TestBrokenPass(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := larger(t, nil)
-		busy, cause, victim := e.batch.join(), e.batch.join(), e.batch.join()
+		busy, cause, victim := e.lanes.join(), e.lanes.join(), e.lanes.join()
 		hold, panicked, failed := make(chan struct{}), make(chan any), make(chan error)
 		go func() {
 			_ = busy.use(t.Context(), until(hold))
@@ -387,7 +389,7 @@ func TestBrokenPass(t *testing.T) {
 func TestBrokenByOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := larger(t, nil)
-		cause, runner, next := e.batch.join(), e.batch.join(), e.batch.join()
+		cause, runner, next := e.lanes.join(), e.lanes.join(), e.lanes.join()
 		for _, m := range []*member{next, cause, runner} { // the last pass is the runner's
 			if err := forward(t, e, m); err != nil {
 				t.Error(err)
@@ -440,7 +442,7 @@ func TestManyRows(t *testing.T) {
 // A token costs no allocation.
 func TestForwardAllocates(t *testing.T) {
 	e := larger(t, nil)
-	m, cache := e.batch.join(), e.model.NewCache(64)
+	m, cache := e.lanes.join(), e.model.NewCache(64)
 	seqs := []transformer.Sequence{{Cache: cache, Tokens: []int{1}, Logits: 1}}
 	n := testing.AllocsPerRun(100, func() {
 		cache.Len = 5

@@ -56,7 +56,7 @@ func translator(t *testing.T, name string) *Translator {
 	if err := m.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return &Translator{core: &core{model: model, batch: newBatch(model, nil), memory: DefaultMaxMemory, tokens: m.Tokens}, rules: *m.Translation}
+	return &Translator{core: &core{model: model, lanes: newLanes(model, nil), memory: DefaultMaxMemory, tokens: m.Tokens}, rules: *m.Translation}
 }
 
 // Searches with one to five beams find what the original implementation finds, token
@@ -79,7 +79,7 @@ func TestBeamSearch(t *testing.T) {
 		beams := map[int]bool{}
 		for i, s := range golden.Searches {
 			beams[s.Beams] = true
-			w := &translation{Translator: tr, beams: s.Beams, target: s.Language, member: tr.batch.join()}
+			w := &translation{Translator: tr, beams: s.Beams, target: s.Language, member: tr.lanes.join()}
 			w.rules.LengthPenalty, w.rules.EarlyStopping = s.Penalty, early(t, s.Early)
 			if s.Beams == 1 { // greedy decoding knows neither
 				w.rules.LengthPenalty, w.rules.EarlyStopping = 1, arch.StopNever

@@ -39,7 +39,7 @@ type core struct {
 	model     *transformer.Model
 	kernels   *kernel.Kernels
 	tokenizer tokenizer.Tokenizer
-	batch     *batch
+	lanes     *lanes
 	prefixes  *prefixes
 	queue     *Queue
 	memory    int64 // bytes for a request
@@ -86,7 +86,7 @@ func newCore(m *arch.Model, cfg Config) (*core, error) {
 	memory := cmp.Or(cfg.MaxMemory, DefaultMaxMemory)
 	c := &core{
 		model: model, kernels: cfg.Kernels, tokenizer: m.Tokenizer, queue: cfg.Queue, memory: memory,
-		batch: newBatch(model, cfg.Team), prefixes: newPrefixes(model, cmp.Or(cfg.PrefixMemory, memory/prefixShare)),
+		lanes: newLanes(model, cfg.Team), prefixes: newPrefixes(model, cmp.Or(cfg.PrefixMemory, memory/prefixShare)),
 		context: context, start: m.Start, empty: m.Empty, tokens: m.Tokens,
 		info: llm.ModelInfo{Family: "local", Type: m.Name(), Version: m.Version, Streaming: true, Context: context},
 	}

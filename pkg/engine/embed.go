@@ -27,10 +27,9 @@ func (e *Engine) Embed(ctx context.Context, req *llm.EmbedRequest) ([]llm.Embedd
 	}, e.runDecoder)
 }
 
-// embed serves a request over a stack of that depth; run shows a text's layers to
-// the pass's Hidden.
+// embed serves a request over a stack of that depth, whose layers run shows.
 func (c *core) embed(ctx context.Context, req *llm.EmbedRequest, depth int,
-	encode func(llm.Prompt) ([]int, error), run func(context.Context, *member, observer, []int) error,
+	encode func(llm.Prompt) ([]int, error), run func(context.Context, *member, *layers, [][]int) error,
 ) ([]llm.Embedding, llm.Usage, error) {
 	w, err := newWanted(req, depth)
 	if err != nil {
@@ -59,51 +58,92 @@ func (c *core) embed(ctx context.Context, req *llm.EmbedRequest, depth int,
 	if err := c.checkEmbedding(w, texts); err != nil {
 		return nil, llm.Usage{}, err
 	}
-	out, member := make([]llm.Embedding, len(texts)), c.batch.join()
+	out, member := make([]llm.Embedding, 0, len(texts)), c.lanes.join()
 	defer member.leave()
-	for i, ids := range texts {
-		layers := map[int][]float32{} // by index: (tokens, Width)
-		hidden := func(_ bool, layer int, x []float32) {
-			if slices.Contains(w.layers, layer) {
-				layers[layer] = append(layers[layer], x...)
-			}
-		}
-		if err := run(ctx, member, hidden, ids); err != nil {
+	for len(texts) > 0 {
+		n := together(texts)
+		seen := newLayers(w, n, c.model.Width)
+		if err := run(ctx, member, seen, texts[:n]); err != nil {
 			return nil, llm.Usage{}, err
 		}
-		out[i] = llm.Embedding{Tokens: c.describe(ids), Layers: c.layers(w, layers)}
+		for i, ids := range texts[:n] {
+			out = append(out, llm.Embedding{Tokens: c.describe(ids), Layers: c.pooled(w, seen.texts[i])})
+		}
+		texts = texts[n:]
 	}
 	return out, usage, nil
 }
 
-// An observer is what [transformer.Pass] calls Hidden.
-type observer = func(encoder bool, layer int, x []float32)
+// together returns how many of the first texts, one at least, have [passTokens].
+func together(texts [][]int) (n int) {
+	tokens := 0
+	for n < len(texts) && (n == 0 || tokens+len(texts[n]) <= passTokens) {
+		tokens += len(texts[n])
+		n++
+	}
+	return n
+}
 
-// observe has do compute with a pass that shows its layers.
-func observe(ctx context.Context, m *member, hidden observer, do func(*transformer.Pass) error) error {
+// layers are those that are wanted of some texts.
+type layers struct {
+	*wanted
+	width int
+	texts []map[int][]float32 // of each, by index: (tokens, Width)
+}
+
+func newLayers(w *wanted, texts, width int) *layers {
+	l := &layers{wanted: w, width: width}
+	for range texts {
+		l.texts = append(l.texts, map[int][]float32{})
+	}
+	return l
+}
+
+// observe has do compute the next part of each text with a pass that shows its layers.
+func (l *layers) observe(ctx context.Context, m *member, parts [][]int, do func(*transformer.Pass) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	return m.use(ctx, func(p *transformer.Pass) error {
-		p.Hidden = hidden
+		p.Hidden = func(_ bool, layer int, x []float32) {
+			for i, part := range parts {
+				n := len(part) * l.width
+				if slices.Contains(l.layers, layer) {
+					l.texts[i][layer] = append(l.texts[i][layer], x[:n]...)
+				}
+				x = x[n:]
+			}
+		}
 		defer func() { p.Hidden = nil }()
 		return do(p)
 	})
 }
 
-// runDecoder computes a text's layers.
-func (e *Engine) runDecoder(ctx context.Context, m *member, hidden observer, ids []int) error {
-	cache := e.model.NewCache(len(ids))
-	for part := range slices.Chunk(ids, prefillChunk) {
-		err := observe(ctx, m, hidden, func(p *transformer.Pass) error {
-			_, err := p.Forward([]transformer.Sequence{{Cache: cache, Tokens: part}})
+// runDecoder computes the layers of texts.
+func (e *Engine) runDecoder(ctx context.Context, m *member, l *layers, texts [][]int) error {
+	caches := make([]*transformer.Cache, len(texts))
+	for i, ids := range texts {
+		caches[i] = e.model.NewCache(len(ids))
+	}
+	for {
+		var seqs []transformer.Sequence
+		parts := make([][]int, len(texts))
+		for i, ids := range texts {
+			at := caches[i].Len
+			if parts[i] = ids[at:min(at+prefillChunk, len(ids))]; len(parts[i]) > 0 {
+				seqs = append(seqs, transformer.Sequence{Cache: caches[i], Tokens: parts[i]})
+			}
+		}
+		if len(seqs) == 0 {
+			return nil
+		}
+		if err := l.observe(ctx, m, parts, func(p *transformer.Pass) error {
+			_, err := p.Forward(seqs)
 			return err
-		})
-		if err != nil {
+		}); err != nil {
 			return err
 		}
 	}
-	return nil
 }
 
 // wanted is what a request asks for.
@@ -146,21 +186,23 @@ func newWanted(req *llm.EmbedRequest, depth int) (*wanted, error) {
 
 // checkEmbedding refuses what could take more memory than a request may.
 func (c *core) checkEmbedding(w *wanted, texts [][]int) error {
-	var need, longest int64
+	var need int64         // bytes
+	var all, longest int64 // tokens
 	for _, ids := range texts {
 		vectors := len(w.pooling)
 		if vectors == 0 {
 			vectors = len(ids)
 		}
 		need += 4*int64(len(w.layers))*int64(vectors)*int64(c.model.Width) + tokenBytes*int64(len(ids))
-		longest = max(longest, int64(len(ids)))
+		all, longest = all+int64(len(ids)), max(longest, int64(len(ids)))
 	}
+	longest = max(longest, min(all, passTokens)) // those that are computed together
 	need += c.model.CacheBytes(int(longest)) + 4*int64(len(w.layers))*longest*int64(c.model.Width)
 	return c.affords(need, "fewer prompts, fewer layers or a pooling")
 }
 
-// layers makes the vectors that are wanted of those of all tokens.
-func (c *core) layers(w *wanted, tokens map[int][]float32) []llm.Layer {
+// pooled makes the vectors that are wanted of those of all tokens.
+func (c *core) pooled(w *wanted, tokens map[int][]float32) []llm.Layer {
 	out := make([]llm.Layer, len(w.layers))
 	for i, index := range w.layers {
 		rows := slices.Collect(slices.Chunk(tokens[index], c.model.Width))

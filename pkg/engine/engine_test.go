@@ -49,7 +49,12 @@ func larger(t testing.TB, k *kernel.Kernels) *Engine {
 // random has random weights and 27 characters.
 func random(t testing.TB, context int, cfg Config) *Engine {
 	t.Helper()
-	c := checkpoint.ModelConfig{VocabSize: 27, BlockSize: context, NLayer: 2, NEmbd: 32, NHead: 4}
+	return shaped(t, checkpoint.ModelConfig{VocabSize: 27, BlockSize: context, NLayer: 2, NEmbd: 32, NHead: 4}, cfg)
+}
+
+// shaped has random weights of that shape, and 27 characters.
+func shaped(t testing.TB, c checkpoint.ModelConfig, cfg Config) *Engine {
+	t.Helper()
 	rng := rand.New(rand.NewPCG(3, 4))
 	ck := &checkpoint.Alpha{ModelConfig: c, Params: map[string]checkpoint.Tensor{}}
 	for _, p := range checkpoint.Params(&c, false) {
@@ -148,7 +153,7 @@ func TestUpstreamSampler(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := prepare(t, e, request("a"))
-	g.member = e.batch.join()
+	g.member = e.lanes.join()
 	if err := g.prefill(t.Context()); err != nil {
 		t.Fatal(err)
 	}

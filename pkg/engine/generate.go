@@ -4,16 +4,11 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"math"
 	"slices"
 
 	"glossa/pkg/engine/transformer"
 	"glossa/pkg/llm"
 )
-
-// prefillChunk is how many tokens of a prompt one pass computes: enough for full
-// matrix tiles, and the longest a cancelled request goes on.
-const prefillChunk = 64
 
 // Generate implements [llm.Backend].
 func (e *Engine) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Chunk, error] {
@@ -79,7 +74,7 @@ func (e *Engine) newGeneration(s *settings, prompts []*prompt) *generation {
 
 // run decodes all rows together until each has ended.
 func (g *generation) run(ctx context.Context, yield func(llm.Chunk, error) bool) {
-	g.yield, g.member = yield, g.engine.batch.join()
+	g.yield, g.member = yield, g.engine.lanes.join()
 	defer g.leave()
 	if err := g.prefill(ctx); err != nil {
 		yield(llm.Chunk{}, err)
@@ -108,94 +103,6 @@ func (g *generation) leave() {
 	g.member.leave()
 	for _, r := range g.rows {
 		g.keep(r)
-	}
-}
-
-// prefill computes each prompt once and opens its rows.
-func (g *generation) prefill(ctx context.Context) error {
-	for i, p := range g.prompts {
-		capacity := g.capacity(p)
-		cache, last, err := g.feed(ctx, p, capacity)
-		if err != nil {
-			return err
-		}
-		for c := range g.bestOf {
-			own := cache
-			if c > 0 {
-				own = g.engine.model.Fork(cache, capacity)
-			}
-			r, err := g.newRow(p, i*g.bestOf+c, c, own)
-			if err != nil {
-				return err
-			}
-			r.logits = last
-			g.rows = append(g.rows, r)
-		}
-	}
-	g.open = len(g.rows)
-	return nil
-}
-
-// feed computes what is new of a prompt and returns its cache and the logits after
-// its last token.
-func (g *generation) feed(ctx context.Context, p *prompt, capacity int) (*transformer.Cache, []float32, error) {
-	known := g.engine.prefixes
-	if g.score { // which takes the logits after every token
-		known = nil
-	}
-	cache := known.fork(p.ids, capacity)
-	if cache == nil {
-		cache = g.engine.model.NewCache(capacity)
-	}
-	var logits []float32
-	for cache.Len < len(p.ids) {
-		var err error
-		if logits, err = g.feedChunk(ctx, p, cache); err != nil {
-			known.keep(p.ids[:cache.Len], cache)
-			return nil, nil, err
-		}
-	}
-	known.share(p.ids, cache)
-	return cache, slices.Clone(logits[len(logits)-g.engine.model.Vocab:]), nil
-}
-
-// feedChunk computes the next tokens of a prompt and returns what logits are wanted.
-func (g *generation) feedChunk(ctx context.Context, p *prompt, cache *transformer.Cache) ([]float32, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	at := cache.Len
-	ids := p.ids[at:min(at+prefillChunk, len(p.ids))]
-	wanted := 0
-	if g.score { // the token before the first that is described predicts it
-		wanted = min(len(ids), max(0, at+len(ids)-max(0, p.lead-1)))
-	}
-	if at+len(ids) == len(p.ids) {
-		wanted = max(1, wanted)
-	}
-	g.seqs = append(g.seqs[:0], transformer.Sequence{Cache: cache, Tokens: ids, Logits: wanted})
-	logits, err := g.member.forward(ctx, g.seqs)
-	if err == nil && g.score {
-		g.scoreChunk(p, at+len(ids)-wanted, logits)
-	}
-	return logits, err
-}
-
-// scoreChunk describes the prompt tokens that the logits after token at and the
-// following predict. Nothing predicts the first one: its log-probability is NaN.
-func (g *generation) scoreChunk(p *prompt, at int, logits []float32) {
-	vocab, tokens := g.engine.model.Vocab, g.engine.tokenizer
-	if at == 0 && p.lead == 0 {
-		first := p.ids[0]
-		p.tokens = append(p.tokens, llm.Token{
-			ID: first, Text: tokens.NewDecoder().Next(first), Piece: tokens.Piece(first), Logprob: math.NaN(),
-		})
-	}
-	for i := 0; i < len(logits)/vocab && at+i+1 < len(p.ids); i++ {
-		prev, id := p.ids[at+i], p.ids[at+i+1]
-		if at+i+1 >= p.lead {
-			p.tokens = append(p.tokens, g.token(id, prev, g.engine.after(prev, id), logits[i*vocab:(i+1)*vocab]))
-		}
 	}
 }
 
@@ -274,8 +181,8 @@ func (g *generation) drop() {
 // prompt and its completion. Of several completions a client goes on with one at
 // most: of those the first row's prompt is remembered.
 func (g *generation) keep(r *row) {
-	if !g.score && r.index%g.bestOf == 0 {
-		g.engine.prefixes.keep(r.ids[:min(len(r.ids), r.cache.Len)], r.cache)
+	if r.index%g.bestOf == 0 {
+		g.known().keep(r.ids[:min(len(r.ids), r.cache.Len)], r.cache)
 	}
 }
 

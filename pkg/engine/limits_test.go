@@ -124,7 +124,7 @@ func TestWorkerComesBack(t *testing.T) {
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
 	broken := golden(t, Config{Queue: q})
-	broken.batch.model = &transformer.Model{Spec: broken.model.Spec} // no layers of weights
+	broken.lanes.all[0].model = &transformer.Model{Spec: broken.model.Spec} // no layers of weights
 	for name, end := range map[string]func(){
 		"leaving":         func() { e.Generate(t.Context(), request("a"))(func(llm.Chunk, error) bool { return false }) },
 		"a panic outside": func() { e.Generate(t.Context(), request("a"))(func(llm.Chunk, error) bool { panic("out") }) },

@@ -44,14 +44,14 @@ func newPrefixes(m *transformer.Model, limit int64) *prefixes {
 // quarter, since a smaller excess is worth no copy, and the ids.
 func (p *prefixes) size(n int) int64 { return p.model.CacheBytes(n+n/4) + 8*int64(n) }
 
-// fork returns a cache with the longest beginning of ids that is known, nil if there
-// is none. The last token is left to compute, for its logits.
-func (p *prefixes) fork(ids []int, capacity int) *transformer.Cache {
+// fork returns a cache with the longest beginning of ids that is known, nil if none is
+// of more than least tokens. The last token is left to compute, for its logits.
+func (p *prefixes) fork(ids []int, least, capacity int) *transformer.Cache {
 	if p == nil {
 		return nil
 	}
 	p.mu.Lock()
-	best, n := -1, 0
+	best, n := -1, least
 	for i, t := range p.texts {
 		if c := common(t.ids, ids[:len(ids)-1]); c > n {
 			best, n = i, c
@@ -86,32 +86,48 @@ func (p *prefixes) share(ids []int, cache *transformer.Cache) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.known(ids) {
+	if !p.known(ids, nil) {
 		p.add(ids, cache)
 	}
 }
 
-// keep takes over a cache that begins with ids; what it holds beside them goes.
+// keep takes over a cache that begins with ids; what it holds beside them goes. A copy
+// may take a while: what was lent serves until it is there, and nobody waits.
 func (p *prefixes) keep(ids []int, cache *transformer.Cache) {
 	if p == nil {
 		return
 	}
+	own, wanted := cache, p.wants(ids, cache)
+	if n := len(ids); wanted && cache.Capacity() > n+n/4 {
+		cache = p.model.Prefix(own, n, n)
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.delete(func(t *prefix) bool { return t.cache == cache })
-	if len(ids) == 0 || p.size(len(ids)) > p.limit || p.known(ids) {
-		return
+	wanted = wanted && p.missing(ids, own)
+	p.delete(func(t *prefix) bool { return t.cache == own })
+	if wanted {
+		p.add(ids, cache)
 	}
-	if n := len(ids); cache.Capacity() > n+n/4 {
-		cache = p.model.Prefix(cache, n, n)
-	}
-	p.add(ids, cache)
 }
 
-// known tells whether a text begins with ids, which counts as use; p.mu is held.
-func (p *prefixes) known(ids []int) bool {
+// wants is missing for who does not hold p.mu.
+func (p *prefixes) wants(ids []int, own *transformer.Cache) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.missing(ids, own)
+}
+
+// missing tells whether ids are to be held: they fit, and no text but one with the
+// cache own begins with them. p.mu is held.
+func (p *prefixes) missing(ids []int, own *transformer.Cache) bool {
+	return len(ids) > 0 && p.size(len(ids)) <= p.limit && !p.known(ids, own)
+}
+
+// known tells whether a text but one with the cache own begins with ids, which counts
+// as use; p.mu is held.
+func (p *prefixes) known(ids []int, own *transformer.Cache) bool {
 	for i, t := range p.texts {
-		if common(t.ids, ids) == len(ids) {
+		if t.cache != own && common(t.ids, ids) == len(ids) {
 			p.use(i)
 			return true
 		}

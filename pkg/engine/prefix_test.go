@@ -5,7 +5,9 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"glossa/pkg/chat"
@@ -17,9 +19,9 @@ import (
 // computed returns how many tokens e computes for a request, and what it answers.
 func computed(t *testing.T, e *Engine, req *llm.Request) (int, []llm.Chunk) {
 	t.Helper()
-	before := e.batch.computed
+	before := e.lanes.computed()
 	rows, _ := collect(t, e, req)
-	return e.batch.computed - before, rows
+	return e.lanes.computed() - before, rows
 }
 
 func sampled(tokens int, prompts ...string) *llm.Request {
@@ -50,9 +52,9 @@ func TestSecondTurn(t *testing.T) {
 	messages, known := &req.Prompts[0].Messages, 0
 	for turn := range 4 {
 		*messages = append(*messages, llm.Message{Role: "user", Parts: []llm.Part{{Text: strings.Repeat("jump", turn+1)}}})
-		before := engines[0].batch.computed
+		before := engines[0].lanes.computed()
 		rows, usage := collect(t, engines[0], req)
-		if n := engines[0].batch.computed - before; n != usage.Input-known+tokens-1 {
+		if n := engines[0].lanes.computed() - before; n != usage.Input-known+tokens-1 {
 			t.Errorf("turn %d: %d tokens were computed, %d of %d are known", turn, n, known, usage.Input)
 		}
 		if want, cost := collect(t, engines[1], req); !same(rows, want) || usage != cost {
@@ -87,6 +89,7 @@ func TestPrefixes(t *testing.T) {
 		{"several completions", several, 2 + 3*4},
 		{"one of them again", sampled(5, long+"kl"), 1 + 4},
 		{"a list", sampled(0, strings.Repeat("w", 90)+"a", strings.Repeat("w", 90)+"b", strings.Repeat("w", 80)), 91 + 1 + 1},
+		{"a list that begins as what is known", sampled(0, long[:40]+strings.Repeat("v", 50)+"a", long[:40]+strings.Repeat("v", 50)+"b"), 51 + 1},
 		{"one token", sampled(0, "a"), 1},
 	} {
 		if n, _ := computed(t, e, test.req); n != test.want {
@@ -170,6 +173,19 @@ func TestPrefixToTheBit(t *testing.T) {
 	}
 }
 
+// checkBounds tells whether p counts what it holds, no more than it may.
+func checkBounds(t *testing.T, p *prefixes) {
+	t.Helper()
+	total, most := int64(0), int64(0)
+	for _, x := range p.texts {
+		total += p.size(len(x.ids))
+		most += p.model.CacheBytes(x.cache.Capacity()) + 8*int64(len(x.ids))
+	}
+	if total != p.bytes || total > p.limit || most > total {
+		t.Fatalf("%d bytes held, %d counted, %d with their caches, %d allowed", total, p.bytes, most, p.limit)
+	}
+}
+
 // Prefixes stay within their memory, and those go that were used least recently.
 func TestPrefixMemory(t *testing.T) {
 	m := random(t, 256, Config{}).model
@@ -190,13 +206,13 @@ func TestPrefixMemory(t *testing.T) {
 	for first := range 3 {
 		p.keep(text(first, 20), cached(text(first, 20)))
 	}
-	if c := p.fork(text(0, 10), 30); c.Len != 9 || c.Capacity() != 30 {
+	if c := p.fork(text(0, 10), 0, 30); c.Len != 9 || c.Capacity() != 30 {
 		t.Errorf("a cache of %d tokens for %d", c.Len, c.Capacity())
 	}
 	p.keep(text(3, 20), cached(text(3, 20))) // 1 goes
 	for first, want := range []int{19, 0, 19, 19} {
 		n := 0
-		if c := p.fork(text(first, 20), 30); c != nil {
+		if c := p.fork(text(first, 20), 0, 30); c != nil {
 			n = c.Len
 		}
 		if n != want {
@@ -215,14 +231,7 @@ func TestPrefixMemory(t *testing.T) {
 			p.share(ids[:len(ids)/2], c)
 		}
 		p.keep(ids, c)
-		total, most := int64(0), int64(0)
-		for _, t := range p.texts {
-			total += p.size(len(t.ids))
-			most += m.CacheBytes(t.cache.Capacity()) + 8*int64(len(t.ids))
-		}
-		if total != p.bytes || total > p.limit || most > total {
-			t.Fatalf("%d bytes held, %d counted, %d with their caches, %d allowed", total, p.bytes, most, p.limit)
-		}
+		checkBounds(t, p)
 	}
 	p.limit = 1 << 40
 	for i := range 2 * maxPrefixes {
@@ -230,5 +239,61 @@ func TestPrefixMemory(t *testing.T) {
 	}
 	if len(p.texts) != maxPrefixes {
 		t.Errorf("%d texts", len(p.texts))
+	}
+}
+
+// Whoever keeps, lends and begins at the same moment gets what was computed of its
+// text, and memory stays within its bounds.
+func TestPrefixesTogether(t *testing.T) {
+	e := random(t, 256, Config{})
+	m, p := e.model, newPrefixes(e.model, 0)
+	p.limit = 6 * p.size(100)
+	texts := make([][]int, 12) // of three the second parts from the first at the end, the third goes on
+	for i := range texts {
+		for k := range 60 + 30*(i%3/2) {
+			texts[i] = append(texts[i], (i/3+k)%25)
+		}
+		if i%3 == 1 {
+			texts[i][59] = 26
+		}
+	}
+	compute := func(pass *transformer.Pass, c *transformer.Cache, ids []int) []float32 {
+		logits, err := pass.Forward([]transformer.Sequence{{Cache: c, Tokens: ids[c.Len:], Logits: 1}})
+		if err != nil {
+			t.Error(err)
+		}
+		return slices.Clone(logits)
+	}
+	want := make([][]float32, len(texts))
+	for i, ids := range texts {
+		want[i] = compute(m.NewPass(nil), m.NewCache(256), ids)
+	}
+	var wg sync.WaitGroup
+	for worker := range 6 {
+		wg.Go(func() {
+			rng, pass := rand.New(rand.NewPCG(13, uint64(worker))), m.NewPass(nil)
+			for range 60 {
+				i := rng.IntN(len(texts))
+				c := p.fork(texts[i], 0, 256)
+				if c == nil {
+					c = m.NewCache(256)
+				}
+				if got := compute(pass, c, texts[i]); !slices.Equal(got, want[i]) {
+					t.Errorf("text %d from a cache is another", i)
+				}
+				p.share(texts[i], c)
+				compute(pass, c, append(slices.Clip(texts[i]), 3, 4, 5))
+				p.keep(texts[i], c)
+			}
+		})
+	}
+	wg.Wait()
+	checkBounds(t, p)
+	for i, x := range p.texts {
+		for _, y := range p.texts[:i] {
+			if common(x.ids, y.ids) == min(len(x.ids), len(y.ids)) {
+				t.Error("a text begins another")
+			}
+		}
 	}
 }

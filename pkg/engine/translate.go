@@ -109,7 +109,7 @@ func (t *Translator) Translate(ctx context.Context, req *llm.TranslateRequest) (
 		return nil, llm.Usage{}, err
 	}
 	defer release()
-	w := &translation{Translator: t, beams: max(1, req.Beams), member: t.batch.join()}
+	w := &translation{Translator: t, beams: max(1, req.Beams), member: t.lanes.join()}
 	defer w.member.leave()
 	w.target, _ = t.languages.Language(modelCode(req.Target))
 	out := make([]llm.Translation, len(req.Texts))
@@ -420,9 +420,9 @@ func (t *Translator) Embed(ctx context.Context, req *llm.EmbedRequest) ([]llm.Em
 		}
 		from, _ := t.languages.Language(modelCode(code))
 		return slices.Concat([]int{from}, t.tokenizer.Encode(text), []int{t.rules.End}), nil
-	}, func(ctx context.Context, m *member, hidden observer, ids []int) error {
-		return observe(ctx, m, hidden, func(p *transformer.Pass) error {
-			_, err := p.Encode([][]int{ids})
+	}, func(ctx context.Context, m *member, l *layers, texts [][]int) error {
+		return l.observe(ctx, m, texts, func(p *transformer.Pass) error {
+			_, err := p.Encode(texts)
 			return err
 		})
 	})

@@ -59,7 +59,7 @@ const worthSharing = 128 << 10
 
 // run has the workers compute the pass over layers of weights.
 func (p *Pass) run(layers int) {
-	work := p.m.elements / int64(5*max(1, layers)) * int64(p.tokens)
+	work := p.m.work(p.tokens, layers)
 	switch {
 	case p.team.Size() == 1 || p.tokens == 0 || p.Hidden != nil || work < worthSharing && !p.ShareAll:
 		p.work(0, 1, nil)

@@ -51,3 +51,12 @@ func (p *pace) note(tokens int, team bool, took time.Duration) {
 		*v += (now - *v) / 4
 	}
 }
+
+// work estimates the multiplications between two barriers of a pass over layers of
+// weights: a layer has about five.
+func (m *Model) work(tokens, layers int) int64 {
+	return m.elements / int64(5*max(1, layers)) * int64(tokens)
+}
+
+// Small tells that a token is too little work for two workers.
+func (m *Model) Small() bool { return m.work(1, len(m.decoder)) < worthSharing }

@@ -1,0 +1,137 @@
+package engine
+
+import (
+	"fmt"
+	"reflect"
+	"runtime"
+	"sync"
+	"testing"
+
+	"glossa/pkg/engine/checkpoint"
+	"glossa/pkg/engine/transformer"
+	"glossa/pkg/llm"
+)
+
+// A small model has a batch for each processor, a larger one has one.
+func TestLanes(t *testing.T) {
+	team := transformer.NewTeam(3)
+	defer team.Close()
+	wide := checkpoint.ModelConfig{VocabSize: 27, BlockSize: 8, NLayer: 1, NEmbd: 256, NHead: 4}
+	for _, test := range []struct {
+		e    *Engine
+		want int
+	}{
+		{random(t, 8, Config{Team: team}), 3},
+		{random(t, 8, Config{}), 1},
+		{shaped(t, wide, Config{Team: team}), 1},
+	} {
+		if n := len(test.e.lanes.all); n != test.want {
+			t.Errorf("%d batches, want %d", n, test.want)
+		}
+	}
+}
+
+// checkMembers compares how many members the batches of e have.
+func checkMembers(t *testing.T, e *Engine, want ...int32) {
+	t.Helper()
+	var got []int32
+	for _, b := range e.lanes.all {
+		got = append(got, b.members.Load())
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%v members, want %v", got, want)
+	}
+}
+
+// allForward has members compute a token each, at once.
+func allForward(t *testing.T, e *Engine, members ...*member) {
+	t.Helper()
+	var wg sync.WaitGroup
+	for _, m := range members {
+		wg.Go(func() {
+			if err := forward(t, e, m); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// Members are spread evenly, and again when others have left; who changes is waited
+// for no longer where it was, and waits for nobody but those where it is.
+func TestSpread(t *testing.T) {
+	team := transformer.NewTeam(2)
+	defer team.Close()
+	e := random(t, 64, Config{Team: team})
+	members := make([]*member, 6)
+	for i := range members {
+		members[i] = e.lanes.join()
+	}
+	checkMembers(t, e, 3, 3)
+	allForward(t, e, members...)
+	first, rest := e.lanes.all[0], members[:0:0]
+	for _, m := range members {
+		if m.batch != first {
+			rest = append(rest, m)
+		}
+	}
+	allForward(t, e, rest[0])
+	for _, m := range members {
+		if m.batch == first {
+			m.leave()
+		}
+	}
+	checkMembers(t, e, 0, 3)
+	allForward(t, e, rest[0])
+	allForward(t, e, rest[1])
+	if first.awaited != 1 || !rest[0].awaited {
+		t.Errorf("%d members are awaited where one has come to", first.awaited)
+	}
+	checkMembers(t, e, 1, 2)
+	allForward(t, e, rest...)
+	checkMembers(t, e, 1, 2)
+	allForward(t, e, rest...)
+	rest[1].leave()
+	rest[2].leave()
+	allForward(t, e, rest[0])
+	checkMembers(t, e, 1, 0)
+	rest[0].leave()
+	for _, b := range e.lanes.all {
+		if b.awaited != 0 || len(b.waiting) != 0 || b.pass != nil || b.last != nil {
+			t.Errorf("somebody is still there: %+v", b)
+		}
+	}
+}
+
+// BenchmarkConcurrent has requests of a model of about a million parameters decode at
+// the same moment.
+func BenchmarkConcurrent(b *testing.B) {
+	team := transformer.NewTeam(runtime.GOMAXPROCS(0))
+	defer team.Close()
+	c := checkpoint.ModelConfig{VocabSize: 27, BlockSize: 256, NLayer: 5, NEmbd: 128, NHead: 4}
+	for _, format := range []string{"f32", "q8_0"} {
+		e := shaped(b, c, Config{Team: team, PrefixMemory: -1, Format: transformer.Formats()[format]})
+		for _, requests := range []int{1, 2, 3, 4, 8} {
+			b.Run(fmt.Sprintf("%s/requests=%d", format, requests), func(b *testing.B) {
+				tokens := 0
+				for b.Loop() {
+					var wg sync.WaitGroup
+					for range requests {
+						wg.Go(func() { collect(b, e, with(llm.Params{MaxTokens: new(128)})) })
+					}
+					wg.Wait()
+					tokens += requests * 128
+				}
+				b.ReportMetric(float64(tokens)/b.Elapsed().Seconds(), "tokens/s")
+			})
+		}
+	}
+}
+
+// computed returns how many tokens all passes have computed.
+func (l *lanes) computed() (n int) {
+	for _, b := range l.all {
+		n += int(b.computed.Load())
+	}
+	return n
+}

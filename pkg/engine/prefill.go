@@ -1,0 +1,210 @@
+package engine
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"glossa/pkg/engine/transformer"
+	"glossa/pkg/llm"
+)
+
+// prefillChunk is how many tokens of a prompt one pass computes: enough for full
+// matrix tiles, and the longest a cancelled request goes on.
+const prefillChunk = 64
+
+// listChunk is how many tokens of all its prompts a request computes in one pass: the
+// rest of the pass is for the newest tokens of others.
+const listChunk = passTokens - passTokens/8
+
+// A feed is a prompt on its way into a cache.
+type feed struct {
+	*prompt
+	capacity int
+	cache    *transformer.Cache // nil before it begins
+	logits   []float32          // (vocab), after the last token
+
+	// The feed before it that begins most alike, nil if none does: it computes the
+	// first so many tokens for both.
+	leader *feed
+	shared int
+}
+
+// prefill computes each prompt once and opens its rows.
+func (g *generation) prefill(ctx context.Context) error {
+	feeds := g.newFeeds()
+	err := g.feedAll(ctx, feeds)
+	if err == nil {
+		err = g.openRows(feeds)
+	}
+	if err != nil {
+		for _, f := range feeds {
+			if f.cache != nil {
+				g.known().keep(f.ids[:f.cache.Len], f.cache)
+			}
+		}
+	}
+	return err
+}
+
+// openRows opens the rows of prompts that are computed.
+func (g *generation) openRows(feeds []*feed) error {
+	for i, f := range feeds {
+		for c := range g.bestOf {
+			own := f.cache
+			if c > 0 {
+				own = g.engine.model.Fork(f.cache, f.capacity)
+			}
+			r, err := g.newRow(f.prompt, i*g.bestOf+c, c, own)
+			if err != nil {
+				return err
+			}
+			r.logits = f.logits
+			g.rows = append(g.rows, r)
+		}
+	}
+	g.open = len(g.rows)
+	return nil
+}
+
+// known are the texts that prompts may begin with. One that is described needs the
+// logits after every token, which no cache has.
+func (g *generation) known() *prefixes {
+	if g.score {
+		return nil
+	}
+	return g.engine.prefixes
+}
+
+// newFeeds finds out what needs not be computed of each prompt: what the engine has
+// computed before, or what a prompt before it computes too.
+func (g *generation) newFeeds() []*feed {
+	feeds := make([]*feed, len(g.prompts))
+	for i, p := range g.prompts {
+		f := &feed{prompt: p, capacity: g.capacity(p)}
+		for _, before := range feeds[:i] {
+			if n := g.alike(before.prompt, p); n > f.shared {
+				f.leader, f.shared = before, n
+			}
+		}
+		if f.cache = g.known().fork(p.ids, f.shared, f.capacity); f.cache != nil {
+			f.leader = nil
+		}
+		feeds[i] = f
+	}
+	return feeds
+}
+
+// alike returns how many tokens of p's cache may be those of before's. Its last token
+// is computed, for the logits; where prompts are described, so is the last that they
+// share, for the logits that describe the next.
+func (g *generation) alike(before, p *prompt) int {
+	n := common(before.ids, p.ids)
+	if g.score && before.lead != p.lead {
+		return 0
+	}
+	if g.score || n == len(p.ids) {
+		n--
+	}
+	return n
+}
+
+// feedAll computes all prompts, several in a pass.
+func (g *generation) feedAll(ctx context.Context, feeds []*feed) error {
+	for waiting := slices.Clone(feeds); len(waiting) > 0; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := g.feedSome(ctx, waiting); err != nil {
+			return err
+		}
+		waiting = slices.DeleteFunc(waiting, func(f *feed) bool { return f.logits != nil })
+	}
+	return nil
+}
+
+// feedSome computes the next tokens of the first prompts that have not to wait for
+// others.
+func (g *generation) feedSome(ctx context.Context, waiting []*feed) error {
+	var some []*feed
+	g.seqs = g.seqs[:0]
+	for room, i := listChunk, 0; room > 0 && i < len(waiting); i++ {
+		if f := waiting[i]; g.start(f) {
+			at := f.cache.Len
+			ids := f.ids[at:min(at+prefillChunk, at+room, len(f.ids))]
+			room -= len(ids)
+			some = append(some, f)
+			g.seqs = append(g.seqs, transformer.Sequence{Cache: f.cache, Tokens: ids, Logits: g.wanted(f, at+len(ids))})
+		}
+	}
+	logits, err := g.member.forward(ctx, g.seqs)
+	if err != nil {
+		return err
+	}
+	for i, f := range some {
+		n := g.seqs[i].Logits * g.engine.model.Vocab
+		g.fed(f, logits[:n])
+		logits = logits[n:]
+	}
+	return nil
+}
+
+// start gives f its cache, with what it shares; false means that it is not there yet.
+func (g *generation) start(f *feed) bool {
+	l := f.leader
+	switch {
+	case f.cache != nil:
+	case l == nil:
+		f.cache = g.engine.model.NewCache(f.capacity)
+	case l.cache == nil || l.cache.Len < f.shared:
+		return false
+	default:
+		f.cache = g.engine.model.Prefix(l.cache, f.shared, f.capacity)
+		if g.score {
+			f.tokens = slices.Clone(l.tokens[:max(0, f.shared+1-f.lead)])
+		}
+	}
+	return true
+}
+
+// wanted returns after how many of the tokens up to end, those in f's cache aside,
+// logits are wanted.
+func (g *generation) wanted(f *feed, end int) (n int) {
+	if g.score { // the token before the first that is described predicts it
+		n = max(0, end-max(f.cache.Len, f.lead-1))
+	}
+	if end == len(f.ids) {
+		n = max(1, n)
+	}
+	return n
+}
+
+// fed takes the logits after the newest tokens in f's cache.
+func (g *generation) fed(f *feed, logits []float32) {
+	vocab := g.engine.model.Vocab
+	if g.score {
+		g.describe(f.prompt, f.cache.Len-len(logits)/vocab, logits)
+	}
+	if f.cache.Len == len(f.ids) {
+		f.logits = slices.Clone(logits[len(logits)-vocab:])
+		g.known().share(f.ids, f.cache)
+	}
+}
+
+// describe describes the prompt tokens that the logits after token at and the
+// following predict. Nothing predicts the first one: its log-probability is NaN.
+func (g *generation) describe(p *prompt, at int, logits []float32) {
+	vocab, tokens := g.engine.model.Vocab, g.engine.tokenizer
+	if at == 0 && p.lead == 0 {
+		first := p.ids[0]
+		p.tokens = append(p.tokens, llm.Token{
+			ID: first, Text: tokens.NewDecoder().Next(first), Piece: tokens.Piece(first), Logprob: math.NaN(),
+		})
+	}
+	for i := 0; i < len(logits)/vocab && at+i+1 < len(p.ids); i++ {
+		prev, id := p.ids[at+i], p.ids[at+i+1]
+		if at+i+1 >= p.lead {
+			p.tokens = append(p.tokens, g.token(id, prev, g.engine.after(prev, id), logits[i*vocab:(i+1)*vocab]))
+		}
+	}
+}
