@@ -1,5 +1,7 @@
 package kernel
 
+import "math"
+
 // A CapKind says how attention scores are bounded before the softmax.
 type CapKind uint8
 
@@ -16,19 +18,6 @@ type Cap struct {
 	Value float32 // positive unless Kind is CapNone
 }
 
-// Attend computes one head for one query: out = softmax(cap(q·keysᵀ*scale)) · values.
-// len(q) is the head's dimension; keys and values are (n, headDim), row-major; scores
-// is scratch of at least n values and holds the probabilities afterwards. n = 0 gives
-// zeros.
-func (k *Kernels) Attend(out, q, keys, values, scores []float32, n int, scale float32, limit Cap) {
-	d := len(q)
-	out, keys, values, scores = out[:d], keys[:n*d], values[:n*d], scores[:n]
-	dots(k.isa, scores, q, keys, scale)
-	k.applyCap(scores, limit)
-	k.Softmax(scores)
-	weighted(k.isa, out, scores, values)
-}
-
 // applyCap bounds scores in place.
 func (k *Kernels) applyCap(scores []float32, limit Cap) {
 	switch limit.Kind {
@@ -36,5 +25,137 @@ func (k *Kernels) applyCap(scores []float32, limit Cap) {
 		clamp(k.isa, scores, limit.Value)
 	case CapTanh:
 		tanhCap(k.isa, scores, limit.Value)
+	}
+}
+
+// Queries are what Attend answers: of each token, the heads that share a head of keys.
+type Queries struct {
+	In, Out             []float32 // (Tokens, Heads, Dim) of the KV; tokens lie a stride apart
+	InStride, OutStride int       // floats
+	Tokens, Heads       int
+	Seen                int  // keys that the first token sees; where it sees none, Out is zero
+	Causal              bool // each later token sees one key more
+	Scale               float32
+	Cap                 Cap
+}
+
+// Sizes of attention. Blocks begin at fixed tokens, so what a row adds up does not
+// depend on what it is computed with. A block of a head of 64 dimensions is 64 KiB.
+const (
+	attendBlock = 8 * keyPanel // tokens of keys that a step of the softmax takes
+	attendTile  = 12           // queries that take the step together
+	attendRows  = 4 * attendTile
+	fetchAhead  = 512 // floats that are fetched before a block's values or the next keys
+	weighRows   = 6   // queries whose sums stay in registers
+)
+
+// An Attention is the scratch of Attend, whatever the context: it holds queries that go
+// over the keys together. One call at a time may use it.
+type Attention struct {
+	dim     int       // the largest
+	queries []float32 // (attendRows, Dim), scaled
+	scores  []float32 // (attendTile, attendBlock), then their exponentials
+	sums    []float32 // (attendRows, Dim padded) Σ exp(score-top)*value
+	seen    [attendRows]int
+	top     [attendRows]float32 // of the scores
+	total   [attendRows]float32 // Σ exp(score-top)
+	factors [attendTile]float32 // exp(top before - top)
+	counts  [attendTile]int     // tokens of the block that a query sees
+}
+
+// NewAttention returns scratch for heads of at most that many dimensions.
+func NewAttention(dim int) *Attention {
+	return &Attention{
+		dim:     dim,
+		queries: aligned(attendRows * dim),
+		scores:  aligned(attendTile * attendBlock),
+		sums:    aligned(attendRows * valueStride(dim)),
+	}
+}
+
+// Attend computes out = softmax(cap(q·keysᵀ*scale)) · values for every query, block of
+// keys by block with a running maximum and sum (Milakov and Gimelshein 2018, algorithm
+// 3; Dao et al. 2022, algorithm 1). A row's result does not depend, to the bit, on
+// other rows, nor on keys and values that it does not see.
+func (k *Kernels) Attend(a *Attention, q *Queries, kv KV) {
+	if kv.Dim > a.dim || q.Seen < 0 {
+		panic("kernel: attention beyond its scratch, or to less than nothing")
+	}
+	rows := q.Tokens * q.Heads
+	for first := 0; first < rows; first += attendRows {
+		n := min(attendRows, rows-first)
+		k.loadQueries(a, q, first, n, kv.Dim)
+		for at := 0; at < a.seen[n-1]; at += attendBlock {
+			for r := 0; r < n; r += attendTile {
+				k.attendStep(a, kv, q.Cap, r, min(r+attendTile, n), at)
+			}
+		}
+		k.divideSums(a, q, first, n, kv.Dim)
+	}
+}
+
+// loadQueries begins with n rows from first on.
+func (k *Kernels) loadQueries(a *Attention, q *Queries, first, n, dim int) {
+	token, head := first/q.Heads, first%q.Heads
+	for i := range n {
+		copy(a.queries[i*dim:(i+1)*dim], q.In[token*q.InStride+head*dim:][:dim])
+		a.top[i], a.total[i], a.seen[i] = float32(math.Inf(-1)), 0, q.Seen
+		if q.Causal {
+			a.seen[i] += token
+		}
+		if head++; head == q.Heads {
+			token, head = token+1, 0
+		}
+	}
+	scale(k.isa, a.queries[:n*dim], q.Scale)
+}
+
+// divideSums writes the results of n rows from first on.
+func (k *Kernels) divideSums(a *Attention, q *Queries, first, n, dim int) {
+	token, head, stride := first/q.Heads, first%q.Heads, valueStride(dim)
+	for i := range n {
+		out := q.Out[token*q.OutStride+head*dim:][:dim]
+		if a.seen[i] > 0 {
+			copy(out, a.sums[i*stride:])
+			scale(k.isa, out, 1/a.total[i])
+		} else {
+			clear(out)
+		}
+		if head++; head == q.Heads {
+			token, head = token+1, 0
+		}
+	}
+}
+
+// attendStep adds to the sums of rows from, ..., to-1 those of the block of keys from
+// token at on. Rows see ever more tokens: the first may see none of the block.
+func (k *Kernels) attendStep(a *Attention, kv KV, limit Cap, from, to, at int) {
+	most := min(attendBlock, a.seen[to-1]-at)
+	if most <= 0 {
+		return
+	}
+	for a.seen[from] <= at {
+		from++
+	}
+	dim, panels, rows := kv.Dim, (most+keyPanel-1)/keyPanel, to-from
+	stride := valueStride(dim)
+	values := kv.Values[at*stride:][:most*stride]
+	if rows == 1 { // memory is what a row alone waits for
+		fetch(k.isa, values[:min(fetchAhead, len(values))])
+	}
+	score(k.isa, a.scores[:rows*attendBlock], a.queries[from*dim:to*dim], kv.Keys[at*dim:][:panels*keyPanel*dim], dim, panels, rows)
+	for r := range rows {
+		a.counts[r] = min(attendBlock, a.seen[from+r]-at)
+		k.applyCap(a.scores[r*attendBlock:][:a.counts[r]], limit)
+	}
+	soften(k.isa, a.scores[:rows*attendBlock], a.counts[:rows], a.top[from:to], a.total[from:to], a.factors[:rows])
+	if next := (at + attendBlock) * dim; rows == 1 && a.seen[from] > at+attendBlock {
+		fetch(k.isa, kv.Keys[next:][:min(fetchAhead, len(kv.Keys)-next)])
+	}
+	parts := (rows + weighRows - 1) / weighRows
+	for p := range parts {
+		r, end := rows*p/parts, rows*(p+1)/parts
+		weigh(k.isa, a.sums[(from+r)*stride:(from+end)*stride], a.scores[r*attendBlock:end*attendBlock], values,
+			a.factors[r:end], a.counts[r:end], stride, at == 0)
 	}
 }

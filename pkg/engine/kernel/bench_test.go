@@ -127,16 +127,31 @@ func BenchmarkLoad(b *testing.B) {
 	}
 }
 
+// BenchmarkAttend counts the multiply-adds that the causal rows need, 4*Dim for each key
+// that a query sees.
 func BenchmarkAttend(b *testing.B) {
-	const n, d = 256, 32
 	for _, k := range Implementations() {
-		b.Run(k.Name(), func(b *testing.B) {
-			r := source()
-			q, keys, values, out, scores := random(r, d), random(r, n*d), random(r, n*d), make([]float32, d), make([]float32, n)
-			for b.Loop() {
-				k.Attend(out, q, keys, values, scores, n, 0.2, Cap{})
+		for _, s := range []struct{ tokens, seen, heads, dim int }{
+			{512, 1, 1, 64}, {512, 1, 8, 64}, {1, 8, 1, 64}, {1, 32, 1, 64}, {1, 128, 1, 64}, {1, 128, 1, 32}, {1, 128, 8, 64},
+			{1, 2000, 1, 64}, {1, 2000, 8, 64}, {1, 2000, 8, 128},
+		} {
+			if k.isa == isaGeneric && s.tokens > 1 {
+				continue
 			}
-			report(b, k, 4*n*d)
-		})
+			b.Run(fmt.Sprintf("%s/tokens=%d/seen=%d/heads=%d/dim=%d", k.Name(), s.tokens, s.seen, s.heads, s.dim), func(b *testing.B) {
+				r, n, width := source(), s.seen+s.tokens-1, s.heads*s.dim
+				kv := newKV(k, random(r, n*s.dim), random(r, n*s.dim), n, s.dim)
+				q := Queries{In: random(r, s.tokens*width), Out: make([]float32, s.tokens*width), InStride: width, OutStride: width,
+					Tokens: s.tokens, Heads: s.heads, Seen: s.seen, Causal: true, Scale: 0.2}
+				a, flops := NewAttention(s.dim), 0.0
+				for t := range s.tokens {
+					flops += 4 * float64(s.heads*s.dim*(s.seen+t))
+				}
+				for b.Loop() {
+					k.Attend(a, &q, kv)
+				}
+				report(b, k, flops)
+			})
+		}
 	}
 }

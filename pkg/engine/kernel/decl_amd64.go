@@ -84,15 +84,25 @@ func rootMeanSquareAVX2(x *float32, n int, eps float32) (scale float32)
 //go:noescape
 func normalizeAVX2(dst, x, weight, bias *float32, n int, mean, scale float32)
 
-// dotsAVX2 computes dst[i] = scale * q·keys[i]; keys (n, d).
+// scoreAVX2 computes dst (rows, 128) = q (rows, dim) · keys (panels, dim, 16); see scoreGeneric.
 //
 //go:noescape
-func dotsAVX2(dst, q, keys *float32, n, d int, scale float32)
+func scoreAVX2(dst, q, keys *float32, dim, panels, rows int)
 
-// weightedAVX2 computes dst = Σ p[i]*values[i]; values (n, d).
+// softenAVX2 turns scores (rows, 128) into exponentials; see softenGeneric.
 //
 //go:noescape
-func weightedAVX2(dst, p, values *float32, n, d int)
+func softenAVX2(scores *float32, counts *int, top, total, factors *float32, rows int)
+
+// weighAVX2 computes sums = sums*factors (zero, if nil) + Σ p*values over the counts of each row; of sums, p, factors and counts it gets the last of 1 to 6 rows; see weighGeneric.
+//
+//go:noescape
+func weighAVX2(sums, p, values, factors *float32, counts *int, rows, stride int)
+
+// fetchAVX2 asks for lines > 0 cache lines.
+//
+//go:noescape
+func fetchAVX2(x *float32, lines int)
 
 // rotateHalvesAVX2 turns the pairs (a[i], b[i]).
 //
@@ -279,15 +289,20 @@ func rootMeanSquareAVX512(x *float32, n int, eps float32) (scale float32)
 //go:noescape
 func normalizeAVX512(dst, x, weight, bias *float32, n int, mean, scale float32)
 
-// dotsAVX512 computes dst[i] = scale * q·keys[i]; keys (n, d).
+// scoreAVX512 computes dst (rows, 128) = q (rows, dim) · keys (panels, dim, 16); see scoreGeneric.
 //
 //go:noescape
-func dotsAVX512(dst, q, keys *float32, n, d int, scale float32)
+func scoreAVX512(dst, q, keys *float32, dim, panels, rows int)
 
-// weightedAVX512 computes dst = Σ p[i]*values[i]; values (n, d).
+// softenAVX512 turns scores (rows, 128) into exponentials; see softenGeneric.
 //
 //go:noescape
-func weightedAVX512(dst, p, values *float32, n, d int)
+func softenAVX512(scores *float32, counts *int, top, total, factors *float32, rows int)
+
+// weighAVX512 computes sums = sums*factors (zero, if nil) + Σ p*values over the counts of each row; of sums, p, factors and counts it gets the last of 1 to 6 rows; see weighGeneric.
+//
+//go:noescape
+func weighAVX512(sums, p, values, factors *float32, counts *int, rows, stride int)
 
 // rotateHalvesAVX512 turns the pairs (a[i], b[i]).
 //

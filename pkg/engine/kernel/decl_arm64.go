@@ -84,15 +84,20 @@ func rootMeanSquareNEON(x *float32, n int, eps float32) (scale float32)
 //go:noescape
 func normalizeNEON(dst, x, weight, bias *float32, n int, mean, scale float32)
 
-// dotsNEON computes dst[i] = scale * q·keys[i]; keys (n, d).
+// scoreNEON computes dst (rows, 128) = q (rows, dim) · keys (panels, dim, 16); see scoreGeneric.
 //
 //go:noescape
-func dotsNEON(dst, q, keys *float32, n, d int, scale float32)
+func scoreNEON(dst, q, keys *float32, dim, panels, rows int)
 
-// weightedNEON computes dst = Σ p[i]*values[i]; values (n, d).
+// softenNEON turns scores (rows, 128) into exponentials; see softenGeneric.
 //
 //go:noescape
-func weightedNEON(dst, p, values *float32, n, d int)
+func softenNEON(scores *float32, counts *int, top, total, factors *float32, rows int)
+
+// weighNEON computes sums = sums*factors (zero, if nil) + Σ p*values over the counts of each row; of sums, p, factors and counts it gets the last of 1 to 6 rows; see weighGeneric.
+//
+//go:noescape
+func weighNEON(sums, p, values, factors *float32, counts *int, rows, stride int)
 
 // rotateHalvesNEON turns the pairs (a[i], b[i]).
 //

@@ -201,25 +201,52 @@ func normBackward(i isa, dx, dy, x, weight []float32, mean, scale, a, b float32)
 	}
 }
 
-func dots(i isa, dst, q, keys []float32, scale float32) {
+// score computes products of queries and keys: see scoreGeneric.
+func score(i isa, dst, q, keys []float32, dim, panels, rows int) {
 	switch i {
 	case isaAVX512:
-		dotsAVX512(sd(dst), sd(q), sd(keys), len(dst), len(q), scale)
+		scoreAVX512(sd(dst), sd(q), sd(keys), dim, panels, rows)
 	case isaAVX2:
-		dotsAVX2(sd(dst), sd(q), sd(keys), len(dst), len(q), scale)
+		scoreAVX2(sd(dst), sd(q), sd(keys), dim, panels, rows)
 	default:
-		dotsGeneric(dst, q, keys, scale)
+		scoreGeneric(dst, q, keys, dim, panels, rows)
 	}
 }
 
-func weighted(i isa, dst, p, values []float32) {
+// soften turns scores into exponentials: see softenGeneric.
+func soften(i isa, scores []float32, counts []int, top, total, factors []float32) {
 	switch i {
 	case isaAVX512:
-		weightedAVX512(sd(dst), sd(p), sd(values), len(p), len(dst))
+		softenAVX512(sd(scores), unsafe.SliceData(counts), sd(top), sd(total), sd(factors), len(counts))
 	case isaAVX2:
-		weightedAVX2(sd(dst), sd(p), sd(values), len(p), len(dst))
+		softenAVX2(sd(scores), unsafe.SliceData(counts), sd(top), sd(total), sd(factors), len(counts))
 	default:
-		weightedGeneric(dst, p, values)
+		softenGeneric(scores, counts, top, total, factors)
+	}
+}
+
+// fetch asks for memory that is read soon.
+func fetch(i isa, x []float32) {
+	if n := len(x) / keyPanel; n > 0 && i != isaGeneric {
+		fetchAVX2(sd(x), n)
+	}
+}
+
+// weigh: see weighGeneric. The routines want the last row, and nil factors for fresh.
+func weigh(i isa, sums, p, values, factors []float32, counts []int, stride int, fresh bool) {
+	rows := len(counts)
+	last := rows - 1
+	var f *float32
+	if !fresh {
+		f = &factors[last]
+	}
+	switch i {
+	case isaAVX512:
+		weighAVX512(&sums[last*stride], &p[last*attendBlock], sd(values), f, &counts[last], rows, stride)
+	case isaAVX2:
+		weighAVX2(&sums[last*stride], &p[last*attendBlock], sd(values), f, &counts[last], rows, stride)
+	default:
+		weighGeneric(sums, p, values, factors, counts, stride, fresh)
 	}
 }
 

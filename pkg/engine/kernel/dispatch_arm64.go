@@ -151,20 +151,39 @@ func normBackward(i isa, dx, dy, x, weight []float32, mean, scale, a, b float32)
 	}
 }
 
-func dots(i isa, dst, q, keys []float32, scale float32) {
+// score computes products of queries and keys: see scoreGeneric.
+func score(i isa, dst, q, keys []float32, dim, panels, rows int) {
 	if i != isaGeneric {
-		dotsNEON(sd(dst), sd(q), sd(keys), len(dst), len(q), scale)
+		scoreNEON(sd(dst), sd(q), sd(keys), dim, panels, rows)
 	} else {
-		dotsGeneric(dst, q, keys, scale)
+		scoreGeneric(dst, q, keys, dim, panels, rows)
 	}
 }
 
-func weighted(i isa, dst, p, values []float32) {
+// soften turns scores into exponentials: see softenGeneric.
+func soften(i isa, scores []float32, counts []int, top, total, factors []float32) {
 	if i != isaGeneric {
-		weightedNEON(sd(dst), sd(p), sd(values), len(p), len(dst))
+		softenNEON(sd(scores), unsafe.SliceData(counts), sd(top), sd(total), sd(factors), len(counts))
 	} else {
-		weightedGeneric(dst, p, values)
+		softenGeneric(scores, counts, top, total, factors)
 	}
+}
+
+// fetch asks for memory that is read soon; here it does not.
+func fetch(isa, []float32) {}
+
+// weigh: see weighGeneric. The routine wants the last row, and nil factors for fresh.
+func weigh(i isa, sums, p, values, factors []float32, counts []int, stride int, fresh bool) {
+	if i == isaGeneric {
+		weighGeneric(sums, p, values, factors, counts, stride, fresh)
+		return
+	}
+	last := len(counts) - 1
+	var f *float32
+	if !fresh {
+		f = &factors[last]
+	}
+	weighNEON(&sums[last*stride], &p[last*attendBlock], sd(values), f, &counts[last], len(counts), stride)
 }
 
 func dot(i isa, a, b []float32) float32 {

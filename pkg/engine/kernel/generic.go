@@ -171,23 +171,6 @@ func rootMeanSquareGeneric(x []float32, eps float32) float32 {
 	return float32(1 / math.Sqrt(sum/float64(len(x))+float64(eps)))
 }
 
-// dotsGeneric: dst[i] = scale * q·keys[i]; keys (len(dst), len(q)).
-func dotsGeneric(dst, q, keys []float32, scale float32) {
-	d := len(q)
-	for i := range dst {
-		dst[i] = scale * dotGeneric(q, keys[i*d:(i+1)*d])
-	}
-}
-
-// weightedGeneric: dst = Σ p[i]*values[i]; values (len(p), len(dst)).
-func weightedGeneric(dst, p, values []float32) {
-	clear(dst)
-	d := len(dst)
-	for i, v := range p {
-		axpyGeneric(dst, values[i*d:(i+1)*d], v)
-	}
-}
-
 // Constants of exp: x = n·ln 2 + r with |r| <= ln 2 / 2, ln 2 in two parts (the high
 // one has few bits, so n times it is exact), and the polynomial of Cephes expf.
 const (

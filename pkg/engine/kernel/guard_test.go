@@ -140,9 +140,21 @@ func (f *fence) span(kind Kind, blocks, rows int) *span {
 	}
 }
 
+// weigh runs tiles of every height whose slices end where they may be read last.
+func (f *fence) weigh(k *Kernels, stride int) {
+	const tokens = 5
+	for rows := 1; rows <= weighRows; rows++ {
+		counts := make([]int, rows)
+		for r := range counts {
+			counts[r] = min(r+1, tokens)
+		}
+		p := f.random((rows-1)*attendBlock + counts[rows-1])
+		weigh(k.isa, f.random(rows*stride), p, f.random(counts[rows-1]*stride), f.random(rows), counts, stride, rows%2 == 0)
+	}
+}
+
 // vectorOps are the operations on vectors of n values but for those in place.
 func vectorOps(f *fence, k *Kernels, n int) map[string]func() {
-	const keys = 7
 	return map[string]func(){
 		"Add":     func() { k.Add(f.random(n), f.random(n)) },
 		"Mul":     func() { k.Mul(f.random(n), f.random(n)) },
@@ -159,7 +171,15 @@ func vectorOps(f *fence, k *Kernels, n int) map[string]func() {
 			k.Rotate(f.random(2*n), f.random(n), f.random(n), false)
 		},
 		"Attend": func() {
-			k.Attend(f.random(n), f.random(n), f.random(keys*n), f.random(keys*n), f.random(keys), keys, 1, Cap{})
+			const keys, tokens, heads = 40, 5, 3
+			a, d := NewAttention(n), valueStride(n)
+			a.queries, a.scores, a.sums = f.slice(a.queries), f.slice(a.scores), f.slice(a.sums)
+			kv := KV{Keys: f.random(3 * keyPanel * n), Values: f.random(keys * d), Dim: n}
+			k.Store(kv, 1, f.random(32*(n+1)-1), f.random(32*(n+1)-1), 32, n+1)
+			q := Queries{In: f.random(tokens * heads * n), Out: f.random(tokens * heads * n), Tokens: tokens, Heads: heads, Causal: true, Scale: 1}
+			q.InStride, q.OutStride, q.Seen = heads*n, heads*n, keys-tokens+1
+			k.Attend(a, &q, kv)
+			f.weigh(k, d)
 		},
 		"GELUBackward":    func() { k.GELUBackward(f.random(n), f.random(n)) },
 		"SoftmaxBackward": func() { k.SoftmaxBackward(f.random(n), f.random(n), 2) },

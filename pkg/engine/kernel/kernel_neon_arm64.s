@@ -68,15 +68,17 @@ DATA constsNEON<>+480(SB)/8, $0xbeaaaa99beaaaa99
 DATA constsNEON<>+488(SB)/8, $0xbeaaaa99beaaaa99
 DATA constsNEON<>+496(SB)/8, $0x3f2000003f200000
 DATA constsNEON<>+504(SB)/8, $0x3f2000003f200000
-DATA constsNEON<>+512(SB)/8, $0x3e5b33b63e5b33b6
-DATA constsNEON<>+520(SB)/8, $0x3e5b33b63e5b33b6
-DATA constsNEON<>+528(SB)/8, $0x3fcc422a3fcc422a
-DATA constsNEON<>+536(SB)/8, $0x3fcc422a3fcc422a
-DATA constsNEON<>+544(SB)/8, $0xff7fffffff7fffff
-DATA constsNEON<>+552(SB)/8, $0xff7fffffff7fffff
-DATA constsNEON<>+560(SB)/8, $0x7f7fffff7f7fffff
-DATA constsNEON<>+568(SB)/8, $0x7f7fffff7f7fffff
-GLOBL constsNEON<>(SB), RODATA|NOPTR, $576
+DATA constsNEON<>+512(SB)/8, $0xc2ae0000c2ae0000
+DATA constsNEON<>+520(SB)/8, $0xc2ae0000c2ae0000
+DATA constsNEON<>+528(SB)/8, $0xff7fffffff7fffff
+DATA constsNEON<>+536(SB)/8, $0xff7fffffff7fffff
+DATA constsNEON<>+544(SB)/8, $0x3e5b33b63e5b33b6
+DATA constsNEON<>+552(SB)/8, $0x3e5b33b63e5b33b6
+DATA constsNEON<>+560(SB)/8, $0x3fcc422a3fcc422a
+DATA constsNEON<>+568(SB)/8, $0x3fcc422a3fcc422a
+DATA constsNEON<>+576(SB)/8, $0x7f7fffff7f7fffff
+DATA constsNEON<>+584(SB)/8, $0x7f7fffff7f7fffff
+GLOBL constsNEON<>(SB), RODATA|NOPTR, $592
 DATA tailNEON<>+0(SB)/8, $0xffffffffffffffff
 DATA tailNEON<>+8(SB)/8, $0xffffffffffffffff
 DATA tailNEON<>+16(SB)/8, $0x0
@@ -2167,230 +2169,26 @@ done167:
 done161:
 	RET
 
-// func dotsNEON(dst, q, keys *float32, n, d int, scale float32)
-TEXT ·dotsNEON(SB), NOSPLIT, $0-44
+// func scoreNEON(dst, q, keys *float32, dim, panels, rows int)
+TEXT ·scoreNEON(SB), NOSPLIT, $0-48
 	MOVD dst+0(FP), R0
 	MOVD q+8(FP), R1
 	MOVD keys+16(FP), R2
-	MOVD n+24(FP), R3
-	MOVD d+32(FP), R4
-	FMOVS scale+40(FP), F30
-	VDUP V30.S[0], V30.S4
-	SUBS $4, R3, R3
-	BLT end169
-loop168:
-	ADD R4<<2, R2, R8
-	ADD R4<<2, R8, R9
-	ADD R4<<2, R9, R10
-	VMOVI $0, V0.B16
-	VMOVI $0, V1.B16
-	VMOVI $0, V2.B16
-	VMOVI $0, V3.B16
-	VMOVI $0, V4.B16
-	VMOVI $0, V5.B16
-	VMOVI $0, V6.B16
-	VMOVI $0, V7.B16
-	MOVD R1, R6
-	MOVD R4, R5
-	SUBS $8, R5, R5
-	BLT end171
-loop170:
-	FMOVQ (R6), F16
-	FMOVQ (R2), F18
-	VFMLA V18.S4, V16.S4, V0.S4
-	FMOVQ (R8), F20
-	VFMLA V20.S4, V16.S4, V2.S4
-	FMOVQ (R9), F22
-	VFMLA V22.S4, V16.S4, V4.S4
-	FMOVQ (R10), F24
-	VFMLA V24.S4, V16.S4, V6.S4
-	FMOVQ 16(R6), F17
-	FMOVQ 16(R2), F19
-	VFMLA V19.S4, V17.S4, V1.S4
-	FMOVQ 16(R8), F21
-	VFMLA V21.S4, V17.S4, V3.S4
-	FMOVQ 16(R9), F23
-	VFMLA V23.S4, V17.S4, V5.S4
-	FMOVQ 16(R10), F25
-	VFMLA V25.S4, V17.S4, V7.S4
-	ADD $32, R6
-	ADD $32, R2
-	ADD $32, R8
-	ADD $32, R9
-	ADD $32, R10
-	SUBS $8, R5, R5
-	BGE loop170
-end171:
-	ADD $8, R5
-	SUBS $4, R5, R5
-	BLT end173
-loop172:
-	FMOVQ (R6), F16
-	FMOVQ (R2), F18
-	VFMLA V18.S4, V16.S4, V0.S4
-	FMOVQ (R8), F20
-	VFMLA V20.S4, V16.S4, V2.S4
-	FMOVQ (R9), F22
-	VFMLA V22.S4, V16.S4, V4.S4
-	FMOVQ (R10), F24
-	VFMLA V24.S4, V16.S4, V6.S4
-	ADD $16, R6
-	ADD $16, R2
-	ADD $16, R8
-	ADD $16, R9
-	ADD $16, R10
-	SUBS $4, R5, R5
-	BGE loop172
-end173:
-	ADD $4, R5
-	CBZ R5, done174
-	TBNZ $1, R5, two175
-	FMOVS (R6), F16
-	B done176
-two175:
-	FMOVD (R6), F16
-	TBZ $0, R5, done176
-	ADD $8, R6, R15
-	VLD1 (R15), V16.S[2]
-done176:
-	TBNZ $1, R5, two177
-	FMOVS (R2), F18
-	B done178
-two177:
-	FMOVD (R2), F18
-	TBZ $0, R5, done178
-	ADD $8, R2, R15
-	VLD1 (R15), V18.S[2]
-done178:
-	VFMLA V18.S4, V16.S4, V0.S4
-	TBNZ $1, R5, two179
-	FMOVS (R8), F20
-	B done180
-two179:
-	FMOVD (R8), F20
-	TBZ $0, R5, done180
-	ADD $8, R8, R15
-	VLD1 (R15), V20.S[2]
-done180:
-	VFMLA V20.S4, V16.S4, V2.S4
-	TBNZ $1, R5, two181
-	FMOVS (R9), F22
-	B done182
-two181:
-	FMOVD (R9), F22
-	TBZ $0, R5, done182
-	ADD $8, R9, R15
-	VLD1 (R15), V22.S[2]
-done182:
-	VFMLA V22.S4, V16.S4, V4.S4
-	TBNZ $1, R5, two183
-	FMOVS (R10), F24
-	B done184
-two183:
-	FMOVD (R10), F24
-	TBZ $0, R5, done184
-	ADD $8, R10, R15
-	VLD1 (R15), V24.S[2]
-done184:
-	VFMLA V24.S4, V16.S4, V6.S4
-done174:
-	ADD R5<<2, R2, R2
-	ADD R5<<2, R8, R8
-	ADD R5<<2, R9, R9
-	ADD R5<<2, R10, R10
-	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	WORD $0x4e23d441 // fadd v1.4s, v2.4s, v3.4s
-	WORD $0x4e25d482 // fadd v2.4s, v4.4s, v5.4s
-	WORD $0x4e27d4c3 // fadd v3.4s, v6.4s, v7.4s
-	WORD $0x6e21d400 // faddp v0.4s, v0.4s, v1.4s
-	WORD $0x6e23d442 // faddp v2.4s, v2.4s, v3.4s
-	WORD $0x6e22d400 // faddp v0.4s, v0.4s, v2.4s
-	WORD $0x6e3edc00 // fmul v0.4s, v0.4s, v30.4s
-	FMOVQ.P F0, 16(R0)
-	MOVD R10, R2
-	SUBS $4, R3, R3
-	BGE loop168
-end169:
-	ADD $4, R3
-	SUBS $1, R3, R3
-	BLT end186
-loop185:
-	VMOVI $0, V0.B16
-	VMOVI $0, V1.B16
-	MOVD R1, R6
-	MOVD R4, R5
-	SUBS $8, R5, R5
-	BLT end188
-loop187:
-	FMOVQ (R6), F16
-	FMOVQ (R2), F18
-	VFMLA V18.S4, V16.S4, V0.S4
-	FMOVQ 16(R6), F17
-	FMOVQ 16(R2), F19
-	VFMLA V19.S4, V17.S4, V1.S4
-	ADD $32, R6
-	ADD $32, R2
-	SUBS $8, R5, R5
-	BGE loop187
-end188:
-	ADD $8, R5
-	SUBS $4, R5, R5
-	BLT end190
-loop189:
-	FMOVQ (R6), F16
-	FMOVQ (R2), F18
-	VFMLA V18.S4, V16.S4, V0.S4
-	ADD $16, R6
-	ADD $16, R2
-	SUBS $4, R5, R5
-	BGE loop189
-end190:
-	ADD $4, R5
-	CBZ R5, done191
-	TBNZ $1, R5, two192
-	FMOVS (R6), F16
-	B done193
-two192:
-	FMOVD (R6), F16
-	TBZ $0, R5, done193
-	ADD $8, R6, R15
-	VLD1 (R15), V16.S[2]
-done193:
-	TBNZ $1, R5, two194
-	FMOVS (R2), F18
-	B done195
-two194:
-	FMOVD (R2), F18
-	TBZ $0, R5, done195
-	ADD $8, R2, R15
-	VLD1 (R15), V18.S[2]
-done195:
-	VFMLA V18.S4, V16.S4, V0.S4
-done191:
-	ADD R5<<2, R2, R2
-	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	WORD $0x6e20d400 // faddp v0.4s, v0.4s, v0.4s
-	WORD $0x6e20d400 // faddp v0.4s, v0.4s, v0.4s
-	WORD $0x6e3edc00 // fmul v0.4s, v0.4s, v30.4s
-	FMOVS.P F0, 4(R0)
-	MOVD R2, R2
-	SUBS $1, R3, R3
-	BGE loop185
-end186:
-	ADD $1, R3
-	RET
-
-// func weightedNEON(dst, p, values *float32, n, d int)
-TEXT ·weightedNEON(SB), NOSPLIT, $0-40
-	MOVD dst+0(FP), R0
-	MOVD p+8(FP), R1
-	MOVD values+16(FP), R2
-	MOVD n+24(FP), R3
-	MOVD d+32(FP), R4
-	LSL $2, R4, R5
-	SUBS $64, R4, R4
-	BLT end197
-loop196:
+	MOVD dim+24(FP), R3
+	MOVD panels+32(FP), R4
+	MOVD rows+40(FP), R5
+	LSL $2, R3, R6
+	CMP $1, R5
+	BGT many168
+	SUBS $2, R4, R4
+	BLT end170
+loop169:
+	MOVD R1, R10
+	MOVD R0, R9
+	MOVD R5, R7
+	SUBS $1, R7, R7
+	BLT end172
+loop171:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -2407,57 +2205,104 @@ loop196:
 	VMOVI $0, V13.B16
 	VMOVI $0, V14.B16
 	VMOVI $0, V15.B16
-	MOVD R1, R6
-	MOVD R2, R7
+	MOVD R2, R13
+	ADD R6<<4, R2, R14
 	MOVD R3, R8
-	CBZ R8, done199
-loop198:
-	FMOVS.P 4(R6), F16
-	FLDPQ (R7), (F24, F25)
-	FLDPQ 32(R7), (F26, F27)
-	FLDPQ 64(R7), (F28, F29)
-	FLDPQ 96(R7), (F30, F31)
-	WORD $0x4f901300 // fmla v0.4s, v24.4s, v16.s[0]
-	WORD $0x4f901321 // fmla v1.4s, v25.4s, v16.s[0]
-	WORD $0x4f901342 // fmla v2.4s, v26.4s, v16.s[0]
-	WORD $0x4f901363 // fmla v3.4s, v27.4s, v16.s[0]
-	WORD $0x4f901384 // fmla v4.4s, v28.4s, v16.s[0]
-	WORD $0x4f9013a5 // fmla v5.4s, v29.4s, v16.s[0]
-	WORD $0x4f9013c6 // fmla v6.4s, v30.4s, v16.s[0]
-	WORD $0x4f9013e7 // fmla v7.4s, v31.4s, v16.s[0]
-	FLDPQ 128(R7), (F24, F25)
-	FLDPQ 160(R7), (F26, F27)
-	FLDPQ 192(R7), (F28, F29)
-	FLDPQ 224(R7), (F30, F31)
-	WORD $0x4f901308 // fmla v8.4s, v24.4s, v16.s[0]
-	WORD $0x4f901329 // fmla v9.4s, v25.4s, v16.s[0]
-	WORD $0x4f90134a // fmla v10.4s, v26.4s, v16.s[0]
-	WORD $0x4f90136b // fmla v11.4s, v27.4s, v16.s[0]
-	WORD $0x4f90138c // fmla v12.4s, v28.4s, v16.s[0]
-	WORD $0x4f9013ad // fmla v13.4s, v29.4s, v16.s[0]
-	WORD $0x4f9013ce // fmla v14.4s, v30.4s, v16.s[0]
-	WORD $0x4f9013ef // fmla v15.4s, v31.4s, v16.s[0]
-	ADD R5, R7
+	SUBS $2, R8, R8
+	BLT end174
+loop173:
+	FMOVD.P 8(R10), F31
+	FLDPQ (R13), (F16, F17)
+	FLDPQ 32(R13), (F18, F19)
+	WORD $0x4f9f1200 // fmla v0.4s, v16.4s, v31.s[0]
+	WORD $0x4f9f1222 // fmla v2.4s, v17.4s, v31.s[0]
+	WORD $0x4f9f1244 // fmla v4.4s, v18.4s, v31.s[0]
+	WORD $0x4f9f1266 // fmla v6.4s, v19.4s, v31.s[0]
+	FLDPQ (R14), (F16, F17)
+	FLDPQ 32(R14), (F18, F19)
+	WORD $0x4f9f1208 // fmla v8.4s, v16.4s, v31.s[0]
+	WORD $0x4f9f122a // fmla v10.4s, v17.4s, v31.s[0]
+	WORD $0x4f9f124c // fmla v12.4s, v18.4s, v31.s[0]
+	WORD $0x4f9f126e // fmla v14.4s, v19.4s, v31.s[0]
+	FLDPQ 64(R13), (F16, F17)
+	FLDPQ 96(R13), (F18, F19)
+	WORD $0x4fbf1201 // fmla v1.4s, v16.4s, v31.s[1]
+	WORD $0x4fbf1223 // fmla v3.4s, v17.4s, v31.s[1]
+	WORD $0x4fbf1245 // fmla v5.4s, v18.4s, v31.s[1]
+	WORD $0x4fbf1267 // fmla v7.4s, v19.4s, v31.s[1]
+	FLDPQ 64(R14), (F16, F17)
+	FLDPQ 96(R14), (F18, F19)
+	WORD $0x4fbf1209 // fmla v9.4s, v16.4s, v31.s[1]
+	WORD $0x4fbf122b // fmla v11.4s, v17.4s, v31.s[1]
+	WORD $0x4fbf124d // fmla v13.4s, v18.4s, v31.s[1]
+	WORD $0x4fbf126f // fmla v15.4s, v19.4s, v31.s[1]
+	ADD $128, R13
+	ADD $128, R14
+	SUBS $2, R8, R8
+	BGE loop173
+end174:
+	ADD $2, R8
 	SUBS $1, R8, R8
-	BNE loop198
-done199:
-	FSTPQ (F0, F1), (R0)
-	FSTPQ (F2, F3), 32(R0)
-	FSTPQ (F4, F5), 64(R0)
-	FSTPQ (F6, F7), 96(R0)
-	FSTPQ (F8, F9), 128(R0)
-	FSTPQ (F10, F11), 160(R0)
-	FSTPQ (F12, F13), 192(R0)
-	FSTPQ (F14, F15), 224(R0)
-	ADD $256, R0
-	ADD $256, R2
-	SUBS $64, R4, R4
-	BGE loop196
-end197:
-	ADD $64, R4
-	SUBS $32, R4, R4
-	BLT end201
-loop200:
+	BLT end176
+loop175:
+	FMOVS.P 4(R10), F31
+	FLDPQ (R13), (F16, F17)
+	FLDPQ 32(R13), (F18, F19)
+	WORD $0x4f9f1200 // fmla v0.4s, v16.4s, v31.s[0]
+	WORD $0x4f9f1222 // fmla v2.4s, v17.4s, v31.s[0]
+	WORD $0x4f9f1244 // fmla v4.4s, v18.4s, v31.s[0]
+	WORD $0x4f9f1266 // fmla v6.4s, v19.4s, v31.s[0]
+	FLDPQ (R14), (F16, F17)
+	FLDPQ 32(R14), (F18, F19)
+	WORD $0x4f9f1208 // fmla v8.4s, v16.4s, v31.s[0]
+	WORD $0x4f9f122a // fmla v10.4s, v17.4s, v31.s[0]
+	WORD $0x4f9f124c // fmla v12.4s, v18.4s, v31.s[0]
+	WORD $0x4f9f126e // fmla v14.4s, v19.4s, v31.s[0]
+	ADD $64, R13
+	ADD $64, R14
+	SUBS $1, R8, R8
+	BGE loop175
+end176:
+	ADD $1, R8
+	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
+	FMOVQ F0, (R9)
+	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
+	FMOVQ F2, 16(R9)
+	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
+	FMOVQ F4, 32(R9)
+	WORD $0x4e27d4c6 // fadd v6.4s, v6.4s, v7.4s
+	FMOVQ F6, 48(R9)
+	WORD $0x4e29d508 // fadd v8.4s, v8.4s, v9.4s
+	FMOVQ F8, 64(R9)
+	WORD $0x4e2bd54a // fadd v10.4s, v10.4s, v11.4s
+	FMOVQ F10, 80(R9)
+	WORD $0x4e2dd58c // fadd v12.4s, v12.4s, v13.4s
+	FMOVQ F12, 96(R9)
+	WORD $0x4e2fd5ce // fadd v14.4s, v14.4s, v15.4s
+	FMOVQ F14, 112(R9)
+	ADD $512, R9
+	SUBS $1, R7, R7
+	BGE loop171
+end172:
+	ADD $1, R7
+	ADD $128, R0
+	ADD R6<<5, R2, R2
+	SUBS $2, R4, R4
+	BGE loop169
+end170:
+	ADD $2, R4
+many168:
+	SUBS $1, R4, R4
+	BLT end178
+loop177:
+	MOVD R1, R10
+	MOVD R0, R9
+	MOVD R5, R7
+	SUBS $3, R7, R7
+	BLT end180
+loop179:
+	ADD R6, R10, R11
+	ADD R6, R11, R12
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -2466,124 +2311,991 @@ loop200:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-	MOVD R1, R6
-	MOVD R2, R7
+	VMOVI $0, V8.B16
+	VMOVI $0, V9.B16
+	VMOVI $0, V10.B16
+	VMOVI $0, V11.B16
+	VMOVI $0, V12.B16
+	VMOVI $0, V13.B16
+	VMOVI $0, V14.B16
+	VMOVI $0, V15.B16
+	VMOVI $0, V16.B16
+	VMOVI $0, V17.B16
+	VMOVI $0, V18.B16
+	VMOVI $0, V19.B16
+	VMOVI $0, V20.B16
+	VMOVI $0, V21.B16
+	VMOVI $0, V22.B16
+	VMOVI $0, V23.B16
+	MOVD R2, R13
+	ADD R6<<4, R2, R14
 	MOVD R3, R8
-	CBZ R8, done203
-loop202:
-	FMOVS.P 4(R6), F16
-	FLDPQ (R7), (F24, F25)
-	FLDPQ 32(R7), (F26, F27)
-	FLDPQ 64(R7), (F28, F29)
-	FLDPQ 96(R7), (F30, F31)
-	WORD $0x4f901300 // fmla v0.4s, v24.4s, v16.s[0]
-	WORD $0x4f901321 // fmla v1.4s, v25.4s, v16.s[0]
-	WORD $0x4f901342 // fmla v2.4s, v26.4s, v16.s[0]
-	WORD $0x4f901363 // fmla v3.4s, v27.4s, v16.s[0]
-	WORD $0x4f901384 // fmla v4.4s, v28.4s, v16.s[0]
-	WORD $0x4f9013a5 // fmla v5.4s, v29.4s, v16.s[0]
-	WORD $0x4f9013c6 // fmla v6.4s, v30.4s, v16.s[0]
-	WORD $0x4f9013e7 // fmla v7.4s, v31.4s, v16.s[0]
-	ADD R5, R7
+	SUBS $2, R8, R8
+	BLT end182
+loop181:
+	FMOVD.P 8(R10), F31
+	FMOVD.P 8(R11), F30
+	FMOVD.P 8(R12), F29
+	FLDPQ (R13), (F24, F25)
+	FLDPQ 32(R13), (F26, F27)
+	WORD $0x4f9f1300 // fmla v0.4s, v24.4s, v31.s[0]
+	WORD $0x4f9f1322 // fmla v2.4s, v25.4s, v31.s[0]
+	WORD $0x4f9f1344 // fmla v4.4s, v26.4s, v31.s[0]
+	WORD $0x4f9f1366 // fmla v6.4s, v27.4s, v31.s[0]
+	WORD $0x4f9e1308 // fmla v8.4s, v24.4s, v30.s[0]
+	WORD $0x4f9e132a // fmla v10.4s, v25.4s, v30.s[0]
+	WORD $0x4f9e134c // fmla v12.4s, v26.4s, v30.s[0]
+	WORD $0x4f9e136e // fmla v14.4s, v27.4s, v30.s[0]
+	WORD $0x4f9d1310 // fmla v16.4s, v24.4s, v29.s[0]
+	WORD $0x4f9d1332 // fmla v18.4s, v25.4s, v29.s[0]
+	WORD $0x4f9d1354 // fmla v20.4s, v26.4s, v29.s[0]
+	WORD $0x4f9d1376 // fmla v22.4s, v27.4s, v29.s[0]
+	FLDPQ 64(R13), (F24, F25)
+	FLDPQ 96(R13), (F26, F27)
+	WORD $0x4fbf1301 // fmla v1.4s, v24.4s, v31.s[1]
+	WORD $0x4fbf1323 // fmla v3.4s, v25.4s, v31.s[1]
+	WORD $0x4fbf1345 // fmla v5.4s, v26.4s, v31.s[1]
+	WORD $0x4fbf1367 // fmla v7.4s, v27.4s, v31.s[1]
+	WORD $0x4fbe1309 // fmla v9.4s, v24.4s, v30.s[1]
+	WORD $0x4fbe132b // fmla v11.4s, v25.4s, v30.s[1]
+	WORD $0x4fbe134d // fmla v13.4s, v26.4s, v30.s[1]
+	WORD $0x4fbe136f // fmla v15.4s, v27.4s, v30.s[1]
+	WORD $0x4fbd1311 // fmla v17.4s, v24.4s, v29.s[1]
+	WORD $0x4fbd1333 // fmla v19.4s, v25.4s, v29.s[1]
+	WORD $0x4fbd1355 // fmla v21.4s, v26.4s, v29.s[1]
+	WORD $0x4fbd1377 // fmla v23.4s, v27.4s, v29.s[1]
+	ADD $128, R13
+	SUBS $2, R8, R8
+	BGE loop181
+end182:
+	ADD $2, R8
 	SUBS $1, R8, R8
-	BNE loop202
-done203:
-	FSTPQ (F0, F1), (R0)
-	FSTPQ (F2, F3), 32(R0)
-	FSTPQ (F4, F5), 64(R0)
-	FSTPQ (F6, F7), 96(R0)
-	ADD $128, R0
-	ADD $128, R2
-	SUBS $32, R4, R4
-	BGE loop200
-end201:
-	ADD $32, R4
-	SUBS $16, R4, R4
-	BLT end205
-loop204:
+	BLT end184
+loop183:
+	FMOVS.P 4(R10), F31
+	FMOVS.P 4(R11), F30
+	FMOVS.P 4(R12), F29
+	FLDPQ (R13), (F24, F25)
+	FLDPQ 32(R13), (F26, F27)
+	WORD $0x4f9f1300 // fmla v0.4s, v24.4s, v31.s[0]
+	WORD $0x4f9f1322 // fmla v2.4s, v25.4s, v31.s[0]
+	WORD $0x4f9f1344 // fmla v4.4s, v26.4s, v31.s[0]
+	WORD $0x4f9f1366 // fmla v6.4s, v27.4s, v31.s[0]
+	WORD $0x4f9e1308 // fmla v8.4s, v24.4s, v30.s[0]
+	WORD $0x4f9e132a // fmla v10.4s, v25.4s, v30.s[0]
+	WORD $0x4f9e134c // fmla v12.4s, v26.4s, v30.s[0]
+	WORD $0x4f9e136e // fmla v14.4s, v27.4s, v30.s[0]
+	WORD $0x4f9d1310 // fmla v16.4s, v24.4s, v29.s[0]
+	WORD $0x4f9d1332 // fmla v18.4s, v25.4s, v29.s[0]
+	WORD $0x4f9d1354 // fmla v20.4s, v26.4s, v29.s[0]
+	WORD $0x4f9d1376 // fmla v22.4s, v27.4s, v29.s[0]
+	ADD $64, R13
+	SUBS $1, R8, R8
+	BGE loop183
+end184:
+	ADD $1, R8
+	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
+	FMOVQ F0, (R9)
+	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
+	FMOVQ F2, 16(R9)
+	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
+	FMOVQ F4, 32(R9)
+	WORD $0x4e27d4c6 // fadd v6.4s, v6.4s, v7.4s
+	FMOVQ F6, 48(R9)
+	WORD $0x4e29d508 // fadd v8.4s, v8.4s, v9.4s
+	FMOVQ F8, 512(R9)
+	WORD $0x4e2bd54a // fadd v10.4s, v10.4s, v11.4s
+	FMOVQ F10, 528(R9)
+	WORD $0x4e2dd58c // fadd v12.4s, v12.4s, v13.4s
+	FMOVQ F12, 544(R9)
+	WORD $0x4e2fd5ce // fadd v14.4s, v14.4s, v15.4s
+	FMOVQ F14, 560(R9)
+	WORD $0x4e31d610 // fadd v16.4s, v16.4s, v17.4s
+	FMOVQ F16, 1024(R9)
+	WORD $0x4e33d652 // fadd v18.4s, v18.4s, v19.4s
+	FMOVQ F18, 1040(R9)
+	WORD $0x4e35d694 // fadd v20.4s, v20.4s, v21.4s
+	FMOVQ F20, 1056(R9)
+	WORD $0x4e37d6d6 // fadd v22.4s, v22.4s, v23.4s
+	FMOVQ F22, 1072(R9)
+	MOVD R12, R10
+	ADD $1536, R9
+	SUBS $3, R7, R7
+	BGE loop179
+end180:
+	ADD $3, R7
+	SUBS $2, R7, R7
+	BLT end186
+loop185:
+	ADD R6, R10, R11
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-	MOVD R1, R6
-	MOVD R2, R7
+	VMOVI $0, V4.B16
+	VMOVI $0, V5.B16
+	VMOVI $0, V6.B16
+	VMOVI $0, V7.B16
+	VMOVI $0, V8.B16
+	VMOVI $0, V9.B16
+	VMOVI $0, V10.B16
+	VMOVI $0, V11.B16
+	VMOVI $0, V12.B16
+	VMOVI $0, V13.B16
+	VMOVI $0, V14.B16
+	VMOVI $0, V15.B16
+	MOVD R2, R13
+	ADD R6<<4, R2, R14
 	MOVD R3, R8
-	CBZ R8, done207
-loop206:
-	FMOVS.P 4(R6), F16
-	FLDPQ (R7), (F24, F25)
-	FLDPQ 32(R7), (F26, F27)
-	WORD $0x4f901300 // fmla v0.4s, v24.4s, v16.s[0]
-	WORD $0x4f901321 // fmla v1.4s, v25.4s, v16.s[0]
-	WORD $0x4f901342 // fmla v2.4s, v26.4s, v16.s[0]
-	WORD $0x4f901363 // fmla v3.4s, v27.4s, v16.s[0]
-	ADD R5, R7
+	SUBS $2, R8, R8
+	BLT end188
+loop187:
+	FMOVD.P 8(R10), F31
+	FMOVD.P 8(R11), F30
+	FLDPQ (R13), (F16, F17)
+	FLDPQ 32(R13), (F18, F19)
+	WORD $0x4f9f1200 // fmla v0.4s, v16.4s, v31.s[0]
+	WORD $0x4f9f1222 // fmla v2.4s, v17.4s, v31.s[0]
+	WORD $0x4f9f1244 // fmla v4.4s, v18.4s, v31.s[0]
+	WORD $0x4f9f1266 // fmla v6.4s, v19.4s, v31.s[0]
+	WORD $0x4f9e1208 // fmla v8.4s, v16.4s, v30.s[0]
+	WORD $0x4f9e122a // fmla v10.4s, v17.4s, v30.s[0]
+	WORD $0x4f9e124c // fmla v12.4s, v18.4s, v30.s[0]
+	WORD $0x4f9e126e // fmla v14.4s, v19.4s, v30.s[0]
+	FLDPQ 64(R13), (F16, F17)
+	FLDPQ 96(R13), (F18, F19)
+	WORD $0x4fbf1201 // fmla v1.4s, v16.4s, v31.s[1]
+	WORD $0x4fbf1223 // fmla v3.4s, v17.4s, v31.s[1]
+	WORD $0x4fbf1245 // fmla v5.4s, v18.4s, v31.s[1]
+	WORD $0x4fbf1267 // fmla v7.4s, v19.4s, v31.s[1]
+	WORD $0x4fbe1209 // fmla v9.4s, v16.4s, v30.s[1]
+	WORD $0x4fbe122b // fmla v11.4s, v17.4s, v30.s[1]
+	WORD $0x4fbe124d // fmla v13.4s, v18.4s, v30.s[1]
+	WORD $0x4fbe126f // fmla v15.4s, v19.4s, v30.s[1]
+	ADD $128, R13
+	SUBS $2, R8, R8
+	BGE loop187
+end188:
+	ADD $2, R8
 	SUBS $1, R8, R8
-	BNE loop206
-done207:
-	FSTPQ (F0, F1), (R0)
-	FSTPQ (F2, F3), 32(R0)
+	BLT end190
+loop189:
+	FMOVS.P 4(R10), F31
+	FMOVS.P 4(R11), F30
+	FLDPQ (R13), (F16, F17)
+	FLDPQ 32(R13), (F18, F19)
+	WORD $0x4f9f1200 // fmla v0.4s, v16.4s, v31.s[0]
+	WORD $0x4f9f1222 // fmla v2.4s, v17.4s, v31.s[0]
+	WORD $0x4f9f1244 // fmla v4.4s, v18.4s, v31.s[0]
+	WORD $0x4f9f1266 // fmla v6.4s, v19.4s, v31.s[0]
+	WORD $0x4f9e1208 // fmla v8.4s, v16.4s, v30.s[0]
+	WORD $0x4f9e122a // fmla v10.4s, v17.4s, v30.s[0]
+	WORD $0x4f9e124c // fmla v12.4s, v18.4s, v30.s[0]
+	WORD $0x4f9e126e // fmla v14.4s, v19.4s, v30.s[0]
+	ADD $64, R13
+	SUBS $1, R8, R8
+	BGE loop189
+end190:
+	ADD $1, R8
+	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
+	FMOVQ F0, (R9)
+	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
+	FMOVQ F2, 16(R9)
+	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
+	FMOVQ F4, 32(R9)
+	WORD $0x4e27d4c6 // fadd v6.4s, v6.4s, v7.4s
+	FMOVQ F6, 48(R9)
+	WORD $0x4e29d508 // fadd v8.4s, v8.4s, v9.4s
+	FMOVQ F8, 512(R9)
+	WORD $0x4e2bd54a // fadd v10.4s, v10.4s, v11.4s
+	FMOVQ F10, 528(R9)
+	WORD $0x4e2dd58c // fadd v12.4s, v12.4s, v13.4s
+	FMOVQ F12, 544(R9)
+	WORD $0x4e2fd5ce // fadd v14.4s, v14.4s, v15.4s
+	FMOVQ F14, 560(R9)
+	MOVD R11, R10
+	ADD $1024, R9
+	SUBS $2, R7, R7
+	BGE loop185
+end186:
+	ADD $2, R7
+	SUBS $1, R7, R7
+	BLT end192
+loop191:
+	VMOVI $0, V0.B16
+	VMOVI $0, V1.B16
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+	VMOVI $0, V4.B16
+	VMOVI $0, V5.B16
+	VMOVI $0, V6.B16
+	VMOVI $0, V7.B16
+	MOVD R2, R13
+	ADD R6<<4, R2, R14
+	MOVD R3, R8
+	SUBS $2, R8, R8
+	BLT end194
+loop193:
+	FMOVD.P 8(R10), F31
+	FLDPQ (R13), (F8, F9)
+	FLDPQ 32(R13), (F10, F11)
+	WORD $0x4f9f1100 // fmla v0.4s, v8.4s, v31.s[0]
+	WORD $0x4f9f1122 // fmla v2.4s, v9.4s, v31.s[0]
+	WORD $0x4f9f1144 // fmla v4.4s, v10.4s, v31.s[0]
+	WORD $0x4f9f1166 // fmla v6.4s, v11.4s, v31.s[0]
+	FLDPQ 64(R13), (F8, F9)
+	FLDPQ 96(R13), (F10, F11)
+	WORD $0x4fbf1101 // fmla v1.4s, v8.4s, v31.s[1]
+	WORD $0x4fbf1123 // fmla v3.4s, v9.4s, v31.s[1]
+	WORD $0x4fbf1145 // fmla v5.4s, v10.4s, v31.s[1]
+	WORD $0x4fbf1167 // fmla v7.4s, v11.4s, v31.s[1]
+	ADD $128, R13
+	SUBS $2, R8, R8
+	BGE loop193
+end194:
+	ADD $2, R8
+	SUBS $1, R8, R8
+	BLT end196
+loop195:
+	FMOVS.P 4(R10), F31
+	FLDPQ (R13), (F8, F9)
+	FLDPQ 32(R13), (F10, F11)
+	WORD $0x4f9f1100 // fmla v0.4s, v8.4s, v31.s[0]
+	WORD $0x4f9f1122 // fmla v2.4s, v9.4s, v31.s[0]
+	WORD $0x4f9f1144 // fmla v4.4s, v10.4s, v31.s[0]
+	WORD $0x4f9f1166 // fmla v6.4s, v11.4s, v31.s[0]
+	ADD $64, R13
+	SUBS $1, R8, R8
+	BGE loop195
+end196:
+	ADD $1, R8
+	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
+	FMOVQ F0, (R9)
+	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
+	FMOVQ F2, 16(R9)
+	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
+	FMOVQ F4, 32(R9)
+	WORD $0x4e27d4c6 // fadd v6.4s, v6.4s, v7.4s
+	FMOVQ F6, 48(R9)
+	ADD $512, R9
+	SUBS $1, R7, R7
+	BGE loop191
+end192:
+	ADD $1, R7
 	ADD $64, R0
-	ADD $64, R2
-	SUBS $16, R4, R4
+	ADD R6<<4, R2, R2
+	SUBS $1, R4, R4
+	BGE loop177
+end178:
+	ADD $1, R4
+	RET
+
+// func softenNEON(scores *float32, counts *int, top, total, factors *float32, rows int)
+TEXT ·softenNEON(SB), NOSPLIT, $0-48
+	MOVD scores+0(FP), R0
+	MOVD counts+8(FP), R1
+	MOVD top+16(FP), R2
+	MOVD total+24(FP), R3
+	MOVD factors+32(FP), R4
+	MOVD rows+40(FP), R5
+	MOVD $constsNEON<>(SB), R26
+	FMOVQ (R26), F24
+	FMOVQ 16(R26), F25
+	FMOVQ 32(R26), F26
+	FMOVQ 48(R26), F27
+	FMOVQ 64(R26), F28
+	FMOVQ 80(R26), F29
+	FMOVQ 512(R26), F24
+	SUBS $1, R5, R5
+	BLT end198
+loop197:
+	FMOVS (R2), F23
+	VDUP V23.S[0], V23.S4
+	VMOV V23.B16, V16.B16
+	MOVD R0, R8
+	MOVD (R1), R6
+	SUBS $4, R6, R6
+	BLT end200
+loop199:
+	FMOVQ (R8), F0
+	WORD $0x4e20f610 // fmax v16.4s, v16.4s, v0.4s
+	ADD $16, R8
+	SUBS $4, R6, R6
+	BGE loop199
+end200:
+	ADD $4, R6
+	CBZ R6, done201
+	FMOVQ (R8), F0
+	VMOV V16.B16, V1.B16
+	MOVD $tailNEON<>+16(SB), R15
+	SUB R6<<2, R15, R15
+	FMOVQ (R15), F31
+	VBIT V31.B16, V0.B16, V1.B16
+	VMOV V1.B16, V0.B16
+	WORD $0x4e20f610 // fmax v16.4s, v16.4s, v0.4s
+done201:
+	WORD $0x6e30f610 // fmaxp v16.4s, v16.4s, v16.4s
+	WORD $0x6e30f610 // fmaxp v16.4s, v16.4s, v16.4s
+	FMOVS.P F16, 4(R2)
+	VDUP V16.S[0], V16.S4
+	FMOVQ 528(R26), F30
+	WORD $0x4e30f7de // fmax v30.4s, v30.4s, v16.4s
+	WORD $0x4ebed6f7 // fsub v23.4s, v23.4s, v30.4s
+	WORD $0x6eb7e703 // fcmgt v3.4s, v24.4s, v23.4s
+	WORD $0x4e38f6f7 // fmax v23.4s, v23.4s, v24.4s
+	WORD $0x6e3adee0 // fmul v0.4s, v23.4s, v26.4s
+	WORD $0x4e218800 // frintn v0.4s, v0.4s
+	VFMLS V27.S4, V0.S4, V23.S4
+	VFMLS V28.S4, V0.S4, V23.S4
+	FMOVQ 96(R26), F1
+	FMOVQ 112(R26), F2
+	VFMLA V23.S4, V1.S4, V2.S4
+	FMOVQ 128(R26), F1
+	VFMLA V23.S4, V2.S4, V1.S4
+	FMOVQ 144(R26), F2
+	VFMLA V23.S4, V1.S4, V2.S4
+	FMOVQ 160(R26), F1
+	VFMLA V23.S4, V2.S4, V1.S4
+	FMOVQ 176(R26), F2
+	VFMLA V23.S4, V1.S4, V2.S4
+	WORD $0x6e37dee1 // fmul v1.4s, v23.4s, v23.4s
+	VFMLA V1.S4, V2.S4, V23.S4
+	WORD $0x4e3dd6f7 // fadd v23.4s, v23.4s, v29.4s
+	WORD $0x4e21a800 // fcvtns v0.4s, v0.4s
+	WORD $0x4f3f0401 // sshr v1.4s, v0.4s, #1
+	VSUB V1.S4, V0.S4, V0.S4
+	VSHL $23, V1.S4, V1.S4
+	VADD V29.S4, V1.S4, V1.S4
+	WORD $0x6e21def7 // fmul v23.4s, v23.4s, v1.4s
+	VSHL $23, V0.S4, V0.S4
+	VADD V29.S4, V0.S4, V0.S4
+	WORD $0x6e20def7 // fmul v23.4s, v23.4s, v0.4s
+	VMOVI $0, V0.B16
+	VBIT V3.B16, V0.B16, V23.B16
+	FMOVS.P F23, 4(R4)
+	VMOVI $0, V16.B16
+	VMOVI $0, V17.B16
+	MOVD R0, R8
+	MOVD (R1), R6
+	SUBS $8, R6, R6
+	BLT end203
+loop202:
+	FMOVQ (R8), F0
+	WORD $0x4ebed400 // fsub v0.4s, v0.4s, v30.4s
+	WORD $0x6ea0e704 // fcmgt v4.4s, v24.4s, v0.4s
+	WORD $0x4e38f400 // fmax v0.4s, v0.4s, v24.4s
+	WORD $0x6e3adc01 // fmul v1.4s, v0.4s, v26.4s
+	WORD $0x4e218821 // frintn v1.4s, v1.4s
+	VFMLS V27.S4, V1.S4, V0.S4
+	VFMLS V28.S4, V1.S4, V0.S4
+	FMOVQ 96(R26), F2
+	FMOVQ 112(R26), F3
+	VFMLA V0.S4, V2.S4, V3.S4
+	FMOVQ 128(R26), F2
+	VFMLA V0.S4, V3.S4, V2.S4
+	FMOVQ 144(R26), F3
+	VFMLA V0.S4, V2.S4, V3.S4
+	FMOVQ 160(R26), F2
+	VFMLA V0.S4, V3.S4, V2.S4
+	FMOVQ 176(R26), F3
+	VFMLA V0.S4, V2.S4, V3.S4
+	WORD $0x6e20dc02 // fmul v2.4s, v0.4s, v0.4s
+	VFMLA V2.S4, V3.S4, V0.S4
+	WORD $0x4e3dd400 // fadd v0.4s, v0.4s, v29.4s
+	WORD $0x4e21a821 // fcvtns v1.4s, v1.4s
+	WORD $0x4f3f0422 // sshr v2.4s, v1.4s, #1
+	VSUB V2.S4, V1.S4, V1.S4
+	VSHL $23, V2.S4, V2.S4
+	VADD V29.S4, V2.S4, V2.S4
+	WORD $0x6e22dc00 // fmul v0.4s, v0.4s, v2.4s
+	VSHL $23, V1.S4, V1.S4
+	VADD V29.S4, V1.S4, V1.S4
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VMOVI $0, V1.B16
+	VBIT V4.B16, V1.B16, V0.B16
+	FMOVQ F0, (R8)
+	WORD $0x4e20d610 // fadd v16.4s, v16.4s, v0.4s
+	FMOVQ 16(R8), F8
+	WORD $0x4ebed508 // fsub v8.4s, v8.4s, v30.4s
+	WORD $0x6ea8e70c // fcmgt v12.4s, v24.4s, v8.4s
+	WORD $0x4e38f508 // fmax v8.4s, v8.4s, v24.4s
+	WORD $0x6e3add09 // fmul v9.4s, v8.4s, v26.4s
+	WORD $0x4e218929 // frintn v9.4s, v9.4s
+	VFMLS V27.S4, V9.S4, V8.S4
+	VFMLS V28.S4, V9.S4, V8.S4
+	FMOVQ 96(R26), F10
+	FMOVQ 112(R26), F11
+	VFMLA V8.S4, V10.S4, V11.S4
+	FMOVQ 128(R26), F10
+	VFMLA V8.S4, V11.S4, V10.S4
+	FMOVQ 144(R26), F11
+	VFMLA V8.S4, V10.S4, V11.S4
+	FMOVQ 160(R26), F10
+	VFMLA V8.S4, V11.S4, V10.S4
+	FMOVQ 176(R26), F11
+	VFMLA V8.S4, V10.S4, V11.S4
+	WORD $0x6e28dd0a // fmul v10.4s, v8.4s, v8.4s
+	VFMLA V10.S4, V11.S4, V8.S4
+	WORD $0x4e3dd508 // fadd v8.4s, v8.4s, v29.4s
+	WORD $0x4e21a929 // fcvtns v9.4s, v9.4s
+	WORD $0x4f3f052a // sshr v10.4s, v9.4s, #1
+	VSUB V10.S4, V9.S4, V9.S4
+	VSHL $23, V10.S4, V10.S4
+	VADD V29.S4, V10.S4, V10.S4
+	WORD $0x6e2add08 // fmul v8.4s, v8.4s, v10.4s
+	VSHL $23, V9.S4, V9.S4
+	VADD V29.S4, V9.S4, V9.S4
+	WORD $0x6e29dd08 // fmul v8.4s, v8.4s, v9.4s
+	VMOVI $0, V9.B16
+	VBIT V12.B16, V9.B16, V8.B16
+	FMOVQ F8, 16(R8)
+	WORD $0x4e28d631 // fadd v17.4s, v17.4s, v8.4s
+	ADD $32, R8
+	SUBS $8, R6, R6
+	BGE loop202
+end203:
+	ADD $8, R6
+	SUBS $4, R6, R6
+	BLT end205
+loop204:
+	FMOVQ (R8), F0
+	WORD $0x4ebed400 // fsub v0.4s, v0.4s, v30.4s
+	WORD $0x6ea0e704 // fcmgt v4.4s, v24.4s, v0.4s
+	WORD $0x4e38f400 // fmax v0.4s, v0.4s, v24.4s
+	WORD $0x6e3adc01 // fmul v1.4s, v0.4s, v26.4s
+	WORD $0x4e218821 // frintn v1.4s, v1.4s
+	VFMLS V27.S4, V1.S4, V0.S4
+	VFMLS V28.S4, V1.S4, V0.S4
+	FMOVQ 96(R26), F2
+	FMOVQ 112(R26), F3
+	VFMLA V0.S4, V2.S4, V3.S4
+	FMOVQ 128(R26), F2
+	VFMLA V0.S4, V3.S4, V2.S4
+	FMOVQ 144(R26), F3
+	VFMLA V0.S4, V2.S4, V3.S4
+	FMOVQ 160(R26), F2
+	VFMLA V0.S4, V3.S4, V2.S4
+	FMOVQ 176(R26), F3
+	VFMLA V0.S4, V2.S4, V3.S4
+	WORD $0x6e20dc02 // fmul v2.4s, v0.4s, v0.4s
+	VFMLA V2.S4, V3.S4, V0.S4
+	WORD $0x4e3dd400 // fadd v0.4s, v0.4s, v29.4s
+	WORD $0x4e21a821 // fcvtns v1.4s, v1.4s
+	WORD $0x4f3f0422 // sshr v2.4s, v1.4s, #1
+	VSUB V2.S4, V1.S4, V1.S4
+	VSHL $23, V2.S4, V2.S4
+	VADD V29.S4, V2.S4, V2.S4
+	WORD $0x6e22dc00 // fmul v0.4s, v0.4s, v2.4s
+	VSHL $23, V1.S4, V1.S4
+	VADD V29.S4, V1.S4, V1.S4
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VMOVI $0, V1.B16
+	VBIT V4.B16, V1.B16, V0.B16
+	FMOVQ F0, (R8)
+	WORD $0x4e20d610 // fadd v16.4s, v16.4s, v0.4s
+	ADD $16, R8
+	SUBS $4, R6, R6
 	BGE loop204
 end205:
-	ADD $16, R4
-	SUBS $4, R4, R4
+	ADD $4, R6
+	CBZ R6, done206
+	FMOVQ (R8), F0
+	WORD $0x4ebed400 // fsub v0.4s, v0.4s, v30.4s
+	MOVD $tailNEON<>+16(SB), R15
+	SUB R6<<2, R15, R15
+	FMOVQ (R15), F31
+	VAND V31.B16, V0.B16, V0.B16
+	WORD $0x6ea0e704 // fcmgt v4.4s, v24.4s, v0.4s
+	WORD $0x4e38f400 // fmax v0.4s, v0.4s, v24.4s
+	WORD $0x6e3adc01 // fmul v1.4s, v0.4s, v26.4s
+	WORD $0x4e218821 // frintn v1.4s, v1.4s
+	VFMLS V27.S4, V1.S4, V0.S4
+	VFMLS V28.S4, V1.S4, V0.S4
+	FMOVQ 96(R26), F2
+	FMOVQ 112(R26), F3
+	VFMLA V0.S4, V2.S4, V3.S4
+	FMOVQ 128(R26), F2
+	VFMLA V0.S4, V3.S4, V2.S4
+	FMOVQ 144(R26), F3
+	VFMLA V0.S4, V2.S4, V3.S4
+	FMOVQ 160(R26), F2
+	VFMLA V0.S4, V3.S4, V2.S4
+	FMOVQ 176(R26), F3
+	VFMLA V0.S4, V2.S4, V3.S4
+	WORD $0x6e20dc02 // fmul v2.4s, v0.4s, v0.4s
+	VFMLA V2.S4, V3.S4, V0.S4
+	WORD $0x4e3dd400 // fadd v0.4s, v0.4s, v29.4s
+	WORD $0x4e21a821 // fcvtns v1.4s, v1.4s
+	WORD $0x4f3f0422 // sshr v2.4s, v1.4s, #1
+	VSUB V2.S4, V1.S4, V1.S4
+	VSHL $23, V2.S4, V2.S4
+	VADD V29.S4, V2.S4, V2.S4
+	WORD $0x6e22dc00 // fmul v0.4s, v0.4s, v2.4s
+	VSHL $23, V1.S4, V1.S4
+	VADD V29.S4, V1.S4, V1.S4
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	VMOVI $0, V1.B16
+	VBIT V4.B16, V1.B16, V0.B16
+	MOVD $tailNEON<>+16(SB), R15
+	SUB R6<<2, R15, R15
+	FMOVQ (R15), F31
+	VAND V31.B16, V0.B16, V0.B16
+	FMOVQ F0, (R8)
+	WORD $0x4e20d610 // fadd v16.4s, v16.4s, v0.4s
+done206:
+	WORD $0x4e31d610 // fadd v16.4s, v16.4s, v17.4s
+	WORD $0x6e30d610 // faddp v16.4s, v16.4s, v16.4s
+	WORD $0x6e30d610 // faddp v16.4s, v16.4s, v16.4s
+	FMOVS (R3), F0
+	WORD $0x6e37dc00 // fmul v0.4s, v0.4s, v23.4s
+	WORD $0x4e20d610 // fadd v16.4s, v16.4s, v0.4s
+	FMOVS.P F16, 4(R3)
+	ADD $8, R1
+	ADD $512, R0
+	SUBS $1, R5, R5
+	BGE loop197
+end198:
+	ADD $1, R5
+	RET
+
+// func weighNEON(sums, p, values, factors *float32, counts *int, rows, stride int)
+TEXT ·weighNEON(SB), NOSPLIT, $0-56
+	MOVD sums+0(FP), R0
+	MOVD p+8(FP), R1
+	MOVD values+16(FP), R2
+	MOVD factors+24(FP), R3
+	MOVD counts+32(FP), R4
+	MOVD rows+40(FP), R5
+	MOVD stride+48(FP), R6
+	LSL $2, R6, R7
+	CMP $1, R5
+	BGT end207
+	SUBS $64, R6, R6
 	BLT end209
 loop208:
+	CBZ R3, fresh210
+	MOVD R0, R8
+	FMOVS (R3), F16
+	FLDPQ (R8), (F0, F1)
+	FLDPQ 32(R8), (F2, F3)
+	FLDPQ 64(R8), (F4, F5)
+	FLDPQ 96(R8), (F6, F7)
+	FLDPQ 128(R8), (F8, F9)
+	FLDPQ 160(R8), (F10, F11)
+	FLDPQ 192(R8), (F12, F13)
+	FLDPQ 224(R8), (F14, F15)
+	VDUP V16.S[0], V16.S4
+	WORD $0x6e30dc00 // fmul v0.4s, v0.4s, v16.4s
+	WORD $0x6e30dc21 // fmul v1.4s, v1.4s, v16.4s
+	WORD $0x6e30dc42 // fmul v2.4s, v2.4s, v16.4s
+	WORD $0x6e30dc63 // fmul v3.4s, v3.4s, v16.4s
+	WORD $0x6e30dc84 // fmul v4.4s, v4.4s, v16.4s
+	WORD $0x6e30dca5 // fmul v5.4s, v5.4s, v16.4s
+	WORD $0x6e30dcc6 // fmul v6.4s, v6.4s, v16.4s
+	WORD $0x6e30dce7 // fmul v7.4s, v7.4s, v16.4s
+	WORD $0x6e30dd08 // fmul v8.4s, v8.4s, v16.4s
+	WORD $0x6e30dd29 // fmul v9.4s, v9.4s, v16.4s
+	WORD $0x6e30dd4a // fmul v10.4s, v10.4s, v16.4s
+	WORD $0x6e30dd6b // fmul v11.4s, v11.4s, v16.4s
+	WORD $0x6e30dd8c // fmul v12.4s, v12.4s, v16.4s
+	WORD $0x6e30ddad // fmul v13.4s, v13.4s, v16.4s
+	WORD $0x6e30ddce // fmul v14.4s, v14.4s, v16.4s
+	WORD $0x6e30ddef // fmul v15.4s, v15.4s, v16.4s
+	B begin211
+fresh210:
 	VMOVI $0, V0.B16
-	MOVD R1, R6
-	MOVD R2, R7
-	MOVD R3, R8
-	CBZ R8, done211
-loop210:
-	FMOVS.P 4(R6), F16
-	FMOVQ (R7), F24
-	WORD $0x4f901300 // fmla v0.4s, v24.4s, v16.s[0]
-	ADD R5, R7
-	SUBS $1, R8, R8
-	BNE loop210
-done211:
-	FMOVQ F0, (R0)
-	ADD $16, R0
-	ADD $16, R2
-	SUBS $4, R4, R4
+	VMOVI $0, V1.B16
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+	VMOVI $0, V4.B16
+	VMOVI $0, V5.B16
+	VMOVI $0, V6.B16
+	VMOVI $0, V7.B16
+	VMOVI $0, V8.B16
+	VMOVI $0, V9.B16
+	VMOVI $0, V10.B16
+	VMOVI $0, V11.B16
+	VMOVI $0, V12.B16
+	VMOVI $0, V13.B16
+	VMOVI $0, V14.B16
+	VMOVI $0, V15.B16
+begin211:
+	SUB $2560, R1, R9
+	MOVD R2, R10
+	MOVD ZR, R11
+	MOVD (R4), R12
+	SUBS R11, R12, R12
+	BLE done214
+	ADD R12, R11, R11
+tokens213:
+	FMOVS 2560(R9), F16
+	FLDPQ (R10), (F18, F19)
+	FLDPQ 32(R10), (F20, F21)
+	FLDPQ 64(R10), (F22, F23)
+	WORD $0x4f901240 // fmla v0.4s, v18.4s, v16.s[0]
+	WORD $0x4f901261 // fmla v1.4s, v19.4s, v16.s[0]
+	WORD $0x4f901282 // fmla v2.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012a3 // fmla v3.4s, v21.4s, v16.s[0]
+	WORD $0x4f9012c4 // fmla v4.4s, v22.4s, v16.s[0]
+	WORD $0x4f9012e5 // fmla v5.4s, v23.4s, v16.s[0]
+	FLDPQ 96(R10), (F18, F19)
+	FLDPQ 128(R10), (F20, F21)
+	FLDPQ 160(R10), (F22, F23)
+	WORD $0x4f901246 // fmla v6.4s, v18.4s, v16.s[0]
+	WORD $0x4f901267 // fmla v7.4s, v19.4s, v16.s[0]
+	WORD $0x4f901288 // fmla v8.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012a9 // fmla v9.4s, v21.4s, v16.s[0]
+	WORD $0x4f9012ca // fmla v10.4s, v22.4s, v16.s[0]
+	WORD $0x4f9012eb // fmla v11.4s, v23.4s, v16.s[0]
+	FLDPQ 192(R10), (F18, F19)
+	FLDPQ 224(R10), (F20, F21)
+	WORD $0x4f90124c // fmla v12.4s, v18.4s, v16.s[0]
+	WORD $0x4f90126d // fmla v13.4s, v19.4s, v16.s[0]
+	WORD $0x4f90128e // fmla v14.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012af // fmla v15.4s, v21.4s, v16.s[0]
+	ADD $4, R9
+	ADD R7, R10
+	SUBS $1, R12, R12
+	BNE tokens213
+done214:
+	MOVD R0, R8
+	FSTPQ (F0, F1), (R8)
+	FSTPQ (F2, F3), 32(R8)
+	FSTPQ (F4, F5), 64(R8)
+	FSTPQ (F6, F7), 96(R8)
+	FSTPQ (F8, F9), 128(R8)
+	FSTPQ (F10, F11), 160(R8)
+	FSTPQ (F12, F13), 192(R8)
+	FSTPQ (F14, F15), 224(R8)
+end212:
+	ADD $256, R0
+	ADD $256, R2
+	SUBS $64, R6, R6
 	BGE loop208
 end209:
-	ADD $4, R4
-	CBZ R4, done212
+	ADD $64, R6
+end207:
+	SUBS $16, R6, R6
+	BLT end217
+loop216:
+	CBZ R3, fresh218
+	MOVD R0, R8
+	FMOVS (R3), F24
+	FLDPQ (R8), (F0, F1)
+	FLDPQ 32(R8), (F2, F3)
+	VDUP V24.S[0], V24.S4
+	WORD $0x6e38dc00 // fmul v0.4s, v0.4s, v24.4s
+	WORD $0x6e38dc21 // fmul v1.4s, v1.4s, v24.4s
+	WORD $0x6e38dc42 // fmul v2.4s, v2.4s, v24.4s
+	WORD $0x6e38dc63 // fmul v3.4s, v3.4s, v24.4s
+	CMP $1, R5
+	BLE begin219
+	SUB R7, R8, R8
+	FMOVS -4(R3), F24
+	FLDPQ (R8), (F4, F5)
+	FLDPQ 32(R8), (F6, F7)
+	VDUP V24.S[0], V24.S4
+	WORD $0x6e38dc84 // fmul v4.4s, v4.4s, v24.4s
+	WORD $0x6e38dca5 // fmul v5.4s, v5.4s, v24.4s
+	WORD $0x6e38dcc6 // fmul v6.4s, v6.4s, v24.4s
+	WORD $0x6e38dce7 // fmul v7.4s, v7.4s, v24.4s
+	CMP $2, R5
+	BLE begin219
+	SUB R7, R8, R8
+	FMOVS -8(R3), F24
+	FLDPQ (R8), (F8, F9)
+	FLDPQ 32(R8), (F10, F11)
+	VDUP V24.S[0], V24.S4
+	WORD $0x6e38dd08 // fmul v8.4s, v8.4s, v24.4s
+	WORD $0x6e38dd29 // fmul v9.4s, v9.4s, v24.4s
+	WORD $0x6e38dd4a // fmul v10.4s, v10.4s, v24.4s
+	WORD $0x6e38dd6b // fmul v11.4s, v11.4s, v24.4s
+	CMP $3, R5
+	BLE begin219
+	SUB R7, R8, R8
+	FMOVS -12(R3), F24
+	FLDPQ (R8), (F12, F13)
+	FLDPQ 32(R8), (F14, F15)
+	VDUP V24.S[0], V24.S4
+	WORD $0x6e38dd8c // fmul v12.4s, v12.4s, v24.4s
+	WORD $0x6e38ddad // fmul v13.4s, v13.4s, v24.4s
+	WORD $0x6e38ddce // fmul v14.4s, v14.4s, v24.4s
+	WORD $0x6e38ddef // fmul v15.4s, v15.4s, v24.4s
+	CMP $4, R5
+	BLE begin219
+	SUB R7, R8, R8
+	FMOVS -16(R3), F24
+	FLDPQ (R8), (F16, F17)
+	FLDPQ 32(R8), (F18, F19)
+	VDUP V24.S[0], V24.S4
+	WORD $0x6e38de10 // fmul v16.4s, v16.4s, v24.4s
+	WORD $0x6e38de31 // fmul v17.4s, v17.4s, v24.4s
+	WORD $0x6e38de52 // fmul v18.4s, v18.4s, v24.4s
+	WORD $0x6e38de73 // fmul v19.4s, v19.4s, v24.4s
+	CMP $5, R5
+	BLE begin219
+	SUB R7, R8, R8
+	FMOVS -20(R3), F24
+	FLDPQ (R8), (F20, F21)
+	FLDPQ 32(R8), (F22, F23)
+	VDUP V24.S[0], V24.S4
+	WORD $0x6e38de94 // fmul v20.4s, v20.4s, v24.4s
+	WORD $0x6e38deb5 // fmul v21.4s, v21.4s, v24.4s
+	WORD $0x6e38ded6 // fmul v22.4s, v22.4s, v24.4s
+	WORD $0x6e38def7 // fmul v23.4s, v23.4s, v24.4s
+	B begin219
+fresh218:
 	VMOVI $0, V0.B16
-	MOVD R1, R6
-	MOVD R2, R7
-	MOVD R3, R8
-	CBZ R8, done214
-loop213:
-	FMOVS.P 4(R6), F16
-	TBNZ $1, R4, two215
-	FMOVS (R7), F24
-	B done216
-two215:
-	FMOVD (R7), F24
-	TBZ $0, R4, done216
-	ADD $8, R7, R15
-	VLD1 (R15), V24.S[2]
-done216:
-	WORD $0x4f901300 // fmla v0.4s, v24.4s, v16.s[0]
-	ADD R5, R7
-	SUBS $1, R8, R8
-	BNE loop213
-done214:
-	TBNZ $1, R4, two217
-	FMOVS F0, (R0)
-	B done218
-two217:
-	FMOVD F0, (R0)
-	TBZ $0, R4, done218
-	ADD $8, R0, R15
-	VST1 V0.S[2], (R15)
-done218:
-done212:
+	VMOVI $0, V1.B16
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+	VMOVI $0, V4.B16
+	VMOVI $0, V5.B16
+	VMOVI $0, V6.B16
+	VMOVI $0, V7.B16
+	VMOVI $0, V8.B16
+	VMOVI $0, V9.B16
+	VMOVI $0, V10.B16
+	VMOVI $0, V11.B16
+	VMOVI $0, V12.B16
+	VMOVI $0, V13.B16
+	VMOVI $0, V14.B16
+	VMOVI $0, V15.B16
+	VMOVI $0, V16.B16
+	VMOVI $0, V17.B16
+	VMOVI $0, V18.B16
+	VMOVI $0, V19.B16
+	VMOVI $0, V20.B16
+	VMOVI $0, V21.B16
+	VMOVI $0, V22.B16
+	VMOVI $0, V23.B16
+begin219:
+	SUB $2560, R1, R9
+	MOVD R2, R10
+	MOVD ZR, R11
+	CMP $5, R5
+	BLE done222
+	MOVD -40(R4), R12
+	SUBS R11, R12, R12
+	BLE done222
+	ADD R12, R11, R11
+tokens221:
+	FLDPQ (R10), (F26, F27)
+	FLDPQ 32(R10), (F28, F29)
+	FMOVS 2560(R9), F24
+	WORD $0x4f981340 // fmla v0.4s, v26.4s, v24.s[0]
+	WORD $0x4f981361 // fmla v1.4s, v27.4s, v24.s[0]
+	WORD $0x4f981382 // fmla v2.4s, v28.4s, v24.s[0]
+	WORD $0x4f9813a3 // fmla v3.4s, v29.4s, v24.s[0]
+	FMOVS 2048(R9), F25
+	WORD $0x4f991344 // fmla v4.4s, v26.4s, v25.s[0]
+	WORD $0x4f991365 // fmla v5.4s, v27.4s, v25.s[0]
+	WORD $0x4f991386 // fmla v6.4s, v28.4s, v25.s[0]
+	WORD $0x4f9913a7 // fmla v7.4s, v29.4s, v25.s[0]
+	FMOVS 1536(R9), F24
+	WORD $0x4f981348 // fmla v8.4s, v26.4s, v24.s[0]
+	WORD $0x4f981369 // fmla v9.4s, v27.4s, v24.s[0]
+	WORD $0x4f98138a // fmla v10.4s, v28.4s, v24.s[0]
+	WORD $0x4f9813ab // fmla v11.4s, v29.4s, v24.s[0]
+	FMOVS 1024(R9), F25
+	WORD $0x4f99134c // fmla v12.4s, v26.4s, v25.s[0]
+	WORD $0x4f99136d // fmla v13.4s, v27.4s, v25.s[0]
+	WORD $0x4f99138e // fmla v14.4s, v28.4s, v25.s[0]
+	WORD $0x4f9913af // fmla v15.4s, v29.4s, v25.s[0]
+	FMOVS 512(R9), F24
+	WORD $0x4f981350 // fmla v16.4s, v26.4s, v24.s[0]
+	WORD $0x4f981371 // fmla v17.4s, v27.4s, v24.s[0]
+	WORD $0x4f981392 // fmla v18.4s, v28.4s, v24.s[0]
+	WORD $0x4f9813b3 // fmla v19.4s, v29.4s, v24.s[0]
+	FMOVS (R9), F25
+	WORD $0x4f991354 // fmla v20.4s, v26.4s, v25.s[0]
+	WORD $0x4f991375 // fmla v21.4s, v27.4s, v25.s[0]
+	WORD $0x4f991396 // fmla v22.4s, v28.4s, v25.s[0]
+	WORD $0x4f9913b7 // fmla v23.4s, v29.4s, v25.s[0]
+	ADD $4, R9
+	ADD R7, R10
+	SUBS $1, R12, R12
+	BNE tokens221
+done222:
+	CMP $4, R5
+	BLE done224
+	MOVD -32(R4), R12
+	SUBS R11, R12, R12
+	BLE done224
+	ADD R12, R11, R11
+tokens223:
+	FLDPQ (R10), (F26, F27)
+	FLDPQ 32(R10), (F28, F29)
+	FMOVS 2560(R9), F24
+	WORD $0x4f981340 // fmla v0.4s, v26.4s, v24.s[0]
+	WORD $0x4f981361 // fmla v1.4s, v27.4s, v24.s[0]
+	WORD $0x4f981382 // fmla v2.4s, v28.4s, v24.s[0]
+	WORD $0x4f9813a3 // fmla v3.4s, v29.4s, v24.s[0]
+	FMOVS 2048(R9), F25
+	WORD $0x4f991344 // fmla v4.4s, v26.4s, v25.s[0]
+	WORD $0x4f991365 // fmla v5.4s, v27.4s, v25.s[0]
+	WORD $0x4f991386 // fmla v6.4s, v28.4s, v25.s[0]
+	WORD $0x4f9913a7 // fmla v7.4s, v29.4s, v25.s[0]
+	FMOVS 1536(R9), F24
+	WORD $0x4f981348 // fmla v8.4s, v26.4s, v24.s[0]
+	WORD $0x4f981369 // fmla v9.4s, v27.4s, v24.s[0]
+	WORD $0x4f98138a // fmla v10.4s, v28.4s, v24.s[0]
+	WORD $0x4f9813ab // fmla v11.4s, v29.4s, v24.s[0]
+	FMOVS 1024(R9), F25
+	WORD $0x4f99134c // fmla v12.4s, v26.4s, v25.s[0]
+	WORD $0x4f99136d // fmla v13.4s, v27.4s, v25.s[0]
+	WORD $0x4f99138e // fmla v14.4s, v28.4s, v25.s[0]
+	WORD $0x4f9913af // fmla v15.4s, v29.4s, v25.s[0]
+	FMOVS 512(R9), F24
+	WORD $0x4f981350 // fmla v16.4s, v26.4s, v24.s[0]
+	WORD $0x4f981371 // fmla v17.4s, v27.4s, v24.s[0]
+	WORD $0x4f981392 // fmla v18.4s, v28.4s, v24.s[0]
+	WORD $0x4f9813b3 // fmla v19.4s, v29.4s, v24.s[0]
+	ADD $4, R9
+	ADD R7, R10
+	SUBS $1, R12, R12
+	BNE tokens223
+done224:
+	CMP $3, R5
+	BLE done226
+	MOVD -24(R4), R12
+	SUBS R11, R12, R12
+	BLE done226
+	ADD R12, R11, R11
+tokens225:
+	FLDPQ (R10), (F26, F27)
+	FLDPQ 32(R10), (F28, F29)
+	FMOVS 2560(R9), F24
+	WORD $0x4f981340 // fmla v0.4s, v26.4s, v24.s[0]
+	WORD $0x4f981361 // fmla v1.4s, v27.4s, v24.s[0]
+	WORD $0x4f981382 // fmla v2.4s, v28.4s, v24.s[0]
+	WORD $0x4f9813a3 // fmla v3.4s, v29.4s, v24.s[0]
+	FMOVS 2048(R9), F25
+	WORD $0x4f991344 // fmla v4.4s, v26.4s, v25.s[0]
+	WORD $0x4f991365 // fmla v5.4s, v27.4s, v25.s[0]
+	WORD $0x4f991386 // fmla v6.4s, v28.4s, v25.s[0]
+	WORD $0x4f9913a7 // fmla v7.4s, v29.4s, v25.s[0]
+	FMOVS 1536(R9), F24
+	WORD $0x4f981348 // fmla v8.4s, v26.4s, v24.s[0]
+	WORD $0x4f981369 // fmla v9.4s, v27.4s, v24.s[0]
+	WORD $0x4f98138a // fmla v10.4s, v28.4s, v24.s[0]
+	WORD $0x4f9813ab // fmla v11.4s, v29.4s, v24.s[0]
+	FMOVS 1024(R9), F25
+	WORD $0x4f99134c // fmla v12.4s, v26.4s, v25.s[0]
+	WORD $0x4f99136d // fmla v13.4s, v27.4s, v25.s[0]
+	WORD $0x4f99138e // fmla v14.4s, v28.4s, v25.s[0]
+	WORD $0x4f9913af // fmla v15.4s, v29.4s, v25.s[0]
+	ADD $4, R9
+	ADD R7, R10
+	SUBS $1, R12, R12
+	BNE tokens225
+done226:
+	CMP $2, R5
+	BLE done228
+	MOVD -16(R4), R12
+	SUBS R11, R12, R12
+	BLE done228
+	ADD R12, R11, R11
+tokens227:
+	FLDPQ (R10), (F26, F27)
+	FLDPQ 32(R10), (F28, F29)
+	FMOVS 2560(R9), F24
+	WORD $0x4f981340 // fmla v0.4s, v26.4s, v24.s[0]
+	WORD $0x4f981361 // fmla v1.4s, v27.4s, v24.s[0]
+	WORD $0x4f981382 // fmla v2.4s, v28.4s, v24.s[0]
+	WORD $0x4f9813a3 // fmla v3.4s, v29.4s, v24.s[0]
+	FMOVS 2048(R9), F25
+	WORD $0x4f991344 // fmla v4.4s, v26.4s, v25.s[0]
+	WORD $0x4f991365 // fmla v5.4s, v27.4s, v25.s[0]
+	WORD $0x4f991386 // fmla v6.4s, v28.4s, v25.s[0]
+	WORD $0x4f9913a7 // fmla v7.4s, v29.4s, v25.s[0]
+	FMOVS 1536(R9), F24
+	WORD $0x4f981348 // fmla v8.4s, v26.4s, v24.s[0]
+	WORD $0x4f981369 // fmla v9.4s, v27.4s, v24.s[0]
+	WORD $0x4f98138a // fmla v10.4s, v28.4s, v24.s[0]
+	WORD $0x4f9813ab // fmla v11.4s, v29.4s, v24.s[0]
+	ADD $4, R9
+	ADD R7, R10
+	SUBS $1, R12, R12
+	BNE tokens227
+done228:
+	CMP $1, R5
+	BLE done230
+	MOVD -8(R4), R12
+	SUBS R11, R12, R12
+	BLE done230
+	ADD R12, R11, R11
+tokens229:
+	FLDPQ (R10), (F26, F27)
+	FLDPQ 32(R10), (F28, F29)
+	FMOVS 2560(R9), F24
+	WORD $0x4f981340 // fmla v0.4s, v26.4s, v24.s[0]
+	WORD $0x4f981361 // fmla v1.4s, v27.4s, v24.s[0]
+	WORD $0x4f981382 // fmla v2.4s, v28.4s, v24.s[0]
+	WORD $0x4f9813a3 // fmla v3.4s, v29.4s, v24.s[0]
+	FMOVS 2048(R9), F25
+	WORD $0x4f991344 // fmla v4.4s, v26.4s, v25.s[0]
+	WORD $0x4f991365 // fmla v5.4s, v27.4s, v25.s[0]
+	WORD $0x4f991386 // fmla v6.4s, v28.4s, v25.s[0]
+	WORD $0x4f9913a7 // fmla v7.4s, v29.4s, v25.s[0]
+	ADD $4, R9
+	ADD R7, R10
+	SUBS $1, R12, R12
+	BNE tokens229
+done230:
+	MOVD (R4), R12
+	SUBS R11, R12, R12
+	BLE done232
+	ADD R12, R11, R11
+tokens231:
+	FLDPQ (R10), (F26, F27)
+	FLDPQ 32(R10), (F28, F29)
+	FMOVS 2560(R9), F24
+	WORD $0x4f981340 // fmla v0.4s, v26.4s, v24.s[0]
+	WORD $0x4f981361 // fmla v1.4s, v27.4s, v24.s[0]
+	WORD $0x4f981382 // fmla v2.4s, v28.4s, v24.s[0]
+	WORD $0x4f9813a3 // fmla v3.4s, v29.4s, v24.s[0]
+	ADD $4, R9
+	ADD R7, R10
+	SUBS $1, R12, R12
+	BNE tokens231
+done232:
+	MOVD R0, R8
+	FSTPQ (F0, F1), (R8)
+	FSTPQ (F2, F3), 32(R8)
+	CMP $1, R5
+	BLE end220
+	SUB R7, R8, R8
+	FSTPQ (F4, F5), (R8)
+	FSTPQ (F6, F7), 32(R8)
+	CMP $2, R5
+	BLE end220
+	SUB R7, R8, R8
+	FSTPQ (F8, F9), (R8)
+	FSTPQ (F10, F11), 32(R8)
+	CMP $3, R5
+	BLE end220
+	SUB R7, R8, R8
+	FSTPQ (F12, F13), (R8)
+	FSTPQ (F14, F15), 32(R8)
+	CMP $4, R5
+	BLE end220
+	SUB R7, R8, R8
+	FSTPQ (F16, F17), (R8)
+	FSTPQ (F18, F19), 32(R8)
+	CMP $5, R5
+	BLE end220
+	SUB R7, R8, R8
+	FSTPQ (F20, F21), (R8)
+	FSTPQ (F22, F23), 32(R8)
+end220:
+	ADD $64, R0
+	ADD $64, R2
+	SUBS $16, R6, R6
+	BGE loop216
+end217:
+	ADD $16, R6
+end215:
 	RET
 
 // func rotateHalvesNEON(a, b, cos, sin *float32, n int)
@@ -2594,8 +3306,8 @@ TEXT ·rotateHalvesNEON(SB), NOSPLIT, $0-40
 	MOVD sin+24(FP), R3
 	MOVD n+32(FP), R4
 	SUBS $8, R4, R4
-	BLT end220
-loop219:
+	BLT end234
+loop233:
 	FMOVQ (R0), F0
 	FMOVQ (R1), F1
 	FMOVQ (R2), F2
@@ -2621,12 +3333,12 @@ loop219:
 	ADD $32, R2
 	ADD $32, R3
 	SUBS $8, R4, R4
-	BGE loop219
-end220:
+	BGE loop233
+end234:
 	ADD $8, R4
 	SUBS $4, R4, R4
-	BLT end222
-loop221:
+	BLT end236
+loop235:
 	FMOVQ (R0), F0
 	FMOVQ (R1), F1
 	FMOVQ (R2), F2
@@ -2642,69 +3354,69 @@ loop221:
 	ADD $16, R2
 	ADD $16, R3
 	SUBS $4, R4, R4
-	BGE loop221
-end222:
+	BGE loop235
+end236:
 	ADD $4, R4
-	CBZ R4, done223
-	TBNZ $1, R4, two224
+	CBZ R4, done237
+	TBNZ $1, R4, two238
 	FMOVS (R0), F0
-	B done225
-two224:
+	B done239
+two238:
 	FMOVD (R0), F0
-	TBZ $0, R4, done225
+	TBZ $0, R4, done239
 	ADD $8, R0, R15
 	VLD1 (R15), V0.S[2]
-done225:
-	TBNZ $1, R4, two226
+done239:
+	TBNZ $1, R4, two240
 	FMOVS (R1), F1
-	B done227
-two226:
+	B done241
+two240:
 	FMOVD (R1), F1
-	TBZ $0, R4, done227
+	TBZ $0, R4, done241
 	ADD $8, R1, R15
 	VLD1 (R15), V1.S[2]
-done227:
-	TBNZ $1, R4, two228
+done241:
+	TBNZ $1, R4, two242
 	FMOVS (R2), F2
-	B done229
-two228:
+	B done243
+two242:
 	FMOVD (R2), F2
-	TBZ $0, R4, done229
+	TBZ $0, R4, done243
 	ADD $8, R2, R15
 	VLD1 (R15), V2.S[2]
-done229:
-	TBNZ $1, R4, two230
+done243:
+	TBNZ $1, R4, two244
 	FMOVS (R3), F3
-	B done231
-two230:
+	B done245
+two244:
 	FMOVD (R3), F3
-	TBZ $0, R4, done231
+	TBZ $0, R4, done245
 	ADD $8, R3, R15
 	VLD1 (R15), V3.S[2]
-done231:
+done245:
 	WORD $0x6e22dc04 // fmul v4.4s, v0.4s, v2.4s
 	VFMLS V3.S4, V1.S4, V4.S4
 	WORD $0x6e22dc25 // fmul v5.4s, v1.4s, v2.4s
 	VFMLA V3.S4, V0.S4, V5.S4
-	TBNZ $1, R4, two232
+	TBNZ $1, R4, two246
 	FMOVS F4, (R0)
-	B done233
-two232:
+	B done247
+two246:
 	FMOVD F4, (R0)
-	TBZ $0, R4, done233
+	TBZ $0, R4, done247
 	ADD $8, R0, R15
 	VST1 V4.S[2], (R15)
-done233:
-	TBNZ $1, R4, two234
+done247:
+	TBNZ $1, R4, two248
 	FMOVS F5, (R1)
-	B done235
-two234:
+	B done249
+two248:
 	FMOVD F5, (R1)
-	TBZ $0, R4, done235
+	TBZ $0, R4, done249
 	ADD $8, R1, R15
 	VST1 V5.S[2], (R15)
-done235:
-done223:
+done249:
+done237:
 	RET
 
 // func rotatePairsNEON(x, cos, sin *float32, n int)
@@ -2714,8 +3426,8 @@ TEXT ·rotatePairsNEON(SB), NOSPLIT, $0-32
 	MOVD sin+16(FP), R2
 	MOVD n+24(FP), R3
 	SUBS $4, R3, R3
-	BLT end237
-loop236:
+	BLT end251
+loop250:
 	VLD2 (R0), [V0.S4, V1.S4]
 	FMOVQ.P 16(R1), F2
 	FMOVQ.P 16(R2), F3
@@ -2725,12 +3437,12 @@ loop236:
 	VFMLA V3.S4, V0.S4, V5.S4
 	VST2.P [V4.S4, V5.S4], 32(R0)
 	SUBS $4, R3, R3
-	BGE loop236
-end237:
+	BGE loop250
+end251:
 	ADD $4, R3
 	SUBS $1, R3, R3
-	BLT end239
-loop238:
+	BLT end253
+loop252:
 	FMOVS (R0), F0
 	FMOVS 4(R0), F1
 	FMOVS.P 4(R1), F2
@@ -2743,8 +3455,8 @@ loop238:
 	FMOVS F5, 4(R0)
 	ADD $8, R0
 	SUBS $1, R3, R3
-	BGE loop238
-end239:
+	BGE loop252
+end253:
 	ADD $1, R3
 	RET
 
@@ -2763,8 +3475,8 @@ TEXT ·geluBackwardNEON(SB), NOSPLIT, $0-24
 	FMOVQ 192(R26), F22
 	FMOVQ 208(R26), F23
 	SUBS $8, R2, R2
-	BLT end241
-loop240:
+	BLT end255
+loop254:
 	FMOVQ (R1), F0
 	WORD $0x6e20dc02 // fmul v2.4s, v0.4s, v0.4s
 	WORD $0x6e20dc42 // fmul v2.4s, v2.4s, v0.4s
@@ -2803,8 +3515,8 @@ loop240:
 	WORD $0x4e3dd442 // fadd v2.4s, v2.4s, v29.4s
 	WORD $0x6e22ffa2 // fdiv v2.4s, v29.4s, v2.4s
 	WORD $0x6e20dc05 // fmul v5.4s, v0.4s, v0.4s
-	FMOVQ 512(R26), F3
-	FMOVQ 528(R26), F4
+	FMOVQ 544(R26), F3
+	FMOVQ 560(R26), F4
 	VFMLA V3.S4, V5.S4, V4.S4
 	WORD $0x4ea2d7a3 // fsub v3.4s, v29.4s, v2.4s
 	WORD $0x6e20dc63 // fmul v3.4s, v3.4s, v0.4s
@@ -2852,8 +3564,8 @@ loop240:
 	WORD $0x4e3dd54a // fadd v10.4s, v10.4s, v29.4s
 	WORD $0x6e2affaa // fdiv v10.4s, v29.4s, v10.4s
 	WORD $0x6e28dd0d // fmul v13.4s, v8.4s, v8.4s
-	FMOVQ 512(R26), F11
-	FMOVQ 528(R26), F12
+	FMOVQ 544(R26), F11
+	FMOVQ 560(R26), F12
 	VFMLA V11.S4, V13.S4, V12.S4
 	WORD $0x4eaad7ab // fsub v11.4s, v29.4s, v10.4s
 	WORD $0x6e28dd6b // fmul v11.4s, v11.4s, v8.4s
@@ -2866,12 +3578,12 @@ loop240:
 	ADD $32, R0
 	ADD $32, R1
 	SUBS $8, R2, R2
-	BGE loop240
-end241:
+	BGE loop254
+end255:
 	ADD $8, R2
 	SUBS $4, R2, R2
-	BLT end243
-loop242:
+	BLT end257
+loop256:
 	FMOVQ (R1), F0
 	WORD $0x6e20dc02 // fmul v2.4s, v0.4s, v0.4s
 	WORD $0x6e20dc42 // fmul v2.4s, v2.4s, v0.4s
@@ -2910,8 +3622,8 @@ loop242:
 	WORD $0x4e3dd442 // fadd v2.4s, v2.4s, v29.4s
 	WORD $0x6e22ffa2 // fdiv v2.4s, v29.4s, v2.4s
 	WORD $0x6e20dc05 // fmul v5.4s, v0.4s, v0.4s
-	FMOVQ 512(R26), F3
-	FMOVQ 528(R26), F4
+	FMOVQ 544(R26), F3
+	FMOVQ 560(R26), F4
 	VFMLA V3.S4, V5.S4, V4.S4
 	WORD $0x4ea2d7a3 // fsub v3.4s, v29.4s, v2.4s
 	WORD $0x6e20dc63 // fmul v3.4s, v3.4s, v0.4s
@@ -2924,19 +3636,19 @@ loop242:
 	ADD $16, R0
 	ADD $16, R1
 	SUBS $4, R2, R2
-	BGE loop242
-end243:
+	BGE loop256
+end257:
 	ADD $4, R2
-	CBZ R2, done244
-	TBNZ $1, R2, two245
+	CBZ R2, done258
+	TBNZ $1, R2, two259
 	FMOVS (R1), F0
-	B done246
-two245:
+	B done260
+two259:
 	FMOVD (R1), F0
-	TBZ $0, R2, done246
+	TBZ $0, R2, done260
 	ADD $8, R1, R15
 	VLD1 (R15), V0.S[2]
-done246:
+done260:
 	WORD $0x6e20dc02 // fmul v2.4s, v0.4s, v0.4s
 	WORD $0x6e20dc42 // fmul v2.4s, v2.4s, v0.4s
 	VMOV V0.B16, V3.B16
@@ -2974,34 +3686,34 @@ done246:
 	WORD $0x4e3dd442 // fadd v2.4s, v2.4s, v29.4s
 	WORD $0x6e22ffa2 // fdiv v2.4s, v29.4s, v2.4s
 	WORD $0x6e20dc05 // fmul v5.4s, v0.4s, v0.4s
-	FMOVQ 512(R26), F3
-	FMOVQ 528(R26), F4
+	FMOVQ 544(R26), F3
+	FMOVQ 560(R26), F4
 	VFMLA V3.S4, V5.S4, V4.S4
 	WORD $0x4ea2d7a3 // fsub v3.4s, v29.4s, v2.4s
 	WORD $0x6e20dc63 // fmul v3.4s, v3.4s, v0.4s
 	VMOV V29.B16, V5.B16
 	VFMLA V4.S4, V3.S4, V5.S4
 	WORD $0x6e22dca5 // fmul v5.4s, v5.4s, v2.4s
-	TBNZ $1, R2, two247
+	TBNZ $1, R2, two261
 	FMOVS (R0), F1
-	B done248
-two247:
+	B done262
+two261:
 	FMOVD (R0), F1
-	TBZ $0, R2, done248
+	TBZ $0, R2, done262
 	ADD $8, R0, R15
 	VLD1 (R15), V1.S[2]
-done248:
+done262:
 	WORD $0x6e25dc21 // fmul v1.4s, v1.4s, v5.4s
-	TBNZ $1, R2, two249
+	TBNZ $1, R2, two263
 	FMOVS F1, (R0)
-	B done250
-two249:
+	B done264
+two263:
 	FMOVD F1, (R0)
-	TBZ $0, R2, done250
+	TBZ $0, R2, done264
 	ADD $8, R0, R15
 	VST1 V1.S[2], (R15)
-done250:
-done244:
+done264:
+done258:
 	RET
 
 // func softmaxBackwardNEON(dp, p *float32, n int, inner, scale float32)
@@ -3014,8 +3726,8 @@ TEXT ·softmaxBackwardNEON(SB), NOSPLIT, $0-32
 	FMOVS scale+28(FP), F30
 	VDUP V30.S[0], V30.S4
 	SUBS $16, R2, R2
-	BLT end252
-loop251:
+	BLT end266
+loop265:
 	FMOVQ (R0), F0
 	FMOVQ (R1), F1
 	WORD $0x4ebdd400 // fsub v0.4s, v0.4s, v29.4s
@@ -3043,12 +3755,12 @@ loop251:
 	ADD $64, R0
 	ADD $64, R1
 	SUBS $16, R2, R2
-	BGE loop251
-end252:
+	BGE loop265
+end266:
 	ADD $16, R2
 	SUBS $4, R2, R2
-	BLT end254
-loop253:
+	BLT end268
+loop267:
 	FMOVQ (R0), F0
 	FMOVQ (R1), F1
 	WORD $0x4ebdd400 // fsub v0.4s, v0.4s, v29.4s
@@ -3058,41 +3770,41 @@ loop253:
 	ADD $16, R0
 	ADD $16, R1
 	SUBS $4, R2, R2
-	BGE loop253
-end254:
+	BGE loop267
+end268:
 	ADD $4, R2
-	CBZ R2, done255
-	TBNZ $1, R2, two256
+	CBZ R2, done269
+	TBNZ $1, R2, two270
 	FMOVS (R0), F0
-	B done257
-two256:
+	B done271
+two270:
 	FMOVD (R0), F0
-	TBZ $0, R2, done257
+	TBZ $0, R2, done271
 	ADD $8, R0, R15
 	VLD1 (R15), V0.S[2]
-done257:
-	TBNZ $1, R2, two258
+done271:
+	TBNZ $1, R2, two272
 	FMOVS (R1), F1
-	B done259
-two258:
+	B done273
+two272:
 	FMOVD (R1), F1
-	TBZ $0, R2, done259
+	TBZ $0, R2, done273
 	ADD $8, R1, R15
 	VLD1 (R15), V1.S[2]
-done259:
+done273:
 	WORD $0x4ebdd400 // fsub v0.4s, v0.4s, v29.4s
 	WORD $0x6e3edc21 // fmul v1.4s, v1.4s, v30.4s
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	TBNZ $1, R2, two260
+	TBNZ $1, R2, two274
 	FMOVS F0, (R0)
-	B done261
-two260:
+	B done275
+two274:
 	FMOVD F0, (R0)
-	TBZ $0, R2, done261
+	TBZ $0, R2, done275
 	ADD $8, R0, R15
 	VST1 V0.S[2], (R15)
-done261:
-done255:
+done275:
+done269:
 	RET
 
 // func normSumsNEON(dweight, dbias, dy, x, weight *float32, n int, mean, scale float32) (a, b float32)
@@ -3112,8 +3824,8 @@ TEXT ·normSumsNEON(SB), NOSPLIT, $0-64
 	VMOVI $0, V18.B16
 	VMOVI $0, V19.B16
 	SUBS $8, R5, R5
-	BLT end263
-loop262:
+	BLT end277
+loop276:
 	FMOVQ (R2), F0
 	FMOVQ (R3), F1
 	WORD $0x4ebdd421 // fsub v1.4s, v1.4s, v29.4s
@@ -3148,12 +3860,12 @@ loop262:
 	ADD $32, R3
 	ADD $32, R4
 	SUBS $8, R5, R5
-	BGE loop262
-end263:
+	BGE loop276
+end277:
 	ADD $8, R5
 	SUBS $4, R5, R5
-	BLT end265
-loop264:
+	BLT end279
+loop278:
 	FMOVQ (R2), F0
 	FMOVQ (R3), F1
 	WORD $0x4ebdd421 // fsub v1.4s, v1.4s, v29.4s
@@ -3174,81 +3886,81 @@ loop264:
 	ADD $16, R3
 	ADD $16, R4
 	SUBS $4, R5, R5
-	BGE loop264
-end265:
+	BGE loop278
+end279:
 	ADD $4, R5
-	CBZ R5, done266
-	TBNZ $1, R5, two267
+	CBZ R5, done280
+	TBNZ $1, R5, two281
 	FMOVS (R2), F0
-	B done268
-two267:
+	B done282
+two281:
 	FMOVD (R2), F0
-	TBZ $0, R5, done268
+	TBZ $0, R5, done282
 	ADD $8, R2, R15
 	VLD1 (R15), V0.S[2]
-done268:
-	TBNZ $1, R5, two269
+done282:
+	TBNZ $1, R5, two283
 	FMOVS (R3), F1
-	B done270
-two269:
+	B done284
+two283:
 	FMOVD (R3), F1
-	TBZ $0, R5, done270
+	TBZ $0, R5, done284
 	ADD $8, R3, R15
 	VLD1 (R15), V1.S[2]
-done270:
+done284:
 	WORD $0x4ebdd421 // fsub v1.4s, v1.4s, v29.4s
 	WORD $0x6e3edc21 // fmul v1.4s, v1.4s, v30.4s
-	TBNZ $1, R5, two271
+	TBNZ $1, R5, two285
 	FMOVS (R0), F2
-	B done272
-two271:
+	B done286
+two285:
 	FMOVD (R0), F2
-	TBZ $0, R5, done272
+	TBZ $0, R5, done286
 	ADD $8, R0, R15
 	VLD1 (R15), V2.S[2]
-done272:
+done286:
 	VFMLA V1.S4, V0.S4, V2.S4
-	TBNZ $1, R5, two273
+	TBNZ $1, R5, two287
 	FMOVS F2, (R0)
-	B done274
-two273:
+	B done288
+two287:
 	FMOVD F2, (R0)
-	TBZ $0, R5, done274
+	TBZ $0, R5, done288
 	ADD $8, R0, R15
 	VST1 V2.S[2], (R15)
-done274:
-	TBNZ $1, R5, two275
+done288:
+	TBNZ $1, R5, two289
 	FMOVS (R1), F2
-	B done276
-two275:
+	B done290
+two289:
 	FMOVD (R1), F2
-	TBZ $0, R5, done276
+	TBZ $0, R5, done290
 	ADD $8, R1, R15
 	VLD1 (R15), V2.S[2]
-done276:
+done290:
 	WORD $0x4e20d442 // fadd v2.4s, v2.4s, v0.4s
-	TBNZ $1, R5, two277
+	TBNZ $1, R5, two291
 	FMOVS F2, (R1)
-	B done278
-two277:
+	B done292
+two291:
 	FMOVD F2, (R1)
-	TBZ $0, R5, done278
+	TBZ $0, R5, done292
 	ADD $8, R1, R15
 	VST1 V2.S[2], (R15)
-done278:
-	TBNZ $1, R5, two279
+done292:
+	TBNZ $1, R5, two293
 	FMOVS (R4), F2
-	B done280
-two279:
+	B done294
+two293:
 	FMOVD (R4), F2
-	TBZ $0, R5, done280
+	TBZ $0, R5, done294
 	ADD $8, R4, R15
 	VLD1 (R15), V2.S[2]
-done280:
+done294:
 	WORD $0x6e20dc42 // fmul v2.4s, v2.4s, v0.4s
 	WORD $0x4e22d610 // fadd v16.4s, v16.4s, v2.4s
 	VFMLA V1.S4, V2.S4, V18.S4
-done266:
+done280:
 	WORD $0x4e31d610 // fadd v16.4s, v16.4s, v17.4s
 	WORD $0x6e30d610 // faddp v16.4s, v16.4s, v16.4s
 	WORD $0x6e30d610 // faddp v16.4s, v16.4s, v16.4s
@@ -3275,8 +3987,8 @@ TEXT ·normBackwardNEON(SB), NOSPLIT, $0-56
 	FMOVS b+52(FP), F30
 	VDUP V30.S[0], V30.S4
 	SUBS $16, R4, R4
-	BLT end282
-loop281:
+	BLT end296
+loop295:
 	FMOVQ (R1), F0
 	FMOVQ (R2), F1
 	FMOVQ (R3), F2
@@ -3326,12 +4038,12 @@ loop281:
 	ADD $64, R2
 	ADD $64, R3
 	SUBS $16, R4, R4
-	BGE loop281
-end282:
+	BGE loop295
+end296:
 	ADD $16, R4
 	SUBS $4, R4, R4
-	BLT end284
-loop283:
+	BLT end298
+loop297:
 	FMOVQ (R1), F0
 	FMOVQ (R2), F1
 	FMOVQ (R3), F2
@@ -3348,62 +4060,62 @@ loop283:
 	ADD $16, R2
 	ADD $16, R3
 	SUBS $4, R4, R4
-	BGE loop283
-end284:
+	BGE loop297
+end298:
 	ADD $4, R4
-	CBZ R4, done285
-	TBNZ $1, R4, two286
+	CBZ R4, done299
+	TBNZ $1, R4, two300
 	FMOVS (R1), F0
-	B done287
-two286:
+	B done301
+two300:
 	FMOVD (R1), F0
-	TBZ $0, R4, done287
+	TBZ $0, R4, done301
 	ADD $8, R1, R15
 	VLD1 (R15), V0.S[2]
-done287:
-	TBNZ $1, R4, two288
+done301:
+	TBNZ $1, R4, two302
 	FMOVS (R2), F1
-	B done289
-two288:
+	B done303
+two302:
 	FMOVD (R2), F1
-	TBZ $0, R4, done289
+	TBZ $0, R4, done303
 	ADD $8, R2, R15
 	VLD1 (R15), V1.S[2]
-done289:
-	TBNZ $1, R4, two290
+done303:
+	TBNZ $1, R4, two304
 	FMOVS (R3), F2
-	B done291
-two290:
+	B done305
+two304:
 	FMOVD (R3), F2
-	TBZ $0, R4, done291
+	TBZ $0, R4, done305
 	ADD $8, R3, R15
 	VLD1 (R15), V2.S[2]
-done291:
-	TBNZ $1, R4, two292
+done305:
+	TBNZ $1, R4, two306
 	FMOVS (R0), F3
-	B done293
-two292:
+	B done307
+two306:
 	FMOVD (R0), F3
-	TBZ $0, R4, done293
+	TBZ $0, R4, done307
 	ADD $8, R0, R15
 	VLD1 (R15), V3.S[2]
-done293:
+done307:
 	WORD $0x6e22dc00 // fmul v0.4s, v0.4s, v2.4s
 	WORD $0x4ebdd400 // fsub v0.4s, v0.4s, v29.4s
 	WORD $0x4ebbd421 // fsub v1.4s, v1.4s, v27.4s
 	WORD $0x6e3cdc21 // fmul v1.4s, v1.4s, v28.4s
 	VFMLS V30.S4, V1.S4, V0.S4
 	VFMLA V28.S4, V0.S4, V3.S4
-	TBNZ $1, R4, two294
+	TBNZ $1, R4, two308
 	FMOVS F3, (R0)
-	B done295
-two294:
+	B done309
+two308:
 	FMOVD F3, (R0)
-	TBZ $0, R4, done295
+	TBZ $0, R4, done309
 	ADD $8, R0, R15
 	VST1 V3.S[2], (R15)
-done295:
-done285:
+done309:
+done299:
 	RET
 
 // func adamNEON(p, m, v, grad *float32, n int, gradScale, beta1, beta2, step, eps, root, decay float32)
@@ -3428,8 +4140,8 @@ TEXT ·adamNEON(SB), NOSPLIT, $0-68
 	FMOVS decay+64(FP), F30
 	VDUP V30.S[0], V30.S4
 	SUBS $8, R4, R4
-	BLT end297
-loop296:
+	BLT end311
+loop310:
 	FMOVQ (R3), F0
 	WORD $0x6e38dc00 // fmul v0.4s, v0.4s, v24.4s
 	FMOVQ (R1), F3
@@ -3477,12 +4189,12 @@ loop296:
 	ADD $32, R2
 	ADD $32, R3
 	SUBS $8, R4, R4
-	BGE loop296
-end297:
+	BGE loop310
+end311:
 	ADD $8, R4
 	SUBS $4, R4, R4
-	BLT end299
-loop298:
+	BLT end313
+loop312:
 	FMOVQ (R3), F0
 	WORD $0x6e38dc00 // fmul v0.4s, v0.4s, v24.4s
 	FMOVQ (R1), F3
@@ -3509,88 +4221,88 @@ loop298:
 	ADD $16, R2
 	ADD $16, R3
 	SUBS $4, R4, R4
-	BGE loop298
-end299:
+	BGE loop312
+end313:
 	ADD $4, R4
-	CBZ R4, done300
-	TBNZ $1, R4, two301
+	CBZ R4, done314
+	TBNZ $1, R4, two315
 	FMOVS (R3), F0
-	B done302
-two301:
+	B done316
+two315:
 	FMOVD (R3), F0
-	TBZ $0, R4, done302
+	TBZ $0, R4, done316
 	ADD $8, R3, R15
 	VLD1 (R15), V0.S[2]
-done302:
+done316:
 	WORD $0x6e38dc00 // fmul v0.4s, v0.4s, v24.4s
-	TBNZ $1, R4, two303
+	TBNZ $1, R4, two317
 	FMOVS (R1), F3
-	B done304
-two303:
+	B done318
+two317:
 	FMOVD (R1), F3
-	TBZ $0, R4, done304
+	TBZ $0, R4, done318
 	ADD $8, R1, R15
 	VLD1 (R15), V3.S[2]
-done304:
+done318:
 	WORD $0x4ea0d463 // fsub v3.4s, v3.4s, v0.4s
 	VMOV V0.B16, V1.B16
 	VFMLA V25.S4, V3.S4, V1.S4
-	TBNZ $1, R4, two305
+	TBNZ $1, R4, two319
 	FMOVS F1, (R1)
-	B done306
-two305:
+	B done320
+two319:
 	FMOVD F1, (R1)
-	TBZ $0, R4, done306
+	TBZ $0, R4, done320
 	ADD $8, R1, R15
 	VST1 V1.S[2], (R15)
-done306:
+done320:
 	WORD $0x6e20dc00 // fmul v0.4s, v0.4s, v0.4s
-	TBNZ $1, R4, two307
+	TBNZ $1, R4, two321
 	FMOVS (R2), F3
-	B done308
-two307:
+	B done322
+two321:
 	FMOVD (R2), F3
-	TBZ $0, R4, done308
+	TBZ $0, R4, done322
 	ADD $8, R2, R15
 	VLD1 (R15), V3.S[2]
-done308:
+done322:
 	WORD $0x4ea0d463 // fsub v3.4s, v3.4s, v0.4s
 	VMOV V0.B16, V2.B16
 	VFMLA V26.S4, V3.S4, V2.S4
-	TBNZ $1, R4, two309
+	TBNZ $1, R4, two323
 	FMOVS F2, (R2)
-	B done310
-two309:
+	B done324
+two323:
 	FMOVD F2, (R2)
-	TBZ $0, R4, done310
+	TBZ $0, R4, done324
 	ADD $8, R2, R15
 	VST1 V2.S[2], (R15)
-done310:
+done324:
 	WORD $0x6ea1f842 // fsqrt v2.4s, v2.4s
 	VMOV V28.B16, V3.B16
 	VFMLA V29.S4, V2.S4, V3.S4
 	WORD $0x6e23fc21 // fdiv v1.4s, v1.4s, v3.4s
-	TBNZ $1, R4, two311
+	TBNZ $1, R4, two325
 	FMOVS (R0), F3
-	B done312
-two311:
+	B done326
+two325:
 	FMOVD (R0), F3
-	TBZ $0, R4, done312
+	TBZ $0, R4, done326
 	ADD $8, R0, R15
 	VLD1 (R15), V3.S[2]
-done312:
+done326:
 	VFMLS V30.S4, V3.S4, V3.S4
 	VFMLS V27.S4, V1.S4, V3.S4
-	TBNZ $1, R4, two313
+	TBNZ $1, R4, two327
 	FMOVS F3, (R0)
-	B done314
-two313:
+	B done328
+two327:
 	FMOVD F3, (R0)
-	TBZ $0, R4, done314
+	TBZ $0, R4, done328
 	ADD $8, R0, R15
 	VST1 V3.S[2], (R15)
+done328:
 done314:
-done300:
 	RET
 
 // func gemmNEON(c *float32, ldc int, a, w *float32, k, rows, accumulate int)
@@ -3626,18 +4338,18 @@ TEXT ·gemmNEON(SB), NOSPLIT, $0-56
 	CMP $2, R5
 	BEQ rows2
 	MOVD $1, R7
-pass315:
+pass329:
 	MOVD R2, R9
 	MOVD R3, R10
 	MOVD R4, R11
-	CBZ R6, fresh318
+	CBZ R6, fresh332
 	MOVD R0, R8
 	FLDPQ (R8), (F0, F1)
 	FLDPQ 32(R8), (F2, F3)
 	FLDPQ 64(R8), (F4, F5)
 	FLDPQ 96(R8), (F6, F7)
-	B start317
-fresh318:
+	B start331
+fresh332:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -3646,9 +4358,9 @@ fresh318:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start317:
-	CBZ R11, end319
-loop316:
+start331:
+	CBZ R11, end333
+loop330:
 	FMOVS (R9), F8
 	FLDPQ (R10), (F9, F10)
 	FLDPQ 32(R10), (F11, F12)
@@ -3665,8 +4377,8 @@ loop316:
 	ADD $4, R9
 	ADD $128, R10
 	SUBS $1, R11, R11
-	BNE loop316
-end319:
+	BNE loop330
+end333:
 	MOVD R0, R8
 	FSTPQ (F0, F1), (R8)
 	FSTPQ (F2, F3), 32(R8)
@@ -3675,15 +4387,15 @@ end319:
 	ADD $128, R0
 	ADD $128, R3
 	SUBS $1, R7, R7
-	BNE pass315
+	BNE pass329
 	RET
 rows2:
 	MOVD $1, R7
-pass320:
+pass334:
 	MOVD R2, R9
 	MOVD R3, R10
 	MOVD R4, R11
-	CBZ R6, fresh323
+	CBZ R6, fresh337
 	MOVD R0, R8
 	FLDPQ (R8), (F0, F1)
 	FLDPQ 32(R8), (F2, F3)
@@ -3694,8 +4406,8 @@ pass320:
 	FLDPQ 32(R8), (F10, F11)
 	FLDPQ 64(R8), (F12, F13)
 	FLDPQ 96(R8), (F14, F15)
-	B start322
-fresh323:
+	B start336
+fresh337:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -3712,9 +4424,9 @@ fresh323:
 	VMOVI $0, V13.B16
 	VMOVI $0, V14.B16
 	VMOVI $0, V15.B16
-start322:
-	CBZ R11, end324
-loop321:
+start336:
+	CBZ R11, end338
+loop335:
 	FMOVD (R9), F16
 	FLDPQ (R10), (F17, F18)
 	FLDPQ 32(R10), (F19, F20)
@@ -3739,8 +4451,8 @@ loop321:
 	ADD $8, R9
 	ADD $128, R10
 	SUBS $1, R11, R11
-	BNE loop321
-end324:
+	BNE loop335
+end338:
 	MOVD R0, R8
 	FSTPQ (F0, F1), (R8)
 	FSTPQ (F2, F3), 32(R8)
@@ -3754,15 +4466,15 @@ end324:
 	ADD $128, R0
 	ADD $128, R3
 	SUBS $1, R7, R7
-	BNE pass320
+	BNE pass334
 	RET
 rows3:
 	MOVD $1, R7
-pass325:
+pass339:
 	MOVD R2, R9
 	MOVD R3, R10
 	MOVD R4, R11
-	CBZ R6, fresh328
+	CBZ R6, fresh342
 	MOVD R0, R8
 	FLDPQ (R8), (F0, F1)
 	FLDPQ 32(R8), (F2, F3)
@@ -3778,8 +4490,8 @@ pass325:
 	FLDPQ 32(R8), (F18, F19)
 	FLDPQ 64(R8), (F20, F21)
 	FLDPQ 96(R8), (F22, F23)
-	B start327
-fresh328:
+	B start341
+fresh342:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -3804,9 +4516,9 @@ fresh328:
 	VMOVI $0, V21.B16
 	VMOVI $0, V22.B16
 	VMOVI $0, V23.B16
-start327:
-	CBZ R11, end329
-loop326:
+start341:
+	CBZ R11, end343
+loop340:
 	FMOVD (R9), F24
 	FMOVS 8(R9), F25
 	FLDPQ (R10), (F26, F27)
@@ -3840,8 +4552,8 @@ loop326:
 	ADD $12, R9
 	ADD $128, R10
 	SUBS $1, R11, R11
-	BNE loop326
-end329:
+	BNE loop340
+end343:
 	MOVD R0, R8
 	FSTPQ (F0, F1), (R8)
 	FSTPQ (F2, F3), 32(R8)
@@ -3860,15 +4572,15 @@ end329:
 	ADD $128, R0
 	ADD $128, R3
 	SUBS $1, R7, R7
-	BNE pass325
+	BNE pass339
 	RET
 rows4:
 	MOVD $2, R7
-pass330:
+pass344:
 	MOVD R2, R9
 	MOVD R3, R10
 	MOVD R4, R11
-	CBZ R6, fresh333
+	CBZ R6, fresh347
 	MOVD R0, R8
 	FLDPQ (R8), (F0, F1)
 	FLDPQ 32(R8), (F2, F3)
@@ -3881,8 +4593,8 @@ pass330:
 	ADD R1, R8
 	FLDPQ (R8), (F12, F13)
 	FLDPQ 32(R8), (F14, F15)
-	B start332
-fresh333:
+	B start346
+fresh347:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -3899,9 +4611,9 @@ fresh333:
 	VMOVI $0, V13.B16
 	VMOVI $0, V14.B16
 	VMOVI $0, V15.B16
-start332:
-	CBZ R11, end334
-loop331:
+start346:
+	CBZ R11, end348
+loop345:
 	FMOVQ (R9), F16
 	FLDPQ (R10), (F17, F18)
 	FLDPQ 32(R10), (F19, F20)
@@ -3924,8 +4636,8 @@ loop331:
 	ADD $16, R9
 	ADD $128, R10
 	SUBS $1, R11, R11
-	BNE loop331
-end334:
+	BNE loop345
+end348:
 	MOVD R0, R8
 	FSTPQ (F0, F1), (R8)
 	FSTPQ (F2, F3), 32(R8)
@@ -3941,15 +4653,15 @@ end334:
 	ADD $64, R0
 	ADD $64, R3
 	SUBS $1, R7, R7
-	BNE pass330
+	BNE pass344
 	RET
 rows5:
 	MOVD $2, R7
-pass335:
+pass349:
 	MOVD R2, R9
 	MOVD R3, R10
 	MOVD R4, R11
-	CBZ R6, fresh338
+	CBZ R6, fresh352
 	MOVD R0, R8
 	FLDPQ (R8), (F0, F1)
 	FLDPQ 32(R8), (F2, F3)
@@ -3965,8 +4677,8 @@ pass335:
 	ADD R1, R8
 	FLDPQ (R8), (F16, F17)
 	FLDPQ 32(R8), (F18, F19)
-	B start337
-fresh338:
+	B start351
+fresh352:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -3987,9 +4699,9 @@ fresh338:
 	VMOVI $0, V17.B16
 	VMOVI $0, V18.B16
 	VMOVI $0, V19.B16
-start337:
-	CBZ R11, end339
-loop336:
+start351:
+	CBZ R11, end353
+loop350:
 	FMOVQ (R9), F20
 	FMOVQ 4(R9), F21
 	FLDPQ (R10), (F22, F23)
@@ -4017,8 +4729,8 @@ loop336:
 	ADD $20, R9
 	ADD $128, R10
 	SUBS $1, R11, R11
-	BNE loop336
-end339:
+	BNE loop350
+end353:
 	MOVD R0, R8
 	FSTPQ (F0, F1), (R8)
 	FSTPQ (F2, F3), 32(R8)
@@ -4037,15 +4749,15 @@ end339:
 	ADD $64, R0
 	ADD $64, R3
 	SUBS $1, R7, R7
-	BNE pass335
+	BNE pass349
 	RET
 rows6:
 	MOVD $2, R7
-pass340:
+pass354:
 	MOVD R2, R9
 	MOVD R3, R10
 	MOVD R4, R11
-	CBZ R6, fresh343
+	CBZ R6, fresh357
 	MOVD R0, R8
 	FLDPQ (R8), (F0, F1)
 	FLDPQ 32(R8), (F2, F3)
@@ -4064,8 +4776,8 @@ pass340:
 	ADD R1, R8
 	FLDPQ (R8), (F20, F21)
 	FLDPQ 32(R8), (F22, F23)
-	B start342
-fresh343:
+	B start356
+fresh357:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -4090,9 +4802,9 @@ fresh343:
 	VMOVI $0, V21.B16
 	VMOVI $0, V22.B16
 	VMOVI $0, V23.B16
-start342:
-	CBZ R11, end344
-loop341:
+start356:
+	CBZ R11, end358
+loop355:
 	FMOVQ (R9), F24
 	FMOVQ 8(R9), F25
 	FLDPQ (R10), (F26, F27)
@@ -4124,8 +4836,8 @@ loop341:
 	ADD $24, R9
 	ADD $128, R10
 	SUBS $1, R11, R11
-	BNE loop341
-end344:
+	BNE loop355
+end358:
 	MOVD R0, R8
 	FSTPQ (F0, F1), (R8)
 	FSTPQ (F2, F3), 32(R8)
@@ -4147,15 +4859,15 @@ end344:
 	ADD $64, R0
 	ADD $64, R3
 	SUBS $1, R7, R7
-	BNE pass340
+	BNE pass354
 	RET
 rows7:
 	MOVD $2, R7
-pass345:
+pass359:
 	MOVD R2, R9
 	MOVD R3, R10
 	MOVD R4, R11
-	CBZ R6, fresh348
+	CBZ R6, fresh362
 	MOVD R0, R8
 	FLDPQ (R8), (F0, F1)
 	FLDPQ 32(R8), (F2, F3)
@@ -4177,8 +4889,8 @@ pass345:
 	ADD R1, R8
 	FLDPQ (R8), (F24, F25)
 	FLDPQ 32(R8), (F26, F27)
-	B start347
-fresh348:
+	B start361
+fresh362:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -4207,9 +4919,9 @@ fresh348:
 	VMOVI $0, V25.B16
 	VMOVI $0, V26.B16
 	VMOVI $0, V27.B16
-start347:
-	CBZ R11, end349
-loop346:
+start361:
+	CBZ R11, end363
+loop360:
 	FMOVQ (R9), F28
 	FMOVQ 12(R9), F29
 	FLDPQ (R10), (F30, F31)
@@ -4245,8 +4957,8 @@ loop346:
 	ADD $28, R9
 	ADD $128, R10
 	SUBS $1, R11, R11
-	BNE loop346
-end349:
+	BNE loop360
+end363:
 	MOVD R0, R8
 	FSTPQ (F0, F1), (R8)
 	FSTPQ (F2, F3), 32(R8)
@@ -4271,15 +4983,15 @@ end349:
 	ADD $64, R0
 	ADD $64, R3
 	SUBS $1, R7, R7
-	BNE pass345
+	BNE pass359
 	RET
 rows8:
 	MOVD $4, R7
-pass350:
+pass364:
 	MOVD R2, R9
 	MOVD R3, R10
 	MOVD R4, R11
-	CBZ R6, fresh353
+	CBZ R6, fresh367
 	MOVD R0, R8
 	FLDPQ (R8), (F0, F1)
 	ADD R1, R8
@@ -4296,8 +5008,8 @@ pass350:
 	FLDPQ (R8), (F12, F13)
 	ADD R1, R8
 	FLDPQ (R8), (F14, F15)
-	B start352
-fresh353:
+	B start366
+fresh367:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -4314,9 +5026,9 @@ fresh353:
 	VMOVI $0, V13.B16
 	VMOVI $0, V14.B16
 	VMOVI $0, V15.B16
-start352:
-	CBZ R11, end354
-loop351:
+start366:
+	CBZ R11, end368
+loop365:
 	FMOVQ (R9), F16
 	FMOVQ 16(R9), F17
 	FLDPQ (R10), (F18, F19)
@@ -4339,8 +5051,8 @@ loop351:
 	ADD $32, R9
 	ADD $128, R10
 	SUBS $1, R11, R11
-	BNE loop351
-end354:
+	BNE loop365
+end368:
 	MOVD R0, R8
 	FSTPQ (F0, F1), (R8)
 	ADD R1, R8
@@ -4360,15 +5072,15 @@ end354:
 	ADD $32, R0
 	ADD $32, R3
 	SUBS $1, R7, R7
-	BNE pass350
+	BNE pass364
 	RET
 rows9:
 	MOVD $4, R7
-pass355:
+pass369:
 	MOVD R2, R9
 	MOVD R3, R10
 	MOVD R4, R11
-	CBZ R6, fresh358
+	CBZ R6, fresh372
 	MOVD R0, R8
 	FLDPQ (R8), (F0, F1)
 	ADD R1, R8
@@ -4387,8 +5099,8 @@ pass355:
 	FLDPQ (R8), (F14, F15)
 	ADD R1, R8
 	FLDPQ (R8), (F16, F17)
-	B start357
-fresh358:
+	B start371
+fresh372:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -4407,9 +5119,9 @@ fresh358:
 	VMOVI $0, V15.B16
 	VMOVI $0, V16.B16
 	VMOVI $0, V17.B16
-start357:
-	CBZ R11, end359
-loop356:
+start371:
+	CBZ R11, end373
+loop370:
 	FMOVQ (R9), F18
 	FMOVQ 16(R9), F19
 	FMOVQ 20(R9), F20
@@ -4435,8 +5147,8 @@ loop356:
 	ADD $36, R9
 	ADD $128, R10
 	SUBS $1, R11, R11
-	BNE loop356
-end359:
+	BNE loop370
+end373:
 	MOVD R0, R8
 	FSTPQ (F0, F1), (R8)
 	ADD R1, R8
@@ -4458,15 +5170,15 @@ end359:
 	ADD $32, R0
 	ADD $32, R3
 	SUBS $1, R7, R7
-	BNE pass355
+	BNE pass369
 	RET
 rows10:
 	MOVD $4, R7
-pass360:
+pass374:
 	MOVD R2, R9
 	MOVD R3, R10
 	MOVD R4, R11
-	CBZ R6, fresh363
+	CBZ R6, fresh377
 	MOVD R0, R8
 	FLDPQ (R8), (F0, F1)
 	ADD R1, R8
@@ -4487,8 +5199,8 @@ pass360:
 	FLDPQ (R8), (F16, F17)
 	ADD R1, R8
 	FLDPQ (R8), (F18, F19)
-	B start362
-fresh363:
+	B start376
+fresh377:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -4509,9 +5221,9 @@ fresh363:
 	VMOVI $0, V17.B16
 	VMOVI $0, V18.B16
 	VMOVI $0, V19.B16
-start362:
-	CBZ R11, end364
-loop361:
+start376:
+	CBZ R11, end378
+loop375:
 	FMOVQ (R9), F20
 	FMOVQ 16(R9), F21
 	FMOVQ 24(R9), F22
@@ -4539,8 +5251,8 @@ loop361:
 	ADD $40, R9
 	ADD $128, R10
 	SUBS $1, R11, R11
-	BNE loop361
-end364:
+	BNE loop375
+end378:
 	MOVD R0, R8
 	FSTPQ (F0, F1), (R8)
 	ADD R1, R8
@@ -4564,15 +5276,15 @@ end364:
 	ADD $32, R0
 	ADD $32, R3
 	SUBS $1, R7, R7
-	BNE pass360
+	BNE pass374
 	RET
 rows11:
 	MOVD $4, R7
-pass365:
+pass379:
 	MOVD R2, R9
 	MOVD R3, R10
 	MOVD R4, R11
-	CBZ R6, fresh368
+	CBZ R6, fresh382
 	MOVD R0, R8
 	FLDPQ (R8), (F0, F1)
 	ADD R1, R8
@@ -4595,8 +5307,8 @@ pass365:
 	FLDPQ (R8), (F18, F19)
 	ADD R1, R8
 	FLDPQ (R8), (F20, F21)
-	B start367
-fresh368:
+	B start381
+fresh382:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -4619,9 +5331,9 @@ fresh368:
 	VMOVI $0, V19.B16
 	VMOVI $0, V20.B16
 	VMOVI $0, V21.B16
-start367:
-	CBZ R11, end369
-loop366:
+start381:
+	CBZ R11, end383
+loop380:
 	FMOVQ (R9), F22
 	FMOVQ 16(R9), F23
 	FMOVQ 28(R9), F24
@@ -4651,8 +5363,8 @@ loop366:
 	ADD $44, R9
 	ADD $128, R10
 	SUBS $1, R11, R11
-	BNE loop366
-end369:
+	BNE loop380
+end383:
 	MOVD R0, R8
 	FSTPQ (F0, F1), (R8)
 	ADD R1, R8
@@ -4678,15 +5390,15 @@ end369:
 	ADD $32, R0
 	ADD $32, R3
 	SUBS $1, R7, R7
-	BNE pass365
+	BNE pass379
 	RET
 rows12:
 	MOVD $4, R7
-pass370:
+pass384:
 	MOVD R2, R9
 	MOVD R3, R10
 	MOVD R4, R11
-	CBZ R6, fresh373
+	CBZ R6, fresh387
 	MOVD R0, R8
 	FLDPQ (R8), (F0, F1)
 	ADD R1, R8
@@ -4711,8 +5423,8 @@ pass370:
 	FLDPQ (R8), (F20, F21)
 	ADD R1, R8
 	FLDPQ (R8), (F22, F23)
-	B start372
-fresh373:
+	B start386
+fresh387:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -4737,9 +5449,9 @@ fresh373:
 	VMOVI $0, V21.B16
 	VMOVI $0, V22.B16
 	VMOVI $0, V23.B16
-start372:
-	CBZ R11, end374
-loop371:
+start386:
+	CBZ R11, end388
+loop385:
 	FMOVQ (R9), F24
 	FMOVQ 16(R9), F25
 	FMOVQ 32(R9), F26
@@ -4771,8 +5483,8 @@ loop371:
 	ADD $48, R9
 	ADD $128, R10
 	SUBS $1, R11, R11
-	BNE loop371
-end374:
+	BNE loop385
+end388:
 	MOVD R0, R8
 	FSTPQ (F0, F1), (R8)
 	ADD R1, R8
@@ -4800,7 +5512,7 @@ end374:
 	ADD $32, R0
 	ADD $32, R3
 	SUBS $1, R7, R7
-	BNE pass370
+	BNE pass384
 	RET
 
 // func gemvNEON(dst, x, w *float32, k, panels int)
@@ -4812,8 +5524,8 @@ TEXT ·gemvNEON(SB), NOSPLIT, $0-40
 	MOVD panels+32(FP), R4
 	LSL $7, R3, R5
 	SUBS $2, R4, R4
-	BLT end376
-loop375:
+	BLT end390
+loop389:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -4834,8 +5546,8 @@ loop375:
 	MOVD R3, R7
 	ADD R5, R2, R8
 	SUBS $4, R7, R7
-	BLT end378
-loop377:
+	BLT end392
+loop391:
 	FMOVQ.P 16(R6), F16
 	FLDPQ (R2), (F24, F25)
 	FLDPQ 32(R2), (F26, F27)
@@ -4936,12 +5648,12 @@ loop377:
 	ADD $512, R2
 	ADD $512, R8
 	SUBS $4, R7, R7
-	BGE loop377
-end378:
+	BGE loop391
+end392:
 	ADD $4, R7
 	SUBS $1, R7, R7
-	BLT end380
-loop379:
+	BLT end394
+loop393:
 	FMOVS.P 4(R6), F16
 	FLDPQ (R2), (F24, F25)
 	FLDPQ 32(R2), (F26, F27)
@@ -4970,8 +5682,8 @@ loop379:
 	ADD $128, R2
 	ADD $128, R8
 	SUBS $1, R7, R7
-	BGE loop379
-end380:
+	BGE loop393
+end394:
 	ADD $1, R7
 	FSTPQ (F0, F1), (R0)
 	FSTPQ (F2, F3), 32(R0)
@@ -4984,12 +5696,12 @@ end380:
 	ADD $256, R0
 	MOVD R8, R2
 	SUBS $2, R4, R4
-	BGE loop375
-end376:
+	BGE loop389
+end390:
 	ADD $2, R4
 	SUBS $1, R4, R4
-	BLT end382
-loop381:
+	BLT end396
+loop395:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -5001,8 +5713,8 @@ loop381:
 	MOVD R1, R6
 	MOVD R3, R7
 	SUBS $4, R7, R7
-	BLT end384
-loop383:
+	BLT end398
+loop397:
 	FMOVQ.P 16(R6), F16
 	FLDPQ (R2), (F24, F25)
 	FLDPQ 32(R2), (F26, F27)
@@ -5054,12 +5766,12 @@ loop383:
 	WORD $0x4fb01b67 // fmla v7.4s, v27.4s, v16.s[3]
 	ADD $512, R2
 	SUBS $4, R7, R7
-	BGE loop383
-end384:
+	BGE loop397
+end398:
 	ADD $4, R7
 	SUBS $1, R7, R7
-	BLT end386
-loop385:
+	BLT end400
+loop399:
 	FMOVS.P 4(R6), F16
 	FLDPQ (R2), (F24, F25)
 	FLDPQ 32(R2), (F26, F27)
@@ -5075,8 +5787,8 @@ loop385:
 	WORD $0x4f901367 // fmla v7.4s, v27.4s, v16.s[0]
 	ADD $128, R2
 	SUBS $1, R7, R7
-	BGE loop385
-end386:
+	BGE loop399
+end400:
 	ADD $1, R7
 	FSTPQ (F0, F1), (R0)
 	FSTPQ (F2, F3), 32(R0)
@@ -5084,8 +5796,8 @@ end386:
 	FSTPQ (F6, F7), 96(R0)
 	ADD $128, R0
 	SUBS $1, R4, R4
-	BGE loop381
-end382:
+	BGE loop395
+end396:
 	ADD $1, R4
 	RET
 
@@ -5101,14 +5813,14 @@ TEXT ·transposeNEON(SB), NOSPLIT, $0-48
 	LSL $2, R3
 	LSL $2, R4
 	CMP $12, R5
-	BGT groups387
+	BGT groups401
 	CMP $8, R5
-	BGT groups388
+	BGT groups402
 	CMP $4, R5
-	BGT groups389
+	BGT groups403
 	SUBS $1, R4, R4
-	BLT end391
-loop390:
+	BLT end405
+loop404:
 	MOVD R2, R6
 	MOVD R3, R7
 	FMOVQ (R6), F0
@@ -5142,14 +5854,14 @@ loop390:
 	ADD R1, R0
 	ADD $16, R2
 	SUBS $1, R4, R4
-	BGE loop390
-end391:
+	BGE loop404
+end405:
 	ADD $1, R4
 	RET
-groups389:
+groups403:
 	SUBS $1, R4, R4
-	BLT end393
-loop392:
+	BLT end407
+loop406:
 	MOVD R2, R6
 	MOVD R3, R7
 	FMOVQ (R6), F0
@@ -5203,14 +5915,14 @@ loop392:
 	ADD R1, R0
 	ADD $16, R2
 	SUBS $1, R4, R4
-	BGE loop392
-end393:
+	BGE loop406
+end407:
 	ADD $1, R4
 	RET
-groups388:
+groups402:
 	SUBS $1, R4, R4
-	BLT end395
-loop394:
+	BLT end409
+loop408:
 	MOVD R2, R6
 	MOVD R3, R7
 	FMOVQ (R6), F0
@@ -5284,14 +5996,14 @@ loop394:
 	ADD R1, R0
 	ADD $16, R2
 	SUBS $1, R4, R4
-	BGE loop394
-end395:
+	BGE loop408
+end409:
 	ADD $1, R4
 	RET
-groups387:
+groups401:
 	SUBS $1, R4, R4
-	BLT end397
-loop396:
+	BLT end411
+loop410:
 	MOVD R2, R6
 	MOVD R3, R7
 	FMOVQ (R6), F0
@@ -5385,8 +6097,8 @@ loop396:
 	ADD R1, R0
 	ADD $16, R2
 	SUBS $1, R4, R4
-	BGE loop396
-end397:
+	BGE loop410
+end411:
 	ADD $1, R4
 	RET
 
@@ -5401,19 +6113,19 @@ TEXT ·copyBlockNEON(SB), NOSPLIT, $0-48
 	LSL $2, R1
 	LSL $2, R3
 	CMP $4, R5
-	BLT small398
+	BLT small412
 	SUB $4, R5, R8
 	ADD R8<<2, R0, R6
 	ADD R8<<2, R2, R7
 	CMP $12, R5
-	BGT groups399
+	BGT groups413
 	CMP $8, R5
-	BGT groups400
+	BGT groups414
 	CMP $4, R5
-	BGT groups401
+	BGT groups415
 	SUBS $1, R4, R4
-	BLT end403
-loop402:
+	BLT end417
+loop416:
 	FMOVQ (R7), F1
 	FMOVQ F1, (R6)
 	ADD R1, R0
@@ -5421,14 +6133,14 @@ loop402:
 	ADD R3, R2
 	ADD R3, R7
 	SUBS $1, R4, R4
-	BGE loop402
-end403:
+	BGE loop416
+end417:
 	ADD $1, R4
 	RET
-groups401:
+groups415:
 	SUBS $1, R4, R4
-	BLT end405
-loop404:
+	BLT end419
+loop418:
 	FMOVQ (R2), F0
 	FMOVQ (R7), F2
 	FMOVQ F0, (R0)
@@ -5438,14 +6150,14 @@ loop404:
 	ADD R3, R2
 	ADD R3, R7
 	SUBS $1, R4, R4
-	BGE loop404
-end405:
+	BGE loop418
+end419:
 	ADD $1, R4
 	RET
-groups400:
+groups414:
 	SUBS $1, R4, R4
-	BLT end407
-loop406:
+	BLT end421
+loop420:
 	FLDPQ (R2), (F0, F1)
 	FMOVQ (R7), F3
 	FSTPQ (F0, F1), (R0)
@@ -5455,14 +6167,14 @@ loop406:
 	ADD R3, R2
 	ADD R3, R7
 	SUBS $1, R4, R4
-	BGE loop406
-end407:
+	BGE loop420
+end421:
 	ADD $1, R4
 	RET
-groups399:
+groups413:
 	SUBS $1, R4, R4
-	BLT end409
-loop408:
+	BLT end423
+loop422:
 	FLDPQ (R2), (F0, F1)
 	FMOVQ 32(R2), F2
 	FMOVQ (R7), F4
@@ -5474,37 +6186,37 @@ loop408:
 	ADD R3, R2
 	ADD R3, R7
 	SUBS $1, R4, R4
-	BGE loop408
-end409:
+	BGE loop422
+end423:
 	ADD $1, R4
 	RET
-small398:
+small412:
 	SUBS $1, R4, R4
-	BLT end411
-loop410:
-	TBNZ $1, R5, two412
+	BLT end425
+loop424:
+	TBNZ $1, R5, two426
 	FMOVS (R2), F0
-	B done413
-two412:
+	B done427
+two426:
 	FMOVD (R2), F0
-	TBZ $0, R5, done413
+	TBZ $0, R5, done427
 	ADD $8, R2, R15
 	VLD1 (R15), V0.S[2]
-done413:
-	TBNZ $1, R5, two414
+done427:
+	TBNZ $1, R5, two428
 	FMOVS F0, (R0)
-	B done415
-two414:
+	B done429
+two428:
 	FMOVD F0, (R0)
-	TBZ $0, R5, done415
+	TBZ $0, R5, done429
 	ADD $8, R0, R15
 	VST1 V0.S[2], (R15)
-done415:
+done429:
 	ADD R1, R0
 	ADD R3, R2
 	SUBS $1, R4, R4
-	BGE loop410
-end411:
+	BGE loop424
+end425:
 	ADD $1, R4
 	RET
 
@@ -5516,8 +6228,8 @@ TEXT ·quantizeNEON(SB), NOSPLIT, $0-24
 	MOVD $127, R3
 	SCVTFS R3, F31
 	SUBS $1, R2, R2
-	BLT end417
-loop416:
+	BLT end431
+loop430:
 	FLDPQ (R1), (F0, F1)
 	FLDPQ 32(R1), (F2, F3)
 	FLDPQ 64(R1), (F4, F5)
@@ -5541,9 +6253,9 @@ loop416:
 	WORD $0x6ea8a508 // umaxp v8.4s, v8.4s, v8.4s
 	VMOV V8.S[0], R3
 	CMP $0x7f800000, R3
-	BHS strange419
+	BHS strange433
 	CMP $0x0d800000, R3
-	BLO zero418
+	BLO zero432
 	FDIVS F31, F8, F9
 	FMOVS F9, 64(R0)
 	FDIVS F8, F31, F9
@@ -5583,8 +6295,8 @@ loop416:
 	MOVW R3, 80(R0)
 	LSL $4, R3
 	MOVW R3, 72(R0)
-	B done420
-strange419:
+	B done434
+strange433:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	FSTPQ (F0, F1), (R0)
@@ -5592,8 +6304,8 @@ strange419:
 	MOVW R3, 64(R0)
 	MOVW ZR, 72(R0)
 	MOVW ZR, 80(R0)
-	B done420
-zero418:
+	B done434
+zero432:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	FSTPQ (F0, F1), (R0)
@@ -5601,7 +6313,7 @@ zero418:
 	MOVW R3, 64(R0)
 	MOVW ZR, 72(R0)
 	MOVW ZR, 80(R0)
-done420:
+done434:
 	FLDPQ 128(R1), (F0, F1)
 	FLDPQ 160(R1), (F2, F3)
 	FLDPQ 192(R1), (F4, F5)
@@ -5625,9 +6337,9 @@ done420:
 	WORD $0x6ea8a508 // umaxp v8.4s, v8.4s, v8.4s
 	VMOV V8.S[0], R3
 	CMP $0x7f800000, R3
-	BHS strange422
+	BHS strange436
 	CMP $0x0d800000, R3
-	BLO zero421
+	BLO zero435
 	FDIVS F31, F8, F9
 	FMOVS F9, 68(R0)
 	FDIVS F8, F31, F9
@@ -5667,8 +6379,8 @@ done420:
 	MOVW R3, 84(R0)
 	LSL $4, R3
 	MOVW R3, 76(R0)
-	B done423
-strange422:
+	B done437
+strange436:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	FSTPQ (F0, F1), 32(R0)
@@ -5676,8 +6388,8 @@ strange422:
 	MOVW R3, 68(R0)
 	MOVW ZR, 76(R0)
 	MOVW ZR, 84(R0)
-	B done423
-zero421:
+	B done437
+zero435:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	FSTPQ (F0, F1), 32(R0)
@@ -5685,12 +6397,12 @@ zero421:
 	MOVW R3, 68(R0)
 	MOVW ZR, 76(R0)
 	MOVW ZR, 84(R0)
-done423:
+done437:
 	ADD $256, R1
 	ADD $88, R0
 	SUBS $1, R2, R2
-	BGE loop416
-end417:
+	BGE loop430
+end431:
 	ADD $1, R2
 	RET
 
@@ -5705,21 +6417,21 @@ TEXT ·tileQ8NEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows424
+	BEQ rows438
 	CMP $3, R6
-	BEQ rows425
+	BEQ rows439
 	CMP $2, R6
-	BEQ rows426
+	BEQ rows440
 	VMOVI $0x80, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end428
-loop427:
+	BLT end442
+loop441:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk429:
+chunk443:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -5730,21 +6442,21 @@ chunk429:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh432
+	CBZ R23, fresh446
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start433
-fresh432:
+	B start447
+fresh446:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start433:
-superblock431:
+start447:
+superblock445:
 	ADD $64, R12, R13
 	MOVD $2, R19
-block434:
+block448:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -5958,12 +6670,12 @@ block434:
 	ADD $32, R12
 	ADD $4, R13
 	SUBS $1, R19, R19
-	BNE block434
+	BNE block448
 	ADD $64, R10
 	ADD $1024, R11
 	ADD $24, R12
 	SUBS $1, R14, R14
-	BNE superblock431
+	BNE superblock445
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -5971,24 +6683,24 @@ block434:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk429
+	BNE chunk443
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop427
-end428:
+	BGE loop441
+end442:
 	ADD $1, R5
 	RET
-rows426:
+rows440:
 	VMOVI $0x80, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end436
-loop435:
+	BLT end450
+loop449:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk437:
+chunk451:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -5999,15 +6711,15 @@ chunk437:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh440
+	CBZ R23, fresh454
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start441
-fresh440:
+	B start455
+fresh454:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -6016,11 +6728,11 @@ fresh440:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start441:
-superblock439:
+start455:
+superblock453:
 	ADD $128, R12, R13
 	MOVD $2, R19
-block442:
+block456:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -6388,12 +7100,12 @@ block442:
 	ADD $64, R12
 	ADD $8, R13
 	SUBS $1, R19, R19
-	BNE block442
+	BNE block456
 	ADD $64, R10
 	ADD $1024, R11
 	ADD $48, R12
 	SUBS $1, R14, R14
-	BNE superblock439
+	BNE superblock453
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -6404,24 +7116,24 @@ block442:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk437
+	BNE chunk451
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop435
-end436:
+	BGE loop449
+end450:
 	ADD $1, R5
 	RET
-rows425:
+rows439:
 	VMOVI $0x80, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end444
-loop443:
+	BLT end458
+loop457:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk445:
+chunk459:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -6429,31 +7141,31 @@ chunk445:
 	ADD $1024, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass446:
+pass460:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh448
+	CBZ R23, fresh462
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start449
-fresh448:
+	B start463
+fresh462:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start449:
-superblock447:
+start463:
+superblock461:
 	ADD $192, R12, R13
 	MOVD $2, R19
-block450:
+block464:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -6733,12 +7445,12 @@ block450:
 	ADD $96, R12
 	ADD $12, R13
 	SUBS $1, R19, R19
-	BNE block450
+	BNE block464
 	ADD $64, R10
 	ADD $1024, R11
 	ADD $72, R12
 	SUBS $1, R14, R14
-	BNE superblock447
+	BNE superblock461
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -6749,29 +7461,29 @@ block450:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass446
+	BNE pass460
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk445
+	BNE chunk459
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop443
-end444:
+	BGE loop457
+end458:
 	ADD $1, R5
 	RET
-rows424:
+rows438:
 	VMOVI $0x80, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end452
-loop451:
+	BLT end466
+loop465:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk453:
+chunk467:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -6779,12 +7491,12 @@ chunk453:
 	ADD $1024, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass454:
+pass468:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh456
+	CBZ R23, fresh470
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -6793,8 +7505,8 @@ pass454:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start457
-fresh456:
+	B start471
+fresh470:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -6803,11 +7515,11 @@ fresh456:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start457:
-superblock455:
+start471:
+superblock469:
 	ADD $256, R12, R13
 	MOVD $2, R19
-block458:
+block472:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -7169,12 +7881,12 @@ block458:
 	ADD $128, R12
 	ADD $16, R13
 	SUBS $1, R19, R19
-	BNE block458
+	BNE block472
 	ADD $64, R10
 	ADD $1024, R11
 	ADD $96, R12
 	SUBS $1, R14, R14
-	BNE superblock455
+	BNE superblock469
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -7187,16 +7899,16 @@ block458:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass454
+	BNE pass468
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk453
+	BNE chunk467
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop451
-end452:
+	BGE loop465
+end466:
 	ADD $1, R5
 	RET
 
@@ -7211,21 +7923,21 @@ TEXT ·tileQ4NEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows459
+	BEQ rows473
 	CMP $3, R6
-	BEQ rows460
+	BEQ rows474
 	CMP $2, R6
-	BEQ rows461
+	BEQ rows475
 	VMOVI $0x0f, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end463
-loop462:
+	BLT end477
+loop476:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk464:
+chunk478:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -7236,21 +7948,21 @@ chunk464:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh467
+	CBZ R23, fresh481
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start468
-fresh467:
+	B start482
+fresh481:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start468:
-superblock466:
+start482:
+superblock480:
 	ADD $64, R12, R13
 	MOVD $2, R19
-block469:
+block483:
 	FMOVQ 16(R13), F16
 	VADD V30.S4, V16.S4, V16.S4
 	VDUP V16.S[0], V8.S4
@@ -7458,12 +8170,12 @@ block469:
 	ADD $32, R12
 	ADD $4, R13
 	SUBS $1, R19, R19
-	BNE block469
+	BNE block483
 	ADD $64, R10
 	ADD $512, R11
 	ADD $24, R12
 	SUBS $1, R14, R14
-	BNE superblock466
+	BNE superblock480
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -7471,24 +8183,24 @@ block469:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk464
+	BNE chunk478
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop462
-end463:
+	BGE loop476
+end477:
 	ADD $1, R5
 	RET
-rows461:
+rows475:
 	VMOVI $0x0f, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end471
-loop470:
+	BLT end485
+loop484:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk472:
+chunk486:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -7499,15 +8211,15 @@ chunk472:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh475
+	CBZ R23, fresh489
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start476
-fresh475:
+	B start490
+fresh489:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -7516,11 +8228,11 @@ fresh475:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start476:
-superblock474:
+start490:
+superblock488:
 	ADD $128, R12, R13
 	MOVD $2, R19
-block477:
+block491:
 	FMOVQ 32(R13), F16
 	VADD V30.S4, V16.S4, V16.S4
 	VDUP V16.S[0], V8.S4
@@ -7882,12 +8594,12 @@ block477:
 	ADD $64, R12
 	ADD $8, R13
 	SUBS $1, R19, R19
-	BNE block477
+	BNE block491
 	ADD $64, R10
 	ADD $512, R11
 	ADD $48, R12
 	SUBS $1, R14, R14
-	BNE superblock474
+	BNE superblock488
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -7898,24 +8610,24 @@ block477:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk472
+	BNE chunk486
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop470
-end471:
+	BGE loop484
+end485:
 	ADD $1, R5
 	RET
-rows460:
+rows474:
 	VMOVI $0x0f, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end479
-loop478:
+	BLT end493
+loop492:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk480:
+chunk494:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -7923,31 +8635,31 @@ chunk480:
 	ADD $512, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass481:
+pass495:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh483
+	CBZ R23, fresh497
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start484
-fresh483:
+	B start498
+fresh497:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start484:
-superblock482:
+start498:
+superblock496:
 	ADD $192, R12, R13
 	MOVD $2, R19
-block485:
+block499:
 	FMOVQ 48(R13), F16
 	VADD V30.S4, V16.S4, V16.S4
 	VDUP V16.S[0], V8.S4
@@ -8225,12 +8937,12 @@ block485:
 	ADD $96, R12
 	ADD $12, R13
 	SUBS $1, R19, R19
-	BNE block485
+	BNE block499
 	ADD $64, R10
 	ADD $512, R11
 	ADD $72, R12
 	SUBS $1, R14, R14
-	BNE superblock482
+	BNE superblock496
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -8241,29 +8953,29 @@ block485:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass481
+	BNE pass495
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk480
+	BNE chunk494
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop478
-end479:
+	BGE loop492
+end493:
 	ADD $1, R5
 	RET
-rows459:
+rows473:
 	VMOVI $0x0f, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end487
-loop486:
+	BLT end501
+loop500:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk488:
+chunk502:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -8271,12 +8983,12 @@ chunk488:
 	ADD $512, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass489:
+pass503:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh491
+	CBZ R23, fresh505
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -8285,8 +8997,8 @@ pass489:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start492
-fresh491:
+	B start506
+fresh505:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -8295,11 +9007,11 @@ fresh491:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start492:
-superblock490:
+start506:
+superblock504:
 	ADD $256, R12, R13
 	MOVD $2, R19
-block493:
+block507:
 	FMOVQ 64(R13), F16
 	VADD V30.S4, V16.S4, V16.S4
 	VDUP V16.S[0], V8.S4
@@ -8659,12 +9371,12 @@ block493:
 	ADD $128, R12
 	ADD $16, R13
 	SUBS $1, R19, R19
-	BNE block493
+	BNE block507
 	ADD $64, R10
 	ADD $512, R11
 	ADD $96, R12
 	SUBS $1, R14, R14
-	BNE superblock490
+	BNE superblock504
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -8677,16 +9389,16 @@ block493:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass489
+	BNE pass503
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk488
+	BNE chunk502
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop486
-end487:
+	BGE loop500
+end501:
 	ADD $1, R5
 	RET
 
@@ -8701,27 +9413,27 @@ TEXT ·tileBF16NEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $8, R6
-	BEQ rows494
+	BEQ rows508
 	CMP $7, R6
-	BEQ rows495
+	BEQ rows509
 	CMP $6, R6
-	BEQ rows496
+	BEQ rows510
 	CMP $5, R6
-	BEQ rows497
+	BEQ rows511
 	CMP $4, R6
-	BEQ rows498
+	BEQ rows512
 	CMP $3, R6
-	BEQ rows499
+	BEQ rows513
 	CMP $2, R6
-	BEQ rows500
+	BEQ rows514
 	VMOVI $0, V31.B16
 	SUBS $1, R5, R5
-	BLT end502
-loop501:
+	BLT end516
+loop515:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk503:
+chunk517:
 	MOVD $8, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -8732,20 +9444,20 @@ chunk503:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh506
+	CBZ R23, fresh520
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start507
-fresh506:
+	B start521
+fresh520:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start507:
-superblock505:
+start521:
+superblock519:
 	MOVD $16, R19
-inputs508:
+inputs522:
 	FLDPQ (R10), (F16, F17)
 	FLDPQ 32(R10), (F18, F19)
 	VTRN1 V16.H8, V31.H8, V20.H8
@@ -8786,9 +9498,9 @@ inputs508:
 	ADD $128, R10
 	ADD $16, R12
 	SUBS $1, R19, R19
-	BNE inputs508
+	BNE inputs522
 	SUBS $1, R14, R14
-	BNE superblock505
+	BNE superblock519
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -8796,22 +9508,22 @@ inputs508:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk503
+	BNE chunk517
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop501
-end502:
+	BGE loop515
+end516:
 	ADD $1, R5
 	RET
-rows500:
+rows514:
 	VMOVI $0, V31.B16
 	SUBS $1, R5, R5
-	BLT end510
-loop509:
+	BLT end524
+loop523:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk511:
+chunk525:
 	MOVD $8, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -8822,15 +9534,15 @@ chunk511:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh514
+	CBZ R23, fresh528
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start515
-fresh514:
+	B start529
+fresh528:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -8839,10 +9551,10 @@ fresh514:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start515:
-superblock513:
+start529:
+superblock527:
 	MOVD $16, R19
-inputs516:
+inputs530:
 	FLDPQ (R10), (F16, F17)
 	FLDPQ 32(R10), (F18, F19)
 	VTRN1 V16.H8, V31.H8, V20.H8
@@ -8900,9 +9612,9 @@ inputs516:
 	ADD $128, R10
 	ADD $32, R12
 	SUBS $1, R19, R19
-	BNE inputs516
+	BNE inputs530
 	SUBS $1, R14, R14
-	BNE superblock513
+	BNE superblock527
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -8913,22 +9625,22 @@ inputs516:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk511
+	BNE chunk525
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop509
-end510:
+	BGE loop523
+end524:
 	ADD $1, R5
 	RET
-rows499:
+rows513:
 	VMOVI $0, V31.B16
 	SUBS $1, R5, R5
-	BLT end518
-loop517:
+	BLT end532
+loop531:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk519:
+chunk533:
 	MOVD $8, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -8939,7 +9651,7 @@ chunk519:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh522
+	CBZ R23, fresh536
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
@@ -8949,8 +9661,8 @@ chunk519:
 	ADD R1, R15
 	FLDPQ (R15), (F8, F9)
 	FLDPQ 32(R15), (F10, F11)
-	B start523
-fresh522:
+	B start537
+fresh536:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -8963,10 +9675,10 @@ fresh522:
 	VMOVI $0, V9.B16
 	VMOVI $0, V10.B16
 	VMOVI $0, V11.B16
-start523:
-superblock521:
+start537:
+superblock535:
 	MOVD $16, R19
-inputs524:
+inputs538:
 	FLDPQ (R10), (F16, F17)
 	FLDPQ 32(R10), (F18, F19)
 	VTRN1 V16.H8, V31.H8, V20.H8
@@ -9041,9 +9753,9 @@ inputs524:
 	ADD $128, R10
 	ADD $48, R12
 	SUBS $1, R19, R19
-	BNE inputs524
+	BNE inputs538
 	SUBS $1, R14, R14
-	BNE superblock521
+	BNE superblock535
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -9057,22 +9769,22 @@ inputs524:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk519
+	BNE chunk533
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop517
-end518:
+	BGE loop531
+end532:
 	ADD $1, R5
 	RET
-rows498:
+rows512:
 	VMOVI $0, V31.B16
 	SUBS $1, R5, R5
-	BLT end526
-loop525:
+	BLT end540
+loop539:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk527:
+chunk541:
 	MOVD $8, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -9083,7 +9795,7 @@ chunk527:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh530
+	CBZ R23, fresh544
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
@@ -9096,8 +9808,8 @@ chunk527:
 	ADD R1, R15
 	FLDPQ (R15), (F12, F13)
 	FLDPQ 32(R15), (F14, F15)
-	B start531
-fresh530:
+	B start545
+fresh544:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -9114,10 +9826,10 @@ fresh530:
 	VMOVI $0, V13.B16
 	VMOVI $0, V14.B16
 	VMOVI $0, V15.B16
-start531:
-superblock529:
+start545:
+superblock543:
 	MOVD $16, R19
-inputs532:
+inputs546:
 	FLDPQ (R10), (F16, F17)
 	FLDPQ 32(R10), (F18, F19)
 	VTRN1 V16.H8, V31.H8, V20.H8
@@ -9209,9 +9921,9 @@ inputs532:
 	ADD $128, R10
 	ADD $64, R12
 	SUBS $1, R19, R19
-	BNE inputs532
+	BNE inputs546
 	SUBS $1, R14, R14
-	BNE superblock529
+	BNE superblock543
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -9228,22 +9940,22 @@ inputs532:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk527
+	BNE chunk541
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop525
-end526:
+	BGE loop539
+end540:
 	ADD $1, R5
 	RET
-rows497:
+rows511:
 	VMOVI $0, V31.B16
 	SUBS $1, R5, R5
-	BLT end534
-loop533:
+	BLT end548
+loop547:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk535:
+chunk549:
 	MOVD $8, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -9251,12 +9963,12 @@ chunk535:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass536:
+pass550:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh538
+	CBZ R23, fresh552
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -9267,8 +9979,8 @@ pass536:
 	FLDPQ (R15), (F6, F7)
 	ADD R1, R15
 	FLDPQ (R15), (F8, F9)
-	B start539
-fresh538:
+	B start553
+fresh552:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -9279,10 +9991,10 @@ fresh538:
 	VMOVI $0, V7.B16
 	VMOVI $0, V8.B16
 	VMOVI $0, V9.B16
-start539:
-superblock537:
+start553:
+superblock551:
 	MOVD $16, R19
-inputs540:
+inputs554:
 	FLDPQ (R10), (F16, F17)
 	VTRN1 V16.H8, V31.H8, V20.H8
 	VTRN2 V16.H8, V31.H8, V16.H8
@@ -9341,9 +10053,9 @@ inputs540:
 	ADD $128, R10
 	ADD $80, R12
 	SUBS $1, R19, R19
-	BNE inputs540
+	BNE inputs554
 	SUBS $1, R14, R14
-	BNE superblock537
+	BNE superblock551
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -9358,27 +10070,27 @@ inputs540:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass536
+	BNE pass550
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk535
+	BNE chunk549
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop533
-end534:
+	BGE loop547
+end548:
 	ADD $1, R5
 	RET
-rows496:
+rows510:
 	VMOVI $0, V31.B16
 	SUBS $1, R5, R5
-	BLT end542
-loop541:
+	BLT end556
+loop555:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk543:
+chunk557:
 	MOVD $8, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -9386,12 +10098,12 @@ chunk543:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass544:
+pass558:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh546
+	CBZ R23, fresh560
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -9404,8 +10116,8 @@ pass544:
 	FLDPQ (R15), (F8, F9)
 	ADD R1, R15
 	FLDPQ (R15), (F10, F11)
-	B start547
-fresh546:
+	B start561
+fresh560:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -9418,10 +10130,10 @@ fresh546:
 	VMOVI $0, V9.B16
 	VMOVI $0, V10.B16
 	VMOVI $0, V11.B16
-start547:
-superblock545:
+start561:
+superblock559:
 	MOVD $16, R19
-inputs548:
+inputs562:
 	FLDPQ (R10), (F16, F17)
 	VTRN1 V16.H8, V31.H8, V20.H8
 	VTRN2 V16.H8, V31.H8, V16.H8
@@ -9489,9 +10201,9 @@ inputs548:
 	ADD $128, R10
 	ADD $96, R12
 	SUBS $1, R19, R19
-	BNE inputs548
+	BNE inputs562
 	SUBS $1, R14, R14
-	BNE superblock545
+	BNE superblock559
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -9508,27 +10220,27 @@ inputs548:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass544
+	BNE pass558
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk543
+	BNE chunk557
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop541
-end542:
+	BGE loop555
+end556:
 	ADD $1, R5
 	RET
-rows495:
+rows509:
 	VMOVI $0, V31.B16
 	SUBS $1, R5, R5
-	BLT end550
-loop549:
+	BLT end564
+loop563:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk551:
+chunk565:
 	MOVD $8, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -9536,12 +10248,12 @@ chunk551:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass552:
+pass566:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh554
+	CBZ R23, fresh568
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -9556,8 +10268,8 @@ pass552:
 	FLDPQ (R15), (F10, F11)
 	ADD R1, R15
 	FLDPQ (R15), (F12, F13)
-	B start555
-fresh554:
+	B start569
+fresh568:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -9572,10 +10284,10 @@ fresh554:
 	VMOVI $0, V11.B16
 	VMOVI $0, V12.B16
 	VMOVI $0, V13.B16
-start555:
-superblock553:
+start569:
+superblock567:
 	MOVD $16, R19
-inputs556:
+inputs570:
 	FLDPQ (R10), (F16, F17)
 	VTRN1 V16.H8, V31.H8, V20.H8
 	VTRN2 V16.H8, V31.H8, V16.H8
@@ -9652,9 +10364,9 @@ inputs556:
 	ADD $128, R10
 	ADD $112, R12
 	SUBS $1, R19, R19
-	BNE inputs556
+	BNE inputs570
 	SUBS $1, R14, R14
-	BNE superblock553
+	BNE superblock567
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -9673,27 +10385,27 @@ inputs556:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass552
+	BNE pass566
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk551
+	BNE chunk565
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop549
-end550:
+	BGE loop563
+end564:
 	ADD $1, R5
 	RET
-rows494:
+rows508:
 	VMOVI $0, V31.B16
 	SUBS $1, R5, R5
-	BLT end558
-loop557:
+	BLT end572
+loop571:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk559:
+chunk573:
 	MOVD $8, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -9701,12 +10413,12 @@ chunk559:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass560:
+pass574:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh562
+	CBZ R23, fresh576
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -9723,8 +10435,8 @@ pass560:
 	FLDPQ (R15), (F12, F13)
 	ADD R1, R15
 	FLDPQ (R15), (F14, F15)
-	B start563
-fresh562:
+	B start577
+fresh576:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -9741,10 +10453,10 @@ fresh562:
 	VMOVI $0, V13.B16
 	VMOVI $0, V14.B16
 	VMOVI $0, V15.B16
-start563:
-superblock561:
+start577:
+superblock575:
 	MOVD $16, R19
-inputs564:
+inputs578:
 	FLDPQ (R10), (F16, F17)
 	VTRN1 V16.H8, V31.H8, V20.H8
 	VTRN2 V16.H8, V31.H8, V16.H8
@@ -9830,9 +10542,9 @@ inputs564:
 	ADD $128, R10
 	ADD $128, R12
 	SUBS $1, R19, R19
-	BNE inputs564
+	BNE inputs578
 	SUBS $1, R14, R14
-	BNE superblock561
+	BNE superblock575
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -9853,16 +10565,16 @@ inputs564:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass560
+	BNE pass574
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk559
+	BNE chunk573
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop557
-end558:
+	BGE loop571
+end572:
 	ADD $1, R5
 	RET
 
@@ -9895,7 +10607,7 @@ TEXT ·peakNEON(SB), NOSPLIT, $0-8
 	VMOVI $0, V23.B16
 	VMOVI $0, V24.B16
 	VMOVI $0, V25.B16
-loop565:
+loop579:
 	VFMLA V25.S4, V24.S4, V0.S4
 	VFMLA V25.S4, V24.S4, V1.S4
 	VFMLA V25.S4, V24.S4, V2.S4
@@ -9921,7 +10633,7 @@ loop565:
 	VFMLA V25.S4, V24.S4, V22.S4
 	VFMLA V25.S4, V24.S4, V23.S4
 	SUBS $1, R0, R0
-	BNE loop565
+	BNE loop579
 	RET
 
 // func largestNEON(x *float32, n int) (top float32)
@@ -9929,13 +10641,13 @@ TEXT ·largestNEON(SB), NOSPLIT, $0-20
 	MOVD x+0(FP), R0
 	MOVD n+8(FP), R1
 	MOVD $constsNEON<>(SB), R26
-	FMOVQ 544(R26), F16
-	FMOVQ 544(R26), F17
-	FMOVQ 544(R26), F18
-	FMOVQ 544(R26), F19
+	FMOVQ 528(R26), F16
+	FMOVQ 528(R26), F17
+	FMOVQ 528(R26), F18
+	FMOVQ 528(R26), F19
 	SUBS $16, R1, R1
-	BLT end567
-loop566:
+	BLT end581
+loop580:
 	FLDPQ (R0), (F0, F1)
 	FLDPQ 32(R0), (F2, F3)
 	WORD $0x6eb0e404 // fcmgt v4.4s, v0.4s, v16.4s
@@ -9948,8 +10660,8 @@ loop566:
 	VBIT V7.B16, V3.B16, V19.B16
 	ADD $64, R0
 	SUBS $16, R1, R1
-	BGE loop566
-end567:
+	BGE loop580
+end581:
 	ADD $16, R1
 	WORD $0x4e31f610 // fmax v16.4s, v16.4s, v17.4s
 	WORD $0x4e33f652 // fmax v18.4s, v18.4s, v19.4s
@@ -9968,13 +10680,13 @@ TEXT ·atLeastNEON(SB), NOSPLIT, $0-36
 	FMOVS bound+32(FP), F28
 	VDUP V28.S[0], V28.S4
 	MOVD $constsNEON<>(SB), R26
-	FMOVQ 544(R26), F29
-	FMOVQ 560(R26), F30
+	FMOVQ 528(R26), F29
+	FMOVQ 576(R26), F30
 	FLDPQ (R2), (F16, F17)
 	FLDPQ 32(R2), (F18, F19)
 	SUBS $64, R3, R3
-	BLT end569
-loop568:
+	BLT end583
+loop582:
 	MOVD $0, R4
 	FLDPQ (R1), (F0, F1)
 	FLDPQ 32(R1), (F2, F3)
@@ -10110,8 +10822,8 @@ loop568:
 	MOVD.P R4, 8(R0)
 	ADD $256, R1
 	SUBS $64, R3, R3
-	BGE loop568
-end569:
+	BGE loop582
+end583:
 	ADD $64, R3
 	RET
 
@@ -10125,8 +10837,8 @@ TEXT ·weightsNEON(SB), NOSPLIT, $0-56
 	MOVD constants+40(FP), R5
 	MOVD sum+48(FP), R6
 	MOVD $constsNEON<>(SB), R26
-	FMOVQ 544(R26), F29
-	FMOVQ 560(R26), F30
+	FMOVQ 528(R26), F29
+	FMOVQ 576(R26), F30
 	FMOVD R3, F20
 	FNEGD F20, F20
 	VDUP V20.D[0], V20.D2
@@ -10142,8 +10854,8 @@ TEXT ·weightsNEON(SB), NOSPLIT, $0-56
 	VMOVI $0, V18.B16
 	VMOVI $0, V19.B16
 	SUBS $8, R2, R2
-	BLT end571
-loop570:
+	BLT end585
+loop584:
 	FMOVQ (R1), F10
 	WORD $0x6ebde54c // fcmgt v12.4s, v10.4s, v29.4s
 	VMOV V29.B16, V11.B16
@@ -10317,8 +11029,8 @@ loop570:
 	ADD $32, R0
 	ADD $16, R1
 	SUBS $8, R2, R2
-	BGE loop570
-end571:
+	BGE loop584
+end585:
 	ADD $8, R2
 	WORD $0x4e72d610 // fadd v16.2d, v16.2d, v18.2d
 	WORD $0x4e73d631 // fadd v17.2d, v17.2d, v19.2d

@@ -43,9 +43,19 @@ func normBackward(_ isa, dx, dy, x, weight []float32, mean, scale, a, b float32)
 	normBackwardGeneric(dx, dy, x, weight, mean, scale, a, b)
 }
 
-func dots(_ isa, dst, q, keys []float32, scale float32) { dotsGeneric(dst, q, keys, scale) }
+func score(_ isa, dst, q, keys []float32, dim, panels, rows int) {
+	scoreGeneric(dst, q, keys, dim, panels, rows)
+}
 
-func weighted(_ isa, dst, p, values []float32) { weightedGeneric(dst, p, values) }
+func soften(_ isa, scores []float32, counts []int, top, total, factors []float32) {
+	softenGeneric(scores, counts, top, total, factors)
+}
+
+func fetch(isa, []float32) {}
+
+func weigh(_ isa, sums, p, values, factors []float32, counts []int, stride int, fresh bool) {
+	weighGeneric(sums, p, values, factors, counts, stride, fresh)
+}
 
 func dot(_ isa, a, b []float32) float32 {
 	return dotGeneric(a, b)

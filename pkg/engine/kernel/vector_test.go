@@ -255,82 +255,20 @@ func TestLayerNorm(t *testing.T) {
 	})
 }
 
-func TestAttend(t *testing.T) {
-	each(t, func(t *testing.T, k *Kernels) {
-		for _, limit := range []Cap{{}, {CapClamp, 0.5}, {CapTanh, 0.5}} {
-			for _, d := range []int{1, 4, 16, 24, 32, 64, 80, 200} {
-				for _, n := range []int{0, 1, 2, 3, 4, 5, 6, 7, 17, 100} {
-					testAttend(t, k, n, d, limit)
-				}
-			}
-		}
-	})
-}
-
-func testAttend(t *testing.T, k *Kernels, n, d int, limit Cap) {
-	t.Helper()
-	r := source()
-	q, keys, values := random(r, d), random(r, n*d), random(r, n*d)
-	scale := 1 / math.Sqrt(float64(d))
-	p, sum := make([]float64, n), 0.0
-	for i := range p {
-		for j := range d {
-			p[i] += float64(q[j]) * float64(keys[i*d+j]) * scale
-		}
-		switch limit.Kind {
-		case CapClamp:
-			p[i] = min(max(p[i], -0.5), 0.5)
-		case CapTanh:
-			p[i] = 0.5 * math.Tanh(p[i]/0.5)
-		}
-		p[i] = math.Exp(p[i])
-		sum += p[i]
-	}
-	out, scores := append(random(r, d), 42), make([]float32, n)
-	k.Attend(out, q, keys, values, scores, n, float32(scale), limit)
-	for j := range d {
-		want := 0.0
-		for i := range p {
-			want += p[i] / sum * float64(values[i*d+j])
-		}
-		if !closeTo(out[j], want, 2e-6) {
-			t.Fatalf("n %d d %d %+v: element %d = %g, want %g", n, d, limit, j, out[j], want)
-		}
-	}
-	if out[d] != 42 {
-		t.Fatalf("n %d d %d: wrote past the end", n, d)
-	}
-}
-
-// TestDotsInvariant: a score does not depend on the number of keys.
-func TestDotsInvariant(t *testing.T) {
-	each(t, func(t *testing.T, k *Kernels) {
-		const n = 23
-		for _, d := range []int{1, 12, 16, 40, 64, 129} {
-			r := source()
-			q, keys, all, one := random(r, d), random(r, n*d), make([]float32, n), make([]float32, 1)
-			dots(k.isa, all, q, keys, 0.3)
-			for i := range n {
-				dots(k.isa, one, q, keys[i*d:(i+1)*d], 0.3)
-				if one[0] != all[i] {
-					t.Fatalf("d %d: key %d alone gives %g, among others %g", d, i, one[0], all[i])
-				}
-			}
-		}
-	})
-}
-
 func TestNoAllocation(t *testing.T) {
 	each(t, func(t *testing.T, k *Kernels) {
 		r := source()
 		w, x, dst := Pack(random(r, 100*70), 100, 70), random(r, 20*70), make([]float32, 20*100)
 		scratch, c := NewScratch(), make([]float32, 20*20)
+		attention, kv := NewAttention(10), newKV(k, random(r, 40*10), random(r, 40*10), 40, 10)
+		q := Queries{In: x, Out: dst, InStride: 40, OutStride: 30, Tokens: 7, Heads: 3, Seen: 30, Causal: true, Scale: 1, Cap: Cap{CapTanh, 30}}
 		if n := testing.AllocsPerRun(5, func() {
 			k.MatMul(dst, x, 1, w)
 			k.MatMul(dst, x, 5, w)
 			k.MatMul(dst, x, 20, w)
 			k.GEMM(scratch, c, 20, View{x, 70, false}, View{x, 70, true}, 20, 20, 70, false)
-			k.Attend(dst, x[:10], x, x, dst[50:], 9, 1, Cap{CapTanh, 30})
+			k.Store(kv, 0, x, x, 20, 30)
+			k.Attend(attention, &q, kv)
 			k.GELU(dst)
 			k.GELUErf(dst)
 			k.LayerNorm(dst[:70], x[:70], x, x, 1e-5)

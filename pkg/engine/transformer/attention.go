@@ -1,5 +1,7 @@
 package transformer
 
+import "glossa/pkg/engine/kernel"
+
 // span is where a sequence's rows lie in a pass.
 type span struct {
 	index  int // of the sequence
@@ -13,7 +15,9 @@ type span struct {
 func (w *worker) eachHead(s *Stack, do func(sp span, head int)) {
 	from, to := w.share(len(w.spans) * s.KVHeads)
 	for i := from; i < to; i++ {
-		do(w.spans[i/s.KVHeads], i%s.KVHeads)
+		if sp := w.spans[i/s.KVHeads]; sp.n > 0 {
+			do(sp, i%s.KVHeads)
+		}
 	}
 }
 
@@ -21,13 +25,12 @@ func (w *worker) eachHead(s *Stack, do func(sp span, head int)) {
 // sees those before it and itself.
 func (w *worker) selfAttention(index int) {
 	l, s := &w.m.decoder[index], &w.m.Decoder
+	w.eachHead(s, func(sp span, head int) { // first, since what was just stored is slow to load
+		w.remember(sp.cache.layers[index].head(head), sp.start, s, sp, head)
+	})
 	w.eachHead(s, func(sp span, head int) {
-		fit(&w.scores, sp.cache.Capacity())
-		keys, values := sp.cache.layers[index].head(head, sp.start+sp.n, s.HeadDim)
-		w.remember(keys, values, s, sp, head)
-		for j := range sp.n {
-			w.attend(keys, values, s, l, w.qkv, l.qkv.rows, sp.row+j, head, sp.start+j+1)
-		}
+		kv := sp.cache.layers[index].head(head)
+		w.attend(kv, s, l, l.qkv.rows, sp, head, sp.start+1, true)
 	})
 }
 
@@ -36,14 +39,11 @@ func (w *worker) selfAttention(index int) {
 func (w *worker) fullAttention(l *layer) {
 	s := &w.m.Encoder
 	w.eachHead(s, func(sp span, head int) {
-		size := sp.n * s.HeadDim
-		fit(&w.store, 2*size)
-		fit(&w.scores, sp.n)
-		keys, values := w.store[:size], w.store[size:]
-		w.remember(keys, values, s, sp, head)
-		for j := range sp.n {
-			w.attend(keys, values, s, l, w.qkv, l.qkv.rows, sp.row+j, head, sp.n)
-		}
+		size, all := kernel.KVLen(sp.n, s.HeadDim)
+		fit(&w.store, size+all)
+		kv := kernel.KV{Keys: w.store[:size], Values: w.store[size:], Dim: s.HeadDim}
+		w.remember(kv, 0, s, sp, head)
+		w.attend(kv, s, l, l.qkv.rows, sp, head, sp.n, false)
 	})
 }
 
@@ -51,30 +51,26 @@ func (w *worker) fullAttention(l *layer) {
 func (w *worker) crossAttention(index int) {
 	l, s := &w.m.decoder[index], &w.m.Decoder
 	w.eachHead(s, func(sp span, head int) {
-		fit(&w.scores, sp.memory.Len)
-		keys, values := sp.memory.layers[index].head(head, sp.memory.Len, s.HeadDim)
-		for j := range sp.n {
-			w.attend(keys, values, s, l, w.qkv, l.crossQ.rows, sp.row+j, head, sp.memory.Len)
-		}
+		kv := sp.memory.layers[index].head(head)
+		w.attend(kv, s, l, l.crossQ.rows, sp, head, sp.memory.Len, false)
 	})
 }
 
 // remember turns the keys of a head, and the queries that it serves, and stores its
-// keys and values at the end of keys and values (tokens, HeadDim).
-func (w *worker) remember(keys, values []float32, s *Stack, sp span, head int) {
+// keys and values as the tokens from at on.
+func (w *worker) remember(kv kernel.KV, at int, s *Stack, sp span, head int) {
 	dim, group := s.HeadDim, s.Heads/s.KVHeads
 	queries, all := s.Heads*dim, s.KVHeads*dim
-	end := len(keys) - sp.n*dim
-	for j := range sp.n {
-		row := w.qkv[(sp.row+j)*(queries+2*all):]
-		key := row[queries+head*dim : queries+(head+1)*dim]
-		if w.m.Position == RotaryEmbedding {
+	stride := queries + 2*all
+	rows := w.qkv[sp.row*stride : (sp.row+sp.n)*stride]
+	if w.m.Position == RotaryEmbedding {
+		for j := range sp.n {
+			row := rows[j*stride:]
 			w.rotate(row[head*group*dim:(head+1)*group*dim], sp.row+j, dim)
-			w.rotate(key, sp.row+j, dim)
+			w.rotate(row[queries+head*dim:queries+(head+1)*dim], sp.row+j, dim)
 		}
-		copy(keys[end+j*dim:], key)
-		copy(values[end+j*dim:end+(j+1)*dim], row[queries+all+head*dim:])
 	}
+	w.m.kernels.Store(kv, at, rows[queries+head*dim:], rows[queries+all+head*dim:], sp.n, stride)
 }
 
 // rotate turns heads, (heads, HeadDim), by the position of a row.
@@ -86,14 +82,16 @@ func (w *worker) rotate(heads []float32, row, dim int) {
 	}
 }
 
-// attend computes the queries that a head of keys serves, of one row, over the first
-// n tokens, into the row of heads. q has the row's queries first, with the given
-// stride.
-func (w *worker) attend(keys, values []float32, s *Stack, l *layer, q []float32, stride, row, head, n int) {
-	dim, group := s.HeadDim, s.Heads/s.KVHeads
-	out := w.heads[row*s.Heads*dim : (row+1)*s.Heads*dim]
-	q = q[row*stride:]
-	for h := head * group; h < (head+1)*group; h++ {
-		w.m.kernels.Attend(out[h*dim:(h+1)*dim], q[h*dim:(h+1)*dim], keys[:n*dim], values[:n*dim], w.scores, n, l.scale, w.m.Cap)
-	}
+// attend computes the queries of a span that a head of keys serves into heads. They lie
+// first in the rows of qkv, a stride apart; the first token sees so many keys, with
+// causal each later one sees one more.
+func (w *worker) attend(kv kernel.KV, s *Stack, l *layer, stride int, sp span, head, seen int, causal bool) {
+	group, width := s.Heads/s.KVHeads, s.Heads*s.HeadDim
+	first := head * group * s.HeadDim
+	w.m.kernels.Attend(w.attention, &kernel.Queries{
+		In: w.qkv[sp.row*stride+first : (sp.row+sp.n)*stride], InStride: stride,
+		Out: w.heads[sp.row*width+first : (sp.row+sp.n)*width], OutStride: width,
+		Tokens: sp.n, Heads: group, Seen: seen, Causal: causal,
+		Scale: l.scale, Cap: w.m.Cap,
+	}, kv)
 }

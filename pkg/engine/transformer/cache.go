@@ -1,15 +1,19 @@
 package transformer
 
+import "glossa/pkg/engine/kernel"
+
 // kv holds the keys and values of one layer.
 type kv struct {
-	keys, values []float32 // (KVHeads, capacity, HeadDim), row-major
+	keys, values []float32 // (KVHeads, of a head: see kernel.KV)
 	capacity     int       // tokens
+	heads        int
+	dim          int // of a head
 }
 
-// head returns the first n keys and values of a head.
-func (c *kv) head(h, n, dim int) (keys, values []float32) {
-	at := h * c.capacity * dim
-	return c.keys[at : at+n*dim], c.values[at : at+n*dim]
+// head returns the keys and values of a head.
+func (c *kv) head(h int) kernel.KV {
+	keys, values := len(c.keys)/c.heads, len(c.values)/c.heads
+	return kernel.KV{Keys: c.keys[h*keys : (h+1)*keys], Values: c.values[h*values : (h+1)*values], Dim: c.dim}
 }
 
 // A Cache holds the keys and values of one sequence.
@@ -24,16 +28,17 @@ func (c *Cache) Capacity() int { return c.layers[0].capacity }
 
 // newLayers returns empty keys and values for the layers of the decoder.
 func (m *Model) newLayers(capacity int) []kv {
-	size := capacity * m.Decoder.KVHeads * m.Decoder.HeadDim
-	slab := make([]float32, 2*m.Decoder.Depth*size)
-	cut := func() []float32 {
+	d := &m.Decoder
+	keys, values := kernel.KVLen(capacity, d.HeadDim)
+	slab := make([]float32, d.Depth*d.KVHeads*(keys+values))
+	cut := func(size int) []float32 {
 		part := slab[:size:size]
 		slab = slab[size:]
 		return part
 	}
-	layers := make([]kv, m.Decoder.Depth)
+	layers := make([]kv, d.Depth)
 	for i := range layers {
-		layers[i] = kv{keys: cut(), values: cut(), capacity: capacity}
+		layers[i] = kv{keys: cut(d.KVHeads * keys), values: cut(d.KVHeads * values), capacity: capacity, heads: d.KVHeads, dim: d.HeadDim}
 	}
 	return layers
 }
@@ -58,14 +63,10 @@ func (m *Model) Prefix(c *Cache, n, capacity int) *Cache {
 func (m *Model) Copy(dst, src *Cache) { m.copy(dst, src, src.Len) }
 
 func (m *Model) copy(dst, src *Cache, n int) {
-	dim := m.Decoder.HeadDim
 	dst.Len = n
 	for l := range src.layers {
 		for h := range m.Decoder.KVHeads {
-			keys, values := dst.layers[l].head(h, n, dim)
-			k, v := src.layers[l].head(h, n, dim)
-			copy(keys, k)
-			copy(values, v)
+			dst.layers[l].head(h).Copy(src.layers[l].head(h), n)
 		}
 	}
 }
@@ -75,7 +76,8 @@ func (m *Model) CacheBytes(capacity int) int64 { return m.kvBytes(min(capacity, 
 
 func (m *Model) kvBytes(tokens int) int64 {
 	d := &m.Decoder
-	return 2 * 4 * int64(d.Depth) * int64(tokens) * int64(d.KVHeads) * int64(d.HeadDim)
+	keys, values := kernel.KVLen(tokens, d.HeadDim)
+	return 4 * int64(d.Depth) * int64(d.KVHeads) * int64(keys+values)
 }
 
 // A Memory is what the decoder sees of an encoded text: the keys and values of each

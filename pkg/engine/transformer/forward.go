@@ -4,6 +4,8 @@ import (
 	"math"
 	"runtime"
 	"time"
+
+	"glossa/pkg/engine/kernel"
 )
 
 // A Sequence is the part of a sequence that a pass computes: Tokens come after
@@ -47,8 +49,9 @@ type Pass struct {
 // computed does not depend, to the bit, on the team.
 func (m *Model) NewPass(team *Team) *Pass {
 	p := &Pass{m: m, team: team}
+	dim := max(m.Decoder.HeadDim, m.Encoder.HeadDim)
 	for i := range team.Size() {
-		p.workers = append(p.workers, &worker{Pass: p, index: i})
+		p.workers = append(p.workers, &worker{Pass: p, index: i, attention: kernel.NewAttention(dim)})
 	}
 	return p
 }
@@ -156,13 +159,9 @@ func (w *worker) memorise(out []*Memory) {
 		w.barrier.wait()
 		w.eachHead(&w.m.Decoder, func(sp span, head int) {
 			d := &w.m.Decoder
-			keys, values := out[sp.index].layers[l].head(head, sp.n, d.HeadDim)
 			all := d.KVHeads * d.HeadDim
-			for j := range sp.n {
-				row := w.cross[(sp.row+j)*2*all:]
-				copy(keys[j*d.HeadDim:(j+1)*d.HeadDim], row[head*d.HeadDim:])
-				copy(values[j*d.HeadDim:(j+1)*d.HeadDim], row[all+head*d.HeadDim:])
-			}
+			rows := w.cross[sp.row*2*all : (sp.row+sp.n)*2*all]
+			w.m.kernels.Store(out[sp.index].layers[l].head(head), 0, rows[head*d.HeadDim:], rows[all+head*d.HeadDim:], sp.n, 2*all)
 		})
 		w.barrier.wait()
 	}

@@ -63,13 +63,19 @@ func TestGoldenLogits(t *testing.T) {
 // random returns a checkpoint with every tensor random and scores large enough
 // that a cap of 30 matters.
 func random(activation string, fused bool) *checkpoint.Alpha {
-	rng := rand.New(rand.NewPCG(7, uint64(len(activation))))
-	ck := &checkpoint.Alpha{Params: map[string]checkpoint.Tensor{}}
-	ck.ModelConfig = checkpoint.ModelConfig{VocabSize: 37, BlockSize: 24, NLayer: 2, NEmbd: 40, NHead: 4, FFNActivation: activation}
-	ck.Tokenizer = json.RawMessage(`{"type":"char","vocabSize":1,"vocab":["\n"]}`)
+	c := checkpoint.ModelConfig{VocabSize: 37, BlockSize: 24, NLayer: 2, NEmbd: 40, NHead: 4, FFNActivation: activation}
 	if activation == checkpoint.Composed {
-		ck.ModelConfig.ActivationGraph = json.RawMessage(composedGraph)
+		c.ActivationGraph = json.RawMessage(composedGraph)
 	}
+	return randomShape(c, fused)
+}
+
+// randomShape is random with that configuration.
+func randomShape(c checkpoint.ModelConfig, fused bool) *checkpoint.Alpha {
+	rng := rand.New(rand.NewPCG(7, uint64(len(c.FFNActivation))))
+	ck := &checkpoint.Alpha{Params: map[string]checkpoint.Tensor{}}
+	ck.ModelConfig = c
+	ck.Tokenizer = json.RawMessage(`{"type":"char","vocabSize":1,"vocab":["\n"]}`)
 	for _, p := range checkpoint.Params(&ck.ModelConfig, fused) {
 		n := 1
 		for _, d := range p.Shape {

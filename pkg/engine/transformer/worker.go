@@ -10,12 +10,12 @@ type worker struct {
 	index, count int
 	barrier      *barrier
 
-	norm    []float32   // (tokens, Width)
-	row     []float32   // scratch of the activation
-	learned [][]float32 // the worker's columns of the activation's parameters
-	scores  []float32   // (tokens of a sequence)
-	rooms   []room
-	store   []float32 // keys and values of one head of an encoded text
+	norm      []float32   // (tokens, Width)
+	row       []float32   // scratch of the activation
+	learned   [][]float32 // the worker's columns of the activation's parameters
+	attention *kernel.Attention
+	rooms     []room
+	store     []float32 // keys and values of one head of an encoded text
 }
 
 // share returns the part of n that is the worker's.

@@ -1,112 +1,112 @@
 package main
 
-// attention emits the two halves of a head.
+import "fmt"
+
+// attention emits the three steps of a block of keys, as those of amd64.
 func (t *neon) attention() {
-	t.dots()
-	t.weighted()
+	t.score()
+	t.soften()
+	t.weigh()
 }
 
-// dots takes four keys at a time, then one. A key's products go to two accumulators by
-// turns on either path, so a score does not depend on the number of keys.
-func (t *neon) dots() {
-	p := "dst, q, keys *float32, n, d int, scale float32"
-	t.fn("dots", "computes dst[i] = scale * q·keys[i]; keys (n, d).", p)
-	t.args(p, "R0 R1 R2 R3 R4", 30)
-	for _, keys := range [][]string{{"R2", "R8", "R9", "R10"}, {"R2"}} {
-		t.whole("R3", len(keys), func() {
-			for i, key := range keys[1:] {
-				t.op("ADD", "R4<<2", keys[i], key)
-			}
-			t.dotsBody(keys)
-			if len(keys) > 1 {
-				t.op("FMOVQ.P", "F0", "16(R0)")
-			} else {
-				t.op("FMOVS.P", "F0", "4(R0)")
-			}
-			t.op("MOVD", keys[len(keys)-1], "R2")
+// weigh emits the sums of values.
+func (t *neon) weigh() {
+	p := "sums, p, values, factors *float32, counts *int, rows, stride int"
+	t.fn("weigh", fmt.Sprintf("computes sums = sums*factors (zero, if nil) + Σ p*values over the counts of each row; of sums, p, factors and counts it gets the last of 1 to %d rows; see weighGeneric.", weighRows), p)
+	t.args(p, "R0 R1 R2 R3 R4 R5 R6")
+	t.op("LSL", "$2", "R6", "R7")
+	for _, s := range []weighShape{{1, 16}, {weighRows, 4}} {
+		end := t.next("end")
+		if s.rows < weighRows {
+			t.op("CMP", imm(s.rows), "R5")
+			t.op("BGT", end)
+		}
+		t.whole("R6", s.vectors*lane4, func() {
+			t.weighTile(s)
+			t.advance(s.vectors*vecBytes, "R0", "R2")
 		})
+		t.label(end)
 	}
 	t.ret()
 }
 
-// dotsBody leaves scale * q·key of each key in the lanes of V0, and the pointers behind
-// the keys.
-func (t *neon) dotsBody(keys []string) {
-	for _, r := range seq(0, 2*len(keys)) {
-		t.zero(r)
-	}
-	t.op("MOVD", "R1", "R6")
-	t.op("MOVD", "R4", "R5")
-	t.loop("R5", 2, 0, append([]string{"R6"}, keys...), func(b block) {
-		q := vec(16 + b.unit)
-		b.load("R6", q)
-		for i, key := range keys {
-			k := vec(18 + 2*i + b.unit)
-			b.load(key, k)
-			t.fma(vec(2*i+b.unit), q, k)
+// weighTile emits one shape. Accumulator r*vectors+i holds row r, vector i.
+func (t *neon) weighTile(s weighShape) {
+	acc := func(r int) []vec { return seq(r*s.vectors, s.vectors) }
+	p := vec(s.rows * s.vectors) // of two rows by turns
+	through := seq(int(p)+2, min(s.vectors, 6))
+	fresh, begin, end := t.next("fresh"), t.next("begin"), t.next("end")
+	t.op("CBZ", "R3", fresh)
+	t.eachRow(s.rows, begin, func(r int) {
+		t.op("FMOVS", mem(-4*r, "R3"), p.f())
+		t.loadQ("R8", 0, acc(r)...)
+		t.broadcast(p)
+		for _, a := range acc(r) {
+			t.do3("fmul", a, a, p)
 		}
 	})
-	for _, key := range keys {
-		t.op("ADD", "R5<<2", key, key)
-	}
-	for i := range keys {
-		t.do3("fadd", vec(i), vec(2*i), vec(2*i+1))
-	}
-	if len(keys) == 4 {
-		t.do3("faddp", 0, 0, 1)
-		t.do3("faddp", 2, 2, 3)
-		t.do3("faddp", 0, 0, 2)
-	} else {
-		t.sum(0)
-	}
-	t.do3("fmul", 0, 0, 30)
-}
-
-// weighted keeps up to sixteen vectors of dst in registers over all values.
-func (t *neon) weighted() {
-	p := "dst, p, values *float32, n, d int"
-	t.fn("weighted", "computes dst = Σ p[i]*values[i]; values (n, d).", p)
-	t.args(p, "R0 R1 R2 R3 R4")
-	t.op("LSL", "$2", "R4", "R5")
-	for _, width := range []int{16, 8, 4, 1} {
-		t.whole("R4", width*lane4, func() { t.columns(width, block{t: t}) })
-	}
-	done := t.next("done")
-	t.op("CBZ", "R4", done)
-	t.columns(1, block{t: t, count: "R4", masked: true})
-	t.label(done)
-	t.ret()
-}
-
-// columns adds up width vectors of every row of values, or the rest of them.
-func (t *neon) columns(width int, b block) {
-	acc := seq(0, width)
-	for _, r := range acc {
+	t.op("B", begin)
+	t.label(fresh)
+	for _, r := range seq(0, s.rows*s.vectors) {
 		t.zero(r)
 	}
-	t.op("MOVD", "R1", "R6")
-	t.op("MOVD", "R2", "R7")
-	t.op("MOVD", "R3", "R8")
-	loop, done := t.next("loop"), t.next("done")
-	t.op("CBZ", "R8", done)
-	t.label(loop)
-	t.op("FMOVS.P", "4(R6)", "F16")
-	if b.masked {
-		b.load("R7", 24)
-		t.fmaLane(0, 24, 16, 0)
-	} else {
-		t.stream("R7", 0, seq(24, min(width, 8)), acc, 16, 0)
+	t.label(begin)
+	t.op("SUB", imm((weighRows-1)*blockBytes), "R1", "R9") // offsets are not negative
+	t.op("MOVD", "R2", "R10")
+	t.op("MOVD", "ZR", "R11")
+	for r := s.rows - 1; r >= 0; r-- {
+		t.weighTokens(r, s, acc, p, through)
 	}
-	t.op("ADD", "R5", "R7")
-	t.op("SUBS", "$1", "R8", "R8")
+	t.eachRow(s.rows, end, func(r int) { t.storeQ("R8", 0, acc(r)...) })
+	t.label(end)
+}
+
+// eachRow emits body for every row that there is, with R8 at its sums; end is the label
+// behind.
+func (t *neon) eachRow(rows int, end string, body func(r int)) {
+	t.op("MOVD", "R0", "R8")
+	for r := range rows {
+		if r > 0 {
+			t.op("CMP", imm(r), "R5")
+			t.op("BLE", end)
+			t.op("SUB", "R7", "R8", "R8")
+		}
+		body(r)
+	}
+}
+
+// weighTokens adds the tokens that row r sees and rows behind it do not, to rows 0 to r.
+// R11 counts the tokens that are done.
+func (t *neon) weighTokens(r int, s weighShape, acc func(r int) []vec, p vec, through []vec) {
+	loop, done := t.next("tokens"), t.next("done")
+	if r > 0 {
+		t.op("CMP", imm(r), "R5")
+		t.op("BLE", done)
+	}
+	t.op("MOVD", mem(-8*r, "R4"), "R12")
+	t.op("SUBS", "R11", "R12", "R12")
+	t.op("BLE", done)
+	t.op("ADD", "R12", "R11", "R11")
+	t.label(loop)
+	if s.rows > 1 {
+		t.loadQ("R10", 0, through...)
+	}
+	for row := range r + 1 {
+		factor := p + vec(row%2)
+		t.op("FMOVS", mem(blockBytes*(weighRows-1-row), "R9"), factor.f())
+		if s.rows == 1 {
+			t.stream("R10", 0, through, acc(row), factor, 0)
+			continue
+		}
+		for i, a := range acc(row) {
+			t.fmaLane(a, through[i], factor, 0)
+		}
+	}
+	t.advance(4, "R9")
+	t.op("ADD", "R7", "R10")
+	t.op("SUBS", "$1", "R12", "R12")
 	t.op("BNE", loop)
 	t.label(done)
-	if b.masked {
-		b.store(0, "R0")
-		return
-	}
-	t.storeQ("R0", 0, acc...)
-	t.advance(width*vecBytes, "R0", "R2")
 }
 
 // stream adds to each accumulator the vector that lies in its place past the pointer,

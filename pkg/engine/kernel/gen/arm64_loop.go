@@ -53,14 +53,19 @@ func (b block) store(src vec, pointer string) {
 
 // clip zeroes the lanes past the rest.
 func (b block) clip(r vec) {
-	t := b.t
 	if !b.masked {
 		return
 	}
+	b.mask()
+	b.t.op("VAND", maskReg.b16(), r.b16(), r.b16())
+}
+
+// mask sets the bits of the rest in the mask.
+func (b block) mask() {
+	t := b.t
 	t.op("MOVD", "$"+t.symbol("tail")+"+16(SB)", "R15")
 	t.op("SUB", b.count+"<<2", "R15", "R15")
 	t.op("FMOVQ", mem(0, "R15"), maskReg.f())
-	t.op("VAND", maskReg.b16(), r.b16(), r.b16())
 }
 
 // loop runs body over the elements that a register counts: units vectors side by side,

@@ -80,6 +80,11 @@ func (t *neon) expConstants() {
 func (t *neon) exp(x, p, q, s vec) {
 	t.do3("fmax", x, x, lowReg)
 	t.do3("fmin", x, x, highReg)
+	t.expInRange(x, p, q, s)
+}
+
+// expInRange is exp between expLow and expHigh.
+func (t *neon) expInRange(x, p, q, s vec) {
 	t.do3("fmul", p, x, log2eReg)
 	t.do2("frintn", p, p)
 	t.fms(x, p, ln2HighReg)

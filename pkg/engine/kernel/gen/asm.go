@@ -15,7 +15,8 @@ type asm struct {
 	tile   int    // rows of x in the widest matrix tile
 	decl   bytes.Buffer
 	text   bytes.Buffer
-	consts []uint32 // one 64-byte row each
+	consts []uint32          // one 64-byte row each
+	held   map[uint32]string // constants that registers hold
 	labels int
 }
 
@@ -128,8 +129,12 @@ func (t *asm) ret() {
 // c is the address of a float32 constant, repeated over 64 bytes.
 func (t *asm) c(f float64) string { return t.bits(math.Float32bits(float32(f))) }
 
-// bits is the address of a 32-bit constant, repeated over 64 bytes.
+// bits is the address of a 32-bit constant, repeated over 64 bytes, or the register that
+// holds it.
 func (t *asm) bits(b uint32) string {
+	if r, ok := t.held[b]; ok {
+		return r
+	}
 	i := 0
 	for i < len(t.consts) && t.consts[i] != b {
 		i++
@@ -138,6 +143,21 @@ func (t *asm) bits(b uint32) string {
 		t.consts = append(t.consts, b)
 	}
 	return fmt.Sprintf("consts%s<>+%d(SB)", t.name, 64*i)
+}
+
+// hold keeps constants in registers from first on, where there are enough of them, while
+// body is emitted.
+func (t *asm) hold(first int, constants []float64, body func()) {
+	if t.wide() {
+		held := map[uint32]string{}
+		for i, c := range constants {
+			t.op("VBROADCASTSS", t.c(c), t.v(first+i))
+			held[math.Float32bits(float32(c))] = t.v(first + i)
+		}
+		t.held = held
+		defer func() { t.held = nil }()
+	}
+	body()
 }
 
 // file returns the assembly with its data.

@@ -62,6 +62,7 @@ func (t *asm) unary(name, doc string, scalar bool, body func()) {
 const (
 	expLow    = -104
 	expHigh   = 89
+	expSmall  = -87
 	log2e     = 1.44269504088896341
 	ln2High   = 0.693359375
 	ln2Low    = -2.12194440e-4
@@ -83,6 +84,11 @@ func (t *asm) exp(x, p, q, s string) {
 	t.op("VMAXPS", x, p, x)
 	t.op("VMOVUPS", t.c(expHigh), p)
 	t.op("VMINPS", x, p, x)
+	t.expInRange(x, p, q, s)
+}
+
+// expInRange is exp between expLow and expHigh.
+func (t *asm) expInRange(x, p, q, s string) {
 	t.op("VMULPS", t.c(log2e), x, p)
 	if t.wide() {
 		t.op("VRNDSCALEPS", "$0", p, p)

@@ -1,0 +1,315 @@
+package kernel
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// newKV returns n keys and values, row-major, in the layout of a KV.
+func newKV(k *Kernels, keys, values []float32, n, dim int) KV {
+	a, b := KVLen(n, dim)
+	kv := KV{Keys: aligned(a), Values: aligned(b), Dim: dim}
+	k.Store(kv, 0, keys, values, n, dim)
+	return kv
+}
+
+// An attendCase is queries with the keys and values that they see, row-major.
+type attendCase struct {
+	q            Queries
+	keys, values []float32
+	n, dim       int
+}
+
+func (c *attendCase) String() string {
+	return fmt.Sprintf("%d tokens of %d heads, %d keys of %d, the first sees %d, causal %v, %v",
+		c.q.Tokens, c.q.Heads, c.n, c.dim, c.q.Seen, c.q.Causal, c.q.Cap)
+}
+
+// newAttendCase has gaps between the tokens of the queries.
+func newAttendCase(r *rand.Rand, tokens, heads, seen, dim int, causal bool, limit Cap) *attendCase {
+	c := &attendCase{n: seen, dim: dim}
+	if causal {
+		c.n += tokens - 1
+	}
+	c.keys, c.values = random(r, c.n*dim), random(r, c.n*dim)
+	in, out := heads*dim+3, heads*dim+1
+	c.q = Queries{In: random(r, tokens*in), Out: random(r, tokens*out), InStride: in, OutStride: out, Tokens: tokens, Heads: heads,
+		Seen: seen, Causal: causal, Scale: float32(1 / math.Sqrt(float64(dim))), Cap: limit}
+	return c
+}
+
+// row returns where row i, (token, head), begins among rows with that stride.
+func (c *attendCase) row(x []float32, stride, i int) []float32 {
+	return x[i/c.q.Heads*stride+i%c.q.Heads*c.dim:][:c.dim]
+}
+
+func (c *attendCase) in(i int) []float32  { return c.row(c.q.In, c.q.InStride, i) }
+func (c *attendCase) out(i int) []float32 { return c.row(c.q.Out, c.q.OutStride, i) }
+
+// seen returns how many keys row i sees.
+func (c *attendCase) seen(i int) int {
+	if c.q.Causal {
+		return c.q.Seen + i/c.q.Heads
+	}
+	return c.q.Seen
+}
+
+func (c *attendCase) run(k *Kernels) {
+	k.Attend(NewAttention(c.dim+5), &c.q, newKV(k, c.keys, c.values, c.n, c.dim))
+}
+
+// want returns the result of row i, in float64.
+func (c *attendCase) want(i int) []float64 {
+	out, sum, q := make([]float64, c.dim), 0.0, c.in(i)
+	scores, top := make([]float64, c.seen(i)), math.Inf(-1)
+	for t := range scores {
+		s := 0.0
+		for j, v := range q {
+			s += float64(v) * float64(c.keys[t*c.dim+j]) * float64(c.q.Scale)
+		}
+		switch value := float64(c.q.Cap.Value); c.q.Cap.Kind {
+		case CapClamp:
+			s = min(max(s, -value), value)
+		case CapTanh:
+			s = value * math.Tanh(s/value)
+		}
+		scores[t], top = s, max(top, s)
+	}
+	for t, s := range scores {
+		p := math.Exp(s - top)
+		sum += p
+		for j := range out {
+			out[j] += p * float64(c.values[t*c.dim+j])
+		}
+	}
+	for j := range out {
+		if len(scores) > 0 {
+			out[j] /= sum
+		}
+	}
+	return out
+}
+
+// check compares what was computed with want, and that nothing else was written.
+func (c *attendCase) check(t *testing.T, before []float32, tolerance float64) {
+	t.Helper()
+	for i := range c.q.Tokens * c.q.Heads {
+		got := c.out(i)
+		for j, want := range c.want(i) {
+			if !closeTo(got[j], want, tolerance) {
+				t.Fatalf("%v: row %d, element %d is %g, want %g", c, i, j, got[j], want)
+			}
+		}
+	}
+	for i := c.q.Heads * c.dim; i < len(before); i += c.q.OutStride {
+		if c.q.Out[i] != before[i] {
+			t.Fatalf("%v: wrote between the rows", c)
+		}
+	}
+}
+
+func TestAttend(t *testing.T) {
+	each(t, func(t *testing.T, k *Kernels) {
+		for _, limit := range []Cap{{}, {CapClamp, 0.5}, {CapTanh, 0.5}} {
+			for _, dim := range []int{1, 4, 16, 21, 32, 64, 80, 128, 200, 256} {
+				for _, s := range [][3]int{ // tokens, heads, seen
+					{1, 1, 0}, {1, 1, 1}, {1, 1, 31}, {1, 1, 33}, {1, 1, 128}, {1, 1, 129}, {1, 3, 300}, {1, 8, 127}, {2, 7, 130},
+					{13, 1, 0}, {5, 1, 125}, {49, 1, 1}, {17, 3, 120}, {140, 1, 1},
+				} {
+					for _, causal := range []bool{true, false} {
+						c := newAttendCase(source(), s[0], s[1], s[2], dim, causal, limit)
+						before := slices.Clone(c.q.Out)
+						c.run(k)
+						c.check(t, before, 2e-6)
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestAttendLargeScores: where the running maximum rises from block to block, and where
+// exponentials vanish.
+func TestAttendLargeScores(t *testing.T) {
+	each(t, func(t *testing.T, k *Kernels) {
+		for _, rise := range []float32{0.5, -0.5, 3} {
+			c := newAttendCase(source(), 20, 2, 500, 24, true, Cap{})
+			for i := range c.q.In {
+				c.q.In[i] = 1
+			}
+			for i := range c.keys {
+				c.keys[i] = 0.1*c.keys[i] + rise*float32(i/c.dim)/24
+			}
+			before := slices.Clone(c.q.Out)
+			c.run(k)
+			c.check(t, before, 1e-4) // scores of hundreds have errors of 1e-5
+		}
+	})
+}
+
+// TestAttendInvariant: a row's result is the same to the bit whatever is computed with
+// it, whatever room there is and whatever lies behind what it sees.
+func TestAttendInvariant(t *testing.T) {
+	each(t, func(t *testing.T, k *Kernels) {
+		for _, s := range [][4]int{{150, 1, 1, 16}, {70, 3, 90, 21}, {9, 8, 250, 64}, {1, 13, 131, 80}, {200, 1, 1, 200}} {
+			c := newAttendCase(source(), s[0], s[1], s[2], s[3], true, Cap{})
+			c.run(k)
+			for i := range c.q.Tokens * c.q.Heads {
+				seen := c.seen(i)
+				one := attendCase{keys: c.keys[:seen*c.dim], values: c.values[:seen*c.dim], n: seen, dim: c.dim}
+				one.q = Queries{In: c.in(i), Out: make([]float32, c.dim), Tokens: 1, Heads: 1, Seen: seen, Scale: c.q.Scale}
+				one.run(k)
+				if !slices.Equal(one.q.Out, c.out(i)) {
+					t.Fatalf("%v: row %d differs from itself alone", c, i)
+				}
+			}
+		}
+	})
+}
+
+// TestAttendSpecial: a NaN or an infinity reaches the rows that see it, and no others.
+func TestAttendSpecial(t *testing.T) {
+	inf, nan := float32(math.Inf(1)), float32(math.NaN())
+	const tokens, dim, start = 60, 20, 100
+	each(t, func(t *testing.T, k *Kernels) {
+		clean := newAttendCase(source(), tokens, 1, start, dim, true, Cap{})
+		clean.run(k)
+		for _, at := range []int{start - 5, start, start + 1, start + 27, start + 28, start + 50} { // a token of keys
+			for _, bad := range []float32{nan, inf, -inf} {
+				for _, where := range []string{"query", "key", "value"} {
+					c := newAttendCase(source(), tokens, 1, start, dim, true, Cap{})
+					first, end := at-start+1, tokens // rows that see it
+					switch where {
+					case "query":
+						first = max(first, 0)
+						end = first + 1
+						c.in(first)[3] = bad
+					case "key":
+						c.keys[at*dim+3] = bad
+					case "value":
+						c.values[at*dim+3] = bad
+					}
+					c.run(k)
+					c.checkSpecial(t, clean, where, bad, first, end)
+				}
+			}
+		}
+	})
+}
+
+func (c *attendCase) checkSpecial(t *testing.T, clean *attendCase, where string, bad float32, first, end int) {
+	t.Helper()
+	for i := range c.q.Tokens {
+		got, want := c.out(i), clean.out(i)
+		if i < first || i >= end {
+			if !slices.Equal(got, want) {
+				t.Fatalf("%g in a %s of rows %d to %d changes row %d", bad, where, first, end, i)
+			}
+			continue
+		}
+		for j, v := range got {
+			switch {
+			case where == "value" && j != 3:
+				if v != want[j] {
+					t.Fatalf("%g in a value changes another dimension of row %d", bad, i)
+				}
+			case where == "value":
+				if !closeTo(v, float64(bad), 0) {
+					t.Fatalf("%g in a value gives %g in row %d", bad, v, i)
+				}
+			case where == "key" && !(c.in(i)[3]*bad > 0) && bad == bad: // a score of -Inf: as if the token were not there
+				if v != v {
+					t.Fatalf("%g in a key gives %g in row %d", bad, v, i)
+				}
+			case v == v:
+				t.Fatalf("%g in a %s gives %g in row %d", bad, where, v, i)
+			}
+		}
+	}
+}
+
+// TestAttendNothingFinite: keys whose scores are -Inf count as nothing, unless there are
+// no others.
+func TestAttendNothingFinite(t *testing.T) {
+	each(t, func(t *testing.T, k *Kernels) {
+		c := newAttendCase(source(), 1, 1, 2*attendBlock, 3, false, Cap{})
+		for i := range c.q.In {
+			c.q.In[i] = 1
+		}
+		for i := range c.keys {
+			c.keys[i] = float32(math.Inf(-1))
+		}
+		c.run(k)
+		if v := c.q.Out[0]; v == v {
+			t.Errorf("no finite score gives %g", v)
+		}
+		last := len(c.keys) - 3
+		clear(c.keys[last:])
+		c.run(k)
+		if !slices.Equal(c.q.Out[:3], c.values[last:]) {
+			t.Errorf("one finite score gives %g, want %g", c.q.Out[:3], c.values[last:])
+		}
+	})
+}
+
+// TestStore: keys and values come to their places in runs of any length, and a copy of
+// the first has them and no others.
+func TestStore(t *testing.T) {
+	each(t, func(t *testing.T, k *Kernels) {
+		for _, dim := range []int{1, 7, 16, 40} {
+			const n, pad = 103, 3
+			stride := dim + pad
+			keys, values := random(source(), n*stride), random(source(), n*stride)
+			a, b := KVLen(n, dim)
+			kv := KV{make([]float32, a), make([]float32, b), dim}
+			for at, run := 0, 1; at < n; run++ {
+				m := min(7*run, n-at)
+				k.Store(kv, at, keys[at*stride:(at+m)*stride-pad], values[at*stride:(at+m)*stride-pad], m, stride)
+				at += m
+			}
+			for _, m := range []int{0, 1, 15, 16, 17, 32, 33, 64, n} {
+				short := KV{make([]float32, a+keyPanel*dim), make([]float32, b), dim}
+				short.Copy(kv, m)
+				for i := range n {
+					for j := range dim {
+						at, want := i/keyPanel*keyPanel*dim+j*keyPanel+i%keyPanel, [2]float32{}
+						if i < m {
+							want = [2]float32{keys[i*stride+j], values[i*stride+j]}
+						}
+						if got := [2]float32{short.Keys[at], short.Values[i*valueStride(dim)+j]}; got != want {
+							t.Fatalf("dim %d, %d copied: token %d, %d is %g, want %g", dim, m, i, j, got, want)
+						}
+					}
+				}
+			}
+		}
+	})
+}
+
+// FuzzAttend tries shapes: against float64, and the last row against itself alone.
+func FuzzAttend(f *testing.F) {
+	f.Add(uint8(1), uint8(1), uint16(1), uint8(1), true)
+	f.Add(uint8(50), uint8(3), uint16(120), uint8(40), true)
+	f.Add(uint8(3), uint8(8), uint16(129), uint8(64), false)
+	f.Fuzz(func(t *testing.T, tokens, heads uint8, seen uint16, dim uint8, causal bool) {
+		tokens, heads, seen, dim = tokens%70+1, heads%14+1, seen%400, dim%130+1
+		for _, k := range Implementations() {
+			c := newAttendCase(source(), int(tokens), int(heads), int(seen), int(dim), causal, Cap{})
+			before := slices.Clone(c.q.Out)
+			c.run(k)
+			c.check(t, before, 2e-6)
+			last := c.q.Tokens*c.q.Heads - 1
+			got := slices.Clone(c.out(last))
+			one := *c
+			one.q.In, one.q.Out = c.in(last), make([]float32, c.dim)
+			one.q.Seen, one.q.Tokens, one.q.Heads = c.seen(last), 1, 1
+			one.run(k)
+			if !slices.Equal(got, one.q.Out) {
+				t.Fatalf("%s, %v: the last row differs from itself alone", k.Name(), c)
+			}
+		}
+	})
+}

@@ -1,0 +1,266 @@
+package main
+
+import "math"
+
+// A scoreShape is a tile of score: rows, and vectors of tokens.
+type scoreShape struct{ rows, vectors int }
+
+// chains is how many sums a product is, which hides the latency of the multiply-adds
+// where there is one row: dimension j goes to sum j%2, the last of an odd number to sum
+// 0. That is the same for all rows, as the order of additions is.
+const chains = 2
+
+// scoreShapes are the tiles, those over most tokens first, then the highest.
+func (t *asm) scoreShapes() []scoreShape {
+	if t.wide() {
+		return []scoreShape{{6, 2}, {5, 2}, {4, 2}, {3, 2}, {2, 2}, {1, 2}, {6, 1}, {5, 1}, {4, 1}, {3, 1}, {2, 1}, {1, 1}}
+	}
+	return []scoreShape{{1, 4}, {3, 2}, {2, 2}, {1, 2}}
+}
+
+const scoreDoc = "computes dst (rows, 128) = q (rows, dim) · keys (panels, dim, 16); see scoreGeneric."
+
+// score goes through the panels, one or two at a time, and for each through the rows.
+// Registers: DI a panel's place in dst, R15 a row's; DX the first rows of q, AX the
+// fourth; BX and R14 the keys.
+func (t *asm) score() {
+	p := "dst, q, keys *float32, dim, panels, rows int"
+	t.fn("score", scoreDoc, p)
+	t.args(p, "DI", "SI", "R8", "R9", "R10", "R11")
+	t.op("LEAQ", "(R9*4)", "R12")
+	shapes := t.scoreShapes()
+	for len(shapes) > 0 {
+		n := 1
+		for n < len(shapes) && shapes[n].vectors == shapes[0].vectors {
+			n++
+		}
+		t.scorePanels(shapes[:n])
+		shapes = shapes[n:]
+	}
+	t.ret()
+}
+
+// scorePanels goes through panels while there are as many as the shapes take; where the
+// shapes are of one row alone, so must be the rows.
+func (t *asm) scorePanels(shapes []scoreShape) {
+	panels := shapes[0].panels(t)
+	start, less, end := t.next("panels"), t.next("less"), t.next("end")
+	if shapes[0].rows == 1 {
+		t.op("CMPQ", "R11", "$1")
+		t.op("JGT", end)
+	}
+	t.label(start)
+	t.op("SUBQ", imm(panels), "R10")
+	t.op("JLT", less)
+	t.op("MOVQ", "SI", "DX")
+	t.op("MOVQ", "DI", "R15")
+	t.op("MOVQ", "R11", "R13")
+	for _, s := range shapes {
+		rows, done := t.next("rows"), t.next("done")
+		t.label(rows)
+		t.op("CMPQ", "R13", imm(s.rows))
+		t.op("JLT", done)
+		t.scoreTile(s)
+		t.op("ADDQ", imm(s.rows*blockBytes), "R15")
+		t.op("SUBQ", imm(s.rows), "R13")
+		t.op("JMP", rows)
+		t.label(done)
+	}
+	t.op("ADDQ", imm(panels*keyBytes), "DI")
+	t.op("MOVQ", "R12", "AX")
+	t.op("IMULQ", imm(panels*keyBytes/4), "AX")
+	t.op("ADDQ", "AX", "R8")
+	t.op("JMP", start)
+	t.label(less)
+	t.op("ADDQ", imm(panels), "R10")
+	t.label(end)
+}
+
+// scoreTile emits the rows from DX on, and leaves DX behind them.
+func (t *asm) scoreTile(s scoreShape) {
+	if s.rows > 3 {
+		t.op("LEAQ", "(DX)(R12*2)", "AX")
+		t.op("ADDQ", "R12", "AX")
+	}
+	for i := range s.rows * s.vectors * chains {
+		t.zero(t.v(i))
+	}
+	t.op("MOVQ", "R8", "BX")
+	if s.panels(t) > 1 {
+		t.op("MOVQ", "R12", "R14")
+		t.op("SHLQ", "$4", "R14")
+		t.op("ADDQ", "R8", "R14")
+	}
+	t.op("MOVQ", "R9", "CX")
+	loop, rest, end := t.next("dims"), t.next("rest"), t.next("sum")
+	t.label(loop)
+	t.op("SUBQ", imm(chains), "CX")
+	t.op("JLT", rest)
+	t.scoreDims(s, chains)
+	t.op("JMP", loop)
+	t.label(rest)
+	t.op("ADDQ", imm(chains), "CX")
+	t.op("JZ", end)
+	t.scoreDims(s, 1)
+	t.label(end)
+	t.scoreStore(s)
+	for range s.rows - 1 {
+		t.op("ADDQ", "R12", "DX")
+	}
+}
+
+// panels is how many panels of keys a tile takes.
+func (s scoreShape) panels(t *asm) int { return s.vectors * t.bytes() / keyBytes }
+
+// keyVector is the address of vector i of dimension c.
+func (t *asm) keyVector(i, c int) string {
+	at := i * t.bytes()
+	return mem(c*keyBytes+at%keyBytes, []string{"BX", "R14"}[at/keyBytes])
+}
+
+// query is the address of dimension c of a row of q.
+func query(row, c int) string {
+	return mem(4*c, []string{"DX", "AX"}[row/3]) + []string{"", "(R12*1)", "(R12*2)"}[row%3]
+}
+
+// scoreDims adds n dimensions, each to its sum.
+func (t *asm) scoreDims(s scoreShape, n int) {
+	key := func(i int) string { return t.v(s.rows*s.vectors*chains + i) }
+	factor := key(s.vectors)
+	if s.rows == 1 { // keys are read where they are used
+		factor = key(0)
+	}
+	for c := range n {
+		if s.rows > 1 {
+			for i := range s.vectors {
+				t.op("VMOVUPS", t.keyVector(i, c), key(i))
+			}
+		}
+		for r := range s.rows {
+			t.op("VBROADCASTSS", query(r, c), factor)
+			for i := range s.vectors {
+				from := key(i)
+				if s.rows == 1 {
+					from = t.keyVector(i, c)
+				}
+				t.op("VFMADD231PS", from, factor, t.scoreSum(s, r, i, c))
+			}
+		}
+	}
+	advance := []string{"BX"}
+	if s.panels(t) > 1 {
+		advance = append(advance, "R14")
+	}
+	for _, r := range advance {
+		t.op("ADDQ", imm(n*keyBytes), r)
+	}
+	t.op("ADDQ", imm(4*n), "DX")
+	if s.rows > 3 {
+		t.op("ADDQ", imm(4*n), "AX")
+	}
+}
+
+// scoreSum names the register of sum c of row r, vector i.
+func (t *asm) scoreSum(s scoreShape, r, i, c int) string {
+	return t.v((r*s.vectors+i)*chains + c)
+}
+
+// scoreStore adds up the sums and stores them.
+func (t *asm) scoreStore(s scoreShape) {
+	for r := range s.rows {
+		for i := range s.vectors {
+			sum := t.scoreSum(s, r, i, 0)
+			t.op("VADDPS", t.scoreSum(s, r, i, 1), sum, sum)
+			t.op("VMOVUPS", sum, mem(r*blockBytes+i*t.bytes(), "R15"))
+		}
+	}
+}
+
+const softenDoc = "turns scores (rows, 128) into exponentials; see softenGeneric."
+
+// soften reads and writes whole vectors, which scratch has room for, and takes the lanes
+// behind the scores of a row for 0 before and after the exponential: -Inf would be slow.
+// Registers: 8 is what is subtracted, 9 the factor.
+func (t *asm) soften() {
+	p := "scores *float32, counts *int, top, total, factors *float32, rows int"
+	t.fn("soften", softenDoc, p)
+	t.args(p, "SI", "R10", "R8", "R9", "R11", "R12")
+	t.hold(16, append([]float64{expSmall, log2e, ln2High, ln2Low, 1, -math.MaxFloat32}, expPoly...), t.softenRows)
+	t.ret()
+}
+
+// softenRows goes through the rows.
+func (t *asm) softenRows() {
+	x, sum, shift, factor := t.v(3), t.v(0), t.v(8), t.v(9)
+	rows := t.next("rows")
+	t.label(rows)
+	t.op("VBROADCASTSS", "(R8)", factor)
+	t.op("VMOVAPS", factor, t.v(0))
+	t.softenRow(t.maxMasked)
+	t.reduce("VMAXPS")
+	t.op("VMOVSS", "X0", "(R8)")
+	t.op("VBROADCASTSS", "X0", shift)
+	t.op("VMAXPS", t.c(-math.MaxFloat32), shift, shift)
+	t.op("VSUBPS", shift, factor, factor)
+	t.softExp(factor)
+	t.op("VMOVSS", "X9", "(R11)")
+	t.zero(sum)
+	t.softenRow(func(masked bool) {
+		t.op("VMOVUPS", "(DX)", x)
+		t.op("VSUBPS", shift, x, x)
+		t.clip(x, masked)
+		t.softExp(x)
+		t.clip(x, masked)
+		t.op("VMOVUPS", x, "(DX)")
+		t.op("VADDPS", x, sum, sum)
+	})
+	t.sum()
+	t.op("VMULSS", "(R9)", "X9", "X1")
+	t.op("VADDSS", "X1", "X0", "X0")
+	t.op("VMOVSS", "X0", "(R9)")
+	t.op("ADDQ", imm(blockBytes), "SI")
+	t.op("ADDQ", "$8", "R10")
+	for _, r := range []string{"R8", "R9", "R11"} {
+		t.op("ADDQ", "$4", r)
+	}
+	t.op("DECQ", "R12")
+	t.op("JNZ", rows)
+}
+
+// softExp computes e**x of x <= 0 in place, 0 below expSmall; registers 4 to 7 are changed.
+func (t *asm) softExp(x string) {
+	low, small := t.v(4), t.v(7)
+	t.op("VMOVUPS", t.c(expSmall), low)
+	if t.wide() {
+		t.op("VCMPPS", "$5", low, x, "K2") // not x < low: a NaN stays
+	} else {
+		t.op("VCMPPS", "$1", low, x, small)
+	}
+	t.op("VMAXPS", x, low, x)
+	t.expInRange(x, t.v(4), t.v(5), t.v(6))
+	if t.wide() {
+		t.op("VMOVAPS.Z", x, "K2", x)
+	} else {
+		t.op("VANDNPS", x, small, x)
+	}
+}
+
+// softenRow runs body over the scores of a row, with DX at each vector.
+func (t *asm) softenRow(body func(masked bool)) {
+	t.op("MOVQ", "SI", "DX")
+	t.op("MOVQ", "(R10)", "CX")
+	t.loop([]string{"DX"}, body)
+}
+
+// maxMasked takes the largest of register 0 and of what DX points to.
+func (t *asm) maxMasked(masked bool) {
+	switch {
+	case !masked:
+		t.op("VMAXPS", "(DX)", t.v(0), t.v(0))
+	case t.wide():
+		t.op("VMAXPS", "(DX)", t.v(0), "K1", t.v(0))
+	default:
+		t.op("VBLENDVPS", "Y15", "(DX)", "Y0", "Y1")
+		t.op("VMAXPS", "Y1", "Y0", "Y0")
+	}
+}

@@ -1,0 +1,69 @@
+package kernel
+
+import "math"
+
+// scoreGeneric: dst[r][t] = q[r]·key t, over whole panels of keys. dst (rows,
+// attendBlock), q (rows, dim), keys (panels, dim, 16).
+func scoreGeneric(dst, q, keys []float32, dim, panels, rows int) {
+	for r := range rows {
+		for p := range panels {
+			var sum [keyPanel]float32
+			for j, v := range q[r*dim : (r+1)*dim] {
+				column := (*[keyPanel]float32)(keys[(p*dim+j)*keyPanel:])
+				for i := range sum {
+					sum[i] += float32(v * column[i])
+				}
+			}
+			copy(dst[r*attendBlock+p*keyPanel:], sum[:])
+		}
+	}
+}
+
+// expSmall: what is below exp(expSmall), 2e-38, counts as nothing beside 1. So there are
+// no denormal numbers, with which processors are slow.
+const expSmall = -87
+
+// softExp returns e**x of x <= 0, or nothing.
+func softExp(x float32) float32 {
+	if x < expSmall {
+		return 0
+	}
+	return exp(x)
+}
+
+// softenGeneric: of each row, the first counts[r] scores become softExp(score-top), where
+// top rises to the largest; total[r] = total[r]*factors[r] + Σ softExp(score-top),
+// factors[r] = softExp(top before - top). While all scores are -Inf, their exponentials
+// are 0. What lies behind the scores of a row is changed. scores (rows, attendBlock).
+func softenGeneric(scores []float32, counts []int, top, total, factors []float32) {
+	for r, n := range counts {
+		x := scores[r*attendBlock:][:n]
+		before := top[r]
+		top[r] = max(before, maxOfGeneric(x))
+		shift := max(top[r], -math.MaxFloat32)
+		factors[r] = softExp(before - shift)
+		var sum float64
+		for i, v := range x {
+			x[i] = softExp(v - shift)
+			sum += float64(x[i])
+		}
+		total[r] = float32(total[r]*factors[r]) + float32(sum)
+	}
+}
+
+// weighGeneric: sums[r] = sums[r]*factors[r] + Σ p[r][i]*values[i] over i < counts[r],
+// in the order of i; fresh begins with zero. sums (rows, stride), p (rows, attendBlock),
+// values (most counts, stride). Counts do not fall.
+func weighGeneric(sums, p, values, factors []float32, counts []int, stride int, fresh bool) {
+	for r, n := range counts {
+		sum := sums[r*stride : (r+1)*stride]
+		if fresh {
+			clear(sum)
+		} else {
+			scaleGeneric(sum, factors[r])
+		}
+		for i, v := range p[r*attendBlock:][:n] {
+			axpyGeneric(sum, values[i*stride:(i+1)*stride], v)
+		}
+	}
+}
