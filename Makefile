@@ -3,8 +3,10 @@
 
 GO          ?= go
 FUZZTIME    ?= 60s
-BENCH       ?= .
-PKG         ?= ./...
+BENCH       ?=
+PKG         ?=
+COUNT       ?= 6
+BASE        ?=
 ARGS        ?=
 TRAINDIR    ?= .cache/train
 
@@ -13,7 +15,7 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 VULNDB      := https://vuln.go.dev
 
 # ./... leaves out directories that begin with a dot.
-PACKAGES    := ./... ./.ci/budget ./.ci/mutants
+PACKAGES    := ./... ./.ci/budget ./.ci/mutants ./.ci/peers/greedy
 PLATFORMS   := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 FAMILIES     = $(filter-out glossa,$(notdir $(patsubst %/main.go,%,$(wildcard functions/*/main.go))))
 
@@ -66,19 +68,28 @@ conformance: glossa ## drive the server with the official OpenAI SDKs (needs nod
 	.ci/conformance/run bin/glossa
 
 .PHONY: bench
-bench: ## run the benchmarks (BENCH=Decode PKG=./pkg/engine)
-	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem $(PKG)
+bench: ## compare the benchmarks with those of the last commit (BENCH=Decode PKG=./pkg/starter COUNT=6 BASE=HEAD~3)
+	@BENCH='$(BENCH)' PKG='$(PKG)' COUNT='$(COUNT)' BASE='$(BASE)' GO='$(GO)' .ci/bench
 
 .PHONY: bench-peers
-bench-peers: glossa ## compare with llama.cpp on the same files (ARGS="--shapes gpt2-124m --threads 1")
-	.ci/peers/run bin/glossa $(ARGS)
+bench-peers: glossa ## compare with llama.cpp on the same files, first the texts (ARGS="--shapes gpt2-124m --threads 1", ARGS=--agree)
+	GO='$(GO)' .ci/peers/run bin/glossa $(ARGS)
+
+# Half an hour on two processors, on which nothing else should run.
+RESULTS := pkg/bench/results/peers.jsonl
+.PHONY: chart
+chart: glossa ## measure against llama.cpp anew and draw the chart of README.md
+	mkdir -p .cache
+	GO='$(GO)' .ci/peers/run bin/glossa --json $(ARGS) > .cache/peers.jsonl
+	mv .cache/peers.jsonl $(RESULTS)
+	$(GO) test ./pkg/bench -run '^TestChart$$' -update
 
 # Go's fuzzer at times reports its own time limit, met while it works, as a failure:
 # "context deadline exceeded" without an input. What it finds comes with one.
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME each (PKG=./pkg/grammar)
 	@set -eu; found=0; log=$$(mktemp); trap 'rm -f $$log' EXIT; \
-	for package in $$($(GO) list $(PKG)); do \
+	for package in $$($(GO) list $(or $(PKG),./...)); do \
 		listed=$$($(GO) test -list '^Fuzz' $$package); \
 		for target in $$(echo "$$listed" | grep '^Fuzz' || true); do \
 			found=$$((found + 1)); \
@@ -117,7 +128,7 @@ lint: format vet staticcheck budget platforms vulnerabilities ## check formattin
 
 .PHONY: format
 format:
-	@bad=$$(gofmt -l $(wildcard functions pkg infra) .ci/budget); \
+	@bad=$$(gofmt -l $(wildcard functions pkg infra) .ci); \
 	if [ -n "$$bad" ]; then echo "gofmt -w is due on:" $$bad; exit 1; fi
 
 .PHONY: vet

@@ -10,6 +10,7 @@ import ctypes as c
 import json
 import os
 import random
+import re
 import statistics
 import time
 
@@ -25,6 +26,8 @@ class ModelParams(c.Structure):
 class ContextParams(c.Structure):
     _fields_ = [
         ("n_ctx", c.c_uint32), ("n_batch", c.c_uint32), ("n_ubatch", c.c_uint32), ("n_seq_max", c.c_uint32),
+        ("outputs", c.c_uint32 * 3), ("threads", c.c_int32 * 2), ("types", c.c_int32 * 4), ("flash_attn_type", c.c_int32),
+        ("rope", c.c_uint32 * 8), ("cb_eval", c.c_void_p * 2), ("type_k", c.c_int32), ("type_v", c.c_int32),
         ("room", c.c_uint64 * (ROOM // 8)),
     ]
 
@@ -36,8 +39,10 @@ class Batch(c.Structure):
     ]
 
 
+F32, F16 = 0, 1  # enum ggml_type
 Log = c.CFUNCTYPE(None, c.c_int, c.c_char_p, c.c_void_p)
-quiet = Log(lambda level, text, user: None)
+lines = []  # that the library logs
+keep = Log(lambda level, text, user: lines.append(text.decode(errors="replace")))
 
 
 def load(directory):
@@ -60,25 +65,30 @@ def load(directory):
         ("llama_get_memory", pointer, [pointer]), ("llama_memory_clear", None, [pointer, c.c_bool]),
         ("llama_memory_seq_rm", c.c_bool, [pointer, number, number, number]),
         ("llama_batch_init", Batch, [number, number, number]), ("llama_decode", number, [pointer, Batch]), ("llama_synchronize", None, [pointer]),
+        ("llama_get_logits_ith", c.POINTER(c.c_float), [pointer, number]),
     ]:
         function = getattr(lib, name)
         function.restype, function.argtypes = result, args
-    lib.llama_log_set(quiet, None)
+    lib.llama_log_set(keep, None)
     ggml.ggml_backend_load_all_from_path.argtypes = [c.c_char_p]
     ggml.ggml_backend_load_all_from_path(directory.encode())
     return lib
 
 
 class Rows:
-    """Rows of random tokens in one context."""
+    """Rows of random tokens in one context. If it is exact, keys and values are float32."""
 
-    def __init__(self, lib, path, threads, rows, capacity):
+    def __init__(self, lib, path, threads, rows, capacity, exact=False):
         self.lib, self.rows = lib, rows
         model = lib.llama_model_load_from_file(path.encode(), lib.llama_model_default_params())
         if not model:
             raise SystemExit(f"llama.cpp does not load {path}")
         params = lib.llama_context_default_params()
         params.n_ctx, params.n_batch, params.n_seq_max = rows * -(-capacity // 256) * 256, max(512, rows * capacity), rows
+        if exact:
+            if (params.type_k, params.type_v) != (F16, F16):
+                raise SystemExit("llama_context_params is not as this file has it")
+            params.type_k, params.type_v, params.flash_attn_type = F32, F32, 0
         self.context = lib.llama_init_from_model(model, params)
         if not self.context:
             raise SystemExit(f"llama.cpp makes no context for {path}")
@@ -124,6 +134,34 @@ class Rows:
             self.compute(self.step)
 
 
+def follow(lib, path, threads, texts, out):
+    """Computes texts token by token and writes the logits before each that was generated."""
+    rows = Rows(lib, path, threads, 1, max(len(t["tokens"]) for t in texts), exact=True)
+
+    def write():
+        logits = rows.lib.llama_get_logits_ith(rows.context, -1)
+        out.write(c.string_at(logits, 4 * rows.vocab))
+
+    for t in texts:
+        n = t["prompt"]
+        prompt = rows.batch(n)
+        for i, token in enumerate(t["tokens"][:n]):
+            prompt.token[i] = token
+        rows.lib.llama_memory_clear(rows.memory, False)
+        rows.compute(prompt)
+        write()
+        for position, token in enumerate(t["tokens"][n:-1], n):
+            rows.step.token[0], rows.step.pos[0] = token, position
+            rows.compute(rows.step)
+            write()
+
+
+def buffers():
+    """Returns where the weights are, as the library's log says: kind of memory to MiB."""
+    found = re.findall(r"(\S+) model buffer size = *([0-9.]+) MiB", "".join(lines))
+    return {kind: float(size) for kind, size in found}
+
+
 def measure(run, tokens, repeat):
     """Returns the median of tokens a second."""
     run()
@@ -141,6 +179,8 @@ def main():
     p = argparse.ArgumentParser()
     p.add_argument("--libraries", required=True)
     p.add_argument("--model", help="without one, only the instruction sets are printed")
+    p.add_argument("--follow", help="a JSON file of texts to compute token by token; their logits go to --logits")
+    p.add_argument("--logits")
     for name in ["threads", "batch", "prefill", "decode", "repeat"]:
         p.add_argument("--" + name, type=int, default=1)
     a = p.parse_args()
@@ -148,8 +188,13 @@ def main():
     if not a.model:
         print(json.dumps({"system": lib.llama_print_system_info().decode()}))
         return
+    if a.follow:
+        with open(a.follow, encoding="utf-8") as f, open(a.logits, "wb") as out:
+            follow(lib, a.model, a.threads, json.load(f)["texts"], out)
+        print("{}")
+        return
     rows = Rows(lib, a.model, a.threads, a.batch, max(a.prefill, OPENING + a.decode))
-    out = {"model": rows.name, "threads": rows.threads}
+    out = {"model": rows.name, "threads": rows.threads, "buffers": buffers()}
     if a.prefill:
         out["prefill"] = measure(lambda: rows.prefill(a.prefill), a.batch * a.prefill, a.repeat)
     if a.decode:

@@ -49,7 +49,10 @@ func measure(ctx context.Context, args []string, _ io.Reader, stdout, _ io.Write
 		if err != nil {
 			return err
 		}
-		return errors.Join(b.run(ctx, m, print), m.Close())
+		if err := errors.Join(b.run(ctx, m, print), m.Close()); err != nil || b.json {
+			return err
+		}
+		return b.first(stdout)
 	}
 	for _, name := range b.shapes {
 		m, err := bench.Random(name)
@@ -75,7 +78,7 @@ func readBenching(args []string, w io.Writer) (*benching, error) {
 	f.IntVar(&b.config.Decode, "decode", 64, "tokens that are appended to a prompt of 16; 0 leaves them out")
 	f.IntVar(&b.config.Repeat, "repeat", 5, "measurements, of which the median is shown")
 	f.BoolVar(&b.json, "json", false, "print a JSON object a line")
-	f.StringVar(&b.save, "save", "", "write the random weights of one shape in one format to a GGUF `file`, and measure them")
+	f.StringVar(&b.save, "save", "", "write the weights of one model in one format to a GGUF `file`, and measure them: of a shape, or of a MODEL that is as GPT-2 is")
 	var err error
 	if b.model, err = parseNamed(f, args); err != nil {
 		return nil, err
@@ -108,10 +111,8 @@ func (b *benching) check() error {
 	switch {
 	case b.config.Prefill < 0 || b.config.Decode < 0 || b.config.Repeat < 1:
 		return fmt.Errorf("%w: --prefill and --decode are not negative, --repeat is positive", errUsage)
-	case b.save != "" && b.model != "":
-		return fmt.Errorf("%w: --save writes random weights, and %s is a model", errUsage, b.model)
-	case b.save != "" && (len(b.shapes) != 1 || len(b.quants) != 1):
-		return fmt.Errorf("%w: --save writes one --shape in one --quant", errUsage)
+	case b.save != "" && (b.model == "" && len(b.shapes) != 1 || len(b.quants) != 1 || b.quants[0] == "stored"):
+		return fmt.Errorf("%w: --save writes one MODEL or --shape in one --quant, which is not stored", errUsage)
 	}
 	return nil
 }
@@ -152,6 +153,18 @@ func saveModel(m *bench.Model, name string, format transformer.Format) error {
 		return errors.Join(err, os.Remove(name))
 	}
 	return nil
+}
+
+// first prints how long a model takes to open, in the first of the formats.
+func (b *benching) first(w io.Writer) error {
+	cfg := b.config
+	cfg.Format = transformer.Formats()[b.quants[0]]
+	took, err := bench.FirstToken(b.model, cfg)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "\nfrom the file to the first token, tokenizer and all: %.3f s\n", took.Seconds())
+	return err
 }
 
 // table returns what prints results for people, under a heading.

@@ -56,8 +56,32 @@ func TestBench(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(table), "\n")
-	if len(lines) != 4 || !strings.HasPrefix(lines[2], "SHAPE") || !strings.HasPrefix(lines[3], "alpha.gguf           q4_0         1     1  decode ") {
+	if len(lines) != 6 || !strings.HasPrefix(lines[5], "from the file to the first token") || !strings.HasPrefix(lines[2], "SHAPE") || !strings.HasPrefix(lines[3], "alpha.gguf           q4_0         1     1  decode ") {
 		t.Errorf("the table is\n%s", table)
+	}
+}
+
+// A training run is measured and saved as a published model is.
+func TestBenchRun(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "novels.gguf")
+	short := []string{"--json", "--threads", "1", "--prefill", "8", "--decode", "0", "--repeat", "1"}
+	for _, c := range []struct {
+		shape, quant string
+		args         []string
+	}{
+		{"novels", "f32", []string{"../../pkg/starter/runs/novels"}},
+		{"checkpoint-8000.json", "f32", []string{"../../pkg/starter/runs/novels/checkpoint-8000.json"}},
+		{"novels", "q8_0", []string{"../../pkg/starter/runs/novels", "--quant", "q8_0", "--save", file}},
+		{"novels.gguf", "q8_0", []string{file}},
+	} {
+		text, err := runBench(t, append(c.args, short...)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var fields map[string]any
+		if err := json.Unmarshal([]byte(text), &fields); err != nil || fields["shape"] != c.shape || fields["quant"] != c.quant {
+			t.Errorf("%v: %v in %s", c.args, err, text)
+		}
 	}
 }
 
@@ -70,8 +94,8 @@ func TestBenchRefuses(t *testing.T) {
 		`--batch: "x" is no number`:             {"--batch", "x"},
 		"--repeat is positive":                  {"--repeat", "0"},
 		"not negative":                          {"--decode", "-1"},
-		"one --shape in one --quant":            {"--save", "f.gguf"},
-		"model.gguf is a model":                 {"model.gguf", "--save", "f.gguf"},
+		"one MODEL or --shape in one --quant":   {"--save", "f.gguf"},
+		"which is not stored":                   {"model.gguf", "--save", "f.gguf"},
 		`"b" is one too many`:                   {"a", "b"},
 	} {
 		if _, err := runBench(t, args...); !errors.Is(err, errUsage) || !strings.Contains(err.Error(), want) {

@@ -72,7 +72,7 @@ func (p *packing) complete() error {
 
 // run writes the file under another name first: there is never half a model.
 func (p *packing) run(ctx context.Context, out, notes io.Writer) (err error) {
-	m, err := arch.Open(os.DirFS(filepath.Dir(p.source)), filepath.Base(p.source))
+	m, err := arch.OpenAny(os.DirFS(filepath.Dir(p.source)), filepath.Base(p.source))
 	if err != nil {
 		return err
 	}

@@ -52,6 +52,27 @@ func TestPack(t *testing.T) {
 	}
 }
 
+// An Alpha run is packed too, and says what it said.
+func TestPackRun(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "mine.safetensors")
+	out, _, err := runPack(t.Context(), "../../pkg/starter/runs/novels", "-o", file, "--quant", "f32")
+	if err != nil || !strings.Contains(out, ": Alpha, ") {
+		t.Fatalf("%q, %v", out, err)
+	}
+	t.Setenv("GLOSSA_CHECKPOINTS", filepath.Dir(file))
+	say := func(model string) string {
+		var answer, notes bytes.Buffer
+		args := []string{model, "--temperature", "0", "--max-tokens", "30"}
+		if err := chat(t.Context(), args, strings.NewReader("The old lighthouse\n"), &answer, &notes); err != nil {
+			t.Fatal(err, notes.String())
+		}
+		return answer.String()
+	}
+	if got, want := say("mine"), say("novels"); got != want || len(want) < 40 {
+		t.Errorf("packed it says %q, not %q", got, want)
+	}
+}
+
 // Without -o the name is the source's and the format's, where one stands.
 func TestPackNames(t *testing.T) {
 	source, err := filepath.Abs(packSource)

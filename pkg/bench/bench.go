@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -99,6 +100,11 @@ func run(ctx context.Context, m *Model, cfg Config, yield func(Result) bool) err
 	model, err := transformer.New(m.Spec, m.Weights, cfg.Kernels, cfg.Format)
 	if err != nil {
 		return err
+	}
+	if m.Weights.Await != nil { // passes cannot fail then
+		if err := m.Weights.Await(math.MaxInt); err != nil {
+			return err
+		}
 	}
 	format := m.resolve(cfg.Format)
 	b := &bench{config: &cfg, model: model, load: m.load(cfg.Format)}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"maps"
 	"math"
 	"os"
@@ -186,6 +187,17 @@ func logits(t *testing.T, m *Model, format transformer.Format) []float32 {
 	return must(model.NewPass(nil).Forward([]transformer.Sequence{{Cache: model.NewCache(16), Tokens: tokens, Logits: len(tokens)}}))
 }
 
+func save(t *testing.T, m *Model, path string, format transformer.Format) {
+	t.Helper()
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(m.Save(file, format), file.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // A saved model is the same model to the bit, in the format that it was saved in.
 func TestSave(t *testing.T) {
 	for _, s := range tiny() {
@@ -196,13 +208,7 @@ func TestSave(t *testing.T) {
 			t.Run(s.name+"/"+name, func(t *testing.T) {
 				made := s.model()
 				path := filepath.Join(t.TempDir(), "model.gguf")
-				file, err := os.Create(path)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := errors.Join(made.Save(file, format), file.Close()); err != nil {
-					t.Fatal(err)
-				}
+				save(t, made, path, format)
 				m, err := Open(path)
 				if err != nil {
 					t.Fatal(err)
@@ -217,13 +223,13 @@ func TestSave(t *testing.T) {
 						t.Errorf("read as %s it computes something else", formatName(as))
 					}
 				}
-				if err := m.Save(os.Stdout, format); err == nil || !strings.Contains(err.Error(), "a file already") {
+				if err := m.Save(io.Discard, format); (err == nil) != (s.kind == "gpt2") || err != nil && !strings.Contains(err.Error(), "it is no GPT-2") {
 					t.Errorf("saving a file: %v", err)
 				}
 			})
 		}
 	}
-	if err := tiny()[0].model().Save(os.Stdout, transformer.Stored); err == nil || !strings.Contains(err.Error(), "as stored") {
+	if err := tiny()[0].model().Save(io.Discard, transformer.Stored); err == nil || !strings.Contains(err.Error(), "as stored") {
 		t.Errorf("got %v", err)
 	}
 }

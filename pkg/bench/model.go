@@ -18,14 +18,14 @@ type Model struct {
 	close func() error
 }
 
-// Open opens a model's directory or GGUF file; its name is the file's. The caller closes
-// it.
+// Open opens a model's directory or file, see [arch.OpenAny]; its name is the file's. The
+// caller closes it.
 func Open(name string) (*Model, error) {
 	full, err := filepath.Abs(name)
 	if err != nil {
 		return nil, err
 	}
-	m, err := arch.Open(os.DirFS(filepath.Dir(full)), filepath.Base(full))
+	m, err := arch.OpenAny(os.DirFS(filepath.Dir(full)), filepath.Base(full))
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"errors"
 	"fmt"
 	"io"
 
@@ -27,18 +26,30 @@ func storedHead(as checkpoint.DType) checkpoint.DType {
 	return as
 }
 
-// Save writes the weights of a random model as a GGUF file, so that other engines run
-// them: what is multiplied in a format, the tables that are only looked up, and vectors,
-// in float32, as the transformer keeps them. A tokenizer of bytes comes with them.
+// Save writes the weights as a GGUF file, so that other engines run them: what is
+// multiplied in a format, the tables that are only looked up, and vectors, in float32, as
+// the transformer keeps them. A tokenizer of bytes comes with them. Models from files are
+// saved if they are as GPT-2 is, see [gpt2].
 func (m *Model) Save(w io.Writer, format transformer.Format) error {
 	as, ok := stored[format]
-	switch {
-	case m.shape == nil:
-		return errors.New("bench: only random weights are saved: this model is a file already")
-	case !ok:
+	if !ok {
 		return fmt.Errorf("bench: weights cannot be saved as %s", formatName(format))
 	}
-	var list []checkpoint.GGUFTensor
+	shape, weights, title := m.shape, m.Weights, m.Name+", random weights"
+	if shape == nil {
+		title = m.Name
+		var err error
+		if shape, weights, err = gpt2(m); err != nil {
+			return fmt.Errorf("bench %s: %w", m.Name, err)
+		}
+	}
+	meta := shape.meta(title)
+	meta["general.file_type"] = as.file
+	return checkpoint.WriteGGUF(w, meta, tensors(weights, as.kind))
+}
+
+// tensors lists what a file holds, in which what is multiplied has type as.
+func tensors(weights *transformer.Weights, as checkpoint.DType) (list []checkpoint.GGUFTensor) {
 	add := func(kind checkpoint.DType, tensors ...transformer.Tensor) {
 		for _, t := range tensors {
 			shape := []int{t.Rows, t.Cols}
@@ -48,26 +59,34 @@ func (m *Model) Save(w io.Writer, format transformer.Format) error {
 			list = append(list, checkpoint.GGUFTensor{Name: t.Name, Type: kind, Shape: shape, Read: t.Read})
 		}
 	}
-	weights := m.Weights
-	add(storedHead(as.kind), weights.Embed.Weight...)
+	add(storedHead(as), weights.Embed.Weight...)
 	add(checkpoint.F32, weights.Positions.Weight...)
 	for i := range weights.Decoder {
 		l := &weights.Decoder[i]
-		for _, v := range []transformer.Vector{l.AttentionNorm.Weight, l.AttentionNorm.Bias, l.FFNNorm.Weight, l.FFNNorm.Bias} {
+		for _, v := range norms(l.AttentionNorm, l.FFNNorm) {
 			add(checkpoint.F32, v...)
 		}
 		for _, x := range matrices(l) {
-			add(as.kind, x.Weight...)
+			add(as, x.Weight...)
 			add(checkpoint.F32, x.Bias...)
 		}
 	}
-	add(checkpoint.F32, weights.DecoderNorm.Weight...)
-	add(checkpoint.F32, weights.DecoderNorm.Bias...)
-	add(storedHead(as.kind), weights.Head.Weight...)
-	meta := m.shape.meta()
-	meta["general.file_type"] = as.file
-	return checkpoint.WriteGGUF(w, meta, list)
+	for _, v := range norms(weights.DecoderNorm) {
+		add(checkpoint.F32, v...)
+	}
+	add(storedHead(as), weights.Head.Weight...)
+	return list
 }
+
+func norms(list ...transformer.Norm) (vectors []transformer.Vector) {
+	for _, n := range list {
+		vectors = append(vectors, n.Weight, n.Bias)
+	}
+	return vectors
+}
+
+// byteTokens is the least vocabulary that addTokens makes: bytes, a merge and an end.
+const byteTokens = 256 + 2
 
 // addTokens adds a byte-level tokenizer: letters for the bytes, one merge, the end of a
 // text, and what fills the vocabulary up.

@@ -56,6 +56,10 @@ func Random(name string) (*Model, error) {
 }
 
 func (s shape) model() *Model {
+	return &Model{Name: s.name, Spec: s.spec(), Weights: s.weights(), shape: &s}
+}
+
+func (s *shape) spec() *transformer.Spec {
 	spec := &transformer.Spec{
 		Vocab: s.vocab, Context: s.context, Width: s.width, Position: s.position, Activation: s.activation,
 		Eps: 1e-5, Parallel: s.parallel, Gated: s.rms,
@@ -67,7 +71,7 @@ func (s shape) model() *Model {
 	if s.rotary > 0 {
 		spec.Rotary = transformer.Rotary{Dims: s.rotary, Interleaved: s.interleaved, Frequencies: transformer.Frequencies(10000, s.rotary)}
 	}
-	return &Model{Name: s.name, Spec: spec, Weights: s.weights(), shape: &s}
+	return spec
 }
 
 func (s *shape) weights() *transformer.Weights {
@@ -121,8 +125,8 @@ func (s *shape) norm(name string) (n transformer.Norm) {
 }
 
 // meta are the keys of a GGUF file of the shape.
-func (s *shape) meta() checkpoint.Meta {
-	m := checkpoint.Meta{"general.architecture": s.kind, "general.name": s.name + ", random weights", "general.quantization_version": uint32(2)}
+func (s *shape) meta(title string) checkpoint.Meta {
+	m := checkpoint.Meta{"general.architecture": s.kind, "general.name": title, "general.quantization_version": uint32(2)}
 	for name, n := range map[string]int{
 		"vocab_size": s.vocab, "context_length": s.context, "embedding_length": s.width, "block_count": s.depth,
 		"feed_forward_length": s.ffn, "attention.head_count": s.heads, "attention.head_count_kv": s.keys,

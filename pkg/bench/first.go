@@ -1,0 +1,56 @@
+package bench
+
+import (
+	"cmp"
+	"math"
+	"time"
+
+	"glossa/pkg/engine/kernel"
+	"glossa/pkg/engine/transformer"
+)
+
+// enough is how long opening a model is repeated.
+const enough = 2 * time.Second
+
+// FirstToken returns how long it takes from the name of a model to the logits after one
+// token, with all that serving it needs read, its tokenizer too: the median of some times,
+// after one that is not counted. With threads that are not given it is the last of cfg's.
+func FirstToken(name string, cfg Config) (time.Duration, error) {
+	if cfg.Kernels == nil {
+		cfg.Kernels = kernel.Best()
+	}
+	threads := 1
+	if n := len(cfg.Threads); n > 0 {
+		threads = cfg.Threads[n-1]
+	}
+	team := transformer.NewTeam(threads)
+	defer team.Close()
+	var times []float64
+	for begin := time.Now(); len(times) <= cmp.Or(cfg.Repeat, 5) && (len(times) < 2 || time.Since(begin) < enough); {
+		took, err := firstToken(name, cfg, team)
+		if err != nil {
+			return 0, err
+		}
+		times = append(times, took.Seconds())
+	}
+	return time.Duration(median(times[1:]) * float64(time.Second)), nil
+}
+
+func firstToken(name string, cfg Config, team *transformer.Team) (time.Duration, error) {
+	begin := time.Now()
+	m, err := Open(name)
+	if err != nil {
+		return 0, err
+	}
+	defer m.Close()
+	model, err := transformer.New(m.Spec, m.Weights, cfg.Kernels, cfg.Format)
+	if err != nil {
+		return 0, err
+	}
+	_, err = model.NewPass(team).Forward([]transformer.Sequence{{Cache: model.NewCache(1), Tokens: []int{0}, Logits: 1}})
+	took := time.Since(begin)
+	if err == nil && m.Weights.Await != nil {
+		err = m.Weights.Await(math.MaxInt) // the next one is not to share the machine with this
+	}
+	return took, err
+}

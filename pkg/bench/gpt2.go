@@ -1,0 +1,92 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+
+	"glossa/pkg/engine/transformer"
+)
+
+// gpt2 says a model's weights in GGUF's words for GPT-2: linears that have no biases get
+// zeros. It refuses what these words cannot say: another activation than gelu, a cap of
+// attention scores and the like.
+func gpt2(m *Model) (*shape, *transformer.Weights, error) {
+	spec := m.Spec
+	s := &shape{
+		name: m.Name, kind: "gpt2", position: transformer.Learned, activation: transformer.GELU, tied: m.Weights.Head.Weight == nil,
+		vocab: spec.Vocab, context: spec.Context, width: spec.Width,
+		depth: spec.Decoder.Depth, heads: spec.Decoder.Heads, keys: spec.Decoder.KVHeads, ffn: spec.Decoder.FFN,
+	}
+	switch {
+	case !reflect.DeepEqual(s.spec(), spec):
+		return nil, nil, errors.New("it is no GPT-2 with gelu and no cap of attention scores: its weights cannot be saved")
+	case spec.Vocab < byteTokens:
+		return nil, nil, fmt.Errorf("%d tokens are too few for a tokenizer of bytes", spec.Vocab)
+	}
+	weights := s.weights()
+	to, from := s.tensors(weights), s.tensors(m.Weights)
+	for i := range to {
+		if err := adopt(to[i], from[i]); err != nil {
+			return nil, nil, err
+		}
+	}
+	return s, weights, nil
+}
+
+// tensors lists the pieces of every tensor of a GPT-2, always in the same order.
+func (s *shape) tensors(w *transformer.Weights) (list [][]transformer.Tensor) {
+	linear := func(l transformer.Linear) { list = append(list, l.Weight, l.Bias) }
+	norm := func(n transformer.Norm) { list = append(list, n.Weight, n.Bias) }
+	for _, l := range []transformer.Linear{w.Embed, w.Positions, w.Head} {
+		linear(l)
+	}
+	for i := range w.Decoder {
+		l := &w.Decoder[i]
+		for _, m := range []transformer.Linear{l.QKV, l.Out, l.Up, l.Down} {
+			linear(m)
+		}
+		norm(l.AttentionNorm)
+		norm(l.FFNNorm)
+	}
+	norm(w.DecoderNorm)
+	return list
+}
+
+// adopt gives the one tensor of to, if there is one, the values of pieces.
+func adopt(to, pieces []transformer.Tensor) error {
+	rows := 0
+	for _, p := range pieces {
+		if rows += p.Rows; p.Transposed || len(to) == 0 || p.Cols != to[0].Cols {
+			return fmt.Errorf("tensor %q is not as GGUF has it: it cannot be saved", p.Name)
+		}
+	}
+	if len(to) == 0 {
+		return nil
+	}
+	if absent := rows == 0 && to[0].Cols == 1; rows != to[0].Rows && !absent {
+		return fmt.Errorf("tensor %q has %d rows, not %d: it cannot be saved", to[0].Name, rows, to[0].Rows)
+	}
+	to[0].Read = func(dst []float32, from int) error { return readPieces(pieces, dst, from) }
+	return nil
+}
+
+// readPieces reads from tensors one below the other, behind which there are zeros.
+func readPieces(pieces []transformer.Tensor, dst []float32, from int) error {
+	for _, p := range pieces {
+		n := p.Rows * p.Cols
+		if from >= n {
+			from -= n
+			continue
+		}
+		part := dst[:min(len(dst), n-from)]
+		if err := p.Read(part, from); err != nil {
+			return err
+		}
+		if dst, from = dst[len(part):], 0; len(dst) == 0 {
+			return nil
+		}
+	}
+	clear(dst)
+	return nil
+}
