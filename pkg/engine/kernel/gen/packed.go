@@ -10,12 +10,13 @@ type packed struct {
 	words  int // 32-bit words of one row of activations for a superblock
 	sums   int // the word that holds the first block's correction
 	busy   int // rows of activations from which on AVX-512 computes longer than it reads
+	ahead  int // bytes from where on one row's weights are brought to the second level
 }
 
 var kinds = []packed{
-	{kind: "Q8", bytes: 1088, scales: 1024, words: 22, sums: 18, busy: 5},
-	{kind: "Q4", bytes: 576, scales: 512, words: 22, sums: 20, busy: 3},
-	{kind: "BF16", bytes: 2048, words: 64, busy: 4},
+	{kind: "Q8", bytes: 1088, scales: 1024, words: 22, sums: 18, busy: 5, ahead: 4096},
+	{kind: "Q4", bytes: 576, scales: 512, words: 22, sums: 20, busy: 3, ahead: 8192},
+	{kind: "BF16", bytes: 2048, words: 64, busy: 4, ahead: 4096},
 }
 
 const scaleWord = 16 // the word that holds the first block's scale
@@ -141,7 +142,9 @@ func (t *asm) packedPanel(k packed, n, part, parts int) {
 
 // prefetch asks for a cache line of what comes later. Where n rows of activations keep
 // the arithmetic busier than the memory, it reaches far, into the second level; else it
-// helps the hardware's own prefetching along, close by. Distances are measured (Zen 4).
+// helps the hardware's own prefetching along, close by. Distances are measured (Zen 4);
+// one row takes both, which on Sapphire Rapids reads Q4_0 from DRAM at 16.9 GB/s instead of
+// 13.8, and Q8_0 at 16.4 instead of 15.2.
 func (t *asm) prefetch(k packed, n, line int) {
 	busy := k.busy
 	if !t.wide() {
@@ -150,7 +153,10 @@ func (t *asm) prefetch(k packed, n, line int) {
 	switch {
 	case n >= busy:
 		t.op("PREFETCHT1", mem(12288+64*line, rW))
-	case t.wide() && (n == 1 || k.kind == "Q4"):
+	case t.wide() && n == 1:
+		t.op("PREFETCHT0", mem(128+64*line, rW))
+		t.op("PREFETCHT1", mem(k.ahead+64*line, rW))
+	case t.wide() && k.kind == "Q4":
 		t.op("PREFETCHT0", mem(128+64*line, rW))
 	default:
 		t.op("PREFETCHT0", mem(512+64*line, rW))
