@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -53,7 +54,7 @@ func TestReadme(t *testing.T) {
 		t.Skipf("no symbolic links here: %v", err)
 	}
 	text := replaceSections(t, old)
-	text = rerun(t, text, dir, startServer(t, filepath.Join(dir, "glossa")))
+	text = rerun(t, text, dir, startServer(t, filepath.Join(dir, "glossa"), nil))
 	switch {
 	case *updateReadme:
 		if err := os.WriteFile(readme, []byte(text), 0o644); err != nil {
@@ -64,9 +65,12 @@ func TestReadme(t *testing.T) {
 	}
 }
 
-// startServer runs glossa serve on a free port and returns its address.
-func startServer(t *testing.T, program string) string {
-	cmd := exec.CommandContext(t.Context(), program, "serve", "--port", "0")
+// startServer runs glossa serve on a free port and returns its address. A nil log
+// is none.
+func startServer(t *testing.T, program string, log io.Writer, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), program, append([]string{"serve", "--port", "0"}, args...)...)
+	cmd.Stderr = log
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -127,6 +131,9 @@ func shell(t *testing.T, command, dir, address string) string {
 func volatile(s string) string {
 	for pattern, mask := range map[string]string{
 		`chatcmpl-[0-9a-f]{24}`:                        "chatcmpl-ID",
+		`gls_[\w-]{43}`:                                "gls_KEY",
+		`…[\w-]{4} `:                                   "…LAST ",
+		`20\d\d-\d\d-\d\d`:                             "DATE",
 		`"created":\d+`:                                `"created":TIME`,
 		`[0-9.,]+ tokens/s`:                            "SPEED tokens/s",
 		`[0-9.,]+ (m?s)\b`:                             "TIME $1",

@@ -14,7 +14,7 @@ import (
 	"glossa/pkg/starter"
 )
 
-const serveUsage = "[--host H] [--port N] [--checkpoints DIR] [--workers N] [--memory SIZE] [--quant Q] [--auth | --open]"
+const serveUsage = "[--host H] [--port N] [--checkpoints DIR] [--workers N] [--memory SIZE] [--quant Q] [--auth [--accounts FILE] | --open]"
 
 // serve answers HTTP until a signal.
 func serve(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writer) error {
@@ -25,7 +25,8 @@ func serve(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Wr
 	workers := f.Int("workers", 0, fmt.Sprintf("generations at once; more wait in a queue (GLOSSA_WORKERS; default %d)", app.DefaultWorkers))
 	memory := f.String("memory", "", "memory for the weights of open models, such as 8GiB; what was not used for long goes (GLOSSA_MEMORY; default three quarters)")
 	quant := f.String("quant", "", "weights in memory: stored, f32, bf16, q8_0 or q4_0 (GLOSSA_QUANT; default stored)")
-	auth := f.Bool("auth", false, "ask for a key of GLOSSA_KEYS or UPLOAD_SECRET on all but the public routes")
+	auth := f.Bool("auth", false, "ask for a key of the accounts, GLOSSA_KEYS or UPLOAD_SECRET on all but the public routes")
+	accounts := f.String("accounts", "", "`file` of users and API keys, see glossa user and glossa key (GLOSSA_ACCOUNTS)")
 	open := f.Bool("open", false, "serve other machines without asking for a key")
 	if err := parse(f, args, false); err != nil {
 		return err
@@ -42,7 +43,7 @@ func serve(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Wr
 	if err != nil {
 		return err
 	}
-	cfg.Auth, cfg.Uploads = *auth, true
+	cfg.Auth, cfg.Uploads, cfg.Accounts = *auth, true, cmp.Or(*accounts, cfg.Accounts)
 	cfg.Workers, cfg.Quant = cmp.Or(*workers, cfg.Workers), cmp.Or(*quant, cfg.Quant)
 	if *memory != "" {
 		if cfg.Memory, err = app.ParseSize(*memory); err != nil {
@@ -89,6 +90,7 @@ func open(checkpoints string) (*app.App, error) {
 	if err != nil {
 		return nil, err
 	}
+	cfg.Accounts = "" // nobody is asked for a key
 	return app.New(cfg)
 }
 

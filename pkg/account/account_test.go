@@ -16,7 +16,7 @@ var secrets = map[Role]string{Admin: "key-a", Worker: "key-w", Client: "key-c", 
 func keys(t *testing.T, roles ...Role) (list []Key) {
 	t.Helper()
 	for _, role := range roles {
-		key, err := NewKey(role, secrets[role])
+		key, err := NewKey(string(role), role, secrets[role])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,7 +64,7 @@ func TestGuardOfEachRole(t *testing.T) {
 	}
 	list := keys(t, Admin, Worker, Client, Monitor)
 	for _, test := range tests {
-		guard := Guard(test.open, list)
+		guard := New(Config{Open: test.open, Keys: list}).Guard
 		for i, p := range all {
 			header := ""
 			if test.role != "" {
@@ -80,10 +80,21 @@ func TestGuardOfEachRole(t *testing.T) {
 	}
 }
 
+// A secret that the configuration gives to two roles may what either may.
+func TestSecretOfTwoRoles(t *testing.T) {
+	list := keys(t, Monitor, Client)
+	list[1].hash = list[0].hash
+	for p, want := range map[httpx.Permission]llm.Code{httpx.Metrics: "", httpx.Inference: "", httpx.Upload: llm.Forbidden} {
+		if got := ask(New(Config{Keys: list, Store: broken{}}).Guard, p, secrets[Monitor]); got != want {
+			t.Errorf("%s: %q, want %q", p, got, want)
+		}
+	}
+}
+
 func TestUploadNeedsAKeyThatMay(t *testing.T) {
 	for _, open := range []bool{true, false} {
 		for _, list := range [][]Key{nil, keys(t, Client, Monitor)} {
-			guard := Guard(open, list)
+			guard := New(Config{Open: open, Keys: list}).Guard
 			r := httptest.NewRequest("POST", "/api/upload", nil)
 			_, err := guard(r, &httpx.Route{Permission: httpx.Upload})
 			if e := llm.AsError(err); e.Code != llm.Internal || e.Message != "UPLOAD_SECRET not configured" {
@@ -109,11 +120,10 @@ func TestParseKeys(t *testing.T) {
 	if err != nil || len(list) != 2 || list[0].Role != Client || list[1].Role != Monitor {
 		t.Fatalf("%v, %v", list, err)
 	}
-	if roles := lookup(list, "k:1"); len(roles) != 1 || roles[0] != Client {
-		t.Errorf("k:1 is of %v", roles)
-	}
-	if roles := lookup(list, "k2"); len(roles) != 1 || roles[0] != Monitor {
-		t.Errorf("k2 is of %v", roles)
+	for secret, want := range map[string]Principal{"k:1": {"configured", "1", Client}, "k2": {"configured", "3", Monitor}} {
+		if got := lookup(list, secret); len(got) != 1 || got[0] != want {
+			t.Errorf("%s is of %v", secret, got)
+		}
 	}
 	for _, bad := range []string{"hunter2", "root:hunter2", "client:", "client:hunter2 hunter2", "hunter2:client"} {
 		_, err := ParseKeys("client:x," + bad)

@@ -6,7 +6,6 @@ package app
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -32,29 +31,29 @@ import (
 
 // App is everything that answers requests.
 type App struct {
-	cfg     Config
-	kernels *kernel.Kernels
-	team    *transformer.Team
-	quant   string
-	queue   *engine.Queue
-	catalog *catalog.Catalog
-	store   *publish.Store // nil: uploads are refused
-	meter   Meter          // nil: none
+	cfg      Config
+	accounts *account.Accounts
+	kernels  *kernel.Kernels
+	team     *transformer.Team
+	quant    string
+	queue    *engine.Queue
+	catalog  *catalog.Catalog
+	store    *publish.Store // nil: uploads are refused
+	meter    Meter          // nil: none
 }
 
 // New wires cfg. Models are looked for, and opened, when they are asked for.
 func New(cfg Config) (*App, error) {
-	if cfg.Auth && len(cfg.Keys) == 0 {
-		return nil, errors.New("keys are asked for and there is none: set GLOSSA_KEYS=role:key,... with the roles" +
-			" admin, worker, client and monitor, or UPLOAD_SECRET=key for one worker")
+	accounts, err := accounts(cfg)
+	if err != nil {
+		return nil, err
 	}
-	var err error
 	if cfg.Checkpoints != "" { // absolute, it cannot be the name of the starters' root
 		if cfg.Checkpoints, err = filepath.Abs(cfg.Checkpoints); err != nil {
 			return nil, fmt.Errorf("checkpoints directory: %w", err)
 		}
 	}
-	a := &App{cfg: cfg}
+	a := &App{cfg: cfg, accounts: accounts}
 	if a.kernels, err = kernels(cfg.Kernel); err != nil {
 		return nil, err
 	}
@@ -174,7 +173,7 @@ func health(w http.ResponseWriter, _ *http.Request) error {
 func (a *App) Handler(families ...string) http.Handler {
 	mux := httpx.Mux{
 		Routes: a.Routes(families...),
-		Guard:  account.Guard(!a.cfg.Auth, a.cfg.Keys),
+		Guard:  a.accounts.Guard,
 		Log:    a.cfg.Log,
 	}
 	if a.meter != nil {

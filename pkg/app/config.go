@@ -36,8 +36,9 @@ type Config struct {
 	// RequestMemory is what a request may take beside them, bytes; 0: the engine's default.
 	RequestMemory int64
 
-	Auth bool // everything but the public routes needs a key
-	Keys []account.Key
+	Auth     bool // everything but the public routes needs a key
+	Keys     []account.Key
+	Accounts string // file of users and API keys, beside Keys; "": none
 
 	Log   *slog.Logger // nil: nothing is logged
 	Level slog.Level   // for whoever makes Log
@@ -68,6 +69,7 @@ func Variables() [][2]string {
 		{"GLOSSA_THREADS", "threads that compute a model together; default all processors"},
 		{"GLOSSA_KERNEL", "instruction set: generic, avx2, avx512, neon, dotprod"},
 		{"GLOSSA_KEYS", "keys with their roles: role:key,role:key"},
+		{"GLOSSA_ACCOUNTS", "file of users and API keys, which glossa user and glossa key change"},
 		{"UPLOAD_SECRET", "a key of the role worker, for uploads"},
 		{"HF_TOKEN", "token for glossa pull on the Hugging Face hub"},
 		{"GLOSSA_LOG_LEVEL", "debug, info, warn or error"},
@@ -88,6 +90,7 @@ func FromEnv(getenv func(string) string) (Config, error) {
 	e := env{get: getenv}
 	cfg := Config{
 		Checkpoints: getenv("GLOSSA_CHECKPOINTS"),
+		Accounts:    getenv("GLOSSA_ACCOUNTS"),
 		Kernel:      getenv("GLOSSA_KERNEL"),
 		HubToken:    getenv("HF_TOKEN"),
 		Workers:     e.count("GLOSSA_WORKERS"),
@@ -112,7 +115,7 @@ func FromEnv(getenv func(string) string) (Config, error) {
 		e.fail("GLOSSA_KEYS", err)
 	}
 	if secret := getenv("UPLOAD_SECRET"); secret != "" {
-		key, err := account.NewKey(account.Worker, secret)
+		key, err := account.NewKey("UPLOAD_SECRET", account.Worker, secret)
 		if err != nil {
 			e.fail("UPLOAD_SECRET", err)
 		} else {

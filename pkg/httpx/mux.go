@@ -215,6 +215,9 @@ func (m *Mux) finish(rec *Record) {
 		slog.String("id", rec.ID), slog.String("method", rec.Method), slog.String("route", rec.Route),
 		slog.Int("status", rec.Status), slog.Int64("bytes", rec.Bytes), slog.Duration("duration", rec.Duration),
 	}
+	if rec.Principal != "" {
+		attrs = append(attrs, slog.String("principal", rec.Principal))
+	}
 	if rec.Model != "" {
 		attrs = append(attrs, slog.String("model", rec.Model), slog.Duration("first_byte", rec.FirstByte),
 			slog.Int("tokens_in", rec.Usage.Input), slog.Int("tokens_out", rec.Usage.Output))

@@ -313,6 +313,7 @@ func TestLog(t *testing.T) {
 		Routes: []Route{
 			{Method: "POST", Pattern: "/ok", Handle: func(w http.ResponseWriter, r *http.Request) error {
 				rec := RecordOf(r.Context())
+				rec.Principal = "key ci"
 				rec.Model, rec.Usage = "novels", llm.Usage{Input: 3, Output: 5}
 				return ok(w, r)
 			}},
@@ -333,7 +334,7 @@ func TestLog(t *testing.T) {
 		}
 		return line
 	}
-	if l := lines("/ok"); l["level"] != "INFO" || l["model"] != "novels" || l["tokens_in"] != 3.0 || l["tokens_out"] != 5.0 || l["status"] != 200.0 || l["route"] != "/ok" {
+	if l := lines("/ok"); l["level"] != "INFO" || l["principal"] != "key ci" || l["model"] != "novels" || l["tokens_in"] != 3.0 || l["tokens_out"] != 5.0 || l["status"] != 200.0 || l["route"] != "/ok" {
 		t.Errorf("%v", l)
 	}
 	if l := lines("/bad"); l["level"] != "ERROR" || l["code"] != "internal" || !strings.Contains(fmt.Sprint(l["cause"]), "the cause") {

@@ -23,6 +23,7 @@ type Record struct {
 	FirstByte time.Duration // since Start, 0 if there was none
 	Duration  time.Duration
 	Usage     llm.Usage
+	Principal string // who sent it, "" if nobody was asked; for the log, not for labels
 	Err       *llm.Error
 
 	maxBody int64

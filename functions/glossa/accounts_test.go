@@ -1,0 +1,182 @@
+package main
+
+import (
+	"bytes"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"glossa/pkg/account"
+)
+
+// glossa runs a command with an input and returns its status and what it printed.
+func glossa(t *testing.T, input, args string) (status int, out, errs string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	status = run(t.Context(), strings.Fields(args), strings.NewReader(input), &stdout, &stderr)
+	return status, stdout.String(), stderr.String()
+}
+
+// A step is a command, its input and what becomes of it.
+type step struct {
+	args, input string
+	status      int
+	says        string // a pattern, on either output
+}
+
+const password = "correct horse"
+
+// steps runs commands on one file of accounts. None shows a password or its hash.
+func steps(t *testing.T, list ...step) {
+	t.Helper()
+	t.Setenv("GLOSSA_ACCOUNTS", filepath.Join(t.TempDir(), "accounts.json"))
+	for _, s := range list {
+		status, out, errs := glossa(t, s.input, s.args)
+		if status != s.status || !regexp.MustCompile(s.says).MatchString(out+errs) {
+			t.Errorf("%s: status %d, %s%s, want %d, %q", s.args, status, out, errs, s.status, s.says)
+		}
+		if strings.Contains(out+errs, password) || strings.Contains(out+errs, "$argon2id") {
+			t.Errorf("%s shows the password: %s%s", s.args, out, errs)
+		}
+	}
+}
+
+func TestUsers(t *testing.T) {
+	today := time.Now().UTC().Format(time.DateOnly)
+	steps(t, []step{
+		{"user list", "", 1, "no such file.*glossa user add"},
+		{"user remove ann@example.org", "", 1, "no user"},
+		{"user add Ann@Example.org --role admin", password + "\n", 0, "the user ann@example.org of the role admin is added"},
+		{"user add ann@example.org --role client", password, 1, "there is a user"},
+		{"user add --role client bob", password, 0, "the user bob"},
+		{"user add carl --role client", "short\n", 1, "8 to 1024"},
+		{"user add carl --role client", "", 1, "8 to 1024"},
+		{"user add carl --role root", password, 2, "no role"},
+		{"user add carl", password, 2, "no role"},
+		{"user add ca,rl --role client", password, 2, "letters"},
+		{"user add --role client", password, 2, "usage: glossa user"},
+		{"user add carl correct-horse --role client", "", 2, "one too many"},
+		{"user", "", 2, "usage: glossa user"},
+		{"user list", "", 0, `NAME +ROLE +CREATED\nann@example.org +admin +` + today + `\nbob +client +` + today + `\n`},
+		{"user remove bob", "", 0, "removed"},
+		{"user remove bob", "", 1, "no user bob"},
+	}...)
+}
+
+func TestKeys(t *testing.T) {
+	today, year := time.Now().UTC().Format(time.DateOnly), time.Now().AddDate(0, 0, 365).UTC().Format(time.DateOnly)
+	steps(t, []step{
+		{"key list", "", 1, "no such file.*glossa user add"},
+		{"key revoke ci", "", 1, "no such file"},
+		{"key create ci --role client", "", 0, `(?s)gls_[\w-]{43}\n.*expires: ` + year + `; it is not shown again`},
+		{"key create ci --role worker", "", 1, "there is a key ci"},
+		{"key create ever --role monitor --days 0", "", 0, "expires: never"},
+		{"key create none --role monitor --days -1", "", 2, "--days"},
+		{"key create none", "", 2, "no role"},
+		{"key create", "", 2, "usage: glossa key"},
+		{"key list extra", "", 2, "usage: glossa key"},
+		{"key list", "", 0, `NAME +ROLE +KEY +CREATED +EXPIRES\nci +client +….{4} +` + today + ` +` + year + `\never +monitor +….{4} +` + today + ` +never\n`},
+		{"key revoke CI", "", 0, "the key ci is revoked"},
+		{"key revoke ci", "", 1, "no key ci"},
+		{"key create ci --role worker", "", 0, "gls_"},
+		{"key list --accounts .", "", 1, "no regular file"},
+	}...)
+	t.Setenv("GLOSSA_ACCOUNTS", "")
+	if status, _, errs := glossa(t, "", "key list"); status != 2 || !strings.Contains(errs, "--accounts") {
+		t.Errorf("no file: %d, %s", status, errs)
+	}
+}
+
+func TestExpiry(t *testing.T) {
+	day := time.Date(2020, 1, 2, 0, 0, 0, 0, time.UTC)
+	for want, expires := range map[string]time.Time{"never": {}, "2020-01-02 (expired)": day, "2999-01-02": day.AddDate(979, 0, 0)} {
+		if got := expiry(account.Credential{Expires: expires}); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
+// A key made while a server runs lets in, and does no more once it is revoked.
+func TestServeAccounts(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "accounts.json")
+	_, first, _ := glossa(t, "", "key create first --role client --accounts "+path)
+	address, logs := serving(t, "--auth", "--accounts", path)
+	_, second, _ := glossa(t, "", "key create second --role client --accounts "+path)
+	try := func(when, key string, want int) {
+		t.Helper()
+		if got := listing(t, address, key); got != want {
+			t.Errorf("%s: %d, want %d", when, got, want)
+		}
+	}
+	try("first", first, 200)
+	try("second", second, 200)
+	if status, _, errs := glossa(t, "", "key revoke second --accounts "+path); status != 0 {
+		t.Error(errs)
+	}
+	try("second, revoked", second, 401)
+	if err := os.Chmod(path, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	try("first, when everybody can read the file", first, 500)
+	if err := os.Chmod(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	try("first, at the end", first, 200)
+	lines := logs()
+	for _, want := range []string{`"principal":"key first"`, `"principal":"key second"`, `chmod 600`} {
+		if !strings.Contains(lines, want) {
+			t.Errorf("the log has no %s: %s", want, lines)
+		}
+	}
+	for _, key := range []string{first, second} {
+		if strings.Contains(lines, strings.TrimSpace(key)) {
+			t.Error("the log has a key")
+		}
+	}
+}
+
+// listing returns the status of a list of models that is asked for with a key.
+func listing(t *testing.T, address, key string) int {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+address+"/v1/models", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(key))
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = res.Body.Close()
+	return res.StatusCode
+}
+
+// serving starts a server, which ends with the test; logs returns what it logged.
+func serving(t *testing.T, args ...string) (address string, logs func() string) {
+	t.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.Symlink(program, filepath.Join(dir, "glossa")); err != nil {
+		t.Skipf("no symbolic links here: %v", err)
+	}
+	file, err := os.Create(filepath.Join(dir, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = file.Close() })
+	address = startServer(t, filepath.Join(dir, "glossa"), file, args...)
+	return address, func() string {
+		b, err := os.ReadFile(file.Name())
+		if err != nil {
+			t.Error(err)
+		}
+		return string(b)
+	}
+}

@@ -1,0 +1,47 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
+package account
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// lockFile locks an open file until it is closed, or says who has it.
+func lockFile(f *os.File) error {
+	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return errLocked
+	}
+	return err
+}
+
+// own gives f the owner and the group of another file, if there is that: what root
+// changes must stay readable for the server.
+func own(f *os.File, other string) error {
+	info, err := os.Stat(other)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	theirs, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || int(theirs.Uid) == os.Geteuid() {
+		return nil
+	}
+	return f.Chown(int(theirs.Uid), int(theirs.Gid))
+}
+
+// syncDir makes the names in a directory last.
+func syncDir(path string) error {
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}

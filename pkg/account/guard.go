@@ -1,0 +1,134 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"glossa/pkg/httpx"
+	"glossa/pkg/llm"
+)
+
+// Guard is what [httpx.Mux] asks before each handler: everything but the public
+// routes needs a key or a token whose role has the route's permission. The request
+// that it returns knows its sender, see [PrincipalOf].
+func (a *Accounts) Guard(r *http.Request, route *httpx.Route) (*http.Request, error) {
+	c := caller{address: address(r.RemoteAddr)}
+	upload := route.Permission == httpx.Upload
+	switch {
+	case route.Permission == httpx.Public, a.cfg.Open && !upload && known(route.Permission):
+		return withCaller(r, c), nil
+	case upload && !a.publisher:
+		return nil, llm.Errorf(llm.Internal, "UPLOAD_SECRET not configured")
+	}
+	list, err := a.identify(r.Context(), bearer(r.Header))
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(list, func(p Principal) bool { return p.Role.May(route.Permission) })
+	c.principal = list[max(0, i)]
+	httpx.RecordOf(r.Context()).Principal = c.principal.String()
+	if i < 0 {
+		return nil, llm.Errorf(llm.Forbidden, "a key of the role %s may not do this", c.principal.Role)
+	}
+	return withCaller(r, c), nil
+}
+
+// known tells whether any role has p: a route whose permission was forgotten or
+// misspelt is refused even when the service is open.
+func known(p httpx.Permission) bool { return Admin.May(p) }
+
+// identify returns whom secret belongs to, one at least; several if the
+// configuration names it more than once.
+func (a *Accounts) identify(ctx context.Context, secret string) ([]Principal, error) {
+	if list := lookup(a.cfg.Keys, secret); len(list) > 0 {
+		return list, nil
+	}
+	kind := secretKind(secret)
+	if kind == "" || a.cfg.Store == nil {
+		return nil, errNoKey()
+	}
+	p, err := a.stored(ctx, kind, secret)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return nil, errNoKey()
+	case err != nil:
+		return nil, asError(err)
+	}
+	return []Principal{p}, nil
+}
+
+// errNoKey does not tell a key that was revoked from one that never was.
+func errNoKey() error {
+	return llm.Errorf(llm.Unauthenticated, "no valid key: send it as Authorization: Bearer KEY")
+}
+
+// asError hides what is wrong with the store from clients, and not from the log.
+func asError(err error) error {
+	if _, ok := errors.AsType[*llm.Error](err); ok || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return &llm.Error{Code: llm.Internal, Message: "the accounts cannot be read", Err: err}
+}
+
+// stored finds a key or a token by its hash, so that the time that it takes tells
+// nothing of the secret.
+func (a *Accounts) stored(ctx context.Context, kind Kind, secret string) (Principal, error) {
+	c, err := a.cfg.Store.Get(ctx, kind, secretID(secret))
+	if err != nil {
+		return Principal{}, err
+	}
+	if c.expired(time.Now()) {
+		return Principal{}, llm.Errorf(llm.Unauthenticated, "the %s expired on %s", kind, c.Expires.UTC().Format(time.DateOnly))
+	}
+	if kind == APIKey {
+		return Principal{Kind: string(APIKey), Name: c.Name, Role: c.Role}, nil
+	}
+	user, err := a.cfg.Store.Get(ctx, User, c.Name)
+	if err != nil {
+		return Principal{}, err
+	}
+	if c.Created.Before(user.Created) { // the token of a user who was removed; this is another of the name
+		return Principal{}, ErrNotFound
+	}
+	return Principal{Kind: string(User), Name: user.Name, Role: user.Role}, nil
+}
+
+// bearer returns the secret of the Authorization header. Clients spell the scheme
+// in any case and some leave it out (RFC 9110, 11.1: the scheme has no case).
+func bearer(h http.Header) string {
+	fields := strings.Fields(h.Get("Authorization"))
+	switch {
+	case len(fields) == 2 && strings.EqualFold(fields[0], "bearer"):
+		return fields[1]
+	case len(fields) == 1 && !strings.EqualFold(fields[0], "bearer"):
+		return fields[0]
+	}
+	return ""
+}
+
+// subscriber is how many bits of an IPv6 address one subscriber has at least
+// (RFC 6177): whoever has one address has 2^64 of them.
+const subscriber = 64
+
+// address returns what stands for a sender: an IPv4 address, or the network of an
+// IPv6 address. Headers that name another address can be made up and are not read.
+func address(remote string) string {
+	ap, err := netip.ParseAddrPort(remote)
+	if err != nil {
+		return remote
+	}
+	ip := ap.Addr().Unmap().WithZone("")
+	if ip.Is4() {
+		return ip.String()
+	}
+	network, err := ip.Prefix(subscriber)
+	if err != nil {
+		return remote
+	}
+	return network.String()
+}

@@ -1,0 +1,75 @@
+package account
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// A Key is a secret that the configuration gives, and its role. It holds a hash of
+// the secret only, so that a Key that is printed tells nothing.
+type Key struct {
+	Name string // in the log
+	Role Role
+	hash [sha256.Size]byte
+}
+
+// NewKey returns the key of a role; spaces around the secret are no part of it.
+func NewKey(name string, role Role, secret string) (Key, error) {
+	secret = strings.TrimSpace(secret)
+	switch {
+	case role.may() == nil:
+		return Key{}, noRole(role)
+	case secret == "":
+		return Key{}, fmt.Errorf("the key of a role %q is empty", role)
+	case strings.ContainsAny(secret, " \t\r\n"):
+		return Key{}, fmt.Errorf("the key of a role %q holds a space, which no client can send", role)
+	}
+	return Key{Name: name, Role: role, hash: sha256.Sum256([]byte(secret))}, nil
+}
+
+func noRole(role Role) error {
+	return fmt.Errorf("there is no role %q: admin, worker, client and monitor are", role)
+}
+
+// ParseKeys reads a list such as "client:k1,monitor:k2"; the keys are named by
+// their places. Its errors name the place and never what stands there.
+func ParseKeys(list string) ([]Key, error) {
+	var keys []Key
+	var errs []error
+	for i, item := range strings.Split(list, ",") {
+		if item = strings.TrimSpace(item); item == "" {
+			continue
+		}
+		role, secret, ok := strings.Cut(item, ":")
+		if !ok || Role(role).may() == nil {
+			errs = append(errs, fmt.Errorf("key %d: want role:key with the role admin, worker, client or monitor", i+1))
+			continue
+		}
+		key, err := NewKey(strconv.Itoa(i+1), Role(role), secret)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("key %d: %w", i+1, err))
+			continue
+		}
+		keys = append(keys, key)
+	}
+	return keys, errors.Join(errs...)
+}
+
+// lookup returns the principals that secret is the key of. It compares with every
+// key, each in constant time.
+func lookup(keys []Key, secret string) (list []Principal) {
+	if secret == "" {
+		return nil
+	}
+	hash := sha256.Sum256([]byte(secret))
+	for i := range keys {
+		if subtle.ConstantTimeCompare(hash[:], keys[i].hash[:]) == 1 {
+			list = append(list, Principal{Kind: "configured", Name: keys[i].Name, Role: keys[i].Role})
+		}
+	}
+	return list
+}

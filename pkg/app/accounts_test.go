@@ -1,0 +1,234 @@
+package app
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"glossa/pkg/account"
+	"glossa/pkg/dialect/alpha"
+	"glossa/pkg/dialect/openai"
+	"glossa/pkg/dialect/textsynth"
+	"glossa/pkg/httpx"
+)
+
+var roles = slices.Sorted(maps.Keys(secrets))
+
+// apiKey adds a key to the accounts in a file and returns its secret and its id.
+func apiKey(t *testing.T, path, name string, role account.Role, expires time.Time) (secret, id string) {
+	t.Helper()
+	secret, key, err := account.NewAPIKey(name, role, expires)
+	if err == nil {
+		err = account.NewFile(path).Add(t.Context(), key)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return secret, key.ID
+}
+
+// newToken adds a user and returns the token of a login.
+func newToken(t *testing.T, store account.Store, a *App, name string, role account.Role) string {
+	t.Helper()
+	err := store.Add(t.Context(), account.Credential{
+		Kind: account.User, ID: name, Name: name, Role: role, Created: time.Now(),
+		Password: "$argon2id$v=19$m=8,t=1,p=1$WP/SqPjO3C6eJDlVhXnqaw$bCwz1RFoKPdV3RvF2AX8eop3MsSQpJaL3iVwV8ZyASk",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	grant, err := a.accounts.Login(t.Context(), name, "correct horse battery staple")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return grant.Token
+}
+
+// A sender is who sends a request, and with what.
+type sender struct {
+	name   string
+	secret string
+	role   account.Role // "" is let in nowhere
+}
+
+// senders lists whoever can send a request: of each role a key of the configuration,
+// a key and a user of the accounts, a key that expired, one that was revoked and a
+// user who was removed. All that are good for nothing now were good before.
+func senders(t *testing.T, path string, a *App) []sender {
+	t.Helper()
+	list := []sender{{name: "no key"}, {name: "a wrong key", secret: "wrong"}}
+	store := account.NewFile(path)
+	h := a.Handler()
+	var gone []sender
+	for _, role := range roles {
+		kept, _ := apiKey(t, path, string(role), role, time.Now().Add(time.Hour))
+		expired, _ := apiKey(t, path, string(role)+"-expired", role, time.Now())
+		revoked, id := apiKey(t, path, string(role)+"-revoked", role, time.Time{})
+		tokens := map[string]string{}
+		for _, name := range []string{string(role), string(role) + "-gone"} {
+			tokens[name] = newToken(t, store, a, name, role)
+		}
+		list = append(list,
+			sender{string(role) + " of the configuration", secrets[role], role},
+			sender{string(role) + " by a key", kept, role},
+			sender{string(role) + " who logged in", tokens[string(role)], role},
+			sender{string(role) + " whose key expired", expired, ""})
+		gone = append(gone, sender{string(role) + " whose key is revoked", revoked, ""},
+			sender{string(role) + " who was removed", tokens[string(role)+"-gone"], ""})
+		for _, s := range gone[len(gone)-2:] {
+			if res := ask(h, "GET", "/openapi.json", s.secret, nil); res.StatusCode != http.StatusOK {
+				t.Errorf("%s, before: %d", s.name, res.StatusCode)
+			}
+		}
+		if err := store.Delete(t.Context(), account.APIKey, id); err != nil {
+			t.Fatal(err)
+		}
+		if err := store.Delete(t.Context(), account.User, string(role)+"-gone"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return append(list, gone...)
+}
+
+// emptyAccounts returns the path of a file of accounts without any.
+func emptyAccounts(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "accounts.json")
+	if err := os.WriteFile(path, []byte(`{"version":1,"credentials":[]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Every route of the table lets in the roles that may use it, and nobody else.
+func TestRoutesOfSenders(t *testing.T) {
+	path := emptyAccounts(t)
+	a := golden(t, Config{Auth: true, Keys: keys(t), Accounts: path})
+	h := a.Handler()
+	for _, s := range senders(t, path, a) {
+		for _, route := range a.Routes() {
+			want := 0
+			switch {
+			case route.Permission == httpx.Public:
+			case s.role == "":
+				want = http.StatusUnauthorized
+			case !s.role.May(route.Permission):
+				want = http.StatusForbidden
+			}
+			try(t, h, route, s, want)
+		}
+		for method, path := range map[string]string{"GET": "/nope", "POST": "/v1/nope"} {
+			if res := ask(h, method, path, s.secret, nil); res.StatusCode != http.StatusNotFound || text(t, res) != `{"error":"not found"}`+"\n" {
+				t.Errorf("%s as %s: %d", path, s.name, res.StatusCode)
+			}
+		}
+		if res := ask(h, "OPTIONS", "/v1/chat/completions", s.secret, nil); res.StatusCode != http.StatusNoContent {
+			t.Errorf("OPTIONS as %s: %d", s.name, res.StatusCode)
+		}
+	}
+}
+
+// try sends a request to a route, and one for the headers alone where GET is. The
+// model is unknown, so that no request does anything, whoever may send it.
+func try(t *testing.T, h http.Handler, route httpx.Route, s sender, want int) {
+	t.Helper()
+	path := strings.NewReplacer("{id...}", "golden", "{engine_id...}", "golden", "{$}", "").Replace(route.Pattern)
+	methods := []string{route.Method}
+	if route.Method == http.MethodGet {
+		methods = append(methods, http.MethodHead)
+	}
+	for _, method := range methods {
+		body := strings.NewReader(`{"model":"none","messages":[{"role":"user","content":"a"}]}`)
+		res := ask(h, method, path+"?model=none&name=none", s.secret, body)
+		if got := res.StatusCode; want != 0 && got != want || want == 0 && (got == 401 || got == 403 || got >= 500) {
+			t.Errorf("%s %s as %s: %d, want %d: %s", method, path, s.name, got, want, text(t, res))
+		}
+	}
+}
+
+// Without auth nobody is asked, save for uploads.
+func TestRoutesOfSendersWithoutAuth(t *testing.T) {
+	path := emptyAccounts(t)
+	a := golden(t, Config{Keys: keys(t), Accounts: path})
+	h := a.Handler()
+	for _, s := range senders(t, path, a) {
+		for _, route := range a.Routes() {
+			want := 0
+			switch {
+			case route.Permission != httpx.Upload:
+			case s.role == "":
+				want = http.StatusUnauthorized
+			case !s.role.May(route.Permission):
+				want = http.StatusForbidden
+			}
+			try(t, h, route, s, want)
+		}
+	}
+}
+
+// TestPublicRoutes names what anybody may use: a new one stands here on purpose.
+func TestPublicRoutes(t *testing.T) {
+	var got []string
+	for _, route := range golden(t, Config{}).Routes() {
+		if route.Permission == httpx.Public {
+			got = append(got, route.Method+" "+route.Pattern)
+		}
+	}
+	if want := []string{"GET /health"}; !slices.Equal(got, want) {
+		t.Errorf("public: %q, want %q", got, want)
+	}
+}
+
+// Too many logins are told so in the shape of the dialect that asks.
+func TestLimitedLogins(t *testing.T) {
+	a := golden(t, Config{Auth: true, Accounts: emptyAccounts(t)})
+	for name, shape := range map[string]httpx.Errors{"openai": openai.Errors, "alpha": alpha.Errors, "textsynth": textsynth.Errors} {
+		mux := httpx.Mux{Guard: a.accounts.Guard, Routes: []httpx.Route{{
+			Method: "POST", Pattern: "/token", Permission: httpx.Public, Errors: shape,
+			Handle: func(_ http.ResponseWriter, r *http.Request) error {
+				_, err := a.accounts.Login(r.Context(), name+strings.Repeat("x", 2000), strings.Repeat("y", 2000))
+				return err
+			},
+		}}}
+		h := mux.Handler()
+		res := &http.Response{}
+		for range 100 {
+			w := httptest.NewRecorder()
+			r := httptest.NewRequest("POST", "/token", nil)
+			r.RemoteAddr = "192.0.2.1:9"
+			if h.ServeHTTP(w, r); w.Code != http.StatusUnauthorized {
+				res = w.Result()
+				break
+			}
+		}
+		body := text(t, res)
+		var answer struct{ Error any }
+		if err := json.Unmarshal([]byte(body), &answer); err != nil || answer.Error == nil {
+			t.Errorf("%s: %s, %v", name, body, err)
+		}
+		if res.StatusCode != http.StatusTooManyRequests || res.Header.Get("Retry-After") == "" || strings.Contains(body, "xxx") {
+			t.Errorf("%s: %d, %v, %s", name, res.StatusCode, res.Header, body)
+		}
+	}
+}
+
+func TestAccountsThatAreWrong(t *testing.T) {
+	dir := t.TempDir()
+	for name, content := range map[string]string{"cut": `{"version":1,`, "new": `{"version":9}`} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for file, want := range map[string]string{"none": "glossa user add", "cut": "ends too early", "new": "version is 9", ".": ""} {
+		if _, err := New(Config{Accounts: filepath.Join(dir, file)}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", file, err, want)
+		}
+	}
+}
