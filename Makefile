@@ -64,7 +64,7 @@ race: ## run the tests under the race detector, but for the starters' quality (n
 	CGO_ENABLED=1 $(GO) test -race -short $(PACKAGES)
 
 .PHONY: conformance
-conformance: glossa ## drive the server with the official OpenAI SDKs (needs node and python3)
+conformance: glossa ## drive the server with the clients of its protocols (needs node and python3)
 	.ci/conformance/run bin/glossa
 
 .PHONY: bench

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"glossa/pkg/app"
+	"glossa/pkg/dialect/alephalpha"
 	"glossa/pkg/dialect/alpha"
 	"glossa/pkg/dialect/openai"
 	"glossa/pkg/dialect/textsynth"
@@ -130,15 +131,16 @@ func shell(t *testing.T, command, dir, address string) string {
 // volatile masks what differs from run to run: ids, times and speeds.
 func volatile(s string) string {
 	for pattern, mask := range map[string]string{
-		`chatcmpl-[0-9a-f]{24}`:                        "chatcmpl-ID",
-		`gls_[\w-]{43}`:                                "gls_KEY",
-		`…[\w-]{4} `:                                   "…LAST ",
-		`20\d\d-\d\d-\d\d`:                             "DATE",
-		`"created":\d+`:                                `"created":TIME`,
-		`[0-9.,]+ tokens/s`:                            "SPEED tokens/s",
-		`[0-9.,]+ (m?s)\b`:                             "TIME $1",
-		`("logprob":-\d+\.\d{4})\d*`:                   "$1",
-		`("logprob":-\d+(\.\d+)?e-)`:                   "$1",
+		`chatcmpl-[0-9a-f]{24}`:      "chatcmpl-ID",
+		`gls_[\w-]{43}`:              "gls_KEY",
+		`…[\w-]{4} `:                 "…LAST ",
+		`20\d\d-\d\d-\d\d`:           "DATE",
+		`req_[0-9a-f]{24}`:           "req_ID",
+		`"created":\d+`:              `"created":TIME`,
+		`[0-9.,]+ tokens/s`:          "SPEED tokens/s",
+		`[0-9.,]+ (m?s)\b`:           "TIME $1",
+		`(\d\.\d{4})\d*`:             "$1",
+		`("logprob":-\d+(\.\d+)?e-)`: "$1",
 		`(?s)<!-- generated: speed -->.*?<!-- end -->`: "SPEED",
 	} {
 		s = regexp.MustCompile(pattern).ReplaceAllString(s, mask)
@@ -168,6 +170,8 @@ func replaceSections(t *testing.T, text string) string {
 			made = parameterTable(openai.Parameters())
 		case "alpha":
 			made = parameterTable(alpha.Parameters())
+		case "alephalpha":
+			made = parameterTable(alephalpha.Parameters())
 		case "textsynth":
 			made = parameterTable(textsynth.Parameters())
 		case "environment":

@@ -30,3 +30,9 @@ func accounts(cfg Config) (*account.Accounts, error) {
 	}
 	return account.New(c), nil
 }
+
+// login is what a dialect whose clients log in is given.
+func (a *App) login(ctx context.Context, email, password string) (token, role string, err error) {
+	g, err := a.accounts.Login(ctx, email, password)
+	return g.Token, string(g.Role), err
+}

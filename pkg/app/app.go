@@ -17,6 +17,7 @@ import (
 
 	"glossa/pkg/account"
 	"glossa/pkg/catalog"
+	"glossa/pkg/dialect/alephalpha"
 	"glossa/pkg/dialect/openai"
 	"glossa/pkg/dialect/textsynth"
 	"glossa/pkg/engine"
@@ -126,7 +127,7 @@ func (a *App) Catalog() *catalog.Catalog { return a.catalog }
 func (a *App) Models() llm.Models { return meter.Models(a.catalog) }
 
 // Families returns the names of the families of routes, one for each function.
-func Families() []string { return []string{"openai", "alpha", "textsynth"} }
+func Families() []string { return []string{"openai", "alpha", "textsynth", "alephalpha"} }
 
 // family returns the routes of a family.
 func (a *App) family(name string) []httpx.Route {
@@ -135,6 +136,12 @@ func (a *App) family(name string) []httpx.Route {
 		return openai.Routes(openai.Config{Models: a.Models()})
 	case "alpha":
 		return a.alpha()
+	case "alephalpha":
+		cfg := alephalpha.Config{Models: a.Models()}
+		if a.cfg.Accounts != "" {
+			cfg.Login = a.login
+		}
+		return alephalpha.Routes(cfg)
 	case "textsynth":
 		return textsynth.Routes(textsynth.Config{Models: a.Models()})
 	}
@@ -172,9 +179,10 @@ func health(w http.ResponseWriter, _ *http.Request) error {
 // Handler serves the routes of the families, all of them if none is named.
 func (a *App) Handler(families ...string) http.Handler {
 	mux := httpx.Mux{
-		Routes: a.Routes(families...),
-		Guard:  a.accounts.Guard,
-		Log:    a.cfg.Log,
+		Routes:   a.Routes(families...),
+		Fallback: alephalpha.Errors, // of paths at the root, where its clients look
+		Guard:    a.accounts.Guard,
+		Log:      a.cfg.Log,
 	}
 	if a.meter != nil {
 		mux.Observe = a.meter.Observe

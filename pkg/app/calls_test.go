@@ -44,6 +44,7 @@ func addTranslator(t testing.TB, a *App) {
 func calls(t testing.TB) []call {
 	const chat = "/v1/chat/completions"
 	const logprob, translate = "/v1/engines/{engine_id}/logprob", "/v1/engines/{engine_id}/translate"
+	const aa = `{"model":"golden","prompt":"a",` // of Aleph Alpha's routes
 	const hello = `"messages":[{"role":"user","content":"a"}]`
 	return []call{
 		{"GET", "/health", "", "", "", 200},
@@ -97,6 +98,29 @@ func calls(t testing.TB) []call {
 		{"POST", "/v1/engines/translator/logprob", logprob, account.Client, `{"context":"a","continuation":"b"}`, 400},
 		{"POST", "/v1/engines/golden/translate", translate, account.Client, `{"text":["a"],"source_lang":"en","target_lang":"fr"}`, 400},
 		{"POST", "/v1/engines/golden/translate", translate, account.Client, `{"text":["a"],"source_lang":"br","target_lang":"fr"}`, 400},
+		{"GET", "/version", "", "", "", 200},
+		{"GET", "/models_available", "", account.Monitor, "", 200},
+		{"POST", "/complete", "", account.Client, aa + `"maximum_tokens":2,"n":2,"best_of":3,"log_probs":2,"tokens":true,"echo":true,"temperature":0.5,"logit_bias":{"1":-3.5},"minimum_tokens":0}`, 200},
+		{"POST", "/complete", "", account.Client, aa + `"hosting":"cloud","top_k":0,"top_p":0.0,"best_of":null,"stop_sequences":["b"],"use_multiplicative_presence_penalty":true,"presence_penalty":0.5}`, 200},
+		{"POST", "/complete", "", account.Client, `{"model":"golden","prompt":[{"type":"text","data":"a","controls":[]},{"type":"token_ids","data":[1]}],"stream":true,"log_probs":0,"tokens":true}`, 200},
+		{"POST", "/complete?nice=true", "", account.Client, `{"model":"golden","prompt":""}`, 200},
+		{"POST", "/complete", "", account.Client, `{"model":"none","prompt":"a"}`, 404},
+		{"POST", "/complete", "", account.Client, `{}`, 400},
+		{"POST", "/complete", "", account.Client, `{"model":"golden","prompt":"aaaaaaaa"}`, 400},
+		{"POST", "/complete", "", account.Client, aa + `"logit_bias":{"9":1}}`, 400},
+		{"POST", "/embed", "", account.Client, aa + `"layers":[0,-1],"pooling":["mean","abs_max"],"tokens":true}`, 200},
+		{"POST", "/embed", "", account.Client, aa + `"layers":[1],"pooling":null,"normalize":true}`, 200},
+		{"POST", "/embed", "", account.Client, aa + `"layers":[2]}`, 400},
+		{"POST", "/embed", "", account.Client, `{"model":"none","prompt":"a","layers":[0]}`, 404},
+		{"POST", "/evaluate", "", account.Client, aa + `"completion_expected":"b"}`, 200},
+		{"POST", "/evaluate", "", account.Client, aa + `"completion_expected":""}`, 400},
+		{"POST", "/evaluate", "", account.Client, `{"model":"translator","prompt":"a","completion_expected":"b"}`, 400},
+		{"POST", "/evaluate", "", account.Client, `{"model":"none","prompt":"a","completion_expected":"b"}`, 404},
+		{"POST", "/tokenize", "", account.Client, aa + `"tokens":true,"token_ids":true}`, 200},
+		{"POST", "/tokenize", "", account.Client, aa + `"tokens":false,"token_ids":false}`, 200},
+		{"POST", "/tokenize", "", account.Client, aa + `"tokens":true}`, 400},
+		{"POST", "/detokenize", "", account.Client, `{"model":"golden","token_ids":[0,1,2]}`, 200},
+		{"POST", "/detokenize", "", account.Client, `{"model":"golden","token_ids":[3]}`, 400},
 		{"POST", "/v1/engines/none/translate", translate, account.Client, `{"text":["a"],"source_lang":"en","target_lang":"fr"}`, 404},
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"slices"
@@ -13,9 +14,11 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"glossa/pkg/account"
+	"glossa/pkg/dialect/alephalpha"
 	"glossa/pkg/dialect/openai"
 	"glossa/pkg/dialect/textsynth"
 	"glossa/pkg/httpx"
+	"glossa/pkg/llm"
 )
 
 // load reads the document as clients get it.
@@ -44,7 +47,7 @@ func TestDocumentIsValid(t *testing.T) {
 
 // TestDocumentIsTheRouteTable holds the document against the routes both ways.
 func TestDocumentIsTheRouteTable(t *testing.T) {
-	a := golden(t, Config{Auth: true, Keys: keys(t)})
+	a := golden(t, Config{Auth: true, Keys: keys(t), Accounts: emptyAccounts(t)})
 	doc, err := openapi3.NewLoader().LoadFromData(document)
 	if err != nil {
 		t.Fatal(err)
@@ -95,7 +98,8 @@ func refusals(route httpx.Route) (list []int) {
 		list = append(list, 401, 403)
 	}
 	if route.Permission == httpx.Inference {
-		list = append(list, 429, 500, 504)
+		timeout, _ := route.Errors.Body(&llm.Error{Code: llm.Timeout})
+		list = append(list, 429, 500, timeout)
 	}
 	if route.Method == http.MethodPost {
 		list = append(list, 400, 413)
@@ -125,6 +129,31 @@ func TestDocumentHasTheParametersOfChats(t *testing.T) {
 	for name := range properties {
 		if !taken[name] {
 			t.Errorf("%s is documented and not taken", name)
+		}
+	}
+}
+
+// TestDocumentHasTheParametersOfAlephAlpha holds the schemas of requests against the
+// dialect's own table, both ways. Of refused keys a schema has the values taken.
+func TestDocumentHasTheParametersOfAlephAlpha(t *testing.T) {
+	doc, err := openapi3.NewLoader().LoadFromData(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, name := range map[string]string{
+		"/complete": "CompleteRequest", "/embed": "EmbedRequest", "/evaluate": "EvaluateRequest",
+		"/tokenize": "TokenizeRequest", "/detokenize": "DetokenizeRequest",
+	} {
+		left := maps.Clone(doc.Components.Schemas[name].Value.Properties)
+		for _, p := range alephalpha.Parameters() {
+			key, ok := strings.CutPrefix(p.Name, path+" ")
+			if ok && left[key] == nil {
+				t.Errorf("%s is not documented", p.Name)
+			}
+			delete(left, key)
+		}
+		for key := range left {
+			t.Errorf("%s %s is documented and has no row", path, key)
 		}
 	}
 }
@@ -164,6 +193,8 @@ func fits(doc *openapi3.T, method, pattern string, res *http.Response, body stri
 		return nil
 	case strings.Contains(pattern, "completions"):
 		return events(doc.Components.Schemas["ChatCompletionChunk"], body)
+	case pattern == "/complete":
+		return events(doc.Components.Schemas["CompletionEvent"], body)
 	}
 	return events(doc.Components.Schemas["InferenceEvent"], body)
 }

@@ -284,7 +284,7 @@ func TestEmbedRefuses(t *testing.T) {
 	for name, req := range map[string]*llm.EmbedRequest{
 		"no prompt":       {},
 		"layer":           {Prompts: text, Layers: []int{99}},
-		"negative layer":  {Prompts: text, Layers: []int{-2}},
+		"negative layer":  {Prompts: text, Layers: []int{-9}},
 		"only pooling":    {Prompts: text, Pooling: []llm.Pooling{llm.PoolMax}},
 		"pooling":         {Prompts: text, Layers: []int{0}, Pooling: []llm.Pooling{"sum"}},
 		"too long":        {Prompts: []llm.Prompt{llm.Text(strings.Repeat("1 ", e.model.Context+1))}},

@@ -168,13 +168,14 @@ func newWanted(req *llm.EmbedRequest, depth int) (*wanted, error) {
 	}
 	w := &wanted{pooling: req.Pooling}
 	for _, layer := range req.Layers {
-		if layer == -1 {
-			layer = depth
+		index := layer
+		if layer < 0 { // counted from the end, the embeddings too (seed 000, layers)
+			index += depth + 1
 		}
-		if layer < 0 || layer > depth {
-			return nil, invalid("layers", fmt.Sprintf("%d is neither -1 nor from 0 to %d", layer, depth))
+		if index < 0 || index > depth {
+			return nil, invalid("layers", fmt.Sprintf("%d is not from %d to %d", layer, -depth-1, depth))
 		}
-		w.layers = append(w.layers, layer)
+		w.layers = append(w.layers, index)
 	}
 	for _, p := range w.pooling {
 		if pools[p] == nil {

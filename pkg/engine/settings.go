@@ -97,7 +97,7 @@ func samplerConfig(p *llm.Params) sampler.Config {
 		Temperature: or(p.Temperature, temperature), TopK: or(p.TopK, 0), TopP: or(p.TopP, 1), TypicalP: or(p.TypicalP, 1),
 		LogitBias: p.LogitBias, RepetitionPenalty: or(p.RepetitionPenalty, 1),
 		PresencePenalty: or(p.PresencePenalty, 0), FrequencyPenalty: or(p.FrequencyPenalty, 0),
-		Multiply: or(p.MultiplyPenalties, false), Seed: seed,
+		MultiplyPresence: or(p.MultiplyPenalties, false), MultiplyFrequency: or(p.MultiplyFrequency, or(p.MultiplyPenalties, false)), Seed: seed,
 	}
 }
 

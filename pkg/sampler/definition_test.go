@@ -46,12 +46,16 @@ func penalised(cfg sampler.Config, id int, l float64, count int) float64 {
 	if cfg.RepetitionPenalty != 0 {
 		divide(cfg.RepetitionPenalty)
 	}
-	if cfg.Multiply {
-		divide(1 + cfg.PresencePenalty)
-		divide(1 + cfg.FrequencyPenalty*float64(count))
-	} else {
-		l -= cfg.PresencePenalty + cfg.FrequencyPenalty*float64(count)
+	presence, frequency := cfg.PresencePenalty, cfg.FrequencyPenalty*float64(count)
+	if cfg.MultiplyPresence {
+		divide(1 + presence)
+		presence = 0
 	}
+	if cfg.MultiplyFrequency {
+		divide(1 + frequency)
+		frequency = 0
+	}
+	l -= presence + frequency
 	return round(l)
 }
 
@@ -168,7 +172,8 @@ func randomConfig(rng *rand.Rand, vocab int) sampler.Config {
 		RepetitionPenalty: either(rng, float64(rng.IntN(2)), 0.5, 2),
 		PresencePenalty:   either(rng, 0, -2, 2),
 		FrequencyPenalty:  either(rng, 0, -1, 1),
-		Multiply:          rng.IntN(3) == 0,
+		MultiplyPresence:  rng.IntN(3) == 0,
+		MultiplyFrequency: rng.IntN(3) == 0,
 		LogitBias:         map[int]float64{},
 	}
 	for range rng.IntN(4) {

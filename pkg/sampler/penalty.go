@@ -34,8 +34,8 @@ func (s *Sampler) Observe(id int) {
 //	presence:   l -= p                  (seed 000, presence_penalty)
 //	frequency:  l -= f*count            (seed 000, frequency_penalty)
 //
-// With Multiply the latter two scale like the repetition penalty, r = 1+p and
-// r = 1+f*count: seed 000 names this form without giving its formula.
+// With MultiplyPresence, MultiplyFrequency they scale like the repetition penalty, r = 1+p
+// and r = 1+f*count: seed 000 names this form without giving its formula.
 func (s *Sampler) penalised(logits []float32) []float32 {
 	c, seen := &s.cfg, s.observed
 	if (c.RepetitionPenalty == 0 || c.RepetitionPenalty == 1) && c.PresencePenalty == 0 && c.FrequencyPenalty == 0 {
@@ -59,11 +59,14 @@ func (c *Config) penalise(l, count float64) float64 {
 	if r := c.RepetitionPenalty; r != 0 {
 		l = shrink(l, r)
 	}
-	frequency := float64(c.FrequencyPenalty * count) // which forbids fusing
-	if c.Multiply {
-		return shrink(shrink(l, 1+c.PresencePenalty), 1+frequency)
+	presence, frequency := c.PresencePenalty, float64(c.FrequencyPenalty*count) // which forbids fusing
+	if c.MultiplyPresence {
+		l, presence = shrink(l, 1+presence), 0
 	}
-	return l - (c.PresencePenalty + frequency)
+	if c.MultiplyFrequency {
+		l, frequency = shrink(l, 1+frequency), 0
+	}
+	return l - (presence + frequency)
 }
 
 // shrink makes a logit less likely by the factor r, whatever its sign. A factor

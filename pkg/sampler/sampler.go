@@ -31,7 +31,8 @@ type Config struct {
 	RepetitionPenalty float64 // 0 and 1: off
 	PresencePenalty   float64
 	FrequencyPenalty  float64
-	Multiply          bool // presence and frequency penalties divide instead of subtract
+	MultiplyPresence  bool // the penalty divides instead of being subtracted
+	MultiplyFrequency bool
 
 	Seed uint64
 	Row  int // completion within its prompt: rows of one seed differ

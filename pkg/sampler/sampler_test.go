@@ -36,10 +36,10 @@ func TestGreedy(t *testing.T) {
 		{"frequency per count", sampler.Config{FrequencyPenalty: 0.9}, []int{1, 2, 1, 2, 1, 2}, 0},
 		{"negative presence encourages", sampler.Config{PresencePenalty: -2.5}, []int{0}, 0},
 		{"repetition divides what is positive", sampler.Config{RepetitionPenalty: 4}, []int{1, 2}, 0},
-		{"multiplied presence", sampler.Config{PresencePenalty: 3, Multiply: true}, []int{1, 2}, 0},
-		{"multiplied frequency", sampler.Config{FrequencyPenalty: 1.5, Multiply: true}, []int{1, 1, 2, 2}, 0},
+		{"multiplied presence", sampler.Config{PresencePenalty: 3, MultiplyPresence: true}, []int{1, 2}, 0},
+		{"multiplied frequency", sampler.Config{FrequencyPenalty: 1.5, MultiplyFrequency: true}, []int{1, 1, 2, 2}, 0},
 		{"temperature 0 ignores top_k", sampler.Config{TopK: 3}, nil, 1},
-		{"factor below zero bans", sampler.Config{PresencePenalty: -2, Multiply: true}, []int{1, 2}, 0},
+		{"factor below zero bans", sampler.Config{PresencePenalty: -2, MultiplyPresence: true}, []int{1, 2}, 0},
 	} {
 		if got := sample(t, test.cfg, logits, 0.99, test.seen...); got != test.want {
 			t.Errorf("%s: got %d, want %d", test.name, got, test.want)
@@ -47,6 +47,30 @@ func TestGreedy(t *testing.T) {
 	}
 	if got := sample(t, sampler.Config{RepetitionPenalty: 2}, []float32{-2, -3}, 0, 0); got != 1 {
 		t.Error("repetition multiplies what is negative: dividing would encourage it")
+	}
+}
+
+// Each penalty has a form of its own: token 1 was seen once, its logit is 3, that of
+// the other token 2.
+func TestForms(t *testing.T) {
+	for _, test := range []struct {
+		presence, frequency float64
+		want                [4]int // none multiplied, presence, frequency, both
+	}{
+		{0.2, 0.4, [4]int{1, 1, 0, 0}}, // 2.4, 2.1, 1.94, 1.79
+		{0.1, 0.4, [4]int{1, 1, 1, 0}}, // 2.5, 2.33, 2.04, 1.95
+		{0.6, 0.1, [4]int{1, 0, 1, 0}}, // 2.3, 1.78, 2.13, 1.7
+		{0.6, 0.6, [4]int{0, 0, 0, 0}},
+	} {
+		for form, want := range test.want {
+			cfg := sampler.Config{
+				PresencePenalty: test.presence, FrequencyPenalty: test.frequency,
+				MultiplyPresence: form&1 != 0, MultiplyFrequency: form&2 != 0,
+			}
+			if got := sample(t, cfg, []float32{2, 3}, 0.5, 1); got != want {
+				t.Errorf("%+v: got %d, want %d", cfg, got, want)
+			}
+		}
 	}
 }
 

@@ -1,0 +1,228 @@
+package alephalpha
+
+import (
+	"fmt"
+	"math"
+	"unicode/utf8"
+
+	"glossa/pkg/llm"
+)
+
+// newHead begins the answer to the request of that id.
+func newHead(id string, info *llm.ModelInfo) head {
+	h := head{ID: id, ModelVersion: info.Name}
+	if info.Version != "" {
+		h.ModelVersion += "@" + info.Version
+	}
+	return h
+}
+
+// candidates is the number of completions that are generated: those of which the best
+// are taken, too.
+func candidates(req *llm.Request) int { return max(req.N, or(req.BestOf, 0)) }
+
+// promptTokens counts the prompt for each candidate. An empty one is a start token.
+func promptTokens(req *llm.Request, used llm.Usage) int { return candidates(req) * max(1, used.Input) }
+
+// newComplete translates collected rows.
+func newComplete(h head, req *llm.Request, rows []llm.Chunk, used llm.Usage) completeAnswer {
+	answer := completeAnswer{head: h, Completions: make([]completion, len(rows)), PromptTokens: promptTokens(req, used), Generated: used.Output}
+	for i, row := range rows {
+		why, message := finish(row.Finish)
+		answer.Completions[i] = completion{
+			LogProbs: logProbs(req, row), Completion: row.Text, Tokens: texts(req, row), FinishReason: why, Message: message,
+		}
+	}
+	return answer
+}
+
+// events translates a chunk of a stream: its text, the end of its row, the end of all.
+func events(h head, req *llm.Request, c llm.Chunk) (list []any) {
+	if c.Text != "" || len(c.Tokens) > 0 {
+		list = append(list, streamChunk{
+			Type: "stream_chunk", Index: c.Row, LogProbs: logProbs(req, c), Completion: c.Text, Tokens: texts(req, c),
+		})
+	}
+	if c.Finish != "" {
+		why, message := finish(c.Finish)
+		list = append(list, streamSummary{
+			Type: "stream_summary", Index: c.Row, ModelVersion: h.ModelVersion, FinishReason: why, Message: message,
+		})
+	}
+	if c.Usage != nil {
+		list = append(list, completionSummary{
+			Type: "completion_summary", PromptTokens: promptTokens(req, *c.Usage), Generated: c.Usage.Output,
+		})
+	}
+	return list
+}
+
+// finish gives the protocol's word for the end of a row, and a message where that word
+// does not tell it.
+func finish(why llm.Finish) (word, message string) {
+	const maximum, end = "maximum_tokens", "end_of_text"
+	switch why {
+	case llm.FinishStop:
+		return "stop_sequence_reached", ""
+	case llm.FinishLength:
+		return maximum, ""
+	case llm.FinishContext:
+		return maximum, "the context of the model is full"
+	case llm.FinishDeadline, llm.FinishCancelled:
+		return maximum, "there was no time for more"
+	case llm.FinishFiltered:
+		return end, "the provider of the model filtered what follows"
+	}
+	return end, ""
+}
+
+// logProbs describes each token by its log-probability and those of the likeliest in
+// its place, nil if that was not asked for. What nothing predicts has none.
+func logProbs(req *llm.Request, c llm.Chunk) []object {
+	if req.Logprobs == nil {
+		return nil
+	}
+	list := make([]object, len(c.Tokens))
+	for i, t := range c.Tokens {
+		list[i] = object{}
+		if math.IsNaN(t.Logprob) {
+			continue
+		}
+		seen := map[string]bool{}
+		add := func(t llm.Token) {
+			if key := spell(t); !seen[key] {
+				seen[key] = true
+				list[i] = append(list[i], member{key, float(t.Logprob)})
+			}
+		}
+		add(t)
+		for _, top := range t.Top {
+			add(top)
+		}
+	}
+	return list
+}
+
+// texts lists what each token adds, nil if that was not asked for.
+func texts(req *llm.Request, c llm.Chunk) []string {
+	if !or(req.Tokens, false) {
+		return nil
+	}
+	list := make([]string, len(c.Tokens))
+	for i, t := range c.Tokens {
+		list[i] = spell(t)
+	}
+	return list
+}
+
+// spell writes the text of a token. One that is no whole text is written as its bytes,
+// "bytes:\xe2\x82", and a special token as the vocabulary has it.
+func spell(t llm.Token) string {
+	switch {
+	case t.Text == "":
+		return t.Piece
+	case utf8.ValidString(t.Text):
+		return t.Text
+	}
+	spelt := []byte("bytes:")
+	for i := range len(t.Text) {
+		spelt = fmt.Appendf(spelt, `\x%02x`, t.Text[i])
+	}
+	return string(spelt)
+}
+
+// pieces lists tokens as the vocabulary spells them.
+func pieces(tokens []llm.Token) []string {
+	list := make([]string, len(tokens))
+	for i, t := range tokens {
+		list[i] = t.Piece
+	}
+	return list
+}
+
+// newEmbed translates the embedding that e asked for with req.
+func (e *embedRequest) newEmbed(h head, req *llm.EmbedRequest, made *llm.Embedding, used llm.Usage) embedAnswer {
+	answer := embedAnswer{head: h, Embeddings: object{}, PromptTokens: used.Input}
+	if or(e.Tokens, false) {
+		answer.Tokens = pieces(made.Tokens)
+	}
+	for _, layer := range made.Layers {
+		vectors := make([]vector, len(layer.Vectors))
+		for i, v := range layer.Vectors {
+			if vectors[i] = v; or(e.Normalize, false) {
+				vectors[i] = normalized(v)
+			}
+		}
+		name := fmt.Sprintf("layer_%d", layer.Index)
+		if len(req.Pooling) == 0 {
+			answer.Embeddings.add(name, vectors)
+			continue
+		}
+		pools := make(object, len(req.Pooling))
+		for i, p := range req.Pooling {
+			pools[i] = member{string(p), vectors[i]}
+		}
+		answer.Embeddings.add(name, pools)
+	}
+	return answer
+}
+
+// normalized returns v with the Euclidean length 1; a vector of zeros stays one.
+func normalized(v []float32) vector {
+	squares := 0.0
+	for _, x := range v {
+		squares += float64(x) * float64(x)
+	}
+	out := make(vector, len(v))
+	for i, x := range v {
+		if squares > 0 {
+			out[i] = float32(float64(x) / math.Sqrt(squares))
+		}
+	}
+	return out
+}
+
+// newEvaluate translates the score of what was expected (seed 000, /evaluate): the
+// log-perplexity is the log-probability with the other sign.
+func newEvaluate(h head, expected string, s *llm.Score, used llm.Usage) evaluateAnswer {
+	tokens, characters := len(s.Tokens), utf8.RuneCountInString(expected)
+	perplexity := max(0, -s.Logprob) // and not -0
+	return evaluateAnswer{head: h, PromptTokens: used.Input, Result: metrics{
+		LogProbability: float(s.Logprob), LogPerplexity: float(perplexity),
+		PerToken: float(perplexity / float64(max(1, tokens))), PerCharacter: float(perplexity / float64(max(1, characters))),
+		CorrectGreedy: s.Greedy, TokenCount: tokens, CharacterCount: characters, ArgmaxCompletion: s.Argmax,
+	}}
+}
+
+// newTokenize translates tokens into what t asked for.
+func (t *tokenizeRequest) newTokenize(tokens []llm.Token) (answer tokenizeAnswer) {
+	if *t.Tokens {
+		answer.Tokens = pieces(tokens)
+	}
+	if *t.TokenIDs {
+		answer.TokenIDs = make([]int, len(tokens))
+		for i, token := range tokens {
+			answer.TokenIDs[i] = token.ID
+		}
+	}
+	return answer
+}
+
+// newModel translates what is known of a model.
+func newModel(info *llm.ModelInfo) modelObject {
+	return modelObject{
+		Name: info.Name, Description: info.Description, Hostings: hostings(info),
+		MaxContextSize: info.Context, MaximumGenerated: info.Context,
+	}
+}
+
+// hostings lists where a model runs: in the cloud, and where its record says.
+func hostings(info *llm.ModelInfo) []string {
+	list := []string{cloud}
+	for _, h := range info.Hostings {
+		if h != cloud {
+			list = append(list, h)
+		}
+	}
+	return list
+}

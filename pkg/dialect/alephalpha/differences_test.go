@@ -1,0 +1,59 @@
+package alephalpha
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestDifferences lists where this dialect departs from seed 000 and the service it
+// describes, each with the reason and shown to be so.
+func TestDifferences(t *testing.T) {
+	for _, test := range []struct {
+		seed, reason string
+		target, body string
+		status       int
+		has          string
+	}{
+		{
+			"hosting must be sent", "today's client leaves it out",
+			"/complete", `{"model":"luminous","prompt":"x"}`, 200, `"completion":"Once upon a time"`,
+		},
+		{
+			"maximum_tokens must be sent", "today's client leaves it out: then only the context ends a text",
+			"/complete", `{"model":"luminous","prompt":"x"}`, 200, `"finish_reason":"end_of_text"`,
+		},
+		{
+			"the tokens of the prompt and maximum_tokens may not exceed the context", "the text ends where the context is full, and says so",
+			"/complete", `{"model":"context","prompt":"x","maximum_tokens":100000}`, 200, `"message":"the context of the model is full"`,
+		},
+		{
+			"a prompt is a string", "today's client sends items",
+			"/complete", `{"model":"luminous","prompt":[{"type":"text","data":"x"}]}`, 200, `"completion":"Once upon a time"`,
+		},
+		{
+			"a timeout has no word", "what there is of a text is an answer",
+			"/complete", `{"model":"deadline","prompt":"x"}`, 200, `"finish_reason":"maximum_tokens","message":"there was no time for more"`,
+		},
+		{
+			"an unknown key is ignored", "nothing that a client sends is dropped in silence",
+			"/complete", `{"model":"luminous","prompt":"x","maximum_token":1}`, 400, `maximum_token: unknown parameter`,
+		},
+		{
+			"answers have no num_tokens_prompt_total", "today's client needs it",
+			"/evaluate", `{"model":"luminous","prompt":"x","completion_expected":" y"}`, 200, `"num_tokens_prompt_total":2`,
+		},
+		{
+			"layers are named as they were asked for", "the service counts them from 0",
+			"/embed", `{"model":"luminous","prompt":"x","layers":[-1]}`, 200, `"layer_2":`,
+		},
+		{
+			"the seed has errors of no shape", "the service's own, as its clients report them",
+			"/complete", `{"model":"luminous"}`, 400, `{"error":"prompt: must be given","code":"INVALID"}`,
+		},
+	} {
+		w := ask(newFixture(), "POST", test.target, test.body)
+		if w.Code != test.status || !strings.Contains(w.Body.String(), test.has) {
+			t.Errorf("seed: %s; here otherwise: %s. Got %d %s", test.seed, test.reason, w.Code, w.Body)
+		}
+	}
+}

@@ -1,0 +1,76 @@
+package alephalpha
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"glossa/pkg/httpx"
+	"glossa/pkg/llm"
+)
+
+// Errors gives errors the protocol's shape, {"error": sentence, "code": word}. In a
+// stream it is an event like the others.
+var Errors httpx.Errors = shape{}
+
+type shape struct{}
+
+// errorBody has no code where a path is not known: clients compare the whole body.
+type errorBody struct {
+	Error string `json:"error"`
+	Code  string `json:"code,omitempty"`
+}
+
+// Body implements [httpx.Errors]. A timeout is 408, from which the client of version
+// 1.0.0 makes a TimeoutError.
+func (shape) Body(e *llm.Error) (int, any) {
+	status := httpx.Status(e.Code)
+	if e.Code == llm.Timeout {
+		status = http.StatusRequestTimeout
+	}
+	return status, newError(e)
+}
+
+// InBand implements [httpx.Errors].
+func (shape) InBand(e *llm.Error) []byte {
+	frame, _ := httpx.SSE.Frame(newError(e)) // strings cannot fail
+	return frame
+}
+
+func newError(e *llm.Error) errorBody {
+	body := errorBody{Error: e.Message, Code: strings.ToUpper(string(e.Code))}
+	if e.Param != "" && e.Code != llm.NotFound {
+		body.Error = e.Param + ": " + e.Message
+	}
+	switch e.Code {
+	case llm.Unsupported:
+		body.Code = "MISSING_CAPABILITY" // the one word that the service is known to use
+	case httpx.NoRoute:
+		body.Code = ""
+	}
+	return body
+}
+
+// names are the protocol's names of canonical parameters, where they differ.
+var names = map[string]string{
+	"max_new_tokens": "maximum_tokens", "stop": "stop_sequences", "logprobs": "log_probs", "return_full_text": "echo",
+}
+
+// rename puts the client's names into an error from a backend, which has canonical
+// ones; own tells those that differ in this route.
+func rename(err error, own map[string]string) error {
+	e, ok := errors.AsType[*llm.Error](err)
+	if !ok {
+		return err
+	}
+	name, ok := own[e.Param]
+	if !ok && e.Code == llm.TooLong {
+		name, ok = "prompt", true
+	}
+	if !ok {
+		return err
+	}
+	renamed := *e
+	renamed.Param = name
+	return &renamed
+}

@@ -1,0 +1,95 @@
+package alephalpha
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"strconv"
+)
+
+// A float is written with a point or an exponent, 1.0 and not 1: clients in Python
+// tell floats from integers. JSON has no infinity, the largest numbers stand for it;
+// what is no number is null.
+type float float64
+
+// MarshalJSON implements [json.Marshaler].
+func (f float) MarshalJSON() ([]byte, error) { return appendFloat(nil, float64(f), 64), nil }
+
+// A vector is written as [float] is, each element with as many digits as it has.
+type vector []float32
+
+// MarshalJSON implements [json.Marshaler].
+func (v vector) MarshalJSON() ([]byte, error) {
+	b := append(make([]byte, 0, 12*len(v)+2), '[')
+	for i, x := range v {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendFloat(b, float64(x), 32)
+	}
+	return append(b, ']'), nil
+}
+
+// appendFloat writes x, which has that many bits.
+func appendFloat(b []byte, x float64, bits int) []byte {
+	limit := math.MaxFloat64
+	if bits == 32 {
+		limit = math.MaxFloat32
+	}
+	switch {
+	case math.IsNaN(x):
+		return append(b, "null"...)
+	case math.IsInf(x, 0):
+		x = math.Copysign(limit, x)
+	}
+	form := byte('f')
+	if abs := math.Abs(x); abs != 0 && (abs < 1e-6 || abs >= 1e21) { // as encoding/json has it
+		form = 'e'
+	}
+	start := len(b)
+	b = strconv.AppendFloat(b, x, form, -1, bits)
+	if !bytes.ContainsAny(b[start:], ".e") {
+		b = append(b, ".0"...)
+	}
+	return b
+}
+
+// An object is written in the order of its members.
+type object []member
+
+type member struct {
+	key   string
+	value any
+}
+
+// add appends a member unless there is one of that key.
+func (o *object) add(key string, value any) {
+	for _, m := range *o {
+		if m.key == key {
+			return
+		}
+	}
+	*o = append(*o, member{key, value})
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (o object) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	b.WriteByte('{')
+	for i, m := range o {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		if err := enc.Encode(m.key); err != nil {
+			return nil, err
+		}
+		b.WriteByte(':')
+		if err := enc.Encode(m.value); err != nil {
+			return nil, err
+		}
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}

@@ -1,0 +1,165 @@
+package alephalpha
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+
+	"glossa/pkg/httpx"
+	"glossa/pkg/llm"
+)
+
+// Dispositions, short.
+const (
+	served   = httpx.Honoured
+	declined = httpx.Refused
+	noEffect = httpx.NoEffect
+)
+
+// Parameters tells what becomes of each key of each request, named "route key"; keys
+// inside of prompt items are written with a dot. A key that is not here is refused.
+func Parameters() []httpx.Parameter {
+	target := []httpx.Parameter{
+		{Name: "model", Disposition: served, Note: "a name, an alias or family/name"},
+		{Name: "hosting", Disposition: served, Note: "cloud or another that /models_available lists for the model; default: any"},
+		{Name: "tags", Disposition: noEffect, Note: "labels the caller"},
+	}
+	attention := []httpx.Parameter{
+		{Name: "contextual_control_threshold", Disposition: noEffect, Note: "there are no controls"},
+		{Name: "control_log_additive", Disposition: noEffect, Note: "there are no controls"},
+	}
+	list := []httpx.Parameter{
+		{Name: "prompt.type", Disposition: served, Note: "of an item: text or token_ids; image is refused"},
+		{Name: "prompt.data", Disposition: served, Note: "of an item: a string or token ids"},
+		{Name: "prompt.controls", Disposition: declined, Note: "attention cannot be manipulated", Neutral: []string{`[]`}},
+	}
+	for _, route := range []struct {
+		path string
+		keys [][]httpx.Parameter
+	}{
+		{"/complete", [][]httpx.Parameter{target, completeKeys(), samplingKeys(), attention, refusedKeys()}},
+		{"/embed", [][]httpx.Parameter{target, embedKeys(), attention}},
+		{"/evaluate", [][]httpx.Parameter{target, evaluateKeys(), attention}},
+		{"/tokenize", [][]httpx.Parameter{target, tokenizeKeys()}},
+		{"/detokenize", [][]httpx.Parameter{target, {{Name: "token_ids", Disposition: served, Note: "a list, perhaps empty"}}}},
+		{"/users/me/token, /get_token", [][]httpx.Parameter{{
+			{Name: "email", Disposition: served, Note: "a string"}, {Name: "password", Disposition: served, Note: "a string"},
+		}}},
+		{"/*", [][]httpx.Parameter{{{Name: "?nice", Disposition: noEffect, Note: "requests are served first in, first out"}}}},
+	} {
+		for _, p := range slices.Concat(route.keys...) {
+			p.Name = route.path + " " + p.Name
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+func completeKeys() []httpx.Parameter {
+	return []httpx.Parameter{
+		{Name: "prompt", Disposition: served, Note: "a string, perhaps empty, or a list of items; one that does not fit the context is refused"},
+		{Name: "maximum_tokens", Disposition: served, Note: "0 or more; default: to the end of the context"},
+		{Name: "n", Disposition: served, Note: "1 to 256; default 1"},
+		{Name: "best_of", Disposition: served, Note: "more than n; those with the highest mean log-probability are returned"},
+		{Name: "stop_sequences", Disposition: served, Note: "strings, none empty"},
+		{Name: "log_probs", Disposition: served, Note: "0 (the tokens' own) or with so many of the likeliest; default none. They are the model's, before bias, penalties and temperature"},
+		{Name: "tokens", Disposition: served, Note: "default false"},
+		{Name: "echo", Disposition: served, Note: "default false"},
+		{Name: "stream", Disposition: served, Note: "default false"},
+		{Name: "disable_optimizations", Disposition: noEffect, Note: "prompts and completions are left as they are"},
+	}
+}
+
+func samplingKeys() []httpx.Parameter {
+	return []httpx.Parameter{
+		{Name: "temperature", Disposition: served, Note: "0 to 1; 0 is greedy, whatever top_k and top_p; default 0, and with top_k or top_p 1"},
+		{Name: "top_k", Disposition: served, Note: "0 (off, the default) or more"},
+		{Name: "top_p", Disposition: served, Note: "0 (off, the default) to 1"},
+		{Name: "logit_bias", Disposition: served, Note: "token ids to biases"},
+		{Name: "presence_penalty", Disposition: served, Note: "default 0"},
+		{Name: "frequency_penalty", Disposition: served, Note: "default 0"},
+		{Name: "repetition_penalties_include_prompt", Disposition: served, Note: "default false"},
+		{Name: "use_multiplicative_presence_penalty", Disposition: served, Note: "default false; it is for the frequency penalty too if the next key is absent"},
+		{Name: "use_multiplicative_frequency_penalty", Disposition: served, Note: "default: as the presence penalty"},
+		{Name: "sequence_penalty_min_length", Disposition: noEffect, Note: "there is no sequence penalty"},
+		{Name: "use_multiplicative_sequence_penalty", Disposition: noEffect, Note: "there is no sequence penalty"},
+		{Name: "completion_bias_inclusion_first_token_only", Disposition: noEffect, Note: "there is no such bias"},
+		{Name: "completion_bias_exclusion_first_token_only", Disposition: noEffect, Note: "there is no such bias"},
+	}
+}
+
+func refusedKeys() []httpx.Parameter {
+	return []httpx.Parameter{
+		{Name: "minimum_tokens", Disposition: declined, Note: "a text may end at once", Neutral: []string{`0`}},
+		{Name: "sequence_penalty", Disposition: declined, Note: "sequences are not penalised", Neutral: []string{`0`, `0.0`}},
+		{Name: "penalty_bias", Disposition: declined, Note: "only the prompt and the completion are penalised", Neutral: []string{`""`}},
+		{Name: "penalty_exceptions", Disposition: declined, Note: "penalties have no exceptions", Neutral: []string{`[]`}},
+		{Name: "penalty_exceptions_include_stop_sequences", Disposition: declined, Note: "penalties have no exceptions", Neutral: []string{`false`}},
+		{Name: "repetition_penalties_include_completion", Disposition: declined, Note: "the completion is always penalised", Neutral: []string{`true`}},
+		{Name: "completion_bias_inclusion", Disposition: declined, Note: "texts are not biased, only tokens are, by logit_bias", Neutral: []string{`[]`}},
+		{Name: "completion_bias_exclusion", Disposition: declined, Note: "texts are not biased, only tokens are, by logit_bias", Neutral: []string{`[]`}},
+		{Name: "steering_concepts", Disposition: declined, Note: "there are no steering concepts", Neutral: []string{`[]`}},
+		{Name: "raw_completion", Disposition: declined, Note: "the completion is as the model made it", Neutral: []string{`false`}},
+	}
+}
+
+func embedKeys() []httpx.Parameter {
+	return []httpx.Parameter{
+		{Name: "prompt", Disposition: served, Note: "as in /complete, not empty"},
+		{Name: "layers", Disposition: served, Note: "0: the embeddings, i: the output of layer i, -1: that of the last; at least one"},
+		{Name: "pooling", Disposition: served, Note: "mean, max, last_token, abs_max; null: a vector for each token"},
+		{Name: "tokens", Disposition: served, Note: "default false"},
+		{Name: "normalize", Disposition: served, Note: "to the length 1; default false"},
+		{Name: "type", Disposition: declined, Note: "a layer has one embedding"},
+	}
+}
+
+func evaluateKeys() []httpx.Parameter {
+	return []httpx.Parameter{
+		{Name: "prompt", Disposition: served, Note: "as in /complete"},
+		{Name: "completion_expected", Disposition: served, Note: "a string, not empty"},
+	}
+}
+
+func tokenizeKeys() []httpx.Parameter {
+	return []httpx.Parameter{
+		{Name: "prompt", Disposition: served, Note: "a string"},
+		{Name: "tokens", Disposition: served, Note: "whether tokens are wanted, as the vocabulary spells them"},
+		{Name: "token_ids", Disposition: served, Note: "whether token ids are wanted"},
+	}
+}
+
+// refuse returns an error for the first raw field of the struct v whose value is not
+// neutral. Table is what the names of its rows in Parameters begin with, path where v
+// is in the body.
+func refuse(v any, table, path string) error {
+	rows := Parameters()
+	for f, field := range reflect.ValueOf(v).Fields() {
+		if f.Type != reflect.TypeFor[json.RawMessage]() {
+			continue
+		}
+		name, raw := f.Tag.Get("json"), field.Bytes()
+		if len(raw) == 0 || string(raw) == "null" {
+			continue
+		}
+		i := slices.IndexFunc(rows, func(p httpx.Parameter) bool { return p.Name == table+name && p.Disposition == declined })
+		if i < 0 {
+			continue
+		}
+		var compact bytes.Buffer
+		if err := json.Compact(&compact, raw); err != nil || !slices.Contains(rows[i].Neutral, compact.String()) {
+			return &llm.Error{Code: llm.Unsupported, Param: path + name, Message: taken(rows[i])}
+		}
+	}
+	return nil
+}
+
+// taken says why p is refused and what may be sent.
+func taken(p httpx.Parameter) string {
+	if len(p.Neutral) == 0 {
+		return p.Note
+	}
+	return p.Note + "; only " + strings.Join(p.Neutral, " or ") + " can be sent"
+}

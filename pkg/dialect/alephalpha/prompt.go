@@ -1,0 +1,95 @@
+package alephalpha
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"glossa/pkg/httpx"
+	"glossa/pkg/llm"
+)
+
+// readPrompt reads a prompt: a string, which may be empty, or items of text and of
+// token ids, which are concatenated.
+func readPrompt(raw json.RawMessage) (llm.Prompt, error) {
+	if len(raw) == 0 || string(raw) == "null" {
+		return llm.Prompt{}, invalid("prompt", "must be given")
+	}
+	if raw[0] != '[' {
+		var text string
+		if err := httpx.UnmarshalAt("prompt", raw, &text); err != nil {
+			return llm.Prompt{}, err
+		}
+		return llm.Text(text), nil
+	}
+	if err := checkKinds(raw); err != nil {
+		return llm.Prompt{}, err
+	}
+	var items []item
+	if err := httpx.UnmarshalAt("prompt", raw, &items); err != nil {
+		return llm.Prompt{}, err
+	}
+	parts := make([]llm.Part, len(items))
+	for i := range items {
+		path := fmt.Sprintf("prompt[%d]", i)
+		if c := string(items[i].Controls); c != "" && c != "[]" { // as clients send it with every item
+			if err := refuse(items[i], "prompt.", path+"."); err != nil {
+				return llm.Prompt{}, err
+			}
+		}
+		var err error
+		if parts[i], err = items[i].part(path + ".data"); err != nil {
+			return llm.Prompt{}, err
+		}
+	}
+	return llm.Prompt{Parts: parts}, nil
+}
+
+// checkKinds refuses items that are neither text nor token ids, before their keys are
+// looked at.
+func checkKinds(raw json.RawMessage) error {
+	var kinds []struct {
+		Type string `json:"type"`
+	}
+	if json.Unmarshal(raw, &kinds) != nil {
+		return nil // said better by the decoding proper
+	}
+	for i, kind := range kinds {
+		path := fmt.Sprintf("prompt[%d]", i)
+		switch kind.Type {
+		case "text", "token_ids":
+		case "image":
+			return &llm.Error{Code: llm.Unsupported, Param: path, Message: "an item of type image is not served, only text and token_ids are"}
+		default:
+			return invalid(path+".type", "must be text or token_ids, not %.40q", kind.Type)
+		}
+	}
+	return nil
+}
+
+// part reads the data of an item, which is at path.
+func (it *item) part(path string) (llm.Part, error) {
+	if len(it.Data) == 0 || string(it.Data) == "null" {
+		return llm.Part{}, invalid(path, "must be given")
+	}
+	if it.Type == "text" {
+		var text string
+		err := httpx.UnmarshalAt(path, it.Data, &text)
+		return llm.Part{Text: text}, err
+	}
+	var list []*int
+	if err := httpx.UnmarshalAt(path, it.Data, &list); err != nil {
+		return llm.Part{}, err
+	}
+	ids, err := integers(path, list)
+	return llm.Part{Tokens: ids}, err
+}
+
+// isEmpty tells whether p has neither text nor tokens.
+func isEmpty(p llm.Prompt) bool {
+	for _, part := range p.Parts {
+		if part.Text != "" || len(part.Tokens) > 0 {
+			return false
+		}
+	}
+	return true
+}

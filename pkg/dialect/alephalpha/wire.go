@@ -1,0 +1,219 @@
+// Package alephalpha speaks the Aleph Alpha protocol: completions, embeddings,
+// evaluations and tokens. It knows HTTP and llm, nothing of models, tokenizers or
+// accounts.
+//
+// Source: seed 000, and what the Python client sends and reads in its versions 1.0.0
+// and 11.5.1.
+package alephalpha
+
+import "encoding/json"
+
+// target is what all requests say of who answers them.
+type target struct {
+	Model   string   `json:"model"`
+	Hosting *string  `json:"hosting"`
+	Tags    []string `json:"tags"`
+}
+
+// completeRequest is the body of POST /complete. Each key has a row in [Parameters].
+type completeRequest struct {
+	target
+	Prompt        json.RawMessage `json:"prompt"` // a string or items
+	MaximumTokens *int            `json:"maximum_tokens"`
+	N             *int            `json:"n"`
+	BestOf        *int            `json:"best_of"`
+	StopSequences []string        `json:"stop_sequences"`
+	LogProbs      *int            `json:"log_probs"`
+	Tokens        *bool           `json:"tokens"`
+	Echo          *bool           `json:"echo"`
+	Stream        *bool           `json:"stream"`
+	sampling
+	idle
+	refused
+}
+
+// sampling are the keys that change how tokens are chosen.
+type sampling struct {
+	Temperature       *float64           `json:"temperature"`
+	TopK              *int               `json:"top_k"`
+	TopP              *float64           `json:"top_p"`
+	LogitBias         map[string]float64 `json:"logit_bias"` // by token id
+	PresencePenalty   *float64           `json:"presence_penalty"`
+	FrequencyPenalty  *float64           `json:"frequency_penalty"`
+	PenalizePrompt    *bool              `json:"repetition_penalties_include_prompt"`
+	MultiplyPresence  *bool              `json:"use_multiplicative_presence_penalty"`
+	MultiplyFrequency *bool              `json:"use_multiplicative_frequency_penalty"`
+}
+
+// attention are the keys that say how the controls of prompt items work, of which
+// there are none here.
+type attention struct {
+	ContextualControlThreshold *float64 `json:"contextual_control_threshold"`
+	ControlLogAdditive         *bool    `json:"control_log_additive"`
+}
+
+// idle are the keys that cannot change a completion here.
+type idle struct {
+	attention
+	DisableOptimizations *bool `json:"disable_optimizations"`
+	SequenceMinLength    *int  `json:"sequence_penalty_min_length"`
+	MultiplySequence     *bool `json:"use_multiplicative_sequence_penalty"`
+	InclusionFirstOnly   *bool `json:"completion_bias_inclusion_first_token_only"`
+	ExclusionFirstOnly   *bool `json:"completion_bias_exclusion_first_token_only"`
+}
+
+// refused are the keys of which only neutral values are taken.
+type refused struct {
+	MinimumTokens       json.RawMessage `json:"minimum_tokens"`
+	SequencePenalty     json.RawMessage `json:"sequence_penalty"`
+	PenaltyBias         json.RawMessage `json:"penalty_bias"`
+	PenaltyExceptions   json.RawMessage `json:"penalty_exceptions"`
+	ExceptStopSequences json.RawMessage `json:"penalty_exceptions_include_stop_sequences"`
+	PenalizeCompletion  json.RawMessage `json:"repetition_penalties_include_completion"`
+	BiasInclusion       json.RawMessage `json:"completion_bias_inclusion"`
+	BiasExclusion       json.RawMessage `json:"completion_bias_exclusion"`
+	SteeringConcepts    json.RawMessage `json:"steering_concepts"`
+	RawCompletion       json.RawMessage `json:"raw_completion"`
+}
+
+// item is a part of a prompt. An image has more keys, and is refused before them.
+type item struct {
+	Type     string          `json:"type"` // text or token_ids
+	Data     json.RawMessage `json:"data"`
+	Controls json.RawMessage `json:"controls"`
+}
+
+// embedRequest is the body of POST /embed.
+type embedRequest struct {
+	target
+	Prompt    json.RawMessage `json:"prompt"`
+	Layers    []*int          `json:"layers"`
+	Pooling   []string        `json:"pooling"`
+	Tokens    *bool           `json:"tokens"`
+	Normalize *bool           `json:"normalize"`
+	attention
+	Type json.RawMessage `json:"type"`
+}
+
+// evaluateRequest is the body of POST /evaluate.
+type evaluateRequest struct {
+	target
+	Prompt             json.RawMessage `json:"prompt"`
+	CompletionExpected *string         `json:"completion_expected"`
+	attention
+}
+
+// tokenizeRequest is the body of POST /tokenize.
+type tokenizeRequest struct {
+	target
+	Prompt   *string `json:"prompt"`
+	Tokens   *bool   `json:"tokens"`
+	TokenIDs *bool   `json:"token_ids"`
+}
+
+// detokenizeRequest is the body of POST /detokenize.
+type detokenizeRequest struct {
+	target
+	TokenIDs []*int `json:"token_ids"`
+}
+
+// tokenRequest is the body of POST /users/me/token and /get_token.
+type tokenRequest struct {
+	Email    *string `json:"email"`
+	Password *string `json:"password"`
+}
+
+type tokenAnswer struct {
+	Token string `json:"token"`
+	Role  string `json:"role"`
+}
+
+// head is what the answers about one model begin with.
+type head struct {
+	ID           string `json:"id"` // of the request, as in the header X-Request-Id and the log
+	ModelVersion string `json:"model_version"`
+}
+
+type completeAnswer struct {
+	head
+	Completions  []completion `json:"completions"`
+	PromptTokens int          `json:"num_tokens_prompt_total"` // of all candidates
+	Generated    int          `json:"num_tokens_generated"`    // of all candidates
+}
+
+type completion struct {
+	LogProbs     []object `json:"log_probs,omitzero"` // absent if not asked for
+	Completion   string   `json:"completion"`
+	Tokens       []string `json:"completion_tokens,omitzero"` // absent if not asked for
+	FinishReason string   `json:"finish_reason"`
+	Message      string   `json:"message,omitempty"`
+}
+
+// The events of a stream: chunks, a summary of each completion, one of all.
+type (
+	streamChunk struct {
+		Type       string   `json:"type"` // stream_chunk
+		Index      int      `json:"index"`
+		LogProbs   []object `json:"log_probs,omitzero"`
+		Completion string   `json:"completion"`
+		Tokens     []string `json:"completion_tokens,omitzero"`
+	}
+	streamSummary struct {
+		Type         string `json:"type"` // stream_summary
+		Index        int    `json:"index"`
+		ModelVersion string `json:"model_version"`
+		FinishReason string `json:"finish_reason"`
+		Message      string `json:"message,omitempty"`
+	}
+	completionSummary struct {
+		Type         string `json:"type"` // completion_summary
+		PromptTokens int    `json:"num_tokens_prompt_total"`
+		Generated    int    `json:"num_tokens_generated"`
+	}
+)
+
+type embedAnswer struct {
+	head
+	Message      *string  `json:"message"`    // always null
+	Embeddings   object   `json:"embeddings"` // by layer: vectors, or an object of vectors by pooling
+	Tokens       []string `json:"tokens"`     // null if not asked for
+	PromptTokens int      `json:"num_tokens_prompt_total"`
+}
+
+type evaluateAnswer struct {
+	head
+	Message      *string `json:"message"` // always null
+	Result       metrics `json:"result"`
+	PromptTokens int     `json:"num_tokens_prompt_total"`
+}
+
+// metrics are natural logarithms and their normalisations.
+type metrics struct {
+	LogProbability   float  `json:"log_probability"`
+	LogPerplexity    float  `json:"log_perplexity"`
+	PerToken         float  `json:"log_perplexity_per_token"`
+	PerCharacter     float  `json:"log_perplexity_per_character"`
+	CorrectGreedy    bool   `json:"correct_greedy"`
+	TokenCount       int    `json:"token_count"`
+	CharacterCount   int    `json:"character_count"`
+	ArgmaxCompletion string `json:"completion"`
+}
+
+type tokenizeAnswer struct {
+	Tokens   []string `json:"tokens,omitzero"` // absent if not asked for
+	TokenIDs []int    `json:"token_ids,omitzero"`
+}
+
+type detokenizeAnswer struct {
+	Result string `json:"result"`
+}
+
+// modelObject describes a model. The keys after Hostings are those of today's API.
+type modelObject struct {
+	Name             string   `json:"name"`
+	Description      string   `json:"description"`
+	Hostings         []string `json:"hostings"`
+	ImageSupport     bool     `json:"image_support"`                       // always false
+	MaxContextSize   int      `json:"max_context_size,omitempty"`          // tokens; absent if not known
+	MaximumGenerated int      `json:"maximum_completion_tokens,omitempty"` // tokens
+}
