@@ -45,6 +45,7 @@ func calls(t testing.TB) []call {
 	const chat = "/v1/chat/completions"
 	const logprob, translate = "/v1/engines/{engine_id}/logprob", "/v1/engines/{engine_id}/translate"
 	const aa = `{"model":"golden","prompt":"a",` // of Aleph Alpha's routes
+	const completions, tokenize = "/v1/engines/{engine_id}/completions", "/v1/engines/{engine_id}/tokenize"
 	const hello = `"messages":[{"role":"user","content":"a"}]`
 	return []call{
 		{"GET", "/health", "", "", "", 200},
@@ -88,6 +89,21 @@ func calls(t testing.TB) []call {
 		{"DELETE", "/api/models?name=sent", "", account.Worker, "", 404},
 		{"DELETE", "/api/models", "", account.Worker, "", 400},
 
+		{"POST", "/v1/engines/golden/completions", completions, account.Client, `{"prompt":"a"}`, 200},
+		{"POST", "/v1/engines/local/golden/completions", completions, account.Client, `{"prompt":["a",""],"n":2,"max_tokens":3,"seed":1,"temperature":0.5}`, 200},
+		{"POST", "/v1/engines/golden/completions", completions, account.Client, `{"prompt":"aaaaaaaaaaaaaaaa","stop":["b"],"top_k":1,"top_p":1,"typical_p":0.5,"logit_bias":{"1":-100}}`, 200},
+		{"POST", "/v1/engines/golden/completions", completions, account.Client, `{"prompt":"a","stream":true,"n":2,"presence_penalty":1,"frequency_penalty":1,"repetition_penalty":1.2}`, 200},
+		{"POST", "/v1/engines/golden/completions", completions, account.Client, `{"prompt":"a","max_tokens":0,"stream":true,"stop":null}`, 200},
+		{"POST", "/v1/engines/golden/completions", completions, account.Client, `{"prompt":"a","n":17}`, 400},
+		{"POST", "/v1/engines/golden/completions", completions, account.Client, `{"prompt":"a","logit_bias":{"99":1}}`, 400},
+		{"POST", "/v1/engines/golden/completions", completions, account.Client, `{"prompt":"a","schema":{}}`, 400},
+		{"POST", "/v1/engines/translator/completions", completions, account.Client, `{"prompt":"a"}`, 400},
+		{"POST", "/v1/engines/none/completions", completions, account.Client, `{"prompt":"a"}`, 404},
+		{"POST", "/v1/engines/golden/tokenize", tokenize, account.Client, `{"text":"ab"}`, 200},
+		{"POST", "/v1/engines/golden/tokenize", tokenize, account.Client, `{"text":"","token_content_type":"base64"}`, 200},
+		{"POST", "/v1/engines/translator/tokenize", tokenize, account.Client, `{"text":"Thank you.","token_content_type":"base64"}`, 200},
+		{"POST", "/v1/engines/golden/tokenize", tokenize, account.Client, `{"text":5}`, 400},
+		{"POST", "/v1/engines/none/tokenize", tokenize, account.Client, `{"text":"a"}`, 404},
 		{"POST", "/v1/engines/golden/logprob", logprob, account.Client, `{"context":"a","continuation":"b"}`, 200},
 		{"POST", "/v1/engines/local/golden/logprob", logprob, account.Client, `{"context":"","continuation":"ab"}`, 200},
 		{"POST", "/v1/engines/golden/logprob", logprob, account.Client, `{"context":"a","continuation":""}`, 400},

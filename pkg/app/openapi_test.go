@@ -74,7 +74,7 @@ func TestDocumentIsTheRouteTable(t *testing.T) {
 		}
 		if ok := op.Responses.Value("200"); ok == nil {
 			t.Errorf("%s: no 200", name)
-		} else if isStream(ok.Value) && !route.Streams || route.Streams && !isStream(ok.Value) && ok.Value.Content["text/plain"] == nil {
+		} else if isStream(op, ok.Value) && !route.Streams || route.Streams && !isStream(op, ok.Value) && ok.Value.Content["text/plain"] == nil {
 			t.Errorf("%s: the route's streams is %v, the document's media types are not", name, route.Streams)
 		}
 		for _, status := range refusals(route) {
@@ -107,28 +107,45 @@ func refusals(route httpx.Route) (list []int) {
 	return list
 }
 
-func isStream(r *openapi3.Response) bool { return r.Content["text/event-stream"] != nil }
+// isStream tells whether the document says that an answer may be a stream: by its media
+// type, or by x-stream, what is between the answers of one media type.
+func isStream(op *openapi3.Operation, r *openapi3.Response) bool {
+	return r.Content["text/event-stream"] != nil || op.Extensions["x-stream"] != nil
+}
 
-// TestDocumentHasTheParametersOfChats holds the schema of chats against the
-// dialect's own table.
-func TestDocumentHasTheParametersOfChats(t *testing.T) {
+// TestDocumentHasTheParameters holds schemas of requests against the tables of their
+// dialects.
+func TestDocumentHasTheParameters(t *testing.T) {
 	doc, err := openapi3.NewLoader().LoadFromData(document)
 	if err != nil {
 		t.Fatal(err)
 	}
-	properties := doc.Components.Schemas["ChatRequest"].Value.Properties
-	taken := map[string]bool{}
-	for _, p := range openai.Parameters() {
-		if p.Disposition != httpx.Refused && !strings.Contains(p.Name, ".") {
-			taken[p.Name] = true
-			if properties[p.Name] == nil {
-				t.Errorf("%s is taken and not documented", p.Name)
+	for _, request := range []struct {
+		schema, prefix string // of the rows that are the schema's
+		table          []httpx.Parameter
+	}{
+		{"ChatRequest", "", openai.Parameters()},
+		{"CompletionsRequest", "completions ", textsynth.Parameters()},
+		{"LogprobRequest", "logprob ", textsynth.Parameters()},
+		{"TranslateRequest", "translate ", textsynth.Parameters()},
+		{"TextSynthTokenizeRequest", "tokenize ", textsynth.Parameters()},
+	} {
+		properties := doc.Components.Schemas[request.schema].Value.Properties
+		taken := map[string]bool{}
+		for _, p := range request.table {
+			name, ok := strings.CutPrefix(p.Name, request.prefix)
+			if !ok || p.Disposition == httpx.Refused || strings.Contains(name, ".") {
+				continue
+			}
+			taken[name] = true
+			if properties[name] == nil {
+				t.Errorf("%s of %s is taken and not documented", name, request.schema)
 			}
 		}
-	}
-	for name := range properties {
-		if !taken[name] {
-			t.Errorf("%s is documented and not taken", name)
+		for name := range properties {
+			if !taken[name] {
+				t.Errorf("%s of %s is documented and not taken", name, request.schema)
+			}
 		}
 	}
 }
@@ -188,7 +205,7 @@ func fits(doc *openapi3.T, method, pattern string, res *http.Response, body stri
 	case media == nil:
 		return fmt.Errorf("media type %s is not documented", kind)
 	case kind == "application/json":
-		return matches(media.Schema, body)
+		return answers(media.Schema, body)
 	case kind != "text/event-stream":
 		return nil
 	case strings.Contains(pattern, "completions"):
@@ -197,6 +214,17 @@ func fits(doc *openapi3.T, method, pattern string, res *http.Response, body stri
 		return events(doc.Components.Schemas["CompletionEvent"], body)
 	}
 	return events(doc.Components.Schemas["InferenceEvent"], body)
+}
+
+// answers checks an answer, or the several of a stream that are each followed by two
+// line feeds.
+func answers(schema *openapi3.SchemaRef, body string) error {
+	for answer := range strings.SplitSeq(strings.TrimSuffix(body, "\n\n"), "\n\n") {
+		if err := matches(schema, answer); err != nil {
+			return fmt.Errorf("%s: %w", answer, err)
+		}
+	}
+	return nil
 }
 
 // events checks the data of each event of a stream.

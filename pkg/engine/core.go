@@ -105,8 +105,13 @@ func (c *core) Parameters() int64 { return c.model.Parameters() }
 // Bytes returns the memory of the weights.
 func (c *core) Bytes() int64 { return c.model.Bytes() }
 
-// Tokenize implements [llm.Tokenizer].
-func (c *core) Tokenize(_ context.Context, text llm.Part, start bool) ([]llm.Token, error) {
+// Tokenize implements [llm.Tokenizer]. It waits for a worker: a long text takes seconds.
+func (c *core) Tokenize(ctx context.Context, text llm.Part, start bool) ([]llm.Token, error) {
+	release, err := c.queue.acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	ids, err := c.encode([]llm.Part{text})
 	if err != nil {
 		return nil, err

@@ -108,6 +108,25 @@ func TestTokenisingWaits(t *testing.T) {
 	waitFor(t, func() bool { running, waiting := q.Stats(); return running+waiting == 0 })
 }
 
+// So it is where tokens are all that is asked for, and nobody counts them.
+func TestTokenizeWaits(t *testing.T) {
+	q := NewQueue(1, 0)
+	e := golden(t, Config{Queue: q})
+	release, err := q.acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Tokenize(t.Context(), llm.Part{Text: "a"}, false); llm.AsError(err).Code != llm.Overloaded {
+		t.Errorf("while the worker is busy: %v", err)
+	}
+	release()
+	for range 2 {
+		if _, err := e.Tokenize(t.Context(), llm.Part{Text: "a"}, false); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // Nothing is computed for one who has left.
 func TestLeaving(t *testing.T) {
 	g := prepare(t, larger(t, nil), request("abc"))

@@ -35,14 +35,21 @@ func sentence(e *llm.Error) string {
 	return e.Param + ": " + e.Message
 }
 
-// rename puts the client's word for a prompt into an error from a backend; what else
-// they name has one name here and there.
+// rename puts the client's words for a prompt and for the length of a completion into
+// an error from a backend; what else they name has one name here and there.
 func rename(err error, prompt string) error {
 	e, ok := errors.AsType[*llm.Error](err)
-	if !ok || e.Param != "prompt" {
+	if !ok {
 		return err
 	}
 	renamed := *e
-	renamed.Param = prompt
+	switch e.Param {
+	case "prompt":
+		renamed.Param = prompt
+	case "max_new_tokens":
+		renamed.Param = "max_tokens"
+	default:
+		return err
+	}
 	return &renamed
 }

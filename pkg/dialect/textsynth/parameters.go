@@ -1,12 +1,34 @@
 package textsynth
 
-import "glossa/pkg/httpx"
+import (
+	"cmp"
+
+	"glossa/pkg/httpx"
+)
+
+// unconstrained is why schema and grammar are refused.
+const unconstrained = "completions are not held to a form"
 
 // Parameters tells what becomes of each key of each request, named "route key".
-// Nothing is refused and nothing is without effect; a key that is not here is
-// refused.
+// Nothing is without effect; a key that is not here is refused.
 func Parameters() []httpx.Parameter {
 	list := []httpx.Parameter{
+		{Name: "completions prompt", Note: "a string, or 1 to 64 of them"},
+		{Name: "completions max_tokens", Note: "0 or more; default 100. The end of the context ends a text too"},
+		{Name: "completions stream", Note: "default false"},
+		{Name: "completions stop", Note: "a string or up to 5, none empty"},
+		{Name: "completions n", Note: "1 to 16; default 1"},
+		{Name: "completions temperature", Note: "0 (greedy) or more; default 1"},
+		{Name: "completions top_k", Note: "1 to 1000; default 40"},
+		{Name: "completions top_p", Note: "0 (the likeliest token alone) to 1 (off); default 0.9"},
+		{Name: "completions typical_p", Note: "0 to 1 (off); default 1. Below 1 it takes the place of top_p"},
+		{Name: "completions logit_bias", Note: "token ids to biases of -100 to 100"},
+		{Name: "completions presence_penalty", Note: "-2 to 2; default 0"},
+		{Name: "completions frequency_penalty", Note: "-2 to 2; default 0"},
+		{Name: "completions repetition_penalty", Note: "above 0; default 1"},
+		{Name: "completions seed", Note: "0 (random, the default) to 2147483647"},
+		{Name: "completions schema", Disposition: httpx.Refused, Note: unconstrained},
+		{Name: "completions grammar", Disposition: httpx.Refused, Note: unconstrained},
 		{Name: "logprob context", Note: "a string; empty: the model's end-of-text token"},
 		{Name: "logprob continuation", Note: "a string, not empty"},
 		{Name: "translate text", Note: "1 to 64 strings"},
@@ -14,9 +36,11 @@ func Parameters() []httpx.Parameter {
 		{Name: "translate target_lang", Note: "one of the 99 language codes"},
 		{Name: "translate num_beams", Note: "1 to 5; default 4"},
 		{Name: "translate split_sentences", Note: "default true"},
+		{Name: "tokenize text", Note: "a string"},
+		{Name: "tokenize token_content_type", Note: "none (the default), or base64 for the bytes of each token"},
 	}
 	for i := range list {
-		list[i].Disposition = httpx.Honoured
+		list[i].Disposition = cmp.Or(list[i].Disposition, httpx.Honoured)
 	}
 	return list
 }

@@ -30,7 +30,7 @@ func (l *logprobRequest) request() (*llm.ScoreRequest, error) {
 // newLogprob translates a score. JSON has no infinity.
 func newLogprob(s *llm.Score, used llm.Usage) logprobAnswer {
 	return logprobAnswer{
-		Logprob: max(-math.MaxFloat64, min(s.Logprob, 0)), IsGreedy: s.Greedy, InputTokens: used.Input,
+		Logprob: max(-math.MaxFloat64, min(s.Logprob, 0)), IsGreedy: s.Greedy, InputTokens: used.Input, NumTokens: len(s.Tokens),
 	}
 }
 
@@ -102,6 +102,32 @@ func (t *translateRequest) answer(list []llm.Translation, used llm.Usage) transl
 		out.Translations[i] = translation{DetectedSourceLang: made.Source, Text: made.Text}
 		if *t.SourceLang != auto {
 			out.Translations[i].DetectedSourceLang = *t.SourceLang
+		}
+	}
+	return out
+}
+
+// text returns the text to tokenise.
+func (t *tokenizeRequest) text() (llm.Part, error) {
+	switch kind := t.TokenContentType; {
+	case t.Text == nil:
+		return llm.Part{}, invalid("text", "must be given")
+	case kind != nil && *kind != "none" && *kind != "base64":
+		return llm.Part{}, invalid("token_content_type", "must be none or base64, not %.40q", *kind)
+	}
+	return llm.Part{Text: *t.Text}, nil
+}
+
+// answer translates tokens.
+func (t *tokenizeRequest) answer(tokens []llm.Token) tokenizeAnswer {
+	out := tokenizeAnswer{Tokens: make([]int, len(tokens))}
+	for i, token := range tokens {
+		out.Tokens[i] = token.ID
+	}
+	if t.TokenContentType != nil && *t.TokenContentType == "base64" {
+		out.TokenContent = make([][]byte, len(tokens))
+		for i, token := range tokens {
+			out.TokenContent[i] = []byte(token.Text)
 		}
 	}
 	return out

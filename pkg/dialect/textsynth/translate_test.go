@@ -103,14 +103,15 @@ func TestLanguages(t *testing.T) {
 func TestParameters(t *testing.T) {
 	keys := map[string]bool{}
 	for route, wire := range map[string]reflect.Type{
-		"logprob": reflect.TypeFor[logprobRequest](), "translate": reflect.TypeFor[translateRequest](),
+		"completions": reflect.TypeFor[completionRequest](), "translate": reflect.TypeFor[translateRequest](),
+		"logprob": reflect.TypeFor[logprobRequest](), "tokenize": reflect.TypeFor[tokenizeRequest](),
 	} {
 		for key := range httpx.Keys(wire) {
 			keys[route+" "+key] = true
 		}
 	}
 	for _, p := range Parameters() {
-		if !keys[p.Name] || p.Disposition != httpx.Honoured || p.Note == "" {
+		if !keys[p.Name] || p.Disposition != httpx.Honoured && p.Disposition != httpx.Refused || p.Note == "" {
 			t.Errorf("%+v has no key of its own", p)
 		}
 		delete(keys, p.Name)

@@ -1,7 +1,6 @@
 package textsynth
 
 import (
-	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -9,21 +8,26 @@ import (
 	"strings"
 	"testing"
 
-	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// The paths of the engines of the seed.
+// The paths of the engines of the seed, and of others.
 const (
-	gptj = "/v1/engines/gptj_6B/logprob"
-	m2m  = "/v1/engines/m2m100_1_2B/translate"
+	gptj    = "/v1/engines/gptj_6B/logprob"
+	m2m     = "/v1/engines/m2m100_1_2B/translate"
+	story   = "/v1/engines/story/completions"
+	letter  = "/v1/engines/letters/tokenize"
+	oneText = `{"prompt":"x"}`
 )
 
 // TestGolden sends testdata/*.json to the route that the file's name begins with.
 func TestGolden(t *testing.T) {
-	for prefix, target := range map[string]string{"logprob": gptj, "translate": m2m} {
+	for prefix, target := range map[string]string{
+		"logprob": gptj, "translate": m2m, "completions": story, "tokenize": letter,
+		"two": "/v1/engines/two/completions", "cut": "/v1/engines/cut/completions", "silent": "/v1/engines/silent/completions",
+	} {
 		files, err := filepath.Glob("testdata/" + prefix + "*.json")
 		if err != nil || len(files) < 2 {
 			t.Fatalf("%d files, %v", len(files), err)
@@ -61,6 +65,9 @@ func TestUsage(t *testing.T) {
 	if f.used != (llm.Usage{Input: 3}) || f.scores.got.Continuation != " c" {
 		t.Errorf("%+v, %+v", f.used, f.scores.got)
 	}
+	if ask(f, "POST", letter, `{"text":"abc"}`); f.used != (llm.Usage{}) {
+		t.Errorf("tokenize is free and counted %+v", f.used)
+	}
 	ask(f, "POST", m2m, `{"text":["abc"],"source_lang":"en","target_lang":"fr"}`)
 	if f.used != (llm.Usage{Input: 3, Output: 12}) || f.speller.got.Beams != 4 {
 		t.Errorf("%+v, %+v", f.used, f.speller.got)
@@ -77,101 +84,9 @@ func TestEngines(t *testing.T) {
 	for _, name := range []string{"gptj_6B", "local/gptj_6B", "local%2fgptj_6B", "org/gpt:1%20%25", "org%2Fgpt%3A1%20%25", "local/org/gpt:1 %25"} {
 		name = strings.ReplaceAll(name, " ", "%20")
 		w := ask(newFixture(), "POST", "/v1/engines/"+name+"/logprob", dog)
-		if want := `{"logprob":-0.5,"is_greedy":true,"input_tokens":3}` + "\n"; w.Code != 200 || w.Body.String() != want {
+		if want := `{"logprob":-0.5,"is_greedy":true,"input_tokens":3,"num_tokens":1}` + "\n"; w.Code != 200 || w.Body.String() != want {
 			t.Errorf("%s: got %d %s", name, w.Code, w.Body)
 		}
-	}
-}
-
-// TestErrors holds each bad request to the very answer.
-func TestErrors(t *testing.T) {
-	big := `{"context":"","continuation":"` + strings.Repeat("x", httpx.DefaultMaxBody) + `"}`
-	texts := func(n int) string {
-		return `{"source_lang":"en","target_lang":"fr","text":["x"` + strings.Repeat(`,"x"`, n-1) + `]}`
-	}
-	for _, test := range []struct {
-		target, body string
-		status       int
-		want         string
-	}{
-		{gptj, "", 400, "the body is empty: a JSON object is expected"},
-		{gptj, "[]", 400, "the body must be an object, not array"},
-		{gptj, "{", 400, "the body is not valid JSON: unexpected end of JSON input"},
-		{gptj, "{\"context\":\"\xff\"}", 400, "the body is not valid UTF-8"},
-		{gptj, `{}`, 400, "context: must be given"},
-		{gptj, `{"context":null,"continuation":"x"}`, 400, "context: must be given"},
-		{gptj, `{"context":""}`, 400, "continuation: must be given"},
-		{gptj, `{"context":"","continuation":""}`, 400, "continuation: must not be empty"},
-		{gptj, `{"context":["a"],"continuation":"x"}`, 400, "context: must be a string, not array"},
-		{gptj, `{"context":"","continuation":5}`, 400, "continuation: must be a string, not number"},
-		{gptj, `{"context":"","continuation":"x","model":"y"}`, 400, "model: unknown parameter"},
-		{gptj, `{"context":"","Continuation":"x"}`, 400, "Continuation: unknown parameter"},
-		{gptj, `{"context":"","context":"","continuation":"x"}`, 400, "context: given twice"},
-		{gptj, big, 413, "the body is larger than 10485760 bytes"},
-		{m2m, `{}`, 400, "text: at least one string is needed"},
-		{m2m, `{"text":[]}`, 400, "text: at least one string is needed"},
-		{m2m, `{"text":"x"}`, 400, "text: must be an array, not string"},
-		{m2m, `{"text":["x",7]}`, 400, "text: must be a string, not number"},
-		{m2m, `{"text":["x",null]}`, 400, "text[1]: must be a string, not null"},
-		{m2m, texts(65), 400, "text: at most 64 strings"},
-		{m2m, `{"text":["x"],"target_lang":"fr"}`, 400, "source_lang: must be given"},
-		{m2m, `{"text":["x"],"source_lang":"en"}`, 400, "target_lang: must be given"},
-		{m2m, `{"text":["x"],"source_lang":"","target_lang":"fr"}`, 400, `source_lang: "" is neither the code of a language that is served nor "auto"`},
-		{m2m, `{"text":["x"],"source_lang":"ns","target_lang":"fr"}`, 400, `source_lang: "ns" is neither the code of a language that is served nor "auto"`},
-		{m2m, `{"text":["x"],"source_lang":"en","target_lang":"br"}`, 400, `target_lang: "br" is not the code of a language that is served`},
-		{m2m, `{"text":["x"],"source_lang":"en","target_lang":"` + strings.Repeat("x", 99) + `"}`, 400, `target_lang: "` + strings.Repeat("x", 40) + `" is not the code of a language that is served`},
-		{m2m, `{"text":["x"],"source_lang":"auto","target_lang":"auto"}`, 400, `target_lang: must be the code of a language: only source_lang can be "auto"`},
-		{m2m, `{"text":["x"],"source_lang":"en","target_lang":"fr","num_beams":0}`, 400, "num_beams: must be between 1 and 5"},
-		{m2m, `{"text":["x"],"source_lang":"en","target_lang":"fr","num_beams":6}`, 400, "num_beams: must be between 1 and 5"},
-		{m2m, `{"text":["x"],"source_lang":"en","target_lang":"fr","num_beams":1.5}`, 400, "num_beams: must be an integer, not number 1.5"},
-		{m2m, `{"text":["x"],"source_lang":"en","target_lang":"fr","split_sentences":1}`, 400, "split_sentences: must be a boolean, not number"},
-		{m2m, `{"text":["x"],"source_lang":"en","target_lang":"fr","beams":1}`, 400, "beams: unknown parameter"},
-		{"/v1/engines/a/%22b%3C/logprob", dog, 404, `the engine 'a/"b<' does not exist`},
-		{"/v1/engines/none/translate", toFR, 404, "the engine 'none' does not exist"},
-		{"/v1/engines/plain/logprob", dog, 400, "this model is no scorer"},
-		{"/v1/engines/plain/translate", toFR, 400, "this model is no translator"},
-		{"/v1/engines/gptj_6B/translate", toFR, 400, "this model is no translator"},
-		{"/v1/engines/scores-too-long/logprob", dog, 400, "the prompt has 9 tokens"},
-		{"/v1/engines/scores-prompt/logprob", dog, 400, "context: not so"},
-		{"/v1/engines/scores-full/logprob", dog, 429, "8 requests are waiting"},
-		{"/v1/engines/speller-prompt/translate", toFR, 400, "text: not so"},
-		{"/v1/engines/speller-target/translate", toFR, 400, "target_lang: not that one"},
-		{"/v1/engines/speller-full/translate", toFR, 429, "8 requests are waiting"},
-		{"/v1/engines/broken/logprob", dog, 500, "internal error"},
-		{"/v1/engines/gptj_6B/nope", dog, 404, "not found"},
-	} {
-		var want strings.Builder
-		enc := json.NewEncoder(&want)
-		enc.SetEscapeHTML(false)
-		if err := enc.Encode(map[string]string{"error": test.want}); err != nil {
-			t.Fatal(err)
-		}
-		if w := ask(newFixture(), "POST", test.target, test.body); w.Code != test.status || w.Body.String() != want.String() {
-			t.Errorf("%s %.99s: got %d %s", test.target, test.body, w.Code, w.Body)
-		}
-	}
-	if w := ask(newFixture(), "GET", "/v1/engines/a/b/logprob", ""); w.Code != 405 || w.Body.String() != `{"error":"this path takes POST"}`+"\n" {
-		t.Errorf("GET: %d %s", w.Code, w.Body)
-	}
-	if w := ask(newFixture(), "POST", m2m, texts(64)); w.Code != 200 || strings.Count(w.Body.String(), `{"detected_source_lang":"en","text":"<fr> & X"}`) != 64 {
-		t.Errorf("64 texts: %d %s", w.Code, w.Body)
-	}
-}
-
-// TestErrorShape: a client that looks for the key error finds it, in a stream too,
-// where each answer is one line and an empty one.
-func TestErrorShape(t *testing.T) {
-	for code, status := range map[llm.Code]int{
-		llm.Unauthenticated: 401, llm.Forbidden: 403, llm.Internal: 500, llm.Upstream: 502, llm.Timeout: 504, httpx.TooLarge: 413,
-	} {
-		got, body := Errors.Body(&llm.Error{Code: code, Message: "m"})
-		if got != status || body != any(errorBody{"m"}) {
-			t.Errorf("%s: got %d %v", code, got, body)
-		}
-	}
-	got := string(Errors.InBand(&llm.Error{Code: llm.Upstream, Param: "p", Message: "<a>\nb"}))
-	if want := `{"error":"p: <a>\nb"}` + "\n\n"; got != want {
-		t.Errorf("got %q", got)
 	}
 }
 
@@ -203,6 +118,58 @@ func TestDifferences(t *testing.T) {
 		{
 			"only m2m100_1_2B translates", "any model that can does, and no other is asked to",
 			"/v1/engines/plain/translate", toFR, 400, "this model is no translator",
+		},
+		{
+			"repetition_penalty divides logits", "a negative one would grow likelier: it is multiplied (Keskar et al. 2019, 4.1), by the engine",
+			story, `{"prompt":"x","repetition_penalty":1.2}`, 200, `"reached_end":true`,
+		},
+		{
+			"top_p of 0 selects no token", "as little as possible is one token, the likeliest",
+			story, `{"prompt":"x","top_p":0}`, 200, `"reached_end":true`,
+		},
+		{
+			"typical_p is an alternative to top_p", "whoever sends both gets typical_p, unless that is 1, which is off",
+			story, `{"prompt":"x","top_p":0.5,"typical_p":0.5}`, 200, `"reached_end":true`,
+		},
+		{
+			"temperature has no range", "below 0 the least likely token would win",
+			story, `{"prompt":"x","temperature":-1}`, 400, "temperature: must not be negative",
+		},
+		{
+			"repetition_penalty has no range", "divided by 0 a logit is no number",
+			story, `{"prompt":"x","repetition_penalty":0}`, 400, "repetition_penalty: must be above 0",
+		},
+		{
+			"an empty string may stop", "it would be found before the first token",
+			story, `{"prompt":"x","stop":[""]}`, 400, "stop: a stop string must not be empty",
+		},
+		{
+			"prompt is a string", "later documents have lists of strings, which get a list of texts however few",
+			story, `{"prompt":["x"]}`, 200, `{"text":["Once `,
+		},
+		{
+			"nothing is said of a stream with n above 1", "each answer has a text for each completion, empty where nothing is new",
+			"/v1/engines/two/completions", `{"prompt":"x","n":2,"stream":true}`, 200, `{"text":["","b"],"reached_end":false}`,
+		},
+		{
+			"answers of a stream have counts of tokens", "the last one alone, where they are known",
+			story, `{"prompt":"x","stream":true}`, 200, `{"text":"Once","reached_end":false}` + "\n\n",
+		},
+		{
+			"there is no finish_reason", "later documents and clients have it",
+			story, oneText, 200, `"finish_reason":"stop"`,
+		},
+		{
+			"there is no total_tokens", "an early client reads it",
+			story, oneText, 200, `"total_tokens":8`,
+		},
+		{
+			"logprob has no num_tokens", "later documents and clients have it",
+			gptj, dog, 200, `"num_tokens":1`,
+		},
+		{
+			"schema and grammar came later", "what they ask for is refused by name",
+			story, `{"prompt":"x","grammar":"root ::= [a-z]"}`, 400, "grammar: ",
 		},
 		{
 			"nothing is said of equal languages", "the model is asked all the same",

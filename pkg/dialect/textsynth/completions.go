@@ -1,0 +1,217 @@
+package textsynth
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+
+	"glossa/pkg/llm"
+)
+
+// Limits of a completion: those of seed 001 §1.3, and of what came later.
+const (
+	maxPrompts = maxTexts // nothing is said of it: as of translations
+	maxN       = 16
+	maxStops   = 5
+	maxTopK    = 1000
+	maxBias    = 100.0
+	maxPenalty = 2.0
+	maxSeed    = math.MaxInt32
+)
+
+// least is a mass that any one token has: as top_p or typical_p it leaves one token,
+// which is what 0 asks for. 0 itself is how some backends spell "off".
+const least = 1e-30
+
+// completionDefaults are the defaults of seed 001 §1.3; a prompt that does not fit
+// loses its beginning.
+func completionDefaults() llm.Params {
+	return llm.Params{MaxTokens: new(100), Temperature: new(1.0), TopK: new(40), TopP: new(0.9), Truncate: new(0)}
+}
+
+// request translates a request for completions; every error names the key at fault.
+func (c *completionRequest) request() (*llm.Request, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	prompts, err := c.prompts()
+	if err != nil {
+		return nil, err
+	}
+	bias, err := c.bias()
+	if err != nil {
+		return nil, err
+	}
+	req := &llm.Request{
+		Prompts: prompts, N: c.n(), Stream: c.Stream,
+		Params: llm.Params{
+			MaxTokens: c.MaxTokens, Stop: c.Stop.Values, Temperature: c.Temperature, TopK: c.TopK, TopP: mass(c.TopP), TypicalP: mass(c.TypicalP),
+			LogitBias: bias, PresencePenalty: c.PresencePenalty, FrequencyPenalty: c.FrequencyPenalty, RepetitionPenalty: c.RepetitionPenalty,
+		},
+		Defaults: completionDefaults(),
+	}
+	if c.Seed != nil && *c.Seed != 0 {
+		req.Seed = c.Seed
+	}
+	return req, nil
+}
+
+// check returns what is wrong with the keys that need no translation.
+func (c *completionRequest) check() error {
+	switch {
+	case c.MaxTokens != nil && *c.MaxTokens < 0:
+		return invalid("max_tokens", "must not be negative")
+	case c.Temperature != nil && *c.Temperature < 0:
+		return invalid("temperature", "must not be negative")
+	case c.RepetitionPenalty != nil && *c.RepetitionPenalty <= 0:
+		return invalid("repetition_penalty", "must be above 0")
+	case len(c.Stop.Values) > maxStops:
+		return invalid("stop", "at most %d strings", maxStops)
+	}
+	for _, s := range c.Stop.Values {
+		if s == "" {
+			return invalid("stop", "a stop string must not be empty")
+		}
+	}
+	return cmp.Or(
+		refuse("schema", c.Schema),
+		refuse("grammar", c.Grammar),
+		within("n", c.N, 1, maxN),
+		within("top_k", c.TopK, 1, maxTopK),
+		within("top_p", c.TopP, 0, 1),
+		within("typical_p", c.TypicalP, 0, 1),
+		within("presence_penalty", c.PresencePenalty, -maxPenalty, maxPenalty),
+		within("frequency_penalty", c.FrequencyPenalty, -maxPenalty, maxPenalty),
+		within("seed", c.Seed, 0, maxSeed),
+	)
+}
+
+// refuse refuses a value that was sent, but for null.
+func refuse(name string, sent json.RawMessage) error {
+	if len(sent) == 0 || string(sent) == "null" {
+		return nil
+	}
+	return &llm.Error{Code: llm.Unsupported, Param: name, Message: unconstrained}
+}
+
+// within refuses a value that was sent and is out of range.
+func within[T int | int64 | float64](name string, v *T, low, high T) error {
+	if v != nil && (*v < low || *v > high) {
+		return invalid(name, "must be between %v and %v", low, high)
+	}
+	return nil
+}
+
+// mass gives top_p and typical_p the meaning that they have between 0 and 1 at 0 too.
+func mass(p *float64) *float64 {
+	if p == nil || *p != 0 {
+		return p
+	}
+	return new(least)
+}
+
+func (c *completionRequest) prompts() ([]llm.Prompt, error) {
+	sent := c.Prompt
+	switch {
+	case sent.List && len(sent.Values) == 0:
+		return nil, invalid("prompt", "at least one string is needed")
+	case len(sent.Values) == 0:
+		return nil, invalid("prompt", "must be given")
+	case len(sent.Values) > maxPrompts:
+		return nil, invalid("prompt", "at most %d strings", maxPrompts)
+	}
+	prompts := make([]llm.Prompt, len(sent.Values))
+	for i, text := range sent.Values {
+		if text == nil {
+			return nil, invalid(fmt.Sprintf("prompt[%d]", i), "must be a string, not null")
+		}
+		prompts[i] = llm.Text(*text)
+	}
+	return prompts, nil
+}
+
+// bias reads the token ids that JSON can have as strings only.
+func (c *completionRequest) bias() (map[int]float64, error) {
+	if c.LogitBias == nil {
+		return nil, nil
+	}
+	bias := make(map[int]float64, len(c.LogitBias))
+	for key, v := range c.LogitBias {
+		id, err := strconv.Atoi(key)
+		if err != nil || id < 0 || strconv.Itoa(id) != key {
+			return nil, invalid("logit_bias", "%.40q is no token id", key)
+		}
+		if v < -maxBias || v > maxBias {
+			return nil, invalid("logit_bias", "the bias of token %d must be between %v and %v", id, -maxBias, maxBias)
+		}
+		bias[id] = v
+	}
+	return bias, nil
+}
+
+func (c *completionRequest) n() int {
+	if c.N == nil {
+		return 1
+	}
+	return *c.N
+}
+
+// many tells whether an answer has a list of texts: for n above 1 (seed 001 §1.3) and
+// for a list of prompts.
+func (c *completionRequest) many() bool { return c.Prompt.List || c.n() > 1 }
+
+// answer translates collected rows.
+func (c *completionRequest) answer(rows []llm.Chunk, used llm.Usage) completionAnswer {
+	return completionAnswer{Text: each(rows, c.many(), text), ReachedEnd: true, completionEnd: newEnd(rows, c.many(), used)}
+}
+
+// A completionStream translates chunks as they come.
+type completionStream struct {
+	many bool
+	rows []llm.Chunk // the last of each row: its text while its answer is made, how it ended
+}
+
+// answer returns the answer that a chunk makes, if it makes one: it has new text, or
+// is the last. Rows of which there is nothing new have an empty text in it.
+func (s *completionStream) answer(c llm.Chunk) (completionAnswer, bool) {
+	s.rows[c.Row] = c
+	out := completionAnswer{Text: each(s.rows, s.many, text)}
+	if c.Usage != nil {
+		out.ReachedEnd, out.completionEnd = true, newEnd(s.rows, s.many, *c.Usage)
+	}
+	s.rows[c.Row].Text = ""
+	return out, c.Text != "" || c.Usage != nil
+}
+
+func newEnd(rows []llm.Chunk, many bool, used llm.Usage) *completionEnd {
+	return &completionEnd{
+		TruncatedPrompt: used.Truncated, FinishReason: each(rows, many, finishReason),
+		InputTokens: used.Input, OutputTokens: used.Output, TotalTokens: used.Input + used.Output,
+	}
+}
+
+// each returns a string of each row as a list, or that of the only one.
+func each(rows []llm.Chunk, many bool, of func(llm.Chunk) string) any {
+	if !many {
+		return of(rows[0])
+	}
+	list := make([]string, len(rows))
+	for i, row := range rows {
+		list[i] = of(row)
+	}
+	return list
+}
+
+func text(row llm.Chunk) string { return row.Text }
+
+// finishReason gives TextSynth's word for the end of a row. What ran into the end of
+// the context or out of time was cut as by a limit.
+func finishReason(row llm.Chunk) string {
+	switch row.Finish {
+	case llm.FinishLength, llm.FinishContext, llm.FinishDeadline, llm.FinishCancelled:
+		return "length"
+	}
+	return "stop"
+}
