@@ -108,19 +108,19 @@ type answer struct {
 
 // changing is what differs from run to run and, in its last digits, from one
 // instruction set to another.
-var changing = regexp.MustCompile(`chatcmpl-[0-9a-f]{24}|"id":"req_[0-9a-f]{24}"|"created":\d+|(\d+\.\d{5})\d+`)
+var changing = regexp.MustCompile(`(chatcmpl|cmpl)-[0-9a-f]{24}|"id":"req_[0-9a-f]{24}"|"created":\d+|(-?\d+\.\d{5})\d+`)
 
 func (a answer) String() string {
 	body := changing.ReplaceAllStringFunc(a.body, func(s string) string {
 		switch {
-		case strings.HasPrefix(s, "chatcmpl"):
-			return "chatcmpl-ID"
-		case strings.HasPrefix(s, `"id"`):
-			return `"id":"req_ID"`
 		case strings.HasPrefix(s, `"created"`):
 			return `"created":0`
+		case strings.HasPrefix(s, `"id"`):
+			return `"id":"req_ID"`
+		case strings.Contains(s, "cmpl"):
+			return changing.ReplaceAllString(s, "$1-ID")
 		}
-		return changing.ReplaceAllString(s, "$1")
+		return changing.ReplaceAllString(s, "$2")
 	})
 	return fmt.Sprintf("%d %s\n\n%s\n", a.status, a.kind, body)
 }

@@ -16,6 +16,7 @@ import (
 	"glossa/pkg/app"
 	"glossa/pkg/dialect/alephalpha"
 	"glossa/pkg/dialect/alpha"
+	"glossa/pkg/dialect/lamini"
 	"glossa/pkg/dialect/openai"
 	"glossa/pkg/dialect/textsynth"
 	"glossa/pkg/httpx"
@@ -131,7 +132,7 @@ func shell(t *testing.T, command, dir, address string) string {
 // volatile masks what differs from run to run: ids, times and speeds.
 func volatile(s string) string {
 	for pattern, mask := range map[string]string{
-		`chatcmpl-[0-9a-f]{24}`:      "chatcmpl-ID",
+		`cmpl-[0-9a-f]{24}`:          "cmpl-ID",
 		`gls_[\w-]{43}`:              "gls_KEY",
 		`…[\w-]{4} `:                 "…LAST ",
 		`20\d\d-\d\d-\d\d`:           "DATE",
@@ -139,7 +140,7 @@ func volatile(s string) string {
 		`"created":\d+`:              `"created":TIME`,
 		`[0-9.,]+ tokens/s`:          "SPEED tokens/s",
 		`[0-9.,]+ (m?s)\b`:           "TIME $1",
-		`(\d\.\d{4})\d*`:             "$1",
+		`(-?\d\.\d{4})\d*`:           "$1",
 		`("logprob":-\d+(\.\d+)?e-)`: "$1",
 		`(?s)<!-- generated: speed -->.*?<!-- end -->`: "SPEED",
 	} {
@@ -168,6 +169,12 @@ func replaceSections(t *testing.T, text string) string {
 		switch name {
 		case "openai":
 			made = parameterTable(openai.Parameters())
+		case "completions":
+			made = parameterTable(openai.CompletionParameters())
+		case "embeddings":
+			made = parameterTable(openai.EmbeddingParameters())
+		case "lamini":
+			made = parameterTable(lamini.Parameters())
 		case "alpha":
 			made = parameterTable(alpha.Parameters())
 		case "alephalpha":

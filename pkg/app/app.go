@@ -18,6 +18,7 @@ import (
 	"glossa/pkg/account"
 	"glossa/pkg/catalog"
 	"glossa/pkg/dialect/alephalpha"
+	"glossa/pkg/dialect/lamini"
 	"glossa/pkg/dialect/openai"
 	"glossa/pkg/dialect/textsynth"
 	"glossa/pkg/engine"
@@ -127,10 +128,10 @@ func (a *App) Catalog() *catalog.Catalog { return a.catalog }
 func (a *App) Models() llm.Models { return meter.Models(a.catalog) }
 
 // Families returns the names of the families of routes, one for each function.
-func Families() []string { return []string{"openai", "alpha", "textsynth", "alephalpha"} }
+func Families() []string { return []string{"openai", "alpha", "textsynth", "alephalpha", "lamini"} }
 
-// family returns the routes of a family.
-func (a *App) family(name string) []httpx.Route {
+// dialect returns the routes of a family's dialect.
+func (a *App) dialect(name string) []httpx.Route {
 	switch name {
 	case "openai":
 		return openai.Routes(openai.Config{Models: a.Models()})
@@ -144,6 +145,8 @@ func (a *App) family(name string) []httpx.Route {
 		return alephalpha.Routes(cfg)
 	case "textsynth":
 		return textsynth.Routes(textsynth.Config{Models: a.Models()})
+	case "lamini":
+		return lamini.Routes(lamini.Config{Models: a.Models()})
 	}
 	panic("app: there is no family " + name) // a fault of the program
 }
@@ -156,7 +159,7 @@ func (a *App) Routes(families ...string) []httpx.Route {
 	}
 	var routes []httpx.Route
 	for _, name := range families {
-		routes = append(routes, a.family(name)...)
+		routes = append(routes, a.routes(name)...)
 	}
 	if a.meter != nil {
 		routes = append(routes, a.meter.Routes()...)

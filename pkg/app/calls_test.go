@@ -42,7 +42,7 @@ func addTranslator(t testing.TB, a *App) {
 
 // calls lists requests to every route, good and bad.
 func calls(t testing.TB) []call {
-	const chat = "/v1/chat/completions"
+	const chat, complete = "/v1/chat/completions", "/v1/completions"
 	const logprob, translate = "/v1/engines/{engine_id}/logprob", "/v1/engines/{engine_id}/translate"
 	const aa = `{"model":"golden","prompt":"a",` // of Aleph Alpha's routes
 	const completions, tokenize = "/v1/engines/{engine_id}/completions", "/v1/engines/{engine_id}/tokenize"
@@ -70,6 +70,40 @@ func calls(t testing.TB) []call {
 		{"POST", chat, "", account.Client, `{"messages":[{"role":"user","content":"aaaaaaaa"}]}`, 400},
 		{"POST", chat, "", account.Client, `{"temperature":3,` + hello + `}`, 400},
 		{"POST", chat, "", account.Client, `{"tools":[{"type":"function"}],` + hello + `}`, 400},
+
+		{"POST", complete, "", account.Client, `{"model":"golden"}`, 200},
+		{"POST", complete, "", account.Client, `{"model":"golden","prompt":["a","b"],"n":2,"best_of":3,"max_tokens":1,"logprobs":2,"echo":true,"stop":"b","user":"u"}`, 200},
+		{"POST", complete, "", account.Client, `{"model":"golden","prompt":[[1,2],[2]],"max_tokens":0,"logprobs":0,"echo":true,"temperature":0,"top_p":0.5}`, 200},
+		{"POST", complete, "", account.Client, `{"model":"golden","prompt":[1,2],"stream":true,"logprobs":1,"echo":true}`, 200},
+		{"POST", complete, "", account.Client, `{"model":"golden","prompt":"a","stream":true,"stream_options":{"include_usage":true}}`, 200},
+		{"POST", complete, "", account.Client, `{"model":"golden","prompt":[7]}`, 400},
+		{"POST", complete, "", account.Client, `{"model":"golden","prompt":"aaaaaaaa"}`, 400},
+		{"POST", complete, "", account.Client, `{"model":"golden","prompt":"a","suffix":"b"}`, 400},
+		{"POST", complete, "", account.Client, `{"prompt":"a"}`, 400},
+		{"POST", complete, "", account.Client, `{"model":"none","prompt":"a"}`, 404},
+		{"POST", complete, "", account.Client, `{"model_name":"golden","prompt":"a"}`, 200},
+		{"POST", complete, "", account.Client, `{"model_name":"golden","prompt":["a","b"],"max_new_tokens":1,"max_tokens":null,"output_type":null}`, 200},
+		{"POST", complete, "", account.Client, `{"model_name":"golden","prompt":"a","output_type":{"a":"int"}}`, 400},
+		{"POST", complete, "", account.Client, `{"model_name":"golden","model":"golden","prompt":"a"}`, 400},
+		{"POST", complete, "", account.Client, `{"model_name":"golden"}`, 422},
+		{"POST", complete, "", account.Client, `{"model_name":"none","prompt":"a"}`, 594},
+		{"POST", "/v1/embeddings", "", account.Client, `{"input":"a"}`, 200},
+		{"POST", "/v1/embeddings", "", account.Client, `{"model":"golden","input":["a","b"],"encoding_format":"base64","dimensions":4}`, 200},
+		{"POST", "/v1/embeddings", "", account.Client, `{"model":"golden","input":[[1],[2,1]],"encoding_format":"float","user":"u"}`, 200},
+		{"POST", "/v1/embeddings", "", account.Client, `{"input":"a","dimensions":3}`, 400},
+		{"POST", "/v1/embeddings", "", account.Client, `{"input":"aaaaaaaa"}`, 400},
+		{"POST", "/v1/embeddings", "", account.Client, `{"model":"none","input":"a"}`, 404},
+
+		{"POST", "/v2/completions", "", account.Client, `{"model_name":"golden","prompt":"a","max_new_tokens":2}`, 200},
+		{"POST", "/v2/completions", "", account.Client, `{"model_name":"golden","prompt":["a"],"reservation_id":null,"cache_id":"x"}`, 200},
+		{"POST", "/v2/completions", "", account.Client, `{"model_name":"golden","prompt":"aaaaaaaa"}`, 400},
+		{"POST", "/v2/completions", "", account.Client, `{`, 422},
+		{"POST", "/v2/completions", "", account.Client, `{"model":"golden","model_name":"golden","prompt":"a"}`, 422},
+		{"POST", "/v2/completions", "", account.Client, `{"model_name":"none","prompt":"a"}`, 594},
+		{"POST", "/v1/embedding", "", account.Client, `{"model_name":"golden","prompt":"a"}`, 200},
+		{"POST", "/v1/embedding", "", account.Client, `{"model_name":"golden","prompt":["a","b"]}`, 200},
+		{"POST", "/v1/embedding", "", account.Client, `{"model_name":"golden","prompt":[]}`, 422},
+		{"GET", "/v1/version", "", "", "", 200},
 
 		{"GET", "/api/models", "", account.Monitor, "", 200},
 		{"GET", "/api/inference?query=a&steps=2&temp=0&topk=1&model=golden", "", account.Client, "", 200},

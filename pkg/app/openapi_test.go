@@ -92,17 +92,25 @@ func TestDocumentIsTheRouteTable(t *testing.T) {
 	}
 }
 
-// refusals lists the statuses that every such route can answer with.
+// refusals lists the statuses that every such route can answer with, as its shape of
+// errors gives them.
 func refusals(route httpx.Route) (list []int) {
+	var codes []llm.Code
 	if route.Permission != httpx.Public {
-		list = append(list, 401, 403)
+		codes = append(codes, llm.Unauthenticated, llm.Forbidden)
 	}
 	if route.Permission == httpx.Inference {
-		timeout, _ := route.Errors.Body(&llm.Error{Code: llm.Timeout})
-		list = append(list, 429, 500, timeout)
+		codes = append(codes, llm.Overloaded, llm.Internal, llm.Timeout)
 	}
 	if route.Method == http.MethodPost {
-		list = append(list, 400, 413)
+		codes = append(codes, llm.Invalid, httpx.TooLarge)
+	}
+	for _, code := range codes {
+		status := httpx.Status(code)
+		if route.Errors != nil {
+			status, _ = route.Errors.Body(&llm.Error{Code: code})
+		}
+		list = append(list, status)
 	}
 	return list
 }
@@ -125,6 +133,8 @@ func TestDocumentHasTheParameters(t *testing.T) {
 		table          []httpx.Parameter
 	}{
 		{"ChatRequest", "", openai.Parameters()},
+		{"CompletionRequest", "", openai.CompletionParameters()},
+		{"EmbeddingRequest", "", openai.EmbeddingParameters()},
 		{"CompletionsRequest", "completions ", textsynth.Parameters()},
 		{"LogprobRequest", "logprob ", textsynth.Parameters()},
 		{"TranslateRequest", "translate ", textsynth.Parameters()},
@@ -208,7 +218,9 @@ func fits(doc *openapi3.T, method, pattern string, res *http.Response, body stri
 		return answers(media.Schema, body)
 	case kind != "text/event-stream":
 		return nil
-	case strings.Contains(pattern, "completions"):
+	case pattern == "/v1/completions":
+		return events(doc.Components.Schemas["CompletionChunk"], body)
+	case strings.Contains(pattern, "chat/completions"):
 		return events(doc.Components.Schemas["ChatCompletionChunk"], body)
 	case pattern == "/complete":
 		return events(doc.Components.Schemas["CompletionEvent"], body)

@@ -61,6 +61,9 @@ func (g *generation) next(r *row) llm.Chunk {
 		c := llm.Chunk{}
 		g.usage.Output++
 		g.end(r, &c, llm.FinishEOS)
+		if g.echo && g.score { // prompt and completion have all their tokens
+			c.Tokens = append(c.Tokens, g.token(id, r.last[0], "", r.logits))
+		}
 		return c
 	}
 	r.sampler.Observe(id)

@@ -59,7 +59,7 @@ func wrongMethod(routes []Route) *Route {
 	}
 	allow := strings.Join(methods, ", ")
 	return &Route{
-		Pattern: routes[0].Pattern, Permission: Public, Errors: routes[0].Errors,
+		Pattern: routes[0].Pattern, Permission: Public, Errors: routes[0].Errors, errorsOf: routes[0].errorsOf,
 		Handle: func(w http.ResponseWriter, _ *http.Request) error {
 			w.Header().Set("Allow", allow)
 			return llm.Errorf(NoMethod, "this path takes %s", allow)
@@ -82,7 +82,7 @@ func (m *Mux) serve(route *Route) http.Handler {
 		limit = DefaultMaxBody
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		rec := &Record{ID: requestID(r), Method: r.Method, Route: route.Pattern, Start: time.Now(), maxBody: limit}
+		rec := &Record{ID: requestID(r), Method: r.Method, Route: route.Pattern, Start: time.Now(), maxBody: limit, errors: route.shape(r.Header)}
 		t := &tracker{w, rec}
 		w.Header().Set("X-Request-Id", rec.ID)
 		cors(w.Header())
@@ -101,7 +101,7 @@ func (m *Mux) serve(route *Route) http.Handler {
 			t.WriteHeader(http.StatusOK)
 		case err != nil:
 			rec.Err = brief(asError(r.Context(), err))
-			answer(t, route.Errors, rec) // one that left hears nothing of it
+			answer(t, rec) // one that left hears nothing of it
 			if rec.Err.Code == Gone {
 				rec.Status = statusGone
 			}
@@ -171,12 +171,9 @@ func brief(e *llm.Error) *llm.Error {
 }
 
 // answer writes the error of rec: a status of its own, or the end of a stream.
-func answer(w *tracker, shape Errors, rec *Record) {
-	if shape == nil {
-		shape = plainErrors{}
-	}
+func answer(w *tracker, rec *Record) {
 	if rec.Status != 0 {
-		if _, err := w.Write(shape.InBand(rec.Err)); err == nil {
+		if _, err := w.Write(rec.errors.InBand(rec.Err)); err == nil {
 			_ = http.NewResponseController(w).Flush()
 		}
 		return
@@ -188,7 +185,7 @@ func answer(w *tracker, shape Errors, rec *Record) {
 	for _, key := range []string{"Cache-Control", "Content-Encoding", "Content-Length", "Etag", "Last-Modified"} {
 		h.Del(key) // they were meant for another answer
 	}
-	status, body := shape.Body(rec.Err)
+	status, body := rec.errors.Body(rec.Err)
 	if err := JSON(w, status, body); err != nil && rec.Status == 0 {
 		w.WriteHeader(http.StatusInternalServerError) // the shape is at fault
 	}

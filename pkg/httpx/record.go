@@ -27,6 +27,7 @@ type Record struct {
 	Err       *llm.Error
 
 	maxBody int64
+	errors  Errors // the shape of the request's errors
 }
 
 // Count adds what a call of a model used.

@@ -30,6 +30,19 @@ type Route struct {
 	MaxBody    int64 // bytes after decompression; 0 means [DefaultMaxBody]
 	Handle     Handler
 	Errors     Errors
+
+	errorsOf func(http.Header) Errors // if set, instead of Errors until the body was read
+}
+
+// shape returns the shape of errors of a request.
+func (route *Route) shape(header http.Header) Errors {
+	switch {
+	case route.errorsOf != nil:
+		return route.errorsOf(header)
+	case route.Errors != nil:
+		return route.Errors
+	}
+	return plainErrors{}
 }
 
 // DefaultMaxBody is API Gateway's limit for a request body, in bytes.

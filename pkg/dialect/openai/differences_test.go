@@ -92,3 +92,54 @@ func TestDifferences(t *testing.T) {
 		t.Errorf("streamed %q, whole %q", streamed.String(), whole.Choices[0].Message.Content)
 	}
 }
+
+// TestOtherDifferences lists where completions and embeddings depart from OpenAI's
+// reference, each with the reason and shown to be so.
+func TestOtherDifferences(t *testing.T) {
+	h := testHandler()
+	const complete, embeddings = "/v1/completions", "/v1/embeddings"
+	for _, test := range []struct {
+		reference, reason string
+		target, body      string
+		status            int
+		has               string
+	}{
+		{
+			"stop has 4 strings at most", "tasks of the language model evaluation harness send more",
+			complete, `{"model":"novels-5hr","stop":["a","b","c","d","e","f"]}`, 200, `"finish_reason":"stop"`,
+		},
+		{
+			"logprobs is 5 at most", "20, as of chats; the harness sends 10",
+			complete, `{"model":"novels-5hr","logprobs":20}`, 200, `"logprobs":{`,
+		},
+		{
+			"best_of is 20 at most", "as n: the rows of a request are bounded by the engine",
+			complete, `{"model":"novels-5hr","best_of":128}`, 200, `"index":0`,
+		},
+		{
+			"max_tokens that the context cannot take is an error", "the answer ends where the context does",
+			complete, `{"model":"context","max_tokens":1000000}`, 200, `"finish_reason":"length"`,
+		},
+		{
+			"top_logprobs has null for the first token of an echoed prompt", "openai-go reads no null there",
+			complete, `{"model":"echo","echo":true,"logprobs":1}`, 200, `"top_logprobs":[{},`,
+		},
+		{
+			"an unknown key is refused with 400 by some models and ignored by others", "nothing that a client sends is dropped in silence",
+			complete, `{"model":"novels-5hr","top_k":1}`, 400, `Unrecognized request argument supplied: top_k`,
+		},
+		{
+			"dimensions shortens the vectors of some models", "that is true of models trained for it only",
+			embeddings, `{"model":"vectors","input":"a","dimensions":1}`, 400, `"param":"dimensions"`,
+		},
+		{
+			"model is required", "as in chats the default is the first one",
+			embeddings, `{"input":"a"}`, 400, `this model is no embedder`,
+		},
+	} {
+		w := ask(h, "POST", test.target, test.body)
+		if w.Code != test.status || !strings.Contains(w.Body.String(), test.has) {
+			t.Errorf("reference: %s; here otherwise: %s. Got %d %s", test.reference, test.reason, w.Code, w.Body)
+		}
+	}
+}

@@ -98,8 +98,8 @@ func sentence(e *llm.Error) string {
 }
 
 // rename puts the client's names into an error from a backend, which has the
-// canonical ones.
-func (c *chatRequest) rename(err error) error {
+// canonical ones: prompt is the client's for the prompt, limit that for max_new_tokens.
+func rename(err error, prompt, limit string) error {
 	e, ok := errors.AsType[*llm.Error](err)
 	if !ok {
 		return err
@@ -107,17 +107,25 @@ func (c *chatRequest) rename(err error) error {
 	renamed := *e
 	switch {
 	case e.Param == "max_new_tokens":
-		renamed.Param = "max_tokens"
-		for _, sent := range c.limits() {
-			if sent.v != nil {
-				renamed.Param = sent.name
-				break
-			}
-		}
+		renamed.Param = limit
+	case e.Param == "return_full_text":
+		renamed.Param = "echo"
 	case e.Param == "prompt" || e.Code == llm.TooLong:
-		renamed.Param = "messages"
+		renamed.Param = prompt
 	default:
 		return err
 	}
 	return &renamed
+}
+
+// rename is [rename] for a chat, whose limit has three names.
+func (c *chatRequest) rename(err error) error {
+	limit := "max_tokens"
+	for _, sent := range c.limits() {
+		if sent.v != nil {
+			limit = sent.name
+			break
+		}
+	}
+	return rename(err, "messages", limit)
 }

@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-var answerID = regexp.MustCompile(`chatcmpl-[0-9a-f]{24}`)
+var answerID = regexp.MustCompile(`(chatcmpl|cmpl)-[0-9a-f]{24}`)
 
 // wire writes an answer as it goes over the wire, with one id for all answers.
 func wire(h http.Handler, method, target, body string) string {
@@ -28,41 +28,54 @@ func wire(h http.Handler, method, target, body string) string {
 	if wait := w.Header().Get("Retry-After"); wait != "" {
 		out += "Retry-After: " + wait + "\n"
 	}
-	return out + "\n" + answerID.ReplaceAllString(w.Body.String(), "chatcmpl-a1b2c3d4e5f6a1b2c3d4e5f6")
+	return out + "\n" + answerID.ReplaceAllString(w.Body.String(), "$1-a1b2c3d4e5f6a1b2c3d4e5f6")
 }
 
-// TestGolden sends testdata/*.json to both names of the route.
+// TestGolden sends the files of each directory to its routes, all with one answer.
 func TestGolden(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.json")
-	if err != nil || len(files) < 10 {
-		t.Fatalf("%d files, %v", len(files), err)
+	for _, dir := range []struct {
+		name   string
+		least  int // files
+		routes []string
+	}{
+		{"testdata", 10, []string{"/v1/chat/completions", "/chat/completions"}},
+		{"testdata/completions", 10, []string{"/v1/completions"}},
+		{"testdata/embeddings", 4, []string{"/v1/embeddings"}},
+	} {
+		files, err := filepath.Glob(dir.name + "/*.json")
+		if err != nil || len(files) < dir.least {
+			t.Fatalf("%d files in %s, %v", len(files), dir.name, err)
+		}
+		for _, file := range files {
+			t.Run(strings.TrimSuffix(file, ".json"), func(t *testing.T) { checkGolden(t, file, dir.routes) })
+		}
+	}
+}
+
+func checkGolden(t *testing.T, file string, routes []string) {
+	body, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
 	}
 	h := testHandler()
-	for _, file := range files {
-		name := strings.TrimSuffix(filepath.Base(file), ".json")
-		t.Run(name, func(t *testing.T) {
-			body, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := wire(h, "POST", "/v1/chat/completions", string(body))
-			if alias := wire(h, "POST", "/chat/completions", string(body)); alias != got {
-				t.Errorf("/chat/completions answers otherwise: %s", alias)
-			}
-			golden := filepath.Join("testdata", name+".golden")
-			if *update {
-				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got != string(want) {
-				t.Errorf("got\n%s\nwant\n%s", got, want)
-			}
-		})
+	got := wire(h, "POST", routes[0], string(body))
+	for _, route := range routes[1:] {
+		if alias := wire(h, "POST", route, string(body)); alias != got {
+			t.Errorf("%s answers otherwise: %s", route, alias)
+		}
+	}
+	golden := strings.TrimSuffix(file, ".json") + ".golden"
+	if *update {
+		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
 

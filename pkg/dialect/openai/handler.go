@@ -28,6 +28,8 @@ func Routes(cfg Config) []httpx.Route {
 		{Method: "GET", Pattern: "/v1/models/{id...}", Permission: httpx.Listing, Handle: cfg.model, Errors: Errors},
 		{Method: "POST", Pattern: "/v1/chat/completions", Permission: httpx.Inference, Streams: true, Handle: cfg.chat, Errors: Errors},
 		{Method: "POST", Pattern: "/chat/completions", Permission: httpx.Inference, Streams: true, Handle: cfg.chat, Errors: Errors},
+		{Method: "POST", Pattern: "/v1/completions", Permission: httpx.Inference, Streams: true, Handle: cfg.complete, Errors: Errors},
+		{Method: "POST", Pattern: "/v1/embeddings", Permission: httpx.Inference, Handle: cfg.embed, Errors: Errors},
 	}
 }
 
@@ -93,7 +95,7 @@ func (cfg Config) chat(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	answer := chatAnswer{ID: newID(), Object: "chat.completion", Created: cfg.Now().Unix(), Model: model.Name}
+	answer := chatAnswer{ID: newID("chatcmpl"), Object: "chat.completion", Created: cfg.Now().Unix(), Model: model.Name}
 	if in.Stream {
 		return in.rename(in.stream(w, r, model, req, answer))
 	}
@@ -113,7 +115,7 @@ func (c *chatRequest) stream(w http.ResponseWriter, r *http.Request, model *llm.
 	s := chatStream{
 		head:         chatChunk{ID: answer.ID, Object: "chat.completion.chunk", Created: answer.Created, Model: answer.Model},
 		withLogprobs: c.Logprobs,
-		withUsage:    c.StreamOptions != nil && c.StreamOptions.IncludeUsage,
+		withUsage:    c.withUsage(),
 		begun:        make([]bool, req.Rows()),
 	}
 	out := httpx.NewStream(w, httpx.SSE)
@@ -131,8 +133,8 @@ func (c *chatRequest) stream(w http.ResponseWriter, r *http.Request, model *llm.
 }
 
 // newID returns the id of an answer, as seed 002 has it.
-func newID() string {
+func newID(kind string) string {
 	var b [12]byte
 	rand.Read(b[:])
-	return "chatcmpl-" + hex.EncodeToString(b[:])
+	return kind + "-" + hex.EncodeToString(b[:])
 }

@@ -75,6 +75,39 @@ var tokens = chunks{list: []llm.Chunk{
 	{Finish: llm.FinishEOS, Usage: &llm.Usage{Input: 1, Output: 3}},
 }}
 
+// echoed has the tokens of a prompt, the first of which nothing predicts, and two
+// tokens that are spelt alike.
+var echoed = chunks{list: []llm.Chunk{
+	{Text: "€a", Tokens: []llm.Token{
+		{ID: 1, Text: "\xe2\x82", Logprob: math.NaN()},
+		{ID: 2, Text: "\xac", Logprob: -2, Top: []llm.Token{{ID: 5, Text: "b", Logprob: -1}, {ID: 6, Text: "b", Logprob: -1.5}}},
+		{ID: 3, Text: "a", Logprob: -0.125, Top: []llm.Token{{ID: 3, Text: "a", Logprob: -0.125}}},
+	}},
+	{Text: "<b>", Tokens: []llm.Token{{ID: 4, Text: "<b>", Logprob: -1, Top: []llm.Token{{ID: 4, Text: "<b>", Logprob: -1}}}}},
+	{Finish: llm.FinishLength, Usage: &llm.Usage{Input: 3, Output: 1}},
+}}
+
+// vectors is a backend that also embeds, each prompt as (3, 4), and whose tokens are
+// the euro sign.
+type vectors struct{ chunks }
+
+func (vectors) Embed(_ context.Context, req *llm.EmbedRequest) ([]llm.Embedding, llm.Usage, error) {
+	if text, _ := req.Prompts[0].Text(); text == "long" {
+		return nil, llm.Usage{}, &llm.Error{Code: llm.TooLong, Message: "the prompt has 300 tokens, the context of this model 256"}
+	}
+	out := make([]llm.Embedding, len(req.Prompts))
+	for i := range out {
+		out[i].Layers = []llm.Layer{{Index: 1, Vectors: [][]float32{{3, 4}}}}
+	}
+	return out, llm.Usage{Input: 2 * len(out)}, nil
+}
+
+func (vectors) Tokenize(context.Context, llm.Part, bool) ([]llm.Token, error) { return nil, nil }
+
+func (vectors) Detokenize(_ context.Context, ids []int) (string, error) {
+	return strings.Repeat("€", len(ids)), nil
+}
+
 func testCatalog() catalog {
 	run := &llm.Run{ID: "r1", Domain: "novels"}
 	model := func(name string, b llm.Backend) llm.Model {
@@ -86,6 +119,7 @@ func testCatalog() catalog {
 	remote.Family = "bedrock"
 	return catalog{
 		story, remote, model("tokens", tokens),
+		model("vectors", vectors{tokens}), model("echo", echoed),
 		model("context", ended(llm.FinishContext)), model("deadline", ended(llm.FinishDeadline)), model("filtered", ended(llm.FinishFiltered)),
 		model("silent", chunks{list: []llm.Chunk{{}, {Finish: llm.FinishEOS, Usage: &llm.Usage{Input: 1}}}}),
 		model("too-long", failing("", &llm.Error{Code: llm.TooLong, Message: "the prompt has 300 tokens, the context of this model 256"})),

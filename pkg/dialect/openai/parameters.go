@@ -11,12 +11,15 @@ import (
 	"glossa/pkg/llm"
 )
 
-// Limits of a chat request.
+// Limits of requests.
 const (
-	maxTokens      = 2048 // seed 002: the default, and what more is cut to
+	maxTokens      = 2048 // of a chat, seed 002: the default, and what more is cut to
+	defaultTokens  = 16   // of a completion, OpenAI's
 	maxChoices     = 128  // OpenAI's
-	maxStops       = 4    // OpenAI's
-	maxTopLogprobs = 20   // OpenAI's
+	maxStops       = 4    // OpenAI's, of a chat
+	maxTextStops   = 32   // of a completion: OpenAI's 4 are too few for the tasks of lm-evaluation-harness
+	maxTopLogprobs = 20   // OpenAI's for chats
+	maxInputs      = 2048 // OpenAI's
 )
 
 // Parameters tells what becomes of each key of a chat request; keys inside of
@@ -78,17 +81,59 @@ func Parameters() []httpx.Parameter {
 	}
 }
 
+// CompletionParameters tells what becomes of each key of a completion.
+func CompletionParameters() []httpx.Parameter {
+	own := []httpx.Parameter{
+		{Name: "model", Disposition: httpx.Honoured, Note: "a name, an alias or family/name; not empty"},
+		{Name: "prompt", Disposition: httpx.Honoured, Note: "a string, token ids, or an array of either; default: the beginning of a text"},
+		{Name: "max_tokens", Disposition: httpx.Honoured, Note: "0 or more; default 16. 0 with echo describes the prompt"},
+		{Name: "best_of", Disposition: httpx.Honoured, Note: "n to 128: so many are made and the n likeliest given; default n. Above n not in streams"},
+		{Name: "echo", Disposition: httpx.Honoured, Note: "the text begins with the prompt; default false"},
+		{Name: "logprobs", Disposition: httpx.Honoured, Note: "0 to 20 likeliest tokens, and the one that is there"},
+		{Name: "suffix", Disposition: httpx.Refused, Note: "text is continued at its end only", Neutral: []string{`""`}},
+		{Name: "store", Disposition: httpx.Refused, Note: "completions are not stored", Neutral: []string{`false`}},
+		{Name: "user", Disposition: httpx.NoEffect, Note: "labels the caller"},
+		{Name: "metadata", Disposition: httpx.NoEffect, Note: "labels stored completions, and none is stored"},
+	}
+	for _, p := range Parameters() {
+		switch name, _, _ := strings.Cut(p.Name, "."); {
+		case !httpx.Keys(reflect.TypeFor[sampling]())[name]:
+			continue
+		case name == "temperature":
+			p.Note = "0 (greedy) to 2; default 1"
+		case name == "top_p":
+			p.Note = "above 0, up to 1; default 1"
+		case name == "stop":
+			p.Note = "a string or up to 32, none empty"
+		}
+		own = append(own, p)
+	}
+	return own
+}
+
+// EmbeddingParameters tells what becomes of each key of a request for embeddings.
+func EmbeddingParameters() []httpx.Parameter {
+	return []httpx.Parameter{
+		{Name: "model", Disposition: httpx.Honoured, Note: "a name, an alias or family/name; default: the first model"},
+		{Name: "input", Disposition: httpx.Honoured, Note: "a string, token ids, or an array of up to 2048 of either; none empty"},
+		{Name: "encoding_format", Disposition: httpx.Honoured, Note: "float, or base64 of float32, little-endian; default float"},
+		{Name: "dimensions", Disposition: httpx.Honoured, Note: "those of the model only; default these"},
+		{Name: "user", Disposition: httpx.NoEffect, Note: "labels the caller"},
+	}
+}
+
 // refuse returns an error for the first raw field of the struct v whose value is
-// not neutral. Table is where the rows of v are in Parameters, path where v is in
-// the body; both end with a dot or are empty.
-func refuse(v any, table, path string) error {
+// not neutral. Table is where the keys of v are in rows, path where v is in the body;
+// both end with a dot or are empty.
+func refuse(rows []httpx.Parameter, v any, table, path string) error {
 	for f, field := range reflect.ValueOf(v).Fields() {
-		raw, ok := field.Interface().(json.RawMessage)
-		name := f.Tag.Get("json")
-		if !ok || len(raw) == 0 || string(raw) == "null" {
+		if f.Type != reflect.TypeFor[json.RawMessage]() {
 			continue
 		}
-		rows := Parameters()
+		raw, name := json.RawMessage(field.Bytes()), f.Tag.Get("json")
+		if len(raw) == 0 || string(raw) == "null" {
+			continue
+		}
 		i := slices.IndexFunc(rows, func(p httpx.Parameter) bool { return p.Name == table+name })
 		if i < 0 || rows[i].Disposition != httpx.Refused {
 			continue

@@ -63,20 +63,28 @@ func only(b llm.Backend) catalog {
 // A client that leaves stops the backend within the chunk, and nothing stays
 // behind: the bubble would notice a goroutine.
 func TestClientLeaves(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := &endless{stopped: make(chan bool)}
-		var rec *httpx.Record
-		m := &httpx.Mux{Routes: Routes(Config{Models: only(b)}), Fallback: Errors, Observe: func(r *httpx.Record) { rec = r }}
-		w := &leaver{httptest.NewRecorder(), 3} // the role and two words
-		m.Handler().ServeHTTP(w, httptest.NewRequest("POST", "/v1/chat/completions", strings.NewReader(`{"stream":true,`+hi+`}`)))
-		<-b.stopped
-		if b.said != 3 || strings.Count(w.Body.String(), "word ") != 2 {
-			t.Errorf("said %d words, sent %s", b.said, w.Body)
-		}
-		if rec.Status != httpx.Status(httpx.Gone) {
-			t.Errorf("record %+v", rec)
-		}
-	})
+	for _, test := range []struct {
+		route, body string
+		heard       int // words of the three events that the client takes
+	}{
+		{"/v1/chat/completions", `{"stream":true,` + hi + `}`, 2}, // after the role
+		{"/v1/completions", `{"stream":true,"model":"m","prompt":"hi"}`, 3},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			b := &endless{stopped: make(chan bool)}
+			var rec *httpx.Record
+			m := &httpx.Mux{Routes: Routes(Config{Models: only(b)}), Fallback: Errors, Observe: func(r *httpx.Record) { rec = r }}
+			w := &leaver{httptest.NewRecorder(), 3}
+			m.Handler().ServeHTTP(w, httptest.NewRequest("POST", test.route, strings.NewReader(test.body)))
+			<-b.stopped
+			if b.said != test.heard+1 || strings.Count(w.Body.String(), "word ") != test.heard {
+				t.Errorf("%s: said %d words, sent %s", test.route, b.said, w.Body)
+			}
+			if rec.Status != httpx.Status(httpx.Gone) {
+				t.Errorf("%s: record %+v", test.route, rec)
+			}
+		})
+	}
 }
 
 // Without a stream a client that is gone shows in the context alone.

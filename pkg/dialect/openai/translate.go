@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"glossa/pkg/httpx"
@@ -19,26 +20,21 @@ func (c *chatRequest) request() (*llm.Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	bias, err := c.bias()
+	params, err := c.params()
 	if err != nil {
 		return nil, err
 	}
+	params.MaxTokens = length
 	chat, err := c.chat()
 	if err != nil {
 		return nil, err
 	}
 	req := &llm.Request{
-		Prompts: []llm.Prompt{chat},
-		N:       1,
-		Stream:  c.Stream,
-		Params: llm.Params{
-			MaxTokens: length, Temperature: c.Temperature, TopP: c.TopP, Stop: c.Stop.Values, Seed: c.Seed,
-			PresencePenalty: c.PresencePenalty, FrequencyPenalty: c.FrequencyPenalty, LogitBias: bias,
-		},
+		Prompts:  []llm.Prompt{chat},
+		N:        c.choices(),
+		Stream:   c.Stream,
+		Params:   params,
 		Defaults: llm.Params{MaxTokens: new(maxTokens), Temperature: new(0.7), TopK: new(40)}, // seed 002
-	}
-	if c.N != nil {
-		req.N = *c.N
 	}
 	if c.Logprobs {
 		req.Logprobs = new(0)
@@ -51,37 +47,57 @@ func (c *chatRequest) request() (*llm.Request, error) {
 
 // check returns what is wrong with the keys that need no translation.
 func (c *chatRequest) check() error {
-	if err := refuse(c.refused, "", ""); err != nil {
+	if err := refuse(Parameters(), c.refused, "", ""); err != nil {
 		return err
 	}
-	switch {
-	case len(c.Stop.Values) > maxStops:
-		return invalid("stop", "at most %d strings", maxStops)
-	case c.TopP != nil && (*c.TopP <= 0 || *c.TopP > 1):
-		return invalid("top_p", "must be above 0 and at most 1")
-	case c.TopLogprobs != nil && !c.Logprobs:
+	if c.TopLogprobs != nil && !c.Logprobs {
 		return invalid("top_logprobs", "can be sent with logprobs: true only")
-	case c.StreamOptions != nil && !c.Stream:
+	}
+	return cmp.Or(c.sampling.check(maxStops), within("top_logprobs", c.TopLogprobs, 0, maxTopLogprobs))
+}
+
+func (s *sampling) check(maxStops int) error {
+	switch {
+	case len(s.Stop.Values) > maxStops:
+		return invalid("stop", "at most %d strings", maxStops)
+	case slices.Contains(s.Stop.Values, ""):
+		return invalid("stop", "a stop sequence must not be empty")
+	case s.TopP != nil && (*s.TopP <= 0 || *s.TopP > 1):
+		return invalid("top_p", "must be above 0 and at most 1")
+	case s.StreamOptions != nil && !s.Stream:
 		return invalid("stream_options", "can be sent with stream: true only")
-	}
-	for _, s := range c.Stop.Values {
-		if s == "" {
-			return invalid("stop", "a stop sequence must not be empty")
-		}
-	}
-	if c.StreamOptions != nil {
-		if err := refuse(*c.StreamOptions, "stream_options.", "stream_options."); err != nil {
+	case s.StreamOptions != nil:
+		if err := refuse(Parameters(), *s.StreamOptions, "stream_options.", "stream_options."); err != nil {
 			return err
 		}
 	}
 	return cmp.Or(
-		within("temperature", c.Temperature, 0, 2),
-		within("presence_penalty", c.PresencePenalty, -2, 2),
-		within("frequency_penalty", c.FrequencyPenalty, -2, 2),
-		within("n", c.N, 1, maxChoices),
-		within("top_logprobs", c.TopLogprobs, 0, maxTopLogprobs),
+		within("temperature", s.Temperature, 0, 2),
+		within("presence_penalty", s.PresencePenalty, -2, 2),
+		within("frequency_penalty", s.FrequencyPenalty, -2, 2),
+		within("n", s.N, 1, maxChoices),
 	)
 }
+
+// params translates the keys; MaxTokens is not among them.
+func (s *sampling) params() (llm.Params, error) {
+	bias, err := s.bias()
+	return llm.Params{
+		Temperature: s.Temperature, TopP: s.TopP, Stop: s.Stop.Values, Seed: s.Seed,
+		PresencePenalty: s.PresencePenalty, FrequencyPenalty: s.FrequencyPenalty, LogitBias: bias,
+	}, err
+}
+
+// choices is n.
+func (s *sampling) choices() int {
+	if s.N == nil {
+		return 1
+	}
+	return *s.N
+}
+
+// withUsage tells whether a stream ends with the usage in a chunk of its own.
+func (s *sampling) withUsage() bool { return s.StreamOptions != nil && s.StreamOptions.IncludeUsage }
 
 // within refuses a value that was sent and is out of range.
 func within[T int | float64](name string, v *T, low, high T) error {
@@ -126,12 +142,12 @@ func (c *chatRequest) length() (*int, error) {
 }
 
 // bias reads the token ids that JSON can have as strings only.
-func (c *chatRequest) bias() (map[int]float64, error) {
-	if c.LogitBias == nil {
+func (s *sampling) bias() (map[int]float64, error) {
+	if s.LogitBias == nil {
 		return nil, nil
 	}
-	bias := make(map[int]float64, len(c.LogitBias))
-	for key, v := range c.LogitBias {
+	bias := make(map[int]float64, len(s.LogitBias))
+	for key, v := range s.LogitBias {
 		id, err := strconv.Atoi(key)
 		if err != nil || id < 0 || strconv.Itoa(id) != key {
 			return nil, invalid("logit_bias", "%.40q is no token id", key)
@@ -163,7 +179,7 @@ func (c *chatRequest) chat() (llm.Prompt, error) {
 // turn translates the message that is at path.
 func (m *message) turn(path string) (llm.Message, error) {
 	turn := llm.Message{Role: m.Role, CallID: m.ToolCallID}
-	if err := refuse(*m, "messages.", path+"."); err != nil {
+	if err := refuse(Parameters(), *m, "messages.", path+"."); err != nil {
 		return turn, err
 	}
 	switch m.Role {

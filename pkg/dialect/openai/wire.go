@@ -1,5 +1,5 @@
-// Package openai speaks the OpenAI protocol: models and chat completions. It knows
-// HTTP and llm, nothing of models, templates or tokenizers.
+// Package openai speaks the OpenAI protocol: models, chat completions, completions and
+// embeddings. It knows HTTP and llm, nothing of models, templates or tokenizers.
 //
 // Source: seed 002, OpenAI's published API reference, and what its SDKs rely on.
 package openai
@@ -13,25 +13,30 @@ import (
 // chatRequest is the body of POST /v1/chat/completions. Each key has a row in
 // [Parameters].
 type chatRequest struct {
-	Model               string             `json:"model"`
-	Messages            []message          `json:"messages"`
-	MaxTokens           *int               `json:"max_tokens"`
-	MaxCompletionTokens *int               `json:"max_completion_tokens"`
-	MaximumTokens       *int               `json:"maximum_tokens"`
-	Temperature         *float64           `json:"temperature"`
-	TopP                *float64           `json:"top_p"`
-	N                   *int               `json:"n"`
-	Stream              bool               `json:"stream"`
-	StreamOptions       *streamOptions     `json:"stream_options"`
-	Stop                httpx.Many[string] `json:"stop"`
-	Seed                *int64             `json:"seed"`
-	PresencePenalty     *float64           `json:"presence_penalty"`
-	FrequencyPenalty    *float64           `json:"frequency_penalty"`
-	LogitBias           map[string]float64 `json:"logit_bias"` // by token id
-	Logprobs            bool               `json:"logprobs"`
-	TopLogprobs         *int               `json:"top_logprobs"`
+	Model               string    `json:"model"`
+	Messages            []message `json:"messages"`
+	MaxTokens           *int      `json:"max_tokens"`
+	MaxCompletionTokens *int      `json:"max_completion_tokens"`
+	MaximumTokens       *int      `json:"maximum_tokens"`
+	Logprobs            bool      `json:"logprobs"`
+	TopLogprobs         *int      `json:"top_logprobs"`
+	sampling
 	idle
 	refused
+}
+
+// sampling are the keys that chats and completions have in common.
+type sampling struct {
+	Temperature      *float64           `json:"temperature"`
+	TopP             *float64           `json:"top_p"`
+	N                *int               `json:"n"`
+	Stream           bool               `json:"stream"`
+	StreamOptions    *streamOptions     `json:"stream_options"`
+	Stop             httpx.Many[string] `json:"stop"`
+	Seed             *int64             `json:"seed"`
+	PresencePenalty  *float64           `json:"presence_penalty"`
+	FrequencyPenalty *float64           `json:"frequency_penalty"`
+	LogitBias        map[string]float64 `json:"logit_bias"` // by token id
 }
 
 // idle are the keys that cannot change an answer here.

@@ -1,0 +1,162 @@
+"""Lamini's own SDK against the server: what it makes of answers and of errors."""
+
+import asyncio
+import json
+import logging
+import os
+import tempfile
+import unittest
+import unittest.mock
+
+import numpy
+
+home = tempfile.TemporaryDirectory()  # where the SDK looks for its configuration
+os.environ.update(HOME=home.name, LAMINI_API_KEY="not-needed", LAMINI_RETRY_LIMIT="1")
+
+import lamini  # noqa: E402 - reads the environment
+import openai  # noqa: E402
+from lamini.api.utils.completion import Completion  # noqa: E402
+from lamini.api.utils.reservations import Reservations  # noqa: E402
+from lamini.api.versions import APIVersion  # noqa: E402
+from lamini.error import error  # noqa: E402
+
+from server import Server  # noqa: E402
+
+PROMPTS = ["The old lighthouse", "One pale afternoon", "The castle", "Ida", "A"] * 5
+logging.getLogger("lamini").setLevel(logging.CRITICAL)
+
+
+def setUpModule():
+    global server, client
+    server = unittest.enterModuleContext(Server())
+    lamini.api_url = server.url
+    client = lamini.Lamini("novels")
+
+
+def greedy(prompt, tokens):
+    """The text as OpenAI's protocol has it."""
+    with server.client() as c:
+        return c.completions.create(model="novels", prompt=prompt, max_tokens=tokens, temperature=0).choices[0].text
+
+
+class Generate(unittest.TestCase):
+    def test_single(self):
+        self.assertEqual(client.generate(PROMPTS[0], max_new_tokens=12), greedy(PROMPTS[0], 12))
+        self.assertEqual(client.generate(PROMPTS[0], max_tokens=5), greedy(PROMPTS[0], 5))
+
+    def test_list_keeps_its_order(self):
+        texts = client.generate(PROMPTS, max_new_tokens=12)
+        self.assertEqual(texts, [greedy(p, 12) for p in PROMPTS])
+        self.assertEqual(client.generate(PROMPTS[:1], max_new_tokens=12), texts[:1])
+
+    def test_without_a_limit(self):
+        text = client.generate("The castle")
+        self.assertTrue(text.startswith(client.generate("The castle", max_new_tokens=12)))
+        self.assertEqual(text, greedy("The castle", 100_000))
+
+    def test_model(self):
+        self.assertEqual(client.generate("X:1", model_name="local/abc", max_new_tokens=3),
+                         lamini.Lamini("abc").generate("X:1", max_new_tokens=3))
+
+    def test_async(self):
+        api = Completion("not-needed", server.url)
+        body = api.make_llm_req_map("novels", PROMPTS, cache_id="c", max_new_tokens=6)
+        outputs = asyncio.run(api.async_generate(body))
+        self.assertEqual([o["output"] for o in outputs], client.generate(PROMPTS, max_new_tokens=6))
+
+    def test_finish_reasons(self):
+        """/v2, which the SDK does not use."""
+        status, answer = server.json("POST", "/v2/completions", {"model_name": "novels", "prompt": PROMPTS[:3], "max_new_tokens": 4})
+        self.assertEqual(status, 200)
+        self.assertEqual([o["output"] for o in answer["outputs"]], client.generate(PROMPTS[:3], max_new_tokens=4))
+        self.assertEqual(answer["finish_reason"], ["length"] * 3)
+
+    def test_both_protocols_share_a_path(self):
+        with server.client() as c, self.assertRaises(openai.BadRequestError) as caught:
+            c.completions.create(model="novels", prompt="x", extra_body={"model_name": "novels"})
+        self.assertEqual(caught.exception.param, "model")
+
+
+class Pipeline(unittest.TestCase):
+    """The SDK's pipeline, whose batches go to /v1/completions if it is told so."""
+
+    def run_pipeline(self):
+        class Nodes(lamini.GenerationPipeline):
+            def __init__(self):
+                super().__init__(api_key="not-needed", api_url=server.url)
+                self.generate = lamini.GenerationNode("novels", max_new_tokens=6)
+
+            def forward(self, prompts):
+                return self.generate(prompts)
+
+        async def run():
+            return await Nodes().call_with_result(iter([lamini.PromptObject(p) for p in PROMPTS]))
+
+        return {p.prompt: p.response["output"] for p in asyncio.run(run())}
+
+    def test_pipeline(self):
+        want = dict(zip(PROMPTS, client.generate(PROMPTS, max_new_tokens=6)))
+        for bypass in (True, False):  # without reservations, and with one refused
+            with self.subTest(bypass=bypass), \
+                    unittest.mock.patch.object(lamini, "gate_pipeline_batch_completions", False), \
+                    unittest.mock.patch.object(lamini, "bypass_reservation", bypass):
+                self.assertEqual(self.run_pipeline(), want)
+
+    def test_reservations_are_refused_and_done_without(self):
+        with unittest.mock.patch.object(lamini, "bypass_reservation", False):
+            api = Reservations("not-needed", server.url)
+            api.initialize_reservation(capacity=20, model_name="novels", batch_size=5, max_tokens=None)
+        self.assertIsNone(api.current_reservation)
+        self.assertEqual(api.dynamic_max_batch_size, 5)
+
+
+class Embeddings(unittest.TestCase):
+    def test_vectors(self):
+        api = lamini.Embedding("novels")
+        one, both = api.generate("The castle"), api.generate(["The castle", "Ida"])
+        self.assertEqual(one.shape, (1, server.config("novels")["nEmbd"]))
+        self.assertEqual(len(both), 2)
+        numpy.testing.assert_allclose(both[0], one, atol=1e-6)
+        with server.client() as c:
+            [data] = c.embeddings.create(model="novels", input="The castle").data
+        numpy.testing.assert_allclose(one[0] / numpy.linalg.norm(one[0]), data.embedding, atol=1e-6)
+
+
+class Version(unittest.TestCase):
+    def test_version(self):
+        self.assertEqual(client.version()["server"], "1.0.0")
+        versions = APIVersion()
+        self.assertEqual(versions.client_version, lamini.__version__)
+        self.assertEqual(versions.features_to_api_versions["completions"], {1, 2})
+
+
+class Errors(unittest.TestCase):
+    def test_exceptions(self):
+        long = "The castle stood. " * 2000
+        for kind, says, call in (
+                (error.ModelNotFoundError, "no-such-model", lambda: client.generate("x", model_name="no-such-model")),
+                (error.UserError, "output_type", lambda: client.generate("x", output_type={"age": "int"})),
+                (error.UserError, "context", lambda: client.generate(long)),
+                (error.UserError, "max_new_tokens", lambda: client.generate("x", max_new_tokens=0)),
+                (error.UserError, "prompt", lambda: client.generate([])),
+                (error.ModelNotFoundError, "no-such-model", lambda: lamini.Embedding("no-such-model").generate("x")),
+                (error.UserError, "embedder|translates", lambda: lamini.Lamini("phrases").generate("x"))):
+            with self.subTest(says=says), self.assertRaisesRegex(kind, says):
+                call()
+
+    def test_async_exception(self):
+        api = Completion("not-needed", server.url)
+        with self.assertRaises(error.ModelNotFoundError):
+            asyncio.run(api.async_generate(api.make_llm_req_map("no-such-model", "x")))
+
+    def test_keys(self):
+        with Server("--auth", env={"GLOSSA_KEYS": "client:a-key-that-is-long-enough"}) as closed:
+            with self.assertRaises(error.AuthenticationError):
+                lamini.Lamini("novels", api_key="wrong", api_url=closed.url).generate("x")
+            key = lamini.Lamini("novels", api_key="a-key-that-is-long-enough", api_url=closed.url)
+            self.assertTrue(key.generate("The castle", max_new_tokens=2))
+            self.assertTrue(key.version())
+
+    def test_shape(self):
+        status, _, body = server.raw("POST", "/v1/completions", b"{", {"Lamini-Version": "3.2.22"})
+        self.assertEqual((status, json.loads(body)["detail"][0]["loc"]), (422, ["body"]))

@@ -1,0 +1,159 @@
+"""Completions and embeddings through the official OpenAI SDK."""
+
+import base64
+import math
+import unittest
+
+import numpy
+import openai
+
+from server import STARTERS, Server
+
+PROMPTS = {"novels": "The old lighthouse stood", "abc": "X:1\nT:The Kettle\nM:3/4", "chords": "C-major pop : chorus"}
+
+
+def setUpModule():
+    global server, client
+    server = unittest.enterModuleContext(Server())
+    client = server.client()
+
+
+def create(prompt, model="novels", **params):
+    return client.completions.create(model=model, prompt=prompt, **params)
+
+
+class Completions(unittest.TestCase):
+    def test_shape_and_defaults(self):
+        answer = create(PROMPTS["novels"], seed=1)
+        self.assertTrue(answer.id.startswith("cmpl-"))
+        self.assertEqual((answer.object, answer.model), ("text_completion", "novels"))
+        self.assertEqual(answer.usage.completion_tokens, 16)
+        self.assertEqual(answer.usage.total_tokens, answer.usage.prompt_tokens + 16)
+        [choice] = answer.choices
+        self.assertEqual((choice.index, choice.finish_reason, choice.logprobs), (0, "length", None))
+
+    def test_a_list_is_its_prompts(self):
+        prompts = ["The old lighthouse", "One pale afternoon", "The castle"]
+        params = {"temperature": 0.8, "seed": 3, "max_tokens": 20, "n": 2}
+        whole = create(prompts, **params)
+        self.assertEqual([c.index for c in whole.choices], list(range(6)))
+        alone = [c.text for prompt in prompts for c in create(prompt, **params).choices]
+        self.assertEqual([c.text for c in whole.choices], alone)
+
+    def test_stream_is_the_whole(self):
+        params = {"seed": 5, "temperature": 1, "max_tokens": 30, "n": 2, "logprobs": 2}
+        whole = create(["The castle", "Ida"], **params)
+        texts, finishes, tokens, usage = {}, {}, {}, None
+        for chunk in create(["The castle", "Ida"], stream=True, stream_options={"include_usage": True}, **params):
+            usage = chunk.usage
+            for choice in chunk.choices:
+                texts[choice.index] = texts.get(choice.index, "") + choice.text
+                finishes[choice.index] = choice.finish_reason
+                for key, values in choice.logprobs.model_dump().items():
+                    tokens.setdefault((choice.index, key), []).extend(values)
+        for choice in whole.choices:
+            self.assertEqual(texts[choice.index], choice.text)
+            self.assertEqual(finishes[choice.index], choice.finish_reason)
+            for key, values in choice.logprobs.model_dump().items():
+                self.assertEqual(tokens[choice.index, key], values)
+        self.assertEqual(usage, whole.usage)
+
+    def test_logprobs(self):
+        for model in STARTERS:
+            with self.subTest(model=model):
+                prompt = PROMPTS[model]
+                [choice] = create(prompt, model, max_tokens=6, temperature=0, logprobs=3, echo=True).choices
+                lp = choice.logprobs
+                self.assertEqual("".join(lp.tokens), choice.text)
+                self.assertTrue(choice.text.startswith(prompt))
+                self.assertIsNone(lp.token_logprobs[0])
+                self.assertEqual(lp.top_logprobs[0], {})
+                for i, offset in enumerate(lp.text_offset):
+                    self.assertTrue(choice.text[offset:].startswith(lp.tokens[i]))
+                for value, token, top in list(zip(lp.token_logprobs, lp.tokens, lp.top_logprobs))[1:]:
+                    self.assertEqual(top[token], value)
+                    self.assertLessEqual(value, max(top.values()))
+                    self.assertIn(len(top), (3, 4))
+                    self.assertLess(sum(map(math.exp, top.values())), 1 + 1e-9)
+                n = len(lp.tokens) - 6  # greedy: each new token is the likeliest
+                self.assertEqual(lp.token_logprobs[n:], [max(top.values()) for top in lp.top_logprobs[n:]])
+
+                [alone] = create(prompt, model, max_tokens=6, temperature=0, logprobs=3).choices
+                self.assertEqual(alone.text, choice.text[len(prompt):])
+                self.assertEqual(alone.logprobs.text_offset, lp.text_offset[n:])
+                self.assertEqual(alone.logprobs.token_logprobs, lp.token_logprobs[n:])
+                [scored] = create(choice.text, model, max_tokens=0, logprobs=3, echo=True).choices
+                self.assertEqual(scored.text, choice.text)
+                if model != "novels":  # whose tokens depend on what follows
+                    numpy.testing.assert_allclose(scored.logprobs.token_logprobs[1:], lp.token_logprobs[1:], atol=1e-5)
+
+    def test_tokens(self):
+        """Token ids in, and the text that they are."""
+        [one] = create([5, 6, 7], "abc", max_tokens=0, echo=True, logprobs=0).choices
+        both = create([[5, 6, 7], [8]], "abc", max_tokens=0, echo=True, logprobs=0)
+        self.assertEqual([both.choices[0].text, both.choices[0].logprobs], [one.text, one.logprobs])
+        self.assertEqual(len(one.text), 3)
+        self.assertEqual(both.usage.prompt_tokens, 4)
+        again = create(one.text, "abc", max_tokens=4, temperature=0)
+        self.assertEqual(again.choices[0].text, create([5, 6, 7], "abc", max_tokens=4, temperature=0).choices[0].text)
+
+    def test_best_of(self):
+        params = {"seed": 9, "max_tokens": 10, "temperature": 1, "logprobs": 0}
+        means = {c.text: numpy.mean(c.logprobs.token_logprobs) for c in create("The castle", n=6, **params).choices}
+        best = [c.text for c in create("The castle", n=2, best_of=6, **params).choices]
+        self.assertEqual(best, sorted(means, key=means.get, reverse=True)[:2])
+
+    def test_stop_and_bias(self):
+        text = create("The old lighthouse", temperature=0, max_tokens=30).choices[0].text
+        cut = create("The old lighthouse", temperature=0, max_tokens=30, stop=[","]).choices[0]
+        self.assertEqual((cut.text, cut.finish_reason), (text.partition(",")[0], "stop"))
+
+    def test_refused(self):
+        for param, params in (
+                ("suffix", {"suffix": "x"}), ("best_of", {"n": 3, "best_of": 2}), ("logprobs", {"logprobs": 21}),
+                ("max_tokens", {"max_tokens": -1}), ("stop", {"stop": ["a"] * 33}),
+                ("prompt", {"prompt": [10**9]}), ("prompt", {"prompt": []}), ("prompt", {"prompt": "The castle. " * 2000}),
+                ("model", {"model": ""}), ("model", {"extra_body": {"model_name": "novels"}})):
+            with self.subTest(param=param, params=params), self.assertRaises(openai.BadRequestError) as caught:
+                create(**{"prompt": "x", **params})
+            self.assertEqual(caught.exception.param, param)
+        with self.assertRaises(openai.NotFoundError):
+            create("x", "no-such-model")
+
+
+class Embeddings(unittest.TestCase):
+    def test_both_encodings_are_one_vector(self):
+        texts = ["The castle", "The old lighthouse stood"]
+        packed = client.embeddings.create(model="novels", input=texts)  # the SDK asks for base64 and unpacks it
+        plain = client.embeddings.create(model="novels", input=texts, encoding_format="float")
+        raw = client.embeddings.create(model="novels", input=texts, encoding_format="base64")
+        self.assertEqual([d.index for d in packed.data], [0, 1])
+        self.assertEqual(packed.usage.prompt_tokens, packed.usage.total_tokens)
+        for a, b, c in zip(packed.data, plain.data, raw.data):
+            self.assertEqual(numpy.asarray(a.embedding, "<f4").tobytes(), numpy.asarray(b.embedding, "<f4").tobytes())
+            self.assertEqual(base64.b64decode(c.embedding), numpy.asarray(a.embedding, "<f4").tobytes())
+            self.assertAlmostEqual(numpy.linalg.norm(a.embedding), 1, 5)
+
+    def test_a_list_is_its_texts(self):
+        texts = ["X:1", "X:2\nT:Old", "|"]
+        together = client.embeddings.create(model="abc", input=texts)
+        for text, data in zip(texts, together.data):
+            [alone] = client.embeddings.create(model="abc", input=text).data
+            numpy.testing.assert_allclose(alone.embedding, data.embedding, atol=1e-6)
+
+    def test_dimensions(self):
+        width = server.config("novels")["nEmbd"]
+        [data] = client.embeddings.create(model="novels", input="x", dimensions=width).data
+        self.assertEqual(len(data.embedding), width)
+        for bad in (width - 1, width + 1, 0):
+            with self.assertRaises(openai.BadRequestError) as caught:
+                client.embeddings.create(model="novels", input="x", dimensions=bad)
+            self.assertEqual(caught.exception.param, "dimensions")
+
+    def test_refused(self):
+        for bad in ("", [], ["x", ""], [[]]):
+            with self.subTest(input=bad), self.assertRaises(openai.BadRequestError) as caught:
+                client.embeddings.create(model="novels", input=bad)
+            self.assertTrue(caught.exception.param.startswith("input"))
+        with self.assertRaises(openai.NotFoundError):
+            client.embeddings.create(model="no-such-model", input="x")

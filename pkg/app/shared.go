@@ -1,0 +1,76 @@
+package app
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+
+	"glossa/pkg/httpx"
+	"glossa/pkg/llm"
+)
+
+// A sharing is a path that two dialects have. API Gateway routes by method and path
+// alone: the family that owns it mounts the handlers of both.
+type sharing struct {
+	method, pattern string
+	owner, guest    string // families; pick returns 0 for the owner's, 1 for the guest's
+	pick            httpx.Pick
+}
+
+func sharings() []sharing {
+	return []sharing{
+		{http.MethodPost, "/v1/completions", "openai", "lamini", pickCompletions},
+	}
+}
+
+// routes returns the routes of a family: its dialect's, of which those shared are with
+// their owner.
+func (a *App) routes(family string) []httpx.Route {
+	routes := a.dialect(family)
+	for _, s := range sharings() {
+		at := func(list []httpx.Route) int {
+			return slices.IndexFunc(list, func(r httpx.Route) bool { return r.Method == s.method && r.Pattern == s.pattern })
+		}
+		switch family {
+		case s.owner:
+			guests := a.dialect(s.guest)
+			i := at(routes)
+			routes[i] = httpx.Shared(s.pick, routes[i], guests[at(guests)])
+		case s.guest:
+			i := at(routes)
+			routes = slices.Delete(routes, i, i+1)
+		}
+	}
+	return routes
+}
+
+// pickCompletions tells OpenAI's completions (0) from Lamini's (1): by the keys that
+// only one of them has, and the header that Lamini's SDK sends. Where they say nothing
+// or contradict each other, the header decides, and what is wrong is said in its shape.
+func pickCompletions(header http.Header, body []byte) (int, error) {
+	byHeader := 0
+	if header.Get("Lamini-Version") != "" {
+		byHeader = 1
+	}
+	var keys struct {
+		Model        json.RawMessage `json:"model"`
+		ModelName    json.RawMessage `json:"model_name"`
+		OutputType   json.RawMessage `json:"output_type"`
+		MaxNewTokens json.RawMessage `json:"max_new_tokens"`
+	}
+	if json.Unmarshal(body, &keys) != nil { // said better by the dialect
+		return byHeader, nil
+	}
+	openai, lamini := keys.Model != nil, byHeader == 1
+	for _, key := range []json.RawMessage{keys.ModelName, keys.OutputType, keys.MaxNewTokens} {
+		lamini = lamini || key != nil
+	}
+	switch {
+	case openai && lamini:
+		const message = "is OpenAI's key, and the request has a key or a header of Lamini, whose model_name it is: send one kind"
+		return byHeader, &llm.Error{Code: llm.Unsupported, Param: "model", Message: message}
+	case lamini:
+		return 1, nil
+	}
+	return 0, nil
+}

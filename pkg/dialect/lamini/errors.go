@@ -1,0 +1,87 @@
+package lamini
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"glossa/pkg/httpx"
+	"glossa/pkg/llm"
+)
+
+// Errors gives errors Lamini's shape, {"detail": sentence}, or a list of what is wrong
+// with a body as FastAPI writes it, and the statuses that the SDK's exceptions stand for.
+var Errors httpx.Errors = shape{}
+
+type shape struct{}
+
+type errorBody struct {
+	Detail any `json:"detail"` // string or []fault
+}
+
+// A fault is what is wrong with one value of a body.
+type fault struct {
+	Type string `json:"type"`
+	Loc  []any  `json:"loc"` // body, and the keys and indices on the way to the value
+	Msg  string `json:"msg"`
+}
+
+// Statuses that only Lamini has.
+const (
+	statusTimeout = 524
+	statusNoModel = 594
+)
+
+// Body implements [httpx.Errors].
+func (shape) Body(e *llm.Error) (int, any) {
+	switch e.Code {
+	case llm.Invalid:
+		return http.StatusUnprocessableEntity, errorBody{[]fault{{"value_error", location(e.Param), e.Message}}}
+	case httpx.UnknownParam:
+		return http.StatusUnprocessableEntity, errorBody{[]fault{{"extra_forbidden", location(e.Param), "Extra inputs are not permitted"}}}
+	case llm.NotFound:
+		return statusNoModel, errorBody{e.Message}
+	case llm.Timeout:
+		return statusTimeout, errorBody{e.Message}
+	}
+	if e.Param != "" {
+		return httpx.Status(e.Code), errorBody{e.Param + ": " + e.Message}
+	}
+	return httpx.Status(e.Code), errorBody{e.Message}
+}
+
+// InBand implements [httpx.Errors]; there are no streams.
+func (shape) InBand(*llm.Error) []byte { return nil }
+
+// location takes a path such as prompt[1] to pieces.
+func location(param string) []any {
+	loc := []any{"body"}
+	for _, step := range strings.FieldsFunc(param, func(c rune) bool { return c == '.' || c == '[' || c == ']' }) {
+		if i, err := strconv.Atoi(step); err == nil {
+			loc = append(loc, i)
+		} else {
+			loc = append(loc, step)
+		}
+	}
+	return loc
+}
+
+// rename puts the client's names into an error from a backend, which has the canonical
+// ones. Too many rows are too many prompts.
+func (c *completionRequest) rename(err error) error {
+	e, ok := errors.AsType[*llm.Error](err)
+	if !ok {
+		return err
+	}
+	renamed := *e
+	switch {
+	case e.Param == "max_new_tokens" && c.MaxNewTokens == nil:
+		renamed.Param = "max_tokens"
+	case e.Param == "n" || e.Code == llm.TooLong:
+		renamed.Param = "prompt"
+	default:
+		return err
+	}
+	return &renamed
+}

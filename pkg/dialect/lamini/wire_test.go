@@ -1,0 +1,146 @@
+package lamini
+
+import (
+	"strings"
+	"testing"
+
+	"glossa/pkg/httpx"
+	"glossa/pkg/llm"
+)
+
+// TestAnswers reads like seed 004: the form of an answer follows that of its prompt.
+func TestAnswers(t *testing.T) {
+	h := testHandler()
+	for _, test := range []struct{ method, target, body, want string }{
+		{"POST", "/v1/completions", `{"model_name":"repeater","prompt":"How old is Carl?"}`, `{"output":"How old is Carl?"}`},
+		{"POST", "/v1/completions", `{"model_name":"repeater","prompt":["How old is Carl?","How old is Paul?"]}`, `[{"output":"How old is Carl?"},{"output":"How old is Paul?"}]`},
+		{"POST", "/v1/completions", `{"model_name":"repeater","prompt":["Carl"]}`, `[{"output":"Carl"}]`},
+		{"POST", "/v2/completions", `{"model_name":"repeater","prompt":"stop"}`, `{"outputs":{"output":"stop"},"finish_reason":"stop"}`},
+		{"POST", "/v2/completions", `{"model_name":"repeater","prompt":["eos","length","context","deadline","cancelled","filtered"]}`,
+			`{"outputs":[{"output":"eos"},{"output":"length"},{"output":"context"},{"output":"deadline"},{"output":"cancelled"},{"output":"filtered"}],` +
+				`"finish_reason":["stop","length","length","timeout","timeout","stop"]}`},
+		{"POST", "/v2/completions", `{"model_name":"local/org/story:1","prompt":"Once","max_new_tokens":2}`, `{"outputs":{"output":"Once upon"},"finish_reason":"length"}`},
+		{"POST", "/v2/completions", `{"model_name":"org/story:1","prompt":"Once"}`, `{"outputs":{"output":"Once upon a time"},"finish_reason":"stop"}`},
+		// as the SDK sends it
+		{"POST", "/v1/completions", `{"model_name":"org/story:1","prompt":["<a>"],"output_type":null,"max_tokens":null,"max_new_tokens":1,"reservation_id":null,"cache_id":"x"}`, `[{"output":"Once"}]`},
+		{"POST", "/v1/embedding", `{"model_name":"repeater","prompt":"four"}`, `{"embedding":[4,0.5]}`},
+		{"POST", "/v1/embedding", `{"model_name":"repeater","prompt":["four","a"]}`, `{"embedding":[[4,0.5],[1,0.5]]}`},
+		{"GET", "/v1/version", ``, `{"server":"1.0.0","client":"3.2.22","api":[{"name":"completions","path":"/v1/completions"},{"name":"completions","path":"/v2/completions"},` +
+			`{"name":"embedding","path":"/v1/embedding"},{"name":"version","path":"/v1/version"}]}`},
+	} {
+		if w := ask(h, test.method, test.target, test.body); w.Code != 200 || w.Body.String() != test.want+"\n" {
+			t.Errorf("%s %s: got %d %s", test.target, test.body, w.Code, w.Body)
+		}
+	}
+}
+
+// TestErrors holds each error to its status and body.
+func TestErrors(t *testing.T) {
+	h := testHandler()
+	fault := func(kind, loc, message string) string {
+		return `{"detail":[{"type":"` + kind + `","loc":["body"` + loc + `],"msg":"` + message + `"}]}`
+	}
+	value := func(loc, message string) string { return fault("value_error", loc, message) }
+	for _, test := range []struct {
+		body   string // keys beside a model and a prompt, or a whole body
+		status int
+		want   string
+	}{
+		{``, 422, value(``, `the body is empty: a JSON object is expected`)},
+		{`{`, 422, value(``, `the body is not valid JSON: unexpected end of JSON input`)},
+		{`[]`, 422, value(``, `the body must be an object, not array`)},
+		{`{"prompt":"a"}`, 422, value(`,"model_name"`, `must be given`)},
+		{`{"model_name":"repeater"}`, 422, value(`,"prompt"`, `must be given`)},
+		{`{"model_name":"repeater","prompt":null}`, 422, value(`,"prompt"`, `must be given`)},
+		{`{"model_name":"repeater","prompt":[]}`, 422, value(`,"prompt"`, `at least one prompt is needed`)},
+		{`{"model_name":"repeater","prompt":["a",null]}`, 422, value(`,"prompt",1`, `must be a string, not null`)},
+		{`{"model_name":"repeater","prompt":5}`, 422, value(`,"prompt"`, `must be a string, not number`)},
+		{`{"model_name":"repeater","prompt":[[1]]}`, 422, value(`,"prompt"`, `must be a string, not array`)},
+		{`{"model_name":5,"prompt":"a"}`, 422, value(`,"model_name"`, `must be a string, not number`)},
+		{`"max_new_tokens":0`, 422, value(`,"max_new_tokens"`, `must be at least 1`)},
+		{`"max_tokens":-1`, 422, value(`,"max_tokens"`, `must be at least 1`)},
+		{`"max_new_tokens":"many"`, 422, value(`,"max_new_tokens"`, `must be an integer, not string`)},
+		{`"model":"x"`, 422, fault("extra_forbidden", `,"model"`, `Extra inputs are not permitted`)},
+		{`"output_type":{"age":"int"}`, 400, `{"detail":"output_type: typed outputs are not served; only null can be sent"}`},
+		{`"output_type":{}`, 400, `{"detail":"output_type: typed outputs are not served; only null can be sent"}`},
+		{`{"model_name":"gpt","prompt":"a"}`, 594, `{"detail":"the model 'gpt' does not exist"}`},
+		{`{"model_name":"too-long","prompt":"a"}`, 400, `{"detail":"prompt: the prompt has 300 tokens, the context of this model 256"}`},
+		{`{"model_name":"rows","prompt":"a"}`, 422, value(`,"prompt"`, `a request may have 256 rows`)},
+		{`{"model_name":"picky","prompt":"a","max_tokens":3}`, 400, `{"detail":"max_tokens: this model does not take it"}`},
+		{`{"model_name":"picky","prompt":"a","max_new_tokens":3}`, 400, `{"detail":"max_new_tokens: this model does not take it"}`},
+		{`{"model_name":"full","prompt":"a"}`, 429, `{"detail":"8 requests are waiting"}`},
+		{`{"model_name":"late","prompt":"a"}`, 524, `{"detail":"the deadline passed"}`},
+		{`{"model_name":"upstream","prompt":"a"}`, 502, `{"detail":"the model failed"}`},
+		{`{"model_name":"bug","prompt":"a"}`, 500, `{"detail":"internal error"}`},
+		{`{"model_name":"repeater","prompt":"` + strings.Repeat("x", httpx.DefaultMaxBody) + `"}`, 413, `{"detail":"the body is larger than 10485760 bytes"}`},
+	} {
+		body := test.body
+		if strings.HasPrefix(body, `"`) {
+			body = `{"model_name":"repeater","prompt":"a",` + body + `}`
+		}
+		for _, target := range []string{"/v1/completions", "/v2/completions"} {
+			if w := ask(h, "POST", target, body); w.Code != test.status || w.Body.String() != test.want+"\n" {
+				t.Errorf("%.200s: got %d %s", body, w.Code, w.Body)
+			}
+		}
+	}
+	for _, test := range []struct {
+		method, target, body string
+		status               int
+		want                 string
+	}{
+		{"GET", "/v2/completions", "", 405, `{"detail":"this path takes POST"}`},
+		{"POST", "/v1/reservation", "{}", 404, `{"detail":"not found"}`},
+		{"POST", "/v1/embedding", `{"model_name":"org/story:1","prompt":"a"}`, 400, `{"detail":"this model is no embedder"}`},
+		{"POST", "/v1/embedding", `{"model_name":"gpt","prompt":"a"}`, 594, `{"detail":"the model 'gpt' does not exist"}`},
+		{"POST", "/v1/embedding", `{"model_name":"repeater","prompt":[null]}`, 422, value(`,"prompt",0`, `must be a string, not null`)},
+		{"POST", "/v1/embedding", `{"model_name":"repeater","prompt":"a","input":1}`, 422, fault("extra_forbidden", `,"input"`, `Extra inputs are not permitted`)},
+	} {
+		if w := ask(h, test.method, test.target, test.body); w.Code != test.status || w.Body.String() != test.want+"\n" {
+			t.Errorf("%s %s: got %d %s", test.method, test.target, w.Code, w.Body)
+		}
+	}
+}
+
+// TestErrorCodes: statuses of the codes that no request above brings about.
+func TestErrorCodes(t *testing.T) {
+	for code, want := range map[llm.Code]int{llm.Unauthenticated: 401, llm.Forbidden: 403, httpx.Gone: 499} {
+		status, body := Errors.Body(&llm.Error{Code: code, Message: "m"})
+		if status != want || body != (errorBody{"m"}) {
+			t.Errorf("%s: %d %v", code, status, body)
+		}
+	}
+}
+
+// TestDifferences lists where this dialect departs from seed 004 and the server that it
+// describes, each with the reason and shown to be so.
+func TestDifferences(t *testing.T) {
+	h := testHandler()
+	for _, test := range []struct {
+		seed, reason string
+		body         string
+		status       int
+		has          string
+	}{
+		{
+			"outputs are strings without an output_type", "objects with the key output, as in /v1, which the SDK reads of either version",
+			`{"model_name":"repeater","prompt":"a"}`, 200, `"outputs":{"output":"a"}`,
+		},
+		{
+			"an unknown key is ignored", "nothing that a client sends is dropped in silence",
+			`{"model_name":"repeater","prompt":"a","temperature":0}`, 422, `"temperature"`,
+		},
+		{
+			"max_tokens bounds prompt and answer together, the SDK says in one place", "it says otherwise in another; a bound of the answer alone cuts no answer that the client expects",
+			`{"model_name":"org/story:1","prompt":"a long prompt of many words","max_tokens":1}`, 200, `"output":"Once"`,
+		},
+		{
+			"a text that the model's context cuts is not named", "it is a token limit like max_new_tokens",
+			`{"model_name":"repeater","prompt":"context"}`, 200, `"finish_reason":"length"`,
+		},
+	} {
+		if w := ask(h, "POST", "/v2/completions", test.body); w.Code != test.status || !strings.Contains(w.Body.String(), test.has) {
+			t.Errorf("seed: %s; here otherwise: %s. Got %d %s", test.seed, test.reason, w.Code, w.Body)
+		}
+	}
+}
