@@ -1,0 +1,125 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"glossa/pkg/catalog"
+	"glossa/pkg/httpx"
+	"glossa/pkg/llm"
+	"glossa/pkg/llm/llmtest"
+)
+
+// asked is a request of each kind in each dialect: MODEL stands for the model.
+var asked = []struct {
+	method, path, body string
+	needs              string // the capability; "" is to continue texts
+	answer, refusal    string // members that the answer and an error have, in the dialect's shape
+}{
+	{"POST", "/v1/chat/completions", `{"model":"MODEL","messages":[{"role":"user","content":"a"}]}`, "", "choices", "error.message"},
+	{"POST", "/chat/completions", `{"model":"MODEL","messages":[{"role":"user","content":"a"}],"maximum_tokens":1}`, "", "choices", "error.message"},
+	{"POST", "/v1/completions", `{"model":"MODEL","prompt":"a"}`, "", "choices", "error.message"},
+	{"POST", "/v1/embeddings", `{"model":"MODEL","input":"a"}`, "embed", "data", "error.message"},
+	{"GET", "/api/inference?query=a&model=MODEL", "", "", "", "error"},
+	{"POST", "/api/generate", `{"prompt":"a","model":"MODEL"}`, "", "text", "error"},
+	{"POST", "/v1/engines/MODEL/completions", `{"prompt":"a"}`, "", "text", "error"},
+	{"POST", "/v1/engines/MODEL/logprob", `{"context":"a","continuation":"b"}`, "score", "logprob", "error"},
+	{"POST", "/v1/engines/MODEL/tokenize", `{"text":"a"}`, "tokenize", "tokens", "error"},
+	{"POST", "/v1/engines/MODEL/translate", `{"text":["a"],"source_lang":"en","target_lang":"nso"}`, "translate", "translations", "error"},
+	{"POST", "/complete", `{"model":"MODEL","prompt":"a","maximum_tokens":1}`, "", "completions", "error"},
+	{"POST", "/evaluate", `{"model":"MODEL","prompt":"a","completion_expected":"b"}`, "score", "result", "error"},
+	{"POST", "/embed", `{"model":"MODEL","prompt":"a","layers":[0]}`, "embed", "embeddings", "error"},
+	{"POST", "/tokenize", `{"model":"MODEL","prompt":"a","tokens":true,"token_ids":true}`, "tokenize", "tokens", "error"},
+	{"POST", "/detokenize", `{"model":"MODEL","token_ids":[1]}`, "tokenize", "result", "error"},
+	{"POST", "/v1/completions", `{"model_name":"MODEL","prompt":"a"}`, "", "output", "detail"},
+	{"POST", "/v2/completions", `{"model_name":"MODEL","prompt":"a"}`, "", "outputs", "detail"},
+	{"POST", "/v1/embedding", `{"model_name":"MODEL","prompt":"a"}`, "embed", "embedding", "detail"},
+}
+
+// scripted is an app of one model, of a family that has no capability at all.
+func scripted(t *testing.T) *App {
+	t.Helper()
+	a := golden(t, Config{})
+	a.catalog = catalog.New(catalog.Config{
+		Source: catalog.Files{FS: fstest.MapFS{
+			"models.json": {Data: []byte(`{"pk":"models","sk":"all-models","models":[{"model_type":"text","model_name":"script","model_family":"elsewhere","streaming":true}]}`)},
+			"m.json":      {Data: []byte(`{"pk":"models","sk":"elsewhere-script","schema":{}}`)},
+		}},
+		Openers: map[string]catalog.Opener{"elsewhere": func(context.Context, *catalog.Record, *catalog.Run) (llm.Backend, error) {
+			return llmtest.Script{"b", "c"}, nil
+		}},
+	})
+	return a
+}
+
+// Any dialect speaks to any model: what it has is served, and what it lacks is refused
+// with 400 in the dialect's own shape, by a scripted model too that has nothing but text.
+func TestAnyDialectOverAnyModel(t *testing.T) {
+	local := golden(t, Config{})
+	addTranslator(t, local)
+	for _, m := range []struct {
+		app  *App
+		name string
+		has  []string
+	}{
+		{local, "golden", []string{"", "score", "embed", "tokenize"}},
+		{local, "translator", []string{"embed", "tokenize", "translate"}},
+		{scripted(t), "script", []string{""}},
+	} {
+		h := m.app.Handler()
+		for _, c := range asked {
+			path, body := strings.ReplaceAll(c.path, "MODEL", m.name), strings.ReplaceAll(c.body, "MODEL", m.name)
+			res := ask(h, c.method, path, "", strings.NewReader(body))
+			got := text(t, res)
+			status, member := 200, c.answer
+			if !slices.Contains(m.has, c.needs) {
+				status, member = 400, c.refusal
+			}
+			if res.StatusCode != status || member != "" && (!has(got, member) || status == 400 && len(got) < 30) {
+				t.Errorf("%s: %s %s: %d %s, want %d with %s", m.name, c.method, path, res.StatusCode, got, status, member)
+			}
+		}
+	}
+}
+
+// has tells whether JSON has a member, of a member.
+func has(body, path string) bool {
+	var v any
+	if json.Unmarshal([]byte(body), &v) != nil {
+		return false
+	}
+	for name := range strings.SplitSeq(path, ".") {
+		m, ok := v.(map[string]any)
+		if !ok {
+			return false
+		}
+		v = m[name]
+	}
+	return v != nil
+}
+
+// The requests above reach every route that infers, but for those that stream alone.
+func TestAskedIsComplete(t *testing.T) {
+	a := golden(t, Config{})
+	left := map[string]bool{}
+	for _, route := range a.Routes() {
+		if route.Permission == httpx.Inference {
+			left[route.Method+" "+openapiPath(route.Pattern)] = true
+		}
+	}
+	for _, c := range asked {
+		path, _, _ := strings.Cut(strings.ReplaceAll(c.path, "MODEL", "{engine_id}"), "?")
+		delete(left, c.method+" "+path)
+	}
+	for _, alias := range []string{"GET /inference", "GET /api/generate", "POST /api/chat"} { // the same handlers
+		delete(left, alias)
+	}
+	if len(left) > 0 {
+		t.Errorf("nobody asks %v", slices.Sorted(maps.Keys(left)))
+	}
+}
