@@ -171,22 +171,32 @@ func TestLockstep(t *testing.T) {
 
 // Several long prompts share what one pass computes.
 func TestPassTokens(t *testing.T) {
-	e := random(t, 512, Config{PrefixMemory: -1})
-	most, total := 0, 0
-	m := watchPasses(t, e, func(n int) { most, total = max(most, n), total+n })
-	var wg sync.WaitGroup
-	for range 6 {
+	synctest.Test(t, func(t *testing.T) {
+		e := random(t, 512, Config{PrefixMemory: -1})
+		most, total := 0, 0
+		m := watchPasses(t, e, func(n int) { most, total = max(most, n), total+n })
+		hold, busy := make(chan struct{}), e.lanes.join()
+		var wg sync.WaitGroup
 		wg.Go(func() {
-			req := request(strings.Repeat("a", 6*prefillChunk))
-			req.MaxTokens = new(1)
-			collect(t, e, req)
+			_ = busy.use(t.Context(), until(hold))
+			busy.leave()
 		})
-	}
-	wg.Wait()
-	m.leave()
-	if most != passTokens || total != 36*prefillChunk {
-		t.Errorf("%d tokens at most in a pass, %d in all", most, total)
-	}
+		synctest.Wait()
+		for range 6 {
+			wg.Go(func() {
+				req := request(strings.Repeat("a", 6*prefillChunk))
+				req.MaxTokens = new(1)
+				collect(t, e, req)
+			})
+		}
+		synctest.Wait() // all are in line
+		close(hold)
+		wg.Wait()
+		m.leave()
+		if most != passTokens || total != 36*prefillChunk {
+			t.Errorf("%d tokens at most in a pass, %d in all", most, total)
+		}
+	})
 }
 
 // Who was alone keeps its logits while who has just come is computed.

@@ -82,6 +82,9 @@ func (k *Kernels) Attend(a *Attention, q *Queries, kv KV) {
 		panic("kernel: attention beyond its scratch, or to less than nothing")
 	}
 	rows := q.Tokens * q.Heads
+	if rows == 1 && 0 < q.Seen && q.Seen <= attendBlock && k.attendRow(a, q, kv) {
+		return
+	}
 	for first := 0; first < rows; first += attendRows {
 		n := min(attendRows, rows-first)
 		k.loadQueries(a, q, first, n, kv.Dim)

@@ -170,6 +170,43 @@ func TestAttendInvariant(t *testing.T) {
 	})
 }
 
+// TestAttendRow: a row alone over few keys, for which there may be routines of its own,
+// is to the bit what it is beside another, whatever the numbers and what it does not see.
+func TestAttendRow(t *testing.T) {
+	inf, nan := float32(math.Inf(1)), float32(math.NaN())
+	same := func(a, b float32) bool { return math.Float32bits(a) == math.Float32bits(b) || a != a && b != b }
+	each(t, func(t *testing.T, k *Kernels) {
+		r := source()
+		for _, limit := range []Cap{{}, {CapClamp, 0.5}, {CapTanh, 0.5}} {
+			for _, dim := range []int{1, 7, 16, 21, 32, 64, 80, 136, 256} {
+				for _, seen := range []int{1, 2, 7, 8, 9, 15, 16, 17, 31, 33, 63, 64, 65, 80, 97, 113, 127, 128, 129} {
+					for _, special := range []float32{0, inf, -inf, nan, 1e30, -300} {
+						c := newAttendCase(r, 1, 2, seen+3, dim, false, limit)
+						c.q.Seen = seen
+						for i := seen * dim; i < len(c.keys); i++ {
+							c.keys[i], c.values[i] = nan, nan
+						}
+						for _, x := range [][]float32{c.q.In, c.keys[:seen*dim], c.values[:seen*dim]} {
+							if r.IntN(2) == 0 {
+								x[r.IntN(len(x))] = special
+							}
+						}
+						c.run(k)
+						for i := range 2 {
+							one := *c
+							one.q.In, one.q.Out, one.q.Heads = c.in(i), make([]float32, dim), 1
+							one.run(k)
+							if !slices.EqualFunc(one.q.Out, c.out(i), same) {
+								t.Fatalf("%v, with a %g: row %d is %g, alone %g", c, special, i, c.out(i), one.q.Out)
+							}
+						}
+					}
+				}
+			}
+		}
+	})
+}
+
 // TestAttendSpecial: a NaN or an infinity reaches the rows that see it, and no others.
 func TestAttendSpecial(t *testing.T) {
 	inf, nan := float32(math.Inf(1)), float32(math.NaN())

@@ -99,6 +99,16 @@ func softenAVX2(scores *float32, counts *int, top, total, factors *float32, rows
 //go:noescape
 func weighAVX2(sums, p, values, factors *float32, counts *int, rows, stride int)
 
+// scoreRowAVX2 computes scaled = q*scale, whole vectors of it, and dst (panels, 16) = scaled (dim) · keys (panels, dim, 16).
+//
+//go:noescape
+func scoreRowAVX2(dst, scaled, keys, q *float32, dim, panels int, scale float32)
+
+// weighRowAVX2 computes out (dim) = softmax(scores) · values (n, dim padded to 16) over n > 0 scores, which become exponentials.
+//
+//go:noescape
+func weighRowAVX2(out, scores, values *float32, dim, n int)
+
 // fetchAVX2 asks for lines > 0 cache lines.
 //
 //go:noescape
@@ -303,6 +313,16 @@ func softenAVX512(scores *float32, counts *int, top, total, factors *float32, ro
 //
 //go:noescape
 func weighAVX512(sums, p, values, factors *float32, counts *int, rows, stride int)
+
+// scoreRowAVX512 computes scaled = q*scale, whole vectors of it, and dst (panels, 16) = scaled (dim) · keys (panels, dim, 16).
+//
+//go:noescape
+func scoreRowAVX512(dst, scaled, keys, q *float32, dim, panels int, scale float32)
+
+// weighRowAVX512 computes out (dim) = softmax(scores) · values (n, dim padded to 16) over n > 0 scores, which become exponentials.
+//
+//go:noescape
+func weighRowAVX512(out, scores, values *float32, dim, n int)
 
 // rotateHalvesAVX512 turns the pairs (a[i], b[i]).
 //

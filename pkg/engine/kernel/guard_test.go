@@ -171,14 +171,17 @@ func vectorOps(f *fence, k *Kernels, n int) map[string]func() {
 			k.Rotate(f.random(2*n), f.random(n), f.random(n), false)
 		},
 		"Attend": func() {
-			const keys, tokens, heads = 40, 5, 3
-			a, d := NewAttention(n), valueStride(n)
-			a.queries, a.scores, a.sums = f.slice(a.queries), f.slice(a.scores), f.slice(a.sums)
-			kv := KV{Keys: f.random(3 * keyPanel * n), Values: f.random(keys * d), Dim: n}
-			k.Store(kv, 1, f.random(32*(n+1)-1), f.random(32*(n+1)-1), 32, n+1)
-			q := Queries{In: f.random(tokens * heads * n), Out: f.random(tokens * heads * n), Tokens: tokens, Heads: heads, Causal: true, Scale: 1}
-			q.InStride, q.OutStride, q.Seen = heads*n, heads*n, keys-tokens+1
-			k.Attend(a, &q, kv)
+			d := valueStride(n)
+			const keys = 40
+			for _, s := range [][2]int{{5, 3}, {1, 1}} { // tokens, heads
+				a, tokens, heads := NewAttention(n), s[0], s[1]
+				a.queries, a.scores, a.sums = f.slice(a.queries), f.slice(a.scores), f.slice(a.sums)
+				kv := KV{Keys: f.random(3 * keyPanel * n), Values: f.random(keys * d), Dim: n}
+				k.Store(kv, 1, f.random(32*(n+1)-1), f.random(32*(n+1)-1), 32, n+1)
+				q := Queries{In: f.random(tokens * heads * n), Out: f.random(tokens * heads * n), Tokens: tokens, Heads: heads, Causal: true, Scale: 1}
+				q.InStride, q.OutStride, q.Seen = heads*n, heads*n, keys-tokens+1
+				k.Attend(a, &q, kv)
+			}
 			f.weigh(k, d)
 		},
 		"GELUBackward":    func() { k.GELUBackward(f.random(n), f.random(n)) },

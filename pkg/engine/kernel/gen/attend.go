@@ -26,6 +26,8 @@ func (t *asm) attention() {
 	t.score()
 	t.soften()
 	t.weigh()
+	t.scoreRow()
+	t.weighRow()
 	if !t.wide() { // the other tier takes the same
 		t.fetch()
 	}

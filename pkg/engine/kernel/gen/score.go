@@ -86,10 +86,10 @@ func (t *asm) scoreTile(s scoreShape) {
 		t.zero(t.v(i))
 	}
 	t.op("MOVQ", "R8", "BX")
-	if s.panels(t) > 1 {
-		t.op("MOVQ", "R12", "R14")
-		t.op("SHLQ", "$4", "R14")
-		t.op("ADDQ", "R8", "R14")
+	for i := 1; i < s.panels(t); i++ {
+		t.op("MOVQ", "R12", keyPointers[i])
+		t.op("SHLQ", "$4", keyPointers[i])
+		t.op("ADDQ", keyPointers[i-1], keyPointers[i])
 	}
 	t.op("MOVQ", "R9", "CX")
 	loop, rest, end := t.next("dims"), t.next("rest"), t.next("sum")
@@ -109,13 +109,17 @@ func (t *asm) scoreTile(s scoreShape) {
 	}
 }
 
-// panels is how many panels of keys a tile takes.
+// keyPointers are the registers of the panels of a tile. More than two are for one row,
+// which leaves the other registers free.
+var keyPointers = []string{"BX", "R14", "AX", "R13"}
+
+// panels is how many panels of keys a tile takes: 0 if not even one.
 func (s scoreShape) panels(t *asm) int { return s.vectors * t.bytes() / keyBytes }
 
 // keyVector is the address of vector i of dimension c.
 func (t *asm) keyVector(i, c int) string {
 	at := i * t.bytes()
-	return mem(c*keyBytes+at%keyBytes, []string{"BX", "R14"}[at/keyBytes])
+	return mem(c*keyBytes+at%keyBytes, keyPointers[at/keyBytes])
 }
 
 // query is the address of dimension c of a row of q.
@@ -147,11 +151,7 @@ func (t *asm) scoreDims(s scoreShape, n int) {
 			}
 		}
 	}
-	advance := []string{"BX"}
-	if s.panels(t) > 1 {
-		advance = append(advance, "R14")
-	}
-	for _, r := range advance {
+	for _, r := range keyPointers[:s.panels(t)] {
 		t.op("ADDQ", imm(n*keyBytes), r)
 	}
 	t.op("ADDQ", imm(4*n), "DX")
@@ -176,6 +176,9 @@ func (t *asm) scoreStore(s scoreShape) {
 	}
 }
 
+// softConstants are those of the exponentials of scores.
+var softConstants = append([]float64{expSmall, log2e, ln2High, ln2Low, 1, -math.MaxFloat32}, expPoly...)
+
 const softenDoc = "turns scores (rows, 128) into exponentials; see softenGeneric."
 
 // soften reads and writes whole vectors, which scratch has room for, and takes the lanes
@@ -185,36 +188,24 @@ func (t *asm) soften() {
 	p := "scores *float32, counts *int, top, total, factors *float32, rows int"
 	t.fn("soften", softenDoc, p)
 	t.args(p, "SI", "R10", "R8", "R9", "R11", "R12")
-	t.hold(16, append([]float64{expSmall, log2e, ln2High, ln2Low, 1, -math.MaxFloat32}, expPoly...), t.softenRows)
+	t.hold(16, softConstants, t.softenRows)
 	t.ret()
 }
 
 // softenRows goes through the rows.
 func (t *asm) softenRows() {
-	x, sum, shift, factor := t.v(3), t.v(0), t.v(8), t.v(9)
+	shift, factor := t.v(8), t.v(9)
 	rows := t.next("rows")
 	t.label(rows)
 	t.op("VBROADCASTSS", "(R8)", factor)
 	t.op("VMOVAPS", factor, t.v(0))
-	t.softenRow(t.maxMasked)
-	t.reduce("VMAXPS")
+	t.eachScore("(R10)", t.maxMasked)
+	t.maximum()
 	t.op("VMOVSS", "X0", "(R8)")
-	t.op("VBROADCASTSS", "X0", shift)
-	t.op("VMAXPS", t.c(-math.MaxFloat32), shift, shift)
 	t.op("VSUBPS", shift, factor, factor)
 	t.softExp(factor)
 	t.op("VMOVSS", "X9", "(R11)")
-	t.zero(sum)
-	t.softenRow(func(masked bool) {
-		t.op("VMOVUPS", "(DX)", x)
-		t.op("VSUBPS", shift, x, x)
-		t.clip(x, masked)
-		t.softExp(x)
-		t.clip(x, masked)
-		t.op("VMOVUPS", x, "(DX)")
-		t.op("VADDPS", x, sum, sum)
-	})
-	t.sum()
+	t.exponentials("(R10)")
 	t.op("VMULSS", "(R9)", "X9", "X1")
 	t.op("VADDSS", "X1", "X0", "X0")
 	t.op("VMOVSS", "X0", "(R9)")
@@ -245,10 +236,34 @@ func (t *asm) softExp(x string) {
 	}
 }
 
-// softenRow runs body over the scores of a row, with DX at each vector.
-func (t *asm) softenRow(body func(masked bool)) {
+// maximum reduces register 0 to the largest score, in X0, and to what is subtracted, in
+// all of register 8.
+func (t *asm) maximum() {
+	t.reduce("VMAXPS")
+	t.op("VBROADCASTSS", "X0", t.v(8))
+	t.op("VMAXPS", t.c(-math.MaxFloat32), t.v(8), t.v(8))
+}
+
+// exponentials turns the scores of a row into exponentials, and adds them up in X0.
+func (t *asm) exponentials(count string) {
+	x, sum, shift := t.v(3), t.v(0), t.v(8)
+	t.zero(sum)
+	t.eachScore(count, func(masked bool) {
+		t.op("VMOVUPS", "(DX)", x)
+		t.op("VSUBPS", shift, x, x)
+		t.clip(x, masked)
+		t.softExp(x)
+		t.clip(x, masked)
+		t.op("VMOVUPS", x, "(DX)")
+		t.op("VADDPS", x, sum, sum)
+	})
+	t.sum()
+}
+
+// eachScore runs body over the scores of a row, with DX at each vector.
+func (t *asm) eachScore(count string, body func(masked bool)) {
 	t.op("MOVQ", "SI", "DX")
-	t.op("MOVQ", "(R10)", "CX")
+	t.op("MOVQ", count, "CX")
 	t.loop([]string{"DX"}, body)
 }
 
