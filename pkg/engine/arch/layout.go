@@ -93,6 +93,7 @@ func (b *builder) embedding(l *layout) transformer.Linear {
 	for _, other := range copies {
 		if other != name && b.has(other+".weight") {
 			t.Read = same(t, b.matrix(other+".weight", b.spec.Vocab, b.spec.Width, false).rows(0, b.spec.Vocab))
+			t.ReadStored = nil // it would not compare
 		}
 	}
 	return transformer.Linear{Weight: []transformer.Tensor{t}}

@@ -3,7 +3,6 @@ package arch_test
 import (
 	"bytes"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -327,28 +326,7 @@ func TestPackRefuses(t *testing.T) {
 // repacked is a packed model that says something else of itself.
 func repacked(t testing.TB, data []byte, model string) []byte {
 	t.Helper()
-	f := must(checkpoint.Open(fstest.MapFS{"m": {Data: data}}, "m"))
-	meta, tensors := map[string]string{}, []checkpoint.PackTensor{}
-	for key, value := range f.Meta {
-		if !strings.HasPrefix(key, "glossa.") {
-			meta[key] = value.(string)
-		}
-	}
-	meta["glossa.model"] = model
-	for _, info := range f.Tensors {
-		tensors = append(tensors, checkpoint.PackTensor{Name: info.Name, Type: info.Type, Shape: info.Shape})
-	}
-	var b buffer
-	w := must(checkpoint.NewPackWriter(&b, meta, tensors))
-	for i, info := range f.Tensors {
-		if err := w.Write(i, must(io.ReadAll(must(f.Raw(info.Name))))); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.data
+	return rewriting{meta: func(meta map[string]string) { meta["glossa.model"] = model }}.of(t, data)
 }
 
 // FuzzPack opens packed models that say anything of themselves, with checksums that are

@@ -178,9 +178,9 @@ func readConfig(fsys fs.FS, name string, limit int64) (*config, error) {
 	return c, nil
 }
 
-// Detect tells whether there is a model in a directory of fsys, known here or not, or
-// whether dir is a packed model: a
-// config.json with a model_type, a packed model or a GGUF file. It opens no weights.
+// Detect tells whether there is a model in a directory of fsys, known here or not: a
+// config.json with a model_type, a packed model or a GGUF file. dir may be a packed model
+// itself. It opens no weights.
 func Detect(fsys fs.FS, dir string) bool {
 	if checkpoint.IsPack(fsys, dir) {
 		return true

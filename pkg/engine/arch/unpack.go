@@ -8,7 +8,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"sync"
 
 	"glossa/pkg/engine/checkpoint"
 	"glossa/pkg/engine/kernel"
@@ -22,7 +21,9 @@ func openPack(fsys fs.FS, p *place) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.unpacking.start() // beside what follows
+	if err := o.unpacking.start(); err != nil { // beside what follows
+		return nil, errors.Join(err, o.Close())
+	}
 	if err := o.readPackTokens(); err != nil {
 		return nil, errors.Join(fmt.Errorf("checkpoint %s: %w", p.weights, err), o.Close())
 	}
@@ -62,6 +63,9 @@ func (o *opened) readPack() error {
 	o.unpacking = u
 	if m.Weights, err = transformer.Unpack(m.Spec, u.find); err != nil {
 		return err
+	}
+	for stage := 1; stage < len(u.last); stage++ { // it needs what those before it do
+		u.last[stage] = max(u.last[stage], u.last[stage-1])
 	}
 	m.Weights.Await = u.await
 	for i := range o.file.Tensors {
@@ -132,15 +136,13 @@ func (t *Translation) check(s *transformer.Spec) error {
 	return nil
 }
 
-// unpacking brings the tensors of a packed model into memory once they are asked for.
+// unpacking brings the tensors of a packed model into memory.
 type unpacking struct {
 	file *checkpoint.File
 	last []int // by stage: the last tensor that it needs
 	used map[string]bool
 
-	once  sync.Once
-	fetch *checkpoint.Fetch
-	err   error
+	fetch *checkpoint.Fetch // nil before start
 }
 
 // find is what [transformer.Unpack] asks.
@@ -152,7 +154,7 @@ func (u *unpacking) find(name string, stage int) (transformer.StoredTensor, bool
 	info := &u.file.Tensors[index]
 	u.used[name] = true
 	for len(u.last) <= stage {
-		u.last = append(u.last, u.last[len(u.last)-1])
+		u.last = append(u.last, 0)
 	}
 	u.last[stage] = max(u.last[stage], index)
 	return transformer.StoredTensor{
@@ -161,26 +163,16 @@ func (u *unpacking) find(name string, stage int) (transformer.StoredTensor, bool
 }
 
 // start begins to read.
-func (u *unpacking) start() {
-	u.once.Do(func() { u.fetch, u.err = u.file.Fetch(kernel.Allocate) })
+func (u *unpacking) start() (err error) {
+	u.fetch, err = u.file.Fetch(kernel.Allocate)
+	return err
 }
 
-// bytes returns a tensor's memory. If the file cannot be read it is of no use; await says
-// so.
-func (u *unpacking) bytes(tensor int) []byte {
-	if u.start(); u.err != nil {
-		return kernel.Allocate(int(u.file.Tensors[tensor].Size))
-	}
-	return u.fetch.Bytes(tensor)
-}
+// bytes returns a tensor's memory.
+func (u *unpacking) bytes(tensor int) []byte { return u.fetch.Bytes(tensor) }
 
 // await is [transformer.Weights.Await].
-func (u *unpacking) await(stage int) error {
-	if u.start(); u.err != nil {
-		return u.err
-	}
-	return u.fetch.Wait(u.last[min(stage, len(u.last)-1)])
-}
+func (u *unpacking) await(stage int) error { return u.fetch.Wait(u.last[min(stage, len(u.last)-1)]) }
 
 // readPackTokens reads the tokenizer of a packed model.
 func (o *opened) readPackTokens() error {

@@ -1,7 +1,6 @@
 package checkpoint
 
 import (
-	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -188,12 +187,8 @@ func (t *Fetch) end() {
 	if t.active--; t.active > 0 {
 		return
 	}
-	var errs []error
 	for _, c := range t.closers {
-		errs = append(errs, c.Close())
-	}
-	if err := errors.Join(errs...); err != nil && t.err == nil && t.first < len(t.there) {
-		t.err = err
+		_ = c.Close() // all was read, or t.err says why not
 	}
 }
 
@@ -201,14 +196,15 @@ func (t *Fetch) end() {
 func (t *Fetch) Bytes(tensor int) []byte { return t.memory[tensor] }
 
 // Wait returns when the tensors up to and with the given one are there, and are what
-// their checksums say.
+// their checksums say; no tensor comes after the last.
 func (t *Fetch) Wait(tensor int) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for t.first <= tensor && t.err == nil {
+	last := min(tensor, len(t.there)-1)
+	for t.first <= last && t.err == nil {
 		t.changed.Wait()
 	}
-	if t.first > tensor {
+	if t.first > last {
 		return nil
 	}
 	return t.err

@@ -133,12 +133,16 @@ func (f *File) Stored(name string, from int, dst []byte) error {
 	if k, err := f.parts[t.part].r.ReadAt(dst, t.Offset+at); k < len(dst) {
 		return f.fail(t, fmt.Errorf("offset %d: %w", t.Offset+at+int64(k), noEOF(err)))
 	}
+	exponent := uint16(0x7c00) // of a half, all ones: not finite
+	if t.Type == BF16 {
+		exponent = 0x7f80
+	}
 	for i := 0; i < len(dst); i += layout.bytes { // of blocks, the scale comes first
-		v := halfAt(dst[i:])
-		if t.Type == BF16 {
-			v = math.Float32frombits(uint32(binary.LittleEndian.Uint16(dst[i:])) << 16)
-		}
-		if notFinite(v) {
+		if bits := binary.LittleEndian.Uint16(dst[i:]); bits&exponent == exponent {
+			v := halfAt(dst[i:])
+			if t.Type == BF16 {
+				v = math.Float32frombits(uint32(bits) << 16)
+			}
 			return f.fail(t, fmt.Errorf("value %d is %v", from+i/layout.bytes*layout.values, v))
 		}
 	}

@@ -26,3 +26,26 @@ func BenchmarkFloat32(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkStored reports bytes as they are stored per second.
+func BenchmarkStored(b *testing.B) {
+	const rows, row = 256, 1024
+	for _, kind := range []struct {
+		number        uint32
+		values, bytes int // of a block
+	}{{30, 1, 2}, {2, 32, 18}, {8, 32, 34}} {
+		dst := make([]byte, rows*row/kind.values*kind.bytes)
+		f, err := openBytes(gguf(3, 1, 0).tensor("x", kind.number, 0, row, rows).data(len(dst)))
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(string(f.Tensors[0].Type), func(b *testing.B) {
+			b.SetBytes(int64(len(dst)))
+			for b.Loop() {
+				if err := f.Stored("x", 0, dst); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

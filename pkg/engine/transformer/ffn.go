@@ -22,7 +22,7 @@ func (f *feedForward) up(w *worker) {
 	k, ffn := w.m.kernels, f.upper.rows
 	from, to := w.apply(&f.upper, w.h, w.norm, w.tokens)
 	if f.gated {
-		w.multiply(&f.gate, w.g, w.norm, w.tokens, f.gate.packed == nil || f.upper.packed == nil)
+		w.multiply(&f.gate, w.g, w.norm, w.tokens, !f.gate.sharesInputs(&f.upper))
 	}
 	if from == to {
 		return
@@ -58,11 +58,10 @@ type activation struct {
 	apply   func(k *kernel.Kernels, h []float32, learned [][]float32, scratch []float32)
 }
 
-func newActivation(s *Spec) (activation, error) {
+func newActivation(s *Spec) (a activation, err error) {
 	simple := func(f func(*kernel.Kernels, []float32)) activation {
 		return activation{apply: func(k *kernel.Kernels, h []float32, _ [][]float32, _ []float32) { f(k, h) }}
 	}
-	a := activation{}
 	switch s.Activation {
 	case GELU:
 		a = simple((*kernel.Kernels).GELU)
@@ -77,9 +76,12 @@ func newActivation(s *Spec) (activation, error) {
 	case KANSpline:
 		a = activation{learned: 5, depth: 2, apply: spline}
 	case Composed:
-		return composed(s.Graph)
+		a, err = composed(s.Graph)
 	default:
-		return a, fmt.Errorf("unknown activation %q", s.Activation)
+		err = fmt.Errorf("unknown activation %q", s.Activation)
+	}
+	if err != nil {
+		return a, err
 	}
 	if s.Gated && (a.learned > 0 || a.depth > 0) {
 		return a, fmt.Errorf("activation %q cannot be gated", s.Activation)

@@ -73,6 +73,9 @@ func (s *Spec) check(w *Weights) error {
 	if s.Vocab < 1 || s.Context < 1 || s.Width < 1 || s.Decoder.Depth < 1 {
 		return fmt.Errorf("a model of %d tokens, %d positions, width %d and %d layers", s.Vocab, s.Context, s.Width, s.Decoder.Depth)
 	}
+	if s.SharedNorm && !s.Parallel || s.Parallel && s.Encoder.Depth > 0 {
+		return fmt.Errorf("layers with a shared norm (%v) and in parallel (%v), below %d of an encoder", s.SharedNorm, s.Parallel, s.Encoder.Depth)
+	}
 	for _, st := range []struct {
 		Stack
 		layers []Layer
@@ -80,7 +83,9 @@ func (s *Spec) check(w *Weights) error {
 		switch {
 		case st.Depth != len(st.layers):
 			return fmt.Errorf("%d layers of weights for a stack of %d", len(st.layers), st.Depth)
-		case st.Depth == 0:
+		case st.Stack == Stack{}:
+		case st.Depth < 1:
+			return fmt.Errorf("a stack of %d layers with %d heads of %d dimensions", st.Depth, st.Heads, st.HeadDim)
 		case st.Heads < 1 || st.KVHeads < 1 || st.Heads%st.KVHeads != 0:
 			return fmt.Errorf("%d heads of queries cannot share %d heads of keys", st.Heads, st.KVHeads)
 		case st.HeadDim < 1 || st.FFN < 1:

@@ -85,6 +85,11 @@ func TestNewRefuses(t *testing.T) {
 		{"gated parameters", func(s *transformer.Spec, _ *transformer.Weights) {
 			s.Activation, s.Gated = transformer.Universal, true
 		}, "cannot be gated"},
+		{"gated expression", func(s *transformer.Spec, _ *transformer.Weights) {
+			s.Activation, s.Gated, s.Graph = transformer.Composed, true, []byte(`{"type":"basis"}`)
+		}, "cannot be gated"},
+		{"no norm", func(s *transformer.Spec, _ *transformer.Weights) { s.SharedNorm = true }, "shared norm"},
+		{"encoder of no layers", func(s *transformer.Spec, _ *transformer.Weights) { s.Encoder.HeadDim = 1 << 50 }, "a stack of 0 layers"},
 		{"no vocabulary", func(s *transformer.Spec, _ *transformer.Weights) { s.Vocab = 0 }, "0 tokens"},
 		{"unreadable", func(_ *transformer.Spec, w *transformer.Weights) {
 			w.Decoder[1].Down.Weight[0].Read = func([]float32, int) error { return errors.New("the file ends") }

@@ -46,11 +46,16 @@ func NewLayout(spec *Spec, w *Weights, k *kernel.Kernels, format Format) (*Layou
 	return l, nil
 }
 
-// Load reads one tensor and returns its bytes. It may be called for several at once.
+// Load reads one tensor and returns its bytes, which are not to be changed. It may be
+// called for several at once. What is packed already must be there, see [Weights.Await],
+// and is given as it is.
 func (l *Layout) Load(tensor int) ([]byte, error) {
 	t, p := &l.Tensors[tensor], l.parts[tensor]
 	if int64(int(t.Size)) != t.Size {
 		return nil, fmt.Errorf("%s: %d bytes are more than any memory holds", t.Name, t.Size)
+	}
+	if data := p.stored(t.Format); data != nil {
+		return data, nil
 	}
 	var matrix linear
 	var values []float32

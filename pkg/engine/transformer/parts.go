@@ -133,10 +133,12 @@ func (p *part) format(f Format) Format {
 	if f != Stored {
 		return f
 	}
-	if first := &(*p.from)[0]; !first.Transposed {
-		return first.Stored
+	for i := range *p.from { // of pieces in several formats none is that of all
+		if t := &(*p.from)[i]; t.Transposed || t.Stored != (*p.from)[0].Stored {
+			return F32
+		}
 	}
-	return F32
+	return (*p.from)[0].Stored
 }
 
 // bytes is the memory of the part in its format, a multiple of a cache line.

@@ -52,6 +52,12 @@ func (w *worker) multiply(l *linear, dst, x []float32, n int, fresh bool) (from,
 	return from, to
 }
 
+// sharesInputs tells whether the activations made for a product with other serve one
+// with l that has the same inputs.
+func (l *linear) sharesInputs(other *linear) bool {
+	return l.packed != nil && other.packed != nil && (l.packed.Kind == kernel.BF16) == (other.packed.Kind == kernel.BF16)
+}
+
 // activations returns room for n rows of cols inputs.
 func (w *worker) activations(kind kernel.Kind, cols, n int) *kernel.Activations {
 	wide := kind == kernel.BF16

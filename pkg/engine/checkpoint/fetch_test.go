@@ -1,0 +1,157 @@
+package checkpoint_test
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"math"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"glossa/pkg/engine/checkpoint"
+)
+
+// A pack is a packed model in memory, and the file system of that one file.
+type pack struct {
+	mu     sync.Mutex
+	data   []byte
+	fails  int64 // reading from here on fails; 0: nowhere
+	opened atomic.Int32
+	closed chan struct{}
+}
+
+func (p *pack) WriteAt(b []byte, at int64) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.data = append(p.data, make([]byte, max(0, int(at)+len(b)-len(p.data)))...)
+	return copy(p.data[at:], b), nil
+}
+
+func (p *pack) Open(string) (fs.File, error) {
+	p.opened.Add(1)
+	return &packFile{bytes.NewReader(p.data), p}, nil
+}
+
+type packFile struct {
+	*bytes.Reader
+	pack *pack
+}
+
+func (f *packFile) Stat() (fs.FileInfo, error) {
+	return fs.Stat(fstest.MapFS{"m": {Data: f.pack.data}}, "m")
+}
+
+func (f *packFile) Close() error {
+	if f.pack.opened.Add(-1) == 0 {
+		close(f.pack.closed)
+	}
+	return nil
+}
+
+func (f *packFile) ReadAt(b []byte, at int64) (int, error) {
+	if f.pack.fails > 0 && at+int64(len(b)) > f.pack.fails {
+		return 0, errors.New("the line was cut")
+	}
+	return f.Reader.ReadAt(b, at)
+}
+
+// newPack packs tensors of that many bytes.
+func newPack(t *testing.T, sizes ...int) *pack {
+	t.Helper()
+	p := &pack{closed: make(chan struct{})}
+	var tensors []checkpoint.PackTensor
+	for i, n := range sizes {
+		tensors = append(tensors, checkpoint.PackTensor{Name: string(rune('a' + i)), Type: checkpoint.U8, Shape: []int{n}})
+	}
+	w, err := checkpoint.NewPackWriter(p, map[string]string{"what": "a test"}, tensors)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, n := range sizes {
+		if err := w.Write(i, bytes.Repeat([]byte{byte(i + 1)}, n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// fetch begins to read p; in the end its file must be closed, once.
+func fetch(t *testing.T, p *pack) *checkpoint.Fetch {
+	t.Helper()
+	f, err := checkpoint.Open(p, "m.safetensors")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := f.Fetch(func(n int) []byte { return make([]byte, n) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil { // the fetch has the file now
+		t.Error(err)
+	}
+	t.Cleanup(func() {
+		select {
+		case <-p.closed:
+		case <-time.After(10 * time.Second):
+			t.Error("the file stays open")
+		}
+	})
+	return got
+}
+
+// wait fails where waiting has no end.
+func wait(t *testing.T, f *checkpoint.Fetch, tensor int) error {
+	t.Helper()
+	done := make(chan error, 1)
+	go func() { done <- f.Wait(tensor) }()
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(10 * time.Second):
+		t.Fatalf("waiting for tensor %d has no end", tensor)
+		return nil
+	}
+}
+
+// Tensors come as they were written, of one piece or several.
+func TestFetch(t *testing.T) {
+	sizes := []int{64, 9 << 20, 128}
+	f := fetch(t, newPack(t, sizes...))
+	for i, n := range sizes {
+		if err := wait(t, f, i); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(f.Bytes(i), bytes.Repeat([]byte{byte(i + 1)}, n)) {
+			t.Errorf("tensor %d differs", i)
+		}
+	}
+	if err := wait(t, f, math.MaxInt); err != nil {
+		t.Errorf("all: %v", err)
+	}
+}
+
+// Of no tensors all are there.
+func TestFetchNothing(t *testing.T) {
+	if err := wait(t, fetch(t, newPack(t)), 0); err != nil {
+		t.Error(err)
+	}
+}
+
+// What cannot be read fails those who wait for it, by name, and no others.
+func TestFetchFails(t *testing.T) {
+	p := newPack(t, 64, 64, 20<<20, 64)
+	p.fails = int64(len(p.data)) - 64 - 8<<20
+	f := fetch(t, p)
+	for _, tensor := range []int{2, 3, math.MaxInt} {
+		if err := wait(t, f, tensor); err == nil || !strings.Contains(err.Error(), `m.safetensors: tensor "c"`) || !strings.Contains(err.Error(), "cut") {
+			t.Errorf("tensor %d: %v", tensor, err)
+		}
+	}
+}
