@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -42,15 +43,17 @@ func addTranslator(t testing.TB, a *App) {
 
 // calls lists requests to every route, good and bad.
 func calls(t testing.TB) []call {
-	const chat, complete = "/v1/chat/completions", "/v1/completions"
-	const logprob, translate = "/v1/engines/{engine_id}/logprob", "/v1/engines/{engine_id}/translate"
-	const aa = `{"model":"golden","prompt":"a",` // of Aleph Alpha's routes
-	const completions, tokenize = "/v1/engines/{engine_id}/completions", "/v1/engines/{engine_id}/tokenize"
-	const hello = `"messages":[{"role":"user","content":"a"}]`
-	return []call{
+	return slices.Concat([]call{
 		{"GET", "/health", "", "", "", 200},
 		{"GET", "/openapi.json", "", account.Monitor, "", 200},
 		{"GET", "/metrics", "", account.Monitor, "", 200},
+	}, callsOpenAI(), callsLamini(), callsAlpha(t), callsTextSynth(), callsAlephAlpha())
+}
+
+func callsOpenAI() []call {
+	const chat, complete = "/v1/chat/completions", "/v1/completions"
+	const hello = `"messages":[{"role":"user","content":"a"}]`
+	return []call{
 		{"GET", "/v1/models", "", account.Client, "", 200},
 		{"GET", "/v1/models/golden", "/v1/models/{id}", account.Client, "", 200},
 		{"GET", "/v1/models/local%2Fgolden", "/v1/models/{id}", account.Client, "", 200},
@@ -70,7 +73,6 @@ func calls(t testing.TB) []call {
 		{"POST", chat, "", account.Client, `{"messages":[{"role":"user","content":"aaaaaaaa"}]}`, 400},
 		{"POST", chat, "", account.Client, `{"temperature":3,` + hello + `}`, 400},
 		{"POST", chat, "", account.Client, `{"tools":[{"type":"function"}],` + hello + `}`, 400},
-
 		{"POST", complete, "", account.Client, `{"model":"golden"}`, 200},
 		{"POST", complete, "", account.Client, `{"model":"golden","prompt":["a","b"],"n":2,"best_of":3,"max_tokens":1,"logprobs":2,"echo":true,"stop":"b","user":"u"}`, 200},
 		{"POST", complete, "", account.Client, `{"model":"golden","prompt":[[1,2],[2]],"max_tokens":0,"logprobs":0,"echo":true,"temperature":0,"top_p":0.5}`, 200},
@@ -81,19 +83,24 @@ func calls(t testing.TB) []call {
 		{"POST", complete, "", account.Client, `{"model":"golden","prompt":"a","suffix":"b"}`, 400},
 		{"POST", complete, "", account.Client, `{"prompt":"a"}`, 400},
 		{"POST", complete, "", account.Client, `{"model":"none","prompt":"a"}`, 404},
-		{"POST", complete, "", account.Client, `{"model_name":"golden","prompt":"a"}`, 200},
-		{"POST", complete, "", account.Client, `{"model_name":"golden","prompt":["a","b"],"max_new_tokens":1,"max_tokens":null,"output_type":null}`, 200},
-		{"POST", complete, "", account.Client, `{"model_name":"golden","prompt":"a","output_type":{"a":"int"}}`, 400},
-		{"POST", complete, "", account.Client, `{"model_name":"golden","model":"golden","prompt":"a"}`, 400},
-		{"POST", complete, "", account.Client, `{"model_name":"golden"}`, 422},
-		{"POST", complete, "", account.Client, `{"model_name":"none","prompt":"a"}`, 594},
 		{"POST", "/v1/embeddings", "", account.Client, `{"input":"a"}`, 200},
 		{"POST", "/v1/embeddings", "", account.Client, `{"model":"golden","input":["a","b"],"encoding_format":"base64","dimensions":4}`, 200},
 		{"POST", "/v1/embeddings", "", account.Client, `{"model":"golden","input":[[1],[2,1]],"encoding_format":"float","user":"u"}`, 200},
 		{"POST", "/v1/embeddings", "", account.Client, `{"input":"a","dimensions":3}`, 400},
 		{"POST", "/v1/embeddings", "", account.Client, `{"input":"aaaaaaaa"}`, 400},
 		{"POST", "/v1/embeddings", "", account.Client, `{"model":"none","input":"a"}`, 404},
+	}
+}
 
+func callsLamini() []call {
+	const complete = "/v1/completions"
+	return []call{
+		{"POST", complete, "", account.Client, `{"model_name":"golden","prompt":"a"}`, 200},
+		{"POST", complete, "", account.Client, `{"model_name":"golden","prompt":["a","b"],"max_new_tokens":1,"max_tokens":null,"output_type":null}`, 200},
+		{"POST", complete, "", account.Client, `{"model_name":"golden","prompt":"a","output_type":{"a":"int"}}`, 400},
+		{"POST", complete, "", account.Client, `{"model_name":"golden","model":"golden","prompt":"a"}`, 400},
+		{"POST", complete, "", account.Client, `{"model_name":"golden"}`, 422},
+		{"POST", complete, "", account.Client, `{"model_name":"none","prompt":"a"}`, 594},
 		{"POST", "/v2/completions", "", account.Client, `{"model_name":"golden","prompt":"a","max_new_tokens":2}`, 200},
 		{"POST", "/v2/completions", "", account.Client, `{"model_name":"golden","prompt":["a"],"reservation_id":null,"cache_id":"x"}`, 200},
 		{"POST", "/v2/completions", "", account.Client, `{"model_name":"golden","prompt":"aaaaaaaa"}`, 400},
@@ -104,7 +111,11 @@ func calls(t testing.TB) []call {
 		{"POST", "/v1/embedding", "", account.Client, `{"model_name":"golden","prompt":["a","b"]}`, 200},
 		{"POST", "/v1/embedding", "", account.Client, `{"model_name":"golden","prompt":[]}`, 422},
 		{"GET", "/v1/version", "", "", "", 200},
+	}
+}
 
+func callsAlpha(t testing.TB) []call {
+	return []call{
 		{"GET", "/api/models", "", account.Monitor, "", 200},
 		{"GET", "/api/inference?query=a&steps=2&temp=0&topk=1&model=golden", "", account.Client, "", 200},
 		{"GET", "/inference?query=a", "", account.Client, "", 200},
@@ -122,7 +133,13 @@ func calls(t testing.TB) []call {
 		{"DELETE", "/api/models?name=sent", "", account.Worker, "", 200},
 		{"DELETE", "/api/models?name=sent", "", account.Worker, "", 404},
 		{"DELETE", "/api/models", "", account.Worker, "", 400},
+	}
+}
 
+func callsTextSynth() []call {
+	const logprob, translate = "/v1/engines/{engine_id}/logprob", "/v1/engines/{engine_id}/translate"
+	const completions, tokenize = "/v1/engines/{engine_id}/completions", "/v1/engines/{engine_id}/tokenize"
+	return []call{
 		{"POST", "/v1/engines/golden/completions", completions, account.Client, `{"prompt":"a"}`, 200},
 		{"POST", "/v1/engines/local/golden/completions", completions, account.Client, `{"prompt":["a",""],"n":2,"max_tokens":3,"seed":1,"temperature":0.5}`, 200},
 		{"POST", "/v1/engines/golden/completions", completions, account.Client, `{"prompt":"aaaaaaaaaaaaaaaa","stop":["b"],"top_k":1,"top_p":1,"typical_p":0.5,"logit_bias":{"1":-100}}`, 200},
@@ -148,6 +165,13 @@ func calls(t testing.TB) []call {
 		{"POST", "/v1/engines/translator/logprob", logprob, account.Client, `{"context":"a","continuation":"b"}`, 400},
 		{"POST", "/v1/engines/golden/translate", translate, account.Client, `{"text":["a"],"source_lang":"en","target_lang":"fr"}`, 400},
 		{"POST", "/v1/engines/golden/translate", translate, account.Client, `{"text":["a"],"source_lang":"br","target_lang":"fr"}`, 400},
+		{"POST", "/v1/engines/none/translate", translate, account.Client, `{"text":["a"],"source_lang":"en","target_lang":"fr"}`, 404},
+	}
+}
+
+func callsAlephAlpha() []call {
+	const aa = `{"model":"golden","prompt":"a",`
+	return []call{
 		{"GET", "/version", "", "", "", 200},
 		{"GET", "/models_available", "", account.Monitor, "", 200},
 		{"POST", "/complete", "", account.Client, aa + `"maximum_tokens":2,"n":2,"best_of":3,"log_probs":2,"tokens":true,"echo":true,"temperature":0.5,"logit_bias":{"1":-3.5},"minimum_tokens":0}`, 200},
@@ -171,6 +195,5 @@ func calls(t testing.TB) []call {
 		{"POST", "/tokenize", "", account.Client, aa + `"tokens":true}`, 400},
 		{"POST", "/detokenize", "", account.Client, `{"model":"golden","token_ids":[0,1,2]}`, 200},
 		{"POST", "/detokenize", "", account.Client, `{"model":"golden","token_ids":[3]}`, 400},
-		{"POST", "/v1/engines/none/translate", translate, account.Client, `{"text":["a"],"source_lang":"en","target_lang":"fr"}`, 404},
 	}
 }
