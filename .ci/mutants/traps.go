@@ -37,8 +37,8 @@ func positions() []mutant {
 func attention() []mutant {
 	return []mutant{
 		{"NeoX: queries, keys and values by head", "pkg/engine/arch/layout.go", "(3*head + part) * s.HeadDim", "(part*s.Heads + head) * s.HeadDim", archTests, goldens},
-		{"GPT-2: matrices are stored transposed", "pkg/engine/transformer/load.go", "case t.Transposed:\n\t\t\tld.kernels.LoadColumns", "case false:\n\t\t\tld.kernels.LoadColumns", archTests, goldens},
-		{"GPT-2: scores by layer", "pkg/engine/transformer/load.go", "o.scale /= float32(i + 1)", "o.scale /= 1", archTests, goldens},
+		{"GPT-2: matrices are stored transposed", "pkg/engine/transformer/load.go", "case t.Transposed:\n\t\t\t\tld.kernels.LoadColumns", "case false:\n\t\t\t\tld.kernels.LoadColumns", archTests, goldens},
+		{"GPT-2: scores by layer", "pkg/engine/transformer/load.go", "layers[i].scale /= float32(i + 1)", "layers[i].scale /= 1", archTests, goldens},
 		{"Llama: neighbouring queries share keys", "pkg/engine/transformer/attention.go", "first := head * group * s.HeadDim", "first := (s.KVHeads - 1 - head) * group * s.HeadDim", archTests, goldens},
 		{"biases of queries, keys and values", "pkg/engine/transformer/worker.go", "if l.bias != nil && from < to {", "if l.bias != nil && from < to && rows != 3*l.cols {", archTests, goldens},
 	}
