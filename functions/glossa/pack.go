@@ -22,9 +22,6 @@ const packUsage = "SOURCE [-o FILE.safetensors] [--quant q8_0|q4_0|bf16|f32]"
 // packFormats are the formats that models are packed in.
 var packFormats = []string{"q8_0", "q4_0", "bf16", "f32"}
 
-// packSuffix is how the names of packed models end: other readers go by it.
-const packSuffix = ".safetensors"
-
 // packing is what the command line asks for.
 type packing struct {
 	source, file, quant string
@@ -58,10 +55,10 @@ func (p *packing) complete() error {
 	if err != nil {
 		return err
 	}
-	name := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(full), ".gguf"), packSuffix)
-	p.source, p.file = full, cmp.Or(p.file, name+"-"+p.quant+packSuffix)
-	if !strings.HasSuffix(p.file, packSuffix) {
-		return fmt.Errorf("%w: -o: %q does not end in %s, by which other programs know such files", errUsage, p.file, packSuffix)
+	name := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(full), ".gguf"), checkpoint.PackSuffix)
+	p.source, p.file = full, cmp.Or(p.file, name+"-"+p.quant+checkpoint.PackSuffix)
+	if !strings.HasSuffix(p.file, checkpoint.PackSuffix) {
+		return fmt.Errorf("%w: -o: %q does not end in %s, by which other programs know such files", errUsage, p.file, checkpoint.PackSuffix)
 	}
 	dir, base := filepath.Split(p.file)
 	if _, err := os.Lstat(p.file); err == nil && !checkpoint.IsPack(os.DirFS(filepath.Clean(dir+".")), base) {

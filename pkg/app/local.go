@@ -64,7 +64,7 @@ func (s *scanner) scanPublished(fsys fs.FS, runs []catalog.Run) (found []catalog
 	}
 	for _, e := range entries {
 		dir := e.Name()
-		id, isPack := strings.CutSuffix(dir, ".safetensors")
+		id, isPack := strings.CutSuffix(dir, checkpoint.PackSuffix)
 		if strings.HasPrefix(dir, ".") || !e.IsDir() && !isPack || slices.ContainsFunc(slices.Concat(runs, found), func(r catalog.Run) bool { return r.ID == id }) {
 			continue
 		}

@@ -1,5 +1,15 @@
 package httpx
 
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+
+	"glossa/pkg/llm"
+)
+
 // A Parameter is a row of a dialect's table: what becomes of one key of a request.
 type Parameter struct {
 	Name        string
@@ -17,3 +27,35 @@ const (
 	Refused  Disposition = "refused"        // 400 that names it
 	NoEffect Disposition = "without effect" // taken: it could not change the answer
 )
+
+// Refuse returns an error for the first raw field of the struct v that has a row for
+// what is refused, and whose value is not neutral. Table is what the names of v's keys
+// begin with in rows, path where v is in the body.
+func Refuse(rows []Parameter, v any, table, path string) error {
+	for f, field := range reflect.ValueOf(v).Fields() {
+		if f.Type != reflect.TypeFor[json.RawMessage]() {
+			continue
+		}
+		name, raw := f.Tag.Get("json"), field.Bytes()
+		if len(raw) == 0 || string(raw) == "null" {
+			continue
+		}
+		i := slices.IndexFunc(rows, func(p Parameter) bool { return p.Name == table+name && p.Disposition == Refused })
+		if i < 0 {
+			continue
+		}
+		var compact bytes.Buffer
+		if err := json.Compact(&compact, raw); err != nil || !slices.Contains(rows[i].Neutral, compact.String()) {
+			return &llm.Error{Code: llm.Unsupported, Param: path + name, Message: rows[i].refusal()}
+		}
+	}
+	return nil
+}
+
+// refusal says why p is refused and what may be sent.
+func (p *Parameter) refusal() string {
+	if len(p.Neutral) == 0 {
+		return p.Note
+	}
+	return p.Note + "; only " + strings.Join(p.Neutral, " or ") + " can be sent"
+}

@@ -1,14 +1,9 @@
 package alephalpha
 
 import (
-	"bytes"
-	"encoding/json"
-	"reflect"
 	"slices"
-	"strings"
 
 	"glossa/pkg/httpx"
-	"glossa/pkg/llm"
 )
 
 // Dispositions, short.
@@ -129,37 +124,4 @@ func tokenizeKeys() []httpx.Parameter {
 		{Name: "tokens", Disposition: served, Note: "whether tokens are wanted, as the vocabulary spells them"},
 		{Name: "token_ids", Disposition: served, Note: "whether token ids are wanted"},
 	}
-}
-
-// refuse returns an error for the first raw field of the struct v whose value is not
-// neutral. Table is what the names of its rows in Parameters begin with, path where v
-// is in the body.
-func refuse(v any, table, path string) error {
-	rows := Parameters()
-	for f, field := range reflect.ValueOf(v).Fields() {
-		if f.Type != reflect.TypeFor[json.RawMessage]() {
-			continue
-		}
-		name, raw := f.Tag.Get("json"), field.Bytes()
-		if len(raw) == 0 || string(raw) == "null" {
-			continue
-		}
-		i := slices.IndexFunc(rows, func(p httpx.Parameter) bool { return p.Name == table+name && p.Disposition == declined })
-		if i < 0 {
-			continue
-		}
-		var compact bytes.Buffer
-		if err := json.Compact(&compact, raw); err != nil || !slices.Contains(rows[i].Neutral, compact.String()) {
-			return &llm.Error{Code: llm.Unsupported, Param: path + name, Message: taken(rows[i])}
-		}
-	}
-	return nil
-}
-
-// taken says why p is refused and what may be sent.
-func taken(p httpx.Parameter) string {
-	if len(p.Neutral) == 0 {
-		return p.Note
-	}
-	return p.Note + "; only " + strings.Join(p.Neutral, " or ") + " can be sent"
 }

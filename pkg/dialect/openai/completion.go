@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 
+	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
 )
 
@@ -73,7 +74,7 @@ func (c *completionRequest) request() (*llm.Request, error) {
 
 // check returns what is wrong with the keys that need no translation.
 func (c *completionRequest) check() error {
-	if err := refuse(CompletionParameters(), *c, "", ""); err != nil {
+	if err := httpx.Refuse(CompletionParameters(), *c, "", ""); err != nil {
 		return err
 	}
 	switch {

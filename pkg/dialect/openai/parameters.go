@@ -1,14 +1,10 @@
 package openai
 
 import (
-	"bytes"
-	"encoding/json"
 	"reflect"
-	"slices"
 	"strings"
 
 	"glossa/pkg/httpx"
-	"glossa/pkg/llm"
 )
 
 // Limits of requests.
@@ -120,36 +116,4 @@ func EmbeddingParameters() []httpx.Parameter {
 		{Name: "dimensions", Disposition: httpx.Honoured, Note: "those of the model only; default these"},
 		{Name: "user", Disposition: httpx.NoEffect, Note: "labels the caller"},
 	}
-}
-
-// refuse returns an error for the first raw field of the struct v whose value is
-// not neutral. Table is where the keys of v are in rows, path where v is in the body;
-// both end with a dot or are empty.
-func refuse(rows []httpx.Parameter, v any, table, path string) error {
-	for f, field := range reflect.ValueOf(v).Fields() {
-		if f.Type != reflect.TypeFor[json.RawMessage]() {
-			continue
-		}
-		raw, name := json.RawMessage(field.Bytes()), f.Tag.Get("json")
-		if len(raw) == 0 || string(raw) == "null" {
-			continue
-		}
-		i := slices.IndexFunc(rows, func(p httpx.Parameter) bool { return p.Name == table+name })
-		if i < 0 || rows[i].Disposition != httpx.Refused {
-			continue
-		}
-		var compact bytes.Buffer
-		if err := json.Compact(&compact, raw); err != nil || !slices.Contains(rows[i].Neutral, compact.String()) {
-			return &llm.Error{Code: llm.Unsupported, Param: path + name, Message: neutral(rows[i])}
-		}
-	}
-	return nil
-}
-
-// neutral says why p is refused and what may be sent.
-func neutral(p httpx.Parameter) string {
-	if len(p.Neutral) == 0 {
-		return p.Note
-	}
-	return p.Note + "; only " + strings.Join(p.Neutral, " or ") + " can be sent"
 }

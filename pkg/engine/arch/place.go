@@ -21,7 +21,6 @@ const (
 	configFile      = "config.json"
 	generationFile  = "generation_config.json"
 	weightsFile     = "model.safetensors"
-	packSuffix      = ".safetensors" // of a packed model in a directory
 	indexFile       = "model.safetensors.index.json"
 	adapterFile     = "adapter_config.json"
 	tokenizerFile   = "tokenizer.json"
@@ -110,7 +109,7 @@ func packFiles(fsys fs.FS, dir string) (files []string, err error) {
 	entries, err := fs.ReadDir(fsys, dir)
 	for _, e := range entries {
 		name := e.Name()
-		if strings.HasSuffix(name, packSuffix) && !strings.HasPrefix(name, ".") && checkpoint.IsPack(fsys, path.Join(dir, name)) {
+		if strings.HasSuffix(name, checkpoint.PackSuffix) && !strings.HasPrefix(name, ".") && checkpoint.IsPack(fsys, path.Join(dir, name)) {
 			files = append(files, name)
 		}
 	}

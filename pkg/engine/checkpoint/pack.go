@@ -30,6 +30,9 @@ const (
 // PackVersion is the version of packed models that is written, and the only one read.
 const PackVersion = "1"
 
+// PackSuffix is how the names of packed models end: other readers of safetensors go by it.
+const PackSuffix = ".safetensors"
+
 // packAlign is what the offsets of tensors in a packed model are multiples of.
 const packAlign = 64
 
@@ -79,15 +82,6 @@ func NewPackWriter(to io.WriterAt, meta map[string]string, tensors []PackTensor)
 		return nil, fmt.Errorf("a description of %d bytes, at most %d", p.header, maxSafetensorsHeader)
 	}
 	return p, nil
-}
-
-// Size returns the bytes of the whole file.
-func (p *PackWriter) Size() int64 {
-	size := p.header
-	if n := len(p.tensors); n > 0 {
-		size += p.tensors[n-1].Offset + p.tensors[n-1].Size
-	}
-	return size
 }
 
 // Write writes the bytes of a tensor, which the caller may then change. Tensors may come
