@@ -27,6 +27,9 @@ func sharings() []sharing {
 // their owner.
 func (a *App) routes(family string) []httpx.Route {
 	routes := a.dialect(family)
+	for i := range routes {
+		routes[i].Dialect = family
+	}
 	for _, s := range sharings() {
 		at := func(list []httpx.Route) int {
 			return slices.IndexFunc(list, func(r httpx.Route) bool { return r.Method == s.method && r.Pattern == s.pattern })

@@ -39,7 +39,14 @@ type Record struct {
 	Context      int // tokens; 0: as the model says
 	Created      time.Time
 
-	Schema *remote.Schema // of the families bedrock and sagemaker
+	// Of the families bedrock and sagemaker:
+	Schema    *remote.Schema
+	ModelID   string // what Bedrock calls the model; "": its name
+	Endpoint  string // of SageMaker; "": what follows the first dot of the name, or the name
+	Component string // of the endpoint's inference components; "": none
+
+	Fallbacks    []string // names of models that are asked when this one fails
+	CacheSeconds int      // for how long answers that would be the same are kept; 0: not at all
 
 	// Of the family local:
 	Checkpoint   string // a run: its name in a root, or its directory
@@ -75,6 +82,11 @@ type item struct {
 	Hostings    []string         `json:"hostings"`
 	Context     int              `json:"context"`
 	Special     bool             `json:"parse_special"`
+	ModelID     string           `json:"model_id"`
+	Endpoint    string           `json:"endpoint"`
+	Component   string           `json:"inference_component"`
+	Fallbacks   []string         `json:"fallbacks"`
+	Cache       int              `json:"cache_seconds"`
 	Created     stamp            `json:"created"`
 
 	local  schema         // of the family local
@@ -226,6 +238,8 @@ func (it *item) record(row listed) Record {
 	}
 	s := it.local
 	rec.Schema = it.remote
+	rec.ModelID, rec.Endpoint, rec.Component = it.ModelID, it.Endpoint, it.Component
+	rec.Fallbacks, rec.CacheSeconds = it.Fallbacks, it.Cache
 	rec.Description, rec.Hostings, rec.Context, rec.Created = it.Description, it.Hostings, it.Context, time.Time(it.Created)
 	rec.Checkpoint, rec.ChatTemplate, rec.Cap, rec.Aliases = s.Checkpoint, s.ChatTemplate, string(s.Cap), s.Aliases
 	rec.ParseSpecial, rec.Languages, rec.Quant = it.Special, s.Languages, s.Quant

@@ -82,7 +82,7 @@ func (m *Mux) serve(route *Route) http.Handler {
 		limit = DefaultMaxBody
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		rec := &Record{ID: requestID(r), Method: r.Method, Route: route.Pattern, Start: time.Now(), maxBody: limit, errors: route.shape(r.Header)}
+		rec := &Record{ID: requestID(r), Method: r.Method, Route: route.Pattern, Dialect: route.Dialect, Start: time.Now(), Header: w.Header(), maxBody: limit, errors: route.shape(r.Header)}
 		t := &tracker{w, rec}
 		w.Header().Set("X-Request-Id", rec.ID)
 		cors(w.Header())

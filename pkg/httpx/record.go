@@ -17,14 +17,20 @@ type Record struct {
 	Method    string
 	Route     string // the pattern, so that it can be a label of metrics
 	Model     string
+	Family    string // of the model: local, bedrock, sagemaker
+	Dialect   string // of the route
 	Status    int
 	Bytes     int64 // of the answer's body
 	Start     time.Time
 	FirstByte time.Duration // since Start, 0 if there was none
+	FirstText time.Duration // since Start: when the model gave its first piece, 0 if it gave none
 	Duration  time.Duration
 	Usage     llm.Usage
 	Principal string // who sent it, "" if nobody was asked; for the log, not for labels
 	Err       *llm.Error
+
+	// Header is that of the answer: what is put there before its first byte goes with it.
+	Header http.Header
 
 	maxBody int64
 	errors  Errors // the shape of the request's errors
@@ -45,7 +51,7 @@ func RecordOf(ctx context.Context) *Record {
 	if rec, ok := ctx.Value(recordKey{}).(*Record); ok {
 		return rec
 	}
-	return &Record{maxBody: DefaultMaxBody}
+	return &Record{maxBody: DefaultMaxBody, Header: http.Header{}}
 }
 
 // requestID returns the client's request id if it is a sane one, else a new one.

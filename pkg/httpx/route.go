@@ -26,8 +26,9 @@ type Route struct {
 	Method     string
 	Pattern    string // a path in the syntax of [http.ServeMux]; {name...} may stand before the end too
 	Permission Permission
-	Streams    bool  // answers may be streams
-	MaxBody    int64 // bytes after decompression; 0 means [DefaultMaxBody]
+	Dialect    string // whose route it is, for metrics; "": nobody's
+	Streams    bool   // answers may be streams
+	MaxBody    int64  // bytes after decompression; 0 means [DefaultMaxBody]
 	Handle     Handler
 	Errors     Errors
 

@@ -5,7 +5,7 @@ func Glossa() *Table {
 	dialect := Layer{Floor: 4, May: []string{"pkg/llm", "pkg/httpx", "pkg/chat"}}
 	aws := []string{"github.com/aws"}
 	function := Layer{Floor: 7, May: []string{"pkg/app"}, Never: []string{
-		"pkg/starter", "pkg/starter/*", "pkg/train", "pkg/meter/prom", "pkg/llm/llmtest", "pkg/engine/checkpoint/checkpointtest",
+		"pkg/starter", "pkg/starter/*", "pkg/train", "pkg/meter/prom", "pkg/llm/llmtest", "pkg/table/tabletest", "pkg/engine/checkpoint/checkpointtest",
 	}}
 	return &Table{
 		Module: "glossa",
@@ -28,6 +28,8 @@ func Glossa() *Table {
 			"pkg/grammar/calls":       {Floor: 0, May: []string{"pkg/grammar/automaton", "pkg/grammar/pushdown", "pkg/grammar/jsonschema"}},
 			"pkg/chat":                {Floor: 0, May: []string{"pkg/llm"}},
 			"pkg/language":            {Floor: 0},
+			"pkg/table":               {Floor: 0, Outside: aws},
+			"pkg/table/tabletest":     {Floor: 0, May: []string{"pkg/table"}, Outside: aws},
 			"pkg/hub":                 {Floor: 0},
 			"pkg/starter":             {Floor: 0},
 			"pkg/starter/*":           {Floor: 0},
@@ -50,15 +52,19 @@ func Glossa() *Table {
 			"pkg/bench":      {Floor: 2, May: []string{"pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/engine/arch"}},
 			"pkg/train":      {Floor: 2, May: []string{"pkg/engine/kernel", "pkg/tokenizer", "pkg/engine/checkpoint"}},
 			"pkg/schema":     {Floor: 2, May: []string{"pkg/llm"}, Outside: []string{"github.com/PaesslerAG"}},
-			"pkg/account":    {Floor: 2, May: []string{"pkg/llm", "pkg/httpx"}, Outside: []string{"golang.org/x/crypto"}},
+			"pkg/account":    {Floor: 2, May: []string{"pkg/llm", "pkg/httpx", "pkg/table"}, Outside: []string{"golang.org/x/crypto"}},
 			"pkg/meter":      {Floor: 2, May: []string{"pkg/llm", "pkg/httpx"}},
 			"pkg/meter/prom": {Floor: 2, May: []string{"pkg/llm", "pkg/httpx"}, Outside: []string{"github.com/prometheus"}},
+
+			"pkg/meter/emf":    {Floor: 2, May: []string{"pkg/llm", "pkg/httpx"}},
+			"pkg/meter/budget": {Floor: 3, May: []string{"pkg/llm", "pkg/httpx", "pkg/account", "pkg/table"}},
+			"pkg/resilience":   {Floor: 3, May: []string{"pkg/llm", "pkg/httpx"}},
 
 			"pkg/backend/*":           {Floor: 3, May: []string{"pkg/llm", "pkg/backend/remote"}, Outside: aws},
 			"pkg/backend/remote":      {Floor: 3, May: []string{"pkg/llm", "pkg/schema", "pkg/chat"}, Outside: aws},
 			"pkg/backend/backendtest": {Floor: 3, May: []string{"pkg/llm", "pkg/llm/llmtest", "pkg/schema", "pkg/backend/remote", "schemas"}, Outside: aws},
 
-			"pkg/catalog":    {Floor: 3, May: []string{"pkg/llm", "pkg/schema"}},
+			"pkg/catalog":    {Floor: 3, May: []string{"pkg/llm", "pkg/schema", "pkg/table", "pkg/chat"}},
 			"pkg/structured": {Floor: 3, May: []string{"pkg/llm", "pkg/grammar"}},
 			"pkg/publish":    {Floor: 3, May: []string{"pkg/llm", "pkg/engine/checkpoint", "pkg/tokenizer", "pkg/catalog"}},
 
@@ -83,7 +89,7 @@ func Glossa() *Table {
 			"pkg/starter": {"functions/glossa"}, "pkg/starter/*": {"functions/glossa", "pkg/starter", "pkg/starter/*"},
 			"pkg/starter/phrases": {"functions/glossa", "pkg/starter", "pkg/starter/phrases/gen"},
 			"pkg/meter/prom":      {"functions/glossa"},
-			"pkg/llm/llmtest":     {"pkg/backend/backendtest"}, "pkg/backend/backendtest": {}, "pkg/engine/checkpoint/checkpointtest": {}, "pkg/host/runtimeapi": {},
+			"pkg/llm/llmtest":     {"pkg/backend/backendtest"}, "pkg/table/tabletest": {}, "pkg/backend/backendtest": {}, "pkg/engine/checkpoint/checkpointtest": {}, "pkg/host/runtimeapi": {},
 		},
 	}
 }

@@ -1,0 +1,145 @@
+package table
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// A Condition is what an item must be for a write to happen.
+type Condition struct {
+	attribute string // "": the item itself
+	op        string // "present", "absent", "=", "<="
+	value     any
+}
+
+// Absent asks that there is no item of the key.
+func Absent() Condition { return Condition{op: "absent"} }
+
+// Present asks that there is one.
+func Present() Condition { return Condition{op: "present"} }
+
+// Missing asks that the item has no such attribute, or that there is no item.
+func Missing(attribute string) Condition { return Condition{attribute: attribute, op: "absent"} }
+
+// Equal asks that an attribute has this value.
+func Equal(attribute string, value any) Condition { return Condition{attribute, "=", value} }
+
+// AtMost asks that an attribute is a number of at most n, or not there.
+func AtMost(attribute string, n int64) Condition { return Condition{attribute, "<=", n} }
+
+// expression collects the names and values that expressions refer to.
+type expression struct {
+	names  map[string]string
+	values map[string]types.AttributeValue
+}
+
+func newExpression() *expression {
+	return &expression{values: map[string]types.AttributeValue{}}
+}
+
+// given returns the values, nil if there are none, as the service wants it.
+func (e *expression) given() map[string]types.AttributeValue {
+	if len(e.values) == 0 {
+		return nil
+	}
+	return e.values
+}
+
+// name returns what stands for an attribute.
+func (e *expression) name(attribute string) string {
+	for short, long := range e.names {
+		if long == attribute {
+			return short
+		}
+	}
+	if e.names == nil {
+		e.names = map[string]string{}
+	}
+	short := "#a" + strconv.Itoa(len(e.names))
+	e.names[short] = attribute
+	return short
+}
+
+// value returns what stands for a value.
+func (e *expression) value(v any) (string, error) {
+	a, err := encodeValue(v)
+	if err != nil {
+		return "", err
+	}
+	short := ":v" + strconv.Itoa(len(e.values))
+	e.values[short] = a
+	return short, nil
+}
+
+// conditions joins conditions, nil if there are none.
+func (e *expression) conditions(list []Condition) (*string, error) {
+	var parts []string
+	for _, c := range list {
+		name := "pk" // every item has it
+		if c.attribute != "" {
+			name = e.name(c.attribute)
+		}
+		switch c.op {
+		case "absent":
+			parts = append(parts, "attribute_not_exists("+name+")")
+			continue
+		case "present":
+			parts = append(parts, "attribute_exists("+name+")")
+			continue
+		}
+		value, err := e.value(c.value)
+		if err != nil {
+			return nil, fmt.Errorf("condition of %s: %w", c.attribute, err)
+		}
+		part := name + " " + c.op + " " + value
+		if c.op == "<=" {
+			part = "(attribute_not_exists(" + name + ") OR " + part + ")"
+		}
+		parts = append(parts, part)
+	}
+	if parts == nil {
+		return nil, nil
+	}
+	all := strings.Join(parts, " AND ")
+	return &all, nil
+}
+
+// change spells the clauses of a change.
+func (e *expression) change(c Change) (string, error) {
+	var add, set, remove []string
+	for _, attribute := range slices.Sorted(maps.Keys(c.Add)) {
+		value, err := e.value(c.Add[attribute])
+		if err != nil {
+			return "", err
+		}
+		add = append(add, e.name(attribute)+" "+value)
+	}
+	for _, attribute := range slices.Sorted(maps.Keys(c.Set)) {
+		value, err := e.value(c.Set[attribute])
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", attribute, err)
+		}
+		set = append(set, e.name(attribute)+" = "+value)
+	}
+	for _, attribute := range c.Remove {
+		remove = append(remove, e.name(attribute))
+	}
+	var clauses []string
+	for _, clause := range []struct {
+		word  string
+		parts []string
+	}{{"ADD", add}, {"SET", set}, {"REMOVE", remove}} {
+		if len(clause.parts) > 0 {
+			clauses = append(clauses, clause.word+" "+strings.Join(clause.parts, ", "))
+		}
+	}
+	if clauses == nil {
+		return "", fmt.Errorf("a change of nothing")
+	}
+	return strings.Join(clauses, " "), nil
+}
