@@ -29,6 +29,7 @@ import (
 	"glossa/pkg/llm"
 	"glossa/pkg/meter"
 	"glossa/pkg/publish"
+	"glossa/pkg/resilience"
 	"glossa/schemas"
 )
 
@@ -41,6 +42,7 @@ type App struct {
 	quant    string
 	queue    *engine.Queue
 	catalog  *catalog.Catalog
+	answers  resilience.Store
 	store    *publish.Store // nil: uploads are refused
 	meter    Meter          // nil: none
 }
@@ -126,7 +128,7 @@ func roots(cfg Config) (roots []catalog.Root, err error) {
 func (a *App) Catalog() *catalog.Catalog { return a.catalog }
 
 // Models returns the models as requests see them.
-func (a *App) Models() llm.Models { return meter.Models(a.catalog) }
+func (a *App) Models() llm.Models { return meter.Models(a.resilient()) }
 
 // Families returns the names of the families of routes, one for each function.
 func Families() []string {

@@ -11,6 +11,7 @@ package catalog
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -102,6 +103,20 @@ type Entry struct {
 	rec *Record
 }
 
+// Record returns the record of the model, which is not to be changed; a run without one
+// has one with its name alone.
+func (e *Entry) Record() *Record { return e.rec }
+
+// Version returns another text when anything changes that the model's answers depend
+// on: its record or its weights.
+func (e *Entry) Version() (string, error) {
+	rec, err := json.Marshal(e.rec)
+	if err != nil {
+		return "", fmt.Errorf("record %s-%s: %w", e.Family, e.Name, err)
+	}
+	return fmt.Sprintf("%s %+v", rec, e.identity()), nil
+}
+
 // List implements [llm.Models]: first the runs that can change, newest first, then
 // the fixed ones, then remote models, both in the order of their records.
 func (c *Catalog) List(ctx context.Context) ([]llm.ModelInfo, error) {
@@ -135,10 +150,17 @@ func (c *Catalog) Refresh() {
 // Open implements [llm.Models]. The model is in use, and its memory is not given to
 // another, until ctx ends.
 func (c *Catalog) Open(ctx context.Context, name string) (*llm.Model, error) {
+	model, _, err := c.OpenEntry(ctx, name)
+	return model, err
+}
+
+// OpenEntry is [Catalog.Open] for those who want to know more of the model. The entry
+// is that of the model that was opened, or could not be; nil: there is none.
+func (c *Catalog) OpenEntry(ctx context.Context, name string) (*llm.Model, *Entry, error) {
 	for again := false; ; again = true {
 		e, err := c.view(ctx).find(name)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		backend, err := c.backend(ctx, e)
 		switch {
@@ -147,11 +169,11 @@ func (c *Catalog) Open(ctx context.Context, name string) (*llm.Model, error) {
 			if b, ok := backend.(interface{ Info() llm.ModelInfo }); ok {
 				fill(&info, b.Info())
 			}
-			return &llm.Model{ModelInfo: info, Backend: backend}, nil
+			return &llm.Model{ModelInfo: info, Backend: backend}, e, nil
 		case errors.Is(err, fs.ErrNotExist) && !again:
 			c.Refresh() // the run was replaced after the look
 		default:
-			return nil, err
+			return nil, e, err
 		}
 	}
 }

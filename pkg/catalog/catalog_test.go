@@ -365,3 +365,49 @@ func TestEmptyCatalog(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// The version of a model changes with its record and its weights, and with nothing else.
+func TestVersion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &disk{}
+		d.put("a/weights", "0", 1)
+		record := func(more string) fs.FS {
+			return fstest.MapFS{"a.json": {Data: []byte(`{"pk": "models", "sk": "local-a", "schema": {"checkpoint": "a"}` + more + `}`)}}
+		}
+		source := &Files{record("")}
+		c := New(Config{
+			Source: source, Roots: []Root{{"checkpoints", d, false}}, Scan: scanner, Openers: map[string]Opener{Local: (&opener{}).Open},
+		})
+		version := func() string {
+			c.Refresh()
+			_, e, err := c.OpenEntry(t.Context(), "a")
+			if err != nil {
+				t.Fatal(err)
+			}
+			v, err := e.Version()
+			if err != nil || e.Record().Checkpoint != "a" {
+				t.Fatal(err, e.Record())
+			}
+			return v
+		}
+		seen := map[string]string{version(): "the first"}
+		if len(seen) != 1 || seen[version()] == "" {
+			t.Error("another look, another version")
+		}
+		for what, change := range map[string]func(){
+			"weights":     func() { d.put("a/weights", "1", 2) },
+			"fallbacks":   func() { source.FS = record(`, "fallbacks": ["b"]`) },
+			"description": func() { source.FS = record(`, "description": "d"`) },
+		} {
+			change()
+			v := version()
+			if seen[v] != "" {
+				t.Errorf("%s: the version is that of %s", what, seen[v])
+			}
+			seen[v] = what
+		}
+		if _, e, err := c.OpenEntry(t.Context(), "none"); e != nil || err == nil {
+			t.Error(e, err)
+		}
+	})
+}

@@ -195,7 +195,7 @@ func cors(h http.Header) {
 	h.Set("Access-Control-Allow-Origin", "*")
 	h.Set("Access-Control-Allow-Methods", "GET, POST, DELETE, OPTIONS")
 	h.Set("Access-Control-Allow-Headers", "*, Authorization")
-	h.Set("Access-Control-Expose-Headers", "X-Request-Id, Retry-After, X-Glossa-Guarantee")
+	h.Set("Access-Control-Expose-Headers", "X-Request-Id, Retry-After, Age, X-Glossa-Guarantee, X-Glossa-Model, X-Glossa-Cache")
 	h.Set("X-Content-Type-Options", "nosniff")
 }
 
@@ -218,6 +218,9 @@ func (m *Mux) finish(rec *Record) {
 	if rec.Model != "" {
 		attrs = append(attrs, slog.String("model", rec.Model), slog.Duration("first_byte", rec.FirstByte),
 			slog.Int("tokens_in", rec.Usage.Input), slog.Int("tokens_out", rec.Usage.Output))
+	}
+	if rec.Fallbacks != nil {
+		attrs = append(attrs, slog.Any("fallbacks", rec.Fallbacks))
 	}
 	if e := rec.Err; e != nil {
 		attrs = append(attrs, slog.String("code", string(e.Code)))

@@ -314,6 +314,7 @@ func TestLog(t *testing.T) {
 			{Method: "POST", Pattern: "/ok", Handle: func(w http.ResponseWriter, r *http.Request) error {
 				rec := RecordOf(r.Context())
 				rec.Principal = "key ci"
+				rec.Fallbacks = []string{"novels: overloaded"}
 				rec.Model, rec.Usage = "novels", llm.Usage{Input: 3, Output: 5}
 				return ok(w, r)
 			}},
@@ -334,7 +335,7 @@ func TestLog(t *testing.T) {
 		}
 		return line
 	}
-	if l := lines("/ok"); l["level"] != "INFO" || l["principal"] != "key ci" || l["model"] != "novels" || l["tokens_in"] != 3.0 || l["tokens_out"] != 5.0 || l["status"] != 200.0 || l["route"] != "/ok" {
+	if l := lines("/ok"); l["level"] != "INFO" || fmt.Sprint(l["fallbacks"]) != "[novels: overloaded]" || l["principal"] != "key ci" || l["model"] != "novels" || l["tokens_in"] != 3.0 || l["tokens_out"] != 5.0 || l["status"] != 200.0 || l["route"] != "/ok" {
 		t.Errorf("%v", l)
 	}
 	if l := lines("/bad"); l["level"] != "ERROR" || l["code"] != "internal" || !strings.Contains(fmt.Sprint(l["cause"]), "the cause") {

@@ -28,6 +28,7 @@ type Record struct {
 	Usage     llm.Usage
 	Principal string // who sent it, "" if nobody was asked; for the log, not for labels
 	Err       *llm.Error
+	Fallbacks []string // models that failed before another answered, or all did: "name: code"
 
 	// Header is that of the answer: what is put there before its first byte goes with it.
 	Header http.Header

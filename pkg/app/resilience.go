@@ -1,0 +1,31 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"glossa/pkg/catalog"
+	"glossa/pkg/llm"
+	"glossa/pkg/resilience"
+)
+
+// resilient returns the models of the catalog, with the fallbacks and the kept answers
+// that their records ask for. Fallbacks are models of the same catalog.
+func (a *App) resilient() llm.Models {
+	return resilience.Models(a.catalog, a.openEntry, &a.answers)
+}
+
+// openEntry implements [resilience.Open].
+func (a *App) openEntry(ctx context.Context, name string) (*llm.Model, resilience.Policy, error) {
+	model, e, err := a.catalog.OpenEntry(ctx, name)
+	if e == nil {
+		return nil, resilience.Policy{}, err
+	}
+	rec := e.Record()
+	p := resilience.Policy{Info: e.ModelInfo, Fallbacks: rec.Fallbacks, Seeded: e.Family == catalog.Local}
+	if rec.CacheSeconds > 0 && err == nil {
+		p.Keep = time.Duration(rec.CacheSeconds) * time.Second
+		p.Version, err = e.Version()
+	}
+	return model, p, err
+}
