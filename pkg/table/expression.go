@@ -67,7 +67,7 @@ func (e *expression) name(attribute string) string {
 
 // value returns what stands for a value.
 func (e *expression) value(v any) (string, error) {
-	a, err := encodeValue(v)
+	a, err := encodeValue(v, 0)
 	if err != nil {
 		return "", err
 	}
@@ -94,7 +94,7 @@ func (e *expression) conditions(list []Condition) (*string, error) {
 		}
 		value, err := e.value(c.value)
 		if err != nil {
-			return nil, fmt.Errorf("condition of %s: %w", c.attribute, err)
+			return nil, fmt.Errorf("condition of %q: %w", c.attribute, err)
 		}
 		part := name + " " + c.op + " " + value
 		if c.op == "<=" {
@@ -122,7 +122,7 @@ func (e *expression) change(c Change) (string, error) {
 	for _, attribute := range slices.Sorted(maps.Keys(c.Set)) {
 		value, err := e.value(c.Set[attribute])
 		if err != nil {
-			return "", fmt.Errorf("%s: %w", attribute, err)
+			return "", fmt.Errorf("%q: %w", attribute, err)
 		}
 		set = append(set, e.name(attribute)+" = "+value)
 	}

@@ -1,36 +1,44 @@
 // Package table keeps items in one DynamoDB table, whose keys are the strings pk and
 // sk. Reads are consistent: what was written is seen. It refuses to know what items
-// mean, and who may change them.
+// mean, who may change them, and when they end: one whose time to live is over is there
+// until the service removes it, which may take days.
 //
 // Source: Amazon DynamoDB API Reference, API version 2012-08-10.
 package table
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 )
 
 // Errors of a [Table]; what comes from the service is wrapped in one of them or as it
-// is.
+// is. No error holds a value of an item.
 var (
 	ErrNotFound  = errors.New("no such item")
 	ErrCondition = errors.New("the item is not as it was expected")
 	ErrThrottled = errors.New("the table is throttled")
+	ErrNoTable   = errors.New("no such table")
 )
 
-// A Key names one item.
+// A Key names one item. Its parts are UTF-8 of 1 to 2048 bytes and of 1 to 1024.
 type Key struct{ PK, SK string }
 
-// An Item is one item, its key in "pk" and "sk". Values are those of encoding/json,
-// with numbers as [json.Number]; integers may be given too.
+// An Item is one item of at most 400 KB, its key in "pk" and "sk". Values are those of
+// encoding/json, with numbers as [json.Number]: strings of UTF-8, booleans, nil, []any,
+// map[string]any, 32 levels of them, and numbers of up to 38 digits. They come back as
+// they were, only numbers in the service's spelling: 1e2 as 100, 1.50 as 1.5. An int,
+// int64, float64 or Item may be given too. What others wrote may have more kinds: sets
+// come as lists in no order, bytes as base64.
 type Item map[string]any
 
 // Key returns the key of the item.
@@ -42,19 +50,44 @@ func (i Item) Key() Key {
 
 // A Table is one table. It may be used by many at once.
 type Table struct {
-	client *dynamodb.Client
-	name   string
+	client     *dynamodb.Client
+	name       string
+	safe, once func(*dynamodb.Options) // how calls are repeated
 }
 
-// New returns the table of that name; nothing is asked of it yet.
-func New(client *dynamodb.Client, name string) *Table { return &Table{client, name} }
+// New returns the table of that name; nothing is asked of it yet. How often a call is
+// repeated and how long it takes is bounded here, whatever the client says: 6.3 s, or
+// until ctx ends.
+func New(client *dynamodb.Client, name string) *Table { return limited(client, name, usual()) }
+
+func limited(client *dynamodb.Client, name string, l limits) *Table {
+	safe, once := l.options(client)
+	return &Table{client, name, safe, once}
+}
 
 // Name returns the table's name.
 func (t *Table) Name() string { return t.name }
 
-// Get returns the item of a key, or [ErrNotFound].
+// Check returns why items cannot be read: [ErrNoTable], wrong keys, no permission.
+func (t *Table) Check(ctx context.Context) error {
+	_, err := t.Get(ctx, Key{"check", "check"}) // what may read items may not always describe tables
+	if e, ok := errors.AsType[smithy.APIError](err); ok && e.ErrorCode() == "ValidationException" {
+		return fmt.Errorf("the keys of table %s must be the strings pk and sk: %w", t.name, err)
+	}
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// Get returns the item of a key, or [ErrNotFound], which is so of a key that no item can
+// have.
 func (t *Table) Get(ctx context.Context, k Key) (Item, error) {
-	out, err := t.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &t.name, Key: k.attributes(), ConsistentRead: aws.Bool(true)})
+	key, err := k.attributes()
+	if err != nil {
+		return nil, ErrNotFound
+	}
+	out, err := t.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &t.name, Key: key, ConsistentRead: aws.Bool(true)}, t.safe)
 	switch {
 	case err != nil:
 		return nil, t.fault("GetItem", err)
@@ -64,8 +97,11 @@ func (t *Table) Get(ctx context.Context, k Key) (Item, error) {
 	return decode(out.Item), nil
 }
 
-// Query returns the items of pk whose sk begins with prefix, ordered by sk.
+// Query returns the items of pk whose sk begins with prefix, ordered by the bytes of sk.
 func (t *Table) Query(ctx context.Context, pk, prefix string) ([]Item, error) {
+	if (Key{pk, cmp.Or(prefix, "any")}).check() != nil {
+		return nil, nil // there can be none
+	}
 	in := &dynamodb.QueryInput{
 		TableName: &t.name, ConsistentRead: aws.Bool(true), KeyConditionExpression: aws.String("pk = :pk"),
 		ExpressionAttributeValues: map[string]types.AttributeValue{":pk": &types.AttributeValueMemberS{Value: pk}},
@@ -76,7 +112,7 @@ func (t *Table) Query(ctx context.Context, pk, prefix string) ([]Item, error) {
 	}
 	var items []Item
 	for pages := dynamodb.NewQueryPaginator(t.client, in); pages.HasMorePages(); {
-		page, err := pages.NextPage(ctx)
+		page, err := pages.NextPage(ctx, t.safe)
 		if err != nil {
 			return nil, t.fault("Query", err)
 		}
@@ -88,9 +124,13 @@ func (t *Table) Query(ctx context.Context, pk, prefix string) ([]Item, error) {
 }
 
 // Put writes the item in place of the one with its key, if that meets the conditions;
-// else nothing is written: [ErrCondition].
+// else nothing is written: [ErrCondition]. Other errors of a write leave open whether it
+// happened.
 func (t *Table) Put(ctx context.Context, item Item, conditions ...Condition) error {
-	attributes, err := encode(item)
+	if err := item.Key().check(); err != nil {
+		return err
+	}
+	attributes, err := encode(item, 0)
 	if err != nil {
 		return err
 	}
@@ -100,56 +140,63 @@ func (t *Table) Put(ctx context.Context, item Item, conditions ...Condition) err
 		return err
 	}
 	in.ExpressionAttributeNames, in.ExpressionAttributeValues = e.names, e.given()
-	_, err = t.client.PutItem(ctx, in)
+	_, err = t.client.PutItem(ctx, in, t.repeat(len(conditions) == 0))
 	return t.fault("PutItem", err)
 }
 
 // Delete removes the item of a key, if it meets the conditions; else [ErrCondition].
 // One that is not there is no error, unless a condition asks for it.
 func (t *Table) Delete(ctx context.Context, k Key, conditions ...Condition) error {
+	key, err := k.attributes()
+	if err != nil {
+		return err
+	}
 	e := newExpression()
-	in := &dynamodb.DeleteItemInput{TableName: &t.name, Key: k.attributes()}
-	var err error
+	in := &dynamodb.DeleteItemInput{TableName: &t.name, Key: key}
 	if in.ConditionExpression, err = e.conditions(conditions); err != nil {
 		return err
 	}
 	in.ExpressionAttributeNames, in.ExpressionAttributeValues = e.names, e.given()
-	_, err = t.client.DeleteItem(ctx, in)
+	_, err = t.client.DeleteItem(ctx, in, t.repeat(len(conditions) == 0))
 	return t.fault("DeleteItem", err)
 }
 
-// A Change changes attributes of one item in one step.
+// A Change changes attributes of one item in one step, each in one way.
 type Change struct {
 	Add    map[string]int64 // to numbers; what is not there counts as 0
 	Set    Item             // values
-	Remove []string
+	Remove []string         // what is not there may be named
 }
 
 // Update changes the item of a key, which it makes if there is none, if that meets the
 // conditions; else nothing is changed: [ErrCondition]. It returns the item as it is
 // now.
 func (t *Table) Update(ctx context.Context, k Key, c Change, conditions ...Condition) (Item, error) {
+	key, err := k.attributes()
+	if err != nil {
+		return nil, err
+	}
 	e := newExpression()
 	update, err := e.change(c)
 	if err != nil {
 		return nil, err
 	}
 	in := &dynamodb.UpdateItemInput{
-		TableName: &t.name, Key: k.attributes(), UpdateExpression: &update, ReturnValues: types.ReturnValueAllNew,
+		TableName: &t.name, Key: key, UpdateExpression: &update, ReturnValues: types.ReturnValueAllNew,
 	}
 	if in.ConditionExpression, err = e.conditions(conditions); err != nil {
 		return nil, err
 	}
 	in.ExpressionAttributeNames, in.ExpressionAttributeValues = e.names, e.given()
-	out, err := t.client.UpdateItem(ctx, in)
+	out, err := t.client.UpdateItem(ctx, in, t.repeat(len(conditions) == 0 && len(c.Add) == 0))
 	if err != nil {
 		return nil, t.fault("UpdateItem", err)
 	}
 	return decode(out.Attributes), nil
 }
 
-// Create makes the table, with the attribute "expires" as its time to live, and waits
-// until it can be used. It is for tests and laptops; deployed ones are made by infra.
+// Create makes the table and waits until it can be used. It is for tests and laptops:
+// deployed ones are made by infra, which also sets the time to live.
 func (t *Table) Create(ctx context.Context) error {
 	str := func(name string) types.AttributeDefinition {
 		return types.AttributeDefinition{AttributeName: &name, AttributeType: types.ScalarAttributeTypeS}
@@ -160,17 +207,42 @@ func (t *Table) Create(ctx context.Context) error {
 		KeySchema: []types.KeySchemaElement{
 			{AttributeName: aws.String("pk"), KeyType: types.KeyTypeHash}, {AttributeName: aws.String("sk"), KeyType: types.KeyTypeRange},
 		},
-	})
+	}, t.once)
 	if err != nil {
 		return t.fault("CreateTable", err)
 	}
-	return dynamodb.NewTableExistsWaiter(t.client).Wait(ctx, &dynamodb.DescribeTableInput{TableName: &t.name}, time.Minute)
+	often := func(o *dynamodb.TableExistsWaiterOptions) { // the SDK's own shortest wait is 20 s
+		o.MinDelay, o.MaxDelay = 100*time.Millisecond, 2*time.Second
+		o.ClientOptions = append(o.ClientOptions, t.safe)
+	}
+	return t.fault("DescribeTable", dynamodb.NewTableExistsWaiter(t.client).Wait(ctx, &dynamodb.DescribeTableInput{TableName: &t.name}, time.Minute, often))
 }
 
-func (k Key) attributes() map[string]types.AttributeValue {
+// repeat returns how a write is repeated.
+func (t *Table) repeat(safe bool) func(*dynamodb.Options) {
+	if safe {
+		return t.safe
+	}
+	return t.once
+}
+
+// check returns why no item can have the key.
+func (k Key) check() error {
+	for _, part := range []struct {
+		name, value string
+		most        int // bytes
+	}{{"pk", k.PK, 2048}, {"sk", k.SK, 1024}} {
+		if part.value == "" || len(part.value) > part.most || !utf8.ValidString(part.value) {
+			return fmt.Errorf("%s of an item must be UTF-8 of 1 to %d bytes", part.name, part.most)
+		}
+	}
+	return nil
+}
+
+func (k Key) attributes() (map[string]types.AttributeValue, error) {
 	return map[string]types.AttributeValue{
 		"pk": &types.AttributeValueMemberS{Value: k.PK}, "sk": &types.AttributeValueMemberS{Value: k.SK},
-	}
+	}, k.check()
 }
 
 // fault says which call failed and why, in a word that callers can ask for.
@@ -181,11 +253,11 @@ func (t *Table) fault(op string, err error) error {
 	if _, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
 		return ErrCondition
 	}
-	if e, ok := errors.AsType[smithy.APIError](err); ok {
-		code := e.ErrorCode()
-		if strings.Contains(code, "Throttl") || code == "ProvisionedThroughputExceededException" || code == "RequestLimitExceeded" {
-			return fmt.Errorf("dynamodb %s of table %s: %w: %w", op, t.name, ErrThrottled, err)
-		}
+	if _, ok := errors.AsType[*types.ResourceNotFoundException](err); ok {
+		return fmt.Errorf("dynamodb %s: %w: %s in %s: %w", op, ErrNoTable, t.name, t.client.Options().Region, err)
+	}
+	if (retry.ThrottleErrorCode{Codes: retry.DefaultThrottleErrorCodes}).IsErrorThrottle(err).Bool() {
+		return fmt.Errorf("dynamodb %s of table %s: %w: %w", op, t.name, ErrThrottled, err)
 	}
 	return fmt.Errorf("dynamodb %s of table %s: %w", op, t.name, err)
 }

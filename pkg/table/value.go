@@ -1,57 +1,109 @@
 package table
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// encode returns the attributes of an item.
-func encode(item Item) (map[string]types.AttributeValue, error) {
+// depth is how many lists and maps may lie in each other.
+// Source: Developer Guide, "Quotas in Amazon DynamoDB", nested attribute depth.
+const depth = 32
+
+// encode returns the attributes of an item. Its errors name the attribute and not the
+// value.
+func encode(item map[string]any, level int) (map[string]types.AttributeValue, error) {
 	out := make(map[string]types.AttributeValue, len(item))
 	for name, v := range item {
-		a, err := encodeValue(v)
+		a, err := encodeValue(v, level)
+		if err == nil && !utf8.ValidString(name) {
+			err = errors.New("a name that is no UTF-8 cannot be kept")
+		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+			return nil, fmt.Errorf("%q: %w", name, err)
 		}
 		out[name] = a
 	}
 	return out, nil
 }
 
-func encodeValue(v any) (types.AttributeValue, error) {
+// encodeValue returns the attribute of a value that lies in so many lists and maps.
+func encodeValue(v any, level int) (types.AttributeValue, error) {
 	switch v := v.(type) {
 	case nil:
 		return &types.AttributeValueMemberNULL{Value: true}, nil
 	case bool:
 		return &types.AttributeValueMemberBOOL{Value: v}, nil
 	case string:
+		if !utf8.ValidString(v) { // it would come back as another
+			return nil, errors.New("a string that is no UTF-8 cannot be kept")
+		}
 		return &types.AttributeValueMemberS{Value: v}, nil
 	case json.Number:
-		return &types.AttributeValueMemberN{Value: v.String()}, nil
+		return number(v.String())
 	case int:
-		return &types.AttributeValueMemberN{Value: strconv.Itoa(v)}, nil
+		return number(strconv.Itoa(v))
 	case int64:
-		return &types.AttributeValueMemberN{Value: strconv.FormatInt(v, 10)}, nil
+		return number(strconv.FormatInt(v, 10))
 	case float64:
-		return &types.AttributeValueMemberN{Value: strconv.FormatFloat(v, 'g', -1, 64)}, nil
-	case []any:
-		list := make([]types.AttributeValue, len(v))
-		for i := range v {
-			var err error
-			if list[i], err = encodeValue(v[i]); err != nil {
-				return nil, fmt.Errorf("element %d: %w", i, err)
-			}
+		return number(strconv.FormatFloat(v, 'g', -1, 64))
+	case []any, map[string]any, Item:
+		if level == depth {
+			return nil, fmt.Errorf("more than %d levels cannot be kept", depth)
 		}
-		return &types.AttributeValueMemberL{Value: list}, nil
-	case map[string]any:
-		m, err := encode(v)
-		return &types.AttributeValueMemberM{Value: m}, err
+		return encodeNested(v, level+1)
 	}
 	return nil, fmt.Errorf("a value of the type %T cannot be kept", v)
+}
+
+// encodeNested returns the attribute of a list or a map.
+func encodeNested(v any, level int) (types.AttributeValue, error) {
+	list, ok := v.([]any)
+	if !ok {
+		m, ok := v.(map[string]any)
+		if !ok {
+			m = v.(Item)
+		}
+		attributes, err := encode(m, level)
+		return &types.AttributeValueMemberM{Value: attributes}, err
+	}
+	out := make([]types.AttributeValue, len(list))
+	for i := range list {
+		var err error
+		if out[i], err = encodeValue(list[i], level); err != nil {
+			return nil, fmt.Errorf("element %d: %w", i, err)
+		}
+	}
+	return &types.AttributeValueMemberL{Value: out}, nil
+}
+
+// number returns the attribute of a number of JSON that is 0 or has up to 38 digits and
+// a magnitude of 1e-130 to 1e126. The service says the same, and tells the value.
+// Source: Developer Guide, "Data types", number.
+func number(text string) (types.AttributeValue, error) {
+	if !json.Valid([]byte(text)) || !strings.Contains("-0123456789", text[:1]) || text[len(text)-1] <= ' ' {
+		return nil, errors.New("what is no number of JSON cannot be kept as one")
+	}
+	mantissa, power, _ := strings.Cut(strings.ToLower(text), "e")
+	whole, fraction, _ := strings.Cut(strings.TrimPrefix(mantissa, "-"), ".")
+	digits := strings.TrimLeft(whole+fraction, "0")
+	if digits == "" {
+		return &types.AttributeValueMemberN{Value: "0"}, nil
+	}
+	exponent, err := strconv.Atoi(cmp.Or(power, "0"))
+	exponent += len(digits) - len(fraction) - 1 // of the first digit
+	digits = strings.TrimRight(digits, "0")
+	if err != nil || len(digits) > 38 || exponent > 125 || exponent < -130 {
+		return nil, errors.New("a number of more than 38 digits or beyond 1e-130 to 1e126 cannot be kept")
+	}
+	return &types.AttributeValueMemberN{Value: text}, nil
 }
 
 // decode returns the item of attributes: sets become lists, bytes base64.

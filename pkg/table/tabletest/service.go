@@ -1,0 +1,192 @@
+// Package tabletest is DynamoDB at the level of the wire, in memory, for tests, and the
+// contract of a [table.Table]. It knows the operations and the expressions that
+// pkg/table writes, and answers all others with an error: what the one does that the
+// other does not expect is seen. It refuses to know what items mean.
+//
+// Sources: Amazon DynamoDB API Reference, API version 2012-08-10; Amazon DynamoDB
+// Developer Guide, "Low-level API", "Error handling", "Service, account, and table
+// quotas".
+package tabletest
+
+import (
+	"context"
+	"encoding/json"
+	"hash/crc32"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"glossa/pkg/table"
+)
+
+// What a fault may say in place of a status of HTTP.
+const (
+	Hang  = -1 // there is no answer until the caller is gone
+	Close = -2 // the connection ends and nothing was done
+	Lost  = -3 // what was asked for is done, then the connection ends
+)
+
+// A Service is a DynamoDB of its own. It may be used by many at once; each operation is
+// one step.
+type Service struct {
+	URL string // for a client's BaseEndpoint
+
+	mu     sync.Mutex
+	tables map[string]*stored
+	counts map[string]int
+	fault  func(op string) (status int, code string)
+	page   int
+	done   chan struct{} // closed when the test ends
+}
+
+// New starts a service that ends with the test. It has the table "glossa", which is
+// empty.
+func New(t testing.TB) *Service {
+	t.Helper()
+	s := &Service{tables: map[string]*stored{"glossa": newStored()}, counts: map[string]int{}, done: make(chan struct{})}
+	server := httptest.NewServer(s)
+	s.URL = server.URL
+	t.Cleanup(func() {
+		close(s.done)
+		server.Close()
+	})
+	return s
+}
+
+// Client returns a client of the service, with the settings that the SDK has without
+// any configuration.
+func (s *Service) Client() *dynamodb.Client { return Client(s.URL) }
+
+// Table returns the table "glossa".
+func (s *Service) Table() *table.Table { return table.New(s.Client(), "glossa") }
+
+// Fault asks f, for each request, what goes wrong: a status of HTTP with the code of an
+// error (400 ThrottlingException, 500 InternalServerError, ...), [Hang], [Close] or
+// [Lost]; 0 is nothing. A nil f ends the faults.
+func (s *Service) Fault(f func(op string) (status int, code string)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fault = f
+}
+
+// PageSize bounds the items of one answer to a query, so that few items make many
+// pages; 0 leaves the service's own bound, 1 MB.
+func (s *Service) PageSize(items int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.page = items
+}
+
+// Requests returns how many requests have come for an operation ("GetItem"), those that
+// failed among them; of all operations for "".
+func (s *Service) Requests(op string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if op != "" {
+		return s.counts[op]
+	}
+	n := 0
+	for _, c := range s.counts {
+		n += c
+	}
+	return n
+}
+
+// Client returns a client of whatever is at url, in us-east-1, with credentials that only
+// a service of tests takes.
+func Client(url string) *dynamodb.Client {
+	return dynamodb.New(dynamodb.Options{BaseEndpoint: &url, Region: "us-east-1", Credentials: aws.CredentialsProviderFunc(nobody)})
+}
+
+// nobody is who signs: neither service here checks it.
+func nobody(context.Context) (aws.Credentials, error) {
+	return aws.Credentials{AccessKeyID: "nobody", SecretAccessKey: "nothing"}, nil
+}
+
+// ServeHTTP answers one request of the wire.
+func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	op, ours := strings.CutPrefix(r.Header.Get("X-Amz-Target"), "DynamoDB_20120810.")
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	s.mu.Lock()
+	s.counts[op]++
+	fault := s.fault
+	s.mu.Unlock()
+	var status int
+	var code string
+	if fault != nil {
+		status, code = fault(op)
+	}
+	switch {
+	case status == Hang:
+		select {
+		case <-r.Context().Done():
+		case <-s.done:
+		}
+		panic(http.ErrAbortHandler)
+	case status == Close:
+		panic(http.ErrAbortHandler)
+	case status == Lost:
+		_, _ = s.do(op, body)
+		panic(http.ErrAbortHandler)
+	case status != 0:
+		answer(w, status, &failure{Type: namespace(code) + code, Message: "injected"})
+		return
+	case r.Method != http.MethodPost || !ours || r.Header.Get("Content-Type") != "application/x-amz-json-1.0":
+		answer(w, 400, fail("UnknownOperationException", ""))
+		return
+	}
+	out, err := s.do(op, body)
+	if err != nil {
+		answer(w, 400, err)
+		return
+	}
+	answer(w, 200, out)
+}
+
+// answer writes what the service says, with its checksum.
+func answer(w http.ResponseWriter, status int, v any) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+	w.Header().Set("X-Amz-Crc32", strconv.FormatUint(uint64(crc32.ChecksumIEEE(b)), 10))
+	w.WriteHeader(status)
+	_, _ = w.Write(b)
+}
+
+// A failure is an error as it is on the wire.
+type failure struct {
+	Type    string `json:"__type"`
+	Message string `json:"message,omitempty"`
+}
+
+func (f *failure) Error() string { return f.Type + ": " + f.Message }
+
+func fail(code, message string) *failure { return &failure{namespace(code) + code, message} }
+
+// invalid is what the service says of a request that it does not take.
+func invalid(message string) *failure { return fail("ValidationException", message) }
+
+// namespace is what is written before the code of an error.
+func namespace(code string) string {
+	switch code {
+	case "ValidationException":
+		return "com.amazon.coral.validate#"
+	case "ThrottlingException":
+		return "com.amazon.coral.availability#"
+	case "UnknownOperationException", "SerializationException":
+		return "com.amazon.coral.service#"
+	}
+	return "com.amazonaws.dynamodb.v20120810#"
+}
