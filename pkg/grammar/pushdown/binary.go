@@ -50,7 +50,7 @@ func ReadVocabulary(b []byte) (*Vocabulary, error) {
 	if ids > size || nodes > maxNodes || size > maxNodes || len(b) != padded(n) || len(bytes.Trim(b[n:], "\x00")) > 0 {
 		return nil, fmt.Errorf("a token trie of %d tokens and %d nodes in %d bytes", size, nodes, len(b))
 	}
-	v := &Vocabulary{tokens: make([]string, size), nodes: make([]node, nodes), texts: map[textKey]*texts{}}
+	v := &Vocabulary{tokens: make([]string, size), nodes: make([]node, nodes)}
 	b = b[trieHeader:]
 	for i := range v.nodes {
 		v.nodes[i] = node{

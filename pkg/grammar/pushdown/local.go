@@ -1,7 +1,6 @@
 package pushdown
 
 import (
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -15,8 +14,8 @@ type local struct {
 	inside []grade
 	ends   []exit // tokens that end with the text
 
-	chars   int // most characters of any of these tokens
-	exitAt  []exitPlace
+	chars   int       // none of these tokens has more characters
+	places  []place   // where the text may end
 	byChars []insider // nil before it is asked for
 	mu      sync.Mutex
 	within  map[int]*set
@@ -42,16 +41,18 @@ func (t *texts) local(state int32) *local {
 	if l := t.locals[state].Load(); l != nil {
 		return l
 	}
-	if keys := t.v.text(textKey{d: automaton.Key()}); keys != t && !t.limited {
-		// What is left of many patterns is any text: that is known once for all.
-		content := keys.d.Next(0, '"')
-		if same(t.d, state, keys.d, content) {
-			l := keys.local(content)
-			t.locals[state].Store(l)
-			return l
-		}
+	var l *local
+	switch {
+	case t.plain != nil: // what there is by characters is kept apart
+		l = t.plain.local(state)
+		l = &local{inside: l.inside, ends: l.ends, places: l.places, chars: l.chars, within: map[int]*set{}}
+	case state == t.anyText():
+		l = t.v.anyLocal()
+		t.locals[state].Store(l)
+		return l
+	default:
+		l = t.newLocal(state)
 	}
-	l := t.newLocal(state)
 	if !t.locals[state].CompareAndSwap(nil, l) {
 		return l // made twice: who was first is kept
 	}
@@ -59,30 +60,61 @@ func (t *texts) local(state int32) *local {
 	return l
 }
 
+// anyText returns the state from which any text in canonical form may follow, -1 if there
+// is none. Patterns that may match anywhere have it, and its local is found once for all.
+func (t *texts) anyText() int32 {
+	t.anyOnce.Do(func() {
+		keys, content := t.v.anyText()
+		t.any = -1
+		for i := 0; i < len(t.d.States) && keys != t && t.any < 0; i++ {
+			if same(t.d, int32(i), keys.d, content) {
+				t.any = int32(i)
+			}
+		}
+	})
+	return t.any
+}
+
+// anyText returns the texts of keys, always the same, and their state within quotes.
+func (v *Vocabulary) anyText() (keys *texts, content int32) {
+	v.keysOnce.Do(func() { v.keys = v.text(textKey{d: automaton.Key()}) })
+	return v.keys, v.keys.d.Next(0, '"')
+}
+
+func (v *Vocabulary) anyLocal() *local {
+	keys, content := v.anyText()
+	return keys.local(content)
+}
+
 // same reports whether two states of automata go on alike, by a walk through both.
 func same(a *automaton.DFA, s int32, b *automaton.DFA, q int32) bool {
+	if !similar(&a.States[s], &b.States[q]) {
+		return false
+	}
 	pairs := map[int32]int32{s: q}
 	for todo := []int32{s}; len(todo) > 0; {
 		at := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
 		x, y := &a.States[at], &b.States[pairs[at]]
-		if x.Accept != y.Accept || x.Content != y.Content || len(x.Edges) != len(y.Edges) {
+		if !similar(x, y) {
 			return false
 		}
 		for i, e := range x.Edges {
-			f := y.Edges[i]
-			if e.Lo != f.Lo || e.Hi != f.Hi {
-				return false
-			}
-			if to, ok := pairs[e.To]; ok && to != f.To {
+			if to, ok := pairs[e.To]; ok && to != y.Edges[i].To {
 				return false
 			} else if !ok {
-				pairs[e.To] = f.To
+				pairs[e.To] = y.Edges[i].To
 				todo = append(todo, e.To)
 			}
 		}
 	}
 	return true
+}
+
+// similar reports whether states are equal but for where their edges lead.
+func similar(x, y *automaton.State) bool {
+	return x.Accept == y.Accept && x.Content == y.Content &&
+		slices.EqualFunc(x.Edges, y.Edges, func(e, f edge) bool { return e.Lo == f.Lo && e.Hi == f.Hi })
 }
 
 // A keptLocal is a local that a vocabulary keeps.
@@ -110,54 +142,16 @@ func (v *Vocabulary) keep(t *texts, state int32, l *local) {
 }
 
 // bytes is about how much memory a local takes, with the exits and the insiders that may
-// come.
+// come. One that is limited has the sets of another.
 func (l *local) bytes(limited bool) int {
-	n := 40*len(l.ends) + 96*len(l.exitAt)
+	n := 40*len(l.ends) + 96*len(l.places)
+	if last := len(l.inside) - 1; limited && last >= 0 {
+		return n + 12*l.inside[last].n
+	}
 	for i := range l.inside {
 		n += 4*len(l.inside[i].list) + 8*len(l.inside[i].bits)
 	}
-	if last := len(l.inside) - 1; limited && last >= 0 {
-		n += 12 * l.inside[last].n
-	}
 	return n
-}
-
-func (t *texts) newLocal(state int32) *local {
-	v, l, k := t.v, &local{within: map[int]*set{}}, t.walking()
-	byGrade := make([][]uint64, len(k.grades))
-	t.visit(state, func(at, to, chars int32) {
-		n, s := &v.nodes[at], &t.d.States[to]
-		if s.Accept && n.size > 1 {
-			l.exitAt = append(l.exitAt, exitPlace{at, chars})
-		}
-		l.chars = max(l.chars, int(chars))
-		if n.tokens == 0 {
-			return
-		}
-		if s.Accept {
-			for _, id := range v.of(n) {
-				l.ends = append(l.ends, exit{token: id, chars: chars})
-			}
-		}
-		g := k.gradeOf[to]
-		if g < 0 {
-			return
-		}
-		if byGrade[g] == nil {
-			byGrade[g] = make([]uint64, v.words())
-		}
-		for _, id := range v.of(n) {
-			byGrade[g][id>>6] |= 1 << (id & 63)
-		}
-	})
-	var all []uint64
-	for g, bits := range byGrade {
-		if bits != nil {
-			all = union(all, bits)
-			l.inside = append(l.inside, grade{k.grades[g], pack(all)})
-		}
-	}
-	return l
 }
 
 // union adds b to a and returns a; b itself if a is nil.
@@ -169,74 +163,6 @@ func union(a, b []uint64) []uint64 {
 		a[i] |= w
 	}
 	return a
-}
-
-// visit calls do with each node that a state takes, the state there and how many
-// characters were begun on the way, but for those where neither tokens nor the text end.
-func (t *texts) visit(state int32, do func(at, to, chars int32)) {
-	var states, chars [longest + 2]int32
-	states[0] = state
-	steps := t.walking().steps
-	for at, nodes := int32(0), t.v.nodes; int(at) < len(nodes); {
-		n := &nodes[at]
-		from := states[n.depth]
-		to := int32(0)
-		if steps != nil {
-			to = int32(steps[int(from)<<8|int(n.byte)])
-		} else {
-			to = t.d.Next(from, n.byte)
-		}
-		if to < 0 {
-			at += int32(n.size)
-			continue
-		}
-		states[n.depth+1], chars[n.depth+1] = to, chars[n.depth]
-		if t.d.States[from].Content && n.byte != '"' {
-			chars[n.depth+1]++
-		}
-		if n.tokens > 0 || t.d.States[to].Accept {
-			do(at, to, chars[n.depth+1])
-		}
-		at++
-	}
-}
-
-// A walking is what walks through the trie with a DFA need.
-type walking struct {
-	steps   []int16 // (state, byte): the next state, -1 for none; nil for very many states
-	grades  []int32 // costs from which the text goes on, ascending
-	gradeOf []int32 // state: index of its cost in grades, -1 if the text does not go on
-}
-
-// tabled is up to how many states a table of all steps is made.
-const tabled = 512
-
-func (t *texts) walking() *walking {
-	t.walkOnce.Do(func() {
-		n := len(t.d.States)
-		if n <= tabled {
-			t.walk.steps = slices.Repeat([]int16{-1}, n<<8)
-		}
-		costs := map[int32]bool{}
-		for i := range t.d.States {
-			for _, e := range t.d.States[i].Edges {
-				for b := int(e.Lo); b <= int(e.Hi) && n <= tabled; b++ {
-					t.walk.steps[i<<8|b] = int16(e.To)
-				}
-			}
-			if len(t.d.States[i].Edges) > 0 && t.cost[i] < never {
-				costs[t.cost[i]] = true
-			}
-		}
-		t.walk.grades = slices.Sorted(maps.Keys(costs))
-		t.walk.gradeOf = slices.Repeat([]int32{-1}, n)
-		for i := range t.d.States {
-			if g, ok := slices.BinarySearch(t.walk.grades, t.cost[i]); ok && len(t.d.States[i].Edges) > 0 {
-				t.walk.gradeOf[i] = int32(g)
-			}
-		}
-	})
-	return &t.walk
 }
 
 // An insider is a token that stays inside a text that is limited. Its characters are
@@ -252,12 +178,14 @@ func (t *texts) insiders(l *local, state int32) []insider {
 	}
 	short := t.shortest()
 	byChars := make([][]insider, l.chars+int(short.most)+1)
-	t.visit(state, func(at, to, chars int32) {
-		if chars += short.chars[to]; len(t.d.States[to].Edges) == 0 || short.bytes[to] >= never {
-			return
-		}
-		for _, id := range t.v.of(&t.v.nodes[at]) {
-			byChars[chars] = append(byChars[chars], insider{id, chars, short.bytes[to]})
+	t.visit(state, func(list []visited) {
+		for _, x := range list {
+			if x.chars += short.chars[x.to]; len(t.d.States[x.to].Edges) == 0 || short.bytes[x.to] >= never {
+				continue
+			}
+			for _, id := range t.v.of(&t.v.nodes[x.at]) {
+				byChars[x.chars] = append(byChars[x.chars], insider{id, x.chars, short.bytes[x.to]})
+			}
 		}
 	})
 	l.byChars = slices.Concat(byChars...)
@@ -289,8 +217,8 @@ func (t *texts) atMost(l *local, state int32, chars int) *set {
 	return &packed
 }
 
-// An exitPlace is a node of the trie, not the last of its tokens, where the text may end.
-type exitPlace struct{ at, chars int32 }
+// A place is a node of the trie where the text may end, after so many characters.
+type place struct{ at, chars int32 }
 
 // exits are the tokens within which a text ends, by what follows in them, in a trie.
 type exits struct {
@@ -311,15 +239,18 @@ func (t *texts) exitsOf(l *local) *exits {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.exits == nil && !l.tooMany {
-		l.exits = t.newExits(l.exitAt)
+		l.exits = t.newExits(l.places)
 		l.tooMany = l.exits == nil
 	}
 	return l.exits
 }
 
-func (t *texts) newExits(places []exitPlace) *exits {
+func (t *texts) newExits(places []place) *exits {
 	x, v := &exits{}, t.v
 	for _, place := range places {
+		if v.nodes[place.at].size == 1 {
+			continue // nothing follows
+		}
 		depth := int(v.nodes[place.at].depth) + 1
 		ids := v.ids[v.firstOf(place.at):] // they are in the order of the trie
 		prefix := v.tokens[ids[0]][:depth]

@@ -9,20 +9,18 @@ import (
 
 type edge = automaton.Edge
 
-// A textKey tells texts apart. In those that are limited characters are bounded.
-type textKey struct {
-	d       *automaton.DFA
-	limited bool
-}
-
 // A texts is what a vocabulary knows of a DFA.
 type texts struct {
 	v *Vocabulary
 	textKey
+	sum   uint64 // of the DFA; 0 if limited
+	plain *texts // nil unless limited: those of the same DFA without limits
 
 	cost   []int32 // tokens from each state to the end, never if there is no way
 	locals []atomic.Pointer[local]
 
+	anyOnce   sync.Once
+	any       int32 // see anyText
 	walkOnce  sync.Once
 	walk      walking
 	shortOnce sync.Once
@@ -33,31 +31,6 @@ type texts struct {
 
 	mu   sync.Mutex
 	ways [][]int32 // (bytes, state): texts of so many bytes from a state on, in tokens of one byte
-}
-
-// keptStates is how many states of automata a vocabulary remembers costs and masks of.
-const keptStates = 1 << 14
-
-// text returns what v knows of a text.
-func (v *Vocabulary) text(key textKey) *texts {
-	v.mu.Lock()
-	t, ok := v.texts[key]
-	v.mu.Unlock()
-	if ok {
-		return t
-	}
-	t = &texts{v: v, textKey: key, cost: v.distances(key.d), locals: make([]atomic.Pointer[local], len(key.d.States))}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if other, ok := v.texts[key]; ok {
-		return other
-	}
-	if v.kept += len(key.d.States); v.kept > keptStates { // who uses the others keeps them
-		clear(v.texts)
-		v.kept = len(key.d.States)
-	}
-	v.texts[key] = t
-	return t
 }
 
 // distances returns how few tokens lead from each state to an accepting one, by a

@@ -10,16 +10,20 @@ import (
 // A Vocabulary is the bytes of a model's tokens, in a trie, and what is known of texts
 // over them. It is safe for concurrent use.
 type Vocabulary struct {
-	tokens []string
-	nodes  []node
-	ids    []int32    // by node
-	roots  [256]int32 // the node of each first byte, -1 if there is none
-	byte1  [256]bool  // there is a token of this byte alone
-	within [256]bool  // there is a token with this byte
+	tokens  []string
+	nodes   []node
+	heights []uint8    // by node: most bytes of its tokens after it
+	ids     []int32    // by node
+	roots   [256]int32 // the node of each first byte, -1 if there is none
+	byte1   [256]bool  // there is a token of this byte alone
+	within  [256]bool  // there is a token with this byte
+
+	keysOnce sync.Once
+	keys     *texts // see anyText
 
 	mu        sync.Mutex
-	texts     map[textKey]*texts
-	kept      int         // states of DFAs in texts
+	last      memory      // texts that were asked for last
+	before    memory      // and before them
 	locals    []keptLocal // the oldest first
 	keptBytes int         // of them
 }
@@ -39,7 +43,7 @@ const longest = 255
 // NewVocabulary returns the vocabulary of tokens: the bytes that each id adds in the
 // middle of a text. An id without any is never allowed.
 func NewVocabulary(tokens []string) *Vocabulary {
-	v := &Vocabulary{tokens: slices.Clone(tokens), texts: map[textKey]*texts{}}
+	v := &Vocabulary{tokens: slices.Clone(tokens)}
 	order := make([]int32, 0, len(tokens))
 	for id, t := range tokens {
 		if len(t) == 0 || len(t) > longest {
@@ -105,6 +109,13 @@ func (v *Vocabulary) index() {
 	}
 	for i := range v.roots {
 		v.roots[i] = -1
+	}
+	v.heights = make([]uint8, len(v.nodes))
+	var deepest [longest + 1]uint8 // by depth: of the nodes there since their parent, the most below
+	for i := len(v.nodes) - 1; i >= 0; i-- {
+		d := v.nodes[i].depth
+		v.heights[i], deepest[d+1] = deepest[d+1], 0
+		deepest[d] = max(deepest[d], v.heights[i]+1)
 	}
 	for i := 0; i < len(v.nodes); i += int(v.nodes[i].size) {
 		v.roots[v.nodes[i].byte] = int32(i)
