@@ -22,7 +22,7 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"serve", serveUsage, "serve the models over HTTP", serve},
-		{"models", modelsUsage, "list the models and what is wrong with the rest", models},
+		{"models", modelsUsage, "list models and what is wrong with the rest; add, remove and check their records", models},
 		{"chat", chatUsage, "talk with a model in the terminal", chat},
 		{"train", trainUsage, "train a model on a text", trainModel},
 		{"bench", benchUsage, "measure how fast models compute", measure},

@@ -1,42 +1,120 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"strconv"
 	"text/tabwriter"
 
+	"glossa/pkg/app"
 	"glossa/pkg/catalog"
 )
 
-const modelsUsage = "[--checkpoints DIR]"
+const modelsUsage = `[list] [--checkpoints DIR] [--table-name T]
+       glossa models add FILE... | --name N --family F --type TYPE [--no-streaming] [--with-record]  [--table-name T]
+       glossa models remove NAME... [--record] [--table-name T]
+       glossa models check [FILE... | --checkpoints DIR] [--table-name T]
+       glossa models init [--table-name T]`
 
-// models prints the models that serve would serve, and what is wrong with the rest.
+// models lists the models that serve would serve, and changes the records of a table.
 func models(ctx context.Context, args []string, _ io.Reader, stdout, _ io.Writer) error {
 	f := flags("models", modelsUsage, stdout)
-	dir := f.String("checkpoints", "", "directory of training runs, beside the starters (GLOSSA_CHECKPOINTS)")
-	if err := parse(f, args, false); err != nil {
-		return err
-	}
-	a, err := open(*dir)
+	dir := f.String("checkpoints", "", "list, check: `directory` of training runs, beside the starters (GLOSSA_CHECKPOINTS)")
+	table := tableFlag(f)
+	var row catalog.Row
+	f.StringVar(&row.Name, "name", "", "add: the model's `name`, which is the model id or the ARN of Bedrock, and GROUP.ENDPOINT of SageMaker")
+	f.StringVar(&row.Family, "family", "", "add: bedrock or sagemaker")
+	f.StringVar(&row.Type, "type", "", "add: the provider's `word` for the model, such as Claude")
+	whole := f.Bool("no-streaming", false, "add: its answers are not streamed, though its record says how")
+	with := f.Bool("with-record", false, "add: write the record inside this program that is for the model, if the table has none")
+	record := f.Bool("record", false, "remove: the record of the model too, not that of a group")
+	rest, err := parseAll(f, args)
 	if err != nil {
 		return err
 	}
-	entries, problems := a.Catalog().Entries(ctx)
-	if err := table(stdout, entries); err != nil {
+	verb := "list"
+	if len(rest) > 0 {
+		verb, rest = rest[0], rest[1:]
+	}
+	row.Streaming = !*whole
+	switch {
+	case verb == "list" && len(rest) == 0:
+		return listModels(ctx, *dir, *table, stdout)
+	case verb == "check" && len(rest) == 0:
+		return checkModels(ctx, *dir, *table, stdout)
+	case verb == "check":
+		return checkFiles(rest, stdout)
+	case verb == "init" && len(rest) == 0:
+		return initTable(ctx, *table, stdout)
+	case verb == "add" && (len(rest) > 0) != (row.Name != ""):
+		return addModels(ctx, *table, rest, row, *with, stdout)
+	case verb == "remove" && len(rest) > 0:
+		return removeModels(ctx, *table, rest, *record, stdout)
+	}
+	return fmt.Errorf("%w: list, add FILE... or --name N, remove NAME..., check or init", errUsage)
+}
+
+// tableFlag adds the flag that names the table.
+func tableFlag(f *flag.FlagSet) *string {
+	return f.String("table-name", "", "DynamoDB `table` of model records, in place of those inside this program (GLOSSA_TABLE)")
+}
+
+// parseAll reads args into f, with arguments that are no flags anywhere among them.
+func parseAll(f *flag.FlagSet, args []string) (rest []string, err error) {
+	for {
+		if err := parse(f, args, true); err != nil || f.NArg() == 0 {
+			return rest, err
+		}
+		rest, args = append(rest, f.Arg(0)), f.Args()[1:]
+	}
+}
+
+// catalogOf returns the models that serve would serve.
+func catalogOf(dir, table string) (*catalog.Catalog, error) {
+	cfg, err := configure(dir)
+	if err != nil {
+		return nil, err
+	}
+	cfg.Table = cmp.Or(table, cfg.Table)
+	cfg.Accounts = "" // nobody is asked for a key
+	a, err := app.New(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return a.Catalog(), nil
+}
+
+// listModels prints the models, and what is wrong.
+func listModels(ctx context.Context, dir, table string, w io.Writer) error {
+	c, err := catalogOf(dir, table)
+	if err != nil {
+		return err
+	}
+	entries, problems := c.Entries(ctx)
+	if err := printModels(w, entries); err != nil {
 		return err
 	}
 	for _, problem := range problems {
-		if _, err := fmt.Fprintf(stdout, "\nnot served: %v\n", problem); err != nil {
+		if _, err := fmt.Fprintf(w, "\n%s\n", spell(problem)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// table prints models, the default one first.
-func table(w io.Writer, entries []catalog.Entry) error {
+// spell says what a problem means for the models.
+func spell(problem error) string {
+	if catalog.IsWarning(problem) {
+		return "warning: " + problem.Error()
+	}
+	return "not served: " + problem.Error()
+}
+
+// printModels prints models, the default one first.
+func printModels(w io.Writer, entries []catalog.Entry) error {
 	if len(entries) == 0 {
 		_, err := fmt.Fprintln(w, "no models")
 		return err
@@ -44,7 +122,10 @@ func table(w io.Writer, entries []catalog.Entry) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "NAME\tFAMILY\tTYPE\tSTEP\tCONTEXT\tPARAMS\tLOSS\tSOURCE") // errors come with Flush
 	for _, e := range entries {
-		step, params, loss, source := "-", "-", "-", "-"
+		step, window, params, loss, source := "-", "-", "-", "-", cmp.Or(e.Item, "-")
+		if e.Context > 0 {
+			window = strconv.Itoa(e.Context)
+		}
 		if r := e.Run; r != nil {
 			params, source = count(r.Parameters), r.Source
 			if r.Info != nil {
@@ -54,7 +135,7 @@ func table(w io.Writer, entries []catalog.Entry) error {
 				loss = strconv.FormatFloat(*r.Info.LastLoss, 'f', 3, 64)
 			}
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", e.Name, e.Family, e.Type, step, e.Context, params, loss, source)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.Name, e.Family, e.Type, step, window, params, loss, source)
 	}
 	return t.Flush()
 }

@@ -14,7 +14,7 @@ import (
 	"glossa/pkg/starter"
 )
 
-const serveUsage = "[--host H] [--port N] [--checkpoints DIR] [--workers N] [--memory SIZE] [--quant Q] [--auth [--accounts FILE] | --open]"
+const serveUsage = "[--host H] [--port N] [--checkpoints DIR] [--table-name T] [--workers N] [--memory SIZE] [--quant Q] [--auth [--accounts FILE] | --open]"
 
 // serve answers HTTP until a signal.
 func serve(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writer) error {
@@ -22,6 +22,7 @@ func serve(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Wr
 	host := f.String("host", "localhost", "address to listen on; localhost is 127.0.0.1, which only this machine reaches")
 	port := f.Int("port", 8080, "port to listen on; 0 chooses a free one")
 	dir := f.String("checkpoints", "", "directory of training runs, served beside the starters; uploads go there (GLOSSA_CHECKPOINTS)")
+	table := tableFlag(f)
 	workers := f.Int("workers", 0, fmt.Sprintf("generations at once; more wait in a queue (GLOSSA_WORKERS; default %d)", app.DefaultWorkers))
 	memory := f.String("memory", "", "memory for the weights of open models, such as 8GiB; what was not used for long goes (GLOSSA_MEMORY; default three quarters)")
 	quant := f.String("quant", "", "weights in memory: stored, f32, bf16, q8_0 or q4_0 (GLOSSA_QUANT; default stored)")
@@ -44,6 +45,7 @@ func serve(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Wr
 		return err
 	}
 	cfg.Auth, cfg.Uploads, cfg.Accounts = *auth, true, cmp.Or(*accounts, cfg.Accounts)
+	cfg.Table = cmp.Or(*table, cfg.Table)
 	cfg.Workers, cfg.Quant = cmp.Or(*workers, cfg.Workers), cmp.Or(*quant, cfg.Quant)
 	if *memory != "" {
 		if cfg.Memory, err = app.ParseSize(*memory); err != nil {

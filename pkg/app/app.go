@@ -30,7 +30,6 @@ import (
 	"glossa/pkg/meter"
 	"glossa/pkg/publish"
 	"glossa/pkg/resilience"
-	"glossa/schemas"
 )
 
 // App is everything that answers requests.
@@ -80,13 +79,13 @@ func New(cfg Config) (*App, error) {
 			return nil, err
 		}
 	}
-	records := cfg.Records
-	if records == nil {
-		records = schemas.Files()
+	source, local, err := records(cfg)
+	if err != nil {
+		return nil, err
 	}
 	a.catalog = catalog.New(catalog.Config{
-		Source: catalog.Files{FS: records}, Roots: roots, Scan: (&scanner{quant: a.quant}).scan,
-		Openers: map[string]catalog.Opener{catalog.Local: a.openLocal}, Memory: cfg.Memory,
+		Source: source, Local: local, Roots: roots, Scan: (&scanner{quant: a.quant}).scan,
+		Openers: map[string]catalog.Opener{catalog.Local: a.openLocal}, Memory: cfg.Memory, Log: cfg.Log,
 	})
 	if cfg.Meter != nil {
 		known := func(name string) bool { return a.catalog.Has(context.Background(), name) }
@@ -200,19 +199,16 @@ func (a *App) Handler(families ...string) http.Handler {
 	return mux.Handler()
 }
 
-// Report logs what is served and each record and run that cannot be.
+// Report logs what is served. The catalog logs what is not.
 func (a *App) Report(ctx context.Context) {
 	if a.cfg.Log == nil {
 		return
 	}
-	entries, problems := a.catalog.Entries(ctx)
+	entries, _ := a.catalog.Entries(ctx)
 	var names []string
 	for _, e := range entries {
 		names = append(names, e.Name)
 	}
 	a.cfg.Log.LogAttrs(ctx, slog.LevelInfo, "models",
 		slog.String("names", strings.Join(names, " ")), slog.String("kernel", a.kernels.Name()))
-	for _, err := range problems {
-		a.cfg.Log.LogAttrs(ctx, slog.LevelWarn, "not served", slog.String("problem", err.Error()))
-	}
 }

@@ -24,6 +24,7 @@ const (
 // to everybody; [FromEnv] asks for keys unless it is told not to.
 type Config struct {
 	Records     fs.FS  // model records; nil: the embedded ones
+	Table       string // DynamoDB table of models and accounts, whose records are those that count; "": none
 	Starters    fs.FS  // runs inside the program; nil: none
 	Checkpoints string // directory of runs; "": none
 	Uploads     bool   // uploads go to Checkpoints
@@ -62,6 +63,7 @@ type Meter interface {
 func Variables() [][2]string {
 	return [][2]string{
 		{"GLOSSA_CHECKPOINTS", "directory of training runs"},
+		{"GLOSSA_TABLE", "DynamoDB table of model records, which glossa models changes; default the embedded records"},
 		{"GLOSSA_WORKERS", "generations at once"},
 		{"GLOSSA_MEMORY", "memory for the weights of open models: 8GiB; default three quarters of what there is"},
 		{"AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "set by Lambda: the memory of the function in MB"},
@@ -90,6 +92,7 @@ func FromEnv(getenv func(string) string) (Config, error) {
 	e := env{get: getenv}
 	cfg := Config{
 		Checkpoints: getenv("GLOSSA_CHECKPOINTS"),
+		Table:       getenv("GLOSSA_TABLE"),
 		Accounts:    getenv("GLOSSA_ACCOUNTS"),
 		Kernel:      getenv("GLOSSA_KERNEL"),
 		HubToken:    getenv("HF_TOKEN"),

@@ -25,7 +25,7 @@ func (a *App) openEntry(ctx context.Context, name string) (*llm.Model, resilienc
 	p := resilience.Policy{Info: e.ModelInfo, Fallbacks: rec.Fallbacks, Seeded: e.Family == catalog.Local}
 	if rec.CacheSeconds > 0 && err == nil {
 		p.Keep = time.Duration(rec.CacheSeconds) * time.Second
-		p.Version, err = e.Version()
+		p.Version = e.Version()
 	}
 	return model, p, err
 }

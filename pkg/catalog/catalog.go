@@ -1,9 +1,10 @@
-// Package catalog finds and opens models by name. Models come from records and
-// from the training runs that stand in the roots; both are looked at again every
-// few seconds, so that a model is added, replaced or deleted without a restart.
-// It keeps open what it opened while that fits the memory it may use, and lets go of
-// what was not used for the longest time. It refuses to know how weights are read, how
-// runs look and how backends work: the scanner and an opener for each family are given.
+// Package catalog finds and opens models by name. Models come from records, in files or
+// in a DynamoDB table, and from the training runs that stand in the roots; both are
+// looked at again every few seconds, so that a model is added, replaced or deleted
+// without a restart. What was read stays in force while its source fails. It keeps open
+// what it opened while that fits the memory it may use, and lets go of what was not used
+// for the longest time. It refuses to know how weights are read, how runs look and how
+// backends work: the scanner and an opener for each family are given.
 //
 // Source: seed 003 (records, DynamoDB table) and seed 002 (scanning for runs).
 package catalog
@@ -11,10 +12,10 @@ package catalog
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -30,11 +31,13 @@ const DefaultTTL = 5 * time.Second
 // Config of a [Catalog]. The zero value has no models.
 type Config struct {
 	Source  Source // nil: no records
+	Local   Source // of records of the family local that are served too, but for those whose name Source has; nil: none
 	Roots   []Root // where runs stand; a name that several have is the first one's
 	Scan    Scanner
 	Openers map[string]Opener // by family; models of other families are problems
 	TTL     time.Duration     // 0 is [DefaultTTL]
 	Memory  int64             // bytes for the weights of open models; 0: no bound
+	Log     *slog.Logger      // what is wrong, when that changes; nil: nothing is logged
 }
 
 // A Root is a directory of runs.
@@ -75,8 +78,14 @@ type Catalog struct {
 	cfg   Config
 	fixed []scan // of the fixed roots, by index; under load
 
-	load    sync.Mutex
-	records []Record // the last that could be read; under load
+	load   sync.Mutex
+	source feed            // under load, like all to the blank line
+	local  feed            // of cfg.Local
+	told   map[string]bool // problems that were logged
+	fails  bool            // that the source fails was logged
+
+	flights sync.Mutex
+	flight  *flight // under way; under flights
 	now     atomic.Pointer[view]
 
 	mu   sync.Mutex
@@ -91,14 +100,18 @@ var _ llm.Models = (*Catalog)(nil)
 // New returns a catalog; nothing is read before the first question.
 func New(cfg Config) *Catalog {
 	cfg.TTL = cmp.Or(cfg.TTL, DefaultTTL)
-	return &Catalog{cfg: cfg, fixed: make([]scan, len(cfg.Roots)), open: map[string]*opened{}, released: make(chan struct{})}
+	return &Catalog{
+		cfg: cfg, fixed: make([]scan, len(cfg.Roots)), open: map[string]*opened{}, released: make(chan struct{}),
+		source: feed{source: cfg.Source, ttl: cfg.TTL}, local: feed{source: cfg.Local, ttl: cfg.TTL},
+	}
 }
 
 // An Entry is what the operator sees of a model.
 type Entry struct {
 	llm.ModelInfo
 	Aliases []string
-	Run     *Run // of a local model
+	Run     *Run   // of a local model
+	Item    string // the sort key of the item that describes it, see [Keys]; "": none
 
 	rec *Record
 }
@@ -109,18 +122,18 @@ func (e *Entry) Record() *Record { return e.rec }
 
 // Version returns another text when anything changes that the model's answers depend
 // on: its record or its weights.
-func (e *Entry) Version() (string, error) {
-	rec, err := json.Marshal(e.rec)
-	if err != nil {
-		return "", fmt.Errorf("record %s-%s: %w", e.Family, e.Name, err)
-	}
-	return fmt.Sprintf("%s %+v", rec, e.identity()), nil
-}
+func (e *Entry) Version() string { return fmt.Sprintf("%+v", e.identity()) }
 
 // List implements [llm.Models]: first the runs that can change, newest first, then
 // the fixed ones, then remote models, both in the order of their records.
 func (c *Catalog) List(ctx context.Context) ([]llm.ModelInfo, error) {
-	v := c.view(ctx)
+	v, err := c.view(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(v.entries) == 0 && !v.good:
+		return nil, v.unknown()
+	}
 	list := make([]llm.ModelInfo, len(v.entries))
 	for i, e := range v.entries {
 		list[i] = e.ModelInfo
@@ -128,23 +141,24 @@ func (c *Catalog) List(ctx context.Context) ([]llm.ModelInfo, error) {
 	return list, nil
 }
 
-// Entries is [Catalog.List] for the operator, with what is wrong with the rest.
+// Entries is [Catalog.List] for the operator, with what is wrong: with the rest, or with
+// these, which is then a [Warning].
 func (c *Catalog) Entries(ctx context.Context) ([]Entry, []error) {
-	v := c.view(ctx)
-	return slices.Clone(v.entries), slices.Clone(v.problems)
+	v, err := c.view(ctx)
+	if err != nil {
+		return nil, []error{err}
+	}
+	return slices.Clone(v.entries), v.all()
 }
 
 // Has tells whether name is that of a model, as [llm.ModelInfo] spells it.
 func (c *Catalog) Has(ctx context.Context, name string) bool {
-	e := c.view(ctx).names[name]
+	v, err := c.view(ctx)
+	if err != nil {
+		return false
+	}
+	e := v.names[name]
 	return e != nil && e.Name == name
-}
-
-// Refresh makes the next question look at records and runs again.
-func (c *Catalog) Refresh() {
-	c.load.Lock() // a look that has begun may be too early
-	defer c.load.Unlock()
-	c.now.Store(nil)
 }
 
 // Open implements [llm.Models]. The model is in use, and its memory is not given to
@@ -158,7 +172,11 @@ func (c *Catalog) Open(ctx context.Context, name string) (*llm.Model, error) {
 // is that of the model that was opened, or could not be; nil: there is none.
 func (c *Catalog) OpenEntry(ctx context.Context, name string) (*llm.Model, *Entry, error) {
 	for again := false; ; again = true {
-		e, err := c.view(ctx).find(name)
+		v, err := c.view(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		e, err := v.find(name)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -183,10 +201,8 @@ func (v *view) find(name string) (*Entry, error) {
 	switch e := v.names[name]; {
 	case e != nil:
 		return e, nil
-	case name != "":
-		return nil, &llm.Error{Code: llm.NotFound, Param: "model", Message: fmt.Sprintf("there is no model %q", short(name))}
-	case len(v.entries) == 0:
-		return nil, &llm.Error{Code: llm.NotFound, Param: "model", Message: "there are no models"}
+	case name != "" || len(v.entries) == 0:
+		return nil, v.missing(name)
 	}
 	return &v.entries[0], nil
 }

@@ -138,6 +138,7 @@ func TestReplacedWhileOpening(t *testing.T) {
 		c := New(Config{
 			Roots: []Root{{Name: "root", FS: d}}, Scan: scanner, Openers: map[string]Opener{Local: o.Open}, Memory: 150,
 		})
+		c.Has(t.Context(), "a") // the list is there
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if _, err := c.Open(ctx, "a"); !errors.Is(err, context.Canceled) {

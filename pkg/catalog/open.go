@@ -22,11 +22,23 @@ type identity struct {
 
 	template, cap, languages, quant string
 	special                         bool
+	context                         int
+
+	// Of the families bedrock and sagemaker: the whole item and its row, from which
+	// their backends are made.
+	record, row string
+
+	fallbacks string
+	cache     int
 }
 
 func (e *Entry) identity() identity {
 	id := identity{
 		template: e.rec.ChatTemplate, cap: e.rec.Cap, special: e.rec.ParseSpecial, languages: strings.Join(e.rec.Languages, " "), quant: e.rec.Quant,
+		context: e.rec.Context, fallbacks: strings.Join(e.rec.Fallbacks, "\n"), cache: e.rec.CacheSeconds,
+	}
+	if e.Family != Local {
+		id.record, id.row = e.rec.raw, fmt.Sprint(e.rec.Type, e.rec.Streaming)
 	}
 	if r := e.Run; r != nil {
 		id.source, id.checkpoint, id.files = r.Source, r.Checkpoint, r.Files
@@ -35,8 +47,11 @@ func (e *Entry) identity() identity {
 	return id
 }
 
-// bytes is the memory that the weights of a local model take.
+// bytes is the memory that the weights of a model take: none if it is remote.
 func (e *Entry) bytes() int64 {
+	if e.Run == nil {
+		return 0
+	}
 	if n, ok := e.Run.Sizes[e.rec.Quant]; ok {
 		return n
 	}
@@ -120,10 +135,7 @@ func (c *Catalog) tryHold(ctx context.Context, e *Entry) (*opened, error) {
 	o := c.open[key]
 	if o == nil || o.stale(id) {
 		c.drop(key)
-		need := int64(0)
-		if e.Run != nil {
-			need = e.bytes()
-		}
+		need := e.bytes()
 		if err := c.makeRoom(e.Name, need); err != nil {
 			return nil, err
 		}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"io/fs"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
@@ -54,7 +53,7 @@ func records(t testing.TB) map[string]*Schema {
 // answers and events and the keys in them.
 type fixture struct {
 	Source   []string
-	Models   []string // names that the record is for
+	Models   []string // names that the record is for, which pkg/catalog tests
 	Requests []struct {
 		Body    map[string]any
 		Request json.RawMessage
@@ -75,11 +74,6 @@ func TestRecords(t *testing.T) {
 		}
 		for _, w := range s.Warnings() {
 			t.Errorf("%s warns: %v", sk, w)
-		}
-		for _, name := range f.Models {
-			if got := choose(all, sk[:strings.Index(sk, "-")], name); got != sk {
-				t.Errorf("%s is for %s, not %s", got, name, sk)
-			}
 		}
 		shown := map[string]bool{}
 		for _, c := range f.Requests {
@@ -130,21 +124,6 @@ func testRead(t *testing.T, what string, r *Response, cases []struct{ Payload, K
 			t.Errorf("%s: no fixture has %s", what, k.name)
 		}
 	}
-}
-
-// choose finds the record of a model as the design says: the whole name, else the
-// name without its geography, else its longest prefix.
-func choose(all map[string]*Schema, family, name string) string {
-	bare := name
-	if geography, rest, ok := strings.Cut(name, "."); ok && slices.Contains([]string{"us", "eu", "apac", "global"}, geography) {
-		bare = rest
-	}
-	for end := len(bare); end > 0; end = strings.LastIndexAny(bare[:end], ".-:") {
-		if sk := family + "-" + bare[:end]; all[sk] != nil {
-			return sk
-		}
-	}
-	return ""
 }
 
 // Records differ from each other where models do: those of one text are meant to be.

@@ -46,6 +46,29 @@ func (m Mistake) Error() string {
 	return m.Pointer + ": " + m.Message
 }
 
+// Mistakes lists what is wrong with a schema, of an error of [Parse].
+func Mistakes(err error) []Mistake {
+	if m, ok := err.(Mistake); ok {
+		return []Mistake{m}
+	}
+	var list []Mistake
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, err := range joined.Unwrap() {
+			list = append(list, Mistakes(err)...)
+		}
+	}
+	return list
+}
+
+// Pointer spells names of members, the outermost first, as a JSON pointer.
+func Pointer(names ...string) string {
+	pointer := ""
+	for _, name := range names {
+		pointer += "/" + escape(name)
+	}
+	return pointer
+}
+
 // escape spells a name as a part of a JSON pointer (RFC 6901, 3).
 func escape(name string) string {
 	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)

@@ -1,0 +1,31 @@
+package app
+
+import (
+	"glossa/pkg/catalog"
+	"glossa/pkg/table"
+	"glossa/schemas"
+)
+
+// Table returns the DynamoDB table of that name, in the account and the region that the
+// environment names. Nothing is asked of it yet.
+func Table(name string) (*table.Table, error) { return newCloud().table(name) }
+
+// records returns where model records come from: the table or, without one, files. With
+// a table, files describe no more than the starters, for which local is.
+func records(cfg Config) (source, local catalog.Source, err error) {
+	files := catalog.Files{FS: cfg.Records}
+	if cfg.Records == nil {
+		files.FS = schemas.Files()
+	}
+	if cfg.Table == "" {
+		return files, nil, nil
+	}
+	t, err := Table(cfg.Table)
+	if err != nil {
+		return nil, nil, err
+	}
+	if cfg.Starters != nil {
+		local = files
+	}
+	return catalog.Table{Table: t}, local, nil
+}

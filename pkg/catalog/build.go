@@ -1,0 +1,217 @@
+package catalog
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"glossa/pkg/llm"
+)
+
+// builder makes a view.
+type builder struct {
+	view
+	scan  Scanner
+	roots []scan
+	used  map[place]bool  // runs that records name
+	fixed map[string]bool // by family/name: the model is of a fixed root
+}
+
+func (b *builder) problem(what string, err error) {
+	b.problems = append(b.problems, fmt.Errorf("%s: %w", what, err))
+}
+
+// addListing adds the models of records.
+func (b *builder) addListing(l *listing, cfg Config) {
+	b.problems = append(b.problems, l.problems...)
+	for _, u := range l.unserved {
+		b.refuse(u)
+	}
+	for i := range l.records {
+		b.addRecord(&l.records[i], cfg)
+	}
+}
+
+// addRuns adds the runs of a root that no record names.
+func (b *builder) addRuns(i int, root Root) {
+	b.problems = append(b.problems, b.roots[i].problems...)
+	for j := range b.roots[i].runs {
+		if run := &b.roots[i].runs[j]; !b.used[place{i, run.ID}] {
+			kind := cmp.Or(run.Type, alpha)
+			b.add(&Record{Name: run.ID, Family: Local, Type: kind, Streaming: true, Checkpoint: run.ID}, run, root.Fixed)
+		}
+	}
+}
+
+// refuse remembers that a model is listed and not served.
+func (b *builder) refuse(m model) {
+	b.unserved[m.name], b.unserved[m.String()] = true, true
+}
+
+// addRecord adds the model of a record, if it is there.
+func (b *builder) addRecord(rec *Record, cfg Config) {
+	what := "record " + rec.Family + "-" + rec.Name // there is one of its own
+	if rec.Family != Local {
+		what = "model " + rec.Family + "/" + rec.Name
+	}
+	if cfg.Openers[rec.Family] == nil {
+		b.refuse(model{rec.Family, rec.Name})
+		b.problem(what, fmt.Errorf("models of the family %q are not served here", rec.Family))
+		return
+	}
+	if rec.Family != Local {
+		b.add(rec, nil, false)
+		return
+	}
+	run, fixed, err := b.resolve(rec.Checkpoint, cfg.Roots)
+	if err != nil {
+		b.refuse(model{rec.Family, rec.Name})
+		b.problem(what, err)
+		return
+	}
+	b.add(rec, run, fixed)
+}
+
+// resolve finds the run that a record names.
+func (b *builder) resolve(checkpoint string, roots []Root) (run *Run, fixed bool, err error) {
+	switch {
+	case strings.HasPrefix(checkpoint, "s3:"):
+		return nil, false, fmt.Errorf("checkpoint %q: checkpoints in S3 cannot be read here: name a directory", checkpoint)
+	case filepath.IsAbs(checkpoint):
+		checkpoint = filepath.Clean(checkpoint)
+		s := scanFS(b.scan, only{os.DirFS(filepath.Dir(checkpoint)), filepath.Base(checkpoint)}, filepath.Dir(checkpoint))
+		if len(s.runs) == 0 {
+			return nil, false, fmt.Errorf("checkpoint %q: %w", checkpoint, cmp.Or(errors.Join(s.problems...), errors.New("there is no run")))
+		}
+		return &s.runs[0], false, nil
+	case checkpoint == "." || strings.ContainsAny(checkpoint, `/\`):
+		return nil, false, fmt.Errorf("checkpoint %q: neither the name of a run nor an absolute directory", checkpoint)
+	}
+	var looked []string
+	for i, root := range roots {
+		j := slices.IndexFunc(b.roots[i].runs, func(r Run) bool { return r.ID == checkpoint })
+		if j >= 0 {
+			b.used[place{i, checkpoint}] = true
+			return &b.roots[i].runs[j], root.Fixed, nil
+		}
+		looked = append(looked, root.Name)
+	}
+	return nil, false, fmt.Errorf("checkpoint %q: no such run in %s", checkpoint, cmp.Or(strings.Join(looked, ", "), "any root, as there is none"))
+}
+
+// add adds a model; one whose name is taken is a problem.
+func (b *builder) add(rec *Record, run *Run, fixed bool) {
+	i := slices.IndexFunc(b.entries, func(e Entry) bool { return e.Family == rec.Family && e.Name == rec.Name })
+	if i >= 0 {
+		from, by := "its record", "another record"
+		if run != nil {
+			from = run.Source
+		}
+		if r := b.entries[i].Run; r != nil {
+			by = "the run " + r.ID + " of " + r.Source
+		}
+		b.problem(fmt.Sprintf("model %s of %s", rec.Name, from), fmt.Errorf("not served: its name is taken by %s", by))
+		return
+	}
+	info := llm.ModelInfo{
+		Name: rec.Name, Family: rec.Family, Type: rec.Type, Description: rec.Description, Hostings: rec.Hostings,
+		Streaming: rec.Streaming, Created: rec.Created, Context: rec.Context,
+	}
+	if run != nil {
+		info.Run = run.Info
+		if info.Context == 0 || run.Context > 0 && run.Context < info.Context {
+			info.Context = run.Context // a record can lower it
+		}
+		if info.Created.IsZero() {
+			info.Created = run.ModTime
+		}
+	}
+	b.fixed[rec.Family+"/"+rec.Name] = fixed
+	b.entries = append(b.entries, Entry{ModelInfo: info, Aliases: rec.Aliases, Run: run, Item: rec.Key, rec: rec})
+}
+
+// done sorts the models and indexes their names: names before aliases, aliases
+// before the names that runs have in their configuration.
+func (b *builder) done() *view {
+	group := func(e Entry) int {
+		if b.fixed[e.Family+"/"+e.Name] {
+			return 2*rank(e.Family) + 1
+		}
+		return 2 * rank(e.Family)
+	}
+	slices.SortStableFunc(b.entries, func(x, y Entry) int {
+		if g := cmp.Compare(group(x), group(y)); g != 0 || x.Run == nil || b.fixed[x.Family+"/"+x.Name] {
+			return g
+		}
+		return y.Run.ModTime.Compare(x.Run.ModTime)
+	})
+	put := func(e *Entry, name string) {
+		for _, key := range []string{name, e.Family + "/" + name} {
+			if name != "" && b.names[key] == nil {
+				b.names[key] = e
+			}
+		}
+	}
+	for i := range b.entries {
+		put(&b.entries[i], b.entries[i].Name)
+	}
+	for i := range b.entries {
+		for _, alias := range b.entries[i].Aliases {
+			put(&b.entries[i], alias)
+		}
+	}
+	for i := range b.entries {
+		if run := b.entries[i].Run; run != nil && run.Info != nil {
+			put(&b.entries[i], run.Info.ID)
+		}
+	}
+	b.checkFallbacks()
+	return new(b.view)
+}
+
+// checkFallbacks warns of fallbacks that are no models, and of models to which their
+// fallbacks lead back. A model that a record of a group names is none of its own.
+func (b *builder) checkFallbacks() {
+	next := make(map[*Entry][]*Entry, len(b.entries))
+	for i := range b.entries {
+		e := &b.entries[i]
+		for _, name := range e.rec.Fallbacks {
+			switch f := b.names[name]; {
+			case f == nil:
+				b.warn(e, fmt.Errorf("there is no model %q to fall back to", short(name)))
+			case f == e && e.rec.Key != e.Family+"-"+e.Name:
+			default:
+				next[e] = append(next[e], f)
+			}
+		}
+	}
+	for i := range b.entries {
+		if e := &b.entries[i]; leads(next, e, e, map[*Entry]bool{}) {
+			b.warn(e, errors.New("its fallbacks lead back to it"))
+		}
+	}
+}
+
+func (b *builder) warn(e *Entry, err error) {
+	b.problems = append(b.problems, Warning{fmt.Errorf("model %s/%s: %w", e.Family, e.Name, err)})
+}
+
+// leads tells whether the fallbacks of from, or theirs, have to.
+func leads(next map[*Entry][]*Entry, from, to *Entry, seen map[*Entry]bool) bool {
+	for _, f := range next[from] {
+		if f == to {
+			return true
+		}
+		if !seen[f] {
+			seen[f] = true
+			if leads(next, f, to, seen) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,351 @@
+package catalog
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"glossa/pkg/table"
+)
+
+// An Editor changes the records of a table. Many may do so at once: a change of
+// all-models that another came before is made again from what is there then.
+type Editor struct{ Table *table.Table }
+
+// An Addition is what is to be written.
+type Addition struct {
+	Items    []Item // records, in place of those there are; the rows of an all-models are added to those there are
+	Rows     []Row  // of models, in place of those of the same names
+	Defaults []Item // records that are written too, where a row has no other
+}
+
+// maxStored is the largest item that a table takes, in bytes of names and values.
+//
+// Source: Amazon DynamoDB Developer Guide, "Service, account, and table quotas".
+const maxStored = 400 << 10
+
+// Add writes records and lists models, once everything is found to be right; the error
+// joins all that is wrong. It returns the sort keys of the items that it has written,
+// also with an error. A row streams if its record does.
+func (e Editor) Add(ctx context.Context, a Addition) (written []string, err error) {
+	stored, err := Table(e).Items(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p, err := newPlan(stored, a)
+	if err != nil {
+		return nil, err
+	}
+	for _, it := range p.put {
+		if err := e.Table.Put(ctx, it); err != nil {
+			return written, err
+		}
+		written = append(written, it.Key().SK)
+	}
+	for _, it := range p.defaults {
+		err := e.Table.Put(ctx, it, table.Absent())
+		if errors.Is(err, table.ErrCondition) {
+			continue // another was as fast
+		}
+		if err != nil {
+			return written, err
+		}
+		written = append(written, it.Key().SK)
+	}
+	if len(p.rows) > 0 {
+		if err := e.change(ctx, func(l list) (list, error) { return l.put(p.rows) }); err != nil {
+			return written, err
+		}
+		written = append(written, allSK)
+	}
+	return written, nil
+}
+
+// Init writes those records of which the table has none, and returns their sort keys.
+func (e Editor) Init(ctx context.Context, items []Item) (written []string, err error) {
+	all, err := valid(items)
+	if err != nil {
+		return nil, err
+	}
+	delete(all, allSK)
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		it, err := store(all[key])
+		if err == nil {
+			err = e.Table.Put(ctx, it, table.Absent())
+		}
+		switch {
+		case errors.Is(err, table.ErrCondition):
+		case err != nil:
+			return written, err
+		default:
+			written = append(written, key)
+		}
+	}
+	return written, nil
+}
+
+// Remove takes models off the list, and with own their records, but for those of groups.
+// A name is that of a model, or family/name where several have it. All are removed or,
+// if one is not there, none. It returns their families and names.
+func (e Editor) Remove(ctx context.Context, names []string, own bool) (removed []string, err error) {
+	stored, err := Table(e).Items(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var r reader
+	all, _ := r.shelve(stored)
+	var models []model
+	var errs []error
+	for _, name := range names {
+		m, err := all.named(name, own)
+		models, errs = append(models, m), append(errs, err)
+	}
+	if err := errors.Join(append(errs, all.orphans(models, own))...); err != nil {
+		return nil, err
+	}
+	if all[allSK] != nil {
+		err := e.change(ctx, func(l list) (list, error) { return l.drop(models), nil })
+		if err != nil {
+			return nil, err
+		}
+	}
+	for _, m := range models {
+		if own {
+			if err := e.Table.Delete(ctx, table.Key{PK: pk, SK: m.family + "-" + m.name}); err != nil {
+				return removed, err
+			}
+		}
+		removed = append(removed, m.String())
+	}
+	return removed, nil
+}
+
+// A plan is what an addition will write.
+type plan struct {
+	put, defaults []table.Item
+	rows          []Row
+}
+
+// newPlan checks an addition against what is stored.
+func newPlan(stored []Item, a Addition) (*plan, error) {
+	var r reader
+	all, _ := r.shelve(stored)
+	added, err := valid(a.Items)
+	if err != nil {
+		return nil, err
+	}
+	defaults, err := valid(a.Defaults)
+	if err != nil {
+		return nil, err
+	}
+	p := &plan{rows: slices.Clone(a.Rows)}
+	var errs []error
+	add := func(list *[]table.Item, it *item) {
+		stored, err := store(it)
+		errs = append(errs, err)
+		*list = append(*list, stored)
+		all[it.SK] = it
+	}
+	for _, key := range slices.Sorted(maps.Keys(added)) {
+		if key != allSK {
+			add(&p.put, added[key])
+			continue
+		}
+		for _, row := range added[key].models {
+			p.rows = append(p.rows, row.Row)
+		}
+	}
+	for i, row := range p.rows {
+		if it := defaults.find(row.Family, row.Name); it != nil && all.find(row.Family, row.Name) == nil {
+			add(&p.defaults, it)
+		}
+		it, err := all.describe(row)
+		if rank(row.Family) < 0 {
+			err = fmt.Errorf("there is no family %q, which is that of %s", short(row.Family), short(row.Name))
+		}
+		if err == nil && it.remote != nil {
+			p.rows[i].Streaming = row.Streaming && it.remote.Stream != nil
+		}
+		errs = append(errs, err)
+	}
+	errs = append(errs, all.room(p.rows))
+	return p, errors.Join(errs...)
+}
+
+// room returns an error if all-models cannot take rows.
+func (s shelf) room(rows []Row) error {
+	var item table.Item
+	if it := s[allSK]; it != nil {
+		if err := decode([]byte(it.raw), &item); err != nil {
+			return err
+		}
+	}
+	l, err := listOf(item["models"])
+	if err == nil {
+		l, err = l.put(rows)
+	}
+	if err == nil {
+		_, err = l.value()
+	}
+	return err
+}
+
+// valid parses items; the error joins what is wrong with them.
+func valid(items []Item) (shelf, error) {
+	var r reader
+	all, problems := r.shelve(items)
+	return all, errors.Join(slices.DeleteFunc(problems, IsWarning)...)
+}
+
+// store returns a record as it is written: its schema is a JSON string, as upstream
+// reads it and because a table keeps neither the order of names nor 1.0 apart from 1.
+func store(it *item) (table.Item, error) {
+	var out table.Item
+	if err := decode([]byte(it.raw), &out); err != nil {
+		return nil, err
+	}
+	if text, ok := out["schema"].(string); !ok || text == "" {
+		var b bytes.Buffer
+		if err := json.Compact(&b, it.schema); err != nil {
+			return nil, err
+		}
+		out["schema"] = b.String()
+	}
+	return out, fits(it.SK, out)
+}
+
+// fits returns an error for an item that is too large.
+func fits(key string, it table.Item) error {
+	if n := stored(map[string]any(it)); n > maxStored {
+		return fmt.Errorf("%s/%s has %d bytes, and an item of a table has %d at most", pk, key, n, maxStored)
+	}
+	return nil
+}
+
+// stored is the size of a value in a table, in bytes; that of a number is at most.
+//
+// Source: Amazon DynamoDB Developer Guide, "DynamoDB item sizes and formats".
+func stored(v any) (n int) {
+	switch v := v.(type) {
+	case string:
+		return len(v)
+	case json.Number:
+		return len(v) + 1
+	case []any:
+		for _, e := range v {
+			n += stored(e) + 1
+		}
+		return n + 3
+	case map[string]any:
+		for name, e := range v {
+			n += len(name) + stored(e) + 1
+		}
+		return n + 3
+	}
+	return 1
+}
+
+// models returns those that are listed.
+func (s shelf) models() (list []model) {
+	if all := s[allSK]; all != nil {
+		for _, row := range all.models {
+			list = append(list, model{row.Family, row.Name})
+		}
+	}
+	return list
+}
+
+// named returns the model that a name means.
+func (s shelf) named(name string, own bool) (model, error) {
+	var found []model
+	for _, m := range s.models() {
+		if (m.name == name || m.String() == name) && !slices.Contains(found, m) {
+			found = append(found, m)
+		}
+	}
+	switch family, key, ok := strings.Cut(name, "/"); {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		return model{}, fmt.Errorf("%s is the name of several models: %s, %s", name, found[0], found[1])
+	case own && ok && s[family+"-"+key] != nil:
+		return model{family, key}, nil // a record that no row names
+	}
+	return model{}, fmt.Errorf("%s is not listed", short(name))
+}
+
+// orphans returns an error for each listed model that would lose its record.
+func (s shelf) orphans(gone []model, own bool) error {
+	var errs []error
+	for _, m := range s.models() {
+		it := s.find(m.family, m.name)
+		its := func(g model) bool { return own && it != nil && it.SK == g.family+"-"+g.name }
+		if slices.ContainsFunc(gone, its) && !slices.Contains(gone, m) {
+			errs = append(errs, fmt.Errorf("the record %s is that of %s too: remove that model first", it.SK, m))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// maxChanges is how often a change of all-models is tried. What never succeeds is a list
+// that a table compares otherwise than it reads, as one of sets.
+const (
+	maxChanges = 100
+	maxFaults  = 4
+)
+
+// change changes all-models until no other change came in between. After a fault it is
+// not known whether the change was made: f is asked again, which must do no harm.
+func (e Editor) change(ctx context.Context, f func(list) (list, error)) error {
+	faults, pause := 0, 10*time.Millisecond
+	for range maxChanges {
+		err := e.tryChange(ctx, f)
+		if err != nil && !errors.Is(err, table.ErrCondition) {
+			faults++
+		}
+		if err == nil || faults == maxFaults {
+			return err
+		}
+		select {
+		case <-time.After(rand.N(pause)):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		pause = min(2*pause, 250*time.Millisecond)
+	}
+	return fmt.Errorf("%s/%s: %d changes came in between: %w", pk, allSK, maxChanges, table.ErrCondition)
+}
+
+// tryChange changes all-models unless another change comes in between.
+func (e Editor) tryChange(ctx context.Context, f func(list) (list, error)) error {
+	key := table.Key{PK: pk, SK: allSK}
+	it, err := e.Table.Get(ctx, key)
+	if err != nil && !errors.Is(err, table.ErrNotFound) {
+		return err
+	}
+	old, stands := it["models"]
+	l, err := listOf(old)
+	if err == nil {
+		l, err = f(l)
+	}
+	if err != nil {
+		return err
+	}
+	v, err := l.value()
+	if err != nil {
+		return err
+	}
+	condition := table.Missing("models")
+	if stands {
+		condition = table.Equal("models", old)
+	}
+	_, err = e.Table.Update(ctx, key, table.Change{Set: table.Item{"models": v}}, condition)
+	return err
+}

@@ -1,0 +1,208 @@
+package catalog
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"glossa/pkg/chat"
+	remote "glossa/pkg/schema"
+)
+
+// item is what one item says.
+type item struct {
+	PK, SK      string
+	models      []row
+	schema      json.RawMessage
+	description string
+	hostings    []string
+	context     whole
+	special     bool
+	modelID     string
+	endpoint    string
+	component   string
+	fallbacks   []string
+	cache       whole
+	created     stamp
+
+	local    local          // what schema says, of the family local
+	remote   *remote.Schema // of the others
+	raw      string
+	mistakes []remote.Mistake
+}
+
+// A Row is one of the models that all-models lists (seed 003, list_models).
+type Row struct {
+	Type      string `json:"model_type"`
+	Name      string `json:"model_name"`
+	Family    string `json:"model_family"`
+	Streaming bool   `json:"streaming"`
+}
+
+// row is a row with its place in the list.
+type row struct {
+	Row
+	index int
+}
+
+// local is the schema of the family local.
+type local struct {
+	checkpoint   string
+	chatTemplate string
+	cap          spelled
+	aliases      []string
+	languages    []string
+	quant        string
+}
+
+// parseItem reads and checks one item; what is wrong is in its mistakes. Names that are
+// not known are mistakes: a misspelt one would be a setting that does nothing.
+func parseItem(b []byte) *item {
+	it := &item{raw: string(b)}
+	var models json.RawMessage
+	it.members("", b, map[string]any{
+		"pk": &it.PK, "sk": &it.SK, "models": &models, "schema": &it.schema, "description": &it.description, "hostings": &it.hostings,
+		"context": &it.context, "parse_special": &it.special, "model_id": &it.modelID, "endpoint": &it.endpoint,
+		"inference_component": &it.component, "fallbacks": &it.fallbacks, "cache_seconds": &it.cache, "created": &it.created,
+	})
+	if it.SK == "" && len(it.mistakes) > 0 {
+		return it // what is wrong is said
+	}
+	if it.PK != pk {
+		it.wrong("/pk", "it is %q, not %q", it.PK, pk)
+	}
+	family, key, _ := strings.Cut(it.SK, "-")
+	switch {
+	case it.SK == allSK:
+		it.readRows(models)
+		return it
+	case rank(family) < 0 || key == "":
+		it.wrong("/sk", "it is %q: neither %q nor local-, bedrock- or sagemaker- and a name", it.SK, allSK)
+		return it
+	case models != nil:
+		it.wrong("/models", "only %s has it", allSK)
+	}
+	it.check(family)
+	if family == Local {
+		it.readLocal()
+	} else {
+		it.readRemote()
+	}
+	return it
+}
+
+func (it *item) wrong(pointer, format string, args ...any) {
+	it.mistakes = append(it.mistakes, remote.Mistake{Pointer: pointer, Message: fmt.Sprintf(format, args...)})
+}
+
+// check checks what records of all families have.
+func (it *item) check(family string) {
+	for _, c := range []struct {
+		name  string
+		value whole
+	}{{"context", it.context}, {"cache_seconds", it.cache}} {
+		if c.value < 0 {
+			it.wrong("/"+c.name, "it is %d: 0 or more", c.value)
+		}
+	}
+	for _, c := range []struct{ name, value, family string }{
+		{"model_id", it.modelID, Bedrock}, {"endpoint", it.endpoint, SageMaker}, {"inference_component", it.component, SageMaker},
+	} {
+		if c.value != "" && c.family != family {
+			it.wrong("/"+c.name, "only records of the family %s have it", c.family)
+		}
+	}
+	for i, name := range it.fallbacks {
+		if name == "" {
+			it.wrong(fmt.Sprint("/fallbacks/", i), "it is empty")
+		}
+	}
+}
+
+// readRemote reads the schema of a remote model.
+func (it *item) readRemote() {
+	switch {
+	case it.schema == nil && len(it.mistakes) == 0:
+		it.wrong("/schema", "it is missing")
+		return
+	case it.schema == nil:
+		return
+	}
+	s, err := remote.Parse(it.schema)
+	if err != nil {
+		for _, m := range remote.Mistakes(err) {
+			it.wrong("/schema"+m.Pointer, "%s", m.Message)
+		}
+		return
+	}
+	if err := chat.Template(s.ChatTemplate).Check(); err != nil {
+		it.wrong("/schema/chat_template", "%v", err)
+	}
+	it.remote = s
+}
+
+// readLocal reads the schema of a local model.
+func (it *item) readLocal() {
+	l := &it.local
+	if it.schema != nil {
+		it.members("/schema", inner(it.schema), map[string]any{
+			"checkpoint": &l.checkpoint, "chat_template": &l.chatTemplate, "cap": &l.cap,
+			"aliases": &l.aliases, "languages": &l.languages, "quant": &l.quant,
+		})
+	}
+	if l.checkpoint == "" && len(it.mistakes) == 0 {
+		it.wrong("/schema/checkpoint", "it is missing")
+	}
+	if err := chat.Template(l.chatTemplate).Check(); err != nil {
+		it.wrong("/schema/chat_template", "%v", err)
+	}
+	if l.quant != "" && !slices.Contains(Quants(), l.quant) {
+		it.wrong("/schema/quant", "it is %q: none of %s", l.quant, strings.Join(Quants(), ", "))
+	}
+	for i, alias := range l.aliases {
+		if alias == "" {
+			it.wrong(fmt.Sprint("/schema/aliases/", i), "it is empty")
+		}
+	}
+	if !validCap(string(l.cap)) {
+		it.wrong("/schema/cap", "it is %q: neither none, clamp30, tanh30 nor a number from 0 to 1e6", string(l.cap))
+	}
+}
+
+// readRows reads the rows of all-models. A wrong one hides no other.
+func (it *item) readRows(models json.RawMessage) {
+	var list []json.RawMessage
+	if models == nil {
+		return
+	}
+	if err := decode(inner(models), &list); err != nil {
+		it.wrong("/models", "%s", reason(err))
+		return
+	}
+	for i, raw := range list {
+		r, at, before := row{index: i}, fmt.Sprint("/models/", i), len(it.mistakes)
+		it.members(at, raw, map[string]any{
+			"model_type": &r.Type, "model_name": &r.Name, "model_family": &r.Family, "streaming": &r.Streaming,
+		})
+		if before == len(it.mistakes) && (r.Name == "" || r.Family == "") {
+			it.wrong(at, "model_name or model_family is missing")
+		}
+		if before == len(it.mistakes) {
+			it.models = append(it.models, r)
+		}
+	}
+}
+
+// Quants lists how weights can be kept in memory: as the file has them, in float32,
+// in bfloat16, and in GGUF's formats of 8 and 4 bits.
+func Quants() []string { return []string{"stored", "f32", "bf16", "q8_0", "q4_0"} }
+
+func validCap(c string) bool {
+	if c == "" || c == "none" || c == "clamp30" || c == "tanh30" {
+		return true
+	}
+	v, err := strconv.ParseFloat(c, 64)
+	return err == nil && v > 0 && v <= 1e6
+}

@@ -1,0 +1,177 @@
+package catalog
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	remote "glossa/pkg/schema"
+)
+
+// members reads the members of the object b into what known has for their names.
+func (it *item) members(pointer string, b []byte, known map[string]any) {
+	d := json.NewDecoder(bytes.NewReader(b))
+	if t, err := d.Token(); t != json.Delim('{') || err != nil {
+		var object map[string]any
+		it.wrong(pointer, "%s", reason(cmp.Or(decode(b, &object), errors.New("it is null, not an object"))))
+		return
+	}
+	seen := map[string]bool{}
+	for d.More() {
+		t, err := d.Token()
+		if err != nil {
+			it.wrong(pointer, "%s", reason(err))
+			return
+		}
+		var raw json.RawMessage
+		if err := d.Decode(&raw); err != nil {
+			it.wrong(pointer, "%s", reason(err))
+			return
+		}
+		name := t.(string) // names of members are
+		at := pointer + remote.Pointer(name)
+		switch {
+		case seen[name]:
+			it.wrong(at, "this name stands twice in its object")
+		case known[name] == nil:
+			it.wrong(at, "this name is not known; known are %s", strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+		case string(raw) == "null": // as if it was not there
+		default:
+			if err := json.Unmarshal(raw, known[name]); err != nil {
+				it.wrong(at, "%s", reason(err))
+			}
+		}
+		seen[name] = true
+	}
+	if _, err := d.Token(); err != nil {
+		it.wrong(pointer, "%s", reason(err))
+	} else if _, err := d.Token(); err != io.EOF {
+		it.wrong(pointer, "there is more after the JSON value")
+	}
+}
+
+// reason says why a JSON value cannot be read, without Go's names of types.
+func reason(err error) string {
+	e, ok := errors.AsType[*json.UnmarshalTypeError](err)
+	if !ok {
+		if err == io.EOF {
+			err = io.ErrUnexpectedEOF
+		}
+		return err.Error()
+	}
+	want := map[reflect.Kind]string{
+		reflect.String: "a string", reflect.Bool: "true or false", reflect.Slice: "a list", reflect.Map: "an object", reflect.Int64: "a whole number",
+	}[e.Type.Kind()]
+	is, _, _ := strings.Cut(e.Value, " ")
+	switch is {
+	case "bool":
+		is = "true or false"
+	case "array":
+		is = "a list"
+	case "object":
+		is = "an object"
+	default:
+		is = "a " + is
+	}
+	return fmt.Sprintf("it is %s, not %s", is, want)
+}
+
+// inner returns the JSON that a JSON string holds, which is how upstream writes
+// schemas and lists of models; anything else as it is.
+func inner(b []byte) []byte {
+	var s string
+	if len(b) > 0 && b[0] == '"' && json.Unmarshal(b, &s) == nil {
+		return []byte(s)
+	}
+	return b
+}
+
+// decode reads one JSON value.
+func decode(b []byte, v any) error {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.UseNumber()
+	if err := d.Decode(v); err != nil {
+		return err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return errors.New("there is more after the JSON value")
+	}
+	return nil
+}
+
+// marshal is json.Marshal without the escapes of HTML.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+}
+
+// whole is a whole number, however it is spelled: 8192, 8192.0, 8.192e3.
+type whole int64
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (w *whole) UnmarshalJSON(b []byte) error {
+	var n json.Number
+	if b[0] == '"' {
+		return errors.New("it is a string, not a whole number")
+	}
+	if err := json.Unmarshal(b, &n); err != nil {
+		return &json.UnmarshalTypeError{Value: kindOf(b), Type: reflect.TypeFor[int64]()}
+	}
+	x, err := n.Float64()
+	if err != nil || x != math.Trunc(x) || math.Abs(x) > 1<<53 {
+		return fmt.Errorf("it is %s, not a whole number", n)
+	}
+	*w = whole(x)
+	return nil
+}
+
+// kindOf names the kind of a JSON value that is no number and no string.
+func kindOf(b []byte) string {
+	switch b[0] {
+	case '[':
+		return "array"
+	case '{':
+		return "object"
+	}
+	return "bool"
+}
+
+// spelled is a string or a number, kept as it is spelled.
+type spelled string
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (s *spelled) UnmarshalJSON(b []byte) error {
+	if b[0] == '"' {
+		return json.Unmarshal(b, (*string)(s))
+	}
+	var n json.Number
+	err := json.Unmarshal(b, &n)
+	*s = spelled(n)
+	return err
+}
+
+// stamp is a time in seconds since 1970 or as RFC 3339 spells it.
+type stamp time.Time
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (s *stamp) UnmarshalJSON(b []byte) error {
+	if b[0] == '"' {
+		return (*time.Time)(s).UnmarshalJSON(b)
+	}
+	var seconds whole
+	err := seconds.UnmarshalJSON(b)
+	*s = stamp(time.Unix(int64(seconds), 0).UTC())
+	return err
+}

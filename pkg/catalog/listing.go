@@ -1,0 +1,176 @@
+package catalog
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A listing is what items say together.
+type listing struct {
+	records  []Record
+	unserved []model // that are listed and have no record that can be used
+	problems []error
+}
+
+// model names a model.
+type model struct{ family, name string }
+
+func (m model) String() string { return m.family + "/" + m.name }
+
+// A reader reads items. What it has read once is not parsed again while it is there.
+type reader struct{ seen map[string]*item } // by the item as it is stored
+
+// A shelf is the items by their sort keys.
+type shelf map[string]*item
+
+// parse returns an item, as it was before if it is the same.
+func (r *reader) parse(stored Item, now map[string]*item) *item {
+	it := r.seen[string(stored.JSON)]
+	if it == nil {
+		it = parseItem(stored.JSON)
+	}
+	now[it.raw] = it
+	return it
+}
+
+// shelve parses the items.
+func (r *reader) shelve(items []Item) (all shelf, problems []error) {
+	all = shelf{}
+	now := map[string]*item{}
+	for _, stored := range items {
+		wrong := func(err error) { problems = append(problems, fmt.Errorf("record %s: %w", stored.Name, err)) }
+		if stored.Err != nil {
+			wrong(stored.Err)
+			continue
+		}
+		it := r.parse(stored, now)
+		if it.SK != "" && all[it.SK] != nil {
+			wrong(fmt.Errorf("another file has the sk %q too", it.SK))
+			continue
+		}
+		for _, m := range it.mistakes {
+			wrong(m)
+		}
+		all[it.SK] = it
+		if it.remote == nil {
+			continue
+		}
+		for _, m := range it.remote.Warnings() {
+			m.Pointer = "/schema" + m.Pointer
+			wrong(Warning{m})
+		}
+	}
+	r.seen = now
+	return all, problems
+}
+
+// read joins the rows of all-models with their records. A local model needs no row.
+func (r *reader) read(items []Item) listing {
+	all, problems := r.shelve(items)
+	l := listing{problems: problems}
+	rowed := map[string]bool{} // keys of local records that have a row
+	if list := all[allSK]; list != nil {
+		for _, row := range list.models {
+			l.add(all, row)
+			rowed[row.Family+"-"+row.Name] = true
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		if name, ok := strings.CutPrefix(key, Local+"-"); ok && !rowed[key] && len(all[key].mistakes) == 0 {
+			l.records = append(l.records, all[key].record(Row{Type: alpha, Name: name, Family: Local, Streaming: true}))
+		}
+	}
+	return l
+}
+
+// add adds the model of a row.
+func (l *listing) add(all shelf, row row) {
+	it, err := all.describe(row.Row)
+	if err != nil {
+		l.unserved = append(l.unserved, model{row.Family, row.Name})
+		l.problems = append(l.problems, fmt.Errorf("all-models: /models/%d: %w", row.index, err))
+		return
+	}
+	if row.Streaming && it != nil && it.remote != nil && it.remote.Stream == nil {
+		l.problems = append(l.problems, Warning{fmt.Errorf("all-models: /models/%d/streaming: %s/%s does not stream: its record %s has no response-with-stream",
+			row.index, row.Family, row.Name, it.SK)})
+	}
+	l.records = append(l.records, it.record(row.Row))
+}
+
+// find returns the record that is for a model, nil if there is none.
+func (s shelf) find(family, name string) *item {
+	for _, key := range Keys(family, name) {
+		if it := s[key]; it != nil {
+			return it
+		}
+	}
+	return nil
+}
+
+// describe is find for a model that is to be served: the error says why it cannot be.
+// Families that are not known here need no record: they are their opener's.
+func (s shelf) describe(row Row) (*item, error) {
+	it := s.find(row.Family, row.Name)
+	switch {
+	case rank(row.Family) < 0:
+		return nil, nil
+	case it == nil:
+		return nil, NoRecord{row.Family, row.Name}
+	case len(it.mistakes) > 0:
+		return it, fmt.Errorf("%s, the record of %s/%s, has mistakes", it.SK, row.Family, short(row.Name))
+	}
+	return it, nil
+}
+
+// NoRecord is the error of a model that no record describes.
+type NoRecord struct{ Family, Name string }
+
+func (e NoRecord) Error() string {
+	keys := Keys(e.Family, e.Name)
+	if len(keys) > 12 {
+		keys = append(slices.Clone(keys[:11]), "…", keys[len(keys)-1])
+	}
+	for i := range keys {
+		keys[i] = short(keys[i])
+	}
+	return fmt.Sprintf("there is no record of %s/%s: looked for %s", e.Family, short(e.Name), strings.Join(keys, ", "))
+}
+
+// Find returns the sort key of the item that would describe a model, "" if there is
+// none.
+func Find(items []Item, family, name string) string {
+	var r reader
+	all, _ := r.shelve(items)
+	if it := all.find(family, name); it != nil {
+		return it.SK
+	}
+	return ""
+}
+
+// record joins the row of a model with its item, which may be nil.
+func (it *item) record(row Row) Record {
+	if it == nil {
+		return Record{Name: row.Name, Family: row.Family, Type: row.Type, Streaming: row.Streaming}
+	}
+	l := it.local
+	return Record{
+		Name: row.Name, Family: row.Family, Key: it.SK, Type: row.Type,
+		Description: it.description, Hostings: it.hostings, Context: int(it.context), Created: time.Time(it.created),
+		Streaming: row.Streaming && (it.remote == nil || it.remote.Stream != nil),
+		Schema:    it.remote, ModelID: it.modelID, Endpoint: it.endpoint, Component: it.component,
+		Fallbacks: it.fallbacks, CacheSeconds: int(it.cache),
+		Checkpoint: l.checkpoint, ChatTemplate: l.chatTemplate, Cap: string(l.cap), Aliases: l.aliases,
+		ParseSpecial: it.special, Languages: l.languages, Quant: l.quant, raw: it.raw,
+	}
+}
+
+// Check reads items and returns what is wrong with them. What depends on the models
+// that are served, such as whether runs and fallbacks are there, is not looked at.
+func Check(items []Item) []error {
+	var r reader
+	return r.read(items).problems
+}
