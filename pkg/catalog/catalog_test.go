@@ -379,7 +379,7 @@ func TestVersion(t *testing.T) {
 			Source: source, Roots: []Root{{"checkpoints", d, false}}, Scan: scanner, Openers: map[string]Opener{Local: (&opener{}).Open},
 		})
 		version := func() string {
-			c.Refresh()
+			time.Sleep(DefaultTTL)
 			_, e, err := c.OpenEntry(t.Context(), "a")
 			if err != nil {
 				t.Fatal(err)
