@@ -15,7 +15,7 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 VULNDB      := https://vuln.go.dev
 
 # ./... leaves out directories that begin with a dot.
-PACKAGES    := ./... ./.ci/budget ./.ci/mutants ./.ci/peers/grammar ./.ci/peers/greedy
+PACKAGES    := ./... ./.ci/budget ./.ci/mutants ./.ci/peers/grammar ./.ci/peers/greedy ./.ci/peers/gateway
 PLATFORMS   := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 FAMILIES     = $(filter-out glossa,$(notdir $(patsubst %/main.go,%,$(wildcard functions/*/main.go))))
 
@@ -84,6 +84,15 @@ bench-grammar: ## measure masks of MaskBench's schemas over 128k tokens, beside 
 	GO='$(GO)' .ci/peers/grammar/run '$(MASKBENCH)' > .cache/masks.md
 	cat .cache/masks.md
 	mv .cache/masks.md $(MASKS)
+
+GATEWAY := .ci/peers/gateway/results.md
+.PHONY: bench-gateway
+bench-gateway: ## measure what the gateway costs beside the calls that it makes, and a proxy (ARGS="-profile cpu.out")
+	mkdir -p .cache
+	$(GO) build -o .cache/gateway ./.ci/peers/gateway
+	.cache/gateway $(ARGS) > .cache/gateway.md
+	cat .cache/gateway.md
+	mv .cache/gateway.md $(GATEWAY)
 
 # Half an hour on two processors, on which nothing else should run.
 RESULTS := pkg/bench/results/peers.jsonl

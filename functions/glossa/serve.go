@@ -10,11 +10,12 @@ import (
 	"strconv"
 
 	"glossa/pkg/app"
+	"glossa/pkg/meter/emf"
 	"glossa/pkg/meter/prom"
 	"glossa/pkg/starter"
 )
 
-const serveUsage = "[--host H] [--port N] [--checkpoints DIR] [--table-name T] [--workers N] [--memory SIZE] [--quant Q] [--auth [--accounts FILE] | --open]"
+const serveUsage = "[--host H] [--port N] [--checkpoints DIR] [--table-name T] [--workers N] [--memory SIZE] [--quant Q] [--namespace S] [--auth [--accounts FILE] | --open]"
 
 // serve answers HTTP until a signal.
 func serve(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writer) error {
@@ -28,6 +29,7 @@ func serve(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Wr
 	quant := f.String("quant", "", "weights in memory: stored, f32, bf16, q8_0 or q4_0 (GLOSSA_QUANT; default stored)")
 	auth := f.Bool("auth", false, "ask for a key of the accounts, GLOSSA_KEYS or UPLOAD_SECRET on all but the public routes")
 	accounts := f.String("accounts", "", "`file` of users and API keys, see glossa user and glossa key (GLOSSA_ACCOUNTS)")
+	namespace := f.String("namespace", "", "instead of log lines write lines of metrics to stdout, in CloudWatch's embedded format and this namespace (GLOSSA_NAMESPACE)")
 	open := f.Bool("open", false, "serve other machines without asking for a key")
 	if err := parse(f, args, false); err != nil {
 		return err
@@ -51,6 +53,12 @@ func serve(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Wr
 		if cfg.Memory, err = app.ParseSize(*memory); err != nil {
 			return fmt.Errorf("%w: --memory: %w", errUsage, err)
 		}
+	}
+	if cfg.Namespace = cmp.Or(*namespace, cfg.Namespace); cfg.Namespace != "" {
+		if err := emf.CheckNamespace(cfg.Namespace); err != nil {
+			return fmt.Errorf("%w: --namespace: %w", errUsage, err)
+		}
+		cfg.Metrics = stdout
 	}
 	cfg.Log = app.NewLog(stderr, cfg.Level)
 	a, err := app.New(cfg)

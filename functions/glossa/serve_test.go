@@ -85,6 +85,7 @@ func TestServeRefuses(t *testing.T) {
 		"--auth --open":                {2, "exclude each other"},
 		"--port 70000":                 {2, "--port"},
 		"--workers -1":                 {2, "--workers"},
+		"--namespace AWS/x":            {2, "--namespace"},
 		"--auth":                       {1, "GLOSSA_KEYS"},
 		"--host 0.0.0.0 --port 0":      {1, "--open"},
 		"--checkpoints /no/such/place": {1, "checkpoints directory"},

@@ -88,8 +88,7 @@ func New(cfg Config) (*App, error) {
 		Openers: map[string]catalog.Opener{catalog.Local: a.openLocal}, Memory: cfg.Memory, Log: cfg.Log,
 	})
 	if cfg.Meter != nil {
-		known := func(name string) bool { return a.catalog.Has(context.Background(), name) }
-		a.meter = cfg.Meter(a.queue.Stats, known)
+		a.meter = cfg.Meter(a.queue.Stats, a.known)
 	}
 	return a, nil
 }
@@ -191,11 +190,8 @@ func (a *App) Handler(families ...string) http.Handler {
 		Routes:   a.Routes(families...),
 		Fallback: alephalpha.Errors, // of paths at the root, where its clients look
 		Guard:    a.accounts.Guard,
-		Log:      a.cfg.Log,
 	}
-	if a.meter != nil {
-		mux.Observe = a.meter.Observe
-	}
+	mux.Observe, mux.Log = a.observers()
 	return mux.Handler()
 }
 

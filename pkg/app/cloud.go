@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"glossa/pkg/httpx"
 	"glossa/pkg/table"
 )
 
@@ -18,7 +19,13 @@ type cloud struct {
 }
 
 func newCloud() *cloud {
-	return &cloud{sync.OnceValues(func() (aws.Config, error) { return config.LoadDefaultConfig(context.Background()) })}
+	return &cloud{sync.OnceValues(func() (aws.Config, error) {
+		cfg, err := config.LoadDefaultConfig(context.Background())
+		if err == nil {
+			cfg.HTTPClient = httpx.Traced(cfg.HTTPClient)
+		}
+		return cfg, err
+	})}
 }
 
 // table returns the DynamoDB table of that name.

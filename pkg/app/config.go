@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"glossa/pkg/account"
 	"glossa/pkg/host"
 	"glossa/pkg/httpx"
+	"glossa/pkg/meter/emf"
 )
 
 // Defaults of [Config].
@@ -41,8 +43,13 @@ type Config struct {
 	Keys     []account.Key
 	Accounts string // file of users and API keys, beside Keys; "": none
 
-	Log   *slog.Logger // nil: nothing is logged
-	Level slog.Level   // for whoever makes Log
+	Log *slog.Logger // nil: nothing is logged
+	// Metrics gets a line in CloudWatch's embedded metric format for each request, which
+	// is the request's log line too: Log gets none then. nil: no such lines.
+	Metrics   io.Writer
+	Namespace string // of these metrics; "": that of seed 003
+
+	Level slog.Level // for whoever makes Log
 	Host  host.Config
 	// Listen is where a function that runs outside of Lambda serves.
 	Listen string
@@ -75,6 +82,7 @@ func Variables() [][2]string {
 		{"UPLOAD_SECRET", "a key of the role worker, for uploads"},
 		{"HF_TOKEN", "token for glossa pull on the Hugging Face hub"},
 		{"GLOSSA_LOG_LEVEL", "debug, info, warn or error"},
+		{"GLOSSA_NAMESPACE", "namespace of the metrics in CloudWatch; default " + emf.DefaultNamespace},
 		{"GLOSSA_OPEN", "true: a function answers without a key"},
 		{"GLOSSA_STREAM_REST", "true: the REST API's integration streams"},
 		{"GLOSSA_STREAM_URL", "true: the function URL streams"},
@@ -129,6 +137,10 @@ func FromEnv(getenv func(string) string) (Config, error) {
 		if err := cfg.Level.UnmarshalText([]byte(level)); err != nil {
 			e.fail("GLOSSA_LOG_LEVEL", fmt.Errorf("%q is none of debug, info, warn, error", level))
 		}
+	}
+	cfg.Namespace = getenv("GLOSSA_NAMESPACE")
+	if err := emf.CheckNamespace(cfg.Namespace); err != nil {
+		e.fail("GLOSSA_NAMESPACE", err)
 	}
 	return cfg, errors.Join(e.errs...)
 }

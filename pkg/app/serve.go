@@ -85,6 +85,9 @@ func function(family string) error {
 	}
 	cfg.Log = NewLog(os.Stderr, cfg.Level)
 	cfg.Uploads = family == "alpha"
+	if host.OnLambda(os.Getenv) {
+		cfg.Metrics = os.Stdout
+	}
 	a, err := New(cfg)
 	if err != nil {
 		return err

@@ -37,8 +37,9 @@ func (a *App) routes(family string) []httpx.Route {
 		switch family {
 		case s.owner:
 			guests := a.dialect(s.guest)
-			i := at(routes)
-			routes[i] = httpx.Shared(s.pick, routes[i], guests[at(guests)])
+			i, guest := at(routes), guests[at(guests)]
+			guest.Dialect = s.guest
+			routes[i] = httpx.Shared(s.pick, routes[i], guest)
 		case s.guest:
 			i := at(routes)
 			routes = slices.Delete(routes, i, i+1)

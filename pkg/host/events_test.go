@@ -184,6 +184,25 @@ func TestRequestIDOutsideLambda(t *testing.T) {
 	}
 }
 
+// The invocation's trace stands in the header of that name, whatever came in it.
+func TestTraceOfTheInvocation(t *testing.T) {
+	const trace = "Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=1"
+	for _, want := range []string{trace, ""} {
+		var seen []string
+		h := func(_ http.ResponseWriter, r *http.Request) { seen = r.Header.Values(TraceHeader) }
+		//lint:ignore SA1029 aws-lambda-go's own key
+		ctx := context.WithValue(t.Context(), "x-amzn-trace-id", want)
+		resp, err := New(http.HandlerFunc(h), Config{}).Invoke(ctx, json.RawMessage(sample(t, "rest-chat")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		readReply(t, resp)
+		if want == "" && slices.Contains(seen, trace) || want != "" && !slices.Equal(seen, []string{want}) {
+			t.Errorf("%q: %q", want, seen)
+		}
+	}
+}
+
 func TestPaths(t *testing.T) {
 	for _, c := range []struct{ path, prefix, want string }{
 		{"/v1/models", "", "/v1/models"},

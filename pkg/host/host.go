@@ -21,6 +21,10 @@ import (
 // RequestIDHeader is set on every request that comes from Lambda to the invocation's request id, whatever the client sent.
 const RequestIDHeader = "X-Amzn-Request-Id"
 
+// TraceHeader is set on requests that come from Lambda to the invocation's trace, whatever the client or the gateway sent:
+// it names the invocation as the parent.
+const TraceHeader = "X-Amzn-Trace-Id"
+
 const (
 	defaultMargin      = 500 * time.Millisecond
 	defaultLambdaGrace = 300 * time.Millisecond // Lambda kills about 500 ms after SIGTERM

@@ -11,8 +11,9 @@ import (
 // writes to one that has stopped reading would block for ever.
 type plainWriter struct {
 	http.ResponseWriter
-	wrote bool
-	stall time.Duration
+	wrote    bool
+	stall    time.Duration
+	extended time.Time // when the client got its time
 }
 
 // WriteHeader begins the answer; informational statuses do not.
@@ -45,10 +46,16 @@ func (w *plainWriter) FlushError() error {
 	return http.NewResponseController(w.ResponseWriter).Flush()
 }
 
-// extend gives the client its time anew.
+// extend gives the client its time anew, if it has used a noticeable part of it: to say so for each frame of a stream would
+// take longer than to make one.
 func (w *plainWriter) extend() {
+	now := time.Now()
+	if now.Sub(w.extended) < w.stall/16 {
+		return
+	}
+	w.extended = now
 	// A writer without deadlines is no connection.
-	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(w.stall))
+	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(now.Add(w.stall))
 }
 
 // Unwrap lets http.ResponseController reach the server's writer.

@@ -49,8 +49,14 @@ func (e *event) request(ctx context.Context, basePath string) (*http.Request, er
 	if id := cmp.Or(RequestID(ctx), e.Context.RequestID); id != "" {
 		r.Header.Set(RequestIDHeader, id)
 	}
+	if trace, _ := ctx.Value(traceKey).(string); trace != "" {
+		r.Header.Set(TraceHeader, trace)
+	}
 	return r, nil
 }
+
+// traceKey is where aws-lambda-go puts what the Runtime API's Lambda-Runtime-Trace-Id says.
+const traceKey = "x-amzn-trace-id"
 
 func (e *event) requestV1(ctx context.Context, body, basePath string) (*http.Request, error) {
 	in := events.APIGatewayProxyRequest{

@@ -11,6 +11,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -139,7 +140,11 @@ type deadlines struct {
 	calls []string
 }
 
+// Write takes a twelfth of a minute for a whole part, and no time for less.
 func (d *deadlines) Write(p []byte) (int, error) {
+	if len(p) == stallBytes {
+		time.Sleep(defaultStall / 12)
+	}
 	d.calls = append(d.calls, fmt.Sprint(len(p)))
 	return len(p), nil
 }
@@ -148,20 +153,24 @@ func (d *deadlines) FlushError() error { d.calls = append(d.calls, "flush"); ret
 
 func (d *deadlines) SetWriteDeadline(time.Time) error { d.calls = append(d.calls, "wait"); return nil }
 
-// TestServeSlowReader: the client's time begins anew with each part of an answer, however much is written in one call.
+// TestServeSlowReader: the client's time begins anew with each part of an answer that took a part of it, however much is
+// written in one call.
 func TestServeSlowReader(t *testing.T) {
-	d := &deadlines{}
-	recovered(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if n, err := w.Write(make([]byte, 2*stallBytes+5)); n != 2*stallBytes+5 || err != nil {
-			t.Errorf("%d written, %v", n, err)
+	synctest.Test(t, func(t *testing.T) {
+		d := &deadlines{}
+		recovered(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if n, err := w.Write(make([]byte, 2*stallBytes+5)); n != 2*stallBytes+5 || err != nil {
+				t.Errorf("%d written, %v", n, err)
+			}
+			_, _ = w.Write(nil)
+			_ = http.NewResponseController(w).Flush()
+			time.Sleep(defaultStall / 2)
+		}), Config{}).ServeHTTP(d, httptest.NewRequest("GET", "/", nil))
+		const want = "wait 65536 wait 65536 wait 5 0 flush wait"
+		if got := strings.Join(d.calls, " "); got != want {
+			t.Errorf("got %s, want %s", got, want)
 		}
-		_, _ = w.Write(nil)
-		_ = http.NewResponseController(w).Flush()
-	}), Config{}).ServeHTTP(d, httptest.NewRequest("GET", "/", nil))
-	const want = "wait 65536 wait 65536 wait 5 wait 0 wait flush wait"
-	if got := strings.Join(d.calls, " "); got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
+	})
 }
 
 // TestServeSlowBody: a body that does not come ends its request, also when the handler does not ask for it.

@@ -1,6 +1,7 @@
 package httpx
 
 import (
+	"bytes"
 	"compress/flate"
 	"compress/gzip"
 	"errors"
@@ -19,8 +20,16 @@ func ReadBody(r *http.Request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return io.ReadAll(body)
+	var b bytes.Buffer
+	if n := r.ContentLength; n > 0 && n <= maxGrow { // what a client says of it is believed so far
+		b.Grow(int(n) + bytes.MinRead)
+	}
+	_, err = b.ReadFrom(body)
+	return b.Bytes(), err
 }
+
+// maxGrow bounds what is set aside for a body before it came, in bytes.
+const maxGrow = 1 << 16
 
 // Body returns the body as a stream of at most the route's MaxBody bytes, both as
 // they come and decompressed. Its errors are for the client, save for [io.EOF].

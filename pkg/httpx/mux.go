@@ -53,11 +53,11 @@ func (m *Mux) Handler() http.Handler {
 // wrongMethod answers the methods that no route of a path takes; OPTIONS is
 // answered before it.
 func wrongMethod(routes []Route) *Route {
-	var methods []string
+	var taken []string
 	for _, route := range routes {
-		methods = append(methods, route.Method)
+		taken = append(taken, route.Method)
 	}
-	allow := strings.Join(methods, ", ")
+	allow := strings.Join(taken, ", ")
 	return &Route{
 		Pattern: routes[0].Pattern, Permission: Public, Errors: routes[0].Errors, errorsOf: routes[0].errorsOf,
 		Handle: func(w http.ResponseWriter, _ *http.Request) error {
@@ -82,7 +82,10 @@ func (m *Mux) serve(route *Route) http.Handler {
 		limit = DefaultMaxBody
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		rec := &Record{ID: requestID(r), Method: r.Method, Route: route.Pattern, Dialect: route.Dialect, Start: time.Now(), Header: w.Header(), maxBody: limit, errors: route.shape(r.Header)}
+		rec := &Record{
+			ID: requestID(r), Method: r.Method, Route: route.Pattern, Dialect: route.Dialect, Permission: route.Permission,
+			Trace: traceOf(r.Header), Start: time.Now(), Header: w.Header(), maxBody: limit, errors: route.shape(r.Header),
+		}
 		t := &tracker{w, rec}
 		w.Header().Set("X-Request-Id", rec.ID)
 		cors(w.Header())
@@ -191,12 +194,23 @@ func answer(w *tracker, rec *Record) {
 	}
 }
 
+// Values of headers that all answers have.
+var (
+	anyOrigin = []string{"*"}
+	methods   = []string{"GET, POST, DELETE, OPTIONS"}
+	headers   = []string{"*, Authorization"}
+	exposed   = []string{"X-Request-Id, Retry-After, Age, X-Glossa-Guarantee, X-Glossa-Model, X-Glossa-Cache"}
+	nosniff   = []string{"nosniff"}
+)
+
+// cors lets pages of any origin in: keys come in headers, and there are no cookies. The
+// values are shared: whoever has another sets it anew.
 func cors(h http.Header) {
-	h.Set("Access-Control-Allow-Origin", "*")
-	h.Set("Access-Control-Allow-Methods", "GET, POST, DELETE, OPTIONS")
-	h.Set("Access-Control-Allow-Headers", "*, Authorization")
-	h.Set("Access-Control-Expose-Headers", "X-Request-Id, Retry-After, Age, X-Glossa-Guarantee, X-Glossa-Model, X-Glossa-Cache")
-	h.Set("X-Content-Type-Options", "nosniff")
+	h["Access-Control-Allow-Origin"] = anyOrigin
+	h["Access-Control-Allow-Methods"] = methods
+	h["Access-Control-Allow-Headers"] = headers
+	h["Access-Control-Expose-Headers"] = exposed
+	h["X-Content-Type-Options"] = nosniff
 }
 
 // finish closes the record: metrics, then the one log line.
@@ -205,41 +219,42 @@ func (m *Mux) finish(rec *Record) {
 	if m.Observe != nil {
 		m.Observe(rec)
 	}
-	if m.Log == nil {
-		return
+	if m.Log != nil {
+		rec.log(m.Log)
 	}
-	level, attrs := slog.LevelInfo, []slog.Attr{
+}
+
+// log writes the one line that tells of rec.
+func (rec *Record) log(to *slog.Logger) {
+	attrs := append(make([]slog.Attr, 0, 19),
 		slog.String("id", rec.ID), slog.String("method", rec.Method), slog.String("route", rec.Route),
-		slog.Int("status", rec.Status), slog.Int64("bytes", rec.Bytes), slog.Duration("duration", rec.Duration),
+		slog.Int("status", rec.Status), slog.Int64("bytes", rec.Bytes), slog.Duration("duration", rec.Duration))
+	text := func(key, value string) {
+		if value != "" {
+			attrs = append(attrs, slog.String(key, value))
+		}
 	}
-	if rec.Principal != "" {
-		attrs = append(attrs, slog.String("principal", rec.Principal))
-	}
+	text("dialect", rec.Dialect)
+	text("trace", rec.Trace.ID())
+	text("principal", rec.Principal)
 	if rec.Model != "" {
-		attrs = append(attrs, slog.String("model", rec.Model), slog.Duration("first_byte", rec.FirstByte),
-			slog.Int("tokens_in", rec.Usage.Input), slog.Int("tokens_out", rec.Usage.Output))
+		text("model", rec.Model)
+		text("family", rec.Family)
+		attrs = append(attrs, slog.Duration("first_byte", rec.FirstByte))
+		if rec.FirstText > 0 {
+			attrs = append(attrs, slog.Duration("first_text", rec.FirstText))
+		}
+		attrs = append(attrs, slog.Int("tokens_in", rec.Usage.Input), slog.Int("tokens_out", rec.Usage.Output))
 	}
+	level := slog.LevelInfo
 	if rec.Fallbacks != nil {
 		attrs = append(attrs, slog.Any("fallbacks", rec.Fallbacks))
 	}
-	if e := rec.Err; e != nil {
-		attrs = append(attrs, slog.String("code", string(e.Code)))
-		if e.Param != "" && e.Code != UnknownParam { // which may be a prompt in the wrong place
-			attrs = append(attrs, slog.String("param", outermost(e.Param)))
-		}
-		if e.Err != nil && (e.Code == llm.Internal || e.Code == llm.Upstream) {
-			level = slog.LevelError
-			attrs = append(attrs, slog.String("cause", e.Err.Error()))
-		}
+	code, param, cause := rec.Fault()
+	text("code", code)
+	text("param", param)
+	if text("cause", cause); cause != "" {
+		level = slog.LevelError
 	}
-	m.Log.LogAttrs(context.Background(), level, "request", attrs...)
-}
-
-// outermost returns the first name of a path such as output_type.KEY: what is below it
-// may be the client's own words.
-func outermost(param string) string {
-	if i := strings.IndexAny(param, ".["); i >= 0 {
-		return param[:i]
-	}
-	return param
+	to.LogAttrs(context.Background(), level, "request", attrs...)
 }

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"glossa/pkg/llm"
 )
@@ -32,11 +33,9 @@ const (
 // what is refused, and whose value is not neutral. Table is what the names of v's keys
 // begin with in rows, path where v is in the body.
 func Refuse(rows []Parameter, v any, table, path string) error {
-	for f, field := range reflect.ValueOf(v).Fields() {
-		if f.Type != reflect.TypeFor[json.RawMessage]() {
-			continue
-		}
-		name, raw := f.Tag.Get("json"), field.Bytes()
+	value := reflect.ValueOf(v)
+	for _, f := range rawOf(value.Type()) {
+		name, raw := f.name, value.Field(f.index).Bytes()
 		if len(raw) == 0 || string(raw) == "null" {
 			continue
 		}
@@ -50,6 +49,29 @@ func Refuse(rows []Parameter, v any, table, path string) error {
 		}
 	}
 	return nil
+}
+
+// A rawField is a field of a struct that keeps the JSON that was sent, and its key.
+type rawField struct {
+	index int
+	name  string
+}
+
+// raws has the raw fields of each struct that was met, see [forms].
+var raws sync.Map // by reflect.Type
+
+func rawOf(t reflect.Type) []rawField {
+	if list, ok := raws.Load(t); ok {
+		return list.([]rawField)
+	}
+	var list []rawField
+	for i := range t.NumField() {
+		if f := t.Field(i); f.Type == reflect.TypeFor[json.RawMessage]() {
+			list = append(list, rawField{i, f.Tag.Get("json")})
+		}
+	}
+	raws.Store(t, list)
+	return list
 }
 
 // refusal says why p is refused and what may be sent.

@@ -29,7 +29,8 @@ func Shared(pick Pick, routes ...Route) Route {
 			return err
 		}
 		i, err := pick(r.Header, body)
-		RecordOf(r.Context()).errors = routes[i].Errors
+		rec := RecordOf(r.Context())
+		rec.Dialect, rec.errors = routes[i].Dialect, routes[i].Errors
 		if err != nil {
 			return err
 		}

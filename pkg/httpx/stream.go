@@ -46,6 +46,7 @@ type Stream struct {
 	framing Framing
 	buf     bytes.Buffer
 	enc     *json.Encoder
+	begun   bool
 }
 
 // NewStream returns a stream on w that has not begun.
@@ -76,7 +77,10 @@ func (s *Stream) Text(text string) error {
 
 func (s *Stream) flush() error {
 	s.buf.WriteString(s.framing.Suffix)
-	begin(s.w, s.framing)
+	if !s.begun {
+		s.begun = true
+		begin(s.w, s.framing)
+	}
 	_, err := s.w.Write(s.buf.Bytes())
 	if err == nil {
 		err = http.NewResponseController(s.w).Flush()
@@ -87,7 +91,7 @@ func (s *Stream) flush() error {
 	return nil
 }
 
-// begin sets the headers of a stream; after the first byte it has no effect.
+// begin sets the headers of a stream, unless its type was set before.
 func begin(w http.ResponseWriter, framing Framing) {
 	h := w.Header()
 	if h.Get("Content-Type") != "" {
@@ -98,9 +102,13 @@ func begin(w http.ResponseWriter, framing Framing) {
 	h.Set("X-Accel-Buffering", "no") // proxies of nginx's kind hold streams back otherwise
 }
 
+// usual is what most answers have at most, in bytes.
+const usual = 2 << 10
+
 // JSON answers with v and the status. A [Gone] error means that the client left.
 func JSON(w http.ResponseWriter, status int, v any) error {
 	var buf bytes.Buffer
+	buf.Grow(usual)
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {

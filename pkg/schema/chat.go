@@ -47,7 +47,7 @@ func (s *Schema) message() (sample any, text path, ok bool) {
 		return nil, nil, false
 	}
 	first := append(slices.Clone(all.path), step{kind: element})
-	if len(prompt.path) <= len(first) || prompt.path[:len(first)].String() != first.String() {
+	if len(prompt.path) <= len(first) || !slices.EqualFunc(prompt.path[:len(first)], first, sameOf) {
 		return nil, nil, false
 	}
 	found, _ := first.places(s.defaults, maxDefaults)
@@ -56,6 +56,9 @@ func (s *Schema) message() (sample any, text path, ok bool) {
 	}
 	return found[0].value, prompt.path[len(first):], true
 }
+
+// sameOf tells whether two steps, of which one at least is definite, are the same.
+func sameOf(x, y step) bool { return x.kind == y.kind && x.name == y.name && x.index == y.index }
 
 // contentOf returns the text of a message.
 func contentOf(m llm.Message) (string, error) {

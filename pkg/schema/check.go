@@ -186,6 +186,7 @@ func (c *check) response(pointer string, v any) *Response {
 	c.mapping(pointer+"/mapping", m, func(name string, p path) error {
 		f, err := newFinder(p)
 		r.keys = append(r.keys, key{name, f})
+		r.fans = r.fans || slices.ContainsFunc(p, func(s step) bool { return s.kind == members || s.kind == descend })
 		return err
 	})
 	return r

@@ -1,10 +1,13 @@
 package schema
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
+	"reflect"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // Whatever Parse takes makes requests, reads answers, and comes out as it went in.
@@ -110,6 +113,30 @@ func FuzzPath(f *testing.F) {
 			} else if v, _, err := find.first(&walk{doc: doc, budget: maxRequest}); set && err == nil && p.definite() && v != "set" {
 				t.Fatalf("%q in %s: set, and found %v", text, raw, v)
 			}
+		}
+	})
+}
+
+// FuzzDecode has our reader find in a text what encoding/json does.
+func FuzzDecode(f *testing.F) {
+	for _, seed := range []string{
+		`{"a": [1, -2.5e+3, true, false, null, "x\u00e9\"\\"], "b" :{ "a":{} , "a":[] }}`, " \n[ ]\t", `"\ud83d\ude00\ud800"`, `{"a":}`, `[1,]`, `{} {}`, ``, `01`, "\"\xff\"",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		doc, err := decode(text)
+		if err != nil {
+			if utf8.Valid(text) && json.Valid(text) && !strings.Contains(err.Error(), "deeper") {
+				t.Fatalf("%q: %v", text, err)
+			}
+			return
+		}
+		dec := json.NewDecoder(bytes.NewReader(text))
+		dec.UseNumber()
+		var want any
+		if err := dec.Decode(&want); err != nil || !reflect.DeepEqual(doc.root, want) {
+			t.Fatalf("%q: %v, want %v, %v", text, doc.root, want, err)
 		}
 	})
 }

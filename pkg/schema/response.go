@@ -11,6 +11,7 @@ import (
 type Response struct {
 	sub  *regexp.Regexp // what is taken out of the text before it is read; may be nil
 	keys []key
+	fans bool // a path leads to several members, whose order counts
 }
 
 // A key and where its value is.
@@ -39,7 +40,7 @@ func (r *Response) Read(payload []byte) (map[string]any, error) {
 	if len(bytes.TrimSpace(payload)) == 0 {
 		return out, nil
 	}
-	doc, err := decode(payload)
+	doc, err := read(payload, r.fans)
 	if err != nil {
 		return nil, unreadable(err)
 	}

@@ -11,11 +11,12 @@ import (
 )
 
 // A run is one request on its way: workers take rows and send chunks, do gives them
-// out. The workers end before do does.
+// out. The workers end before do does. A single row needs no worker.
 type run struct {
 	backend *Backend
 	rows    []row
 	next    atomic.Int64 // row that no worker has taken
+	open    int          // rows that have not ended
 	out     chan event
 	left    chan struct{} // closed when nobody takes from out any more
 
@@ -35,6 +36,11 @@ type event struct {
 // with that of the request.
 func (r *run) do(ctx context.Context, yield func(llm.Chunk, error) bool) {
 	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if r.open = len(r.rows); r.open == 1 {
+		r.complete(ctx, &r.rows[0], func(e event) bool { return r.give(e, yield) })
+		return
+	}
 	r.out, r.left = make(chan event), make(chan struct{})
 	var workers sync.WaitGroup
 	defer workers.Wait()
@@ -43,27 +49,32 @@ func (r *run) do(ctx context.Context, yield func(llm.Chunk, error) bool) {
 	for range min(r.backend.model.Rows, len(r.rows)) {
 		workers.Go(func() { r.work(ctx) })
 	}
-	for open := len(r.rows); open > 0; {
+	for r.open > 0 {
 		e := <-r.out
 		if e.panic != nil {
 			panic(e.panic) // where it can be recovered from
 		}
-		if e.chunk.Finish != "" {
-			open--
-			r.count(&e.chunk, open == 0)
-		}
-		if e.chunk.Finish == llm.FinishDeadline && e.chunk.Text == "" && e.chunk.Calls == nil && !r.shown {
-			e = event{err: outOfTime()}
-		}
-		if e.err != nil {
-			yield(llm.Chunk{}, e.err)
-			return
-		}
-		r.shown = true
-		if !yield(e.chunk, nil) {
+		if !r.give(e, yield) {
 			return
 		}
 	}
+}
+
+// give gives out what a row has sent. It returns false if nothing more is wanted.
+func (r *run) give(e event, yield func(llm.Chunk, error) bool) bool {
+	if e.chunk.Finish != "" {
+		r.open--
+		r.count(&e.chunk, r.open == 0)
+	}
+	if e.chunk.Finish == llm.FinishDeadline && e.chunk.Text == "" && e.chunk.Calls == nil && !r.shown {
+		e = event{err: outOfTime()}
+	}
+	if e.err != nil {
+		yield(llm.Chunk{}, e.err)
+		return false
+	}
+	r.shown = true
+	return yield(e.chunk, nil)
 }
 
 func outOfTime() error {
@@ -93,7 +104,7 @@ func (r *run) work(ctx context.Context) {
 	}()
 	for {
 		i := int(r.next.Add(1)) - 1
-		if i >= len(r.rows) || !r.complete(ctx, &r.rows[i]) {
+		if i >= len(r.rows) || !r.complete(ctx, &r.rows[i], r.send) {
 			return
 		}
 	}
@@ -108,12 +119,13 @@ func (r *run) send(e event) bool {
 	}
 }
 
-// complete runs one row. It returns false if nothing more is wanted.
-func (r *run) complete(ctx context.Context, row *row) bool {
+// complete runs one row, whose chunks go to send. It returns false if nothing more is
+// wanted.
+func (r *run) complete(ctx context.Context, row *row, send func(event) bool) bool {
 	c := newCompletion(row)
 	why := ended(ctx)
 	if why != "" {
-		return r.send(event{chunk: c.end(why)})
+		return send(event{chunk: c.end(why)})
 	}
 	for a, err := range r.backend.answers(ctx, row.call) {
 		if err == nil {
@@ -121,15 +133,15 @@ func (r *run) complete(ctx context.Context, row *row) bool {
 		}
 		if err != nil {
 			if why = ended(ctx); why == "" {
-				return r.send(event{err: err})
+				return send(event{err: err})
 			}
 			break
 		}
-		if chunk, ok := c.ready(); ok && !r.send(event{chunk: chunk}) {
+		if chunk, ok := c.ready(); ok && !send(event{chunk: chunk}) {
 			return false
 		}
 	}
-	return r.send(event{chunk: c.end(why)})
+	return send(event{chunk: c.end(why)})
 }
 
 // ended is why ctx ended, "" if it did not. A connection can be closed for its deadline

@@ -23,6 +23,9 @@ const (
 // noFunctions is why the keys that tools took the place of are refused.
 const noFunctions = "OpenAI has deprecated it: tools are served"
 
+// What requests are held to.
+var rows, completionRows = Parameters(), CompletionParameters()
+
 // Parameters tells what becomes of each key of a chat request; keys inside of
 // others are written with a dot. A key that is not here is refused.
 func Parameters() []httpx.Parameter {

@@ -26,31 +26,34 @@ type Meter struct {
 	known    func(string) bool
 	handler  http.Handler
 	requests *prometheus.CounterVec
+	errors   *prometheus.CounterVec
 	tokens   *prometheus.CounterVec
 	duration *prometheus.HistogramVec
-	first    *prometheus.HistogramVec
+	byte     *prometheus.HistogramVec
+	token    *prometheus.HistogramVec
 }
 
 // New returns a meter that has seen nothing.
 func New(cfg Config) *Meter {
+	of := []string{"model", "family", "dialect"}
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, append(labels, of...))
+	}
 	buckets := prometheus.ExponentialBuckets(0.001, 2, 18) // 1 ms to 131 s
+	times := func(name, help string) *prometheus.HistogramVec {
+		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, append([]string{"route"}, of...))
+	}
 	m := &Meter{
-		known: cfg.Known,
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "glossa_requests_total", Help: "Requests answered.",
-		}, []string{"method", "route", "status", "model"}),
-		tokens: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "glossa_tokens_total", Help: "Tokens of prompts (input) and of generated rows (output).",
-		}, []string{"model", "direction"}),
-		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "glossa_request_duration_seconds", Help: "Time until the answer was whole.", Buckets: buckets,
-		}, []string{"route", "model"}),
-		first: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "glossa_time_to_first_byte_seconds", Help: "Time until the answer began.", Buckets: buckets,
-		}, []string{"route", "model"}),
+		known:    cfg.Known,
+		requests: counter("glossa_requests_total", "Requests answered.", "method", "route", "status"),
+		errors:   counter("glossa_errors_total", "Requests that failed, by the code of their error.", "code"),
+		tokens:   counter("glossa_tokens_total", "Tokens of prompts (input) and of generated rows (output).", "direction"),
+		duration: times("glossa_request_duration_seconds", "Time until the answer was whole."),
+		byte:     times("glossa_time_to_first_byte_seconds", "Time until the answer began."),
+		token:    times("glossa_time_to_first_token_seconds", "Time until the model gave the first piece of its answer."),
 	}
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(m.requests, m.tokens, m.duration, m.first,
+	registry.MustRegister(m.requests, m.errors, m.tokens, m.duration, m.byte, m.token,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	if cfg.Queue != nil {
 		registry.MustRegister(&generations{cfg.Queue, prometheus.NewDesc(
@@ -62,18 +65,24 @@ func New(cfg Config) *Meter {
 
 // Observe counts one request; it fits [httpx.Mux].
 func (m *Meter) Observe(rec *httpx.Record) {
-	model := rec.Model
-	if model == "" || m.known == nil || !m.known(model) {
-		model = ""
+	model, family, dialect := "", "", rec.Dialect
+	if rec.Model != "" && m.known != nil && m.known(rec.Model) {
+		model, family = rec.Model, rec.Family
 	}
-	m.requests.WithLabelValues(method(rec.Method), rec.Route, strconv.Itoa(rec.Status), model).Inc()
-	m.duration.WithLabelValues(rec.Route, model).Observe(rec.Duration.Seconds())
+	m.requests.WithLabelValues(method(rec.Method), rec.Route, strconv.Itoa(rec.Status), model, family, dialect).Inc()
+	if rec.Err != nil {
+		m.errors.WithLabelValues(string(rec.Err.Code), model, family, dialect).Inc()
+	}
+	m.duration.WithLabelValues(rec.Route, model, family, dialect).Observe(rec.Duration.Seconds())
 	if rec.FirstByte > 0 {
-		m.first.WithLabelValues(rec.Route, model).Observe(rec.FirstByte.Seconds())
+		m.byte.WithLabelValues(rec.Route, model, family, dialect).Observe(rec.FirstByte.Seconds())
+	}
+	if rec.FirstText > 0 {
+		m.token.WithLabelValues(rec.Route, model, family, dialect).Observe(rec.FirstText.Seconds())
 	}
 	if model != "" {
-		m.tokens.WithLabelValues(model, "input").Add(float64(rec.Usage.Input))
-		m.tokens.WithLabelValues(model, "output").Add(float64(rec.Usage.Output))
+		m.tokens.WithLabelValues("input", model, family, dialect).Add(float64(rec.Usage.Input))
+		m.tokens.WithLabelValues("output", model, family, dialect).Add(float64(rec.Usage.Output))
 	}
 }
 

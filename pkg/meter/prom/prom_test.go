@@ -28,21 +28,27 @@ func TestMeter(t *testing.T) {
 		Known: func(name string) bool { return name == "novels" },
 	})
 	m.Observe(&httpx.Record{
-		Method: "POST", Route: "/v1/chat/completions", Model: "novels", Status: 200,
-		FirstByte: 3 * time.Millisecond, Duration: 40 * time.Millisecond, Usage: llm.Usage{Input: 7, Output: 11},
+		Method: "POST", Route: "/v1/chat/completions", Model: "novels", Family: "local", Dialect: "openai", Status: 200,
+		FirstByte: 3 * time.Millisecond, FirstText: 2 * time.Millisecond, Duration: 40 * time.Millisecond, Usage: llm.Usage{Input: 7, Output: 11},
 	})
-	m.Observe(&httpx.Record{Method: "POST", Route: "/v1/chat/completions", Model: "hostile", Status: 404})
+	m.Observe(&httpx.Record{
+		Method: "POST", Route: "/v1/chat/completions", Model: "hostile", Family: "of the hostile", Dialect: "openai", Status: 404,
+		Err: llm.Errorf(llm.NotFound, "hostile"),
+	})
 	m.Observe(&httpx.Record{Method: "BREW", Route: "/", Status: 404})
 	got := scrape(t, m)
+	of := `dialect="openai",family="local",`
 	for _, want := range []string{
-		`glossa_requests_total{method="POST",model="novels",route="/v1/chat/completions",status="200"} 1`,
-		`glossa_requests_total{method="POST",model="",route="/v1/chat/completions",status="404"} 1`,
-		`glossa_requests_total{method="other",model="",route="/",status="404"} 1`,
-		`glossa_tokens_total{direction="input",model="novels"} 7`,
-		`glossa_tokens_total{direction="output",model="novels"} 11`,
-		`glossa_request_duration_seconds_bucket{model="novels",route="/v1/chat/completions",le="0.032"} 0`,
-		`glossa_request_duration_seconds_bucket{model="novels",route="/v1/chat/completions",le="0.064"} 1`,
-		`glossa_time_to_first_byte_seconds_count{model="novels",route="/v1/chat/completions"} 1`,
+		`glossa_requests_total{` + of + `method="POST",model="novels",route="/v1/chat/completions",status="200"} 1`,
+		`glossa_requests_total{dialect="openai",family="",method="POST",model="",route="/v1/chat/completions",status="404"} 1`,
+		`glossa_requests_total{dialect="",family="",method="other",model="",route="/",status="404"} 1`,
+		`glossa_errors_total{code="not_found",dialect="openai",family="",model=""} 1`,
+		`glossa_tokens_total{dialect="openai",direction="input",family="local",model="novels"} 7`,
+		`glossa_tokens_total{dialect="openai",direction="output",family="local",model="novels"} 11`,
+		`glossa_request_duration_seconds_bucket{` + of + `model="novels",route="/v1/chat/completions",le="0.032"} 0`,
+		`glossa_request_duration_seconds_bucket{` + of + `model="novels",route="/v1/chat/completions",le="0.064"} 1`,
+		`glossa_time_to_first_byte_seconds_count{` + of + `model="novels",route="/v1/chat/completions"} 1`,
+		`glossa_time_to_first_token_seconds_sum{` + of + `model="novels",route="/v1/chat/completions"} 0.002`,
 		`glossa_generations{state="running"} 3`,
 		`glossa_generations{state="waiting"} 5`,
 		"go_goroutines ",
@@ -51,7 +57,7 @@ func TestMeter(t *testing.T) {
 			t.Errorf("%s is missing", want)
 		}
 	}
-	for _, never := range []string{"hostile", "BREW"} {
+	for _, never := range []string{"hostile", "BREW", `glossa_time_to_first_token_seconds_count{dialect="openai",family="",`} {
 		if strings.Contains(got, never) {
 			t.Errorf("%q became a label", never)
 		}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime"
+	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime/types"
+	"github.com/aws/smithy-go/transport/http/protocol/restjson1"
+
+	"glossa/pkg/backend/remote"
+)
+
+// An errand is calls that are made directly.
+type errand struct {
+	SDK, Stream   bool // else with net/http
+	Calls, Frames int  // Frames is how many each stream must have
+	Connections   int
+	Body          []byte
+}
+
+// calls makes calls directly when it is asked to.
+func calls(fake string, control *http.ServeMux) error {
+	sdk := newClient(fake)
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConns, transport.MaxIdleConnsPerHost = 0, 1024
+	plain := &http.Client{Transport: transport}
+	control.HandleFunc("/do", func(w http.ResponseWriter, r *http.Request) {
+		var e errand
+		err := json.NewDecoder(r.Body).Decode(&e)
+		if err == nil {
+			err = e.do(r.Context(), func(ctx context.Context) error {
+				if e.Stream {
+					time.Sleep(time.Duration(rand.Float64() * float64(beginning)))
+				}
+				switch {
+				case e.SDK && e.Stream:
+					return e.sdkStream(ctx, sdk)
+				case e.SDK:
+					_, err := sdk.InvokeModel(ctx, &bedrockruntime.InvokeModelInput{
+						ModelId: aws.String(modelID), Body: e.Body, ContentType: aws.String("application/json"), Accept: aws.String("application/json"),
+					}, sound)
+					return err
+				}
+				return e.plain(ctx, plain, fake)
+			})
+		}
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+		}
+	})
+	return nil
+}
+
+// do makes the calls, as many at a time as there are connections.
+func (e *errand) do(ctx context.Context, call func(context.Context) error) error {
+	return atOnce(e.Connections, e.Calls, func() error { return call(ctx) })
+}
+
+// atOnce does something n times, so many at the same time, until it fails.
+func atOnce(workers, n int, do func() error) error {
+	var next atomic.Int64
+	var all sync.WaitGroup
+	errs := make(chan error, workers)
+	for range workers {
+		all.Go(func() {
+			for next.Add(1) <= int64(n) {
+				if err := do(); err != nil {
+					errs <- err
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	close(errs)
+	return <-errs
+}
+
+func (e *errand) sdkStream(ctx context.Context, sdk *bedrockruntime.Client) error {
+	out, err := sdk.InvokeModelWithResponseStream(ctx, &bedrockruntime.InvokeModelWithResponseStreamInput{
+		ModelId: aws.String(modelID), Body: e.Body, ContentType: aws.String("application/json"), Accept: aws.String("application/json"),
+	}, sound)
+	if err != nil {
+		return err
+	}
+	stream := out.GetStream()
+	defer stream.Close()
+	got := 0
+	for event := range stream.Events() {
+		if chunk, ok := event.(*types.ResponseStreamMemberChunk); ok && bytes.Contains(chunk.Value.Bytes, []byte("text_delta")) {
+			got++
+		}
+	}
+	if err := stream.Err(); err != nil || got != e.Frames {
+		return fmt.Errorf("%d frames of %d: %v", got, e.Frames, err)
+	}
+	return nil
+}
+
+// sound makes the options of a call that does not break off: without them the SDK closes
+// connections under streams that have just begun, and streams share a buffer. See
+// [remote.Wire] and package bedrock.
+func sound(o *bedrockruntime.Options) {
+	o.HTTPClient = new(remote.Wire).Over(o.HTTPClient)
+	o.Protocol = restjson1.New(nil)
+}
+
+func (e *errand) plain(ctx context.Context, client *http.Client, fake string) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, fake+"/v1/chat/completions", bytes.NewReader(e.Body))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	res, err := client.Do(r)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	if !e.Stream {
+		_, err = io.Copy(io.Discard, res.Body)
+		return err
+	}
+	got := 0
+	lines := bufio.NewScanner(res.Body)
+	for lines.Scan() {
+		if strings.HasPrefix(lines.Text(), "data: {") {
+			got++
+		}
+	}
+	if got != e.Frames {
+		return fmt.Errorf("%d frames of %d: %v", got, e.Frames, lines.Err())
+	}
+	return nil
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"runtime/pprof"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A worker is a process of ours, whose processor time is asked for.
+type worker struct {
+	name         string
+	url, control string // of what it serves, and of what is asked of it
+	cmd          *exec.Cmd
+	stdin        io.Closer
+}
+
+// start starts a process; fake is the URL of the fake model.
+func start(name, fake string) (*worker, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	w := &worker{name: name, cmd: exec.Command(self, "process", name, fake)}
+	w.cmd.Stderr = os.Stderr
+	if w.stdin, err = w.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	out, err := w.cmd.StdoutPipe()
+	if err == nil {
+		err = w.cmd.Start()
+	}
+	if err != nil {
+		return nil, err
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	w.url, w.control, _ = strings.Cut(strings.TrimSpace(line), " ")
+	return w, nil
+}
+
+// stop ends the process, which ends when its input does.
+func (w *worker) stop() {
+	_ = w.stdin.Close()
+	_ = w.cmd.Wait()
+}
+
+// ask asks for something and returns the answer.
+func (w *worker) ask(path string, body []byte) ([]byte, error) {
+	res, err := http.Post(w.control+path, "application/json", bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	answer, err := io.ReadAll(res.Body)
+	if err == nil && res.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s %s: %d %s", w.name, path, res.StatusCode, answer)
+	}
+	return answer, err
+}
+
+// used returns the processor time of the process.
+func (w *worker) used() (time.Duration, error) {
+	answer, err := w.ask("/used", nil)
+	if err != nil {
+		return 0, err
+	}
+	n, err := strconv.ParseInt(string(answer), 10, 64)
+	return time.Duration(n), err
+}
+
+// process is what a worker runs: it serves one thing, and answers what is asked.
+func process(name, fake string) error {
+	control := http.NewServeMux()
+	control.HandleFunc("/used", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, int64(used())) })
+	control.HandleFunc("/profile", profile())
+	var h http.Handler
+	var err error
+	switch name {
+	case "fake":
+		h = newFake(control)
+	case "glossa":
+		h, err = newGlossa(fake)
+	case "proxy":
+		h, err = newProxy(fake)
+	case "nothing":
+		h = http.HandlerFunc(nothing)
+	case "calls":
+		h, err = http.NotFoundHandler(), calls(fake, control)
+	default:
+		err = fmt.Errorf("there is no process %q", name)
+	}
+	if err != nil {
+		return err
+	}
+	served, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	asked, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	go func() { _ = http.Serve(asked, control) }() // ends with the process
+	go func() { _ = serve(name, served, h) }()
+	fmt.Printf("http://%s http://%s\n", served.Addr(), asked.Addr())
+	_, err = io.Copy(io.Discard, os.Stdin)
+	return err
+}
+
+// profile returns a handler that starts a profile of processor time, or stops it and
+// answers with it.
+func profile() http.HandlerFunc {
+	var b bytes.Buffer
+	return func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.RawQuery == "start" {
+			b.Reset()
+			if err := pprof.StartCPUProfile(&b); err != nil {
+				http.Error(w, err.Error(), http.StatusInternalServerError)
+			}
+			return
+		}
+		pprof.StopCPUProfile()
+		_, _ = w.Write(b.Bytes())
+	}
+}
+
+// set sends v to a worker.
+func (w *worker) set(path string, v any) error {
+	b, err := json.Marshal(v)
+	if err == nil {
+		_, err = w.ask(path, b)
+	}
+	return err
+}

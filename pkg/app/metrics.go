@@ -1,0 +1,34 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+
+	"glossa/pkg/httpx"
+	"glossa/pkg/meter/emf"
+)
+
+// observers returns what is told of each request, nil if nobody is, and where its log
+// line goes. Lines of metrics are log lines: with them there are no others.
+func (a *App) observers() (observe func(*httpx.Record), log *slog.Logger) {
+	var all []func(*httpx.Record)
+	if a.meter != nil {
+		all = append(all, a.meter.Observe)
+	}
+	log = a.cfg.Log
+	if a.cfg.Metrics != nil {
+		lines := emf.New(emf.Config{Writer: a.cfg.Metrics, Namespace: a.cfg.Namespace, Known: a.known})
+		all, log = append(all, lines.Observe), nil
+	}
+	if all == nil {
+		return nil, log
+	}
+	return func(rec *httpx.Record) {
+		for _, observe := range all {
+			observe(rec)
+		}
+	}, log
+}
+
+// known tells whether the catalog has a model, so that its name may be a label.
+func (a *App) known(model string) bool { return a.catalog.Has(context.Background(), model) }

@@ -1,0 +1,225 @@
+package httpx
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"glossa/pkg/llm"
+)
+
+// A form is what a type has JSON look like.
+type form struct {
+	kind    reflect.Kind // Struct, Map, Slice; Invalid: whatever stands there is taken
+	many    bool         // a value of the kind, or a list of them
+	element reflect.Type // of a Map or a Slice, and of many
+	keys    []string     // of a Struct, sorted
+	types   []reflect.Type
+}
+
+// forms has the form of each type that was met: types are the program's own and do not
+// change, and reflection takes longer than reading a body.
+var forms sync.Map // by reflect.Type
+
+// shapeOf returns the form of t. What a type decodes by a method of its own is its own
+// affair, save for Many.
+func shapeOf(t reflect.Type) *form {
+	if f, ok := forms.Load(t); ok {
+		return f.(*form)
+	}
+	f := &form{}
+	base := t
+	for base.Kind() == reflect.Pointer {
+		base = base.Elem()
+	}
+	if many, ok := reflect.Zero(base).Interface().(interface{ element() reflect.Type }); ok {
+		f.many, f.element = true, many.element()
+	} else if !reflect.PointerTo(base).Implements(reflect.TypeFor[json.Unmarshaler]()) {
+		switch base.Kind() {
+		case reflect.Struct:
+			f.kind = reflect.Struct
+			types := fields(base)
+			for key := range types {
+				f.keys = append(f.keys, key)
+			}
+			slices.Sort(f.keys)
+			for _, key := range f.keys {
+				f.types = append(f.types, types[key])
+			}
+		case reflect.Map:
+			f.kind, f.element = reflect.Map, base.Elem()
+		case reflect.Slice, reflect.Array:
+			f.kind, f.element = reflect.Slice, base.Elem()
+		}
+	}
+	forms.Store(t, f)
+	return f
+}
+
+// A checker walks a JSON value that is valid. Its methods return where an error is, the
+// innermost step first, so that a walk without errors builds no paths.
+type checker struct {
+	b []byte
+	i int // of what is read next
+}
+
+// space goes to the next byte that is none.
+func (c *checker) space() byte {
+	for c.b[c.i] == ' ' || c.b[c.i] == '\n' || c.b[c.i] == '\t' || c.b[c.i] == '\r' {
+		c.i++
+	}
+	return c.b[c.i]
+}
+
+// value checks the next value, which was decoded into a type of this form.
+func (c *checker) value(f *form) (at []string, err error) {
+	first := c.space()
+	switch {
+	case f.many && first == '[':
+		return c.array(f.element)
+	case f.many:
+		return c.value(shapeOf(f.element))
+	case f.kind == reflect.Slice && first == '[':
+		return c.array(f.element)
+	case (f.kind == reflect.Struct || f.kind == reflect.Map) && first == '{':
+		return c.object(f)
+	}
+	c.skip()
+	return nil, nil
+}
+
+func (c *checker) array(element reflect.Type) (at []string, err error) {
+	f := shapeOf(element)
+	c.i++ // the bracket
+	for i := 0; c.space() != ']'; i++ {
+		if c.b[c.i] == ',' {
+			c.i++
+		}
+		if at, err := c.value(f); err != nil {
+			return append(at, fmt.Sprintf("[%d]", i)), err
+		}
+	}
+	c.i++
+	return nil, nil
+}
+
+// seenKeys has those keys of an object that were there: of a struct by their indices,
+// of a map by their names.
+type seenKeys struct {
+	fields [4]uint64
+	more   map[string]bool
+}
+
+// again notes a key, and tells whether it was there before. index is -1 in a map.
+func (s *seenKeys) again(index int, key []byte) bool {
+	if index >= 0 && index < 64*len(s.fields) {
+		word, bit := &s.fields[index/64], uint64(1)<<(index%64)
+		was := *word&bit != 0
+		*word |= bit
+		return was
+	}
+	if s.more == nil {
+		s.more = map[string]bool{}
+	}
+	was := s.more[string(key)]
+	s.more[string(key)] = true
+	return was
+}
+
+func (c *checker) object(f *form) (at []string, err error) {
+	var seen seenKeys
+	c.i++ // the brace
+	for c.space() != '}' {
+		if c.b[c.i] == ',' {
+			c.i++
+			c.space()
+		}
+		raw := c.key()
+		if c.space(); c.b[c.i] == ':' {
+			c.i++
+		}
+		index, value := -1, f.element
+		if f.kind == reflect.Struct {
+			var ok bool
+			if index, ok = slices.BinarySearchFunc(f.keys, raw, compare); !ok {
+				return []string{string(raw)}, llm.Errorf(UnknownParam, "unknown parameter")
+			}
+			value = f.types[index]
+		}
+		switch twice := seen.again(index, raw); {
+		case twice && f.kind == reflect.Map: // the key is content, not a parameter
+			return nil, llm.Errorf(llm.Invalid, "%.100q is given twice", raw)
+		case twice:
+			return []string{string(raw)}, llm.Errorf(llm.Invalid, "given twice")
+		}
+		if at, err := c.value(shapeOf(value)); err != nil {
+			return append(at, string(raw)), err
+		}
+	}
+	c.i++
+	return nil, nil
+}
+
+// compare orders keys; it makes no strings of them.
+func compare(key string, raw []byte) int {
+	switch {
+	case key == string(raw):
+		return 0
+	case key < string(raw):
+		return -1
+	}
+	return 1
+}
+
+// key reads the key of a member.
+func (c *checker) key() []byte {
+	from := c.i
+	c.text()
+	raw := c.b[from:c.i]
+	var key string
+	if (slices.Contains(raw, '\\') || !utf8.Valid(raw)) && json.Unmarshal(raw, &key) == nil {
+		return []byte(key)
+	}
+	return raw[1 : len(raw)-1]
+}
+
+// text goes behind a string.
+func (c *checker) text() {
+	for c.i++; c.b[c.i] != '"'; c.i++ {
+		if c.b[c.i] == '\\' {
+			c.i++
+		}
+	}
+	c.i++
+}
+
+// skip goes behind a value, whatever is in it.
+func (c *checker) skip() {
+	depth := 0
+	for {
+		switch c.space() {
+		case '"':
+			c.text()
+		case '{', '[':
+			depth++
+			c.i++
+		case '}', ']':
+			depth--
+			c.i++
+		case ',', ':':
+			c.i++
+			continue // what follows belongs to the value
+		default:
+			for c.i < len(c.b) && strings.IndexByte(",:]} \n\t\r", c.b[c.i]) < 0 {
+				c.i++
+			}
+		}
+		if depth == 0 {
+			return
+		}
+	}
+}

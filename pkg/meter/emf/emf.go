@@ -1,0 +1,191 @@
+// Package emf writes the measurements of requests in CloudWatch's embedded metric
+// format: CloudWatch Logs makes metrics of them, and nothing has to be called. It knows
+// the record of a request, and refuses to know models, dialects and where lines go.
+//
+// A line is the log line of its request too: the format lets other members stand beside
+// the metrics, so that what Lambda is paid for by the byte and by the write comes once.
+// Requests that run no model have a line without metrics.
+//
+// Sources: Amazon CloudWatch User Guide, "Specification: Embedded metric format" and its
+// JSON schema; CloudWatch API Reference, Dimension; the metrics invocations and latency of
+// seed 003, of which the second has the unit that it is in here.
+package emf
+
+import (
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"glossa/pkg/httpx"
+)
+
+// DefaultNamespace is that of seed 003.
+const DefaultNamespace = "Codenator/api-layer/"
+
+// Config of a [Meter].
+type Config struct {
+	Writer    io.Writer               // each line is one Write; never two at the same time
+	Namespace string                  // of the metrics; "": [DefaultNamespace]; see [CheckNamespace]
+	Known     func(model string) bool // only models that are known become a dimension; nil: none does
+}
+
+// A Meter writes lines.
+type Meter struct {
+	known      func(string) bool
+	directives [1 << traits]string // by what a request has
+
+	lines sync.Pool // of *line
+
+	mu sync.Mutex
+	to io.Writer
+}
+
+// What a request may have, as bits of an index.
+const (
+	hasModel = 1 << iota
+	hasFamily
+	hasDialect
+	hasFirst
+	traits = 4
+)
+
+// New returns a meter.
+func New(cfg Config) *Meter {
+	if cfg.Namespace == "" {
+		cfg.Namespace = DefaultNamespace
+	}
+	m := &Meter{known: cfg.Known, to: cfg.Writer}
+	for has := range m.directives {
+		m.directives[has] = directive(cfg.Namespace, has)
+	}
+	return m
+}
+
+// directive is what tells CloudWatch where in a line the metrics are, from behind the
+// timestamp on. Each request counts in the set of no dimension and once for each of its
+// dimensions, which stay few: the models of the catalog, the families, the dialects.
+func directive(namespace string, has int) string {
+	b := []byte(`,"CloudWatchMetrics":[{"Namespace":`)
+	b = quote(b, namespace)
+	b = append(b, `,"Dimensions":[`...)
+	for i, name := range []string{"model", "family", "dialect"} { // the bits in their order
+		if has&(1<<i) != 0 {
+			b = append(append(append(b, `["`...), name...), `"],`...)
+		}
+	}
+	b = append(b, `[]],"Metrics":[{"Name":"invocations","Unit":"Count"},{"Name":"latency","Unit":"Milliseconds"},`...)
+	if has&hasFirst != 0 {
+		b = append(b, `{"Name":"time_to_first_token","Unit":"Milliseconds"},`...)
+	}
+	b = append(b, `{"Name":"tokens_in","Unit":"Count"},{"Name":"tokens_out","Unit":"Count"},{"Name":"errors","Unit":"Count"}]}]}`...)
+	return string(b)
+}
+
+// A line is the buffer of one, which is on its way for microseconds.
+type line struct{ b []byte }
+
+// Observe writes the line of a request; it fits [httpx.Mux]. A line that cannot be
+// written is lost: there is nowhere else to say so.
+func (m *Meter) Observe(rec *httpx.Record) {
+	l, ok := m.lines.Get().(*line)
+	if !ok {
+		l = &line{make([]byte, 0, 2048)}
+	}
+	l.b = append(m.append(l.b[:0], rec), '\n')
+	m.mu.Lock()
+	_, _ = m.to.Write(l.b)
+	m.mu.Unlock()
+	if cap(l.b) <= 64<<10 { // a long cause must not be kept
+		m.lines.Put(l)
+	}
+}
+
+// append adds the line of rec to b.
+func (m *Meter) append(b []byte, rec *httpx.Record) []byte {
+	code, param, cause := rec.Fault()
+	b = append(b, '{')
+	if rec.Permission == httpx.Inference {
+		b = m.metrics(b, rec)
+	} else {
+		b = append(b, `"latency":`...)
+		b = milliseconds(b, rec.Duration)
+	}
+	level := `,"level":"INFO","msg":"request","time":"`
+	if cause != "" {
+		level = `,"level":"ERROR","msg":"request","time":"`
+	}
+	b = append(b, level...)
+	b = append(rec.Start.Add(rec.Duration).UTC().AppendFormat(b, "2006-01-02T15:04:05.000Z07:00"), '"')
+	b = text(b, "id", rec.ID)
+	b = text(b, "method", rec.Method)
+	b = text(b, "route", rec.Route)
+	b = number(b, "status", int64(rec.Status))
+	b = number(b, "bytes", rec.Bytes)
+	b = text(b, "model", rec.Model)
+	b = text(b, "family", rec.Family)
+	b = text(b, "dialect", rec.Dialect)
+	b = text(b, "trace", rec.Trace.ID())
+	b = text(b, "principal", rec.Principal)
+	b = text(b, "code", code)
+	b = text(b, "param", param)
+	b = text(b, "cause", cause[:min(len(cause), maxCause)])
+	return append(b, '}')
+}
+
+// maxCause bounds the cause of an error, a stack at times, in bytes. A line may have a
+// quarter of a megabyte, of which escapes can take six bytes for one.
+const maxCause = 16 << 10
+
+// metrics adds the metadata and the values of the metrics.
+func (m *Meter) metrics(b []byte, rec *httpx.Record) []byte {
+	has := 0
+	if m.known != nil && value(rec.Model) && m.known(rec.Model) {
+		has |= hasModel
+	}
+	if value(rec.Family) {
+		has |= hasFamily
+	}
+	if value(rec.Dialect) {
+		has |= hasDialect
+	}
+	if rec.FirstText > 0 {
+		has |= hasFirst
+	}
+	b = append(b, `"_aws":{"Timestamp":`...)
+	b = integer(b, rec.Start.UnixMilli())
+	b = append(b, m.directives[has]...)
+	b = append(b, `,"invocations":1,"latency":`...)
+	b = milliseconds(b, rec.Duration)
+	if has&hasFirst != 0 {
+		b = append(b, `,"time_to_first_token":`...)
+		b = milliseconds(b, rec.FirstText)
+	}
+	b = number(b, "tokens_in", int64(rec.Usage.Input))
+	b = number(b, "tokens_out", int64(rec.Usage.Output))
+	failed := int64(0)
+	if rec.Err != nil && rec.Err.Code != httpx.Gone { // leaving is the client's affair
+		failed = 1
+	}
+	return number(b, "errors", failed)
+}
+
+const maxValue = 1024 // bytes of a dimension's value
+
+// value tells whether s can be the value of a dimension: ASCII without control
+// characters, not blank, and not too long (CloudWatch API Reference, Dimension).
+func value(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return len(s) <= maxValue && strings.Trim(s, " ") != ""
+}
+
+// milliseconds adds a duration with three decimals.
+func milliseconds(b []byte, d time.Duration) []byte {
+	us := max(0, d.Microseconds())
+	b = append(integer(b, us/1000), '.')
+	return append(b, byte('0'+us/100%10), byte('0'+us/10%10), byte('0'+us%10))
+}

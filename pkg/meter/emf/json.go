@@ -1,0 +1,82 @@
+package emf
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// text adds a member whose value is a string, unless that is "".
+func text(b []byte, key, s string) []byte {
+	if s == "" {
+		return b
+	}
+	return quote(member(b, key), s)
+}
+
+// number adds a member whose value is a number.
+func number(b []byte, key string, n int64) []byte { return integer(member(b, key), n) }
+
+func member(b []byte, key string) []byte {
+	b = append(b, ',', '"')
+	b = append(b, key...)
+	return append(b, '"', ':')
+}
+
+func integer(b []byte, n int64) []byte { return strconv.AppendInt(b, n, 10) }
+
+// quote adds a string. What is no UTF-8 becomes U+FFFD.
+func quote(b []byte, s string) []byte {
+	const digits = "0123456789abcdef"
+	b = append(b, '"')
+	from := 0 // what is before it was added
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= ' ' && c != '"' && c != '\\' && c < utf8.RuneSelf {
+			i++
+			continue
+		}
+		n := 1
+		if c >= utf8.RuneSelf {
+			var r rune
+			if r, n = utf8.DecodeRuneInString(s[i:]); r != utf8.RuneError || n > 1 {
+				i += n
+				continue
+			}
+		}
+		b = append(b, s[from:i]...)
+		switch {
+		case c >= utf8.RuneSelf:
+			b = append(b, "\ufffd"...)
+		case c == '"' || c == '\\':
+			b = append(b, '\\', c)
+		default:
+			b = append(b, '\\', 'u', '0', '0', digits[c>>4], digits[c&15])
+		}
+		i += n
+		from = i
+	}
+	return append(append(b, s[from:]...), '"')
+}
+
+// CheckNamespace returns what is wrong with a namespace of metrics: it has at most 255
+// letters, digits, spaces and marks of .-_/#: and is none of AWS's own (CloudWatch User
+// Guide, "Namespaces"; API Reference, PutMetricData). "" is [DefaultNamespace].
+func CheckNamespace(s string) error {
+	for _, c := range []byte(s) {
+		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+		if !letter && strings.IndexByte(".-_/#: ", c) < 0 {
+			return errors.New("a namespace has letters, digits, spaces and the marks . - _ / # : alone")
+		}
+	}
+	switch {
+	case len(s) > 255:
+		return errors.New("a namespace has at most 255 characters")
+	case strings.HasPrefix(s, "AWS/"), strings.HasPrefix(s, ":"):
+		return errors.New("a namespace may not begin with AWS/ or a colon")
+	case s != "" && strings.TrimSpace(s) == "":
+		return errors.New("a namespace may not be blank")
+	}
+	return nil
+}
