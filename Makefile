@@ -138,7 +138,7 @@ goldens: $(GOLDENENV)/done ## make the golden files anew: those of the original 
 
 .PHONY: clean
 clean: ## remove what was built; trained runs and caches stay
-	rm -rf bin dist
+	rm -rf bin dist infra/cdk.out
 
 # --- lint ---
 
@@ -219,6 +219,40 @@ train-phrases: $(GOLDENENV)/done ## train the starter that translates (half an h
 build: ## build dist/ARCH/FAMILY/bootstrap for each Lambda function, arm64 and amd64
 	@set -eu; for family in $(FAMILIES); do for arch in arm64 amd64; do \
 		echo "dist/$$arch/$$family/bootstrap"; \
-		GOOS=linux GOARCH=$$arch CGO_ENABLED=0 $(GO) build -trimpath -tags lambda.norpc \
+		GOOS=linux GOARCH=$$arch CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -tags lambda.norpc \
 			-ldflags '-s -w' -o dist/$$arch/$$family/bootstrap ./functions/$$family; \
 	done; done
+
+# --- AWS ---
+
+# The CDK's command; what it runs is Go, in infra, which compiles for a minute the first
+# time. ARGS chooses what is deployed: ARGS="-c stage=prod -c memory=1769,openai=3008".
+CDK := .cache/cdk/node_modules/.bin/cdk
+
+.cache/cdk/installed: infra/package.json infra/package-lock.json
+	mkdir -p .cache/cdk
+	cp infra/package.json infra/package-lock.json .cache/cdk
+	cd .cache/cdk && npm ci --no-audit --no-fund
+	touch $@
+
+.PHONY: synth
+synth: build .cache/cdk/installed ## write what would be deployed to infra/cdk.out (needs node; no account, no network)
+	cd infra && ../$(CDK) synth --quiet $(ARGS)
+
+.PHONY: diff
+diff: build .cache/cdk/installed ## compare that with what is deployed
+	cd infra && ../$(CDK) diff $(ARGS)
+
+.PHONY: deploy
+deploy: build .cache/cdk/installed ## deploy it to the account and region of the AWS CLI (ARGS="-c stage=prod")
+	cd infra && ../$(CDK) deploy --all --outputs-file cdk.out/outputs.json $(ARGS)
+
+.PHONY: destroy
+destroy: build .cache/cdk/installed ## remove what is deployed, but for the table and the bucket
+	cd infra && ../$(CDK) destroy --all $(ARGS)
+
+.PHONY: check-infra
+check-infra: ## vet and test the stacks; go test ./infra/stacks -tags cdk -update rewrites the templates they must be
+	$(GO) vet -tags cdk ./infra/...
+	$(GO) run $(STATICCHECK) -tags cdk -checks all ./infra/...
+	$(GO) test -tags cdk ./infra/...

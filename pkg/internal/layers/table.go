@@ -77,8 +77,10 @@ func Glossa() *Table {
 
 			"functions/*":      function,
 			"functions/glossa": {Floor: 7, May: []string{"..."}, Outside: []string{"golang.org/x/term"}},
-			"infra":            {Floor: 7, May: []string{"..."}, Outside: []string{"github.com/aws"}},
-			"infra/*":          {Floor: 7, May: []string{"...", "infra"}, Outside: []string{"github.com/aws"}},
+			"infra":            {Floor: 7, May: []string{"infra/policy", "infra/stacks"}, Outside: aws},
+			"infra/plan":       {Floor: 7, May: []string{"pkg/app", "pkg/httpx"}},
+			"infra/policy":     {Floor: 7, May: []string{"infra/plan"}},
+			"infra/stacks":     {Floor: 7, May: []string{"infra/plan", "infra/policy"}, Outside: aws},
 		},
 		Guarded: []string{
 			"github.com/aws", "github.com/awslabs", "github.com/PaesslerAG", "github.com/prometheus", "github.com/getkin", "golang.org/x/term", "golang.org/x/crypto",

@@ -1,0 +1,39 @@
+//go:build cdk
+
+// Command infra is the CDK app: it synthesises the stacks of glossa, for the CDK's
+// command, which says what the operator chose. A template that breaks a rule is not
+// deployed.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/jsii-runtime-go"
+
+	"glossa/infra/policy"
+	"glossa/infra/stacks"
+)
+
+func main() {
+	err := run()
+	jsii.Close() // ends the process of the CDK
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "infra:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	app := awscdk.NewApp(nil)
+	p, err := stacks.Plan(app)
+	if err != nil {
+		return err
+	}
+	templates, err := stacks.Synthesise(app, p, "../dist")
+	if err != nil {
+		return err
+	}
+	return policy.Check(p, templates)
+}

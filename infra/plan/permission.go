@@ -1,0 +1,160 @@
+package plan
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// A Statement allows actions in an IAM policy. Resources are in the syntax of
+// CloudFormation's Fn::Sub, with the names of references.
+type Statement struct {
+	Sid       string
+	Actions   []string
+	Resources []string
+	// Condition is by operator and key.
+	Condition map[string]map[string][]string
+	Reason    string // what the function does with it
+	// Wildcards says why resources are no narrower; there is none without it.
+	Wildcards string
+}
+
+// references are the names in the resources of statements and the values of environments
+// that a deployment gives a meaning to, beside those of CloudFormation.
+func references() []string { return []string{"Table", "TableArn", "BucketArn", "LogGroupArn"} }
+
+var reference = regexp.MustCompile(`\$\{([^}]*)\}`)
+
+// unknown returns the references in a text that nobody gives a meaning to.
+func unknown(s string) (names []string) {
+	for _, found := range reference.FindAllStringSubmatch(s, -1) {
+		if name := found[1]; !strings.HasPrefix(name, "AWS::") && !slices.Contains(references(), name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+const (
+	tableARN    = "${TableArn}"
+	bucketARN   = "${BucketArn}"
+	checkpoints = "checkpoints/" // prefix of the runs in the bucket
+)
+
+// statements returns what the function of a family may do.
+func statements(family string) []Statement {
+	list := []Statement{logs(), readItems(), query(), count(), readCheckpoints(), listCheckpoints(), bedrock(), sagemaker()}
+	switch family {
+	case CatchAll: // which has the log-in
+		list = append(list, logIn())
+	case "alpha":
+		list = append(list, publish())
+	}
+	return list
+}
+
+func logs() Statement {
+	return Statement{
+		Sid: "Logs", Actions: []string{"logs:CreateLogStream", "logs:PutLogEvents"}, Resources: []string{"${LogGroupArn}"},
+		Reason: "one line for each request, which holds its metrics",
+		// The ARN of a log group ends in ":*" as CloudFormation gives it.
+		Wildcards: "each instance has a stream of its own in the function's group, whose name Lambda makes",
+	}
+}
+
+func readItems() Statement {
+	return Statement{
+		Sid: "Items", Actions: []string{"dynamodb:GetItem"}, Resources: []string{tableARN},
+		Reason: "model records, keys and tokens of callers, their budgets",
+	}
+}
+
+func query() Statement {
+	return Statement{
+		Sid: "Lists", Actions: []string{"dynamodb:Query"}, Resources: []string{tableARN}, Condition: partitions("models", "usage"),
+		Reason: "all models, and what was used",
+	}
+}
+
+func count() Statement {
+	return Statement{
+		Sid: "Counts", Actions: []string{"dynamodb:UpdateItem"}, Resources: []string{tableARN}, Condition: partitions("budget#*", "usage"),
+		Reason:    "what a request used is added up, and taken off its caller's budget",
+		Wildcards: "budgets have a partition for each caller",
+	}
+}
+
+func logIn() Statement {
+	return Statement{
+		Sid: "LogIn", Actions: []string{"dynamodb:PutItem", "dynamodb:DeleteItem", "dynamodb:Query"}, Resources: []string{tableARN},
+		Condition: partitions("accounts"),
+		Reason:    "a log-in stores the hash of a token, and deletes the oldest of a user who has too many",
+	}
+}
+
+func readCheckpoints() Statement {
+	return Statement{
+		Sid: "Checkpoints", Actions: []string{"s3:GetObject", "s3:GetObjectVersion"}, Resources: []string{bucketARN + "/" + checkpoints + "*"},
+		Reason:    "weights are read in ranges, all of one version",
+		Wildcards: "runs are published without a deployment",
+	}
+}
+
+func listCheckpoints() Statement {
+	return Statement{
+		Sid: "Runs", Actions: []string{"s3:ListBucket"}, Resources: []string{bucketARN},
+		Condition: map[string]map[string][]string{"StringLike": {"s3:prefix": {checkpoints + "*"}}},
+		Reason:    "runs are found by what is there",
+		Wildcards: "prefixes of single runs lie below that of all",
+	}
+}
+
+func publish() Statement {
+	return Statement{
+		Sid:       "Publish",
+		Actions:   []string{"s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"},
+		Resources: []string{bucketARN + "/" + checkpoints + "*"},
+		Reason:    "uploads are stored, replaced and deleted; old versions stay for a while",
+		Wildcards: "the name of a run is chosen by who uploads it",
+	}
+}
+
+// Source: Amazon Bedrock User Guide, "Prerequisites for inference profiles": who calls a
+// profile needs the profile and the foundation model in every region that it leads to.
+func bedrock() Statement {
+	return Statement{
+		Sid:     "Bedrock",
+		Actions: []string{"bedrock:InvokeModel", "bedrock:InvokeModelWithResponseStream"},
+		Resources: []string{
+			"arn:${AWS::Partition}:bedrock:*::foundation-model/*",
+			"arn:${AWS::Partition}:bedrock:*:${AWS::AccountId}:inference-profile/*",
+			"arn:${AWS::Partition}:bedrock:*:${AWS::AccountId}:application-inference-profile/*",
+		},
+		Reason:    "models on Amazon Bedrock",
+		Wildcards: "a model is added by a record, without a deployment, and profiles lead to models of other regions",
+	}
+}
+
+// Source: Amazon SageMaker API Reference, InvokeEndpointWithResponseStream: it needs the
+// permission sagemaker:InvokeEndpoint, and has none of its own.
+func sagemaker() Statement {
+	return Statement{
+		Sid:     "SageMaker",
+		Actions: []string{"sagemaker:InvokeEndpoint"},
+		Resources: []string{
+			"arn:${AWS::Partition}:sagemaker:${AWS::Region}:${AWS::AccountId}:endpoint/*",
+			"arn:${AWS::Partition}:sagemaker:${AWS::Region}:${AWS::AccountId}:inference-component/*",
+		},
+		Reason:    "models at endpoints of Amazon SageMaker, streamed or not",
+		Wildcards: "a model is added by a record, without a deployment",
+	}
+}
+
+// partitions bounds a statement to items of the table whose pk is one of these.
+func partitions(pk ...string) map[string]map[string][]string {
+	op := "ForAllValues:StringEquals"
+	if slices.ContainsFunc(pk, wild) {
+		op = "ForAllValues:StringLike"
+	}
+	return map[string]map[string][]string{op: {"dynamodb:LeadingKeys": pk}}
+}

@@ -1,0 +1,176 @@
+// Package plan says what is deployed on AWS: a function for each family of routes, with
+// its memory, time, environment and permissions, and the paths of the REST API. All that
+// can be is derived from the one route table. It refuses to know the CDK: what only a
+// deployment can name is a reference, as in CloudFormation's Fn::Sub.
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"glossa/pkg/app"
+)
+
+// Architecture is that of all functions, as directories below dist call it.
+const Architecture = "arm64"
+
+const (
+	// MaxTimeout is Lambda's bound for an invocation, and API Gateway's for a stream.
+	MaxTimeout = 15 * time.Minute
+	// briefTimeout is for families that do not stream. The SDK of Lamini's service, which
+	// is one, waits for 90 s; and what nobody waits for is paid for all the same.
+	briefTimeout = 2 * time.Minute
+)
+
+// A Plan is all that is deployed.
+type Plan struct {
+	Config    Config
+	Functions []Function
+	Paths     []Path
+}
+
+// A Function is one Lambda function.
+type Function struct {
+	Family      string
+	Memory      int // MB
+	Timeout     time.Duration
+	Environment map[string]string
+	Provisioned int // instances; 0: none
+	Reserved    int // instances; 0: no bound
+	Statements  []Statement
+}
+
+// New returns the plan for an operator's choices.
+func New(cfg Config) (*Plan, error) {
+	var families []Family
+	for _, name := range app.Families() {
+		f, err := family(cfg, name)
+		if err != nil {
+			return nil, fmt.Errorf("family %s: %w", name, err)
+		}
+		families = append(families, f)
+	}
+	paths, err := Paths(families)
+	if err != nil {
+		return nil, err
+	}
+	p := &Plan{Config: cfg, Paths: paths}
+	for _, f := range families {
+		p.Functions = append(p.Functions, function(cfg, f))
+	}
+	return p, p.check()
+}
+
+// family returns the routes that the function of a family has, in the environment that
+// it is deployed with.
+func family(cfg Config, name string) (Family, error) {
+	env := environment(cfg)
+	settings, err := app.FromEnv(func(variable string) string { return env[variable] })
+	if err != nil {
+		return Family{}, err
+	}
+	settings.Auth = false // who may use the routes does not change which there are
+	a, err := app.New(settings)
+	if err != nil {
+		return Family{}, err
+	}
+	return Family{name, a.Routes(name)}, nil
+}
+
+func function(cfg Config, f Family) Function {
+	timeout := briefTimeout
+	for _, route := range f.Routes {
+		if route.Streams {
+			timeout = MaxTimeout
+		}
+	}
+	return Function{
+		Family: f.Name, Memory: cfg.Memory[f.Name], Timeout: timeout, Environment: environment(cfg),
+		Provisioned: cfg.Provisioned[f.Name], Reserved: cfg.Reserved[f.Name], Statements: statements(f.Name),
+	}
+}
+
+// environment returns the variables of the functions. All integrations stream, those of
+// routes that never do too: an answer in one piece passes as well, and the function
+// cannot tell from an event how its answer is passed on.
+func environment(cfg Config) map[string]string {
+	env := map[string]string{
+		"GLOSSA_TABLE":       "${Table}",
+		"GLOSSA_NAMESPACE":   cfg.Namespace,
+		"GLOSSA_STREAM_REST": "true",
+		"GLOSSA_STREAM_URL":  "true",
+	}
+	if cfg.Auth == IAM { // the Authorization header is AWS's then
+		env["GLOSSA_OPEN"] = "true"
+	}
+	return env
+}
+
+// check says where a plan breaks a rule.
+func (p *Plan) check() error {
+	var errs []error
+	for _, f := range p.Functions {
+		for _, s := range f.Statements {
+			if err := s.check(); err != nil {
+				errs = append(errs, fmt.Errorf("function %s: statement %s: %w", f.Family, s.Sid, err))
+			}
+		}
+		for name, value := range f.Environment {
+			if names := unknown(value); names != nil {
+				errs = append(errs, fmt.Errorf("function %s: %s: nothing is called %v", f.Family, name, names))
+			}
+		}
+		if f.Timeout <= 0 || f.Timeout > MaxTimeout {
+			errs = append(errs, fmt.Errorf("function %s: a timeout of %s", f.Family, f.Timeout))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func wild(s string) bool { return strings.ContainsAny(s, "*?") }
+
+// Wild tells whether the statement has a wildcard.
+func (s *Statement) Wild() bool {
+	for _, list := range [][]string{s.Actions, s.Resources} {
+		for _, v := range list {
+			if wild(v) || v == "${LogGroupArn}" { // which ends in one
+				return true
+			}
+		}
+	}
+	for _, keys := range s.Condition {
+		for _, values := range keys {
+			for _, v := range values {
+				if wild(v) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+func (s *Statement) check() error {
+	if s.Sid == "" || s.Reason == "" || len(s.Actions) == 0 || len(s.Resources) == 0 {
+		return errors.New("a name, a reason, an action or a resource is missing")
+	}
+	if s.Wild() != (s.Wildcards != "") {
+		return errors.New("a wildcard needs a reason, and a reason a wildcard")
+	}
+	for _, action := range s.Actions {
+		if wild(action) {
+			return fmt.Errorf("the action %s is no single one", action)
+		}
+	}
+	for _, r := range s.Resources {
+		if r == "*" {
+			return errors.New("it allows all there is")
+		}
+		if names := unknown(r); names != nil {
+			return fmt.Errorf("nothing is called %v", names)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,261 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"glossa/pkg/app"
+	"glossa/pkg/httpx"
+)
+
+// given returns contexts by name.
+func given(contexts map[string]string) func(string) string {
+	return func(name string) string { return contexts[name] }
+}
+
+// planned returns the plan of an operator.
+func planned(t *testing.T, contexts map[string]string) *Plan {
+	t.Helper()
+	cfg, err := Parse(given(contexts))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestFunctions(t *testing.T) {
+	p := planned(t, map[string]string{"memory": "3008,alpha=512", "provisioned": "1,lamini=0", "reserved": "invoke=9"})
+	var names []string
+	for _, f := range p.Functions {
+		names = append(names, f.Family)
+		memory, warm, most := 3008, 1, 0
+		timeout := 15 * time.Minute
+		switch f.Family {
+		case "alpha":
+			memory = 512
+		case "lamini":
+			warm, timeout = 0, 2*time.Minute
+		case "invoke":
+			most = 9
+		}
+		if f.Memory != memory || f.Provisioned != warm || f.Reserved != most || f.Timeout != timeout {
+			t.Errorf("%+v", f)
+		}
+	}
+	if !slices.Equal(names, app.Families()) {
+		t.Errorf("functions of %v, want %v", names, app.Families())
+	}
+}
+
+// TestReached sends a request for each route of each family, and for paths that nobody
+// has, to where API Gateway would.
+func TestReached(t *testing.T) {
+	p := planned(t, nil)
+	var families []Family
+	owners := map[string]int{}
+	for _, name := range app.Families() {
+		f, err := family(p.Config, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		families = append(families, f)
+		for _, route := range f.Routes {
+			owners[route.Method+route.Pattern]++
+		}
+	}
+	used := map[string]bool{"/": true, "/" + greedy: true}
+	for _, f := range families {
+		for _, route := range f.Routes {
+			owner := f.Name
+			if owners[route.Method+route.Pattern] == len(families) { // as /health
+				owner = CatchAll
+			}
+			for _, value := range []string{"m", "meta/llama:3", "a%2Fb", "completions"} {
+				path := example(route.Pattern, value)
+				got, ok := Route(p.Paths, path)
+				if !ok || got.Family != owner {
+					t.Errorf("%s %s goes to %v, want %s", route.Method, path, got, owner)
+				}
+				used[got.Resource] = true
+			}
+		}
+	}
+	for _, path := range []string{"/", "/x", "/v1", "/v1/unknown", "/v1/engines", "/api", "/api/chat/more", "/users/x/y"} {
+		if got, ok := Route(p.Paths, path); !ok || got.Family != CatchAll {
+			t.Errorf("%s goes to %v, %v", path, got, ok)
+		}
+	}
+	for _, path := range p.Paths {
+		if !used[path.Resource] {
+			t.Errorf("nobody asked for %s", path.Resource)
+		}
+	}
+}
+
+// example fills in a pattern.
+func example(pattern, value string) string {
+	parts := strings.Split(pattern, "/")
+	for i, part := range parts {
+		if strings.HasPrefix(part, "{") {
+			parts[i] = value
+		}
+	}
+	return strings.Join(parts, "/")
+}
+
+func routes(patterns ...string) (list []httpx.Route) {
+	for _, p := range patterns {
+		list = append(list, httpx.Route{Method: "GET", Pattern: p})
+	}
+	return list
+}
+
+func TestPaths(t *testing.T) {
+	families := []Family{
+		{"a", routes("/{$}", "/a/{x}", "/a/{x}/y", "/all")}, {"b", routes("/b/{rest...}", "/b/{rest...}/z", "/all")},
+	}
+	got, err := Paths(families)
+	want := []Path{
+		{"/", "a"}, {"/a/{x}", "a"}, {"/a/{x}/y", "a"}, {"/all", CatchAll}, {"/b/{proxy+}", "b"}, {"/{proxy+}", CatchAll},
+	}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v, %v", got, err)
+	}
+	for path, resource := range map[string]string{
+		"/": "/", "/a/1": "/a/{x}", "/a/1/y": "/a/{x}/y", "/a/1/z": "/{proxy+}", "/a": "/{proxy+}", "/b": "/{proxy+}", "/b/": "/{proxy+}",
+		"/b/1": "/b/{proxy+}", "/b/1/2/z": "/b/{proxy+}", "/all": "/all",
+	} {
+		if got, _ := Route(want, path); got.Resource != resource {
+			t.Errorf("%s goes to %v, want %s", path, got, resource)
+		}
+	}
+	var many []string
+	for i := range MaxResources + 1 {
+		many = append(many, "/p"+strings.Repeat("x", i))
+	}
+	for name, list := range map[string][]Family{
+		"belongs to a and b": {{"a", routes("/x")}, {"b", routes("/x")}, {"c", nil}},
+		"may have one":       {{"a", routes("/x/{a}", "/x/{b}")}, {"b", nil}},
+		"ends in a slash":    {{"a", routes("/x/")}, {"b", nil}},
+		`no part "x y"`:      {{"a", routes("/x y")}, {"b", nil}},
+		"quota":              {{"a", routes(many...)}, {"b", nil}},
+	} {
+		if _, err := Paths(list); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("want %q: %v", name, err)
+		}
+	}
+}
+
+// TestEnvironment asks whether functions know their variables, and begin to serve with
+// them.
+func TestEnvironment(t *testing.T) {
+	known := map[string]bool{"GLOSSA_TABLE": true, "GLOSSA_NAMESPACE": true}
+	for _, v := range app.Variables() {
+		known[v[0]] = true
+	}
+	for _, auth := range []string{Keys, IAM} {
+		for _, f := range planned(t, map[string]string{"auth": auth}).Functions {
+			for name := range f.Environment {
+				if !known[name] {
+					t.Errorf("%s: no function knows %s", f.Family, name)
+				}
+			}
+			cfg, err := app.FromEnv(given(f.Environment))
+			if err != nil || cfg.Auth != (auth == Keys) || !cfg.Host.StreamREST || !cfg.Host.StreamURL {
+				t.Errorf("%s with %s: %v, %+v", f.Family, auth, err, cfg.Host)
+			}
+		}
+	}
+}
+
+// TestStatements holds the difference between functions: no function has what only
+// another one needs.
+func TestStatements(t *testing.T) {
+	own := map[string][]string{"alpha": {"Publish"}, CatchAll: {"LogIn"}}
+	for _, f := range planned(t, nil).Functions {
+		var extra []string
+		for _, s := range f.Statements {
+			if !slices.Contains([]string{"Logs", "Items", "Lists", "Counts", "Checkpoints", "Runs", "Bedrock", "SageMaker"}, s.Sid) {
+				extra = append(extra, s.Sid)
+			}
+			for _, action := range s.Actions {
+				writes := strings.HasPrefix(action, "s3:Put") || strings.HasPrefix(action, "s3:Delete") || action == "dynamodb:PutItem"
+				if writes && !slices.Contains(own[f.Family], s.Sid) {
+					t.Errorf("%s may %s", f.Family, action)
+				}
+			}
+		}
+		if !slices.Equal(extra, own[f.Family]) {
+			t.Errorf("%s may %v besides, want %v", f.Family, extra, own[f.Family])
+		}
+	}
+}
+
+func TestStatementRefused(t *testing.T) {
+	good := Statement{Sid: "S", Actions: []string{"s3:GetObject"}, Resources: []string{"arn"}, Reason: "r"}
+	if err := good.check(); err != nil {
+		t.Error(err)
+	}
+	for name, change := range map[string]func(*Statement){
+		"no reason":                 func(s *Statement) { s.Reason = "" },
+		"wildcard without reason":   func(s *Statement) { s.Resources = []string{"arn:*"} },
+		"condition without reason":  func(s *Statement) { s.Condition = partitions("a#*") },
+		"group without reason":      func(s *Statement) { s.Resources = []string{"${LogGroupArn}"} },
+		"reason without a wildcard": func(s *Statement) { s.Wildcards = "w" },
+		"all resources":             func(s *Statement) { s.Resources, s.Wildcards = []string{"*"}, "w" },
+		"all actions":               func(s *Statement) { s.Actions, s.Wildcards = []string{"s3:*"}, "w" },
+		"an unknown name":           func(s *Statement) { s.Resources = []string{"${Bucket}"} },
+		"no action":                 func(s *Statement) { s.Actions = nil },
+	} {
+		s := good
+		change(&s)
+		if s.check() == nil {
+			t.Errorf("%s is taken", name)
+		}
+	}
+}
+
+func TestParse(t *testing.T) {
+	got, err := Parse(given(map[string]string{"prices": "a:b/c=0.25/1,d=0/0", "namespace": "x"}))
+	if err != nil || !slices.Equal(got.Prices, []Price{{"a:b/c", 0.25, 1}, {"d", 0, 0}}) {
+		t.Errorf("%v, %v", got.Prices, err)
+	}
+	for name, value := range map[string]string{
+		"stage": "Prod", "memory": "127", "provisioned": "openai", "reserved": "nobody=1", "auth": "none", "domain": "localhost",
+		"certificate": "arn", "rate": "0", "burst": "x", "namespace": " ", "prices": "a=1", "alarm-email": "me",
+	} {
+		if _, err := Parse(given(map[string]string{name: value})); err == nil {
+			t.Errorf("%s=%s is taken", name, value)
+		}
+	}
+	_, err = Parse(given(map[string]string{"memory": "1", "prices": "=1/NaN", "provisioned": "openai=3", "reserved": "openai=2"}))
+	for _, part := range []string{"context memory", "context prices", "context provisioned"} {
+		if err == nil || !strings.Contains(err.Error(), part) {
+			t.Errorf("%s: %v", part, err)
+		}
+	}
+	if got := Unknown([]string{"stage", "memroy", "@aws-cdk/core:x", "aws:cdk:y"}); !slices.Equal(got, []string{"memroy"}) {
+		t.Errorf("unknown: %v", got)
+	}
+}
+
+// TestCheck breaks a plan.
+func TestCheck(t *testing.T) {
+	for name, change := range map[string]func(*Function){
+		"timeout of 16m0s":          func(f *Function) { f.Timeout = 16 * time.Minute },
+		"nothing is called [Tabel]": func(f *Function) { f.Environment["GLOSSA_TABLE"] = "${Tabel}" },
+		"statement Items":           func(f *Function) { f.Statements[1].Reason = "" },
+	} {
+		p := planned(t, nil)
+		change(&p.Functions[0])
+		if err := p.check(); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

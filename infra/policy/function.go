@@ -1,0 +1,183 @@
+package policy
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	"glossa/infra/plan"
+)
+
+// made returns the resource that a construct of a family's made, and its name: the CDK
+// writes the constructs around it and eight digits of a hash.
+func (c *checker) made(family, construct string) (string, *Resource) {
+	for name, r := range c.API.Resources {
+		if hash, ok := strings.CutPrefix(name, family+construct); ok && hashed.MatchString(hash) {
+			return name, r
+		}
+	}
+	c.fail(family, "there is no %s", construct)
+	return "", &Resource{}
+}
+
+var hashed = regexp.MustCompile(`^[0-9A-F]{8}$`)
+
+// references returns what stands in the templates for the references of a plan.
+func (c *checker) references(family string) *strings.Replacer {
+	first := func(kind string) string { return append(c.Data.of(kind), "nothing")[0] }
+	table, bucket := first("AWS::DynamoDB::Table"), first("AWS::S3::Bucket")
+	logs, _ := c.made(family, "Logs")
+	return strings.NewReplacer("${Table}", "${"+table+"}", "${TableArn}", "${"+table+".Arn}",
+		"${BucketArn}", "${"+bucket+".Arn}", "${LogGroupArn}", "${"+logs+".Arn}")
+}
+
+func (c *checker) functions() {
+	c.want("functions", len(c.API.of("AWS::Lambda::Function")), len(c.plan.Functions))
+	for _, f := range c.plan.Functions {
+		name, r := c.made(f.Family, "Function")
+		c.want(name+" runtime", r.get("Runtime"), "provided.al2023")
+		c.want(name+" architecture", r.get("Architectures"), []any{plan.Architecture})
+		c.want(name+" memory, MB", r.get("MemorySize"), f.Memory)
+		c.want(name+" timeout, s", r.get("Timeout"), f.Timeout.Seconds())
+		if f.Timeout > plan.MaxTimeout {
+			c.fail(name, "%s are more than Lambda allows", f.Timeout)
+		}
+		var reserved any
+		if f.Reserved > 0 {
+			reserved = float64(f.Reserved)
+		}
+		c.want(name+" reserved", r.get("ReservedConcurrentExecutions"), reserved)
+
+		logs, _ := c.made(f.Family, "Logs")
+		c.want(name+" log group", c.text(r.get("LoggingConfig", "LogGroup")), "${"+logs+"}")
+		c.environment(name, r, f)
+		role, granted := c.made(f.Family, "Role")
+		c.want(name+" role", c.text(r.get("Role")), "${"+role+".Arn}")
+		c.statements(role, granted, f)
+		c.alias(name, f)
+	}
+}
+
+func (c *checker) environment(name string, r *Resource, f plan.Function) {
+	got, want := map[string]string{}, map[string]string{}
+	variables, _ := r.get("Environment", "Variables").(map[string]any)
+	for key, value := range variables {
+		got[key] = c.text(value)
+	}
+	for key, value := range f.Environment {
+		want[key] = c.references(f.Family).Replace(value)
+	}
+	c.want(name+" environment", got, want)
+}
+
+// statements holds a role to what the plan gives its function: no less and no more.
+func (c *checker) statements(name string, r *Resource, f plan.Function) {
+	c.want(name+" managed policies", r.get("ManagedPolicyArns"), nil)
+	want := map[string]plan.Statement{}
+	for _, s := range f.Statements {
+		want[s.Sid] = s
+	}
+	for _, policy := range objects(r.list("Policies")) {
+		document, _ := policy["PolicyDocument"].(map[string]any)
+		for _, got := range objects(values(document["Statement"])) {
+			sid := fmt.Sprint(got["Sid"])
+			s, ok := want[sid]
+			if !ok {
+				c.fail(name, "%v is not in the plan", got)
+				continue
+			}
+			delete(want, sid)
+			c.statement(name+" "+sid, got, s, c.references(f.Family))
+		}
+	}
+	for _, sid := range slices.Sorted(maps.Keys(want)) {
+		c.fail(name, "the statement %s is missing", sid)
+	}
+}
+
+func (c *checker) statement(name string, got map[string]any, s plan.Statement, references *strings.Replacer) {
+	c.want(name+" effect", got["Effect"], "Allow")
+	for _, key := range []string{"NotAction", "NotResource", "Principal"} {
+		c.want(name+" "+key, got[key], nil)
+	}
+	actions, resources := slices.Sorted(slices.Values(s.Actions)), []string{}
+	for _, r := range s.Resources {
+		resources = append(resources, references.Replace(r))
+	}
+	slices.Sort(resources)
+	c.want(name+" actions", c.texts(got["Action"]), actions)
+	c.want(name+" resources", c.texts(got["Resource"]), resources)
+	conditions := map[string]map[string][]string{}
+	operators, _ := got["Condition"].(map[string]any)
+	for operator, keys := range operators {
+		conditions[operator] = map[string][]string{}
+		keys, _ := keys.(map[string]any)
+		for key, v := range keys {
+			conditions[operator][key] = c.texts(v)
+		}
+	}
+	if len(conditions) != len(s.Condition) || len(conditions) > 0 && !reflect.DeepEqual(conditions, s.Condition) {
+		c.fail(name, "the condition is %v, want %v", conditions, s.Condition)
+	}
+	// That there is a reason for wildcards, the plan has checked: these are its own.
+}
+
+func (c *checker) alias(name string, f plan.Function) {
+	alias, r := c.made(f.Family, "Live")
+	c.want(alias+" function", c.text(r.get("FunctionName")), "${"+name+"}")
+	c.want(alias+" provisioned", r.get("ProvisionedConcurrencyConfig", "ProvisionedConcurrentExecutions"), positive(f.Provisioned))
+}
+
+// positive is what stands in a template for a number of which 0 means none.
+func positive(n int) any {
+	if n == 0 {
+		return nil
+	}
+	return n
+}
+
+// doors holds what lets callers in: the API to functions, and function URLs.
+func (c *checker) doors() {
+	auth, all := "NONE", map[string]bool{}
+	if c.plan.Config.Auth == plan.IAM {
+		auth = "AWS_IAM"
+	}
+	for _, f := range c.plan.Functions {
+		name, r := c.made(f.Family, "LiveFunctionUrl")
+		fn, _ := c.made(f.Family, "Function")
+		c.want(name+" mode", r.get("InvokeMode"), "RESPONSE_STREAM")
+		c.want(name+" alias", r.get("Qualifier"), "live")
+		c.want(name+" function", c.text(r.get("TargetFunctionArn")), "${"+fn+".Arn}")
+		c.want(name+" authorisation", r.get("AuthType"), auth)
+		c.want(name+" CORS", r.get("Cors"), nil) // the functions answer OPTIONS
+		c.permissions(f.Family, all)
+	}
+	c.want("function URLs", len(c.API.of("AWS::Lambda::Url")), len(c.plan.Functions))
+	c.want("permissions", len(c.API.of("AWS::Lambda::Permission")), len(all))
+}
+
+// permissions asks for those of a family's alias, and enters them into all.
+func (c *checker) permissions(family string, all map[string]bool) {
+	alias, _ := c.made(family, "Live")
+	want := map[string]bool{
+		// All stages, methods and paths of the one API: its resources are what bounds them.
+		"lambda:InvokeFunction apigateway.amazonaws.com <nil> <nil> arn:${AWS::Partition}:execute-api:${AWS::Region}:${AWS::AccountId}:" +
+			"${" + append(c.API.of("AWS::ApiGateway::RestApi"), "nothing")[0] + "}/*/*/*": true,
+	}
+	if c.plan.Config.Auth == plan.Keys {
+		want["lambda:InvokeFunctionUrl * NONE <nil> <nil>"] = true
+		want["lambda:InvokeFunction * <nil> true <nil>"] = true
+	}
+	got := map[string]bool{}
+	for _, name := range c.API.of("AWS::Lambda::Permission") {
+		if r := c.API.Resources[name]; c.text(r.get("FunctionName")) == "${"+alias+"}" {
+			all[name] = true
+			got[fmt.Sprintf("%v %v %v %v %s", r.get("Action"), r.get("Principal"), r.get("FunctionUrlAuthType"),
+				r.get("InvokedViaFunctionUrl"), c.text(r.get("SourceArn")))] = true
+		}
+	}
+	c.want(family+" permissions", got, want)
+}

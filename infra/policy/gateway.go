@@ -1,0 +1,162 @@
+package policy
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"glossa/infra/plan"
+)
+
+// paths holds the resources and methods of the API to those of the plan.
+func (c *checker) paths() {
+	want := map[string]string{}
+	for _, p := range c.plan.Paths {
+		want[p.Resource] = p.Family
+	}
+	for _, name := range c.API.of("AWS::ApiGateway::Method") {
+		r := c.API.Resources[name]
+		path := c.path(c.text(r.get("ResourceId")))
+		family, ok := want[path]
+		if !ok {
+			c.fail(name, "the path %s is not in the plan, or twice here", path)
+			continue
+		}
+		delete(want, path)
+		c.method(name, r, family)
+	}
+	for _, path := range slices.Sorted(maps.Keys(want)) {
+		c.fail(path, "it cannot be reached")
+	}
+	for _, name := range c.API.of("AWS::ApiGateway::Deployment") {
+		for _, method := range c.API.of("AWS::ApiGateway::Method") {
+			if !slices.Contains(c.API.Resources[name].DependsOn, method) {
+				c.fail(name, "it can be made before %s is there", method)
+			}
+		}
+	}
+}
+
+// path spells the path of a resource, given as ${NAME} or ${API.RootResourceId}.
+func (c *checker) path(id string) string {
+	name := strings.TrimSuffix(strings.TrimPrefix(id, "${"), "}")
+	if strings.HasSuffix(name, ".RootResourceId") {
+		return "/"
+	}
+	r, ok := c.API.Resources[name]
+	if !ok {
+		return "nowhere"
+	}
+	parent := c.path(c.text(r.get("ParentId")))
+	return strings.TrimSuffix(parent, "/") + "/" + fmt.Sprint(r.get("PathPart"))
+}
+
+func (c *checker) method(name string, r *Resource, family string) {
+	alias, _ := c.made(family, "Live")
+	auth := "NONE"
+	if c.plan.Config.Auth == plan.IAM {
+		auth = "AWS_IAM"
+	}
+	c.want(name+" method", r.get("HttpMethod"), "ANY")
+	c.want(name+" authorisation", r.get("AuthorizationType"), auth)
+	c.want(name+" integration", r.get("Integration", "Type"), "AWS_PROXY")
+	c.want(name+" transfer", r.get("Integration", "ResponseTransferMode"), "STREAM")
+	c.want(name+" address", c.text(r.get("Integration", "Uri")), "arn:${AWS::Partition}:apigateway:${AWS::Region}:lambda:path/2021-11-15/functions/${"+
+		alias+"}/response-streaming-invocations")
+	for _, f := range c.plan.Functions {
+		if f.Family == family {
+			c.want(name+" timeout, ms", r.get("Integration", "TimeoutInMillis"), int(f.Timeout.Milliseconds()))
+		}
+	}
+}
+
+// gateway holds the API itself.
+func (c *checker) gateway() {
+	c.want("APIs", len(c.API.of("AWS::ApiGateway::RestApi")), 1)
+	c.want("stages", len(c.API.of("AWS::ApiGateway::Stage")), 1)
+	for _, name := range c.API.of("AWS::ApiGateway::RestApi") {
+		r := c.API.Resources[name]
+		c.want(name+" endpoint", r.get("EndpointConfiguration", "Types"), []any{"REGIONAL"})
+		c.want(name+" binary types", r.get("BinaryMediaTypes"), []any{"*/*"})
+	}
+	for _, name := range c.API.of("AWS::ApiGateway::Stage") {
+		r := c.API.Resources[name]
+		c.want(name+" name", r.get("StageName"), c.plan.Config.Stage)
+		settings := objects(r.list("MethodSettings"))
+		if len(settings) != 1 {
+			c.fail(name, "%d settings of methods", len(settings))
+			continue
+		}
+		c.want(name+" methods", fmt.Sprintf("%v %v", settings[0]["HttpMethod"], settings[0]["ResourcePath"]), "* /*")
+		c.want(name+" rate", settings[0]["ThrottlingRateLimit"], c.plan.Config.Rate)
+		c.want(name+" burst", settings[0]["ThrottlingBurstLimit"], c.plan.Config.Burst)
+	}
+	c.responses()
+	for _, name := range c.API.of("AWS::ApiGateway::DomainName") {
+		c.want(name+" TLS", c.API.Resources[name].get("SecurityPolicy"), "TLS_1_2")
+	}
+	domains := 0
+	if c.plan.Config.Domain != "" {
+		domains = 1
+	}
+	c.want("domains", len(c.API.of("AWS::ApiGateway::DomainName")), domains)
+}
+
+// responses holds what API Gateway answers by itself: pages of other origins can read
+// it, and clients have an id to ask with.
+func (c *checker) responses() {
+	status := map[string]any{"DEFAULT_4XX": nil, "DEFAULT_5XX": nil, "THROTTLED": nil}
+	if c.plan.Config.Auth == plan.Keys {
+		status["MISSING_AUTHENTICATION_TOKEN"] = "404"
+	}
+	for _, name := range c.API.of("AWS::ApiGateway::GatewayResponse") {
+		r := c.API.Resources[name]
+		kind := fmt.Sprint(r.get("ResponseType"))
+		want, ok := status[kind]
+		if !ok {
+			c.fail(name, "there is no reason for an answer to %s", kind)
+		}
+		delete(status, kind)
+		c.want(name+" status", r.get("StatusCode"), want)
+		c.want(name+" origins", r.get("ResponseParameters", "gatewayresponse.header.Access-Control-Allow-Origin"), "'*'")
+		c.want(name+" id", r.get("ResponseParameters", "gatewayresponse.header.X-Request-Id"), "context.requestId")
+		body, _ := r.get("ResponseTemplates", "application/json").(string)
+		if !strings.HasPrefix(body, `{"error":{"message":`) {
+			c.fail(name, "clients cannot read %q", body)
+		}
+	}
+	for _, kind := range slices.Sorted(maps.Keys(status)) {
+		c.fail(kind, "there is no answer")
+	}
+}
+
+// alarms asks for those of each function, of the API and of the table.
+func (c *checker) alarms() {
+	watched := map[string]bool{}
+	var topic any
+	if names := c.Watch.of("AWS::SNS::Topic"); len(names) > 0 {
+		topic = []any{map[string]any{"Ref": names[0]}}
+	}
+	for _, name := range c.Watch.of("AWS::CloudWatch::Alarm") {
+		r := c.Watch.Resources[name]
+		for _, d := range objects(r.list("Dimensions")) {
+			watched[fmt.Sprintf("%v %v", r.get("MetricName"), c.text(d["Value"]))] = true
+		}
+		c.want(name+" without data", r.get("TreatMissingData"), "notBreaching")
+		c.want(name+" actions", r.get("AlarmActions"), topic)
+	}
+	want := map[string]bool{"5XXError glossa-" + c.plan.Config.Stage: true}
+	for _, name := range c.Data.of("AWS::DynamoDB::Table") {
+		want["ReadThrottleEvents ${"+name+"}"], want["WriteThrottleEvents ${"+name+"}"] = true, true
+	}
+	for _, f := range c.plan.Functions {
+		fn, _ := c.made(f.Family, "Function")
+		for _, metric := range []string{"Errors", "Throttles", "Duration"} {
+			want[metric+" ${"+fn+"}"] = true
+		}
+	}
+	c.want("alarms", watched, want)
+	c.want("topics", topic != nil, c.plan.Config.AlarmEmail != "")
+	c.want("dashboards", len(c.Watch.of("AWS::CloudWatch::Dashboard")), 1)
+}

@@ -1,0 +1,259 @@
+// Package policy holds synthesised CloudFormation templates to a plan and to rules: they
+// deploy what the plan says and nothing else, whatever the CDK adds by itself. It refuses
+// to know the CDK; it reads JSON.
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"glossa/infra/plan"
+)
+
+// Templates are those of the three stacks.
+type Templates struct{ Data, API, Watch Template }
+
+// A rule says in what the templates break it.
+type rule struct {
+	name  string
+	check func(*checker)
+}
+
+func rules() []rule {
+	return []rule{
+		{"types", (*checker).types},
+		{"table", (*checker).table},
+		{"bucket", (*checker).bucket},
+		{"access", (*checker).access},
+		{"functions", (*checker).functions},
+		{"logs", (*checker).logs},
+		{"paths", (*checker).paths},
+		{"gateway", (*checker).gateway},
+		{"doors", (*checker).doors},
+		{"alarms", (*checker).alarms},
+	}
+}
+
+// Check returns what in the templates is not as the plan and the rules say, all of it.
+func Check(p *plan.Plan, t Templates) error {
+	c := &checker{plan: p, Templates: t}
+	for _, r := range rules() {
+		c.rule = r.name
+		r.check(c)
+	}
+	return errors.Join(c.errs...)
+}
+
+// A checker keeps what is wrong.
+type checker struct {
+	plan *plan.Plan
+	Templates
+	rule string
+	errs []error
+}
+
+func (c *checker) fail(where, format string, args ...any) {
+	c.errs = append(c.errs, fmt.Errorf("%s: %s: %s", c.rule, where, fmt.Sprintf(format, args...)))
+}
+
+// want fails unless got is as it should be.
+func (c *checker) want(where string, got, want any) {
+	got, want = decimal(got), decimal(want)
+	if !reflect.DeepEqual(got, want) {
+		c.fail(where, "%v, want %v", got, want)
+	}
+}
+
+// decimal makes a number what JSON makes of it.
+func decimal(v any) any {
+	if n, ok := v.(int); ok {
+		return float64(n)
+	}
+	return v
+}
+
+// kinds are the types of resources that each stack may have.
+func kinds() map[string][]string {
+	return map[string][]string{
+		"data": {"AWS::DynamoDB::Table", "AWS::S3::Bucket", "AWS::S3::BucketPolicy"},
+		"api": {
+			"AWS::Lambda::Function", "AWS::Lambda::Version", "AWS::Lambda::Alias", "AWS::Lambda::Url", "AWS::Lambda::Permission",
+			"AWS::IAM::Role", "AWS::Logs::LogGroup",
+			"AWS::ApiGateway::RestApi", "AWS::ApiGateway::Account", "AWS::ApiGateway::Deployment", "AWS::ApiGateway::Stage",
+			"AWS::ApiGateway::Resource", "AWS::ApiGateway::Method", "AWS::ApiGateway::GatewayResponse",
+			"AWS::ApiGateway::DomainName", "AWS::ApiGateway::BasePathMapping",
+		},
+		"watch": {"AWS::CloudWatch::Alarm", "AWS::CloudWatch::Dashboard", "AWS::SNS::Topic", "AWS::SNS::TopicPolicy", "AWS::SNS::Subscription"},
+	}
+}
+
+// each calls f for all resources of a type, of all stacks.
+func (c *checker) each(kind string, f func(name string, r *Resource)) {
+	for _, t := range []Template{c.Data, c.API, c.Watch} {
+		for _, name := range t.of(kind) {
+			f(name, t.Resources[name])
+		}
+	}
+}
+
+func (c *checker) types() {
+	for stack, t := range map[string]Template{"data": c.Data, "api": c.API, "watch": c.Watch} {
+		for name, r := range t.Resources {
+			if !slices.Contains(kinds()[stack], r.Type) {
+				c.fail(name, "no %s belongs into the stack %s", r.Type, stack)
+			}
+		}
+	}
+}
+
+func (c *checker) retained(name string, r *Resource) {
+	c.want(name+" when it is deleted", r.DeletionPolicy, "Retain")
+	c.want(name+" when it is replaced", r.UpdateReplacePolicy, "Retain")
+}
+
+func (c *checker) table() {
+	names := c.Data.of("AWS::DynamoDB::Table")
+	c.want("tables", len(names), 1)
+	for _, name := range names {
+		r := c.Data.Resources[name]
+		c.retained(name, r)
+		c.want(name+" billing", r.get("BillingMode"), "PAY_PER_REQUEST")
+		c.want(name+" recovery", r.get("PointInTimeRecoverySpecification", "PointInTimeRecoveryEnabled"), true)
+		c.want(name+" time to live", r.get("TimeToLiveSpecification"), map[string]any{"AttributeName": "expires", "Enabled": true})
+		c.want(name+" key", r.get("KeySchema"), []any{
+			map[string]any{"AttributeName": "pk", "KeyType": "HASH"}, map[string]any{"AttributeName": "sk", "KeyType": "RANGE"},
+		})
+		c.want(name+" attributes", r.get("AttributeDefinitions"), []any{
+			map[string]any{"AttributeName": "pk", "AttributeType": "S"}, map[string]any{"AttributeName": "sk", "AttributeType": "S"},
+		})
+		c.want(name+" protection", r.get("DeletionProtectionEnabled"), c.plan.Config.Stage == plan.Production)
+	}
+}
+
+func (c *checker) bucket() {
+	names := c.Data.of("AWS::S3::Bucket")
+	c.want("buckets", len(names), 1)
+	for _, name := range names {
+		r := c.Data.Resources[name]
+		c.retained(name, r)
+		c.want(name+" versions", r.get("VersioningConfiguration", "Status"), "Enabled")
+		for _, block := range []string{"BlockPublicAcls", "BlockPublicPolicy", "IgnorePublicAcls", "RestrictPublicBuckets"} {
+			c.want(name+" "+block, r.get("PublicAccessBlockConfiguration", block), true)
+		}
+		c.want(name+" ACL", r.get("AccessControl"), nil)
+		encryption := objects(r.list("BucketEncryption", "ServerSideEncryptionConfiguration"))
+		if len(encryption) != 1 || encryption[0]["ServerSideEncryptionByDefault"] == nil {
+			c.fail(name, "it is not encrypted")
+		}
+		cleaned := map[string]bool{}
+		for _, rule := range objects(r.list("LifecycleConfiguration", "Rules")) {
+			for key := range rule {
+				cleaned[key] = cleaned[key] || rule["Status"] == "Enabled"
+			}
+		}
+		if !cleaned["AbortIncompleteMultipartUpload"] || !cleaned["NoncurrentVersionExpiration"] || cleaned["ExpirationInDays"] {
+			c.fail(name, "old versions and halves of uploads must go, and nothing else: %v", slices.Sorted(maps.Keys(cleaned)))
+		}
+		c.secured(name)
+	}
+}
+
+// secured asks for the denial of all that is not sent over TLS 1.2 or later.
+func (c *checker) secured(bucket string) {
+	denied := map[string]bool{}
+	for _, name := range c.Data.of("AWS::S3::BucketPolicy") {
+		r := c.Data.Resources[name]
+		if c.text(r.get("Bucket")) != "${"+bucket+"}" {
+			continue
+		}
+		for _, s := range objects(r.list("PolicyDocument", "Statement")) {
+			all := slices.Equal(c.texts(s["Resource"]), []string{"${" + bucket + ".Arn}", "${" + bucket + ".Arn}/*"})
+			if s["Effect"] == "Deny" && s["Action"] == "s3:*" && all && reflect.DeepEqual(s["Principal"], map[string]any{"AWS": "*"}) {
+				denied[fmt.Sprint(s["Condition"])] = true
+			}
+		}
+	}
+	for _, condition := range []string{"map[Bool:map[aws:SecureTransport:false]]", "map[NumericLessThan:map[s3:TlsVersion:1.2]]"} {
+		if !denied[condition] {
+			c.fail(bucket, "its policy does not deny %s", condition)
+		}
+	}
+}
+
+// managed are the policies of AWS that a role may have, by the service that has the
+// role, with the reason.
+func managed() map[string]string {
+	return map[string]string{
+		// API Gateway writes the access logs of all APIs of an account with one role.
+		"apigateway.amazonaws.com": "arn:${AWS::Partition}:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs",
+	}
+}
+
+// access holds all that allows something, but for what functions may do, of which
+// functions tells.
+func (c *checker) access() {
+	c.each("AWS::IAM::Role", func(name string, r *Resource) {
+		var services []string
+		for _, s := range objects(r.list("AssumeRolePolicyDocument", "Statement")) {
+			principal, _ := s["Principal"].(map[string]any)
+			services = append(services, c.texts(principal["Service"])...)
+			if len(principal) != 1 || s["Condition"] != nil {
+				c.fail(name, "it can be taken by %v", principal)
+			}
+		}
+		for _, arn := range c.texts(r.get("ManagedPolicyArns")) {
+			if len(services) != 1 || managed()[services[0]] != arn {
+				c.fail(name, "%s has no reason", arn)
+			}
+		}
+		if len(r.list("Policies")) > 0 && !slices.Equal(services, []string{"lambda.amazonaws.com"}) {
+			c.fail(name, "only functions have policies of ours, and it is for %v", services)
+		}
+	})
+	for _, kind := range []string{"AWS::S3::BucketPolicy", "AWS::SNS::TopicPolicy"} {
+		c.each(kind, func(name string, r *Resource) {
+			for _, s := range objects(r.list("PolicyDocument", "Statement")) {
+				if s["Effect"] != "Deny" && !reflect.DeepEqual(s["Principal"], map[string]any{"Service": "cloudwatch.amazonaws.com"}) {
+					c.fail(name, "it lets in %v", s["Principal"])
+				}
+			}
+		})
+	}
+}
+
+func (c *checker) logs() {
+	c.each("AWS::Logs::LogGroup", func(name string, r *Resource) {
+		if days, ok := r.get("RetentionInDays").(float64); !ok || days < 1 || days > 365 {
+			c.fail(name, "kept for %v days", r.get("RetentionInDays"))
+		}
+	})
+	told := map[string]bool{}
+	for _, name := range []string{
+		"requestId", "requestTimeEpoch", "httpMethod", "path", "resourcePath", "status", "responseLength", "responseLatency",
+		"integrationLatency", "identity.sourceIp", "error.responseType",
+	} {
+		told[name] = true
+	}
+	for _, name := range c.API.of("AWS::ApiGateway::Stage") {
+		r := c.API.Resources[name]
+		format, _ := r.get("AccessLogSetting", "Format").(string)
+		if format == "" || r.get("AccessLogSetting", "DestinationArn") == nil {
+			c.fail(name, "there is no access log")
+		}
+		for _, variable := range strings.Split(format, "$")[1:] {
+			variable, _, _ = strings.Cut(strings.TrimPrefix(variable, "context."), `"`)
+			if !told[variable] {
+				c.fail(name, "$%s does not belong into the access log", variable)
+			}
+		}
+		for _, s := range objects(r.list("MethodSettings")) {
+			if s["DataTraceEnabled"] == true || s["LoggingLevel"] != nil && s["LoggingLevel"] != "OFF" {
+				c.fail(name, "bodies are logged")
+			}
+		}
+	}
+}

@@ -1,0 +1,275 @@
+package policy
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"glossa/infra/plan"
+)
+
+// golden returns the templates that the stacks' test keeps here, and their plan.
+func golden(t *testing.T) (*plan.Plan, Templates) {
+	t.Helper()
+	read := func(stack string) Template {
+		text, err := os.ReadFile(filepath.Join("testdata", stack+".json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		template, err := Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return template
+	}
+	cfg, err := plan.Parse(func(string) string { return "" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := plan.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, Templates{Data: read("data"), API: read("api"), Watch: read("watch")}
+}
+
+func TestGolden(t *testing.T) {
+	p, templates := golden(t)
+	if err := Check(p, templates); err != nil {
+		t.Error(err)
+	}
+}
+
+// A breach breaks one rule in the templates.
+type breach struct {
+	rule string
+	of   string // type of the resource, the first of which is changed
+	name string // prefix of its name; "": any
+	do   func(t *Templates, r *Resource)
+}
+
+// set changes the property at a path of keys, the last but one of which may be the first
+// of a list.
+func set(value any, keys ...string) func(*Templates, *Resource) {
+	return func(_ *Templates, r *Resource) {
+		m := r.Properties
+		for _, key := range keys[:len(keys)-1] {
+			next := m[key]
+			if list, ok := next.([]any); ok {
+				next = list[0]
+			}
+			m = next.(map[string]any)
+		}
+		m[keys[len(keys)-1]] = value
+	}
+}
+
+// add puts a resource into the API's stack.
+func add(kind string, properties map[string]any) func(*Templates, *Resource) {
+	return func(t *Templates, _ *Resource) {
+		t.API.Resources["Added"] = &Resource{Type: kind, Properties: properties}
+	}
+}
+
+// granted changes the statement of a function's role that has a name.
+func granted(sid, key string, value any) func(*Templates, *Resource) {
+	return func(_ *Templates, r *Resource) {
+		document := objects(r.list("Policies"))[0]["PolicyDocument"].(map[string]any)
+		for _, s := range objects(document["Statement"].([]any)) {
+			if s["Sid"] == sid {
+				s[key] = value
+			}
+		}
+	}
+}
+
+// with adds a statement to a policy.
+func with(statement map[string]any, keys ...string) func(*Templates, *Resource) {
+	return func(_ *Templates, r *Resource) {
+		m := r.Properties
+		for _, key := range keys {
+			if list, ok := m[key].([]any); ok {
+				m = list[0].(map[string]any)
+				continue
+			}
+			m = m[key].(map[string]any)
+		}
+		m["Statement"] = append(m["Statement"].([]any), statement)
+	}
+}
+
+// remove takes the resource out of the API's stack.
+func remove(t *Templates, r *Resource) {
+	for name, other := range t.API.Resources {
+		if other == r {
+			delete(t.API.Resources, name)
+		}
+	}
+}
+
+func dataBreaches() []breach {
+	const table, bucket, policy = "AWS::DynamoDB::Table", "AWS::S3::Bucket", "AWS::S3::BucketPolicy"
+	public := map[string]any{"Effect": "Allow", "Principal": "*", "Action": "s3:GetObject", "Resource": "*"}
+	return []breach{
+		{"types", bucket, "", add("AWS::IAM::User", nil)},
+		{"table", table, "", func(_ *Templates, r *Resource) { r.DeletionPolicy = "Delete" }},
+		{"table", table, "", func(_ *Templates, r *Resource) { r.UpdateReplacePolicy = "" }},
+		{"table", table, "", set("PROVISIONED", "BillingMode")},
+		{"table", table, "", set(false, "PointInTimeRecoverySpecification", "PointInTimeRecoveryEnabled")},
+		{"table", table, "", set("ttl", "TimeToLiveSpecification", "AttributeName")},
+		{"table", table, "", set("id", "KeySchema", "AttributeName")},
+		{"table", table, "", set("N", "AttributeDefinitions", "AttributeType")},
+		{"table", table, "", set(true, "DeletionProtectionEnabled")},
+		{"bucket", bucket, "", func(_ *Templates, r *Resource) { r.DeletionPolicy = "Delete" }},
+		{"bucket", bucket, "", set("Suspended", "VersioningConfiguration", "Status")},
+		{"bucket", bucket, "", set(false, "PublicAccessBlockConfiguration", "BlockPublicPolicy")},
+		{"bucket", bucket, "", set(nil, "PublicAccessBlockConfiguration")},
+		{"bucket", bucket, "", set("PublicRead", "AccessControl")},
+		{"bucket", bucket, "", set(nil, "BucketEncryption")},
+		{"bucket", bucket, "", set("Disabled", "LifecycleConfiguration", "Rules", "Status")},
+		{"bucket", bucket, "", set(30.0, "LifecycleConfiguration", "Rules", "ExpirationInDays")},
+		{"bucket", policy, "", set("Allow", "PolicyDocument", "Statement", "Effect")},
+		{"bucket", policy, "", set("s3:PutObject", "PolicyDocument", "Statement", "Action")},
+		{"access", policy, "", with(public, "PolicyDocument")},
+	}
+}
+
+func functionBreaches() []breach {
+	const fn, role = "AWS::Lambda::Function", "AWS::IAM::Role"
+	other := map[string]any{"Service": "ec2.amazonaws.com"}
+	admin := []any{"arn:aws:iam::aws:policy/AdministratorAccess"}
+	return []breach{
+		{"access", role, "alpha", set(other, "AssumeRolePolicyDocument", "Statement", "Principal")},
+		{"access", role, "alpha", set(map[string]any{"AWS": "*"}, "AssumeRolePolicyDocument", "Statement", "Principal")},
+		{"access", role, "alpha", set(admin, "ManagedPolicyArns")},
+		{"access", role, "ApiCloudWatchRole", set(admin, "ManagedPolicyArns")},
+		{"functions", role, "alpha", granted("Items", "Resource", "*")},
+		{"functions", role, "alpha", granted("Items", "Action", "dynamodb:*")},
+		{"functions", role, "alpha", granted("Items", "Action", []any{"dynamodb:GetItem", "dynamodb:Scan"})},
+		{"functions", role, "alpha", granted("Lists", "Condition", nil)},
+		{"functions", role, "alpha", granted("Bedrock", "Resource", []any{"arn:aws:bedrock:*:*:*"})},
+		{"functions", role, "alpha", granted("SageMaker", "Effect", "Deny")},
+		{"functions", role, "alpha", granted("Publish", "Sid", "")},
+		// What another function may do.
+		{"functions", role, "openai", with(map[string]any{"Sid": "Publish", "Effect": "Allow", "Action": "s3:PutObject"}, "Policies", "PolicyDocument")},
+		{"functions", fn, "alpha", set("nodejs24.x", "Runtime")},
+		{"functions", fn, "alpha", set([]any{"x86_64"}, "Architectures")},
+		{"functions", fn, "alpha", set(128.0, "MemorySize")},
+		{"functions", fn, "alpha", set(901.0, "Timeout")},
+		{"functions", fn, "alpha", set(1.0, "ReservedConcurrentExecutions")},
+		{"functions", fn, "alpha", set("true", "Environment", "Variables", "GLOSSA_OPEN")},
+		{"functions", fn, "alpha", set("other", "Environment", "Variables", "GLOSSA_TABLE")},
+		{"functions", fn, "alpha", set(map[string]any{"Fn::GetAtt": []any{"openaiRole", "Arn"}}, "Role")},
+		{"functions", fn, "alpha", set(nil, "LoggingConfig")},
+		{"functions", fn, "alpha", add(fn, nil)},
+		{"functions", "AWS::Lambda::Alias", "alpha", set(map[string]any{"ProvisionedConcurrentExecutions": 1.0}, "ProvisionedConcurrencyConfig")},
+		{"functions", "AWS::Lambda::Alias", "alpha", set("other", "FunctionName")},
+	}
+}
+
+func apiBreaches() []breach {
+	const method, stage, rest = "AWS::ApiGateway::Method", "AWS::ApiGateway::Stage", "AWS::ApiGateway::RestApi"
+	const url, permission, answer = "AWS::Lambda::Url", "AWS::Lambda::Permission", "AWS::ApiGateway::GatewayResponse"
+	elsewhere := map[string]any{"FunctionName": "other", "Principal": "*", "Action": "lambda:InvokeFunction"}
+	return []breach{
+		{"logs", "AWS::Logs::LogGroup", "", set(nil, "RetentionInDays")},
+		{"logs", stage, "", set(`{"query":"$context.requestOverride.querystring.q"}`, "AccessLogSetting", "Format")},
+		{"logs", stage, "", set(`{"body":"$input.body"}`, "AccessLogSetting", "Format")},
+		{"logs", stage, "", set(nil, "AccessLogSetting")},
+		{"logs", stage, "", set(true, "MethodSettings", "DataTraceEnabled")},
+		{"logs", stage, "", set("INFO", "MethodSettings", "LoggingLevel")},
+		{"paths", method, "Apiv1chatcompletions", remove},
+		{"paths", method, "Apiv1chatcompletions", set("POST", "HttpMethod")},
+		{"paths", method, "Apiv1chatcompletions", set("AWS_IAM", "AuthorizationType")},
+		{"paths", method, "Apiv1chatcompletions", set("BUFFERED", "Integration", "ResponseTransferMode")},
+		{"paths", method, "Apiv1chatcompletions", set(29000.0, "Integration", "TimeoutInMillis")},
+		{"paths", method, "Apiv1chatcompletions", set("AWS", "Integration", "Type")},
+		{"paths", method, "Apiv1chatcompletions", set("arn:other", "Integration", "Uri")},
+		{"paths", method, "Apiv1chatcompletions", set(map[string]any{"Ref": "Apihealth5CB7A415"}, "ResourceId")},
+		{"paths", "AWS::ApiGateway::Resource", "Apihealth", set("other", "PathPart")},
+		{"paths", "AWS::ApiGateway::Deployment", "", func(_ *Templates, r *Resource) { r.DependsOn = nil }},
+		{"gateway", rest, "", set([]any{"EDGE"}, "EndpointConfiguration", "Types")},
+		{"gateway", rest, "", set([]any{"application/octet-stream"}, "BinaryMediaTypes")},
+		{"gateway", stage, "", set("prod", "StageName")},
+		{"gateway", stage, "", set(nil, "MethodSettings", "ThrottlingRateLimit")},
+		{"gateway", stage, "", set(1.0, "MethodSettings", "ThrottlingBurstLimit")},
+		{"gateway", answer, "ApiDEFAULT4XX", remove},
+		{"gateway", answer, "ApiDEFAULT4XX", set("200", "StatusCode")},
+		{"gateway", answer, "ApiDEFAULT4XX", set(nil, "ResponseParameters", "gatewayresponse.header.Access-Control-Allow-Origin")},
+		{"gateway", answer, "ApiDEFAULT4XX", set(`{"message":"no"}`, "ResponseTemplates", "application/json")},
+		{"gateway", rest, "", add("AWS::ApiGateway::DomainName", map[string]any{"SecurityPolicy": "TLS_1_0"})},
+		{"doors", url, "alpha", set("BUFFERED", "InvokeMode")},
+		{"doors", url, "alpha", set("AWS_IAM", "AuthType")},
+		{"doors", url, "alpha", set(nil, "Qualifier")},
+		{"doors", url, "alpha", set("other", "TargetFunctionArn")},
+		{"doors", url, "alpha", set(map[string]any{"AllowOrigins": []any{"*"}}, "Cors")},
+		{"doors", url, "alpha", add(url, nil)},
+		{"doors", permission, "alphaLiveinvokefunctionurl", remove},
+		{"doors", permission, "alphaLiveinvokefunctionurl", set(nil, "FunctionUrlAuthType")},
+		{"doors", permission, "alphaLiveinvokefunction", set(nil, "InvokedViaFunctionUrl")},
+		{"doors", permission, "ApiApiPermission", set(nil, "SourceArn")},
+		{"doors", permission, "", add(permission, elsewhere)},
+		{"alarms", "AWS::CloudWatch::Alarm", "alphaErrors", set("Invocations", "MetricName")},
+		{"alarms", "AWS::CloudWatch::Alarm", "alphaErrors", set("breaching", "TreatMissingData")},
+		{"alarms", "AWS::CloudWatch::Alarm", "alphaErrors", set([]any{"arn"}, "AlarmActions")},
+		{"alarms", "AWS::CloudWatch::Dashboard", "", func(t *Templates, _ *Resource) { t.Watch.Resources = nil }},
+	}
+}
+
+// TestBreaches breaks each rule in each of its ways, and that rule must say so.
+func TestBreaches(t *testing.T) {
+	broken := map[string]int{}
+	for _, b := range slices.Concat(dataBreaches(), functionBreaches(), apiBreaches()) {
+		p, templates := golden(t)
+		resource, name := find(templates, b)
+		if resource == nil {
+			t.Fatalf("there is no %s %s*", b.of, b.name)
+		}
+		b.do(&templates, resource)
+		err := Check(p, templates)
+		if err == nil || !strings.Contains("\n"+err.Error(), "\n"+b.rule+": ") {
+			t.Errorf("breach %d of %s, in %s, is not seen: %v", broken[b.rule], b.rule, name, err)
+		}
+		broken[b.rule]++
+	}
+	for _, r := range rules() {
+		if broken[r.name] == 0 {
+			t.Errorf("no breach tests the rule %s", r.name)
+		}
+	}
+}
+
+func find(templates Templates, b breach) (*Resource, string) {
+	for _, template := range []Template{templates.Data, templates.API, templates.Watch} {
+		for _, name := range template.of(b.of) {
+			if strings.HasPrefix(name, b.name) {
+				return template.Resources[name], name
+			}
+		}
+	}
+	return nil, ""
+}
+
+// TestText reads the functions of CloudFormation.
+func TestText(t *testing.T) {
+	type m = map[string]any
+	templates := &Templates{Data: Template{Outputs: map[string]Output{"O": {Value: m{"Fn::GetAtt": []any{"T", "Arn"}}}}}}
+	out := templates.Data.Outputs["O"]
+	out.Export.Name = "data:T"
+	templates.Data.Outputs["O"] = out
+	imported := m{"Fn::ImportValue": "data:T"}
+	for want, v := range map[string]any{
+		"x": "x", "${T}": m{"Ref": "T"}, "${T.Arn}": imported, "there is no export o": m{"Fn::ImportValue": "o"},
+		"a-${AWS::Region}":     m{"Fn::Join": []any{"-", []any{"a", m{"Ref": "AWS::Region"}}}},
+		"${T.Arn}/${AWS::x}/*": m{"Fn::Sub": []any{"${A}/${AWS::x}/*", m{"A": imported}}},
+		"${AWS::x}":            m{"Fn::Sub": "${AWS::x}"},
+		// CloudFormation takes it in no other function, and the CDK writes it there all the same.
+		"map[Fn::GetStackOutput:map[]]": m{"Fn::GetStackOutput": m{}},
+	} {
+		if got := templates.text(v); got != want {
+			t.Errorf("%v: %q, want %q", v, got, want)
+		}
+	}
+}

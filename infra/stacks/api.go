@@ -1,0 +1,138 @@
+//go:build cdk
+
+package stacks
+
+import (
+	"encoding/json"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigateway"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awscertificatemanager"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
+	"github.com/aws/jsii-runtime-go"
+
+	"glossa/infra/plan"
+)
+
+// api is what answers.
+type api struct {
+	stack     awscdk.Stack
+	name      string // of the REST API, in metrics
+	functions []*function
+}
+
+func newAPI(stack awscdk.Stack, p *plan.Plan, d *data, dist string) *api {
+	a := &api{stack: stack, name: "glossa-" + p.Config.Stage}
+	integrations := map[string]awsapigateway.Integration{}
+	for _, f := range p.Functions {
+		fn := newFunction(stack, p, f, d, dist)
+		a.functions = append(a.functions, fn)
+		// Lambda's InvokeWithResponseStream needs the permission lambda:InvokeFunction (AWS
+		// Lambda API Reference), which this adds, once for all methods.
+		integrations[f.Family] = awsapigateway.NewLambdaIntegration(fn.alias, &awsapigateway.LambdaIntegrationOptions{
+			ResponseTransferMode:    awsapigateway.ResponseTransferMode_STREAM,
+			Timeout:                 awscdk.Duration_Seconds(jsii.Number(f.Timeout.Seconds())),
+			ScopePermissionToMethod: jsii.Bool(false),
+		})
+	}
+	rest := newREST(stack, p, a.name)
+	auth := awsapigateway.AuthorizationType_NONE // glossa asks for keys itself
+	if p.Config.Auth == plan.IAM {
+		auth = awsapigateway.AuthorizationType_IAM
+	}
+	for _, path := range p.Paths {
+		rest.Root().ResourceForPath(&path.Resource).AddMethod(jsii.String("ANY"), integrations[path.Family],
+			&awsapigateway.MethodOptions{AuthorizationType: auth})
+	}
+	output(stack, "ApiUrl", "base URL of the REST API", rest.Url())
+	if domain := rest.DomainName(); domain != nil {
+		output(stack, "DomainTarget", "what the CNAME of "+p.Config.Domain+" must point to", domain.DomainNameAliasDomainName())
+	}
+	return a
+}
+
+func newREST(stack awscdk.Stack, p *plan.Plan, name string) awsapigateway.RestApi {
+	logs := awslogs.NewLogGroup(stack, jsii.String("AccessLogs"), &awslogs.LogGroupProps{
+		Retention: retention, RemovalPolicy: awscdk.RemovalPolicy_DESTROY,
+	})
+	var domain *awsapigateway.DomainNameOptions
+	if p.Config.Domain != "" {
+		domain = &awsapigateway.DomainNameOptions{
+			DomainName:     &p.Config.Domain,
+			Certificate:    awscertificatemanager.Certificate_FromCertificateArn(stack, jsii.String("Certificate"), &p.Config.Certificate),
+			EndpointType:   awsapigateway.EndpointType_REGIONAL,
+			SecurityPolicy: awsapigateway.SecurityPolicy_TLS_1_2,
+		}
+	}
+	rest := awsapigateway.NewRestApi(stack, jsii.String("Api"), &awsapigateway.RestApiProps{
+		RestApiName: &name, Description: jsii.String("language models in the protocols of their clients"),
+		EndpointConfiguration: &awsapigateway.EndpointConfiguration{Types: &[]awsapigateway.EndpointType{awsapigateway.EndpointType_REGIONAL}},
+		// All bodies reach the functions as they are: a gzipped one has the type of what is in
+		// it, and API Gateway would take it for text.
+		BinaryMediaTypes: jsii.Strings("*/*"),
+		// API Gateway writes access logs with a role of the account, which may be there already
+		// and stays, since other APIs use it.
+		CloudWatchRole: jsii.Bool(true), CloudWatchRoleRemovalPolicy: awscdk.RemovalPolicy_RETAIN,
+		DomainName: domain,
+		DeployOptions: &awsapigateway.StageOptions{
+			StageName:            &p.Config.Stage,
+			ThrottlingRateLimit:  number(p.Config.Rate),
+			ThrottlingBurstLimit: number(p.Config.Burst),
+			AccessLogDestination: awsapigateway.NewLogGroupLogDestination(logs),
+			AccessLogFormat:      awsapigateway.AccessLogFormat_Custom(jsii.String(accessLog())),
+		},
+	})
+	rest.Node().TryRemoveChild(jsii.String("Endpoint")) // an output, for which there is ApiUrl
+	for _, r := range responses(p.Config.Auth) {
+		rest.AddGatewayResponse(jsii.String(r.name), &awsapigateway.GatewayResponseOptions{
+			Type: awsapigateway.ResponseType_Of(jsii.String(r.name)), StatusCode: r.status, ResponseHeaders: &r.headers,
+			Templates: &map[string]*string{"application/json": jsii.String(r.body)},
+		})
+	}
+	return rest
+}
+
+// accessLog is the form of a line. There is no query in it: prompts and keys may be.
+func accessLog() string {
+	line, _ := json.Marshal(map[string]string{ // strings cannot fail
+		"id": "$context.requestId", "time": "$context.requestTimeEpoch", "method": "$context.httpMethod", "path": "$context.path",
+		"resource": "$context.resourcePath", "status": "$context.status", "bytes": "$context.responseLength",
+		"latency": "$context.responseLatency", "integration": "$context.integrationLatency", "ip": "$context.identity.sourceIp",
+		"error": "$context.error.responseType",
+	})
+	return string(line)
+}
+
+// A response is what API Gateway answers by itself.
+type response struct {
+	name    string
+	status  *string // nil: its own
+	headers map[string]*string
+	body    string
+}
+
+// responses are in the shape of errors that most clients read, and can be read by pages
+// of other origins.
+func responses(auth string) []response {
+	const told = `{"error":{"message":$context.error.messageString,"type":"api_error","param":null,"code":"$context.error.responseType"}}`
+	const unknown = `{"error":{"message":"there is no such path","type":"invalid_request_error","param":null,"code":"no_route"}}`
+	headers := func(more ...string) map[string]*string {
+		h := map[string]*string{
+			"Access-Control-Allow-Origin": jsii.String("'*'"), "Access-Control-Expose-Headers": jsii.String("'*'"),
+			"X-Request-Id": jsii.String("context.requestId"),
+		}
+		for i := 0; i < len(more); i += 2 {
+			h[more[i]] = &more[i+1]
+		}
+		return h
+	}
+	list := []response{
+		{"DEFAULT_4XX", nil, headers(), told},
+		{"DEFAULT_5XX", nil, headers(), told},
+		{"THROTTLED", nil, headers("Retry-After", "'1'"), told},
+	}
+	if auth == plan.Keys { // nobody signs: what API Gateway calls so is a path that nobody has
+		list = append(list, response{"MISSING_AUTHENTICATION_TOKEN", jsii.String("404"), headers(), unknown})
+	}
+	return list
+}

@@ -1,0 +1,56 @@
+//go:build cdk
+
+package stacks
+
+import (
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awss3"
+	"github.com/aws/jsii-runtime-go"
+
+	"glossa/infra/plan"
+)
+
+const (
+	keepVersions = 30 // days: how long a replaced checkpoint can be brought back
+	keepUploads  = 2  // days: how long an upload that stopped can go on
+)
+
+// data is what is kept.
+type data struct {
+	stack  awscdk.Stack
+	table  awsdynamodb.Table
+	bucket awss3.Bucket
+}
+
+func newData(stack awscdk.Stack, p *plan.Plan) *data {
+	key := func(name string) *awsdynamodb.Attribute {
+		return &awsdynamodb.Attribute{Name: &name, Type: awsdynamodb.AttributeType_STRING}
+	}
+	d := &data{stack: stack}
+	// DynamoDB encrypts all tables at rest, with a key of its own that costs nothing.
+	d.table = awsdynamodb.NewTable(stack, jsii.String("Table"), &awsdynamodb.TableProps{
+		PartitionKey: key("pk"), SortKey: key("sk"), TimeToLiveAttribute: jsii.String("expires"),
+		BillingMode: awsdynamodb.BillingMode_PAY_PER_REQUEST,
+		PointInTimeRecoverySpecification: &awsdynamodb.PointInTimeRecoverySpecification{
+			PointInTimeRecoveryEnabled: jsii.Bool(true),
+		},
+		DeletionProtection: jsii.Bool(p.Config.Stage == plan.Production),
+		RemovalPolicy:      awscdk.RemovalPolicy_RETAIN,
+	})
+	d.bucket = awss3.NewBucket(stack, jsii.String("Bucket"), &awss3.BucketProps{
+		Versioned: jsii.Bool(true), Encryption: awss3.BucketEncryption_S3_MANAGED,
+		EnforceSSL: jsii.Bool(true), MinimumTLSVersion: jsii.Number(1.2),
+		BlockPublicAccess: awss3.BlockPublicAccess_BLOCK_ALL(), ObjectOwnership: awss3.ObjectOwnership_BUCKET_OWNER_ENFORCED,
+		RemovalPolicy: awscdk.RemovalPolicy_RETAIN,
+		LifecycleRules: &[]*awss3.LifecycleRule{{
+			Id:                                  jsii.String("leftovers"),
+			NoncurrentVersionExpiration:         awscdk.Duration_Days(jsii.Number(keepVersions)),
+			AbortIncompleteMultipartUploadAfter: awscdk.Duration_Days(jsii.Number(keepUploads)),
+			ExpiredObjectDeleteMarker:           jsii.Bool(true),
+		}},
+	})
+	output(stack, "TableName", "DynamoDB table of model records and accounts", d.table.TableName())
+	output(stack, "BucketName", "bucket of checkpoints", d.bucket.BucketName())
+	return d
+}

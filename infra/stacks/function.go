@@ -1,0 +1,95 @@
+//go:build cdk
+
+package stacks
+
+import (
+	"path/filepath"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
+	"github.com/aws/constructs-go/constructs/v10"
+	"github.com/aws/jsii-runtime-go"
+
+	"glossa/infra/plan"
+)
+
+// retention is how long logs are kept.
+const retention = awslogs.RetentionDays_ONE_MONTH
+
+// A function is a Lambda function and the alias that everybody calls, so that instances
+// can be kept warm, and a version before brought back, without a change of address.
+type function struct {
+	plan  plan.Function
+	fn    awslambda.Function
+	alias awslambda.Alias
+	url   awslambda.FunctionUrl
+}
+
+func newFunction(stack awscdk.Stack, p *plan.Plan, f plan.Function, d *data, dist string) *function {
+	scope := constructs.NewConstruct(stack, jsii.String(f.Family))
+	logs := awslogs.NewLogGroup(scope, jsii.String("Logs"), &awslogs.LogGroupProps{
+		Retention: retention, RemovalPolicy: awscdk.RemovalPolicy_DESTROY,
+	})
+	references := map[string]*string{
+		"Table": d.table.TableName(), "TableArn": d.table.TableArn(), "BucketArn": d.bucket.BucketArn(), "LogGroupArn": logs.LogGroupArn(),
+	}
+	environment := map[string]*string{}
+	for name, value := range f.Environment {
+		environment[name] = sub(value, references)
+	}
+	fn := awslambda.NewFunction(scope, jsii.String("Function"), &awslambda.FunctionProps{
+		Description:  jsii.String("glossa " + p.Config.Stage + ": " + f.Family),
+		Runtime:      awslambda.Runtime_PROVIDED_AL2023(),
+		Architecture: awslambda.Architecture_ARM_64(),
+		Handler:      jsii.String("bootstrap"),
+		Code:         awslambda.Code_FromAsset(jsii.String(filepath.Join(dist, plan.Architecture, f.Family)), nil),
+		MemorySize:   number(f.Memory), Timeout: awscdk.Duration_Seconds(jsii.Number(f.Timeout.Seconds())),
+		Environment: &environment, LogGroup: logs, Role: newRole(scope, f, references),
+		ReservedConcurrentExecutions: positive(f.Reserved),
+		CurrentVersionOptions:        &awslambda.VersionOptions{RemovalPolicy: awscdk.RemovalPolicy_RETAIN},
+	})
+	alias := awslambda.NewAlias(scope, jsii.String("Live"), &awslambda.AliasProps{
+		AliasName: jsii.String("live"), Version: fn.CurrentVersion(), ProvisionedConcurrentExecutions: positive(f.Provisioned),
+	})
+	auth := awslambda.FunctionUrlAuthType_NONE // glossa asks for keys itself
+	if p.Config.Auth == plan.IAM {
+		auth = awslambda.FunctionUrlAuthType_AWS_IAM
+	}
+	url := alias.AddFunctionUrl(&awslambda.FunctionUrlOptions{AuthType: auth, InvokeMode: awslambda.InvokeMode_RESPONSE_STREAM})
+	output(stack, f.Family+"Url", "function URL of "+f.Family, url.Url())
+	return &function{f, fn, alias, url}
+}
+
+// newRole returns the role of a function, which may do what the plan says alone.
+func newRole(scope constructs.Construct, f plan.Function, references map[string]*string) awsiam.Role {
+	var statements []awsiam.PolicyStatement
+	for _, s := range f.Statements {
+		var resources []*string
+		for _, r := range s.Resources {
+			resources = append(resources, sub(r, references))
+		}
+		conditions := map[string]any{}
+		for operator, keys := range s.Condition {
+			conditions[operator] = keys
+		}
+		statements = append(statements, awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
+			Sid: &s.Sid, Actions: jsii.Strings(s.Actions...), Resources: &resources, Conditions: &conditions,
+		}))
+	}
+	document := awsiam.NewPolicyDocument(&awsiam.PolicyDocumentProps{Statements: &statements, Minimize: jsii.Bool(false)})
+	return awsiam.NewRole(scope, jsii.String("Role"), &awsiam.RoleProps{
+		AssumedBy:      awsiam.NewServicePrincipal(jsii.String("lambda.amazonaws.com"), nil),
+		Description:    jsii.String("what glossa's function " + f.Family + " may do"),
+		InlinePolicies: &map[string]awsiam.PolicyDocument{"function": document},
+	})
+}
+
+// positive returns nil for 0.
+func positive(n int) *float64 {
+	if n == 0 {
+		return nil
+	}
+	return number(n)
+}

@@ -1,0 +1,171 @@
+//go:build cdk
+
+package stacks_test
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/jsii-runtime-go"
+
+	"glossa/infra/plan"
+	"glossa/infra/policy"
+	"glossa/infra/stacks"
+	"glossa/pkg/app"
+)
+
+var update = flag.Bool("update", false, "rewrite infra/policy/testdata/*.json")
+
+// TestMain ends the process of the CDK, which all tests share: it takes seconds to start.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	code := m.Run()
+	jsii.Close()
+	os.Exit(code)
+}
+
+// variants are what operators may choose.
+func variants() map[string]map[string]any {
+	return map[string]map[string]any{
+		"dev": {},
+		"prod": {
+			"stage": "prod", "memory": "1769,openai=10240", "provisioned": "openai=2", "reserved": "openai=20,lamini=3",
+			"domain": "llm.example.com", "certificate": "arn:aws:acm:eu-west-1:123456789012:certificate/c", "rate": 5.0, "burst": "7",
+			"namespace": "glossa/prod", "prices": "amazon.titan=0.3/0.4,tgi.phi=0/0.25", "alarm-email": "on-call@example.com",
+		},
+		"iam": {"stage": "iam", "auth": "iam"},
+	}
+}
+
+// contexts returns those of cdk.json and of an operator.
+func contexts(t *testing.T, own map[string]any) *map[string]any {
+	t.Helper()
+	text, err := os.ReadFile("../cdk.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct{ Context map[string]any }
+	if err := json.Unmarshal(text, &file); err != nil {
+		t.Fatal(err)
+	}
+	maps.Copy(file.Context, own)
+	return &file.Context
+}
+
+// programs returns a directory with what stands for the functions' programs.
+func programs(t *testing.T) string {
+	t.Helper()
+	dist := t.TempDir()
+	for _, family := range app.Families() {
+		dir := filepath.Join(dist, plan.Architecture, family)
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "bootstrap"), []byte(family), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dist
+}
+
+// TestStacks synthesises each variant, and holds it to the rules.
+func TestStacks(t *testing.T) {
+	dist := programs(t)
+	for _, name := range slices.Sorted(maps.Keys(variants())) {
+		t.Run(name, func(t *testing.T) {
+			out := t.TempDir()
+			app := awscdk.NewApp(&awscdk.AppProps{Context: contexts(t, variants()[name]), Outdir: &out})
+			p, err := stacks.Plan(app)
+			if err != nil {
+				t.Fatal(err)
+			}
+			templates, err := stacks.Synthesise(app, p, dist)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := policy.Check(p, templates); err != nil {
+				t.Error(err)
+			}
+			if name == "dev" {
+				golden(t, out)
+			}
+			if name == "prod" {
+				dashboard(t, templates.Watch)
+			}
+		})
+	}
+}
+
+// asset is the hash of a program in the name of what is uploaded.
+var asset = regexp.MustCompile(`[0-9a-f]{64}`)
+
+// golden compares the templates with those that lie where the rules are tested.
+func golden(t *testing.T, out string) {
+	t.Helper()
+	for _, stack := range []string{"data", "api", "watch"} {
+		got, err := os.ReadFile(filepath.Join(out, "glossa-dev-"+stack+".template.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(asset.ReplaceAll(got, []byte("ASSET")), '\n')
+		file := filepath.Join("../policy/testdata", stack+".json")
+		if *update {
+			if err := os.WriteFile(file, got, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(got) != string(want) {
+			t.Errorf("the stack %s is not that of %s: run this test with -update and look at the difference\n%s", stack, file, difference(got, want))
+		}
+	}
+}
+
+// difference returns the first lines that differ.
+func difference(got, want []byte) string {
+	a, b := strings.Split(string(got), "\n"), strings.Split(string(want), "\n")
+	i := 0
+	for i < min(len(a), len(b)) && a[i] == b[i] {
+		i++
+	}
+	return fmt.Sprintf("line %d\ngot\n%s\nwant\n%s", i+1,
+		strings.Join(a[i:min(len(a), i+10)], "\n"), strings.Join(b[i:min(len(b), i+10)], "\n"))
+}
+
+// dashboard asks for the cost of tokens, which only a price brings there.
+func dashboard(t *testing.T, watch policy.Template) {
+	t.Helper()
+	text, err := json.Marshal(watch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"(in0*0.3+out0*0.4)/1000000", "(in1*0+out1*0.25)/1000000", "amazon.titan", "time_to_first_token", "glossa/prod",
+	} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("the dashboard lacks %s", want)
+		}
+	}
+}
+
+func TestPlanRefuses(t *testing.T) {
+	for name, own := range map[string]map[string]any{"memroy": {"memroy": "1"}, "stage": {"stage": "A"}, "reserved": {"reserved": -1.0}} {
+		out := t.TempDir()
+		app := awscdk.NewApp(&awscdk.AppProps{Context: contexts(t, own), Outdir: &out})
+		if _, err := stacks.Plan(app); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%v: %v", own, err)
+		}
+	}
+}

@@ -1,0 +1,157 @@
+//go:build cdk
+
+package stacks
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatchactions"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssnssubscriptions"
+	"github.com/aws/jsii-runtime-go"
+
+	"glossa/infra/plan"
+)
+
+// watch draws and watches what functions, the API and the table tell.
+type watch struct {
+	stack awscdk.Stack
+	plan  *plan.Plan
+	topic awssns.Topic // nil: nobody is told
+}
+
+func newWatch(stack awscdk.Stack, p *plan.Plan, d *data, a *api) {
+	w := &watch{stack: stack, plan: p}
+	if p.Config.AlarmEmail != "" {
+		w.topic = awssns.NewTopic(stack, jsii.String("Alarms"), &awssns.TopicProps{EnforceSSL: jsii.Bool(true)})
+		w.topic.AddSubscription(awssnssubscriptions.NewEmailSubscription(&p.Config.AlarmEmail, nil))
+	}
+	for _, f := range a.functions {
+		w.watchFunction(f)
+	}
+	w.alarm("ApiErrors", "the API answered 5xx to one request in twenty for ten minutes",
+		w.metric("AWS/ApiGateway", "5XXError", "Average", dimensions{"ApiName": &a.name}), 0.05, 2)
+	for _, name := range []string{"ReadThrottleEvents", "WriteThrottleEvents"} {
+		w.alarm(name, "DynamoDB refuses requests: callers of this key or partition are many",
+			w.metric("AWS/DynamoDB", name, "Sum", dimensions{"TableName": d.table.TableName()}), 1, 1)
+	}
+	w.dashboard(d, a)
+}
+
+// near is the share of a function's time from which on an invocation is told of.
+const near = 0.9
+
+func (w *watch) watchFunction(f *function) {
+	family, of := f.plan.Family, dimensions{"FunctionName": f.fn.FunctionName()}
+	w.alarm(family+"Errors", family+" crashed or ran out of time", w.metric("AWS/Lambda", "Errors", "Sum", of), 1, 1)
+	w.alarm(family+"Throttles", family+" has no more instances: raise the account's quota or context reserved",
+		w.metric("AWS/Lambda", "Throttles", "Sum", of), 1, 1)
+	w.alarm(family+"Duration", family+" is close to its timeout",
+		w.metric("AWS/Lambda", "Duration", "Maximum", of), near*float64(f.plan.Timeout.Milliseconds()), 1)
+}
+
+// alarm tells when a metric is at least the threshold for that many periods.
+func (w *watch) alarm(name, what string, m awscloudwatch.IMetric, threshold float64, periods int) {
+	alarm := awscloudwatch.NewAlarm(w.stack, jsii.String(name+"Alarm"), &awscloudwatch.AlarmProps{
+		AlarmDescription: jsii.String("glossa " + w.plan.Config.Stage + ": " + what),
+		Metric:           m, Threshold: &threshold, EvaluationPeriods: number(periods),
+		ComparisonOperator: awscloudwatch.ComparisonOperator_GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+		TreatMissingData:   awscloudwatch.TreatMissingData_NOT_BREACHING,
+	})
+	if w.topic != nil {
+		alarm.AddAlarmAction(awscloudwatchactions.NewSnsAction(w.topic))
+	}
+}
+
+type dimensions map[string]*string
+
+func (w *watch) metric(namespace, name, statistic string, of dimensions) awscloudwatch.IMetric {
+	props := awscloudwatch.MetricProps{
+		Namespace: &namespace, MetricName: &name, Statistic: &statistic, Period: awscdk.Duration_Minutes(jsii.Number(5)),
+	}
+	if len(of) > 0 {
+		by := map[string]*string(of)
+		props.DimensionsMap = &by
+	}
+	return awscloudwatch.NewMetric(&props)
+}
+
+// told is a metric of the functions' own; see pkg/meter/emf.
+func (w *watch) told(name, statistic string, of dimensions) awscloudwatch.IMetric {
+	return w.metric(w.plan.Config.Namespace, name, statistic, of)
+}
+
+// byDialect is a metric of each dialect.
+func (w *watch) byDialect(name, statistic string) (list []awscloudwatch.IMetric) {
+	for _, f := range w.plan.Functions {
+		list = append(list, w.told(name, statistic, dimensions{"dialect": jsii.String(f.Family)}))
+	}
+	return list
+}
+
+func (w *watch) dashboard(d *data, a *api) {
+	percentiles := func(name string) (list []awscloudwatch.IMetric) {
+		for _, p := range []string{"p50", "p90", "p99"} {
+			list = append(list, w.told(name, p, nil))
+		}
+		return list
+	}
+	var errors, instances []awscloudwatch.IMetric
+	for _, f := range a.functions {
+		of := dimensions{"FunctionName": f.fn.FunctionName()}
+		errors = append(errors, w.metric("AWS/Lambda", "Errors", "Sum", of))
+		instances = append(instances, w.metric("AWS/Lambda", "ConcurrentExecutions", "Maximum", of))
+	}
+	rows := [][]awscloudwatch.IWidget{
+		{graph("Requests", w.byDialect("invocations", "Sum")), graph("Errors told to callers", w.byDialect("errors", "Sum"))},
+		{graph("Latency, ms", percentiles("latency")), graph("Time to the first token, ms", percentiles("time_to_first_token"))},
+		{
+			graph("Tokens", []awscloudwatch.IMetric{w.told("tokens_in", "Sum", nil), w.told("tokens_out", "Sum", nil)}),
+			graph("Tokens written, by dialect", w.byDialect("tokens_out", "Sum")),
+		},
+		{graph("Functions: crashes and timeouts", errors), graph("Functions: instances at work", instances)},
+		{
+			graph("API: 4xx, 5xx", []awscloudwatch.IMetric{
+				w.metric("AWS/ApiGateway", "4XXError", "Sum", dimensions{"ApiName": &a.name}),
+				w.metric("AWS/ApiGateway", "5XXError", "Sum", dimensions{"ApiName": &a.name}),
+			}),
+			graph("Table: capacity units", []awscloudwatch.IMetric{
+				w.metric("AWS/DynamoDB", "ConsumedReadCapacityUnits", "Sum", dimensions{"TableName": d.table.TableName()}),
+				w.metric("AWS/DynamoDB", "ConsumedWriteCapacityUnits", "Sum", dimensions{"TableName": d.table.TableName()}),
+			}),
+		},
+	}
+	if len(w.plan.Config.Prices) > 0 {
+		rows = append(rows, []awscloudwatch.IWidget{graph("Cost of tokens, $ in 5 minutes", w.costs())})
+	}
+	board := awscloudwatch.NewDashboard(w.stack, jsii.String("Dashboard"), &awscloudwatch.DashboardProps{
+		DashboardName: jsii.String("glossa-" + w.plan.Config.Stage),
+	})
+	for _, row := range rows {
+		board.AddWidgets(row...)
+	}
+}
+
+// costs is what the tokens of each model with a price cost: $ = (in·a + out·b) / 10⁶.
+func (w *watch) costs() (list []awscloudwatch.IMetric) {
+	for i, price := range w.plan.Config.Prices {
+		of := dimensions{"model": jsii.String(price.Model)}
+		in, out := "in"+strconv.Itoa(i), "out"+strconv.Itoa(i)
+		decimal := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+		list = append(list, awscloudwatch.NewMathExpression(&awscloudwatch.MathExpressionProps{
+			Label:      jsii.String(price.Model),
+			Expression: jsii.String(fmt.Sprintf("(%s*%s+%s*%s)/1000000", in, decimal(price.In), out, decimal(price.Out))),
+			UsingMetrics: &map[string]awscloudwatch.IMetric{
+				in: w.told("tokens_in", "Sum", of), out: w.told("tokens_out", "Sum", of),
+			},
+		}))
+	}
+	return list
+}
+
+func graph(title string, metrics []awscloudwatch.IMetric) awscloudwatch.IWidget {
+	return awscloudwatch.NewGraphWidget(&awscloudwatch.GraphWidgetProps{Title: &title, Left: &metrics, Width: jsii.Number(12)})
+}
