@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"glossa/pkg/account"
+	"glossa/pkg/table/tabletest"
 )
 
 // glossa runs a command with an input and returns its status and what it printed.
@@ -61,7 +62,9 @@ func TestUsers(t *testing.T) {
 		{"user add --role client", password, 2, "usage: glossa user"},
 		{"user add carl correct-horse --role client", "", 2, "one too many"},
 		{"user", "", 2, "usage: glossa user"},
-		{"user list", "", 0, `NAME +ROLE +CREATED\nann@example.org +admin +` + today + `\nbob +client +` + today + `\n`},
+		{"user limit bob --requests 10/s", "", 0, "limits of the user bob: 10/s; .* 5 s"},
+		{"user limit carl --requests 10/s", "", 1, "no user carl"},
+		{"user list", "", 0, `NAME +ROLE +CREATED +LIMITS\nann@example.org +admin +` + today + ` +none\nbob +client +` + today + ` +10/s\n`},
 		{"user remove bob", "", 0, "removed"},
 		{"user remove bob", "", 1, "no user bob"},
 	}...)
@@ -79,15 +82,95 @@ func TestKeys(t *testing.T) {
 		{"key create none", "", 2, "no role"},
 		{"key create", "", 2, "usage: glossa key"},
 		{"key list extra", "", 2, "usage: glossa key"},
-		{"key list", "", 0, `NAME +ROLE +KEY +CREATED +EXPIRES\nci +client +….{4} +` + today + ` +` + year + `\never +monitor +….{4} +` + today + ` +never\n`},
+		{"key limit ci --requests 600/m --tokens-per-day 100", "", 0, "ci: 600/m, 100 tokens a day; "},
+		{"key limit --tokens-per-month 5000 CI --tokens-per-day 0", "", 2, "one too many"},
+		{"key limit CI --tokens-per-month 5000 --tokens-per-day 0", "", 0, "ci: 600/m, 5000 tokens a month; "},
+		{"key limit ever --none --requests 1/s", "", 0, "ever: 1/s; "},
+		{"key limit ever --none", "", 0, "ever: none; "},
+		{"key limit ever", "", 2, "--requests"},
+		{"key limit ever --requests 5", "", 2, "N/s"},
+		{"key limit ever --requests 0/s", "", 2, "N/s"},
+		{"key limit ever --tokens-per-day -1", "", 2, "from 1"},
+		{"key limit nobody --none", "", 1, "no key nobody"},
+		{"key limit", "", 2, "usage: glossa key"},
+		{"key revoke ever --none", "", 2, "limit NAME"},
+		{"key list", "", 0, `NAME +ROLE +KEY +CREATED +EXPIRES +LIMITS\nci +client +….{4} +` + today + ` +` + year + ` +600/m, 5000 tokens a month\never +monitor +….{4} +` + today + ` +never +none\n`},
 		{"key revoke CI", "", 0, "the key ci is revoked"},
 		{"key revoke ci", "", 1, "no key ci"},
 		{"key create ci --role worker", "", 0, "gls_"},
 		{"key list --accounts .", "", 1, "no regular file"},
 	}...)
 	t.Setenv("GLOSSA_ACCOUNTS", "")
-	if status, _, errs := glossa(t, "", "key list"); status != 2 || !strings.Contains(errs, "--accounts") {
+	if status, _, errs := glossa(t, "", "key list"); status != 2 || !strings.Contains(errs, "--accounts") || !strings.Contains(errs, "--table-name") {
 		t.Errorf("no file: %d, %s", status, errs)
+	}
+}
+
+// The same commands change the users and keys of a table.
+func TestAccountsOfATable(t *testing.T) {
+	service := tabletest.New(t)
+	for name, value := range map[string]string{
+		"AWS_ENDPOINT_URL_DYNAMODB": service.URL, "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "nobody", "AWS_SECRET_ACCESS_KEY": "nothing",
+		"AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull, "GLOSSA_ACCOUNTS": "", "GLOSSA_TABLE": "",
+	} {
+		t.Setenv(name, value)
+	}
+	for i, s := range []step{
+		{"key list --table-name glossa", "", 0, "NAME"},
+		{"key create ci --role client --table-name glossa", "", 0, `gls_`},
+		{"key create ci --role client --table-name glossa", "", 1, `there is a key ci`},
+		{"key limit ci --tokens-per-day 5 --table-name glossa", "", 0, "5 tokens a day"},
+		{"key list --table-name glossa", "", 0, `ci +client.*5 tokens a day`},
+		{"key list --table-name glossa --accounts x", "", 2, `exclude`},
+		{"key list", "", 2, `GLOSSA_TABLE`},
+		{"user add ann --role client --table-name glossa", password, 0, "ann"},
+		{"user limit ann --requests 5/s --table-name glossa", "", 0, "5/s"},
+		{"user list --table-name glossa", "", 0, `ann +client .*5/s`},
+		{"user remove ann --table-name glossa", "", 0, "removed"},
+		{"user remove ann --table-name glossa", "", 1, "no user ann"},
+		{"key revoke ci --table-name glossa", "", 0, "revoked"},
+		{"key list --table-name none", "", 1, "no such table: none"},
+	} {
+		status, out, errs := glossa(t, s.input, s.args)
+		if status != s.status || !regexp.MustCompile(s.says).MatchString(out+errs) {
+			t.Errorf("%d %s: status %d, %s%s, want %d, %q", i, s.args, status, out, errs, s.status, s.says)
+		}
+	}
+	t.Setenv("GLOSSA_TABLE", "glossa")
+	if status, out, errs := glossa(t, "", "key list"); status != 0 {
+		t.Error(out, errs)
+	}
+}
+
+// A limit that is set while a server runs holds.
+func TestServeLimits(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "accounts.json")
+	_, secret, _ := glossa(t, "", "key create k --role client --accounts "+path)
+	address, _ := serving(t, "--auth", "--accounts", path)
+	post := func() (status int, retry string) {
+		req, err := http.NewRequestWithContext(t.Context(), "POST", "http://"+address+"/v1/completions", strings.NewReader(`{"model":"","prompt":"a","max_tokens":1}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(secret))
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = res.Body.Close()
+		return res.StatusCode, res.Header.Get("Retry-After")
+	}
+	if status, _ := post(); status == 429 {
+		t.Error("limited before")
+	}
+	if status, _, errs := glossa(t, "", "key limit k --requests 1/m --accounts "+path); status != 0 {
+		t.Fatal(errs)
+	}
+	if status, _ := post(); status == 429 {
+		t.Error("the first request of the minute is refused")
+	}
+	if status, retry := post(); status != 429 || retry == "" {
+		t.Errorf("%d, %q", status, retry)
 	}
 }
 

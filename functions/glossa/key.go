@@ -1,35 +1,40 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"text/tabwriter"
 	"time"
 
 	"glossa/pkg/account"
-	"glossa/pkg/app"
 )
 
-const keyUsage = "create NAME --role R [--days N] | revoke NAME | list  [--accounts FILE]"
+const keyUsage = "create NAME --role R [--days N] | limit NAME [--requests N/s|N/m] [--tokens-per-day N] [--tokens-per-month N] [--none]" +
+	" | revoke NAME | list  [--accounts FILE | --table-name TABLE]"
 
 // key changes the API keys of the accounts.
 func key(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writer) error {
 	f := flags("key", keyUsage, stdout)
-	file := accountsFlag(f)
+	place, limits := accountsFlags(f), limitFlags(f)
 	role := f.String("role", "", "create: admin, worker, client or monitor")
 	days := f.Int("days", 365, "create: `number` of days until the key expires; 0: it never does")
 	name, verb, err := parseVerb(f, args)
 	if err != nil {
 		return err
 	}
-	store, err := accounts(*file)
+	store, err := place.store()
 	if err != nil {
 		return err
 	}
+	if given := limits.given(f); given && verb != "limit" {
+		return fmt.Errorf("%w: limits are set by limit NAME", errUsage)
+	}
 	switch {
+	case verb == "limit" && name != "":
+		return limitKeys(ctx, store, name, limits, f, stdout)
 	case verb == "create" && name != "":
 		return createKey(ctx, store, name, account.Role(*role), *days, stdout, stderr)
 	case verb == "revoke" && name != "":
@@ -37,7 +42,7 @@ func key(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writ
 	case verb == "list" && name == "":
 		return listKeys(ctx, store, stdout)
 	}
-	return fmt.Errorf("%w: create NAME, revoke NAME or list", errUsage)
+	return fmt.Errorf("%w: create NAME, limit NAME, revoke NAME or list", errUsage)
 }
 
 // createKey prints the new key, which is not kept, alone; the rest is for people.
@@ -104,9 +109,9 @@ func listKeys(ctx context.Context, store account.Store, w io.Writer) error {
 		return advise(err)
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "NAME\tROLE\tKEY\tCREATED\tEXPIRES") // errors come with Flush
+	fmt.Fprintln(t, "NAME\tROLE\tKEY\tCREATED\tEXPIRES\tLIMITS") // errors come with Flush
 	for _, c := range list {
-		fmt.Fprintf(t, "%s\t%s\t…%s\t%s\t%s\n", c.Name, c.Role, c.Last4, c.Created.Format(time.DateOnly), expiry(c))
+		fmt.Fprintf(t, "%s\t%s\t…%s\t%s\t%s\t%s\n", c.Name, c.Role, c.Last4, c.Created.Format(time.DateOnly), expiry(c), c.Limits)
 	}
 	return t.Flush()
 }
@@ -123,14 +128,19 @@ func expiry(c account.Credential) string {
 	return day
 }
 
-// accounts returns the store of the accounts' file.
-func accounts(file string) (account.Store, error) {
-	cfg, err := app.Environment()
+// limitKeys changes the limits of the keys of a name.
+func limitKeys(ctx context.Context, store account.Store, name string, given *limitsGiven, f *flag.FlagSet, w io.Writer) error {
+	list, err := keysNamed(ctx, store, name)
 	if err != nil {
-		return nil, err
+		return advise(err)
 	}
-	if file = cmp.Or(file, cfg.Accounts); file == "" {
-		return nil, fmt.Errorf("%w: which accounts? --accounts FILE or GLOSSA_ACCOUNTS names the file", errUsage)
+	if len(list) == 0 {
+		return fmt.Errorf("there is no key %s: glossa key list shows them", name)
 	}
-	return account.NewFile(file), nil
+	for _, c := range list {
+		if err := setLimits(ctx, store, c, given, f, w); err != nil {
+			return err
+		}
+	}
+	return nil
 }

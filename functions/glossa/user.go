@@ -18,22 +18,28 @@ import (
 	"glossa/pkg/account"
 )
 
-const userUsage = "add NAME --role R | remove NAME | list  [--accounts FILE]"
+const userUsage = "add NAME --role R | limit NAME [--requests N/s|N/m] [--tokens-per-day N] [--tokens-per-month N] [--none]" +
+	" | remove NAME | list  [--accounts FILE | --table-name TABLE]"
 
 // user changes the users of the accounts.
 func user(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	f := flags("user", userUsage, stdout)
-	file := accountsFlag(f)
+	place, limits := accountsFlags(f), limitFlags(f)
 	role := f.String("role", "", "add: admin, worker, client or monitor; the password is read from the terminal, or is the first line of the input")
 	name, verb, err := parseVerb(f, args)
 	if err != nil {
 		return err
 	}
-	store, err := accounts(*file)
+	store, err := place.store()
 	if err != nil {
 		return err
 	}
+	if given := limits.given(f); given && verb != "limit" {
+		return fmt.Errorf("%w: limits are set by limit NAME", errUsage)
+	}
 	switch {
+	case verb == "limit" && name != "":
+		return limitUser(ctx, store, name, limits, f, stdout)
 	case verb == "add" && name != "":
 		return addUser(ctx, store, name, account.Role(*role), stdin, stdout, stderr)
 	case verb == "remove" && name != "":
@@ -41,7 +47,7 @@ func user(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 	case verb == "list" && name == "":
 		return listUsers(ctx, store, stdout)
 	}
-	return fmt.Errorf("%w: add NAME, remove NAME or list", errUsage)
+	return fmt.Errorf("%w: add NAME, limit NAME, remove NAME or list", errUsage)
 }
 
 // addUser asks for the password once it is clear that the user can be added.
@@ -86,6 +92,18 @@ func removeUser(ctx context.Context, store account.Store, name string, w io.Writ
 	return err
 }
 
+// limitUser changes the limits of a user.
+func limitUser(ctx context.Context, store account.Store, name string, given *limitsGiven, f *flag.FlagSet, w io.Writer) error {
+	c, err := store.Get(ctx, account.User, name)
+	if errors.Is(err, account.ErrNotFound) {
+		return fmt.Errorf("there is no user %s: glossa user list shows them", name)
+	}
+	if err != nil {
+		return advise(err)
+	}
+	return setLimits(ctx, store, c, given, f, w)
+}
+
 // listUsers prints the users by name.
 func listUsers(ctx context.Context, store account.Store, w io.Writer) error {
 	list, err := store.List(ctx, account.User)
@@ -93,9 +111,9 @@ func listUsers(ctx context.Context, store account.Store, w io.Writer) error {
 		return advise(err)
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "NAME\tROLE\tCREATED") // errors come with Flush
+	fmt.Fprintln(t, "NAME\tROLE\tCREATED\tLIMITS") // errors come with Flush
 	for _, c := range list {
-		fmt.Fprintf(t, "%s\t%s\t%s\n", c.Name, c.Role, c.Created.Format(time.DateOnly))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", c.Name, c.Role, c.Created.Format(time.DateOnly), c.Limits)
 	}
 	return t.Flush()
 }
@@ -109,11 +127,6 @@ func advise(err error) error {
 		return fmt.Errorf("%w: glossa user add and glossa key create make it", err)
 	}
 	return err
-}
-
-// accountsFlag adds the flag that names the file of accounts.
-func accountsFlag(f *flag.FlagSet) *string {
-	return f.String("accounts", "", "`file` of users and API keys, made if it is not there (GLOSSA_ACCOUNTS)")
 }
 
 // parseVerb reads a word, a name in lower case, if there is one, and flags.

@@ -1,8 +1,8 @@
 // Package account decides who may use which route: users with passwords, the
 // tokens that they get for them, API keys, the roles of all of these and the
 // permissions of a role. It knows routes and the Authorization header, nothing of
-// dialects. What it knows of persons and keys comes from a [Store], of which
-// [File] is one.
+// dialects. What it knows of persons and keys comes from a [Store]: a [File] or a
+// [Table]. It keeps the [Limits] of each and leaves it to others to hold to them.
 //
 // Source: the roles and POST /users/me/token of seed 000, the bearer secret of
 // seed 002, /api/upload.
@@ -51,9 +51,10 @@ func (role Role) May(p httpx.Permission) bool {
 
 // A Principal is who sends a request.
 type Principal struct {
-	Kind string // user, key or configured
-	Name string
-	Role Role
+	Kind   string // user, key or configured
+	Name   string
+	Role   Role
+	Limits Limits // of those whom a [Store] knows
 }
 
 // String is how the log names the principal.

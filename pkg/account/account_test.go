@@ -120,7 +120,7 @@ func TestParseKeys(t *testing.T) {
 	if err != nil || len(list) != 2 || list[0].Role != Client || list[1].Role != Monitor {
 		t.Fatalf("%v, %v", list, err)
 	}
-	for secret, want := range map[string]Principal{"k:1": {"configured", "1", Client}, "k2": {"configured", "3", Monitor}} {
+	for secret, want := range map[string]Principal{"k:1": {Kind: "configured", Name: "1", Role: Client}, "k2": {Kind: "configured", Name: "3", Role: Monitor}} {
 		if got := lookup(list, secret); len(got) != 1 || got[0] != want {
 			t.Errorf("%s is of %v", secret, got)
 		}

@@ -6,16 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"runtime"
 	"slices"
 )
-
-// maxFile is the largest file that is read, in bytes: some ten thousands of
-// credentials.
-const maxFile = 16 << 20
 
 // version is that of the file's format.
 const version = 1
@@ -28,19 +20,7 @@ type document struct {
 
 // read reads a file that only its owner can.
 func read(path string) (credentials, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close() // it was only read
-	info, err := file.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if err := private(info); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	b, err := io.ReadAll(io.LimitReader(file, maxFile+1))
+	b, err := ReadPrivate(path)
 	if err != nil {
 		return nil, err
 	}
@@ -49,19 +29,6 @@ func read(path string) (credentials, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return list, nil
-}
-
-// private refuses files that others may read or write: who can write may let
-// anybody in. Windows keeps such rights elsewhere.
-func private(info fs.FileInfo) error {
-	const others = 0o077
-	switch mode := info.Mode(); {
-	case !mode.IsRegular():
-		return errors.New("it is no regular file")
-	case runtime.GOOS != "windows" && mode.Perm()&others != 0:
-		return fmt.Errorf("others may open it (its mode is %#o): chmod 600 it", mode.Perm())
-	}
-	return nil
 }
 
 // decode reads a document; its errors show no hashes.
@@ -110,41 +77,12 @@ func decodeError(err error) error {
 	return err
 }
 
-// write replaces the file as a whole.
-func (list credentials) write(path string) error {
+// encode returns the document of a list.
+func (list credentials) encode() ([]byte, error) {
 	doc := document{Version: version, Credentials: slices.Concat(list.of(User), list.of(APIKey), list.of(Token))}
 	b, err := json.MarshalIndent(doc, "", "\t")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if len(b) >= maxFile {
-		return fmt.Errorf("%s: there is no room for more", path)
-	}
-	temp := path + ".new"
-	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a process that was killed
-		return err
-	}
-	if err := writeNew(temp, append(b, '\n'), path); err != nil {
-		return errors.Join(err, os.Remove(temp))
-	}
-	if err := os.Rename(temp, path); err != nil {
-		return errors.Join(err, os.Remove(temp))
-	}
-	return syncDir(filepath.Dir(path))
-}
-
-// writeNew makes a file that lasts, of the owner of another one if there is that.
-func writeNew(path string, b []byte, other string) (err error) {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	if err := own(file, other); err != nil {
-		return err
-	}
-	if _, err := file.Write(b); err != nil {
-		return err
-	}
-	return file.Sync()
+	return append(b, '\n'), nil
 }

@@ -35,10 +35,11 @@ type Credential struct {
 	Last4    string    `json:"last4,omitempty"`    // of a key: its last four characters
 	Created  time.Time `json:"created"`
 	Expires  time.Time `json:"expires,omitzero"` // zero: never
+	Limits   Limits    `json:"limits,omitzero"`  // of a user or a key; a token has its user's
 }
 
-// A Store keeps credentials. A credential never changes: it is added and deleted.
-// What it returns may be 5 seconds old.
+// A Store keeps credentials. They are added and deleted; nothing but the limits of one
+// changes. What it returns may be 5 seconds old.
 type Store interface {
 	// Get returns the credential, or [ErrNotFound].
 	Get(ctx context.Context, kind Kind, id string) (Credential, error)
@@ -46,6 +47,8 @@ type Store interface {
 	Add(ctx context.Context, c Credential) error
 	// Delete returns [ErrNotFound] if there is none.
 	Delete(ctx context.Context, kind Kind, id string) error
+	// SetLimits changes the limits of a credential; [ErrNotFound] if there is none.
+	SetLimits(ctx context.Context, kind Kind, id string, limits Limits) error
 	// List returns the credentials of a kind by name.
 	List(ctx context.Context, kind Kind) ([]Credential, error)
 }
@@ -191,9 +194,12 @@ func (c *Credential) check() error {
 	default:
 		return fmt.Errorf("there is no kind %.40q: user, key and token are", c.Kind)
 	}
+	if err := c.Limits.Check(); err != nil {
+		return err
+	}
 	if c.Kind == Token {
-		if c.Expires.IsZero() || c.Role != "" {
-			return errors.New("a token expires and has the role of its user")
+		if c.Expires.IsZero() || c.Role != "" || c.Limits != (Limits{}) {
+			return errors.New("a token expires and has the role and the limits of its user")
 		}
 		return nil
 	}

@@ -3,12 +3,10 @@ package account
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -95,6 +93,19 @@ func (f *File) Delete(ctx context.Context, kind Kind, id string) error {
 	})
 }
 
+// SetLimits implements [Store].
+func (f *File) SetLimits(ctx context.Context, kind Kind, id string, limits Limits) error {
+	return f.change(ctx, func(list credentials) error {
+		c, ok := list[reference{kind, id}]
+		if !ok {
+			return ErrNotFound
+		}
+		c.Limits = limits
+		list[reference{kind, id}] = c
+		return c.check()
+	})
+}
+
 // current returns what the file holds now. Nobody may change it.
 func (f *File) current() (credentials, error) {
 	f.mu.Lock()
@@ -119,31 +130,21 @@ func same(a, b fs.FileInfo) bool {
 
 // change edits the file while no other process does. Tokens that are of no use any
 // more go with the occasion.
-func (f *File) change(ctx context.Context, edit func(credentials) error) (err error) {
-	path, err := filepath.EvalSymlinks(f.path) // a link stays one
-	if errors.Is(err, fs.ErrNotExist) {
-		path, err = f.path, nil
-	}
-	if err != nil {
-		return err
-	}
-	unlock, err := lock(ctx, path)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, unlock()) }()
-	list, err := read(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		list, err = credentials{}, nil
-	}
-	if err != nil {
-		return err
-	}
-	if err := edit(list); err != nil {
-		return err
-	}
-	list.prune(time.Now())
-	return list.write(path)
+func (f *File) change(ctx context.Context, edit func(credentials) error) error {
+	return EditPrivate(ctx, f.path, func(b []byte) ([]byte, error) {
+		list := credentials{}
+		if b != nil {
+			var err error
+			if list, err = decode(b); err != nil {
+				return nil, fmt.Errorf("%s: %w", f.path, err)
+			}
+		}
+		if err := edit(list); err != nil {
+			return nil, err
+		}
+		list.prune(time.Now())
+		return list.encode()
+	})
 }
 
 // of returns the credentials of a kind by name, then by age.
@@ -173,39 +174,4 @@ func (list credentials) prune(now time.Time) {
 			delete(list, reference{Token, c.ID})
 		}
 	}
-}
-
-// lockPatience is how long a process waits for another to finish its change.
-const (
-	lockPatience = 10 * time.Second
-	lockPause    = 10 * time.Millisecond
-)
-
-// errLocked is a lock that another process has.
-var errLocked = errors.New("another program is changing it")
-
-// lock makes other processes that change a file wait. The file of the lock stays:
-// deleting it would let two of them have one each.
-func lock(ctx context.Context, path string) (unlock func() error, err error) {
-	file, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	if err := own(file, path); err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	for deadline := time.Now().Add(lockPatience); ; {
-		if err = lockFile(file); !errors.Is(err, errLocked) || time.Now().After(deadline) {
-			break
-		}
-		select {
-		case <-time.After(lockPause):
-		case <-ctx.Done():
-			return nil, errors.Join(ctx.Err(), file.Close())
-		}
-	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), file.Close())
-	}
-	return file.Close, nil
 }

@@ -370,7 +370,11 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		path := filepath.Join(t.TempDir(), "a")
-		if err := list.write(path); err != nil {
+		out, err := list.encode()
+		if err == nil {
+			err = replace(path, out)
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 		again, err := read(path)

@@ -86,7 +86,7 @@ func (a *Accounts) stored(ctx context.Context, kind Kind, secret string) (Princi
 		return Principal{}, llm.Errorf(llm.Unauthenticated, "the %s expired on %s", kind, c.Expires.UTC().Format(time.DateOnly))
 	}
 	if kind == APIKey {
-		return Principal{Kind: string(APIKey), Name: c.Name, Role: c.Role}, nil
+		return Principal{Kind: string(APIKey), Name: c.Name, Role: c.Role, Limits: c.Limits}, nil
 	}
 	user, err := a.cfg.Store.Get(ctx, User, c.Name)
 	if err != nil {
@@ -95,7 +95,7 @@ func (a *Accounts) stored(ctx context.Context, kind Kind, secret string) (Princi
 	if c.Created.Before(user.Created) { // the token of a user who was removed; this is another of the name
 		return Principal{}, ErrNotFound
 	}
-	return Principal{Kind: string(User), Name: user.Name, Role: user.Role}, nil
+	return Principal{Kind: string(User), Name: user.Name, Role: user.Role, Limits: user.Limits}, nil
 }
 
 // bearer returns the secret of the Authorization header. Clients spell the scheme

@@ -44,7 +44,7 @@ func (a *Accounts) Login(ctx context.Context, email, password string) (Grant, er
 	}
 	secret, token := newToken(user.Name)
 	if err := a.cfg.Store.Add(ctx, token); err != nil {
-		return Grant{}, &llm.Error{Code: llm.Internal, Message: "the token cannot be kept", Err: err}
+		return Grant{}, asError(fmt.Errorf("the token cannot be kept: %w", err))
 	}
 	p := Principal{Kind: string(User), Name: user.Name, Role: user.Role}
 	httpx.RecordOf(ctx).Principal = p.String()

@@ -240,6 +240,16 @@ func (m memory) Delete(_ context.Context, kind Kind, id string) error {
 	return nil
 }
 
+func (m memory) SetLimits(_ context.Context, kind Kind, id string, limits Limits) error {
+	c, ok := m[reference{kind, id}]
+	if !ok {
+		return ErrNotFound
+	}
+	c.Limits = limits
+	m[reference{kind, id}] = c
+	return nil
+}
+
 func (m memory) List(_ context.Context, kind Kind) ([]Credential, error) {
 	return credentials(m).of(kind), nil
 }
@@ -268,6 +278,7 @@ type broken struct{ err error }
 func (b broken) Get(context.Context, Kind, string) (Credential, error) { return Credential{}, b.err }
 func (b broken) Add(context.Context, Credential) error                 { return b.err }
 func (b broken) Delete(context.Context, Kind, string) error            { return b.err }
+func (b broken) SetLimits(context.Context, Kind, string, Limits) error { return b.err }
 func (b broken) List(context.Context, Kind) ([]Credential, error)      { return nil, b.err }
 
 // Handlers and the log know who asked, and by no secret.

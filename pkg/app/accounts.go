@@ -7,29 +7,44 @@ import (
 	"io/fs"
 
 	"glossa/pkg/account"
+	"glossa/pkg/meter/budget"
+	"glossa/pkg/table"
 )
 
-// accounts returns who may use the routes.
-func accounts(cfg Config) (*account.Accounts, error) {
-	c := account.Config{Open: !cfg.Auth, Keys: cfg.Keys}
+// accounts returns who may use the routes, and what they may use. Users and keys are in
+// the file or, without one, in the table; so are the budgets.
+func accounts(cfg Config, open func(name string) (*table.Table, error)) (*account.Accounts, *budget.Budgets, error) {
+	c, b := account.Config{Open: !cfg.Auth, Keys: cfg.Keys}, budget.Config{Failed: cfg.usageFailed}
 	switch {
 	case cfg.Accounts != "":
 		file := account.NewFile(cfg.Accounts)
 		_, err := file.List(context.Background(), account.User)
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("accounts: %w: glossa user add and glossa key create make it", err)
+			return nil, nil, fmt.Errorf("accounts: %w: glossa user add and glossa key create make it", err)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("accounts: %w", err)
+			return nil, nil, fmt.Errorf("accounts: %w", err)
 		}
-		c.Store = file
+		book := budget.NewFile(cfg.Accounts + ".usage")
+		c.Store, b.Ledger, b.Journal = file, book, book
+	case cfg.Table != "":
+		t, err := open(cfg.Table)
+		if err != nil {
+			return nil, nil, fmt.Errorf("accounts: %w", err)
+		}
+		book := budget.NewTable(t)
+		c.Store, b.Ledger, b.Journal = account.NewTable(t), book, book
 	case cfg.Auth && len(cfg.Keys) == 0:
-		return nil, errors.New("keys are asked for and there is none: make them with glossa key create and name the file" +
-			" in GLOSSA_ACCOUNTS; or set GLOSSA_KEYS=role:key,... with the roles admin, worker, client and monitor," +
+		return nil, nil, errors.New("keys are asked for and there is none: make them with glossa key create and name the file" +
+			" in GLOSSA_ACCOUNTS, or the table in GLOSSA_TABLE; or set GLOSSA_KEYS=role:key,... with the roles admin, worker, client and monitor," +
 			" or UPLOAD_SECRET=key for one worker")
 	}
-	return account.New(c), nil
+	b.Store = c.Store
+	return account.New(c), budget.New(b), nil
 }
+
+// users tells whether there are users, who can log in.
+func (a *App) users() bool { return a.cfg.Accounts != "" || a.cfg.Table != "" }
 
 // login is what a dialect whose clients log in is given.
 func (a *App) login(ctx context.Context, email, password string) (token, role string, err error) {

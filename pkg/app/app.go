@@ -28,6 +28,7 @@ import (
 	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
 	"glossa/pkg/meter"
+	"glossa/pkg/meter/budget"
 	"glossa/pkg/publish"
 	"glossa/pkg/resilience"
 )
@@ -36,6 +37,7 @@ import (
 type App struct {
 	cfg      Config
 	accounts *account.Accounts
+	budgets  *budget.Budgets
 	kernels  *kernel.Kernels
 	team     *transformer.Team
 	quant    string
@@ -48,7 +50,7 @@ type App struct {
 
 // New wires cfg. Models are looked for, and opened, when they are asked for.
 func New(cfg Config) (*App, error) {
-	accounts, err := accounts(cfg)
+	accounts, budgets, err := accounts(cfg, newCloud().table)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +59,7 @@ func New(cfg Config) (*App, error) {
 			return nil, fmt.Errorf("checkpoints directory: %w", err)
 		}
 	}
-	a := &App{cfg: cfg, accounts: accounts}
+	a := &App{cfg: cfg, accounts: accounts, budgets: budgets}
 	if a.kernels, err = kernels(cfg.Kernel); err != nil {
 		return nil, err
 	}
@@ -126,7 +128,7 @@ func roots(cfg Config) (roots []catalog.Root, err error) {
 func (a *App) Catalog() *catalog.Catalog { return a.catalog }
 
 // Models returns the models as requests see them.
-func (a *App) Models() llm.Models { return meter.Models(a.resilient()) }
+func (a *App) Models() llm.Models { return a.budgets.Models(meter.Models(a.resilient())) }
 
 // Families returns the names of the families of routes, one for each function.
 func Families() []string {
@@ -142,7 +144,7 @@ func (a *App) dialect(name string) []httpx.Route {
 		return a.alpha()
 	case "alephalpha":
 		cfg := alephalpha.Config{Models: a.Models()}
-		if a.cfg.Accounts != "" {
+		if a.users() {
 			cfg.Login = a.login
 		}
 		return alephalpha.Routes(cfg)
@@ -169,6 +171,7 @@ func (a *App) Routes(families ...string) []httpx.Route {
 	if a.meter != nil {
 		routes = append(routes, a.meter.Routes()...)
 	}
+	routes = append(routes, a.budgets.Routes()...)
 	routes = append(routes, httpx.Route{
 		Method: http.MethodGet, Pattern: "/health", Permission: httpx.Public, Handle: health,
 	})
@@ -189,7 +192,7 @@ func (a *App) Handler(families ...string) http.Handler {
 	mux := httpx.Mux{
 		Routes:   a.Routes(families...),
 		Fallback: alephalpha.Errors, // of paths at the root, where its clients look
-		Guard:    a.accounts.Guard,
+		Guard:    a.guard,
 	}
 	mux.Observe, mux.Log = a.observers()
 	return mux.Handler()

@@ -26,7 +26,7 @@ const (
 // to everybody; [FromEnv] asks for keys unless it is told not to.
 type Config struct {
 	Records     fs.FS  // model records; nil: the embedded ones
-	Table       string // DynamoDB table of models and accounts, whose records are those that count; "": none
+	Table       string // DynamoDB table of what many machines share: model records, accounts, budgets; "": none
 	Starters    fs.FS  // runs inside the program; nil: none
 	Checkpoints string // directory of runs; "": none
 	Uploads     bool   // uploads go to Checkpoints
@@ -41,7 +41,7 @@ type Config struct {
 
 	Auth     bool // everything but the public routes needs a key
 	Keys     []account.Key
-	Accounts string // file of users and API keys, beside Keys; "": none
+	Accounts string // file of users and API keys, beside Keys, with the budgets beside it; "": none
 
 	Log *slog.Logger // nil: nothing is logged
 	// Metrics gets a line in CloudWatch's embedded metric format for each request, which
@@ -70,7 +70,7 @@ type Meter interface {
 func Variables() [][2]string {
 	return [][2]string{
 		{"GLOSSA_CHECKPOINTS", "directory of training runs"},
-		{"GLOSSA_TABLE", "DynamoDB table of model records, which glossa models changes; default the embedded records"},
+		{"GLOSSA_TABLE", "DynamoDB table of model records and, where GLOSSA_ACCOUNTS names no file, of users, API keys and budgets"},
 		{"GLOSSA_WORKERS", "generations at once"},
 		{"GLOSSA_MEMORY", "memory for the weights of open models: 8GiB; default three quarters of what there is"},
 		{"AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "set by Lambda: the memory of the function in MB"},
@@ -100,8 +100,8 @@ func FromEnv(getenv func(string) string) (Config, error) {
 	e := env{get: getenv}
 	cfg := Config{
 		Checkpoints: getenv("GLOSSA_CHECKPOINTS"),
-		Table:       getenv("GLOSSA_TABLE"),
 		Accounts:    getenv("GLOSSA_ACCOUNTS"),
+		Table:       getenv("GLOSSA_TABLE"),
 		Kernel:      getenv("GLOSSA_KERNEL"),
 		HubToken:    getenv("HF_TOKEN"),
 		Workers:     e.count("GLOSSA_WORKERS"),

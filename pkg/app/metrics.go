@@ -8,10 +8,10 @@ import (
 	"glossa/pkg/meter/emf"
 )
 
-// observers returns what is told of each request, nil if nobody is, and where its log
-// line goes. Lines of metrics are log lines: with them there are no others.
+// observers returns what is told of each request and where its log line goes. Lines of
+// metrics are log lines: with them there are no others.
 func (a *App) observers() (observe func(*httpx.Record), log *slog.Logger) {
-	var all []func(*httpx.Record)
+	all := []func(*httpx.Record){a.budgets.Observe} // which settles what was used
 	if a.meter != nil {
 		all = append(all, a.meter.Observe)
 	}
@@ -19,9 +19,6 @@ func (a *App) observers() (observe func(*httpx.Record), log *slog.Logger) {
 	if a.cfg.Metrics != nil {
 		lines := emf.New(emf.Config{Writer: a.cfg.Metrics, Namespace: a.cfg.Namespace, Known: a.known})
 		all, log = append(all, lines.Observe), nil
-	}
-	if all == nil {
-		return nil, log
 	}
 	return func(rec *httpx.Record) {
 		for _, observe := range all {

@@ -42,6 +42,7 @@ func (a *App) Listen(ctx context.Context, addr string, open bool) (net.Listener,
 // Serve answers requests on ln until ctx is done, and then lets running streams
 // end within [Grace].
 func (a *App) Serve(ctx context.Context, ln net.Listener, families ...string) error {
+	defer a.Close()
 	cfg := a.host()
 	cfg.Grace = cmp.Or(cfg.Grace, Grace)
 	return host.Serve(ctx, ln, a.Handler(families...), cfg)
@@ -49,6 +50,7 @@ func (a *App) Serve(ctx context.Context, ln net.Listener, families ...string) er
 
 func (a *App) host() host.Config {
 	cfg := a.cfg.Host
+	cfg.Shutdown = a.Close
 	if a.cfg.Log != nil {
 		cfg.Panicked = func(r *http.Request, value any, stack []byte) {
 			a.cfg.Log.LogAttrs(r.Context(), slog.LevelError, "panic",

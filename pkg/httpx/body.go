@@ -37,9 +37,11 @@ func Body(r *http.Request) (io.Reader, error) {
 	if r.Body == nil {
 		return http.NoBody, nil
 	}
+	rec := RecordOf(r.Context())
+	rec.Read = 0 // a body that two routes share is read twice
 	switch encoding := strings.ToLower(r.Header.Get("Content-Encoding")); encoding {
 	case "", "identity":
-		return body{r.Body}, nil // limited by the mux
+		return body{r.Body, rec}, nil // limited by the mux
 	case "gzip", "x-gzip":
 		z, err := gzip.NewReader(r.Body)
 		if err == io.EOF { //nolint:errorlint // an empty body, as gzip returns it
@@ -48,7 +50,7 @@ func Body(r *http.Request) (io.Reader, error) {
 		if err != nil {
 			return nil, bodyError(err)
 		}
-		return body{http.MaxBytesReader(nil, z, RecordOf(r.Context()).maxBody)}, nil
+		return body{http.MaxBytesReader(nil, z, rec.maxBody), rec}, nil
 	default:
 		return nil, llm.Errorf(llm.Invalid, "the Content-Encoding %.40q is not supported: send gzip or none", encoding)
 	}
@@ -60,7 +62,7 @@ func noBody(r *http.Request) error {
 	if r.Body == nil {
 		return nil
 	}
-	switch _, err := io.ReadFull(body{r.Body}, make([]byte, 1)); err { //nolint:errorlint // io.EOF as it is
+	switch _, err := io.ReadFull(body{r.Body, RecordOf(r.Context())}, make([]byte, 1)); err { //nolint:errorlint // io.EOF as it is
 	case nil:
 		return llm.Errorf(llm.Invalid, "a request of the method %s has no body here", r.Method)
 	case io.EOF:
@@ -71,10 +73,14 @@ func noBody(r *http.Request) error {
 }
 
 // body gives the errors of reading a body as the client should see them.
-type body struct{ r io.Reader }
+type body struct {
+	r   io.Reader
+	rec *Record
+}
 
 func (b body) Read(p []byte) (int, error) {
 	n, err := b.r.Read(p)
+	b.rec.Read += int64(n)
 	if err != nil && err != io.EOF { //nolint:errorlint // io.Reader's contract names the very value
 		err = bodyError(err)
 	}

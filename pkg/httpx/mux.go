@@ -199,8 +199,10 @@ var (
 	anyOrigin = []string{"*"}
 	methods   = []string{"GET, POST, DELETE, OPTIONS"}
 	headers   = []string{"*, Authorization"}
-	exposed   = []string{"X-Request-Id, Retry-After, Age, X-Glossa-Guarantee, X-Glossa-Model, X-Glossa-Cache"}
-	nosniff   = []string{"nosniff"}
+	exposed   = []string{"X-Request-Id, Retry-After, Age, X-Glossa-Guarantee, X-Glossa-Model, X-Glossa-Cache," +
+		" X-Ratelimit-Limit-Requests, X-Ratelimit-Remaining-Requests, X-Ratelimit-Reset-Requests," +
+		" X-Ratelimit-Limit-Tokens, X-Ratelimit-Remaining-Tokens, X-Ratelimit-Reset-Tokens"}
+	nosniff = []string{"nosniff"}
 )
 
 // cors lets pages of any origin in: keys come in headers, and there are no cookies. The

@@ -24,6 +24,7 @@ type Record struct {
 
 	Permission Permission // that the route needs
 	Status     int
+	Read       int64 // bytes of the request's body that were read, decompressed
 	Bytes      int64 // of the answer's body
 	Start      time.Time
 	FirstByte  time.Duration // since Start, 0 if there was none
@@ -66,7 +67,7 @@ func (rec *Record) Fault() (code, param, cause string) {
 	if e.Code != UnknownParam { // which may be a prompt in the wrong place
 		param = outermost(e.Param)
 	}
-	if e.Err != nil && (e.Code == llm.Internal || e.Code == llm.Upstream) {
+	if e.Err != nil && (e.Code == llm.Internal || e.Code == llm.Upstream || e.Code == Unavailable) {
 		cause = e.Err.Error()
 	}
 	return string(e.Code), param, cause

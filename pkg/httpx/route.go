@@ -81,6 +81,7 @@ const (
 	TooLarge     llm.Code = "too_large"
 	UnknownParam llm.Code = "unknown_parameter" // Param is no key of the request
 	Gone         llm.Code = "gone"              // the client left before the end
+	Unavailable  llm.Code = "unavailable"       // what is needed to answer cannot be asked now, see RetryAfter
 )
 
 // statusGone is nginx's word in logs for a client that left; nobody receives it.
@@ -109,6 +110,8 @@ func Status(code llm.Code) int {
 		return http.StatusBadGateway
 	case llm.Timeout:
 		return http.StatusGatewayTimeout
+	case Unavailable:
+		return http.StatusServiceUnavailable
 	}
 	return http.StatusInternalServerError
 }

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+
+	"glossa/pkg/account"
+	"glossa/pkg/app"
+)
+
+// A place is where users and keys are kept.
+type place struct{ file, table *string }
+
+// accountsFlags adds the flags that name it.
+func accountsFlags(f *flag.FlagSet) place {
+	return place{
+		f.String("accounts", "", "`file` of users and API keys, made if it is not there (GLOSSA_ACCOUNTS)"),
+		f.String("table-name", "", "DynamoDB `table` of users and API keys, where no file is named (GLOSSA_TABLE)"),
+	}
+}
+
+// store opens the place that the flags name, else the one that the environment does.
+func (p place) store() (account.Store, error) {
+	cfg, err := app.Environment()
+	if err != nil {
+		return nil, err
+	}
+	file, table := *p.file, *p.table
+	if file == "" && table == "" {
+		file, table = cfg.Accounts, cfg.Table
+	} else if file != "" && table != "" {
+		return nil, fmt.Errorf("%w: --accounts and --table-name exclude each other", errUsage)
+	}
+	switch {
+	case file != "":
+		return account.NewFile(file), nil
+	case table == "":
+		return nil, fmt.Errorf("%w: which accounts? --accounts FILE or GLOSSA_ACCOUNTS names a file, --table-name or GLOSSA_TABLE a table", errUsage)
+	}
+	t, err := app.Table(table)
+	if err != nil {
+		return nil, err
+	}
+	return account.NewTable(t), nil
+}
+
+// limitsGiven are the limits of a command line.
+type limitsGiven struct {
+	requests   *string
+	day, month *int64
+	none       *bool
+}
+
+// limitFlags adds the flags of limits.
+func limitFlags(f *flag.FlagSet) *limitsGiven {
+	return &limitsGiven{
+		f.String("requests", "", "limit: requests in a second or a minute, `N/s or N/m`; 0: any number"),
+		f.Int64("tokens-per-day", 0, "limit: `tokens` of prompts and answers in a day (UTC); 0: any number"),
+		f.Int64("tokens-per-month", 0, "limit: `tokens` in a month (UTC); 0: any number"),
+		f.Bool("none", false, "limit: end all limits, before those that are named with it"),
+	}
+}
+
+// given tells whether any limit is named.
+func (g *limitsGiven) given(f *flag.FlagSet) (any bool) {
+	f.Visit(func(one *flag.Flag) {
+		any = any || one.Name == "requests" || one.Name == "tokens-per-day" || one.Name == "tokens-per-month" || one.Name == "none"
+	})
+	return any
+}
+
+// apply changes those limits that are named.
+func (g *limitsGiven) apply(limits account.Limits, f *flag.FlagSet) (_ account.Limits, err error) {
+	if *g.none {
+		limits = account.Limits{}
+	}
+	f.Visit(func(one *flag.Flag) {
+		switch one.Name {
+		case "requests":
+			limits.Requests = account.Rate{}
+			if *g.requests != "0" {
+				limits.Requests, err = account.ParseRate(*g.requests)
+			}
+		case "tokens-per-day":
+			limits.TokensPerDay = *g.day
+		case "tokens-per-month":
+			limits.TokensPerMonth = *g.month
+		}
+	})
+	return limits, cmp.Or(err, limits.Check())
+}
+
+// setLimits changes the limits of a credential and prints them.
+func setLimits(ctx context.Context, store account.Store, c account.Credential, g *limitsGiven, f *flag.FlagSet, w io.Writer) error {
+	if !g.given(f) {
+		return fmt.Errorf("%w: limit NAME with --requests, --tokens-per-day, --tokens-per-month or --none", errUsage)
+	}
+	limits, err := g.apply(c.Limits, f)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errUsage, err)
+	}
+	if err := store.SetLimits(ctx, c.Kind, c.ID, limits); errors.Is(err, account.ErrNotFound) {
+		return fmt.Errorf("the %s %s was deleted meanwhile", c.Kind, c.Name)
+	} else if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "the limits of the %s %s: %s; running servers know them within 5 s\n", c.Kind, c.Name, limits)
+	return err
+}

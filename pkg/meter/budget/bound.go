@@ -1,0 +1,195 @@
+package budget
+
+import (
+	"context"
+	"encoding/json"
+
+	"glossa/pkg/httpx"
+	"glossa/pkg/llm"
+)
+
+const (
+	bytesPerToken  = 4    // of an estimate
+	perMessage     = 16   // tokens that a chat template puts around a message or a prompt
+	unknownContext = 8192 // tokens, of a model whose record does not say
+	minAnswer      = 16   // tokens of a row that are worth generating
+	fairAnswer     = 2048 // tokens that one request may take even if they are more than half of what is left
+	// exactBytes is the longest prompt that is tokenized to know its length, in bytes: some
+	// milliseconds.
+	exactBytes = 1 << 20
+)
+
+// context is the model's context in tokens.
+func (b backend) context() int64 {
+	if b.info.Context > 0 {
+		return int64(b.info.Context)
+	}
+	return unknownContext
+}
+
+// A bound is the most that a generation can use, in tokens.
+type bound struct {
+	input int64
+	rows  int64
+	each  int64 // of a row
+	sent  bool  // each is what the client sent
+}
+
+func (b bound) total() int64 { return b.input + b.rows*b.each }
+
+// bound returns that of a request. No tokenizer makes more tokens than there are bytes,
+// save of what a chat template adds. Without max_tokens the bound of an answer is the
+// dialect's default for a model in this process, else the model's context.
+func (b backend) bound(req *llm.Request) bound {
+	out := bound{rows: int64(len(req.Prompts)) * max(1, int64(req.N)), each: b.context()}
+	if req.BestOf != nil {
+		out.rows = max(out.rows, int64(len(req.Prompts))*int64(*req.BestOf))
+	}
+	limit := req.MaxTokens
+	if out.sent = limit != nil; !out.sent && b.info.Family == "local" {
+		limit = req.Defaults.MaxTokens
+	}
+	if limit != nil {
+		out.each = int64(*limit)
+	}
+	if b.info.Context > 0 {
+		out.each = min(out.each, int64(b.info.Context))
+	}
+	out.input = b.clamp(req, func(p llm.Prompt) int64 { return size(req, p) })
+	return out
+}
+
+// clamp adds up the prompts, none of which is longer than a context that is known.
+func (b backend) clamp(req *llm.Request, tokens func(llm.Prompt) int64) (sum int64) {
+	for _, p := range req.Prompts {
+		n := tokens(p)
+		if b.info.Context > 0 {
+			n = min(n, int64(b.info.Context))
+		}
+		sum += n
+	}
+	return sum
+}
+
+// size is how many tokens a prompt has at most.
+func size(req *llm.Request, p llm.Prompt) int64 {
+	n := extra(req, p)
+	for part := range parts(p) {
+		n += int64(len(part.Text) + len(part.Tokens))
+	}
+	return n
+}
+
+// extra is what a chat adds to the texts of its messages.
+func extra(req *llm.Request, p llm.Prompt) int64 {
+	n := int64(perMessage + len(req.Schema))
+	for _, m := range p.Messages {
+		n += int64(perMessage + len(m.Role) + len(m.CallID))
+		for _, c := range m.Calls {
+			n += int64(perMessage + len(c.ID) + len(c.Name) + len(c.Arguments))
+		}
+	}
+	for _, t := range req.Tools {
+		n += int64(perMessage + len(t.Name) + len(t.Description) + len(t.Parameters))
+	}
+	return n
+}
+
+// parts yields the texts and runs of tokens of a prompt.
+func parts(p llm.Prompt) func(func(llm.Part) bool) {
+	return func(yield func(llm.Part) bool) {
+		for _, part := range p.Parts {
+			if !yield(part) {
+				return
+			}
+		}
+		for _, m := range p.Messages {
+			for _, part := range m.Parts {
+				if !yield(part) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// exact counts the tokens of the prompts if the model shows them; it is asked where the
+// bound decides something, as it costs time.
+func (b backend) exact(ctx context.Context, req *llm.Request) (int64, bool) {
+	tokenizer, err := llm.As[llm.Tokenizer](b.Backend)
+	if err != nil {
+		return 0, false
+	}
+	room := exactBytes
+	sum := b.clamp(req, func(p llm.Prompt) int64 {
+		n := extra(req, p)
+		for part := range parts(p) {
+			n += int64(len(part.Tokens))
+			if room -= len(part.Text); part.Text == "" || room < 0 {
+				continue
+			}
+			tokens, e := tokenizer.Tokenize(ctx, part, false)
+			if e != nil {
+				err = e
+			}
+			n += int64(len(tokens))
+		}
+		return n
+	})
+	return sum, err == nil && room >= 0
+}
+
+// input estimates the tokens of the prompts of a generation that did not tell them.
+func (b backend) input(ctx context.Context, req *llm.Request) int {
+	if n, ok := b.exact(context.WithoutCancel(ctx), req); ok {
+		return int(n)
+	}
+	return int(b.clamp(req, func(p llm.Prompt) int64 { return (size(req, p) + bytesPerToken - 1) / bytesPerToken }))
+}
+
+// fit reserves what req may use. If the client sent no max_tokens and not all of that is
+// left, the answer gets what is: all up to [fairAnswer] tokens, and half of what is more,
+// so that another request can run beside it. It ends with [llm.FinishLength] then.
+func (b backend) fit(ctx context.Context, rec *httpx.Record, req *llm.Request) (*llm.Request, error) {
+	if b.h == nil {
+		return req, nil
+	}
+	n, used := b.bound(req), total(rec)
+	room := b.h.room(ctx) - used
+	if room < n.total() {
+		if exact, ok := b.exact(ctx, req); ok {
+			n.input = min(n.input, exact)
+		}
+	}
+	if n.sent || room >= n.total() {
+		_, err := b.h.adjust(ctx, used+n.total(), used+n.total())
+		return req, err
+	}
+	least := n.input + n.rows*min(n.each, minAnswer)
+	most := min(n.total(), n.input+max(fairAnswer, (room-n.input)/2))
+	got, err := b.h.adjust(ctx, used+least, used+max(least, most))
+	if err != nil {
+		return nil, err
+	}
+	each := (got - used - n.input) / n.rows
+	if each >= n.each {
+		return req, nil
+	}
+	capped, tokens := *req, int(each)
+	capped.MaxTokens = &tokens
+	return &capped, nil
+}
+
+// number reads a whole number of a body.
+func number(v any) (int64, bool) {
+	switch v := v.(type) {
+	case json.Number:
+		n, err := v.Int64()
+		return max(0, n), err == nil
+	case float64:
+		return int64(max(0, v)), true
+	case int:
+		return int64(max(0, v)), true
+	}
+	return 0, false
+}

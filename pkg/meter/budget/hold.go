@@ -1,0 +1,150 @@
+package budget
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"glossa/pkg/httpx"
+	"glossa/pkg/llm"
+)
+
+// A hold is what one request has reserved: the same number of tokens of each budget.
+type hold struct {
+	header http.Header // of the answer
+	now    func() time.Time
+
+	mu       sync.Mutex
+	leases   []*lease
+	quotas   []quota // of the leases
+	reserved int64
+	settled  bool
+}
+
+// adjust makes the reservation most, or less where that is not left, but least at least.
+func (h *hold) adjust(ctx context.Context, least, most int64) (int64, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.settled {
+		return 0, errors.New("budget: the request is over")
+	}
+	if most < h.reserved {
+		h.release(ctx, len(h.leases), h.reserved-most)
+		h.reserved = most
+		return most, nil
+	}
+	more, need := most-h.reserved, max(0, least-h.reserved)
+	for i, l := range h.leases {
+		got, err := l.reserve(ctx, need, more)
+		if err != nil {
+			h.release(ctx, i, more)
+			return 0, h.refuse(err, need)
+		}
+		h.release(ctx, i, more-got) // the budgets before it gave more
+		more = got
+	}
+	h.reserved += more
+	h.show()
+	return h.reserved, nil
+}
+
+// release gives back n of the reservations of the first leases. What cannot be given back
+// now is lost to the period, or idle.
+func (h *hold) release(ctx context.Context, first int, n int64) {
+	for _, l := range h.leases[:first] {
+		_ = l.settle(ctx, n, 0)
+	}
+}
+
+// settle ends the reservation.
+func (h *hold) settle(ctx context.Context, used int64) (err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, l := range h.leases {
+		err = errors.Join(err, l.settle(ctx, h.reserved, used))
+	}
+	h.reserved, h.settled = 0, true
+	return err
+}
+
+// room is what the request could reserve in all, as far as the process knows.
+func (h *hold) room(ctx context.Context) int64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	room := h.leases[0].room(ctx)
+	for _, l := range h.leases[1:] {
+		room = min(room, l.room(ctx))
+	}
+	return h.reserved + room
+}
+
+// refuse tells a client why a reservation was not given.
+func (h *hold) refuse(err error, need int64) error {
+	h.show()
+	r, ok := errors.AsType[*refusal](err)
+	if !ok || !errors.Is(err, ErrSpent) {
+		return &llm.Error{Code: httpx.Unavailable, Message: "the budget cannot be read now: try again", RetryAfter: callPause, Err: err}
+	}
+	wait, others := r.at.End.Sub(h.now()), r.reserved-h.reserved
+	also := ""
+	if others > 0 {
+		also = fmt.Sprintf(", beside %d that running requests hold", others)
+		if need <= r.left+others {
+			wait = min(wait, 10*time.Second) // they may use less
+		}
+	}
+	name := "day"
+	for i, l := range h.leases {
+		if l.at == r.at {
+			name = h.quotas[i].name
+		}
+	}
+	return &llm.Error{
+		Code: llm.Overloaded, RetryAfter: max(time.Second, wait), Err: err,
+		Message: fmt.Sprintf("the budget of %d tokens a %s has %d left until %s%s; this request may use %d",
+			r.limit, name, r.left+h.reserved, r.at.End.Format(time.RFC3339), also, need+h.reserved),
+	}
+}
+
+// show puts the budget that has the least left into the answer's header, in the words of
+// OpenAI's. Other processes' requests since this one last leased are not in it.
+func (h *hold) show() {
+	var least int64 = -1
+	for i, l := range h.leases {
+		l.mu.Lock()
+		left := max(0, l.left+l.idle.Load())
+		l.mu.Unlock()
+		if least >= 0 && left >= least {
+			continue
+		}
+		least = left
+		h.header.Set("X-Ratelimit-Limit-Tokens", strconv.FormatInt(h.quotas[i].limit, 10))
+		h.header.Set("X-Ratelimit-Remaining-Tokens", strconv.FormatInt(left, 10))
+		h.header.Set("X-Ratelimit-Reset-Tokens", spell(l.at.End.Sub(h.now())))
+	}
+}
+
+// spell writes a time as OpenAI's headers do: 1s, 6m0s, 20ms.
+func spell(d time.Duration) string {
+	if d < time.Second {
+		return max(0, d).Round(time.Millisecond).String()
+	}
+	return d.Round(time.Second).String()
+}
+
+// begin reserves a token for each byte of the body of a request that has used so much, or
+// what is left if that is less, and one at least.
+func (h *hold) begin(ctx context.Context, used, body int64) error {
+	h.mu.Lock()
+	reserved := h.reserved
+	h.mu.Unlock()
+	if body = max(1, body); reserved >= used+body {
+		return nil
+	}
+	_, err := h.adjust(ctx, used+1, used+body)
+	return err
+}

@@ -1,0 +1,79 @@
+package budget
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"glossa/pkg/account"
+	"glossa/pkg/httpx"
+	"glossa/pkg/llm"
+)
+
+// A pace is how fast one principal may send requests to this process.
+type pace struct {
+	mu     sync.Mutex
+	bucket account.Bucket
+}
+
+// Guard counts a request for inference against the rate of its sender; it is for
+// [httpx.Mux], behind [account.Accounts.Guard]. A rate N per second or minute holds so:
+//
+//   - in one process, N requests at once and then N in each second or minute;
+//   - in all processes that share the ledger, N in each minute of the clock, or 10 N in
+//     each ten seconds for a rate per second; so, in any time of that length, at most
+//     twice as many. Requests are leased in blocks, so that a part of that, half at most,
+//     may be refused because processes hold it that do not use it;
+//   - while the ledger cannot be asked, in each process alone.
+func (b *Budgets) Guard(r *http.Request, route *httpx.Route) (*http.Request, error) {
+	p, ok := account.PrincipalOf(r.Context())
+	if !ok || p.Limits.Requests.N == 0 || route.Permission != httpx.Inference {
+		return r, nil
+	}
+	return r, b.admit(r, p)
+}
+
+// admit takes one request of the process's pace and one of the window's that all share.
+func (b *Budgets) admit(r *http.Request, p account.Principal) error {
+	rate, now := p.Limits.Requests, b.cfg.Now()
+	pause := rate.Per / time.Duration(rate.N)
+	own, l := b.pace(p.String(), rate, now)
+	own.mu.Lock()
+	wait := own.bucket.Take(now, rate.N, pause)
+	left, reset := own.bucket.Left(now, rate.N, pause)
+	own.mu.Unlock()
+	if wait == 0 && l != nil {
+		if _, err := l.reserve(r.Context(), 1, 1); err == nil {
+			_ = l.settle(r.Context(), 1, 1) // which gives nothing back
+			left = int(min(int64(left), l.room(r.Context())))
+		} else if errors.Is(err, ErrSpent) || errors.Is(err, ErrBusy) {
+			left, reset = 0, l.at.End.Sub(now)
+			wait = max(reset, time.Millisecond)
+		}
+	}
+	h := httpx.RecordOf(r.Context()).Header
+	h.Set("X-Ratelimit-Limit-Requests", strconv.Itoa(rate.N))
+	h.Set("X-Ratelimit-Remaining-Requests", strconv.Itoa(left))
+	h.Set("X-Ratelimit-Reset-Requests", spell(reset))
+	if wait > 0 {
+		return &llm.Error{Code: llm.Overloaded, Message: "no more than " + rate.String() + " requests: wait", RetryAfter: wait}
+	}
+	return nil
+}
+
+// pace returns the pace of a principal, of whom there are no more than credentials, and
+// the lease of the window that now is in, nil without a ledger.
+func (b *Budgets) pace(principal string, rate account.Rate, now time.Time) (*pace, *lease) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.paces[principal] == nil {
+		b.paces[principal] = &pace{}
+	}
+	if b.cfg.Ledger == nil {
+		return b.paces[principal], nil
+	}
+	_, limit := window(rate)
+	return b.paces[principal], b.lease(requestsOf(principal, rate, now), limit)
+}

@@ -1,0 +1,136 @@
+package budget
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"glossa/pkg/account"
+	"glossa/pkg/httpx"
+	"glossa/pkg/llm"
+)
+
+// A report is the answer of GET /usage.
+type report struct {
+	Day    string    `json:"day"`            // UTC
+	Since  time.Time `json:"since,omitzero"` // if usage is kept in this process alone: when it began
+	Days   []Usage   `json:"days"`           // of that day
+	Months []Usage   `json:"months"`         // of the month that the day is in
+	Limits []limited `json:"limits"`         // of those who have some, now
+}
+
+// limited is a principal with limits.
+type limited struct {
+	Principal string   `json:"principal"`
+	Requests  string   `json:"requests,omitempty"` // 10/s, 600/m
+	Tokens    []tokens `json:"tokens"`
+}
+
+// tokens is a budget of one period.
+type tokens struct {
+	Period string    `json:"period"` // day, month
+	Limit  int64     `json:"limit"`
+	Left   int64     `json:"left"` // not leased by any process: some of the rest may not be used yet
+	Resets time.Time `json:"resets"`
+}
+
+// Routes returns GET /usage: what was used in a day and in its month by each principal of
+// each model, and what is left of the limits. It takes ?day=2026-11-22, today without,
+// and ?principal=key%20ci.
+func (b *Budgets) Routes() []httpx.Route {
+	return []httpx.Route{{
+		Method: http.MethodGet, Pattern: "/usage", Permission: httpx.Metrics,
+		Handle: func(w http.ResponseWriter, r *http.Request) error {
+			out, err := b.report(r)
+			if err != nil {
+				return err
+			}
+			w.Header().Set("Cache-Control", "no-store")
+			return httpx.JSON(w, http.StatusOK, out)
+		},
+	}}
+}
+
+func (b *Budgets) report(r *http.Request) (*report, error) {
+	day, query := b.cfg.Now().UTC().Format(time.DateOnly), r.URL.Query()
+	for name, values := range query {
+		if name != "day" && name != "principal" || len(values) != 1 {
+			return nil, &llm.Error{Code: llm.Invalid, Param: name, Message: "day=2026-11-22 and principal=key%20NAME are taken, once each"}
+		}
+	}
+	if query.Has("day") {
+		if day = query.Get("day"); !isDay(day) {
+			return nil, &llm.Error{Code: llm.Invalid, Param: "day", Message: "a day of UTC as 2026-11-22"}
+		}
+	}
+	month := day[:len("2026-11")]
+	// What cannot be flushed is not shown; the journal says by itself why.
+	_ = b.flushNow(r.Context())
+	list, err := b.cfg.Journal.Of(r.Context(), month)
+	if err != nil {
+		return nil, &llm.Error{Code: httpx.Unavailable, Message: "the usage cannot be read now: try again", RetryAfter: callPause, Err: err}
+	}
+	other := func(principal string) bool { return query.Has("principal") && principal != query.Get("principal") }
+	days, months := usage{}, usage{}
+	for _, u := range list {
+		if other(u.Principal) {
+			continue
+		}
+		if u.Day == day {
+			days.add(u)
+		}
+		u.Day = month
+		months.add(u)
+	}
+	out := &report{Day: day, Days: days.list(), Months: months.list()}
+	if _, ok := b.cfg.Journal.(*Memory); ok {
+		out.Since = b.since
+	}
+	if out.Limits, err = b.limits(r.Context(), other); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func isDay(s string) bool {
+	_, err := time.Parse(time.DateOnly, s)
+	return err == nil
+}
+
+// limits returns the limits of all who have some, and what is left of them.
+func (b *Budgets) limits(ctx context.Context, other func(principal string) bool) ([]limited, error) {
+	list := []limited{}
+	if b.cfg.Store == nil || b.cfg.Ledger == nil {
+		return list, nil
+	}
+	for _, kind := range []account.Kind{account.APIKey, account.User} {
+		credentials, err := b.cfg.Store.List(ctx, kind)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		for _, c := range credentials {
+			p := account.Principal{Kind: string(kind), Name: c.Name}.String()
+			if c.Limits == (account.Limits{}) || other(p) {
+				continue
+			}
+			one := limited{Principal: p, Tokens: []tokens{}}
+			if c.Limits.Requests.N > 0 {
+				one.Requests = c.Limits.Requests.String()
+			}
+			for _, q := range quotas(p, c.Limits, b.cfg.Now()) {
+				n, err := b.cfg.Ledger.Leased(ctx, q.Account)
+				if err != nil {
+					return nil, &llm.Error{Code: httpx.Unavailable, Message: "the budgets cannot be read now: try again", RetryAfter: callPause, Err: err}
+				}
+				one.Tokens = append(one.Tokens, tokens{q.name, q.limit, max(0, q.limit-n), q.End})
+			}
+			list = append(list, one)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b limited) int { return strings.Compare(a.Principal, b.Principal) })
+	return list, nil
+}

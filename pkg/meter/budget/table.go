@@ -1,0 +1,147 @@
+package budget
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"glossa/pkg/table"
+)
+
+const (
+	usagePK   = "usage"
+	leased    = "leased"
+	expires   = "expires" // seconds since 1970, the table's time to live
+	keepAfter = 8         // days that an account is kept when its period is over
+	attempts  = 6         // of a lease that others come before
+)
+
+// A Table is a [Ledger] and a [Journal] in a DynamoDB table, for many machines. Accounts
+// are pk=budget#PRINCIPAL, sk=PERIOD; usage is pk=usage, sk=DAY#PRINCIPAL#MODEL, and kept
+// for 400 days.
+//
+// Where an answer is lost, something may be leased that nobody uses, and usage counted
+// twice; nothing is given back twice.
+type Table struct{ table *table.Table }
+
+// NewTable returns the one in a table; nothing is asked of it yet.
+func NewTable(t *table.Table) *Table { return &Table{t} }
+
+func (at Account) item() table.Key { return table.Key{PK: "budget#" + at.Principal, SK: at.Period} }
+
+// expires is when the table may delete the account.
+func (at Account) expires() int64 { return at.End.AddDate(0, 0, keepAfter).Unix() }
+
+// Take implements [Ledger].
+func (t *Table) Take(ctx context.Context, at Account, least, most, limit int64) (got, left int64, err error) {
+	if least > limit {
+		n, err := t.Leased(ctx, at)
+		if err == nil {
+			err = ErrSpent
+		}
+		return 0, max(0, limit-n), err
+	}
+	most = min(most, limit)
+	for range attempts {
+		change := table.Change{Add: map[string]int64{leased: most}, Set: table.Item{expires: at.expires()}}
+		item, err := t.table.Update(ctx, at.item(), change, table.AtMost(leased, limit-most))
+		if err == nil {
+			n, err := figure(item, leased)
+			return most, max(0, limit-n), err
+		}
+		if !errors.Is(err, table.ErrCondition) {
+			return 0, 0, err
+		}
+		n, err := t.Leased(ctx, at)
+		if err != nil {
+			return 0, 0, err
+		}
+		if left = limit - n; left < least {
+			return 0, max(0, left), ErrSpent
+		}
+		most = min(most, left)
+	}
+	return 0, left, ErrBusy
+}
+
+// Return implements [Ledger]. [table.Table] does not repeat what may have been done.
+func (t *Table) Return(ctx context.Context, at Account, n int64) error {
+	change := table.Change{Add: map[string]int64{leased: -n}, Set: table.Item{expires: at.expires()}}
+	var there []table.Condition // nothing can be given back to what is gone
+	if n > 0 {
+		there = append(there, table.Present())
+	}
+	_, err := t.table.Update(ctx, at.item(), change, there...)
+	if errors.Is(err, table.ErrThrottled) {
+		return fmt.Errorf("%w: %w", ErrBusy, err)
+	}
+	return err
+}
+
+// Leased implements [Ledger].
+func (t *Table) Leased(ctx context.Context, at Account) (int64, error) {
+	item, err := t.table.Get(ctx, at.item())
+	if errors.Is(err, table.ErrNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return figure(item, leased)
+}
+
+// Add implements [Journal].
+func (t *Table) Add(ctx context.Context, list []Usage) (int, error) {
+	for i, u := range list {
+		day, err := time.Parse(time.DateOnly, u.Day)
+		if err != nil {
+			return i, err
+		}
+		k := table.Key{PK: usagePK, SK: u.Day + "#" + u.Principal + "#" + u.Model}
+		_, err = t.table.Update(ctx, k, table.Change{
+			Add: map[string]int64{"requests": u.Requests, "input_tokens": u.Input, "output_tokens": u.Output},
+			Set: table.Item{"day": u.Day, "principal": u.Principal, "model": u.Model, expires: day.AddDate(0, 0, keepDays).Unix()},
+		})
+		if err != nil {
+			return i, err
+		}
+	}
+	return len(list), nil
+}
+
+// Of implements [Journal].
+func (t *Table) Of(ctx context.Context, prefix string) ([]Usage, error) {
+	items, err := t.table.Query(ctx, usagePK, prefix)
+	if err != nil {
+		return nil, err
+	}
+	sums := usage{}
+	for _, item := range items {
+		var u Usage
+		b, err := json.Marshal(item)
+		if err == nil {
+			err = json.Unmarshal(b, &u)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("the item %q of the usage: %w", item.Key().SK, errCorrupt)
+		}
+		sums.add(u)
+	}
+	return sums.list(), nil
+}
+
+// figure reads a whole number of an item; one that is not there is 0.
+func figure(item table.Item, name string) (int64, error) {
+	v, ok := item[name]
+	if !ok {
+		return 0, nil
+	}
+	if n, ok := v.(json.Number); ok {
+		if i, err := n.Int64(); err == nil {
+			return i, nil
+		}
+	}
+	return 0, fmt.Errorf("the item %q of %q: %s: %w", item.Key().SK, item.Key().PK, name, errCorrupt)
+}

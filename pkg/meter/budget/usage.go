@@ -1,0 +1,104 @@
+package budget
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"glossa/pkg/httpx"
+)
+
+// A Usage is what one principal used of one model in one day of UTC, or in a month where
+// Day has no day.
+type Usage struct {
+	Day       string `json:"day"`       // 2026-11-22; 2026-11
+	Principal string `json:"principal"` // "": nobody was asked
+	Model     string `json:"model"`
+	Requests  int64  `json:"requests"`
+	Input     int64  `json:"input_tokens"`
+	Output    int64  `json:"output_tokens"`
+}
+
+// A Journal keeps what was used.
+type Journal interface {
+	// Add adds to what is there. With an error it may have added some of it: its caller
+	// keeps what was not added for sure, so that faults count too much rather than too
+	// little. It returns how many it has added.
+	Add(ctx context.Context, list []Usage) (int, error)
+	// Of returns the usage of the days that begin with a prefix, such as a month.
+	Of(ctx context.Context, prefix string) ([]Usage, error)
+}
+
+// usage is what was not written down yet; its keys have no figures.
+type usage map[Usage]*Usage
+
+func (u usage) add(more Usage) {
+	key := Usage{Day: more.Day, Principal: more.Principal, Model: more.Model}
+	sum, ok := u[key]
+	if !ok {
+		sum = &Usage{Day: more.Day, Principal: more.Principal, Model: more.Model}
+		u[key] = sum
+	}
+	sum.Requests += more.Requests
+	sum.Input += more.Input
+	sum.Output += more.Output
+}
+
+// count counts a request that got a model. Names that nobody serves are not kept: who
+// sends them could make any number of them.
+func (u usage) count(now time.Time, rec *httpx.Record) {
+	if rec.Model != "" {
+		u.add(Usage{
+			Day: now.UTC().Format(time.DateOnly), Principal: rec.Principal, Model: rec.Model,
+			Requests: 1, Input: int64(rec.Usage.Input), Output: int64(rec.Usage.Output),
+		})
+	}
+}
+
+// list returns the sums, newest day first.
+func (u usage) list() []Usage {
+	list := make([]Usage, 0, len(u))
+	for _, sum := range u {
+		list = append(list, *sum)
+	}
+	slices.SortFunc(list, func(a, b Usage) int {
+		return cmp.Or(cmp.Compare(b.Day, a.Day), cmp.Compare(a.Principal, b.Principal), cmp.Compare(a.Model, b.Model))
+	})
+	return list
+}
+
+// flush writes down what was used. Its caller holds chores.
+func (b *Budgets) flush(ctx context.Context) error {
+	b.mu.Lock()
+	list := b.usage.list()
+	b.usage = usage{}
+	b.mu.Unlock()
+	if len(list) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, callPatience)
+	defer cancel()
+	n, err := b.cfg.Journal.Add(ctx, list)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, u := range list[n:] {
+		b.usage.add(u)
+	}
+	return err
+}
+
+// flushNow writes down what was used, for somebody who wants to read it.
+func (b *Budgets) flushNow(ctx context.Context) error {
+	b.chores.Lock()
+	defer b.chores.Unlock()
+	err := b.flush(ctx)
+	if err == nil {
+		b.last = b.cfg.Now()
+	}
+	return err
+}
+
+// errCorrupt is a file or an item that somebody changed.
+var errCorrupt = errors.New("it holds no figures")
