@@ -29,7 +29,7 @@ var update = flag.Bool("update", false, "rewrite events/*/*.golden")
 const events = "../events"
 
 // build makes the very binary that is deployed for a family.
-func build(t *testing.T, family string) string {
+func build(t testing.TB, family string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "bootstrap")
 	cmd := exec.Command("go", "build", "-trimpath", "-tags", "lambda.norpc", "-ldflags", "-s -w", "-o", out, "./"+family)
@@ -86,11 +86,11 @@ func addTranslator(t *testing.T, runs string) {
 }
 
 // start runs the bootstrap under the local Runtime API.
-func start(t *testing.T, binary, runs string) *runtimeapi.Function {
+func start(t *testing.T, binary, runs string, environment ...string) *runtimeapi.Function {
 	t.Helper()
 	f, err := runtimeapi.Start(t.Context(), runtimeapi.Options{
 		Binary: binary, Timeout: time.Minute, MemoryMB: 512, Stderr: t.Output(),
-		Env: []string{"GLOSSA_CHECKPOINTS=" + runs, "GLOSSA_OPEN=true", "GLOSSA_STREAM_URL=true", "GLOSSA_STREAM_REST=true"},
+		Env: append([]string{"GLOSSA_CHECKPOINTS=" + runs, "GLOSSA_OPEN=true", "GLOSSA_STREAM_URL=true", "GLOSSA_STREAM_REST=true"}, environment...),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -133,11 +133,16 @@ func TestEvents(t *testing.T) {
 		if family == "textsynth" || family == "alephalpha" {
 			addTranslator(t, runs)
 		}
-		plain, err := app.New(app.Config{Checkpoints: runs})
+		cfg, environment := app.Config{Checkpoints: runs}, []string(nil)
+		if family == "invoke" {
+			remote := newProviders(t)
+			cfg, environment = remote.config(t, runs), remote.environment()
+		}
+		plain, err := app.New(cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := start(t, build(t, family), runs)
+		f := start(t, build(t, family), runs, environment...)
 		doors := []door{
 			{"function URL", f.FunctionURL(true), ""},
 			{"REST", f.RESTProxy(true, "prod"), "/prod"},

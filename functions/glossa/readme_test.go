@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"flag"
 	"fmt"
 	"io"
@@ -222,13 +223,13 @@ func firstTable(text string) string {
 
 func parameterTable(list []httpx.Parameter) string {
 	var b strings.Builder
-	b.WriteString("| parameter | | |\n|---|---|---|\n")
+	b.WriteString("| parameter | in the process | by a remote model | |\n|---|---|---|---|\n")
 	for _, p := range list {
 		note := p.Note
 		if len(p.Neutral) > 0 {
 			note += "; taken: `" + strings.Join(p.Neutral, "`, `") + "`"
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", p.Name, p.Disposition, note)
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", p.Name, p.Disposition, cmp.Or(p.Remote, string(p.Disposition)), note)
 	}
 	return b.String()
 }

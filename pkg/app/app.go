@@ -45,12 +45,14 @@ type App struct {
 	catalog  *catalog.Catalog
 	answers  resilience.Store
 	store    *publish.Store // nil: uploads are refused
-	meter    Meter          // nil: none
+	cloud    *cloud
+	meter    Meter // nil: none
 }
 
 // New wires cfg. Models are looked for, and opened, when they are asked for.
 func New(cfg Config) (*App, error) {
-	accounts, budgets, err := accounts(cfg, newCloud().table)
+	cloud := newCloud(cfg.Endpoints)
+	accounts, budgets, err := accounts(cfg, cloud.table)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +61,7 @@ func New(cfg Config) (*App, error) {
 			return nil, fmt.Errorf("checkpoints directory: %w", err)
 		}
 	}
-	a := &App{cfg: cfg, accounts: accounts, budgets: budgets}
+	a := &App{cfg: cfg, accounts: accounts, budgets: budgets, cloud: cloud}
 	if a.kernels, err = kernels(cfg.Kernel); err != nil {
 		return nil, err
 	}
@@ -81,13 +83,16 @@ func New(cfg Config) (*App, error) {
 			return nil, err
 		}
 	}
-	source, local, err := records(cfg)
+	source, local, err := records(cfg, cloud.table)
 	if err != nil {
 		return nil, err
 	}
 	a.catalog = catalog.New(catalog.Config{
 		Source: source, Local: local, Roots: roots, Scan: (&scanner{quant: a.quant}).scan,
-		Openers: map[string]catalog.Opener{catalog.Local: a.openLocal}, Memory: cfg.Memory, Log: cfg.Log,
+		Openers: map[string]catalog.Opener{
+			catalog.Local: a.openLocal, catalog.Bedrock: a.openBedrock, catalog.SageMaker: a.openSageMaker,
+		},
+		Memory: cfg.Memory, Log: cfg.Log,
 	})
 	if cfg.Meter != nil {
 		a.meter = cfg.Meter(a.queue.Stats, a.known)

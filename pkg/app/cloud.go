@@ -2,30 +2,36 @@ package app
 
 import (
 	"context"
+	"net/http"
 	"sync"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/credentials/ec2rolecreds"
+	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/smithy-go/logging"
 
 	"glossa/pkg/httpx"
+	"glossa/pkg/llm"
 	"glossa/pkg/table"
 )
+
+// Endpoints are base URLs that stand in for those of AWS; "" is AWS's own, of the region.
+type Endpoints struct{ Bedrock, SageMaker, DynamoDB string }
 
 // A cloud has the account of AWS that the environment names. It is looked for when it
 // is first needed: most servers never do.
 type cloud struct {
-	load func() (aws.Config, error)
+	load      func() (aws.Config, error)
+	endpoints Endpoints
+	remotes   remotes
 }
 
-func newCloud() *cloud {
-	return &cloud{sync.OnceValues(func() (aws.Config, error) {
-		cfg, err := config.LoadDefaultConfig(context.Background())
-		if err == nil {
-			cfg.HTTPClient = httpx.Traced(cfg.HTTPClient)
-		}
-		return cfg, err
-	})}
+func newCloud(e Endpoints) *cloud {
+	return &cloud{load: sync.OnceValues(loadAWS), endpoints: e}
 }
 
 // table returns the DynamoDB table of that name.
@@ -34,5 +40,78 @@ func (c *cloud) table(name string) (*table.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	return table.New(dynamodb.NewFromConfig(cfg), name), nil
+	client := dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) { replace(&o.BaseEndpoint, c.endpoints.DynamoDB) })
+	return table.New(client, name), nil
+}
+
+// replace puts url in the place of a client's base URL, which AWS_ENDPOINT_URL and the
+// like may have set, unless it is "".
+func replace(base **string, url string) {
+	if url != "" {
+		*base = &url
+	}
+}
+
+// loadAWS reads the environment and the files of the AWS CLI. Nothing is connected to.
+func loadAWS() (aws.Config, error) {
+	cfg, err := config.LoadDefaultConfig(context.Background(),
+		config.WithHTTPClient(awshttp.NewBuildableClient().WithTransportOptions(manyStreams)),
+		config.WithLogger(logging.Nop{}), // what fails is told to who asked
+		config.WithEC2RoleCredentialOptions(brief))
+	if err != nil {
+		return cfg, &llm.Error{Code: llm.Upstream, Message: "the AWS configuration of this server cannot be read: its log tells why", Err: err}
+	}
+	cfg.Credentials = &identity{source: cfg.Credentials}
+	cfg.HTTPClient = httpx.Traced(cfg.HTTPClient)
+	return cfg, nil
+}
+
+// manyStreams keeps the connections of as many streams as run beside each other: the
+// SDK keeps 10, and TLS takes longer than the first token of a small model. The context
+// of a request has the deadline, so there is none of a call as a whole.
+func manyStreams(t *http.Transport) {
+	t.MaxIdleConns, t.MaxIdleConnsPerHost = 0, 1024
+}
+
+// brief asks for the role of an EC2 instance once, which takes a second at most where
+// nobody answers, as on a laptop; the SDK's own retries take five.
+func brief(o *ec2rolecreds.Options) {
+	o.Client = imds.New(imds.Options{Retryer: aws.NopRetryer{}})
+}
+
+// noIdentity is for how long credentials that were not found are not looked for again.
+const noIdentity = 5 * time.Second
+
+// An identity has the credentials of a source, and says in words for clients that it has
+// none.
+type identity struct {
+	source aws.CredentialsProvider
+
+	mu    sync.Mutex
+	err   error
+	until time.Time // for how long err is believed
+}
+
+// Retrieve implements [aws.CredentialsProvider]. The source keeps what it found.
+func (i *identity) Retrieve(ctx context.Context) (aws.Credentials, error) {
+	i.mu.Lock()
+	err := i.err
+	if time.Now().After(i.until) {
+		err = nil
+	}
+	i.mu.Unlock()
+	if err != nil {
+		return aws.Credentials{}, err
+	}
+	found, err := i.source.Retrieve(ctx)
+	if err == nil || ctx.Err() != nil {
+		return found, err
+	}
+	const message = "this server has no credentials of AWS, which remote models need: give its function or instance a role," +
+		" or start it with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or with AWS_PROFILE after aws configure or aws sso login"
+	err = &llm.Error{Code: llm.Upstream, Message: message, Err: err}
+	i.mu.Lock()
+	i.err, i.until = err, time.Now().Add(noIdentity)
+	i.mu.Unlock()
+	return found, err
 }

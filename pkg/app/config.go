@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"net/url"
 	"os"
 	"strconv"
 
@@ -38,6 +39,8 @@ type Config struct {
 	Memory      int64  // bytes for the weights of open models; 0: no bound; [FromEnv] gives three quarters of what there is
 	// RequestMemory is what a request may take beside them, bytes; 0: the engine's default.
 	RequestMemory int64
+
+	Endpoints Endpoints // of AWS
 
 	Auth     bool // everything but the public routes needs a key
 	Keys     []account.Key
@@ -81,6 +84,10 @@ func Variables() [][2]string {
 		{"GLOSSA_ACCOUNTS", "file of users and API keys, which glossa user and glossa key change"},
 		{"UPLOAD_SECRET", "a key of the role worker, for uploads"},
 		{"HF_TOKEN", "token for glossa pull on the Hugging Face hub"},
+		{"GLOSSA_RECORDS", "directory of model records; those inside the program stay, but for files of the same name"},
+		{"GLOSSA_BEDROCK_ENDPOINT", "base URL in place of that of Amazon Bedrock in AWS_REGION"},
+		{"GLOSSA_SAGEMAKER_ENDPOINT", "base URL in place of that of Amazon SageMaker"},
+		{"GLOSSA_DYNAMODB_ENDPOINT", "base URL in place of that of DynamoDB"},
 		{"GLOSSA_LOG_LEVEL", "debug, info, warn or error"},
 		{"GLOSSA_NAMESPACE", "namespace of the metrics in CloudWatch; default " + emf.DefaultNamespace},
 		{"GLOSSA_OPEN", "true: a function answers without a key"},
@@ -107,12 +114,21 @@ func FromEnv(getenv func(string) string) (Config, error) {
 		Workers:     e.count("GLOSSA_WORKERS"),
 		Threads:     e.count("GLOSSA_THREADS"),
 		Quant:       getenv("GLOSSA_QUANT"),
-		Auth:        !e.flag("GLOSSA_OPEN"),
-		Listen:      cmp.Or(getenv("GLOSSA_LISTEN"), "localhost:8080"),
+		Endpoints: Endpoints{
+			Bedrock: e.address("GLOSSA_BEDROCK_ENDPOINT"), SageMaker: e.address("GLOSSA_SAGEMAKER_ENDPOINT"), DynamoDB: e.address("GLOSSA_DYNAMODB_ENDPOINT"),
+		},
+		Auth:   !e.flag("GLOSSA_OPEN"),
+		Listen: cmp.Or(getenv("GLOSSA_LISTEN"), "localhost:8080"),
 		Host: host.Config{
 			StreamREST: e.flag("GLOSSA_STREAM_REST"), StreamURL: e.flag("GLOSSA_STREAM_URL"),
 			BasePath: getenv("GLOSSA_BASE_PATH"),
 		},
+	}
+	if dir := getenv("GLOSSA_RECORDS"); dir != "" {
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			e.fail("GLOSSA_RECORDS", fmt.Errorf("%q is no directory that can be read", dir))
+		}
+		cfg.Records = recordsIn(dir)
 	}
 	var err error
 	total := totalMemory(getenv("AWS_LAMBDA_FUNCTION_MEMORY_SIZE"))
@@ -163,6 +179,15 @@ func (e *env) count(name string) int {
 		e.fail(name, fmt.Errorf("%q is no number from 1 on", value))
 	}
 	return n
+}
+
+// address reads a base URL.
+func (e *env) address(name string) string {
+	value := e.get(name)
+	if u, err := url.Parse(value); value != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
+		e.fail(name, fmt.Errorf("%q is no URL such as https://host", value))
+	}
+	return value
 }
 
 func (e *env) flag(name string) bool {

@@ -20,7 +20,7 @@ import (
 // its family.
 var asked = []struct {
 	method, path, body string
-	needs              string // the capability; "" is to continue texts, form to hold them to one
+	needs              string // the capability; "" is to continue texts, form to hold them to one, tools to call
 	answer, refusal    string // members that the answer and an error have, in the dialect's shape
 }{
 	{"POST", "/v1/chat/completions", `{"model":"MODEL","messages":[{"role":"user","content":"a"}]}`, "", "choices", "error.message"},
@@ -43,7 +43,7 @@ var asked = []struct {
 	{"POST", "/v1/embedding", `{"model_name":"MODEL","prompt":"a"}`, "embed", "embedding", "detail"},
 	{"POST", "/invoke", `{"model_family":"FAMILY","model_name":"MODEL","body":{"prompt":"a"}}`, "", "generated_text", "error"},
 	{"POST", "/v1/chat/completions", `{"model":"MODEL","messages":[{"role":"user","content":"a"}],"response_format":{"type":"json_schema","json_schema":{"name":"n","schema":` + form + `}}}`, "form", "choices", "error.message"},
-	{"POST", "/v1/chat/completions", `{"model":"MODEL","messages":[{"role":"user","content":"a"}],"tools":[{"type":"function","function":{"name":"f","parameters":` + form + `}}],"tool_choice":"required"}`, "form", "choices", "error.message"},
+	{"POST", "/v1/chat/completions", `{"model":"MODEL","messages":[{"role":"user","content":"a"}],"tools":[{"type":"function","function":{"name":"f","parameters":` + form + `}}],"tool_choice":"required"}`, "tools", "choices", "error.message"},
 	{"POST", "/v1/completions", `{"model_name":"MODEL","prompt":"a","output_type":{"a":"int"}}`, "form", "a", "detail"},
 	{"POST", "/v2/completions", `{"model_name":"MODEL","prompt":"a","output_type":{"a":"int"}}`, "form", "outputs.a", "detail"},
 	{"POST", "/v1/engines/MODEL/completions", `{"prompt":"a","schema":` + form + `}`, "form", "text", "error"},
@@ -115,7 +115,7 @@ func TestAnyDialectOverAnyModel(t *testing.T) {
 	}{
 		{local, "local", "golden", []string{"", "score", "embed", "tokenize"}},
 		{local, "local", "translator", []string{"embed", "tokenize", "translate"}},
-		{script, "elsewhere", "script", []string{"", "form"}},
+		{script, "elsewhere", "script", []string{"", "form", "tools"}},
 	} {
 		h := m.app.Handler()
 		for _, c := range asked {
@@ -157,7 +157,7 @@ func TestOneForm(t *testing.T) {
 	a, model := scripted(t)
 	h, asks := a.Handler(), 0
 	for _, c := range asked {
-		if c.needs != "form" {
+		if c.needs != "form" && c.needs != "tools" {
 			continue
 		}
 		asks++

@@ -102,7 +102,7 @@ func refusals(route httpx.Route) (list []int) {
 		codes = append(codes, llm.Unauthenticated, llm.Forbidden)
 	}
 	if route.Permission == httpx.Inference {
-		codes = append(codes, llm.Overloaded, llm.Internal, llm.Timeout)
+		codes = append(codes, llm.Overloaded, llm.Internal, llm.Timeout, llm.Upstream)
 	}
 	if route.Method == http.MethodPost {
 		codes = append(codes, llm.Invalid, httpx.TooLarge)

@@ -8,11 +8,17 @@ import (
 
 // Table returns the DynamoDB table of that name, in the account and the region that the
 // environment names. Nothing is asked of it yet.
-func Table(name string) (*table.Table, error) { return newCloud().table(name) }
+func Table(name string) (*table.Table, error) {
+	cfg, err := Environment()
+	if err != nil {
+		return nil, err
+	}
+	return newCloud(cfg.Endpoints).table(name)
+}
 
 // records returns where model records come from: the table or, without one, files. With
 // a table, files describe no more than the starters, for which local is.
-func records(cfg Config) (source, local catalog.Source, err error) {
+func records(cfg Config, open func(name string) (*table.Table, error)) (source, local catalog.Source, err error) {
 	files := catalog.Files{FS: cfg.Records}
 	if cfg.Records == nil {
 		files.FS = schemas.Files()
@@ -20,7 +26,7 @@ func records(cfg Config) (source, local catalog.Source, err error) {
 	if cfg.Table == "" {
 		return files, nil, nil
 	}
-	t, err := Table(cfg.Table)
+	t, err := open(cfg.Table)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -17,6 +17,29 @@ type Parameter struct {
 	Disposition Disposition
 	Note        string   // its range and default, or the reason
 	Neutral     []string // for Refused: JSON values, besides null, that ask for nothing and are taken
+	Remote      string   // for Honoured: what becomes of it where a remote model answers; "": the same
+}
+
+// What becomes of a parameter where a remote model answers; others are told in words.
+const (
+	ByRecord  = "if the model's record maps it, else refused"
+	ByGlossa  = "honoured, by glossa"
+	Checked   = "honoured, by glossa: asked for, checked, and asked for once more"
+	NotRemote = "refused"
+)
+
+// Remotely sets in rows what becomes of the named parameters, and of those inside of
+// them, where a remote model answers. It returns rows.
+func Remotely(rows []Parameter, remote string, names ...string) []Parameter {
+	for i := range rows {
+		p := &rows[i]
+		if p.Disposition == Honoured && slices.ContainsFunc(names, func(name string) bool {
+			return p.Name == name || strings.HasPrefix(p.Name, name+".")
+		}) {
+			p.Remote = remote
+		}
+	}
+	return rows
 }
 
 // A Disposition is what becomes of a parameter.

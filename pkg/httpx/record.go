@@ -47,6 +47,7 @@ func (rec *Record) Count(u llm.Usage) {
 	rec.Usage.Input += u.Input
 	rec.Usage.Output += u.Output
 	rec.Usage.Truncated = rec.Usage.Truncated || u.Truncated
+	rec.Usage.Partial = rec.Usage.Partial || u.Partial
 }
 
 // Began notes that the model gave a piece of its answer; only the first counts.

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -11,16 +12,17 @@ import (
 // model: each message is a copy of the first one in the defaults, with its role, and
 // its text where the path of prompt leads. System messages go to system if the record
 // has a place for it, with blank lines between; else they are messages like others.
-// A model that takes no messages, and tools, are [llm.Unsupported].
+// A model that takes no messages, and messages that have calls or answer one, are
+// [llm.Unsupported].
 func (s *Schema) Chat(messages []llm.Message) (map[string]any, error) {
 	sample, text, ok := s.message()
 	if !ok {
-		return nil, llm.Errorf(llm.Unsupported, "this model takes no chats")
+		return nil, &llm.Error{Code: llm.Unsupported, Param: "messages", Message: "this model takes no chats: its record maps none and has no chat_template"}
 	}
 	var system []string
 	list := []any{}
-	for _, m := range messages {
-		content, err := contentOf(m)
+	for i, m := range messages {
+		content, err := contentOf(m, i)
 		if err != nil {
 			return nil, err
 		}
@@ -60,17 +62,26 @@ func (s *Schema) message() (sample any, text path, ok bool) {
 // sameOf tells whether two steps, of which one at least is definite, are the same.
 func sameOf(x, y step) bool { return x.kind == y.kind && x.name == y.name && x.index == y.index }
 
-// contentOf returns the text of a message.
-func contentOf(m llm.Message) (string, error) {
+// contentOf returns the text of message i.
+func contentOf(m llm.Message, i int) (string, error) {
 	var b strings.Builder
 	for _, p := range m.Parts {
 		if p.Tokens != nil {
-			return "", llm.Errorf(llm.Unsupported, "this model takes texts, no token ids")
+			return "", &llm.Error{Code: llm.Unsupported, Param: "messages", Message: "this model takes texts, no token ids"}
 		}
 		b.WriteString(p.Text)
 	}
 	if len(m.Calls) > 0 || m.CallID != "" {
-		return "", &llm.Error{Code: llm.Unsupported, Param: "tools", Message: "this model does not take it"}
+		return "", NoCalls(m, i)
 	}
 	return b.String(), nil
+}
+
+// NoCalls returns the error of a chat whose message i has calls or answers one.
+func NoCalls(m llm.Message, i int) error {
+	name := "tool_calls"
+	if m.CallID != "" {
+		name = "tool_call_id"
+	}
+	return &llm.Error{Code: llm.Unsupported, Param: fmt.Sprintf("messages[%d].%s", i, name), Message: "this model takes no chats with calls of tools in them"}
 }

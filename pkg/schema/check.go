@@ -116,6 +116,7 @@ func (c *check) request(v any) {
 		}
 		s.exists = slices.ContainsFunc(places, func(at place) bool { return at.in != nil })
 		s.create = s.create && s.exists
+		s.silent = s.exists && !slices.ContainsFunc(places, func(at place) bool { return at.value != nil })
 		if !s.exists {
 			c.warn("/request/mapping/"+escape(name), "the path %s leads to nothing in the defaults: the key is not sent", p)
 		}

@@ -43,6 +43,13 @@ func (s *Schema) Takes(name string) bool {
 	return slot != nil && slot.exists
 }
 
+// Silent tells whether the record has a place for a key and leaves its value, null, to
+// the model.
+func (s *Schema) Silent(name string) bool {
+	slot := s.slot(name)
+	return slot != nil && slot.silent
+}
+
 // Unmapped lists the keys of body that no part of the request carries.
 func (s *Schema) Unmapped(body map[string]any) (names []string) {
 	for name := range body {

@@ -33,6 +33,7 @@ type slot struct {
 	name   string
 	path   path
 	exists bool // in the defaults
+	silent bool // it is null there
 	create bool // where the request lacks the place, it comes from the defaults
 }
 

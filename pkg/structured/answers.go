@@ -111,6 +111,7 @@ func (a *answers) count(u *llm.Usage) {
 		a.usage.Input += u.Input
 		a.usage.Output += u.Output
 		a.usage.Truncated = a.usage.Truncated || u.Truncated
+		a.usage.Partial = a.usage.Partial || u.Partial
 	}
 }
 

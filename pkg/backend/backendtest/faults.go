@@ -40,8 +40,8 @@ func (s *Suite) retries(t *testing.T) {
 		}
 		service, b = s.start(t, always("0"))
 		_, _, err = collect(t.Context(), b, ask("p", stream))
-		if code, _ := codeOf(err); code != llm.Overloaded || len(service.Requests()) != 3 {
-			t.Errorf("always throttled: %v after %d", err, len(service.Requests()))
+		if e := llm.AsError(err); e.Code != llm.Overloaded || e.RetryAfter != time.Second || len(service.Requests()) != 3 {
+			t.Errorf("always throttled: %+v after %d", e, len(service.Requests()))
 		}
 		for _, seconds := range []int{4, 30} { // more than until the deadline, and than for all pauses
 			service, b = s.start(t, always(strconv.Itoa(seconds)))

@@ -173,8 +173,77 @@ func (s *Suite) usage(t *testing.T) {
 		}
 	})
 	for _, stream := range []bool{false, true} {
-		if _, usage, err := collect(t.Context(), b, ask("p", stream)); err != nil || usage != (llm.Usage{}) {
+		if _, usage, err := collect(t.Context(), b, ask("p", stream)); err != nil || usage != (llm.Usage{Partial: true}) {
 			t.Errorf("%+v %v", usage, err)
+		}
+	}
+}
+
+// sampling is put into the words of servers that have do_sample; to others it goes as it
+// is.
+func (s *Suite) sampling(t *testing.T) {
+	const body = `{"request": {"defaults": {"in": "", "do_sample": DO, "temperature": VALUE, "top_k": VALUE, "top_p": VALUE, "typical_p": VALUE},
+		"mapping": {"prompt": "$.in", FLAG "temperature": "$.temperature", "top_k": "$.top_k", "top_p": "$.top_p", "typical_p": "$.typical_p"}},
+		"response": {"mapping": {"generated_text": "$.text"}}}`
+	const flag = `"do_sample": "$.do_sample",`
+	off := llm.Params{Temperature: new(0.0), TopK: new(0), TopP: new(1.0), TypicalP: new(1.0)}
+	for _, test := range []struct {
+		flag, value string
+		sent        llm.Params
+		want        string
+	}{
+		{flag, "null", llm.Params{}, "do_sample:<nil> in:p temperature:<nil> top_k:<nil> top_p:<nil> typical_p:<nil>"},
+		{flag, "null", off, "do_sample:false in:p temperature:<nil> top_k:<nil> top_p:<nil> typical_p:<nil>"},
+		{flag, "0.5", off, "do_sample:false in:p temperature:<nil> top_k:<nil> top_p:<nil> typical_p:<nil>"},
+		{flag, "null", llm.Params{Temperature: new(0.0), TopK: new(40), TopP: new(0.9)}, "do_sample:false in:p temperature:<nil> top_k:<nil> top_p:<nil> typical_p:<nil>"},
+		{flag, "null", llm.Params{Temperature: new(1.0), TopP: new(1.0)}, "do_sample:true in:p temperature:1 top_k:<nil> top_p:<nil> typical_p:<nil>"},
+		{flag, "null", llm.Params{TopK: new(0), TopP: new(1.0)}, "do_sample:<nil> in:p temperature:<nil> top_k:<nil> top_p:<nil> typical_p:<nil>"},
+		{flag, "null", llm.Params{TypicalP: new(0.5)}, "do_sample:true in:p temperature:<nil> top_k:<nil> top_p:<nil> typical_p:0.5"},
+		{"", "null", off, "do_sample:<nil> in:p temperature:0 top_k:0 top_p:1 typical_p:1"},
+	} {
+		record := strings.NewReplacer("FLAG", test.flag, "VALUE", test.value, "DO", "null").Replace(body)
+		service, b := s.startWith(t, record, says("one"))
+		req := ask("p", false)
+		req.Params = test.sent
+		if _, _, err := collect(t.Context(), b, req); err != nil {
+			t.Error(err)
+			continue
+		}
+		if got := fmt.Sprint(service.Requests()[0].Body); got != "map["+test.want+"]" {
+			t.Errorf("%s %+v: %s, want %s", test.value, test.sent, got, test.want)
+		}
+	}
+}
+
+// none: rows of no tokens are made here; the best of them all is all of them.
+func (s *Suite) none(t *testing.T) {
+	best := strings.NewReplacer(`"kind": "x"`, `"kind": "x", "best": null`, `"prompt"`, `"best_of": "$.best", "prompt"`).Replace(record)
+	service, b := s.startWith(t, best, says("one"))
+	for _, stream := range []bool{false, true} {
+		req := ask("p", stream)
+		req.N, req.MaxTokens, req.Echo = 2, new(0), new(true)
+		rows, _, err := collect(t.Context(), b, req)
+		if err != nil || rows[1].Text != "p" || rows[1].Finish != llm.FinishLength || len(service.Requests()) != 0 {
+			t.Errorf("%+v %v after %d requests", rows, err, len(service.Requests()))
+		}
+		req.TopK = new(3)
+		if _, _, err = collect(t.Context(), b, req); llm.AsError(err).Param != "top_k" {
+			t.Errorf("what this model does not take: %v", err)
+		}
+	}
+	for _, test := range []struct{ n, best, requests int }{{1, 2, 1}, {2, 2, 2}, {2, 3, 0}} {
+		before := len(service.Requests())
+		req := ask("p", false)
+		req.N, req.BestOf = test.n, new(test.best)
+		_, _, err := collect(t.Context(), b, req)
+		sent := service.Requests()[before:]
+		if len(sent) != test.requests || (err == nil) != (test.requests > 0) || err != nil && llm.AsError(err).Param != "best_of" {
+			t.Errorf("%d of %d: %v after %d requests", test.n, test.best, err, len(sent))
+		}
+		for _, r := range sent {
+			if v, ok := r.Body["best"]; ok != (test.n == 1) || ok && v != 2.0 {
+				t.Errorf("%d of %d: sent %v", test.n, test.best, r.Body)
+			}
 		}
 	}
 }

@@ -46,7 +46,7 @@ func (s *Suite) Run(t *testing.T) {
 		run  func(*testing.T)
 	}{
 		{"contract", s.contract}, {"paths", s.paths}, {"records", s.records}, {"rows", s.rows}, {"chat", s.chat},
-		{"params", s.params}, {"stops", s.stops}, {"usage", s.usage}, {"big", s.big}, {"calls", s.calls}, {"invoke", s.invoke},
+		{"params", s.params}, {"stops", s.stops}, {"usage", s.usage}, {"sampling", s.sampling}, {"none", s.none}, {"big", s.big}, {"calls", s.calls}, {"invoke", s.invoke},
 		{"retries", s.retries}, {"faults", s.faults}, {"inside", s.inside}, {"silence", s.silence},
 		{"cancelled", s.cancelled}, {"deadline", s.deadline}, {"left", s.left},
 	} {

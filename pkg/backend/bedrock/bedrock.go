@@ -99,6 +99,9 @@ func metrics(event []byte) llm.Usage {
 // fault returns the fault that err is. Bedrock has no code of its own for ids that it
 // does not know; its sentence is the only sign.
 func fault(op string, err error, w *remote.Wire, inside bool) error {
+	if e, ok := errors.AsType[*llm.Error](err); ok {
+		return e // of the credentials
+	}
 	var c remote.Container
 	if e, ok := errors.AsType[*types.ModelErrorException](err); ok {
 		c.Status = e.OriginalStatusCode

@@ -1,6 +1,8 @@
 package bedrock
 
 import (
+	"context"
+	"slices"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime"
@@ -70,6 +72,28 @@ func TestMetrics(t *testing.T) {
 		_, usage, err := llm.Collect(b.Generate(t.Context(), req), 2)
 		if err != nil || usage != (llm.Usage{Input: 5, Output: 6}) {
 			t.Errorf("stream %v: %+v %v", stream, usage, err)
+		}
+	}
+	// Beside the answers of Invoke, and of what these tell nothing.
+	const mapped = `{"request": {"defaults": {"in": ""}, "mapping": {"prompt": "$.in"}}, "response": {"mapping": {"input_tokens": "$.read"}},
+		"response-with-stream": {"mapping": {"input_tokens": "$.amazon-bedrock-invocationMetrics.inputTokenCount"}}}`
+	for schema, want := range map[string][2]llm.Usage{ // whole and streamed
+		record: {{Input: 5, Output: 3}, {Input: 5, Output: 3}}, mapped: {{Input: 5, Output: 3}, {Output: 3}},
+	} {
+		for i, stream := range []bool{false, true} {
+			var told []llm.Usage
+			b := open("m")(service.URL, remote.Model{
+				Schema: backendtest.Parse(t, schema),
+				Told:   func(_ context.Context, used llm.Usage) { told = append(told, used) },
+			})
+			for _, err := range b.Invoke(t.Context(), map[string]any{"prompt": "p"}, stream) {
+				if err != nil {
+					t.Error(err)
+				}
+			}
+			if !slices.Equal(told, []llm.Usage{want[i]}) {
+				t.Errorf("%s, stream %v: %+v, want %+v", schema, stream, told, want[i])
+			}
 		}
 	}
 }

@@ -2,7 +2,6 @@ package remote
 
 import (
 	"encoding/json"
-	"math"
 	"strings"
 
 	"glossa/pkg/llm"
@@ -14,9 +13,8 @@ type completion struct {
 	row   *row
 	chunk llm.Chunk // what is not given out yet
 	tail  tail
-	word  string    // the provider's, why it ended
-	usage llm.Usage // as the record maps it
-	told  llm.Usage // as the provider tells beside
+	word  string // the provider's, why it ended
+	tally
 }
 
 func newCompletion(r *row) *completion {
@@ -44,10 +42,7 @@ func (c *completion) add(a answer) error {
 		return err
 	}
 	c.chunk.Calls = append(c.chunk.Calls, calls...)
-	count(&c.usage.Input, a.keys["input_tokens"])
-	count(&c.usage.Output, a.keys["generated_tokens"])
-	count(&c.usage.Output, a.keys["output_tokens"])
-	c.told.Input, c.told.Output = max(c.told.Input, a.told.Input), max(c.told.Output, a.told.Output)
+	c.tally.add(a)
 	return nil
 }
 
@@ -56,15 +51,6 @@ func (r *row) take() string {
 	echo := r.echo
 	r.echo = ""
 	return echo
-}
-
-// count sets n to a count of tokens; counts grow in a stream, and the last is the
-// whole one.
-func count(n *int, v any) {
-	number, _ := v.(json.Number)
-	if x, err := number.Float64(); err == nil && x >= 0 && x <= math.MaxInt32 {
-		*n = int(x)
-	}
 }
 
 // ready returns the chunk that can be given out, if the row is streamed.
@@ -91,13 +77,7 @@ func (c *completion) end(why llm.Finish) llm.Chunk {
 	}
 	out.Text += rest
 	out.Finish = why
-	if c.usage.Input == 0 {
-		c.usage.Input = c.told.Input
-	}
-	if c.usage.Output == 0 {
-		c.usage.Output = c.told.Output
-	}
-	out.Usage = &c.usage
+	out.Usage = new(c.usage())
 	return out
 }
 

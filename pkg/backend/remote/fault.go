@@ -115,6 +115,9 @@ func classify(name string, status int) (code llm.Code, again bool) {
 	return llm.Upstream, status >= 500 && name != ""
 }
 
+// pause is what clients of a provider that has no room are told to wait.
+const pause = time.Second
+
 // problem returns the error for the client: with the provider's sentence where it is
 // about the request or the account, and repeats none of texts. Without texts there is
 // no sentence.
@@ -130,6 +133,9 @@ func problem(ctx context.Context, err error, texts []string) error {
 		return err
 	}
 	e := &llm.Error{Code: f.Code, Err: f, RetryAfter: f.RetryAfter}
+	if f.Code == llm.Overloaded && f.again && f.RetryAfter == 0 {
+		e.RetryAfter = pause // providers rarely say
+	}
 	tells := true
 	switch denied := strings.EqualFold(f.Name, "AccessDeniedException"); {
 	case denied:

@@ -38,14 +38,18 @@ type Model struct {
 	Schema *schema.Schema
 	Retry  Retry
 	Rows   int // of one request that run at the same time; 0 means 4
+	// Told, if set, is given what a provider tells of the tokens of an Invoke beside the
+	// keys of its answers.
+	Told func(ctx context.Context, used llm.Usage)
 }
 
 // A Backend is a remote model. It implements [llm.Backend] and [llm.Invoker].
 //
 // Generate sends what the request's Params have and the record maps; Defaults are
 // never sent. Each row is one call. Row i of a prompt gets the seed plus i, as rows
-// of one seed would all be the same. Echo is done here, for texts. A stop sequence
-// that the model leaves at the end of its text is taken off.
+// of one seed would all be the same. Echo is done here, for texts, and rows of no
+// tokens are. A stop sequence that the model leaves at the end of its text is taken off.
+// Usage is what the answers or the provider tell, and Partial if that is not all.
 type Backend struct {
 	endpoint Endpoint
 	model    Model
@@ -82,11 +86,16 @@ func (b *Backend) Invoke(ctx context.Context, body map[string]any, stream bool) 
 			yield(nil, err)
 			return
 		}
+		var used tally
+		if b.model.Told != nil {
+			defer func() { b.model.Told(ctx, used.beside()) }()
+		}
 		for a, err := range b.answers(ctx, c) {
 			if err != nil {
 				yield(nil, err)
 				return
 			}
+			used.add(a)
 			if stream && len(a.keys) == 0 {
 				continue
 			}

@@ -6,19 +6,21 @@ import (
 
 	"glossa/pkg/chat"
 	"glossa/pkg/llm"
+	"glossa/pkg/schema"
 )
 
 // A row is one completion of one prompt.
 type row struct {
 	*call
 	index, prompt int
+	none          bool     // no token is wanted: it is not sent
 	echo          string   // the row begins with it
 	stop          []string // as they were sent
 }
 
 // rows returns the rows of a request, all of them checked before any is sent.
 func (b *Backend) rows(req *llm.Request) ([]row, error) {
-	n := max(1, req.N)
+	n, none := max(1, req.N), req.MaxTokens != nil && *req.MaxTokens == 0
 	rows := make([]row, 0, req.Rows())
 	for p, prompt := range req.Prompts {
 		keys, err := b.prompt(prompt, req.Tools)
@@ -36,7 +38,7 @@ func (b *Backend) rows(req *llm.Request) ([]row, error) {
 					return nil, err
 				}
 			}
-			rows = append(rows, row{c, p*n + i, p, echo, req.Stop})
+			rows = append(rows, row{c, p*n + i, p, none, echo, req.Stop})
 		}
 	}
 	return rows, nil
@@ -55,10 +57,10 @@ func (b *Backend) prompt(p llm.Prompt, tools []llm.Tool) (map[string]any, error)
 			return nil, err
 		}
 	} else if !ok {
-		return nil, llm.Errorf(llm.Unsupported, "this model takes texts, no token ids")
+		return nil, &llm.Error{Code: llm.Unsupported, Param: "prompt", Message: "this model takes texts, no token ids"}
 	}
 	if !s.Takes("prompt") {
-		return nil, llm.Errorf(llm.Unsupported, "this model takes no texts to continue")
+		return nil, &llm.Error{Code: llm.Unsupported, Param: "prompt", Message: "this model takes no texts to continue"}
 	}
 	return map[string]any{"prompt": text}, nil
 }
@@ -68,6 +70,9 @@ func (b *Backend) prompt(p llm.Prompt, tools []llm.Tool) (map[string]any, error)
 // refused.
 func render(t chat.Template, messages []llm.Message) (string, error) {
 	for i, m := range messages {
+		if len(m.Calls) > 0 || m.CallID != "" {
+			return "", schema.NoCalls(m, i)
+		}
 		for _, mark := range t.Marks() {
 			if strings.Contains(content(m), mark) {
 				return "", &llm.Error{
@@ -87,14 +92,11 @@ func render(t chat.Template, messages []llm.Message) (string, error) {
 	return text, nil
 }
 
-// content returns what a message says, calls too.
+// content returns what a message says.
 func content(m llm.Message) string {
 	var b strings.Builder
 	for _, p := range m.Parts {
 		b.WriteString(p.Text)
-	}
-	for _, c := range m.Calls {
-		b.WriteString(c.Name + c.Arguments)
 	}
 	return b.String()
 }
@@ -112,7 +114,13 @@ func echoOf(p llm.Prompt, echo *bool) (string, error) {
 
 // body returns the call of completion i of a prompt.
 func (b *Backend) body(req *llm.Request, keys map[string]any, i int) (*call, error) {
-	s, params := b.model.Schema, req.Params
+	s, params, n := b.model.Schema, req.Params, max(1, req.N)
+	switch best := params.BestOf; {
+	case best != nil && *best == n:
+		params.BestOf = nil // all of them
+	case best != nil && n > 1:
+		return nil, &llm.Error{Code: llm.Unsupported, Param: "best_of", Message: "this model takes it for one completion only"}
+	}
 	if params.Seed != nil {
 		params.Seed = new(*params.Seed + int64(i))
 	}
@@ -120,7 +128,7 @@ func (b *Backend) body(req *llm.Request, keys map[string]any, i int) (*call, err
 		params.Echo = new(false) // it is done here: in streams most models leave it out
 	}
 	body, stream := s.Request(keys), req.Stream && s.Stream != nil
-	set := s.Set(body)
+	set := b.sampler(&params, body)
 	set("stream", stream)
 	err := params.Apply(func(name string, v any) bool {
 		// No answer has them in a form that is the same for all models.

@@ -22,6 +22,7 @@ type run struct {
 
 	input  []int // tokens of each prompt
 	output int   // tokens of all rows
+	less   bool  // than all of them was told
 	shown  bool  // something was given out
 }
 
@@ -86,9 +87,10 @@ func (r *run) count(c *llm.Chunk, last bool) {
 	prompt := r.rows[c.Row].prompt
 	r.input[prompt] = max(r.input[prompt], c.Usage.Input)
 	r.output += c.Usage.Output
+	r.less = r.less || c.Usage.Partial
 	c.Usage = nil
 	if last {
-		c.Usage = &llm.Usage{Output: r.output}
+		c.Usage = &llm.Usage{Output: r.output, Partial: r.less}
 		for _, n := range r.input {
 			c.Usage.Input += n
 		}
@@ -124,11 +126,18 @@ func (r *run) send(e event) bool {
 func (r *run) complete(ctx context.Context, row *row, send func(event) bool) bool {
 	c := newCompletion(row)
 	why := ended(ctx)
+	if row.none && why == "" {
+		c.chunk.Text, c.output = row.take(), new(0)
+		why = llm.FinishLength
+	}
 	if why != "" {
 		return send(event{chunk: c.end(why)})
 	}
 	for a, err := range r.backend.answers(ctx, row.call) {
 		if err == nil {
+			if !echo(row, send) {
+				return false
+			}
 			err = c.add(a)
 		}
 		if err != nil {
@@ -142,6 +151,11 @@ func (r *run) complete(ctx context.Context, row *row, send func(event) bool) boo
 		}
 	}
 	return send(event{chunk: c.end(why)})
+}
+
+// echo begins a row that is streamed with its echo, once the model answers.
+func echo(row *row, send func(event) bool) bool {
+	return !row.stream || row.echo == "" || send(event{chunk: llm.Chunk{Row: row.index, Text: row.take()}})
 }
 
 // ended is why ctx ended, "" if it did not. A connection can be closed for its deadline

@@ -102,6 +102,9 @@ func (e *endpoint) Stream(ctx context.Context, body []byte) (iter.Seq2[remote.Pa
 // fault returns the fault that err is. SageMaker has no code of its own for endpoints
 // and components that are not there; its sentence is the only sign.
 func fault(op string, err error, w *remote.Wire, inside bool) error {
+	if e, ok := errors.AsType[*llm.Error](err); ok {
+		return e // of the credentials
+	}
 	var c remote.Container
 	if e, ok := errors.AsType[*types.ModelError](err); ok {
 		c = remote.Container{Status: e.OriginalStatusCode, Message: e.OriginalMessage}

@@ -24,9 +24,21 @@ func candidates(req *llm.Request) int { return max(req.N, or(req.BestOf, 0)) }
 // promptTokens counts the prompt for each candidate. An empty one is a start token.
 func promptTokens(req *llm.Request, used llm.Usage) int { return candidates(req) * max(1, used.Input) }
 
+// newCounts counts the tokens of the answer to req.
+func newCounts(req *llm.Request, used llm.Usage) counts {
+	c := counts{new(promptTokens(req, used)), &used.Output}
+	if used.Partial && used.Input == 0 {
+		c.PromptTokens = nil
+	}
+	if used.Partial && used.Output == 0 {
+		c.Generated = nil
+	}
+	return c
+}
+
 // newComplete translates collected rows.
 func newComplete(h head, req *llm.Request, rows []llm.Chunk, used llm.Usage) completeAnswer {
-	answer := completeAnswer{head: h, Completions: make([]completion, len(rows)), PromptTokens: promptTokens(req, used), Generated: used.Output}
+	answer := completeAnswer{head: h, Completions: make([]completion, len(rows)), counts: newCounts(req, used)}
 	for i, row := range rows {
 		why, message := finish(row.Finish)
 		answer.Completions[i] = completion{
@@ -50,9 +62,7 @@ func events(h head, req *llm.Request, c llm.Chunk) (list []any) {
 		})
 	}
 	if c.Usage != nil {
-		list = append(list, completionSummary{
-			Type: "completion_summary", PromptTokens: promptTokens(req, *c.Usage), Generated: c.Usage.Output,
-		})
+		list = append(list, completionSummary{"completion_summary", newCounts(req, *c.Usage)})
 	}
 	return list
 }

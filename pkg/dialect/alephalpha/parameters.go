@@ -45,11 +45,37 @@ func Parameters() []httpx.Parameter {
 		{"/*", [][]httpx.Parameter{{{Name: "?nice", Disposition: noEffect, Note: "requests are served first in, first out"}}}},
 	} {
 		for _, p := range slices.Concat(route.keys...) {
+			if p.Disposition == served {
+				p.Remote = remotely(route.path, p.Name)
+			}
 			p.Name = route.path + " " + p.Name
 			list = append(list, p)
 		}
 	}
 	return list
+}
+
+// remotely is what becomes of a key that is served where a remote model answers: it
+// completes texts.
+func remotely(path, name string) string {
+	switch path {
+	case "/embed", "/evaluate", "/tokenize", "/detokenize":
+		return httpx.NotRemote
+	case "/complete":
+	default:
+		return ""
+	}
+	switch name {
+	case "model", "hosting", "stream":
+		return ""
+	case "prompt":
+		return "texts; token_ids are refused"
+	case "n", "echo":
+		return httpx.ByGlossa
+	case "log_probs", "tokens":
+		return httpx.NotRemote
+	}
+	return httpx.ByRecord
 }
 
 func completeKeys() []httpx.Parameter {

@@ -136,9 +136,15 @@ type head struct {
 
 type completeAnswer struct {
 	head
-	Completions  []completion `json:"completions"`
-	PromptTokens int          `json:"num_tokens_prompt_total"` // of all candidates
-	Generated    int          `json:"num_tokens_generated"`    // of all candidates
+	Completions []completion `json:"completions"`
+	counts
+}
+
+// counts are the tokens of all candidates; null, as clients look for the keys, where a
+// remote provider does not tell them.
+type counts struct {
+	PromptTokens *int `json:"num_tokens_prompt_total"`
+	Generated    *int `json:"num_tokens_generated"`
 }
 
 type completion struct {
@@ -166,9 +172,8 @@ type (
 		Message      string `json:"message,omitempty"`
 	}
 	completionSummary struct {
-		Type         string `json:"type"` // completion_summary
-		PromptTokens int    `json:"num_tokens_prompt_total"`
-		Generated    int    `json:"num_tokens_generated"`
+		Type string `json:"type"` // completion_summary
+		counts
 	}
 )
 

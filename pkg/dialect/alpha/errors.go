@@ -65,10 +65,13 @@ type renamer map[string]string
 // rename puts the client's names into an error from a backend.
 func (names renamer) rename(err error) error {
 	e, ok := errors.AsType[*llm.Error](err)
-	if !ok || names[e.Param] == "" {
+	if !ok || names[e.Param] == "" && e.Code != llm.NotFound {
 		return err
 	}
 	renamed := *e
 	renamed.Param = names[e.Param]
+	if e.Code == llm.NotFound {
+		renamed.Code = llm.Invalid // as a model that is not in the catalog
+	}
 	return &renamed
 }

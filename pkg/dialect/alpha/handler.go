@@ -180,9 +180,11 @@ func (cfg Config) generate(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return generateNames().rename(err)
 	}
-	return httpx.JSON(w, http.StatusOK, generated{
-		Text: rows[0].Text, Model: model.Name, Usage: usage{PromptTokens: used.Input, CompletionTokens: used.Output},
-	})
+	answer := generated{Text: rows[0].Text, Model: model.Name}
+	if !used.Partial {
+		answer.Usage = &usage{PromptTokens: used.Input, CompletionTokens: used.Output}
+	}
+	return httpx.JSON(w, http.StatusOK, answer)
 }
 
 // decodeOptional reads a body that may be left out, since everything can be in the

@@ -31,5 +31,6 @@ func Parameters() []httpx.Parameter {
 	for i := range list {
 		list[i].Disposition = httpx.Honoured
 	}
-	return list
+	return httpx.Remotely(list, httpx.ByRecord, "/api/inference steps", "/api/inference temp", "/api/inference topk",
+		"/api/chat messages", "/api/chat maxTokens", "/api/chat temperature", "/api/chat topk", "/api/generate max_tokens", "/api/generate temperature")
 }

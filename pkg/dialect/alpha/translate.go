@@ -26,10 +26,12 @@ func defaults(tokens int, temperature float64) llm.Params {
 // inferenceNames, chatNames and generateNames are the names of parameters that the
 // waist calls otherwise.
 func inferenceNames() renamer {
-	return renamer{"max_new_tokens": "steps", "temperature": "temp", "top_k": "topk"}
+	return renamer{"prompt": "query", "max_new_tokens": "steps", "temperature": "temp", "top_k": "topk"}
 }
 
-func chatNames() renamer { return renamer{"max_new_tokens": "maxTokens", "top_k": "topk"} }
+func chatNames() renamer {
+	return renamer{"prompt": "messages", "max_new_tokens": "maxTokens", "top_k": "topk"}
+}
 
 func generateNames() renamer { return renamer{"max_new_tokens": "max_tokens"} }
 

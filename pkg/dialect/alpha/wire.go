@@ -67,7 +67,7 @@ type generateRequest struct {
 type generated struct {
 	Text  string `json:"text"`
 	Model string `json:"model"`
-	Usage usage  `json:"usage"`
+	Usage *usage `json:"usage,omitempty"` // absent where a remote provider does not tell all of it
 }
 
 type usage struct {

@@ -1,6 +1,10 @@
 package invoke
 
-import "glossa/pkg/httpx"
+import (
+	"strings"
+
+	"glossa/pkg/httpx"
+)
 
 // Parameters tells what becomes of each key of a request, and of each key of body that
 // a model in the process takes: a remote model takes those that its record maps. A key
@@ -9,7 +13,7 @@ func Parameters() []httpx.Parameter {
 	honoured := func(name, note string) httpx.Parameter {
 		return httpx.Parameter{Name: name, Disposition: httpx.Honoured, Note: note}
 	}
-	return []httpx.Parameter{
+	list := []httpx.Parameter{
 		honoured("model_family", "local, bedrock or sagemaker, as /list_models has it"),
 		honoured("model_name", "a name or an alias in that family"),
 		honoured("body", "an object of canonical keys; null is passed on to a remote model, and is not sent to one in the process"),
@@ -44,4 +48,10 @@ func Parameters() []httpx.Parameter {
 		honoured("body.must_call", "the answer is a call; default false"),
 		honoured("body.one_call", "the answer has one call at most; default false"),
 	}
+	for i := range list {
+		if strings.HasPrefix(list[i].Name, "body.") {
+			list[i].Remote = httpx.ByRecord
+		}
+	}
+	return list
 }

@@ -129,7 +129,7 @@ func answer(c llm.Chunk, stream bool) map[string]any {
 	if c.Guarantee != llm.Unchecked {
 		out["guarantee"] = c.Guarantee
 	}
-	if c.Usage != nil {
+	if c.Usage != nil && !c.Usage.Partial {
 		out["input_tokens"], out["output_tokens"] = c.Usage.Input, c.Usage.Output
 	}
 	return out

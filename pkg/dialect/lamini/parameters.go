@@ -5,7 +5,7 @@ import "glossa/pkg/httpx"
 // Parameters tells what becomes of each key of each request, named "route key". A key
 // that is not here is refused.
 func Parameters() []httpx.Parameter {
-	return []httpx.Parameter{
+	list := []httpx.Parameter{
 		{Name: "completions model_name", Disposition: httpx.Honoured, Note: "a name, an alias or family/name"},
 		{Name: "completions prompt", Disposition: httpx.Honoured, Note: "a string or an array of them; special tokens spelt in it are read as such"},
 		{Name: "completions output_type", Disposition: httpx.Honoured, Note: "an object of keys and types: str, int, float, bool, or a list of the strings or numbers to choose from. Outputs have its keys in its order and are whole wherever max_new_tokens ends them; fewer than the shortest output needs are refused"},
@@ -16,4 +16,7 @@ func Parameters() []httpx.Parameter {
 		{Name: "embedding model_name", Disposition: httpx.Honoured, Note: "a name, an alias or family/name"},
 		{Name: "embedding prompt", Disposition: httpx.Honoured, Note: "a string or an array of them"},
 	}
+	httpx.Remotely(list, httpx.Checked, "completions output_type")
+	httpx.Remotely(list, httpx.ByRecord, "completions max_new_tokens", "completions max_tokens")
+	return httpx.Remotely(list, httpx.NotRemote, "embedding model_name", "embedding prompt")
 }

@@ -67,12 +67,12 @@ func (s *chatStream) events(c llm.Chunk) (events []chatChunk) {
 	}
 	if c.Finish != "" {
 		last := s.event(chunkChoice{Index: c.Row, FinishReason: new(finishReason(c.Finish, s.called[c.Row])), Guarantee: c.Guarantee})
-		if c.Usage != nil && !s.withUsage {
+		if told(c) && !s.withUsage {
 			last.Usage = newUsage(*c.Usage) // seed 002
 		}
 		events = append(events, last)
 	}
-	if c.Usage != nil && s.withUsage {
+	if told(c) && s.withUsage {
 		last := s.head
 		last.Choices, last.Usage = []chunkChoice{}, newUsage(*c.Usage)
 		events = append(events, last)
@@ -103,7 +103,15 @@ func finishReason(why llm.Finish, called bool) string {
 	return "stop"
 }
 
+// told tells whether a chunk has the usage, and all of it.
+func told(c llm.Chunk) bool { return c.Usage != nil && !c.Usage.Partial }
+
+// newUsage is nil where a remote provider does not tell all of it: clients add up what
+// they find, and would take what is missing for 0.
 func newUsage(u llm.Usage) *usage {
+	if u.Partial {
+		return nil
+	}
 	return &usage{PromptTokens: u.Input, CompletionTokens: u.Output, TotalTokens: u.Input + u.Output}
 }
 

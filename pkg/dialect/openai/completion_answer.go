@@ -71,11 +71,11 @@ func (s *completions) events(c llm.Chunk) (events []completionAnswer) {
 	switch {
 	case s.withUsage:
 		event.Usage = (*usage)(nil)
-	case c.Usage != nil:
+	case told(c):
 		event.Usage = newUsage(*c.Usage)
 	}
 	events = append(events, event)
-	if c.Usage != nil && s.withUsage {
+	if told(c) && s.withUsage {
 		last := s.head
 		last.Choices, last.Usage = []completionChoice{}, newUsage(*c.Usage)
 		events = append(events, last)

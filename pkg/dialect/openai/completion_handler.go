@@ -37,7 +37,9 @@ func (s *completions) whole(w http.ResponseWriter, r *http.Request, model *llm.M
 		return err
 	}
 	answer := s.head
-	answer.Usage = newUsage(used)
+	if u := newUsage(used); u != nil {
+		answer.Usage = u
+	}
 	for _, row := range rows {
 		answer.Choices = append(answer.Choices, s.choice(row))
 	}

@@ -96,6 +96,9 @@ func (cfg Config) chat(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	answer := chatAnswer{ID: newID("chatcmpl-"), Object: "chat.completion", Created: cfg.Now().Unix(), Model: model.Name}
+	if model.Family != local {
+		req.MaxTokens = in.limit()
+	}
 	if in.Stream {
 		return in.rename(in.stream(w, r, model, req, answer))
 	}
@@ -107,7 +110,7 @@ func (cfg Config) chat(w http.ResponseWriter, r *http.Request) error {
 		answer.Choices = append(answer.Choices, in.choice(row, req))
 	}
 	httpx.Guarantee(w, rows)
-	answer.Usage = *newUsage(used)
+	answer.Usage = newUsage(used)
 	return httpx.JSON(w, http.StatusOK, answer)
 }
 

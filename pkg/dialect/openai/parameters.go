@@ -34,7 +34,7 @@ func Parameters() []httpx.Parameter {
 		refused  = httpx.Refused
 		noEffect = httpx.NoEffect
 	)
-	return append([]httpx.Parameter{
+	return remotely(append([]httpx.Parameter{
 		{Name: "model", Disposition: served, Note: "a name, an alias or family/name; default: the first model"},
 		{Name: "messages", Disposition: served, Note: "at least one"},
 		{Name: "messages.role", Disposition: served, Note: "system, developer (as system), user, assistant or tool"},
@@ -54,7 +54,7 @@ func Parameters() []httpx.Parameter {
 		{Name: "messages.annotations", Disposition: refused, Note: "no template writes annotations", Neutral: []string{`[]`}},
 		{Name: "messages.audio", Disposition: refused, Note: "messages are text only"},
 		{Name: "messages.parsed", Disposition: noEffect, Note: "what SDKs read from content"},
-		{Name: "max_tokens", Disposition: served, Note: "1 or more; default 2048, and what is more is cut to that"},
+		{Name: "max_tokens", Disposition: served, Note: "1 or more; for a model in the process the default is 2048, and what is more is cut to that"},
 		{Name: "max_completion_tokens", Disposition: served, Note: "max_tokens under its newer name"},
 		{Name: "maximum_tokens", Disposition: served, Note: "max_tokens under the name that Aleph Alpha's clients send to /chat/completions"},
 		{Name: "temperature", Disposition: served, Note: "0 (greedy) to 2; default 0.7"},
@@ -86,8 +86,21 @@ func Parameters() []httpx.Parameter {
 		{Name: "verbosity", Disposition: refused, Note: "these models have no verbosity"},
 		{Name: "store", Disposition: refused, Note: "completions are not stored", Neutral: []string{`false`}},
 		{Name: "service_tier", Disposition: refused, Note: "there are no tiers", Neutral: []string{`"auto"`, `"default"`}},
-	}, formParameters()...)
+	}, formParameters()...))
 }
+
+// remotely tells what becomes of the keys where a remote model answers.
+func remotely(rows []httpx.Parameter) []httpx.Parameter {
+	httpx.Remotely(rows, httpx.ByRecord, "messages", "max_tokens", "max_completion_tokens", "maximum_tokens", "temperature", "top_p",
+		"stop", "seed", "presence_penalty", "frequency_penalty", "logit_bias", "best_of", "tools", "tool_choice", "parallel_tool_calls")
+	httpx.Remotely(rows, httpx.ByGlossa, "n", "echo")
+	httpx.Remotely(rows, httpx.Checked, "response_format")
+	httpx.Remotely(rows, textsOnly, "prompt")
+	return httpx.Remotely(rows, httpx.NotRemote, "messages.tool_calls", "messages.tool_call_id", "logprobs", "top_logprobs")
+}
+
+// textsOnly is what becomes of prompts where a remote model answers.
+const textsOnly = "strings; token ids are refused"
 
 // formParameters are the rows of the keys that hold an answer to a form.
 func formParameters() []httpx.Parameter {
@@ -144,16 +157,18 @@ func CompletionParameters() []httpx.Parameter {
 		}
 		own = append(own, p)
 	}
-	return own
+	return remotely(own)
 }
 
-// EmbeddingParameters tells what becomes of each key of a request for embeddings.
+// EmbeddingParameters tells what becomes of each key of a request for embeddings, which
+// no remote model makes.
 func EmbeddingParameters() []httpx.Parameter {
-	return []httpx.Parameter{
+	list := []httpx.Parameter{
 		{Name: "model", Disposition: httpx.Honoured, Note: "a name, an alias or family/name; default: the first model"},
 		{Name: "input", Disposition: httpx.Honoured, Note: "a string, token ids, or an array of up to 2048 of either; none empty"},
 		{Name: "encoding_format", Disposition: httpx.Honoured, Note: "float, or base64 of float32, little-endian; default float"},
 		{Name: "dimensions", Disposition: httpx.Honoured, Note: "those of the model only; default these"},
 		{Name: "user", Disposition: httpx.NoEffect, Note: "labels the caller"},
 	}
+	return httpx.Remotely(list, httpx.NotRemote, "model", "input", "encoding_format", "dimensions")
 }

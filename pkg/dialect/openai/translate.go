@@ -124,7 +124,21 @@ func (c *chatRequest) limits() [3]limit {
 	return [3]limit{{"max_tokens", c.MaxTokens}, {"max_completion_tokens", c.MaxCompletionTokens}, {"maximum_tokens", c.MaximumTokens}}
 }
 
-// length is the limit that was sent, cut to the largest one.
+// local is the family of the models in the process.
+const local = "local"
+
+// limit is the limit that was sent, as it is.
+func (c *chatRequest) limit() *int {
+	for _, sent := range c.limits() {
+		if sent.v != nil {
+			return sent.v
+		}
+	}
+	return nil
+}
+
+// length is the limit that was sent, cut to the largest one, which seed 002 has for the
+// models of its server.
 func (c *chatRequest) length() (*int, error) {
 	var first *int
 	for _, sent := range c.limits() {

@@ -97,7 +97,7 @@ type chatAnswer struct {
 	Created int64        `json:"created"`
 	Model   string       `json:"model"`
 	Choices []chatChoice `json:"choices"`
-	Usage   usage        `json:"usage"`
+	Usage   *usage       `json:"usage,omitempty"` // absent where a remote provider does not tell all of it
 }
 
 type chatChoice struct {

@@ -1,6 +1,10 @@
 package textsynth
 
-import "glossa/pkg/httpx"
+import (
+	"strings"
+
+	"glossa/pkg/httpx"
+)
 
 // Parameters tells what becomes of each key of each request, named "route key".
 // All are honoured; a key that is not here is refused.
@@ -34,6 +38,16 @@ func Parameters() []httpx.Parameter {
 	}
 	for i := range list {
 		list[i].Disposition = httpx.Honoured
+		switch route, name, _ := strings.Cut(list[i].Name, " "); {
+		case route != "completions":
+			list[i].Remote = httpx.NotRemote
+		case name == "n":
+			list[i].Remote = httpx.ByGlossa
+		case name == "schema" || name == "grammar":
+			list[i].Remote = httpx.Checked
+		case name != "prompt" && name != "stream":
+			list[i].Remote = httpx.ByRecord
+		}
 	}
 	return list
 }

@@ -45,9 +45,14 @@ type completionEnd struct {
 	TruncatedPrompt bool `json:"truncated_prompt,omitempty"`
 	FinishReason    any  `json:"finish_reason"`       // as Text is
 	Guarantee       any  `json:"guarantee,omitempty"` // as Text is; ours, with a schema or a grammar: how far the text keeps it
-	InputTokens     int  `json:"input_tokens"`
-	OutputTokens    int  `json:"output_tokens"` // of all completions
-	TotalTokens     int  `json:"total_tokens"`
+	*counts
+}
+
+// counts are absent where a remote provider does not tell all of them.
+type counts struct {
+	InputTokens  int `json:"input_tokens"`
+	OutputTokens int `json:"output_tokens"` // of all completions
+	TotalTokens  int `json:"total_tokens"`
 }
 
 // logprobRequest is the body of POST /v1/engines/{engine_id}/logprob.

@@ -1,0 +1,45 @@
+package remote
+
+import "glossa/pkg/llm"
+
+// sampler returns the function that puts parameters into body.
+//
+// TGI, and LMI after it, have do_sample. Without it they take the likeliest token, unless
+// a temperature other than 1, top_k, top_p or typical_p makes them sample whatever it
+// says; and they refuse the values of these that are off, and a temperature of 0. So it
+// is set as what was sent means, and what is off is left to the model. Source: TGI,
+// router/src/validation.rs and server/text_generation_server/utils/tokens.py.
+func (b *Backend) sampler(p *llm.Params, body map[string]any) func(name string, v any) bool {
+	const flag = "do_sample"
+	s := b.model.Schema
+	set := s.Set(body)
+	if !s.Takes(flag) {
+		return set
+	}
+	greedy := p.Temperature != nil && *p.Temperature == 0
+	switch {
+	case greedy:
+		set(flag, false)
+	case p.Temperature != nil, p.TopK != nil && *p.TopK != 0, p.TopP != nil && *p.TopP != 1, p.TypicalP != nil && *p.TypicalP != 1:
+		set(flag, true)
+	}
+	return func(name string, v any) bool {
+		if s.Takes(name) && off(name, v, greedy) {
+			return s.Silent(name) || set(name, nil)
+		}
+		return set(name, v)
+	}
+}
+
+// off tells whether a parameter of sampling is to have no effect.
+func off(name string, v any, greedy bool) bool {
+	switch name {
+	case "temperature":
+		return greedy
+	case "top_k":
+		return greedy || v == 0
+	case "top_p", "typical_p":
+		return greedy || v == 1.0
+	}
+	return false
+}
