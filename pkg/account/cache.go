@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
 )
 
@@ -130,5 +129,5 @@ func unavailable(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
 	}
-	return &llm.Error{Code: httpx.Unavailable, Message: "the accounts cannot be read now: try again", RetryAfter: maxAge, Err: err}
+	return &llm.Error{Code: llm.Unavailable, Message: "the accounts cannot be read now: try again", RetryAfter: maxAge, Err: err}
 }

@@ -180,8 +180,8 @@ func TestTableThatFails(t *testing.T) {
 		before := service.Requests("")
 		for range 100 {
 			try("known", known, "")
-			try("other", other, httpx.Unavailable)
-			try("wrong", wrong, httpx.Unavailable)
+			try("other", other, llm.Unavailable)
+			try("wrong", wrong, llm.Unavailable)
 		}
 		if n := service.Requests("") - before; n > 3*3 {
 			t.Errorf("%s: %d requests in one moment", name, n)
@@ -189,14 +189,14 @@ func TestTableThatFails(t *testing.T) {
 		now = now.Add(Patience - 2*maxAge)
 		try("known, in the last moment", known, "")
 		now = now.Add(maxAge)
-		try("known, too long ago", known, httpx.Unavailable)
+		try("known, too long ago", known, llm.Unavailable)
 		service.Fault(nil)
 		now = now.Add(askPause)
 		try("known, again", known, "")
 		try("other, again", other, "")
 		try("wrong, again", wrong, llm.Unauthenticated)
 	}
-	if status := httpx.Status(httpx.Unavailable); status != http.StatusServiceUnavailable {
+	if status := httpx.Status(llm.Unavailable); status != http.StatusServiceUnavailable {
 		t.Error(status)
 	}
 }

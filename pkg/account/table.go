@@ -24,7 +24,7 @@ const pruneEvery = 100
 // A Table is a [Store] in a DynamoDB table, for many machines. What it read it keeps for
 // 5 seconds, so that most requests read nothing. While the table cannot be asked, what
 // was known goes on to be good for [Patience], whatever was revoked meanwhile, and what
-// was not known is httpx.Unavailable, with the time to wait.
+// was not known is llm.Unavailable, with the time to wait.
 //
 // An item's attributes are the JSON names of a [Credential], save that the end of its
 // life is "until"; "expires", in seconds, is the table's own time to live and that of

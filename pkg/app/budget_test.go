@@ -10,7 +10,6 @@ import (
 
 	"glossa/pkg/account"
 	"glossa/pkg/dialect/invoke"
-	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
 	"glossa/pkg/meter/budget"
 	"glossa/pkg/table"
@@ -141,7 +140,7 @@ func TestAccountsThatCannotBeAsked(t *testing.T) {
 			t.Errorf("%s: %d, %v, %s", path, res.StatusCode, res.Header, text)
 		}
 	}
-	if status, _ := invoke.Errors.Body(&llm.Error{Code: httpx.Unavailable}); status != 503 {
+	if status, _ := invoke.Errors.Body(&llm.Error{Code: llm.Unavailable}); status != 503 {
 		t.Error(status)
 	}
 }

@@ -190,10 +190,10 @@ func TestNoAnswerYet(t *testing.T) {
 		for range 2 {
 			_, err := c.Open(t.Context(), "m.1")
 			e := llm.AsError(err)
-			if e.Code != llm.Overloaded || e.RetryAfter < time.Second || strings.Contains(e.Message, "credentials") || !errors.Is(e, s.err) {
+			if e.Code != llm.Unavailable || e.RetryAfter < time.Second || strings.Contains(e.Message, "credentials") || !errors.Is(e, s.err) {
 				t.Errorf("%#v", err)
 			}
-			if _, err := c.List(t.Context()); llm.AsError(err).Code != llm.Overloaded {
+			if _, err := c.List(t.Context()); llm.AsError(err).Code != llm.Unavailable {
 				t.Errorf("%#v", err)
 			}
 		}
@@ -208,7 +208,7 @@ func TestNoAnswerYet(t *testing.T) {
 		if got := say(t, c, "a"); got != "a" {
 			t.Error(got)
 		}
-		if _, err := c.Open(t.Context(), "m.1"); llm.AsError(err).Code != llm.Overloaded {
+		if _, err := c.Open(t.Context(), "m.1"); llm.AsError(err).Code != llm.Unavailable {
 			t.Error(err)
 		}
 		s.set(func() { s.err = nil })
@@ -230,7 +230,7 @@ func TestHangingSource(t *testing.T) {
 		if _, err := c.Open(ctx, "m.1"); !errors.Is(err, context.DeadlineExceeded) {
 			t.Error(err)
 		}
-		if _, err := c.Open(t.Context(), "m.1"); llm.AsError(err).Code != llm.Overloaded {
+		if _, err := c.Open(t.Context(), "m.1"); llm.AsError(err).Code != llm.Unavailable {
 			t.Error(err)
 		}
 		s.set(func() { s.takes = 0 })

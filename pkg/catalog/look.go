@@ -182,7 +182,7 @@ func (v *view) missing(name string) error {
 // unknown is the error of who asks for models of which nothing could be read yet.
 func (v *view) unknown() error {
 	return &llm.Error{
-		Code: llm.Overloaded, RetryAfter: max(time.Second, v.soft), Err: v.err,
+		Code: llm.Unavailable, RetryAfter: max(time.Second, v.soft), Err: v.err,
 		Message: "the records of the models cannot be read now: try again later",
 	}
 }

@@ -81,7 +81,6 @@ const (
 	TooLarge     llm.Code = "too_large"
 	UnknownParam llm.Code = "unknown_parameter" // Param is no key of the request
 	Gone         llm.Code = "gone"              // the client left before the end
-	Unavailable  llm.Code = "unavailable"       // what is needed to answer cannot be asked now, see RetryAfter
 )
 
 // statusGone is nginx's word in logs for a client that left; nobody receives it.
@@ -110,7 +109,7 @@ func Status(code llm.Code) int {
 		return http.StatusBadGateway
 	case llm.Timeout:
 		return http.StatusGatewayTimeout
-	case Unavailable:
+	case llm.Unavailable:
 		return http.StatusServiceUnavailable
 	}
 	return http.StatusInternalServerError

@@ -18,7 +18,7 @@ const ModelHeader = "X-Glossa-Model"
 // the program and is no error.
 func another(err error) bool {
 	switch llm.AsError(err).Code {
-	case llm.Overloaded, llm.Upstream, llm.Timeout, llm.Internal, llm.NotFound: // the provider no longer has it
+	case llm.Overloaded, llm.Unavailable, llm.Upstream, llm.Timeout, llm.Internal, llm.NotFound: // the provider no longer has it
 		return true
 	}
 	return false

@@ -54,7 +54,7 @@ func (shape) Body(e *llm.Error) (int, any) {
 		return http.StatusNotFound, detail{"Not Found"}
 	case httpx.NoMethod:
 		return http.StatusMethodNotAllowed, detail{"Method Not Allowed"}
-	case llm.Unauthenticated, llm.Forbidden, llm.Overloaded, llm.Internal, httpx.Unavailable, httpx.TooLarge, httpx.Gone:
+	case llm.Unauthenticated, llm.Forbidden, llm.Overloaded, llm.Internal, llm.Unavailable, httpx.TooLarge, httpx.Gone:
 		return httpx.Status(e.Code), failed(e)
 	}
 	return http.StatusOK, failed(e)

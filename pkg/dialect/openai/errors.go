@@ -75,6 +75,8 @@ func words(e *llm.Error) (kind, code string) {
 		return server, "timeout"
 	case llm.Upstream:
 		return server, "upstream_error"
+	case llm.Unavailable:
+		return server, "unavailable"
 	case httpx.NoRoute:
 		return invalid, "unknown_url"
 	case httpx.NoMethod:

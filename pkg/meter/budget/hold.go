@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
 )
 
@@ -87,7 +86,7 @@ func (h *hold) refuse(err error, need int64) error {
 	h.show()
 	r, ok := errors.AsType[*refusal](err)
 	if !ok || !errors.Is(err, ErrSpent) {
-		return &llm.Error{Code: httpx.Unavailable, Message: "the budget cannot be read now: try again", RetryAfter: callPause, Err: err}
+		return &llm.Error{Code: llm.Unavailable, Message: "the budget cannot be read now: try again", RetryAfter: callPause, Err: err}
 	}
 	wait, others := r.at.End.Sub(h.now()), r.reserved-h.reserved
 	also := ""

@@ -72,7 +72,7 @@ func (b *Budgets) report(r *http.Request) (*report, error) {
 	_ = b.flushNow(r.Context())
 	list, err := b.cfg.Journal.Of(r.Context(), month)
 	if err != nil {
-		return nil, &llm.Error{Code: httpx.Unavailable, Message: "the usage cannot be read now: try again", RetryAfter: callPause, Err: err}
+		return nil, &llm.Error{Code: llm.Unavailable, Message: "the usage cannot be read now: try again", RetryAfter: callPause, Err: err}
 	}
 	other := func(principal string) bool { return query.Has("principal") && principal != query.Get("principal") }
 	days, months := usage{}, usage{}
@@ -124,7 +124,7 @@ func (b *Budgets) limits(ctx context.Context, other func(principal string) bool)
 			for _, q := range quotas(p, c.Limits, b.cfg.Now()) {
 				n, err := b.cfg.Ledger.Leased(ctx, q.Account)
 				if err != nil {
-					return nil, &llm.Error{Code: httpx.Unavailable, Message: "the budgets cannot be read now: try again", RetryAfter: callPause, Err: err}
+					return nil, &llm.Error{Code: llm.Unavailable, Message: "the budgets cannot be read now: try again", RetryAfter: callPause, Err: err}
 				}
 				one.Tokens = append(one.Tokens, tokens{q.name, q.limit, max(0, q.limit-n), q.End})
 			}
