@@ -10,21 +10,20 @@ import (
 	"path/filepath"
 	"strings"
 
-	"glossa/pkg/app"
 	"glossa/pkg/catalog"
 	"glossa/schemas"
 )
 
 // editor returns who changes the records of the table.
 func editor(table string) (catalog.Editor, error) {
-	cfg, err := app.Environment()
+	cfg, err := environment()
 	if err != nil {
 		return catalog.Editor{}, err
 	}
 	if table = cmp.Or(table, cfg.Table); table == "" {
 		return catalog.Editor{}, fmt.Errorf("%w: which table? --table-name T or GLOSSA_TABLE names it", errUsage)
 	}
-	t, err := app.Table(table)
+	t, err := cfg.OpenTable(table)
 	return catalog.Editor{Table: t}, err
 }
 

@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"glossa/pkg/app"
+	"glossa/pkg/cloud"
 	"glossa/pkg/meter/emf"
 	"glossa/pkg/meter/prom"
 	"glossa/pkg/starter"
@@ -78,10 +79,18 @@ func serve(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Wr
 	return a.Serve(ctx, ln)
 }
 
+// environment returns the environment's configuration, with the account of AWS that its
+// CLI would use.
+func environment() (app.Config, error) {
+	cfg, err := app.Environment()
+	cfg.AWS = cloud.Load
+	return cfg, err
+}
+
 // configure returns the environment's configuration with what this program adds:
 // the starters, the given directory and the figures for Prometheus.
 func configure(checkpoints string) (app.Config, error) {
-	cfg, err := app.Environment()
+	cfg, err := environment()
 	if err != nil {
 		return cfg, err
 	}

@@ -25,7 +25,7 @@ func accountsFlags(f *flag.FlagSet) place {
 
 // store opens the place that the flags name, else the one that the environment does.
 func (p place) store() (account.Store, error) {
-	cfg, err := app.Environment()
+	cfg, err := environment()
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func (p place) store() (account.Store, error) {
 	case table == "":
 		return nil, fmt.Errorf("%w: which accounts? --accounts FILE or GLOSSA_ACCOUNTS names a file, --table-name or GLOSSA_TABLE a table", errUsage)
 	}
-	t, err := app.Table(table)
+	t, err := cfg.OpenTable(table)
 	if err != nil {
 		return nil, err
 	}

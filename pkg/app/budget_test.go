@@ -161,7 +161,7 @@ func TestUsageWithoutAuth(t *testing.T) {
 
 func TestTable(t *testing.T) {
 	tabled(t)
-	if tab, err := Table("glossa"); err != nil || tab.Put(t.Context(), table.Item{"pk": "a", "sk": "b"}, table.Absent()) != nil {
+	if tab, err := (Config{}).OpenTable("glossa"); err != nil || tab.Put(t.Context(), table.Item{"pk": "a", "sk": "b"}, table.Absent()) != nil {
 		t.Error(tab, err)
 	}
 }

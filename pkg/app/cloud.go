@@ -3,16 +3,13 @@ package app
 import (
 	"context"
 	"net/http"
+	"os"
 	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
-	"github.com/aws/aws-sdk-go-v2/config"
-	"github.com/aws/aws-sdk-go-v2/credentials/ec2rolecreds"
-	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/smithy-go/logging"
 
 	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
@@ -22,16 +19,16 @@ import (
 // Endpoints are base URLs that stand in for those of AWS; "" is AWS's own, of the region.
 type Endpoints struct{ Bedrock, SageMaker, DynamoDB string }
 
-// A cloud has the account of AWS that the environment names. It is looked for when it
-// is first needed: most servers never do.
+// A cloud has the account of AWS that is found by cfg.AWS. It is looked for when it is
+// first needed: most servers never do.
 type cloud struct {
 	load      func() (aws.Config, error)
 	endpoints Endpoints
 	remotes   remotes
 }
 
-func newCloud(e Endpoints) *cloud {
-	return &cloud{load: sync.OnceValues(loadAWS), endpoints: e}
+func newCloud(cfg Config) *cloud {
+	return &cloud{load: sync.OnceValues(cfg.loadAWS), endpoints: cfg.Endpoints}
 }
 
 // table returns the DynamoDB table of that name.
@@ -52,18 +49,20 @@ func replace(base **string, url string) {
 	}
 }
 
-// loadAWS reads the environment and the files of the AWS CLI. Nothing is connected to.
-func loadAWS() (aws.Config, error) {
-	cfg, err := config.LoadDefaultConfig(context.Background(),
-		config.WithHTTPClient(awshttp.NewBuildableClient().WithTransportOptions(manyStreams)),
-		config.WithLogger(logging.Nop{}), // what fails is told to who asked
-		config.WithEC2RoleCredentialOptions(brief))
-	if err != nil {
-		return cfg, &llm.Error{Code: llm.Upstream, Message: "the AWS configuration of this server cannot be read: its log tells why", Err: err}
+// loadAWS returns the configuration that all clients share. Nothing is connected to.
+func (cfg Config) loadAWS() (aws.Config, error) {
+	client := awshttp.NewBuildableClient().WithTransportOptions(manyStreams)
+	find := cfg.AWS
+	if find == nil {
+		find = func(client *awshttp.BuildableClient) (aws.Config, error) { return environmentAWS(os.Getenv, client) }
 	}
-	cfg.Credentials = &identity{source: cfg.Credentials}
-	cfg.HTTPClient = httpx.Traced(cfg.HTTPClient)
-	return cfg, nil
+	found, err := find(client)
+	if err != nil {
+		return found, &llm.Error{Code: llm.Upstream, Message: "the AWS configuration of this server cannot be read: its log tells why", Err: err}
+	}
+	found.Credentials = &identity{source: found.Credentials}
+	found.HTTPClient = httpx.Traced(found.HTTPClient)
+	return found, nil
 }
 
 // manyStreams keeps the connections of as many streams as run beside each other: the
@@ -71,12 +70,6 @@ func loadAWS() (aws.Config, error) {
 // of a request has the deadline, so there is none of a call as a whole.
 func manyStreams(t *http.Transport) {
 	t.MaxIdleConns, t.MaxIdleConnsPerHost = 0, 1024
-}
-
-// brief asks for the role of an EC2 instance once, which takes a second at most where
-// nobody answers, as on a laptop; the SDK's own retries take five.
-func brief(o *ec2rolecreds.Options) {
-	o.Client = imds.New(imds.Options{Retryer: aws.NopRetryer{}})
 }
 
 // noIdentity is for how long credentials that were not found are not looked for again.

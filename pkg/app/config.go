@@ -11,6 +11,9 @@ import (
 	"os"
 	"strconv"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+
 	"glossa/pkg/account"
 	"glossa/pkg/host"
 	"glossa/pkg/httpx"
@@ -42,6 +45,8 @@ type Config struct {
 
 	Endpoints Endpoints // of AWS
 
+	// AWS finds the account of AWS; nil: the environment alone names it, as in functions.
+	AWS      func(*awshttp.BuildableClient) (aws.Config, error)
 	Auth     bool // everything but the public routes needs a key
 	Keys     []account.Key
 	Accounts string // file of users and API keys, beside Keys, with the budgets beside it; "": none

@@ -6,15 +6,9 @@ import (
 	"glossa/schemas"
 )
 
-// Table returns the DynamoDB table of that name, in the account and the region that the
-// environment names. Nothing is asked of it yet.
-func Table(name string) (*table.Table, error) {
-	cfg, err := Environment()
-	if err != nil {
-		return nil, err
-	}
-	return newCloud(cfg.Endpoints).table(name)
-}
+// OpenTable returns the DynamoDB table of that name, in the account that cfg finds.
+// Nothing is asked of it yet.
+func (cfg Config) OpenTable(name string) (*table.Table, error) { return newCloud(cfg).table(name) }
 
 // records returns where model records come from: the table or, without one, files. With
 // a table, files describe no more than the starters, for which local is.

@@ -5,7 +5,7 @@ func Glossa() *Table {
 	dialect := Layer{Floor: 4, May: []string{"pkg/llm", "pkg/httpx", "pkg/chat"}}
 	aws := []string{"github.com/aws"}
 	function := Layer{Floor: 7, May: []string{"pkg/app"}, Never: []string{
-		"pkg/starter", "pkg/starter/*", "pkg/train", "pkg/meter/prom", "pkg/llm/llmtest", "pkg/table/tabletest", "pkg/engine/checkpoint/checkpointtest",
+		"pkg/starter", "pkg/starter/*", "pkg/train", "pkg/meter/prom", "pkg/cloud", "pkg/llm/llmtest", "pkg/table/tabletest", "pkg/engine/checkpoint/checkpointtest",
 	}}
 	return &Table{
 		Module: "glossa",
@@ -28,6 +28,7 @@ func Glossa() *Table {
 			"pkg/grammar/calls":       {Floor: 0, May: []string{"pkg/grammar/automaton", "pkg/grammar/pushdown", "pkg/grammar/jsonschema"}},
 			"pkg/chat":                {Floor: 0, May: []string{"pkg/llm"}},
 			"pkg/language":            {Floor: 0},
+			"pkg/cloud":               {Floor: 0, Outside: aws},
 			"pkg/table":               {Floor: 0, Outside: aws},
 			"pkg/table/tabletest":     {Floor: 0, May: []string{"pkg/table"}, Outside: aws},
 			"pkg/hub":                 {Floor: 0},
@@ -90,8 +91,8 @@ func Glossa() *Table {
 		Exclusive: map[string][]string{
 			"pkg/starter": {"functions/glossa"}, "pkg/starter/*": {"functions/glossa", "pkg/starter", "pkg/starter/*"},
 			"pkg/starter/phrases": {"functions/glossa", "pkg/starter", "pkg/starter/phrases/gen"},
-			"pkg/meter/prom":      {"functions/glossa"},
-			"pkg/llm/llmtest":     {"pkg/backend/backendtest"}, "pkg/table/tabletest": {}, "pkg/backend/backendtest": {}, "pkg/engine/checkpoint/checkpointtest": {}, "pkg/host/runtimeapi": {},
+			"pkg/meter/prom":      {"functions/glossa"}, "pkg/cloud": {"functions/glossa"},
+			"pkg/llm/llmtest": {"pkg/backend/backendtest"}, "pkg/table/tabletest": {}, "pkg/backend/backendtest": {}, "pkg/engine/checkpoint/checkpointtest": {}, "pkg/host/runtimeapi": {},
 		},
 	}
 }

@@ -1,0 +1,103 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/credentials/endpointcreds"
+	"github.com/aws/smithy-go/logging"
+)
+
+// containers is where ECS has the credentials of a container's role.
+const containers = "http://169.254.170.2"
+
+// environmentAWS returns the configuration of clients that the environment of a function
+// or a container gives. The files, logins and roles of machines are [glossa/pkg/cloud]'s:
+// they are a twentieth of the size of a function, which has no use for them.
+//
+// Source: AWS SDKs and Tools Reference Guide, "Environment variables list" and "Container
+// credential provider".
+func environmentAWS(getenv func(string) string, client *awshttp.BuildableClient) (aws.Config, error) {
+	cfg := aws.Config{
+		Region:     cmp.Or(getenv("AWS_REGION"), getenv("AWS_DEFAULT_REGION")),
+		HTTPClient: client, Logger: logging.Nop{},
+		ConfigSources: []any{wishes{getenv}},
+	}
+	key, secret := getenv("AWS_ACCESS_KEY_ID"), getenv("AWS_SECRET_ACCESS_KEY")
+	full, relative := getenv("AWS_CONTAINER_CREDENTIALS_FULL_URI"), getenv("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI")
+	switch {
+	case key != "" && secret != "":
+		cfg.Credentials = credentials.NewStaticCredentialsProvider(key, secret, getenv("AWS_SESSION_TOKEN"))
+	case relative != "":
+		cfg.Credentials = container(containers+relative, getenv)
+	case full != "":
+		cfg.Credentials = container(full, getenv)
+	default:
+		cfg.Credentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+			return aws.Credentials{}, errors.New("none are in the environment")
+		})
+	}
+	cfg.Credentials = aws.NewCredentialsCache(cfg.Credentials)
+	return cfg, nil
+}
+
+// container returns the credentials of a container's role, which a service beside it has.
+func container(url string, getenv func(string) string) aws.CredentialsProvider {
+	return endpointcreds.New(url, func(o *endpointcreds.Options) {
+		o.AuthorizationToken = getenv("AWS_CONTAINER_AUTHORIZATION_TOKEN")
+		if file := getenv("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"); file != "" { // which is rewritten now and then
+			o.AuthorizationTokenProvider = endpointcreds.TokenProviderFunc(func() (string, error) {
+				token, err := os.ReadFile(file)
+				return strings.TrimSpace(string(token)), err
+			})
+		}
+	})
+}
+
+// wishes are what the environment says of the services' addresses; clients of the SDK
+// ask their configuration's sources for it.
+type wishes struct{ get func(string) string }
+
+func (w wishes) flag(name string) (on, found bool) {
+	on, err := strconv.ParseBool(w.get(name))
+	return on, err == nil
+}
+
+// GetUseFIPSEndpoint is asked by clients, as the law of some of their users asks for it.
+func (w wishes) GetUseFIPSEndpoint(context.Context) (aws.FIPSEndpointState, bool, error) {
+	on, found := w.flag("AWS_USE_FIPS_ENDPOINT")
+	if on {
+		return aws.FIPSEndpointStateEnabled, found, nil
+	}
+	return aws.FIPSEndpointStateDisabled, found, nil
+}
+
+// GetUseDualStackEndpoint is asked by clients in networks of IPv6.
+func (w wishes) GetUseDualStackEndpoint(context.Context) (aws.DualStackEndpointState, bool, error) {
+	on, found := w.flag("AWS_USE_DUALSTACK_ENDPOINT")
+	if on {
+		return aws.DualStackEndpointStateEnabled, found, nil
+	}
+	return aws.DualStackEndpointStateDisabled, found, nil
+}
+
+// GetIgnoreConfiguredEndpoints tells whether the next ones are not meant.
+func (w wishes) GetIgnoreConfiguredEndpoints(context.Context) (bool, bool, error) {
+	on, found := w.flag("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS")
+	return on, found, nil
+}
+
+// GetServiceBaseEndpoint returns the address of a service that stands in for AWS's own:
+// AWS_ENDPOINT_URL_BEDROCK_RUNTIME for "Bedrock Runtime", else AWS_ENDPOINT_URL.
+func (w wishes) GetServiceBaseEndpoint(_ context.Context, service string) (string, bool, error) {
+	own := "AWS_ENDPOINT_URL_" + strings.ToUpper(strings.ReplaceAll(service, " ", "_"))
+	url := cmp.Or(w.get(own), w.get("AWS_ENDPOINT_URL"))
+	return url, url != "", nil
+}

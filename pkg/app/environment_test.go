@@ -1,0 +1,75 @@
+package app
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime"
+)
+
+// What the environment names is what clients use.
+func TestEnvironmentAWS(t *testing.T) {
+	env := map[string]string{
+		"AWS_DEFAULT_REGION": "eu-west-1", "AWS_REGION": "us-gov-west-1", "AWS_ACCESS_KEY_ID": "k", "AWS_SECRET_ACCESS_KEY": "s", "AWS_SESSION_TOKEN": "t",
+		"AWS_USE_FIPS_ENDPOINT": "true", "AWS_USE_DUALSTACK_ENDPOINT": "true",
+	}
+	load := func() (*bedrockruntime.Client, aws.Config) {
+		cfg, err := environmentAWS(func(name string) string { return env[name] }, awshttp.NewBuildableClient())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return bedrockruntime.NewFromConfig(cfg), cfg
+	}
+	client, cfg := load()
+	o := client.Options()
+	if got, err := cfg.Credentials.Retrieve(t.Context()); err != nil || got.AccessKeyID != "k" || got.SecretAccessKey != "s" || got.SessionToken != "t" {
+		t.Error(got.AccessKeyID, err)
+	}
+	if o.Region != "us-gov-west-1" || o.BaseEndpoint != nil || o.EndpointOptions.UseFIPSEndpoint != aws.FIPSEndpointStateEnabled ||
+		o.EndpointOptions.UseDualStackEndpoint != aws.DualStackEndpointStateEnabled {
+		t.Errorf("%s %v %+v", o.Region, o.BaseEndpoint, o.EndpointOptions)
+	}
+	for _, step := range []struct{ name, value, want string }{
+		{"AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "http://own", "http://own"},
+		{"AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "true", ""},
+	} {
+		env[step.name] = step.value
+		client, _ = load()
+		if base := client.Options().BaseEndpoint; aws.ToString(base) != step.want {
+			t.Errorf("%s: %q, want %q", step.name, aws.ToString(base), step.want)
+		}
+	}
+	if delete(env, "AWS_SECRET_ACCESS_KEY"); true {
+		_, cfg = load()
+		if got, err := cfg.Credentials.Retrieve(t.Context()); err == nil {
+			t.Errorf("%+v without any", got)
+		}
+	}
+}
+
+// A container has its role from the service beside it, whose token may change.
+func TestContainerCredentials(t *testing.T) {
+	token := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(token, []byte("one\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var sent string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		sent = r.Header.Get("Authorization")
+		_, _ = w.Write([]byte(`{"AccessKeyId": "role", "SecretAccessKey": "s", "Token": "t"}`))
+	}))
+	defer server.Close()
+	env := map[string]string{"AWS_CONTAINER_CREDENTIALS_FULL_URI": server.URL, "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE": token}
+	cfg, err := environmentAWS(func(name string) string { return env[name] }, awshttp.NewBuildableClient())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := cfg.Credentials.Retrieve(t.Context()); err != nil || got.AccessKeyID != "role" || sent != "one" {
+		t.Errorf("%s with the token %q: %v", got.AccessKeyID, sent, err)
+	}
+}
