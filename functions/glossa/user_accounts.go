@@ -9,7 +9,6 @@ import (
 	"io"
 
 	"glossa/pkg/account"
-	"glossa/pkg/app"
 )
 
 // A place is where users and keys are kept.
