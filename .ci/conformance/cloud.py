@@ -52,6 +52,7 @@ class Cloud:
     def __init__(self):
         self.words = ["Tall", " ships", " — and", " winds", "."]
         self.pause = 0
+        self.seen = None  # an event of threading: nothing follows a stream's first piece before it is set
         self.requests, self.faults, self.gone = [], [], threading.Semaphore(0)
         cloud = self
 
@@ -132,6 +133,8 @@ class Cloud:
                 break
             send(frame)
             time.sleep(self.pause)
+            if i == 0 and self.seen and not self.seen.wait(20):
+                raise BrokenPipeError("nobody has seen the first piece")
         h.wfile.write(b"0\r\n\r\n")
 
     def bedrock(self, body):

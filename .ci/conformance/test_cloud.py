@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import subprocess
+import threading
 import time
 import unittest
 
@@ -72,7 +73,7 @@ class CloudTest(unittest.TestCase):
         cls.client = cls.enterClassContext(cls.server.client())
 
     def setUp(self):
-        self.cloud.__dict__.update(words=["Tall", " ships", " — and", " winds", "."], pause=0)
+        self.cloud.__dict__.update(words=["Tall", " ships", " — and", " winds", "."], pause=0, seen=None)
         self.cloud.requests.clear()
         self.cloud.faults.clear()
         self.text = "".join(self.cloud.words)
@@ -360,6 +361,32 @@ class Dialects(CloudTest):
         next(iter(stream))
         stream.close()
         self.assertTrue(self.cloud.gone.acquire(timeout=5))
+
+    def test_a_piece_is_there_before_the_next(self):
+        self.cloud.seen = threading.Event()
+        pieces = []
+        for chunk in self.client.chat.completions.create(model=LLAMA, messages=[{"role": "user", "content": "x"}], stream=True):
+            pieces += [c.delta.content for c in chunk.choices if c.delta.content]
+            if pieces:
+                self.cloud.seen.set()
+        self.assertEqual(pieces, self.cloud.words)
+
+    def test_a_slow_model_is_waited_for(self):
+        self.cloud.faults[:] = [Fault(wait=3)]
+        answer = self.client.chat.completions.create(model=LLAMA, messages=[{"role": "user", "content": "x"}])
+        self.assertEqual(answer.choices[0].message.content, self.text)
+
+    def test_many_streams_lose_nothing(self):
+        self.cloud.words = [f"<{i}>" for i in range(40)]
+        self.cloud.pause = 0.01
+
+        def stream(n):
+            lines = self.invoke_stream(LLAMA, "bedrock", prompt=str(n))
+            return [line["generated_text"] for line in lines if line.get("generated_text")]
+
+        with concurrent.futures.ThreadPoolExecutor(64) as pool:
+            for pieces in pool.map(stream, range(500)):
+                self.assertEqual(pieces, self.cloud.words)
 
     def test_structured_output_is_validated(self):
         self.cloud.words = ["Sure: ", '{"name": ', '"Ada", ', '"age": 36}']
