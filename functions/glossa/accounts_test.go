@@ -254,7 +254,7 @@ func serving(t *testing.T, args ...string) (address string, logs func() string) 
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = file.Close() })
-	address = startServer(t, filepath.Join(dir, "glossa"), file, args...)
+	address = startServer(t, filepath.Join(dir, "glossa"), file, nil, args...)
 	return address, func() string {
 		b, err := os.ReadFile(file.Name())
 		if err != nil {

@@ -12,8 +12,11 @@ import (
 	"glossa/pkg/account"
 )
 
-const keyUsage = "create NAME --role R [--days N] | limit NAME [--requests N/s|N/m] [--tokens-per-day N] [--tokens-per-month N] [--none]" +
-	" | revoke NAME | list  [--accounts FILE | --table-name TABLE]"
+const keyUsage = `create NAME --role R [--days N]
+       glossa key limit NAME [--requests N/s|N/m] [--tokens-per-day N] [--tokens-per-month N] [--none]
+       glossa key revoke NAME
+       glossa key list
+       each with [--accounts FILE | --table-name T]`
 
 // key changes the API keys of the accounts.
 func key(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writer) error {

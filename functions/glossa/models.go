@@ -14,7 +14,7 @@ import (
 )
 
 const modelsUsage = `[list] [--checkpoints DIR] [--table-name T]
-       glossa models add FILE... | --name N --family F --type TYPE [--no-streaming] [--with-record]  [--table-name T]
+       glossa models add FILE... | --name N --family F --type TYPE [--no-streaming] [--with-record] [--table-name T]
        glossa models remove NAME... [--record] [--table-name T]
        glossa models check [FILE... | --checkpoints DIR] [--table-name T]
        glossa models init [--table-name T]`
@@ -25,12 +25,12 @@ func models(ctx context.Context, args []string, _ io.Reader, stdout, _ io.Writer
 	dir := f.String("checkpoints", "", "list, check: `directory` of training runs, beside the starters (GLOSSA_CHECKPOINTS)")
 	table := tableFlag(f)
 	var row catalog.Row
-	f.StringVar(&row.Name, "name", "", "add: the model's `name`, which is the model id or the ARN of Bedrock, and GROUP.ENDPOINT of SageMaker")
+	f.StringVar(&row.Name, "name", "", "add: the model's `name`: a model id, an inference profile or an ARN of Bedrock; RECORD.ENDPOINT of SageMaker")
 	f.StringVar(&row.Family, "family", "", "add: bedrock or sagemaker")
 	f.StringVar(&row.Type, "type", "", "add: the provider's `word` for the model, such as Claude")
-	whole := f.Bool("no-streaming", false, "add: its answers are not streamed, though its record says how")
-	with := f.Bool("with-record", false, "add: write the record inside this program that is for the model, if the table has none")
-	record := f.Bool("record", false, "remove: the record of the model too, not that of a group")
+	whole := f.Bool("no-streaming", false, "add: its answers are not streamed, even if its record says how")
+	with := f.Bool("with-record", false, "add: if the table has no record for the model, write the one inside this program")
+	record := f.Bool("record", false, "remove: delete the model's own record too; that of a group stays")
 	rest, err := parseAll(f, args)
 	if err != nil {
 		return err

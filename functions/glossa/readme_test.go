@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"glossa/infra/plan"
 	"glossa/pkg/app"
 	"glossa/pkg/dialect/alephalpha"
 	"glossa/pkg/dialect/alpha"
@@ -57,8 +58,9 @@ func TestReadme(t *testing.T) {
 	if err := os.Symlink(self, filepath.Join(dir, "glossa")); err != nil {
 		t.Skipf("no symbolic links here: %v", err)
 	}
+	standIns(t)
 	text := replaceSections(t, old)
-	text = rerun(t, text, dir, startServer(t, filepath.Join(dir, "glossa"), nil))
+	text = rerun(t, text, &servers{dir, map[string]string{}})
 	switch {
 	case *updateReadme:
 		if err := os.WriteFile(readme, []byte(text), 0o644); err != nil {
@@ -69,9 +71,9 @@ func TestReadme(t *testing.T) {
 	}
 }
 
-// startServer runs glossa serve on a free port and returns its address. A nil log
-// is none.
-func startServer(t *testing.T, program string, log io.Writer, args ...string) string {
+// startServer runs glossa serve on a free port and returns its address; what follows it
+// goes to rest. A nil writer is none.
+func startServer(t *testing.T, program string, log, rest io.Writer, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), program, append([]string{"serve", "--port", "0"}, args...)...)
 	cmd.Stderr = log
@@ -83,9 +85,13 @@ func startServer(t *testing.T, program string, log io.Writer, args ...string) st
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cmd.Wait() })
-	line, err := bufio.NewReader(out).ReadString('\n')
+	lines := bufio.NewReader(out)
+	line, err := lines.ReadString('\n')
 	if err != nil {
 		t.Fatal(err)
+	}
+	if rest != nil {
+		go io.Copy(rest, lines) // until the server ends
 	}
 	address := regexp.MustCompile(`127\.0\.0\.1:\d+`).FindString(line)
 	if address == "" {
@@ -94,57 +100,67 @@ func startServer(t *testing.T, program string, log io.Writer, args ...string) st
 	return address
 }
 
-// console is a block of commands, "$ command", each followed by what it prints.
-var console = regexp.MustCompile("(?s)```console\n(.*?)```")
+var (
+	// console is a block of commands, "$ command", each followed by what it prints.
+	console = regexp.MustCompile("(?s)```console\n(.*?)```")
+	// file is a block that commands read, under the name behind its language.
+	file = regexp.MustCompile("(?s)```json (\\S+)\n(.*?)```")
+)
 
 // rerun returns the text with the output of each console command as it is now.
-func rerun(t *testing.T, text, dir, address string) string {
+func rerun(t *testing.T, text string, s *servers) string {
+	for _, block := range file.FindAllStringSubmatch(text, -1) {
+		if err := os.WriteFile(filepath.Join(s.dir, block[1]), []byte(block[2]), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	return console.ReplaceAllStringFunc(text, func(block string) string {
 		var out strings.Builder
 		out.WriteString("```console\n")
 		for line := range strings.Lines(console.FindStringSubmatch(block)[1]) {
 			if command, ok := strings.CutPrefix(line, "$ "); ok {
 				out.WriteString(line)
-				out.WriteString(shell(t, command, dir, address))
+				out.WriteString(shell(t, command, s))
 			}
 		}
 		return out.String() + "```"
 	})
 }
 
-// shell runs a command against the server, whose address is 127.0.0.1:8080 to it.
-func shell(t *testing.T, command, dir, address string) string {
-	const shown = "127.0.0.1:8080"
-	cmd := exec.CommandContext(t.Context(), "sh", "-c", strings.ReplaceAll(command, shown, address))
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "PATH="+dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+// shell runs a command and returns what it prints, as a terminal shows it.
+func shell(t *testing.T, command string, s *servers) string {
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", s.real(t, command))
+	cmd.Dir = s.dir
+	cmd.Env = append(os.Environ(), "PATH="+s.dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
-	out, err := cmd.Output()
+	b, err := cmd.Output()
 	if err != nil {
 		t.Errorf("%s: %v\n%s", command, err, &stderr)
 	}
-	s := strings.ReplaceAll(string(out), address, shown)
-	if !strings.HasSuffix(s, "\n") {
-		s += "\n"
+	out := strings.ReplaceAll(s.shown(string(b)), "\r", "")
+	if out != "" && !strings.HasSuffix(out, "\n") {
+		out += "\n"
 	}
-	return strings.ReplaceAll(s, "\n\n", "\n")
+	return strings.ReplaceAll(out, "\n\n", "\n")
 }
 
 // volatile masks what differs from run to run: ids, times and speeds.
 func volatile(s string) string {
 	for pattern, mask := range map[string]string{
-		`cmpl-[0-9a-f]{24}`:          "cmpl-ID",
-		`gls_[\w-]{43}`:              "gls_KEY",
-		`…[\w-]{4} `:                 "…LAST ",
-		`20\d\d-\d\d-\d\d`:           "DATE",
-		`req_[0-9a-f]{24}`:           "req_ID",
-		`"created":\d+`:              `"created":TIME`,
-		`[0-9.,]+ tokens/s`:          "SPEED tokens/s",
-		`[0-9.,]+ (m?s)\b`:           "TIME $1",
-		`(-?\d\.\d{4})\d*`:           "$1",
-		`("logprob":-\d+(\.\d+)?e-)`: "$1",
-		`(?s)<!-- generated: speed -->.*?<!-- end -->`: "SPEED",
+		`cmpl-[0-9a-f]{24}`: "cmpl-ID",
+		`gls_[\w-]{43}`:     "gls_KEY",
+		`…[\w-]{4} `:        "…LAST ",
+		`20\d\d-\d\d-\d\d`:  "DATE",
+		`req_[0-9a-f]{24}`:  "req_ID",
+		`"created":\d+`:     `"created":TIME`,
+		`"(time|Timestamp|latency|time_to_first_token)":("[^"]*"|[\d.]+)`: `"$1":TIME`,
+		`(?m)^(X-Ratelimit-Reset-\w+|Age): .*`:                            "$1: TIME",
+		`[0-9.,]+ tokens/s`:                                               "SPEED tokens/s",
+		`[0-9.,]+ (m?s)\b`:                                                "TIME $1",
+		`(-?\d\.\d{4})\d*`:                                                "$1",
+		`("logprob":-\d+(\.\d+)?e-)`:                                      "$1",
+		`(?s)<!-- generated: speed -->.*?<!-- end -->`:                    "SPEED",
 	} {
 		s = regexp.MustCompile(pattern).ReplaceAllString(s, mask)
 	}
@@ -190,9 +206,17 @@ func replaceSections(t *testing.T, text string) string {
 			for _, v := range app.Variables() {
 				made += fmt.Sprintf("| `%s` | %s |\n", v[0], v[1])
 			}
-		case "quality", "speed", "architectures", "phrases", "forms", "suites", "masks":
+		case "contexts":
+			made = "| context | default | |\n|---|---|---|\n"
+			for _, c := range plan.Contexts() {
+				made += fmt.Sprintf("| `%s` | %s | %s |\n", c.Name, c.Default, c.Meaning)
+			}
+		case "records":
+			made = recordTable(t)
+		case "quality", "speed", "architectures", "phrases", "forms", "suites", "masks", "gateway":
 			b, err := os.ReadFile(map[string]string{
 				"forms": "../../pkg/starter/testdata/forms.md", "suites": "../../pkg/grammar/testdata/suites.md", "masks": "../../pkg/grammar/testdata/bench.md",
+				"gateway": "../../.ci/peers/gateway/results.md",
 				"quality": "../../pkg/starter/testdata/quality.md", "speed": "../../pkg/starter/testdata/speed.md",
 				"phrases": "../../pkg/starter/phrases/testdata/quality.md", "architectures": "../../pkg/engine/arch/testdata/architectures.md",
 			}[name])

@@ -18,8 +18,11 @@ import (
 	"glossa/pkg/account"
 )
 
-const userUsage = "add NAME --role R | limit NAME [--requests N/s|N/m] [--tokens-per-day N] [--tokens-per-month N] [--none]" +
-	" | remove NAME | list  [--accounts FILE | --table-name TABLE]"
+const userUsage = `add NAME --role R
+       glossa user limit NAME [--requests N/s|N/m] [--tokens-per-day N] [--tokens-per-month N] [--none]
+       glossa user remove NAME
+       glossa user list
+       each with [--accounts FILE | --table-name T]`
 
 // user changes the users of the accounts.
 func user(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {

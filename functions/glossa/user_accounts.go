@@ -57,10 +57,10 @@ type limitsGiven struct {
 // limitFlags adds the flags of limits.
 func limitFlags(f *flag.FlagSet) *limitsGiven {
 	return &limitsGiven{
-		f.String("requests", "", "limit: requests in a second or a minute, `N/s or N/m`; 0: any number"),
+		f.String("requests", "", "limit: `N/s or N/m`, requests in a second or a minute; 0: any number"),
 		f.Int64("tokens-per-day", 0, "limit: `tokens` of prompts and answers in a day (UTC); 0: any number"),
 		f.Int64("tokens-per-month", 0, "limit: `tokens` in a month (UTC); 0: any number"),
-		f.Bool("none", false, "limit: end all limits, before those that are named with it"),
+		f.Bool("none", false, "limit: no limits but those that are named beside it"),
 	}
 }
 

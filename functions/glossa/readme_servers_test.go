@@ -1,0 +1,154 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"glossa/pkg/backend/backendtest"
+	"glossa/pkg/table/tabletest"
+)
+
+// servers are those that the README's commands ask, by the addresses that it shows; each
+// is started when it is first asked.
+type servers struct {
+	dir     string // of the commands, with the program in it
+	started map[string]string
+}
+
+// metered is the server whose output is in metrics.log.
+const metered = "127.0.0.1:8082"
+
+// arguments are those of glossa serve, as the README says them.
+var arguments = map[string][]string{
+	"127.0.0.1:8080": nil,
+	"127.0.0.1:8081": {"--table-name", "glossa"},
+	metered:          {"--table-name", "glossa", "--auth", "--namespace", "acme/models"},
+}
+
+var shownAddress = regexp.MustCompile(`127\.0\.0\.1:808[0-2]`)
+
+// real returns a command with the addresses that it is run with.
+func (s *servers) real(t *testing.T, command string) string {
+	return shownAddress.ReplaceAllStringFunc(command, func(shown string) string {
+		if s.started[shown] == "" {
+			var rest io.Writer
+			if shown == metered {
+				file, err := os.Create(filepath.Join(s.dir, "metrics.log"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { file.Close() })
+				rest = file
+			}
+			s.started[shown] = startServer(t, filepath.Join(s.dir, "glossa"), nil, rest, arguments[shown]...)
+		}
+		return s.started[shown]
+	})
+}
+
+// shown returns an output with the addresses that the README shows.
+func (s *servers) shown(out string) string {
+	for shown, address := range s.started {
+		out = strings.ReplaceAll(out, address, shown)
+	}
+	return out
+}
+
+// standIns makes the environment that of an account of AWS which has a table and models,
+// all of them stand-ins.
+func standIns(t *testing.T) {
+	once := 0
+	bedrock := backendtest.NewService(t, "bedrock", func(_ int, r *backendtest.Request, w *backendtest.Reply) { claudeSays(r, w) })
+	sagemaker := backendtest.NewService(t, "sagemaker", func(_ int, r *backendtest.Request, w *backendtest.Reply) {
+		if strings.Contains(r.Path, "llm-eu") {
+			if once++; once > 1 {
+				w.Fail(424, "ModelError", `{"Message": "the container ended", "OriginalStatusCode": 500}`)
+				return
+			}
+		}
+		tgiSays(r, w)
+	})
+	for name, value := range map[string]string{
+		"GLOSSA_DYNAMODB_ENDPOINT": tabletest.New(t).URL, "GLOSSA_BEDROCK_ENDPOINT": bedrock.URL, "GLOSSA_SAGEMAKER_ENDPOINT": sagemaker.URL,
+		"AWS_REGION": "eu-west-1", "AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY": "none", "AWS_SESSION_TOKEN": "", "AWS_PROFILE": "",
+		"AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull, "GLOSSA_TABLE": "", "GLOSSA_ACCOUNTS": "", "GLOSSA_KEYS": "", "UPLOAD_SECRET": "",
+	} {
+		t.Setenv(name, value)
+	}
+}
+
+// The words of the stand-ins, whatever they are asked, but for a form.
+var (
+	claudeWords = []string{"It stood", " at the end", " of the pier."}
+	tgiWords    = []string{" stood", " empty", " all winter."}
+)
+
+// claudeSays answers as Anthropic's models on Bedrock do.
+func claudeSays(r *backendtest.Request, w *backendtest.Reply) {
+	words := claudeWords
+	if sent, _ := json.Marshal(r.Body); strings.Contains(string(sent), "JSON Schema") {
+		words = []string{"Here it is: ", `{"name": "Carl", `, `"age": 10}`}
+	}
+	if !r.Stream {
+		w.Whole(fmt.Sprintf(`{"type": "message", "role": "assistant", "content": [{"type": "text", "text": %s}], "stop_reason": "end_turn", "usage": {"input_tokens": 11, "output_tokens": 9}}`, quoted(strings.Join(words, ""))))
+		return
+	}
+	for _, word := range words {
+		w.Event(`{"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": ` + quoted(word) + `}}`)
+	}
+	w.Event(`{"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 9}}`)
+	w.Event(`{"type": "message_stop", "amazon-bedrock-invocationMetrics": {"inputTokenCount": 11, "outputTokenCount": 9}}`)
+}
+
+// tgiSays answers as Text Generation Inference does.
+func tgiSays(r *backendtest.Request, w *backendtest.Reply) {
+	const details = `"details": {"finish_reason": "eos_token", "generated_tokens": 4, "seed": null}`
+	if !r.Stream {
+		w.Whole(`[{"generated_text": ` + quoted(strings.Join(tgiWords, "")) + `, ` + details + `}]`)
+		return
+	}
+	for _, word := range tgiWords {
+		w.Event(`data:{"token": {"text": ` + quoted(word) + `, "special": false}, "generated_text": null, "details": null}`)
+	}
+	w.Event(`data:{"token": {"text": "</s>", "special": true}, "generated_text": null, ` + details + `}`)
+}
+
+func quoted(s string) string {
+	b, _ := json.Marshal(s)
+	return string(b)
+}
+
+// recordTable lists the records of remote models that are inside the program, with the
+// pages that the fixtures of pkg/schema were made from.
+func recordTable(t *testing.T) string {
+	items, err := groups(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := "| record | models | tests rest on |\n|---|---|---|\n"
+	for _, it := range items {
+		var record struct{ SK, Description string }
+		var fixture struct{ Source []string }
+		b, err := os.ReadFile("../../pkg/schema/testdata/records/" + it.Name)
+		if err = errors.Join(err, json.Unmarshal(it.JSON, &record), json.Unmarshal(b, &fixture)); err != nil {
+			t.Fatalf("%s: %v", it.Name, err)
+		}
+		about, _, _ := strings.Cut(record.Description, ": ")
+		var pages []string
+		for _, page := range fixture.Source {
+			if strings.HasPrefix(page, "https://") {
+				pages = append(pages, fmt.Sprintf("[%s](%s)", strings.TrimSuffix(path.Base(page), ".html"), page))
+			}
+		}
+		made += fmt.Sprintf("| `%s` | %s | %s |\n", record.SK, strings.ReplaceAll(about, "<", "&lt;"), strings.Join(pages, ", "))
+	}
+	return made
+}
