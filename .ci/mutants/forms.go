@@ -34,7 +34,7 @@ func costs() []mutant {
 
 // rules: what may come next in a text, and what is kept of it.
 func rules() []mutant {
-	const step, run, local, masktext, matcher = "pkg/grammar/pushdown/step.go", "pkg/grammar/pushdown/run.go", "pkg/grammar/pushdown/local.go", "pkg/grammar/pushdown/masktext.go", "pkg/grammar/pushdown/matcher.go"
+	const step, run, local, derive, masktext, matcher = "pkg/grammar/pushdown/step.go", "pkg/grammar/pushdown/run.go", "pkg/grammar/pushdown/local.go", "pkg/grammar/pushdown/derive.go", "pkg/grammar/pushdown/masktext.go", "pkg/grammar/pushdown/matcher.go"
 	return []mutant{
 		{"keys: one begins at its second byte", run, "from: int32(len(r.text) + 1)", "from: int32(len(r.text))", pushdownTests, masks},
 		{"keys: a taken one is not shut", masktext, "\tif e.from >= 0 {\n\t\tm.shutTaken(t, e, room)", "\tif e.from >= 0 && room < 0 {\n\t\tm.shutTaken(t, e, room)", pushdownTests, masks},
@@ -45,12 +45,13 @@ func rules() []mutant {
 		{"items: one more than there may be", run, "(a.Max < 0 || int(e.reg) < a.Max) {\n\t\tback", "(a.Max < 0 || int(e.reg) <= a.Max) {\n\t\tback", pushdownTests, masks},
 		{"counted strings: one character more", step, "if t.Max >= 0 && int(*n) >= t.Max {", "if t.Max >= 0 && int(*n) > t.Max {", pushdownTests, masks},
 		{"counted strings: one character less", step, "if int(e.reg) < u.Text.Min {", "if int(e.reg) < u.Text.Min-1 {", pushdownTests, masks},
-		{"counted strings: the end is an inside", local, "len(t.d.States[to].Edges) == 0 || short.bytes[to] >= never {", "short.bytes[to] >= never {", pushdownTests, masks},
+		{"derived sets: what no longer goes on stays", derive, "all[i] |= w &^ f.gone[i]", "all[i] |= w", pushdownTests, "^TestDerive"},
+		{"derived sets: alike over a byte less", derive, "t.alike(q.to, q.other, t.v.heights[at])", "t.alike(q.to, q.other, max(t.v.heights[at], 1)-1)", pushdownTests, "^TestDerive"},
 		{"counted patterns: what must still come is not counted in tokens", masktext, "int(e.reg)+l.chars+int(t.shortest().most) > u.Text.Max", "int(e.reg)+l.chars > u.Text.Max", pushdownTests, masks},
 		{"counted patterns: the quote counts", "pkg/grammar/pushdown/shortest.go", `if !from.Content || b == '"' {`, `if !from.Content {`, pushdownTests, masks},
 		{"texts: a token that goes on after one is left out", local, "if len(token) > depth {", "if len(token) > depth+1 {", pushdownTests, masks},
 		{"texts: what was counted is lost where one ends", local, "exit{id, place.chars, token[depth:]}", "exit{id, 0 * place.chars, token[depth:]}", pushdownTests, masks},
-		{"texts: states that take other bytes are the same", local, "if e.Lo != f.Lo || e.Hi != f.Hi {", "if e.Lo != f.Lo && e.Hi != f.Hi {", pushdownTests, masks},
+		{"texts: states that take other bytes are the same", local, "e.Lo == f.Lo && e.Hi == f.Hi", "e.Lo == f.Lo || e.Hi == f.Hi", pushdownTests, masks},
 		{"forced text ends within a character", matcher, "n < utf8.UTFMax && len(forced) > 0", "n < 0 && len(forced) > 0", pushdownTests, "^TestForced"},
 		{"the end of a string is its content", matcher, "m.free, m.share.on = stayed, m.share.on && stayed", "m.free, m.share.on = inside, m.share.on && stayed", pushdownTests, "^TestFree"},
 	}
