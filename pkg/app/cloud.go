@@ -100,8 +100,8 @@ func (i *identity) Retrieve(ctx context.Context) (aws.Credentials, error) {
 	if err == nil || ctx.Err() != nil {
 		return found, err
 	}
-	const message = "this server has no credentials of AWS, which remote models need: give its function or instance a role," +
-		" or start it with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or with AWS_PROFILE after aws configure or aws sso login"
+	const message = "there are no credentials of AWS here: give the function or instance a role," +
+		" or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE after aws configure or aws sso login"
 	err = &llm.Error{Code: llm.Upstream, Message: message, Err: err}
 	i.mu.Lock()
 	i.err, i.until = err, time.Now().Add(noIdentity)

@@ -94,8 +94,7 @@ func (c *cloud) region(name string) (aws.Config, error) {
 		return cfg, err
 	}
 	if cfg.Region = cmp.Or(name, cfg.Region); cfg.Region == "" {
-		return cfg, llm.Errorf(llm.Upstream, "this server has no region of AWS, which remote models need:"+
-			" start it with AWS_REGION, such as us-east-1, or with AWS_PROFILE of one that has a region")
+		return cfg, llm.Errorf(llm.Upstream, "there is no region of AWS here: set AWS_REGION, such as us-east-1, or AWS_PROFILE of one that has a region")
 	}
 	return cfg, nil
 }
