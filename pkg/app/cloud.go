@@ -33,7 +33,7 @@ func newCloud(cfg Config) *cloud {
 
 // table returns the DynamoDB table of that name.
 func (c *cloud) table(name string) (*table.Table, error) {
-	cfg, err := c.load()
+	cfg, err := c.region("")
 	if err != nil {
 		return nil, err
 	}
