@@ -1,6 +1,6 @@
-// Command mutants shows that the tests of the engine can fail: it breaks the code in
-// one place after another, each a mistake that gives fluent nonsense and no error,
-// and demands that the named tests notice. The working tree is not touched: the
+// Command mutants shows that the tests can fail: it breaks the code in one place after
+// another, each a mistake that gives fluent nonsense, or a wrong bill, and no error, and
+// demands that the named tests notice. The working tree is not touched: the
 // compiler is given the broken file in place of the real one.
 package main
 

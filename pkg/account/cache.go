@@ -45,17 +45,23 @@ func (k *cache) get(ctx context.Context, at reference, ask func(context.Context)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now := k.now()
-	if (a.when.IsZero() || now.Sub(a.when) >= maxAge) && !now.Before(a.retry) {
+	if (a.when.IsZero() || age(now, a.when) >= maxAge) && !now.Before(a.retry) {
 		k.refresh(ctx, a, now, ask)
 		k.keep(at, a)
 	}
 	switch {
-	case a.err == nil && a.found, a.found && now.Sub(a.when) < Patience:
+	case a.err == nil && a.found, a.found && age(now, a.when) < Patience:
 		return a.c, nil
 	case a.err == nil:
 		return Credential{}, ErrNotFound
 	}
 	return Credential{}, unavailable(a.err)
+}
+
+// age is the time from then to now. The wall clock counts too: the other one may stand
+// still while a function is stopped between requests, and keys are revoked meanwhile.
+func age(now, then time.Time) time.Duration {
+	return max(now.Sub(then), now.Round(0).Sub(then.Round(0)))
 }
 
 // refresh asks the store. Who asks may leave: the answer is for others too.

@@ -55,7 +55,7 @@ func (a *App) openBedrock(_ context.Context, rec *catalog.Record, _ *catalog.Run
 	c := client(&a.cloud.remotes, &a.cloud.remotes.bedrock, cfg.Region, func() *bedrockruntime.Client {
 		return bedrockruntime.NewFromConfig(cfg, func(o *bedrockruntime.Options) { replace(&o.BaseEndpoint, a.cloud.endpoints.Bedrock) })
 	})
-	return structured.Wrap(bedrock.New(c, id, model)), nil
+	return structured.Wrap(bedrock.New(c, id, model), count), nil
 }
 
 // openSageMaker returns the backend of a model at an endpoint of Amazon SageMaker.
@@ -72,7 +72,7 @@ func (a *App) openSageMaker(_ context.Context, rec *catalog.Record, _ *catalog.R
 		return sagemakerruntime.NewFromConfig(cfg, func(o *sagemakerruntime.Options) { replace(&o.BaseEndpoint, a.cloud.endpoints.SageMaker) })
 	})
 	target := sagemaker.Target{Endpoint: endpointOf(rec), InferenceComponent: rec.Component}
-	return structured.Wrap(sagemaker.New(c, target, model)), nil
+	return structured.Wrap(sagemaker.New(c, target, model), count), nil
 }
 
 // described returns what a record says of a remote model.
@@ -81,11 +81,11 @@ func described(rec *catalog.Record) (remote.Model, error) {
 		return remote.Model{}, llm.Errorf(llm.Unsupported,
 			"no record describes the requests of %s: add one for this model, or for all of its kind", rec.Name)
 	}
-	return remote.Model{
-		Schema: rec.Schema,
-		Told:   func(ctx context.Context, used llm.Usage) { httpx.RecordOf(ctx).Count(used) },
-	}, nil
+	return remote.Model{Schema: rec.Schema, Told: count}, nil
 }
+
+// count counts tokens that no chunk tells.
+func count(ctx context.Context, used llm.Usage) { httpx.RecordOf(ctx).Count(used) }
 
 // region returns the configuration of a region; "" is that of the environment.
 func (c *cloud) region(name string) (aws.Config, error) {

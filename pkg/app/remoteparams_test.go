@@ -313,6 +313,21 @@ func TestRemoteUsage(t *testing.T) {
 	}
 }
 
+// Answers that are not valid are paid for: both that were asked for are counted.
+func TestUsageOfWhatIsNotValid(t *testing.T) {
+	m, meter := &remoteModels[0], &observed{}
+	a, _ := remoteApp(t, m, Config{Meter: func(func() (int, int), func(string) bool) Meter { return meter }},
+		func(_ int, r *backendtest.Request, w *backendtest.Reply) { m.says(w, r.Stream, "no") })
+	const body = `{"model":"MODEL","messages":[{"role":"user","content":"a"}],"stream":STREAM,"response_format":{"type":"json_schema","json_schema":{"name":"x","schema":{"type":"object"}}}}`
+	for _, stream := range []string{"false", "true"} {
+		meter.list = nil
+		got := text(t, ask(a.Handler(), "POST", "/v1/chat/completions", "", strings.NewReader(m.fill(strings.Replace(body, "STREAM", stream, 1)))))
+		if u := meter.list[0].Usage; u != (llm.Usage{Input: 10, Output: 6}) || !strings.Contains(got, "was not valid") {
+			t.Errorf("%+v: %s", u, got)
+		}
+	}
+}
+
 // Every listing shows what the records say of a remote model.
 func TestRemoteListings(t *testing.T) {
 	m := &remoteModels[0]

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"glossa/pkg/catalog"
@@ -24,7 +25,7 @@ func (a *App) openEntry(ctx context.Context, name string) (*llm.Model, resilienc
 	rec := e.Record()
 	p := resilience.Policy{Info: e.ModelInfo, Fallbacks: rec.Fallbacks, Seeded: e.Family == catalog.Local}
 	if rec.CacheSeconds > 0 && err == nil {
-		p.Keep = time.Duration(rec.CacheSeconds) * time.Second
+		p.Keep = time.Duration(min(rec.CacheSeconds, math.MaxInt32)) * time.Second
 		p.Version = e.Version()
 	}
 	return model, p, err

@@ -19,7 +19,7 @@ func TestRecordsOfResilience(t *testing.T) {
 		return &fstest.MapFile{Data: []byte(`{"pk":"models","sk":"local-` + name + `","schema":{"checkpoint":"` + name + `"}` + more + `}`)}
 	}
 	a := golden(t, Config{Records: fstest.MapFS{
-		"golden.json": record("golden", `,"cache_seconds":60`),
+		"golden.json": record("golden", `,"cache_seconds":10000000000`),
 		"spoilt.json": record("spoilt", `,"fallbacks":["none","local/golden"]`),
 	}})
 	run := func(name string) string { return filepath.Join(a.cfg.Checkpoints, name, "checkpoint-7.json") }

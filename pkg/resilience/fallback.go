@@ -179,6 +179,7 @@ func (s *search[T]) give(model *llm.Model, seq iter.Seq2[T, error], late func() 
 		if !shown {
 			switch {
 			case late():
+				s.charge(v)
 				return false, tooSlow()
 			case err != nil:
 				return false, err
@@ -197,6 +198,13 @@ func (s *search[T]) give(model *llm.Model, seq iter.Seq2[T, error], late func() 
 		return false, tooSlow()
 	}
 	return false, llm.Errorf(llm.Upstream, "the model gave no answer")
+}
+
+// charge counts what a chunk that is not given out tells of tokens: they are paid for.
+func (s *search[T]) charge(v T) {
+	if c, ok := any(v).(llm.Chunk); ok && c.Usage != nil {
+		httpx.RecordOf(s.ctx).Count(*c.Usage)
+	}
 }
 
 // note tells who answers, before the first byte does.

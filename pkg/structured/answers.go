@@ -18,6 +18,7 @@ type answers struct {
 	done  []bool     // rows that were given out
 	held  *llm.Chunk // given out next: the last chunk has the usage
 	usage llm.Usage  // of all requests
+	lost  func(context.Context, llm.Usage)
 }
 
 // A wrong row is one to be asked for again.
@@ -35,6 +36,9 @@ func (a *answers) run() {
 	if err != nil && a.ctx.Err() != nil && a.held != nil {
 		err = a.interrupt() // rows were shown: the others end, without an error
 	}
+	if err != nil && a.lost != nil {
+		a.lost(a.ctx, a.usage)
+	}
 	switch {
 	case errors.Is(err, errStopped):
 	case err == nil:
@@ -46,14 +50,20 @@ func (a *answers) run() {
 }
 
 // rows gives out the rows that are valid as they end, then asks again for the others.
-func (a *answers) rows() error {
+// After an error the model is cancelled and heard to its end, which tells its usage.
+func (a *answers) rows() (failed error) {
+	ctx, cancel := context.WithCancel(a.ctx)
+	defer cancel()
 	var again []wrong
 	pieces := make([][]llm.Chunk, len(a.done))
-	for c, err := range a.model.Generate(a.ctx, a.req) {
-		if err != nil {
+	for c, err := range a.model.Generate(ctx, a.req) {
+		a.count(c.Usage)
+		switch {
+		case failed != nil:
+			continue
+		case err != nil:
 			return err
 		}
-		a.count(c.Usage)
 		pieces[c.Row] = append(pieces[c.Row], c)
 		if c.Finish == "" {
 			continue
@@ -61,12 +71,18 @@ func (a *answers) rows() error {
 		row := whole(pieces[c.Row])
 		pieces[c.Row] = nil
 		fault, err := a.judge(c.Row, row)
-		if err != nil {
+		switch {
+		case errors.Is(err, errStopped):
 			return err
-		}
-		if fault != nil {
+		case err != nil:
+			failed = err
+			cancel()
+		case fault != nil:
 			again = append(again, wrong{c.Row, row.Text, fault})
 		}
+	}
+	if failed != nil {
+		return failed
 	}
 	for _, w := range again {
 		if err := a.correct(w); err != nil {

@@ -20,9 +20,17 @@ import (
 // model's, but for white space around it where the grammar has none. A row that is a
 // call of a tool is passed on unchecked. A row that was ended by ctx or the provider's
 // filter before it was valid has no text.
-func Wrap(b llm.Backend) llm.Backend { return &backend{b} }
+//
+// lost, if set, is told of the tokens of a request that ends with an error, which has no
+// chunk to tell them: answers that are not valid cost what others do.
+func Wrap(b llm.Backend, lost func(ctx context.Context, used llm.Usage)) llm.Backend {
+	return &backend{b, lost}
+}
 
-type backend struct{ inner llm.Backend }
+type backend struct {
+	inner llm.Backend
+	lost  func(ctx context.Context, used llm.Usage)
+}
 
 // Unwrap lets [llm.As] see the capabilities of the model.
 func (b *backend) Unwrap() llm.Backend { return b.inner }
@@ -38,7 +46,7 @@ func (b *backend) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.
 			yield(llm.Chunk{}, err)
 			return
 		}
-		a := &answers{ctx: ctx, model: b.inner, form: f, req: f.ask(req), yield: yield, done: make([]bool, req.Rows())}
+		a := &answers{ctx: ctx, model: b.inner, form: f, req: f.ask(req), yield: yield, done: make([]bool, req.Rows()), lost: b.lost}
 		a.run()
 	}
 }

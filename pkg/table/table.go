@@ -256,6 +256,9 @@ func (t *Table) fault(op string, err error) error {
 	if _, ok := errors.AsType[*types.ResourceNotFoundException](err); ok {
 		return fmt.Errorf("dynamodb %s: %w: %s in %s: %w", op, ErrNoTable, t.name, t.client.Options().Region, err)
 	}
+	if t.client.Options().Region == "" {
+		return fmt.Errorf("dynamodb %s of table %s: no region of AWS is named: AWS_REGION does, such as us-east-1, or AWS_PROFILE: %w", op, t.name, err)
+	}
 	if (retry.ThrottleErrorCode{Codes: retry.DefaultThrottleErrorCodes}).IsErrorThrottle(err).Bool() {
 		return fmt.Errorf("dynamodb %s of table %s: %w: %w", op, t.name, ErrThrottled, err)
 	}

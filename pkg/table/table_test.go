@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -132,6 +133,14 @@ func TestNoTable(t *testing.T) {
 	s.Fault(func(string) (int, string) { return 400, "AccessDeniedException" })
 	if err := s.Table().Check(t.Context()); err == nil || !strings.Contains(err.Error(), "AccessDeniedException") || errors.Is(err, table.ErrNoTable) {
 		t.Errorf("no permission: %v", err)
+	}
+}
+
+// A client without a region says so, whatever is asked.
+func TestNoRegion(t *testing.T) {
+	tab := table.New(dynamodb.New(dynamodb.Options{Credentials: credentials.NewStaticCredentialsProvider("a", "b", "")}), "glossa")
+	if err := tab.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "no region of AWS is named: AWS_REGION does") {
+		t.Error(err)
 	}
 }
 

@@ -66,7 +66,7 @@ func newGlossa(url string) (http.Handler, error) {
 	models := catalog.New(catalog.Config{
 		Source: catalog.Files{FS: files},
 		Openers: map[string]catalog.Opener{"bedrock": func(_ context.Context, rec *catalog.Record, _ *catalog.Run) (llm.Backend, error) {
-			return structured.Wrap(bedrock.New(o, rec.Name, remote.Model{Schema: rec.Schema})), nil
+			return structured.Wrap(bedrock.New(o, rec.Name, remote.Model{Schema: rec.Schema}), nil), nil
 		}},
 	})
 	routes := openai.Routes(openai.Config{Models: meter.Models(models)})

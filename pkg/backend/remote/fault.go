@@ -159,7 +159,7 @@ func problem(ctx context.Context, err error, texts []string) error {
 	return e
 }
 
-var secrets = regexp.MustCompile(`arn:[^\s"']+|https?://[^\s"']+|\b\d{12}\b|\bA[A-Z]{2}A[A-Z0-9]{12,}\b`)
+var secrets = regexp.MustCompile(`arn:[^\s"']+|[a-z][a-z0-9+.-]*://[^\s"']+|\b\d{12}\b|\bA[A-Z]{2}A[A-Z0-9]{12,}\b`)
 
 // presentable returns a provider's sentence without names of resources, addresses,
 // accounts and keys, as one line that is not long.

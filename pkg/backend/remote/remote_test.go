@@ -102,6 +102,7 @@ func TestPresentable(t *testing.T) {
 	for in, want := range map[string]string{
 		"User: arn:aws:sts::123456789012:assumed-role/r/i is not authorized": "User: ... is not authorized",
 		"see https://console.aws.amazon.com/x?y in account 123456789012.":    "see ... in account ....",
+		"no model at s3://bucket/key: look":                                  "no model at ... look",
 		"key ASIAIOSFODNN7EXAMPLE\n\tis   old":                               "key ... is old",
 		strings.Repeat("é", 400):                                             strings.Repeat("é", 300) + "...",
 		"too many tokens: 205000 > 199999 maximum":                           "too many tokens: 205000 > 199999 maximum",

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"iter"
 	"maps"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -79,9 +80,9 @@ func (m recorded) call(ctx context.Context, body map[string]json.RawMessage, str
 // note puts a number of tokens into n if v is one.
 func note(n *int, v any) {
 	switch v := v.(type) {
-	case json.Number:
-		if i, err := v.Int64(); err == nil {
-			*n = int(i)
+	case json.Number: // 12.0 too
+		if f, err := v.Float64(); err == nil && f >= 0 && f <= math.MaxInt32 {
+			*n = int(f)
 		}
 	case float64:
 		*n = int(v)

@@ -3,6 +3,7 @@ package budget
 import (
 	"context"
 	"encoding/json"
+	"math"
 
 	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
@@ -17,6 +18,9 @@ const (
 	// exactBytes is the longest prompt that is tokenized to know its length, in bytes: some
 	// milliseconds.
 	exactBytes = 1 << 20
+	// most and mostRows bound what a request asks for, in tokens and rows: more than any
+	// model gives, and sums and products of them fit an int64.
+	most, mostRows = 1 << 32, 1 << 20
 )
 
 // context is the model's context in tokens.
@@ -41,16 +45,17 @@ func (b bound) total() int64 { return b.input + b.rows*b.each }
 // save of what a chat template adds. Without max_tokens the bound of an answer is the
 // dialect's default for a model in this process, else the model's context.
 func (b backend) bound(req *llm.Request) bound {
-	out := bound{rows: int64(len(req.Prompts)) * max(1, int64(req.N)), each: b.context()}
+	rows := max(1, int64(req.N))
 	if req.BestOf != nil {
-		out.rows = max(out.rows, int64(len(req.Prompts))*int64(*req.BestOf))
+		rows = max(rows, int64(*req.BestOf))
 	}
+	out := bound{rows: min(int64(max(1, len(req.Prompts)))*min(rows, mostRows), mostRows), each: b.context()}
 	limit := req.MaxTokens
 	if out.sent = limit != nil; !out.sent && b.info.Family == "local" {
 		limit = req.Defaults.MaxTokens
 	}
 	if limit != nil {
-		out.each = int64(*limit)
+		out.each = min(int64(*limit), most)
 	}
 	if b.info.Context > 0 {
 		out.each = min(out.each, int64(b.info.Context))
@@ -166,30 +171,39 @@ func (b backend) fit(ctx context.Context, rec *httpx.Record, req *llm.Request) (
 		return req, err
 	}
 	least := n.input + n.rows*min(n.each, minAnswer)
-	most := min(n.total(), n.input+max(fairAnswer, (room-n.input)/2))
-	got, err := b.h.adjust(ctx, used+least, used+max(least, most))
+	upTo := min(n.total(), n.input+max(fairAnswer, (room-n.input)/2))
+	got, err := b.h.adjust(ctx, used+least, used+max(least, upTo))
 	if err != nil {
 		return nil, err
 	}
 	each := (got - used - n.input) / n.rows
-	if each >= n.each {
-		return req, nil
+	if each >= n.each || b.unmapped("max_new_tokens") {
+		return req, nil // what is used beyond it is charged
 	}
 	capped, tokens := *req, int(each)
 	capped.MaxTokens = &tokens
 	return &capped, nil
 }
 
-// number reads a whole number of a body.
+// unmapped tells that the record of a model has no place for a parameter, which would be
+// refused though the client did not send it.
+func (b backend) unmapped(name string) bool {
+	record, err := llm.As[interface {
+		Unmapped(body map[string]any) []string
+	}](b.Backend)
+	return err == nil && len(record.Unmapped(map[string]any{name: nil})) > 0
+}
+
+// number reads a number of tokens of a body.
 func number(v any) (int64, bool) {
 	switch v := v.(type) {
 	case json.Number:
-		n, err := v.Int64()
-		return max(0, n), err == nil
+		n, err := v.Float64()
+		return int64(min(max(0, n), most)), err == nil || math.IsInf(n, 0)
 	case float64:
-		return int64(max(0, v)), true
+		return int64(min(max(0, v), most)), true
 	case int:
-		return int64(max(0, v)), true
+		return int64(min(max(0, v), most)), true
 	}
 	return 0, false
 }

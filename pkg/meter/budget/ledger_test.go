@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -138,7 +139,32 @@ func TestNothingIsGivenBackTwice(t *testing.T) {
 	if n, err := l.Leased(t.Context(), gone); n != 0 || err != nil {
 		t.Errorf("%d, %v", n, err)
 	}
+	if err := l.Return(t.Context(), gone, -20); err != nil {
+		t.Errorf("what was used is not charged to it: %v", err)
+	}
+	// Nor does a process use what it may have given back.
+	for _, err := range []error{errors.New("it broke"), ErrBusy} {
+		lease := &lease{at: gone, share: tokenShare, ledger: failing{NewMemory(), err}, now: noon}
+		lease.limit.Store(1000)
+		if _, e := lease.reserve(t.Context(), 100, 100); e != nil {
+			t.Error(e)
+		}
+		if e := lease.settle(t.Context(), 100, 0); !errors.Is(e, err) {
+			t.Error(e)
+		}
+		if idle := lease.idle.Load(); (idle == 100) != errors.Is(err, ErrBusy) || idle != 0 && idle != 100 {
+			t.Errorf("%v: %d idle", err, idle)
+		}
+	}
 }
+
+// failing is a ledger that nothing can be given back to.
+type failing struct {
+	*Memory
+	err error
+}
+
+func (f failing) Return(context.Context, Account, int64) error { return f.err }
 
 // A file outlives its process, and one that somebody spoiled lets nobody use a budget.
 func TestFileLasts(t *testing.T) {

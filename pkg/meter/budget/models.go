@@ -16,8 +16,10 @@ import (
 // less: most tokenizers make fewer, and a budget of 10,000 tokens must hold a body of
 // 12,000 bytes. Generate reserves the most that it can use, see [bound]; it is refused if
 // that is not left, unless the client sent no max_tokens: then those are what is left.
-// What other capabilities use beyond what Open reserved is charged when the request ends,
-// so the last request of a period may go over the limit by its own tokens.
+// What the provider of a model does not tell is estimated for who has a budget, and stands
+// in the record of the request like what is told. What other capabilities use beyond what
+// Open reserved is charged when the request ends, so the last request of a period may go
+// over the limit by its own tokens.
 func (b *Budgets) Models(models llm.Models) llm.Models { return budgeted{models, b} }
 
 type budgeted struct {
@@ -87,45 +89,21 @@ func (b backend) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.C
 			yield(llm.Chunk{}, err)
 			return
 		}
-		var said tally
-		before := total(rec)
+		said, before := tally{charged: b.h != nil, exact: b.info.Family == "local"}, rec.Usage
 		defer func() { // also when the client left, and in a panic
-			if total(rec) == before && said.chunks > 0 { // nobody was told what was used
-				rec.Count(llm.Usage{Input: b.input(ctx, req), Output: said.tokens()})
+			if said.chunks > 0 {
+				rec.Count(said.untold(before, rec.Usage, func() int { return b.input(ctx, req) }))
 			}
 		}()
 		for c, err := range b.Backend.Generate(ctx, fitted) {
 			said.add(c, err)
 			if !yield(c, err) {
+				said.cut = true
 				return
 			}
 		}
 	}
 }
-
-// A tally is what a generation has given so far. One that was left before its end tells
-// no usage: it is estimated at a token for four bytes, or for a chunk if those are more.
-type tally struct {
-	chunks, texts, bytes, sure int
-}
-
-func (t *tally) add(c llm.Chunk, err error) {
-	if err != nil {
-		return
-	}
-	t.chunks++
-	t.sure += len(c.Tokens)
-	n := len(c.Text)
-	for _, call := range c.Calls {
-		n += len(call.Name) + len(call.Arguments)
-	}
-	if n > 0 {
-		t.texts++
-		t.bytes += n
-	}
-}
-
-func (t *tally) tokens() int { return max(t.texts, t.sure, (t.bytes+bytesPerToken-1)/bytesPerToken) }
 
 // invoking is a backend that takes canonical keys too.
 type invoking struct {
@@ -134,26 +112,45 @@ type invoking struct {
 }
 
 // Invoke reserves what the body asks for. What the client did not ask for is the
-// record's to say, so that it is charged beyond the budget rather than refused.
+// record's to say, so that it is charged beyond the budget rather than refused. What the
+// keys of the answer tell is for the dialect to count; what nobody tells is estimated.
 func (b invoking) Invoke(ctx context.Context, body map[string]any, stream bool) iter.Seq2[map[string]any, error] {
 	return func(yield func(map[string]any, error) bool) {
-		if b.h != nil {
-			rec := httpx.RecordOf(ctx)
-			least, most := total(rec)+1, total(rec)+rec.Read
-			if n, ok := number(body["max_new_tokens"]); ok {
-				least, most = least+n, most+n
-			} else {
-				most += b.context()
-			}
-			if _, err := b.h.adjust(ctx, least, max(least, most)); err != nil {
-				yield(nil, err)
-				return
-			}
+		rec := httpx.RecordOf(ctx)
+		if err := b.reserve(ctx, rec, body); err != nil {
+			yield(nil, err)
+			return
 		}
+		said, before := tally{charged: b.h != nil}, rec.Usage
+		defer func() {
+			if said.chunks > 0 {
+				rec.Count(said.untold(before, rec.Usage, func() int { return int(rec.Read+bytesPerToken-1) / bytesPerToken }))
+			}
+		}()
 		for out, err := range b.invoker.Invoke(ctx, body, stream) {
+			said.addKeys(out, err)
+			if err != nil && ctx.Err() != nil && b.h != nil { // the provider has the prompt
+				said.chunks++
+			}
 			if !yield(out, err) {
+				said.cut = true
 				return
 			}
 		}
 	}
+}
+
+// reserve sets aside what body asks for.
+func (b invoking) reserve(ctx context.Context, rec *httpx.Record, body map[string]any) error {
+	if b.h == nil {
+		return nil
+	}
+	least, most := total(rec)+1, total(rec)+rec.Read
+	if n, ok := number(body["max_new_tokens"]); ok {
+		least, most = least+n, most+n
+	} else {
+		most += b.context()
+	}
+	_, err := b.h.adjust(ctx, least, max(least, most))
+	return err
 }

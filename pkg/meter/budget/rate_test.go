@@ -68,6 +68,23 @@ func TestRate(t *testing.T) {
 	}
 }
 
+// What other processes let in is in the header, as far as this one has heard.
+func TestRateHeader(t *testing.T) {
+	service, store := tabletest.New(t), newStore(t)
+	secret := key(t, store, "k", account.Limits{Requests: account.Rate{N: 60, Per: time.Minute}})
+	process := func() http.Handler {
+		_, h := serve(store, Config{Ledger: NewTable(service.Table()), Now: at(noon())}, speaker{&atomic.Int64{}, 1, 0})
+		return h
+	}
+	if in, _ := rates([]http.Handler{process()}, secret, 40); in != 40 {
+		t.Fatal(in)
+	}
+	w := post(process(), secret, order{})
+	if left, err := strconv.Atoi(w.Header().Get("X-Ratelimit-Remaining-Requests")); err != nil || left > 19 {
+		t.Errorf("%d left, %v", left, err)
+	}
+}
+
 // Listing models is not counted, and what is refused gets no budget.
 func TestRateIsOfInference(t *testing.T) {
 	book := NewMemory()

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"glossa/pkg/table"
@@ -16,6 +17,7 @@ const (
 	expires   = "expires" // seconds since 1970, the table's time to live
 	keepAfter = 8         // days that an account is kept when its period is over
 	attempts  = 6         // of a lease that others come before
+	maxKey    = 1024      // bytes of an item's sk
 )
 
 // A Table is a [Ledger] and a [Journal] in a DynamoDB table, for many machines. Accounts
@@ -99,7 +101,11 @@ func (t *Table) Add(ctx context.Context, list []Usage) (int, error) {
 		if err != nil {
 			return i, err
 		}
+		u.Model = strings.ToValidUTF8(u.Model, "\ufffd")
 		k := table.Key{PK: usagePK, SK: u.Day + "#" + u.Principal + "#" + u.Model}
+		if len(k.SK) > maxKey { // one name that no key can have must not keep the others back
+			k.SK = strings.ToValidUTF8(k.SK[:maxKey], "")
+		}
 		_, err = t.table.Update(ctx, k, table.Change{
 			Add: map[string]int64{"requests": u.Requests, "input_tokens": u.Input, "output_tokens": u.Output},
 			Set: table.Item{"day": u.Day, "principal": u.Principal, "model": u.Model, expires: day.AddDate(0, 0, keepDays).Unix()},

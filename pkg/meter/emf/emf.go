@@ -127,6 +127,7 @@ func (m *Meter) append(b []byte, rec *httpx.Record) []byte {
 	b = text(b, "dialect", rec.Dialect)
 	b = text(b, "trace", rec.Trace.ID())
 	b = text(b, "principal", rec.Principal)
+	b = list(b, "fallbacks", rec.Fallbacks)
 	b = text(b, "code", code)
 	b = text(b, "param", param)
 	b = text(b, "cause", cause[:min(len(cause), maxCause)])

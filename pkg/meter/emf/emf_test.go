@@ -24,7 +24,7 @@ func full() httpx.Record {
 	return httpx.Record{
 		ID: "req_1", Method: "POST", Route: "/invoke", Model: "tgi.phi", Family: "sagemaker", Dialect: "invoke", Permission: httpx.Inference,
 		Status: 200, Bytes: 345, Start: start, FirstByte: 40 * time.Millisecond, FirstText: 12345678 * time.Nanosecond,
-		Duration: 2*time.Second + 5*time.Microsecond, Usage: llm.Usage{Input: 7, Output: 11}, Principal: "key ci",
+		Duration: 2*time.Second + 5*time.Microsecond, Usage: llm.Usage{Input: 7, Output: 11}, Principal: "key ci", Fallbacks: []string{"big: overloaded", "old: \x01"},
 		Trace: httpx.Trace{Parent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"},
 	}
 }
@@ -49,7 +49,7 @@ func TestLine(t *testing.T) {
 		`"invocations":1,"latency":2000.005,"time_to_first_token":12.345,"tokens_in":7,"tokens_out":11,"errors":0,` +
 		`"level":"INFO","msg":"request","time":"2026-11-22T06:00:02.123Z","id":"req_1","method":"POST","route":"/invoke",` +
 		`"status":200,"bytes":345,"model":"tgi.phi","family":"sagemaker","dialect":"invoke",` +
-		`"trace":"0af7651916cd43dd8448eb211c80319c","principal":"key ci"}` + "\n"
+		`"trace":"0af7651916cd43dd8448eb211c80319c","principal":"key ci","fallbacks":["big: overloaded","old: \u0001"]}` + "\n"
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

@@ -15,6 +15,22 @@ func text(b []byte, key, s string) []byte {
 	return quote(member(b, key), s)
 }
 
+// list adds a member whose value is an array of strings, unless that is empty.
+func list(b []byte, key string, values []string) []byte {
+	for i, s := range values {
+		if i == 0 {
+			b = append(member(b, key), '[')
+		} else {
+			b = append(b, ',')
+		}
+		b = quote(b, s)
+	}
+	if len(values) > 0 {
+		b = append(b, ']')
+	}
+	return b
+}
+
 // number adds a member whose value is a number.
 func number(b []byte, key string, n int64) []byte { return integer(member(b, key), n) }
 
