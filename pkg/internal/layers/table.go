@@ -79,7 +79,7 @@ func Glossa() *Table {
 			"functions/*":      function,
 			"functions/glossa": {Floor: 7, May: []string{"..."}, Outside: []string{"golang.org/x/term"}},
 			"infra":            {Floor: 7, May: []string{"infra/policy", "infra/stacks"}, Outside: aws},
-			"infra/plan":       {Floor: 7, May: []string{"pkg/app", "pkg/httpx"}},
+			"infra/plan":       {Floor: 7, May: []string{"pkg/app", "pkg/httpx"}, Outside: []string{"github.com/aws/aws-sdk-go-v2/aws"}},
 			"infra/policy":     {Floor: 7, May: []string{"infra/plan"}},
 			"infra/stacks":     {Floor: 7, May: []string{"infra/plan", "infra/policy"}, Outside: aws},
 		},
