@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"glossa/pkg/account"
 	"glossa/pkg/catalog"
@@ -47,6 +48,8 @@ type App struct {
 	store    *publish.Store // nil: uploads are refused
 	cloud    *cloud
 	meter    Meter // nil: none
+
+	ballast atomic.Pointer[[]byte]
 }
 
 // New wires cfg. Models are looked for, and opened, when they are asked for.

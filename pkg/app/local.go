@@ -154,6 +154,7 @@ func parameters(c *checkpoint.ModelConfig) (n int64) {
 
 // openLocal reads the weights of a run or a published model into an engine.
 func (a *App) openLocal(_ context.Context, rec *catalog.Record, run *catalog.Run) (llm.Backend, error) {
+	a.growCloser()
 	m, err := a.describe(rec, run)
 	if err != nil {
 		return nil, err

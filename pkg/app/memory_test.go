@@ -2,6 +2,9 @@ package app
 
 import (
 	"math"
+	"runtime"
+	"runtime/metrics"
+	"strings"
 	"testing"
 )
 
@@ -53,5 +56,22 @@ func TestRequestMemory(t *testing.T) {
 		if got := requestMemory(test.total, test.weights, test.workers); got != test.want {
 			t.Errorf("%+v: %d", test, got)
 		}
+	}
+}
+
+// The heap grows lazily while the process is a gateway alone.
+func TestBallast(t *testing.T) {
+	a := golden(t, Config{})
+	a.growLazily()
+	goal := []metrics.Sample{{Name: "/gc/heap/goal:bytes"}}
+	runtime.GC()
+	if metrics.Read(goal); goal[0].Value.Uint64() < 2*ballast {
+		t.Errorf("the heap is collected from %d bytes on", goal[0].Value.Uint64())
+	}
+	if res := ask(a.Handler(), "POST", "/v1/completions", "", strings.NewReader(`{"model":"golden","prompt":"a","max_tokens":1}`)); res.StatusCode != 200 {
+		t.Fatal(text(t, res))
+	}
+	if a.ballast.Load() != nil {
+		t.Error("a model has weights in memory, and the ballast is still there")
 	}
 }

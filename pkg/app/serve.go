@@ -43,6 +43,7 @@ func (a *App) Listen(ctx context.Context, addr string, open bool) (net.Listener,
 // end within [Grace].
 func (a *App) Serve(ctx context.Context, ln net.Listener, families ...string) error {
 	defer a.Close()
+	a.growLazily()
 	cfg := a.host()
 	cfg.Grace = cmp.Or(cfg.Grace, Grace)
 	return host.Serve(ctx, ln, a.Handler(families...), cfg)
@@ -96,6 +97,7 @@ func function(family string) error {
 	}
 	a.Report(context.Background())
 	if host.OnLambda(os.Getenv) {
+		a.growLazily()
 		host.Start(a.Handler(family), a.host())
 		return nil
 	}

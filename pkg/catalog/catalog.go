@@ -92,7 +92,7 @@ type Catalog struct {
 	open map[string]*opened // by family/name
 	gone []*opened          // no longer in open, and still in use
 
-	released chan struct{} // closed, and made anew, when a context lets go of a model
+	released chan struct{} // closed when a context lets go of a model; nil: nobody waits for that
 }
 
 var _ llm.Models = (*Catalog)(nil)
@@ -101,7 +101,7 @@ var _ llm.Models = (*Catalog)(nil)
 func New(cfg Config) *Catalog {
 	cfg.TTL = cmp.Or(cfg.TTL, DefaultTTL)
 	return &Catalog{
-		cfg: cfg, fixed: make([]scan, len(cfg.Roots)), open: map[string]*opened{}, released: make(chan struct{}),
+		cfg: cfg, fixed: make([]scan, len(cfg.Roots)), open: map[string]*opened{},
 		source: feed{source: cfg.Source, ttl: cfg.TTL}, local: feed{source: cfg.Local, ttl: cfg.TTL},
 	}
 }

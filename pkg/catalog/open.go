@@ -27,6 +27,7 @@ type identity struct {
 	// Of the families bedrock and sagemaker: the whole item and its row, from which
 	// their backends are made.
 	record, row string
+	streams     bool
 
 	fallbacks string
 	cache     int
@@ -38,7 +39,7 @@ func (e *Entry) identity() identity {
 		context: e.rec.Context, fallbacks: strings.Join(e.rec.Fallbacks, "\n"), cache: e.rec.CacheSeconds,
 	}
 	if e.Family != Local {
-		id.record, id.row = e.rec.raw, fmt.Sprint(e.rec.Type, e.rec.Streaming)
+		id.record, id.row, id.streams = e.rec.raw, e.rec.Type, e.rec.Streaming
 	}
 	if r := e.Run; r != nil {
 		id.source, id.checkpoint, id.files = r.Source, r.Checkpoint, r.Files
@@ -109,19 +110,25 @@ const patience = time.Second
 
 // hold returns what is open for e, or begins to open it, and holds it until ctx ends.
 func (c *Catalog) hold(ctx context.Context, e *Entry) (*opened, error) {
-	tooLong := time.NewTimer(patience)
-	defer tooLong.Stop()
+	var tooLong <-chan time.Time
 	for {
 		c.mu.Lock()
 		o, err := c.tryHold(ctx, e)
+		if e, ok := errors.AsType[*llm.Error](err); !ok || e.Code != llm.Overloaded {
+			c.mu.Unlock()
+			return o, err
+		}
+		if c.released == nil {
+			c.released = make(chan struct{})
+		}
 		released := c.released
 		c.mu.Unlock()
-		if e, ok := errors.AsType[*llm.Error](err); !ok || e.Code != llm.Overloaded {
-			return o, err
+		if tooLong == nil {
+			tooLong = time.After(patience)
 		}
 		select {
 		case <-released:
-		case <-tooLong.C:
+		case <-tooLong:
 			return nil, err
 		case <-ctx.Done():
 			return nil, ctx.Err()
@@ -161,8 +168,10 @@ func (c *Catalog) release(o *opened) {
 // freed forgets what nobody uses any more and wakes who waits for memory; c.mu is held.
 func (c *Catalog) freed() {
 	c.gone = slices.DeleteFunc(c.gone, unused)
-	close(c.released)
-	c.released = make(chan struct{})
+	if c.released != nil {
+		close(c.released)
+		c.released = nil
+	}
 }
 
 // unused tells whether the memory of o can be had.

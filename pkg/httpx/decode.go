@@ -61,11 +61,30 @@ func values(b []byte) (n int) {
 // UnmarshalAt decodes JSON of any kind that stands at path in a body, as strictly
 // as [Unmarshal]. Errors name the path: "messages[2].content[0].type".
 func UnmarshalAt(path string, b []byte, v any) error {
+	if text, ok := v.(*string); ok && plainText(b) {
+		*text = string(b[1 : len(b)-1])
+		return nil
+	}
 	t := reflect.TypeOf(v).Elem()
 	if err := json.Unmarshal(b, v); err != nil {
 		return jsonError(path, t, err)
 	}
 	return checkKeys(path, b, t)
+}
+
+// plainText tells whether b is a JSON string that stands for itself, as most texts do:
+// it has no escapes, and encoding/json would change nothing in it.
+func plainText(b []byte) bool {
+	if len(b) < 2 || b[0] != '"' || b[len(b)-1] != '"' {
+		return false
+	}
+	b = b[1 : len(b)-1]
+	for _, c := range b {
+		if c < ' ' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return utf8.Valid(b)
 }
 
 // jsonError says in words what encoding/json found wrong with a value of type t.

@@ -251,3 +251,17 @@ func FuzzUnmarshal(f *testing.F) {
 		}
 	})
 }
+
+// Strings are what encoding/json makes of them, and wrong where it finds them wrong.
+func TestUnmarshalStrings(t *testing.T) {
+	for _, text := range []string{
+		`""`, `"a"`, `"é€😀"`, `"a\nb"`, `"\""`, `"\\"`, `"\u0041"`, `"\ud800"`, "\"a\nb\"", "\"\x00\"", "\"\x7f\"", "\"\xff\"", `"a"b"`, `"`, `""""`, `"a\"`, `"a`, `a"`, ` "a"`, `"a" `,
+		`null`, `1`, `["a"]`, ``,
+	} {
+		var want, got string
+		wantErr, err := json.Unmarshal([]byte(text), &want), UnmarshalAt("x", []byte(text), &got)
+		if got != want || (err == nil) != (wantErr == nil) {
+			t.Errorf("%q: %q %v, want %q %v", text, got, err, want, wantErr)
+		}
+	}
+}

@@ -52,23 +52,34 @@ const (
 	NoEffect Disposition = "without effect" // taken: it could not change the answer
 )
 
-// Refuse returns an error for the first raw field of the struct v that has a row for
-// what is refused, and whose value is not neutral. Table is what the names of v's keys
-// begin with in rows, path where v is in the body.
+// Refuse returns an error for the first raw field of the struct that v points to which
+// has a row for what is refused, and whose value is not neutral. Table is what the names
+// of its keys begin with in rows, path where it is in the body.
 func Refuse(rows []Parameter, v any, table, path string) error {
-	value := reflect.ValueOf(v)
+	value := reflect.ValueOf(v).Elem()
 	for _, f := range rawOf(value.Type()) {
 		name, raw := f.name, value.Field(f.index).Bytes()
 		if len(raw) == 0 || string(raw) == "null" {
 			continue
 		}
-		i := slices.IndexFunc(rows, func(p Parameter) bool { return p.Name == table+name && p.Disposition == Refused })
-		if i < 0 {
+		row := refused(rows, table, name)
+		if row == nil {
 			continue
 		}
 		var compact bytes.Buffer
-		if err := json.Compact(&compact, raw); err != nil || !slices.Contains(rows[i].Neutral, compact.String()) {
-			return &llm.Error{Code: llm.Unsupported, Param: path + name, Message: rows[i].refusal()}
+		if err := json.Compact(&compact, raw); err != nil || !slices.Contains(row.Neutral, compact.String()) {
+			return &llm.Error{Code: llm.Unsupported, Param: path + name, Message: row.refusal()}
+		}
+	}
+	return nil
+}
+
+// refused returns the row of what is refused under the name table+name, nil if none is.
+func refused(rows []Parameter, table, name string) *Parameter {
+	for i := range rows {
+		row := &rows[i]
+		if rest, ok := strings.CutPrefix(row.Name, table); ok && rest == name && row.Disposition == Refused {
+			return row
 		}
 	}
 	return nil

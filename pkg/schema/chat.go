@@ -15,12 +15,11 @@ import (
 // A model that takes no messages, and messages that have calls or answer one, are
 // [llm.Unsupported].
 func (s *Schema) Chat(messages []llm.Message) (map[string]any, error) {
-	sample, text, ok := s.message()
-	if !ok {
+	if !s.chats {
 		return nil, &llm.Error{Code: llm.Unsupported, Param: "messages", Message: "this model takes no chats: its record maps none and has no chat_template"}
 	}
 	var system []string
-	list := []any{}
+	list := make([]any, 0, len(messages))
 	for i, m := range messages {
 		content, err := contentOf(m, i)
 		if err != nil {
@@ -30,9 +29,9 @@ func (s *Schema) Chat(messages []llm.Message) (map[string]any, error) {
 			system = append(system, content)
 			continue
 		}
-		out := plain(sample)
-		path{{kind: member, name: "role"}}.set(out, m.Role)
-		text.set(out, content)
+		out := plain(s.sample)
+		role.set(out, m.Role)
+		s.turn.set(out, content)
 		list = append(list, out)
 	}
 	body := map[string]any{"messages": list}
@@ -41,6 +40,8 @@ func (s *Schema) Chat(messages []llm.Message) (map[string]any, error) {
 	}
 	return body, nil
 }
+
+var role = path{{kind: member, name: "role"}}
 
 // message returns the first message of the defaults, and the path to its text.
 func (s *Schema) message() (sample any, text path, ok bool) {
@@ -69,10 +70,15 @@ func contentOf(m llm.Message, i int) (string, error) {
 		if p.Tokens != nil {
 			return "", &llm.Error{Code: llm.Unsupported, Param: "messages", Message: "this model takes texts, no token ids"}
 		}
-		b.WriteString(p.Text)
+		if len(m.Parts) > 1 {
+			b.WriteString(p.Text)
+		}
 	}
 	if len(m.Calls) > 0 || m.CallID != "" {
 		return "", NoCalls(m, i)
+	}
+	if len(m.Parts) == 1 {
+		return m.Parts[0].Text, nil
 	}
 	return b.String(), nil
 }

@@ -123,6 +123,7 @@ func (c *check) request(v any) {
 		c.schema.slots = append(c.schema.slots, s)
 		return nil
 	})
+	c.schema.sample, c.schema.turn, c.schema.chats = c.schema.message()
 	u := &untaken{check: c, taken: taken, params: paramNames()}
 	u.look("/request/defaults", defaults)
 }

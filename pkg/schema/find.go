@@ -19,6 +19,7 @@ type finder []stage
 type stage struct {
 	fan  *step
 	list bool // the run is for a list; else for an object
+	path path // of the run
 	run  func(ctx context.Context, value any) (any, error)
 }
 
@@ -32,7 +33,7 @@ func newFinder(p path) (finder, error) {
 			return nil
 		}
 		eval, err := jsonpath.New(spell(run))
-		f, run = append(f, stage{list: run[0].kind == element, run: eval}), nil
+		f, run = append(f, stage{list: run[0].kind == element, path: run, run: eval}), nil
 		return err
 	}
 	for i, s := range p {
@@ -101,6 +102,9 @@ func (f finder) walk(w *walk, at place, yield func(place) bool) bool {
 	}
 	if _, isList := at.value.([]any); isList != f[0].list {
 		return true
+	}
+	if _, ok := f[0].path.only(at.value); !ok {
+		return true // as of most events; the library would write an error
 	}
 	v, err := f[0].run(context.Background(), at.value)
 	if err != nil {

@@ -21,7 +21,7 @@ func read(text []byte, ordered bool) (*document, error) {
 	case !json.Valid(text):
 		return nil, fault(text)
 	}
-	r := &reader{text: text, doc: &document{}}
+	r := &reader{text: string(text), doc: &document{}, at: make([]part, 0, 8)}
 	if ordered {
 		r.doc.order = map[uintptr][]string{}
 	}
@@ -46,8 +46,8 @@ func fault(text []byte) error {
 // A reader reads JSON that is valid. encoding/json would take five times as long, as it
 // has no other way to tell in which order the members of an object stand.
 type reader struct {
-	text []byte
-	i    int // of what is read next
+	text string // names of members are parts of it; values are copies, which others keep
+	i    int    // of what is read next
 	doc  *document
 	at   []part // of the value that is being read
 }
@@ -77,7 +77,12 @@ func (r *reader) value() (any, error) {
 	case '[':
 		return r.list()
 	case '"':
-		return r.string()
+		from := r.i
+		s, err := r.string()
+		if len(s) == r.i-from-len(`""`) { // without escapes it is a part of the text
+			s = strings.Clone(s)
+		}
+		return s, err
 	case 't':
 		r.i += len("true")
 		return true, nil
@@ -92,7 +97,7 @@ func (r *reader) value() (any, error) {
 	for r.i < len(r.text) && strings.IndexByte("+-.eE0123456789", r.text[r.i]) >= 0 {
 		r.i++
 	}
-	return json.Number(r.text[from:r.i]), nil
+	return json.Number(strings.Clone(r.text[from:r.i])), nil
 }
 
 func (r *reader) list() (any, error) {
@@ -161,11 +166,42 @@ func (r *reader) string() (string, error) {
 	}
 	r.i++
 	if !escapes {
-		return string(r.text[from+1 : r.i-1]), nil
+		return r.text[from+1 : r.i-1], nil
+	}
+	if s, ok := unescape(r.text[from+1 : r.i-1]); ok {
+		return s, nil
 	}
 	var s string
-	err := json.Unmarshal(r.text[from:r.i], &s)
+	err := json.Unmarshal([]byte(r.text[from:r.i]), &s)
 	return s, err
+}
+
+// unescape returns what a valid string stands for, but for one with \u in it.
+func unescape(s string) (string, bool) {
+	b := make([]byte, 0, len(s))
+	for {
+		i := strings.IndexByte(s, '\\')
+		if i < 0 {
+			return string(append(b, s...)), true
+		}
+		b = append(b, s[:i]...)
+		c := s[i+1]
+		switch c {
+		case 'u':
+			return "", false
+		case 'b':
+			c = '\b'
+		case 'f':
+			c = '\f'
+		case 'n':
+			c = '\n'
+		case 'r':
+			c = '\r'
+		case 't':
+			c = '\t'
+		}
+		b, s = append(b, c), s[i+2:]
+	}
 }
 
 // pointer is the JSON pointer of the value that is being read.

@@ -25,6 +25,9 @@ type Schema struct {
 	defaults map[string]any // the record's
 	base     map[string]any // the request without any key
 	slots    []slot         // of the request, in the order of the record
+	sample   any            // the first message of the defaults
+	turn     path           // to the text of a message
+	chats    bool           // the record maps chats
 	warnings []Mistake
 }
 

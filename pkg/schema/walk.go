@@ -53,19 +53,9 @@ func (w *walk) step(s step, at place, yield func(place) bool) bool {
 		return false
 	}
 	switch s.kind {
-	case member:
-		m, _ := at.value.(map[string]any)
-		if v, ok := m[s.name]; ok {
-			return yield(place{value: v, in: at.value, name: s.name})
-		}
-	case element:
-		list, _ := at.value.([]any)
-		i := s.index
-		if i < 0 {
-			i += len(list)
-		}
-		if i >= 0 && i < len(list) {
-			return yield(place{value: list[i], in: list, index: i})
+	case member, element:
+		if next, ok := s.only(at); ok {
+			return yield(next)
 		}
 	case members:
 		m, _ := at.value.(map[string]any)
@@ -76,6 +66,33 @@ func (w *walk) step(s step, at place, yield func(place) bool) bool {
 		return w.descend(at, yield)
 	}
 	return true
+}
+
+// only returns the one place that a step to a member or an element leads to.
+func (s step) only(at place) (next place, ok bool) {
+	if s.kind == member {
+		m, _ := at.value.(map[string]any)
+		v, ok := m[s.name]
+		return place{value: v, in: at.value, name: s.name}, ok
+	}
+	list, _ := at.value.([]any)
+	i := s.index
+	if i < 0 {
+		i += len(list)
+	}
+	if i < 0 || i >= len(list) {
+		return place{}, false
+	}
+	return place{value: list[i], in: at.value, index: i}, true
+}
+
+// only returns the one place that a definite path leads to.
+func (p path) only(doc any) (at place, ok bool) {
+	at, ok = place{value: doc}, true
+	for i := 0; ok && i < len(p); i++ {
+		at, ok = p[i].only(at)
+	}
+	return at, ok
 }
 
 func (w *walk) members(m map[string]any, yield func(place) bool) bool {
@@ -150,6 +167,13 @@ func (p path) places(doc any, budget int) (found []place, ok bool) {
 // set puts v in all places of p in doc, and tells whether there is one. The document
 // itself cannot be replaced.
 func (p path) set(doc any, v any) bool {
+	if p.definite() {
+		at, ok := p.only(doc)
+		if ok = ok && at.in != nil; ok {
+			at.put(v)
+		}
+		return ok
+	}
 	found, ok := p.places(doc, maxRequest)
 	if !ok {
 		return false

@@ -13,71 +13,52 @@ import (
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime"
 
-	"glossa/pkg/account"
-	"glossa/pkg/backend/bedrock"
-	"glossa/pkg/backend/remote"
-	"glossa/pkg/catalog"
-	"glossa/pkg/dialect/openai"
-	"glossa/pkg/host"
-	"glossa/pkg/httpx"
-	"glossa/pkg/llm"
-	"glossa/pkg/meter"
-	"glossa/pkg/meter/emf"
-	"glossa/pkg/structured"
+	"glossa/pkg/app"
 	"glossa/schemas"
 )
 
 const (
 	modelID = "anthropic.claude-3-haiku-20240307-v1:0"
 	secret  = "a-key-of-a-client"
+	region  = "us-east-1"
 )
 
-// newClient returns the SDK's client, as glossa makes it and as calls are made directly.
+// The credentials that calls are signed with, in the environment of each process; the
+// fake does not check them.
+const keyID, keySecret = "AKIDEXAMPLE", "secret"
+
+// newClient returns the SDK's client that calls are made with directly. It is made as
+// pkg/app makes that of glossa.
 func newClient(url string) *bedrockruntime.Client {
 	client := awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
 		t.MaxIdleConns, t.MaxIdleConnsPerHost = 0, 1024
 	})
 	return bedrockruntime.New(bedrockruntime.Options{
-		BaseEndpoint: &url, Region: "us-east-1", HTTPClient: client, Retryer: aws.NopRetryer{},
+		BaseEndpoint: &url, Region: region, HTTPClient: client, Retryer: aws.NopRetryer{},
 		Credentials: aws.NewCredentialsCache(aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
-			return aws.Credentials{AccessKeyID: "AKIDEXAMPLE", SecretAccessKey: "secret"}, nil
+			return aws.Credentials{AccessKeyID: keyID, SecretAccessKey: keySecret}, nil
 		})),
 	})
 }
 
-// newGlossa returns glossa's handler with all that is around a request: the route table,
-// accounts, the catalog, the meter, and the line of metrics, which goes to /dev/null.
-func newGlossa(url string) (http.Handler, error) {
-	key, err := account.NewKey("bench", account.Client, secret)
-	if err != nil {
-		return nil, err
-	}
-	files, err := records()
-	if err != nil {
-		return nil, err
-	}
-	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
-	if err != nil {
-		return nil, err
-	}
-	o := bedrockruntime.New(newClient(url).Options(), func(o *bedrockruntime.Options) {
-		o.HTTPClient = httpx.Traced(o.HTTPClient)
+// newGlossa returns glossa as the function of the OpenAI routes has it on Lambda:
+// configured by its environment, with keys, and with lines of metrics, which go to
+// /dev/null.
+func newGlossa(url string) (*app.App, error) {
+	cfg, err := app.FromEnv(func(name string) string {
+		return map[string]string{"GLOSSA_BEDROCK_ENDPOINT": url, "GLOSSA_KEYS": "client:" + secret}[name]
 	})
-	models := catalog.New(catalog.Config{
-		Source: catalog.Files{FS: files},
-		Openers: map[string]catalog.Opener{"bedrock": func(_ context.Context, rec *catalog.Record, _ *catalog.Run) (llm.Backend, error) {
-			return structured.Wrap(bedrock.New(o, rec.Name, remote.Model{Schema: rec.Schema}), nil), nil
-		}},
-	})
-	routes := openai.Routes(openai.Config{Models: meter.Models(models)})
-	for i := range routes {
-		routes[i].Dialect = "openai"
+	if err != nil {
+		return nil, err
 	}
-	lines := emf.New(emf.Config{Writer: null, Known: func(name string) bool { return models.Has(context.Background(), name) }})
-	mux := httpx.Mux{
-		Routes: routes, Guard: account.New(account.Config{Keys: []account.Key{key}}).Guard, Observe: lines.Observe,
+	if cfg.Records, err = records(); err != nil {
+		return nil, err
 	}
-	return mux.Handler(), nil
+	cfg.Log = app.NewLog(os.Stderr, cfg.Level)
+	if cfg.Metrics, err = os.OpenFile(os.DevNull, os.O_WRONLY, 0); err != nil {
+		return nil, err
+	}
+	return app.New(cfg)
 }
 
 // records has the record of Anthropic's models as that of one model.
@@ -98,10 +79,12 @@ func records() (fs.FS, error) {
 	return fstest.MapFS{"model.json": {Data: b}, "all.json": {Data: []byte(all)}}, nil
 }
 
-// serve serves a handler; glossa's as glossa does.
-func serve(name string, ln net.Listener, h http.Handler) error {
-	if name == "glossa" {
-		return host.Serve(context.Background(), ln, h, host.Config{})
-	}
-	return http.Serve(ln, h)
+// serveGlossa serves glossa as it serves itself outside of Lambda.
+func serveGlossa(a *app.App) func(net.Listener) error {
+	return func(ln net.Listener) error { return a.Serve(context.Background(), ln, "openai") }
+}
+
+// serve serves a handler.
+func serve(h http.Handler) func(net.Listener) error {
+	return func(ln net.Listener) error { return http.Serve(ln, h) }
 }

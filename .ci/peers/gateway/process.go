@@ -32,6 +32,7 @@ func start(name, fake string) (*worker, error) {
 	}
 	w := &worker{name: name, cmd: exec.Command(self, "process", name, fake)}
 	w.cmd.Stderr = os.Stderr
+	w.cmd.Env = append(os.Environ(), "AWS_REGION="+region, "AWS_ACCESS_KEY_ID="+keyID, "AWS_SECRET_ACCESS_KEY="+keySecret)
 	if w.stdin, err = w.cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
@@ -85,22 +86,7 @@ func process(name, fake string) error {
 	control := http.NewServeMux()
 	control.HandleFunc("/used", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, int64(used())) })
 	control.HandleFunc("/profile", profile())
-	var h http.Handler
-	var err error
-	switch name {
-	case "fake":
-		h = newFake(control)
-	case "glossa":
-		h, err = newGlossa(fake)
-	case "proxy":
-		h, err = newProxy(fake)
-	case "nothing":
-		h = http.HandlerFunc(nothing)
-	case "calls":
-		h, err = http.NotFoundHandler(), calls(fake, control)
-	default:
-		err = fmt.Errorf("there is no process %q", name)
-	}
+	serve, err := service(name, fake, control)
 	if err != nil {
 		return err
 	}
@@ -113,10 +99,29 @@ func process(name, fake string) error {
 		return err
 	}
 	go func() { _ = http.Serve(asked, control) }() // ends with the process
-	go func() { _ = serve(name, served, h) }()
+	go func() { _ = serve(served) }()
 	fmt.Printf("http://%s http://%s\n", served.Addr(), asked.Addr())
 	_, err = io.Copy(io.Discard, os.Stdin)
 	return err
+}
+
+// service returns what serves the thing of that name.
+func service(name, fake string, control *http.ServeMux) (func(net.Listener) error, error) {
+	switch name {
+	case "fake":
+		return serve(newFake(control)), nil
+	case "glossa":
+		a, err := newGlossa(fake)
+		return serveGlossa(a), err
+	case "proxy":
+		h, err := newProxy(fake)
+		return serve(h), err
+	case "nothing":
+		return serve(http.HandlerFunc(nothing)), nil
+	case "calls":
+		return serve(http.NotFoundHandler()), calls(fake, control)
+	}
+	return nil, fmt.Errorf("there is no process %q", name)
 }
 
 // profile returns a handler that starts a profile of processor time, or stops it and

@@ -151,7 +151,11 @@ type call struct {
 }
 
 func newCall(body map[string]any, texts []string, stream bool) (*call, error) {
-	b, err := json.Marshal(body)
+	room := 512 // of the names
+	for _, text := range texts {
+		room += len(text) + len(text)/16
+	}
+	b, err := appendJSON(make([]byte, 0, room), body)
 	if err != nil {
 		return nil, &llm.Error{Code: llm.Invalid, Message: "the request cannot be written as JSON"} // a number that is none
 	}

@@ -32,7 +32,7 @@ func readPrompt(raw json.RawMessage) (llm.Prompt, error) {
 	for i := range items {
 		path := fmt.Sprintf("prompt[%d]", i)
 		if c := string(items[i].Controls); c != "" && c != "[]" { // as clients send it with every item
-			if err := httpx.Refuse(Parameters(), items[i], "prompt.", path+"."); err != nil {
+			if err := httpx.Refuse(Parameters(), &items[i], "prompt.", path+"."); err != nil {
 				return llm.Prompt{}, err
 			}
 		}

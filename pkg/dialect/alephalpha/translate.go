@@ -46,7 +46,7 @@ func (c *completeRequest) request() (*llm.Request, error) {
 
 // check returns what is wrong with the keys that need no translation.
 func (c *completeRequest) check() error {
-	if err := httpx.Refuse(Parameters(), c.refused, "/complete ", ""); err != nil {
+	if err := httpx.Refuse(Parameters(), &c.refused, "/complete ", ""); err != nil {
 		return err
 	}
 	if slices.Contains(c.StopSequences, "") {
@@ -104,7 +104,7 @@ func (e *embedRequest) request() (*llm.EmbedRequest, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := httpx.Refuse(Parameters(), *e, "/embed ", ""); err != nil {
+	if err := httpx.Refuse(Parameters(), e, "/embed ", ""); err != nil {
 		return nil, err
 	}
 	switch {

@@ -74,7 +74,7 @@ func (c *completionRequest) request() (*llm.Request, error) {
 
 // check returns what is wrong with the keys that need no translation.
 func (c *completionRequest) check() error {
-	if err := httpx.Refuse(completionRows, *c, "", ""); err != nil {
+	if err := httpx.Refuse(completionRows, c, "", ""); err != nil {
 		return err
 	}
 	switch {

@@ -146,7 +146,7 @@ func (f *forms) tools() ([]llm.Tool, error) {
 // translate translates the tool that is at path.
 func (t *tool) translate(path string) (llm.Tool, error) {
 	out := llm.Tool{Name: t.Function.Name, Description: t.Function.Description, Parameters: t.Function.Parameters}
-	if err := httpx.Refuse(rows, *t, "tools.", path+"."); err != nil {
+	if err := httpx.Refuse(rows, t, "tools.", path+"."); err != nil {
 		return out, err
 	}
 	if t.Type != "function" {

@@ -50,7 +50,7 @@ func (c *chatRequest) request() (*llm.Request, error) {
 
 // check returns what is wrong with the keys that need no translation.
 func (c *chatRequest) check() error {
-	if err := httpx.Refuse(rows, c.refused, "", ""); err != nil {
+	if err := httpx.Refuse(rows, &c.refused, "", ""); err != nil {
 		return err
 	}
 	if c.TopLogprobs != nil && !c.Logprobs {
@@ -70,7 +70,7 @@ func (s *sampling) check(maxStops int) error {
 	case s.StreamOptions != nil && !s.Stream:
 		return invalid("stream_options", "can be sent with stream: true only")
 	case s.StreamOptions != nil:
-		if err := httpx.Refuse(rows, *s.StreamOptions, "stream_options.", "stream_options."); err != nil {
+		if err := httpx.Refuse(rows, s.StreamOptions, "stream_options.", "stream_options."); err != nil {
 			return err
 		}
 	}
@@ -185,7 +185,7 @@ func (c *chatRequest) chat() (llm.Prompt, error) {
 	}
 	called := map[string]bool{} // by id
 	for i := range c.Messages {
-		path := fmt.Sprintf("messages[%d]", i)
+		path := "messages[" + strconv.Itoa(i) + "]"
 		turn, err := c.Messages[i].turn(path)
 		if err != nil {
 			return chat, err
@@ -204,7 +204,7 @@ func (c *chatRequest) chat() (llm.Prompt, error) {
 // turn translates the message that is at path.
 func (m *message) turn(path string) (llm.Message, error) {
 	turn := llm.Message{Role: m.Role, CallID: m.ToolCallID}
-	if err := httpx.Refuse(rows, *m, "messages.", path+"."); err != nil {
+	if err := httpx.Refuse(rows, m, "messages.", path+"."); err != nil {
 		return turn, err
 	}
 	switch m.Role {
