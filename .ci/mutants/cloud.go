@@ -73,7 +73,7 @@ func fallbacks() []mutant {
 	const file = "pkg/resilience/fallback.go"
 	return []mutant{
 		{"fallbacks: another model gets a wrong request", file, "llm.Internal, llm.NotFound:", "llm.Internal, llm.NotFound, llm.Invalid:", resilienceTests, "^TestFailures$"},
-		{"fallbacks: none for what is throttled", file, "case llm.Overloaded, llm.Upstream,", "case llm.Upstream,", resilienceTests, "^TestFailures$"},
+		{"fallbacks: none for what is throttled", file, "case llm.Overloaded, llm.Unavailable,", "case llm.Unavailable,", resilienceTests, "^TestFailures$"},
 		{"fallbacks: the first takes all the time", file, "return left / 2, ok", "return left, ok", resilienceTests, "^TestTime$"},
 		{"fallbacks: after the first chunk", file, "\t\t\tshown = true\n", "\t\t\tshown = err != nil\n", resilienceTests, "^TestAfterTheFirstChunk$"},
 		{"fallbacks: the longest wait", file, "next.RetryAfter < wait", "next.RetryAfter > wait", resilienceTests, "^TestAllFail$"},

@@ -69,7 +69,9 @@ func (p *pulling) complete() error {
 	if err != nil {
 		return err
 	}
-	p.to = cmp.Or(p.to, cfg.Checkpoints, defaultCheckpoints)
+	if p.to = cmp.Or(p.to, cfg.Checkpoints, defaultCheckpoints); strings.HasPrefix(p.to, "s3:") {
+		return fmt.Errorf("%s is in S3: name a directory with --to and copy what is in it", p.to)
+	}
 	if p.tokenFile != "" {
 		p.client.Token, err = readToken(p.tokenFile)
 		return err

@@ -47,6 +47,7 @@ type App struct {
 	answers  resilience.Store
 	store    *publish.Store // nil: uploads are refused
 	cloud    *cloud
+	shelves  *shelves
 	meter    Meter // nil: none
 
 	ballast atomic.Pointer[[]byte]
@@ -59,12 +60,12 @@ func New(cfg Config) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	if cfg.Checkpoints != "" { // absolute, it cannot be the name of the starters' root
+	if cfg.Checkpoints != "" && !inS3(cfg.Checkpoints) { // absolute, it cannot be the name of the starters' root
 		if cfg.Checkpoints, err = filepath.Abs(cfg.Checkpoints); err != nil {
 			return nil, fmt.Errorf("checkpoints directory: %w", err)
 		}
 	}
-	a := &App{cfg: cfg, accounts: accounts, budgets: budgets, cloud: cloud}
+	a := &App{cfg: cfg, accounts: accounts, budgets: budgets, cloud: cloud, shelves: &shelves{cloud: cloud}}
 	if a.kernels, err = kernels(cfg.Kernel); err != nil {
 		return nil, err
 	}
@@ -77,11 +78,11 @@ func New(cfg Config) (*App, error) {
 		workers = DefaultWorkers
 	}
 	a.queue = engine.NewQueue(workers, WaitingPerWork*workers)
-	roots, err := roots(cfg)
+	roots, err := roots(cfg, a.shelves)
 	if err != nil {
 		return nil, err
 	}
-	if cfg.Uploads && cfg.Checkpoints != "" {
+	if cfg.Uploads && cfg.Checkpoints != "" && !inS3(cfg.Checkpoints) {
 		if a.store, err = publish.Open(cfg.Checkpoints); err != nil {
 			return nil, err
 		}
@@ -91,7 +92,7 @@ func New(cfg Config) (*App, error) {
 		return nil, err
 	}
 	a.catalog = catalog.New(catalog.Config{
-		Source: source, Local: local, Roots: roots, Scan: (&scanner{quant: a.quant}).scan,
+		Source: source, Local: local, Roots: roots, Scan: (&scanner{quant: a.quant, shelves: a.shelves}).scan, Remote: a.shelves.model,
 		Openers: map[string]catalog.Opener{
 			catalog.Local: a.openLocal, catalog.Bedrock: a.openBedrock, catalog.SageMaker: a.openSageMaker,
 		},
@@ -115,11 +116,18 @@ func kernels(name string) (*kernel.Kernels, error) {
 }
 
 // roots returns where runs are looked for.
-func roots(cfg Config) (roots []catalog.Root, err error) {
+func roots(cfg Config, s *shelves) (roots []catalog.Root, err error) {
 	if cfg.Starters != nil {
 		roots = append(roots, catalog.Root{Name: "starters", FS: cfg.Starters, Fixed: true})
 	}
-	if dir := cfg.Checkpoints; dir != "" {
+	switch dir := cfg.Checkpoints; {
+	case inS3(dir):
+		place, err := s.below(dir)
+		if err != nil {
+			return nil, fmt.Errorf("checkpoints: %w", err)
+		}
+		roots = append(roots, catalog.Root{Name: strings.TrimSuffix(dir, "/"), FS: place})
+	case dir != "":
 		info, err := os.Stat(dir)
 		switch {
 		case err != nil:

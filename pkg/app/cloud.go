@@ -17,7 +17,7 @@ import (
 )
 
 // Endpoints are base URLs that stand in for those of AWS; "" is AWS's own, of the region.
-type Endpoints struct{ Bedrock, SageMaker, DynamoDB string }
+type Endpoints struct{ Bedrock, SageMaker, DynamoDB, S3 string }
 
 // A cloud has the account of AWS that is found by cfg.AWS. It is looked for when it is
 // first needed: most servers never do.

@@ -32,8 +32,8 @@ type Config struct {
 	Records     fs.FS  // model records; nil: the embedded ones
 	Table       string // DynamoDB table of what many machines share: model records, accounts, budgets; "": none
 	Starters    fs.FS  // runs inside the program; nil: none
-	Checkpoints string // directory of runs; "": none
-	Uploads     bool   // uploads go to Checkpoints
+	Checkpoints string // directory of runs, or s3://bucket/prefix; "": none
+	Uploads     bool   // uploads go to Checkpoints, if that is a directory
 	Quant       string // of weights in memory, of catalog.Quants; "": stored
 	Threads     int    // that compute a model together; 0: all processors
 	Kernel      string // instruction set; "": the fastest
@@ -77,7 +77,7 @@ type Meter interface {
 // mean.
 func Variables() [][2]string {
 	return [][2]string{
-		{"GLOSSA_CHECKPOINTS", "directory of training runs"},
+		{"GLOSSA_CHECKPOINTS", "directory of training runs and published models, or s3://bucket/prefix"},
 		{"GLOSSA_TABLE", "DynamoDB table of model records and, where GLOSSA_ACCOUNTS names no file, of users, API keys and budgets"},
 		{"GLOSSA_WORKERS", "generations at once"},
 		{"GLOSSA_MEMORY", "memory for the weights of open models: 8GiB; default three quarters of what there is"},
@@ -93,6 +93,7 @@ func Variables() [][2]string {
 		{"GLOSSA_BEDROCK_ENDPOINT", "base URL in place of that of Amazon Bedrock in AWS_REGION"},
 		{"GLOSSA_SAGEMAKER_ENDPOINT", "base URL in place of that of Amazon SageMaker"},
 		{"GLOSSA_DYNAMODB_ENDPOINT", "base URL in place of that of DynamoDB"},
+		{"GLOSSA_S3_ENDPOINT", "base URL in place of that of S3; the bucket is in its path"},
 		{"GLOSSA_LOG_LEVEL", "debug, info, warn or error"},
 		{"GLOSSA_NAMESPACE", "namespace of the metrics in CloudWatch; default " + emf.DefaultNamespace},
 		{"GLOSSA_OPEN", "true: a function answers without a key"},
@@ -121,6 +122,7 @@ func FromEnv(getenv func(string) string) (Config, error) {
 		Quant:       getenv("GLOSSA_QUANT"),
 		Endpoints: Endpoints{
 			Bedrock: e.address("GLOSSA_BEDROCK_ENDPOINT"), SageMaker: e.address("GLOSSA_SAGEMAKER_ENDPOINT"), DynamoDB: e.address("GLOSSA_DYNAMODB_ENDPOINT"),
+			S3: e.address("GLOSSA_S3_ENDPOINT"),
 		},
 		Auth:   !e.flag("GLOSSA_OPEN"),
 		Listen: cmp.Or(getenv("GLOSSA_LISTEN"), "localhost:8080"),

@@ -26,7 +26,8 @@ const alphaPeak = 2
 // A scanner lists models. It remembers what the published ones are, since their
 // headers are long and are looked at every few seconds.
 type scanner struct {
-	quant string // of weights in memory, if a record does not say
+	quant   string // of weights in memory, if a record does not say
+	shelves *shelves
 
 	mu   sync.Mutex
 	seen map[string]arch.Info // by the names, sizes and times of a directory's files
@@ -35,12 +36,27 @@ type scanner struct {
 // scan lists the models of a directory, runs of Alpha and published models, the
 // newest first.
 func (s *scanner) scan(fsys fs.FS) (runs []catalog.Run, problems []error) {
+	var stale error
+	if place, ok := fsys.(*shelf); ok {
+		now, err := s.shelves.look(place)
+		if now == nil {
+			return nil, []error{err}
+		}
+		fsys, stale = now, err
+	}
 	found, problems := checkpoint.Scan(fsys)
+	for i := range problems {
+		problems[i] = unreadable(problems[i])
+	}
+	if stale != nil {
+		problems = append(problems, stale)
+	}
 	for _, r := range found {
 		parameters := parameters(&r.Config.ModelConfig)
 		runs = append(runs, catalog.Run{
 			ID: r.ID, Checkpoint: r.Checkpoint, Step: r.Step, ModTime: r.ModTime, Size: r.Size,
 			Parameters: parameters, Bytes: alphaPeak * 4 * parameters, Context: r.Config.ModelConfig.BlockSize,
+			Files: fileVersion(fsys, r.Checkpoint),
 			Info: &llm.Run{
 				ID: r.Config.RunID, Domain: r.Config.Domain, Step: r.Step, LastLoss: r.LastLoss,
 				ModelConfig: r.Config.ModelConfigRaw, TrainConfig: r.Config.TrainConfig,
@@ -73,7 +89,7 @@ func (s *scanner) scanPublished(fsys fs.FS, runs []catalog.Run) (found []catalog
 			continue
 		}
 		if err != nil {
-			problems = append(problems, fmt.Errorf("model %s: %w", dir, err))
+			problems = append(problems, fmt.Errorf("model %s: %w", dir, unreadable(err)))
 			continue
 		}
 		found = append(found, catalog.Run{
@@ -97,11 +113,13 @@ func (s *scanner) describe(fsys fs.FS, dir string) (info arch.Info, key string, 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	info, ok := s.seen[key]
-	if ok || !arch.Detect(fsys, dir) {
+	if ok {
 		return info, key, nil
 	}
-	if info, err = arch.Describe(fsys, dir); err != nil {
-		return info, key, err
+	if arch.Detect(fsys, dir) {
+		if info, err = arch.Describe(fsys, dir); err != nil {
+			return info, key, err
+		}
 	}
 	if s.seen == nil || len(s.seen) >= maxSeen {
 		s.seen = map[string]arch.Info{}
@@ -125,7 +143,7 @@ func filesKey(fsys fs.FS, dir string) (key string, err error) {
 			return "", err
 		}
 		if !info.IsDir() {
-			key += fmt.Sprintf("\x00%s\x00%d\x00%d", name, info.Size(), info.ModTime().UnixNano())
+			key += fmt.Sprintf("\x00%s\x00%d\x00%d\x00%s", name, info.Size(), info.ModTime().UnixNano(), version(info))
 		}
 	}
 	return dir + key, nil
@@ -157,7 +175,7 @@ func (a *App) openLocal(_ context.Context, rec *catalog.Record, run *catalog.Run
 	a.growCloser()
 	m, err := a.describe(rec, run)
 	if err != nil {
-		return nil, err
+		return nil, unreadable(err)
 	}
 	return engine.Open(m, engine.Config{
 		Name: rec.Name, Kernels: a.kernels, Team: a.team, Queue: a.queue,
@@ -167,10 +185,14 @@ func (a *App) openLocal(_ context.Context, rec *catalog.Record, run *catalog.Run
 }
 
 func (a *App) describe(rec *catalog.Record, run *catalog.Run) (*arch.Model, error) {
-	if run.Info == nil {
-		return arch.Open(run.FS, path.Clean(run.Checkpoint))
+	fsys, err := steady(run)
+	if err != nil {
+		return nil, err
 	}
-	ck, err := checkpoint.ReadAlphaFile(run.FS, run.Checkpoint, checkpoint.Options{})
+	if run.Info == nil {
+		return arch.Open(fsys, path.Clean(run.Checkpoint))
+	}
+	ck, err := checkpoint.ReadAlphaFile(fsys, run.Checkpoint, checkpoint.Options{})
 	if err != nil {
 		return nil, err
 	}

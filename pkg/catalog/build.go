@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -29,7 +30,7 @@ func (b *builder) problem(what string, err error) {
 func (b *builder) addListing(l *listing, cfg Config) {
 	b.problems = append(b.problems, l.problems...)
 	for _, u := range l.unserved {
-		b.refuse(u)
+		b.refuse(u, nil)
 	}
 	for i := range l.records {
 		b.addRecord(&l.records[i], cfg)
@@ -47,9 +48,10 @@ func (b *builder) addRuns(i int, root Root) {
 	}
 }
 
-// refuse remembers that a model is listed and not served.
-func (b *builder) refuse(m model) {
-	b.unserved[m.name], b.unserved[m.String()] = true, true
+// refuse remembers that a model is listed and not served. An error of [llm] is for clients.
+func (b *builder) refuse(m model, err error) {
+	why, _ := errors.AsType[*llm.Error](err)
+	b.unserved[m.name], b.unserved[m.String()] = why, why
 }
 
 // addRecord adds the model of a record, if it is there.
@@ -59,7 +61,7 @@ func (b *builder) addRecord(rec *Record, cfg Config) {
 		what = "model " + rec.Family + "/" + rec.Name
 	}
 	if cfg.Openers[rec.Family] == nil {
-		b.refuse(model{rec.Family, rec.Name})
+		b.refuse(model{rec.Family, rec.Name}, nil)
 		b.problem(what, fmt.Errorf("models of the family %q are not served here", rec.Family))
 		return
 	}
@@ -67,9 +69,9 @@ func (b *builder) addRecord(rec *Record, cfg Config) {
 		b.add(rec, nil, false)
 		return
 	}
-	run, fixed, err := b.resolve(rec.Checkpoint, cfg.Roots)
+	run, fixed, err := b.resolve(rec.Checkpoint, cfg)
 	if err != nil {
-		b.refuse(model{rec.Family, rec.Name})
+		b.refuse(model{rec.Family, rec.Name}, err)
 		b.problem(what, err)
 		return
 	}
@@ -77,10 +79,11 @@ func (b *builder) addRecord(rec *Record, cfg Config) {
 }
 
 // resolve finds the run that a record names.
-func (b *builder) resolve(checkpoint string, roots []Root) (run *Run, fixed bool, err error) {
+func (b *builder) resolve(checkpoint string, cfg Config) (run *Run, fixed bool, err error) {
 	switch {
 	case strings.HasPrefix(checkpoint, "s3:"):
-		return nil, false, fmt.Errorf("checkpoint %q: checkpoints in S3 cannot be read here: name a directory", checkpoint)
+		run, err := b.remote(checkpoint, cfg.Remote)
+		return run, false, err
 	case filepath.IsAbs(checkpoint):
 		checkpoint = filepath.Clean(checkpoint)
 		s := scanFS(b.scan, only{os.DirFS(filepath.Dir(checkpoint)), filepath.Base(checkpoint)}, filepath.Dir(checkpoint))
@@ -92,7 +95,7 @@ func (b *builder) resolve(checkpoint string, roots []Root) (run *Run, fixed bool
 		return nil, false, fmt.Errorf("checkpoint %q: neither the name of a run nor an absolute directory", checkpoint)
 	}
 	var looked []string
-	for i, root := range roots {
+	for i, root := range cfg.Roots {
 		j := slices.IndexFunc(b.roots[i].runs, func(r Run) bool { return r.ID == checkpoint })
 		if j >= 0 {
 			b.used[place{i, checkpoint}] = true
@@ -101,6 +104,24 @@ func (b *builder) resolve(checkpoint string, roots []Root) (run *Run, fixed bool
 		looked = append(looked, root.Name)
 	}
 	return nil, false, fmt.Errorf("checkpoint %q: no such run in %s", checkpoint, cmp.Or(strings.Join(looked, ", "), "any root, as there is none"))
+}
+
+// remote finds the model at a URL of S3.
+func (b *builder) remote(url string, open func(url string) (fs.FS, error)) (*Run, error) {
+	if open == nil {
+		return nil, fmt.Errorf("checkpoint %q: checkpoints in S3 cannot be read here: name a directory", url)
+	}
+	fsys, err := open(url)
+	if err != nil {
+		return nil, fmt.Errorf("checkpoint %q: %w", url, err)
+	}
+	url = strings.TrimSuffix(url, "/")
+	s := scanFS(b.scan, fsys, url[:strings.LastIndexByte(url, '/')])
+	if len(s.runs) == 0 {
+		return nil, fmt.Errorf("checkpoint %q: %w", url, cmp.Or(errors.Join(s.problems...), errors.New("there is no run")))
+	}
+	b.problems = append(b.problems, s.problems...)
+	return &s.runs[0], nil
 }
 
 // add adds a model; one whose name is taken is a problem.

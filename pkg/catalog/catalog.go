@@ -30,10 +30,13 @@ const DefaultTTL = 5 * time.Second
 
 // Config of a [Catalog]. The zero value has no models.
 type Config struct {
-	Source  Source // nil: no records
-	Local   Source // of records of the family local that are served too, but for those whose name Source has; nil: none
-	Roots   []Root // where runs stand; a name that several have is the first one's
-	Scan    Scanner
+	Source Source // nil: no records
+	Local  Source // of records of the family local that are served too, but for those whose name Source has; nil: none
+	Roots  []Root // where runs stand; a name that several have is the first one's
+	Scan   Scanner
+	// Remote returns the file system of the model at s3://bucket/prefix, which is its one
+	// entry; nil: checkpoints are in directories alone.
+	Remote  func(url string) (fs.FS, error)
 	Openers map[string]Opener // by family; models of other families are problems
 	TTL     time.Duration     // 0 is [DefaultTTL]
 	Memory  int64             // bytes for the weights of open models; 0: no bound

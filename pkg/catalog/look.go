@@ -106,7 +106,7 @@ func (c *Catalog) look(ctx context.Context) *view {
 	c.local.look(ctx)
 	b := &builder{
 		view: view{
-			at: c.source.asked, window: c.source.window, names: map[string]*Entry{}, unserved: map[string]bool{},
+			at: c.source.asked, window: c.source.window, names: map[string]*Entry{}, unserved: map[string]*llm.Error{},
 			err: c.source.problem(), good: c.source.good,
 		},
 		scan: c.cfg.Scan, used: map[place]bool{}, fixed: map[string]bool{},
@@ -168,8 +168,11 @@ func (c *Catalog) tell(ctx context.Context, v *view) {
 
 // missing is the error of a name that no model has.
 func (v *view) missing(name string) error {
+	why, unserved := v.unserved[name]
 	switch {
-	case v.unserved[name]:
+	case why != nil:
+		return why
+	case unserved:
 		return &llm.Error{Code: llm.NotFound, Param: "model", Message: fmt.Sprintf("the model %q is listed and cannot be served: its record is missing or wrong", short(name))}
 	case !v.good:
 		return v.unknown()

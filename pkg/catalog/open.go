@@ -65,7 +65,7 @@ type opened struct {
 	ready   chan struct{} // closed when the rest is set
 	backend llm.Backend
 	err     error
-	until   time.Time // for how long err is believed
+	until   time.Time // for how long what is broken is left so
 
 	// Under the catalog's mu:
 	bytes int64     // of memory
@@ -85,7 +85,13 @@ func (o *opened) isReady() bool {
 
 // stale tells whether o must be opened again.
 func (o *opened) stale(id identity) bool {
-	return o.identity != id || o.isReady() && o.err != nil && time.Now().After(o.until)
+	return o.identity != id || o.isReady() && o.broken() && time.Now().After(o.until)
+}
+
+// broken tells whether o could not be opened, or not to the end.
+func (o *opened) broken() bool {
+	b, ok := o.backend.(interface{ Failed() error })
+	return o.err != nil || ok && b.Failed() != nil
 }
 
 // backend returns the open backend of e, opening it once however many ask. One that
@@ -247,6 +253,7 @@ func (c *Catalog) start(ctx context.Context, o *opened, e *Entry) {
 		if p := recover(); p != nil {
 			o.backend, o.err = nil, fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
+		o.until = time.Now().Add(c.cfg.TTL)
 		if o.err != nil {
 			c.failed(o, e)
 		}
@@ -263,7 +270,6 @@ func (c *Catalog) failed(o *opened, e *Entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	o.bytes = 0
-	o.until = time.Now().Add(c.cfg.TTL)
 	if _, ok := errors.AsType[*llm.Error](o.err); !ok {
 		o.err = &llm.Error{Code: llm.Internal, Message: fmt.Sprintf("the model %q could not be opened", e.Name), Err: o.err}
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io/fs"
 	"time"
+
+	"glossa/pkg/llm"
 )
 
 // view is what one look at records and runs has found. It does not change.
@@ -11,8 +13,8 @@ type view struct {
 	at time.Time // when the source was asked
 	window
 	entries  []Entry
-	names    map[string]*Entry // every way to call a model
-	unserved map[string]bool   // the names of models that are listed and not served
+	names    map[string]*Entry     // every way to call a model
+	unserved map[string]*llm.Error // the names of models that are listed and not served; nil: not for clients
 	problems []error
 	good     bool  // records could be read, now or before
 	err      error // why they cannot be read now

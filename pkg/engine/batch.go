@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"slices"
 	"sync"
@@ -287,8 +288,17 @@ func (b *batch) run(m *member) {
 	b.end(m, time.Since(began), err)
 }
 
-// compute does what the first of the last pass wants alone, or runs a pass for all.
+// compute is passOn, and says for clients that weights did not come.
 func (b *batch) compute() error {
+	err := b.passOn()
+	if failed := b.model.Failed(); err != nil && failed != nil && errors.Is(err, failed) {
+		return &llm.Error{Code: llm.Upstream, Message: "the weights of the model could not all be read: try again", Err: err}
+	}
+	return err
+}
+
+// passOn does what the first of the last pass wants alone, or runs a pass for all.
+func (b *batch) passOn() error {
 	if do := b.last[0].alone; do != nil {
 		return do(b.pass)
 	}

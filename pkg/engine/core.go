@@ -102,6 +102,10 @@ func (c *core) Info() llm.ModelInfo { return c.info }
 // Parameters returns the number of weights.
 func (c *core) Parameters() int64 { return c.model.Parameters() }
 
+// Failed returns why the weights, which may come later than the model, never will; nil
+// while they may.
+func (c *core) Failed() error { return c.model.Failed() }
+
 // Bytes returns the memory of the weights.
 func (c *core) Bytes() int64 { return c.model.Bytes() }
 

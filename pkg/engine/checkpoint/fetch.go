@@ -10,11 +10,13 @@ import (
 	"sync/atomic"
 )
 
-// How a packed model is read that cannot be mapped: so much at once, so often at the same
-// time. Object stores give some 90 MB/s a request.
+// How a packed model is read that cannot be mapped: in so many pieces at the same time,
+// whose sizes are multiples of a step. Object stores give some 90 MB/s a request, after
+// some 30 ms.
 const (
-	fetchPiece  = 8 << 20
 	fetchAtOnce = 8
+	leastStep   = 64 << 10
+	mostStep    = 3 << 19
 )
 
 // A Fetch brings the tensors of a packed model into memory, in order, while what is there
@@ -22,9 +24,9 @@ const (
 type Fetch struct {
 	file   *File
 	memory [][]byte // by tensor
+	slab   []byte   // all of it, if it is read; else it is mapped
 	sums   []uint32
 	pieces []piece
-	read   bool // else mapped
 	next   atomic.Int64
 	left   []atomic.Int64 // by tensor: pieces
 
@@ -37,10 +39,11 @@ type Fetch struct {
 	active  int // goroutines
 }
 
-// A piece is some bytes of a tensor.
+// A piece is some bytes of the file: those of tensors that follow each other, or a part of
+// one. Offsets count from the first tensor.
 type piece struct {
-	tensor   int
-	from, to int64
+	from, to    int64
+	first, last int // tensors of which it has some
 }
 
 // Fetch begins to bring the tensors of a packed model, [IsPack], into memory, which
@@ -52,9 +55,13 @@ func (f *File) Fetch(allocate func(n int) []byte) (*Fetch, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(f.parts) != 1 {
+		return nil, fmt.Errorf("checkpoint %s: a packed model is one file", f.name)
+	}
 	for i := range f.Tensors {
-		if t := &f.Tensors[i]; t.Size == 0 || t.Size%packAlign != 0 {
-			return nil, f.fail(t, fmt.Errorf("%d bytes are no tensor of a packed model", t.Size))
+		t := &f.Tensors[i]
+		if t.Size == 0 || t.Size%packAlign != 0 || i > 0 && t.Offset != f.Tensors[i-1].Offset+f.Tensors[i-1].Size {
+			return nil, f.fail(t, fmt.Errorf("%d bytes at %d are no tensor of a packed model", t.Size, t.Offset))
 		}
 	}
 	t := &Fetch{
@@ -64,11 +71,10 @@ func (f *File) Fetch(allocate func(n int) []byte) (*Fetch, error) {
 	t.changed.L = &t.mu
 	f.closers = nil
 	if !t.mapFile() {
-		t.read = true
 		t.reserve(allocate)
 	}
 	workers := fetchAtOnce
-	if !t.read {
+	if t.slab == nil {
 		workers = runtime.GOMAXPROCS(0)
 	}
 	t.active = workers
@@ -82,7 +88,7 @@ func (f *File) Fetch(allocate func(n int) []byte) (*Fetch, error) {
 func (t *Fetch) mapFile() bool {
 	f := t.file
 	file, ok := f.parts[0].r.(*os.File)
-	if !ok || len(f.parts) > 1 || len(f.Tensors) == 0 || f.Tensors[0].Offset%packAlign != 0 {
+	if !ok || len(f.Tensors) == 0 || f.Tensors[0].Offset%packAlign != 0 {
 		return false
 	}
 	last := &f.Tensors[len(f.Tensors)-1]
@@ -94,31 +100,55 @@ func (t *Fetch) mapFile() bool {
 	for i := range f.Tensors {
 		info := &f.Tensors[i]
 		t.memory[i] = data[info.Offset : info.Offset+info.Size : info.Offset+info.Size]
-		t.add(i, info.Size, info.Size)
+		t.pieces = append(t.pieces, piece{first: i, last: i})
+		t.left[i].Store(1)
 	}
 	return true
 }
 
-// reserve makes the memory that tensors are read into.
+// reserve makes the memory that tensors are read into, which lie in it as in the file,
+// and cuts it into pieces.
 func (t *Fetch) reserve(allocate func(n int) []byte) {
+	tensors := t.file.Tensors
 	total := int64(0)
-	for i := range t.file.Tensors {
-		total += t.file.Tensors[i].Size
+	for i := range tensors {
+		total += tensors[i].Size
 	}
-	slab := allocate(int(total))
-	for i := range t.file.Tensors {
-		size := t.file.Tensors[i].Size
-		t.memory[i], slab = slab[:size:size], slab[size:]
-		t.add(i, size, fetchPiece)
+	t.slab = allocate(int(total))
+	rest := t.slab
+	for i := range tensors {
+		size := tensors[i].Size
+		t.memory[i], rest = rest[:size:size], rest[size:]
+	}
+	step := min(max(total/(fetchAtOnce*(fetchAtOnce+1)), leastStep), mostStep)
+	tensor, end := 0, int64(0) // the tensor where a piece begins, and where that ends
+	for from := int64(0); from < total; {
+		p := piece{from: from, to: min(total, from+step*steps(int64(len(t.pieces)), total-from, step))}
+		for ; end <= from; tensor++ {
+			end += tensors[tensor].Size
+		}
+		p.first = tensor - 1
+		for ; end < p.to; tensor++ {
+			end += tensors[tensor].Size
+		}
+		p.last = tensor - 1
+		for i := p.first; i <= p.last; i++ {
+			t.left[i].Add(1)
+		}
+		t.pieces = append(t.pieces, p)
+		from = p.to
 	}
 }
 
-// add cuts a tensor into pieces.
-func (t *Fetch) add(tensor int, size, step int64) {
-	for from := int64(0); from < size; from += step {
-		t.pieces = append(t.pieces, piece{tensor, from, min(from+step, size)})
-		t.left[tensor].Add(1)
+// steps is the size of the piece of a number where rest bytes are left: pieces grow by a
+// step each, so that the first layers are soon there, and shrink so at the end, so that
+// all who read are done at the same time.
+func steps(number, rest, step int64) int64 {
+	k := int64(fetchAtOnce)
+	for k > 1 && (k-1)*k/2*step >= rest {
+		k--
 	}
+	return min(k, number+1)
 }
 
 // work brings one piece after the other, in order.
@@ -128,10 +158,12 @@ func (t *Fetch) work() {
 		if i >= len(t.pieces) {
 			break
 		}
-		p := t.pieces[i]
+		p := &t.pieces[i]
 		err := t.bring(p)
-		if err == nil && t.left[p.tensor].Add(-1) == 0 {
-			err = t.check(p.tensor)
+		for tensor := p.first; tensor <= p.last && err == nil; tensor++ {
+			if t.left[tensor].Add(-1) == 0 {
+				err = t.check(tensor)
+			}
 		}
 		if err != nil {
 			t.fail(err)
@@ -142,15 +174,21 @@ func (t *Fetch) work() {
 }
 
 // bring reads a piece, unless it is mapped.
-func (t *Fetch) bring(p piece) error {
-	if !t.read {
+func (t *Fetch) bring(p *piece) error {
+	if t.slab == nil {
 		return nil
 	}
-	info := &t.file.Tensors[p.tensor]
-	if k, err := t.file.parts[info.part].r.ReadAt(t.memory[p.tensor][p.from:p.to], info.Offset+p.from); int64(k) < p.to-p.from {
-		return t.file.fail(info, fmt.Errorf("offset %d: %w", info.Offset+p.from+int64(k), noEOF(err)))
+	tensors := t.file.Tensors
+	at := tensors[0].Offset + p.from
+	k, err := t.file.parts[0].r.ReadAt(t.slab[p.from:p.to], at)
+	if at += int64(k); int64(k) == p.to-p.from {
+		return nil
 	}
-	return nil
+	cut := p.first // the tensor that the reading ended in
+	for at >= tensors[cut].Offset+tensors[cut].Size {
+		cut++
+	}
+	return t.file.fail(&tensors[cut], fmt.Errorf("offset %d: %w", at, noEOF(err)))
 }
 
 // check compares a tensor's checksum and tells that it is there.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io/fs"
 	"math"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -65,7 +67,11 @@ func newPack(t *testing.T, sizes ...int) *pack {
 	p := &pack{closed: make(chan struct{})}
 	var tensors []checkpoint.PackTensor
 	for i, n := range sizes {
-		tensors = append(tensors, checkpoint.PackTensor{Name: string(rune('a' + i)), Type: checkpoint.U8, Shape: []int{n}})
+		name := string(rune('a' + i%26))
+		if i >= 26 {
+			name += strconv.Itoa(i)
+		}
+		tensors = append(tensors, checkpoint.PackTensor{Name: name, Type: checkpoint.U8, Shape: []int{n}})
 	}
 	w, err := checkpoint.NewPackWriter(p, map[string]string{"what": "a test"}, tensors)
 	if err != nil {
@@ -122,18 +128,20 @@ func wait(t *testing.T, f *checkpoint.Fetch, tensor int) error {
 
 // Tensors come as they were written, of one piece or several.
 func TestFetch(t *testing.T) {
-	sizes := []int{64, 9 << 20, 128}
-	f := fetch(t, newPack(t, sizes...))
-	for i, n := range sizes {
-		if err := wait(t, f, i); err != nil {
-			t.Fatal(err)
+	small := slices.Repeat([]int{64, 4096, 128}, 100)
+	for _, sizes := range [][]int{{64}, {64, 9 << 20, 128}, small, slices.Concat(small, []int{3 << 20, 64, 64, 100 << 10, 25 << 20}, small)} {
+		f := fetch(t, newPack(t, sizes...))
+		for i, n := range sizes {
+			if err := wait(t, f, i); err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(f.Bytes(i), bytes.Repeat([]byte{byte(i + 1)}, n)) {
+				t.Errorf("tensor %d of %d differs", i, len(sizes))
+			}
 		}
-		if !bytes.Equal(f.Bytes(i), bytes.Repeat([]byte{byte(i + 1)}, n)) {
-			t.Errorf("tensor %d differs", i)
+		if err := wait(t, f, math.MaxInt); err != nil {
+			t.Errorf("all: %v", err)
 		}
-	}
-	if err := wait(t, f, math.MaxInt); err != nil {
-		t.Errorf("all: %v", err)
 	}
 }
 

@@ -70,6 +70,9 @@ type layer struct {
 	scale                     float32 // of scores
 }
 
+// Failed returns why weights that were still to come never will; nil if that is not known.
+func (m *Model) Failed() error { return m.await.failed() }
+
 // Parameters returns the number of weights.
 func (m *Model) Parameters() int64 { return m.elements }
 

@@ -5,7 +5,8 @@ func Glossa() *Table {
 	dialect := Layer{Floor: 4, May: []string{"pkg/llm", "pkg/httpx", "pkg/chat"}}
 	aws := []string{"github.com/aws"}
 	function := Layer{Floor: 7, May: []string{"pkg/app"}, Never: []string{
-		"pkg/starter", "pkg/starter/*", "pkg/train", "pkg/meter/prom", "pkg/cloud", "pkg/llm/llmtest", "pkg/table/tabletest", "pkg/engine/checkpoint/checkpointtest",
+		"pkg/starter", "pkg/starter/*", "pkg/train", "pkg/meter/prom", "pkg/cloud", "pkg/llm/llmtest", "pkg/table/tabletest",
+		"pkg/bucket/buckettest", "pkg/engine/checkpoint/checkpointtest",
 	}}
 	return &Table{
 		Module: "glossa",
@@ -31,6 +32,8 @@ func Glossa() *Table {
 			"pkg/cloud":               {Floor: 0, Outside: aws},
 			"pkg/table":               {Floor: 0, Outside: aws},
 			"pkg/table/tabletest":     {Floor: 0, May: []string{"pkg/table"}, Outside: aws},
+			"pkg/bucket":              {Floor: 0, Outside: aws},
+			"pkg/bucket/buckettest":   {Floor: 0},
 			"pkg/hub":                 {Floor: 0},
 			"pkg/starter":             {Floor: 0},
 			"pkg/starter/*":           {Floor: 0},
@@ -92,7 +95,8 @@ func Glossa() *Table {
 			"pkg/starter": {"functions/glossa"}, "pkg/starter/*": {"functions/glossa", "pkg/starter", "pkg/starter/*"},
 			"pkg/starter/phrases": {"functions/glossa", "pkg/starter", "pkg/starter/phrases/gen"},
 			"pkg/meter/prom":      {"functions/glossa"}, "pkg/cloud": {"functions/glossa"},
-			"pkg/llm/llmtest": {"pkg/backend/backendtest"}, "pkg/table/tabletest": {}, "pkg/backend/backendtest": {}, "pkg/engine/checkpoint/checkpointtest": {}, "pkg/host/runtimeapi": {},
+			"pkg/llm/llmtest": {"pkg/backend/backendtest"}, "pkg/table/tabletest": {}, "pkg/bucket/buckettest": {}, "pkg/backend/backendtest": {},
+			"pkg/engine/checkpoint/checkpointtest": {}, "pkg/host/runtimeapi": {},
 		},
 	}
 }

@@ -1,0 +1,190 @@
+// Package bucket shows what lies under a prefix of a bucket in Amazon S3, or in a store
+// that speaks its protocol, as a file system that can be read: objects are files, what
+// comes before a slash in their keys is a directory. What is there is known from one
+// listing at a time, and a file is that version of an object which its listing names: it
+// never mixes with another. It writes nothing and refuses to know what the files hold.
+//
+// It asks with the signatures of the AWS SDK and not with the SDK's client of S3, which
+// would take a megabyte of every function.
+//
+// Source: Amazon S3 API Reference (ListObjectsV2, GetObject, Error responses); RFC 9110,
+// sections 13 and 14 (If-Match, ranges).
+package bucket
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"path"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+)
+
+// Scheme is how the URLs of buckets begin.
+const Scheme = "s3://"
+
+// Config says where the objects are. Its zero value has none.
+type Config struct {
+	Bucket string
+	Prefix string // a directory, without a slash at its end; "": all of the bucket
+	Only   string // the one entry of Prefix that is there; "": all
+
+	Region      string
+	Endpoint    string                  // base URL of the store, the bucket in its path; "": Amazon's of the region
+	Credentials aws.CredentialsProvider // nil: requests are not signed
+	HTTP        Doer                    // nil: [http.DefaultClient]
+
+	// Stall is how long a request may bring next to nothing before the same is asked
+	// beside it; 0: a second.
+	Stall time.Duration
+}
+
+// A Doer sends requests: [http.Client] is one.
+type Doer interface {
+	Do(*http.Request) (*http.Response, error)
+}
+
+// Time limits of listings: they are made before requests are answered.
+const (
+	firstLook = 5 * time.Second
+	laterLook = 2 * time.Second // while there is a listing of before
+	justNow   = time.Second     // a listing of this age is not made again
+)
+
+// An FS is what lies under a prefix. It implements [fs.FS] by its last listing, and is
+// safe for concurrent use.
+type FS struct {
+	client *client
+	cfg    Config
+	blocks blocks
+
+	looking sync.Mutex
+
+	mu  sync.Mutex
+	now *listing // nil: none yet
+	at  time.Time
+	err error // of the last attempt
+}
+
+// New returns a file system, of which nothing is read yet.
+func New(cfg Config) *FS { return &FS{client: newClient(cfg), cfg: cfg} }
+
+// URL returns the address of what is shown.
+func (f *FS) URL() string {
+	return strings.TrimSuffix(Scheme+path.Join(f.cfg.Bucket, f.cfg.Prefix, f.cfg.Only), "/")
+}
+
+var bucketName = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`)
+
+// Parse reads s3://bucket/prefix.
+func Parse(url string) (bucket, prefix string, err error) {
+	rest, ok := strings.CutPrefix(url, Scheme)
+	bucket, prefix, _ = strings.Cut(rest, "/")
+	prefix = strings.TrimSuffix(prefix, "/")
+	switch {
+	case !ok || !bucketName.MatchString(bucket):
+		return "", "", fmt.Errorf("%.200q is no place in S3 such as s3://bucket/prefix", url)
+	case prefix != "" && !isPath(prefix):
+		return "", "", fmt.Errorf("%.200q: the prefix has empty or dotted parts", url)
+	}
+	return bucket, prefix, nil
+}
+
+// isPath tells whether a key can be the name of a file everywhere.
+func isPath(key string) bool {
+	return key != "." && fs.ValidPath(key) && !strings.ContainsFunc(key, func(r rune) bool { return r == '\\' || r < ' ' || r == 0x7f })
+}
+
+// Look lists what is there unless that was done just now. What was listed before stays in
+// force while it fails; the error says so.
+func (f *FS) Look(ctx context.Context) error {
+	f.looking.Lock()
+	defer f.looking.Unlock()
+	f.mu.Lock()
+	old, at, err := f.now, f.at, f.err
+	f.mu.Unlock()
+	if !at.IsZero() && time.Since(at) < justNow {
+		return err
+	}
+	limit := laterLook
+	if old == nil {
+		limit = firstLook
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	begun := time.Now()
+	found, err := f.list(ctx)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case err == nil:
+		f.now = found
+	case old != nil:
+		err = fmt.Errorf("%s cannot be listed, what was there before is served: %w", f.URL(), err)
+	default:
+		err = fmt.Errorf("%s cannot be listed: %w", f.URL(), err)
+	}
+	f.at, f.err = begun, err
+	return err
+}
+
+// Snapshot returns what the last listing has, which does not change any more.
+func (f *FS) Snapshot() (fs.FS, error) {
+	f.mu.Lock()
+	now, err := f.now, f.err
+	f.mu.Unlock()
+	if now == nil && err == nil {
+		_ = f.Look(context.Background()) // f.err is what it says
+		f.mu.Lock()
+		now, err = f.now, f.err
+		f.mu.Unlock()
+	}
+	if now == nil {
+		return nil, err
+	}
+	return now, nil
+}
+
+// Forget has the next look list again, as the last listing is known to be no longer right.
+func (f *FS) Forget() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.at = time.Time{}
+}
+
+// Open implements [fs.FS].
+func (f *FS) Open(name string) (fs.File, error) {
+	now, err := f.Snapshot()
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+	}
+	return now.Open(name)
+}
+
+// Stat implements [fs.StatFS].
+func (f *FS) Stat(name string) (fs.FileInfo, error) {
+	now, err := f.Snapshot()
+	if err != nil {
+		return nil, &fs.PathError{Op: "stat", Path: name, Err: err}
+	}
+	return fs.Stat(now, name)
+}
+
+// ReadDir implements [fs.ReadDirFS].
+func (f *FS) ReadDir(name string) ([]fs.DirEntry, error) {
+	now, err := f.Snapshot()
+	if err != nil {
+		return nil, &fs.PathError{Op: "readdir", Path: name, Err: err}
+	}
+	return fs.ReadDir(now, name)
+}
+
+// ErrReplaced is the error of who reads a version of an object that is no more. It is
+// [fs.ErrNotExist] too.
+var ErrReplaced = errors.New("the object was replaced or deleted")

@@ -1,0 +1,173 @@
+package bucket
+
+import (
+	"cmp"
+	"context"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+	"github.com/aws/smithy-go/encoding/httpbinding"
+)
+
+// emptyHash is the SHA-256 of the body of a request that has none.
+const emptyHash = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+// Retries of what failed in passing: so often without anything having come, with pauses
+// that grow from the first one.
+const (
+	attempts   = 4
+	firstPause = 50 * time.Millisecond
+)
+
+// A client sends requests to one bucket.
+type client struct {
+	base        string // URL of the bucket, without a slash at its end
+	bucket      string
+	region      string
+	credentials aws.CredentialsProvider
+	http        Doer
+	signer      *v4.Signer
+	stall       time.Duration
+}
+
+func newClient(cfg Config) *client {
+	c := &client{
+		base: baseOf(cfg), bucket: cfg.Bucket, region: cfg.Region, credentials: cfg.Credentials, http: cfg.HTTP,
+		// S3 signs paths as they are sent, not escaped once more as elsewhere.
+		signer: v4.NewSigner(func(o *v4.SignerOptions) { o.DisableURIPathEscaping = true }),
+		stall:  cmp.Or(cfg.Stall, time.Second),
+	}
+	if c.http == nil {
+		c.http = http.DefaultClient
+	}
+	return c
+}
+
+// baseOf returns the URL of the bucket. The certificates of Amazon's hosts do not cover
+// names with dots.
+func baseOf(cfg Config) string {
+	if cfg.Endpoint != "" {
+		return strings.TrimRight(cfg.Endpoint, "/") + "/" + cfg.Bucket
+	}
+	host := "s3." + cfg.Region + ".amazonaws.com"
+	if strings.HasPrefix(cfg.Region, "cn-") {
+		host += ".cn"
+	}
+	if strings.Contains(cfg.Bucket, ".") {
+		return "https://" + host + "/" + cfg.Bucket
+	}
+	return "https://" + cfg.Bucket + "." + host
+}
+
+// get asks for an object, or for the bucket if key is "". The caller closes the body.
+func (c *client) get(ctx context.Context, key string, query url.Values, header http.Header) (*http.Response, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+"/"+httpbinding.EscapePath(key, false), nil)
+	if err != nil {
+		return nil, err
+	}
+	r.URL.RawQuery = query.Encode()
+	for name, values := range header {
+		r.Header[name] = values
+	}
+	r.Header.Set("Accept-Encoding", "identity") // ranges are of what is stored
+	r.Header.Set("X-Amz-Content-Sha256", emptyHash)
+	if c.credentials != nil {
+		credentials, err := c.credentials.Retrieve(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if err := c.signer.SignHTTP(ctx, credentials, r, emptyHash, "s3", c.region, time.Now()); err != nil {
+			return nil, err
+		}
+	}
+	answer, err := c.http.Do(r)
+	if err != nil {
+		return nil, &passing{err}
+	}
+	return answer, nil
+}
+
+// passing is an error of what may go well when it is tried again.
+type passing struct{ error }
+
+func (p *passing) Unwrap() error { return p.error }
+
+// again calls try until it goes well, fails for good, or has failed in passing too often.
+func (c *client) again(ctx context.Context, try func() error) error {
+	for attempt := 0; ; attempt++ {
+		err := try()
+		p, ok := errors.AsType[*passing](err)
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case !ok:
+			return err
+		case attempt+1 == attempts:
+			return fmt.Errorf("%d times, at last: %w", attempts, p.error)
+		}
+		pause := firstPause << attempt
+		select {
+		case <-time.After(pause/2 + rand.N(pause)):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// An Error is a refusal of the store.
+type Error struct {
+	Bucket, Key   string // Key is "" of listings
+	Status        int
+	Code, Message string // as the store says, if it does
+	Region        string // of the bucket, if the store names another
+}
+
+func (e *Error) Error() string {
+	text := fmt.Sprintf("the store of bucket %s answers %d %s", e.Bucket, e.Status, cmp.Or(e.Code, http.StatusText(e.Status)))
+	if e.Message != "" {
+		text += fmt.Sprintf(": %.300s", e.Message)
+	}
+	if e.Region != "" {
+		text += "; the bucket is in the region " + e.Region
+	}
+	return text
+}
+
+// Is tells of refusals what they mean for a file system.
+func (e *Error) Is(target error) bool {
+	switch target {
+	case fs.ErrPermission:
+		return e.Status == http.StatusForbidden || e.Status == http.StatusUnauthorized
+	case fs.ErrNotExist:
+		return e.Status == http.StatusNotFound && e.Key != ""
+	}
+	return false
+}
+
+// refused returns the error of an answer.
+func (c *client) refused(key string, r *http.Response) error {
+	var said struct{ Code, Message string }
+	raw, _ := io.ReadAll(io.LimitReader(r.Body, 64<<10)) // what can be had of it
+	_ = xml.Unmarshal(raw, &said)
+	err := &Error{Bucket: c.bucket, Key: key, Status: r.StatusCode, Code: said.Code, Message: said.Message}
+	if region := r.Header.Get("X-Amz-Bucket-Region"); region != c.region {
+		err.Region = region
+	}
+	switch {
+	case r.StatusCode >= 500 && r.StatusCode != http.StatusNotImplemented, r.StatusCode == http.StatusTooManyRequests,
+		r.StatusCode == http.StatusRequestTimeout, said.Code == "RequestTimeout":
+		return &passing{err}
+	}
+	return err
+}

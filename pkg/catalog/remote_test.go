@@ -1,0 +1,85 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"sync/atomic"
+	"testing"
+	"testing/fstest"
+	"testing/synctest"
+	"time"
+
+	"glossa/pkg/llm"
+)
+
+// partial is a backend whose weights may turn out not to come.
+type partial struct {
+	llm.Backend
+	lost atomic.Bool
+}
+
+func (p *partial) Failed() error {
+	if p.lost.Load() {
+		return errors.New("lost")
+	}
+	return nil
+}
+
+// A model of which not all could be read is opened again, once in a while.
+func TestPartlyReadModelIsOpenedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, opened := &disk{}, []*partial{}
+		d.put("a/weights", "a", 1)
+		c := New(Config{Roots: []Root{{Name: "root", FS: d}}, Scan: scanner, Openers: map[string]Opener{
+			Local: func(context.Context, *Record, *Run) (llm.Backend, error) {
+				opened = append(opened, &partial{})
+				return opened[len(opened)-1], nil
+			},
+		}})
+		for i, want := range []int{1, 1, 2, 2} {
+			use(t, c, "a")()
+			if len(opened) != want {
+				t.Errorf("look %d: opened %d times, want %d", i, len(opened), want)
+			}
+			if i == 0 {
+				opened[0].lost.Store(true)
+			} else {
+				time.Sleep(DefaultTTL + time.Second)
+			}
+		}
+	})
+}
+
+// Records name models in S3 by their URLs; what cannot be had is a problem of theirs alone,
+// told to clients in the words that are for them.
+func TestRemoteCheckpoints(t *testing.T) {
+	d, o := &disk{}, &opener{}
+	d.put("run/weights", "far", 1)
+	f := Files{fstest.MapFS{
+		"a.json": {Data: []byte(`{"pk":"models","sk":"local-far","schema":{"checkpoint":"s3://b/p/run/"}}`)},
+		"b.json": {Data: []byte(`{"pk":"models","sk":"local-shut","schema":{"checkpoint":"s3://b/shut"}}`)},
+		"c.json": {Data: []byte(`{"pk":"models","sk":"local-none","schema":{"checkpoint":"s3://b/none"}}`)},
+	}}
+	c := New(Config{Source: f, Scan: scanner, Openers: map[string]Opener{Local: o.Open}, Remote: func(url string) (fs.FS, error) {
+		switch url {
+		case "s3://b/p/run/":
+			return d, nil
+		case "s3://b/shut":
+			return nil, &llm.Error{Code: llm.Upstream, Message: "the door is shut"}
+		}
+		return fstest.MapFS{}, nil
+	}})
+	if got := say(t, c, "far"); got != "far" {
+		t.Errorf("got %q", got)
+	}
+	entries, problems := c.Entries(t.Context())
+	if len(entries) != 1 || entries[0].Run.Source != "s3://b/p" || len(problems) != 2 {
+		t.Errorf("%+v, %v", entries, problems)
+	}
+	for name, code := range map[string]llm.Code{"shut": llm.Upstream, "none": llm.NotFound} {
+		if _, err := c.Open(t.Context(), name); llm.AsError(err).Code != code {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
