@@ -23,7 +23,7 @@ func serve(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Wr
 	f := flags("serve", serveUsage, stdout)
 	host := f.String("host", "localhost", "address to listen on; localhost is 127.0.0.1, which only this machine reaches")
 	port := f.Int("port", 8080, "port to listen on; 0 chooses a free one")
-	dir := f.String("checkpoints", "", "directory of training runs, served beside the starters; uploads go there (GLOSSA_CHECKPOINTS)")
+	dir := f.String("checkpoints", "", "directory of training runs, or s3://bucket/prefix, served beside the starters; uploads go to a directory (GLOSSA_CHECKPOINTS)")
 	table := tableFlag(f)
 	workers := f.Int("workers", 0, fmt.Sprintf("generations at once; more wait in a queue (GLOSSA_WORKERS; default %d)", app.DefaultWorkers))
 	memory := f.String("memory", "", "memory for the weights of open models, such as 8GiB; what was not used for long goes (GLOSSA_MEMORY; default three quarters)")
