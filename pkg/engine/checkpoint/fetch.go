@@ -225,6 +225,7 @@ func (t *Fetch) end() {
 	if t.active--; t.active > 0 {
 		return
 	}
+	t.changed.Broadcast()
 	for _, c := range t.closers {
 		_ = c.Close() // all was read, or t.err says why not
 	}
@@ -234,12 +235,13 @@ func (t *Fetch) end() {
 func (t *Fetch) Bytes(tensor int) []byte { return t.memory[tensor] }
 
 // Wait returns when the tensors up to and with the given one are there, and are what
-// their checksums say; no tensor comes after the last.
+// their checksums say; no tensor comes after the last. When it returns an error nothing
+// is written any more: passes that have begun compute with what is there.
 func (t *Fetch) Wait(tensor int) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	last := min(tensor, len(t.there)-1)
-	for t.first <= last && t.err == nil {
+	for t.first <= last && (t.err == nil || t.active > 0) {
 		t.changed.Wait()
 	}
 	if t.first > last {
