@@ -9,7 +9,6 @@ import (
 	"os"
 	"path"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/fstest"
@@ -17,6 +16,7 @@ import (
 
 	"glossa/pkg/bucket/buckettest"
 	"glossa/pkg/engine/arch"
+	"glossa/pkg/engine/checkpoint/checkpointtest"
 	"glossa/pkg/engine/kernel"
 	"glossa/pkg/engine/transformer"
 	"glossa/pkg/llm"
@@ -65,21 +65,6 @@ func put(t testing.TB, s *buckettest.Store, dir, prefix string) {
 	}
 }
 
-// A sink is a file in memory.
-type sink struct {
-	mu   sync.Mutex
-	data []byte
-}
-
-func (s *sink) WriteAt(p []byte, at int64) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if need := int(at) + len(p); need > len(s.data) {
-		s.data = append(s.data, make([]byte, need-len(s.data))...)
-	}
-	return copy(s.data[at:], p), nil
-}
-
 // packOf packs a model.
 func packOf(t testing.TB, fsys fs.FS, dir string) []byte {
 	t.Helper()
@@ -88,12 +73,12 @@ func packOf(t testing.TB, fsys fs.FS, dir string) []byte {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	b := &sink{}
+	b := &checkpointtest.File{}
 	err = arch.Pack(b, m, kernel.Best(), transformer.F32, func(_, _ int64) error { return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
-	return b.data
+	return b.Data
 }
 
 const goldens = "../engine/arch/testdata/"

@@ -16,25 +16,6 @@ import (
 	"glossa/pkg/llm/llmtest"
 )
 
-// catalog is a list of models with backends.
-type catalog []llm.Model
-
-func (c catalog) Open(_ context.Context, name string) (*llm.Model, error) {
-	for i, m := range c {
-		if name == "" || name == m.Name || name == m.Family+"/"+m.Name {
-			return &c[i], nil
-		}
-	}
-	return nil, llm.Errorf(llm.NotFound, "no model %q", name)
-}
-
-func (c catalog) List(context.Context) (infos []llm.ModelInfo, err error) {
-	for _, m := range c {
-		infos = append(infos, m.ModelInfo)
-	}
-	return infos, nil
-}
-
 // storyteller echoes its prompt in one chunk if asked and then says its words. It
 // notes the request.
 type storyteller struct {
@@ -109,7 +90,7 @@ func newFixture() *fixture {
 		return llm.Model{ModelInfo: llm.ModelInfo{Name: name, Family: "local", Run: run, Created: created}, Backend: b}
 	}
 	old := &llm.Run{ID: "20260219", Domain: "novels", Step: 900, LastLoss: new(3.25), ModelConfig: []byte(`{"nLayer":6}`), TrainConfig: []byte(`{"lr":0.0003}`)}
-	models := catalog{
+	models := llmtest.Catalog{
 		model("novels-5hr", f.teller, old, time.UnixMilli(1739900000123).Add(500*time.Microsecond)),
 		model("chords-run", llmtest.Script{"C", " G"}, &llm.Run{Domain: "chords", Step: 2000}, time.UnixMilli(1739950000000)),
 		model("remote", llmtest.Script{"hi"}, nil, time.Time{}),

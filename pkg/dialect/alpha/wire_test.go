@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"glossa/pkg/httpx"
+	"glossa/pkg/llm/llmtest"
 )
 
 // TestWire holds requests to the very bytes of their answers.
@@ -55,7 +56,7 @@ func TestWire(t *testing.T) {
 			}
 		})
 	}
-	empty := httpx.Mux{Routes: Routes(Config{Models: catalog{}})}
+	empty := httpx.Mux{Routes: Routes(Config{Models: llmtest.Catalog{}})}
 	if w := ask(empty.Handler(), "GET", "/api/models", ""); w.Body.String() != "[]\n" {
 		t.Errorf("no models: %q", w.Body)
 	}
@@ -243,7 +244,7 @@ func TestBadUpload(t *testing.T) {
 			t.Errorf("%.80q was published", test.body)
 		}
 	}
-	none := httpx.Mux{Routes: Routes(Config{Models: catalog{}})}
+	none := httpx.Mux{Routes: Routes(Config{Models: llmtest.Catalog{}})}
 	for _, w := range []string{
 		ask(none.Handler(), "POST", "/api/upload", goodUpload).Body.String(),
 		ask(none.Handler(), "DELETE", "/api/models?name=x", "").Body.String(),

@@ -17,25 +17,6 @@ import (
 	"glossa/pkg/llm/llmtest"
 )
 
-// catalog is a list of models with backends.
-type catalog []llm.Model
-
-func (c catalog) Open(_ context.Context, name string) (*llm.Model, error) {
-	for i, m := range c {
-		if name == m.Name || name == m.Family+"/"+m.Name {
-			return &c[i], nil
-		}
-	}
-	return nil, llm.Errorf(llm.NotFound, "no model %q", name)
-}
-
-func (c catalog) List(context.Context) (list []llm.ModelInfo, _ error) {
-	for _, m := range c {
-		list = append(list, m.ModelInfo)
-	}
-	return list, nil
-}
-
 // A record is a remote model. It maps four keys and stream, if streams says so, and its
 // answer is what it was sent.
 type record struct {
@@ -106,13 +87,13 @@ func (f failing) Generate(context.Context, *llm.Request) iter.Seq2[llm.Chunk, er
 	}
 }
 
-func testModels() catalog {
+func testModels() llmtest.Catalog {
 	local := func(name string, b llm.Backend) llm.Model {
 		return llm.Model{ModelInfo: llm.ModelInfo{Name: name, Family: "local", Type: "Alpha", Streaming: true}, Backend: b}
 	}
 	caller := []llm.Call{{ID: "call_1", Name: "f", Arguments: `{"a":7}`}}
 	tokens := []llm.Token{{ID: 1, Text: "a", Logprob: -0.5, Top: []llm.Token{{ID: 2, Text: "b", Logprob: -0.25}}}, {ID: 9}}
-	return catalog{
+	return llmtest.Catalog{
 		local("org/story:1", llmtest.Script{"Once", " upon", " a time"}),
 		local("form", chunks{{Text: `{"a":7}`, Finish: llm.FinishEOS, Guarantee: llm.Enforced, Usage: &llm.Usage{Input: 1, Output: 2}}}),
 		local("caller", chunks{{Calls: caller, Tokens: tokens}, {}, {Finish: llm.FinishEOS, Usage: &llm.Usage{Input: 1, Output: 2}}}),

@@ -8,6 +8,7 @@ import (
 
 	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
+	"glossa/pkg/llm/llmtest"
 )
 
 const claude, tgi = `"model_family":"bedrock","model_name":"anthropic.claude-v2:1"`, `"model_family":"sagemaker","model_name":"tgi.llama-2-13b"`
@@ -64,7 +65,7 @@ func TestAnswers(t *testing.T) {
 			t.Errorf("%s is not in %s", want, got)
 		}
 	}
-	if got := ask(handler(catalog{}), "GET", "/list_models", "").Body.String(); got != `{"models":[]}`+"\n" {
+	if got := ask(handler(llmtest.Catalog{}), "GET", "/list_models", "").Body.String(); got != `{"models":[]}`+"\n" {
 		t.Error(got)
 	}
 	if g := ask(h, "POST", "/invoke", to("local", "form", `{"prompt":"a"}`)).Header().Get("X-Glossa-Guarantee"); g != "enforced" {

@@ -14,20 +14,6 @@ import (
 	"glossa/pkg/llm/llmtest"
 )
 
-// catalog is a list of models with backends.
-type catalog []llm.Model
-
-func (c catalog) Open(_ context.Context, name string) (*llm.Model, error) {
-	for i, m := range c {
-		if name == m.Name || name == m.Family+"/"+m.Name {
-			return &c[i], nil
-		}
-	}
-	return nil, llm.Errorf(llm.NotFound, "no model %q", name)
-}
-
-func (c catalog) List(context.Context) ([]llm.ModelInfo, error) { return nil, nil }
-
 // repeater says each prompt back, and ends the row for the reason whose name it is.
 // Its embedding of a text has one element, the text's length.
 type repeater struct{}
@@ -94,7 +80,7 @@ func testHandler() http.Handler {
 	model := func(name string, b llm.Backend) llm.Model {
 		return llm.Model{ModelInfo: llm.ModelInfo{Name: name, Family: "local"}, Backend: b}
 	}
-	models := catalog{
+	models := llmtest.Catalog{
 		model("repeater", repeater{}), model("typist", typist{}),
 		model("unfit", failing{&llm.Error{Code: llm.Invalid, Param: "schema", Message: "/properties/age: the vocabulary has no '7'"}}), model("org/story:1", llmtest.Script{"Once", " upon", " a time"}),
 		model("too-long", failing{&llm.Error{Code: llm.TooLong, Message: "the prompt has 300 tokens, the context of this model 256"}}),

@@ -16,20 +16,6 @@ import (
 	"glossa/pkg/llm/llmtest"
 )
 
-// catalog is a list of models with backends.
-type catalog []llm.Model
-
-func (c catalog) Open(_ context.Context, name string) (*llm.Model, error) {
-	for i, m := range c {
-		if name == m.Name || name == m.Family+"/"+m.Name {
-			return &c[i], nil
-		}
-	}
-	return nil, llm.Errorf(llm.NotFound, "no model %q", name)
-}
-
-func (c catalog) List(context.Context) ([]llm.ModelInfo, error) { return nil, nil }
-
 // scores is a model of words: each counts as a token of log-probability -0.5, and
 // "dog" is the likeliest. It fails if err is set.
 type scores struct {
@@ -203,7 +189,7 @@ func newFixture() *fixture {
 			model("writer-"+name, &writer{err: wrapped}), model("letters-"+name, letters{err: wrapped}),
 		}
 	}
-	models := catalog{
+	models := llmtest.Catalog{
 		model("gptj_6B", f.scores), model("m2m100_1_2B", f.speller),
 		model("org/gpt:1 %", wrapper{&scores{}}), model("plain", llmtest.Script{"x"}),
 		model("never", certain{logprob: math.Inf(-1)}), model("above", certain{logprob: 1e-9}), model("broken", certain{logprob: math.NaN()}),

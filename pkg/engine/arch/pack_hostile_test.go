@@ -14,6 +14,7 @@ import (
 
 	"glossa/pkg/engine/arch"
 	"glossa/pkg/engine/checkpoint"
+	"glossa/pkg/engine/checkpoint/checkpointtest"
 	"glossa/pkg/engine/kernel"
 	"glossa/pkg/engine/transformer"
 )
@@ -44,7 +45,7 @@ func (r rewriting) of(t testing.TB, data []byte) []byte {
 	for _, info := range infos {
 		tensors = append(tensors, checkpoint.PackTensor{Name: info.Name, Type: info.Type, Shape: info.Shape})
 	}
-	var b buffer
+	var b checkpointtest.File
 	w := must(checkpoint.NewPackWriter(&b, meta, tensors))
 	for i := range infos {
 		raw := must(io.ReadAll(must(f.Raw(infos[i].Name))))
@@ -58,7 +59,7 @@ func (r rewriting) of(t testing.TB, data []byte) []byte {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return b.data
+	return b.Data
 }
 
 // Whatever a packed model says of itself, it is refused or computes: none of these may
@@ -156,11 +157,11 @@ func TestPackAgainSame(t *testing.T) {
 	for _, f := range []transformer.Format{transformer.F32, transformer.BF16, transformer.Q8_0, transformer.Q4_0} {
 		data := rewriting{data: odd}.of(t, packed(t, "llama", f))
 		for what, fsys := range map[string]fs.FS{"read": inMemory(data), "mapped": onDisk(t, data)} {
-			var b buffer
+			var b checkpointtest.File
 			if err := arch.Pack(&b, must(arch.Open(fsys, ".")), kernel.Best(), f, func(_, _ int64) error { return nil }); err != nil {
 				t.Fatal(err)
 			}
-			was, is := must(checkpoint.Open(inMemory(data), "m.safetensors")), must(checkpoint.Open(inMemory(b.data), "m.safetensors"))
+			was, is := must(checkpoint.Open(inMemory(data), "m.safetensors")), must(checkpoint.Open(inMemory(b.Data), "m.safetensors"))
 			for _, info := range was.Tensors {
 				if !bytes.Equal(must(io.ReadAll(must(is.Raw(info.Name)))), must(io.ReadAll(must(was.Raw(info.Name))))) {
 					t.Errorf("format %v, %s: %s differs", f, what, info.Name)

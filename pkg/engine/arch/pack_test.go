@@ -9,7 +9,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/fstest"
@@ -18,25 +17,11 @@ import (
 
 	"glossa/pkg/engine/arch"
 	"glossa/pkg/engine/checkpoint"
+	"glossa/pkg/engine/checkpoint/checkpointtest"
 	"glossa/pkg/engine/kernel"
 	"glossa/pkg/engine/transformer"
 	"glossa/pkg/tokenizer"
 )
-
-// A buffer is a file in memory.
-type buffer struct {
-	mu   sync.Mutex
-	data []byte
-}
-
-func (b *buffer) WriteAt(p []byte, at int64) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if need := int(at) + len(p); need > len(b.data) {
-		b.data = append(b.data, make([]byte, need-len(b.data))...)
-	}
-	return copy(b.data[at:], p), nil
-}
 
 // packed returns a model of testdata as a packed file.
 func packed(t testing.TB, name string, f transformer.Format) []byte {
@@ -46,7 +31,7 @@ func packed(t testing.TB, name string, f transformer.Format) []byte {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	var b buffer
+	var b checkpointtest.File
 	last := int64(-1)
 	err = arch.Pack(&b, m, kernel.Best(), f, func(done, total int64) error {
 		if done <= last || done > total {
@@ -58,7 +43,7 @@ func packed(t testing.TB, name string, f transformer.Format) []byte {
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
-	return b.data
+	return b.Data
 }
 
 // outputs computes what a model says to some tokens.
@@ -162,12 +147,12 @@ func sameVocabulary(t *testing.T, name string, got, want *arch.Model) {
 func TestPackStops(t *testing.T) {
 	m := must(arch.Open(os.DirFS("testdata"), "gpt2"))
 	defer m.Close()
-	var b buffer
+	var b checkpointtest.File
 	enough := errors.New("enough")
 	if err := arch.Pack(&b, m, kernel.Best(), transformer.Q8_0, func(_, _ int64) error { return enough }); !errors.Is(err, enough) {
 		t.Errorf("got %v", err)
 	}
-	if checkpoint.IsPack(inMemory(b.data), "m.safetensors") {
+	if checkpoint.IsPack(inMemory(b.Data), "m.safetensors") {
 		t.Error("half a model looks like one")
 	}
 }
@@ -239,11 +224,11 @@ func TestPackAgain(t *testing.T) {
 			t.Errorf("format %v: logits differ by up to %v", f, worst)
 		}
 	}
-	var b buffer
+	var b checkpointtest.File
 	if err := arch.Pack(&b, must(arch.Open(fsys, ".")), kernel.Best(), transformer.Stored, func(_, _ int64) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
-	again := must(arch.Open(fstest.MapFS{"m.safetensors": {Data: b.data}}, "."))
+	again := must(arch.Open(fstest.MapFS{"m.safetensors": {Data: b.Data}}, "."))
 	if !slices.Equal(outputs(t, again, transformer.Stored), near) {
 		t.Error("packed once more it computes something else")
 	}
