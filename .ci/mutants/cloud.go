@@ -6,6 +6,7 @@ const (
 	budgetTests     = "./pkg/meter/budget"
 	emfTests        = "./pkg/meter/emf"
 	resilienceTests = "./pkg/resilience"
+	awsrestTests    = "./pkg/backend/awsrest"
 	remoteTests     = "./pkg/backend/remote"
 	bedrockTests    = "./pkg/backend/bedrock"
 	sagemakerTests  = "./pkg/backend/sagemaker"
@@ -97,11 +98,17 @@ func kept() []mutant {
 // providers: calls of Bedrock and SageMaker.
 func providers() []mutant {
 	const fault, sagemaker = "pkg/backend/remote/fault.go", "pkg/backend/sagemaker/lines.go"
+	const client, frames = "pkg/backend/awsrest/client.go", "pkg/backend/awsrest/stream.go"
 	return []mutant{
 		{"providers: a throttled call is not tried again", fault, "\t\treturn llm.Overloaded, true\n\tcase \"servicequota", "\t\treturn llm.Overloaded, false\n\tcase \"servicequota", bedrockTests, "^TestBackend$"},
 		{"providers: pauses have no bound", "pkg/backend/remote/retry.go", "if pause > left || has", "if has", remoteTests, "^TestRetry$"},
 		{"providers: account numbers are told", fault, `|\b\d{12}\b`, "", remoteTests, "^TestPresentable$"},
-		{"providers: a stream that broke off has ended", "pkg/backend/remote/wire.go", "return w.body.err", "return nil", bedrockTests, "^TestBackend$"},
+		{"calls: what is in a path is not escaped", client, "httpbinding.EscapePath(s, true)", "s", awsrestTests, "^TestPost$"},
+		{"calls: the session is not signed for", client, "who, err := c.credentials.Retrieve(ctx)", "who, err := c.credentials.Retrieve(ctx); who.SessionToken = \"\"", awsrestTests, "^TestPost$"},
+		{"calls: an answer has no bound", client, "err == nil && n > maxAnswer", "false && n > maxAnswer", awsrestTests, "^TestWhole$"},
+		{"frames: a stream that broke off has ended", frames, "err == io.EOF && len(head) > 0", "err == io.EOF && len(head) > prelude", awsrestTests, "^TestBroken$"},
+		{"frames: a checksum is not looked at", frames, "sum := frame[:length-trailer], frame[length-trailer:]; crc32", "sum := frame[:length-trailer], frame[length-trailer:]; false && crc32", awsrestTests, "^TestBroken$"},
+		{"frames: those that are long begin with those before", frames, "f.long.Reset()", "_ = 0", awsrestTests, "^TestEvents$"},
 		{"providers: rows of one seed are the same", "pkg/backend/remote/request.go", "*params.Seed + int64(i)", "*params.Seed + 0*int64(i)", bedrockTests, "^TestBackend$"},
 		{"lines: the part before is lost", sagemaker, "line := append(rest, part[:end]...)", "line := part[:end]", sagemakerTests, "^TestLines$"},
 		{"lines: the last one needs an end", sagemaker, "\t\tgive(rest, yield)\n", "", sagemakerTests, "^TestLines$"},

@@ -22,13 +22,14 @@ type Endpoints struct{ Bedrock, SageMaker, DynamoDB, S3 string }
 // A cloud has the account of AWS that is found by cfg.AWS. It is looked for when it is
 // first needed: most servers never do.
 type cloud struct {
-	load      func() (aws.Config, error)
-	endpoints Endpoints
-	remotes   remotes
+	load         func() (aws.Config, error)
+	endpoints    Endpoints
+	bedrockToken string
+	remotes      remotes
 }
 
 func newCloud(cfg Config) *cloud {
-	return &cloud{load: sync.OnceValues(cfg.loadAWS), endpoints: cfg.Endpoints}
+	return &cloud{load: sync.OnceValues(cfg.loadAWS), endpoints: cfg.Endpoints, bedrockToken: cfg.BedrockToken}
 }
 
 // table returns the DynamoDB table of that name.

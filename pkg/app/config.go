@@ -44,6 +44,8 @@ type Config struct {
 	RequestMemory int64
 
 	Endpoints Endpoints // of AWS
+	// BedrockToken is an API key of Amazon Bedrock, sent in place of signatures; "": none.
+	BedrockToken string
 
 	// AWS finds the account of AWS; nil: the environment alone names it, as in functions.
 	AWS      func(*awshttp.BuildableClient) (aws.Config, error)
@@ -91,6 +93,7 @@ func Variables() [][2]string {
 		{"HF_TOKEN", "token for glossa pull on the Hugging Face hub"},
 		{"GLOSSA_RECORDS", "directory of model records; those inside the program stay, but for files of the same name"},
 		{"GLOSSA_BEDROCK_ENDPOINT", "base URL in place of that of Amazon Bedrock in AWS_REGION"},
+		{"AWS_BEARER_TOKEN_BEDROCK", "API key of Amazon Bedrock, in place of credentials"},
 		{"GLOSSA_SAGEMAKER_ENDPOINT", "base URL in place of that of Amazon SageMaker"},
 		{"GLOSSA_DYNAMODB_ENDPOINT", "base URL in place of that of DynamoDB"},
 		{"GLOSSA_S3_ENDPOINT", "base URL in place of that of S3; the bucket is in its path"},
@@ -124,6 +127,7 @@ func FromEnv(getenv func(string) string) (Config, error) {
 			Bedrock: e.address("GLOSSA_BEDROCK_ENDPOINT"), SageMaker: e.address("GLOSSA_SAGEMAKER_ENDPOINT"), DynamoDB: e.address("GLOSSA_DYNAMODB_ENDPOINT"),
 			S3: e.address("GLOSSA_S3_ENDPOINT"),
 		},
+		BedrockToken: getenv("AWS_BEARER_TOKEN_BEDROCK"),
 		Auth:   !e.flag("GLOSSA_OPEN"),
 		Listen: cmp.Or(getenv("GLOSSA_LISTEN"), "localhost:8080"),
 		Host: host.Config{

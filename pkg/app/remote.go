@@ -8,9 +8,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/arn"
-	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime"
-	"github.com/aws/aws-sdk-go-v2/service/sagemakerruntime"
 
+	"glossa/pkg/backend/awsrest"
 	"glossa/pkg/backend/bedrock"
 	"glossa/pkg/backend/remote"
 	"glossa/pkg/backend/sagemaker"
@@ -20,25 +19,36 @@ import (
 	"glossa/pkg/structured"
 )
 
-// remotes are the clients of remote models by their regions: those of one share their
-// connections and credentials.
+// remotes are the clients of remote models by service and region: those of one share
+// their connections and credentials.
 type remotes struct {
-	mu        sync.Mutex
-	bedrock   map[string]*bedrockruntime.Client
-	sagemaker map[string]*sagemakerruntime.Client
+	mu      sync.Mutex
+	clients map[string]*awsrest.Client
 }
 
-// client returns the client of a region, which it makes at the first time.
-func client[C any](r *remotes, clients *map[string]*C, region string, make func() *C) *C {
+// client returns the client of a service in a region, "" for that of the environment. It
+// is made at the first time. endpoint and token are as in [awsrest.New].
+func (c *cloud) client(s awsrest.Service, region, endpoint, token string) (*awsrest.Client, error) {
+	cfg, err := c.region(region)
+	if err != nil {
+		return nil, err
+	}
+	r := &c.remotes
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if *clients == nil {
-		*clients = map[string]*C{}
+	key := s.Scope + " " + cfg.Region
+	if made := r.clients[key]; made != nil {
+		return made, nil
 	}
-	if (*clients)[region] == nil {
-		(*clients)[region] = make()
+	made, err := awsrest.New(s, cfg, endpoint, token)
+	if err != nil {
+		return nil, &llm.Error{Code: llm.Upstream, Message: "the address of " + s.ID + " in this server's configuration is wrong: its log tells why", Err: err}
 	}
-	return (*clients)[region]
+	if r.clients == nil {
+		r.clients = map[string]*awsrest.Client{}
+	}
+	r.clients[key] = made
+	return made, nil
 }
 
 // openBedrock returns the backend of a model on Amazon Bedrock.
@@ -48,13 +58,10 @@ func (a *App) openBedrock(_ context.Context, rec *catalog.Record, _ *catalog.Run
 		return nil, err
 	}
 	id := cmp.Or(rec.ModelID, rec.Name)
-	cfg, err := a.cloud.region(regionOf(id))
+	c, err := a.cloud.client(awsrest.Bedrock(), regionOf(id), a.cloud.endpoints.Bedrock, a.cloud.bedrockToken)
 	if err != nil {
 		return nil, err
 	}
-	c := client(&a.cloud.remotes, &a.cloud.remotes.bedrock, cfg.Region, func() *bedrockruntime.Client {
-		return bedrockruntime.NewFromConfig(cfg, func(o *bedrockruntime.Options) { replace(&o.BaseEndpoint, a.cloud.endpoints.Bedrock) })
-	})
 	return structured.Wrap(bedrock.New(c, id, model), count), nil
 }
 
@@ -64,13 +71,10 @@ func (a *App) openSageMaker(_ context.Context, rec *catalog.Record, _ *catalog.R
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := a.cloud.region("")
+	c, err := a.cloud.client(awsrest.SageMaker(), "", a.cloud.endpoints.SageMaker, "")
 	if err != nil {
 		return nil, err
 	}
-	c := client(&a.cloud.remotes, &a.cloud.remotes.sagemaker, cfg.Region, func() *sagemakerruntime.Client {
-		return sagemakerruntime.NewFromConfig(cfg, func(o *sagemakerruntime.Options) { replace(&o.BaseEndpoint, a.cloud.endpoints.SageMaker) })
-	})
 	target := sagemaker.Target{Endpoint: endpointOf(rec), InferenceComponent: rec.Component}
 	return structured.Wrap(sagemaker.New(c, target, model), count), nil
 }

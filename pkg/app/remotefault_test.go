@@ -12,8 +12,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime"
-
+	"glossa/pkg/backend/awsrest"
 	"glossa/pkg/backend/backendtest"
 	"glossa/pkg/catalog"
 )
@@ -235,14 +234,14 @@ func TestRemoteClients(t *testing.T) {
 		near.says(w, r.Stream, "b")
 	})
 	h := a.Handler()
-	var clients []*bedrockruntime.Client
+	var clients []*awsrest.Client
 	for _, m := range []remoteModel{near, other, far} {
 		if res := ask(h, "POST", "/v1/completions", "", strings.NewReader(m.fill(`{"model":"MODEL","prompt":"a"}`))); res.StatusCode != 200 {
 			t.Errorf("%s: %d %s", m.name, res.StatusCode, text(t, res))
 		}
-		clients = append(clients, a.cloud.remotes.bedrock["us-east-1"])
+		clients = append(clients, a.cloud.remotes.clients["bedrock us-east-1"])
 	}
-	if got := slices.Sorted(maps.Keys(a.cloud.remotes.bedrock)); !slices.Equal(got, []string{"us-east-1", "us-gov-west-1"}) {
+	if got := slices.Sorted(maps.Keys(a.cloud.remotes.clients)); !slices.Equal(got, []string{"bedrock us-east-1", "bedrock us-gov-west-1"}) {
 		t.Errorf("clients of %v", got)
 	}
 	if got := slices.Sorted(maps.Keys(signed)); !slices.Equal(got, []string{"us-east-1 bedrock", "us-gov-west-1 bedrock"}) {

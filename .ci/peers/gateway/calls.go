@@ -18,8 +18,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime"
 	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime/types"
 	"github.com/aws/smithy-go/transport/http/protocol/restjson1"
-
-	"glossa/pkg/backend/remote"
 )
 
 // An errand is calls that are made directly.
@@ -109,12 +107,26 @@ func (e *errand) sdkStream(ctx context.Context, sdk *bedrockruntime.Client) erro
 	return nil
 }
 
-// sound makes the options of a call that does not break off: without them the SDK closes
-// connections under streams that have just begun, and streams share a buffer. See
-// [remote.Wire] and package bedrock.
+// sound makes the options of a call that does not break off. Streams of one client would
+// share its protocol's buffer.
 func sound(o *bedrockruntime.Options) {
-	o.HTTPClient = new(remote.Wire).Over(o.HTTPClient)
+	o.HTTPClient = reading{o.HTTPClient}
 	o.Protocol = restjson1.New(nil)
+}
+
+// reading is a client to which the body of a request is something to read alone. The SDK
+// closes it as soon as there is an answer. If net/http still looks for its end then, its
+// WriteTo fails with io.EOF (smithy-go 1.28.8, safeWriteToReadCloser), and net/http closes
+// the connection under a stream that has just begun. Its Read does as it should.
+type reading struct{ bedrockruntime.HTTPClient }
+
+// Do implements [bedrockruntime.HTTPClient].
+func (c reading) Do(r *http.Request) (*http.Response, error) {
+	if r.Body != nil {
+		r = r.WithContext(r.Context()) // a copy
+		r.Body = struct{ io.ReadCloser }{r.Body}
+	}
+	return c.HTTPClient.Do(r)
 }
 
 func (e *errand) plain(ctx context.Context, client *http.Client, fake string) error {

@@ -8,81 +8,106 @@ package bedrock
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"iter"
+	"net/http"
+	"strconv"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime"
-	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime/types"
-	"github.com/aws/smithy-go/transport/http/protocol/restjson1"
-
+	"glossa/pkg/backend/awsrest"
 	"glossa/pkg/backend/remote"
 	"glossa/pkg/llm"
 )
 
 // New returns the backend of the model that id names: a model id, with or without a
 // geography before it (us., eu., apac., global.), or the ARN of an inference profile.
-// The client's own retries are not used.
-func New(client *bedrockruntime.Client, id string, m remote.Model) *remote.Backend {
-	return remote.New(&endpoint{client, id}, m)
+func New(client *awsrest.Client, id string, m remote.Model) *remote.Backend {
+	accept := []string{"application/json"}
+	return remote.New(&endpoint{
+		whole:  client.Operation(http.Header{"Accept": accept}, "model", id, "invoke"),
+		stream: client.Operation(http.Header{"X-Amzn-Bedrock-Accept": accept}, "model", id, "invoke-with-response-stream"),
+	}, m)
 }
 
-type endpoint struct {
-	client *bedrockruntime.Client
-	id     string
-}
-
-const json1 = "application/json"
-
-// options returns the options of one call over w. Streams of one client would share
-// the protocol's buffer.
-func options(w *remote.Wire) func(*bedrockruntime.Options) {
-	return func(o *bedrockruntime.Options) {
-		o.Retryer = aws.NopRetryer{}
-		o.HTTPClient = w.Over(o.HTTPClient)
-		o.Protocol = restjson1.New(nil)
-	}
-}
+type endpoint struct{ whole, stream *awsrest.Operation }
 
 // Call implements [remote.Endpoint].
 func (e *endpoint) Call(ctx context.Context, body []byte) (remote.Payload, error) {
-	var w remote.Wire
-	out, err := e.client.InvokeModel(ctx, &bedrockruntime.InvokeModelInput{
-		ModelId: &e.id, Body: body, ContentType: aws.String(json1), Accept: aws.String(json1),
-	}, options(&w))
+	const op = "bedrock InvokeModel"
+	a, err := e.whole.Post(ctx, body)
 	if err != nil {
-		return remote.Payload{}, fault("bedrock InvokeModel", err, &w, false)
+		return remote.Payload{}, fault(op, err)
 	}
-	return remote.Payload{Body: out.Body, Usage: llm.Usage{
-		Input: w.Count("X-Amzn-Bedrock-Input-Token-Count"), Output: w.Count("X-Amzn-Bedrock-Output-Token-Count"),
+	answer, err := a.Whole()
+	if err != nil {
+		return remote.Payload{}, fault(op, err)
+	}
+	return remote.Payload{Body: answer, Usage: llm.Usage{
+		Input: tokens(a.Header, "X-Amzn-Bedrock-Input-Token-Count"), Output: tokens(a.Header, "X-Amzn-Bedrock-Output-Token-Count"),
 	}}, nil
+}
+
+// tokens returns the number in a header, 0 if there is none.
+func tokens(h http.Header, name string) int {
+	n, err := strconv.Atoi(h.Get(name))
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n
 }
 
 // Stream implements [remote.Endpoint].
 func (e *endpoint) Stream(ctx context.Context, body []byte) (iter.Seq2[remote.Payload, error], error) {
 	const op = "bedrock InvokeModelWithResponseStream"
-	var w remote.Wire
-	out, err := e.client.InvokeModelWithResponseStream(ctx, &bedrockruntime.InvokeModelWithResponseStreamInput{
-		ModelId: &e.id, Body: body, ContentType: aws.String(json1), Accept: aws.String(json1),
-	}, options(&w))
+	a, err := e.stream.Post(ctx, body)
 	if err != nil {
-		return nil, fault(op, err, &w, false)
+		return nil, fault(op, err)
 	}
 	return func(yield func(remote.Payload, error) bool) {
-		stream := out.GetStream()
-		defer stream.Close()
-		for event := range stream.Events() {
-			chunk, ok := event.(*types.ResponseStreamMemberChunk)
-			if ok && !yield(remote.Payload{Body: chunk.Value.Bytes, Usage: metrics(chunk.Value.Bytes)}, nil) {
+		var room []byte
+		for event, err := range a.Events() {
+			if err == nil && event.Type != "chunk" {
+				continue
+			}
+			if err == nil {
+				room, err = chunk(room, event.Payload)
+			}
+			if err != nil {
+				yield(remote.Payload{}, fault(op, err))
+				return
+			}
+			if !yield(remote.Payload{Body: room, Usage: metrics(room)}, nil) {
 				return
 			}
 		}
-		if err := w.End(stream.Err()); err != nil {
-			yield(remote.Payload{}, fault(op, err, &w, true))
-		}
 	}, nil
+}
+
+var errChunk = errors.New("an event of the stream is no chunk")
+
+// chunk returns the bytes in an event, which has them in base64, in the memory of room.
+// What stands beside them hides from watchers of the line how many they are.
+func chunk(room, event []byte) ([]byte, error) {
+	text, ok := bytes.CutPrefix(event, []byte(`{"bytes":"`))
+	if ok {
+		// Base64 has no quotes, and no escapes but \/.
+		text, _, ok = bytes.Cut(text, []byte(`"`))
+		ok = ok && bytes.IndexByte(text, '\\') < 0
+	}
+	if !ok {
+		var e struct{ Bytes *string }
+		if json.Unmarshal(event, &e) != nil || e.Bytes == nil {
+			return nil, &awsrest.Error{Inside: true, Status: http.StatusOK, Err: errChunk}
+		}
+		text = []byte(*e.Bytes)
+	}
+	out, err := base64.StdEncoding.AppendDecode(room[:0], text)
+	if err != nil {
+		return nil, &awsrest.Error{Inside: true, Status: http.StatusOK, Err: errChunk}
+	}
+	return out, nil
 }
 
 // metrics reads the counts that Bedrock adds to the last event of a stream.
@@ -98,20 +123,10 @@ func metrics(event []byte) llm.Usage {
 
 // fault returns the fault that err is. Bedrock has no code of its own for ids that it
 // does not know; its sentence is the only sign.
-func fault(op string, err error, w *remote.Wire, inside bool) error {
-	if e, ok := errors.AsType[*llm.Error](err); ok {
-		return e // of the credentials
-	}
-	var c remote.Container
-	if e, ok := errors.AsType[*types.ModelErrorException](err); ok {
-		c.Status = e.OriginalStatusCode
-	}
-	if e, ok := errors.AsType[*types.ModelStreamErrorException](err); ok {
-		c.Status = e.OriginalStatusCode
-	}
-	f := remote.NewFault(op, err, w, inside, c)
-	if e, ok := errors.AsType[*types.ValidationException](err); ok && strings.Contains(e.ErrorMessage(), "model identifier is invalid") {
+func fault(op string, err error) error {
+	err = remote.NewFault(op, err)
+	if f, ok := errors.AsType[*remote.Fault](err); ok && strings.EqualFold(f.Name, "ValidationException") && f.Says("model identifier is invalid") {
 		f.Code = llm.NotFound
 	}
-	return f
+	return err
 }

@@ -5,8 +5,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime"
+	"github.com/aws/aws-sdk-go-v2/aws"
 
+	"glossa/pkg/backend/awsrest"
 	"glossa/pkg/backend/backendtest"
 	"glossa/pkg/backend/remote"
 	"glossa/pkg/llm"
@@ -14,9 +15,10 @@ import (
 
 func open(id string) func(url string, m remote.Model) *remote.Backend {
 	return func(url string, m remote.Model) *remote.Backend {
-		client := bedrockruntime.New(bedrockruntime.Options{
-			BaseEndpoint: &url, Region: "us-east-1", Credentials: backendtest.Credentials(), RetryMaxAttempts: 9,
-		})
+		client, err := awsrest.New(awsrest.Bedrock(), aws.Config{Region: "us-east-1", Credentials: backendtest.Credentials()}, url, "")
+		if err != nil {
+			panic(err) // the service's own URL
+		}
 		return New(client, id, m)
 	}
 }
@@ -94,6 +96,29 @@ func TestMetrics(t *testing.T) {
 			if !slices.Equal(told, []llm.Usage{want[i]}) {
 				t.Errorf("%s, stream %v: %+v, want %+v", schema, stream, told, want[i])
 			}
+		}
+	}
+}
+
+// Chunks are found wherever they are in an event; what is none is no answer.
+func TestChunk(t *testing.T) {
+	for event, want := range map[string]string{
+		`{"bytes":"PGE+Pz8/","p":"abc"}`:       "<a>???",
+		`{"p":"abc", "bytes" : "PGE+Pz8/"}`:    "<a>???",
+		`{"bytes":"PGE+Pz8\/","p":"abc"}`:      "<a>???",
+		`{"bytes":"\u0050GE+Pz8\/","p":"abc"}`: "<a>???",
+		`{"bytes":""}`:                         "",
+		`{"p":"abc"}`:                          "!",
+		`{"bytes":null}`:                       "!",
+		`{"bytes":5}`:                          "!",
+		`{"bytes":"a"}`:                        "!",
+		`{"bytes":"....","p":""}`:              "!",
+		`{"bytes":"PGE+Pz8`:                    "!",
+		``:                                     "!",
+	} {
+		got, err := chunk([]byte("what was there"), []byte(event))
+		if (err != nil) != (want == "!") || err == nil && string(got) != want {
+			t.Errorf("%s: %q %v", event, got, err)
 		}
 	}
 }

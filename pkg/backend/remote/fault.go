@@ -2,15 +2,17 @@ package remote
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
-	"github.com/aws/smithy-go"
-
+	"glossa/pkg/backend/awsrest"
 	"glossa/pkg/llm"
 )
 
@@ -40,38 +42,60 @@ func (f *Fault) Error() string {
 	return s
 }
 
-// A Container is what a provider passes on from the model's own server.
-type Container struct {
-	Status  *int32
-	Message *string
+// modelFailed are the names of the error of a model's own server: of Bedrock, of
+// SageMaker, and of their streams. What that server said is in the error.
+func modelFailed(name string) bool {
+	switch name {
+	case "modelerrorexception", "modelerror", "modelstreamerrorexception", "modelstreamerror":
+		return true
+	}
+	return false
 }
 
-// NewFault returns the fault that err, of the provider's client, is. w is the wire of
-// the call; inside tells that the answer had begun. A model that failed has an answer
-// of its own in c.
-func NewFault(op string, err error, w *Wire, inside bool, c Container) *Fault {
-	f := &Fault{Op: op, Code: llm.Upstream, Status: w.Status, RequestID: w.Header.Get("X-Amzn-Requestid"), RetryAfter: retryAfter(w)}
-	if inside {
+// NewFault returns the error that a failed call of op is, as an error of the kinds that
+// an [Endpoint] has.
+func NewFault(op string, err error) error {
+	e, ok := errors.AsType[*awsrest.Error](err)
+	if !ok {
+		return err // of the credentials
+	}
+	f := &Fault{Op: op, Name: e.Name, Code: llm.Upstream, Status: e.Status, RequestID: e.Header.Get("X-Amzn-Requestid"), sentence: e.Message}
+	f.RetryAfter = retryAfter(e.Header)
+	if e.Inside {
 		f.Status = 0 // it was 200
 	}
-	api, ok := errors.AsType[smithy.APIError](err)
-	if !ok {
-		f.cause, f.again = causeOf(err, w.Status != 0)
-		if w.Status >= 400 {
-			f.Code, f.again = classify("unknown", w.Status)
-		}
+	name := strings.ToLower(e.Name)
+	switch {
+	case e.Name == "" && e.Err != nil:
+		f.cause, f.again = causeOf(e.Err, e.Status != 0)
 		return f
+	case e.Name == "":
+		name = "unknown"
 	}
-	f.Name, f.sentence = api.ErrorCode(), api.ErrorMessage()
-	f.Code, f.again = classify(strings.ToLower(f.Name), f.Status)
-	if c.Status != nil {
-		f.Code, f.again = classify("", int(*c.Status))
-	}
-	if c.Message != nil {
-		f.sentence = *c.Message
+	f.Code, f.again = classify(name, f.Status)
+	if modelFailed(name) {
+		f.passOn(e.Body)
 	}
 	return f
 }
+
+// passOn takes over what the model's own server said, which the provider passes on.
+func (f *Fault) passOn(body []byte) {
+	var own struct {
+		OriginalStatusCode *int
+		OriginalMessage    *string
+	}
+	_ = json.Unmarshal(body, &own) // a body of another form tells neither
+	if own.OriginalStatusCode != nil {
+		f.Code, f.again = classify("", *own.OriginalStatusCode)
+	}
+	if own.OriginalMessage != nil {
+		f.sentence = *own.OriginalMessage
+	}
+}
+
+// Says tells whether the provider's own sentence has a phrase.
+func (f *Fault) Says(phrase string) bool { return strings.Contains(f.sentence, phrase) }
 
 // causeOf describes an error that is no answer of the provider, and tells whether it
 // came from the network. Those of an answer that cannot be read could spell it.
@@ -99,7 +123,8 @@ func classify(name string, status int) (code llm.Code, again bool) {
 		return llm.NotFound, false
 	case "validationexception", "validationerror":
 		return llm.Invalid, false
-	case "modelerrorexception", "modelerror", "modelstreamerrorexception", "modelstreamerror":
+	}
+	if modelFailed(name) {
 		return llm.Upstream, false
 	}
 	switch status {
@@ -113,6 +138,18 @@ func classify(name string, status int) (code llm.Code, again bool) {
 		}
 	}
 	return llm.Upstream, status >= 500 && name != ""
+}
+
+// retryAfter reads the header of that name: seconds, or a date.
+func retryAfter(h http.Header) time.Duration {
+	text := h.Get("Retry-After")
+	if seconds, err := strconv.ParseFloat(text, 64); err == nil && seconds >= 0 && seconds < 1e6 {
+		return time.Duration(seconds * float64(time.Second))
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return max(0, time.Until(at))
+	}
+	return 0
 }
 
 // pause is what clients of a provider that has no room are told to wait.

@@ -11,13 +11,10 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"net/http"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/sagemakerruntime"
-	"github.com/aws/aws-sdk-go-v2/service/sagemakerruntime/types"
-	"github.com/aws/smithy-go/transport/http/protocol/restjson1"
-
+	"glossa/pkg/backend/awsrest"
 	"glossa/pkg/backend/remote"
 	"glossa/pkg/llm"
 )
@@ -28,90 +25,60 @@ type Target struct {
 	InferenceComponent string // of those that share the endpoint; may be ""
 }
 
-// New returns the backend of the model at a target. The client's own retries are not
-// used.
-func New(client *sagemakerruntime.Client, t Target, m remote.Model) *remote.Backend {
-	e := &endpoint{client: client, name: t.Endpoint}
+// New returns the backend of the model at a target.
+func New(client *awsrest.Client, t Target, m remote.Model) *remote.Backend {
+	header := http.Header{"X-Amzn-Sagemaker-Custom-Attributes": {"accept_eula=true"}} // of models that ask for it, Llama 2 for one
 	if t.InferenceComponent != "" {
-		e.component = &t.InferenceComponent
+		header["X-Amzn-Sagemaker-Inference-Component"] = []string{t.InferenceComponent}
 	}
-	return remote.New(e, m)
+	return remote.New(&endpoint{
+		whole:  client.Operation(header, "endpoints", t.Endpoint, "invocations"),
+		stream: client.Operation(header, "endpoints", t.Endpoint, "invocations-response-stream"),
+	}, m)
 }
 
-type endpoint struct {
-	client    *sagemakerruntime.Client
-	name      string
-	component *string
-}
-
-const (
-	json1  = "application/json"
-	accept = "accept_eula=true" // of models that ask for it, Llama 2 for one
-)
-
-// options returns the options of one call over w. Streams of one client would share
-// the protocol's buffer.
-func options(w *remote.Wire) func(*sagemakerruntime.Options) {
-	return func(o *sagemakerruntime.Options) {
-		o.Retryer = aws.NopRetryer{}
-		o.HTTPClient = w.Over(o.HTTPClient)
-		o.Protocol = restjson1.New(nil)
-	}
-}
+type endpoint struct{ whole, stream *awsrest.Operation }
 
 // Call implements [remote.Endpoint].
 func (e *endpoint) Call(ctx context.Context, body []byte) (remote.Payload, error) {
-	var w remote.Wire
-	out, err := e.client.InvokeEndpoint(ctx, &sagemakerruntime.InvokeEndpointInput{
-		EndpointName: &e.name, InferenceComponentName: e.component, Body: body,
-		ContentType: aws.String(json1), CustomAttributes: aws.String(accept),
-	}, options(&w))
+	const op = "sagemaker InvokeEndpoint"
+	a, err := e.whole.Post(ctx, body)
 	if err != nil {
-		return remote.Payload{}, fault("sagemaker InvokeEndpoint", err, &w, false)
+		return remote.Payload{}, fault(op, err)
 	}
-	return remote.Payload{Body: out.Body}, nil
+	answer, err := a.Whole()
+	if err != nil {
+		return remote.Payload{}, fault(op, err)
+	}
+	return remote.Payload{Body: answer}, nil
 }
 
 // Stream implements [remote.Endpoint].
 func (e *endpoint) Stream(ctx context.Context, body []byte) (iter.Seq2[remote.Payload, error], error) {
 	const op = "sagemaker InvokeEndpointWithResponseStream"
-	var w remote.Wire
-	out, err := e.client.InvokeEndpointWithResponseStream(ctx, &sagemakerruntime.InvokeEndpointWithResponseStreamInput{
-		EndpointName: &e.name, InferenceComponentName: e.component, Body: body,
-		ContentType: aws.String(json1), CustomAttributes: aws.String(accept),
-	}, options(&w))
+	a, err := e.stream.Post(ctx, body)
 	if err != nil {
-		return nil, fault(op, err, &w, false)
+		return nil, fault(op, err)
 	}
-	parts := func(yield func([]byte, error) bool) {
-		stream := out.GetStream()
-		defer stream.Close()
-		for event := range stream.Events() {
-			part, ok := event.(*types.ResponseStreamMemberPayloadPart)
-			if ok && !yield(part.Value.Bytes, nil) {
+	return lines(func(yield func([]byte, error) bool) {
+		for event, err := range a.Events() {
+			if err != nil {
+				yield(nil, fault(op, err))
+				return
+			}
+			if event.Type == "PayloadPart" && !yield(event.Payload, nil) {
 				return
 			}
 		}
-		if err := w.End(stream.Err()); err != nil {
-			yield(nil, fault(op, err, &w, true))
-		}
-	}
-	return lines(parts), nil
+	}), nil
 }
 
 // fault returns the fault that err is. SageMaker has no code of its own for endpoints
 // and components that are not there; its sentence is the only sign.
-func fault(op string, err error, w *remote.Wire, inside bool) error {
-	if e, ok := errors.AsType[*llm.Error](err); ok {
-		return e // of the credentials
-	}
-	var c remote.Container
-	if e, ok := errors.AsType[*types.ModelError](err); ok {
-		c = remote.Container{Status: e.OriginalStatusCode, Message: e.OriginalMessage}
-	}
-	f := remote.NewFault(op, err, w, inside, c)
-	if e, ok := errors.AsType[*types.ValidationError](err); ok && strings.Contains(e.ErrorMessage(), "not found") {
+func fault(op string, err error) error {
+	err = remote.NewFault(op, err)
+	if f, ok := errors.AsType[*remote.Fault](err); ok && strings.EqualFold(f.Name, "ValidationError") && f.Says("not found") {
 		f.Code = llm.NotFound
 	}
-	return f
+	return err
 }

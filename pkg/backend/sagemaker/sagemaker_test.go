@@ -3,8 +3,9 @@ package sagemaker
 import (
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/service/sagemakerruntime"
+	"github.com/aws/aws-sdk-go-v2/aws"
 
+	"glossa/pkg/backend/awsrest"
 	"glossa/pkg/backend/backendtest"
 	"glossa/pkg/backend/remote"
 	"glossa/pkg/llm"
@@ -12,9 +13,10 @@ import (
 
 func open(target Target) func(url string, m remote.Model) *remote.Backend {
 	return func(url string, m remote.Model) *remote.Backend {
-		client := sagemakerruntime.New(sagemakerruntime.Options{
-			BaseEndpoint: &url, Region: "us-east-1", Credentials: backendtest.Credentials(), RetryMaxAttempts: 9,
-		})
+		client, err := awsrest.New(awsrest.SageMaker(), aws.Config{Region: "us-east-1", Credentials: backendtest.Credentials()}, url, "")
+		if err != nil {
+			panic(err) // the service's own URL
+		}
 		return New(client, target, m)
 	}
 }

@@ -64,8 +64,9 @@ func Glossa() *Table {
 			"pkg/meter/budget": {Floor: 3, May: []string{"pkg/llm", "pkg/httpx", "pkg/account", "pkg/table"}},
 			"pkg/resilience":   {Floor: 3, May: []string{"pkg/llm", "pkg/httpx"}},
 
-			"pkg/backend/*":           {Floor: 3, May: []string{"pkg/llm", "pkg/backend/remote"}, Outside: aws},
-			"pkg/backend/remote":      {Floor: 3, May: []string{"pkg/llm", "pkg/schema", "pkg/chat"}, Outside: aws},
+			"pkg/backend/awsrest":     {Floor: 0, Outside: aws},
+			"pkg/backend/*":           {Floor: 3, May: []string{"pkg/llm", "pkg/backend/remote", "pkg/backend/awsrest"}},
+			"pkg/backend/remote":      {Floor: 3, May: []string{"pkg/llm", "pkg/schema", "pkg/chat", "pkg/backend/awsrest"}},
 			"pkg/backend/backendtest": {Floor: 3, May: []string{"pkg/llm", "pkg/llm/llmtest", "pkg/schema", "pkg/backend/remote", "schemas"}, Outside: aws},
 
 			"pkg/catalog":    {Floor: 3, May: []string{"pkg/llm", "pkg/schema", "pkg/table", "pkg/chat"}},

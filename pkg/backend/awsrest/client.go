@@ -1,0 +1,163 @@
+// Package awsrest calls the operations of REST services of AWS: it finds the service's
+// address, signs, posts, and tells answers, errors and event streams apart. It refuses to
+// know which operations there are, what is in their bodies, and to try again.
+//
+// The SDK's clients do all of it too, through middleware that each call has made for it:
+// a call takes four times the processor time and the allocations (BenchmarkPost), and an
+// event of a stream, which goes through a goroutine and a channel and makes 98 of them,
+// fifty times (BenchmarkEvents). Configuration, credentials and signatures are the SDK's.
+package awsrest
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+	"github.com/aws/smithy-go/encoding/httpbinding"
+)
+
+// A Doer sends an HTTP request.
+type Doer interface {
+	Do(*http.Request) (*http.Response, error)
+}
+
+// A Client calls one service in one region.
+type Client struct {
+	base        url.URL // its path ends in no slash
+	service     string  // as signatures name it
+	region      string
+	credentials aws.CredentialsProvider
+	token       string
+	http        Doer
+	signer      *v4.Signer
+}
+
+// New returns the client of a service in the region of cfg, with its credentials. endpoint
+// is a base URL in place of that of the configuration, which in turn stands before AWS's
+// own; token, if it is not "", is a bearer token, sent in place of a signature.
+func New(s Service, cfg aws.Config, endpoint, token string) (*Client, error) {
+	if endpoint == "" {
+		var err error
+		if endpoint, err = s.endpoint(cfg); err != nil {
+			return nil, err
+		}
+	}
+	base, err := url.Parse(strings.TrimRight(endpoint, "/"))
+	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
+		return nil, fmt.Errorf("%q is no URL of a service: https://HOST or http://HOST", endpoint)
+	}
+	c := &Client{base: *base, service: s.Scope, region: cfg.Region, credentials: cfg.Credentials, token: token, http: cfg.HTTPClient, signer: v4.NewSigner()}
+	if c.http == nil {
+		c.http = http.DefaultClient
+	}
+	return c, nil
+}
+
+// An Operation is one of a service, on one resource. It is called many times.
+type Operation struct {
+	client *Client
+	url    url.URL
+	header http.Header // of all calls, never written to
+}
+
+// Operation returns the one at a path of segments, none of which is escaped yet. header
+// has what all its calls send beside the type of the body, which is JSON.
+func (c *Client) Operation(header http.Header, segments ...string) *Operation {
+	op := &Operation{client: c, url: c.base, header: header}
+	for _, s := range segments {
+		op.url.Path += "/" + s
+		op.url.RawPath += "/" + httpbinding.EscapePath(s, true)
+	}
+	op.url.RawPath = strings.TrimRight(c.base.EscapedPath(), "/") + op.url.RawPath
+	return op
+}
+
+const json1 = "application/json"
+
+// Post calls the operation. An error is of type [*Error], or that of the credentials. The
+// caller closes the answer.
+func (op *Operation) Post(ctx context.Context, body []byte) (*Answer, error) {
+	r, err := op.request(ctx, body)
+	if err != nil {
+		return nil, err
+	}
+	res, err := op.client.http.Do(r)
+	if err != nil {
+		return nil, &Error{Err: err}
+	}
+	a := &Answer{Header: res.Header, body: res.Body, length: res.ContentLength}
+	if res.StatusCode/100 != 2 {
+		defer a.Close()
+		return nil, refused(res)
+	}
+	return a, nil
+}
+
+// request returns the signed request of a call.
+func (op *Operation) request(ctx context.Context, body []byte) (*http.Request, error) {
+	c, target := op.client, op.url
+	header := make(http.Header, len(op.header)+8)
+	for name, values := range op.header {
+		header[name] = values
+	}
+	header["Content-Type"], header["User-Agent"] = []string{json1}, []string{"glossa"}
+	r := (&http.Request{
+		Method: http.MethodPost, URL: &target, Host: target.Host, Header: header,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, ContentLength: int64(len(body)), Body: io.NopCloser(bytes.NewReader(body)),
+		// net/http asks for it where a connection that was kept is closed at once.
+		GetBody: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil },
+	}).WithContext(ctx)
+	if c.token != "" {
+		header["Authorization"] = []string{"Bearer " + c.token}
+		return r, nil
+	}
+	who, err := c.credentials.Retrieve(ctx)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(body)
+	if err := c.signer.SignHTTP(ctx, who, r, hex.EncodeToString(sum[:]), c.service, c.region, time.Now()); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// An Answer is one that is no error. It is read whole, or as events, or only closed.
+type Answer struct {
+	Header http.Header
+	body   io.ReadCloser
+	length int64 // bytes; < 0: not told
+}
+
+// maxAnswer bounds an answer, bytes. Those of Bedrock and SageMaker are at most 25 MB.
+const maxAnswer = 64 << 20
+
+// Whole reads the answer and closes it.
+func (a *Answer) Whole() ([]byte, error) {
+	defer a.Close()
+	if a.length > maxAnswer {
+		return nil, &Error{Status: http.StatusOK, Err: fmt.Errorf("an answer of %d bytes is too long", a.length)}
+	}
+	var b bytes.Buffer
+	b.Grow(int(min(max(a.length, 0), 1<<20)) + bytes.MinRead) // room to find the end
+	n, err := b.ReadFrom(io.LimitReader(a.body, maxAnswer+1))
+	if err == nil && n > maxAnswer {
+		err = fmt.Errorf("an answer of more than %d bytes is too long", maxAnswer)
+	}
+	if err != nil {
+		return nil, &Error{Status: http.StatusOK, Header: a.Header, Err: err}
+	}
+	return b.Bytes(), nil
+}
+
+// Close ends the call.
+func (a *Answer) Close() { _ = a.body.Close() }

@@ -1,0 +1,95 @@
+package awsrest
+
+import (
+	"context"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime"
+	"github.com/aws/aws-sdk-go-v2/service/sagemakerruntime"
+)
+
+// sources tell what a configuration's may.
+type sources struct {
+	url                string
+	ignore, fips, dual bool
+}
+
+func (s sources) GetServiceBaseEndpoint(_ context.Context, service string) (string, bool, error) {
+	if service != "Bedrock Runtime" && service != "SageMaker Runtime" {
+		panic(service)
+	}
+	return s.url, s.url != "", nil
+}
+
+func (s sources) GetIgnoreConfiguredEndpoints(context.Context) (bool, bool, error) {
+	return s.ignore, s.ignore, nil
+}
+
+func (s sources) GetUseFIPSEndpoint(context.Context) (aws.FIPSEndpointState, bool, error) {
+	if s.fips {
+		return aws.FIPSEndpointStateEnabled, true, nil
+	}
+	return aws.FIPSEndpointStateUnset, false, nil
+}
+
+func (s sources) GetUseDualStackEndpoint(context.Context) (aws.DualStackEndpointState, bool, error) {
+	if s.dual {
+		return aws.DualStackEndpointStateEnabled, true, nil
+	}
+	return aws.DualStackEndpointStateUnset, false, nil
+}
+
+// Services are where the SDK's own rules have them.
+func TestEndpoint(t *testing.T) {
+	regions := []string{
+		"us-east-1", "us-west-2", "eu-west-1", "eu-central-2", "ap-southeast-7", "sa-east-1", "ca-west-1", "me-south-1", "af-south-1", "il-central-1",
+		"mx-central-1", "us-gov-west-1", "us-gov-east-1", "cn-north-1", "cn-northwest-1", "eusc-de-east-1", "us-iso-east-1", "us-iso-west-1",
+		"us-isob-east-1", "eu-isoe-west-1", "us-isof-south-1", "us-isof-east-1", "xx-new-9",
+	}
+	for _, region := range regions {
+		for _, s := range []sources{{}, {fips: true}, {dual: true}, {fips: true, dual: true}} {
+			cfg := aws.Config{Region: region, ConfigSources: []any{s}}
+			b, err := bedrockruntime.NewDefaultEndpointResolverV2().ResolveEndpoint(t.Context(), bedrockruntime.EndpointParameters{
+				Region: &region, UseFIPS: &s.fips, UseDualStack: &s.dual,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := Bedrock().endpoint(cfg); err != nil || got != b.URI.String() {
+				t.Errorf("%s %+v: %s %v, the SDK %s", region, s, got, err, b.URI.String())
+			}
+			m, err := sagemakerruntime.NewDefaultEndpointResolverV2().ResolveEndpoint(t.Context(), sagemakerruntime.EndpointParameters{
+				Region: &region, UseFIPS: &s.fips, UseDualStack: &s.dual,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := SageMaker().endpoint(cfg); err != nil || got != m.URI.String() {
+				t.Errorf("%s %+v: %s %v, the SDK %s", region, s, got, err, m.URI.String())
+			}
+		}
+	}
+}
+
+// What the configuration names stands before AWS's own address, as it does for the SDK's
+// clients.
+func TestConfigured(t *testing.T) {
+	const all = "https://all"
+	for _, test := range []struct {
+		sources []any
+		base    *string
+		want    string
+	}{
+		{[]any{sources{url: "https://own"}}, aws.String(all), "https://own"},
+		{[]any{struct{}{}, sources{}, sources{url: "https://own"}}, nil, "https://own"},
+		{[]any{sources{}}, aws.String(all), all},
+		{nil, aws.String(all), all},
+		{[]any{sources{url: "https://own", ignore: true}}, aws.String(all), "https://bedrock-runtime.us-east-1.amazonaws.com"},
+	} {
+		cfg := aws.Config{Region: "us-east-1", ConfigSources: test.sources, BaseEndpoint: test.base}
+		if got, err := Bedrock().endpoint(cfg); err != nil || got != test.want {
+			t.Errorf("%+v: %s %v, want %s", test.sources, got, err, test.want)
+		}
+	}
+}
