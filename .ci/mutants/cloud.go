@@ -103,7 +103,7 @@ func providers() []mutant {
 		{"providers: a throttled call is not tried again", fault, "\t\treturn llm.Overloaded, true\n\tcase \"servicequota", "\t\treturn llm.Overloaded, false\n\tcase \"servicequota", bedrockTests, "^TestBackend$"},
 		{"providers: pauses have no bound", "pkg/backend/remote/retry.go", "if pause > left || has", "if has", remoteTests, "^TestRetry$"},
 		{"providers: account numbers are told", fault, `|\b\d{12}\b`, "", remoteTests, "^TestPresentable$"},
-		{"calls: what is in a path is not escaped", client, "httpbinding.EscapePath(s, true)", "s", awsrestTests, "^TestPost$"},
+		{"calls: what is in a path is not escaped", client, "httpbinding.EscapePath(s, true)", "httpbinding.EscapePath(s, false)", awsrestTests, "^TestPost$"},
 		{"calls: the session is not signed for", client, "who, err := c.credentials.Retrieve(ctx)", "who, err := c.credentials.Retrieve(ctx); who.SessionToken = \"\"", awsrestTests, "^TestPost$"},
 		{"calls: an answer has no bound", client, "err == nil && n > maxAnswer", "false && n > maxAnswer", awsrestTests, "^TestWhole$"},
 		{"frames: a stream that broke off has ended", frames, "err == io.EOF && len(head) > 0", "err == io.EOF && len(head) > prelude", awsrestTests, "^TestBroken$"},

@@ -18,19 +18,32 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime"
 	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime/types"
 	"github.com/aws/smithy-go/transport/http/protocol/restjson1"
+
+	"glossa/pkg/backend/awsrest"
 )
 
 // An errand is calls that are made directly.
 type errand struct {
-	SDK, Stream   bool // else with net/http
-	Calls, Frames int  // Frames is how many each stream must have
+	Kind          string // sdk, own, http
+	Stream        bool
+	Calls, Frames int // Frames is how many each stream must have
 	Connections   int
 	Body          []byte
 }
 
+// Who makes the call of an errand: the SDK's client, glossa's own, net/http alone.
+const (
+	bySDK  = "sdk"
+	byOwn  = "own"
+	byHTTP = "http"
+)
+
 // calls makes calls directly when it is asked to.
 func calls(fake string, control *http.ServeMux) error {
-	sdk := newClient(fake)
+	sdk, own, err := newClients(fake)
+	if err != nil {
+		return err
+	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConns, transport.MaxIdleConnsPerHost = 0, 1024
 	plain := &http.Client{Transport: transport}
@@ -43,9 +56,11 @@ func calls(fake string, control *http.ServeMux) error {
 					time.Sleep(time.Duration(rand.Float64() * float64(beginning)))
 				}
 				switch {
-				case e.SDK && e.Stream:
+				case e.Kind == byOwn:
+					return e.own(ctx, own)
+				case e.Kind == bySDK && e.Stream:
 					return e.sdkStream(ctx, sdk)
-				case e.SDK:
+				case e.Kind == bySDK:
 					_, err := sdk.InvokeModel(ctx, &bedrockruntime.InvokeModelInput{
 						ModelId: aws.String(modelID), Body: e.Body, ContentType: aws.String("application/json"), Accept: aws.String("application/json"),
 					}, sound)
@@ -127,6 +142,39 @@ func (c reading) Do(r *http.Request) (*http.Response, error) {
 		r.Body = struct{ io.ReadCloser }{r.Body}
 	}
 	return c.HTTPClient.Do(r)
+}
+
+// own makes the call as glossa does.
+func (e *errand) own(ctx context.Context, client *awsrest.Client) error {
+	name := "invoke"
+	if e.Stream {
+		name = "invoke-with-response-stream"
+	}
+	a, err := client.Operation(http.Header{"Accept": {"application/json"}}, "model", modelID, name).Post(ctx, e.Body)
+	if err != nil {
+		return err
+	}
+	if !e.Stream {
+		_, err := a.Whole()
+		return err
+	}
+	got := 0
+	for event, err := range a.Events() {
+		if err != nil {
+			return err
+		}
+		var chunk struct{ Bytes []byte }
+		if err := json.Unmarshal(event.Payload, &chunk); err != nil {
+			return err
+		}
+		if bytes.Contains(chunk.Bytes, []byte("text_delta")) {
+			got++
+		}
+	}
+	if got != e.Frames {
+		return fmt.Errorf("%d frames of %d", got, e.Frames)
+	}
+	return nil
 }
 
 func (e *errand) plain(ctx context.Context, client *http.Client, fake string) error {

@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime"
 
 	"glossa/pkg/app"
+	"glossa/pkg/backend/awsrest"
 	"glossa/schemas"
 )
 
@@ -27,18 +28,18 @@ const (
 // fake does not check them.
 const keyID, keySecret = "AKIDEXAMPLE", "secret"
 
-// newClient returns the SDK's client that calls are made with directly. It is made as
-// pkg/app makes that of glossa.
-func newClient(url string) *bedrockruntime.Client {
-	client := awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
+// newClients returns the clients of a service at url, with as many connections as
+// glossa's has: the SDK's, and glossa's own.
+func newClients(url string) (*bedrockruntime.Client, *awsrest.Client, error) {
+	cfg := aws.Config{Region: region}
+	cfg.HTTPClient = awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
 		t.MaxIdleConns, t.MaxIdleConnsPerHost = 0, 1024
 	})
-	return bedrockruntime.New(bedrockruntime.Options{
-		BaseEndpoint: &url, Region: region, HTTPClient: client, Retryer: aws.NopRetryer{},
-		Credentials: aws.NewCredentialsCache(aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
-			return aws.Credentials{AccessKeyID: keyID, SecretAccessKey: keySecret}, nil
-		})),
-	})
+	cfg.Credentials = aws.NewCredentialsCache(aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+		return aws.Credentials{AccessKeyID: keyID, SecretAccessKey: keySecret}, nil
+	}))
+	own, err := awsrest.New(awsrest.Bedrock(), cfg, url, "")
+	return bedrockruntime.NewFromConfig(cfg, func(o *bedrockruntime.Options) { o.BaseEndpoint, o.Retryer = &url, aws.NopRetryer{} }), own, err
 }
 
 // newGlossa returns glossa as the function of the OpenAI routes has it on Lambda:

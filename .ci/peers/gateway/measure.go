@@ -82,13 +82,13 @@ func (w *workers) requests(p plan, r *result) error {
 			return atOnce(p.connections, n, func() error { return c.once(to.url, body) })
 		}
 	}
-	direct := func(sdk bool, body []byte) func(int) error {
+	direct := func(kind string, body []byte) func(int) error {
 		return func(n int) error {
-			return w.calls.set("/do", errand{SDK: sdk, Calls: n, Connections: p.connections, Body: body})
+			return w.calls.set("/do", errand{Kind: kind, Calls: n, Connections: p.connections, Body: body})
 		}
 	}
 	turns := []turn{
-		{"sdk", w.calls, direct(true, sent)}, {"glossa", w.glossa, load(w.glossa)}, {"http", w.calls, direct(false, body)},
+		{bySDK, w.calls, direct(bySDK, sent)}, {byOwn, w.calls, direct(byOwn, sent)}, {"glossa", w.glossa, load(w.glossa)}, {byHTTP, w.calls, direct(byHTTP, body)},
 		{"proxy", w.proxy, load(w.proxy)}, {"nothing", w.nothing, load(w.nothing)},
 	}
 	times := rounds{}
@@ -153,17 +153,17 @@ func (w *workers) flows(pace time.Duration) ([]flow, error) {
 		return nil, err
 	}
 	sent, err := w.fake.ask("/last", nil) // what glossa made of it
-	direct := func(sdk bool, body []byte) func(plan) (*delays, error) {
+	direct := func(kind string, body []byte) func(plan) (*delays, error) {
 		return func(p plan) (*delays, error) {
-			return nil, w.calls.set("/do", errand{SDK: sdk, Stream: true, Calls: p.streams, Connections: p.streams, Frames: p.frames, Body: body})
+			return nil, w.calls.set("/do", errand{Kind: kind, Stream: true, Calls: p.streams, Connections: p.streams, Frames: p.frames, Body: body})
 		}
 	}
 	load := func(to *worker) func(plan) (*delays, error) {
 		return func(p plan) (*delays, error) { return c.streams(to.url, body, p) }
 	}
 	return []flow{
-		{"sdk", w.calls, direct(true, sent)}, {"glossa", w.glossa, load(w.glossa)},
-		{"http", w.calls, direct(false, body)}, {"proxy", w.proxy, load(w.proxy)},
+		{bySDK, w.calls, direct(bySDK, sent)}, {byOwn, w.calls, direct(byOwn, sent)}, {"glossa", w.glossa, load(w.glossa)},
+		{byHTTP, w.calls, direct(byHTTP, body)}, {"proxy", w.proxy, load(w.proxy)},
 	}, err
 }
 
