@@ -1,8 +1,7 @@
-// Package grammar holds generated text to a form: JSON Schema, Lamini's output_type or
-// a grammar in GBNF becomes an automaton over bytes, and that, with the bytes of a
-// vocabulary, masks of the tokens that may come next. Whatever is taken from the masks
-// ends in a text of the form within the tokens that there are. It refuses to know
-// logits, models and wire formats.
+// Package grammar holds generated text to a form: JSON Schema or a grammar in GBNF
+// becomes an automaton over bytes, and that, with the bytes of a vocabulary, masks of the
+// tokens that may come next. Whatever is taken from the masks ends in a text of the form
+// within the tokens that there are. It refuses to know logits, models and wire formats.
 package grammar
 
 import (
@@ -54,11 +53,6 @@ type Grammar struct {
 // Schema compiles a JSON Schema. Its errors are of type [*Error].
 func Schema(raw []byte, l Limits) (*Grammar, error) {
 	return made(jsonschema.Compile(raw, l))
-}
-
-// OutputType compiles an output_type (seed 004). Its errors are of type [*Error].
-func OutputType(raw []byte, l Limits) (*Grammar, error) {
-	return made(jsonschema.OutputType(raw, l))
 }
 
 // GBNF compiles a grammar in llama.cpp's notation. Its errors are of type [*Error].

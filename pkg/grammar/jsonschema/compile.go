@@ -1,7 +1,7 @@
-// Package jsonschema compiles JSON Schema (drafts 4 to 2020-12) and Lamini's output_type
-// (seed 004) to programs of rules: a schema that it accepts is held to in full, what it
-// does not support it refuses with the place and the keyword. It refuses to know tokens,
-// models and wire formats, and reads nothing but the schema that it is given.
+// Package jsonschema compiles JSON Schema (drafts 4 to 2020-12) to programs of rules: a
+// schema that it accepts is held to in full, what it does not support it refuses with the
+// place and the keyword. It refuses to know tokens, models and wire formats, and reads
+// nothing but the schema that it is given.
 package jsonschema
 
 import (

@@ -9,7 +9,6 @@ import (
 
 	"glossa/pkg/grammar/automaton"
 	"glossa/pkg/grammar/fault"
-	"glossa/pkg/grammar/pushdown"
 )
 
 func TestRefusals(t *testing.T) {
@@ -138,14 +137,12 @@ func FuzzCompile(f *testing.F) {
 		f.Add([]byte(schema))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		for _, compile := range []func([]byte, automaton.Limits) (*pushdown.Program, error){Compile, OutputType} {
-			p, err := compile(raw, automaton.Generating())
-			if fe := (*fault.Error)(nil); err != nil && !errors.As(err, &fe) {
-				t.Fatalf("%v is no fault", err)
-			}
-			if err == nil && !some(p) {
-				t.Fatal("the program has no text")
-			}
+		p, err := Compile(raw, automaton.Generating())
+		if fe := (*fault.Error)(nil); err != nil && !errors.As(err, &fe) {
+			t.Fatalf("%v is no fault", err)
+		}
+		if err == nil && !some(p) {
+			t.Fatal("the program has no text")
 		}
 	})
 }
