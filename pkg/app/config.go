@@ -128,8 +128,8 @@ func FromEnv(getenv func(string) string) (Config, error) {
 			S3: e.address("GLOSSA_S3_ENDPOINT"),
 		},
 		BedrockToken: getenv("AWS_BEARER_TOKEN_BEDROCK"),
-		Auth:   !e.flag("GLOSSA_OPEN"),
-		Listen: cmp.Or(getenv("GLOSSA_LISTEN"), "localhost:8080"),
+		Auth:         !e.flag("GLOSSA_OPEN"),
+		Listen:       cmp.Or(getenv("GLOSSA_LISTEN"), "localhost:8080"),
 		Host: host.Config{
 			StreamREST: e.flag("GLOSSA_STREAM_REST"), StreamURL: e.flag("GLOSSA_STREAM_URL"),
 			BasePath: getenv("GLOSSA_BASE_PATH"),

@@ -33,16 +33,6 @@ func logprobs(kernels *kernel.Kernels, logits []float32, tokens, id, k int) (cho
 	return float64(kernel.Finite(logits[id])) - norm, top
 }
 
-// Top returns the ids of the k largest logits, largest first, equals by id.
-func Top(logits []float32, k int) []int {
-	best := ranking(kernel.Best(), logits, k)
-	ids := make([]int, len(best))
-	for i, b := range best {
-		ids[i] = b.id
-	}
-	return ids
-}
-
 // ranking returns the k likeliest tokens, best first.
 func ranking(kernels *kernel.Kernels, logits []float32, k int) []ranked {
 	k = min(k, len(logits))

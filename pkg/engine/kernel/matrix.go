@@ -27,13 +27,6 @@ func NewMatrix(rows, cols int) *Matrix {
 	return &Matrix{Rows: rows, Cols: cols, data: aligned((rows + panel - 1) / panel * panel * cols)}
 }
 
-// Pack returns the packed form of w, row-major (rows, cols).
-func Pack(w []float32, rows, cols int) *Matrix {
-	m := NewMatrix(rows, cols)
-	m.Load(w)
-	return m
-}
-
 // OpenMatrix returns the matrix that data holds, or, of zeros, that [Kernels.LoadRows] is
 // to fill: it keeps data, which may be a mapped file and must start at a multiple of 64
 // bytes in memory.

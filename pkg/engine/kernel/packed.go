@@ -60,7 +60,7 @@ func (k Kind) String() string {
 func (k Kind) valid() bool { return k >= Q8_0 && k <= BF16 }
 
 // Bytes returns the memory that packed weights of that shape take, padding included.
-// What int64 cannot hold is the largest int64; shapes and kinds that [NewPacked]
+// What int64 cannot hold is the largest int64; shapes and kinds that [OpenPacked]
 // refuses take 0.
 func (k Kind) Bytes(rows, cols int) int64 {
 	if !k.valid() || rows < 1 || cols < 1 {
@@ -94,24 +94,6 @@ type Packed struct {
 	Kind       Kind
 	Rows, Cols int
 	data       []byte // (panels, superblocks, formats[Kind].bytes), 64-byte aligned
-}
-
-// NewPacked returns zero weights of that shape, both at least 1.
-func NewPacked(kind Kind, rows, cols int) *Packed {
-	size := kind.Bytes(rows, cols)
-	if size < 1 || size > math.MaxInt-line {
-		panic(fmt.Sprintf("kernel: %v weights of shape (%d, %d)", kind, rows, cols))
-	}
-	p := &Packed{Kind: kind, Rows: rows, Cols: cols, data: Allocate(int(size))}
-	p.Clear()
-	return p
-}
-
-// Quantize returns the packed form of w, row-major (rows, cols).
-func Quantize(kind Kind, w []float32, rows, cols int) *Packed {
-	p := NewPacked(kind, rows, cols)
-	p.LoadRows(0, w[:rows*cols])
-	return p
 }
 
 // OpenPacked returns the weights that data holds, which [Packed.Data] wrote. It keeps
