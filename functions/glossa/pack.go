@@ -61,7 +61,8 @@ func (p *packing) complete() error {
 		return fmt.Errorf("%w: -o: %q does not end in %s, by which other programs know such files", errUsage, p.file, checkpoint.PackSuffix)
 	}
 	dir, base := filepath.Split(p.file)
-	if _, err := os.Lstat(p.file); err == nil && !checkpoint.IsPack(os.DirFS(filepath.Clean(dir+".")), base) {
+	packed, _ := checkpoint.IsPack(os.DirFS(filepath.Clean(dir+".")), base) // what cannot be read is none
+	if _, err := os.Lstat(p.file); err == nil && !packed {
 		return fmt.Errorf("%s exists and is no packed model: it is left as it is", p.file)
 	}
 	return nil

@@ -65,7 +65,7 @@ func New(cfg Config) (*App, error) {
 			return nil, fmt.Errorf("checkpoints directory: %w", err)
 		}
 	}
-	a := &App{cfg: cfg, accounts: accounts, budgets: budgets, cloud: cloud, shelves: &shelves{cloud: cloud}}
+	a := &App{cfg: cfg, accounts: accounts, budgets: budgets, cloud: cloud, shelves: &shelves{cloud: cloud, ahead: ahead{memory: cfg.Memory}}}
 	if a.kernels, err = kernels(cfg.Kernel); err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func New(cfg Config) (*App, error) {
 		return nil, err
 	}
 	a.catalog = catalog.New(catalog.Config{
-		Source: source, Local: local, Roots: roots, Scan: (&scanner{quant: a.quant, shelves: a.shelves}).scan, Remote: a.shelves.model,
+		Source: source, Local: local, Roots: roots, Scan: (&scanner{quant: a.quant, shelves: a.shelves}).scan, Remote: a.shelves.model, Expect: a.shelves.ahead.expect,
 		Openers: map[string]catalog.Opener{
 			catalog.Local: a.openLocal, catalog.Bedrock: a.openBedrock, catalog.SageMaker: a.openSageMaker,
 		},
@@ -191,7 +191,7 @@ func (a *App) Routes(families ...string) []httpx.Route {
 	routes = append(routes, httpx.Route{
 		Method: http.MethodGet, Pattern: "/health", Permission: httpx.Public, Handle: health,
 	})
-	return append(routes, description(routes))
+	return append(routes, description(routes, func() []httpx.Route { return a.Routes() }))
 }
 
 func health(w http.ResponseWriter, _ *http.Request) error {

@@ -45,6 +45,11 @@ func environmentAWS(getenv func(string) string, client *awshttp.BuildableClient)
 		})
 	}
 	cfg.Credentials = aws.NewCredentialsCache(cfg.Credentials)
+	if url := getenv("AWS_ENDPOINT_URL"); url != "" {
+		if ignored, _ := (wishes{getenv}).flag(ignoreEndpoints); !ignored {
+			cfg.BaseEndpoint = &url
+		}
+	}
 	return cfg, nil
 }
 
@@ -88,16 +93,19 @@ func (w wishes) GetUseDualStackEndpoint(context.Context) (aws.DualStackEndpointS
 	return aws.DualStackEndpointStateDisabled, found, nil
 }
 
+// ignoreEndpoints is the variable that has AWS's own addresses used, whatever others say.
+const ignoreEndpoints = "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"
+
 // GetIgnoreConfiguredEndpoints tells whether the next ones are not meant.
 func (w wishes) GetIgnoreConfiguredEndpoints(context.Context) (bool, bool, error) {
-	on, found := w.flag("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS")
+	on, found := w.flag(ignoreEndpoints)
 	return on, found, nil
 }
 
 // GetServiceBaseEndpoint returns the address of a service that stands in for AWS's own:
-// AWS_ENDPOINT_URL_BEDROCK_RUNTIME for "Bedrock Runtime", else AWS_ENDPOINT_URL.
+// AWS_ENDPOINT_URL_BEDROCK_RUNTIME for "Bedrock Runtime". AWS_ENDPOINT_URL is the
+// configuration's own.
 func (w wishes) GetServiceBaseEndpoint(_ context.Context, service string) (string, bool, error) {
-	own := "AWS_ENDPOINT_URL_" + strings.ToUpper(strings.ReplaceAll(service, " ", "_"))
-	url := cmp.Or(w.get(own), w.get("AWS_ENDPOINT_URL"))
+	url := w.get("AWS_ENDPOINT_URL_" + strings.ToUpper(strings.ReplaceAll(service, " ", "_")))
 	return url, url != "", nil
 }

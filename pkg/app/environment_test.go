@@ -35,6 +35,7 @@ func TestEnvironmentAWS(t *testing.T) {
 		t.Errorf("%s %v %+v", o.Region, o.BaseEndpoint, o.EndpointOptions)
 	}
 	for _, step := range []struct{ name, value, want string }{
+		{"AWS_ENDPOINT_URL", "http://all", "http://all"},
 		{"AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "http://own", "http://own"},
 		{"AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "true", ""},
 	} {

@@ -3,13 +3,16 @@ package app
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
 
+	"glossa/pkg/bucket"
 	"glossa/pkg/catalog"
 	"glossa/pkg/chat"
 	"glossa/pkg/engine"
@@ -33,9 +36,17 @@ type scanner struct {
 	seen map[string]arch.Info // by the names, sizes and times of a directory's files
 }
 
-// scan lists the models of a directory, runs of Alpha and published models, the
-// newest first.
+// scan lists the models of a directory, runs of Alpha and published models, the newest
+// first. One that is replaced meanwhile is looked at again: it is there.
 func (s *scanner) scan(fsys fs.FS) (runs []catalog.Run, problems []error) {
+	runs, problems = s.scanOnce(fsys)
+	if slices.ContainsFunc(problems, func(err error) bool { return errors.Is(err, bucket.ErrReplaced) }) {
+		return s.scanOnce(fsys)
+	}
+	return runs, problems
+}
+
+func (s *scanner) scanOnce(fsys fs.FS) (runs []catalog.Run, problems []error) {
 	var stale error
 	if place, ok := fsys.(*shelf); ok {
 		now, err := s.shelves.look(place)
@@ -71,6 +82,10 @@ func (s *scanner) scan(fsys fs.FS) (runs []catalog.Run, problems []error) {
 	return runs, append(problems, more...)
 }
 
+// describedAtOnce is how many models are looked at beside each other: of a store each takes
+// as long to answer as all of them.
+const describedAtOnce = 16
+
 // scanPublished lists the directories that hold a published model and no run, and the
 // packed models beside them.
 func (s *scanner) scanPublished(fsys fs.FS, runs []catalog.Run) (found []catalog.Run, problems []error) {
@@ -78,26 +93,53 @@ func (s *scanner) scanPublished(fsys fs.FS, runs []catalog.Run) (found []catalog
 	if err != nil {
 		return nil, nil // the scan for runs has told
 	}
-	for _, e := range entries {
-		dir := e.Name()
-		id, isPack := strings.CutSuffix(dir, checkpoint.PackSuffix)
-		if strings.HasPrefix(dir, ".") || !e.IsDir() && !isPack || slices.ContainsFunc(slices.Concat(runs, found), func(r catalog.Run) bool { return r.ID == id }) {
+	taken := map[string]bool{}
+	for _, r := range runs {
+		taken[r.ID] = true
+	}
+	list := make([]entry, len(entries))
+	var group sync.WaitGroup
+	free := make(chan struct{}, describedAtOnce)
+	for i, e := range entries {
+		id, isPack := strings.CutSuffix(e.Name(), checkpoint.PackSuffix)
+		if strings.HasPrefix(id, ".") || !e.IsDir() && !isPack || taken[id] {
 			continue
 		}
-		info, files, err := s.describe(fsys, dir)
-		if err == nil && info.Type == "" {
-			continue
-		}
-		if err != nil {
-			problems = append(problems, fmt.Errorf("model %s: %w", dir, unreadable(err)))
-			continue
-		}
-		found = append(found, catalog.Run{
-			ID: id, Type: info.Name, Checkpoint: dir, ModTime: info.ModTime, Size: info.Size,
-			Parameters: info.Parameters, Bytes: info.Bytes[transformer.Formats()[s.quant]], Sizes: sizes(info.Bytes), Context: info.Context, Files: files,
+		list[i].id = id
+		free <- struct{}{}
+		group.Go(func() {
+			defer func() {
+				if p := recover(); p != nil {
+					list[i].err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+				}
+				<-free
+			}()
+			list[i].info, list[i].files, list[i].err = s.describe(fsys, e.Name())
 		})
 	}
+	group.Wait()
+	for i, e := range entries {
+		d := &list[i]
+		switch info := &d.info; {
+		case d.err != nil:
+			problems = append(problems, fmt.Errorf("model %s: %w", e.Name(), unreadable(d.err)))
+		case info.Type != "" && !taken[d.id]:
+			taken[d.id] = true
+			found = append(found, catalog.Run{
+				ID: d.id, Type: info.Name, Checkpoint: e.Name(), ModTime: info.ModTime, Size: info.Size,
+				Parameters: info.Parameters, Bytes: info.Bytes[transformer.Formats()[s.quant]], Sizes: sizes(info.Bytes), Context: info.Context, Files: d.files,
+			})
+		}
+	}
 	return found, problems
+}
+
+// entry is what there is to say of an entry of a directory.
+type entry struct {
+	id    string
+	info  arch.Info
+	files string
+	err   error
 }
 
 // maxSeen bounds what a scanner remembers, models.
@@ -111,16 +153,22 @@ func (s *scanner) describe(fsys fs.FS, dir string) (info arch.Info, key string, 
 		return info, "", err
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	info, ok := s.seen[key]
+	s.mu.Unlock()
 	if ok {
 		return info, key, nil
 	}
-	if arch.Detect(fsys, dir) {
+	is, err := arch.Detect(fsys, dir)
+	if err != nil {
+		return info, key, err // it may well be one
+	}
+	if is {
 		if info, err = arch.Describe(fsys, dir); err != nil {
 			return info, key, err
 		}
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.seen == nil || len(s.seen) >= maxSeen {
 		s.seen = map[string]arch.Info{}
 	}
@@ -190,7 +238,8 @@ func (a *App) describe(rec *catalog.Record, run *catalog.Run) (*arch.Model, erro
 		return nil, err
 	}
 	if run.Info == nil {
-		return arch.Open(fsys, path.Clean(run.Checkpoint))
+		model := path.Clean(run.Checkpoint)
+		return arch.Open(a.shelves.ahead.take(fsys, rec.Name, model), model)
 	}
 	ck, err := checkpoint.ReadAlphaFile(fsys, run.Checkpoint, checkpoint.Options{})
 	if err != nil {

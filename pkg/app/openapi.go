@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"glossa/pkg/host"
 	"glossa/pkg/httpx"
 )
 
@@ -16,13 +17,19 @@ var document []byte
 
 const documentPath = "/openapi.json"
 
-// description returns the route of the OpenAPI document, which tells of the given
-// routes and of itself. What is not mounted here is left out of it.
-func description(routes []httpx.Route) httpx.Route {
-	body := sync.OnceValues(func() ([]byte, error) { return describe(document, routes) })
+// description returns the route of the OpenAPI document, which tells of the given routes
+// and of itself. What is not mounted here is left out of it, but for who comes through a
+// gateway: all families stand behind one, and one function answers for them.
+func description(routes []httpx.Route, all func() []httpx.Route) httpx.Route {
+	own := sync.OnceValues(func() ([]byte, error) { return describe(document, routes) })
+	whole := sync.OnceValues(func() ([]byte, error) { return describe(document, all()) })
 	return httpx.Route{
 		Method: http.MethodGet, Pattern: documentPath, Permission: httpx.Listing,
-		Handle: func(w http.ResponseWriter, _ *http.Request) error {
+		Handle: func(w http.ResponseWriter, r *http.Request) error {
+			body := own
+			if host.BehindGateway(r.Context()) {
+				body = whole
+			}
 			b, err := body()
 			if err != nil {
 				return err

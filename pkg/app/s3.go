@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"glossa/pkg/backend/awsrest"
 	"glossa/pkg/bucket"
 	"glossa/pkg/catalog"
 	"glossa/pkg/llm"
@@ -56,6 +57,7 @@ func (s *shelf) look() error {
 // shelves are the places that records and the configuration name.
 type shelves struct {
 	cloud *cloud
+	ahead ahead
 
 	mu  sync.Mutex
 	all map[string]*shelf // by URL, and "/" after it for what lies below
@@ -120,6 +122,7 @@ func (s *shelves) look(one *shelf) (fs.FS, error) {
 	if missing != nil {
 		return nil, unreadable(missing)
 	}
+	s.ahead.found(now)
 	return now, err
 }
 
@@ -130,11 +133,10 @@ func (c *cloud) bucket(cfg bucket.Config) (*bucket.FS, error) {
 		return nil, err
 	}
 	cfg.Region, cfg.Credentials, cfg.HTTP = aws.Region, aws.Credentials, aws.HTTPClient
-	if aws.BaseEndpoint != nil {
-		cfg.Endpoint = *aws.BaseEndpoint
-	}
-	if c.endpoints.S3 != "" {
-		cfg.Endpoint = c.endpoints.S3
+	if cfg.Endpoint = c.endpoints.S3; cfg.Endpoint == "" {
+		if cfg.Endpoint, err = awsrest.Configured(aws, "S3"); err != nil {
+			return nil, err
+		}
 	}
 	return bucket.New(cfg), nil
 }

@@ -95,12 +95,13 @@ func function(family string) error {
 	if err != nil {
 		return err
 	}
-	a.Report(context.Background())
 	if host.OnLambda(os.Getenv) {
 		a.growLazily()
+		go a.Report(context.Background()) // beside the first request, which is there already and says what it needs
 		host.Start(a.Handler(family), a.host())
 		return nil
 	}
+	a.Report(context.Background())
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // the second signal ends the process at once
 	ln, err := a.Listen(ctx, cfg.Listen, !cfg.Auth)

@@ -116,10 +116,7 @@ func (f *FS) Look(ctx context.Context) error {
 	if old == nil {
 		limit = firstLook
 	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	begun := time.Now()
-	found, err := f.list(ctx)
+	found, begun, err := f.listWithin(ctx, limit)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
@@ -132,6 +129,24 @@ func (f *FS) Look(ctx context.Context) error {
 	}
 	f.at, f.err = begun, err
 	return err
+}
+
+// listWithin lists within a time limit. A process that was stopped meanwhile, as functions
+// are between requests, finds its connections dead and the limit passed: that is no failure
+// of the store, which is asked once more.
+func (f *FS) listWithin(ctx context.Context, limit time.Duration) (found *listing, begun time.Time, err error) {
+	for range 2 {
+		begun = time.Now()
+		limited, cancel := context.WithTimeout(ctx, limit)
+		found, err = f.list(limited)
+		cancel()
+		// By the wall clock too: the other one may stand still while a process is stopped.
+		now := time.Now()
+		if err == nil || max(now.Sub(begun), now.Round(0).Sub(begun.Round(0))) < limit+time.Second {
+			break
+		}
+	}
+	return found, begun, err
 }
 
 // Snapshot returns what the last listing has, which does not change any more.

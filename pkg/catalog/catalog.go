@@ -36,7 +36,10 @@ type Config struct {
 	Scan   Scanner
 	// Remote returns the file system of the model at s3://bucket/prefix, which is its one
 	// entry; nil: checkpoints are in directories alone.
-	Remote  func(url string) (fs.FS, error)
+	Remote func(url string) (fs.FS, error)
+	// Expect is told the name that is to be opened while nothing is known yet of what there
+	// is, before that is looked at; nil: nobody is.
+	Expect  func(name string)
 	Openers map[string]Opener // by family; models of other families are problems
 	TTL     time.Duration     // 0 is [DefaultTTL]
 	Memory  int64             // bytes for the weights of open models; 0: no bound
@@ -174,6 +177,9 @@ func (c *Catalog) Open(ctx context.Context, name string) (*llm.Model, error) {
 // OpenEntry is [Catalog.Open] for those who want to know more of the model. The entry
 // is that of the model that was opened, or could not be; nil: there is none.
 func (c *Catalog) OpenEntry(ctx context.Context, name string) (*llm.Model, *Entry, error) {
+	if c.cfg.Expect != nil && c.now.Load() == nil {
+		c.cfg.Expect(name)
+	}
 	for again := false; ; again = true {
 		v, err := c.view(ctx)
 		if err != nil {

@@ -102,17 +102,22 @@ func (c *Catalog) Refresh() {
 
 // look reads records and roots; c.load is held.
 func (c *Catalog) look(ctx context.Context) *view {
+	roots := make([]scan, len(c.cfg.Roots))
+	var waits []func()
+	for i, root := range c.cfg.Roots {
+		waits = append(waits, beside(func() { roots[i] = c.scanRoot(i, root) }))
+	}
 	c.source.look(ctx)
 	c.local.look(ctx)
+	for _, wait := range waits {
+		wait()
+	}
 	b := &builder{
 		view: view{
 			at: c.source.asked, window: c.source.window, names: map[string]*Entry{}, unserved: map[string]*llm.Error{},
 			err: c.source.problem(), good: c.source.good,
 		},
-		scan: c.cfg.Scan, used: map[place]bool{}, fixed: map[string]bool{},
-	}
-	for i, root := range c.cfg.Roots {
-		b.roots = append(b.roots, c.scanRoot(i, root))
+		scan: c.cfg.Scan, roots: roots, used: map[place]bool{}, fixed: map[string]bool{},
 	}
 	b.addListing(&c.source.listing, c.cfg)
 	more := c.local.listing
@@ -129,6 +134,26 @@ func (c *Catalog) look(ctx context.Context) *view {
 		v.hard = v.soft // who asks may as well wait: there is nothing to be had
 	}
 	return v
+}
+
+// beside runs f and returns how to wait for it. Its panic is that of who waits.
+func beside(f func()) (wait func()) {
+	ended := make(chan any, 1)
+	go func() { // ends with f
+		defer func() {
+			p := recover()
+			if p != nil {
+				p = fmt.Sprintf("%v\n%s", p, debug.Stack())
+			}
+			ended <- p
+		}()
+		f()
+	}()
+	return func() {
+		if p := <-ended; p != nil {
+			panic(p)
+		}
+	}
 }
 
 // tell logs what is wrong, each thing once, and what no longer is; c.load is held.

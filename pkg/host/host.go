@@ -79,6 +79,9 @@ func (a *Adapter) Invoke(ctx context.Context, payload json.RawMessage) (*Respons
 		return nil, err
 	}
 	ctx, cancel := a.withDeadline(ctx)
+	if e.kind != kindURL {
+		ctx = context.WithValue(ctx, gatewayKey{}, true)
+	}
 	r, err := e.request(ctx, a.cfg.BasePath)
 	if err != nil {
 		cancel()
@@ -112,6 +115,16 @@ func (a *Adapter) withDeadline(ctx context.Context) (context.Context, context.Ca
 	}
 	margin := min(max(cmp.Or(a.cfg.Margin, defaultMargin), 0), max(time.Until(end)/2, 0))
 	return context.WithDeadline(ctx, end.Add(-margin))
+}
+
+// gatewayKey is where a request's context has that it came through an API.
+type gatewayKey struct{}
+
+// BehindGateway tells whether the request that ctx belongs to came through an API of API Gateway, whose other routes
+// other functions may serve. At a function URL and outside Lambda this process serves all there is.
+func BehindGateway(ctx context.Context) bool {
+	behind, _ := ctx.Value(gatewayKey{}).(bool)
+	return behind
 }
 
 // RequestID returns the request id of the Lambda invocation that ctx belongs to, or "" outside Lambda.

@@ -50,23 +50,28 @@ func ask[S, V any](sources []any, get func(S) (V, bool, error)) (v V, found bool
 	return v, false, nil
 }
 
+// Configured returns the base URL that a configuration has in place of AWS's own of the
+// service with an id of the SDK's, "" if it has none.
+func Configured(cfg aws.Config, id string) (string, error) {
+	ctx := context.Background() // sources are what was read before
+	ignored, _, err := ask(cfg.ConfigSources, func(s ignoreSource) (bool, bool, error) { return s.GetIgnoreConfiguredEndpoints(ctx) })
+	if ignored || err != nil {
+		return "", err
+	}
+	own, found, err := ask(cfg.ConfigSources, func(s urlSource) (string, bool, error) { return s.GetServiceBaseEndpoint(ctx, id) })
+	if found || err != nil {
+		return own, err
+	}
+	return aws.ToString(cfg.BaseEndpoint), nil
+}
+
 // endpoint returns the base URL of a service: that of the configuration, else AWS's own
 // of the region, by the rules that the SDK's clients have.
 func (s Service) endpoint(cfg aws.Config) (string, error) {
-	ctx := context.Background() // sources are what was read before
-	ignored, _, err := ask(cfg.ConfigSources, func(s ignoreSource) (bool, bool, error) { return s.GetIgnoreConfiguredEndpoints(ctx) })
-	if err != nil {
-		return "", err
+	if url, err := Configured(cfg, s.ID); url != "" || err != nil {
+		return url, err
 	}
-	if !ignored {
-		own, found, err := ask(cfg.ConfigSources, func(source urlSource) (string, bool, error) { return source.GetServiceBaseEndpoint(ctx, s.ID) })
-		if found || err != nil {
-			return own, err
-		}
-		if cfg.BaseEndpoint != nil {
-			return *cfg.BaseEndpoint, nil
-		}
-	}
+	ctx := context.Background()
 	fips, _, err := ask(cfg.ConfigSources, func(s fipsSource) (aws.FIPSEndpointState, bool, error) { return s.GetUseFIPSEndpoint(ctx) })
 	if err != nil {
 		return "", err

@@ -1,6 +1,8 @@
 package arch_test
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path"
 	"reflect"
@@ -278,8 +280,36 @@ func TestDetect(t *testing.T) {
 		"other": true, "run": false, "bad": false, "number": false, "one": true, "two": false, "split": true, "rest": false,
 		"dir": false, "none": false, "one/a.gguf": false,
 	} {
-		if got := arch.Detect(fsys, dir); got != want {
-			t.Errorf("%s: %v", dir, got)
+		if got, err := arch.Detect(fsys, dir); got != want || err != nil && dir != "none" {
+			t.Errorf("%s: %v, %v", dir, got, err)
+		}
+	}
+}
+
+// deaf has files that cannot be read.
+type deaf struct{ fstest.MapFS }
+
+func (d deaf) Open(name string) (fs.File, error) {
+	f, err := d.MapFS.Open(name)
+	if info, _ := d.MapFS.Stat(name); err == nil && !info.IsDir() {
+		return deafFile{f}, nil
+	}
+	return f, err
+}
+
+type deafFile struct{ fs.File }
+
+var errDeaf = errors.New("the store is away")
+
+func (deafFile) Read([]byte) (int, error) { return 0, errDeaf }
+
+// What cannot be read now is not taken for no model: it may be one.
+func TestDetectUnreadable(t *testing.T) {
+	file := &fstest.MapFile{Data: make([]byte, 100)}
+	fsys := deaf{fstest.MapFS{"a/config.json": file, "b/b.safetensors": file, "c.safetensors": file, "d/d.gguf": file, "e/notes.txt": file}}
+	for dir, want := range map[string]error{"a": errDeaf, "b": errDeaf, "c.safetensors": errDeaf, "d": nil, "e": nil} {
+		if _, err := arch.Detect(fsys, dir); !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", dir, err, want)
 		}
 	}
 }

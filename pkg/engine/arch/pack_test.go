@@ -152,7 +152,7 @@ func TestPackStops(t *testing.T) {
 	if err := arch.Pack(&b, m, kernel.Best(), transformer.Q8_0, func(_, _ int64) error { return enough }); !errors.Is(err, enough) {
 		t.Errorf("got %v", err)
 	}
-	if checkpoint.IsPack(inMemory(b.Data), "m.safetensors") {
+	if is, err := checkpoint.IsPack(inMemory(b.Data), "m.safetensors"); is || err != nil {
 		t.Error("half a model looks like one")
 	}
 }
@@ -238,8 +238,8 @@ func TestPackAgain(t *testing.T) {
 func TestDescribePack(t *testing.T) {
 	data := packed(t, "gpt2", transformer.Q8_0)
 	fsys := fstest.MapFS{"m/m.safetensors": {Data: data}}
-	if !arch.Detect(fsys, "m") {
-		t.Fatal("no model was found")
+	if is, err := arch.Detect(fsys, "m"); !is || err != nil {
+		t.Fatal("no model was found", err)
 	}
 	i, err := arch.Describe(fsys, "m")
 	if err != nil {

@@ -1,6 +1,7 @@
 package arch
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -57,7 +58,10 @@ func find(fsys fs.FS, dir string) (*place, error) {
 		return nil, err
 	}
 	if !info.IsDir() {
-		packed := checkpoint.IsPack(fsys, dir)
+		packed, err := checkpoint.IsPack(fsys, dir)
+		if err != nil {
+			return nil, err
+		}
 		if !packed && !strings.HasSuffix(dir, ".gguf") {
 			return nil, fmt.Errorf("%s: neither a directory nor a packed model nor a .gguf file", dir)
 		}
@@ -109,7 +113,14 @@ func packFiles(fsys fs.FS, dir string) (files []string, err error) {
 	entries, err := fs.ReadDir(fsys, dir)
 	for _, e := range entries {
 		name := e.Name()
-		if strings.HasSuffix(name, checkpoint.PackSuffix) && !strings.HasPrefix(name, ".") && checkpoint.IsPack(fsys, path.Join(dir, name)) {
+		if !strings.HasSuffix(name, checkpoint.PackSuffix) || strings.HasPrefix(name, ".") {
+			continue
+		}
+		packed, err := checkpoint.IsPack(fsys, path.Join(dir, name))
+		if err != nil {
+			return nil, err
+		}
+		if packed {
 			files = append(files, name)
 		}
 	}
@@ -179,26 +190,34 @@ func readConfig(fsys fs.FS, name string, limit int64) (*config, error) {
 
 // Detect tells whether there is a model in a directory of fsys, known here or not: a
 // config.json with a model_type, a packed model or a GGUF file. dir may be a packed model
-// itself. It opens no weights.
-func Detect(fsys fs.FS, dir string) bool {
-	if checkpoint.IsPack(fsys, dir) {
-		return true
+// itself. It opens no weights. The error is that of reading what may be one.
+func Detect(fsys fs.FS, dir string) (bool, error) {
+	info, err := fs.Stat(fsys, dir)
+	if err != nil {
+		return false, err
 	}
-	raw, err := readFile(fsys, path.Join(dir, configFile), maxConfigFile)
-	if err == nil {
+	if !info.IsDir() {
+		return checkpoint.IsPack(fsys, dir)
+	}
+	raw, failed := readFile(fsys, path.Join(dir, configFile), maxConfigFile)
+	if failed == nil {
 		var c struct {
 			ModelType string `json:"model_type"`
 		}
 		if json.Unmarshal(raw, &c) == nil && c.ModelType != "" {
-			return true
+			return true, nil
 		}
+	} else if info, err := fs.Stat(fsys, path.Join(dir, configFile)); err != nil || !info.Mode().IsRegular() || info.Size() > maxConfigFile {
+		failed = nil // it is none
 	}
 	for _, list := range []func(fs.FS, string) ([]string, error){packFiles, ggufFiles} {
-		if files, err := list(fsys, dir); err == nil && len(files) == 1 {
-			return true
+		files, err := list(fsys, dir)
+		if err == nil && len(files) == 1 {
+			return true, nil
 		}
+		failed = cmp.Or(failed, err)
 	}
-	return false
+	return false, failed
 }
 
 // Info describes a model for a listing.

@@ -299,7 +299,7 @@ func FuzzOpen(f *testing.F) {
 			"m/config.json": {Data: config}, "m/generation_config.json": {Data: generation}, "m/tokenizer_config.json": {Data: settings},
 			"m/model.safetensors": weights[int(kind)%len(weights)],
 		}
-		arch.Detect(fsys, "m")
+		_, _ = arch.Detect(fsys, "m")
 		m, err := arch.Open(fsys, "m")
 		if err != nil {
 			if !strings.Contains(err.Error(), "m/") {

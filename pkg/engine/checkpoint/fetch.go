@@ -10,25 +10,14 @@ import (
 	"sync/atomic"
 )
 
-// How a packed model is read that cannot be mapped: in so many pieces at the same time,
-// whose sizes are multiples of a step. Object stores give some 90 MB/s a request, after
-// some 30 ms.
-const (
-	fetchAtOnce = 8
-	leastStep   = 64 << 10
-	mostStep    = 3 << 19
-)
-
 // A Fetch brings the tensors of a packed model into memory, in order, while what is there
 // is already used. A local file is mapped where the system can.
 type Fetch struct {
 	file   *File
 	memory [][]byte // by tensor
-	slab   []byte   // all of it, if it is read; else it is mapped
+	load   *Load    // nil: the file is mapped
 	sums   []uint32
-	pieces []piece
-	next   atomic.Int64
-	left   []atomic.Int64 // by tensor: pieces
+	next   atomic.Int64 // tensor that is to be checked
 
 	mu      sync.Mutex
 	changed sync.Cond
@@ -39,17 +28,11 @@ type Fetch struct {
 	active  int // goroutines
 }
 
-// A piece is some bytes of the file: those of tensors that follow each other, or a part of
-// one. Offsets count from the first tensor.
-type piece struct {
-	from, to    int64
-	first, last int // tensors of which it has some
-}
-
 // Fetch begins to bring the tensors of a packed model, [IsPack], into memory, which
-// allocate makes: zeros that start at multiples of 64 bytes. It takes over the files,
-// and closes them when it needs them no more. What lies in a mapped file is there as long as
-// the result is held; such files must not be changed, only replaced.
+// allocate makes: zeros that start at multiples of 64 bytes. A file that is on its way
+// already, [Loading], has its memory. It takes over the files, and closes them when it
+// needs them no more. What lies in a mapped file is there as long as the result is held;
+// such files must not be changed, only replaced.
 func (f *File) Fetch(allocate func(n int) []byte) (*Fetch, error) {
 	sums, err := f.packSums()
 	if err != nil {
@@ -65,20 +48,15 @@ func (f *File) Fetch(allocate func(n int) []byte) (*Fetch, error) {
 		}
 	}
 	t := &Fetch{
-		file: f, sums: sums, memory: make([][]byte, len(f.Tensors)), left: make([]atomic.Int64, len(f.Tensors)),
-		there: make([]bool, len(f.Tensors)), closers: f.closers,
+		file: f, sums: sums, memory: make([][]byte, len(f.Tensors)), there: make([]bool, len(f.Tensors)), closers: f.closers,
+		active: runtime.GOMAXPROCS(0),
 	}
 	t.changed.L = &t.mu
 	f.closers = nil
-	if !t.mapFile() {
-		t.reserve(allocate)
+	if len(f.Tensors) > 0 && !t.mapFile() {
+		t.loadFile(allocate)
 	}
-	workers := fetchAtOnce
-	if t.slab == nil {
-		workers = runtime.GOMAXPROCS(0)
-	}
-	t.active = workers
-	for range workers {
+	for range t.active {
 		go t.work()
 	}
 	return t, nil
@@ -88,7 +66,7 @@ func (f *File) Fetch(allocate func(n int) []byte) (*Fetch, error) {
 func (t *Fetch) mapFile() bool {
 	f := t.file
 	file, ok := f.parts[0].r.(*os.File)
-	if !ok || len(f.Tensors) == 0 || f.Tensors[0].Offset%packAlign != 0 {
+	if !ok || f.Tensors[0].Offset%packAlign != 0 {
 		return false
 	}
 	last := &f.Tensors[len(f.Tensors)-1]
@@ -100,72 +78,33 @@ func (t *Fetch) mapFile() bool {
 	for i := range f.Tensors {
 		info := &f.Tensors[i]
 		t.memory[i] = data[info.Offset : info.Offset+info.Size : info.Offset+info.Size]
-		t.pieces = append(t.pieces, piece{first: i, last: i})
-		t.left[i].Store(1)
 	}
 	return true
 }
 
-// reserve makes the memory that tensors are read into, which lie in it as in the file,
-// and cuts it into pieces.
-func (t *Fetch) reserve(allocate func(n int) []byte) {
-	tensors := t.file.Tensors
-	total := int64(0)
-	for i := range tensors {
-		total += tensors[i].Size
+// loadFile begins to read the file, unless that has begun and its tensors lie where they
+// can be used. They lie in memory as in the file.
+func (t *Fetch) loadFile(allocate func(n int) []byte) {
+	f := t.file
+	first, last := f.Tensors[0].Offset, &f.Tensors[len(f.Tensors)-1]
+	if file, ok := f.parts[0].r.(Loading); ok && first%packAlign == 0 {
+		t.load = file.Load()
+	} else {
+		t.load = NewLoad(f.parts[0].r, first, last.Offset+last.Size, allocate)
 	}
-	t.slab = allocate(int(total))
-	rest := t.slab
-	for i := range tensors {
-		size := tensors[i].Size
-		t.memory[i], rest = rest[:size:size], rest[size:]
-	}
-	step := min(max(total/(fetchAtOnce*(fetchAtOnce+1)), leastStep), mostStep)
-	tensor, end := 0, int64(0) // the tensor where a piece begins, and where that ends
-	for from := int64(0); from < total; {
-		p := piece{from: from, to: min(total, from+step*steps(int64(len(t.pieces)), total-from, step))}
-		for ; end <= from; tensor++ {
-			end += tensors[tensor].Size
-		}
-		p.first = tensor - 1
-		for ; end < p.to; tensor++ {
-			end += tensors[tensor].Size
-		}
-		p.last = tensor - 1
-		for i := p.first; i <= p.last; i++ {
-			t.left[i].Add(1)
-		}
-		t.pieces = append(t.pieces, p)
-		from = p.to
+	for i := range f.Tensors {
+		t.memory[i] = t.load.bytes(f.Tensors[i].Offset, f.Tensors[i].Offset+f.Tensors[i].Size)
 	}
 }
 
-// steps is the size of the piece of a number where rest bytes are left: pieces grow by a
-// step each, so that the first layers are soon there, and shrink so at the end, so that
-// all who read are done at the same time.
-func steps(number, rest, step int64) int64 {
-	k := int64(fetchAtOnce)
-	for k > 1 && (k-1)*k/2*step >= rest {
-		k--
-	}
-	return min(k, number+1)
-}
-
-// work brings one piece after the other, in order.
+// work checks one tensor after the other, in order, as they come.
 func (t *Fetch) work() {
 	for {
 		i := int(t.next.Add(1)) - 1
-		if i >= len(t.pieces) {
+		if i >= len(t.memory) {
 			break
 		}
-		p := &t.pieces[i]
-		err := t.bring(p)
-		for tensor := p.first; tensor <= p.last && err == nil; tensor++ {
-			if t.left[tensor].Add(-1) == 0 {
-				err = t.check(tensor)
-			}
-		}
-		if err != nil {
+		if err := t.check(i); err != nil {
 			t.fail(err)
 			break
 		}
@@ -173,27 +112,14 @@ func (t *Fetch) work() {
 	t.end()
 }
 
-// bring reads a piece, unless it is mapped.
-func (t *Fetch) bring(p *piece) error {
-	if t.slab == nil {
-		return nil
-	}
-	tensors := t.file.Tensors
-	at := tensors[0].Offset + p.from
-	k, err := t.file.parts[0].r.ReadAt(t.slab[p.from:p.to], at)
-	if at += int64(k); int64(k) == p.to-p.from {
-		return nil
-	}
-	cut := p.first // the tensor that the reading ended in
-	for at >= tensors[cut].Offset+tensors[cut].Size {
-		cut++
-	}
-	return t.file.fail(&tensors[cut], fmt.Errorf("offset %d: %w", at, noEOF(err)))
-}
-
-// check compares a tensor's checksum and tells that it is there.
+// check waits for a tensor, compares its checksum and tells that it is there.
 func (t *Fetch) check(tensor int) error {
 	info := &t.file.Tensors[tensor]
+	if t.load != nil {
+		if at, err := t.load.Wait(info.Offset, info.Offset+info.Size); err != nil {
+			return t.file.fail(t.file.holder(at), fmt.Errorf("offset %d: %w", at, err))
+		}
+	}
 	if sum := crc32.Checksum(t.memory[tensor], castagnoli()); sum != t.sums[tensor] {
 		return t.file.fail(info, fmt.Errorf("checksum %08x, not %08x: the file is damaged", sum, t.sums[tensor]))
 	}
@@ -207,9 +133,19 @@ func (t *Fetch) check(tensor int) error {
 	return nil
 }
 
+// holder returns the tensor of a packed model that has the byte at an offset, or the first
+// one if it lies before.
+func (f *File) holder(at int64) *TensorInfo {
+	i := len(f.Tensors) - 1
+	for i > 0 && f.Tensors[i].Offset > at {
+		i--
+	}
+	return &f.Tensors[i]
+}
+
 // fail ends the fetch: what is not there will not come.
 func (t *Fetch) fail(err error) {
-	t.next.Store(int64(len(t.pieces)))
+	t.next.Store(int64(len(t.memory)))
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.err == nil {
@@ -218,16 +154,23 @@ func (t *Fetch) fail(err error) {
 	t.changed.Broadcast()
 }
 
-// end closes the files with the last goroutine.
+// end closes the files with the last goroutine, when nothing is read any more.
 func (t *Fetch) end() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.active--; t.active > 0 {
+	if t.active > 1 {
+		t.active--
 		return
 	}
+	if t.load != nil {
+		t.mu.Unlock()
+		t.load.Stop() // all was read, or t.err says why not
+		t.mu.Lock()
+	}
+	t.active = 0
 	t.changed.Broadcast()
 	for _, c := range t.closers {
-		_ = c.Close() // all was read, or t.err says why not
+		_ = c.Close()
 	}
 }
 

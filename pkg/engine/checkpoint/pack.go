@@ -157,20 +157,32 @@ func metaSum(meta map[string]string) uint32 {
 	return h.Sum32()
 }
 
-// IsPack tells whether a file begins as a packed model does.
-func IsPack(fsys fs.FS, name string) bool {
+// IsPack tells whether a file begins as a packed model does. The error is that of reading
+// it: what is no file is no packed model.
+func IsPack(fsys fs.FS, name string) (bool, error) {
 	f, err := fsys.Open(name)
 	if err != nil {
-		return false
+		return false, exceptNone(err)
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	var first [8 + len(packBegin)]byte
 	if err != nil || !info.Mode().IsRegular() {
-		return false
+		return false, err
 	}
-	_, err = io.ReadFull(f, first[:])
-	return err == nil && string(first[8:]) == packBegin
+	if _, err = io.ReadFull(f, first[:]); err == io.EOF || err == io.ErrUnexpectedEOF {
+		return false, nil // too short to be one
+	}
+	return err == nil && string(first[8:]) == packBegin, err
+}
+
+// exceptNone is err unless that says that there is no such file. A version of one that was
+// read a moment ago and is no more is an error: there is another.
+func exceptNone(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // Digest is a short name of a packed model's content: of its checksums.

@@ -1,0 +1,227 @@
+package app
+
+import (
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"glossa/pkg/bucket"
+	"glossa/pkg/bucket/buckettest"
+	"glossa/pkg/engine/checkpoint"
+)
+
+// A barrier has requests wait until all that it is to see were made.
+type barrier struct {
+	mu   sync.Mutex
+	want map[string]bool
+	open chan struct{}
+}
+
+func newBarrier(want ...string) *barrier {
+	b := &barrier{want: map[string]bool{}, open: make(chan struct{})}
+	for _, w := range want {
+		b.want[w] = true
+	}
+	return b
+}
+
+// pass counts a request and waits; it tells whether all came.
+func (b *barrier) pass(what string) bool {
+	b.mu.Lock()
+	if b.want[what] {
+		if delete(b.want, what); len(b.want) == 0 {
+			close(b.open)
+		}
+	}
+	b.mu.Unlock()
+	select {
+	case <-b.open:
+		return true
+	case <-time.After(10 * time.Second):
+		return false
+	}
+}
+
+// The first model that a process is asked for is read while its header still comes, from a
+// directory or a file, and only once; one that is not asked for is not read.
+func TestS3Ahead(t *testing.T) {
+	data := packOf(t, wide(t, 64, 8), "m")
+	other := packOf(t, wide(t, 65, 8), "m")
+	for _, file := range []string{"root/m.safetensors", "root/m/model.safetensors"} {
+		s := &buckettest.Store{}
+		s.Put(file, data)
+		s.Put("root/other.safetensors", other)
+		b := newBarrier("header", "end")
+		end := fmt.Sprintf("-%d", len(data)-1)
+		s.Fault = func(w http.ResponseWriter, r *http.Request) bool {
+			what := ""
+			switch at := r.Header.Get("Range"); {
+			case !strings.HasSuffix(r.URL.Path, file):
+				return false
+			case at == "bytes=0-262143":
+				what = "header"
+			case strings.HasSuffix(at, end):
+				what = "end"
+			}
+			if what != "" && !b.pass(what) {
+				t.Errorf("%s: %s came alone", file, what)
+			}
+			return false
+		}
+		a := inStore(t, s, Config{Checkpoints: "s3://models/root"})
+		if code, got := score(t, a, "m"); code != http.StatusOK {
+			t.Errorf("%s: %v", file, got)
+		}
+		ends := 0
+		for _, asked := range s.Asked() {
+			if strings.HasSuffix(asked, end) {
+				ends++
+			}
+			if strings.HasPrefix(asked, "root/other") && !strings.Contains(asked, "bytes=0-262143") {
+				t.Errorf("%s was asked for", asked)
+			}
+		}
+		if ends != 1 {
+			t.Errorf("%s: its end was asked for %d times", file, ends)
+		}
+	}
+}
+
+// The headers of models in S3 are read beside each other.
+func TestS3HeadersAtOnce(t *testing.T) {
+	s := &buckettest.Store{}
+	small := packOf(t, wide(t, 4, 1), "m")
+	names := []string{"root/a.safetensors", "root/b.safetensors", "root/c.safetensors", "root/d/d.safetensors"}
+	for _, name := range names {
+		s.Put(name, small)
+	}
+	b := newBarrier(names...)
+	s.Fault = func(_ http.ResponseWriter, r *http.Request) bool {
+		if name := strings.TrimPrefix(r.URL.Path, "/models/"); r.Header.Get("Range") != "" && !b.pass(name) {
+			t.Errorf("%s came without the others", name)
+		}
+		return false
+	}
+	a := inStore(t, s, Config{Checkpoints: "s3://models/root"})
+	if entries, problems := a.Catalog().Entries(t.Context()); len(entries) != len(names) || len(problems) > 0 {
+		t.Errorf("%d models, %v", len(entries), problems)
+	}
+}
+
+// What was read ahead is given up where nobody opens it, and is not begun for more memory
+// than there is, for a name that is none, or when the time for it is past.
+func TestAheadGivenUp(t *testing.T) {
+	place := tagged{fstest.MapFS{"m.safetensors": {Data: make([]byte, 2<<20)}, "small.safetensors": {Data: make([]byte, 1<<10)}}}
+	begun := func(a *ahead, name string) bool {
+		a.expect(name)
+		a.found(place)
+		return a.load != nil
+	}
+	for name, want := range map[string]bool{"m": true, "local/m": true, "small": false, "none": false, "../m": false, "": false, "bedrock/m": false} {
+		if got := begun(&ahead{}, name); got != want {
+			t.Errorf("%q: %v", name, got)
+		}
+	}
+	if begun(&ahead{memory: 1 << 20}, "m") || !begun(&ahead{memory: 3 << 20}, "m") {
+		t.Error("the bound of memory does not hold")
+	}
+	if begun(&ahead{name: "m", asked: time.Now().Add(-time.Hour)}, "m") {
+		t.Error("it was asked for long ago")
+	}
+	listed := &ahead{}
+	listed.found(place)
+	if listed.expect("m"); listed.load == nil {
+		t.Error("what is listed already is not read")
+	}
+	if _, ok := listed.take(place, "small", "small.safetensors").(*loading); ok || listed.load == nil {
+		t.Error("another model took it over")
+	}
+	if got, ok := listed.take(place, "m", "m.safetensors").(*loading); !ok || listed.load != nil || got.load == nil {
+		t.Error("it was not taken over")
+	}
+	elsewhere := &ahead{}
+	begun(elsewhere, "m")
+	if _, ok := elsewhere.take(place, "m", "small.safetensors").(*loading); ok || elsewhere.load != nil {
+		t.Error("the name is that of another file, and both are in memory")
+	}
+	left := &ahead{}
+	begun(left, "m")
+	if left.drop(); left.load != nil || begun(left, "m") {
+		t.Error("it is kept, or begun anew")
+	}
+	if _, ok := left.take(place, "m", "m.safetensors").(*loading); ok {
+		t.Error("it was given up, and taken over")
+	}
+}
+
+var _ checkpoint.Loading = (*loadingFile)(nil)
+
+// A model that is replaced between the listing and its header is listed again: who asks for
+// it has the new one, at once.
+func TestS3ReplacedBeforeHeader(t *testing.T) {
+	s := &buckettest.Store{}
+	s.Put("root/m.safetensors", packOf(t, wide(t, 4, 1), "m"))
+	second := packOf(t, wide(t, 4, 2), "m")
+	var once sync.Once
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Range") != "" {
+			once.Do(func() { s.Put("root/m.safetensors", second) })
+		}
+		s.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	a := must(New(Config{Checkpoints: "s3://models/root", Records: fstest.MapFS{}, Endpoints: Endpoints{S3: server.URL}}))
+	a.cloud.load = signer
+	if code, got := score(t, a, "m"); code != http.StatusOK {
+		t.Errorf("%d %v", code, got)
+	}
+}
+
+// tagged gives files versions, as S3 does.
+type tagged struct{ fstest.MapFS }
+
+func (t tagged) Stat(name string) (fs.FileInfo, error) {
+	info, err := t.MapFS.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	return taggedInfo{info}, nil
+}
+
+type taggedInfo struct{ fs.FileInfo }
+
+func (taggedInfo) Sys() any { return bucket.ETag(`"1"`) }
+
+// A model whose header cannot be read for a while is a problem for that long: it is not
+// taken for none.
+func TestS3HeaderAway(t *testing.T) {
+	s := &buckettest.Store{}
+	s.Put("root/m.safetensors", packOf(t, wide(t, 4, 1), "m"))
+	var away atomic.Bool
+	away.Store(true)
+	s.Fault = func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Header.Get("Range") == "" || !away.Load() {
+			return false
+		}
+		buckettest.Refuse(w, http.StatusServiceUnavailable, "SlowDown")
+		return true
+	}
+	a := inStore(t, s, Config{Checkpoints: "s3://models/root"})
+	entries, problems := a.Catalog().Entries(t.Context())
+	if len(entries) != 0 || len(problems) != 1 || !strings.Contains(problems[0].Error(), "SlowDown") {
+		t.Errorf("%d models, %v", len(entries), problems)
+	}
+	away.Store(false)
+	a.Catalog().Refresh()
+	a.shelves.forget()
+	if code, got := score(t, a, "m"); code != http.StatusOK {
+		t.Errorf("%d %v", code, got)
+	}
+}

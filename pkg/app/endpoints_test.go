@@ -1,0 +1,135 @@
+package app
+
+import (
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"sync"
+	"testing"
+	"testing/fstest"
+
+	"glossa/pkg/bucket"
+	"glossa/pkg/llm"
+	"glossa/pkg/table"
+	"glossa/schemas"
+)
+
+// Each service is asked at the address that the environment names: ours first, then AWS's
+// for the service, then AWS's for all.
+func TestEndpoints(t *testing.T) {
+	var mu sync.Mutex
+	hits := map[string]int{}
+	server := func(name string) string {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			mu.Lock()
+			defer mu.Unlock()
+			hits[name]++
+			w.WriteHeader(http.StatusBadRequest)
+		}))
+		t.Cleanup(s.Close)
+		return s.URL
+	}
+	for _, file := range []string{"AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"} {
+		t.Setenv(file, os.DevNull)
+	}
+	t.Setenv("GLOSSA_OPEN", "true")
+	t.Setenv("AWS_REGION", "us-east-1")
+	t.Setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
+	services := []struct{ ours, theirs string }{
+		{"GLOSSA_DYNAMODB_ENDPOINT", "AWS_ENDPOINT_URL_DYNAMODB"}, {"GLOSSA_S3_ENDPOINT", "AWS_ENDPOINT_URL_S3"},
+		{"GLOSSA_BEDROCK_ENDPOINT", "AWS_ENDPOINT_URL_BEDROCK_RUNTIME"}, {"GLOSSA_SAGEMAKER_ENDPOINT", "AWS_ENDPOINT_URL_SAGEMAKER_RUNTIME"},
+	}
+	set := []func(){ // each puts its addresses before those of the ones above it
+		func() { t.Setenv("AWS_ENDPOINT_URL", server("all")) },
+		func() {
+			for _, s := range services {
+				t.Setenv(s.theirs, server(s.theirs))
+			}
+		},
+		func() {
+			for _, s := range services {
+				t.Setenv(s.ours, server(s.ours))
+			}
+		},
+	}
+	for step, do := range set {
+		do()
+		mu.Lock()
+		clear(hits)
+		mu.Unlock()
+		callAll(t)
+		want := map[string]bool{}
+		for _, s := range services {
+			want[[]string{"all", s.theirs, s.ours}[step]] = true
+		}
+		mu.Lock()
+		for name := range want {
+			if n := hits[name]; step == 0 && n < len(services) || n == 0 {
+				t.Errorf("%s was asked %d times", name, n)
+			}
+		}
+		if len(hits) != len(want) {
+			t.Errorf("step %d: %v", step, hits)
+		}
+		mu.Unlock()
+	}
+}
+
+// callAll asks each service once, as the environment has it.
+func callAll(t *testing.T) {
+	t.Helper()
+	cfg, err := Environment()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Records = remoteRecords(t)
+	a, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"anthropic.claude-v2", "tgi.llama"} {
+		m, err := a.Models().Open(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		one := 1
+		req := &llm.Request{Prompts: []llm.Prompt{llm.Text("a")}, Params: llm.Params{MaxTokens: &one}}
+		if _, _, err := llm.Collect(m.Backend.Generate(t.Context(), req), 1); err == nil {
+			t.Errorf("%s has answered", name)
+		}
+	}
+	tab, err := a.cloud.table("glossa")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tab.Get(t.Context(), table.Key{PK: "a", SK: "b"}); err == nil {
+		t.Error("the table has answered")
+	}
+	b, err := a.cloud.bucket(bucket.Config{Bucket: "models"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Look(t.Context()); err == nil {
+		t.Error("the bucket has answered")
+	}
+}
+
+// remoteRecords are those of a model of each family that is not local.
+func remoteRecords(t *testing.T) fs.FS {
+	t.Helper()
+	files := fstest.MapFS{"all-models.json": {Data: fmt.Append(nil, `{"pk":"models","sk":"all-models","models":[
+		{"model_type":"Claude","model_name":"anthropic.claude-v2","model_family":"bedrock"},
+		{"model_type":"Llama","model_name":"tgi.llama","model_family":"sagemaker"}]}`)}}
+	for _, name := range []string{"bedrock-anthropic.claude-v2.json", "sagemaker-tgi.json"} {
+		data, err := fs.ReadFile(schemas.Files(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[name] = &fstest.MapFile{Data: slices.Clone(data)}
+	}
+	return files
+}
