@@ -28,6 +28,7 @@ func commands() []command {
 		{"bench", benchUsage, "measure how fast models compute", measure},
 		{"pull", pullUsage, "download a model from the Hugging Face hub", pull},
 		{"pack", packUsage, "write a model as one file that is used as it lies on the disk", pack},
+		{"publish", publishUsage, "pack a model and put it where models are served from, a directory or S3", publishModel},
 		{"user", userUsage, "add, limit, list and remove users, who log in with a password", user},
 		{"key", keyUsage, "create, limit, list and revoke API keys", key},
 		{"corpus", corpusUsage, "write the text that a starter model is trained on", writeCorpus},

@@ -16,14 +16,14 @@ import (
 	"glossa/pkg/starter"
 )
 
-const serveUsage = "[--host H] [--port N] [--checkpoints DIR] [--table-name T] [--workers N] [--memory SIZE] [--quant Q] [--namespace S] [--auth [--accounts FILE] | --open]"
+const serveUsage = "[--host H] [--port N] [--checkpoints DIR|s3://BUCKET/PREFIX] [--table-name T] [--workers N] [--memory SIZE] [--quant Q] [--namespace S] [--auth [--accounts FILE] | --open]"
 
 // serve answers HTTP until a signal.
 func serve(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writer) error {
 	f := flags("serve", serveUsage, stdout)
 	host := f.String("host", "localhost", "address to listen on; localhost is 127.0.0.1, which only this machine reaches")
 	port := f.Int("port", 8080, "port to listen on; 0 chooses a free one")
-	dir := f.String("checkpoints", "", "directory of training runs, or s3://bucket/prefix, served beside the starters; uploads go to a directory (GLOSSA_CHECKPOINTS)")
+	dir := f.String("checkpoints", "", "directory of training runs, or s3://bucket/prefix, served beside the starters; uploads go there (GLOSSA_CHECKPOINTS)")
 	table := tableFlag(f)
 	workers := f.Int("workers", 0, fmt.Sprintf("generations at once; more wait in a queue (GLOSSA_WORKERS; default %d)", app.DefaultWorkers))
 	memory := f.String("memory", "", "memory for the weights of open models, such as 8GiB; what was not used for long goes (GLOSSA_MEMORY; default three quarters)")

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 
-	"glossa/pkg/catalog"
 	"glossa/pkg/dialect/alpha"
 	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
@@ -16,39 +16,137 @@ import (
 func (a *App) alpha() []httpx.Route {
 	cfg := alpha.Config{Models: a.Models()}
 	if a.store != nil {
-		cfg.Publisher = publisher{a.store, a.catalog, a.cfg.Checkpoints}
+		cfg.Publisher = publisher{a}
 	}
 	return alpha.Routes(cfg)
 }
 
 // publisher stores the dialect's uploads and shows them to the catalog.
-type publisher struct {
-	store   *publish.Store
-	catalog *catalog.Catalog
-	root    string // the name of the store's root in the catalog
-}
+type publisher struct{ a *App }
 
 var _ alpha.Publisher = publisher{}
 
-// Publish implements [alpha.Publisher]. A name that a model from elsewhere has is
-// refused, since the upload would be stored and never served.
-func (p publisher) Publish(ctx context.Context, u *alpha.Upload) error {
-	entries, _ := p.catalog.Entries(ctx)
+// free refuses a name that a model from elsewhere has, since the upload would be stored
+// and never served.
+func (p publisher) free(ctx context.Context, name string) error {
+	entries, _ := p.a.catalog.Entries(ctx)
 	for _, e := range entries {
-		if e.Name == u.Name && e.Run != nil && e.Run.Source != p.root {
-			message := fmt.Sprintf("%s is the name of a model of %s: choose another", u.Name, e.Run.Source)
+		if e.Name == name && e.Run != nil && e.Run.Source != rootName(p.a.cfg.Checkpoints) {
+			message := fmt.Sprintf("%s is the name of a model of %s: choose another", name, e.Run.Source)
 			return &llm.Error{Code: llm.Invalid, Param: "name", Message: message}
 		}
 	}
-	defer p.catalog.Refresh()
-	return p.store.Put(ctx, publish.Upload{
-		Name: u.Name, Config: u.Config, Step: u.Step, Checkpoint: bytes.NewReader(u.Checkpoint),
+	return nil
+}
+
+// change does what changes the models, and has them looked for anew.
+func (p publisher) change(do func(*publish.Store) error) error {
+	store, err := p.a.store()
+	if err != nil {
+		return err
+	}
+	err = do(store)
+	p.a.shelves.forgetRoot(p.a.cfg.Checkpoints)
+	p.a.catalog.Refresh()
+	return err
+}
+
+// uploadOf is what the store calls an upload.
+func uploadOf(u *alpha.Upload) publish.Upload {
+	return publish.Upload{
+		Name: u.Name, Config: u.Config, Step: u.Step, Checkpoint: bytes.NewReader(u.Checkpoint), Size: int64(len(u.Checkpoint)),
 		Metrics: u.Metrics, TrainingData: u.TrainingData,
-	})
+	}
+}
+
+// Publish implements [alpha.Publisher].
+func (p publisher) Publish(ctx context.Context, u *alpha.Upload) error {
+	if err := p.free(ctx, u.Name); err != nil {
+		return err
+	}
+	return p.change(func(s *publish.Store) error { return s.Put(ctx, uploadOf(u)) })
 }
 
 // Delete implements [alpha.Publisher].
 func (p publisher) Delete(ctx context.Context, name string) error {
-	defer p.catalog.Refresh()
-	return p.store.Delete(ctx, name)
+	return p.change(func(s *publish.Store) error { return s.Delete(ctx, name) })
+}
+
+// Begin implements [alpha.Parts].
+func (p publisher) Begin(ctx context.Context, file *alpha.Announced) (*alpha.Session, error) {
+	if err := p.free(ctx, file.Name); err != nil {
+		return nil, err
+	}
+	store, err := p.a.store()
+	if err != nil {
+		return nil, err
+	}
+	u := uploadOf(&file.Upload)
+	u.Size, u.Quant = file.Size, file.Quant
+	return sessionOf(store.Begin(ctx, u, file.PartSize, file.SHA256))
+}
+
+// sessionOf is what the dialect calls an upload under way.
+func sessionOf(s *publish.Session, err error) (*alpha.Session, error) {
+	if err != nil {
+		return nil, err
+	}
+	out := &alpha.Session{ID: s.ID, Name: s.Name, Step: s.Step, Size: s.Size, PartSize: s.PartSize, Done: s.Done, Expires: s.Expires}
+	for _, part := range s.Parts {
+		out.Parts = append(out.Parts, alpha.Part(part))
+	}
+	return out, nil
+}
+
+// Session implements [alpha.Parts].
+func (p publisher) Session(ctx context.Context, id string) (*alpha.Session, error) {
+	store, err := p.a.store()
+	if err != nil {
+		return nil, err
+	}
+	return sessionOf(store.Session(ctx, id))
+}
+
+// Part implements [alpha.Parts].
+func (p publisher) Part(ctx context.Context, id string, index int, body io.Reader) error {
+	store, err := p.a.store()
+	if err != nil {
+		return err
+	}
+	return store.Part(ctx, id, index, body)
+}
+
+// Complete implements [alpha.Parts].
+func (p publisher) Complete(ctx context.Context, id string) (name string, step int, err error) {
+	err = p.change(func(s *publish.Store) error {
+		name, step, err = s.Complete(ctx, id)
+		return err
+	})
+	return name, step, err
+}
+
+// Abort implements [alpha.Parts].
+func (p publisher) Abort(ctx context.Context, id string) error {
+	store, err := p.a.store()
+	if err != nil {
+		return err
+	}
+	return store.Abort(ctx, id)
+}
+
+// Chunk implements [alpha.Parts].
+func (p publisher) Chunk(ctx context.Context, id string, index, total int, data []byte) error {
+	store, err := p.a.store()
+	if err != nil {
+		return err
+	}
+	return store.Chunk(ctx, id, index, total, bytes.NewReader(data), int64(len(data)))
+}
+
+// Assemble implements [alpha.Parts].
+func (p publisher) Assemble(ctx context.Context, id string, total int, u *alpha.Upload) error {
+	if err := p.free(ctx, u.Name); err != nil {
+		return err
+	}
+	return p.change(func(s *publish.Store) error { return s.Assemble(ctx, id, total, uploadOf(u)) })
 }

@@ -45,7 +45,7 @@ type App struct {
 	queue    *engine.Queue
 	catalog  *catalog.Catalog
 	answers  resilience.Store
-	store    *publish.Store // nil: uploads are refused
+	store    func() (*publish.Store, error) // nil: uploads are refused
 	cloud    *cloud
 	shelves  *shelves
 	meter    Meter // nil: none
@@ -82,10 +82,8 @@ func New(cfg Config) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	if cfg.Uploads && cfg.Checkpoints != "" && !inS3(cfg.Checkpoints) {
-		if a.store, err = publish.Open(cfg.Checkpoints); err != nil {
-			return nil, err
-		}
+	if a.store, err = uploads(cfg, cloud); err != nil {
+		return nil, err
 	}
 	source, local, err := records(cfg, cloud.table)
 	if err != nil {
@@ -126,7 +124,7 @@ func roots(cfg Config, s *shelves) (roots []catalog.Root, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("checkpoints: %w", err)
 		}
-		roots = append(roots, catalog.Root{Name: strings.TrimSuffix(dir, "/"), FS: place})
+		roots = append(roots, catalog.Root{Name: rootName(dir), FS: place})
 	case dir != "":
 		info, err := os.Stat(dir)
 		switch {

@@ -33,7 +33,7 @@ type Config struct {
 	Table       string // DynamoDB table of what many machines share: model records, accounts, budgets; "": none
 	Starters    fs.FS  // runs inside the program; nil: none
 	Checkpoints string // directory of runs, or s3://bucket/prefix; "": none
-	Uploads     bool   // uploads go to Checkpoints, if that is a directory
+	Uploads     bool   // uploads go to Checkpoints
 	Quant       string // of weights in memory, of catalog.Quants; "": stored
 	Threads     int    // that compute a model together; 0: all processors
 	Kernel      string // instruction set; "": the fastest

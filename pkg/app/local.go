@@ -68,10 +68,7 @@ func (s *scanner) scanOnce(fsys fs.FS) (runs []catalog.Run, problems []error) {
 			ID: r.ID, Checkpoint: r.Checkpoint, Step: r.Step, ModTime: r.ModTime, Size: r.Size,
 			Parameters: parameters, Bytes: alphaPeak * 4 * parameters, Context: r.Config.ModelConfig.BlockSize,
 			Files: fileVersion(fsys, r.Checkpoint),
-			Info: &llm.Run{
-				ID: r.Config.RunID, Domain: r.Config.Domain, Step: r.Step, LastLoss: r.LastLoss,
-				ModelConfig: r.Config.ModelConfigRaw, TrainConfig: r.Config.TrainConfig,
-			},
+			Info:  training(&r.Config, r.Step, r.LastLoss),
 		})
 	}
 	published, more := s.scanPublished(fsys, runs)
@@ -125,13 +122,27 @@ func (s *scanner) scanPublished(fsys fs.FS, runs []catalog.Run) (found []catalog
 			problems = append(problems, fmt.Errorf("model %s: %w", e.Name(), unreadable(d.err)))
 		case info.Type != "" && !taken[d.id]:
 			taken[d.id] = true
-			found = append(found, catalog.Run{
+			run := catalog.Run{
 				ID: d.id, Type: info.Name, Checkpoint: e.Name(), ModTime: info.ModTime, Size: info.Size,
 				Parameters: info.Parameters, Bytes: info.Bytes[transformer.Formats()[s.quant]], Sizes: sizes(info.Bytes), Context: info.Context, Files: d.files,
-			})
+			}
+			if trained := info.Run; trained != nil {
+				config, err := checkpoint.ParseRunConfig(trained.Config) // which was checked
+				if err != nil {
+					problems = append(problems, fmt.Errorf("model %s: %w", e.Name(), err))
+					continue
+				}
+				run.Step, run.Info = trained.Step, training(&config, trained.Step, trained.LastLoss)
+			}
+			found = append(found, run)
 		}
 	}
 	return found, problems
+}
+
+// training is what listings show of a run.
+func training(c *checkpoint.RunConfig, step int, lastLoss *float64) *llm.Run {
+	return &llm.Run{ID: c.RunID, Domain: c.Domain, Step: step, LastLoss: lastLoss, ModelConfig: c.ModelConfigRaw, TrainConfig: c.TrainConfig}
 }
 
 // entry is what there is to say of an entry of a directory.
@@ -218,10 +229,19 @@ func parameters(c *checkpoint.ModelConfig) (n int64) {
 	return n
 }
 
+// openTries bounds how often a model is opened that is replaced meanwhile.
+const openTries = 4
+
 // openLocal reads the weights of a run or a published model into an engine.
 func (a *App) openLocal(_ context.Context, rec *catalog.Record, run *catalog.Run) (llm.Backend, error) {
 	a.growCloser()
 	m, err := a.describe(rec, run)
+	for try := 1; try < openTries && errors.Is(err, bucket.ErrReplaced); try++ {
+		if place, ok := run.FS.(*shelf); ok {
+			_ = place.look() // or what was there before is tried again
+		}
+		m, err = a.describe(rec, run)
+	}
 	if err != nil {
 		return nil, unreadable(err)
 	}
@@ -237,9 +257,13 @@ func (a *App) describe(rec *catalog.Record, run *catalog.Run) (*arch.Model, erro
 	if err != nil {
 		return nil, err
 	}
-	if run.Info == nil {
+	if run.Type != "" {
 		model := path.Clean(run.Checkpoint)
-		return arch.Open(a.shelves.ahead.take(fsys, rec.Name, model), model)
+		m, err := arch.Open(a.shelves.ahead.take(fsys, rec.Name, model), model)
+		if err == nil && run.Info != nil {
+			err = m.SetCap(rec.Cap)
+		}
+		return m, err
 	}
 	ck, err := checkpoint.ReadAlphaFile(fsys, run.Checkpoint, checkpoint.Options{})
 	if err != nil {

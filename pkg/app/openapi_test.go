@@ -337,6 +337,7 @@ func TestAnswersFitTheDocument(t *testing.T) {
 		pattern, _, _ := strings.Cut(cmp.Or(c.pattern, c.path), "?")
 		answered[fmt.Sprint(c.method, " ", pattern, " ", c.status)] = true
 	}
+	checkUploads(t, h, doc, answered)
 	for _, route := range a.Routes() { // what each route answers to those who may not, and to too much
 		pattern := openapiPath(route.Pattern)
 		path := strings.NewReplacer("{id}", "golden", "{engine_id}", "golden").Replace(pattern)

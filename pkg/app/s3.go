@@ -45,6 +45,13 @@ func (s *shelf) snapshot() (fs.FS, error) {
 	return f.Snapshot()
 }
 
+// forget has the place listed again when it is looked at next: something was put there.
+func (s *shelf) forget() {
+	if f, err := s.fs(); err == nil {
+		f.Forget()
+	}
+}
+
 // look lists the place.
 func (s *shelf) look() error {
 	f, err := s.fs()
@@ -128,17 +135,26 @@ func (s *shelves) look(one *shelf) (fs.FS, error) {
 
 // bucket returns the file system of a place in S3.
 func (c *cloud) bucket(cfg bucket.Config) (*bucket.FS, error) {
-	aws, err := c.region("")
+	cfg, err := c.account(cfg)
 	if err != nil {
 		return nil, err
+	}
+	return bucket.New(cfg), nil
+}
+
+// account adds who asks for a place in S3, and where.
+func (c *cloud) account(cfg bucket.Config) (bucket.Config, error) {
+	aws, err := c.region("")
+	if err != nil {
+		return cfg, err
 	}
 	cfg.Region, cfg.Credentials, cfg.HTTP = aws.Region, aws.Credentials, aws.HTTPClient
 	if cfg.Endpoint = c.endpoints.S3; cfg.Endpoint == "" {
 		if cfg.Endpoint, err = awsrest.Configured(aws, "S3"); err != nil {
-			return nil, err
+			return cfg, err
 		}
 	}
-	return bucket.New(cfg), nil
+	return cfg, nil
 }
 
 // unreadable says for clients why S3 does not give a model. What was replaced is none of

@@ -2,13 +2,15 @@
 // that speaks its protocol, as a file system that can be read: objects are files, what
 // comes before a slash in their keys is a directory. What is there is known from one
 // listing at a time, and a file is that version of an object which its listing names: it
-// never mixes with another. It writes nothing and refuses to know what the files hold.
+// never mixes with another. A [Bucket] writes objects too, each in one step. It refuses to
+// know what the files hold.
 //
 // It asks with the signatures of the AWS SDK and not with the SDK's client of S3, which
 // would take a megabyte of every function.
 //
-// Source: Amazon S3 API Reference (ListObjectsV2, GetObject, Error responses); RFC 9110,
-// sections 13 and 14 (If-Match, ranges).
+// Source: Amazon S3 API Reference (ListObjectsV2, GetObject, PutObject, the multipart
+// upload, checking object integrity, query-string authentication, Error responses); RFC
+// 9110, sections 13 and 14 (If-Match, ranges).
 package bucket
 
 import (

@@ -69,24 +69,37 @@ func baseOf(cfg Config) string {
 	return "https://" + cfg.Bucket + "." + host
 }
 
+// A request asks something of the bucket.
+type request struct {
+	method string
+	key    string // "": the bucket
+	query  url.Values
+	header http.Header
+	body   io.ReaderAt // nil: none
+	size   int64       // of body, bytes
+	hash   string      // SHA-256 of body, in hexadecimal
+}
+
 // get asks for an object, or for the bucket if key is "". The caller closes the body.
 func (c *client) get(ctx context.Context, key string, query url.Values, header http.Header) (*http.Response, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+"/"+httpbinding.EscapePath(key, false), nil)
+	return c.send(ctx, &request{method: http.MethodGet, key: key, query: query, header: header})
+}
+
+// send asks what q says. The caller closes the body.
+func (c *client) send(ctx context.Context, q *request) (*http.Response, error) {
+	r, err := c.make(ctx, q)
 	if err != nil {
 		return nil, err
 	}
-	r.URL.RawQuery = query.Encode()
-	for name, values := range header {
-		r.Header[name] = values
-	}
+	hash := cmp.Or(q.hash, emptyHash)
 	r.Header.Set("Accept-Encoding", "identity") // ranges are of what is stored
-	r.Header.Set("X-Amz-Content-Sha256", emptyHash)
+	r.Header.Set("X-Amz-Content-Sha256", hash)
 	if c.credentials != nil {
 		credentials, err := c.credentials.Retrieve(ctx)
 		if err != nil {
 			return nil, err
 		}
-		if err := c.signer.SignHTTP(ctx, credentials, r, emptyHash, "s3", c.region, time.Now()); err != nil {
+		if err := c.signer.SignHTTP(ctx, credentials, r, hash, "s3", c.region, time.Now()); err != nil {
 			return nil, err
 		}
 	}
@@ -95,6 +108,24 @@ func (c *client) get(ctx context.Context, key string, query url.Values, header h
 		return nil, &passing{err}
 	}
 	return answer, nil
+}
+
+// make returns the request that is still to be signed.
+func (c *client) make(ctx context.Context, q *request) (*http.Request, error) {
+	var body io.Reader
+	if q.size > 0 {
+		body = io.NewSectionReader(q.body, 0, q.size)
+	}
+	r, err := http.NewRequestWithContext(ctx, q.method, c.base+"/"+httpbinding.EscapePath(q.key, false), body)
+	if err != nil {
+		return nil, err
+	}
+	r.ContentLength = q.size
+	r.URL.RawQuery = q.query.Encode()
+	for name, values := range q.header {
+		r.Header[name] = values
+	}
+	return r, nil
 }
 
 // passing is an error of what may go well when it is tried again.
@@ -151,6 +182,8 @@ func (e *Error) Is(target error) bool {
 		return e.Status == http.StatusForbidden || e.Status == http.StatusUnauthorized
 	case fs.ErrNotExist:
 		return e.Status == http.StatusNotFound && e.Key != ""
+	case fs.ErrExist:
+		return e.Status == http.StatusPreconditionFailed
 	}
 	return false
 }

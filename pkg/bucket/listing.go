@@ -60,13 +60,16 @@ type listing struct {
 	dirs  map[string][]fs.DirEntry // by path, sorted by name
 }
 
+// listed is what the store says of an object.
+type listed struct {
+	Key, ETag    string
+	LastModified time.Time
+	Size         int64
+}
+
 // page is what the store says of some objects, sorted by key.
 type page struct {
-	Contents []struct {
-		Key, ETag    string
-		LastModified time.Time
-		Size         int64
-	}
+	Contents              []listed
 	EncodingType          string
 	IsTruncated           bool
 	NextContinuationToken string
@@ -79,33 +82,45 @@ func (f *FS) list(ctx context.Context) (*listing, error) {
 	if root != "" {
 		root += "/"
 	}
-	query := url.Values{"list-type": {"2"}, "encoding-type": {"url"}, "prefix": {root + f.cfg.Only}}
-	for seen := 0; ; {
-		p, err := f.client.page(ctx, query)
-		if err != nil {
-			return nil, err
+	err := f.client.objects(ctx, root+f.cfg.Only, func(o *listed) {
+		name, ok := strings.CutPrefix(o.Key, root)
+		first, _, _ := strings.Cut(name, "/")
+		if ok && isPath(name) && o.ETag != "" && o.Size >= 0 && (f.cfg.Only == "" || first == f.cfg.Only) {
+			l.infos[name] = &info{path.Base(name), o.Size, o.LastModified, ETag(o.ETag)}
 		}
-		for _, o := range p.Contents {
+	})
+	if err != nil {
+		return nil, err
+	}
+	l.grow()
+	return l, nil
+}
+
+// objects asks for all objects whose keys begin with a prefix, by key.
+func (c *client) objects(ctx context.Context, prefix string, each func(*listed)) error {
+	query := url.Values{"list-type": {"2"}, "encoding-type": {"url"}, "prefix": {prefix}}
+	for seen := 0; ; {
+		p, err := c.page(ctx, query)
+		if err != nil {
+			return err
+		}
+		for i := range p.Contents {
+			o := &p.Contents[i]
 			if p.EncodingType == "url" {
 				if o.Key, err = url.QueryUnescape(o.Key); err != nil {
-					return nil, fmt.Errorf("a listing with a key %.200q: %w", o.Key, err)
+					return fmt.Errorf("a listing with a key %.200q: %w", o.Key, err)
 				}
 			}
-			name, ok := strings.CutPrefix(o.Key, root)
-			first, _, _ := strings.Cut(name, "/")
-			if ok && isPath(name) && o.ETag != "" && o.Size >= 0 && (f.cfg.Only == "" || first == f.cfg.Only) {
-				l.infos[name] = &info{path.Base(name), o.Size, o.LastModified, ETag(o.ETag)}
-			}
+			each(o)
 		}
 		if seen += len(p.Contents); seen > maxObjects {
-			return nil, fmt.Errorf("there are more than %d objects: name a longer prefix", maxObjects)
+			return fmt.Errorf("there are more than %d objects: name a longer prefix", maxObjects)
 		}
 		if !p.IsTruncated {
-			l.grow()
-			return l, nil
+			return nil
 		}
 		if next := p.NextContinuationToken; next == "" || next == query.Get("continuation-token") || len(p.Contents) == 0 {
-			return nil, errors.New("a listing that does not go on")
+			return errors.New("a listing that does not go on")
 		}
 		query.Set("continuation-token", p.NextContinuationToken)
 	}

@@ -197,7 +197,7 @@ func answer(w *tracker, rec *Record) {
 // Values of headers that all answers have.
 var (
 	anyOrigin = []string{"*"}
-	methods   = []string{"GET, POST, DELETE, OPTIONS"}
+	methods   = []string{"GET, POST, PUT, DELETE, OPTIONS"}
 	headers   = []string{"*, Authorization"}
 	exposed   = []string{"X-Request-Id, Retry-After, Age, X-Glossa-Guarantee, X-Glossa-Model, X-Glossa-Cache," +
 		" X-Ratelimit-Limit-Requests, X-Ratelimit-Remaining-Requests, X-Ratelimit-Reset-Requests," +

@@ -1,132 +1,121 @@
-// Package publish takes in checkpoints: it checks an upload completely and puts it
-// into a directory of Alpha runs in one step, so that a failed or interrupted
-// upload leaves the model of that name as it was. It refuses to know HTTP, who may
-// upload, and how models run.
+// Package publish takes in models: it checks an upload completely, packs it and puts it
+// where models are served from, a directory or a bucket, in one step, so that a failed or
+// interrupted upload leaves the model of that name as it was. What is too large for one
+// request comes in parts, in any order, which are kept until all have arrived. It refuses
+// to know HTTP, who may upload, and how models run.
 //
 // Source: seed 002, /api/upload and the layout of run directories.
 package publish
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
-	"path"
+	"net/http"
 	"regexp"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"glossa/pkg/bucket"
+	"glossa/pkg/engine/arch"
 	"glossa/pkg/engine/checkpoint"
+	"glossa/pkg/engine/kernel"
 	"glossa/pkg/llm"
 )
 
-// Upload is a model that comes in.
+// Upload is a model that comes in: a checkpoint of Alpha in either encoding, with what its
+// run directory has, or a GGUF file, or a packed model, which say all of themselves.
 type Upload struct {
 	Name         string          // the model's; see [CheckName]
 	Config       json.RawMessage // config.json: modelConfig, trainConfig, configHash, runId, domain
 	Step         int
-	Checkpoint   io.Reader // either encoding
-	Metrics      string    // metrics.jsonl; "" for none
-	TrainingData string    // training-data.txt; "" for none
+	Checkpoint   io.ReaderAt
+	Size         int64  // of Checkpoint, bytes
+	Metrics      string // metrics.jsonl; "" for none
+	TrainingData string // training-data.txt; "" for none
+	Quant        string // format of the weights, of [Quants]; "": f32 of Alpha, q8_0 of GGUF
+	New          bool   // only if no model has the name: else the error is [ErrExists]
+
+	Progress func(done, total int64) // hears of bytes that are written, if it is set
 }
 
-// DefaultMaxBytes is the default of [Store.MaxBytes]: 16 GiB.
-const DefaultMaxBytes = 16 << 30
+// Quants are the formats that models are packed in.
+func Quants() []string { return []string{"f32", "bf16", "q8_0", "q4_0"} }
 
+// ErrExists is the cause of the error of an upload that was to be new and is not.
+var ErrExists = errors.New("there is a model of this name")
+
+// PackName is what the file of a model is called, below the model's name.
+const PackName = "packed" + checkpoint.PackSuffix
+
+// Bounds, unless a store has others.
 const (
-	// minCheckpoint is the size below which a scan ignores a checkpoint, bytes.
-	minCheckpoint = 1024
-	maxStep       = 1 << 53
-	// Names of directories that a scan never lists.
-	uploadPrefix = ".upload-" // an upload under way
-	oldPrefix    = ".old-"    // and a model's name: the model while another takes its place
-	// staleAfter is how long an upload's directory may lie unchanged before [Open]
-	// takes it for the remains of a crash.
-	staleAfter = time.Hour
+	DefaultMaxBytes = 16 << 30  // of a directory, bytes
+	bucketMaxBytes  = 256 << 30 // of a bucket, bytes
+	maxStep         = 1 << 53
 )
 
-// Store is a directory of models. Its methods may be called concurrently.
-type Store struct {
-	// MaxBytes bounds the files of all models together, those under way included;
-	// 0 means [DefaultMaxBytes]. Set it before the first Put.
-	MaxBytes int64
+// models is where models are.
+type models interface {
+	// store writes a packed model, in place of the one that may have the name. write is
+	// called once; nothing is seen of the model unless it goes well.
+	store(ctx context.Context, name string, isNew bool, write func(to io.WriterAt) error) error
+	// remove deletes a model; there being none is a NotFound error.
+	remove(ctx context.Context, name string) error
+	// used is how many bytes there are.
+	used(ctx context.Context) (int64, error)
+	close() error
+}
 
-	root *os.Root
-	// The steps that tests let fail. exchange swaps two directories atomically or
-	// reports [errors.ErrUnsupported].
-	rename   func(from, to string) error
-	exchange func(a, b string) error
+// Store is where models are published. Its methods may be called concurrently.
+type Store struct {
+	// MaxBytes bounds the files of all models together, those under way included; 0:
+	// [DefaultMaxBytes], or more in a bucket. Set it before the first use, like the next.
+	MaxBytes int64
+	// Memory is what reading a checkpoint of Alpha may take, bytes; 0: no more than is
+	// usual. The others take some dozen MiB.
+	Memory  int64
+	Kernels *kernel.Kernels // that pack; nil: the best
+	Log     func(error)     // hears of what could not be tidied up; nil: nobody
+	// Resume goes on with what a Put into a bucket left that was interrupted, and leaves what
+	// an interrupted one has sent. It is for one process at a time.
+	Resume bool
+
+	models models
+	blobs  blobs // uploads under way
+
+	unzipped int64 // instead of maxUnzipped, in tests
 
 	locks locks
 	mu    sync.Mutex
-	open  int   // uploads under way
-	used  int64 // bytes of all files while open > 0
+	open  int   // uploads that write
+	bytes int64 // of all files while open > 0
 }
 
-// Open opens a store in a directory, which it creates if it has to. It removes what
-// uploads left behind that never ended, and puts back a model that a crash left
-// aside.
-func Open(dir string) (*Store, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("publish: %w", err)
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, fmt.Errorf("publish: %w", err)
-	}
-	s := &Store{root: root, rename: root.Rename}
-	s.exchange = func(a, b string) error { return exchange(root, a, b) }
-	if err := s.recover(); err != nil {
-		return nil, errors.Join(fmt.Errorf("publish: %w", err), root.Close())
-	}
-	return s, nil
+// OpenBucket opens a store in a bucket: models are objects below the one prefix, uploads
+// under way below the other. Nothing is asked of it yet.
+func OpenBucket(models, uploads *bucket.Bucket) *Store {
+	s := &Store{MaxBytes: bucketMaxBytes, blobs: &objectBlobs{uploads}}
+	s.models = &objects{models, s}
+	return s
 }
 
-// Close releases the directory.
-func (s *Store) Close() error { return s.root.Close() }
+// Close releases what the store holds.
+func (s *Store) Close() error { return s.models.close() }
 
-// FS is the directory for [checkpoint.Scan] and for reading models.
-func (s *Store) FS() fs.FS { return s.root.FS() }
+func (s *Store) limit() int64 { return cmp.Or(s.MaxBytes, DefaultMaxBytes) }
 
-// recover tidies up after a crash.
-func (s *Store) recover() error {
-	entries, err := fs.ReadDir(s.root.FS(), ".")
-	if err != nil {
-		return err
+// log tells of an error that changes nothing for who uploads.
+func (s *Store) log(err error) {
+	if err != nil && s.Log != nil {
+		s.Log(err)
 	}
-	for _, e := range entries {
-		info, err := e.Info()
-		if err != nil {
-			continue // gone meanwhile
-		}
-		if name, ok := strings.CutPrefix(e.Name(), oldPrefix); ok && CheckName(name) == nil {
-			err = s.putBack(e.Name(), name)
-		} else if strings.HasPrefix(e.Name(), uploadPrefix) && time.Since(info.ModTime()) > staleAfter {
-			err = s.root.RemoveAll(e.Name())
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// putBack gives a model that was set aside its name again, or removes it if its
-// successor has the name.
-func (s *Store) putBack(old, name string) error {
-	_, err := s.root.Lstat(name)
-	if err == nil {
-		return s.root.RemoveAll(old)
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return s.rename(old, name)
-	}
-	return err
 }
 
 var (
@@ -146,67 +135,62 @@ func CheckName(name string) error {
 		return invalid("name", nil, "%q ends with a dot", name)
 	case deviceName.MatchString(name):
 		return invalid("name", nil, "%q is a device on Windows", name)
+	case strings.HasSuffix(strings.ToLower(name), checkpoint.PackSuffix):
+		return invalid("name", nil, "%q ends as files of models do", name)
 	}
 	return nil
 }
 
-// invalid is an error in a field of the upload.
-func invalid(param string, cause error, format string, args ...any) *llm.Error {
-	return &llm.Error{Code: llm.Invalid, Param: param, Message: fmt.Sprintf(format, args...), Err: cause}
-}
-
-// internal is a fault of ours while a model is stored or deleted.
-func internal(err error) *llm.Error {
-	if e, ok := errors.AsType[*llm.Error](err); ok {
-		return e
-	}
-	return &llm.Error{Code: llm.Internal, Message: "the model could not be stored", Err: err}
-}
-
-// Put checks an upload and stores it under its name, instead of the model that may
-// be there: none of that one's files remain. Errors are [llm.Error]s whose Param is
-// a field of the upload in its wire spelling. Uploads of one name wait for each
-// other.
+// Put checks an upload, packs it and stores it under its name, instead of the model that
+// may be there: nothing of that one remains. Errors are [llm.Error]s whose Param is a field
+// of the upload in its wire spelling. Uploads of one name wait for each other; of those in
+// several processes the last one wins, whole.
 func (s *Store) Put(ctx context.Context, u Upload) error {
-	config, err := u.check()
-	if err != nil {
+	if err := u.check(); err != nil {
 		return err
 	}
+	return s.put(ctx, &u, func() (*model, error) { return s.read(ctx, &u) })
+}
+
+// PutModel packs a model that is open, which u.Checkpoint and what belongs to it do not say.
+// It stays open.
+func (s *Store) PutModel(ctx context.Context, u Upload, m *arch.Model) error {
+	u.Checkpoint = bytes.NewReader(nil)
+	if err := u.check(); err != nil {
+		return err
+	}
+	return s.put(ctx, &u, func() (*model, error) {
+		packed := s.pack(ctx, &u, m, cmp.Or(u.Quant, "q8_0"))
+		packed.close = func() error { return nil }
+		return packed, nil
+	})
+}
+
+// put stores what read returns.
+func (s *Store) put(ctx context.Context, u *Upload, read func() (*model, error)) error {
 	unlock, err := s.locks.lock(ctx, u.Name)
 	if err != nil {
 		return interrupted(err)
 	}
 	defer unlock()
-	exists, err := s.occupied(u.Name)
+	q, err := s.begin(ctx)
 	if err != nil {
-		return err
-	}
-	q, err := s.begin()
-	if err != nil {
-		return internal(err)
+		return internal(ctx, err)
 	}
 	defer q.end()
-	dir, err := s.temporary()
+	m, err := read()
 	if err != nil {
-		return internal(err)
+		return internal(ctx, err)
 	}
-	err = s.write(ctx, q, dir, &u)
-	if err == nil {
-		err = s.validate(path.Join(dir, u.file()), path.Join(u.Name, u.file()), config)
-	}
-	if err == nil && ctx.Err() != nil {
-		err = interrupted(ctx.Err())
-	}
-	if err == nil {
-		err = s.swap(dir, u.Name, exists)
-	}
-	if err != nil {
-		e := *internal(err)
-		// What cannot be removed now, a later Open removes.
-		if err := s.root.RemoveAll(dir); err != nil {
-			e.Err = errors.Join(e.Err, err)
+	err = s.models.store(ctx, u.Name, u.New, func(to io.WriterAt) error {
+		if err := m.write(q.writer(to)); err != nil {
+			return err
 		}
-		return &e
+		return ctx.Err()
+	})
+	s.log(m.close())
+	if err != nil {
+		return internal(ctx, err)
 	}
 	return nil
 }
@@ -221,50 +205,52 @@ func (s *Store) Delete(ctx context.Context, name string) error {
 		return interrupted(err)
 	}
 	defer unlock()
-	exists, err := s.occupied(name)
-	if err != nil {
-		return err
+	if err := s.models.remove(ctx, name); err != nil {
+		return internal(ctx, err)
 	}
-	if !exists {
-		return &llm.Error{Code: llm.NotFound, Param: "name", Message: fmt.Sprintf("no model %q", name)}
-	}
-	dir, err := s.temporary()
-	if err != nil {
-		return internal(err)
-	}
-	// It vanishes at once, and a crash while its files go leaves no half of it.
-	if err := s.rename(name, path.Join(dir, name)); err != nil {
-		return internal(errors.Join(err, s.root.RemoveAll(dir)))
-	}
-	if err := s.sync("."); err != nil {
-		return internal(err)
-	}
-	s.discard(dir)
 	return nil
 }
 
-// file is the checkpoint's name in the run directory.
-func (u *Upload) file() string { return "checkpoint-" + strconv.Itoa(u.Step) + ".json" }
+// noModel is the error of an unknown name.
+func noModel(name string) error {
+	return &llm.Error{Code: llm.NotFound, Param: "name", Message: fmt.Sprintf("no model %q", name)}
+}
 
-// check looks at all fields but the checkpoint.
-func (u *Upload) check() (*checkpoint.RunConfig, error) {
-	if err := CheckName(u.Name); err != nil {
-		return nil, err
+// exists is the error of an upload that was to be new.
+func exists(name string) error { return invalid("name", ErrExists, "there is a model %s", name) }
+
+// taken is the error of a name that something has that is no model and is left alone.
+func taken(name string) error {
+	return invalid("name", nil, "%q is taken by something that is no model", name)
+}
+
+// invalid is an error in a field of the upload.
+func invalid(param string, cause error, format string, args ...any) *llm.Error {
+	return &llm.Error{Code: llm.Invalid, Param: param, Message: fmt.Sprintf(format, args...), Err: cause}
+}
+
+// shortly is when that may go well which the store has no room for now.
+const shortly = 5 * time.Second
+
+// internal is the error of what is no fault of who uploads: that a request ended, what a
+// bucket refuses, or a fault of ours.
+func internal(ctx context.Context, err error) error {
+	if e, ok := errors.AsType[*llm.Error](err); ok {
+		return e
 	}
-	if u.Step < 0 || u.Step > maxStep {
-		return nil, invalid("step", nil, "%d is not in 0..2^53", u.Step)
+	if ctx.Err() != nil {
+		return interrupted(errors.Join(ctx.Err(), err))
 	}
-	if u.Checkpoint == nil {
-		return nil, invalid("checkpoint", nil, "missing")
+	e, ok := errors.AsType[*bucket.Error](err)
+	switch {
+	case !ok:
+		return &llm.Error{Code: llm.Internal, Message: "the model could not be stored", Err: err}
+	case e.Status == http.StatusServiceUnavailable || e.Status == http.StatusTooManyRequests:
+		return &llm.Error{Code: llm.Unavailable, Message: fmt.Sprintf("S3 takes nothing now (%d %s)", e.Status, e.Code), RetryAfter: shortly, Err: err}
+	case errors.Is(err, fs.ErrPermission):
+		return &llm.Error{Code: llm.Upstream, Message: fmt.Sprintf("S3 does not let this server store models (%d %s)", e.Status, e.Code), Err: err}
 	}
-	if len(u.Config) == 0 {
-		return nil, invalid("config", nil, "missing")
-	}
-	config, err := checkpoint.ParseRunConfig(u.Config)
-	if err != nil {
-		return nil, invalid("config", nil, "%v", err)
-	}
-	return &config, nil
+	return &llm.Error{Code: llm.Upstream, Message: fmt.Sprintf("S3 does not take the model (%d %s)", e.Status, e.Code), Err: err}
 }
 
 // interrupted is the error of an upload whose context ended.

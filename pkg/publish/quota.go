@@ -2,8 +2,8 @@ package publish
 
 import (
 	"context"
+	"fmt"
 	"io"
-	"io/fs"
 	"strings"
 	"sync"
 
@@ -18,18 +18,31 @@ type quota struct {
 
 // begin opens an account. The files are counted when the first of several uploads
 // under way begins.
-func (s *Store) begin() (*quota, error) {
+func (s *Store) begin(ctx context.Context) (*quota, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.open == 0 {
-		used, err := usage(s.root.FS())
+		used, err := s.usage(ctx)
 		if err != nil {
 			return nil, err
 		}
-		s.used = used
+		s.bytes = used
 	}
 	s.open++
 	return &quota{s: s}, nil
+}
+
+// usage adds up the sizes of all files.
+func (s *Store) usage(ctx context.Context) (int64, error) {
+	used, err := s.models.used(ctx)
+	if err != nil {
+		return 0, err
+	}
+	list, err := s.blobs.list(ctx, "")
+	for _, b := range list {
+		used += b.size
+	}
+	return used, err
 }
 
 // end closes the account. What it wrote stays counted until no upload is under way:
@@ -40,34 +53,20 @@ func (q *quota) end() {
 	q.s.open--
 }
 
-// usage adds up the sizes of all files.
-func usage(fsys fs.FS) (total int64, err error) {
-	err = fs.WalkDir(fsys, ".", func(_ string, e fs.DirEntry, err error) error {
-		if err != nil || !e.Type().IsRegular() {
-			return err
-		}
-		info, err := e.Info()
-		if err == nil {
-			total += info.Size()
-		}
-		return err
-	})
-	return total, err
-}
-
 // writer counts what goes to w and stops at the limit.
-func (q *quota) writer(w io.Writer) io.Writer { return &countedWriter{q, w} }
+func (q *quota) writer(w io.WriterAt) io.WriterAt { return &countedWriter{q, w} }
 
 type countedWriter struct {
 	q *quota
-	w io.Writer
+	w io.WriterAt
 }
 
-func (w *countedWriter) Write(p []byte) (int, error) {
+// WriteAt implements [io.WriterAt].
+func (w *countedWriter) WriteAt(p []byte, at int64) (int, error) {
 	if err := w.q.take(int64(len(p))); err != nil {
 		return 0, err
 	}
-	return w.w.Write(p)
+	return w.w.WriteAt(p, at)
 }
 
 // take reserves n bytes.
@@ -75,18 +74,23 @@ func (q *quota) take(n int64) error {
 	s := q.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	limit := s.MaxBytes
-	if limit <= 0 {
-		limit = DefaultMaxBytes
+	if err := s.room(q.written+n, s.bytes+n); err != nil {
+		return err
 	}
-	switch {
-	case q.written+n > limit:
-		return llm.Errorf(llm.Invalid, "larger than the store's %d bytes", limit)
-	case s.used+n > limit:
-		return llm.Errorf(llm.Overloaded, "the store's %d bytes are full: delete a model first", limit)
-	}
-	s.used += n
+	s.bytes += n
 	q.written += n
+	return nil
+}
+
+// room tells why there is none for an upload of a size, with which all have so many bytes.
+func (s *Store) room(size, all int64) error {
+	switch limit := s.limit(); {
+	case size > limit:
+		return invalid("checkpoint", nil, "larger than the store's %d bytes", limit)
+	case all > limit:
+		message := fmt.Sprintf("the store's %d bytes are full: delete a model first", limit)
+		return &llm.Error{Code: llm.Overloaded, Param: "checkpoint", Message: message}
+	}
 	return nil
 }
 

@@ -1,8 +1,12 @@
 // Package buckettest is a store of objects in memory that speaks as much of Amazon S3's
-// protocol as is read with, for tests: listings in pages, ranges and conditions. It checks
-// no signatures and refuses to know what asks.
+// protocol as is used here, for tests: listings in pages, ranges and conditions, objects
+// in one piece and in parts, checksums, signatures of headers and of URLs. It refuses to
+// know what asks.
 //
-// Source: Amazon S3 API Reference (ListObjectsV2, GetObject, Error responses).
+// Source: Amazon S3 API Reference (ListObjectsV2, GetObject, PutObject, DeleteObject,
+// CreateMultipartUpload and what follows it, Error responses); Amazon S3 User Guide,
+// "Checking object integrity", "Conditional writes"; AWS General Reference, "Signature
+// Version 4".
 package buckettest
 
 import (
@@ -24,17 +28,28 @@ import (
 type Store struct {
 	// Fault, if set, sees each request first; it tells whether it has answered.
 	Fault func(w http.ResponseWriter, r *http.Request) bool
-	// PageSize is how many objects a page of a listing has; 0: a thousand.
+	// PageSize is how many objects a page of a listing has, and how many parts; 0: a thousand.
 	PageSize int
+	// Keys are the secrets of access keys: requests must be signed with one. nil: signatures
+	// are not looked at.
+	Keys map[string]string
+	// Tokens are the session tokens of access keys that have one.
+	Tokens map[string]string
+	// Now is the store's clock; nil: [time.Now].
+	Now func() time.Time
+	// MaxPut is what one request may store, bytes; 0: five GiB.
+	MaxPut int64
 
 	mu      sync.Mutex
 	objects map[string]*object
+	uploads map[string]*upload
 	asked   []string
 }
 
 type object struct {
 	data []byte
 	etag string
+	sum  string // the checksum that it was stored with, "" if with none
 	time time.Time
 }
 
@@ -42,10 +57,23 @@ type object struct {
 func (s *Store) Put(key string, data []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.put(key, data, "")
+}
+
+func (s *Store) put(key string, data []byte, sum string) *object {
 	if s.objects == nil {
 		s.objects = map[string]*object{}
 	}
-	s.objects[key] = &object{data, fmt.Sprintf(`"%x"`, md5.Sum(data)), time.Now().Truncate(time.Second)}
+	o := &object{data, fmt.Sprintf(`"%x"`, md5.Sum(data)), sum, s.now().Truncate(time.Second)}
+	s.objects[key] = o
+	return o
+}
+
+func (s *Store) now() time.Time {
+	if s.Now == nil {
+		return time.Now()
+	}
+	return s.Now()
 }
 
 // Delete removes an object.
@@ -55,7 +83,31 @@ func (s *Store) Delete(key string) {
 	delete(s.objects, key)
 }
 
-// Asked returns what was asked for since the last call: keys with ranges, and "list".
+// Keyed returns the keys that begin with a prefix, sorted.
+func (s *Store) Keyed(prefix string) (keys []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key := range s.objects {
+		if strings.HasPrefix(key, prefix) {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// Get returns the bytes of an object, nil if there is none. They must not be changed.
+func (s *Store) Get(key string) []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if o := s.objects[key]; o != nil {
+		return o.data
+	}
+	return nil
+}
+
+// Asked returns what was asked for since the last call: keys with ranges, and "list";
+// before them the method, if it is not GET.
 func (s *Store) Asked() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,16 +119,41 @@ func (s *Store) Asked() []string {
 // ServeHTTP implements [http.Handler].
 func (s *Store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, key, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	method := strings.TrimPrefix(r.Method, http.MethodGet)
 	s.mu.Lock()
-	s.asked = append(s.asked, strings.TrimSpace(cmp.Or(key, "list")+" "+r.Header.Get("Range")))
+	s.asked = append(s.asked, strings.Join(strings.Fields(method+" "+cmp.Or(key, "list")+" "+r.Header.Get("Range")), " "))
+	s.mu.Unlock()
+	if s.Fault != nil && s.Fault(w, r) {
+		return
+	}
+	if code := s.unsigned(r); code != "" {
+		Refuse(w, http.StatusForbidden, code)
+		return
+	}
+	query := r.URL.Query()
+	switch {
+	case query.Has("uploads") || query.Has("uploadId"):
+		s.multipart(w, r, key, query)
+	case r.Method == http.MethodPut && key != "":
+		s.store(w, r, key)
+	case r.Method == http.MethodDelete && key != "":
+		s.Delete(key)
+		w.WriteHeader(http.StatusNoContent)
+	case r.Method != http.MethodGet && r.Method != http.MethodHead:
+		Refuse(w, http.StatusMethodNotAllowed, "MethodNotAllowed")
+	case key == "":
+		s.list(w, query)
+	default:
+		s.get(w, r, key)
+	}
+}
+
+// get answers GetObject and HeadObject.
+func (s *Store) get(w http.ResponseWriter, r *http.Request, key string) {
+	s.mu.Lock()
 	o := s.objects[key]
 	s.mu.Unlock()
 	switch {
-	case s.Fault != nil && s.Fault(w, r):
-	case r.Method != http.MethodGet:
-		Refuse(w, http.StatusMethodNotAllowed, "MethodNotAllowed")
-	case key == "":
-		s.list(w, r.URL.Query())
 	case o == nil:
 		Refuse(w, http.StatusNotFound, "NoSuchKey")
 	case r.Header.Get("If-Match") != "" && r.Header.Get("If-Match") != o.etag:
@@ -84,6 +161,9 @@ func (s *Store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		w.Header().Set("ETag", o.etag)
 		w.Header().Set("Content-Type", "binary/octet-stream")
+		if o.sum != "" && r.Header.Get("X-Amz-Checksum-Mode") == "ENABLED" {
+			w.Header().Set("X-Amz-Checksum-Crc32c", o.sum)
+		}
 		http.ServeContent(w, r, "", o.time, bytes.NewReader(o.data))
 	}
 }
@@ -95,6 +175,13 @@ func Refuse(w http.ResponseWriter, status int, code string) {
 	fmt.Fprintf(w, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error><Code>%s</Code><Message>as the test wants</Message></Error>", code)
 }
 
+// answer sends XML.
+func answer(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/xml")
+	w.Write([]byte(xml.Header))
+	_ = xml.NewEncoder(w).Encode(v) // the client has left, or has it
+}
+
 // entry is an object in a listing.
 type entry struct {
 	Key, LastModified, ETag string
@@ -102,13 +189,16 @@ type entry struct {
 	StorageClass            string
 }
 
+// stamp is how times are told in XML.
+const stamp = "2006-01-02T15:04:05.000Z"
+
 // list answers ListObjectsV2; the token is the last key that was told.
 func (s *Store) list(w http.ResponseWriter, q url.Values) {
 	size, prefix, token := cmp.Or(s.PageSize, 1000), q.Get("prefix"), q.Get("continuation-token")
 	if n, err := strconv.Atoi(q.Get("max-keys")); err == nil {
 		size = min(size, n)
 	}
-	answer := struct {
+	listing := struct {
 		XMLName               xml.Name `xml:"http://s3.amazonaws.com/doc/2006-03-01/ ListBucketResult"`
 		EncodingType          string   `xml:",omitempty"`
 		IsTruncated           bool
@@ -118,21 +208,19 @@ func (s *Store) list(w http.ResponseWriter, q url.Values) {
 	s.mu.Lock()
 	for key, o := range s.objects {
 		if strings.HasPrefix(key, prefix) && key > token {
-			answer.Contents = append(answer.Contents, entry{key, o.time.UTC().Format("2006-01-02T15:04:05.000Z"), o.etag, len(o.data), "STANDARD"})
+			listing.Contents = append(listing.Contents, entry{key, o.time.UTC().Format(stamp), o.etag, len(o.data), "STANDARD"})
 		}
 	}
 	s.mu.Unlock()
-	slices.SortFunc(answer.Contents, func(a, b entry) int { return strings.Compare(a.Key, b.Key) })
-	if len(answer.Contents) > size {
-		answer.Contents, answer.IsTruncated = answer.Contents[:size], true
-		answer.NextContinuationToken = answer.Contents[size-1].Key
+	slices.SortFunc(listing.Contents, func(a, b entry) int { return strings.Compare(a.Key, b.Key) })
+	if len(listing.Contents) > size {
+		listing.Contents, listing.IsTruncated = listing.Contents[:size], true
+		listing.NextContinuationToken = listing.Contents[size-1].Key
 	}
-	for i := range answer.Contents {
-		if answer.EncodingType == "url" {
-			answer.Contents[i].Key = url.QueryEscape(answer.Contents[i].Key)
+	for i := range listing.Contents {
+		if listing.EncodingType == "url" {
+			listing.Contents[i].Key = url.QueryEscape(listing.Contents[i].Key)
 		}
 	}
-	w.Header().Set("Content-Type", "application/xml")
-	w.Write([]byte(xml.Header))
-	_ = xml.NewEncoder(w).Encode(answer) // the client has left, or has it
+	answer(w, listing)
 }

@@ -53,6 +53,8 @@ const (
 	emptyPrompt       = "Empty prompt"
 	missingName       = "Missing ?name= parameter"
 	missingFields     = "Missing required fields: name, config, checkpoint, step"
+	missingChunk      = "Missing X-Upload-Id, X-Chunk-Index or X-Total-Chunks headers"
+	missingAssembly   = "Missing required fields: uploadId, name, step, totalChunks, config"
 	missingHeaders    = "Missing X-Checkpoint-Name or X-Checkpoint-Step headers"
 	invalidCheckpoint = "Invalid checkpoint: missing modelConfig or params"
 )

@@ -22,7 +22,7 @@ func Routes(cfg Config) []httpx.Route {
 	if cfg.MaxUpload == 0 {
 		cfg.MaxUpload = 256 << 20
 	}
-	return []httpx.Route{
+	return append(cfg.partRoutes(), []httpx.Route{
 		{Method: "GET", Pattern: "/api/models", Permission: httpx.Listing, Handle: cfg.list, Errors: Errors},
 		{Method: "DELETE", Pattern: "/api/models", Permission: httpx.Upload, Handle: cfg.remove, Errors: Errors},
 		{Method: "GET", Pattern: "/api/inference", Permission: httpx.Inference, Streams: true, Handle: cfg.inference, Errors: Errors},
@@ -31,7 +31,7 @@ func Routes(cfg Config) []httpx.Route {
 		{Method: "GET", Pattern: "/api/generate", Permission: httpx.Inference, Handle: cfg.generate, Errors: Errors},
 		{Method: "POST", Pattern: "/api/generate", Permission: httpx.Inference, Handle: cfg.generate, Errors: Errors},
 		{Method: "POST", Pattern: "/api/upload", Permission: httpx.Upload, MaxBody: cfg.MaxUpload, Handle: cfg.upload, Errors: Errors},
-	}
+	}...)
 }
 
 func (cfg Config) list(w http.ResponseWriter, r *http.Request) error {

@@ -54,6 +54,9 @@ func (b broken) Generate(context.Context, *llm.Request) iter.Seq2[llm.Chunk, err
 type shelf struct {
 	mu      sync.Mutex
 	uploads map[string]Upload
+
+	announced *Announced
+	part      string // what came last
 }
 
 func (s *shelf) Publish(_ context.Context, u *Upload) error {

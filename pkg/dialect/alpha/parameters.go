@@ -27,6 +27,22 @@ func Parameters() []httpx.Parameter {
 		{Name: "/api/upload step", Note: "0 or more; or X-Checkpoint-Step"},
 		{Name: "/api/upload metrics", Note: "metrics.jsonl; or X-Checkpoint-Metrics, base64"},
 		{Name: "/api/upload trainingData", Note: "training-data.txt; or X-Checkpoint-TrainingData, base64"},
+		{Name: "/api/uploads name", Note: "the name of the model"},
+		{Name: "/api/uploads size", Note: "of the file in bytes"},
+		{Name: "/api/uploads partSize", Note: "of all parts but the last, in bytes; default: all in one; at most 200 parts of 5 GiB"},
+		{Name: "/api/uploads sha256", Note: "of the file, hexadecimal; what comes is held to it"},
+		{Name: "/api/uploads quant", Note: "f32, bf16, q8_0 or q4_0; default f32 of checkpoints, q8_0 of GGUF; a packed model has its own"},
+		{Name: "/api/uploads step", Note: "of checkpoints: 0 or more"},
+		{Name: "/api/uploads config", Note: "of checkpoints: config.json, an object"},
+		{Name: "/api/uploads metrics", Note: "of checkpoints: metrics.jsonl"},
+		{Name: "/api/uploads trainingData", Note: "of checkpoints: training-data.txt"},
+		{Name: "/api/upload/assemble uploadId", Note: "X-Upload-Id of its chunks"},
+		{Name: "/api/upload/assemble totalChunks", Note: "X-Total-Chunks; all must have come, in any order"},
+		{Name: "/api/upload/assemble name", Note: "the name of the model"},
+		{Name: "/api/upload/assemble step", Note: "0 or more"},
+		{Name: "/api/upload/assemble config", Note: "config.json, an object"},
+		{Name: "/api/upload/assemble metrics", Note: "metrics.jsonl"},
+		{Name: "/api/upload/assemble trainingData", Note: "training-data.txt"},
 	}
 	for i := range list {
 		list[i].Disposition = httpx.Honoured

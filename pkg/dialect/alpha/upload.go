@@ -20,6 +20,7 @@ type Publisher interface {
 	Publish(ctx context.Context, upload *Upload) error
 	// Delete removes a model; one that is not there is an [llm.NotFound] error.
 	Delete(ctx context.Context, name string) error
+	Parts
 }
 
 // An Upload is a checkpoint as a training machine sends it. Its bytes belong to the
@@ -27,8 +28,8 @@ type Publisher interface {
 type Upload struct {
 	Name         string
 	Step         int
-	Config       json.RawMessage // config.json: an object
-	Checkpoint   []byte          // either encoding of Alpha's checkpoint files
+	Config       json.RawMessage // config.json: an object; nil of a file that says itself what it is
+	Checkpoint   []byte          // either encoding of Alpha's checkpoint files, or such a file
 	Metrics      string          // metrics.jsonl, "" if there is none
 	TrainingData string          // training-data.txt, "" if there is none
 }
@@ -122,7 +123,7 @@ func (u *Upload) check() error {
 	switch {
 	case u.Step < 0:
 		return &llm.Error{Code: llm.Invalid, Param: "step", Message: "must not be negative"}
-	case u.Config[0] != '{':
+	case u.Config != nil && u.Config[0] != '{':
 		return &llm.Error{Code: llm.Invalid, Param: "config", Message: "must be an object"}
 	}
 	return nil
@@ -130,7 +131,7 @@ func (u *Upload) check() error {
 
 // binaryUpload reads the form whose body is the checkpoint file.
 func binaryUpload(h http.Header, b []byte) (*Upload, error) {
-	u := &Upload{Name: h.Get("X-Checkpoint-Name"), Config: json.RawMessage("{}"), Checkpoint: b}
+	u := &Upload{Name: h.Get("X-Checkpoint-Name"), Checkpoint: b}
 	step := h.Get("X-Checkpoint-Step")
 	if u.Name == "" || step == "" {
 		return nil, bad(missingHeaders)
@@ -159,7 +160,7 @@ func binaryUpload(h http.Header, b []byte) (*Upload, error) {
 		}
 		set(text)
 	}
-	if !json.Valid(u.Config) {
+	if u.Config != nil && !json.Valid(u.Config) {
 		return nil, &llm.Error{Code: llm.Invalid, Param: "X-Checkpoint-Config", Message: "must be JSON in base64"}
 	}
 	return u, u.check()

@@ -85,9 +85,66 @@ type uploadRequest struct {
 	TrainingData string          `json:"trainingData"`
 }
 
-// uploaded is the answer to POST /api/upload.
+// uploaded is the answer to POST /api/upload, and to what ends an upload in parts.
 type uploaded struct {
 	OK   bool   `json:"ok"`
 	Name string `json:"name"`
 	Step int    `json:"step"`
+}
+
+// beginRequest is the body of POST /api/uploads.
+type beginRequest struct {
+	Name         string          `json:"name"`
+	Step         int             `json:"step"`
+	Size         int64           `json:"size"`
+	PartSize     int64           `json:"partSize"`
+	SHA256       string          `json:"sha256"`
+	Quant        string          `json:"quant"`
+	Config       json.RawMessage `json:"config"`
+	Metrics      string          `json:"metrics"`
+	TrainingData string          `json:"trainingData"`
+}
+
+// session is an upload in parts.
+type session struct {
+	ID       string `json:"id"`
+	Name     string `json:"name"`
+	Step     int    `json:"step"`
+	Size     int64  `json:"size"`
+	PartSize int64  `json:"partSize"`
+	Done     bool   `json:"done"`
+	Expires  string `json:"expires"` // RFC 3339
+	Parts    []part `json:"parts"`
+}
+
+type part struct {
+	Index   int    `json:"index"`
+	Offset  int64  `json:"offset"`
+	Size    int64  `json:"size"`
+	Arrived bool   `json:"arrived"`
+	URL     string `json:"url,omitempty"` // to PUT it to, without a key
+}
+
+// partTaken is the answer to PUT /api/uploads/{id}/parts/{part}.
+type partTaken struct {
+	OK   bool `json:"ok"`
+	Part int  `json:"part"`
+}
+
+// chunkTaken is the answer to POST /api/upload/chunk.
+type chunkTaken struct {
+	OK    bool `json:"ok"`
+	Chunk int  `json:"chunk"`
+	Total int  `json:"total"`
+}
+
+// assembleRequest is the body of POST /api/upload/assemble.
+type assembleRequest struct {
+	UploadID     string          `json:"uploadId"`
+	TotalChunks  int             `json:"totalChunks"`
+	Name         string          `json:"name"`
+	Step         *int            `json:"step"`
+	Config       json.RawMessage `json:"config"`
+	Metrics      string          `json:"metrics"`
+	TrainingData string          `json:"trainingData"`
 }

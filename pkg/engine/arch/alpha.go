@@ -135,9 +135,15 @@ func (a alphaParams) norm(name string) transformer.Norm {
 
 // scoreCap reads the limit that [FromAlpha] is given.
 func scoreCap(ck *checkpoint.Alpha, limit string) (kernel.Cap, error) {
-	switch limit {
-	case "":
+	if limit == "" {
 		return ownCap(ck), nil
+	}
+	return capOf(limit)
+}
+
+// capOf reads a limit that is given.
+func capOf(limit string) (kernel.Cap, error) {
+	switch limit {
 	case "none":
 		return kernel.Cap{}, nil
 	case "clamp30":

@@ -39,6 +39,7 @@ type Model struct {
 
 	ChatTemplate string       // the template that comes with the tokenizer, if it is "llama3" or "chatml"
 	Translation  *Translation // of an encoder-decoder
+	Run          *Run         // of a packed model that was trained by Alpha
 
 	trie   func() ([]byte, error)            // the vocabulary, as it was packed; nil if it was not
 	source func() (*tokenizer.Source, error) // what Tokenizer was made of; nil if there is none

@@ -81,7 +81,8 @@ func Pack(to io.WriterAt, m *Model, k *kernel.Kernels, format transformer.Format
 	if trie != nil {
 		tensors = append(tensors, checkpoint.PackTensor{Name: packTrie, Type: checkpoint.U8, Shape: []int{len(trie)}})
 	}
-	w, err := checkpoint.NewPackWriter(to, meta, tensors)
+	files := m.Run.runTensors()
+	w, err := checkpoint.NewPackWriter(to, meta, append(tensors, files...))
 	if err != nil {
 		return err
 	}
@@ -92,6 +93,9 @@ func Pack(to io.WriterAt, m *Model, k *kernel.Kernels, format transformer.Format
 		if err := w.Write(len(tensors)-1, trie); err != nil {
 			return err
 		}
+	}
+	if err := m.Run.writeRun(w, len(tensors)); err != nil {
+		return err
 	}
 	return w.Close()
 }
@@ -163,6 +167,12 @@ func (m *Model) meta(format transformer.Format) (map[string]string, error) {
 		return nil, err
 	}
 	meta := map[string]string{packModelKey: string(raw)}
+	if m.Run != nil {
+		if raw, err = json.Marshal(m.Run); err != nil {
+			return nil, err
+		}
+		meta[packRunKey] = string(raw)
+	}
 	if m.source == nil || m.Tokenizer == nil {
 		return meta, nil
 	}

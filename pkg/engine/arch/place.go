@@ -228,6 +228,7 @@ type Info struct {
 	Bytes               map[transformer.Format]int64 // memory that they take
 	Size                int64                        // of the files that hold them, bytes
 	ModTime             time.Time
+	Run                 *Run // of a packed model that was trained by Alpha
 }
 
 // Describe reads what a listing of models shows: no weights, no tokenizer.
@@ -242,7 +243,7 @@ func Describe(fsys fs.FS, dir string) (Info, error) {
 	}
 	i := Info{
 		Type: m.Type, Name: m.Name(), Version: m.Version, Context: m.Spec.Context,
-		Parameters: m.Weights.Elements(), Bytes: map[transformer.Format]int64{},
+		Parameters: m.Weights.Elements(), Bytes: map[transformer.Format]int64{}, Run: m.Run,
 	}
 	for _, f := range transformer.Formats() {
 		i.Bytes[f] = m.Bytes(f)

@@ -12,7 +12,7 @@ import (
 // OpenAny is [Open], or opens a run directory of Alpha, whose last checkpoint counts, or
 // one of its checkpoints, with the bound of attention scores that it says itself.
 func OpenAny(fsys fs.FS, name string) (*Model, error) {
-	file, err := alphaCheckpoint(fsys, name)
+	file, run, err := alphaCheckpoint(fsys, name)
 	if err != nil {
 		return nil, err
 	}
@@ -23,20 +23,24 @@ func OpenAny(fsys fs.FS, name string) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return FromAlpha(ck, "")
+	m, err := FromAlpha(ck, "")
+	if err == nil && run != nil {
+		m.Run = &Run{Config: run.Config.Raw, Step: run.Step, LastLoss: run.LastLoss}
+	}
+	return m, err
 }
 
-// alphaCheckpoint is the checkpoint of Alpha that a name stands for; "" if it is the name
-// of something else.
-func alphaCheckpoint(fsys fs.FS, name string) (string, error) {
+// alphaCheckpoint is the checkpoint of Alpha that a name stands for, and its run if it is
+// in one; "" if it is the name of something else.
+func alphaCheckpoint(fsys fs.FS, name string) (string, *checkpoint.Run, error) {
 	if strings.HasSuffix(name, ".json") {
-		return name, nil
+		return name, nil, nil
 	}
 	runs, problems := checkpoint.Scan(only{fsys, name})
 	if len(runs) == 0 {
-		return "", errors.Join(problems...)
+		return "", nil, errors.Join(problems...)
 	}
-	return runs[0].Checkpoint, nil
+	return runs[0].Checkpoint, &runs[0], nil
 }
 
 // only is a file system that lists one directory of its root.

@@ -36,7 +36,11 @@ func openPackWeights(fsys fs.FS, p *place) (*opened, error) {
 		return nil, err
 	}
 	o := &opened{Model: &Model{closer: f}, file: f}
-	if err := o.readPack(); err != nil {
+	err = o.readRun(fsys, p)
+	if err == nil {
+		err = o.readPack()
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("checkpoint %s: %w", p.weights, err), f.Close())
 	}
 	return o, nil

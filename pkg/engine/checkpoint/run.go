@@ -85,6 +85,15 @@ func Scan(fsys fs.FS) (runs []Run, problems []error) {
 	return runs, problems
 }
 
+// ReadRun reads the run that fsys is the directory of; paths in it are relative to that.
+func ReadRun(fsys fs.FS) (*Run, error) {
+	run, err := readRun(fsys, ".")
+	if err == nil && run == nil {
+		err = fmt.Errorf("%s: %w", configFile, fs.ErrNotExist)
+	}
+	return run, err
+}
+
 // readRun reads the run in a directory; it is nil if there is no config.json.
 func readRun(fsys fs.FS, dir string) (*Run, error) {
 	raw, err := readAtMost(fsys, path.Join(dir, configFile), maxConfig)
@@ -198,7 +207,13 @@ func lastLoss(fsys fs.FS, name string) *float64 {
 	if err != nil {
 		return nil
 	}
-	tail = bytes.TrimSpace(tail)
+	return LastLoss(tail)
+}
+
+// LastLoss is the loss in the last line of metrics.jsonl, valLoss if it is there; nil if
+// there is none.
+func LastLoss(metrics []byte) *float64 {
+	tail := bytes.TrimSpace(metrics)
 	if i := bytes.LastIndexByte(tail, '\n'); i >= 0 {
 		tail = tail[i+1:]
 	}

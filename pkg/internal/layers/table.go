@@ -71,7 +71,7 @@ func Glossa() *Table {
 
 			"pkg/catalog":    {Floor: 3, May: []string{"pkg/llm", "pkg/schema", "pkg/table", "pkg/chat"}},
 			"pkg/structured": {Floor: 3, May: []string{"pkg/llm", "pkg/grammar"}},
-			"pkg/publish":    {Floor: 3, May: []string{"pkg/llm", "pkg/engine/checkpoint", "pkg/tokenizer", "pkg/catalog"}},
+			"pkg/publish":    {Floor: 3, May: []string{"pkg/llm", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/engine/arch", "pkg/tokenizer", "pkg/bucket"}},
 
 			"pkg/dialect/*": dialect,
 

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"glossa/pkg/bucket/buckettest"
+)
+
+func runPublish(ctx context.Context, args ...string) (out, notes string, err error) {
+	var stdout, stderr bytes.Buffer
+	err = publishModel(ctx, args, strings.NewReader(""), &stdout, &stderr)
+	return stdout.String(), stderr.String(), err
+}
+
+// bucketOf is a store that the commands take for S3.
+func bucketOf(t *testing.T) *buckettest.Store {
+	t.Helper()
+	s3 := &buckettest.Store{Keys: map[string]string{"AKID": "secret"}}
+	server := httptest.NewServer(s3)
+	t.Cleanup(server.Close)
+	for name, value := range map[string]string{
+		"AWS_ACCESS_KEY_ID": "AKID", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_SESSION_TOKEN": "", "AWS_REGION": "eu-west-1",
+		"AWS_CONFIG_FILE": "/dev/null", "AWS_SHARED_CREDENTIALS_FILE": "/dev/null", "GLOSSA_S3_ENDPOINT": server.URL,
+	} {
+		t.Setenv(name, value)
+	}
+	return s3
+}
+
+// Whatever is packed is published too, into a directory and into S3, and listed there.
+func TestPublish(t *testing.T) {
+	s3 := bucketOf(t)
+	pack := filepath.Join(t.TempDir(), "small.safetensors")
+	if _, _, err := runPack(t.Context(), packSource, "-o", pack); err != nil {
+		t.Fatal(err)
+	}
+	for _, place := range []string{t.TempDir(), "s3://models/checkpoints"} {
+		t.Setenv("GLOSSA_CHECKPOINTS", place)
+		for name, args := range map[string][]string{
+			"gpt2": {packSource}, "other": {packSource, "--name", "other", "--quant", "f32"}, "small": {pack, "--checkpoints", place},
+			"gguf": {packSource + "-gguf", "--name", "gguf"}, "chords": {"../../pkg/starter/runs/novels", "--name", "chords"},
+		} {
+			for range 2 {
+				if out, _, err := runPublish(t.Context(), args...); err != nil || !strings.HasPrefix(out, name+": ") || !strings.HasSuffix(out, " in "+place+"\n") {
+					t.Errorf("%q: %q %v", args, out, err)
+				}
+			}
+			if _, _, err := runPublish(t.Context(), append(args, "--new")...); err == nil || !strings.Contains(err.Error(), "there is a model "+name) {
+				t.Errorf("%q --new: %v", args, err)
+			}
+		}
+		var table bytes.Buffer
+		if err := models(t.Context(), nil, strings.NewReader(""), &table, &table); err != nil {
+			t.Fatalf("%v\n%s", err, table.String())
+		}
+		for _, name := range []string{"gpt2", "other", "small", "gguf", "chords"} {
+			if !strings.Contains(table.String(), "\n"+name+" ") {
+				t.Errorf("%s is not among\n%s", name, table.String())
+			}
+		}
+	}
+	if keys := s3.Keyed(""); len(keys) != 5 || keys[0] != "checkpoints/chords/packed.safetensors" {
+		t.Error(keys)
+	}
+	data, err := os.ReadFile(pack)
+	if err != nil || !bytes.Equal(data, s3.Get("checkpoints/small/packed.safetensors")) {
+		t.Errorf("a packed model is another one in S3: %v", err)
+	}
+}
+
+// A command that was interrupted is gone on with by the same command.
+func TestPublishResumes(t *testing.T) {
+	s3 := bucketOf(t)
+	var parts atomic.Int64
+	ctx, cancel := context.WithCancel(t.Context())
+	first, again := make(chan bool), "X-Again"
+	var cut atomic.Bool
+	cut.Store(true)
+	s3.Fault = func(w http.ResponseWriter, r *http.Request) bool {
+		switch {
+		case r.Method != http.MethodPut || r.Header.Get(again) != "":
+			return false
+		case parts.Add(1) == 1: // it arrives whole
+			r.Header.Set(again, "yes")
+			s3.ServeHTTP(w, r)
+			w.(http.Flusher).Flush()
+			close(first)
+			return true
+		case cut.Load():
+			<-first
+			cancel()
+			panic(http.ErrAbortHandler)
+		}
+		return false
+	}
+	run := filepath.Join(t.TempDir(), "novels")
+	if err := os.CopyFS(run, os.DirFS("../../pkg/starter/runs/novels")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(run, "training-data.txt"), bytes.Repeat([]byte("once upon a time\n"), 4<<20), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{run, "--checkpoints", "s3://models/checkpoints"}
+	_, _, err := runPublish(ctx, args...)
+	if err == nil || !strings.Contains(err.Error(), "goes on with it") || len(s3.Keyed("")) > 0 || s3.Uploads() != 1 {
+		t.Fatal(err, s3.Keyed(""), s3.Uploads())
+	}
+	cut.Store(false)
+	parts.Store(1)
+	if _, _, err := runPublish(t.Context(), args...); err != nil || len(s3.Keyed("")) != 1 || s3.Uploads() != 0 {
+		t.Fatal(err, s3.Keyed(""), s3.Uploads())
+	}
+	if n, all := parts.Load()-1, len(s3.Get("checkpoints/novels/packed.safetensors"))/(16<<20)+1; n >= int64(all) {
+		t.Errorf("%d parts of %d were sent by the second command", n, all)
+	}
+}
+
+func TestPublishRefuses(t *testing.T) {
+	t.Setenv("GLOSSA_CHECKPOINTS", "")
+	dir := t.TempDir()
+	for want, args := range map[string][]string{
+		"which model?":             {"--checkpoints", dir},
+		"where to?":                {packSource},
+		"none of q8_0":             {packSource, "--checkpoints", dir, "--quant", "q3_k"},
+		"choose another":           {packSource, "--checkpoints", dir, "--name", "../x"},
+		"there is neither":         {dir, "--name", "x", "--checkpoints", dir},
+		"no place in S3":           {packSource, "--checkpoints", "s3://"},
+		"need a prefix":            {packSource, "--checkpoints", "s3://models"},
+		"a packed model has its":   {packedModel(t), "--checkpoints", dir, "--quant", "f32"},
+		"is no flag|one too many ": {packSource, "more", "--checkpoints", dir},
+	} {
+		_, _, err := runPublish(t.Context(), args...)
+		found := false
+		for text := range strings.SplitSeq(want, "|") {
+			found = found || err != nil && strings.Contains(err.Error(), strings.TrimSpace(text))
+		}
+		if !found {
+			t.Errorf("%q: %v, want %s", args, err, want)
+		}
+	}
+}
+
+// packedModel is a packed model.
+func packedModel(t *testing.T) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "m.safetensors")
+	if _, _, err := runPack(t.Context(), packSource, "-o", file); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}

@@ -1,0 +1,214 @@
+package alpha
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"glossa/pkg/httpx"
+	"glossa/pkg/llm"
+)
+
+// Parts is what takes uploads that are too large for one request, in parts that may come in
+// any order, and again. What it does not know is an [llm.NotFound] error.
+type Parts interface {
+	Begin(ctx context.Context, file *Announced) (*Session, error)
+	Session(ctx context.Context, id string) (*Session, error)
+	Part(ctx context.Context, id string, index int, body io.Reader) error
+	// Complete publishes what has come; it may be asked again.
+	Complete(ctx context.Context, id string) (name string, step int, err error)
+	Abort(ctx context.Context, id string) error
+
+	// Chunk takes a part of an upload that names itself, Assemble publishes it.
+	Chunk(ctx context.Context, id string, index, total int, data []byte) error
+	Assemble(ctx context.Context, id string, total int, upload *Upload) error
+}
+
+// Announced is a file that will come in parts: a checkpoint, or a model that says itself
+// what it is.
+type Announced struct {
+	Upload          // without the checkpoint
+	Size     int64  // of the file, bytes
+	PartSize int64  // 0: one part
+	SHA256   string // hexadecimal; "" if it is not known
+	Quant    string // "" if the sender does not care
+}
+
+// A Session is an upload in parts that was begun.
+type Session struct {
+	ID, Name       string
+	Step           int
+	Size, PartSize int64
+	Parts          []Part
+	Done           bool // the model is published
+	Expires        time.Time
+}
+
+// A Part is a piece of the file.
+type Part struct {
+	Index        int
+	Offset, Size int64
+	Arrived      bool
+	URL          string // where to PUT it without a key; "": to the server
+}
+
+// Bounds of bodies, bytes.
+const (
+	maxChunk = 64 << 20
+	maxPart  = 5 << 30
+)
+
+// partRoutes are the routes of uploads in parts.
+func (cfg Config) partRoutes() []httpx.Route {
+	routes := []httpx.Route{
+		{Method: "POST", Pattern: "/api/uploads", MaxBody: cfg.MaxUpload, Handle: cfg.begin},
+		{Method: "GET", Pattern: "/api/uploads/{id}", Handle: cfg.session},
+		{Method: "PUT", Pattern: "/api/uploads/{id}/parts/{part}", MaxBody: maxPart, Handle: cfg.part},
+		{Method: "POST", Pattern: "/api/uploads/{id}/complete", Handle: cfg.complete},
+		{Method: "DELETE", Pattern: "/api/uploads/{id}", Handle: cfg.abort},
+		{Method: "POST", Pattern: "/api/upload/chunk", MaxBody: maxChunk, Handle: cfg.chunk},
+		{Method: "POST", Pattern: "/api/upload/assemble", MaxBody: cfg.MaxUpload, Handle: cfg.assemble},
+	}
+	for i := range routes {
+		routes[i].Permission, routes[i].Errors = httpx.Upload, Errors
+		if cfg.Publisher == nil {
+			routes[i].Handle = func(http.ResponseWriter, *http.Request) error { return noPublisher() }
+		}
+	}
+	return routes
+}
+
+func (cfg Config) begin(w http.ResponseWriter, r *http.Request) error {
+	var in beginRequest
+	if err := httpx.DecodeJSON(r, &in); err != nil {
+		return err
+	}
+	file, err := in.announced()
+	if err != nil {
+		return err
+	}
+	s, err := cfg.Publisher.Begin(r.Context(), file)
+	if err != nil {
+		return err
+	}
+	return httpx.JSON(w, http.StatusOK, newSession(s))
+}
+
+// announced translates /api/uploads.
+func (q *beginRequest) announced() (*Announced, error) {
+	config, err := configOf(q.Config)
+	switch {
+	case err != nil:
+		return nil, err
+	case q.Name == "":
+		return nil, &llm.Error{Code: llm.Invalid, Param: "name", Message: "must be given"}
+	case q.PartSize < 0:
+		return nil, &llm.Error{Code: llm.Invalid, Param: "partSize", Message: "must not be negative"}
+	}
+	u := Upload{Name: q.Name, Step: q.Step, Config: config, Metrics: q.Metrics, TrainingData: q.TrainingData}
+	return &Announced{Upload: u, Size: q.Size, PartSize: q.PartSize, SHA256: q.SHA256, Quant: q.Quant}, nil
+}
+
+// configOf is a config.json that may be missing, nil then.
+func configOf(raw json.RawMessage) (json.RawMessage, error) {
+	switch raw = bytes.TrimSpace(raw); {
+	case missing(raw):
+		return nil, nil
+	case raw[0] != '{':
+		return nil, &llm.Error{Code: llm.Invalid, Param: "config", Message: "must be an object"}
+	}
+	return raw, nil
+}
+
+// newSession is the wire form of an upload.
+func newSession(s *Session) session {
+	out := session{
+		ID: s.ID, Name: s.Name, Step: s.Step, Size: s.Size, PartSize: s.PartSize, Done: s.Done,
+		Expires: s.Expires.UTC().Format(time.RFC3339), Parts: []part{},
+	}
+	for _, p := range s.Parts {
+		out.Parts = append(out.Parts, part(p))
+	}
+	return out
+}
+
+func (cfg Config) session(w http.ResponseWriter, r *http.Request) error {
+	s, err := cfg.Publisher.Session(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return httpx.JSON(w, http.StatusOK, newSession(s))
+}
+
+func (cfg Config) part(w http.ResponseWriter, r *http.Request) error {
+	index, err := strconv.Atoi(r.PathValue("part"))
+	if err != nil {
+		return &llm.Error{Code: llm.NotFound, Param: "part", Message: "must be its number"}
+	}
+	body, err := httpx.Body(r)
+	if err != nil {
+		return err
+	}
+	if err := cfg.Publisher.Part(r.Context(), r.PathValue("id"), index, body); err != nil {
+		return err
+	}
+	return httpx.JSON(w, http.StatusOK, partTaken{OK: true, Part: index})
+}
+
+func (cfg Config) complete(w http.ResponseWriter, r *http.Request) error {
+	name, step, err := cfg.Publisher.Complete(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return httpx.JSON(w, http.StatusOK, uploaded{OK: true, Name: name, Step: step})
+}
+
+func (cfg Config) abort(w http.ResponseWriter, r *http.Request) error {
+	id := r.PathValue("id")
+	if err := cfg.Publisher.Abort(r.Context(), id); err != nil {
+		return err
+	}
+	return httpx.JSON(w, http.StatusOK, deleted{OK: true, Deleted: id})
+}
+
+func (cfg Config) chunk(w http.ResponseWriter, r *http.Request) error {
+	id := r.Header.Get("X-Upload-Id")
+	index, bad1 := strconv.Atoi(r.Header.Get("X-Chunk-Index"))
+	total, bad2 := strconv.Atoi(r.Header.Get("X-Total-Chunks"))
+	if id == "" || bad1 != nil || bad2 != nil {
+		return bad(missingChunk)
+	}
+	data, err := httpx.ReadBody(r)
+	if err != nil {
+		return err
+	}
+	if len(data) == 0 {
+		return bad("the body is empty: a chunk is expected")
+	}
+	if err := cfg.Publisher.Chunk(r.Context(), id, index, total, data); err != nil {
+		return err
+	}
+	return httpx.JSON(w, http.StatusOK, chunkTaken{OK: true, Chunk: index, Total: total})
+}
+
+func (cfg Config) assemble(w http.ResponseWriter, r *http.Request) error {
+	var in assembleRequest
+	if err := httpx.DecodeJSON(r, &in); err != nil {
+		return err
+	}
+	if in.UploadID == "" || in.Name == "" || in.Step == nil || in.TotalChunks == 0 || missing(in.Config) {
+		return bad(missingAssembly)
+	}
+	u := &Upload{Name: in.Name, Step: *in.Step, Config: bytes.TrimSpace(in.Config), Metrics: in.Metrics, TrainingData: in.TrainingData}
+	if err := u.check(); err != nil {
+		return err
+	}
+	if err := cfg.Publisher.Assemble(r.Context(), in.UploadID, in.TotalChunks, u); err != nil {
+		return err
+	}
+	return httpx.JSON(w, http.StatusOK, uploaded{OK: true, Name: u.Name, Step: u.Step})
+}

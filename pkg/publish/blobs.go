@@ -1,0 +1,190 @@
+package publish
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"time"
+
+	"glossa/pkg/bucket"
+	"glossa/pkg/llm"
+)
+
+// blobs keeps what belongs to uploads under way, by keys such as "upload/part".
+type blobs interface {
+	// put stores size bytes in one step; one that must be new and is not is [fs.ErrExist].
+	put(ctx context.Context, key string, body io.Reader, size int64, isNew bool) error
+	list(ctx context.Context, prefix string) ([]blob, error) // by key
+	open(b blob) io.ReaderAt                                 // that version of it
+	remove(ctx context.Context, key string) error
+	// url returns where whoever has it may PUT a blob of a size; "" if nowhere.
+	url(ctx context.Context, key string, size int64, lasts time.Duration) (string, error)
+}
+
+var errExist = fs.ErrExist
+
+// A blob is something that is kept.
+type blob struct {
+	key  string
+	size int64
+	time time.Time
+	info bucket.Info // of an object
+}
+
+// objectBlobs implements [blobs] in a bucket.
+type objectBlobs struct{ b *bucket.Bucket }
+
+// maxThrough bounds what goes through the server into the bucket in one piece, bytes. It
+// is in memory meanwhile, and API Gateway takes less.
+const maxThrough = 16 << 20
+
+func (o *objectBlobs) put(ctx context.Context, key string, body io.Reader, size int64, isNew bool) error {
+	if size > maxThrough {
+		return llm.Errorf(llm.Invalid, "%d bytes are more than the %d that go through this server: send them to the part's url", size, maxThrough)
+	}
+	data, err := readExactly(body, size)
+	if err != nil {
+		return err
+	}
+	_, err = o.b.Put(ctx, key, bytes.NewReader(data), size, bucket.PutOptions{IfNone: isNew})
+	return err
+}
+
+func (o *objectBlobs) list(ctx context.Context, prefix string) (list []blob, err error) {
+	found, err := o.b.List(ctx, prefix)
+	for _, i := range found {
+		list = append(list, blob{i.Key, i.Size, i.Time, i})
+	}
+	return list, err
+}
+
+func (o *objectBlobs) open(b blob) io.ReaderAt { return o.b.Open(b.info).(io.ReaderAt) }
+
+func (o *objectBlobs) remove(ctx context.Context, key string) error { return o.b.Delete(ctx, key) }
+
+func (o *objectBlobs) url(ctx context.Context, key string, size int64, lasts time.Duration) (string, error) {
+	return o.b.Presign(ctx, key, size, lasts)
+}
+
+// readExactly reads a body of a size.
+func readExactly(body io.Reader, size int64) ([]byte, error) {
+	var b bytes.Buffer
+	err := copyExactly(&b, body, size)
+	return b.Bytes(), err
+}
+
+// copyExactly copies a body that must have a size.
+func copyExactly(to io.Writer, body io.Reader, size int64) error {
+	n, err := io.Copy(to, io.LimitReader(body, size+1))
+	if e, ok := errors.AsType[*llm.Error](err); ok {
+		return e
+	}
+	switch {
+	case err != nil && n <= size:
+		return invalid("", err, "the part ended early: %d bytes of %d came", n, size)
+	case n != size:
+		return invalid("", nil, "the part has %d bytes: more or fewer came", size)
+	}
+	return nil
+}
+
+// fileBlobs implements [blobs] in a directory below that of the models.
+type fileBlobs struct{ root *os.Root }
+
+func (f *fileBlobs) put(_ context.Context, key string, body io.Reader, size int64, isNew bool) (err error) {
+	name := path.Join(uploadsDir, key)
+	if err := f.root.MkdirAll(path.Dir(name), 0o755); err != nil {
+		return err
+	}
+	temporary := path.Join(path.Dir(name), "."+rand.Text())
+	file, err := f.root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, f.root.Remove(temporary))
+		}
+	}()
+	if err = copyExactly(file, body, size); err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	if !isNew {
+		return f.root.Rename(temporary, name)
+	}
+	if err := f.root.Link(temporary, name); err != nil { // unlike Rename it replaces nothing
+		return err
+	}
+	return f.root.Remove(temporary)
+}
+
+func (f *fileBlobs) list(_ context.Context, prefix string) (list []blob, err error) {
+	dir, _ := path.Split(prefix)
+	err = fs.WalkDir(f.root.FS(), path.Join(uploadsDir, dir), func(name string, e fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // there are none, or it is gone meanwhile
+		}
+		key := strings.TrimPrefix(name, uploadsDir+"/")
+		if err != nil || !e.Type().IsRegular() || !strings.HasPrefix(key, prefix) {
+			return err
+		}
+		if info, err := e.Info(); err == nil {
+			list = append(list, blob{key: key, size: info.Size(), time: info.ModTime()})
+		}
+		return nil
+	})
+	return list, err
+}
+
+func (f *fileBlobs) open(b blob) io.ReaderAt { return &blobFile{f.root, b} }
+
+func (f *fileBlobs) remove(_ context.Context, key string) error {
+	name := path.Join(uploadsDir, key)
+	err := f.root.Remove(name)
+	_ = f.root.Remove(path.Dir(name)) // if it is empty
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+func (f *fileBlobs) url(context.Context, string, int64, time.Duration) (string, error) {
+	return "", nil
+}
+
+// A blobFile reads a file that is open no longer than that takes: there may be many.
+type blobFile struct {
+	root *os.Root
+	blob
+}
+
+// ReadAt implements [io.ReaderAt].
+func (b *blobFile) ReadAt(p []byte, at int64) (n int, err error) {
+	file, err := b.root.Open(path.Join(uploadsDir, b.key))
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	info, err := file.Stat()
+	if err != nil {
+		return 0, err
+	}
+	if info.Size() != b.size || !info.ModTime().Equal(b.time) {
+		return 0, fmt.Errorf("%s: %w", b.key, bucket.ErrReplaced)
+	}
+	n, err = file.ReadAt(p, at)
+	if n == len(p) {
+		err = nil
+	}
+	return n, err
+}

@@ -1,0 +1,93 @@
+package publish
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"path"
+	"regexp"
+	"time"
+
+	"glossa/pkg/llm"
+)
+
+// maxChunks bounds the chunks of one file.
+const maxChunks = 10_000
+
+var validChunked = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+
+// chunkedID is where the chunks of an upload are kept that names itself.
+func chunkedID(id string) (string, error) {
+	if !validChunked.MatchString(id) {
+		return "", invalid("uploadId", nil, "%.140q: 1 to 128 letters, digits, dots, underscores and hyphens", id)
+	}
+	return fmt.Sprintf("chunks-%x", sha256.Sum256([]byte(id))), nil
+}
+
+// Chunk takes a piece of a file under an id that who uploads has chosen, one of total, in
+// any order. The first one after such an upload was published begins another.
+func (s *Store) Chunk(ctx context.Context, id string, index, total int, body io.Reader, size int64) error {
+	dir, err := chunkedID(id)
+	if err != nil {
+		return err
+	}
+	switch {
+	case total < 1 || total > maxChunks:
+		return invalid("totalChunks", nil, "%d is not in 1..%d", total, maxChunks)
+	case index < 0 || index >= total:
+		return invalid("chunkIndex", nil, "%d is not below %d", index, total)
+	}
+	list, err := s.blobs.list(ctx, dir+"/")
+	if err != nil {
+		return internal(ctx, err)
+	}
+	if done, ok := find(list, path.Join(dir, doneFile)); ok {
+		if err := s.blobs.remove(ctx, done.key); err != nil {
+			return internal(ctx, err)
+		}
+	} else if err := closed(list, dir); err != nil {
+		return err
+	}
+	if err := s.admit(ctx, size); err != nil {
+		return internal(ctx, err)
+	}
+	if err := s.blobs.put(ctx, partKey(dir, index), body, size, false); err != nil {
+		return internal(ctx, err)
+	}
+	return nil
+}
+
+// Assemble publishes the file of an upload that came in so many chunks. u.Checkpoint is not
+// looked at. It may be repeated, like [Store.Complete].
+func (s *Store) Assemble(ctx context.Context, id string, total int, u Upload) error {
+	dir, err := chunkedID(id)
+	if err != nil {
+		return err
+	}
+	u.Checkpoint = &joined{}
+	if err := u.check(); err != nil {
+		return err
+	}
+	if total < 1 || total > maxChunks {
+		return invalid("totalChunks", nil, "%d is not in 1..%d", total, maxChunks)
+	}
+	list, err := s.blobs.list(ctx, dir+"/")
+	switch {
+	case err != nil:
+		return internal(ctx, err)
+	case len(list) == 0:
+		return &llm.Error{Code: llm.NotFound, Param: "uploadId", Message: fmt.Sprintf("no upload %.80q: it is kept for a day", id)}
+	}
+	sizes := make([]int64, total)
+	for i := range sizes {
+		sizes[i] = -1
+	}
+	if b, ok := find(list, partKey(dir, total)); ok {
+		return invalid("totalChunks", nil, "%d, and there are more: %s", total, path.Base(b.key))
+	}
+	r := &record{
+		Name: u.Name, Step: u.Step, Config: u.Config, Metrics: u.Metrics, TrainingData: u.TrainingData, Quant: u.Quant, Begun: time.Now().UTC(),
+	}
+	return s.complete(ctx, dir, list, r, sizes)
+}

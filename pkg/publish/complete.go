@@ -1,0 +1,221 @@
+package publish
+
+import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"sort"
+	"strings"
+	"time"
+
+	"glossa/pkg/bucket"
+	"glossa/pkg/llm"
+)
+
+// lockLasts is after what time a completion is taken to be dead: no function runs longer
+// than 15 minutes.
+const lockLasts = 20 * time.Minute
+
+func completing() error {
+	return &llm.Error{Code: llm.Overloaded, Param: "id", Message: "the upload is being completed: ask again", RetryAfter: shortly}
+}
+
+// Complete publishes an upload whose parts have all arrived, and returns its name and
+// step. It may be repeated: who did not hear of the first time hears of it again.
+func (s *Store) Complete(ctx context.Context, id string) (name string, step int, err error) {
+	r, list, err := s.kept(ctx, id)
+	if err != nil {
+		return "", 0, err
+	}
+	parts := make([]int64, 0, maxParts)
+	for at := int64(0); at < r.Size; at += r.PartSize {
+		parts = append(parts, min(r.PartSize, r.Size-at))
+	}
+	return r.Name, r.Step, s.complete(ctx, id, list, r, parts)
+}
+
+// complete puts the parts together, whose sizes are given, publishes the file and forgets
+// the parts.
+func (s *Store) complete(ctx context.Context, id string, list []blob, r *record, parts []int64) error {
+	if _, ok := find(list, path.Join(id, doneFile)); ok {
+		return nil
+	}
+	file, err := s.join(list, id, parts)
+	if err != nil {
+		return err
+	}
+	unlock, err := s.hold(ctx, list, id)
+	if err != nil {
+		return internal(ctx, err)
+	}
+	defer unlock()
+	if again, err := s.blobs.list(ctx, path.Join(id, doneFile)); err != nil || len(again) > 0 {
+		return internalOrNil(ctx, err) // somebody was faster
+	}
+	if err := s.publish(ctx, file, r); err != nil {
+		if errors.Is(err, bucket.ErrReplaced) {
+			return invalid("id", err, "a part of the upload was sent again while it was completed: complete it again")
+		}
+		return err
+	}
+	raw, err := json.Marshal(r.receipt())
+	if err == nil {
+		err = s.blobs.put(ctx, path.Join(id, doneFile), bytes.NewReader(raw), int64(len(raw)), false)
+	}
+	if err != nil {
+		return internal(ctx, err)
+	}
+	s.log(s.sweep(ctx, list, id+"/", doneFile)) // else they are too old one day
+	return nil
+}
+
+func internalOrNil(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	return internal(ctx, err)
+}
+
+// receipt is what is kept of a record when the model is published.
+func (r *record) receipt() *record {
+	return &record{Name: r.Name, Step: r.Step, Size: r.Size, PartSize: r.PartSize, Begun: r.Begun}
+}
+
+// publish checks the file and puts it.
+func (s *Store) publish(ctx context.Context, file *joined, r *record) error {
+	if err := r.compare(ctx, file); err != nil {
+		return internal(ctx, err)
+	}
+	at, size, err := s.unzip(ctx, file)
+	if err != nil {
+		return internal(ctx, err)
+	}
+	return s.Put(ctx, Upload{
+		Name: r.Name, Step: r.Step, Config: r.Config, Metrics: r.Metrics, TrainingData: r.TrainingData, Quant: r.Quant,
+		Checkpoint: at, Size: size,
+	})
+}
+
+// compare refuses a file that has another checksum than was announced.
+func (r *record) compare(ctx context.Context, file *joined) error {
+	if r.SHA256 == "" {
+		return nil
+	}
+	sum := sha256.New()
+	if _, err := io.Copy(sum, io.NewSectionReader(&source{ctx: ctx, r: file}, 0, file.size)); err != nil {
+		return err
+	}
+	if got := hex.EncodeToString(sum.Sum(nil)); got != r.SHA256 {
+		return invalid("sha256", nil, "the file that came has %s", got)
+	}
+	return nil
+}
+
+// maxUnzipped bounds what compressed files become, which are in memory then, bytes.
+const maxUnzipped = 256 << 20
+
+// unzip decompresses a file if it is gzip.
+func (s *Store) unzip(ctx context.Context, file *joined) (io.ReaderAt, int64, error) {
+	head := make([]byte, 2)
+	if n, err := file.ReadAt(head, 0); err != nil && err != io.EOF {
+		return nil, 0, err
+	} else if string(head[:n]) != "\x1f\x8b" {
+		return file, file.size, nil
+	}
+	in := &source{ctx: ctx, r: file}
+	z, err := gzip.NewReader(io.NewSectionReader(in, 0, file.size))
+	var b bytes.Buffer
+	most := cmp.Or(s.unzipped, maxUnzipped)
+	if err == nil {
+		_, err = io.Copy(&b, io.LimitReader(z, most+1))
+	}
+	switch {
+	case err != nil:
+		return nil, 0, in.blame(fmt.Errorf("gzip: %w", err))
+	case int64(b.Len()) > most:
+		return nil, 0, invalid("checkpoint", nil, "more than %d bytes when it is decompressed: send it as it is", most)
+	}
+	return bytes.NewReader(b.Bytes()), int64(b.Len()), nil
+}
+
+// hold keeps others from completing the same upload, in any process.
+func (s *Store) hold(ctx context.Context, list []blob, id string) (unlock func(), err error) {
+	key := path.Join(id, lockFile)
+	if b, ok := find(list, key); ok && time.Since(b.time) > lockLasts {
+		if err := s.blobs.remove(ctx, key); err != nil {
+			return nil, err
+		}
+	}
+	token := rand.Text() // no other's is taken for ours
+	err = s.blobs.put(ctx, key, strings.NewReader(token), int64(len(token)), true)
+	if errors.Is(err, errExist) {
+		return nil, completing()
+	}
+	return func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tidying)
+		defer cancel()
+		s.log(s.blobs.remove(ctx, key))
+	}, err
+}
+
+// joined is the file that parts make. It implements [io.ReaderAt].
+type joined struct {
+	parts  []io.ReaderAt
+	starts []int64 // of parts, and the end
+	size   int64
+}
+
+// join puts the parts of an upload together, or says which are missing.
+func (s *Store) join(list []blob, id string, sizes []int64) (*joined, error) {
+	there := map[string]blob{}
+	for _, b := range list {
+		there[b.key] = b
+	}
+	j := &joined{starts: []int64{0}}
+	var missing []string
+	for i, size := range sizes {
+		b, ok := there[partKey(id, i)]
+		if size < 0 { // as many as there are
+			size = b.size
+		}
+		if !ok || b.size != size {
+			missing = append(missing, fmt.Sprint(i))
+			continue
+		}
+		j.parts = append(j.parts, s.blobs.open(b))
+		j.size += b.size
+		j.starts = append(j.starts, j.size)
+	}
+	if n := len(missing); n > 0 {
+		return nil, invalid("parts", nil, "%d of %d are missing: %.200s", n, len(sizes), strings.Join(missing, ", "))
+	}
+	return j, nil
+}
+
+// ReadAt implements [io.ReaderAt].
+func (j *joined) ReadAt(p []byte, at int64) (done int, err error) {
+	for done < len(p) && at < j.size && err == nil {
+		i := sort.Search(len(j.parts), func(i int) bool { return j.starts[i+1] > at })
+		n := min(int64(len(p)-done), j.starts[i+1]-at)
+		var k int
+		k, err = j.parts[i].ReadAt(p[done:done+int(n)], at-j.starts[i])
+		if int64(k) == n {
+			err = nil
+		}
+		done += k
+		at += int64(k)
+	}
+	if err == nil && done < len(p) {
+		err = io.EOF
+	}
+	return done, err
+}

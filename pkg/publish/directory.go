@@ -1,0 +1,277 @@
+package publish
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"runtime"
+	"strings"
+	"time"
+
+	"glossa/pkg/engine/arch"
+)
+
+const (
+	// Names of directories that a scan never lists.
+	uploadPrefix = ".upload-" // a model that is being written
+	oldPrefix    = ".old-"    // and a model's name: the model while another takes its place
+	uploadsDir   = ".uploads" // uploads under way
+	// staleAfter is how long what an upload wrote may lie unchanged before [Open] takes it
+	// for the remains of a crash.
+	staleAfter = time.Hour
+)
+
+// directory is a directory of models, each one of its own. It implements [models].
+type directory struct {
+	root *os.Root
+	// The steps that tests let fail. exchange swaps two directories atomically or
+	// reports [errors.ErrUnsupported].
+	rename   func(from, to string) error
+	exchange func(a, b string) error
+}
+
+// Open opens a store in a directory, which it creates if it has to. It removes what
+// uploads left behind that never ended, and puts back a model that a crash left
+// aside.
+func Open(dir string) (*Store, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("publish: %w", err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("publish: %w", err)
+	}
+	d := &directory{root: root, rename: root.Rename}
+	d.exchange = func(a, b string) error { return exchange(root, a, b) }
+	if err := d.recover(); err != nil {
+		return nil, errors.Join(fmt.Errorf("publish: %w", err), root.Close())
+	}
+	return &Store{models: d, blobs: &fileBlobs{root}}, nil
+}
+
+func (d *directory) close() error { return d.root.Close() }
+
+// recover tidies up after a crash.
+func (d *directory) recover() error {
+	entries, err := fs.ReadDir(d.root.FS(), ".")
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil {
+			continue // gone meanwhile
+		}
+		if name, ok := strings.CutPrefix(e.Name(), oldPrefix); ok && CheckName(name) == nil {
+			err = d.putBack(e.Name(), name)
+		} else if strings.HasPrefix(e.Name(), uploadPrefix) && time.Since(info.ModTime()) > staleAfter {
+			err = d.root.RemoveAll(e.Name())
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// putBack gives a model that was set aside its name again, or removes it if its
+// successor has the name.
+func (d *directory) putBack(old, name string) error {
+	_, err := d.root.Lstat(name)
+	if err == nil {
+		return d.root.RemoveAll(old)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return d.rename(old, name)
+	}
+	return err
+}
+
+// used implements [models].
+func (d *directory) used(context.Context) (total int64, err error) {
+	err = fs.WalkDir(d.root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+		if name == uploadsDir {
+			return fs.SkipDir
+		}
+		if err != nil || !e.Type().IsRegular() {
+			return err
+		}
+		info, err := e.Info()
+		if err == nil {
+			total += info.Size()
+		}
+		return err
+	})
+	return total, err
+}
+
+// occupied tells whether a model has the name. What is no model is not touched.
+func (d *directory) occupied(name string) (bool, error) {
+	info, err := d.root.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, err
+	case !info.IsDir():
+		return false, taken(name)
+	}
+	if _, err := d.root.Lstat(path.Join(name, configFile)); !errors.Is(err, fs.ErrNotExist) {
+		return err == nil, err
+	}
+	is, err := arch.Detect(d.root.FS(), name)
+	if err == nil && !is {
+		err = taken(name)
+	}
+	return is, err
+}
+
+// configFile is what makes a directory a run, or one of Hugging Face.
+const configFile = "config.json"
+
+// store implements [models].
+func (d *directory) store(_ context.Context, name string, isNew bool, write func(to io.WriterAt) error) error {
+	there, err := d.occupied(name)
+	if err == nil && there && isNew {
+		err = exists(name)
+	}
+	if err != nil {
+		return err
+	}
+	dir := uploadPrefix + rand.Text()
+	if err := d.root.Mkdir(dir, 0o755); err != nil {
+		return err
+	}
+	if err = d.writeFile(path.Join(dir, PackName), write); err == nil {
+		err = d.sync(dir)
+	}
+	switch {
+	case err != nil:
+	case there && d.alone(name):
+		err = d.exchangeFile(dir, name)
+	default:
+		err = d.swap(dir, name, there)
+	}
+	if err != nil { // what cannot be removed now, a later Open removes
+		return errors.Join(err, d.root.RemoveAll(dir))
+	}
+	return nil
+}
+
+// alone tells whether a model is one packed file, whose place another can take in one step
+// everywhere.
+func (d *directory) alone(name string) bool {
+	entries, err := fs.ReadDir(d.root.FS(), name)
+	return err == nil && len(entries) == 1 && entries[0].Name() == PackName && entries[0].Type().IsRegular()
+}
+
+// exchangeFile puts the file of dir in the place of that of the model.
+func (d *directory) exchangeFile(dir, name string) error {
+	if err := d.rename(path.Join(dir, PackName), path.Join(name, PackName)); err != nil {
+		return err
+	}
+	d.discard(dir)
+	return d.sync(name)
+}
+
+// writeFile makes a file and makes it durable.
+func (d *directory) writeFile(name string, write func(to io.WriterAt) error) error {
+	f, err := d.root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	if err = write(f); err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// remove implements [models].
+func (d *directory) remove(_ context.Context, name string) error {
+	there, err := d.occupied(name)
+	if err != nil {
+		return err
+	}
+	if !there {
+		return noModel(name)
+	}
+	dir := uploadPrefix + rand.Text()
+	if err := d.root.Mkdir(dir, 0o755); err != nil {
+		return err
+	}
+	// It vanishes at once, and a crash while its files go leaves no half of it.
+	if err := d.rename(name, path.Join(dir, name)); err != nil {
+		return errors.Join(err, d.root.RemoveAll(dir))
+	}
+	if err := d.sync("."); err != nil {
+		return err
+	}
+	d.discard(dir)
+	return nil
+}
+
+// swap gives dir the model's name. Where the system can, a model that has the name
+// is exchanged in one step; elsewhere it is set aside first, and put back if the
+// second step fails or, after a crash, by [Open].
+func (d *directory) swap(dir, name string, there bool) error {
+	if !there {
+		if err := d.rename(dir, name); err != nil {
+			return err
+		}
+		return d.sync(".")
+	}
+	err := d.exchange(dir, name)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return d.replace(dir, name)
+	}
+	if err == nil {
+		err = d.sync(".")
+	}
+	if err == nil {
+		d.discard(dir) // the old model
+	}
+	return err
+}
+
+// discard removes what no longer has a model's name. A failure, as when Windows
+// has a file of it open, changes no model: the next Open removes what stays.
+func (d *directory) discard(dir string) { _ = d.root.RemoveAll(dir) }
+
+// replace is swap in two steps.
+func (d *directory) replace(dir, name string) error {
+	old := oldPrefix + name
+	if err := d.root.RemoveAll(old); err != nil {
+		return err
+	}
+	if err := d.rename(name, old); err != nil {
+		return err
+	}
+	if err := d.rename(dir, name); err != nil {
+		return errors.Join(err, d.rename(old, name))
+	}
+	if err := d.sync("."); err != nil {
+		return err
+	}
+	d.discard(old)
+	return nil
+}
+
+// sync makes the entries of a directory durable. Windows has no such call.
+func (d *directory) sync(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	f, err := d.root.Open(dir)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		return fmt.Errorf("sync %s: %w", dir, err)
+	}
+	return nil
+}

@@ -1,0 +1,254 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"glossa/pkg/engine/arch"
+	"glossa/pkg/llm"
+)
+
+// putRun makes a run directory as it is trained, with the step 1.
+func putRun(t testing.TB, dir, name string) {
+	t.Helper()
+	files := map[string][]byte{"config.json": []byte(config), "checkpoint-1.json": golden(t), "notes.txt": nil}
+	for file, data := range files {
+		file = filepath.Join(dir, name, file)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, data, 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Each rename fails in turn, with and without a system that exchanges directories.
+func TestFailingRename(t *testing.T) {
+	broken := errors.New("broken disk")
+	for _, how := range []string{"exchange", "two steps", "packed"} {
+		for fail := 1; ; fail++ {
+			s := open(t, t.TempDir())
+			if how == "packed" {
+				put(t, s, upload(t, "m", 1))
+			} else {
+				putRun(t, s.dir, "m")
+			}
+			calls := 0
+			step := func(do func(a, b string) error) func(a, b string) error {
+				return func(a, b string) error {
+					if calls++; calls == fail {
+						return broken
+					}
+					return do(a, b)
+				}
+			}
+			d := s.directory()
+			d.rename = step(d.root.Rename)
+			if how == "exchange" {
+				d.exchange = step(d.exchange)
+			} else {
+				d.exchange = func(string, string) error {
+					if how == "packed" {
+						t.Error("a file was to take the place of a file")
+					}
+					return errors.ErrUnsupported
+				}
+			}
+			err := s.Put(t.Context(), upload(t, "m", 2))
+			if calls < fail {
+				if err != nil || !slices.Equal(s.list(t), []string{"m@2"}) || fail == 1 {
+					t.Errorf("after %d renames: %v", calls, err)
+				}
+				break
+			}
+			s.expect(t, err, llm.Internal, "", "m@1")
+			if !errors.Is(err, broken) {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// A process that dies between any two steps leaves a model that the next Open has.
+func TestCrash(t *testing.T) {
+	type crash struct{}
+	for _, atomic := range []bool{true, false} {
+		for die := 1; ; die++ {
+			dir := t.TempDir()
+			s := open(t, dir)
+			putRun(t, dir, "m")
+			calls := 0
+			step := func(do func(a, b string) error) func(a, b string) error {
+				return func(a, b string) error {
+					if calls++; calls == die {
+						panic(crash{})
+					}
+					return do(a, b)
+				}
+			}
+			d := s.directory()
+			d.rename = step(d.root.Rename)
+			if atomic {
+				d.exchange = step(d.exchange)
+			} else {
+				d.exchange = func(string, string) error { return errors.ErrUnsupported }
+			}
+			died := func() (died bool) {
+				defer func() { died = recover() != nil }()
+				put(t, s, upload(t, "m", 2))
+				return false
+			}()
+			if !died {
+				break
+			}
+			// The remains of an upload are young: they might be another process's.
+			again := open(t, dir)
+			if got := again.list(t); !slices.Equal(got, []string{"m@1"}) {
+				t.Errorf("atomic %v, death before step %d: %v", atomic, die, got)
+			}
+			for _, name := range again.leftovers(t) {
+				name, _, _ := strings.Cut(name, "/")
+				old := time.Now().Add(-2 * staleAfter)
+				if err := os.Chtimes(filepath.Join(dir, name), old, old); err != nil {
+					t.Fatal(err)
+				}
+			}
+			again = open(t, dir)
+			if got := again.leftovers(t); len(got) > 0 {
+				t.Errorf("left behind: %v", got)
+			}
+			put(t, again, upload(t, "m", 3))
+		}
+	}
+}
+
+// A crash after the new model has the name leaves the old one aside.
+func TestOpenRemovesOld(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	put(t, s, upload(t, "m", 2))
+	if err := os.CopyFS(filepath.Join(dir, oldPrefix+"m"), os.DirFS(filepath.Join(dir, "m"))); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, dir)
+	if got := s.list(t); !slices.Equal(got, []string{"m@2"}) || len(s.leftovers(t)) > 0 {
+		t.Error(got, s.leftovers(t))
+	}
+}
+
+func TestOccupied(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	if err := os.WriteFile(filepath.Join(dir, "file"), []byte("x"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "photos"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	names := []string{"file", "photos"}
+	if os.Symlink(t.TempDir(), filepath.Join(dir, "link")) == nil {
+		names = append(names, "link")
+	}
+	for _, name := range names {
+		s.expect(t, s.Put(t.Context(), upload(t, name, 1)), llm.Invalid, "name")
+		s.expect(t, s.Delete(t.Context(), name), llm.Invalid, "name")
+	}
+}
+
+func TestDelete(t *testing.T) {
+	s := open(t, t.TempDir())
+	put(t, s, upload(t, "m", 1))
+	s.expect(t, s.Delete(t.Context(), "n"), llm.NotFound, "name", "m@1")
+	d := s.directory()
+	real := d.rename
+	d.rename = func(string, string) error { return errors.New("broken disk") }
+	s.expect(t, s.Delete(t.Context(), "m"), llm.Internal, "", "m@1")
+	d.rename = real
+	if err := s.Delete(t.Context(), "m"); err != nil {
+		t.Fatal(err)
+	}
+	s.expect(t, s.Delete(t.Context(), "m"), llm.NotFound, "name")
+}
+
+// While many upload one name, whoever scans sees a whole model.
+func TestConcurrent(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	put(t, s, upload(t, "m", 0))
+	var writers, readers sync.WaitGroup
+	done := make(chan struct{})
+	for i := range 4 {
+		writers.Go(func() {
+			for k := range 5 {
+				if err := s.Put(t.Context(), upload(t, "m", 1+i*5+k)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	// Where directories are not exchanged in one step there is a moment without.
+	if err := s.directory().exchange("m", "m"); !errors.Is(err, errors.ErrUnsupported) {
+		readers.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				if _, err := arch.Describe(os.DirFS(dir), "m"); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	writers.Wait()
+	close(done)
+	readers.Wait()
+	if got := s.list(t); len(got) < 1 || len(s.leftovers(t)) > 0 {
+		t.Error(got, s.leftovers(t))
+	}
+	if len(s.locks.held) != 0 || s.open != 0 {
+		t.Errorf("%d locks held, %d uploads open", len(s.locks.held), s.open)
+	}
+}
+
+// An upload waits for another of its name, and no longer than its context.
+func TestWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l locks
+		unlock, err := l.lock(t.Context(), "m")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if _, err := l.lock(ctx, "M"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		got := make(chan func())
+		go func() {
+			second, err := l.lock(t.Context(), "m")
+			if err != nil {
+				t.Error(err)
+			}
+			got <- second
+		}()
+		synctest.Wait()
+		select {
+		case <-got:
+			t.Error("locked twice")
+		default:
+		}
+		unlock()
+		(<-got)()
+		if len(l.held) != 0 {
+			t.Errorf("%d locks left", len(l.held))
+		}
+	})
+}

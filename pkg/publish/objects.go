@@ -1,0 +1,126 @@
+package publish
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"glossa/pkg/bucket"
+	"glossa/pkg/engine/checkpoint"
+)
+
+// objects is where models are in a bucket: each is one object, which is replaced in one
+// step. It implements [models].
+type objects struct {
+	b *bucket.Bucket
+	s *Store
+}
+
+// tidying is how long what a failed upload has left may take to go.
+const tidying = 10 * time.Second
+
+func (o *objects) close() error { return nil }
+
+// used implements [models].
+func (o *objects) used(ctx context.Context) (total int64, err error) {
+	list, err := o.b.List(ctx, "")
+	for _, i := range list {
+		total += i.Size
+	}
+	return total, err
+}
+
+// of returns the keys of the objects that a model of that name has, or whatever has the
+// name; the second result tells whether it is a model.
+func (o *objects) of(ctx context.Context, name string) (keys []string, isModel bool, err error) {
+	list, err := o.b.List(ctx, name)
+	for _, i := range list {
+		if i.Key != name+checkpoint.PackSuffix && !strings.HasPrefix(i.Key, name+"/") {
+			continue
+		}
+		keys = append(keys, i.Key)
+		base := path.Base(i.Key)
+		isModel = isModel || base == configFile || strings.HasSuffix(base, checkpoint.PackSuffix) || strings.HasSuffix(base, ".gguf")
+	}
+	return keys, isModel, err
+}
+
+// store implements [models]. The new object is there before anything of the old model
+// goes. It takes the place of a packed model's, whatever that is called. Where the old one
+// is a run or has a configuration, that is what readers go by until it is deleted, which
+// is one step too.
+func (o *objects) store(ctx context.Context, name string, isNew bool, write func(to io.WriterAt) error) error {
+	keys, isModel, err := o.of(ctx, name)
+	switch {
+	case err != nil:
+		return err
+	case len(keys) > 0 && !isModel:
+		return taken(name)
+	case isModel && isNew:
+		return exists(name)
+	}
+	target := target(keys, name)
+	w := o.b.Create(ctx, target, bucket.WriterOptions{PutOptions: bucket.PutOptions{IfNone: isNew}, Resume: o.s.Resume})
+	if err = write(w); err == nil {
+		_, err = w.Close()
+	}
+	if err != nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tidying)
+		defer cancel()
+		if isNew && errors.Is(err, errExist) {
+			err = exists(name)
+		}
+		return errors.Join(err, w.Abort(ctx))
+	}
+	return o.delete(ctx, slices.DeleteFunc(keys, func(key string) bool { return key == target }))
+}
+
+// target returns where a model is stored: where the one packed model of the name lies, if
+// there is one alone.
+func target(keys []string, name string) string {
+	own := path.Join(name, PackName)
+	packs := slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return !strings.HasSuffix(key, checkpoint.PackSuffix) })
+	alone := !slices.Contains(keys, path.Join(name, configFile)) // else it may be no packed one
+	if len(packs) == 1 && alone {
+		return packs[0]
+	}
+	return own
+}
+
+// delete deletes objects, first that by which a directory is known.
+func (o *objects) delete(ctx context.Context, keys []string) error {
+	slices.SortFunc(keys, func(a, b string) int {
+		first := func(key string) int {
+			if path.Base(key) == configFile {
+				return 0
+			}
+			return 1
+		}
+		return cmp.Or(first(a)-first(b), strings.Compare(a, b))
+	})
+	for _, key := range keys {
+		if err := o.b.Delete(ctx, key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// remove implements [models].
+func (o *objects) remove(ctx context.Context, name string) error {
+	keys, isModel, err := o.of(ctx, name)
+	switch {
+	case err != nil:
+		return err
+	case len(keys) == 0:
+		return noModel(name)
+	case !isModel:
+		return taken(name)
+	}
+	return o.delete(ctx, keys)
+}

@@ -1,0 +1,314 @@
+package publish
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"glossa/pkg/bucket"
+	"glossa/pkg/llm"
+)
+
+// Bounds of uploads in parts.
+const (
+	maxParts    = 200 // of one that was begun
+	maxSessions = 100 // under way
+	maxRecord   = 64 << 20
+	// Lasts is how long the parts of an upload are kept, and URLs for them are good.
+	Lasts    = 24 * time.Hour
+	urlLasts = 6 * time.Hour
+)
+
+// What an upload under way has beside its parts.
+const (
+	recordFile = "upload.json"
+	lockFile   = "completing" // while it is completed
+	doneFile   = "done.json"
+)
+
+// A Session is an upload that comes in parts.
+type Session struct {
+	ID       string
+	Name     string
+	Step     int
+	Size     int64 // bytes
+	PartSize int64 // of all parts but the last, bytes
+	Parts    []Part
+	Done     bool // the model is published
+	Expires  time.Time
+}
+
+// A Part is a piece of the file that is uploaded.
+type Part struct {
+	Index   int
+	Offset  int64
+	Size    int64 // bytes
+	Arrived bool
+	URL     string // where to PUT it; "": to the server, as is possible in any case if it is small
+}
+
+// record is what is kept of an upload that was begun.
+type record struct {
+	Name         string          `json:"name"`
+	Step         int             `json:"step"`
+	Config       json.RawMessage `json:"config,omitempty"`
+	Metrics      string          `json:"metrics,omitempty"`
+	TrainingData string          `json:"trainingData,omitempty"`
+	Quant        string          `json:"quant,omitempty"`
+	Size         int64           `json:"size"`
+	PartSize     int64           `json:"partSize"`
+	SHA256       string          `json:"sha256,omitempty"` // of the file, hexadecimal
+	Begun        time.Time       `json:"begun"`
+}
+
+var (
+	validSum = regexp.MustCompile(`^[0-9a-f]{64}$`)
+	// An id ends with the file's size, so that a listing tells what uploads may still take.
+	validID = regexp.MustCompile(`^[A-Z2-7]{26}-([0-9a-f]{1,15})$`)
+)
+
+// Begin announces a file of u.Size bytes, which comes in parts of partSize bytes, or as one
+// if that is 0; u.Checkpoint is not looked at. sha256 is the file's, in hexadecimal, "" if
+// it is not known.
+func (s *Store) Begin(ctx context.Context, u Upload, partSize int64, sha256 string) (*Session, error) {
+	u.Checkpoint = bytes.NewReader(nil)
+	if err := u.check(); err != nil {
+		return nil, err
+	}
+	r := record{
+		Name: u.Name, Step: u.Step, Config: u.Config, Metrics: u.Metrics, TrainingData: u.TrainingData, Quant: u.Quant,
+		Size: u.Size, PartSize: cmp.Or(partSize, u.Size), SHA256: strings.ToLower(sha256), Begun: time.Now().UTC(),
+	}
+	if err := r.check(s.limit()); err != nil {
+		return nil, err
+	}
+	if err := s.admit(ctx, u.Size); err != nil {
+		return nil, internal(ctx, err)
+	}
+	id := rand.Text() + "-" + strconv.FormatInt(u.Size, 16)
+	raw, err := json.Marshal(r)
+	if err == nil {
+		err = s.blobs.put(ctx, path.Join(id, recordFile), bytes.NewReader(raw), int64(len(raw)), true)
+	}
+	if err != nil {
+		return nil, internal(ctx, err)
+	}
+	return s.session(ctx, id, &r, nil)
+}
+
+// check refuses what would end badly.
+func (r *record) check(limit int64) error {
+	switch {
+	case r.Size < 1:
+		return invalid("size", nil, "the size of the file in bytes, at least 1")
+	case r.Size > limit:
+		return invalid("size", nil, "larger than the store's %d bytes", limit)
+	case r.PartSize < 1:
+		return invalid("partSize", nil, "at least 1")
+	case (r.Size+r.PartSize-1)/r.PartSize > maxParts:
+		return invalid("partSize", nil, "%d bytes are more than %d parts: make them larger", r.Size, maxParts)
+	case min(r.Size, r.PartSize) > bucket.MaxPut:
+		return invalid("partSize", nil, "at most %d", bucket.MaxPut)
+	case r.SHA256 != "" && !validSum.MatchString(r.SHA256):
+		return invalid("sha256", nil, "64 hexadecimal digits")
+	}
+	return nil
+}
+
+// admit tells why there is no room for an upload of a size. It removes uploads that are
+// too old first.
+func (s *Store) admit(ctx context.Context, size int64) error {
+	used, err := s.models.used(ctx)
+	if err != nil {
+		return err
+	}
+	list, err := s.blobs.list(ctx, "")
+	if err != nil {
+		return err
+	}
+	last, bytes, done := map[string]time.Time{}, map[string]int64{}, map[string]bool{}
+	for _, b := range list {
+		id, file := path.Split(b.key)
+		bytes[id] += b.size
+		done[id] = done[id] || file == doneFile
+		if b.time.After(last[id]) {
+			last[id] = b.time
+		}
+	}
+	sessions := 0
+	for id, at := range last {
+		if time.Since(at) > Lasts {
+			s.log(s.sweep(ctx, list, id))
+			continue
+		}
+		declared := bytes[id]
+		if m := validID.FindStringSubmatch(strings.TrimSuffix(id, "/")); m != nil && !done[id] {
+			n, _ := strconv.ParseInt(m[1], 16, 64) // fits, by its length
+			declared = max(declared, n)
+		}
+		used += declared
+		if !done[id] {
+			sessions++
+		}
+	}
+	if sessions >= maxSessions {
+		message := fmt.Sprintf("%d uploads are under way: complete or delete some", sessions)
+		return &llm.Error{Code: llm.Overloaded, Message: message, RetryAfter: time.Minute}
+	}
+	return s.room(size, used+size)
+}
+
+// sweep removes what is kept of an upload, save for what is excepted.
+func (s *Store) sweep(ctx context.Context, list []blob, id string, except ...string) (err error) {
+	for _, b := range list {
+		file, ok := strings.CutPrefix(b.key, id)
+		if ok && (len(except) == 0 || file != except[0]) {
+			err = errors.Join(err, s.blobs.remove(ctx, b.key))
+		}
+	}
+	return err
+}
+
+// partKey is where a part is kept.
+func partKey(id string, index int) string { return path.Join(id, fmt.Sprintf("%05d", index)) }
+
+// session describes an upload of which these are kept.
+func (s *Store) session(ctx context.Context, id string, r *record, kept []blob) (*Session, error) {
+	sizes := map[string]int64{}
+	for _, b := range kept {
+		sizes[b.key] = b.size
+	}
+	_, done := sizes[path.Join(id, doneFile)]
+	out := &Session{ID: id, Name: r.Name, Step: r.Step, Size: r.Size, PartSize: r.PartSize, Done: done, Expires: r.Begun.Add(Lasts)}
+	for at := int64(0); at < r.Size; at += r.PartSize {
+		p := Part{Index: len(out.Parts), Offset: at, Size: min(r.PartSize, r.Size-at), Arrived: done}
+		key := partKey(id, p.Index)
+		if size, ok := sizes[key]; ok && size == p.Size {
+			p.Arrived = true
+		}
+		if !p.Arrived {
+			var err error
+			if p.URL, err = s.blobs.url(ctx, key, p.Size, urlLasts); err != nil {
+				return nil, internal(ctx, err)
+			}
+		}
+		out.Parts = append(out.Parts, p)
+	}
+	return out, nil
+}
+
+// unknown is the error of an upload that there is not.
+func unknown(id string) error {
+	return &llm.Error{Code: llm.NotFound, Param: "id", Message: fmt.Sprintf("no upload %.80q: it is kept for a day", id)}
+}
+
+// kept returns what there is of an upload that was begun.
+func (s *Store) kept(ctx context.Context, id string) (r *record, list []blob, err error) {
+	if !validID.MatchString(id) {
+		return nil, nil, unknown(id)
+	}
+	if list, err = s.blobs.list(ctx, id+"/"); err != nil {
+		return nil, nil, internal(ctx, err)
+	}
+	for _, name := range []string{doneFile, recordFile} { // the one replaces the other
+		if b, ok := find(list, path.Join(id, name)); ok {
+			r = &record{}
+			if err := s.readJSON(b, r); err != nil {
+				return nil, nil, internal(ctx, err)
+			}
+			return r, list, nil
+		}
+	}
+	return nil, nil, unknown(id)
+}
+
+func find(list []blob, key string) (blob, bool) {
+	for _, b := range list {
+		if b.key == key {
+			return b, true
+		}
+	}
+	return blob{}, false
+}
+
+func (s *Store) readJSON(b blob, v any) error {
+	if b.size > maxRecord {
+		return fmt.Errorf("%s: %d bytes", b.key, b.size)
+	}
+	raw, err := io.ReadAll(io.NewSectionReader(s.blobs.open(b), 0, b.size))
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(raw, v)
+}
+
+// Session tells what of an upload has arrived, and where the rest is to go.
+func (s *Store) Session(ctx context.Context, id string) (*Session, error) {
+	r, list, err := s.kept(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return s.session(ctx, id, r, list)
+}
+
+// Part takes a part that comes through the server. One that has arrived is replaced.
+func (s *Store) Part(ctx context.Context, id string, index int, body io.Reader) error {
+	r, list, err := s.kept(ctx, id)
+	if err != nil {
+		return err
+	}
+	at := int64(index) * r.PartSize
+	if index < 0 || index >= maxParts || at >= r.Size {
+		return &llm.Error{Code: llm.NotFound, Param: "part", Message: fmt.Sprintf("%d is not below %d", index, (r.Size+r.PartSize-1)/r.PartSize)}
+	}
+	if err := closed(list, id); err != nil {
+		return err
+	}
+	if err := s.blobs.put(ctx, partKey(id, index), body, min(r.PartSize, r.Size-at), false); err != nil {
+		return inPart(internal(ctx, err))
+	}
+	return nil
+}
+
+// inPart names the part as what is wrong.
+func inPart(err error) error {
+	if e, ok := errors.AsType[*llm.Error](err); ok && e.Code == llm.Invalid {
+		named := *e
+		named.Param = "part"
+		return &named
+	}
+	return err
+}
+
+// closed refuses to change an upload that is completed.
+func closed(list []blob, id string) error {
+	if _, ok := find(list, path.Join(id, doneFile)); ok {
+		return invalid("id", nil, "the upload is complete")
+	}
+	if b, ok := find(list, path.Join(id, lockFile)); ok && time.Since(b.time) < lockLasts {
+		return completing()
+	}
+	return nil
+}
+
+// Abort forgets an upload, and nothing of a model that came of it.
+func (s *Store) Abort(ctx context.Context, id string) error {
+	_, list, err := s.kept(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := s.sweep(ctx, list, id+"/"); err != nil {
+		return internal(ctx, err)
+	}
+	return nil
+}

@@ -1,0 +1,525 @@
+package publish
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"glossa/pkg/bucket/buckettest"
+	"glossa/pkg/llm"
+)
+
+// begin announces the golden checkpoint in parts of 500 bytes.
+func begin(t testing.TB, p *place, name string, step int) (*Session, []byte) {
+	t.Helper()
+	u := upload(t, name, step)
+	s, err := p.Begin(t.Context(), u, 500, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, golden(t)
+}
+
+// send sends a part to where it is to go.
+func (p *place) send(t testing.TB, s *Session, index int, data []byte) error {
+	t.Helper()
+	part := s.Parts[index]
+	data = data[part.Offset : part.Offset+part.Size]
+	if part.URL == "" {
+		return p.Part(t.Context(), s.ID, index, bytes.NewReader(data))
+	}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPut, part.URL, bytes.NewReader(data))
+	if err != nil {
+		return err
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	if body, _ := io.ReadAll(answer.Body); answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("%d: %s", answer.StatusCode, body)
+	}
+	return nil
+}
+
+// sendAll sends what has not arrived, in a random order.
+func (p *place) sendAll(t testing.TB, s *Session, data []byte) {
+	t.Helper()
+	for _, i := range rand.Perm(len(s.Parts)) {
+		if s.Parts[i].Arrived {
+			continue
+		}
+		if err := p.send(t, s, i, data); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// arrived tells which parts are there, by asking.
+func (p *place) arrived(t testing.TB, id string) (list []int) {
+	t.Helper()
+	s, err := p.Session(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range s.Parts {
+		if part.Arrived {
+			list = append(list, part.Index)
+		}
+	}
+	return list
+}
+
+// Parts come in any order, some twice, some through the server; an upload that was cut is
+// gone on with; it is served when it is completed and not before; and completing it again
+// changes nothing.
+func TestSession(t *testing.T) {
+	each(t, func(t *testing.T, p *place) {
+		put(t, p, upload(t, "m", 1))
+		s, data := begin(t, p, "m", 2)
+		if len(s.Parts) != (len(data)+499)/500 || s.Size != int64(len(data)) || s.Done || len(s.ID) < 26 || (s.Parts[0].URL == "") != (p.dir != "") {
+			t.Fatalf("%+v", s)
+		}
+		for _, i := range []int{3, 1} {
+			if err := p.send(t, s, i, data); err != nil {
+				t.Fatal(err)
+			}
+		}
+		wrong := bytes.Repeat([]byte("x"), 500)
+		if err := p.Part(t.Context(), s.ID, 0, bytes.NewReader(wrong)); err != nil { // to be sent again
+			t.Fatal(err)
+		}
+		if got := p.arrived(t, s.ID); !slices.Equal(got, []int{0, 1, 3}) {
+			t.Error(got)
+		}
+		_, _, err := p.Complete(t.Context(), s.ID)
+		p.same(t, err, llm.Invalid, "parts", "m@1")
+		if err == nil || !strings.Contains(err.Error(), "missing: 2, 4") {
+			t.Error(err)
+		}
+		if err := p.send(t, s, 0, data); err != nil { // the duplicate is the one that counts
+			t.Fatal(err)
+		}
+		again, err := p.Session(t.Context(), s.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.sendAll(t, again, data)
+		for range 3 {
+			name, step, err := p.Complete(t.Context(), s.ID)
+			if err != nil || name != "m" || step != 2 {
+				t.Fatal(name, step, err)
+			}
+			put(t, p, upload(t, "m", 3)) // and is not replaced by the next completion
+		}
+		if got := p.list(t); !slices.Equal(got, []string{"m@3"}) {
+			t.Error(got)
+		}
+		if got := p.leftovers(t); len(got) != 1 || path.Base(got[0]) != doneFile {
+			t.Errorf("left behind: %v", got)
+		}
+		if s, err := p.Session(t.Context(), s.ID); err != nil || !s.Done || len(p.arrived(t, s.ID)) != len(s.Parts) {
+			t.Errorf("%+v %v", s, err)
+		}
+		p.same(t, p.Part(t.Context(), s.ID, 0, bytes.NewReader(wrong)), llm.Invalid, "id", "m@3")
+		if err := p.Abort(t.Context(), s.ID); err != nil {
+			t.Error(err)
+		}
+		p.expect(t, p.Abort(t.Context(), s.ID), llm.NotFound, "id", "m@3")
+	})
+}
+
+// What cannot be an upload is refused when it begins; ids and parts that there are not are
+// not found, whatever they look like.
+func TestSessionRefuses(t *testing.T) {
+	each(t, func(t *testing.T, p *place) {
+		for param, change := range map[string]func(u *Upload, partSize *int64, sum *string){
+			"size":       func(u *Upload, _ *int64, _ *string) { u.Size = 0 },
+			"partSize":   func(_ *Upload, n *int64, _ *string) { *n = 1 },
+			"sha256":     func(_ *Upload, _ *int64, sum *string) { *sum = "abc" },
+			"quant":      func(u *Upload, _ *int64, _ *string) { u.Quant = "int3" },
+			"step":       func(u *Upload, _ *int64, _ *string) { u.Step = -1 },
+			"checkpoint": func(u *Upload, _ *int64, _ *string) { u.Size = -5 },
+		} {
+			u, partSize, sum := upload(t, "m", 1), int64(0), ""
+			change(&u, &partSize, &sum)
+			_, err := p.Begin(t.Context(), u, partSize, sum)
+			p.expect(t, err, llm.Invalid, param)
+		}
+		u := upload(t, "m", 1)
+		p.MaxBytes = 20 << 30
+		for _, size := range []int64{21 << 30, 6 << 30} {
+			u.Size = size
+			_, err := p.Begin(t.Context(), u, 0, "")
+			if e, ok := errors.AsType[*llm.Error](err); !ok || e.Code != llm.Invalid {
+				t.Errorf("%d bytes: %v", size, err)
+			}
+		}
+		s, data := begin(t, p, "m", 1)
+		for _, id := range []string{"", ".", "..", "../" + s.ID, s.ID + "/..", s.ID + "/", strings.ToLower(s.ID), s.ID[1:], s.ID + "0000000000000000", "a/b", "chunks-x", strings.Repeat("A", 26) + "-1"} {
+			_, err := p.Session(t.Context(), id)
+			p.same(t, err, llm.NotFound, "id")
+			_, _, err = p.Complete(t.Context(), id)
+			p.same(t, err, llm.NotFound, "id")
+			p.same(t, p.Part(t.Context(), id, 0, strings.NewReader("x")), llm.NotFound, "id")
+			p.same(t, p.Abort(t.Context(), id), llm.NotFound, "id")
+		}
+		for _, index := range []int{-1, len(s.Parts), 1 << 40} {
+			p.same(t, p.Part(t.Context(), s.ID, index, strings.NewReader("x")), llm.NotFound, "part")
+		}
+		last := len(s.Parts) - 1
+		for what, body := range map[string]io.Reader{
+			"short": bytes.NewReader(data[:499]), "long": bytes.NewReader(data[:501]), "none": strings.NewReader(""),
+			"cut": io.MultiReader(bytes.NewReader(data[:300]), iotest.ErrReader(io.ErrUnexpectedEOF)),
+		} {
+			p.same(t, p.Part(t.Context(), s.ID, 0, body), llm.Invalid, "part")
+			if got := p.arrived(t, s.ID); len(got) != 0 {
+				t.Errorf("%s: %v", what, got)
+			}
+		}
+		p.same(t, p.Part(t.Context(), s.ID, last, bytes.NewReader(data[:500])), llm.Invalid, "part")
+		tooLarge := iotest.ErrReader(llm.Errorf(llm.TooLong, "the body is larger than 5 bytes"))
+		p.same(t, p.Part(t.Context(), s.ID, 0, tooLarge), llm.TooLong, "")
+	})
+}
+
+// A file that is not what was announced, or is none, is refused when it is completed; what
+// has come stays, and may be put right.
+func TestCompleteRefuses(t *testing.T) {
+	each(t, func(t *testing.T, p *place) {
+		put(t, p, upload(t, "m", 1))
+		data := golden(t)
+		s, err := p.Begin(t.Context(), upload(t, "m", 2), 0, fmt.Sprintf("%X", sha256.Sum256(data)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for param, broken := range map[string][]byte{"sha256": append(bytes.Clone(data[:len(data)-1]), 9), "": data} {
+			if err := p.send(t, s, 0, broken); err != nil {
+				t.Fatal(err)
+			}
+			_, _, err := p.Complete(t.Context(), s.ID)
+			if param != "" {
+				p.same(t, err, llm.Invalid, param, "m@1")
+			} else if err != nil {
+				t.Error(err)
+			}
+			if param == "" {
+				break
+			}
+		}
+		s, _ = begin(t, p, "m", 3)
+		p.sendAll(t, s, bytes.Repeat([]byte("ALPH"), len(data)))
+		_, _, err = p.Complete(t.Context(), s.ID)
+		if e, ok := errors.AsType[*llm.Error](err); !ok || e.Code != llm.Invalid || e.Param != "checkpoint" {
+			t.Error(err)
+		}
+		if got := p.arrived(t, s.ID); len(got) != len(s.Parts) {
+			t.Error(got)
+		}
+		p.sendAll(t, &Session{ID: s.ID, Parts: s.Parts}, data)
+		if _, _, err = p.Complete(t.Context(), s.ID); err != nil || !slices.Equal(p.list(t), []string{"m@3"}) {
+			t.Error(err, p.list(t))
+		}
+	})
+}
+
+// zip is data in gzip.
+func zip(t testing.TB, data []byte) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if _, err := z.Write(data); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// Compressed files are decompressed; one that is cut or a bomb is refused.
+func TestCompleteUnzips(t *testing.T) {
+	data := zip(t, golden(t))
+	each(t, func(t *testing.T, p *place) {
+		p.unzipped = 1 << 20
+		for what, file := range map[string][]byte{"whole": data, "cut": data[:len(data)-20], "bomb": zip(t, make([]byte, p.unzipped+1))} {
+			s, err := p.Begin(t.Context(), upload(t, "m", 2).of(file), 0, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := p.send(t, s, 0, file); err != nil {
+				t.Fatal(err)
+			}
+			_, _, err = p.Complete(t.Context(), s.ID)
+			if e, ok := errors.AsType[*llm.Error](err); (what == "whole") != (err == nil) || ok && e.Code != llm.Invalid {
+				t.Errorf("%s: %v", what, err)
+			}
+			if what == "bomb" && (err == nil || !strings.Contains(err.Error(), "when it is decompressed")) {
+				t.Errorf("a bomb: %v", err)
+			}
+		}
+		if got := p.list(t); !slices.Equal(got, []string{"m@2"}) {
+			t.Error(got)
+		}
+	})
+}
+
+// What uploads may still take counts, and so does how many there are; those that are too
+// old go.
+func TestSessionQuota(t *testing.T) {
+	each(t, func(t *testing.T, p *place) {
+		s, data := begin(t, p, "m", 1)
+		p.MaxBytes = int64(2*len(data)) + 900
+		if _, err := p.Begin(t.Context(), upload(t, "m", 1), 0, ""); err != nil { // nothing has come yet, and yet it counts
+			t.Fatal(err)
+		}
+		_, err := p.Begin(t.Context(), upload(t, "m", 1), 0, "")
+		p.same(t, err, llm.Overloaded, "checkpoint")
+		p.same(t, p.Chunk(t.Context(), "x", 0, 1, bytes.NewReader(data), int64(len(data))), llm.Overloaded, "checkpoint")
+		if err := p.Abort(t.Context(), s.ID); err != nil {
+			t.Fatal(err)
+		}
+		last, _ := begin(t, p, "m", 1)
+		p.MaxBytes = 0
+		p.sendAll(t, last, data)
+		p.MaxBytes = int64(3*len(data)) + 1000 // the parts, and too little for the model
+		_, _, err = p.Complete(t.Context(), last.ID)
+		p.same(t, err, llm.Overloaded, "checkpoint")
+		if got := p.arrived(t, last.ID); len(got) != len(last.Parts) {
+			t.Error(got)
+		}
+		p.MaxBytes = 0
+		p.age(t, Lasts+time.Hour)
+		if _, err := p.Begin(t.Context(), upload(t, "m", 1), 0, ""); err != nil {
+			t.Fatal(err)
+		}
+		if got := p.leftovers(t); len(got) != 1 {
+			t.Errorf("left behind: %v", got)
+		}
+		for i := 1; i < maxSessions; i++ {
+			if _, err := p.Begin(t.Context(), upload(t, "m", 1), 0, ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, err = p.Begin(t.Context(), upload(t, "m", 1), 0, "")
+		p.same(t, err, llm.Overloaded, "")
+	})
+}
+
+// age makes all that is kept of uploads older.
+func (p *place) age(t testing.TB, by time.Duration) {
+	t.Helper()
+	if p.s3 != nil {
+		p.s3.Now = func() time.Time { return time.Now().Add(-by) }
+		for _, key := range p.s3.Keyed("uploads/") {
+			p.s3.Put(key, p.s3.Get(key))
+		}
+		p.s3.Now = nil
+		return
+	}
+	for _, name := range p.leftovers(t) {
+		old := time.Now().Add(-by)
+		if err := os.Chtimes(filepath.Join(p.dir, name), old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Of several who complete an upload at once one does; the others are told to ask again, and
+// then hear of it. A lock that a crash has left holds nobody for ever.
+func TestCompleteAtOnce(t *testing.T) {
+	each(t, func(t *testing.T, p *place) {
+		s, data := begin(t, p, "m", 2)
+		p.sendAll(t, s, data)
+		var group sync.WaitGroup
+		var done atomic.Int64
+		for range 4 {
+			group.Go(func() {
+				for {
+					_, _, err := p.Complete(t.Context(), s.ID)
+					e, ok := errors.AsType[*llm.Error](err)
+					switch {
+					case err == nil:
+						done.Add(1)
+						return
+					case !ok || e.Code != llm.Overloaded || e.RetryAfter == 0:
+						t.Error(err)
+						return
+					}
+					time.Sleep(5 * time.Millisecond)
+				}
+			})
+		}
+		group.Wait()
+		if got := p.list(t); done.Load() != 4 || !slices.Equal(got, []string{"m@2"}) {
+			t.Errorf("%d, %v", done.Load(), got)
+		}
+		s, _ = begin(t, p, "m", 3)
+		p.sendAll(t, s, data)
+		if err := p.blobs.put(t.Context(), path.Join(s.ID, lockFile), strings.NewReader("dead"), 4, true); err != nil {
+			t.Fatal(err)
+		}
+		_, _, err := p.Complete(t.Context(), s.ID)
+		p.same(t, err, llm.Overloaded, "id", "m@2")
+		p.same(t, p.Part(t.Context(), s.ID, 0, bytes.NewReader(data[:500])), llm.Overloaded, "id", "m@2")
+		p.age(t, lockLasts+time.Minute)
+		if _, _, err := p.Complete(t.Context(), s.ID); err != nil || !slices.Equal(p.list(t), []string{"m@3"}) {
+			t.Error(err, p.list(t))
+		}
+	})
+}
+
+// A part that is sent again while the upload is completed does not mix with what was there.
+func TestPartReplacedWhileCompleted(t *testing.T) {
+	s3 := &buckettest.Store{}
+	p := inBucket(t, s3)
+	s, data := begin(t, p, "m", 2)
+	p.sendAll(t, s, data)
+	var once atomic.Bool
+	s3.Fault = func(_ http.ResponseWriter, r *http.Request) bool {
+		if r.Header.Get("Range") != "" && strings.HasSuffix(r.URL.Path, "/00000") && !once.Swap(true) {
+			s3.Put(strings.TrimPrefix(r.URL.Path, "/b/"), bytes.Repeat([]byte("x"), 500))
+		}
+		return false
+	}
+	_, _, err := p.Complete(t.Context(), s.ID)
+	p.same(t, err, llm.Invalid, "id")
+	if err := p.send(t, s, 0, data); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := p.Complete(t.Context(), s.ID); err != nil || !slices.Equal(p.list(t), []string{"m@2"}) {
+		t.Error(err)
+	}
+	d := open(t, t.TempDir())
+	s, data = begin(t, d, "m", 2)
+	d.sendAll(t, s, data)
+	list, err := d.blobs.list(t.Context(), s.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.age(t, time.Minute) // as another file has another time
+	if j, err := d.join(list, s.ID, []int64{500}); err != nil {
+		t.Error(err)
+	} else if _, err := j.ReadAt(make([]byte, 10), 0); err == nil {
+		t.Error("a part that was replaced is read")
+	}
+}
+
+// A completion that dies after any of its requests is repeated, and goes well.
+func TestCompleteDies(t *testing.T) {
+	for die := 1; ; die++ {
+		s3 := &buckettest.Store{}
+		p := inBucket(t, s3)
+		put(t, p, upload(t, "m", 1))
+		s, data := begin(t, p, "m", 2)
+		p.sendAll(t, s, data)
+		var asked atomic.Int64
+		s3.Fault = func(w http.ResponseWriter, _ *http.Request) bool {
+			if asked.Add(1) < int64(die) {
+				return false
+			}
+			buckettest.Refuse(w, http.StatusForbidden, "AccessDenied")
+			return true
+		}
+		_, _, err := p.Complete(t.Context(), s.ID)
+		s3.Fault = nil
+		if e, ok := errors.AsType[*llm.Error](err); err != nil && (!ok || e.Code != llm.Upstream) {
+			t.Errorf("dead at request %d: %v", die, err)
+		}
+		if got := p.list(t); !slices.Equal(got, []string{"m@1"}) && !slices.Equal(got, []string{"m@2"}) {
+			t.Errorf("dead at request %d: %v", die, got)
+		}
+		p.age(t, lockLasts+time.Minute)
+		if _, _, err := p.Complete(t.Context(), s.ID); err != nil || !slices.Equal(p.list(t), []string{"m@2"}) {
+			t.Errorf("dead at request %d, and then: %v", die, err)
+		}
+		if asked.Load() < int64(die) {
+			if die < 10 {
+				t.Errorf("%d requests in all", die)
+			}
+			return
+		}
+	}
+}
+
+// Chunks name their upload themselves, come in any order and again, and their file may be
+// compressed.
+func TestChunks(t *testing.T) {
+	each(t, func(t *testing.T, p *place) {
+		for step, data := range map[int][]byte{1: golden(t), 2: zip(t, golden(t)), 3: golden(t)} {
+			const size = 300
+			total := (len(data) + size - 1) / size
+			chunk := func(i int) error {
+				part := data[i*size : min(len(data), (i+1)*size)]
+				return p.Chunk(t.Context(), "run-7.x", i, total, bytes.NewReader(part), int64(len(part)))
+			}
+			u := upload(t, "m", step)
+			for _, i := range append(rand.Perm(total)[1:], 0, 0) {
+				if err := chunk(i); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for i := range total {
+				if err := chunk(i); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for range 2 {
+				if err := p.Assemble(t.Context(), "run-7.x", total, u); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := p.list(t); !slices.Equal(got, []string{fmt.Sprintf("m@%d", step)}) {
+				t.Error(got)
+			}
+		}
+		if got := p.leftovers(t); len(got) != 1 {
+			t.Errorf("left behind: %v", got)
+		}
+	})
+}
+
+func TestChunksRefused(t *testing.T) {
+	each(t, func(t *testing.T, p *place) {
+		data := golden(t)
+		chunk := func(id string, i, total int) error {
+			return p.Chunk(t.Context(), id, i, total, bytes.NewReader(data[i*100:i*100+100]), 100)
+		}
+		for _, id := range []string{"", "..", "a/b", "../../x", ".x", "a\x00", strings.Repeat("a", 129)} {
+			p.expect(t, chunk(id, 0, 1), llm.Invalid, "uploadId")
+			p.expect(t, p.Assemble(t.Context(), id, 1, upload(t, "m", 1)), llm.Invalid, "uploadId")
+		}
+		p.expect(t, chunk("x", 1, 1), llm.Invalid, "chunkIndex")
+		p.expect(t, chunk("x", 0, 0), llm.Invalid, "totalChunks")
+		p.expect(t, chunk("x", 0, maxChunks+1), llm.Invalid, "totalChunks")
+		p.expect(t, p.Assemble(t.Context(), "x", 1, upload(t, "m", 1)), llm.NotFound, "uploadId")
+		for _, i := range []int{0, 1, 3} {
+			if err := chunk("x", i, 4); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for total, param := range map[int]string{0: "totalChunks", 1: "totalChunks", 3: "totalChunks", 4: "parts", 5: "parts"} {
+			p.same(t, p.Assemble(t.Context(), "x", total, upload(t, "m", 1)), llm.Invalid, param)
+		}
+		if err := chunk("x", 2, 4); err != nil {
+			t.Fatal(err)
+		}
+		p.same(t, p.Assemble(t.Context(), "x", 4, upload(t, "m", 1)), llm.Invalid, "checkpoint") // a short file
+	})
+}
