@@ -94,6 +94,14 @@ bench-gateway: ## measure what the gateway costs beside the calls that it makes,
 	cat .cache/gateway.md
 	mv .cache/gateway.md $(GATEWAY)
 
+STARTS := functions/testdata/start.md
+.PHONY: bench-start
+bench-start: ## measure the sizes of the functions and how long they take to start
+	mkdir -p .cache
+	$(GO) test ./functions -run '^$$' -bench '^BenchmarkStart$$' -benchtime 51x -results $(CURDIR)/.cache/start.md
+	cat .cache/start.md
+	mv .cache/start.md $(STARTS)
+
 # Half an hour on two processors, on which nothing else should run.
 RESULTS := pkg/bench/results/peers.jsonl
 .PHONY: chart
@@ -223,6 +231,34 @@ build: ## build dist/ARCH/FAMILY/bootstrap for each Lambda function, arm64 and a
 			-ldflags '-s -w' -o dist/$$arch/$$family/bootstrap ./functions/$$family; \
 	done; done
 
+# --- container ---
+
+IMAGE        ?= glossa
+IMAGEARCH    ?= $(shell $(GO) env GOARCH)
+# The roots of this machine, where Debian, Fedora and macOS have them.
+CERTIFICATES ?= $(firstword $(wildcard /etc/ssl/certs/ca-certificates.crt /etc/pki/tls/certs/ca-bundle.crt /etc/ssl/cert.pem))
+
+CONTAINERFILE   := functions/glossa/Containerfile
+
+.PHONY: image
+image: image-files ## build the container image glossa with docker, podman or buildah (IMAGE=name:tag IMAGEARCH=arm64)
+	.ci/image/build '$(IMAGE)' '$(IMAGEARCH)' $(CONTAINERFILE) dist/image
+
+.PHONY: image-files
+image-files:
+	rm -rf dist/image
+	mkdir -p dist/image/data
+	GOOS=linux GOARCH=$(IMAGEARCH) CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '-s -w' -o dist/image/glossa ./functions/glossa
+	cp '$(or $(CERTIFICATES),$(error CERTIFICATES= names no file of root certificates))' dist/image/ca-certificates.crt
+
+# Namespaces and the mount of an image need root.
+AS_ROOT := $(if $(filter-out 0,$(shell id -u)),sudo)
+
+.PHONY: check-image
+check-image: image-files ## run the image as it says, with a read-only root (needs root, buildah, curl, python3, iproute2)
+	$(AS_ROOT) env TOOL=buildah .ci/image/build glossa:check '$(IMAGEARCH)' $(CONTAINERFILE) dist/image
+	$(AS_ROOT) .ci/image/check glossa:check
+
 # --- AWS ---
 
 # The CDK's command; what it runs is Go, in infra, which compiles for a minute the first
@@ -239,13 +275,24 @@ CDK := .cache/cdk/node_modules/.bin/cdk
 synth: build .cache/cdk/installed ## write what would be deployed to infra/cdk.out (needs node; no account, no network)
 	cd infra && ../$(CDK) synth --quiet $(ARGS)
 
+.PHONY: bootstrap
+bootstrap: build .cache/cdk/installed ## make what the CDK needs in an account and region, once
+	cd infra && ../$(CDK) bootstrap $(ARGS)
+
 .PHONY: diff
 diff: build .cache/cdk/installed ## compare that with what is deployed
 	cd infra && ../$(CDK) diff $(ARGS)
 
 .PHONY: deploy
-deploy: build .cache/cdk/installed ## deploy it to the account and region of the AWS CLI (ARGS="-c stage=prod")
+deploy: build glossa .cache/cdk/installed ## deploy it to the account and region of the AWS CLI, and seed it (ARGS="-c stage=prod")
 	cd infra && ../$(CDK) deploy --all --outputs-file cdk.out/outputs.json $(ARGS)
+	$(MAKE) seed
+
+# What is there stays, also what an operator deleted (SEED=--force replaces all).
+SEED ?=
+.PHONY: seed
+seed: glossa ## write the records and the starter models to the table and the bucket of the last deploy, where they never were
+	bin/glossa models init --starters --outputs infra/cdk.out/outputs.json $(SEED)
 
 .PHONY: destroy
 destroy: build .cache/cdk/installed ## remove what is deployed, but for the table and the bucket

@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -28,11 +29,16 @@ var update = flag.Bool("update", false, "rewrite events/*/*.golden")
 
 const events = "../events"
 
-// build makes the very binary that is deployed for a family.
-func build(t testing.TB, family string) string {
+// build makes the very binary that is deployed for a family, for this machine.
+func build(t testing.TB, family string) string { return buildFor(t, ".", family, runtime.GOARCH) }
+
+// buildFor is build in a directory of functions, for an architecture; see `make build`.
+func buildFor(t testing.TB, functions, family, arch string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "bootstrap")
-	cmd := exec.Command("go", "build", "-trimpath", "-tags", "lambda.norpc", "-ldflags", "-s -w", "-o", out, "./"+family)
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-tags", "lambda.norpc", "-ldflags", "-s -w", "-o", out, "./"+family)
+	cmd.Dir = functions
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOARCH="+arch)
 	if text, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, text)
 	}

@@ -2,15 +2,13 @@ package functions_test
 
 import (
 	"archive/zip"
+	"bytes"
 	"compress/flate"
 	"io"
-	"net/http"
-	"net/http/httptest"
 	"os"
-	"os/exec"
-	"strings"
+	"path/filepath"
+	"runtime"
 	"testing"
-	"time"
 
 	"glossa/pkg/app"
 )
@@ -51,7 +49,8 @@ func zipped(t testing.TB, binary string) int {
 	return int(size)
 }
 
-// All functions link the same packages, the clients of AWS too: one is measured.
+// All functions link the same packages, the clients of AWS too: one is measured here,
+// each by `make bench-start`.
 func TestZip(t *testing.T) {
 	if n := zipped(t, build(t, app.Families()[0])); n > maxZip {
 		t.Errorf("the zip has %d bytes, at most %d are allowed", n, maxZip)
@@ -60,31 +59,33 @@ func TestZip(t *testing.T) {
 	}
 }
 
-// BenchmarkStart is the time from the start of a process to its first question for an
-// invocation, as each cold start of Lambda has it: 25 ms at most without a model.
-func BenchmarkStart(b *testing.B) {
-	binary := build(b, app.Families()[0])
-	asked, stop := make(chan time.Time, 1), make(chan struct{})
-	api := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		asked <- time.Now()
-		<-stop // there is no invocation
-	}))
-	defer api.Close()
-	defer close(stop)
-	var total time.Duration
-	for b.Loop() {
-		f := exec.CommandContext(b.Context(), binary)
-		f.Env = []string{
-			"AWS_LAMBDA_RUNTIME_API=" + strings.TrimPrefix(api.URL, "http://"), "AWS_LAMBDA_FUNCTION_NAME=f", "_HANDLER=bootstrap",
-			"AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local", "GLOSSA_OPEN=true",
+// The same source gives the same bytes wherever it lies: what is deployed again unchanged
+// is no new version.
+func TestReproducible(t *testing.T) {
+	family, copied := app.Families()[0], t.TempDir()
+	for _, dir := range []string{"pkg", "schemas", "functions/" + family} {
+		if err := os.CopyFS(filepath.Join(copied, dir), os.DirFS("../"+dir)); err != nil {
+			t.Fatal(err)
 		}
-		begun := time.Now()
-		if err := f.Start(); err != nil {
-			b.Fatal(err)
-		}
-		total += (<-asked).Sub(begun)
-		_ = f.Process.Kill()
-		_ = f.Wait() // it was killed
 	}
-	b.ReportMetric(float64(total.Microseconds())/1e3/float64(b.N), "ms/start")
+	for _, file := range []string{"go.mod", "go.sum"} {
+		content, err := os.ReadFile("../" + file)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(copied, file), content, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	here, err := os.ReadFile(build(t, family))
+	if err != nil {
+		t.Fatal(err)
+	}
+	there, err := os.ReadFile(buildFor(t, filepath.Join(copied, "functions"), family, runtime.GOARCH))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(here, there) {
+		t.Errorf("%d and %d bytes that differ, of the same source", len(here), len(there))
+	}
 }

@@ -22,6 +22,7 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"serve", serveUsage, "serve the models over HTTP", serve},
+		{"health", healthUsage, "ask a server whether it answers", health},
 		{"models", modelsUsage, "list models and what is wrong with the rest; add, remove and check their records", models},
 		{"chat", chatUsage, "talk with a model in the terminal", chat},
 		{"train", trainUsage, "train a model on a text", trainModel},

@@ -17,12 +17,12 @@ const modelsUsage = `[list] [--checkpoints DIR] [--table-name T]
        glossa models add FILE... | --name N --family F --type TYPE [--no-streaming] [--with-record] [--table-name T]
        glossa models remove NAME... [--record] [--table-name T]
        glossa models check [FILE... | --checkpoints DIR] [--table-name T]
-       glossa models init [--table-name T]`
+       glossa models init [--table-name T | --outputs FILE] [--starters [--checkpoints s3://BUCKET/PREFIX]] [--force]`
 
 // models lists the models that serve would serve, and changes the records of a table.
 func models(ctx context.Context, args []string, _ io.Reader, stdout, _ io.Writer) error {
 	f := flags("models", modelsUsage, stdout)
-	dir := f.String("checkpoints", "", "list, check: `directory` of training runs, beside the starters (GLOSSA_CHECKPOINTS)")
+	dir := f.String("checkpoints", "", "list, check, init: `directory` of training runs or s3://bucket/prefix, beside the starters (GLOSSA_CHECKPOINTS)")
 	table := tableFlag(f)
 	var row catalog.Row
 	f.StringVar(&row.Name, "name", "", "add: the model's `name`: a model id, an inference profile or an ARN of Bedrock; RECORD.ENDPOINT of SageMaker")
@@ -30,6 +30,10 @@ func models(ctx context.Context, args []string, _ io.Reader, stdout, _ io.Writer
 	f.StringVar(&row.Type, "type", "", "add: the provider's `word` for the model, such as Claude")
 	whole := f.Bool("no-streaming", false, "add: its answers are not streamed, even if its record says how")
 	with := f.Bool("with-record", false, "add: if the table has no record for the model, write the one inside this program")
+	var first initial
+	f.StringVar(&first.outputs, "outputs", "", "init: `file` of what cdk deploy made, in which the table and the bucket are named")
+	f.BoolVar(&first.starters, "starters", false, "init: the starters too: their records, and the models to --checkpoints")
+	f.BoolVar(&first.force, "force", false, "init: also in place of what was changed or deleted since")
 	record := f.Bool("record", false, "remove: delete the model's own record too; that of a group stays")
 	rest, err := parseAll(f, args)
 	if err != nil {
@@ -48,7 +52,8 @@ func models(ctx context.Context, args []string, _ io.Reader, stdout, _ io.Writer
 	case verb == "check":
 		return checkFiles(rest, stdout)
 	case verb == "init" && len(rest) == 0:
-		return initTable(ctx, *table, stdout)
+		first.table, first.checkpoints = *table, *dir
+		return first.run(ctx, stdout)
 	case verb == "add" && (len(rest) > 0) != (row.Name != ""):
 		return addModels(ctx, *table, rest, row, *with, stdout)
 	case verb == "remove" && len(rest) > 0:

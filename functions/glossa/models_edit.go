@@ -37,11 +37,12 @@ func fileItems(names []string) []catalog.Item {
 	return items
 }
 
-// groups returns the records of remote models that are inside this program.
-func groups(ctx context.Context) (list []catalog.Item, err error) {
+// inside returns the records that are inside this program, those of remote models alone
+// unless all are asked for.
+func inside(ctx context.Context, all bool) (list []catalog.Item, err error) {
 	items, err := catalog.Files{FS: schemas.Files()}.Items(ctx)
 	for _, it := range items {
-		if strings.HasPrefix(it.Name, catalog.Bedrock+"-") || strings.HasPrefix(it.Name, catalog.SageMaker+"-") {
+		if all || strings.HasPrefix(it.Name, catalog.Bedrock+"-") || strings.HasPrefix(it.Name, catalog.SageMaker+"-") {
 			list = append(list, it)
 		}
 	}
@@ -57,12 +58,12 @@ func addModels(ctx context.Context, table string, files []string, row catalog.Ro
 		}
 		add.Rows = []catalog.Row{row}
 	}
-	inside, err := groups(ctx)
+	groups, err := inside(ctx, false)
 	if err != nil {
 		return err
 	}
 	if with {
-		add.Defaults = inside
+		add.Defaults = groups
 	}
 	e, err := editor(table)
 	if err != nil {
@@ -73,7 +74,7 @@ func addModels(ctx context.Context, table string, files []string, row catalog.Ro
 		return err
 	}
 	if without, ok := errors.AsType[catalog.NoRecord](err); ok && !with {
-		if key := catalog.Find(inside, without.Family, without.Name); key != "" {
+		if key := catalog.Find(groups, without.Family, without.Name); key != "" {
 			err = fmt.Errorf("%w: --with-record writes %s, which is inside this program", err, key)
 		} else {
 			err = fmt.Errorf("%w: write one and add its file", err)
@@ -91,26 +92,6 @@ func removeModels(ctx context.Context, table string, names []string, record bool
 	removed, err := e.Remove(ctx, names, record)
 	for _, name := range removed {
 		fmt.Fprintf(w, "removed %s\n", name) // the error matters more
-	}
-	return err
-}
-
-// initTable writes the records inside this program that a table does not have.
-func initTable(ctx context.Context, table string, w io.Writer) error {
-	e, err := editor(table)
-	if err != nil {
-		return err
-	}
-	items, err := groups(ctx)
-	if err != nil {
-		return err
-	}
-	written, err := e.Init(ctx, items)
-	if err := wrote(w, written); err != nil {
-		return err
-	}
-	if err == nil && len(written) == 0 {
-		_, err = fmt.Fprintln(w, "the table has them all")
 	}
 	return err
 }

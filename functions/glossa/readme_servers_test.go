@@ -129,7 +129,7 @@ func quoted(s string) string {
 // recordTable lists the records of remote models that are inside the program, with the
 // pages that the fixtures of pkg/schema were made from.
 func recordTable(t *testing.T) string {
-	items, err := groups(t.Context())
+	items, err := inside(t.Context(), false)
 	if err != nil {
 		t.Fatal(err)
 	}

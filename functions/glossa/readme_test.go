@@ -213,10 +213,10 @@ func replaceSections(t *testing.T, text string) string {
 			}
 		case "records":
 			made = recordTable(t)
-		case "quality", "speed", "architectures", "phrases", "forms", "suites", "masks", "gateway":
+		case "quality", "speed", "architectures", "phrases", "forms", "suites", "masks", "gateway", "starts":
 			b, err := os.ReadFile(map[string]string{
 				"forms": "../../pkg/starter/testdata/forms.md", "suites": "../../pkg/grammar/testdata/suites.md", "masks": "../../pkg/grammar/testdata/bench.md",
-				"gateway": "../../.ci/peers/gateway/results.md",
+				"gateway": "../../.ci/peers/gateway/results.md", "starts": "../testdata/start.md",
 				"quality": "../../pkg/starter/testdata/quality.md", "speed": "../../pkg/starter/testdata/speed.md",
 				"phrases": "../../pkg/starter/phrases/testdata/quality.md", "architectures": "../../pkg/engine/arch/testdata/architectures.md",
 			}[name])

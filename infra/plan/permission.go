@@ -21,9 +21,17 @@ type Statement struct {
 
 // references are the names in the resources of statements and the values of environments
 // that a deployment gives a meaning to, beside those of CloudFormation.
-func references() []string { return []string{"Table", "TableArn", "BucketArn", "LogGroupArn"} }
+func references() []string {
+	return []string{"Table", "TableArn", "Bucket", "BucketArn", "LogGroupArn"}
+}
 
 var reference = regexp.MustCompile(`\$\{([^}]*)\}`)
+
+// sample returns a text with a value in the place of each reference, such as a
+// deployment might give.
+func sample(s string) string {
+	return reference.ReplaceAllStringFunc(s, func(r string) string { return "some-" + strings.ToLower(strings.Trim(r, "${}")) })
+}
 
 // unknown returns the references in a text that nobody gives a meaning to.
 func unknown(s string) (names []string) {
@@ -36,9 +44,14 @@ func unknown(s string) (names []string) {
 }
 
 const (
-	tableARN    = "${TableArn}"
-	bucketARN   = "${BucketArn}"
-	checkpoints = "checkpoints/" // prefix of the runs in the bucket
+	tableARN  = "${TableArn}"
+	bucketARN = "${BucketArn}"
+)
+
+// Directories of the bucket.
+const (
+	Checkpoints = "checkpoints" // runs and published models
+	Uploads     = "uploads"     // parts of what is not published yet
 )
 
 // statements returns what the function of a family may do.
@@ -48,7 +61,7 @@ func statements(family string) []Statement {
 	case CatchAll: // which has the log-in
 		list = append(list, logIn())
 	case "alpha":
-		list = append(list, publish())
+		list = append(list, publish(), assemble(), listUploads())
 	}
 	return list
 }
@@ -94,7 +107,7 @@ func logIn() Statement {
 
 func readCheckpoints() Statement {
 	return Statement{
-		Sid: "Checkpoints", Actions: []string{"s3:GetObject", "s3:GetObjectVersion"}, Resources: []string{bucketARN + "/" + checkpoints + "*"},
+		Sid: "Checkpoints", Actions: []string{"s3:GetObject", "s3:GetObjectVersion"}, Resources: []string{bucketARN + "/" + Checkpoints + "/*"},
 		Reason:    "weights are read in ranges, all of one version",
 		Wildcards: "runs are published without a deployment",
 	}
@@ -103,19 +116,40 @@ func readCheckpoints() Statement {
 func listCheckpoints() Statement {
 	return Statement{
 		Sid: "Runs", Actions: []string{"s3:ListBucket"}, Resources: []string{bucketARN},
-		Condition: map[string]map[string][]string{"StringLike": {"s3:prefix": {checkpoints + "*"}}},
+		Condition: map[string]map[string][]string{"StringLike": {"s3:prefix": {Checkpoints + "/*"}}},
 		Reason:    "runs are found by what is there",
 		Wildcards: "prefixes of single runs lie below that of all",
 	}
 }
 
+// Source: Service Authorization Reference, "Actions, resources, and condition keys for
+// Amazon S3": the parts of a multipart upload, its beginning and end are s3:PutObject.
 func publish() Statement {
 	return Statement{
 		Sid:       "Publish",
 		Actions:   []string{"s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"},
-		Resources: []string{bucketARN + "/" + checkpoints + "*"},
-		Reason:    "uploads are stored, replaced and deleted; old versions stay for a while",
-		Wildcards: "the name of a run is chosen by who uploads it",
+		Resources: []string{bucketARN + "/" + Checkpoints + "/*"},
+		Reason:    "models are published, replaced and deleted; old versions stay for a while",
+		Wildcards: "the name of a model is chosen by who uploads it",
+	}
+}
+
+func assemble() Statement {
+	return Statement{
+		Sid:       "Uploads",
+		Actions:   []string{"s3:GetObject", "s3:PutObject", "s3:DeleteObject"},
+		Resources: []string{bucketARN + "/" + Uploads + "/*"},
+		Reason:    "parts of an upload are kept, read and thrown away, each by another instance",
+		Wildcards: "each upload has a directory of its own",
+	}
+}
+
+func listUploads() Statement {
+	return Statement{
+		Sid: "Parts", Actions: []string{"s3:ListBucket"}, Resources: []string{bucketARN},
+		Condition: map[string]map[string][]string{"StringLike": {"s3:prefix": {Uploads + "/*"}}},
+		Reason:    "which parts of an upload are there",
+		Wildcards: "each upload has a directory of its own",
 	}
 }
 

@@ -19,6 +19,25 @@ import (
 // Architecture is that of all functions, as directories below dist call it.
 const Architecture = "arm64"
 
+// Outputs of the stacks, by which the operator and the commands that follow a deployment
+// find what was made.
+const (
+	TableOutput  = "TableName"
+	BucketOutput = "BucketName"
+	APIOutput    = "ApiUrl"
+	URLOutput    = "Url" // after the name of a family
+)
+
+// Prices of AWS for what the dashboard adds up, dollars, in us-east-1, for arm64, in the
+// first tier; other regions have others.
+//
+// Source: AWS Lambda pricing, Amazon API Gateway pricing (REST), as told in 2026.
+const (
+	GBSecondPrice   = 0.0000133334
+	InvocationPrice = 0.20 / 1e6
+	RequestPrice    = 3.50 / 1e6
+)
+
 const (
 	// MaxTimeout is Lambda's bound for an invocation, and API Gateway's for a stream.
 	MaxTimeout = 15 * time.Minute
@@ -75,12 +94,13 @@ func nowhere(*awshttp.BuildableClient) (aws.Config, error) {
 // it is deployed with.
 func family(cfg Config, name string) (Family, error) {
 	env := environment(cfg)
-	settings, err := app.FromEnv(func(variable string) string { return env[variable] })
+	settings, err := app.FromEnv(func(variable string) string { return sample(env[variable]) })
 	if err != nil {
 		return Family{}, err
 	}
 	settings.Auth = false // who may use the routes does not change which there are
 	settings.AWS = nowhere
+	settings.Uploads = true // where there are routes for them
 	a, err := app.New(settings)
 	if err != nil {
 		return Family{}, err
@@ -107,6 +127,7 @@ func function(cfg Config, f Family) Function {
 func environment(cfg Config) map[string]string {
 	env := map[string]string{
 		"GLOSSA_TABLE":       "${Table}",
+		"GLOSSA_CHECKPOINTS": "s3://${Bucket}/" + Checkpoints,
 		"GLOSSA_NAMESPACE":   cfg.Namespace,
 		"GLOSSA_STREAM_REST": "true",
 		"GLOSSA_STREAM_URL":  "true",

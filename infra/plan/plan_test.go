@@ -98,12 +98,15 @@ func TestReached(t *testing.T) {
 	}
 }
 
-// example fills in a pattern.
+// example fills in a pattern. Only names at the end of a pattern, or before its last part,
+// may have slashes in them.
 func example(pattern, value string) string {
 	parts := strings.Split(pattern, "/")
 	for i, part := range parts {
 		if strings.HasPrefix(part, "{") {
-			parts[i] = value
+			if parts[i] = value; !strings.HasSuffix(part, "...}") {
+				parts[i] = strings.ReplaceAll(value, "/", "-")
+			}
 		}
 	}
 	return strings.Join(parts, "/")
@@ -177,7 +180,7 @@ func TestEnvironment(t *testing.T) {
 // TestStatements holds the difference between functions: no function has what only
 // another one needs.
 func TestStatements(t *testing.T) {
-	own := map[string][]string{"alpha": {"Publish"}, CatchAll: {"LogIn"}}
+	own := map[string][]string{"alpha": {"Publish", "Uploads", "Parts"}, CatchAll: {"LogIn"}}
 	for _, f := range planned(t, nil).Functions {
 		var extra []string
 		for _, s := range f.Statements {
@@ -210,7 +213,7 @@ func TestStatementRefused(t *testing.T) {
 		"reason without a wildcard": func(s *Statement) { s.Wildcards = "w" },
 		"all resources":             func(s *Statement) { s.Resources, s.Wildcards = []string{"*"}, "w" },
 		"all actions":               func(s *Statement) { s.Actions, s.Wildcards = []string{"s3:*"}, "w" },
-		"an unknown name":           func(s *Statement) { s.Resources = []string{"${Bucket}"} },
+		"an unknown name":           func(s *Statement) { s.Resources = []string{"${Bukcet}"} },
 		"no action":                 func(s *Statement) { s.Actions = nil },
 	} {
 		s := good

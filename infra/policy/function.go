@@ -31,7 +31,7 @@ func (c *checker) references(family string) *strings.Replacer {
 	table, bucket := first("AWS::DynamoDB::Table"), first("AWS::S3::Bucket")
 	logs, _ := c.made(family, "Logs")
 	return strings.NewReplacer("${Table}", "${"+table+"}", "${TableArn}", "${"+table+".Arn}",
-		"${BucketArn}", "${"+bucket+".Arn}", "${LogGroupArn}", "${"+logs+".Arn}")
+		"${Bucket}", "${"+bucket+"}", "${BucketArn}", "${"+bucket+".Arn}", "${LogGroupArn}", "${"+logs+".Arn}")
 }
 
 func (c *checker) functions() {

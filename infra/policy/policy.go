@@ -6,7 +6,6 @@ package policy
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -35,6 +34,7 @@ func rules() []rule {
 		{"gateway", (*checker).gateway},
 		{"doors", (*checker).doors},
 		{"alarms", (*checker).alarms},
+		{"outputs", (*checker).outputs},
 	}
 }
 
@@ -149,16 +149,27 @@ func (c *checker) bucket() {
 		if len(encryption) != 1 || encryption[0]["ServerSideEncryptionByDefault"] == nil {
 			c.fail(name, "it is not encrypted")
 		}
-		cleaned := map[string]bool{}
-		for _, rule := range objects(r.list("LifecycleConfiguration", "Rules")) {
-			for key := range rule {
-				cleaned[key] = cleaned[key] || rule["Status"] == "Enabled"
-			}
-		}
-		if !cleaned["AbortIncompleteMultipartUpload"] || !cleaned["NoncurrentVersionExpiration"] || cleaned["ExpirationInDays"] {
-			c.fail(name, "old versions and halves of uploads must go, and nothing else: %v", slices.Sorted(maps.Keys(cleaned)))
-		}
+		c.cleaned(name, objects(r.list("LifecycleConfiguration", "Rules")))
 		c.secured(name)
+	}
+}
+
+// cleaned asks for what goes by itself: old versions, halves of uploads and parts of what
+// was not published; and nothing else.
+func (c *checker) cleaned(bucket string, rules []map[string]any) {
+	gone := map[string]bool{}
+	for _, rule := range rules {
+		for key := range rule {
+			gone[fmt.Sprint(key, " ", rule["Prefix"])] = rule["Status"] == "Enabled"
+		}
+		if rule["ExpirationInDays"] != nil && rule["Prefix"] != plan.Uploads+"/" {
+			c.fail(bucket, "what lies below %v must stay", rule["Prefix"])
+		}
+	}
+	for _, what := range []string{"AbortIncompleteMultipartUpload <nil>", "NoncurrentVersionExpiration <nil>", "ExpirationInDays " + plan.Uploads + "/"} {
+		if !gone[what] {
+			c.fail(bucket, "there is no %s", what)
+		}
 	}
 }
 
@@ -222,6 +233,20 @@ func (c *checker) access() {
 				}
 			}
 		})
+	}
+}
+
+// outputs asks for the names and addresses that a deployment tells.
+func (c *checker) outputs() {
+	out := func(t Template, name string) string { return c.text(t.Outputs[name].Value) }
+	for name, kind := range map[string]string{plan.TableOutput: "AWS::DynamoDB::Table", plan.BucketOutput: "AWS::S3::Bucket"} {
+		c.want(name, out(c.Data, name), "${"+append(c.Data.of(kind), "nothing")[0]+"}")
+	}
+	c.want(plan.APIOutput, out(c.API, plan.APIOutput), "https://${"+append(c.API.of("AWS::ApiGateway::RestApi"), "nothing")[0]+
+		"}.execute-api.${AWS::Region}.${AWS::URLSuffix}/${"+append(c.API.of("AWS::ApiGateway::Stage"), "nothing")[0]+"}/")
+	for _, f := range c.plan.Functions {
+		url, _ := c.made(f.Family, "LiveFunctionUrl")
+		c.want(f.Family+plan.URLOutput, out(c.API, f.Family+plan.URLOutput), "${"+url+".FunctionUrl}")
 	}
 }
 

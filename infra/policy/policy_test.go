@@ -130,6 +130,16 @@ func dataBreaches() []breach {
 		{"bucket", bucket, "", set(nil, "BucketEncryption")},
 		{"bucket", bucket, "", set("Disabled", "LifecycleConfiguration", "Rules", "Status")},
 		{"bucket", bucket, "", set(30.0, "LifecycleConfiguration", "Rules", "ExpirationInDays")},
+		{"bucket", bucket, "", func(_ *Templates, r *Resource) { objects(r.list("LifecycleConfiguration", "Rules"))[1]["Prefix"] = "" }},
+		{"bucket", bucket, "", func(_ *Templates, r *Resource) {
+			objects(r.list("LifecycleConfiguration", "Rules"))[1]["Status"] = "Disabled"
+		}},
+		{"outputs", bucket, "", func(t *Templates, _ *Resource) { delete(t.Data.Outputs, plan.BucketOutput) }},
+		{"outputs", table, "", func(t *Templates, _ *Resource) { t.Data.Outputs[plan.TableOutput] = t.Data.Outputs[plan.BucketOutput] }},
+		{"outputs", bucket, "", func(t *Templates, _ *Resource) { delete(t.API.Outputs, plan.APIOutput) }},
+		{"outputs", bucket, "", func(t *Templates, _ *Resource) {
+			t.API.Outputs["alpha"+plan.URLOutput] = t.API.Outputs["openai"+plan.URLOutput]
+		}},
 		{"bucket", policy, "", set("Allow", "PolicyDocument", "Statement", "Effect")},
 		{"bucket", policy, "", set("s3:PutObject", "PolicyDocument", "Statement", "Action")},
 		{"access", policy, "", with(public, "PolicyDocument")},

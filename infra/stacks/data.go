@@ -13,7 +13,7 @@ import (
 
 const (
 	keepVersions = 30 // days: how long a replaced checkpoint can be brought back
-	keepUploads  = 2  // days: how long an upload that stopped can go on
+	keepUploads  = 1  // days: how long an upload that stopped can go on
 )
 
 // data is what is kept.
@@ -48,9 +48,12 @@ func newData(stack awscdk.Stack, p *plan.Plan) *data {
 			NoncurrentVersionExpiration:         awscdk.Duration_Days(jsii.Number(keepVersions)),
 			AbortIncompleteMultipartUploadAfter: awscdk.Duration_Days(jsii.Number(keepUploads)),
 			ExpiredObjectDeleteMarker:           jsii.Bool(true),
+		}, {
+			Id: jsii.String("uploads"), Prefix: jsii.String(plan.Uploads + "/"),
+			Expiration: awscdk.Duration_Days(jsii.Number(keepUploads)), NoncurrentVersionExpiration: awscdk.Duration_Days(jsii.Number(keepUploads)),
 		}},
 	})
-	output(stack, "TableName", "DynamoDB table of model records and accounts", d.table.TableName())
-	output(stack, "BucketName", "bucket of checkpoints", d.bucket.BucketName())
+	output(stack, plan.TableOutput, "DynamoDB table of model records and accounts", d.table.TableName())
+	output(stack, plan.BucketOutput, "bucket of checkpoints", d.bucket.BucketName())
 	return d
 }

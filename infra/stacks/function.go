@@ -33,7 +33,8 @@ func newFunction(stack awscdk.Stack, p *plan.Plan, f plan.Function, d *data, dis
 		Retention: retention, RemovalPolicy: awscdk.RemovalPolicy_DESTROY,
 	})
 	references := map[string]*string{
-		"Table": d.table.TableName(), "TableArn": d.table.TableArn(), "BucketArn": d.bucket.BucketArn(), "LogGroupArn": logs.LogGroupArn(),
+		"Table": d.table.TableName(), "TableArn": d.table.TableArn(),
+		"Bucket": d.bucket.BucketName(), "BucketArn": d.bucket.BucketArn(), "LogGroupArn": logs.LogGroupArn(),
 	}
 	environment := map[string]*string{}
 	for name, value := range f.Environment {
@@ -58,7 +59,7 @@ func newFunction(stack awscdk.Stack, p *plan.Plan, f plan.Function, d *data, dis
 		auth = awslambda.FunctionUrlAuthType_AWS_IAM
 	}
 	url := alias.AddFunctionUrl(&awslambda.FunctionUrlOptions{AuthType: auth, InvokeMode: awslambda.InvokeMode_RESPONSE_STREAM})
-	output(stack, f.Family+"Url", "function URL of "+f.Family, url.Url())
+	output(stack, f.Family+plan.URLOutput, "function URL of "+f.Family, url.Url())
 	return &function{f, fn, alias, url}
 }
 

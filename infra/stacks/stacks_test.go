@@ -153,6 +153,7 @@ func dashboard(t *testing.T, watch policy.Template) {
 	}
 	for _, want := range []string{
 		"(in0*0.3+out0*0.4)/1000000", "(in1*0+out1*0.25)/1000000", "amazon.titan", "time_to_first_token", "glossa/prod",
+		"d0/1000*10240/1024*0.0000133334+n0*0.0000002", "d1/1000*1769/1024*", "n*0.0000035",
 	} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("the dashboard lacks %s", want)

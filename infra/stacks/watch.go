@@ -3,9 +3,6 @@
 package stacks
 
 import (
-	"fmt"
-	"strconv"
-
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatchactions"
@@ -124,32 +121,13 @@ func (w *watch) dashboard(d *data, a *api) {
 			}),
 		},
 	}
-	if len(w.plan.Config.Prices) > 0 {
-		rows = append(rows, []awscloudwatch.IWidget{graph("Cost of tokens, $ in 5 minutes", w.costs())})
-	}
+	rows = append(rows, w.costs(a))
 	board := awscloudwatch.NewDashboard(w.stack, jsii.String("Dashboard"), &awscloudwatch.DashboardProps{
 		DashboardName: jsii.String("glossa-" + w.plan.Config.Stage),
 	})
 	for _, row := range rows {
 		board.AddWidgets(row...)
 	}
-}
-
-// costs is what the tokens of each model with a price cost: $ = (in·a + out·b) / 10⁶.
-func (w *watch) costs() (list []awscloudwatch.IMetric) {
-	for i, price := range w.plan.Config.Prices {
-		of := dimensions{"model": jsii.String(price.Model)}
-		in, out := "in"+strconv.Itoa(i), "out"+strconv.Itoa(i)
-		decimal := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
-		list = append(list, awscloudwatch.NewMathExpression(&awscloudwatch.MathExpressionProps{
-			Label:      jsii.String(price.Model),
-			Expression: jsii.String(fmt.Sprintf("(%s*%s+%s*%s)/1000000", in, decimal(price.In), out, decimal(price.Out))),
-			UsingMetrics: &map[string]awscloudwatch.IMetric{
-				in: w.told("tokens_in", "Sum", of), out: w.told("tokens_out", "Sum", of),
-			},
-		}))
-	}
-	return list
 }
 
 func graph(title string, metrics []awscloudwatch.IMetric) awscloudwatch.IWidget {

@@ -68,29 +68,6 @@ func (e Editor) Add(ctx context.Context, a Addition) (written []string, err erro
 	return written, nil
 }
 
-// Init writes those records of which the table has none, and returns their sort keys.
-func (e Editor) Init(ctx context.Context, items []Item) (written []string, err error) {
-	all, err := valid(items)
-	if err != nil {
-		return nil, err
-	}
-	delete(all, allSK)
-	for _, key := range slices.Sorted(maps.Keys(all)) {
-		it, err := store(all[key])
-		if err == nil {
-			err = e.Table.Put(ctx, it, table.Absent())
-		}
-		switch {
-		case errors.Is(err, table.ErrCondition):
-		case err != nil:
-			return written, err
-		default:
-			written = append(written, key)
-		}
-	}
-	return written, nil
-}
-
 // Remove takes models off the list, and with own their records, but for those of groups.
 // A name is that of a model, or family/name where several have it. All are removed or,
 // if one is not there, none. It returns their families and names.

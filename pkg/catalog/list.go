@@ -78,6 +78,11 @@ func (l list) put(rows []Row) (list, error) {
 	return l, nil
 }
 
+// has tells whether a model has a row.
+func (l list) has(m model) bool {
+	return slices.ContainsFunc(l.rows, func(raw json.RawMessage) bool { return modelOf(raw) == m })
+}
+
 // drop takes out the rows of models.
 func (l list) drop(models []model) list {
 	l.rows = slices.DeleteFunc(slices.Clone(l.rows), func(raw json.RawMessage) bool {

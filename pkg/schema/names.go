@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"glossa/pkg/llm"
@@ -95,10 +96,11 @@ func Finish(word string) llm.Finish {
 // nearKey returns the canonical key that name is probably meant to be, "" if it is
 // one itself or near none.
 func nearKey(name string) (near string) {
-	for _, k := range Keys() {
-		if k.Name == name {
-			return ""
-		}
+	keys := Keys()
+	if slices.ContainsFunc(keys, func(k Key) bool { return k.Name == name }) { // as most are: the rest takes long
+		return ""
+	}
+	for _, k := range keys {
 		for _, s := range k.Synonyms {
 			if squeeze(s) == squeeze(name) {
 				near = k.Name

@@ -75,7 +75,7 @@ func Pointer(names ...string) string {
 
 // escape spells a name as a part of a JSON pointer (RFC 6901, 3).
 func escape(name string) string {
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+	return strings.ReplaceAll(strings.ReplaceAll(name, "~", "~0"), "/", "~1")
 }
 
 const maxSchema = 1 << 20 // bytes; an item of DynamoDB has 400 KB at most

@@ -12,6 +12,9 @@ import (
 //go:embed runs
 var embedded embed.FS
 
+// Names lists the models; the first is whom requests mean that name none.
+func Names() []string { return []string{"novels", "abc", "chords", "forms", "phrases"} }
+
 // Runs returns the run directories novels, abc, chords and forms, each with
 // config.json, metrics.jsonl and one checkpoint (seed 002), and phrases, a translator
 // in the form of a published model.

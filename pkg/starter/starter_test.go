@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 
@@ -36,6 +37,21 @@ func TestRunsAreSmall(t *testing.T) {
 		if m, err := fs.Glob(Runs(), name+"/checkpoint-*.json"); err != nil || len(m) != 1 {
 			t.Errorf("%s has the checkpoints %v", name, m)
 		}
+	}
+}
+
+// Names lists what Runs holds.
+func TestNames(t *testing.T) {
+	entries, err := fs.ReadDir(Runs(), ".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var dirs []string
+	for _, e := range entries {
+		dirs = append(dirs, e.Name())
+	}
+	if got := slices.Sorted(slices.Values(Names())); !slices.Equal(got, dirs) {
+		t.Errorf("%v, want %v", got, dirs)
 	}
 }
 

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"glossa/pkg/app"
+	"glossa/pkg/catalog"
+	"glossa/pkg/engine/arch"
+	"glossa/pkg/engine/kernel"
+	"glossa/pkg/engine/transformer"
+	"glossa/pkg/publish"
+	"glossa/pkg/starter"
+)
+
+// What the outputs of a deployment are called, and where checkpoints are in its bucket:
+// see infra/plan.
+const (
+	tableOutput  = "TableName"
+	bucketOutput = "BucketName"
+	bucketPrefix = "/checkpoints"
+)
+
+// An initial says what a new table and its bucket are given.
+type initial struct {
+	table, checkpoints string
+	outputs            string // file of a deployment's outputs; "": none
+	starters, force    bool
+}
+
+// run gives a table the records inside this program, and with starters the models to the
+// place of checkpoints. What is there stays, and so does what was deleted: deployments
+// repeat this.
+func (o initial) run(ctx context.Context, w io.Writer) error {
+	if err := o.deployed(); err != nil {
+		return err
+	}
+	e, err := editor(o.table)
+	if err != nil {
+		return err
+	}
+	items, err := inside(ctx, o.starters)
+	if err != nil {
+		return err
+	}
+	if o.starters { // before their records: what is listed is there
+		if err := o.publish(ctx, e, w); err != nil {
+			return err
+		}
+	}
+	sown, err := e.Sow(ctx, catalog.Seed{Items: items, Force: o.force})
+	if err := wrote(w, sown.Written); err != nil {
+		return err
+	}
+	if err == nil && len(sown.Kept) > 0 {
+		_, err = fmt.Fprintf(w, "kept %d %s as they are\n", len(sown.Kept), plural("record", len(sown.Kept)))
+	}
+	for _, key := range sown.Deleted {
+		fmt.Fprintf(w, "left out models/%s: it was deleted\n", key) // the error matters more
+	}
+	return err
+}
+
+// deployed reads the names of the table and the bucket from the outputs of a deployment.
+func (o *initial) deployed() error {
+	if o.outputs == "" {
+		return nil
+	}
+	if o.table != "" || o.checkpoints != "" {
+		return fmt.Errorf("%w: --outputs names the table and the checkpoints", errUsage)
+	}
+	raw, err := os.ReadFile(o.outputs)
+	if err != nil {
+		return fmt.Errorf("%w: make deploy writes it", err)
+	}
+	var stacks map[string]map[string]string
+	if err := json.Unmarshal(raw, &stacks); err != nil {
+		return fmt.Errorf("%s: %w", o.outputs, err)
+	}
+	for stack, outputs := range stacks {
+		table, bucket := outputs[tableOutput], outputs[bucketOutput]
+		switch {
+		case table == "" || bucket == "":
+		case o.table != "":
+			return fmt.Errorf("%s is of several deployments, %s among them: name one by --table-name and --checkpoints", o.outputs, stack)
+		default:
+			o.table, o.checkpoints = table, "s3://"+bucket+bucketPrefix
+		}
+	}
+	if o.table == "" {
+		return fmt.Errorf("%s names no %s and %s: did make deploy end well?", o.outputs, tableOutput, bucketOutput)
+	}
+	return nil
+}
+
+// publish publishes the starter models where no model has their name, each once.
+func (o initial) publish(ctx context.Context, e catalog.Editor, w io.Writer) error {
+	cfg, err := environment()
+	if err != nil {
+		return err
+	}
+	if cfg.Checkpoints = strings.TrimSuffix(cmp.Or(o.checkpoints, cfg.Checkpoints), "/"); cfg.Checkpoints == "" {
+		return fmt.Errorf("%w: --starters: where to? --checkpoints s3://BUCKET/PREFIX or GLOSSA_CHECKPOINTS says", errUsage)
+	}
+	given, err := e.Given(ctx)
+	if err != nil {
+		return err
+	}
+	store, err := app.OpenStore(cfg)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	for _, name := range slices.Backward(starter.Names()) { // whom requests mean that name none is the newest
+		place := cfg.Checkpoints + "/" + name
+		told := "left " + place + " as it is"
+		if o.force || !given[place] {
+			err := publishStarter(ctx, store, name, !o.force)
+			if err != nil && !errors.Is(err, publish.ErrExists) {
+				return fmt.Errorf("%s: %w", place, err)
+			}
+			if err == nil {
+				told = "published " + place
+			}
+		}
+		if _, err := fmt.Fprintln(w, told); err != nil {
+			return err
+		}
+		if err := e.Give(ctx, place); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// publishStarter publishes one of the models inside this program; if fresh, only where
+// none has its name.
+func publishStarter(ctx context.Context, store *publish.Store, name string, fresh bool) (err error) {
+	u, closer, err := starterUpload(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closer.Close()) }()
+	u.New = fresh
+	return store.Put(ctx, u)
+}
+
+// starterUpload returns a starter as an upload: a run as it is, another model packed.
+func starterUpload(ctx context.Context, name string) (publish.Upload, io.Closer, error) {
+	published, err := arch.Detect(starter.Runs(), name)
+	switch {
+	case err != nil:
+		return publish.Upload{}, nil, err
+	case !published:
+		return publish.ReadRun(starter.Runs(), name)
+	}
+	m, err := arch.Open(starter.Runs(), name)
+	if err != nil {
+		return publish.Upload{}, nil, err
+	}
+	var b buffer
+	if err := arch.Pack(&b, m, kernel.Best(), transformer.F32, func(_, _ int64) error { return context.Cause(ctx) }); err != nil {
+		return publish.Upload{}, nil, errors.Join(err, m.Close())
+	}
+	return publish.Upload{Name: name, Checkpoint: bytes.NewReader(b.b), Size: int64(len(b.b))}, m, nil
+}
+
+// A buffer is a file in memory. Many may write at once.
+type buffer struct {
+	mu sync.Mutex
+	b  []byte
+}
+
+// WriteAt implements [io.WriterAt].
+func (b *buffer) WriteAt(p []byte, at int64) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if end := int(at) + len(p); end > len(b.b) {
+		b.b = append(b.b, make([]byte, end-len(b.b))...)
+	}
+	return copy(b.b[at:], p), nil
+}
