@@ -67,6 +67,13 @@ race: ## run the tests under the race detector, but for the starters' quality (n
 conformance: glossa ## drive the server with the clients of its protocols (needs node and python3)
 	.ci/conformance/run bin/glossa
 
+# The function alpha serves the page too, beside a part of the routes only.
+.PHONY: web-test
+web-test: glossa ## drive the playground with Chromium, screenshots in .cache/web (needs node and chromium; ARGS=code.test.mjs)
+	mkdir -p .cache/web
+	$(GO) build -trimpath -o .cache/web/alpha ./functions/alpha
+	.ci/web/run bin/glossa .cache/web/alpha $(ARGS)
+
 .PHONY: bench
 bench: ## compare the benchmarks with those of the last commit (BENCH=Decode PKG=./pkg/starter COUNT=6 BASE=HEAD~3)
 	@BENCH='$(BENCH)' PKG='$(PKG)' COUNT='$(COUNT)' BASE='$(BASE)' GO='$(GO)' .ci/bench

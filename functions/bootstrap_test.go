@@ -45,6 +45,9 @@ func buildFor(t testing.TB, functions, family, arch string) string {
 	return out
 }
 
+// metrics are lines of a run that measured no loss yet, the last one half written.
+const metrics = `{"step":1,"lr":0.001}` + "\n" + `{"step":7,"lr":0.002}` + "\n" + `{"step":8,`
+
 // golden returns a directory of runs with the golden checkpoint as model "golden".
 func golden(t *testing.T) string {
 	t.Helper()
@@ -56,7 +59,7 @@ func golden(t *testing.T) string {
 		err = os.Mkdir(run, 0o755)
 	}
 	config := fmt.Sprintf(`{"modelConfig": %s, "trainConfig": {}, "configHash": "00000000", "runId": "r1"}`, checkpointtest.Golden().ModelConfigRaw)
-	for name, content := range map[string][]byte{"config.json": []byte(config), "checkpoint-7.json": ck.Bytes()} {
+	for name, content := range map[string][]byte{"config.json": []byte(config), "checkpoint-7.json": ck.Bytes(), "metrics.jsonl": []byte(metrics)} {
 		if err == nil {
 			err = os.WriteFile(filepath.Join(run, name), content, 0o644)
 		}

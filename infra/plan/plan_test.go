@@ -86,7 +86,7 @@ func TestReached(t *testing.T) {
 			}
 		}
 	}
-	for _, path := range []string{"/", "/x", "/v1", "/v1/unknown", "/v1/engines", "/api", "/api/chat/more", "/users/x/y"} {
+	for _, path := range []string{"/x", "/page", "/v1", "/v1/unknown", "/v1/engines", "/api", "/api/chat/more", "/users/x/y"} {
 		if got, ok := Route(p.Paths, path); !ok || got.Family != CatchAll {
 			t.Errorf("%s goes to %v, %v", path, got, ok)
 		}
@@ -103,7 +103,10 @@ func TestReached(t *testing.T) {
 func example(pattern, value string) string {
 	parts := strings.Split(pattern, "/")
 	for i, part := range parts {
-		if strings.HasPrefix(part, "{") {
+		switch {
+		case part == "{$}":
+			parts[i] = ""
+		case strings.HasPrefix(part, "{"):
 			if parts[i] = value; !strings.HasSuffix(part, "...}") {
 				parts[i] = strings.ReplaceAll(value, "/", "-")
 			}

@@ -14,7 +14,7 @@ import (
 
 // alpha returns the routes of Alpha's own dialect.
 func (a *App) alpha() []httpx.Route {
-	cfg := alpha.Config{Models: a.Models()}
+	cfg := alpha.Config{Models: a.Models(), Curves: curves{a.catalog}}
 	if a.store != nil {
 		cfg.Publisher = publisher{a}
 	}

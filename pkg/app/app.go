@@ -30,6 +30,7 @@ import (
 	"glossa/pkg/llm"
 	"glossa/pkg/meter"
 	"glossa/pkg/meter/budget"
+	"glossa/pkg/page"
 	"glossa/pkg/publish"
 	"glossa/pkg/resilience"
 )
@@ -181,6 +182,9 @@ func (a *App) Routes(families ...string) []httpx.Route {
 	var routes []httpx.Route
 	for _, name := range families {
 		routes = append(routes, a.routes(name)...)
+	}
+	if slices.Contains(families, "alpha") {
+		routes = append(routes, page.Routes(page.Config{Elsewhere: len(families) == 1})...)
 	}
 	if a.meter != nil {
 		routes = append(routes, a.meter.Routes()...)

@@ -155,8 +155,18 @@ func callsLamini() []call {
 }
 
 func callsAlpha(t testing.TB) []call {
+	const metrics = "/api/models/{name}/metrics"
 	return []call{
 		{"GET", "/api/models", "", account.Monitor, "", 200},
+		{"GET", "/api/models/golden/metrics", metrics, account.Monitor, "", 200},
+		{"GET", "/api/models/local/golden/metrics?from=1", metrics, account.Client, "", 200},
+		{"GET", "/api/models/none/metrics", metrics, account.Client, "", 404},
+		{"GET", "/api/models/golden/metrics?from=-1", metrics, account.Client, "", 400},
+		{"GET", "/", "", "", "", 200},
+		{"GET", "/page/js/main.js", "/page/{file}", "", "", 200},
+		{"GET", "/page/style.css", "/page/{file}", "", "", 200},
+		{"GET", "/page/icon.svg", "/page/{file}", "", "", 200},
+		{"GET", "/page/", "/page/{file}", "", "", 404},
 		{"GET", "/api/inference?query=a&steps=2&temp=0&topk=1&model=golden", "", account.Client, "", 200},
 		{"GET", "/inference?query=a", "", account.Client, "", 200},
 		{"GET", "/api/inference?query=a&model=none", "", account.Client, "", 400},

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -40,7 +41,7 @@ func (e *event) request(ctx context.Context, basePath string) (*http.Request, er
 	r.Host = cmp.Or(r.Header.Get("Host"), e.Context.DomainName)
 	r.Header.Del("Host")
 	r.URL.Scheme, r.URL.Host, r.URL.User = "", "", nil
-	r.RequestURI = r.URL.RequestURI()
+	r.RequestURI = e.target(r.URL)
 	r.RemoteAddr = ""
 	if ip := e.sourceIP(); ip != "" {
 		r.RemoteAddr = net.JoinHostPort(ip, "0")
@@ -110,6 +111,23 @@ func (e *event) decodedBody() (string, error) {
 		return "", &EventError{fmt.Sprintf("the event's body is not base64 though isBase64Encoded is set: %v", err)}
 	}
 	return string(b), nil
+}
+
+// target is what the client asked for, stage and base path included, as net/http's
+// RequestURI is.
+func (e *event) target(u *url.URL) string {
+	p := cmp.Or(e.Context.Path, e.Path)
+	if !e.kind.v1() {
+		p = cmp.Or(e.RawPath, e.Context.HTTP.Path)
+	}
+	if !strings.HasPrefix(p, "/") {
+		return u.RequestURI()
+	}
+	p = escapePath(p)
+	if u.ForceQuery || u.RawQuery != "" {
+		p += "?" + u.RawQuery
+	}
+	return p
 }
 
 // path is the request's path without the stage and the base path mapping, percent-encoded as it came.

@@ -14,6 +14,7 @@ import (
 type Config struct {
 	Models    llm.Models
 	Publisher Publisher // nil: uploads and deletions are refused
+	Curves    Curves    // nil: no model has metrics
 	MaxUpload int64     // bytes of an upload after decompression; 0: 256 MiB
 }
 
@@ -24,6 +25,7 @@ func Routes(cfg Config) []httpx.Route {
 	}
 	return append(cfg.partRoutes(), []httpx.Route{
 		{Method: "GET", Pattern: "/api/models", Permission: httpx.Listing, Handle: cfg.list, Errors: Errors},
+		{Method: "GET", Pattern: "/api/models/{name...}/metrics", Permission: httpx.Listing, Handle: cfg.metrics, Errors: Errors},
 		{Method: "DELETE", Pattern: "/api/models", Permission: httpx.Upload, Handle: cfg.remove, Errors: Errors},
 		{Method: "GET", Pattern: "/api/inference", Permission: httpx.Inference, Streams: true, Handle: cfg.inference, Errors: Errors},
 		{Method: "GET", Pattern: "/inference", Permission: httpx.Inference, Streams: true, Handle: cfg.inference, Errors: Errors},
@@ -63,10 +65,7 @@ func (cfg Config) remove(w http.ResponseWriter, r *http.Request) error {
 		return noPublisher()
 	}
 	if err := cfg.Publisher.Delete(r.Context(), in.Name); err != nil {
-		if e, ok := errors.AsType[*llm.Error](err); ok && e.Code == llm.NotFound {
-			return &llm.Error{Code: llm.NotFound, Message: modelNotFound, Err: err}
-		}
-		return err
+		return notFound(err)
 	}
 	return httpx.JSON(w, http.StatusOK, deleted{OK: true, Deleted: in.Name})
 }
@@ -83,6 +82,14 @@ func (cfg Config) upload(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return httpx.JSON(w, http.StatusOK, uploaded{OK: true, Name: upload.Name, Step: upload.Step})
+}
+
+// notFound gives the error of a model that is not there its sentence.
+func notFound(err error) error {
+	if e, ok := errors.AsType[*llm.Error](err); ok && e.Code == llm.NotFound {
+		return &llm.Error{Code: llm.NotFound, Message: modelNotFound, Err: err}
+	}
+	return err
 }
 
 func noPublisher() error {

@@ -3,6 +3,7 @@ package alpha
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"iter"
 	"net/http"
@@ -81,6 +82,21 @@ func (s *shelf) Delete(_ context.Context, name string) error {
 	return nil
 }
 
+// curve is a metrics.jsonl of each model but "nope"; its lines are from byte 0 alone.
+type curve struct{}
+
+func (curve) Metrics(_ context.Context, model string, from int64) (Metrics, error) {
+	switch {
+	case model == "nope":
+		return Metrics{}, llm.Errorf(llm.NotFound, "there is no such curve")
+	case model == "breaks":
+		return Metrics{}, llm.Errorf(llm.Upstream, "the store is shut")
+	case from > 0:
+		return Metrics{From: from, Next: from}, nil
+	}
+	return Metrics{Next: 31, More: true, Lines: []json.RawMessage{[]byte(`{"step":1}`), []byte(`{"step":2,"loss":1.50}`)}}, nil
+}
+
 type fixture struct {
 	teller *storyteller
 	shelf  *shelf
@@ -102,7 +118,7 @@ func newFixture() *fixture {
 		model("picky", broken{"", fmt.Errorf("x: %w", &llm.Error{Code: llm.Unsupported, Param: "max_new_tokens", Message: "this model does not take it"})}, nil, time.Time{}),
 		model("breaks", broken{"Once", llm.Errorf(llm.Upstream, "the model <x> failed")}, nil, time.Time{}),
 	}
-	mux := httpx.Mux{Routes: Routes(Config{Models: models, Publisher: f.shelf, MaxUpload: 4096}), Fallback: Errors}
+	mux := httpx.Mux{Routes: Routes(Config{Models: models, Publisher: f.shelf, Curves: curve{}, MaxUpload: 4096}), Fallback: Errors}
 	f.Handler = mux.Handler()
 	return f
 }

@@ -21,6 +21,7 @@ func Parameters() []httpx.Parameter {
 		{Name: "/api/generate model", Note: "as above"},
 		{Name: "/api/generate max_tokens", Note: "1 or more; default 2048, and what is more is cut to that"},
 		{Name: "/api/generate temperature", Note: "0 (greedy) or more; default 0.7"},
+		{Name: "/api/models/{name}/metrics from", Note: "a byte of metrics.jsonl, the next of the last answer; default 0"},
 		{Name: "/api/upload name", Note: "the name of the model; or X-Checkpoint-Name"},
 		{Name: "/api/upload config", Note: "config.json, an object; or X-Checkpoint-Config, base64"},
 		{Name: "/api/upload checkpoint", Note: "a checkpoint as JSON; or the body, in either encoding"},

@@ -65,8 +65,9 @@ func TestParameters(t *testing.T) {
 	keys := map[string]bool{"/api/upload checkpoint": true} // never decoded
 	for route, wire := range map[string]reflect.Type{
 		"/api/inference": reflect.TypeFor[inferenceRequest](), "/api/chat": reflect.TypeFor[chatRequest](),
-		"/api/generate": reflect.TypeFor[generateRequest](), "/api/upload": reflect.TypeFor[uploadRequest](),
-		"/api/uploads": reflect.TypeFor[beginRequest](), "/api/upload/assemble": reflect.TypeFor[assembleRequest](),
+		"/api/generate": reflect.TypeFor[generateRequest](), "/api/models/{name}/metrics": reflect.TypeFor[metricsRequest](),
+		"/api/upload": reflect.TypeFor[uploadRequest](), "/api/uploads": reflect.TypeFor[beginRequest](),
+		"/api/upload/assemble": reflect.TypeFor[assembleRequest](),
 	} {
 		for f := range wire.Fields() {
 			for _, tag := range []string{"json", "query"} {

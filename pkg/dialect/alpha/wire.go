@@ -20,6 +20,20 @@ type modelObject struct {
 	Domain      string          `json:"domain"`
 }
 
+// metricsRequest is the query string of GET /api/models/{name}/metrics.
+type metricsRequest struct {
+	From *int `query:"from"`
+}
+
+// metricsObject is its answer. Offsets are bytes of metrics.jsonl.
+type metricsObject struct {
+	Name    string            `json:"name"`
+	From    int64             `json:"from"`
+	Next    int64             `json:"next"`
+	More    bool              `json:"more"`
+	Metrics []json.RawMessage `json:"metrics"`
+}
+
 // deleted is the answer to DELETE /api/models.
 type deleted struct {
 	OK      bool   `json:"ok"`

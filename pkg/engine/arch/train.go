@@ -131,6 +131,38 @@ func readRunFile(fsys fs.FS, pack, name string, size int) (_ []byte, err error) 
 	return data, err
 }
 
+// RunFileOf returns a file of the training run that the packed model at dir keeps, which
+// is a file or a directory that holds one; nil if it is none, or keeps none of that name.
+// No weights are read.
+func RunFileOf(fsys fs.FS, dir, name string) (_ []byte, err error) {
+	p, err := find(fsys, dir)
+	if err != nil || !p.packed {
+		return nil, err
+	}
+	f, err := checkpoint.Open(fsys, p.weights)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	text, err := f.Meta.Text(packRunKey)
+	if errors.Is(err, checkpoint.ErrNoKey) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var r Run
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		return nil, fmt.Errorf("%s: %w", packRunKey, err)
+	}
+	for _, kept := range r.Files {
+		if kept.Name == name {
+			return readRunFile(fsys, p.weights, packRunFiles+name, kept.Size)
+		}
+	}
+	return nil, nil
+}
+
 // SetCap bounds the attention scores of a model of Alpha, as [FromAlpha] does; "" leaves
 // what it has.
 func (m *Model) SetCap(limit string) error {

@@ -39,11 +39,14 @@ type Run struct {
 	LastLoss   *float64 // of the last metrics line: valLoss, else loss; nil if none
 }
 
+// MetricsFile is the name of the file of a run that has what was measured, an object a
+// line.
+const MetricsFile = "metrics.jsonl"
+
 const (
 	minCheckpoint = 1024    // a smaller checkpoint is an unfinished one, bytes
 	metricsTail   = 1 << 20 // how far from its end metrics.jsonl is read, bytes
 	configFile    = "config.json"
-	metricsFile   = "metrics.jsonl"
 	defaultDomain = "novels"
 	scanTries     = 8 // of a run whose files vanish while it is read
 )
@@ -110,7 +113,7 @@ func readRun(fsys fs.FS, dir string) (*Run, error) {
 	if run.Config, err = ParseRunConfig(raw); err != nil {
 		return nil, fmt.Errorf("%s: %w", configFile, err)
 	}
-	run.LastLoss = lastLoss(fsys, path.Join(dir, metricsFile))
+	run.LastLoss = lastLoss(fsys, path.Join(dir, MetricsFile))
 	return run, nil
 }
 

@@ -74,6 +74,7 @@ func Glossa() *Table {
 			"pkg/publish":    {Floor: 3, May: []string{"pkg/llm", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/engine/arch", "pkg/tokenizer", "pkg/bucket"}},
 
 			"pkg/dialect/*": dialect,
+			"pkg/page":      {Floor: 4, May: []string{"pkg/httpx", "pkg/llm"}},
 
 			"pkg/host":            {Floor: 5, Outside: []string{"github.com/aws", "github.com/awslabs"}},
 			"pkg/host/runtimeapi": {Floor: 5, Outside: []string{"github.com/aws"}},

@@ -1,0 +1,132 @@
+// The page's way to the server, without a browser: streams in whatever pieces they come,
+// errors in the shapes of every dialect; and what is computed of answers.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import http from 'node:http'
+import { suite, test } from 'node:test'
+import { Api } from '../../pkg/page/js/api.js'
+import { range, stops } from '../../pkg/page/js/sampling.js'
+import { linear, logarithmic, ticks } from '../../pkg/page/js/scale.js'
+import { level, percent, visible } from '../../pkg/page/js/shade.js'
+import { parameters, short } from '../../pkg/page/js/state.js'
+import { step } from '../../pkg/page/js/tokens.js'
+
+// answering serves one answer, in pieces of so many bytes, and returns an Api of it.
+async function answering(t, { status = 200, type = 'application/json', headers = {}, body = '', bytes = Infinity }) {
+  const seen = []
+  const server = http.createServer(async (request, response) => {
+    seen.push([request.url, request.headers.authorization])
+    response.writeHead(status, { 'Content-Type': type, ...headers })
+    const all = Buffer.from(body)
+    for (let i = 0; i < all.length; i += bytes) await new Promise((done) => response.write(all.subarray(i, Math.min(i + bytes, all.length)), () => setImmediate(done)))
+    response.end()
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const api = new Api()
+  api.base = `http://127.0.0.1:${server.address().port}/dev/`
+  return { api, seen }
+}
+
+async function all(stream) {
+  const values = []
+  for await (const value of stream) values.push(value)
+  return values
+}
+
+suite('streams', () => {
+  const values = [{ a: 'ü😀' }, { b: 1 }]
+  const lines = values.map((v) => JSON.stringify(v))
+  for (const [name, type, body] of [
+    ['server-sent events', 'text/event-stream', `data: ${lines[0]}\n\n: note\r\n\r\ndata:${lines[1]}\r\n\r\ndata: [DONE]\n\n`],
+    ['lines of JSON', 'application/x-ndjson', `${lines[0]}\n${lines[1]}`],
+    ['JSON and two line feeds', 'application/json', `${lines[0]}\n\n${lines[1]}\n\n`],
+  ]) {
+    for (const bytes of [1, 7, Infinity]) {
+      test(`${name}, ${bytes} bytes at a time`, async (t) => {
+        const { api, seen } = await answering(t, { type, body, bytes })
+        assert.deepEqual(await all(api.events('POST', '/v1/x', {})), values)
+        assert.deepEqual(seen, [['/dev/v1/x', undefined]])
+      })
+    }
+  }
+
+  test('plain text, its characters whole', async (t) => {
+    const { api } = await answering(t, { type: 'text/plain; charset=utf-8', body: 'ü😀x', bytes: 1 })
+    assert.equal((await all(api.events('POST', '/api/chat', {}))).join(''), 'ü😀x')
+  })
+
+  test('one that ends before its end is a lost connection', async (t) => {
+    const { api } = await answering(t, { type: 'text/event-stream', body: `data: ${lines[0]}\n\n` })
+    const got = []
+    await assert.rejects(async () => { for await (const v of api.events('POST', '/v1/x', {})) got.push(v) }, { kind: 'lost' })
+    assert.deepEqual(got, values.slice(0, 1))
+  })
+
+  test('the key is sent, and not remembered with the request', async (t) => {
+    const { api, seen } = await answering(t, { body: '{}' })
+    api.key = 'secret'
+    await api.json('POST', '/v1/x', { a: 1 })
+    assert.deepEqual(seen, [['/dev/v1/x', 'Bearer secret']])
+    assert.ok(!JSON.stringify([api.sent, api.last]).includes('secret'))
+    assert.deepEqual([api.last.method, api.last.path, api.last.body, api.last.status], ['POST', '/v1/x', { a: 1 }, 200])
+  })
+})
+
+suite('errors in words', () => {
+  for (const [dialect, body] of Object.entries({
+    openai: { error: { message: 'too long', type: 't', param: 'prompt', code: 'c' } }, textsynth: { error: 'too long' },
+    alephalpha: { error: 'too long', code: 'C' }, lamini: { detail: 'too long' }, 'lamini, checked': { detail: [{ loc: ['body'], msg: 'too long', type: 't' }] },
+    gateway: { message: 'too long' } })) {
+    test(dialect, async (t) => {
+      const { api } = await answering(t, { status: 400, body: JSON.stringify(body) })
+      await assert.rejects(api.json('GET', '/x'), { kind: 'refused', status: 400, message: 'Too long.' })
+    })
+  }
+
+  test('how long to wait', async (t) => {
+    const { api } = await answering(t, { status: 429, headers: { 'Retry-After': '3' }, body: '{"error":"queue"}' })
+    await assert.rejects(api.json('GET', '/x'), { retryAfter: 3, message: /in 3 s/ })
+  })
+})
+
+test('tokens of streams', () => {
+  const chat = { choices: [{ delta: { content: 'ab' }, logprobs: { content: [
+    { token: 'a', logprob: -1, top_logprobs: [{ token: 'a', logprob: -1 }, { token: 'x', logprob: -2 }] }, { token: 'b', logprob: -3, top_logprobs: [] }] } }] }
+  assert.deepEqual(step(chat).tokens.map((t) => [t.text, t.logprob, t.top.length]), [['a', -1, 2], ['b', -3, 0]])
+  const plain = { choices: [{ text: 'a', finish_reason: 'stop', logprobs: { tokens: ['a'], token_logprobs: [-1], top_logprobs: [{ x: -2, a: -1 }] } }], usage: { completion_tokens: 4 } }
+  assert.deepEqual(step(plain), { tokens: [{ text: 'a', logprob: -1, count: 1, top: [{ text: 'a', logprob: -1 }, { text: 'x', logprob: -2 }] }], finish: 'stop', used: 4 })
+  assert.deepEqual(step({ choices: [{ delta: { content: 'ab' } }] }).tokens.map((t) => [t.text, t.logprob]), [['ab', null]])
+  const half = { choices: [{ text: 'é', logprobs: { tokens: ['\\xc3', '\\xa9'], token_logprobs: [-1, -2], top_logprobs: [{}, {}] } }] }
+  assert.deepEqual(step(half).tokens.map((t) => [t.text, t.logprob, t.count]), [['é', -3, 2]]) // one character of two tokens
+})
+
+test('shades and shares', () => {
+  assert.deepEqual([0, -0.2, -1, -2, -4, -50].map(level), [0, 1, 2, 3, 4, 5])
+  assert.deepEqual([0, Math.log(0.5), Math.log(0.012), -50].map(percent), ['100 %', '50 %', '1.2 %', '< 0.001 %'])
+  assert.equal(visible(' a\n'), '␣a⏎')
+})
+
+test('the size of a model', () => {
+  assert.equal(parameters({ vocabSize: 3, blockSize: 4, nLayer: 1, nEmbd: 4, nHead: 2 }), 3 * 4 * 2 + 4 * 4 + 8 + (4 * 4 * 4 + 2 * 4 * 16 + 16))
+  assert.deepEqual([999, 1000, 846100, 1.3e6].map(short), ['999', '1.0K', '846K', '1.3M'])
+})
+
+test('controls', () => {
+  assert.deepEqual(stops('a\n\n\\n\\\\'), ['a', '\n\\'])
+  assert.equal(stops('\n'), undefined)
+  const { min, max, initial } = range({ type: ['number', 'null'], minimum: 0, maximum: 2, default: 1 }, 256)
+  assert.deepEqual([min, max, initial], [0, 2, 1])
+  assert.equal(range({ type: 'integer' }, 256).max, 256)
+})
+
+test('scales', () => {
+  assert.deepEqual(ticks(0, 8000, 8), [0, 1000, 2000, 3000, 4000, 5000, 6000, 7000, 8000])
+  for (const scale of [linear(1, 100, 0, 300, 5), logarithmic(1, 100, 0, 300, 5)]) {
+    assert.deepEqual([scale.at(1), scale.at(100)].map(Math.round), [0, 300])
+    for (const v of [1, 2, 50]) assert.ok(Math.abs(scale.of(scale.at(v)) - v) < 1e-9)
+  }
+})

@@ -1,0 +1,105 @@
+// A Chromium for the tests, and pages in it that tell whatever is wrong with them.
+import assert from 'node:assert/strict'
+import { mkdir, readFile } from 'node:fs/promises'
+import { after } from 'node:test'
+import { chromium } from 'playwright-core'
+import { serve } from './servers.mjs'
+
+const axe = await readFile(new URL('node_modules/axe-core/axe.min.js', import.meta.url), 'utf8')
+const shots = new URL('../../.cache/web/', import.meta.url).pathname
+
+// once starts something for all tests; what was started is stopped after them.
+const stops = []
+const once = (begin, stop) => {
+  let begun
+  return () => begun ??= begin().then((thing) => {
+    stops.unshift(() => stop(thing))
+    return thing
+  })
+}
+after(async () => {
+  for (const { status, reason } of await Promise.allSettled(stops.map((stop) => stop()))) if (status === 'rejected') throw reason
+})
+
+// No sandbox, since tests may run as root in a container.
+export const browser = once(() => chromium.launch({
+  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox', '--disable-dev-shm-usage'] }), (b) => b.close())
+export const server = once(() => serve(), (s) => s.stop())
+
+export const themes = ['light', 'dark']
+export const widths = [360, 1280]
+
+// open shows an address in a page of its own, closed when the test ends: then nothing
+// must have gone wrong but what was expected.
+export async function open(t, url, { width = 1280, theme = 'light', reducedMotion = 'no-preference', hash = '', permissions = [] } = {}) {
+  const context = await (await browser()).newContext({
+    viewport: { width, height: 900 }, colorScheme: theme, reducedMotion, permissions, hasTouch: width < 500 })
+  const page = await context.newPage()
+  page.setDefaultTimeout(30_000)
+  const faults = []
+  const expected = []
+  const origins = new Set([new URL(url).origin])
+  page.on('console', (m) => {
+    if (['error', 'warning'].includes(m.type())) faults.push(`console: ${m.text()} (${m.location().url})`)
+  })
+  page.on('pageerror', (e) => faults.push(`error: ${e.stack}`))
+  page.on('crash', () => faults.push('the page crashed'))
+  page.on('request', (r) => {
+    const { protocol, origin } = new URL(r.url())
+    if (protocol !== 'data:' && !origins.has(origin)) faults.push(`request to another origin: ${r.url()}`)
+  })
+  await page.addInitScript(() => {
+    document.addEventListener('securitypolicyviolation', (e) => console.error(`policy: ${e.violatedDirective} ${e.blockedURI} ${e.sourceFile}:${e.lineNumber}`))
+  })
+  t.after(async () => {
+    await context.close()
+    assert.deepEqual(faults.filter((f) => !expected.some((e) => e.test(f))), [])
+    for (const e of expected) assert.ok(faults.some((f) => e.test(f)), `nothing said ${e}`)
+  })
+  await page.goto(`${url}/${hash && `#${hash}`}`)
+  return Object.assign(page, {
+    // expect allows a fault, which then must come.
+    expect: (pattern) => expected.push(pattern),
+    allow: (origin) => origins.add(origin),
+  })
+}
+
+// view shows one of the tabs.
+export async function view(page, id) {
+  await page.locator(`#tab-${id}`).click()
+  const panel = page.locator(`#view-${id}`)
+  await panel.waitFor()
+  return panel
+}
+
+// picked waits until a choice of models has been filled, and chooses.
+export async function picked(page, id, model) {
+  await page.locator(`#${id} option[value="${model}"]`).waitFor({ state: 'attached' })
+  await page.locator(`#${id}`).selectOption(model)
+}
+
+// clean demands that axe finds nothing, of all its rules or some, and that the page is no
+// wider than the window.
+export async function clean(page, what, rules) {
+  if (!await page.evaluate(() => 'axe' in globalThis)) await page.evaluate(axe)
+  const found = await page.evaluate((runOnly) => globalThis.axe.run(document, { resultTypes: ['violations'], runOnly }).then((r) => r.violations), rules)
+  assert.deepEqual(found.map((v) => `${v.id}: ${v.help}: ${v.nodes.map((n) => `${n.target} ${n.failureSummary}`).join(' | ')}`), [], what)
+  const [wide, room] = await page.evaluate(() => [document.documentElement.scrollWidth, document.documentElement.clientWidth])
+  assert.ok(wide <= room, `${what}: ${wide} pixels wide in a window of ${room}`)
+}
+
+// shoot takes pictures of a view as it stands, in both themes and widths, each of which
+// axe sees: of a second theme, the colours.
+export async function shoot(page, name) {
+  await mkdir(shots, { recursive: true })
+  for (const theme of themes) {
+    await page.emulateMedia({ colorScheme: theme })
+    for (const width of widths) {
+      await page.setViewportSize({ width, height: 900 })
+      await page.evaluate(() => Promise.all(document.getAnimations().map((a) => a.finished.catch(() => {}))))
+      await clean(page, `${name}, ${theme}, ${width}`, theme === themes[0] ? undefined : ['color-contrast'])
+      await page.evaluate(() => { document.activeElement?.blur?.(); scrollTo({ top: 0, behavior: 'instant' }) })
+      await page.screenshot({ path: `${shots}${name}-${theme}-${width}.png`, fullPage: true })
+    }
+  }
+}

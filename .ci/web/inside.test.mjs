@@ -1,0 +1,98 @@
+// The view Look inside: tokens, likelihoods, vectors and translations of the starters.
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { open, picked, server, shoot } from './browser.mjs'
+
+suite('look inside', () => {
+  async function shown(t) {
+    const page = await open(t, (await server()).url, { hash: 'inside' })
+    const part = (name) => page.locator('#view-inside').getByRole('region', { name, exact: true })
+    // ask presses the button of a part and waits for its answer or its error.
+    const ask = async (id) => {
+      const place = page.locator(`section:has(#${id}-go) .answer-place:not([aria-busy])`)
+      await page.locator(`#${id}-go`).click()
+      await place.locator('.to-code, [role=alert]').first().waitFor()
+      return place
+    }
+    for (const id of ['tokens', 'score', 'likeness']) await picked(page, `${id}-model`, 'novels')
+    await picked(page, 'translate-model', 'phrases')
+    return { page, part, ask }
+  }
+  const api = async (path, body) => (await fetch((await server()).url + path, { method: 'POST', body: JSON.stringify(body) })).json()
+
+  test('tokens', async (t) => {
+    const { page, part, ask } = await shown(t)
+    await page.locator('#tokens-text').fill('The old lighthouse stood')
+    await ask('tokens')
+    assert.deepEqual(await part('Tokens').locator('.piece .mono').allTextContents(), ['The', '␣old', '␣lighthouse', '␣stood'])
+    assert.deepEqual(await part('Tokens').locator('.piece .id').allTextContents(), ['129', '202', '461', '511'])
+    assert.match(await part('Tokens').textContent(), /4 tokens of 24 characters, 6\.0 each.*the same text/)
+
+    await picked(page, 'tokens-model', 'forms')
+    await page.locator('#tokens-text').fill('Hé <b>😀</b>')
+    await ask('tokens')
+    assert.match(await part('Tokens').textContent(), /does not have all of that text/)
+    assert.equal(await part('Tokens').locator('pre').textContent(), 'H <b></b>')
+    await page.locator('#tokens-text').fill('')
+    await ask('tokens')
+    assert.equal(await part('Tokens').locator('.piece').count(), 0)
+  })
+
+  test('a likelihood is what the server says, token by token', async (t) => {
+    const { page, part, ask } = await shown(t)
+    await ask('score')
+    const text = { context: 'The old lighthouse', continuation: ' stood at the edge of the bay' }
+    const { logprob, num_tokens: n } = await api('/v1/engines/novels/logprob', text)
+    const facts = Object.fromEntries(await part('Likelihood').locator('.facts > div').evaluateAll((rows) =>
+      rows.map((r) => [r.querySelector('dt').textContent, r.querySelector('dd').textContent])))
+    assert.equal(facts['log-probability'], logprob.toFixed(3).replace('-', '−'))
+    assert.equal(facts['perplexity a token'], Math.exp(-logprob / n).toFixed(2))
+    assert.equal(facts['likeliest continuation'], 'no')
+    const each = (await part('Likelihood').locator('tbody td:nth-child(2)').allTextContents()).map((x) => Number(x.replace('−', '-')))
+    assert.equal(each.length, n)
+    assert.ok(Math.abs(each.reduce((a, b) => a + b) - logprob) < 0.001 * n, `${each} ${logprob}`)
+    assert.equal(await part('Likelihood').locator('.scored').textContent(), text.context + text.continuation)
+    assert.ok(await part('Likelihood').locator('.scored .tok[data-p="0"]').count() > 0)
+
+    await page.locator('#score-context').fill('')
+    await page.locator('#score-continuation').fill('The')
+    await ask('score')
+    assert.match(await part('Likelihood').locator('tbody').textContent(), /nothing before it/)
+  })
+
+  test('likeness', async (t) => {
+    const { page, part, ask } = await shown(t)
+    await ask('likeness')
+    const cells = (await part('Likeness').locator('.heat td[data-heat]').allTextContents()).map(Number)
+    assert.equal(cells.length, 25)
+    const at = (i, j) => cells[5 * i + j]
+    for (let i = 0; i < 5; i++) for (let j = 0; j < 5; j++) assert.equal(at(i, j), i === j ? 1 : at(j, i))
+    const most = Math.max(...cells.filter((c) => c < 1))
+    assert.match(await part('Likeness').locator('.sum').textContent(),
+      new RegExp(`^Most alike: 4 “The train is late.” and 5 “The train is on time.”, ${most.toFixed(2)}. Least: 2 .* and 4 .*, ${Math.min(...cells).toFixed(2)}\\.$`))
+    await page.locator('#likeness-lines').fill('alone')
+    await ask('likeness')
+    assert.match(await part('Likeness').locator('[role=alert]').textContent(), /two lines at least/)
+  })
+
+  test('translations', async (t) => {
+    const { page, part, ask } = await shown(t)
+    await ask('translate')
+    const rows = () => part('Translation').locator('tbody tr').evaluateAll((rows) => rows.map((r) => [...r.cells].map((c) => c.textContent)))
+    assert.deepEqual((await rows())[0], ['The train is late.', 'English', 'Le train est en retard.'])
+    await page.locator('#translate-text').fill('Je veux un café.')
+    await page.locator('#translate-target').selectOption('en')
+    await ask('translate')
+    assert.deepEqual((await rows()).map((r) => r.slice(1)), [['French', 'I want a coffee.']])
+    page.expect(/status of 400/)
+    await page.locator('#translate-target').selectOption('ja')
+    await ask('translate')
+    assert.match(await part('Translation').locator('[role=alert]').textContent(), /"ja" is no language of this model: it has en, fr/)
+  })
+
+  test('as it looks', async (t) => {
+    const { page, ask } = await shown(t)
+    for (const id of ['tokens', 'score', 'likeness', 'translate']) await ask(id)
+    await shoot(page, 'inside')
+  })
+})

@@ -1,0 +1,116 @@
+// The view Models: the table, the curves of training, and a run while it is trained.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { suite, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { open, server, shoot, view } from './browser.mjs'
+import { serve } from './servers.mjs'
+
+// train begins a run that takes longer than a test, and returns what ends it.
+async function train(dir) {
+  const child = spawn(process.env.GLOSSA, ['train', '--text', '-', '--out', dir, '--domain', 'songs', '--tokenizer', 'char',
+    '--layers', '1', '--embd', '32', '--heads', '1', '--context', '64', '--batch', '4', '--steps', '100000'],
+  { stdio: ['pipe', 'ignore', 'ignore'], env: { ...process.env, GOMAXPROCS: '1' } })
+  const exited = once(child, 'exit')
+  child.stdin.end('la la la, sang the lark to the old lake; lo, said the lake, so late? '.repeat(200))
+  while (!existsSync(dir) || !(await readdir(dir)).some((f) => f.startsWith('checkpoint-'))) await sleep(50)
+  return async () => {
+    child.kill('SIGTERM')
+    await exited
+  }
+}
+
+suite('models', () => {
+  const number = (text) => Number(text.replace(/\D/g, ''))
+  async function shown(t, url) {
+    const page = await open(t, url ?? (await server()).url, { hash: 'models' })
+    await page.locator('#models-table tbody tr').nth(4).waitFor()
+    const choose = async (name) => {
+      await page.getByRole('button', { name, exact: true }).click()
+      await page.getByRole('heading', { name: `Training of ${name}` }).waitFor()
+    }
+    return { page, choose, lines: page.locator('svg.chart').first().locator('path.line') }
+  }
+
+  test('the table has what the API tells', async (t) => {
+    const { page } = await shown(t)
+    const rows = await page.locator('#models-table tbody tr').evaluateAll((rows) => rows.map((r) =>
+      [r.querySelector('button').textContent, ...[...r.cells].slice(1, 7).map((c) => c.textContent)]))
+    const runs = await (await fetch(`${(await server()).url}/api/models`)).json()
+    assert.deepEqual(rows.map((r) => r[0]), ['novels', 'abc', 'chords', 'forms', 'phrases'])
+    for (const [name, family, size, step, context, tokenizer, loss] of rows) {
+      assert.ok(family.startsWith('local'), family)
+      const run = runs.find((r) => r.name === name)
+      if (!run) continue
+      assert.match(size, /^[\d.]+[KM]$/)
+      assert.deepEqual([number(step), number(context), tokenizer, loss],
+        [run.step, run.modelConfig.blockSize, run.trainConfig.tokenizer, run.lastLoss.toFixed(3)], name)
+    }
+    assert.deepEqual(rows.slice(0, 4).map((r) => r[2]), ['1.3M', '838K', '493K', '846K']) // as glossa models has it
+    assert.deepEqual(rows[4].slice(1), ['local · M2M100', '–', '–', '256', '–', '–'])
+  })
+
+  test('curves, zoomed and laid over each other', async (t) => {
+    const { page, choose, lines } = await shown(t)
+    await choose('novels')
+    await lines.nth(1).waitFor()
+    assert.equal(await page.locator('svg.chart').count(), 2)
+    assert.equal(await lines.count(), 2) // loss and validation loss
+    const d = () => lines.first().getAttribute('d')
+    const all = await d()
+    assert.ok(all.length > 500)
+    await page.locator('#models-over').selectOption('forms')
+    await lines.nth(3).waitFor()
+    await shoot(page, 'models')
+
+    await page.locator('svg.chart').first().scrollIntoViewIfNeeded()
+    const box = await page.locator('svg.chart').first().boundingBox()
+    const [before, y] = [await d(), box.y + box.height / 2]
+    await page.mouse.move(box.x + 0.3 * box.width, y)
+    await page.mouse.down()
+    await page.mouse.move(box.x + 0.5 * box.width, y, { steps: 3 })
+    await page.mouse.up()
+    await page.mouse.move(5, 5)
+    await page.waitForFunction((d) => document.querySelector('svg.chart path.line').getAttribute('d') !== d, before)
+    await page.locator('#models-all').click()
+    await page.waitForFunction((d) => document.querySelector('svg.chart path.line').getAttribute('d') === d, before)
+    await page.locator('svg.chart').first().focus()
+    await page.keyboard.press('+')
+    await page.waitForFunction((d) => document.querySelector('svg.chart path.line').getAttribute('d') !== d, before)
+    await page.keyboard.press('ArrowRight')
+    await page.getByText(/^step [\d,]+: novels, loss [\d.]+, novels, validation loss [\d.]+, forms, loss/).first().waitFor({ state: 'attached' })
+    await page.keyboard.press('0')
+    await page.waitForFunction((d) => document.querySelector('svg.chart path.line').getAttribute('d') === d, before)
+    await choose('phrases')
+    await page.getByText('There are no measurements of phrases').waitFor()
+  })
+
+  test('live while a run is trained, and on to Write', async (t) => {
+    const dir = await mkdtemp(join(tmpdir(), 'glossa-web-'))
+    const end = await train(join(dir, 'songs'))
+    t.after(async () => {
+      await end()
+      await rm(dir, { recursive: true })
+    })
+    const live = await serve({ args: ['--checkpoints', dir] })
+    t.after(live.stop)
+    const { page, choose, lines } = await shown(t, live.url)
+    await choose('songs')
+    const state = page.locator('.live')
+    await state.waitFor()
+    assert.match(await state.textContent(), /^live: step [\d,]+ of 100,000$/)
+    const [step, d] = [number((await state.textContent()).split(' of ')[0]), await lines.first().getAttribute('d')]
+    await page.waitForFunction((s) => Number(document.querySelector('.live').textContent.split(' of ')[0].replace(/\D/g, '')) > s, step)
+    assert.notEqual(await lines.first().getAttribute('d'), d)
+    await end()
+    await page.locator('#models-table tr.chosen').getByRole('button', { name: 'Write' }).click()
+    await page.locator('#view-write').waitFor()
+    assert.equal(await page.locator('#write-model').inputValue(), 'songs')
+    await view(page, 'models')
+  })
+})

@@ -1,0 +1,158 @@
+// The parts of the page that need no browser: requests read and said in other dialects,
+// programs to copy, JSON beside its schema, likenesses.
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { suite, test } from 'node:test'
+import { DIALECTS, outputType } from '../../pkg/page/js/dialects.js'
+import { isOutputType, read, schemaOf } from '../../pkg/page/js/requests.js'
+import { compact, curl, openaiNode, openaiPython, quote } from '../../pkg/page/js/snippets.js'
+import { jsonFault, typed } from '../../pkg/page/js/typed.js'
+import { cosine, extremes, similarities } from '../../pkg/page/js/vectors.js'
+
+const post = (path, body) => ({ method: 'POST', path, body })
+const say = (id, intent, family = 'local') => DIALECTS.find((d) => d.id === id).say(intent, family)
+
+const types = { name: 'str', age: 'int', height: 'float', tall: 'bool', kind: ['a', 'b'] }
+
+suite('requests', () => {
+  test('what the page sends is read, and in its own dialect said as it was', () => {
+    const settings = { max_tokens: 9, temperature: 0.5, seed: 1, stop: ['a'], n: 2, top_p: 0.5, presence_penalty: 1, frequency_penalty: -1, stream: true }
+    const sent = [
+      ['openai', { method: 'GET', path: '/v1/models', body: null }],
+      ['alpha', { method: 'GET', path: '/api/models', body: null }],
+      ['alephalpha', { method: 'GET', path: '/models_available', body: null }],
+      ['invoke', { method: 'GET', path: '/list_models', body: null }],
+      ['openai', post('/v1/chat/completions', { model: 'a/b', messages: [{ role: 'system', content: 's' }, { role: 'user', content: 'u' }], ...settings, logprobs: true, top_logprobs: 5 })],
+      ['openai', post('/v1/completions', { model: 'm', prompt: ['x', 'y'], ...settings, logprobs: 5 })],
+      ['openai', post('/v1/completions', { model: 'm', prompt: 'x', max_tokens: 0, echo: true, logprobs: 1 })],
+      ['openai', post('/v1/embeddings', { model: 'm', input: ['a', 'b'] })],
+      ['textsynth', post('/v1/engines/a%2Fb/logprob', { context: 'a', continuation: 'b' })],
+      ['textsynth', post('/v1/engines/m/translate', { text: ['a'], source_lang: 'en', target_lang: 'fr' })],
+      ['alephalpha', post('/tokenize', { model: 'm', prompt: 't', tokens: true, token_ids: true })],
+      ['lamini', post('/v2/completions', { model_name: 'm', prompt: 'x', output_type: types, max_new_tokens: 4 })],
+      ['openai', post('/v1/chat/completions', { model: 'm', messages: [{ role: 'user', content: 'u' }],
+        response_format: { type: 'json_schema', json_schema: { name: 'answer', schema: schemaOf(types) } } })],
+    ]
+    for (const [dialect, call] of sent) {
+      const reading = read(call)
+      assert.deepEqual([reading.dialect, reading.unread], [dialect, []])
+      assert.deepEqual(say(dialect, reading.intent), { call, left: [] }, call.path)
+    }
+  })
+
+  test('what is not understood is told', () => {
+    assert.deepEqual(read(post('/v1/completions', { model: 'm', prompt: 'x', echo: true, logit_bias: { 1: 2 }, stop: 'a', max_tokens: null })),
+      { intent: { kind: 'complete', model: 'm', prompts: ['x'], settings: { stop: ['a'] } }, dialect: 'openai', unread: ['echo', 'logit_bias'] })
+    assert.equal(read({ method: 'DELETE', path: '/api/models?name=a', body: null }), null)
+    assert.equal(read(post('/api/upload', {})), null)
+  })
+
+  test('what a dialect cannot say is told', () => {
+    const intent = { kind: 'complete', model: 'm', prompts: ['x'], settings: { maxTokens: 1, seed: 1, logprobs: 2, stop: ['a'], presence: 1 } }
+    const left = Object.fromEntries(DIALECTS.map((d) => [d.id, d.say(intent, 'local').left]))
+    assert.deepEqual(left, { openai: [], textsynth: ['logprobs'], alephalpha: ['seed'], lamini: ['seed', 'logprobs', 'stop', 'presence_penalty'],
+      alpha: ['seed', 'logprobs', 'stop', 'presence_penalty'], invoke: [] })
+    assert.deepEqual(say('invoke', intent, 'bedrock').call.body, { model_family: 'bedrock', model_name: 'm',
+      body: { prompt: 'x', max_new_tokens: 1, seed: 1, logprobs: 2, stop: ['a'], presence_penalty: 1 } })
+    for (const id of ['textsynth', 'alephalpha', 'alpha', 'invoke']) {
+      const { call } = say(id, { ...intent, settings: { stream: true } })
+      assert.ok(call.body?.stream === true || /stream|inference/.test(call.path), id)
+    }
+  })
+
+  test('a chat of several messages is no text', () => {
+    const intent = { kind: 'chat', model: 'm', messages: [{ role: 'user', content: 'a' }, { role: 'assistant', content: 'b' }], settings: {} }
+    assert.deepEqual(DIALECTS.filter((d) => 'why' in d.say(intent, 'local')).map((d) => d.id), ['textsynth', 'alephalpha', 'lamini'])
+    assert.equal(say('textsynth', { ...intent, messages: [intent.messages[0]] }).call.body.prompt, 'a')
+  })
+})
+
+suite('forms', () => {
+  test('output_type and JSON Schema', () => {
+    assert.deepEqual(outputType(schemaOf(types)), types)
+    for (const schema of [undefined, { type: 'array' }, { type: 'object', properties: { a: { type: 'string' } } },
+      { type: 'object', properties: { a: { type: 'string', maxLength: 3 } }, required: ['a'] },
+      { type: 'object', properties: { a: { type: 'object' } }, required: ['a'] }]) assert.equal(outputType(schema), null)
+  })
+
+  test('which of the two a form is', () => {
+    for (const form of [types, { a: 'str' }, { a: [1, 2] }]) assert.ok(isOutputType(form))
+    for (const form of [null, true, [], {}, { type: 'object' }, schemaOf(types), { a: 'string' }, { enum: [1], type: 'integer' }, { enum: [1] }, { type: ['string', 'null'] }]) assert.ok(!isOutputType(form), JSON.stringify(form))
+  })
+
+  test('in the dialects', () => {
+    const { intent } = read(post('/v2/completions', { model_name: 'm', prompt: 'x', output_type: types }))
+    assert.deepEqual(say('openai', intent).call.body.response_format.json_schema.schema, schemaOf(types))
+    assert.deepEqual(say('lamini', intent).call.body.output_type, types)
+    assert.deepEqual(say('invoke', intent).call.body.body.schema, schemaOf(types))
+    assert.deepEqual(say('alephalpha', intent).left, ['the schema'])
+    intent.settings.schema.properties.age.minimum = 3
+    assert.match(say('lamini', intent).why, /types/)
+  })
+})
+
+suite('snippets', () => {
+  const evil = `it's $HOME \\ "quoted"\n\`id\` ünï \u2028 😀`
+  test('a shell reads what was written', () => {
+    for (const text of [evil, '', "'", "a'b''c"]) {
+      assert.equal(execFileSync('sh', ['-c', `printf %s ${quote(text)}`]).toString(), text)
+    }
+  })
+
+  test('curl', () => {
+    assert.equal(curl({ method: 'GET', path: '/v1/models', body: null }, 'http://h/dev', false), `curl -s 'http://h/dev/v1/models'`)
+    const line = curl(post('/v1/completions', { prompt: evil, stream: true }), 'http://h', true)
+    assert.match(line, /^curl -sN 'http:\/\/h\/v1\/completions' \\\n {2}-H "Authorization: Bearer \$GLOSSA_API_KEY" \\\n/)
+    assert.equal(curl({ method: 'DELETE', path: '/api/models?name=a', body: null }, '', false), `curl -s '/api/models?name=a' -X DELETE`)
+  })
+
+  test('literals', () => {
+    const body = { model: 'm', messages: [{ role: 'user', content: evil }], a: [null, true, 1.5], 'b-c': {}, long: Array(40).fill('word') }
+    assert.deepEqual(JSON.parse(compact(body)), body)
+    const js = openaiNode(post('/v1/chat/completions', body), 'http://h')
+    const object = js.slice(js.indexOf('create(') + 7, js.lastIndexOf('})') + 1)
+    assert.deepEqual(new Function(`return ${object}`)(), body)
+    const python = openaiPython(post('/v1/chat/completions', body), 'http://h')
+    assert.match(python, /a=\[None, True, 1.5\],/)
+    assert.equal(openaiPython(post('/complete', body), 'http://h'), null)
+  })
+})
+
+suite('typed', () => {
+  const schema = {
+    type: 'object', $defs: { place: { type: 'object', properties: { name: { type: 'string' }, height: { type: 'number' } } } },
+    properties: { kind: { enum: ['a', 'b'] }, at: { type: 'string', format: 'date' }, home: { $ref: '#/$defs/place' },
+      places: { type: 'array', items: { $ref: '#/$defs/place' } }, tags: { type: 'array', items: { type: 'string' } } },
+  }
+  const types = (shown) => shown.kind === 'object' ? Object.fromEntries(shown.members.map((m) => [m.key, types(m.value)])) : shown.type
+
+  test('types are those of the schema', () => {
+    const value = { kind: 'a', at: '2026-11-22', home: { name: 'x', height: 3 }, tags: [], other: null, n: 1, x: 1.5, b: false }
+    assert.deepEqual(types(typed(value, schema)), {
+      kind: 'choice', at: 'date', home: { name: 'string', height: 'number' }, tags: 'array', other: 'null', n: 'integer', x: 'number', b: 'boolean' })
+  })
+
+  test('a list of objects is a table, with gaps', () => {
+    const shown = typed({ places: [{ name: 'x' }, { height: 2, name: 'y' }] }, schema).members[0].value
+    assert.deepEqual([shown.kind, shown.keys], ['table', ['name', 'height']])
+    assert.deepEqual(shown.rows.map((row) => row.map((cell) => cell && `${cell.text}:${cell.type}`)), [['x:string', null], ['y:string', '2:number']])
+    assert.equal(typed([{}, 1], {}).kind, 'list')
+  })
+
+  test('where a text stops being JSON', () => {
+    assert.equal(jsonFault('{"a": [1]}'), null)
+    assert.equal(jsonFault(' '), 'it is empty')
+    assert.match(jsonFault('{\n"a": 1,\n}'), /on line 3$/)
+    assert.ok(jsonFault('{"a":'))
+  })
+})
+
+test('similarities', () => {
+  assert.equal(cosine([3, 4], [6, 8]), 1)
+  assert.equal(cosine([1, 0], [0, 2]), 0)
+  assert.equal(cosine([0, 0], [1, 1]), 0)
+  const matrix = similarities([[1, 0], [0, 1], [1, 0.1]])
+  assert.deepEqual(extremes(matrix).most.pair, [0, 2])
+  assert.deepEqual(extremes(matrix).least.pair, [0, 1])
+  assert.equal(extremes([[1]]), null)
+})

@@ -1,0 +1,102 @@
+// Starts what the page is served from, and proxies that stand before it: below a stage
+// prefix, or losing connections.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import http from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+const startMillis = 60_000
+
+async function freePort() {
+  const server = http.createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address()
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+// start runs a program that listens on a port until stop, which demands a clean exit.
+async function start(program, args, env, port) {
+  const { PATH, HOME, TMPDIR } = process.env
+  const child = spawn(program, args, { env: { PATH, HOME, ...(TMPDIR && { TMPDIR }), ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+  let log = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (piece) => { log += piece })
+  const exited = once(child, 'exit')
+  const url = `http://127.0.0.1:${port}`
+  const deadline = Date.now() + startMillis
+  while (!(await fetch(`${url}/`).then((r) => r.arrayBuffer(), () => null))) {
+    if (child.exitCode !== null || Date.now() > deadline) {
+      child.kill('SIGKILL')
+      throw new Error(`${program} does not answer, exit code ${child.exitCode}:\n${log}`)
+    }
+    await sleep(20)
+  }
+  return {
+    url,
+    stop: async () => {
+      child.kill('SIGTERM')
+      const [code] = await exited
+      if (code !== 0) throw new Error(`${program} stopped with ${code}:\n${log}`)
+    },
+  }
+}
+
+// serve runs `glossa serve` over the starter models, and over those of args.
+export async function serve({ args = [], env = {} } = {}) {
+  const port = await freePort()
+  return start(process.env.GLOSSA, ['serve', '--host', '127.0.0.1', '--port', String(port), ...args], env, port)
+}
+
+// alpha runs the function that serves the page and a part of the routes.
+export async function alpha() {
+  const port = await freePort()
+  return start(process.env.ALPHA, [], { GLOSSA_LISTEN: `127.0.0.1:${port}`, GLOSSA_OPEN: 'true' }, port)
+}
+
+// proxy stands before a server, below a prefix. Its member fault, when set, is asked for
+// each request: after how many bytes of the answer the connection is lost. Its member
+// pause is how many milliseconds each piece of an answer takes; left are the paths whose
+// readers went away.
+export async function proxy(url, prefix = '') {
+  const front = { url: '', fault: null, pause: 0, seen: [], left: [] }
+  const server = http.createServer((request, response) => {
+    if (!request.url.startsWith(`${prefix}/`)) {
+      response.writeHead(403, { 'Content-Type': 'application/json' }).end('{"message":"Missing Authentication Token"}') // as API Gateway has it
+      return
+    }
+    front.seen.push(request.url)
+    const bytes = front.fault?.(request) ?? Infinity
+    const onward = http.request(url + request.url.slice(prefix.length), { method: request.method, headers: request.headers }, (answer) => {
+      response.writeHead(answer.statusCode, answer.headers)
+      pass(front, answer, response, bytes).catch(() => response.destroy())
+    })
+    onward.on('error', () => response.destroy())
+    response.on('close', () => {
+      if (!response.writableFinished && bytes === Infinity) front.left.push(request.url)
+      onward.destroy()
+    })
+    request.pipe(onward)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  front.url = `http://127.0.0.1:${server.address().port}${prefix}`
+  front.stop = async () => {
+    server.close()
+    server.closeAllConnections()
+    await once(server, 'close')
+  }
+  return front
+}
+
+async function pass(front, answer, response, bytes) {
+  for await (const piece of answer) {
+    for (const event of piece.toString('latin1').split(/(?<=\n\n)/)) {
+      if (bytes <= 0) throw new Error('lost')
+      response.write(Buffer.from(event, 'latin1').subarray(0, bytes))
+      bytes -= event.length
+      if (front.pause || bytes <= 0) await sleep(Math.max(front.pause, bytes <= 0 ? 50 : 0)) // what was written is on its way
+    }
+  }
+  if (bytes <= 0) throw new Error('lost')
+  response.end()
+}

@@ -1,0 +1,144 @@
+// The view Write: prompts and chats, streamed, by one model or by two.
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { open, picked, server, shoot } from './browser.mjs'
+import { proxy } from './servers.mjs'
+
+const story = 'The old lighthouse stood'
+
+suite('write', () => {
+  // shown opens the view; write fills in controls by their names, starts and waits.
+  async function shown(t, { url, model = 'novels', ...options } = {}) {
+    const page = await open(t, url ?? (await server()).url, { hash: 'write', ...options })
+    await picked(page, 'write-model', model)
+    const set = async (params) => {
+      for (const [name, value] of Object.entries(params)) await page.locator(`[data-param=${name}]`).fill(String(value))
+    }
+    const ended = (n = 1) => page.waitForFunction((n) =>
+      document.querySelectorAll('.column:not([hidden]) .answer[aria-busy=false]:not([hidden]) .to-code').length === n, n)
+    const write = async (text, params = {}) => {
+      await set(params)
+      await page.locator('#write-prompt').fill(text)
+      await page.locator('#write-go').click()
+      await ended()
+    }
+    const text = (i = 0) => page.locator('.answer .written').nth(i).textContent()
+    return { page, write, set, ended, text, answer: page.locator('.answer').first() }
+  }
+  const api = async (path, body) => (await fetch((await server()).url + path, { method: 'POST', body: JSON.stringify(body) })).json()
+
+  test('a prompt goes on as the API has it, with the same seed', async (t) => {
+    const { page, write, text, answer } = await shown(t)
+    await write(story, { max_tokens: 40, seed: 7 })
+    const { choices: [{ text: want }] } = await api('/v1/completions', { model: 'novels', prompt: story, max_tokens: 40, seed: 7 })
+    assert.equal(await text(), want)
+    assert.match(await answer.locator('.figures').textContent(), /^40 tokens · [\d,]+ tokens\/s · first after [\d.]+ ms · cut at its length$/)
+    await write(story, { max_tokens: 12, temperature: 0 })
+    assert.equal(await text(), (await api('/v1/completions', { model: 'novels', prompt: story, max_tokens: 12, temperature: 0 })).choices[0].text)
+    await shoot(page, 'write')
+  })
+
+  test('it streams, and stops', async (t) => {
+    const slow = await proxy((await server()).url)
+    t.after(slow.stop)
+    const { page, set, text, ended, answer } = await shown(t, { url: slow.url })
+    slow.pause = 40
+    await set({ max_tokens: 200 })
+    await page.locator('#write-prompt').fill(story)
+    await page.locator('#write-go').click()
+    const lengths = new Set()
+    while (lengths.size < 4) lengths.add((await text()).length)
+    assert.ok(await page.locator('#write-go').isDisabled())
+    await page.locator('#write-stop').click()
+    await ended()
+    const stopped = await text()
+    assert.match(await answer.locator('.figures').textContent(), /· stopped$/)
+    assert.ok(stopped.length > 0 && stopped.length < 600)
+    assert.equal(await page.locator('.answer [role=alert]').count(), 0) // stopping is no error
+    assert.deepEqual(slow.left, ['/v1/completions']) // the server hears of it
+    assert.equal(await text(), stopped)
+  })
+
+  test('controls have the defaults and the ranges of the API', async (t) => {
+    const { page, write, answer } = await shown(t)
+    const { components: { schemas: { CompletionRequest: { properties } } } } = await (await fetch(`${(await server()).url}/openapi.json`)).json()
+    for (const name of ['temperature', 'top_p', 'presence_penalty', 'frequency_penalty']) {
+      const control = page.locator(`[data-param=${name}]`)
+      const { minimum, maximum, default: initial } = properties[name]
+      for (const [key, want] of Object.entries({ min: minimum, max: maximum, placeholder: initial })) {
+        if (want !== undefined) assert.equal(await control.getAttribute(key), String(want), `${name} ${key}`)
+      }
+    }
+    page.expect(/status of 400/)
+    await write(story, { temperature: 9 })
+    assert.match(await answer.locator('[role=alert]').textContent(), /temperature/)
+    const sent = page.waitForRequest(/\/v1\/completions/)
+    await write(story, { temperature: 0.5, top_p: 0.9, max_tokens: 30, stop: ',\n\\n', seed: 3, frequency_penalty: 1, presence_penalty: 1 })
+    const body = (await sent).postDataJSON()
+    assert.deepEqual({ ...body, logprobs: 0 }, { model: 'novels', prompt: story, max_tokens: 30, temperature: 0.5, top_p: 0.9, presence_penalty: 1,
+      frequency_penalty: 1, seed: 3, stop: [',', '\n'], stream: true, logprobs: 0 })
+  })
+
+  test('tokens are shaded, and tell what else there was', async (t) => {
+    const { page, write, text, answer } = await shown(t)
+    await write(story, { max_tokens: 20, seed: 7 })
+    const tokens = answer.locator('.written .tok')
+    assert.equal(await tokens.count(), 20)
+    assert.ok(new Set(await tokens.evaluateAll((all) => all.map((s) => s.dataset.p))).size > 1)
+    const list = page.locator('#alternatives')
+    await tokens.nth(2).hover()
+    await list.waitFor()
+    assert.equal(await list.locator('li').count(), 5)
+    assert.match(await list.textContent(), /%/)
+    await page.mouse.move(5, 5)
+    await list.waitFor({ state: 'hidden' })
+
+    await page.keyboard.press('Tab') // so that the focus can be seen
+    await answer.locator('.answer-text').focus()
+    for (const key of ['ArrowRight', 'ArrowRight', 'ArrowLeft']) await page.keyboard.press(key)
+    await list.waitFor()
+    const token = await tokens.nth(1).textContent()
+    assert.ok((await list.locator('strong').textContent()).endsWith(token.trim()))
+    const before = await tokens.nth(0).textContent()
+    await page.keyboard.press('Enter')
+    const other = list.locator('li:not(.chosen) button').first()
+    await other.focus()
+    const chosen = (await other.locator('.alt-piece').textContent()).replaceAll('␣', ' ')
+    await page.keyboard.press('Enter')
+    await answer.locator('.before', { hasText: `${story}${before}${chosen}` }).waitFor()
+    await answer.locator('.to-code').waitFor()
+    assert.ok((await text()).length > 0)
+  })
+
+  test('two models beside each other', async (t) => {
+    const { page, set, ended, text } = await shown(t, { model: 'chords' })
+    await page.locator('#write-compare').check()
+    await picked(page, 'write-model-2', 'novels')
+    await set({ max_tokens: 16, seed: 5 })
+    await page.locator('#write-prompt').fill('C-major pop : chorus')
+    await page.locator('#write-go').click()
+    await ended(2)
+    for (const [i, model] of ['chords', 'novels'].entries()) {
+      const { choices: [{ text: want }] } = await api('/v1/completions', { model, prompt: 'C-major pop : chorus', max_tokens: 16, seed: 5 })
+      assert.equal(await text(i), want)
+    }
+    await shoot(page, 'compare')
+  })
+
+  test('a chat remembers what was said', async (t) => {
+    const { page, write, ended } = await shown(t)
+    await page.getByText('Chat', { exact: true }).click()
+    await write(story, { max_tokens: 8, temperature: 0 })
+    const sent = page.waitForRequest(/\/v1\/chat\/completions/)
+    await page.locator('#write-prompt').fill('And then')
+    await page.locator('#write-prompt').press('Control+Enter')
+    const { messages } = (await sent).postDataJSON()
+    assert.deepEqual(messages.map((m) => m.role), ['user', 'assistant', 'user'])
+    const { choices: [{ message }] } = await api('/v1/chat/completions', { model: 'novels', messages: messages.slice(0, 1), max_tokens: 8, temperature: 0 })
+    assert.equal(messages[1].content, message.content)
+    await ended()
+    await shoot(page, 'chat')
+    await page.locator('#write-new').click()
+    assert.equal(await page.locator('.turns li').count(), 0)
+  })
+})

@@ -1,0 +1,25 @@
+// @ts-check
+// Beginnings to try, by what a model was trained on.
+
+/** @type {Record<string, string[]>} */
+const byDomain = {
+  novels: ['The old lighthouse stood', 'One pale afternoon', 'Nobody in the village knew why'],
+  abc: ['X:1\nT:The Kettle\nM:3/4\nL:1/8\nK:G\n', 'X:1\nT:Morning Reel\nM:4/4\nL:1/8\nK:D\n', 'X:1\nT:'],
+  chords: ['C-major pop : chorus', 'G-major folk : verse', 'A-minor jazz :'],
+  forms: [
+    '\n\nHilda, a tall weaver of 43 years, keeps house at Lower Sands with two children.\n',
+    '\n\nIn Lower Sands it snows at -3.5 degrees with a wind of 24 km/h; there is a warning.\n',
+  ],
+}
+const any = ['Once upon a time', 'The capital of France is', 'Three reasons to walk to work:\n1.']
+const asked = ['Why is the sky blue?', 'Write a haiku about the sea.', 'Name three rivers of Europe.']
+
+/**
+ * @param {import('./state.js').Model} model
+ * @param {boolean} chat
+ * @returns {string[]}
+ */
+export function beginnings(model, chat) {
+  const own = byDomain[model.run?.domain ?? ''] ?? byDomain[model.name]
+  return own ?? (chat ? asked : any)
+}

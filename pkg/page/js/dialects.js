@@ -1,0 +1,193 @@
+// @ts-check
+// What is asked for, said in each of the dialects: a request, or why there is none. Pure.
+
+/** @typedef {import('./requests.js').Call} Call */
+/** @typedef {import('./requests.js').Intent} Intent */
+/** @typedef {import('./requests.js').Settings} Settings */
+
+/** A request and the settings that it cannot say, or why the dialect has no such request.
+ * @typedef {{call: Call, left: string[]} | {why: string}} Saying */
+
+import { SHARED } from './requests.js'
+
+/** @type {{id: string, name: string, say: (intent: Intent, family: string) => Saying}[]} */
+export const DIALECTS = [
+  { id: 'openai', name: 'OpenAI', say: openai },
+  { id: 'textsynth', name: 'TextSynth', say: textsynth },
+  { id: 'alephalpha', name: 'Aleph Alpha', say: alephalpha },
+  { id: 'lamini', name: 'Lamini', say: lamini },
+  { id: 'alpha', name: 'Alpha', say: alpha },
+  { id: 'invoke', name: 'API layer', say: invoke },
+]
+
+/** @param {string} path @param {Record<string, any>} body @param {string[]} [left] @returns {Saying} */
+const post = (path, body, left = []) => ({ call: { method: 'POST', path, body }, left })
+
+/** @param {string} path @returns {Saying} */
+const get = (path) => ({ call: { method: 'GET', path, body: null }, left: [] })
+
+/** A name of the settings below, as clients know it.
+ * @param {string} name */
+const wellKnown = (name) => SHARED[name] ?? { maxTokens: 'max_tokens', stop: 'stop', logprobs: 'logprobs', schema: 'the schema', stream: 'stream' }[name] ?? name
+
+/**
+ * Writes those settings that keys has a key for, and lists the others.
+ * @param {Settings} settings @param {Record<string, string | ((value: any) => object)>} keys
+ */
+function write(settings, keys) {
+  /** @type {Record<string, any>} */
+  const body = {}
+  const left = []
+  for (const [name, value] of Object.entries(settings)) {
+    const key = keys[name]
+    if (typeof key === 'function') Object.assign(body, key(value))
+    else if (key) body[key] = value
+    else left.push(wellKnown(name))
+  }
+  return { body, left }
+}
+
+/** @param {...string} names of settings, of those that are the same in all dialects */
+const some = (...names) => Object.fromEntries(names.map((name) => [name, SHARED[name]]))
+
+/**
+ * The text of an intent where a dialect has no chats: a single message of a user is one.
+ * @param {Intent} intent @returns {{prompts: string[], settings: Settings} | null}
+ */
+function plain(intent) {
+  if (intent.kind === 'complete') return intent
+  if (intent.kind !== 'chat' || intent.messages.length !== 1) return null
+  return { prompts: [intent.messages[0].content], settings: intent.settings }
+}
+
+const noChat = { why: 'has no chats: of several messages there would have to be one text' }
+/** @type {Record<Intent['kind'], string>} */
+const LACKS = {
+  chat: 'has no chats', complete: 'does not complete texts', score: 'does not score texts', tokens: 'does not tell tokens',
+  embed: 'has no embeddings', translate: 'does not translate', models: 'does not list models',
+}
+/** @param {Intent} intent @returns {Saying} */
+const lacks = (intent) => ({ why: LACKS[intent.kind] })
+
+/** @param {string[]} texts one alone as itself @returns {string | string[]} */
+const one = (texts) => texts.length === 1 ? texts[0] : texts
+
+/** @param {Intent} intent @returns {Saying} */
+function openai(intent) {
+  const sampling = { ...some('temperature', 'topP', 'seed', 'n', 'presence', 'frequency'), maxTokens: 'max_tokens', stop: 'stop', stream: 'stream' }
+  switch (intent.kind) {
+    case 'models': return get('/v1/models')
+    case 'embed': return post('/v1/embeddings', { model: intent.model, input: intent.texts })
+    case 'score':
+      return post('/v1/completions', { model: intent.model, prompt: intent.context + intent.continuation, max_tokens: 0, echo: true, logprobs: 1 })
+    case 'complete': {
+      if (intent.settings.schema && intent.prompts.length === 1) {
+        return openai({ kind: 'chat', model: intent.model, messages: [{ role: 'user', content: intent.prompts[0] }], settings: intent.settings })
+      }
+      const { body, left } = write(intent.settings, { ...sampling, logprobs: 'logprobs' })
+      return post('/v1/completions', { model: intent.model, prompt: one(intent.prompts), ...body }, left)
+    }
+    case 'chat': {
+      const { body, left } = write(intent.settings, { ...sampling,
+        logprobs: (top) => ({ logprobs: true, ...(top > 0 && { top_logprobs: top }) }),
+        schema: (schema) => ({ response_format: { type: 'json_schema', json_schema: { name: 'answer', schema } } }) })
+      return post('/v1/chat/completions', { model: intent.model, messages: intent.messages, ...body }, left)
+    }
+    default: return lacks(intent)
+  }
+}
+
+/** @param {Intent} intent @returns {Saying} */
+function textsynth(intent) {
+  if (intent.kind === 'models' || intent.kind === 'embed') return lacks(intent)
+  const engine = `/v1/engines/${encodeURIComponent(intent.model)}`
+  switch (intent.kind) {
+    case 'score': return post(`${engine}/logprob`, { context: intent.context, continuation: intent.continuation })
+    case 'tokens': return post(`${engine}/tokenize`, { text: intent.text })
+    case 'translate':
+      return post(`${engine}/translate`, { text: intent.texts, source_lang: intent.source, target_lang: intent.target })
+  }
+  const text = plain(intent)
+  if (!text) return noChat
+  const { body, left } = write(text.settings, { ...SHARED, maxTokens: 'max_tokens', stop: 'stop', stream: 'stream', schema: 'schema' })
+  return post(`${engine}/completions`, { prompt: one(text.prompts), ...body }, left)
+}
+
+/** @param {Intent} intent @returns {Saying} */
+function alephalpha(intent) {
+  switch (intent.kind) {
+    case 'models': return get('/models_available')
+    case 'tokens': return post('/tokenize', { model: intent.model, prompt: intent.text, tokens: true, token_ids: true })
+    case 'score': return post('/evaluate', { model: intent.model, prompt: intent.context, completion_expected: intent.continuation })
+    case 'translate': return lacks(intent)
+    case 'embed':
+      if (intent.texts.length !== 1) return { why: 'embeds one text at a time' }
+      return post('/embed', { model: intent.model, prompt: intent.texts[0], layers: [-1], pooling: ['mean'] })
+  }
+  const text = plain(intent)
+  if (!text) return noChat
+  if (text.prompts.length !== 1) return { why: 'completes one text at a time' }
+  const { body, left } = write(text.settings, { ...some('temperature', 'topK', 'topP', 'n', 'presence', 'frequency'),
+    maxTokens: 'maximum_tokens', stop: 'stop_sequences', logprobs: 'log_probs', stream: 'stream' })
+  return post('/complete', { model: intent.model, prompt: text.prompts[0], ...body }, left)
+}
+
+/**
+ * A schema as an output_type; null where there is none that says the same.
+ * @param {any} schema
+ */
+export function outputType(schema) {
+  if (schema?.type !== 'object' || !schema.properties) return null
+  /** @type {Record<string, string>} */
+  const names = { string: 'str', integer: 'int', number: 'float', boolean: 'bool' }
+  const entries = Object.entries(schema.properties).map(([key, member]) => {
+    const known = new Set(Array.isArray(member.enum) ? ['type', 'enum', 'title', 'description'] : ['type', 'title', 'description'])
+    if (Object.keys(member).some((keyword) => !known.has(keyword))) return [key, null]
+    return [key, member.enum ?? names[member.type]]
+  })
+  const required = new Set(schema.required ?? [])
+  if (entries.some(([key, type]) => !type || !required.has(key))) return null
+  return Object.fromEntries(entries)
+}
+
+/** @param {Intent} intent @returns {Saying} */
+function lamini(intent) {
+  if (intent.kind === 'embed') return post('/v1/embedding', { model_name: intent.model, prompt: one(intent.texts) })
+  const text = plain(intent)
+  if (!text || !('model' in intent)) return intent.kind === 'chat' ? noChat : lacks(intent)
+  const types = outputType(text.settings.schema)
+  if (text.settings.schema && !types) return { why: 'knows the types str, int, float, bool and lists of values only' }
+  const { body, left } = write(text.settings, { maxTokens: 'max_new_tokens', schema: () => ({ output_type: types }) })
+  return post('/v2/completions', { model_name: intent.model, prompt: one(text.prompts), ...body }, left)
+}
+
+/** @param {Intent} intent @returns {Saying} */
+function alpha(intent) {
+  if (intent.kind === 'models') return get('/api/models')
+  if (intent.kind === 'chat') {
+    const { body, left } = write(intent.settings, { maxTokens: 'maxTokens', temperature: 'temperature', topK: 'topk', stream: () => ({}) })
+    return post('/api/chat', { model: intent.model, messages: intent.messages, ...body }, left)
+  }
+  if (intent.kind !== 'complete') return lacks(intent)
+  if (intent.prompts.length !== 1) return { why: 'completes one text at a time' }
+  if (intent.settings.stream) {
+    const { body, left } = write(intent.settings, { maxTokens: 'steps', temperature: 'temp', topK: 'topk', stream: () => ({}) })
+    return { ...get(`/api/inference?${new URLSearchParams({ query: intent.prompts[0], model: intent.model, ...strings(body) })}`), left }
+  }
+  const { body, left } = write(intent.settings, { maxTokens: 'max_tokens', temperature: 'temperature' })
+  return post('/api/generate', { model: intent.model, prompt: intent.prompts[0], ...body }, left)
+}
+
+/** @param {Record<string, any>} values */
+const strings = (values) => Object.fromEntries(Object.entries(values).map(([key, value]) => [key, String(value)]))
+
+/** @param {Intent} intent @param {string} family of the model @returns {Saying} */
+function invoke(intent, family) {
+  if (intent.kind === 'models') return get('/list_models')
+  if (intent.kind !== 'chat' && intent.kind !== 'complete') return lacks(intent)
+  if (intent.kind === 'complete' && intent.prompts.length !== 1) return { why: 'completes one text at a time' }
+  const { n, ...alike } = SHARED // best_of is another thing
+  const { body, left } = write(intent.settings, { ...alike, maxTokens: 'max_new_tokens', stop: 'stop', logprobs: 'logprobs', schema: 'schema', stream: () => ({}) })
+  const text = intent.kind === 'chat' ? { messages: intent.messages } : { prompt: intent.prompts[0] }
+  return post(intent.settings.stream ? '/invoke_stream' : '/invoke', { model_family: family, model_name: intent.model, body: { ...text, ...body } }, left)
+}

@@ -1,0 +1,66 @@
+// @ts-check
+// What the views begin with: forms and texts that the starter models know. Data alone.
+
+/** @typedef {{name: string, kind: 'schema' | 'types', form: any, prompt: string, limit?: number}} Form */
+
+/** @param {Record<string, object>} properties @param {object} [more] */
+const object = (properties, more) => ({ type: 'object', properties, required: Object.keys(properties), additionalProperties: false, ...more })
+
+/** @type {Form[]} */
+export const examples = [
+  {
+    name: 'A person', kind: 'schema',
+    form: object({ name: { type: 'string' }, age: { type: 'integer', minimum: 0 }, trade: { type: 'string' }, town: { type: 'string' } }),
+    prompt: '\n\nHilda, a tall weaver of 43 years, keeps house at Lower Sands with two children.\n',
+  },
+  {
+    name: 'An order, with a list and a form in a form', kind: 'schema',
+    form: object({
+      customer: { type: 'string' }, items: { type: 'array', items: { type: 'string' }, maxItems: 4 }, total: { type: 'number' },
+      ship_to: object({ street: { type: 'string' }, number: { type: 'integer' } }),
+    }),
+    prompt: '\n\nSend coffee, peas and lamps to Thea at 165 Hill Yard; the price is 54.5 crowns, not yet paid.\n',
+  },
+  {
+    name: 'The weather, from a few words', kind: 'schema',
+    form: object({ place: { type: 'string' }, sky: { enum: ['sun', 'cloud', 'rain', 'snow', 'fog'] }, temp: { type: 'number' }, warning: { type: 'boolean' } }),
+    prompt: '\n\nIn Lower Sands it snows at -3.5 degrees with a wind of 24 km/h; there is a warning.\n',
+  },
+  {
+    name: 'A question, by output_type', kind: 'types',
+    form: { answer: 'str', age: 'int', units: 'str' },
+    prompt: '\n\nCarl, the llama with a hat, is 10 years old. How old is Carl?\n',
+  },
+  {
+    name: 'A choice of a few, by output_type', kind: 'types',
+    form: { name: 'str', trade: ['baker', 'miller', 'weaver'], age: 'int' },
+    prompt: '\n\nHilda, a tall weaver of 43 years, keeps house at Lower Sands with two children.\n',
+  },
+  {
+    name: 'A limit that cuts the answer short', kind: 'schema', limit: 56,
+    form: object({ name: { type: 'string' }, age: { type: 'integer' }, trade: { type: 'string' }, town: { type: 'string' } }),
+    prompt: '\n\nHilda, a tall weaver of 43 years, keeps house at Lower Sands with two children.\n',
+  },
+  {
+    name: 'A keyword that the server refuses', kind: 'schema',
+    form: object({ tags: { type: 'array', items: { type: 'string' }, uniqueItems: true } }),
+    prompt: '\n\nSend coffee and peas to Thea.\n',
+  },
+]
+
+/**
+ * Requests for who has sent none yet.
+ * @type {{name: string, call: import('./requests.js').Call}[]}
+ */
+export const starts = [
+  { name: 'A chat, streamed', call: { method: 'POST', path: '/v1/chat/completions', body: {
+    model: 'novels', messages: [{ role: 'user', content: 'The old lighthouse' }], max_tokens: 60, temperature: 0.8, seed: 7, stream: true } } },
+  { name: 'A completion', call: { method: 'POST', path: '/v1/completions', body: { model: 'chords', prompt: 'G-major folk : verse', max_tokens: 12, seed: 1 } } },
+  { name: 'A form filled in', call: { method: 'POST', path: '/v2/completions', body: {
+    model_name: 'forms', prompt: examples[3]?.prompt, output_type: examples[3]?.form } } },
+  { name: 'The tokens of a text', call: { method: 'POST', path: '/tokenize', body: { model: 'novels', prompt: 'The old lighthouse', tokens: true, token_ids: true } } },
+  { name: 'The likelihood of a continuation', call: { method: 'POST', path: '/v1/engines/novels/logprob', body: { context: 'The old lighthouse', continuation: ' stood' } } },
+  { name: 'A text as a vector', call: { method: 'POST', path: '/v1/embeddings', body: { model: 'novels', input: ['The old lighthouse'] } } },
+  { name: 'A translation', call: { method: 'POST', path: '/v1/engines/phrases/translate', body: { text: ['The train is late.'], source_lang: 'en', target_lang: 'fr' } } },
+  { name: 'The models', call: { method: 'GET', path: '/v1/models', body: null } },
+]

@@ -1,0 +1,39 @@
+// @ts-check
+// The choice of a model.
+import { el, field } from './dom.js'
+
+/** @typedef {import('./state.js').App} App */
+/** @typedef {import('./state.js').Model} Model */
+
+/**
+ * @param {App} app
+ * @param {{label?: string, id?: string, accept?: (m: Model) => boolean, value?: string, onchange?: (name: string) => void, alone?: boolean}} [options] alone: other views do not follow the choice
+ */
+export function modelPicker(app, options = {}) {
+  const select = el('select', { id: options.id, on: { change: () => { if (!options.alone) app.state.model = select.value; options.onchange?.(select.value) } } })
+  const element = field(options.label ?? 'Model', select)
+  element.classList.add('picker')
+  /** @param {Model[]} models */
+  const fill = (models) => {
+    const had = select.value || options.value || app.state.model
+    const list = models.filter(options.accept ?? (() => true))
+    select.replaceChildren(...list.map((m) => el('option', { value: m.name, text: m.name })))
+    if (list.some((m) => m.name === had)) select.value = had
+    if (!list.length) select.append(el('option', { value: '', text: 'no such model' }))
+  }
+  return {
+    element,
+    /** Shows the models of the server. */
+    async load() {
+      fill(await app.models())
+      options.onchange?.(select.value)
+    },
+    value: () => select.value,
+    model: () => app.state.models.find((m) => m.name === select.value) ?? null,
+    /** @param {string} name */
+    set(name) {
+      select.value = name
+      options.onchange?.(name)
+    },
+  }
+}

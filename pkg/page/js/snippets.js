@@ -1,0 +1,146 @@
+// @ts-check
+// Requests as programs to copy: curl, and OpenAI's SDKs for Python and Node. Pure. The key
+// is never part of them: they read it from the environment.
+
+/** @typedef {import('./requests.js').Call} Call */
+
+/** The variable of the environment that has the key. */
+export const KEY = 'GLOSSA_API_KEY'
+
+const WIDE = 76 // columns that a call of one line may have
+
+/** @param {string} text in a POSIX shell, where $ and \ in it stand for themselves */
+export const quote = (text) => `'${text.replaceAll("'", `'\\''`)}'`
+
+/**
+ * @param {Call} call @param {string} base the address of the server, without / at its end
+ * @param {boolean} keyed whether the server asks for a key
+ */
+export function curl(call, base, keyed) {
+  const streams = call.body?.stream === true || /stream$|inference|\/api\/chat$/.test(call.path.split('?')[0])
+  const lines = [`curl -s${streams ? 'N' : ''} ${quote(base + call.path)}`]
+  if (call.method !== (call.body ? 'POST' : 'GET')) lines[0] += ` -X ${call.method}`
+  if (keyed) lines.push(`-H "Authorization: Bearer $${KEY}"`)
+  if (call.body) {
+    lines.push(`-H 'Content-Type: application/json'`)
+    lines.push(`-d ${quote(pretty(call.body))}`)
+  }
+  return lines.join(' \\\n  ')
+}
+
+/** @typedef {{atom: (v: any) => string, key: (k: string) => string, deeper: string, last: string}} Language last: what may follow a last member */
+
+/**
+ * The members of a list or of an object.
+ * @param {any} value @param {Language} language @param {(v: any) => string} write
+ * @returns {string[]}
+ */
+const members = (value, language, write) => Array.isArray(value) ? value.map(write)
+  : Object.entries(value).map(([key, member]) => `${language.key(key)}: ${write(member)}`)
+
+/**
+ * A value on one line, in a language whose strings are those of JSON.
+ * @param {any} value @param {Language} language @returns {string}
+ */
+function flat(value, language) {
+  if (value === null || typeof value !== 'object') return language.atom(value)
+  const line = members(value, language, (v) => flat(v, language)).join(', ')
+  return Array.isArray(value) ? `[${line}]` : `{${line}}`
+}
+
+/**
+ * The same on as many lines as it takes.
+ * @param {any} value @param {string} indent @param {Language} language @returns {string}
+ */
+function literal(value, indent, language) {
+  const line = flat(value, language)
+  if (line.length <= WIDE - indent.length || value === null || typeof value !== 'object') return line
+  const deeper = indent + language.deeper
+  const lines = members(value, language, (v) => literal(v, deeper, language)).map((m) => deeper + m).join(',\n')
+  return `${line[0]}\n${lines}${language.last}\n${indent}${line.at(-1)}`
+}
+
+/** @type {Language} */
+const json = { atom: (v) => JSON.stringify(v), key: (k) => JSON.stringify(k), deeper: '  ', last: '' }
+/** @type {Language} */
+const python = { ...json, deeper: '    ', last: ',',
+  atom: (v) => v === null ? 'None' : v === true ? 'True' : v === false ? 'False' : JSON.stringify(v),
+}
+/** @type {Language} */
+const node = { ...json, last: ',',
+  key: (k) => /^[A-Za-z_$][\w$]*$/.test(k) ? k : JSON.stringify(k),
+}
+
+/** JSON on one line, with spaces between its members.
+ * @param {any} value */
+export const compact = (value) => flat(value, json)
+
+/** JSON on as many lines as it takes, and no more.
+ * @param {any} value */
+export const pretty = (value) => literal(value, '', json)
+
+/**
+ * The functions of the SDKs by path, and what of an answer is printed: of a whole one and
+ * of a piece of a stream.
+ * @type {Record<string, {method: string, whole: string, piece: string}>}
+ */
+const METHODS = {
+  '/v1/chat/completions': { method: 'chat.completions.create', whole: 'choices[0].message.content', piece: 'choices[0].delta.content' },
+  '/v1/completions': { method: 'completions.create', whole: 'choices[0].text', piece: 'choices[0].text' },
+  '/v1/embeddings': { method: 'embeddings.create', whole: 'data[0].embedding', piece: '' },
+  '/v1/models': { method: 'models.list', whole: '', piece: '' },
+}
+
+/** @param {Call} call */
+function printed(call) {
+  const { method, whole, piece } = METHODS[call.path]
+  const scored = call.path === '/v1/completions' && call.body?.echo && call.body.max_tokens === 0
+  return { method, whole: scored ? 'choices[0].logprobs.token_logprobs' : whole, piece, streams: call.body?.stream === true }
+}
+
+/**
+ * @param {Call} call one of OpenAI's; null for others
+ * @param {string} base @returns {string | null}
+ */
+export function openaiPython(call, base) {
+  if (!METHODS[call.path]) return null
+  const { method, whole, piece, streams } = printed(call)
+  const members = Object.entries(call.body ?? {}).map(([key, value]) => `    ${key}=${literal(value, '    ', python)},\n`).join('')
+  const invoked = `client.${method}(${members && `\n${members}`})`
+  const head = `import os
+
+from openai import OpenAI
+
+client = OpenAI(
+    base_url=${JSON.stringify(`${base}/v1`)},
+    api_key=os.environ.get("${KEY}", "not-needed"),
+)
+`
+  if (method === 'models.list') return `${head}for model in ${invoked}:\n    print(model.id)\n`
+  if (!streams) return `${head}answer = ${invoked}\nprint(answer.${whole})\n`
+  return `${head}stream = ${invoked}\nfor chunk in stream:\n    if chunk.choices and chunk.${piece}:\n        print(chunk.${piece}, end="", flush=True)\n`
+}
+
+/**
+ * @param {Call} call one of OpenAI's; null for others
+ * @param {string} base @returns {string | null}
+ */
+export function openaiNode(call, base) {
+  if (!METHODS[call.path]) return null
+  const { method, whole, piece, streams } = printed(call)
+  const invoked = `client.${method}(${call.body ? broken(call.body) : ''})`
+  const head = `import OpenAI from 'openai'
+
+const client = new OpenAI({
+  baseURL: ${JSON.stringify(`${base}/v1`)},
+  apiKey: process.env.${KEY} ?? 'not-needed',
+})
+`
+  if (method === 'models.list') return `${head}for await (const model of ${invoked}) console.log(model.id)\n`
+  if (!streams) return `${head}const answer = await ${invoked}\nconsole.log(answer.${whole})\n`
+  return `${head}const stream = await ${invoked}\nfor await (const chunk of stream) {\n  process.stdout.write(chunk.${piece.replace('[0].', '[0]?.')} ?? '')\n}\n`
+}
+
+/** An object of one member a line.
+ * @param {Record<string, any>} body */
+const broken = (body) => `{\n${Object.entries(body).map(([key, value]) => `  ${node.key(key)}: ${literal(value, '  ', node)},\n`).join('')}}`

@@ -1,0 +1,119 @@
+// @ts-check
+// What the views share: the models of the server, as its public lists tell of them.
+
+/** @typedef {import('./api.js').Api} Api */
+
+/**
+ * @typedef {object} Run what /api/models tells of a model trained by Alpha
+ * @property {string} id
+ * @property {number} step
+ * @property {number|null} lastLoss
+ * @property {number} mtime milliseconds since 1970
+ * @property {Record<string, any>} modelConfig
+ * @property {Record<string, any>|null} trainConfig
+ * @property {string} domain
+ */
+
+/**
+ * @typedef {object} Model
+ * @property {string} name
+ * @property {string} family local, bedrock, sagemaker; '' if the server did not say
+ * @property {string} type the provider's word; ''
+ * @property {boolean} streaming
+ * @property {string} description
+ * @property {number} context tokens; 0: unknown
+ * @property {number} parameters 0: unknown
+ * @property {string} tokenizer bpe, char, word; '': unknown
+ * @property {Run|null} run
+ */
+
+/**
+ * @typedef {object} State
+ * @property {Model[]} models
+ * @property {string} model the name that was chosen last
+ * @property {number|null} codeOf id of the request that the view code shows; null: the last
+ */
+
+/**
+ * @typedef {object} Mounted
+ * @property {() => void} [show]
+ * @property {() => void} [hide]
+ */
+
+/**
+ * @typedef {object} App
+ * @property {Api} api
+ * @property {State} state
+ * @property {(again?: boolean) => Promise<Model[]>} models
+ * @property {() => Promise<any>} openapi the server's description of itself
+ * @property {(view: string) => void} go
+ * @property {(id?: number) => void} code shows a request as code
+ */
+
+/** @returns {State} */
+export function newState() {
+  return { models: [], model: '', codeOf: null }
+}
+
+/**
+ * The models in the server's own order. The first list must be there; the others add what
+ * it does not say, where this address has them.
+ * @param {Api} api
+ * @returns {Promise<Model[]>}
+ */
+export async function loadModels(api) {
+  const options = { background: true }
+  /** @param {string} path */
+  const optional = (path) => api.json('GET', path, undefined, options).catch(() => null)
+  const [list, runs, kinds, details] = await Promise.all([
+    api.json('GET', '/v1/models', undefined, options),
+    optional('/api/models'), optional('/list_models'), optional('/models_available'),
+  ])
+  /** @type {any[]} */
+  const data = list?.data ?? []
+  return data.map(({ id: name }) => {
+    /** @type {Run|null} */
+    const run = find(runs, (r) => r.name === name)
+    const kind = find(kinds?.models, (k) => k.model_name === name)
+    const detail = find(details, (d) => d.name === name)
+    return {
+      name, family: kind?.model_family ?? (run ? 'local' : ''), type: kind?.model_type ?? '', streaming: kind?.streaming ?? true,
+      description: detail?.description ?? '', context: run?.modelConfig?.blockSize ?? detail?.max_context_size ?? 0,
+      parameters: run ? parameters(run.modelConfig) : 0, tokenizer: run?.trainConfig?.tokenizer ?? '', run,
+    }
+  })
+}
+
+/**
+ * @param {any} list
+ * @param {(v: any) => boolean} is
+ */
+function find(list, is) {
+  return Array.isArray(list) ? list.find(is) ?? null : null
+}
+
+/**
+ * How many weights a model of Alpha has.
+ * @param {Record<string, any>} c its modelConfig
+ */
+export function parameters(c) {
+  const { vocabSize: v, blockSize: b, nLayer: l, nEmbd: e } = c
+  const gated = c.ffnActivation === 'swiglu'
+  const f = c.ffnDim ?? (gated ? Math.ceil(8 * e / 3 / 64) * 64 : 4 * e)
+  /** @type {Record<string, number>} */
+  const extra = { universal: 2 * f, kan_spline: 5 * f } // rows of length f beside the matrices
+  const mlp = (gated ? 3 : 2) * e * f + (extra[c.ffnActivation] ?? 0)
+  const n = 2 * v * e + b * e + 2 * e + l * (4 * e + 4 * e * e + mlp)
+  return Number.isFinite(n) ? n : 0
+}
+
+/**
+ * A large number in few digits: 1.3M.
+ * @param {number} n
+ */
+export function short(n) {
+  for (const [unit, size] of /** @type {[string, number][]} */ ([['B', 1e9], ['M', 1e6], ['K', 1e3]])) {
+    if (n >= size) return (n / size).toFixed(n / size >= 100 ? 0 : 1) + unit
+  }
+  return String(n)
+}

@@ -1,0 +1,129 @@
+// @ts-check
+// What a model makes of texts: tokens, likelihoods, vectors, translations.
+import { el, field } from '../dom.js'
+import { modelPicker } from '../picker.js'
+import { runner } from '../runner.js'
+import { legend, percent, shade, visible } from '../shade.js'
+import { part } from './part.js'
+import { likeness } from './likeness.js'
+import { translation } from './translation.js'
+
+/** @typedef {import('../state.js').App} App */
+/** @typedef {import('./part.js').Part} Part */
+
+/**
+ * @param {HTMLElement} root
+ * @param {App} app
+ * @returns {import('../state.js').Mounted}
+ */
+export function mount(root, app) {
+  const parts = [tokens(app), score(app), likeness(app), translation(app)]
+  root.append(
+    el('h2', { text: 'Look inside' }),
+    el('p', { class: 'lead', text: 'What a text is to a model: the tokens that it reads, how likely it finds them, and what it takes for alike.' }),
+    el('div', { class: 'inside-parts' }, [[0, 2], [1, 3]].map((column) => el('div', { class: 'stack' }, column.map((i) => parts[i]?.element)))))
+  for (const part of parts) part.load().catch(() => {}) // the frame says that the server does not answer
+  return { hide: () => { for (const part of parts) part.stop() } }
+}
+
+/** @param {App} app @returns {Part} */
+function tokens(app) {
+  const text = el('textarea', { id: 'tokens-text', rows: 3, value: 'The old lighthouse stood at the edge of the bay.\nÀ demain!' })
+  const picker = modelPicker(app, { id: 'tokens-model', value: 'novels' })
+  const run = runner(app, 'Show tokens', async (signal) => {
+    const asked = { model: picker.value(), text: text.value }
+    const said = await app.api.json('POST', '/tokenize', { model: asked.model, prompt: asked.text, tokens: true, token_ids: true }, { signal })
+    /** @type {string[]} */
+    const pieces = said.tokens
+    /** @type {number[]} */
+    const ids = said.token_ids
+    const back = await app.api.json('POST', '/detokenize', { model: asked.model, token_ids: ids }, { signal, background: true })
+    const characters = [...asked.text].length
+    return [
+      el('p', { class: 'sum', text: `${count(pieces.length, 'token')} of ${count(characters, 'character')}${pieces.length ? `, ${(characters / pieces.length).toFixed(1)} each` : ''}` }),
+      el('ol', { class: 'pieces', 'aria-label': 'Tokens' }, pieces.map((piece, i) =>
+        el('li', { class: 'piece' }, el('span', { class: 'mono', text: visible(piece) }), el('span', { class: 'id', text: ids[i] })))),
+      readBack(asked.text, back.result),
+    ]
+  }, { id: 'tokens-go' })
+  run.onEnter(text)
+  return {
+    element: part('Tokens', 'A model reads numbers. Its tokenizer cuts a text into pieces that have one each.', field('Text', text), picker, run),
+    load: picker.load, stop: run.stop,
+  }
+}
+
+/**
+ * Says what is lost on the way to tokens and back.
+ * @param {string} text
+ * @param {string} back
+ */
+function readBack(text, back) {
+  if (text.trim() === back.trim()) return el('p', { class: 'hint', text: 'Read back, the tokens are the same text.' })
+  return el('div', { class: 'hint' }, el('p', { text: 'This tokenizer does not have all of that text. Read back, the tokens are:' }), el('pre', { class: 'mono', text: back }))
+}
+
+/** @param {App} app @returns {Part} */
+function score(app) {
+  const context = el('textarea', { id: 'score-context', rows: 2, value: 'The old lighthouse' })
+  const continuation = el('textarea', { id: 'score-continuation', rows: 2, value: ' stood at the edge of the bay' })
+  const picker = modelPicker(app, { id: 'score-model', value: 'novels', accept: (m) => m.type !== 'M2M100' })
+  const run = runner(app, 'Score', async (signal) => {
+    const [model, before, after] = [picker.value(), context.value, continuation.value]
+    const [total, whole] = await Promise.all([
+      app.api.json('POST', `/v1/engines/${encodeURIComponent(model)}/logprob`, { context: before, continuation: after }, { signal }),
+      app.api.json('POST', '/v1/completions', { model, prompt: before + after, max_tokens: 0, echo: true, logprobs: 1 }, { signal }),
+    ])
+    return scored(total, whole.choices[0].logprobs)
+  }, { id: 'score-go' })
+  run.onEnter(context)
+  run.onEnter(continuation)
+  return {
+    element: part('Likelihood', 'How likely a model finds it that a text goes on with another.',
+      el('div', { class: 'pair' }, field('Text', context), field('Goes on with', continuation)), picker, run),
+    load: picker.load, stop: run.stop,
+  }
+}
+
+/**
+ * @param {{logprob: number, is_greedy: boolean, num_tokens: number}} total
+ * @param {{tokens: string[], token_logprobs: (number | null)[]}} whole of text and continuation
+ * @returns {Node[]}
+ */
+function scored(total, whole) {
+  const from = Math.max(0, whole.tokens.length - total.num_tokens)
+  const running = el('p', { class: 'scored', role: 'group', 'aria-label': 'The text, shaded' })
+  whole.tokens.forEach((token, i) => {
+    const span = el('span', { class: 'tok', text: token, title: i < from ? undefined : chance(whole.token_logprobs[i]) })
+    if (i < from) span.classList.add('before')
+    else shade(span, whole.token_logprobs[i])
+    running.append(span)
+  })
+  const perToken = total.num_tokens ? Math.exp(-total.logprob / total.num_tokens) : 1
+  const facts = [
+    ['log-probability', fixed(total.logprob)],
+    ['probability', percent(total.logprob)],
+    ['perplexity a token', perToken.toFixed(2)],
+    ['likeliest continuation', total.is_greedy ? 'yes' : 'no'],
+  ]
+  return [
+    el('dl', { class: 'facts' }, facts.map(([name, value]) => el('div', {}, el('dt', { text: name }), el('dd', { text: value })))),
+    running, legend(),
+    el('div', { class: 'wide', tabindex: 0, role: 'group', 'aria-label': 'Each token' }, el('table', { class: 'data tokens' },
+      el('thead', {}, el('tr', {}, ['Token', 'Log-probability', 'Probability'].map((name, i) => el('th', { scope: 'col', class: i ? 'num' : '', text: name })))),
+      el('tbody', {}, whole.tokens.slice(from).map((token, i) => {
+        const logprob = whole.token_logprobs[from + i]
+        return el('tr', {}, el('th', { scope: 'row', class: 'mono', text: visible(token) }),
+          el('td', { class: 'num', text: typeof logprob === 'number' ? fixed(logprob) : '–' }), el('td', { class: 'num', text: chance(logprob) }))
+      })))),
+  ]
+}
+
+/** @param {number} logprob with three digits and a minus as long as a digit */
+const fixed = (logprob) => logprob > -0.0005 ? '0.000' : logprob.toFixed(3).replace('-', '−')
+
+/** @param {number | null | undefined} logprob */
+const chance = (logprob) => logprob === null || logprob === undefined ? 'nothing before it' : percent(logprob)
+
+/** @param {number} n @param {string} noun */
+const count = (n, noun) => `${n} ${noun}${n === 1 ? '' : 's'}`

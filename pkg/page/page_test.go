@@ -1,0 +1,246 @@
+package page
+
+import (
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"path"
+	"regexp"
+	"strings"
+	"testing"
+
+	"glossa/pkg/httpx"
+)
+
+func handler(cfg Config) http.Handler { return (&httpx.Mux{Routes: Routes(cfg)}).Handler() }
+
+// get sends a request; headers are key, value, key, value.
+func get(h http.Handler, method, target string, headers ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, target, nil)
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// names lists the files by the paths that they are asked for with.
+func names(t *testing.T) (list []string) {
+	t.Helper()
+	err := fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			list = append(list, name)
+		}
+		return err
+	})
+	if err != nil || len(list) < 10 {
+		t.Fatalf("%d files, %v", len(list), err)
+	}
+	return list
+}
+
+func TestHeaders(t *testing.T) {
+	h := handler(Config{})
+	kinds := map[string]string{
+		".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml",
+	}
+	targets := []string{"/"}
+	for _, name := range names(t) {
+		targets = append(targets, "/page/"+name)
+	}
+	for _, target := range targets {
+		w := get(h, "GET", target)
+		kind := kinds[path.Ext(target)]
+		if target == "/" {
+			kind = kinds[".html"]
+		}
+		for key, want := range map[string]string{
+			"Content-Type": kind, "X-Content-Type-Options": "nosniff", "Cache-Control": "no-cache", "Referrer-Policy": "no-referrer",
+			"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
+				"base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+		} {
+			if got := w.Header().Get(key); got != want || want == "" {
+				t.Errorf("%s: %s is %q, want %q", target, key, got, want)
+			}
+		}
+		if w.Code != http.StatusOK || w.Body.Len() == 0 {
+			t.Errorf("%s: %d, %d bytes", target, w.Code, w.Body.Len())
+		}
+		tag := w.Header().Get("ETag")
+		if again := get(h, "GET", target, "If-None-Match", tag); again.Code != http.StatusNotModified || again.Body.Len() != 0 || tag == "" {
+			t.Errorf("%s with its tag %q: %d, %d bytes", target, tag, again.Code, again.Body.Len())
+		}
+		if other := get(h, "GET", target, "If-None-Match", `"other"`); other.Code != http.StatusOK {
+			t.Errorf("%s with another tag: %d", target, other.Code)
+		}
+		if head := get(h, "HEAD", target); head.Code != http.StatusOK || head.Body.Len() != 0 || head.Header().Get("ETag") != tag {
+			t.Errorf("HEAD %s: %d, %d bytes", target, head.Code, head.Body.Len())
+		}
+	}
+}
+
+// Where the page may have to ask another server, it may; scripts come from here all the same.
+func TestElsewhere(t *testing.T) {
+	policy := get(handler(Config{Elsewhere: true}), "GET", "/").Header().Get("Content-Security-Policy")
+	if !strings.Contains(policy, "connect-src 'self' https: http://localhost:* http://127.0.0.1:*;") || !strings.Contains(policy, "script-src 'self';") {
+		t.Error(policy)
+	}
+}
+
+func TestWhatIsNotThere(t *testing.T) {
+	h := handler(Config{})
+	for _, target := range []string{
+		"/page", "/page/", "/page/js", "/page/js/", "/page/js/views", "/page/none.js", "/page/js/main.js/", "/page/page.go", "/page/page_test.go",
+		"/page/..%2fpage.go", "/page/%2e%2e/page.go", "/page/js%2fmain.js%00", "/index.html", "/style.css",
+	} {
+		w := get(h, "GET", target)
+		if w.Code/100 == 3 { // ServeMux cleans paths
+			w = get(h, "GET", w.Header().Get("Location"))
+		}
+		if w.Code != http.StatusNotFound || w.Header().Get("Content-Type") != "application/json" || w.Header().Get("ETag") != "" {
+			t.Errorf("%s: %d %s %s", target, w.Code, w.Header().Get("Content-Type"), w.Body)
+		}
+	}
+	for _, target := range []string{"/", "/page/style.css"} {
+		if w := get(h, "POST", target); w.Code != http.StatusMethodNotAllowed {
+			t.Errorf("POST %s: %d", target, w.Code)
+		}
+	}
+}
+
+// A gateway's stage without its slash leads to the one with it, and nowhere else.
+func TestStageWithoutSlash(t *testing.T) {
+	for asked, want := range map[string]string{
+		"/prod": "./prod/", "/base/prod?x=1": "./prod/", "/prod/": "", "/": "", "/?x": "", "": "", "http://host": "",
+		"//evil.example": "./evil.example/", "/https://evil.example": "./evil.example/", "/javascript:x": "./javascript:x/",
+	} {
+		r := httptest.NewRequest("GET", "/", nil)
+		r.RequestURI = asked
+		w := httptest.NewRecorder()
+		handler(Config{}).ServeHTTP(w, r)
+		status := http.StatusOK
+		if want != "" {
+			status = http.StatusPermanentRedirect
+		}
+		if got := w.Header().Get("Location"); got != want || w.Code != status {
+			t.Errorf("%q: %d %q, want %q", asked, w.Code, got, want)
+		}
+	}
+}
+
+var (
+	links   = regexp.MustCompile(`(?:href|src)="([^"]*)"`)
+	imports = regexp.MustCompile(`(?m)^(?:import|export)\b[^'\n]*\bfrom '([^']+)'`)
+	urls    = regexp.MustCompile(`url\(([^)]*)\)|@import`)
+)
+
+// TestRelative: all that the files ask for is there, below any prefix, and inside them.
+func TestRelative(t *testing.T) {
+	h := handler(Config{})
+	prefixed := http.StripPrefix("/prod", h)
+	index, found := get(h, "GET", "/").Body.String(), 0
+	for _, m := range links.FindAllStringSubmatch(index, -1) {
+		link := m[1]
+		if strings.HasPrefix(link, "#") || link == "openapi.json" {
+			continue
+		}
+		found++
+		if !strings.HasPrefix(link, "page/") || get(prefixed, "GET", "/prod/"+link).Code != http.StatusOK {
+			t.Errorf("index.html: %s", link)
+		}
+	}
+	for _, name := range names(t) {
+		body := get(h, "GET", "/page/"+name).Body.String()
+		for _, m := range imports.FindAllStringSubmatch(body, -1) {
+			found++
+			to := m[1]
+			if _, err := files.ReadFile(path.Join(path.Dir(name), to)); err != nil || !strings.HasPrefix(to, ".") {
+				t.Errorf("%s imports %s", name, to)
+			}
+		}
+		if path.Ext(name) == ".css" && urls.MatchString(body) {
+			t.Errorf("%s loads %s", name, urls.FindString(body))
+		}
+	}
+	if found < 20 {
+		t.Errorf("%d links", found)
+	}
+}
+
+// TestNothingInline: the policy would refuse it.
+func TestNothingInline(t *testing.T) {
+	index := get(handler(Config{}), "GET", "/").Body.String()
+	for _, wrong := range []string{"<style", " style=", " onclick=", " onload=", "javascript:", "<script>", "<base"} {
+		if strings.Contains(index, wrong) {
+			t.Errorf("index.html has %s", wrong)
+		}
+	}
+	for _, name := range names(t) {
+		if path.Ext(name) != ".js" {
+			continue
+		}
+		body := get(handler(Config{}), "GET", "/page/"+name).Body.String()
+		for _, wrong := range []string{"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "setAttribute('style'", "DOMParser"} {
+			if strings.Contains(body, wrong) {
+				t.Errorf("%s has %s", name, wrong)
+			}
+		}
+		if !strings.HasPrefix(body, "// @ts-check\n") {
+			t.Errorf("%s is not checked for types", name)
+		}
+	}
+}
+
+// maxBytes is what the files may take: each function is deployed with them, in whose zip
+// they are a quarter as large.
+const maxBytes = 176 << 10
+
+func TestSize(t *testing.T) {
+	n := 0
+	for _, name := range names(t) {
+		data, err := files.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n += len(data)
+	}
+	if t.Logf("%d bytes", n); n > maxBytes {
+		t.Errorf("%d bytes, at most %d are allowed", n, maxBytes)
+	}
+}
+
+// What the page links to has a version in its path and is kept for good; all scripts are
+// asked for at once. With the version of another program the same files are not kept.
+func TestVersions(t *testing.T) {
+	h := handler(Config{})
+	page := get(h, "GET", "/").Body.String()
+	links := regexp.MustCompile(`(?:href|src)="(page/([0-9a-f]{16})/([^"]+))"`).FindAllStringSubmatch(page, -1)
+	preloaded := map[string]bool{}
+	for _, l := range links {
+		target, version, name := "/"+l[1], l[2], l[3]
+		preloaded[name] = true
+		w, plain := get(h, "GET", target), get(h, "GET", "/page/"+name)
+		if w.Code != http.StatusOK || w.Body.String() != plain.Body.String() || w.Header().Get("Cache-Control") != "public, max-age=31536000, immutable" {
+			t.Errorf("%s: %d %q", target, w.Code, w.Header())
+		}
+		other := strings.Repeat("0", len(version))
+		if w := get(h, "GET", "/page/"+other+"/"+name); w.Code != http.StatusOK || w.Body.String() != plain.Body.String() || w.Header().Get("Cache-Control") != "no-cache" {
+			t.Errorf("%s with another version: %d %q", name, w.Code, w.Header())
+		}
+		if version != links[0][2] {
+			t.Errorf("%s has another version than %s", l[1], links[0][1])
+		}
+	}
+	for _, name := range names(t) {
+		if (path.Ext(name) == ".js") && !preloaded[name] {
+			t.Errorf("%s is not asked for", name)
+		}
+	}
+	if strings.Contains(page, `="page/js`) || strings.Contains(page, `="page/style`) {
+		t.Error("a link has no version")
+	}
+	if w := get(h, "GET", "/page/"+links[0][2]+"/none.js"); w.Code != http.StatusNotFound {
+		t.Errorf("%d", w.Code)
+	}
+}
