@@ -15,7 +15,7 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 VULNDB      := https://vuln.go.dev
 
 # ./... leaves out directories that begin with a dot.
-PACKAGES    := ./... ./.ci/budget ./.ci/mutants ./.ci/peers/grammar ./.ci/peers/greedy ./.ci/peers/gateway
+PACKAGES    := ./... ./.ci/budget ./.ci/e2e ./.ci/mutants ./.ci/peers/grammar ./.ci/peers/greedy ./.ci/peers/gateway
 PLATFORMS   := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 FAMILIES     = $(filter-out glossa,$(notdir $(patsubst %/main.go,%,$(wildcard functions/*/main.go))))
 
@@ -169,10 +169,12 @@ format:
 vet:
 	$(GO) vet $(PACKAGES)
 	$(GO) vet -tags purego $(PACKAGES)
+	$(GO) vet -tags e2e ./.ci/e2e
 
 .PHONY: staticcheck
 staticcheck:
 	$(GO) run $(STATICCHECK) -checks all $(PACKAGES)
+	$(GO) run $(STATICCHECK) -tags e2e -checks all ./.ci/e2e
 
 .PHONY: budget
 budget:
@@ -285,6 +287,15 @@ synth: build .cache/cdk/installed ## write what would be deployed to infra/cdk.o
 .PHONY: bootstrap
 bootstrap: build .cache/cdk/installed ## make what the CDK needs in an account and region, once
 	cd infra && ../$(CDK) bootstrap $(ARGS)
+
+.ci/conformance/node_modules/installed-lock.json: .ci/conformance/package-lock.json
+	cd .ci/conformance && npm ci --no-audit --no-fund
+	cp $< $@
+
+.PHONY: e2e
+e2e: synth glossa .ci/conformance/node_modules/installed-lock.json ## run what would be deployed on this machine, with its permissions and its limits (needs node)
+	$(GO) test -tags e2e -count=1 -timeout 5m ./.ci/e2e
+	cat .cache/e2e/report.txt
 
 .PHONY: diff
 diff: build .cache/cdk/installed ## compare that with what is deployed

@@ -55,8 +55,8 @@ const (
 )
 
 // statements returns what the function of a family may do.
-func statements(family string) []Statement {
-	list := []Statement{logs(), readItems(), query(), count(), readCheckpoints(), listCheckpoints(), bedrock(), sagemaker()}
+func statements(family string, streams bool) []Statement {
+	list := []Statement{logs(), readItems(), query(), count(), readCheckpoints(), listCheckpoints(), bedrock(streams), sagemaker()}
 	switch family {
 	case CatchAll: // which has the log-in
 		list = append(list, logIn())
@@ -107,7 +107,7 @@ func logIn() Statement {
 
 func readCheckpoints() Statement {
 	return Statement{
-		Sid: "Checkpoints", Actions: []string{"s3:GetObject", "s3:GetObjectVersion"}, Resources: []string{bucketARN + "/" + Checkpoints + "/*"},
+		Sid: "Checkpoints", Actions: []string{"s3:GetObject"}, Resources: []string{bucketARN + "/" + Checkpoints + "/*"},
 		Reason:    "weights are read in ranges, all of one version",
 		Wildcards: "runs are published without a deployment",
 	}
@@ -155,10 +155,14 @@ func listUploads() Statement {
 
 // Source: Amazon Bedrock User Guide, "Prerequisites for inference profiles": who calls a
 // profile needs the profile and the foundation model in every region that it leads to.
-func bedrock() Statement {
+func bedrock(streams bool) Statement {
+	actions := []string{"bedrock:InvokeModel"}
+	if streams {
+		actions = append(actions, "bedrock:InvokeModelWithResponseStream")
+	}
 	return Statement{
 		Sid:     "Bedrock",
-		Actions: []string{"bedrock:InvokeModel", "bedrock:InvokeModelWithResponseStream"},
+		Actions: actions,
 		Resources: []string{
 			"arn:${AWS::Partition}:bedrock:*::foundation-model/*",
 			"arn:${AWS::Partition}:bedrock:*:${AWS::AccountId}:inference-profile/*",

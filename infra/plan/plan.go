@@ -7,6 +7,7 @@ package plan
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 
 	"glossa/pkg/app"
+	"glossa/pkg/httpx"
 )
 
 // Architecture is that of all functions, as directories below dist call it.
@@ -110,14 +112,13 @@ func family(cfg Config, name string) (Family, error) {
 
 func function(cfg Config, f Family) Function {
 	timeout := briefTimeout
-	for _, route := range f.Routes {
-		if route.Streams {
-			timeout = MaxTimeout
-		}
+	streams := slices.ContainsFunc(f.Routes, func(r httpx.Route) bool { return r.Streams })
+	if streams {
+		timeout = MaxTimeout
 	}
 	return Function{
 		Family: f.Name, Memory: cfg.Memory[f.Name], Timeout: timeout, Environment: environment(cfg),
-		Provisioned: cfg.Provisioned[f.Name], Reserved: cfg.Reserved[f.Name], Statements: statements(f.Name),
+		Provisioned: cfg.Provisioned[f.Name], Reserved: cfg.Reserved[f.Name], Statements: statements(f.Name, streams),
 	}
 }
 

@@ -119,7 +119,7 @@ func (s *scanner) scanPublished(fsys fs.FS, runs []catalog.Run) (found []catalog
 		d := &list[i]
 		switch info := &d.info; {
 		case d.err != nil:
-			problems = append(problems, fmt.Errorf("model %s: %w", e.Name(), unreadable(d.err)))
+			problems = append(problems, catalog.Unread{Model: d.id, Err: fmt.Errorf("model %s: %w", e.Name(), unreadable(d.err))})
 		case info.Type != "" && !taken[d.id]:
 			taken[d.id] = true
 			run := catalog.Run{

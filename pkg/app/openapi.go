@@ -19,12 +19,13 @@ const documentPath = "/openapi.json"
 
 // description returns the route of the OpenAPI document, which tells of the given routes
 // and of itself. What is not mounted here is left out of it, but for who comes through a
-// gateway: all families stand behind one, and one function answers for them.
+// gateway: all families stand behind one, and one function answers for them. Who has no
+// key may read it, as the page does before there is one: it is the same everywhere.
 func description(routes []httpx.Route, all func() []httpx.Route) httpx.Route {
 	own := sync.OnceValues(func() ([]byte, error) { return describe(document, routes) })
 	whole := sync.OnceValues(func() ([]byte, error) { return describe(document, all()) })
 	return httpx.Route{
-		Method: http.MethodGet, Pattern: documentPath, Permission: httpx.Listing,
+		Method: http.MethodGet, Pattern: documentPath, Permission: httpx.Public,
 		Handle: func(w http.ResponseWriter, r *http.Request) error {
 			body := own
 			if host.BehindGateway(r.Context()) {

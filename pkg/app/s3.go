@@ -127,7 +127,14 @@ func (s *shelves) look(one *shelf) (fs.FS, error) {
 	err := one.look()
 	now, missing := one.snapshot()
 	if missing != nil {
-		return nil, unreadable(missing)
+		missing = unreadable(missing)
+		if !strings.HasSuffix(one.url, "/") { // the place of one model, whose record's problem this is
+			return nil, missing
+		}
+		if !isTold(missing) {
+			missing = &llm.Error{Code: llm.Upstream, Message: "S3 does not tell which models there are", Err: missing}
+		}
+		return nil, catalog.Unread{Err: missing}
 	}
 	s.ahead.found(now)
 	return now, err
@@ -161,16 +168,24 @@ func (c *cloud) account(cfg bucket.Config) (bucket.Config, error) {
 // that: it is there again.
 func unreadable(err error) error {
 	refusal, ok := errors.AsType[*bucket.Error](err)
-	_, said := errors.AsType[*llm.Error](err)
 	switch {
-	case err == nil || said || errors.Is(err, fs.ErrNotExist):
+	case err == nil || isTold(err) || errors.Is(err, fs.ErrNotExist):
 		return err
 	case ok && errors.Is(err, fs.ErrPermission):
 		return &llm.Error{Code: llm.Upstream, Message: fmt.Sprintf("S3 does not let this server read the checkpoint of the model (%d %s)", refusal.Status, refusal.Code), Err: err}
 	case ok:
 		return &llm.Error{Code: llm.Upstream, Message: fmt.Sprintf("S3 does not give the checkpoint of the model (%d %s)", refusal.Status, refusal.Code), Err: err}
 	}
+	if at, ok := errors.AsType[*fs.PathError](err); ok && inS3(at.Path) { // it was not reached, or its answers broke off
+		return &llm.Error{Code: llm.Upstream, Message: "S3 does not give the checkpoint of the model", Err: err}
+	}
 	return err
+}
+
+// isTold tells whether an error has words for clients.
+func isTold(err error) bool {
+	_, told := errors.AsType[*llm.Error](err)
+	return told
 }
 
 // steady is the directory of a run as it is while it is opened.

@@ -233,6 +233,15 @@ func TestS3Refused(t *testing.T) {
 			t.Errorf("%s: %d %v", name, code, got)
 		}
 	}
+	b := inStore(t, s, Config{Checkpoints: "s3://models/locked"})
+	for name, want := range map[string]int{"m": http.StatusBadGateway, "n": http.StatusNotFound} {
+		if code, got := score(t, b, name); code != want {
+			t.Errorf("%s, of which a file cannot be read: %d %v", name, code, got)
+		}
+	}
+	if code, got := score(t, inStore(t, s, Config{Checkpoints: "s3://models/secret"}), "m"); code != http.StatusBadGateway {
+		t.Errorf("where nothing can be listed: %d %v", code, got)
+	}
 	_, problems := a.Catalog().Entries(t.Context())
 	told := errors.Join(problems...).Error()
 	for _, want := range []string{"s3://models/secret/m", "s3://models/locked/m", "s3://models/root/absent", "s3://NO/m", "names a bucket"} {

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -197,6 +198,8 @@ func (v *view) missing(name string) error {
 	switch {
 	case why != nil:
 		return why
+	case v.unread(name) != nil:
+		return v.unread(name)
 	case unserved:
 		return &llm.Error{Code: llm.NotFound, Param: "model", Message: fmt.Sprintf("the model %q is listed and cannot be served: its record is missing or wrong", short(name))}
 	case !v.good:
@@ -205,6 +208,19 @@ func (v *view) missing(name string) error {
 		return &llm.Error{Code: llm.NotFound, Param: "model", Message: fmt.Sprintf("there is no model %q", short(name))}
 	}
 	return &llm.Error{Code: llm.NotFound, Param: "model", Message: "there are no models"}
+}
+
+// unread is the error of a name that a model may have which could not be looked at; nil
+// if all could, or if there are no words for clients.
+func (v *view) unread(name string) error {
+	for _, problem := range v.problems {
+		u, ok := errors.AsType[Unread](problem)
+		e, told := errors.AsType[*llm.Error](problem)
+		if ok && told && e.Code == llm.Upstream && (u.Model == "" || u.Model == name) {
+			return &llm.Error{Code: e.Code, Message: e.Message, Err: problem}
+		}
+	}
+	return nil
 }
 
 // unknown is the error of who asks for models of which nothing could be read yet.

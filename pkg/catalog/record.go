@@ -140,6 +140,18 @@ func (w Warning) Error() string { return w.Err.Error() }
 // Unwrap returns what is warned of.
 func (w Warning) Unwrap() error { return w.Err }
 
+// Unread is a problem with what holds a model, or all of a root: whether there is such a
+// model cannot be known.
+type Unread struct {
+	Model string // "": any
+	Err   error
+}
+
+func (u Unread) Error() string { return u.Err.Error() }
+
+// Unwrap returns what went wrong.
+func (u Unread) Unwrap() error { return u.Err }
+
 // IsWarning tells whether a problem is a [Warning].
 func IsWarning(problem error) bool {
 	_, ok := errors.AsType[Warning](problem)

@@ -90,12 +90,12 @@ func httpEvent(r *http.Request, body []byte) events.APIGatewayV2HTTPRequest {
 	}
 }
 
-// restEvent is the event of a REST API. Its path is as the client encoded it, without the stage.
-func restEvent(r *http.Request, body []byte, stage string) (*events.APIGatewayProxyRequest, error) {
+// event is the event of a REST API. Its path is as the client encoded it, without the stage.
+func (c REST) event(r *http.Request, body []byte) (*events.APIGatewayProxyRequest, error) {
 	full := r.URL.EscapedPath()
-	path, ok := strings.CutPrefix(full, "/"+stage)
+	path, ok := strings.CutPrefix(full, "/"+c.Stage)
 	if !ok || path != "" && path[0] != '/' {
-		return nil, fmt.Errorf("%w /%s", errNotInStage, stage)
+		return nil, fmt.Errorf("%w /%s", errNotInStage, c.Stage)
 	}
 	if path == "" {
 		path = "/"
@@ -104,25 +104,32 @@ func restEvent(r *http.Request, body []byte, stage string) (*events.APIGatewayPr
 	multi := forwarded(r)
 	query := r.URL.Query()
 	text, isBase64 := encodeBody(r, body)
+	if c.Binary != nil {
+		text, isBase64 = encodeMedia(r, body, c.Binary)
+	}
+	resource, variables := "/{proxy+}", map[string]string{"proxy": strings.TrimPrefix(path, "/")}
+	if c.Resource != nil {
+		resource, variables = c.Resource(path)
+	}
 	return &events.APIGatewayProxyRequest{
-		Resource:                        "/{proxy+}",
+		Resource:                        resource,
 		Path:                            path,
 		HTTPMethod:                      r.Method,
 		Headers:                         last(multi),
 		MultiValueHeaders:               multi,
 		QueryStringParameters:           last(query),
 		MultiValueQueryStringParameters: query,
-		PathParameters:                  map[string]string{"proxy": strings.TrimPrefix(path, "/")},
+		PathParameters:                  variables,
 		RequestContext: events.APIGatewayProxyRequestContext{
 			AccountID:        account,
 			ResourceID:       "proxy0",
-			Stage:            stage,
+			Stage:            c.Stage,
 			DomainName:       apiID + ".execute-api." + region + ".amazonaws.com",
 			DomainPrefix:     apiID,
 			RequestID:        newID(),
 			Protocol:         r.Proto,
 			Identity:         events.APIGatewayRequestIdentity{SourceIP: sourceIP(r), UserAgent: r.UserAgent()},
-			ResourcePath:     "/{proxy+}",
+			ResourcePath:     resource,
 			Path:             full,
 			HTTPMethod:       r.Method,
 			RequestTime:      now.Format(clfTime),
@@ -220,6 +227,19 @@ func encodeBody(r *http.Request, body []byte) (text string, isBase64 bool) {
 		t == "application/javascript" || t == "application/x-www-form-urlencoded")
 	if len(body) == 0 || plain && r.Header.Get("Content-Encoding") == "" && utf8.Valid(body) {
 		return string(body), false
+	}
+	return base64.StdEncoding.EncodeToString(body), true
+}
+
+// encodeMedia gives bodies of binary media types in base64, those of text too, and others as text. A body without a type
+// counts as JSON. Source: API Gateway Developer Guide, "Content type conversions in API Gateway".
+func encodeMedia(r *http.Request, body []byte, binary func(mediaType string) bool) (text string, isBase64 bool) {
+	t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil {
+		t = "application/json"
+	}
+	if len(body) == 0 || !binary(t) {
+		return strings.ToValidUTF8(string(body), "\uFFFD"), false
 	}
 	return base64.StdEncoding.EncodeToString(body), true
 }

@@ -2,6 +2,7 @@ package runtimeapi
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,15 +14,24 @@ import (
 // maxGatewayBody is the most bytes of a request body that API Gateway takes.
 const maxGatewayBody = 10 << 20
 
+// An Invoker runs invocations: a [Function], or many of which each runs some.
+type Invoker interface {
+	Invoke(ctx context.Context, event []byte) (*Response, error)
+}
+
 // FunctionURL is a function URL, with invoke mode RESPONSE_STREAM if streaming, else BUFFERED.
-func (f *Function) FunctionURL(streaming bool) http.Handler {
+func (f *Function) FunctionURL(streaming bool) http.Handler { return FunctionURL(f, streaming) }
+
+// FunctionURL is the function URL of whoever runs the invocations.
+func FunctionURL(fn Invoker, streaming bool) http.Handler {
 	return front{
-		fn:        f,
+		fn:        fn,
 		streaming: streaming,
 		maxBody:   MaxPayload,
 		event:     func(r *http.Request, body []byte) (any, error) { return urlEvent(r, body), nil },
 		decode:    decodeV2,
 		raw:       true,
+		fail:      gatewayError,
 	}
 }
 
@@ -33,64 +43,87 @@ func (f *Function) HTTPAPI() http.Handler {
 		maxBody: maxGatewayBody,
 		event:   func(r *http.Request, body []byte) (any, error) { return httpEvent(r, body), nil },
 		decode:  decodeV2,
+		fail:    gatewayError,
 	}
 }
 
-// RESTProxy is an API Gateway REST API with one proxy resource and binary media types */*, deployed to a stage, under
-// whose name it serves: /stage/path. With streaming the integration's response transfer mode is STREAM. Its integration
-// timeout of 29 s when buffered is not imitated.
+// RESTProxy is an API Gateway REST API with one proxy resource, deployed to a stage, under whose name it serves:
+// /stage/path. With streaming the integration's response transfer mode is STREAM.
 func (f *Function) RESTProxy(streaming bool, stage string) http.Handler {
-	return front{
-		fn:        f,
-		streaming: streaming,
+	return RESTAPI(f, REST{Stage: stage, Streaming: streaming})
+}
+
+// REST says how an API Gateway REST API hands requests on. Its zero value has one proxy resource.
+type REST struct {
+	Stage     string
+	Streaming bool // the integration's response transfer mode is STREAM
+	// Resource returns the resource of a path, which is without the stage, and the variables in it; nil: /{proxy+}.
+	Resource func(path string) (resource string, variables map[string]string)
+	// Binary tells whether bodies of a media type are base64 in events; nil: all but text.
+	Binary func(mediaType string) bool
+	// Fail answers what the API answers itself; nil: with its own words, and the reason beside them.
+	Fail func(w http.ResponseWriter, status int, message, reason string)
+}
+
+// RESTAPI is the REST API of whoever runs the invocations. An integration timeout is not imitated.
+func RESTAPI(fn Invoker, cfg REST) http.Handler {
+	d := front{
+		fn:        fn,
+		streaming: cfg.Streaming,
 		maxBody:   maxGatewayBody,
-		event:     func(r *http.Request, body []byte) (any, error) { return restEvent(r, body, stage) },
+		event:     func(r *http.Request, body []byte) (any, error) { return cfg.event(r, body) },
 		decode:    decodeV1,
+		fail:      cfg.Fail,
 	}
+	if d.fail == nil {
+		d.fail = gatewayError
+	}
+	return d
 }
 
 var errNotInStage = errors.New("the path is not below the stage")
 
 // front turns HTTP requests into invocations and answers back into HTTP.
 type front struct {
-	fn        *Function
+	fn        Invoker
 	streaming bool
 	maxBody   int64
 	event     func(r *http.Request, body []byte) (any, error)
 	decode    func(payload []byte) (*answer, error)
 	raw       bool // streams answers without a prelude as they are, as a function URL does
+	fail      func(w http.ResponseWriter, status int, message, reason string)
 }
 
 // ServeHTTP serves one request with one invocation.
 func (d front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, d.maxBody+1))
 	if err != nil {
-		gatewayError(w, http.StatusBadRequest, "Bad request", err.Error())
+		d.fail(w, http.StatusBadRequest, "Bad request", err.Error())
 		return
 	}
 	if int64(len(body)) > d.maxBody {
-		gatewayError(w, http.StatusRequestEntityTooLarge, "Request Too Long",
+		d.fail(w, http.StatusRequestEntityTooLarge, "Request Too Long",
 			fmt.Sprintf("the body is over the limit of %d bytes", d.maxBody))
 		return
 	}
 	e, err := d.event(r, body)
 	if err != nil {
-		gatewayError(w, http.StatusForbidden, "Forbidden", err.Error())
+		d.fail(w, http.StatusForbidden, "Forbidden", err.Error())
 		return
 	}
 	event, err := encodeEvent(e)
 	if err != nil {
-		gatewayError(w, http.StatusInternalServerError, "Internal server error", err.Error())
+		d.fail(w, http.StatusInternalServerError, "Internal server error", err.Error())
 		return
 	}
 	if len(event) > MaxPayload {
-		gatewayError(w, http.StatusRequestEntityTooLarge, "Request Too Long",
+		d.fail(w, http.StatusRequestEntityTooLarge, "Request Too Long",
 			fmt.Sprintf("the event has %d bytes, over Lambda's limit of %d", len(event), MaxPayload))
 		return
 	}
 	resp, err := d.fn.Invoke(r.Context(), event)
 	if err != nil {
-		gatewayError(w, http.StatusBadGateway, "Internal server error", err.Error())
+		d.fail(w, http.StatusBadGateway, "Internal server error", err.Error())
 		return
 	}
 	defer resp.Close()
@@ -119,7 +152,7 @@ func (d front) stream(w http.ResponseWriter, resp *Response) {
 	case d.raw:
 		send(w, http.StatusOK, http.Header{"Content-Type": {resp.ContentType}})
 	default:
-		gatewayError(w, http.StatusBadGateway, "Internal server error",
+		d.fail(w, http.StatusBadGateway, "Internal server error",
 			"the answer is no HTTP streaming response, but the integration streams")
 		return
 	}
@@ -144,18 +177,18 @@ func (d front) stream(w http.ResponseWriter, resp *Response) {
 // buffer decodes the whole answer and sends it at once.
 func (d front) buffer(w http.ResponseWriter, resp *Response) {
 	if resp.Prelude != nil {
-		gatewayError(w, http.StatusBadGateway, "Internal server error",
+		d.fail(w, http.StatusBadGateway, "Internal server error",
 			"the answer is an HTTP streaming response, but this door is buffered")
 		return
 	}
 	payload, err := io.ReadAll(resp)
 	if err != nil {
-		gatewayError(w, http.StatusBadGateway, "Internal server error", err.Error())
+		d.fail(w, http.StatusBadGateway, "Internal server error", err.Error())
 		return
 	}
 	a, err := d.decode(payload)
 	if err != nil {
-		gatewayError(w, http.StatusBadGateway, "Internal server error", "malformed proxy answer: "+err.Error())
+		d.fail(w, http.StatusBadGateway, "Internal server error", "malformed proxy answer: "+err.Error())
 		return
 	}
 	send(w, a.status, a.header)

@@ -50,6 +50,7 @@ type Response struct {
 	Prelude     *Prelude // nil unless the answer is an HTTP streaming response
 
 	body   io.ReadCloser
+	ended  <-chan struct{} // closed when the function is done
 	caller context.Context // of Invoke: when it ends, so does reading
 	stop   func() bool     // ends the watch on caller
 }
@@ -68,6 +69,9 @@ func (r *Response) Close() error {
 	r.stop()
 	return r.body.Close()
 }
+
+// Ended is closed when the function is done with the invocation, whether or not the payload was read.
+func (r *Response) Ended() <-chan struct{} { return r.ended }
 
 // Chunks yields the payload in the pieces in which it arrives; an error is the last element. Each piece is the caller's.
 func (r *Response) Chunks() iter.Seq2[[]byte, error] {
@@ -140,7 +144,7 @@ func (v *invocation) answer(contentType string, prelude *Prelude, payload []byte
 		return nil, fmt.Errorf("invocation %s has its answer already", v.id)
 	}
 	v.answered = true
-	resp := &Response{RequestID: v.id, ContentType: contentType, Prelude: prelude, stop: func() bool { return true }}
+	resp := &Response{RequestID: v.id, ContentType: contentType, Prelude: prelude, ended: v.ended, stop: func() bool { return true }}
 	if prelude == nil {
 		resp.body = io.NopCloser(bytes.NewReader(payload))
 	} else {

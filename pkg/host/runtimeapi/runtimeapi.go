@@ -186,6 +186,26 @@ func (f *Function) Starts() int {
 	return f.starts
 }
 
+// PID returns the id of the latest process, or 0 before the first.
+func (f *Function) PID() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.sb == nil {
+		return 0
+	}
+	return f.sb.cmd.Process.Pid
+}
+
+// Kill ends the latest process at once, as when its memory is full or its machine is gone.
+func (f *Function) Kill() {
+	f.mu.Lock()
+	sb := f.sb
+	f.mu.Unlock()
+	if sb != nil {
+		sb.kill()
+	}
+}
+
 // InitDuration returns the time from the start of the latest process to its first call of /next, or 0 before that.
 func (f *Function) InitDuration() time.Duration {
 	f.mu.Lock()

@@ -1,0 +1,190 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"glossa/pkg/engine/checkpoint"
+	"glossa/pkg/engine/checkpoint/checkpointtest"
+	"glossa/pkg/table"
+	"glossa/schemas"
+)
+
+// golden puts the model that the events ask for into the bucket.
+func (w *World) golden(t *testing.T) {
+	t.Helper()
+	var ck bytes.Buffer
+	if err := checkpoint.WriteALPH(&ck, checkpointtest.Golden()); err != nil {
+		t.Fatal(err)
+	}
+	config := fmt.Sprintf(`{"modelConfig": %s, "trainConfig": {}, "configHash": "00000000", "runId": "r1"}`, checkpointtest.Golden().ModelConfigRaw)
+	w.put("golden/metrics.jsonl", []byte(`{"step":1,"lr":0.001}`+"\n"+`{"step":7,"lr":0.002}`+"\n"+`{"step":8,`))
+	w.put("golden/config.json", []byte(config))
+	w.put("golden/checkpoint-7.json", ck.Bytes())
+}
+
+// translator puts the model there that translates, or takes it away.
+func (w *World) translator(t *testing.T, there bool) {
+	t.Helper()
+	const dir = root + "/functions/testdata/translator"
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		key := "translator/" + f.Name()
+		if !there {
+			w.Store.Delete(checkpoints + key)
+			continue
+		}
+		content, err := os.ReadFile(filepath.Join(dir, f.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.put(key, content)
+	}
+}
+
+// item writes an item of the table, as the operator.
+func (w *World) item(t *testing.T, text string) {
+	t.Helper()
+	var it table.Item
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode((*map[string]any)(&it)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Items.Put(t.Context(), it); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// record is a record that is inside the programs, under a name.
+func record(t *testing.T, file, name string) string {
+	t.Helper()
+	text, err := fs.ReadFile(schemas.Files(), file+".json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Replace(string(text), `"`+file+`"`, `"`+name+`"`, 1)
+}
+
+// events sends every dialect's events through the API and through the function URLs, with
+// what they were recorded with: some with a translator, some with remote models.
+func events(t *testing.T, w *World) {
+	w.translator(t, true)
+	time.Sleep(1100 * time.Millisecond) // S3 tells seconds, and the newest model is the default
+	w.golden(t)
+	key := w.glossa(t, "key", "create", "events", "--role", "admin", "--table-name", w.Table)
+	for _, family := range []string{"textsynth", "alephalpha"} {
+		w.family(t, family, key)
+	}
+	w.translator(t, false)
+	w.fresh(t)
+	for _, family := range []string{"openai", "alpha", "lamini"} {
+		w.family(t, family, key)
+	}
+	w.item(t, `{"pk":"models","sk":"all-models","models":[
+		{"model_type":"Claude","model_name":"anthropic.claude-v2","model_family":"bedrock","streaming":true},
+		{"model_type":"Llama2","model_name":"tgi.llama-2-13b","model_family":"sagemaker","streaming":true}]}`)
+	w.item(t, record(t, "bedrock-anthropic.claude-v2", "bedrock-anthropic.claude-v2"))
+	w.item(t, record(t, "sagemaker-tgi", "sagemaker-tgi.llama-2-13b"))
+	w.fresh(t)
+	w.family(t, "invoke", key)
+}
+
+// family sends the events of one family.
+func (w *World) family(t *testing.T, family, key string) {
+	files, err := filepath.Glob(filepath.Join(root, "events", family, "*.json"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("there are no events of %s: %v", family, err)
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".json")
+		if other := elsewhere[family+"/"+name]; other != "" {
+			t.Logf("%s/%s is not asked here: %s", family, name, other)
+			continue
+		}
+		t.Run(family+"/"+name, func(t *testing.T) {
+			want, err := os.ReadFile(strings.TrimSuffix(file, ".json") + ".golden")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for door, base := range map[string]string{"REST": w.api(""), "function URL": w.url(family, "")} {
+				if got := w.knock(t, file, base, key); got != steady(string(want)) {
+					t.Errorf("%s gives\n%s\nwant\n%s", door, got, steady(string(want)))
+				}
+			}
+		})
+	}
+}
+
+// elsewhere are events whose answers are those of a server without keys or bucket.
+var elsewhere = map[string]string{
+	"alephalpha/no-login":           "there are users",
+	"alpha/upload-without-key":      "there is a key",
+	"alpha/upload-part-without-key": "there is a key",
+}
+
+// knock sends an event's request, with its headers, to a door.
+func (w *World) knock(t *testing.T, file, base, key string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var e struct {
+		RawPath, RawQueryString, Body string
+		Headers                       map[string]string
+		RequestContext                struct{ HTTP struct{ Method string } }
+	}
+	if err := json.Unmarshal(text, &e); err != nil {
+		t.Fatal(err)
+	}
+	header := http.Header{}
+	for name, value := range e.Headers {
+		if !strings.HasPrefix(name, "x-forwarded") && name != "host" {
+			header.Set(name, value)
+		}
+	}
+	url := base + e.RawPath
+	if e.RawQueryString != "" {
+		url += "?" + e.RawQueryString
+	}
+	w.Edge.api.limit.refill()
+	a := w.ask(t, request{e.RequestContext.HTTP.Method, url, key, e.Body, header})
+	if a.err != nil {
+		t.Error(a.err)
+	}
+	return steady(fmt.Sprintf("%d %s\n\n%s\n", a.status, a.header.Get("Content-Type"), a.body))
+}
+
+// changing is what differs from run to run, from deployment to deployment and, in its
+// last digits, from one instruction set to another.
+var changing = regexp.MustCompile(`(chatcmpl|cmpl)-[0-9a-f]{24}|"id":"req_[0-9a-f]{24}"|"(?:created|mtime)":\d+|(-?\d+\.\d{5})\d+`)
+
+func steady(body string) string {
+	return changing.ReplaceAllStringFunc(body, func(s string) string {
+		switch {
+		case strings.HasPrefix(s, `"id"`):
+			return `"id":"req_ID"`
+		case strings.HasPrefix(s, `"`):
+			return s[:strings.IndexByte(s, ':')] + ":0"
+		}
+		if i := strings.IndexByte(s, '-'); strings.Contains(s, "cmpl") {
+			return s[:i] + "-ID"
+		}
+		return s[:strings.IndexByte(s, '.')+6]
+	})
+}

@@ -1,0 +1,327 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"glossa/pkg/backend/backendtest"
+	"glossa/pkg/bucket/buckettest"
+	"glossa/pkg/table"
+)
+
+const (
+	root    = "../.."
+	modules = "../conformance/node_modules"
+	// checkpoints is where models lie in the bucket.
+	checkpoints = "checkpoints/"
+)
+
+// A World is a deployment: what the templates say, and the services of AWS around it.
+type World struct {
+	*Stacks
+	Proxy    *Proxy
+	Store    *buckettest.Store
+	Bucket   string
+	Table    string
+	Items    *table.Table      // as the operator has it
+	Fleets   map[string]*Fleet // by family
+	Operator *Principal
+	Client   *http.Client
+	Edge     *Edge
+	Models   *models
+	faults   []string // what came of each
+	secrets  []string // that must not be in what is printed
+	log      string   // directory of what the functions print
+}
+
+// deploy brings the templates to life. All of it ends with the test.
+func deploy(t *testing.T, name string) *World {
+	t.Helper()
+	s, err := Load(filepath.Join(root, "infra/cdk.out"))
+	if err != nil {
+		t.Fatalf("make synth writes the templates: %v", err)
+	}
+	tables, buckets := s.Of("AWS::DynamoDB::Table"), s.Of("AWS::S3::Bucket")
+	if len(tables) != 1 || len(buckets) != 1 {
+		t.Fatalf("%d tables and %d buckets", len(tables), len(buckets))
+	}
+	w := &World{Stacks: s, Table: tables[0].ref(), Bucket: buckets[0].ref(), Fleets: map[string]*Fleet{}, Operator: &Principal{Name: "operator", all: true}}
+	w.log = filepath.Join(root, ".cache/e2e", name)
+	if err := errors.Join(os.RemoveAll(w.log), os.MkdirAll(w.log, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	dynamo := startDynamo(t, modules)
+	createTable(t, dynamo, tables[0])
+	var s3 *url.URL
+	w.Store, s3 = startS3(t, buckets[0])
+	w.Models = startModels(t)
+	w.Proxy = NewProxy(map[string]*url.URL{
+		"dynamodb": dynamo, "s3": s3, "bedrock": parseURL(t, w.Models.bedrock), "sagemaker": parseURL(t, w.Models.sagemaker),
+	}, bucketPolicy(t, s, buckets[0]))
+	t.Cleanup(w.Proxy.Close)
+	w.Proxy.Add(w.Operator)
+	w.Items = table.New(dynamodb.NewFromConfig(aws.Config{
+		Region: region, BaseEndpoint: &w.Proxy.URL, Credentials: credentials.NewStaticCredentialsProvider(w.Operator.Key, w.Operator.Secret, ""),
+	}), w.Table)
+	w.startFunctions(t)
+	return w
+}
+
+// bucketPolicy is what the bucket itself says.
+func bucketPolicy(t *testing.T, s *Stacks, bucket *Resource) (list []Statement) {
+	t.Helper()
+	for _, r := range s.Of("AWS::S3::BucketPolicy") {
+		if r.Text("Bucket") != bucket.ref() {
+			continue
+		}
+		more, err := ParsePolicy(r.Get("PolicyDocument"))
+		if err != nil {
+			t.Fatalf("%s: %v", r.name, err)
+		}
+		list = append(list, more...)
+	}
+	return list
+}
+
+// startFunctions makes the functions of the templates, with the doors to them.
+func (w *World) startFunctions(t *testing.T) {
+	t.Helper()
+	byName := map[string]*Fleet{}
+	for _, fn := range w.Of("AWS::Lambda::Function") {
+		family, binary, err := programs(w.Stacks, fn, filepath.Join(root, "dist"), runtime.GOARCH)
+		if err != nil {
+			t.Fatal(err)
+		}
+		by := &Principal{Name: family, Statements: rolePolicy(t, w.Stacks, fn)}
+		w.Proxy.Add(by)
+		log, err := os.Create(filepath.Join(w.log, family+".log"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = log.Close() })
+		f, err := newFleet(context.WithoutCancel(t.Context()), fn, family, binary, by, w.Proxy.URL, log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Fleets[family], byName[fn.stack+"/"+fn.name] = f, f
+		w.grantLogs(t, fn, by)
+	}
+	edge, err := newEdge(w.Stacks, byName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Edge, w.Client = edge, edge.Client()
+	t.Cleanup(func() {
+		w.Client.CloseIdleConnections()
+		edge.Close()
+		for _, f := range w.Fleets {
+			if err := f.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// rolePolicy is what a function's role allows. Policies of AWS are not known here.
+func rolePolicy(t *testing.T, s *Stacks, fn *Resource) (list []Statement) {
+	t.Helper()
+	role := s.By("AWS::IAM::Role", func(r *Resource) bool { arn, _ := r.attribute("Arn"); return arn == fn.Text("Role") })
+	if role == nil || len(role.List("ManagedPolicyArns")) > 0 {
+		t.Fatalf("the role %s of %s", fn.Text("Role"), fn.name)
+	}
+	for _, v := range role.List("Policies") {
+		policy, _ := v.(map[string]any)
+		more, err := ParsePolicy(policy["PolicyDocument"])
+		if err != nil {
+			t.Fatalf("%s: %v", role.name, err)
+		}
+		list = append(list, more...)
+	}
+	for _, kind := range []string{"AWS::IAM::Policy", "AWS::IAM::ManagedPolicy"} {
+		if len(s.Of(kind)) > 0 {
+			t.Fatalf("a %s is not known here", kind)
+		}
+	}
+	return list
+}
+
+// grantLogs asks for what Lambda itself does with the role: it writes what the function
+// prints. Source: AWS Lambda Developer Guide, "Using CloudWatch Logs with Lambda".
+func (w *World) grantLogs(t *testing.T, fn *Resource, by *Principal) {
+	t.Helper()
+	stream := arnOf("logs", region, account, "log-group:"+fn.Text("LoggingConfig", "LogGroup")+":log-stream:2026/01/01/[1]e2e")
+	for _, action := range []string{"logs:CreateLogStream", "logs:PutLogEvents"} {
+		if denied := w.Proxy.denied(by, []Access{{action, stream, nil}}); denied != nil {
+			t.Errorf("%s cannot write its log: %s", by.Name, denied)
+		}
+	}
+}
+
+// fresh ends all instances: the next requests meet new ones, which know nothing.
+func (w *World) fresh(t *testing.T) {
+	t.Helper()
+	for _, f := range w.Fleets {
+		if err := f.Fresh(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// glossa runs the operator's command and returns what it prints.
+func (w *World) glossa(t *testing.T, args ...string) string {
+	t.Helper()
+	return w.glossaWith(t, "", args...)
+}
+
+func (w *World) glossaWith(t *testing.T, input string, args ...string) string {
+	t.Helper()
+	path, err := filepath.Abs(filepath.Join(root, "bin/glossa"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), path, args...)
+	cmd.Dir, cmd.Stdin = root, strings.NewReader(input)
+	cmd.Env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "AWS_REGION=" + region, "AWS_ENDPOINT_URL=" + w.Proxy.URL,
+		"AWS_ACCESS_KEY_ID=" + w.Operator.Key, "AWS_SECRET_ACCESS_KEY=" + w.Operator.Secret,
+	}
+	var out, problems bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &problems
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("glossa %s: %v\n%s%s", strings.Join(args, " "), err, out.Bytes(), problems.Bytes())
+	}
+	if args[0] == "key" {
+		w.secrets = append(w.secrets, strings.TrimSpace(out.String()))
+	}
+	return strings.TrimSpace(out.String())
+}
+
+// put writes an object into the bucket, as the operator.
+func (w *World) put(key string, content []byte) { w.Store.Put(checkpoints+key, content) }
+
+// api is the URL of a path of the REST API.
+func (w *World) api(path string) string { return strings.TrimSuffix(w.Outputs["ApiUrl"], "/") + path }
+
+// url is the URL of a path of a family's function.
+func (w *World) url(family, path string) string {
+	return strings.TrimSuffix(w.Outputs[family+"Url"], "/") + path
+}
+
+// A request is one that a client sends.
+type request struct {
+	method, url, key, body string
+	header                 http.Header
+}
+
+// An answer is what it gets.
+type answer struct {
+	status int
+	header http.Header
+	body   string
+	err    error // of reading the body
+}
+
+func (a answer) String() string { return fmt.Sprintf("%d %.400s %v", a.status, a.body, a.err) }
+
+// open sends a request and returns the answer as it begins; its body is closed with the
+// test at the latest.
+func (w *World) open(t *testing.T, r request) *http.Response {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), cmp.Or(r.method, http.MethodGet), r.url, strings.NewReader(r.body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for name, values := range r.header {
+		req.Header[name] = values
+	}
+	if r.key != "" {
+		req.Header.Set("Authorization", "Bearer "+r.key)
+	}
+	res, err := w.Client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = res.Body.Close() })
+	return res
+}
+
+// ask sends a request and reads the answer.
+func (w *World) ask(t *testing.T, r request) answer {
+	t.Helper()
+	res := w.open(t, r)
+	text, err := io.ReadAll(res.Body)
+	_ = res.Body.Close()
+	return answer{res.StatusCode, res.Header, string(text), err}
+}
+
+// until asks again and again until it is so, for at most limit, and returns how long it took.
+func until(t *testing.T, limit time.Duration, so func() bool) time.Duration {
+	t.Helper()
+	begun := time.Now()
+	for !so() {
+		if time.Since(begun) > limit {
+			t.Fatalf("it is not so after %s", limit)
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return time.Since(begun)
+}
+
+// models are the fakes of Bedrock and SageMaker.
+type models struct {
+	bedrock, sagemaker string
+	gate               chan struct{} // lets the second token of a slow answer out
+}
+
+// startModels starts them. They say what they were asked, but a prompt with "slowly" gets
+// its answer in two halves, the second when the test lets it.
+func startModels(t *testing.T) *models {
+	m := &models{gate: make(chan struct{})}
+	m.bedrock = backendtest.NewService(t, "bedrock", func(i int, r *backendtest.Request, w *backendtest.Reply) {
+		if !strings.Contains(fmt.Sprint(r.Body), "slowly") || !r.Stream {
+			backendtest.Claude(i, r, w)
+			return
+		}
+		w.Event(`{"completion":" one","stop_reason":null,"stop":null}`)
+		select {
+		case <-m.gate:
+		case <-r.Gone:
+			return
+		}
+		w.Event(`{"completion":" two","stop_reason":"stop_sequence","stop":"\n\nHuman:"}`)
+	}).URL
+	m.sagemaker = backendtest.NewService(t, "sagemaker", backendtest.TGI).URL
+	return m
+}
+
+// goOn lets the second half of an answer out, for which a function must wait.
+func (m *models) goOn(t *testing.T) {
+	t.Helper()
+	select {
+	case m.gate <- struct{}{}:
+	case <-time.After(10 * time.Second):
+		t.Fatal("nobody waits for the model")
+	}
+}
