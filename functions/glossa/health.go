@@ -33,7 +33,7 @@ func health(ctx context.Context, args []string, _ io.Reader, stdout, _ io.Writer
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s answers %s", r.URL, answer.Status)
+		return fmt.Errorf("%s answers %s", r.URL.Redacted(), answer.Status)
 	}
 	_, err = fmt.Fprintln(stdout, "ok")
 	return err

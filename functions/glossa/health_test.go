@@ -25,6 +25,10 @@ func TestHealth(t *testing.T) {
 	if code, out := operate(t, "health", "--url", server.URL); code != 1 || !strings.Contains(out, "503") {
 		t.Errorf("%d %q", code, out)
 	}
+	secret := strings.Replace(server.URL, "://", "://user:secret@", 1)
+	if code, out := operate(t, "health", "--url", secret); code != 1 || strings.Contains(out, "secret") {
+		t.Errorf("%d %q", code, out)
+	}
 	server.Close()
 	if code, _ := operate(t, "health", "--url", server.URL); code != 1 {
 		t.Errorf("nobody is there: %d", code)

@@ -3,6 +3,7 @@ package app
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -26,17 +27,23 @@ type publisher struct{ a *App }
 
 var _ alpha.Publisher = publisher{}
 
-// free refuses a name that a model from elsewhere has, since the upload would be stored
-// and never served.
+// free refuses a name by which a model from elsewhere is called: the upload would never be
+// served, or would get what others ask that model.
 func (p publisher) free(ctx context.Context, name string) error {
-	entries, _ := p.a.catalog.Entries(ctx)
-	for _, e := range entries {
-		if e.Name == name && e.Run != nil && e.Run.Source != rootName(p.a.cfg.Checkpoints) {
-			message := fmt.Sprintf("%s is the name of a model of %s: choose another", name, e.Run.Source)
-			return &llm.Error{Code: llm.Invalid, Param: "name", Message: message}
-		}
+	e, err := p.a.catalog.Entry(ctx, name)
+	switch problem, _ := errors.AsType[*llm.Error](err); {
+	case problem != nil && problem.Code == llm.NotFound:
+		return nil
+	case err != nil:
+		return err
+	case e.Name == name && e.Run != nil && e.Run.Source == rootName(p.a.cfg.Checkpoints):
+		return nil
 	}
-	return nil
+	of := "the family " + e.Family
+	if e.Run != nil {
+		of = e.Run.Source
+	}
+	return &llm.Error{Code: llm.Invalid, Param: "name", Message: fmt.Sprintf("%s is a name of the model %s of %s: choose another", name, e.Name, of)}
 }
 
 // change does what changes the models, and has them looked for anew.

@@ -4,13 +4,11 @@ import (
 	"context"
 	"io/fs"
 	"path"
-	"slices"
 
 	"glossa/pkg/catalog"
 	"glossa/pkg/dialect/alpha"
 	"glossa/pkg/engine/arch"
 	"glossa/pkg/engine/checkpoint"
-	"glossa/pkg/llm"
 )
 
 // curves reads what was measured while models were trained, where the models are.
@@ -20,17 +18,11 @@ var _ alpha.Curves = curves{}
 
 // Metrics implements [alpha.Curves]. No weights are read.
 func (c curves) Metrics(ctx context.Context, model string, from int64) (alpha.Metrics, error) {
-	entries, problems := c.catalog.Entries(ctx)
-	i := slices.IndexFunc(entries, func(e catalog.Entry) bool {
-		return e.Name == model || e.Family+"/"+e.Name == model || slices.Contains(e.Aliases, model)
-	})
-	switch {
-	case i < 0 && len(entries) == 0 && len(problems) > 0:
-		return alpha.Metrics{}, llm.AsError(problems[0])
-	case i < 0:
-		return alpha.Metrics{}, llm.Errorf(llm.NotFound, "there is no model of that name")
+	entry, err := c.catalog.Entry(ctx, model)
+	if err != nil {
+		return alpha.Metrics{}, err
 	}
-	run := entries[i].Run
+	run := entry.Run
 	if run == nil { // a model that is not in the process
 		return alpha.Metrics{}, nil
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"glossa/pkg/bucket/buckettest"
 	"glossa/pkg/publish"
@@ -122,6 +123,26 @@ func TestMetricsByPlace(t *testing.T) {
 		m := metricsOf(t, test.app.Handler(), test.model, 0)
 		if len(m.Metrics) != test.lines || m.More || test.lines > 0 && m.Next != int64(len(data)) {
 			t.Errorf("%s: %d lines of %d, %d bytes of %d", place, len(m.Metrics), test.lines, m.Next, len(data))
+		}
+	}
+}
+
+// A name means the model that runs under it: names stand before aliases, and what a run is
+// called in its configuration is a name too.
+func TestMetricsByName(t *testing.T) {
+	name := starterName(t)
+	s := &buckettest.Store{}
+	put(t, s, goldens+"gpt2", "root/gpt2")
+	put(t, s, "../starter/runs", "else")
+	records := fstest.MapFS{"alpha.json": {Data: fmt.Appendf(nil, `{"pk":"models","sk":"local-alpha","schema":{"checkpoint":"s3://models/else/%s","aliases":["gpt2","other"]}}`, name)}}
+	a := inStore(t, s, Config{Checkpoints: "s3://models/root", Records: records})
+	entries, problems := a.catalog.Entries(t.Context())
+	if len(problems) > 0 || len(entries) != 2 || entries[0].Name != "alpha" || len(entries[0].Aliases) != 2 {
+		t.Fatalf("%+v %v", entries, problems)
+	}
+	for model, some := range map[string]bool{"gpt2": false, "other": true, "local/other": true, entries[0].Run.Info.ID: true} {
+		if m := metricsOf(t, a.Handler(), model, 0); (len(m.Metrics) > 0) != some {
+			t.Errorf("%s: %d lines", model, len(m.Metrics))
 		}
 	}
 }

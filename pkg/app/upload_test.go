@@ -100,11 +100,36 @@ func TestUploadUnderTheNameOfAStarter(t *testing.T) {
 	}
 	h := golden(t, Config{Keys: keys(t), Starters: starters}).Handler()
 	res := ask(h, "POST", "/api/upload", secrets[account.Worker], strings.NewReader(upload(t, "starter")))
-	if body := text(t, res); res.StatusCode != 400 || !strings.Contains(body, "starter is the name of a model of starters") {
+	if body := text(t, res); res.StatusCode != 400 || !strings.Contains(body, "starter is a name of the model starter of starters") {
 		t.Errorf("%d, %s", res.StatusCode, body)
 	}
 	if status, got := generate(t, h, "starter"); status != 200 || got != greedy {
 		t.Errorf("%d, %q", status, got)
+	}
+}
+
+// No upload takes over what is asked of a remote model, or of a model that has the name
+// beside its own.
+func TestUploadUnderTheNameOfAnother(t *testing.T) {
+	remote := remoteModels[0]
+	remote.name = "claude"
+	records := catalogue(t, remote).(fstest.MapFS)
+	records["golden.json"] = &fstest.MapFile{Data: []byte(`{"pk":"models","sk":"local-golden","schema":{"checkpoint":"golden","aliases":["other"]}}`)}
+	h := golden(t, Config{Keys: keys(t), Records: records}).Handler()
+	for name, of := range map[string]string{"claude": "model claude of the family bedrock", "other": "model golden of"} {
+		for _, route := range []string{"/api/upload", "/api/uploads"} {
+			body := upload(t, name)
+			if route == "/api/uploads" {
+				body = `{"name": "` + name + `", "size": 5000}`
+			}
+			res := ask(h, "POST", route, secrets[account.Worker], strings.NewReader(body))
+			if body := text(t, res); res.StatusCode != 400 || !strings.Contains(body, of) {
+				t.Errorf("%s as %s: %d, %s", route, name, res.StatusCode, body)
+			}
+		}
+	}
+	if res := ask(h, "POST", "/api/upload", secrets[account.Worker], strings.NewReader(upload(t, "golden"))); res.StatusCode != 200 {
+		t.Errorf("the model's own name: %d, %s", res.StatusCode, text(t, res))
 	}
 }
 

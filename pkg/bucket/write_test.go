@@ -114,6 +114,28 @@ func TestPutIfNone(t *testing.T) {
 	if _, err := put(t, b, "n", []byte("third"), only); err != nil {
 		t.Errorf("after a lost answer: %v", err)
 	}
+	for _, code := range []int{http.StatusNotFound, http.StatusPreconditionFailed} { // what the next attempt hears
+		s.Delete("some/prefix/parts")
+		var times atomic.Int64
+		s.Fault = func(w http.ResponseWriter, r *http.Request) bool {
+			if r.Method != http.MethodPost || r.URL.Query().Get("uploadId") == "" {
+				return false
+			}
+			switch times.Add(1) {
+			case 1:
+				s.ServeHTTP(httptest.NewRecorder(), r)
+				panic(http.ErrAbortHandler)
+			case 2: // that one
+				return false
+			}
+			buckettest.Refuse(w, code, map[int]string{http.StatusNotFound: "NoSuchUpload", http.StatusPreconditionFailed: "PreconditionFailed"}[code])
+			return true
+		}
+		if _, err := writeIn(b, t.Context(), "parts", noise(6<<20), bucket.WriterOptions{PutOptions: only, Part: 5 << 20}); err != nil {
+			t.Errorf("in parts, after a lost answer and %d: %v", code, err)
+		}
+	}
+	s.Fault = nil
 	_, err := writeIn(b, t.Context(), "m", noise(6<<20), bucket.WriterOptions{PutOptions: only, Part: 5 << 20})
 	if !errors.Is(err, fs.ErrExist) || string(s.Get("some/prefix/m")) != "first" {
 		t.Errorf("in parts: %v", err)

@@ -228,10 +228,10 @@ func (w *Writer) Close() (ETag, error) {
 }
 
 // complete makes the object of its parts. If the answer to an attempt was lost, the next
-// one hears of no upload: what there is then tells whether it went well.
+// one hears of no upload, or of an object that is there: what that is tells whether it went well.
 func (w *Writer) complete(parts []sentPart) (ETag, error) {
 	etag, err := w.b.completeMultipart(w.ctx, w.key, w.id, parts, w.opt.PutOptions)
-	if e, ok := errors.AsType[*Error](err); !ok || e.Code != "NoSuchUpload" {
+	if e, ok := errors.AsType[*Error](err); !ok || e.Code != "NoSuchUpload" && !errors.Is(e, fs.ErrExist) {
 		return etag, err
 	}
 	i, missing := w.b.Head(w.ctx, w.key)

@@ -157,6 +157,19 @@ func (c *Catalog) Entries(ctx context.Context) ([]Entry, []error) {
 	return slices.Clone(v.entries), v.all()
 }
 
+// Entry returns the model that [Catalog.Open] would open.
+func (c *Catalog) Entry(ctx context.Context, name string) (Entry, error) {
+	v, err := c.view(ctx)
+	if err != nil {
+		return Entry{}, err
+	}
+	e, err := v.find(name)
+	if err != nil {
+		return Entry{}, err
+	}
+	return *e, nil
+}
+
 // Has tells whether name is that of a model, as [llm.ModelInfo] spells it.
 func (c *Catalog) Has(ctx context.Context, name string) bool {
 	v, err := c.view(ctx)

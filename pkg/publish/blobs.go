@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"strings"
+	"sync"
 	"time"
 
 	"glossa/pkg/bucket"
@@ -96,15 +97,15 @@ func copyExactly(to io.Writer, body io.Reader, size int64) error {
 }
 
 // fileBlobs implements [blobs] in a directory below that of the models.
-type fileBlobs struct{ root *os.Root }
+type fileBlobs struct {
+	root *os.Root
+	dirs sync.Mutex // held where a directory goes with its last file, or comes with its first
+}
 
 func (f *fileBlobs) put(_ context.Context, key string, body io.Reader, size int64, isNew bool) (err error) {
 	name := path.Join(uploadsDir, key)
-	if err := f.root.MkdirAll(path.Dir(name), 0o755); err != nil {
-		return err
-	}
 	temporary := path.Join(path.Dir(name), "."+rand.Text())
-	file, err := f.root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	file, err := f.create(temporary)
 	if err != nil {
 		return err
 	}
@@ -128,6 +129,16 @@ func (f *fileBlobs) put(_ context.Context, key string, body io.Reader, size int6
 	return f.root.Remove(temporary)
 }
 
+// create makes a file, and its directory if there is none.
+func (f *fileBlobs) create(name string) (*os.File, error) {
+	f.dirs.Lock()
+	defer f.dirs.Unlock()
+	if err := f.root.MkdirAll(path.Dir(name), 0o755); err != nil {
+		return nil, err
+	}
+	return f.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+}
+
 func (f *fileBlobs) list(_ context.Context, prefix string) (list []blob, err error) {
 	dir, _ := path.Split(prefix)
 	err = fs.WalkDir(f.root.FS(), path.Join(uploadsDir, dir), func(name string, e fs.DirEntry, err error) error {
@@ -149,6 +160,8 @@ func (f *fileBlobs) list(_ context.Context, prefix string) (list []blob, err err
 func (f *fileBlobs) open(b blob) io.ReaderAt { return &blobFile{f.root, b} }
 
 func (f *fileBlobs) remove(_ context.Context, key string) error {
+	f.dirs.Lock()
+	defer f.dirs.Unlock()
 	name := path.Join(uploadsDir, key)
 	err := f.root.Remove(name)
 	_ = f.root.Remove(path.Dir(name)) // if it is empty

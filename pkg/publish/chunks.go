@@ -86,6 +86,16 @@ func (s *Store) Assemble(ctx context.Context, id string, total int, u Upload) er
 	if b, ok := find(list, partKey(dir, total)); ok {
 		return invalid("totalChunks", nil, "%d, and there are more: %s", total, path.Base(b.key))
 	}
+	if done, ok := find(list, path.Join(dir, doneFile)); ok {
+		var was record
+		if err := s.readJSON(done, &was); err != nil {
+			return internal(ctx, err)
+		}
+		if was.Name != u.Name || was.Step != u.Step {
+			return invalid("uploadId", nil, "its chunks were published as %s at step %d: send them again for another model", was.Name, was.Step)
+		}
+		return nil
+	}
 	r := &record{
 		Name: u.Name, Step: u.Step, Config: u.Config, Metrics: u.Metrics, TrainingData: u.TrainingData, Quant: u.Quant, Begun: time.Now().UTC(),
 	}

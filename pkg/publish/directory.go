@@ -1,6 +1,7 @@
 package publish
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"glossa/pkg/engine/arch"
+	"glossa/pkg/engine/checkpoint"
 )
 
 const (
@@ -51,7 +53,7 @@ func Open(dir string) (*Store, error) {
 	if err := d.recover(); err != nil {
 		return nil, errors.Join(fmt.Errorf("publish: %w", err), root.Close())
 	}
-	return &Store{models: d, blobs: &fileBlobs{root}}, nil
+	return &Store{models: d, blobs: &fileBlobs{root: root}}, nil
 }
 
 func (d *directory) close() error { return d.root.Close() }
@@ -99,15 +101,23 @@ func (d *directory) used(context.Context) (total int64, err error) {
 			return fs.SkipDir
 		}
 		if err != nil || !e.Type().IsRegular() {
-			return err
+			return gone(err)
 		}
 		info, err := e.Info()
 		if err == nil {
 			total += info.Size()
 		}
-		return err
+		return gone(err)
 	})
 	return total, err
+}
+
+// gone is err unless it says that what was listed went meanwhile.
+func gone(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // occupied tells whether a model has the name. What is no model is not touched.
@@ -131,13 +141,23 @@ func (d *directory) occupied(name string) (bool, error) {
 	return is, err
 }
 
+// beside tells whether the model is a packed one that lies beside the directories.
+func (d *directory) beside(name string) (bool, error) {
+	name += checkpoint.PackSuffix
+	if info, err := d.root.Lstat(name); err != nil || !info.Mode().IsRegular() {
+		return false, gone(err)
+	}
+	return checkpoint.IsPack(d.root.FS(), name)
+}
+
 // configFile is what makes a directory a run, or one of Hugging Face.
 const configFile = "config.json"
 
 // store implements [models].
 func (d *directory) store(_ context.Context, name string, isNew bool, write func(to io.WriterAt) error) error {
 	there, err := d.occupied(name)
-	if err == nil && there && isNew {
+	beside, failed := d.beside(name)
+	if err = cmp.Or(err, failed); err == nil && (there || beside) && isNew {
 		err = exists(name)
 	}
 	if err != nil {
@@ -159,6 +179,9 @@ func (d *directory) store(_ context.Context, name string, isNew bool, write func
 	}
 	if err != nil { // what cannot be removed now, a later Open removes
 		return errors.Join(err, d.root.RemoveAll(dir))
+	}
+	if beside { // it is hidden by now
+		return d.removeFile(name + checkpoint.PackSuffix)
 	}
 	return nil
 }
@@ -191,14 +214,27 @@ func (d *directory) writeFile(name string, write func(to io.WriterAt) error) err
 	return errors.Join(err, f.Close())
 }
 
+func (d *directory) removeFile(name string) error {
+	if err := d.root.Remove(name); err != nil {
+		return err
+	}
+	return d.sync(".")
+}
+
 // remove implements [models].
 func (d *directory) remove(_ context.Context, name string) error {
 	there, err := d.occupied(name)
-	if err != nil {
-		return err
+	beside, failed := d.beside(name)
+	if err = cmp.Or(err, failed); err == nil && beside { // first, as the directory hides it
+		err = d.removeFile(name + checkpoint.PackSuffix)
 	}
-	if !there {
+	switch {
+	case err != nil:
+		return err
+	case !there && !beside:
 		return noModel(name)
+	case !there:
+		return nil
 	}
 	dir := uploadPrefix + rand.Text()
 	if err := d.root.Mkdir(dir, 0o755); err != nil {

@@ -3,6 +3,7 @@ package publish
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"glossa/pkg/engine/arch"
+	"glossa/pkg/engine/checkpoint"
 	"glossa/pkg/llm"
 )
 
@@ -251,4 +253,98 @@ func TestWaits(t *testing.T) {
 			t.Errorf("%d locks left", len(l.held))
 		}
 	})
+}
+
+// What goes while files are counted, as the old model does when another upload ends, is no
+// error of who counts.
+func TestUsedBesideOthers(t *testing.T) {
+	p := open(t, t.TempDir())
+	put(t, p, upload(t, "m", 1))
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() { // until the test ends
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			for k := range 50 {
+				dir := filepath.Join(p.dir, fmt.Sprint(uploadPrefix, k))
+				if err := errors.Join(os.Mkdir(dir, 0o755), os.WriteFile(filepath.Join(dir, PackName), []byte("x"), 0o644)); err != nil {
+					t.Error(err)
+				}
+			}
+			for k := range 50 {
+				if err := os.RemoveAll(filepath.Join(p.dir, fmt.Sprint(uploadPrefix, k))); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	}()
+	for range 1000 {
+		if _, err := p.models.used(t.Context()); err != nil {
+			t.Error(err)
+			break
+		}
+	}
+	close(stop)
+	<-stopped
+}
+
+// A packed model beside the directories has its name too: it is replaced and deleted.
+func TestPackBeside(t *testing.T) {
+	for what, do := range map[string]func(p *place) []string{
+		"put": func(p *place) []string {
+			u := upload(t, "m", 2)
+			u.New = true
+			if err := p.Put(t.Context(), u); !errors.Is(err, ErrExists) {
+				t.Errorf("there is one: %v", err)
+			}
+			put(t, p, upload(t, "m", 2))
+			return []string{"m@2"}
+		},
+		"delete": func(p *place) []string { return nil },
+		"delete both": func(p *place) []string {
+			putRun(t, p.dir, "m")
+			return nil
+		},
+	} {
+		p := open(t, t.TempDir())
+		file := filepath.Join(p.dir, "m"+checkpoint.PackSuffix)
+		if err := os.WriteFile(file, packOf(t), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		want := do(p)
+		if want == nil {
+			if err := p.Delete(t.Context(), "m"); err != nil {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		if got := p.list(t); !slices.Equal(got, want) {
+			t.Errorf("%s: %v", what, got)
+		}
+		if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s: the packed model is there: %v", what, err)
+		}
+	}
+}
+
+// A directory of pieces that goes with the last of them is made again for the next one.
+func TestPiecesComeAndGo(t *testing.T) {
+	p := open(t, t.TempDir())
+	var group sync.WaitGroup
+	for i := range 4 {
+		group.Go(func() {
+			key := fmt.Sprintf("x/%05d", i)
+			for range 300 {
+				err := p.blobs.put(t.Context(), key, strings.NewReader("x"), 1, i%2 == 0)
+				if err = errors.Join(err, p.blobs.remove(t.Context(), key)); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
 }

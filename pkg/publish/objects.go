@@ -36,7 +36,8 @@ func (o *objects) used(ctx context.Context) (total int64, err error) {
 }
 
 // of returns the keys of the objects that a model of that name has, or whatever has the
-// name; the second result tells whether it is a model.
+// name; the second result tells whether it is a model, which its own files make it, and
+// none of a directory below.
 func (o *objects) of(ctx context.Context, name string) (keys []string, isModel bool, err error) {
 	list, err := o.b.List(ctx, name)
 	for _, i := range list {
@@ -45,10 +46,13 @@ func (o *objects) of(ctx context.Context, name string) (keys []string, isModel b
 		}
 		keys = append(keys, i.Key)
 		base := path.Base(i.Key)
-		isModel = isModel || base == configFile || strings.HasSuffix(base, checkpoint.PackSuffix) || strings.HasSuffix(base, ".gguf")
+		isModel = isModel || own(i.Key, name) && (base == configFile || strings.HasSuffix(base, checkpoint.PackSuffix) || strings.HasSuffix(base, ".gguf"))
 	}
 	return keys, isModel, err
 }
+
+// own tells whether an object that has a name is the model itself or lies in its directory.
+func own(key, name string) bool { return key == name+checkpoint.PackSuffix || path.Dir(key) == name }
 
 // store implements [models]. The new object is there before anything of the old model
 // goes. It takes the place of a packed model's, whatever that is called. Where the old one
@@ -83,13 +87,14 @@ func (o *objects) store(ctx context.Context, name string, isNew bool, write func
 // target returns where a model is stored: where the one packed model of the name lies, if
 // there is one alone.
 func target(keys []string, name string) string {
-	own := path.Join(name, PackName)
-	packs := slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return !strings.HasSuffix(key, checkpoint.PackSuffix) })
+	packs := slices.DeleteFunc(slices.Clone(keys), func(key string) bool {
+		return !strings.HasSuffix(key, checkpoint.PackSuffix) || !own(key, name)
+	})
 	alone := !slices.Contains(keys, path.Join(name, configFile)) // else it may be no packed one
 	if len(packs) == 1 && alone {
 		return packs[0]
 	}
-	return own
+	return path.Join(name, PackName)
 }
 
 // delete deletes objects, first that by which a directory is known.

@@ -119,13 +119,15 @@ func TestDeleteInBucket(t *testing.T) {
 			t.Errorf("%s: %v %v", name, err, s3.Keyed(""))
 		}
 	}
-	s3 := &buckettest.Store{}
-	s3.Put("checkpoints/photos/cat.jpg", []byte("cat"))
-	p := inBucket(t, s3)
-	p.expect(t, p.Put(t.Context(), upload(t, "photos", 1)), llm.Invalid, "name")
-	p.expect(t, p.Delete(t.Context(), "photos"), llm.Invalid, "name")
-	if s3.Get("checkpoints/photos/cat.jpg") == nil {
-		t.Error("what is no model was deleted")
+	for _, key := range []string{"photos/cat.jpg", "photos/m/config.json", "photos/m/packed.safetensors", "photos/a/b/x.gguf"} {
+		s3 := &buckettest.Store{}
+		s3.Put("checkpoints/"+key, []byte("cat"))
+		p := inBucket(t, s3)
+		p.expect(t, p.Put(t.Context(), upload(t, "photos", 1)), llm.Invalid, "name")
+		p.expect(t, p.Delete(t.Context(), "photos"), llm.Invalid, "name")
+		if string(s3.Get("checkpoints/"+key)) != "cat" {
+			t.Errorf("%s, which is no model, was deleted or replaced", key)
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path"
 	"regexp"
 	"strconv"
@@ -21,8 +22,9 @@ import (
 
 // Bounds of uploads in parts.
 const (
-	maxParts    = 200 // of one that was begun
-	maxSessions = 100 // under way
+	maxParts    = 200    // of one that was begun
+	maxSessions = 100    // under way
+	maxBlobs    = 25_000 // of all, with which there is room for the parts of those in a listing
 	maxRecord   = 64 << 20
 	// Lasts is how long the parts of an upload are kept, and URLs for them are good.
 	Lasts    = 24 * time.Hour
@@ -87,7 +89,7 @@ func (s *Store) Begin(ctx context.Context, u Upload, partSize int64, sha256 stri
 	}
 	r := record{
 		Name: u.Name, Step: u.Step, Config: u.Config, Metrics: u.Metrics, TrainingData: u.TrainingData, Quant: u.Quant,
-		Size: u.Size, PartSize: cmp.Or(partSize, u.Size), SHA256: strings.ToLower(sha256), Begun: time.Now().UTC(),
+		Size: u.Size, PartSize: min(cmp.Or(partSize, u.Size), u.Size), SHA256: strings.ToLower(sha256), Begun: time.Now().UTC(),
 	}
 	if err := r.check(s.limit()); err != nil {
 		return nil, err
@@ -97,6 +99,9 @@ func (s *Store) Begin(ctx context.Context, u Upload, partSize int64, sha256 stri
 	}
 	id := rand.Text() + "-" + strconv.FormatInt(u.Size, 16)
 	raw, err := json.Marshal(r)
+	if len(raw) > maxRecord {
+		err = invalid("trainingData", nil, "%d bytes with the rest, at most %d", len(raw), maxRecord)
+	}
 	if err == nil {
 		err = s.blobs.put(ctx, path.Join(id, recordFile), bytes.NewReader(raw), int64(len(raw)), true)
 	}
@@ -115,9 +120,9 @@ func (r *record) check(limit int64) error {
 		return invalid("size", nil, "larger than the store's %d bytes", limit)
 	case r.PartSize < 1:
 		return invalid("partSize", nil, "at least 1")
-	case (r.Size+r.PartSize-1)/r.PartSize > maxParts:
+	case (r.Size-1)/r.PartSize >= maxParts:
 		return invalid("partSize", nil, "%d bytes are more than %d parts: make them larger", r.Size, maxParts)
-	case min(r.Size, r.PartSize) > bucket.MaxPut:
+	case r.PartSize > bucket.MaxPut:
 		return invalid("partSize", nil, "at most %d", bucket.MaxPut)
 	case r.SHA256 != "" && !validSum.MatchString(r.SHA256):
 		return invalid("sha256", nil, "64 hexadecimal digits")
@@ -136,21 +141,23 @@ func (s *Store) admit(ctx context.Context, size int64) error {
 	if err != nil {
 		return err
 	}
-	last, bytes, done := map[string]time.Time{}, map[string]int64{}, map[string]bool{}
+	last, bytes, count, done := map[string]time.Time{}, map[string]int64{}, map[string]int{}, map[string]bool{}
 	for _, b := range list {
 		id, file := path.Split(b.key)
+		count[id]++
 		bytes[id] += b.size
 		done[id] = done[id] || file == doneFile
 		if b.time.After(last[id]) {
 			last[id] = b.time
 		}
 	}
-	sessions := 0
+	sessions, blobs := 0, 0
 	for id, at := range last {
 		if time.Since(at) > Lasts {
 			s.log(s.sweep(ctx, list, id))
 			continue
 		}
+		blobs += count[id]
 		declared := bytes[id]
 		if m := validID.FindStringSubmatch(strings.TrimSuffix(id, "/")); m != nil && !done[id] {
 			n, _ := strconv.ParseInt(m[1], 16, 64) // fits, by its length
@@ -161,8 +168,8 @@ func (s *Store) admit(ctx context.Context, size int64) error {
 			sessions++
 		}
 	}
-	if sessions >= maxSessions {
-		message := fmt.Sprintf("%d uploads are under way: complete or delete some", sessions)
+	if sessions >= maxSessions || blobs >= maxBlobs {
+		message := fmt.Sprintf("%d uploads of %d parts are under way: complete or delete some", sessions, blobs)
 		return &llm.Error{Code: llm.Overloaded, Message: message, RetryAfter: time.Minute}
 	}
 	return s.room(size, used+size)
@@ -217,19 +224,26 @@ func (s *Store) kept(ctx context.Context, id string) (r *record, list []blob, er
 	if !validID.MatchString(id) {
 		return nil, nil, unknown(id)
 	}
-	if list, err = s.blobs.list(ctx, id+"/"); err != nil {
-		return nil, nil, internal(ctx, err)
-	}
-	for _, name := range []string{doneFile, recordFile} { // the one replaces the other
-		if b, ok := find(list, path.Join(id, name)); ok {
-			r = &record{}
-			if err := s.readJSON(b, r); err != nil {
-				return nil, nil, internal(ctx, err)
-			}
-			return r, list, nil
+	for range 3 { // it may be completed or deleted while it is looked at
+		if list, err = s.blobs.list(ctx, id+"/"); err != nil {
+			break
+		}
+		b, ok := find(list, path.Join(id, doneFile)) // which replaces the record
+		if !ok {
+			b, ok = find(list, path.Join(id, recordFile))
+		}
+		if !ok {
+			return nil, nil, unknown(id)
+		}
+		r = &record{}
+		if err = s.readJSON(b, r); !errors.Is(err, fs.ErrNotExist) {
+			break
 		}
 	}
-	return nil, nil, unknown(id)
+	if err != nil {
+		return nil, nil, internal(ctx, err)
+	}
+	return r, list, nil
 }
 
 func find(list []blob, key string) (blob, bool) {

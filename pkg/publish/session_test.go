@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -183,6 +184,13 @@ func TestSessionRefuses(t *testing.T) {
 		for _, index := range []int{-1, len(s.Parts), 1 << 40} {
 			p.same(t, p.Part(t.Context(), s.ID, index, strings.NewReader("x")), llm.NotFound, "part")
 		}
+		one, err := p.Begin(t.Context(), upload(t, "m", 1), math.MaxInt64, "")
+		if err != nil || one.PartSize != one.Size || len(one.Parts) != 1 {
+			t.Errorf("%+v %v", one, err)
+		}
+		for _, index := range []int{1, 2, 3} {
+			p.same(t, p.Part(t.Context(), one.ID, index, bytes.NewReader(append(data, 0, 0))), llm.NotFound, "part")
+		}
 		last := len(s.Parts) - 1
 		for what, body := range map[string]io.Reader{
 			"short": bytes.NewReader(data[:499]), "long": bytes.NewReader(data[:501]), "none": strings.NewReader(""),
@@ -209,19 +217,16 @@ func TestCompleteRefuses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for param, broken := range map[string][]byte{"sha256": append(bytes.Clone(data[:len(data)-1]), 9), "": data} {
-			if err := p.send(t, s, 0, broken); err != nil {
-				t.Fatal(err)
-			}
-			_, _, err := p.Complete(t.Context(), s.ID)
-			if param != "" {
-				p.same(t, err, llm.Invalid, param, "m@1")
-			} else if err != nil {
-				t.Error(err)
-			}
-			if param == "" {
-				break
-			}
+		if err := p.send(t, s, 0, append(bytes.Clone(data[:len(data)-1]), 9)); err != nil {
+			t.Fatal(err)
+		}
+		_, _, err = p.Complete(t.Context(), s.ID)
+		p.same(t, err, llm.Invalid, "sha256", "m@1")
+		if err := p.send(t, s, 0, data); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := p.Complete(t.Context(), s.ID); err != nil {
+			t.Error(err)
 		}
 		s, _ = begin(t, p, "m", 3)
 		p.sendAll(t, s, bytes.Repeat([]byte("ALPH"), len(data)))
@@ -485,6 +490,9 @@ func TestChunks(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+			for _, other := range []Upload{upload(t, "other", step), upload(t, "m", step+1)} { // which these chunks did not become
+				p.same(t, p.Assemble(t.Context(), "run-7.x", total, other), llm.Invalid, "uploadId", fmt.Sprintf("m@%d", step))
+			}
 			if got := p.list(t); !slices.Equal(got, []string{fmt.Sprintf("m@%d", step)}) {
 				t.Error(got)
 			}
@@ -522,4 +530,52 @@ func TestChunksRefused(t *testing.T) {
 		}
 		p.same(t, p.Assemble(t.Context(), "x", 4, upload(t, "m", 1)), llm.Invalid, "checkpoint") // a short file
 	})
+}
+
+// More pieces than a listing may have are refused while it may still be made, and what an
+// upload says of itself is no longer than it may be when it is read again.
+func TestSessionBounds(t *testing.T) {
+	s3 := &buckettest.Store{}
+	p := inBucket(t, s3)
+	for i := range maxBlobs - 1 {
+		s3.Put(fmt.Sprintf("uploads/chunks-%d/%05d", i/maxChunks, i%maxChunks), nil)
+	}
+	for i, code := range []llm.Code{"", llm.Overloaded} {
+		err := p.Chunk(t.Context(), "x", i, 3, strings.NewReader("x"), 1)
+		if e, ok := errors.AsType[*llm.Error](err); ok != (code != "") || ok && e.Code != code {
+			t.Errorf("chunk %d: %v", i, err)
+		}
+	}
+	d := open(t, t.TempDir())
+	u := upload(t, "m", 1)
+	u.TrainingData = strings.Repeat("\x01", maxRecord/6) // six bytes each in JSON
+	_, err := d.Begin(t.Context(), u, 0, "")
+	d.expect(t, err, llm.Invalid, "trainingData")
+}
+
+// Who asks for an upload that is completed in the same moment hears of it.
+func TestSessionAsItEnds(t *testing.T) {
+	s3 := &buckettest.Store{}
+	p := inBucket(t, s3)
+	s, _ := begin(t, p, "m", 2)
+	key := "uploads/" + s.ID + "/"
+	s3.Fault = func(_ http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path == "/b/"+key+recordFile && s3.Get(key+recordFile) != nil {
+			s3.Put(key+doneFile, s3.Get(key+recordFile))
+			s3.Delete(key + recordFile)
+		}
+		return false
+	}
+	if now, err := p.Session(t.Context(), s.ID); err != nil || !now.Done {
+		t.Errorf("%+v %v", now, err)
+	}
+	s3.Fault = func(_ http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path == "/b/"+key+doneFile {
+			s3.Delete(key + doneFile)
+		}
+		return false
+	}
+	other := inBucket(t, s3) // which has not read it yet
+	_, err := other.Session(t.Context(), s.ID)
+	other.expect(t, err, llm.NotFound, "id")
 }

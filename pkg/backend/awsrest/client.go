@@ -73,11 +73,11 @@ type Operation struct {
 // has what all its calls send beside the type of the body, which is JSON.
 func (c *Client) Operation(header http.Header, segments ...string) *Operation {
 	op := &Operation{client: c, url: c.base, header: header}
+	op.url.RawPath = c.base.EscapedPath()
 	for _, s := range segments {
 		op.url.Path += "/" + s
 		op.url.RawPath += "/" + httpbinding.EscapePath(s, true)
 	}
-	op.url.RawPath = strings.TrimRight(c.base.EscapedPath(), "/") + op.url.RawPath
 	return op
 }
 

@@ -278,3 +278,16 @@ type closing struct {
 }
 
 func (c *closing) Close() error { c.done = true; return nil }
+
+// What is escaped in the base URL stays so, and what is in segments is escaped beside it.
+func TestPaths(t *testing.T) {
+	for base, want := range map[string]string{
+		"https://host": "/model/a%2Fb/invoke", "https://host/": "/model/a%2Fb/invoke", "https://host/x/": "/x/model/a%2Fb/invoke",
+		"https://host/x%2Fy": "/x%2Fy/model/a%2Fb/invoke",
+	} {
+		op := newClient(t, base, "").Operation(nil, "model", "a/b", "invoke")
+		if got := op.url.EscapedPath(); got != want {
+			t.Errorf("%s: %s, want %s", base, got, want)
+		}
+	}
+}
