@@ -90,12 +90,12 @@ func TestSeed(t *testing.T) {
 		}
 		return 0, ""
 	})
-	d.bucket.Fault = func(_ http.ResponseWriter, r *http.Request) bool {
+	d.bucket.Break(func(_ http.ResponseWriter, r *http.Request) bool {
 		if r.Method != http.MethodGet {
 			t.Errorf("the second seed asks for %s %s", r.Method, r.URL)
 		}
 		return false
-	}
+	})
 	status, out = d.seed(t)
 	if status != 0 || strings.Contains(out, "wrote") || strings.Contains(out, "published") || !slices.Equal(d.bucket.Keyed(""), before) {
 		t.Errorf("again, %d: %s", status, out)
@@ -141,7 +141,7 @@ func TestSeedCut(t *testing.T) {
 		d := deploy(t)
 		var mu sync.Mutex
 		writes := 0
-		d.bucket.Fault = func(w http.ResponseWriter, r *http.Request) bool {
+		d.bucket.Break(func(w http.ResponseWriter, r *http.Request) bool {
 			mu.Lock()
 			defer mu.Unlock()
 			if r.Method == http.MethodGet {
@@ -152,7 +152,7 @@ func TestSeedCut(t *testing.T) {
 				return true
 			}
 			return false
-		}
+		})
 		status, out := d.seed(t)
 		if status == 0 {
 			break
@@ -160,7 +160,7 @@ func TestSeedCut(t *testing.T) {
 		if !strings.Contains(out, "AccessDenied") {
 			t.Errorf("cut at %d: %s", cut, out)
 		}
-		d.bucket.Fault = nil
+		d.bucket.Break(nil)
 		if status, out := d.seed(t); status != 0 {
 			t.Errorf("after a cut at %d: %s", cut, out)
 		}
@@ -201,10 +201,10 @@ func TestSeedRefused(t *testing.T) {
 		t.Errorf("%d: %s", status, out)
 	}
 	for code, refusal := range map[string]int{"NoSuchBucket": http.StatusNotFound, "AccessDenied": http.StatusForbidden} {
-		d.bucket.Fault = func(w http.ResponseWriter, _ *http.Request) bool {
+		d.bucket.Break(func(w http.ResponseWriter, _ *http.Request) bool {
 			buckettest.Refuse(w, refusal, code)
 			return true
-		}
+		})
 		if status, out := d.seed(t); status != 1 || !strings.Contains(out, code) || strings.Contains(out, "wrote") {
 			t.Errorf("%s: %d %s", code, status, out)
 		}

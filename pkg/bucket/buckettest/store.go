@@ -76,6 +76,13 @@ func (s *Store) now() time.Time {
 	return s.Now()
 }
 
+// Break sets Fault in a store that serves.
+func (s *Store) Break(fault func(w http.ResponseWriter, r *http.Request) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.Fault = fault
+}
+
 // Delete removes an object.
 func (s *Store) Delete(key string) {
 	s.mu.Lock()
@@ -122,8 +129,9 @@ func (s *Store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	method := strings.TrimPrefix(r.Method, http.MethodGet)
 	s.mu.Lock()
 	s.asked = append(s.asked, strings.Join(strings.Fields(method+" "+cmp.Or(key, "list")+" "+r.Header.Get("Range")), " "))
+	fault := s.Fault
 	s.mu.Unlock()
-	if s.Fault != nil && s.Fault(w, r) {
+	if fault != nil && fault(w, r) {
 		return
 	}
 	if code := s.unsigned(r); code != "" {
