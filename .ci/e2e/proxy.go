@@ -2,6 +2,8 @@ package e2e
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +16,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"glossa/pkg/backend/awsrest/sigv4test"
 )
 
 // A Principal signs calls: a function by its role, or the operator, who may do all.
@@ -130,7 +134,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return // the caller has gone
 	}
-	s, err := readSignature(r)
+	s, err := sigv4test.Read(r)
 	if err != nil {
 		p.misunderstood(fmt.Errorf("%s %s: %w", r.Method, r.URL, err))
 		refuse(w, "s3", http.StatusForbidden, "AccessDenied", err.Error())
@@ -138,26 +142,26 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	by, code := p.whose(s, r, body)
 	if code != "" {
-		if code != codeExpired {
-			p.misunderstood(fmt.Errorf("%s %s signed for %s: %s", r.Method, r.URL, s.service, code))
+		if code != sigv4test.Expired {
+			p.misunderstood(fmt.Errorf("%s %s signed for %s: %s", r.Method, r.URL, s.Service, code))
 		}
-		refuse(w, s.service, http.StatusForbidden, code, "the request is not signed as it is sent, or too late")
+		refuse(w, s.Service, http.StatusForbidden, code, "the request is not signed as it is sent, or too late")
 		return
 	}
-	list, err := accesses(s.service, s.region, r, body)
+	list, err := accesses(s.Service, s.Region, r, body)
 	if err != nil {
-		p.misunderstood(fmt.Errorf("%s of %s: %s %s: %w", by.Name, s.service, r.Method, r.URL, err))
-		refuse(w, s.service, http.StatusBadRequest, "ValidationException", err.Error())
+		p.misunderstood(fmt.Errorf("%s of %s: %s %s: %w", by.Name, s.Service, r.Method, r.URL, err))
+		refuse(w, s.Service, http.StatusBadRequest, "ValidationException", err.Error())
 		return
 	}
-	call := &Call{by, s.service, list}
+	call := &Call{by, s.Service, list}
 	fault := p.fault(call)
 	if fault != nil && fault.Answer != nil {
 		fault.Answer(w, r, call)
 		return
 	}
 	if denied := p.denied(by, list); denied != nil {
-		refuse(w, s.service, http.StatusForbidden, deniedCode(s.service), deniedMessage(by, *denied))
+		refuse(w, s.Service, http.StatusForbidden, deniedCode(s.Service), deniedMessage(by, *denied))
 		return
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
@@ -178,22 +182,22 @@ func deniedMessage(by *Principal, a Access) string {
 }
 
 // whose returns who signed a request, or the code of the error.
-func (p *Proxy) whose(s *signature, r *http.Request, body []byte) (by *Principal, code string) {
+func (p *Proxy) whose(s *sigv4test.Signature, r *http.Request, body []byte) (by *Principal, code string) {
 	p.mu.Lock()
-	by = p.principals[s.key]
+	by = p.principals[s.Key]
 	now := time.Now().Add(p.late)
 	p.mu.Unlock()
 	token := r.Header.Get("X-Amz-Security-Token")
-	if s.expires > 0 {
+	if s.Expires > 0 {
 		token = r.URL.Query().Get("X-Amz-Security-Token")
 	}
 	switch {
 	case by == nil, by.Token != token:
 		return nil, "UnrecognizedClientException"
-	case s.region != region && s.service != "bedrock": // whose models may be elsewhere
+	case s.Region != region && s.Service != "bedrock": // whose models may be elsewhere
 		return nil, "AuthorizationHeaderMalformed"
 	}
-	return by, s.verify(r, body, by.Secret, now)
+	return by, s.Verify(r, body, by.Secret, now)
 }
 
 func (p *Proxy) misunderstood(err error) {
@@ -284,4 +288,9 @@ func (p *Proxy) hide(c *Call, answer *http.Response) error {
 		return nil
 	}
 	return errors.Join(errHidden, answer.Body.Close())
+}
+
+func hexHash(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
 }
