@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -11,13 +10,10 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 
 	"glossa/pkg/app"
 	"glossa/pkg/catalog"
 	"glossa/pkg/engine/arch"
-	"glossa/pkg/engine/kernel"
-	"glossa/pkg/engine/transformer"
 	"glossa/pkg/publish"
 	"glossa/pkg/starter"
 )
@@ -142,50 +138,24 @@ func (o initial) publish(ctx context.Context, e catalog.Editor, w io.Writer) err
 	return nil
 }
 
-// publishStarter publishes one of the models inside this program; if fresh, only where
-// none has its name.
-func publishStarter(ctx context.Context, store *publish.Store, name string, fresh bool) (err error) {
-	u, closer, err := starterUpload(ctx, name)
+// publishStarter publishes one of the models inside this program, as exact as it is there;
+// if fresh, only where none has its name.
+func publishStarter(ctx context.Context, store *publish.Store, name string, fresh bool) error {
+	published, err := arch.Detect(starter.Runs(), name)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, closer.Close()) }()
-	u.New = fresh
-	return store.Put(ctx, u)
-}
-
-// starterUpload returns a starter as an upload: a run as it is, another model packed.
-func starterUpload(ctx context.Context, name string) (publish.Upload, io.Closer, error) {
-	published, err := arch.Detect(starter.Runs(), name)
-	switch {
-	case err != nil:
-		return publish.Upload{}, nil, err
-	case !published:
-		return publish.ReadRun(starter.Runs(), name)
+	if !published {
+		u, file, err := publish.ReadRun(starter.Runs(), name)
+		if err != nil {
+			return err
+		}
+		u.New = fresh
+		return errors.Join(store.Put(ctx, u), file.Close())
 	}
 	m, err := arch.Open(starter.Runs(), name)
 	if err != nil {
-		return publish.Upload{}, nil, err
+		return err
 	}
-	var b buffer
-	if err := arch.Pack(&b, m, kernel.Best(), transformer.F32, func(_, _ int64) error { return context.Cause(ctx) }); err != nil {
-		return publish.Upload{}, nil, errors.Join(err, m.Close())
-	}
-	return publish.Upload{Name: name, Checkpoint: bytes.NewReader(b.b), Size: int64(len(b.b))}, m, nil
-}
-
-// A buffer is a file in memory. Many may write at once.
-type buffer struct {
-	mu sync.Mutex
-	b  []byte
-}
-
-// WriteAt implements [io.WriterAt].
-func (b *buffer) WriteAt(p []byte, at int64) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if end := int(at) + len(p); end > len(b.b) {
-		b.b = append(b.b, make([]byte, end-len(b.b))...)
-	}
-	return copy(b.b[at:], p), nil
+	return errors.Join(store.PutModel(ctx, publish.Upload{Name: name, Quant: "f32", New: fresh}, m), m.Close())
 }
