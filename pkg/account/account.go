@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"glossa/pkg/httpx"
+	"glossa/pkg/llm"
 )
 
 // A Role is what the owner of a key is to the service.
@@ -97,9 +98,15 @@ type caller struct {
 
 type callerKey struct{}
 
-// withCaller puts c into the request's context.
+// withCaller puts c into the request's context, and into that of [llm.SenderOf] by its
+// name: the principal's, or the address where nobody was asked.
 func withCaller(r *http.Request, c caller) *http.Request {
-	return r.WithContext(context.WithValue(r.Context(), callerKey{}, c))
+	sender := c.address
+	if c.principal != (Principal{}) {
+		sender = c.principal.String()
+	}
+	ctx := llm.WithSender(r.Context(), sender)
+	return r.WithContext(context.WithValue(ctx, callerKey{}, c))
 }
 
 func callerOf(ctx context.Context) caller {
