@@ -4,8 +4,8 @@ import "fmt"
 
 // explore returns the automaton of the states that are met from start. expand gives the
 // edges of a state, in order and disjoint, and what it is.
-func explore[K comparable](start K, expand func(k K, edge func(lo, hi byte, to K)) (accept, content bool)) (*DFA, error) {
-	g := &graph{}
+func explore[K comparable](b *Budget, start K, expand func(k K, edge func(lo, hi byte, to K)) (accept, content bool)) (*DFA, error) {
+	g := &graph{budget: b}
 	number := map[K]int32{start: 0}
 	queue := []K{start}
 	edge := func(lo, hi byte, to K) {
@@ -17,23 +17,30 @@ func explore[K comparable](start K, expand func(k K, edge func(lo, hi byte, to K
 		}
 		g.edge(lo, hi, i)
 	}
-	for i := 0; i < len(queue); i++ {
+	for i, states, edges := 0, 0, 0; i < len(queue); i++ {
 		if len(queue) > maxStates || len(g.edges) > maxWork {
 			return nil, fmt.Errorf("more than %d states or %d edges: %w", maxStates, maxWork, ErrTooLarge)
 		}
+		if err := b.Spend(8+8*(len(queue)-states)+4*(len(g.edges)-edges), 160*(len(queue)-states)+16*(len(g.edges)-edges)); err != nil {
+			return nil, err
+		}
+		states, edges = len(queue), len(g.edges)
 		g.begin(vertex{})
 		v := &g.vertices[i]
 		v.accept, v.content = expand(queue[i], edge)
 	}
-	return g.dfa(), nil
+	return g.dfa()
 }
 
 // A pair is a state of each of two automata, -1 where one has none.
 type pair struct{ a, b int32 }
 
 // Intersect returns the automaton of the texts of both.
-func Intersect(a, b *DFA) (*DFA, error) {
-	return explore(pair{}, func(p pair, edge func(lo, hi byte, to pair)) (bool, bool) {
+func Intersect(a, b *DFA) (*DFA, error) { return (*Budget)(nil).Intersect(a, b) }
+
+// Intersect is [Intersect] within a budget.
+func (budget *Budget) Intersect(a, b *DFA) (*DFA, error) {
+	return explore(budget, pair{}, func(p pair, edge func(lo, hi byte, to pair)) (bool, bool) {
 		s, t := &a.States[p.a], &b.States[p.b]
 		for e, f := s.Edges, t.Edges; len(e) > 0 && len(f) > 0; {
 			if lo, hi := max(e[0].Lo, f[0].Lo), min(e[0].Hi, f[0].Hi); lo <= hi {
@@ -50,8 +57,11 @@ func Intersect(a, b *DFA) (*DFA, error) {
 }
 
 // Subtract returns the automaton of the texts of a that are none of b's.
-func Subtract(a, b *DFA) (*DFA, error) {
-	return explore(pair{}, func(p pair, edge func(lo, hi byte, to pair)) (bool, bool) {
+func Subtract(a, b *DFA) (*DFA, error) { return (*Budget)(nil).Subtract(a, b) }
+
+// Subtract is [Subtract] within a budget.
+func (budget *Budget) Subtract(a, b *DFA) (*DFA, error) {
+	return explore(budget, pair{}, func(p pair, edge func(lo, hi byte, to pair)) (bool, bool) {
 		s, t := &a.States[p.a], &State{}
 		if p.b >= 0 {
 			t = &b.States[p.b]
@@ -82,8 +92,11 @@ func Subtract(a, b *DFA) (*DFA, error) {
 }
 
 // Union returns the automaton of the texts of any, of none without any.
-func Union(of ...*DFA) (*DFA, error) {
-	n := &nfa{}
+func Union(of ...*DFA) (*DFA, error) { return (*Budget)(nil).Union(of...) }
+
+// Union is [Union] within a budget.
+func (budget *Budget) Union(of ...*DFA) (*DFA, error) {
+	n := &nfa{budget: budget}
 	var starts []int32
 	for _, d := range of {
 		base := int32(len(n.places))
@@ -105,7 +118,7 @@ func Union(of ...*DFA) (*DFA, error) {
 	if err != nil {
 		return nil, err
 	}
-	return g.dfa(), nil
+	return g.dfa()
 }
 
 // counted is a state with the characters that began before it.
@@ -116,11 +129,14 @@ type counted struct {
 
 // Lengths returns the automaton of the JSON strings of d that have from min to max
 // characters, max < 0 meaning without end.
-func Lengths(d *DFA, min, max int) (*DFA, error) {
+func Lengths(d *DFA, min, max int) (*DFA, error) { return (*Budget)(nil).Lengths(d, min, max) }
+
+// Lengths is [Lengths] within a budget.
+func (budget *Budget) Lengths(d *DFA, min, max int) (*DFA, error) {
 	if min <= 0 && max < 0 {
 		return d, nil
 	}
-	return explore(counted{}, func(c counted, edge func(lo, hi byte, to counted)) (bool, bool) {
+	return explore(budget, counted{}, func(c counted, edge func(lo, hi byte, to counted)) (bool, bool) {
 		s := &d.States[c.state]
 		grow := func(lo, hi byte, to int32) {
 			if n := c.n + 1; lo <= hi && (max < 0 || n <= max) {

@@ -155,7 +155,7 @@ func BenchmarkNumbers(b *testing.B) {
 			b.Run(fmt.Sprint(name, whole), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					if _, err := ranged(r, Generating(), whole); err != nil {
+					if _, err := (*Budget)(nil).ranged(r, Generating(), whole); err != nil {
 						b.Fatal(err)
 					}
 				}

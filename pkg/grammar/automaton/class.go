@@ -1,6 +1,7 @@
 package automaton
 
 import (
+	"encoding/binary"
 	"slices"
 	"unicode"
 )
@@ -74,6 +75,7 @@ func characters(r []rune) []rune {
 // is the first. Edges lead to a state or to done. Equal states are one.
 type template struct {
 	states [][]Edge
+	same   map[string]int32 // of states, by their edges; nil for few
 }
 
 const done = -1
@@ -105,8 +107,9 @@ func lower(r []rune, enc Encoding) *template {
 // is followed by k more: RFC 3629, section 3.
 func (t *template) lead(edges []Edge, base rune, k int, r []rune) []Edge {
 	shift, full := 6*k, rune(1)<<(6*k)-1
+	past := rune(0) // what is below has its edges
 	for i := 0; i < len(r); {
-		lo, hi := r[i], r[i+1]
+		lo, hi := max(r[i], past), r[i+1]
 		for lo&full == 0 && hi-lo >= full {
 			last := (hi+1)>>shift - 1
 			edges = join(edges, base+lo>>shift, base+last, t.tail(k, []rune{0, full}))
@@ -121,7 +124,7 @@ func (t *template) lead(edges []Edge, base rune, k int, r []rune) []Edge {
 		for i < len(r) && lo>>shift == digit {
 			end := min(r[i+1], digit<<shift|full)
 			rest = append(rest, lo&full, end&full)
-			if end < r[i+1] {
+			if past = end + 1; end < r[i+1] {
 				break
 			}
 			if i += 2; i < len(r) {
@@ -129,10 +132,6 @@ func (t *template) lead(edges []Edge, base rune, k int, r []rune) []Edge {
 			}
 		}
 		edges = join(edges, base+digit, base+digit, t.tail(k, rest))
-		if i < len(r) && r[i]>>shift == digit { // the rest of a range that goes on
-			r = append([]rune{(digit + 1) << shift}, r[i+1:]...)
-			i = 0
-		}
 	}
 	return edges
 }
@@ -153,8 +152,14 @@ func join(edges []Edge, lo, hi rune, to int32) []Edge {
 	return append(edges, Edge{byte(lo), byte(hi), to})
 }
 
+// fewStates is up to how many states are looked through one by one.
+const fewStates = 64
+
 // state returns the number of the state with these edges.
 func (t *template) state(edges []Edge) int32 {
+	if len(t.states) > fewStates {
+		return t.stateOf(edges)
+	}
 	for i, s := range t.states[1:] {
 		if slices.Equal(s, edges) {
 			return int32(i) + 1
@@ -162,6 +167,30 @@ func (t *template) state(edges []Edge) int32 {
 	}
 	t.states = append(t.states, edges)
 	return int32(len(t.states)) - 1
+}
+
+// stateOf is state where there are many.
+func (t *template) stateOf(edges []Edge) int32 {
+	key := func(edges []Edge) string {
+		b := make([]byte, 0, 6*len(edges))
+		for _, e := range edges {
+			b = binary.LittleEndian.AppendUint32(append(b, e.Lo, e.Hi), uint32(e.To))
+		}
+		return string(b)
+	}
+	if t.same == nil {
+		t.same = map[string]int32{}
+		for i, s := range t.states[1:] {
+			t.same[key(s)] = int32(i) + 1
+		}
+	}
+	name := key(edges)
+	i, ok := t.same[name]
+	if !ok {
+		i = int32(len(t.states))
+		t.states, t.same[name] = append(t.states, edges), i
+	}
+	return i
 }
 
 // short are the escapes of one letter, by letter.

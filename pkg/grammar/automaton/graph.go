@@ -3,6 +3,7 @@ package automaton
 // A graph is an automaton while it is made: states in the order in which they are met,
 // with edges and arcs in that order too.
 type graph struct {
+	budget   *Budget
 	vertices []vertex
 	edges    []Edge
 	arcs     []Arc
@@ -98,21 +99,29 @@ func (g *graph) moves(f func(from, to int32)) {
 }
 
 // dfa returns the least automaton of the same texts and marks, without arcs.
-func (g *graph) dfa() *DFA {
-	states := g.states()
+func (g *graph) dfa() (*DFA, error) {
+	states, err := g.states()
+	if err != nil {
+		return nil, err
+	}
 	d := &DFA{make([]State, len(states))}
 	for i, s := range states {
 		d.States[i] = s.State
 	}
-	return d
+	return d, nil
 }
 
 // states returns the fewest states of the same texts, calls and marks. Their order is
 // that in which they are met from the first.
-func (g *graph) states() []CallState {
+func (g *graph) states() ([]CallState, error) {
+	// What minimizing takes for each state and move, about.
+	n, moves := len(g.vertices), len(g.edges)+len(g.arcs)
+	if err := g.budget.Spend(10*(n+moves), 100*n+50*moves); err != nil {
+		return nil, err
+	}
 	live := g.live()
 	if !live[0] {
-		return make([]CallState, 1)
+		return make([]CallState, 1), nil
 	}
 	block := g.minimize(live)
 	number := make([]int32, len(g.vertices)+1) // 1 + state of a block, of which one may have no live state
@@ -145,5 +154,5 @@ func (g *graph) states() []CallState {
 		edges, arcs := out.edgesOf(int32(i)), out.arcsOf(int32(i))
 		states[i] = CallState{State{edges[:len(edges):len(edges)], v.accept, v.content}, arcs[:len(arcs):len(arcs)]}
 	}
-	return states
+	return states, nil
 }

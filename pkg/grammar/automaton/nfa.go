@@ -42,6 +42,7 @@ const noSymbol = -1
 // An nfa is a nondeterministic automaton, built from its end to its start (Thompson
 // 1968, with the continuation known: a concatenation needs no places of its own).
 type nfa struct {
+	budget *Budget
 	places []place
 	edges  []Edge
 	exits  []int32
@@ -52,12 +53,18 @@ func (n *nfa) add(p place) int32 {
 	if len(n.places)+len(n.edges)+len(n.exits) > maxPlaces && n.err == nil {
 		n.err = fmt.Errorf("more than %d states in an expression: %w", maxPlaces, ErrTooLarge)
 	}
+	if err := n.budget.Spend(2, 64); err != nil && n.err == nil {
+		n.err = err
+	}
 	n.places = append(n.places, p)
 	return int32(len(n.places)) - 1
 }
 
 func (n *nfa) read(content bool, edges ...Edge) int32 {
 	first := int32(len(n.edges))
+	if err := n.budget.Spend(len(edges), 16*len(edges)); err != nil && n.err == nil {
+		n.err = err
+	}
 	n.edges = append(n.edges, edges...)
 	return n.add(place{kind: reads, content: content, first: first, past: int32(len(n.edges)), symbol: noSymbol})
 }

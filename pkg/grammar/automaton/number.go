@@ -35,7 +35,7 @@ func syntax(l Limits, whole bool) *DFA {
 		n.top = max(0, 308-l.Integer) // so many digits and zeros are below 1e308
 	}
 	n.noZero = whole && l != Limits{}
-	return must(n.dfa())
+	return must(n.dfa(nil))
 }
 
 var (
@@ -48,7 +48,10 @@ var (
 // Integers returns the automaton of the integers in r, without fraction and exponent.
 // Without bounds and with no limits or those of [Generating] it is always the same one;
 // "-0" is in it with no limits alone.
-func Integers(r Range, l Limits) (*DFA, error) {
+func Integers(r Range, l Limits) (*DFA, error) { return (*Budget)(nil).Integers(r, l) }
+
+// Integers is [Integers] within a budget.
+func (budget *Budget) Integers(r Range, l Limits) (*DFA, error) {
 	if !r.bounded() {
 		switch l {
 		case Limits{}:
@@ -59,14 +62,17 @@ func Integers(r Range, l Limits) (*DFA, error) {
 		return syntax(l, true), nil
 	}
 	r.MultipleOf = append([]*big.Rat{big.NewRat(1, 1)}, r.MultipleOf...)
-	return ranged(r, l, true)
+	return budget.ranged(r, l, true)
 }
 
 // Numbers returns the automaton of the numbers in r: every spelling of JSON without
 // bounds, else those without an exponent and of zero without a sign. Without bounds and
 // with no limits or those of [Generating] it is always the same one. Where the numbers
 // of r need more digits than l has, they may have them.
-func Numbers(r Range, l Limits) (*DFA, error) {
+func Numbers(r Range, l Limits) (*DFA, error) { return (*Budget)(nil).Numbers(r, l) }
+
+// Numbers is [Numbers] within a budget.
+func (budget *Budget) Numbers(r Range, l Limits) (*DFA, error) {
 	if !r.bounded() {
 		switch l {
 		case Limits{}:
@@ -76,11 +82,11 @@ func Numbers(r Range, l Limits) (*DFA, error) {
 		}
 		return syntax(l, false), nil
 	}
-	return ranged(r, l, false)
+	return budget.ranged(r, l, false)
 }
 
 // ranged returns the automaton of the numbers of a range with bounds.
-func ranged(r Range, l Limits, whole bool) (*DFA, error) {
+func (budget *Budget) ranged(r Range, l Limits, whole bool) (*DFA, error) {
 	step, err := leastCommon(r.MultipleOf)
 	if err != nil {
 		return nil, err
@@ -111,7 +117,7 @@ func ranged(r Range, l Limits, whole bool) (*DFA, error) {
 		}
 	}
 	n.integer, n.digits = r.digits(l, step)
-	return n.dfa()
+	return n.dfa(budget)
 }
 
 // inward returns r with its bounds moved to integers that are in it.

@@ -13,12 +13,18 @@ import (
 // brackets alone, "\-", ranges of classes) is taken, but for escapes of letters and
 // digits that mean nothing. Look-around, back-references and word boundaries are not
 // supported.
-func Pattern(regexp string) (*DFA, error) {
-	e, err := parse(regexp)
+func Pattern(regexp string) (*DFA, error) { return (*Budget)(nil).Pattern(regexp) }
+
+// Pattern is [Pattern] within a budget.
+func (budget *Budget) Pattern(regexp string) (*DFA, error) {
+	if err := budget.Spend(40*len(regexp), 80*len(regexp)); err != nil {
+		return nil, err
+	}
+	e, err := parse(budget, regexp)
 	if err != nil {
 		return nil, err
 	}
-	return Compile(search(e))
+	return budget.Compile(search(e))
 }
 
 // maxDepth bounds groups in groups.
@@ -26,6 +32,7 @@ const maxDepth = 200
 
 // A parser reads a regular expression; ECMA-262 2025, section 22.2.1 names the parts.
 type parser struct {
+	budget  *Budget
 	src     []rune
 	at      int
 	depth   int
@@ -33,11 +40,11 @@ type parser struct {
 	classes map[string]Expr
 }
 
-func parse(regexp string) (Expr, error) {
+func parse(budget *Budget, regexp string) (Expr, error) {
 	if !utf8.ValidString(regexp) {
 		return Expr{}, errors.New("the pattern is not UTF-8")
 	}
-	p := &parser{src: []rune(regexp), classes: map[string]Expr{}}
+	p := &parser{budget: budget, src: []rune(regexp), classes: map[string]Expr{}}
 	e := p.disjunction()
 	if p.more() {
 		p.fail("a ) without its (")
@@ -51,6 +58,13 @@ func (p *parser) fail(format string, args ...any) {
 		p.err = fmt.Errorf("character %d of the pattern: %s", p.at+1, fmt.Sprintf(format, args...))
 	}
 	p.at = len(p.src)
+}
+
+// spend takes what a set costs.
+func (p *parser) spend(steps, bytes int) {
+	if err := p.budget.Spend(steps, bytes); err != nil && p.err == nil {
+		p.err, p.at = err, len(p.src)
+	}
 }
 
 func (p *parser) more() bool { return p.at < len(p.src) }
@@ -87,8 +101,10 @@ func (p *parser) next() rune {
 
 // of returns the expression of one character of a set.
 func (p *parser) of(set []rune) Expr {
+	p.spend(2*len(set), 0)
 	e, ok := p.classes[string(set)]
 	if !ok {
+		p.spend(20*len(set), 100*len(set))
 		e = Class(set, JSON)
 		p.classes[string(set)] = e
 	}

@@ -145,6 +145,7 @@ func (p *parser) member(set *[]rune) (c rune, single bool) {
 	c = p.next()
 	if c == '\\' {
 		if more, ok := p.classEscape(); ok {
+			p.spend(4*len(more), 16*len(more))
 			*set = append(*set, more...)
 			return 0, false
 		}

@@ -45,9 +45,9 @@ type spelling struct {
 }
 
 // dfa returns the automaton of the language.
-func (n *number) dfa() (*DFA, error) {
+func (n *number) dfa(budget *Budget) (*DFA, error) {
 	const alphabet = "+-.0123456789Ee"
-	return explore(spelling{}, func(s spelling, edge func(lo, hi byte, to spelling)) (bool, bool) {
+	return explore(budget, spelling{}, func(s spelling, edge func(lo, hi byte, to spelling)) (bool, bool) {
 		for i := range len(alphabet) {
 			if to, ok := n.after(s, alphabet[i]); ok {
 				edge(alphabet[i], alphabet[i], to)

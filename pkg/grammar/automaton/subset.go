@@ -18,25 +18,31 @@ type CallState struct {
 type Arc struct{ Symbol, To int32 }
 
 // Compile returns the automaton of e, which makes no calls.
-func Compile(e Expr) (*DFA, error) {
-	g, err := determine(e)
+func Compile(e Expr) (*DFA, error) { return (*Budget)(nil).Compile(e) }
+
+// Compile is [Compile] within a budget.
+func (budget *Budget) Compile(e Expr) (*DFA, error) {
+	g, err := budget.determine(e)
 	if err != nil {
 		return nil, err
 	}
 	if len(g.arcs) > 0 {
 		return nil, fmt.Errorf("an expression with calls has no automaton of its own")
 	}
-	return g.dfa(), nil
+	return g.dfa()
 }
 
 // CompileCalls returns the states of e, of which 0 is the first: deterministic for
 // bytes and for symbols, but a byte and calls may be possible at once.
-func CompileCalls(e Expr) ([]CallState, error) {
-	g, err := determine(e)
+func CompileCalls(e Expr) ([]CallState, error) { return (*Budget)(nil).CompileCalls(e) }
+
+// CompileCalls is [CompileCalls] within a budget.
+func (budget *Budget) CompileCalls(e Expr) ([]CallState, error) {
+	g, err := budget.determine(e)
 	if err != nil {
 		return nil, err
 	}
-	return g.states(), nil
+	return g.states()
 }
 
 // must is for what is known to have an automaton of bounded size.
@@ -47,8 +53,8 @@ func must(d *DFA, err error) *DFA {
 	return d
 }
 
-func determine(e Expr) (*graph, error) {
-	n := &nfa{}
+func (budget *Budget) determine(e Expr) (*graph, error) {
+	n := &nfa{budget: budget}
 	start := n.build(e, n.add(place{kind: accept, symbol: noSymbol}))
 	if n.err != nil {
 		return nil, n.err
@@ -80,18 +86,32 @@ type subsets struct {
 func (n *nfa) subsets(start []int32) (*graph, error) {
 	size := len(n.places)
 	slab := make([]int32, 4*size)
-	s := &subsets{nfa: n, g: &graph{}, number: map[string]int32{}, members: make([]int32, 0, size),
+	s := &subsets{nfa: n, g: &graph{budget: n.budget}, number: map[string]int32{}, members: make([]int32, 0, size),
 		single: slab[:size], alone: slab[size : 2*size], seen: slab[2*size : 3*size], ends: slab[3*size:]}
 	s.state(start)
 	for i, first := 0, int32(0); i < len(s.past); i++ {
-		if len(s.past) > maxStates || s.work > maxWork {
-			return nil, fmt.Errorf("more than %d states or %d steps: %w", maxStates, maxWork, ErrTooLarge)
-		}
 		past := s.past[i]
 		s.expand(s.members[first:past])
+		if s.err != nil {
+			return nil, s.err
+		}
 		first = past
 	}
 	return s.g, nil
+}
+
+// took counts work, and the bytes that its result is kept in. It reports whether there
+// may be more.
+func (s *subsets) took(steps, bytes int) bool {
+	s.work += steps
+	err := s.budget.Spend(steps, bytes)
+	if s.err == nil && (len(s.past) > maxStates || s.work > maxWork) {
+		err = fmt.Errorf("more than %d states or %d steps: %w", maxStates, maxWork, ErrTooLarge)
+	}
+	if s.err == nil {
+		s.err = err
+	}
+	return s.err == nil
 }
 
 // expand adds the edges of the next state, whose set is given.
@@ -120,7 +140,7 @@ func (s *subsets) expand(set []int32) {
 		}
 	}
 	s.arcs()
-	s.work += len(set) + len(s.out)
+	s.took(4+len(set)+len(s.out), 32+8*(len(s.g.edges)-int(s.g.vertices[len(s.g.vertices)-1].edge)))
 }
 
 // segments adds the edges between the bytes at which those of out begin or end.
@@ -150,7 +170,9 @@ func (s *subsets) segment(lo, hi byte) {
 			s.goal = append(s.goal, e.To)
 		}
 	}
-	s.work += len(s.out)
+	if !s.took(len(s.out), 0) {
+		return
+	}
 	switch len(s.goal) {
 	case 0:
 	case 1:
@@ -184,8 +206,12 @@ func (s *subsets) one(p int32) int32 {
 
 // state returns the state of what places lead to without a byte.
 func (s *subsets) state(places []int32) int32 {
+	work := s.work
 	s.closure(places)
-	s.work += len(s.set)
+	work, s.work = s.work-work, work
+	if !s.took(work+4*len(s.set), 0) {
+		return 0
+	}
 	if len(s.set) == 1 {
 		p := s.set[0]
 		if s.alone[p] == 0 {
@@ -202,6 +228,7 @@ func (s *subsets) state(places []int32) int32 {
 	if !ok {
 		i = s.open()
 		s.number[string(s.key)] = i
+		s.took(8, 64+12*len(s.set))
 	}
 	return i
 }
