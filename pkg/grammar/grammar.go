@@ -5,13 +5,12 @@
 package grammar
 
 import (
+	"context"
 	"strings"
 
 	"glossa/pkg/grammar/automaton"
 	"glossa/pkg/grammar/calls"
 	"glossa/pkg/grammar/fault"
-	"glossa/pkg/grammar/gbnf"
-	"glossa/pkg/grammar/jsonschema"
 	"glossa/pkg/grammar/pushdown"
 )
 
@@ -50,33 +49,17 @@ type Grammar struct {
 	machine *pushdown.Machine
 }
 
-// Schema compiles a JSON Schema. Its errors are of type [*Error].
+// Schema compiles a JSON Schema as [Compiler.Schema] does.
 func Schema(raw []byte, l Limits) (*Grammar, error) {
-	return made(jsonschema.Compile(raw, l))
+	return NewCompiler(context.Background()).Schema(raw, l)
 }
 
-// GBNF compiles a grammar in llama.cpp's notation. Its errors are of type [*Error].
-func GBNF(source string) (*Grammar, error) { return made(gbnf.Compile(source)) }
+// GBNF compiles a grammar as [Compiler.GBNF] does.
+func GBNF(source string) (*Grammar, error) { return NewCompiler(context.Background()).GBNF(source) }
 
-// Calls compiles the form of answers that may call tools: text, or calls; with must set
-// no text, with one set one call at most.
+// Calls compiles the form of answers as [Compiler.Calls] does.
 func Calls(form CallForm, tools []Tool, must, one bool, l Limits) (*Grammar, error) {
-	return made(calls.Compile(form, tools, must, one, l))
-}
-
-// made makes a program ready to run.
-func made(p *pushdown.Program, err error) (*Grammar, error) {
-	var machine *pushdown.Machine
-	if err == nil {
-		machine, err = pushdown.New(p)
-	}
-	if err != nil {
-		if e, ok := err.(*Error); ok {
-			return nil, &Error{Pointer: clip(e.Pointer), Keyword: e.Keyword, Message: clip(e.Message)}
-		}
-		return nil, fault.New("", "", "%v", err)
-	}
-	return &Grammar{program: p, machine: machine}, nil
+	return NewCompiler(context.Background()).Calls(form, tools, must, one, l)
 }
 
 // maxQuoted bounds what errors repeat of a schema or a grammar: names, references.
@@ -90,14 +73,9 @@ func clip(s string) string {
 	return strings.ToValidUTF8(s[:maxQuoted], "") + "..."
 }
 
-// Bind returns the masks of g over a vocabulary, or an [*Error] if its tokens cannot
-// spell what g needs.
+// Bind returns the masks of g over a vocabulary as [Compiler.Bind] does.
 func (g *Grammar) Bind(v *Vocabulary) (*Constraint, error) {
-	c, err := pushdown.Bind(g.machine, v)
-	if err != nil {
-		return nil, fault.New("", "", "%v", err)
-	}
-	return c, nil
+	return NewCompiler(context.Background()).Bind(g, v)
 }
 
 // Match reports whether a text is of the form.

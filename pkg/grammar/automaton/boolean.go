@@ -21,7 +21,7 @@ func explore[K comparable](b *Budget, start K, expand func(k K, edge func(lo, hi
 		if len(queue) > maxStates || len(g.edges) > maxWork {
 			return nil, fmt.Errorf("more than %d states or %d edges: %w", maxStates, maxWork, ErrTooLarge)
 		}
-		if err := b.Spend(8+8*(len(queue)-states)+4*(len(g.edges)-edges), 160*(len(queue)-states)+16*(len(g.edges)-edges)); err != nil {
+		if err := b.Spend(8+32*(len(queue)-states)+8*(len(g.edges)-edges), 320*(len(queue)-states)+24*(len(g.edges)-edges)); err != nil {
 			return nil, err
 		}
 		states, edges = len(queue), len(g.edges)

@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// What one compilation may take. A step is about ten nanoseconds, so all of them are
+// What one compilation may take. A step is about five nanoseconds, so all of them are
 // less than a second; bytes are those allocated, whether they are freed again or not.
 const (
-	maxBudgetSteps = 40_000_000
+	maxBudgetSteps = 80_000_000
 	maxBudgetBytes = 224 << 20
 )
 
@@ -30,7 +30,13 @@ func NewBudget(ctx context.Context) *Budget {
 // heed is how many steps lie between two looks at the context.
 const heed = 1 << 16
 
-// Spend takes steps and bytes. An error wraps [ErrTooLarge], or is the context's.
+// A spent is the error of a budget at its end.
+type spent string
+
+func (e spent) Error() string        { return string(e) }
+func (e spent) Is(target error) bool { return target == ErrTooLarge }
+
+// Spend takes steps and bytes. An error is [ErrTooLarge], or the context's.
 func (b *Budget) Spend(steps, bytes int) error {
 	if b == nil {
 		return nil
@@ -41,9 +47,9 @@ func (b *Budget) Spend(steps, bytes int) error {
 	switch {
 	case b.err != nil:
 	case b.steps < 0:
-		b.err = fmt.Errorf("compiling takes more than %d million steps: %w", maxBudgetSteps/1_000_000, ErrTooLarge)
+		b.err = spent(fmt.Sprintf("compiling takes more than %d million steps, which is the bound", maxBudgetSteps/1_000_000))
 	case b.bytes < 0:
-		b.err = fmt.Errorf("compiling takes more than %d MiB: %w", maxBudgetBytes>>20, ErrTooLarge)
+		b.err = spent(fmt.Sprintf("compiling takes more than %d MiB, which is the bound", maxBudgetBytes>>20))
 	case before/heed != b.steps/heed:
 		b.err = b.ctx.Err()
 	}

@@ -116,7 +116,7 @@ func (g *graph) dfa() (*DFA, error) {
 func (g *graph) states() ([]CallState, error) {
 	// What minimizing takes for each state and move, about.
 	n, moves := len(g.vertices), len(g.edges)+len(g.arcs)
-	if err := g.budget.Spend(10*(n+moves), 100*n+50*moves); err != nil {
+	if err := g.budget.Spend(12*n+8*moves, 120*n+50*moves); err != nil {
 		return nil, err
 	}
 	live := g.live()
@@ -124,6 +124,9 @@ func (g *graph) states() ([]CallState, error) {
 		return make([]CallState, 1), nil
 	}
 	block := g.minimize(live)
+	if err := g.budget.Err(); err != nil {
+		return nil, err
+	}
 	number := make([]int32, len(g.vertices)+1) // 1 + state of a block, of which one may have no live state
 	first := []int32{0}                        // a vertex of each state
 	number[block[0]] = 1

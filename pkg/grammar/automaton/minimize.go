@@ -93,17 +93,24 @@ func (g *graph) refine(in []bool, block []int32) int32 {
 	}
 	cords := newPartition(all, func(m int32) int32 { return moves[m].label })
 	into, ways := incoming(len(in), moves)
+	_ = g.budget.Spend(8*len(moves), 40*len(moves)) // what comes next fails once that is too much
 	for b, c := 1, 0; c < len(cords.first); c++ {
+		if g.budget.Spend(4*len(cords.of(c)), 0) != nil {
+			break // the caller sees it
+		}
 		for _, m := range cords.of(c) {
 			states.mark(moves[m].from)
 		}
 		states.split()
 		for ; b < len(states.first); b++ {
+			marked := 0
 			for _, s := range states.of(b) {
 				for _, m := range ways[into[s]:into[s+1]] {
 					cords.mark(m)
+					marked++
 				}
 			}
+			_ = g.budget.Spend(4*(len(states.of(b))+marked), 0)
 			cords.split()
 		}
 	}

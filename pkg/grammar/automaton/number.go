@@ -87,6 +87,9 @@ func (budget *Budget) Numbers(r Range, l Limits) (*DFA, error) {
 
 // ranged returns the automaton of the numbers of a range with bounds.
 func (budget *Budget) ranged(r Range, l Limits, whole bool) (*DFA, error) {
+	if err := budget.Spend(1500, 6000); err != nil {
+		return nil, err
+	}
 	step, err := leastCommon(r.MultipleOf)
 	if err != nil {
 		return nil, err

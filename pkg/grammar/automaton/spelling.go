@@ -48,6 +48,7 @@ type spelling struct {
 func (n *number) dfa(budget *Budget) (*DFA, error) {
 	const alphabet = "+-.0123456789Ee"
 	return explore(budget, spelling{}, func(s spelling, edge func(lo, hi byte, to spelling)) (bool, bool) {
+		_ = budget.Spend(60, 300) // explore sees it
 		for i := range len(alphabet) {
 			if to, ok := n.after(s, alphabet[i]); ok {
 				edge(alphabet[i], alphabet[i], to)

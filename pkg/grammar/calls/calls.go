@@ -6,6 +6,7 @@ package calls
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 
@@ -36,10 +37,15 @@ type Tool struct {
 //
 // Text is not followed by calls: from the first bytes on an answer is one or the other.
 func Compile(form Form, tools []Tool, must, one bool, limits automaton.Limits) (*pushdown.Program, error) {
+	return CompileWithin(automaton.NewBudget(context.Background()), form, tools, must, one, limits)
+}
+
+// CompileWithin is [Compile] within a budget, which may have been used before.
+func CompileWithin(budget *automaton.Budget, form Form, tools []Tool, must, one bool, limits automaton.Limits) (*pushdown.Program, error) {
 	if len(tools) == 0 {
 		return nil, errors.New("there is no function to call")
 	}
-	b, seen := builder{}, map[string]bool{}
+	b, seen := builder{budget: budget}, map[string]bool{}
 	start := b.rule(pushdown.Rule{})
 	for _, tool := range tools {
 		if err := checkName(tool.Name); err != nil {
@@ -76,6 +82,7 @@ func checkName(name string) error {
 
 // A builder collects the rules of a program and the states of its start.
 type builder struct {
+	budget *automaton.Budget
 	rules  []pushdown.Rule
 	states []pushdown.ProcState
 	tools  []pushdown.ID // the rule of each tool's arguments
@@ -92,8 +99,11 @@ func (b *builder) arguments(schema []byte, limits automaton.Limits) (pushdown.ID
 	if schema = bytes.TrimSpace(schema); len(schema) == 0 || string(schema) == "null" {
 		schema = []byte("{}")
 	}
-	p, err := jsonschema.Compile(schema, limits)
+	p, err := jsonschema.CompileWithin(b.budget, schema, limits)
 	if err != nil {
+		return 0, err
+	}
+	if err := b.budget.Spend(16*len(p.Rules), 300*len(p.Rules)); err != nil {
 		return 0, err
 	}
 	by := pushdown.ID(len(b.rules))

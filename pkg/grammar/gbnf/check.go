@@ -5,11 +5,13 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"glossa/pkg/grammar/automaton"
 )
 
 // check returns what is wrong with the rules. Those that root does not need may be
 // anything that refers to defined rules.
-func (g *grammar) check() error {
+func (g *grammar) check(budget *automaton.Budget, size int) error {
 	if g.root == nil || g.root.body == nil {
 		return errorAt(1, "there is no rule root, where a text begins")
 	}
@@ -22,6 +24,9 @@ func (g *grammar) check() error {
 	}
 	g.sort()
 	for changed := true; changed; {
+		if err := budget.Spend(2*size, 0); err != nil {
+			return errorAt(g.root.line, "%v", err)
+		}
 		changed = false
 		for _, r := range g.order {
 			if !r.productive && r.body.productive() {

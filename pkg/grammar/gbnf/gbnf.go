@@ -5,6 +5,7 @@
 package gbnf
 
 import (
+	"context"
 	"errors"
 
 	"glossa/pkg/grammar/automaton"
@@ -36,11 +37,19 @@ const (
 // it takes the last, and a class without characters. Its limits differ: {n,m} means what
 // it says up to 10000.
 func Compile(source string) (*pushdown.Program, error) {
+	return CompileWithin(automaton.NewBudget(context.Background()), source)
+}
+
+// CompileWithin is [Compile] within a budget, which may have been used before.
+func CompileWithin(budget *automaton.Budget, source string) (*pushdown.Program, error) {
 	g, err := parse(source)
 	if err != nil {
 		return nil, err
 	}
-	if err := g.check(); err != nil {
+	if err := budget.Spend(40*len(source), 100*len(source)); err != nil {
+		return nil, errorAt(1, "%v", err)
+	}
+	if err := g.check(budget, len(source)); err != nil {
 		return nil, err
 	}
 	for _, r := range g.order {
@@ -50,14 +59,14 @@ func Compile(source string) (*pushdown.Program, error) {
 	for _, r := range g.order {
 		r.measure()
 	}
-	c := &compiler{ids: map[*node]pushdown.ID{}, shared: map[string]*automaton.DFA{}}
+	c := &compiler{budget: budget, ids: map[*node]pushdown.ID{}, shared: map[string]*automaton.DFA{}}
 	return c.program(g.root)
 }
 
 // failure returns the error of a rule: what the automaton could not hold is said in the
 // words of a grammar.
 func (r *rule) failure(err error) error {
-	if errors.Is(err, automaton.ErrTooLarge) {
+	if err == automaton.ErrTooLarge || errors.Unwrap(err) == automaton.ErrTooLarge { // and no budget, which says more
 		return r.errorf("rule %s is too large", r.name)
 	}
 	return r.errorf("rule %s: %v", r.name, err)

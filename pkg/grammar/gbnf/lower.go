@@ -14,6 +14,7 @@ import (
 // text: a call of what may be empty is an alternative to nothing. So a call always
 // reads, and where left recursion is can be seen at the first states.
 type compiler struct {
+	budget *automaton.Budget
 	pieces []piece // what each rule of the program is made of
 	ids    map[*node]pushdown.ID
 	shared map[string]*automaton.DFA // by content
@@ -61,7 +62,7 @@ func (c *compiler) compile(p piece) (pushdown.Rule, error) {
 		if err := c.spend(p.size); err != nil {
 			return pushdown.Rule{}, err
 		}
-		d, err := automaton.Compile(expression(p.node))
+		d, err := c.budget.Compile(expression(p.node))
 		if err == nil {
 			return pushdown.Rule{Text: &pushdown.Text{DFA: c.share(d), Max: -1}}, c.hold(len(d.States))
 		}
@@ -74,7 +75,7 @@ func (c *compiler) compile(p piece) (pushdown.Rule, error) {
 	if err := c.spend(size); err != nil {
 		return pushdown.Rule{}, err
 	}
-	states, err := automaton.CompileCalls(e)
+	states, err := c.budget.CompileCalls(e)
 	if err != nil {
 		return pushdown.Rule{}, p.in.failure(err)
 	}
@@ -94,12 +95,18 @@ func (c *compiler) hold(states int) error {
 	if c.states += states; c.states > maxStates {
 		return c.at.failure(automaton.ErrTooLarge)
 	}
+	if err := c.budget.Spend(8*states, 64*states); err != nil {
+		return c.at.failure(err)
+	}
 	return nil
 }
 
 func (c *compiler) spend(size int) error {
 	if c.total += size; size > maxText || c.total > maxTotal {
 		return c.at.failure(automaton.ErrTooLarge)
+	}
+	if err := c.budget.Spend(40*size, 200*size); err != nil {
+		return c.at.failure(err)
 	}
 	return nil
 }
@@ -238,7 +245,7 @@ func (c *compiler) sequence(nodes []*node) (automaton.Expr, int) {
 // nonempty returns the rule of the texts of r but the empty one.
 func (c *compiler) nonempty(r pushdown.Rule) (pushdown.Rule, error) {
 	if r.Text != nil && r.Text.DFA.States[0].Accept {
-		d, err := automaton.Subtract(r.Text.DFA, automaton.Literals([]string{""}))
+		d, err := c.budget.Subtract(r.Text.DFA, automaton.Literals([]string{""}))
 		if err != nil {
 			return r, c.at.failure(err)
 		}

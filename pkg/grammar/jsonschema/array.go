@@ -73,6 +73,7 @@ func relevant(of byte, atoms []*schema, about func(*schema) bool) (list []*schem
 
 // arrayBody writes the items of an array.
 func (c *compiler) arrayBody(a *pushdown.Array, atoms []*schema) error {
+	c.atFirst(atoms, "items")
 	_, _, longest := itemsOf(atoms)
 	if a.Max >= 0 {
 		longest = min(longest, a.Max)

@@ -5,6 +5,7 @@
 package jsonschema
 
 import (
+	"context"
 	"net/url"
 
 	"glossa/pkg/grammar/automaton"
@@ -16,7 +17,14 @@ import (
 // of a valid value, the members of its objects in the order of the schema. Errors are
 // [fault.Error]s.
 func Compile(raw []byte, l automaton.Limits) (*pushdown.Program, error) {
-	root, named, err := decode(raw)
+	return CompileWithin(automaton.NewBudget(context.Background()), raw, l)
+}
+
+// CompileWithin is [Compile] within a budget, which may have been used before. Where it
+// ends, the error names the place that was being compiled; where its context ends, what
+// the error says does not matter.
+func CompileWithin(budget *automaton.Budget, raw []byte, l automaton.Limits) (*pushdown.Program, error) {
+	root, named, err := decodeWithin(budget, raw)
 	if err != nil {
 		return nil, err
 	}
@@ -24,7 +32,7 @@ func Compile(raw []byte, l automaton.Limits) (*pushdown.Program, error) {
 		return nil, fault.New("", "", "a schema is an object, true or false")
 	}
 	c := newCompiler(l)
-	c.root, c.named, c.draft = root, named, draftOf(root)
+	c.work, c.root, c.named, c.draft = budget, root, named, draftOf(root)
 	start, err := c.rule([]*schema{c.schemaAt(root)})
 	if err != nil {
 		return nil, err
@@ -41,6 +49,10 @@ func Compile(raw []byte, l automaton.Limits) (*pushdown.Program, error) {
 
 // A compiler compiles one schema.
 type compiler struct {
+	work    *automaton.Budget
+	place   *value // what is being compiled, and by which of its keywords
+	keyword string
+
 	limits automaton.Limits
 	root   *value
 	named  bool
@@ -55,16 +67,16 @@ type compiler struct {
 	empty             map[string]bool // of sets, whether they are provably so
 	texts             map[*value]string
 	sets              map[listKey]map[string]bool
-	steps             int
 
 	languages map[language]*automaton.DFA
 	ranges    map[string]*automaton.DFA
 	strings   map[string]*automaton.DFA
 	literals  map[string]*automaton.DFA
-	states    int // of the automata above
+	extents   map[*automaton.DFA]extents
 
 	rules   []pushdown.Rule
-	sizes   int // of rules
+	origins []origin // of the rules
+	sizes   int      // of rules
 	byOne   map[*schema]pushdown.ID
 	bySet   map[string]pushdown.ID
 	byText  map[pushdown.Text]pushdown.ID
@@ -91,22 +103,54 @@ func newCompiler(l automaton.Limits) *compiler {
 	}
 	c.nothing, c.anything = c.derive(nil), c.derive(nil)
 	c.nothing.never = true
-	c.rules = append(c.rules, pushdown.Rule{}) // 0: nothing matches
+	c.rules, c.origins = append(c.rules, pushdown.Rule{}), append(c.origins, origin{}) // 0: nothing matches
 	return c
 }
 
-// maxStates bounds the states of all automata of a schema.
-const maxStates = 1 << 19
+// An origin is a keyword of a schema, from which something comes.
+type origin struct {
+	of      *value
+	keyword string
+}
+
+// at notes what is being compiled.
+func (c *compiler) at(s *schema, keyword string) {
+	if s.node != nil {
+		c.place, c.keyword = s.node, keyword
+	}
+}
+
+// atFirst notes that the first of some schemas is being compiled, if there is one.
+func (c *compiler) atFirst(list []*schema, keyword string) {
+	if len(list) > 0 {
+		c.at(list[0], keyword)
+	}
+}
+
+// A step of compiling a schema takes about so much of the budget.
+const (
+	stepSteps = 6
+	stepBytes = 24
+)
+
+// step counts work and returns an error once the budget is at its end.
+func (c *compiler) step(n int) error { return c.spend(stepSteps*n, stepBytes*n) }
+
+// spend takes steps and bytes of the budget.
+func (c *compiler) spend(steps, bytes int) error {
+	if err := c.work.Spend(steps, bytes); err != nil {
+		return fault.New(c.place.pointer(), c.keyword, "%v", err)
+	}
+	return nil
+}
 
 // built counts a new automaton, or says why there is none.
 func (c *compiler) built(d *automaton.DFA, err error, s *schema, keyword string) (*automaton.DFA, error) {
 	if err != nil {
 		return nil, s.refuse(keyword, "%v", err)
 	}
-	if c.states += len(d.States); c.states > maxStates {
-		return nil, fault.New("", "", "the patterns and bounds of the schema are too large")
-	}
-	return d, nil
+	c.at(s, keyword)
+	return d, c.spend(len(d.States), 0)
 }
 
 // combine returns what an operation on two automata gives.

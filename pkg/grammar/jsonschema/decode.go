@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"glossa/pkg/grammar/automaton"
 	"glossa/pkg/grammar/fault"
 )
 
@@ -83,21 +84,26 @@ var escapeToken = strings.NewReplacer("~", "~0", "/", "~1")
 
 // A decoder reads a document that is known to be JSON into values.
 type decoder struct {
+	budget *automaton.Budget
+
 	text  string
 	at    int     // the next byte
 	slab  []value // from which values are taken
 	named bool    // the document may have names for its parts: an id or an anchor
 }
 
-// decode reads raw, which must be one JSON value.
-func decode(raw []byte) (v *value, named bool, err error) {
+// decodeWithin reads raw, which must be one JSON value.
+func decodeWithin(budget *automaton.Budget, raw []byte) (v *value, named bool, err error) {
 	if len(raw) > maxBytes {
 		return nil, false, fault.New("", "", "it has %d bytes, and at most %d are read", len(raw), maxBytes)
+	}
+	if err := budget.Spend(2*len(raw), 4*len(raw)); err != nil {
+		return nil, false, fault.New("", "", "%v", err)
 	}
 	if !json.Valid(raw) {
 		return nil, false, fault.New("", "", "it is not JSON: %v", json.Unmarshal(raw, new(any)))
 	}
-	d := &decoder{text: string(raw)}
+	d := &decoder{budget: budget, text: string(raw)}
 	v, err = d.value(nil, 0, 0)
 	return v, d.named, err
 }
@@ -117,6 +123,9 @@ func (d *decoder) next() byte {
 // value reads a value that is number at of its parent.
 func (d *decoder) value(parent *value, at, depth int) (*value, error) {
 	if len(d.slab) == 0 {
+		if err := d.budget.Spend(64*16, 64*192); err != nil {
+			return nil, fault.New(parent.pointer(), "", "%v", err)
+		}
 		d.slab = make([]value, 64)
 	}
 	v := &d.slab[0]

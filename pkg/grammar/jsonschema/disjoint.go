@@ -21,22 +21,21 @@ func (c *compiler) exclusive(cl *clause, ch choice) (lists [][]*schema, reasons 
 			return nil, nil, err
 		}
 	}
-	overlap := c.overlaps(ways)
+	overlap, err := c.overlaps(ways)
+	if err != nil {
+		return nil, nil, err
+	}
 	for i, list := range ch.lists {
 		if len(ways[i]) == 0 {
 			continue
 		}
 		var reason error
 		list = slices.Clip(list)
-		for j, other := range ch.lists {
-			both := overlap[max(i, j)][min(i, j)]
-			if both == 0 {
-				continue
-			}
-			list = append(list, c.unless(both, ch.of.node, other))
+		for _, m := range overlap[i] {
+			list = append(list, c.unless(m.types, ch.of.node, ch.lists[m.with]))
 			if reason == nil {
 				reason = ch.of.refuse(ch.keyword, "%s and %s may both hold, and that cannot be excluded",
-					ch.lists[min(i, j)][0].node.pointer(), ch.lists[max(i, j)][0].node.pointer())
+					ch.lists[min(i, m.with)][0].node.pointer(), ch.lists[max(i, m.with)][0].node.pointer())
 			}
 		}
 		lists, reasons = append(lists, list), append(reasons, reason)
@@ -57,17 +56,33 @@ func (c *compiler) unless(both types, from *value, other []*schema) *schema {
 	return s
 }
 
-// overlaps returns of which types a value may be in clauses of two lists, for the list
-// i and each j before it, as far as it is not provable that there is none.
-func (c *compiler) overlaps(ways [][]*clause) [][]types {
-	table := make([][]types, len(ways))
-	for i, a := range ways {
-		table[i] = make([]types, i+1)
-		for j, b := range ways[:i] {
-			table[i][j] = c.overlap(b, a)
+// A meeting is another list of clauses, and of which types a value may be in both.
+type meeting struct {
+	with  int
+	types types
+}
+
+// overlaps returns the meetings of each list of clauses, as far as it is not provable
+// that there is none, in their order.
+func (c *compiler) overlaps(ways [][]*clause) ([][]meeting, error) {
+	table := make([][]meeting, len(ways))
+	s := c.newSieve(ways)
+	for i := range ways {
+		near, err := s.near(i)
+		if err != nil {
+			return nil, err
+		}
+		for _, j := range near {
+			of := c.overlap(ways[j], ways[i])
+			if err := c.step(1); err != nil { // a proof that was broken off proves nothing
+				return nil, err
+			}
+			if of != 0 {
+				table[i], table[j] = append(table[i], meeting{j, of}), append(table[j], meeting{i, of})
+			}
 		}
 	}
-	return table
+	return table, nil
 }
 
 func (c *compiler) overlap(a, b []*clause) (of types) {
@@ -76,8 +91,8 @@ func (c *compiler) overlap(a, b []*clause) (of types) {
 			if x.types&y.types == 0 {
 				continue
 			}
-			if c.step(8+len(x.atoms)+len(y.atoms)) != nil {
-				return everyType
+			if c.step(16+len(x.atoms)+len(y.atoms)) != nil {
+				return everyType // the caller sees it too
 			}
 			both := x.clone()
 			both.types &= y.types
@@ -161,7 +176,7 @@ func (c *compiler) left(cl *clause, depth int) types {
 		of &^= numberType
 	}
 	if of&stringType != 0 {
-		if t, err := c.stringText(cl, false); err == nil && none(t) {
+		if t, err := c.stringText(cl, false); err == nil && c.none(t) {
 			of &^= stringType
 		}
 	}

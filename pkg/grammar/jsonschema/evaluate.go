@@ -42,6 +42,9 @@ func (c *compiler) write(v *value) (string, error) {
 		if err != nil {
 			return "", err
 		}
+		if err := c.spend(len(text)/4, 2*len(text)); err != nil {
+			return "", err
+		}
 		if parts[i] = text; v.kind == objectKind {
 			parts[i] = automaton.Quote(v.keys[i]) + ":" + text
 		}
@@ -302,6 +305,9 @@ func (c *compiler) filter(from []*value, want func(*value) (bool, error)) (list 
 	seen := make(map[string]bool, len(from))
 	for _, v := range from {
 		text, err := c.canonical(v)
+		if err == nil {
+			err = c.step(1)
+		}
 		if err != nil {
 			return nil, err
 		}

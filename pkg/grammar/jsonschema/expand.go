@@ -1,25 +1,12 @@
 package jsonschema
 
-import (
-	"slices"
-
-	"glossa/pkg/grammar/fault"
-)
+import "slices"
 
 const (
-	maxClauses  = 512     // ways in which one value can be valid
+	maxClauses  = 1 << 14 // ways in which one value can be valid
 	maxTogether = 2048    // schemas that hold together
 	maxInPlace  = 1000    // schemas that apply to a value by way of each other
-	maxSteps    = 1 << 20 // of everything
 )
-
-// step counts work and returns an error once it is too much.
-func (c *compiler) step(n int) error {
-	if c.steps += n; c.steps > maxSteps {
-		return fault.New("", "", "the schema is too large")
-	}
-	return nil
-}
 
 // A clause is a set of schemas that hold together, with what they apply to the value
 // by way of allOf, $ref and not; what remains to be chosen is in pending.
@@ -152,6 +139,10 @@ func (c *compiler) split(list []*clause, cl *clause, depth int) ([]*clause, erro
 		return append(list, cl), nil
 	}
 	ch := cl.pending[0]
+	c.at(ch.of, ch.keyword)
+	if err := c.step(1 + len(ch.lists)/4); err != nil {
+		return nil, err
+	}
 	rest := cl.clone()
 	rest.pending = rest.pending[1:]
 	if !ch.exclusive && slices.ContainsFunc(ch.lists, cl.holds) {
@@ -182,6 +173,9 @@ func (c *compiler) split(list []*clause, cl *clause, depth int) ([]*clause, erro
 // with returns a clause to which a list of schemas is added.
 func (c *compiler) with(cl *clause, list []*schema) (*clause, error) {
 	way := cl.clone()
+	if err := c.spend(8, 256+8*(2*len(cl.seen)+len(cl.atoms)+6*len(cl.pending))); err != nil {
+		return nil, err
+	}
 	for _, s := range list {
 		if err := c.check(s, 0); err != nil {
 			return nil, err

@@ -2,13 +2,25 @@ package jsonschema
 
 import "glossa/pkg/grammar/automaton"
 
+// extents are how many characters the strings of an automaton have, at least and at most.
+type extents struct{ least, most int }
+
 // extent returns how many characters the strings of d have, at least and at most; most
 // is -1 where there is no end. An empty language has none.
-func extent(d *automaton.DFA) (least, most int) {
+func (c *compiler) extent(d *automaton.DFA) (least, most int) {
 	if d.Empty() {
 		return 0, 0
 	}
-	return shortestText(d), longestText(d)
+	e, ok := c.extents[d]
+	if !ok {
+		_ = c.spend(16*len(d.States), 32*len(d.States)) // what comes next fails once that is too much
+		e = extents{shortestText(d), longestText(d)}
+		if c.extents == nil {
+			c.extents = map[*automaton.DFA]extents{}
+		}
+		c.extents[d] = e
+	}
+	return e.least, e.most
 }
 
 // weight returns how many characters begin with an edge from a state: 0 or 1.

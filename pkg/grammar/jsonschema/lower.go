@@ -36,9 +36,12 @@ func keyOf(set []*schema) string {
 func (c *compiler) newRule(r pushdown.Rule, size int) (pushdown.ID, error) {
 	c.sizes += size
 	if len(c.rules) >= maxRules || c.sizes > maxSize {
-		return 0, fault.New("", "", "the schema is too large")
+		return 0, fault.New(c.place.pointer(), c.keyword, "the schema has more than %d kinds of values, or %d members, items and alternatives of them", maxRules, maxSize)
 	}
-	c.rules = append(c.rules, r)
+	if err := c.spend(16, 200+16*size); err != nil {
+		return 0, err
+	}
+	c.rules, c.origins = append(c.rules, r), append(c.origins, origin{c.place, c.keyword})
 	return pushdown.ID(len(c.rules) - 1), nil
 }
 
@@ -67,6 +70,7 @@ func (c *compiler) rule(set []*schema) (pushdown.ID, error) {
 }
 
 func (c *compiler) build(set []*schema) (pushdown.ID, error) {
+	c.at(set[0], "")
 	cl, err := c.conjunction(set)
 	if err != nil || cl.dead {
 		return never, err
@@ -88,12 +92,25 @@ func (c *compiler) build(set []*schema) (pushdown.ID, error) {
 		return never, err
 	}
 	var ids []pushdown.ID
+	var constants []*value
 	for _, cl := range simplest(list) {
-		if ids, err = c.lower(ids, cl); err != nil {
+		if err := refusal(cl); err != nil {
+			return never, err
+		}
+		some, ok, err := c.candidates(cl)
+		constants = append(constants, some...)
+		if err == nil && !ok {
+			ids, err = c.lower(ids, cl)
+		}
+		if err != nil {
 			return never, err
 		}
 	}
-	return c.any(ids)
+	more, err := c.values(constants)
+	if err != nil {
+		return never, err
+	}
+	return c.any(append(ids, more...))
 }
 
 // simplest leaves out clauses that another of the list follows from.
@@ -128,21 +145,21 @@ func (c *compiler) any(ids []pushdown.ID) (pushdown.ID, error) {
 	case 1:
 		return ids[0], nil
 	}
-	var key strings.Builder
+	key := make([]byte, 0, 4*len(ids))
 	for _, id := range ids {
-		_ = binary.Write(&key, binary.LittleEndian, id)
+		key = binary.LittleEndian.AppendUint32(key, uint32(id))
 	}
-	if id, ok := c.byParts[key.String()]; ok {
+	if id, ok := c.byParts[string(key)]; ok {
 		return id, nil
 	}
 	id, err := c.newRule(pushdown.Rule{Any: ids}, len(ids))
-	c.byParts[key.String()] = id
+	c.byParts[string(key)] = id
 	return id, err
 }
 
 // text returns the rule of a text.
 func (c *compiler) text(t pushdown.Text) (pushdown.ID, error) {
-	if none(t) {
+	if c.none(t) {
 		return never, nil
 	}
 	if id, ok := c.byText[t]; ok {
@@ -153,22 +170,20 @@ func (c *compiler) text(t pushdown.Text) (pushdown.ID, error) {
 	return id, err
 }
 
-// lower adds the rules of a clause without choices, one a type of values.
-func (c *compiler) lower(ids []pushdown.ID, cl *clause) ([]pushdown.ID, error) {
+// refusal returns why a clause is not supported, nil if it is.
+func refusal(cl *clause) error {
 	for _, s := range cl.atoms {
 		if s.refused != nil && cl.because != nil {
-			return nil, cl.because
+			return cl.because
 		} else if s.refused != nil {
-			return nil, s.refused
+			return s.refused
 		}
 	}
-	if list, ok, err := c.candidates(cl); ok || err != nil {
-		if err != nil {
-			return nil, err
-		}
-		more, err := c.values(list)
-		return append(ids, more...), err
-	}
+	return nil
+}
+
+// lower adds the rules of a clause without choices and constants, one a type of values.
+func (c *compiler) lower(ids []pushdown.ID, cl *clause) ([]pushdown.ID, error) {
 	for _, part := range []struct {
 		of   types
 		make func(*clause) (pushdown.ID, error)
@@ -228,6 +243,9 @@ func (c *compiler) literal(texts []string) (pushdown.ID, error) {
 	key := strings.Join(texts, "\n") // which is in no JSON text
 	d, ok := c.literals[key]
 	if !ok {
+		if err := c.spend(8*len(key), 96*len(key)); err != nil {
+			return never, err
+		}
 		d = automaton.Literals(texts)
 		c.literals[key] = d
 	}

@@ -129,6 +129,9 @@ func (c *compiler) between(f *numberFacts, without []*value) []*numberFacts {
 	slices.SortFunc(points, (*big.Rat).Cmp)
 	var parts []*numberFacts
 	for _, r := range points {
+		if c.step(4) != nil {
+			break // what comes next fails
+		}
 		part := *f
 		part.atMost(r, true)
 		f.atLeast(r, true)
@@ -149,10 +152,10 @@ func (c *compiler) numberDFA(cl *clause, f *numberFacts) (*automaton.DFA, error)
 	case f.empty(cl.types == integerType):
 		d = automaton.Literals(nil)
 	case cl.types == integerType:
-		d, err = automaton.Integers(r, c.limits)
+		d, err = c.work.Integers(r, c.limits)
 	default:
-		if d, err = automaton.Numbers(r, c.limits); err == nil && cl.types == fractionType {
-			d, err = automaton.Intersect(d, fractions())
+		if d, err = c.work.Numbers(r, c.limits); err == nil && cl.types == fractionType {
+			d, err = c.work.Intersect(d, fractions())
 		}
 	}
 	if d, err = c.built(d, err, numberPlace(cl), numberKeyword(f)); err == nil {

@@ -27,6 +27,9 @@ func (c *compiler) member(atoms []*schema, name string) (set []*schema, err erro
 		}
 		for _, p := range o.patterns {
 			d, err := c.language(language{p.text, false}, s)
+			if err == nil {
+				err = c.spend(stepSteps+4*len(name), len(name))
+			}
 			if err != nil {
 				return nil, inPatterns(err)
 			}
@@ -112,13 +115,14 @@ func (c *compiler) objectBody(o *pushdown.Object, atoms []*schema) error {
 	if err != nil {
 		return err
 	}
+	c.atFirst(atoms, "properties")
 	required, _, _ := membersOf(atoms)
 	needed := make(map[string]bool, len(required))
 	for _, name := range required {
 		needed[name] = true
 	}
 	for _, name := range namesOf(atoms, required) {
-		if err := c.step(len(atoms)); err != nil {
+		if err := c.spend(stepSteps*len(atoms)+len(name), stepBytes*len(atoms)+8*len(name)); err != nil {
 			return err
 		}
 		p := pushdown.Prop{Name: name, Required: needed[name]}
@@ -130,6 +134,7 @@ func (c *compiler) objectBody(o *pushdown.Object, atoms []*schema) error {
 			if p.Value, err = c.rule(set); err != nil {
 				return err
 			}
+			c.atFirst(atoms, "properties")
 		}
 		o.Props = append(o.Props, p)
 	}
@@ -174,7 +179,7 @@ func (c *compiler) keys(atoms []*schema) (*automaton.DFA, error) {
 	if len(of) == 1 {
 		return of[0], nil
 	}
-	d, err := automaton.Union(of...)
+	d, err := c.work.Union(of...)
 	return c.built(d, err, place, "propertyNames")
 }
 
@@ -217,6 +222,10 @@ func (c *compiler) extra(o *pushdown.Object, atoms []*schema, keys *automaton.DF
 	var seen []string
 	for _, s := range atoms {
 		for _, p := range s.object.patterns {
+			c.at(s, "patternProperties")
+			if err := c.step(1 + len(seen)/16); err != nil {
+				return err
+			}
 			if slices.Contains(seen, p.text) {
 				continue
 			}
@@ -257,12 +266,12 @@ func (c *compiler) divide(kinds []keyKind, s *schema, text string) ([]keyKind, e
 	for _, kind := range kinds {
 		in, rest := d, automaton.Literals(nil)
 		if kind.keys != automaton.Key() {
-			if in, err = c.combine(automaton.Intersect, kind.keys, d, s, "patternProperties"); err != nil {
+			if in, err = c.combine(c.work.Intersect, kind.keys, d, s, "patternProperties"); err != nil {
 				return nil, err
 			}
 		}
 		if d != automaton.Key() {
-			if rest, err = c.combine(automaton.Subtract, kind.keys, d, s, "patternProperties"); err != nil {
+			if rest, err = c.combine(c.work.Subtract, kind.keys, d, s, "patternProperties"); err != nil {
 				return nil, err
 			}
 		} else {

@@ -10,6 +10,9 @@ import (
 // program returns the rules without what nothing matches.
 func (c *compiler) program(start pushdown.ID) (*pushdown.Program, error) {
 	full := c.full()
+	if err := c.step(0); err != nil {
+		return nil, err
+	}
 	if !full[start] {
 		return nil, fault.New("", "", "no value is valid for the schema")
 	}
@@ -32,11 +35,11 @@ func (c *compiler) program(start pushdown.ID) (*pushdown.Program, error) {
 // full returns which rules something matches: the least such set.
 func (c *compiler) full() []bool {
 	full := make([]bool, len(c.rules))
-	for again := true; again; {
+	for again := true; again && c.spend(2*(len(c.rules)+c.sizes), 0) == nil; {
 		again = false
 		// Rules come after those that they are part of, but for recursion.
 		for i := len(full) - 1; i >= 0; i-- {
-			if !full[i] && matchesSomething(&c.rules[i], full) {
+			if !full[i] && c.matchesSomething(&c.rules[i], full) {
 				full[i], again = true, true
 			}
 		}
@@ -45,10 +48,10 @@ func (c *compiler) full() []bool {
 }
 
 // matchesSomething reports whether a rule matches something if those that are full do.
-func matchesSomething(r *pushdown.Rule, full []bool) bool {
+func (c *compiler) matchesSomething(r *pushdown.Rule, full []bool) bool {
 	switch {
 	case r.Text != nil:
-		return !none(*r.Text)
+		return !c.none(*r.Text)
 	case r.Array != nil:
 		a := *r.Array
 		pruneArray(&a, full)

@@ -56,6 +56,7 @@ func (c *compiler) schemaAt(v *value) *schema {
 // derive returns a schema that says nothing yet and follows from what is at a place.
 func (c *compiler) derive(from *value) *schema {
 	c.schemas++
+	_ = c.spend(16, 320) // what comes next fails once that is too much
 	return &schema{id: c.schemas, node: from, read: true, types: everyType}
 }
 
@@ -72,6 +73,9 @@ func (c *compiler) read(s *schema) error {
 		return nil
 	}
 	s.read = true
+	if err := c.step(1 + len(s.node.keys)); err != nil {
+		return err
+	}
 	r := reader{c, s, s.node}
 	switch {
 	case r.v.kind == booleanKind:

@@ -19,8 +19,9 @@ func (c *compiler) stringRule(cl *clause) (pushdown.ID, error) {
 }
 
 // none reports whether nothing is in a text.
-func none(t pushdown.Text) bool {
-	return t.DFA.Empty() || t.Counted && t.Max >= 0 && max(t.Min, shortestText(t.DFA)) > t.Max
+func (c *compiler) none(t pushdown.Text) bool {
+	least, _ := c.extent(t.DFA)
+	return t.DFA.Empty() || t.Counted && t.Max >= 0 && max(t.Min, least) > t.Max
 }
 
 // stringText returns the strings of a clause; those of keys are in canonical form and
@@ -72,14 +73,17 @@ func (c *compiler) stringText(cl *clause, keys bool) (pushdown.Text, error) {
 	}
 	d, err := c.stringDFA(place, matches, differs, excluded, least, -1)
 	t := pushdown.Text{DFA: d, Counted: most >= 0, Max: most}
-	if err == nil && t.Counted {
-		longest := longestText(d)
+	if err != nil {
+		return pushdown.Text{}, err
+	}
+	if t.Counted {
+		_, longest := c.extent(d)
 		t.Counted = lesser(longest, most) != longest
 	}
-	if none(t) {
+	if c.none(t) {
 		t = pushdown.Text{DFA: automaton.Literals(nil)}
 	}
-	return t, err
+	return t, nil
 }
 
 func union(a, b []language) []language {
@@ -110,7 +114,7 @@ func (c *compiler) stringDFA(s *schema, matches, differs []language, excluded []
 	for i, l := range matches {
 		next, err := c.language(l, s)
 		if err == nil && i > 0 {
-			next, err = c.combine(automaton.Intersect, d, next, s, keyword)
+			next, err = c.combine(c.work.Intersect, d, next, s, keyword)
 		}
 		if err != nil {
 			return nil, err
@@ -122,12 +126,12 @@ func (c *compiler) stringDFA(s *schema, matches, differs []language, excluded []
 		if err != nil {
 			return nil, err
 		}
-		if d, err = c.combine(automaton.Subtract, d, next, s, "not"); err != nil {
+		if d, err = c.combine(c.work.Subtract, d, next, s, "not"); err != nil {
 			return nil, err
 		}
 	}
 	if len(texts) > 0 {
-		if d, err = c.combine(automaton.Subtract, d, automaton.Literals(texts), s, "not"); err != nil {
+		if d, err = c.combine(c.work.Subtract, d, automaton.Literals(texts), s, "not"); err != nil {
 			return nil, err
 		}
 	}
@@ -139,11 +143,11 @@ func (c *compiler) stringDFA(s *schema, matches, differs []language, excluded []
 
 // bounded returns the strings of d of least to most characters.
 func (c *compiler) bounded(d *automaton.DFA, least, most int, s *schema, keyword string) (*automaton.DFA, error) {
-	shortest, longest := extent(d)
+	shortest, longest := c.extent(d)
 	if least <= shortest && lesser(longest, most) == longest {
 		return d, nil
 	}
-	d, err := automaton.Lengths(d, least, most)
+	d, err := c.work.Lengths(d, least, most)
 	return c.built(d, err, s, keyword)
 }
 
@@ -173,7 +177,7 @@ func (c *compiler) language(l language, s *schema) (*automaton.DFA, error) {
 	case l.format:
 		d, _ = automaton.Format(l.text)
 	default:
-		if d, err = automaton.Pattern(l.text); err == nil && allKeys(d) {
+		if d, err = c.work.Pattern(l.text); err == nil && allKeys(d) {
 			d = automaton.Key()
 		}
 	}

@@ -1,6 +1,10 @@
 package pushdown
 
-import "slices"
+import (
+	"slices"
+
+	"glossa/pkg/grammar/automaton"
+)
 
 // never is the cost of what cannot be done. Two of them can be added.
 const never int32 = 1 << 29
@@ -10,6 +14,7 @@ const never int32 = 1 << 29
 // there is a token after which it is less than c. So who takes only tokens after which
 // the cost fits in what is left always has one to take, and ends in time.
 type costs struct {
+	budget  *automaton.Budget // by newCosts alone
 	m       *Machine
 	v       *Vocabulary
 	start   []int32 // of each rule, from its beginning to its end
@@ -20,16 +25,21 @@ type costs struct {
 	empty   struct{ array, object int32 }
 }
 
-func newCosts(m *Machine, v *Vocabulary) *costs {
+func newCosts(budget *automaton.Budget, m *Machine, v *Vocabulary) (*costs, error) {
 	c := &costs{
-		m: m, v: v, start: slices.Repeat([]int32{never}, len(m.rules)), texts: make([]*texts, len(m.rules)),
+		budget: budget, m: m, v: v, start: slices.Repeat([]int32{never}, len(m.rules)), texts: make([]*texts, len(m.rules)),
 		objects: make([]*objectCosts, len(m.rules)), procs: make([][]int32, len(m.rules)), open: make([]int32, len(m.rules)),
 	}
 	c.empty.array, c.empty.object = v.spell("[]")[0], v.spell("{}")[0]
+	size := 0 // of all rules
 	for i := range m.rules {
+		size += 2 + sizeOf(&m.rules[i].Rule)
+		if err := budget.Spend(8, 64); err != nil {
+			return nil, err
+		}
 		switch r := &m.rules[i]; {
 		case r.Text != nil:
-			c.texts[i] = v.text(textKey{r.Text.DFA, r.short != nil})
+			c.texts[i] = v.textWithin(budget, textKey{r.Text.DFA, r.short != nil})
 		case r.Object != nil:
 			c.objects[i] = c.spellKeys(r)
 		case r.Proc != nil:
@@ -38,6 +48,9 @@ func newCosts(m *Machine, v *Vocabulary) *costs {
 	}
 	order, cyclic := m.postorder()
 	for changed := true; changed; {
+		if err := budget.Spend(8*size, 0); err != nil {
+			return nil, err
+		}
 		changed = false
 		for _, id := range order {
 			if m.dead[id] {
@@ -51,7 +64,19 @@ func newCosts(m *Machine, v *Vocabulary) *costs {
 	for _, id := range order {
 		c.open[id] = c.opensOf(id)
 	}
-	return c
+	c.budget = nil
+	return c, budget.Err()
+}
+
+// sizeOf returns about how many steps it takes to find the cost of a rule.
+func sizeOf(r *Rule) int {
+	switch {
+	case r.Array != nil:
+		return len(r.Array.Prefix)
+	case r.Object != nil:
+		return (1 + len(r.Object.Props)) * (1 + max(0, r.Object.Min)) * (1 + len(r.Object.Extra))
+	}
+	return len(r.Any)
 }
 
 // postorder lists the rules, those that a rule calls before it as far as there is no
@@ -201,7 +226,7 @@ func sum(of ...int32) (total int32) {
 // procStart sets the costs of the states by shortest paths: a token within a state's
 // edges costs one, a call what its rule does.
 func (c *costs) procStart(p *Proc, cost []int32) int32 {
-	for changed := true; changed; {
+	for changed := true; changed && c.budget.Spend(8*len(p.States), 0) == nil; {
 		changed = false
 		for i := len(p.States) - 1; i >= 0; i-- {
 			if least := c.procState(p, int32(i), cost); least < cost[i] {
@@ -221,8 +246,9 @@ func (c *costs) procState(p *Proc, i int32, cost []int32) int32 {
 	for _, call := range s.Calls {
 		least = min(least, sum(c.start[call.Rule], cost[call.Return]))
 	}
-	c.v.tokensFrom(i, func(at int32) []edge { return p.States[at].Edges }, func(to int32) {
+	looked := c.v.tokensFrom(i, func(at int32) []edge { return p.States[at].Edges }, func(to int32) {
 		least = min(least, sum(1, cost[to]))
 	})
+	_ = c.budget.Spend(2*looked, 0) // newCosts sees it
 	return least
 }

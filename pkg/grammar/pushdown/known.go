@@ -26,7 +26,11 @@ const keptStates = 1 << 14
 
 // text returns what v knows of a text. That of equal DFAs is one: schemas have the same
 // patterns again and again, each compiled anew.
-func (v *Vocabulary) text(key textKey) *texts {
+func (v *Vocabulary) text(key textKey) *texts { return v.textWithin(nil, key) }
+
+// textWithin is text within a budget. What it returns at the end of that is not kept,
+// and no costs are known of it.
+func (v *Vocabulary) textWithin(budget *automaton.Budget, key textKey) *texts {
 	v.mu.Lock()
 	t := v.recall(key)
 	v.mu.Unlock()
@@ -34,15 +38,22 @@ func (v *Vocabulary) text(key textKey) *texts {
 	case t != nil:
 		return t
 	case key.limited:
-		plain := v.text(textKey{d: key.d})
+		plain := v.textWithin(budget, textKey{d: key.d})
 		if plain.d != key.d {
-			return v.remember(key, v.text(textKey{plain.d, true}))
+			return v.remember(key, v.textWithin(budget, textKey{plain.d, true}))
+		}
+		if budget.Err() != nil {
+			return plain
 		}
 		return v.remember(key, &texts{v: v, textKey: key, plain: plain, cost: plain.cost, locals: make([]atomic.Pointer[local], len(plain.locals))})
 	}
+	_ = budget.Spend(4*len(key.d.States), 16*len(key.d.States)) // who has the budget sees it
 	sum := sumOf(key.d)
 	if t = v.equal(key.d, sum); t == nil {
-		t = &texts{v: v, textKey: key, sum: sum, cost: v.distances(key.d), locals: make([]atomic.Pointer[local], len(key.d.States))}
+		t = &texts{v: v, textKey: key, sum: sum, cost: v.distances(budget, key.d), locals: make([]atomic.Pointer[local], len(key.d.States))}
+	}
+	if budget.Err() != nil {
+		return t
 	}
 	return v.remember(key, t)
 }

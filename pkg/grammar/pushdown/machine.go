@@ -13,8 +13,13 @@ type Machine struct {
 	rules []rule
 	start ID
 	dead  []bool // rules that nothing matches
+	ways  int    // that may be open at once
 
-	shorts map[*automaton.DFA]*shortest // by New alone
+	// By New alone:
+	budget  *automaton.Budget
+	shorts  map[*automaton.DFA]*shortest
+	finites map[*automaton.DFA]bool
+	size    int // of the rules: how many others they call, and states
 }
 
 // A rule is a rule of the program with what its steps need to know.
@@ -27,8 +32,11 @@ type rule struct {
 
 // New makes a program ready. A program that nothing matches, and one with a rule that
 // calls itself before a byte was read, are errors.
-func New(p *Program) (*Machine, error) {
-	m := &Machine{rules: make([]rule, len(p.Rules)), start: p.Start, dead: make([]bool, len(p.Rules)), shorts: map[*automaton.DFA]*shortest{}}
+func New(p *Program) (*Machine, error) { return NewWithin(nil, p) }
+
+// NewWithin is [New] within a budget.
+func NewWithin(budget *automaton.Budget, p *Program) (*Machine, error) {
+	m := &Machine{budget: budget, rules: make([]rule, len(p.Rules)), start: p.Start, dead: make([]bool, len(p.Rules)), shorts: map[*automaton.DFA]*shortest{}, finites: map[*automaton.DFA]bool{}, ways: maxElements}
 	for i := range p.Rules {
 		if err := m.add(ID(i), &p.Rules[i]); err != nil {
 			return nil, err
@@ -41,9 +49,13 @@ func New(p *Program) (*Machine, error) {
 		return nil, err
 	}
 	m.findDead()
+	if err := budget.Err(); err != nil {
+		return nil, err
+	}
 	if m.dead[p.Start] {
 		return nil, errors.New("nothing matches it")
 	}
+	m.budget, m.shorts, m.finites = nil, nil, nil
 	return m, nil
 }
 
@@ -59,7 +71,16 @@ func (m *Machine) add(id ID, r *Rule) error {
 	if set > 1 || set == 1 && r.Any != nil {
 		return fmt.Errorf("rule %d is of two kinds", id)
 	}
-	for _, called := range calls(r) {
+	m.ways = max(m.ways, maxElements+min(len(r.Any), maxChoice))
+	called := calls(r)
+	m.size += 1 + len(called)
+	if r.Proc != nil {
+		m.size += len(r.Proc.States)
+	}
+	if err := m.budget.Spend(4+4*len(called), 200+4*len(called)); err != nil {
+		return err
+	}
+	for _, called := range called {
 		if called < 0 || int(called) >= len(m.rules) {
 			return fmt.Errorf("rule %d calls rule %d, which is not there", id, called)
 		}
@@ -72,19 +93,41 @@ func (m *Machine) add(id ID, r *Rule) error {
 		if t := r.Text; t.Counted && t.Min > 0 && !plain(t.DFA) {
 			return fmt.Errorf("rule %d: at least %d characters of strings that are not plain", id, t.Min)
 		}
-		made.open = !finite(r.Text.DFA) && (!r.Text.Counted || r.Text.Max < 0 || r.Text.Max > shortText)
+		made.open = !m.finite(r.Text.DFA) && (!r.Text.Counted || r.Text.Max < 0 || r.Text.Max > shortText)
 	case r.Object != nil:
 		if r.Object.Min > 0 && r.Object.Min*(len(r.Object.Props)+1) > maxMissing {
 			return fmt.Errorf("rule %d: an object of %d members at least is too large", id, r.Object.Min)
+		}
+		n := 0
+		for i := range r.Object.Props {
+			n += len(r.Object.Props[i].Name) + 8
+		}
+		if err := m.budget.Spend(8*n, 48*n); err != nil {
+			return err
 		}
 		made.object = newObject(r.Object)
 	}
 	return nil
 }
 
+// finite reports whether a DFA has no cycle.
+func (m *Machine) finite(d *automaton.DFA) bool {
+	is, ok := m.finites[d]
+	if !ok {
+		_ = m.budget.Spend(4*len(d.States), 8*len(d.States)) // New sees it
+		is = finite(d)
+		m.finites[d] = is
+	}
+	return is
+}
+
+// pass counts a look at all rules, and reports whether the budget has an end yet to come.
+func (m *Machine) pass() bool { return m.budget.Spend(4*m.size, m.size) == nil }
+
 // shortest returns how a DFA of strings ends with fewest characters.
 func (m *Machine) shortest(d *automaton.DFA) *shortest {
 	if m.shorts[d] == nil {
+		_ = m.budget.Spend(100*len(d.States), 80*len(d.States)) // New sees it
 		m.shorts[d] = newShortest(d, func(byte) bool { return true })
 	}
 	return m.shorts[d]
@@ -236,7 +279,7 @@ func early(p *Proc, nullable []bool) (list []ID, empty bool) {
 // nullable tells which rules match the empty text.
 func (m *Machine) nullable() []bool {
 	is := make([]bool, len(m.rules))
-	for changed := true; changed; {
+	for changed := true; changed && m.pass(); {
 		changed = false
 		for i := range m.rules {
 			if is[i] {

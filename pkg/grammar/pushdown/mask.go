@@ -170,7 +170,7 @@ func (m *Matcher) descend(now []element, n *node) bool {
 	if m.walked > maxWalk {
 		return false
 	}
-	r.out, r.work = r.out[:0], 0
+	r.anew()
 	for i := range now {
 		r.step(&now[i], n.byte)
 	}

@@ -127,7 +127,7 @@ func fits(chars int32, least, most int) bool {
 func (m *Matcher) walkExits(x *exits, e *element, budget int32, least, most int) {
 	r, length := m.run, len(m.run.text)
 	defer func() { r.text = r.text[:length] }()
-	r.out, r.work = r.out[:0], 0
+	r.anew()
 	if e.from >= 0 {
 		r.add(r.frames[e.stack].element) // which does not ask for its keys before the next
 	} else {

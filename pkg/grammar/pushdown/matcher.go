@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"unicode/utf8"
+
+	"glossa/pkg/grammar/automaton"
 )
 
 // A Constraint is a machine bound to a vocabulary. It is safe for concurrent use.
@@ -15,10 +17,17 @@ type Constraint struct {
 
 // Bind finds out how few tokens of v each place of m needs. A machine whose texts the
 // tokens cannot spell is an error that names the first character at fault.
-func Bind(m *Machine, v *Vocabulary) (*Constraint, error) {
-	c := &Constraint{m: m, v: v, costs: newCosts(m, v)}
+func Bind(m *Machine, v *Vocabulary) (*Constraint, error) { return BindWithin(nil, m, v) }
+
+// BindWithin is [Bind] within a budget.
+func BindWithin(budget *automaton.Budget, m *Machine, v *Vocabulary) (*Constraint, error) {
+	costs, err := newCosts(budget, m, v)
+	if err != nil {
+		return nil, err
+	}
+	c := &Constraint{m: m, v: v, costs: costs}
 	if c.Min() >= int(never) {
-		return nil, c.unspelled()
+		return nil, c.unspelled(budget)
 	}
 	return c, nil
 }
@@ -27,8 +36,8 @@ func Bind(m *Machine, v *Vocabulary) (*Constraint, error) {
 func (c *Constraint) Min() int { return int(c.costs.start[c.m.start]) }
 
 // unspelled names the first character of a shortest text that no token has.
-func (c *Constraint) unspelled() error {
-	text, err := c.m.Shortest()
+func (c *Constraint) unspelled(budget *automaton.Budget) error {
+	text, err := c.m.shortestText(budget)
 	if err != nil {
 		return err
 	}
@@ -43,9 +52,15 @@ func (c *Constraint) unspelled() error {
 }
 
 // Shortest returns a shortest text of m.
-func (m *Machine) Shortest() (string, error) {
+func (m *Machine) Shortest() (string, error) { return m.shortestText(nil) }
+
+func (m *Machine) shortestText(budget *automaton.Budget) (string, error) {
 	v := everyByte()
-	c := &Constraint{m: m, v: v, costs: newCosts(m, v)}
+	costs, err := newCosts(budget, m, v)
+	if err != nil {
+		return "", err
+	}
+	c := &Constraint{m: m, v: v, costs: costs}
 	return c.Start().end()
 }
 
@@ -146,7 +161,7 @@ func (m *Matcher) Take(token int) bool {
 // valid until the next call but one.
 func (m *Matcher) move(from []element, b byte, last bool) []element {
 	r := m.run
-	r.out, r.work = r.out[:0], 0
+	r.anew()
 	for i := range from {
 		r.step(&from[i], b)
 	}

@@ -11,6 +11,13 @@ type objectCosts struct {
 // spellKeys finds out what the keys cost.
 func (c *costs) spellKeys(u *rule) *objectCosts {
 	n, t := len(u.Object.Props), u.object
+	bytes, rest := 0, (1+max(0, u.Object.Min))*(n+1)
+	for _, key := range t.keys {
+		bytes += len(key)
+	}
+	if c.budget.Spend(16*bytes+rest, 8*bytes+64*n+4*rest) != nil {
+		return nil // newCosts sees it
+	}
 	o := &objectCosts{keys: make([][]int32, n), open: make([]int32, n), comma: make([]int32, n)}
 	for i, key := range t.keys {
 		o.keys[i] = c.v.spell(key)
@@ -25,10 +32,21 @@ func (c *costs) spellKeys(u *rule) *objectCosts {
 	for i, x := range u.Object.Extra {
 		o.extra[i] = never
 		if u.Object.Min > 0 { // else none needs to be written
-			o.extra[i] = sum(c.v.text(textKey{d: c.m.rules[x.Key].Text.DFA}).nth(n+u.Object.Min+1), c.byte(':'))
+			t := c.v.textWithin(c.budget, textKey{d: c.m.rules[x.Key].Text.DFA})
+			o.extra[i] = sum(t.nth(c.budget, u.ownKeys(t)+u.Object.Min), c.byte(':'))
 		}
 	}
 	return o
+}
+
+// ownKeys returns how many members of an object's own have a key among some texts.
+func (u *rule) ownKeys(t *texts) (n int) {
+	for _, key := range u.object.keys {
+		if t.matches(0, key[:len(key)-1]) {
+			n++
+		}
+	}
+	return n
 }
 
 // lead returns the cost of a key with a byte before it.

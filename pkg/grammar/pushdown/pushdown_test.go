@@ -173,7 +173,11 @@ func TestMaskMatchesReader(t *testing.T) {
 }
 
 func checkMasks(t *testing.T, c *Constraint, dice *rand.Rand) {
-	run := newRun(c.m, newCosts(c.m, everyByte()))
+	costs, err := newCosts(nil, c.m, everyByte())
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := newRun(c.m, costs)
 	matcher, reader := c.Start(), &Reader{run: run, now: run.begin()}
 	for step := 0; step < 40 && !matcher.Complete(); step++ {
 		mask := matcher.Mask(1 << 20)

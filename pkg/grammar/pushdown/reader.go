@@ -18,7 +18,8 @@ func (m *Machine) Begin() *Reader {
 
 // Read reads a byte. false means that no text goes on so; the reader stays where it was.
 func (r *Reader) Read(b byte) bool {
-	r.run.text, r.run.out, r.run.work = r.text, r.run.out[:0], 0
+	r.run.anew()
+	r.run.text = r.text
 	for i := range r.now {
 		r.run.step(&r.now[i], b)
 	}

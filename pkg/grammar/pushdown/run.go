@@ -55,22 +55,28 @@ type run struct {
 	text   []byte   // that was read; keys refer to it
 	rests  []string // scratch of takenAfter
 	out    []element
-	work   int // since it was last set to 0: elements looked at
-	many   int // frames from which on collect does something
+	made   map[element]struct{} // those of out, if they are many
+	work   int                  // since begun: elements looked at
+	many   int                  // frames from which on collect does something
 }
 
 const (
-	// maxElements is how many ways may be open at once. Those of ambiguous grammars grow
-	// with every byte: the others are given up, so that what is left is not all that
-	// matches, and ending may turn out to cost more than it did.
+	// maxElements is how many ways may be open at once, and as many more as the widest
+	// choice of rules has, up to maxChoice. Those of ambiguous grammars grow with every
+	// byte: the others are given up, so that what is left is not all that matches, and
+	// ending may turn out to cost more than it did.
 	maxElements = 512
-	// maxWork bounds the elements looked at for one byte, and maxWalk for one mask.
-	maxWork = 1 << 20
-	maxWalk = 1 << 26
+	maxChoice   = 1 << 14
+	// fewElements is up to how many are looked through one by one.
+	fewElements = 32
+	// maxWork bounds the elements looked at for one byte, and maxWalk for one mask: a
+	// tenth of a second.
+	maxWork = 1 << 18
+	maxWalk = 1 << 21
 )
 
 // full reports that no further way may be opened.
-func (r *run) full() bool { return len(r.out) >= maxElements || r.work > maxWork }
+func (r *run) full() bool { return len(r.out) >= r.m.ways || r.work > maxWork }
 
 func newRun(m *Machine, c *costs) *run {
 	r := &run{m: m, costs: c, framed: map[element]int32{}, keyed: map[usedKey]int32{}, used: make([]usedKey, 1), many: keptFrames}
@@ -80,9 +86,37 @@ func newRun(m *Machine, c *costs) *run {
 
 // begin returns the elements before the first byte.
 func (r *run) begin() []element {
-	r.out, r.work = r.out[:0], 0
+	r.anew()
 	r.enter(r.m.start, 0)
 	return slices.Clone(r.out)
+}
+
+// anew begins to make elements.
+func (r *run) anew() {
+	if len(r.made) > 0 {
+		clear(r.made)
+	}
+	r.out, r.work = r.out[:0], 0
+}
+
+// first reports whether e is not among the elements being made.
+func (r *run) first(e element) bool {
+	if len(r.out) < fewElements {
+		return !slices.Contains(r.out, e)
+	}
+	if r.made == nil {
+		r.made = map[element]struct{}{}
+	}
+	if len(r.made) == 0 {
+		for _, o := range r.out {
+			r.made[o] = struct{}{}
+		}
+	}
+	if _, ok := r.made[e]; ok {
+		return false
+	}
+	r.made[e] = struct{}{}
+	return true
 }
 
 // push returns the frame that returns to e.
@@ -126,7 +160,7 @@ func (r *run) forget(frames, used int) {
 
 // add appends e to the elements being made, once.
 func (r *run) add(e element) {
-	if r.work += 1 + len(r.out); !r.full() && !slices.Contains(r.out, e) {
+	if r.work++; !r.full() && r.first(e) {
 		r.out = append(r.out, e)
 	}
 }
@@ -190,7 +224,7 @@ func (r *run) arrive(e element) {
 }
 
 func (r *run) arriveProc(p *Proc, e element) {
-	if r.work += 1 + len(r.out); r.full() || slices.Contains(r.out, e) {
+	if r.work++; r.full() || !r.first(e) {
 		return
 	}
 	s := &p.States[e.state]

@@ -1,6 +1,7 @@
 package pushdown
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -35,13 +36,13 @@ type texts struct {
 
 // distances returns how few tokens lead from each state to an accepting one, by a
 // search backwards from those.
-func (v *Vocabulary) distances(d *automaton.DFA) []int32 {
+func (v *Vocabulary) distances(budget *automaton.Budget, d *automaton.DFA) []int32 {
 	n := len(d.States)
 	from, to := make([]int32, 0, 4*n), make([]int32, 0, 4*n)
 	heads := make([]int32, n+1) // of each state's moves that lead there
 	for i := range d.States {
 		seen := len(to)
-		v.tokensFrom(int32(i), func(at int32) []edge { return d.States[at].Edges }, func(end int32) {
+		looked := v.tokensFrom(int32(i), func(at int32) []edge { return d.States[at].Edges }, func(end int32) {
 			for _, before := range to[seen:] {
 				if before == end {
 					return
@@ -50,6 +51,9 @@ func (v *Vocabulary) distances(d *automaton.DFA) []int32 {
 			from, to = append(from, int32(i)), append(to, end)
 			heads[end+1]++
 		})
+		if budget.Spend(4+looked, 32+12*(len(to)-seen)) != nil {
+			return slices.Repeat([]int32{never}, n) // who has the budget sees it
+		}
 	}
 	for i := range n {
 		heads[i+1] += heads[i]
@@ -84,24 +88,27 @@ const tried = 96
 
 // tokensFrom calls found with the states that single tokens lead to from a state. Not
 // all are found if each byte is a token of its own.
-func (v *Vocabulary) tokensFrom(state int32, edges func(state int32) []edge, found func(to int32)) {
+func (v *Vocabulary) tokensFrom(state int32, edges func(state int32) []edge, found func(to int32)) (looked int) {
 	left, list := tried, edges(state)
 	for _, e := range list {
 		all, some := v.bytes(e)
 		if !all {
-			left = len(v.nodes)
+			left = max(left, len(v.nodes))
 		}
 		if some {
 			found(e.To)
 		}
 	}
+	most := left
 	for _, e := range list {
 		for b := int(e.Lo); b <= int(e.Hi) && left > 0; b++ {
+			looked++
 			if at := v.roots[b]; at >= 0 {
 				left = v.walkTokens(at, e.To, edges, found, left)
 			}
 		}
 	}
+	return looked + len(list) + most - left
 }
 
 // bytes reports whether all and some bytes of an edge are tokens.
@@ -218,8 +225,11 @@ func (t *texts) roomy(room int32) bool {
 const maxKey = 64
 
 // nth returns the bytes of the n-th shortest text, or never.
-func (t *texts) nth(n int) int32 {
+func (t *texts) nth(budget *automaton.Budget, n int) int32 {
 	for length := 0; length <= len(t.d.States)+maxKey; length++ {
+		if budget.Spend(8*len(t.d.States), 4*len(t.d.States)) != nil {
+			break // newCosts sees it
+		}
 		if n -= int(t.waysOf(length, 0)); n <= 0 {
 			return int32(length)
 		}
@@ -238,7 +248,7 @@ func (t *texts) matches(state int32, s string) bool {
 const manyWays = 1 << 28
 
 // maxWays bounds the table of ways: of longer texts there are none that count.
-const maxWays = 1 << 19
+const maxWays = 1 << 17
 
 // waysOf returns how many texts of so many bytes there are from a state on.
 func (t *texts) waysOf(length int, state int32) int32 {
@@ -266,11 +276,7 @@ func (t *texts) lengthen() []int32 {
 		}
 		shorter, total := t.ways[len(t.ways)-1], int64(0)
 		for _, e := range s.Edges {
-			for b := int(e.Lo); b <= int(e.Hi); b++ {
-				if t.v.byte1[b] {
-					total += int64(shorter[e.To])
-				}
-			}
+			total += int64(t.v.alone[int(e.Hi)+1]-t.v.alone[e.Lo]) * int64(shorter[e.To])
 		}
 		ways[i] = int32(min(total, manyWays))
 	}

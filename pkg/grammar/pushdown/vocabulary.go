@@ -16,6 +16,7 @@ type Vocabulary struct {
 	ids     []int32    // by node
 	roots   [256]int32 // the node of each first byte, -1 if there is none
 	byte1   [256]bool  // there is a token of this byte alone
+	alone   [257]int32 // how many bytes below this one have a token alone
 	within  [256]bool  // there is a token with this byte
 
 	keysOnce sync.Once
@@ -109,6 +110,10 @@ func (v *Vocabulary) index() {
 	}
 	for i := range v.roots {
 		v.roots[i] = -1
+		v.alone[i+1] = v.alone[i]
+		if v.byte1[i] {
+			v.alone[i+1]++
+		}
 	}
 	v.heights = make([]uint8, len(v.nodes))
 	var deepest [longest + 1]uint8 // by depth: of the nodes there since their parent, the most below
