@@ -26,6 +26,7 @@ import (
 	"glossa/pkg/engine"
 	"glossa/pkg/engine/kernel"
 	"glossa/pkg/engine/transformer"
+	"glossa/pkg/grammar"
 	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
 	"glossa/pkg/meter"
@@ -44,6 +45,7 @@ type App struct {
 	team     *transformer.Team
 	quant    string
 	queue    *engine.Queue
+	turns    *grammar.Turns
 	catalog  *catalog.Catalog
 	answers  resilience.Store
 	store    func() (*publish.Store, error) // nil: uploads are refused
@@ -79,6 +81,7 @@ func New(cfg Config) (*App, error) {
 		workers = DefaultWorkers
 	}
 	a.queue = engine.NewQueue(workers, WaitingPerWork*workers)
+	a.turns = grammar.NewTurns(runtime.GOMAXPROCS(0) / 2) // the other half generates
 	roots, err := roots(cfg, a.shelves)
 	if err != nil {
 		return nil, err

@@ -62,7 +62,7 @@ func (a *App) openBedrock(_ context.Context, rec *catalog.Record, _ *catalog.Run
 	if err != nil {
 		return nil, err
 	}
-	return structured.Wrap(bedrock.New(c, id, model), count), nil
+	return structured.Wrap(bedrock.New(c, id, model), count, a.turns), nil
 }
 
 // openSageMaker returns the backend of a model at an endpoint of Amazon SageMaker.
@@ -76,7 +76,7 @@ func (a *App) openSageMaker(_ context.Context, rec *catalog.Record, _ *catalog.R
 		return nil, err
 	}
 	target := sagemaker.Target{Endpoint: endpointOf(rec), InferenceComponent: rec.Component}
-	return structured.Wrap(sagemaker.New(c, target, model), count), nil
+	return structured.Wrap(sagemaker.New(c, target, model), count, a.turns), nil
 }
 
 // described returns what a record says of a remote model.

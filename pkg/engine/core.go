@@ -10,6 +10,7 @@ import (
 	"glossa/pkg/engine/arch"
 	"glossa/pkg/engine/kernel"
 	"glossa/pkg/engine/transformer"
+	"glossa/pkg/grammar"
 	"glossa/pkg/llm"
 	"glossa/pkg/tokenizer"
 )
@@ -21,6 +22,7 @@ type Config struct {
 	Format   transformer.Format // of the weights in memory
 	Team     *transformer.Team  // computes passes, shared by all engines of a process; nil: the caller alone
 	Queue    *Queue             // shared by all engines of a process; nil: unbounded
+	Turns    *grammar.Turns     // of compiling forms, shared by all engines of a process; nil: unbounded
 	Template chat.Template      // how chats are written; "": as the model's files say, else [chat.Concat]
 
 	ParseSpecial bool     // special tokens spelled in raw prompts are read as such; never in chats

@@ -68,6 +68,6 @@ func New(m *arch.Model, cfg Config) (_ *Engine, err error) {
 	for _, end := range template.Ends() {
 		e.ends[special[end]] = true
 	}
-	e.forms = &forms{vocabulary: m.Vocabulary()}
+	e.forms = &forms{vocabulary: m.Vocabulary(), turns: cfg.Turns}
 	return e, nil
 }

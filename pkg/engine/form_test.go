@@ -1,11 +1,15 @@
 package engine
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"glossa/pkg/engine/arch"
 	"glossa/pkg/engine/checkpoint"
@@ -229,7 +233,7 @@ func TestFormRefused(t *testing.T) {
 func TestFormsKept(t *testing.T) {
 	e := worded(t, characters(t), 64, Config{})
 	bound := func(name string) *grammar.Constraint {
-		c, err := e.form(&llm.Params{Schema: json.RawMessage(fmt.Sprintf(`{"enum":[%q]}`, name))})
+		c, err := e.form(t.Context(), &llm.Params{Schema: json.RawMessage(fmt.Sprintf(`{"enum":[%q]}`, name))})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -247,11 +251,91 @@ func TestFormsKept(t *testing.T) {
 		t.Error("others went than the one that waited longest")
 	}
 	text := `{"enum":["x"]}`
-	schema, err := e.form(&llm.Params{Schema: json.RawMessage(text)})
+	schema, err := e.form(t.Context(), &llm.Params{Schema: json.RawMessage(text)})
 	if err != nil || schema == nil {
 		t.Error(err)
 	}
-	if _, err := e.form(&llm.Params{Grammar: &text}); err == nil {
+	if _, err := e.form(t.Context(), &llm.Params{Grammar: &text}); err == nil {
 		t.Error("a schema is taken for a grammar")
 	}
+}
+
+// What ended for a reason that is not the form's own is made again; what is refused is
+// refused again without more work.
+func TestFormsMadeAgain(t *testing.T) {
+	e := worded(t, characters(t), 64, Config{Turns: grammar.NewTurns(1)})
+	made := 0
+	bind := func(ctx context.Context, source string, then func()) (err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("panic: %v", p)
+			}
+		}()
+		_, err = e.forms.bind(ctx, "schema", source, func(c *grammar.Compiler) (*grammar.Grammar, error) {
+			made++
+			then()
+			return c.Schema([]byte(source), grammar.Generating())
+		})
+		return err
+	}
+	nothing := func() {}
+	gone, cancel := context.WithCancel(t.Context())
+	for _, x := range []struct {
+		source string
+		first  error
+		do     func()
+		ctx    context.Context
+		made   int // by both calls
+		last   bool
+	}{
+		{`{"type":"null"}`, nil, nothing, t.Context(), 1, true},
+		{`{"type":"nothing"}`, errors.New("type"), nothing, t.Context(), 1, false},
+		{`{"type":"string"}`, errors.New("panic: at the first"), func() { panic("at the first") }, t.Context(), 2, true},
+		{`{"type":"string","pattern":"a.{9}b"}`, context.Canceled, cancel, gone, 2, true},
+	} {
+		made = 0
+		if err := bind(x.ctx, x.source, x.do); (err == nil) != (x.first == nil) || err != nil && !strings.Contains(err.Error(), x.first.Error()) {
+			t.Errorf("%s: first %v, want %v", x.source, err, x.first)
+		}
+		if err := bind(t.Context(), x.source, nothing); (err == nil) != x.last || made != x.made {
+			t.Errorf("%s: then %v, made %d times, want %d", x.source, err, made, x.made)
+		}
+	}
+}
+
+// A request that waits for a form which another makes takes it over if that one leaves.
+func TestFormsTakenOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := worded(t, characters(t), 64, Config{Turns: grammar.NewTurns(1)})
+		_, _ = e.forms.vocabulary()
+		gone, cancel := context.WithCancel(t.Context())
+		started, leave := make(chan struct{}), make(chan struct{})
+		compile := func(c *grammar.Compiler) (*grammar.Grammar, error) { return c.GBNF(`root ::= [ab]* "a" [ab]{12}`) }
+		errs := make(chan error, 2)
+		go func() {
+			_, err := e.forms.bind(gone, "grammar", "a", func(c *grammar.Compiler) (*grammar.Grammar, error) {
+				close(started)
+				<-leave
+				return compile(c)
+			})
+			errs <- err
+		}()
+		<-started
+		go func() {
+			form, err := e.forms.bind(t.Context(), "grammar", "a", compile)
+			if form == nil {
+				err = cmp.Or(err, errors.New("there is no form"))
+			}
+			errs <- err
+		}()
+		synctest.Wait()
+		cancel()
+		close(leave)
+		if err := <-errs; !errors.Is(err, context.Canceled) {
+			t.Error("the first:", err)
+		}
+		if err := <-errs; err != nil {
+			t.Error("the second:", err)
+		}
+	})
 }

@@ -16,22 +16,20 @@ func (e *Engine) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.C
 	return func(yield func(llm.Chunk, error) bool) {
 		p := req.Effective()
 		s, err := e.settle(req, &p)
+		if err == nil {
+			s.form, err = e.form(ctx, &p) // before there is a worker: forms have turns of their own
+		}
 		if err != nil {
 			yield(llm.Chunk{}, err)
 			return
 		}
-		e.serve(ctx, s, func() (_ []*prompt, err error) {
-			if s.form, err = e.form(&p); err != nil {
-				return nil, err
-			}
-			return e.encodePrompts(req.Prompts, s)
-		}, yield)
+		e.serve(ctx, s, func() ([]*prompt, error) { return e.encodePrompts(req.Prompts, s) }, yield)
 	}
 }
 
 // serve waits for a worker and runs a generation: the one path of all requests.
 // Tokenising is work for the worker too: ten megabytes of text take seconds and half
-// a gigabyte. So is making a form ready.
+// a gigabyte.
 func (e *Engine) serve(ctx context.Context, s *settings, encode func() ([]*prompt, error), yield func(llm.Chunk, error) bool) {
 	release, err := e.queue.acquire(ctx)
 	if err != nil {

@@ -35,7 +35,7 @@ func checkForm(t *testing.T, what, schema string, rows []llm.Chunk) {
 // shortest is the least number of tokens that a schema's texts need.
 func shortest(t *testing.T, e *Engine, schema string) int {
 	t.Helper()
-	c, err := e.form(&llm.Params{Schema: json.RawMessage(schema)})
+	c, err := e.form(t.Context(), &llm.Params{Schema: json.RawMessage(schema)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -425,7 +425,7 @@ func TestHeldWhereNothingFollows(t *testing.T) {
 // A row whose text is not whole is not said to be, whatever ended it.
 func TestOnlyWholeIsEnforced(t *testing.T) {
 	e := worded(t, characters(t), 64, Config{})
-	form, err := e.form(&llm.Params{Grammar: new(`root ::= "ab"`)})
+	form, err := e.form(t.Context(), &llm.Params{Grammar: new(`root ::= "ab"`)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"encoding/json"
 	"math/rand/v2"
 	"slices"
@@ -19,7 +20,7 @@ func toolForm(template chat.Template, tools []llm.Tool, must, one bool) (*gramma
 	}
 	words := grammar.NewVocabulary(tokens)
 	e := &Engine{forms: &forms{vocabulary: func() (*grammar.Vocabulary, error) { return words, nil }}, template: template, ends: map[int]bool{0: true}}
-	return e.toolForm(&llm.Params{Tools: tools, MustCall: &must, OneCall: &one})
+	return e.toolForm(grammar.NewCompiler(context.Background()), &llm.Params{Tools: tools, MustCall: &must, OneCall: &one})
 }
 
 func TestToolForm(t *testing.T) {
@@ -56,7 +57,7 @@ func TestToolFormsKept(t *testing.T) {
 	for range 2 {
 		for _, must := range []bool{false, true} {
 			for _, one := range []bool{false, true} {
-				c, err := e.form(&llm.Params{Tools: []llm.Tool{{Name: "f"}}, MustCall: &must, OneCall: &one})
+				c, err := e.form(t.Context(), &llm.Params{Tools: []llm.Tool{{Name: "f"}}, MustCall: &must, OneCall: &one})
 				if err != nil {
 					t.Fatal(err)
 				}

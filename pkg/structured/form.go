@@ -1,8 +1,11 @@
 package structured
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"glossa/pkg/grammar"
 	"glossa/pkg/llm"
@@ -18,7 +21,7 @@ type form struct {
 }
 
 // formOf returns the form that p asks for.
-func formOf(p *llm.Params) (*form, error) {
+func formOf(ctx context.Context, p *llm.Params, turns *grammar.Turns) (*form, error) {
 	refused := ""
 	switch {
 	case len(p.Schema) > 0 && p.Grammar != nil:
@@ -33,16 +36,33 @@ func formOf(p *llm.Params) (*form, error) {
 	if refused != "" {
 		return nil, &llm.Error{Code: llm.Unsupported, Param: refused, Message: "this model does not take it with a schema or a grammar"}
 	}
-	if p.Grammar != nil {
-		return grammarForm(*p.Grammar)
+	done, err := turns.Take(ctx, llm.SenderOf(ctx))
+	if errors.Is(err, grammar.ErrBusy) {
+		return nil, &llm.Error{Code: llm.Overloaded, Message: err.Error(), RetryAfter: time.Second}
 	}
-	return schemaForm(p.Schema)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	c := grammar.NewCompiler(ctx)
+	if p.Grammar != nil {
+		return grammarForm(c, *p.Grammar)
+	}
+	return schemaForm(c, p.Schema)
 }
 
-func schemaForm(schema []byte) (*form, error) {
-	g, err := grammar.Schema(schema, grammar.Limits{})
+// formError is what is wrong with the form that param gave.
+func formError(param string, err error) error {
+	if fault, ok := errors.AsType[*grammar.Error](err); ok {
+		return &llm.Error{Code: llm.Invalid, Param: param, Message: fault.Error()}
+	}
+	return err
+}
+
+func schemaForm(c *grammar.Compiler, schema []byte) (*form, error) {
+	g, err := c.Schema(schema, grammar.Limits{})
 	if err != nil {
-		return nil, &llm.Error{Code: llm.Invalid, Param: "schema", Message: err.Error()}
+		return nil, formError("schema", err)
 	}
 	return &form{
 		instruction: "Answer with one JSON value that is valid against the JSON Schema below, and with nothing else: no explanation and no code fence.\n\n" + string(schema),
@@ -61,10 +81,10 @@ func schemaForm(schema []byte) (*form, error) {
 	}, nil
 }
 
-func grammarForm(source string) (*form, error) {
-	g, err := grammar.GBNF(source)
+func grammarForm(c *grammar.Compiler, source string) (*form, error) {
+	g, err := c.GBNF(source)
 	if err != nil {
-		return nil, &llm.Error{Code: llm.Invalid, Param: "grammar", Message: err.Error()}
+		return nil, formError("grammar", err)
 	}
 	return &form{
 		instruction: "Answer with a text that matches the rule root of the grammar below, which is in GBNF, and with nothing else: no explanation and no code fence.\n\n" + source,

@@ -23,7 +23,7 @@ func TestLost(t *testing.T) {
 		"cut, of many":              {[]answer{{text: `{"a`, finish: llm.FinishLength}, {text: good}, {text: good}}, 3, 3},
 	} {
 		var lost llm.Usage
-		wrapped := Wrap(&remote{answers: c.answers}, func(_ context.Context, used llm.Usage) { lost = used })
+		wrapped := Wrap(&remote{answers: c.answers}, func(_ context.Context, used llm.Usage) { lost = used }, nil)
 		req := &llm.Request{Prompts: []llm.Prompt{llm.Text("a")}, N: c.n, Params: llm.Params{Schema: json.RawMessage(person)}}
 		_, _, err := llm.Collect(wrapped.Generate(t.Context(), req), c.n)
 		if lost.Output != c.want || (lost.Input > 0) != (c.want > 0) || (err != nil) != (c.want > 0) {

@@ -8,6 +8,7 @@ import (
 	"context"
 	"iter"
 
+	"glossa/pkg/grammar"
 	"glossa/pkg/llm"
 )
 
@@ -22,14 +23,16 @@ import (
 // filter before it was valid has no text.
 //
 // lost, if set, is told of the tokens of a request that ends with an error, which has no
-// chunk to tell them: answers that are not valid cost what others do.
-func Wrap(b llm.Backend, lost func(ctx context.Context, used llm.Usage)) llm.Backend {
-	return &backend{b, lost}
+// chunk to tell them: answers that are not valid cost what others do. turns are those
+// in which the process compiles forms; nil bounds nothing.
+func Wrap(b llm.Backend, lost func(ctx context.Context, used llm.Usage), turns *grammar.Turns) llm.Backend {
+	return &backend{b, lost, turns}
 }
 
 type backend struct {
 	inner llm.Backend
 	lost  func(ctx context.Context, used llm.Usage)
+	turns *grammar.Turns
 }
 
 // Unwrap lets [llm.As] see the capabilities of the model.
@@ -41,7 +44,7 @@ func (b *backend) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.
 		return b.inner.Generate(ctx, req)
 	}
 	return func(yield func(llm.Chunk, error) bool) {
-		f, err := formOf(&req.Params)
+		f, err := formOf(ctx, &req.Params, b.turns)
 		if err != nil {
 			yield(llm.Chunk{}, err)
 			return

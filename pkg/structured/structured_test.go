@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"glossa/pkg/grammar"
 	"glossa/pkg/llm"
 	"glossa/pkg/llm/llmtest"
 )
@@ -138,7 +139,7 @@ func TestAnswers(t *testing.T) {
 			m := &remote{answers: test.says}
 			req := &llm.Request{Prompts: []llm.Prompt{llm.Text("who?")}, N: test.n, Params: test.params}
 			before := *req
-			rows, usage, err := llm.Collect(Wrap(m, nil).Generate(t.Context(), req), req.Rows())
+			rows, usage, err := llm.Collect(Wrap(m, nil, nil).Generate(t.Context(), req), req.Rows())
 			if !reflect.DeepEqual(*req, before) {
 				t.Errorf("the request changed: %+v", req)
 			}
@@ -182,7 +183,7 @@ func written(p llm.Prompt) (s string) {
 
 // Prompts keep what they had; the second request has the answer and what is wrong.
 func TestAsking(t *testing.T) {
-	f, err := schemaForm([]byte(person))
+	f, err := schemaForm(grammar.NewCompiler(t.Context()), []byte(person))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +204,7 @@ func TestAsking(t *testing.T) {
 		room := []llm.Part{{Text: "x"}, {Text: "not the request's"}}
 		before := written(test.prompt) + written(llm.Prompt{Parts: room})
 		req := &llm.Request{Prompts: []llm.Prompt{{Parts: room[:1]}, test.prompt}, Params: llm.Params{Schema: json.RawMessage(person), MaxTokens: new(50), BestOf: new(1)}}
-		rows, _, err := llm.Collect(Wrap(m, nil).Generate(t.Context(), req), 2)
+		rows, _, err := llm.Collect(Wrap(m, nil, nil).Generate(t.Context(), req), 2)
 		if got := written(test.prompt) + written(llm.Prompt{Parts: room[:2]}); got != before {
 			t.Errorf("%s: the prompt is now %q", test.name, got)
 		}
@@ -234,7 +235,7 @@ func TestStream(t *testing.T) {
 	}
 	req := &llm.Request{Prompts: []llm.Prompt{llm.Text("a"), llm.Text("b"), llm.Text("c")}, Stream: true, Params: llm.Params{Schema: json.RawMessage(person)}}
 	var order []int
-	for c, err := range Wrap(m, nil).Generate(t.Context(), req) {
+	for c, err := range Wrap(m, nil, nil).Generate(t.Context(), req) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -258,7 +259,7 @@ func TestContext(t *testing.T) {
 	}
 	t.Run("left", func(t *testing.T) {
 		m := &remote{answers: says(good, good, good)}
-		for range Wrap(m, nil).Generate(t.Context(), request()) {
+		for range Wrap(m, nil, nil).Generate(t.Context(), request()) {
 			break
 		}
 		if len(m.answers) != 1 {
@@ -273,7 +274,7 @@ func TestContext(t *testing.T) {
 				cancel()
 			}
 		}
-		rows, usage, err := llm.Collect(Wrap(m, nil).Generate(ctx, request()), 3)
+		rows, usage, err := llm.Collect(Wrap(m, nil, nil).Generate(ctx, request()), 3)
 		if got := texts(rows); err != nil || !slices.Equal(got, []string{" (cancelled )", valid, " (cancelled )"}) || usage.Output != 3 || len(m.asked) != 1 {
 			t.Errorf("%q %+v %v", got, usage, err)
 		}
@@ -281,7 +282,7 @@ func TestContext(t *testing.T) {
 	t.Run("nothing to show", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		m := &remote{answers: says("no", "no", "no"), after: func(int) { cancel() }}
-		if _, _, err := llm.Collect(Wrap(m, nil).Generate(ctx, request()), 3); !errors.Is(err, context.Canceled) {
+		if _, _, err := llm.Collect(Wrap(m, nil, nil).Generate(ctx, request()), 3); !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
 	})
@@ -289,7 +290,7 @@ func TestContext(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 0)
 		defer cancel()
 		m := &remote{answers: []answer{{text: good}, {text: `{"ag`, finish: llm.FinishDeadline}, {err: context.DeadlineExceeded}}}
-		rows, _, err := llm.Collect(Wrap(m, nil).Generate(ctx, request()), 3)
+		rows, _, err := llm.Collect(Wrap(m, nil, nil).Generate(ctx, request()), 3)
 		if got := texts(rows); err != nil || !slices.Equal(got, []string{valid, " (deadline )", " (deadline )"}) {
 			t.Errorf("%q %v", got, err)
 		}
@@ -307,8 +308,8 @@ func (a always) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Ch
 
 func TestContract(t *testing.T) {
 	for name, b := range map[string]llm.Backend{
-		"without a schema": Wrap(llmtest.Script{`{"ok":`, "true}"}, nil),
-		"with a schema":    always{Wrap(llmtest.Script{`{"ok": `, "true", " }"}, nil)},
+		"without a schema": Wrap(llmtest.Script{`{"ok":`, "true}"}, nil, nil),
+		"with a schema":    always{Wrap(llmtest.Script{`{"ok": `, "true", " }"}, nil, nil)},
 	} {
 		if err := llmtest.TestBackend(t.Context(), b); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -323,7 +324,7 @@ func (scorer) Score(context.Context, *llm.ScoreRequest) (*llm.Score, llm.Usage, 
 }
 
 func TestUnwrap(t *testing.T) {
-	if _, err := llm.As[llm.Scorer](Wrap(scorer{}, nil)); err != nil {
+	if _, err := llm.As[llm.Scorer](Wrap(scorer{}, nil, nil)); err != nil {
 		t.Error(err)
 	}
 }
