@@ -53,7 +53,7 @@ func (n *nfa) add(p place) int32 {
 	if len(n.places)+len(n.edges)+len(n.exits) > maxPlaces && n.err == nil {
 		n.err = fmt.Errorf("more than %d states in an expression: %w", maxPlaces, ErrTooLarge)
 	}
-	if err := n.budget.Spend(2, 64); err != nil && n.err == nil {
+	if err := n.budget.Spend(2, 72); err != nil && n.err == nil {
 		n.err = err
 	}
 	n.places = append(n.places, p)
@@ -62,7 +62,7 @@ func (n *nfa) add(p place) int32 {
 
 func (n *nfa) read(content bool, edges ...Edge) int32 {
 	first := int32(len(n.edges))
-	if err := n.budget.Spend(len(edges), 16*len(edges)); err != nil && n.err == nil {
+	if err := n.budget.Spend(len(edges), 30*len(edges)); err != nil && n.err == nil {
 		n.err = err
 	}
 	n.edges = append(n.edges, edges...)

@@ -38,13 +38,14 @@ type parser struct {
 	depth   int
 	err     error
 	classes map[string]Expr
+	named   map[string][]rune // properties
 }
 
 func parse(budget *Budget, regexp string) (Expr, error) {
 	if !utf8.ValidString(regexp) {
 		return Expr{}, errors.New("the pattern is not UTF-8")
 	}
-	p := &parser{budget: budget, src: []rune(regexp), classes: map[string]Expr{}}
+	p := &parser{budget: budget, src: []rune(regexp), classes: map[string]Expr{}, named: map[string][]rune{}}
 	e := p.disjunction()
 	if p.more() {
 		p.fail("a ) without its (")
@@ -101,7 +102,7 @@ func (p *parser) next() rune {
 
 // of returns the expression of one character of a set.
 func (p *parser) of(set []rune) Expr {
-	p.spend(2*len(set), 0)
+	p.spend(2*len(set), 2*len(set))
 	e, ok := p.classes[string(set)]
 	if !ok {
 		p.spend(20*len(set), 100*len(set))

@@ -133,6 +133,7 @@ func (p *parser) class() []rune {
 	if !p.take("]") {
 		p.fail("a [ without its ]")
 	}
+	p.spend(8*len(set), 16*len(set))
 	if set = normal(set); negative {
 		set = negate(set)
 	}
@@ -164,11 +165,16 @@ func (p *parser) property() []rune {
 		}
 		p.take("}")
 	}
+	if set := p.named[string(name)]; set != nil {
+		return set
+	}
 	kind, value, both := strings.Cut(string(name), "=")
 	if !both {
 		kind, value = "", kind
 	}
 	if set := propertySet(kind, value); set != nil {
+		p.spend(16*len(set), 24*len(set))
+		p.named[string(name)] = set
 		return set
 	}
 	p.fail(`\p{%s} is no category, script or property that is known`, string(name))

@@ -35,6 +35,9 @@ func (g *grammar) check(budget *automaton.Budget, size int) error {
 			if !r.nullable && r.body.empty() {
 				r.nullable, changed = true, true
 			}
+			if n := r.body.least(); n < r.least {
+				r.least, changed = n, true
+			}
 		}
 	}
 	for _, r := range rules {
@@ -42,7 +45,42 @@ func (g *grammar) check(budget *automaton.Budget, size int) error {
 			return r.errorf("no text matches rule %s: it never ends", r.name)
 		}
 	}
+	if g.root.least > maxLeast {
+		at := slices.IndexFunc(g.order, func(r *rule) bool { return r.least > maxLeast }) // callees come first
+		return g.order[at].errorf("the shortest text of rule %s has more than %d bytes, which is the bound", g.order[at].name, maxLeast)
+	}
 	return nil
+}
+
+// endless is more bytes than any text has. As many repetitions as can be counted are no
+// overflow.
+const endless = 1 << 32
+
+// least returns how few bytes a text of n has, by what is known of rules.
+func (n *node) least() (bytes int) {
+	switch n.op {
+	case literal:
+		return len(n.text)
+	case class:
+		return 1
+	case reference:
+		return n.rule.least
+	case alternatives:
+		bytes = endless
+		for _, child := range n.of {
+			bytes = min(bytes, child.least())
+		}
+		return bytes
+	case repetition:
+		if n.min == 0 {
+			return 0
+		}
+		return min(endless, n.min*n.of[0].least())
+	}
+	for _, child := range n.of {
+		bytes = min(endless, bytes+child.least())
+	}
+	return bytes
 }
 
 // references adds the rules that n refers to.

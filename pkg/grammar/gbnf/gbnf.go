@@ -27,6 +27,7 @@ const (
 	maxEmpty   = 64      // repetitions of what may be empty before it is a rule of its own
 	maxTotal   = 200_000 // positions of a program
 	maxStates  = 100_000 // of a program
+	maxLeast   = 1 << 24 // bytes of the shortest text
 	maxRetries = 4       // automata that turned out too large and were cut in pieces
 )
 

@@ -20,6 +20,7 @@ type rule struct {
 	refs []*rule
 
 	productive bool // some text matches it
+	least      int  // bytes of its shortest text, about; endless before it is known
 	nullable   bool // the empty text matches it
 	regular    bool // it does not recurse: one automaton may hold it, with all that it refers to
 	wide       bool // regular, and somewhere in it are many characters to choose from

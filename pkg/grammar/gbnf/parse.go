@@ -101,7 +101,7 @@ func (p *parser) called(name string) (*rule, error) {
 		if len(p.rules) == maxRules {
 			return nil, p.errorf("more than %d rules", maxRules)
 		}
-		r = &rule{name: name, line: p.here()}
+		r = &rule{name: name, line: p.here(), least: endless}
 		p.rules[name] = r
 	}
 	return r, nil

@@ -51,6 +51,7 @@ func (c *compiler) arrayRule(cl *clause) (pushdown.ID, error) {
 	if most >= 0 && least > most {
 		return never, nil
 	}
+	c.atFirst(atoms, "")
 	a := &pushdown.Array{Items: -1, Min: least, Max: most}
 	id, err := c.newRule(pushdown.Rule{Array: a}, 1)
 	if err != nil {

@@ -69,6 +69,7 @@ type compiler struct {
 	sets              map[listKey]map[string]bool
 
 	languages map[language]*automaton.DFA
+	unknown   map[language]error // those that have no automaton
 	ranges    map[string]*automaton.DFA
 	strings   map[string]*automaton.DFA
 	literals  map[string]*automaton.DFA
@@ -92,6 +93,7 @@ func newCompiler(l automaton.Limits) *compiler {
 		texts:     map[*value]string{},
 		sets:      map[listKey]map[string]bool{},
 		languages: map[language]*automaton.DFA{},
+		unknown:   map[language]error{},
 		ranges:    map[string]*automaton.DFA{},
 		strings:   map[string]*automaton.DFA{},
 		literals:  map[string]*automaton.DFA{},

@@ -11,7 +11,7 @@ import (
 
 const (
 	maxKinds = 64   // kinds of keys that patterns make
-	maxLeast = 1000 // what minProperties may ask for
+	maxAsked = 1000 // what minProperties may ask for
 )
 
 // member returns what schemas that hold together say of the member name of an object.
@@ -92,13 +92,14 @@ func (c *compiler) objectRule(cl *clause) (pushdown.ID, error) {
 		return id, nil
 	}
 	for _, s := range atoms {
-		if s.object.min > maxLeast {
-			return never, s.refuse("minProperties", "at most %d members can be asked for", maxLeast)
+		if s.object.min > maxAsked {
+			return never, s.refuse("minProperties", "at most %d members can be asked for", maxAsked)
 		}
 		if s.object.unevaluated {
 			return never, s.refuse("unevaluatedProperties", "it is not supported next to schemas that apply to the same object")
 		}
 	}
+	c.atFirst(atoms, "")
 	o := &pushdown.Object{Min: least, Max: most}
 	id, err := c.newRule(pushdown.Rule{Object: o}, 1)
 	if err != nil {

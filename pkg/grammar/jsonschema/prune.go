@@ -3,6 +3,7 @@ package jsonschema
 import (
 	"slices"
 
+	"glossa/pkg/grammar/automaton"
 	"glossa/pkg/grammar/fault"
 	"glossa/pkg/grammar/pushdown"
 )
@@ -28,6 +29,9 @@ func (c *compiler) program(start pushdown.ID) (*pushdown.Program, error) {
 		case r.Object != nil:
 			r.Object.Extra = slices.DeleteFunc(r.Object.Extra, func(x pushdown.Extra) bool { return !full[x.Value] })
 		}
+	}
+	if err := c.checkLeast(start); err != nil {
+		return nil, err
 	}
 	return &pushdown.Program{Rules: c.rules, Start: start}, nil
 }
@@ -72,8 +76,7 @@ func (c *compiler) matchesSomething(r *pushdown.Rule, full []bool) bool {
 				required++
 			}
 		}
-		extra := slices.ContainsFunc(o.Extra, func(x pushdown.Extra) bool { return full[x.Value] })
-		return (members >= o.Min || extra) && (o.Max < 0 || required <= o.Max && o.Min <= o.Max)
+		return (members >= o.Min || c.extras(o, full, o.Min-members) >= o.Min-members) && (o.Max < 0 || required <= o.Max && o.Min <= o.Max)
 	}
 	return slices.ContainsFunc(r.Any, func(id pushdown.ID) bool { return full[id] })
 }
@@ -92,4 +95,47 @@ func pruneArray(a *pushdown.Array, full []bool) {
 	if a.Items < 0 && (a.Max < 0 || a.Max > len(a.Prefix)) {
 		a.Max = len(a.Prefix)
 	}
+}
+
+// extras returns how many members besides its own an object may have, or most if there
+// may be more.
+func (c *compiler) extras(o *pushdown.Object, full []bool, most int) (n int) {
+	for _, x := range o.Extra {
+		if full[x.Value] && n < most {
+			n += c.count(c.rules[x.Key].Text.DFA, most)
+		}
+	}
+	return min(n, most)
+}
+
+// count returns how many texts an automaton has, or most if it has more.
+func (c *compiler) count(d *automaton.DFA, most int) int {
+	if _, longest := c.extent(d); longest < 0 || d.Empty() {
+		if d.Empty() {
+			return 0
+		}
+		return most
+	}
+	counts := make([]int, len(d.States))
+	for i := range counts {
+		counts[i] = -1
+	}
+	var of func(state int32) int
+	of = func(state int32) int {
+		if counts[state] >= 0 {
+			return counts[state]
+		}
+		n := 0
+		if d.States[state].Accept {
+			n = 1
+		}
+		for _, e := range d.States[state].Edges {
+			if n < most {
+				n = min(most, n+(int(e.Hi)-int(e.Lo)+1)*of(e.To))
+			}
+		}
+		counts[state] = n
+		return n
+	}
+	return of(0)
 }

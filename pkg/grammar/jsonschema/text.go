@@ -27,6 +27,7 @@ func (c *compiler) none(t pushdown.Text) bool {
 // stringText returns the strings of a clause; those of keys are in canonical form and
 // not counted.
 func (c *compiler) stringText(cl *clause, keys bool) (pushdown.Text, error) {
+	c.atFirst(cl.atoms, "")
 	least, most := 0, -1
 	var place *schema
 	var matches, differs []language
@@ -171,6 +172,9 @@ func (c *compiler) language(l language, s *schema) (*automaton.DFA, error) {
 	if d, ok := c.languages[l]; ok {
 		return d, nil
 	}
+	if err := c.unknown[l]; err != nil {
+		return nil, err
+	}
 	var d *automaton.DFA
 	var err error
 	switch {
@@ -183,6 +187,8 @@ func (c *compiler) language(l language, s *schema) (*automaton.DFA, error) {
 	}
 	if d, err = c.built(d, err, s, l.keyword()); err == nil {
 		c.languages[l] = d
+	} else {
+		c.unknown[l] = err // where it is met again nothing else comes of it
 	}
 	return d, err
 }

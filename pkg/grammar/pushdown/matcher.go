@@ -61,6 +61,9 @@ func (m *Machine) shortestText(budget *automaton.Budget) (string, error) {
 		return "", err
 	}
 	c := &Constraint{m: m, v: v, costs: costs}
+	if c.Min() >= int(never) {
+		return "", fmt.Errorf("it has no text of less than %d bytes", never)
+	}
 	return c.Start().end()
 }
 

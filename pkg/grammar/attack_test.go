@@ -1,0 +1,378 @@
+package grammar_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"testing"
+
+	"glossa/pkg/grammar"
+)
+
+// An attack is a form that is large or asks for much. It is refused at a place, or
+// compiled.
+type attack struct {
+	name, source     string
+	pointer, keyword string // of the refusal; "" and compiled: there is none
+	says             string
+}
+
+const compiled = "compiled"
+
+// each joins what is made of numbers.
+func each(n int, what func(i int) string) string {
+	parts := make([]string, n)
+	for i := range parts {
+		parts[i] = what(i)
+	}
+	return strings.Join(parts, ",")
+}
+
+func eachf(n int, format string) string {
+	return each(n, func(i int) string { return strings.ReplaceAll(format, "#", fmt.Sprint(i)) })
+}
+
+func inObject(keyword, members string) string {
+	return `{"type":"object","` + keyword + `":{` + members + `}}`
+}
+
+func nested(n int, open, inner, shut string) string {
+	return strings.Repeat(open, n) + inner + strings.Repeat(shut, n)
+}
+
+func attacks() []attack {
+	ok := func(name, source string) attack { return attack{name: name, source: source, says: compiled} }
+	return []attack{
+		ok("oneOf of constants", `{"oneOf":[`+eachf(10_000, `{"const":"c#"}`)+`]}`),
+		ok("oneOf of numbers", `{"oneOf":[`+eachf(10_000, `{"const":#}`)+`]}`),
+		ok("anyOf of constants", `{"anyOf":[`+eachf(10_000, `{"const":"c#"}`)+`]}`),
+		ok("oneOf of tagged objects", `{"oneOf":[`+eachf(10_000, `{"type":"object","properties":{"k":{"const":"k#"},"v":{"type":"string"}},"required":["k"]}`)+`]}`),
+		ok("oneOf of objects by their second tag", `{"oneOf":[`+eachf(3000, `{"properties":{"of":{"const":1},"k":{"enum":["k#","l#"]}},"required":["of","k"],"type":"object"}`)+`]}`),
+		{"oneOf of ranges", `{"oneOf":[` + eachf(5000, `{"type":"integer","minimum":1#,"maximum":1#.5}`) + `]}`, "", "oneOf", "which is the bound"},
+		{"oneOf of required", `{"oneOf":[` + eachf(5000, `{"required":["a#"]}`) + `]}`, "*", "*", "which is the bound"},
+		{"patterns of properties", inObject("properties", each(50, func(i int) string { return fmt.Sprintf(`"p%d":{"type":"string","pattern":"a.{10}b{%d}x"}`, i, i) })), "/properties/p2", "pattern", "too large"},
+		{"overlapping patternProperties", inObject("patternProperties", each(6, func(i int) string { return fmt.Sprintf(`"%c.{6}%c":{"maximum":%d}`, 'a'+i, 'a'+i, i) })), "", "patternProperties", "which is the bound"},
+		{"anyOf of patterns", `{"anyOf":[` + eachf(500, `{"type":"string","pattern":"a.{9}b#x"}`) + `]}`, "/anyOf/8", "pattern", "which is the bound"},
+		{"allOf of patterns", `{"type":"string","allOf":[{"pattern":"a.{9}x"},{"pattern":"b.{9}y"},{"pattern":"c.{9}z"}]}`, "/allOf/2", "pattern", "too large"},
+		{"a pattern and minLength", `{"type":"string","pattern":"ab.*cd","minLength":30000}`, "", "pattern", "too large"},
+		{"not enum", `{"type":"string","not":{"enum":[` + eachf(60_000, `"value #"`) + `]}}`, "", "not", "too large"},
+		{"not enum of numbers", `{"type":"integer","not":{"enum":[` + each(60_000, func(i int) string { return fmt.Sprint(3 * i) }) + `]}}`, "", "minimum", "which is the bound"},
+		{"repeats", `{"type":"string","pattern":"((ab){1000}){1000}"}`, "", "pattern", "too large"},
+		ok("the same twice", `{"type":"string","pattern":"^(a|a)*`+strings.Repeat("(a|a)*", 5000)+`$"}`),
+		{"a long pattern", `{"type":"string","pattern":"` + strings.Repeat("abc[a-z]", 100_000) + `"}`, "", "pattern", "too large"},
+		{"classes", `{"type":"string","pattern":"` + strings.Repeat(`[\\p{L}\\p{Alpha}]`, 40_000) + `"}`, "", "pattern", ""},
+		{"a class of ranges", `{"type":"string","pattern":"[` + each(40_000, func(i int) string { return fmt.Sprintf(`\\u{%x}-\\u{%x}`, 0x100+64*i/3, 0x100+64*i/3+30) }) + `]"}`, "", compiled, ""},
+		{"doubling references", `{"$ref":"#/$defs/0","$defs":{` + each(40, func(i int) string {
+			return fmt.Sprintf(`"%d":{"type":"array","prefixItems":[{"$ref":"#/$defs/%d"},{"$ref":"#/$defs/%d"}],"minItems":2}`, i, i+1, i+1)
+		}) + `,"40":{"type":"null"}}}`, "/$defs/18", "minItems", "more than 16777216 bytes"},
+		{"minItems", `{"type":"object","required":["a"],"properties":{"a":{"type":"array","minItems":2147483648}}}`, "/properties/a", "minItems", "more than 16777216 bytes"},
+		{"minLength", `{"type":"string","minLength":9007199254740992}`, "", "minLength", "more than 16777216 bytes"},
+		ok("keys of one letter", `{"type":"object","patternProperties":{"^[ab]$":true},"additionalProperties":false,"minProperties":2}`),
+		{"too few keys of one letter", `{"type":"object","patternProperties":{"^[ab]$":true},"additionalProperties":false,"minProperties":3}`, "", "", "no value is valid"},
+		ok("required", `{"type":"object","required":[`+eachf(60_000, `"p#"`)+`]}`),
+		ok("properties", inObject("properties", eachf(30_000, `"p#":{"type":"string"}`))),
+		ok("an enum", `{"enum":[`+eachf(60_000, `"value #"`)+`]}`),
+		ok("a constant", `{"const":"`+strings.Repeat("x", 1_000_000)+`"}`),
+		ok("a key", `{"type":"object","required":["`+strings.Repeat("x", 1_000_000)+`"]}`),
+		{"brackets", strings.Repeat("[", 100_000), "", "", "not JSON"},
+		{"a tower of not", nested(95, `{"not":{"anyOf":[{"type":"null"},`, `{}`, `]}}`), "*", "", "more than 200 deep"},
+		{"dependent schemas", inObject("dependentSchemas", eachf(100, `"p#":{"properties":{"q#":{"type":"string"}}}`)), "", "anyOf", "16384 ways"},
+		{"dependent keys", inObject("dependentRequired", eachf(1000, `"p#":["p1#"]`)), "", "dependentRequired", "which is the bound"},
+		{"copies of a wide object", `{"anyOf":[` + eachf(8000, `{"allOf":[{"$ref":"#/$defs/w"}],"maxProperties":1#00,"minProperties":900}`) + `],"$defs":{"w":` + inObject("properties", eachf(200, `"p#":{}`)) + `}}`, "*", "*", ""},
+		{"copies of long keys", `{"anyOf":[` + eachf(8000, `{"allOf":[{"$ref":"#/$defs/w"}],"maxProperties":1#00}`) + `],"$defs":{"w":` + inObject("properties", eachf(20, `"`+strings.Repeat("k", 5000)+`#":{}`)) + `}}`, "*", "*", ""},
+		{"arrays in each other", `{"$ref":"#/$defs/0","$defs":{` + each(9000, func(i int) string {
+			return fmt.Sprintf(`"%d":{"type":"array","minItems":1,"items":{"anyOf":[{"$ref":"#/$defs/%d"},{"$ref":"#/$defs/%d"}]}}`, i, i+1, i+2)
+		}) + `,"9000":{"type":"null"},"9001":{"type":"null"}}}`, "*", "*", ""},
+		{"a deep constant", `{"const":` + nested(190, `["`+strings.Repeat("x", 5000)+`",`, "1", "]") + `}`, "*", "*", ""},
+	}
+}
+
+// mostAllocated is how many bytes compiling may allocate in all, freed or not.
+const mostAllocated = 320 << 20
+
+// Whatever a form asks for, the answer takes bounded work and names the place.
+func TestAttacks(t *testing.T) {
+	v := vocabularies(t)[0].ready
+	for _, a := range attacks() {
+		err := bounded(t, a.name, func(c *grammar.Compiler) error {
+			g, err := c.Schema([]byte(a.source), grammar.Generating())
+			if err == nil {
+				_, err = c.Bind(g, v)
+			}
+			return err
+		})
+		e, _ := errors.AsType[*grammar.Error](err)
+		switch {
+		case a.says == compiled && err != nil:
+			t.Errorf("%s: %v", a.name, err)
+		case a.says == compiled || a.keyword == compiled && err == nil || a.keyword == "*" && err == nil:
+		case err == nil:
+			t.Errorf("%s compiles", a.name)
+		case e == nil || a.pointer != "*" && e.Pointer != a.pointer || a.keyword != "*" && a.keyword != e.Keyword || !strings.Contains(e.Message, a.says):
+			t.Errorf("%s: %v, want %s: %s: %s", a.name, err, a.pointer, a.keyword, a.says)
+		}
+	}
+}
+
+// bounded runs a compilation and checks what it took.
+func bounded(t *testing.T, name string, compile func(*grammar.Compiler) error) error {
+	t.Helper()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	c := grammar.NewCompiler(context.Background())
+	err := compile(c)
+	runtime.ReadMemStats(&after)
+	if took := after.TotalAlloc - before.TotalAlloc; took > mostAllocated {
+		t.Errorf("%s: %d MB are allocated, %d MB counted", name, took>>20, c.Bytes()>>20)
+	}
+	return err
+}
+
+// Grammars are bounded by the same budget.
+func TestGrammarAttacks(t *testing.T) {
+	v := vocabularies(t)[0].ready
+	lines := func(n int, format string) string {
+		return strings.ReplaceAll(eachf(n, format), ",", "\n")
+	}
+	for name, source := range map[string]string{
+		"stars":        "root ::= " + nested(190, "(", `"a"`, ")*"),
+		"repeats":      `root ::= ((("a" | "b"){1000}){50} "c"){3}`,
+		"any and more": `root ::= .* "a" .{15}`,
+		"three of it":  `root ::= .* "a" .{9} | .* "b" .{9} | .* "c" .{9}`,
+		"doubling":     "root ::= r0\n" + each(60, func(i int) string { return fmt.Sprintf("r%d ::= r%d r%d\n", i, i+1, i+1) }) + "r60 ::= \"x\"",
+		"many rules": "root ::= r0\n" + strings.ReplaceAll(each(4000, func(i int) string {
+			return fmt.Sprintf("r%d ::= \"a\" r%d | \"b\" r%d r%d", i, (i+1)%4001, (i*7+3)%4001, (i*13+1)%4001)
+		}), ",", "\n") + "\nr4000 ::= \"x\"",
+		"a literal": `root ::= "` + strings.Repeat("x", 250_000) + `"`,
+		"words":     `root ::= ` + strings.ReplaceAll(eachf(20_000, `"w#"`), ",", "|"),
+		"classes":   "root ::= " + strings.Repeat("[^\"\\\\a-zé-ÿ]", 12_000),
+		"ambiguous": "root ::= s\ns ::= \"a\" s s \"b\" | \"a\" s s | \"a\"",
+		"rules":     "root ::= r1\n" + lines(4000, `r# ::= "a"`),
+	} {
+		source = strings.ReplaceAll(source, "\n,", "\n")
+		err := bounded(t, name, func(c *grammar.Compiler) error {
+			g, err := c.GBNF(source)
+			if err == nil {
+				_, err = c.Bind(g, v)
+			}
+			return err
+		})
+		if e, _ := errors.AsType[*grammar.Error](err); err != nil && (e == nil || !strings.HasPrefix(e.Pointer, "line ")) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A thousand functions compile; many with patterns are refused by the name of one.
+func TestToolAttacks(t *testing.T) {
+	form := grammar.CallForm{Mark: "<", Open: "<call>{\"name\":\"", Arguments: "\",\"arguments\":", Close: "}</call>", Between: "\n"}
+	tools := func(n int, parameters func(i int) string) (list []grammar.Tool) {
+		for i := range n {
+			list = append(list, grammar.Tool{Name: fmt.Sprint("f", i), Parameters: []byte(parameters(i))})
+		}
+		return list
+	}
+	for _, x := range []struct {
+		tools []grammar.Tool
+		says  string // "": it compiles
+	}{
+		{tools(1000, func(int) string {
+			return `{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"number","minimum":0}},"required":["a"]}`
+		}), ""},
+		{tools(100, func(i int) string {
+			return inObject("properties", each(10, func(j int) string { return fmt.Sprintf(`"p%d":{"type":"string","pattern":"a.{9}b{%d}x"}`, j, i*10+j) }))
+		}), `the parameters of "f0": /properties/p`},
+	} {
+		err := bounded(t, "tools", func(c *grammar.Compiler) error {
+			_, err := c.Calls(form, x.tools, false, false, grammar.Generating())
+			return err
+		})
+		if (err == nil) != (x.says == "") || err != nil && !strings.Contains(err.Error(), x.says) {
+			t.Errorf("%d tools: %v, want %q", len(x.tools), err, x.says)
+		}
+	}
+}
+
+// A compilation ends with its context, and says so.
+func TestCompilerCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	for name, compile := range map[string]func(c *grammar.Compiler) (*grammar.Grammar, error){
+		"a schema": func(c *grammar.Compiler) (*grammar.Grammar, error) {
+			return c.Schema([]byte(`{"type":"string","pattern":"a.{9}x"}`), grammar.Generating())
+		},
+		"a grammar": func(c *grammar.Compiler) (*grammar.Grammar, error) { return c.GBNF(`root ::= [ab]* "a" [ab]{12}`) },
+	} {
+		if _, err := compile(grammar.NewCompiler(ctx)); err != context.Canceled {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// hostile makes a schema at random of what asks for much.
+type hostile struct {
+	*rand.Rand
+	b   *strings.Builder
+	def int // the definition that may be referred to, of which none before it may be
+}
+
+func (h *hostile) list(n int, what func(i int)) {
+	for i := range n {
+		if i > 0 {
+			h.b.WriteByte(',')
+		}
+		what(i)
+	}
+}
+
+func (h *hostile) size() int {
+	return []int{1, 2, 3, 5, 8, 20, 70, 300, 2000}[h.IntN(9)]
+}
+
+func (h *hostile) pattern() string {
+	atoms := []string{"a", "b", ".", "[a-f]", "x*", ".*", "(a|b)", `\\d`, `\\w+`, `\\p{L}`, "[^a]", "é", "(ab|a)*", "^", "$"}
+	counts := []string{"", "", "", "?", "*", "+", "{3}", "{9}", "{0,20}", "{200}", "{1000}", "{2,}"}
+	var b strings.Builder
+	for range 1 + h.IntN(8) {
+		atom := atoms[h.IntN(len(atoms))]
+		if count := counts[h.IntN(len(counts))]; count != "" && atom != "^" && atom != "$" {
+			atom = "(?:" + atom + ")" + count
+		}
+		b.WriteString(atom)
+	}
+	return b.String()
+}
+
+func (h *hostile) number() string {
+	return []string{"0", "1", "2", "3", "7", "17", "100", "997", "30000", "1000000", "4294967296", "0.01", "1e300", "-5", "99999999999999999999"}[h.IntN(15)]
+}
+
+func (h *hostile) count() string {
+	return []string{"0", "1", "2", "3", "17", "100", "900", "30000", "1000000", "4294967296"}[h.IntN(10)]
+}
+
+// schema writes a schema; room bounds how much is in it.
+func (h *hostile) schema(room int) {
+	h.b.WriteByte('{')
+	seen := map[int]bool{}
+	h.list(1+h.IntN(3), func(int) {
+		kinds := []int{0, 0, 1, 1, 2, 2, 3, 3, 4, 5, 6, 7, 7, 7, 7, 8, 9, 9, 10, 11, 12, 13, 14, 15}
+		if room < 60 {
+			kinds = kinds[:11]
+		}
+		kind := kinds[h.IntN(len(kinds))]
+		for seen[kind] { // a key twice is refused at once
+			kind = kinds[h.IntN(len(kinds))]
+		}
+		seen[kind] = true
+		h.keyword(kind, room)
+	})
+	h.b.WriteByte('}')
+}
+
+func (h *hostile) keyword(kind, room int) {
+	n := min(h.size(), max(1, room/40))
+	sub := func() { h.schema(room / (n + 1) / 2) }
+	name := func(i int) string { return fmt.Sprintf("%c%d", 'a'+i%3, i/3) }
+	write := func(format string, args ...any) { fmt.Fprintf(h.b, format, args...) }
+	key := func(k string) string { return `"` + k + `"` }
+	kinds := []string{"string", "integer", "number", "array", "object", "null"}
+	bounds := []string{"minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"}
+	limits := []string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"}
+	switch kind {
+	case 0:
+		write(`%s:"%s"`, key("type"), kinds[h.IntN(len(kinds))])
+	case 1:
+		write(`%s:"%s"`, key("pattern"), h.pattern())
+	case 2:
+		write(`%s:%s`, key(bounds[h.IntN(len(bounds))]), h.count())
+	case 3:
+		write(`%s:%s`, key(limits[h.IntN(len(limits))]), h.number())
+	case 4:
+		write(`%s:%s`, key("multipleOf"), strings.Replace("1"+h.number(), "-", "", 1))
+	case 5: // recursion
+		write(`%s:{"$ref":"#/$defs/%d"}`, key("items"), h.IntN(4))
+	case 6:
+		write(`%s:"#/$defs/%d"`, key("$ref"), h.def)
+	case 7:
+		write(`%s:[`, key([]string{"allOf", "anyOf", "oneOf"}[h.IntN(3)]))
+		h.list(n, func(int) { sub() })
+		write(`]`)
+	case 8:
+		write(`%s:`, key("not"))
+		h.schema(room / 2)
+	case 9:
+		write(`%s:{`, key([]string{"properties", "dependentSchemas"}[h.IntN(2)]))
+		h.list(n, func(i int) { write(`"%s":`, name(i)); sub() })
+		write(`}`)
+	case 10:
+		write(`%s:{`, key("patternProperties"))
+		h.list(min(n, 20), func(i int) { write(`"%s%d":`, h.pattern(), i); sub() })
+		write(`}`)
+	case 11:
+		write(`%s:[`, key("required"))
+		h.list(n, func(i int) { write(`"%s"`, name(i)) })
+		write(`]`)
+	case 12:
+		write(`%s:[`, key("enum"))
+		h.list(n, func(i int) { write([]string{`%d`, `"v%d"`, `[%d]`, `{"a0":%d}`}[i%4], i) })
+		write(`]`)
+	case 13:
+		write(`%s:[`, key("prefixItems"))
+		h.list(n, func(int) { sub() })
+		write(`]`)
+	case 14:
+		write(`%s:`, key([]string{"additionalItems", "additionalProperties", "propertyNames"}[h.IntN(3)]))
+		h.schema(room / 2)
+	case 15:
+		write(`%s:`, key("if"))
+		h.schema(room / 2)
+		write(`,"then":`)
+		h.schema(room / 2)
+	}
+}
+
+var attackTries = flag.Int("attacks", 40, "how many hostile schemas TestRandomAttacks tries")
+
+// Whatever schemas are made of, they take bounded work and no panic.
+func TestRandomAttacks(t *testing.T) {
+	v := vocabularies(t)[0].ready
+	refused := 0
+	for seed := range uint64(*attackTries) {
+		h := &hostile{rand.New(rand.NewPCG(seed, 17)), &strings.Builder{}, 0}
+		h.b.WriteString(`{"$defs":{`)
+		h.list(5, func(i int) {
+			h.def = i + 1
+			fmt.Fprintf(h.b, `"%d":`, i)
+			if i == 4 {
+				h.b.WriteString("{}")
+				return
+			}
+			h.schema(3000)
+		})
+		h.def = 0
+		h.b.WriteString(`},"allOf":[`)
+		h.list(1, func(int) { h.schema(20_000) })
+		h.b.WriteString(`]}`)
+		source := h.b.String()
+		err := bounded(t, fmt.Sprint("seed ", seed), func(c *grammar.Compiler) error {
+			g, err := c.Schema([]byte(source), grammar.Generating())
+			if err != nil {
+				return err
+			}
+			_, err = c.Bind(g, v)
+			return err
+		})
+		if err != nil {
+			refused++
+		}
+		if _, ok := errors.AsType[*grammar.Error](err); err != nil && !ok {
+			t.Errorf("seed %d: %v", seed, err)
+		}
+	}
+	t.Logf("%d of %d are refused", refused, *attackTries)
+}

@@ -1,0 +1,113 @@
+package jsonschema
+
+import (
+	"glossa/pkg/grammar/fault"
+	"glossa/pkg/grammar/pushdown"
+)
+
+// maxLeast is how many bytes the shortest text of a schema may have: no model writes as
+// many.
+const maxLeast = 1 << 24
+
+// endless is more bytes than any text has. So many times as may be asked for of anything
+// are no overflow.
+const endless = 1 << 32
+
+// checkLeast refuses a program whose shortest text is too long, with the schema that
+// makes it so.
+func (c *compiler) checkLeast(start pushdown.ID) error {
+	least := make([]int, len(c.rules))
+	for i := range least {
+		least[i] = endless
+	}
+	for again := true; again; {
+		if err := c.spend(2*(len(c.rules)+c.sizes), 0); err != nil {
+			return err
+		}
+		again = false
+		for i := len(least) - 1; i >= 0; i-- {
+			if n := c.least(&c.rules[i], least); n < least[i] {
+				least[i], again = n, true
+			}
+		}
+	}
+	if least[start] <= maxLeast {
+		return nil
+	}
+	at, keyword := c.longest(start, least)
+	return fault.New(c.origins[at].of.pointer(), keyword, "its shortest value has more than %d bytes, which is the bound", maxLeast)
+}
+
+// least returns how few bytes a text of a rule has, about, by what is known of others.
+func (c *compiler) least(r *pushdown.Rule, of []int) int {
+	n := 2
+	switch {
+	case r.Text != nil:
+		characters, _ := c.extent(r.Text.DFA)
+		n = max(1, characters, r.Text.Min)
+	case r.Array != nil:
+		for i := range min(r.Array.Min, len(r.Array.Prefix)) {
+			n += 1 + of[r.Array.Prefix[i]]
+		}
+		if more := r.Array.Min - len(r.Array.Prefix); more > 0 && r.Array.Items >= 0 {
+			n += more * (1 + of[r.Array.Items])
+		} else if more > 0 {
+			n = endless
+		}
+	case r.Object != nil:
+		members := 0
+		for _, p := range r.Object.Props {
+			if p.Required {
+				n += len(p.Name) + 4 + of[p.Value]
+				members++
+			}
+		}
+		n += 5 * max(0, r.Object.Min-members)
+	default:
+		n = endless
+		for _, id := range r.Any {
+			n = min(n, of[id])
+		}
+	}
+	return min(n, endless)
+}
+
+// longest returns the rule that is too long though those that it calls are not, and the
+// keyword that makes it so.
+func (c *compiler) longest(id pushdown.ID, least []int) (at pushdown.ID, keyword string) {
+	for range c.rules {
+		r := &c.rules[id]
+		var calls []pushdown.ID
+		switch {
+		case r.Text != nil:
+			return id, "minLength"
+		case r.Array != nil:
+			keyword = "minItems"
+			calls = append(calls, r.Array.Prefix[:min(r.Array.Min, len(r.Array.Prefix))]...)
+			if r.Array.Items >= 0 && r.Array.Min > len(r.Array.Prefix) {
+				calls = append(calls, r.Array.Items)
+			}
+		case r.Object != nil:
+			keyword = "required"
+			for _, p := range r.Object.Props {
+				if p.Required {
+					calls = append(calls, p.Value)
+				}
+			}
+		default:
+			calls, keyword = r.Any, ""
+		}
+		next := never
+		for _, called := range calls {
+			long := least[called] > maxLeast
+			if long && next == never || next != never && least[called] < least[next] && r.Any != nil {
+				next = called
+			}
+		}
+		if next == never {
+			break
+		}
+		id = next
+	}
+	return id, keyword
+}
