@@ -246,7 +246,7 @@ func (c *costs) procState(p *Proc, i int32, cost []int32) int32 {
 	for _, call := range s.Calls {
 		least = min(least, sum(c.start[call.Rule], cost[call.Return]))
 	}
-	looked := c.v.tokensFrom(i, func(at int32) []edge { return p.States[at].Edges }, func(to int32) {
+	looked := c.v.tokensFrom(i, func(at int32) []edge { return p.States[at].Edges }, func(to, _ int32) {
 		least = min(least, sum(1, cost[to]))
 	})
 	_ = c.budget.Spend(2*looked, 0) // newCosts sees it

@@ -42,10 +42,11 @@ func (v *Vocabulary) textWithin(budget *automaton.Budget, key textKey) *texts {
 		if plain.d != key.d {
 			return v.remember(key, v.textWithin(budget, textKey{plain.d, true}))
 		}
+		way := plain.onWay(budget)
 		if budget.Err() != nil {
 			return plain
 		}
-		return v.remember(key, &texts{v: v, textKey: key, plain: plain, cost: plain.cost, locals: make([]atomic.Pointer[local], len(plain.locals))})
+		return v.remember(key, &texts{v: v, textKey: key, plain: plain, cost: plain.cost, way: way, locals: make([]atomic.Pointer[local], len(plain.locals))})
 	}
 	_ = budget.Spend(4*len(key.d.States), 16*len(key.d.States)) // who has the budget sees it
 	sum := sumOf(key.d)

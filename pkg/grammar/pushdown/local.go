@@ -165,9 +165,9 @@ func union(a, b []uint64) []uint64 {
 	return a
 }
 
-// An insider is a token that stays inside a text that is limited. Its characters are
-// those too that must still come, and its cost is in bytes.
-type insider struct{ token, chars, cost int32 }
+// An insider is a token that stays inside a text that is limited, with the state that it
+// leads to. Its characters are those too that must still come after its own.
+type insider struct{ token, chars, own, to int32 }
 
 // insiders returns the tokens that stay inside, those of fewest characters first.
 func (t *texts) insiders(l *local, state int32) []insider {
@@ -180,11 +180,12 @@ func (t *texts) insiders(l *local, state int32) []insider {
 	byChars := make([][]insider, l.chars+int(short.most)+1)
 	t.visit(state, func(list []visited) {
 		for _, x := range list {
-			if x.chars += short.chars[x.to]; len(t.d.States[x.to].Edges) == 0 || short.bytes[x.to] >= never {
+			if len(t.d.States[x.to].Edges) == 0 || short.bytes[x.to] >= never {
 				continue
 			}
+			all := x.chars + short.chars[x.to]
 			for _, id := range t.v.of(&t.v.nodes[x.at]) {
-				byChars[x.chars] = append(byChars[x.chars], insider{id, x.chars, short.bytes[x.to]})
+				byChars[all] = append(byChars[all], insider{id, all, x.chars, x.to})
 			}
 		}
 	})

@@ -33,7 +33,7 @@ func (m *Matcher) fillText(e *element, budget int32) bool {
 		return false
 	}
 	if u.short != nil && int(room) < int(t.shortest().last)+least {
-		m.fillEach(t.insiders(l, e.state), room, least, most)
+		m.fillEach(t, u.Text, e, t.insiders(l, e.state), room, most)
 	} else {
 		m.fillInside(t, l, e.state, room, most)
 	}
@@ -90,16 +90,18 @@ func (m *Matcher) fillInside(t *texts, l *local, state, room int32, most int) {
 	}
 }
 
-// fillEach sets those of insiders that fit, which want least characters more and have
-// most at most, unless that is negative.
-func (m *Matcher) fillEach(insiders []insider, room int32, least, most int) {
+// fillEach sets those of insiders after which ending the text fits, which have most
+// characters at most, unless that is negative.
+func (m *Matcher) fillEach(t *texts, u *Text, e *element, insiders []insider, room int32, most int) {
 	m.wipe()
 	for _, x := range insiders {
 		if most >= 0 && int(x.chars) > most {
 			break
 		}
 		bits := m.mask.Bits
-		if int(x.cost)+max(0, least-int(x.chars)) > int(room) {
+		if cost := t.boundedCost(u, x.to, e.reg+x.own); cost >= never {
+			continue
+		} else if cost > room {
 			bits = m.cutOff()
 		}
 		bits[x.token>>6] |= 1 << (x.token & 63)

@@ -24,8 +24,12 @@ type texts struct {
 	any       int32 // see anyText
 	walkOnce  sync.Once
 	walk      walking
+	way       []int32 // if limited: by state, characters that begin on a way of cost tokens
 	shortOnce sync.Once
 	short     *shortest
+	fillOnce  sync.Once
+	fill      []int32 // tokens that spell so many characters of a plain text
+	longest   int     // characters of the longest token that is characters alone
 
 	roomyOnce sync.Once
 	freeIn    int32 // bytes within which more than manyKeys texts end, from any state
@@ -42,7 +46,7 @@ func (v *Vocabulary) distances(budget *automaton.Budget, d *automaton.DFA) []int
 	heads := make([]int32, n+1) // of each state's moves that lead there
 	for i := range d.States {
 		seen := len(to)
-		looked := v.tokensFrom(int32(i), func(at int32) []edge { return d.States[at].Edges }, func(end int32) {
+		looked := v.tokensFrom(int32(i), func(at int32) []edge { return d.States[at].Edges }, func(end, _ int32) {
 			for _, before := range to[seen:] {
 				if before == end {
 					return
@@ -86,9 +90,10 @@ func (v *Vocabulary) distances(budget *automaton.Budget, d *automaton.DFA) []int
 // more would find shorter ways, and bytes alone always lead on.
 const tried = 96
 
-// tokensFrom calls found with the states that single tokens lead to from a state. Not
-// all are found if each byte is a token of its own.
-func (v *Vocabulary) tokensFrom(state int32, edges func(state int32) []edge, found func(to int32)) (looked int) {
+// tokensFrom calls found with the states that single tokens lead to from a state, and
+// their node, -1 for tokens of one byte. Not all are found if each byte is a token of its
+// own.
+func (v *Vocabulary) tokensFrom(state int32, edges func(state int32) []edge, found func(to, at int32)) (looked int) {
 	left, list := tried, edges(state)
 	for _, e := range list {
 		all, some := v.bytes(e)
@@ -96,7 +101,7 @@ func (v *Vocabulary) tokensFrom(state int32, edges func(state int32) []edge, fou
 			left = max(left, len(v.nodes))
 		}
 		if some {
-			found(e.To)
+			found(e.To, -1)
 		}
 	}
 	most := left
@@ -121,11 +126,11 @@ func (v *Vocabulary) bytes(e edge) (all, some bool) {
 }
 
 // walkTokens goes through the subtree of a node, whose byte has led to a state.
-func (v *Vocabulary) walkTokens(top, state int32, edges func(int32) []edge, found func(int32), left int) int {
+func (v *Vocabulary) walkTokens(top, state int32, edges func(int32) []edge, found func(to, at int32), left int) int {
 	var states [longest + 1]int32
 	states[v.nodes[top].depth] = state
 	if v.nodes[top].tokens > 0 {
-		found(state)
+		found(state, top)
 	}
 	for at, end := top+1, top+int32(v.nodes[top].size); at < end && left > 0; left-- {
 		n := &v.nodes[at]
@@ -135,7 +140,7 @@ func (v *Vocabulary) walkTokens(top, state int32, edges func(int32) []edge, foun
 			continue
 		}
 		if states[n.depth] = to; n.tokens > 0 {
-			found(to)
+			found(to, at)
 		}
 		at++
 	}
@@ -162,15 +167,22 @@ func (c *costs) textStart(u *rule, t *texts) int32 {
 	return t.cost[0]
 }
 
-// boundedCost returns the cost of a text whose characters are bounded, after some. Each
-// byte costs a token: a longer one may have more characters than there may be, or end the
-// text before it has those that there must be. So do the characters that it must have.
+// boundedCost returns the cost of a text whose characters are bounded, after some: that
+// of its characters that are missing, and then the least of two ways to end. One is that
+// of fewest tokens, if its characters are not too many. The other is that of fewest
+// characters, of which each byte costs a token.
 func (t *texts) boundedCost(u *Text, state, chars int32) int32 {
-	short, missing := t.shortest(), int32(min(int64(never), int64(max(0, u.Min-int(chars)))))
+	short, missing := t.shortest(), max(0, u.Min-int(chars))
 	if u.Max >= 0 && int(chars+short.chars[state]) > u.Max || missing > 0 && !short.more {
 		return never
 	}
-	return sum(short.bytes[state], missing)
+	if missing > 0 {
+		return sum(short.bytes[state], t.filling(missing))
+	}
+	if w := t.way; w != nil && t.cost[state] < short.bytes[state] && (u.Max < 0 || int(chars+w[state]) <= u.Max) {
+		return t.cost[state]
+	}
+	return short.bytes[state]
 }
 
 // shortest returns how the text ends with fewest characters, over tokens of one byte.

@@ -1,0 +1,99 @@
+package pushdown
+
+import (
+	"slices"
+
+	"glossa/pkg/grammar/automaton"
+)
+
+// maxFilling is up to how many characters the fewest tokens that spell them are known.
+// More begin with the longest tokens.
+const maxFilling = 1 << 12
+
+// filling returns how few tokens spell exactly so many characters of a plain text, of
+// which one is always a token.
+func (t *texts) filling(chars int) int32 {
+	t.fillOnce.Do(t.findFilling)
+	tokens := 0
+	if more := chars - maxFilling; more > 0 {
+		tokens = (more + t.longest - 1) / t.longest
+	}
+	return int32(min(int(never), tokens+int(t.fill[chars-tokens*t.longest])))
+}
+
+func (t *texts) findFilling() {
+	content := t.d.Next(0, '"')
+	var is [longest + 1]bool // a token has so many characters
+	is[1] = true
+	t.visit(content, func(list []visited) {
+		for _, x := range list {
+			if x.to == content && t.v.nodes[x.at].tokens > 0 {
+				is[x.chars] = true
+			}
+		}
+	})
+	var sizes []int
+	for n := range is {
+		if is[n] && n > 0 {
+			sizes = append(sizes, n)
+		}
+	}
+	t.longest = slices.Max(sizes)
+	t.fill = make([]int32, maxFilling+1)
+	for n := 1; n <= maxFilling; n++ {
+		t.fill[n] = never
+		for _, size := range sizes {
+			if size <= n {
+				t.fill[n] = min(t.fill[n], 1+t.fill[n-size])
+			}
+		}
+	}
+}
+
+// onWay returns how many characters begin on a way of fewest tokens from each state to
+// the end, the fewest of such ways as far as they are known.
+func (t *texts) onWay(budget *automaton.Budget) []int32 {
+	way, order := make([]int32, len(t.cost)), make([]int32, 0, len(t.cost))
+	for i, cost := range t.cost {
+		if way[i] = never; cost < never {
+			order = append(order, int32(i))
+		}
+	}
+	slices.SortFunc(order, func(a, b int32) int { return int(t.cost[a] - t.cost[b]) })
+	edges := func(state int32) []edge { return t.d.States[state].Edges }
+	for _, from := range order {
+		if t.cost[from] == 0 {
+			way[from] = 0
+			continue
+		}
+		read := 0
+		looked := t.v.tokensFrom(from, edges, func(to, at int32) {
+			if t.cost[to] != t.cost[from]-1 || way[to] >= way[from] {
+				return
+			}
+			chars, n := t.begun(from, to, at)
+			read += n
+			way[from] = min(way[from], chars+way[to])
+		})
+		if budget.Spend(16+looked+8*read, 8) != nil {
+			break // who has the budget sees it
+		}
+	}
+	return way
+}
+
+// begun returns how many characters begin with the token of a node from a state to
+// another, the fewest of tokens of one byte for -1; and how many bytes it looked at.
+func (t *texts) begun(from, to, at int32) (chars int32, looked int) {
+	if at < 0 {
+		chars, _ = begins(&t.d.States[from], to, func(b byte) bool { return t.v.byte1[b] })
+		return chars, 256
+	}
+	token := t.v.tokens[t.v.of(&t.v.nodes[at])[0]]
+	for i := range len(token) {
+		next := t.d.Next(from, token[i])
+		chars += t.stepTo(from, next, token[i]) & 1
+		from = next
+	}
+	return chars, len(token)
+}
