@@ -20,14 +20,14 @@ func (t *texts) alike(a, b int32, bytes uint8) bool {
 	if bytes > alikeFor {
 		return false
 	}
-	t.walk.likeOnce.Do(t.findLike)
-	return t.walk.like != nil && t.walk.like[bytes][a+1] == t.walk.like[bytes][b+1]
+	k := t.walking()
+	k.likeOnce.Do(k.findLike)
+	return k.like != nil && k.like[bytes][a+1] == k.like[bytes][b+1]
 }
 
 // findLike numbers the states that go on alike: over no byte by their marks, over more by
 // where each byte leads (Moore 1956).
-func (t *texts) findLike() {
-	k := &t.walk
+func (k *walking) findLike() {
 	if k.steps == nil || len(k.marks) > likened {
 		return
 	}

@@ -73,7 +73,7 @@ func (t *texts) near(state int32) (other int32, l *local) {
 
 // apart returns about how many nodes two states do not take alike, by the first byte.
 func (t *texts) apart(a, b int32) (nodes int) {
-	k := &t.walk
+	k := t.walking()
 	for class, size := range k.firsts { // higher nodes too: most of what is below is not that high
 		if !t.alike(k.steps[int(a+1)*k.classes+class]>>1, k.steps[int(b+1)*k.classes+class]>>1, alikeFor) {
 			nodes += size
@@ -113,7 +113,7 @@ func (t *texts) compare(state, other int32, f *finding) {
 
 // nodes takes up nodes that a state takes.
 func (f *finding) nodes(list []visited) {
-	v, marks := f.t.v, f.t.walk.marks
+	v, marks := f.t.v, f.t.walking().marks
 	for _, x := range list {
 		n, mark := &v.nodes[x.at], marks[x.to]
 		if mark&1 != 0 {
@@ -156,7 +156,7 @@ func (f *finding) inside() (list []grade) {
 		known = f.from.inside
 	}
 	all, found, n := make([]uint64, f.t.v.words()), false, 0
-	for g, cost := range f.t.walk.grades {
+	for g, cost := range f.t.walking().grades {
 		if f.byGrade[g] != nil {
 			union(all, f.byGrade[g])
 			found = true

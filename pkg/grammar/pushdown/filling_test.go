@@ -21,10 +21,12 @@ func TestFewestTokens(t *testing.T) {
 		text func(p *rules) Text
 		want int
 	}{
-		"so many characters":      {func(*rules) Text { return Text{DFA: automaton.String(), Counted: true, Min: 240, Max: -1} }, 2 + 30},
-		"exactly so many":         {func(*rules) Text { return Text{DFA: automaton.String(), Counted: true, Min: 12, Max: 12} }, 2 + 2},
-		"very many":               {func(*rules) Text { return Text{DFA: automaton.Key(), Counted: true, Min: 80_001, Max: -1} }, 2 + 10_001},
-		"a pattern with a bound":  {func(p *rules) Text { return Text{DFA: pattern(p, "^http://example.com/[a-z]+$"), Counted: true, Max: 30} }, 7},
+		"so many characters": {func(*rules) Text { return Text{DFA: automaton.String(), Counted: true, Min: 240, Max: -1} }, 2 + 30},
+		"exactly so many":    {func(*rules) Text { return Text{DFA: automaton.String(), Counted: true, Min: 12, Max: 12} }, 2 + 2},
+		"very many":          {func(*rules) Text { return Text{DFA: automaton.Key(), Counted: true, Min: 80_001, Max: -1} }, 2 + 10_001},
+		"a pattern with a bound": {func(p *rules) Text {
+			return Text{DFA: pattern(p, "^http://example.com/[a-z]+$"), Counted: true, Max: 30}
+		}, 7},
 		"a bound that is too low": {func(p *rules) Text { return Text{DFA: pattern(p, "^(xxxxxxxx|xy)$"), Counted: true, Max: 2} }, 4},
 	} {
 		p := &rules{}

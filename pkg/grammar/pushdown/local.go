@@ -56,7 +56,7 @@ func (t *texts) local(state int32) *local {
 	if !t.locals[state].CompareAndSwap(nil, l) {
 		return l // made twice: who was first is kept
 	}
-	t.v.keep(t, state, l)
+	t.v.keep(l.bytes(t.limited), func() { t.locals[state].CompareAndSwap(l, nil) })
 	return l
 }
 
@@ -117,27 +117,26 @@ func similar(x, y *automaton.State) bool {
 		slices.EqualFunc(x.Edges, y.Edges, func(e, f edge) bool { return e.Lo == f.Lo && e.Hi == f.Hi })
 }
 
-// A keptLocal is a local that a vocabulary keeps.
-type keptLocal struct {
-	of    *texts
-	state int32
-	local *local
+// A kept is something that a vocabulary keeps for its texts, and how it is forgotten.
+type kept struct {
+	bytes  int
+	forget func()
 }
 
-// maxKept is how many bytes of locals a vocabulary keeps.
+// maxKept is how many bytes a vocabulary keeps of locals, and of what walks need.
 const maxKept = 48 << 20
 
-// keep counts what a local takes, and forgets the oldest of those that are too many.
-func (v *Vocabulary) keep(t *texts, state int32, l *local) {
+// keep counts what is kept, and forgets the oldest of what is too much.
+func (v *Vocabulary) keep(bytes int, forget func()) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.locals = append(v.locals, keptLocal{t, state, l})
-	v.keptBytes += l.bytes(t.limited)
-	for v.keptBytes > maxKept && len(v.locals) > 1 {
-		old := v.locals[0]
-		v.locals = v.locals[1:]
-		old.of.locals[old.state].CompareAndSwap(old.local, nil)
-		v.keptBytes -= old.local.bytes(old.of.limited)
+	v.kept = append(v.kept, kept{bytes, forget})
+	v.keptBytes += bytes
+	for v.keptBytes > maxKept && len(v.kept) > 1 {
+		v.kept[0].forget()
+		v.keptBytes -= v.kept[0].bytes
+		v.kept[0] = kept{}
+		v.kept = v.kept[1:]
 	}
 }
 

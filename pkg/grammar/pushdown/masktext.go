@@ -94,15 +94,19 @@ func (m *Matcher) fillInside(t *texts, l *local, state, room int32, most int) {
 // characters at most, unless that is negative.
 func (m *Matcher) fillEach(t *texts, u *Text, e *element, insiders []insider, room int32, most int) {
 	m.wipe()
+	bytes := t.shortest().bytes // as many tokens are enough
 	for _, x := range insiders {
 		if most >= 0 && int(x.chars) > most {
 			break
 		}
 		bits := m.mask.Bits
-		if cost := t.boundedCost(u, x.to, e.reg+x.own); cost >= never {
-			continue
-		} else if cost > room {
-			bits = m.cutOff()
+		if int(bytes[x.to])+max(0, u.Min-int(e.reg+x.own)) > int(room) {
+			switch cost := t.boundedCost(u, x.to, e.reg+x.own); {
+			case cost >= never:
+				continue
+			case cost > room:
+				bits = m.cutOff()
+			}
 		}
 		bits[x.token>>6] |= 1 << (x.token & 63)
 	}

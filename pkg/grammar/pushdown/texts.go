@@ -22,8 +22,7 @@ type texts struct {
 
 	anyOnce   sync.Once
 	any       int32 // see anyText
-	walkOnce  sync.Once
-	walk      walking
+	walk      atomic.Pointer[walking]
 	way       []int32 // if limited: by state, characters that begin on a way of cost tokens
 	shortOnce sync.Once
 	short     *shortest

@@ -23,10 +23,10 @@ type Vocabulary struct {
 	keys     *texts // see anyText
 
 	mu        sync.Mutex
-	last      memory      // texts that were asked for last
-	before    memory      // and before them
-	locals    []keptLocal // the oldest first
-	keptBytes int         // of them
+	last      memory // texts that were asked for last
+	before    memory // and before them
+	kept      []kept // the oldest first
+	keptBytes int    // of it
 }
 
 // A node is a node of the trie. Nodes lie in preorder: the first child follows its

@@ -26,29 +26,42 @@ func (t *texts) walking() *walking {
 	if t.plain != nil {
 		return t.plain.walking()
 	}
-	t.walkOnce.Do(func() {
-		k, n := &t.walk, len(t.d.States)
-		costs := map[int32]bool{}
-		for i := range t.d.States {
-			if len(t.d.States[i].Edges) > 0 && t.cost[i] < never {
-				costs[t.cost[i]] = true
-			}
+	if k := t.walk.Load(); k != nil {
+		return k
+	}
+	k := t.newWalking()
+	if t.walk.CompareAndSwap(nil, k) {
+		n := 4 * (len(k.steps) + len(k.grades) + len(k.marks))
+		if len(k.marks) <= likened {
+			n += 4 * (alikeFor + 1) * len(k.marks) // like may come
 		}
-		k.grades = slices.Sorted(maps.Keys(costs))
-		k.marks = slices.Repeat([]int32{-2}, n)
-		for i := range t.d.States {
-			if g, ok := slices.BinarySearch(k.grades, t.cost[i]); ok && len(t.d.States[i].Edges) > 0 {
-				k.marks[i] = 2 * int32(g)
-			}
-			if t.d.States[i].Accept {
-				k.marks[i]++
-			}
+		t.v.keep(n, func() { t.walk.CompareAndSwap(k, nil) })
+	}
+	return k
+}
+
+func (t *texts) newWalking() *walking {
+	k, n := &walking{}, len(t.d.States)
+	costs := map[int32]bool{}
+	for i := range t.d.States {
+		if len(t.d.States[i].Edges) > 0 && t.cost[i] < never {
+			costs[t.cost[i]] = true
 		}
-		if k.classify(t); n*k.classes <= tabled {
-			k.tabulate(t)
+	}
+	k.grades = slices.Sorted(maps.Keys(costs))
+	k.marks = slices.Repeat([]int32{-2}, n)
+	for i := range t.d.States {
+		if g, ok := slices.BinarySearch(k.grades, t.cost[i]); ok && len(t.d.States[i].Edges) > 0 {
+			k.marks[i] = 2 * int32(g)
 		}
-	})
-	return &t.walk
+		if t.d.States[i].Accept {
+			k.marks[i]++
+		}
+	}
+	if k.classify(t); n*k.classes <= tabled {
+		k.tabulate(t)
+	}
+	return k
 }
 
 // classify finds classes of bytes: those between the ends of edges.
