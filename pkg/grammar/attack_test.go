@@ -132,6 +132,25 @@ func bounded(t *testing.T, name string, compile func(*grammar.Compiler) error) e
 	return err
 }
 
+// Alternatives that a constant tells apart take work in proportion to their number.
+func TestLinear(t *testing.T) {
+	for name, one := range map[string]string{
+		"constants": `{"const":"c#"}`,
+		"objects":   `{"type":"object","properties":{"k":{"const":"k#"},"v":{"type":"string"}},"required":["k","v"],"additionalProperties":false}`,
+	} {
+		bytes := func(n int) int {
+			c := grammar.NewCompiler(context.Background())
+			if _, err := c.Schema([]byte(`{"oneOf":[`+eachf(n, one)+`]}`), grammar.Generating()); err != nil {
+				t.Fatalf("%d %s: %v", n, name, err)
+			}
+			return c.Bytes()
+		}
+		if few, many := bytes(1250), bytes(5000); many > 5*few {
+			t.Errorf("%s: %d bytes for 1250, %d for 5000", name, few, many)
+		}
+	}
+}
+
 // Grammars are bounded by the same budget.
 func TestGrammarAttacks(t *testing.T) {
 	v := vocabularies(t)[0].ready

@@ -37,34 +37,34 @@ func (e spent) Error() string        { return string(e) }
 func (e spent) Is(target error) bool { return target == ErrTooLarge }
 
 // Spend takes steps and bytes. An error is [ErrTooLarge], or the context's.
-func (b *Budget) Spend(steps, bytes int) error {
-	if b == nil {
+func (budget *Budget) Spend(steps, bytes int) error {
+	if budget == nil {
 		return nil
 	}
-	before := b.steps
-	b.steps -= steps
-	b.bytes -= bytes
+	before := budget.steps
+	budget.steps -= steps
+	budget.bytes -= bytes
 	switch {
-	case b.err != nil:
-	case b.steps < 0:
-		b.err = spent(fmt.Sprintf("compiling takes more than %d million steps, which is the bound", maxBudgetSteps/1_000_000))
-	case b.bytes < 0:
-		b.err = spent(fmt.Sprintf("compiling takes more than %d MiB, which is the bound", maxBudgetBytes>>20))
-	case before/heed != b.steps/heed:
-		b.err = b.ctx.Err()
+	case budget.err != nil:
+	case budget.steps < 0:
+		budget.err = spent(fmt.Sprintf("compiling takes more than %d million steps, which is the bound", maxBudgetSteps/1_000_000))
+	case budget.bytes < 0:
+		budget.err = spent(fmt.Sprintf("compiling takes more than %d MiB, which is the bound", maxBudgetBytes>>20))
+	case before/heed != budget.steps/heed:
+		budget.err = budget.ctx.Err()
 	}
-	return b.err
+	return budget.err
 }
 
 // Err returns why the budget is at its end, nil while it is not.
-func (b *Budget) Err() error {
-	if b == nil {
+func (budget *Budget) Err() error {
+	if budget == nil {
 		return nil
 	}
-	return b.err
+	return budget.err
 }
 
 // Spent returns the steps and the bytes taken so far.
-func (b *Budget) Spent() (steps, bytes int) {
-	return maxBudgetSteps - b.steps, maxBudgetBytes - b.bytes
+func (budget *Budget) Spent() (steps, bytes int) {
+	return maxBudgetSteps - budget.steps, maxBudgetBytes - budget.bytes
 }
