@@ -32,6 +32,8 @@ type search struct {
 	out     []byte
 	todo    *task // nil: the value is written
 	choices []choice
+	kept    int // ways that the readers of choices have open
+	looked  int // ways that were open, byte by byte
 	longest int // of out so far
 	dropped int // bytes of out, and one for each time
 }
@@ -65,6 +67,13 @@ const (
 	patienceBy = 16
 )
 
+// maxKept bounds the ways in which the form goes on at all places that have other ways:
+// 64 MB. maxRead bounds those at all bytes that are read: some seconds.
+const (
+	maxKept = 1 << 21
+	maxRead = 1 << 24
+)
+
 func (s *search) run() bool {
 	for s.todo != nil || !s.reader.Accepts() {
 		if (s.todo == nil || !s.take(s.todo, 0)) && !s.back() {
@@ -78,6 +87,10 @@ func (s *search) run() bool {
 func (s *search) take(t *task, way int) bool {
 	ways := t.part.ways()
 	if way+1 < ways {
+		if s.kept += s.reader.Ways(); s.kept > maxKept {
+			s.choices = nil
+			return false
+		}
 		s.choices = append(s.choices, choice{t, way + 1, len(s.out), s.reader.Clone()})
 	}
 	s.todo = t.next
@@ -90,6 +103,7 @@ func (s *search) back() bool {
 		last := len(s.choices) - 1
 		c := s.choices[last]
 		s.choices = s.choices[:last]
+		s.kept -= c.reader.Ways()
 		s.longest = max(s.longest, len(s.out))
 		s.dropped += len(s.out) - c.at + 1
 		if s.dropped > patience+patienceBy*s.longest {
@@ -106,6 +120,10 @@ func (s *search) back() bool {
 // read writes text if the form allows it.
 func (s *search) read(text string) bool {
 	for i := range len(text) {
+		if s.looked += s.reader.Ways(); s.looked > maxRead {
+			s.choices = nil
+			return false
+		}
 		if !s.reader.Read(text[i]) {
 			return false
 		}

@@ -71,7 +71,7 @@ func (m *Machine) add(id ID, r *Rule) error {
 	if set > 1 || set == 1 && r.Any != nil {
 		return fmt.Errorf("rule %d is of two kinds", id)
 	}
-	m.ways = max(m.ways, maxElements+min(len(r.Any), maxChoice))
+	m.ways = max(m.ways, maxElements+min(waysEach*len(r.Any), maxChoice))
 	called := calls(r)
 	m.size += 1 + len(called)
 	if r.Proc != nil {

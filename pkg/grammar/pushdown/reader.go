@@ -38,6 +38,9 @@ func accepts(elements []element) bool {
 	return slices.ContainsFunc(elements, func(e element) bool { return e.rule == ended })
 }
 
+// Ways returns in how many ways what was read can go on.
+func (r *Reader) Ways() int { return len(r.now) }
+
 // Clone returns a reader at the same place.
 func (r *Reader) Clone() *Reader {
 	return &Reader{run: r.run, now: slices.Clone(r.now), text: slices.Clip(r.text)}

@@ -61,17 +61,18 @@ type run struct {
 }
 
 const (
-	// maxElements is how many ways may be open at once, and as many more as the widest
-	// choice of rules has, up to maxChoice. Those of ambiguous grammars grow with every
+	// maxElements is how many ways may be open at once, and waysEach more for each of the
+	// widest choice of rules, up to maxChoice in all. Those of ambiguous grammars grow with every
 	// byte: the others are given up, so that what is left is not all that matches, and
 	// ending may turn out to cost more than it did.
 	maxElements = 512
-	maxChoice   = 1 << 14
+	maxChoice   = 1 << 16
+	waysEach    = 4
 	// fewElements is up to how many are looked through one by one.
 	fewElements = 32
 	// maxWork bounds the elements looked at for one byte, and maxWalk for one mask: a
 	// tenth of a second.
-	maxWork = 1 << 18
+	maxWork = 1 << 19
 	maxWalk = 1 << 21
 )
 
