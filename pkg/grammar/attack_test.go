@@ -54,7 +54,7 @@ func attacks() []attack {
 		{"oneOf of required", `{"oneOf":[` + eachf(5000, `{"required":["a#"]}`) + `]}`, "*", "*", "which is the bound"},
 		{"patterns of properties", inObject("properties", each(50, func(i int) string { return fmt.Sprintf(`"p%d":{"type":"string","pattern":"a.{10}b{%d}x"}`, i, i) })), "/properties/p2", "pattern", "too large"},
 		{"overlapping patternProperties", inObject("patternProperties", each(6, func(i int) string { return fmt.Sprintf(`"%c.{6}%c":{"maximum":%d}`, 'a'+i, 'a'+i, i) })), "", "patternProperties", "which is the bound"},
-		{"anyOf of patterns", `{"anyOf":[` + eachf(500, `{"type":"string","pattern":"a.{9}b#x"}`) + `]}`, "/anyOf/8", "pattern", "which is the bound"},
+		{"anyOf of patterns", `{"anyOf":[` + eachf(500, `{"type":"string","pattern":"a.{9}b#x"}`) + `]}`, "*", "pattern", "which is the bound"},
 		{"allOf of patterns", `{"type":"string","allOf":[{"pattern":"a.{9}x"},{"pattern":"b.{9}y"},{"pattern":"c.{9}z"}]}`, "/allOf/2", "pattern", "too large"},
 		{"a pattern and minLength", `{"type":"string","pattern":"ab.*cd","minLength":30000}`, "", "pattern", "too large"},
 		{"not enum", `{"type":"string","not":{"enum":[` + eachf(60_000, `"value #"`) + `]}}`, "", "not", "too large"},

@@ -95,7 +95,7 @@ func (g *graph) refine(in []bool, block []int32) int32 {
 	into, ways := incoming(len(in), moves)
 	_ = g.budget.Spend(8*len(moves), 40*len(moves)) // what comes next fails once that is too much
 	for b, c := 1, 0; c < len(cords.first); c++ {
-		if g.budget.Spend(4*len(cords.of(c)), 0) != nil {
+		if g.budget.Spend(6*len(cords.of(c)), 0) != nil {
 			break // the caller sees it
 		}
 		for _, m := range cords.of(c) {
@@ -110,7 +110,7 @@ func (g *graph) refine(in []bool, block []int32) int32 {
 					marked++
 				}
 			}
-			_ = g.budget.Spend(4*(len(states.of(b))+marked), 0)
+			_ = g.budget.Spend(6*(len(states.of(b))+marked), 0)
 			cords.split()
 		}
 	}
