@@ -78,7 +78,7 @@ func New(cfg Config) (*App, error) {
 	if workers == 0 {
 		workers = DefaultWorkers
 	}
-	a.queue = engine.NewQueue(workers, WaitingPerWork*workers)
+	a.queue = engine.NewQueue(workers, WaitingPerWork*workers, int64(workers)*cfg.RequestMemory)
 	roots, err := roots(cfg, a.shelves)
 	if err != nil {
 		return nil, err

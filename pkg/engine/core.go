@@ -111,11 +111,11 @@ func (c *core) Bytes() int64 { return c.model.Bytes() }
 
 // Tokenize implements [llm.Tokenizer]. It waits for a worker: a long text takes seconds.
 func (c *core) Tokenize(ctx context.Context, text llm.Part, start bool) ([]llm.Token, error) {
-	release, err := c.queue.acquire(ctx)
+	worker, err := c.queue.acquire(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer release()
+	defer worker.release()
 	ids, err := c.encode([]llm.Part{text})
 	if err != nil {
 		return nil, err
@@ -123,7 +123,11 @@ func (c *core) Tokenize(ctx context.Context, text llm.Part, start bool) ([]llm.T
 	if start {
 		ids = slices.Concat(c.start, ids)
 	}
-	if err := c.affords(tokenBytes*int64(len(ids)), "the tokens of a shorter text"); err != nil {
+	need := tokenBytes * int64(len(ids))
+	if err := c.affords(need, "the tokens of a shorter text"); err != nil {
+		return nil, err
+	}
+	if err := worker.claim(ctx, need); err != nil {
 		return nil, err
 	}
 	return c.describe(ids), nil

@@ -35,11 +35,11 @@ func (c *core) embed(ctx context.Context, req *llm.EmbedRequest, depth int,
 	if err != nil {
 		return nil, llm.Usage{}, err
 	}
-	release, err := c.queue.acquire(ctx)
+	worker, err := c.queue.acquire(ctx)
 	if err != nil {
 		return nil, llm.Usage{}, err
 	}
-	defer release()
+	defer worker.release()
 	var (
 		usage llm.Usage
 		texts [][]int
@@ -55,10 +55,14 @@ func (c *core) embed(ctx context.Context, req *llm.EmbedRequest, depth int,
 		usage.Input += len(ids)
 		texts = append(texts, ids)
 	}
-	if err := c.checkEmbedding(w, texts); err != nil {
+	need := c.embeddingBytes(w, texts)
+	if err := c.affords(need, "fewer prompts, fewer layers or a pooling"); err != nil {
 		return nil, llm.Usage{}, err
 	}
-	out, member := make([]llm.Embedding, 0, len(texts)), c.lanes.join()
+	if err := worker.claim(ctx, need); err != nil {
+		return nil, llm.Usage{}, err
+	}
+	out, member := make([]llm.Embedding, 0, len(texts)), c.lanes.join(llm.SenderOf(ctx), worker)
 	defer member.leave()
 	for len(texts) > 0 {
 		n := together(texts)
@@ -185,9 +189,8 @@ func newWanted(req *llm.EmbedRequest, depth int) (*wanted, error) {
 	return w, nil
 }
 
-// checkEmbedding refuses what could take more memory than a request may.
-func (c *core) checkEmbedding(w *wanted, texts [][]int) error {
-	var need int64         // bytes
+// embeddingBytes returns the memory that a request may take.
+func (c *core) embeddingBytes(w *wanted, texts [][]int) (need int64) {
 	var all, longest int64 // tokens
 	for _, ids := range texts {
 		vectors := len(w.pooling)
@@ -198,8 +201,7 @@ func (c *core) checkEmbedding(w *wanted, texts [][]int) error {
 		all, longest = all+int64(len(ids)), max(longest, int64(len(ids)))
 	}
 	longest = max(longest, min(all, passTokens)) // those that are computed together
-	need += c.model.CacheBytes(int(longest)) + 4*int64(len(w.layers))*longest*int64(c.model.Width)
-	return c.affords(need, "fewer prompts, fewer layers or a pooling")
+	return need + c.model.CacheBytes(int(longest)) + 4*int64(len(w.layers))*longest*int64(c.model.Width)
 }
 
 // pooled makes the vectors that are wanted of those of all tokens.

@@ -89,9 +89,9 @@ func TestRowsDoNotOverflow(t *testing.T) {
 
 // Tokenising is done by a worker: a prompt of megabytes takes seconds.
 func TestTokenisingWaits(t *testing.T) {
-	q := NewQueue(1, 1)
+	q := NewQueue(1, 1, 0)
 	e := golden(t, Config{Queue: q})
-	release, err := q.acquire(t.Context())
+	worker, err := q.acquire(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func TestTokenisingWaits(t *testing.T) {
 		ended <- err
 	}()
 	waitFor(t, func() bool { _, waiting := q.Stats(); return waiting == 1 })
-	release()
+	worker.release()
 	if err := <-ended; llm.AsError(err).Code != llm.TooLong {
 		t.Error(err)
 	}
@@ -110,16 +110,16 @@ func TestTokenisingWaits(t *testing.T) {
 
 // So it is where tokens are all that is asked for, and nobody counts them.
 func TestTokenizeWaits(t *testing.T) {
-	q := NewQueue(1, 0)
+	q := NewQueue(1, 0, 0)
 	e := golden(t, Config{Queue: q})
-	release, err := q.acquire(t.Context())
+	worker, err := q.acquire(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := e.Tokenize(t.Context(), llm.Part{Text: "a"}, false); llm.AsError(err).Code != llm.Overloaded {
 		t.Errorf("while the worker is busy: %v", err)
 	}
-	release()
+	worker.release()
 	for range 2 {
 		if _, err := e.Tokenize(t.Context(), llm.Part{Text: "a"}, false); err != nil {
 			t.Error(err)
@@ -138,7 +138,7 @@ func TestLeaving(t *testing.T) {
 
 // Whatever ends a generation gives its worker back.
 func TestWorkerComesBack(t *testing.T) {
-	q := NewQueue(1, 0)
+	q := NewQueue(1, 0, 0)
 	e := golden(t, Config{Queue: q})
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -104,12 +104,12 @@ func (t *Translator) Translate(ctx context.Context, req *llm.TranslateRequest) (
 	if err := t.checkTranslate(req); err != nil {
 		return nil, llm.Usage{}, err
 	}
-	release, err := t.queue.acquire(ctx)
+	worker, err := t.queue.acquire(ctx)
 	if err != nil {
 		return nil, llm.Usage{}, err
 	}
-	defer release()
-	w := &translation{Translator: t, beams: max(1, req.Beams), member: t.lanes.join()}
+	defer worker.release()
+	w := &translation{Translator: t, beams: max(1, req.Beams), member: t.lanes.join(llm.SenderOf(ctx), worker)}
 	defer w.member.leave()
 	w.target, _ = t.languages.Language(modelCode(req.Target))
 	out := make([]llm.Translation, len(req.Texts))
@@ -124,6 +124,9 @@ func (t *Translator) Translate(ctx context.Context, req *llm.TranslateRequest) (
 		if texts[i], err = w.add(text, out[i].Source, req.SplitSentences); err != nil {
 			return nil, llm.Usage{}, inText(i, err)
 		}
+	}
+	if err := worker.claim(ctx, min(t.memory, w.held+w.all)); err != nil {
+		return nil, llm.Usage{}, translating(err)
 	}
 	if err := w.run(ctx); err != nil {
 		return nil, llm.Usage{}, err
@@ -216,6 +219,7 @@ type translation struct {
 	waiting       []*sentence
 	active        []*sentence
 	held, largest int64 // bytes of all sentences, and what the largest takes while it is decoded
+	all           int64 // bytes, if all were decoded together
 	usage         llm.Usage
 }
 
@@ -240,6 +244,7 @@ func (w *translation) add(text, source string, split bool) ([]*sentence, error) 
 		}
 		w.held += sentenceBytes + 8*int64(len(s.ids))
 		w.largest = max(w.largest, w.bytes(s))
+		w.all += w.bytes(s)
 		if err := w.affords(w.held+w.largest, "fewer or shorter sentences, or fewer beams"); err != nil {
 			return nil, err
 		}

@@ -50,8 +50,8 @@ type Config struct {
 	Grace time.Duration
 	// BodyTimeout is how long a request, its body included, may take to come in under Serve. 0 means 5 min.
 	BodyTimeout time.Duration
-	// Stall is how long a client may take for the next 64 KiB of an answer under Serve, before it is taken for gone and
-	// what works for it is free again. 0 means 1 min.
+	// Stall is how long a client may take for the next 64 KiB of an answer under Serve, and how far it may fall behind a
+	// kilobyte a second over all of it, before its connection is closed. 0 means 1 min.
 	Stall time.Duration
 	// Panicked is told of each panic of the handler that nothing inside it recovered, with the stack. It may be nil.
 	Panicked func(r *http.Request, value any, stack []byte)
