@@ -86,6 +86,8 @@ func TestServeRefuses(t *testing.T) {
 		"--port 70000":                 {2, "--port"},
 		"--workers -1":                 {2, "--workers"},
 		"--namespace AWS/x":            {2, "--namespace"},
+		"--hosts glossa:8080":          {2, "--hosts"},
+		"--origins app.example.com":    {2, "--origins"},
 		"--auth":                       {1, "GLOSSA_KEYS"},
 		"--host 0.0.0.0 --port 0":      {1, "--open"},
 		"--checkpoints /no/such/place": {1, "checkpoints directory"},

@@ -215,6 +215,7 @@ func TestFromEnv(t *testing.T) {
 	bad := map[string]string{
 		"GLOSSA_WORKERS": "0", "GLOSSA_KEYS": "hunter2", "UPLOAD_SECRET": "hunter2 hunter2", "GLOSSA_LOG_LEVEL": "loud", "GLOSSA_OPEN": "maybe",
 		"GLOSSA_BEDROCK_ENDPOINT": "localhost:1", "GLOSSA_SAGEMAKER_ENDPOINT": "https://", "GLOSSA_DYNAMODB_ENDPOINT": "://", "GLOSSA_S3_ENDPOINT": "s3://bucket", "GLOSSA_RECORDS": "/no-such-dir",
+		"GLOSSA_HOSTS": "glossa:8080", "GLOSSA_ORIGINS": "https://app.example.com/",
 	}
 	_, err = FromEnv(getenv(bad))
 	if err == nil || strings.Contains(err.Error(), "hunter2") {
