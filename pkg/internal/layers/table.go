@@ -29,7 +29,6 @@ func Glossa() *Table {
 			"pkg/grammar/calls":      {Floor: 0, May: []string{"pkg/grammar/automaton", "pkg/grammar/pushdown", "pkg/grammar/jsonschema"}},
 			"pkg/chat":               {Floor: 0, May: []string{"pkg/llm"}},
 			"pkg/language":           {Floor: 0},
-			"pkg/arn":                {Floor: 0},
 			"pkg/cloud":              {Floor: 0, Outside: aws},
 			"pkg/table":              {Floor: 0, Outside: aws},
 			"pkg/table/tabletest":    {Floor: 0, May: []string{"pkg/table"}, Outside: aws},
@@ -64,7 +63,7 @@ func Glossa() *Table {
 			"pkg/meter/budget": {Floor: 3, May: []string{"pkg/llm", "pkg/httpx", "pkg/account", "pkg/table"}},
 			"pkg/resilience":   {Floor: 3, May: []string{"pkg/llm", "pkg/httpx"}},
 
-			"pkg/backend/awsrest":     {Floor: 0, May: []string{"pkg/arn"}, Outside: aws},
+			"pkg/arn": {Floor: 0}, "pkg/backend/awsrest": {Floor: 0, May: []string{"pkg/arn"}, Outside: aws},
 			"pkg/backend/*":           {Floor: 3, May: []string{"pkg/llm", "pkg/backend/remote", "pkg/backend/awsrest"}},
 			"pkg/backend/remote":      {Floor: 3, May: []string{"pkg/llm", "pkg/schema", "pkg/chat", "pkg/backend/awsrest"}},
 			"pkg/backend/backendtest": {Floor: 3, May: []string{"pkg/llm", "pkg/llm/llmtest", "pkg/schema", "pkg/backend/remote", "schemas"}, Outside: aws},
