@@ -9,9 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	"glossa/pkg/app"
 	"glossa/pkg/engine/checkpoint"
 	"glossa/pkg/engine/checkpoint/checkpointtest"
 )
@@ -97,6 +99,17 @@ func TestServeRefuses(t *testing.T) {
 		if got != want.status || !strings.Contains(errs.String(), want.says) {
 			t.Errorf("%s: status %d, %s; want %d, %q", args, got, errs.String(), want.status, want.says)
 		}
+	}
+}
+
+// Flags stand before the environment, where they are given.
+func TestServeBrowsers(t *testing.T) {
+	cfg := app.Config{Hosts: []string{"of.env"}, Origins: []string{"https://of.env"}}
+	if err := browsers(&cfg, "", ""); err != nil || !slices.Equal(cfg.Hosts, []string{"of.env"}) || !slices.Equal(cfg.Origins, []string{"https://of.env"}) {
+		t.Errorf("without flags: %v, %v, %v", cfg.Hosts, cfg.Origins, err)
+	}
+	if err := browsers(&cfg, "a,b", "*"); err != nil || !slices.Equal(cfg.Hosts, []string{"a", "b"}) || !slices.Equal(cfg.Origins, []string{"*"}) {
+		t.Errorf("with flags: %v, %v, %v", cfg.Hosts, cfg.Origins, err)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -209,7 +210,8 @@ func TestFromEnv(t *testing.T) {
 		cfg.Keys[2].Role != account.Worker || cfg.Level >= 0 || !cfg.Host.StreamURL || cfg.Host.StreamREST || !cfg.Auth {
 		t.Errorf("%+v, %v", cfg, err)
 	}
-	if cfg, err := FromEnv(getenv(map[string]string{"GLOSSA_OPEN": "true"})); err != nil || cfg.Auth {
+	if cfg, err := FromEnv(getenv(map[string]string{"GLOSSA_OPEN": "true", "GLOSSA_HOSTS": "a, b.example", "GLOSSA_ORIGINS": "*"})); err != nil || cfg.Auth ||
+		!slices.Equal(cfg.Hosts, []string{"a", "b.example"}) || !slices.Equal(cfg.Origins, []string{"*"}) {
 		t.Errorf("%+v, %v", cfg, err)
 	}
 	bad := map[string]string{

@@ -54,7 +54,9 @@ func fromPage(t *testing.T, address, method, path, host, origin string) *http.Re
 }
 
 // An open server runs no model for a page of another origin, nor for one whose name leads
-// to this machine. One that asks for keys has keys for that.
+// to this machine. One that asks for keys has keys for that. Seed 002 lets all origins read
+// all answers ("CORS"): that is GLOSSA_ORIGINS=*, which the stacks set, and which would let
+// any page spend the money of whoever serves on his own machine.
 func TestPagesOfOthers(t *testing.T) {
 	const chat = "/v1/chat/completions"
 	open, named := served(t, golden(t, Config{})), served(t, golden(t, Config{Hosts: []string{"glossa"}, Origins: []string{"https://app.example.com"}}))
