@@ -33,8 +33,8 @@ func serve(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Wr
 	accounts := f.String("accounts", "", "`file` of users and API keys, see glossa user and glossa key (GLOSSA_ACCOUNTS)")
 	namespace := f.String("namespace", "", "instead of log lines write lines of metrics to stdout, in CloudWatch's embedded format and this namespace (GLOSSA_NAMESPACE)")
 	open := f.Bool("open", false, "serve other machines without asking for a key")
-	hosts := f.String("hosts", "", "`names` of the server, beside localhost and addresses; without keys no other is answered; * for all (GLOSSA_HOSTS)")
-	origins := f.String("origins", "", "`origins` of web pages that may use the server, beside its own: https://app.example.com; * for all (GLOSSA_ORIGINS)")
+	hosts := f.String("hosts", "", "`names` of the server, separated by commas; without keys only these, localhost and addresses are answered; * for all (GLOSSA_HOSTS)")
+	origins := f.String("origins", "", "`origins` of other web pages that may use the server, separated by commas: https://app.example.com; * for all (GLOSSA_ORIGINS)")
 	if err := parse(f, args, false); err != nil {
 		return err
 	}

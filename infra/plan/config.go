@@ -69,7 +69,7 @@ func Contexts() []Context {
 		{"namespace", "Codenator/api-layer/", "of the metrics in CloudWatch"},
 		{"prices", "", "dollars for a million tokens in and out, by model: amazon.titan=0.3/0.4,tgi.phi=0/0"},
 		{"alarm-email", "", "address that is told of alarms"},
-		{"origins", "*", "origins of web pages that may use the API, with a key: * is all, " + ownOrigin + " its own alone; https://app.example.com"},
+		{"origins", "*", "origins of other web pages that may use the API, separated by commas: https://app.example.com; * for all, " + ownOrigin + " for none"},
 	}
 }
 

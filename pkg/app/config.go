@@ -54,8 +54,8 @@ type Config struct {
 	Keys     []account.Key
 	Accounts string // file of users and API keys, beside Keys, with the budgets beside it; "": none
 
-	// Hosts and Origins are those of [httpx.Browsers]. The names of hosts are asked for on
-	// sockets that serve everybody without a key, and wherever Hosts names some.
+	// Hosts and Origins are those of [httpx.Browsers]. The Host header is checked by servers
+	// without keys, except behind a gateway, and wherever Hosts is not empty.
 	Hosts, Origins []string
 
 	Log *slog.Logger // nil: nothing is logged
@@ -66,8 +66,7 @@ type Config struct {
 
 	Level slog.Level // for whoever makes Log
 	Host  host.Config
-	// Listen is where plain HTTP is served, host:port. Requests for the host's name are
-	// answered.
+	// Listen is where plain HTTP is served, host:port. The host is one of the server's names.
 	Listen string
 
 	// Meter, if set, makes what is told of each request. It is given what it may
@@ -110,8 +109,8 @@ func Variables() [][2]string {
 		{"GLOSSA_STREAM_URL", "true: the function URL streams"},
 		{"GLOSSA_LISTEN", "host:port of a function that runs outside of Lambda; default localhost:8080"},
 		{"GLOSSA_BASE_PATH", "base path of a custom domain"},
-		{"GLOSSA_HOSTS", "names of the server, separated by commas, beside localhost and addresses; without keys no other is answered; * for all"},
-		{"GLOSSA_ORIGINS", "origins of web pages that may use the server, separated by commas, beside its own: https://app.example.com; * for all"},
+		{"GLOSSA_HOSTS", "names of the server, separated by commas; without keys only these, localhost and addresses are answered; * for all"},
+		{"GLOSSA_ORIGINS", "origins of other web pages that may use the server, separated by commas: https://app.example.com; * for all"},
 	}
 }
 

@@ -51,7 +51,7 @@ func (a *App) Serve(ctx context.Context, ln net.Listener, families ...string) er
 	return host.Serve(ctx, ln, a.handler(a.browsers(ln.Addr()), families), cfg)
 }
 
-// browsers returns the web pages that may use the server at an address.
+// browsers says which web pages may use the server that listens at an address.
 func (a *App) browsers(at net.Addr) httpx.Browsers {
 	b := httpx.Browsers{CheckHost: !a.cfg.Auth || len(a.cfg.Hosts) > 0, Hosts: a.cfg.Hosts, Origins: a.cfg.Origins}
 	if tcp, ok := at.(*net.TCPAddr); ok {

@@ -11,25 +11,26 @@ import (
 	"glossa/pkg/llm"
 )
 
-// Browsers says which web pages may use a server. A browser sends what a page asks for to
-// any address that the person before it can reach, this machine's own too, so a server that
-// asks nobody for a key must tell pages apart. Other clients send no Origin, and are not
-// concerned. The zero value answers the pages of the server's own origin, by any name.
+// Browsers says which web pages may use a server. A browser sends a page's requests to any
+// address that it can reach, including this machine's own, so a server without keys must
+// tell pages apart. Clients other than browsers send no Origin and are not affected. The
+// zero value admits pages of the server's own origin, under any name.
 type Browsers struct {
-	// CheckHost refuses requests for other names than localhost and Hosts. The owner of a
-	// name can have it lead here at any time, and his page is then of the server's own
-	// origin (DNS rebinding). Where keys are asked for he gains nothing by it.
+	// CheckHost refuses requests for names other than localhost and Hosts. The owner of a
+	// name can point it here at any time, and a page under that name then has the server's
+	// own origin (DNS rebinding). The page still has no key, so servers that ask for keys do
+	// not need the check.
 	CheckHost bool
-	// Loopback says that only this machine reaches the server: it has no other address.
+	// Loopback says that the server has loopback addresses only.
 	Loopback bool
-	// Hosts are names of the server, in any case and without a port. "*" stands for all.
+	// Hosts are the server's names, without a port. Case does not matter. "*" stands for all.
 	Hosts []string
-	// Origins are those of other pages that may use the server: https://app.example.com.
-	// "*" stands for all.
+	// Origins are the origins of other pages that may use the server, such as
+	// https://app.example.com. "*" stands for all. Routes of the permission Metrics admit none.
 	Origins []string
 }
 
-// CheckNames tells which of the names cannot be that of a host in [Browsers].
+// CheckNames returns an error if a name cannot stand in the Hosts of [Browsers].
 func CheckNames(hosts []string) error {
 	for _, name := range hosts {
 		if name != "*" && (name == "" || strings.ContainsAny(name, "/:@*?# \t")) {
@@ -39,7 +40,7 @@ func CheckNames(hosts []string) error {
 	return nil
 }
 
-// CheckOrigins tells which of the origins none of a page's requests can have.
+// CheckOrigins returns an error if an origin cannot stand in the Origins of [Browsers].
 func CheckOrigins(origins []string) error {
 	for _, origin := range origins {
 		u, err := url.Parse(origin)
@@ -50,20 +51,20 @@ func CheckOrigins(origins []string) error {
 	return nil
 }
 
-// A page is what the header of a request tells of the page that it is from.
+// A page is the page that sent a request, as far as the request's header shows it.
 type page struct {
-	origin  string // "": none is told
-	foreign bool   // of another origin than the server's
+	origin  string // "": not sent
+	foreign bool   // its origin is not the server's
 }
 
 // pageOf reads the headers that browsers set and pages cannot change. Browsers send
-// Sec-Fetch-Site over TLS and to this machine; elsewhere the host of the page is compared.
+// Sec-Fetch-Site over TLS and to loopback addresses; elsewhere Origin is compared with Host.
 //
 // Source: [http.CrossOriginProtection].
 func pageOf(r *http.Request) page {
 	p := page{origin: r.Header.Get("Origin")}
 	switch r.Header.Get("Sec-Fetch-Site") {
-	case "same-origin", "none": // none: a person's own doing, as an address that was typed
+	case "same-origin", "none": // none: the user began it, by typing an address for example
 	case "":
 		_, host, _ := strings.Cut(p.origin, "://")
 		p.foreign = p.origin != "" && !strings.EqualFold(host, r.Host)
@@ -78,7 +79,7 @@ func (b *Browsers) may(p page, route *Route) bool {
 	switch {
 	case !p.foreign:
 		return true
-	case route.private(): // what a server tells its operator never crosses origins
+	case route.private(): // never crosses origins, whatever the setting
 		return false
 	}
 	return b.all() || p.origin != "" && slices.ContainsFunc(b.Origins, func(o string) bool { return strings.EqualFold(o, p.origin) })
@@ -87,13 +88,13 @@ func (b *Browsers) may(p page, route *Route) bool {
 // all tells whether the pages of all origins may use the server.
 func (b *Browsers) all() bool { return slices.Contains(b.Origins, "*") }
 
-// check refuses what a foreign page may not do, and requests for a name that is not the
-// server's. A browser tells no origin of images, frames and links: these can do no harm,
-// except where a route does work for a GET.
+// check refuses requests of foreign pages that are not admitted, and requests for a name
+// that is not the server's. Browsers send no Origin with images, frames and links. The page
+// cannot read their answers, so they are refused only where the request itself does work.
 func (b *Browsers) check(r *http.Request, p page, route *Route) error {
 	if b.CheckHost && !b.serves(r) {
-		return llm.Errorf(llm.Forbidden, "this server does not answer to the name %q, so that no web page can come in by a name of its own:"+
-			" name it with --hosts or GLOSSA_HOSTS, or ask for keys", hostname(r.Host))
+		return llm.Errorf(llm.Forbidden, "this server does not answer to the name %q, because a web page could use a name of its own to reach it:"+
+			" add the name to --hosts or GLOSSA_HOSTS, or ask for keys", hostname(r.Host))
 	}
 	works := r.Method != http.MethodGet && r.Method != http.MethodHead || route.Permission == Inference || route.Permission == Upload
 	if b.may(p, route) || p.origin == "" && !works {
@@ -106,16 +107,17 @@ func (b *Browsers) check(r *http.Request, p page, route *Route) error {
 	if p.origin != "" {
 		of = fmt.Sprintf("the origin %q", p.origin)
 	}
-	return llm.Errorf(llm.Forbidden, "pages of %s may not use this server: name their origin with --origins or GLOSSA_ORIGINS", of)
+	return llm.Errorf(llm.Forbidden, "pages of %s may not use this server: add the origin to --origins or GLOSSA_ORIGINS", of)
 }
 
-// serves tells whether a request is for a name or an address of the server. An address
-// cannot be made to lead elsewhere, and one that is not this machine's may be that of
-// another which forwards a port; but not to a server that only this machine reaches.
+// serves tells whether a request is for a name or an address of the server. Nobody can point
+// an address elsewhere, and an address that is not this machine's may belong to one that
+// forwards a port, as containers' hosts do. Only loopback addresses reach a loopback server.
+// Ports are not compared, because forwarded ones differ.
 func (b *Browsers) serves(r *http.Request) bool {
 	name := hostname(r.Host)
 	if r.Host == "" || name == "localhost" || strings.HasSuffix(name, ".localhost") || slices.Contains(b.Hosts, "*") {
-		return true // browsers send one always, and nobody can own these (RFC 6761, 6.3)
+		return true // browsers always send Host, and nobody can own localhost (RFC 6761, 6.3)
 	}
 	if ip, err := netip.ParseAddr(name); err == nil && (!b.Loopback || ip.IsLoopback() || ip.IsUnspecified()) {
 		return true
@@ -144,10 +146,9 @@ var (
 	nosniff    = []string{"nosniff"}
 )
 
-// tell sets the headers by which a browser lets a page read the answer, if it is admitted,
-// and for OPTIONS, send the request (Fetch Standard, "CORS protocol"). No credentials are
-// allowed: keys come in headers, and there are no cookies. The values are shared: whoever
-// has another sets it anew.
+// tell sets the headers that let an admitted page read the answer and, for OPTIONS, send the
+// request (Fetch Standard, "CORS protocol"). Credentials are not allowed: keys come in
+// headers, and there are no cookies. The values are shared: set others, do not change them.
 func (b *Browsers) tell(h http.Header, r *http.Request, p page, route *Route, admitted bool) {
 	h["X-Content-Type-Options"] = nosniff
 	if route.private() {
