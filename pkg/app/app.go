@@ -205,11 +205,17 @@ func health(w http.ResponseWriter, _ *http.Request) error {
 	return nil
 }
 
-// Handler serves the routes of the families, all of them if none is named.
+// Handler serves the routes of the families, all of them if none is named, behind a
+// gateway that finds them by the host's name.
 func (a *App) Handler(families ...string) http.Handler {
+	return a.handler(httpx.Browsers{CheckHost: len(a.cfg.Hosts) > 0, Hosts: a.cfg.Hosts, Origins: a.cfg.Origins}, families)
+}
+
+func (a *App) handler(browsers httpx.Browsers, families []string) http.Handler {
 	mux := httpx.Mux{
 		Routes:   a.Routes(families...),
 		Fallback: alephalpha.Errors, // of paths at the root, where its clients look
+		Browsers: browsers,
 		Guard:    a.guard,
 	}
 	mux.Observe, mux.Log = a.observers()

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"strconv"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
@@ -53,6 +54,10 @@ type Config struct {
 	Keys     []account.Key
 	Accounts string // file of users and API keys, beside Keys, with the budgets beside it; "": none
 
+	// Hosts and Origins are those of [httpx.Browsers]. The Host header is checked by servers
+	// without keys, except behind a gateway, and wherever Hosts is not empty.
+	Hosts, Origins []string
+
 	Log *slog.Logger // nil: nothing is logged
 	// Metrics gets a line in CloudWatch's embedded metric format for each request, which
 	// is the request's log line too: Log gets none then. nil: no such lines.
@@ -61,7 +66,7 @@ type Config struct {
 
 	Level slog.Level // for whoever makes Log
 	Host  host.Config
-	// Listen is where a function that runs outside of Lambda serves.
+	// Listen is where plain HTTP is served, host:port. The host is one of the server's names.
 	Listen string
 
 	// Meter, if set, makes what is told of each request. It is given what it may
@@ -104,6 +109,8 @@ func Variables() [][2]string {
 		{"GLOSSA_STREAM_URL", "true: the function URL streams"},
 		{"GLOSSA_LISTEN", "host:port of a function that runs outside of Lambda; default localhost:8080"},
 		{"GLOSSA_BASE_PATH", "base path of a custom domain"},
+		{"GLOSSA_HOSTS", "names of the server, separated by commas; without keys only these, localhost and addresses are answered; * for all"},
+		{"GLOSSA_ORIGINS", "origins of other web pages that may use the server, separated by commas: https://app.example.com; * for all"},
 	}
 }
 
@@ -130,6 +137,8 @@ func FromEnv(getenv func(string) string) (Config, error) {
 		BedrockToken: getenv("AWS_BEARER_TOKEN_BEDROCK"),
 		Auth:         !e.flag("GLOSSA_OPEN"),
 		Listen:       cmp.Or(getenv("GLOSSA_LISTEN"), "localhost:8080"),
+		Hosts:        e.list("GLOSSA_HOSTS", httpx.CheckNames),
+		Origins:      e.list("GLOSSA_ORIGINS", httpx.CheckOrigins),
 		Host: host.Config{
 			StreamREST: e.flag("GLOSSA_STREAM_REST"), StreamURL: e.flag("GLOSSA_STREAM_URL"),
 			BasePath: getenv("GLOSSA_BASE_PATH"),
@@ -199,6 +208,26 @@ func (e *env) address(name string) string {
 		e.fail(name, fmt.Errorf("%q is no URL such as https://host", value))
 	}
 	return value
+}
+
+// list reads what [ParseList] does.
+func (e *env) list(name string, check func([]string) error) []string {
+	list, err := ParseList(e.get(name), check)
+	if err != nil {
+		e.fail(name, err)
+	}
+	return list
+}
+
+// ParseList returns the parts of a text between commas, nil if it is empty.
+func ParseList(text string, check func([]string) error) (list []string, err error) {
+	if text == "" {
+		return nil, nil
+	}
+	for part := range strings.SplitSeq(text, ",") {
+		list = append(list, strings.TrimSpace(part))
+	}
+	return list, check(list)
 }
 
 func (e *env) flag(name string) bool {

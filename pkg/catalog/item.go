@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"glossa/pkg/arn"
 	"glossa/pkg/chat"
 	remote "glossa/pkg/schema"
 )
@@ -85,6 +86,8 @@ func parseItem(b []byte) *item {
 		it.wrong("/models", "only %s has it", allSK)
 	}
 	it.check(family)
+	it.checkID("/sk", family, key)
+	it.checkID("/model_id", family, it.modelID)
 	if family == Local {
 		it.readLocal()
 	} else {
@@ -118,6 +121,17 @@ func (it *item) check(family string) {
 		if name == "" {
 			it.wrong(fmt.Sprint("/fallbacks/", i), "it is empty")
 		}
+	}
+}
+
+// checkID checks what Amazon Bedrock is to call a model: its region becomes a part of the
+// name of the host that is sent credentials.
+func (it *item) checkID(pointer, family, id string) {
+	if family != Bedrock || !arn.Is(id) {
+		return
+	}
+	if _, err := arn.Parse(id); err != nil {
+		it.wrong(pointer, "%v", err)
 	}
 }
 
@@ -189,6 +203,7 @@ func (it *item) readRows(models json.RawMessage) {
 		if before == len(it.mistakes) && (r.Name == "" || r.Family == "") {
 			it.wrong(at, "model_name or model_family is missing")
 		}
+		it.checkID(at+"/model_name", r.Family, r.Name)
 		if before == len(it.mistakes) {
 			it.models = append(it.models, r)
 		}

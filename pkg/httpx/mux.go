@@ -20,6 +20,8 @@ type Mux struct {
 	Routes   []Route
 	Fallback Errors // shapes the 404 of paths that no route has; nil: {"error": message}
 
+	// Browsers says which web pages may use the routes.
+	Browsers Browsers
 	// Guard, if set, sees each request before its handler and may refuse it.
 	Guard func(r *http.Request, route *Route) (*http.Request, error)
 	// Observe, if set, is told of each request after its answer.
@@ -54,12 +56,14 @@ func (m *Mux) Handler() http.Handler {
 // answered before it.
 func wrongMethod(routes []Route) *Route {
 	var taken []string
+	metrics := false
 	for _, route := range routes {
 		taken = append(taken, route.Method)
+		metrics = metrics || route.private()
 	}
 	allow := strings.Join(taken, ", ")
 	return &Route{
-		Pattern: routes[0].Pattern, Permission: Public, Errors: routes[0].Errors, errorsOf: routes[0].errorsOf,
+		Pattern: routes[0].Pattern, Permission: Public, Errors: routes[0].Errors, errorsOf: routes[0].errorsOf, metrics: metrics,
 		Handle: func(w http.ResponseWriter, _ *http.Request) error {
 			w.Header().Set("Allow", allow)
 			return llm.Errorf(NoMethod, "this path takes %s", allow)
@@ -88,8 +92,10 @@ func (m *Mux) serve(route *Route) http.Handler {
 		}
 		t := &tracker{w, rec}
 		w.Header().Set("X-Request-Id", rec.ID)
-		cors(w.Header())
-		if r.Method == http.MethodOptions {
+		from := pageOf(r)
+		refused := m.Browsers.check(r, from, route)
+		m.Browsers.tell(w.Header(), r, from, route, refused == nil)
+		if r.Method == http.MethodOptions && refused == nil {
 			t.WriteHeader(http.StatusNoContent)
 			return
 		}
@@ -98,7 +104,10 @@ func (m *Mux) serve(route *Route) http.Handler {
 			r.Body = http.MaxBytesReader(w, r.Body, limit)
 		}
 		defer m.finish(rec)
-		err := m.call(t, r, route)
+		err := refused
+		if err == nil {
+			err = m.call(t, r, route)
+		}
 		switch {
 		case err == nil && rec.Status == 0:
 			t.WriteHeader(http.StatusOK)
@@ -192,27 +201,6 @@ func answer(w *tracker, rec *Record) {
 	if err := JSON(w, status, body); err != nil && rec.Status == 0 {
 		w.WriteHeader(http.StatusInternalServerError) // the shape is at fault
 	}
-}
-
-// Values of headers that all answers have.
-var (
-	anyOrigin = []string{"*"}
-	methods   = []string{"GET, POST, PUT, DELETE, OPTIONS"}
-	headers   = []string{"*, Authorization"}
-	exposed   = []string{"X-Request-Id, Retry-After, Age, X-Glossa-Guarantee, X-Glossa-Model, X-Glossa-Cache," +
-		" X-Ratelimit-Limit-Requests, X-Ratelimit-Remaining-Requests, X-Ratelimit-Reset-Requests," +
-		" X-Ratelimit-Limit-Tokens, X-Ratelimit-Remaining-Tokens, X-Ratelimit-Reset-Tokens"}
-	nosniff = []string{"nosniff"}
-)
-
-// cors lets pages of any origin in: keys come in headers, and there are no cookies. The
-// values are shared: whoever has another sets it anew.
-func cors(h http.Header) {
-	h["Access-Control-Allow-Origin"] = anyOrigin
-	h["Access-Control-Allow-Methods"] = methods
-	h["Access-Control-Allow-Headers"] = headers
-	h["Access-Control-Expose-Headers"] = exposed
-	h["X-Content-Type-Options"] = nosniff
 }
 
 // finish closes the record: metrics, then the one log line.

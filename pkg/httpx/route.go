@@ -33,7 +33,11 @@ type Route struct {
 	Errors     Errors
 
 	errorsOf func(http.Header) Errors // if set, instead of Errors until the body was read
+	metrics  bool                     // its path has a route of the permission Metrics
 }
+
+// private tells whether no page of another origin may use the route.
+func (route *Route) private() bool { return route.metrics || route.Permission == Metrics }
 
 // shape returns the shape of errors of a request.
 func (route *Route) shape(header http.Header) Errors {
