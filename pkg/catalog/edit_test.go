@@ -327,9 +327,9 @@ func TestRemove(t *testing.T) {
 			t.Fatal(err)
 		}
 		var r reader
-		all, _ := r.shelve(stored)
+		all, _ := r.shelve(stored, nil)
 		var left []string
-		for _, m := range all.models() {
+		for _, m := range all.rows() {
 			left = append(left, m.String())
 		}
 		for _, it := range stored {
