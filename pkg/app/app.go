@@ -95,7 +95,7 @@ func New(cfg Config) (*App, error) {
 		Openers: map[string]catalog.Opener{
 			catalog.Local: a.openLocal, catalog.Bedrock: a.openBedrock, catalog.SageMaker: a.openSageMaker,
 		},
-		Memory: cfg.Memory, Log: cfg.Log, ListedOnly: cfg.ListedOnly,
+		Memory: cfg.Memory, Log: cfg.Log, ListedOnly: cfg.ListedOnly || cfg.Table == "" && cfg.Records == nil,
 	})
 	if cfg.Meter != nil {
 		a.meter = cfg.Meter(a.queue.Stats, a.known)

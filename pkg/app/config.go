@@ -31,7 +31,7 @@ const (
 type Config struct {
 	Records     fs.FS  // model records; nil: the embedded ones
 	Table       string // DynamoDB table of what many machines share: model records, accounts, budgets; "": none
-	ListedOnly  bool   // remote models that are not listed are refused, though a record describes them
+	ListedOnly  bool   // remote models that are not listed are refused, as they are where Table and Records are not set
 	Starters    fs.FS  // runs inside the program; nil: none
 	Checkpoints string // directory of runs, or s3://bucket/prefix; "": none
 	Uploads     bool   // uploads go to Checkpoints
@@ -97,7 +97,7 @@ func Variables() [][2]string {
 		{"UPLOAD_SECRET", "a key of the role worker, for uploads"},
 		{"HF_TOKEN", "token for glossa pull on the Hugging Face hub"},
 		{"GLOSSA_RECORDS", "directory of model records; those inside the program stay, but for files of the same name"},
-		{"GLOSSA_LISTED_ONLY", "true: remote models that are not listed are refused; by default one is served when it is asked for, if a record describes it or its group"},
+		{"GLOSSA_LISTED_ONLY", "true: remote models that are not listed are refused; by default one is served when it is asked for, if a record describes it or its group, where GLOSSA_TABLE or GLOSSA_RECORDS names records"},
 		{"GLOSSA_IGNORE_UNMAPPED", "true: /invoke leaves out keys that a model has no place for, where neither the request nor the model's record says what becomes of them"},
 		{"GLOSSA_EMPTY_LINES", "true: /invoke_stream writes {} for an event without keys, where the request does not say it"},
 		{"GLOSSA_BEDROCK_ENDPOINT", "base URL in place of that of Amazon Bedrock in AWS_REGION"},

@@ -104,6 +104,13 @@ func TestUnlistedModelsAnswer(t *testing.T) {
 			t.Errorf("%+v", meter.list[0].Err)
 		}
 	}
+	inside, err := New(Config{}) // who names no records has the starters alone
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := inside.Catalog().Open(t.Context(), m.name); llm.AsError(err).Code != llm.NotFound {
+		t.Error(err)
+	}
 	cfg, err := FromEnv(func(name string) string {
 		return map[string]string{"GLOSSA_LISTED_ONLY": "true", "GLOSSA_IGNORE_UNMAPPED": "1", "GLOSSA_EMPTY_LINES": "true"}[name]
 	})
