@@ -12,8 +12,8 @@ import (
 	"glossa/pkg/table/tabletest"
 )
 
-// tableApp returns an app whose records are in a table, over a provider's stand-in.
-func tableApp(t *testing.T, m *remoteModel, cfg Config, items ...table.Item) (*App, *table.Table) {
+// tableOf returns a table of these items, which the environment names.
+func tableOf(t *testing.T, items ...table.Item) *table.Table {
 	t.Helper()
 	s := tabletest.New(t)
 	for name, value := range map[string]string{
@@ -27,9 +27,16 @@ func tableApp(t *testing.T, m *remoteModel, cfg Config, items ...table.Item) (*A
 			t.Fatal(err)
 		}
 	}
+	return s.Table()
+}
+
+// tableApp returns an app whose records are in a table, over a provider's stand-in.
+func tableApp(t *testing.T, m *remoteModel, cfg Config, items ...table.Item) (*App, *table.Table) {
+	t.Helper()
+	tab := tableOf(t, items...)
 	cfg.Table = "glossa"
 	a, _ := remoteApp(t, m, cfg, m.converses)
-	return a, s.Table()
+	return a, tab
 }
 
 // One item that is put into the table is a model of every dialect: listed, and answered.

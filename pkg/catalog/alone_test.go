@@ -357,3 +357,25 @@ func TestLargeTables(t *testing.T) {
 		}
 	})
 }
+
+// schemas/README.md describes each attribute that an item may have.
+func TestReadmeOfAttributes(t *testing.T) {
+	b, err := os.ReadFile("../../schemas/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(b), "\n## Attributes\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	var shown []string
+	for _, line := range strings.Split(section, "\n") {
+		if names, ok := strings.CutPrefix(line, "| `"); ok {
+			names, _, _ = strings.Cut(names, "` |")
+			shown = append(shown, strings.Split(names, "`, `")...)
+		}
+	}
+	slices.Sort(shown)
+	want := "known are " + strings.Join(shown, ", ")
+	if got := parseItem([]byte(`{"pk":"models","sk":"bedrock-a.b","odd":1}`)).warnings; len(got) != 1 || !strings.HasSuffix(got[0].Message, want) {
+		t.Errorf("%v, and the page has %s", got, want)
+	}
+}
