@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"slices"
+	"strconv"
 	"time"
 
 	remote "glossa/pkg/schema"
@@ -139,9 +140,12 @@ func (t Table) Items(ctx context.Context) (items []Item, err error) {
 
 // itemOf returns an item of a table: its attributes as the members of an object.
 func itemOf(it table.Item) Item {
-	k := it.Key()
+	name := it.Key().PK + "/" + it.Key().SK
+	if !printable(name) { // logs and terminals show it
+		name = strconv.Quote(short(name))
+	}
 	b, err := marshal(it)
-	return Item{Name: k.PK + "/" + k.SK, JSON: b, Err: err}
+	return Item{Name: name, JSON: b, Err: err}
 }
 
 // A Warning is a problem for which no model is missing: something in a record that is
