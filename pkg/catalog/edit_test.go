@@ -47,7 +47,7 @@ func described(t *testing.T, s Source) string {
 		t.Fatal(err)
 	}
 	var r reader
-	l := r.read(items)
+	l := r.read(items, nil)
 	var b strings.Builder
 	for _, rec := range l.records {
 		text := ""
@@ -188,7 +188,7 @@ func TestManyEditors(t *testing.T) {
 			t.Fatal(err)
 		}
 		var r reader
-		l := r.read(items)
+		l := r.read(items, nil)
 		var got []string
 		for _, rec := range l.records {
 			got = append(got, rec.Name)

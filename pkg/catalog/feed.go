@@ -54,7 +54,7 @@ func (f *feed) look(ctx context.Context) {
 		f.window = window{pause, pause + f.ttl}
 		return
 	}
-	f.listing = f.reader.read(items)
+	f.listing = f.reader.read(items, nil)
 	f.good, f.answer, f.failed = true, f.asked, 0
 	f.size = 0
 	for _, it := range items {

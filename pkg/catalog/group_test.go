@@ -50,7 +50,7 @@ func TestShippedRecordsAreFound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if problems := Check(items); len(problems) > 0 {
+	if problems := Check(items, nil); len(problems) > 0 {
 		t.Error(problems)
 	}
 	var r reader

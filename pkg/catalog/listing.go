@@ -112,9 +112,9 @@ func (s shelf) lend(beneath shelf) {
 }
 
 // read joins the rows of all-models with their records, and then the records that are
-// listed without a row.
-func (r *reader) read(items []Item) listing {
-	all, problems := r.shelve(items, nil)
+// listed without a row. Those beneath are as in [reader.shelve].
+func (r *reader) read(items []Item, beneath shelf) listing {
+	all, problems := r.shelve(items, beneath)
 	l := listing{problems: problems, shelf: all}
 	rowed := map[string]bool{} // keys of models that have a row
 	if list := all[allSK]; list != nil {
@@ -225,9 +225,11 @@ func (it *item) record(row Row) Record {
 	}
 }
 
-// Check reads items and returns what is wrong with them. What depends on the models
-// that are served, such as whether runs and fallbacks are there, is not looked at.
-func Check(items []Item) []error {
+// Check reads items and returns what is wrong with them; groups are records whose schemas
+// they may use. What depends on the models that are served, such as whether runs and
+// fallbacks are there, is not looked at.
+func Check(items, groups []Item) []error {
 	var r reader
-	return r.read(items).problems
+	beneath, _ := r.shelve(groups, nil)
+	return r.read(items, beneath).problems
 }

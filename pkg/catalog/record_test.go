@@ -18,7 +18,7 @@ func read(t *testing.T, f Files) listing {
 		t.Fatal(err)
 	}
 	var r reader
-	return r.read(items)
+	return r.read(items, nil)
 }
 
 // tiny is a schema that is valid.
@@ -153,7 +153,7 @@ func FuzzRecord(f *testing.F) {
 			t.Fatalf("%+v", it)
 		}
 		var r reader
-		if l := r.read([]Item{{Name: "a", JSON: b}, {Name: "b", JSON: b}}); len(l.problems) == 0 {
+		if l := r.read([]Item{{Name: "a", JSON: b}, {Name: "b", JSON: b}}, nil); len(l.problems) == 0 {
 			t.Fatal("the same record twice is no problem")
 		}
 	})
