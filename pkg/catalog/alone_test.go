@@ -263,6 +263,19 @@ func TestUnlistedModels(t *testing.T) {
 	}
 }
 
+// A long name costs nothing: clients can send megabytes.
+func TestLongNames(t *testing.T) {
+	c := remotes(files(group("a", "")))
+	names(t, c)
+	v, long := c.now.Load(), strings.Repeat("a-", 1<<20)
+	if n := testing.AllocsPerRun(1, func() { v.unlisted(long) }); n > 10 {
+		t.Errorf("%v allocations", n)
+	}
+	if v.unlisted("a.x") == nil {
+		t.Error("a short one is not found")
+	}
+}
+
 // A fallback may be a model that is not listed.
 func TestUnlistedFallback(t *testing.T) {
 	c := remotes(files(group("a", ""), group("b.c", `,"fallbacks":["a.x"]`), group("b.d", `,"fallbacks":["z.x"]`)))

@@ -239,7 +239,7 @@ func (v *view) find(name string) (*Entry, error) {
 // there is none.
 func (v *view) unlisted(name string) *Entry {
 	families := []string{Bedrock, SageMaker}
-	if _, refused := v.unserved[name]; refused {
+	if _, refused := v.unserved[name]; refused || len(name) > len(SageMaker+"/")+maxName { // before it is taken apart
 		return nil
 	}
 	if family, rest, ok := strings.Cut(name, "/"); ok && slices.Contains(families, family) {
