@@ -101,7 +101,8 @@ func TestTypesOfModelsWithoutARow(t *testing.T) {
 	if want := []string{"Claude false", "bedrock false", "amazon true", "tgi false", "sagemaker false"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if _, problems := c.Entries(t.Context()); len(problems) > 0 {
+	_, problems := c.Entries(t.Context())
+	if len(problems) != 1 || !IsWarning(problems[0]) || !strings.Contains(problems[0].Error(), "record 04.json: /streaming: it does not stream") {
 		t.Error(problems)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	remote "glossa/pkg/schema"
 )
 
 // A listing is what items say together.
@@ -76,6 +78,9 @@ func (it *item) problems(name string) (list []error) {
 		list = append(list, fmt.Errorf("record %s: %w", name, m))
 	}
 	warnings := slices.Clone(it.warnings)
+	if it.streaming != nil && *it.streaming && it.remote != nil && it.remote.Stream == nil {
+		warnings = append(warnings, remote.Mistake{Pointer: "/streaming", Message: "it does not stream: its schema has no response-with-stream"})
+	}
 	if it.remote != nil && it.lender == nil {
 		for _, m := range it.remote.Warnings() {
 			m.Pointer = "/schema" + m.Pointer
