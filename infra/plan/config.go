@@ -40,6 +40,7 @@ type Config struct {
 	Prices      []Price
 	AlarmEmail  string   // is told of alarms; "": nobody
 	Origins     []string // of web pages that may use the API beside its own; "*" is all
+	Settings    []string // of the functions, of [Settings]
 }
 
 // A Price is what the tokens of a model cost, in dollars for a million.
@@ -70,7 +71,16 @@ func Contexts() []Context {
 		{"prices", "", "dollars for a million tokens in and out, by model: amazon.titan=0.3/0.4,tgi.phi=0/0"},
 		{"alarm-email", "", "address that is told of alarms"},
 		{"origins", "*", "origins of other web pages that may use the API, separated by commas: https://app.example.com; * for all, " + ownOrigin + " for none"},
+		{"settings", "", "of the functions, with commas between them: " + strings.Join(Settings(), ", ")},
 	}
+}
+
+// Settings lists what the context settings turns on: a variable of the functions each.
+func Settings() []string { return []string{"listed-only", "ignore-unmapped", "empty-lines"} }
+
+// variable returns the environment variable of a setting.
+func variable(setting string) string {
+	return "GLOSSA_" + strings.ToUpper(strings.ReplaceAll(setting, "-", "_"))
 }
 
 var (
@@ -99,6 +109,7 @@ func Parse(get func(name string) string) (Config, error) {
 		Rate: p.number("rate", p.value("rate"), 1, 10000), Burst: p.number("burst", p.value("burst"), 1, 10000),
 		Namespace: p.matching("namespace", namespaceName), Prices: p.prices(),
 		AlarmEmail: p.matching("alarm-email", emailName), Origins: p.origins(),
+		Settings: p.settings(),
 	}
 	none := func(_ string, n int) bool { return n == 0 }
 	maps.DeleteFunc(cfg.Provisioned, none)
@@ -192,6 +203,21 @@ func (p *parser) origins() []string {
 	list, err := app.ParseList(v, httpx.CheckOrigins)
 	if err != nil {
 		p.fail("origins", "%v", err)
+	}
+	return list
+}
+
+// settings reads names of [Settings].
+func (p *parser) settings() (list []string) {
+	v := p.value("settings")
+	if v == "" {
+		return nil
+	}
+	for name := range strings.SplitSeq(v, ",") {
+		if !slices.Contains(Settings(), name) {
+			p.fail("settings", "%q is none of %s", name, strings.Join(Settings(), ", "))
+		}
+		list = append(list, name)
 	}
 	return list
 }

@@ -139,6 +139,9 @@ func environment(cfg Config) map[string]string {
 	if cfg.Auth == IAM { // the Authorization header is AWS's then
 		env["GLOSSA_OPEN"] = "true"
 	}
+	for _, name := range cfg.Settings {
+		env[variable(name)] = "true"
+	}
 	return env
 }
 

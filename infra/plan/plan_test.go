@@ -167,14 +167,14 @@ func TestEnvironment(t *testing.T) {
 		known[v[0]] = true
 	}
 	for _, auth := range []string{Keys, IAM} {
-		for _, f := range planned(t, map[string]string{"auth": auth}).Functions {
+		for _, f := range planned(t, map[string]string{"auth": auth, "settings": strings.Join(Settings(), ",")}).Functions {
 			for name := range f.Environment {
 				if !known[name] {
 					t.Errorf("%s: no function knows %s", f.Family, name)
 				}
 			}
 			cfg, err := app.FromEnv(given(f.Environment))
-			if err != nil || cfg.Auth != (auth == Keys) || !cfg.Host.StreamREST || !cfg.Host.StreamURL {
+			if err != nil || cfg.Auth != (auth == Keys) || !cfg.Host.StreamREST || !cfg.Host.StreamURL || !cfg.ListedOnly || !cfg.IgnoreUnmapped || !cfg.EmptyLines {
 				t.Errorf("%s with %s: %v, %+v", f.Family, auth, err, cfg.Host)
 			}
 		}
@@ -281,7 +281,7 @@ func TestParse(t *testing.T) {
 	}
 	for name, value := range map[string]string{
 		"stage": "Prod", "memory": "127", "provisioned": "openai", "reserved": "nobody=1", "auth": "none", "domain": "localhost",
-		"certificate": "arn", "rate": "0", "burst": "x", "namespace": " ", "prices": "a=1", "alarm-email": "me", "origins": "https://a/b",
+		"certificate": "arn", "rate": "0", "burst": "x", "namespace": " ", "prices": "a=1", "alarm-email": "me", "origins": "https://a/b", "settings": "listed",
 	} {
 		if _, err := Parse(given(map[string]string{name: value})); err == nil {
 			t.Errorf("%s=%s is taken", name, value)

@@ -95,7 +95,7 @@ func New(cfg Config) (*App, error) {
 		Openers: map[string]catalog.Opener{
 			catalog.Local: a.openLocal, catalog.Bedrock: a.openBedrock, catalog.SageMaker: a.openSageMaker,
 		},
-		Memory: cfg.Memory, Log: cfg.Log,
+		Memory: cfg.Memory, Log: cfg.Log, ListedOnly: cfg.ListedOnly || cfg.Table == "" && cfg.Records == nil,
 	})
 	if cfg.Meter != nil {
 		a.meter = cfg.Meter(a.queue.Stats, a.known)
@@ -168,7 +168,7 @@ func (a *App) dialect(name string) []httpx.Route {
 	case "lamini":
 		return lamini.Routes(lamini.Config{Models: a.Models()})
 	case "invoke":
-		return invoke.Routes(invoke.Config{Models: a.Models()})
+		return invoke.Routes(invoke.Config{Models: a.Models(), IgnoreUnmapped: a.cfg.IgnoreUnmapped, EmptyLines: a.cfg.EmptyLines})
 	}
 	panic("app: there is no family " + name) // a fault of the program
 }

@@ -32,6 +32,7 @@ const (
 type Config struct {
 	Records     fs.FS  // model records; nil: the embedded ones
 	Table       string // DynamoDB table of what many machines share: model records, accounts, budgets; "": none
+	ListedOnly  bool   // remote models that are not listed are refused, as they are where Table and Records are not set
 	Starters    fs.FS  // runs inside the program; nil: none
 	Checkpoints string // directory of runs, or s3://bucket/prefix; "": none
 	Uploads     bool   // uploads go to Checkpoints
@@ -47,6 +48,10 @@ type Config struct {
 	Endpoints Endpoints // of AWS
 	// BedrockToken is an API key of Amazon Bedrock, sent in place of signatures; "": none.
 	BedrockToken string
+
+	// What becomes of requests of the API layer that do not say it: keys that a model has no
+	// place for are left out, and events without keys are lines.
+	IgnoreUnmapped, EmptyLines bool
 
 	// AWS finds the account of AWS; nil: the environment alone names it, as in functions.
 	AWS      func(*awshttp.BuildableClient) (aws.Config, error)
@@ -97,6 +102,9 @@ func Variables() [][2]string {
 		{"UPLOAD_SECRET", "a key of the role worker, for uploads"},
 		{"HF_TOKEN", "token for glossa pull on the Hugging Face hub"},
 		{"GLOSSA_RECORDS", "directory of model records; those inside the program stay, but for files of the same name"},
+		{"GLOSSA_LISTED_ONLY", "true: remote models that are not listed are refused; by default one is served when it is asked for, if a record describes it or its group, where GLOSSA_TABLE or GLOSSA_RECORDS names records"},
+		{"GLOSSA_IGNORE_UNMAPPED", "true: /invoke leaves out keys that a model has no place for, where neither the request nor the model's record says what becomes of them"},
+		{"GLOSSA_EMPTY_LINES", "true: /invoke_stream writes {} for an event without keys, where the request does not say it"},
 		{"GLOSSA_BEDROCK_ENDPOINT", "base URL in place of that of Amazon Bedrock in AWS_REGION"},
 		{"AWS_BEARER_TOKEN_BEDROCK", "API key of Amazon Bedrock, in place of credentials"},
 		{"GLOSSA_SAGEMAKER_ENDPOINT", "base URL in place of that of Amazon SageMaker"},
@@ -125,6 +133,7 @@ func FromEnv(getenv func(string) string) (Config, error) {
 		Checkpoints: getenv("GLOSSA_CHECKPOINTS"),
 		Accounts:    getenv("GLOSSA_ACCOUNTS"),
 		Table:       getenv("GLOSSA_TABLE"),
+		ListedOnly:  e.flag("GLOSSA_LISTED_ONLY"),
 		Kernel:      getenv("GLOSSA_KERNEL"),
 		HubToken:    getenv("HF_TOKEN"),
 		Workers:     e.count("GLOSSA_WORKERS"),
@@ -134,11 +143,12 @@ func FromEnv(getenv func(string) string) (Config, error) {
 			Bedrock: e.address("GLOSSA_BEDROCK_ENDPOINT"), SageMaker: e.address("GLOSSA_SAGEMAKER_ENDPOINT"), DynamoDB: e.address("GLOSSA_DYNAMODB_ENDPOINT"),
 			S3: e.address("GLOSSA_S3_ENDPOINT"),
 		},
-		BedrockToken: getenv("AWS_BEARER_TOKEN_BEDROCK"),
-		Auth:         !e.flag("GLOSSA_OPEN"),
-		Listen:       cmp.Or(getenv("GLOSSA_LISTEN"), "localhost:8080"),
-		Hosts:        e.list("GLOSSA_HOSTS", httpx.CheckNames),
-		Origins:      e.list("GLOSSA_ORIGINS", httpx.CheckOrigins),
+		BedrockToken:   getenv("AWS_BEARER_TOKEN_BEDROCK"),
+		Auth:           !e.flag("GLOSSA_OPEN"),
+		Listen:         cmp.Or(getenv("GLOSSA_LISTEN"), "localhost:8080"),
+		Hosts:          e.list("GLOSSA_HOSTS", httpx.CheckNames),
+		Origins:        e.list("GLOSSA_ORIGINS", httpx.CheckOrigins),
+		IgnoreUnmapped: e.flag("GLOSSA_IGNORE_UNMAPPED"), EmptyLines: e.flag("GLOSSA_EMPTY_LINES"),
 		Host: host.Config{
 			StreamREST: e.flag("GLOSSA_STREAM_REST"), StreamURL: e.flag("GLOSSA_STREAM_URL"),
 			BasePath: getenv("GLOSSA_BASE_PATH"),

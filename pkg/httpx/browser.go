@@ -139,7 +139,7 @@ var (
 	methods    = []string{"GET, POST, PUT, DELETE, OPTIONS"}
 	headers    = []string{"*, Authorization, Content-Type, X-Api-Key"}
 	remembered = []string{"600"} // seconds
-	exposed    = []string{"X-Request-Id, Retry-After, Age, X-Glossa-Guarantee, X-Glossa-Model, X-Glossa-Cache," +
+	exposed    = []string{"X-Request-Id, Retry-After, Age, X-Glossa-Guarantee, X-Glossa-Model, X-Glossa-Cache, X-Glossa-Ignored," +
 		" X-Ratelimit-Limit-Requests, X-Ratelimit-Remaining-Requests, X-Ratelimit-Reset-Requests," +
 		" X-Ratelimit-Limit-Tokens, X-Ratelimit-Remaining-Tokens, X-Ratelimit-Reset-Tokens"}
 	sameOrigin = []string{"same-origin"}
