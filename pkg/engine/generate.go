@@ -16,6 +16,9 @@ func (e *Engine) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.C
 	return func(yield func(llm.Chunk, error) bool) {
 		p := req.Effective()
 		s, err := e.settle(req, &p)
+		if err == nil {
+			err = e.checkPrompts(req.Prompts, s)
+		}
 		if err != nil {
 			yield(llm.Chunk{}, err)
 			return
@@ -24,7 +27,7 @@ func (e *Engine) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.C
 			if s.form, err = e.form(&p); err != nil {
 				return nil, err
 			}
-			return e.encodePrompts(req.Prompts, s)
+			return e.encodePrompts(ctx, req.Prompts, s)
 		}, yield)
 	}
 }
