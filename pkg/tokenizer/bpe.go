@@ -29,6 +29,7 @@ type bpeTokenizer struct {
 	byPos  bool // equal ranks are merged from left to right
 	// longest is how many characters a token has at most.
 	longest int
+	inner   pairTable // characters that stand next to each other in a token
 }
 
 func pairKey(left, right int32) uint64 { return uint64(left)<<32 | uint64(right) }
@@ -48,6 +49,7 @@ func newBPE(v *vocabulary, merges [][2]int32) *bpeTokenizer {
 		lengths = append(lengths, min(lengths[m[0]]+lengths[m[1]], math.MaxInt32))
 	}
 	t.longest = slices.Max(lengths)
+	t.setInner(merges)
 	return t
 }
 

@@ -13,7 +13,10 @@ type Collector struct {
 	// Max is how many tokens the text may have, if it is greater than 0. Encoding a
 	// longer text ends with a [*LimitError], as early as that is certain.
 	Max int
-	// Keep is how many tokens are kept, the last ones, if it is greater than 0.
+	// Keep is how many tokens are kept, the last ones, if it is greater than 0. Without
+	// Max, of a text that has many more only the end is encoded, from a place between two
+	// tokens. In a text that has none for long, as one word of thousands of bytes is, what
+	// is kept may be cut otherwise than in the whole text.
 	Keep int
 
 	out output
@@ -57,7 +60,7 @@ func (c *Collector) Add(ctx context.Context, t Tokenizer, text string, special b
 	}
 	switch e, ok := t.(encoder); {
 	case ok:
-		e.encodeTo(o, text, special)
+		e.encodeTo(o, c.tail(e, text, special), special)
 	case special:
 		o.ids = append(o.ids, t.EncodeSpecial(text)...)
 	default:
@@ -93,12 +96,12 @@ func (c *Collector) failed() error {
 	return nil
 }
 
-// Total returns how many tokens the text has so far.
+// Total returns how many tokens the text has so far; if some are not kept, at least.
 func (c *Collector) Total() int { return c.out.total() }
 
 // Head returns the first tokens of the text, at most 64, whether they are kept or not.
 func (c *Collector) Head() []int {
-	if c.out.dropped > 0 {
+	if c.out.head != nil {
 		return c.out.head
 	}
 	return c.out.ids[:min(len(c.out.ids), maxHead)]
@@ -126,7 +129,7 @@ type output struct {
 	ids     []int
 	limit   int          // more are not wanted
 	keep    int          // only the last so many are kept; 0: all
-	head    []int        // the first ones, once some were dropped
+	head    []int        // the first ones, once some were dropped; nil before
 	dropped int          // of ids
 	work    int          // bytes since stopped was asked
 	stopped func() error // whether to give up; nil: never

@@ -268,3 +268,41 @@ func TestWindows(t *testing.T) {
 		}
 	}
 }
+
+// Of a long text whose last tokens are kept only the end is encoded, where that makes no
+// difference, and the first tokens are known nevertheless.
+func TestCollectorTail(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	words := strings.Fields("the cat sat on a mat, and 12 rats ran; \"what?\" é世 it's\n")
+	var b strings.Builder
+	for b.Len() < 1<<19 {
+		b.WriteString(words[rng.IntN(len(words))] + " "[:min(1, rng.IntN(9))])
+	}
+	text, whole := b.String(), 0
+	for name, tok := range collectTokenizers(t) {
+		want := tok.Encode(text)
+		c := Collector{Keep: 50}
+		for _, part := range []string{text[:100], text[100:]} { // what comes before is dropped with the rest
+			if err := c.Add(t.Context(), tok, part, false); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := min(len(want), c.Keep); !slices.Equal(c.IDs(), want[len(want)-n:]) {
+			t.Errorf("%s: %v, want %v", name, c.IDs(), want[len(want)-n:])
+		}
+		one := Collector{Keep: 50}
+		if err := one.Add(t.Context(), tok, text, false); err != nil {
+			t.Fatal(err)
+		}
+		if head := want[:min(len(want), maxHead)]; !slices.Equal(one.Head(), head) || one.Total() > len(want) || one.Total() < len(one.IDs()) {
+			t.Errorf("%s: %d tokens of %d begin with %v, want %v", name, one.Total(), len(want), one.Head(), head)
+		}
+		if e, ok := tok.(encoder); ok && len((&Collector{Keep: 50}).tail(e, text, false)) == len(text) {
+			whole++
+			t.Logf("%s is encoded as a whole", name)
+		}
+	}
+	if whole > 13 {
+		t.Errorf("%d tokenizers encode all of a text", whole)
+	}
+}
