@@ -44,6 +44,7 @@ type App struct {
 	team     *transformer.Team
 	quant    string
 	queue    *engine.Queue
+	bodies   *httpx.Bodies // of all handlers
 	catalog  *catalog.Catalog
 	answers  resilience.Store
 	store    func() (*publish.Store, error) // nil: uploads are refused
@@ -78,6 +79,7 @@ func New(cfg Config) (*App, error) {
 	if workers == 0 {
 		workers = DefaultWorkers
 	}
+	a.bodies = &httpx.Bodies{Total: cfg.BodyMemory}
 	a.queue = engine.NewQueue(workers, WaitingPerWork*workers)
 	roots, err := roots(cfg, a.shelves)
 	if err != nil {
@@ -211,6 +213,7 @@ func (a *App) Handler(families ...string) http.Handler {
 		Routes:   a.Routes(families...),
 		Fallback: alephalpha.Errors, // of paths at the root, where its clients look
 		Guard:    a.guard,
+		Bodies:   a.bodies,
 	}
 	mux.Observe, mux.Log = a.observers()
 	return mux.Handler()
