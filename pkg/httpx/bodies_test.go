@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -59,7 +60,7 @@ func TestBodyRatio(t *testing.T) {
 func sent(t *testing.T, name string) context.Context { return llm.WithSender(t.Context(), name) }
 
 // began starts to take room and tells what comes of it.
-func began(l *lease, ctx context.Context, n int64) chan error {
+func began(ctx context.Context, l *lease, n int64) chan error {
 	ended := make(chan error, 1)
 	go func() { ended <- l.take(ctx, n) }()
 	synctest.Wait()
@@ -94,10 +95,10 @@ func TestBodiesShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &Bodies{Total: 400 << 10, Share: 200 << 10}
 		first, second, other := &lease{of: b}, &lease{of: b}, &lease{of: b}
-		expect(t, "the share", began(first, sent(t, "a"), 150<<10), "taken")
-		more := began(second, sent(t, "a"), 100<<10)
+		expect(t, "the share", began(sent(t, "a"), first, 150<<10), "taken")
+		more := began(sent(t, "a"), second, 100<<10)
 		expect(t, "more than the share", more, "waits")
-		expect(t, "another sender", began(other, sent(t, "b"), 150<<10), "taken")
+		expect(t, "another sender", began(sent(t, "b"), other, 150<<10), "taken")
 		first.shrink(90 << 10)
 		expect(t, "once there is room", more, "taken")
 		for _, l := range []*lease{first, second, other} {
@@ -107,7 +108,7 @@ func TestBodiesShare(t *testing.T) {
 			t.Errorf("%d bytes, %d senders and %d that wait are left", b.used, len(b.senders), len(b.waiting))
 		}
 		alone := &lease{of: b}
-		expect(t, "one body that is larger than all", began(alone, sent(t, "a"), 900<<10), "taken")
+		expect(t, "one body that is larger than all", began(sent(t, "a"), alone, 900<<10), "taken")
 	})
 }
 
@@ -120,16 +121,16 @@ func TestBodiesFull(t *testing.T) {
 		for _, name := range []string{"a", "b"} {
 			l := &lease{of: b}
 			hogs = append(hogs, l)
-			expect(t, name, began(l, sent(t, name), 200<<10), "taken")
+			expect(t, name, began(sent(t, name), l, 200<<10), "taken")
 		}
 		small, again, tiny := &lease{of: b}, &lease{of: b}, &lease{of: b}
 		if !small.takeSmall(sent(t, "c"), 60<<10) || again.takeSmall(sent(t, "c"), 60<<10) || !tiny.takeSmall(sent(t, "d"), 1) {
 			t.Error("small bodies")
 		}
-		large, next := began(small, sent(t, "c"), 90<<10), began(&lease{of: b}, sent(t, "d"), 90<<10)
+		large, next := began(sent(t, "c"), small, 90<<10), began(sent(t, "d"), &lease{of: b}, 90<<10)
 		expect(t, "large", large, "waits")
 		ctx, leave := context.WithCancel(sent(t, "e"))
-		gone := began(&lease{of: b}, ctx, 90<<10)
+		gone := began(ctx, &lease{of: b}, 90<<10)
 		leave()
 		expect(t, "one that leaves", gone, context.Canceled.Error())
 		hogs[0].shrink(100 << 10)
@@ -176,6 +177,25 @@ func TestBodiesHeld(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A body that is refused because there is no room is read to its end, so that its client
+// sees the answer.
+func TestBodiesRefuse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &Bodies{Total: 4 * SmallBody}
+		expect(t, "another body", began(sent(t, "a"), &lease{of: b}, 3*SmallBody), "taken")
+		m := &Mux{Bodies: b, Routes: []Route{{Method: "POST", Pattern: "/", Handle: func(_ http.ResponseWriter, r *http.Request) error {
+			_, err := ReadBody(r)
+			return err
+		}}}}
+		body := strings.NewReader(strings.Repeat("a", 2*SmallBody))
+		w := httptest.NewRecorder()
+		m.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "POST", "/", body))
+		if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") != "10" || body.Len() != 0 {
+			t.Errorf("status %d, Retry-After %q, %d bytes are not read: %s", w.Code, w.Header().Get("Retry-After"), body.Len(), w.Body)
+		}
+	})
 }
 
 // discard is an answer that nobody reads.

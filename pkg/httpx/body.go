@@ -42,6 +42,8 @@ func ReadBody(r *http.Request) ([]byte, error) {
 		}
 	}
 	if err := rec.lease.take(r.Context(), most); err != nil {
+		// A client that is still sending sees no answer if the connection is closed.
+		_, _ = io.CopyN(io.Discard, r.Body, DefaultMaxBody)
 		return nil, err
 	}
 	if r.Header.Get("Content-Encoding") == "" && r.ContentLength > 0 {
