@@ -44,6 +44,7 @@ type App struct {
 	team     *transformer.Team
 	quant    string
 	queue    *engine.Queue
+	bodies   *httpx.Bodies // of all handlers
 	catalog  *catalog.Catalog
 	answers  resilience.Store
 	store    func() (*publish.Store, error) // nil: uploads are refused
@@ -78,6 +79,7 @@ func New(cfg Config) (*App, error) {
 	if workers == 0 {
 		workers = DefaultWorkers
 	}
+	a.bodies = &httpx.Bodies{Total: cfg.BodyMemory}
 	a.queue = engine.NewQueue(workers, WaitingPerWork*workers, int64(workers)*cfg.RequestMemory)
 	roots, err := roots(cfg, a.shelves)
 	if err != nil {
@@ -217,6 +219,7 @@ func (a *App) handler(browsers httpx.Browsers, families []string) http.Handler {
 		Fallback: alephalpha.Errors, // of paths at the root, where its clients look
 		Browsers: browsers,
 		Guard:    a.guard,
+		Bodies:   a.bodies,
 	}
 	mux.Observe, mux.Log = a.observers()
 	return mux.Handler()

@@ -44,6 +44,9 @@ type Config struct {
 	Memory      int64  // bytes for the weights of open models; 0: no bound; [FromEnv] gives three quarters of what there is
 	// RequestMemory is what a request may take beside them, bytes; 0: the engine's default.
 	RequestMemory int64
+	// BodyMemory is what the bodies of all requests may take together, bytes; 0: the
+	// default of [httpx.Bodies].
+	BodyMemory int64
 
 	Endpoints Endpoints // of AWS
 	// BedrockToken is an API key of Amazon Bedrock, sent in place of signatures; "": none.
@@ -167,6 +170,7 @@ func FromEnv(getenv func(string) string) (Config, error) {
 			e.fail("GLOSSA_MEMORY", err)
 		}
 	}
+	cfg.BodyMemory = bodyMemory(total)
 	cfg.RequestMemory = requestMemory(total, cfg.Memory, cmp.Or(cfg.Workers, DefaultWorkers))
 	if cfg.Keys, err = account.ParseKeys(getenv("GLOSSA_KEYS")); err != nil {
 		e.fail("GLOSSA_KEYS", err)

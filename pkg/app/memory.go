@@ -28,6 +28,14 @@ const (
 	maxRequest = 4 << 30
 )
 
+// Bodies of requests may have a part of the memory, as what is made of them takes several
+// times as much: the least has room for three of the largest of most routes. Bytes.
+const (
+	bodyShare = 32
+	minBodies = 32 << 20
+	maxBodies = 256 << 20
+)
+
 // ballast is memory that is never touched, so that no page of it is real, and that the
 // collector takes for live: the heap of a gateway, which has a few MB, grows by 64 MB
 // between two collections and not by 4, which took a fifth of the time of a request.
@@ -51,6 +59,15 @@ func requestMemory(total, weights int64, workers int) int64 {
 		return 0
 	}
 	return min(max(int64(requestShare*float64(total-weights))/int64(max(1, workers)), minRequest), maxRequest)
+}
+
+// bodyMemory is what the bodies of all requests may take together, 0 (the default) if the
+// system does not tell how much there is.
+func bodyMemory(total int64) int64 {
+	if total == 0 {
+		return 0
+	}
+	return min(max(total/bodyShare, minBodies), maxBodies)
 }
 
 // units are the endings of a size.

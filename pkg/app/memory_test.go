@@ -44,6 +44,14 @@ func TestTotalMemory(t *testing.T) {
 	}
 }
 
+func TestBodyMemory(t *testing.T) {
+	for total, want := range map[int64]int64{0: 0, 512 << 20: 32 << 20, 4 << 30: 128 << 20, 24 << 30: 256 << 20} {
+		if got := bodyMemory(total); got != want {
+			t.Errorf("of %d: %d, want %d", total, got, want)
+		}
+	}
+}
+
 func TestRequestMemory(t *testing.T) {
 	for _, test := range []struct {
 		total, weights int64

@@ -3,8 +3,8 @@ package engine
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
-	"slices"
 
 	"glossa/pkg/chat"
 	"glossa/pkg/engine/arch"
@@ -116,21 +116,27 @@ func (c *core) Tokenize(ctx context.Context, text llm.Part, start bool) ([]llm.T
 		return nil, err
 	}
 	defer worker.release()
-	ids, err := c.encode([]llm.Part{text})
+	to := tokenizer.Collector{Max: int(max(1, c.memory/tokenBytes))}
+	if start {
+		err = to.AddTokens(c.start)
+	}
+	if err == nil {
+		err = c.encode(ctx, &to, []llm.Part{text})
+	}
+	n := int64(to.Total())
+	if e, ok := errors.AsType[*tokenizer.LimitError](err); ok {
+		n, err = int64(e.AtLeast), nil
+	}
+	if err == nil {
+		err = c.affords(tokenBytes*n, "the tokens of a shorter text")
+	}
+	if err == nil {
+		err = worker.claim(ctx, tokenBytes*n)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if start {
-		ids = slices.Concat(c.start, ids)
-	}
-	need := tokenBytes * int64(len(ids))
-	if err := c.affords(need, "the tokens of a shorter text"); err != nil {
-		return nil, err
-	}
-	if err := worker.claim(ctx, need); err != nil {
-		return nil, err
-	}
-	return c.describe(ids), nil
+	return c.describe(to.IDs()), nil
 }
 
 // describe returns the tokens of a text.

@@ -8,6 +8,7 @@ import (
 
 	"glossa/pkg/engine/transformer"
 	"glossa/pkg/llm"
+	"glossa/pkg/tokenizer"
 )
 
 // Embed implements [llm.Embedder]. Layer 0 is the embeddings with their positions,
@@ -15,12 +16,13 @@ import (
 // count, those that it begins texts with too. The model's own sentence vector is the
 // mean over the tokens of its last layer after the last norm.
 func (e *Engine) Embed(ctx context.Context, req *llm.EmbedRequest) ([]llm.Embedding, llm.Usage, error) {
-	return e.embed(ctx, req, e.model.Decoder.Depth, func(p llm.Prompt) ([]int, error) {
-		ids, lead, err := e.promptTokens(p, nil)
+	return e.embed(ctx, req, e.model.Decoder.Depth, func(to *tokenizer.Collector, p llm.Prompt) ([]int, error) {
+		lead, err := e.promptTokens(ctx, to, p, nil)
 		if err != nil {
 			return nil, err
 		}
-		if ids = slices.Concat(lead, ids); len(ids) == 0 {
+		ids := slices.Concat(lead, to.IDs())
+		if len(ids) == 0 {
 			ids = []int{e.empty}
 		}
 		return ids, nil
@@ -29,7 +31,7 @@ func (e *Engine) Embed(ctx context.Context, req *llm.EmbedRequest) ([]llm.Embedd
 
 // embed serves a request over a stack of that depth, whose layers run shows.
 func (c *core) embed(ctx context.Context, req *llm.EmbedRequest, depth int,
-	encode func(llm.Prompt) ([]int, error), run func(context.Context, *member, *layers, [][]int) error,
+	encode func(*tokenizer.Collector, llm.Prompt) ([]int, error), run func(context.Context, *member, *layers, [][]int) error,
 ) ([]llm.Embedding, llm.Usage, error) {
 	w, err := newWanted(req, depth)
 	if err != nil {
@@ -45,9 +47,9 @@ func (c *core) embed(ctx context.Context, req *llm.EmbedRequest, depth int,
 		texts [][]int
 	)
 	for _, p := range req.Prompts {
-		ids, err := encode(p)
+		ids, err := encode(&tokenizer.Collector{Max: c.context}, p)
 		if err != nil {
-			return nil, llm.Usage{}, err
+			return nil, llm.Usage{}, c.tooLong("the prompt has", err)
 		}
 		if len(ids) > c.context {
 			return nil, llm.Usage{}, llm.Errorf(llm.TooLong, "the prompt has %d tokens, the context of this model %d", len(ids), c.context)

@@ -541,7 +541,7 @@ func prepare(t testing.TB, e *Engine, req *llm.Request) *generation {
 	if err != nil {
 		t.Fatal(err)
 	}
-	prompts, err := e.encodePrompts(req.Prompts, s)
+	prompts, err := e.encodePrompts(t.Context(), req.Prompts, s)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,9 @@ func (e *Engine) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.C
 	return func(yield func(llm.Chunk, error) bool) {
 		p := req.Effective()
 		s, err := e.settle(req, &p)
+		if err == nil {
+			err = e.checkPrompts(req.Prompts, s)
+		}
 		if err != nil {
 			yield(llm.Chunk{}, err)
 			return
@@ -24,14 +27,13 @@ func (e *Engine) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.C
 			if s.form, err = e.form(&p); err != nil {
 				return nil, err
 			}
-			return e.encodePrompts(req.Prompts, s)
+			return e.encodePrompts(ctx, req.Prompts, s)
 		}, yield)
 	}
 }
 
 // serve waits for a worker and runs a generation: the one path of all requests.
-// Tokenising is work for the worker too: ten megabytes of text take seconds and half
-// a gigabyte. So is making a form ready.
+// Tokenising is work for the worker too: a long text that is cut takes seconds.
 func (e *Engine) serve(ctx context.Context, s *settings, encode func() ([]*prompt, error), yield func(llm.Chunk, error) bool) {
 	worker, err := e.queue.acquire(ctx)
 	if err != nil {

@@ -1,6 +1,7 @@
 package httpx
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,11 +29,14 @@ type Mux struct {
 	Observe func(*Record)
 	// Log gets one line a request; nil discards.
 	Log *slog.Logger
+	// Bodies bounds the bodies in memory; nil: one of the mux's own.
+	Bodies *Bodies
 }
 
 // Handler mounts the routes. Two that clash are a fault of the program and panic.
 func (m *Mux) Handler() http.Handler {
 	mux := http.NewServeMux()
+	bodies := cmp.Or(m.Bodies, &Bodies{})
 	paths := map[string][]Route{} // by pattern
 	var inners []inner
 	for _, route := range m.Routes {
@@ -40,14 +44,14 @@ func (m *Mux) Handler() http.Handler {
 		if ok {
 			inners = append(inners, in)
 		}
-		mux.Handle(route.Method+" "+plain, m.serve(&route))
+		mux.Handle(route.Method+" "+plain, m.serve(&route, bodies))
 		paths[plain] = append(paths[plain], route)
 	}
 	for plain, routes := range paths {
-		mux.Handle(plain, m.serve(wrongMethod(routes)))
+		mux.Handle(plain, m.serve(wrongMethod(routes), bodies))
 	}
 	if paths["/"] == nil {
-		mux.Handle("/", m.serve(m.noRoute()))
+		mux.Handle("/", m.serve(m.noRoute(), bodies))
 	}
 	return fold(inners, mux)
 }
@@ -80,7 +84,7 @@ func (m *Mux) noRoute() *Route {
 }
 
 // serve makes the handler of a route: everything that happens around each.
-func (m *Mux) serve(route *Route) http.Handler {
+func (m *Mux) serve(route *Route, bodies *Bodies) http.Handler {
 	limit := route.MaxBody
 	if limit == 0 {
 		limit = DefaultMaxBody
@@ -88,7 +92,7 @@ func (m *Mux) serve(route *Route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		rec := &Record{
 			ID: requestID(r), Method: r.Method, Route: route.Pattern, Dialect: route.Dialect, Permission: route.Permission,
-			Trace: traceOf(r.Header), Start: time.Now(), Header: w.Header(), maxBody: limit, errors: route.shape(r.Header),
+			Trace: traceOf(r.Header), Start: time.Now(), Header: w.Header(), maxBody: limit, lease: &lease{of: bodies}, errors: route.shape(r.Header),
 		}
 		t := &tracker{w, rec}
 		w.Header().Set("X-Request-Id", rec.ID)
@@ -104,6 +108,7 @@ func (m *Mux) serve(route *Route) http.Handler {
 			r.Body = http.MaxBytesReader(w, r.Body, limit)
 		}
 		defer m.finish(rec)
+		defer rec.lease.release()
 		err := refused
 		if err == nil {
 			err = m.call(t, r, route)

@@ -39,6 +39,7 @@ type Record struct {
 	Header http.Header
 
 	maxBody int64
+	lease   *lease // of the body; nil outside of a mux
 	errors  Errors // the shape of the request's errors
 }
 
