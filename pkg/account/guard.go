@@ -23,7 +23,8 @@ func (a *Accounts) Guard(r *http.Request, route *httpx.Route) (*http.Request, er
 	case route.Permission == httpx.Public, a.cfg.Open && !upload && known(route.Permission):
 		return withCaller(r, c), nil
 	case upload && !a.publisher:
-		return nil, llm.Errorf(llm.Internal, "UPLOAD_SECRET not configured")
+		// seed 002 answers 500 with these words.
+		return nil, llm.Errorf(llm.Forbidden, "UPLOAD_SECRET not configured: set it, or another key of the role worker, to let models be uploaded")
 	}
 	list, err := a.identify(r.Context(), bearer(r.Header))
 	if err != nil {
