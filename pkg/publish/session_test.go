@@ -173,7 +173,7 @@ func TestSessionRefuses(t *testing.T) {
 			}
 		}
 		s, data := begin(t, p, "m", 1)
-		for _, id := range []string{"", ".", "..", "../" + s.ID, s.ID + "/..", s.ID + "/", strings.ToLower(s.ID), s.ID[1:], s.ID + "0000000000000000", "a/b", "chunks-x", strings.Repeat("A", 26) + "-1"} {
+		for _, id := range []string{"", ".", "..", "../" + s.ID, s.ID + "/..", s.ID + "/", strings.ToLower(s.ID), s.ID[1:], s.ID + "0000000000000000", "a/b", "chunks-x", "chunks-" + strings.Repeat("0", 64) + s.ID[len(s.ID)-17:], strings.Repeat("A", 26) + "-1"} {
 			_, err := p.Session(t.Context(), id)
 			p.same(t, err, llm.NotFound, "id")
 			_, _, err = p.Complete(t.Context(), id)
@@ -285,8 +285,8 @@ func TestCompleteUnzips(t *testing.T) {
 	})
 }
 
-// What uploads may still take counts, and so does how many there are; those that are too
-// old go.
+// What an owner's uploads may still take counts against them, and so does how many there
+// are; those that are too old go.
 func TestSessionQuota(t *testing.T) {
 	each(t, func(t *testing.T, p *place) {
 		s, data := begin(t, p, "m", 1)
@@ -295,8 +295,8 @@ func TestSessionQuota(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := p.Begin(t.Context(), upload(t, "m", 1), 0, "")
-		p.same(t, err, llm.Overloaded, "checkpoint")
-		p.same(t, p.Chunk(t.Context(), "x", 0, 1, bytes.NewReader(data), int64(len(data))), llm.Overloaded, "checkpoint")
+		p.same(t, err, llm.Full, "checkpoint")
+		p.same(t, p.Chunk(t.Context(), "x", 0, 1, bytes.NewReader(make([]byte, p.MaxBytes))), llm.Full, "checkpoint")
 		if err := p.Abort(t.Context(), s.ID); err != nil {
 			t.Fatal(err)
 		}
@@ -305,7 +305,7 @@ func TestSessionQuota(t *testing.T) {
 		p.sendAll(t, last, data)
 		p.MaxBytes = int64(3*len(data)) + 1000 // the parts, and too little for the model
 		_, _, err = p.Complete(t.Context(), last.ID)
-		p.same(t, err, llm.Overloaded, "checkpoint")
+		p.same(t, err, llm.Full, "checkpoint")
 		if got := p.arrived(t, last.ID); len(got) != len(last.Parts) {
 			t.Error(got)
 		}
@@ -317,13 +317,77 @@ func TestSessionQuota(t *testing.T) {
 		if got := p.leftovers(t); len(got) != 1 {
 			t.Errorf("left behind: %v", got)
 		}
-		for i := 1; i < maxSessions; i++ {
+		for i := 1; i < maxOwnSessions; i++ {
 			if _, err := p.Begin(t.Context(), upload(t, "m", 1), 0, ""); err != nil {
 				t.Fatal(err)
 			}
 		}
 		_, err = p.Begin(t.Context(), upload(t, "m", 1), 0, "")
 		p.same(t, err, llm.Overloaded, "")
+	})
+}
+
+// Whatever one owner has begun, another may begin, complete and choose the same names, and
+// neither sees, changes or ends what is the other's.
+func TestSessionOwners(t *testing.T) {
+	each(t, func(t *testing.T, p *place) {
+		ann, bob := llm.WithSender(t.Context(), "key ann"), llm.WithSender(t.Context(), "key bob")
+		p.MaxBytes = 1 << 20
+		huge := upload(t, "m", 1)
+		huge.Size = p.MaxBytes - 4096
+		s, err := p.Begin(ann, huge, 0, "") // nearly all the room that there is, under the name that bob wants
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := 1; i < maxOwnSessions; i++ {
+			if err := p.Chunk(ann, fmt.Sprint("x", i), 0, 1, strings.NewReader("x")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p.same(t, p.Chunk(ann, "y", 0, 1, strings.NewReader("x")), llm.Overloaded, "")
+		if err := p.Chunk(ann, "x1", 1, 2, strings.NewReader("x")); err != nil { // which is under way
+			t.Error(err)
+		}
+		list, err := p.Sessions(ann)
+		if err != nil || len(list) != maxOwnSessions {
+			t.Fatalf("%d uploads, %v", len(list), err)
+		}
+		_, err = p.Session(bob, s.ID)
+		p.same(t, err, llm.NotFound, "id")
+		_, _, err = p.Complete(bob, s.ID)
+		p.same(t, err, llm.NotFound, "id")
+		p.same(t, p.Part(bob, s.ID, 0, strings.NewReader("x")), llm.NotFound, "id")
+		for _, one := range list {
+			p.same(t, p.Abort(bob, one.ID), llm.NotFound, "id")
+		}
+		p.same(t, p.Assemble(bob, "x1", 2, upload(t, "m", 1)), llm.NotFound, "uploadId")
+		if list, err := p.Sessions(bob); err != nil || len(list) != 0 {
+			t.Error(list, err)
+		}
+
+		data := golden(t)
+		if err := p.Chunk(bob, "x1", 0, 1, bytes.NewReader(data)); err != nil {
+			t.Fatal(err)
+		}
+		if list, err := p.Sessions(bob); err != nil || len(list) != 1 || list[0].Arrived != int64(len(data)) || list[0].Name != "" {
+			t.Errorf("%+v %v", list, err)
+		}
+		if err := p.Assemble(bob, "x1", 1, upload(t, "m", 7)); err != nil || !slices.Equal(p.list(t), []string{"m@7"}) {
+			t.Error(err, p.list(t))
+		}
+		if list, err := p.Sessions(bob); err != nil || len(list) != 0 {
+			t.Error(list, err)
+		}
+		list, err = p.Sessions(ann)
+		for _, one := range list {
+			err = errors.Join(err, p.Abort(ann, one.ID))
+		}
+		if err != nil || len(list) != maxOwnSessions {
+			t.Error(len(list), err)
+		}
+		if list, err := p.Sessions(ann); err != nil || len(list) != 0 {
+			t.Error(list, err)
+		}
 	})
 }
 
@@ -472,7 +536,7 @@ func TestChunks(t *testing.T) {
 			total := (len(data) + size - 1) / size
 			chunk := func(i int) error {
 				part := data[i*size : min(len(data), (i+1)*size)]
-				return p.Chunk(t.Context(), "run-7.x", i, total, bytes.NewReader(part), int64(len(part)))
+				return p.Chunk(t.Context(), "run-7.x", i, total, bytes.NewReader(part))
 			}
 			u := upload(t, "m", step)
 			for _, i := range append(rand.Perm(total)[1:], 0, 0) {
@@ -507,7 +571,7 @@ func TestChunksRefused(t *testing.T) {
 	each(t, func(t *testing.T, p *place) {
 		data := golden(t)
 		chunk := func(id string, i, total int) error {
-			return p.Chunk(t.Context(), id, i, total, bytes.NewReader(data[i*100:i*100+100]), 100)
+			return p.Chunk(t.Context(), id, i, total, bytes.NewReader(data[i*100:i*100+100]))
 		}
 		for _, id := range []string{"", "..", "a/b", "../../x", ".x", "a\x00", strings.Repeat("a", 129)} {
 			p.expect(t, chunk(id, 0, 1), llm.Invalid, "uploadId")
@@ -541,7 +605,7 @@ func TestSessionBounds(t *testing.T) {
 		s3.Put(fmt.Sprintf("uploads/chunks-%d/%05d", i/maxChunks, i%maxChunks), nil)
 	}
 	for i, code := range []llm.Code{"", llm.Overloaded} {
-		err := p.Chunk(t.Context(), "x", i, 3, strings.NewReader("x"), 1)
+		err := p.Chunk(t.Context(), "x", i, 3, strings.NewReader("x"))
 		if e, ok := errors.AsType[*llm.Error](err); ok != (code != "") || ok && e.Code != code {
 			t.Errorf("chunk %d: %v", i, err)
 		}

@@ -40,6 +40,12 @@ func (s *shelf) Session(_ context.Context, id string) (*Session, error) {
 	}, noUpload(id)
 }
 
+func (s *shelf) Sessions(context.Context) ([]*Session, error) {
+	one, err := s.Session(context.Background(), "known")
+	one.Arrived = 5
+	return []*Session{one}, err
+}
+
 func (s *shelf) Part(_ context.Context, id string, index int, body io.Reader) error {
 	data, err := io.ReadAll(body)
 	if err != nil {
@@ -55,7 +61,11 @@ func (s *shelf) Complete(_ context.Context, id string) (string, int, error) {
 
 func (s *shelf) Abort(_ context.Context, id string) error { return noUpload(id) }
 
-func (s *shelf) Chunk(_ context.Context, id string, index, total int, data []byte) error {
+func (s *shelf) Chunk(_ context.Context, id string, index, total int, body io.Reader) error {
+	data, err := io.ReadAll(body)
+	if err != nil {
+		return err
+	}
 	s.part = fmt.Sprintf("%s %d/%d:%s", id, index, total, data)
 	return nil
 }
@@ -79,6 +89,7 @@ func TestParts(t *testing.T) {
 	}{
 		{"POST", "/api/uploads", `{"name":"new","step":7,"size":9,"partSize":5,"config":{"domain":"abc"}}`, nil, 200, known},
 		{"GET", "/api/uploads/known", "", nil, 200, known},
+		{"GET", "/api/uploads", "", nil, 200, `{"uploads":[{"id":"known","name":"new","step":7,"size":9,"arrived":5,"expires":"2026-11-22T09:00:00Z"}]}`},
 		{"PUT", "/api/uploads/known/parts/1", "data", nil, 200, `{"ok":true,"part":1}`},
 		{"POST", "/api/uploads/known/complete", "", nil, 200, `{"ok":true,"name":"new","step":7}`},
 		{"DELETE", "/api/uploads/known", "", nil, 200, `{"ok":true,"deleted":"known"}`},
@@ -96,7 +107,7 @@ func TestParts(t *testing.T) {
 		{"POST", "/api/uploads", `{"name":"x","size":1,"config":[]}`, nil, 400, `{"error":"config: must be an object"}`},
 		{"POST", "/api/uploads", `{"name":"x","size":1,"checkpoint":{}}`, nil, 400, `{"error":"checkpoint: unknown parameter"}`},
 		{"POST", "/api/uploads", ``, nil, 400, `{"error":"the body is empty: a JSON object is expected"}`},
-		{"GET", "/api/uploads", "", nil, 405, `{"error":"this path takes POST"}`},
+		{"PUT", "/api/uploads", "", nil, 405, `{"error":"this path takes POST, GET"}`},
 		{"POST", "/api/upload/chunk", "data", chunk[:4], 400, `{"error":"Missing X-Upload-Id, X-Chunk-Index or X-Total-Chunks headers"}`},
 		{"POST", "/api/upload/chunk", "data", []string{"X-Upload-Id", "u", "X-Chunk-Index", "one", "X-Total-Chunks", "3"}, 400, `{"error":"Missing X-Upload-Id, X-Chunk-Index or X-Total-Chunks headers"}`},
 		{"POST", "/api/upload/chunk", "", chunk, 400, `{"error":"the body is empty: a chunk is expected"}`},
