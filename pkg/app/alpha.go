@@ -54,15 +54,19 @@ func admitted(ctx context.Context) context.Context {
 	return ctx
 }
 
-// change does what changes the models, and has them looked for anew.
-func (p publisher) change(do func(*publish.Store) error) error {
+// change does what changes the model that it names, has the models looked for anew, and
+// lets go of what the model was.
+func (p publisher) change(do func(*publish.Store) (name string, err error)) error {
 	store, err := p.a.store()
 	if err != nil {
 		return err
 	}
-	err = do(store)
+	name, err := do(store)
 	p.a.shelves.forgetRoot(p.a.cfg.Checkpoints)
 	p.a.catalog.Refresh()
+	if err == nil {
+		p.a.catalog.Drop(name)
+	}
 	return err
 }
 
@@ -101,12 +105,12 @@ func (p publisher) Publish(ctx context.Context, u *alpha.Upload) error {
 	if err := p.free(ctx, u.Name); err != nil {
 		return err
 	}
-	return p.change(func(s *publish.Store) error { return s.Put(ctx, uploadOf(u)) })
+	return p.change(func(s *publish.Store) (string, error) { return u.Name, s.Put(ctx, uploadOf(u)) })
 }
 
 // Delete implements [alpha.Publisher].
 func (p publisher) Delete(ctx context.Context, name string) error {
-	return p.change(func(s *publish.Store) error { return s.Delete(ctx, name) })
+	return p.change(func(s *publish.Store) (string, error) { return name, s.Delete(ctx, name) })
 }
 
 // Begin implements [alpha.Parts].
@@ -174,9 +178,9 @@ func (p publisher) Part(ctx context.Context, id string, index int, body io.Reade
 
 // Complete implements [alpha.Parts].
 func (p publisher) Complete(ctx context.Context, id string) (name string, step int, err error) {
-	err = p.change(func(s *publish.Store) error {
+	err = p.change(func(s *publish.Store) (string, error) {
 		name, step, err = s.Complete(admitted(ctx), id)
-		return err
+		return name, err
 	})
 	return name, step, err
 }
@@ -204,5 +208,5 @@ func (p publisher) Assemble(ctx context.Context, id string, total int, u *alpha.
 	if err := p.free(ctx, u.Name); err != nil {
 		return err
 	}
-	return p.change(func(s *publish.Store) error { return s.Assemble(ctx, id, total, uploadOf(u)) })
+	return p.change(func(s *publish.Store) (string, error) { return u.Name, s.Assemble(ctx, id, total, uploadOf(u)) })
 }
