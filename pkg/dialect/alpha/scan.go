@@ -171,8 +171,10 @@ func (s *scanner) array(depth int) error {
 	}
 	for {
 		s.space()
-		if err := s.value(depth + 1); err != nil {
-			return err
+		if !s.numbers() {
+			if err := s.value(depth + 1); err != nil {
+				return err
+			}
 		}
 		if s.space() == ']' {
 			return s.expect(']')
@@ -181,6 +183,53 @@ func (s *scanner) array(depth int) error {
 			return err
 		}
 	}
+}
+
+// numbers consumes plain numbers that only commas separate, as weights are written, while
+// they are in the buffer with what follows them; false means that there is none.
+func (s *scanner) numbers() (some bool) {
+	b := s.buf[:s.end]
+	for n := plainNumber(b[s.pos:]); n > 0; n = plainNumber(b[s.pos+1:]) {
+		if some {
+			s.pos++ // the comma before it
+		}
+		s.pos += n
+		some = true
+		if b[s.pos] != ',' {
+			break
+		}
+	}
+	return some
+}
+
+// plainNumber returns how many bytes a number has that b begins with; 0 if it has none, an
+// exponent, or no end in b.
+func plainNumber(b []byte) int {
+	i := 0
+	digits := func() bool {
+		from := i
+		for i < len(b) && b[i]-'0' <= 9 {
+			i++
+		}
+		return i > from
+	}
+	if len(b) > 0 && b[0] == '-' {
+		i++
+	}
+	if i < len(b) && b[i] == '0' {
+		i++
+	} else if !digits() {
+		return 0
+	}
+	if i < len(b) && b[i] == '.' {
+		if i++; !digits() {
+			return 0
+		}
+	}
+	if i == len(b) || b[i] == 'e' || b[i] == 'E' {
+		return 0
+	}
+	return i
 }
 
 func (s *scanner) word(word string) error {
