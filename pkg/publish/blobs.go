@@ -153,6 +153,17 @@ func (f *fileBlobs) put(_ context.Context, key string, body io.Reader, size int6
 	return f.root.Remove(temporary)
 }
 
+// keep has [Open] leave a file alone until letGo is called or this process ends. Where files
+// have no locks, or the file is gone already, nothing is kept: it is removed by its age.
+func (f *fileBlobs) keep(key string) (letGo func()) {
+	held, err := f.root.Open(path.Join(uploadsDir, key))
+	if err != nil {
+		return func() {}
+	}
+	_ = flock(held, false)
+	return func() { _ = held.Close() }
+}
+
 // create makes a file, and its directory if there is none.
 func (f *fileBlobs) create(name string) (file, error) {
 	f.dirs.Lock()

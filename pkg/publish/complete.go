@@ -175,11 +175,19 @@ func (s *Store) hold(ctx context.Context, list []blob, id string) (unlock func()
 	if errors.Is(err, errExist) {
 		return nil, completing()
 	}
+	if err != nil {
+		return nil, err
+	}
+	letGo := func() {}
+	if b, ok := s.blobs.(*fileBlobs); ok {
+		letGo = b.keep(key)
+	}
 	return func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tidying)
 		defer cancel()
 		s.log(s.blobs.remove(ctx, key))
-	}, err
+		letGo()
+	}, nil
 }
 
 // joined is the file that parts make. It implements [io.ReaderAt].

@@ -110,10 +110,12 @@ func (f *files) clear(name string) error {
 // errLocked is the error of a file that another process makes.
 var errLocked = errors.New("another process makes it")
 
-// clearBlobs removes the files of parts that were cut off when a process died.
+// clearBlobs removes the files of parts that were cut off when a process died, and what
+// kept others from completing an upload that it completed.
 func (f *files) clearBlobs() error {
 	return fs.WalkDir(f.root.FS(), uploadsDir, func(name string, e fs.DirEntry, err error) error {
-		if err != nil || !e.Type().IsRegular() || path.Base(name)[0] != '.' {
+		base := path.Base(name)
+		if err != nil || !e.Type().IsRegular() || base[0] != '.' && base != lockFile {
 			return gone(err)
 		}
 		return f.clear(name)

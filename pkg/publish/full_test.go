@@ -117,7 +117,7 @@ func TestLeftovers(t *testing.T) {
 	s, data := begin(t, p, "m", 2)
 	dead := []string{
 		filepath.Join(dir, uploadPrefix+"DEAD"), filepath.Join(dir, uploadPrefix+"DIR", PackName),
-		filepath.Join(dir, uploadsDir, s.ID, ".DEAD"), filepath.Join(dir, uploadsDir, "chunks-x", ".DEAD"),
+		filepath.Join(dir, uploadsDir, s.ID, ".DEAD"), filepath.Join(dir, uploadsDir, s.ID, lockFile), filepath.Join(dir, uploadsDir, "chunks-x", ".DEAD"),
 	}
 	for _, name := range dead {
 		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, data, 0o644)); err != nil {
@@ -157,6 +157,24 @@ func TestLeftovers(t *testing.T) {
 	}
 	if got := p.arrived(t, s.ID); !slices.Equal(got, []int{0}) {
 		t.Error(got)
+	}
+	_, list, err := p.kept(t.Context(), s.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unlock, err := p.hold(t.Context(), list, s.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	alive()
+	if _, err := p.hold(t.Context(), nil, s.ID); err == nil {
+		t.Error("an upload is completed twice at once")
+	}
+	unlock()
+	if unlock, err = p.hold(t.Context(), nil, s.ID); err != nil {
+		t.Error(err)
+	} else {
+		unlock()
 	}
 }
 
