@@ -127,6 +127,40 @@ func TestParts(t *testing.T) {
 	}
 }
 
+// stubborn refuses every body before it has read it.
+type stubborn struct{ *shelf }
+
+var errFull = &llm.Error{Code: llm.Full, Message: "the disk is full"}
+
+func (stubborn) Spool(context.Context, io.Reader, int64) (Spool, error)       { return nil, errFull }
+func (stubborn) Part(context.Context, string, int, io.Reader) error           { return errFull }
+func (stubborn) Chunk(context.Context, string, int, int, io.Reader) error     { return errFull }
+func (stubborn) HoldTexts(context.Context, int64) (release func(), err error) { return nil, errFull }
+func (stubborn) Assemble(context.Context, string, int, *Upload) error         { return errFull }
+func (stubborn) Complete(context.Context, string) (name string, step int, err error) {
+	return "", 0, errFull
+}
+
+// A body that is refused early is read to its end: else clients that are still sending hear
+// nothing of why.
+func TestRefusalsAreHeard(t *testing.T) {
+	mux := httpx.Mux{Routes: Routes(Config{Models: llmtest.Catalog{}, Publisher: stubborn{&shelf{}}})}
+	for path, method := range map[string]string{
+		"/api/upload": "POST", "/api/uploads": "POST", "/api/upload/assemble": "POST", "/api/upload/chunk": "POST", "/api/uploads/known/parts/1": "PUT",
+	} {
+		body := strings.NewReader(strings.Repeat("x", 1<<20))
+		r := httptest.NewRequest(method, path, body)
+		for i, key := range []string{"X-Upload-Id", "X-Chunk-Index", "X-Total-Chunks"} {
+			r.Header.Set(key, fmt.Sprint(i))
+		}
+		w := httptest.NewRecorder()
+		mux.Handler().ServeHTTP(w, r)
+		if w.Code != 507 || strings.TrimSpace(w.Body.String()) != `{"error":"the disk is full"}` || body.Len() != 0 {
+			t.Errorf("%s: %d %s, %d bytes are not read", path, w.Code, w.Body, body.Len())
+		}
+	}
+}
+
 // What clients send arrives.
 func TestPartsArrive(t *testing.T) {
 	f := newFixture()

@@ -75,9 +75,19 @@ func (cfg Config) arrive(r *http.Request, most int64) (*arrival, error) {
 	}
 	spool, err := cfg.Publisher.Spool(r.Context(), body, most)
 	if err != nil {
-		return nil, err
+		return nil, heard(r, err)
 	}
 	return &arrival{Spool: spool, ctx: r.Context(), p: cfg.Publisher}, nil
+}
+
+// maxUnheard bounds what is read of a body that is refused before its end, bytes.
+const maxUnheard = 256 << 20
+
+// heard returns err when the rest of the body has come: many clients read no answer before
+// they have sent everything, and lose it if the connection is closed under them.
+func heard(r *http.Request, err error) error {
+	_, _ = io.CopyN(io.Discard, r.Body, maxUnheard) // whose own errors say nothing new
+	return err
 }
 
 // end forgets the body.

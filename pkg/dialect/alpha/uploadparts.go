@@ -180,7 +180,7 @@ func (cfg Config) part(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if err := cfg.Publisher.Part(r.Context(), r.PathValue("id"), index, body); err != nil {
-		return err
+		return heard(r, err)
 	}
 	return httpx.JSON(w, http.StatusOK, partTaken{OK: true, Part: index})
 }
@@ -220,7 +220,7 @@ func (cfg Config) chunk(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if err := cfg.Publisher.Chunk(r.Context(), id, index, total, io.MultiReader(bytes.NewReader(first), body)); err != nil {
-		return err
+		return heard(r, err)
 	}
 	return httpx.JSON(w, http.StatusOK, chunkTaken{OK: true, Chunk: index, Total: total})
 }
