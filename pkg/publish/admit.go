@@ -24,7 +24,7 @@ const (
 	maxOwnBlobs    = 11_000 // pieces of one owner: the chunks of one file, and some parts
 )
 
-// owner stands for the sender of ctx in the names of his uploads. It is a digest: names of
+// owner stands for the sender of ctx in the names of their uploads. It is a digest: names of
 // keys are in no answer.
 func owner(ctx context.Context) string {
 	sum := sha256.Sum256([]byte(llm.SenderOf(ctx)))

@@ -17,7 +17,7 @@ const (
 )
 
 // An allowance is memory that the uploads of a process share. Those that do not fit wait
-// in order. A sender has at most half of it, unless one upload of his alone needs more; one
+// in order. A sender has at most half of it, unless one upload alone needs more; one
 // that needs more than there is runs alone.
 type allowance struct {
 	mu   sync.Mutex
