@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -21,12 +22,12 @@ import (
 // full is a file on a disk that has no room for more.
 type full struct {
 	file
-	left *int // bytes
+	left *atomic.Int64 // bytes
 	why  error
 }
 
 func (f full) room(n int) error {
-	if *f.left -= n; *f.left < 0 {
+	if f.left.Add(-int64(n)) < 0 {
 		return &os.PathError{Op: "write", Path: "x", Err: f.why}
 	}
 	return nil
@@ -81,7 +82,9 @@ func TestFullDisk(t *testing.T) {
 					p.sendAll(t, s, data)
 				}
 				before := p.leftovers(t)
-				left, real := room, p.directory().files.open
+				var left atomic.Int64
+				left.Store(int64(room))
+				real := p.directory().files.open
 				p.directory().files.open = func(name string) (file, error) {
 					f, err := real(name)
 					return full{f, &left, why}, err
