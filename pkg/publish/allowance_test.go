@@ -41,10 +41,21 @@ func (l *line) claim(ctx context.Context, sender string, n int64) {
 	synctest.Wait()
 }
 
+// giveBack releases what was granted.
+func (l *line) giveBack(name string) {
+	l.mu.Lock()
+	release := l.releases[name]
+	l.mu.Unlock()
+	release()
+	synctest.Wait()
+}
+
 // expect compares what was answered since the last time.
 func (l *line) expect(want ...string) {
 	l.t.Helper()
 	synctest.Wait()
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if slices.Sort(l.granted); !slices.Equal(l.granted, want) {
 		l.t.Errorf("got %q, want %q", l.granted, want)
 	}
@@ -63,8 +74,8 @@ func TestAllowance(t *testing.T) {
 		l.claim(ctx, "c", 15) // beyond all
 		l.claim(ctx, "d", 5)  // which fits, and overtakes nobody
 		l.expect()
-		l.releases["a 30"]()
-		l.releases["a 30"]() // once
+		l.giveBack("a 30")
+		l.giveBack("a 30") // once
 		l.expect("a 1", "c 15", "d 5")
 		if l.used != 81 {
 			t.Errorf("%d bytes are used", l.used)
@@ -75,10 +86,10 @@ func TestAllowance(t *testing.T) {
 		leave()
 		l.expect("f 5 context canceled")
 		for _, name := range []string{"a 20", "a 1", "b 40", "c 15"} {
-			l.releases[name]()
+			l.giveBack(name)
 		}
 		l.expect()
-		l.releases["d 5"]()
+		l.giveBack("d 5")
 		l.expect("e 700")
 		l.claim(ctx, "g", 1)
 		time.Sleep(patience - time.Millisecond)
@@ -86,9 +97,9 @@ func TestAllowance(t *testing.T) {
 		time.Sleep(time.Millisecond)
 		l.expect("g 1 overloaded")
 		l.claim(ctx, "h", 1)
-		l.releases["e 700"]()
+		l.giveBack("e 700")
 		l.expect("h 1")
-		l.releases["h 1"]()
+		l.giveBack("h 1")
 		if l.used != 0 || len(l.held) != 0 || len(l.line) != 0 || l.most != 700 {
 			t.Errorf("%d bytes are used, held %v, waiting %d", l.used, l.held, len(l.line))
 		}
