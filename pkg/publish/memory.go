@@ -54,5 +54,5 @@ func (s *Store) holdWeights(ctx context.Context, weights, file int64) (budget in
 const (
 	maxBudget       = 4 << 30  // of the weights of one checkpoint of Alpha where Memory is 0, bytes
 	maxTokenizer    = 16 << 20 // of a checkpoint's tokenizer, as it is written, bytes
-	tokenizerCopies = 12       // bytes of memory for each of a tokenizer's; measured
+	tokenizerCopies = 12       // bytes of memory for each of a tokenizer's: those of words took 8, and it is read before
 )
