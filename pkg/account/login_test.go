@@ -217,7 +217,7 @@ func TestAddress(t *testing.T) {
 		"192.0.2.1:80": "192.0.2.1", "[::ffff:192.0.2.1]:80": "192.0.2.1", "[2001:db8::1]:80": "2001:db8::/64",
 		"[fe80::1%eth0]:80": "fe80::/64", "": "", "pipe": "pipe",
 	} {
-		if got := address(remote); got != want {
+		if got := Address(remote); got != want {
 			t.Errorf("%s: %s, want %s", remote, got, want)
 		}
 	}

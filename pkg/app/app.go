@@ -57,6 +57,7 @@ type App struct {
 
 // New wires cfg. Models are looked for, and opened, when they are asked for.
 func New(cfg Config) (*App, error) {
+	limitHeap(cfg)
 	cloud := newCloud(cfg)
 	accounts, budgets, err := accounts(cfg, cloud.table)
 	if err != nil {

@@ -47,6 +47,9 @@ type Config struct {
 	// BodyMemory is what the bodies of all requests may take together, bytes; 0: the
 	// default of [httpx.Bodies].
 	BodyMemory int64
+	// HeapLimit is the limit of the memory of Go's runtime, see [debug.SetMemoryLimit]; 0: as
+	// it is; [FromEnv] gives most of what a container or a function has.
+	HeapLimit int64
 
 	Endpoints Endpoints // of AWS
 	// BedrockToken is an API key of Amazon Bedrock, sent in place of signatures; "": none.
@@ -97,6 +100,7 @@ func Variables() [][2]string {
 		{"GLOSSA_WORKERS", "generations at once"},
 		{"GLOSSA_MEMORY", "memory for the weights of open models: 8GiB; default three quarters of what there is"},
 		{"AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "set by Lambda: the memory of the function in MB"},
+		{"GOMEMLIMIT", "memory that Go's runtime may take, such as 3GiB; default seven eighths of what the container or the function has"},
 		{"GLOSSA_QUANT", "weights in memory: stored (as the file has them, the default), f32, bf16, q8_0, q4_0"},
 		{"GLOSSA_THREADS", "threads that compute a model together; default all processors"},
 		{"GLOSSA_KERNEL", "instruction set: generic, avx2, avx512, neon, dotprod"},
@@ -164,7 +168,11 @@ func FromEnv(getenv func(string) string) (Config, error) {
 		cfg.Records = recordsIn(dir)
 	}
 	var err error
-	total := totalMemory(getenv("AWS_LAMBDA_FUNCTION_MEMORY_SIZE"))
+	bound := boundMemory(getenv("AWS_LAMBDA_FUNCTION_MEMORY_SIZE"), os.ReadFile)
+	if getenv("GOMEMLIMIT") == "" { // which Go's runtime has obeyed
+		cfg.HeapLimit = goLimit(bound)
+	}
+	total := totalMemory(bound)
 	if cfg.Memory = int64(weightShare * float64(total)); getenv("GLOSSA_MEMORY") != "" {
 		if cfg.Memory, err = ParseSize(getenv("GLOSSA_MEMORY")); err != nil {
 			e.fail("GLOSSA_MEMORY", err)

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"glossa/pkg/account"
 	"glossa/pkg/host"
 	"glossa/pkg/httpx"
 )
@@ -65,7 +66,7 @@ func (a *App) browsers(at net.Addr) httpx.Browsers {
 
 func (a *App) host() host.Config {
 	cfg := a.cfg.Host
-	cfg.Shutdown = a.Close
+	cfg.Shutdown, cfg.Sender = a.Close, account.Address
 	if a.cfg.Log != nil {
 		cfg.Panicked = func(r *http.Request, value any, stack []byte) {
 			a.cfg.Log.LogAttrs(r.Context(), slog.LevelError, "panic",

@@ -106,6 +106,13 @@ func (c *core) Parameters() int64 { return c.model.Parameters() }
 // while they may.
 func (c *core) Failed() error { return c.model.Failed() }
 
+// Close gives back the memory of the weights that a mapped file has, when the last pass
+// has ended. What is asked of the engine later fails.
+func (c *core) Close() error {
+	c.model.Close()
+	return nil
+}
+
 // Bytes returns the memory of the weights.
 func (c *core) Bytes() int64 { return c.model.Bytes() }
 

@@ -111,6 +111,8 @@ func Status(code llm.Code) int {
 		return http.StatusTooManyRequests
 	case llm.Upstream:
 		return http.StatusBadGateway
+	case llm.Full:
+		return http.StatusInsufficientStorage
 	case llm.Timeout:
 		return http.StatusGatewayTimeout
 	case llm.Unavailable:
