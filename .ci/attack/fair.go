@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Bodies that keep the server busy for long.
+const (
+	manyRows = `{"model": "novels", "prompt": "The", "n": 128, "max_tokens": 250}`
+	someRows = `{"model": "novels", "prompt": "The", "n": 8, "max_tokens": 250}`
+	heldRows = `{"model": "forms", "messages": [{"role": "user", "content": "x"}], "n": 64, "max_tokens": 200,
+		"response_format": {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "array", "items": {"type": "string", "pattern": "^[a-z ]*$"}}}}}`
+	shortRows = `{"model": "novels", "prompt": "The", "max_tokens": 1}`
+)
+
+// fits is a text that nearly fills the context of the model novels, of 256 tokens.
+var fits = strings.Repeat("The old lighthouse stood among lonely reeds, far from the river. ", 15)
+
+// fairAttacks are those that take more than a fair share of the workers (point 1).
+func fairAttacks() []attack {
+	busy := goals{served: 8, busy: 2 * time.Second}
+	slow := goals{only: []string{cut, lost, "400", "408", "429", "503"}, grown: 128}
+	return []attack{
+		{
+			name: "fair/rows", about: "eight requests of 128 rows of 250 tokens each", lasts: 6 * time.Second,
+			goals: busy,
+			run:   func(ctx context.Context, s *scene) { s.atOnce(ctx, times(8, post("/v1/completions", manyRows))...) },
+		}, {
+			name: "fair/keys", about: "the same, where keys tell principals apart", keys: true,
+			goals: busy,
+			run:   func(ctx context.Context, s *scene) { s.atOnce(ctx, times(8, post("/v1/completions", manyRows))...) },
+		}, {
+			name: "fair/many", about: "32 clients of one sender ask for 128 rows each, again and again",
+			goals: goals{served: 1, busy: 2 * time.Second},
+			run: func(ctx context.Context, s *scene) {
+				s.again(ctx, 32, func(int) call { return post("/v1/completions", manyRows) })
+			},
+		}, {
+			name: "fair/models", about: "eight requests of 128 rows, two of each model",
+			goals: busy,
+			run: func(ctx context.Context, s *scene) {
+				models := []string{"novels", "abc", "chords", "forms"}
+				s.again(ctx, 8, func(i int) call {
+					body := strings.Replace(manyRows, "novels", models[i%len(models)], 1)
+					return post("/v1/completions", strings.Replace(body, "250", "100", 1)) // the context of chords has 128
+				})
+			},
+		}, {
+			name: "fair/held", about: "eight requests of 64 rows that are held to a schema",
+			goals: busy,
+			run: func(ctx context.Context, s *scene) {
+				s.again(ctx, 8, func(int) call { return post("/v1/chat/completions", heldRows) })
+			},
+		}, {
+			name: "fair/readers", about: "eight clients read a stream of 64 rows with log-probabilities, a byte a second", lasts: 6 * time.Second,
+			goals: goals{only: []string{cut, lost}, grown: 512},
+			run: func(ctx context.Context, s *scene) {
+				body := `{"model": "novels", "prompt": "The", "n": 64, "max_tokens": 250, "logprobs": 5, "stream": true}`
+				s.slowReaders(ctx, times(8, post("/v1/completions", body)))
+			},
+		}, {
+			name: "fair/queue", about: "200 requests of one sender wait at the same time", lasts: 6 * time.Second,
+			goals: goals{served: 8, busy: 2 * time.Second},
+			run: func(ctx context.Context, s *scene) {
+				s.atOnce(ctx, times(200, post("/v1/completions", someRows))...)
+			},
+		}, {
+			name: "fair/short", about: "64 clients of one sender ask for one token, again and again",
+			goals: goals{served: 100, busy: 2 * time.Second},
+			run: func(ctx context.Context, s *scene) {
+				s.again(ctx, 64, func(int) call { return post("/v1/completions", shortRows) })
+			},
+		}, {
+			name: "fair/prompts", about: "eight requests of 256 prompts, each of which fills the context",
+			goals: busy,
+			run:   again8(post("/v1/completions", listBody("novels", "prompt", `, "max_tokens": 1`))),
+		}, {
+			name: "fair/scores", about: "eight requests that score 256 texts",
+			goals: busy,
+			run:   again8(post("/v1/completions", listBody("novels", "prompt", `, "max_tokens": 0, "echo": true, "logprobs": 1`))),
+		}, {
+			name: "fair/embeddings", about: "eight requests of 256 embeddings",
+			goals: busy,
+			run:   again8(post("/v1/embeddings", listBody("novels", "input", ""))),
+		}, {
+			name: "fair/translations", about: "eight requests of 256 sentences that five beams translate",
+			goals: busy,
+			run: again8(post("/v1/engines/phrases/translate", `{"source_lang": "en", "target_lang": "fr", "num_beams": 5, "text": [`+
+				strings.Join(times(64, `"where is the station please and what time does the next train leave"`), ", ")+`]}`)),
+		}, {
+			name: "fair/slow-headers", about: "300 connections send a byte of their headers a second",
+			goals: slow,
+			run: func(ctx context.Context, s *scene) {
+				s.slowWriters(ctx, 300, "POST /v1/completions HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ")
+			},
+		}, {
+			name: "fair/slow-bodies", about: "300 connections send a byte of their bodies a second",
+			goals: slow,
+			run: func(ctx context.Context, s *scene) {
+				head := "POST /v1/completions HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n"
+				s.slowWriters(ctx, 300, head+`{"model": "novels", "prompt": "`)
+			},
+		},
+	}
+}
+
+// times returns n of the same.
+func times[T any](n int, one T) []T {
+	list := make([]T, n)
+	for i := range list {
+		list[i] = one
+	}
+	return list
+}
+
+// again8 has eight clients make a call until the attack is over.
+func again8(c call) func(context.Context, *scene) {
+	return func(ctx context.Context, s *scene) { s.again(ctx, 8, func(int) call { return c }) }
+}
+
+// listBody is a request of 256 texts that nearly fill the context.
+func listBody(model, key, more string) string {
+	text := fmt.Sprintf("%q", fits)
+	return fmt.Sprintf(`{"model": %q, %q: [%s]%s}`, model, key, strings.Join(times(256, text), ", "), more)
+}
+
+// slowReaders makes calls on connections of their own, and reads a byte a second of the
+// answers.
+func (s *scene) slowReaders(ctx context.Context, calls []call) {
+	var group sync.WaitGroup
+	for _, c := range calls {
+		group.Go(func() { s.tally.add(s.attacker.readSlowly(ctx, c), "") })
+	}
+	group.Wait()
+}
+
+// slowWriters opens n connections that begin a request and send a byte a second of the rest.
+func (s *scene) slowWriters(ctx context.Context, n int, begin string) {
+	var group sync.WaitGroup
+	for range n {
+		group.Go(func() { s.tally.add(s.attacker.writeSlowly(ctx, begin), "") })
+	}
+	group.Wait()
+}
