@@ -22,90 +22,94 @@ var fits = strings.Repeat("The old lighthouse stood among lonely reeds, far from
 
 // fairAttacks are those that take more than a fair share of the workers (point 1).
 func fairAttacks() []attack {
+	const six = 6 * time.Second
 	busy := goals{served: 8, busy: 2 * time.Second}
 	slow := goals{only: []string{cut, lost, "400", "408", "429", "503"}, grown: 128}
 	return []attack{
+		{name: "fair/rows", about: "eight requests of 128 rows of 250 tokens each", lasts: six, goals: busy, run: rows},
+		{name: "fair/keys", about: "the same, where keys tell principals apart", keys: true, goals: busy, run: rows},
 		{
-			name: "fair/rows", about: "eight requests of 128 rows of 250 tokens each", lasts: 6 * time.Second,
-			goals: busy,
-			run:   func(ctx context.Context, s *scene) { s.atOnce(ctx, times(8, post("/v1/completions", manyRows))...) },
-		}, {
-			name: "fair/keys", about: "the same, where keys tell principals apart", keys: true,
-			goals: busy,
-			run:   func(ctx context.Context, s *scene) { s.atOnce(ctx, times(8, post("/v1/completions", manyRows))...) },
-		}, {
 			name: "fair/many", about: "32 clients of one sender ask for 128 rows each, again and again",
-			goals: goals{served: 1, busy: 2 * time.Second},
-			run: func(ctx context.Context, s *scene) {
-				s.again(ctx, 32, func(int) call { return post("/v1/completions", manyRows) })
-			},
-		}, {
-			name: "fair/models", about: "eight requests of 128 rows, two of each model",
-			goals: busy,
-			run: func(ctx context.Context, s *scene) {
-				models := []string{"novels", "abc", "chords", "forms"}
-				s.again(ctx, 8, func(i int) call {
-					body := strings.Replace(manyRows, "novels", models[i%len(models)], 1)
-					return post("/v1/completions", strings.Replace(body, "250", "100", 1)) // the context of chords has 128
-				})
-			},
-		}, {
-			name: "fair/held", about: "eight requests of 64 rows that are held to a schema",
-			goals: busy,
-			run: func(ctx context.Context, s *scene) {
-				s.again(ctx, 8, func(int) call { return post("/v1/chat/completions", heldRows) })
-			},
-		}, {
-			name: "fair/readers", about: "eight clients read a stream of 64 rows with log-probabilities, a byte a second", lasts: 6 * time.Second,
-			goals: goals{only: []string{cut, lost}, grown: 512},
-			run: func(ctx context.Context, s *scene) {
-				body := `{"model": "novels", "prompt": "The", "n": 64, "max_tokens": 250, "logprobs": 5, "stream": true}`
-				s.slowReaders(ctx, times(8, post("/v1/completions", body)))
-			},
-		}, {
-			name: "fair/queue", about: "200 requests of one sender wait at the same time", lasts: 6 * time.Second,
-			goals: goals{served: 8, busy: 2 * time.Second},
-			run: func(ctx context.Context, s *scene) {
-				s.atOnce(ctx, times(200, post("/v1/completions", someRows))...)
-			},
-		}, {
-			name: "fair/short", about: "64 clients of one sender ask for one token, again and again",
-			goals: goals{served: 100, busy: 2 * time.Second},
-			run: func(ctx context.Context, s *scene) {
-				s.again(ctx, 64, func(int) call { return post("/v1/completions", shortRows) })
-			},
-		}, {
-			name: "fair/prompts", about: "eight requests of 256 prompts, each of which fills the context",
-			goals: busy,
-			run:   again8(post("/v1/completions", listBody("novels", "prompt", `, "max_tokens": 1`))),
-		}, {
-			name: "fair/scores", about: "eight requests that score 256 texts",
-			goals: busy,
-			run:   again8(post("/v1/completions", listBody("novels", "prompt", `, "max_tokens": 0, "echo": true, "logprobs": 1`))),
-		}, {
-			name: "fair/embeddings", about: "eight requests of 256 embeddings",
-			goals: busy,
-			run:   again8(post("/v1/embeddings", listBody("novels", "input", ""))),
-		}, {
-			name: "fair/translations", about: "eight requests of 256 sentences that five beams translate",
-			goals: busy,
-			run: again8(post("/v1/engines/phrases/translate", `{"source_lang": "en", "target_lang": "fr", "num_beams": 5, "text": [`+
-				strings.Join(times(64, `"where is the station please and what time does the next train leave"`), ", ")+`]}`)),
-		}, {
-			name: "fair/slow-headers", about: "300 connections send a byte of their headers a second",
-			goals: slow,
-			run: func(ctx context.Context, s *scene) {
-				s.slowWriters(ctx, 300, "POST /v1/completions HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ")
-			},
-		}, {
-			name: "fair/slow-bodies", about: "300 connections send a byte of their bodies a second",
-			goals: slow,
-			run: func(ctx context.Context, s *scene) {
-				head := "POST /v1/completions HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n"
-				s.slowWriters(ctx, 300, head+`{"model": "novels", "prompt": "`)
-			},
+			goals: goals{served: 1, busy: busy.busy}, run: again(32, func() call { return post("/v1/completions", manyRows) }),
 		},
+		{name: "fair/models", about: "eight requests of 128 rows, two of each model", goals: busy, run: rowsOfModels},
+		{name: "fair/held", about: "eight requests of 64 rows that are held to a schema", goals: busy, run: again(8, rowsHeld)},
+		{
+			name: "fair/readers", about: "eight clients read a stream of 64 rows with log-probabilities, a byte a second",
+			lasts: six, goals: goals{only: []string{cut, lost}, grown: 512}, run: readers,
+		},
+		{name: "fair/queue", about: "200 requests of one sender wait at the same time", lasts: six, goals: busy, run: queue},
+		{
+			name: "fair/short", about: "64 clients of one sender ask for one token, again and again",
+			goals: goals{served: 100, busy: busy.busy}, run: again(64, func() call { return post("/v1/completions", shortRows) }),
+		},
+		{name: "fair/prompts", about: "eight requests of 256 prompts, each of which fills the context", goals: busy, run: again(8, fullPrompts)},
+		{name: "fair/scores", about: "eight requests that score 256 texts", goals: busy, run: again(8, scores)},
+		{name: "fair/embeddings", about: "eight requests of 256 embeddings", goals: busy, run: again(8, fullEmbeddings)},
+		{name: "fair/translations", about: "eight requests of 64 sentences that five beams translate", goals: busy, run: again(8, translations)},
+		{name: "fair/slow-headers", about: "300 connections send a byte of their headers a second", goals: slow, run: slowHeaders},
+		{name: "fair/slow-bodies", about: "300 connections send a byte of their bodies a second", goals: slow, run: slowBodies},
 	}
+}
+
+// again has n clients make a call until the attack is over.
+func again(n int, c func() call) func(context.Context, *scene) {
+	return func(ctx context.Context, s *scene) {
+		one := c()
+		s.again(ctx, n, func(int) call { return one })
+	}
+}
+
+func rows(ctx context.Context, s *scene) {
+	s.atOnce(ctx, times(8, post("/v1/completions", manyRows))...)
+}
+
+func queue(ctx context.Context, s *scene) {
+	s.atOnce(ctx, times(200, post("/v1/completions", someRows))...)
+}
+
+func rowsOfModels(ctx context.Context, s *scene) {
+	models := []string{"novels", "abc", "chords", "forms"}
+	s.again(ctx, 8, func(i int) call {
+		body := strings.Replace(manyRows, "novels", models[i%len(models)], 1)
+		return post("/v1/completions", strings.Replace(body, "250", "100", 1)) // the context of chords has 128
+	})
+}
+
+func rowsHeld() call { return post("/v1/chat/completions", heldRows) }
+
+func fullPrompts() call {
+	return post("/v1/completions", listBody("prompt", `, "max_tokens": 1`))
+}
+
+func scores() call {
+	return post("/v1/completions", listBody("prompt", `, "max_tokens": 0, "echo": true, "logprobs": 1`))
+}
+
+func fullEmbeddings() call { return post("/v1/embeddings", listBody("input", "")) }
+
+func translations() call {
+	text := `"where is the station please and what time does the next train leave"`
+	return post("/v1/engines/phrases/translate",
+		fmt.Sprintf(`{"source_lang": "en", "target_lang": "fr", "num_beams": 5, "text": [%s]}`, strings.Join(times(64, text), ", ")))
+}
+
+// readers reads a byte a second of each of eight streams.
+func readers(ctx context.Context, s *scene) {
+	body := `{"model": "novels", "prompt": "The", "n": 64, "max_tokens": 250, "logprobs": 5, "stream": true}`
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() { s.tally.add(s.attacker.readSlowly(ctx, post("/v1/completions", body)), "") })
+	}
+	group.Wait()
+}
+
+func slowHeaders(ctx context.Context, s *scene) {
+	s.slowWriters(ctx, 300, s.head("POST", "/v1/completions")+"X-Slow: ")
+}
+
+func slowBodies(ctx context.Context, s *scene) {
+	s.slowWriters(ctx, 300, s.head("POST", "/v1/completions")+"Content-Length: 100000\r\n\r\n"+`{"model": "novels", "prompt": "`)
 }
 
 // times returns n of the same.
@@ -117,25 +121,10 @@ func times[T any](n int, one T) []T {
 	return list
 }
 
-// again8 has eight clients make a call until the attack is over.
-func again8(c call) func(context.Context, *scene) {
-	return func(ctx context.Context, s *scene) { s.again(ctx, 8, func(int) call { return c }) }
-}
-
 // listBody is a request of 256 texts that nearly fill the context.
-func listBody(model, key, more string) string {
+func listBody(key, more string) string {
 	text := fmt.Sprintf("%q", fits)
-	return fmt.Sprintf(`{"model": %q, %q: [%s]%s}`, model, key, strings.Join(times(256, text), ", "), more)
-}
-
-// slowReaders makes calls on connections of their own, and reads a byte a second of the
-// answers.
-func (s *scene) slowReaders(ctx context.Context, calls []call) {
-	var group sync.WaitGroup
-	for _, c := range calls {
-		group.Go(func() { s.tally.add(s.attacker.readSlowly(ctx, c), "") })
-	}
-	group.Wait()
+	return fmt.Sprintf(`{"model": "novels", %q: [%s]%s}`, key, strings.Join(times(256, text), ", "), more)
 }
 
 // slowWriters opens n connections that begin a request and send a byte a second of the rest.

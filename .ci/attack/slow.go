@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"strconv"
@@ -17,6 +18,15 @@ const slowness = time.Second
 // smallBuffer is as much as a slow reader's system takes in advance, bytes; the least that
 // Linux gives is a little more.
 const smallBuffer = 1 << 10
+
+// head is the beginning of a request of the attacker, up to its last headers.
+func (s *scene) head(method, path string) string {
+	head := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n", method, path, strings.TrimPrefix(s.server.url, "http://"))
+	if s.attacker.key != "" {
+		head += "Authorization: Bearer " + s.attacker.key + "\r\n"
+	}
+	return head
+}
 
 // connect opens a connection as the sender.
 func (s *sender) connect(ctx context.Context, ip string) (*net.TCPConn, error) {

@@ -220,7 +220,7 @@ func (s *scene) killedInPart(ctx context.Context) {
 	defer stop()
 	var group sync.WaitGroup
 	group.Go(func() {
-		head := fmt.Sprintf("PUT /api/uploads/%s/parts/0 HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n", id, s.attacker.key, size)
+		head := s.head("PUT", put(id, nil).path) + fmt.Sprintf("Content-Length: %d\r\n\r\n", size)
 		s.tally.add(s.attacker.writeSlowly(part, head+strings.Repeat("x", size/2)), "")
 	})
 	if !until(ctx, func() bool { return s.written() >= 64<<10 }) {
