@@ -29,7 +29,7 @@ func TestChoose(t *testing.T) {
 func TestAttacks(t *testing.T) {
 	seen := map[string]bool{}
 	for _, a := range attacks() {
-		if seen[a.name] || !strings.Contains(a.name, "/") || len(a.name) > 24 || a.about == "" || a.run == nil {
+		if seen[a.name] || !strings.Contains(a.name, "/") || len(a.name) > 24 || a.about == "" || a.run == nil && a.calls == nil {
 			t.Errorf("%s: %q", a.name, a.about)
 		}
 		seen[a.name] = true
@@ -46,7 +46,7 @@ func TestHardSchemas(t *testing.T) {
 		if len(one) > 1<<20 || len(two) > 1<<20 || one == two {
 			t.Errorf("%s: %d and %d bytes", h.name, len(one), len(two))
 		}
-		if h.name != "deep" && !json.Valid([]byte(one)) { // which is deeper than encoding/json reads
+		if !json.Valid([]byte(one)) {
 			t.Errorf("%s: not JSON", h.name)
 		}
 	}

@@ -23,57 +23,47 @@ var fits = strings.Repeat("The old lighthouse stood among lonely reeds, far from
 // fairAttacks are those that take more than a fair share of the workers (point 1).
 func fairAttacks() []attack {
 	const six = 6 * time.Second
-	busy := goals{served: 8, busy: 2 * time.Second}
+	busy := goals{served: 8, busy: 500 * time.Millisecond}
 	slow := goals{only: []string{cut, lost, "400", "408", "429", "503"}, grown: 128}
 	return []attack{
-		{name: "fair/rows", about: "eight requests of 128 rows of 250 tokens each", lasts: six, goals: busy, run: rows},
-		{name: "fair/keys", about: "the same, where keys tell principals apart", keys: true, goals: busy, run: rows},
+		{name: "fair/rows", about: "eight requests of 128 rows of 250 tokens each", lasts: six, goals: busy, calls: only(8, rows)},
+		{name: "fair/keys", about: "the same, where keys tell principals apart", keys: true, goals: busy, calls: only(8, rows)},
 		{
 			name: "fair/many", about: "32 clients of one sender ask for 128 rows each, again and again",
-			goals: goals{served: 1, busy: busy.busy}, run: again(32, func() call { return post("/v1/completions", manyRows) }),
+			goals: goals{served: 1, busy: busy.busy}, calls: only(1, rows), run: again(32),
 		},
-		{name: "fair/models", about: "eight requests of 128 rows, two of each model", goals: busy, run: rowsOfModels},
-		{name: "fair/held", about: "eight requests of 64 rows that are held to a schema", goals: busy, run: again(8, rowsHeld)},
+		{name: "fair/models", about: "eight requests of 128 rows, two of each model", goals: busy, calls: rowsOfModels, run: again(8)},
+		{name: "fair/held", about: "eight requests of 64 rows that are held to a schema", goals: busy, calls: only(1, rowsHeld), run: again(8)},
 		{
 			name: "fair/readers", about: "eight clients read a stream of 64 rows with log-probabilities, a byte a second",
 			lasts: six, goals: goals{only: []string{cut, lost}, grown: 512}, run: readers,
 		},
-		{name: "fair/queue", about: "200 requests of one sender wait at the same time", lasts: six, goals: busy, run: queue},
+		{name: "fair/queue", about: "200 requests of one sender wait at the same time", lasts: six, goals: busy, calls: only(200, fewRows)},
 		{
 			name: "fair/short", about: "64 clients of one sender ask for one token, again and again",
-			goals: goals{served: 100, busy: busy.busy}, run: again(64, func() call { return post("/v1/completions", shortRows) }),
+			goals: goals{served: 100, busy: busy.busy}, calls: only(1, oneRow), run: again(64),
 		},
-		{name: "fair/prompts", about: "eight requests of 256 prompts, each of which fills the context", goals: busy, run: again(8, fullPrompts)},
-		{name: "fair/scores", about: "eight requests that score 256 texts", goals: busy, run: again(8, scores)},
-		{name: "fair/embeddings", about: "eight requests of 256 embeddings", goals: busy, run: again(8, fullEmbeddings)},
-		{name: "fair/translations", about: "eight requests of 64 sentences that five beams translate", goals: busy, run: again(8, translations)},
+		{name: "fair/prompts", about: "eight requests of 256 prompts, each of which fills the context", goals: busy, calls: only(1, fullPrompts), run: again(8)},
+		{name: "fair/scores", about: "eight requests that score 256 texts", goals: busy, calls: only(1, scores), run: again(8)},
+		{name: "fair/embeddings", about: "eight requests of 256 embeddings", goals: busy, calls: only(1, fullEmbeddings), run: again(8)},
+		{name: "fair/translations", about: "eight requests of 64 sentences that five beams translate", goals: busy, calls: only(1, translations), run: again(8)},
 		{name: "fair/slow-headers", about: "300 connections send a byte of their headers a second", goals: slow, run: slowHeaders},
 		{name: "fair/slow-bodies", about: "300 connections send a byte of their bodies a second", goals: slow, run: slowBodies},
 	}
 }
 
-// again has n clients make a call until the attack is over.
-func again(n int, c func() call) func(context.Context, *scene) {
-	return func(ctx context.Context, s *scene) {
-		one := c()
-		s.again(ctx, n, func(int) call { return one })
+func rows() call { return post("/v1/completions", manyRows) }
+
+func fewRows() call { return post("/v1/completions", someRows) }
+
+func oneRow() call { return post("/v1/completions", shortRows) }
+
+func rowsOfModels() (calls []call) {
+	for _, model := range []string{"novels", "abc", "chords", "forms"} {
+		body := strings.Replace(manyRows, "novels", model, 1)
+		calls = append(calls, post("/v1/completions", strings.Replace(body, "250", "100", 1))) // the context of chords has 128
 	}
-}
-
-func rows(ctx context.Context, s *scene) {
-	s.atOnce(ctx, times(8, post("/v1/completions", manyRows))...)
-}
-
-func queue(ctx context.Context, s *scene) {
-	s.atOnce(ctx, times(200, post("/v1/completions", someRows))...)
-}
-
-func rowsOfModels(ctx context.Context, s *scene) {
-	models := []string{"novels", "abc", "chords", "forms"}
-	s.again(ctx, 8, func(i int) call {
-		body := strings.Replace(manyRows, "novels", models[i%len(models)], 1)
-		return post("/v1/completions", strings.Replace(body, "250", "100", 1)) // the context of chords has 128
-	})
+	return calls
 }
 
 func rowsHeld() call { return post("/v1/chat/completions", heldRows) }
@@ -110,15 +100,6 @@ func slowHeaders(ctx context.Context, s *scene) {
 
 func slowBodies(ctx context.Context, s *scene) {
 	s.slowWriters(ctx, 300, s.head("POST", "/v1/completions")+"Content-Length: 100000\r\n\r\n"+`{"model": "novels", "prompt": "`)
-}
-
-// times returns n of the same.
-func times[T any](n int, one T) []T {
-	list := make([]T, n)
-	for i := range list {
-		list[i] = one
-	}
-	return list
 }
 
 // listBody is a request of 256 texts that nearly fill the context.

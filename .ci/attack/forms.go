@@ -1,9 +1,8 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"sync"
+	"slices"
 	"time"
 )
 
@@ -23,32 +22,25 @@ func formAttacks() []attack {
 		g.only = h.answers
 		list = append(list, attack{
 			name: "forms/" + h.name, about: h.about, alone: true, lasts: 6 * time.Second, goals: g,
-			run: func(ctx context.Context, s *scene) { s.send(ctx, held(h.of(1))) },
+			calls: only(1, func() call { return held(h.of(1)) }),
 		})
 	}
-	busy := goals{only: []string{"200", "400", "429", "503", cut}, grown: 2 * goalsOfForm.grown}
+	together := goals{only: []string{"200", "400", "429", "503", cut}, grown: 3 * goalsOfForm.grown}
+	left := together
+	left.cpu = time.Duration(len(schemas)) * 150 * time.Millisecond
 	return append(list, attack{
-		name: "forms/eight", about: "eight clients send one hard schema after the other, each new", goals: busy, lasts: 8 * time.Second,
-		run: func(ctx context.Context, s *scene) {
-			var group sync.WaitGroup
-			for client := range 8 {
-				group.Go(func() {
-					for i := client; i < client+len(schemas) && ctx.Err() == nil; i++ {
-						s.send(ctx, held(schemas[i%len(schemas)].of(2+client)))
-					}
-				})
-			}
-			group.Wait()
-		},
+		name: "forms/eight", about: "eight clients send one hard schema after the other, each new", lasts: 8 * time.Second,
+		goals: together, calls: func() []call { return slices.Concat(newSchemas(2), newSchemas(3), newSchemas(4)) }, run: again(8),
 	}, attack{
-		name: "forms/left", about: "every hard schema of eight clients that leave after 100 ms", lasts: 10 * time.Second,
-		goals: goals{only: busy.only, cpu: time.Duration(len(schemas)) * 300 * time.Millisecond, grown: busy.grown},
-		run: func(ctx context.Context, s *scene) {
-			var calls []call
-			for i, h := range schemas {
-				calls = append(calls, held(h.of(20+i)))
-			}
-			s.leave(ctx, 100*time.Millisecond, calls...)
-		},
+		name: "forms/left", about: "eight clients send hard schemas and leave after 100 ms", lasts: 10 * time.Second,
+		goals: left, calls: func() []call { return newSchemas(2) }, run: leave(100 * time.Millisecond),
 	})
+}
+
+// newSchemas returns a call for each hard schema.
+func newSchemas(seed int) (calls []call) {
+	for _, h := range hardSchemas() {
+		calls = append(calls, held(h.of(seed)))
+	}
+	return calls
 }

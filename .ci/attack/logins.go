@@ -40,9 +40,7 @@ func loginAttacks() []attack {
 			name: "logins/flood", about: "64 clients log in with wrong passwords, for as many names",
 			keys: true, users: true, lasts: 5 * time.Second,
 			goals: goals{only: []string{"401", "403", "429", "503", cut}, refused: 50, grown: 512},
-			run: func(ctx context.Context, s *scene) {
-				s.again(ctx, 64, func(i int) call { return login(fmt.Sprintf("user%d@example.org", i), "wrong horse battery staple") })
-			},
+			calls: logins, run: again(64),
 		},
 	}
 }
@@ -50,6 +48,14 @@ func loginAttacks() []attack {
 // login asks for a token.
 func login(name, password string) call {
 	return post("/users/me/token", fmt.Sprintf(`{"email": %q, "password": %q}`, name, password))
+}
+
+// logins are those of 10,000 names.
+func logins() (calls []call) {
+	for i := range 10_000 {
+		calls = append(calls, login(fmt.Sprintf("user%d@example.org", i), "wrong horse battery staple"))
+	}
+	return calls
 }
 
 // rightful logs in as the user, from the user's own address.

@@ -34,9 +34,10 @@ func panicAttacks() []attack {
 	} {
 		list = append(list, attack{
 			name: "panics/" + t.name, about: t.about, alone: true, goals: goals{only: t.answers},
+			calls: only(2, func() call { return held(t.schema) }),
 			run: func(ctx context.Context, s *scene) {
-				for range 2 {
-					a := s.send(ctx, held(t.schema))
+				for _, c := range s.calls {
+					a := s.send(ctx, c)
 					if t.never != "" && strings.Contains(a.body, t.never) {
 						s.fault("the answer says %q, which is not so", t.never)
 					}

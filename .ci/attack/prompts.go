@@ -3,12 +3,10 @@ package main
 import (
 	"bytes"
 	"compress/gzip"
-	"context"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -19,22 +17,22 @@ const promptBytes = 10_000_000
 // promptAttacks send prompts that cannot fit, packed and plain (point 2).
 func promptAttacks() []attack {
 	// The body is unpacked and read, 10 MB of JSON each, and no more.
-	refusal := goals{only: []string{"400", "413", "429"}, refused: 8, cpu: 8 * 400 * time.Millisecond, grown: 512}
+	refusal := goals{only: []string{"400", "413", "429"}, refused: 8, cpu: 8 * 250 * time.Millisecond, grown: 768}
 	list := []attack{
-		{name: "gzip/words", about: "eight prompts of 10 MB, 25 KB packed", run: eight(func() call { return packed(words()) })},
-		{name: "gzip/letters", about: "eight prompts of one letter, ten million times", run: eight(letters)},
-		{name: "gzip/spaces", about: "eight requests after 10 MB of spaces, 10 KB packed", run: eight(spaces)},
-		{name: "gzip/more", about: "eight bodies of 200 MB, 200 KB packed", run: eight(more)},
-		{name: "gzip/members", about: "eight bodies of 2,000 packed members, 100 MB together", run: eight(members)},
-		{name: "gzip/nested", about: "eight bodies that are packed twice, said and not said", run: nested},
-		{name: "prompts/words", about: "eight prompts of 10 MB, not packed", run: eight(func() call { return post("/v1/completions", words()) })},
-		{name: "prompts/word", about: "eight prompts of one word of 10 MB", run: eight(func() call { return post("/v1/completions", promptOf(word(promptBytes))) })},
-		{name: "prompts/models", about: "eight prompts of 10 MB, two of each model", run: ofModels},
-		{name: "prompts/list", about: "eight lists of 250 prompts of 40 KB each", run: eight(listOfPrompts)},
-		{name: "prompts/ids", about: "eight prompts of 250,000 token ids", run: eight(ids)},
-		{name: "prompts/messages", about: "eight chats of 80,000 messages", run: eight(messages)},
-		{name: "prompts/embeddings", about: "eight texts of 10 MB to be embedded", run: eight(embeddings)},
-		{name: "prompts/left", about: "24 clients ask for the tokens of 10 MB of text, and leave", run: leavers},
+		{name: "gzip/words", about: "eight prompts of 10 MB, 25 KB packed", calls: only(8, func() call { return packed(words()) })},
+		{name: "gzip/letters", about: "eight prompts of one letter, ten million times", calls: only(8, letters)},
+		{name: "gzip/spaces", about: "eight requests after 10 MB of spaces, 10 KB packed", calls: only(8, spaces)},
+		{name: "gzip/more", about: "eight bodies of 200 MB, 200 KB packed", calls: only(8, more)},
+		{name: "gzip/members", about: "eight bodies of 2,000 packed members, 100 MB together", calls: only(8, members)},
+		{name: "gzip/nested", about: "eight bodies that are packed twice, said and not said", calls: nested},
+		{name: "prompts/words", about: "eight prompts of 10 MB, not packed", calls: only(8, func() call { return post("/v1/completions", words()) })},
+		{name: "prompts/word", about: "eight prompts of one word of 10 MB", calls: only(8, func() call { return post("/v1/completions", promptOf(word(promptBytes))) })},
+		{name: "prompts/models", about: "eight prompts of 10 MB, two of each model", calls: ofModels},
+		{name: "prompts/list", about: "eight lists of 250 prompts of 40 KB each", calls: only(8, listOfPrompts)},
+		{name: "prompts/ids", about: "eight prompts of 250,000 token ids", calls: only(8, ids)},
+		{name: "prompts/messages", about: "eight chats of 80,000 messages", calls: only(8, messages)},
+		{name: "prompts/embeddings", about: "eight texts of 10 MB to be embedded", calls: only(8, embeddings)},
+		{name: "prompts/left", about: "24 clients ask for the tokens of 10 MB of text, and leave", calls: only(24, tokens), run: leave(250 * time.Millisecond)},
 	}
 	own := map[string]goals{
 		// Nothing is wrong with these.
@@ -42,7 +40,7 @@ func promptAttacks() []attack {
 		// The words are none of those of chords, which leaves them out: its prompt fits.
 		"prompts/models": {only: []string{"200", "400", "413", "429"}, refused: 6, cpu: refusal.cpu, grown: refusal.grown},
 		// Clients that ask for the tokens of a long text get them: the text need not fit.
-		"prompts/left": {served: 24, cpu: 24 * 150 * time.Millisecond, grown: 768},
+		"prompts/left": {served: 24, cpu: 24 * 80 * time.Millisecond, grown: 768},
 	}
 	for i := range list {
 		list[i].lasts = 10 * time.Second // all are answered long before
@@ -50,13 +48,11 @@ func promptAttacks() []attack {
 		if g, ok := own[list[i].name]; ok {
 			list[i].goals = g
 		}
+		if strings.HasPrefix(list[i].name, "gzip/") {
+			list[i].grown = 256
+		}
 	}
 	return list
-}
-
-// eight makes a call eight times at the same time.
-func eight(c func() call) func(context.Context, *scene) {
-	return func(ctx context.Context, s *scene) { s.atOnce(ctx, times(8, c())...) }
 }
 
 // sentence is repeated in long texts; all models but chords know its words.
@@ -76,17 +72,16 @@ func members() call {
 	return call{path: "/v1/completions", body: append(begin, bytes.Repeat(member, 2000)...)}.zipped()
 }
 
-func nested(ctx context.Context, s *scene) {
+func nested() []call {
 	c := call{path: "/v1/completions", body: pack(string(more().body))}
-	s.atOnce(ctx, append(times(4, c.zipped()), times(4, c.with("Content-Encoding", "gzip, gzip"))...)...)
+	return append(times(4, c.zipped()), times(4, c.with("Content-Encoding", "gzip, gzip"))...)
 }
 
-func ofModels(ctx context.Context, s *scene) {
-	var calls []call
+func ofModels() (calls []call) {
 	for _, model := range []string{"novels", "abc", "chords", "forms"} {
 		calls = append(calls, times(2, post("/v1/completions", strings.Replace(words(), "novels", model, 1)))...)
 	}
-	s.atOnce(ctx, calls...)
+	return calls
 }
 
 func listOfPrompts() call {
@@ -107,27 +102,8 @@ func embeddings() call {
 	return post("/v1/embeddings", strings.Replace(words(), `"max_tokens": 1, "prompt"`, `"input"`, 1))
 }
 
-func leavers(ctx context.Context, s *scene) {
-	body := `{"text": "` + strings.Repeat(sentence, promptBytes/len(sentence)) + `"}`
-	s.leave(ctx, 250*time.Millisecond, times(24, post("/v1/engines/novels/tokenize", body))...)
-}
-
-// leave makes calls in turn, each for so long, and waits a second for what the server still
-// does for them.
-func (s *scene) leave(ctx context.Context, after time.Duration, calls ...call) {
-	var group sync.WaitGroup
-	for i := range calls {
-		if i%8 == 0 {
-			group.Wait()
-		}
-		group.Go(func() {
-			short, over := context.WithTimeout(ctx, after)
-			defer over()
-			s.send(short, calls[i])
-		})
-	}
-	group.Wait()
-	sleep(ctx, time.Second)
+func tokens() call {
+	return post("/v1/engines/novels/tokenize", `{"text": "`+strings.Repeat(sentence, promptBytes/len(sentence))+`"}`)
 }
 
 // promptOf is a request that continues a text without characters that JSON escapes.

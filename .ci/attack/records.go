@@ -40,7 +40,7 @@ func recordAttacks() []attack {
 		}, {
 			name: "records/dial", about: "models of such records, asked for, with a proxy in between", alone: true, lasts: 20 * time.Second,
 			goals: goals{only: []string{"200", "400", "404", "502", "503", cut}},
-			run:   func(ctx context.Context, s *scene) { s.dial(ctx) },
+			run:   dial,
 		},
 	}
 }
@@ -76,7 +76,7 @@ func recordOf(key, arn string) []byte {
 
 // dial serves the records, asks for each of their models, and notes the hosts that the
 // server would connect to.
-func (s *scene) dial(ctx context.Context) {
+func dial(ctx context.Context, s *scene) {
 	proxy, err := newProxy()
 	if err != nil {
 		s.fault("%v", err)

@@ -28,7 +28,8 @@ type attack struct {
 	env   []string      // of the server, beside what all have
 	lasts time.Duration // 0: defTime; calls that still run then are cut
 	goals
-	run func(ctx context.Context, s *scene)
+	calls func() []call                       // made before anything is measured
+	run   func(ctx context.Context, s *scene) // nil: the calls, all at the same time
 }
 
 // A scene is a server under attack.
@@ -36,6 +37,7 @@ type scene struct {
 	glossa, dir string
 	env, args   []string
 	server      *server
+	calls       []call // of the attack
 	attacker    *sender
 	other       *sender // who may upload, too
 	by          *bystander
@@ -66,29 +68,64 @@ func (s *scene) sendAs(ctx context.Context, who *sender, c call) answer {
 	return a
 }
 
-// atOnce makes calls as the attacker, all at the same time.
-func (s *scene) atOnce(ctx context.Context, calls ...call) {
+// atOnce makes the calls of the attack, all at the same time.
+func atOnce(ctx context.Context, s *scene) {
 	var group sync.WaitGroup
-	for _, c := range calls {
+	for _, c := range s.calls {
 		group.Go(func() { s.send(ctx, c) })
 	}
 	group.Wait()
 }
 
-// again makes a call from each of n clients of the attacker until the attack is over;
-// next gives the i-th.
-func (s *scene) again(ctx context.Context, n int, next func(i int) call) {
-	var group sync.WaitGroup
-	for worker := range n {
-		group.Go(func() {
-			for i := worker; ctx.Err() == nil; i += n {
-				if a := s.send(ctx, next(i)); a.outcome() == lost {
-					return // what is gone will not come back for asking
+// again makes the calls of the attack in turn from n clients, until it is over.
+func again(n int) func(context.Context, *scene) {
+	return func(ctx context.Context, s *scene) {
+		var group sync.WaitGroup
+		for client := range n {
+			group.Go(func() {
+				for i := client; ctx.Err() == nil; i += n {
+					if a := s.send(ctx, s.calls[i%len(s.calls)]); a.outcome() == lost {
+						return // what is gone will not come back for asking
+					}
 				}
-			}
-		})
+			})
+		}
+		group.Wait()
 	}
-	group.Wait()
+}
+
+// leave makes the calls of the attack, eight at the same time, and gives each of them up
+// after a while; then it waits a second for what the server still does for them.
+func leave(after time.Duration) func(context.Context, *scene) {
+	return func(ctx context.Context, s *scene) {
+		var group sync.WaitGroup
+		for i, c := range s.calls {
+			if i%8 == 0 {
+				group.Wait()
+			}
+			group.Go(func() {
+				short, over := context.WithTimeout(ctx, after)
+				defer over()
+				s.send(short, c)
+			})
+		}
+		group.Wait()
+		sleep(ctx, time.Second)
+	}
+}
+
+// only returns n times the same call.
+func only(n int, c func() call) func() []call {
+	return func() []call { return times(n, c()) }
+}
+
+// times returns n of the same.
+func times[T any](n int, one T) []T {
+	list := make([]T, n)
+	for i := range list {
+		list[i] = one
+	}
+	return list
 }
 
 // stage runs an attack against a server of its own. Its error is one of staging; what the
@@ -108,6 +145,9 @@ func (a attack) stage(ctx context.Context, glossa string) (r row, err error) {
 	keys, err := s.accounts(a)
 	if err != nil {
 		return r, err
+	}
+	if a.calls != nil {
+		s.calls = a.calls()
 	}
 	if err := s.start(ctx); err != nil {
 		return r, err
@@ -152,6 +192,9 @@ func (s *scene) measure(ctx context.Context, a attack) (m measured, err error) {
 	var group sync.WaitGroup
 	if !a.alone {
 		group.Go(func() { by.during(watched) })
+	}
+	if a.run == nil {
+		a.run = atOnce
 	}
 	a.run(attacked, s)
 	end()

@@ -23,35 +23,35 @@ func uploadAttacks() []attack {
 		{
 			name: "uploads/bombs", about: "eight checkpoints of 250 MB, packed 1,000 times smaller, as one request each", lasts: 20 * time.Second,
 			goals: goals{only: []string{"400", "413", "429", "503", cut}, grown: uploadMemory},
-			run:   func(ctx context.Context, s *scene) { s.atOnce(ctx, bombs(8)...) },
+			calls: bombs,
 		}, {
 			name: "uploads/parts", about: "eight such checkpoints that come in parts", lasts: 20 * time.Second,
 			goals: goals{only: []string{"200", "400", "413", "429", "503", cut}, grown: uploadMemory},
-			run:   func(ctx context.Context, s *scene) { s.bombsInParts(ctx, 8) },
+			run:   bombsInParts, calls: bombs,
 		}, {
 			name: "uploads/sessions", about: "150 uploads are begun; then another key begins one",
 			goals: goals{only: []string{"200", "429", "503"}, served: 1, refused: 1},
-			run:   func(ctx context.Context, s *scene) { s.manySessions(ctx, 150) },
+			run:   manySessions,
 		}, {
 			name: "uploads/owners", about: "another key reads, writes, completes and deletes an upload",
 			goals: goals{only: []string{"403", "404"}, refused: 4},
-			run:   func(ctx context.Context, s *scene) { s.othersSession(ctx) },
+			run:   othersSession,
 		}, {
 			name: "uploads/chunks", about: "another key sends a chunk of an upload that names itself",
 			goals: goals{only: []string{"200", "400", "403", "404"}},
-			run:   func(ctx context.Context, s *scene) { s.othersChunks(ctx) },
+			run:   othersChunks,
 		}, {
 			name: "uploads/killed-part", about: "the server is killed while a part comes, and started again", lasts: 20 * time.Second,
 			goals: goals{only: []string{"200", cut, lost}},
-			run:   func(ctx context.Context, s *scene) { s.killedInPart(ctx) },
+			run:   killedInPart,
 		}, {
 			name: "uploads/killed-model", about: "the server is killed while a model is written, and started again", lasts: 60 * time.Second,
 			goals: goals{only: []string{"200", cut, lost}},
-			run:   func(ctx context.Context, s *scene) { s.killedInModel(ctx) },
+			run:   killedInModel,
 		}, {
 			name: "uploads/mapped", about: "a model is uploaded, used and deleted: its memory is given back",
 			goals: goals{only: []string{"200"}},
-			run:   func(ctx context.Context, s *scene) { s.deletedModel(ctx) },
+			run:   deletedModel,
 		},
 	}
 	for i := range list {
@@ -82,11 +82,10 @@ func readTrained(dir string) (r trained, err error) {
 	return r, err
 }
 
-// bombs are n uploads of checkpoints that hold one endless tensor.
-func bombs(n int) []call {
+// bombs are eight uploads of checkpoints that hold one endless tensor.
+func bombs() (calls []call) {
 	file := pack(bomb())
-	var calls []call
-	for i := range n {
+	for i := range 8 {
 		c := call{path: "/api/upload", body: file}.zipped().with("Content-Type", "application/octet-stream")
 		c = c.with("X-Checkpoint-Name", fmt.Sprintf("bomb%d", i)).with("X-Checkpoint-Step", "1")
 		calls = append(calls, c.with("X-Checkpoint-Config", base64.StdEncoding.EncodeToString([]byte(bombConfig))))
@@ -136,11 +135,12 @@ func put(id string, data []byte) call {
 // complete is the call that publishes it.
 func complete(id string) call { return post("/api/uploads/"+id+"/complete", "") }
 
-func (s *scene) bombsInParts(ctx context.Context, n int) {
-	file := pack(bomb())
+// bombsInParts sends what the calls hold as uploads in parts.
+func bombsInParts(ctx context.Context, s *scene) {
 	var group sync.WaitGroup
-	for i := range n {
+	for i, c := range s.calls {
 		group.Go(func() {
+			file := c.body
 			if id := s.begin(ctx, s.attacker, fmt.Sprintf("bomb%d", i), len(file), bombConfig); id != "" {
 				s.send(ctx, put(id, file))
 				if a := s.send(ctx, complete(id)); a.status == 200 {
@@ -152,8 +152,9 @@ func (s *scene) bombsInParts(ctx context.Context, n int) {
 	group.Wait()
 }
 
-func (s *scene) manySessions(ctx context.Context, n int) {
-	for i := range n {
+// manySessions begins uploads, and then one with the other key.
+func manySessions(ctx context.Context, s *scene) {
+	for i := range 150 {
 		s.begin(ctx, s.attacker, fmt.Sprintf("flood%d", i), 5000, bombConfig)
 	}
 	id := s.begin(ctx, s.other, "honest", 5000, bombConfig)
@@ -169,7 +170,8 @@ func (s *scene) manySessions(ctx context.Context, n int) {
 	}
 }
 
-func (s *scene) othersSession(ctx context.Context) {
+// othersSession does with an upload of the other key all that there is to do.
+func othersSession(ctx context.Context, s *scene) {
 	id := s.other.ask(ctx, post("/api/uploads", `{"name": "honest", "step": 1, "size": 5, "config": `+bombConfig+`}`))
 	var begun session
 	if err := json.Unmarshal([]byte(id.body), &begun); err != nil || begun.ID == "" {
@@ -185,7 +187,8 @@ func (s *scene) othersSession(ctx context.Context) {
 	}
 }
 
-func (s *scene) othersChunks(ctx context.Context) {
+// othersChunks sends a chunk between two of the other key's.
+func othersChunks(ctx context.Context, s *scene) {
 	r, err := readTrained(starter)
 	if err != nil {
 		s.fault("%v", err)
@@ -209,7 +212,7 @@ func (s *scene) othersChunks(ctx context.Context) {
 }
 
 // killedInPart kills the server when half of a part is on the disk.
-func (s *scene) killedInPart(ctx context.Context) {
+func killedInPart(ctx context.Context, s *scene) {
 	const size = 1 << 20
 	id := s.begin(ctx, s.attacker, "half", size, bombConfig)
 	if id == "" {
@@ -234,7 +237,7 @@ func (s *scene) killedInPart(ctx context.Context) {
 
 // killedInModel kills the server in the middle of writing a model, and completes the upload
 // with the next one.
-func (s *scene) killedInModel(ctx context.Context) {
+func killedInModel(ctx context.Context, s *scene) {
 	dir := filepath.Join(s.dir, "large")
 	text := strings.Repeat("a b c d e f g h\n", 100)
 	_, err := s.command(text, "train", "--text", "-", "--out", dir, "--tokenizer", "char", "--steps", "1", "--batch", "1",
@@ -317,7 +320,7 @@ func until(ctx context.Context, there func() bool) bool {
 }
 
 // deletedModel looks for the file of a deleted model in the server's memory.
-func (s *scene) deletedModel(ctx context.Context) {
+func deletedModel(ctx context.Context, s *scene) {
 	r, err := readTrained(starter)
 	if err != nil {
 		s.fault("%v", err)
