@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -52,6 +55,39 @@ func (b *bystander) during(ctx context.Context) {
 		case <-time.After(pause):
 		}
 	}
+}
+
+// A calm server is one that nobody attacks, with its bystander.
+type calm struct {
+	dir    string
+	server *server
+	*bystander
+}
+
+// calmIP is the address of its bystander.
+const calmIP = "127.0.0.5"
+
+// newCalm starts the server.
+func newCalm(ctx context.Context, glossa string) (*calm, error) {
+	glossa, err := filepath.Abs(glossa)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := newDirectory()
+	if err != nil {
+		return nil, err
+	}
+	s, err := serve(ctx, glossa, dir, nil, nil)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return &calm{dir, s, &bystander{sender: newSender(s.url, "", calmIP, true)}}, nil
+}
+
+// close ends the server.
+func (c *calm) close() {
+	c.server.stop()
+	_ = os.RemoveAll(c.dir) // one of the system's temporary directories
 }
 
 // waits is what a bystander went through.

@@ -21,7 +21,7 @@ func formAttacks() []attack {
 		g := goalsOfForm
 		g.only = h.answers
 		list = append(list, attack{
-			name: "forms/" + h.name, about: h.about, alone: true, lasts: 6 * time.Second, goals: g,
+			name: "forms/" + h.name, about: h.about, alone: true, lasts: 10 * time.Second, goals: g,
 			calls: only(1, func() call { return held(h.of(1)) }),
 		})
 	}

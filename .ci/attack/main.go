@@ -19,6 +19,7 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -33,7 +34,7 @@ func main() {
 	flag.Parse()
 	chosen, err := choose(attacks(), flag.Args())
 	if err == nil && !*list {
-		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 		err = run(ctx, *glossa, chosen, *verbose, os.Stdout)
 		stop()
 	}
@@ -77,10 +78,15 @@ func choose(all []attack, names []string) ([]attack, error) {
 // run runs attacks in turn and prints a row for each, then what failed.
 func run(ctx context.Context, glossa string, chosen []attack, verbose bool, out io.Writer) error {
 	began := time.Now()
+	calm, err := newCalm(ctx, glossa)
+	if err != nil {
+		return err
+	}
+	defer calm.close()
 	printHead(out)
 	var failed []row
 	for _, a := range chosen {
-		r, err := a.stage(ctx, glossa)
+		r, err := a.stage(ctx, glossa, calm.bystander)
 		if err != nil {
 			return fmt.Errorf("%s: %w", a.name, err)
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"strings"
+	"time"
 )
 
 // A told schema is one of which the server must tell the truth.
@@ -33,7 +34,7 @@ func panicAttacks() []attack {
 		{"format-not", "a format that nobody asserts, under not", `{"type":"string","not":{"format":"hostname"}}`, refuses, ""},
 	} {
 		list = append(list, attack{
-			name: "panics/" + t.name, about: t.about, alone: true, goals: goals{only: t.answers},
+			name: "panics/" + t.name, about: t.about, alone: true, lasts: 10 * time.Second, goals: goals{only: t.answers},
 			calls: only(2, func() call { return held(t.schema) }),
 			run: func(ctx context.Context, s *scene) {
 				for _, c := range s.calls {

@@ -16,43 +16,36 @@ const promptBytes = 10_000_000
 
 // promptAttacks send prompts that cannot fit, packed and plain (point 2).
 func promptAttacks() []attack {
+	const ten = 10 * time.Second // all are answered long before
+	no := []string{"400", "413", "429"}
 	// The body is unpacked and read, 10 MB of JSON each, and no more.
-	refusal := goals{only: []string{"400", "413", "429"}, refused: 8, cpu: 8 * 250 * time.Millisecond, grown: 768}
-	list := []attack{
-		{name: "gzip/words", about: "eight prompts of 10 MB, 25 KB packed", calls: only(8, func() call { return packed(words()) })},
-		{name: "gzip/letters", about: "eight prompts of one letter, ten million times", calls: only(8, letters)},
-		{name: "gzip/spaces", about: "eight requests after 10 MB of spaces, 10 KB packed", calls: only(8, spaces)},
-		{name: "gzip/more", about: "eight bodies of 200 MB, 200 KB packed", calls: only(8, more)},
-		{name: "gzip/members", about: "eight bodies of 2,000 packed members, 100 MB together", calls: only(8, members)},
-		{name: "gzip/nested", about: "eight bodies that are packed twice, said and not said", calls: nested},
-		{name: "prompts/words", about: "eight prompts of 10 MB, not packed", calls: only(8, func() call { return post("/v1/completions", words()) })},
-		{name: "prompts/word", about: "eight prompts of one word of 10 MB", calls: only(8, func() call { return post("/v1/completions", promptOf(word(promptBytes))) })},
-		{name: "prompts/models", about: "eight prompts of 10 MB, two of each model", calls: ofModels},
-		{name: "prompts/list", about: "eight lists of 250 prompts of 40 KB each", calls: only(8, listOfPrompts)},
-		{name: "prompts/ids", about: "eight prompts of 250,000 token ids", calls: only(8, ids)},
-		{name: "prompts/messages", about: "eight chats of 80,000 messages", calls: only(8, messages)},
-		{name: "prompts/embeddings", about: "eight texts of 10 MB to be embedded", calls: only(8, embeddings)},
-		{name: "prompts/left", about: "24 clients ask for the tokens of 10 MB of text, and leave", calls: only(24, tokens), run: leave(250 * time.Millisecond)},
+	plain := goals{only: no, refused: 8, cpu: 8 * 250 * time.Millisecond, grown: 768}
+	zipped := goals{only: no, refused: 8, cpu: plain.cpu, grown: 256}
+	// Nothing is wrong with these but how they are packed.
+	spaced := goals{only: []string{"200", "413", "429"}, cpu: plain.cpu, grown: 256}
+	// The words are none of those of chords, which leaves them out: its prompt fits.
+	ofAll := goals{only: []string{"200", "400", "413", "429"}, refused: 6, cpu: plain.cpu, grown: plain.grown}
+	repeated := goals{only: []string{"400", "413", "429", "503", cut}, refused: 16, grown: plain.grown}
+	// Clients that ask for the tokens of a long text get them: the text need not fit.
+	left := goals{served: 24, cpu: 24 * 80 * time.Millisecond, grown: plain.grown}
+	return []attack{
+		{name: "gzip/words", about: "eight prompts of 10 MB, 25 KB packed", lasts: ten, goals: zipped, calls: only(8, packedWords)},
+		{name: "gzip/letters", about: "eight prompts of one letter, ten million times", lasts: ten, goals: zipped, calls: only(8, letters)},
+		{name: "gzip/spaces", about: "eight requests after 10 MB of spaces, 10 KB packed", lasts: ten, goals: spaced, calls: only(8, spaces)},
+		{name: "gzip/more", about: "eight bodies of 200 MB, 200 KB packed", lasts: ten, goals: zipped, calls: only(8, more)},
+		{name: "gzip/members", about: "eight bodies of 2,000 packed members, 100 MB together", lasts: ten, goals: zipped, calls: only(8, members)},
+		{name: "gzip/nested", about: "eight bodies that are packed twice, said and not said", lasts: ten, goals: zipped, calls: nested},
+		{name: "gzip/again", about: "eight clients send packed prompts of 10 MB again and again", goals: repeated, calls: only(1, packedWords), run: again(8)},
+		{name: "prompts/words", about: "eight prompts of 10 MB, not packed", lasts: ten, goals: plain, calls: only(8, plainWords)},
+		{name: "prompts/word", about: "eight prompts of one word of 10 MB", lasts: ten, goals: plain, calls: only(8, oneWord)},
+		{name: "prompts/models", about: "eight prompts of 10 MB, two of each model", lasts: ten, goals: ofAll, calls: ofModels},
+		{name: "prompts/list", about: "eight lists of 250 prompts of 40 KB each", lasts: ten, goals: plain, calls: only(8, listOfPrompts)},
+		{name: "prompts/ids", about: "eight prompts of 250,000 token ids", lasts: ten, goals: plain, calls: only(8, ids)},
+		{name: "prompts/messages", about: "eight chats of 80,000 messages", lasts: ten, goals: plain, calls: only(8, messages)},
+		{name: "prompts/embeddings", about: "eight texts of 10 MB to be embedded", lasts: ten, goals: plain, calls: only(8, embeddings)},
+		{name: "prompts/again", about: "eight clients send prompts of 10 MB again and again", goals: repeated, calls: only(1, plainWords), run: again(8)},
+		{name: "prompts/left", about: "24 clients ask for the tokens of 10 MB of text, and leave", lasts: ten, goals: left, calls: only(24, tokens), run: leave(250 * time.Millisecond)},
 	}
-	own := map[string]goals{
-		// Nothing is wrong with these.
-		"gzip/spaces": {only: []string{"200", "413", "429"}, cpu: refusal.cpu, grown: refusal.grown},
-		// The words are none of those of chords, which leaves them out: its prompt fits.
-		"prompts/models": {only: []string{"200", "400", "413", "429"}, refused: 6, cpu: refusal.cpu, grown: refusal.grown},
-		// Clients that ask for the tokens of a long text get them: the text need not fit.
-		"prompts/left": {served: 24, cpu: 24 * 80 * time.Millisecond, grown: 768},
-	}
-	for i := range list {
-		list[i].lasts = 10 * time.Second // all are answered long before
-		list[i].goals = refusal
-		if g, ok := own[list[i].name]; ok {
-			list[i].goals = g
-		}
-		if strings.HasPrefix(list[i].name, "gzip/") {
-			list[i].grown = 256
-		}
-	}
-	return list
 }
 
 // sentence is repeated in long texts; all models but chords know its words.
@@ -60,6 +53,12 @@ const sentence = "The old lighthouse "
 
 // words is a prompt of 10 MB.
 func words() string { return promptOf(strings.Repeat(sentence, promptBytes/len(sentence))) }
+
+func packedWords() call { return packed(words()) }
+
+func plainWords() call { return post("/v1/completions", words()) }
+
+func oneWord() call { return post("/v1/completions", promptOf(word(promptBytes))) }
 
 func letters() call { return packed(promptOf(strings.Repeat("a", promptBytes))) }
 

@@ -42,6 +42,17 @@ type server struct {
 
 var address = regexp.MustCompile(`serves .* on (http://[0-9.:]+)`)
 
+// newDirectory makes what a server has of its own: a directory with one for models.
+func newDirectory() (dir string, err error) {
+	if dir, err = os.MkdirTemp("", "attack"); err != nil {
+		return "", err
+	}
+	if err := os.Mkdir(filepath.Join(dir, "models"), 0o755); err != nil {
+		return "", errors.Join(err, os.RemoveAll(dir))
+	}
+	return dir, nil
+}
+
 // serve starts the program with a directory of its own and an environment that has
 // nothing of the caller's.
 func serve(ctx context.Context, glossa, dir string, env, args []string) (*server, error) {

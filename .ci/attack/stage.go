@@ -12,11 +12,8 @@ import (
 	"time"
 )
 
-// Times of an attack.
-const (
-	quietTime = 500 * time.Millisecond // in which the bystander is alone
-	defTime   = 4 * time.Second        // of an attack that does not say how long it lasts
-)
+// usual is how long an attack lasts that does not say it.
+const usual = 4 * time.Second
 
 // An attack is what one principal does to a server while a bystander watches.
 type attack struct {
@@ -26,7 +23,7 @@ type attack struct {
 	users bool          // there is the user [user], too
 	alone bool          // no bystander: what the server takes is the attack's alone
 	env   []string      // of the server, beside what all have
-	lasts time.Duration // 0: defTime; calls that still run then are cut
+	lasts time.Duration // 0: [usual]; calls that still run then are cut
 	goals
 	calls func() []call                       // made before anything is measured
 	run   func(ctx context.Context, s *scene) // nil: the calls, all at the same time
@@ -41,6 +38,7 @@ type scene struct {
 	attacker    *sender
 	other       *sender // who may upload, too
 	by          *bystander
+	calm        *bystander // of the server that nobody attacks
 	tally       tally
 	idle        time.Duration // processor time that the server took before the attack
 
@@ -130,18 +128,15 @@ func times[T any](n int, one T) []T {
 
 // stage runs an attack against a server of its own. Its error is one of staging; what the
 // server did wrong is in the row.
-func (a attack) stage(ctx context.Context, glossa string) (r row, err error) {
-	s := &scene{env: a.env}
+func (a attack) stage(ctx context.Context, glossa string, calm *bystander) (r row, err error) {
+	s := &scene{env: a.env, calm: calm}
 	if s.glossa, err = filepath.Abs(glossa); err != nil {
 		return r, err
 	}
-	if s.dir, err = os.MkdirTemp("", "attack"); err != nil {
+	if s.dir, err = newDirectory(); err != nil {
 		return r, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(s.dir)) }()
-	if err := os.Mkdir(filepath.Join(s.dir, "models"), 0o755); err != nil {
-		return r, err
-	}
 	keys, err := s.accounts(a)
 	if err != nil {
 		return r, err
@@ -165,25 +160,19 @@ func (a attack) stage(ctx context.Context, glossa string) (r row, err error) {
 	return r, nil
 }
 
-// measure runs the attack, with the bystander before and meanwhile.
+// measure runs the attack, with the bystanders meanwhile.
 func (s *scene) measure(ctx context.Context, a attack) (m measured, err error) {
-	by := s.by
-	if w := by.once(); w.outcome != "200" { // which also opens the model
+	if w := s.by.once(); w.outcome != "200" { // which also opens the model
 		return m, fmt.Errorf("the bystander gets %s from a server that nobody attacks", w.outcome)
 	}
-	if by.waits = nil; !a.alone {
-		quiet, over := context.WithTimeout(ctx, quietTime)
-		by.during(quiet)
-		over()
-		m.quiet = by.summary()
-	}
+	s.by.waits = nil
 	if err := s.server.begin(); err != nil {
 		return m, err
 	}
 	s.idle, m.before, _ = s.server.figures()
 	lasts := a.lasts
 	if lasts == 0 {
-		lasts = defTime
+		lasts = usual
 	}
 	attacked, over := context.WithTimeout(ctx, lasts)
 	defer over()
@@ -191,7 +180,8 @@ func (s *scene) measure(ctx context.Context, a attack) (m measured, err error) {
 	defer end()
 	var group sync.WaitGroup
 	if !a.alone {
-		group.Go(func() { by.during(watched) })
+		group.Go(func() { s.by.during(watched) })
+		group.Go(func() { s.calm.during(watched) })
 	}
 	if a.run == nil {
 		a.run = atOnce
@@ -201,11 +191,12 @@ func (s *scene) measure(ctx context.Context, a attack) (m measured, err error) {
 	group.Wait()
 	m.cpu, _, m.peak = s.server.figures()
 	m.cpu -= s.idle
-	if by.once().outcome != "200" {
+	if s.by.once().outcome != "200" {
 		s.fault("the bystander gets no answer after the attack")
 	}
 	m.fate = s.server.fate()
-	m.waits, m.answers, m.samples, m.faults = by.summary(), s.tally.counts, s.tally.samples, s.faults
+	m.waits, m.calm = s.by.summary(), s.calm.summary()
+	m.answers, m.samples, m.faults = s.tally.counts, s.tally.samples, s.faults
 	return m, nil
 }
 

@@ -20,8 +20,8 @@ const layout = "%-24s %6v  %-26s %5v %7v %7v %7v %7v %7v %6v %7v %7v  %s\n"
 
 // printHead prints the names of the columns.
 func printHead(w io.Writer) {
-	fmt.Fprintf(w, "The bystander's answer begins within %s; waits are to its first byte, and to its end.\n", brief(goalWait))
-	fmt.Fprintf(w, layout, "", "sent", "answers", "by-", "quiet", "median", "p90", "longest", "end", "cpu", "peak", "grown", "verdict")
+	fmt.Fprintf(w, "The bystander's answer begins within %s; waits are to its first byte, and to its end; calm: of a server that nobody attacks.\n", brief(goalWait))
+	fmt.Fprintf(w, layout, "", "sent", "answers", "by-", "calm", "median", "p90", "longest", "end", "cpu", "peak", "grown", "verdict")
 	fmt.Fprintf(w, layout, "attack", "", "", "stand", "longest", "", "", "", "longest", "s", "MB", "MB", "")
 }
 
@@ -39,7 +39,7 @@ func printRow(w io.Writer, r row) {
 	if r.alone {
 		by = [6]any{"-", "-", "-", "-", "-", "-"}
 	} else {
-		by = [6]any{r.waits.n, brief(r.quiet.first), brief(r.waits.median), brief(r.waits.p90), brief(r.waits.first), brief(r.waits.end)}
+		by = [6]any{r.waits.n, brief(r.calm.first), brief(r.waits.median), brief(r.waits.p90), brief(r.waits.first), brief(r.waits.end)}
 	}
 	fmt.Fprintf(w, layout, r.name, sent, spell(r.answers), by[0], by[1], by[2], by[3], by[4], by[5],
 		fmt.Sprintf("%.2f", r.cpu.Seconds()), r.peak>>20, r.grown(), verdict)

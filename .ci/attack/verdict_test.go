@@ -11,7 +11,7 @@ import (
 func fine() measured {
 	return measured{
 		answers: map[string]int{"200": 6, "429": 2},
-		quiet:   waits{n: 9, first: 20 * time.Millisecond},
+		calm:    waits{n: 9, first: 20 * time.Millisecond},
 		waits:   waits{n: 99, first: 900 * time.Millisecond},
 		cpu:     900 * time.Millisecond, before: 50 << 20, peak: 250 << 20,
 	}
@@ -25,8 +25,8 @@ func TestJudge(t *testing.T) {
 	}{
 		"as it should be":           {func(*goals, *measured) {}, ""},
 		"a wait":                    {func(_ *goals, m *measured) { m.waits.first = 1100 * time.Millisecond }, "waited 1.10s, at most 1s"},
-		"a wait on a busy machine":  {func(_ *goals, m *measured) { m.waits.first, m.quiet.first = 2*time.Second, 300*time.Millisecond }, ""},
-		"too long for that, too":    {func(_ *goals, m *measured) { m.waits.first, m.quiet.first = 4*time.Second, 300*time.Millisecond }, "at most 3s"},
+		"a wait on a busy machine":  {func(_ *goals, m *measured) { m.waits.first, m.calm.first = 2*time.Second, 700*time.Millisecond }, ""},
+		"too long for that, too":    {func(_ *goals, m *measured) { m.waits.first, m.calm.first = 4*time.Second, time.Second }, "at most 3s"},
 		"the bystander is refused":  {func(_ *goals, m *measured) { m.waits.bad = "1x429" }, "bystander got 1x429"},
 		"a fault of the server":     {func(_ *goals, m *measured) { m.answers["500"] = 1 }, "1x500"},
 		"a lost connection":         {func(_ *goals, m *measured) { m.answers[lost] = 3 }, "3xlost"},
