@@ -36,7 +36,7 @@ func fairAttacks() []attack {
 		{name: "fair/held", about: "eight requests of 64 rows that are held to a schema", goals: busy, calls: only(1, rowsHeld), run: again(8)},
 		{
 			name: "fair/readers", about: "eight clients read a stream of 64 rows with log-probabilities, a byte a second",
-			lasts: six, goals: goals{only: []string{cut, lost}, grown: 512}, run: readers,
+			lasts: six, goals: goals{only: []string{cut, lost}, grown: 768}, run: readers,
 		},
 		{name: "fair/queue", about: "200 requests of one sender wait at the same time", lasts: six, goals: busy, calls: only(200, fewRows)},
 		{

@@ -25,7 +25,7 @@ func promptAttacks() []attack {
 	spaced := goals{only: []string{"200", "413", "429"}, cpu: plain.cpu, grown: 256}
 	// The words are none of those of chords, which leaves them out: its prompt fits.
 	ofAll := goals{only: []string{"200", "400", "413", "429"}, refused: 6, cpu: plain.cpu, grown: plain.grown}
-	repeated := goals{only: []string{"400", "413", "429", "503", cut}, refused: 16, grown: plain.grown}
+	repeated := goals{only: []string{"400", "413", "429", "503", cut}, refused: 8, grown: plain.grown}
 	// Clients that ask for the tokens of a long text get them: the text need not fit.
 	left := goals{served: 24, cpu: 24 * 80 * time.Millisecond, grown: plain.grown}
 	return []attack{

@@ -14,7 +14,7 @@ import (
 )
 
 // uploadMemory is what all uploads together may take, MB.
-const uploadMemory = 1280
+const uploadMemory = 1024
 
 // uploadAttacks misuse the routes of uploads (point 5), with a key that may upload. A full
 // disk is not among them: making one takes root.
@@ -24,6 +24,10 @@ func uploadAttacks() []attack {
 			name: "uploads/bombs", about: "eight checkpoints of 250 MB, packed 1,000 times smaller, as one request each", lasts: 20 * time.Second,
 			goals: goals{only: []string{"400", "413", "429", "503", cut}, grown: uploadMemory},
 			calls: bombs,
+		}, {
+			name: "uploads/plain", about: "eight checkpoints of 120 MB that are not packed", lasts: 20 * time.Second,
+			goals: goals{only: []string{"400", "413", "429", "503", "507", cut}, grown: uploadMemory},
+			calls: plainBombs,
 		}, {
 			name: "uploads/parts", about: "eight such checkpoints that come in parts", lasts: 20 * time.Second,
 			goals: goals{only: []string{"200", "400", "413", "429", "503", cut}, grown: uploadMemory},
@@ -56,7 +60,7 @@ func uploadAttacks() []attack {
 	}
 	for i := range list {
 		list[i].keys = true
-		list[i].alone = i > 1 // the others count nothing that a bystander would feel
+		list[i].alone = i > 2 // the others count nothing that a bystander would feel
 	}
 	return list
 }
@@ -83,27 +87,45 @@ func readTrained(dir string) (r trained, err error) {
 }
 
 // bombs are eight uploads of checkpoints that hold one endless tensor.
-func bombs() (calls []call) {
-	file := pack(bomb())
-	for i := range 8 {
-		c := call{path: "/api/upload", body: file}.zipped().with("Content-Type", "application/octet-stream")
-		c = c.with("X-Checkpoint-Name", fmt.Sprintf("bomb%d", i)).with("X-Checkpoint-Step", "1")
-		calls = append(calls, c.with("X-Checkpoint-Config", base64.StdEncoding.EncodeToString([]byte(bombConfig))))
+func bombs() []call {
+	calls := uploads(pack(bomb(1_000_000)), bombConfig(1_000_000))
+	for i := range calls {
+		calls[i] = calls[i].zipped()
 	}
 	return calls
 }
 
-const (
-	bombValues = 125_000_000 // of two bytes each
-	bombModel  = `{"vocabSize":1000000,"blockSize":16,"nLayer":1,"nEmbd":125,"nHead":1,"dropout":0}`
-	bombConfig = `{"modelConfig":` + bombModel + `,"trainConfig":{},"configHash":"0","runId":"bomb","domain":"bomb"}`
-)
+// plainBombs are the same, smaller and not packed.
+func plainBombs() []call { return uploads([]byte(bomb(480_000)), bombConfig(480_000)) }
 
-// bomb is a checkpoint whose one tensor takes twice as much in memory as in the file, and
-// that in the file takes a thousandth when it is packed.
-func bomb() string {
-	zeros := strings.Repeat("0,", bombValues)
-	return `{"modelConfig":` + bombModel + `,"params":{"wte":{"shape":[1000000,125],"data":[` + strings.TrimSuffix(zeros, ",") +
+// uploads are eight uploads of a file, under eight names.
+func uploads(file []byte, config string) (calls []call) {
+	for i := range 8 {
+		calls = append(calls, upload(fmt.Sprintf("bomb%d", i), trained{[]byte(config), file}))
+	}
+	return calls
+}
+
+// upload is the call that uploads a model as one request.
+func upload(name string, t trained) call {
+	c := call{path: "/api/upload", body: t.checkpoint}.with("Content-Type", "application/octet-stream")
+	return c.with("X-Checkpoint-Name", name).with("X-Checkpoint-Step", "1").with("X-Checkpoint-Config", base64.StdEncoding.EncodeToString(t.config))
+}
+
+// bombModel is the shape of a model of so many tokens.
+func bombModel(tokens int) string {
+	return fmt.Sprintf(`{"vocabSize":%d,"blockSize":16,"nLayer":1,"nEmbd":125,"nHead":1,"dropout":0}`, tokens)
+}
+
+func bombConfig(tokens int) string {
+	return `{"modelConfig":` + bombModel(tokens) + `,"trainConfig":{},"configHash":"0","runId":"bomb","domain":"bomb"}`
+}
+
+// bomb is a checkpoint whose one tensor takes twice as much in memory as its 250 bytes a
+// token in the file, and of these a thousandth when it is packed.
+func bomb(tokens int) string {
+	zeros := strings.Repeat("0,", 125*tokens)
+	return `{"modelConfig":` + bombModel(tokens) + fmt.Sprintf(`,"params":{"wte":{"shape":[%d,125],"data":[`, tokens) + strings.TrimSuffix(zeros, ",") +
 		`]}},"tokenizerArtifacts":{"type":"char","vocabSize":3,"vocab":["\n","a","b"]},"configHash":"0","rngState":0,"step":1}`
 }
 
@@ -141,7 +163,7 @@ func bombsInParts(ctx context.Context, s *scene) {
 	for i, c := range s.calls {
 		group.Go(func() {
 			file := c.body
-			if id := s.begin(ctx, s.attacker, fmt.Sprintf("bomb%d", i), len(file), bombConfig); id != "" {
+			if id := s.begin(ctx, s.attacker, fmt.Sprintf("bomb%d", i), len(file), bombConfig(1_000_000)); id != "" {
 				s.send(ctx, put(id, file))
 				if a := s.send(ctx, complete(id)); a.status == 200 {
 					s.fault("the bomb is published")
@@ -155,9 +177,9 @@ func bombsInParts(ctx context.Context, s *scene) {
 // manySessions begins uploads, and then one with the other key.
 func manySessions(ctx context.Context, s *scene) {
 	for i := range 150 {
-		s.begin(ctx, s.attacker, fmt.Sprintf("flood%d", i), 5000, bombConfig)
+		s.begin(ctx, s.attacker, fmt.Sprintf("flood%d", i), 5000, bombConfig(10))
 	}
-	id := s.begin(ctx, s.other, "honest", 5000, bombConfig)
+	id := s.begin(ctx, s.other, "honest", 5000, bombConfig(10))
 	if id == "" {
 		s.fault("the other key cannot begin an upload")
 		return
@@ -172,7 +194,7 @@ func manySessions(ctx context.Context, s *scene) {
 
 // othersSession does with an upload of the other key all that there is to do.
 func othersSession(ctx context.Context, s *scene) {
-	id := s.other.ask(ctx, post("/api/uploads", `{"name": "honest", "step": 1, "size": 5, "config": `+bombConfig+`}`))
+	id := s.other.ask(ctx, post("/api/uploads", `{"name": "honest", "step": 1, "size": 5, "config": `+bombConfig(10)+`}`))
 	var begun session
 	if err := json.Unmarshal([]byte(id.body), &begun); err != nil || begun.ID == "" {
 		s.fault("the owner's upload does not begin: %s", id.outcome())
@@ -214,7 +236,7 @@ func othersChunks(ctx context.Context, s *scene) {
 // killedInPart kills the server when half of a part is on the disk.
 func killedInPart(ctx context.Context, s *scene) {
 	const size = 1 << 20
-	id := s.begin(ctx, s.attacker, "half", size, bombConfig)
+	id := s.begin(ctx, s.attacker, "half", size, bombConfig(10))
 	if id == "" {
 		s.fault("the upload does not begin")
 		return
@@ -326,9 +348,7 @@ func deletedModel(ctx context.Context, s *scene) {
 		s.fault("%v", err)
 		return
 	}
-	up := call{path: "/api/upload", body: r.checkpoint}.with("Content-Type", "application/octet-stream").
-		with("X-Checkpoint-Name", "brief").with("X-Checkpoint-Step", "1").with("X-Checkpoint-Config", base64.StdEncoding.EncodeToString(r.config))
-	s.send(ctx, up)
+	s.send(ctx, upload("brief", r))
 	s.send(ctx, post("/v1/completions", `{"model": "brief", "prompt": "C-major pop : chorus", "max_tokens": 1}`))
 	if !s.mapped("brief") {
 		s.fault("no attack: the model was not mapped")
