@@ -26,27 +26,27 @@ func fairAttacks() []attack {
 	busy := goals{served: 8, busy: 500 * time.Millisecond}
 	slow := goals{only: []string{cut, lost, "400", "408", "429", "503"}, grown: 128}
 	return []attack{
-		{name: "fair/rows", about: "eight requests of 128 rows of 250 tokens each", lasts: six, goals: busy, calls: only(8, rows)},
-		{name: "fair/keys", about: "the same, where keys tell principals apart", keys: true, goals: busy, calls: only(8, rows)},
+		{name: "fair/rows", about: "eight requests of 128 rows of 250 tokens each", lasts: six, goals: busy, calls: repeat(8, rows)},
+		{name: "fair/keys", about: "the same, where keys tell principals apart", keys: true, goals: busy, calls: repeat(8, rows)},
 		{
 			name: "fair/many", about: "32 clients of one sender ask for 128 rows each, again and again",
-			goals: goals{served: 1, busy: busy.busy}, calls: only(1, rows), run: again(32),
+			goals: goals{served: 1, busy: busy.busy}, calls: repeat(1, rows), run: again(32),
 		},
 		{name: "fair/models", about: "eight requests of 128 rows, two of each model", goals: busy, calls: rowsOfModels, run: again(8)},
-		{name: "fair/held", about: "eight requests of 64 rows that are held to a schema", goals: busy, calls: only(1, rowsHeld), run: again(8)},
+		{name: "fair/held", about: "eight requests of 64 rows that are held to a schema", goals: busy, calls: repeat(1, rowsHeld), run: again(8)},
 		{
 			name: "fair/readers", about: "eight clients read a stream of 64 rows with log-probabilities, a byte a second",
 			lasts: six, goals: goals{only: []string{cut, lost}, grown: 768}, run: readers,
 		},
-		{name: "fair/queue", about: "200 requests of one sender wait at the same time", lasts: six, goals: busy, calls: only(200, fewRows)},
+		{name: "fair/queue", about: "200 requests of one sender wait at the same time", lasts: six, goals: busy, calls: repeat(200, fewRows)},
 		{
 			name: "fair/short", about: "64 clients of one sender ask for one token, again and again",
-			goals: goals{served: 100, busy: busy.busy}, calls: only(1, oneRow), run: again(64),
+			goals: goals{served: 100, busy: busy.busy}, calls: repeat(1, oneRow), run: again(64),
 		},
-		{name: "fair/prompts", about: "eight requests of 256 prompts, each of which fills the context", goals: busy, calls: only(1, fullPrompts), run: again(8)},
-		{name: "fair/scores", about: "eight requests that score 256 texts", goals: busy, calls: only(1, scores), run: again(8)},
-		{name: "fair/embeddings", about: "eight requests of 256 embeddings", goals: busy, calls: only(1, fullEmbeddings), run: again(8)},
-		{name: "fair/translations", about: "eight requests of 64 sentences that five beams translate", goals: busy, calls: only(1, translations), run: again(8)},
+		{name: "fair/prompts", about: "eight requests of 256 prompts, each of which fills the context", goals: busy, calls: repeat(1, fullPrompts), run: again(8)},
+		{name: "fair/scores", about: "eight requests that score 256 texts", goals: busy, calls: repeat(1, scores), run: again(8)},
+		{name: "fair/embeddings", about: "eight requests of 256 embeddings", goals: busy, calls: repeat(1, fullEmbeddings), run: again(8)},
+		{name: "fair/translations", about: "eight requests of 64 sentences that five beams translate", goals: busy, calls: repeat(1, translations), run: again(8)},
 		{name: "fair/slow-headers", about: "300 connections send a byte of their headers a second", goals: slow, run: slowHeaders},
 		{name: "fair/slow-bodies", about: "300 connections send a byte of their bodies a second", goals: slow, run: slowBodies},
 	}

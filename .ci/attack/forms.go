@@ -22,7 +22,7 @@ func formAttacks() []attack {
 		g.only = h.answers
 		list = append(list, attack{
 			name: "forms/" + h.name, about: h.about, alone: true, lasts: 10 * time.Second, goals: g,
-			calls: only(1, func() call { return held(h.of(1)) }),
+			calls: repeat(1, func() call { return held(h.of(1)) }),
 		})
 	}
 	together := goals{only: []string{"200", "400", "429", "503", cut}, grown: 3 * goalsOfForm.grown}

@@ -35,7 +35,7 @@ func panicAttacks() []attack {
 	} {
 		list = append(list, attack{
 			name: "panics/" + t.name, about: t.about, alone: true, lasts: 10 * time.Second, goals: goals{only: t.answers},
-			calls: only(2, func() call { return held(t.schema) }),
+			calls: repeat(2, func() call { return held(t.schema) }),
 			run: func(ctx context.Context, s *scene) {
 				for _, c := range s.calls {
 					a := s.send(ctx, c)

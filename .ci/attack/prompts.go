@@ -29,22 +29,22 @@ func promptAttacks() []attack {
 	// Clients that ask for the tokens of a long text get them: the text need not fit.
 	left := goals{served: 24, cpu: 24 * 80 * time.Millisecond, grown: plain.grown}
 	return []attack{
-		{name: "gzip/words", about: "eight prompts of 10 MB, 25 KB packed", lasts: ten, goals: zipped, calls: only(8, packedWords)},
-		{name: "gzip/letters", about: "eight prompts of one letter, ten million times", lasts: ten, goals: zipped, calls: only(8, letters)},
-		{name: "gzip/spaces", about: "eight requests after 10 MB of spaces, 10 KB packed", lasts: ten, goals: spaced, calls: only(8, spaces)},
-		{name: "gzip/more", about: "eight bodies of 200 MB, 200 KB packed", lasts: ten, goals: zipped, calls: only(8, more)},
-		{name: "gzip/members", about: "eight bodies of 2,000 packed members, 100 MB together", lasts: ten, goals: zipped, calls: only(8, members)},
+		{name: "gzip/words", about: "eight prompts of 10 MB, 25 KB packed", lasts: ten, goals: zipped, calls: repeat(8, packedWords)},
+		{name: "gzip/letters", about: "eight prompts of one letter, ten million times", lasts: ten, goals: zipped, calls: repeat(8, letters)},
+		{name: "gzip/spaces", about: "eight requests after 10 MB of spaces, 10 KB packed", lasts: ten, goals: spaced, calls: repeat(8, spaces)},
+		{name: "gzip/more", about: "eight bodies of 200 MB, 200 KB packed", lasts: ten, goals: zipped, calls: repeat(8, more)},
+		{name: "gzip/members", about: "eight bodies of 2,000 packed members, 100 MB together", lasts: ten, goals: zipped, calls: repeat(8, members)},
 		{name: "gzip/nested", about: "eight bodies that are packed twice, said and not said", lasts: ten, goals: zipped, calls: nested},
-		{name: "gzip/again", about: "eight clients send packed prompts of 10 MB again and again", goals: repeated, calls: only(1, packedWords), run: again(8)},
-		{name: "prompts/words", about: "eight prompts of 10 MB, not packed", lasts: ten, goals: plain, calls: only(8, plainWords)},
-		{name: "prompts/word", about: "eight prompts of one word of 10 MB", lasts: ten, goals: plain, calls: only(8, oneWord)},
+		{name: "gzip/again", about: "eight clients send packed prompts of 10 MB again and again", goals: repeated, calls: repeat(1, packedWords), run: again(8)},
+		{name: "prompts/words", about: "eight prompts of 10 MB, not packed", lasts: ten, goals: plain, calls: repeat(8, plainWords)},
+		{name: "prompts/word", about: "eight prompts of one word of 10 MB", lasts: ten, goals: plain, calls: repeat(8, oneWord)},
 		{name: "prompts/models", about: "eight prompts of 10 MB, two of each model", lasts: ten, goals: ofAll, calls: ofModels},
-		{name: "prompts/list", about: "eight lists of 250 prompts of 40 KB each", lasts: ten, goals: plain, calls: only(8, listOfPrompts)},
-		{name: "prompts/ids", about: "eight prompts of 250,000 token ids", lasts: ten, goals: plain, calls: only(8, ids)},
-		{name: "prompts/messages", about: "eight chats of 80,000 messages", lasts: ten, goals: plain, calls: only(8, messages)},
-		{name: "prompts/embeddings", about: "eight texts of 10 MB to be embedded", lasts: ten, goals: plain, calls: only(8, embeddings)},
-		{name: "prompts/again", about: "eight clients send prompts of 10 MB again and again", goals: repeated, calls: only(1, plainWords), run: again(8)},
-		{name: "prompts/left", about: "24 clients ask for the tokens of 10 MB of text, and leave", lasts: ten, goals: left, calls: only(24, tokens), run: leave(250 * time.Millisecond)},
+		{name: "prompts/list", about: "eight lists of 250 prompts of 40 KB each", lasts: ten, goals: plain, calls: repeat(8, listOfPrompts)},
+		{name: "prompts/ids", about: "eight prompts of 250,000 token ids", lasts: ten, goals: plain, calls: repeat(8, ids)},
+		{name: "prompts/messages", about: "eight chats of 80,000 messages", lasts: ten, goals: plain, calls: repeat(8, messages)},
+		{name: "prompts/embeddings", about: "eight texts of 10 MB to be embedded", lasts: ten, goals: plain, calls: repeat(8, embeddings)},
+		{name: "prompts/again", about: "eight clients send prompts of 10 MB again and again", goals: repeated, calls: repeat(1, plainWords), run: again(8)},
+		{name: "prompts/left", about: "24 clients ask for the tokens of 10 MB of text, and leave", lasts: ten, goals: left, calls: repeat(24, tokens), run: leave(250 * time.Millisecond)},
 	}
 }
 

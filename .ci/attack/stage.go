@@ -112,8 +112,8 @@ func leave(after time.Duration) func(context.Context, *scene) {
 	}
 }
 
-// only returns n times the same call.
-func only(n int, c func() call) func() []call {
+// repeat returns n times the same call.
+func repeat(n int, c func() call) func() []call {
 	return func() []call { return times(n, c()) }
 }
 
@@ -152,6 +152,7 @@ func (a attack) stage(ctx context.Context, glossa string, calm *bystander) (r ro
 	s.other = newSender(s.server.url, keys["other"], attackerIP, false)
 	s.by = &bystander{sender: newSender(s.server.url, keys["bystander"], bystanderIP, true)}
 	defer s.attacker.close()
+	defer s.other.close()
 	r.attack = a
 	if r.measured, err = s.measure(ctx, a); err != nil {
 		return r, err
@@ -201,8 +202,11 @@ func (s *scene) measure(ctx context.Context, a attack) (m measured, err error) {
 }
 
 // start starts the server of the scene.
-func (s *scene) start(ctx context.Context) (err error) {
-	s.server, err = serve(ctx, s.glossa, s.dir, s.env, s.args)
+func (s *scene) start(ctx context.Context) error {
+	started, err := serve(ctx, s.glossa, s.dir, s.env, s.args)
+	if err == nil {
+		s.server = started
+	}
 	return err
 }
 

@@ -35,32 +35,31 @@ func uploadAttacks() []attack {
 		}, {
 			name: "uploads/sessions", about: "150 uploads are begun; then another key begins one",
 			goals: goals{only: []string{"200", "429", "503"}, served: 1, refused: 1},
-			run:   manySessions,
+			run:   manySessions, alone: true,
 		}, {
 			name: "uploads/owners", about: "another key reads, writes, completes and deletes an upload",
 			goals: goals{only: []string{"403", "404"}, refused: 4},
-			run:   othersSession,
+			run:   othersSession, alone: true,
 		}, {
 			name: "uploads/chunks", about: "another key sends a chunk of an upload that names itself",
 			goals: goals{only: []string{"200", "400", "403", "404"}},
-			run:   othersChunks,
+			run:   othersChunks, alone: true,
 		}, {
 			name: "uploads/killed-part", about: "the server is killed while a part comes, and started again", lasts: 20 * time.Second,
 			goals: goals{only: []string{"200", cut, lost}},
-			run:   killedInPart,
+			run:   killedInPart, alone: true,
 		}, {
 			name: "uploads/killed-model", about: "the server is killed while a model is written, and started again", lasts: 60 * time.Second,
 			goals: goals{only: []string{"200", cut, lost}},
-			run:   killedInModel,
+			run:   killedInModel, alone: true,
 		}, {
 			name: "uploads/mapped", about: "a model is uploaded, used and deleted: its memory is given back",
 			goals: goals{only: []string{"200"}},
-			run:   deletedModel,
+			run:   deletedModel, alone: true,
 		},
 	}
 	for i := range list {
 		list[i].keys = true
-		list[i].alone = i > 2 // the others count nothing that a bystander would feel
 	}
 	return list
 }
