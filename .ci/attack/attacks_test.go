@@ -79,3 +79,20 @@ func TestRecordOf(t *testing.T) {
 		}
 	}
 }
+
+func TestTextOf(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"choices":[{"message":{"content":"\"a.b\""}}]}`: "a.b", `{"choices":[{"message":{"content":"7"}}]}`: "", `{"choices":[]}`: "", `{"error":{}}`: "", "": "",
+	} {
+		if got := textOf(answer{body: body}); got != want {
+			t.Errorf("%s: %q", body, got)
+		}
+	}
+	for text, want := range map[string][2]bool{
+		"age": {true, false}, "a-b.c": {true, false}, "-a": {false, false}, "a..b": {false, false}, "1.2.3.4": {true, true}, "1.2.3.256": {true, false}, ",": {false, false},
+	} {
+		if got := [2]bool{hostname.MatchString(text), ipv4.MatchString(text)}; got != want {
+			t.Errorf("%s: %v", text, got)
+		}
+	}
+}
