@@ -15,7 +15,7 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 VULNDB      := https://vuln.go.dev
 
 # ./... leaves out directories that begin with a dot.
-PACKAGES    := ./... ./.ci/budget ./.ci/e2e ./.ci/mutants ./.ci/peers/grammar ./.ci/peers/greedy ./.ci/peers/gateway
+PACKAGES    := ./... ./.ci/attack ./.ci/budget ./.ci/e2e ./.ci/mutants ./.ci/peers/grammar ./.ci/peers/greedy ./.ci/peers/gateway
 PLATFORMS   := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 FAMILIES     = $(filter-out glossa,$(notdir $(patsubst %/main.go,%,$(wildcard functions/*/main.go))))
 
@@ -73,6 +73,11 @@ web-test: glossa ## drive the playground with Chromium, screenshots in .cache/we
 	mkdir -p .cache/web
 	$(GO) build -trimpath -o .cache/web/alpha ./functions/alpha
 	.ci/web/run bin/glossa .cache/web/alpha $(ARGS)
+
+# Linux alone has other addresses of this machine than 127.0.0.1, and figures in /proc.
+.PHONY: attack
+attack: glossa ## attack the built server as hostile clients would, with a bystander who waits (needs Linux; ARGS="fair gzip/words", ARGS=-list)
+	$(GO) run ./.ci/attack $(ARGS)
 
 .PHONY: bench
 bench: ## compare the benchmarks with those of the last commit (BENCH=Decode PKG=./pkg/starter COUNT=6 BASE=HEAD~3)

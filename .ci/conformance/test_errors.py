@@ -78,9 +78,9 @@ class Bodies(unittest.TestCase):
 
     def refused(self, want, body, method="POST", path=path, headers=None):
         """The error of a request that must be refused with the status want."""
-        status, head, answer = server.raw(method, path, body, headers)
+        status, head, answer = server.raw(method, path, body, {"Origin": server.url, **(headers or {})})
         self.assertEqual(status, want, answer)
-        self.assertEqual(head["Access-Control-Allow-Origin"], "*")
+        self.assertEqual(head["Access-Control-Allow-Origin"], server.url)  # its own page can read it
         self.assertTrue(head["X-Request-Id"])
         return json.loads(answer)["error"]
 
@@ -116,5 +116,14 @@ class Bodies(unittest.TestCase):
         self.assertEqual(got, ask(client, "The castle", max_tokens=9, temperature=0).text)
 
     def test_options(self):
-        status, head, body = server.raw("OPTIONS", "/any/path")
-        self.assertEqual((status, body, head["Access-Control-Allow-Origin"]), (204, b"", "*"))
+        status, head, body = server.raw("OPTIONS", "/any/path", headers={"Origin": server.url})
+        self.assertEqual((status, body, head["Access-Control-Allow-Origin"]), (204, b"", server.url))
+
+    def test_pages_of_others(self):
+        for headers in ({"Origin": "https://evil.example"}, {"Origin": "null"}, {"Host": "evil.example"},
+                        {"Sec-Fetch-Site": "cross-site"}):
+            for method in ("POST", "OPTIONS"):
+                with self.subTest(method=method, headers=headers):
+                    status, head, answer = server.raw(method, self.path, b"{}", {"Content-Type": "text/plain", **headers})
+                    self.assertEqual((status, head["Access-Control-Allow-Origin"]), (403, None))
+                    self.assertTrue(json.loads(answer)["error"])

@@ -64,7 +64,7 @@ def complete(engine, prompt, **params):
 def chunks(engine, body):
     """The chunks of a stream as they are on the wire (RFC 9112, 7.1)."""
     data = json.dumps(body).encode()
-    head = f"POST /v1/engines/{engine}/completions HTTP/1.1\r\nHost: x\r\nContent-Length: {len(data)}\r\nConnection: close\r\n\r\n"
+    head = f"POST /v1/engines/{engine}/completions HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(data)}\r\nConnection: close\r\n\r\n"
     with socket.create_connection(("127.0.0.1", server.port), timeout=60) as s, s.makefile("rb") as wire:
         s.sendall(head.encode() + data)
         status = wire.readline()

@@ -35,10 +35,10 @@ def upload(body, key=WORKER, packed=False):
 
 class Keys(unittest.TestCase):
     def test_no_key(self):
-        status, head, answer = server.raw("POST", "/v1/chat/completions", b"{}")
+        status, head, answer = server.raw("POST", "/v1/chat/completions", b"{}", {"Origin": server.url})
         self.assertEqual(status, 401)
         self.assertTrue(json.loads(answer)["error"]["message"])
-        self.assertEqual(head["Access-Control-Allow-Origin"], "*")
+        self.assertEqual(head["Access-Control-Allow-Origin"], server.url)
 
     def test_wrong_key(self):
         for call in (lambda c: ask(c, "The castle"), lambda c: stream(c, "The castle"), lambda c: c.models.list()):

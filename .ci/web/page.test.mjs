@@ -60,8 +60,10 @@ suite('serving', () => {
   })
 
   test('a function that has a part of the routes asks for the address of the API', async (t) => {
-    const [page, api] = [await alpha(), await server()]
+    const page = await alpha()
     t.after(page.stop)
+    const api = await serve({ args: ['--origins', page.url] })
+    t.after(api.stop)
     const tab = await open(t, page.url)
     tab.expect(/status of 404/)
     tab.allow(api.url)

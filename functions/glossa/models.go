@@ -50,7 +50,7 @@ func models(ctx context.Context, args []string, _ io.Reader, stdout, _ io.Writer
 	case verb == "check" && len(rest) == 0:
 		return checkModels(ctx, *dir, *table, stdout)
 	case verb == "check":
-		return checkFiles(rest, stdout)
+		return checkFiles(ctx, rest, stdout)
 	case verb == "init" && len(rest) == 0:
 		first.table, first.checkpoints = *table, *dir
 		return first.run(ctx, stdout)

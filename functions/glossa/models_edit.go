@@ -115,9 +115,14 @@ func checkModels(ctx context.Context, dir, table string, w io.Writer) error {
 	return report(w, problems)
 }
 
-// checkFiles prints what is wrong with the records in files.
-func checkFiles(names []string, w io.Writer) error {
-	return report(w, catalog.Check(fileItems(names)))
+// checkFiles prints what is wrong with the records in files, which may use the schemas of
+// those inside this program.
+func checkFiles(ctx context.Context, names []string, w io.Writer) error {
+	groups, err := inside(ctx, false)
+	if err != nil {
+		return err
+	}
+	return report(w, catalog.Check(fileItems(names), groups))
 }
 
 // report prints problems; those that are more than warnings are the error.

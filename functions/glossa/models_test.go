@@ -46,6 +46,7 @@ func TestModelsOfATable(t *testing.T) {
 	}
 	mine := file("mine.json", `{"pk":"models","sk":"bedrock-mine","model_id":"arn:aws:bedrock:eu-west-1:1:imported-model/x",
 		"schema":{"request":{"defaults":{"p":""},"mapping":{"prompt":"$.p","stop":"$.s"}},"response":{"mapping":{"generated_text":"$.t"}}}}`)
+	one := file("one.json", `{"pk":"models","sk":"bedrock-eu.anthropic.claude-x-v1:0","owner":"secret"}`)
 	wrong := file("wrong.json", `{"pk":"models","sk":"bedrock-wrong","schema":{"request":{}},"context":-1}`)
 	for _, step := range []struct {
 		args   string
@@ -68,6 +69,14 @@ func TestModelsOfATable(t *testing.T) {
 		{"models check --table-name glossa", 0, []string{"warning: record models/bedrock-mine"}},
 		{"models remove nope --table-name glossa", 1, []string{"nope is not listed"}},
 		{"models remove mine --record --table-name glossa", 0, []string{"removed bedrock/mine\n"}},
+		{"models check --table-name glossa", 0, []string{"all is well\n"}},
+		{"models check " + one, 0, []string{"warning: record " + one + `: not known, without effect: "owner"; known are`}},
+		{"models add " + one + " --table-name glossa", 0, []string{"wrote models/bedrock-eu.anthropic.claude-x-v1:0\n"}},
+		{"models --table-name glossa", 0, []string{"eu.anthropic.claude-x-v1:0  ", "bedrock  anthropic", "bedrock-eu.anthropic.claude-x-v1:0\n"}},
+		{"models check --table-name glossa", 0, []string{`warning: record models/bedrock-eu.anthropic.claude-x-v1:0: not known, without effect: "owner"`}},
+		{"models remove eu.anthropic.claude-x-v1:0 --table-name glossa", 0, []string{"removed bedrock/eu.anthropic.claude-x-v1:0\n"}},
+		{"models remove eu.anthropic.claude-x-v1:0 --table-name glossa", 1, []string{"is not listed"}},
+		{"models remove bedrock/eu.anthropic.claude-x-v1:0 --record --table-name glossa", 0, []string{"removed bedrock/eu.anthropic.claude-x-v1:0\n"}},
 		{"models check --table-name glossa", 0, []string{"all is well\n"}},
 		{"models add --table-name glossa", 2, nil},
 		{"models add --name x --table-name glossa", 2, []string{"--type"}},

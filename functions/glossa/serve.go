@@ -11,12 +11,13 @@ import (
 
 	"glossa/pkg/app"
 	"glossa/pkg/cloud"
+	"glossa/pkg/httpx"
 	"glossa/pkg/meter/emf"
 	"glossa/pkg/meter/prom"
 	"glossa/pkg/starter"
 )
 
-const serveUsage = "[--host H] [--port N] [--checkpoints DIR|s3://BUCKET/PREFIX] [--table-name T] [--workers N] [--memory SIZE] [--quant Q] [--namespace S] [--auth [--accounts FILE] | --open]"
+const serveUsage = "[--host H] [--port N] [--checkpoints DIR|s3://BUCKET/PREFIX] [--table-name T] [--workers N] [--memory SIZE] [--quant Q] [--namespace S] [--auth [--accounts FILE] | --open] [--hosts NAME,NAME] [--origins URL,URL]"
 
 // serve answers HTTP until a signal.
 func serve(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writer) error {
@@ -32,6 +33,8 @@ func serve(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Wr
 	accounts := f.String("accounts", "", "`file` of users and API keys, see glossa user and glossa key (GLOSSA_ACCOUNTS)")
 	namespace := f.String("namespace", "", "instead of log lines write lines of metrics to stdout, in CloudWatch's embedded format and this namespace (GLOSSA_NAMESPACE)")
 	open := f.Bool("open", false, "serve other machines without asking for a key")
+	hosts := f.String("hosts", "", "`names` of the server, separated by commas; without keys only these, localhost and addresses are answered; * for all (GLOSSA_HOSTS)")
+	origins := f.String("origins", "", "`origins` of other web pages that may use the server, separated by commas: https://app.example.com; * for all (GLOSSA_ORIGINS)")
 	if err := parse(f, args, false); err != nil {
 		return err
 	}
@@ -48,7 +51,10 @@ func serve(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Wr
 		return err
 	}
 	cfg.Auth, cfg.Uploads, cfg.Accounts = *auth, true, cmp.Or(*accounts, cfg.Accounts)
-	cfg.Table = cmp.Or(*table, cfg.Table)
+	cfg.Table, cfg.Listen = cmp.Or(*table, cfg.Table), net.JoinHostPort(*host, strconv.Itoa(*port))
+	if err := browsers(&cfg, *hosts, *origins); err != nil {
+		return err
+	}
 	cfg.Workers, cfg.Quant = cmp.Or(*workers, cfg.Workers), cmp.Or(*quant, cfg.Quant)
 	if *memory != "" {
 		if cfg.Memory, err = app.ParseSize(*memory); err != nil {
@@ -66,7 +72,7 @@ func serve(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Wr
 	if err != nil {
 		return err
 	}
-	ln, err := a.Listen(ctx, net.JoinHostPort(*host, strconv.Itoa(*port)), *open)
+	ln, err := a.Listen(ctx, cfg.Listen, *open)
 	if err != nil {
 		return err
 	}
@@ -77,6 +83,25 @@ func serve(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Wr
 			slog.Duration("grace", app.Grace))
 	})
 	return a.Serve(ctx, ln)
+}
+
+// browsers puts the flags of that name into cfg, where they are given.
+func browsers(cfg *app.Config, hosts, origins string) error {
+	names, err := app.ParseList(hosts, httpx.CheckNames)
+	if err != nil {
+		return fmt.Errorf("%w: --hosts: %w", errUsage, err)
+	}
+	pages, err := app.ParseList(origins, httpx.CheckOrigins)
+	if err != nil {
+		return fmt.Errorf("%w: --origins: %w", errUsage, err)
+	}
+	if names != nil {
+		cfg.Hosts = names
+	}
+	if pages != nil {
+		cfg.Origins = pages
+	}
+	return nil
 }
 
 // environment returns the environment's configuration, with the account of AWS that its

@@ -9,9 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	"glossa/pkg/app"
 	"glossa/pkg/engine/checkpoint"
 	"glossa/pkg/engine/checkpoint/checkpointtest"
 )
@@ -86,6 +88,8 @@ func TestServeRefuses(t *testing.T) {
 		"--port 70000":                 {2, "--port"},
 		"--workers -1":                 {2, "--workers"},
 		"--namespace AWS/x":            {2, "--namespace"},
+		"--hosts glossa:8080":          {2, "--hosts"},
+		"--origins app.example.com":    {2, "--origins"},
 		"--auth":                       {1, "GLOSSA_KEYS"},
 		"--host 0.0.0.0 --port 0":      {1, "--open"},
 		"--checkpoints /no/such/place": {1, "checkpoints directory"},
@@ -95,6 +99,17 @@ func TestServeRefuses(t *testing.T) {
 		if got != want.status || !strings.Contains(errs.String(), want.says) {
 			t.Errorf("%s: status %d, %s; want %d, %q", args, got, errs.String(), want.status, want.says)
 		}
+	}
+}
+
+// Flags stand before the environment, where they are given.
+func TestServeBrowsers(t *testing.T) {
+	cfg := app.Config{Hosts: []string{"of.env"}, Origins: []string{"https://of.env"}}
+	if err := browsers(&cfg, "", ""); err != nil || !slices.Equal(cfg.Hosts, []string{"of.env"}) || !slices.Equal(cfg.Origins, []string{"https://of.env"}) {
+		t.Errorf("without flags: %v, %v, %v", cfg.Hosts, cfg.Origins, err)
+	}
+	if err := browsers(&cfg, "a,b", "*"); err != nil || !slices.Equal(cfg.Hosts, []string{"a", "b"}) || !slices.Equal(cfg.Origins, []string{"*"}) {
+		t.Errorf("with flags: %v, %v, %v", cfg.Hosts, cfg.Origins, err)
 	}
 }
 

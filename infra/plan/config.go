@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"glossa/pkg/app"
+	"glossa/pkg/httpx"
 )
 
 // Who asks callers who they are.
@@ -37,7 +38,9 @@ type Config struct {
 	Rate, Burst int            // requests per second, and at once, before the API answers 429
 	Namespace   string         // of the metrics
 	Prices      []Price
-	AlarmEmail  string // is told of alarms; "": nobody
+	AlarmEmail  string   // is told of alarms; "": nobody
+	Origins     []string // of web pages that may use the API beside its own; "*" is all
+	Settings    []string // of the functions, of [Settings]
 }
 
 // A Price is what the tokens of a model cost, in dollars for a million.
@@ -67,7 +70,17 @@ func Contexts() []Context {
 		{"namespace", "Codenator/api-layer/", "of the metrics in CloudWatch"},
 		{"prices", "", "dollars for a million tokens in and out, by model: amazon.titan=0.3/0.4,tgi.phi=0/0"},
 		{"alarm-email", "", "address that is told of alarms"},
+		{"origins", "*", "origins of other web pages that may use the API, separated by commas: https://app.example.com; * for all, " + ownOrigin + " for none"},
+		{"settings", "", "of the functions, with commas between them: " + strings.Join(Settings(), ", ")},
 	}
+}
+
+// Settings lists what the context settings turns on: a variable of the functions each.
+func Settings() []string { return []string{"listed-only", "ignore-unmapped", "empty-lines"} }
+
+// variable returns the environment variable of a setting.
+func variable(setting string) string {
+	return "GLOSSA_" + strings.ToUpper(strings.ReplaceAll(setting, "-", "_"))
 }
 
 var (
@@ -77,6 +90,9 @@ var (
 	// CloudWatch API Reference, PutMetricData, Namespace.
 	namespaceName = regexp.MustCompile(`^[0-9A-Za-z.\-_/#]([0-9A-Za-z.\-_/# ]{0,254}[0-9A-Za-z.\-_/#])?$`)
 )
+
+// ownOrigin is the value of the context origins that names no other.
+const ownOrigin = "own"
 
 // Parse returns the operator's choices; get gives the value of a context, "" for none.
 // The error names each context that is wrong.
@@ -92,7 +108,8 @@ func Parse(get func(name string) string) (Config, error) {
 		Domain: p.matching("domain", domainName), Certificate: p.value("certificate"),
 		Rate: p.number("rate", p.value("rate"), 1, 10000), Burst: p.number("burst", p.value("burst"), 1, 10000),
 		Namespace: p.matching("namespace", namespaceName), Prices: p.prices(),
-		AlarmEmail: p.matching("alarm-email", emailName),
+		AlarmEmail: p.matching("alarm-email", emailName), Origins: p.origins(),
+		Settings: p.settings(),
 	}
 	none := func(_ string, n int) bool { return n == 0 }
 	maps.DeleteFunc(cfg.Provisioned, none)
@@ -174,6 +191,35 @@ func (p *parser) perFamily(name string, least, most int) map[string]int {
 		}
 	}
 	return own
+}
+
+// origins reads a list, or [ownOrigin]. Seed 002 answers pages of all origins, and keys come
+// in headers, which no browser adds by itself.
+func (p *parser) origins() []string {
+	v := p.value("origins")
+	if v == ownOrigin {
+		return nil
+	}
+	list, err := app.ParseList(v, httpx.CheckOrigins)
+	if err != nil {
+		p.fail("origins", "%v", err)
+	}
+	return list
+}
+
+// settings reads names of [Settings].
+func (p *parser) settings() (list []string) {
+	v := p.value("settings")
+	if v == "" {
+		return nil
+	}
+	for name := range strings.SplitSeq(v, ",") {
+		if !slices.Contains(Settings(), name) {
+			p.fail("settings", "%q is none of %s", name, strings.Join(Settings(), ", "))
+		}
+		list = append(list, name)
+	}
+	return list
 }
 
 // prices reads "MODEL=IN/OUT,...".

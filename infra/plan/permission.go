@@ -22,7 +22,7 @@ type Statement struct {
 // references are the names in the resources of statements and the values of environments
 // that a deployment gives a meaning to, beside those of CloudFormation.
 func references() []string {
-	return []string{"Table", "TableArn", "Bucket", "BucketArn", "LogGroupArn"}
+	return []string{"Table", "TableArn", "Bucket", "BucketArn", "LogGroupArn", "TopicArn"}
 }
 
 var reference = regexp.MustCompile(`\$\{([^}]*)\}`)
@@ -153,22 +153,26 @@ func listUploads() Statement {
 	}
 }
 
-// Source: Amazon Bedrock User Guide, "Prerequisites for inference profiles": who calls a
-// profile needs the profile and the foundation model in every region that it leads to.
+// Sources: Amazon Bedrock User Guide, "Prerequisites for inference profiles": who calls a
+// profile needs the profile and the foundation model in every region that it leads to;
+// Service Authorization Reference, "Actions, resources, and condition keys for Amazon
+// Bedrock", for the kinds of models that InvokeModel takes.
 func bedrock(streams bool) Statement {
 	actions := []string{"bedrock:InvokeModel"}
 	if streams {
 		actions = append(actions, "bedrock:InvokeModelWithResponseStream")
 	}
+	resources := []string{"arn:${AWS::Partition}:bedrock:*::foundation-model/*"}
+	for _, kind := range []string{
+		"inference-profile", "application-inference-profile", "provisioned-model", "custom-model", "custom-model-deployment", "imported-model",
+	} {
+		resources = append(resources, "arn:${AWS::Partition}:bedrock:*:${AWS::AccountId}:"+kind+"/*")
+	}
 	return Statement{
-		Sid:     "Bedrock",
-		Actions: actions,
-		Resources: []string{
-			"arn:${AWS::Partition}:bedrock:*::foundation-model/*",
-			"arn:${AWS::Partition}:bedrock:*:${AWS::AccountId}:inference-profile/*",
-			"arn:${AWS::Partition}:bedrock:*:${AWS::AccountId}:application-inference-profile/*",
-		},
-		Reason:    "models on Amazon Bedrock",
+		Sid:       "Bedrock",
+		Actions:   actions,
+		Resources: resources,
+		Reason:    "models on Amazon Bedrock: its own, and those of this account that a record names by their ARN",
 		Wildcards: "a model is added by a record, without a deployment, and profiles lead to models of other regions",
 	}
 }
@@ -185,6 +189,26 @@ func sagemaker() Statement {
 		},
 		Reason:    "models at endpoints of Amazon SageMaker, streamed or not",
 		Wildcards: "a model is added by a record, without a deployment",
+	}
+}
+
+// AlarmService is the service that publishes to the topic of alarms.
+const AlarmService = "cloudwatch.amazonaws.com"
+
+// Alarms returns what [AlarmService] may do. A topic with a policy allows nobody else than
+// that says, the alarms of its own account included.
+//
+// Source: Amazon CloudWatch User Guide, "Notifying users on alarm changes", for the
+// conditions, without which other accounts' alarms could publish.
+func Alarms() Statement {
+	return Statement{
+		Sid: "Alarms", Actions: []string{"sns:Publish"}, Resources: []string{"${TopicArn}"},
+		Condition: map[string]map[string][]string{
+			"StringEquals": {"aws:SourceAccount": {"${AWS::AccountId}"}},
+			"ArnLike":      {"aws:SourceArn": {"arn:${AWS::Partition}:cloudwatch:${AWS::Region}:${AWS::AccountId}:alarm:${AWS::StackName}-*"}},
+		},
+		Reason:    "the alarms of the stack tell their topic",
+		Wildcards: "CloudFormation names alarms, beginning with the stack's name",
 	}
 }
 

@@ -133,8 +133,14 @@ func environment(cfg Config) map[string]string {
 		"GLOSSA_STREAM_REST": "true",
 		"GLOSSA_STREAM_URL":  "true",
 	}
+	if len(cfg.Origins) > 0 {
+		env["GLOSSA_ORIGINS"] = strings.Join(cfg.Origins, ",")
+	}
 	if cfg.Auth == IAM { // the Authorization header is AWS's then
 		env["GLOSSA_OPEN"] = "true"
+	}
+	for _, name := range cfg.Settings {
+		env[variable(name)] = "true"
 	}
 	return env
 }
@@ -142,6 +148,10 @@ func environment(cfg Config) map[string]string {
 // check says where a plan breaks a rule.
 func (p *Plan) check() error {
 	var errs []error
+	alarms := Alarms()
+	if err := alarms.check(); err != nil {
+		errs = append(errs, fmt.Errorf("topic: statement %s: %w", alarms.Sid, err))
+	}
 	for _, f := range p.Functions {
 		for _, s := range f.Statements {
 			if err := s.check(); err != nil {

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -166,14 +167,14 @@ func TestEnvironment(t *testing.T) {
 		known[v[0]] = true
 	}
 	for _, auth := range []string{Keys, IAM} {
-		for _, f := range planned(t, map[string]string{"auth": auth}).Functions {
+		for _, f := range planned(t, map[string]string{"auth": auth, "settings": strings.Join(Settings(), ",")}).Functions {
 			for name := range f.Environment {
 				if !known[name] {
 					t.Errorf("%s: no function knows %s", f.Family, name)
 				}
 			}
 			cfg, err := app.FromEnv(given(f.Environment))
-			if err != nil || cfg.Auth != (auth == Keys) || !cfg.Host.StreamREST || !cfg.Host.StreamURL {
+			if err != nil || cfg.Auth != (auth == Keys) || !cfg.Host.StreamREST || !cfg.Host.StreamURL || !cfg.ListedOnly || !cfg.IgnoreUnmapped || !cfg.EmptyLines {
 				t.Errorf("%s with %s: %v, %+v", f.Family, auth, err, cfg.Host)
 			}
 		}
@@ -199,6 +200,52 @@ func TestStatements(t *testing.T) {
 		}
 		if !slices.Equal(extra, own[f.Family]) {
 			t.Errorf("%s may %v besides, want %v", f.Family, extra, own[f.Family])
+		}
+	}
+}
+
+// TestModels asks what functions may run on Amazon Bedrock: its models, and each kind of
+// model of the own account that a record can name by its ARN; nothing of other accounts.
+func TestModels(t *testing.T) {
+	own := strings.NewReplacer("${AWS::Partition}", "aws", "${AWS::AccountId}", "123456789012")
+	for _, f := range planned(t, nil).Functions {
+		i := slices.IndexFunc(f.Statements, func(s Statement) bool { return s.Sid == "Bedrock" })
+		may := func(resource string) bool {
+			return slices.ContainsFunc(f.Statements[i].Resources, func(pattern string) bool {
+				form := strings.ReplaceAll(regexp.QuoteMeta(own.Replace(pattern)), `\*`, ".*")
+				return regexp.MustCompile("^" + form + "$").MatchString(resource)
+			})
+		}
+		for _, arn := range []string{
+			"us-east-1::foundation-model/anthropic.claude-v2:1", "eu-west-1:123456789012:inference-profile/eu.anthropic.claude-v2:1",
+			"eu-west-1:123456789012:application-inference-profile/a1b2c3", "us-east-1:123456789012:provisioned-model/0abcdefghijk",
+			"us-east-1:123456789012:custom-model/amazon.titan-text-lite-v1:0:4k/0abc", "us-east-1:123456789012:custom-model-deployment/0abc",
+			"us-east-1:123456789012:imported-model/0abc",
+		} {
+			if arn = "arn:aws:bedrock:" + arn; !may(arn) {
+				t.Errorf("%s may not run %s", f.Family, arn)
+			}
+		}
+		for _, arn := range []string{
+			"us-east-1:999999999999:provisioned-model/0abc", "us-east-1:999999999999:imported-model/0abc", "us-east-1:999999999999:inference-profile/x",
+			"us-east-1:123456789012:agent/x", "us-east-1:123456789012:guardrail/x", "us-east-1:123456789012:async-invoke/x", "us-east-1:123456789012:knowledge-base/x",
+		} {
+			if arn = "arn:aws:bedrock:" + arn; may(arn) {
+				t.Errorf("%s may run %s", f.Family, arn)
+			}
+		}
+	}
+}
+
+// TestOrigins: pages of all origins may use what is deployed (seed 002), or those that the
+// operator names.
+func TestOrigins(t *testing.T) {
+	for context, want := range map[string]string{"": "*", "own": "", "https://a.example,http://localhost:3000": "https://a.example,http://localhost:3000"} {
+		p := planned(t, map[string]string{"origins": context})
+		for _, f := range p.Functions {
+			if got := f.Environment["GLOSSA_ORIGINS"]; got != want {
+				t.Errorf("%q: %q, want %q", context, got, want)
+			}
 		}
 	}
 }
@@ -234,7 +281,7 @@ func TestParse(t *testing.T) {
 	}
 	for name, value := range map[string]string{
 		"stage": "Prod", "memory": "127", "provisioned": "openai", "reserved": "nobody=1", "auth": "none", "domain": "localhost",
-		"certificate": "arn", "rate": "0", "burst": "x", "namespace": " ", "prices": "a=1", "alarm-email": "me",
+		"certificate": "arn", "rate": "0", "burst": "x", "namespace": " ", "prices": "a=1", "alarm-email": "me", "origins": "https://a/b", "settings": "listed",
 	} {
 		if _, err := Parse(given(map[string]string{name: value})); err == nil {
 			t.Errorf("%s=%s is taken", name, value)

@@ -90,6 +90,7 @@ func (c *checker) statements(name string, r *Resource, f plan.Function) {
 				continue
 			}
 			delete(want, sid)
+			c.want(name+" "+sid+" principal", got["Principal"], nil)
 			c.statement(name+" "+sid, got, s, c.references(f.Family))
 		}
 	}
@@ -100,7 +101,7 @@ func (c *checker) statements(name string, r *Resource, f plan.Function) {
 
 func (c *checker) statement(name string, got map[string]any, s plan.Statement, references *strings.Replacer) {
 	c.want(name+" effect", got["Effect"], "Allow")
-	for _, key := range []string{"NotAction", "NotResource", "Principal"} {
+	for _, key := range []string{"NotAction", "NotResource", "NotPrincipal"} {
 		c.want(name+" "+key, got[key], nil)
 	}
 	actions, resources := slices.Sorted(slices.Values(s.Actions)), []string{}

@@ -130,33 +130,3 @@ func (c *checker) responses() {
 		c.fail(kind, "there is no answer")
 	}
 }
-
-// alarms asks for those of each function, of the API and of the table.
-func (c *checker) alarms() {
-	watched := map[string]bool{}
-	var topic any
-	if names := c.Watch.of("AWS::SNS::Topic"); len(names) > 0 {
-		topic = []any{map[string]any{"Ref": names[0]}}
-	}
-	for _, name := range c.Watch.of("AWS::CloudWatch::Alarm") {
-		r := c.Watch.Resources[name]
-		for _, d := range objects(r.list("Dimensions")) {
-			watched[fmt.Sprintf("%v %v", r.get("MetricName"), c.text(d["Value"]))] = true
-		}
-		c.want(name+" without data", r.get("TreatMissingData"), "notBreaching")
-		c.want(name+" actions", r.get("AlarmActions"), topic)
-	}
-	want := map[string]bool{"5XXError glossa-" + c.plan.Config.Stage: true}
-	for _, name := range c.Data.of("AWS::DynamoDB::Table") {
-		want["ReadThrottleEvents ${"+name+"}"], want["WriteThrottleEvents ${"+name+"}"] = true, true
-	}
-	for _, f := range c.plan.Functions {
-		fn, _ := c.made(f.Family, "Function")
-		for _, metric := range []string{"Errors", "Throttles", "Duration"} {
-			want[metric+" ${"+fn+"}"] = true
-		}
-	}
-	c.want("alarms", watched, want)
-	c.want("topics", topic != nil, c.plan.Config.AlarmEmail != "")
-	c.want("dashboards", len(c.Watch.of("AWS::CloudWatch::Dashboard")), 1)
-}

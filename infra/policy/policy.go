@@ -34,6 +34,7 @@ func rules() []rule {
 		{"gateway", (*checker).gateway},
 		{"doors", (*checker).doors},
 		{"alarms", (*checker).alarms},
+		{"topic", (*checker).topic},
 		{"outputs", (*checker).outputs},
 	}
 }
@@ -225,15 +226,13 @@ func (c *checker) access() {
 			c.fail(name, "only functions have policies of ours, and it is for %v", services)
 		}
 	})
-	for _, kind := range []string{"AWS::S3::BucketPolicy", "AWS::SNS::TopicPolicy"} {
-		c.each(kind, func(name string, r *Resource) {
-			for _, s := range objects(r.list("PolicyDocument", "Statement")) {
-				if s["Effect"] != "Deny" && !reflect.DeepEqual(s["Principal"], map[string]any{"Service": "cloudwatch.amazonaws.com"}) {
-					c.fail(name, "it lets in %v", s["Principal"])
-				}
+	c.each("AWS::S3::BucketPolicy", func(name string, r *Resource) {
+		for _, s := range objects(r.list("PolicyDocument", "Statement")) {
+			if s["Effect"] != "Deny" {
+				c.fail(name, "it lets in %v", s["Principal"])
 			}
-		})
-	}
+		}
+	})
 }
 
 // outputs asks for the names and addresses that a deployment tells.

@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,11 +12,48 @@ import (
 	"glossa/infra/plan"
 )
 
-// golden returns the templates that the stacks' test keeps here, and their plan.
-func golden(t *testing.T) (*plan.Plan, Templates) {
+// variants returns what operators may choose, by the names of the directories in which the
+// contexts and the templates lie that the stacks' test keeps there.
+func variants(t *testing.T) map[string]plan.Config {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("testdata", "*", "contexts.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]plan.Config{}
+	for _, file := range files {
+		cfg, err := plan.Parse(func(name string) string { return contexts(t, file)[name] })
+		if err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		all[filepath.Base(filepath.Dir(file))] = cfg
+	}
+	return all
+}
+
+// contexts reads a file of contexts.
+func contexts(t *testing.T, file string) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	var all map[string]any
+	if err == nil {
+		err = json.Unmarshal(text, &all)
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	spelled := map[string]string{}
+	for name, value := range all {
+		spelled[name] = fmt.Sprint(value)
+	}
+	return spelled
+}
+
+// golden returns the templates of a variant, and their plan.
+func golden(t *testing.T, variant string) (*plan.Plan, Templates) {
 	t.Helper()
 	read := func(stack string) Template {
-		text, err := os.ReadFile(filepath.Join("testdata", stack+".json"))
+		text, err := os.ReadFile(filepath.Join("testdata", variant, stack+".json"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -24,11 +63,7 @@ func golden(t *testing.T) (*plan.Plan, Templates) {
 		}
 		return template
 	}
-	cfg, err := plan.Parse(func(string) string { return "" })
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := plan.New(cfg)
+	p, err := plan.New(variants(t)[variant])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,9 +71,34 @@ func golden(t *testing.T) (*plan.Plan, Templates) {
 }
 
 func TestGolden(t *testing.T) {
-	p, templates := golden(t)
-	if err := Check(p, templates); err != nil {
-		t.Error(err)
+	for name, cfg := range variants(t) {
+		p, templates := golden(t, name)
+		if err := Check(p, templates); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if cfg.Stage != name {
+			t.Errorf("%s has the stage %s", name, cfg.Stage)
+		}
+	}
+}
+
+// Each context is chosen in a variant, so that its templates have been looked at.
+func TestContexts(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("testdata", "*", "contexts.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	chosen := map[string]bool{}
+	for _, file := range files {
+		for name, value := range contexts(t, file) {
+			chosen[name+"="+value] = true
+			chosen[name] = true
+		}
+	}
+	for _, c := range plan.Contexts() {
+		if !chosen[c.Name] || chosen[c.Name+"="+c.Default] {
+			t.Errorf("no variant chooses another %s than %q", c.Name, c.Default)
+		}
 	}
 }
 
@@ -228,21 +288,68 @@ func apiBreaches() []breach {
 	}
 }
 
+func topicBreaches() (list []breach) {
+	const topic, policy, subscription = "AWS::SNS::Topic", "AWS::SNS::TopicPolicy", "AWS::SNS::Subscription"
+	// statement changes the one whose effect is given.
+	statement := func(effect, key string, value any) func(*Templates, *Resource) {
+		return func(_ *Templates, r *Resource) {
+			for _, s := range objects(r.list("PolicyDocument", "Statement")) {
+				if s["Effect"] == effect {
+					s[key] = value
+				}
+			}
+		}
+	}
+	gone := func(t *Templates, r *Resource) {
+		for name, other := range t.Watch.Resources {
+			if other == r {
+				delete(t.Watch.Resources, name)
+			}
+		}
+	}
+	everybody := map[string]any{"Sid": "All", "Effect": "Allow", "Action": "sns:Publish", "Principal": "*", "Resource": "*"}
+	account := map[string]any{"StringEquals": map[string]any{"aws:SourceAccount": map[string]any{"Ref": "AWS::AccountId"}}}
+	for of, changes := range map[string][]func(*Templates, *Resource){
+		topic:        {gone},
+		subscription: {gone, set("other@example.com", "Endpoint"), set("arn", "TopicArn")},
+		policy: {
+			gone, set([]any{"arn"}, "Topics"), with(everybody, "PolicyDocument"),
+			func(_ *Templates, r *Resource) { // as the CDK makes it by itself: nobody may publish
+				document := r.Properties["PolicyDocument"].(map[string]any)
+				document["Statement"] = document["Statement"].([]any)[:1]
+			},
+			statement("Deny", "Effect", "Allow"), statement("Deny", "Condition", nil), statement("Deny", "Resource", "arn"),
+			statement("Allow", "Principal", "*"), statement("Allow", "Principal", map[string]any{"Service": "events.amazonaws.com"}),
+			statement("Allow", "Action", "sns:*"), statement("Allow", "Resource", "*"), statement("Allow", "Condition", nil), statement("Allow", "Condition", account),
+			statement("Allow", "Effect", "Deny"),
+		},
+	} {
+		for _, do := range changes {
+			list = append(list, breach{"topic", of, "", do})
+		}
+	}
+	return list
+}
+
 // TestBreaches breaks each rule in each of its ways, and that rule must say so.
 func TestBreaches(t *testing.T) {
 	broken := map[string]int{}
-	for _, b := range slices.Concat(dataBreaches(), functionBreaches(), apiBreaches()) {
-		p, templates := golden(t)
-		resource, name := find(templates, b)
-		if resource == nil {
-			t.Fatalf("there is no %s %s*", b.of, b.name)
+	for variant, breaches := range map[string][]breach{
+		"dev": slices.Concat(dataBreaches(), functionBreaches(), apiBreaches()), "prod": topicBreaches(),
+	} {
+		for _, b := range breaches {
+			p, templates := golden(t, variant)
+			resource, name := find(templates, b)
+			if resource == nil {
+				t.Fatalf("there is no %s %s*", b.of, b.name)
+			}
+			b.do(&templates, resource)
+			err := Check(p, templates)
+			if err == nil || !strings.Contains("\n"+err.Error(), "\n"+b.rule+": ") {
+				t.Errorf("breach %d of %s, in %s, is not seen: %v", broken[b.rule], b.rule, name, err)
+			}
+			broken[b.rule]++
 		}
-		b.do(&templates, resource)
-		err := Check(p, templates)
-		if err == nil || !strings.Contains("\n"+err.Error(), "\n"+b.rule+": ") {
-			t.Errorf("breach %d of %s, in %s, is not seen: %v", broken[b.rule], b.rule, name, err)
-		}
-		broken[b.rule]++
 	}
 	for _, r := range rules() {
 		if broken[r.name] == 0 {

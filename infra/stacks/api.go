@@ -112,7 +112,7 @@ type response struct {
 }
 
 // responses are in the shape of errors that most clients read, and can be read by pages
-// of other origins.
+// of all origins: there is nothing of anybody's in them.
 func responses(auth string) []response {
 	const told = `{"error":{"message":$context.error.messageString,"type":"api_error","param":null,"code":"$context.error.responseType"}}`
 	const unknown = `{"error":{"message":"there is no such path","type":"invalid_request_error","param":null,"code":"no_route"}}`

@@ -67,23 +67,37 @@ func newFunction(stack awscdk.Stack, p *plan.Plan, f plan.Function, d *data, dis
 func newRole(scope constructs.Construct, f plan.Function, references map[string]*string) awsiam.Role {
 	var statements []awsiam.PolicyStatement
 	for _, s := range f.Statements {
-		var resources []*string
-		for _, r := range s.Resources {
-			resources = append(resources, sub(r, references))
-		}
-		conditions := map[string]any{}
-		for operator, keys := range s.Condition {
-			conditions[operator] = keys
-		}
-		statements = append(statements, awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
-			Sid: &s.Sid, Actions: jsii.Strings(s.Actions...), Resources: &resources, Conditions: &conditions,
-		}))
+		statements = append(statements, newStatement(s, references))
 	}
 	document := awsiam.NewPolicyDocument(&awsiam.PolicyDocumentProps{Statements: &statements, Minimize: jsii.Bool(false)})
 	return awsiam.NewRole(scope, jsii.String("Role"), &awsiam.RoleProps{
 		AssumedBy:      awsiam.NewServicePrincipal(jsii.String("lambda.amazonaws.com"), nil),
 		Description:    jsii.String("what glossa's function " + f.Family + " may do"),
 		InlinePolicies: &map[string]awsiam.PolicyDocument{"function": document},
+	})
+}
+
+// newStatement returns a statement of the plan, which allows it to principals, or to those
+// who have the policy if there are none.
+func newStatement(s plan.Statement, references map[string]*string, principals ...awsiam.IPrincipal) awsiam.PolicyStatement {
+	var resources []*string
+	for _, r := range s.Resources {
+		resources = append(resources, sub(r, references))
+	}
+	conditions := map[string]any{}
+	for operator, keys := range s.Condition {
+		of := map[string]any{}
+		for key, values := range keys {
+			var list []*string
+			for _, v := range values {
+				list = append(list, sub(v, references))
+			}
+			of[key] = list
+		}
+		conditions[operator] = of
+	}
+	return awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
+		Sid: &s.Sid, Actions: jsii.Strings(s.Actions...), Resources: &resources, Conditions: &conditions, Principals: &principals,
 	})
 }
 

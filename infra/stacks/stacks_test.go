@@ -23,7 +23,7 @@ import (
 	"glossa/pkg/app"
 )
 
-var update = flag.Bool("update", false, "rewrite infra/policy/testdata/*.json")
+var update = flag.Bool("update", false, "rewrite infra/policy/testdata/*/{api,data,watch}.json")
 
 // TestMain ends the process of the CDK, which all tests share: it takes seconds to start.
 func TestMain(m *testing.M) {
@@ -33,17 +33,30 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// variants are what operators may choose.
-func variants() map[string]map[string]any {
-	return map[string]map[string]any{
-		"dev": {},
-		"prod": {
-			"stage": "prod", "memory": "1769,openai=10240", "provisioned": "openai=2", "reserved": "openai=20,lamini=3",
-			"domain": "llm.example.com", "certificate": "arn:aws:acm:eu-west-1:123456789012:certificate/c", "rate": 5.0, "burst": "7",
-			"namespace": "glossa/prod", "prices": "amazon.titan=0.3/0.4,tgi.phi=0/0.25", "alarm-email": "on-call@example.com",
-		},
-		"iam": {"stage": "iam", "auth": "iam"},
+// testdata has a directory for each variant of what operators may choose: the contexts, and
+// the templates that they must give.
+const testdata = "../policy/testdata"
+
+// variants returns the contexts of each variant by its name, which is its stage.
+func variants(t *testing.T) map[string]map[string]any {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(testdata, "*", "contexts.json"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
 	}
+	all := map[string]map[string]any{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var own map[string]any
+		if err := json.Unmarshal(text, &own); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		all[filepath.Base(filepath.Dir(file))] = own
+	}
+	return all
 }
 
 // contexts returns those of cdk.json and of an operator.
@@ -79,11 +92,11 @@ func programs(t *testing.T) string {
 
 // TestStacks synthesises each variant, and holds it to the rules.
 func TestStacks(t *testing.T) {
-	dist := programs(t)
-	for _, name := range slices.Sorted(maps.Keys(variants())) {
+	dist, all := programs(t), variants(t)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
 		t.Run(name, func(t *testing.T) {
 			out := t.TempDir()
-			app := awscdk.NewApp(&awscdk.AppProps{Context: contexts(t, variants()[name]), Outdir: &out})
+			app := awscdk.NewApp(&awscdk.AppProps{Context: contexts(t, all[name]), Outdir: &out})
 			p, err := stacks.Plan(app)
 			if err != nil {
 				t.Fatal(err)
@@ -95,9 +108,7 @@ func TestStacks(t *testing.T) {
 			if err := policy.Check(p, templates); err != nil {
 				t.Error(err)
 			}
-			if name == "dev" {
-				golden(t, out)
-			}
+			golden(t, name, out)
 			if name == "prod" {
 				dashboard(t, templates.Watch)
 			}
@@ -108,16 +119,16 @@ func TestStacks(t *testing.T) {
 // asset is the hash of a program in the name of what is uploaded.
 var asset = regexp.MustCompile(`[0-9a-f]{64}`)
 
-// golden compares the templates with those that lie where the rules are tested.
-func golden(t *testing.T, out string) {
+// golden compares the templates of a variant with those that lie where the rules are tested.
+func golden(t *testing.T, variant, out string) {
 	t.Helper()
 	for _, stack := range []string{"data", "api", "watch"} {
-		got, err := os.ReadFile(filepath.Join(out, "glossa-dev-"+stack+".template.json"))
+		got, err := os.ReadFile(filepath.Join(out, "glossa-"+variant+"-"+stack+".template.json"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		got = append(asset.ReplaceAll(got, []byte("ASSET")), '\n')
-		file := filepath.Join("../policy/testdata", stack+".json")
+		file := filepath.Join(testdata, variant, stack+".json")
 		if *update {
 			if err := os.WriteFile(file, got, 0o644); err != nil {
 				t.Fatal(err)

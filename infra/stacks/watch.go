@@ -6,6 +6,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatchactions"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssnssubscriptions"
 	"github.com/aws/jsii-runtime-go"
@@ -24,6 +25,8 @@ func newWatch(stack awscdk.Stack, p *plan.Plan, d *data, a *api) {
 	w := &watch{stack: stack, plan: p}
 	if p.Config.AlarmEmail != "" {
 		w.topic = awssns.NewTopic(stack, jsii.String("Alarms"), &awssns.TopicProps{EnforceSSL: jsii.Bool(true)})
+		w.topic.AddToResourcePolicy(newStatement(plan.Alarms(), map[string]*string{"TopicArn": w.topic.TopicArn()},
+			awsiam.NewServicePrincipal(jsii.String(plan.AlarmService), nil)))
 		w.topic.AddSubscription(awssnssubscriptions.NewEmailSubscription(&p.Config.AlarmEmail, nil))
 	}
 	for _, f := range a.functions {

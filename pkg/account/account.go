@@ -75,8 +75,7 @@ type Accounts struct {
 	cfg       Config
 	publisher bool // there may be a key that publishes
 	passwords *verifier
-	users     *limit // of failed logins, by the name that was tried
-	addresses *limit // and by the address that tried
+	failures  failures
 }
 
 // New returns the accounts of a configuration.
@@ -85,8 +84,7 @@ func New(cfg Config) *Accounts {
 		cfg:       cfg,
 		publisher: cfg.Store != nil || slices.ContainsFunc(cfg.Keys, func(k Key) bool { return k.Role.May(httpx.Upload) }),
 		passwords: newVerifier(),
-		users:     newLimit(userBurst, userPause),
-		addresses: newLimit(addressBurst, addressPause),
+		failures:  newFailures(),
 	}
 }
 

@@ -97,7 +97,7 @@ func TestUploadNeedsAKeyThatMay(t *testing.T) {
 			guard := New(Config{Open: open, Keys: list}).Guard
 			r := httptest.NewRequest("POST", "/api/upload", nil)
 			_, err := guard(r, &httpx.Route{Permission: httpx.Upload})
-			if e := llm.AsError(err); e.Code != llm.Internal || e.Message != "UPLOAD_SECRET not configured" {
+			if e := llm.AsError(err); e.Code != llm.Forbidden || !strings.HasPrefix(e.Message, "UPLOAD_SECRET not configured: ") {
 				t.Errorf("open %v, keys %d: %v", open, len(list), err)
 			}
 		}

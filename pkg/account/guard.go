@@ -17,13 +17,14 @@ import (
 // routes needs a key or a token whose role has the route's permission. The request
 // that it returns knows its sender, see [PrincipalOf].
 func (a *Accounts) Guard(r *http.Request, route *httpx.Route) (*http.Request, error) {
-	c := caller{address: address(r.RemoteAddr)}
+	c := caller{address: Address(r.RemoteAddr)}
 	upload := route.Permission == httpx.Upload
 	switch {
 	case route.Permission == httpx.Public, a.cfg.Open && !upload && known(route.Permission):
 		return withCaller(r, c), nil
 	case upload && !a.publisher:
-		return nil, llm.Errorf(llm.Internal, "UPLOAD_SECRET not configured")
+		// seed 002 answers 500 with these words.
+		return nil, llm.Errorf(llm.Forbidden, "UPLOAD_SECRET not configured: set it, or another key of the role worker, to let models be uploaded")
 	}
 	list, err := a.identify(r.Context(), bearer(r.Header))
 	if err != nil {
@@ -115,9 +116,9 @@ func bearer(h http.Header) string {
 // (RFC 6177): whoever has one address has 2^64 of them.
 const subscriber = 64
 
-// address returns what stands for a sender: an IPv4 address, or the network of an
+// Address returns what stands for a sender: an IPv4 address, or the network of an
 // IPv6 address. Headers that name another address can be made up and are not read.
-func address(remote string) string {
+func Address(remote string) string {
 	ap, err := netip.ParseAddrPort(remote)
 	if err != nil {
 		return remote

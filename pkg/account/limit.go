@@ -6,13 +6,17 @@ import (
 	"time"
 )
 
-// Limits of failed logins. A name takes few, whoever tries it; an address takes more,
-// as many persons may stand behind it.
+// Limits of failed logins. An address takes few for each name, so that nobody can lock a
+// user out from elsewhere, and more for all names, as many persons may stand behind it. A
+// name takes many from all addresses together: somebody who has thousands of them still
+// gets no further with a password.
 const (
-	userBurst    = 10
-	userPause    = time.Minute
+	pairBurst    = 10
+	pairPause    = time.Minute
 	addressBurst = 50
 	addressPause = 10 * time.Second
+	nameBurst    = 1000
+	namePause    = 10 * time.Second
 )
 
 // buckets is the size of a limit's table.

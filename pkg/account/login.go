@@ -24,20 +24,19 @@ type Grant struct {
 func errWrong() error { return llm.Errorf(llm.Unauthenticated, "the email or the password is wrong") }
 
 // Login gives a token for a user's name, which may be an address of mail, and
-// password. Those that fail are few for each name and each address that they come
-// from; more are [llm.Overloaded] until some time has passed.
+// password. Few may fail for a name from one address, more from the address, and many for
+// the name; what is beyond that is [llm.Overloaded] until some time has passed.
 func (a *Accounts) Login(ctx context.Context, email, password string) (Grant, error) {
 	if a.cfg.Store == nil {
 		return Grant{}, llm.Errorf(llm.Unsupported, "there are no users here: send a key as Authorization: Bearer KEY")
 	}
 	name, from := fold(email), callerOf(ctx).address
-	if err := a.attempt(name, from); err != nil {
-		return Grant{}, err
+	if wait := a.failures.take(name, from, time.Now()); wait > 0 {
+		return Grant{}, &llm.Error{Code: llm.Overloaded, Message: "too many failed logins: wait", RetryAfter: wait}
 	}
 	user, err := a.check(ctx, name, password)
 	if llm.AsError(err).Code != llm.Unauthenticated {
-		a.users.giveBack(name)
-		a.addresses.giveBack(from)
+		a.failures.giveBack(name, from)
 	}
 	if err != nil {
 		return Grant{}, asError(err)
@@ -51,19 +50,47 @@ func (a *Accounts) Login(ctx context.Context, email, password string) (Grant, er
 	return Grant{Token: secret, Role: user.Role, Expires: token.Expires}, nil
 }
 
-// attempt counts a login as one that fails, for its name and its address.
-func (a *Accounts) attempt(name, from string) error {
-	now := time.Now()
-	wait := a.addresses.take(from, now)
-	if wait == 0 {
-		if wait = a.users.take(name, now); wait > 0 {
-			a.addresses.giveBack(from)
+// failures counts logins that fail.
+type failures struct{ addresses, pairs, names *limit }
+
+func newFailures() failures {
+	return failures{
+		addresses: newLimit(addressBurst, addressPause), pairs: newLimit(pairBurst, pairPause), names: newLimit(nameBurst, namePause),
+	}
+}
+
+// A count is a limit and one of its keys.
+type count struct {
+	of  *limit
+	key string
+}
+
+// of returns the counts of a name that is tried from an address. The name's own is the
+// last: an address that has used up what it may is not counted there.
+func (f *failures) of(name, from string) [3]count {
+	return [3]count{{f.addresses, from}, {f.pairs, from + "\n" + name}, {f.names, name}}
+}
+
+// take counts a login as one that fails. If there is one too many it counts nothing and
+// returns how long to wait.
+func (f *failures) take(name, from string, now time.Time) (wait time.Duration) {
+	counts := f.of(name, from)
+	for i, c := range counts {
+		if wait = c.of.take(c.key, now); wait > 0 {
+			for _, taken := range counts[:i] {
+				taken.of.giveBack(taken.key)
+			}
+			return wait
 		}
 	}
-	if wait > 0 {
-		return &llm.Error{Code: llm.Overloaded, Message: "too many failed logins: wait", RetryAfter: wait}
+	return 0
+}
+
+// giveBack undoes a take.
+func (f *failures) giveBack(name, from string) {
+	for _, c := range f.of(name, from) {
+		c.of.giveBack(c.key)
 	}
-	return nil
 }
 
 // check returns the user of a name and a password. Somebody unknown costs as much

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -110,37 +111,85 @@ func TestFailedLogins(t *testing.T) {
 	}
 }
 
-// A name is limited wherever it is tried from and whether it exists; a success is
-// not counted; after the time that was told there is one more attempt.
-func TestLoginLimitOfANames(t *testing.T) {
+// apart seeds a limit anew until keys share none of its buckets, as few do by chance.
+func apart(l *limit, keys ...string) {
+	for {
+		used := map[*Bucket]bool{}
+		for _, key := range keys {
+			used[l.bucket(key)] = true
+		}
+		if len(used) == len(keys) {
+			return
+		}
+		l.seed = maphash.MakeSeed()
+	}
+}
+
+// tried asserts how a login from an address ends.
+func tried(t *testing.T, a *Accounts, remote, name, password string, want llm.Code) {
+	t.Helper()
+	if _, err := a.Login(from(t, a, remote), name, password); err == nil && want != "" || err != nil && llm.AsError(err).Code != want {
+		t.Fatalf("%s from %s: %v, want %q", name, remote, err, want)
+	}
+}
+
+// Whoever tries the passwords of a user locks himself out, and not the user, whether there
+// is one or not; a success is not counted; after the time that was told there is one more
+// attempt.
+func TestLoginLimitOfANameAndAnAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, _ := withUsers(t)
-		for _, name := range []string{"client@example.org", "nobody@example.org"} {
-			for i := range userBurst {
-				remote := "192.0.2." + strconv.Itoa(i+1) + ":9"
-				if _, err := a.Login(from(t, a, remote), name, "wrong horse"); llm.AsError(err).Code != llm.Unauthenticated {
-					t.Fatalf("%s, attempt %d: %v", name, i, err)
-				}
+		names := []string{"client@example.org", "nobody@example.org", "worker@example.org"}
+		apart(a.failures.names, names...)
+		var pairs []string
+		for _, from := range []string{"192.0.2.1", "198.51.100.1", "203.0.113.1"} {
+			for _, name := range names {
+				pairs = append(pairs, from+"\n"+name)
 			}
-			_, err := a.Login(from(t, a, "198.51.100.1:9"), name, password)
-			e := llm.AsError(err)
-			if e.Code != llm.Overloaded || e.RetryAfter <= 0 || e.RetryAfter > userPause {
+		}
+		apart(a.failures.pairs, pairs...)
+		for _, name := range names[:2] {
+			right := llm.Code("")
+			if strings.HasPrefix(name, "nobody") {
+				right = llm.Unauthenticated
+			}
+			for range pairBurst {
+				tried(t, a, "192.0.2.1:9", name, "wrong horse", llm.Unauthenticated)
+			}
+			for range 3 * nameBurst { // those that are refused count nowhere
+				tried(t, a, "192.0.2.1:9", name, password, llm.Overloaded)
+			}
+			tried(t, a, "198.51.100.1:9", name, password, right) // who is elsewhere
+			tried(t, a, "192.0.2.1:9", "worker@example.org", password, "")
+			_, err := a.Login(from(t, a, "192.0.2.1:9"), name, password)
+			if e := llm.AsError(err); e.Code != llm.Overloaded || e.RetryAfter <= 0 || e.RetryAfter > pairPause {
 				t.Fatalf("%s: %v, %v", name, err, e.RetryAfter)
 			}
-			time.Sleep(e.RetryAfter)
-			want := llm.Code("")
-			if strings.HasPrefix(name, "nobody") {
-				want = llm.Unauthenticated
-			}
-			if _, err := a.Login(t.Context(), name, password); err != nil && llm.AsError(err).Code != want {
-				t.Errorf("%s, after the time: %v", name, err)
-			}
+			time.Sleep(llm.AsError(err).RetryAfter)
+			tried(t, a, "192.0.2.1:9", name, password, right)
 		}
-		for range 10 * userBurst {
-			if _, err := a.Login(t.Context(), "worker@example.org", password); err != nil {
-				t.Fatalf("logins that succeed are counted: %v", err)
-			}
+		for range 10 * pairBurst {
+			tried(t, a, "203.0.113.1:9", "worker@example.org", password, "") // logins that succeed are not counted
 		}
+	})
+}
+
+// A password that is tried from very many addresses is guarded all the same.
+func TestLoginLimitOfAName(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, _ := withUsers(t)
+		apart(a.failures.names, "client@example.org", "worker@example.org")
+		address := func(i int) string { return fmt.Sprintf("10.0.%d.%d:9", i/250, i%250) }
+		for i := range nameBurst {
+			tried(t, a, address(i), "client@example.org", "wrong horse", llm.Unauthenticated)
+		}
+		_, err := a.Login(from(t, a, address(nameBurst)), "client@example.org", password)
+		if e := llm.AsError(err); e.Code != llm.Overloaded || e.RetryAfter <= 0 || e.RetryAfter > namePause {
+			t.Fatalf("%v, %v", err, e.RetryAfter)
+		}
+		tried(t, a, address(nameBurst), "worker@example.org", password, "")
+		time.Sleep(namePause)
+		tried(t, a, address(nameBurst), "client@example.org", password, "")
 	})
 }
 
@@ -168,7 +217,7 @@ func TestAddress(t *testing.T) {
 		"192.0.2.1:80": "192.0.2.1", "[::ffff:192.0.2.1]:80": "192.0.2.1", "[2001:db8::1]:80": "2001:db8::/64",
 		"[fe80::1%eth0]:80": "fe80::/64", "": "", "pipe": "pipe",
 	} {
-		if got := address(remote); got != want {
+		if got := Address(remote); got != want {
 			t.Errorf("%s: %s, want %s", remote, got, want)
 		}
 	}

@@ -1,12 +1,12 @@
 package app
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 
+	"glossa/pkg/account"
 	"glossa/pkg/dialect/alpha"
 	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
@@ -46,24 +46,58 @@ func (p publisher) free(ctx context.Context, name string) error {
 	return &llm.Error{Code: llm.Invalid, Param: "name", Message: fmt.Sprintf("%s is a name of the model %s of %s: choose another", name, e.Name, of)}
 }
 
-// change does what changes the models, and has them looked for anew.
-func (p publisher) change(do func(*publish.Store) error) error {
+// admitted returns the context of who may do more with uploads than with their own.
+func admitted(ctx context.Context) context.Context {
+	if p, ok := account.PrincipalOf(ctx); ok && p.Role == account.Admin {
+		return publish.WithEverybodys(ctx)
+	}
+	return ctx
+}
+
+// change does what changes the model that it names, has the models looked for anew, and
+// lets go of what the model was.
+func (p publisher) change(do func(*publish.Store) (name string, err error)) error {
 	store, err := p.a.store()
 	if err != nil {
 		return err
 	}
-	err = do(store)
+	name, err := do(store)
 	p.a.shelves.forgetRoot(p.a.cfg.Checkpoints)
 	p.a.catalog.Refresh()
+	if err == nil {
+		p.a.catalog.Drop(name)
+	}
 	return err
 }
 
 // uploadOf is what the store calls an upload.
 func uploadOf(u *alpha.Upload) publish.Upload {
 	return publish.Upload{
-		Name: u.Name, Config: u.Config, Step: u.Step, Checkpoint: bytes.NewReader(u.Checkpoint), Size: int64(len(u.Checkpoint)),
+		Name: u.Name, Config: u.Config, Step: u.Step, Checkpoint: u.Checkpoint, Size: u.Size,
 		Metrics: u.Metrics, TrainingData: u.TrainingData,
 	}
+}
+
+// Spool implements [alpha.Publisher].
+func (p publisher) Spool(ctx context.Context, body io.Reader, most int64) (alpha.Spool, error) {
+	store, err := p.a.store()
+	if err != nil {
+		return nil, err
+	}
+	spool, err := store.Spool(ctx, body, most)
+	if err != nil {
+		return nil, err // and no nil spool in an interface
+	}
+	return spool, nil
+}
+
+// HoldTexts implements [alpha.Publisher].
+func (p publisher) HoldTexts(ctx context.Context, n int64) (release func(), err error) {
+	store, err := p.a.store()
+	if err != nil {
+		return nil, err
+	}
+	return store.HoldTexts(ctx, n)
 }
 
 // Publish implements [alpha.Publisher].
@@ -71,12 +105,12 @@ func (p publisher) Publish(ctx context.Context, u *alpha.Upload) error {
 	if err := p.free(ctx, u.Name); err != nil {
 		return err
 	}
-	return p.change(func(s *publish.Store) error { return s.Put(ctx, uploadOf(u)) })
+	return p.change(func(s *publish.Store) (string, error) { return u.Name, s.Put(ctx, uploadOf(u)) })
 }
 
 // Delete implements [alpha.Publisher].
 func (p publisher) Delete(ctx context.Context, name string) error {
-	return p.change(func(s *publish.Store) error { return s.Delete(ctx, name) })
+	return p.change(func(s *publish.Store) (string, error) { return name, s.Delete(ctx, name) })
 }
 
 // Begin implements [alpha.Parts].
@@ -98,7 +132,9 @@ func sessionOf(s *publish.Session, err error) (*alpha.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &alpha.Session{ID: s.ID, Name: s.Name, Step: s.Step, Size: s.Size, PartSize: s.PartSize, Done: s.Done, Expires: s.Expires}
+	out := &alpha.Session{
+		ID: s.ID, Name: s.Name, Step: s.Step, Size: s.Size, PartSize: s.PartSize, Arrived: s.Arrived, Done: s.Done, Expires: s.Expires,
+	}
 	for _, part := range s.Parts {
 		out.Parts = append(out.Parts, alpha.Part(part))
 	}
@@ -111,7 +147,24 @@ func (p publisher) Session(ctx context.Context, id string) (*alpha.Session, erro
 	if err != nil {
 		return nil, err
 	}
-	return sessionOf(store.Session(ctx, id))
+	return sessionOf(store.Session(admitted(ctx), id))
+}
+
+// Sessions implements [alpha.Parts].
+func (p publisher) Sessions(ctx context.Context) ([]*alpha.Session, error) {
+	store, err := p.a.store()
+	if err != nil {
+		return nil, err
+	}
+	list, err := store.Sessions(admitted(ctx))
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*alpha.Session, len(list))
+	for i, s := range list {
+		out[i], _ = sessionOf(s, nil)
+	}
+	return out, nil
 }
 
 // Part implements [alpha.Parts].
@@ -120,14 +173,14 @@ func (p publisher) Part(ctx context.Context, id string, index int, body io.Reade
 	if err != nil {
 		return err
 	}
-	return store.Part(ctx, id, index, body)
+	return store.Part(admitted(ctx), id, index, body)
 }
 
 // Complete implements [alpha.Parts].
 func (p publisher) Complete(ctx context.Context, id string) (name string, step int, err error) {
-	err = p.change(func(s *publish.Store) error {
-		name, step, err = s.Complete(ctx, id)
-		return err
+	err = p.change(func(s *publish.Store) (string, error) {
+		name, step, err = s.Complete(admitted(ctx), id)
+		return name, err
 	})
 	return name, step, err
 }
@@ -138,16 +191,16 @@ func (p publisher) Abort(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	return store.Abort(ctx, id)
+	return store.Abort(admitted(ctx), id)
 }
 
 // Chunk implements [alpha.Parts].
-func (p publisher) Chunk(ctx context.Context, id string, index, total int, data []byte) error {
+func (p publisher) Chunk(ctx context.Context, id string, index, total int, body io.Reader) error {
 	store, err := p.a.store()
 	if err != nil {
 		return err
 	}
-	return store.Chunk(ctx, id, index, total, bytes.NewReader(data), int64(len(data)))
+	return store.Chunk(ctx, id, index, total, body)
 }
 
 // Assemble implements [alpha.Parts].
@@ -155,5 +208,5 @@ func (p publisher) Assemble(ctx context.Context, id string, total int, u *alpha.
 	if err := p.free(ctx, u.Name); err != nil {
 		return err
 	}
-	return p.change(func(s *publish.Store) error { return s.Assemble(ctx, id, total, uploadOf(u)) })
+	return p.change(func(s *publish.Store) (string, error) { return u.Name, s.Assemble(ctx, id, total, uploadOf(u)) })
 }

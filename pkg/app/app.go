@@ -46,6 +46,7 @@ type App struct {
 	quant    string
 	queue    *engine.Queue
 	turns    *grammar.Turns
+	bodies   *httpx.Bodies // of all handlers
 	catalog  *catalog.Catalog
 	answers  resilience.Store
 	store    func() (*publish.Store, error) // nil: uploads are refused
@@ -58,6 +59,7 @@ type App struct {
 
 // New wires cfg. Models are looked for, and opened, when they are asked for.
 func New(cfg Config) (*App, error) {
+	limitHeap(cfg)
 	cloud := newCloud(cfg)
 	accounts, budgets, err := accounts(cfg, cloud.table)
 	if err != nil {
@@ -80,7 +82,8 @@ func New(cfg Config) (*App, error) {
 	if workers == 0 {
 		workers = DefaultWorkers
 	}
-	a.queue = engine.NewQueue(workers, WaitingPerWork*workers)
+	a.bodies = &httpx.Bodies{Total: cfg.BodyMemory}
+	a.queue = engine.NewQueue(workers, WaitingPerWork*workers, int64(workers)*cfg.RequestMemory)
 	a.turns = grammar.NewTurns(runtime.GOMAXPROCS(0) / 2) // the other half generates
 	roots, err := roots(cfg, a.shelves)
 	if err != nil {
@@ -98,7 +101,7 @@ func New(cfg Config) (*App, error) {
 		Openers: map[string]catalog.Opener{
 			catalog.Local: a.openLocal, catalog.Bedrock: a.openBedrock, catalog.SageMaker: a.openSageMaker,
 		},
-		Memory: cfg.Memory, Log: cfg.Log,
+		Memory: cfg.Memory, Log: cfg.Log, ListedOnly: cfg.ListedOnly || cfg.Table == "" && cfg.Records == nil,
 	})
 	if cfg.Meter != nil {
 		a.meter = cfg.Meter(a.queue.Stats, a.known)
@@ -171,7 +174,7 @@ func (a *App) dialect(name string) []httpx.Route {
 	case "lamini":
 		return lamini.Routes(lamini.Config{Models: a.Models()})
 	case "invoke":
-		return invoke.Routes(invoke.Config{Models: a.Models()})
+		return invoke.Routes(invoke.Config{Models: a.Models(), IgnoreUnmapped: a.cfg.IgnoreUnmapped, EmptyLines: a.cfg.EmptyLines})
 	}
 	panic("app: there is no family " + name) // a fault of the program
 }
@@ -208,12 +211,19 @@ func health(w http.ResponseWriter, _ *http.Request) error {
 	return nil
 }
 
-// Handler serves the routes of the families, all of them if none is named.
+// Handler serves the routes of the families, all of them if none is named, behind a
+// gateway that finds them by the host's name.
 func (a *App) Handler(families ...string) http.Handler {
+	return a.handler(httpx.Browsers{CheckHost: len(a.cfg.Hosts) > 0, Hosts: a.cfg.Hosts, Origins: a.cfg.Origins}, families)
+}
+
+func (a *App) handler(browsers httpx.Browsers, families []string) http.Handler {
 	mux := httpx.Mux{
 		Routes:   a.Routes(families...),
 		Fallback: alephalpha.Errors, // of paths at the root, where its clients look
+		Browsers: browsers,
 		Guard:    a.guard,
+		Bodies:   a.bodies,
 	}
 	mux.Observe, mux.Log = a.observers()
 	return mux.Handler()

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -209,12 +210,14 @@ func TestFromEnv(t *testing.T) {
 		cfg.Keys[2].Role != account.Worker || cfg.Level >= 0 || !cfg.Host.StreamURL || cfg.Host.StreamREST || !cfg.Auth {
 		t.Errorf("%+v, %v", cfg, err)
 	}
-	if cfg, err := FromEnv(getenv(map[string]string{"GLOSSA_OPEN": "true"})); err != nil || cfg.Auth {
+	if cfg, err := FromEnv(getenv(map[string]string{"GLOSSA_OPEN": "true", "GLOSSA_HOSTS": "a, b.example", "GLOSSA_ORIGINS": "*"})); err != nil || cfg.Auth ||
+		!slices.Equal(cfg.Hosts, []string{"a", "b.example"}) || !slices.Equal(cfg.Origins, []string{"*"}) {
 		t.Errorf("%+v, %v", cfg, err)
 	}
 	bad := map[string]string{
 		"GLOSSA_WORKERS": "0", "GLOSSA_KEYS": "hunter2", "UPLOAD_SECRET": "hunter2 hunter2", "GLOSSA_LOG_LEVEL": "loud", "GLOSSA_OPEN": "maybe",
 		"GLOSSA_BEDROCK_ENDPOINT": "localhost:1", "GLOSSA_SAGEMAKER_ENDPOINT": "https://", "GLOSSA_DYNAMODB_ENDPOINT": "://", "GLOSSA_S3_ENDPOINT": "s3://bucket", "GLOSSA_RECORDS": "/no-such-dir",
+		"GLOSSA_HOSTS": "glossa:8080", "GLOSSA_ORIGINS": "https://app.example.com/",
 	}
 	_, err = FromEnv(getenv(bad))
 	if err == nil || strings.Contains(err.Error(), "hunter2") {

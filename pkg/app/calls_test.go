@@ -177,6 +177,7 @@ func callsAlpha(t testing.TB) []call {
 		{"GET", "/api/generate?max_tokens=x", "", account.Client, "", 400},
 		{"POST", "/api/generate", "", account.Client, `{"prompt":"a","max_tokens":2,"model":"golden"}`, 200},
 		{"POST", "/api/generate", "", account.Client, `{"model":"none","prompt":"a"}`, 400},
+		{"GET", "/api/uploads", "", account.Worker, "", 200},
 		{"POST", "/api/upload", "", account.Worker, upload(t, "sent"), 200},
 		{"POST", "/api/upload", "", account.Worker, upload(t, "../sent"), 400},
 		{"POST", "/api/upload", "", account.Worker, `{"name":"sent"}`, 400},

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"strconv"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
@@ -31,6 +32,7 @@ const (
 type Config struct {
 	Records     fs.FS  // model records; nil: the embedded ones
 	Table       string // DynamoDB table of what many machines share: model records, accounts, budgets; "": none
+	ListedOnly  bool   // remote models that are not listed are refused, as they are where Table and Records are not set
 	Starters    fs.FS  // runs inside the program; nil: none
 	Checkpoints string // directory of runs, or s3://bucket/prefix; "": none
 	Uploads     bool   // uploads go to Checkpoints
@@ -42,16 +44,30 @@ type Config struct {
 	Memory      int64  // bytes for the weights of open models; 0: no bound; [FromEnv] gives three quarters of what there is
 	// RequestMemory is what a request may take beside them, bytes; 0: the engine's default.
 	RequestMemory int64
+	// BodyMemory is what the bodies of all requests may take together, bytes; 0: the
+	// default of [httpx.Bodies].
+	BodyMemory int64
+	// HeapLimit is the limit of the memory of Go's runtime, see [debug.SetMemoryLimit]; 0: as
+	// it is; [FromEnv] gives most of what a container or a function has.
+	HeapLimit int64
 
 	Endpoints Endpoints // of AWS
 	// BedrockToken is an API key of Amazon Bedrock, sent in place of signatures; "": none.
 	BedrockToken string
+
+	// What becomes of requests of the API layer that do not say it: keys that a model has no
+	// place for are left out, and events without keys are lines.
+	IgnoreUnmapped, EmptyLines bool
 
 	// AWS finds the account of AWS; nil: the environment alone names it, as in functions.
 	AWS      func(*awshttp.BuildableClient) (aws.Config, error)
 	Auth     bool // everything but the public routes needs a key
 	Keys     []account.Key
 	Accounts string // file of users and API keys, beside Keys, with the budgets beside it; "": none
+
+	// Hosts and Origins are those of [httpx.Browsers]. The Host header is checked by servers
+	// without keys, except behind a gateway, and wherever Hosts is not empty.
+	Hosts, Origins []string
 
 	Log *slog.Logger // nil: nothing is logged
 	// Metrics gets a line in CloudWatch's embedded metric format for each request, which
@@ -61,7 +77,7 @@ type Config struct {
 
 	Level slog.Level // for whoever makes Log
 	Host  host.Config
-	// Listen is where a function that runs outside of Lambda serves.
+	// Listen is where plain HTTP is served, host:port. The host is one of the server's names.
 	Listen string
 
 	// Meter, if set, makes what is told of each request. It is given what it may
@@ -84,6 +100,7 @@ func Variables() [][2]string {
 		{"GLOSSA_WORKERS", "generations at once"},
 		{"GLOSSA_MEMORY", "memory for the weights of open models: 8GiB; default three quarters of what there is"},
 		{"AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "set by Lambda: the memory of the function in MB"},
+		{"GOMEMLIMIT", "memory that Go's runtime may take, such as 3GiB; default seven eighths of what the container or the function has"},
 		{"GLOSSA_QUANT", "weights in memory: stored (as the file has them, the default), f32, bf16, q8_0, q4_0"},
 		{"GLOSSA_THREADS", "threads that compute a model together; default all processors"},
 		{"GLOSSA_KERNEL", "instruction set: generic, avx2, avx512, neon, dotprod"},
@@ -92,6 +109,9 @@ func Variables() [][2]string {
 		{"UPLOAD_SECRET", "a key of the role worker, for uploads"},
 		{"HF_TOKEN", "token for glossa pull on the Hugging Face hub"},
 		{"GLOSSA_RECORDS", "directory of model records; those inside the program stay, but for files of the same name"},
+		{"GLOSSA_LISTED_ONLY", "true: remote models that are not listed are refused; by default one is served when it is asked for, if a record describes it or its group, where GLOSSA_TABLE or GLOSSA_RECORDS names records"},
+		{"GLOSSA_IGNORE_UNMAPPED", "true: /invoke leaves out keys that a model has no place for, where neither the request nor the model's record says what becomes of them"},
+		{"GLOSSA_EMPTY_LINES", "true: /invoke_stream writes {} for an event without keys, where the request does not say it"},
 		{"GLOSSA_BEDROCK_ENDPOINT", "base URL in place of that of Amazon Bedrock in AWS_REGION"},
 		{"AWS_BEARER_TOKEN_BEDROCK", "API key of Amazon Bedrock, in place of credentials"},
 		{"GLOSSA_SAGEMAKER_ENDPOINT", "base URL in place of that of Amazon SageMaker"},
@@ -104,6 +124,8 @@ func Variables() [][2]string {
 		{"GLOSSA_STREAM_URL", "true: the function URL streams"},
 		{"GLOSSA_LISTEN", "host:port of a function that runs outside of Lambda; default localhost:8080"},
 		{"GLOSSA_BASE_PATH", "base path of a custom domain"},
+		{"GLOSSA_HOSTS", "names of the server, separated by commas; without keys only these, localhost and addresses are answered; * for all"},
+		{"GLOSSA_ORIGINS", "origins of other web pages that may use the server, separated by commas: https://app.example.com; * for all"},
 	}
 }
 
@@ -118,6 +140,7 @@ func FromEnv(getenv func(string) string) (Config, error) {
 		Checkpoints: getenv("GLOSSA_CHECKPOINTS"),
 		Accounts:    getenv("GLOSSA_ACCOUNTS"),
 		Table:       getenv("GLOSSA_TABLE"),
+		ListedOnly:  e.flag("GLOSSA_LISTED_ONLY"),
 		Kernel:      getenv("GLOSSA_KERNEL"),
 		HubToken:    getenv("HF_TOKEN"),
 		Workers:     e.count("GLOSSA_WORKERS"),
@@ -127,9 +150,12 @@ func FromEnv(getenv func(string) string) (Config, error) {
 			Bedrock: e.address("GLOSSA_BEDROCK_ENDPOINT"), SageMaker: e.address("GLOSSA_SAGEMAKER_ENDPOINT"), DynamoDB: e.address("GLOSSA_DYNAMODB_ENDPOINT"),
 			S3: e.address("GLOSSA_S3_ENDPOINT"),
 		},
-		BedrockToken: getenv("AWS_BEARER_TOKEN_BEDROCK"),
-		Auth:         !e.flag("GLOSSA_OPEN"),
-		Listen:       cmp.Or(getenv("GLOSSA_LISTEN"), "localhost:8080"),
+		BedrockToken:   getenv("AWS_BEARER_TOKEN_BEDROCK"),
+		Auth:           !e.flag("GLOSSA_OPEN"),
+		Listen:         cmp.Or(getenv("GLOSSA_LISTEN"), "localhost:8080"),
+		Hosts:          e.list("GLOSSA_HOSTS", httpx.CheckNames),
+		Origins:        e.list("GLOSSA_ORIGINS", httpx.CheckOrigins),
+		IgnoreUnmapped: e.flag("GLOSSA_IGNORE_UNMAPPED"), EmptyLines: e.flag("GLOSSA_EMPTY_LINES"),
 		Host: host.Config{
 			StreamREST: e.flag("GLOSSA_STREAM_REST"), StreamURL: e.flag("GLOSSA_STREAM_URL"),
 			BasePath: getenv("GLOSSA_BASE_PATH"),
@@ -142,12 +168,17 @@ func FromEnv(getenv func(string) string) (Config, error) {
 		cfg.Records = recordsIn(dir)
 	}
 	var err error
-	total := totalMemory(getenv("AWS_LAMBDA_FUNCTION_MEMORY_SIZE"))
+	bound := boundMemory(getenv("AWS_LAMBDA_FUNCTION_MEMORY_SIZE"), os.ReadFile)
+	if getenv("GOMEMLIMIT") == "" { // which Go's runtime has obeyed
+		cfg.HeapLimit = goLimit(bound)
+	}
+	total := totalMemory(bound)
 	if cfg.Memory = int64(weightShare * float64(total)); getenv("GLOSSA_MEMORY") != "" {
 		if cfg.Memory, err = ParseSize(getenv("GLOSSA_MEMORY")); err != nil {
 			e.fail("GLOSSA_MEMORY", err)
 		}
 	}
+	cfg.BodyMemory = bodyMemory(total)
 	cfg.RequestMemory = requestMemory(total, cfg.Memory, cmp.Or(cfg.Workers, DefaultWorkers))
 	if cfg.Keys, err = account.ParseKeys(getenv("GLOSSA_KEYS")); err != nil {
 		e.fail("GLOSSA_KEYS", err)
@@ -199,6 +230,26 @@ func (e *env) address(name string) string {
 		e.fail(name, fmt.Errorf("%q is no URL such as https://host", value))
 	}
 	return value
+}
+
+// list reads what [ParseList] does.
+func (e *env) list(name string, check func([]string) error) []string {
+	list, err := ParseList(e.get(name), check)
+	if err != nil {
+		e.fail(name, err)
+	}
+	return list
+}
+
+// ParseList returns the parts of a text between commas, nil if it is empty.
+func ParseList(text string, check func([]string) error) (list []string, err error) {
+	if text == "" {
+		return nil, nil
+	}
+	for part := range strings.SplitSeq(text, ",") {
+		list = append(list, strings.TrimSpace(part))
+	}
+	return list, check(list)
 }
 
 func (e *env) flag(name string) bool {

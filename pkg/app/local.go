@@ -63,7 +63,7 @@ func (s *scanner) scanOnce(fsys fs.FS) (runs []catalog.Run, problems []error) {
 		problems = append(problems, stale)
 	}
 	for _, r := range found {
-		parameters := parameters(&r.Config.ModelConfig)
+		parameters := checkpoint.Elements(&r.Config.ModelConfig)
 		runs = append(runs, catalog.Run{
 			ID: r.ID, Checkpoint: r.Checkpoint, Step: r.Step, ModTime: r.ModTime, Size: r.Size,
 			Parameters: parameters, Bytes: alphaPeak * 4 * parameters, Context: r.Config.ModelConfig.BlockSize,
@@ -215,18 +215,6 @@ func sizes(bytes map[transformer.Format]int64) map[string]int64 {
 		out[name] = bytes[f]
 	}
 	return out
-}
-
-// parameters counts the weights of a model.
-func parameters(c *checkpoint.ModelConfig) (n int64) {
-	for _, p := range checkpoint.Params(c, false) {
-		size := int64(1)
-		for _, d := range p.Shape {
-			size *= int64(d)
-		}
-		n += size
-	}
-	return n
 }
 
 // openTries bounds how often a model is opened that is replaced meanwhile.

@@ -7,8 +7,8 @@ import (
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/aws/arn"
 
+	"glossa/pkg/arn"
 	"glossa/pkg/backend/awsrest"
 	"glossa/pkg/backend/bedrock"
 	"glossa/pkg/backend/remote"
@@ -58,7 +58,11 @@ func (a *App) openBedrock(_ context.Context, rec *catalog.Record, _ *catalog.Run
 		return nil, err
 	}
 	id := cmp.Or(rec.ModelID, rec.Name)
-	c, err := a.cloud.client(awsrest.Bedrock(), regionOf(id), a.cloud.endpoints.Bedrock, a.cloud.bedrockToken)
+	region, err := regionOf(id)
+	if err != nil {
+		return nil, err
+	}
+	c, err := a.cloud.client(awsrest.Bedrock(), region, a.cloud.endpoints.Bedrock, a.cloud.bedrockToken)
 	if err != nil {
 		return nil, err
 	}
@@ -100,16 +104,23 @@ func (c *cloud) region(name string) (aws.Config, error) {
 	if cfg.Region = cmp.Or(name, cfg.Region); cfg.Region == "" {
 		return cfg, llm.Errorf(llm.Upstream, "there is no region of AWS here: set AWS_REGION, such as us-east-1, or AWS_PROFILE of one that has a region")
 	}
+	if err := arn.CheckRegion(cfg.Region); err != nil {
+		return cfg, &llm.Error{Code: llm.Upstream, Message: "the region of AWS in this server's configuration is wrong: its log tells why", Err: err}
+	}
 	return cfg, nil
 }
 
-// regionOf is the region in an ARN, "" if id is none.
-func regionOf(id string) string {
+// regionOf returns the region in an ARN, "" if id is no ARN or names none. An id may be the
+// name that a client asks for, where one record describes a group.
+func regionOf(id string) (string, error) {
+	if !arn.Is(id) {
+		return "", nil
+	}
 	a, err := arn.Parse(id)
 	if err != nil {
-		return ""
+		return "", &llm.Error{Code: llm.Invalid, Param: "model", Message: err.Error()}
 	}
-	return a.Region
+	return a.Region, nil
 }
 
 // endpointOf is the endpoint of a model: that of its record, or what follows the first

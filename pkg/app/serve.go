@@ -11,10 +11,13 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
+	"glossa/pkg/account"
 	"glossa/pkg/host"
+	"glossa/pkg/httpx"
 )
 
 // Grace is how long streams may run on after the server was told to stop.
@@ -46,12 +49,24 @@ func (a *App) Serve(ctx context.Context, ln net.Listener, families ...string) er
 	a.growLazily()
 	cfg := a.host()
 	cfg.Grace = cmp.Or(cfg.Grace, Grace)
-	return host.Serve(ctx, ln, a.Handler(families...), cfg)
+	return host.Serve(ctx, ln, a.handler(a.browsers(ln.Addr()), families), cfg)
+}
+
+// browsers says which web pages may use the server that listens at an address.
+func (a *App) browsers(at net.Addr) httpx.Browsers {
+	b := httpx.Browsers{CheckHost: !a.cfg.Auth || len(a.cfg.Hosts) > 0, Hosts: a.cfg.Hosts, Origins: a.cfg.Origins}
+	if tcp, ok := at.(*net.TCPAddr); ok {
+		b.Loopback = tcp.IP.IsLoopback()
+	}
+	if name, _, err := net.SplitHostPort(a.cfg.Listen); err == nil && httpx.CheckNames([]string{name}) == nil {
+		b.Hosts = append(slices.Clone(b.Hosts), name)
+	}
+	return b
 }
 
 func (a *App) host() host.Config {
 	cfg := a.cfg.Host
-	cfg.Shutdown = a.Close
+	cfg.Shutdown, cfg.Sender = a.Close, account.Address
 	if a.cfg.Log != nil {
 		cfg.Panicked = func(r *http.Request, value any, stack []byte) {
 			a.cfg.Log.LogAttrs(r.Context(), slog.LevelError, "panic",

@@ -67,12 +67,14 @@ func TestUploadIsServedAtOnce(t *testing.T) {
 	}
 }
 
+// Seed 002 answers 500 where no secret is set. Here it is 403 with the same words: nothing
+// failed, and clients repeat what is 500.
 func TestUploadNeedsItsSecret(t *testing.T) {
 	for want, test := range map[string]struct {
 		cfg Config
 		key string
 	}{
-		"500 UPLOAD_SECRET not configured": {Config{}, "any"},
+		"403 UPLOAD_SECRET not configured": {Config{}, "any"},
 		"401 Unauthorized":                 {Config{Keys: keys(t)}, ""},
 		"403 ":                             {Config{Keys: keys(t)}, secrets[account.Client]},
 	} {

@@ -20,6 +20,7 @@ type builder struct {
 	roots []scan
 	used  map[place]bool  // runs that records name
 	fixed map[string]bool // by family/name: the model is of a fixed root
+	at    map[model]int   // the places of models in entries, until they are sorted
 }
 
 func (b *builder) problem(what string, err error) {
@@ -126,8 +127,8 @@ func (b *builder) remote(url string, open func(url string) (fs.FS, error)) (*Run
 
 // add adds a model; one whose name is taken is a problem.
 func (b *builder) add(rec *Record, run *Run, fixed bool) {
-	i := slices.IndexFunc(b.entries, func(e Entry) bool { return e.Family == rec.Family && e.Name == rec.Name })
-	if i >= 0 {
+	m := model{rec.Family, rec.Name}
+	if i, taken := b.at[m]; taken {
 		from, by := "its record", "another record"
 		if run != nil {
 			from = run.Source
@@ -138,9 +139,15 @@ func (b *builder) add(rec *Record, run *Run, fixed bool) {
 		b.problem(fmt.Sprintf("model %s of %s", rec.Name, from), fmt.Errorf("not served: its name is taken by %s", by))
 		return
 	}
+	b.fixed[m.String()], b.at[m] = fixed, len(b.entries)
+	b.entries = append(b.entries, *rec.entry(run))
+}
+
+// entry returns the entry of a record; run is nil unless its family is [Local].
+func (rec *Record) entry(run *Run) *Entry {
 	info := llm.ModelInfo{
 		Name: rec.Name, Family: rec.Family, Type: rec.Type, Description: rec.Description, Hostings: rec.Hostings,
-		Streaming: rec.Streaming, Created: rec.Created, Context: rec.Context,
+		Streaming: rec.Streaming, Created: rec.Created, Context: rec.Context, IgnoreUnmapped: rec.IgnoreUnmapped,
 	}
 	if run != nil {
 		info.Run = run.Info
@@ -151,8 +158,7 @@ func (b *builder) add(rec *Record, run *Run, fixed bool) {
 			info.Created = run.ModTime
 		}
 	}
-	b.fixed[rec.Family+"/"+rec.Name] = fixed
-	b.entries = append(b.entries, Entry{ModelInfo: info, Aliases: rec.Aliases, Run: run, Item: rec.Key, rec: rec})
+	return &Entry{ModelInfo: info, Aliases: rec.Aliases, Run: run, Item: rec.Key, rec: rec}
 }
 
 // done sorts the models and indexes their names: names before aliases, aliases
@@ -202,6 +208,7 @@ func (b *builder) checkFallbacks() {
 		e := &b.entries[i]
 		for _, name := range e.rec.Fallbacks {
 			switch f := b.names[name]; {
+			case f == nil && b.unlisted(name) != nil:
 			case f == nil:
 				b.warn(e, fmt.Errorf("there is no model %q to fall back to", short(name)))
 			case f == e && e.rec.Key != e.Family+"-"+e.Name:

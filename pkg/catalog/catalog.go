@@ -41,9 +41,12 @@ type Config struct {
 	// is, before that is looked at; nil: nobody is.
 	Expect  func(name string)
 	Openers map[string]Opener // by family; models of other families are problems
-	TTL     time.Duration     // 0 is [DefaultTTL]
-	Memory  int64             // bytes for the weights of open models; 0: no bound
-	Log     *slog.Logger      // what is wrong, when that changes; nil: nothing is logged
+	// ListedOnly refuses models that are not listed. Without it a remote one is served when
+	// it is asked for, if a record describes it: its own or that of its group.
+	ListedOnly bool
+	TTL        time.Duration // 0 is [DefaultTTL]
+	Memory     int64         // bytes for the weights of open models; 0: no bound
+	Log        *slog.Logger  // what is wrong, when that changes; nil: nothing is logged
 }
 
 // A Root is a directory of runs.
@@ -223,10 +226,36 @@ func (v *view) find(name string) (*Entry, error) {
 	switch e := v.names[name]; {
 	case e != nil:
 		return e, nil
-	case name != "" || len(v.entries) == 0:
-		return nil, v.missing(name)
+	case name == "" && len(v.entries) > 0:
+		return &v.entries[0], nil
 	}
-	return &v.entries[0], nil
+	if e := v.unlisted(name); e != nil {
+		return e, nil
+	}
+	return nil, v.missing(name)
+}
+
+// unlisted returns a remote model that is not listed and that a record describes; nil:
+// there is none.
+func (v *view) unlisted(name string) *Entry {
+	families := []string{Bedrock, SageMaker}
+	if _, refused := v.unserved[name]; refused || len(name) > len(SageMaker+"/")+maxName { // before it is taken apart
+		return nil
+	}
+	if family, rest, ok := strings.Cut(name, "/"); ok && slices.Contains(families, family) {
+		families, name = []string{family}, rest
+	}
+	for _, family := range families {
+		m := model{family, name}
+		if _, refused := v.unserved[m.String()]; refused || !v.opens[family] {
+			continue
+		}
+		if it := v.records.covers(m); it != nil {
+			rec := it.record(it.row(m))
+			return rec.entry(nil)
+		}
+	}
+	return nil
 }
 
 // short cuts a name for a message; clients can send megabytes.

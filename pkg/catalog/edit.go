@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -69,6 +70,7 @@ func (e Editor) Add(ctx context.Context, a Addition) (written []string, err erro
 }
 
 // Remove takes models off the list, and with own their records, but for those of groups.
+// Without own, a record that lists its model by itself is kept and says that it is not listed.
 // A name is that of a model, or family/name where several have it. All are removed or,
 // if one is not there, none. It returns their families and names.
 func (e Editor) Remove(ctx context.Context, names []string, own bool) (removed []string, err error) {
@@ -77,11 +79,12 @@ func (e Editor) Remove(ctx context.Context, names []string, own bool) (removed [
 		return nil, err
 	}
 	var r reader
-	all, _ := r.shelve(stored)
+	all, _ := r.shelve(stored, nil)
 	var models []model
 	var errs []error
+	listed := all.models()
 	for _, name := range names {
-		m, err := all.named(name, own)
+		m, err := all.named(listed, name, own)
 		models, errs = append(models, m), append(errs, err)
 	}
 	if err := errors.Join(append(errs, all.orphans(models, own))...); err != nil {
@@ -93,11 +96,18 @@ func (e Editor) Remove(ctx context.Context, names []string, own bool) (removed [
 			return nil, err
 		}
 	}
+	alone := all.alone()
 	for _, m := range models {
-		if own {
-			if err := e.Table.Delete(ctx, table.Key{PK: pk, SK: m.family + "-" + m.name}); err != nil {
-				return removed, err
-			}
+		key := table.Key{PK: pk, SK: m.family + "-" + m.name}
+		var err error
+		switch {
+		case own:
+			err = e.Table.Delete(ctx, key)
+		case slices.Contains(alone, m) && m.family != Local:
+			_, err = e.Table.Update(ctx, key, table.Change{Set: table.Item{"listed": false}}, table.Present())
+		}
+		if err != nil && !errors.Is(err, table.ErrCondition) { // another has deleted it
+			return removed, err
 		}
 		removed = append(removed, m.String())
 	}
@@ -113,12 +123,12 @@ type plan struct {
 // newPlan checks an addition against what is stored.
 func newPlan(stored []Item, a Addition) (*plan, error) {
 	var r reader
-	all, _ := r.shelve(stored)
-	added, err := valid(a.Items)
+	all, _ := r.shelve(stored, nil)
+	added, err := valid(a.Items, all)
 	if err != nil {
 		return nil, err
 	}
-	defaults, err := valid(a.Defaults)
+	defaults, err := valid(a.Defaults, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -174,10 +184,11 @@ func (s shelf) room(rows []Row) error {
 	return err
 }
 
-// valid parses items; the error joins what is wrong with them.
-func valid(items []Item) (shelf, error) {
+// valid parses items, which may use the schemas of those beneath; the error joins what is
+// wrong with them.
+func valid(items []Item, beneath shelf) (shelf, error) {
 	var r reader
-	all, problems := r.shelve(items)
+	all, problems := r.shelve(items, beneath)
 	return all, errors.Join(slices.DeleteFunc(problems, IsWarning)...)
 }
 
@@ -188,7 +199,7 @@ func store(it *item) (table.Item, error) {
 	if err := decode([]byte(it.raw), &out); err != nil {
 		return nil, err
 	}
-	if text, ok := out["schema"].(string); !ok || text == "" {
+	if text, ok := out["schema"].(string); it.lender == nil && (!ok || text == "") {
 		var b bytes.Buffer
 		if err := json.Compact(&b, it.schema); err != nil {
 			return nil, err
@@ -229,8 +240,8 @@ func stored(v any) (n int) {
 	return 1
 }
 
-// models returns those that are listed.
-func (s shelf) models() (list []model) {
+// rows returns the models that all-models lists.
+func (s shelf) rows() (list []model) {
 	if all := s[allSK]; all != nil {
 		for _, row := range all.models {
 			list = append(list, model{row.Family, row.Name})
@@ -239,10 +250,21 @@ func (s shelf) models() (list []model) {
 	return list
 }
 
-// named returns the model that a name means.
-func (s shelf) named(name string, own bool) (model, error) {
+// models returns those that are listed, but for local ones without a row.
+func (s shelf) models() []model {
+	list := s.rows()
+	for _, m := range s.alone() {
+		if m.family != Local && !slices.Contains(list, m) {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// named returns which of the models a name means.
+func (s shelf) named(models []model, name string, own bool) (model, error) {
 	var found []model
-	for _, m := range s.models() {
+	for _, m := range models {
 		if (m.name == name || m.String() == name) && !slices.Contains(found, m) {
 			found = append(found, m)
 		}
@@ -263,9 +285,12 @@ func (s shelf) orphans(gone []model, own bool) error {
 	var errs []error
 	for _, m := range s.models() {
 		it := s.find(m.family, m.name)
-		its := func(g model) bool { return own && it != nil && it.SK == g.family+"-"+g.name }
+		its := func(g model) bool {
+			key := g.family + "-" + g.name
+			return own && it != nil && (it.SK == key || it.lender != nil && it.lender.SK == key)
+		}
 		if slices.ContainsFunc(gone, its) && !slices.Contains(gone, m) {
-			errs = append(errs, fmt.Errorf("the record %s is that of %s too: remove that model first", it.SK, m))
+			errs = append(errs, fmt.Errorf("the record %s is that of %s too: remove that model first", cmp.Or(it.lender, it).SK, m))
 		}
 	}
 	return errors.Join(errs...)

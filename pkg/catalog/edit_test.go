@@ -47,7 +47,7 @@ func described(t *testing.T, s Source) string {
 		t.Fatal(err)
 	}
 	var r reader
-	l := r.read(items)
+	l := r.read(items, nil)
 	var b strings.Builder
 	for _, rec := range l.records {
 		text := ""
@@ -188,7 +188,7 @@ func TestManyEditors(t *testing.T) {
 			t.Fatal(err)
 		}
 		var r reader
-		l := r.read(items)
+		l := r.read(items, nil)
 		var got []string
 		for _, rec := range l.records {
 			got = append(got, rec.Name)
@@ -327,9 +327,9 @@ func TestRemove(t *testing.T) {
 			t.Fatal(err)
 		}
 		var r reader
-		all, _ := r.shelve(stored)
+		all, _ := r.shelve(stored, nil)
 		var left []string
-		for _, m := range all.models() {
+		for _, m := range all.rows() {
 			left = append(left, m.String())
 		}
 		for _, it := range stored {

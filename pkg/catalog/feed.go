@@ -23,6 +23,7 @@ type feed struct {
 	reader reader
 
 	good   bool      // there was an answer
+	size   int       // of the last one, in bytes of JSON
 	answer time.Time // when the last one was asked for
 	listing
 
@@ -53,10 +54,18 @@ func (f *feed) look(ctx context.Context) {
 		f.window = window{pause, pause + f.ttl}
 		return
 	}
-	f.listing = f.reader.read(items)
+	f.listing = f.reader.read(items, nil)
 	f.good, f.answer, f.failed = true, f.asked, 0
-	f.window = window{f.ttl / 2, f.ttl}
+	f.size = 0
+	for _, it := range items {
+		f.size += len(it.JSON)
+	}
+	f.window = window{f.ttl / 2 * f.weight(), f.ttl * f.weight()}
 }
+
+// weight is by how much longer large answers are used than small ones, so that reading
+// costs no more than a mebibyte in half of the TTL.
+func (f *feed) weight() time.Duration { return time.Duration(max(1, (f.size+1<<20-1)>>20)) }
 
 // ask asks the source. A process that was stopped meanwhile, as functions are between
 // requests, finds its connections dead and time limits passed: that is no failure of
@@ -64,7 +73,7 @@ func (f *feed) look(ctx context.Context) {
 func (f *feed) ask(ctx context.Context) (items []Item, err error) {
 	limit := firstTimeout
 	if f.good {
-		limit = sourceTimeout
+		limit = min(firstTimeout, sourceTimeout*f.weight())
 	}
 	for range 2 {
 		f.asked = time.Now()

@@ -50,11 +50,11 @@ func TestShippedRecordsAreFound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if problems := Check(items); len(problems) > 0 {
+	if problems := Check(items, nil); len(problems) > 0 {
 		t.Error(problems)
 	}
 	var r reader
-	all, _ := r.shelve(items)
+	all, _ := r.shelve(items, nil)
 	for _, it := range items {
 		key := strings.TrimSuffix(it.Name, ".json")
 		family, _, _ := strings.Cut(key, "-")

@@ -3,10 +3,12 @@ package catalog
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
+	"glossa/pkg/arn"
 	"glossa/pkg/chat"
 	remote "glossa/pkg/schema"
 )
@@ -26,11 +28,20 @@ type item struct {
 	fallbacks   []string
 	cache       whole
 	created     stamp
+	listed      *bool // nil: as its key says, see [shelf.alone]
+	lenient     *bool // keys without a mapping are left out; nil: as the server has it
+
+	// Of the row that the item stands for where all-models has none:
+	kind         string
+	name, family string // as the key says it
+	streaming    *bool  // nil: as its schema says
 
 	local    local          // what schema says, of the family local
 	remote   *remote.Schema // of the others
 	raw      string
+	lender   *item // the group's record whose schema it has; nil: its own
 	mistakes []remote.Mistake
+	warnings []remote.Mistake
 }
 
 // A Row is one of the models that all-models lists (seed 003, list_models).
@@ -57,16 +68,20 @@ type local struct {
 	quant        string
 }
 
-// parseItem reads and checks one item; what is wrong is in its mistakes. Names that are
-// not known are mistakes: a misspelt one would be a setting that does nothing.
+// parseItem reads and checks one item; what is wrong is in its mistakes. Attributes that
+// are not known are warnings: tables hold notes of their owners, and a misspelt setting
+// does nothing.
 func parseItem(b []byte) *item {
 	it := &item{raw: string(b)}
 	var models json.RawMessage
-	it.members("", b, map[string]any{
+	known := map[string]any{
 		"pk": &it.PK, "sk": &it.SK, "models": &models, "schema": &it.schema, "description": &it.description, "hostings": &it.hostings,
 		"context": &it.context, "parse_special": &it.special, "model_id": &it.modelID, "endpoint": &it.endpoint,
 		"inference_component": &it.component, "fallbacks": &it.fallbacks, "cache_seconds": &it.cache, "created": &it.created,
-	})
+		"listed": &it.listed, "ignore_unmapped": &it.lenient,
+		"model_type": &it.kind, "model_name": &it.name, "model_family": &it.family, "streaming": &it.streaming,
+	}
+	it.unknown("", it.members("", b, known), known)
 	if it.SK == "" && len(it.mistakes) > 0 {
 		return it // what is wrong is said
 	}
@@ -85,6 +100,9 @@ func parseItem(b []byte) *item {
 		it.wrong("/models", "only %s has it", allSK)
 	}
 	it.check(family)
+	it.checkID("/sk", family, key)
+	it.checkID("/model_id", family, it.modelID)
+	it.checkKey(family, key)
 	if family == Local {
 		it.readLocal()
 	} else {
@@ -95,6 +113,47 @@ func parseItem(b []byte) *item {
 
 func (it *item) wrong(pointer, format string, args ...any) {
 	it.mistakes = append(it.mistakes, remote.Mistake{Pointer: pointer, Message: fmt.Sprintf(format, args...)})
+}
+
+func (it *item) warn(pointer, format string, args ...any) {
+	it.warnings = append(it.warnings, remote.Mistake{Pointer: pointer, Message: fmt.Sprintf(format, args...)})
+}
+
+// maxNames bounds how many unknown names a warning lists.
+const maxNames = 8
+
+// unknown warns once of all names at a pointer that are not known. Values are not shown.
+func (it *item) unknown(pointer string, names []string, known map[string]any) {
+	if len(names) == 0 {
+		return
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	var list []string
+	for _, name := range names[:min(len(names), maxNames)] {
+		list = append(list, strconv.Quote(short(name)))
+	}
+	if more := len(names) - maxNames; more > 0 {
+		list = append(list, fmt.Sprintf("%d more", more))
+	}
+	it.warn(pointer, "not known, without effect: %s; known are %s", strings.Join(list, ", "), strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+}
+
+// checkKey warns of a key that describes no model, or another one than the item says.
+func (it *item) checkKey(family, key string) {
+	for _, c := range []struct{ name, value, want string }{{"model_family", it.family, family}, {"model_name", it.name, key}} {
+		if c.value != "" && c.value != c.want {
+			it.warn("/"+c.name, "it is %q, and the sk says %q, which holds", short(c.value), short(c.want))
+		}
+	}
+	switch {
+	case family == Local:
+	case !printable(key):
+		it.warn("/sk", "the name of a model has at most %d bytes, all of them printable: it is not listed", maxName)
+	case strings.HasSuffix(key, "*") || strings.TrimRight(key, ".-:") != key:
+		it.warn("/sk", "no model leads to it: the key of a group is a beginning of names without what separates it from the rest, such as %s-%s",
+			family, strings.TrimRight(key, "*.-:"))
+	}
 }
 
 // check checks what records of all families have.
@@ -114,6 +173,9 @@ func (it *item) check(family string) {
 			it.wrong("/"+c.name, "only records of the family %s have it", c.family)
 		}
 	}
+	if it.listed != nil && family == Local {
+		it.wrong("/listed", "only records of remote models have it")
+	}
 	for i, name := range it.fallbacks {
 		if name == "" {
 			it.wrong(fmt.Sprint("/fallbacks/", i), "it is empty")
@@ -121,13 +183,20 @@ func (it *item) check(family string) {
 	}
 }
 
-// readRemote reads the schema of a remote model.
-func (it *item) readRemote() {
-	switch {
-	case it.schema == nil && len(it.mistakes) == 0:
-		it.wrong("/schema", "it is missing")
+// checkID checks what Amazon Bedrock is to call a model: its region becomes a part of the
+// name of the host that is sent credentials.
+func (it *item) checkID(pointer, family, id string) {
+	if family != Bedrock || !arn.Is(id) {
 		return
-	case it.schema == nil:
+	}
+	if _, err := arn.Parse(id); err != nil {
+		it.wrong(pointer, "%v", err)
+	}
+}
+
+// readRemote reads the schema of a remote model, if it has one.
+func (it *item) readRemote() {
+	if it.schema == nil {
 		return
 	}
 	s, err := remote.Parse(it.schema)
@@ -147,10 +216,13 @@ func (it *item) readRemote() {
 func (it *item) readLocal() {
 	l := &it.local
 	if it.schema != nil {
-		it.members("/schema", inner(it.schema), map[string]any{
+		known := map[string]any{
 			"checkpoint": &l.checkpoint, "chat_template": &l.chatTemplate, "cap": &l.cap,
 			"aliases": &l.aliases, "languages": &l.languages, "quant": &l.quant,
-		})
+		}
+		for _, name := range it.members("/schema", inner(it.schema), known) {
+			it.wrong("/schema"+remote.Pointer(name), "this name is not known; known are %s", strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+		}
 	}
 	if l.checkpoint == "" && len(it.mistakes) == 0 {
 		it.wrong("/schema/checkpoint", "it is missing")
@@ -181,18 +253,23 @@ func (it *item) readRows(models json.RawMessage) {
 		it.wrong("/models", "%s", reason(err))
 		return
 	}
+	var unknown []string
+	var known map[string]any
 	for i, raw := range list {
 		r, at, before := row{index: i}, fmt.Sprint("/models/", i), len(it.mistakes)
-		it.members(at, raw, map[string]any{
+		known = map[string]any{
 			"model_type": &r.Type, "model_name": &r.Name, "model_family": &r.Family, "streaming": &r.Streaming,
-		})
+		}
+		unknown = append(unknown, it.members(at, raw, known)...)
 		if before == len(it.mistakes) && (r.Name == "" || r.Family == "") {
 			it.wrong(at, "model_name or model_family is missing")
 		}
+		it.checkID(at+"/model_name", r.Family, r.Name)
 		if before == len(it.mistakes) {
 			it.models = append(it.models, r)
 		}
 	}
+	it.unknown("/models", unknown, known)
 }
 
 // Quants lists how weights can be kept in memory: as the file has them, in float32,

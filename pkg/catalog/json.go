@@ -7,35 +7,34 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"math"
 	"reflect"
-	"slices"
 	"strings"
 	"time"
 
 	remote "glossa/pkg/schema"
 )
 
-// members reads the members of the object b into what known has for their names.
-func (it *item) members(pointer string, b []byte, known map[string]any) {
+// members reads the members of the object b into what known has for their names. It
+// returns the names that known lacks.
+func (it *item) members(pointer string, b []byte, known map[string]any) (unknown []string) {
 	d := json.NewDecoder(bytes.NewReader(b))
 	if t, err := d.Token(); t != json.Delim('{') || err != nil {
 		var object map[string]any
 		it.wrong(pointer, "%s", reason(cmp.Or(decode(b, &object), errors.New("it is null, not an object"))))
-		return
+		return nil
 	}
 	seen := map[string]bool{}
 	for d.More() {
 		t, err := d.Token()
 		if err != nil {
 			it.wrong(pointer, "%s", reason(err))
-			return
+			return nil
 		}
 		var raw json.RawMessage
 		if err := d.Decode(&raw); err != nil {
 			it.wrong(pointer, "%s", reason(err))
-			return
+			return nil
 		}
 		name := t.(string) // names of members are
 		at := pointer + remote.Pointer(name)
@@ -43,7 +42,7 @@ func (it *item) members(pointer string, b []byte, known map[string]any) {
 		case seen[name]:
 			it.wrong(at, "this name stands twice in its object")
 		case known[name] == nil:
-			it.wrong(at, "this name is not known; known are %s", strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+			unknown = append(unknown, name)
 		case string(raw) == "null": // as if it was not there
 		default:
 			if err := json.Unmarshal(raw, known[name]); err != nil {
@@ -57,6 +56,7 @@ func (it *item) members(pointer string, b []byte, known map[string]any) {
 	} else if _, err := d.Token(); err != io.EOF {
 		it.wrong(pointer, "there is more after the JSON value")
 	}
+	return unknown
 }
 
 // reason says why a JSON value cannot be read, without Go's names of types.

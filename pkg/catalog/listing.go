@@ -1,11 +1,13 @@
 package catalog
 
 import (
+	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
+
+	remote "glossa/pkg/schema"
 )
 
 // A listing is what items say together.
@@ -13,6 +15,7 @@ type listing struct {
 	records  []Record
 	unserved []model // that are listed and have no record that can be used
 	problems []error
+	shelf    shelf // all items
 }
 
 // model names a model.
@@ -36,51 +39,107 @@ func (r *reader) parse(stored Item, now map[string]*item) *item {
 	return it
 }
 
-// shelve parses the items.
-func (r *reader) shelve(items []Item) (all shelf, problems []error) {
+// shelve parses the items. Records without a schema may have that of a group beneath.
+func (r *reader) shelve(items []Item, beneath shelf) (all shelf, problems []error) {
 	all = shelf{}
 	now := map[string]*item{}
-	for _, stored := range items {
+	read := make([]string, len(items)) // the sort keys of the items that are on the shelf
+	for i, stored := range items {
 		wrong := func(err error) { problems = append(problems, fmt.Errorf("record %s: %w", stored.Name, err)) }
 		if stored.Err != nil {
 			wrong(stored.Err)
 			continue
 		}
 		it := r.parse(stored, now)
-		if it.SK != "" && all[it.SK] != nil {
+		switch {
+		case it.SK == "":
+			for _, m := range it.mistakes {
+				wrong(m)
+			}
+		case all[it.SK] != nil:
 			wrong(fmt.Errorf("another file has the sk %q too", it.SK))
-			continue
-		}
-		for _, m := range it.mistakes {
-			wrong(m)
-		}
-		all[it.SK] = it
-		if it.remote == nil {
-			continue
-		}
-		for _, m := range it.remote.Warnings() {
-			m.Pointer = "/schema" + m.Pointer
-			wrong(Warning{m})
+		default:
+			all[it.SK], read[i] = it, it.SK
 		}
 	}
 	r.seen = now
+	all.lend(beneath)
+	for i, key := range read {
+		if key != "" {
+			problems = append(problems, all[key].problems(items[i].Name)...)
+		}
+	}
 	return all, problems
 }
 
-// read joins the rows of all-models with their records. A local model needs no row.
-func (r *reader) read(items []Item) listing {
-	all, problems := r.shelve(items)
-	l := listing{problems: problems}
-	rowed := map[string]bool{} // keys of local records that have a row
-	if list := all[allSK]; list != nil {
-		for _, row := range list.models {
-			l.add(all, row)
-			rowed[row.Family+"-"+row.Name] = true
+// problems returns what is wrong with an item, which is called name.
+func (it *item) problems(name string) (list []error) {
+	for _, m := range it.mistakes {
+		list = append(list, fmt.Errorf("record %s: %w", name, m))
+	}
+	warnings := slices.Clone(it.warnings)
+	if it.streaming != nil && *it.streaming && it.remote != nil && it.remote.Stream == nil {
+		warnings = append(warnings, remote.Mistake{Pointer: "/streaming", Message: "it does not stream: its schema has no response-with-stream"})
+	}
+	if it.remote != nil && it.lender == nil {
+		for _, m := range it.remote.Warnings() {
+			m.Pointer = "/schema" + m.Pointer
+			warnings = append(warnings, m)
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(all)) {
-		if name, ok := strings.CutPrefix(key, Local+"-"); ok && !rowed[key] && len(all[key].mistakes) == 0 {
-			l.records = append(l.records, all[key].record(Row{Type: alpha, Name: name, Family: Local, Streaming: true}))
+	for _, m := range warnings {
+		list = append(list, fmt.Errorf("record %s: %w", name, Warning{m}))
+	}
+	return list
+}
+
+// lend gives each remote record that has no schema the one of the next group that has:
+// of these, or of those beneath.
+func (s shelf) lend(beneath shelf) {
+	for key, it := range s {
+		family, name, _ := strings.Cut(key, "-")
+		if rank(family) < 1 || it.schema != nil || len(it.mistakes) > 0 {
+			continue
+		}
+		lent := *it // the item itself is kept for the next look, when the group may be another
+		for _, key := range Keys(family, name)[1:] {
+			g := cmp.Or(s[key], beneath[key])
+			if g != nil && g.lender == nil && g.remote != nil && len(g.mistakes) == 0 {
+				lent.remote, lent.lender = g.remote, g
+				break
+			}
+		}
+		if lent.remote == nil {
+			lent.wrong("/schema", "it is missing, and no record of a group has one for %s", short(name))
+		}
+		s[key] = &lent
+	}
+}
+
+// read joins the rows of all-models with their records, and then the records that are
+// listed without a row. Those beneath are as in [reader.shelve].
+func (r *reader) read(items []Item, beneath shelf) listing {
+	all, problems := r.shelve(items, beneath)
+	l := listing{problems: problems, shelf: all}
+	rowed := map[string]bool{} // keys of models that have a row
+	if list := all[allSK]; list != nil {
+		for _, row := range list.models {
+			if key := row.Family + "-" + row.Name; rowed[key] {
+				l.problems = append(l.problems, Warning{fmt.Errorf("all-models: /models/%d: %s/%s has a row before, which holds", row.index, short(row.Family), short(row.Name))})
+			} else {
+				rowed[key] = true
+				l.add(all, row)
+			}
+		}
+	}
+	for _, m := range all.alone() {
+		it := all[m.family+"-"+m.name]
+		switch {
+		case rowed[it.SK]:
+		case len(it.mistakes) == 0:
+			l.records = append(l.records, it.record(it.row(m)))
+		case m.family != Local:
+			l.unserved = append(l.unserved, m)
 		}
 	}
 	return l
@@ -144,7 +203,7 @@ func (e NoRecord) Error() string {
 // none.
 func Find(items []Item, family, name string) string {
 	var r reader
-	all, _ := r.shelve(items)
+	all, _ := r.shelve(items, nil)
 	if it := all.find(family, name); it != nil {
 		return it.SK
 	}
@@ -156,21 +215,26 @@ func (it *item) record(row Row) Record {
 	if it == nil {
 		return Record{Name: row.Name, Family: row.Family, Type: row.Type, Streaming: row.Streaming}
 	}
-	l := it.local
+	l, raw := it.local, it.raw
+	if it.lender != nil {
+		raw += it.lender.raw
+	}
 	return Record{
 		Name: row.Name, Family: row.Family, Key: it.SK, Type: row.Type,
 		Description: it.description, Hostings: it.hostings, Context: int(it.context), Created: time.Time(it.created),
 		Streaming: row.Streaming && (it.remote == nil || it.remote.Stream != nil),
 		Schema:    it.remote, ModelID: it.modelID, Endpoint: it.endpoint, Component: it.component,
-		Fallbacks: it.fallbacks, CacheSeconds: int(it.cache),
+		Fallbacks: it.fallbacks, CacheSeconds: int(it.cache), IgnoreUnmapped: it.lenient,
 		Checkpoint: l.checkpoint, ChatTemplate: l.chatTemplate, Cap: string(l.cap), Aliases: l.aliases,
-		ParseSpecial: it.special, Languages: l.languages, Quant: l.quant, raw: it.raw,
+		ParseSpecial: it.special, Languages: l.languages, Quant: l.quant, raw: raw,
 	}
 }
 
-// Check reads items and returns what is wrong with them. What depends on the models
-// that are served, such as whether runs and fallbacks are there, is not looked at.
-func Check(items []Item) []error {
+// Check reads items and returns what is wrong with them; groups are records whose schemas
+// they may use. What depends on the models that are served, such as whether runs and
+// fallbacks are there, is not looked at.
+func Check(items, groups []Item) []error {
 	var r reader
-	return r.read(items).problems
+	beneath, _ := r.shelve(groups, nil)
+	return r.read(items, beneath).problems
 }

@@ -124,7 +124,7 @@ func TestModelsWithoutARecord(t *testing.T) {
 	_, problems := c.Entries(t.Context())
 	s := errors.Join(problems...).Error()
 	for _, want := range []string{
-		"record 02.json: /typo: ", "record 02.json: /schema/request: ", "/models/0: bedrock-a.b, the record of bedrock/a.b-c, has mistakes",
+		"record 02.json: not known, without effect: \"typo\"", "record 02.json: /schema/request: ", "/models/0: bedrock-a.b, the record of bedrock/a.b-c, has mistakes",
 		"/models/2: there is no record of bedrock/x.y: looked for bedrock-x.y, bedrock-x", "/models/3: bedrock-a.b, ",
 	} {
 		if !strings.Contains(s, want) {

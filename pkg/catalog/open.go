@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -173,10 +174,29 @@ func (c *Catalog) release(o *opened) {
 
 // freed forgets what nobody uses any more and wakes who waits for memory; c.mu is held.
 func (c *Catalog) freed() {
-	c.gone = slices.DeleteFunc(c.gone, unused)
+	c.forgetGone()
 	if c.released != nil {
 		close(c.released)
 		c.released = nil
+	}
+}
+
+// forgetGone closes what was let go of and is no longer used; c.mu is held.
+func (c *Catalog) forgetGone() {
+	c.gone = slices.DeleteFunc(c.gone, func(o *opened) bool {
+		if !unused(o) {
+			return false
+		}
+		o.close()
+		return true
+	})
+}
+
+// close gives back what the backend holds that is not memory of the process's own, such as
+// a mapped file, without waiting for the garbage collector.
+func (o *opened) close() {
+	if b, ok := o.backend.(io.Closer); ok {
+		_ = b.Close() // what it has read is in use no more
 	}
 }
 
@@ -190,9 +210,20 @@ func (c *Catalog) drop(key string) {
 		return
 	}
 	delete(c.open, key)
-	if !unused(o) {
-		c.gone = append(c.gone, o)
+	if unused(o) {
+		o.close()
+		return
 	}
+	c.gone = append(c.gone, o)
+}
+
+// Drop lets go of the local model that is open under a name, whose file was replaced or
+// deleted: what it holds of it is given back with its last generation. Call
+// [Catalog.Refresh] before, so that nobody opens what is no more.
+func (c *Catalog) Drop(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.drop(Local + "/" + name)
 }
 
 // makeRoom lets go of models that nobody uses, the least recently used first, until
@@ -205,7 +236,7 @@ func (c *Catalog) makeRoom(name string, need int64) error {
 	if need > limit {
 		return llm.Errorf(llm.Unsupported, "the model %q takes %s of memory, and models may take %s here", name, size(need), size(limit))
 	}
-	c.gone = slices.DeleteFunc(c.gone, unused)
+	c.forgetGone()
 	free := func() int64 {
 		rest := limit
 		for _, o := range c.open {

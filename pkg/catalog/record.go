@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"slices"
+	"strconv"
 	"time"
 
 	remote "glossa/pkg/schema"
@@ -48,6 +49,10 @@ type Record struct {
 
 	Fallbacks    []string // names of models that are asked when this one fails
 	CacheSeconds int      // for how long answers that would be the same are kept; 0: not at all
+
+	// IgnoreUnmapped leaves out keys that the model has no place for, where a request does
+	// not say what becomes of them; nil: as the server has it.
+	IgnoreUnmapped *bool
 
 	// Of the family local:
 	Checkpoint   string // a run: its name in a root, or its directory
@@ -111,24 +116,36 @@ func ReadItem(fsys fs.FS, name string) Item {
 // Table is a [Source] of the items of a DynamoDB table.
 type Table struct{ Table *table.Table }
 
-// Items implements [Source].
-func (t Table) Items(ctx context.Context) ([]Item, error) {
-	stored, err := t.Table.Query(ctx, pk, "")
-	if err != nil {
-		return nil, err
-	}
-	items := make([]Item, len(stored))
-	for i, it := range stored {
-		items[i] = itemOf(it)
+// maxItems bounds what all items of a table have together, in bytes of JSON.
+const maxItems = 16 << 20
+
+// Items implements [Source]. What is beyond [maxItems] is not read, and is a problem.
+func (t Table) Items(ctx context.Context) (items []Item, err error) {
+	total := 0
+	for page, err := range t.Table.Pages(ctx, pk, "") {
+		if err != nil {
+			return nil, err
+		}
+		for _, stored := range page {
+			it := itemOf(stored)
+			if total += len(it.JSON); total > maxItems {
+				it.JSON, it.Err = nil, fmt.Errorf("neither it nor what comes after it is read: the records have more than %d MiB together", maxItems>>20)
+				return append(items, it), nil
+			}
+			items = append(items, it)
+		}
 	}
 	return items, nil
 }
 
 // itemOf returns an item of a table: its attributes as the members of an object.
 func itemOf(it table.Item) Item {
-	k := it.Key()
+	name := it.Key().PK + "/" + it.Key().SK
+	if !printable(name) { // logs and terminals show it
+		name = strconv.Quote(short(name))
+	}
 	b, err := marshal(it)
-	return Item{Name: k.PK + "/" + k.SK, JSON: b, Err: err}
+	return Item{Name: name, JSON: b, Err: err}
 }
 
 // A Warning is a problem for which no model is missing: something in a record that is

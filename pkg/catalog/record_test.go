@@ -18,7 +18,7 @@ func read(t *testing.T, f Files) listing {
 		t.Fatal(err)
 	}
 	var r reader
-	return r.read(items)
+	return r.read(items, nil)
 }
 
 // tiny is a schema that is valid.
@@ -26,20 +26,23 @@ const tiny = `{"request":{"defaults":{"p":""},"mapping":{"prompt":"$.p"}},"respo
 
 func TestBadRecordsHideNoOther(t *testing.T) {
 	bad := map[string]string{ // record: what the problem says
-		``:                                              "EOF",
-		`[]`:                                            "it is a list, not an object",
-		`null`:                                          "it is null",
-		`{"pk":"x","sk":"local-a"}`:                     `/pk: it is "x"`,
-		`{"pk":"models","sk":"novels"}`:                 "/sk: ",
-		`{"pk":"models","sk":"local-"}`:                 "/sk: ",
-		`{"pk":"models","sk":"foo-x"}`:                  "/sk: ",
-		`{"pk":"models","sk":["x"]}`:                    "/sk: it is a list, not a string",
-		`{"pk":"models","sk":"local-a"}`:                "/schema/checkpoint: it is missing",
-		`{"pk":"models","sk":"local-a"} {}`:             "more after",
-		`{"pk":"models","sk":"local-a","x":`:            "EOF",
-		`{"pk":"models","sk":"local-a","shema":{}}`:     "/shema: this name is not known",
-		`{"pk":"models","sk":"local-a","a/b":{}}`:       "/a~1b: ",
-		`{"pk":"models","sk":"local-a","sk":"local-a"}`: "/sk: this name stands twice",
+		``:                                   "EOF",
+		`[]`:                                 "it is a list, not an object",
+		`null`:                               "it is null",
+		`{"pk":"x","sk":"local-a"}`:          `/pk: it is "x"`,
+		`{"pk":"models","sk":"novels"}`:      "/sk: ",
+		`{"pk":"models","sk":"local-"}`:      "/sk: ",
+		`{"pk":"models","sk":"foo-x"}`:       "/sk: ",
+		`{"pk":"models","sk":["x"]}`:         "/sk: it is a list, not a string",
+		`{"pk":"models","sk":"local-a"}`:     "/schema/checkpoint: it is missing",
+		`{"pk":"models","sk":"local-a"} {}`:  "more after",
+		`{"pk":"models","sk":"local-a","x":`: "EOF",
+		`{"pk":"models","sk":"local-a","schema":{"a/b":{}}}`:                                                                      "/schema/a~1b: this name is not known",
+		`{"pk":"models","sk":"bedrock-a.b","schema":` + tiny + `,"listed":"no"}`:                                                  "/listed: it is a string, not true or false",
+		`{"pk":"models","sk":"local-a","schema":{"checkpoint":"a"},"listed":false}`:                                               "/listed: only records of remote models",
+		`{"pk":"models","sk":"bedrock-a.b","schema":` + tiny + `,"streaming":1}`:                                                  "/streaming: it is a number",
+		`{"pk":"models","sk":"bedrock-a.b","schema":` + tiny + `,"model_type":{}}`:                                                "/model_type: it is an object",
+		`{"pk":"models","sk":"local-a","sk":"local-a"}`:                                                                           "/sk: this name stands twice",
 		`{"pk":"models","sk":"local-a","schema":{"checkpoint":"a","chat_tmeplate":""}}`:                                           "/schema/chat_tmeplate: ",
 		`{"pk":"models","sk":"local-a","schema":{"checkpoint":"a","chat_template":"x"}}`:                                          "/schema/chat_template: ",
 		`{"pk":"models","sk":"local-a","schema":"{"}`:                                                                             "/schema: unexpected EOF",
@@ -150,7 +153,7 @@ func FuzzRecord(f *testing.F) {
 			t.Fatalf("%+v", it)
 		}
 		var r reader
-		if l := r.read([]Item{{Name: "a", JSON: b}, {Name: "b", JSON: b}}); len(l.problems) == 0 {
+		if l := r.read([]Item{{Name: "a", JSON: b}, {Name: "b", JSON: b}}, nil); len(l.problems) == 0 {
 			t.Fatal("the same record twice is no problem")
 		}
 	})

@@ -22,7 +22,7 @@ type Sown struct{ Written, Kept, Deleted []string }
 // given once is not given again: what an operator has changed or deleted stays so. One
 // that was cut off can be done again. What was done is told also with an error.
 func (e Editor) Sow(ctx context.Context, s Seed) (sown Sown, err error) {
-	all, err := valid(s.Items)
+	all, err := valid(s.Items, nil)
 	if err != nil {
 		return sown, err
 	}

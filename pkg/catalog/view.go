@@ -15,6 +15,8 @@ type view struct {
 	entries  []Entry
 	names    map[string]*Entry     // every way to call a model
 	unserved map[string]*llm.Error // the names of models that are listed and not served; nil: not for clients
+	records  shelf                 // that may describe models which are not listed; nil: these are refused
+	opens    map[string]bool       // the families that can be opened
 	problems []error
 	good     bool  // records could be read, now or before
 	err      error // why they cannot be read now

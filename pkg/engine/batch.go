@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"runtime"
@@ -14,7 +15,7 @@ import (
 )
 
 // passTokens bounds what generations compute in one pass, and so how long a long
-// prompt holds up the others. A request of more rows has passes of its own.
+// prompt or many rows hold up the others. What is more takes several passes.
 const passTokens = 2 * prefillChunk
 
 // How long a batch waits for the next of those who took part in its last pass: a part
@@ -40,8 +41,10 @@ type batch struct {
 	running  bool      // a pass; pass and seqs are whose runs it
 	patience time.Duration
 
-	members  atomic.Int32 // changes under mu
-	computed atomic.Int64 // tokens, in all passes
+	shares   map[string]*share // of the senders that have members, by name
+	members  atomic.Int32      // changes under mu
+	computed atomic.Int64      // tokens, in all passes
+	cost     time.Duration     // of a token in a pass of many; 0: not known yet
 
 	pass *transformer.Pass // nil while nobody is there
 	lent *member           // was alone and still reads the pass's own logits
@@ -49,22 +52,28 @@ type batch struct {
 }
 
 func newBatch(m *transformer.Model, team *transformer.Team) *batch {
-	return &batch{model: m, team: team}
+	return &batch{model: m, team: team, shares: map[string]*share{}}
 }
 
 // A member is a generation's place in a batch; its generation alone uses it.
 type member struct {
-	lanes *lanes
-	batch *batch        // nil after it has left
-	wake  chan struct{} // room for one: look again
-	timer *time.Timer
+	lanes  *lanes
+	worker *worker // nil without a queue
+	sender string
+	batch  *batch        // nil after it has left
+	share  *share        // of the sender, in batch
+	wake   chan struct{} // room for one: look again
+	timer  *time.Timer
 
-	// What a pass is to compute: seqs, or what alone does.
-	seqs   []transformer.Sequence
-	tokens int // in seqs
-	alone  func(*transformer.Pass) error
+	// What passes are to compute: seqs, or what alone does.
+	seqs  []transformer.Sequence
+	alone func(*transformer.Pass) error
 
-	logits  []float32 // (outputs, vocab), after the pass
+	from, to int // the part of seqs in the pass under way; before it, all is computed
+	computed bool
+	stop     error // of its context, which ended meanwhile
+
+	logits  []float32 // (outputs, vocab), after the passes
 	own     []float32 // memory for a copy of them
 	err     error
 	served  bool
@@ -74,12 +83,12 @@ type member struct {
 	patience time.Duration // that it began with
 }
 
-// enter counts a member in.
-func (b *batch) enter() *batch {
+// enter counts m in.
+func (b *batch) enter(m *member) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.members.Add(1)
-	return b
+	m.batch, m.share = b, b.enrol(m.sender)
 }
 
 // quit counts m out, which wants nothing any more.
@@ -93,6 +102,7 @@ func (b *batch) quit(m *member) {
 		b.last = slices.DeleteFunc(b.last, func(l *member) bool { return l == m })
 	}
 	b.rouse()
+	b.dismiss(m.share)
 	if b.members.Add(-1) == 0 {
 		b.pass, b.lent, b.seqs, b.last = nil, nil, nil, nil
 	}
@@ -106,26 +116,28 @@ func (m *member) leave() {
 	}
 }
 
-// forward computes seqs, with those of others, and returns their logits (outputs,
-// vocab), row-major, valid until the next call. The only errors are those of ctx,
-// when nothing was computed, and of a pass that broke or whose weights did not come.
+// forward computes seqs, with those of others, in one pass or in several, and returns
+// their logits (outputs, vocab), row-major, valid until the next call. The only errors
+// are those of ctx, when some of seqs may be computed and none is half, and of a pass
+// that broke or whose weights did not come.
 func (m *member) forward(ctx context.Context, seqs []transformer.Sequence) ([]float32, error) {
-	m.seqs, m.tokens, m.alone = seqs, 0, nil
-	for i := range seqs {
-		m.tokens += len(seqs[i].Tokens)
-	}
+	m.seqs, m.alone = seqs, nil
 	err := m.serve(ctx)
 	return m.logits, err
 }
 
 // use has do compute with the pass, while nothing else is computed.
 func (m *member) use(ctx context.Context, do func(*transformer.Pass) error) error {
-	m.seqs, m.tokens, m.alone = nil, 0, do
+	m.seqs, m.alone = nil, do
 	return m.serve(ctx)
 }
 
-// serve returns when what m wants is computed, or ctx ends before it began.
+// serve returns when what m wants is computed, or ctx ends before it began. Its worker
+// may be another sender's turn first.
 func (m *member) serve(ctx context.Context) error {
+	if err := m.worker.breathe(ctx); err != nil {
+		return err
+	}
 	m.lanes.spread(m)
 	b, gone, expired := m.batch, ctx.Done(), false
 	for first := true; ; first = false {
@@ -149,7 +161,7 @@ func (m *member) serve(ctx context.Context) error {
 		case <-alarm:
 			expired = true
 		case <-gone:
-			if b.withdraw(m) {
+			if b.withdraw(m, ctx.Err()) {
 				return ctx.Err()
 			}
 			gone = nil // a pass is computing it
@@ -187,7 +199,8 @@ func (b *batch) look(m *member, first, expired bool) duty {
 	defer b.mu.Unlock()
 	if first {
 		b.forget(m)
-		m.served, m.err = false, nil
+		m.served, m.err, m.stop = false, nil, nil
+		m.from, m.to, m.computed = 0, 0, false
 		b.waiting = append(b.waiting, m)
 	}
 	switch {
@@ -230,10 +243,15 @@ func (m *member) rouse() {
 	}
 }
 
-// withdraw takes m out of the line; false means that it is in no line any more.
-func (b *batch) withdraw(m *member) bool {
+// withdraw takes m out of the line because of err; false means that a pass computes
+// what it wants, or a part of it.
+func (b *batch) withdraw(m *member, err error) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if m.computed {
+		m.stop = err
+		return false
+	}
 	was := b.remove(m)
 	b.rouse()
 	return was
@@ -246,33 +264,57 @@ func (b *batch) remove(m *member) bool {
 	return len(b.waiting) < n
 }
 
-// begin takes from the line what one pass computes: the first, and who fits beside
-// it. b.mu is held.
+// begin takes from the line what one pass computes: what the sender that had least
+// wants first, and what fits beside it. b.mu is held.
 func (b *batch) begin() {
 	for _, m := range b.last {
 		m.awaited = false
 	}
 	b.awaited = 0
 	b.running, b.last, b.seqs = true, b.last[:0], b.seqs[:0]
-	first, tokens, kept := b.waiting[0], 0, b.waiting[:0]
+	b.order()
+	first, room, kept := b.waiting[0], b.room(), b.waiting[:0]
 	for _, m := range b.waiting {
-		alone := first.alone != nil || m.alone != nil
-		if m != first && (alone || tokens+m.tokens > passTokens) {
+		if alone := first.alone != nil || m.alone != nil; m != first && alone {
 			kept = append(kept, m)
 			continue
 		}
-		tokens += m.tokens
-		b.last, b.seqs = append(b.last, m), append(b.seqs, m.seqs...)
+		tokens := m.take(room, m == first)
+		room -= tokens
+		if m.to < len(m.seqs) {
+			kept = append(kept, m)
+		}
+		if m.to == m.from && m.alone == nil {
+			continue
+		}
+		m.computed = true
+		m.share.charge(m, tokens)
+		b.computed.Add(int64(tokens))
+		b.last, b.seqs = append(b.last, m), append(b.seqs, m.seqs[m.from:m.to]...)
 	}
 	clear(b.waiting[len(kept):])
 	b.waiting = kept
-	b.computed.Add(int64(tokens))
 	if b.pass == nil || b.lent != nil {
 		b.pass, b.lent = b.model.NewPass(b.team), nil
 	}
-	if b.members.Load() == 1 && first.alone == nil {
+	if b.members.Load() == 1 && first.alone == nil && first.from == 0 && first.to == len(first.seqs) {
 		b.lent = first
 	}
+}
+
+// take has the next pass compute as many of m's sequences as have room tokens, one at
+// least if it is the first, and returns their tokens.
+func (m *member) take(room int, first bool) (tokens int) {
+	m.from = m.to
+	for m.to < len(m.seqs) {
+		n := len(m.seqs[m.to].Tokens)
+		if tokens+n > room && !(first && m.to == m.from) {
+			break
+		}
+		tokens += n
+		m.to++
+	}
+	return tokens
 }
 
 // run computes the pass that m has begun.
@@ -314,23 +356,38 @@ func (b *batch) passOn() error {
 func (b *batch) share(logits []float32) {
 	for _, m := range b.last {
 		n := 0
-		for i := range m.seqs {
-			n += m.seqs[i].Logits * b.model.Vocab
+		for i := range m.seqs[m.from:m.to] {
+			n += m.seqs[m.from+i].Logits * b.model.Vocab
 		}
-		if m.logits = logits[:n]; m != b.lent {
-			m.own = append(m.own[:0], m.logits...)
+		if m == b.lent {
+			m.logits = logits[:n]
+		} else {
+			if m.from == 0 {
+				m.own = m.own[:0]
+			}
+			m.own = append(m.own, logits[:n]...)
 			m.logits = m.own
 		}
 		logits = logits[n:]
 	}
 }
 
-// end gives everybody what the pass of m computed in that time, or why there is nothing.
+// end gives everybody what the pass of m computed in that time, or why there is
+// nothing. A member with more to compute stays in line.
 func (b *batch) end(m *member, took time.Duration, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.awaited, b.running = 0, false
 	for _, l := range b.last {
-		l.err, l.served, l.awaited = err, true, true
+		l.computed = false
+		if l.err = cmp.Or(err, l.stop); l.err == nil && l.to < len(l.seqs) {
+			continue
+		}
+		if l.to < len(l.seqs) {
+			b.remove(l)
+		}
+		l.served, l.awaited = true, true
+		b.awaited++
 		if l != m {
 			l.rouse()
 		}
@@ -338,8 +395,8 @@ func (b *batch) end(m *member, took time.Duration, err error) {
 	if err != nil { // what it left behind is as broken
 		b.pass = b.model.NewPass(b.team)
 	}
+	b.learn(took)
 	clear(b.seqs)
-	b.awaited, b.running = len(b.last), false
 	b.patience = min(max(took/patienceShare, minPatience), maxPatience)
 	b.rouse()
 }

@@ -54,7 +54,7 @@ func TestTogether(t *testing.T) {
 		"with prefixes":    {},
 		"few prefixes":     {PrefixMemory: 40 << 10},
 		"a team":           {Team: team},
-		"a queue":          {Team: team, Queue: NewQueue(5, 100)},
+		"a queue":          {Team: team, Queue: NewQueue(5, 100, 0)},
 	} {
 		e := random(t, 128, cfg)
 		var wg sync.WaitGroup
@@ -119,7 +119,7 @@ func until(hold chan struct{}) func(*transformer.Pass) error {
 // watchPasses calls see with the tokens of each pass of e, until the test's end.
 func watchPasses(t *testing.T, e *Engine, see func(tokens int)) *member {
 	t.Helper()
-	m := e.lanes.join()
+	m := e.lanes.join("", nil)
 	err := m.use(t.Context(), func(p *transformer.Pass) error {
 		p.Hidden = func(_ bool, layer int, x []float32) {
 			if layer == 0 {
@@ -175,7 +175,7 @@ func TestPassTokens(t *testing.T) {
 		e := random(t, 512, Config{PrefixMemory: -1})
 		most, total := 0, 0
 		m := watchPasses(t, e, func(n int) { most, total = max(most, n), total+n })
-		hold, busy := make(chan struct{}), e.lanes.join()
+		hold, busy := make(chan struct{}), e.lanes.join("", nil)
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			_ = busy.use(t.Context(), until(hold))
@@ -202,7 +202,7 @@ func TestPassTokens(t *testing.T) {
 // Who was alone keeps its logits while who has just come is computed.
 func TestLogitsStay(t *testing.T) {
 	e := larger(t, nil)
-	a := e.lanes.join()
+	a := e.lanes.join("", nil)
 	read := func(m *member, id int) []float32 {
 		logits, err := m.forward(t.Context(), []transformer.Sequence{{Cache: e.model.NewCache(1), Tokens: []int{id}, Logits: 1}})
 		if err != nil {
@@ -213,7 +213,7 @@ func TestLogitsStay(t *testing.T) {
 	for range 3 {
 		got := read(a, 1)
 		want := slices.Clone(got)
-		b := e.lanes.join()
+		b := e.lanes.join("", nil)
 		other := read(b, 2)
 		if !slices.Equal(got, want) || slices.Equal(other, want) {
 			t.Error("a's logits became b's")
@@ -267,7 +267,7 @@ func forward(t *testing.T, e *Engine, m *member) error {
 func TestPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := larger(t, nil)
-		a, b := e.lanes.join(), e.lanes.join()
+		a, b := e.lanes.join("", nil), e.lanes.join("", nil)
 		waited := func() time.Duration {
 			begin := time.Now()
 			if err := forward(t, e, b); err != nil {
@@ -307,7 +307,7 @@ func TestPatienceIsRenewed(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range 4 {
 			wg.Go(func() {
-				own := e.lanes.join()
+				own := e.lanes.join("", nil)
 				for range 3 {
 					if err := forward(t, e, own); err != nil {
 						t.Error(err)
@@ -329,7 +329,7 @@ func TestPatienceIsRenewed(t *testing.T) {
 func TestCancelledInLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := larger(t, nil)
-		busy, gone, next := e.lanes.join(), e.lanes.join(), e.lanes.join()
+		busy, gone, next := e.lanes.join("", nil), e.lanes.join("", nil), e.lanes.join("", nil)
 		hold := make(chan struct{})
 		var wg sync.WaitGroup
 		wg.Go(func() {
@@ -367,7 +367,7 @@ func TestCancelledInLine(t *testing.T) {
 func TestBrokenPass(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := larger(t, nil)
-		busy, cause, victim := e.lanes.join(), e.lanes.join(), e.lanes.join()
+		busy, cause, victim := e.lanes.join("", nil), e.lanes.join("", nil), e.lanes.join("", nil)
 		hold, panicked, failed := make(chan struct{}), make(chan any), make(chan error)
 		go func() {
 			_ = busy.use(t.Context(), until(hold))
@@ -399,7 +399,7 @@ func TestBrokenPass(t *testing.T) {
 func TestBrokenByOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := larger(t, nil)
-		cause, runner, next := e.lanes.join(), e.lanes.join(), e.lanes.join()
+		cause, runner, next := e.lanes.join("", nil), e.lanes.join("", nil), e.lanes.join("", nil)
 		for _, m := range []*member{next, cause, runner} { // the last pass is the runner's
 			if err := forward(t, e, m); err != nil {
 				t.Error(err)
@@ -452,7 +452,7 @@ func TestManyRows(t *testing.T) {
 // A token costs no allocation.
 func TestForwardAllocates(t *testing.T) {
 	e := larger(t, nil)
-	m, cache := e.lanes.join(), e.model.NewCache(64)
+	m, cache := e.lanes.join("", nil), e.model.NewCache(64)
 	seqs := []transformer.Sequence{{Cache: cache, Tokens: []int{1}, Logits: 1}}
 	n := testing.AllocsPerRun(100, func() {
 		cache.Len = 5

@@ -79,7 +79,7 @@ func TestBeamSearch(t *testing.T) {
 		beams := map[int]bool{}
 		for i, s := range golden.Searches {
 			beams[s.Beams] = true
-			w := &translation{Translator: tr, beams: s.Beams, target: s.Language, member: tr.lanes.join()}
+			w := &translation{Translator: tr, beams: s.Beams, target: s.Language, member: tr.lanes.join("", nil)}
 			w.rules.LengthPenalty, w.rules.EarlyStopping = s.Penalty, early(t, s.Early)
 			if s.Beams == 1 { // greedy decoding knows neither
 				w.rules.LengthPenalty, w.rules.EarlyStopping = 1, arch.StopNever

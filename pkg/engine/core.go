@@ -3,8 +3,8 @@ package engine
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
-	"slices"
 
 	"glossa/pkg/chat"
 	"glossa/pkg/engine/arch"
@@ -108,27 +108,44 @@ func (c *core) Parameters() int64 { return c.model.Parameters() }
 // while they may.
 func (c *core) Failed() error { return c.model.Failed() }
 
+// Close gives back the memory of the weights that a mapped file has, when the last pass
+// has ended. What is asked of the engine later fails.
+func (c *core) Close() error {
+	c.model.Close()
+	return nil
+}
+
 // Bytes returns the memory of the weights.
 func (c *core) Bytes() int64 { return c.model.Bytes() }
 
 // Tokenize implements [llm.Tokenizer]. It waits for a worker: a long text takes seconds.
 func (c *core) Tokenize(ctx context.Context, text llm.Part, start bool) ([]llm.Token, error) {
-	release, err := c.queue.acquire(ctx)
+	worker, err := c.queue.acquire(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer release()
-	ids, err := c.encode([]llm.Part{text})
-	if err != nil {
-		return nil, err
-	}
+	defer worker.release()
+	to := tokenizer.Collector{Max: int(max(1, c.memory/tokenBytes))}
 	if start {
-		ids = slices.Concat(c.start, ids)
+		err = to.AddTokens(c.start)
 	}
-	if err := c.affords(tokenBytes*int64(len(ids)), "the tokens of a shorter text"); err != nil {
+	if err == nil {
+		err = c.encode(ctx, &to, []llm.Part{text})
+	}
+	n := int64(to.Total())
+	if e, ok := errors.AsType[*tokenizer.LimitError](err); ok {
+		n, err = int64(e.AtLeast), nil
+	}
+	if err == nil {
+		err = c.affords(tokenBytes*n, "the tokens of a shorter text")
+	}
+	if err == nil {
+		err = worker.claim(ctx, tokenBytes*n)
+	}
+	if err != nil {
 		return nil, err
 	}
-	return c.describe(ids), nil
+	return c.describe(to.IDs()), nil
 }
 
 // describe returns the tokens of a text.

@@ -8,6 +8,7 @@ import (
 
 	"glossa/pkg/engine/transformer"
 	"glossa/pkg/llm"
+	"glossa/pkg/tokenizer"
 )
 
 // Embed implements [llm.Embedder]. Layer 0 is the embeddings with their positions,
@@ -15,12 +16,13 @@ import (
 // count, those that it begins texts with too. The model's own sentence vector is the
 // mean over the tokens of its last layer after the last norm.
 func (e *Engine) Embed(ctx context.Context, req *llm.EmbedRequest) ([]llm.Embedding, llm.Usage, error) {
-	return e.embed(ctx, req, e.model.Decoder.Depth, func(p llm.Prompt) ([]int, error) {
-		ids, lead, err := e.promptTokens(p, nil)
+	return e.embed(ctx, req, e.model.Decoder.Depth, func(to *tokenizer.Collector, p llm.Prompt) ([]int, error) {
+		lead, err := e.promptTokens(ctx, to, p, nil)
 		if err != nil {
 			return nil, err
 		}
-		if ids = slices.Concat(lead, ids); len(ids) == 0 {
+		ids := slices.Concat(lead, to.IDs())
+		if len(ids) == 0 {
 			ids = []int{e.empty}
 		}
 		return ids, nil
@@ -29,25 +31,25 @@ func (e *Engine) Embed(ctx context.Context, req *llm.EmbedRequest) ([]llm.Embedd
 
 // embed serves a request over a stack of that depth, whose layers run shows.
 func (c *core) embed(ctx context.Context, req *llm.EmbedRequest, depth int,
-	encode func(llm.Prompt) ([]int, error), run func(context.Context, *member, *layers, [][]int) error,
+	encode func(*tokenizer.Collector, llm.Prompt) ([]int, error), run func(context.Context, *member, *layers, [][]int) error,
 ) ([]llm.Embedding, llm.Usage, error) {
 	w, err := newWanted(req, depth)
 	if err != nil {
 		return nil, llm.Usage{}, err
 	}
-	release, err := c.queue.acquire(ctx)
+	worker, err := c.queue.acquire(ctx)
 	if err != nil {
 		return nil, llm.Usage{}, err
 	}
-	defer release()
+	defer worker.release()
 	var (
 		usage llm.Usage
 		texts [][]int
 	)
 	for _, p := range req.Prompts {
-		ids, err := encode(p)
+		ids, err := encode(&tokenizer.Collector{Max: c.context}, p)
 		if err != nil {
-			return nil, llm.Usage{}, err
+			return nil, llm.Usage{}, c.tooLong("the prompt has", err)
 		}
 		if len(ids) > c.context {
 			return nil, llm.Usage{}, llm.Errorf(llm.TooLong, "the prompt has %d tokens, the context of this model %d", len(ids), c.context)
@@ -55,10 +57,14 @@ func (c *core) embed(ctx context.Context, req *llm.EmbedRequest, depth int,
 		usage.Input += len(ids)
 		texts = append(texts, ids)
 	}
-	if err := c.checkEmbedding(w, texts); err != nil {
+	need := c.embeddingBytes(w, texts)
+	if err := c.affords(need, "fewer prompts, fewer layers or a pooling"); err != nil {
 		return nil, llm.Usage{}, err
 	}
-	out, member := make([]llm.Embedding, 0, len(texts)), c.lanes.join()
+	if err := worker.claim(ctx, need); err != nil {
+		return nil, llm.Usage{}, err
+	}
+	out, member := make([]llm.Embedding, 0, len(texts)), c.lanes.join(llm.SenderOf(ctx), worker)
 	defer member.leave()
 	for len(texts) > 0 {
 		n := together(texts)
@@ -185,9 +191,8 @@ func newWanted(req *llm.EmbedRequest, depth int) (*wanted, error) {
 	return w, nil
 }
 
-// checkEmbedding refuses what could take more memory than a request may.
-func (c *core) checkEmbedding(w *wanted, texts [][]int) error {
-	var need int64         // bytes
+// embeddingBytes returns the memory that a request may take.
+func (c *core) embeddingBytes(w *wanted, texts [][]int) (need int64) {
 	var all, longest int64 // tokens
 	for _, ids := range texts {
 		vectors := len(w.pooling)
@@ -198,8 +203,7 @@ func (c *core) checkEmbedding(w *wanted, texts [][]int) error {
 		all, longest = all+int64(len(ids)), max(longest, int64(len(ids)))
 	}
 	longest = max(longest, min(all, passTokens)) // those that are computed together
-	need += c.model.CacheBytes(int(longest)) + 4*int64(len(w.layers))*longest*int64(c.model.Width)
-	return c.affords(need, "fewer prompts, fewer layers or a pooling")
+	return need + c.model.CacheBytes(int(longest)) + 4*int64(len(w.layers))*longest*int64(c.model.Width)
 }
 
 // pooled makes the vectors that are wanted of those of all tokens.

@@ -101,7 +101,7 @@ func collect(t testing.TB, e *Engine, req *llm.Request) ([]llm.Chunk, llm.Usage)
 }
 
 func TestContract(t *testing.T) {
-	for _, e := range []*Engine{golden(t, Config{}), golden(t, Config{Queue: NewQueue(1, 4)}), larger(t, nil), worded(t, characters(t), 64, Config{})} {
+	for _, e := range []*Engine{golden(t, Config{}), golden(t, Config{Queue: NewQueue(1, 4, 0)}), larger(t, nil), worded(t, characters(t), 64, Config{})} {
 		if err := llmtest.TestBackend(t.Context(), e); err != nil {
 			t.Error(err)
 		}
@@ -159,7 +159,7 @@ func TestUpstreamSampler(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := prepare(t, e, request("a"))
-	g.member = e.lanes.join()
+	g.member = e.lanes.join("", nil)
 	if err := g.prefill(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -439,21 +439,21 @@ func TestNewRefuses(t *testing.T) {
 
 // Requests beyond workers and places are refused; those that wait come in order.
 func TestQueue(t *testing.T) {
-	q := NewQueue(1, 2)
-	release, err := q.acquire(t.Context())
+	q := NewQueue(1, 2, 0)
+	worker, err := q.acquire(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	order := make(chan int, 2)
 	for i := range 2 {
 		go func() {
-			release, err := q.acquire(t.Context())
+			worker, err := q.acquire(t.Context())
 			if err != nil {
 				t.Error(err)
 				return
 			}
 			order <- i
-			release()
+			worker.release()
 		}()
 		waitFor(t, func() bool { _, waiting := q.Stats(); return waiting == i+1 })
 	}
@@ -461,7 +461,7 @@ func TestQueue(t *testing.T) {
 	if e, ok := errors.AsType[*llm.Error](err); !ok || e.Code != llm.Overloaded || e.RetryAfter < time.Second {
 		t.Errorf("got %v", err)
 	}
-	release()
+	worker.release()
 	if a, b := <-order, <-order; a != 0 || b != 1 {
 		t.Errorf("order %d, %d", a, b)
 	}
@@ -470,16 +470,16 @@ func TestQueue(t *testing.T) {
 
 // Who stops waiting loses no worker, whatever the moment.
 func TestQueueCancelled(t *testing.T) {
-	q := NewQueue(2, 100)
+	q := NewQueue(2, 100, 0)
 	done := make(chan error)
 	for i := range 100 {
 		go func() {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i%7)*100*time.Microsecond)
 			defer cancel()
-			release, err := q.acquire(ctx)
+			worker, err := q.acquire(ctx)
 			if err == nil {
 				time.Sleep(50 * time.Microsecond)
-				release()
+				worker.release()
 			}
 			done <- err
 		}()
@@ -508,7 +508,7 @@ func waitFor(t *testing.T, ok func() bool) {
 // Concurrent requests of all kinds give what they give alone.
 func TestConcurrent(t *testing.T) {
 	e := larger(t, nil)
-	e.queue = NewQueue(2, 100)
+	e.queue = NewQueue(2, 100, 0)
 	ask := func(i int) string {
 		req := request(fmt.Sprintf("abc%c", 'a'+i%5))
 		req.N, req.Params = 1+i%3, llm.Params{Seed: new(int64(i % 5)), Temperature: new(1.0), MaxTokens: new(12)}
@@ -541,7 +541,7 @@ func prepare(t testing.TB, e *Engine, req *llm.Request) *generation {
 	if err != nil {
 		t.Fatal(err)
 	}
-	prompts, err := e.encodePrompts(req.Prompts, s)
+	prompts, err := e.encodePrompts(t.Context(), req.Prompts, s)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,33 +17,40 @@ func (e *Engine) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.C
 		p := req.Effective()
 		s, err := e.settle(req, &p)
 		if err == nil {
+			err = e.checkPrompts(req.Prompts, s)
+		}
+		if err == nil {
 			s.form, err = e.form(ctx, &p) // before there is a worker: forms have turns of their own
 		}
 		if err != nil {
 			yield(llm.Chunk{}, err)
 			return
 		}
-		e.serve(ctx, s, func() ([]*prompt, error) { return e.encodePrompts(req.Prompts, s) }, yield)
+		e.serve(ctx, s, func() ([]*prompt, error) { return e.encodePrompts(ctx, req.Prompts, s) }, yield)
 	}
 }
 
 // serve waits for a worker and runs a generation: the one path of all requests.
-// Tokenising is work for the worker too: ten megabytes of text take seconds and half
-// a gigabyte.
+// Tokenising is work for the worker too: a long text that is cut takes seconds.
 func (e *Engine) serve(ctx context.Context, s *settings, encode func() ([]*prompt, error), yield func(llm.Chunk, error) bool) {
-	release, err := e.queue.acquire(ctx)
+	worker, err := e.queue.acquire(ctx)
 	if err != nil {
 		yield(llm.Chunk{}, err)
 		return
 	}
-	defer release()
+	defer worker.release()
 	prompts, err := encode()
 	if err != nil {
 		yield(llm.Chunk{}, err)
 		return
 	}
 	g := e.newGeneration(s, prompts)
-	if err := cmp.Or(g.checkMemory(), g.checkForm()); err != nil {
+	g.worker = worker
+	err = cmp.Or(g.checkMemory(), g.checkForm())
+	if err == nil {
+		err = worker.claim(ctx, g.need())
+	}
+	if err != nil {
 		yield(llm.Chunk{}, err)
 		return
 	}
@@ -60,6 +67,7 @@ type generation struct {
 	engine  *Engine
 	prompts []*prompt
 	window  int // tokens that a row can have
+	worker  *worker
 	member  *member
 	rows    []*row // that were open at the last step
 	open    int    // how many of them are
@@ -80,7 +88,7 @@ func (e *Engine) newGeneration(s *settings, prompts []*prompt) *generation {
 
 // run decodes all rows together until each has ended.
 func (g *generation) run(ctx context.Context, yield func(llm.Chunk, error) bool) {
-	g.yield, g.member = yield, g.engine.lanes.join()
+	g.yield, g.member = yield, g.engine.lanes.join(llm.SenderOf(ctx), g.worker)
 	defer g.leave()
 	if err := g.prefill(ctx); err != nil {
 		yield(llm.Chunk{}, err)
@@ -175,7 +183,10 @@ func (g *generation) emit(r *row, c llm.Chunk) bool {
 			g.member.leave() // nobody waits for who takes this chunk
 		}
 	}
-	return g.yield(c, nil)
+	g.worker.writing()
+	listens := g.yield(c, nil)
+	g.worker.wrote()
+	return listens
 }
 
 // drop forgets the rows that have ended.

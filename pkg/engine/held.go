@@ -176,8 +176,9 @@ func (g *generation) force(r *row) {
 		h.text = h.matcher.Forced()
 		h.rest = h.encode(g.engine.tokenizer, r, h.text)
 	}
+	room := max(1, min(listChunk, g.member.room())/len(g.rows))
 	for len(h.rest) > 0 {
-		if len(r.fresh) >= max(1, listChunk/len(g.rows)) {
+		if len(r.fresh) >= room {
 			return // a pass has no room for more
 		}
 		id := h.rest[0]

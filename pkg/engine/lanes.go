@@ -28,11 +28,14 @@ func newLanes(m *transformer.Model, team *transformer.Team) *lanes {
 	return l
 }
 
-// join makes a generation a member of the batch that has the fewest.
-func (l *lanes) join() *member {
+// join makes a generation of a sender, with its worker, a member of the batch that has
+// the fewest.
+func (l *lanes) join(sender string, w *worker) *member {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return &member{lanes: l, batch: l.emptiest().enter(), wake: make(chan struct{}, 1)}
+	m := &member{lanes: l, worker: w, sender: sender, wake: make(chan struct{}, 1)}
+	l.emptiest().enter(m)
+	return m
 }
 
 // emptiest returns the batch that has the fewest members.
@@ -50,7 +53,7 @@ func (l *lanes) spread(m *member) {
 	defer l.mu.Unlock()
 	if to := l.roomier(m.batch); to != nil {
 		m.batch.quit(m)
-		m.batch = to.enter()
+		to.enter(m)
 	}
 }
 

@@ -65,7 +65,7 @@ func TestSpread(t *testing.T) {
 	e := random(t, 64, Config{Team: team})
 	members := make([]*member, 6)
 	for i := range members {
-		members[i] = e.lanes.join()
+		members[i] = e.lanes.join("", nil)
 	}
 	checkMembers(t, e, 3, 3)
 	allForward(t, e, members...)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -87,39 +88,116 @@ func TestRowsDoNotOverflow(t *testing.T) {
 	}
 }
 
+// oneMessage returns a request of a chat.
+func oneMessage(text string) *llm.Request {
+	req := request()
+	req.Prompts = []llm.Prompt{{Messages: []llm.Message{{Role: "user", Parts: []llm.Part{{Text: text}}}}}}
+	return req
+}
+
 // Tokenising is done by a worker: a prompt of megabytes takes seconds.
 func TestTokenisingWaits(t *testing.T) {
-	q := NewQueue(1, 1)
+	q := NewQueue(1, 1, 0)
 	e := golden(t, Config{Queue: q})
-	release, err := q.acquire(t.Context())
+	worker, err := q.acquire(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan error)
 	go func() {
-		_, _, err := llm.Collect(e.Generate(t.Context(), request("aaaaa")), 1)
+		_, _, err := llm.Collect(e.Generate(t.Context(), oneMessage("aaaaa")), 1)
 		ended <- err
 	}()
 	waitFor(t, func() bool { _, waiting := q.Stats(); return waiting == 1 })
-	release()
+	worker.release()
 	if err := <-ended; llm.AsError(err).Code != llm.TooLong {
 		t.Error(err)
 	}
 	waitFor(t, func() bool { running, waiting := q.Stats(); return running+waiting == 0 })
 }
 
+// A prompt that cannot fit is refused by its bytes: it does not wait for a worker.
+func TestTooLongDoesNotWait(t *testing.T) {
+	q := NewQueue(1, 0, 0)
+	e := golden(t, Config{Queue: q})
+	worker, err := q.acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer worker.release()
+	mixed := request("aaa")
+	mixed.Prompts[0].Parts = append(mixed.Prompts[0].Parts, llm.Part{Tokens: []int{1, 2}})
+	for name, req := range map[string]*llm.Request{"one": request("aaaaa"), "the second": request("a", strings.Repeat("ab", 1<<19)), "tokens": mixed} {
+		_, _, err := llm.Collect(e.Generate(t.Context(), req), len(req.Prompts))
+		if got := llm.AsError(err); got.Code != llm.TooLong || !strings.Contains(got.Message, "at least") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	cut := request(strings.Repeat("ab", 1<<19))
+	cut.Truncate = new(0)
+	for name, req := range map[string]*llm.Request{"short": request("aaaa"), "cut": cut} {
+		if _, _, err := llm.Collect(e.Generate(t.Context(), req), 1); llm.AsError(err).Code != llm.Overloaded {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Tokenising ends with the context of its request, wherever text is tokenised.
+func TestTokenisingObeysContext(t *testing.T) {
+	e := larger(t, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	s := &settings{truncate: new(0)}
+	for name, tokenise := range map[string]func() error{
+		"prompt": func() error { _, err := e.encodePrompts(ctx, request("a").Prompts, s); return err },
+		"score": func() error {
+			_, err := e.encodeScore(ctx, &llm.ScoreRequest{Prompt: llm.Text("a"), Continuation: "b"})
+			return err
+		},
+		"tokens": func() error { _, err := e.Tokenize(ctx, llm.Part{Text: "a"}, false); return err },
+		"embedding": func() error {
+			_, _, err := e.Embed(ctx, &llm.EmbedRequest{Prompts: []llm.Prompt{llm.Text("a")}})
+			return err
+		},
+	} {
+		if err := tokenise(); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Of a prompt that is cut the last tokens are fed, and no more are kept.
+func TestTruncatedPrompt(t *testing.T) {
+	e := larger(t, nil)
+	for _, n := range []int{1, 10, e.context - 1, e.context, e.context + 1, 100_000} {
+		text := strings.Repeat("abc", n/3) + "abc"[:n%3]
+		ids := e.tokenizer.Encode(text)
+		for _, keep := range []int{0, 5, 1_000_000} {
+			s := &settings{truncate: &keep, maxTokens: 3}
+			got, err := e.encodePrompts(t.Context(), []llm.Prompt{llm.Text(text)}, s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := ids[len(ids)-e.room(len(ids), e.context, s):]
+			if !slices.Equal(got[0].ids, want) || got[0].truncated != (len(want) < len(ids)) {
+				t.Errorf("%d tokens, keep %d: %d are fed, truncated %v, want %d", len(ids), keep, len(got[0].ids), got[0].truncated, len(want))
+			}
+		}
+	}
+}
+
 // So it is where tokens are all that is asked for, and nobody counts them.
 func TestTokenizeWaits(t *testing.T) {
-	q := NewQueue(1, 0)
+	q := NewQueue(1, 0, 0)
 	e := golden(t, Config{Queue: q})
-	release, err := q.acquire(t.Context())
+	worker, err := q.acquire(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := e.Tokenize(t.Context(), llm.Part{Text: "a"}, false); llm.AsError(err).Code != llm.Overloaded {
 		t.Errorf("while the worker is busy: %v", err)
 	}
-	release()
+	worker.release()
 	for range 2 {
 		if _, err := e.Tokenize(t.Context(), llm.Part{Text: "a"}, false); err != nil {
 			t.Error(err)
@@ -138,7 +216,7 @@ func TestLeaving(t *testing.T) {
 
 // Whatever ends a generation gives its worker back.
 func TestWorkerComesBack(t *testing.T) {
-	q := NewQueue(1, 0)
+	q := NewQueue(1, 0, 0)
 	e := golden(t, Config{Queue: q})
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()

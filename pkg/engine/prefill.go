@@ -128,7 +128,7 @@ func (g *generation) feedAll(ctx context.Context, feeds []*feed) error {
 func (g *generation) feedSome(ctx context.Context, waiting []*feed) error {
 	var some []*feed
 	g.seqs = g.seqs[:0]
-	for room, i := listChunk, 0; room > 0 && i < len(waiting); i++ {
+	for room, i := min(listChunk, g.member.room()), 0; room > 0 && i < len(waiting); i++ {
 		if f := waiting[i]; g.start(f) {
 			at := f.cache.Len
 			ids := f.ids[at:min(at+prefillChunk, at+room, len(f.ids))]

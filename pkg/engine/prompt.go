@@ -1,6 +1,9 @@
 package engine
 
 import (
+	"context"
+	"errors"
+	"iter"
 	"slices"
 	"strings"
 
@@ -19,27 +22,58 @@ type prompt struct {
 	tokens    []llm.Token // with Echo, if tokens are asked for
 }
 
+// checkPrompts refuses prompts of text that cannot fit the context, by their bytes alone.
+func (e *Engine) checkPrompts(prompts []llm.Prompt, s *settings) error {
+	if s.truncate != nil {
+		return nil
+	}
+	for _, p := range prompts {
+		least := 0
+		for run := range textRuns(e.spelled(p.Parts)) {
+			least += len(run.Tokens)
+			least += tokenizer.AtLeast(e.tokenizer, run.Text, run.Special)
+		}
+		if least > e.context {
+			return e.tooLong("the prompt has", &tokenizer.LimitError{AtLeast: least, Max: e.context})
+		}
+	}
+	return nil
+}
+
+// tooLong makes a limit that a text went beyond an error for the client.
+func (c *core) tooLong(has string, err error) error {
+	if e, ok := errors.AsType[*tokenizer.LimitError](err); ok {
+		return llm.Errorf(llm.TooLong, "%s at least %d tokens, the context of this model %d", has, e.AtLeast, c.context)
+	}
+	return err
+}
+
 // encodePrompts tokenises the prompts of a request.
-func (e *Engine) encodePrompts(prompts []llm.Prompt, s *settings) ([]*prompt, error) {
+func (e *Engine) encodePrompts(ctx context.Context, prompts []llm.Prompt, s *settings) ([]*prompt, error) {
 	out := make([]*prompt, len(prompts))
 	for i, p := range prompts {
 		var err error
-		if out[i], err = e.encodePrompt(p, s); err != nil {
+		if out[i], err = e.encodePrompt(ctx, p, s); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
 }
 
-// encodePrompt tokenises p and makes it fit the context.
-func (e *Engine) encodePrompt(p llm.Prompt, s *settings) (*prompt, error) {
-	ids, lead, err := e.promptTokens(p, s.tools)
-	if err != nil {
-		return nil, err
-	}
-	out := &prompt{lead: len(lead), ids: ids}
+// encodePrompt tokenises p and makes it fit the context. Of a prompt that is cut, no more
+// tokens are kept than the context has, and one that says that there were more.
+func (e *Engine) encodePrompt(ctx context.Context, p llm.Prompt, s *settings) (*prompt, error) {
+	to := tokenizer.Collector{Max: e.context}
 	if s.truncate != nil {
-		out.cut(e.room(len(ids), max(0, e.context-len(lead)), s))
+		to = tokenizer.Collector{Keep: e.context + 1}
+	}
+	lead, err := e.promptTokens(ctx, &to, p, s.tools)
+	if err != nil {
+		return nil, e.tooLong("the prompt has", err)
+	}
+	out := &prompt{lead: len(lead), ids: to.IDs()}
+	if s.truncate != nil {
+		out.cut(e.room(len(out.ids), max(0, e.context-len(lead)), s))
 	}
 	if n := len(lead) + len(out.ids); n > e.context {
 		return nil, llm.Errorf(llm.TooLong, "the prompt has %d tokens, the context of this model %d", n, e.context)
@@ -64,36 +98,46 @@ func (p *prompt) fill(lead []int, empty int) {
 	}
 }
 
-// promptTokens returns the tokens of p, a chat with tools if there are any, and those
-// that the model wants before them.
+// promptTokens adds the tokens of p, a chat with tools if there are any, to what to
+// collects, and returns those that the model wants before them.
 // A chat template writes its own, and who sends tokens sends all of them.
-func (e *Engine) promptTokens(p llm.Prompt, tools []llm.Tool) (ids, lead []int, err error) {
+func (e *Engine) promptTokens(ctx context.Context, to *tokenizer.Collector, p llm.Prompt, tools []llm.Tool) (lead []int, err error) {
 	parts, lead := p.Parts, e.start
 	switch {
 	case p.Messages != nil:
 		if parts, err = e.template.Render(p.Messages, tools); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if e.template != "" && e.template != chat.Concat {
 			lead = nil
 		}
 	case len(tools) > 0:
-		return nil, nil, invalid("tools", "only a chat has tools")
+		return nil, invalid("tools", "only a chat has tools")
 	case len(parts) > 0 && parts[0].Tokens != nil:
 		lead = nil
-	case e.special:
-		parts = slices.Clone(parts)
-		for i := range parts {
-			parts[i].Special = true
-		}
+	default:
+		parts = e.spelled(parts)
 	}
-	if ids, err = e.encode(parts); err != nil {
-		return nil, nil, err
+	if err := e.encode(ctx, to, parts); err != nil {
+		return nil, err
 	}
-	if len(lead) > 0 && len(ids) >= len(lead) && slices.Equal(ids[:len(lead)], lead) {
+	if head := to.Head(); len(lead) > 0 && len(head) >= len(lead) && slices.Equal(head[:len(lead)], lead) {
 		lead = nil // the client wrote them
 	}
-	return ids, lead, nil
+	return lead, nil
+}
+
+// spelled returns the parts of a raw prompt, in which special tokens are read if the
+// model has it so and the prompt does not begin with tokens.
+func (e *Engine) spelled(parts []llm.Part) []llm.Part {
+	if !e.special || len(parts) > 0 && parts[0].Tokens != nil {
+		return parts
+	}
+	parts = slices.Clone(parts)
+	for i := range parts {
+		parts[i].Special = true
+	}
+	return parts
 }
 
 // room returns how many of n prompt tokens to keep in a context. A prompt that fits
@@ -120,32 +164,44 @@ func (p *prompt) cut(n int) {
 	}
 }
 
-// encode tokenises parts. Texts that follow each other are tokenised as one, so
-// that how a client splits its text makes no difference.
-func (c *core) encode(parts []llm.Part) ([]int, error) {
-	ids := []int{}
-	for i := 0; i < len(parts); {
-		if parts[i].Tokens != nil {
-			if err := c.checkIDs(parts[i].Tokens); err != nil {
-				return nil, err
-			}
-			ids = append(ids, parts[i].Tokens...)
-			i++
-			continue
+// encode tokenises parts.
+func (c *core) encode(ctx context.Context, to *tokenizer.Collector, parts []llm.Part) (err error) {
+	for run := range textRuns(parts) {
+		if run.Tokens == nil {
+			err = to.Add(ctx, c.tokenizer, run.Text, run.Special)
+		} else if err = c.checkIDs(run.Tokens); err == nil {
+			err = to.AddTokens(run.Tokens)
 		}
-		var text strings.Builder
-		special := parts[i].Special
-		for i < len(parts) && parts[i].Tokens == nil && parts[i].Special == special {
-			text.WriteString(parts[i].Text)
-			i++
-		}
-		if special {
-			ids = append(ids, c.tokenizer.EncodeSpecial(text.String())...)
-		} else {
-			ids = append(ids, c.tokenizer.Encode(text.String())...)
+		if err != nil {
+			return err
 		}
 	}
-	return ids, nil
+	return nil
+}
+
+// textRuns yields what is tokenised at once. Texts that follow each other are one, so that
+// how a client splits its text makes no difference.
+func textRuns(parts []llm.Part) iter.Seq[llm.Part] {
+	return func(yield func(llm.Part) bool) {
+		for i := 0; i < len(parts); {
+			run := parts[i]
+			n := 1
+			for run.Tokens == nil && i+n < len(parts) && parts[i+n].Tokens == nil && parts[i+n].Special == run.Special {
+				n++
+			}
+			if n > 1 {
+				var text strings.Builder
+				for _, part := range parts[i : i+n] {
+					text.WriteString(part.Text)
+				}
+				run.Text = text.String()
+			}
+			if !yield(run) {
+				return
+			}
+			i += n
+		}
+	}
 }
 
 func (c *core) checkIDs(ids []int) error {

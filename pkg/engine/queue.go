@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -9,99 +10,223 @@ import (
 	"glossa/pkg/llm"
 )
 
-// A Queue bounds the generations of a process: some run, some wait first in,
-// first out, and the rest are refused at once.
+// quantum is how long a generation keeps its worker while another sender, who has
+// fewer, waits for one.
+const quantum = 200 * time.Millisecond
+
+// A Queue shares the workers and the memory of a process among those who send
+// generations, so that no sender's requests are another's wait. Each sender has a line
+// of its own, first in, first out. A free worker goes to the sender that holds the
+// fewest; a sender that holds at least two fewer than another takes one of the other's
+// at once, and one that holds one fewer takes turns with it. A generation whose worker
+// was taken waits at the head of its sender's line with all that it has computed.
 type Queue struct {
 	workers, places int
+	memory          int64 // bytes that generations may claim together; 0: unbounded
 
-	mu      sync.Mutex
-	running int
-	waiting []chan struct{} // closed when a worker is handed over
-	mean    time.Duration   // of a generation, a moving average
+	mu        sync.Mutex
+	running   int              // workers held
+	waiting   int              // those who never had a worker
+	lines     map[string]*line // of senders with anything open, by name
+	turns     []*line          // lines that somebody waits in, the least recently served first
+	claimed   int64            // bytes
+	claimants []*claimant      // first in, first out
+	mean      time.Duration    // of a generation, a moving average
+}
+
+// A line is what one sender has in a queue.
+type line struct {
+	sender  string
+	open    int       // workers of generations that are not over
+	held    []*worker // that run, the newest last
+	waiting []*worker // those that ran before, then first in, first out
+	claimed int64     // bytes
 }
 
 // NewQueue returns a queue of that many workers and places to wait, at least one
-// worker.
-func NewQueue(workers, waiting int) *Queue {
-	return &Queue{workers: max(1, workers), places: max(0, waiting)}
+// worker, whose generations may claim that many bytes of memory together; 0 is no
+// bound.
+func NewQueue(workers, waiting int, memory int64) *Queue {
+	return &Queue{workers: max(1, workers), places: max(0, waiting), memory: memory, lines: map[string]*line{}}
 }
 
 // Stats returns how many generations run and wait.
 func (q *Queue) Stats() (running, waiting int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.running, len(q.waiting)
+	for _, l := range q.turns {
+		waiting += len(l.waiting)
+	}
+	return q.running, waiting
 }
 
-// acquire waits for a worker. The caller calls release once when it is done.
-func (q *Queue) acquire(ctx context.Context) (release func(), err error) {
+// acquire waits for a worker for the sender of ctx. The caller calls release once when
+// it is done. A nil Queue is unbounded and gives a nil worker.
+func (q *Queue) acquire(ctx context.Context) (*worker, error) {
 	if q == nil {
-		return func() {}, nil
+		return nil, nil
 	}
-	turn, err := q.enter()
+	w, err := q.enter(llm.SenderOf(ctx))
 	if err != nil {
 		return nil, err
 	}
-	if turn != nil {
-		select {
-		case <-turn:
-		case <-ctx.Done():
-			q.leave(turn)
-			return nil, ctx.Err()
+	if err := w.wait(ctx); err != nil {
+		w.release()
+		return nil, err
+	}
+	return w, nil
+}
+
+// enter gives a sender a worker that runs or waits.
+func (q *Queue) enter(sender string) (*worker, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	l := q.lines[sender]
+	if l == nil {
+		l = &line{sender: sender}
+	}
+	w := &worker{queue: q, line: l}
+	victim := q.victim(l)
+	switch {
+	case l.open >= q.workers+q.places:
+		return nil, q.full()
+	case q.running < q.workers:
+		q.give(w)
+	case victim != nil:
+		q.take(victim)
+		q.give(w)
+	case q.waiting < q.places || q.drop(l):
+		q.waiting++
+		q.await(w, len(l.waiting))
+	default:
+		return nil, q.full()
+	}
+	l.open++
+	q.lines[sender] = l
+	return w, nil
+}
+
+// full is the error of one too many.
+func (q *Queue) full() error {
+	wait := q.mean * time.Duration(q.waiting+1) / time.Duration(q.workers)
+	return &llm.Error{
+		Code: llm.Overloaded, Message: "too many generations at once: try again later",
+		RetryAfter: min(max(wait, time.Second), time.Minute),
+	}
+}
+
+// drop makes a place for l if another line has more that wait for their first worker
+// than l will have: the newest of the longest is refused.
+func (q *Queue) drop(l *line) bool {
+	longest := l
+	for _, other := range q.turns {
+		if other.fresh() > longest.fresh() {
+			longest = other
 		}
 	}
-	begin := time.Now()
-	return func() { q.done(time.Since(begin)) }, nil
+	if longest.fresh() <= l.fresh()+1 {
+		return false
+	}
+	w := longest.waiting[len(longest.waiting)-1]
+	q.forget(w)
+	w.state = dropped
+	close(w.turn)
+	return true
 }
 
-// enter takes a worker, or a place in the line whose channel it returns.
-func (q *Queue) enter() (turn chan struct{}, err error) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.running < q.workers {
-		q.running++
-		return nil, nil
-	}
-	if len(q.waiting) >= q.places {
-		wait := q.mean * time.Duration(len(q.waiting)+1) / time.Duration(q.workers)
-		return nil, &llm.Error{
-			Code: llm.Overloaded, Message: "too many generations at once: try again later",
-			RetryAfter: min(max(wait, time.Second), time.Minute),
+// fresh returns how many of l wait for their first worker.
+func (l *line) fresh() (n int) {
+	for _, w := range l.waiting {
+		if w.began.IsZero() {
+			n++
 		}
 	}
-	turn = make(chan struct{})
-	q.waiting = append(q.waiting, turn)
-	return turn, nil
+	return n
 }
 
-// leave gives up a place in the line, or the worker that came at the same moment.
-func (q *Queue) leave(turn chan struct{}) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if i := slices.Index(q.waiting, turn); i >= 0 {
-		q.waiting = slices.Delete(q.waiting, i, i+1)
-		return
+// victim returns whose worker l may have at once, nil if there is nobody.
+func (q *Queue) victim(l *line) *worker {
+	var most *line
+	for _, other := range q.lines {
+		if most == nil || len(other.held) > len(most.held) {
+			most = other
+		}
 	}
-	q.next()
-}
-
-// done gives the worker back after a generation that took d.
-func (q *Queue) done(d time.Duration) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.mean == 0 {
-		q.mean = d
+	if most == nil || len(most.held) < len(l.held)+2 {
+		return nil
 	}
-	q.mean += (d - q.mean) / 8
-	q.next()
+	return most.held[len(most.held)-1]
 }
 
-// next hands a free worker to the head of the line; q.mu is held.
+// neediest returns the line whose turn is next: of those with the fewest workers the
+// one that was not served for longest; nil if nobody waits.
+func (q *Queue) neediest() *line {
+	if len(q.turns) == 0 {
+		return nil
+	}
+	return slices.MinFunc(q.turns, func(a, b *line) int { return cmp.Compare(len(a.held), len(b.held)) })
+}
+
+// next hands out the workers that are free.
 func (q *Queue) next() {
-	if len(q.waiting) == 0 {
-		q.running--
-		return
+	for q.running < q.workers && len(q.turns) > 0 {
+		q.serve(q.neediest())
 	}
-	close(q.waiting[0])
-	q.waiting = slices.Delete(q.waiting, 0, 1)
+}
+
+// serve gives the head of l a worker, and l the last turn.
+func (q *Queue) serve(l *line) {
+	w := l.waiting[0]
+	q.forget(w)
+	q.give(w)
+	if i := slices.Index(q.turns, l); i >= 0 {
+		q.turns = append(slices.Delete(q.turns, i, i+1), l)
+	}
+}
+
+// give makes w run.
+func (q *Queue) give(w *worker) {
+	q.running++
+	w.line.held = append(w.line.held, w)
+	w.state, w.since = running, time.Now()
+	if w.began.IsZero() {
+		w.began = w.since
+	}
+	if w.turn != nil {
+		close(w.turn)
+	}
+}
+
+// take makes w, which runs, wait at the head of its line.
+func (q *Queue) take(w *worker) {
+	q.stop(w)
+	q.await(w, 0)
+}
+
+// stop makes w, which runs, neither run nor wait.
+func (q *Queue) stop(w *worker) {
+	q.running--
+	w.state = paused
+	w.line.held = slices.DeleteFunc(w.line.held, func(other *worker) bool { return other == w })
+}
+
+// await puts w into its line.
+func (q *Queue) await(w *worker, at int) {
+	w.state, w.turn = waiting, make(chan struct{})
+	if len(w.line.waiting) == 0 {
+		q.turns = append(q.turns, w.line)
+	}
+	w.line.waiting = slices.Insert(w.line.waiting, at, w)
+}
+
+// forget takes w out of its line.
+func (q *Queue) forget(w *worker) {
+	if w.began.IsZero() {
+		q.waiting--
+	}
+	l := w.line
+	l.waiting = slices.DeleteFunc(l.waiting, func(other *worker) bool { return other == w })
+	if len(l.waiting) == 0 {
+		q.turns = slices.DeleteFunc(q.turns, func(other *line) bool { return other == l })
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"glossa/pkg/llm"
+	"glossa/pkg/tokenizer"
 )
 
 // Score implements [llm.Scorer]. Spaces at the end of the prompt count as the
@@ -22,7 +23,7 @@ func (e *Engine) Score(ctx context.Context, req *llm.ScoreRequest) (*llm.Score, 
 	}
 	s := &settings{n: 1, bestOf: 1, echo: true, score: true, tokens: true, logprobs: max(1, req.Top)}
 	rows, usage, err := llm.Collect(func(yield func(llm.Chunk, error) bool) {
-		e.serve(ctx, s, func() ([]*prompt, error) { return e.encodeScore(req) }, yield)
+		e.serve(ctx, s, func() ([]*prompt, error) { return e.encodeScore(ctx, req) }, yield)
 	}, 1)
 	if err != nil {
 		return nil, usage, err
@@ -45,25 +46,25 @@ func newScore(tokens []llm.Token, top int) *llm.Score {
 
 // encodeScore returns the prompt and the continuation as one prompt, of which the
 // continuation is described.
-func (e *Engine) encodeScore(req *llm.ScoreRequest) ([]*prompt, error) {
+func (e *Engine) encodeScore(ctx context.Context, req *llm.ScoreRequest) ([]*prompt, error) {
 	if req.Prompt.Messages != nil {
 		return nil, llm.Errorf(llm.Invalid, "a chat cannot be scored: send it as text")
 	}
 	before, after := moveSpaces(req.Prompt, req.Continuation)
-	ids, lead, err := e.promptTokens(before, nil)
-	if err != nil {
-		return nil, err
+	ids, whole := tokenizer.Collector{Max: e.context}, tokenizer.Collector{Max: e.context}
+	lead, err := e.promptTokens(ctx, &ids, before, nil)
+	if err == nil {
+		_, err = e.promptTokens(ctx, &whole, after, nil)
 	}
-	whole, _, err := e.promptTokens(after, nil)
 	if err != nil {
-		return nil, err
+		return nil, e.tooLong("the context and the continuation have", err)
 	}
-	if len(whole) <= len(ids) {
+	if whole.Total() <= ids.Total() {
 		return nil, invalid("continuation", "adds no token to the context")
 	}
-	out := &prompt{ids: whole}
+	out := &prompt{ids: whole.IDs()}
 	out.fill(lead, e.empty)
-	if out.lead += len(ids); out.lead == 0 { // nothing predicts the first token
+	if out.lead += ids.Total(); out.lead == 0 { // nothing predicts the first token
 		out.ids, out.lead = append([]int{e.empty}, out.ids...), 1
 	}
 	out.input = len(out.ids) // an empty context is the end-of-text token (seed 001, logprob)

@@ -104,12 +104,12 @@ func (t *Translator) Translate(ctx context.Context, req *llm.TranslateRequest) (
 	if err := t.checkTranslate(req); err != nil {
 		return nil, llm.Usage{}, err
 	}
-	release, err := t.queue.acquire(ctx)
+	worker, err := t.queue.acquire(ctx)
 	if err != nil {
 		return nil, llm.Usage{}, err
 	}
-	defer release()
-	w := &translation{Translator: t, beams: max(1, req.Beams), member: t.lanes.join()}
+	defer worker.release()
+	w := &translation{Translator: t, beams: max(1, req.Beams), member: t.lanes.join(llm.SenderOf(ctx), worker)}
 	defer w.member.leave()
 	w.target, _ = t.languages.Language(modelCode(req.Target))
 	out := make([]llm.Translation, len(req.Texts))
@@ -121,9 +121,12 @@ func (t *Translator) Translate(ctx context.Context, req *llm.TranslateRequest) (
 		if out[i].Source, err = t.source(text, req.Source, i); err != nil {
 			return nil, llm.Usage{}, err
 		}
-		if texts[i], err = w.add(text, out[i].Source, req.SplitSentences); err != nil {
-			return nil, llm.Usage{}, inText(i, err)
+		if texts[i], err = w.add(ctx, text, out[i].Source, req.SplitSentences); err != nil {
+			return nil, llm.Usage{}, translating(inText(i, err))
 		}
+	}
+	if err := worker.claim(ctx, min(t.memory, w.held+w.all)); err != nil {
+		return nil, llm.Usage{}, translating(err)
 	}
 	if err := w.run(ctx); err != nil {
 		return nil, llm.Usage{}, err
@@ -216,11 +219,12 @@ type translation struct {
 	waiting       []*sentence
 	active        []*sentence
 	held, largest int64 // bytes of all sentences, and what the largest takes while it is decoded
+	all           int64 // bytes, if all were decoded together
 	usage         llm.Usage
 }
 
 // add cuts a text into sentences and lines them up.
-func (w *translation) add(text, source string, split bool) ([]*sentence, error) {
+func (w *translation) add(ctx context.Context, text, source string, split bool) ([]*sentence, error) {
 	parts := []language.Sentence{whole(text)}
 	if split {
 		parts = language.Sentences(text, source)
@@ -233,13 +237,18 @@ func (w *translation) add(text, source string, split bool) ([]*sentence, error) 
 			continue
 		}
 		from, _ := w.languages.Language(modelCode(source))
-		s.ids = slices.Concat([]int{from}, w.tokenizer.Encode(part.Text), []int{w.rules.End})
+		to := tokenizer.Collector{Max: w.context}
+		if err := to.Add(ctx, w.tokenizer, part.Text, false); err != nil {
+			return nil, w.tooLong("a sentence has", err)
+		}
+		s.ids = slices.Concat([]int{from}, to.IDs(), []int{w.rules.End})
 		s.limit = w.limit(len(s.ids))
 		if n := len(s.ids); n > w.context {
 			return nil, llm.Errorf(llm.TooLong, "a sentence has %d tokens, the context of this model %d", n, w.context)
 		}
 		w.held += sentenceBytes + 8*int64(len(s.ids))
 		w.largest = max(w.largest, w.bytes(s))
+		w.all += w.bytes(s)
 		if err := w.affords(w.held+w.largest, "fewer or shorter sentences, or fewer beams"); err != nil {
 			return nil, err
 		}
@@ -409,7 +418,7 @@ func (w *translation) inherit(old []*transformer.Cache, running []hypothesis) []
 // Embed implements [llm.Embedder] over the encoder. The language of a text is
 // detected; where that fails the model's first one stands for it.
 func (t *Translator) Embed(ctx context.Context, req *llm.EmbedRequest) ([]llm.Embedding, llm.Usage, error) {
-	return t.embed(ctx, req, t.model.Encoder.Depth, func(p llm.Prompt) ([]int, error) {
+	return t.embed(ctx, req, t.model.Encoder.Depth, func(to *tokenizer.Collector, p llm.Prompt) ([]int, error) {
 		text, ok := p.Text()
 		if !ok {
 			return nil, llm.Errorf(llm.Unsupported, "this model takes texts, neither chats nor tokens")
@@ -419,7 +428,8 @@ func (t *Translator) Embed(ctx context.Context, req *llm.EmbedRequest) ([]llm.Em
 			code = t.codes[0]
 		}
 		from, _ := t.languages.Language(modelCode(code))
-		return slices.Concat([]int{from}, t.tokenizer.Encode(text), []int{t.rules.End}), nil
+		err := to.Add(ctx, t.tokenizer, text, false)
+		return slices.Concat([]int{from}, to.IDs(), []int{t.rules.End}), err
 	}, func(ctx context.Context, m *member, l *layers, texts [][]int) error {
 		return l.observe(ctx, m, texts, func(p *transformer.Pass) error {
 			_, err := p.Encode(texts)

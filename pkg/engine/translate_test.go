@@ -153,8 +153,8 @@ func TestTranslateTogether(t *testing.T) {
 func TestEncodeInParts(t *testing.T) {
 	tr, golden := talking(t, Config{})
 	source := golden.Searches[0].Sources[0]
-	w := &translation{Translator: tr, beams: 1, target: golden.Searches[0].Language, member: tr.lanes.join()}
-	if _, err := w.add(strings.Repeat(spell(source[1:len(source)-1])+"\n", 40), "en", true); err != nil {
+	w := &translation{Translator: tr, beams: 1, target: golden.Searches[0].Language, member: tr.lanes.join("", nil)}
+	if _, err := w.add(t.Context(), strings.Repeat(spell(source[1:len(source)-1])+"\n", 40), "en", true); err != nil {
 		t.Fatal(err)
 	}
 	encoded := 0

@@ -31,6 +31,7 @@ const (
 	defaultServeGrace  = 10 * time.Second
 	defaultBodyTimeout = 5 * time.Minute
 	defaultStall       = time.Minute
+	defaultConnections = 4096
 )
 
 // Config says how a handler is run. The zero value works: buffered answers, as AWS has it unless told otherwise.
@@ -50,9 +51,14 @@ type Config struct {
 	Grace time.Duration
 	// BodyTimeout is how long a request, its body included, may take to come in under Serve. 0 means 5 min.
 	BodyTimeout time.Duration
-	// Stall is how long a client may take for the next 64 KiB of an answer under Serve, before it is taken for gone and
-	// what works for it is free again. 0 means 1 min.
+	// Stall is how long a client may take for the next 64 KiB of an answer under Serve, and how far it may fall behind a
+	// kilobyte a second over all of it, before its connection is closed. 0 means 1 min.
 	Stall time.Duration
+	// Connections is how many connections there may be at once under Serve. 0 means 4096.
+	Connections int
+	// Sender names whose a connection from a remote address is: no sender has more of Connections than it leaves to
+	// others. nil means that each address is a sender.
+	Sender func(remote string) string
 	// Panicked is told of each panic of the handler that nothing inside it recovered, with the stack. It may be nil.
 	Panicked func(r *http.Request, value any, stack []byte)
 	// Shutdown runs under Lambda after SIGTERM, once running requests have ended or Grace is over. It may be nil.

@@ -38,6 +38,11 @@ func Serve(ctx context.Context, ln net.Listener, h http.Handler, cfg Config) err
 		BaseContext:       func(net.Listener) context.Context { return base },
 		ErrorLog:          log.New(io.Discard, "", 0), // panics go to the hook; the rest is clients' noise
 	}
+	sender := cfg.Sender
+	if sender == nil {
+		sender = remoteHost
+	}
+	ln = share(ln, cmp.Or(cfg.Connections, defaultConnections), sender)
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve(ln) }() // ends with Shutdown or Close below
 	select {
@@ -57,6 +62,15 @@ func Serve(ctx context.Context, ln net.Listener, h http.Handler, cfg Config) err
 	}
 	<-served
 	return err
+}
+
+// remoteHost is an address without its port.
+func remoteHost(remote string) string {
+	host, _, err := net.SplitHostPort(remote)
+	if err != nil {
+		return remote
+	}
+	return host
 }
 
 func shutdown(srv *http.Server, grace time.Duration) error {

@@ -1,6 +1,7 @@
 package httpx
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,17 +21,22 @@ type Mux struct {
 	Routes   []Route
 	Fallback Errors // shapes the 404 of paths that no route has; nil: {"error": message}
 
+	// Browsers says which web pages may use the routes.
+	Browsers Browsers
 	// Guard, if set, sees each request before its handler and may refuse it.
 	Guard func(r *http.Request, route *Route) (*http.Request, error)
 	// Observe, if set, is told of each request after its answer.
 	Observe func(*Record)
 	// Log gets one line a request; nil discards.
 	Log *slog.Logger
+	// Bodies bounds the bodies in memory; nil: one of the mux's own.
+	Bodies *Bodies
 }
 
 // Handler mounts the routes. Two that clash are a fault of the program and panic.
 func (m *Mux) Handler() http.Handler {
 	mux := http.NewServeMux()
+	bodies := cmp.Or(m.Bodies, &Bodies{})
 	paths := map[string][]Route{} // by pattern
 	var inners []inner
 	for _, route := range m.Routes {
@@ -38,14 +44,14 @@ func (m *Mux) Handler() http.Handler {
 		if ok {
 			inners = append(inners, in)
 		}
-		mux.Handle(route.Method+" "+plain, m.serve(&route))
+		mux.Handle(route.Method+" "+plain, m.serve(&route, bodies))
 		paths[plain] = append(paths[plain], route)
 	}
 	for plain, routes := range paths {
-		mux.Handle(plain, m.serve(wrongMethod(routes)))
+		mux.Handle(plain, m.serve(wrongMethod(routes), bodies))
 	}
 	if paths["/"] == nil {
-		mux.Handle("/", m.serve(m.noRoute()))
+		mux.Handle("/", m.serve(m.noRoute(), bodies))
 	}
 	return fold(inners, mux)
 }
@@ -54,12 +60,14 @@ func (m *Mux) Handler() http.Handler {
 // answered before it.
 func wrongMethod(routes []Route) *Route {
 	var taken []string
+	metrics := false
 	for _, route := range routes {
 		taken = append(taken, route.Method)
+		metrics = metrics || route.private()
 	}
 	allow := strings.Join(taken, ", ")
 	return &Route{
-		Pattern: routes[0].Pattern, Permission: Public, Errors: routes[0].Errors, errorsOf: routes[0].errorsOf,
+		Pattern: routes[0].Pattern, Permission: Public, Errors: routes[0].Errors, errorsOf: routes[0].errorsOf, metrics: metrics,
 		Handle: func(w http.ResponseWriter, _ *http.Request) error {
 			w.Header().Set("Allow", allow)
 			return llm.Errorf(NoMethod, "this path takes %s", allow)
@@ -76,7 +84,7 @@ func (m *Mux) noRoute() *Route {
 }
 
 // serve makes the handler of a route: everything that happens around each.
-func (m *Mux) serve(route *Route) http.Handler {
+func (m *Mux) serve(route *Route, bodies *Bodies) http.Handler {
 	limit := route.MaxBody
 	if limit == 0 {
 		limit = DefaultMaxBody
@@ -84,12 +92,14 @@ func (m *Mux) serve(route *Route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		rec := &Record{
 			ID: requestID(r), Method: r.Method, Route: route.Pattern, Dialect: route.Dialect, Permission: route.Permission,
-			Trace: traceOf(r.Header), Start: time.Now(), Header: w.Header(), maxBody: limit, errors: route.shape(r.Header),
+			Trace: traceOf(r.Header), Start: time.Now(), Header: w.Header(), maxBody: limit, lease: &lease{of: bodies}, errors: route.shape(r.Header),
 		}
 		t := &tracker{w, rec}
 		w.Header().Set("X-Request-Id", rec.ID)
-		cors(w.Header())
-		if r.Method == http.MethodOptions {
+		from := pageOf(r)
+		refused := m.Browsers.check(r, from, route)
+		m.Browsers.tell(w.Header(), r, from, route, refused == nil)
+		if r.Method == http.MethodOptions && refused == nil {
 			t.WriteHeader(http.StatusNoContent)
 			return
 		}
@@ -98,7 +108,11 @@ func (m *Mux) serve(route *Route) http.Handler {
 			r.Body = http.MaxBytesReader(w, r.Body, limit)
 		}
 		defer m.finish(rec)
-		err := m.call(t, r, route)
+		defer rec.lease.release()
+		err := refused
+		if err == nil {
+			err = m.call(t, r, route)
+		}
 		switch {
 		case err == nil && rec.Status == 0:
 			t.WriteHeader(http.StatusOK)
@@ -192,27 +206,6 @@ func answer(w *tracker, rec *Record) {
 	if err := JSON(w, status, body); err != nil && rec.Status == 0 {
 		w.WriteHeader(http.StatusInternalServerError) // the shape is at fault
 	}
-}
-
-// Values of headers that all answers have.
-var (
-	anyOrigin = []string{"*"}
-	methods   = []string{"GET, POST, PUT, DELETE, OPTIONS"}
-	headers   = []string{"*, Authorization"}
-	exposed   = []string{"X-Request-Id, Retry-After, Age, X-Glossa-Guarantee, X-Glossa-Model, X-Glossa-Cache," +
-		" X-Ratelimit-Limit-Requests, X-Ratelimit-Remaining-Requests, X-Ratelimit-Reset-Requests," +
-		" X-Ratelimit-Limit-Tokens, X-Ratelimit-Remaining-Tokens, X-Ratelimit-Reset-Tokens"}
-	nosniff = []string{"nosniff"}
-)
-
-// cors lets pages of any origin in: keys come in headers, and there are no cookies. The
-// values are shared: whoever has another sets it anew.
-func cors(h http.Header) {
-	h["Access-Control-Allow-Origin"] = anyOrigin
-	h["Access-Control-Allow-Methods"] = methods
-	h["Access-Control-Allow-Headers"] = headers
-	h["Access-Control-Expose-Headers"] = exposed
-	h["X-Content-Type-Options"] = nosniff
 }
 
 // finish closes the record: metrics, then the one log line.

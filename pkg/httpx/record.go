@@ -39,6 +39,7 @@ type Record struct {
 	Header http.Header
 
 	maxBody int64
+	lease   *lease // of the body; nil outside of a mux
 	errors  Errors // the shape of the request's errors
 }
 
@@ -68,7 +69,7 @@ func (rec *Record) Fault() (code, param, cause string) {
 	if e.Code != UnknownParam { // which may be a prompt in the wrong place
 		param = outermost(e.Param)
 	}
-	if e.Err != nil && (e.Code == llm.Internal || e.Code == llm.Upstream || e.Code == llm.Unavailable) {
+	if e.Err != nil && (e.Code == llm.Internal || e.Code == llm.Upstream || e.Code == llm.Unavailable || e.Code == llm.Full) {
 		cause = e.Err.Error()
 	}
 	return string(e.Code), param, cause

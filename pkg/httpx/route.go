@@ -33,7 +33,11 @@ type Route struct {
 	Errors     Errors
 
 	errorsOf func(http.Header) Errors // if set, instead of Errors until the body was read
+	metrics  bool                     // its path has a route of the permission Metrics
 }
+
+// private tells whether no page of another origin may use the route.
+func (route *Route) private() bool { return route.metrics || route.Permission == Metrics }
 
 // shape returns the shape of errors of a request.
 func (route *Route) shape(header http.Header) Errors {
@@ -107,6 +111,8 @@ func Status(code llm.Code) int {
 		return http.StatusTooManyRequests
 	case llm.Upstream:
 		return http.StatusBadGateway
+	case llm.Full:
+		return http.StatusInsufficientStorage
 	case llm.Timeout:
 		return http.StatusGatewayTimeout
 	case llm.Unavailable:

@@ -2,7 +2,6 @@ package httpx
 
 import (
 	"bytes"
-	"io"
 	"net/http"
 )
 
@@ -44,6 +43,6 @@ func withBody(r *http.Request, body []byte) *http.Request {
 	read := *r
 	read.Header = r.Header.Clone()
 	read.Header.Del("Content-Encoding")
-	read.Body, read.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	read.Body, read.ContentLength = &bodyInMemory{bytes.NewReader(body), body}, int64(len(body))
 	return &read
 }

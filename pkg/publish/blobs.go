@@ -1,13 +1,13 @@
 package publish
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path"
 	"strings"
@@ -20,14 +20,20 @@ import (
 
 // blobs keeps what belongs to uploads under way, by keys such as "upload/part".
 type blobs interface {
-	// put stores size bytes in one step; one that must be new and is not is [fs.ErrExist].
+	// put stores size bytes in one step, or all of body if size is [anySize]; one that must
+	// be new and is not is [fs.ErrExist].
 	put(ctx context.Context, key string, body io.Reader, size int64, isNew bool) error
 	list(ctx context.Context, prefix string) ([]blob, error) // by key
 	open(b blob) io.ReaderAt                                 // that version of it
 	remove(ctx context.Context, key string) error
 	// url returns where whoever has it may PUT a blob of a size; "" if nowhere.
 	url(ctx context.Context, key string, size int64, lasts time.Duration) (string, error)
+	// spool is [Store.Spool].
+	spool(ctx context.Context, body io.Reader, most int64) (*Spool, error)
 }
+
+// anySize is the size of a body that may have any.
+const anySize = -1
 
 var errExist = fs.ErrExist
 
@@ -40,7 +46,10 @@ type blob struct {
 }
 
 // objectBlobs implements [blobs] in a bucket.
-type objectBlobs struct{ b *bucket.Bucket }
+type objectBlobs struct {
+	b *bucket.Bucket
+	s *Store
+}
 
 // maxThrough bounds what goes through the server into the bucket in one piece, bytes. It
 // is in memory meanwhile, and API Gateway takes less.
@@ -50,11 +59,20 @@ func (o *objectBlobs) put(ctx context.Context, key string, body io.Reader, size 
 	if size > maxThrough {
 		return llm.Errorf(llm.Invalid, "%d bytes are more than the %d that go through this server: send them to the part's url", size, maxThrough)
 	}
-	data, err := readExactly(body, size)
+	most := size
+	if size == anySize {
+		most = maxThrough
+	}
+	release, err := o.s.memory.bodies.take(ctx, most, o.s.share(maxBodies))
 	if err != nil {
 		return err
 	}
-	_, err = o.b.Put(ctx, key, bytes.NewReader(data), size, bucket.PutOptions{IfNone: isNew})
+	defer release()
+	var p pieces
+	if err := copyPart(&p, body, size, maxThrough); err != nil {
+		return err
+	}
+	_, err = o.b.Put(ctx, key, &p, p.size, bucket.PutOptions{IfNone: isNew})
 	return err
 }
 
@@ -74,23 +92,23 @@ func (o *objectBlobs) url(ctx context.Context, key string, size int64, lasts tim
 	return o.b.Presign(ctx, key, size, lasts)
 }
 
-// readExactly reads a body of a size.
-func readExactly(body io.Reader, size int64) ([]byte, error) {
-	var b bytes.Buffer
-	err := copyExactly(&b, body, size)
-	return b.Bytes(), err
-}
-
-// copyExactly copies a body that must have a size.
-func copyExactly(to io.Writer, body io.Reader, size int64) error {
-	n, err := io.Copy(to, io.LimitReader(body, size+1))
-	if e, ok := errors.AsType[*llm.Error](err); ok {
-		return e
+// copyPart copies a body that must have a size, or may have any up to most if that is
+// [anySize].
+func copyPart(to io.Writer, body io.Reader, size, most int64) error {
+	limit := size
+	if size == anySize {
+		limit = most
 	}
+	n, err := copyTo(to, io.LimitReader(body, limit+1))
+	early, ended := errors.AsType[cut](err)
 	switch {
-	case err != nil && n <= size:
-		return invalid("", err, "the part ended early: %d bytes of %d came", n, size)
-	case n != size:
+	case ended && n <= limit:
+		return invalid("", early, "the part ended early after %d bytes", n)
+	case err != nil && !ended:
+		return err
+	case size == anySize && n > limit:
+		return invalid("", nil, "the part has more than the %d bytes that one may have", limit)
+	case size != anySize && n != size:
 		return invalid("", nil, "the part has %d bytes: more or fewer came", size)
 	}
 	return nil
@@ -98,23 +116,29 @@ func copyExactly(to io.Writer, body io.Reader, size int64) error {
 
 // fileBlobs implements [blobs] in a directory below that of the models.
 type fileBlobs struct {
-	root *os.Root
-	dirs sync.Mutex // held where a directory goes with its last file, or comes with its first
+	root  *os.Root
+	files *files
+	dirs  sync.Mutex // held where a directory goes with its last file, or comes with its first
 }
 
 func (f *fileBlobs) put(_ context.Context, key string, body io.Reader, size int64, isNew bool) (err error) {
 	name := path.Join(uploadsDir, key)
 	temporary := path.Join(path.Dir(name), "."+rand.Text())
-	file, err := f.create(temporary)
+	var file file
+	unlock, err := f.files.locked(temporary, func() (err error) {
+		file, err = f.create(temporary)
+		return err
+	})
 	if err != nil {
 		return err
 	}
+	defer unlock()
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, f.root.Remove(temporary))
 		}
 	}()
-	if err = copyExactly(file, body, size); err == nil {
+	if err = copyPart(file, body, size, math.MaxInt64-1); err == nil {
 		err = file.Sync()
 	}
 	if err = errors.Join(err, file.Close()); err != nil {
@@ -129,14 +153,25 @@ func (f *fileBlobs) put(_ context.Context, key string, body io.Reader, size int6
 	return f.root.Remove(temporary)
 }
 
+// keep has [Open] leave a file alone until letGo is called or this process ends. Where files
+// have no locks, or the file is gone already, nothing is kept: it is removed by its age.
+func (f *fileBlobs) keep(key string) (letGo func()) {
+	held, err := f.root.Open(path.Join(uploadsDir, key))
+	if err != nil {
+		return func() {}
+	}
+	_ = flock(held, false)
+	return func() { _ = held.Close() }
+}
+
 // create makes a file, and its directory if there is none.
-func (f *fileBlobs) create(name string) (*os.File, error) {
+func (f *fileBlobs) create(name string) (file, error) {
 	f.dirs.Lock()
 	defer f.dirs.Unlock()
 	if err := f.root.MkdirAll(path.Dir(name), 0o755); err != nil {
 		return nil, err
 	}
-	return f.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	return f.files.open(name)
 }
 
 func (f *fileBlobs) list(_ context.Context, prefix string) (list []blob, err error) {

@@ -15,20 +15,25 @@ import (
 // maxChunks bounds the chunks of one file.
 const maxChunks = 10_000
 
-var validChunked = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+var (
+	validChunked = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+	// What [chunkedID] returns; it ends with the owner.
+	validChunks = regexp.MustCompile(`^chunks-[0-9a-f]{64}-([0-9a-f]{16})$`)
+)
 
-// chunkedID is where the chunks of an upload are kept that names itself.
-func chunkedID(id string) (string, error) {
+// chunkedID is where the chunks of an upload are kept that names itself. Two owners may
+// choose the same name.
+func chunkedID(ctx context.Context, id string) (string, error) {
 	if !validChunked.MatchString(id) {
 		return "", invalid("uploadId", nil, "%.140q: 1 to 128 letters, digits, dots, underscores and hyphens", id)
 	}
-	return fmt.Sprintf("chunks-%x", sha256.Sum256([]byte(id))), nil
+	return fmt.Sprintf("chunks-%x-%s", sha256.Sum256([]byte(id)), owner(ctx)), nil
 }
 
 // Chunk takes a piece of a file under an id that who uploads has chosen, one of total, in
 // any order. The first one after such an upload was published begins another.
-func (s *Store) Chunk(ctx context.Context, id string, index, total int, body io.Reader, size int64) error {
-	dir, err := chunkedID(id)
+func (s *Store) Chunk(ctx context.Context, id string, index, total int, body io.Reader) error {
+	dir, err := chunkedID(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -49,10 +54,15 @@ func (s *Store) Chunk(ctx context.Context, id string, index, total int, body io.
 	} else if err := closed(list, dir); err != nil {
 		return err
 	}
-	if err := s.admit(ctx, size); err != nil {
+	if err := s.admit(ctx, dir, 0); err != nil {
 		return internal(ctx, err)
 	}
-	if err := s.blobs.put(ctx, partKey(dir, index), body, size, false); err != nil {
+	q, err := s.begin(ctx)
+	if err != nil {
+		return internal(ctx, err)
+	}
+	defer q.end()
+	if err := s.blobs.put(ctx, partKey(dir, index), &countedReader{q, body}, anySize, false); err != nil {
 		return internal(ctx, err)
 	}
 	return nil
@@ -61,7 +71,7 @@ func (s *Store) Chunk(ctx context.Context, id string, index, total int, body io.
 // Assemble publishes the file of an upload that came in so many chunks. u.Checkpoint is not
 // looked at. It may be repeated, like [Store.Complete].
 func (s *Store) Assemble(ctx context.Context, id string, total int, u Upload) error {
-	dir, err := chunkedID(id)
+	dir, err := chunkedID(ctx, id)
 	if err != nil {
 		return err
 	}

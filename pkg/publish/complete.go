@@ -95,14 +95,19 @@ func (s *Store) publish(ctx context.Context, file *joined, r *record) error {
 	if err := r.compare(ctx, file); err != nil {
 		return internal(ctx, err)
 	}
-	at, size, err := s.unzip(ctx, file)
+	u := Upload{
+		Name: r.Name, Step: r.Step, Config: r.Config, Metrics: r.Metrics, TrainingData: r.TrainingData, Quant: r.Quant,
+		Checkpoint: file, Size: file.size,
+	}
+	unzipped, err := s.unzip(ctx, file)
 	if err != nil {
 		return internal(ctx, err)
 	}
-	return s.Put(ctx, Upload{
-		Name: r.Name, Step: r.Step, Config: r.Config, Metrics: r.Metrics, TrainingData: r.TrainingData, Quant: r.Quant,
-		Checkpoint: at, Size: size,
-	})
+	if unzipped != nil {
+		defer func() { s.log(unzipped.Close()) }()
+		u.Checkpoint, u.Size = unzipped, unzipped.Size()
+	}
+	return s.Put(ctx, u)
 }
 
 // compare refuses a file that has another checksum than was announced.
@@ -120,31 +125,41 @@ func (r *record) compare(ctx context.Context, file *joined) error {
 	return nil
 }
 
-// maxUnzipped bounds what compressed files become, which are in memory then, bytes.
-const maxUnzipped = 256 << 20
+// Bounds of what compressed files become. Weights compress to a quarter, and the zeros of a
+// new optimizer's state to a thousandth: a file of which they are nine tenths has a ratio
+// of about 40.
+const (
+	maxUnzipped = 256 << 20 // bytes
+	maxRatio    = 100       // bytes for each that was sent, beyond the first MiB
+)
 
-// unzip decompresses a file if it is gzip.
-func (s *Store) unzip(ctx context.Context, file *joined) (io.ReaderAt, int64, error) {
+// unzip decompresses a file if it is gzip; else the result is nil. The caller closes it.
+func (s *Store) unzip(ctx context.Context, file *joined) (*Spool, error) {
 	head := make([]byte, 2)
 	if n, err := file.ReadAt(head, 0); err != nil && err != io.EOF {
-		return nil, 0, err
+		return nil, err
 	} else if string(head[:n]) != "\x1f\x8b" {
-		return file, file.size, nil
+		return nil, nil
 	}
 	in := &source{ctx: ctx, r: file}
 	z, err := gzip.NewReader(io.NewSectionReader(in, 0, file.size))
-	var b bytes.Buffer
-	most := cmp.Or(s.unzipped, maxUnzipped)
-	if err == nil {
-		_, err = io.Copy(&b, io.LimitReader(z, most+1))
+	if err != nil {
+		return nil, in.blame(fmt.Errorf("gzip: %w", err))
 	}
+	most := min(cmp.Or(s.unzipped, maxUnzipped), 1<<20+maxRatio*file.size)
+	out, err := s.Spool(ctx, io.LimitReader(z, most+1), most+1)
 	switch {
+	case err != nil && in.first() != nil:
+		return nil, in.blame(err)
 	case err != nil:
-		return nil, 0, in.blame(fmt.Errorf("gzip: %w", err))
-	case int64(b.Len()) > most:
-		return nil, 0, invalid("checkpoint", nil, "more than %d bytes when it is decompressed: send it as it is", most)
+		if early, ok := errors.AsType[cut](err); ok {
+			return nil, in.blame(fmt.Errorf("gzip: %w", early.error))
+		}
+		return nil, err
+	case out.Size() > most:
+		return nil, errors.Join(invalid("checkpoint", nil, "more than %d bytes when it is decompressed: send it as it is", most), out.Close())
 	}
-	return bytes.NewReader(b.Bytes()), int64(b.Len()), nil
+	return out, nil
 }
 
 // hold keeps others from completing the same upload, in any process.
@@ -160,11 +175,19 @@ func (s *Store) hold(ctx context.Context, list []blob, id string) (unlock func()
 	if errors.Is(err, errExist) {
 		return nil, completing()
 	}
+	if err != nil {
+		return nil, err
+	}
+	letGo := func() {}
+	if b, ok := s.blobs.(*fileBlobs); ok {
+		letGo = b.keep(key)
+	}
 	return func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tidying)
 		defer cancel()
 		s.log(s.blobs.remove(ctx, key))
-	}, err
+		letGo()
+	}, nil
 }
 
 // joined is the file that parts make. It implements [io.ReaderAt].

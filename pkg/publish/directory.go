@@ -23,14 +23,18 @@ const (
 	uploadPrefix = ".upload-" // a model that is being written
 	oldPrefix    = ".old-"    // and a model's name: the model while another takes its place
 	uploadsDir   = ".uploads" // uploads under way
-	// staleAfter is how long what an upload wrote may lie unchanged before [Open] takes it
-	// for the remains of a crash.
+	// staleAfter is how long files without a lock may lie unchanged, where the system has no
+	// locks, before [Open] considers them remains of a crash.
 	staleAfter = time.Hour
 )
 
+// young tells whether a file may still be written where no lock tells.
+func young(info fs.FileInfo) bool { return time.Since(info.ModTime()) < staleAfter }
+
 // directory is a directory of models, each one of its own. It implements [models].
 type directory struct {
-	root *os.Root
+	root  *os.Root
+	files *files
 	// The steps that tests let fail. exchange swaps two directories atomically or
 	// reports [errors.ErrUnsupported].
 	rename   func(from, to string) error
@@ -38,7 +42,7 @@ type directory struct {
 }
 
 // Open opens a store in a directory, which it creates if it has to. It removes what
-// uploads left behind that never ended, and puts back a model that a crash left
+// uploads left behind that a dead process made, and puts back a model that a crash left
 // aside.
 func Open(dir string) (*Store, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -48,12 +52,13 @@ func Open(dir string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("publish: %w", err)
 	}
-	d := &directory{root: root, rename: root.Rename}
+	files := newFiles(root)
+	d := &directory{root: root, files: files, rename: root.Rename}
 	d.exchange = func(a, b string) error { return exchange(root, a, b) }
 	if err := d.recover(); err != nil {
 		return nil, errors.Join(fmt.Errorf("publish: %w", err), root.Close())
 	}
-	return &Store{models: d, blobs: &fileBlobs{root: root}}, nil
+	return &Store{models: d, blobs: &fileBlobs{root: root, files: files}}, nil
 }
 
 func (d *directory) close() error { return d.root.Close() }
@@ -65,20 +70,23 @@ func (d *directory) recover() error {
 		return err
 	}
 	for _, e := range entries {
-		info, err := e.Info()
-		if err != nil {
-			continue // gone meanwhile
-		}
 		if name, ok := strings.CutPrefix(e.Name(), oldPrefix); ok && CheckName(name) == nil {
 			err = d.putBack(e.Name(), name)
-		} else if strings.HasPrefix(e.Name(), uploadPrefix) && time.Since(info.ModTime()) > staleAfter {
-			err = d.root.RemoveAll(e.Name())
+		} else if strings.HasPrefix(e.Name(), uploadPrefix) {
+			err = d.files.clear(e.Name())
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return nil
+	return d.files.clearBlobs()
+}
+
+// make creates a directory that [Open] leaves alone until unlock is called.
+func (d *directory) make() (dir string, unlock func(), err error) {
+	dir = uploadPrefix + rand.Text()
+	unlock, err = d.files.locked(dir, func() error { return d.root.Mkdir(dir, 0o755) })
+	return dir, unlock, err
 }
 
 // putBack gives a model that was set aside its name again, or removes it if its
@@ -163,10 +171,11 @@ func (d *directory) store(_ context.Context, name string, isNew bool, write func
 	if err != nil {
 		return err
 	}
-	dir := uploadPrefix + rand.Text()
-	if err := d.root.Mkdir(dir, 0o755); err != nil {
+	dir, unlock, err := d.make()
+	if err != nil {
 		return err
 	}
+	defer unlock()
 	if err = d.writeFile(path.Join(dir, PackName), write); err == nil {
 		err = d.sync(dir)
 	}
@@ -204,7 +213,7 @@ func (d *directory) exchangeFile(dir, name string) error {
 
 // writeFile makes a file and makes it durable.
 func (d *directory) writeFile(name string, write func(to io.WriterAt) error) error {
-	f, err := d.root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
+	f, err := d.files.open(name)
 	if err != nil {
 		return err
 	}
@@ -236,10 +245,11 @@ func (d *directory) remove(_ context.Context, name string) error {
 	case !there:
 		return nil
 	}
-	dir := uploadPrefix + rand.Text()
-	if err := d.root.Mkdir(dir, 0o755); err != nil {
+	dir, unlock, err := d.make()
+	if err != nil {
 		return err
 	}
+	defer unlock()
 	// It vanishes at once, and a crash while its files go leaves no half of it.
 	if err := d.rename(name, path.Join(dir, name)); err != nil {
 		return errors.Join(err, d.root.RemoveAll(dir))

@@ -122,7 +122,28 @@ func (s *Store) alpha(in *source, u *Upload) (*model, error) {
 		return nil, invalid("checkpoint", nil, "%d bytes, at least %d", u.Size, minCheckpoint)
 	}
 	label := path.Join(u.Name, "checkpoint-"+strconv.Itoa(u.Step)+".json")
-	a, err := checkpoint.ReadAlpha(in, u.Size, label, checkpoint.Options{MaxBytes: s.Memory / 2})
+	budget, release, err := s.holdWeights(in.ctx, 4*checkpoint.Elements(&config.ModelConfig), u.Size)
+	if err != nil {
+		return nil, err
+	}
+	m, err := s.readAlpha(in, u, label, checkpoint.Options{
+		MaxBytes: budget, MaxTokenizer: maxTokenizer,
+		Config: func(inside *checkpoint.ModelConfig) error { return sameShape(&config.ModelConfig, inside) },
+	})
+	if err != nil {
+		release()
+		return nil, err
+	}
+	m.close = func() error {
+		release()
+		return nil
+	}
+	return m, nil
+}
+
+// readAlpha reads a checkpoint of Alpha into memory.
+func (s *Store) readAlpha(in *source, u *Upload, label string, opt checkpoint.Options) (*model, error) {
+	a, err := checkpoint.ReadAlpha(in, u.Size, label, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -135,9 +156,6 @@ func (s *Store) alpha(in *source, u *Upload) (*model, error) {
 	}
 	if c := &a.ModelConfig; t.Size() > c.VocabSize {
 		return nil, invalid("checkpoint", nil, "tokenizerArtifacts: %d tokens for vocabSize %d", t.Size(), c.VocabSize)
-	}
-	if err := sameShape(&config.ModelConfig, &a.ModelConfig); err != nil {
-		return nil, err
 	}
 	m, err := arch.FromAlpha(a, "")
 	if err != nil {

@@ -78,8 +78,8 @@ type Store struct {
 	// MaxBytes bounds the files of all models together, those under way included; 0:
 	// [DefaultMaxBytes], or more in a bucket. Set it before the first use, like the next.
 	MaxBytes int64
-	// Memory is what reading a checkpoint of Alpha may take, bytes; 0: no more than is
-	// usual. The others take some dozen MiB.
+	// Memory is what this process has for the weights of models, bytes, of which uploads
+	// take at most half together; 0: no more than is usual. Uploads that do not fit wait.
 	Memory  int64
 	Kernels *kernel.Kernels // that pack; nil: the best
 	Log     func(error)     // hears of what could not be tidied up; nil: nobody
@@ -89,6 +89,7 @@ type Store struct {
 
 	models models
 	blobs  blobs // uploads under way
+	memory memory
 
 	unzipped int64 // instead of maxUnzipped, in tests
 
@@ -101,8 +102,8 @@ type Store struct {
 // OpenBucket opens a store in a bucket: models are objects below the one prefix, uploads
 // under way below the other. Nothing is asked of it yet.
 func OpenBucket(models, uploads *bucket.Bucket) *Store {
-	s := &Store{MaxBytes: bucketMaxBytes, blobs: &objectBlobs{uploads}}
-	s.models = &objects{models, s}
+	s := &Store{MaxBytes: bucketMaxBytes}
+	s.models, s.blobs = &objects{models, s}, &objectBlobs{uploads, s}
 	return s
 }
 
@@ -243,6 +244,8 @@ func internal(ctx context.Context, err error) error {
 	}
 	e, ok := errors.AsType[*bucket.Error](err)
 	switch {
+	case isFull(err):
+		return &llm.Error{Code: llm.Full, Message: "the server's disk is full: nothing was stored", Err: err}
 	case !ok:
 		return &llm.Error{Code: llm.Internal, Message: "the model could not be stored", Err: err}
 	case e.Status == http.StatusServiceUnavailable || e.Status == http.StatusTooManyRequests:

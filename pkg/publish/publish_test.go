@@ -447,7 +447,7 @@ func TestQuota(t *testing.T) {
 		}
 		p.MaxBytes = 5 * size / 2
 		put(t, p, upload(t, "b", 1))
-		p.expect(t, p.Put(t.Context(), upload(t, "c", 1)), llm.Overloaded, "checkpoint", "a@1", "b@1")
+		p.expect(t, p.Put(t.Context(), upload(t, "c", 1)), llm.Full, "checkpoint", "a@1", "b@1")
 		if err := p.Delete(t.Context(), "a"); err != nil {
 			t.Fatal(err)
 		}

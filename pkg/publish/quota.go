@@ -53,6 +53,14 @@ func (q *quota) end() {
 	q.s.open--
 }
 
+// giveBack is end for bytes that are there no more.
+func (q *quota) giveBack() {
+	q.s.mu.Lock()
+	defer q.s.mu.Unlock()
+	q.s.bytes -= q.written
+	q.s.open--
+}
+
 // writer counts what goes to w and stops at the limit.
 func (q *quota) writer(w io.WriterAt) io.WriterAt { return &countedWriter{q, w} }
 
@@ -89,7 +97,7 @@ func (s *Store) room(size, all int64) error {
 		return invalid("checkpoint", nil, "larger than the store's %d bytes", limit)
 	case all > limit:
 		message := fmt.Sprintf("the store's %d bytes are full: delete a model first", limit)
-		return &llm.Error{Code: llm.Overloaded, Param: "checkpoint", Message: message}
+		return &llm.Error{Code: llm.Full, Param: "checkpoint", Message: message}
 	}
 	return nil
 }

@@ -22,10 +22,8 @@ import (
 
 // Bounds of uploads in parts.
 const (
-	maxParts    = 200    // of one that was begun
-	maxSessions = 100    // under way
-	maxBlobs    = 25_000 // of all, with which there is room for the parts of those in a listing
-	maxRecord   = 64 << 20
+	maxParts  = 200 // of one that was begun
+	maxRecord = 64 << 20
 	// Lasts is how long the parts of an upload are kept, and URLs for them are good.
 	Lasts    = 24 * time.Hour
 	urlLasts = 6 * time.Hour
@@ -45,6 +43,7 @@ type Session struct {
 	Step     int
 	Size     int64 // bytes
 	PartSize int64 // of all parts but the last, bytes
+	Arrived  int64 // bytes
 	Parts    []Part
 	Done     bool // the model is published
 	Expires  time.Time
@@ -75,8 +74,9 @@ type record struct {
 
 var (
 	validSum = regexp.MustCompile(`^[0-9a-f]{64}$`)
-	// An id ends with the file's size, so that a listing tells what uploads may still take.
-	validID = regexp.MustCompile(`^[A-Z2-7]{26}-([0-9a-f]{1,15})$`)
+	// An id ends with the file's size and its owner, so that a listing of what is kept tells
+	// what uploads may still take, and whose they are.
+	validID = regexp.MustCompile(`^[A-Z2-7]{26}-([0-9a-f]{1,15})-([0-9a-f]{16})$`)
 )
 
 // Begin announces a file of u.Size bytes, which comes in parts of partSize bytes, or as one
@@ -94,10 +94,10 @@ func (s *Store) Begin(ctx context.Context, u Upload, partSize int64, sha256 stri
 	if err := r.check(s.limit()); err != nil {
 		return nil, err
 	}
-	if err := s.admit(ctx, u.Size); err != nil {
+	id := rand.Text() + "-" + strconv.FormatInt(u.Size, 16) + "-" + owner(ctx)
+	if err := s.admit(ctx, id, u.Size); err != nil {
 		return nil, internal(ctx, err)
 	}
-	id := rand.Text() + "-" + strconv.FormatInt(u.Size, 16)
 	raw, err := json.Marshal(r)
 	if len(raw) > maxRecord {
 		err = invalid("trainingData", nil, "%d bytes with the rest, at most %d", len(raw), maxRecord)
@@ -130,51 +130,6 @@ func (r *record) check(limit int64) error {
 	return nil
 }
 
-// admit tells why there is no room for an upload of a size. It removes uploads that are
-// too old first.
-func (s *Store) admit(ctx context.Context, size int64) error {
-	used, err := s.models.used(ctx)
-	if err != nil {
-		return err
-	}
-	list, err := s.blobs.list(ctx, "")
-	if err != nil {
-		return err
-	}
-	last, bytes, count, done := map[string]time.Time{}, map[string]int64{}, map[string]int{}, map[string]bool{}
-	for _, b := range list {
-		id, file := path.Split(b.key)
-		count[id]++
-		bytes[id] += b.size
-		done[id] = done[id] || file == doneFile
-		if b.time.After(last[id]) {
-			last[id] = b.time
-		}
-	}
-	sessions, blobs := 0, 0
-	for id, at := range last {
-		if time.Since(at) > Lasts {
-			s.log(s.sweep(ctx, list, id))
-			continue
-		}
-		blobs += count[id]
-		declared := bytes[id]
-		if m := validID.FindStringSubmatch(strings.TrimSuffix(id, "/")); m != nil && !done[id] {
-			n, _ := strconv.ParseInt(m[1], 16, 64) // fits, by its length
-			declared = max(declared, n)
-		}
-		used += declared
-		if !done[id] {
-			sessions++
-		}
-	}
-	if sessions >= maxSessions || blobs >= maxBlobs {
-		message := fmt.Sprintf("%d uploads of %d parts are under way: complete or delete some", sessions, blobs)
-		return &llm.Error{Code: llm.Overloaded, Message: message, RetryAfter: time.Minute}
-	}
-	return s.room(size, used+size)
-}
-
 // sweep removes what is kept of an upload, save for what is excepted.
 func (s *Store) sweep(ctx context.Context, list []blob, id string, except ...string) (err error) {
 	for _, b := range list {
@@ -203,7 +158,9 @@ func (s *Store) session(ctx context.Context, id string, r *record, kept []blob) 
 		if size, ok := sizes[key]; ok && size == p.Size {
 			p.Arrived = true
 		}
-		if !p.Arrived {
+		if p.Arrived {
+			out.Arrived += p.Size
+		} else {
 			var err error
 			if p.URL, err = s.blobs.url(ctx, key, p.Size, urlLasts); err != nil {
 				return nil, internal(ctx, err)
@@ -221,7 +178,7 @@ func unknown(id string) error {
 
 // kept returns what there is of an upload that was begun.
 func (s *Store) kept(ctx context.Context, id string) (r *record, list []blob, err error) {
-	if !validID.MatchString(id) {
+	if m := validID.FindStringSubmatch(id); m == nil || !may(ctx, m[2]) {
 		return nil, nil, unknown(id)
 	}
 	for range 3 { // it may be completed or deleted while it is looked at
@@ -317,9 +274,17 @@ func closed(list []blob, id string) error {
 
 // Abort forgets an upload, and nothing of a model that came of it.
 func (s *Store) Abort(ctx context.Context, id string) error {
-	_, list, err := s.kept(ctx, id)
+	var list []blob
+	var err error
+	if m := validChunks.FindStringSubmatch(id); m != nil && may(ctx, m[1]) {
+		if list, err = s.blobs.list(ctx, id+"/"); err == nil && len(list) == 0 {
+			err = unknown(id)
+		}
+	} else {
+		_, list, err = s.kept(ctx, id)
+	}
 	if err != nil {
-		return err
+		return internal(ctx, err)
 	}
 	if err := s.sweep(ctx, list, id+"/"); err != nil {
 		return internal(ctx, err)

@@ -173,7 +173,7 @@ func TestSessionRefuses(t *testing.T) {
 			}
 		}
 		s, data := begin(t, p, "m", 1)
-		for _, id := range []string{"", ".", "..", "../" + s.ID, s.ID + "/..", s.ID + "/", strings.ToLower(s.ID), s.ID[1:], s.ID + "0000000000000000", "a/b", "chunks-x", strings.Repeat("A", 26) + "-1"} {
+		for _, id := range []string{"", ".", "..", "../" + s.ID, s.ID + "/..", s.ID + "/", strings.ToLower(s.ID), s.ID[1:], s.ID + "0000000000000000", "a/b", "chunks-x", "chunks-" + strings.Repeat("0", 64) + s.ID[len(s.ID)-17:], strings.Repeat("A", 26) + "-1"} {
 			_, err := p.Session(t.Context(), id)
 			p.same(t, err, llm.NotFound, "id")
 			_, _, err = p.Complete(t.Context(), id)
@@ -282,48 +282,6 @@ func TestCompleteUnzips(t *testing.T) {
 		if got := p.list(t); !slices.Equal(got, []string{"m@2"}) {
 			t.Error(got)
 		}
-	})
-}
-
-// What uploads may still take counts, and so does how many there are; those that are too
-// old go.
-func TestSessionQuota(t *testing.T) {
-	each(t, func(t *testing.T, p *place) {
-		s, data := begin(t, p, "m", 1)
-		p.MaxBytes = int64(2*len(data)) + 900
-		if _, err := p.Begin(t.Context(), upload(t, "m", 1), 0, ""); err != nil { // nothing has come yet, and yet it counts
-			t.Fatal(err)
-		}
-		_, err := p.Begin(t.Context(), upload(t, "m", 1), 0, "")
-		p.same(t, err, llm.Overloaded, "checkpoint")
-		p.same(t, p.Chunk(t.Context(), "x", 0, 1, bytes.NewReader(data), int64(len(data))), llm.Overloaded, "checkpoint")
-		if err := p.Abort(t.Context(), s.ID); err != nil {
-			t.Fatal(err)
-		}
-		last, _ := begin(t, p, "m", 1)
-		p.MaxBytes = 0
-		p.sendAll(t, last, data)
-		p.MaxBytes = int64(3*len(data)) + 1000 // the parts, and too little for the model
-		_, _, err = p.Complete(t.Context(), last.ID)
-		p.same(t, err, llm.Overloaded, "checkpoint")
-		if got := p.arrived(t, last.ID); len(got) != len(last.Parts) {
-			t.Error(got)
-		}
-		p.MaxBytes = 0
-		p.age(t, Lasts+time.Hour)
-		if _, err := p.Begin(t.Context(), upload(t, "m", 1), 0, ""); err != nil {
-			t.Fatal(err)
-		}
-		if got := p.leftovers(t); len(got) != 1 {
-			t.Errorf("left behind: %v", got)
-		}
-		for i := 1; i < maxSessions; i++ {
-			if _, err := p.Begin(t.Context(), upload(t, "m", 1), 0, ""); err != nil {
-				t.Fatal(err)
-			}
-		}
-		_, err = p.Begin(t.Context(), upload(t, "m", 1), 0, "")
-		p.same(t, err, llm.Overloaded, "")
 	})
 }
 
@@ -472,7 +430,7 @@ func TestChunks(t *testing.T) {
 			total := (len(data) + size - 1) / size
 			chunk := func(i int) error {
 				part := data[i*size : min(len(data), (i+1)*size)]
-				return p.Chunk(t.Context(), "run-7.x", i, total, bytes.NewReader(part), int64(len(part)))
+				return p.Chunk(t.Context(), "run-7.x", i, total, bytes.NewReader(part))
 			}
 			u := upload(t, "m", step)
 			for _, i := range append(rand.Perm(total)[1:], 0, 0) {
@@ -507,7 +465,7 @@ func TestChunksRefused(t *testing.T) {
 	each(t, func(t *testing.T, p *place) {
 		data := golden(t)
 		chunk := func(id string, i, total int) error {
-			return p.Chunk(t.Context(), id, i, total, bytes.NewReader(data[i*100:i*100+100]), 100)
+			return p.Chunk(t.Context(), id, i, total, bytes.NewReader(data[i*100:i*100+100]))
 		}
 		for _, id := range []string{"", "..", "a/b", "../../x", ".x", "a\x00", strings.Repeat("a", 129)} {
 			p.expect(t, chunk(id, 0, 1), llm.Invalid, "uploadId")
@@ -541,7 +499,7 @@ func TestSessionBounds(t *testing.T) {
 		s3.Put(fmt.Sprintf("uploads/chunks-%d/%05d", i/maxChunks, i%maxChunks), nil)
 	}
 	for i, code := range []llm.Code{"", llm.Overloaded} {
-		err := p.Chunk(t.Context(), "x", i, 3, strings.NewReader("x"), 1)
+		err := p.Chunk(t.Context(), "x", i, 3, strings.NewReader("x"))
 		if e, ok := errors.AsType[*llm.Error](err); ok != (code != "") || ok && e.Code != code {
 			t.Errorf("chunk %d: %v", i, err)
 		}

@@ -173,10 +173,15 @@ func (s *search[T]) start(ctx context.Context, open func(context.Context) (*llm.
 }
 
 // give passes an answer on. Before its first chunk, and never after it, it may turn out
-// to be none.
+// to be none. Events without keys are no beginning: they come with the first that has some.
 func (s *search[T]) give(model *llm.Model, seq iter.Seq2[T, error], late func() bool) (shown bool, err error) {
+	var held []T
 	for v, err := range seq {
 		if !shown {
+			if keys, ok := any(v).(map[string]any); ok && s.stream && err == nil && len(keys) == 0 {
+				held = append(held, v)
+				continue
+			}
 			switch {
 			case late():
 				s.charge(v)
@@ -186,6 +191,11 @@ func (s *search[T]) give(model *llm.Model, seq iter.Seq2[T, error], late func() 
 			}
 			shown = true
 			s.note(model)
+			for _, before := range held {
+				if !s.yield(before, nil) {
+					return true, nil
+				}
+			}
 		}
 		if !s.yield(v, err) {
 			return true, nil

@@ -366,3 +366,48 @@ func TestCannotBeOpened(t *testing.T) {
 		}
 	}
 }
+
+// blank is an invoker whose stream begins with events without keys.
+type blank struct{ invoker }
+
+func (b blank) Invoke(ctx context.Context, body map[string]any, stream bool) iter.Seq2[map[string]any, error] {
+	return func(yield func(map[string]any, error) bool) {
+		for range 2 {
+			if !yield(map[string]any{}, nil) {
+				return
+			}
+		}
+		b.invoker.Invoke(ctx, body, stream)(yield)
+	}
+}
+
+// Events without keys are no beginning of an answer, and are given out with it.
+func TestEventsWithoutKeys(t *testing.T) {
+	for _, fail := range []error{nil, fails(llm.Upstream, 0)} {
+		a, b := &fake{name: "a", script: llmtest.Script{"a"}, before: fail}, &fake{name: "b", script: llmtest.Script{"b"}}
+		first := invoker{a}.model()
+		first.Backend = blank{invoker{a}}
+		s := newShelf(first, invoker{b}.model())
+		s.policies["a"] = Policy{Fallbacks: []string{"b"}}
+		var got []map[string]any
+		within(t, t.Context(), func(ctx context.Context) {
+			i, err := llm.As[llm.Invoker](s.mustOpen(t, ctx, "a"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for keys, err := range i.Invoke(ctx, map[string]any{"prompt": "p"}, true) {
+				if err != nil {
+					t.Error(err)
+				}
+				got = append(got, keys)
+			}
+		})
+		want := []map[string]any{{}, {}, {"generated_text": "a"}, {"generated_text": ""}}
+		if fail != nil {
+			want = []map[string]any{{"generated_text": "b"}, {"generated_text": ""}}
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%v: %v, want %v", fail, got, want)
+		}
+	}
+}

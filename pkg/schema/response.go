@@ -25,7 +25,7 @@ const maxPayload = 16 << 20 // bytes
 // Read returns the canonical keys of an answer or of one event: for each the first
 // value that its path leads to. A key whose path leads nowhere is left out, null is
 // kept, numbers are [json.Number]. Text that is blank once regex_sub has had its way
-// has no keys: so the lines of a stream that are no event are read too.
+// is not an event, but another line of a stream: the result is nil.
 func (r *Response) Read(payload []byte) (map[string]any, error) {
 	switch {
 	case r == nil:
@@ -36,10 +36,10 @@ func (r *Response) Read(payload []byte) (map[string]any, error) {
 	if r.sub != nil {
 		payload = r.sub.ReplaceAllLiteral(payload, nil)
 	}
-	out := map[string]any{}
 	if len(bytes.TrimSpace(payload)) == 0 {
-		return out, nil
+		return nil, nil
 	}
+	out := map[string]any{}
 	doc, err := read(payload, r.fans)
 	if err != nil {
 		return nil, unreadable(err)

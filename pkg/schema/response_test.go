@@ -25,13 +25,16 @@ func TestRead(t *testing.T) {
 		{s.Response, `[{"seed": 12345678901234567890, "id": 1.50}]`, `{"seed": 12345678901234567890, "id": 1.50}`},
 		{s.Stream, `data:{"token": {"text": "a"}, "seed": 1}`, `{"generated_text": "a", "seed": 1}`},
 		{s.Stream, `{"token": {"text": "data:"}}`, `{"generated_text": "data:"}`},
-		{s.Stream, "data:", `{}`},
-		{s.Stream, " \n", `{}`},
 	} {
 		got, err := c.r.Read([]byte(c.payload))
 		out, _ := json.Marshal(got)
 		if err != nil || string(out) != canonical(t, c.want) {
 			t.Errorf("%s: %s %v, want %s", c.payload, out, err, c.want)
+		}
+	}
+	for _, line := range []string{"data:", " \n"} { // not an event
+		if got, err := s.Stream.Read([]byte(line)); got != nil || err != nil {
+			t.Errorf("%q: %v %v", line, got, err)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"time"
 	"unicode/utf8"
 
@@ -98,10 +99,41 @@ func (t *Table) Get(ctx context.Context, k Key) (Item, error) {
 }
 
 // Query returns the items of pk whose sk begins with prefix, ordered by the bytes of sk.
-func (t *Table) Query(ctx context.Context, pk, prefix string) ([]Item, error) {
-	if (Key{pk, cmp.Or(prefix, "any")}).check() != nil {
-		return nil, nil // there can be none
+func (t *Table) Query(ctx context.Context, pk, prefix string) (items []Item, err error) {
+	for page, err := range t.Pages(ctx, pk, prefix) {
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, page...)
 	}
+	return items, nil
+}
+
+// Pages is [Table.Query] in the pieces in which the service answers, of at most 1 MB. The
+// next one is asked for when the loop goes on.
+func (t *Table) Pages(ctx context.Context, pk, prefix string) iter.Seq2[[]Item, error] {
+	return func(yield func([]Item, error) bool) {
+		if (Key{pk, cmp.Or(prefix, "any")}).check() != nil {
+			return // there can be none
+		}
+		for pages := dynamodb.NewQueryPaginator(t.client, t.query(pk, prefix)); pages.HasMorePages(); {
+			page, err := pages.NextPage(ctx, t.safe)
+			if err != nil {
+				yield(nil, t.fault("Query", err))
+				return
+			}
+			items := make([]Item, len(page.Items))
+			for i, item := range page.Items {
+				items[i] = decode(item)
+			}
+			if !yield(items, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (t *Table) query(pk, prefix string) *dynamodb.QueryInput {
 	in := &dynamodb.QueryInput{
 		TableName: &t.name, ConsistentRead: aws.Bool(true), KeyConditionExpression: aws.String("pk = :pk"),
 		ExpressionAttributeValues: map[string]types.AttributeValue{":pk": &types.AttributeValueMemberS{Value: pk}},
@@ -110,17 +142,7 @@ func (t *Table) Query(ctx context.Context, pk, prefix string) ([]Item, error) {
 		*in.KeyConditionExpression += " AND begins_with(sk, :sk)"
 		in.ExpressionAttributeValues[":sk"] = &types.AttributeValueMemberS{Value: prefix}
 	}
-	var items []Item
-	for pages := dynamodb.NewQueryPaginator(t.client, in); pages.HasMorePages(); {
-		page, err := pages.NextPage(ctx, t.safe)
-		if err != nil {
-			return nil, t.fault("Query", err)
-		}
-		for _, item := range page.Items {
-			items = append(items, decode(item))
-		}
-	}
-	return items, nil
+	return in
 }
 
 // Put writes the item in place of the one with its key, if that meets the conditions;

@@ -1,5 +1,10 @@
 package tokenizer
 
+import (
+	"math"
+	"slices"
+)
+
 // heapMerges is the number of merges from which upstream encodes with a heap that
 // orders pairs by rank alone.
 const heapMerges = 1000
@@ -19,10 +24,12 @@ const maxBPE = 1 << 16
 // the first, without for the second.
 type bpeTokenizer struct {
 	*vocabulary
-	chars *chars
-	base  int32            // the id that merge 0 makes
-	ranks map[uint64]int32 // of a pair, see pairKey
-	byPos bool             // equal ranks are merged from left to right
+	chars  *chars
+	merger merger
+	byPos  bool // equal ranks are merged from left to right
+	// longest is how many characters a token has at most.
+	longest int
+	inner   pairTable // characters that stand next to each other in a token
 }
 
 func pairKey(left, right int32) uint64 { return uint64(left)<<32 | uint64(right) }
@@ -30,88 +37,67 @@ func pairKey(left, right int32) uint64 { return uint64(left)<<32 | uint64(right)
 func newBPE(v *vocabulary, merges [][2]int32) *bpeTokenizer {
 	base := len(v.pieces) - len(merges)
 	t := &bpeTokenizer{
-		vocabulary: v, chars: newChars(v, base), base: int32(base),
-		ranks: make(map[uint64]int32, len(merges)), byPos: len(merges) < heapMerges,
+		vocabulary: v, chars: newChars(v, base), byPos: len(merges) < heapMerges,
+		merger: merger{pairs: newPairTable(len(merges)), ranks: len(merges), ordered: true},
+	}
+	lengths := make([]int, base, len(v.pieces)) // in characters, by id
+	for id := range lengths {
+		lengths[id] = 1
 	}
 	for i, m := range merges {
-		t.ranks[pairKey(m[0], m[1])] = int32(i)
+		t.merger.pairs.put(pairKey(m[0], m[1]), merged{rank: int32(i), id: int32(base + i)})
+		lengths = append(lengths, min(lengths[m[0]]+lengths[m[1]], math.MaxInt32))
 	}
+	t.longest = slices.Max(lengths)
+	t.setInner(merges)
 	return t
 }
 
-func (t *bpeTokenizer) Encode(text string) []int { return t.merge(t.runes(nil, text)) }
+// Encode implements [Tokenizer].
+func (t *bpeTokenizer) Encode(text string) []int { return encodeAll(t, text, false) }
 
 // EncodeSpecial implements [Tokenizer]: no merge knows a special token, so they
 // part the text.
-func (t *bpeTokenizer) EncodeSpecial(text string) []int {
-	return t.merge(t.encodeSpecial(text, t.runes))
-}
+func (t *bpeTokenizer) EncodeSpecial(text string) []int { return encodeAll(t, text, true) }
 
-// runes appends the ids of single characters.
-func (t *bpeTokenizer) runes(ids []int, text string) []int {
-	for _, r := range text {
-		if id := t.chars.id(r); id >= 0 {
-			ids = append(ids, int(id))
+func (t *bpeTokenizer) encodeTo(o *output, text string, special bool) {
+	n, _ := t.weigh(text, special)
+	symbols := make([]int32, 0, n)
+	t.cutSpecial(text, special, func(part string, id int) bool {
+		if id >= 0 {
+			symbols = append(symbols, int32(id))
 		}
-	}
-	return ids
-}
-
-// node is a token in a doubly linked list; its place in the slice is its position.
-type node struct {
-	id         int32 // -1 once it was merged into its left neighbour
-	prev, next int32 // positions, -1 at the ends
-}
-
-// merge applies the merges to ids, in place.
-func (t *bpeTokenizer) merge(ids []int) []int {
-	if len(ids) < 2 || len(t.ranks) == 0 {
-		return ids
-	}
-	nodes := make([]node, len(ids))
-	for i, id := range ids {
-		nodes[i] = node{id: int32(id), prev: int32(i) - 1, next: int32(i) + 1}
-	}
-	nodes[len(ids)-1].next = -1
-	var h rankHeap
-	if !t.byPos {
-		h.shift = 32
-	}
-	// offer puts the pair that begins at position i on the heap if it can be merged.
-	offer := func(i int32) {
-		if i < 0 || nodes[i].next < 0 {
+		for _, r := range part {
+			if id := t.chars.id(r); id >= 0 {
+				symbols = append(symbols, id)
+			}
+			if !o.worked(1) {
+				return false
+			}
+		}
+		return true
+	})
+	switch {
+	case !o.worked(0):
+	case t.byPos:
+		t.merger.mergeTo(o, len(symbols), func(dst []int32, from, to int) []int32 { return append(dst, symbols[from:to]...) })
+	default:
+		c := t.merger.chain(symbols, &mergeRoom{})
+		if !c.mergeHeap(32, o) {
 			return
 		}
-		if rank, ok := t.ranks[pairKey(nodes[i].id, nodes[nodes[i].next].id)]; ok {
-			h.push(uint64(rank)<<32 | uint64(i))
+		left := c.tokens()
+		o.ids = slices.Grow(o.ids, len(left))
+		for _, id := range left {
+			o.ids = append(o.ids, int(id))
 		}
 	}
-	for i := range nodes {
-		offer(int32(i))
-	}
-	for len(h.items) > 0 {
-		item := h.pop()
-		rank, i := int32(item>>32), int32(item&0xffffffff)
-		j := nodes[i].next
-		if nodes[i].id < 0 || j < 0 {
-			continue
-		}
-		if now, ok := t.ranks[pairKey(nodes[i].id, nodes[j].id)]; !ok || now != rank {
-			continue // one of the two has been merged since
-		}
-		nodes[i].id, nodes[i].next = t.base+rank, nodes[j].next
-		nodes[j].id = -1
-		if nodes[i].next >= 0 {
-			nodes[nodes[i].next].prev = i
-		}
-		offer(nodes[i].prev)
-		offer(i)
-	}
-	ids = ids[:0]
-	for i := int32(0); i >= 0; i = nodes[i].next {
-		ids = append(ids, int(nodes[i].id))
-	}
-	return ids
+	o.more(0)
+}
+
+// weigh counts characters that are known, and special tokens for one.
+func (t *bpeTokenizer) weigh(text string, special bool) (n, per int) {
+	return t.count(t.chars, text, special), t.longest
 }
 
 // rankHeap is a binary min-heap of rank<<32 | position. Items that are equal above

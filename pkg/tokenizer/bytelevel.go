@@ -3,6 +3,7 @@ package tokenizer
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 )
 
@@ -90,7 +91,8 @@ func newByteBPE(vocab map[string]int, merges [][2]string, ignoreMerges bool, spe
 		if !ok || text == "" {
 			continue
 		}
-		if ids := m.mergeBytes(nil, text); ignoreMerges || len(ids) == 1 && ids[0] == id {
+		o := output{limit: math.MaxInt}
+		if m.mergeBytes(&o, text); ignoreMerges || len(o.ids) == 1 && o.ids[0] == id {
 			m.whole.put(text, int32(id))
 		}
 	}
@@ -98,28 +100,27 @@ func newByteBPE(vocab map[string]int, merges [][2]string, ignoreMerges bool, spe
 }
 
 // encode appends the ids of a piece of text, which is not empty.
-func (m *byteBPE) encode(ids []int, piece string) []int {
+func (m *byteBPE) encode(o *output, piece string) {
 	if id, ok := m.whole.get(piece); ok {
-		return append(ids, int(id))
+		o.ids = append(o.ids, int(id))
+		return
 	}
-	return m.mergeBytes(ids, piece)
+	m.mergeBytes(o, piece)
 }
 
-func (m *byteBPE) mergeBytes(ids []int, piece string) []int {
-	var tokens []int32
-	if len(piece) <= shortPiece {
-		tokens = m.mergeFew(new([shortPiece]int32)[:len(piece)], piece)
-	} else {
-		tokens = make([]int32, len(piece))
-		for i := range len(piece) {
-			tokens[i] = m.bytes[piece[i]]
-		}
-		tokens = m.merge(tokens)
+func (m *byteBPE) mergeBytes(o *output, piece string) {
+	if len(piece) > shortPiece {
+		m.mergeTo(o, len(piece), func(dst []int32, from, to int) []int32 {
+			for i := from; i < to; i++ {
+				dst = append(dst, m.bytes[piece[i]])
+			}
+			return dst
+		})
+		return
 	}
-	for _, id := range tokens {
-		ids = append(ids, int(id))
+	for _, id := range m.mergeFew(new([shortPiece]int32)[:len(piece)], piece) {
+		o.ids = append(o.ids, int(id))
 	}
-	return ids
 }
 
 // mergeFew writes the tokens of a short piece to dst, which is as long.

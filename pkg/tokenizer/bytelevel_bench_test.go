@@ -161,8 +161,9 @@ func TestLinearSteps(t *testing.T) {
 		for i := range tokens {
 			tokens[i] = m.bytes[text[i]]
 		}
-		_, n := m.mergeRanks(tokens)
-		return float64(n)
+		var room mergeRoom
+		m.mergeRanks(tokens, &room)
+		return float64(len(room.ranks.places))
 	}
 	for name, text := range map[string]func(n int) string{
 		"a":       func(n int) string { return strings.Repeat("a", n) },

@@ -39,7 +39,8 @@ func FuzzByteLevel(f *testing.F) {
 		if len(text) > 2000 {
 			return
 		}
-		for _, tok := range toks {
+		for i, tok := range toks {
+			checkBounds(t, strconv.Itoa(i), tok, text)
 			if got := Decode(tok, tok.Encode(text)); got != text {
 				t.Fatalf("%q decodes to %q", text, got)
 			}
@@ -118,6 +119,7 @@ func FuzzFromHF(f *testing.F) {
 // checkIDs encodes and decodes, whatever comes of it.
 func checkIDs(t *testing.T, tok Tokenizer, text string) {
 	t.Helper()
+	checkBounds(t, "", tok, text)
 	for _, ids := range [][]int{tok.Encode(text), tok.EncodeSpecial(text)} {
 		for _, id := range ids {
 			if id < 0 || id >= tok.Size() {

@@ -235,9 +235,9 @@ func checkMerges(t *testing.T, m *byteBPE, piece string) {
 			t.Fatalf("%s(%q): %v, want %v", name, piece, got, want)
 		}
 	}
-	check("mergeLong", m.mergeLong)
+	check("mergeLong", func(tokens []int32) []int32 { return m.mergeLong(tokens, &mergeRoom{}).tokens() })
 	if m.ordered {
-		check("mergeHuge", m.mergeHuge)
+		check("mergeRanks", func(tokens []int32) []int32 { return m.mergeRanks(tokens, &mergeRoom{}).tokens() })
 	}
 	if len(piece) <= shortPiece {
 		check("merge", m.merge)
@@ -282,8 +282,9 @@ func TestMergesNaive(t *testing.T) {
 		if m.ordered {
 			ordered++
 		}
-		for range 20 {
-			piece := make([]byte, 1+rng.IntN(2*shortPiece))
+		for i := range 20 {
+			m.window = []int{0, 5, 30}[i%3]
+			piece := make([]byte, 1+rng.IntN(2*shortPiece)+i%3*shortPiece)
 			for i := range piece {
 				piece[i] = alphabet[rng.IntN(len(alphabet))]
 			}
@@ -292,7 +293,7 @@ func TestMergesNaive(t *testing.T) {
 			for _, id := range naive(m, string(piece)) {
 				want = append(want, int(id))
 			}
-			if got := m.encode(nil, string(piece)); !slices.Equal(got, want) {
+			if got := encodePiece(m, string(piece)); !slices.Equal(got, want) {
 				t.Fatalf("encode(%q): %v, want %v", piece, got, want)
 			}
 		}

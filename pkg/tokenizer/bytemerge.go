@@ -1,6 +1,7 @@
 package tokenizer
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -19,6 +20,7 @@ type merger struct {
 	// ordered tells that every merge comes after all that make its parts, so that
 	// ranks are done in order.
 	ordered bool
+	window  int // symbols that are merged at once; 0: windowSymbols
 }
 
 // newMerger takes merges by rank and the vocabulary that has their pieces. Merges that
@@ -49,17 +51,54 @@ func newMerger(vocab map[string]int, merges [][2]string, special map[string]int)
 
 // merge works in place and returns what is left of tokens.
 func (m *merger) merge(tokens []int32) []int32 {
-	switch {
-	case len(tokens) <= shortPiece:
-		var next [shortPiece]merged
-		for i := range len(tokens) - 1 {
-			next[i] = m.pairs.get(tokens[i], tokens[i+1])
-		}
-		return m.mergeShort(tokens, next[:])
-	case len(tokens) < hugePiece || !m.ordered:
-		return m.mergeLong(tokens)
+	if len(tokens) > shortPiece {
+		return m.mergeMany(tokens, &mergeRoom{}).tokens()
 	}
-	return m.mergeHuge(tokens)
+	var next [shortPiece]merged
+	for i := range len(tokens) - 1 {
+		next[i] = m.pairs.get(tokens[i], tokens[i+1])
+	}
+	return m.mergeShort(tokens, next[:])
+}
+
+// mergeRoom is memory that serves one window after another.
+type mergeRoom struct {
+	symbols, spans []int32
+	heap           []uint64
+	ranks          rankPlaces
+}
+
+// mergeMany chooses between the two ways for many tokens.
+func (m *merger) mergeMany(tokens []int32, room *mergeRoom) chain {
+	if len(tokens) < hugePiece || !m.ordered {
+		return m.mergeLong(tokens, room)
+	}
+	return m.mergeRanks(tokens, room)
+}
+
+// mergeTo merges the n symbols of a piece, however many, and appends the ids. symbols
+// appends those from one place to another.
+func (m *merger) mergeTo(o *output, n int, symbols func(dst []int32, from, to int) []int32) {
+	var room mergeRoom
+	merge := func(cuts []pieceCut, from, size int) ([]pieceCut, bool) {
+		to := from + min(size, n-from)
+		room.symbols = symbols(slices.Grow(room.symbols[:0], to-from), from, to)
+		return m.mergeMany(room.symbols, &room).cuts(cuts, from), to == n
+	}
+	begin := *o
+	if o.keep > 0 { // ids may be dropped
+		begin.ids = slices.Clone(o.ids)
+	}
+	emit := func(cuts []pieceCut) bool {
+		for _, cut := range cuts {
+			o.ids = append(o.ids, int(cut.id))
+		}
+		return o.more(len(room.symbols))
+	}
+	if !inWindows(cmp.Or(m.window, windowSymbols), merge, emit) {
+		*o = begin
+		inWindows(n, merge, emit)
+	}
 }
 
 // mergeShort takes time in the square of the number of tokens. next is what each
@@ -92,61 +131,98 @@ func (m *merger) mergeShort(tokens []int32, next []merged) []int32 {
 	return tokens[:n]
 }
 
-// chain is the tokens of a piece, linked.
+// chain is the tokens of a piece where their symbols were: each at the place of its
+// first symbol. The places of the others hold -1.
 type chain struct {
-	m     *merger
-	nodes []node
+	m   *merger
+	ids []int32
+	// spans has the number of symbols of a token at the places of its first and of its
+	// last symbol.
+	spans []int32
+	room  *mergeRoom
 }
 
-func (m *merger) chain(tokens []int32) chain {
-	nodes := make([]node, len(tokens))
-	for i, id := range tokens {
-		nodes[i] = node{id: id, prev: int32(i) - 1, next: int32(i) + 1}
+// chain takes over tokens.
+func (m *merger) chain(tokens []int32, room *mergeRoom) chain {
+	room.spans = slices.Grow(room.spans[:0], len(tokens))[:len(tokens)]
+	for i := range room.spans {
+		room.spans[i] = 1
 	}
-	nodes[len(nodes)-1].next = -1
-	return chain{m, nodes}
+	return chain{m, tokens, room.spans, room}
+}
+
+// next is the place of the token after that at i, the number of symbols if there is none.
+func (c chain) next(i int32) int32 { return i + c.spans[i] }
+
+// prev is the place of the token before that at i, -1 if there is none.
+func (c chain) prev(i int32) int32 {
+	if i == 0 {
+		return -1
+	}
+	return i - c.spans[i-1]
 }
 
 // pair is what the token at i makes with its right neighbour.
 func (c chain) pair(i int32) merged {
-	if i < 0 || c.nodes[i].id < 0 || c.nodes[i].next < 0 {
+	if i < 0 || c.ids[i] < 0 {
 		return merged{rank: never}
 	}
-	return c.m.pairs.get(c.nodes[i].id, c.nodes[c.nodes[i].next].id)
+	j := c.next(i)
+	if int(j) == len(c.ids) {
+		return merged{rank: never}
+	}
+	return c.m.pairs.get(c.ids[i], c.ids[j])
 }
 
 // join makes the token at i and its right neighbour one.
 func (c chain) join(i, id int32) {
-	j := c.nodes[i].next
-	c.nodes[i].id, c.nodes[i].next = id, c.nodes[j].next
-	c.nodes[j].id = -1
-	if next := c.nodes[j].next; next >= 0 {
-		c.nodes[next].prev = i
-	}
+	j := c.next(i)
+	n := c.spans[i] + c.spans[j]
+	c.ids[j] = -1
+	c.ids[i], c.spans[i], c.spans[i+n-1] = id, n, n
 }
 
-// tokens puts what is left into the beginning of dst.
-func (c chain) tokens(dst []int32) []int32 {
-	dst = dst[:0]
-	for i := int32(0); i >= 0; i = c.nodes[i].next {
-		dst = append(dst, c.nodes[i].id)
+// tokens returns what is left, in the memory of ids.
+func (c chain) tokens() []int32 {
+	left := c.ids[:0]
+	for i := int32(0); int(i) < len(c.spans); i = c.next(i) {
+		left = append(left, c.ids[i])
 	}
-	return dst
+	return left
+}
+
+// cuts appends what is left; places are counted from the symbol from.
+func (c chain) cuts(cuts []pieceCut, from int) []pieceCut {
+	for i := int32(0); int(i) < len(c.ids); i = c.next(i) {
+		cuts = append(cuts, pieceCut{id: c.ids[i], end: int32(from) + c.next(i)})
+	}
+	return cuts
 }
 
 // mergeLong takes pairs from a heap: time grows with n log n.
-func (m *merger) mergeLong(tokens []int32) []int32 {
-	c := m.chain(tokens)
-	var h rankHeap // of rank and position
+func (m *merger) mergeLong(tokens []int32, room *mergeRoom) chain {
+	c := m.chain(tokens, room)
+	c.mergeHeap(0, nil)
+	return c
+}
+
+// mergeHeap merges the pair on top of a heap of ranks and positions, whose shift is
+// given, until none is left. It returns false if it stopped because o has enough.
+func (c chain) mergeHeap(shift uint, o *output) bool {
+	h := rankHeap{items: c.room.heap[:0], shift: shift}
+	defer func() { c.room.heap = h.items }()
 	offer := func(i int32) {
 		if to := c.pair(i); to.rank != never {
 			h.push(uint64(to.rank)<<32 | uint64(i))
 		}
 	}
-	for i := range c.nodes {
+	for i := range c.ids {
 		offer(int32(i))
 	}
 	for len(h.items) > 0 {
+		if o != nil && !o.worked(1) {
+			return false
+		}
 		item := h.pop()
 		i := int32(item & 0xffffffff)
 		to := c.pair(i)
@@ -154,31 +230,28 @@ func (m *merger) mergeLong(tokens []int32) []int32 {
 			continue // one of the two has been merged since
 		}
 		c.join(i, to.id)
-		offer(c.nodes[i].prev)
+		offer(c.prev(i))
 		offer(i)
 	}
-	return c.tokens(tokens)
+	return true
 }
 
-// mergeHuge keeps the positions of each rank together. As no merge leads to a pair
+// mergeRanks keeps the positions of each rank together. As no merge leads to a pair
 // of lower rank (ordered), a rank is done at once. Where in a text it begins is of no
 // consequence unless a token is paired with itself: only such pairs can overlap. Time
-// grows with n, but for runs of a token whose positions are out of order.
-func (m *merger) mergeHuge(tokens []int32) []int32 {
-	left, _ := m.mergeRanks(tokens)
-	return left
-}
-
-// mergeRanks also returns how many positions it looked at.
-func (m *merger) mergeRanks(tokens []int32) (left []int32, places int) {
-	c := m.chain(tokens)
-	q := rankPlaces{heads: make([]int32, m.ranks), places: make([]rankPlace, 1, len(tokens))}
+// grows with n, but for runs of a token whose positions are out of order. The room tells
+// how many positions it looked at.
+func (m *merger) mergeRanks(tokens []int32, room *mergeRoom) chain {
+	c, q := m.chain(tokens, room), &room.ranks
+	q.heads = slices.Grow(q.heads[:0], m.ranks)[:m.ranks]
+	clear(q.heads)
+	q.places = append(q.places[:0], rankPlace{})
 	offer := func(i int32) {
 		if to := c.pair(i); to.rank != never {
 			q.add(to.rank, i)
 		}
 	}
-	for i := range c.nodes {
+	for i := range c.ids {
 		offer(int32(i))
 	}
 	for rank := range q.heads {
@@ -189,11 +262,11 @@ func (m *merger) mergeRanks(tokens []int32) (left []int32, places int) {
 				continue // one of the two has been merged since
 			}
 			c.join(i, to.id)
-			offer(c.nodes[i].prev)
+			offer(c.prev(i))
 			offer(i)
 		}
 	}
-	return c.tokens(tokens), len(q.places)
+	return c
 }
 
 // rankPlaces lists positions by rank.
@@ -220,7 +293,7 @@ func (q *rankPlaces) first(rank int32, c chain) int32 {
 	if p == 0 {
 		return 0
 	}
-	if i := q.places[p].at; c.nodes[i].id != c.nodes[c.nodes[i].next].id {
+	if i := q.places[p].at; c.ids[i] != c.ids[c.next(i)] {
 		return p
 	}
 	q.list = q.list[:0]

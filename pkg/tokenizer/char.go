@@ -47,15 +47,29 @@ func newChar(v *vocabulary) *charTokenizer {
 	return &charTokenizer{v, newChars(v, len(v.pieces))}
 }
 
-func (t *charTokenizer) Encode(text string) []int { return t.encode(nil, text) }
+// Encode implements [Tokenizer].
+func (t *charTokenizer) Encode(text string) []int { return encodeAll(t, text, false) }
 
-func (t *charTokenizer) EncodeSpecial(text string) []int { return t.encodeSpecial(text, t.encode) }
+// EncodeSpecial implements [Tokenizer].
+func (t *charTokenizer) EncodeSpecial(text string) []int { return encodeAll(t, text, true) }
 
-func (t *charTokenizer) encode(ids []int, text string) []int {
-	for _, r := range text {
-		if id := t.chars.id(r); id >= 0 {
-			ids = append(ids, int(id))
+func (t *charTokenizer) encodeTo(o *output, text string, special bool) {
+	t.cutSpecial(text, special, func(part string, id int) bool {
+		if id >= 0 {
+			o.ids = append(o.ids, id)
 		}
-	}
-	return ids
+		for _, r := range part {
+			if id := t.chars.id(r); id >= 0 {
+				o.ids = append(o.ids, int(id))
+			}
+			if !o.more(1) {
+				return false
+			}
+		}
+		return o.more(1)
+	})
+}
+
+func (t *charTokenizer) weigh(text string, special bool) (n, per int) {
+	return t.count(t.chars, text, special), 1
 }

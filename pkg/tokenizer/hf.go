@@ -47,6 +47,7 @@ func fromHF(raw []byte) (*pipeline, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.setWeights(shrinkage(f.Normalizer))
 	t.before, t.after, err = readAffixes(f.PostProcessor, len(t.spelling))
 	return t, err
 }

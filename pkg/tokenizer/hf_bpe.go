@@ -52,15 +52,24 @@ func newCharBPE(f *hfModel, ordinary, special map[string]int, pieces []string) (
 	return m, err
 }
 
-func (m *charBPE) encode(ids []int, piece string) []int {
+func (m *charBPE) encode(o *output, piece string) {
 	if id, ok := m.whole[piece]; ok {
-		return append(ids, id)
+		o.ids = append(o.ids, id)
+		return
 	}
 	var few [shortPiece]int32
-	for _, id := range m.merge(m.tokens(few[:0], piece)) {
-		ids = append(ids, int(id))
+	tokens := few[:0]
+	if len(piece) > shortPiece {
+		tokens = make([]int32, 0, utf8.RuneCountInString(piece))
 	}
-	return ids
+	tokens = m.tokens(tokens, piece)
+	if len(tokens) > shortPiece {
+		m.mergeTo(o, len(tokens), func(dst []int32, from, to int) []int32 { return append(dst, tokens[from:to]...) })
+		return
+	}
+	for _, id := range m.merge(tokens) {
+		o.ids = append(o.ids, int(id))
+	}
 }
 
 // tokens appends what piece is before it is merged. As in the reference, an unknown

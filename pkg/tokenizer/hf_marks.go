@@ -1,7 +1,6 @@
 package tokenizer
 
 import (
-	"cmp"
 	"slices"
 	"unicode/utf8"
 
@@ -23,8 +22,27 @@ func order(runes []rune) {
 		for to < len(runes) && classes[to] != 0 {
 			to++
 		}
-		slices.SortStableFunc(runes[from:to], func(a, b rune) int { return cmp.Compare(markClass(a), markClass(b)) })
+		orderRun(runes[from:to], classes[from:to])
 		from = to
+	}
+}
+
+// orderRun puts a run of marks in the order of their classes, in linear time: a text may
+// be one run.
+func orderRun(runes []rune, classes []uint8) {
+	if slices.IsSorted(classes) {
+		return
+	}
+	var places [257]int // by class, of the next mark of it
+	for _, class := range classes {
+		places[int(class)+1]++
+	}
+	for class := range 256 {
+		places[class+1] += places[class]
+	}
+	for i, r := range slices.Clone(runes) {
+		runes[places[classes[i]]] = r
+		places[classes[i]]++
 	}
 }
 
@@ -54,6 +72,9 @@ func compose(runes []rune) []rune {
 
 // primary is the composite of two runes.
 func primary(a, b rune) (rune, bool) {
+	if norm.NFC.PropertiesString(string(b)).BoundaryBefore() {
+		return 0, false // b joins nothing before it
+	}
 	joined := norm.NFC.String(string(a) + string(b))
 	r, n := utf8.DecodeRuneInString(joined)
 	return r, n == len(joined)

@@ -1,7 +1,9 @@
 package tokenizer
 
 import (
+	"cmp"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -33,5 +35,42 @@ func TestLongMarks(t *testing.T) {
 	want := "\u1ea1" + strings.Repeat("\u0323", 499) + strings.Repeat("\u0301", 500) + "\xff" + strings.Repeat("\u0301", 40)
 	if got := canonical(norm.NFC)(text); got != want {
 		t.Errorf("%+q", got)
+	}
+}
+
+// However long a run of marks is, it is in the order of classes, those of a class as they
+// were.
+func TestOrderRun(t *testing.T) {
+	marks := []rune("\u0301\u0327\u0316\u0345\u0300\u05b0\u0323")
+	rng := rand.New(rand.NewPCG(5, 6))
+	runes := []rune{'a'}
+	for range 2000 {
+		runes = append(runes, marks[rng.IntN(len(marks))])
+	}
+	want := slices.Clone(runes)
+	slices.SortStableFunc(want[1:], func(a, b rune) int { return cmp.Compare(markClass(a), markClass(b)) })
+	if order(runes); !slices.Equal(runes, want) {
+		t.Error("the order is another")
+	}
+}
+
+// A text of which a part has many marks is normalized part by part as it is as a whole.
+func TestMarksInPlaces(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	bases := []rune("ae zé世각가ᄀ\u1161\u11a8ẛſ\u0f71\u09c7≠\u212b")
+	marks := []rune("\u0301\u0327\u0316\u0345\u0323\u0338\u09be\u0344\u3099")
+	for range 300 {
+		var text []rune
+		for range rng.IntN(40) {
+			text = append(text, bases[rng.IntN(len(bases))])
+			for range rng.IntN(3) * rng.IntN(20) {
+				text = append(text, marks[rng.IntN(len(marks))])
+			}
+		}
+		for _, form := range []norm.Form{norm.NFC, norm.NFD, norm.NFKC, norm.NFKD} {
+			if got, want := canonical(form)(string(text)), normalForm(form, string(text)); got != want {
+				t.Fatalf("form %d of %+q: got %+q, want %+q", form, string(text), got, want)
+			}
+		}
 	}
 }

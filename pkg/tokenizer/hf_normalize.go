@@ -138,38 +138,64 @@ func lower(text string) string {
 // which the references do not (Unicode, UAX 15, stream-safe text format).
 const maxMarks = 30
 
-// canonical is a normalization form, of the Unicode version of x/text.
+// canonical is a normalization form, of the Unicode version of x/text. Where many marks
+// stand in a row, it is that by definition.
 func canonical(form norm.Form) func(string) string {
 	return func(text string) string {
-		if form.IsNormalString(text) && !hasManyMarks(text) {
-			return text
-		}
-		if !hasManyMarks(text) {
+		start, end := manyMarks(form, text)
+		if start == end {
+			if form.IsNormalString(text) {
+				return text
+			}
 			return form.String(text)
 		}
-		return eachValid(text, func(text string) string { return normalForm(form, text) })
+		var b strings.Builder
+		b.Grow(len(text))
+		for start < end {
+			b.WriteString(form.String(text[:start]))
+			b.WriteString(eachValid(text[start:end], func(text string) string { return normalForm(form, text) }))
+			text = text[end:]
+			start, end = manyMarks(form, text)
+		}
+		b.WriteString(form.String(text))
+		return b.String()
 	}
 }
 
-// hasManyMarks tells whether there may be a run of too many marks, decomposed ones
-// included: a rune has at most three at its end.
-func hasManyMarks(text string) bool {
+// manyMarks returns the first part of text in which there may be a run of too many marks,
+// decomposed ones included: a rune has at most three at its end. What is around the part
+// is normalized by itself. The part is empty if there is no such run.
+func manyMarks(form norm.Form, text string) (start, end int) {
 	marks := 0
 	for i, r := range text {
+		if marks >= maxMarks {
+			if begins(form, text[i:], r) {
+				return start, i
+			}
+			continue
+		}
 		if r < 0x300 {
-			marks = 0
+			start, marks = i, 0
 			continue
 		}
-		p := norm.NFKD.PropertiesString(text[i:])
-		if p.CCC() == 0 && p.TrailCCC() == 0 {
-			marks = 0
-			continue
+		p, fresh := norm.NFKD.PropertiesString(text[i:]), begins(form, text[i:], r)
+		if fresh {
+			start = i
 		}
-		if marks += 3; marks >= maxMarks {
-			return true
+		if marks += 3; fresh && p.CCC() == 0 && p.TrailCCC() == 0 {
+			marks = 0
 		}
 	}
-	return false
+	if marks >= maxMarks {
+		return start, len(text)
+	}
+	return 0, 0
+}
+
+// begins tells whether the rune r, with which text begins, has nothing to do with what
+// comes before it.
+func begins(form norm.Form, text string, r rune) bool {
+	return r < utf8.RuneSelf || r == utf8.RuneError || form.PropertiesString(text).BoundaryBefore()
 }
 
 // normalForm is a normalization form by its definition (Unicode, section 3.11).
@@ -178,9 +204,15 @@ func normalForm(form norm.Form, text string) string {
 	if form == norm.NFKC || form == norm.NFKD {
 		decomposed = norm.NFKD
 	}
-	var runes []rune
+	runes := make([]rune, 0, utf8.RuneCountInString(text))
+	var one []byte
 	for _, r := range text {
-		runes = append(runes, []rune(decomposed.String(string(r)))...)
+		one = decomposed.AppendString(one[:0], string(r))
+		for i := 0; i < len(one); {
+			part, n := utf8.DecodeRune(one[i:])
+			runes = append(runes, part)
+			i += n
+		}
 	}
 	order(runes)
 	if composes {

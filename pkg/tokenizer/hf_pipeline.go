@@ -20,12 +20,13 @@ type pipeline struct {
 	special    map[string]int
 	spelling   []string // by id, as the vocabulary has it
 	decoder    *decoderPlan
+	weights    byteWeights
 }
 
 // pieceModel makes ids of pieces of text.
 type pieceModel interface {
 	// encode appends the ids of a piece, which is not empty.
-	encode(ids []int, piece string) []int
+	encode(o *output, piece string)
 }
 
 // addTokens takes the vocabulary, ids by spelling, and the added tokens, which may
@@ -76,50 +77,55 @@ func (t *pipeline) normal(text string) string {
 
 // Encode implements [Tokenizer]. Added tokens that are not special are part of
 // ordinary text, and are read.
-func (t *pipeline) Encode(text string) []int { return t.encode(text, false) }
+func (t *pipeline) Encode(text string) []int { return encodeAll(t, text, false) }
 
 // EncodeSpecial implements [Tokenizer].
-func (t *pipeline) EncodeSpecial(text string) []int { return t.encode(text, true) }
+func (t *pipeline) EncodeSpecial(text string) []int { return encodeAll(t, text, true) }
 
-func (t *pipeline) encode(text string, special bool) []int {
-	if text == "" {
-		return nil
-	}
-	ids := make([]int, 0, len(text)/3+8)
+func (t *pipeline) encodeTo(o *output, text string, special bool) {
+	o.grow(len(text))
 	first := true
 	for part, id := range t.raw.cut(text, special) {
 		if id >= 0 {
-			ids = append(ids, id)
+			o.ids = append(o.ids, id)
 			first = false
+			if !o.more(1) {
+				return
+			}
 			continue
 		}
 		for part, id := range t.normalized.cut(t.normal(part), special) {
 			if id >= 0 {
-				ids = append(ids, id)
+				o.ids = append(o.ids, id)
 			} else {
-				ids = t.encodePart(ids, segment{part, first})
+				t.encodePart(o, segment{part, first})
 			}
 			first = false
+			if !o.more(1) {
+				return
+			}
 		}
 	}
-	return ids
 }
 
 // encodePart encodes what is between added tokens, which is not empty.
-func (t *pipeline) encodePart(ids []int, part segment) []int {
+func (t *pipeline) encodePart(o *output, part segment) {
 	if len(t.steps) == 1 && t.steps[0].split != nil { // as byte-level vocabularies have it
 		split, text := t.steps[0].split, part.text
 		for i := 0; i < len(text); {
 			end := split(text, i)
-			ids = t.model.encode(ids, text[i:end])
+			t.model.encode(o, text[i:end])
+			if !o.more(end - i) {
+				return
+			}
 			i = end
 		}
-		return ids
+		return
 	}
-	for _, s := range cutSteps(t.steps, part) {
-		ids = t.model.encode(ids, s.text)
-	}
-	return ids
+	cutSteps(t.steps, part, func(s segment) bool {
+		t.model.encode(o, s.text)
+		return o.more(len(s.text))
+	})
 }
 
 // Size implements [Tokenizer].
@@ -161,6 +167,7 @@ func (t *pipeline) setBytes(vocab map[string]int, merges [][2]string, added []ad
 	}
 	t.decoder = &decoderPlan{texts: texts}
 	t.decoder.addTokens(t.spelling, added, true)
+	t.setWeights(1)
 	return nil
 }
 

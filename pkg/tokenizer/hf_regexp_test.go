@@ -98,7 +98,7 @@ func FuzzPattern(f *testing.F) {
 			return
 		}
 		joined, i := "", 0
-		for _, s := range find.spans(text, false) {
+		for s := range find.spans(text, false) {
 			if s.start != i || s.end <= s.start {
 				t.Fatalf("%q in %q: span %+v after %d", pattern, text, s, i)
 			}

@@ -1,6 +1,8 @@
 package tokenizer
 
 import (
+	"iter"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -15,28 +17,35 @@ type segment struct {
 // preStep is a pre-tokenizer: it cuts each segment further, and may rewrite it.
 type preStep struct {
 	split splitter // that cuts and does nothing else, or nil
-	cut   func(out []segment, s segment) []segment
+	// cut yields what a segment becomes, until yield returns false, and returns what that
+	// returned.
+	cut func(s segment, yield func(segment) bool) bool
+	// keeps tells that no part of a text is left out or becomes shorter.
+	keeps bool
 }
 
-// cutSteps applies the steps, one after the other. Segments are not empty.
-func cutSteps(steps []preStep, s segment) []segment {
-	in, out := []segment{s}, []segment(nil)
-	for _, step := range steps {
-		out = out[:0]
-		for _, s := range in {
-			if step.split == nil {
-				out = step.cut(out, s)
-				continue
-			}
-			for i := 0; i < len(s.text); {
-				end := step.split(s.text, i)
-				out = append(out, segment{s.text[i:end], s.first && i == 0})
-				i = end
-			}
-		}
-		in, out = out, in
+// cutSteps yields what the steps, one after the other, make of a segment. Segments are
+// not empty.
+func cutSteps(steps []preStep, s segment, yield func(segment) bool) {
+	for _, step := range slices.Backward(steps) {
+		next := yield
+		yield = func(s segment) bool { return step.apply(s, next) }
 	}
-	return in
+	yield(s)
+}
+
+func (step *preStep) apply(s segment, yield func(segment) bool) bool {
+	if step.split == nil {
+		return step.cut(s, yield)
+	}
+	for i := 0; i < len(s.text); {
+		end := step.split(s.text, i)
+		if !yield(segment{s.text[i:end], s.first && i == 0}) {
+			return false
+		}
+		i = end
+	}
+	return true
 }
 
 // matcher finds the first match in text that begins at from or after, which is not
@@ -86,6 +95,9 @@ func (find matcher) replaceAll(text, content string) string {
 		if start < 0 {
 			break
 		}
+		if i == 0 {
+			b.Grow(len(text) + len(content))
+		}
 		b.WriteString(text[i:start])
 		b.WriteString(content)
 		i = end
@@ -115,75 +127,59 @@ type span struct {
 }
 
 // spans cuts text at its matches; with invert, what is between them matches.
-func (find matcher) spans(text string, invert bool) []span {
-	var list []span
-	i := 0
-	for i < len(text) {
-		start, end := find(text, i)
-		if start < 0 {
-			break
+func (find matcher) spans(text string, invert bool) iter.Seq[span] {
+	return func(yield func(span) bool) {
+		i := 0
+		for i < len(text) {
+			start, end := find(text, i)
+			if start < 0 {
+				break
+			}
+			if i < start && !yield(span{i, start, invert}) || !yield(span{start, end, !invert}) {
+				return
+			}
+			i = end
 		}
-		if i < start {
-			list = append(list, span{i, start, invert})
+		if i < len(text) {
+			yield(span{i, len(text), invert})
 		}
-		list = append(list, span{start, end, !invert})
-		i = end
 	}
-	if i < len(text) {
-		list = append(list, span{i, len(text), invert})
-	}
-	return list
 }
 
-// fold does with matches what the behavior says. A match is merged with its
+// joins tells whether a span is one with the span before it. A match is merged with its
 // neighbour unless that neighbour's own match stands between.
-func (b behavior) fold(list []span) []span {
-	out := list[:0]
+func (b behavior) joins(before, s span) bool {
 	switch b {
-	case removed:
-		for _, s := range list {
-			if !s.match {
-				out = append(out, s)
-			}
-		}
-		return out
-	case contiguous, mergedWithPrevious:
-		wasMatch := false
-		for i, s := range list {
-			join := i > 0 && s.match && !wasMatch
-			if b == contiguous {
-				join = i > 0 && s.match == wasMatch
-			}
-			wasMatch = s.match
-			if join {
-				out[len(out)-1].end = s.end
-			} else {
-				out = append(out, s)
-			}
-		}
-		return out
+	case contiguous:
+		return s.match == before.match
+	case mergedWithPrevious:
+		return s.match && !before.match
 	case mergedWithNext:
-		wasMatch := false
-		for i, s := range list {
-			if i > 0 && wasMatch && !s.match {
-				out[len(out)-1].end = s.end
-			} else {
-				out = append(out, s)
-			}
-			wasMatch = s.match
-		}
-		return out
+		return !s.match && before.match
 	}
-	return list
+	return false
 }
 
 // cutAt is the step that cuts at matches.
 func cutAt(find matcher, b behavior, invert bool) preStep {
-	return preStep{cut: func(out []segment, s segment) []segment {
-		for _, p := range b.fold(find.spans(s.text, invert)) {
-			out = append(out, segment{s.text[p.start:p.end], s.first && p.start == 0})
+	return preStep{keeps: b != removed, cut: func(s segment, yield func(segment) bool) bool {
+		put := func(p span) bool {
+			return p.start == p.end || yield(segment{s.text[p.start:p.end], s.first && p.start == 0})
 		}
-		return out
+		var held span // what the next span may be joined to; empty at first
+		for p := range find.spans(s.text, invert) {
+			switch {
+			case b == removed && p.match:
+			case held.end > 0 && b.joins(held, p):
+				held.end, held.match = p.end, p.match
+			default:
+				if !put(held) {
+					return false
+				}
+				held = p
+			}
+		}
+		return put(held)
 	}}
 }
 
@@ -217,22 +213,22 @@ func isPunctuation(r rune) bool {
 }
 
 // prefixSpace puts a space before a segment that begins without one.
-var prefixSpace = preStep{cut: func(out []segment, s segment) []segment {
+var prefixSpace = preStep{keeps: true, cut: func(s segment, yield func(segment) bool) bool {
 	if s.text[0] != ' ' {
 		s.text = " " + s.text
 	}
-	return append(out, s)
+	return yield(s)
 }}
 
 // spellBytes spells a segment in GPT-2's byte alphabet.
-var spellBytes = preStep{cut: func(out []segment, s segment) []segment {
-	return append(out, segment{spell(s.text), s.first})
+var spellBytes = preStep{keeps: true, cut: func(s segment, yield func(segment) bool) bool {
+	return yield(segment{spell(s.text), s.first})
 }}
 
 // metaspace writes spaces as the replacement, puts one before the text by its
 // scheme (always, first, never), and cuts before each if split is set.
 func metaspace(replacement, scheme string, split bool) preStep {
-	return preStep{cut: func(out []segment, s segment) []segment {
+	return preStep{keeps: true, cut: func(s segment, yield func(segment) bool) bool {
 		text := strings.ReplaceAll(s.text, " ", replacement)
 		if (scheme == "always" || scheme == "first" && s.first) && !strings.HasPrefix(text, replacement) {
 			text = replacement + text
@@ -244,9 +240,11 @@ func metaspace(replacement, scheme string, split bool) preStep {
 				s.first = s.first && i == 0
 				break
 			}
-			out = append(out, segment{text[i : i+1+next], s.first && i == 0})
+			if !yield(segment{text[i : i+1+next], s.first && i == 0}) {
+				return false
+			}
 			i += 1 + next
 		}
-		return append(out, segment{text, s.first})
+		return yield(segment{text, s.first})
 	}}
 }

@@ -16,26 +16,52 @@ type newlineTokenizer struct {
 }
 
 // Encode implements [Tokenizer].
-func (t *newlineTokenizer) Encode(text string) []int { return t.encode(text, t.Tokenizer.Encode) }
+func (t *newlineTokenizer) Encode(text string) []int { return encodeAll(t, text, false) }
 
 // EncodeSpecial implements [Tokenizer].
-func (t *newlineTokenizer) EncodeSpecial(text string) []int {
-	return t.encode(text, t.Tokenizer.EncodeSpecial)
-}
+func (t *newlineTokenizer) EncodeSpecial(text string) []int { return encodeAll(t, text, true) }
 
-func (t *newlineTokenizer) encode(text string, encode func(string) []int) []int {
-	var ids []int
+func (t *newlineTokenizer) encodeTo(o *output, text string, special bool) {
 	for text != "" {
 		line, rest, cut := strings.Cut(text, "\n")
 		if line != "" {
-			ids = append(ids, encode(line)...)
+			t.line(o, line, special)
 		}
 		if cut {
-			ids = append(ids, t.id)
+			o.ids = append(o.ids, t.id)
+		}
+		if !o.more(1) {
+			return
 		}
 		text = strings.TrimLeft(rest, "\n")
 	}
-	return ids
+}
+
+func (t *newlineTokenizer) line(o *output, text string, special bool) {
+	switch e, ok := t.Tokenizer.(encoder); {
+	case ok:
+		e.encodeTo(o, text, special)
+	case special:
+		o.ids = append(o.ids, t.Tokenizer.EncodeSpecial(text)...)
+	default:
+		o.ids = append(o.ids, t.Tokenizer.Encode(text)...)
+	}
+}
+
+// weigh is that of the lines, without their ends.
+func (t *newlineTokenizer) weigh(text string, special bool) (n, per int) {
+	e, ok := t.Tokenizer.(encoder)
+	if !ok {
+		return 0, 0
+	}
+	_, per = e.weigh("", special)
+	for line := range strings.SplitSeq(text, "\n") {
+		if line != "" && per > 0 {
+			weight, _ := e.weigh(line, special)
+			n += weight
+		}
+	}
+	return n, per
 }
 
 // SpecialTokens implements [Specials].

@@ -44,32 +44,39 @@ func (t *remapped) finish(special []int) error {
 }
 
 // Encode implements [Tokenizer].
-func (t *remapped) Encode(text string) []int { return t.encode(nil, text) }
-
-func (t *remapped) encode(ids []int, text string) []int {
-	text = t.sp.normalizer.normalize(text)
-	if text == "" {
-		return ids
-	}
-	for piece, run := range t.sp.unknown.runs(text, t.sp.model.cut(nil, text)) {
-		switch id, ok := t.surfaces[run]; {
-		case run == "":
-			ids = append(ids, t.ids[piece])
-		case ok:
-			ids = append(ids, id)
-		default:
-			n := len(ids)
-			ids = t.sp.unknown.appendRun(ids, run)
-			for i := n; i < len(ids); i++ {
-				ids[i] = t.ids[ids[i]]
-			}
-		}
-	}
-	return ids
-}
+func (t *remapped) Encode(text string) []int { return encodeAll(t, text, false) }
 
 // EncodeSpecial implements [Tokenizer].
-func (t *remapped) EncodeSpecial(text string) []int { return encodeBetween(t.trie, text, t.encode) }
+func (t *remapped) EncodeSpecial(text string) []int { return encodeAll(t, text, true) }
+
+func (t *remapped) encodeTo(o *output, text string, special bool) {
+	encodeBetween(t.trie, o, text, special, func(text string) { t.encode(o, text) })
+}
+
+func (t *remapped) encode(o *output, text string) {
+	text = t.sp.normalizer.normalize(text)
+	if text == "" || !o.worked(0) {
+		return
+	}
+	o.grow(len(text))
+	runs := pieceRuns{
+		text: text, unk: t.sp.unknown.id,
+		put: func(piece int) { o.ids = append(o.ids, t.ids[piece]) },
+		run: func(run string) {
+			if id, ok := t.surfaces[run]; ok {
+				o.ids = append(o.ids, id)
+				return
+			}
+			n := len(o.ids)
+			o.ids = t.sp.unknown.appendRun(o.ids, run)
+			for i := n; i < len(o.ids); i++ {
+				o.ids[i] = t.ids[o.ids[i]]
+			}
+		},
+	}
+	t.sp.model.cut(o, text, runs.add)
+	runs.close()
+}
 
 // Size implements [Tokenizer].
 func (t *remapped) Size() int { return len(t.pieces) }

@@ -52,11 +52,12 @@ type sentencePiece struct {
 	special       map[string]int
 	trie          *pieceTrie // of the special tokens
 	before, after []int      // affixes
+	weights       byteWeights
 }
 
-// textCutter appends the cut of a normalized text.
+// textCutter puts out the cut of a normalized text, until o has enough.
 type textCutter interface {
-	cut(cuts []pieceCut, text string) []pieceCut
+	cut(o *output, text string, put func(pieceCut))
 }
 
 // sentencePieceOptions are what pieces, scores and kinds do not say. The normalizer
@@ -89,6 +90,7 @@ func newSentencePiece(pieces []string, scores []float64, kinds []pieceKind, o se
 		return nil, err
 	}
 	t.normalizer.prepare()
+	t.setWeights()
 	if o.unigram {
 		t.model, err = newUnigram(pieces, scores, unk, unigramOptions{kinds: kinds, byteFallback: o.byteFallback})
 	} else {
@@ -133,41 +135,45 @@ func (t *sentencePiece) sort(unkSurface string) error {
 }
 
 // Encode implements [Tokenizer].
-func (t *sentencePiece) Encode(text string) []int { return t.encode(nil, text) }
-
-func (t *sentencePiece) encode(ids []int, text string) []int {
-	text = t.normalizer.normalize(text)
-	if text == "" {
-		return ids
-	}
-	cuts := t.model.cut(make([]pieceCut, 0, len(text)/3+1), text)
-	if ids == nil {
-		ids = make([]int, 0, len(cuts))
-	}
-	return t.unknown.appendIDs(ids, text, cuts)
-}
+func (t *sentencePiece) Encode(text string) []int { return encodeAll(t, text, false) }
 
 // EncodeSpecial implements [Tokenizer]. Each part between special tokens is encoded
 // as a text of its own, with the dummy prefix, as llama.cpp does.
-func (t *sentencePiece) EncodeSpecial(text string) []int {
-	return encodeBetween(t.trie, text, t.encode)
+func (t *sentencePiece) EncodeSpecial(text string) []int { return encodeAll(t, text, true) }
+
+func (t *sentencePiece) encodeTo(o *output, text string, special bool) {
+	encodeBetween(t.trie, o, text, special, func(text string) {
+		text = t.normalizer.normalize(text)
+		if text == "" || !o.worked(0) {
+			return
+		}
+		o.grow(len(text))
+		runs := t.unknown.runs(o, text)
+		t.model.cut(o, text, runs.add)
+		runs.close()
+	})
 }
 
-// encodeBetween encodes what is between special tokens with encode, which appends.
-func encodeBetween(special *pieceTrie, text string, encode func(ids []int, text string) []int) []int {
-	var ids []int
+// encodeBetween encodes what is between special tokens with encode; without special,
+// all of text.
+func encodeBetween(trie *pieceTrie, o *output, text string, special bool, encode func(text string)) {
 	from := 0
-	for i := 0; i < len(text); {
-		id, length := special.longest(text[i:])
+	for i := 0; special && i < len(text); {
+		id, length := trie.longest(text[i:])
 		if id < 0 {
 			i++
 			continue
 		}
-		ids = append(encode(ids, text[from:i]), id)
+		encode(text[from:i])
+		o.ids = append(o.ids, id)
+		if !o.more(i + length - from) {
+			return
+		}
 		i += length
 		from = i
 	}
-	return encode(ids, text[from:])
+	encode(text[from:])
+	o.more(len(text) - from)
 }
 
 // Size implements [Tokenizer].

@@ -69,6 +69,7 @@ func FuzzSentencePiece(f *testing.F) {
 // that what loses nothing gives the text back.
 func checkRoundTrip(t *testing.T, name string, tok Tokenizer, text string) {
 	t.Helper()
+	checkBounds(t, name, tok, text)
 	ids := tok.Encode(text)
 	for _, id := range append(tok.EncodeSpecial(text), ids...) {
 		if id < 0 || id >= tok.Size() {

@@ -1,6 +1,7 @@
 package tokenizer
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ type scoredBPE struct {
 	unknown int
 	unused  bool // there are unused pieces: they merge, and are taken apart again
 	words   bool // no piece goes over the beginning of a word, so words are cut alone
+	window  int  // symbols that are merged at once; 0: windowSymbols
 }
 
 // newScoredBPE builds the model of pieces, their scores and kinds, all by id.
@@ -65,18 +67,18 @@ type merge struct {
 	length int32 // of both, to tell whether one has changed since
 }
 
-// cut appends the cut of text, in time n log n for n symbols of bounded length.
-func (m *scoredBPE) cut(cuts []pieceCut, text string) []pieceCut {
+// cut puts out the cut of text, in time n log n for n symbols of bounded length.
+func (m *scoredBPE) cut(o *output, text string, put func(pieceCut)) {
 	w := bpeWork{m: m}
 	if !m.words {
-		return w.cut(cuts, text, 0)
+		w.cut(o, text, 0, put)
+		return
 	}
-	for from := 0; from < len(text); {
+	for from := 0; from < len(text) && o.worked(0); {
 		length := wordLength(text[from:])
-		cuts = w.cut(cuts, text[from:from+length], from)
+		w.cut(o, text[from:from+length], from, put)
 		from += length
 	}
-	return cuts
 }
 
 // wordLength is the length of the space marks that begin text and of what follows
@@ -99,12 +101,40 @@ type bpeWork struct {
 	symbols []symbol
 	queue   []merge        // a binary heap
 	halves  map[string]int // of the text of unused pieces: the length of the left half
+	cuts    []pieceCut     // not put out yet
 }
 
-// cut appends the cut of text, which begins at offset.
-func (w *bpeWork) cut(cuts []pieceCut, text string, offset int) []pieceCut {
-	w.text, w.symbols, w.queue = text, slices.Grow(w.symbols[:0], len(text)), w.queue[:0]
-	w.split()
+// cut puts out the cut of text, which begins at offset. Unused pieces are taken apart as
+// the whole text has it.
+func (w *bpeWork) cut(o *output, text string, offset int, put func(pieceCut)) {
+	size := cmp.Or(w.m.window, windowSymbols)
+	if len(text) <= size || w.m.unused {
+		w.cuts, _ = w.merge(w.cuts[:0], text, 0, len(text))
+		for _, c := range w.cuts {
+			put(pieceCut{c.id, c.end + int32(offset)})
+		}
+		o.worked(len(text))
+		return
+	}
+	w.cuts = slices.Grow(w.cuts[:0], len(text)/3)
+	all := func(cuts []pieceCut, from, size int) ([]pieceCut, bool) { return w.merge(cuts, text, from, size) }
+	if !inWindows(size, all, func(cuts []pieceCut) bool {
+		w.cuts = append(w.cuts, cuts...)
+		return o.worked(len(cuts))
+	}) {
+		w.cuts, _ = w.merge(w.cuts[:0], text, 0, len(text))
+	}
+	for _, c := range w.cuts {
+		put(pieceCut{c.id, c.end + int32(offset)})
+	}
+}
+
+// merge appends the cut of the symbols of text from a position on, at most so many, and
+// tells whether they are the last.
+func (w *bpeWork) merge(cuts []pieceCut, text string, from, size int) ([]pieceCut, bool) {
+	w.symbols, w.queue = slices.Grow(w.symbols[:0], min(size, len(text)-from)), w.queue[:0]
+	w.text = text
+	to := w.split(from, size)
 	for i := 1; i < len(w.symbols); i++ {
 		w.offer(int32(i-1), int32(i))
 	}
@@ -129,14 +159,15 @@ func (w *bpeWork) cut(cuts []pieceCut, text string, offset int) []pieceCut {
 	}
 	for i := int32(0); i >= 0 && int(i) < len(w.symbols); i = w.symbols[i].next {
 		s := &w.symbols[i]
-		cuts = w.resolve(cuts, int(s.from), int(s.to), offset, 0)
+		cuts = w.resolve(cuts, int(s.from), int(s.to), 0)
 	}
-	return cuts
+	return cuts, to == len(text)
 }
 
-// split makes the symbols that merging begins with.
-func (w *bpeWork) split() {
-	for from := 0; from < len(w.text); {
+// split makes the symbols that merging begins with, from a position on, at most so many,
+// and returns where they end.
+func (w *bpeWork) split(from, size int) (end int) {
+	for from < len(w.text) && len(w.symbols) < size {
 		length := 0
 		if w.m.user != nil {
 			_, length = w.m.user.longest(w.text[from:])
@@ -156,6 +187,7 @@ func (w *bpeWork) split() {
 	if n := len(w.symbols); n > 0 {
 		w.symbols[n-1].next = -1
 	}
+	return from
 }
 
 // walk is the node to which text leads from node, -1 for none.
@@ -194,18 +226,18 @@ func (w *bpeWork) offer(left, right int32) {
 const maxResolve = 100
 
 // resolve appends a symbol: its piece, the halves of an unused one, or the unknown.
-func (w *bpeWork) resolve(cuts []pieceCut, from, to, offset, depth int) []pieceCut {
+func (w *bpeWork) resolve(cuts []pieceCut, from, to, depth int) []pieceCut {
 	id, length := w.m.trie.longest(w.text[from:to])
 	if length < to-from {
 		id = w.m.unknown
 	} else if w.m.kinds[id] == pieceUnused && depth <= maxResolve {
 		if half, ok := w.halves[w.text[from:to]]; ok {
-			cuts = w.resolve(cuts, from, from+half, offset, depth+1)
-			return w.resolve(cuts, from+half, to, offset, depth+1)
+			cuts = w.resolve(cuts, from, from+half, depth+1)
+			return w.resolve(cuts, from+half, to, depth+1)
 		}
 		id = w.m.unknown
 	}
-	return append(cuts, pieceCut{id: int32(id), end: int32(offset + to)})
+	return append(cuts, pieceCut{id: int32(id), end: int32(to)})
 }
 
 func (w *bpeWork) push(m merge) {

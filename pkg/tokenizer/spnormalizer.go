@@ -48,7 +48,7 @@ func (n *pieceNormalizer) normalize(text string) string {
 		return ""
 	}
 	var b strings.Builder
-	b.Grow(len(text) + len(text)/4 + 2*len(n.space))
+	b.Grow(len(text) + (strings.Count(text, " ")+2)*len(n.space))
 	if n.dummyPrefix && !n.suffix {
 		b.WriteString(n.space)
 	}

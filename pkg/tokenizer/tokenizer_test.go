@@ -216,6 +216,7 @@ func FuzzEncodeDecode(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%s: %v", raw, err)
 		}
+		checkBounds(t, k, tok, text+"zé")
 		want := text
 		if k == Word {
 			lines := strings.Split(text, "\n")

@@ -61,6 +61,12 @@ type pair struct {
 	at    []int32 // positions of the left token, some stale
 }
 
+// node is a token in a doubly linked list; its place in the slice is its position.
+type node struct {
+	id         int32 // -1 once it was merged into its left neighbour
+	prev, next int32 // positions, -1 at the ends
+}
+
 // learner is the state of learning merges: the text as a linked list, its pairs,
 // and a heap of (pair, count) of which some are stale.
 type learner struct {

@@ -1,9 +1,9 @@
 package tokenizer
 
 import (
+	"cmp"
 	"fmt"
 	"math"
-	"slices"
 )
 
 // unigram is the unigram language model of Kudo 2018 ("Subword Regularization"):
@@ -15,6 +15,9 @@ type unigram struct {
 	double   []float64 // by id: scores as tokenizers adds them; one of the two is nil
 	unkScore float64
 	unknown  unknownPiece
+	lengths  []int32 // by id: bytes of the pieces in the trie
+	longest  int     // of them
+	span     int     // open positions that are kept; 0: viterbiSpan
 }
 
 // unigramOptions are what the two references differ in, and what a vocabulary alone
@@ -73,6 +76,11 @@ func newUnigram(pieces []string, scores []float64, unk int, o unigramOptions) (*
 	if err := u.unknown.check(); err != nil {
 		return nil, err
 	}
+	u.lengths = make([]int32, len(pieces))
+	for _, id := range ids {
+		u.lengths[id] = int32(len(pieces[id]))
+		u.longest = max(u.longest, len(pieces[id]))
+	}
 	var err error
 	u.trie, err = newPieceTrie(pieces, ids)
 	return u, err
@@ -97,17 +105,19 @@ func (u *unigram) setScores(pieces []string, scores []float64, least float64, o 
 
 // encode appends the ids of text, which should be valid UTF-8, in time linear in its
 // length and in that of the longest piece.
-func (u *unigram) encode(ids []int, text string) []int {
-	var room [32]pieceCut
-	return u.unknown.appendIDs(ids, text, u.cut(room[:0], text))
+func (u *unigram) encode(o *output, text string) {
+	runs := u.unknown.runs(o, text)
+	u.cut(o, text, runs.add)
+	runs.close()
 }
 
-// cut appends the best cut of text.
-func (u *unigram) cut(cuts []pieceCut, text string) []pieceCut {
+// cut puts out the best cut of text.
+func (u *unigram) cut(o *output, text string, put func(pieceCut)) {
 	if u.double != nil {
-		return bestCut(cuts, u.trie, u.double, u.unkScore, u.unknown.id, math.Inf(1), text)
+		cutBest(u, u.double, u.unkScore, math.Inf(1), o, text, put)
+		return
 	}
-	return bestCut(cuts, u.trie, u.single, float32(u.unkScore), u.unknown.id, rebase, text)
+	cutBest(u, u.single, float32(u.unkScore), rebase, o, text, put)
 }
 
 // rebase is the size of a sum from which on it is taken off all open sums, so that
@@ -116,52 +126,77 @@ const rebase = 100000
 
 // pathEnd is the last piece of the best way to cut a text up to a position.
 type pathEnd[F float32 | float64] struct {
-	sum  F // of the scores of the way
-	id   int32
-	from int32 // where the piece begins, plus one; 0 if no way ends here
+	sum F // of the scores of the way
+	// last is the id of the piece plus one, or for the unknown piece minus its length in
+	// bytes; 0 if no way ends here.
+	last int32
 }
 
-// bestCut appends the cut with the highest sum of scores. Of equal sums the first
+// viterbiSpan is how many open positions are kept beyond those that a piece reaches.
+const viterbiSpan = 1 << 12
+
+// viterbi cuts a text. Sums are kept of the positions that pieces can still end at
+// alone, the last pieces of all: 4 bytes for each byte of text.
+type viterbi[F float32 | float64] struct {
+	u        *unigram
+	scores   []F
+	text     string
+	ends     []pathEnd[F] // of the positions from base on
+	base     int
+	lasts    []int32 // by position: pathEnd.last of those that are begun from, and of the end
+	unkScore F
+}
+
+// cutBest puts out the cut with the highest sum of scores. Of equal sums the first
 // found counts, that is the one with the longest last piece.
-func bestCut[F float32 | float64](cuts []pieceCut, t *pieceTrie, scores []F, unkScore F, unk int, rebase F, text string) []pieceCut {
-	var room [64]pathEnd[F]
-	ends := room[:]
-	if len(text) >= len(room) {
-		ends = make([]pathEnd[F], len(text)+1)
+func cutBest[F float32 | float64](u *unigram, scores []F, unkScore, rebase F, o *output, text string, put func(pieceCut)) {
+	var ends [64]pathEnd[F]
+	var lasts [64]int32
+	v := viterbi[F]{u: u, scores: scores, text: text, unkScore: unkScore, ends: ends[:], lasts: lasts[:]}
+	if len(text) >= len(ends) {
+		v.ends = make([]pathEnd[F], min(len(text)+1, u.longest+charBytes+cmp.Or(u.span, viterbiSpan)))
+		v.lasts = make([]int32, len(text)+1)
 	}
 	reached := 0 // the last position that a piece ends at
 	for from := 0; from < len(text); {
-		sum := ends[from].sum
-		if sum < -rebase || sum > rebase {
+		v.slide(from, reached)
+		end := v.ends[from-v.base]
+		v.lasts[from] = end.last
+		if end.sum < -rebase || end.sum > rebase {
 			for i := from; i <= reached; i++ {
-				ends[i].sum -= sum
+				v.ends[i-v.base].sum -= end.sum
 			}
-			sum = 0
 		}
 		char := min(from+charLength(text[from]), len(text))
-		covered, last := extend(ends, t, scores, text, from, char)
-		if !covered {
-			reached = max(reached, char)
-			if sum := sum + unkScore; ends[char].from == 0 || sum > ends[char].sum {
-				ends[char] = pathEnd[F]{sum, int32(unk), int32(from + 1)}
-			}
+		reached = max(reached, v.extend(from, char))
+		if !o.worked(char - from) {
+			return
 		}
-		reached = max(reached, last)
 		from = char
 	}
-	first := len(cuts)
-	for end := len(text); end > 0; end = int(ends[end].from) - 1 {
-		cuts = append(cuts, pieceCut{id: ends[end].id, end: int32(end)})
-	}
-	slices.Reverse(cuts[first:])
-	return cuts
+	v.lasts[len(text)] = v.ends[len(text)-v.base].last
+	v.put(o, put)
 }
 
-// extend goes on from a position with every piece that begins there. It tells
-// whether one of them is the character up to char, and where the longest ends.
-func extend[F float32 | float64](ends []pathEnd[F], t *pieceTrie, scores []F, text string, from, char int) (covered bool, last int) {
-	sum := ends[from].sum
+// slide makes room for the pieces that begin at from.
+func (v *viterbi[F]) slide(from, reached int) {
+	if from-v.base+v.u.longest+charBytes < len(v.ends) || len(v.text)-v.base < len(v.ends) {
+		return
+	}
+	n := copy(v.ends, v.ends[from-v.base:max(from, reached)+1-v.base])
+	clear(v.ends[n:])
+	v.base = from
+}
+
+// extend goes on from a position with every piece that begins there, and with the
+// unknown piece if none of them is the character up to char. It returns where the
+// longest ends.
+func (v *viterbi[F]) extend(from, char int) (last int) {
+	t, text := v.u.trie, v.text
+	ends := v.ends[from-v.base:]
+	sum := ends[0].sum
 	node := int32(0)
+	covered := false
 	for at := from; at < len(text); {
 		child, ok := t.next(node, text[at])
 		if !ok {
@@ -174,10 +209,39 @@ func extend[F float32 | float64](ends []pathEnd[F], t *pieceTrie, scores []F, te
 			continue
 		}
 		last = at
-		if sum := sum + scores[id]; ends[at].from == 0 || sum > ends[at].sum {
-			ends[at] = pathEnd[F]{sum, id, int32(from + 1)}
+		if sum, end := sum+v.scores[id], &ends[at-from]; end.last == 0 || sum > end.sum {
+			*end = pathEnd[F]{sum, id + 1}
 		}
 		covered = covered || at == char
 	}
-	return covered, last
+	if covered {
+		return last
+	}
+	if sum, end := sum+v.unkScore, &ends[char-from]; end.last == 0 || sum > end.sum {
+		*end = pathEnd[F]{sum, int32(from - char)}
+	}
+	return max(last, char)
+}
+
+// put follows the best way back from the end, turns its links round, and puts it out.
+func (v *viterbi[F]) put(o *output, put func(pieceCut)) {
+	length := func(last int32) int {
+		if last < 0 {
+			return int(-last)
+		}
+		return int(v.u.lengths[last-1])
+	}
+	for at, last := len(v.text), v.lasts[len(v.text)]; at > 0; {
+		at -= length(last)
+		v.lasts[at], last = last, v.lasts[at]
+	}
+	for at := 0; at < len(v.text) && o.worked(1); {
+		last := v.lasts[at]
+		at += length(last)
+		id := int32(v.u.unknown.id)
+		if last > 0 {
+			id = last - 1
+		}
+		put(pieceCut{id: id, end: int32(at)})
+	}
 }

@@ -2,7 +2,6 @@ package tokenizer
 
 import (
 	"errors"
-	"iter"
 	"slices"
 )
 
@@ -20,44 +19,55 @@ type unknownPiece struct {
 
 // check tells whether every text has ids.
 func (u *unknownPiece) check() error {
-	if u.id < 0 && (u.bytes == nil || slices.Contains(u.bytes[:], -1)) {
+	if u.id < 0 && !u.hasAllBytes() {
 		return errors.New("there is neither an unknown piece nor one for every byte")
 	}
 	return nil
 }
 
-// runs yields the ids of a text that is cut, and with the unknown piece, once for a
-// run of them, the run.
-func (u *unknownPiece) runs(text string, cuts []pieceCut) iter.Seq2[int, string] {
-	return func(yield func(int, string) bool) {
-		from := 0
-		for i := 0; i < len(cuts); i++ {
-			id, run := int(cuts[i].id), ""
-			if id == u.id {
-				for i+1 < len(cuts) && int(cuts[i+1].id) == u.id {
-					i++
-				}
-				run = text[from:cuts[i].end]
-			}
-			if !yield(id, run) {
-				return
-			}
-			from = int(cuts[i].end)
+// pieceRuns takes the tokens of a text that is cut, in their order, and puts their ids
+// out. A run of unknown pieces becomes what run makes of it.
+type pieceRuns struct {
+	text string
+	unk  int // id of the unknown piece
+	put  func(id int)
+	run  func(run string)
+
+	begin, end int // of the run that is open; empty if none is
+	from       int // where the next piece begins
+}
+
+// add takes the next piece.
+func (r *pieceRuns) add(c pieceCut) {
+	from := r.from
+	r.from = int(c.end)
+	if int(c.id) == r.unk {
+		if r.begin == r.end {
+			r.begin = from
 		}
+		r.end = int(c.end)
+		return
+	}
+	r.close()
+	r.put(int(c.id))
+}
+
+// close ends the text.
+func (r *pieceRuns) close() {
+	if r.begin < r.end {
+		r.run(r.text[r.begin:r.end])
+		r.begin, r.end = 0, 0
 	}
 }
 
-// appendIDs appends the ids of a text that is cut: a run of unknown pieces becomes
-// its bytes, or else the unknown piece, once.
-func (u *unknownPiece) appendIDs(ids []int, text string, cuts []pieceCut) []int {
-	for id, run := range u.runs(text, cuts) {
-		if run == "" {
-			ids = append(ids, id)
-		} else {
-			ids = u.appendRun(ids, run)
-		}
+// runs returns what puts out the ids of a text: a run of unknown pieces becomes its
+// bytes, or else the unknown piece, once.
+func (u *unknownPiece) runs(o *output, text string) *pieceRuns {
+	return &pieceRuns{
+		text: text, unk: u.id,
+		put: func(id int) { o.ids = append(o.ids, id) },
+		run: func(run string) { o.ids = u.appendRun(o.ids, run) },
 	}
-	return ids
 }
 
 // appendRun appends what stands for a run without pieces.
@@ -75,6 +85,9 @@ func (u *unknownPiece) appendRun(ids []int, run string) []int {
 	}
 	return ids
 }
+
+// hasAllBytes tells whether every run becomes its bytes.
+func (u *unknownPiece) hasAllBytes() bool { return u.bytes != nil && !slices.Contains(u.bytes[:], -1) }
 
 // bytePieces are the ids of <0x00> to <0xFF>, -1 for those that are not there.
 func bytePieces(pieces []string) *[256]int {
@@ -107,6 +120,9 @@ func pieceByte(piece string) (b byte, ok bool) {
 	}
 	return b, true
 }
+
+// charBytes is the length of the longest sequence that charLength knows.
+const charBytes = 4
 
 // charLength is the length of the UTF-8 sequence that a byte begins.
 func charLength(lead byte) int {

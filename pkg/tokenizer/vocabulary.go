@@ -107,18 +107,36 @@ func (v *vocabulary) cut(text string) (before string, id int, rest string) {
 	return text, -1, ""
 }
 
-// encodeSpecial encodes text between special tokens with encode, which appends.
-func (v *vocabulary) encodeSpecial(text string, encode func(ids []int, text string) []int) []int {
-	var ids []int
+// cutSpecial yields what is between special tokens with -1, and the ids of those, until
+// yield returns false. Without special there are none.
+func (v *vocabulary) cutSpecial(text string, special bool, yield func(part string, id int) bool) {
+	if !special {
+		yield(text, -1)
+		return
+	}
 	for {
 		before, id, rest := v.cut(text)
-		ids = encode(ids, before)
-		if id < 0 {
-			return ids
+		if !yield(before, -1) || id < 0 || !yield("", id) {
+			return
 		}
-		ids = append(ids, id)
 		text = rest
 	}
+}
+
+// count is the number of characters of text that c knows, where a special token is one.
+func (v *vocabulary) count(c *chars, text string, special bool) (n int) {
+	v.cutSpecial(text, special, func(part string, id int) bool {
+		if id >= 0 {
+			n++
+		}
+		for _, r := range part {
+			if c.id(r) >= 0 {
+				n++
+			}
+		}
+		return true
+	})
+	return n
 }
 
 // isSpace tells whether JavaScript's trim and \s take r for white space

@@ -19,26 +19,43 @@ func newWord(v *vocabulary) *wordTokenizer {
 	return t
 }
 
-func (t *wordTokenizer) Encode(text string) []int { return t.encode(nil, text) }
+// Encode implements [Tokenizer].
+func (t *wordTokenizer) Encode(text string) []int { return encodeAll(t, text, false) }
 
-func (t *wordTokenizer) EncodeSpecial(text string) []int { return t.encodeSpecial(text, t.encode) }
+// EncodeSpecial implements [Tokenizer].
+func (t *wordTokenizer) EncodeSpecial(text string) []int { return encodeAll(t, text, true) }
 
-func (t *wordTokenizer) encode(ids []int, text string) []int {
+func (t *wordTokenizer) encodeTo(o *output, text string, special bool) {
 	newline, hasNewline := t.words["\n"]
-	first := true
-	for line := range strings.SplitSeq(text, "\n") {
-		if !first && hasNewline {
-			ids = append(ids, newline)
+	t.cutSpecial(text, special, func(part string, id int) bool {
+		if id >= 0 {
+			o.ids = append(o.ids, id)
+			return o.more(1)
 		}
-		first = false
-		for word := range strings.FieldsFuncSeq(line, isSpace) {
-			if id, ok := t.words[word]; ok {
-				ids = append(ids, id)
+		first := true
+		for line := range strings.SplitSeq(part, "\n") {
+			if !first && hasNewline {
+				o.ids = append(o.ids, newline)
+			}
+			first = false
+			for word := range strings.FieldsFuncSeq(line, isSpace) {
+				if id, ok := t.words[word]; ok {
+					o.ids = append(o.ids, id)
+				}
+				if !o.more(len(word)) {
+					return false
+				}
+			}
+			if !o.more(1) {
+				return false
 			}
 		}
-	}
-	return ids
+		return true
+	})
 }
+
+// weigh knows nothing: words that are unknown are dropped, and others have any length.
+func (t *wordTokenizer) weigh(string, bool) (n, per int) { return 0, 0 }
 
 // NewDecoder returns a decoder that puts a space between two words unless a line
 // ends between them, so that what it streams is what upstream's decode joins.

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"glossa/pkg/arn"
 )
 
 // A Service is one of AWS.
@@ -66,10 +68,14 @@ func Configured(cfg aws.Config, id string) (string, error) {
 }
 
 // endpoint returns the base URL of a service: that of the configuration, else AWS's own
-// of the region, by the rules that the SDK's clients have.
+// of the region, by the rules that the SDK's clients have. What a region is called becomes a
+// part of the host's name, and credentials are sent there.
 func (s Service) endpoint(cfg aws.Config) (string, error) {
 	if url, err := Configured(cfg, s.ID); url != "" || err != nil {
 		return url, err
+	}
+	if err := arn.CheckRegion(cfg.Region); err != nil {
+		return "", err
 	}
 	ctx := context.Background()
 	fips, _, err := ask(cfg.ConfigSources, func(s fipsSource) (aws.FIPSEndpointState, bool, error) { return s.GetUseFIPSEndpoint(ctx) })

@@ -2,6 +2,8 @@ package awsrest
 
 import (
 	"context"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -90,6 +92,43 @@ func TestConfigured(t *testing.T) {
 		cfg := aws.Config{Region: "us-east-1", ConfigSources: test.sources, BaseEndpoint: test.base}
 		if got, err := Bedrock().endpoint(cfg); err != nil || got != test.want {
 			t.Errorf("%+v: %s %v, want %s", test.sources, got, err, test.want)
+		}
+	}
+}
+
+// awsHost is what the hosts of both services look like, in all partitions.
+var awsHost = regexp.MustCompile(`^(bedrock-runtime(-fips)?|runtime(-fips)?\.sagemaker(-fips)?)\.[a-z0-9-]{1,63}\.(` +
+	`amazonaws\.com|amazonaws\.com\.cn|amazonaws\.eu|c2s\.ic\.gov|sc2s\.sgov\.gov|cloud\.adc-e\.uk|csp\.hci\.ic\.gov|` +
+	`api\.aws|api\.amazonwebservices\.com\.cn|api\.amazonwebservices\.eu|api\.aws\.ic\.gov|api\.aws\.scloud|api\.cloud-aws\.adc-e\.uk|api\.aws\.hci\.ic\.gov)$`)
+
+// FuzzHost asks for the host of each region: it is AWS's, or there is none.
+func FuzzHost(f *testing.F) {
+	for _, region := range []string{
+		"us-east-1", "cn-north-1", "us-gov-west-1", "x.evil.example/y?", "evil.example#", "a@evil.example/", "us-east-1.evil.example", "us-east-1/", "", "..", "a:b@c",
+		"us-iso-east-1", "\\", "%2f", "us-east-1\r\nx: y", "[::1]", "EVIL", "eusc-de-east-1",
+	} {
+		f.Add(region, false, false)
+		f.Add(region, true, true)
+	}
+	f.Fuzz(func(t *testing.T, region string, fips, dual bool) {
+		for _, s := range []Service{Bedrock(), SageMaker()} {
+			c, err := New(s, aws.Config{Region: region, ConfigSources: []any{sources{fips: fips, dual: dual}}}, "", "token")
+			if err == nil && !awsHost.MatchString(c.Operation(nil, "model", "m", "invoke").url.Host) {
+				t.Errorf("%s of the region %q is %q", s.ID, region, c.base.Host)
+			}
+			// What is configured is not made of the region.
+			if c, err := New(s, aws.Config{Region: region}, "https://own.example", ""); err != nil || c.base.Host != "own.example" {
+				t.Errorf("%q: %v", region, err)
+			}
+		}
+	})
+}
+
+// A region that is not a label of a host's name has no client.
+func TestHostileRegions(t *testing.T) {
+	for _, region := range []string{"", "x.evil.example/y?", "evil.example#", "us-east-1.evil.example", "a@evil.example/", "us-east-1/", "a:443", "US-EAST-1", "us-east-1\n", strings.Repeat("x", 64)} {
+		if c, err := New(Bedrock(), aws.Config{Region: region}, "", "token"); err == nil || !strings.Contains(err.Error(), "region") {
+			t.Errorf("%q: %v, %v", region, c, err)
 		}
 	}
 }

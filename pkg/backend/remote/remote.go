@@ -77,8 +77,8 @@ func (b *Backend) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.
 }
 
 // Invoke implements [llm.Invoker]. Keys that the record does not map are refused by
-// name, unless they say nothing: null, false and what is empty. Events of a stream
-// without any key are left out.
+// name, unless they say nothing: null, false and what is empty. Lines of a stream that
+// are not events are left out.
 func (b *Backend) Invoke(ctx context.Context, body map[string]any, stream bool) iter.Seq2[map[string]any, error] {
 	return func(yield func(map[string]any, error) bool) {
 		c, err := b.raw(body, stream)
@@ -96,7 +96,7 @@ func (b *Backend) Invoke(ctx context.Context, body map[string]any, stream bool) 
 				return
 			}
 			used.add(a)
-			if stream && len(a.keys) == 0 {
+			if stream && a.keys == nil {
 				continue
 			}
 			if !yield(a.keys, nil) {

@@ -74,7 +74,12 @@ func (cfg Config) upload(w http.ResponseWriter, r *http.Request) error {
 	if cfg.Publisher == nil {
 		return noPublisher()
 	}
-	upload, err := readUpload(r)
+	body, err := cfg.arrive(r, cfg.MaxUpload)
+	if err != nil {
+		return err
+	}
+	defer body.end()
+	upload, err := body.readUpload(r.Header)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"iter"
 	"net/http"
 	"net/http/httptest"
@@ -56,6 +57,9 @@ type shelf struct {
 	mu      sync.Mutex
 	uploads map[string]Upload
 
+	open int   // spools
+	held int64 // bytes of texts
+
 	announced *Announced
 	part      string // what came last
 }
@@ -67,9 +71,43 @@ func (s *shelf) Publish(_ context.Context, u *Upload) error {
 		return &llm.Error{Code: llm.Invalid, Param: "name", Message: "must be a plain name"}
 	}
 	kept := *u
-	kept.Checkpoint = bytes.Clone(u.Checkpoint)
+	if u.Checkpoint != nil {
+		data := make([]byte, u.Size)
+		if n, err := u.Checkpoint.ReadAt(data, 0); int64(n) < u.Size {
+			return err
+		}
+		kept.Checkpoint = bytes.NewReader(data)
+	}
 	s.uploads[u.Name] = kept
 	return nil
+}
+
+// spool is a body in memory.
+type spool struct {
+	*bytes.Reader
+	open *int
+}
+
+func (s spool) Close() error {
+	*s.open--
+	return nil
+}
+
+func (s *shelf) Spool(_ context.Context, body io.Reader, most int64) (Spool, error) {
+	data, err := io.ReadAll(body)
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(data)) > most {
+		return nil, fmt.Errorf("%d bytes came where %d were announced", len(data), most)
+	}
+	s.open++
+	return spool{bytes.NewReader(data), &s.open}, nil
+}
+
+func (s *shelf) HoldTexts(_ context.Context, n int64) (release func(), err error) {
+	s.held += n
+	return func() { s.held -= n }, nil
 }
 
 func (s *shelf) Delete(_ context.Context, name string) error {

@@ -40,6 +40,12 @@ func (s *shelf) Session(_ context.Context, id string) (*Session, error) {
 	}, noUpload(id)
 }
 
+func (s *shelf) Sessions(context.Context) ([]*Session, error) {
+	one, err := s.Session(context.Background(), "known")
+	one.Arrived = 5
+	return []*Session{one}, err
+}
+
 func (s *shelf) Part(_ context.Context, id string, index int, body io.Reader) error {
 	data, err := io.ReadAll(body)
 	if err != nil {
@@ -55,7 +61,11 @@ func (s *shelf) Complete(_ context.Context, id string) (string, int, error) {
 
 func (s *shelf) Abort(_ context.Context, id string) error { return noUpload(id) }
 
-func (s *shelf) Chunk(_ context.Context, id string, index, total int, data []byte) error {
+func (s *shelf) Chunk(_ context.Context, id string, index, total int, body io.Reader) error {
+	data, err := io.ReadAll(body)
+	if err != nil {
+		return err
+	}
 	s.part = fmt.Sprintf("%s %d/%d:%s", id, index, total, data)
 	return nil
 }
@@ -79,6 +89,7 @@ func TestParts(t *testing.T) {
 	}{
 		{"POST", "/api/uploads", `{"name":"new","step":7,"size":9,"partSize":5,"config":{"domain":"abc"}}`, nil, 200, known},
 		{"GET", "/api/uploads/known", "", nil, 200, known},
+		{"GET", "/api/uploads", "", nil, 200, `{"uploads":[{"id":"known","name":"new","step":7,"size":9,"arrived":5,"expires":"2026-11-22T09:00:00Z"}]}`},
 		{"PUT", "/api/uploads/known/parts/1", "data", nil, 200, `{"ok":true,"part":1}`},
 		{"POST", "/api/uploads/known/complete", "", nil, 200, `{"ok":true,"name":"new","step":7}`},
 		{"DELETE", "/api/uploads/known", "", nil, 200, `{"ok":true,"deleted":"known"}`},
@@ -96,7 +107,7 @@ func TestParts(t *testing.T) {
 		{"POST", "/api/uploads", `{"name":"x","size":1,"config":[]}`, nil, 400, `{"error":"config: must be an object"}`},
 		{"POST", "/api/uploads", `{"name":"x","size":1,"checkpoint":{}}`, nil, 400, `{"error":"checkpoint: unknown parameter"}`},
 		{"POST", "/api/uploads", ``, nil, 400, `{"error":"the body is empty: a JSON object is expected"}`},
-		{"GET", "/api/uploads", "", nil, 405, `{"error":"this path takes POST"}`},
+		{"PUT", "/api/uploads", "", nil, 405, `{"error":"this path takes POST, GET"}`},
 		{"POST", "/api/upload/chunk", "data", chunk[:4], 400, `{"error":"Missing X-Upload-Id, X-Chunk-Index or X-Total-Chunks headers"}`},
 		{"POST", "/api/upload/chunk", "data", []string{"X-Upload-Id", "u", "X-Chunk-Index", "one", "X-Total-Chunks", "3"}, 400, `{"error":"Missing X-Upload-Id, X-Chunk-Index or X-Total-Chunks headers"}`},
 		{"POST", "/api/upload/chunk", "", chunk, 400, `{"error":"the body is empty: a chunk is expected"}`},
@@ -112,6 +123,40 @@ func TestParts(t *testing.T) {
 		none := httpx.Mux{Routes: Routes(Config{Models: llmtest.Catalog{}})}
 		if w := ask(none.Handler(), test.method, test.target, test.body, test.headers...); w.Code != 405 && !strings.Contains(w.Body.String(), "keeps no checkpoints") {
 			t.Errorf("%s %s without a publisher: %d %s", test.method, test.target, w.Code, w.Body)
+		}
+	}
+}
+
+// stubborn refuses every body before it has read it.
+type stubborn struct{ *shelf }
+
+var errFull = &llm.Error{Code: llm.Full, Message: "the disk is full"}
+
+func (stubborn) Spool(context.Context, io.Reader, int64) (Spool, error)       { return nil, errFull }
+func (stubborn) Part(context.Context, string, int, io.Reader) error           { return errFull }
+func (stubborn) Chunk(context.Context, string, int, int, io.Reader) error     { return errFull }
+func (stubborn) HoldTexts(context.Context, int64) (release func(), err error) { return nil, errFull }
+func (stubborn) Assemble(context.Context, string, int, *Upload) error         { return errFull }
+func (stubborn) Complete(context.Context, string) (name string, step int, err error) {
+	return "", 0, errFull
+}
+
+// A body that is refused early is read to its end: else clients that are still sending hear
+// nothing of why.
+func TestRefusalsAreHeard(t *testing.T) {
+	mux := httpx.Mux{Routes: Routes(Config{Models: llmtest.Catalog{}, Publisher: stubborn{&shelf{}}})}
+	for path, method := range map[string]string{
+		"/api/upload": "POST", "/api/uploads": "POST", "/api/upload/assemble": "POST", "/api/upload/chunk": "POST", "/api/uploads/known/parts/1": "PUT",
+	} {
+		body := strings.NewReader(strings.Repeat("x", 1<<20))
+		r := httptest.NewRequest(method, path, body)
+		for i, key := range []string{"X-Upload-Id", "X-Chunk-Index", "X-Total-Chunks"} {
+			r.Header.Set(key, fmt.Sprint(i))
+		}
+		w := httptest.NewRecorder()
+		mux.Handler().ServeHTTP(w, r)
+		if w.Code != 507 || strings.TrimSpace(w.Body.String()) != `{"error":"the disk is full"}` || body.Len() != 0 {
+			t.Errorf("%s: %d %s, %d bytes are not read", path, w.Code, w.Body, body.Len())
 		}
 	}
 }

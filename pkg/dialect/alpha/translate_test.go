@@ -2,10 +2,15 @@ package alpha
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"reflect"
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
@@ -103,42 +108,71 @@ func TestErrorShape(t *testing.T) {
 	}
 }
 
-func TestMembers(t *testing.T) {
-	type member struct{ key, value string }
-	for in, want := range map[string][]member{
-		`{}`:      nil,
-		"{ \n\t}": nil,
-		`{"a":1}`: {{"a", "1"}},
-		`{ "a" : -1.5e3 , "b":true,"c" :null ,"d":"}\",\\" }`:        {{"a", "-1.5e3"}, {"b", "true"}, {"c", "null"}, {"d", `"}\",\\"`}},
-		`{"\u0061\"":[1,[2,{"x":"]"}],{}],"b":{"c":{"d":[]}} ,"":0}`: {{`a"`, `[1,[2,{"x":"]"}],{}]`}, {"b", `{"c":{"d":[]}}`}, {"", "0"}},
-	} {
-		var got []member
-		for key, value := range members([]byte(in)) {
-			got = append(got, member{key, string(value)})
-		}
-		if !reflect.DeepEqual(got, want) {
-			t.Errorf("%s: got %q", in, got)
-		}
-	}
+// arrived is a body that has come.
+func arrived(b []byte) *arrival {
+	return &arrival{Spool: spool{bytes.NewReader(b), new(int)}, ctx: context.Background(), p: &shelf{}}
 }
 
-// FuzzMembers: the members of valid objects are those that encoding/json finds.
-func FuzzMembers(f *testing.F) {
-	f.Add([]byte(`{ "a" : [1,{"b":"]\\\""}] , "c":-1e3 ,"d":{} }`))
+// slowly gives a byte at a time.
+type slowly struct{ r io.Reader }
+
+func (s slowly) Read(p []byte) (int, error) { return s.r.Read(p[:min(1, len(p))]) }
+
+// FuzzScan: a scanner takes what encoding/json takes that is UTF-8 throughout, and finds its
+// members.
+func FuzzScan(f *testing.F) {
+	for _, s := range []string{
+		`{ "a" : [1,{"b":"]\\\""}] , "c":-1e3 ,"d":{} }`, `{}`, `{"a":1}x`, "{ \n\t}", `{"a":[1,]}`, `{"a":01}`, `{"a":1.}`, `{"a":-}`, `{"a":1e+}`,
+		`{"a":0.5E-7,"b":[[],{}],"\u0061":true,"é\ud83d":nulL}`, "{\"\xff\":1}", `{"a":"\x"}`, `{"a":tru}`, `{,}`, `{"a" 1}`, `{"a":1,}`, "{\"a\":\"\x01\"}", `{"a":"` + "\xe2\x82" + `"}`,
+	} {
+		f.Add([]byte(s))
+	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		b = bytes.TrimSpace(b)
-		var want map[string]json.RawMessage
-		if json.Unmarshal(b, &want) != nil || want == nil {
-			return
-		}
-		got := map[string]json.RawMessage{}
-		for key, value := range members(b) {
-			got[key] = value
-		}
-		if !reflect.DeepEqual(got, want) {
-			t.Errorf("%q: got %q, want %q", b, got, want)
+		for _, r := range []io.Reader{bytes.NewReader(b), slowly{bytes.NewReader(b)}} {
+			s := newScanner(r)
+			got := map[string]json.RawMessage{}
+			s.space()
+			err := s.object(func(key string) error {
+				from := s.offset()
+				err := s.value(1)
+				got[key] = b[from:s.offset()]
+				return err
+			})
+			if err == nil {
+				err = s.ends()
+			}
+			var want map[string]json.RawMessage
+			valid := utf8.Valid(b) && json.Unmarshal(b, &want) == nil && want != nil
+			if strings.Contains(fmt.Sprint(err), "nested deeper") || strings.Contains(fmt.Sprint(err), "a key of more") {
+				return
+			}
+			if (err == nil) != valid || valid && !reflect.DeepEqual(got, want) {
+				t.Errorf("%q: %q, %v, want %q", b, got, err, want)
+			}
 		}
 	})
+}
+
+// A scanner keeps no more of a body than its buffer, and refuses what is too deep, too many
+// or too long before it does.
+func TestScanBounds(t *testing.T) {
+	for what, test := range map[string]struct{ body, says string }{
+		"depth":   {`{"a":` + strings.Repeat("[", 1<<20), "nested deeper than"},
+		"members": {"{" + strings.Repeat(`"a":0,`, 1<<18) + `"b":0}`, "more than 100 members"},
+		"a key":   {`{"` + strings.Repeat("k", 1<<21) + `":0}`, "a key of more than"},
+		"texts":   {`{"name":"` + strings.Repeat("k", maxTexts) + `"}`, "beside the checkpoint"},
+		"an end":  {`{"checkpoint":{"params":{"wte":{"data":[` + strings.Repeat("0,", 1<<20), "it ends early"},
+	} {
+		body := arrived([]byte(test.body))
+		_, err := body.jsonUpload()
+		if err == nil || !strings.Contains(err.Error(), test.says) {
+			t.Errorf("%s: %v", what, err)
+		}
+		least := testing.AllocsPerRun(1, func() { _, _ = arrived([]byte(test.body)).jsonUpload() })
+		if least > 1000 {
+			t.Errorf("%s: %v allocations", what, least)
+		}
+	}
 }
 
 // FuzzUpload: what is taken is whole, and what is refused is the client's fault.
@@ -146,12 +180,15 @@ func FuzzUpload(f *testing.F) {
 	f.Add([]byte(goodUpload))
 	f.Add([]byte(`{"name":"x","config":{},"step":1,"checkpoint":{"params":1,"modelConfig":2}}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		u, err := jsonUpload(b)
+		u, err := arrived(b).jsonUpload()
 		switch {
 		case err != nil:
 			clientsFault(t, b, err)
-		case u.Name == "" || u.Step < 0 || !json.Valid(u.Config) || !json.Valid(u.Checkpoint) || !bytes.Contains(b, u.Checkpoint):
-			t.Errorf("%q was taken as %+v", b, u)
+		default:
+			checkpoint := make([]byte, u.Size)
+			if _, err := u.Checkpoint.ReadAt(checkpoint, 0); err != nil || u.Name == "" || u.Step < 0 || !json.Valid(u.Config) || !json.Valid(checkpoint) {
+				t.Errorf("%q was taken as %+v, %v", b, u, err)
+			}
 		}
 	})
 }
@@ -204,7 +241,7 @@ func BenchmarkUpload(b *testing.B) {
 	b.SetBytes(int64(len(body)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := jsonUpload(body); err != nil {
+		if _, err := arrived(body).jsonUpload(); err != nil {
 			b.Fatal(err)
 		}
 	}

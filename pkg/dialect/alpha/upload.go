@@ -5,9 +5,12 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
+	"io"
 	"mime"
 	"net/http"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"glossa/pkg/httpx"
@@ -17,10 +20,22 @@ import (
 // A Publisher keeps checkpoints and serves them as models. It checks names and
 // checkpoints; an [llm.Invalid] error of it is the client's 400.
 type Publisher interface {
+	// Spool keeps a body that ends after at most most bytes, until it is closed.
+	Spool(ctx context.Context, body io.Reader, most int64) (Spool, error)
+	// HoldTexts waits for memory for n bytes of JSON that are read next; release gives it
+	// back.
+	HoldTexts(ctx context.Context, n int64) (release func(), err error)
 	Publish(ctx context.Context, upload *Upload) error
 	// Delete removes a model; one that is not there is an [llm.NotFound] error.
 	Delete(ctx context.Context, name string) error
 	Parts
+}
+
+// A Spool is a body that has come.
+type Spool interface {
+	io.ReaderAt
+	Size() int64
+	Close() error
 }
 
 // An Upload is a checkpoint as a training machine sends it. Its bytes belong to the
@@ -29,90 +44,205 @@ type Upload struct {
 	Name         string
 	Step         int
 	Config       json.RawMessage // config.json: an object; nil of a file that says itself what it is
-	Checkpoint   []byte          // either encoding of Alpha's checkpoint files, or such a file
+	Checkpoint   io.ReaderAt     // either encoding of Alpha's checkpoint files, or such a file
+	Size         int64           // of Checkpoint, bytes
 	Metrics      string          // metrics.jsonl, "" if there is none
 	TrainingData string          // training-data.txt, "" if there is none
 }
 
-// readUpload reads either form of an upload: everything in one JSON object, or a
-// checkpoint with the rest in headers.
-func readUpload(r *http.Request) (*Upload, error) {
-	b, err := httpx.ReadBody(r)
+// Bounds of what an upload has beside the checkpoint.
+const (
+	maxTexts   = 64 << 20 // bytes of JSON
+	maxMembers = 100
+)
+
+// An arrival is a request's body with the memory that is held for what was read of it.
+type arrival struct {
+	Spool
+	ctx      context.Context
+	p        Publisher
+	releases []func()
+}
+
+// arrive keeps the body of a request, whatever its size.
+func (cfg Config) arrive(r *http.Request, most int64) (*arrival, error) {
+	body, err := httpx.Body(r)
 	if err != nil {
 		return nil, err
 	}
-	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err == nil && kind == "application/octet-stream" {
-		return binaryUpload(r.Header, b)
+	if n := r.ContentLength; n >= 0 && (r.Header.Get("Content-Encoding") == "" || strings.EqualFold(r.Header.Get("Content-Encoding"), "identity")) {
+		most = min(most, n)
 	}
-	return jsonUpload(b)
+	spool, err := cfg.Publisher.Spool(r.Context(), body, most)
+	if err != nil {
+		return nil, heard(r, err)
+	}
+	return &arrival{Spool: spool, ctx: r.Context(), p: cfg.Publisher}, nil
+}
+
+// maxUnheard bounds what is read of a body that is refused before its end, bytes.
+const maxUnheard = 256 << 20
+
+// heard returns err when the rest of the body has come: many clients read no answer before
+// they have sent everything, and lose it if the connection is closed under them.
+func heard(r *http.Request, err error) error {
+	_, _ = io.CopyN(io.Discard, r.Body, maxUnheard) // whose own errors say nothing new
+	return err
+}
+
+// end forgets the body.
+func (a *arrival) end() {
+	for _, release := range a.releases {
+		release()
+	}
+	_ = a.Close() // it goes with the process at the latest
+}
+
+// decode reads a body that is one JSON object into the struct that v points to.
+func (a *arrival) decode(v any) error {
+	return a.decodeParts([]span{{to: a.Size()}}, v)
+}
+
+// decodeParts reads pieces of the body, which make a JSON object together, into the struct
+// that v points to.
+func (a *arrival) decodeParts(parts []span, v any) error {
+	n := int64(0)
+	for _, p := range parts {
+		n += int64(len(p.text)) + p.to - p.from
+	}
+	if n > maxTexts {
+		return llm.Errorf(httpx.TooLarge, "more than %d bytes beside the checkpoint", maxTexts)
+	}
+	release, err := a.p.HoldTexts(a.ctx, n)
+	if err != nil {
+		return err
+	}
+	a.releases = append(a.releases, release)
+	b := make([]byte, 0, n)
+	for _, p := range parts {
+		b = append(b, p.text...)
+		at := len(b)
+		b = b[:at+int(p.to-p.from)]
+		if k, err := a.ReadAt(b[at:], p.from); k < len(b)-at {
+			return err
+		}
+	}
+	return httpx.Unmarshal(b, v)
+}
+
+// A span is a piece of a body, after a text that is not in it.
+type span struct {
+	text     []byte
+	from, to int64 // bytes
+}
+
+// readUpload reads either form of an upload: everything in one JSON object, or a
+// checkpoint with the rest in headers.
+func (a *arrival) readUpload(h http.Header) (*Upload, error) {
+	if kind, _, err := mime.ParseMediaType(h.Get("Content-Type")); err == nil && kind == "application/octet-stream" {
+		return a.binaryUpload(h)
+	}
+	return a.jsonUpload()
 }
 
 // jsonUpload reads the form that is one JSON object.
-func jsonUpload(b []byte) (*Upload, error) {
-	if !utf8.Valid(b) {
-		return nil, bad("the body is not valid UTF-8")
-	}
-	b = bytes.TrimSpace(b)
-	if !json.Valid(b) || b[0] != '{' {
-		return nil, httpx.Unmarshal(b, new(uploadRequest)) // says what is wrong
-	}
-	rest, checkpoint, err := cut(b)
+func (a *arrival) jsonUpload() (*Upload, error) {
+	rest, checkpoint, plausible, err := a.cut()
 	if err != nil {
 		return nil, err
 	}
 	var in uploadRequest
-	if err := httpx.Unmarshal(rest, &in); err != nil {
+	if err := a.decodeParts(rest, &in); err != nil {
 		return nil, err
 	}
 	switch {
-	case in.Name == "" || missing(in.Config) || missing(checkpoint) || in.Step == nil:
+	case in.Name == "" || missing(in.Config) || checkpoint == nil || in.Step == nil:
 		return nil, bad(missingFields)
-	case !plausible(checkpoint):
+	case !plausible:
 		return nil, bad(invalidCheckpoint)
 	}
+	size := checkpoint.to - checkpoint.from
 	u := &Upload{
-		Name: in.Name, Step: *in.Step, Config: in.Config, Checkpoint: checkpoint, Metrics: in.Metrics, TrainingData: in.TrainingData,
+		Name: in.Name, Step: *in.Step, Config: in.Config, Metrics: in.Metrics, TrainingData: in.TrainingData,
+		Checkpoint: io.NewSectionReader(a, checkpoint.from, size), Size: size,
 	}
 	return u, u.check()
 }
 
-// cut takes the checkpoint out of the object b without decoding or copying it: it
-// may be a hundred megabytes of numbers.
-func cut(b []byte) (rest, checkpoint []byte, err error) {
-	rest = []byte{'{'}
-	for key, value := range members(b) {
-		switch {
-		case key != "checkpoint":
-			name, err := json.Marshal(key)
-			if err != nil {
-				return nil, nil, err
-			}
-			if len(rest) > 1 {
-				rest = append(rest, ',')
-			}
-			rest = append(append(append(rest, name...), ':'), value...)
-		case checkpoint != nil:
-			return nil, nil, &llm.Error{Code: llm.Invalid, Param: key, Message: "given twice"}
-		default:
-			checkpoint = value
-		}
+// cut finds the checkpoint in the object, which may be a hundred megabytes of numbers, and
+// what is beside it. plausible tells whether the checkpoint has the keys that Alpha's
+// server asks for; what is in them is the publisher's to check.
+func (a *arrival) cut() (rest []span, checkpoint *span, plausible bool, err error) {
+	s := newScanner(io.NewSectionReader(a, 0, a.Size()))
+	if s.space() != '{' {
+		return nil, nil, false, a.malformed(nil)
 	}
-	return append(rest, '}'), checkpoint, nil
+	rest = []span{{text: []byte("{")}}
+	config, params := false, false
+	err = s.object(func(key string) error {
+		from := s.offset()
+		if len(rest) > maxMembers {
+			return &llm.Error{Code: llm.Invalid, Message: fmt.Sprintf("the body has more than %d members", maxMembers)}
+		}
+		if key != "checkpoint" {
+			err := s.value(1)
+			rest = append(rest, member(key, len(rest) > 1, from, s.offset()))
+			return err
+		}
+		if checkpoint != nil {
+			return &llm.Error{Code: llm.Invalid, Param: key, Message: "given twice"}
+		}
+		switch s.peek() {
+		case 'n':
+			return s.value(1) // as if it were not there
+		case '{':
+			err := s.object(func(key string) error {
+				config = config || key == "modelConfig" && s.peek() != 'n'
+				params = params || key == "params" && s.peek() != 'n'
+				return s.value(2)
+			})
+			checkpoint = &span{from: from, to: s.offset()}
+			return err
+		}
+		err := s.value(1)
+		checkpoint = &span{from: from, to: s.offset()}
+		return err
+	})
+	if err == nil {
+		err = s.ends()
+	}
+	if err != nil {
+		return nil, nil, false, a.malformed(err)
+	}
+	return append(rest, span{text: []byte("}")}), checkpoint, config && params, nil
 }
 
-// plausible tells whether a checkpoint has the keys that Alpha's server asks for;
-// what is in them is the publisher's to check.
-func plausible(checkpoint []byte) bool {
-	if checkpoint[0] != '{' {
-		return false
+// member is a member of an object as it stands in a body.
+func member(key string, more bool, from, to int64) span {
+	name, _ := json.Marshal(key) // strings cannot fail
+	name = append(name, ':')
+	if more {
+		name = append([]byte(","), name...)
 	}
-	found := map[string]bool{}
-	for key, value := range members(checkpoint) {
-		if key == "modelConfig" || key == "params" {
-			found[key] = !missing(value)
+	return span{name, from, to}
+}
+
+// malformed is the error of a body that is no JSON object. A short one is looked at by
+// [httpx.Unmarshal], which says more of it.
+func (a *arrival) malformed(err error) error {
+	const short = 1 << 20
+	if _, ok := err.(*llm.Error); ok { //nolint:errorlint // the scanner does not wrap it
+		return err
+	}
+	if a.Size() <= short {
+		if told := a.decode(new(uploadRequest)); told != nil {
+			return told
 		}
 	}
-	return found["modelConfig"] && found["params"]
+	if err == nil {
+		return bad("the body must be a JSON object")
+	}
+	return &llm.Error{Code: llm.Invalid, Message: "the body is not valid JSON: " + err.Error(), Err: err}
 }
 
 // missing tells whether a key was not given, or given as nothing.
@@ -130,13 +260,13 @@ func (u *Upload) check() error {
 }
 
 // binaryUpload reads the form whose body is the checkpoint file.
-func binaryUpload(h http.Header, b []byte) (*Upload, error) {
-	u := &Upload{Name: h.Get("X-Checkpoint-Name"), Checkpoint: b}
+func (a *arrival) binaryUpload(h http.Header) (*Upload, error) {
+	u := &Upload{Name: h.Get("X-Checkpoint-Name"), Checkpoint: a, Size: a.Size()}
 	step := h.Get("X-Checkpoint-Step")
 	if u.Name == "" || step == "" {
 		return nil, bad(missingHeaders)
 	}
-	if len(b) == 0 {
+	if a.Size() == 0 {
 		return nil, bad("the body is empty: a checkpoint is expected")
 	}
 	if !utf8.ValidString(u.Name) {

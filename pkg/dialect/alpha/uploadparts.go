@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"strconv"
@@ -14,17 +15,20 @@ import (
 )
 
 // Parts is what takes uploads that are too large for one request, in parts that may come in
-// any order, and again. What it does not know is an [llm.NotFound] error.
+// any order, and again. What it does not know, and what another sender began, is an
+// [llm.NotFound] error.
 type Parts interface {
 	Begin(ctx context.Context, file *Announced) (*Session, error)
 	Session(ctx context.Context, id string) (*Session, error)
+	// Sessions returns the uploads under way of the sender of ctx.
+	Sessions(ctx context.Context) ([]*Session, error)
 	Part(ctx context.Context, id string, index int, body io.Reader) error
 	// Complete publishes what has come; it may be asked again.
 	Complete(ctx context.Context, id string) (name string, step int, err error)
 	Abort(ctx context.Context, id string) error
 
 	// Chunk takes a part of an upload that names itself, Assemble publishes it.
-	Chunk(ctx context.Context, id string, index, total int, data []byte) error
+	Chunk(ctx context.Context, id string, index, total int, body io.Reader) error
 	Assemble(ctx context.Context, id string, total int, upload *Upload) error
 }
 
@@ -43,6 +47,7 @@ type Session struct {
 	ID, Name       string
 	Step           int
 	Size, PartSize int64
+	Arrived        int64 // bytes
 	Parts          []Part
 	Done           bool // the model is published
 	Expires        time.Time
@@ -65,13 +70,14 @@ const (
 // partRoutes are the routes of uploads in parts.
 func (cfg Config) partRoutes() []httpx.Route {
 	routes := []httpx.Route{
-		{Method: "POST", Pattern: "/api/uploads", MaxBody: cfg.MaxUpload, Handle: cfg.begin},
+		{Method: "POST", Pattern: "/api/uploads", MaxBody: min(cfg.MaxUpload, maxTexts), Handle: cfg.begin},
+		{Method: "GET", Pattern: "/api/uploads", Handle: cfg.sessions},
 		{Method: "GET", Pattern: "/api/uploads/{id}", Handle: cfg.session},
 		{Method: "PUT", Pattern: "/api/uploads/{id}/parts/{part}", MaxBody: maxPart, Handle: cfg.part},
 		{Method: "POST", Pattern: "/api/uploads/{id}/complete", Handle: cfg.complete},
 		{Method: "DELETE", Pattern: "/api/uploads/{id}", Handle: cfg.abort},
 		{Method: "POST", Pattern: "/api/upload/chunk", MaxBody: maxChunk, Handle: cfg.chunk},
-		{Method: "POST", Pattern: "/api/upload/assemble", MaxBody: cfg.MaxUpload, Handle: cfg.assemble},
+		{Method: "POST", Pattern: "/api/upload/assemble", MaxBody: min(cfg.MaxUpload, maxTexts), Handle: cfg.assemble},
 	}
 	for i := range routes {
 		routes[i].Permission, routes[i].Errors = httpx.Upload, Errors
@@ -83,8 +89,13 @@ func (cfg Config) partRoutes() []httpx.Route {
 }
 
 func (cfg Config) begin(w http.ResponseWriter, r *http.Request) error {
+	body, err := cfg.arrive(r, maxTexts)
+	if err != nil {
+		return err
+	}
+	defer body.end()
 	var in beginRequest
-	if err := httpx.DecodeJSON(r, &in); err != nil {
+	if err := body.decode(&in); err != nil {
 		return err
 	}
 	file, err := in.announced()
@@ -144,6 +155,21 @@ func (cfg Config) session(w http.ResponseWriter, r *http.Request) error {
 	return httpx.JSON(w, http.StatusOK, newSession(s))
 }
 
+// sessions lists the sender's uploads under way, without their parts.
+func (cfg Config) sessions(w http.ResponseWriter, r *http.Request) error {
+	list, err := cfg.Publisher.Sessions(r.Context())
+	if err != nil {
+		return err
+	}
+	out := sessions{Uploads: []listed{}}
+	for _, s := range list {
+		out.Uploads = append(out.Uploads, listed{
+			ID: s.ID, Name: s.Name, Step: s.Step, Size: s.Size, Arrived: s.Arrived, Expires: s.Expires.UTC().Format(time.RFC3339),
+		})
+	}
+	return httpx.JSON(w, http.StatusOK, out)
+}
+
 func (cfg Config) part(w http.ResponseWriter, r *http.Request) error {
 	index, err := strconv.Atoi(r.PathValue("part"))
 	if err != nil {
@@ -154,7 +180,7 @@ func (cfg Config) part(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if err := cfg.Publisher.Part(r.Context(), r.PathValue("id"), index, body); err != nil {
-		return err
+		return heard(r, err)
 	}
 	return httpx.JSON(w, http.StatusOK, partTaken{OK: true, Part: index})
 }
@@ -182,22 +208,31 @@ func (cfg Config) chunk(w http.ResponseWriter, r *http.Request) error {
 	if id == "" || bad1 != nil || bad2 != nil {
 		return bad(missingChunk)
 	}
-	data, err := httpx.ReadBody(r)
+	body, err := httpx.Body(r)
 	if err != nil {
 		return err
 	}
-	if len(data) == 0 {
+	first := make([]byte, 1)
+	switch _, err := io.ReadFull(body, first); {
+	case errors.Is(err, io.EOF):
 		return bad("the body is empty: a chunk is expected")
-	}
-	if err := cfg.Publisher.Chunk(r.Context(), id, index, total, data); err != nil {
+	case err != nil:
 		return err
+	}
+	if err := cfg.Publisher.Chunk(r.Context(), id, index, total, io.MultiReader(bytes.NewReader(first), body)); err != nil {
+		return heard(r, err)
 	}
 	return httpx.JSON(w, http.StatusOK, chunkTaken{OK: true, Chunk: index, Total: total})
 }
 
 func (cfg Config) assemble(w http.ResponseWriter, r *http.Request) error {
+	body, err := cfg.arrive(r, maxTexts)
+	if err != nil {
+		return err
+	}
+	defer body.end()
 	var in assembleRequest
-	if err := httpx.DecodeJSON(r, &in); err != nil {
+	if err := body.decode(&in); err != nil {
 		return err
 	}
 	if in.UploadID == "" || in.Name == "" || in.Step == nil || in.TotalChunks == 0 || missing(in.Config) {

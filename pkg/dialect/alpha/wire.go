@@ -131,6 +131,21 @@ type session struct {
 	Parts    []part `json:"parts"`
 }
 
+// sessions is the answer to GET /api/uploads.
+type sessions struct {
+	Uploads []listed `json:"uploads"`
+}
+
+// listed is an upload under way.
+type listed struct {
+	ID      string `json:"id"`
+	Name    string `json:"name"` // "" of one that comes in chunks
+	Step    int    `json:"step"`
+	Size    int64  `json:"size"`    // bytes
+	Arrived int64  `json:"arrived"` // bytes
+	Expires string `json:"expires"` // RFC 3339
+}
+
 type part struct {
 	Index   int    `json:"index"`
 	Offset  int64  `json:"offset"`

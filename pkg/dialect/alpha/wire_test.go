@@ -150,10 +150,12 @@ const goodUpload = `{"name":"new","config":{"domain":"abc"},"step":7,"metrics":"
 	"checkpoint": {"modelConfig":{"nEmbd":4},"params":{"wte":{"shape":[1],"data":[0.5,"}]\\\""]}}, "step":7} }`
 
 func TestUpload(t *testing.T) {
-	want := Upload{
-		Name: "new", Step: 7, Config: json.RawMessage(`{"domain":"abc"}`), Metrics: "{\"step\":7}\n", TrainingData: "X:1",
-		Checkpoint: []byte(`{"modelConfig":{"nEmbd":4},"params":{"wte":{"shape":[1],"data":[0.5,"}]\\\""]}}, "step":7}`),
+	of := func(u Upload, checkpoint string) Upload {
+		u.Name, u.Checkpoint, u.Size = "new", bytes.NewReader([]byte(checkpoint)), int64(len(checkpoint))
+		return u
 	}
+	rest := Upload{Step: 7, Config: json.RawMessage(`{"domain":"abc"}`), Metrics: "{\"step\":7}\n", TrainingData: "X:1"}
+	want := of(rest, `{"modelConfig":{"nEmbd":4},"params":{"wte":{"shape":[1],"data":[0.5,"}]\\\""]}}, "step":7}`)
 	var zipped bytes.Buffer
 	z := gzip.NewWriter(&zipped)
 	z.Write([]byte(goodUpload))
@@ -167,12 +169,12 @@ func TestUpload(t *testing.T) {
 		{"JSON", goodUpload, nil, want},
 		{"gzip", zipped.String(), []string{"Content-Encoding", "gzip", "Content-Type", "application/json"}, want},
 		{"the least", `{"checkpoint":{"params":{},"modelConfig":{}},"step":0,"config":{},"name":"new"}`, nil,
-			Upload{Name: "new", Config: json.RawMessage(`{}`), Checkpoint: []byte(`{"params":{},"modelConfig":{}}`)}},
+			of(Upload{Config: json.RawMessage(`{}`)}, `{"params":{},"modelConfig":{}}`)},
 		{"binary", "ALPH\x00\xff", []string{"Content-Type", "application/octet-stream", "X-Checkpoint-Name", "new", "X-Checkpoint-Step", "7",
 			"X-Checkpoint-Config", b64(` {"domain":"abc"}`), "X-Checkpoint-Metrics", b64("{\"step\":7}\n"), "X-Checkpoint-TrainingData", b64("X:1")},
-			Upload{Name: "new", Step: 7, Config: want.Config, Metrics: want.Metrics, TrainingData: want.TrainingData, Checkpoint: []byte("ALPH\x00\xff")}},
+			of(rest, "ALPH\x00\xff")},
 		{"binary, the least", "ALPH", []string{"Content-Type", "application/octet-stream; charset=binary", "X-Checkpoint-Name", "new", "X-Checkpoint-Step", "7"},
-			Upload{Name: "new", Step: 7, Checkpoint: []byte("ALPH")}},
+			of(Upload{Step: 7}, "ALPH")},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			f := newFixture()
@@ -183,6 +185,9 @@ func TestUpload(t *testing.T) {
 			}
 			if got := f.shelf.uploads["new"]; !reflect.DeepEqual(got, test.want) {
 				t.Errorf("got %+v", got)
+			}
+			if f.shelf.open != 0 || f.shelf.held != 0 {
+				t.Errorf("%d bodies and %d bytes are held", f.shelf.open, f.shelf.held)
 			}
 			if w := ask(f, "DELETE", "/api/models?name=new", ""); w.Code != 200 || w.Body.String() != `{"ok":true,"deleted":"new"}`+"\n" || len(f.shelf.uploads) != 0 {
 				t.Errorf("deleted: %d %s", w.Code, w.Body)
@@ -252,6 +257,9 @@ func TestBadUpload(t *testing.T) {
 		}
 		if len(f.shelf.uploads) != 0 {
 			t.Errorf("%.80q was published", test.body)
+		}
+		if f.shelf.open != 0 || f.shelf.held != 0 {
+			t.Errorf("%.80q: %d bodies and %d bytes are held", test.body, f.shelf.open, f.shelf.held)
 		}
 	}
 	none := httpx.Mux{Routes: Routes(Config{Models: llmtest.Catalog{}})}

@@ -3,9 +3,9 @@ package invoke
 import (
 	"context"
 	"errors"
-	"iter"
 	"mime"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -16,7 +16,15 @@ import (
 // Config is what the dialect is given.
 type Config struct {
 	Models llm.Models
+	// IgnoreUnmapped leaves out keys that a model has no place for, where neither the
+	// request nor the model's record says what becomes of them.
+	IgnoreUnmapped bool
+	// EmptyLines writes a line {} for an event without keys, where a request does not say it.
+	EmptyLines bool
 }
+
+// IgnoredHeader names the keys of a request that were left out.
+const IgnoredHeader = "X-Glossa-Ignored"
 
 // Routes returns the routes of the dialect.
 func Routes(cfg Config) []httpx.Route {
@@ -46,12 +54,12 @@ func (cfg Config) list(w http.ResponseWriter, r *http.Request) error {
 
 // invoke answers with the keys of the whole answer.
 func (cfg Config) invoke(w http.ResponseWriter, r *http.Request) error {
-	seq, err := cfg.call(r, false)
+	in, err := cfg.read(w, r, false)
 	if err != nil {
 		return err
 	}
 	var answer map[string]any
-	for out, err := range seq {
+	for out, err := range in.model.call(r.Context(), in.Body, false) {
 		if err != nil {
 			return err
 		}
@@ -69,18 +77,22 @@ func (cfg Config) invoke(w http.ResponseWriter, r *http.Request) error {
 	return httpx.JSON(w, http.StatusOK, answer)
 }
 
-// stream answers with a line for each event of the model that has keys.
+// stream answers with a line for each event of the model that has keys, or for each.
 func (cfg Config) stream(w http.ResponseWriter, r *http.Request) error {
-	seq, err := cfg.call(r, true)
+	in, err := cfg.read(w, r, true)
 	if err != nil {
 		return err
 	}
+	empty := cfg.EmptyLines
+	if in.EmptyLines != nil {
+		empty = *in.EmptyLines
+	}
 	lines := httpx.NewStream(w, httpx.NDJSON)
-	for out, err := range seq {
+	for out, err := range in.model.call(r.Context(), in.Body, true) {
 		if err != nil {
 			return err
 		}
-		if len(out) == 0 {
+		if len(out) == 0 && !empty {
 			continue
 		}
 		if err := lines.Send(out); err != nil {
@@ -90,8 +102,9 @@ func (cfg Config) stream(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// call reads a request and returns what its model answers, counted.
-func (cfg Config) call(r *http.Request, stream bool) (iter.Seq2[map[string]any, error], error) {
+// read reads a request, finds its model and makes its body one that the model takes. The
+// answer's header says what was left out.
+func (cfg Config) read(w http.ResponseWriter, r *http.Request, stream bool) (*request, error) {
 	in, err := decode(r)
 	if err != nil {
 		return nil, err
@@ -100,11 +113,43 @@ func (cfg Config) call(r *http.Request, stream bool) (iter.Seq2[map[string]any, 
 	if err != nil {
 		return nil, err
 	}
-	model := callee(found)
-	if err := in.fit(model, stream); err != nil {
+	ignore := cfg.IgnoreUnmapped
+	for _, said := range []*bool{found.IgnoreUnmapped, in.IgnoreUnmapped} {
+		if said != nil {
+			ignore = *said
+		}
+	}
+	in.model = callee(found)
+	ignored, err := in.fit(in.model, stream, ignore)
+	if err != nil {
 		return nil, err
 	}
-	return model.call(r.Context(), in.Body, stream), nil
+	if len(ignored) > 0 {
+		w.Header().Set(IgnoredHeader, list(ignored))
+	}
+	return in, nil
+}
+
+// Bounds of [IgnoredHeader]: what is beyond them is three dots.
+const (
+	maxIgnored = 32 // names
+	maxKey     = 64 // bytes of a name
+)
+
+// list spells names for a header, escaped as in a query, since clients choose them.
+func list(names []string) string {
+	var out []string
+	for i, name := range names {
+		if i == maxIgnored {
+			return strings.Join(append(out, "..."), ", ")
+		}
+		more := ""
+		if len(name) > maxKey {
+			name, more = name[:maxKey], "..."
+		}
+		out = append(out, url.QueryEscape(name)+more)
+	}
+	return strings.Join(out, ", ")
 }
 
 // decode reads a request. Without a Content-Type it is JSON, as clients send it; of

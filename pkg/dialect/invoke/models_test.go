@@ -106,6 +106,8 @@ func testModels() llmtest.Catalog {
 		local("bedrock/hidden", llmtest.Script{"hidden"}),
 		{ModelInfo: llm.ModelInfo{Name: "anthropic.claude-v2:1", Family: "bedrock", Type: "Claude"}, Backend: record{}},
 		{ModelInfo: llm.ModelInfo{Name: "tgi.llama-2-13b", Family: "sagemaker", Type: "Llama2"}, Backend: record{streams: true}},
+		{ModelInfo: llm.ModelInfo{Name: "lenient", Family: "bedrock", IgnoreUnmapped: new(true)}, Backend: record{}},
+		{ModelInfo: llm.ModelInfo{Name: "strict", Family: "bedrock", IgnoreUnmapped: new(false)}, Backend: record{}},
 		{ModelInfo: llm.ModelInfo{Name: "opaque", Family: "sagemaker", Type: "Llama2"}, Backend: opaque{}},
 	}
 }

@@ -34,22 +34,24 @@ func parse(body []byte) (*request, error) {
 	return &in, nil
 }
 
-// fit makes the body one that the model takes: stream in it is what the path says, and
-// what the model has no place for is left out if it says nothing, or if the request says
-// so, and refused else.
-func (in *request) fit(model calledModel, stream bool) error {
+// fit makes the body one that the model takes: stream in it is what the path says. A key
+// that the model has no place for is left out if its value says nothing or if ignore is
+// set, and refused otherwise. It returns the names of those left out that said something.
+func (in *request) fit(model calledModel, stream, ignore bool) (ignored []string, err error) {
 	if err := in.stream(stream); err != nil {
-		return err
+		return nil, err
 	}
-	ignore := in.IgnoreUnmapped != nil && *in.IgnoreUnmapped
 	for _, name := range model.unmapped(in.Body) {
-		if !ignore && name != "stream" && !empty(in.Body[name]) {
-			const message = `this model does not take it: leave it out, or send "ignore_unmapped": true beside body`
-			return &llm.Error{Code: httpx.UnknownParam, Param: name, Message: message}
+		if name != "stream" && !empty(in.Body[name]) {
+			if !ignore {
+				const message = `this model does not take it: leave it out, or send "ignore_unmapped": true beside body`
+				return nil, &llm.Error{Code: httpx.UnknownParam, Param: name, Message: message}
+			}
+			ignored = append(ignored, name)
 		}
 		delete(in.Body, name)
 	}
-	return nil
+	return ignored, nil
 }
 
 // stream sets the key stream in a stream, and takes it elsewhere if it is false.

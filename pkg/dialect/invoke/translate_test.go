@@ -19,7 +19,7 @@ func sent(t *testing.T, body string, stream bool) (*llm.Request, error) {
 	if err != nil {
 		t.Fatalf("%s: %v", body, err)
 	}
-	if err := in.fit(generator{}, stream); err != nil {
+	if _, err := in.fit(generator{}, stream, false); err != nil {
 		return nil, err
 	}
 	return generation(in.Body, stream)
@@ -175,7 +175,7 @@ func FuzzRequests(f *testing.F) {
 			if _, err := plain(in.Body); err != nil {
 				t.Fatalf("%q: %v", body, err)
 			}
-			if err = in.fit(generator{}, stream); err == nil {
+			if _, err = in.fit(generator{}, stream, false); err == nil {
 				var req *llm.Request
 				if req, err = generation(in.Body, stream); err == nil && (len(req.Prompts) != 1 || req.Stream != stream) {
 					t.Fatalf("%q was taken as %+v", body, req)

@@ -10,10 +10,12 @@ import "encoding/json"
 // request is the body of POST /invoke and /invoke_stream. Each key has a row in
 // [Parameters]; so have the keys of Body that a model in the process takes.
 type request struct {
+	model          calledModel                // set when it is found
 	ModelFamily    *string                    `json:"model_family"`
 	ModelName      *string                    `json:"model_name"`
 	Body           map[string]json.RawMessage `json:"body"` // canonical keys
 	IgnoreUnmapped *bool                      `json:"ignore_unmapped"`
+	EmptyLines     *bool                      `json:"empty_lines"`
 }
 
 // health is the answer of GET /ping.

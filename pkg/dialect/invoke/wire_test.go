@@ -228,7 +228,7 @@ func TestDifferences(t *testing.T) {
 		has          string
 	}{
 		{
-			"keys of body that the record does not map are dropped", "nothing that a client sends is dropped in silence: it says so itself with ignore_unmapped",
+			"keys of body that the record does not map are dropped", "nothing that a client sends is dropped in silence: it says so itself with ignore_unmapped, or the operator does for it",
 			"/invoke", `{` + claude + `,"body":{"prompt":"a","top_p":0.5}}`, 200, `"error":"An error occurred: top_p: `,
 		},
 		{
@@ -260,7 +260,7 @@ func TestDifferences(t *testing.T) {
 			"/invoke", to("local", "org/story:1", `{"prompt":"a"}`), 200, `"generated_text":"Once upon a time"`,
 		},
 		{
-			"an event without keys is a line {}", "clients read generated_text or error of every line",
+			"an event without keys is a line {}", "clients read generated_text or error of every line; empty_lines asks for it",
 			"/invoke_stream", `{` + claude + `,"body":{"prompt":"a"}}`, 200, "\"one\",\"output_tokens\":1}\n{\"generated_text\"",
 		},
 	} {

@@ -71,7 +71,7 @@ func (o *opened) readPack() error {
 	for stage := 1; stage < len(u.last); stage++ { // it needs what those before it do
 		u.last[stage] = max(u.last[stage], u.last[stage-1])
 	}
-	m.Weights.Await = u.await
+	m.Weights.Await, m.Weights.Release = u.await, u.release
 	if index, ok := o.file.Index(packTrie); ok {
 		u.used[packTrie] = true
 		m.trie = func() ([]byte, error) { return u.bytes(index), u.fetch.Wait(index) }
@@ -181,6 +181,9 @@ func (u *unpacking) bytes(tensor int) []byte { return u.fetch.Bytes(tensor) }
 
 // await is [transformer.Weights.Await].
 func (u *unpacking) await(stage int) error { return u.fetch.Wait(u.last[min(stage, len(u.last)-1)]) }
+
+// release is [transformer.Weights.Release].
+func (u *unpacking) release() { u.fetch.Release() }
 
 // readPackTokens reads the tokenizer of a packed model.
 func (o *opened) readPackTokens() error {

@@ -42,7 +42,7 @@ func readALPH(r io.ReaderAt, size int64, opt Options) (*Alpha, error) {
 	if n > size-8 || n > maxHeader {
 		return nil, fmt.Errorf("header of %d bytes in a file of %d bytes (at most %d)", n, size, maxHeader)
 	}
-	h := header{Alpha: &Alpha{}}
+	h := header{Alpha: &Alpha{}, opt: opt}
 	entries, err := readHeader(&h, io.NewSectionReader(r, 8, n))
 	if err != nil {
 		return nil, fmt.Errorf("header: %w", err)

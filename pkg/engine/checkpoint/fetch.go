@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -16,6 +17,7 @@ type Fetch struct {
 	file   *File
 	memory [][]byte // by tensor
 	load   *Load    // nil: the file is mapped
+	mapped []byte   // nil: the file is read
 	sums   []uint32
 	next   atomic.Int64 // tensor that is to be checked
 
@@ -74,6 +76,7 @@ func (t *Fetch) mapFile() bool {
 	if err != nil {
 		return false
 	}
+	t.mapped = data
 	runtime.AddCleanup(t, unmapMemory, data)
 	for i := range f.Tensors {
 		info := &f.Tensors[i]
@@ -173,6 +176,21 @@ func (t *Fetch) end() {
 		_ = c.Close()
 	}
 }
+
+// Release lets go of a mapped file, whose disk space may then be free: what lies in it
+// becomes zeros, which stay as long as the result is held. Nobody may need the tensors any
+// more.
+func (t *Fetch) Release() {
+	t.fail(errReleased)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.mapped != nil {
+		zeroMemory(t.mapped)
+		t.mapped = nil
+	}
+}
+
+var errReleased = errors.New("the file was closed")
 
 // Bytes returns the memory of a tensor, whose content may still be to come.
 func (t *Fetch) Bytes(tensor int) []byte { return t.memory[tensor] }

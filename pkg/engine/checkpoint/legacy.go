@@ -12,11 +12,10 @@ type legacy struct {
 	s      *stream
 	size   int64 // of the file, bytes
 	budget int64 // left for tensors, bytes
-	opt    Options
 }
 
 func readJSON(s *stream, size int64, opt Options) (*Alpha, error) {
-	l := &legacy{header: header{Alpha: &Alpha{}}, s: s, size: size, budget: opt.MaxBytes, opt: opt}
+	l := &legacy{header: header{Alpha: &Alpha{}, opt: opt}, s: s, size: size, budget: opt.MaxBytes}
 	if err := s.object(l.member); err != nil {
 		if errors.Is(err, io.ErrUnexpectedEOF) {
 			err = fmt.Errorf("truncated after %d bytes: %w", s.offset(), err)

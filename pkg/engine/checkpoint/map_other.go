@@ -11,3 +11,5 @@ import (
 func mapMemory(*os.File, int64) ([]byte, error) { return nil, errors.ErrUnsupported }
 
 func unmapMemory([]byte) {}
+
+func zeroMemory([]byte) {}

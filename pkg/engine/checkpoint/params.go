@@ -36,6 +36,18 @@ func Params(c *ModelConfig, fused bool) []Param {
 	return ps
 }
 
+// Elements counts the values of all parameters of a configuration, which was validated.
+func Elements(c *ModelConfig) (n int64) {
+	for _, p := range Params(c, false) {
+		size := int64(1)
+		for _, d := range p.Shape {
+			size *= int64(d)
+		}
+		n += size
+	}
+	return n
+}
+
 func layerParams(c *ModelConfig, fused bool) []Param {
 	e, f := c.NEmbd, c.FFN()
 	ps := []Param{{"ln1.weight", []int{e}}, {"ln1.bias", []int{e}}}

@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +15,10 @@ import (
 type Options struct {
 	Optimizer bool  // build the optimizer's buffers too
 	MaxBytes  int64 // budget for tensors, bytes; 0 means [DefaultMaxBytes]
+	// MaxTokenizer bounds tokenizerArtifacts, bytes; 0 means 64 MiB.
+	MaxTokenizer int
+	// Config, if set, sees modelConfig as soon as it was read. Its error is returned as it is.
+	Config func(*ModelConfig) error
 }
 
 // DefaultMaxBytes is the budget for the tensors of one file: 4 GiB.
@@ -85,6 +90,7 @@ func readAlpha(r io.ReaderAt, size int64, opt Options) (*Alpha, error) {
 // header is what both encodings say beside the tensors.
 type header struct {
 	*Alpha
+	opt   Options
 	arch  *architecture   // nil until modelConfig was read
 	graph json.RawMessage // symbioActivationGraph
 }
@@ -98,14 +104,18 @@ func (h *header) member(s *stream, key string) (ok bool, err error) {
 		if err != nil {
 			break
 		}
-		if h.ModelConfig, err = decodeConfig(h.ModelConfigRaw); err == nil {
-			h.arch = newArchitecture(h.ModelConfig)
+		if h.ModelConfig, err = decodeConfig(h.ModelConfigRaw); err != nil {
+			return true, err
+		}
+		h.arch = newArchitecture(h.ModelConfig)
+		if h.opt.Config != nil {
+			err = h.opt.Config(&h.ModelConfig)
 		}
 		return true, err
 	case "symbioActivationGraph":
 		h.graph, err = s.captureValid(maxConfig)
 	case "tokenizerArtifacts":
-		if h.Tokenizer, err = s.captureValid(maxTokenizer); string(h.Tokenizer) == "null" {
+		if h.Tokenizer, err = s.captureValid(cmp.Or(h.opt.MaxTokenizer, maxTokenizer)); string(h.Tokenizer) == "null" {
 			h.Tokenizer = nil
 		}
 	case "rngState":

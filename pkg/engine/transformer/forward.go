@@ -2,7 +2,6 @@ package transformer
 
 import (
 	"math"
-	"runtime"
 	"time"
 
 	"glossa/pkg/engine/kernel"
@@ -101,9 +100,14 @@ func (p *Pass) work(index, count int, b *barrier) {
 // Forward appends the sequences' tokens to their caches and returns the logits
 // (outputs, Vocab), row-major: for each sequence in turn those after its last
 // Logits tokens. They are valid until the next call. A row's values do not depend,
-// to the bit, on what else is computed with it. The only error is of weights that were
-// still to come and did not ([Weights.Await]); the caches are of no use then.
+// to the bit, on what else is computed with it. The only errors are of weights that were
+// still to come and did not ([Weights.Await]), and of a model that was closed; the caches
+// are of no use then.
 func (p *Pass) Forward(seqs []Sequence) ([]float32, error) {
+	if err := p.m.await.enter(); err != nil {
+		return nil, err
+	}
+	defer p.m.await.leave()
 	p.begin()
 	p.m.await.stage(0)
 	outputs := 0
@@ -122,7 +126,6 @@ func (p *Pass) Forward(seqs []Sequence) ([]float32, error) {
 	for _, s := range seqs {
 		s.Cache.Len += len(s.Tokens)
 	}
-	runtime.KeepAlive(p.m.await) // with it what its weights lie in
 	return p.logits, p.m.await.failed()
 }
 
@@ -130,6 +133,10 @@ func (p *Pass) Forward(seqs []Sequence) ([]float32, error) {
 // error is [Pass.Forward]'s.
 func (p *Pass) Encode(texts [][]int) ([]*Memory, error) {
 	m := p.m
+	if err := m.await.enter(); err != nil {
+		return nil, err
+	}
+	defer m.await.leave()
 	p.begin()
 	m.await.stage(0)
 	for _, t := range texts {
@@ -147,7 +154,6 @@ func (p *Pass) Encode(texts [][]int) ([]*Memory, error) {
 	p.memories = out
 	p.run(len(m.encoder))
 	p.memories = nil
-	runtime.KeepAlive(m.await)
 	return out, m.await.failed()
 }
 

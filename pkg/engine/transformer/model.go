@@ -73,6 +73,10 @@ type layer struct {
 // Failed returns why weights that were still to come never will; nil if that is not known.
 func (m *Model) Failed() error { return m.await.failed() }
 
+// Close gives back what weights lie in that are used where they are, such as a mapped
+// file: when the last pass ends that has begun. Later passes fail.
+func (m *Model) Close() { m.await.close() }
+
 // Parameters returns the number of weights.
 func (m *Model) Parameters() int64 { return m.elements }
 

@@ -17,6 +17,8 @@ type Weights struct {
 	// of the decoder, and the last norm with the head. It may be called by many at once;
 	// after an error it returns no other.
 	Await func(stage int) error
+	// Release, if set, gives back the memory of what Packed gives, see [Model.Close].
+	Release func()
 }
 
 // A Layer has the parameters of one layer.

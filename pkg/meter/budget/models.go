@@ -128,7 +128,9 @@ func (b invoking) Invoke(ctx context.Context, body map[string]any, stream bool) 
 			}
 		}()
 		for out, err := range b.invoker.Invoke(ctx, body, stream) {
-			said.addKeys(out, err)
+			if !stream || err != nil || len(out) > 0 {
+				said.addKeys(out, err)
+			}
 			if err != nil && ctx.Err() != nil && b.h != nil { // the provider has the prompt
 				said.chunks++
 			}

@@ -1,0 +1,19 @@
+package main
+
+// shares: no sender's work is another's wait.
+func shares() []mutant {
+	const queue, worker, claim, share, batch = "pkg/engine/queue.go", "pkg/engine/worker.go", "pkg/engine/claim.go", "pkg/engine/share.go", "pkg/engine/batch.go"
+	return []mutant{
+		{"queue: a sender keeps all workers", queue, "len(most.held) < len(l.held)+2 {", "len(most.held) >= 0 {", engineTests, "^TestWorkersAreShared$"},
+		{"queue: a sender loses its last worker", queue, "len(most.held) < len(l.held)+2 {", "len(most.held) < len(l.held)+1 {", engineTests, "^TestWorkersAreShared$"},
+		{"queue: no turns", worker, "len(l.held) < len(w.line.held) && ", "len(l.held) < 0 && ", engineTests, "^TestWorkersTakeTurns$"},
+		{"queue: who was served is served again", queue, "append(slices.Delete(q.turns, i, i+1), l)", "slices.Insert(slices.Delete(q.turns, i, i+1), 0, l)", engineTests, "^TestWorkersTakeTurns$"},
+		{"queue: one sender has all places", queue, "longest.fresh() <= l.fresh()+1 {", "longest.fresh() >= 0 {", engineTests, "^TestPlacesAreShared$"},
+		{"queue: who takes no frame keeps its worker", worker, "w.stall = time.AfterFunc(patientWrite, w.pause)", "w.stall = time.AfterFunc(patientWrite, func() {})", engineTests, "^TestStalledWriter$"},
+		{"claims: a sender has all the memory", claim, "own <= free)", "own > 0)", engineTests, "^TestClaims$"},
+		{"claims: the next of a sender passes the first", claim, "slices.Contains(behind, c.line) || ", "", engineTests, "^TestClaims$"},
+		{"passes: first come, first served", share, "cmp.Compare(x.share.had, y.share.had)", "cmp.Compare(0, 0*y.share.had)", engineTests, "^TestRowsTakeTurns$"},
+		{"passes: many rows are one pass", batch, "if tokens+n > room && ", "if tokens < 0 && ", engineTests, "^TestRowsTakeTurns$"},
+		{"host: a byte now and then is enough", "pkg/host/plain.go", "w.stall+earned-w.blocked", "w.stall+earned", "./pkg/host", "^TestServeTrickle$"},
+	}
+}

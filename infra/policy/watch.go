@@ -1,0 +1,81 @@
+package policy
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"glossa/infra/plan"
+)
+
+// alarms asks for those of each function, of the API and of the table.
+func (c *checker) alarms() {
+	watched := map[string]bool{}
+	var topic any
+	if names := c.Watch.of("AWS::SNS::Topic"); len(names) > 0 {
+		topic = []any{map[string]any{"Ref": names[0]}}
+	}
+	for _, name := range c.Watch.of("AWS::CloudWatch::Alarm") {
+		r := c.Watch.Resources[name]
+		for _, d := range objects(r.list("Dimensions")) {
+			watched[fmt.Sprintf("%v %v", r.get("MetricName"), c.text(d["Value"]))] = true
+		}
+		c.want(name+" without data", r.get("TreatMissingData"), "notBreaching")
+		c.want(name+" actions", r.get("AlarmActions"), topic)
+	}
+	want := map[string]bool{"5XXError glossa-" + c.plan.Config.Stage: true}
+	for _, name := range c.Data.of("AWS::DynamoDB::Table") {
+		want["ReadThrottleEvents ${"+name+"}"], want["WriteThrottleEvents ${"+name+"}"] = true, true
+	}
+	for _, f := range c.plan.Functions {
+		fn, _ := c.made(f.Family, "Function")
+		for _, metric := range []string{"Errors", "Throttles", "Duration"} {
+			want[metric+" ${"+fn+"}"] = true
+		}
+	}
+	c.want("alarms", watched, want)
+	c.want("dashboards", len(c.Watch.of("AWS::CloudWatch::Dashboard")), 1)
+}
+
+// topic asks for the one to which alarms are published, where somebody is told of them: by
+// the alarms, over TLS, and by nobody else.
+func (c *checker) topic() {
+	names := c.Watch.of("AWS::SNS::Topic")
+	told := map[bool]int{false: 0, true: 1}[c.plan.Config.AlarmEmail != ""]
+	c.want("topics", len(names), told)
+	c.want("policies", len(c.Watch.of("AWS::SNS::TopicPolicy")), told)
+	c.want("subscriptions", len(c.Watch.of("AWS::SNS::Subscription")), told)
+	for _, name := range c.Watch.of("AWS::SNS::Subscription") {
+		r := c.Watch.Resources[name]
+		c.want(name, fmt.Sprintf("%v %v %s", r.get("Protocol"), r.get("Endpoint"), c.text(r.get("TopicArn"))),
+			"email "+c.plan.Config.AlarmEmail+" ${"+append(names, "nothing")[0]+"}")
+	}
+	for _, name := range c.Watch.of("AWS::SNS::TopicPolicy") {
+		c.published(name, c.Watch.Resources[name], "${"+append(names, "nothing")[0]+"}")
+	}
+}
+
+// published holds the policy of the topic.
+func (c *checker) published(name string, r *Resource, topic string) {
+	c.want(name+" topics", c.texts(r.get("Topics")), []string{topic})
+	want, denied, allowed := plan.Alarms(), false, false
+	for _, s := range objects(r.list("PolicyDocument", "Statement")) {
+		switch {
+		case s["Effect"] == "Deny":
+			denied = denied || s["Action"] == "sns:Publish" && c.text(s["Resource"]) == topic && fmt.Sprint(s["Condition"]) == "map[Bool:map[aws:SecureTransport:false]]" &&
+				(s["Principal"] == "*" || reflect.DeepEqual(s["Principal"], map[string]any{"AWS": "*"}))
+		case s["Sid"] == want.Sid && !allowed:
+			allowed = true
+			c.want(name+" principal", s["Principal"], map[string]any{"Service": plan.AlarmService})
+			c.statement(name+" "+want.Sid, s, want, strings.NewReplacer("${TopicArn}", topic))
+		default:
+			c.fail(name, "%v is not in the plan", s)
+		}
+	}
+	if !denied {
+		c.fail(name, "it does not deny what comes without TLS")
+	}
+	if !allowed {
+		c.fail(name, "alarms cannot publish: there is no statement %s", want.Sid)
+	}
+}

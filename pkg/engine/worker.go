@@ -1,0 +1,149 @@
+package engine
+
+import (
+	"context"
+	"time"
+)
+
+// patientWrite is how long a client may take a piece of its answer before the
+// generation gives up its worker until it has.
+const patientWrite = 50 * time.Millisecond
+
+// A worker is the right to compute, of one generation. Its generation alone calls its
+// methods, which do nothing for a nil worker. Its fields are the queue's, under mu.
+type worker struct {
+	queue *Queue
+	line  *line
+	state workerState
+	turn  chan struct{} // closed when the state is no longer waiting
+	began time.Time     // when it ran first; zero before
+	since time.Time     // when it began to run again
+
+	claimed int64       // bytes
+	stall   *time.Timer // of a write that is under way; the generation's own
+}
+
+type workerState uint8
+
+const (
+	paused  workerState = iota // neither runs nor waits; what a worker is when it is over, too
+	waiting                    // in line
+	running
+	dropped // refused to make a place for others
+)
+
+// wait returns when w runs, or with the error of ctx or of having been dropped.
+func (w *worker) wait(ctx context.Context) error {
+	for !w.goesOn() {
+		turn, err := w.place()
+		if err != nil {
+			return err
+		}
+		select {
+		case <-turn:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// place returns what is closed when the state of w, which waited, changes.
+func (w *worker) place() (turn <-chan struct{}, err error) {
+	w.queue.mu.Lock()
+	defer w.queue.mu.Unlock()
+	if w.state == dropped {
+		return nil, w.queue.full()
+	}
+	return w.turn, nil
+}
+
+// breathe is called between two steps. It lets another sender have the worker if it is
+// that one's turn, and returns when w runs again. The only error is that of ctx.
+func (w *worker) breathe(ctx context.Context) error {
+	if w == nil {
+		return nil
+	}
+	return w.wait(ctx)
+}
+
+// goesOn tells whether w runs on; else it waits in line.
+func (w *worker) goesOn() bool {
+	q := w.queue
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch w.state {
+	case running:
+		if l := q.neediest(); l != nil && len(l.held) < len(w.line.held) && time.Since(w.since) >= quantum {
+			q.take(w)
+			q.serve(l)
+		}
+	case paused:
+		q.await(w, 0)
+		if victim := q.victim(w.line); q.running >= q.workers && victim != nil {
+			q.take(victim)
+		}
+		q.next()
+	}
+	return w.state == running
+}
+
+// writing begins to write to the client, and wrote ends it. If it takes long, w
+// neither runs nor waits until the next step.
+func (w *worker) writing() {
+	switch {
+	case w == nil:
+	case w.stall == nil:
+		w.stall = time.AfterFunc(patientWrite, w.pause)
+	default:
+		w.stall.Reset(patientWrite)
+	}
+}
+
+func (w *worker) wrote() {
+	if w != nil {
+		w.stall.Stop() // if it is too late for that, w pauses for a moment
+	}
+}
+
+// pause gives the worker up until the next step.
+func (w *worker) pause() {
+	q := w.queue
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if w.state == running {
+		q.stop(w)
+		q.next()
+	}
+}
+
+// release gives up the worker, whatever it does, and what it has claimed.
+func (w *worker) release() {
+	if w == nil {
+		return
+	}
+	if w.stall != nil {
+		w.stall.Stop()
+	}
+	q := w.queue
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch w.state {
+	case running:
+		q.stop(w)
+	case waiting:
+		q.forget(w)
+	}
+	w.state = paused
+	if took := time.Since(w.began); !w.began.IsZero() {
+		if q.mean == 0 {
+			q.mean = took
+		}
+		q.mean += (took - q.mean) / 8
+	}
+	q.unclaim(w)
+	if w.line.open--; w.line.open == 0 {
+		delete(q.lines, w.line.sender)
+	}
+	q.next()
+}

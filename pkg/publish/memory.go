@@ -1,0 +1,58 @@
+package publish
+
+import (
+	"cmp"
+	"context"
+)
+
+// Shares of the memory of uploads, in bytes where [Store.Memory] says nothing. Whoever
+// holds one waits for none that stands before it, so that no two wait for each other.
+const (
+	maxBodies  = 256 << 20 // bodies that are kept in memory, see [Store.Spool]
+	maxTexts   = 128 << 20 // configurations, metrics and training data
+	maxWeights = 1 << 30   // weights of checkpoints of Alpha, with their tokenizers
+)
+
+// memory is what the uploads of a process may take, by kind.
+type memory struct{ bodies, texts, weights allowance }
+
+// textCopies is how often a text is in memory at once: as it was sent, decoded, and packed.
+const textCopies = 4
+
+// share returns how much of one kind all uploads may take together: all of most where
+// Memory is 3 GiB or more, and proportionally less below.
+func (s *Store) share(most int64) int64 {
+	const ample = 3 << 30
+	if s.Memory == 0 || s.Memory >= ample {
+		return most
+	}
+	return int64(float64(most) / ample * float64(s.Memory))
+}
+
+// HoldTexts waits for the memory of n bytes of texts, which the caller reads next. The
+// caller calls release once.
+func (s *Store) HoldTexts(ctx context.Context, n int64) (release func(), err error) {
+	release, err = s.memory.texts.take(ctx, textCopies*n, s.share(maxTexts))
+	if err != nil {
+		return nil, internal(ctx, err)
+	}
+	return release, nil
+}
+
+// holdWeights waits for the memory that reading a checkpoint of Alpha takes, and returns
+// how much of it is for weights.
+func (s *Store) holdWeights(ctx context.Context, weights, file int64) (budget int64, release func(), err error) {
+	budget = cmp.Or(s.Memory/2, maxBudget)
+	if weights > budget {
+		return 0, nil, invalid("checkpoint", nil, "its weights take %d bytes of memory, at most %d", weights, budget)
+	}
+	budget = weights
+	release, err = s.memory.weights.take(ctx, weights+tokenizerCopies*min(file, maxTokenizer), s.share(maxWeights))
+	return budget, release, err
+}
+
+const (
+	maxBudget       = 4 << 30  // of the weights of one checkpoint of Alpha where Memory is 0, bytes
+	maxTokenizer    = 16 << 20 // of a checkpoint's tokenizer, as it is written, bytes
+	tokenizerCopies = 12       // bytes of memory for each of a tokenizer's: those of words took 8, and it is read before
+)

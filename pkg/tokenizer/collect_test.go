@@ -1,0 +1,308 @@
+package tokenizer
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// encodePiece returns the ids that a model makes of a piece.
+func encodePiece(m pieceModel, piece string) []int {
+	o := output{limit: math.MaxInt}
+	m.encode(&o, piece)
+	return o.ids
+}
+
+// checkBounds checks that a collector gives the ids of the tokenizer, that no text has
+// fewer than it is said to have at least, and that a text is refused exactly if it has
+// more than a collector takes.
+func checkBounds(t *testing.T, name string, tok Tokenizer, text string) {
+	t.Helper()
+	for _, special := range []bool{false, true} {
+		want := tok.Encode(text)
+		if special {
+			want = tok.EncodeSpecial(text)
+		}
+		if least := AtLeast(tok, text, special); least > len(want) {
+			t.Fatalf("%s: %q has %d tokens, not at least %d", name, text, len(want), least)
+		}
+		for _, limit := range []int{0, len(want) - 1, len(want)} {
+			c := Collector{Max: limit}
+			err := c.Add(t.Context(), tok, text, special)
+			if limit == len(want)-1 && limit > 0 {
+				e, ok := errors.AsType[*LimitError](err)
+				if !ok || e.AtLeast <= limit || e.AtLeast > len(want) || e.Max != limit {
+					t.Fatalf("%s: %q of %d tokens: %v", name, text, len(want), err)
+				}
+				continue
+			}
+			if limit < 0 {
+				continue
+			}
+			if err != nil || !slices.Equal(c.IDs(), want) || c.Total() != len(want) {
+				t.Fatalf("%s: %q is %v (%v), want %v", name, text, c.IDs(), err, want)
+			}
+		}
+	}
+}
+
+// collectTokenizers are tokenizers of every kind.
+func collectTokenizers(t testing.TB) map[string]Tokenizer {
+	t.Helper()
+	toks := map[string]Tokenizer{
+		"gpt2": golden(t, "gpt2"), "llama3": golden(t, "llama3"), "xglm": readXGLM(t), "m2m100": readM2M100(t),
+		"gguf": ggufOf(t, "bpebytes"), "t5": ggufOf(t, "unigramuser"),
+		"newline": WithNewline(readXGLM(t), 2), "wrapped": WithNewline(struct{ Tokenizer }{golden(t, "gpt2")}, 2),
+	}
+	for _, name := range pieceModelNames {
+		toks[name] = readPieceTokenizer(t, name)
+	}
+	for _, name := range []string{"llama2", "xglm"} {
+		tok, err := FromHF(readGolden(t, name+".tokenizer.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		toks["hf "+name] = tok
+	}
+	for _, kind := range []string{BPE, Char, Word} {
+		a, err := Train(kind, "the cat sat on the mat, and the rat\nsat on the cat; aaaa aaa", 60)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if toks[kind], err = a.Tokenizer(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	heap := *toks[BPE].(*bpeTokenizer)
+	heap.byPos = false
+	toks["bpe heap"] = &heap
+	return toks
+}
+
+func TestCollectorBounds(t *testing.T) {
+	texts := []string{
+		"", " ", "a", "the cat sat", "zzz \u2126\u212a\u00e9e\u0301 \U0001d400", "<s></s> <|endoftext|>\n\n\nthe",
+		strings.Repeat("aaaa", 100), strings.Repeat(" ", 300), strings.Repeat("世", 300), "\xff\xfe" + strings.Repeat("\x80", 90),
+		strings.Repeat("the cat ", 40), strings.Repeat("e\u0301", 50), strings.Repeat("\U0001d400", 50), strings.Repeat("\u212a\u1f71", 50),
+	}
+	for name, tok := range collectTokenizers(t) {
+		for _, text := range texts {
+			checkBounds(t, name, tok, text)
+		}
+	}
+}
+
+// A text of a megabyte is refused by its bytes alone, where they say enough.
+func TestAtLeast(t *testing.T) {
+	text := strings.Repeat("the cat ", 1<<17)
+	none := []string{"word", "hf xglm", "wrapped"} // drop or fold unknown text of any length
+	for name, tok := range collectTokenizers(t) {
+		if least := AtLeast(tok, text, false); (least == 0) != slices.Contains(none, name) {
+			t.Errorf("%s: at least %d tokens", name, least)
+		}
+	}
+}
+
+// The bounds of normalization forms hold for every rune, and so for every text: what
+// composition makes of runes has their decomposition.
+func TestShrinks(t *testing.T) {
+	ratio := func(step func(string) string) (shrinks, grows float64) {
+		for r := range rune(unicode.MaxRune + 1) {
+			if !utf8.ValidRune(r) {
+				continue
+			}
+			in, out := float64(utf8.RuneLen(r)), float64(len(step(string(r))))
+			shrinks, grows = max(shrinks, in/out), max(grows, out/in)
+		}
+		return shrinks, grows
+	}
+	nfd, grows := ratio(norm.NFD.String)
+	nfkd, _ := ratio(norm.NFKD.String)
+	small, _ := ratio(lower)
+	for _, c := range []struct {
+		name string
+		got  float64
+	}{{"NFD", nfd}, {"NFC", nfd * grows}, {"NFKD", nfkd}, {"NFKC", nfkd * grows}, {"Lowercase", small}} {
+		if limit := (&hfStep{Type: c.name}).shrinks(); c.got > float64(limit) {
+			t.Errorf("%s makes a text %.2f times shorter, not at most %d", c.name, c.got, limit)
+		}
+	}
+}
+
+func TestCollectorKeeps(t *testing.T) {
+	text := strings.Repeat("the cat sat on the mat, and\n", 4000)
+	for name, tok := range collectTokenizers(t) {
+		want := tok.Encode(text)
+		c := Collector{Keep: 10}
+		for part := range strings.SplitAfterSeq(text, "and\n") {
+			if err := c.Add(t.Context(), tok, part, false); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if len(want) > 2*c.Keep+keepSlack && len(c.out.ids) > 2*c.Keep+keepSlack+1000 {
+			t.Errorf("%s: %d ids are kept", name, len(c.out.ids))
+		}
+		whole := Collector{}
+		for part := range strings.SplitAfterSeq(text, "and\n") {
+			if err := whole.Add(t.Context(), tok, part, false); err != nil {
+				t.Fatal(err)
+			}
+		}
+		all := whole.IDs()
+		tail, head := all[max(0, len(all)-10):], all[:min(len(all), maxHead)]
+		if c.Total() != len(all) || !slices.Equal(c.IDs(), tail) || !slices.Equal(c.Head()[:min(len(head), len(c.Head()))], head) {
+			t.Errorf("%s: %d tokens that end with %v and begin with %v, want %d, %v, %v", name, c.Total(), c.IDs(), c.Head(), len(all), tail, head)
+		}
+	}
+}
+
+// counted is a context that ends after it was asked so often.
+type counted struct {
+	context.Context
+	left int
+}
+
+func (c *counted) Err() error {
+	if c.left--; c.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// Every tokenizer stops soon after its context is done, and asks for that in steps.
+func TestCollectorCancels(t *testing.T) {
+	texts := map[string]string{
+		"one word": strings.Repeat("a", 1<<20), "words": strings.Repeat("the cat ", 1<<17), "unknown": strings.Repeat("\u4e16\u754c", 1<<17),
+	}
+	for name, tok := range collectTokenizers(t) {
+		if name == "wrapped" { // not of this package
+			continue
+		}
+		for kind, text := range texts {
+			if name == Word && kind != "words" { // a word is looked up at once
+				continue
+			}
+			var c Collector
+			ctx := &counted{t.Context(), 3}
+			if err := c.Add(ctx, tok, text, false); !errors.Is(err, context.Canceled) {
+				t.Errorf("%s, %s: %v", name, kind, err)
+			}
+			if c.Total() > 1<<19 {
+				t.Errorf("%s, %s: %d tokens were made", name, kind, c.Total())
+			}
+		}
+	}
+}
+
+// What is allocated for a long text is in proportion to it, whatever it is made of. Half
+// of that and less is in use at once.
+func TestEncodeMemory(t *testing.T) {
+	const n, most = 1 << 20, 100 // bytes of text, and bytes for each
+	rng := rand.New(rand.NewPCG(1, 2))
+	letters := make([]byte, n)
+	for i := range letters {
+		letters[i] = "etaoinshrdlu"[rng.IntN(12)]
+	}
+	texts := map[string]string{
+		"one word": strings.Repeat("a", n), "letters": string(letters), "words": strings.Repeat("the cat ", n/8),
+		"CJK": strings.Repeat("世界你好", n/12), "digits": strings.Repeat("12 3 ", n/5), "spaces": strings.Repeat(" ", n),
+	}
+	var before, after runtime.MemStats
+	for name, tok := range collectTokenizers(t) {
+		for kind, text := range texts {
+			c := Collector{Keep: 100}
+			runtime.ReadMemStats(&before)
+			if err := c.Add(t.Context(), tok, text, false); err != nil {
+				t.Fatal(err)
+			}
+			runtime.ReadMemStats(&after)
+			if each := float64(after.TotalAlloc-before.TotalAlloc) / float64(len(text)); each > most {
+				t.Errorf("%s, %s: %.1f bytes are allocated for a byte of text, more than %d", name, kind, each, most)
+			} else {
+				t.Logf("%s, %s: %.1f", name, kind, each)
+			}
+		}
+	}
+}
+
+// Long words are cut window by window as they are cut as a whole.
+func TestWindows(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	alphabet := []rune("the cat\u2581\u2581sa世éaaa")
+	words := func(n int) string {
+		runes := make([]rune, n)
+		for i := range runes {
+			runes[i] = alphabet[rng.IntN(len(alphabet))]
+		}
+		return string(runes)
+	}
+	for _, name := range pieceModelNames {
+		tok := readPieceTokenizer(t, name)
+		window := func(n int) {
+			switch m := tok.model.(type) {
+			case *scoredBPE:
+				m.window = n
+			case *unigram:
+				m.span = n
+			}
+		}
+		for range 100 {
+			text := words(40 + rng.IntN(500))
+			window(0)
+			want := tok.Encode(text)
+			for _, n := range []int{1, 4, 20, 100} {
+				window(n)
+				if got := tok.Encode(text); !slices.Equal(got, want) {
+					t.Fatalf("%s, %d at once: %q is %v, want %v", name, n, text, got, want)
+				}
+			}
+		}
+	}
+}
+
+// Of a long text whose last tokens are kept only the end is encoded, where that makes no
+// difference, and the first tokens are known nevertheless.
+func TestCollectorTail(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	words := strings.Fields("the cat sat on a mat, and 12 rats ran; \"what?\" é世 it's\n")
+	var b strings.Builder
+	for b.Len() < 1<<19 {
+		b.WriteString(words[rng.IntN(len(words))] + " "[:min(1, rng.IntN(9))])
+	}
+	text, whole := b.String(), 0
+	for name, tok := range collectTokenizers(t) {
+		want := tok.Encode(text)
+		c := Collector{Keep: 50}
+		for _, part := range []string{text[:100], text[100:]} { // what comes before is dropped with the rest
+			if err := c.Add(t.Context(), tok, part, false); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := min(len(want), c.Keep); !slices.Equal(c.IDs(), want[len(want)-n:]) {
+			t.Errorf("%s: %v, want %v", name, c.IDs(), want[len(want)-n:])
+		}
+		one := Collector{Keep: 50}
+		if err := one.Add(t.Context(), tok, text, false); err != nil {
+			t.Fatal(err)
+		}
+		if head := want[:min(len(want), maxHead)]; !slices.Equal(one.Head(), head) || one.Total() > len(want) || one.Total() < len(one.IDs()) {
+			t.Errorf("%s: %d tokens of %d begin with %v, want %v", name, one.Total(), len(want), one.Head(), head)
+		}
+		if e, ok := tok.(encoder); ok && len((&Collector{Keep: 50}).tail(e, text, false)) == len(text) {
+			whole++
+			t.Logf("%s is encoded as a whole", name)
+		}
+	}
+	if whole > 13 {
+		t.Errorf("%d tokenizers encode all of a text", whole)
+	}
+}
