@@ -13,8 +13,17 @@ import (
 // brackets alone, "\-", ranges of classes) is taken, but for escapes of letters and
 // digits that mean nothing. Look-around, back-references and word boundaries are not
 // supported.
-func Pattern(regexp string) (*DFA, error) {
-	e, err := parse(regexp)
+//
+// Where Python's re reads a class or an anchor otherwise than ECMA-262, Pattern has the
+// strings that match in both readings, and [LoosePattern] those that match in either.
+func Pattern(regexp string) (*DFA, error) { return compilePattern(regexp, false) }
+
+// LoosePattern returns the automaton of the strings that match a regular expression as
+// ECMA-262 or as Python's re reads it: what is not in it matches in neither reading.
+func LoosePattern(regexp string) (*DFA, error) { return compilePattern(regexp, true) }
+
+func compilePattern(regexp string, loose bool) (*DFA, error) {
+	e, err := parse(regexp, loose)
 	if err != nil {
 		return nil, err
 	}
@@ -30,14 +39,15 @@ type parser struct {
 	at      int
 	depth   int
 	err     error
+	loose   bool // either reading will do; else both have to match
 	classes map[string]Expr
 }
 
-func parse(regexp string) (Expr, error) {
+func parse(regexp string, loose bool) (Expr, error) {
 	if !utf8.ValidString(regexp) {
 		return Expr{}, errors.New("the pattern is not UTF-8")
 	}
-	p := &parser{src: []rune(regexp), classes: map[string]Expr{}}
+	p := &parser{src: []rune(regexp), classes: map[string]Expr{}, loose: loose}
 	e := p.disjunction()
 	if p.more() {
 		p.fail("a ) without its (")
@@ -122,7 +132,11 @@ func (p *parser) term() Expr {
 	case p.take("^"):
 		return Expr{&node{op: opBegin}}
 	case p.take("$"):
-		return Expr{&node{op: opEnd}}
+		end := Expr{&node{op: opEnd}}
+		if p.loose { // Python's re lets a line feed follow
+			return Alternate(end, Concat(p.of([]rune("\n\n")), end))
+		}
+		return end
 	}
 	if p.quantified() {
 		p.fail("nothing to repeat")
@@ -138,6 +152,9 @@ func (p *parser) atom() Expr {
 	case p.take("["):
 		return p.of(p.class())
 	case p.take("."):
+		if p.loose {
+			return p.of(negate([]rune("\n\n")))
+		}
 		return p.of(negate([]rune("\n\n\r\r\u2028\u2029")))
 	case p.take(`\`):
 		if set, ok := p.classEscape(); ok {

@@ -56,8 +56,10 @@ type compiler struct {
 	texts             map[*value]string
 	sets              map[listKey]map[string]bool
 	steps             int
+	unsure            int // strings that were found valid by a format that nothing asserts
 
 	languages map[language]*automaton.DFA
+	loose     map[language]*automaton.DFA // languages that a string must not be in
 	ranges    map[string]*automaton.DFA
 	strings   map[string]*automaton.DFA
 	literals  map[string]*automaton.DFA
@@ -80,6 +82,7 @@ func newCompiler(l automaton.Limits) *compiler {
 		texts:     map[*value]string{},
 		sets:      map[listKey]map[string]bool{},
 		languages: map[language]*automaton.DFA{},
+		loose:     map[language]*automaton.DFA{},
 		ranges:    map[string]*automaton.DFA{},
 		strings:   map[string]*automaton.DFA{},
 		literals:  map[string]*automaton.DFA{},

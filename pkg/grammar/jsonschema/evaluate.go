@@ -115,12 +115,13 @@ func (c *compiler) valid(v *value, s *schema) (bool, error) {
 		}
 	}
 	for _, t := range s.none {
+		unsure := c.unsure
 		if ok, err := c.valid(v, t); ok || err != nil {
-			return false, err
+			return false, c.sure(unsure, t, err)
 		}
 	}
 	for _, ch := range s.choices {
-		holds := 0
+		holds, unsure := 0, c.unsure
 		for _, list := range ch.lists {
 			ok, err := c.validAll(v, list)
 			if err != nil {
@@ -130,11 +131,23 @@ func (c *compiler) valid(v *value, s *schema) (bool, error) {
 				holds++
 			}
 		}
-		if holds == 0 || ch.exclusive && holds > 1 {
+		if ch.exclusive && holds > 1 {
+			return false, c.sure(unsure, ch.of, nil)
+		}
+		if holds == 0 {
 			return false, nil
 		}
 	}
 	return true, nil
+}
+
+// sure returns an error, err if there is one, if since so many strings another was found
+// valid by a format that nothing asserts, and s does not hold because of that.
+func (c *compiler) sure(unsure int, s *schema, err error) error {
+	if err == nil && c.unsure > unsure {
+		return s.refuse("format", "whether it holds depends on a format that only annotates")
+	}
+	return err
 }
 
 func (c *compiler) validAll(v *value, list []*schema) (bool, error) {
@@ -170,7 +183,10 @@ func (c *compiler) validPlain(v *value, s *schema) (bool, error) {
 	case of&numberType != 0 && s.number != nil:
 		r, err := v.rational()
 		return err == nil && s.number.holds(r), err
-	case of == stringType && s.text != nil:
+	case of == stringType:
+		if s.formats != nil {
+			c.unsure++
+		}
 		return c.validText(v.text, s)
 	case of == arrayType && s.array != nil:
 		return c.validArray(v, s)
@@ -181,18 +197,24 @@ func (c *compiler) validPlain(v *value, s *schema) (bool, error) {
 }
 
 func (c *compiler) validText(text string, s *schema) (bool, error) {
+	if s.text == nil {
+		return true, nil
+	}
 	n := utf8.RuneCountInString(text)
 	if n < s.text.min || s.text.max >= 0 && n > s.text.max {
 		return false, nil
 	}
 	quoted := automaton.Quote(text)
 	for _, l := range s.text.matches {
+		if l.format && lesser(automaton.Longest(l.text), n) != n {
+			return false, nil
+		}
 		if d, err := c.language(l, s); err != nil || !d.Match(quoted) {
 			return false, err
 		}
 	}
 	for _, l := range s.text.differs {
-		if d, err := c.language(l, s); err != nil || d.Match(quoted) {
+		if d, err := c.looseLanguage(l, s); err != nil || d.Match(quoted) {
 			return false, err
 		}
 	}

@@ -31,6 +31,9 @@ func (c *compiler) negation(s *schema) (*schema, error) {
 	if s.not != nil {
 		n.of1(everyType, func(t *schema) { t.enums = [][]*value{s.not} })
 	}
+	if s.formats != nil && s.types&stringType != 0 {
+		n.of1(stringType, func(t *schema) { t.refused = s.unasserted() })
+	}
 	n.numbers(s.number)
 	n.strings(s.text)
 	n.arrays(s.array)
@@ -109,6 +112,11 @@ func (n *negator) refuse(of types, keyword string) {
 	n.of1(of, func(t *schema) {
 		t.refused = fault.New(n.of.node.pointer(), keyword, "its opposite is asked for here (by not, if or oneOf), which is not supported")
 	})
+}
+
+// unasserted is why nothing can depend on whether a string has a format of s.
+func (s *schema) unasserted() *fault.Error {
+	return fault.New(s.node.pointer(), "format", "%q only annotates, and here (under not, if or oneOf) it would have to be asserted", s.formats[0])
 }
 
 // result is a choice of the ways; it is kept, and its opposite is the schema itself.

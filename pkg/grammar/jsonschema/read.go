@@ -210,6 +210,7 @@ func (r *reader) text(key string, v *value) error {
 	}
 	if key == "format" {
 		if _, ok := automaton.Format(v.text); !ok {
+			r.s.formats = append(r.s.formats, v.text)
 			return nil
 		}
 	}

@@ -146,3 +146,34 @@ func FuzzCompile(f *testing.F) {
 		}
 	})
 }
+
+// What depends on a format that nothing asserts is refused: a text would be accepted that
+// a validator that asserts it does not accept.
+func TestUnassertedFormats(t *testing.T) {
+	const free = `{"format":"idn-hostname"}`
+	for _, x := range []struct{ schema, pointer, keyword string }{
+		{`{"type":"string","not":` + free + `}`, "/not", "format"},
+		{`{"type":"string","oneOf":[` + free + `,{"format":"ipv4"}],"minLength":3}`, "", "oneOf"},
+		{`{"type":"string","oneOf":[` + free + `,{"format":"iri"}],"minLength":3}`, "", "oneOf"},
+		{`{"type":"string","not":{"anyOf":[` + free + `,{"format":"ipv4"}]}}`, "/not/anyOf/0", "format"},
+		{`{"type":"string","anyOf":[{"not":` + free + `},{"minLength":3}]}`, "/anyOf/0/not", "format"},
+		{`{"type":"string","if":` + free + `,"then":{"minLength":3},"else":{"maxLength":2}}`, "/if", "format"},
+		{`{"enum":["a","b"],"not":` + free + `}`, "/not", "format"},
+		{`{"enum":["a","b"],"oneOf":[` + free + `,{"format":"iri"}]}`, "", "format"},
+		{`{"enum":["a","b"],"not":{"oneOf":[` + free + `,{"format":"iri"}]}}`, "/not", "format"},
+		{`{"type":"object","not":{"properties":{"a":{"type":"string","format":"iri"}},"required":["a"]}}`, "/not/properties/a", "format"},
+	} {
+		_, err := Compile([]byte(x.schema), automaton.Limits{})
+		f := (*fault.Error)(nil)
+		if !errors.As(err, &f) || f.Pointer != x.pointer || f.Keyword != x.keyword {
+			t.Errorf("%s: %#v", x.schema, err)
+		}
+	}
+	try(t, []form{
+		{`{"type":"string","oneOf":[{"format":"hostname"},{"format":"ipv4"}],"minLength":3}`, `"abc" "a.b"`, `"1.2.3.4" "a" "a_b" "xn--a"`},
+		{`{"type":"string","not":{"format":"hostname"}}`, `"a_b" ""`, `"abc" "xn--a" "abc."`},
+		{`{"anyOf":[` + free + `,{"type":"null"}]}`, `"x" null 1`, ``},
+		{`{"oneOf":[{"type":"string","format":"iri"},{"type":"null"}]}`, `"x" null`, `1`},
+		{`{"allOf":[` + free + `],"type":"string","properties":{"a":` + free + `}}`, `"x"`, `1`},
+	})
+}

@@ -36,6 +36,8 @@ type schema struct {
 	enums [][]*value // the value is one of each list
 	not   []*value   // the value is none of these
 
+	formats []string // that nothing asserts: annotations where they may be
+
 	number *numberFacts
 	text   *stringFacts
 	array  *arrayFacts
@@ -154,7 +156,7 @@ func (s *schema) plain() bool {
 
 // empty reports whether s says nothing at all.
 func (s *schema) empty() bool {
-	return !s.never && !s.plain() && s.all == nil && s.none == nil && s.choices == nil
+	return !s.never && !s.plain() && s.formats == nil && s.all == nil && s.none == nil && s.choices == nil
 }
 
 // isTrue reports whether s plainly says nothing.

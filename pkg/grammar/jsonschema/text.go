@@ -118,7 +118,7 @@ func (c *compiler) stringDFA(s *schema, matches, differs []language, excluded []
 		d = next
 	}
 	for _, l := range differs {
-		next, err := c.language(l, s)
+		next, err := c.looseLanguage(l, s)
 		if err != nil {
 			return nil, err
 		}
@@ -162,23 +162,36 @@ func quoted(list []language) string {
 	return b.String()
 }
 
-// language returns the automaton of a language, which s asks for.
+// language returns the automaton of a language, which s asks for: of the strings that are
+// in it however it is read.
 func (c *compiler) language(l language, s *schema) (*automaton.DFA, error) {
-	if d, ok := c.languages[l]; ok {
+	return c.readLanguage(c.languages, l, s, automaton.Format, automaton.Pattern)
+}
+
+// looseLanguage returns the automaton of the strings that are in a language as one may
+// read it, which s asks not to be in it.
+func (c *compiler) looseLanguage(l language, s *schema) (*automaton.DFA, error) {
+	return c.readLanguage(c.loose, l, s, automaton.LooseFormat, automaton.LoosePattern)
+}
+
+// readLanguage returns the automaton of a language from those that are known, or makes it.
+func (c *compiler) readLanguage(known map[language]*automaton.DFA, l language, s *schema,
+	format func(string) (*automaton.DFA, bool), pattern func(string) (*automaton.DFA, error)) (*automaton.DFA, error) {
+	if d, ok := known[l]; ok {
 		return d, nil
 	}
 	var d *automaton.DFA
 	var err error
 	switch {
 	case l.format:
-		d, _ = automaton.Format(l.text)
+		d, _ = format(l.text)
 	default:
-		if d, err = automaton.Pattern(l.text); err == nil && allKeys(d) {
+		if d, err = pattern(l.text); err == nil && allKeys(d) {
 			d = automaton.Key()
 		}
 	}
 	if d, err = c.built(d, err, s, l.keyword()); err == nil {
-		c.languages[l] = d
+		known[l] = d
 	}
 	return d, err
 }
