@@ -32,10 +32,14 @@ var formats = map[string]func() *DFA{
 
 // LooseFormat returns the automaton of the strings that may have a format: those that
 // are not in it do not have it, whoever judges. It is that of [Format] but for hostname,
-// of which Format leaves out the labels that RFC 5891 gives a meaning of their own.
+// of which Format leaves out the labels that RFC 5891 gives a meaning of their own, and for
+// email, of which it leaves out quoted pairs, as validators do.
 func LooseFormat(name string) (*DFA, bool) {
-	if name == "hostname" {
+	switch name {
+	case "hostname":
 		return looseHosts(), true
+	case "email":
+		return looseAddresses(), true
 	}
 	return Format(name)
 }
@@ -49,6 +53,10 @@ func format(pattern string) func() *DFA {
 // addresses are those of email whose local part is no longer than RFC 5321, section
 // 4.5.3.1.1, lets it be. A quoted one may have an @, what follows may not.
 var addresses = sync.OnceValue(func() *DFA {
+	return must(Intersect(must(Pattern("^"+email+"$")), must(Pattern(`^[^\\]{1,64}@[^@"]*$`))))
+})
+
+var looseAddresses = sync.OnceValue(func() *DFA {
 	return must(Intersect(must(Pattern("^"+email+"$")), must(Pattern(`^.{1,64}@[^@"]*$`))))
 })
 

@@ -103,13 +103,16 @@ func (c *compiler) arrayBody(a *pushdown.Array, atoms []*schema) error {
 	return supportedArray(a, atoms)
 }
 
+// maxUnique is how many items that differ an array may be asked to have.
+const maxUnique = 64
+
 // supportedArray refuses what is said of the items of an array together.
 func supportedArray(a *pushdown.Array, atoms []*schema) error {
 	for _, s := range atoms {
 		f := s.array
 		switch {
-		case f.unique && (a.Max < 0 || a.Max > 1):
-			return s.refuse("uniqueItems", "it is not supported where there may be more than one item")
+		case f.unique && a.Min > maxUnique:
+			return s.refuse("uniqueItems", "at most %d different items can be asked for", maxUnique)
 		case f.contains != nil && (f.minMatches > 0 || f.maxMatch >= 0) && a.Max != 0:
 			return s.refuse("contains", "it is not supported")
 		case f.unevaluated && a.Max != 0:
@@ -118,6 +121,7 @@ func supportedArray(a *pushdown.Array, atoms []*schema) error {
 		if f.contains != nil && f.minMatches > 0 && a.Max == 0 {
 			a.Min = 1 // an empty array contains nothing
 		}
+		a.Unique = a.Unique || f.unique && (a.Max < 0 || a.Max > 1)
 	}
 	return nil
 }

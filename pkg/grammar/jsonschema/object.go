@@ -247,9 +247,14 @@ func (c *compiler) extra(o *pushdown.Object, atoms []*schema, keys *automaton.DF
 	return nil
 }
 
-// divide divides kinds of keys by whether they match a pattern of s.
+// divide divides kinds of keys by whether they match a pattern of s. Keys that match it in
+// one reading and not in another are in no kind.
 func (c *compiler) divide(kinds []keyKind, s *schema, text string) ([]keyKind, error) {
 	d, err := c.language(language{text, false}, s)
+	if err != nil {
+		return nil, err
+	}
+	loose, err := c.looseLanguage(language{text, false}, s)
 	if err != nil {
 		return nil, err
 	}
@@ -262,7 +267,7 @@ func (c *compiler) divide(kinds []keyKind, s *schema, text string) ([]keyKind, e
 			}
 		}
 		if d != automaton.Key() {
-			if rest, err = c.combine(automaton.Subtract, kind.keys, d, s, "patternProperties"); err != nil {
+			if rest, err = c.combine(automaton.Subtract, kind.keys, loose, s, "patternProperties"); err != nil {
 				return nil, err
 			}
 		} else {

@@ -45,7 +45,7 @@ func (r *recogniser) ends(id pushdown.ID, at int) map[int]bool {
 		}
 	case rule.Array != nil:
 		if strings.HasPrefix(r.text[at:], "[") {
-			r.items(rule.Array, at+1, 0, out)
+			r.items(rule.Array, at+1, nil, out)
 		}
 	case rule.Object != nil:
 		if strings.HasPrefix(r.text[at:], "{") {
@@ -86,9 +86,18 @@ func inCount(t *pushdown.Text, text string) bool {
 	return n >= t.Min && (t.Max < 0 || n <= t.Max)
 }
 
-// items adds to out the ends of an array of which n items were read.
-func (r *recogniser) items(a *pushdown.Array, at, n int, out map[int]bool) {
-	rest := r.text[at:]
+// canonicalText writes a value such that equal values have equal texts.
+func canonicalText(v *value) string {
+	text, err := newCompiler(automaton.Limits{}).canonical(v)
+	if err != nil {
+		panic(err)
+	}
+	return text
+}
+
+// items adds to out the ends of an array of which some items were read.
+func (r *recogniser) items(a *pushdown.Array, at int, items []string, out map[int]bool) {
+	rest, n := r.text[at:], len(items)
 	if strings.HasPrefix(rest, "]") && n >= a.Min {
 		out[at+1] = true
 	}
@@ -103,7 +112,17 @@ func (r *recogniser) items(a *pushdown.Array, at, n int, out map[int]bool) {
 			id = a.Prefix[n]
 		}
 		for end := range r.ends(id, at) {
-			r.items(a, end, n+1, out)
+			item := ""
+			if a.Unique {
+				v, _, err := decode([]byte(r.text[at:end]))
+				if err != nil {
+					panic(err)
+				}
+				if item = canonicalText(v); slices.Contains(items, item) {
+					continue
+				}
+			}
+			r.items(a, end, append(slices.Clip(items), item), out)
 		}
 	}
 }
@@ -179,8 +198,12 @@ func spellArray(p *pushdown.Program, a *pushdown.Array, v *value) (string, bool)
 	if v.kind != arrayKind || len(v.items) < a.Min || a.Max >= 0 && len(v.items) > a.Max {
 		return "", false
 	}
-	var parts []string
+	var parts, seen []string
 	for i, item := range v.items {
+		if a.Unique && slices.Contains(seen, canonicalText(item)) {
+			return "", false
+		}
+		seen = append(seen, canonicalText(item))
 		id := a.Items
 		if i < len(a.Prefix) {
 			id = a.Prefix[i]

@@ -42,6 +42,9 @@ type Array struct {
 	Prefix   []ID // of the first items
 	Items    ID   // of all others; -1: there are none
 	Min, Max int  // items, Max < 0 meaning without end
+	// Unique forbids items that are equal JSON values. Their strings, keys included, must
+	// be canonical: [automaton.Key], not [automaton.String].
+	Unique bool
 }
 
 // An Object is a JSON object without white space: first members of Props in their

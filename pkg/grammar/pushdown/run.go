@@ -9,8 +9,8 @@ type element struct {
 	state int32 // of a DFA or a Proc; where in an array or object, see below
 	reg   int32 // Text: characters read; Array: items begun; Object: the next of Props
 	count int32 // Object: members begun
-	used  int32 // Object: its extra keys, an index of run.used
-	from  int32 // Text of an extra key: where it began in run.text; else -1
+	used  int32 // Object: its extra keys, Array that is unique: its items; an index of run.used
+	from  int32 // where in run.text began: Text: the extra key; unique Array, in a frame: the item; else -1
 	stack int32 // index of run.frames
 }
 
@@ -34,9 +34,12 @@ type frame struct {
 	element       // with the stack below it
 	cost    int32 // tokens that suffice from here to the end, if costs are known
 	open    int32 // values without a longest text that are still to come, if costs are known
+	near    int32 // index of the nearest frame from here down that a unique array's item returns to; 0: none
+	safe    bool  // that item can become none of those before it any more
 }
 
-// A usedKey is an extra key of an object, quoted as it is written.
+// A usedKey is an extra key of an object, quoted, or an item of a unique array, as it is
+// written.
 type usedKey struct {
 	key    string
 	before int32 // 0: none
@@ -55,8 +58,11 @@ type run struct {
 	text   []byte   // that was read; keys refer to it
 	rests  []string // scratch of takenAfter
 	out    []element
-	work   int // since it was last set to 0: elements looked at
-	many   int // frames from which on collect does something
+	work   int               // since it was last set to 0: elements looked at
+	byte   byte              // that is being read
+	blind  bool              // what ends is unknown: unique items are not compared
+	values map[string]*value // of unique items
+	many   int               // frames from which on collect does something
 }
 
 const (
@@ -95,6 +101,9 @@ func (r *run) push(e element) int32 {
 		below := &r.frames[e.stack]
 		f.cost = min(never, below.cost+r.costs.after(r, &e))
 		f.open = below.open + r.costs.opens(r, &e)
+	}
+	if f.near = r.frames[e.stack].near; e.from >= 0 && r.m.rules[e.rule].Array != nil {
+		f.near = int32(len(r.frames))
 	}
 	r.frames = append(r.frames, f)
 	r.framed[e] = int32(len(r.frames) - 1)
@@ -162,6 +171,9 @@ func (r *run) leave(stack int32) {
 		r.add(e)
 		return
 	}
+	if e.from >= 0 && r.m.rules[e.rule].Array != nil && !r.distinct(&e) {
+		return
+	}
 	r.arrive(e)
 }
 
@@ -214,6 +226,9 @@ func (r *run) arriveArray(a *Array, e element) {
 	if item := a.item(e.reg); e.state != afterOne && item >= 0 && !r.closed(item) && (a.Max < 0 || int(e.reg) < a.Max) {
 		back := e
 		back.state, back.reg = afterOne, min(e.reg+1, int32(max(a.Min, a.Max, len(a.Prefix))))
+		if a.Unique { // whose items are counted one further: those that it must have are told from others
+			back.reg, back.from = min(e.reg+1, int32(max(a.Min, a.Max, len(a.Prefix)))+1), int32(len(r.text)+1)
+		}
 		r.enter(item, r.push(back))
 	}
 }

@@ -12,6 +12,7 @@ func (r *run) step(e *element, b byte) {
 	if e.rule == ended {
 		return
 	}
+	r.byte = b
 	switch u := &r.m.rules[e.rule]; {
 	case u.Text != nil:
 		r.stepText(u, *e, b)
