@@ -11,8 +11,8 @@ import (
 // which some part matches a regular expression of ECMA-262 in Unicode mode, as JSON
 // Schema has it. What that mode refuses and the other takes (Annex B.1.2: braces and
 // brackets alone, "\-", ranges of classes) is taken, but for escapes of letters and
-// digits that mean nothing. Look-around, back-references and word boundaries are not
-// supported.
+// digits that mean nothing. Look-aheads are supported right after a ^ that begins the
+// pattern; other look-around, back-references and word boundaries are not.
 //
 // Where Python's re reads a class or an anchor otherwise than ECMA-262, Pattern has the
 // strings that match in both readings, and [LoosePattern] those that match in either.
@@ -23,11 +23,29 @@ func Pattern(regexp string) (*DFA, error) { return compilePattern(regexp, false)
 func LoosePattern(regexp string) (*DFA, error) { return compilePattern(regexp, true) }
 
 func compilePattern(regexp string, loose bool) (*DFA, error) {
-	e, err := parse(regexp, loose)
+	e, ahead, err := parse(regexp, loose)
 	if err != nil {
 		return nil, err
 	}
-	return Compile(search(e))
+	d, err := Compile(search(e))
+	for _, a := range ahead {
+		if err != nil {
+			return nil, err
+		}
+		var other *DFA
+		if other, err = Compile(search(a.e)); err == nil && a.not {
+			d, err = Subtract(d, other)
+		} else if err == nil {
+			d, err = Intersect(d, other)
+		}
+	}
+	return d, err
+}
+
+// A lookAhead is what a string must match too, or must not.
+type lookAhead struct {
+	e   Expr
+	not bool
 }
 
 // maxDepth bounds groups in groups.
@@ -43,16 +61,44 @@ type parser struct {
 	classes map[string]Expr
 }
 
-func parse(regexp string, loose bool) (Expr, error) {
+func parse(regexp string, loose bool) (e Expr, ahead []lookAhead, err error) {
 	if !utf8.ValidString(regexp) {
-		return Expr{}, errors.New("the pattern is not UTF-8")
+		return Expr{}, nil, errors.New("the pattern is not UTF-8")
 	}
 	p := &parser{src: []rune(regexp), classes: map[string]Expr{}, loose: loose}
-	e := p.disjunction()
+	if p.peek("^(?=") || p.peek("^(?!") {
+		e, ahead = p.afterLooking()
+	} else {
+		e = p.disjunction()
+	}
 	if p.more() {
 		p.fail("a ) without its (")
 	}
-	return e, p.err
+	return e, ahead, p.err
+}
+
+// afterLooking reads a pattern that begins with look-aheads after its ^.
+func (p *parser) afterLooking() (e Expr, ahead []lookAhead) {
+	p.at++
+	begin := Expr{&node{op: opBegin}}
+	for p.peek("(?=") || p.peek("(?!") {
+		not := p.peek("(?!")
+		p.at += len("(?=")
+		p.loose = p.loose != not // what is excluded is read the other way
+		ahead = append(ahead, lookAhead{Concat(begin, p.disjunction()), not})
+		p.loose = p.loose != not
+		if !p.take(")") {
+			p.fail("a ( without its )")
+		}
+	}
+	if p.quantified() {
+		p.fail("nothing to repeat")
+	}
+	e = Concat(begin, p.alternative())
+	if p.peek("|") {
+		p.fail("a look-ahead in one of several alternatives is not supported")
+	}
+	return e, ahead
 }
 
 // fail ends the parse; the first failure stays.
@@ -171,7 +217,7 @@ func (p *parser) group() Expr {
 	switch {
 	case p.take("?:"):
 	case p.peek("?="), p.peek("?!"), p.peek("?<="), p.peek("?<!"):
-		p.fail("look-ahead and look-behind are not supported")
+		p.fail("look-behind, and look-ahead but after the first ^, are not supported")
 	case p.take("?<"):
 		first := p.at
 		for p.more() && isName(p.src[p.at], p.at == first) {

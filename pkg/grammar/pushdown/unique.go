@@ -196,8 +196,8 @@ func (c *costs) follow(r *run, from int, at attempt, open func(x *element) bool,
 	return work
 }
 
-// sample finds texts of a rule that differ, n of them, the shortest first, as far as it
-// goes.
+// sample finds short texts of a rule that differ, n of them, the shortest first, as far as
+// it goes.
 func (c *costs) sample(id ID, n int) {
 	if len(c.samples[id]) >= n || c.start[id] >= never {
 		return
@@ -216,6 +216,7 @@ func (c *costs) sample(id ID, n int) {
 		work += c.followAll(r, at, func(a attempt) { heap.Push(&line, a) })
 	}
 	if len(found) > len(c.samples[id]) {
+		slices.SortStableFunc(found, func(a, b string) int { return len(a) - len(b) })
 		c.samples[id] = found
 	}
 }
@@ -235,7 +236,9 @@ func (c *costs) followAll(r *run, at attempt, do func(attempt)) (work int) {
 		work += 1 + len(r.out)
 		next := attempt{text: string(r.text), now: r.out, cost: never}
 		for i := range next.now {
-			next.cost = min(next.cost, int32(len(next.text))+c.of(r, &next.now[i]))
+			if cost := c.of(r, &next.now[i]); cost < never { // a whole text soon rather than the shortest
+				next.cost = min(next.cost, int32(len(next.text))+8*min(cost, 1<<20))
+			}
 		}
 		if next.cost < never {
 			do(next)
