@@ -51,6 +51,9 @@ func (c *compiler) arrayRule(cl *clause) (pushdown.ID, error) {
 	if most >= 0 && least > most {
 		return never, nil
 	}
+	if most != 0 && slices.ContainsFunc(atoms, func(s *schema) bool { return s.array.counts() }) {
+		return c.countingRule(atoms, key)
+	}
 	a := &pushdown.Array{Items: -1, Min: least, Max: most}
 	id, err := c.newRule(pushdown.Rule{Array: a}, 1)
 	if err != nil {
@@ -113,8 +116,6 @@ func supportedArray(a *pushdown.Array, atoms []*schema) error {
 		switch {
 		case f.unique && a.Min > maxUnique:
 			return s.refuse("uniqueItems", "at most %d different items can be asked for", maxUnique)
-		case f.contains != nil && (f.minMatches > 0 || f.maxMatch >= 0) && a.Max != 0:
-			return s.refuse("contains", "it is not supported")
 		case f.unevaluated && a.Max != 0:
 			return s.refuse("unevaluatedItems", "it is not supported next to schemas that apply to the same array")
 		}

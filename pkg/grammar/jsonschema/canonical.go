@@ -45,6 +45,12 @@ func partsOf(r pushdown.Rule) (list []pushdown.ID) {
 		for _, x := range r.Object.Extra {
 			list = append(list, x.Key, x.Value)
 		}
+	case r.Proc != nil:
+		for _, s := range r.Proc.States {
+			for _, call := range s.Calls {
+				list = append(list, call.Rule)
+			}
+		}
 	default:
 		list = r.Any
 	}
@@ -110,6 +116,12 @@ func copied(r pushdown.Rule) pushdown.Rule {
 		o := *r.Object
 		o.Props, o.Extra = slices.Clone(o.Props), slices.Clone(o.Extra)
 		r.Object = &o
+	case r.Proc != nil:
+		p := pushdown.Proc{States: slices.Clone(r.Proc.States)}
+		for i := range p.States {
+			p.States[i].Calls = slices.Clone(p.States[i].Calls)
+		}
+		r.Proc = &p
 	default:
 		r.Any = slices.Clone(r.Any)
 	}
@@ -133,6 +145,12 @@ func (k *copier) parts(id pushdown.ID) (err error) {
 		for i := range r.Object.Extra {
 			set(&r.Object.Extra[i].Key)
 			set(&r.Object.Extra[i].Value)
+		}
+	case r.Proc != nil:
+		for s := range r.Proc.States {
+			for i := range r.Proc.States[s].Calls {
+				set(&r.Proc.States[s].Calls[i].Rule)
+			}
 		}
 	default:
 		for i := range r.Any {

@@ -16,6 +16,10 @@ import (
 // of a valid value, the members of its objects in the order of the schema. Errors are
 // [fault.Error]s.
 func Compile(raw []byte, l automaton.Limits) (*pushdown.Program, error) {
+	return newCompiler(l).compile(raw)
+}
+
+func (c *compiler) compile(raw []byte) (*pushdown.Program, error) {
 	root, named, err := decode(raw)
 	if err != nil {
 		return nil, err
@@ -23,7 +27,6 @@ func Compile(raw []byte, l automaton.Limits) (*pushdown.Program, error) {
 	if root.kind != objectKind && root.kind != booleanKind {
 		return nil, fault.New("", "", "a schema is an object, true or false")
 	}
-	c := newCompiler(l)
 	c.root, c.named, c.draft = root, named, draftOf(root)
 	start, err := c.rule([]*schema{c.schemaAt(root)})
 	if err != nil {
@@ -53,6 +56,8 @@ type compiler struct {
 	schemas           int32 // made so far
 	nothing, anything *schema
 	empty             map[string]bool // of sets, whether they are provably so
+	clashes           map[string]bool // of sets, whether that is quickly seen
+	narrowed          error           // why a way in which a value can be valid was left out, nil if none was
 	texts             map[*value]string
 	sets              map[listKey]map[string]bool
 	steps             int
@@ -79,6 +84,7 @@ func newCompiler(l automaton.Limits) *compiler {
 	c := &compiler{
 		limits:    l,
 		empty:     map[string]bool{},
+		clashes:   map[string]bool{},
 		texts:     map[*value]string{},
 		sets:      map[listKey]map[string]bool{},
 		languages: map[language]*automaton.DFA{},

@@ -235,7 +235,7 @@ func (c *compiler) validArray(v *value, s *schema) (bool, error) {
 		if ok, err := c.validAll(item, itemSet([]*schema{s}, i)); !ok || err != nil {
 			return false, err
 		}
-		if a.contains != nil {
+		if a.contains != nil && i >= a.from {
 			ok, err := c.valid(item, a.contains)
 			if err != nil {
 				return false, err

@@ -100,6 +100,14 @@ func TestArrays(t *testing.T) {
 		{`{"type":"array","contains":{"const":1},"minContains":0}`, `[] [2]`, ``},
 		{`{"type":["array","null"],"contains":{},"maxItems":0}`, `null`, `[] [1]`},
 		{`{"type":"array","not":{"contains":{"const":1}}}`, `[] [2]`, `[1] [2,1]`},
+		{`{"type":"array","contains":{"const":1}}`, `[1] [2,1] [1,1,"a"]`, `[] [2]`},
+		{`{"type":"array","contains":{"const":1},"minContains":2,"maxContains":2,"maxItems":3}`, `[1,1] [1,2,1]`, `[1] [1,1,1] [1,1,2,2]`},
+		{`{"type":"array","contains":{"type":"null"},"minContains":0,"maxContains":1,"minItems":2}`, `[1,2] [null,1]`, `[null,null] [1]`},
+		{`{"type":"array","not":{"items":{"type":"integer"}}}`, `["a"] [1,"a"] ["a",1]`, `[] [1] [1,2]`},
+		{`{"type":"array","prefixItems":[{}],"not":{"prefixItems":[{}],"items":{"type":"integer"}}}`, `["a","b"] [1,2,"a"]`, `["a"] ["a",1]`},
+		{`{"type":"array","allOf":[{"contains":{"const":1}},{"contains":{"const":2}}]}`, `[1,2] [2,3,1]`, `[1] [2,2]`},
+		{`{"type":"array","not":{"contains":{"const":1},"minContains":2}}`, `[] [1] [2,1]`, `[1,1]`},
+		{`{"oneOf":[{"type":"array","items":{"type":"integer"}},{"type":"array","items":{"type":["integer","string"]}}]}`, `["a"] [1,"a"]`, `[] [1] [null]`},
 		{`{"type":"array","unevaluatedItems":false,"prefixItems":[{"const":1}]}`, `[] [1]`, `[1,2]`},
 	})
 }

@@ -83,17 +83,53 @@ func (c *compiler) build(set []*schema) (pushdown.ID, error) {
 		}
 		return c.any(ids)
 	}
-	list, err := c.split(nil, cl, 0)
+	list, err := c.someWays(cl)
 	if err != nil {
 		return never, err
 	}
 	var ids []pushdown.ID
-	for _, cl := range simplest(list) {
+	for _, cl := range simplest(c.supported(list)) {
 		if ids, err = c.lower(ids, cl); err != nil {
 			return never, err
 		}
 	}
 	return c.any(ids)
+}
+
+// supported leaves out the clauses of a oneOf for which others would have to be excluded
+// in a way that is not supported, unless no other is left for values of their types: what
+// is valid by them alone is not in the program. Those of formats that would have to be
+// asserted stay.
+func (c *compiler) supported(list []*clause) []*clause {
+	kept, lost := types(0), types(0)
+	out := slices.DeleteFunc(slices.Clone(list), func(cl *clause) bool {
+		drop := cl.because != nil && (countsUnique(cl) || slices.ContainsFunc(cl.atoms, func(s *schema) bool { return s.refused != nil && s.refused.Keyword != "format" }))
+		if drop {
+			lost |= c.left(cl, maxProof)
+		} else {
+			kept |= cl.types
+		}
+		return drop
+	})
+	if lost&^kept != 0 {
+		return list
+	}
+	if len(out) < len(list) && lost != 0 {
+		c.narrowed = list[slices.IndexFunc(list, func(cl *clause) bool { return !slices.Contains(out, cl) })].because
+	}
+	return out
+}
+
+// unsupported returns what of a clause is not, nil if all is.
+func (cl *clause) unsupported() error {
+	for _, s := range cl.atoms {
+		if s.refused != nil && cl.because != nil {
+			return cl.because
+		} else if s.refused != nil {
+			return s.refused
+		}
+	}
+	return nil
 }
 
 // simplest leaves out clauses that another of the list follows from.
@@ -155,12 +191,8 @@ func (c *compiler) text(t pushdown.Text) (pushdown.ID, error) {
 
 // lower adds the rules of a clause without choices, one a type of values.
 func (c *compiler) lower(ids []pushdown.ID, cl *clause) ([]pushdown.ID, error) {
-	for _, s := range cl.atoms {
-		if s.refused != nil && cl.because != nil {
-			return nil, cl.because
-		} else if s.refused != nil {
-			return nil, s.refused
-		}
+	if err := cl.unsupported(); err != nil {
+		return nil, err
 	}
 	if list, ok, err := c.candidates(cl); ok || err != nil {
 		if err != nil {

@@ -228,13 +228,17 @@ func (n *negator) arrays(f *arrayFacts) {
 	case f.items.isFalse():
 		n.array(func(a *arrayFacts) { a.min = len(f.prefix) + 1 })
 	default:
-		n.refuse(arrayType, "items")
+		n.array(func(a *arrayFacts) { a.contains, a.from = n.c.negated(n.of.node, f.items), len(f.prefix) })
 	}
-	if f.contains != nil && f.minMatches == 1 {
+	if f.contains != nil && f.minMatches == 1 && f.from == 0 {
 		n.array(func(a *arrayFacts) { a.items = n.c.negated(n.of.node, f.contains) })
+	} else if f.contains != nil && f.minMatches > 0 {
+		n.array(func(a *arrayFacts) {
+			a.contains, a.from, a.minMatches, a.maxMatch = f.contains, f.from, 0, f.minMatches-1
+		})
 	}
-	if f.contains != nil && (f.minMatches > 1 || f.maxMatch >= 0) {
-		n.refuse(arrayType, "contains")
+	if f.contains != nil && f.maxMatch >= 0 {
+		n.array(func(a *arrayFacts) { a.contains, a.from, a.minMatches = f.contains, f.from, f.maxMatch+1 })
 	}
 	if f.unique {
 		n.refuse(arrayType, "uniqueItems")

@@ -160,6 +160,9 @@ func (c *compiler) keys(atoms []*schema) (*automaton.DFA, error) {
 		return nil, nil
 	}
 	list, err := c.clauses(set)
+	if err == errWays {
+		return nil, place.refuse("propertyNames", "%v", err)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,9 @@ import (
 // program returns the rules without what nothing matches.
 func (c *compiler) program(start pushdown.ID) (*pushdown.Program, error) {
 	full := c.full()
+	if !full[start] && c.narrowed != nil {
+		return nil, c.narrowed
+	}
 	if !full[start] {
 		return nil, fault.New("", "", "no value is valid for the schema")
 	}
@@ -23,6 +26,11 @@ func (c *compiler) program(start pushdown.ID) (*pushdown.Program, error) {
 			r.Any = slices.DeleteFunc(slices.Clone(r.Any), func(id pushdown.ID) bool { return !full[id] })
 		case r.Array != nil:
 			pruneArray(r.Array, full)
+		case r.Proc != nil:
+			for s := range r.Proc.States {
+				calls := &r.Proc.States[s].Calls
+				*calls = slices.DeleteFunc(*calls, func(call pushdown.Call) bool { return !full[call.Rule] })
+			}
 		case r.Object != nil:
 			r.Object.Extra = slices.DeleteFunc(r.Object.Extra, func(x pushdown.Extra) bool { return !full[x.Value] })
 		}
@@ -76,6 +84,9 @@ func (c *compiler) matchesSomething(r *pushdown.Rule, full []bool) bool {
 		extra := slices.ContainsFunc(o.Extra, func(x pushdown.Extra) bool { return full[x.Value] })
 		return (members >= o.Min || extra) && (o.Max < 0 || required <= o.Max && o.Min <= o.Max)
 	}
+	if r.Proc != nil {
+		return ends(r.Proc, full)
+	}
 	return slices.ContainsFunc(r.Any, func(id pushdown.ID) bool { return full[id] })
 }
 
@@ -94,7 +105,7 @@ func (c *compiler) countTexts(id pushdown.ID) (n int) {
 	switch r := &c.rules[id]; {
 	case r.Text != nil:
 		return countTexts(r.Text.DFA)
-	case r.Array != nil || r.Object != nil:
+	case r.Array != nil || r.Object != nil || r.Proc != nil:
 		return maxUnique
 	default:
 		for _, one := range r.Any {

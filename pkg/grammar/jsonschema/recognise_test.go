@@ -51,6 +51,8 @@ func (r *recogniser) ends(id pushdown.ID, at int) map[int]bool {
 		if strings.HasPrefix(r.text[at:], "{") {
 			r.members(rule.Object, at+1, 0, nil, out)
 		}
+	case rule.Proc != nil:
+		r.proc(rule.Proc, 0, at, out, map[[2]int]bool{})
 	default:
 		for _, id := range rule.Any {
 			maps.Copy(out, r.ends(id, at))
@@ -58,6 +60,28 @@ func (r *recogniser) ends(id pushdown.ID, at int) map[int]bool {
 	}
 	r.memo[place{id, at}] = out
 	return out
+}
+
+// proc adds to out the ends of a general rule from a state on.
+func (r *recogniser) proc(p *pushdown.Proc, state int32, at int, out map[int]bool, seen map[[2]int]bool) {
+	if seen[[2]int{int(state), at}] {
+		return
+	}
+	seen[[2]int{int(state), at}] = true
+	s := &p.States[state]
+	if s.Accept {
+		out[at] = true
+	}
+	if at < len(r.text) {
+		if to := automaton.Next(s.Edges, r.text[at]); to >= 0 {
+			r.proc(p, to, at+1, out, seen)
+		}
+	}
+	for _, call := range s.Calls {
+		for end := range r.ends(call.Rule, at) {
+			r.proc(p, call.Return, end, out, seen)
+		}
+	}
 }
 
 func (r *recogniser) run(d *automaton.DFA, at int) map[int]bool {
@@ -184,10 +208,41 @@ func spell(p *pushdown.Program, id pushdown.ID, v *value) (string, bool) {
 		return spellArray(p, rule.Array, v)
 	case rule.Object != nil:
 		return spellObject(p, rule.Object, v)
+	case rule.Proc != nil:
+		if v.kind != arrayKind {
+			return "", false
+		}
+		return spellProc(p, rule.Proc, 0, v.items, "")
 	default:
 		for _, id := range rule.Any {
 			if text, ok := spell(p, id, v); ok {
 				return text, true
+			}
+		}
+	}
+	return "", false
+}
+
+// spellProc writes the items that are left of an array from a state of a general rule on.
+func spellProc(p *pushdown.Program, proc *pushdown.Proc, state int32, items []*value, text string) (string, bool) {
+	s := &proc.States[state]
+	if s.Accept {
+		return text, len(items) == 0
+	}
+	for _, b := range []byte("[,]") {
+		if to := automaton.Next(s.Edges, b); to >= 0 && (b != ']' || len(items) == 0) {
+			if all, ok := spellProc(p, proc, to, items, text+string(b)); ok {
+				return all, true
+			}
+		}
+	}
+	for _, call := range s.Calls {
+		if len(items) == 0 {
+			break
+		}
+		if item, ok := spell(p, call.Rule, items[0]); ok {
+			if all, ok := spellProc(p, proc, call.Return, items[1:], text+item); ok {
+				return all, true
 			}
 		}
 	}

@@ -104,8 +104,9 @@ type arrayFacts struct {
 	min, max int
 	unique   bool
 
-	contains             *schema
-	minMatches, maxMatch int // how many items match contains
+	contains, other      *schema // other is not contains, once asked
+	minMatches, maxMatch int     // how many items match contains
+	from                 int     // items before it are not counted
 
 	unevaluated bool // unevaluatedItems says something
 }
