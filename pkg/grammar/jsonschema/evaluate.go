@@ -179,6 +179,11 @@ func (c *compiler) validPlain(v *value, s *schema) (bool, error) {
 	if out, err := c.within(v, s.not); out || err != nil {
 		return false, err
 	}
+	if of == objectType && s.some != nil {
+		if ok, err := c.has(v, s.some); !ok || err != nil {
+			return false, err
+		}
+	}
 	switch {
 	case of&numberType != 0 && s.number != nil:
 		r, err := v.rational()
@@ -253,6 +258,20 @@ func (c *compiler) validArray(v *value, s *schema) (bool, error) {
 	return a.contains == nil || matches >= a.minMatches && (a.maxMatch < 0 || matches <= a.maxMatch), nil
 }
 
+// has reports whether an object has a member as m asks for.
+func (c *compiler) has(v *value, m *member) (bool, error) {
+	for i, name := range v.keys {
+		ok, err := c.valid(&value{kind: stringKind, text: name}, m.key)
+		if ok && err == nil {
+			ok, err = c.valid(v.items[i], m.value)
+		}
+		if ok || err != nil {
+			return ok, err
+		}
+	}
+	return false, nil
+}
+
 func (c *compiler) validObject(v *value, s *schema) (bool, error) {
 	o := s.object
 	if len(v.keys) < o.min || o.max >= 0 && len(v.keys) > o.max {
@@ -260,6 +279,11 @@ func (c *compiler) validObject(v *value, s *schema) (bool, error) {
 	}
 	if o.unevaluated {
 		return false, s.refuse("unevaluatedProperties", "it is not supported")
+	}
+	if o.lead != nil {
+		if ok, err := c.has(v, o.lead); !ok || err != nil {
+			return false, err
+		}
 	}
 	for _, name := range o.required {
 		if v.get(name) == nil {

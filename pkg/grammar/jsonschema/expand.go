@@ -162,7 +162,9 @@ func (c *compiler) split(list []*clause, cl *clause, depth, room int) ([]*clause
 		return list, err
 	}
 	if len(cl.pending) == 0 {
-		if ch, ok := c.outside(cl); ok {
+		if ch, ok, err := c.which(cl); err != nil {
+			return nil, err
+		} else if ok {
 			cl.pending = []choice{ch}
 			return c.split(list, cl, depth+1, room)
 		}

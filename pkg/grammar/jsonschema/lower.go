@@ -107,7 +107,7 @@ func (c *compiler) supported(list []*clause) []*clause {
 		if drop {
 			lost |= c.left(cl, maxProof)
 		} else {
-			kept |= cl.types
+			kept |= c.left(cl, maxProof)
 		}
 		return drop
 	})

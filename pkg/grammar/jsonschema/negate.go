@@ -1,6 +1,7 @@
 package jsonschema
 
 import (
+	"math/big"
 	"slices"
 
 	"glossa/pkg/grammar/fault"
@@ -168,8 +169,11 @@ func (n *negator) numbers(f *numberFacts) {
 	if f.max != nil {
 		n.of1(numberType, func(t *schema) { t.number = &numberFacts{min: f.max, openMin: !f.openMax} })
 	}
-	if f.multiples != nil {
-		n.refuse(numberType, "multipleOf")
+	for _, m := range f.multiples {
+		n.of1(numberType, func(t *schema) { t.number = &numberFacts{others: []*big.Rat{m}} })
+	}
+	for _, m := range f.others {
+		n.of1(numberType, func(t *schema) { t.number = &numberFacts{multiples: []*big.Rat{m}} })
 	}
 }
 
@@ -275,49 +279,90 @@ func (n *negator) objects(f *objectFacts) {
 			o.properties = []*schema{n.c.negated(n.of.node, f.properties[i])}
 		})
 	}
-	if f.patterns != nil {
-		n.refuse(objectType, "patternProperties")
+	for _, p := range f.patterns {
+		key := n.c.derive(n.of.node)
+		key.text = &stringFacts{max: -1, matches: []language{{p.text, false}}}
+		n.member("patternProperties", key, n.c.negated(n.of.node, p.value))
 	}
 	if f.others != nil && !f.others.isTrue() {
-		n.refuse(objectType, "additionalProperties")
-		if f.patterns == nil {
-			t := n.ways[len(n.ways)-1][0]
-			t.beyond = &beyond{f, n.c.negated(n.of.node, f.others), map[string]*schema{}}
+		key := n.c.derive(n.of.node)
+		if len(f.patterns) > 0 {
+			key.text = &stringFacts{max: -1}
 		}
+		for _, p := range f.patterns {
+			key.text.differs = append(key.text.differs, language{p.text, false})
+		}
+		for _, name := range f.names {
+			key.not = append(key.not, &value{kind: stringKind, text: name})
+		}
+		n.member("additionalProperties", key, n.c.negated(n.of.node, f.others))
 	}
 	if f.keys != nil {
-		n.refuse(objectType, "propertyNames")
+		n.member("propertyNames", n.c.negated(n.of.node, f.keys), n.c.anything)
 	}
 	if f.unevaluated {
 		n.refuse(objectType, "unevaluatedProperties")
 	}
 }
 
-// outside turns a schema of a clause that asks for a member beyond some names into a
-// choice of members, if there is one and the names that objects may have are known.
-func (c *compiler) outside(cl *clause) (ch choice, ok bool) {
-	at := slices.IndexFunc(cl.atoms, func(s *schema) bool { return s.beyond != nil })
-	closed := slices.IndexFunc(cl.atoms, func(s *schema) bool {
-		return s.object != nil && s.object.others != nil && s.object.others.isFalse() && s.object.patterns == nil
+// member adds a way of objects that have some member.
+func (n *negator) member(keyword string, key, value *schema) {
+	n.of1(objectType, func(t *schema) {
+		t.some = &member{keyword: keyword, key: key, value: value, made: map[string]*schema{}}
 	})
-	if at < 0 || closed < 0 {
-		return ch, false
+}
+
+// which turns a schema of a clause that asks for some member into a choice of members, if
+// there is one: those that are declared, and one that is not.
+func (c *compiler) which(cl *clause) (ch choice, ok bool, err error) {
+	at := slices.IndexFunc(cl.atoms, func(s *schema) bool { return s.some != nil })
+	if at < 0 || cl.types&objectType == 0 {
+		return ch, false, nil
 	}
 	s := cl.atoms[at]
-	ch = choice{of: s, keyword: "additionalProperties"}
-	for _, name := range cl.atoms[closed].object.names {
-		if s.beyond.names.property(name) != nil {
+	m := s.some
+	ch = choice{of: s, keyword: m.keyword}
+	closed := slices.ContainsFunc(cl.atoms, func(s *schema) bool {
+		return s.object != nil && s.object.others != nil && s.object.others.isFalse() && s.object.patterns == nil
+	})
+	for _, name := range declaredBy(cl.atoms) {
+		if err := c.step(1); err != nil {
+			return ch, false, err
+		}
+		if ok, err := c.valid(&value{kind: stringKind, text: name}, m.key); err != nil {
+			return ch, false, err
+		} else if !ok {
 			continue
 		}
-		t := s.beyond.made[name]
+		t := m.made[name]
 		if t == nil {
 			t = c.derive(s.node)
 			t.object = newObject()
-			t.object.names, t.object.properties, t.object.required = []string{name}, []*schema{s.beyond.value}, []string{name}
-			s.beyond.made[name] = t
+			t.object.names, t.object.properties, t.object.required = []string{name}, []*schema{m.value}, []string{name}
+			m.made[name] = t
 		}
 		ch.lists = append(ch.lists, []*schema{t})
 	}
+	if m.free == nil {
+		m.free = c.derive(s.node)
+		m.free.types, m.free.object = objectType, newObject()
+		m.free.object.lead = m
+	}
+	if !closed {
+		ch.lists = append(ch.lists, []*schema{m.free})
+	}
 	cl.atoms = slices.Concat(cl.atoms[:at], cl.atoms[at+1:])
-	return ch, true
+	return ch, true, nil
+}
+
+// declaredBy lists the names that schemas which hold together declare or require.
+func declaredBy(atoms []*schema) []string {
+	var of distinct
+	for _, s := range atoms {
+		if s.object != nil {
+			of.add(s.object.names)
+			of.add(s.object.required)
+		}
+	}
+	return of.names
 }

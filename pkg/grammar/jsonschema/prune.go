@@ -32,7 +32,9 @@ func (c *compiler) program(start pushdown.ID) (*pushdown.Program, error) {
 				*calls = slices.DeleteFunc(*calls, func(call pushdown.Call) bool { return !full[call.Rule] })
 			}
 		case r.Object != nil:
-			r.Object.Extra = slices.DeleteFunc(r.Object.Extra, func(x pushdown.Extra) bool { return !full[x.Value] })
+			o, empty := r.Object, func(x pushdown.Extra) bool { return !full[x.Value] }
+			lead := slices.DeleteFunc(slices.Clone(o.Extra[:o.Lead]), empty)
+			o.Extra, o.Lead = append(lead, slices.DeleteFunc(slices.Clone(o.Extra[o.Lead:]), empty)...), len(lead)
 		}
 	}
 	if err := c.canonicalItems(); err != nil {
@@ -81,7 +83,11 @@ func (c *compiler) matchesSomething(r *pushdown.Rule, full []bool) bool {
 				required++
 			}
 		}
-		extra := slices.ContainsFunc(o.Extra, func(x pushdown.Extra) bool { return full[x.Value] })
+		filled := func(x pushdown.Extra) bool { return full[x.Value] }
+		if extra := slices.ContainsFunc(o.Extra[o.Lead:], filled); o.Lead > 0 {
+			return slices.ContainsFunc(o.Extra[:o.Lead], filled) && (members+1 >= o.Min || extra) && (o.Max < 0 || required < o.Max && o.Min <= o.Max)
+		}
+		extra := slices.ContainsFunc(o.Extra, filled)
 		return (members >= o.Min || extra) && (o.Max < 0 || required <= o.Max && o.Min <= o.Max)
 	}
 	if r.Proc != nil {

@@ -158,7 +158,13 @@ func (r *recogniser) members(o *pushdown.Object, at, next int, used []string, ou
 	required := func(props []pushdown.Prop) bool {
 		return slices.ContainsFunc(props, func(p pushdown.Prop) bool { return p.Required })
 	}
-	if strings.HasPrefix(rest, "}") && len(used) >= o.Min && !required(o.Props[next:]) {
+	extras := len(used)
+	for _, p := range o.Props {
+		if slices.Contains(used, automaton.Quote(p.Name)) {
+			extras--
+		}
+	}
+	if strings.HasPrefix(rest, "}") && len(used) >= o.Min && !required(o.Props[next:]) && (o.Lead == 0 || extras > 0) {
 		out[at+1] = true
 	}
 	if o.Max >= 0 && len(used) == o.Max {
@@ -181,7 +187,10 @@ func (r *recogniser) members(o *pushdown.Object, at, next int, used []string, ou
 	if required(o.Props[next:]) {
 		return
 	}
-	for _, x := range o.Extra {
+	for i, x := range o.Extra {
+		if o.Lead > 0 && (extras == 0) != (i < o.Lead) {
+			continue
+		}
 		for end := range r.ends(x.Key, at) {
 			key := r.text[at:end]
 			declared := slices.ContainsFunc(o.Props, func(p pushdown.Prop) bool { return automaton.Quote(p.Name) == key })
@@ -293,20 +302,33 @@ func spellObject(p *pushdown.Program, o *pushdown.Object, v *value) (string, boo
 			return "", false
 		}
 	}
-	for i, name := range v.keys {
-		if declared[name] {
-			continue
-		}
-		found := slices.ContainsFunc(o.Extra, func(x pushdown.Extra) bool {
+	spelled := func(i int, kinds []pushdown.Extra) bool {
+		return slices.ContainsFunc(kinds, func(x pushdown.Extra) bool {
 			key := p.Rules[x.Key].Text
-			quoted := automaton.Quote(name)
-			return key.DFA.Match(quoted) && inCount(key, quoted) && add(name, x.Value, v.items[i])
+			quoted := automaton.Quote(v.keys[i])
+			if !key.DFA.Match(quoted) || !inCount(key, quoted) {
+				return false
+			}
+			before := len(parts)
+			if add(v.keys[i], x.Value, v.items[i]) {
+				return true
+			}
+			parts = parts[:before]
+			return false
 		})
-		if !found {
+	}
+	first := -1
+	for i, name := range v.keys {
+		if o.Lead > 0 && first < 0 && !declared[name] && spelled(i, o.Extra[:o.Lead]) {
+			first = i
+		}
+	}
+	for i, name := range v.keys {
+		if !declared[name] && i != first && !spelled(i, o.Extra[o.Lead:]) {
 			return "", false
 		}
 	}
-	return "{" + strings.Join(parts, ",") + "}", true
+	return "{" + strings.Join(parts, ",") + "}", o.Lead == 0 || first >= 0
 }
 
 // accepts reports whether an instance is in a program once it is spelled as it asks.

@@ -49,16 +49,16 @@ type schema struct {
 
 	opposite *schema      // its negation, once asked
 	refused  *fault.Error // values of its types are not supported
-	beyond   *beyond      // unless this helps
+	some     *member      // of objects
 }
 
-// A beyond asks for a member whose name is none of names and for whose value a schema
-// holds: the negation of additionalProperties. Only of objects whose names are known
-// can that be said, by one schema for each name.
-type beyond struct {
-	names *objectFacts
-	value *schema
-	made  map[string]*schema
+// A member asks an object for a member of which schemas of the name and of the value hold:
+// the negation of additionalProperties, patternProperties or propertyNames.
+type member struct {
+	keyword    string
+	key, value *schema
+	made       map[string]*schema // what asks for a member of that name
+	free       *schema            // what asks for one that is not declared
 }
 
 // mark is how far the search for schemas that apply to themselves has come.
@@ -83,6 +83,7 @@ type numberFacts struct {
 	min, max         *big.Rat // nil: none
 	openMin, openMax bool
 	multiples        []*big.Rat
+	others           []*big.Rat // of which the number is no multiple
 }
 
 // stringFacts is about strings; max is -1 where there is none, as in arrays and objects.
@@ -120,6 +121,7 @@ type objectFacts struct {
 	keys       *schema // propertyNames
 	required   []string
 	min, max   int
+	lead       *member // of the members that are not declared, one must be so
 
 	unevaluated bool // unevaluatedProperties says something
 }
@@ -152,7 +154,7 @@ func (o *objectFacts) property(name string) *schema {
 // plain reports whether s says something by itself.
 func (s *schema) plain() bool {
 	return s.types != everyType || s.enums != nil || s.not != nil || s.number != nil ||
-		s.text != nil || s.array != nil || s.object != nil || s.refused != nil
+		s.text != nil || s.array != nil || s.object != nil || s.refused != nil || s.some != nil
 }
 
 // empty reports whether s says nothing at all.

@@ -138,7 +138,9 @@ func (m *Matcher) walkExits(x *exits, e *element, budget int32, least, most int)
 	defer func() { r.text = r.text[:length] }()
 	r.out, r.work = r.out[:0], 0
 	if e.from >= 0 {
-		r.add(r.frames[e.stack].element) // which does not ask for its keys before the next
+		back := r.frames[e.stack].element
+		back.used = r.use("", back.used) // it does not ask for its keys before the next
+		r.add(back)
 	} else {
 		r.blind = item // whose end is in none of these texts
 		r.leave(e.stack)

@@ -55,6 +55,9 @@ type Object struct {
 	// not special, so keys of two of them must not both match unless both may.
 	Extra    []Extra
 	Min, Max int // members, Max < 0 meaning without end
+	// Lead, unless 0, is how many of Extra are the kinds that the first extra member is
+	// of: there must be one. The others are those of all further ones.
+	Lead int
 }
 
 // A Prop is a member with its own key.

@@ -279,6 +279,9 @@ func randomObject(p *Program, dice *rand.Rand, one func() ID) *Object {
 	if dice.IntN(3) == 0 {
 		o.Min = dice.IntN(5)
 	}
+	if dice.IntN(3) == 0 {
+		o.Lead = dice.IntN(len(o.Extra) + 1)
+	}
 	if dice.IntN(2) == 0 {
 		o.Max = o.Min + dice.IntN(4)
 	}

@@ -141,37 +141,46 @@ func (r *recogniser) ofObject(o *Object, at, prop int, keys []string, found map[
 	missing := func(from, to int) bool {
 		return slices.ContainsFunc(o.Props[from:to], func(p Prop) bool { return p.Required })
 	}
-	end := func(at int, prop int, keys []string) {
-		if r.has(at, "}") && len(keys) >= o.Min && (o.Max < 0 || len(keys) <= o.Max) && !missing(prop, len(o.Props)) {
+	extras := 0
+	for _, key := range keys {
+		if !slices.ContainsFunc(o.Props, func(p Prop) bool { return automaton.Quote(p.Name) == key }) {
+			extras++
+		}
+	}
+	end := func(at int, prop, extras int, keys []string) {
+		if r.has(at, "}") && (o.Lead == 0 || extras > 0) && len(keys) >= o.Min && (o.Max < 0 || len(keys) <= o.Max) && !missing(prop, len(o.Props)) {
 			found[at+1] = true
 		}
 	}
 	if len(keys) == 0 {
-		end(at, prop, keys)
+		end(at, prop, extras, keys)
 	}
-	member := func(key string, value ID, prop int) {
+	member := func(key string, value ID, prop, extras int) {
 		if !r.has(at, key+":") || slices.Contains(keys, key) {
 			return
 		}
 		keys := append(slices.Clip(keys), key)
 		for after := range r.ends(value, at+len(key)+1) {
-			end(after, prop, keys)
+			end(after, prop, extras, keys)
 			if r.has(after, ",") {
 				r.ofObject(o, after+1, prop, keys, found)
 			}
 		}
 	}
 	for i := prop; i < len(o.Props) && !missing(prop, i); i++ {
-		member(automaton.Quote(o.Props[i].Name), o.Props[i].Value, i+1)
+		member(automaton.Quote(o.Props[i].Name), o.Props[i].Value, i+1, extras)
 	}
 	if missing(prop, len(o.Props)) {
 		return
 	}
-	for _, x := range o.Extra {
+	for i, x := range o.Extra {
+		if o.Lead > 0 && (extras == 0) != (i < o.Lead) {
+			continue
+		}
 		for after := range r.ends(x.Key, at) {
 			key := r.text[at:after]
 			if !slices.ContainsFunc(o.Props, func(p Prop) bool { return automaton.Quote(p.Name) == key }) {
-				member(key, x.Value, len(o.Props))
+				member(key, x.Value, len(o.Props), extras+1)
 			}
 		}
 	}
