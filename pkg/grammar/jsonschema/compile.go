@@ -1,7 +1,20 @@
 // Package jsonschema compiles JSON Schema (drafts 4 to 2020-12) to programs of rules: a
-// schema that it accepts is held to in full, what it does not support it refuses with the
+// text of a program is valid for its schema, and what is not supported is refused with the
 // place and the keyword. It refuses to know tokens, models and wire formats, and reads
 // nothing but the schema that it is given.
+//
+// Every valid value has a text, with these exceptions. Where validators read a pattern or
+// a format differently, a text is valid in all readings (see TestDifferences). If a value
+// can be valid in more than 512 ways, the program has some of each alternative. If two
+// alternatives of a oneOf may both hold and the overlap cannot be excluded, the ways that
+// would need it are left out, as long as others remain for values of the same types.
+//
+// Supported are all keywords of validation and application, but for $dynamicRef and
+// $recursiveRef, unevaluatedItems and unevaluatedProperties next to keywords that apply
+// schemas to the same value, uniqueItems next to contains, and minItems above 64 with
+// uniqueItems. Not supported under not, if or oneOf are the opposite of uniqueItems and
+// formats that only annotate (see [glossa/pkg/grammar/automaton.Format] for the others);
+// elsewhere those formats are ignored.
 package jsonschema
 
 import (

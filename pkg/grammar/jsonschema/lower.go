@@ -101,23 +101,30 @@ func (c *compiler) build(set []*schema) (pushdown.ID, error) {
 // is valid by them alone is not in the program. Those of formats that would have to be
 // asserted stay.
 func (c *compiler) supported(list []*clause) []*clause {
+	first := slices.IndexFunc(list, leavable)
+	if first < 0 {
+		return list
+	}
 	kept, lost := types(0), types(0)
-	out := slices.DeleteFunc(slices.Clone(list), func(cl *clause) bool {
-		drop := cl.because != nil && (countsUnique(cl) || slices.ContainsFunc(cl.atoms, func(s *schema) bool { return s.refused != nil && s.refused.Keyword != "format" }))
-		if drop {
+	for _, cl := range list {
+		if leavable(cl) {
 			lost |= c.left(cl, maxProof)
 		} else {
 			kept |= c.left(cl, maxProof)
 		}
-		return drop
-	})
+	}
 	if lost&^kept != 0 {
 		return list
 	}
-	if len(out) < len(list) && lost != 0 {
-		c.narrowed = list[slices.IndexFunc(list, func(cl *clause) bool { return !slices.Contains(out, cl) })].because
-	}
-	return out
+	c.narrowed = list[first].because
+	return slices.DeleteFunc(slices.Clone(list), leavable)
+}
+
+// leavable reports whether a clause is of a oneOf and excludes another alternative in a
+// way that is not supported.
+func leavable(cl *clause) bool {
+	return cl.because != nil && (countsUnique(cl) || leads(cl) > 1 ||
+		slices.ContainsFunc(cl.atoms, func(s *schema) bool { return s.refused != nil && s.refused.Keyword != "format" }))
 }
 
 // unsupported returns what of a clause is not, nil if all is.

@@ -258,6 +258,17 @@ func (c *compiler) extra(o *pushdown.Object, atoms []*schema, keys *automaton.DF
 	return nil
 }
 
+// leads counts the members that are not declared which a clause asks for: more than one
+// of them are not supported.
+func leads(cl *clause) (n int) {
+	for _, s := range cl.atoms {
+		if s.object != nil && s.object.lead != nil {
+			n++
+		}
+	}
+	return n
+}
+
 // lead writes the kinds of which the first member that is not declared must be, if one is
 // asked for.
 func (c *compiler) lead(o *pushdown.Object, atoms []*schema, kinds []keyKind) error {

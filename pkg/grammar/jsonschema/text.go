@@ -76,7 +76,7 @@ func (c *compiler) stringText(cl *clause, keys bool) (pushdown.Text, error) {
 		longest := longestText(d)
 		t.Counted = lesser(longest, most) != longest
 	}
-	if none(t) {
+	if err == nil && none(t) {
 		t = pushdown.Text{DFA: automaton.Literals(nil)}
 	}
 	return t, err
