@@ -10,15 +10,16 @@ const never int32 = 1 << 29
 // there is a token after which it is less than c. So who takes only tokens after which
 // the cost fits in what is left always has one to take, and ends in time.
 type costs struct {
-	m       *Machine
-	v       *Vocabulary
-	start   []int32 // of each rule, from its beginning to its end
-	texts   []*texts
-	objects []*objectCosts
-	procs   [][]int32       // by state
-	open    []int32         // open values that a rule must have
-	samples map[ID][]string // texts of rules that are items of unique arrays, the shortest first
-	empty   struct{ array, object int32 }
+	m        *Machine
+	v        *Vocabulary
+	start    []int32 // of each rule, from its beginning to its end
+	texts    []*texts
+	objects  []*objectCosts
+	procs    [][]int32       // by state
+	open     []int32         // open values that a rule must have
+	sampling int             // elements looked at for samples
+	samples  map[ID][]string // texts of rules that are items of unique arrays, the shortest first
+	empty    struct{ array, object int32 }
 }
 
 func newCosts(m *Machine, v *Vocabulary) *costs {

@@ -17,6 +17,9 @@ const maxUnique = 64
 // maxEscape bounds the elements looked at for one cost.
 const maxEscape = 1 << 12
 
+// maxSampling bounds the elements looked at for the samples of all rules.
+const maxSampling = 1 << 20
+
 // valueOf returns the value of an item that was written.
 func (r *run) valueOf(text string) *value {
 	v := r.values[text]
@@ -207,13 +210,14 @@ func (c *costs) sample(id ID, n int) {
 	r.enter(id, 0)
 	line := attempts{{now: slices.Clone(r.out)}}
 	var found []string
-	for work := 0; len(line) > 0 && len(found) < n && work < 16*maxEscape; {
+	for work := 0; len(line) > 0 && len(found) < n && work < 16*maxEscape && c.sampling < maxSampling; {
 		at := heap.Pop(&line).(attempt)
 		r.text = append(r.text[:0], at.text...)
 		if accepts(at.now) && !slices.ContainsFunc(found, func(other string) bool { return equalTexts(other, r.valueOf(at.text)) }) {
 			found = append(found, at.text)
 		}
-		work += c.followAll(r, at, func(a attempt) { heap.Push(&line, a) })
+		looked := c.followAll(r, at, func(a attempt) { heap.Push(&line, a) })
+		work, c.sampling = work+looked, c.sampling+looked
 	}
 	if len(found) > len(c.samples[id]) {
 		slices.SortStableFunc(found, func(a, b string) int { return len(a) - len(b) })
