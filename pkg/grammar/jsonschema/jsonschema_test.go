@@ -1,6 +1,7 @@
 package jsonschema
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -228,5 +229,24 @@ func TestPruned(t *testing.T) {
 	}
 	if p.Rules[p.Start].Text == nil {
 		t.Errorf("%+v is not the one rule that is left", p.Rules[p.Start])
+	}
+}
+
+// What is left out of a program is valid, and what is in it is too.
+func TestNarrowed(t *testing.T) {
+	var pairs, all, one []string
+	for i := range 10 { // 1,024 ways
+		pairs = append(pairs, fmt.Sprintf(`{"anyOf":[{"required":["a%d"]},{"required":["b%d"]}]}`, i, i))
+		all, one = append(all, fmt.Sprintf(`"a%d":1`, i)), append(one, fmt.Sprintf(`"b%d":1`, i))
+	}
+	try(t, []form{
+		{`{"type":"object","allOf":[` + strings.Join(pairs, ",") + `]}`, "{" + strings.Join(all, ",") + "} {" + strings.Join(append(one[:9:9], all[9]), ",") + "}",
+			"{} {" + strings.Join(all[1:], ",") + "} 1"},
+		// Arrays of which two items are equal would be valid, and cannot be asked for.
+		{`{"oneOf":[{"type":"array","uniqueItems":true},{"type":"array","minItems":2}]}`, `[] [1]`, `[1,2] {}`},
+	})
+	c := newCompiler(automaton.Limits{})
+	if _, err := c.compile([]byte(`{"oneOf":[{"type":"array","uniqueItems":true},{"type":"array","minItems":2}]}`)); err != nil || c.narrowed == nil {
+		t.Error(err, c.narrowed)
 	}
 }
