@@ -24,6 +24,7 @@ func newOrders(p *pushdown.Program) *orders {
 	for i, r := range p.Rules {
 		switch {
 		case r.Object != nil:
+			o.free = o.free || r.Object.Lead > 0 // which of its members comes first is not known
 			for _, prop := range r.Object.Props {
 				o.by[prop.Name] = append(o.by[prop.Name], pushdown.ID(i))
 			}
@@ -31,7 +32,7 @@ func newOrders(p *pushdown.Program) *orders {
 			o.free = o.free || nests(r.Text.DFA.States[0].Edges)
 		case r.Proc != nil:
 			for _, s := range r.Proc.States {
-				o.free = o.free || nests(s.Edges)
+				o.free = o.free || has(s.Edges, '{') // objects in an array that is spelled are spelled too
 			}
 		}
 	}
@@ -39,13 +40,10 @@ func newOrders(p *pushdown.Program) *orders {
 }
 
 // nests tells whether an object or an array may begin with one of the edges.
-func nests(edges []automaton.Edge) bool {
-	for _, b := range []byte("{[") {
-		if slices.ContainsFunc(edges, func(e automaton.Edge) bool { return e.Lo <= b && b <= e.Hi }) {
-			return true
-		}
-	}
-	return false
+func nests(edges []automaton.Edge) bool { return has(edges, '{') || has(edges, '[') }
+
+func has(edges []automaton.Edge, b byte) bool {
+	return slices.ContainsFunc(edges, func(e automaton.Edge) bool { return e.Lo <= b && b <= e.Hi })
 }
 
 // of returns the orders for an object, those of the rules that know most of its members

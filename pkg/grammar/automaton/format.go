@@ -21,7 +21,30 @@ var formats = map[string]func() *DFA{
 	"ipv6":      format(ipv6),
 	"email":     addresses,
 	"uri":       format(uri),
+	"hostname":  format(`(?:` + host + `(?:\.` + host + `)*)`),
+	"duration":  format(duration),
+
+	"uri-reference":         format(`(?:` + uri + `|` + relative + `)`),
+	"uri-template":          format(template6570),
+	"json-pointer":          format(pointer),
+	"relative-json-pointer": format(`(?:0|[1-9]\d*)(?:#|` + pointer + `)`),
 }
+
+// LooseFormat returns the automaton of the strings that may have a format: those that
+// are not in it do not have it, whoever judges. It is that of [Format] but for hostname,
+// of which Format leaves out the labels that RFC 5891 gives a meaning of their own, and for
+// email, of which it leaves out quoted pairs, as validators do.
+func LooseFormat(name string) (*DFA, bool) {
+	switch name {
+	case "hostname":
+		return looseHosts(), true
+	case "email":
+		return looseAddresses(), true
+	}
+	return Format(name)
+}
+
+var looseHosts = format(`(?:` + label + `(?:\.` + label + `)*\.?)`)
 
 func format(pattern string) func() *DFA {
 	return sync.OnceValue(func() *DFA { return must(Pattern("^" + pattern + "$")) })
@@ -30,14 +53,22 @@ func format(pattern string) func() *DFA {
 // addresses are those of email whose local part is no longer than RFC 5321, section
 // 4.5.3.1.1, lets it be. A quoted one may have an @, what follows may not.
 var addresses = sync.OnceValue(func() *DFA {
+	return must(Intersect(must(Pattern("^"+email+"$")), must(Pattern(`^[^\\]{1,64}@[^@"]*$`))))
+})
+
+var looseAddresses = sync.OnceValue(func() *DFA {
 	return must(Intersect(must(Pattern("^"+email+"$")), must(Pattern(`^.{1,64}@[^@"]*$`))))
 })
 
 // Longest returns how many characters a text of a format has at most, -1 where there is
-// no bound: an email 254 (RFC 5321, section 4.5.3.1.3, less its brackets).
+// no bound: an email 254 (RFC 5321, section 4.5.3.1.3, less its brackets), a hostname 253
+// (RFC 1035, section 2.3.4, as text).
 func Longest(format string) int {
-	if format == "email" {
+	switch format {
+	case "email":
 		return 254
+	case "hostname":
+		return 253
 	}
 	return -1
 }
@@ -81,7 +112,33 @@ const (
 	authority = `(?:(?:[` + plain + `:]` + percent + `*@)?(?:\[(?:` + ipv6 + `|[Vv]` + xdigit + `+\.[` + plain + `:]+)\]|` + name + `)(?::\d*)?`
 	segments  = `(?:/` + pchar + `*)*`
 	uri       = `[A-Za-z][A-Za-z0-9+.\-]*:(?://` + authority + segments + `|/(?:` + pchar + `+` + segments + `)?|` +
-		pchar + `+` + segments + `|)(?:\?` + query + `)?(?:#` + query + `)?`
+		pchar + `+` + segments + `|)` + after
+	after    = `(?:\?` + query + `)?(?:#` + query + `)?`
+	relative = `(?://` + authority + segments + `|/(?:` + pchar + `+` + segments + `)?|` +
+		`(?:[` + plain + `@]` + percent + `+` + segments + `|)` + after
+)
+
+// RFC 1123, section 2.1, of labels whose third and fourth character are not both hyphens
+// (RFC 5890, section 2.3.1).
+const host = `(?:[A-Za-z0-9]|[A-Za-z0-9][A-Za-z0-9\-]{0,1}[A-Za-z0-9]` +
+	`|[A-Za-z0-9][A-Za-z0-9\-](?:[A-Za-z0-9][A-Za-z0-9\-]|-[A-Za-z0-9])[A-Za-z0-9\-]{0,58}[A-Za-z0-9]` +
+	`|[A-Za-z0-9][A-Za-z0-9\-][A-Za-z0-9\-][A-Za-z0-9])`
+
+// RFC 3339, appendix A.
+const (
+	clockPart = `T(?:\d+H(?:\d+M(?:\d+S)?)?|\d+M(?:\d+S)?|\d+S)`
+	duration  = `P(?:(?:\d+D|\d+M(?:\d+D)?|\d+Y(?:\d+M(?:\d+D)?)?)(?:` + clockPart + `)?|` + clockPart + `|\d+W)`
+)
+
+// RFC 6901, section 3; the relative ones are draft-bhutton-relative-json-pointer-00.
+const pointer = `(?:/(?:[^~/]|~[01])*)*`
+
+// RFC 6570, section 2; a literal may be any character that it does not exclude.
+const (
+	varname      = `(?:[A-Za-z0-9_]|%` + xdigit + `{2})(?:\.?(?:[A-Za-z0-9_]|%` + xdigit + `{2}))*`
+	varspec      = varname + `(?::[1-9]\d{0,3}|\*)?`
+	template6570 = `(?:[!#$&'()*+,\-./0-9:;=?@A-Z\[\]_a-z~\u{A0}-\u{D7FF}\u{E000}-\u{FDCF}\u{FDF0}-\u{FFEF}\u{10000}-\u{1FFFD}]|%` + xdigit + `{2}` +
+		`|\{[+#./;?&]?` + varspec + `(?:,` + varspec + `)*\})*`
 )
 
 // RFC 5321, section 4.1.2, without the bounds on lengths of section 4.5.3.1.

@@ -18,6 +18,23 @@ var unmet = map[string]string{
 	"time: valid leap second, negative time-offset":                      "an offset to count with: see clock",
 	"time: valid leap second, large negative time-offset":                "an offset to count with: see clock",
 	"date-time: a valid date-time with a leap second, with minus offset": "an offset to count with: see clock",
+
+	"hostname: exceeds maximum overall length (256)":                            "a bound that Longest tells",
+	"hostname: a valid host name (example.test in Hangul)":                      "a label of RFC 5891",
+	"hostname: Exceptions that are PVALID, left-to-right chars":                 "a label of RFC 5891",
+	"hostname: Exceptions that are PVALID, right-to-left chars":                 "a label of RFC 5891",
+	"hostname: MIDDLE DOT with surrounding 'l's":                                "a label of RFC 5891",
+	"hostname: Greek KERAIA followed by Greek":                                  "a label of RFC 5891",
+	"hostname: Hebrew GERESH preceded by Hebrew":                                "a label of RFC 5891",
+	"hostname: Hebrew GERSHAYIM preceded by Hebrew":                             "a label of RFC 5891",
+	"hostname: KATAKANA MIDDLE DOT with Hiragana":                               "a label of RFC 5891",
+	"hostname: KATAKANA MIDDLE DOT with Katakana":                               "a label of RFC 5891",
+	"hostname: KATAKANA MIDDLE DOT with Han":                                    "a label of RFC 5891",
+	"hostname: Arabic-Indic digits not mixed with Extended Arabic-Indic digits": "a label of RFC 5891",
+	"hostname: Extended Arabic-Indic digits not mixed with Arabic-Indic digits": "a label of RFC 5891",
+	"hostname: ZERO WIDTH JOINER preceded by Virama":                            "a label of RFC 5891",
+	"hostname: ZERO WIDTH NON-JOINER preceded by Virama":                        "a label of RFC 5891",
+	"hostname: ZERO WIDTH NON-JOINER not preceded by Virama but matches regexp": "a label of RFC 5891",
 }
 
 func TestFormatsOfSuite(t *testing.T) {
@@ -70,9 +87,17 @@ func TestFormats(t *testing.T) {
 		"date-time": {[]string{"2024-02-29T23:59:60Z", "2024-01-01t00:00:00-01:00"}, []string{"2024-01-01 00:00:00Z", "2024-02-30T00:00:00Z"}},
 		"uuid":      {[]string{"2EB8AA08-aa98-11ea-b4aa-73b441d16380"}, []string{"2EB8AA08-aa98-11ea-b4aa-73b441d1638", "2EB8AA08aa9811eab4aa73b441d16380"}},
 		"ipv4":      {[]string{"0.0.0.0", "255.249.199.9"}, []string{"256.0.0.0", "01.0.0.0", "1.1.1", "1.1.1.1.1"}},
-		"email":     {[]string{"a@b", `"a\"b@c"@d.e`, "a.b+c@x-y.z", "a@[1.2.3.4]", "a@[IPv6:::]"}, []string{"a", "@b", "a@-b", "a@b-", "a@b..c", `"a"b"@c`, "é@b", "a@[1.2.3]"}},
+		"email":     {[]string{"a@b", `"a b@c"@d.e`, "a.b+c@x-y.z", "a@[1.2.3.4]", "a@[IPv6:::]"}, []string{"a", "@b", `"a\"b@c"@d.e`, "a@-b", "a@b-", "a@b..c", `"a"b"@c`, "é@b", "a@[1.2.3]"}},
 		"uri":       {[]string{"a:", "http://[::1]:80/a?b#c", "urn:a:b", "a:/b//c", "a:b@c", "x://u:p@h%20/"}, []string{"", "a", "//b", "a://[::1", "a: b", "a:%g0", "a:b#c#d", "é:b", "a:é"}},
-		"ipv6":      {[]string{"::", "1::", "::1", "1:2:3:4:5:6:7::", "::2:3:4:5:6:7:8"}, []string{":", ":::", "1::2::3", "1:2:3:4:5:6:7:8::", "::1%eth0"}},
+		"hostname":  {[]string{"a", "1.2.3.4", "a-b.c--d", "aa-x", "a1-b", "x." + strings.Repeat("a", 63)}, []string{"", "a.", "-a", "a-", "xn--a", "ab--c", "a--", "é", "a_b", strings.Repeat("a", 64)}},
+		"duration":  {[]string{"P1W", "P1Y2M3DT4H5M6S", "PT5M"}, []string{"P", "PT", "P1Y1D", "P1WT1H", "PT1H1S", "-P1D"}},
+
+		"uri-reference":         {[]string{"", "a/b:c", "//a", "?x", "a:b", "./a:b"}, []string{"1:b", "a b", "%", "/[x]"}},
+		"uri-template":          {[]string{"", "a{b}{+c,d*}", "{x:9999}"}, []string{"{", "{}", "{a:0}", "a b", "{a..b}"}},
+		"json-pointer":          {[]string{"", "/", "/a~0b/c\n"}, []string{"a", "/~", "/~2"}},
+		"relative-json-pointer": {[]string{"0", "10#", "1/a/b"}, []string{"", "01", "0##", "/a", "-1"}},
+
+		"ipv6": {[]string{"::", "1::", "::1", "1:2:3:4:5:6:7::", "::2:3:4:5:6:7:8"}, []string{":", ":::", "1::2::3", "1:2:3:4:5:6:7:8::", "::1%eth0"}},
 	} {
 		d, ok := Format(name)
 		if again, _ := Format(name); !ok || d != again {
@@ -89,8 +114,17 @@ func TestFormats(t *testing.T) {
 		}
 		t.Logf("%s: %d states", name, len(d.States))
 	}
-	if _, ok := Format("hostname"); ok {
-		t.Error("hostname is only an annotation")
+	if _, ok := Format("idn-hostname"); ok {
+		t.Error("idn-hostname is only an annotation")
+	}
+	loose, _ := LooseFormat("hostname")
+	for _, s := range []string{"xn--a", "ab--c", "a.", "a"} {
+		if !loose.Match(Quote(s)) {
+			t.Errorf("%q may be a hostname", s)
+		}
+	}
+	if loose.Match(`"a_b"`) {
+		t.Error("a_b is no hostname")
 	}
 }
 

@@ -24,9 +24,12 @@ type Range struct {
 	Min, Max         *big.Rat
 	OpenMin, OpenMax bool       // the bound itself is not in it
 	MultipleOf       []*big.Rat // of each of them, which are above 0
+	Plain            bool       // without exponents, which bounds exclude too
 }
 
-func (r Range) bounded() bool { return r.Min != nil || r.Max != nil || len(r.MultipleOf) > 0 }
+func (r Range) bounded() bool {
+	return r.Plain || r.Min != nil || r.Max != nil || len(r.MultipleOf) > 0
+}
 
 // syntax returns the numbers of RFC 8259, section 6, within l.
 func syntax(l Limits, whole bool) *DFA {

@@ -11,20 +11,50 @@ import (
 // which some part matches a regular expression of ECMA-262 in Unicode mode, as JSON
 // Schema has it. What that mode refuses and the other takes (Annex B.1.2: braces and
 // brackets alone, "\-", ranges of classes) is taken, but for escapes of letters and
-// digits that mean nothing. Look-around, back-references and word boundaries are not
-// supported.
+// digits that mean nothing. Look-aheads are supported right after a ^ that begins the
+// pattern; other look-around, back-references and word boundaries are not.
+//
+// Where Python's re reads a class or an anchor otherwise than ECMA-262, Pattern has the
+// strings that match in both readings, and [LoosePattern] those that match in either.
 func Pattern(regexp string) (*DFA, error) { return (*Budget)(nil).Pattern(regexp) }
 
 // Pattern is [Pattern] within a budget.
-func (budget *Budget) Pattern(regexp string) (*DFA, error) {
+func (budget *Budget) Pattern(regexp string) (*DFA, error) { return budget.pattern(regexp, false) }
+
+// LoosePattern returns the automaton of the strings that match a regular expression as
+// ECMA-262 or as Python's re reads it: what is not in it matches in neither reading.
+func LoosePattern(regexp string) (*DFA, error) { return (*Budget)(nil).LoosePattern(regexp) }
+
+// LoosePattern is [LoosePattern] within a budget.
+func (budget *Budget) LoosePattern(regexp string) (*DFA, error) { return budget.pattern(regexp, true) }
+
+func (budget *Budget) pattern(regexp string, loose bool) (*DFA, error) {
 	if err := budget.Spend(40*len(regexp), 80*len(regexp)); err != nil {
 		return nil, err
 	}
-	e, err := parse(budget, regexp)
+	e, ahead, err := parse(budget, regexp, loose)
 	if err != nil {
 		return nil, err
 	}
-	return budget.Compile(search(e))
+	d, err := budget.Compile(search(e))
+	for _, a := range ahead {
+		if err != nil {
+			return nil, err
+		}
+		var other *DFA
+		if other, err = budget.Compile(search(a.e)); err == nil && a.not {
+			d, err = budget.Subtract(d, other)
+		} else if err == nil {
+			d, err = budget.Intersect(d, other)
+		}
+	}
+	return d, err
+}
+
+// A lookAhead is what a string must match too, or must not.
+type lookAhead struct {
+	e   Expr
+	not bool
 }
 
 // maxDepth bounds groups in groups.
@@ -37,20 +67,49 @@ type parser struct {
 	at      int
 	depth   int
 	err     error
+	loose   bool // either reading will do; else both have to match
 	classes map[string]Expr
-	named   map[string][]rune // properties
+	named   map[string][]rune // properties, and classes of which Python's re has many
 }
 
-func parse(budget *Budget, regexp string) (Expr, error) {
+func parse(budget *Budget, regexp string, loose bool) (e Expr, ahead []lookAhead, err error) {
 	if !utf8.ValidString(regexp) {
-		return Expr{}, errors.New("the pattern is not UTF-8")
+		return Expr{}, nil, errors.New("the pattern is not UTF-8")
 	}
-	p := &parser{budget: budget, src: []rune(regexp), classes: map[string]Expr{}, named: map[string][]rune{}}
-	e := p.disjunction()
+	p := &parser{budget: budget, src: []rune(regexp), loose: loose, classes: map[string]Expr{}, named: map[string][]rune{}}
+	if p.peek("^(?=") || p.peek("^(?!") {
+		e, ahead = p.afterLooking()
+	} else {
+		e = p.disjunction()
+	}
 	if p.more() {
 		p.fail("a ) without its (")
 	}
-	return e, p.err
+	return e, ahead, p.err
+}
+
+// afterLooking reads a pattern that begins with look-aheads after its ^.
+func (p *parser) afterLooking() (e Expr, ahead []lookAhead) {
+	p.at++
+	begin := Expr{&node{op: opBegin}}
+	for p.peek("(?=") || p.peek("(?!") {
+		not := p.peek("(?!")
+		p.at += len("(?=")
+		p.loose = p.loose != not // what is excluded is read the other way
+		ahead = append(ahead, lookAhead{Concat(begin, p.disjunction()), not})
+		p.loose = p.loose != not
+		if !p.take(")") {
+			p.fail("a ( without its )")
+		}
+	}
+	if p.quantified() {
+		p.fail("nothing to repeat")
+	}
+	e = Concat(begin, p.alternative())
+	if p.peek("|") {
+		p.fail("a look-ahead in one of several alternatives is not supported")
+	}
+	return e, ahead
 }
 
 // fail ends the parse; the first failure stays.
@@ -139,7 +198,11 @@ func (p *parser) term() Expr {
 	case p.take("^"):
 		return Expr{&node{op: opBegin}}
 	case p.take("$"):
-		return Expr{&node{op: opEnd}}
+		end := Expr{&node{op: opEnd}}
+		if p.loose { // Python's re lets a line feed follow
+			return Alternate(end, Concat(p.of([]rune("\n\n")), end))
+		}
+		return end
 	}
 	if p.quantified() {
 		p.fail("nothing to repeat")
@@ -155,6 +218,9 @@ func (p *parser) atom() Expr {
 	case p.take("["):
 		return p.of(p.class())
 	case p.take("."):
+		if p.loose {
+			return p.of(negate([]rune("\n\n")))
+		}
 		return p.of(negate([]rune("\n\n\r\r\u2028\u2029")))
 	case p.take(`\`):
 		if set, ok := p.classEscape(); ok {
@@ -171,7 +237,7 @@ func (p *parser) group() Expr {
 	switch {
 	case p.take("?:"):
 	case p.peek("?="), p.peek("?!"), p.peek("?<="), p.peek("?<!"):
-		p.fail("look-ahead and look-behind are not supported")
+		p.fail("look-behind, and look-ahead but after the first ^, are not supported")
 	case p.take("?<"):
 		first := p.at
 		for p.more() && isName(p.src[p.at], p.at == first) {

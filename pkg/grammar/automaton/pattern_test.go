@@ -59,8 +59,8 @@ var matches = []struct{ pattern, in, out string }{
 	{`^\$\.\-\_\@\/\"\'\&$`, `$.-_@/"'&`, `$`},
 	{`^.$`, "a é 😀 \t \x00 \" \\", "\n \r \u2028 \u2029 _ aa"},
 	{`^\w\W\d\D\s\S$`, "", "a"},
-	{`^\w\W\d\D$`, "aé5x", "aé55"},
-	{`^\s$`, "\t \n \v \f \r \u00a0 \ufeff \u2003 \u2028 \u3000 \u1680", "a \u200b \u0085 \u180e"},
+	{`^\w\W\d\D$`, "a-5x", "aé55 aé5x a-5৪"},
+	{`^\s$`, "\t \n \v \f \r \u00a0 \u2003 \u2028 \u3000 \u1680", "a \u200b \u0085 \u180e \ufeff"},
 	{`^\p{Lu}\p{Letter}\p{L}\P{L}$`, `Aaé5 ΑΒΓ-`, `aaa5`},
 	{`^\p{Script=Greek}\p{sc=Latin}\p{Cyrillic}$`, `αaж`, `aaa`},
 	{`^\p{digit}\p{gc=Nd}\p{General_Category=Number}$`, `4৪Ⅷ`, `44x`},
@@ -70,6 +70,37 @@ var matches = []struct{ pattern, in, out string }{
 	{`^((((a){1,2}){1,2}){1,2}){1,2}$`, `a aaaaaaaaaaaaaaaa`, `_ aaaaaaaaaaaaaaaaa`},
 	{`^(a*)*$`, `_ aaa`, `b`},
 	{`^(?:a?){3}$`, `_ a aaa`, `aaaa`},
+}
+
+// A text that only one of ECMA-262 and Python's re lets match is not in the automaton of a
+// pattern, and is in the loose one.
+func TestReadings(t *testing.T) {
+	for _, c := range []struct{ pattern, both, one, none string }{
+		{`^.$`, "a", "\r \u2028 \u2029", "\n"},
+		{`^\s$`, "\t \u00a0", "\ufeff \u0085 \x1c", "a"},
+		{`^\S$`, "a", "\ufeff \u0085 \x1c", "\t"},
+		{`^[^\s]$`, "a", "\ufeff \u0085", "\t"},
+		{`^[^\S]$`, "\t", "\ufeff \u0085", "a"},
+		{`^\d$`, "5", "৪", "a"},
+		{`^\D$`, "a", "৪", "5"},
+		{`^\w$`, "a _ 5", "é ৪", "- !"},
+		{`^\W$`, "- !", "é ৪", "a _ 5"},
+		{`^a$`, "a", "a\n", "b\n"},
+	} {
+		strict, err := Pattern(c.pattern)
+		loose, err2 := LoosePattern(c.pattern)
+		if err != nil || err2 != nil {
+			t.Fatal(c.pattern, err, err2)
+		}
+		check(t, loose)
+		for i, list := range []string{c.both, c.one, c.none} {
+			for s := range strings.SplitSeq(list, " ") {
+				if strict.Match(Quote(s)) != (i == 0) || loose.Match(Quote(s)) != (i < 2) {
+					t.Errorf("%s on %q: %v, loosely %v", c.pattern, s, strict.Match(Quote(s)), loose.Match(Quote(s)))
+				}
+			}
+		}
+	}
 }
 
 func TestPattern(t *testing.T) {
@@ -117,7 +148,7 @@ func TestPatternForm(t *testing.T) {
 
 func TestPatternRefused(t *testing.T) {
 	for pattern, want := range map[string]string{
-		`(?=a)b`: "look-ahead", `(?!a)b`: "look-ahead", `(?<=a)b`: "look-", `(?<!a)b`: "look-",
+		`(?=a)b`: "look-ahead", `^(?!a)b|c`: "look-ahead", `a(?!b)c`: "look-ahead", `(?!a)b`: "look-ahead", `(?<=a)b`: "look-", `(?<!a)b`: "look-",
 		`(a)\1`: "back-reference", `(?<x>a)\k<x>`: "back-reference", `\bx`: "word boundary", `\B`: "word boundary",
 		`\p{Nothing}`: "no category", `\p{scx=Greek}`: "no category", `\pL`: "no category", `\p{Other_Alphabetic}`: "no category",
 		`\A`: "means nothing", `\Z`: "means nothing", `a**`: "nothing to repeat", `*`: "nothing to repeat", `{2}`: "nothing to repeat",

@@ -5,12 +5,47 @@ import (
 	"unicode"
 )
 
-// The classes of ECMA-262, section 22.2.2.9.
+// The classes of ECMA-262, section 22.2.2.9, as far as Python's re has them too.
 const (
 	digits = "09"
 	words  = "09AZ__az"
-	spaces = "\t\r  \u00A0\u00A0\u1680\u1680\u2000\u200A\u2028\u2029\u202F\u202F\u205F\u205F\u3000\u3000\uFEFF\uFEFF"
+	spaces = "\t\r  \u00A0\u00A0\u1680\u1680\u2000\u200A\u2028\u2029\u202F\u202F\u205F\u205F\u3000\u3000"
 )
+
+// looseSpaces are in \s of ECMA-262, or in that of Python's re, which has more than
+// ASCII in \d and \w too.
+const looseSpaces = spaces + "\x1C\x1F\u0085\u0085\uFEFF\uFEFF"
+
+// classOf returns the set of \d, \w or \s.
+func (p *parser) classOf(c rune, loose bool) []rune {
+	if !loose {
+		return classOf(c, false)
+	}
+	name := "}" + string(c) // which no property has
+	set := p.named[name]
+	if set == nil {
+		set = classOf(c, true)
+		p.spend(16*len(set), 24*len(set))
+		p.named[name] = set
+	}
+	return set
+}
+
+func classOf(c rune, loose bool) []rune {
+	switch {
+	case c == 'd' && loose:
+		return normal(append([]rune(digits), tableSet(unicode.Nd)...))
+	case c == 'd':
+		return []rune(digits)
+	case c == 'w' && loose:
+		return normal(append([]rune(words), tableSet(unicode.L, unicode.N)...))
+	case c == 'w':
+		return []rune(words)
+	case loose:
+		return normal([]rune(looseSpaces))
+	}
+	return []rune(spaces)
+}
 
 // classEscape reads the rest of an escape that stands for a set.
 func (p *parser) classEscape() ([]rune, bool) {
@@ -20,12 +55,8 @@ func (p *parser) classEscape() ([]rune, bool) {
 	c := p.src[p.at]
 	var set []rune
 	switch c | 0x20 {
-	case 'd':
-		set = []rune(digits)
-	case 'w':
-		set = []rune(words)
-	case 's':
-		set = []rune(spaces)
+	case 'd', 'w', 's':
+		set = p.classOf(c|0x20, p.loose != (c < 'a')) // what is excluded is read the other way
 	case 'p':
 		p.at++
 		set = p.property()
@@ -113,6 +144,10 @@ func (p *parser) hexadecimal(n int) rune {
 // class reads the set of a class after its bracket.
 func (p *parser) class() []rune {
 	negative := p.take("^")
+	if negative { // what is excluded is read the other way
+		p.loose = !p.loose
+		defer func() { p.loose = !p.loose }()
+	}
 	var set []rune
 	for p.more() && !p.peek("]") {
 		lo, single := p.member(&set)

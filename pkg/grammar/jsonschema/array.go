@@ -52,6 +52,9 @@ func (c *compiler) arrayRule(cl *clause) (pushdown.ID, error) {
 		return never, nil
 	}
 	c.atFirst(atoms, "")
+	if most != 0 && slices.ContainsFunc(atoms, func(s *schema) bool { return s.array.counts() }) {
+		return c.countingRule(atoms, key)
+	}
 	a := &pushdown.Array{Items: -1, Min: least, Max: most}
 	id, err := c.newRule(pushdown.Rule{Array: a}, 1)
 	if err != nil {
@@ -105,21 +108,23 @@ func (c *compiler) arrayBody(a *pushdown.Array, atoms []*schema) error {
 	return supportedArray(a, atoms)
 }
 
+// maxUnique is how many items that differ an array may be asked to have.
+const maxUnique = 64
+
 // supportedArray refuses what is said of the items of an array together.
 func supportedArray(a *pushdown.Array, atoms []*schema) error {
 	for _, s := range atoms {
 		f := s.array
 		switch {
-		case f.unique && (a.Max < 0 || a.Max > 1):
-			return s.refuse("uniqueItems", "it is not supported where there may be more than one item")
-		case f.contains != nil && (f.minMatches > 0 || f.maxMatch >= 0) && a.Max != 0:
-			return s.refuse("contains", "it is not supported")
+		case f.unique && a.Min > maxUnique:
+			return s.refuse("uniqueItems", "at most %d different items can be asked for", maxUnique)
 		case f.unevaluated && a.Max != 0:
 			return s.refuse("unevaluatedItems", "it is not supported next to schemas that apply to the same array")
 		}
 		if f.contains != nil && f.minMatches > 0 && a.Max == 0 {
 			a.Min = 1 // an empty array contains nothing
 		}
+		a.Unique = a.Unique || f.unique && (a.Max < 0 || a.Max > 1)
 	}
 	return nil
 }

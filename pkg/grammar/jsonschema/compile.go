@@ -1,7 +1,20 @@
 // Package jsonschema compiles JSON Schema (drafts 4 to 2020-12) to programs of rules: a
-// schema that it accepts is held to in full, what it does not support it refuses with the
+// text of a program is valid for its schema, and what is not supported is refused with the
 // place and the keyword. It refuses to know tokens, models and wire formats, and reads
 // nothing but the schema that it is given.
+//
+// Every valid value has a text, with these exceptions. Where validators read a pattern or
+// a format differently, a text is valid in all readings (see TestDifferences). If a value
+// can be valid in more than 16,384 ways, the program has some of each alternative. If two
+// alternatives of a oneOf may both hold and the overlap cannot be excluded, the ways that
+// would need it are left out, as long as others remain for values of the same types.
+//
+// Supported are all keywords of validation and application, but for $dynamicRef and
+// $recursiveRef, unevaluatedItems and unevaluatedProperties next to keywords that apply
+// schemas to the same value, uniqueItems next to contains, and minItems above 64 with
+// uniqueItems. Not supported under not, if or oneOf are the opposite of uniqueItems and
+// formats that only annotate (see [glossa/pkg/grammar/automaton.Format] for the others);
+// elsewhere those formats are ignored.
 package jsonschema
 
 import (
@@ -24,15 +37,20 @@ func Compile(raw []byte, l automaton.Limits) (*pushdown.Program, error) {
 // ends, the error names the place that was being compiled; where its context ends, what
 // the error says does not matter.
 func CompileWithin(budget *automaton.Budget, raw []byte, l automaton.Limits) (*pushdown.Program, error) {
-	root, named, err := decodeWithin(budget, raw)
+	c := newCompiler(l)
+	c.work = budget
+	return c.compile(raw)
+}
+
+func (c *compiler) compile(raw []byte) (*pushdown.Program, error) {
+	root, named, err := decodeWithin(c.work, raw)
 	if err != nil {
 		return nil, err
 	}
 	if root.kind != objectKind && root.kind != booleanKind {
 		return nil, fault.New("", "", "a schema is an object, true or false")
 	}
-	c := newCompiler(l)
-	c.work, c.root, c.named, c.draft = budget, root, named, draftOf(root)
+	c.root, c.named, c.draft = root, named, draftOf(root)
 	start, err := c.rule([]*schema{c.schemaAt(root)})
 	if err != nil {
 		return nil, err
@@ -65,15 +83,17 @@ type compiler struct {
 	schemas           int32 // made so far
 	nothing, anything *schema
 	empty             map[string]bool // of sets, whether they are provably so
+	clashes           map[string]bool // of sets, whether that is quickly seen
+	narrowed          error           // why a way in which a value can be valid was left out, nil if none was
 	texts             map[*value]string
 	sets              map[listKey]map[string]bool
+	unsure            int // strings that were found valid by a format that nothing asserts
 
-	languages map[language]*automaton.DFA
-	unknown   map[language]error // those that have no automaton
-	ranges    map[string]*automaton.DFA
-	strings   map[string]*automaton.DFA
-	literals  map[string]*automaton.DFA
-	extents   map[*automaton.DFA]extents
+	strict, loose *languages
+	ranges        map[string]*automaton.DFA
+	strings       map[string]*automaton.DFA
+	literals      map[string]*automaton.DFA
+	extents       map[*automaton.DFA]extents
 
 	rules   []pushdown.Rule
 	origins []origin // of the rules
@@ -88,20 +108,21 @@ type compiler struct {
 
 func newCompiler(l automaton.Limits) *compiler {
 	c := &compiler{
-		limits:    l,
-		empty:     map[string]bool{},
-		texts:     map[*value]string{},
-		sets:      map[listKey]map[string]bool{},
-		languages: map[language]*automaton.DFA{},
-		unknown:   map[language]error{},
-		ranges:    map[string]*automaton.DFA{},
-		strings:   map[string]*automaton.DFA{},
-		literals:  map[string]*automaton.DFA{},
-		byOne:     map[*schema]pushdown.ID{},
-		bySet:     map[string]pushdown.ID{},
-		byText:    map[pushdown.Text]pushdown.ID{},
-		byParts:   map[string]pushdown.ID{},
-		byAtoms:   map[string]pushdown.ID{},
+		limits:   l,
+		empty:    map[string]bool{},
+		clashes:  map[string]bool{},
+		texts:    map[*value]string{},
+		sets:     map[listKey]map[string]bool{},
+		strict:   newLanguages(automaton.Format, (*automaton.Budget).Pattern),
+		loose:    newLanguages(automaton.LooseFormat, (*automaton.Budget).LoosePattern),
+		ranges:   map[string]*automaton.DFA{},
+		strings:  map[string]*automaton.DFA{},
+		literals: map[string]*automaton.DFA{},
+		byOne:    map[*schema]pushdown.ID{},
+		bySet:    map[string]pushdown.ID{},
+		byText:   map[pushdown.Text]pushdown.ID{},
+		byParts:  map[string]pushdown.ID{},
+		byAtoms:  map[string]pushdown.ID{},
 	}
 	c.nothing, c.anything = c.derive(nil), c.derive(nil)
 	c.nothing.never = true

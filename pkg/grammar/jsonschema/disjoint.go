@@ -17,7 +17,9 @@ func (c *compiler) exclusive(cl *clause, ch choice) (lists [][]*schema, reasons 
 		if err != nil {
 			return nil, nil, err
 		}
-		if ways[i], err = c.split(nil, way, 0); err != nil {
+		if ways[i], err = c.split(nil, way, 0, all); err == errWays {
+			ways[i] = []*clause{way} // whatever its choices
+		} else if err != nil {
 			return nil, nil, err
 		}
 	}
@@ -123,12 +125,37 @@ func (c *compiler) clash(cl *clause) (bool, error) {
 			return false, err
 		}
 		for _, name := range s.object.required {
-			if set, err := c.member(cl.atoms, name); err != nil || forbids(set) {
+			if set, err := c.member(cl.atoms, name); err != nil || forbids(set) || c.contradicts(set) {
 				return true, err
 			}
 		}
 	}
 	return false, nil
+}
+
+// contradicts reports whether no value holds for all of a set because of their types and
+// of what they list.
+func (c *compiler) contradicts(set []*schema) bool {
+	if len(set) < 2 {
+		return false
+	}
+	key := keyOf(set)
+	is, ok := c.clashes[key]
+	if ok {
+		return is
+	}
+	c.clashes[key] = false // while that is not known
+	if c.checkAll(set, 0) != nil {
+		return false
+	}
+	cl, err := c.conjunction(set)
+	if err != nil {
+		return false
+	}
+	list, listed, err := c.candidates(cl)
+	is = err == nil && (cl.dead || cl.types == 0 || listed && len(list) == 0)
+	c.clashes[key] = is
+	return is
 }
 
 func forbids(set []*schema) bool { return slices.ContainsFunc(set, (*schema).isFalse) }

@@ -118,12 +118,13 @@ func (c *compiler) valid(v *value, s *schema) (bool, error) {
 		}
 	}
 	for _, t := range s.none {
+		unsure := c.unsure
 		if ok, err := c.valid(v, t); ok || err != nil {
-			return false, err
+			return false, c.sure(unsure, t, err)
 		}
 	}
 	for _, ch := range s.choices {
-		holds := 0
+		holds, unsure := 0, c.unsure
 		for _, list := range ch.lists {
 			ok, err := c.validAll(v, list)
 			if err != nil {
@@ -133,11 +134,23 @@ func (c *compiler) valid(v *value, s *schema) (bool, error) {
 				holds++
 			}
 		}
-		if holds == 0 || ch.exclusive && holds > 1 {
+		if ch.exclusive && holds > 1 {
+			return false, c.sure(unsure, ch.of, nil)
+		}
+		if holds == 0 {
 			return false, nil
 		}
 	}
 	return true, nil
+}
+
+// sure returns an error, err if there is one, if since so many strings another was found
+// valid by a format that nothing asserts, and s does not hold because of that.
+func (c *compiler) sure(unsure int, s *schema, err error) error {
+	if err == nil && c.unsure > unsure {
+		return s.refuse("format", "whether it holds depends on a format that only annotates")
+	}
+	return err
 }
 
 func (c *compiler) validAll(v *value, list []*schema) (bool, error) {
@@ -169,11 +182,19 @@ func (c *compiler) validPlain(v *value, s *schema) (bool, error) {
 	if out, err := c.within(v, s.not); out || err != nil {
 		return false, err
 	}
+	if of == objectType && s.some != nil {
+		if ok, err := c.has(v, s.some); !ok || err != nil {
+			return false, err
+		}
+	}
 	switch {
 	case of&numberType != 0 && s.number != nil:
 		r, err := v.rational()
 		return err == nil && s.number.holds(r), err
-	case of == stringType && s.text != nil:
+	case of == stringType:
+		if s.formats != nil {
+			c.unsure++
+		}
 		return c.validText(v.text, s)
 	case of == arrayType && s.array != nil:
 		return c.validArray(v, s)
@@ -184,18 +205,24 @@ func (c *compiler) validPlain(v *value, s *schema) (bool, error) {
 }
 
 func (c *compiler) validText(text string, s *schema) (bool, error) {
+	if s.text == nil {
+		return true, nil
+	}
 	n := utf8.RuneCountInString(text)
 	if n < s.text.min || s.text.max >= 0 && n > s.text.max {
 		return false, nil
 	}
 	quoted := automaton.Quote(text)
 	for _, l := range s.text.matches {
+		if l.format && lesser(automaton.Longest(l.text), n) != n {
+			return false, nil
+		}
 		if d, err := c.language(l, s); err != nil || !d.Match(quoted) {
 			return false, err
 		}
 	}
 	for _, l := range s.text.differs {
-		if d, err := c.language(l, s); err != nil || d.Match(quoted) {
+		if d, err := c.looseLanguage(l, s); err != nil || d.Match(quoted) {
 			return false, err
 		}
 	}
@@ -216,7 +243,7 @@ func (c *compiler) validArray(v *value, s *schema) (bool, error) {
 		if ok, err := c.validAll(item, itemSet([]*schema{s}, i)); !ok || err != nil {
 			return false, err
 		}
-		if a.contains != nil {
+		if a.contains != nil && i >= a.from {
 			ok, err := c.valid(item, a.contains)
 			if err != nil {
 				return false, err
@@ -234,6 +261,20 @@ func (c *compiler) validArray(v *value, s *schema) (bool, error) {
 	return a.contains == nil || matches >= a.minMatches && (a.maxMatch < 0 || matches <= a.maxMatch), nil
 }
 
+// has reports whether an object has a member as m asks for.
+func (c *compiler) has(v *value, m *member) (bool, error) {
+	for i, name := range v.keys {
+		ok, err := c.valid(&value{kind: stringKind, text: name}, m.key)
+		if ok && err == nil {
+			ok, err = c.valid(v.items[i], m.value)
+		}
+		if ok || err != nil {
+			return ok, err
+		}
+	}
+	return false, nil
+}
+
 func (c *compiler) validObject(v *value, s *schema) (bool, error) {
 	o := s.object
 	if len(v.keys) < o.min || o.max >= 0 && len(v.keys) > o.max {
@@ -241,6 +282,11 @@ func (c *compiler) validObject(v *value, s *schema) (bool, error) {
 	}
 	if o.unevaluated {
 		return false, s.refuse("unevaluatedProperties", "it is not supported")
+	}
+	if o.lead != nil {
+		if ok, err := c.has(v, o.lead); !ok || err != nil {
+			return false, err
+		}
 	}
 	for _, name := range o.required {
 		if v.get(name) == nil {

@@ -1,9 +1,13 @@
 package jsonschema
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 const (
 	maxClauses  = 1 << 14 // ways in which one value can be valid
+	someClauses = 512     // those of more ways that are in the program
 	maxTogether = 2048    // schemas that hold together
 	maxInPlace  = 1000    // schemas that apply to a value by way of each other
 )
@@ -117,11 +121,28 @@ func (c *compiler) clauses(set []*schema) ([]*clause, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.split(nil, cl, 0)
+	return c.split(nil, cl, 0, all)
 }
 
-// split makes the choices of a clause and adds what comes of it to list.
-func (c *compiler) split(list []*clause, cl *clause, depth int) ([]*clause, error) {
+const all = -1 // ways, not some of them
+
+// errWays is that there are more than maxClauses ways.
+var errWays = fmt.Errorf("there are more than %d ways in which the value can be valid", maxClauses)
+
+// someWays returns ways in which a clause holds: all or, of more than maxClauses,
+// someClauses, some of each alternative. What is valid in another way is not in the program.
+func (c *compiler) someWays(cl *clause) ([]*clause, error) {
+	list, err := c.split(nil, cl, 0, all)
+	if err == errWays {
+		c.narrowed = cl.seen[0].refuse("anyOf", "%v", err)
+		list, err = c.split(nil, cl, 0, someClauses)
+	}
+	return list, err
+}
+
+// split makes the choices of a clause and adds what comes of it to list: all ways, or
+// room of them.
+func (c *compiler) split(list []*clause, cl *clause, depth, room int) ([]*clause, error) {
 	if depth > maxInPlace {
 		return nil, cl.seen[0].refuse("anyOf", "more than %d choices hold together", maxInPlace)
 	}
@@ -129,12 +150,14 @@ func (c *compiler) split(list []*clause, cl *clause, depth int) ([]*clause, erro
 		return list, err
 	}
 	if len(cl.pending) == 0 {
-		if ch, ok := c.outside(cl); ok {
+		if ch, ok, err := c.which(cl); err != nil {
+			return nil, err
+		} else if ok {
 			cl.pending = []choice{ch}
-			return c.split(list, cl, depth+1)
+			return c.split(list, cl, depth+1, room)
 		}
-		if len(list) == maxClauses {
-			return nil, cl.seen[0].refuse("anyOf", "there are more than %d ways in which the value can be valid", maxClauses)
+		if room == all && len(list) == maxClauses {
+			return nil, errWays
 		}
 		return append(list, cl), nil
 	}
@@ -146,7 +169,7 @@ func (c *compiler) split(list []*clause, cl *clause, depth int) ([]*clause, erro
 	rest := cl.clone()
 	rest.pending = rest.pending[1:]
 	if !ch.exclusive && slices.ContainsFunc(ch.lists, cl.holds) {
-		return c.split(list, rest, depth+1)
+		return c.split(list, rest, depth+1, room)
 	}
 	lists, reasons := ch.lists, []error(nil)
 	var err error
@@ -156,6 +179,13 @@ func (c *compiler) split(list []*clause, cl *clause, depth int) ([]*clause, erro
 		}
 	}
 	for i, alternative := range lists {
+		share, before := room, len(list)
+		if room != all {
+			share = (room + len(lists) - i - 1) / (len(lists) - i)
+		}
+		if share == 0 {
+			break
+		}
 		way, err := c.with(rest, alternative)
 		if err != nil {
 			return nil, err
@@ -163,8 +193,11 @@ func (c *compiler) split(list []*clause, cl *clause, depth int) ([]*clause, erro
 		if reasons != nil && reasons[i] != nil {
 			way.because = reasons[i]
 		}
-		if list, err = c.split(list, way, depth+1); err != nil {
+		if list, err = c.split(list, way, depth+1, share); err != nil {
 			return nil, err
+		}
+		if room != all {
+			room -= len(list) - before
 		}
 	}
 	return list, nil

@@ -1,6 +1,7 @@
 package jsonschema
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -93,9 +94,21 @@ func TestArrays(t *testing.T) {
 		{`{"type":"array","uniqueItems":true,"maxItems":1}`, `[] [1]`, `[1,2]`},
 		{`{"type":"array","allOf":[{"maxItems":3},{"maxItems":1},{"maxItems":2}]}`, `[] [1]`, `[1,2]`},
 		{`{"type":"array","uniqueItems":false}`, `[1,1]`, ``},
+		{`{"type":"array","uniqueItems":true}`, `[] [1,2,"1"] [[1],[2]] [{"a":1},{"a":2}]`, `[1,1] [1,1.0] [{"a":1,"b":2},{"b":2,"a":1}] [[1],[1]] ["\u0061","a"]`},
+		{`{"type":"array","uniqueItems":true,"items":{"enum":["a","b",1]},"minItems":3}`, `["a",1,"b"]`, `["a","b","a"] ["a","b"] ["a",1,"b","a"]`},
+		{`{"type":"array","uniqueItems":true,"items":{"type":"array","items":{"type":"string"},"uniqueItems":true}}`, `[["a"],["b","a"]]`, `[["a"],["a"]] [["a","a"]]`},
+		{`{"type":"array","uniqueItems":true,"items":{"$ref":"#"}}`, `[[],[[]]]`, `[[],[]]`},
 		{`{"type":"array","contains":{"const":1},"minContains":0}`, `[] [2]`, ``},
 		{`{"type":["array","null"],"contains":{},"maxItems":0}`, `null`, `[] [1]`},
 		{`{"type":"array","not":{"contains":{"const":1}}}`, `[] [2]`, `[1] [2,1]`},
+		{`{"type":"array","contains":{"const":1}}`, `[1] [2,1] [1,1,"a"]`, `[] [2]`},
+		{`{"type":"array","contains":{"const":1},"minContains":2,"maxContains":2,"maxItems":3}`, `[1,1] [1,2,1]`, `[1] [1,1,1] [1,1,2,2]`},
+		{`{"type":"array","contains":{"type":"null"},"minContains":0,"maxContains":1,"minItems":2}`, `[1,2] [null,1]`, `[null,null] [1]`},
+		{`{"type":"array","not":{"items":{"type":"integer"}}}`, `["a"] [1,"a"] ["a",1]`, `[] [1] [1,2]`},
+		{`{"type":"array","prefixItems":[{}],"not":{"prefixItems":[{}],"items":{"type":"integer"}}}`, `["a","b"] [1,2,"a"]`, `["a"] ["a",1]`},
+		{`{"type":"array","allOf":[{"contains":{"const":1}},{"contains":{"const":2}}]}`, `[1,2] [2,3,1]`, `[1] [2,2]`},
+		{`{"type":"array","not":{"contains":{"const":1},"minContains":2}}`, `[] [1] [2,1]`, `[1,1]`},
+		{`{"oneOf":[{"type":"array","items":{"type":"integer"}},{"type":"array","items":{"type":["integer","string"]}}]}`, `["a"] [1,"a"]`, `[] [1] [null]`},
 		{`{"type":"array","unevaluatedItems":false,"prefixItems":[{"const":1}]}`, `[] [1]`, `[1,2]`},
 	})
 }
@@ -145,6 +158,16 @@ func TestLogic(t *testing.T) {
 		{`{"type":"object","properties":{"a":{},"b":{}},"additionalProperties":false,"not":{"properties":{"a":{}},"additionalProperties":{"type":"null"}}}`, `{"b":1} {"a":1,"b":2}`, `{} {"a":1} {"b":null}`},
 		{`{"oneOf":[{"required":["k"],"properties":{"k":{"const":1},"a":{}},"additionalProperties":false},{"required":["k"],"properties":{"k":{"const":2}},"additionalProperties":{"type":"null"}}]}`,
 			`{"k":1,"a":5} {"k":2,"a":null}`, `1 null {} {"k":1,"b":null} {"k":2,"a":5}`},
+		{`{"type":"number","not":{"multipleOf":2}}`, `1 2.5 -3 0.1`, `2 2.0 0 -4.00 1e1 0.0`},
+		{`{"type":"integer","minimum":-3,"maximum":9,"oneOf":[{"multipleOf":3},{"multipleOf":2}]}`, `3 2 9 -2 -3`, `0 6 1 12`},
+		{`{"type":"object","not":{"additionalProperties":{"type":"null"}}}`, `{"a":1} {"a":1,"b":null}`, `{} {"a":null}`},
+		{`{"type":"object","properties":{"a":{},"b":{"type":"integer"}},"not":{"properties":{"a":{}},"additionalProperties":{"type":"integer","minimum":3}}}`,
+			`{"b":1} {"a":1,"c":2} {"b":5,"c":1}`, `{} {"a":1} {"b":3} {"b":3,"c":4}`},
+		{`{"type":"object","not":{"patternProperties":{"^a":{"type":"integer"}}}}`, `{"ab":"x"} {"a":"x","b":1}`, `{} {"a":1} {"b":"x"}`},
+		{`{"type":"object","properties":{"x":{}},"not":{"propertyNames":{"maxLength":2}}}`, `{"abc":1} {"x":1,"abc":1}`, `{} {"x":1} {"ab":1}`},
+		{`{"type":"object","not":{"patternProperties":{"^a":{}},"additionalProperties":false}}`, `{"b":1} {"b":1,"ab":2}`, `{} {"ab":1}`},
+		{`{"oneOf":[{"type":"object","additionalProperties":{"type":"string"}},{"type":"object","properties":{"a":{"type":"integer"}},"required":["a"]}]}`,
+			`{} {"b":"x"} {"a":"x"} {"a":1} {"a":1,"b":"x"}`, `{"b":1} 1`},
 		{`{"not":{"type":["string","number"]}}`, `null [] {}`, `"x" 1 1.5`},
 		{`{"not":{"anyOf":[{"type":"object"},{"type":"array"},{"type":"string"},{"type":"number"}]}}`, `null true`, `1 "x" [] {}`},
 		{`{"type":"object","not":{"required":["a","b"]}}`, `{} {"a":1} {"b":1}`, `{"a":1,"b":2} {"b":2,"a":1}`},
@@ -206,5 +229,24 @@ func TestPruned(t *testing.T) {
 	}
 	if p.Rules[p.Start].Text == nil {
 		t.Errorf("%+v is not the one rule that is left", p.Rules[p.Start])
+	}
+}
+
+// What is left out of a program is valid, and what is in it is too.
+func TestNarrowed(t *testing.T) {
+	var pairs, all, one []string
+	for i := range 10 { // 1,024 ways
+		pairs = append(pairs, fmt.Sprintf(`{"anyOf":[{"required":["a%d"]},{"required":["b%d"]}]}`, i, i))
+		all, one = append(all, fmt.Sprintf(`"a%d":1`, i)), append(one, fmt.Sprintf(`"b%d":1`, i))
+	}
+	try(t, []form{
+		{`{"type":"object","allOf":[` + strings.Join(pairs, ",") + `]}`, "{" + strings.Join(all, ",") + "} {" + strings.Join(append(one[:9:9], all[9]), ",") + "}",
+			"{} {" + strings.Join(all[1:], ",") + "} 1"},
+		// Arrays of which two items are equal would be valid, and cannot be asked for.
+		{`{"oneOf":[{"type":"array","uniqueItems":true},{"type":"array","minItems":2}]}`, `[] [1]`, `[1,2] {}`},
+	})
+	c := newCompiler(automaton.Limits{})
+	if _, err := c.compile([]byte(`{"oneOf":[{"type":"array","uniqueItems":true},{"type":"array","minItems":2}]}`)); err != nil || c.narrowed == nil {
+		t.Error(err, c.narrowed)
 	}
 }

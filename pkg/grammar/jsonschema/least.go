@@ -1,6 +1,8 @@
 package jsonschema
 
 import (
+	"slices"
+
 	"glossa/pkg/grammar/fault"
 	"glossa/pkg/grammar/pushdown"
 )
@@ -62,7 +64,21 @@ func (c *compiler) least(r *pushdown.Rule, of []int) int {
 				members++
 			}
 		}
-		n += 5 * max(0, r.Object.Min-members)
+		if r.Object.Lead > 0 {
+			n += 4 + leastExtra(r.Object.Extra[:r.Object.Lead], of)
+			members++
+		}
+		if missing := r.Object.Min - members; missing > 0 {
+			each := leastExtra(r.Object.Extra[r.Object.Lead:], of)
+			for _, p := range r.Object.Props {
+				if !p.Required {
+					each = min(each, len(p.Name)+of[p.Value])
+				}
+			}
+			n += missing * (4 + each)
+		}
+	case r.Proc != nil:
+		n = leastOfProc(r.Proc, of)
 	default:
 		n = endless
 		for _, id := range r.Any {
@@ -70,6 +86,39 @@ func (c *compiler) least(r *pushdown.Rule, of []int) int {
 		}
 	}
 	return min(n, endless)
+}
+
+// leastExtra returns how few bytes the value of an extra member of some kinds has.
+func leastExtra(kinds []pushdown.Extra, of []int) int {
+	n := endless
+	for _, x := range kinds {
+		n = min(n, of[x.Value])
+	}
+	return n
+}
+
+// leastOfProc returns how few bytes lead through a general rule.
+func leastOfProc(p *pushdown.Proc, of []int) int {
+	least := slices.Repeat([]int{endless}, len(p.States))
+	for again := true; again; {
+		again = false
+		for i := len(least) - 1; i >= 0; i-- {
+			s, n := &p.States[i], least[i]
+			if s.Accept {
+				n = 0
+			}
+			for _, e := range s.Edges {
+				n = min(n, 1+least[e.To])
+			}
+			for _, call := range s.Calls {
+				n = min(n, of[call.Rule]+least[call.Return])
+			}
+			if n < least[i] {
+				least[i], again = n, true
+			}
+		}
+	}
+	return least[0]
 }
 
 // longest returns the rule that is too long though those that it calls are not, and the
@@ -94,6 +143,14 @@ func (c *compiler) longest(id pushdown.ID, least []int) (at pushdown.ID, keyword
 					calls = append(calls, p.Value)
 				}
 			}
+			if r.Object.Min > len(calls) {
+				keyword = "minProperties"
+			}
+			for _, x := range r.Object.Extra {
+				calls = append(calls, x.Value)
+			}
+		case r.Proc != nil:
+			calls, keyword = partsOf(*r), "contains"
 		default:
 			calls, keyword = r.Any, ""
 		}

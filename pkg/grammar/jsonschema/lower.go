@@ -87,14 +87,14 @@ func (c *compiler) build(set []*schema) (pushdown.ID, error) {
 		}
 		return c.any(ids)
 	}
-	list, err := c.split(nil, cl, 0)
+	list, err := c.someWays(cl)
 	if err != nil {
 		return never, err
 	}
 	var ids []pushdown.ID
 	var constants []*value
-	for _, cl := range simplest(list) {
-		if err := refusal(cl); err != nil {
+	for _, cl := range simplest(c.supported(list)) {
+		if err := cl.unsupported(); err != nil {
 			return never, err
 		}
 		some, ok, err := c.candidates(cl)
@@ -111,6 +111,49 @@ func (c *compiler) build(set []*schema) (pushdown.ID, error) {
 		return never, err
 	}
 	return c.any(append(ids, more...))
+}
+
+// supported leaves out the clauses of a oneOf for which others would have to be excluded
+// in a way that is not supported, unless no other is left for values of their types: what
+// is valid by them alone is not in the program. Those of formats that would have to be
+// asserted stay.
+func (c *compiler) supported(list []*clause) []*clause {
+	first := slices.IndexFunc(list, leavable)
+	if first < 0 {
+		return list
+	}
+	kept, lost := types(0), types(0)
+	for _, cl := range list {
+		if leavable(cl) {
+			lost |= c.left(cl, maxProof)
+		} else {
+			kept |= c.left(cl, maxProof)
+		}
+	}
+	if lost&^kept != 0 {
+		return list
+	}
+	c.narrowed = list[first].because
+	return slices.DeleteFunc(slices.Clone(list), leavable)
+}
+
+// leavable reports whether a clause is of a oneOf and excludes another alternative in a
+// way that is not supported.
+func leavable(cl *clause) bool {
+	return cl.because != nil && (countsUnique(cl) || leads(cl) > 1 ||
+		slices.ContainsFunc(cl.atoms, func(s *schema) bool { return s.refused != nil && s.refused.Keyword != "format" }))
+}
+
+// unsupported returns what of a clause is not, nil if all is.
+func (cl *clause) unsupported() error {
+	for _, s := range cl.atoms {
+		if s.refused != nil && cl.because != nil {
+			return cl.because
+		} else if s.refused != nil {
+			return s.refused
+		}
+	}
+	return nil
 }
 
 // simplest leaves out clauses that another of the list follows from.
@@ -168,18 +211,6 @@ func (c *compiler) text(t pushdown.Text) (pushdown.ID, error) {
 	id, err := c.newRule(pushdown.Rule{Text: &t}, 1)
 	c.byText[t] = id
 	return id, err
-}
-
-// refusal returns why a clause is not supported, nil if it is.
-func refusal(cl *clause) error {
-	for _, s := range cl.atoms {
-		if s.refused != nil && cl.because != nil {
-			return cl.because
-		} else if s.refused != nil {
-			return s.refused
-		}
-	}
-	return nil
 }
 
 // lower adds the rules of a clause without choices and constants, one a type of values.

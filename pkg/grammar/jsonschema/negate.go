@@ -1,6 +1,7 @@
 package jsonschema
 
 import (
+	"math/big"
 	"slices"
 
 	"glossa/pkg/grammar/fault"
@@ -30,6 +31,9 @@ func (c *compiler) negation(s *schema) (*schema, error) {
 	}
 	if s.not != nil {
 		n.of1(everyType, func(t *schema) { t.enums = [][]*value{s.not} })
+	}
+	if s.formats != nil && s.types&stringType != 0 {
+		n.of1(stringType, func(t *schema) { t.refused = s.unasserted() })
 	}
 	n.numbers(s.number)
 	n.strings(s.text)
@@ -111,6 +115,11 @@ func (n *negator) refuse(of types, keyword string) {
 	})
 }
 
+// unasserted is why nothing can depend on whether a string has a format of s.
+func (s *schema) unasserted() *fault.Error {
+	return fault.New(s.node.pointer(), "format", "%q only annotates, and here (under not, if or oneOf) it would have to be asserted", s.formats[0])
+}
+
 // result is a choice of the ways; it is kept, and its opposite is the schema itself.
 func (n *negator) result() (*schema, error) {
 	var s *schema
@@ -160,8 +169,11 @@ func (n *negator) numbers(f *numberFacts) {
 	if f.max != nil {
 		n.of1(numberType, func(t *schema) { t.number = &numberFacts{min: f.max, openMin: !f.openMax} })
 	}
-	if f.multiples != nil {
-		n.refuse(numberType, "multipleOf")
+	for _, m := range f.multiples {
+		n.of1(numberType, func(t *schema) { t.number = &numberFacts{others: []*big.Rat{m}} })
+	}
+	for _, m := range f.others {
+		n.of1(numberType, func(t *schema) { t.number = &numberFacts{multiples: []*big.Rat{m}} })
 	}
 }
 
@@ -220,13 +232,17 @@ func (n *negator) arrays(f *arrayFacts) {
 	case f.items.isFalse():
 		n.array(func(a *arrayFacts) { a.min = len(f.prefix) + 1 })
 	default:
-		n.refuse(arrayType, "items")
+		n.array(func(a *arrayFacts) { a.contains, a.from = n.c.negated(n.of.node, f.items), len(f.prefix) })
 	}
-	if f.contains != nil && f.minMatches == 1 {
+	if f.contains != nil && f.minMatches == 1 && f.from == 0 {
 		n.array(func(a *arrayFacts) { a.items = n.c.negated(n.of.node, f.contains) })
+	} else if f.contains != nil && f.minMatches > 0 {
+		n.array(func(a *arrayFacts) {
+			a.contains, a.from, a.minMatches, a.maxMatch = f.contains, f.from, 0, f.minMatches-1
+		})
 	}
-	if f.contains != nil && (f.minMatches > 1 || f.maxMatch >= 0) {
-		n.refuse(arrayType, "contains")
+	if f.contains != nil && f.maxMatch >= 0 {
+		n.array(func(a *arrayFacts) { a.contains, a.from, a.minMatches = f.contains, f.from, f.maxMatch+1 })
 	}
 	if f.unique {
 		n.refuse(arrayType, "uniqueItems")
@@ -263,49 +279,90 @@ func (n *negator) objects(f *objectFacts) {
 			o.properties = []*schema{n.c.negated(n.of.node, f.properties[i])}
 		})
 	}
-	if f.patterns != nil {
-		n.refuse(objectType, "patternProperties")
+	for _, p := range f.patterns {
+		key := n.c.derive(n.of.node)
+		key.text = &stringFacts{max: -1, matches: []language{{p.text, false}}}
+		n.member("patternProperties", key, n.c.negated(n.of.node, p.value))
 	}
 	if f.others != nil && !f.others.isTrue() {
-		n.refuse(objectType, "additionalProperties")
-		if f.patterns == nil {
-			t := n.ways[len(n.ways)-1][0]
-			t.beyond = &beyond{f, n.c.negated(n.of.node, f.others), map[string]*schema{}}
+		key := n.c.derive(n.of.node)
+		if len(f.patterns) > 0 {
+			key.text = &stringFacts{max: -1}
 		}
+		for _, p := range f.patterns {
+			key.text.differs = append(key.text.differs, language{p.text, false})
+		}
+		for _, name := range f.names {
+			key.not = append(key.not, &value{kind: stringKind, text: name})
+		}
+		n.member("additionalProperties", key, n.c.negated(n.of.node, f.others))
 	}
 	if f.keys != nil {
-		n.refuse(objectType, "propertyNames")
+		n.member("propertyNames", n.c.negated(n.of.node, f.keys), n.c.anything)
 	}
 	if f.unevaluated {
 		n.refuse(objectType, "unevaluatedProperties")
 	}
 }
 
-// outside turns a schema of a clause that asks for a member beyond some names into a
-// choice of members, if there is one and the names that objects may have are known.
-func (c *compiler) outside(cl *clause) (ch choice, ok bool) {
-	at := slices.IndexFunc(cl.atoms, func(s *schema) bool { return s.beyond != nil })
-	closed := slices.IndexFunc(cl.atoms, func(s *schema) bool {
-		return s.object != nil && s.object.others != nil && s.object.others.isFalse() && s.object.patterns == nil
+// member adds a way of objects that have some member.
+func (n *negator) member(keyword string, key, value *schema) {
+	n.of1(objectType, func(t *schema) {
+		t.some = &member{keyword: keyword, key: key, value: value, made: map[string]*schema{}}
 	})
-	if at < 0 || closed < 0 {
-		return ch, false
+}
+
+// which turns a schema of a clause that asks for some member into a choice of members, if
+// there is one: those that are declared, and one that is not.
+func (c *compiler) which(cl *clause) (ch choice, ok bool, err error) {
+	at := slices.IndexFunc(cl.atoms, func(s *schema) bool { return s.some != nil })
+	if at < 0 || cl.types&objectType == 0 {
+		return ch, false, nil
 	}
 	s := cl.atoms[at]
-	ch = choice{of: s, keyword: "additionalProperties"}
-	for _, name := range cl.atoms[closed].object.names {
-		if s.beyond.names.property(name) != nil {
+	m := s.some
+	ch = choice{of: s, keyword: m.keyword}
+	closed := slices.ContainsFunc(cl.atoms, func(s *schema) bool {
+		return s.object != nil && s.object.others != nil && s.object.others.isFalse() && s.object.patterns == nil
+	})
+	for _, name := range declaredBy(cl.atoms) {
+		if err := c.step(1); err != nil {
+			return ch, false, err
+		}
+		if ok, err := c.valid(&value{kind: stringKind, text: name}, m.key); err != nil {
+			return ch, false, err
+		} else if !ok {
 			continue
 		}
-		t := s.beyond.made[name]
+		t := m.made[name]
 		if t == nil {
 			t = c.derive(s.node)
 			t.object = newObject()
-			t.object.names, t.object.properties, t.object.required = []string{name}, []*schema{s.beyond.value}, []string{name}
-			s.beyond.made[name] = t
+			t.object.names, t.object.properties, t.object.required = []string{name}, []*schema{m.value}, []string{name}
+			m.made[name] = t
 		}
 		ch.lists = append(ch.lists, []*schema{t})
 	}
+	if m.free == nil {
+		m.free = c.derive(s.node)
+		m.free.types, m.free.object = objectType, newObject()
+		m.free.object.lead = m
+	}
+	if !closed {
+		ch.lists = append(ch.lists, []*schema{m.free})
+	}
 	cl.atoms = slices.Concat(cl.atoms[:at], cl.atoms[at+1:])
-	return ch, true
+	return ch, true, nil
+}
+
+// declaredBy lists the names that schemas which hold together declare or require.
+func declaredBy(atoms []*schema) []string {
+	var of distinct
+	for _, s := range atoms {
+		if s.object != nil {
+			of.add(s.object.names)
+			of.add(s.object.required)
+		}
+	}
+	return of.names
 }

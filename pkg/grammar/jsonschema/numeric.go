@@ -26,13 +26,14 @@ func (f *numberFacts) atMost(x *big.Rat, open bool) {
 	}
 }
 
-// holds reports whether r is in the bounds and a multiple of all.
+// holds reports whether r is in the bounds and a multiple of all that it has to be.
 func (f *numberFacts) holds(r *big.Rat) bool {
 	if f.min != nil && (r.Cmp(f.min) < 0 || f.openMin && r.Cmp(f.min) == 0) ||
 		f.max != nil && (r.Cmp(f.max) > 0 || f.openMax && r.Cmp(f.max) == 0) {
 		return false
 	}
-	return !slices.ContainsFunc(f.multiples, func(m *big.Rat) bool { return !new(big.Rat).Quo(r, m).IsInt() })
+	is := func(m *big.Rat) bool { return new(big.Rat).Quo(r, m).IsInt() }
+	return !slices.ContainsFunc(f.others, is) && !slices.ContainsFunc(f.multiples, func(m *big.Rat) bool { return !is(m) })
 }
 
 // empty reports whether no number is between the bounds, or no integer.
@@ -68,7 +69,7 @@ func numbersOf(cl *clause) *numberFacts {
 		if n.max != nil {
 			f.atMost(n.max, n.openMax)
 		}
-		f.multiples = append(f.multiples, n.multiples...)
+		f.multiples, f.others = append(f.multiples, n.multiples...), append(f.others, n.others...)
 	}
 	return f
 }
@@ -93,6 +94,9 @@ func (f *numberFacts) key(of types) string {
 	rat(f.max, bound(f.openMax))
 	for _, m := range f.multiples {
 		rat(m, '*')
+	}
+	for _, m := range f.others {
+		rat(m, '/')
 	}
 	return string(key)
 }
@@ -145,7 +149,7 @@ func (c *compiler) numberDFA(cl *clause, f *numberFacts) (*automaton.DFA, error)
 	if d, ok := c.ranges[key]; ok {
 		return d, nil
 	}
-	r := automaton.Range{Min: f.min, Max: f.max, OpenMin: f.openMin, OpenMax: f.openMax, MultipleOf: f.multiples}
+	r := automaton.Range{Min: f.min, Max: f.max, OpenMin: f.openMin, OpenMax: f.openMax, MultipleOf: f.multiples, Plain: f.others != nil}
 	var d *automaton.DFA
 	var err error
 	switch {
@@ -158,10 +162,25 @@ func (c *compiler) numberDFA(cl *clause, f *numberFacts) (*automaton.DFA, error)
 			d, err = c.work.Intersect(d, fractions())
 		}
 	}
+	for _, m := range f.others {
+		if err == nil {
+			d, err = c.withoutMultiples(d, m)
+		}
+	}
 	if d, err = c.built(d, err, numberPlace(cl), numberKeyword(f)); err == nil {
 		c.ranges[key] = d
 	}
 	return d, err
+}
+
+// withoutMultiples returns the numbers of d, which have no exponents, that are no multiples
+// of m.
+func (c *compiler) withoutMultiples(d *automaton.DFA, m *big.Rat) (*automaton.DFA, error) {
+	multiples, err := c.work.Numbers(automaton.Range{MultipleOf: []*big.Rat{m}}, automaton.Limits{})
+	if err != nil {
+		return nil, err
+	}
+	return c.work.Subtract(d, multiples)
 }
 
 // fractions returns the numbers that are not integers, without exponents.
@@ -190,7 +209,7 @@ func numberPlace(cl *clause) *schema {
 
 func numberKeyword(f *numberFacts) string {
 	switch {
-	case f.multiples != nil:
+	case f.multiples != nil || f.others != nil:
 		return "multipleOf"
 	case f.min != nil:
 		return "minimum"

@@ -165,7 +165,15 @@ func (c *compiler) keys(atoms []*schema) (*automaton.DFA, error) {
 	if len(set) == 0 {
 		return nil, nil
 	}
+	return c.keysFor(set, place)
+}
+
+// keysFor returns the keys for which all of a set hold.
+func (c *compiler) keysFor(set []*schema, place *schema) (*automaton.DFA, error) {
 	list, err := c.clauses(set)
+	if err == errWays {
+		return nil, place.refuse("propertyNames", "%v", err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -237,6 +245,9 @@ func (c *compiler) extra(o *pushdown.Object, atoms []*schema, keys *automaton.DF
 			}
 		}
 	}
+	if err := c.lead(o, atoms, kinds); err != nil {
+		return err
+	}
 	for _, kind := range kinds {
 		set := ofKind(atoms, kind.matches)
 		if forbids(set) {
@@ -257,9 +268,72 @@ func (c *compiler) extra(o *pushdown.Object, atoms []*schema, keys *automaton.DF
 	return nil
 }
 
-// divide divides kinds of keys by whether they match a pattern of s.
+// leads counts the members that are not declared which a clause asks for: more than one
+// of them are not supported.
+func leads(cl *clause) (n int) {
+	for _, s := range cl.atoms {
+		if s.object != nil && s.object.lead != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// lead writes the kinds of which the first member that is not declared must be, if one is
+// asked for.
+func (c *compiler) lead(o *pushdown.Object, atoms []*schema, kinds []keyKind) error {
+	var place *schema
+	for _, s := range atoms {
+		switch m := s.object.lead; {
+		case m != nil && place != nil:
+			return s.refuse(m.keyword, "its opposite is asked for here (by not, if or oneOf) next to that of another, which is not supported")
+		case m != nil:
+			place = s
+		}
+	}
+	if place == nil {
+		return nil
+	}
+	m := place.object.lead
+	keys, err := c.keysFor([]*schema{m.key}, place)
+	if err != nil {
+		return err
+	}
+	for _, kind := range kinds {
+		set := include(ofKind(atoms, kind.matches), m.value)
+		if forbids(set) {
+			continue
+		}
+		d, err := c.combine(c.work.Intersect, kind.keys, keys, place, m.keyword)
+		if err != nil {
+			return err
+		}
+		value, err := c.rule(set)
+		if err != nil {
+			return err
+		}
+		key, err := c.text(pushdown.Text{DFA: d})
+		if err != nil {
+			return err
+		}
+		if value != never && key != never {
+			o.Extra, o.Lead = append(o.Extra, pushdown.Extra{Key: key, Value: value}), o.Lead+1
+		}
+	}
+	if o.Lead == 0 {
+		o.Min, o.Max = 1, 0 // nothing can be it
+	}
+	return nil
+}
+
+// divide divides kinds of keys by whether they match a pattern of s. Keys that match it in
+// one reading and not in another are in no kind.
 func (c *compiler) divide(kinds []keyKind, s *schema, text string) ([]keyKind, error) {
 	d, err := c.language(language{text, false}, s)
+	if err != nil {
+		return nil, err
+	}
+	loose, err := c.looseLanguage(language{text, false}, s)
 	if err != nil {
 		return nil, err
 	}
@@ -272,7 +346,7 @@ func (c *compiler) divide(kinds []keyKind, s *schema, text string) ([]keyKind, e
 			}
 		}
 		if d != automaton.Key() {
-			if rest, err = c.combine(c.work.Subtract, kind.keys, d, s, "patternProperties"); err != nil {
+			if rest, err = c.combine(c.work.Subtract, kind.keys, loose, s, "patternProperties"); err != nil {
 				return nil, err
 			}
 		} else {

@@ -14,6 +14,9 @@ func (c *compiler) program(start pushdown.ID) (*pushdown.Program, error) {
 	if err := c.step(0); err != nil {
 		return nil, err
 	}
+	if !full[start] && c.narrowed != nil {
+		return nil, c.narrowed
+	}
 	if !full[start] {
 		return nil, fault.New("", "", "no value is valid for the schema")
 	}
@@ -26,9 +29,19 @@ func (c *compiler) program(start pushdown.ID) (*pushdown.Program, error) {
 			r.Any = slices.DeleteFunc(slices.Clone(r.Any), func(id pushdown.ID) bool { return !full[id] })
 		case r.Array != nil:
 			pruneArray(r.Array, full)
+		case r.Proc != nil:
+			for s := range r.Proc.States {
+				calls := &r.Proc.States[s].Calls
+				*calls = slices.DeleteFunc(*calls, func(call pushdown.Call) bool { return !full[call.Rule] })
+			}
 		case r.Object != nil:
-			r.Object.Extra = slices.DeleteFunc(r.Object.Extra, func(x pushdown.Extra) bool { return !full[x.Value] })
+			o, empty := r.Object, func(x pushdown.Extra) bool { return !full[x.Value] }
+			lead := slices.DeleteFunc(slices.Clone(o.Extra[:o.Lead]), empty)
+			o.Extra, o.Lead = append(lead, slices.DeleteFunc(slices.Clone(o.Extra[o.Lead:]), empty)...), len(lead)
 		}
+	}
+	if err := c.canonicalItems(); err != nil {
+		return nil, err
 	}
 	if err := c.checkLeast(start); err != nil {
 		return nil, err
@@ -39,7 +52,7 @@ func (c *compiler) program(start pushdown.ID) (*pushdown.Program, error) {
 // full returns which rules something matches: the least such set.
 func (c *compiler) full() []bool {
 	full := make([]bool, len(c.rules))
-	for again := true; again && c.spend(2*(len(c.rules)+c.sizes), 0) == nil; {
+	for again := true; again && c.spend(2*(len(c.rules)+c.sizes), len(c.rules)+c.sizes) == nil; {
 		again = false
 		// Rules come after those that they are part of, but for recursion.
 		for i := len(full) - 1; i >= 0; i-- {
@@ -59,7 +72,7 @@ func (c *compiler) matchesSomething(r *pushdown.Rule, full []bool) bool {
 	case r.Array != nil:
 		a := *r.Array
 		pruneArray(&a, full)
-		return a.Max < 0 || a.Min <= a.Max
+		return (a.Max < 0 || a.Min <= a.Max) && (!a.Unique || a.Min < 2 || c.kinds(&a) >= a.Min)
 	case r.Object != nil:
 		o := r.Object
 		members := 0
@@ -76,9 +89,45 @@ func (c *compiler) matchesSomething(r *pushdown.Rule, full []bool) bool {
 				required++
 			}
 		}
-		return (members >= o.Min || c.extras(o, full, o.Min-members) >= o.Min-members) && (o.Max < 0 || required <= o.Max && o.Min <= o.Max)
+		lead := min(1, o.Lead)
+		if c.extras(o, o.Extra[:o.Lead], full, lead) < lead {
+			return false
+		}
+		more := o.Min - members // of which one is the lead
+		return (more <= lead || c.extras(o, o.Extra[o.Lead:], full, more) >= more) && (o.Max < 0 || required+lead <= o.Max && o.Min <= o.Max)
+	}
+	if r.Proc != nil {
+		return ends(r.Proc, full)
 	}
 	return slices.ContainsFunc(r.Any, func(id pushdown.ID) bool { return full[id] })
+}
+
+// kinds returns how many different items an array may have, as far as they are counted:
+// no more than there are texts.
+func (c *compiler) kinds(a *pushdown.Array) (n int) {
+	for _, id := range slices.Compact(slices.Sorted(slices.Values(partsOf(pushdown.Rule{Array: a})))) {
+		n = min(n+c.countTexts(id), a.Min)
+	}
+	return n
+}
+
+// countTexts counts the texts of a rule, up to maxUnique; those of arrays and objects as
+// many, and those of several rules for each.
+func (c *compiler) countTexts(id pushdown.ID) (n int) {
+	switch r := &c.rules[id]; {
+	case r.Text != nil:
+		return c.count(r.Text.DFA, maxUnique)
+	case r.Array != nil || r.Object != nil || r.Proc != nil:
+		return maxUnique
+	default:
+		for _, one := range r.Any {
+			if n == maxUnique || c.step(1) != nil {
+				break // what comes next fails if nothing is left
+			}
+			n = min(n+c.countTexts(one), maxUnique)
+		}
+	}
+	return n
 }
 
 // pruneArray ends an array before the first item that nothing matches.
@@ -97,23 +146,44 @@ func pruneArray(a *pushdown.Array, full []bool) {
 	}
 }
 
-// extras returns how many members besides its own an object may have, or most if there
-// may be more.
-func (c *compiler) extras(o *pushdown.Object, full []bool, most int) (n int) {
-	for _, x := range o.Extra {
-		if full[x.Value] && n < most {
-			n += c.count(c.rules[x.Key].Text.DFA, most)
+// extras returns how many members of some kinds besides its own an object may have, or
+// most if there may be more.
+func (c *compiler) extras(o *pushdown.Object, kinds []pushdown.Extra, full []bool, most int) (n int) {
+	for _, x := range kinds {
+		if n >= most {
+			return most
 		}
+		if !full[x.Value] {
+			continue
+		}
+		keys := c.rules[x.Key].Text.DFA
+		if _, longest := c.extent(keys); longest < 0 {
+			return most
+		}
+		own := 0
+		for _, p := range o.Props {
+			if c.spend(stepSteps+4*len(p.Name), 2*len(p.Name)) != nil {
+				return most // what comes next fails
+			}
+			if keys.Match(automaton.Quote(p.Name)) {
+				own++
+			}
+		}
+		n += c.count(keys, most+own) - own
 	}
 	return min(n, most)
 }
 
-// count returns how many texts an automaton has, or most if it has more.
+// maxCounted bounds the states of automata whose texts are counted.
+const maxCounted = 1 << 16
+
+// count returns how many texts an automaton has, or most if it has more, or so many
+// states that they are not counted.
 func (c *compiler) count(d *automaton.DFA, most int) int {
-	if _, longest := c.extent(d); longest < 0 || d.Empty() {
-		if d.Empty() {
-			return 0
-		}
+	if d.Empty() {
+		return 0
+	}
+	if _, longest := c.extent(d); longest < 0 || len(d.States) > maxCounted || c.spend(8*len(d.States), 16*len(d.States)) != nil {
 		return most
 	}
 	counts := make([]int, len(d.States))

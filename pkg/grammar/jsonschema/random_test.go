@@ -123,7 +123,8 @@ func TestRandom(t *testing.T) {
 	for range 3000 {
 		raw := `{"$defs":{"x":` + m.schema(2) + `},"allOf":[` + m.schema(3) + `]}`
 		raw = strings.ReplaceAll(strings.ReplaceAll(raw, `"pattern":`, `"pattern":"^a|bb"`), `"propertyNames":`, `"propertyNames":{"maxLength":1}`)
-		p, err := Compile([]byte(raw), automaton.Limits{})
+		compiling := newCompiler(automaton.Limits{})
+		p, err := compiling.compile([]byte(raw))
 		none := err != nil && err.Error() == "no value is valid for the schema"
 		if f := (*fault.Error)(nil); err != nil && !errors.As(err, &f) {
 			t.Fatalf("%s: %v", raw, err)
@@ -150,7 +151,7 @@ func TestRandom(t *testing.T) {
 			if values++; got {
 				accepted++
 			}
-			if got != want {
+			if got != want && !(want && compiling.narrowed != nil) {
 				t.Errorf("%s: %s is accepted: %v", raw, instance, got)
 				break
 			}

@@ -27,10 +27,11 @@ var since = map[string]int{
 	"prefixItems": draft2020, "$dynamicRef": draft2020,
 }
 
-// draftOf returns the draft that the document declares.
+// draftOf returns the draft that the document declares. With https the names of the older
+// drafts are not those that their documents have, and not all validators know them.
 func draftOf(root *value) int {
 	name := root.get("$schema")
-	if name == nil || name.kind != stringKind {
+	if name == nil || name.kind != stringKind || strings.HasPrefix(name.text, "https://json-schema.org/draft-0") {
 		return undeclared
 	}
 	for part, draft := range map[string]int{
@@ -214,6 +215,7 @@ func (r *reader) text(key string, v *value) error {
 	}
 	if key == "format" {
 		if _, ok := automaton.Format(v.text); !ok {
+			r.s.formats = append(r.s.formats, v.text)
 			return nil
 		}
 	}

@@ -45,12 +45,14 @@ func (r *recogniser) ends(id pushdown.ID, at int) map[int]bool {
 		}
 	case rule.Array != nil:
 		if strings.HasPrefix(r.text[at:], "[") {
-			r.items(rule.Array, at+1, 0, out)
+			r.items(rule.Array, at+1, nil, out)
 		}
 	case rule.Object != nil:
 		if strings.HasPrefix(r.text[at:], "{") {
 			r.members(rule.Object, at+1, 0, nil, out)
 		}
+	case rule.Proc != nil:
+		r.proc(rule.Proc, 0, at, out, map[[2]int]bool{})
 	default:
 		for _, id := range rule.Any {
 			maps.Copy(out, r.ends(id, at))
@@ -58,6 +60,28 @@ func (r *recogniser) ends(id pushdown.ID, at int) map[int]bool {
 	}
 	r.memo[place{id, at}] = out
 	return out
+}
+
+// proc adds to out the ends of a general rule from a state on.
+func (r *recogniser) proc(p *pushdown.Proc, state int32, at int, out map[int]bool, seen map[[2]int]bool) {
+	if seen[[2]int{int(state), at}] {
+		return
+	}
+	seen[[2]int{int(state), at}] = true
+	s := &p.States[state]
+	if s.Accept {
+		out[at] = true
+	}
+	if at < len(r.text) {
+		if to := automaton.Next(s.Edges, r.text[at]); to >= 0 {
+			r.proc(p, to, at+1, out, seen)
+		}
+	}
+	for _, call := range s.Calls {
+		for end := range r.ends(call.Rule, at) {
+			r.proc(p, call.Return, end, out, seen)
+		}
+	}
 }
 
 func (r *recogniser) run(d *automaton.DFA, at int) map[int]bool {
@@ -86,9 +110,18 @@ func inCount(t *pushdown.Text, text string) bool {
 	return n >= t.Min && (t.Max < 0 || n <= t.Max)
 }
 
-// items adds to out the ends of an array of which n items were read.
-func (r *recogniser) items(a *pushdown.Array, at, n int, out map[int]bool) {
-	rest := r.text[at:]
+// canonicalText writes a value such that equal values have equal texts.
+func canonicalText(v *value) string {
+	text, err := newCompiler(automaton.Limits{}).canonical(v)
+	if err != nil {
+		panic(err)
+	}
+	return text
+}
+
+// items adds to out the ends of an array of which some items were read.
+func (r *recogniser) items(a *pushdown.Array, at int, items []string, out map[int]bool) {
+	rest, n := r.text[at:], len(items)
 	if strings.HasPrefix(rest, "]") && n >= a.Min {
 		out[at+1] = true
 	}
@@ -103,7 +136,17 @@ func (r *recogniser) items(a *pushdown.Array, at, n int, out map[int]bool) {
 			id = a.Prefix[n]
 		}
 		for end := range r.ends(id, at) {
-			r.items(a, end, n+1, out)
+			item := ""
+			if a.Unique {
+				v, _, err := decode([]byte(r.text[at:end]))
+				if err != nil {
+					panic(err)
+				}
+				if item = canonicalText(v); slices.Contains(items, item) {
+					continue
+				}
+			}
+			r.items(a, end, append(slices.Clip(items), item), out)
 		}
 	}
 }
@@ -115,7 +158,13 @@ func (r *recogniser) members(o *pushdown.Object, at, next int, used []string, ou
 	required := func(props []pushdown.Prop) bool {
 		return slices.ContainsFunc(props, func(p pushdown.Prop) bool { return p.Required })
 	}
-	if strings.HasPrefix(rest, "}") && len(used) >= o.Min && !required(o.Props[next:]) {
+	extras := len(used)
+	for _, p := range o.Props {
+		if slices.Contains(used, automaton.Quote(p.Name)) {
+			extras--
+		}
+	}
+	if strings.HasPrefix(rest, "}") && len(used) >= o.Min && !required(o.Props[next:]) && (o.Lead == 0 || extras > 0) {
 		out[at+1] = true
 	}
 	if o.Max >= 0 && len(used) == o.Max {
@@ -138,7 +187,10 @@ func (r *recogniser) members(o *pushdown.Object, at, next int, used []string, ou
 	if required(o.Props[next:]) {
 		return
 	}
-	for _, x := range o.Extra {
+	for i, x := range o.Extra {
+		if o.Lead > 0 && (extras == 0) != (i < o.Lead) {
+			continue
+		}
 		for end := range r.ends(x.Key, at) {
 			key := r.text[at:end]
 			declared := slices.ContainsFunc(o.Props, func(p pushdown.Prop) bool { return automaton.Quote(p.Name) == key })
@@ -165,6 +217,11 @@ func spell(p *pushdown.Program, id pushdown.ID, v *value) (string, bool) {
 		return spellArray(p, rule.Array, v)
 	case rule.Object != nil:
 		return spellObject(p, rule.Object, v)
+	case rule.Proc != nil:
+		if v.kind != arrayKind {
+			return "", false
+		}
+		return spellProc(p, rule.Proc, 0, v.items, "")
 	default:
 		for _, id := range rule.Any {
 			if text, ok := spell(p, id, v); ok {
@@ -175,12 +232,42 @@ func spell(p *pushdown.Program, id pushdown.ID, v *value) (string, bool) {
 	return "", false
 }
 
+// spellProc writes the items that are left of an array from a state of a general rule on.
+func spellProc(p *pushdown.Program, proc *pushdown.Proc, state int32, items []*value, text string) (string, bool) {
+	s := &proc.States[state]
+	if s.Accept {
+		return text, len(items) == 0
+	}
+	for _, b := range []byte("[,]") {
+		if to := automaton.Next(s.Edges, b); to >= 0 && (b != ']' || len(items) == 0) {
+			if all, ok := spellProc(p, proc, to, items, text+string(b)); ok {
+				return all, true
+			}
+		}
+	}
+	for _, call := range s.Calls {
+		if len(items) == 0 {
+			break
+		}
+		if item, ok := spell(p, call.Rule, items[0]); ok {
+			if all, ok := spellProc(p, proc, call.Return, items[1:], text+item); ok {
+				return all, true
+			}
+		}
+	}
+	return "", false
+}
+
 func spellArray(p *pushdown.Program, a *pushdown.Array, v *value) (string, bool) {
 	if v.kind != arrayKind || len(v.items) < a.Min || a.Max >= 0 && len(v.items) > a.Max {
 		return "", false
 	}
-	var parts []string
+	var parts, seen []string
 	for i, item := range v.items {
+		if a.Unique && slices.Contains(seen, canonicalText(item)) {
+			return "", false
+		}
+		seen = append(seen, canonicalText(item))
 		id := a.Items
 		if i < len(a.Prefix) {
 			id = a.Prefix[i]
@@ -215,20 +302,33 @@ func spellObject(p *pushdown.Program, o *pushdown.Object, v *value) (string, boo
 			return "", false
 		}
 	}
-	for i, name := range v.keys {
-		if declared[name] {
-			continue
-		}
-		found := slices.ContainsFunc(o.Extra, func(x pushdown.Extra) bool {
+	spelled := func(i int, kinds []pushdown.Extra) bool {
+		return slices.ContainsFunc(kinds, func(x pushdown.Extra) bool {
 			key := p.Rules[x.Key].Text
-			quoted := automaton.Quote(name)
-			return key.DFA.Match(quoted) && inCount(key, quoted) && add(name, x.Value, v.items[i])
+			quoted := automaton.Quote(v.keys[i])
+			if !key.DFA.Match(quoted) || !inCount(key, quoted) {
+				return false
+			}
+			before := len(parts)
+			if add(v.keys[i], x.Value, v.items[i]) {
+				return true
+			}
+			parts = parts[:before]
+			return false
 		})
-		if !found {
+	}
+	first := -1
+	for i, name := range v.keys {
+		if o.Lead > 0 && first < 0 && !declared[name] && spelled(i, o.Extra[:o.Lead]) {
+			first = i
+		}
+	}
+	for i, name := range v.keys {
+		if !declared[name] && i != first && !spelled(i, o.Extra[o.Lead:]) {
 			return "", false
 		}
 	}
-	return "{" + strings.Join(parts, ",") + "}", true
+	return "{" + strings.Join(parts, ",") + "}", o.Lead == 0 || first >= 0
 }
 
 // accepts reports whether an instance is in a program once it is spelled as it asks.

@@ -36,6 +36,8 @@ type schema struct {
 	enums [][]*value // the value is one of each list
 	not   []*value   // the value is none of these
 
+	formats []string // that nothing asserts: annotations where they may be
+
 	number *numberFacts
 	text   *stringFacts
 	array  *arrayFacts
@@ -47,16 +49,16 @@ type schema struct {
 
 	opposite *schema      // its negation, once asked
 	refused  *fault.Error // values of its types are not supported
-	beyond   *beyond      // unless this helps
+	some     *member      // of objects
 }
 
-// A beyond asks for a member whose name is none of names and for whose value a schema
-// holds: the negation of additionalProperties. Only of objects whose names are known
-// can that be said, by one schema for each name.
-type beyond struct {
-	names *objectFacts
-	value *schema
-	made  map[string]*schema
+// A member asks an object for a member of which schemas of the name and of the value hold:
+// the negation of additionalProperties, patternProperties or propertyNames.
+type member struct {
+	keyword    string
+	key, value *schema
+	made       map[string]*schema // what asks for a member of that name
+	free       *schema            // what asks for one that is not declared
 }
 
 // mark is how far the search for schemas that apply to themselves has come.
@@ -81,6 +83,7 @@ type numberFacts struct {
 	min, max         *big.Rat // nil: none
 	openMin, openMax bool
 	multiples        []*big.Rat
+	others           []*big.Rat // of which the number is no multiple
 }
 
 // stringFacts is about strings; max is -1 where there is none, as in arrays and objects.
@@ -102,8 +105,9 @@ type arrayFacts struct {
 	min, max int
 	unique   bool
 
-	contains             *schema
-	minMatches, maxMatch int // how many items match contains
+	contains, other      *schema // other is not contains, once asked
+	minMatches, maxMatch int     // how many items match contains
+	from                 int     // items before it are not counted
 
 	unevaluated bool // unevaluatedItems says something
 }
@@ -117,6 +121,7 @@ type objectFacts struct {
 	keys       *schema // propertyNames
 	required   []string
 	min, max   int
+	lead       *member // of the members that are not declared, one must be so
 
 	unevaluated bool // unevaluatedProperties says something
 }
@@ -149,12 +154,12 @@ func (o *objectFacts) property(name string) *schema {
 // plain reports whether s says something by itself.
 func (s *schema) plain() bool {
 	return s.types != everyType || s.enums != nil || s.not != nil || s.number != nil ||
-		s.text != nil || s.array != nil || s.object != nil || s.refused != nil
+		s.text != nil || s.array != nil || s.object != nil || s.refused != nil || s.some != nil
 }
 
 // empty reports whether s says nothing at all.
 func (s *schema) empty() bool {
-	return !s.never && !s.plain() && s.all == nil && s.none == nil && s.choices == nil
+	return !s.never && !s.plain() && s.formats == nil && s.all == nil && s.none == nil && s.choices == nil
 }
 
 // isTrue reports whether s plainly says nothing.

@@ -30,7 +30,7 @@ const (
 	anyOf tokenKind = iota
 	someOf
 	constant
-	member
+	labelled
 )
 
 // newSieve returns a sieve of lists of clauses.
@@ -131,7 +131,7 @@ func (s *sieve) tokensOf(cl *clause) (list []token) {
 			if texts, ok := s.constants(cl, s.member); ok {
 				list = append(list, token{kind: someOf, of: of})
 				for _, text := range texts {
-					list = append(list, token{member, of, text})
+					list = append(list, token{labelled, of, text})
 				}
 				continue
 			}
@@ -159,7 +159,7 @@ func (s *sieve) ofValue(v *value) []token {
 	}
 	if tag := v.get(s.member); tag != nil {
 		if text, err := s.c.canonical(tag); err == nil {
-			list = append(list, token{member, of, text})
+			list = append(list, token{labelled, of, text})
 		}
 	}
 	return list

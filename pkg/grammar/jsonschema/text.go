@@ -123,7 +123,7 @@ func (c *compiler) stringDFA(s *schema, matches, differs []language, excluded []
 		d = next
 	}
 	for _, l := range differs {
-		next, err := c.language(l, s)
+		next, err := c.looseLanguage(l, s)
 		if err != nil {
 			return nil, err
 		}
@@ -167,28 +167,52 @@ func quoted(list []language) string {
 	return b.String()
 }
 
-// language returns the automaton of a language, which s asks for.
+// languages are those that are known as they are read in one way.
+type languages struct {
+	format  func(name string) (*automaton.DFA, bool)
+	pattern func(budget *automaton.Budget, regexp string) (*automaton.DFA, error)
+	known   map[language]*automaton.DFA
+	unknown map[language]error // those that have no automaton
+}
+
+func newLanguages(format func(string) (*automaton.DFA, bool), pattern func(*automaton.Budget, string) (*automaton.DFA, error)) *languages {
+	return &languages{format, pattern, map[language]*automaton.DFA{}, map[language]error{}}
+}
+
+// language returns the automaton of a language, which s asks for: of the strings that are
+// in it however it is read.
 func (c *compiler) language(l language, s *schema) (*automaton.DFA, error) {
-	if d, ok := c.languages[l]; ok {
+	return c.languageAs(c.strict, l, s)
+}
+
+// looseLanguage returns the automaton of the strings that are in a language as one may
+// read it, which s asks not to be in it.
+func (c *compiler) looseLanguage(l language, s *schema) (*automaton.DFA, error) {
+	return c.languageAs(c.loose, l, s)
+}
+
+// languageAs returns the automaton of a language as it is read.
+func (c *compiler) languageAs(r *languages, l language, s *schema) (*automaton.DFA, error) {
+	if d, ok := r.known[l]; ok {
 		return d, nil
 	}
-	if err := c.unknown[l]; err != nil {
+	if err := r.unknown[l]; err != nil {
 		return nil, err
 	}
 	var d *automaton.DFA
 	var err error
 	switch {
 	case l.format:
-		d, _ = automaton.Format(l.text)
+		d, _ = r.format(l.text)
 	default:
-		if d, err = c.work.Pattern(l.text); err == nil && allKeys(d) {
+		if d, err = r.pattern(c.work, l.text); err == nil && allKeys(d) {
 			d = automaton.Key()
 		}
 	}
 	if d, err = c.built(d, err, s, l.keyword()); err == nil {
-		c.languages[l] = d
+		r.known[l] = d
 	} else {
-		c.unknown[l] = err // where it is met again nothing else comes of it
+		r.unknown[l] = err // where it is met again nothing else comes of it
 	}
 	return d, err
 }

@@ -56,6 +56,7 @@ func (r *run) moveFrames(kept []bool, keys []int32) (moved []int32) {
 		f := old[i]
 		f.stack, f.used = moved[f.stack], keys[f.used]
 		moved[i] = int32(len(r.frames))
+		f.near = moved[f.near]
 		r.framed[f.element] = moved[i]
 		r.frames = append(r.frames, f)
 	}

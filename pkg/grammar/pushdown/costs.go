@@ -14,21 +14,23 @@ const never int32 = 1 << 29
 // there is a token after which it is less than c. So who takes only tokens after which
 // the cost fits in what is left always has one to take, and ends in time.
 type costs struct {
-	budget  *automaton.Budget // by newCosts alone
-	m       *Machine
-	v       *Vocabulary
-	start   []int32 // of each rule, from its beginning to its end
-	texts   []*texts
-	objects []*objectCosts
-	procs   [][]int32 // by state
-	open    []int32   // open values that a rule must have
-	empty   struct{ array, object int32 }
+	budget   *automaton.Budget // by newCosts alone
+	m        *Machine
+	v        *Vocabulary
+	start    []int32 // of each rule, from its beginning to its end
+	texts    []*texts
+	objects  []*objectCosts
+	procs    [][]int32       // by state
+	open     []int32         // open values that a rule must have
+	sampling int             // elements looked at for samples
+	samples  map[ID][]string // texts of rules that are items of unique arrays, the shortest first
+	empty    struct{ array, object int32 }
 }
 
 func newCosts(budget *automaton.Budget, m *Machine, v *Vocabulary) (*costs, error) {
 	c := &costs{
 		budget: budget, m: m, v: v, start: slices.Repeat([]int32{never}, len(m.rules)), texts: make([]*texts, len(m.rules)),
-		objects: make([]*objectCosts, len(m.rules)), procs: make([][]int32, len(m.rules)), open: make([]int32, len(m.rules)),
+		samples: map[ID][]string{}, objects: make([]*objectCosts, len(m.rules)), procs: make([][]int32, len(m.rules)), open: make([]int32, len(m.rules)),
 	}
 	c.empty.array, c.empty.object = v.spell("[]")[0], v.spell("{}")[0]
 	size := 0 // of all rules
@@ -139,6 +141,9 @@ func (c *costs) of(r *run, e *element) int32 {
 	if e.rule == ended {
 		return 0
 	}
+	if r.frames[e.stack].near != 0 {
+		return c.ofItem(r, e)
+	}
 	return min(never, c.after(r, e)+r.frames[e.stack].cost)
 }
 
@@ -175,24 +180,24 @@ func (c *costs) byte(b byte) int32 {
 // --- arrays ---
 
 func (c *costs) arrayStart(a *Array) int32 {
+	for i := int32(1); a.Unique && int(i) < a.Min && a.item(i) >= 0; i++ {
+		c.sample(a.item(i), a.Min)
+	}
 	if a.Min > 0 {
 		return sum(c.byte('['), c.item(a, 0), c.tail(a, 1))
 	}
 	return min(c.empty.array, sum(c.byte('['), c.byte(']')))
 }
 
-func (c *costs) item(a *Array, i int32) int32 {
-	if id := a.item(i); id >= 0 {
-		return c.start[id]
-	}
-	return never
-}
-
 // tail returns the cost after n items.
 func (c *costs) tail(a *Array, n int32) int32 {
 	total := c.byte(']')
-	for ; int(n) < min(a.Min, len(a.Prefix)); n++ {
-		total = sum(total, c.byte(','), c.start[a.Prefix[n]])
+	each := min(a.Min, len(a.Prefix))
+	if a.Unique {
+		each = a.Min
+	}
+	for ; int(n) < each; n++ {
+		total = sum(total, c.byte(','), c.item(a, n))
 	}
 	if more := int64(a.Min) - int64(n); more > 0 {
 		each := int64(sum(c.byte(','), c.item(a, n)))

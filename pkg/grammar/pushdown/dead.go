@@ -51,7 +51,12 @@ func (m *Machine) livesArray(a *Array, alive func(ID) bool) bool {
 }
 
 func (m *Machine) livesObject(r *rule, alive func(ID) bool) bool {
-	most, extra := 0, slices.ContainsFunc(r.Object.Extra, func(x Extra) bool { return alive(x.Key) && alive(x.Value) })
+	living := func(x Extra) bool { return alive(x.Key) && alive(x.Value) }
+	lead := r.Object.Lead
+	most, extra := r.Object.lead(), slices.ContainsFunc(r.Object.Extra[lead:], living)
+	if lead > 0 && !slices.ContainsFunc(r.Object.Extra[:lead], living) {
+		return false
+	}
 	for _, p := range r.Object.Props {
 		if alive(p.Value) {
 			most++
@@ -59,7 +64,7 @@ func (m *Machine) livesObject(r *rule, alive func(ID) bool) bool {
 			return false
 		}
 	}
-	if max := r.Object.Max; max >= 0 && (r.Object.Min > max || int(r.object.needs[0]) > max) {
+	if max := r.Object.Max; max >= 0 && (r.Object.Min > max || int(r.object.needs[0])+r.Object.lead() > max) {
 		return false
 	}
 	return extra || most >= r.Object.Min

@@ -67,7 +67,7 @@ func (r *run) firstsOfObject(u *rule, e *element, s *byteSet) {
 		s.add('{')
 		return
 	}
-	if (e.state == atFirst || e.state == afterOne) && u.object.needs[e.reg] == 0 && int(e.count) >= u.Object.Min {
+	if (e.state == atFirst || e.state == afterOne) && u.mayEnd(e) {
 		s.add('}')
 	}
 	if e.state == afterOne {

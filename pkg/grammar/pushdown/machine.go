@@ -94,6 +94,10 @@ func (m *Machine) add(id ID, r *Rule) error {
 			return fmt.Errorf("rule %d: at least %d characters of strings that are not plain", id, t.Min)
 		}
 		made.open = !m.finite(r.Text.DFA) && (!r.Text.Counted || r.Text.Max < 0 || r.Text.Max > shortText)
+	case r.Array != nil:
+		if r.Array.Unique && r.Array.Min > maxUnique {
+			return fmt.Errorf("rule %d: an array of %d different items at least is too large", id, r.Array.Min)
+		}
 	case r.Object != nil:
 		if r.Object.Min > 0 && r.Object.Min*(len(r.Object.Props)+1) > maxMissing {
 			return fmt.Errorf("rule %d: an object of %d members at least is too large", id, r.Object.Min)

@@ -21,6 +21,7 @@ type Mask struct {
 // at least if left is not less than Cost.
 func (m *Matcher) Mask(left int) *Mask {
 	defer m.run.forget(len(m.run.frames), len(m.run.used)) // what no text has come to
+	m.run.settle(m.now)
 	budget, pull := m.budget(left)
 	k := &m.mask
 	k.Closers, k.Pull = nil, 0
@@ -52,7 +53,7 @@ func (m *Matcher) fill(budget int32) {
 	}
 	for i := range m.now {
 		e := &m.now[i]
-		if e.rule == ended || e.from >= 0 && !alone && m.fillKey(e, budget) || m.fillText(e, budget) {
+		if e.rule == ended || (e.from >= 0 || m.run.frames[e.stack].near != 0) && !alone && m.fillKey(e, budget) || m.fillText(e, budget) {
 			continue
 		}
 		others = append(others, *e)
@@ -63,7 +64,7 @@ func (m *Matcher) fill(budget int32) {
 	}
 }
 
-// fillKey fills a mask for an extra key alone, as that shuts tokens out, and adds it.
+// fillKey fills a mask for an extra key or in a unique item alone, as that shuts tokens out, and adds it.
 func (m *Matcher) fillKey(e *element, budget int32) bool {
 	if m.own == nil {
 		m.own = make([]uint64, 2*len(m.mask.Bits))

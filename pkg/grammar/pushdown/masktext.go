@@ -19,6 +19,14 @@ func (m *Matcher) fillText(e *element, budget int32) bool {
 	if !t.wide(e.state) {
 		return false
 	}
+	item := m.run.frames[e.stack].near != 0
+	var rests []string
+	if item {
+		var slow bool
+		if rests, slow = m.dangers(e); slow {
+			return false
+		}
+	}
 	l, below := t.local(e.state), m.run.frames[e.stack].cost
 	room := budget - below
 	least, most := 0, -1 // characters that may come
@@ -45,6 +53,7 @@ func (m *Matcher) fillText(e *element, budget int32) bool {
 	if e.from >= 0 {
 		m.shutTaken(t, e, room)
 	}
+	m.fillAgain(e, rests, budget)
 	return true
 }
 
@@ -131,14 +140,18 @@ func fits(chars int32, least, most int) bool {
 
 // walkExits sets the tokens in which the text ends and what called its rule goes on.
 func (m *Matcher) walkExits(x *exits, e *element, budget int32, least, most int) {
-	r, length := m.run, len(m.run.text)
+	r, length, item := m.run, len(m.run.text), m.run.frames[e.stack].near != 0
 	defer func() { r.text = r.text[:length] }()
 	r.anew()
 	if e.from >= 0 {
-		r.add(r.frames[e.stack].element) // which does not ask for its keys before the next
+		back := r.frames[e.stack].element
+		back.used = r.use("", back.used) // it does not ask for its keys before the next
+		r.add(back)
 	} else {
+		r.blind = item // whose end is in none of these texts
 		r.leave(e.stack)
 	}
+	defer func() { r.blind = false }()
 	m.enterLevel(0, r.out, true)
 	for at := 0; at < len(x.nodes); {
 		n := &x.nodes[at]
@@ -148,12 +161,17 @@ func (m *Matcher) walkExits(x *exits, e *element, budget int32, least, most int)
 			at += int(n.size)
 			continue
 		}
-		if e.from >= 0 && keyBegun(m.level[n.depth+1].now) { // whose object may have this one
+		if (e.from >= 0 || item) && keyBegun(m.level[n.depth+1].now) { // whose object may have this one
 			m.eachExit(x, at, e, length, budget)
 			at += int(n.size)
 			continue
 		}
 		if n.tokens > 0 {
+			if item {
+				m.eachOf(x.of(n), e, length, budget)
+				at++
+				continue
+			}
 			cost := m.c.costs.least(r, m.level[n.depth+1].now)
 			for _, exit := range x.of(n) {
 				if fits(exit.chars, least, most) {
@@ -171,18 +189,23 @@ func keyBegun(now []element) bool {
 
 // eachExit sets the tokens of a subtree, which have two keys, one by one.
 func (m *Matcher) eachExit(x *exits, top int, e *element, length int, budget int32) {
-	r := m.run
 	for at := top; at < top+int(x.nodes[top].size); at++ {
-		n := &x.nodes[at]
-		for _, exit := range x.of(n) {
-			r.text = r.text[:length]
-			now := []element{*e}
-			for _, b := range []byte(m.c.v.tokens[exit.token]) {
-				now = m.move(now, b, false)
-			}
-			m.allow([]int32{exit.token}, m.c.costs.least(r, now), budget)
-		}
+		m.eachOf(x.of(&x.nodes[at]), e, length, budget)
 	}
+}
+
+// eachOf sets the tokens of a list, one by one.
+func (m *Matcher) eachOf(list []exit, e *element, length int, budget int32) {
+	r, blind := m.run, m.run.blind
+	for _, exit := range list {
+		r.text, r.blind = r.text[:length], false
+		now := []element{*e}
+		for _, b := range []byte(m.c.v.tokens[exit.token]) {
+			now = m.move(now, b, false)
+		}
+		m.allow([]int32{exit.token}, m.c.costs.least(r, now), budget)
+	}
+	r.blind = blind
 }
 
 // shutTaken takes out of the mask, which has tokens of an extra key alone, those that

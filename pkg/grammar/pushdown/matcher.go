@@ -134,6 +134,7 @@ func (m *Matcher) Take(token int) bool {
 	if token < 0 || token >= len(m.c.v.tokens) || m.c.v.tokens[token] == "" {
 		return false
 	}
+	m.run.settle(m.now)
 	text := m.c.v.tokens[token]
 	before, length, frames, used := m.now, len(m.run.text), len(m.run.frames), len(m.run.used)
 	was, inside := m.inside(m.now)

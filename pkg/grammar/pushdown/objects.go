@@ -5,7 +5,8 @@ type objectCosts struct {
 	keys        [][]int32 // (member, byte): from there to the colon, that included
 	open, comma []int32   // of a member's key with the bracket or comma before it
 	extra       []int32   // of an Extra kind's key that is free, at most, and its colon
-	rest        [][]int32 // (members that are missing to Min, next of Props): after a value
+	rest        [][]int32 // (members that are missing to Min, next of Props): after a value, before any extra
+	after       []int32   // (members that are missing to Min): after an extra member
 }
 
 // spellKeys finds out what the keys cost.
@@ -28,12 +29,13 @@ func (c *costs) spellKeys(u *rule) *objectCosts {
 	for d := range o.rest {
 		o.rest[d] = make([]int32, n+1)
 	}
+	o.after = make([]int32, len(o.rest))
 	o.extra = make([]int32, len(u.Object.Extra))
 	for i, x := range u.Object.Extra {
 		o.extra[i] = never
-		if u.Object.Min > 0 { // else none needs to be written
+		if u.Object.Min > 0 || u.Object.Lead > 0 { // else none needs to be written
 			t := c.v.textWithin(c.budget, textKey{d: c.m.rules[x.Key].Text.DFA})
-			o.extra[i] = sum(t.nth(c.budget, u.ownKeys(t)+u.Object.Min), c.byte(':'))
+			o.extra[i] = sum(t.nth(c.budget, u.ownKeys(t)+max(u.Object.Min, u.Object.lead())), c.byte(':'))
 		}
 	}
 	return o
@@ -58,11 +60,16 @@ func (c *costs) lead(text string, key []int32) int32 {
 // the cost of the whole.
 func (c *costs) objectStart(u *rule, o *objectCosts) int32 {
 	n := int32(len(u.Object.Props))
+	for d := range o.after {
+		if o.after[d] = c.byte('}'); d > 0 {
+			o.after[d] = c.anyExtra(u, o, d, 1, c.byte(','))
+		}
+	}
 	for d := range o.rest {
 		member := never // of the next of Props
 		for i := n; i >= 0; i-- {
 			least := never
-			if d == 0 && u.object.needs[i] == 0 {
+			if d == 0 && u.object.needs[i] == 0 && u.Object.Lead == 0 {
 				least = c.byte('}')
 			}
 			member = c.nextMember(u, o, i, d, member)
@@ -71,7 +78,7 @@ func (c *costs) objectStart(u *rule, o *objectCosts) int32 {
 	}
 	missing := len(o.rest) - 1
 	least := min(c.firstMember(u, o, missing), c.nextExtra(u, o, 0, missing, c.byte('{')))
-	if missing == 0 && u.object.needs[0] == 0 {
+	if missing == 0 && u.object.needs[0] == 0 && u.Object.Lead == 0 {
 		least = min(least, c.empty.object, sum(c.byte('{'), c.byte('}')))
 	}
 	return least
@@ -112,12 +119,19 @@ func (c *costs) member(u *rule, o *objectCosts, i int32, missing int, lead []int
 
 // nextExtra returns the cost of an extra member and all that follows.
 func (c *costs) nextExtra(u *rule, o *objectCosts, i int32, missing int, lead int32) int32 {
-	least := never
-	if missing == 0 || u.object.needs[i] > 0 {
-		return least
+	if missing == 0 && u.Object.Lead == 0 || u.object.needs[i] > 0 {
+		return never
 	}
+	return c.anyExtra(u, o, missing, 0, lead)
+}
+
+// anyExtra returns the cost of an extra member after those used, and all that follows.
+func (c *costs) anyExtra(u *rule, o *objectCosts, missing int, used, lead int32) int32 {
+	least := never
 	for k, x := range u.Object.Extra {
-		least = min(least, sum(lead, o.extra[k], c.start[x.Value], o.rest[missing-1][len(u.Object.Props)]))
+		if u.Object.comes(k, used) {
+			least = min(least, sum(lead, o.extra[k], c.start[x.Value], o.after[max(0, missing-1)]))
+		}
 	}
 	return least
 }
@@ -128,14 +142,16 @@ func (c *costs) inObject(r *run, u *rule, e *element) int32 {
 	switch {
 	case e.state < 0:
 		value := c.start[u.Object.Extra[afterExtra-e.state].Value]
-		return sum(c.byte(':'), value, o.rest[missing][len(u.Object.Props)])
+		return sum(c.byte(':'), value, o.after[missing])
 	case e.state == atStart:
 		return c.start[e.rule]
+	case e.state == afterOne && e.used != 0:
+		return o.after[missing]
 	case e.state == afterOne:
 		return o.rest[missing][e.reg]
 	case e.state == atFirst || e.state == afterComma:
 		least := c.inKey(r, u, o, e, 0, missing)
-		if e.state == atFirst && missing == 0 && u.object.needs[0] == 0 {
+		if e.state == atFirst && missing == 0 && u.object.needs[0] == 0 && u.Object.Lead == 0 {
 			least = min(least, c.byte('}'))
 		}
 		return least

@@ -42,6 +42,9 @@ type Array struct {
 	Prefix   []ID // of the first items
 	Items    ID   // of all others; -1: there are none
 	Min, Max int  // items, Max < 0 meaning without end
+	// Unique forbids items that are equal JSON values. Their strings, keys included, must
+	// be canonical: [automaton.Key], not [automaton.String].
+	Unique bool
 }
 
 // An Object is a JSON object without white space: first members of Props in their
@@ -52,6 +55,9 @@ type Object struct {
 	// not special, so keys of two of them must not both match unless both may.
 	Extra    []Extra
 	Min, Max int // members, Max < 0 meaning without end
+	// Lead, unless 0, is how many of Extra are the kinds that the first extra member is
+	// of: there must be one. The others are those of all further ones.
+	Lead int
 }
 
 // A Prop is a member with its own key.

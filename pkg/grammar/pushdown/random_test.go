@@ -37,7 +37,10 @@ func TestRandomPrograms(t *testing.T) {
 
 func checkRandom(seed uint64) (done bool, err error) {
 	dice := rand.New(rand.NewPCG(seed, 7))
-	p := randomProgram(dice)
+	return checkProgram(randomProgram(dice), dice)
+}
+
+func checkProgram(p *Program, dice *rand.Rand) (done bool, err error) {
 	m, err := New(p)
 	if err != nil {
 		return false, nil // left recursion, or nothing matches
@@ -275,6 +278,9 @@ func randomObject(p *Program, dice *rand.Rand, one func() ID) *Object {
 	}
 	if dice.IntN(3) == 0 {
 		o.Min = dice.IntN(5)
+	}
+	if dice.IntN(3) == 0 {
+		o.Lead = dice.IntN(len(o.Extra) + 1)
 	}
 	if dice.IntN(2) == 0 {
 		o.Max = o.Min + dice.IntN(4)

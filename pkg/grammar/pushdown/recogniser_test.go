@@ -1,7 +1,10 @@
 package pushdown
 
 import (
+	"encoding/json"
 	"maps"
+	"math/big"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -33,7 +36,7 @@ func (r *recogniser) ends(id ID, at int) map[int]bool {
 		r.ofText(u.Text, at, found)
 	case u.Array != nil:
 		if r.has(at, "[") {
-			r.ofArray(u.Array, at+1, 0, found)
+			r.ofArray(u.Array, at+1, nil, found)
 		}
 	case u.Object != nil:
 		if r.has(at, "{") {
@@ -73,8 +76,9 @@ func (r *recogniser) ofText(t *Text, at int, found map[int]bool) {
 	}
 }
 
-// ofArray finds the ends of an array after n items, and a comma if there are any.
-func (r *recogniser) ofArray(a *Array, at, n int, found map[int]bool) {
+// ofArray finds the ends of an array after some items, and a comma if there are any.
+func (r *recogniser) ofArray(a *Array, at int, items []any, found map[int]bool) {
+	n := len(items)
 	if n == 0 && a.Min <= 0 && r.has(at, "]") {
 		found[at+1] = true
 	}
@@ -86,13 +90,49 @@ func (r *recogniser) ofArray(a *Array, at, n int, found map[int]bool) {
 		return
 	}
 	for end := range r.ends(item, at) {
+		items := items
+		if items = append(slices.Clip(items), nil); a.Unique {
+			if items[n] = decoded(r.text[at:end]); slices.ContainsFunc(items[:n], func(other any) bool { return reflect.DeepEqual(other, items[n]) }) {
+				continue
+			}
+		}
 		if n+1 >= a.Min && r.has(end, "]") {
 			found[end+1] = true
 		}
 		if r.has(end, ",") {
-			r.ofArray(a, end+1, n+1, found)
+			r.ofArray(a, end+1, items, found)
 		}
 	}
+}
+
+// decoded returns a JSON value, numbers as fractions in lowest terms.
+func decoded(text string) any {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return text
+	}
+	return rational(v)
+}
+
+func rational(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		r, _ := new(big.Rat).SetString(v.String())
+		return r.RatString()
+	case string:
+		return "\"" + v
+	case []any:
+		for i := range v {
+			v[i] = rational(v[i])
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = rational(v[k])
+		}
+	}
+	return v
 }
 
 // ofObject finds the ends of an object with some keys, whose next own member may be the
@@ -101,37 +141,46 @@ func (r *recogniser) ofObject(o *Object, at, prop int, keys []string, found map[
 	missing := func(from, to int) bool {
 		return slices.ContainsFunc(o.Props[from:to], func(p Prop) bool { return p.Required })
 	}
-	end := func(at int, prop int, keys []string) {
-		if r.has(at, "}") && len(keys) >= o.Min && (o.Max < 0 || len(keys) <= o.Max) && !missing(prop, len(o.Props)) {
+	extras := 0
+	for _, key := range keys {
+		if !slices.ContainsFunc(o.Props, func(p Prop) bool { return automaton.Quote(p.Name) == key }) {
+			extras++
+		}
+	}
+	end := func(at int, prop, extras int, keys []string) {
+		if r.has(at, "}") && (o.Lead == 0 || extras > 0) && len(keys) >= o.Min && (o.Max < 0 || len(keys) <= o.Max) && !missing(prop, len(o.Props)) {
 			found[at+1] = true
 		}
 	}
 	if len(keys) == 0 {
-		end(at, prop, keys)
+		end(at, prop, extras, keys)
 	}
-	member := func(key string, value ID, prop int) {
+	member := func(key string, value ID, prop, extras int) {
 		if !r.has(at, key+":") || slices.Contains(keys, key) {
 			return
 		}
 		keys := append(slices.Clip(keys), key)
 		for after := range r.ends(value, at+len(key)+1) {
-			end(after, prop, keys)
+			end(after, prop, extras, keys)
 			if r.has(after, ",") {
 				r.ofObject(o, after+1, prop, keys, found)
 			}
 		}
 	}
 	for i := prop; i < len(o.Props) && !missing(prop, i); i++ {
-		member(automaton.Quote(o.Props[i].Name), o.Props[i].Value, i+1)
+		member(automaton.Quote(o.Props[i].Name), o.Props[i].Value, i+1, extras)
 	}
 	if missing(prop, len(o.Props)) {
 		return
 	}
-	for _, x := range o.Extra {
+	for i, x := range o.Extra {
+		if o.Lead > 0 && (extras == 0) != (i < o.Lead) {
+			continue
+		}
 		for after := range r.ends(x.Key, at) {
 			key := r.text[at:after]
 			if !slices.ContainsFunc(o.Props, func(p Prop) bool { return automaton.Quote(p.Name) == key }) {
-				member(key, x.Value, len(o.Props))
+				member(key, x.Value, len(o.Props), extras+1)
 			}
 		}
 	}

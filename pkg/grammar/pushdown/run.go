@@ -9,8 +9,8 @@ type element struct {
 	state int32 // of a DFA or a Proc; where in an array or object, see below
 	reg   int32 // Text: characters read; Array: items begun; Object: the next of Props
 	count int32 // Object: members begun
-	used  int32 // Object: its extra keys, an index of run.used
-	from  int32 // Text of an extra key: where it began in run.text; else -1
+	used  int32 // Object: its extra keys, Array that is unique: its items; an index of run.used
+	from  int32 // where in run.text began: Text: the extra key; unique Array, in a frame: the item; else -1
 	stack int32 // index of run.frames
 }
 
@@ -34,9 +34,12 @@ type frame struct {
 	element       // with the stack below it
 	cost    int32 // tokens that suffice from here to the end, if costs are known
 	open    int32 // values without a longest text that are still to come, if costs are known
+	near    int32 // index of the nearest frame from here down that a unique array's item returns to; 0: none
+	safe    bool  // that item can become none of those before it any more
 }
 
-// A usedKey is an extra key of an object, quoted as it is written.
+// A usedKey is an extra key of an object, quoted, or an item of a unique array, as it is
+// written.
 type usedKey struct {
 	key    string
 	before int32 // 0: none
@@ -57,6 +60,9 @@ type run struct {
 	out    []element
 	made   map[element]struct{} // those of out, if they are many
 	work   int                  // since begun: elements looked at
+	byte   byte                 // that is being read
+	blind  bool                 // what ends is unknown: unique items are not compared
+	values map[string]*value    // of unique items
 	many   int                  // frames from which on collect does something
 }
 
@@ -131,6 +137,9 @@ func (r *run) push(e element) int32 {
 		f.cost = min(never, below.cost+r.costs.after(r, &e))
 		f.open = below.open + r.costs.opens(r, &e)
 	}
+	if f.near = r.frames[e.stack].near; e.from >= 0 && r.m.rules[e.rule].Array != nil {
+		f.near = int32(len(r.frames))
+	}
 	r.frames = append(r.frames, f)
 	r.framed[e] = int32(len(r.frames) - 1)
 	return int32(len(r.frames) - 1)
@@ -197,6 +206,9 @@ func (r *run) leave(stack int32) {
 		r.add(e)
 		return
 	}
+	if e.from >= 0 && r.m.rules[e.rule].Array != nil && !r.distinct(&e) {
+		return
+	}
 	r.arrive(e)
 }
 
@@ -249,6 +261,9 @@ func (r *run) arriveArray(a *Array, e element) {
 	if item := a.item(e.reg); e.state != afterOne && item >= 0 && !r.closed(item) && (a.Max < 0 || int(e.reg) < a.Max) {
 		back := e
 		back.state, back.reg = afterOne, min(e.reg+1, int32(max(a.Min, a.Max, len(a.Prefix))))
+		if a.Unique { // whose items are counted one further: those that it must have are told from others
+			back.reg, back.from = min(e.reg+1, int32(max(a.Min, a.Max, len(a.Prefix)))+1), int32(len(r.text)+1)
+		}
 		r.enter(item, r.push(back))
 	}
 }
@@ -267,13 +282,24 @@ func (r *run) enterExtra(u *rule, e element) {
 		return
 	}
 	for i, x := range u.Object.Extra {
-		if r.closed(x.Key) || r.closed(x.Value) {
+		if r.closed(x.Key) || r.closed(x.Value) || !u.Object.comes(i, e.used) {
 			continue
 		}
 		back := e
 		back.state, back.reg, back.count = afterExtra-int32(i), int32(len(u.Object.Props)), u.Object.counted(e.count)
 		r.add(element{rule: x.Key, from: int32(len(r.text) + 1), stack: r.push(back)})
 	}
+}
+
+// comes reports whether an extra member of kind i may come next, after those used.
+func (o *Object) comes(i int, used int32) bool { return o.Lead == 0 || (used == 0) == (i < o.Lead) }
+
+// lead returns how many extra members must come, before any has.
+func (o *Object) lead() int { return min(1, o.Lead) }
+
+// mayEnd reports whether an object may end.
+func (u *rule) mayEnd(e *element) bool {
+	return u.object.needs[e.reg] == 0 && int(e.count) >= u.Object.Min && (u.Object.Lead == 0 || e.used != 0)
 }
 
 // counted returns the number of members after one more, as far as it matters.
@@ -290,7 +316,7 @@ func (r *run) mayMember(u *rule, e *element, i int32) bool {
 	if i < e.reg || i > t.required[e.reg] || r.closed(o.Props[i].Value) {
 		return false
 	}
-	return o.Max < 0 || int(e.count+1+t.needs[i+1]) <= o.Max
+	return o.Max < 0 || int(e.count+1+t.needs[i+1])+o.lead() <= o.Max
 }
 
 // mayAny reports whether any of the members at a node of the trie may come next.

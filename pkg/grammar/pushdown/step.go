@@ -12,6 +12,7 @@ func (r *run) step(e *element, b byte) {
 	if e.rule == ended {
 		return
 	}
+	r.byte = b
 	switch u := &r.m.rules[e.rule]; {
 	case u.Text != nil:
 		r.stepText(u, *e, b)
@@ -116,7 +117,7 @@ func (r *run) stepObject(u *rule, e element, b byte) {
 			r.arrive(e)
 		}
 	case b == '}' && (e.state == atFirst || e.state == afterOne):
-		if u.object.needs[e.reg] == 0 && int(e.count) >= u.Object.Min {
+		if u.mayEnd(&e) {
 			r.leave(e.stack)
 		}
 	case e.state == afterOne:

@@ -1,0 +1,200 @@
+package jsonschema
+
+import (
+	"glossa/pkg/grammar/automaton"
+	"glossa/pkg/grammar/pushdown"
+)
+
+// Arrays of which items are counted, by contains or the negation of items, are general
+// rules: their states know how many items there are and how many of them match.
+
+const (
+	maxCounting = 4    // schemas that count items of one array
+	maxCounts   = 2048 // states of such an array
+)
+
+// counts reports whether a says how many items match contains.
+func (a *arrayFacts) counts() bool { return a.contains != nil && (a.minMatches > 0 || a.maxMatch >= 0) }
+
+// countsUnique reports whether a clause has arrays of different items that are counted:
+// that is not supported.
+func countsUnique(cl *clause) bool {
+	unique, counts := false, false
+	for _, s := range cl.atoms {
+		if a := s.array; a != nil {
+			unique, counts = unique || a.unique, counts || a.counts()
+		}
+	}
+	return unique && counts && cl.types&arrayType != 0
+}
+
+// countingRule returns the rule of arrays of which items are counted.
+func (c *compiler) countingRule(atoms []*schema, key string) (pushdown.ID, error) {
+	n := &counting{c: c, atoms: atoms, states: map[counted]int32{}, proc: &pushdown.Proc{}}
+	n.least, n.most, n.longest = itemsOf(atoms)
+	n.last = max(n.least, n.longest, n.most)
+	for _, s := range atoms {
+		switch a := s.array; {
+		case a.unique:
+			return never, s.refuse("uniqueItems", "it is not supported next to contains")
+		case a.unevaluated:
+			return never, s.refuse("unevaluatedItems", "it is not supported next to schemas that apply to the same array")
+		case a.counts():
+			n.by, n.last = append(n.by, s), max(n.last, a.from)
+		}
+	}
+	if n.most >= 0 {
+		n.last = n.most
+	}
+	if len(n.by) > maxCounting {
+		return never, n.by[0].refuse("contains", "more than %d schemas count the items of an array", maxCounting)
+	}
+	id, err := c.newRule(pushdown.Rule{Proc: n.proc}, 1)
+	if err != nil {
+		return never, err
+	}
+	c.byAtoms[key] = id
+	c.queue = append(c.queue, n.body)
+	return id, nil
+}
+
+// A counting writes the states of an array.
+type counting struct {
+	c                    *compiler
+	atoms, by            []*schema // by are those that count
+	least, most, longest int
+	last                 int // items beyond so many are not told apart
+	states               map[counted]int32
+	todo                 []counted
+	proc                 *pushdown.Proc
+}
+
+// A counted is where an array is.
+type counted struct {
+	after   byte // '[', ',' or 'i' for an item
+	items   int
+	matches [maxCounting]int // as far as they matter
+}
+
+// state returns the number of a state.
+func (n *counting) state(at counted) int32 {
+	id, ok := n.states[at]
+	if !ok {
+		id = int32(len(n.proc.States))
+		n.states[at] = id
+		n.proc.States = append(n.proc.States, pushdown.ProcState{})
+		n.todo = append(n.todo, at)
+	}
+	return id
+}
+
+func (n *counting) body() error {
+	n.c.at(n.by[0], "contains")
+	n.proc.States = []pushdown.ProcState{{}, {Accept: true}}
+	n.proc.States[0].Edges = []automaton.Edge{{Lo: '[', Hi: '[', To: n.state(counted{after: '['})}}
+	for ; len(n.todo) > 0; n.todo = n.todo[1:] {
+		at := n.todo[0]
+		if len(n.states) > maxCounts {
+			return n.by[0].refuse("contains", "counting takes more than %d states", maxCounts)
+		}
+		var s pushdown.ProcState
+		if at.after == 'i' {
+			next := at
+			next.after = ','
+			s.Edges = append(s.Edges, automaton.Edge{Lo: ',', Hi: ',', To: n.state(next)})
+		} else if n.most < 0 || at.items < n.most {
+			calls, err := n.items(at)
+			if err != nil {
+				return err
+			}
+			s.Calls = calls
+		}
+		if at.after != ',' && at.items >= n.least && n.enough(at) {
+			s.Edges = append(s.Edges, automaton.Edge{Lo: ']', Hi: ']', To: 1})
+		}
+		n.c.sizes += 1 + len(s.Calls)
+		if err := n.c.spend(40+4*len(s.Calls), 400+24*len(s.Calls)); err != nil {
+			return err
+		}
+		n.proc.States[n.states[at]] = s
+	}
+	return nil
+}
+
+// enough reports whether as many items match as have to.
+func (n *counting) enough(at counted) bool {
+	for k, s := range n.by {
+		if at.matches[k] < s.array.minMatches {
+			return false
+		}
+	}
+	return true
+}
+
+// items returns the calls of the next item: one for each set of schemas that it counts for.
+func (n *counting) items(at counted) (calls []pushdown.Call, err error) {
+	for which := range 1 << len(n.by) {
+		set, next, ok := itemSet(n.atoms, min(at.items, n.longest)), at, true
+		for k, s := range n.by {
+			a := s.array
+			switch counts := which>>k&1 != 0; {
+			case counts && (at.items < a.from || a.maxMatch < 0 && at.matches[k] == a.minMatches || at.matches[k] == a.maxMatch):
+				ok = false
+			case counts:
+				set = include(set, a.contains)
+				next.matches[k]++
+			case a.maxMatch >= 0 && at.items >= a.from:
+				set = append(set, n.c.notContained(s))
+			}
+		}
+		if !ok {
+			continue
+		}
+		if err := n.c.step(len(n.atoms) + len(set)); err != nil {
+			return nil, err
+		}
+		id, err := n.c.rule(set)
+		if err != nil {
+			return nil, err
+		}
+		if next.after, next.items = 'i', min(at.items+1, n.last); id != never {
+			calls = append(calls, pushdown.Call{Rule: id, Return: n.state(next)})
+		}
+	}
+	return calls, nil
+}
+
+// notContained returns the negation of what s counts, always the same one.
+func (c *compiler) notContained(s *schema) *schema {
+	a := s.array
+	if a.other == nil {
+		a.other = c.negated(s.node, a.contains)
+	}
+	return a.other
+}
+
+// ends reports whether an accepting state can be reached by way of rules that are full.
+func ends(p *pushdown.Proc, full []bool) bool {
+	seen := make([]bool, len(p.States))
+	for todo := []int32{0}; len(todo) > 0; {
+		at := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if at >= int32(len(p.States)) || seen[at] {
+			continue
+		}
+		seen[at] = true
+		s := &p.States[at]
+		if s.Accept {
+			return true
+		}
+		for _, e := range s.Edges {
+			todo = append(todo, e.To)
+		}
+		for _, call := range s.Calls {
+			if full[call.Rule] {
+				todo = append(todo, call.Return)
+			}
+		}
+	}
+	return false
+}

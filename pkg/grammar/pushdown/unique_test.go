@@ -1,0 +1,100 @@
+package pushdown
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"glossa/pkg/grammar/automaton"
+)
+
+// Unique arrays of JSON values of all kinds keep what TestRandomPrograms asks for.
+func TestRandomUnique(t *testing.T) {
+	bound := 0
+	for seed := range uint64(*randomPrograms) {
+		dice := rand.New(rand.NewPCG(seed+*randomFrom, 11))
+		done, err := checkProgram(randomUnique(dice), dice)
+		if err != nil {
+			t.Fatalf("program %d: %v", seed+*randomFrom, err)
+		}
+		if done {
+			bound++
+		}
+	}
+	if bound < *randomPrograms/3 {
+		t.Errorf("%d programs of %d could be used", bound, *randomPrograms)
+	}
+}
+
+// randomUnique returns a program of JSON values whose strings are canonical, an array first.
+func randomUnique(dice *rand.Rand) *Program {
+	p := &Program{Rules: make([]Rule, 2+dice.IntN(5))}
+	for i := range p.Rules {
+		one := func() ID { return ID(min(i+1+dice.IntN(2), len(p.Rules)-1)) }
+		switch kind := dice.IntN(6); {
+		case i == 0 || i < len(p.Rules)-1 && kind < 2:
+			a := randomArray(dice, one)
+			a.Unique = i == 0 || dice.IntN(3) > 0
+			p.Rules[i].Array = a
+		case i < len(p.Rules)-1 && kind < 4:
+			p.Rules[i].Object = randomObject(p, dice, one)
+		case i < len(p.Rules)-1 && kind < 5:
+			p.Rules[i].Any = []ID{one(), one()}
+		default:
+			p.Rules[i].Text = randomScalar(dice)
+		}
+	}
+	return p
+}
+
+func randomScalar(dice *rand.Rand) *Text {
+	t := &Text{Max: -1, DFA: automaton.Key()}
+	switch dice.IntN(7) {
+	case 0:
+		t.DFA = automaton.Literals([]string{`"a"`, `"ab"`, `1`, `10`, `null`, `""`}[:1+dice.IntN(6)])
+	case 1:
+		t.DFA = automaton.Boolean()
+	case 2:
+		t.DFA, _ = automaton.Integers(automaton.Range{}, automaton.Limits{Integer: 1 + dice.IntN(4)})
+	case 3:
+		t.DFA, _ = automaton.Numbers(automaton.Range{}, automaton.Limits{Integer: 2, Significant: 3, Exponent: 1})
+	case 4:
+		t.Counted, t.Min = true, dice.IntN(3)
+		t.Max = []int{-1, t.Min, t.Min + dice.IntN(4)}[dice.IntN(3)]
+	case 5:
+		t.DFA = randomPattern(dice)
+	}
+	return t
+}
+
+// Items are compared as values: however numbers are written and members are ordered.
+func TestUnique(t *testing.T) {
+	p := &Program{Rules: []Rule{
+		{Array: &Array{Items: 1, Max: -1, Unique: true}},
+		{Any: []ID{2, 3, 4, 5}},
+		{Text: &Text{DFA: automaton.Key(), Max: -1}},
+		{Text: &Text{DFA: must(automaton.Numbers(automaton.Range{}, automaton.Limits{})), Max: -1}},
+		{Object: &Object{Extra: []Extra{{2, 1}}, Max: -1}},
+		{Array: &Array{Items: 1, Max: -1}},
+	}}
+	m, err := New(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]bool{
+		`[]`: true, `["a","b","ab",""]`: true, `["a","b","a"]`: false, `[1,10,100]`: true, `[1,1.0]`: false, `[100,1e2]`: false,
+		`[0,-0]`: false, `[1.50,1.5]`: false, `[{"a":1,"b":[2]},{"b":[2],"a":1}]`: false, `[{"a":1,"b":2},{"a":1}]`: true,
+		`[{"a":1},{"a":1,"b":2}]`: true, `[[1,2],[2,1]]`: true, `[[1,2],[1,2]]`: false, `[["a","a"]]`: true, `["1",1]`: true,
+		`[{},[]]`: true, `[[],[]]`: false, `[{"a":{"x":1,"y":2}},{"a":{"y":2,"x":1.0}}]`: false,
+	} {
+		if m.Match(text) != want {
+			t.Errorf("%s: %v", text, !want)
+		}
+	}
+}
+
+func must(d *automaton.DFA, err error) *automaton.DFA {
+	if err != nil {
+		panic(err)
+	}
+	return d
+}
