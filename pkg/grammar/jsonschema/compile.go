@@ -5,9 +5,10 @@
 //
 // Every valid value has a text, with these exceptions. Where validators read a pattern or
 // a format differently, a text is valid in all readings (see TestDifferences). If a value
-// can be valid in more than 16,384 ways, the program has some of each alternative. If two
-// alternatives of a oneOf may both hold and the overlap cannot be excluded, the ways that
-// would need it are left out, as long as others remain for values of the same types.
+// can be valid in more than 16,384 ways, or fewer of many schemas each, the program has
+// some of each alternative. If two alternatives of a oneOf may both hold and the overlap
+// cannot be excluded, the ways that would need it are left out, as long as others remain
+// for values of the same types.
 //
 // Supported are all keywords of validation and application, but for $dynamicRef and
 // $recursiveRef, unevaluatedItems and unevaluatedProperties next to keywords that apply

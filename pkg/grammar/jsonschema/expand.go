@@ -1,13 +1,15 @@
 package jsonschema
 
 import (
-	"fmt"
+	"errors"
 	"slices"
 )
 
 const (
 	maxClauses  = 1 << 14 // ways in which one value can be valid
+	maxHolding  = 1 << 18 // schemas that hold in all of them
 	someClauses = 512     // those of more ways that are in the program
+	someHolding = 1 << 14 // schemas that may hold in all of those
 	maxTogether = 2048    // schemas that hold together
 	maxInPlace  = 1000    // schemas that apply to a value by way of each other
 )
@@ -126,16 +128,16 @@ func (c *compiler) clauses(set []*schema) ([]*clause, error) {
 
 const all = -1 // ways, not some of them
 
-// errWays is that there are more than maxClauses ways.
-var errWays = fmt.Errorf("there are more than %d ways in which the value can be valid", maxClauses)
+// errWays is that there are more ways than maxClauses, or than maxHolding allows.
+var errWays = errors.New("there are too many ways in which the value can be valid")
 
-// someWays returns ways in which a clause holds: all or, of more than maxClauses,
-// someClauses, some of each alternative. What is valid in another way is not in the program.
+// someWays returns ways in which a clause holds: all or, of too many,
+// someClauses or fewer, some of each alternative. What is valid in another way is not in the program.
 func (c *compiler) someWays(cl *clause) ([]*clause, error) {
 	list, err := c.split(nil, cl, 0, all)
 	if err == errWays {
 		c.narrowed = cl.seen[0].refuse("anyOf", "%v", err)
-		list, err = c.split(nil, cl, 0, someClauses)
+		list, err = c.split(nil, cl, 0, max(1, min(someClauses, someHolding/(len(cl.seen)+len(cl.pending)))))
 	}
 	return list, err
 }
@@ -156,7 +158,7 @@ func (c *compiler) split(list []*clause, cl *clause, depth, room int) ([]*clause
 			cl.pending = []choice{ch}
 			return c.split(list, cl, depth+1, room)
 		}
-		if room == all && len(list) == maxClauses {
+		if room == all && (len(list) == maxClauses || len(list)*len(cl.seen) > maxHolding) {
 			return nil, errWays
 		}
 		return append(list, cl), nil

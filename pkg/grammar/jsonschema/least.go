@@ -11,6 +11,10 @@ import (
 // many.
 const maxLeast = 1 << 24
 
+// maxDiffering is how many bytes the shortest text of an item may have that must differ
+// from others: texts that do are searched for byte by byte.
+const maxDiffering = 1 << 10
+
 // endless is more bytes than any text has. So many times as may be asked for of anything
 // are no overflow.
 const endless = 1 << 32
@@ -37,6 +41,9 @@ func (c *compiler) checkLeast(start pushdown.ID) error {
 		return nil
 	}
 	at, keyword := c.longest(start, least)
+	if keyword == "uniqueItems" {
+		return fault.New(c.origins[at].of.pointer(), keyword, "the shortest of its items that must differ has more than %d bytes, which is the bound", maxDiffering)
+	}
 	return fault.New(c.origins[at].of.pointer(), keyword, "its shortest value has more than %d bytes, which is the bound", maxLeast)
 }
 
@@ -54,6 +61,9 @@ func (c *compiler) least(r *pushdown.Rule, of []int) int {
 		if more := r.Array.Min - len(r.Array.Prefix); more > 0 && r.Array.Items >= 0 {
 			n += more * (1 + of[r.Array.Items])
 		} else if more > 0 {
+			n = endless
+		}
+		if hardToTell(r.Array, of) {
 			n = endless
 		}
 	case r.Object != nil:
@@ -86,6 +96,13 @@ func (c *compiler) least(r *pushdown.Rule, of []int) int {
 		}
 	}
 	return min(n, endless)
+}
+
+// hardToTell reports whether items of an array must differ that are too long for that.
+func hardToTell(a *pushdown.Array, of []int) bool {
+	long := func(id pushdown.ID) bool { return maxDiffering < of[id] && of[id] <= maxLeast }
+	return a.Unique && a.Min > 1 && (slices.ContainsFunc(a.Prefix[:min(a.Min, len(a.Prefix))], long) ||
+		a.Items >= 0 && len(a.Prefix) < a.Min && long(a.Items))
 }
 
 // leastExtra returns how few bytes the value of an extra member of some kinds has.
@@ -135,6 +152,9 @@ func (c *compiler) longest(id pushdown.ID, least []int) (at pushdown.ID, keyword
 			calls = append(calls, r.Array.Prefix[:min(r.Array.Min, len(r.Array.Prefix))]...)
 			if r.Array.Items >= 0 && r.Array.Min > len(r.Array.Prefix) {
 				calls = append(calls, r.Array.Items)
+			}
+			if hardToTell(r.Array, least) {
+				return id, "uniqueItems"
 			}
 		case r.Object != nil:
 			keyword = "required"

@@ -123,12 +123,15 @@ func (c *compiler) objectBody(o *pushdown.Object, atoms []*schema) error {
 		needed[name] = true
 	}
 	for _, name := range namesOf(atoms, required) {
-		if err := c.spend(stepSteps*len(atoms)+len(name), stepBytes*len(atoms)+8*len(name)); err != nil {
+		if err := c.spend(stepSteps*len(atoms)+len(name), 64+8*len(name)); err != nil {
 			return err
 		}
 		p := pushdown.Prop{Name: name, Required: needed[name]}
 		if keys == nil || keys.Match(automaton.Quote(name)) {
 			set, err := c.member(atoms, name)
+			if err == nil {
+				err = c.spend(0, stepBytes*len(set))
+			}
 			if err != nil {
 				return err
 			}

@@ -33,9 +33,13 @@ func (c *costs) spellKeys(u *rule) *objectCosts {
 	o.extra = make([]int32, len(u.Object.Extra))
 	for i, x := range u.Object.Extra {
 		o.extra[i] = never
-		if u.Object.Min > 0 || u.Object.Lead > 0 { // else none needs to be written
+		need := u.Object.Min // extra members before and with it
+		if i < u.Object.Lead {
+			need = 1
+		}
+		if need > 0 { // else it needs not be written
 			t := c.v.textWithin(c.budget, textKey{d: c.m.rules[x.Key].Text.DFA})
-			o.extra[i] = sum(t.nth(c.budget, u.ownKeys(t)+max(u.Object.Min, u.Object.lead())), c.byte(':'))
+			o.extra[i] = sum(t.nth(c.budget, u.ownKeys(t)+need), c.byte(':'))
 		}
 	}
 	return o

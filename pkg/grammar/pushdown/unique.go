@@ -18,7 +18,7 @@ const maxUnique = 64
 const maxEscape = 1 << 12
 
 // maxSampling bounds the elements looked at for the samples of all rules.
-const maxSampling = 1 << 20
+const maxSampling = 1 << 18
 
 // valueOf returns the value of an item that was written.
 func (r *run) valueOf(text string) *value {
@@ -105,6 +105,7 @@ func (c *costs) eachSample(r *run, e *element, do func(rest string, below int32)
 			continue // after the item all depends on those around it
 		}
 		begun := string(r.text[at.from:])
+		_ = c.budget.Spend(len(begun)+8*len(c.samples[a.item(at.reg-1)]), len(begun)) // newCosts sees it
 		for _, text := range c.samples[a.item(at.reg-1)] {
 			if rest, ok := strings.CutPrefix(text, begun); ok && rest != "" && !r.there(at.used, text) {
 				do(rest, at.cost)
@@ -143,7 +144,7 @@ func (c *costs) escape(r *run, e *element) int32 {
 		r.forget(frames, used)
 	}()
 	line := attempts{{now: []element{*e}}}
-	for work := 0; len(line) > 0 && work < maxEscape; {
+	for work := 0; len(line) > 0 && work < maxEscape && c.budget.Err() == nil; {
 		at := heap.Pop(&line).(attempt)
 		if at.now == nil {
 			return at.cost
@@ -178,6 +179,7 @@ func (c *costs) follow(r *run, from int, at attempt, open func(x *element) bool,
 		}
 		r.text = append(r.text, byte(b))
 		work += 1 + len(r.out)
+		c.spendLooks(r, len(r.out))
 		text := at.text + string([]byte{byte(b)})
 		left, safe := attempt{text: text, cost: never}, attempt{text: text, cost: never}
 		for i := range r.out {
@@ -201,6 +203,11 @@ func (c *costs) follow(r *run, from int, at attempt, open func(x *element) bool,
 	return work
 }
 
+// spendLooks takes what it costs to look at elements after a byte of a search.
+func (c *costs) spendLooks(r *run, n int) {
+	_ = c.budget.Spend(40*(1+n)+len(r.text)/8, 256*(1+n)+len(r.text)) // newCosts sees it
+}
+
 // sample finds short texts of a rule that differ, n of them, the shortest first, as far as
 // it goes.
 func (c *costs) sample(id ID, n int) {
@@ -212,7 +219,7 @@ func (c *costs) sample(id ID, n int) {
 	r.enter(id, 0)
 	line := attempts{{now: slices.Clone(r.out)}}
 	var found []string
-	for work := 0; len(line) > 0 && len(found) < n && work < 16*maxEscape && c.sampling < maxSampling; {
+	for work := 0; len(line) > 0 && len(found) < n && work < 16*maxEscape && c.sampling < maxSampling && c.budget.Err() == nil; {
 		at := heap.Pop(&line).(attempt)
 		r.text = append(r.text[:0], at.text...)
 		if accepts(at.now) && !slices.ContainsFunc(found, func(other string) bool { return equalTexts(other, r.valueOf(at.text)) }) {
@@ -241,6 +248,7 @@ func (c *costs) followAll(r *run, at attempt, do func(attempt)) (work int) {
 		}
 		r.text = append(r.text, byte(b))
 		work += 1 + len(r.out)
+		c.spendLooks(r, len(r.out))
 		next := attempt{text: string(r.text), now: r.out, cost: never}
 		for i := range next.now {
 			if cost := c.of(r, &next.now[i]); cost < never { // a whole text soon rather than the shortest
