@@ -121,7 +121,8 @@ func (c *compiler) clash(cl *clause) (bool, error) {
 		if s.object == nil {
 			continue
 		}
-		if err := c.step(len(s.object.required) * len(cl.atoms)); err != nil {
+		looks := len(s.object.required) * len(cl.atoms)
+		if err := c.spend(stepSteps*looks, 8*looks); err != nil {
 			return false, err
 		}
 		for _, name := range s.object.required {
