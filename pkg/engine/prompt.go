@@ -42,7 +42,7 @@ func (e *Engine) encodePrompt(p llm.Prompt, s *settings) (*prompt, error) {
 		out.cut(e.room(len(ids), max(0, e.context-len(lead)), s))
 	}
 	if n := len(lead) + len(out.ids); n > e.context {
-		return nil, llm.Errorf(llm.TooLong, "the prompt has %d tokens, the context of this model %d", n, e.context)
+		return nil, llm.TooManyTokens("the prompt has", n, e.context)
 	}
 	if s.echo {
 		out.text = tokenizer.Decode(e.tokenizer, out.ids)

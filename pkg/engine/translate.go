@@ -236,7 +236,7 @@ func (w *translation) add(text, source string, split bool) ([]*sentence, error) 
 		s.ids = slices.Concat([]int{from}, w.tokenizer.Encode(part.Text), []int{w.rules.End})
 		s.limit = w.limit(len(s.ids))
 		if n := len(s.ids); n > w.context {
-			return nil, llm.Errorf(llm.TooLong, "a sentence has %d tokens, the context of this model %d", n, w.context)
+			return nil, llm.TooManyTokens("a sentence has", n, w.context)
 		}
 		w.held += sentenceBytes + 8*int64(len(s.ids))
 		w.largest = max(w.largest, w.bytes(s))
