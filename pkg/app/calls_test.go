@@ -172,6 +172,7 @@ func callsAlpha(t testing.TB) []call {
 		{"GET", "/api/inference?query=a&model=none", "", account.Client, "", 400},
 		{"GET", "/api/inference", "", account.Client, "", 400},
 		{"POST", "/api/chat", "", account.Client, `{"messages":[{"role":"user","content":"a"}],"maxTokens":2,"topk":null}`, 200},
+		{"POST", "/api/chat", "", account.Client, `{"id":"c","trigger":"submit-message","messages":[{"id":"m","role":"user","parts":[{"type":"text","text":"a","state":"done"}]}],"maxTokens":2.0}`, 200},
 		{"POST", "/api/chat", "", account.Client, `{"messages":[]}`, 400},
 		{"GET", "/api/generate?prompt=a&max_tokens=2&temperature=0", "", account.Client, "", 200},
 		{"GET", "/api/generate?max_tokens=x", "", account.Client, "", 400},
