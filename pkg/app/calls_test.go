@@ -95,6 +95,23 @@ func callsOpenAI() []call {
 		{"POST", "/v1/embeddings", "", account.Client, `{"input":"a","dimensions":3}`, 400},
 		{"POST", "/v1/embeddings", "", account.Client, `{"input":"aaaaaaaa"}`, 400},
 		{"POST", "/v1/embeddings", "", account.Client, `{"model":"none","input":"a"}`, 404},
+		{"GET", "/tokenizer_info", "", account.Client, "", 400},
+		{"GET", "/tokenizer_info?model=golden", "/tokenizer_info", account.Client, "", 200},
+		{"GET", "/tokenizer_info?model=none", "/tokenizer_info", account.Client, "", 404},
+		{"POST", "/tokenize", "", account.Client, `{"prompt":"ab"}`, 200},
+		{"POST", "/tokenize", "", account.Client, `{"model":"golden","prompt":"ab","add_special_tokens":false,"return_token_strs":true}`, 200},
+		{"POST", "/tokenize", "", account.Client, `{` + hello + `,"add_generation_prompt":false,"model":"golden"}`, 200},
+		{"POST", "/tokenize", "", account.Client, `{` + hello + `,"model":"translator"}`, 400},
+		{"POST", "/tokenize", "", account.Client, `{"prompt":"a","chat_template":"x"}`, 400},
+		{"POST", "/detokenize", "", account.Client, `{"tokens":[1,2.0]}`, 200},
+		{"POST", "/detokenize", "", account.Client, `{"tokens":[7]}`, 400},
+		{"GET", "/vllm/golden/tokenizer_info", "/vllm/{id}/tokenizer_info", account.Client, "", 200},
+		{"GET", "/vllm/local/golden/tokenizer_info", "/vllm/{id}/tokenizer_info", account.Client, "", 200},
+		{"POST", "/vllm/golden/tokenize", "/vllm/{id}/tokenize", account.Client, `{"prompt":"ab"}`, 200},
+		{"POST", "/vllm/golden/detokenize", "/vllm/{id}/detokenize", account.Client, `{"tokens":[]}`, 200},
+		{"POST", "/vllm/golden/v1/completions", "/vllm/{id}/v1/completions", account.Client, `{"model":"golden","prompt":"a"}`, 200},
+		{"POST", "/vllm/golden/v1/completions", "/vllm/{id}/v1/completions", account.Client, `{"model":"golden","prompt":"a","stream":true}`, 200},
+		{"POST", "/vllm/golden/v1/completions", "/vllm/{id}/v1/completions", account.Client, `{"model":"translator","prompt":"a"}`, 400},
 	}
 }
 

@@ -137,6 +137,7 @@ func TestDocumentHasTheParameters(t *testing.T) {
 		{"ChatRequest", "", openai.Parameters()},
 		{"CompletionRequest", "", openai.CompletionParameters()},
 		{"EmbeddingRequest", "", openai.EmbeddingParameters()},
+		{"VLLMTokenizeRequest", "", openai.TokenizeParameters()},
 		{"CompletionsRequest", "completions ", textsynth.Parameters()},
 		{"LogprobRequest", "logprob ", textsynth.Parameters()},
 		{"TranslateRequest", "translate ", textsynth.Parameters()},
@@ -224,7 +225,7 @@ func fits(doc *openapi3.T, method, pattern string, res *http.Response, body stri
 		return lines(media.Schema, body)
 	case kind != "text/event-stream":
 		return nil
-	case pattern == "/v1/completions":
+	case strings.HasSuffix(pattern, "/v1/completions"):
 		return events(doc.Components.Schemas["CompletionChunk"], body)
 	case strings.Contains(pattern, "chat/completions"):
 		return events(doc.Components.Schemas["ChatCompletionChunk"], body)

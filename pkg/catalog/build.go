@@ -140,7 +140,7 @@ func (b *builder) add(rec *Record, run *Run, fixed bool) {
 	}
 	info := llm.ModelInfo{
 		Name: rec.Name, Family: rec.Family, Type: rec.Type, Description: rec.Description, Hostings: rec.Hostings,
-		Streaming: rec.Streaming, Created: rec.Created, Context: rec.Context,
+		Streaming: rec.Streaming, Created: rec.Created, Context: rec.Context, Aliases: rec.Aliases,
 	}
 	if run != nil {
 		info.Run = run.Info
@@ -152,7 +152,7 @@ func (b *builder) add(rec *Record, run *Run, fixed bool) {
 		}
 	}
 	b.fixed[rec.Family+"/"+rec.Name] = fixed
-	b.entries = append(b.entries, Entry{ModelInfo: info, Aliases: rec.Aliases, Run: run, Item: rec.Key, rec: rec})
+	b.entries = append(b.entries, Entry{ModelInfo: info, Run: run, Item: rec.Key, rec: rec})
 }
 
 // done sorts the models and indexes their names: names before aliases, aliases

@@ -24,14 +24,14 @@ func Routes(cfg Config) []httpx.Route {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return []httpx.Route{
+	return append(cfg.tokenRoutes(), []httpx.Route{
 		{Method: "GET", Pattern: "/v1/models", Permission: httpx.Listing, Handle: cfg.list, Errors: Errors},
 		{Method: "GET", Pattern: "/v1/models/{id...}", Permission: httpx.Listing, Handle: cfg.model, Errors: Errors},
 		{Method: "POST", Pattern: "/v1/chat/completions", Permission: httpx.Inference, Streams: true, Handle: cfg.chat, Errors: Errors},
 		{Method: "POST", Pattern: "/chat/completions", Permission: httpx.Inference, Streams: true, Handle: cfg.chat, Errors: Errors},
 		{Method: "POST", Pattern: "/v1/completions", Permission: httpx.Inference, Streams: true, Handle: cfg.complete, Errors: Errors},
 		{Method: "POST", Pattern: "/v1/embeddings", Permission: httpx.Inference, Handle: cfg.embed, Errors: Errors},
-	}
+	}...)
 }
 
 func (cfg Config) list(w http.ResponseWriter, r *http.Request) error {
