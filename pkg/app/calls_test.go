@@ -263,6 +263,23 @@ func callsAlephAlpha() []call {
 		{"POST", "/tokenize", "", account.Client, aa + `"tokens":true}`, 400},
 		{"POST", "/detokenize", "", account.Client, `{"model":"golden","token_ids":[0,1,2]}`, 200},
 		{"POST", "/detokenize", "", account.Client, `{"model":"golden","token_ids":[3]}`, 400},
+		{"POST", "/explain", "", account.Client, aa + `"target":"b"}`, 200},
+		{"POST", "/explain", "", account.Client, `{"model":"golden","prompt":[{"type":"text","data":"a"},{"type":"token_ids","data":[1]}],"target":"ba","target_granularity":"token",` +
+			`"prompt_granularity":{"type":"custom","delimiter":"b"},"postprocessing":"square","normalize":true,"control_factor":0.1,"control_token_overlap":"partial","control_log_additive":true}`, 200},
+		{"POST", "/explain", "", account.Client, aa + `"target":""}`, 400},
+		{"POST", "/explain", "", account.Client, aa + `"target":"bbbbbbb"}`, 400},
+		{"POST", "/explain", "", account.Client, `{"model":"none","prompt":"a","target":"b"}`, 404},
+		{"POST", "/translate", "", account.Client, `{"model":"translator","source":"Thank you.","target_language":"fr"}`, 200},
+		{"POST", "/translate", "", account.Client, `{"model":"translator","source":"Thank you.","target_language":"xx"}`, 400},
+		{"POST", "/translate", "", account.Client, `{"model":"none","source":"Thank you.","target_language":"fr"}`, 404},
+		{"GET", "/models/golden/tokenizer", "/models/{name}/tokenizer", account.Client, "", 200},
+		{"GET", "/models/translator/tokenizer", "/models/{name}/tokenizer", account.Client, "", 400},
+		{"GET", "/models/none/tokenizer", "/models/{name}/tokenizer", account.Client, "", 404},
+		{"POST", "/semantic_embed", "", account.Client, aa + `"representation":"symmetric"}`, 400},
+		{"POST", "/batch_semantic_embed", "", account.Client, `{"prompts":["a"],"representation":"symmetric"}`, 400},
+		{"POST", "/instructable_embed", "", account.Client, `{"model":"golden","input":"a","instruction":"b"}`, 400},
+		{"POST", "/rerank", "", account.Client, `{"model":"golden","query":"a","documents":["b"]}`, 400},
+		{"POST", "/steering_concepts", "", account.Client, `{"examples":[]}`, 400},
 	}
 }
 

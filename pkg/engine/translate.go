@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 	"strings"
 
@@ -129,7 +130,7 @@ func (t *Translator) Translate(ctx context.Context, req *llm.TranslateRequest) (
 		return nil, llm.Usage{}, err
 	}
 	for i := range out {
-		out[i].Text = t.join(texts[i], req.Target)
+		out[i].Text, out[i].Score = t.join(texts[i], req.Target), t.score(texts[i])
 	}
 	return out, w.usage, nil
 }
@@ -198,6 +199,19 @@ func (t *Translator) join(sentences []*sentence, target string) string {
 		b.WriteString(s.Before + t.text(s) + after)
 	}
 	return b.String()
+}
+
+// score returns the geometric mean of the probabilities of all tokens of a translation, 1 if
+// there was nothing to translate.
+func (t *Translator) score(sentences []*sentence) float64 {
+	sum, tokens := 0.0, 0
+	for _, s := range sentences {
+		if s.search != nil {
+			logprob, n := s.search.likelihood()
+			sum, tokens = sum+logprob, tokens+n
+		}
+	}
+	return math.Exp(sum / float64(max(1, tokens)))
 }
 
 // text returns the translation of s, without the token of the language.

@@ -120,7 +120,7 @@ func (t *tokenizeRequest) chat(model *llm.Model) (parts []llm.Part, start bool, 
 	}
 	renderer, err := llm.As[llm.Renderer](model)
 	if err != nil {
-		return nil, false, err
+		return nil, false, &llm.Error{Code: llm.Unsupported, Param: "messages", Message: "this model takes no chats here", Err: err}
 	}
 	return renderer.Render(chat.Messages, tools, t.AddGenerationPrompt == nil || *t.AddGenerationPrompt)
 }

@@ -82,7 +82,7 @@ func TestTokenize(t *testing.T) {
 		{"POST", "/tokenize", `{"prompt":"a","chat_template":"x"}`, 400, "Unsupported parameter 'chat_template'"},
 		{"POST", "/tokenize", `{"prompt":"a","continue_final_message":true}`, 400, "Unsupported parameter 'continue_final_message'"},
 		{"POST", "/tokenize", `{"prompt":"a","truncate":1}`, 400, "Unrecognized request argument supplied: truncate"},
-		{"POST", "/tokenize", `{` + hi + `,"model":"vectors"}`, 400, "this model is no renderer"},
+		{"POST", "/tokenize", `{` + hi + `,"model":"vectors"}`, 400, "Unsupported parameter 'messages': this model takes no chats here"},
 		{"POST", "/tokenize", `{"prompt":"a","model":"novels-5hr"}`, 400, "this model is no tokenizer"},
 		{"POST", "/tokenize", `{"prompt":"a","model":"nope"}`, 404, "The model 'nope' does not exist"},
 		{"POST", "/vllm/m/tokenize", `{"prompt":"a","model":"n/o"}`, 400, "is not the model of the path, m"},
