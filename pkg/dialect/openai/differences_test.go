@@ -77,32 +77,11 @@ func TestDifferences(t *testing.T) {
 			"stop is for a full context only", "a model may end a text, and stop sequences are served",
 			`{` + hi + `}`, 200, `"finish_reason":"stop"`,
 		},
-		{
-			"a full context is stop", "it is of the models of seed 002 only: another was cut, as by max_tokens",
-			`{"model":"context",` + hi + `}`, 200, `"finish_reason":"length"`,
-		},
-		{
-			"max_tokens is 2048 at most", "it is so of the models of seed 002 only: others give what their context takes, see TestAlphaLimits",
-			`{"model":"tokens","max_tokens":100000,` + hi + `}`, 200, `"finish_reason":"stop"`,
-		},
-		{
-			"the first event of a stream has no content where a call comes", "Aleph Alpha's client needs one in each event without a call",
-			`{"model":"caller","stream":true,"tools":[` + weather + `],` + hi + `}`, 200, `"delta":{"role":"assistant","content":""}`,
-		},
 	} {
 		w := ask(h, "POST", "/v1/chat/completions", test.body)
 		if w.Code != test.status || !strings.Contains(w.Body.String(), test.has) {
 			t.Errorf("seed: %s; here otherwise: %s. Got %d %s", test.seed, test.reason, w.Code, w.Body)
 		}
-	}
-
-	// Aleph Alpha's client takes an event with usage for nothing else.
-	r := httptest.NewRequest("POST", "/chat/completions", strings.NewReader(`{"stream":true,`+hi+`}`))
-	r.Header.Set("User-Agent", "Aleph-Alpha-Python-Client-11.5.1")
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, r)
-	if body := w.Body.String(); strings.Contains(body, "usage") || !strings.Contains(body, `"delta":{},"finish_reason":"stop"}]}`) {
-		t.Errorf("seed: usage is on a row's last chunk; here otherwise: not for Aleph Alpha's client. Got %s", body)
 	}
 
 	// Upstream separates the words of the word tokenizer in streams only. Here both
@@ -120,6 +99,40 @@ func TestDifferences(t *testing.T) {
 	}
 	if streamed.String() == "" || streamed.String() != *whole.Choices[0].Message.Content {
 		t.Errorf("streamed %q, whole %q", streamed.String(), *whole.Choices[0].Message.Content)
+	}
+}
+
+// TestDifferencesOfClients lists where other models than those of seed 002, and other clients
+// than its own, are answered otherwise than it says.
+func TestDifferencesOfClients(t *testing.T) {
+	h := testHandler()
+	for _, test := range []struct{ seed, reason, body, has string }{
+		{
+			"a full context is stop", "it is of the models of seed 002 only: another was cut, as by max_tokens",
+			`{"model":"context",` + hi + `}`, `"finish_reason":"length"`,
+		},
+		{
+			"max_tokens is 2048 at most", "it is so of the models of seed 002 only: others give what their context takes, see TestAlphaLimits",
+			`{"model":"tokens","max_tokens":100000,` + hi + `}`, `"finish_reason":"stop"`,
+		},
+		{
+			"the first event of a stream has no content where a call comes", "Aleph Alpha's client needs one in each event without a call",
+			`{"model":"caller","stream":true,"tools":[` + weather + `],` + hi + `}`, `"delta":{"role":"assistant","content":""}`,
+		},
+	} {
+		w := ask(h, "POST", "/v1/chat/completions", test.body)
+		if w.Code != 200 || !strings.Contains(w.Body.String(), test.has) {
+			t.Errorf("seed: %s; here otherwise: %s. Got %d %s", test.seed, test.reason, w.Code, w.Body)
+		}
+	}
+
+	// Aleph Alpha's client takes an event with usage for nothing else.
+	r := httptest.NewRequest("POST", "/chat/completions", strings.NewReader(`{"stream":true,`+hi+`}`))
+	r.Header.Set("User-Agent", "Aleph-Alpha-Python-Client-11.5.1")
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	if body := w.Body.String(); strings.Contains(body, "usage") || !strings.Contains(body, `"delta":{},"finish_reason":"stop"}]}`) {
+		t.Errorf("seed: usage is on a row's last chunk; here otherwise: not for Aleph Alpha's client. Got %s", body)
 	}
 }
 
