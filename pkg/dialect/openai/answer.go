@@ -36,7 +36,7 @@ type chatStream struct {
 	head         chatChunk // what all chunks share
 	withLogprobs bool
 	withUsage    bool   // stream_options.include_usage
-	bare         bool   // the last chunk of a row has no usage, see [alephAlpha]
+	bare         bool   // the last chunk of a row has no usage, and the first a text, see [alephAlpha]
 	begun        []bool // by row: its role was sent
 	called       []bool // by row: it has calls
 }
@@ -53,7 +53,11 @@ func (s *chatStream) events(c llm.Chunk) (events []chatChunk) {
 	}
 	if !s.begun[c.Row] {
 		s.begun[c.Row] = true
-		events = append(events, s.event(chunkChoice{Index: c.Row, Delta: delta{Role: assistant, Content: new("")}}))
+		first := delta{Role: assistant, Content: (*string)(nil)}
+		if piece.Content != nil || s.bare {
+			first.Content = new("")
+		}
+		events = append(events, s.event(chunkChoice{Index: c.Row, Delta: first}))
 	}
 	s.called[c.Row] = s.called[c.Row] || len(c.Calls) > 0
 	if c.Text != "" || len(c.Calls) > 0 || s.withLogprobs && len(c.Tokens) > 0 {

@@ -145,7 +145,8 @@ func (c *chatRequest) stream(w http.ResponseWriter, r *http.Request, model *llm.
 
 // alephAlpha tells whether Aleph Alpha's own client asks. It reads nothing else of a
 // chunk that has usage: with seed 002's usage on a row's last chunk it would lose the
-// reason of the row's end, and the calls, which it gives with that reason. The path does
+// reason of the row's end, and the calls, which it gives with that reason. Its chunks are
+// typed to have a text, where OpenAI's first one before a call has null. The path does
 // not tell: its base is the root of one server and /v1 of another, and seed 002 has
 // clients on both.
 func alephAlpha(header http.Header) bool {

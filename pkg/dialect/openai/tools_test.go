@@ -179,15 +179,15 @@ func TestOneAnswer(t *testing.T) {
 	}
 }
 
-// add puts an event into a choice as SDKs do. Their first one has a content, which is empty.
+// add puts an event into a choice as SDKs do.
 func add(choice *chatChoice, event chunkChoice) {
 	m := &choice.Message
 	m.Role += event.Delta.Role
-	if event.Delta.Content != nil && (*event.Delta.Content != "" || event.Delta.Role == "") {
+	if piece, ok := event.Delta.Content.(string); ok {
 		if m.Content == nil {
 			m.Content = new("")
 		}
-		*m.Content += *event.Delta.Content
+		*m.Content += piece
 	}
 	for _, piece := range event.Delta.ToolCalls {
 		if *piece.Index == len(m.ToolCalls) {

@@ -139,7 +139,7 @@ type chunkChoice struct {
 
 type delta struct {
 	Role      string        `json:"role,omitempty"`
-	Content   *string       `json:"content,omitempty"`
+	Content   any           `json:"content,omitempty"` // *string: nil is written as null, where a row begins with a call
 	ToolCalls []callMessage `json:"tool_calls,omitempty"`
 }
 
