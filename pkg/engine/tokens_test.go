@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"math"
 	"os"
 	"testing"
 
@@ -58,6 +59,21 @@ func TestRender(t *testing.T) {
 		ended, _, err2 := e.Render(chats, nil, false)
 		if len(open) != want.open || len(ended) != want.ended || start != want.start || err != nil || err2 != nil {
 			t.Errorf("%q: %+v, %+v, %v %v %v", template, open, ended, start, err, err2)
+		}
+	}
+}
+
+// TestLikelihood: what a search says of its result is the sum of the log-probabilities of
+// its tokens, whatever the penalty on their number was.
+func TestLikelihood(t *testing.T) {
+	for _, penalty := range []float64{0, 1, 1.5} {
+		b := newBeamSearch(1, 10, 2, penalty, arch.StopFalse, 9)
+		b.step([][]float32{{0, 3, 0}})
+		b.step([][]float32{{1, 0, 0}})
+		b.step([][]float32{{0, 0, 2}})
+		want := 3 + 1 + 2 - math.Log(2+math.Exp(3)) - math.Log(2+math.E) - math.Log(2+math.Exp(2))
+		if got, tokens := b.likelihood(); !b.done || tokens != 3 || math.Abs(got-want) > 1e-6 {
+			t.Errorf("penalty %v: %v over %d tokens, want %v", penalty, got, tokens, want)
 		}
 	}
 }
