@@ -9,8 +9,8 @@ import (
 	"glossa/pkg/llm"
 )
 
-// beams is how many translations are followed at once, as many as in TextSynth's dialect if
-// nothing is said: this one says nothing.
+// beams is the width of the search for a translation, TextSynth's default: this protocol has
+// no parameter for it.
 const beams = 4
 
 // translateRequest is the body of POST /translate.
@@ -83,7 +83,7 @@ func (cfg Config) tokenizer(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// notServed are the paths of today's client that no model here can answer, and why.
+// notServed lists the paths of today's client that no model here can answer, with the reason.
 var notServed = []struct{ path, why string }{
 	{"/semantic_embed", "semantic embeddings are not served: no model here was trained for the representations symmetric, document and query; /embed has the vectors of a model's layers"},
 	{"/batch_semantic_embed", "semantic embeddings are not served: no model here was trained for the representations symmetric, document and query; /embed has the vectors of a model's layers"},
@@ -92,8 +92,8 @@ var notServed = []struct{ path, why string }{
 	{"/steering_concepts", "there are no steering concepts"},
 }
 
-// refusals are the routes of what is not served: they say so, where an unknown path would
-// say that it is not found.
+// refusals returns the routes of what is not served. They give the reason, where an unknown
+// path is only not found.
 func refusals() (routes []httpx.Route) {
 	for _, n := range notServed {
 		routes = append(routes, httpx.Route{

@@ -9,8 +9,9 @@ import (
 	"glossa/pkg/llm"
 )
 
-// tokenRoutes are vLLM's. Its clients name no model, as it serves one: below /vllm/NAME the
-// path does. There are completions too, as lm_eval makes all its addresses of one.
+// tokenRoutes are vLLM's. Its clients name no model, because vLLM serves one: below
+// /vllm/NAME the path names it. Completions are there too, because lm_eval derives all
+// addresses from theirs.
 func (cfg Config) tokenRoutes() []httpx.Route {
 	const one = "/vllm/{id...}"
 	routes := []httpx.Route{
@@ -42,9 +43,9 @@ func (cfg Config) openFor(r *http.Request, sent string) (*llm.Model, error) {
 	return model, err
 }
 
-// tokenizerInfo tells of the model that the path or the query string names. Without a name
-// there must be one model here: the tokens of another are none of its own, and a client that
-// counts on them would be misled in silence.
+// tokenizerInfo describes the tokenizer of the model that the path or the query string names.
+// Without a name it refuses to choose among several models: each has its own tokens, and a
+// client that took those of another would compute wrong numbers without an error.
 func (cfg Config) tokenizerInfo(w http.ResponseWriter, r *http.Request) error {
 	named := r.URL.Query().Get("model")
 	if r.PathValue("id") == "" && named == "" {

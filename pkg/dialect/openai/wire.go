@@ -1,5 +1,5 @@
 // Package openai speaks the OpenAI protocol: models, chat completions, completions and
-// embeddings. It knows HTTP and llm, nothing of models, templates or tokenizers.
+// embeddings, and vLLM's additions to it for tokens. It knows HTTP and llm, nothing of models, templates or tokenizers.
 //
 // Source: seed 002, OpenAI's published API reference, and what its SDKs rely on.
 package openai
