@@ -3,8 +3,10 @@ package functions_test
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/hex"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -22,6 +24,17 @@ func packed(t *testing.T, body string) []byte {
 		t.Fatal(err)
 	}
 	return b.Bytes()
+}
+
+// noise is text of at least n bytes that becomes about eight times shorter.
+func noise(n int) string {
+	random := rand.NewChaCha8([32]byte{})
+	var b strings.Builder
+	for raw := make([]byte, 8<<10); b.Len() < n; {
+		_, _ = random.Read(raw) // never fails
+		b.WriteString(strings.Repeat(hex.EncodeToString(raw), 4))
+	}
+	return b.String()
 }
 
 // Compressed bodies come through every door, which encode them as they like; what unpacks
@@ -44,7 +57,8 @@ func TestCompressed(t *testing.T) {
 	}{
 		{"as it is", "", []byte(ask), 200, `"text":`},
 		{"compressed", "gzip", whole, 200, `"text":`},
-		{"a bomb", "gzip", packed(t, `{"prompt":"`+strings.Repeat("a", 64<<20)+`"}`), 413, "the body is larger than "},
+		{"a bomb", "gzip", packed(t, `{"prompt":"`+strings.Repeat("a", 64<<20)+`"}`), 413, "the body becomes more than 100 times larger"},
+		{"too much", "gzip", packed(t, `{"prompt":"`+noise(11<<20)+`"}`), 413, "the body is larger than "},
 		{"cut", "gzip", whole[:len(whole)-9], 400, "the body is cut short or is no valid gzip"},
 		{"not compressed", "gzip", []byte(ask), 400, "the body is cut short or is no valid gzip"},
 		{"mangled, as by an API without binary types", "gzip", []byte(strings.ToValidUTF8(string(whole), "\ufffd")), 400, "the body is cut short or is no valid gzip"},

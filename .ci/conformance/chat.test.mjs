@@ -1,6 +1,7 @@
 // Values and errors through the official Node SDK.
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
+import { TextStreamChatTransport } from 'ai'
 import OpenAI from 'openai'
 import { serve } from './server.mjs'
 
@@ -91,7 +92,8 @@ suite('chat completions', () => {
     await assert.rejects(create({ temperature: 3 }), (e) => e instanceof OpenAI.BadRequestError && e.param === 'temperature')
     await assert.rejects(create({ temperature: 3, stream: true }), (e) => e instanceof OpenAI.BadRequestError && e.param === 'temperature')
     await assert.rejects(create({ messages: user('The castle stood. '.repeat(2000)) }),
-      (e) => e instanceof OpenAI.BadRequestError && e.code === 'context_length_exceeded' && Boolean(e.requestID))
+      (e) => e instanceof OpenAI.BadRequestError && e.code === 'context_length_exceeded' && Boolean(e.requestID) &&
+        e.message.includes("This model's maximum context length is 256 tokens. However, "))
   })
 
   test('an aborted stream ends, and the server answers on', async () => {
@@ -106,6 +108,43 @@ suite('chat completions', () => {
   })
 })
 
+// The AI SDK's interfaces over /api/chat, whose answers are plain text.
+suite('text transport of the AI SDK', () => {
+  let server
+  before(async () => {
+    server = await serve()
+  })
+  after(() => server.stop())
+
+  const text = (id, role, ...parts) => ({ id, role, metadata: { at: 1 }, parts: parts.map((part) => (typeof part === 'string' ? { type: 'text', text: part, state: 'done' } : part)) })
+
+  async function answer(messages, options = {}) {
+    const transport = new TextStreamChatTransport({ api: `${server.url}/api/chat`, body: { model: 'novels', temperature: 0, maxTokens: 12 } })
+    let said = ''
+    const stream = await transport.sendMessages({ chatId: 'c1', trigger: 'submit-message', messages, abortSignal: undefined, ...options })
+    for await (const chunk of stream) if (chunk.type === 'text-delta') said += chunk.delta
+    return said
+  }
+
+  const plain = (messages) => fetch(`${server.url}/api/chat`, {
+    method: 'POST', body: JSON.stringify({ model: 'novels', temperature: 0, maxTokens: 12, messages }) }).then((r) => r.text())
+
+  test('a chat and its next turn', async () => {
+    const turns = [text('m1', 'system', 'Chapter One'), text('m2', 'user', 'The ', 'castle')]
+    const first = await answer(turns)
+    assert.equal(first, await plain([{ role: 'system', content: 'Chapter One' }, { role: 'user', content: 'The castle' }]))
+    assert.ok(first)
+    const more = [...turns, text('m3', 'assistant', { type: 'step-start' }, first), text('m4', 'user', 'and')]
+    assert.equal(await answer(more), await plain([{ role: 'system', content: 'Chapter One' }, { role: 'user', content: 'The castle' },
+      { role: 'assistant', content: first }, { role: 'user', content: 'and' }]))
+    assert.equal(await answer(turns, { trigger: 'regenerate-message', messageId: 'm3' }), first)
+  })
+
+  test('files are refused', async () => {
+    await assert.rejects(answer([text('m1', 'user', 'Look', { type: 'file', mediaType: 'text/plain', url: 'data:,x' })]), /parts\[1\].*file/)
+  })
+})
+
 suite('keys', () => {
   const key = 'client-key-of-the-tests'
   let server
@@ -117,7 +156,8 @@ suite('keys', () => {
   const params = { model: 'novels', messages: user('The castle'), max_tokens: 4 }
 
   test('a wrong key is refused', async () => {
-    await assert.rejects(server.client().chat.completions.create(params), OpenAI.AuthenticationError)
+    await assert.rejects(server.client().chat.completions.create(params),
+      (e) => e instanceof OpenAI.AuthenticationError && e.code === 'invalid_api_key' && e.message.includes('Incorrect API key provided') && !e.message.includes('not-needed'))
     await assert.rejects(server.client().models.list(), OpenAI.AuthenticationError)
   })
 

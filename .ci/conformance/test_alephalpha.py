@@ -2,6 +2,9 @@
 
 import asyncio
 import math
+import os
+import pathlib
+import shutil
 import tempfile
 import unittest
 
@@ -9,11 +12,19 @@ from aleph_alpha_client import (
     AsyncClient, ChatRequest, Client, CompletionRequest, DetokenizationRequest, EmbeddingRequest, EvaluationRequest, ExplanationRequest, Image,
     Message, Prompt, SemanticEmbeddingRequest, SemanticRepresentation, Text, TextControl, TokenizationRequest, Tokens)
 from aleph_alpha_client.chat import ChatStreamChunk, FinishReason, Role, StreamOptions, Usage
+from aleph_alpha_client.chat import ToolCall
 from aleph_alpha_client.completion import CompletionSummary, StreamChunk, StreamSummary
+from aleph_alpha_client.embedding import InstructableEmbeddingRequest
+from aleph_alpha_client.explanation import (
+    CustomGranularity, ExplanationPostprocessing, PromptGranularity, TargetGranularity, TargetPromptItemExplanation, TextPromptItemExplanation,
+    TokenPromptItemExplanation)
+from aleph_alpha_client.prompt import ControlTokenOverlap
+from aleph_alpha_client.translation import TranslationRequest
 
 from alephalpha import LOGITS_OF_AB, PROMPTS, embeddings, golden_run, logprob_of, pool
 from server import STARTERS, Server, ask
 
+TRANSLATOR = pathlib.Path(__file__).parents[2] / "functions/testdata/translator"
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
 
@@ -21,6 +32,7 @@ def setUpModule():
     global server, client, chat
     root = unittest.enterModuleContext(tempfile.TemporaryDirectory())
     golden_run(root)
+    shutil.copytree(TRANSLATOR, pathlib.Path(root, "translator"))
     server = unittest.enterModuleContext(Server("--checkpoints", root))
     client = Client(token="not-needed", host=server.url, total_retries=0)
     chat = server.client()
@@ -226,6 +238,74 @@ class Tokenize(unittest.TestCase):
             self.assertIsNone(client.tokenize(TokenizationRequest("x", tokens=True, token_ids=False), name).token_ids)
 
 
+class Tokenizer(unittest.TestCase):
+    def test_the_same_tokens(self):
+        """The tokenizer that is downloaded, in Hugging Face's library, is the server's."""
+        for name in ("abc", "forms", "golden"):
+            own = client.tokenizer(name)
+            for text in (PROMPTS.get(name, "ab"), "The Kettle\n\nü € zzz  aaaa", ""):
+                made = client.tokenize(TokenizationRequest(text, tokens=True, token_ids=True), name)
+                with self.subTest(model=name, text=text):
+                    self.assertEqual((own.encode(text).ids, own.encode(text).tokens), (made.token_ids, made.tokens))
+                    self.assertEqual(own.decode(made.token_ids), client.detokenize(DetokenizationRequest(made.token_ids), name).result)
+
+    def test_no_such_file(self):
+        for name in ("novels", "chords", "translator"):  # merges that have no such form, words, SentencePiece
+            with self.assertRaisesRegex(ValueError, "MISSING_CAPABILITY"):
+                client.tokenizer(name)
+
+
+class Translate(unittest.TestCase):
+    def test_translate(self):
+        answer = client.translate(TranslationRequest("translator", "Thank you.", "fr"))
+        self.assertIsInstance(answer.translation, str)
+        self.assertGreater(answer.score, 0)
+        self.assertLessEqual(answer.score, 1)
+        self.assertGreater(answer.num_tokens_prompt_total, 0)
+        with self.assertRaisesRegex(ValueError, "target_language"):
+            client.translate(TranslationRequest("translator", "Thank you.", "tlh"))
+
+
+class Explain(unittest.TestCase):
+    """The requests of the client's own suite, without its images."""
+    PROMPT = Prompt([Text.from_text("The Kettle###The Fiddle###"), Tokens.from_token_ids([5, 6, 7])])
+
+    def score(self, prompt, target):
+        return client.evaluate(EvaluationRequest(prompt, completion_expected=target), "abc").result["log_probability"]
+
+    def test_a_score_is_a_difference(self):
+        request = ExplanationRequest(self.PROMPT, " Kettle", prompt_granularity=CustomGranularity("###"), control_factor=0.1,
+                                     control_token_overlap=ControlTokenOverlap.Partial, control_log_additive=True)
+        explanation, = client.explain(request, "abc").with_text_from_prompt(request).explanations
+        self.assertEqual(explanation.target, " Kettle")
+        text, tokens, target = explanation.items
+        self.assertEqual([s.text for s in text.scores], ["The Kettle", "The Fiddle"])
+        self.assertEqual((len(tokens.scores), target.scores), (3, []))
+        whole = self.score(self.PROMPT, " Kettle")
+        without = self.score(Prompt([Text.from_text("The Kettle###"), Tokens.from_token_ids([5, 6, 7])]), " Kettle")
+        self.assertAlmostEqual(text.scores[1].score, whole - without, delta=1e-4)
+        without = self.score(Prompt([Text.from_text("The Kettle###The Fiddle###"), Tokens.from_token_ids([5, 7])]), " Kettle")
+        self.assertAlmostEqual(tokens.scores[1].score, whole - without, delta=1e-4)
+
+    def test_tokens_of_the_target(self):
+        for granularity in (None, "word", *PromptGranularity):
+            request = ExplanationRequest(self.PROMPT, "ab|", target_granularity=TargetGranularity.Token, normalize=True,
+                                         postprocessing=ExplanationPostprocessing.Absolute, prompt_granularity=granularity)
+            explanations = client.explain(request, "abc").with_text_from_prompt(request).explanations
+            self.assertEqual([e.target for e in explanations], ["a", "b", "|"])
+            for i, e in enumerate(explanations):
+                self.assertEqual([type(item) for item in e.items], [TextPromptItemExplanation, TokenPromptItemExplanation, TargetPromptItemExplanation])
+                self.assertEqual(len(e.items[2].scores), i)
+                scores = [s.score if isinstance(s.score, float) else s.score.score for item in e.items for s in item.scores]
+                self.assertEqual((min(scores), max(scores)), (0.0, 1.0))
+
+    def test_async(self):
+        async def explain():
+            async with AsyncClient(token="x", host=server.url) as c:
+                return await c.explain(ExplanationRequest(Prompt.from_text("An apple a day"), " keeps"), "novels")
+        self.assertTrue(asyncio.run(explain()).explanations)
+
+
 class Chat(unittest.TestCase):
     """/chat/completions is the route of the OpenAI protocol."""
 
@@ -245,6 +325,34 @@ class Chat(unittest.TestCase):
         self.assertEqual("".join(i.content for i in items if isinstance(i, ChatStreamChunk)), client.chat(self.request(), "novels").message.content)
         self.assertIn(FinishReason.Length, items)
         self.assertEqual([i.completion_tokens for i in items if isinstance(i, Usage)], [12])
+
+    def test_stream_without_usage(self):
+        """The client reads nothing but the usage of a chunk that has one."""
+        for host in (server.url, server.url + "/v1"):
+            async def items():
+                async with AsyncClient(token="x", host=host, hosting="cloud", tags=["t"]) as c:
+                    return [i async for i in c.chat_with_streaming(self.request(top_k=5), "novels")]
+            items = asyncio.run(items())
+            self.assertEqual((items[0].role, items[0].content, items[-1]), (Role.Assistant, "", FinishReason.Length))
+            self.assertFalse([i for i in items if isinstance(i, Usage)])
+
+    def test_stream_of_calls(self):
+        """Calls come before the reason of the end, which they would be lost without."""
+        tool = {"type": "function", "function": {"name": "clock", "parameters": {
+            "type": "object", "properties": {"zone": {"enum": ["UTC", "CET"]}}, "required": ["zone"], "additionalProperties": False}}}
+        request = ChatRequest(model="chatter", messages=[Message(Role.User, "When?")], tools=[tool], tool_choice="required", parallel_tool_calls=False)
+        with Server("--checkpoints", os.environ["FORMS"]) as forms:
+            async def items():
+                async with AsyncClient(token="x", host=forms.url, total_retries=0) as c:
+                    return [i async for i in c.chat_with_streaming(request, "chatter")]
+            items = asyncio.run(items())
+            whole = Client(token="x", host=forms.url, total_retries=0).chat(request, "chatter")
+        self.assertEqual((items[0].role, items[0].content), (Role.Assistant, ""))
+        call, end = items[-2:]
+        self.assertIsInstance(call, ToolCall)
+        self.assertIn(call.function.arguments.replace(" ", ""), ('{"zone":"UTC"}', '{"zone":"CET"}'))
+        self.assertEqual((call.function.name, call.type, end), ("clock", "function", FinishReason.ToolCalls))
+        self.assertEqual((whole.finish_reason, len(whole.message.tool_calls)), (FinishReason.ToolCalls, 1))
 
 
 class Errors(unittest.TestCase):
@@ -277,8 +385,9 @@ class Errors(unittest.TestCase):
 
     def test_not_served(self):
         prompt = Prompt.from_text("x")
-        for call in (lambda: client.semantic_embed(SemanticEmbeddingRequest(prompt, SemanticRepresentation.Symmetric), "abc"),
-                     lambda: client.explain(ExplanationRequest(prompt, "y"), "abc"), lambda: client.tokenizer("abc")):
-            with self.assertRaises(RuntimeError) as caught:
-                call()
-            self.assertEqual(caught.exception.args, (404, '{"error":"not found"}\n'))
+        with self.assertRaisesRegex(ValueError, "semantic embeddings are not served.*MISSING_CAPABILITY"):
+            client.semantic_embed(SemanticEmbeddingRequest(prompt, SemanticRepresentation.Symmetric), "abc")
+        with self.assertRaisesRegex(ValueError, "instructable embeddings are not served.*MISSING_CAPABILITY"):
+            client.instructable_embed(InstructableEmbeddingRequest(prompt, "to find it"), "abc")
+        with self.assertRaisesRegex(ValueError, "image"):
+            client.explain(ExplanationRequest(Prompt([Image(PIXEL, None, [])]), "y"), "abc")

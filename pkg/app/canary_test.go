@@ -137,7 +137,7 @@ func dialectOf(path, body string) string {
 		return "lamini"
 	case strings.HasPrefix(path, "/v1/engines"):
 		return "textsynth"
-	case strings.HasPrefix(path, "/v1"), path == "/chat/completions":
+	case strings.HasPrefix(path, "/v1"), strings.HasPrefix(path, "/vllm"), path == "/chat/completions":
 		return "openai"
 	case strings.HasPrefix(path, "/api"):
 		return "alpha"

@@ -27,6 +27,11 @@ var asked = []struct {
 	{"POST", "/chat/completions", `{"model":"MODEL","messages":[{"role":"user","content":"a"}],"maximum_tokens":1}`, "", "choices", "error.message"},
 	{"POST", "/v1/completions", `{"model":"MODEL","prompt":"a"}`, "", "choices", "error.message"},
 	{"POST", "/v1/embeddings", `{"model":"MODEL","input":"a"}`, "embed", "data", "error.message"},
+	{"POST", "/vllm/MODEL/v1/completions", `{"model":"MODEL","prompt":"a"}`, "", "choices", "error.message"},
+	{"POST", "/vllm/MODEL/tokenize", `{"prompt":"a"}`, "tokenize", "tokens", "error.message"},
+	{"POST", "/vllm/MODEL/detokenize", `{"tokens":[1]}`, "tokenize", "prompt", "error.message"},
+	{"POST", "/tokenize", `{"model":"MODEL","prompt":"a"}`, "tokenize", "tokens", "error.message"},
+	{"POST", "/detokenize", `{"model":"MODEL","tokens":[1]}`, "tokenize", "prompt", "error.message"},
 	{"GET", "/api/inference?query=a&model=MODEL", "", "", "", "error"},
 	{"POST", "/api/generate", `{"prompt":"a","model":"MODEL"}`, "", "text", "error"},
 	{"POST", "/v1/engines/MODEL/completions", `{"prompt":"a"}`, "", "text", "error"},
@@ -38,6 +43,13 @@ var asked = []struct {
 	{"POST", "/embed", `{"model":"MODEL","prompt":"a","layers":[0]}`, "embed", "embeddings", "error"},
 	{"POST", "/tokenize", `{"model":"MODEL","prompt":"a","tokens":true,"token_ids":true}`, "tokenize", "tokens", "error"},
 	{"POST", "/detokenize", `{"model":"MODEL","token_ids":[1]}`, "tokenize", "result", "error"},
+	{"POST", "/explain", `{"model":"MODEL","prompt":"a","target":"b"}`, "score", "explanations", "error"},
+	{"POST", "/translate", `{"model":"MODEL","source":"a","target_language":"nso"}`, "translate", "translation", "error"},
+	{"POST", "/semantic_embed", `{"model":"MODEL","prompt":"a","representation":"symmetric"}`, "semantic", "embedding", "error"},
+	{"POST", "/batch_semantic_embed", `{"model":"MODEL","prompts":["a"],"representation":"symmetric"}`, "semantic", "embeddings", "error"},
+	{"POST", "/instructable_embed", `{"model":"MODEL","input":"a","instruction":"b"}`, "semantic", "embedding", "error"},
+	{"POST", "/rerank", `{"model":"MODEL","query":"a","documents":["b"]}`, "rerank", "results", "error"},
+	{"POST", "/steering_concepts", `{"examples":[]}`, "steer", "id", "error"},
 	{"POST", "/v1/completions", `{"model_name":"MODEL","prompt":"a"}`, "", "output", "detail"},
 	{"POST", "/v2/completions", `{"model_name":"MODEL","prompt":"a"}`, "", "outputs", "detail"},
 	{"POST", "/v1/embedding", `{"model_name":"MODEL","prompt":"a"}`, "embed", "embedding", "detail"},
@@ -203,8 +215,10 @@ func TestAskedIsComplete(t *testing.T) {
 		}
 	}
 	for _, c := range asked {
-		path, _, _ := strings.Cut(strings.ReplaceAll(c.path, "MODEL", "{engine_id}"), "?")
-		delete(left, c.method+" "+path)
+		path, _, _ := strings.Cut(c.path, "?")
+		for _, name := range []string{"{engine_id}", "{id}"} {
+			delete(left, c.method+" "+strings.ReplaceAll(path, "MODEL", name))
+		}
 	}
 	for _, alias := range []string{"GET /inference", "GET /api/generate", "POST /api/chat", "POST /invoke_stream"} { // the same handlers
 		delete(left, alias)

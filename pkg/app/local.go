@@ -237,6 +237,7 @@ func (a *App) openLocal(_ context.Context, rec *catalog.Record, run *catalog.Run
 		Name: rec.Name, Kernels: a.kernels, Team: a.team, Queue: a.queue, Turns: a.turns,
 		Format: transformer.Formats()[cmp.Or(rec.Quant, a.quant)], Template: chat.Template(rec.ChatTemplate),
 		ParseSpecial: rec.ParseSpecial, Languages: rec.Languages, Context: rec.Context, MaxMemory: a.cfg.RequestMemory,
+		TokenizerJSON: a.tokenizerJSON(rec, run),
 	})
 }
 

@@ -56,7 +56,7 @@ var mapped = []struct {
 	{
 		openai.Parameters, "", "POST", "/v1/chat/completions", `{"model":"MODEL","messages":[{"role":"user","content":"a"}]SENT}`,
 		map[string]string{
-			"max_tokens": "9000", "max_completion_tokens": "9000", "maximum_tokens": "9000", "temperature": "0.5", "top_p": "0.5", "stop": `["x"]`, "seed": "7",
+			"max_tokens": "9000", "max_completion_tokens": "9000", "maximum_tokens": "9000", "temperature": "0.5", "top_p": "0.5", "top_k": "3", "stop": `["x"]`, "seed": "7",
 			"presence_penalty": "0.5", "frequency_penalty": "0.5", "logit_bias": `{"1":2}`, "n": "2", "logprobs": "true",
 			"top_logprobs": `2,"logprobs":true`, "tools": aTool,
 		},

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -20,6 +21,8 @@ type sharing struct {
 func sharings() []sharing {
 	return []sharing{
 		{http.MethodPost, "/v1/completions", "openai", "lamini", pickCompletions},
+		{http.MethodPost, "/tokenize", "alephalpha", "openai", pickTokens},
+		{http.MethodPost, "/detokenize", "alephalpha", "openai", pickTokens},
 	}
 }
 
@@ -77,4 +80,20 @@ func pickCompletions(header http.Header, body []byte) (int, error) {
 		return 1, nil
 	}
 	return 0, nil
+}
+
+// pickTokens tells Aleph Alpha's /tokenize and /detokenize (0) from vLLM's (1), which is of
+// OpenAI's dialect. Aleph Alpha's say which tokens are wanted or have token_ids; vLLM's have
+// a prompt or messages with other keys, or a list of tokens.
+func pickTokens(header http.Header, body []byte) (int, error) {
+	var keys map[string]json.RawMessage
+	if json.Unmarshal(body, &keys) != nil { // said better by the dialect
+		return 0, nil
+	}
+	tokens, hasTokens := keys["tokens"]
+	_, hasIDs := keys["token_ids"]
+	if hasIDs || hasTokens && !bytes.HasPrefix(tokens, []byte("[")) || len(keys) == 0 {
+		return 0, nil
+	}
+	return 1, nil
 }

@@ -147,7 +147,7 @@ func (b *builder) add(rec *Record, run *Run, fixed bool) {
 func (rec *Record) entry(run *Run) *Entry {
 	info := llm.ModelInfo{
 		Name: rec.Name, Family: rec.Family, Type: rec.Type, Description: rec.Description, Hostings: rec.Hostings,
-		Streaming: rec.Streaming, Created: rec.Created, Context: rec.Context, IgnoreUnmapped: rec.IgnoreUnmapped,
+		Streaming: rec.Streaming, Created: rec.Created, Context: rec.Context, IgnoreUnmapped: rec.IgnoreUnmapped, Aliases: rec.Aliases,
 	}
 	if run != nil {
 		info.Run = run.Info
@@ -158,7 +158,7 @@ func (rec *Record) entry(run *Run) *Entry {
 			info.Created = run.ModTime
 		}
 	}
-	return &Entry{ModelInfo: info, Aliases: rec.Aliases, Run: run, Item: rec.Key, rec: rec}
+	return &Entry{ModelInfo: info, Run: run, Item: rec.Key, rec: rec}
 }
 
 // done sorts the models and indexes their names: names before aliases, aliases

@@ -118,9 +118,8 @@ func New(cfg Config) *Catalog {
 // An Entry is what the operator sees of a model.
 type Entry struct {
 	llm.ModelInfo
-	Aliases []string
-	Run     *Run   // of a local model
-	Item    string // the sort key of the item that describes it, see [Keys]; "": none
+	Run  *Run   // of a local model
+	Item string // the sort key of the item that describes it, see [Keys]; "": none
 
 	rec *Record
 }
@@ -272,5 +271,6 @@ func fill(info *llm.ModelInfo, more llm.ModelInfo) {
 	info.Version = cmp.Or(info.Version, more.Version)
 	info.Description = cmp.Or(info.Description, more.Description)
 	info.Context = cmp.Or(info.Context, more.Context)
+	info.StartToken = cmp.Or(info.StartToken, more.StartToken)
 	info.EndToken = cmp.Or(info.EndToken, more.EndToken)
 }

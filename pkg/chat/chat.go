@@ -84,6 +84,16 @@ func (t Template) Marks() (marks []string) {
 // Render returns the prompt that messages make if the answer may call tools. Its errors
 // name the message or the tool.
 func (t Template) Render(messages []llm.Message, tools []llm.Tool) ([]llm.Part, error) {
+	return t.render(messages, tools, true)
+}
+
+// Transcript is Render without the beginning of the answer: of a chat that has ended.
+func (t Template) Transcript(messages []llm.Message, tools []llm.Tool) ([]llm.Part, error) {
+	return t.render(messages, tools, false)
+}
+
+// render returns the text of messages; open: the beginning of the answer follows.
+func (t Template) render(messages []llm.Message, tools []llm.Tool, open bool) ([]llm.Part, error) {
 	if err := t.Check(); err != nil {
 		return nil, err
 	}
@@ -98,9 +108,9 @@ func (t Template) Render(messages []llm.Message, tools []llm.Tool) ([]llm.Part, 
 	}
 	messages = inOrder(messages)
 	if f, ok := t.form(); ok {
-		return f.render(messages, list)
+		return f.render(messages, list, open)
 	}
-	return concat(messages, list), nil
+	return concat(messages, list, open), nil
 }
 
 // refused is the error of message i.
@@ -110,7 +120,7 @@ func refused(i int, format string, args ...any) error {
 
 // concat writes the list of functions, if there are any, then the messages. An answer
 // that may be a call begins on a line of its own.
-func concat(messages []llm.Message, list string) []llm.Part {
+func concat(messages []llm.Message, list string, open bool) []llm.Part {
 	var parts []llm.Part
 	if list != "" {
 		parts = plain(parts, list+"\n\n")
@@ -130,7 +140,7 @@ func concat(messages []llm.Message, list string) []llm.Part {
 		}
 		parts = plain(parts, Concat.Calls().write(m.Calls))
 	}
-	if list != "" {
+	if list != "" && open {
 		parts = plain(parts, "\n")
 	}
 	return parts

@@ -47,8 +47,9 @@ func (t Template) form() (f form, ok bool) {
 // A turn is a message as the model reads it.
 type turn struct{ role, content string }
 
-// render writes the messages and the beginning of the assistant's answer.
-func (f *form) render(messages []llm.Message, list string) ([]llm.Part, error) {
+// render writes the messages and, if the chat is open, the beginning of the assistant's
+// answer.
+func (f *form) render(messages []llm.Message, list string, open bool) ([]llm.Part, error) {
 	turns, err := f.turns(messages)
 	if err != nil {
 		return nil, err
@@ -57,6 +58,9 @@ func (f *form) render(messages []llm.Message, list string) ([]llm.Part, error) {
 	for _, t := range f.withList(turns, list) {
 		parts = special(f.message(parts, t), f.close)
 		parts = plain(parts, f.after)
+	}
+	if !open {
+		return parts, nil
 	}
 	return f.message(parts, turn{role: "assistant"}), nil
 }

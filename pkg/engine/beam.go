@@ -121,3 +121,11 @@ func (b *beamSearch) best() []int {
 	}
 	return tokens
 }
+
+// likelihood returns the log-probability of the best finished hypothesis, that of its end
+// included, and the number of its tokens, without the one that every target begins with.
+func (b *beamSearch) likelihood() (logprob float64, tokens int) {
+	best := b.finished[0]
+	n := len(best.tokens)
+	return best.score * math.Pow(float64(n), b.penalty), n - 1
+}

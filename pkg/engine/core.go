@@ -28,6 +28,8 @@ type Config struct {
 	ParseSpecial bool     // special tokens spelled in raw prompts are read as such; never in chats
 	Languages    []string // that a translator knows; nil: all that its tokenizer has
 
+	TokenizerJSON func() ([]byte, error) // reads the model's tokenizer.json; nil: it has none
+
 	Context   int   // tokens of prompt and completion at most; 0: as the model has it
 	MaxMemory int64 // bytes that a request may take beside the weights; 0 is [DefaultMaxMemory]
 
@@ -49,6 +51,7 @@ type core struct {
 	start     []int // tokens that the model's own tokenizer begins texts with
 	empty     int   // the token that an empty text begins with
 	tokens    int   // ids from here on pad the vocabulary
+	words     func() ([]byte, error)
 	info      llm.ModelInfo
 }
 
@@ -89,11 +92,14 @@ func newCore(m *arch.Model, cfg Config) (*core, error) {
 	c := &core{
 		model: model, kernels: cfg.Kernels, tokenizer: m.Tokenizer, queue: cfg.Queue, memory: memory,
 		lanes: newLanes(model, cfg.Team), prefixes: newPrefixes(model, cmp.Or(cfg.PrefixMemory, memory/prefixShare)),
-		context: context, start: m.Start, empty: m.Empty, tokens: m.Tokens,
+		context: context, start: m.Start, empty: m.Empty, tokens: m.Tokens, words: cfg.TokenizerJSON,
 		info: llm.ModelInfo{Family: "local", Type: m.Name(), Version: m.Version, Streaming: true, Context: context},
 	}
 	if len(m.End) > 0 {
 		c.info.EndToken = c.tokenizer.Piece(m.End[0])
+	}
+	if len(m.Start) > 0 {
+		c.info.StartToken = c.tokenizer.Piece(m.Start[0])
 	}
 	return c, nil
 }

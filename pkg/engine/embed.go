@@ -52,7 +52,7 @@ func (c *core) embed(ctx context.Context, req *llm.EmbedRequest, depth int,
 			return nil, llm.Usage{}, c.tooLong("the prompt has", err)
 		}
 		if len(ids) > c.context {
-			return nil, llm.Usage{}, llm.Errorf(llm.TooLong, "the prompt has %d tokens, the context of this model %d", len(ids), c.context)
+			return nil, llm.Usage{}, llm.TooManyTokens("the prompt has", len(ids), c.context)
 		}
 		usage.Input += len(ids)
 		texts = append(texts, ids)

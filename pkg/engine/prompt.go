@@ -43,7 +43,9 @@ func (e *Engine) checkPrompts(prompts []llm.Prompt, s *settings) error {
 // tooLong makes a limit that a text went beyond an error for the client.
 func (c *core) tooLong(has string, err error) error {
 	if e, ok := errors.AsType[*tokenizer.LimitError](err); ok {
-		return llm.Errorf(llm.TooLong, "%s at least %d tokens, the context of this model %d", has, e.AtLeast, c.context)
+		long := llm.TooManyTokens(has+" at least", e.AtLeast, c.context)
+		long.Length.AtLeast = true
+		return long
 	}
 	return err
 }
@@ -76,7 +78,7 @@ func (e *Engine) encodePrompt(ctx context.Context, p llm.Prompt, s *settings) (*
 		out.cut(e.room(len(out.ids), max(0, e.context-len(lead)), s))
 	}
 	if n := len(lead) + len(out.ids); n > e.context {
-		return nil, llm.Errorf(llm.TooLong, "the prompt has %d tokens, the context of this model %d", n, e.context)
+		return nil, llm.TooManyTokens("the prompt has", n, e.context)
 	}
 	if s.echo {
 		out.text = tokenizer.Decode(e.tokenizer, out.ids)

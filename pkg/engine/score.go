@@ -70,7 +70,7 @@ func (e *Engine) encodeScore(ctx context.Context, req *llm.ScoreRequest) ([]*pro
 	out.input = len(out.ids) // an empty context is the end-of-text token (seed 001, logprob)
 	// The last token predicts nothing that is wanted, but takes its place.
 	if n := len(out.ids); n > e.context {
-		return nil, llm.Errorf(llm.TooLong, "the context and the continuation have %d tokens, the context of this model %d", n, e.context)
+		return nil, llm.TooManyTokens("the context and the continuation have", n, e.context)
 	}
 	return []*prompt{out}, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 	"strings"
 
@@ -132,7 +133,7 @@ func (t *Translator) Translate(ctx context.Context, req *llm.TranslateRequest) (
 		return nil, llm.Usage{}, err
 	}
 	for i := range out {
-		out[i].Text = t.join(texts[i], req.Target)
+		out[i].Text, out[i].Score = t.join(texts[i], req.Target), t.score(texts[i])
 	}
 	return out, w.usage, nil
 }
@@ -203,6 +204,19 @@ func (t *Translator) join(sentences []*sentence, target string) string {
 	return b.String()
 }
 
+// score returns the geometric mean of the probabilities of all tokens of a translation, 1 if
+// there was nothing to translate.
+func (t *Translator) score(sentences []*sentence) float64 {
+	sum, tokens := 0.0, 0
+	for _, s := range sentences {
+		if s.search != nil {
+			logprob, n := s.search.likelihood()
+			sum, tokens = sum+logprob, tokens+n
+		}
+	}
+	return math.Exp(sum / float64(max(1, tokens)))
+}
+
 // text returns the translation of s, without the token of the language.
 func (t *Translator) text(s *sentence) string {
 	if s.search == nil {
@@ -244,7 +258,7 @@ func (w *translation) add(ctx context.Context, text, source string, split bool) 
 		s.ids = slices.Concat([]int{from}, to.IDs(), []int{w.rules.End})
 		s.limit = w.limit(len(s.ids))
 		if n := len(s.ids); n > w.context {
-			return nil, llm.Errorf(llm.TooLong, "a sentence has %d tokens, the context of this model %d", n, w.context)
+			return nil, llm.TooManyTokens("a sentence has", n, w.context)
 		}
 		w.held += sentenceBytes + 8*int64(len(s.ids))
 		w.largest = max(w.largest, w.bytes(s))

@@ -66,7 +66,7 @@ func UnmarshalAt(path string, b []byte, v any) error {
 		return nil
 	}
 	t := reflect.TypeOf(v).Elem()
-	if err := json.Unmarshal(b, v); err != nil {
+	if err := unmarshal(b, v, t); err != nil {
 		return jsonError(path, t, err)
 	}
 	return checkKeys(path, b, t)
@@ -93,7 +93,10 @@ func jsonError(path string, t reflect.Type, err error) error {
 		return e
 	}
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		message := "must be " + typeName(e.Type) + ", not " + e.Value
+		message, ok := outOfRange(e.Type, e.Value)
+		if !ok {
+			message = "must be " + typeName(e.Type) + ", not " + e.Value
+		}
 		if path = join(path, keyPath(t, e.Field)); path == "" {
 			message = "the body " + message
 		}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"reflect"
@@ -86,7 +87,18 @@ func TestUnmarshal(t *testing.T) {
 		{`{"model":"m"} {}`, "invalid : the body is not valid JSON: invalid character '{' after top-level value"},
 		{`{"model":1}`, "invalid model: must be a string, not number"},
 		{`{"seed":1.5}`, "invalid seed: must be an integer, not number 1.5"},
-		{`{"seed":1e99}`, "invalid seed: must be an integer, not number 1e99"},
+		{`{"seed":245.0,"deep":-2.450e2,"Bare":true}`, ""},
+		{`{"seed":1E2,"deep":0.0}`, ""},
+		{`{"seed":245.5}`, "invalid seed: must be an integer, not number 245.5"},
+		{`{"seed":2455e-1}`, "invalid seed: must be an integer, not number 2455e-1"},
+		{`{"seed":1e30}`, "invalid seed: must be an integer from -9223372036854775808 to 9223372036854775807, not 1e30"},
+		{`{"seed":1e400}`, "invalid seed: must be an integer from -9223372036854775808 to 9223372036854775807, not 1e400"},
+		{`{"seed":-9223372036854775809}`, "invalid seed: must be an integer from -9223372036854775808 to 9223372036854775807, not -9223372036854775809"},
+		{`{"bias":{"5":1e400}}`, "invalid bias: must be a number from -1.7976931348623157e+308 to 1.7976931348623157e+308, not 1e400"},
+		{`{"seed":1.0,"nope":1}`, "unknown_parameter nope: unknown parameter"},
+		{`{"seed":1.0,"seed":2}`, "invalid seed: given twice"},
+		{`{"model":1.0,"seed":1.0}`, "invalid model: must be a string, not number"},
+		{`{"seed":1e99}`, "invalid seed: must be an integer from -9223372036854775808 to 9223372036854775807, not 1e99"},
 		{`{"deep":"x"}`, "invalid deep: must be an integer, not string"},
 		{`{"parts":{}}`, "invalid parts: must be an array, not object"},
 		{`{"parts":[{"type":true}]}`, "invalid parts.type: must be a string, not bool"},
@@ -263,5 +275,54 @@ func TestUnmarshalStrings(t *testing.T) {
 		if got != want || (err == nil) != (wantErr == nil) {
 			t.Errorf("%q: %q %v, want %q %v", text, got, err, want, wantErr)
 		}
+	}
+}
+
+// TestInteger: what JSON Schema has for an integer is one, whatever its spelling.
+func TestInteger(t *testing.T) {
+	for literal, want := range map[string]int64{
+		"0": 0, "-0": 0, "-0.0": 0, "0e9": 0, "245": 245, "245.0": 245, "-245.000": -245, "2.45e2": 245, "2450E-1": 245, "24.5e+1": 245,
+		"9223372036854775807.0": math.MaxInt64, "-9223372036854775808.0": math.MinInt64, "9.007199254740993e15": 9007199254740993, "00.0": 0,
+	} {
+		if n, ok := Integer(literal); !ok || n != want {
+			t.Errorf("%s: %d, %v", literal, n, ok)
+		}
+	}
+	for _, literal := range []string{
+		"", "-", ".", ".0", "e1", "245.5", "2455e-1", "1e19", "1e30", "1e400", "9223372036854775808", "-9223372036854775809", "1e-1", "0x10", "1_0", "NaN", "+1", "1e",
+		"1" + strings.Repeat("0", maxLiteral) + "e-64", "1e99999999999999999999",
+	} {
+		if n, ok := Integer(literal); ok {
+			t.Errorf("%q: %d", literal, n)
+		}
+	}
+}
+
+// TestIntegersAnywhere: integers in lists, in maps, behind pointers and embedded.
+func TestIntegersAnywhere(t *testing.T) {
+	type inner struct {
+		IDs   []*int         `json:"ids"`
+		Small int8           `json:"small"`
+		Count map[string]int `json:"count"`
+		Any   any            `json:"any"`
+		Raw   rawValue       `json:"raw"`
+		X     float64        `json:"x"`
+		Many  Many[int]      `json:"many"`
+	}
+	var got inner
+	const body = `{"ids":[1.0, 2,3e0 ],"small":12.0e1,"count":{"a.0":1.0},"any":1.0,"raw":{"a":1.0},"x":2.0,"many":[4.0,5]}`
+	if err := Unmarshal([]byte(body), &got); err != nil {
+		t.Fatal(err)
+	}
+	want := inner{IDs: []*int{new(1), new(2), new(3)}, Small: 120, Count: map[string]int{"a.0": 1}, Any: 1.0, Raw: rawValue(`{"a":1.0}`), X: 2, Many: Many[int]{[]int{4, 5}, true}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v", got)
+	}
+	if got, want := describe(Unmarshal([]byte(`{"small":128.0}`), &got)), "invalid small: must be an integer from -128 to 127, not 128"; got != want {
+		t.Error(got)
+	}
+	var list []int
+	if err := UnmarshalAt("ids", []byte(`[7.0]`), &list); err != nil || !slices.Equal(list, []int{7}) {
+		t.Errorf("%v, %v", list, err)
 	}
 }

@@ -15,6 +15,7 @@ import (
 // A form is what a type has JSON look like.
 type form struct {
 	kind    reflect.Kind // Struct, Map, Slice; Invalid: whatever stands there is taken
+	integer bool         // a number without a fraction
 	many    bool         // a value of the kind, or a list of them
 	element reflect.Type // of a Map or a Slice, and of many
 	keys    []string     // of a Struct, sorted
@@ -39,6 +40,7 @@ func shapeOf(t reflect.Type) *form {
 	if many, ok := reflect.Zero(base).Interface().(interface{ element() reflect.Type }); ok {
 		f.many, f.element = true, many.element()
 	} else if !reflect.PointerTo(base).Implements(reflect.TypeFor[json.Unmarshaler]()) {
+		f.integer = isInteger(base.Kind())
 		switch base.Kind() {
 		case reflect.Struct:
 			f.kind = reflect.Struct
@@ -65,6 +67,8 @@ func shapeOf(t reflect.Type) *form {
 type checker struct {
 	b []byte
 	i int // of what is read next
+
+	integer func(from, to int) // if set, called with each number that is an integer's
 }
 
 // space goes to the next byte that is none.
@@ -88,7 +92,11 @@ func (c *checker) value(f *form) (at []string, err error) {
 	case (f.kind == reflect.Struct || f.kind == reflect.Map) && first == '{':
 		return c.object(f)
 	}
+	from := c.i
 	c.skip()
+	if c.integer != nil && f.integer && isNumber(string(c.b[from:from+1])) {
+		c.integer(from, c.i)
+	}
 	return nil, nil
 }
 

@@ -33,6 +33,14 @@ func (b broken) Tokenize(context.Context, llm.Part, bool) ([]llm.Token, error) {
 // Detokenize implements [llm.Tokenizer].
 func (b broken) Detokenize(context.Context, []int) (string, error) { return "", b.err }
 
+// Render implements [llm.Renderer].
+func (b broken) Render([]llm.Message, []llm.Tool, bool) ([]llm.Part, bool, error) {
+	return nil, false, b.err
+}
+
+// TokenizerJSON implements [llm.TokenizerFile].
+func (b broken) TokenizerJSON(context.Context) ([]byte, error) { return nil, b.err }
+
 // Translate implements [llm.Translator].
 func (b broken) Translate(context.Context, *llm.TranslateRequest) ([]llm.Translation, llm.Usage, error) {
 	return nil, llm.Usage{}, b.err

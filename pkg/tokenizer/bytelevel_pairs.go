@@ -1,6 +1,7 @@
 package tokenizer
 
 import (
+	"iter"
 	"math/bits"
 	"math/rand/v2"
 )
@@ -55,6 +56,17 @@ func (t *pairTable) put(pair uint64, to merged) bool {
 	}
 	*s = pairSlot{pair + 1, to}
 	return true
+}
+
+// all yields each pair, by its key, with what it becomes, in no order.
+func (t *pairTable) all() iter.Seq2[uint64, merged] {
+	return func(yield func(uint64, merged) bool) {
+		for _, s := range t.slots {
+			if s.key != 0 && !yield(s.key-1, s.to) {
+				return
+			}
+		}
+	}
 }
 
 func (t *pairTable) get(left, right int32) merged {

@@ -16,6 +16,7 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 
 from lm_eval.api.instance import Instance  # noqa: E402 - reads the environment
 from lm_eval.models.openai_completions import LocalCompletionsAPI  # noqa: E402
+from lm_eval.utils import check_remote_tokenizer_support  # noqa: E402
 
 from server import Server  # noqa: E402
 
@@ -143,3 +144,24 @@ class LocalCompletions(unittest.TestCase):
                     ids.append(int(logprobs(ids)[-1].argmax()))
                 text = lm.tokenizer.decode(ids[len(lm.tok_encode(context)):])
                 self.assertEqual(got, min((text.partition(stop)[0] for stop in [*stops, lm.eos_string]), key=len))
+
+    def test_remote_tokenizer(self):
+        """The server's own tokenizer, below the path of one of its models."""
+        base = server.url + "/vllm/gpt2/v1/completions"
+        self.assertTrue(check_remote_tokenizer_support(base))
+        self.assertFalse(check_remote_tokenizer_support(server.url + "/v1/completions", max_retries=1))  # of which model?
+        pairs = [(context, choice) for context, choices in QUESTIONS for choice in choices]
+        own, lm = harness(), LocalCompletionsAPI(model="gpt2", base_url=base, max_length=CONTEXT, max_retries=1, batch_size=4)  # auto
+        self.assertEqual(lm.tokenizer_backend, "remote")
+        self.assertEqual((lm.eos_string, lm.eot_token_id, lm.prefix_token_id), (own.eos_string, own.eot_token_id, own.prefix_token_id))
+        for pair in pairs:
+            self.assertEqual(lm._encode_pair(*pair), own._encode_pair(*pair))
+            ids = lm.tok_encode(pair[0])
+            self.assertEqual(lm.decode_batch([ids]), [pair[0]])
+        requests = [Instance("loglikelihood", {}, pair, 0) for pair in pairs]
+        self.check(lm.loglikelihood(requests, disable_tqdm=True), [direct(*own._encode_pair(*pair)) for pair in pairs])
+        text = "The quick brown fox jumps over the lazy dog."
+        rolling = [Instance("loglikelihood_rolling", {}, (text,), 0)]
+        self.assertEqual(lm.loglikelihood_rolling(rolling, disable_tqdm=True), own.loglikelihood_rolling(rolling, disable_tqdm=True))
+        until = [Instance("generate_until", {}, (context, {"until": ["Q:"], "max_gen_toks": 9}), 0) for context, _ in QUESTIONS]
+        self.assertEqual(lm.generate_until(until, disable_tqdm=True), own.generate_until(until, disable_tqdm=True))

@@ -47,6 +47,18 @@ func TestDifferences(t *testing.T) {
 			"/embed", `{"model":"luminous","prompt":"x","layers":[-1]}`, 200, `"layer_2":`,
 		},
 		{
+			"the service weakens the attention that a part gets", "here the part is taken out of the prompt, which any model shows the effect of: a factor below 1 changes nothing",
+			"/explain", `{"model":"luminous","prompt":"x","target":" y","control_factor":0.1}`, 200, `"scores":[{"start":0,"length":1,"score":0.0}]`,
+		},
+		{
+			"a factor above 1 amplifies attention", "nothing here can",
+			"/explain", `{"model":"luminous","prompt":"x","target":" y","control_factor":2}`, 400, `control_factor: must be at least 0 and below 1`,
+		},
+		{
+			"all models have semantic embeddings", "none here was trained for them: they are refused by name, and not made of what there is",
+			"/semantic_embed", `{"model":"luminous","prompt":"x","representation":"symmetric"}`, 400, `"code":"MISSING_CAPABILITY"`,
+		},
+		{
 			"the seed has errors of no shape", "the service's own, as its clients report them",
 			"/complete", `{"model":"luminous"}`, 400, `{"error":"prompt: must be given","code":"INVALID"}`,
 		},

@@ -2,7 +2,6 @@ package alephalpha
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net/http"
 
@@ -32,7 +31,11 @@ func Routes(cfg Config) []httpx.Route {
 		{Method: "POST", Pattern: "/evaluate", Permission: httpx.Inference, Handle: cfg.evaluate},
 		{Method: "POST", Pattern: "/tokenize", Permission: httpx.Inference, Handle: cfg.tokenize},
 		{Method: "POST", Pattern: "/detokenize", Permission: httpx.Inference, Handle: cfg.detokenize},
+		{Method: "POST", Pattern: "/explain", Permission: httpx.Inference, Handle: cfg.explain},
+		{Method: "POST", Pattern: "/translate", Permission: httpx.Inference, Handle: cfg.translate},
+		{Method: "GET", Pattern: "/models/{name...}/tokenizer", Permission: httpx.Listing, Handle: cfg.tokenizer},
 	}
+	routes = append(routes, refusals()...)
 	if cfg.Login != nil {
 		for _, pattern := range []string{"/users/me/token", "/get_token"} { // seed 000, and what clients ask
 			routes = append(routes, httpx.Route{Method: "POST", Pattern: pattern, Permission: httpx.Public, Handle: cfg.login})
@@ -73,32 +76,7 @@ func (cfg Config) list(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	list := make([]modelObject, len(infos))
-	for i := range infos {
-		list[i] = newModel(&infos[i])
-	}
-	return httpx.JSON(w, http.StatusOK, list)
-}
-
-// open finds the model of a request, as what the request needs it to be.
-func open[C any](ctx context.Context, cfg Config, t *target) (capability C, h head, err error) {
-	if t.Model == "" {
-		return capability, h, invalid("model", "must be given")
-	}
-	model, err := cfg.Models.Open(ctx, t.Model)
-	if e, ok := errors.AsType[*llm.Error](err); ok && e.Code == llm.NotFound {
-		missing := llm.Errorf(llm.NotFound, "the model '%.200s' does not exist", t.Model)
-		missing.Param, missing.Err = "model", err
-		return capability, h, missing
-	}
-	if err != nil {
-		return capability, h, err
-	}
-	if err := t.check(&model.ModelInfo); err != nil {
-		return capability, h, err
-	}
-	capability, err = llm.As[C](model)
-	return capability, newHead(httpx.RecordOf(ctx).ID, &model.ModelInfo), err
+	return httpx.JSON(w, http.StatusOK, listed(infos))
 }
 
 func (cfg Config) complete(w http.ResponseWriter, r *http.Request) error {

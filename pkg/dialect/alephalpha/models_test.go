@@ -159,6 +159,7 @@ func newFixture() *fixture {
 	fails := func(name string, err error) llm.Model { return model(name, &words{err: err}) }
 	main, remote := model("luminous", f.words), model("org/claude:1", llmtest.Script{"hi"})
 	main.Version, main.Description, main.Context, main.Hostings = "2021-12", "tells stories", 2048, []string{"aleph-alpha", "cloud"}
+	main.Aliases = []string{"luminous-base", "org/claude:1", "luminous-base"}
 	remote.Family = "bedrock"
 	models := catalog{
 		main, remote, model("tokens", tokens), model("context", ended(llm.FinishContext)), model("deadline", ended(llm.FinishDeadline)),

@@ -39,6 +39,11 @@ func Parameters() []httpx.Parameter {
 		{"/evaluate", [][]httpx.Parameter{target, evaluateKeys(), attention}},
 		{"/tokenize", [][]httpx.Parameter{target, tokenizeKeys()}},
 		{"/detokenize", [][]httpx.Parameter{target, {{Name: "token_ids", Disposition: served, Note: "a list, perhaps empty"}}}},
+		{"/explain", [][]httpx.Parameter{target, explainKeys()}},
+		{"/translate", [][]httpx.Parameter{target, {
+			{Name: "source", Disposition: served, Note: "a text; its language is detected"},
+			{Name: "target_language", Disposition: served, Note: "an ISO 639 code, of those that the model has"},
+		}}},
 		{"/users/me/token, /get_token", [][]httpx.Parameter{{
 			{Name: "email", Disposition: served, Note: "a string"}, {Name: "password", Disposition: served, Note: "a string"},
 		}}},
@@ -59,7 +64,7 @@ func Parameters() []httpx.Parameter {
 // completes texts.
 func remotely(path, name string) string {
 	switch path {
-	case "/embed", "/evaluate", "/tokenize", "/detokenize":
+	case "/embed", "/evaluate", "/tokenize", "/detokenize", "/explain", "/translate":
 		return httpx.NotRemote
 	case "/complete":
 	default:
@@ -141,6 +146,21 @@ func evaluateKeys() []httpx.Parameter {
 	return []httpx.Parameter{
 		{Name: "prompt", Disposition: served, Note: "as in /complete"},
 		{Name: "completion_expected", Disposition: served, Note: "a string, not empty"},
+	}
+}
+
+func explainKeys() []httpx.Parameter {
+	return []httpx.Parameter{
+		{Name: "prompt", Disposition: served, Note: "as in /complete, not empty"},
+		{Name: "target", Disposition: served, Note: "a string, not empty"},
+		{Name: "prompt_granularity", Disposition: served, Note: "its type is token, word, sentence, paragraph, or custom with a delimiter; default: the one that gives about 30 parts, and there may be 256. Token ids are explained one by one"},
+		{Name: "target_granularity", Disposition: served, Note: "complete (the default), or token: an explanation of each"},
+		{Name: "postprocessing", Disposition: served, Note: "none (the default), absolute or square"},
+		{Name: "normalize", Disposition: served, Note: "the least score becomes 0, the greatest 1; default false"},
+		{Name: "control_factor", Disposition: noEffect, Note: "0 up to 1: a part is taken out of the prompt whole, whatever the factor; 1 and above are refused"},
+		{Name: "control_token_overlap", Disposition: noEffect, Note: "parts are taken out of the text, not of its tokens"},
+		{Name: "control_log_additive", Disposition: noEffect, Note: "attention is not manipulated"},
+		{Name: "contextual_control_threshold", Disposition: declined, Note: "only the part itself is taken out, not what is similar to it"},
 	}
 }
 

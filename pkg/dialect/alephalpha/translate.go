@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
@@ -191,6 +192,14 @@ func (t *target) check(info *llm.ModelInfo) error {
 func within[T int | float64](name string, v *T, low, high T) error {
 	if v != nil && (*v < low || *v > high) {
 		return invalid(name, "must be between %v and %v", low, high)
+	}
+	return nil
+}
+
+// oneOf refuses a word that was sent and is none of those known.
+func oneOf(name string, sent *string, known []string) error {
+	if sent != nil && !slices.Contains(known, *sent) {
+		return invalid(name, "must be %s, not %.40q", strings.Join(known, " or "), *sent)
 	}
 	return nil
 }

@@ -198,6 +198,7 @@ func wires() map[string]reflect.Type {
 	return map[string]reflect.Type{
 		"/complete ": reflect.TypeFor[completeRequest](), "/embed ": reflect.TypeFor[embedRequest](), "/evaluate ": reflect.TypeFor[evaluateRequest](),
 		"/tokenize ": reflect.TypeFor[tokenizeRequest](), "/detokenize ": reflect.TypeFor[detokenizeRequest](),
+		"/explain ": reflect.TypeFor[explainRequest](), "/translate ": reflect.TypeFor[translateRequest](),
 		"/users/me/token, /get_token ": reflect.TypeFor[tokenRequest](), "prompt.": reflect.TypeFor[item](),
 	}
 }

@@ -1,6 +1,6 @@
 // Package alephalpha speaks the Aleph Alpha protocol: completions, embeddings,
-// evaluations and tokens. It knows HTTP and llm, nothing of models, tokenizers or
-// accounts.
+// evaluations, explanations, translations and tokens. It knows HTTP and llm, nothing of
+// models, tokenizers or accounts.
 //
 // Source: seed 000, and what the Python client sends and reads in its versions 1.0.0
 // and 11.5.1.

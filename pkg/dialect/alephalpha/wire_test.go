@@ -70,7 +70,8 @@ func TestOthers(t *testing.T) {
 	}{
 		{"GET", "/version", "", 200, "1.19.0"},
 		{"GET", "/models_available", "", 200, `[{"name":"luminous","description":"tells stories","hostings":["cloud","aleph-alpha"],"image_support":false,"max_context_size":2048,"maximum_completion_tokens":2048},` +
-			`{"name":"org/claude:1","description":"","hostings":["cloud"],"image_support":false}]` + "\n"},
+			`{"name":"org/claude:1","description":"","hostings":["cloud"],"image_support":false},` +
+			`{"name":"luminous-base","description":"tells stories","hostings":["cloud","aleph-alpha"],"image_support":false,"max_context_size":2048,"maximum_completion_tokens":2048}]` + "\n"},
 		{"POST", "/users/me/token", `{"email":"a@b.c","password":"right"}`, 200, `{"token":"t1","role":"client"}` + "\n"},
 		{"POST", "/get_token", `{"email":"a@b.c","password":"right"}`, 200, `{"token":"t1","role":"client"}` + "\n"},
 		{"POST", "/get_token", `{"email":"a@b.c","password":"wrong"}`, 401, `{"error":"the email or the password is wrong","code":"UNAUTHENTICATED"}` + "\n"},

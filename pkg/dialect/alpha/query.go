@@ -50,11 +50,11 @@ func set(field reflect.Value, text string) (message string) {
 		}
 		*p = text
 	case **int:
-		n, err := strconv.Atoi(text)
-		if err != nil {
+		n, ok := httpx.Integer(text)
+		if !ok {
 			return "must be an integer"
 		}
-		*p = &n
+		*p = new(int(n))
 	case **float64:
 		x, err := strconv.ParseFloat(text, 64)
 		if err != nil || math.IsInf(x, 0) || math.IsNaN(x) {

@@ -66,14 +66,15 @@ func (c *chatRequest) request() (*llm.Request, error) {
 	empty := true
 	for i, m := range c.Messages {
 		path := fmt.Sprintf("messages[%d]", i)
-		switch {
-		case m.Role != "system" && m.Role != "user" && m.Role != "assistant":
+		if m.Role != "system" && m.Role != "user" && m.Role != "assistant" {
 			return nil, &llm.Error{Code: llm.Invalid, Param: path + ".role", Message: "must be system, user or assistant"}
-		case m.Content == nil:
-			return nil, &llm.Error{Code: llm.Invalid, Param: path + ".content", Message: "must be given"}
 		}
-		empty = empty && *m.Content == ""
-		chat.Messages = append(chat.Messages, llm.Message{Role: m.Role, Parts: []llm.Part{{Text: *m.Content}}})
+		text, err := m.text(path)
+		if err != nil {
+			return nil, err
+		}
+		empty = empty && text == ""
+		chat.Messages = append(chat.Messages, llm.Message{Role: m.Role, Parts: []llm.Part{{Text: text}}})
 	}
 	if empty {
 		return nil, bad(emptyPrompt)

@@ -49,9 +49,11 @@ func TestRequests(t *testing.T) {
 		want llm.Request
 	}{
 		{inference, "query=x", llm.Request{Prompts: text, N: 1, Stream: true, Defaults: base, Params: llm.Params{Echo: new(true)}}},
+		{inference, "query=x&steps=245.0", llm.Request{Prompts: text, N: 1, Stream: true, Defaults: base, Params: llm.Params{MaxTokens: new(245), Echo: new(true)}}},
 		{inference, "query=x&steps=501&temp=0&topk=0", llm.Request{Prompts: text, N: 1, Stream: true, Defaults: base,
 			Params: llm.Params{MaxTokens: new(500), Temperature: new(0.0), TopK: new(0), Echo: new(true)}}},
 		{chat, `{` + messages + `}`, llm.Request{Prompts: turns, N: 1, Stream: true, Defaults: base}},
+		{chat, `{"messages":[{"role":"system","parts":[]},{"role":"user","parts":[{"type":"text","text":"x"},{"type":"step-start"}]}]}`, llm.Request{Prompts: turns, N: 1, Stream: true, Defaults: base}},
 		{chat, `{` + messages + `,"maxTokens":9000,"temperature":3,"topk":1}`, llm.Request{Prompts: turns, N: 1, Stream: true, Defaults: base,
 			Params: llm.Params{MaxTokens: new(500), Temperature: new(3.0), TopK: new(1)}}},
 		{generate, `{"prompt":"x"}`, llm.Request{Prompts: text, N: 1, Defaults: whole}},
@@ -83,7 +85,7 @@ func TestParameters(t *testing.T) {
 		}
 	}
 	for _, p := range Parameters() {
-		if !keys[p.Name] || p.Disposition != httpx.Honoured || p.Note == "" {
+		if !keys[p.Name] || p.Disposition != httpx.Honoured && p.Disposition != httpx.NoEffect || p.Note == "" {
 			t.Errorf("%+v has no key of its own", p)
 		}
 		delete(keys, p.Name)

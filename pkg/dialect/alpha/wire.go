@@ -54,18 +54,25 @@ type token struct {
 	Token string `json:"token"`
 }
 
-// chatRequest is the body of POST /api/chat.
+// chatRequest is the body of POST /api/chat. The keys after TopK are the AI SDK's.
 type chatRequest struct {
 	Messages    []message `json:"messages"`
 	Model       string    `json:"model"`
 	MaxTokens   *int      `json:"maxTokens"`
 	Temperature *float64  `json:"temperature"`
 	TopK        *int      `json:"topk"`
+	ID          string    `json:"id"`
+	Trigger     string    `json:"trigger"`
+	MessageID   string    `json:"messageId"`
 }
 
+// message is a turn. The keys after Content are the AI SDK's.
 type message struct {
-	Role    string  `json:"role"`
-	Content *string `json:"content"`
+	Role     string            `json:"role"`
+	Content  *string           `json:"content"`
+	Parts    []json.RawMessage `json:"parts"`
+	ID       string            `json:"id"`
+	Metadata json.RawMessage   `json:"metadata"`
 }
 
 // generateRequest is the query string of /api/generate and its body; what is in

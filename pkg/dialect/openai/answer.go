@@ -12,11 +12,11 @@ import (
 // assistant is the role of every answer.
 const assistant = "assistant"
 
-// choice translates a collected row of the answer to req.
-func (c *chatRequest) choice(row llm.Chunk, req *llm.Request) chatChoice {
+// choice translates a collected row of the model's answer to req.
+func (c *chatRequest) choice(row llm.Chunk, req *llm.Request, model *llm.Model) chatChoice {
 	choice := chatChoice{
 		Index: row.Row, Message: chatMessage{Role: assistant, ToolCalls: newCalls(row.Calls, false)},
-		FinishReason: finishReason(row.Finish, len(row.Calls) > 0), Guarantee: row.Guarantee,
+		FinishReason: chatFinish(model, row.Finish, len(row.Calls) > 0), Guarantee: row.Guarantee,
 	}
 	if row.Text != "" || len(row.Calls) == 0 {
 		choice.Message.Content = &row.Text
@@ -32,9 +32,11 @@ func (c *chatRequest) choice(row llm.Chunk, req *llm.Request) chatChoice {
 
 // A chatStream translates chunks as they come.
 type chatStream struct {
+	model        *llm.Model
 	head         chatChunk // what all chunks share
 	withLogprobs bool
 	withUsage    bool   // stream_options.include_usage
+	bare         bool   // the last chunk of a row has no usage, and the first a text, see [alephAlpha]
 	begun        []bool // by row: its role was sent
 	called       []bool // by row: it has calls
 }
@@ -51,8 +53,8 @@ func (s *chatStream) events(c llm.Chunk) (events []chatChunk) {
 	}
 	if !s.begun[c.Row] {
 		s.begun[c.Row] = true
-		first := delta{Role: assistant}
-		if piece.Content != nil {
+		first := delta{Role: assistant, Content: (*string)(nil)}
+		if piece.Content != nil || s.bare {
 			first.Content = new("")
 		}
 		events = append(events, s.event(chunkChoice{Index: c.Row, Delta: first}))
@@ -66,8 +68,8 @@ func (s *chatStream) events(c llm.Chunk) (events []chatChunk) {
 		events = append(events, s.event(choice))
 	}
 	if c.Finish != "" {
-		last := s.event(chunkChoice{Index: c.Row, FinishReason: new(finishReason(c.Finish, s.called[c.Row])), Guarantee: c.Guarantee})
-		if told(c) && !s.withUsage {
+		last := s.event(chunkChoice{Index: c.Row, FinishReason: new(chatFinish(s.model, c.Finish, s.called[c.Row])), Guarantee: c.Guarantee})
+		if told(c) && !s.withUsage && !s.bare {
 			last.Usage = newUsage(*c.Usage) // seed 002
 		}
 		events = append(events, last)
@@ -89,11 +91,20 @@ func (s *chatStream) event(choice chunkChoice) chatChunk {
 	return event
 }
 
-// finishReason gives OpenAI's word for the end of a row, which may have calls. A full
-// context is stop (seed 002); what ran out of time was cut as by a limit.
+// chatFinish is [finishReason], but the models of seed 002 end a text that fills their
+// context with stop.
+func chatFinish(model *llm.Model, why llm.Finish, called bool) string {
+	if why == llm.FinishContext && model.Run != nil {
+		why = llm.FinishStop
+	}
+	return finishReason(why, called)
+}
+
+// finishReason gives OpenAI's word for the end of a row, which may have calls. What filled
+// the context, or ran out of time, was cut as by a limit.
 func finishReason(why llm.Finish, called bool) string {
 	switch {
-	case why == llm.FinishLength || why == llm.FinishDeadline || why == llm.FinishCancelled:
+	case why == llm.FinishLength || why == llm.FinishContext || why == llm.FinishDeadline || why == llm.FinishCancelled:
 		return "length"
 	case why == llm.FinishFiltered:
 		return "content_filter"

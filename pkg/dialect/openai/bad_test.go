@@ -60,18 +60,21 @@ func TestBadInput(t *testing.T) {
 		{`{"messages":[{"role":"user","content":"x","tool_call_id":"c"}]}`, "Invalid value for 'messages[0].tool_call_id': only a message of the role tool has one", "messages[0].tool_call_id", value},
 		{`{"model":5}`, "Invalid value for 'model': must be a string, not number", "model", value},
 		{`{"Model":"novels-5hr"}`, "Unrecognized request argument supplied: Model", "Model", unknown},
-		{`{"top_k":40}`, "Unrecognized request argument supplied: top_k", "top_k", unknown},
+		{`{"min_p":0.5}`, "Unrecognized request argument supplied: min_p", "min_p", unknown},
+		{`{"top_k":-1}`, "Invalid value for 'top_k': must not be negative", "top_k", value},
+		{`{"hosting":"aleph-alpha"}`, `Invalid value for 'hosting': the model "novels-5hr" is not hosted at "aleph-alpha", see /models_available`, "hosting", value},
+		{`{"steering_concepts":["x"]}`, "Unsupported parameter 'steering_concepts': there are no steering concepts; only [] can be sent", "steering_concepts", unsupported},
 		{`{"model":"a","model":"b"}`, "Invalid value for 'model': given twice", "model", value},
 		{`{"max_tokens":0}`, "Invalid value for 'max_tokens': must be at least 1", "max_tokens", value},
 		{`{"max_tokens":-1}`, "Invalid value for 'max_tokens': must be at least 1", "max_tokens", value},
 		{`{"max_tokens":1.5}`, "Invalid value for 'max_tokens': must be an integer, not number 1.5", "max_tokens", value},
 		{`{"max_tokens":"9"}`, "Invalid value for 'max_tokens': must be an integer, not string", "max_tokens", value},
-		{`{"max_tokens":99999999999999999999}`, "Invalid value for 'max_tokens': must be an integer, not number 99999999999999999999", "max_tokens", value},
+		{`{"max_tokens":99999999999999999999}`, "Invalid value for 'max_tokens': must be an integer from -9223372036854775808 to 9223372036854775807, not 99999999999999999999", "max_tokens", value},
 		{`{"max_tokens":5,"max_completion_tokens":6}`, "Invalid value for 'max_completion_tokens': differs from another name of the same limit: send one", "max_completion_tokens", value},
 		{`{"maximum_tokens":0}`, "Invalid value for 'maximum_tokens': must be at least 1", "maximum_tokens", value},
 		{`{"temperature":2.1}`, "Invalid value for 'temperature': must be between 0 and 2", "temperature", value},
 		{`{"temperature":-0.1}`, "Invalid value for 'temperature': must be between 0 and 2", "temperature", value},
-		{`{"temperature":1e999}`, "Invalid value for 'temperature': must be a number, not number 1e999", "temperature", value},
+		{`{"temperature":1e999}`, "Invalid value for 'temperature': must be a number from -1.7976931348623157e+308 to 1.7976931348623157e+308, not 1e999", "temperature", value},
 		{`{"top_p":0}`, "Invalid value for 'top_p': must be above 0 and at most 1", "top_p", value},
 		{`{"top_p":1.01}`, "Invalid value for 'top_p': must be above 0 and at most 1", "top_p", value},
 		{`{"n":0}`, "Invalid value for 'n': must be between 1 and 128", "n", value},
@@ -147,14 +150,37 @@ func TestErrorCodes(t *testing.T) {
 		llm.Timeout:         `504 server_error timeout`,
 		httpx.Gone:          `499 invalid_request_error client_closed_request`,
 	} {
+		message := "m"
+		if code == llm.Unauthenticated {
+			message = "Incorrect API key provided: m"
+		}
 		status, body := Errors.Body(&llm.Error{Code: code, Message: "m"})
 		fields := body.(errorBody).Error
 		word := "null"
 		if fields.Code != nil {
 			word = *fields.Code
 		}
-		if got := fmt.Sprint(status, " ", fields.Type, " ", word); got != want || fields.Message != "m" || fields.Param != nil {
+		if got := fmt.Sprint(status, " ", fields.Type, " ", word); got != want || fields.Message != message || fields.Param != nil {
 			t.Errorf("%s: got %s %+v", code, got, fields)
+		}
+	}
+}
+
+// TestWords: clients as litellm tell a full context and a bad key by OpenAI's words.
+func TestWords(t *testing.T) {
+	early := llm.TooManyTokens("the prompt has at least", 300, 256)
+	early.Length.AtLeast = true
+	for _, test := range []struct {
+		err  *llm.Error
+		want string
+	}{
+		{llm.TooManyTokens("the prompt has", 300, 256), "This model's maximum context length is 256 tokens. However, your prompt resulted in 300 tokens. Please reduce the length of the prompt."},
+		{early, "This model's maximum context length is 256 tokens. However, your prompt resulted in at least 300 tokens. Please reduce the length of the prompt."},
+		{llm.Errorf(llm.TooLong, "the model takes less"), "This model's maximum context length is exceeded: the model takes less"},
+		{llm.Errorf(llm.Unauthenticated, "the key expired on 2026-01-01"), "Incorrect API key provided: the key expired on 2026-01-01"},
+	} {
+		if _, body := Errors.Body(test.err); body.(errorBody).Error.Message != test.want {
+			t.Errorf("%v: got %s", test.err, body.(errorBody).Error.Message)
 		}
 	}
 }

@@ -53,7 +53,7 @@ func characters(ctx context.Context, model *llm.Model, prompt llm.Prompt) (int, 
 func (s *completions) choice(c llm.Chunk) completionChoice {
 	choice := completionChoice{Text: c.Text, Index: c.Row}
 	if c.Finish != "" {
-		choice.FinishReason = new(completionFinish(c.Finish))
+		choice.FinishReason = new(finishReason(c.Finish, false))
 	}
 	if s.withLogprobs {
 		choice.Logprobs = s.logprobs(c.Row, c.Tokens)
@@ -81,14 +81,6 @@ func (s *completions) events(c llm.Chunk) (events []completionAnswer) {
 		events = append(events, last)
 	}
 	return events
-}
-
-// completionFinish is [finishReason], but a text that fills the context was cut.
-func completionFinish(why llm.Finish) string {
-	if why == llm.FinishContext {
-		return "length"
-	}
-	return finishReason(why, false)
 }
 
 // logprobs describes the next tokens of a row.

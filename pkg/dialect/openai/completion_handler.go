@@ -16,7 +16,7 @@ func (cfg Config) complete(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	model, err := cfg.open(r.Context(), in.Model)
+	model, err := cfg.openFor(r, in.Model)
 	if err != nil {
 		return err
 	}

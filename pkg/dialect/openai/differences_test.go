@@ -2,6 +2,7 @@ package openai
 
 import (
 	"encoding/json"
+	"net/http/httptest"
 	"strings"
 	"testing"
 )
@@ -88,8 +89,9 @@ func TestDifferences(t *testing.T) {
 	var streamed strings.Builder
 	for line := range strings.SplitSeq(ask(h, "POST", "/v1/chat/completions", `{"stream":true,`+hi+`}`).Body.String(), "\n") {
 		var event chatChunk
-		if json.Unmarshal([]byte(strings.TrimPrefix(line, "data: ")), &event) == nil && event.Choices[0].Delta.Content != nil {
-			streamed.WriteString(*event.Choices[0].Delta.Content)
+		if json.Unmarshal([]byte(strings.TrimPrefix(line, "data: ")), &event) == nil {
+			piece, _ := event.Choices[0].Delta.Content.(string)
+			streamed.WriteString(piece)
 		}
 	}
 	var whole chatAnswer
@@ -98,6 +100,45 @@ func TestDifferences(t *testing.T) {
 	}
 	if streamed.String() == "" || streamed.String() != *whole.Choices[0].Message.Content {
 		t.Errorf("streamed %q, whole %q", streamed.String(), *whole.Choices[0].Message.Content)
+	}
+}
+
+// TestDifferencesOfClients lists where other models than those of seed 002, and other clients
+// than its own, are answered otherwise than it says.
+func TestDifferencesOfClients(t *testing.T) {
+	h := testHandler()
+	for _, test := range []struct{ seed, reason, body, has string }{
+		{
+			"a full context is stop", "it is of the models of seed 002 only: another was cut, as by max_tokens",
+			`{"model":"context",` + hi + `}`, `"finish_reason":"length"`,
+		},
+		{
+			"max_tokens is 2048 at most", "it is so of the models of seed 002 only: others give what their context takes, see TestAlphaLimits",
+			`{"model":"tokens","max_tokens":100000,` + hi + `}`, `"finish_reason":"stop"`,
+		},
+		{
+			"the first event of a stream has an empty text", "before a call it is null, as OpenAI has it; to Aleph Alpha's client it is a text",
+			`{"model":"caller","stream":true,"tools":[` + weather + `],` + hi + `}`, `"delta":{"role":"assistant","content":null}`,
+		},
+	} {
+		w := ask(h, "POST", "/v1/chat/completions", test.body)
+		if w.Code != 200 || !strings.Contains(w.Body.String(), test.has) {
+			t.Errorf("seed: %s; here otherwise: %s. Got %d %s", test.seed, test.reason, w.Code, w.Body)
+		}
+	}
+
+	// Aleph Alpha's client takes an event with usage for nothing else.
+	for body, has := range map[string]string{
+		`{"stream":true,` + hi + `}`: `"delta":{},"finish_reason":"stop"}]}`,
+		`{"model":"caller","stream":true,"tools":[` + weather + `],` + hi + `}`: `"delta":{"role":"assistant","content":""}`,
+	} {
+		r := httptest.NewRequest("POST", "/chat/completions", strings.NewReader(body))
+		r.Header.Set("User-Agent", "Aleph-Alpha-Python-Client-11.5.1")
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if got := w.Body.String(); strings.Contains(got, "usage") || !strings.Contains(got, has) {
+			t.Errorf("seed: usage is on a row's last chunk; here otherwise: not for Aleph Alpha's client. Got %s", got)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -89,10 +90,15 @@ func words(e *llm.Error) (kind, code string) {
 	return server, ""
 }
 
-// sentence names the parameter too: many clients show nothing but the message.
+// sentence names the parameter too: many clients show nothing but the message. Some of them,
+// as litellm, tell a bad key and a full context from other faults by OpenAI's very words.
 func sentence(e *llm.Error) string {
 	switch {
-	case e.Param == "" || e.Code == llm.NotFound || e.Code == llm.TooLong:
+	case e.Code == llm.TooLong:
+		return tooLong(e)
+	case e.Code == llm.Unauthenticated:
+		return "Incorrect API key provided: " + e.Message
+	case e.Param == "" || e.Code == llm.NotFound:
 		return e.Message
 	case e.Code == httpx.UnknownParam:
 		return "Unrecognized request argument supplied: " + e.Param
@@ -100,6 +106,20 @@ func sentence(e *llm.Error) string {
 		return "Unsupported parameter '" + e.Param + "': " + e.Message
 	}
 	return "Invalid value for '" + e.Param + "': " + e.Message
+}
+
+// tooLong is OpenAI's sentence for a prompt that does not fit the context.
+func tooLong(e *llm.Error) string {
+	const limit = "This model's maximum context length is "
+	if e.Length == nil {
+		return limit + "exceeded: " + e.Message
+	}
+	least, prompt := "", cmp.Or(e.Param, "prompt")
+	if e.Length.AtLeast {
+		least = "at least "
+	}
+	return fmt.Sprintf(limit+"%d tokens. However, your %s resulted in %s%d tokens. Please reduce the length of the %s.",
+		e.Length.Limit, prompt, least, e.Length.Got, prompt)
 }
 
 // rename puts the client's names into an error from a backend, which has the

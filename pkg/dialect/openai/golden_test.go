@@ -116,8 +116,8 @@ func TestModels(t *testing.T) {
 	if !strings.HasPrefix(list, `{"object":"list","data":[`+novels+","+claude+",") {
 		t.Errorf("got %s", list)
 	}
-	empty := Routes(Config{Models: catalog{}})[0]
-	if w := ask(muxOf(empty), "GET", "/v1/models", ""); w.Body.String() != `{"object":"list","data":[]}`+"\n" {
+	empty := Routes(Config{Models: catalog{}})
+	if w := ask(muxOf(empty...), "GET", "/v1/models", ""); w.Body.String() != `{"object":"list","data":[]}`+"\n" {
 		t.Errorf("got %s", w.Body)
 	}
 }

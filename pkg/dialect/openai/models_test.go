@@ -112,7 +112,7 @@ type vectors struct{ chunks }
 
 func (vectors) Embed(_ context.Context, req *llm.EmbedRequest) ([]llm.Embedding, llm.Usage, error) {
 	if text, _ := req.Prompts[0].Text(); text == "long" {
-		return nil, llm.Usage{}, &llm.Error{Code: llm.TooLong, Message: "the prompt has 300 tokens, the context of this model 256"}
+		return nil, llm.Usage{}, llm.TooManyTokens("the prompt has", 300, 256)
 	}
 	out := make([]llm.Embedding, len(req.Prompts))
 	for i := range out {
@@ -145,7 +145,7 @@ func testCatalog() catalog {
 		model("caller", held(llm.FinishEOS, calls...)), model("caller-length", held(llm.FinishLength, llm.Chunk{Calls: []llm.Call{{ID: "call_a", Name: "time", Arguments: "{}"}}})),
 		model("talker", held(llm.FinishEOS, append([]llm.Chunk{{Text: "Let me see."}}, calls...)...)), model("two", two),
 		model("silent", chunks{list: []llm.Chunk{{}, {Finish: llm.FinishEOS, Usage: &llm.Usage{Input: 1}}}}),
-		model("too-long", failing("", &llm.Error{Code: llm.TooLong, Message: "the prompt has 300 tokens, the context of this model 256"})),
+		model("too-long", failing("", llm.TooManyTokens("the prompt has", 300, 256))),
 		model("full", failing("", &llm.Error{Code: llm.Overloaded, Message: "8 requests are waiting", RetryAfter: 2 * time.Second})),
 		model("picky", failing("", fmt.Errorf("x: %w", &llm.Error{Code: llm.Unsupported, Param: "max_new_tokens", Message: "this model does not take it"}))),
 		model("late", failing("", fmt.Errorf("x: %w", context.DeadlineExceeded))),

@@ -9,7 +9,7 @@ import (
 
 // Limits of requests.
 const (
-	maxTokens      = 2048 // of a chat, seed 002: the default, and what more is cut to
+	maxTokens      = 2048 // of a chat with a model of seed 002: the default, and what more is cut to
 	defaultTokens  = 16   // of a completion, OpenAI's
 	maxChoices     = 128  // OpenAI's
 	maxStops       = 4    // OpenAI's, of a chat
@@ -36,6 +36,7 @@ func Parameters() []httpx.Parameter {
 	)
 	return remotely(append([]httpx.Parameter{
 		{Name: "model", Disposition: served, Note: "a name, an alias or family/name; default: the first model"},
+		{Name: "hosting", Disposition: served, Note: "cloud or another that /models_available lists for the model: Aleph Alpha's clients send it; default: any"},
 		{Name: "messages", Disposition: served, Note: "at least one"},
 		{Name: "messages.role", Disposition: served, Note: "system, developer (as system), user, assistant or tool"},
 		{Name: "messages.content", Disposition: served, Note: "a string or parts of type text"},
@@ -54,11 +55,12 @@ func Parameters() []httpx.Parameter {
 		{Name: "messages.annotations", Disposition: refused, Note: "no template writes annotations", Neutral: []string{`[]`}},
 		{Name: "messages.audio", Disposition: refused, Note: "messages are text only"},
 		{Name: "messages.parsed", Disposition: noEffect, Note: "what SDKs read from content"},
-		{Name: "max_tokens", Disposition: served, Note: "1 or more; for a model in the process the default is 2048, and what is more is cut to that"},
+		{Name: "max_tokens", Disposition: served, Note: "1 or more; default: to the end of the context. Of a model that Alpha trained the default is 2048, and what is more is cut to that"},
 		{Name: "max_completion_tokens", Disposition: served, Note: "max_tokens under its newer name"},
 		{Name: "maximum_tokens", Disposition: served, Note: "max_tokens under the name that Aleph Alpha's clients send to /chat/completions"},
 		{Name: "temperature", Disposition: served, Note: "0 (greedy) to 2; default 0.7"},
-		{Name: "top_p", Disposition: served, Note: "above 0, up to 1; default 1. The 40 likeliest tokens are kept before it"},
+		{Name: "top_p", Disposition: served, Note: "above 0, up to 1; default 1"},
+		{Name: "top_k", Disposition: served, Note: "0 (off) or more: Aleph Alpha's clients send it; default 0, of a model that Alpha trained 40"},
 		{Name: "n", Disposition: served, Note: "1 to 128; default 1"},
 		{Name: "stream", Disposition: served, Note: "default false"},
 		{Name: "stream_options", Disposition: served, Note: "with stream only"},
@@ -72,6 +74,7 @@ func Parameters() []httpx.Parameter {
 		{Name: "logprobs", Disposition: served, Note: "default false"},
 		{Name: "top_logprobs", Disposition: served, Note: "0 to 20, with logprobs only"},
 		{Name: "user", Disposition: noEffect, Note: "labels the caller"},
+		{Name: "tags", Disposition: noEffect, Note: "labels the caller: Aleph Alpha's clients send it"},
 		{Name: "safety_identifier", Disposition: noEffect, Note: "labels the caller"},
 		{Name: "metadata", Disposition: noEffect, Note: "labels stored completions, and none is stored"},
 		{Name: "prompt_cache_key", Disposition: noEffect, Note: "a cache changes no answer"},
@@ -85,13 +88,14 @@ func Parameters() []httpx.Parameter {
 		{Name: "reasoning_effort", Disposition: refused, Note: "these models do not reason apart from their answer", Neutral: []string{`"none"`}},
 		{Name: "verbosity", Disposition: refused, Note: "these models have no verbosity"},
 		{Name: "store", Disposition: refused, Note: "completions are not stored", Neutral: []string{`false`}},
+		{Name: "steering_concepts", Disposition: refused, Note: "there are no steering concepts", Neutral: []string{`[]`}},
 		{Name: "service_tier", Disposition: refused, Note: "there are no tiers", Neutral: []string{`"auto"`, `"default"`}},
 	}, formParameters()...))
 }
 
 // remotely tells what becomes of the keys where a remote model answers.
 func remotely(rows []httpx.Parameter) []httpx.Parameter {
-	httpx.Remotely(rows, httpx.ByRecord, "messages", "max_tokens", "max_completion_tokens", "maximum_tokens", "temperature", "top_p",
+	httpx.Remotely(rows, httpx.ByRecord, "messages", "max_tokens", "max_completion_tokens", "maximum_tokens", "temperature", "top_p", "top_k",
 		"stop", "seed", "presence_penalty", "frequency_penalty", "logit_bias", "best_of", "tools", "tool_choice", "parallel_tool_calls")
 	httpx.Remotely(rows, httpx.ByGlossa, "n", "echo")
 	httpx.Remotely(rows, httpx.Checked, "response_format")

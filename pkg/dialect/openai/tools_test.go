@@ -1,9 +1,11 @@
 package openai
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"net/http"
 	"reflect"
 	"strings"
@@ -181,11 +183,11 @@ func TestOneAnswer(t *testing.T) {
 func add(choice *chatChoice, event chunkChoice) {
 	m := &choice.Message
 	m.Role += event.Delta.Role
-	if event.Delta.Content != nil {
+	if piece, ok := event.Delta.Content.(string); ok {
 		if m.Content == nil {
 			m.Content = new("")
 		}
-		*m.Content += *event.Delta.Content
+		*m.Content += piece
 	}
 	for _, piece := range event.Delta.ToolCalls {
 		if *piece.Index == len(m.ToolCalls) {
@@ -203,13 +205,50 @@ func add(choice *chatChoice, event chunkChoice) {
 // TestFinish: calls are told as the reason of an end that is theirs.
 func TestFinish(t *testing.T) {
 	for why, want := range map[llm.Finish][2]string{
-		llm.FinishEOS: {"stop", "tool_calls"}, llm.FinishStop: {"stop", "tool_calls"}, llm.FinishContext: {"stop", "tool_calls"},
+		llm.FinishEOS: {"stop", "tool_calls"}, llm.FinishStop: {"stop", "tool_calls"}, llm.FinishContext: {"length", "length"},
 		llm.FinishLength: {"length", "length"}, llm.FinishDeadline: {"length", "length"}, llm.FinishFiltered: {"content_filter", "content_filter"},
 	} {
 		if got := [2]string{finishReason(why, false), finishReason(why, true)}; got != want {
 			t.Errorf("%s: %v", why, got)
 		}
 	}
+}
+
+// TestAlphaLimits: what seed 002 has for the models of its server, it has for no other.
+func TestAlphaLimits(t *testing.T) {
+	for _, test := range []struct {
+		run    *llm.Run
+		sent   string
+		want   llm.Params
+		reason string // of a full context
+	}{
+		{nil, ``, llm.Params{Temperature: new(0.7)}, "length"},
+		{nil, `"max_tokens":100000,`, llm.Params{Temperature: new(0.7), MaxTokens: new(100000)}, "length"},
+		{new(llm.Run), ``, llm.Params{Temperature: new(0.7), MaxTokens: new(2048), TopK: new(40)}, "stop"},
+		{new(llm.Run), `"max_tokens":100000,`, llm.Params{Temperature: new(0.7), MaxTokens: new(2048), TopK: new(40)}, "stop"},
+		{new(llm.Run), `"max_tokens":7,"top_k":0,`, llm.Params{Temperature: new(0.7), MaxTokens: new(7), TopK: new(0)}, "stop"},
+	} {
+		asked := &listener{chunks: ended(llm.FinishContext)}
+		models := only(asked)
+		models[0].Run = test.run
+		for _, stream := range []string{"", `"stream":true,`} {
+			w := ask(muxOf(Routes(Config{Models: models})...), "POST", "/v1/chat/completions", `{`+test.sent+stream+hi+`}`)
+			if !reflect.DeepEqual(asked.got, test.want) || !strings.Contains(w.Body.String(), `"finish_reason":"`+test.reason+`"`) {
+				t.Errorf("%s of a model with run %v: asked for %+v, answered %s", test.sent, test.run, asked.got, w.Body)
+			}
+		}
+	}
+}
+
+// listener keeps what it was asked for.
+type listener struct {
+	chunks
+	got llm.Params
+}
+
+func (l *listener) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Chunk, error] {
+	l.got = req.Effective()
+	return l.chunks.Generate(ctx, req)
 }
 
 // A row that may not keep its form says nothing of it, and neither does the answer.

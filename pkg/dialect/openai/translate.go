@@ -24,7 +24,7 @@ func (c *chatRequest) request() (*llm.Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	params.MaxTokens = length
+	params.MaxTokens, params.TopK = length, c.TopK
 	if err := c.form(&params); err != nil {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func (c *chatRequest) request() (*llm.Request, error) {
 		N:        c.choices(),
 		Stream:   c.Stream,
 		Params:   params,
-		Defaults: llm.Params{MaxTokens: new(maxTokens), Temperature: new(0.7), TopK: new(40)}, // seed 002
+		Defaults: llm.Params{Temperature: new(0.7)}, // seed 002
 	}
 	if c.Logprobs {
 		req.Logprobs = new(0)
@@ -48,10 +48,30 @@ func (c *chatRequest) request() (*llm.Request, error) {
 	return req, nil
 }
 
+// alphaLimits puts in what seed 002 has for the models of its server: others go on to the
+// end of their context, or as far as the client says, and choose among all tokens.
+func alphaLimits(req *llm.Request) {
+	req.Defaults.MaxTokens, req.Defaults.TopK = new(maxTokens), new(40)
+	if req.MaxTokens != nil {
+		req.MaxTokens = new(min(*req.MaxTokens, maxTokens))
+	}
+}
+
+// hosted refuses a model that is not hosted where the client wants it.
+func (c *chatRequest) hosted(info *llm.ModelInfo) error {
+	if c.Hosting == nil || *c.Hosting == cloud || slices.Contains(info.Hostings, *c.Hosting) {
+		return nil
+	}
+	return invalid("hosting", "the model %q is not hosted at %.40q, see /models_available", info.Name, *c.Hosting)
+}
+
 // check returns what is wrong with the keys that need no translation.
 func (c *chatRequest) check() error {
 	if err := httpx.Refuse(rows, &c.refused, "", ""); err != nil {
 		return err
+	}
+	if c.TopK != nil && *c.TopK < 0 {
+		return invalid("top_k", "must not be negative")
 	}
 	if c.TopLogprobs != nil && !c.Logprobs {
 		return invalid("top_logprobs", "can be sent with logprobs: true only")
@@ -124,21 +144,10 @@ func (c *chatRequest) limits() [3]limit {
 	return [3]limit{{"max_tokens", c.MaxTokens}, {"max_completion_tokens", c.MaxCompletionTokens}, {"maximum_tokens", c.MaximumTokens}}
 }
 
-// local is the family of the models in the process.
-const local = "local"
+// cloud is the hosting that every model has.
+const cloud = "cloud"
 
-// limit is the limit that was sent, as it is.
-func (c *chatRequest) limit() *int {
-	for _, sent := range c.limits() {
-		if sent.v != nil {
-			return sent.v
-		}
-	}
-	return nil
-}
-
-// length is the limit that was sent, cut to the largest one, which seed 002 has for the
-// models of its server.
+// length is the limit that was sent, nil if none was.
 func (c *chatRequest) length() (*int, error) {
 	var first *int
 	for _, sent := range c.limits() {
@@ -152,10 +161,7 @@ func (c *chatRequest) length() (*int, error) {
 			first = sent.v
 		}
 	}
-	if first == nil {
-		return nil, nil
-	}
-	return new(min(*first, maxTokens)), nil
+	return first, nil
 }
 
 // bias reads the token ids that JSON can have as strings only.

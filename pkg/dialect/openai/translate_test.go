@@ -25,7 +25,7 @@ const hi = `"messages":[{"role":"user","content":"hi"}]`
 
 func TestRequest(t *testing.T) {
 	chat := []llm.Prompt{{Messages: []llm.Message{{Role: "user", Parts: []llm.Part{{Text: "hi"}}}}}}
-	defaults := llm.Params{MaxTokens: new(2048), Temperature: new(0.7), TopK: new(40)}
+	defaults := llm.Params{Temperature: new(0.7)}
 	for _, test := range []struct {
 		body string
 		want llm.Request
@@ -33,7 +33,8 @@ func TestRequest(t *testing.T) {
 		{`{` + hi + `}`, llm.Request{N: 1}},
 		{`{` + hi + `,"model":null,"temperature":null,"stop":null,"n":null,"stream":null,"logit_bias":null,"tools":null,"stream_options":null}`, llm.Request{N: 1}},
 		{`{` + hi + `,"max_tokens":5}`, llm.Request{N: 1, Params: llm.Params{MaxTokens: new(5)}}},
-		{`{` + hi + `,"max_tokens":2049}`, llm.Request{N: 1, Params: llm.Params{MaxTokens: new(2048)}}},
+		{`{` + hi + `,"max_tokens":100000}`, llm.Request{N: 1, Params: llm.Params{MaxTokens: new(100000)}}},
+		{`{` + hi + `,"maximum_tokens":9,"top_k":3,"hosting":"cloud","tags":["t"],"steering_concepts":[]}`, llm.Request{N: 1, Params: llm.Params{MaxTokens: new(9), TopK: new(3)}}},
 		{`{` + hi + `,"max_completion_tokens":7,"max_tokens":7,"maximum_tokens":7}`, llm.Request{N: 1, Params: llm.Params{MaxTokens: new(7)}}},
 		{`{` + hi + `,"maximum_tokens":8}`, llm.Request{N: 1, Params: llm.Params{MaxTokens: new(8)}}},
 		{`{` + hi + `,"temperature":0,"top_p":1,"n":128,"stream":true,"seed":-9223372036854775808}`, llm.Request{N: 128, Stream: true, Params: llm.Params{Temperature: new(0.0), TopP: new(1.0), Seed: new(int64(-1 << 63))}}},
@@ -205,7 +206,7 @@ func FuzzChat(f *testing.F) {
 		}
 		p := req.Effective()
 		bad := req.N < 1 || req.N > maxChoices || len(req.Prompts) != 1 || len(req.Prompts[0].Messages) == 0 ||
-			*p.MaxTokens < 1 || *p.MaxTokens > maxTokens || *p.Temperature < 0 || *p.Temperature > 2 ||
+			p.MaxTokens != nil && *p.MaxTokens < 1 || p.TopK != nil && *p.TopK < 0 || *p.Temperature < 0 || *p.Temperature > 2 ||
 			p.TopP != nil && (*p.TopP <= 0 || *p.TopP > 1) || len(p.Stop) > maxStops || slices.Contains(p.Stop, "") ||
 			p.Logprobs != nil && (*p.Logprobs < 0 || *p.Logprobs > maxTopLogprobs)
 		bad = bad || p.Schema != nil && p.Schema[0] != '{' || len(p.Tools) == 0 && (p.MustCall != nil || p.OneCall != nil)

@@ -1,5 +1,5 @@
 // Package openai speaks the OpenAI protocol: models, chat completions, completions and
-// embeddings. It knows HTTP and llm, nothing of models, templates or tokenizers.
+// embeddings, and vLLM's additions to it for tokens. It knows HTTP and llm, nothing of models, templates or tokenizers.
 //
 // Source: seed 002, OpenAI's published API reference, and what its SDKs rely on.
 package openai
@@ -21,6 +21,8 @@ type chatRequest struct {
 	MaximumTokens       *int      `json:"maximum_tokens"`
 	Logprobs            bool      `json:"logprobs"`
 	TopLogprobs         *int      `json:"top_logprobs"`
+	TopK                *int      `json:"top_k"`   // this and Hosting: Aleph Alpha's clients
+	Hosting             *string   `json:"hosting"` // cloud, or one of the model's
 	sampling
 	forms
 	idle
@@ -44,6 +46,7 @@ type sampling struct {
 // idle are the keys that cannot change an answer here.
 type idle struct {
 	User                 string            `json:"user"`
+	Tags                 []string          `json:"tags"` // Aleph Alpha's
 	SafetyIdentifier     string            `json:"safety_identifier"`
 	Metadata             map[string]string `json:"metadata"`
 	PromptCacheKey       string            `json:"prompt_cache_key"`
@@ -62,6 +65,7 @@ type refused struct {
 	Verbosity        json.RawMessage `json:"verbosity"`
 	Store            json.RawMessage `json:"store"`
 	ServiceTier      json.RawMessage `json:"service_tier"`
+	SteeringConcepts json.RawMessage `json:"steering_concepts"` // Aleph Alpha's
 }
 
 type streamOptions struct {
@@ -135,7 +139,7 @@ type chunkChoice struct {
 
 type delta struct {
 	Role      string        `json:"role,omitempty"`
-	Content   *string       `json:"content,omitempty"`
+	Content   any           `json:"content,omitempty"` // *string: nil is written as null, where a row begins with a call
 	ToolCalls []callMessage `json:"tool_calls,omitempty"`
 }
 

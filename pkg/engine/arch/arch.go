@@ -96,6 +96,14 @@ func open(fsys fs.FS, dir string) (*Model, error) {
 	return openHF(fsys, p)
 }
 
+// Words returns what the tokenizer was made of; nil if there is none.
+func (m *Model) Words() (*tokenizer.Source, error) {
+	if m.source == nil {
+		return nil, nil
+	}
+	return m.source()
+}
+
 // padding is how the tokens are called that only fill a vocabulary up: GPT-J's, and
 // those that llama.cpp's converter adds.
 var padding = regexp.MustCompile(`^(<\|extratoken_[0-9]+\|>|\[PAD[0-9]+\])$`)

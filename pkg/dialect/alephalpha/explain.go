@@ -1,0 +1,357 @@
+package alephalpha
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"net/http"
+
+	"glossa/pkg/httpx"
+	"glossa/pkg/llm"
+)
+
+// Explanations: how much each part of a prompt speaks for a target. The service weakens the
+// attention that a part gets; here the part is taken out of the prompt. A score is the
+// logarithm of the target's probability with the part, less that without it: the difference
+// of cross entropies, as the service has it.
+
+// explainRequest is the body of POST /explain.
+type explainRequest struct {
+	target
+	Prompt             json.RawMessage `json:"prompt"`
+	Target             *string         `json:"target"`
+	PromptGranularity  json.RawMessage `json:"prompt_granularity"` // {"type": ...}, or its type as older clients send it
+	TargetGranularity  *string         `json:"target_granularity"`
+	Postprocessing     *string         `json:"postprocessing"`
+	Normalize          *bool           `json:"normalize"`
+	ControlFactor      *float64        `json:"control_factor"`
+	ControlOverlap     *string         `json:"control_token_overlap"`
+	ControlLogAdditive *bool           `json:"control_log_additive"`
+	ControlThreshold   json.RawMessage `json:"contextual_control_threshold"`
+}
+
+// granularity is how a prompt is cut; the zero value is the one that gives about 30 parts.
+type granularity struct {
+	Type      string `json:"type"`
+	Delimiter string `json:"delimiter"`
+}
+
+type explainAnswer struct {
+	head
+	Explanations []explanation `json:"explanations"`
+}
+
+// explanation is of the whole target or of one of its tokens.
+type explanation struct {
+	Target string           `json:"target"`
+	Items  []explainedItems `json:"items"` // of the prompt, and then of what is before Target in the target
+}
+
+type explainedItems struct {
+	Type   string `json:"type"`   // text, token_ids or target
+	Scores []any  `json:"scores"` // [textScore], or [float] of each of token_ids
+}
+
+type textScore struct {
+	Start  int   `json:"start"` // characters
+	Length int   `json:"length"`
+	Score  float `json:"score"`
+}
+
+// An explaining is a request that was read.
+type explaining struct {
+	*explainRequest
+	prompt      llm.Prompt
+	granularity granularity
+}
+
+// read checks the request.
+func (e *explainRequest) read() (*explaining, error) {
+	out := &explaining{explainRequest: e}
+	var err error
+	if out.prompt, err = readPrompt(e.Prompt); err != nil {
+		return nil, err
+	}
+	if err := httpx.Refuse(Parameters(), e, "/explain ", ""); err != nil {
+		return nil, err
+	}
+	switch {
+	case isEmpty(out.prompt):
+		return nil, invalid("prompt", "must not be empty")
+	case e.Target == nil:
+		return nil, invalid("target", "must be given")
+	case *e.Target == "":
+		return nil, invalid("target", "must not be empty")
+	case len(*e.Target) > maxTargetSize:
+		return nil, invalid("target", "at most %d bytes", maxTargetSize)
+	case e.ControlFactor != nil && (*e.ControlFactor < 0 || *e.ControlFactor >= 1):
+		return nil, invalid("control_factor", "must be at least 0 and below 1: parts are suppressed")
+	}
+	if out.granularity, err = readGranularity(e.PromptGranularity); err != nil {
+		return nil, err
+	}
+	for _, word := range []struct {
+		name  string
+		sent  *string
+		known []string
+	}{
+		{"target_granularity", e.TargetGranularity, []string{"complete", "token"}},
+		{"postprocessing", e.Postprocessing, []string{"none", "absolute", "square"}},
+		{"control_token_overlap", e.ControlOverlap, []string{"partial", "complete"}},
+	} {
+		if err := oneOf(word.name, word.sent, word.known); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// readGranularity reads prompt_granularity.
+func readGranularity(raw json.RawMessage) (g granularity, err error) {
+	const path = "prompt_granularity"
+	if len(raw) == 0 || string(raw) == "null" {
+		return g, nil
+	}
+	if raw[0] == '"' {
+		err = httpx.UnmarshalAt(path, raw, &g.Type)
+	} else {
+		err = httpx.UnmarshalAt(path, raw, &g)
+	}
+	if err != nil {
+		return g, err
+	}
+	switch g.Type {
+	case "token", "word", "sentence", "paragraph":
+		if g.Delimiter != "" {
+			return g, invalid(path+".delimiter", "can be sent with type custom only")
+		}
+	case "custom":
+		if g.Delimiter == "" {
+			return g, invalid(path+".delimiter", "must be given, and not be empty")
+		}
+	default:
+		return g, unknownGranularity(g.Type)
+	}
+	return g, nil
+}
+
+// cuts returns the parts of the prompt.
+func (e *explaining) cuts(ctx context.Context, tokenizer llm.Tokenizer) ([]cut, error) {
+	of := func(name string) splitter { return splitterOf(ctx, name, tokenizer) }
+	switch e.granularity.Type {
+	case "":
+		return automatic(e.prompt, of)
+	case "custom":
+		return cuts(e.prompt, delimited(e.granularity.Delimiter))
+	}
+	return cuts(e.prompt, of(e.granularity.Type))
+}
+
+// explain makes the explanations: one of the target, or of each of its tokens.
+func (e *explaining) explain(ctx context.Context, scorer llm.Scorer, list []cut) ([]explanation, error) {
+	base, used, err := e.score(ctx, scorer, e.prompt, *e.Target)
+	if err != nil {
+		return nil, err
+	}
+	byToken := or(e.TargetGranularity, "complete") == "token"
+	spans := []span{{0, len(*e.Target)}}
+	passes := len(list)
+	if byToken {
+		spans = rawSpans(*e.Target, base)
+		passes += len(spans)
+	}
+	if passes*used.Input > maxExplained {
+		return nil, invalid("prompt_granularity", "%d passes over %d tokens are more than %d tokens: choose larger parts", passes, used.Input, maxExplained)
+	}
+	out := make([]explanation, len(spans))
+	for i, s := range spans {
+		out[i].Target, out[i].Items = (*e.Target)[s.start:s.end], e.items()
+	}
+	for _, c := range list {
+		tokens, _, err := e.score(ctx, scorer, c.without, *e.Target)
+		if err != nil {
+			return nil, err
+		}
+		for i, s := range spans {
+			out[i].add(e.prompt, c, logprobIn(*e.Target, base, s)-logprobIn(*e.Target, tokens, s))
+		}
+	}
+	if byToken {
+		if err := e.explainTarget(ctx, scorer, base, spans, out); err != nil {
+			return nil, err
+		}
+	}
+	for i := range out {
+		out[i].finish(or(e.Postprocessing, "none"), or(e.Normalize, false))
+	}
+	return out, nil
+}
+
+// explainTarget adds what each token of the target does for those after it.
+func (e *explaining) explainTarget(ctx context.Context, scorer llm.Scorer, base []llm.Token, spans []span, out []explanation) error {
+	for j, gone := range spans[:len(spans)-1] {
+		before := llm.Prompt{Parts: append(e.prompt.Parts[:len(e.prompt.Parts):len(e.prompt.Parts)], llm.Part{Text: (*e.Target)[:gone.start]})}
+		rest := (*e.Target)[gone.end:]
+		tokens, _, err := e.score(ctx, scorer, before, rest)
+		if err != nil {
+			return err
+		}
+		shown := trimmed(*e.Target, gone)
+		for i := j + 1; i < len(spans); i++ {
+			s := span{spans[i].start - gone.end, spans[i].end - gone.end}
+			items := out[i].Items
+			items[len(items)-1].Scores = append(items[len(items)-1].Scores,
+				newTextScore(*e.Target, shown, logprobIn(*e.Target, base, spans[i])-logprobIn(rest, tokens, s)))
+		}
+	}
+	return nil
+}
+
+// score returns the tokens of a continuation, with their log-probabilities, and counts them.
+func (e *explaining) score(ctx context.Context, scorer llm.Scorer, prompt llm.Prompt, continuation string) ([]llm.Token, llm.Usage, error) {
+	score, used, err := scorer.Score(ctx, &llm.ScoreRequest{Prompt: prompt, Continuation: continuation})
+	if err != nil {
+		return nil, used, rename(err, map[string]string{"continuation": "target"})
+	}
+	httpx.RecordOf(ctx).Count(used)
+	return score.Tokens, used, nil
+}
+
+// offsets returns where each token begins in a text, counted from its end: spaces before it,
+// of the prompt, may be among the tokens.
+func offsets(text string, tokens []llm.Token) []int {
+	out := make([]int, len(tokens)+1)
+	at := len(text)
+	out[len(tokens)] = at
+	for i := len(tokens) - 1; i >= 0; i-- {
+		at -= len(tokens[i].Text)
+		out[i] = max(0, at)
+	}
+	return out
+}
+
+// rawSpans returns the tokens of a text; those that begin within a character belong to the
+// one before them.
+func rawSpans(text string, tokens []llm.Token) (list []span) {
+	at := offsets(text, tokens)
+	from := 0
+	for i := range tokens {
+		if to := at[i+1]; to > from && (to == len(text) || runeStart(text[to])) {
+			list = append(list, span{from, to})
+			from = to
+		}
+	}
+	if len(list) == 0 {
+		return []span{{0, len(text)}}
+	}
+	return list
+}
+
+func runeStart(b byte) bool { return b&0xc0 != 0x80 }
+
+// logprobIn sums the log-probabilities of the tokens of a text that begin in a part of it.
+func logprobIn(text string, tokens []llm.Token, s span) (sum float64) {
+	at := offsets(text, tokens)
+	for i, t := range tokens {
+		if at[i] >= s.start && at[i] < s.end {
+			sum += max(t.Logprob, -math.MaxFloat32)
+		}
+	}
+	return sum
+}
+
+// items returns an item for each of the prompt, and one for the target.
+func (e *explaining) items() []explainedItems {
+	list := make([]explainedItems, 0, len(e.prompt.Parts)+1)
+	for _, part := range e.prompt.Parts {
+		kind := "text"
+		if part.Tokens != nil {
+			kind = "token_ids"
+		}
+		list = append(list, explainedItems{kind, []any{}})
+	}
+	return append(list, explainedItems{"target", []any{}})
+}
+
+// add adds the score of a part of the prompt.
+func (x *explanation) add(prompt llm.Prompt, c cut, score float64) {
+	item := &x.Items[c.item]
+	if prompt.Parts[c.item].Tokens != nil {
+		item.Scores = append(item.Scores, float(score))
+		return
+	}
+	item.Scores = append(item.Scores, newTextScore(prompt.Parts[c.item].Text, c.span, score))
+}
+
+func newTextScore(text string, s span, score float64) textScore {
+	start := characters(text, s.start)
+	return textScore{Start: start, Length: characters(text, s.end) - start, Score: float(score)}
+}
+
+// finish applies the postprocessing, and then the normalisation: the least score of an
+// explanation becomes 0 and the greatest 1.
+func (x *explanation) finish(postprocessing string, normalize bool) {
+	low, high := math.Inf(1), math.Inf(-1)
+	x.each(func(score float64) float64 {
+		switch postprocessing {
+		case "absolute":
+			score = math.Abs(score)
+		case "square":
+			score *= score
+		}
+		low, high = min(low, score), max(high, score)
+		return score
+	})
+	if !normalize {
+		return
+	}
+	x.each(func(score float64) float64 {
+		if high == low {
+			return 0
+		}
+		return (score - low) / (high - low)
+	})
+}
+
+// each puts change of each score in its place.
+func (x *explanation) each(change func(float64) float64) {
+	for _, item := range x.Items {
+		for i, score := range item.Scores {
+			switch s := score.(type) {
+			case float:
+				item.Scores[i] = float(change(float64(s)))
+			case textScore:
+				s.Score = float(change(float64(s.Score)))
+				item.Scores[i] = s
+			}
+		}
+	}
+}
+
+func (cfg Config) explain(w http.ResponseWriter, r *http.Request) error {
+	var in explainRequest
+	if err := httpx.DecodeJSON(r, &in); err != nil {
+		return err
+	}
+	e, err := in.read()
+	if err != nil {
+		return err
+	}
+	scorer, h, err := open[llm.Scorer](r.Context(), cfg, &in.target)
+	if err != nil {
+		return err
+	}
+	tokenizer, _, err := open[llm.Tokenizer](r.Context(), cfg, &in.target)
+	if err != nil {
+		return err
+	}
+	list, err := e.cuts(r.Context(), tokenizer)
+	if err != nil {
+		return err
+	}
+	answer := explainAnswer{head: h}
+	if answer.Explanations, err = e.explain(r.Context(), scorer, list); err != nil {
+		return err
+	}
+	return httpx.JSON(w, http.StatusOK, answer)
+}

@@ -1,0 +1,222 @@
+package alephalpha
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"glossa/pkg/llm"
+)
+
+// A span is a part of a text, in bytes.
+type span struct{ start, end int }
+
+// A splitter cuts a text into the parts that are explained, in order; what is between them,
+// white space or a delimiter, belongs to none.
+type splitter func(text string) ([]span, error)
+
+// granularities are the names of splitters, the finest first.
+var granularities = []string{"token", "word", "sentence", "paragraph"}
+
+// splitterOf returns the splitter of that name; that of tokens asks the tokenizer.
+func splitterOf(ctx context.Context, name string, tokenizer llm.Tokenizer) splitter {
+	switch name {
+	case "token":
+		return func(text string) ([]span, error) {
+			tokens, err := tokenizer.Tokenize(ctx, llm.Part{Text: text}, false)
+			if err != nil {
+				return nil, err
+			}
+			return tokenSpans(text, tokens), nil
+		}
+	case "word":
+		return func(text string) ([]span, error) { return wordSpans(text), nil }
+	case "sentence":
+		return func(text string) ([]span, error) { return cutAfter(text, endsSentence), nil }
+	}
+	return func(text string) ([]span, error) { return cutAfter(text, endsParagraph), nil }
+}
+
+// delimited returns the splitter at a delimiter.
+func delimited(delimiter string) splitter {
+	return func(text string) (list []span, err error) {
+		at := 0
+		for part := range strings.SplitSeq(text, delimiter) {
+			if part != "" {
+				list = append(list, span{at, at + len(part)})
+			}
+			at += len(part) + len(delimiter)
+		}
+		return list, nil
+	}
+}
+
+// tokenSpans returns what tokens add to a text. Tokens of one character belong together,
+// and white space before a token's letters to none.
+func tokenSpans(text string, tokens []llm.Token) (list []span) {
+	at, from := 0, 0
+	for _, t := range tokens {
+		at = min(at+len(t.Text), len(text))
+		if at == from || at < len(text) && !utf8.RuneStart(text[at]) {
+			continue
+		}
+		list = append(list, trimmed(text, span{from, at}))
+		from = at
+	}
+	return list
+}
+
+// trimmed leaves out white space around s, unless there is nothing else.
+func trimmed(text string, s span) span {
+	inner := strings.TrimSpace(text[s.start:s.end])
+	if inner == "" {
+		return s
+	}
+	start := s.start + strings.Index(text[s.start:s.end], inner)
+	return span{start, start + len(inner)}
+}
+
+// wordSpans returns runs of letters, marks and digits, with apostrophes in them, and runs of
+// other characters that are not white space.
+func wordSpans(text string) (list []span) {
+	kind := func(r rune) int {
+		switch {
+		case unicode.IsSpace(r):
+			return 0
+		case unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r) || r == '_' || r == '\'' || r == '’':
+			return 1
+		}
+		return 2
+	}
+	last := 0
+	for i, r := range text {
+		now := kind(r)
+		switch {
+		case now == 0:
+		case now == last:
+			list[len(list)-1].end = i + utf8.RuneLen(r)
+		default:
+			list = append(list, span{i, i + utf8.RuneLen(r)})
+		}
+		last = now
+	}
+	return list
+}
+
+// cutAfter cuts a text wherever ends says so of what is before and after a place, and leaves
+// out the white space between the parts.
+func cutAfter(text string, ends func(before, after string) bool) (list []span) {
+	from := 0
+	for i := range len(text) + 1 {
+		if i < len(text) && (!utf8.RuneStart(text[i]) || !ends(text[from:i], text[i:])) {
+			continue
+		}
+		if s := trimmed(text, span{from, i}); strings.TrimSpace(text[s.start:s.end]) != "" {
+			list = append(list, s)
+		}
+		from = i
+	}
+	return list
+}
+
+// endsSentence: a mark that ends sentences stands before white space, or a line ends.
+func endsSentence(before, after string) bool {
+	return strings.HasPrefix(after, "\n") || strings.ContainsAny(after[:1], " \t\r") && before != "" && strings.ContainsAny(lastRune(before), ".!?…。！？")
+}
+
+func lastRune(text string) string {
+	_, n := utf8.DecodeLastRuneInString(text)
+	return text[len(text)-n:]
+}
+
+// endsParagraph: an empty line follows.
+func endsParagraph(_, after string) bool {
+	return strings.HasPrefix(after, "\n\n") || strings.HasPrefix(after, "\n\r\n") || strings.HasPrefix(after, "\r\n\r\n")
+}
+
+// A cut is a part of a prompt, and the prompt without it.
+type cut struct {
+	item    int // of the prompt
+	span    span
+	without llm.Prompt
+}
+
+// cuts returns the parts of a prompt: those of its texts that split finds, and each token of
+// a list. With a part goes the white space before it, or after the first.
+func cuts(prompt llm.Prompt, split splitter) (list []cut, err error) {
+	without := func(i int, part llm.Part) llm.Prompt {
+		parts := slices.Clone(prompt.Parts)
+		parts[i] = part
+		return llm.Prompt{Parts: parts}
+	}
+	for i, part := range prompt.Parts {
+		if part.Tokens != nil {
+			for at := range part.Tokens {
+				rest := slices.Delete(slices.Clone(part.Tokens), at, at+1)
+				list = append(list, cut{i, span{at, at + 1}, without(i, llm.Part{Tokens: rest})})
+			}
+			continue
+		}
+		spans, err := split(part.Text)
+		if err != nil {
+			return nil, err
+		}
+		for k, s := range spans {
+			gone := s
+			switch {
+			case k > 0:
+				gone.start = spans[k-1].end
+			case len(spans) > 1:
+				gone = span{0, spans[1].start}
+			default:
+				gone = span{0, len(part.Text)}
+			}
+			list = append(list, cut{i, s, without(i, llm.Part{Text: part.Text[:gone.start] + part.Text[gone.end:]})})
+		}
+		if len(list) > maxParts {
+			return nil, invalid("prompt_granularity", "the prompt has more than %d parts: choose larger ones", maxParts)
+		}
+	}
+	if len(list) > maxParts {
+		return nil, invalid("prompt_granularity", "the prompt has more than %d parts: choose larger ones, or send it as text", maxParts)
+	}
+	return list, nil
+}
+
+// Bounds of an explanation: each part is a pass of the model over the rest of the prompt.
+const (
+	maxParts      = 256
+	maxExplained  = 1 << 17 // tokens of all passes
+	wantedParts   = 30      // as the service's documents say, if no granularity is asked for
+	maxTargetSize = 1 << 14 // bytes
+)
+
+// automatic returns the cuts whose number is closest to [wantedParts].
+func automatic(prompt llm.Prompt, of func(name string) splitter) (best []cut, err error) {
+	distance := -1
+	for _, name := range granularities {
+		list, e := cuts(prompt, of(name))
+		if e != nil {
+			err = e // larger parts may be few enough
+			continue
+		}
+		d := max(len(list)-wantedParts, wantedParts-len(list))
+		if distance < 0 || d < distance {
+			best, distance = list, d
+		}
+	}
+	if distance < 0 {
+		return nil, err
+	}
+	return best, nil
+}
+
+// characters counts those of a text before a byte, as clients in Python count them.
+func characters(text string, at int) int { return utf8.RuneCountInString(text[:at]) }
+
+func unknownGranularity(name string) error {
+	return invalid("prompt_granularity.type", "must be token, word, sentence, paragraph or custom, not %s", fmt.Sprintf("%.40q", name))
+}

@@ -1,0 +1,63 @@
+package alpha
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"glossa/pkg/httpx"
+	"glossa/pkg/llm"
+)
+
+// Messages of the AI SDK's interfaces (npm ai, TextStreamChatTransport) have parts in place
+// of content. Source: UIMessagePart and convertToModelMessages of its version 6.
+
+// uiPart is what is read of a part of type text; the SDK adds state and providerMetadata,
+// which say how the part came about.
+type uiPart struct {
+	Type string  `json:"type"`
+	Text *string `json:"text"`
+}
+
+// text returns what the message at path says: its content, or its parts of type text.
+func (m *message) text(path string) (string, error) {
+	if m.Parts == nil {
+		if m.Content == nil {
+			return "", &llm.Error{Code: llm.Invalid, Param: path + ".content", Message: "must be given"}
+		}
+		return *m.Content, nil
+	}
+	var all strings.Builder
+	for i, raw := range m.Parts {
+		text, err := partText(raw, m.Role, fmt.Sprintf("%s.parts[%d]", path, i))
+		if err != nil {
+			return "", err
+		}
+		all.WriteString(text)
+	}
+	// Interfaces of the SDK's version 4 send both.
+	if m.Content != nil && *m.Content != all.String() {
+		return "", &llm.Error{Code: llm.Invalid, Param: path + ".content", Message: "differs from the text of parts: send one"}
+	}
+	return all.String(), nil
+}
+
+// partText returns the text of a part of that role's message. As the SDK itself does when it
+// asks a model, it leaves out what marks steps, names sources or is for the interface.
+func partText(raw json.RawMessage, role, path string) (string, error) {
+	var part uiPart
+	if err := json.Unmarshal(raw, &part); err != nil {
+		return "", httpx.UnmarshalAt(path, raw, &part) // which says it better
+	}
+	switch {
+	case part.Type == "text" && part.Text == nil:
+		return "", &llm.Error{Code: llm.Invalid, Param: path + ".text", Message: "must be given"}
+	case part.Type == "text":
+		return *part.Text, nil
+	case part.Type == "step-start" || part.Type == "source-url" || part.Type == "source-document" || strings.HasPrefix(part.Type, "data-"):
+		return "", nil
+	case part.Type == "":
+		return "", &llm.Error{Code: llm.Invalid, Param: path + ".type", Message: "must be given"}
+	}
+	return "", &llm.Error{Code: llm.Unsupported, Param: path, Message: fmt.Sprintf("a part of type %.40q of the role %s is not served, only text is", part.Type, role)}
+}

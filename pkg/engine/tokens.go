@@ -1,0 +1,46 @@
+package engine
+
+import (
+	"context"
+
+	"glossa/pkg/chat"
+	"glossa/pkg/llm"
+	"glossa/pkg/tokenizer"
+)
+
+var (
+	_ llm.Renderer      = (*Engine)(nil)
+	_ llm.TokenizerFile = (*core)(nil)
+)
+
+// Render implements [llm.Renderer]. A chat template writes the tokens that texts begin with
+// itself.
+func (e *Engine) Render(messages []llm.Message, tools []llm.Tool, open bool) (parts []llm.Part, start bool, err error) {
+	render := e.template.Transcript
+	if open {
+		render = e.template.Render
+	}
+	parts, err = render(messages, tools)
+	return parts, e.template == "" || e.template == chat.Concat, err
+}
+
+// TokenizerJSON implements [llm.TokenizerFile]. It waits for a worker: a file of megabytes
+// may be read and checked for it.
+func (c *core) TokenizerJSON(ctx context.Context) ([]byte, error) {
+	worker, err := c.queue.acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer worker.release()
+	if t, ok := c.tokenizer.(tokenizer.Exporter); ok {
+		raw, err := t.Export()
+		if err != nil {
+			return nil, &llm.Error{Code: llm.Unsupported, Message: err.Error()}
+		}
+		return raw, nil
+	}
+	if c.words != nil {
+		return c.words()
+	}
+	return nil, llm.Errorf(llm.Unsupported, "the tokenizer of this model is not a tokenizer.json")
+}
