@@ -38,7 +38,7 @@ type Config struct {
 	Rate, Burst int            // requests per second, and at once, before the API answers 429
 	Namespace   string         // of the metrics
 	Prices      []Price
-	AlarmEmail  string   // is told of alarms; "": nobody
+	AlarmEmail  string   // receives alarms; "": nobody does
 	Origins     []string // of web pages that may use the API beside its own; "*" is all
 	Settings    []string // of the functions, of [Settings]
 }

@@ -37,8 +37,8 @@ func (c *checker) alarms() {
 	c.want("dashboards", len(c.Watch.of("AWS::CloudWatch::Dashboard")), 1)
 }
 
-// topic asks for the one to which alarms are published, where somebody is told of them: by
-// the alarms, over TLS, and by nobody else.
+// topic requires, where alarms are sent to somebody, one topic that only the alarms may
+// publish to, over TLS.
 func (c *checker) topic() {
 	names := c.Watch.of("AWS::SNS::Topic")
 	told := map[bool]int{false: 0, true: 1}[c.plan.Config.AlarmEmail != ""]

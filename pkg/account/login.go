@@ -25,7 +25,7 @@ func errWrong() error { return llm.Errorf(llm.Unauthenticated, "the email or the
 
 // Login gives a token for a user's name, which may be an address of mail, and
 // password. Few may fail for a name from one address, more from the address, and many for
-// the name; what is beyond that is [llm.Overloaded] until some time has passed.
+// the name; further logins fail with [llm.Overloaded] until some time has passed.
 func (a *Accounts) Login(ctx context.Context, email, password string) (Grant, error) {
 	if a.cfg.Store == nil {
 		return Grant{}, llm.Errorf(llm.Unsupported, "there are no users here: send a key as Authorization: Bearer KEY")
@@ -71,7 +71,7 @@ func (f *failures) of(name, from string) [3]count {
 	return [3]count{{f.addresses, from}, {f.pairs, from + "\n" + name}, {f.names, name}}
 }
 
-// take counts a login as one that fails. If there is one too many it counts nothing and
+// take counts a login as one that fails. Beyond a limit it counts nothing and
 // returns how long to wait.
 func (f *failures) take(name, from string, now time.Time) (wait time.Duration) {
 	counts := f.of(name, from)

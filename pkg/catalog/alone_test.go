@@ -190,9 +190,9 @@ func TestBadItemsAreNamed(t *testing.T) {
 	}
 }
 
-// Attributes that are not known are told once for an item, without their values, and the
-// model is served.
-func TestUnknownAttributesAreToldOnce(t *testing.T) {
+// Unknown attributes are reported once for an item, without their values, and the model
+// is served.
+func TestUnknownAttributesAreReportedOnce(t *testing.T) {
 	var log bytes.Buffer
 	it := table.Item{"pk": pk, "sk": "bedrock-a.b", "schema": tiny, "team": "secret-1", "api_key": "secret-2", "tags": []any{"secret-3"}, "evil\nname": true}
 	for i := range 20 {

@@ -264,8 +264,8 @@ func (b *batch) remove(m *member) bool {
 	return len(b.waiting) < n
 }
 
-// begin takes from the line what one pass computes: what the sender that had least
-// wants first, and what fits beside it. b.mu is held.
+// begin takes from the line what one pass computes, beginning with the sender that has
+// had least. b.mu is held.
 func (b *batch) begin() {
 	for _, m := range b.last {
 		m.awaited = false
@@ -302,8 +302,8 @@ func (b *batch) begin() {
 	}
 }
 
-// take has the next pass compute as many of m's sequences as have room tokens, one at
-// least if it is the first, and returns their tokens.
+// take assigns to the next pass as many of m's sequences as fit room tokens, at least one
+// if m is first, and returns their tokens.
 func (m *member) take(room int, first bool) (tokens int) {
 	m.from = m.to
 	for m.to < len(m.seqs) {

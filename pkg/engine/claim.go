@@ -12,9 +12,8 @@ type claimant struct {
 	granted chan struct{}
 }
 
-// claim waits until need bytes may be taken beside what others have claimed, which w
-// has until its release. It gives up its worker meanwhile. The only error is that of
-// ctx.
+// claim waits, without the worker, until there is room for need bytes beside what others
+// have claimed. w has them until its release. The only error is that of ctx.
 func (w *worker) claim(ctx context.Context, need int64) error {
 	if w == nil || w.queue.memory == 0 {
 		return nil
@@ -52,10 +51,10 @@ func (q *Queue) claim(w *worker, need int64) *claimant {
 	return c
 }
 
-// fits tells whether w may claim need bytes: what a sender has leaves as much for
-// others, but that a sender with nothing may have all that there is. So a sender has
-// half of the memory at most, the next half of the rest, and a small request of one
-// more finds room.
+// fits reports whether w may claim need bytes. A sender may hold as much as it leaves to
+// others, and a sender that holds nothing may take all that is free. So one sender has
+// at most half of the memory, the next half of the rest, and another's small request
+// still finds room.
 func (q *Queue) fits(w *worker, need int64) bool {
 	free, own := q.memory-q.claimed-need, w.line.claimed+need
 	return q.claimed == 0 || free >= 0 && (w.line.claimed == 0 || own <= free)
@@ -85,7 +84,7 @@ func (q *Queue) unclaim(w *worker) {
 	})
 }
 
-// withdraw makes c wait no longer; what it was granted meanwhile its release gives back.
+// withdraw ends the wait of c. What it was granted meanwhile goes back with its release.
 func (q *Queue) withdraw(c *claimant) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -14,21 +14,21 @@ import (
 // fewer, waits for one.
 const quantum = 200 * time.Millisecond
 
-// A Queue shares the workers and the memory of a process among those who send
-// generations, so that no sender's requests are another's wait. Each sender has a line
-// of its own, first in, first out. A free worker goes to the sender that holds the
-// fewest; a sender that holds at least two fewer than another takes one of the other's
-// at once, and one that holds one fewer takes turns with it. A generation whose worker
-// was taken waits at the head of its sender's line with all that it has computed.
+// A Queue shares the workers and the memory of a process between the senders of
+// generations, so that no sender delays another. Each sender has its own line, first in,
+// first out. A free worker goes to the sender that holds the fewest. A sender that holds
+// at least two fewer than another takes one of the other's at once; one that holds one
+// fewer takes turns with it. A generation that loses its worker keeps what it has
+// computed and waits at the head of its sender's line.
 type Queue struct {
 	workers, places int
 	memory          int64 // bytes that generations may claim together; 0: unbounded
 
 	mu        sync.Mutex
 	running   int              // workers held
-	waiting   int              // those who never had a worker
-	lines     map[string]*line // of senders with anything open, by name
-	turns     []*line          // lines that somebody waits in, the least recently served first
+	waiting   int              // workers that have not run yet
+	lines     map[string]*line // by sender; only those with open generations
+	turns     []*line          // lines with waiting workers, the least recently served first
 	claimed   int64            // bytes
 	claimants []*claimant      // first in, first out
 	mean      time.Duration    // of a generation, a moving average
@@ -37,15 +37,14 @@ type Queue struct {
 // A line is what one sender has in a queue.
 type line struct {
 	sender  string
-	open    int       // workers of generations that are not over
+	open    int       // generations that have not ended
 	held    []*worker // that run, the newest last
-	waiting []*worker // those that ran before, then first in, first out
+	waiting []*worker // interrupted ones first, then in the order of arrival
 	claimed int64     // bytes
 }
 
-// NewQueue returns a queue of that many workers and places to wait, at least one
-// worker, whose generations may claim that many bytes of memory together; 0 is no
-// bound.
+// NewQueue returns a queue with at least one worker and with places to wait, whose
+// generations may together claim memory bytes; 0 means no bound.
 func NewQueue(workers, waiting int, memory int64) *Queue {
 	return &Queue{workers: max(1, workers), places: max(0, waiting), memory: memory, lines: map[string]*line{}}
 }
@@ -106,7 +105,7 @@ func (q *Queue) enter(sender string) (*worker, error) {
 	return w, nil
 }
 
-// full is the error of one too many.
+// full is the error for a request that finds no place.
 func (q *Queue) full() error {
 	wait := q.mean * time.Duration(q.waiting+1) / time.Duration(q.workers)
 	return &llm.Error{
@@ -115,8 +114,8 @@ func (q *Queue) full() error {
 	}
 }
 
-// drop makes a place for l if another line has more that wait for their first worker
-// than l will have: the newest of the longest is refused.
+// drop makes a place for l if another line has more workers that have not run yet than l
+// will have. It refuses the newest of the longest line.
 func (q *Queue) drop(l *line) bool {
 	longest := l
 	for _, other := range q.turns {
@@ -134,7 +133,7 @@ func (q *Queue) drop(l *line) bool {
 	return true
 }
 
-// fresh returns how many of l wait for their first worker.
+// fresh returns how many workers of l have not run yet.
 func (l *line) fresh() (n int) {
 	for _, w := range l.waiting {
 		if w.began.IsZero() {
@@ -144,7 +143,7 @@ func (l *line) fresh() (n int) {
 	return n
 }
 
-// victim returns whose worker l may have at once, nil if there is nobody.
+// victim returns the worker that l may take at once, nil if there is none.
 func (q *Queue) victim(l *line) *worker {
 	var most *line
 	for _, other := range q.lines {
@@ -158,8 +157,8 @@ func (q *Queue) victim(l *line) *worker {
 	return most.held[len(most.held)-1]
 }
 
-// neediest returns the line whose turn is next: of those with the fewest workers the
-// one that was not served for longest; nil if nobody waits.
+// neediest returns the line whose turn is next: among those that hold the fewest workers,
+// the least recently served. It returns nil if nobody waits.
 func (q *Queue) neediest() *line {
 	if len(q.turns) == 0 {
 		return nil

@@ -6,12 +6,13 @@ import (
 	"time"
 )
 
-// passTarget is how long a pass may take while several senders share a batch: each of
-// them waits for the pass under way, and for its own.
+// passTarget is how long a pass may take while several senders share a batch, since each
+// waits for the pass under way and for its own.
 const passTarget = 100 * time.Millisecond
 
-// minRoom is how many tokens a pass may have, whatever they take. From manyTokens on a
-// pass takes time by the token; before, it takes what reading the weights takes.
+// minRoom is how many tokens a pass may have, however long they take. A pass of
+// manyTokens or more takes time in proportion to its tokens; a smaller one takes as long
+// as reading the weights.
 const (
 	minRoom    = 8
 	manyTokens = 32
@@ -58,8 +59,8 @@ func (s *share) charge(m *member, tokens int) {
 	s.had += int64(tokens)
 }
 
-// order puts those who wait into the order of what their senders had, and of their
-// coming; b.mu is held.
+// order sorts the waiting members by what their senders have had, then by arrival; b.mu
+// is held.
 func (b *batch) order() {
 	if len(b.shares) > 1 {
 		slices.SortStableFunc(b.waiting, func(x, y *member) int { return cmp.Compare(x.share.had, y.share.had) })
@@ -74,7 +75,7 @@ func (b *batch) room() int {
 	return min(max(int(passTarget/b.cost), minRoom), passTokens)
 }
 
-// learn takes note of what the last pass took; b.mu is held.
+// learn updates the cost of a token with the time of the last pass; b.mu is held.
 func (b *batch) learn(took time.Duration) {
 	tokens := 0
 	for i := range b.seqs {

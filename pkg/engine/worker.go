@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// patientWrite is how long a client may take a piece of its answer before the
-// generation gives up its worker until it has.
+// patientWrite is how long a write to the client may take before the generation gives up
+// its worker for the rest of it.
 const patientWrite = 50 * time.Millisecond
 
 // A worker is the right to compute, of one generation. Its generation alone calls its
@@ -26,13 +26,13 @@ type worker struct {
 type workerState uint8
 
 const (
-	paused  workerState = iota // neither runs nor waits; what a worker is when it is over, too
+	paused  workerState = iota // neither runs nor waits, as after its release
 	waiting                    // in line
 	running
 	dropped // refused to make a place for others
 )
 
-// wait returns when w runs, or with the error of ctx or of having been dropped.
+// wait returns when w runs. Errors are those of ctx, and that of a full queue.
 func (w *worker) wait(ctx context.Context) error {
 	for !w.goesOn() {
 		turn, err := w.place()
@@ -58,8 +58,8 @@ func (w *worker) place() (turn <-chan struct{}, err error) {
 	return w.turn, nil
 }
 
-// breathe is called between two steps. It lets another sender have the worker if it is
-// that one's turn, and returns when w runs again. The only error is that of ctx.
+// breathe is called between two steps. If it is another sender's turn, that sender gets
+// the worker. breathe returns when w runs again; its only error is that of ctx.
 func (w *worker) breathe(ctx context.Context) error {
 	if w == nil {
 		return nil
@@ -67,7 +67,7 @@ func (w *worker) breathe(ctx context.Context) error {
 	return w.wait(ctx)
 }
 
-// goesOn tells whether w runs on; else it waits in line.
+// goesOn reports whether w keeps running. If not, w waits in line.
 func (w *worker) goesOn() bool {
 	q := w.queue
 	q.mu.Lock()
@@ -88,8 +88,8 @@ func (w *worker) goesOn() bool {
 	return w.state == running
 }
 
-// writing begins to write to the client, and wrote ends it. If it takes long, w
-// neither runs nor waits until the next step.
+// writing is called before a write to the client, and wrote after it. If the write takes
+// long, w pauses until the next step.
 func (w *worker) writing() {
 	switch {
 	case w == nil:
@@ -117,7 +117,7 @@ func (w *worker) pause() {
 	}
 }
 
-// release gives up the worker, whatever it does, and what it has claimed.
+// release gives up the worker, in any state, and the memory that it has claimed.
 func (w *worker) release() {
 	if w == nil {
 		return

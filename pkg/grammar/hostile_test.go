@@ -15,7 +15,7 @@ import (
 type hostile struct {
 	*rand.Rand
 	b   *strings.Builder
-	def int // the definition that may be referred to, of which none before it may be
+	def int // the only definitions that may be referred to are this one and those after it
 }
 
 func (h *hostile) list(n int, what func(i int)) {

@@ -130,7 +130,7 @@ func (cfg Config) read(w http.ResponseWriter, r *http.Request, stream bool) (*re
 	return in, nil
 }
 
-// Bounds of [IgnoredHeader]: what is beyond them is three dots.
+// Bounds of [IgnoredHeader]: three dots stand for the rest.
 const (
 	maxIgnored = 32 // names
 	maxKey     = 64 // bytes of a name

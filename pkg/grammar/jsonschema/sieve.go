@@ -174,7 +174,7 @@ func (s *sieve) near(i int) ([]int, error) {
 		case anyOf:
 			s.meet(i, t)
 			s.meet(i, token{kind: someOf, of: t.of})
-		case someOf: // which are told apart by other tokens
+		case someOf: // other tokens tell them apart
 			s.meet(i, token{kind: anyOf, of: t.of})
 		default:
 			s.meet(i, t)

@@ -261,7 +261,7 @@ func (r *run) arriveArray(a *Array, e element) {
 	if item := a.item(e.reg); e.state != afterOne && item >= 0 && !r.closed(item) && (a.Max < 0 || int(e.reg) < a.Max) {
 		back := e
 		back.state, back.reg = afterOne, min(e.reg+1, int32(max(a.Min, a.Max, len(a.Prefix))))
-		if a.Unique { // whose items are counted one further: those that it must have are told from others
+		if a.Unique { // its items are counted one further, to tell required items from others
 			back.reg, back.from = min(e.reg+1, int32(max(a.Min, a.Max, len(a.Prefix)))+1), int32(len(r.text)+1)
 		}
 		r.enter(item, r.push(back))
