@@ -99,17 +99,7 @@ func (budget *Budget) Union(of ...*DFA) (*DFA, error) {
 	n := &nfa{budget: budget}
 	var starts []int32
 	for _, d := range of {
-		base := int32(len(n.places))
-		starts = append(starts, base)
-		for _, s := range d.States {
-			p := n.read(s.Content, s.Edges...)
-			if s.Accept {
-				n.places[p].kind = accept
-			}
-			for j := range s.Edges {
-				n.edges[int(n.places[p].first)+j].To += base
-			}
-		}
+		starts = append(starts, n.embed(d))
 	}
 	if n.err != nil {
 		return nil, n.err

@@ -25,6 +25,7 @@ const (
 	opString // of[0] between quotes, the whole of it or anywhere in it: see quoted and search
 	opBegin  // before the first character of an opString
 	opEnd    // after its last
+	opLook   // the rest of an opString must begin with of[0], or must not
 )
 
 type node struct {
@@ -36,6 +37,7 @@ type node struct {
 	min, max int   // opRepeat
 	symbol   int32 // opCall
 	anywhere bool  // opString
+	not      bool  // opLook
 }
 
 // Bytes returns the expression of exactly s.

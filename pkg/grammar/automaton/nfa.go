@@ -47,6 +47,10 @@ type nfa struct {
 	edges  []Edge
 	exits  []int32
 	err    error
+
+	last  int32 // the quote that ends the string under way
+	tail  int32 // before it, with anything else between
+	loops int   // repetitions without end around what is built
 }
 
 func (n *nfa) add(p place) int32 {
@@ -115,8 +119,76 @@ func (n *nfa) build(e Expr, next int32) int32 {
 		return n.pass(begin, next)
 	case opEnd:
 		return n.pass(end, next)
+	case opLook:
+		return n.look(e.n, next)
 	}
 	return next
+}
+
+// anything returns the place of whatever a string may still have, and its end.
+func (n *nfa) anything() int32 {
+	after := n.add(place{kind: anyEnd})
+	n.leave(after, n.build(anyCharacter(), after), n.last)
+	return after
+}
+
+// look returns the place of the texts that are possible at next and begin with what of
+// looks for, or do not. All that follows is known there, unless a loop leads back.
+func (n *nfa) look(of *node, next int32) int32 {
+	if n.loops > 0 {
+		n.err = errors.New("a look-ahead that may be repeated without end is not supported")
+		return next
+	}
+	if n.tail < 0 {
+		n.tail = n.pass(final, n.last, n.anything())
+	}
+	rest, seen := n.part(next), n.part(n.build(of.of[0], n.tail))
+	if n.err != nil {
+		return next
+	}
+	both := n.budget.Intersect
+	if of.not {
+		both = n.budget.Subtract
+	}
+	d, err := both(rest, seen)
+	if err != nil {
+		n.err = err
+		return next
+	}
+	return n.embed(d)
+}
+
+// part returns the automaton of the texts from a place on.
+func (n *nfa) part(from int32) *DFA {
+	if n.err != nil {
+		return nil
+	}
+	n.err = n.budget.Spend(4*len(n.places), 16*len(n.places))
+	if n.err != nil {
+		return nil
+	}
+	g, err := n.subsets([]int32{from})
+	var d *DFA
+	if err == nil {
+		d, err = g.dfa()
+	}
+	n.err = err
+	return d
+}
+
+// embed adds the states of d and returns the place of the first.
+func (n *nfa) embed(d *DFA) int32 {
+	base := int32(len(n.places))
+	for _, s := range d.States {
+		p := n.read(s.Content, s.Edges...)
+		if s.Accept {
+			n.places[p].kind = accept
+		}
+		for j := range s.Edges {
+			n.edges[int(n.places[p].first)+j].To += base
+		}
+	}
+	return base
 }
 
 // class copies the automaton of a character.
@@ -140,7 +212,9 @@ func (n *nfa) repeat(of *node, next int32) int32 {
 	low := of.min
 	if of.max < 0 {
 		loop := n.add(place{kind: passes})
+		n.loops++
 		body := n.build(of.of[0], loop)
+		n.loops--
 		n.leave(loop, body, next)
 		if next = loop; low > 0 {
 			next, low = body, low-1
@@ -160,14 +234,14 @@ func (n *nfa) repeat(of *node, next int32) int32 {
 // quoted builds a string: quote, enter, of, final, quote. If of may be anywhere in it,
 // any characters come between them, but at a side where of is anchored.
 func (n *nfa) quoted(of *node, next int32) int32 {
-	last := n.read(true, Edge{'"', '"', next})
-	after := last
+	n.last = n.read(true, Edge{'"', '"', next})
+	n.tail = noSymbol
 	body := of.of[0]
+	after := n.last
 	if of.anywhere && !anchored(body, opEnd) {
-		after = n.add(place{kind: anyEnd})
-		n.leave(after, n.build(anyCharacter(), after), last)
+		after = n.anything()
 	}
-	start := n.build(body, n.pass(final, last, after))
+	start := n.build(body, n.pass(final, n.last, after))
 	if of.anywhere && !anchored(body, opBegin) {
 		loop := n.add(place{kind: passes})
 		n.leave(loop, n.build(anyCharacter(), loop), start)

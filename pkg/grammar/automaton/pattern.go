@@ -11,8 +11,8 @@ import (
 // which some part matches a regular expression of ECMA-262 in Unicode mode, as JSON
 // Schema has it. What that mode refuses and the other takes (Annex B.1.2: braces and
 // brackets alone, "\-", ranges of classes) is taken, but for escapes of letters and
-// digits that mean nothing. Look-aheads are supported right after a ^ that begins the
-// pattern; other look-around, back-references and word boundaries are not.
+// digits that mean nothing. Look-aheads are supported where nothing repeats them without
+// end and no ^ follows; look-behind, back-references and word boundaries are not.
 //
 // Where Python's re reads a class or an anchor otherwise than ECMA-262, Pattern has the
 // strings that match in both readings, and [LoosePattern] those that match in either.
@@ -32,29 +32,11 @@ func (budget *Budget) pattern(regexp string, loose bool) (*DFA, error) {
 	if err := budget.Spend(40*len(regexp), 80*len(regexp)); err != nil {
 		return nil, err
 	}
-	e, ahead, err := parse(budget, regexp, loose)
+	e, err := parse(budget, regexp, loose)
 	if err != nil {
 		return nil, err
 	}
-	d, err := budget.Compile(search(e))
-	for _, a := range ahead {
-		if err != nil {
-			return nil, err
-		}
-		var other *DFA
-		if other, err = budget.Compile(search(a.e)); err == nil && a.not {
-			d, err = budget.Subtract(d, other)
-		} else if err == nil {
-			d, err = budget.Intersect(d, other)
-		}
-	}
-	return d, err
-}
-
-// A lookAhead is what a string must match too, or must not.
-type lookAhead struct {
-	e   Expr
-	not bool
+	return budget.Compile(search(e))
 }
 
 // maxDepth bounds groups in groups.
@@ -68,48 +50,42 @@ type parser struct {
 	depth   int
 	err     error
 	loose   bool // either reading will do; else both have to match
+	looked  bool // a look-ahead was read
 	classes map[string]Expr
 	named   map[string][]rune // properties, and classes of which Python's re has many
 }
 
-func parse(budget *Budget, regexp string, loose bool) (e Expr, ahead []lookAhead, err error) {
+func parse(budget *Budget, regexp string, loose bool) (Expr, error) {
 	if !utf8.ValidString(regexp) {
-		return Expr{}, nil, errors.New("the pattern is not UTF-8")
+		return Expr{}, errors.New("the pattern is not UTF-8")
 	}
 	p := &parser{budget: budget, src: []rune(regexp), loose: loose, classes: map[string]Expr{}, named: map[string][]rune{}}
-	if p.peek("^(?=") || p.peek("^(?!") {
-		e, ahead = p.afterLooking()
-	} else {
-		e = p.disjunction()
-	}
+	e := p.disjunction()
 	if p.more() {
 		p.fail("a ) without its (")
 	}
-	return e, ahead, p.err
+	return e, p.err
 }
 
-// afterLooking reads a pattern that begins with look-aheads after its ^.
-func (p *parser) afterLooking() (e Expr, ahead []lookAhead) {
-	p.at++
-	begin := Expr{&node{op: opBegin}}
-	for p.peek("(?=") || p.peek("(?!") {
-		not := p.peek("(?!")
-		p.at += len("(?=")
-		p.loose = p.loose != not // what is excluded is read the other way
-		ahead = append(ahead, lookAhead{Concat(begin, p.disjunction()), not})
-		p.loose = p.loose != not
-		if !p.take(")") {
-			p.fail("a ( without its )")
-		}
+// lookAhead reads (?= or (?! and its ).
+func (p *parser) lookAhead() Expr {
+	if p.depth++; p.depth > maxDepth {
+		p.fail("more than %d groups in groups", maxDepth)
+	}
+	not := p.peek("(?!")
+	p.at += len("(?=")
+	p.looked = true
+	p.loose = p.loose != not // what is excluded is read the other way
+	e := p.disjunction()
+	p.loose = p.loose != not
+	p.depth--
+	if !p.take(")") {
+		p.fail("a ( without its )")
 	}
 	if p.quantified() {
 		p.fail("nothing to repeat")
 	}
-	e = Concat(begin, p.alternative())
-	if p.peek("|") {
-		p.fail("a look-ahead in one of several alternatives is not supported")
-	}
-	return e, ahead
+	return Expr{&node{op: opLook, of: []Expr{e}, not: not}}
 }
 
 // fail ends the parse; the first failure stays.
@@ -196,7 +172,12 @@ func (p *parser) alternative() Expr {
 func (p *parser) term() Expr {
 	switch {
 	case p.take("^"):
+		if p.looked {
+			p.fail("a ^ after a look-ahead is not supported")
+		}
 		return Expr{&node{op: opBegin}}
+	case p.peek("(?="), p.peek("(?!"):
+		return p.lookAhead()
 	case p.take("$"):
 		end := Expr{&node{op: opEnd}}
 		if p.loose { // Python's re lets a line feed follow
@@ -236,8 +217,8 @@ func (p *parser) atom() Expr {
 func (p *parser) group() Expr {
 	switch {
 	case p.take("?:"):
-	case p.peek("?="), p.peek("?!"), p.peek("?<="), p.peek("?<!"):
-		p.fail("look-behind, and look-ahead but after the first ^, are not supported")
+	case p.peek("?<="), p.peek("?<!"):
+		p.fail("look-behind is not supported")
 	case p.take("?<"):
 		first := p.at
 		for p.more() && isName(p.src[p.at], p.at == first) {

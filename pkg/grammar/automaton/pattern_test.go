@@ -148,7 +148,8 @@ func TestPatternForm(t *testing.T) {
 
 func TestPatternRefused(t *testing.T) {
 	for pattern, want := range map[string]string{
-		`(?=a)b`: "look-ahead", `^(?!a)b|c`: "look-ahead", `a(?!b)c`: "look-ahead", `(?!a)b`: "look-ahead", `(?<=a)b`: "look-", `(?<!a)b`: "look-",
+		`(?=a)^b`: "after a look-ahead", `(?=^a)b`: "after a look-ahead", `(a(?!b))*c`: "repeated without end", `(?=a`: "without its )", `(?=a)*`: "nothing to repeat",
+		`(?<=a)b`: "look-behind", `(?<!a)b`: "look-behind",
 		`(a)\1`: "back-reference", `(?<x>a)\k<x>`: "back-reference", `\bx`: "word boundary", `\B`: "word boundary",
 		`\p{Nothing}`: "no category", `\p{scx=Greek}`: "no category", `\pL`: "no category", `\p{Other_Alphabetic}`: "no category",
 		`\A`: "means nothing", `\Z`: "means nothing", `a**`: "nothing to repeat", `*`: "nothing to repeat", `{2}`: "nothing to repeat",

@@ -313,7 +313,15 @@ func (s *subsets) ending(p int32, first bool) int32 {
 			return s.exits[at.first]
 		case at.kind == passes, at.kind == end, at.kind == begin && first:
 			stack = append(stack, s.exits[at.first:at.past]...)
+		case at.kind == reads && s.closes(p): // the automaton of a look-ahead
+			return s.last
 		}
 	}
 	return -1
+}
+
+// closes reports whether the string may end at p, which begins a character.
+func (s *subsets) closes(p int32) bool {
+	at := &s.places[p]
+	return at.symbol == noSymbol && slices.ContainsFunc(s.edges[at.first:at.past], func(e Edge) bool { return e.Lo <= '"' && '"' <= e.Hi })
 }
