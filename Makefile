@@ -45,8 +45,8 @@ purego: ## run the engine's tests without assembly
 	$(GO) test -short -tags purego ./pkg/engine/...
 
 .PHONY: mutants
-mutants: ## break the engine in one place after another and see a test fail each time
-	$(GO) run ./.ci/mutants
+mutants: ## break the engine in one place after another and see a test fail each time (ARGS="queue: claims:")
+	$(GO) run ./.ci/mutants $(ARGS)
 
 # The kernels of arm64 run in an emulator, which shows what they compute, not how fast:
 # as on Graviton2, on a CPU without SDOT, and without assembly.

@@ -54,7 +54,7 @@ func charges() []mutant {
 		{"charges: a client that leaves", "pkg/meter/meter.go", "\t\t\t\tleft = true\n\t\t\t\tcancel()\n", "\t\t\t\treturn\n", "./pkg/meter", "^TestLeftEarly$"},
 		{"charges: answers that are not valid are free", answers, "if err != nil && a.lost != nil {", "if err != nil && a.lost == nil {", structuredTests, "^TestLost$"},
 		{"charges: the second answer is free", answers, "a.count(&usage)", "a.count(&llm.Usage{Truncated: usage.Truncated})", structuredTests, "^TestLost$"},
-		{"charges: nobody counts answers that are not valid", "pkg/app/remote.go", "structured.Wrap(bedrock.New(c, id, model), count)", "structured.Wrap(bedrock.New(c, id, model), nil)", appTests, "^TestUsageOfWhatIsNotValid$"},
+		{"charges: nobody counts answers that are not valid", "pkg/app/remote.go", "structured.Wrap(bedrock.New(c, id, model), count, a.turns)", "structured.Wrap(bedrock.New(c, id, model), nil, a.turns)", appTests, "^TestUsageOfWhatIsNotValid$"},
 	}
 }
 
@@ -134,7 +134,7 @@ func records() []mutant {
 // dialects: one body, three providers.
 func dialects() []mutant {
 	return []mutant{
-		{"invoke: unmapped keys are left out unasked", "pkg/dialect/invoke/translate.go", "if !ignore && name", "if ignore && name", invokeTests, "^Test(Answers|Errors)$"},
+		{"invoke: unmapped keys are left out unasked", "pkg/dialect/invoke/translate.go", "\t\t\tif !ignore {", "\t\t\tif ignore {", invokeTests, "^Test(Answers|Errors)$"},
 		{"invoke: too much is status 200", "pkg/dialect/invoke/errors.go", "llm.Forbidden, llm.Overloaded,", "llm.Forbidden,", invokeTests, "^TestError"},
 		{"invoke: 12.0 tokens are none", "pkg/dialect/invoke/call.go", "if f, err := v.Float64(); err == nil && f >= 0", "if f, err := v.Int64(); err == nil && f >= 0", invokeTests, "^TestNote$"},
 		{"invoke: tokens are not counted", "pkg/dialect/invoke/call.go", `note(&used.Output, out["output_tokens"])`, `note(&used.Input, out["input_tokens"])`, invokeTests, "^TestCounted$"},

@@ -19,8 +19,8 @@ func costs() []mutant {
 	const mask, masktext, texts, vocabulary, budget = "pkg/grammar/pushdown/mask.go", "pkg/grammar/pushdown/masktext.go", "pkg/grammar/pushdown/texts.go", "pkg/grammar/pushdown/vocabulary.go", "pkg/grammar/pushdown/budget.go"
 	return []mutant{
 		{"costs: a key's last token is free", vocabulary, "least = min(least, 1+cost[i+1])", "least = min(least, min(1, cost[i+1])+cost[i+1])", pushdownTests, masks},
-		{"costs: longer tokens end a bounded string", texts, "return sum(short.bytes[state], missing)", "return sum(min(short.bytes[state], t.cost[state]), missing)", pushdownTests, "^Test(BoundedCharacters|RandomPrograms)$"},
-		{"costs: what must still come of a counted string", texts, "return sum(short.bytes[state], missing)", "return sum(short.bytes[state], max(0, missing-1))", pushdownTests, masks},
+		{"costs: longer tokens end a bounded string", texts, "return sum(short.bytes[state], t.filling(missing))", "return sum(min(short.bytes[state], t.cost[state]), t.filling(missing))", pushdownTests, "^Test(BoundedCharacters|RandomPrograms)$"},
+		{"costs: what must still come of a counted string", texts, "return sum(short.bytes[state], t.filling(missing))", "return sum(short.bytes[state], t.filling(max(0, missing-1)))", pushdownTests, masks},
 		{"budget: the last token is not used", mask, "\tif cost > budget {", "\tif cost >= budget {", pushdownTests, masks},
 		{"budget: a token too many", mask, "\tif cost > budget {", "\tif cost > budget+1 {", pushdownTests, masks},
 		{"budget: the last token is not used within a string", masktext, "if l.inside[i].cost <= room {", "if l.inside[i].cost < room {", pushdownTests, masks},
@@ -40,7 +40,7 @@ func rules() []mutant {
 		{"keys: a taken one is not shut", masktext, "\tif e.from >= 0 {\n\t\tm.shutTaken(t, e, room)", "\tif e.from >= 0 && room < 0 {\n\t\tm.shutTaken(t, e, room)", pushdownTests, masks},
 		{"keys: a free one costs what any does", "pkg/grammar/pushdown/texts.go", "if len(rests) == 0 || t.cost[e.state] >= never {", "if true || len(rests) == 0 {", pushdownTests, masks},
 		{"members: required ones are skipped", run, "i > t.required[e.reg] || r.closed", "r.closed", pushdownTests, masks},
-		{"members: more than there may be", run, "return o.Max < 0 || int(e.count+1+t.needs[i+1]) <= o.Max", "return o.Max < 0 || int(e.count+1) <= o.Max", pushdownTests, masks},
+		{"members: more than there may be", run, "return o.Max < 0 || int(e.count+1+t.needs[i+1])+o.lead() <= o.Max", "return o.Max < 0 || int(e.count+1)+o.lead() <= o.Max", pushdownTests, masks},
 		{"items: fewer than there must be", step, "e.state == afterOne && b == ']' && int(e.reg) >= a.Min:", "e.state == afterOne && b == ']':", pushdownTests, masks},
 		{"items: one more than there may be", run, "(a.Max < 0 || int(e.reg) < a.Max) {\n\t\tback", "(a.Max < 0 || int(e.reg) <= a.Max) {\n\t\tback", pushdownTests, masks},
 		{"counted strings: one character more", step, "if t.Max >= 0 && int(*n) >= t.Max {", "if t.Max >= 0 && int(*n) > t.Max {", pushdownTests, masks},
@@ -78,12 +78,12 @@ func meanings() []mutant {
 	const dir = "pkg/grammar/jsonschema/"
 	const answer = "pkg/grammar/calls/answer.go"
 	return []mutant{
-		{"oneOf: what two alternatives accept", dir + "disjoint.go", "list = append(list, c.unless(both, ch.of.node, other))", "_ = append(list, c.unless(both, ch.of.node, other))", schemaTests, schemas},
+		{"oneOf: what two alternatives accept", dir + "disjoint.go", "list = append(list, c.unless(m.types, ch.of.node, ch.lists[m.with]))", "_ = append(list, c.unless(m.types, ch.of.node, ch.lists[m.with]))", schemaTests, schemas},
 		{"$ref: what stands beside it", dir + "read.go", "ref != nil && c.draft <= draft7", "ref != nil", schemaTests, schemas},
 		{"additionalProperties: of one conjunct, for members of another", dir + "object.go", "if !said && o.others != nil {", "if !said && len(set) == 0 && o.others != nil {", schemaTests, schemas},
 		{"additionalProperties: of one conjunct, for patterns of another", dir + "object.go", "if !said && s.object.others != nil {", "if !said && len(set) == 0 && s.object.others != nil {", schemaTests, schemas},
 		{"allOf: the laxer maxItems", dir + "disjoint.go", "if a < 0 || b >= 0 && b < a {", "if a < 0 || b >= 0 && b > a {", schemaTests, schemas},
-		{"uniqueItems is ignored", dir + "array.go", "case f.unique && (a.Max < 0 || a.Max > 1):", "case f.unique && a.Max > 1<<30:", schemaTests, schemas},
+		{"uniqueItems is ignored", dir + "array.go", "a.Unique = a.Unique || f.unique && (a.Max < 0 || a.Max > 1)", "a.Unique = a.Unique || f.unique && a.Max > 1<<30", schemaTests, schemas},
 		{"unevaluatedProperties is ignored", dir + "object.go", "if s.object.unevaluated {", "if s.object.unevaluated && s.object.min > 0 {", schemaTests, schemas},
 		{"maxLength beside a pattern", dir + "text.go", "t.Counted = lesser(longest, most) != longest", "t.Counted = lesser(longest, most) == longest", schemaTests, schemas},
 		{"minLength beside a pattern", dir + "text.go", "c.stringDFA(place, matches, differs, excluded, least, -1)", "c.stringDFA(place, matches, differs, excluded, min(least, 0), -1)", schemaTests, schemas},
@@ -104,7 +104,7 @@ func held() []mutant {
 		{"held: penalties see what the form asks for", held, "if h.matcher.Free() {", "if h.matcher.Cost() >= 0 {", engineTests, "^TestHeldPenalties$"},
 		{"held: forced text takes the model's choice", held, "|| h.opens(mask, len(h.text)) {", "{", engineTests, "^TestForced"},
 		{"deadline: no reserve", pace, "left := p.deadline.Sub(p.last) - deadlineReserve", "left := p.deadline.Sub(p.last) - 0*deadlineReserve", engineTests, "^TestPace$"},
-		{"forms: a grammar and a schema of the same text", form, `param+"\x00"+source`, `"\x00"+source`, engineTests, "^TestFormsKept$"},
+		{"forms: a grammar and a schema of the same text", form, `param + "\x00" + source`, `"\x00" + source`, engineTests, "^TestFormsKept$"},
 		{"forms: tools that must be called and those that may", form, `or(p.MustCall, false), or(p.OneCall, false), spellTools`, `false, or(p.OneCall, false), spellTools`, engineTests, "Tool"},
 		{"calls: arguments end with the first bracket", calls, "if s.depth--; s.depth == 0 {", "if s.depth--; s.depth <= 1 {", engineTests, "^TestCallText"},
 		{"calls: an escaped quote ends a string", calls, `s.escaped, s.quoted = b == '\\', b != '"'`, `s.escaped, s.quoted = false, b != '"'`, engineTests, "^TestCallText"},

@@ -31,8 +31,9 @@ func TestTry(t *testing.T) {
 	}
 }
 
-// Each mutant says all that is needed, and no two are the same.
+// Each mutant says all that is needed and has its place, and no two are the same.
 func TestMutants(t *testing.T) {
+	t.Chdir("../..")
 	seen := map[string]bool{}
 	for _, m := range mutants() {
 		key := m.File + m.Old + m.New
@@ -40,5 +41,8 @@ func TestMutants(t *testing.T) {
 			t.Errorf("%+v", m)
 		}
 		seen[key] = true
+		if _, err := m.overlay(t.TempDir()); err != nil {
+			t.Errorf("%s: %v", m.Trap, err)
+		}
 	}
 }

@@ -14,6 +14,11 @@ func shares() []mutant {
 		{"claims: the next of a sender passes the first", claim, "slices.Contains(behind, c.line) || ", "", engineTests, "^TestClaims$"},
 		{"passes: first come, first served", share, "cmp.Compare(x.share.had, y.share.had)", "cmp.Compare(0, 0*y.share.had)", engineTests, "^TestRowsTakeTurns$"},
 		{"passes: many rows are one pass", batch, "if tokens+n > room && ", "if tokens < 0 && ", engineTests, "^TestRowsTakeTurns$"},
+		{"bodies: a sender has all the room", "pkg/httpx/bodies.go", "l.from.held+n > share {", "l.from.held+n > share+total {", "./pkg/httpx", "Bod"},
+		{"pages: another origin is ours", "pkg/httpx/browser.go", "p.origin != \"\" && !strings.EqualFold(host, r.Host)", "p.origin != \"\" && host == \"\"", "./pkg/httpx", "."},
+		{"regions: any host", "pkg/arn/arn.go", "if !label.MatchString(name) {", "if name == \" \" {", "./pkg/arn", "."},
+		{"look-aheads: what is looked for is all that follows", "pkg/grammar/automaton/nfa.go", "n.tail = n.pass(final, n.last, n.anything())", "n.tail = n.pass(final, n.last, n.last)", "./pkg/grammar/automaton", "^TestLookAhead$"},
+		{"look-aheads: excluded is required", "pkg/grammar/automaton/nfa.go", "if of.not {", "if !of.not {", "./pkg/grammar/automaton", "^TestLookAhead$"},
 		{"host: a byte now and then is enough", "pkg/host/plain.go", "w.stall+earned-w.blocked", "w.stall+earned", "./pkg/host", "^TestServeTrickle$"},
 	}
 }

@@ -74,7 +74,7 @@ func translation() []mutant {
 	const beam, translate = "pkg/engine/beam.go", "pkg/engine/translate.go"
 	return []mutant{
 		{"M2M100: the decoder starts with </s>", translate, "Tokens: []int{w.rules.DecoderStart}", "Tokens: []int{0}", engineTests, "^TestBeamSearch$"},
-		{"M2M100: the source ends with </s>", translate, "w.tokenizer.Encode(part.Text), []int{w.rules.End})", "w.tokenizer.Encode(part.Text))", engineTests, "^TestTranslate"},
+		{"M2M100: the source ends with </s>", translate, "to.IDs(), []int{w.rules.End})", "to.IDs())", engineTests, "^TestTranslate"},
 		{"M2M100: the source begins with its language", translate, "s.ids = slices.Concat([]int{from},", "s.ids = slices.Concat([]int{0 * from},", engineTests, "^TestTranslate"},
 		{"TextSynth says nso, the model ns", translate, `if code == "nso" {`, `if code == "ns" {`, engineTests, "^TestTranslate"},
 		{"beams: an end counts among the first only", beam, "if rank < b.beams {", "if rank < 2*b.beams {", engineTests, "^TestBeamSearch$"},
