@@ -119,7 +119,7 @@ type Table struct{ Table *table.Table }
 // maxItems bounds what all items of a table have together, in bytes of JSON.
 const maxItems = 16 << 20
 
-// Items implements [Source]. What is beyond [maxItems] is not read, and is a problem.
+// Items implements [Source]. It stops reading at [maxItems] and reports that as a problem.
 func (t Table) Items(ctx context.Context) (items []Item, err error) {
 	total := 0
 	for page, err := range t.Table.Pages(ctx, pk, "") {

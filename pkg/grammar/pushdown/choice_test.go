@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// All of many objects that are told apart by a member stay open until it is read.
+// Where one member tells many objects apart, all of them stay open until it is read.
 func TestWideChoice(t *testing.T) {
 	const many = 10_000
 	p := &rules{}
