@@ -233,16 +233,16 @@ func (x *exits) of(n *node) []exit { return x.list[n.first : n.first+uint32(n.to
 // almost every byte there are more, and it is no use. A node counts as many.
 const maxExits = 1<<16 - 1
 
-// exitsOf returns the trie of what follows in tokens after a text; nil if there is too
-// much.
-func (t *texts) exitsOf(l *local) *exits {
+// exitsOf returns the trie of what follows in tokens after a text; false if there is too
+// much for one.
+func (t *texts) exitsOf(l *local) (*exits, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.exits == nil && !l.tooMany {
 		l.exits = t.newExits(l.places)
 		l.tooMany = l.exits == nil
 	}
-	return l.exits
+	return l.exits, !l.tooMany
 }
 
 func (t *texts) newExits(places []place) *exits {

@@ -36,8 +36,8 @@ func (m *Matcher) fillText(e *element, budget int32) bool {
 			most = u.Text.Max - int(e.reg)
 		}
 	}
-	x := m.exitsFor(t, l, e)
-	if x == nil && l.tooMany {
+	x, ok := m.exitsFor(t, l, e)
+	if !ok {
 		return false
 	}
 	if u.short != nil && int(room) < int(t.shortest().last)+least {
@@ -70,10 +70,11 @@ func (t *texts) wide(state int32) bool {
 	return many(state) || len(edges) == 1 && many(edges[0].To)
 }
 
-// exitsFor returns what follows in tokens after the text; nil if nothing may.
-func (m *Matcher) exitsFor(t *texts, l *local, e *element) *exits {
+// exitsFor returns what follows in tokens after the text, nil if nothing may; false if
+// there is too much for a trie.
+func (m *Matcher) exitsFor(t *texts, l *local, e *element) (*exits, bool) {
 	if m.run.frames[e.stack].rule == ended && e.from < 0 {
-		return nil
+		return nil, true
 	}
 	return t.exitsOf(l)
 }
