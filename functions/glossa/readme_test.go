@@ -22,7 +22,7 @@ import (
 	"glossa/pkg/dialect/lamini"
 	"glossa/pkg/dialect/openai"
 	"glossa/pkg/dialect/textsynth"
-	"glossa/pkg/httpx"
+	"glossa/pkg/wire"
 )
 
 var updateReadme = flag.Bool("update", false, "rewrite what README.md shows")
@@ -245,7 +245,7 @@ func firstTable(text string) string {
 	return table.String()
 }
 
-func parameterTable(list []httpx.Parameter) string {
+func parameterTable(list []wire.Parameter) string {
 	var b strings.Builder
 	b.WriteString("| parameter | in the process | by a remote model | |\n|---|---|---|---|\n")
 	for _, p := range list {

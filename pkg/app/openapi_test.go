@@ -21,6 +21,7 @@ import (
 	"glossa/pkg/dialect/textsynth"
 	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
+	"glossa/pkg/wire"
 )
 
 // load reads the document as clients get it.
@@ -142,7 +143,7 @@ func TestDocumentHasTheParameters(t *testing.T) {
 	}
 	for _, request := range []struct {
 		schema, prefix string // of the rows that are the schema's
-		table          []httpx.Parameter
+		table          []wire.Parameter
 	}{
 		{"ChatRequest", "", openai.Parameters()},
 		{"CompletionRequest", "", openai.CompletionParameters()},
@@ -159,7 +160,7 @@ func TestDocumentHasTheParameters(t *testing.T) {
 		taken := map[string]bool{}
 		for _, p := range request.table {
 			name, ok := strings.CutPrefix(p.Name, request.prefix)
-			if !ok || p.Disposition == httpx.Refused || strings.Contains(name, ".") {
+			if !ok || p.Disposition == wire.Refused || strings.Contains(name, ".") {
 				continue
 			}
 			taken[name] = true

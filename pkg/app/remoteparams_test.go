@@ -19,6 +19,7 @@ import (
 	"glossa/pkg/dialect/textsynth"
 	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
+	"glossa/pkg/wire"
 )
 
 // bare is a model whose record maps prompts and chats alone; generous is one whose record
@@ -47,7 +48,7 @@ const aTool = `[{"type":"function","function":{"name":"f"}}]`
 // mapped are requests, and a value of each parameter of which the tables say that a
 // record decides, or that no remote model takes it.
 var mapped = []struct {
-	rows         func() []httpx.Parameter
+	rows         func() []wire.Parameter
 	prefix       string // of the rows
 	method, path string
 	body         string // with what is sent at SENT
@@ -121,13 +122,13 @@ func TestRemoteParameters(t *testing.T) {
 				before := len(service.Requests())
 				res := ask(h, c.method, m.fill(c.path), "", strings.NewReader(body))
 				got, sent := text(t, res), service.Requests()[before:]
-				takes := row.Remote == httpx.ByGlossa || row.Remote == httpx.ByRecord && m.name == generous.name
+				takes := row.Remote == wire.ByGlossa || row.Remote == wire.ByRecord && m.name == generous.name
 				switch {
 				case takes && (res.StatusCode != 200 || len(sent) == 0):
 					t.Errorf("%s %s to %s: %d %s", c.path, body, m.name, res.StatusCode, got)
 				case !takes && (res.StatusCode != 400 || len(sent) != 0 || !strings.Contains(got, strings.TrimPrefix(name, "top_log"))):
 					t.Errorf("%s %s to %s: %d %s after %d calls", c.path, body, m.name, res.StatusCode, got, len(sent))
-				case takes && row.Remote == httpx.ByRecord && (len(sent[0].Body) < 2 || value == "9000" && sent[0].Body["max_new_tokens"] != 9000.0):
+				case takes && row.Remote == wire.ByRecord && (len(sent[0].Body) < 2 || value == "9000" && sent[0].Body["max_new_tokens"] != 9000.0):
 					t.Errorf("%s %s: sent %v", c.path, body, sent[0].Body)
 				}
 			}

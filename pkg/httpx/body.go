@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"glossa/pkg/llm"
+	"glossa/pkg/wire"
 )
 
 // Bounds of what compressed bodies become. JSON of prompts and of numbers shrinks to a
@@ -175,4 +176,14 @@ func bodyError(err error) error {
 		message = "the body is cut short or is no valid gzip"
 	}
 	return &llm.Error{Code: llm.Invalid, Message: message, Err: err}
+}
+
+// DecodeJSON reads the body, whatever its Content-Type says, as one JSON object into the
+// struct that v points to, as strictly as [wire.Unmarshal].
+func DecodeJSON(r *http.Request, v any) error {
+	b, err := ReadBody(r)
+	if err != nil {
+		return err
+	}
+	return wire.Unmarshal(b, v)
 }

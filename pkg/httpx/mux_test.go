@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"glossa/pkg/llm"
+	"glossa/pkg/wire"
 )
 
 // shape is the error shape of the tests.
@@ -341,7 +342,7 @@ func TestRecordOutside(t *testing.T) {
 
 func TestStatus(t *testing.T) {
 	for code, want := range map[llm.Code]int{
-		llm.Invalid: 400, llm.TooLong: 400, llm.Unsupported: 400, UnknownParam: 400, llm.Unauthenticated: 401, llm.Forbidden: 403,
+		llm.Invalid: 400, llm.TooLong: 400, llm.Unsupported: 400, wire.UnknownParam: 400, llm.Unauthenticated: 401, llm.Forbidden: 403,
 		llm.NotFound: 404, NoRoute: 404, NoMethod: 405, TooLarge: 413, llm.Overloaded: 429, Gone: 499, llm.Internal: 500, llm.Upstream: 502,
 		llm.Timeout: 504, "another": 500,
 	} {
@@ -354,7 +355,7 @@ func TestStatus(t *testing.T) {
 // Over a real socket: a body over the limit is refused while it is being sent.
 func TestServer(t *testing.T) {
 	m := &Mux{Routes: []Route{{Method: "POST", Pattern: "/", MaxBody: 100, Errors: shape{}, Handle: func(w http.ResponseWriter, r *http.Request) error {
-		return DecodeJSON(r, new(wire))
+		return DecodeJSON(r, new(struct{ Parts []string `json:"parts"` }))
 	}}}}
 	server := httptest.NewServer(m.Handler())
 	defer server.Close()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"glossa/pkg/llm"
+	"glossa/pkg/wire"
 )
 
 // A Record is what the log line and the metrics tell of a request. It has no
@@ -66,7 +67,7 @@ func (rec *Record) Fault() (code, param, cause string) {
 	if e == nil {
 		return "", "", ""
 	}
-	if e.Code != UnknownParam { // which may be a prompt in the wrong place
+	if e.Code != wire.UnknownParam { // which may be a prompt in the wrong place
 		param = outermost(e.Param)
 	}
 	if e.Err != nil && (e.Code == llm.Internal || e.Code == llm.Upstream || e.Code == llm.Unavailable || e.Code == llm.Full) {

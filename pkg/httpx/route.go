@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"glossa/pkg/llm"
+	"glossa/pkg/wire"
 )
 
 // A Permission is what a caller needs for a route; accounts map roles to them.
@@ -80,11 +81,10 @@ func (plainErrors) InBand(*llm.Error) []byte { return nil }
 
 // Codes of errors that only HTTP has.
 const (
-	NoRoute      llm.Code = "no_route"
-	NoMethod     llm.Code = "no_method"
-	TooLarge     llm.Code = "too_large"
-	UnknownParam llm.Code = "unknown_parameter" // Param is no key of the request
-	Gone         llm.Code = "gone"              // the client left before the end
+	NoRoute  llm.Code = "no_route"
+	NoMethod llm.Code = "no_method"
+	TooLarge llm.Code = "too_large"
+	Gone     llm.Code = "gone" // the client left before the end
 )
 
 // statusGone is nginx's word in logs for a client that left; nobody receives it.
@@ -93,7 +93,7 @@ const statusGone = 499
 // Status is the HTTP status of an error code, where a dialect has no other wish.
 func Status(code llm.Code) int {
 	switch code {
-	case llm.Invalid, llm.TooLong, llm.Unsupported, UnknownParam:
+	case llm.Invalid, llm.TooLong, llm.Unsupported, wire.UnknownParam:
 		return http.StatusBadRequest
 	case llm.Unauthenticated:
 		return http.StatusUnauthorized

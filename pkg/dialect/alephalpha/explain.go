@@ -8,6 +8,7 @@ import (
 
 	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
+	"glossa/pkg/wire"
 )
 
 // Explanations: how much each part of a prompt speaks for a target. The service weakens the
@@ -72,7 +73,7 @@ func (e *explainRequest) read() (*explaining, error) {
 	if out.prompt, err = readPrompt(e.Prompt); err != nil {
 		return nil, err
 	}
-	if err := httpx.Refuse(Parameters(), e, "/explain ", ""); err != nil {
+	if err := wire.Refuse(Parameters(), e, "/explain ", ""); err != nil {
 		return nil, err
 	}
 	switch {
@@ -113,9 +114,9 @@ func readGranularity(raw json.RawMessage) (g granularity, err error) {
 		return g, nil
 	}
 	if raw[0] == '"' {
-		err = httpx.UnmarshalAt(path, raw, &g.Type)
+		err = wire.UnmarshalAt(path, raw, &g.Type)
 	} else {
-		err = httpx.UnmarshalAt(path, raw, &g)
+		err = wire.UnmarshalAt(path, raw, &g)
 	}
 	if err != nil {
 		return g, err

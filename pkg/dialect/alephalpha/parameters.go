@@ -3,51 +3,51 @@ package alephalpha
 import (
 	"slices"
 
-	"glossa/pkg/httpx"
+	"glossa/pkg/wire"
 )
 
 // Dispositions, short.
 const (
-	served   = httpx.Honoured
-	declined = httpx.Refused
-	noEffect = httpx.NoEffect
+	served   = wire.Honoured
+	declined = wire.Refused
+	noEffect = wire.NoEffect
 )
 
 // Parameters tells what becomes of each key of each request, named "route key"; keys
 // inside of prompt items are written with a dot. A key that is not here is refused.
-func Parameters() []httpx.Parameter {
-	target := []httpx.Parameter{
+func Parameters() []wire.Parameter {
+	target := []wire.Parameter{
 		{Name: "model", Disposition: served, Note: "a name, an alias or family/name"},
 		{Name: "hosting", Disposition: served, Note: "cloud or another that /models_available lists for the model; default: any"},
 		{Name: "tags", Disposition: noEffect, Note: "labels the caller"},
 	}
-	attention := []httpx.Parameter{
+	attention := []wire.Parameter{
 		{Name: "contextual_control_threshold", Disposition: noEffect, Note: "there are no controls"},
 		{Name: "control_log_additive", Disposition: noEffect, Note: "there are no controls"},
 	}
-	list := []httpx.Parameter{
+	list := []wire.Parameter{
 		{Name: "prompt.type", Disposition: served, Note: "of an item: text or token_ids; image is refused"},
 		{Name: "prompt.data", Disposition: served, Note: "of an item: a string or token ids"},
 		{Name: "prompt.controls", Disposition: declined, Note: "attention cannot be manipulated", Neutral: []string{`[]`}},
 	}
 	for _, route := range []struct {
 		path string
-		keys [][]httpx.Parameter
+		keys [][]wire.Parameter
 	}{
-		{"/complete", [][]httpx.Parameter{target, completeKeys(), samplingKeys(), attention, refusedKeys()}},
-		{"/embed", [][]httpx.Parameter{target, embedKeys(), attention}},
-		{"/evaluate", [][]httpx.Parameter{target, evaluateKeys(), attention}},
-		{"/tokenize", [][]httpx.Parameter{target, tokenizeKeys()}},
-		{"/detokenize", [][]httpx.Parameter{target, {{Name: "token_ids", Disposition: served, Note: "a list, perhaps empty"}}}},
-		{"/explain", [][]httpx.Parameter{target, explainKeys()}},
-		{"/translate", [][]httpx.Parameter{target, {
+		{"/complete", [][]wire.Parameter{target, completeKeys(), samplingKeys(), attention, refusedKeys()}},
+		{"/embed", [][]wire.Parameter{target, embedKeys(), attention}},
+		{"/evaluate", [][]wire.Parameter{target, evaluateKeys(), attention}},
+		{"/tokenize", [][]wire.Parameter{target, tokenizeKeys()}},
+		{"/detokenize", [][]wire.Parameter{target, {{Name: "token_ids", Disposition: served, Note: "a list, perhaps empty"}}}},
+		{"/explain", [][]wire.Parameter{target, explainKeys()}},
+		{"/translate", [][]wire.Parameter{target, {
 			{Name: "source", Disposition: served, Note: "a text; its language is detected"},
 			{Name: "target_language", Disposition: served, Note: "an ISO 639 code, of those that the model has"},
 		}}},
-		{"/users/me/token, /get_token", [][]httpx.Parameter{{
+		{"/users/me/token, /get_token", [][]wire.Parameter{{
 			{Name: "email", Disposition: served, Note: "a string"}, {Name: "password", Disposition: served, Note: "a string"},
 		}}},
-		{"/*", [][]httpx.Parameter{{{Name: "?nice", Disposition: noEffect, Note: "requests are served first in, first out"}}}},
+		{"/*", [][]wire.Parameter{{{Name: "?nice", Disposition: noEffect, Note: "requests are served first in, first out"}}}},
 	} {
 		for _, p := range slices.Concat(route.keys...) {
 			if p.Disposition == served {
@@ -65,7 +65,7 @@ func Parameters() []httpx.Parameter {
 func remotely(path, name string) string {
 	switch path {
 	case "/embed", "/evaluate", "/tokenize", "/detokenize", "/explain", "/translate":
-		return httpx.NotRemote
+		return wire.NotRemote
 	case "/complete":
 	default:
 		return ""
@@ -76,15 +76,15 @@ func remotely(path, name string) string {
 	case "prompt":
 		return "texts; token_ids are refused"
 	case "n", "echo":
-		return httpx.ByGlossa
+		return wire.ByGlossa
 	case "log_probs", "tokens":
-		return httpx.NotRemote
+		return wire.NotRemote
 	}
-	return httpx.ByRecord
+	return wire.ByRecord
 }
 
-func completeKeys() []httpx.Parameter {
-	return []httpx.Parameter{
+func completeKeys() []wire.Parameter {
+	return []wire.Parameter{
 		{Name: "prompt", Disposition: served, Note: "a string, perhaps empty, or a list of items; one that does not fit the context is refused"},
 		{Name: "maximum_tokens", Disposition: served, Note: "0 or more; default: to the end of the context"},
 		{Name: "n", Disposition: served, Note: "1 to 256; default 1"},
@@ -98,8 +98,8 @@ func completeKeys() []httpx.Parameter {
 	}
 }
 
-func samplingKeys() []httpx.Parameter {
-	return []httpx.Parameter{
+func samplingKeys() []wire.Parameter {
+	return []wire.Parameter{
 		{Name: "temperature", Disposition: served, Note: "0 to 1; 0 is greedy, whatever top_k and top_p; default 0, and with top_k or top_p 1"},
 		{Name: "top_k", Disposition: served, Note: "0 (off, the default) or more"},
 		{Name: "top_p", Disposition: served, Note: "0 (off, the default) to 1"},
@@ -116,8 +116,8 @@ func samplingKeys() []httpx.Parameter {
 	}
 }
 
-func refusedKeys() []httpx.Parameter {
-	return []httpx.Parameter{
+func refusedKeys() []wire.Parameter {
+	return []wire.Parameter{
 		{Name: "minimum_tokens", Disposition: declined, Note: "a text may end at once", Neutral: []string{`0`}},
 		{Name: "sequence_penalty", Disposition: declined, Note: "sequences are not penalised", Neutral: []string{`0`, `0.0`}},
 		{Name: "penalty_bias", Disposition: declined, Note: "only the prompt and the completion are penalised", Neutral: []string{`""`}},
@@ -131,8 +131,8 @@ func refusedKeys() []httpx.Parameter {
 	}
 }
 
-func embedKeys() []httpx.Parameter {
-	return []httpx.Parameter{
+func embedKeys() []wire.Parameter {
+	return []wire.Parameter{
 		{Name: "prompt", Disposition: served, Note: "as in /complete, not empty"},
 		{Name: "layers", Disposition: served, Note: "0: the embeddings, i: the output of layer i, -1: that of the last; at least one"},
 		{Name: "pooling", Disposition: served, Note: "mean, max, last_token, abs_max; null: a vector for each token"},
@@ -142,15 +142,15 @@ func embedKeys() []httpx.Parameter {
 	}
 }
 
-func evaluateKeys() []httpx.Parameter {
-	return []httpx.Parameter{
+func evaluateKeys() []wire.Parameter {
+	return []wire.Parameter{
 		{Name: "prompt", Disposition: served, Note: "as in /complete"},
 		{Name: "completion_expected", Disposition: served, Note: "a string, not empty"},
 	}
 }
 
-func explainKeys() []httpx.Parameter {
-	return []httpx.Parameter{
+func explainKeys() []wire.Parameter {
+	return []wire.Parameter{
 		{Name: "prompt", Disposition: served, Note: "as in /complete, not empty"},
 		{Name: "target", Disposition: served, Note: "a string, not empty"},
 		{Name: "prompt_granularity", Disposition: served, Note: "its type is token, word, sentence, paragraph, or custom with a delimiter; default: the one that gives about 30 parts, and there may be 256. Token ids are explained one by one"},
@@ -164,8 +164,8 @@ func explainKeys() []httpx.Parameter {
 	}
 }
 
-func tokenizeKeys() []httpx.Parameter {
-	return []httpx.Parameter{
+func tokenizeKeys() []wire.Parameter {
+	return []wire.Parameter{
 		{Name: "prompt", Disposition: served, Note: "a string"},
 		{Name: "tokens", Disposition: served, Note: "whether tokens are wanted, as the vocabulary spells them"},
 		{Name: "token_ids", Disposition: served, Note: "whether token ids are wanted"},

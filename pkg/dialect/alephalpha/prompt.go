@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
+	"glossa/pkg/wire"
 )
 
 // readPrompt reads a prompt: a string, which may be empty, or items of text and of
@@ -16,7 +16,7 @@ func readPrompt(raw json.RawMessage) (llm.Prompt, error) {
 	}
 	if raw[0] != '[' {
 		var text string
-		if err := httpx.UnmarshalAt("prompt", raw, &text); err != nil {
+		if err := wire.UnmarshalAt("prompt", raw, &text); err != nil {
 			return llm.Prompt{}, err
 		}
 		return llm.Text(text), nil
@@ -25,14 +25,14 @@ func readPrompt(raw json.RawMessage) (llm.Prompt, error) {
 		return llm.Prompt{}, err
 	}
 	var items []item
-	if err := httpx.UnmarshalAt("prompt", raw, &items); err != nil {
+	if err := wire.UnmarshalAt("prompt", raw, &items); err != nil {
 		return llm.Prompt{}, err
 	}
 	parts := make([]llm.Part, len(items))
 	for i := range items {
 		path := fmt.Sprintf("prompt[%d]", i)
 		if c := string(items[i].Controls); c != "" && c != "[]" { // as clients send it with every item
-			if err := httpx.Refuse(Parameters(), &items[i], "prompt.", path+"."); err != nil {
+			if err := wire.Refuse(Parameters(), &items[i], "prompt.", path+"."); err != nil {
 				return llm.Prompt{}, err
 			}
 		}
@@ -73,11 +73,11 @@ func (it *item) part(path string) (llm.Part, error) {
 	}
 	if it.Type == "text" {
 		var text string
-		err := httpx.UnmarshalAt(path, it.Data, &text)
+		err := wire.UnmarshalAt(path, it.Data, &text)
 		return llm.Part{Text: text}, err
 	}
 	var list []*int
-	if err := httpx.UnmarshalAt(path, it.Data, &list); err != nil {
+	if err := wire.UnmarshalAt(path, it.Data, &list); err != nil {
 		return llm.Part{}, err
 	}
 	ids, err := integers(path, list)

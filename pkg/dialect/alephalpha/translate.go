@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
+	"glossa/pkg/wire"
 )
 
 // cloud is the hosting that every model has.
@@ -47,7 +47,7 @@ func (c *completeRequest) request() (*llm.Request, error) {
 
 // check returns what is wrong with the keys that need no translation.
 func (c *completeRequest) check() error {
-	if err := httpx.Refuse(Parameters(), &c.refused, "/complete ", ""); err != nil {
+	if err := wire.Refuse(Parameters(), &c.refused, "/complete ", ""); err != nil {
 		return err
 	}
 	if slices.Contains(c.StopSequences, "") {
@@ -105,7 +105,7 @@ func (e *embedRequest) request() (*llm.EmbedRequest, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := httpx.Refuse(Parameters(), e, "/embed ", ""); err != nil {
+	if err := wire.Refuse(Parameters(), e, "/embed ", ""); err != nil {
 		return nil, err
 	}
 	switch {

@@ -11,12 +11,13 @@ import (
 
 	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
+	"glossa/pkg/wire"
 )
 
 // translate decodes a body into v, a pointer to a request, and translates it.
 func translate[Q any, R any](body []byte, request func(*Q) (R, error)) (out R, err error) {
 	var in Q
-	if err := httpx.Unmarshal(body, &in); err != nil {
+	if err := wire.Unmarshal(body, &in); err != nil {
 		return out, err
 	}
 	return request(&in)
@@ -206,17 +207,17 @@ func wires() map[string]reflect.Type {
 // TestParameters: every key has a row and every row a key.
 func TestParameters(t *testing.T) {
 	keys := map[string]bool{"/* ?nice": true}
-	for route, wire := range wires() {
-		for key := range httpx.Keys(wire) {
+	for route, request := range wires() {
+		for key := range wire.Keys(request) {
 			keys[route+key] = true
 		}
 	}
 	for _, p := range Parameters() {
-		if !keys[p.Name] || p.Note == "" || !slices.Contains([]httpx.Disposition{httpx.Honoured, httpx.Refused, httpx.NoEffect}, p.Disposition) {
+		if !keys[p.Name] || p.Note == "" || !slices.Contains([]wire.Disposition{wire.Honoured, wire.Refused, wire.NoEffect}, p.Disposition) {
 			t.Errorf("%+v has no key of its own", p)
 		}
 		for _, v := range p.Neutral {
-			if !json.Valid([]byte(v)) || p.Disposition != httpx.Refused {
+			if !json.Valid([]byte(v)) || p.Disposition != wire.Refused {
 				t.Errorf("%s: neutral %s", p.Name, v)
 			}
 		}
@@ -247,7 +248,7 @@ func TestDispositions(t *testing.T) {
 		if !ok {
 			value = "true"
 		}
-		if p.Disposition == httpx.Refused {
+		if p.Disposition == wire.Refused {
 			value = `{"x":1}`
 			for _, neutral := range append(p.Neutral, "null") {
 				if got, err := completed(head + `,"` + key + `": ` + neutral + ` }`); err != nil || !reflect.DeepEqual(got, plain) {
@@ -257,11 +258,11 @@ func TestDispositions(t *testing.T) {
 		}
 		got, err := completed(head + `,"` + key + `":` + value + `}`)
 		switch same := reflect.DeepEqual(got, plain); {
-		case p.Disposition == httpx.Refused:
+		case p.Disposition == wire.Refused:
 			if e, ok := errors.AsType[*llm.Error](err); !ok || e.Code != llm.Unsupported || e.Param != key {
 				t.Errorf("%s: %v", key, err)
 			}
-		case err != nil || same != (p.Disposition == httpx.NoEffect):
+		case err != nil || same != (p.Disposition == wire.NoEffect):
 			t.Errorf("%s is %s, but the request is the same: %v, %v", key, p.Disposition, same, err)
 		}
 	}
@@ -305,7 +306,7 @@ func FuzzRequests(f *testing.F) {
 }
 
 func checked[T interface{ check() error }](body []byte, in T) error {
-	if err := httpx.Unmarshal(body, in); err != nil {
+	if err := wire.Unmarshal(body, in); err != nil {
 		return fmt.Errorf("decode: %w", err)
 	}
 	return in.check()

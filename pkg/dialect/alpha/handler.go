@@ -8,6 +8,7 @@ import (
 
 	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
+	"glossa/pkg/wire"
 )
 
 // Config is what the dialect is given.
@@ -206,5 +207,5 @@ func decodeOptional(r *http.Request, v any) error {
 	if err != nil || len(b) == 0 {
 		return err
 	}
-	return httpx.Unmarshal(b, v)
+	return wire.Unmarshal(b, v)
 }

@@ -3,13 +3,13 @@ package alpha
 import (
 	"cmp"
 
-	"glossa/pkg/httpx"
+	"glossa/pkg/wire"
 )
 
 // Parameters tells what becomes of each key of each request, named "route key".
 // A key that is not here is refused.
-func Parameters() []httpx.Parameter {
-	list := []httpx.Parameter{
+func Parameters() []wire.Parameter {
+	list := []wire.Parameter{
 		{Name: "/api/inference query", Note: "the prompt, not empty; the answer begins with it"},
 		{Name: "/api/inference model", Note: "a name, an alias or family/name; default: the first model"},
 		{Name: "/api/inference steps", Note: "0 or more; default 200, and what is more than 500 is cut to that"},
@@ -20,9 +20,9 @@ func Parameters() []httpx.Parameter {
 		{Name: "/api/chat maxTokens", Note: "1 or more; default 200, and what is more than 500 is cut to that"},
 		{Name: "/api/chat temperature", Note: "0 (greedy) or more; default 0.8"},
 		{Name: "/api/chat topk", Note: "0 (off) or more; default 40"},
-		{Name: "/api/chat id", Disposition: httpx.NoEffect, Note: "the AI SDK names the chat"},
-		{Name: "/api/chat trigger", Disposition: httpx.NoEffect, Note: "the AI SDK tells whether an answer is asked for anew: messages end before it"},
-		{Name: "/api/chat messageId", Disposition: httpx.NoEffect, Note: "the AI SDK names that answer"},
+		{Name: "/api/chat id", Disposition: wire.NoEffect, Note: "the AI SDK names the chat"},
+		{Name: "/api/chat trigger", Disposition: wire.NoEffect, Note: "the AI SDK tells whether an answer is asked for anew: messages end before it"},
+		{Name: "/api/chat messageId", Disposition: wire.NoEffect, Note: "the AI SDK names that answer"},
 		{Name: "/api/generate prompt", Note: "not empty"},
 		{Name: "/api/generate model", Note: "as above"},
 		{Name: "/api/generate max_tokens", Note: "1 or more; default 2048, and what is more is cut to that"},
@@ -52,8 +52,8 @@ func Parameters() []httpx.Parameter {
 		{Name: "/api/upload/assemble trainingData", Note: "training-data.txt"},
 	}
 	for i := range list {
-		list[i].Disposition = cmp.Or(list[i].Disposition, httpx.Honoured)
+		list[i].Disposition = cmp.Or(list[i].Disposition, wire.Honoured)
 	}
-	return httpx.Remotely(list, httpx.ByRecord, "/api/inference steps", "/api/inference temp", "/api/inference topk",
+	return wire.Remotely(list, wire.ByRecord, "/api/inference steps", "/api/inference temp", "/api/inference topk",
 		"/api/chat messages", "/api/chat maxTokens", "/api/chat temperature", "/api/chat topk", "/api/generate max_tokens", "/api/generate temperature")
 }

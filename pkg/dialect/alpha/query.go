@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
+	"glossa/pkg/wire"
 )
 
 // readQuery reads a query string into the fields of the struct v that have a tag
@@ -30,7 +30,7 @@ func readQuery(raw string, v any) error {
 		case !ok && !utf8.ValidString(name):
 			return bad("the query string is not valid UTF-8")
 		case !ok:
-			return &llm.Error{Code: httpx.UnknownParam, Param: name, Message: "unknown parameter"}
+			return &llm.Error{Code: wire.UnknownParam, Param: name, Message: "unknown parameter"}
 		case len(list) > 1:
 			return &llm.Error{Code: llm.Invalid, Param: name, Message: "given twice"}
 		}
@@ -50,7 +50,7 @@ func set(field reflect.Value, text string) (message string) {
 		}
 		*p = text
 	case **int:
-		n, ok := httpx.Integer(text)
+		n, ok := wire.Integer(text)
 		if !ok {
 			return "must be an integer"
 		}

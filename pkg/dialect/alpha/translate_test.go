@@ -14,6 +14,7 @@ import (
 
 	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
+	"glossa/pkg/wire"
 )
 
 func TestRequests(t *testing.T) {
@@ -26,14 +27,14 @@ func TestRequests(t *testing.T) {
 	}
 	chat := func(body string) (*llm.Request, error) {
 		var in chatRequest
-		if err := httpx.Unmarshal([]byte(body), &in); err != nil {
+		if err := wire.Unmarshal([]byte(body), &in); err != nil {
 			return nil, err
 		}
 		return in.request()
 	}
 	generate := func(body string) (*llm.Request, error) {
 		var in generateRequest
-		if err := httpx.Unmarshal([]byte(body), &in); err != nil {
+		if err := wire.Unmarshal([]byte(body), &in); err != nil {
 			return nil, err
 		}
 		return in.request()
@@ -85,7 +86,7 @@ func TestParameters(t *testing.T) {
 		}
 	}
 	for _, p := range Parameters() {
-		if !keys[p.Name] || p.Disposition != httpx.Honoured && p.Disposition != httpx.NoEffect || p.Note == "" {
+		if !keys[p.Name] || p.Disposition != wire.Honoured && p.Disposition != wire.NoEffect || p.Note == "" {
 			t.Errorf("%+v has no key of its own", p)
 		}
 		delete(keys, p.Name)
@@ -218,13 +219,13 @@ func FuzzRequests(f *testing.F) {
 			check(i.request())
 		}
 		var c chatRequest
-		if err := httpx.Unmarshal(body, &c); err != nil {
+		if err := wire.Unmarshal(body, &c); err != nil {
 			clientsFault(t, body, err)
 		} else {
 			check(c.request())
 		}
 		var g generateRequest
-		if httpx.Unmarshal(body, &g) == nil && readQuery(query, &g) == nil {
+		if wire.Unmarshal(body, &g) == nil && readQuery(query, &g) == nil {
 			check(g.request())
 		}
 	})

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
+	"glossa/pkg/wire"
 )
 
 // Messages of the AI SDK's interfaces (npm ai, TextStreamChatTransport) have parts in place
@@ -47,7 +47,7 @@ func (m *message) text(path string) (string, error) {
 func partText(raw json.RawMessage, role, path string) (string, error) {
 	var part uiPart
 	if err := json.Unmarshal(raw, &part); err != nil {
-		return "", httpx.UnmarshalAt(path, raw, &part) // which says it better
+		return "", wire.UnmarshalAt(path, raw, &part) // which says it better
 	}
 	switch {
 	case part.Type == "text" && part.Text == nil:

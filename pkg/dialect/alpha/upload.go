@@ -15,6 +15,7 @@ import (
 
 	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
+	"glossa/pkg/wire"
 )
 
 // A Publisher keeps checkpoints and serves them as models. It checks names and
@@ -127,7 +128,7 @@ func (a *arrival) decodeParts(parts []span, v any) error {
 			return err
 		}
 	}
-	return httpx.Unmarshal(b, v)
+	return wire.Unmarshal(b, v)
 }
 
 // A span is a piece of a body, after a text that is not in it.
@@ -228,7 +229,7 @@ func member(key string, more bool, from, to int64) span {
 }
 
 // malformed is the error of a body that is no JSON object. A short one is looked at by
-// [httpx.Unmarshal], which says more of it.
+// [wire.Unmarshal], which says more of it.
 func (a *arrival) malformed(err error) error {
 	const short = 1 << 20
 	if _, ok := err.(*llm.Error); ok { //nolint:errorlint // the scanner does not wrap it

@@ -3,17 +3,17 @@ package invoke
 import (
 	"strings"
 
-	"glossa/pkg/httpx"
+	"glossa/pkg/wire"
 )
 
 // Parameters tells what becomes of each key of a request, and of each key of body that
 // a model in the process takes: a remote model takes those that its record maps. A key
 // that is not here is refused.
-func Parameters() []httpx.Parameter {
-	honoured := func(name, note string) httpx.Parameter {
-		return httpx.Parameter{Name: name, Disposition: httpx.Honoured, Note: note}
+func Parameters() []wire.Parameter {
+	honoured := func(name, note string) wire.Parameter {
+		return wire.Parameter{Name: name, Disposition: wire.Honoured, Note: note}
 	}
-	list := []httpx.Parameter{
+	list := []wire.Parameter{
 		honoured("model_family", "local, bedrock or sagemaker, as /list_models has it"),
 		honoured("model_name", "a name or an alias in that family"),
 		honoured("body", "an object of canonical keys; null is passed on to a remote model, and is not sent to one in the process"),
@@ -51,7 +51,7 @@ func Parameters() []httpx.Parameter {
 	}
 	for i := range list {
 		if strings.HasPrefix(list[i].Name, "body.") {
-			list[i].Remote = httpx.ByRecord
+			list[i].Remote = wire.ByRecord
 		}
 	}
 	return list

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
+	"glossa/pkg/wire"
 )
 
 // newPrompt reads the text or the chat that is to be continued.
@@ -36,7 +36,7 @@ func newPrompt(body map[string]json.RawMessage) (llm.Prompt, error) {
 }
 
 func newText(key string, body map[string]json.RawMessage) (text string, err error) {
-	return text, httpx.UnmarshalAt(key, body[key], &text)
+	return text, wire.UnmarshalAt(key, body[key], &text)
 }
 
 func said(role, text string) llm.Message {
@@ -47,7 +47,7 @@ func said(role, text string) llm.Message {
 func newMessages(body map[string]json.RawMessage) ([]llm.Message, error) {
 	const key = "messages"
 	var sent []message
-	if err := httpx.UnmarshalAt(key, body[key], &sent); err != nil {
+	if err := wire.UnmarshalAt(key, body[key], &sent); err != nil {
 		return nil, err
 	}
 	if len(sent) == 0 {
@@ -108,11 +108,11 @@ func content(path string, raw json.RawMessage) ([]llm.Part, error) {
 	}
 	if raw[0] != '[' {
 		var text string
-		err := httpx.UnmarshalAt(path, raw, &text)
+		err := wire.UnmarshalAt(path, raw, &text)
 		return []llm.Part{{Text: text}}, err
 	}
 	var sent []part
-	if err := httpx.UnmarshalAt(path, raw, &sent); err != nil {
+	if err := wire.UnmarshalAt(path, raw, &sent); err != nil {
 		return nil, err
 	}
 	list := make([]llm.Part, len(sent))
@@ -142,7 +142,7 @@ const noArguments = `{"type":"object","properties":{},"additionalProperties":fal
 // newTools reads functions in OpenAI's form.
 func newTools(key string, raw json.RawMessage) ([]llm.Tool, error) {
 	var sent []tool
-	if err := httpx.UnmarshalAt(key, raw, &sent); err != nil {
+	if err := wire.UnmarshalAt(key, raw, &sent); err != nil {
 		return nil, err
 	}
 	list, seen := make([]llm.Tool, len(sent)), map[string]bool{}

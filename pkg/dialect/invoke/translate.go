@@ -8,14 +8,14 @@ import (
 	"reflect"
 	"slices"
 
-	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
+	"glossa/pkg/wire"
 )
 
 // parse reads a request that has its three keys, each of its type.
 func parse(body []byte) (*request, error) {
 	var in request
-	err := httpx.Unmarshal(body, &in)
+	err := wire.Unmarshal(body, &in)
 	if e, ok := errors.AsType[*llm.Error](err); ok && e.Code == llm.Invalid && e.Param == "" {
 		whole := *e
 		whole.Code = malformed
@@ -45,7 +45,7 @@ func (in *request) fit(model calledModel, stream, ignore bool) (ignored []string
 		if name != "stream" && !empty(in.Body[name]) {
 			if !ignore {
 				const message = `this model does not take it: leave it out, or send "ignore_unmapped": true beside body`
-				return nil, &llm.Error{Code: httpx.UnknownParam, Param: name, Message: message}
+				return nil, &llm.Error{Code: wire.UnknownParam, Param: name, Message: message}
 			}
 			ignored = append(ignored, name)
 		}
@@ -65,7 +65,7 @@ func (in *request) stream(stream bool) error {
 	case null(raw):
 		return nil
 	default:
-		if err := httpx.UnmarshalAt(key, raw, &sent); err != nil {
+		if err := wire.UnmarshalAt(key, raw, &sent); err != nil {
 			return err
 		}
 	}
@@ -101,7 +101,7 @@ func generation(body map[string]json.RawMessage, stream bool) (*llm.Request, err
 		if _, ok := v.Interface().([]llm.Tool); ok {
 			req.Tools, err = newTools(key, raw)
 		} else {
-			err = httpx.UnmarshalAt(key, raw, v.Addr().Interface())
+			err = wire.UnmarshalAt(key, raw, v.Addr().Interface())
 		}
 		if err != nil {
 			return nil, err

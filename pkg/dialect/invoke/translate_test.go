@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
+	"glossa/pkg/wire"
 )
 
 // sent translates a body for a model in the process.
@@ -134,7 +134,7 @@ func TestRefused(t *testing.T) {
 
 // Every key has a row and every row a key.
 func TestParameters(t *testing.T) {
-	left := httpx.Keys(reflect.TypeFor[request]())
+	left := wire.Keys(reflect.TypeFor[request]())
 	for _, key := range keys() {
 		left["body."+key] = true
 	}

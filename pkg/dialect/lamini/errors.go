@@ -8,6 +8,7 @@ import (
 
 	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
+	"glossa/pkg/wire"
 )
 
 // Errors gives errors Lamini's shape, {"detail": sentence}, or a list of what is wrong
@@ -38,7 +39,7 @@ func (shape) Body(e *llm.Error) (int, any) {
 	switch e.Code {
 	case llm.Invalid:
 		return http.StatusUnprocessableEntity, errorBody{[]fault{{"value_error", location(e.Param), e.Message}}}
-	case httpx.UnknownParam:
+	case wire.UnknownParam:
 		return http.StatusUnprocessableEntity, errorBody{[]fault{{"extra_forbidden", location(e.Param), "Extra inputs are not permitted"}}}
 	case llm.NotFound:
 		return statusNoModel, errorBody{e.Message}

@@ -3,8 +3,8 @@ package lamini
 import (
 	"fmt"
 
-	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
+	"glossa/pkg/wire"
 )
 
 // request translates a completion; every error names the key at fault. Nothing is
@@ -44,7 +44,7 @@ func (c *completionRequest) limits() [2]limit {
 
 // prompts translates what both requests have. Clients write the template of a model,
 // special tokens included, into their prompts.
-func prompts(model *string, sent httpx.Many[*string]) ([]llm.Prompt, error) {
+func prompts(model *string, sent wire.Many[*string]) ([]llm.Prompt, error) {
 	switch {
 	case model == nil || *model == "":
 		return nil, invalid("model_name", "must be given")

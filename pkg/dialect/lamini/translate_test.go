@@ -7,14 +7,14 @@ import (
 	"strings"
 	"testing"
 
-	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
+	"glossa/pkg/wire"
 )
 
 func decode(t *testing.T, body string) (*llm.Request, error) {
 	t.Helper()
 	var in completionRequest
-	if err := httpx.Unmarshal([]byte(body), &in); err != nil {
+	if err := wire.Unmarshal([]byte(body), &in); err != nil {
 		t.Fatalf("%s: %v", body, err)
 	}
 	return in.request()
@@ -67,7 +67,7 @@ func TestParameters(t *testing.T) {
 	for route, request := range map[string]reflect.Type{
 		"completions": reflect.TypeFor[completionRequest](), "embedding": reflect.TypeFor[embeddingRequest](),
 	} {
-		for key := range httpx.Keys(request) {
+		for key := range wire.Keys(request) {
 			keys[route+" "+key] = true
 		}
 	}
@@ -101,7 +101,7 @@ func TestDispositions(t *testing.T) {
 		got, err := decode(t, plain+`,"`+name+`":`+value+`}`)
 		e, _ := errors.AsType[*llm.Error](err)
 		refused := e != nil && e.Code == llm.Unsupported && e.Param == name
-		if same := reflect.DeepEqual(got, want); refused != (p.Disposition == httpx.Refused) || same != (p.Disposition == httpx.NoEffect) {
+		if same := reflect.DeepEqual(got, want); refused != (p.Disposition == wire.Refused) || same != (p.Disposition == wire.NoEffect) {
 			t.Errorf("%s is %s: refused %v, without effect %v, %v", p.Name, p.Disposition, refused, same, err)
 		}
 	}
@@ -115,7 +115,7 @@ func FuzzRequests(f *testing.F) {
 	f.Add([]byte(`{"model_name":"m","prompt":"a","output_type":{"a":"str","b":["x",1],"":"int","c":"float","d":"bool"}}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var completion completionRequest
-		err := httpx.Unmarshal(body, &completion)
+		err := wire.Unmarshal(body, &completion)
 		if err == nil {
 			var req *llm.Request
 			if req, err = completion.request(); err == nil {
@@ -127,7 +127,7 @@ func FuzzRequests(f *testing.F) {
 		}
 		ours(t, body, err)
 		var embedding embeddingRequest
-		if err = httpx.Unmarshal(body, &embedding); err == nil {
+		if err = wire.Unmarshal(body, &embedding); err == nil {
 			_, err = embedding.request()
 		}
 		ours(t, body, err)

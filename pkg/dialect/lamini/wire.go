@@ -7,19 +7,19 @@ package lamini
 import (
 	"encoding/json"
 
-	"glossa/pkg/httpx"
+	"glossa/pkg/wire"
 )
 
 // completionRequest is the body of POST /v1/completions and /v2/completions. Each key
 // has a row in [Parameters]; so it is with the other request.
 type completionRequest struct {
-	ModelName     *string             `json:"model_name"`
-	Prompt        httpx.Many[*string] `json:"prompt"`      // nil for null, which is none
-	OutputType    json.RawMessage     `json:"output_type"` // an object of types by key
-	MaxNewTokens  *int                `json:"max_new_tokens"`
-	MaxTokens     *int                `json:"max_tokens"`
-	ReservationID json.RawMessage     `json:"reservation_id"`
-	CacheID       json.RawMessage     `json:"cache_id"`
+	ModelName     *string            `json:"model_name"`
+	Prompt        wire.Many[*string] `json:"prompt"`      // nil for null, which is none
+	OutputType    json.RawMessage    `json:"output_type"` // an object of types by key
+	MaxNewTokens  *int               `json:"max_new_tokens"`
+	MaxTokens     *int               `json:"max_tokens"`
+	ReservationID json.RawMessage    `json:"reservation_id"`
+	CacheID       json.RawMessage    `json:"cache_id"`
 }
 
 // output is the answer to a prompt without an output_type.
@@ -36,8 +36,8 @@ type answerV2 struct {
 
 // embeddingRequest is the body of POST /v1/embedding.
 type embeddingRequest struct {
-	ModelName *string             `json:"model_name"`
-	Prompt    httpx.Many[*string] `json:"prompt"`
+	ModelName *string            `json:"model_name"`
+	Prompt    wire.Many[*string] `json:"prompt"`
 }
 
 type embeddingAnswer struct {

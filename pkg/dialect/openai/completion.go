@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"encoding/json"
 
-	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
+	"glossa/pkg/wire"
 )
 
 // completionRequest is the body of POST /v1/completions. Each key has a row in
@@ -74,7 +74,7 @@ func (c *completionRequest) request() (*llm.Request, error) {
 
 // check returns what is wrong with the keys that need no translation.
 func (c *completionRequest) check() error {
-	if err := httpx.Refuse(completionRows, c, "", ""); err != nil {
+	if err := wire.Refuse(completionRows, c, "", ""); err != nil {
 		return err
 	}
 	switch {

@@ -11,6 +11,7 @@ import (
 
 	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
+	"glossa/pkg/wire"
 )
 
 // ids returns the prompt that is token ids.
@@ -19,7 +20,7 @@ func ids(list ...int) llm.Prompt { return llm.Prompt{Parts: []llm.Part{{Tokens: 
 func complete(t *testing.T, body string) (*llm.Request, error) {
 	t.Helper()
 	var in completionRequest
-	if err := httpx.Unmarshal([]byte(body), &in); err != nil {
+	if err := wire.Unmarshal([]byte(body), &in); err != nil {
 		t.Fatalf("%s: %v", body, err)
 	}
 	return in.request()
@@ -126,20 +127,20 @@ func refusals(t *testing.T, target, plain string, list []refusal) {
 // Every key has a row and every row a key, and the table tells the truth.
 func TestOtherParameters(t *testing.T) {
 	for _, test := range []struct {
-		rows    []httpx.Parameter
+		rows    []wire.Parameter
 		request reflect.Type
 	}{
 		{CompletionParameters(), reflect.TypeFor[completionRequest]()},
 		{EmbeddingParameters(), reflect.TypeFor[embeddingRequest]()},
 	} {
-		keys, rows := httpx.Keys(test.request), map[string]bool{}
+		keys, rows := wire.Keys(test.request), map[string]bool{}
 		for _, p := range test.rows {
 			name, _, nested := strings.Cut(p.Name, ".")
 			if !keys[name] || rows[p.Name] || p.Note == "" {
 				t.Errorf("%s: %+v", test.request, p)
 			}
 			rows[p.Name] = true
-			if !nested && len(p.Neutral) > 0 != (p.Disposition == httpx.Refused) {
+			if !nested && len(p.Neutral) > 0 != (p.Disposition == wire.Refused) {
 				t.Errorf("%s: %+v", test.request, p)
 			}
 		}
@@ -173,7 +174,7 @@ func TestCompletionDispositions(t *testing.T) {
 		got, err := complete(t, plain+`,"`+p.Name+`":`+value+`}`)
 		e, _ := errors.AsType[*llm.Error](err)
 		refused := e != nil && e.Code == llm.Unsupported && e.Param == p.Name
-		if same := reflect.DeepEqual(got, want); refused != (p.Disposition == httpx.Refused) || same != (p.Disposition == httpx.NoEffect) {
+		if same := reflect.DeepEqual(got, want); refused != (p.Disposition == wire.Refused) || same != (p.Disposition == wire.NoEffect) {
 			t.Errorf("%s is %s: refused %v, without effect %v, %v", p.Name, p.Disposition, refused, same, err)
 		}
 	}
@@ -187,7 +188,7 @@ func FuzzCompletion(f *testing.F) {
 	f.Add([]byte(`{"model":"m","prompt":[1,2],"suffix":"x"}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var in completionRequest
-		err := httpx.Unmarshal(body, &in)
+		err := wire.Unmarshal(body, &in)
 		var req *llm.Request
 		if err == nil {
 			req, err = in.request()
@@ -208,7 +209,7 @@ func FuzzEmbedding(f *testing.F) {
 	f.Add([]byte(`{"input":[[1,2],[3]]}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var in embeddingRequest
-		err := httpx.Unmarshal(body, &in)
+		err := wire.Unmarshal(body, &in)
 		var req *llm.EmbedRequest
 		if err == nil {
 			req, err = in.request()

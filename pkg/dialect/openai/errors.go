@@ -9,6 +9,7 @@ import (
 
 	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
+	"glossa/pkg/wire"
 )
 
 // Errors gives errors the shape that OpenAI's clients read. They know a stream's
@@ -58,7 +59,7 @@ func words(e *llm.Error) (kind, code string) {
 			return invalid, ""
 		}
 		return invalid, "invalid_value"
-	case httpx.UnknownParam:
+	case wire.UnknownParam:
 		return invalid, "unknown_parameter"
 	case llm.Unsupported:
 		return invalid, "unsupported_parameter"
@@ -100,7 +101,7 @@ func sentence(e *llm.Error) string {
 		return "Incorrect API key provided: " + e.Message
 	case e.Param == "" || e.Code == llm.NotFound:
 		return e.Message
-	case e.Code == httpx.UnknownParam:
+	case e.Code == wire.UnknownParam:
 		return "Unrecognized request argument supplied: " + e.Param
 	case e.Code == llm.Unsupported:
 		return "Unsupported parameter '" + e.Param + "': " + e.Message

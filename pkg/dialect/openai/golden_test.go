@@ -17,8 +17,8 @@ var callID = regexp.MustCompile(`call_[0-9a-f]{24}`)
 
 var answerID = regexp.MustCompile(`(chatcmpl|cmpl)-[0-9a-f]{24}`)
 
-// wire writes an answer as it goes over the wire, with one id for all answers.
-func wire(h http.Handler, method, target, body string) string {
+// sent writes an answer as it goes over the wire, with one id for all answers.
+func sent(h http.Handler, method, target, body string) string {
 	w := ask(h, method, target, body)
 	ids := answerID.FindAllString(w.Body.String(), -1)
 	for _, id := range ids {
@@ -64,9 +64,9 @@ func checkGolden(t *testing.T, file string, routes []string) {
 		t.Fatal(err)
 	}
 	h := testHandler()
-	got := wire(h, "POST", routes[0], string(body))
+	got := sent(h, "POST", routes[0], string(body))
 	for _, route := range routes[1:] {
-		if alias := wire(h, "POST", route, string(body)); alias != got {
+		if alias := sent(h, "POST", route, string(body)); alias != got {
 			t.Errorf("%s answers otherwise: %s", route, alias)
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"reflect"
 	"strings"
 
-	"glossa/pkg/httpx"
+	"glossa/pkg/wire"
 )
 
 // Limits of requests.
@@ -28,13 +28,13 @@ var rows, completionRows = Parameters(), CompletionParameters()
 
 // Parameters tells what becomes of each key of a chat request; keys inside of
 // others are written with a dot. A key that is not here is refused.
-func Parameters() []httpx.Parameter {
+func Parameters() []wire.Parameter {
 	const (
-		served   = httpx.Honoured
-		refused  = httpx.Refused
-		noEffect = httpx.NoEffect
+		served   = wire.Honoured
+		refused  = wire.Refused
+		noEffect = wire.NoEffect
 	)
-	return remotely(append([]httpx.Parameter{
+	return remotely(append([]wire.Parameter{
 		{Name: "model", Disposition: served, Note: "a name, an alias or family/name; default: the first model"},
 		{Name: "hosting", Disposition: served, Note: "cloud or another that /models_available lists for the model: Aleph Alpha's clients send it; default: any"},
 		{Name: "messages", Disposition: served, Note: "at least one"},
@@ -94,26 +94,26 @@ func Parameters() []httpx.Parameter {
 }
 
 // remotely tells what becomes of the keys where a remote model answers.
-func remotely(rows []httpx.Parameter) []httpx.Parameter {
-	httpx.Remotely(rows, httpx.ByRecord, "messages", "max_tokens", "max_completion_tokens", "maximum_tokens", "temperature", "top_p", "top_k",
+func remotely(rows []wire.Parameter) []wire.Parameter {
+	wire.Remotely(rows, wire.ByRecord, "messages", "max_tokens", "max_completion_tokens", "maximum_tokens", "temperature", "top_p", "top_k",
 		"stop", "seed", "presence_penalty", "frequency_penalty", "logit_bias", "best_of", "tools", "tool_choice", "parallel_tool_calls")
-	httpx.Remotely(rows, httpx.ByGlossa, "n", "echo")
-	httpx.Remotely(rows, httpx.Checked, "response_format")
-	httpx.Remotely(rows, textsOnly, "prompt")
-	return httpx.Remotely(rows, httpx.NotRemote, "messages.tool_calls", "messages.tool_call_id", "logprobs", "top_logprobs")
+	wire.Remotely(rows, wire.ByGlossa, "n", "echo")
+	wire.Remotely(rows, wire.Checked, "response_format")
+	wire.Remotely(rows, textsOnly, "prompt")
+	return wire.Remotely(rows, wire.NotRemote, "messages.tool_calls", "messages.tool_call_id", "logprobs", "top_logprobs")
 }
 
 // textsOnly is what becomes of prompts where a remote model answers.
 const textsOnly = "strings; token ids are refused"
 
 // formParameters are the rows of the keys that hold an answer to a form.
-func formParameters() []httpx.Parameter {
+func formParameters() []wire.Parameter {
 	const (
-		served   = httpx.Honoured
-		noEffect = httpx.NoEffect
+		served   = wire.Honoured
+		noEffect = wire.NoEffect
 		held     = "answers are always held to the schema"
 	)
-	return []httpx.Parameter{
+	return []wire.Parameter{
 		{Name: "response_format", Disposition: served, Note: "text (the default), json_object (any object) or json_schema. The answer parses and keeps the schema wherever max_tokens ends it; fewer than the shortest answer needs are refused"},
 		{Name: "response_format.type", Disposition: served, Note: "text, json_object or json_schema"},
 		{Name: "response_format.json_schema", Disposition: served, Note: "with type json_schema only"},
@@ -123,7 +123,7 @@ func formParameters() []httpx.Parameter {
 		{Name: "response_format.json_schema.strict", Disposition: noEffect, Note: held},
 		{Name: "tools", Disposition: served, Note: "up to 128"},
 		{Name: "tools.type", Disposition: served, Note: "function"},
-		{Name: "tools.custom", Disposition: httpx.Refused, Note: "custom tools are not served"},
+		{Name: "tools.custom", Disposition: wire.Refused, Note: "custom tools are not served"},
 		{Name: "tools.function", Disposition: served, Note: "what may be called"},
 		{Name: "tools.function.name", Disposition: served, Note: "1 to 64 letters, digits, _ and -; no two alike"},
 		{Name: "tools.function.description", Disposition: served, Note: "goes to the model"},
@@ -135,22 +135,22 @@ func formParameters() []httpx.Parameter {
 }
 
 // CompletionParameters tells what becomes of each key of a completion.
-func CompletionParameters() []httpx.Parameter {
-	own := []httpx.Parameter{
-		{Name: "model", Disposition: httpx.Honoured, Note: "a name, an alias or family/name; not empty"},
-		{Name: "prompt", Disposition: httpx.Honoured, Note: "a string, token ids, or an array of either; default: the beginning of a text"},
-		{Name: "max_tokens", Disposition: httpx.Honoured, Note: "0 or more; default 16. 0 with echo describes the prompt"},
-		{Name: "best_of", Disposition: httpx.Honoured, Note: "n to 128: so many are made and the n likeliest given; default n. Above n not in streams"},
-		{Name: "echo", Disposition: httpx.Honoured, Note: "the text begins with the prompt; default false"},
-		{Name: "logprobs", Disposition: httpx.Honoured, Note: "0 to 20 likeliest tokens, and the one that is there"},
-		{Name: "suffix", Disposition: httpx.Refused, Note: "text is continued at its end only", Neutral: []string{`""`}},
-		{Name: "store", Disposition: httpx.Refused, Note: "completions are not stored", Neutral: []string{`false`}},
-		{Name: "user", Disposition: httpx.NoEffect, Note: "labels the caller"},
-		{Name: "metadata", Disposition: httpx.NoEffect, Note: "labels stored completions, and none is stored"},
+func CompletionParameters() []wire.Parameter {
+	own := []wire.Parameter{
+		{Name: "model", Disposition: wire.Honoured, Note: "a name, an alias or family/name; not empty"},
+		{Name: "prompt", Disposition: wire.Honoured, Note: "a string, token ids, or an array of either; default: the beginning of a text"},
+		{Name: "max_tokens", Disposition: wire.Honoured, Note: "0 or more; default 16. 0 with echo describes the prompt"},
+		{Name: "best_of", Disposition: wire.Honoured, Note: "n to 128: so many are made and the n likeliest given; default n. Above n not in streams"},
+		{Name: "echo", Disposition: wire.Honoured, Note: "the text begins with the prompt; default false"},
+		{Name: "logprobs", Disposition: wire.Honoured, Note: "0 to 20 likeliest tokens, and the one that is there"},
+		{Name: "suffix", Disposition: wire.Refused, Note: "text is continued at its end only", Neutral: []string{`""`}},
+		{Name: "store", Disposition: wire.Refused, Note: "completions are not stored", Neutral: []string{`false`}},
+		{Name: "user", Disposition: wire.NoEffect, Note: "labels the caller"},
+		{Name: "metadata", Disposition: wire.NoEffect, Note: "labels stored completions, and none is stored"},
 	}
 	for _, p := range Parameters() {
 		switch name, _, _ := strings.Cut(p.Name, "."); {
-		case !httpx.Keys(reflect.TypeFor[sampling]())[name]:
+		case !wire.Keys(reflect.TypeFor[sampling]())[name]:
 			continue
 		case name == "temperature":
 			p.Note = "0 (greedy) to 2; default 1"
@@ -166,13 +166,13 @@ func CompletionParameters() []httpx.Parameter {
 
 // EmbeddingParameters tells what becomes of each key of a request for embeddings, which
 // no remote model makes.
-func EmbeddingParameters() []httpx.Parameter {
-	list := []httpx.Parameter{
-		{Name: "model", Disposition: httpx.Honoured, Note: "a name, an alias or family/name; default: the first model"},
-		{Name: "input", Disposition: httpx.Honoured, Note: "a string, token ids, or an array of up to 2048 of either; none empty"},
-		{Name: "encoding_format", Disposition: httpx.Honoured, Note: "float, or base64 of float32, little-endian; default float"},
-		{Name: "dimensions", Disposition: httpx.Honoured, Note: "those of the model only; default these"},
-		{Name: "user", Disposition: httpx.NoEffect, Note: "labels the caller"},
+func EmbeddingParameters() []wire.Parameter {
+	list := []wire.Parameter{
+		{Name: "model", Disposition: wire.Honoured, Note: "a name, an alias or family/name; default: the first model"},
+		{Name: "input", Disposition: wire.Honoured, Note: "a string, token ids, or an array of up to 2048 of either; none empty"},
+		{Name: "encoding_format", Disposition: wire.Honoured, Note: "float, or base64 of float32, little-endian; default float"},
+		{Name: "dimensions", Disposition: wire.Honoured, Note: "those of the model only; default these"},
+		{Name: "user", Disposition: wire.NoEffect, Note: "labels the caller"},
 	}
-	return httpx.Remotely(list, httpx.NotRemote, "model", "input", "encoding_format", "dimensions")
+	return wire.Remotely(list, wire.NotRemote, "model", "input", "encoding_format", "dimensions")
 }

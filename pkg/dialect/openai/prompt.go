@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
+	"glossa/pkg/wire"
 )
 
 // prompts reads the value of a key: a text, token ids, or a list of either. There is
@@ -17,7 +17,7 @@ func prompts(key string, raw json.RawMessage) ([]llm.Prompt, error) {
 	}
 	if raw[0] == '"' {
 		var text string
-		err := httpx.UnmarshalAt(key, raw, &text)
+		err := wire.UnmarshalAt(key, raw, &text)
 		return []llm.Prompt{llm.Text(text)}, err
 	}
 	if raw[0] != '[' {
@@ -32,7 +32,7 @@ func prompts(key string, raw json.RawMessage) ([]llm.Prompt, error) {
 		return tokenLists(key, raw)
 	}
 	var ids []*int
-	if err := httpx.UnmarshalAt(key, raw, &ids); err != nil {
+	if err := wire.UnmarshalAt(key, raw, &ids); err != nil {
 		return nil, err
 	}
 	prompt, err := tokenPrompt(key, ids)
@@ -41,7 +41,7 @@ func prompts(key string, raw json.RawMessage) ([]llm.Prompt, error) {
 
 func texts(key string, raw json.RawMessage) ([]llm.Prompt, error) {
 	var list []*string
-	if err := httpx.UnmarshalAt(key, raw, &list); err != nil {
+	if err := wire.UnmarshalAt(key, raw, &list); err != nil {
 		return nil, err
 	}
 	out := make([]llm.Prompt, len(list))
@@ -56,7 +56,7 @@ func texts(key string, raw json.RawMessage) ([]llm.Prompt, error) {
 
 func tokenLists(key string, raw json.RawMessage) ([]llm.Prompt, error) {
 	var lists [][]*int
-	if err := httpx.UnmarshalAt(key, raw, &lists); err != nil {
+	if err := wire.UnmarshalAt(key, raw, &lists); err != nil {
 		return nil, err
 	}
 	out := make([]llm.Prompt, len(lists))

@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
+	"glossa/pkg/wire"
 )
 
 // What vLLM has beside OpenAI's protocol: the tokens of a prompt or a chat, and back.
@@ -59,23 +59,23 @@ type tokenizerInfo struct {
 
 // TokenizeParameters tells what becomes of each key of a request to tokenize, which no
 // remote model serves.
-func TokenizeParameters() []httpx.Parameter {
+func TokenizeParameters() []wire.Parameter {
 	const own = "chats are written in the model's own form"
-	list := []httpx.Parameter{
-		{Name: "model", Disposition: httpx.Honoured, Note: "a name, an alias or family/name; default: the first model"},
-		{Name: "prompt", Disposition: httpx.Honoured, Note: "a string, in which special tokens are read as such; or messages"},
-		{Name: "messages", Disposition: httpx.Honoured, Note: "as in /v1/chat/completions"},
-		{Name: "tools", Disposition: httpx.Honoured, Note: "as in /v1/chat/completions, with messages only"},
-		{Name: "add_special_tokens", Disposition: httpx.Honoured, Note: "whether the tokens that the model begins prompts with come first; default: as for a generation"},
-		{Name: "add_generation_prompt", Disposition: httpx.Honoured, Note: "whether the beginning of the answer to messages follows; default true"},
-		{Name: "return_token_strs", Disposition: httpx.Honoured, Note: "token_strs has the tokens as the vocabulary spells them; default false"},
-		{Name: "continue_final_message", Disposition: httpx.Refused, Note: "answers begin anew", Neutral: []string{`false`}},
-		{Name: "chat_template", Disposition: httpx.Refused, Note: own},
-		{Name: "chat_template_kwargs", Disposition: httpx.Refused, Note: own, Neutral: []string{`{}`}},
-		{Name: "media_io_kwargs", Disposition: httpx.Refused, Note: "prompts are text only", Neutral: []string{`{}`}},
-		{Name: "mm_processor_kwargs", Disposition: httpx.Refused, Note: "prompts are text only", Neutral: []string{`{}`}},
+	list := []wire.Parameter{
+		{Name: "model", Disposition: wire.Honoured, Note: "a name, an alias or family/name; default: the first model"},
+		{Name: "prompt", Disposition: wire.Honoured, Note: "a string, in which special tokens are read as such; or messages"},
+		{Name: "messages", Disposition: wire.Honoured, Note: "as in /v1/chat/completions"},
+		{Name: "tools", Disposition: wire.Honoured, Note: "as in /v1/chat/completions, with messages only"},
+		{Name: "add_special_tokens", Disposition: wire.Honoured, Note: "whether the tokens that the model begins prompts with come first; default: as for a generation"},
+		{Name: "add_generation_prompt", Disposition: wire.Honoured, Note: "whether the beginning of the answer to messages follows; default true"},
+		{Name: "return_token_strs", Disposition: wire.Honoured, Note: "token_strs has the tokens as the vocabulary spells them; default false"},
+		{Name: "continue_final_message", Disposition: wire.Refused, Note: "answers begin anew", Neutral: []string{`false`}},
+		{Name: "chat_template", Disposition: wire.Refused, Note: own},
+		{Name: "chat_template_kwargs", Disposition: wire.Refused, Note: own, Neutral: []string{`{}`}},
+		{Name: "media_io_kwargs", Disposition: wire.Refused, Note: "prompts are text only", Neutral: []string{`{}`}},
+		{Name: "mm_processor_kwargs", Disposition: wire.Refused, Note: "prompts are text only", Neutral: []string{`{}`}},
 	}
-	return httpx.Remotely(list, httpx.NotRemote, "model", "prompt", "messages", "tools", "add_special_tokens", "add_generation_prompt", "return_token_strs")
+	return wire.Remotely(list, wire.NotRemote, "model", "prompt", "messages", "tools", "add_special_tokens", "add_generation_prompt", "return_token_strs")
 }
 
 var tokenizeRows = TokenizeParameters()
@@ -92,7 +92,7 @@ func (t *tokenizeRequest) check() error {
 	case t.AddGenerationPrompt != nil && !chat:
 		return invalid("add_generation_prompt", "can be sent with messages only")
 	}
-	return httpx.Refuse(tokenizeRows, t, "", "")
+	return wire.Refuse(tokenizeRows, t, "", "")
 }
 
 // parts returns what is tokenised, and whether the tokens that the model begins prompts with

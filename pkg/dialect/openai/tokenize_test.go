@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
 	"glossa/pkg/llm/llmtest"
+	"glossa/pkg/wire"
 )
 
 // speller has a token for each letter, with its code as its id, begins prompts with token 1,
@@ -116,7 +116,7 @@ func unescaped(s string) string { return strings.NewReplacer(`\u003c`, "<", `\u0
 
 // TestTokenizeParameters: every key has a row and every row a key.
 func TestTokenizeParameters(t *testing.T) {
-	keys := httpx.Keys(reflect.TypeFor[tokenizeRequest]())
+	keys := wire.Keys(reflect.TypeFor[tokenizeRequest]())
 	for _, p := range TokenizeParameters() {
 		if !keys[p.Name] || p.Note == "" {
 			t.Errorf("%+v has no key", p)

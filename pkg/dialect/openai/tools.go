@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
+	"glossa/pkg/wire"
 )
 
 // forms are the keys that hold an answer of a chat to a form.
@@ -146,7 +146,7 @@ func (f *forms) tools() ([]llm.Tool, error) {
 // translate translates the tool that is at path.
 func (t *tool) translate(path string) (llm.Tool, error) {
 	out := llm.Tool{Name: t.Function.Name, Description: t.Function.Description, Parameters: t.Function.Parameters}
-	if err := httpx.Refuse(rows, t, "tools.", path+"."); err != nil {
+	if err := wire.Refuse(rows, t, "tools.", path+"."); err != nil {
 		return out, err
 	}
 	if t.Type != "function" {
@@ -174,7 +174,7 @@ func (f *forms) offered() (list []int, must bool, err error) {
 		return f.chosen()
 	}
 	if len(raw) > 0 && string(raw) != "null" {
-		if err := httpx.UnmarshalAt(path, raw, &word); err != nil {
+		if err := wire.UnmarshalAt(path, raw, &word); err != nil {
 			return nil, false, err
 		}
 	}
@@ -196,7 +196,7 @@ func (f *forms) offered() (list []int, must bool, err error) {
 func (f *forms) chosen() (list []int, must bool, err error) {
 	const path = "tool_choice"
 	var choice toolChoice
-	if err := httpx.UnmarshalAt(path, f.ToolChoice, &choice); err != nil {
+	if err := wire.UnmarshalAt(path, f.ToolChoice, &choice); err != nil {
 		return nil, false, err
 	}
 	allowed := choice.AllowedTools

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strconv"
 
-	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
+	"glossa/pkg/wire"
 )
 
 // request translates a chat; every error names the key at fault.
@@ -67,7 +67,7 @@ func (c *chatRequest) hosted(info *llm.ModelInfo) error {
 
 // check returns what is wrong with the keys that need no translation.
 func (c *chatRequest) check() error {
-	if err := httpx.Refuse(rows, &c.refused, "", ""); err != nil {
+	if err := wire.Refuse(rows, &c.refused, "", ""); err != nil {
 		return err
 	}
 	if c.TopK != nil && *c.TopK < 0 {
@@ -90,7 +90,7 @@ func (s *sampling) check(maxStops int) error {
 	case s.StreamOptions != nil && !s.Stream:
 		return invalid("stream_options", "can be sent with stream: true only")
 	case s.StreamOptions != nil:
-		if err := httpx.Refuse(rows, s.StreamOptions, "stream_options.", "stream_options."); err != nil {
+		if err := wire.Refuse(rows, s.StreamOptions, "stream_options.", "stream_options."); err != nil {
 			return err
 		}
 	}
@@ -210,7 +210,7 @@ func (c *chatRequest) chat() (llm.Prompt, error) {
 // turn translates the message that is at path.
 func (m *message) turn(path string) (llm.Message, error) {
 	turn := llm.Message{Role: m.Role, CallID: m.ToolCallID}
-	if err := httpx.Refuse(rows, m, "messages.", path+"."); err != nil {
+	if err := wire.Refuse(rows, m, "messages.", path+"."); err != nil {
 		return turn, err
 	}
 	switch m.Role {
@@ -244,7 +244,7 @@ func (m *message) parts(path string) ([]llm.Part, error) {
 	}
 	if m.Content[0] != '[' {
 		var text string
-		if err := httpx.UnmarshalAt(path, m.Content, &text); err != nil {
+		if err := wire.UnmarshalAt(path, m.Content, &text); err != nil {
 			return nil, err
 		}
 		return []llm.Part{{Text: text}}, nil
@@ -253,7 +253,7 @@ func (m *message) parts(path string) ([]llm.Part, error) {
 		return nil, err
 	}
 	var list []contentPart
-	if err := httpx.UnmarshalAt(path, m.Content, &list); err != nil {
+	if err := wire.UnmarshalAt(path, m.Content, &list); err != nil {
 		return nil, err
 	}
 	if len(list) == 0 {

@@ -10,12 +10,13 @@ import (
 
 	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
+	"glossa/pkg/wire"
 )
 
 func decode(t *testing.T, body string) *chatRequest {
 	t.Helper()
 	in := new(chatRequest)
-	if err := httpx.Unmarshal([]byte(body), in); err != nil {
+	if err := wire.Unmarshal([]byte(body), in); err != nil {
 		t.Fatalf("%s: %v", body, err)
 	}
 	return in
@@ -106,7 +107,7 @@ func TestParameters(t *testing.T) {
 			if inner.Kind() == reflect.Slice || inner.Kind() == reflect.Pointer {
 				inner = inner.Elem()
 			}
-			if inner.Kind() == reflect.Struct && inner != reflect.TypeFor[httpx.Many[string]]() {
+			if inner.Kind() == reflect.Struct && inner != reflect.TypeFor[wire.Many[string]]() {
 				walk(name+".", inner)
 			}
 		}
@@ -118,7 +119,7 @@ func TestParameters(t *testing.T) {
 	} {
 		keys[name] = false
 	}
-	for key := range httpx.Keys(reflect.TypeFor[chatRequest]()) {
+	for key := range wire.Keys(reflect.TypeFor[chatRequest]()) {
 		if _, ok := keys[key]; !ok {
 			t.Errorf("%s was not walked to", key)
 		}
@@ -131,14 +132,14 @@ func TestParameters(t *testing.T) {
 			t.Errorf("%s is no key", p.Name)
 		case rows[p.Name]:
 			t.Errorf("%s has two rows", p.Name)
-		case isRaw != (p.Disposition == httpx.Refused):
+		case isRaw != (p.Disposition == wire.Refused):
 			t.Errorf("%s: %s, but raw is %v", p.Name, p.Disposition, isRaw)
-		case p.Note == "" || !slices.Contains([]httpx.Disposition{httpx.Honoured, httpx.Refused, httpx.NoEffect}, p.Disposition):
+		case p.Note == "" || !slices.Contains([]wire.Disposition{wire.Honoured, wire.Refused, wire.NoEffect}, p.Disposition):
 			t.Errorf("%+v", p)
 		}
 		rows[p.Name] = true
 		for _, v := range p.Neutral {
-			if !json.Valid([]byte(v)) || p.Disposition != httpx.Refused {
+			if !json.Valid([]byte(v)) || p.Disposition != wire.Refused {
 				t.Errorf("%s: neutral %s", p.Name, v)
 			}
 		}
@@ -165,7 +166,7 @@ func TestDispositions(t *testing.T) {
 	}
 	for _, p := range Parameters() {
 		value, ok := values[p.Name]
-		if p.Disposition == httpx.Refused {
+		if p.Disposition == wire.Refused {
 			value, ok = `{"x":1}`, true
 		}
 		if !ok || strings.Contains(p.Name, ".") {
@@ -173,11 +174,11 @@ func TestDispositions(t *testing.T) {
 		}
 		got, err := decode(t, `{`+hi+`,"`+p.Name+`":`+value+`}`).request()
 		switch same := reflect.DeepEqual(got, plain); {
-		case p.Disposition == httpx.Refused:
+		case p.Disposition == wire.Refused:
 			if e, ok := errors.AsType[*llm.Error](err); !ok || e.Code != llm.Unsupported || e.Param != p.Name {
 				t.Errorf("%s: %v", p.Name, err)
 			}
-		case err != nil || same != (p.Disposition == httpx.NoEffect):
+		case err != nil || same != (p.Disposition == wire.NoEffect):
 			t.Errorf("%s is %s, but the request is the same: %v, %v", p.Name, p.Disposition, same, err)
 		}
 	}
@@ -194,7 +195,7 @@ func FuzzChat(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var in chatRequest
 		var req *llm.Request
-		err := httpx.Unmarshal(body, &in)
+		err := wire.Unmarshal(body, &in)
 		if err == nil {
 			req, err = in.request()
 		}

@@ -7,8 +7,8 @@ package openai
 import (
 	"encoding/json"
 
-	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
+	"glossa/pkg/wire"
 )
 
 // chatRequest is the body of POST /v1/chat/completions. Each key has a row in
@@ -36,7 +36,7 @@ type sampling struct {
 	N                *int               `json:"n"`
 	Stream           bool               `json:"stream"`
 	StreamOptions    *streamOptions     `json:"stream_options"`
-	Stop             httpx.Many[string] `json:"stop"`
+	Stop             wire.Many[string]  `json:"stop"`
 	Seed             *int64             `json:"seed"`
 	PresencePenalty  *float64           `json:"presence_penalty"`
 	FrequencyPenalty *float64           `json:"frequency_penalty"`

@@ -8,14 +8,14 @@ import (
 	"strings"
 	"testing"
 
-	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
+	"glossa/pkg/wire"
 )
 
 // complete decodes and translates a body.
 func complete(body string) (*llm.Request, error) {
 	var in completionRequest
-	if err := httpx.Unmarshal([]byte(body), &in); err != nil {
+	if err := wire.Unmarshal([]byte(body), &in); err != nil {
 		return nil, err
 	}
 	return in.request()
@@ -97,7 +97,7 @@ func TestDispositions(t *testing.T) {
 			body = `{"prompt":` + values[key] + `}`
 		}
 		got, err := complete(body)
-		if err != nil || p.Disposition != httpx.Honoured || reflect.DeepEqual(got, plain) {
+		if err != nil || p.Disposition != wire.Honoured || reflect.DeepEqual(got, plain) {
 			t.Errorf("%s is %s, and the request is %+v, %v", key, p.Disposition, got, err)
 		}
 	}
@@ -210,7 +210,7 @@ func FuzzTokenize(f *testing.F) {
 	f.Add([]byte(`{"text":"","token_content_type":"base64"}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var in tokenizeRequest
-		err := httpx.Unmarshal(body, &in)
+		err := wire.Unmarshal(body, &in)
 		if err == nil {
 			var text llm.Part
 			if text, err = in.text(); err == nil && (in.Text == nil || text.Text != *in.Text || text.Special) {

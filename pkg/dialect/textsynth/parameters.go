@@ -3,13 +3,13 @@ package textsynth
 import (
 	"strings"
 
-	"glossa/pkg/httpx"
+	"glossa/pkg/wire"
 )
 
 // Parameters tells what becomes of each key of each request, named "route key".
 // All are honoured; a key that is not here is refused.
-func Parameters() []httpx.Parameter {
-	list := []httpx.Parameter{
+func Parameters() []wire.Parameter {
+	list := []wire.Parameter{
 		{Name: "completions prompt", Note: "a string, or 1 to 64 of them"},
 		{Name: "completions max_tokens", Note: "0 or more; default 100. The end of the context ends a text too"},
 		{Name: "completions stream", Note: "default false"},
@@ -37,16 +37,16 @@ func Parameters() []httpx.Parameter {
 		{Name: "tokenize token_content_type", Note: "none (the default), or base64 for the bytes of each token"},
 	}
 	for i := range list {
-		list[i].Disposition = httpx.Honoured
+		list[i].Disposition = wire.Honoured
 		switch route, name, _ := strings.Cut(list[i].Name, " "); {
 		case route != "completions":
-			list[i].Remote = httpx.NotRemote
+			list[i].Remote = wire.NotRemote
 		case name == "n":
-			list[i].Remote = httpx.ByGlossa
+			list[i].Remote = wire.ByGlossa
 		case name == "schema" || name == "grammar":
-			list[i].Remote = httpx.Checked
+			list[i].Remote = wire.Checked
 		case name != "prompt" && name != "stream":
-			list[i].Remote = httpx.ByRecord
+			list[i].Remote = wire.ByRecord
 		}
 	}
 	return list

@@ -9,12 +9,13 @@ import (
 
 	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
+	"glossa/pkg/wire"
 )
 
 // score and translate decode and translate a body.
 func score(body []byte) (*llm.ScoreRequest, error) {
 	var in logprobRequest
-	if err := httpx.Unmarshal(body, &in); err != nil {
+	if err := wire.Unmarshal(body, &in); err != nil {
 		return nil, err
 	}
 	return in.request()
@@ -22,7 +23,7 @@ func score(body []byte) (*llm.ScoreRequest, error) {
 
 func translate(body []byte) (*llm.TranslateRequest, error) {
 	var in translateRequest
-	if err := httpx.Unmarshal(body, &in); err != nil {
+	if err := wire.Unmarshal(body, &in); err != nil {
 		return nil, err
 	}
 	return in.request()
@@ -102,16 +103,16 @@ func TestLanguages(t *testing.T) {
 // TestParameters: every key has a row and every row a key.
 func TestParameters(t *testing.T) {
 	keys := map[string]bool{}
-	for route, wire := range map[string]reflect.Type{
+	for route, request := range map[string]reflect.Type{
 		"completions": reflect.TypeFor[completionRequest](), "translate": reflect.TypeFor[translateRequest](),
 		"logprob": reflect.TypeFor[logprobRequest](), "tokenize": reflect.TypeFor[tokenizeRequest](),
 	} {
-		for key := range httpx.Keys(wire) {
+		for key := range wire.Keys(request) {
 			keys[route+" "+key] = true
 		}
 	}
 	for _, p := range Parameters() {
-		if !keys[p.Name] || p.Disposition != httpx.Honoured && p.Disposition != httpx.Refused || p.Note == "" {
+		if !keys[p.Name] || p.Disposition != wire.Honoured && p.Disposition != wire.Refused || p.Note == "" {
 			t.Errorf("%+v has no key of its own", p)
 		}
 		delete(keys, p.Name)

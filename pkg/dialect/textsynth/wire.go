@@ -9,28 +9,28 @@ package textsynth
 import (
 	"encoding/json"
 
-	"glossa/pkg/httpx"
+	"glossa/pkg/wire"
 )
 
 // completionRequest is the body of POST /v1/engines/{engine_id}/completions. Each key
 // has a row in [Parameters]; so it is with the other requests.
 type completionRequest struct {
-	Prompt            httpx.Many[*string] `json:"prompt"`
-	MaxTokens         *int                `json:"max_tokens"`
-	Stream            bool                `json:"stream"`
-	Stop              httpx.Many[string]  `json:"stop"`
-	N                 *int                `json:"n"`
-	Temperature       *float64            `json:"temperature"`
-	TopK              *int                `json:"top_k"`
-	TopP              *float64            `json:"top_p"`
-	TypicalP          *float64            `json:"typical_p"`
-	LogitBias         map[string]float64  `json:"logit_bias"` // by token id
-	PresencePenalty   *float64            `json:"presence_penalty"`
-	FrequencyPenalty  *float64            `json:"frequency_penalty"`
-	RepetitionPenalty *float64            `json:"repetition_penalty"`
-	Seed              *int64              `json:"seed"`
-	Schema            json.RawMessage     `json:"schema"`  // JSON Schema, an object
-	Grammar           *string             `json:"grammar"` // GBNF
+	Prompt            wire.Many[*string] `json:"prompt"`
+	MaxTokens         *int               `json:"max_tokens"`
+	Stream            bool               `json:"stream"`
+	Stop              wire.Many[string]  `json:"stop"`
+	N                 *int               `json:"n"`
+	Temperature       *float64           `json:"temperature"`
+	TopK              *int               `json:"top_k"`
+	TopP              *float64           `json:"top_p"`
+	TypicalP          *float64           `json:"typical_p"`
+	LogitBias         map[string]float64 `json:"logit_bias"` // by token id
+	PresencePenalty   *float64           `json:"presence_penalty"`
+	FrequencyPenalty  *float64           `json:"frequency_penalty"`
+	RepetitionPenalty *float64           `json:"repetition_penalty"`
+	Seed              *int64             `json:"seed"`
+	Schema            json.RawMessage    `json:"schema"`  // JSON Schema, an object
+	Grammar           *string            `json:"grammar"` // GBNF
 }
 
 // completionAnswer is an answer; of a stream, one of several.

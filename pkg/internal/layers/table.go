@@ -2,7 +2,7 @@ package layers
 
 // Glossa returns the table of this repository.
 func Glossa() *Table {
-	dialect := Layer{Floor: 4, May: []string{"pkg/llm", "pkg/httpx", "pkg/chat"}}
+	dialect := Layer{Floor: 4, May: []string{"pkg/llm", "pkg/wire", "pkg/httpx", "pkg/chat"}}
 	aws := []string{"github.com/aws"}
 	function := Layer{Floor: 7, May: []string{"pkg/app"}, Never: []string{
 		"pkg/starter", "pkg/starter/*", "pkg/train", "pkg/meter/prom", "pkg/cloud", "pkg/llm/llmtest", "pkg/table/tabletest",
@@ -47,7 +47,8 @@ func Glossa() *Table {
 			"pkg/engine/arch": {Floor: 1, May: []string{
 				"pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/tokenizer", "pkg/grammar",
 			}},
-			"pkg/httpx": {Floor: 1, May: []string{"pkg/llm"}},
+			"pkg/wire":  {Floor: 1, May: []string{"pkg/llm"}},
+			"pkg/httpx": {Floor: 1, May: []string{"pkg/llm", "pkg/wire"}},
 
 			"pkg/engine": {Floor: 2, May: []string{
 				"pkg/llm", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/tokenizer", "pkg/grammar", "pkg/chat",

@@ -1,4 +1,4 @@
-package httpx
+package wire
 
 import (
 	"bytes"
@@ -22,9 +22,9 @@ func FuzzKeys(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
-	t := reflect.TypeFor[wire]()
+	t := reflect.TypeFor[everything]()
 	f.Fuzz(func(tt *testing.T, b []byte) {
-		if json.Unmarshal(b, new(wire)) != nil || !json.Valid(b) {
+		if json.Unmarshal(b, new(everything)) != nil || !json.Valid(b) {
 			return
 		}
 		slow := tokens{dec: json.NewDecoder(bytes.NewReader(b)), known: map[reflect.Type]map[string]reflect.Type{}}

@@ -1,14 +1,9 @@
-package httpx
+package wire
 
 import (
-	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"errors"
-	"io"
 	"math"
-	"net/http"
-	"net/http/httptest"
 	"reflect"
 	"slices"
 	"strings"
@@ -31,7 +26,7 @@ type part struct {
 	Type string `json:"type"`
 }
 
-type wire struct {
+type everything struct {
 	shared
 	*Pointed
 	Parts  []part             `json:"parts"`
@@ -58,7 +53,7 @@ type Pointed struct {
 
 func TestKeys(t *testing.T) {
 	got := slices.Sorted(func(yield func(string) bool) {
-		for key := range Keys(reflect.TypeFor[wire]()) {
+		for key := range Keys(reflect.TypeFor[everything]()) {
 			if !yield(key) {
 				return
 			}
@@ -68,7 +63,7 @@ func TestKeys(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
 	}
-	_ = wire{}.secret
+	_ = everything{}.secret
 }
 
 func TestUnmarshal(t *testing.T) {
@@ -120,7 +115,7 @@ func TestUnmarshal(t *testing.T) {
 		{`{"bias":{"5":1,"5":2}}`, `invalid bias: "5" is given twice`},
 		{`{"opts":{"type":"a","type":"a"}}`, "invalid opts.type: given twice"},
 	} {
-		if got := describe(Unmarshal([]byte(test.body), new(wire))); got != test.want {
+		if got := describe(Unmarshal([]byte(test.body), new(everything))); got != test.want {
 			t.Errorf("%s: got %q, want %q", test.body, got, test.want)
 		}
 	}
@@ -147,7 +142,7 @@ func TestMany(t *testing.T) {
 		`{"stop":[]}`:       {Values: []string{}, List: true},
 		`{"stop":["a",""]}`: {Values: []string{"a", ""}, List: true},
 	} {
-		var in wire
+		var in everything
 		if err := Unmarshal([]byte(body), &in); err != nil || !reflect.DeepEqual(in.Stop, want) {
 			t.Errorf("%s: got %+v, %v", body, in.Stop, err)
 		}
@@ -166,87 +161,13 @@ func describe(err error) string {
 	return string(e.Code) + " " + e.Param + ": " + e.Message
 }
 
-func zip(s string) string {
-	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
-	io.WriteString(z, s)
-	z.Close()
-	return b.String()
-}
-
-// TestReadBody runs bodies through a mux whose route takes 1000 bytes.
-func TestReadBody(t *testing.T) {
-	good := zip(strings.Repeat("x", 1000))
-	corrupt := []byte(good)
-	corrupt[12] ^= 0xff
-	for _, test := range []struct{ name, encoding, body, want string }{
-		{"plain", "", "hello", "5 bytes"},
-		{"identity", "identity", "hello", "5 bytes"},
-		{"gzip", "gzip", zip("hello"), "5 bytes"},
-		{"gzip in capitals", "GZIP", zip("hello"), "5 bytes"},
-		{"at the limit", "", strings.Repeat("x", 1000), "1000 bytes"},
-		{"at the limit, gzip", "gzip", good, "1000 bytes"},
-		{"empty", "", "", "0 bytes"},
-		{"empty, gzip", "gzip", "", "0 bytes"},
-		{"two members", "gzip", zip("hello") + zip("hello"), "10 bytes"},
-		{"over the limit", "", strings.Repeat("x", 1001), "too_large : the body is larger than 1000 bytes"},
-		{"bomb", "gzip", zip(strings.Repeat("x", 10<<20)), "too_large : the body is larger than 1000 bytes"},
-		{"no gzip", "gzip", "hello, this is plain", "invalid : the body is cut short or is no valid gzip"},
-		{"cut", "gzip", good[:len(good)-6], "invalid : the body is cut short or is no valid gzip"},
-		{"corrupt", "gzip", string(corrupt), "invalid : the body is cut short or is no valid gzip"},
-		{"rubbish behind", "gzip", zip("hello") + "rubbish rubbish", "invalid : the body is cut short or is no valid gzip"},
-		{"unknown encoding", "br", "hello", `invalid : the Content-Encoding "br" is not supported: send gzip or none`},
-		{"two encodings", "gzip, gzip", "hello", `invalid : the Content-Encoding "gzip, gzip" is not supported: send gzip or none`},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			var got string
-			route := Route{Method: "POST", Pattern: "/", MaxBody: 1000, Handle: func(_ http.ResponseWriter, r *http.Request) error {
-				b, err := ReadBody(r)
-				if got = describe(err); err == nil {
-					got = llm.Errorf("", "%d bytes", len(b)).Message
-				}
-				return err
-			}}
-			r := httptest.NewRequest("POST", "/", strings.NewReader(test.body))
-			r.Header.Set("Content-Encoding", test.encoding)
-			(&Mux{Routes: []Route{route}}).Handler().ServeHTTP(httptest.NewRecorder(), r)
-			if got != test.want {
-				t.Errorf("got %q, want %q", got, test.want)
-			}
-		})
-	}
-}
-
-// A body cut short by its sender, or missing, is the client's fault; the same error
-// from a backend is not.
-func TestBodyErrors(t *testing.T) {
-	r, err := http.NewRequest("POST", "/", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if b, err := ReadBody(r); err != nil || len(b) != 0 {
-		t.Errorf("no body: got %q, %v", b, err)
-	}
-	r.Body = io.NopCloser(io.MultiReader(strings.NewReader("{"), brokenReader{}))
-	if got := describe(DecodeJSON(r, new(wire))); got != "invalid : the body is cut short or is no valid gzip" {
-		t.Errorf("cut: got %q", got)
-	}
-	if e := asError(t.Context(), io.ErrUnexpectedEOF); e.Code != llm.Internal {
-		t.Errorf("a backend's: got %v", e)
-	}
-}
-
-type brokenReader struct{}
-
-func (brokenReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
-
 func FuzzUnmarshal(f *testing.F) {
 	f.Add([]byte(`{"parts":[{"type":"a"}],"stop":["x"],"some":{"type":"b"},"raws":[[1]],"named":{"n":{}},"any":[{}]}`))
 	f.Add([]byte(`{"model":"a","Model":"b"}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		var in wire
+		var in everything
 		if err := Unmarshal(b, &in); err != nil {
-			if e, ok := errors.AsType[*llm.Error](err); !ok || Status(e.Code) != http.StatusBadRequest {
+			if e, ok := errors.AsType[*llm.Error](err); !ok || e.Code != llm.Invalid && e.Code != UnknownParam {
 				t.Errorf("%q: %v", b, err)
 			}
 			return
@@ -255,7 +176,7 @@ func FuzzUnmarshal(f *testing.F) {
 		if err := json.Unmarshal(b, &keys); err != nil {
 			t.Fatalf("%q was taken: %v", b, err)
 		}
-		known := Keys(reflect.TypeFor[wire]())
+		known := Keys(reflect.TypeFor[everything]())
 		for key := range keys {
 			if !known[key] {
 				t.Errorf("%q: the key %q was taken", b, key)
@@ -324,5 +245,21 @@ func TestIntegersAnywhere(t *testing.T) {
 	var list []int
 	if err := UnmarshalAt("ids", []byte(`[7.0]`), &list); err != nil || !slices.Equal(list, []int{7}) {
 		t.Errorf("%v, %v", list, err)
+	}
+}
+
+// Many small values would become gigabytes.
+func TestMaxValues(t *testing.T) {
+	many := strings.Repeat("0,", maxValues) + "0"
+	for body, want := range map[string]string{
+		`{"parts":[` + many + `]}`:      "invalid : the body has more than 262144 values",
+		`{"any":[` + many[:9999] + `]}`: "",
+		`{"model":"` + many + `"}`:      "",
+		`{"model":"\"` + many + `"}`:    "",
+		`{"parts":[` + many + `}`:       "invalid : the body is not valid JSON: invalid character '}' after array element",
+	} {
+		if got := describe(Unmarshal([]byte(body), new(everything))); got != want {
+			t.Errorf("%.20s: got %q, want %q", body, got, want)
+		}
 	}
 }

@@ -1,4 +1,4 @@
-package httpx
+package wire
 
 import (
 	"encoding/json"
@@ -11,6 +11,9 @@ import (
 
 	"glossa/pkg/llm"
 )
+
+// UnknownParam is the code of an error whose Param is not a key of the request.
+const UnknownParam llm.Code = "unknown_parameter"
 
 // A form is what a type has JSON look like.
 type form struct {

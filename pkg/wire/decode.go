@@ -1,29 +1,18 @@
-package httpx
+package wire
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"net/http"
 	"reflect"
 	"unicode/utf8"
 
 	"glossa/pkg/llm"
 )
 
-// DecodeJSON reads the body as one JSON object into the struct that v points to,
-// whatever its Content-Type says. A key that v does not have is refused by name,
-// and so is one that comes twice, at any depth, so that nothing a client sends is
-// dropped in silence.
-func DecodeJSON(r *http.Request, v any) error {
-	b, err := ReadBody(r)
-	if err != nil {
-		return err
-	}
-	return Unmarshal(b, v)
-}
-
-// Unmarshal is [DecodeJSON] of bytes that are already there.
+// Unmarshal reads one JSON object into the struct that v points to. It refuses by name a
+// key that v does not have, and one that comes twice, at any depth, so that nothing a
+// client sends is dropped in silence.
 func Unmarshal(b []byte, v any) error {
 	switch b := bytes.TrimSpace(b); {
 	case len(b) == 0:
