@@ -355,7 +355,9 @@ func TestStatus(t *testing.T) {
 // Over a real socket: a body over the limit is refused while it is being sent.
 func TestServer(t *testing.T) {
 	m := &Mux{Routes: []Route{{Method: "POST", Pattern: "/", MaxBody: 100, Errors: shape{}, Handle: func(w http.ResponseWriter, r *http.Request) error {
-		return DecodeJSON(r, new(struct{ Parts []string `json:"parts"` }))
+		return DecodeJSON(r, new(struct {
+			Parts []string `json:"parts"`
+		}))
 	}}}}
 	server := httptest.NewServer(m.Handler())
 	defer server.Close()

@@ -32,6 +32,8 @@ type Route struct {
 	MaxBody    int64  // bytes after decompression; 0 means [DefaultMaxBody]
 	Handle     Handler
 	Errors     Errors
+	Doc        *Operation // nil: the route is not documented
+	Shares     []Route    // the routes of [Shared], which answer the requests of this one
 
 	errorsOf func(http.Header) Errors // if set, instead of Errors until the body was read
 	metrics  bool                     // its path has a route of the permission Metrics
@@ -51,6 +53,11 @@ func (route *Route) shape(header http.Header) Errors {
 	return plainErrors{}
 }
 
+// ErrorBody returns the status and the JSON body with which the route answers e.
+func (route *Route) ErrorBody(e *llm.Error) (status int, body any) {
+	return route.shape(http.Header{}).Body(e)
+}
+
 // DefaultMaxBody is API Gateway's limit for a request body, in bytes.
 const DefaultMaxBody = 10 << 20
 
@@ -66,6 +73,10 @@ type Errors interface {
 	InBand(e *llm.Error) []byte
 }
 
+type plainError struct {
+	Error string `json:"error" doc:"what went wrong"`
+}
+
 // plainErrors is the shape of routes that have none.
 type plainErrors struct{}
 
@@ -74,7 +85,7 @@ func (plainErrors) Body(e *llm.Error) (int, any) {
 	if e.Param != "" {
 		message = e.Param + ": " + message
 	}
-	return Status(e.Code), map[string]string{"error": message}
+	return Status(e.Code), plainError{message}
 }
 
 func (plainErrors) InBand(*llm.Error) []byte { return nil }

@@ -15,6 +15,7 @@ type Pick func(header http.Header, body []byte) (int, error)
 // once, within the limit, and given to the route that pick names.
 func Shared(pick Pick, routes ...Route) Route {
 	shared := routes[0]
+	shared.Shares = routes
 	for _, route := range routes {
 		shared.Streams = shared.Streams || route.Streams
 	}

@@ -136,5 +136,31 @@ func (m *Many[T]) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, &m.Values[0])
 }
 
+// many returns the values as a list, and whether one was sent.
+func (m Many[T]) many() (reflect.Value, bool) { return reflect.ValueOf(m.Values), m.List }
+
 // element tells checkKeys what is in a Many.
 func (Many[T]) element() reflect.Type { return reflect.TypeFor[T]() }
+
+// MarshalJSON implements [json.Marshaler].
+func (m Many[T]) MarshalJSON() ([]byte, error) {
+	switch {
+	case m.List && m.Values == nil:
+		return []byte("[]"), nil
+	case m.List:
+		return marshal(m.Values)
+	case len(m.Values) == 0:
+		return []byte("null"), nil
+	}
+	return marshal(m.Values[0])
+}
+
+// marshal is [json.Marshal] that leaves <, > and & as they are: the encoder around it
+// decides about them.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return b.Bytes(), err
+}

@@ -88,12 +88,27 @@ func (c *tokens) value(t reflect.Type) (at []string, err error) {
 
 func (c *tokens) array(element reflect.Type) (at []string, err error) {
 	for i := 0; c.dec.More(); i++ {
-		if at, err := c.value(element); err != nil {
+		var raw json.RawMessage
+		if err := c.dec.Decode(&raw); err != nil {
+			return nil, err
+		}
+		inner := tokens{json.NewDecoder(bytes.NewReader(raw)), c.known}
+		at, err := inner.value(element)
+		if string(raw) == "null" && !takesNull(element) {
+			err = llm.Errorf(llm.Invalid, "must be %s, not null", typeName(element))
+		}
+		if err != nil {
 			return append(at, fmt.Sprintf("[%d]", i)), err
 		}
 	}
 	_, err = c.dec.Token()
 	return nil, err
+}
+
+// takesNull reports whether a Go type has a place for null.
+func takesNull(t reflect.Type) bool {
+	_, many := reflect.Zero(t).Interface().(interface{ element() reflect.Type })
+	return t.Kind() == reflect.Pointer || t.Kind() == reflect.Interface || many || reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]())
 }
 
 func (c *tokens) object(t reflect.Type) (at []string, err error) {

@@ -1,117 +1,198 @@
 package wire
 
 import (
-	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
 
 	"glossa/pkg/llm"
 )
 
-// A Parameter is a row of a dialect's table: what becomes of one key of a request.
-type Parameter struct {
-	Name        string
-	Disposition Disposition
-	Note        string   // its range and default, or the reason
-	Neutral     []string // for Refused: JSON values, besides null, that ask for nothing and are taken
-	Remote      string   // for Honoured: what becomes of it where a remote model answers; "": the same
+// A Table describes a request: the struct that it is decoded into, with a row for each
+// key. It does not change once it is made.
+type Table struct {
+	of   reflect.Type
+	rows []Parameter
+	root *object
 }
 
-// What becomes of a parameter where a remote model answers; others are told in words.
-const (
-	ByRecord  = "if the model's record maps it, else refused"
-	ByGlossa  = "honoured, by glossa"
-	Checked   = "honoured, by glossa: asked for, checked, and asked for once more"
-	NotRemote = "refused"
-)
+// Type returns the struct that requests are decoded into.
+func (t *Table) Type() reflect.Type { return t.of }
 
-// Remotely sets in rows what becomes of the named parameters, and of those inside of
-// them, where a remote model answers. It returns rows.
-func Remotely(rows []Parameter, remote string, names ...string) []Parameter {
-	for i := range rows {
-		p := &rows[i]
-		if p.Disposition == Honoured && slices.ContainsFunc(names, func(name string) bool {
-			return p.Name == name || strings.HasPrefix(p.Name, name+".")
-		}) {
-			p.Remote = remote
+// An object is a struct type of a request with the rows of its keys, in their order.
+type object struct{ fields []field }
+
+// A field is a key of an object.
+type field struct {
+	*Parameter
+	key    string
+	index  []int        // of the Go field, see [reflect.Value.FieldByIndex]
+	of     reflect.Type // of the Go field
+	inside *object      // of a struct, or of the structs of a list; nil: there is nothing to check inside
+}
+
+// For makes the table of requests that are decoded into T. Every key of T, and of the
+// structs inside of it, must have exactly one row, and every row a key; otherwise For
+// panics, as the program is at fault.
+func For[T any](rows ...Parameter) *Table {
+	t := &Table{of: reflect.TypeFor[T](), rows: slices.Clone(rows)}
+	used := map[string]bool{}
+	for i := range t.rows {
+		p := &t.rows[i]
+		if p.Disposition == "" {
+			p.Disposition = Honoured
+		}
+		if _, twice := used[p.Name]; twice {
+			panic(fmt.Sprintf("wire: two rows of %v are named %q", t.of, p.Name))
+		}
+		used[p.Name] = false
+	}
+	t.root = t.object(t.of, "", used)
+	for _, p := range t.rows {
+		if !used[p.Name] {
+			panic(fmt.Sprintf("wire: %v has no key %q", t.of, p.Name))
 		}
 	}
-	return rows
+	return t
 }
 
-// A Disposition is what becomes of a parameter.
-type Disposition string
-
-// The dispositions. Nothing is dropped in silence: what has no row is refused.
-const (
-	Honoured Disposition = "honoured"
-	Refused  Disposition = "refused"        // 400 that names it
-	NoEffect Disposition = "without effect" // taken: it could not change the answer
-)
-
-// Refuse returns an error for the first raw field of the struct that v points to which
-// has a row for what is refused, and whose value is not neutral. Table is what the names
-// of its keys begin with in rows, path where it is in the body.
-func Refuse(rows []Parameter, v any, table, path string) error {
-	value := reflect.ValueOf(v).Elem()
-	for _, f := range rawOf(value.Type()) {
-		name, raw := f.name, value.Field(f.index).Bytes()
-		if len(raw) == 0 || string(raw) == "null" {
+// object compiles a struct type whose keys have rows that begin with prefix.
+func (t *Table) object(of reflect.Type, prefix string, used map[string]bool) *object {
+	o, keys := &object{}, fields(of)
+	for i := range t.rows {
+		p := &t.rows[i]
+		key, ok := strings.CutPrefix(p.Name, prefix)
+		if !ok || keys[key] == nil {
 			continue
 		}
-		row := refused(rows, table, name)
-		if row == nil {
+		used[p.Name] = true
+		f := field{Parameter: p, key: key, index: indexOf(of, key), of: keys[key]}
+		if inner := structOf(f.of); inner != nil && p.Schema == nil {
+			f.inside = t.object(inner, p.Name+".", used)
+		}
+		if p.Disposition == Refused && f.of != reflect.TypeFor[json.RawMessage]() {
+			panic(fmt.Sprintf("wire: %q of %v is refused, its field must be a json.RawMessage", p.Name, t.of))
+		}
+		o.fields = append(o.fields, f)
+		delete(keys, key)
+	}
+	for key := range keys {
+		panic(fmt.Sprintf("wire: no row of %v is named %q", t.of, prefix+key))
+	}
+	return o
+}
+
+// structOf returns the struct type of which t is one, a pointer, a list or a [Many];
+// nil if there is none, or if it decodes itself.
+func structOf(t reflect.Type) reflect.Type {
+	for {
+		switch form := shapeOf(t); {
+		case form.many, form.kind == reflect.Slice:
+			t = form.element
+		case form.kind == reflect.Struct:
+			for t.Kind() == reflect.Pointer {
+				t = t.Elem()
+			}
+			return t
+		default:
+			return nil
+		}
+	}
+}
+
+// indexOf returns the place of a key in a struct, those of embedded structs included.
+func indexOf(of reflect.Type, key string) []int {
+	for i := range of.NumField() {
+		f := of.Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if inner, ok := embedded(f); ok {
+			if fields(inner)[key] != nil {
+				return append([]int{i}, indexOf(inner, key)...)
+			}
 			continue
 		}
-		var compact bytes.Buffer
-		if err := json.Compact(&compact, raw); err != nil || !slices.Contains(row.Neutral, compact.String()) {
-			return &llm.Error{Code: llm.Unsupported, Param: path + name, Message: row.refusal()}
+		if name == key || name == "" && f.Name == key {
+			return []int{i}
 		}
 	}
 	return nil
 }
 
-// refused returns the row of what is refused under the name table+name, nil if none is.
-func refused(rows []Parameter, table, name string) *Parameter {
-	for i := range rows {
-		row := &rows[i]
-		if rest, ok := strings.CutPrefix(row.Name, table); ok && rest == name && row.Disposition == Refused {
-			return row
-		}
+// Parameters returns the rows with prefix before their names.
+func (t *Table) Parameters(prefix string) []Parameter {
+	list := slices.Clone(t.rows)
+	for i := range list {
+		list[i].Name = prefix + list[i].Name
 	}
-	return nil
-}
-
-// A rawField is a field of a struct that keeps the JSON that was sent, and its key.
-type rawField struct {
-	index int
-	name  string
-}
-
-// raws has the raw fields of each struct that was met, see [forms].
-var raws sync.Map // by reflect.Type
-
-func rawOf(t reflect.Type) []rawField {
-	if list, ok := raws.Load(t); ok {
-		return list.([]rawField)
-	}
-	var list []rawField
-	for i := range t.NumField() {
-		if f := t.Field(i); f.Type == reflect.TypeFor[json.RawMessage]() {
-			list = append(list, rawField{i, f.Tag.Get("json")})
-		}
-	}
-	raws.Store(t, list)
 	return list
 }
 
-// refusal says why p is refused and what may be sent.
-func (p *Parameter) refusal() string {
-	if len(p.Neutral) == 0 {
-		return p.Note
+// Rows returns those rows, and the rows inside of them, whose keys are of the struct S:
+// structs that several requests embed have their rows from one of them.
+func Rows[S any](t *Table) (list []Parameter) {
+	keys := fields(reflect.TypeFor[S]())
+	for _, p := range t.rows {
+		if key, _, _ := strings.Cut(p.Name, "."); keys[key] != nil {
+			list = append(list, p)
+		}
 	}
-	return p.Note + "; only " + strings.Join(p.Neutral, " or ") + " can be sent"
+	return list
+}
+
+// Decode reads one JSON object into v, which points to the struct of the table, and
+// checks it. See [Unmarshal] and [Table.Check].
+func (t *Table) Decode(b []byte, v any) error {
+	if err := Unmarshal(b, v); err != nil {
+		return err
+	}
+	return t.Check("", v)
+}
+
+// DecodeAt is [Table.Decode] of JSON that stands at path in a body.
+func (t *Table) DecodeAt(path string, b []byte, v any) error {
+	if err := UnmarshalAt(path, b, v); err != nil {
+		return err
+	}
+	return t.Check(path, v)
+}
+
+// Rename puts the client's key into an error of a model, which knows canonical names
+// alone. Where several keys have one canonical name it is the first that v, which was
+// decoded, has; if it has none, the first of all. An error about the length of a text is
+// about the prompt.
+func (t *Table) Rename(err error, v any) error {
+	e, ok := errors.AsType[*llm.Error](err)
+	if !ok {
+		return err
+	}
+	name := t.nameOf(e.Param, v)
+	if name == "" && e.Code == llm.TooLong {
+		name = t.nameOf("prompt", v)
+	}
+	if name == "" || name == e.Param {
+		return err
+	}
+	renamed := *e
+	renamed.Param = name
+	return &renamed
+}
+
+// nameOf returns the key for a canonical name, "" if there is none.
+func (t *Table) nameOf(canonical string, v any) (name string) {
+	value := reflect.ValueOf(v).Elem()
+	for _, f := range t.root.fields {
+		if canonical == "" || f.Canonical != canonical {
+			continue
+		}
+		if present(value.FieldByIndex(f.index)) {
+			return f.key
+		}
+		if name == "" {
+			name = f.key
+		}
+	}
+	return name
 }

@@ -19,6 +19,7 @@ const UnknownParam llm.Code = "unknown_parameter"
 type form struct {
 	kind    reflect.Kind // Struct, Map, Slice; Invalid: whatever stands there is taken
 	integer bool         // a number without a fraction
+	solid   string       // the JSON type, of a Go type that has no place for null; in lists null is refused
 	many    bool         // a value of the kind, or a list of them
 	element reflect.Type // of a Map or a Slice, and of many
 	keys    []string     // of a Struct, sorted
@@ -44,6 +45,9 @@ func shapeOf(t reflect.Type) *form {
 		f.many, f.element = true, many.element()
 	} else if !reflect.PointerTo(base).Implements(reflect.TypeFor[json.Unmarshaler]()) {
 		f.integer = isInteger(base.Kind())
+		if t == base && base.Kind() != reflect.Interface {
+			f.solid = typeName(base)
+		}
 		switch base.Kind() {
 		case reflect.Struct:
 			f.kind = reflect.Struct
@@ -109,6 +113,9 @@ func (c *checker) array(element reflect.Type) (at []string, err error) {
 	for i := 0; c.space() != ']'; i++ {
 		if c.b[c.i] == ',' {
 			c.i++
+		}
+		if c.space() == 'n' && f.solid != "" {
+			return []string{fmt.Sprintf("[%d]", i)}, llm.Errorf(llm.Invalid, "must be %s, not null", f.solid)
 		}
 		if at, err := c.value(f); err != nil {
 			return append(at, fmt.Sprintf("[%d]", i)), err

@@ -1,25 +1,11 @@
 package textsynth
 
 import (
-	"cmp"
 	"encoding/json"
-	"fmt"
-	"math"
 	"slices"
-	"strconv"
 
 	"glossa/pkg/llm"
-)
-
-// Limits of a completion: those of seed 001 §1.3, and of what came later.
-const (
-	maxPrompts = maxTexts // nothing is said of it: as of translations
-	maxN       = 16
-	maxStops   = 5
-	maxTopK    = 1000
-	maxBias    = 100.0
-	maxPenalty = 2.0
-	maxSeed    = math.MaxInt32
+	"glossa/pkg/wire"
 )
 
 // least is a mass that any one token has: as top_p or typical_p it leaves one token,
@@ -37,19 +23,11 @@ func (c *completionRequest) request() (*llm.Request, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	prompts, err := c.prompts()
-	if err != nil {
-		return nil, err
-	}
-	bias, err := c.bias()
-	if err != nil {
-		return nil, err
-	}
 	req := &llm.Request{
-		Prompts: prompts, N: c.n(), Stream: c.Stream,
+		Prompts: c.prompts(), N: c.n(), Stream: c.Stream,
 		Params: llm.Params{
 			MaxTokens: c.MaxTokens, Stop: c.Stop.Values, Temperature: c.Temperature, TopK: c.TopK, TopP: mass(c.TopP), TypicalP: mass(c.TypicalP),
-			LogitBias: bias, PresencePenalty: c.PresencePenalty, FrequencyPenalty: c.FrequencyPenalty, RepetitionPenalty: c.RepetitionPenalty,
+			LogitBias: wire.TokenBias(c.LogitBias), PresencePenalty: c.PresencePenalty, FrequencyPenalty: c.FrequencyPenalty, RepetitionPenalty: c.RepetitionPenalty,
 			Schema: c.schema(), Grammar: c.Grammar,
 		},
 		Defaults: completionDefaults(),
@@ -60,40 +38,15 @@ func (c *completionRequest) request() (*llm.Request, error) {
 	return req, nil
 }
 
-// check returns what is wrong with the keys that need no translation.
+// check returns what is wrong with keys that depend on each other.
 func (c *completionRequest) check() error {
-	switch {
-	case c.MaxTokens != nil && *c.MaxTokens < 0:
-		return invalid("max_tokens", "must not be negative")
-	case c.Temperature != nil && *c.Temperature < 0:
-		return invalid("temperature", "must not be negative")
-	case c.RepetitionPenalty != nil && *c.RepetitionPenalty <= 0:
-		return invalid("repetition_penalty", "must be above 0")
-	case len(c.Stop.Values) > maxStops:
-		return invalid("stop", "at most %d strings", maxStops)
-	}
-	for _, s := range c.Stop.Values {
-		if s == "" {
-			return invalid("stop", "a stop string must not be empty")
-		}
-	}
 	switch schema := c.schema(); {
 	case schema != nil && schema[0] != '{':
-		return invalid("schema", "must be an object")
+		return wire.Invalid("schema", "must be an object")
 	case schema != nil && c.Grammar != nil:
-		return invalid("grammar", "cannot be sent with schema: a text is held to one form")
-	case c.Grammar != nil && *c.Grammar == "":
-		return invalid("grammar", "must not be empty")
+		return wire.Invalid("grammar", "cannot be sent with schema: a text follows one form")
 	}
-	return cmp.Or(
-		within("n", c.N, 1, maxN),
-		within("top_k", c.TopK, 1, maxTopK),
-		within("top_p", c.TopP, 0, 1),
-		within("typical_p", c.TypicalP, 0, 1),
-		within("presence_penalty", c.PresencePenalty, -maxPenalty, maxPenalty),
-		within("frequency_penalty", c.FrequencyPenalty, -maxPenalty, maxPenalty),
-		within("seed", c.Seed, 0, maxSeed),
-	)
+	return nil
 }
 
 // schema returns the schema, nil if there is none.
@@ -104,14 +57,6 @@ func (c *completionRequest) schema() json.RawMessage {
 	return c.Schema
 }
 
-// within refuses a value that was sent and is out of range.
-func within[T int | int64 | float64](name string, v *T, low, high T) error {
-	if v != nil && (*v < low || *v > high) {
-		return invalid(name, "must be between %v and %v", low, high)
-	}
-	return nil
-}
-
 // mass gives top_p and typical_p the meaning that they have between 0 and 1 at 0 too.
 func mass(p *float64) *float64 {
 	if p == nil || *p != 0 {
@@ -120,43 +65,12 @@ func mass(p *float64) *float64 {
 	return new(least)
 }
 
-func (c *completionRequest) prompts() ([]llm.Prompt, error) {
-	sent := c.Prompt
-	switch {
-	case sent.List && len(sent.Values) == 0:
-		return nil, invalid("prompt", "at least one string is needed")
-	case len(sent.Values) == 0:
-		return nil, invalid("prompt", "must be given")
-	case len(sent.Values) > maxPrompts:
-		return nil, invalid("prompt", "at most %d strings", maxPrompts)
+func (c *completionRequest) prompts() []llm.Prompt {
+	prompts := make([]llm.Prompt, len(c.Prompt.Values))
+	for i, text := range c.Prompt.Values {
+		prompts[i] = llm.Text(text)
 	}
-	prompts := make([]llm.Prompt, len(sent.Values))
-	for i, text := range sent.Values {
-		if text == nil {
-			return nil, invalid(fmt.Sprintf("prompt[%d]", i), "must be a string, not null")
-		}
-		prompts[i] = llm.Text(*text)
-	}
-	return prompts, nil
-}
-
-// bias reads the token ids that JSON can have as strings only.
-func (c *completionRequest) bias() (map[int]float64, error) {
-	if c.LogitBias == nil {
-		return nil, nil
-	}
-	bias := make(map[int]float64, len(c.LogitBias))
-	for key, v := range c.LogitBias {
-		id, err := strconv.Atoi(key)
-		if err != nil || id < 0 || strconv.Itoa(id) != key {
-			return nil, invalid("logit_bias", "%.40q is no token id", key)
-		}
-		if v < -maxBias || v > maxBias {
-			return nil, invalid("logit_bias", "the bias of token %d must be between %v and %v", id, -maxBias, maxBias)
-		}
-		bias[id] = v
-	}
-	return bias, nil
+	return prompts
 }
 
 func (c *completionRequest) n() int {
@@ -199,21 +113,18 @@ func newEnd(rows []llm.Chunk, many bool, used llm.Usage) *completionEnd {
 		end.counts = &counts{InputTokens: used.Input, OutputTokens: used.Output, TotalTokens: used.Input + used.Output}
 	}
 	if slices.ContainsFunc(rows, func(row llm.Chunk) bool { return row.Guarantee != llm.Unchecked }) {
-		end.Guarantee = each(rows, many, func(row llm.Chunk) string { return string(row.Guarantee) })
+		end.Guarantee = new(each(rows, many, func(row llm.Chunk) string { return string(row.Guarantee) }))
 	}
 	return end
 }
 
 // each returns a string of each row as a list, or that of the only one.
-func each(rows []llm.Chunk, many bool, of func(llm.Chunk) string) any {
-	if !many {
-		return of(rows[0])
-	}
+func each(rows []llm.Chunk, many bool, of func(llm.Chunk) string) wire.Many[string] {
 	list := make([]string, len(rows))
 	for i, row := range rows {
 		list[i] = of(row)
 	}
-	return list
+	return wire.Many[string]{Values: list, List: many}
 }
 
 func text(row llm.Chunk) string { return row.Text }

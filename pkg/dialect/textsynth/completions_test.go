@@ -15,7 +15,7 @@ import (
 // complete decodes and translates a body.
 func complete(body string) (*llm.Request, error) {
 	var in completionRequest
-	if err := wire.Unmarshal([]byte(body), &in); err != nil {
+	if err := completionTable.Decode([]byte(body), &in); err != nil {
 		return nil, err
 	}
 	return in.request()
@@ -210,10 +210,10 @@ func FuzzTokenize(f *testing.F) {
 	f.Add([]byte(`{"text":"","token_content_type":"base64"}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var in tokenizeRequest
-		err := wire.Unmarshal(body, &in)
+		err := tokenizeTable.Decode(body, &in)
 		if err == nil {
 			var text llm.Part
-			if text, err = in.text(); err == nil && (in.Text == nil || text.Text != *in.Text || text.Special) {
+			if text, err = in.part(); err == nil && (in.Text == nil || text.Text != *in.Text || text.Special) {
 				t.Errorf("%q was taken as %+v", body, text)
 			}
 		}

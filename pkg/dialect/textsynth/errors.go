@@ -1,8 +1,6 @@
 package textsynth
 
 import (
-	"errors"
-
 	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
 )
@@ -33,23 +31,4 @@ func sentence(e *llm.Error) string {
 		return e.Message
 	}
 	return e.Param + ": " + e.Message
-}
-
-// rename puts the client's words for a prompt and for the length of a completion into
-// an error from a backend; what else they name has one name here and there.
-func rename(err error, prompt string) error {
-	e, ok := errors.AsType[*llm.Error](err)
-	if !ok {
-		return err
-	}
-	renamed := *e
-	switch e.Param {
-	case "prompt":
-		renamed.Param = prompt
-	case "max_new_tokens":
-		renamed.Param = "max_tokens"
-	default:
-		return err
-	}
-	return &renamed
 }

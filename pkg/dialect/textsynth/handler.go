@@ -13,54 +13,48 @@ type Config struct {
 	Models llm.Models
 }
 
-// Routes returns the routes of the dialect. An engine_id is a model's name, which may
-// hold slashes.
+// Routes returns the routes of the dialect.
 func Routes(cfg Config) []httpx.Route {
-	return []httpx.Route{
-		{Method: "POST", Pattern: "/v1/engines/{engine_id...}/completions", Permission: httpx.Inference, Streams: true, Handle: cfg.completions, Errors: Errors},
-		{Method: "POST", Pattern: "/v1/engines/{engine_id...}/translate", Permission: httpx.Inference, Handle: cfg.translate, Errors: Errors},
-		{Method: "POST", Pattern: "/v1/engines/{engine_id...}/logprob", Permission: httpx.Inference, Handle: cfg.logprob, Errors: Errors},
-		{Method: "POST", Pattern: "/v1/engines/{engine_id...}/tokenize", Permission: httpx.Inference, Handle: cfg.tokenize, Errors: Errors},
+	const engine = "/v1/engines/{engine_id...}/"
+	routes := []httpx.Route{
+		{Pattern: engine + "completions", Streams: true, Doc: completionsDoc, Handle: httpx.Post(completionTable, (*completionRequest).request, open[completionRequest, llm.Backend](cfg), answerCompletion)},
+		{Pattern: engine + "translate", Doc: translateDoc, Handle: httpx.Post(translateTable, (*translateRequest).request, open[translateRequest, llm.Translator](cfg), answerTranslation)},
+		{Pattern: engine + "logprob", Doc: logprobDoc, Handle: httpx.Post(logprobTable, (*logprobRequest).request, open[logprobRequest, llm.Scorer](cfg), answerScore)},
+		{Pattern: engine + "tokenize", Doc: tokenizeDoc, Handle: httpx.Post(tokenizeTable, (*tokenizeRequest).part, open[tokenizeRequest, llm.Tokenizer](cfg), answerTokens)},
+	}
+	for i := range routes {
+		routes[i].Method, routes[i].Permission, routes[i].Errors = http.MethodPost, httpx.Inference, Errors
+	}
+	return routes
+}
+
+// open returns how the engine of a request is found, as what the request needs it to be.
+func open[In, Capability any](cfg Config) func(*http.Request, *In) (Capability, error) {
+	return func(r *http.Request, _ *In) (capability Capability, err error) {
+		name := r.PathValue("engine_id")
+		model, err := cfg.Models.Open(r.Context(), name)
+		if e, ok := errors.AsType[*llm.Error](err); ok && e.Code == llm.NotFound {
+			missing := llm.Errorf(llm.NotFound, "the engine '%.200s' does not exist", name)
+			missing.Param, missing.Err = "engine_id", err
+			return capability, missing
+		}
+		if err != nil {
+			return capability, err
+		}
+		return llm.As[Capability](model)
 	}
 }
 
-// open finds the engine of a request, as what the request needs it to be.
-func open[C any](cfg Config, r *http.Request) (capability C, err error) {
-	name := r.PathValue("engine_id")
-	model, err := cfg.Models.Open(r.Context(), name)
-	if e, ok := errors.AsType[*llm.Error](err); ok && e.Code == llm.NotFound {
-		missing := llm.Errorf(llm.NotFound, "the engine '%.200s' does not exist", name)
-		missing.Param, missing.Err = "engine_id", err
-		return capability, missing
+func answerCompletion(w http.ResponseWriter, r *http.Request, call httpx.Call[completionRequest, *llm.Request, llm.Backend]) error {
+	if call.In.Stream {
+		return call.In.stream(w, r, call.Model, call.Req)
 	}
-	if err != nil {
-		return capability, err
-	}
-	return llm.As[C](model)
-}
-
-func (cfg Config) completions(w http.ResponseWriter, r *http.Request) error {
-	var in completionRequest
-	if err := httpx.DecodeJSON(r, &in); err != nil {
-		return err
-	}
-	req, err := in.request()
+	rows, used, err := httpx.Collect(r, call.Model, call.Req)
 	if err != nil {
 		return err
-	}
-	model, err := open[llm.Backend](cfg, r)
-	if err != nil {
-		return err
-	}
-	if in.Stream {
-		return rename(in.stream(w, r, model, req), "prompt")
-	}
-	rows, used, err := httpx.Collect(r, model, req)
-	if err != nil {
-		return rename(err, "prompt")
 	}
 	httpx.Guarantee(w, rows)
-	return httpx.JSON(w, http.StatusOK, in.answer(rows, used))
+	return httpx.JSON(w, http.StatusOK, call.In.answer(rows, used))
 }
 
 // stream sends the answers of a completion as its chunks come, each as one write:
@@ -81,65 +75,29 @@ func (c *completionRequest) stream(w http.ResponseWriter, r *http.Request, model
 	return nil
 }
 
-func (cfg Config) logprob(w http.ResponseWriter, r *http.Request) error {
-	var in logprobRequest
-	if err := httpx.DecodeJSON(r, &in); err != nil {
-		return err
-	}
-	req, err := in.request()
+func answerScore(w http.ResponseWriter, r *http.Request, call httpx.Call[logprobRequest, *llm.ScoreRequest, llm.Scorer]) error {
+	score, used, err := call.Model.Score(r.Context(), call.Req)
 	if err != nil {
 		return err
-	}
-	scorer, err := open[llm.Scorer](cfg, r)
-	if err != nil {
-		return err
-	}
-	score, used, err := scorer.Score(r.Context(), req)
-	if err != nil {
-		return rename(err, "context")
 	}
 	httpx.RecordOf(r.Context()).Count(used)
 	return httpx.JSON(w, http.StatusOK, newLogprob(score, used))
 }
 
-func (cfg Config) translate(w http.ResponseWriter, r *http.Request) error {
-	var in translateRequest
-	if err := httpx.DecodeJSON(r, &in); err != nil {
-		return err
-	}
-	req, err := in.request()
+func answerTranslation(w http.ResponseWriter, r *http.Request, call httpx.Call[translateRequest, *llm.TranslateRequest, llm.Translator]) error {
+	list, used, err := call.Model.Translate(r.Context(), call.Req)
 	if err != nil {
 		return err
-	}
-	translator, err := open[llm.Translator](cfg, r)
-	if err != nil {
-		return err
-	}
-	list, used, err := translator.Translate(r.Context(), req)
-	if err != nil {
-		return rename(err, "text")
 	}
 	httpx.RecordOf(r.Context()).Count(used)
-	return httpx.JSON(w, http.StatusOK, in.answer(list, used))
+	return httpx.JSON(w, http.StatusOK, call.In.answer(list, used))
 }
 
-// tokenize counts nothing: it is free (seed 001 §1.6).
-func (cfg Config) tokenize(w http.ResponseWriter, r *http.Request) error {
-	var in tokenizeRequest
-	if err := httpx.DecodeJSON(r, &in); err != nil {
-		return err
-	}
-	text, err := in.text()
+// answerTokens counts nothing: it is free (seed 001 §1.6).
+func answerTokens(w http.ResponseWriter, r *http.Request, call httpx.Call[tokenizeRequest, llm.Part, llm.Tokenizer]) error {
+	tokens, err := call.Model.Tokenize(r.Context(), call.Req, false)
 	if err != nil {
 		return err
 	}
-	tokenizer, err := open[llm.Tokenizer](cfg, r)
-	if err != nil {
-		return err
-	}
-	tokens, err := tokenizer.Tokenize(r.Context(), text, false)
-	if err != nil {
-		return rename(err, "text")
-	}
-	return httpx.JSON(w, http.StatusOK, in.answer(tokens))
+	return httpx.JSON(w, http.StatusOK, call.In.answer(tokens))
 }

@@ -1,53 +1,72 @@
 package textsynth
 
 import (
-	"strings"
+	"slices"
 
 	"glossa/pkg/wire"
 )
 
-// Parameters tells what becomes of each key of each request, named "route key".
-// All are honoured; a key that is not here is refused.
+// Limits of seed 001 §1.3-1.4 and of what came later. The seeds bound prompts nowhere:
+// there may be as many as there may be texts to translate.
+const (
+	maxTexts     = 64
+	defaultBeams = 4
+)
+
+// completionTable describes the body of POST /v1/engines/{engine_id}/completions.
+var completionTable = wire.For[completionRequest](
+	wire.Parameter{Name: "prompt", Required: true, Count: wire.Between(1, maxTexts), Noun: "string", Canonical: "prompt", Note: "the text to continue; a list is answered with a list"},
+	wire.Parameter{Name: "max_tokens", Bounds: wire.AtLeast(0), Default: 100, Canonical: "max_new_tokens", Remote: wire.ByRecord, Note: "the end of the context ends a text too"},
+	wire.Parameter{Name: "stream", Default: false, Note: "whether the answer comes in parts"},
+	wire.Parameter{Name: "stop", Count: wire.AtMost(5), Noun: "string", NotEmpty: true, Remote: wire.ByRecord, Note: "a text ends before the first of these"},
+	wire.Parameter{Name: "n", Bounds: wire.Between(1, 16), Default: 1, Remote: wire.ByGlossa, Note: "texts for each prompt"},
+	wire.Parameter{Name: "temperature", Bounds: wire.AtLeast(0), Default: 1, Remote: wire.ByRecord, Note: "0 is greedy"},
+	wire.Parameter{Name: "top_k", Bounds: wire.Between(1, 1000), Default: 40, Remote: wire.ByRecord, Note: "draw among so many tokens"},
+	wire.Parameter{Name: "top_p", Bounds: wire.Between(0, 1), Default: 0.9, Remote: wire.ByRecord, Note: "0 leaves the likeliest token alone, 1 is off"},
+	wire.Parameter{Name: "typical_p", Bounds: wire.Between(0, 1), Default: 1, Remote: wire.ByRecord, Note: "1 is off; below 1 it replaces top_p"},
+	wire.Parameter{Name: "logit_bias", Bounds: wire.Between(-100, 100), TokenIDs: true, Remote: wire.ByRecord, Note: "token ids to biases"},
+	wire.Parameter{Name: "presence_penalty", Bounds: wire.Between(-2, 2), Default: 0, Remote: wire.ByRecord, Note: "subtracted from the logits of tokens that occurred"},
+	wire.Parameter{Name: "frequency_penalty", Bounds: wire.Between(-2, 2), Default: 0, Remote: wire.ByRecord, Note: "subtracted for each time that a token occurred"},
+	wire.Parameter{Name: "repetition_penalty", Bounds: wire.Above(0), Default: 1, Remote: wire.ByRecord, Note: "divides the logits of tokens that occurred; 1 is off"},
+	wire.Parameter{Name: "seed", Bounds: wire.Between(0, 1<<31-1), Default: 0, Remote: wire.ByRecord, Note: "0 draws a random one"},
+	wire.Parameter{Name: "schema", Schema: wire.Types("object"), Remote: wire.Checked, Note: "a JSON Schema that the text follows wherever max_tokens ends it; fewer tokens than the shortest text needs are refused"},
+	wire.Parameter{Name: "grammar", NotEmpty: true, Remote: wire.Checked, Note: "a grammar in GBNF, without schema only; as schema"},
+)
+
+// logprobTable describes the body of POST /v1/engines/{engine_id}/logprob.
+var logprobTable = wire.For[logprobRequest](
+	wire.Parameter{Name: "context", Required: true, Canonical: "prompt", Remote: wire.NotRemote, Note: "the text before; empty: the model's end-of-text token"},
+	wire.Parameter{Name: "continuation", Required: true, NotEmpty: true, Remote: wire.NotRemote, Note: "the text whose probability is asked for"},
+)
+
+// translateTable describes the body of POST /v1/engines/{engine_id}/translate.
+var translateTable = wire.For[translateRequest](
+	wire.Parameter{Name: "text", Required: true, Count: wire.Between(1, maxTexts), Noun: "string", Canonical: "prompt", Remote: wire.NotRemote, Note: "the texts to translate"},
+	wire.Parameter{Name: "source_lang", Required: true, Schema: codes(append(Languages(), auto)), Remote: wire.NotRemote, Note: "one of the 99 language codes, or auto"},
+	wire.Parameter{Name: "target_lang", Required: true, Schema: codes(Languages()), Remote: wire.NotRemote, Note: "one of the 99 language codes"},
+	wire.Parameter{Name: "num_beams", Bounds: wire.Between(1, 5), Default: defaultBeams, Remote: wire.NotRemote, Note: "the width of the search"},
+	wire.Parameter{Name: "split_sentences", Default: true, Remote: wire.NotRemote, Note: "whether sentences are translated one by one"},
+)
+
+// tokenizeTable describes the body of POST /v1/engines/{engine_id}/tokenize.
+var tokenizeTable = wire.For[tokenizeRequest](
+	wire.Parameter{Name: "text", Required: true, Canonical: "prompt", Remote: wire.NotRemote, Note: "the text to split into tokens"},
+	wire.Parameter{Name: "token_content_type", OneOf: []string{"none", "base64"}, Default: "none", Remote: wire.NotRemote, Note: "base64 adds the bytes of each token"},
+)
+
+// codes returns the schema of language codes.
+func codes(list []string) *wire.Schema {
+	s := wire.Types("string")
+	for _, code := range list {
+		s.Enum = append(s.Enum, code)
+	}
+	return s
+}
+
+// Parameters lists the rows of all requests, named "route key", for documentation.
 func Parameters() []wire.Parameter {
-	list := []wire.Parameter{
-		{Name: "completions prompt", Note: "a string, or 1 to 64 of them"},
-		{Name: "completions max_tokens", Note: "0 or more; default 100. The end of the context ends a text too"},
-		{Name: "completions stream", Note: "default false"},
-		{Name: "completions stop", Note: "a string or up to 5, none empty"},
-		{Name: "completions n", Note: "1 to 16; default 1"},
-		{Name: "completions temperature", Note: "0 (greedy) or more; default 1"},
-		{Name: "completions top_k", Note: "1 to 1000; default 40"},
-		{Name: "completions top_p", Note: "0 (the likeliest token alone) to 1 (off); default 0.9"},
-		{Name: "completions typical_p", Note: "0 to 1 (off); default 1. Below 1 it takes the place of top_p"},
-		{Name: "completions logit_bias", Note: "token ids to biases of -100 to 100"},
-		{Name: "completions presence_penalty", Note: "-2 to 2; default 0"},
-		{Name: "completions frequency_penalty", Note: "-2 to 2; default 0"},
-		{Name: "completions repetition_penalty", Note: "above 0; default 1"},
-		{Name: "completions seed", Note: "0 (random, the default) to 2147483647"},
-		{Name: "completions schema", Note: "a JSON Schema. The text parses and keeps it wherever max_tokens ends it; fewer than the shortest text needs are refused"},
-		{Name: "completions grammar", Note: "a grammar in GBNF, without schema only; the same is true of it"},
-		{Name: "logprob context", Note: "a string; empty: the model's end-of-text token"},
-		{Name: "logprob continuation", Note: "a string, not empty"},
-		{Name: "translate text", Note: "1 to 64 strings"},
-		{Name: "translate source_lang", Note: "one of the 99 language codes, or auto"},
-		{Name: "translate target_lang", Note: "one of the 99 language codes"},
-		{Name: "translate num_beams", Note: "1 to 5; default 4"},
-		{Name: "translate split_sentences", Note: "default true"},
-		{Name: "tokenize text", Note: "a string"},
-		{Name: "tokenize token_content_type", Note: "none (the default), or base64 for the bytes of each token"},
-	}
-	for i := range list {
-		list[i].Disposition = wire.Honoured
-		switch route, name, _ := strings.Cut(list[i].Name, " "); {
-		case route != "completions":
-			list[i].Remote = wire.NotRemote
-		case name == "n":
-			list[i].Remote = wire.ByGlossa
-		case name == "schema" || name == "grammar":
-			list[i].Remote = wire.Checked
-		case name != "prompt" && name != "stream":
-			list[i].Remote = wire.ByRecord
-		}
-	}
-	return list
+	return slices.Concat(
+		completionTable.Parameters("completions "), logprobTable.Parameters("logprob "),
+		translateTable.Parameters("translate "), tokenizeTable.Parameters("tokenize "),
+	)
 }

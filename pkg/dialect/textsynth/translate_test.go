@@ -15,7 +15,7 @@ import (
 // score and translate decode and translate a body.
 func score(body []byte) (*llm.ScoreRequest, error) {
 	var in logprobRequest
-	if err := wire.Unmarshal(body, &in); err != nil {
+	if err := logprobTable.Decode(body, &in); err != nil {
 		return nil, err
 	}
 	return in.request()
@@ -23,7 +23,7 @@ func score(body []byte) (*llm.ScoreRequest, error) {
 
 func translate(body []byte) (*llm.TranslateRequest, error) {
 	var in translateRequest
-	if err := wire.Unmarshal(body, &in); err != nil {
+	if err := translateTable.Decode(body, &in); err != nil {
 		return nil, err
 	}
 	return in.request()

@@ -12,10 +12,10 @@ import (
 	"glossa/pkg/wire"
 )
 
-// completionRequest is the body of POST /v1/engines/{engine_id}/completions. Each key
-// has a row in [Parameters]; so it is with the other requests.
+// completionRequest is the body of POST /v1/engines/{engine_id}/completions. Its keys
+// are described by [completionTable]; the other requests have tables too.
 type completionRequest struct {
-	Prompt            wire.Many[*string] `json:"prompt"`
+	Prompt            wire.Many[string]  `json:"prompt"`
 	MaxTokens         *int               `json:"max_tokens"`
 	Stream            bool               `json:"stream"`
 	Stop              wire.Many[string]  `json:"stop"`
@@ -35,23 +35,23 @@ type completionRequest struct {
 
 // completionAnswer is an answer; of a stream, one of several.
 type completionAnswer struct {
-	Text       any  `json:"text"` // a string, or one for each completion
-	ReachedEnd bool `json:"reached_end"`
+	Text       wire.Many[string] `json:"text" doc:"the text; a list if n is above 1 or prompt is a list"`
+	ReachedEnd bool              `json:"reached_end" doc:"whether this is the last answer of a stream"`
 	*completionEnd
 }
 
-// completionEnd is what the last answer tells.
+// completionEnd is what only the last answer of a stream has.
 type completionEnd struct {
-	TruncatedPrompt bool `json:"truncated_prompt,omitempty"`
-	FinishReason    any  `json:"finish_reason"`       // as Text is
-	Guarantee       any  `json:"guarantee,omitempty"` // as Text is; ours, with a schema or a grammar: how far the text keeps it
+	TruncatedPrompt bool               `json:"truncated_prompt,omitempty" doc:"whether the prompt lost its beginning, as it did not fit the context"`
+	FinishReason    wire.Many[string]  `json:"finish_reason" doc:"stop or length; a list if text is one"`
+	Guarantee       *wire.Many[string] `json:"guarantee,omitempty" doc:"enforced or validated, with a schema or a grammar; a list if text is one"`
 	*counts
 }
 
-// counts are absent where a remote provider does not tell all of them.
+// counts are absent where a remote provider does not send all of them.
 type counts struct {
-	InputTokens  int `json:"input_tokens"`
-	OutputTokens int `json:"output_tokens"` // of all completions
+	InputTokens  int `json:"input_tokens" doc:"tokens of the prompts"`
+	OutputTokens int `json:"output_tokens" doc:"tokens of all texts"`
 	TotalTokens  int `json:"total_tokens"`
 }
 
@@ -62,39 +62,39 @@ type logprobRequest struct {
 }
 
 type logprobAnswer struct {
-	Logprob     float64 `json:"logprob"` // natural logarithm, <= 0
-	IsGreedy    bool    `json:"is_greedy"`
-	InputTokens int     `json:"input_tokens"` // of context and continuation
-	NumTokens   int     `json:"num_tokens"`   // of the continuation
+	Logprob     float64 `json:"logprob" doc:"the natural logarithm of the probability, at most 0"`
+	IsGreedy    bool    `json:"is_greedy" doc:"whether greedy decoding would have continued so"`
+	InputTokens int     `json:"input_tokens" doc:"tokens of context and continuation"`
+	NumTokens   int     `json:"num_tokens" doc:"tokens of the continuation"`
 }
 
 // translateRequest is the body of POST /v1/engines/{engine_id}/translate.
 type translateRequest struct {
-	Text           []*string `json:"text"` // nil for null, which is none
-	SourceLang     *string   `json:"source_lang"`
-	TargetLang     *string   `json:"target_lang"`
-	NumBeams       *int      `json:"num_beams"`
-	SplitSentences *bool     `json:"split_sentences"`
+	Text           []string `json:"text"`
+	SourceLang     string   `json:"source_lang"`
+	TargetLang     string   `json:"target_lang"`
+	NumBeams       *int     `json:"num_beams"`
+	SplitSentences *bool    `json:"split_sentences"`
 }
 
 type translateAnswer struct {
 	Translations []translation `json:"translations"`
 	InputTokens  int           `json:"input_tokens"`
-	OutputTokens int           `json:"output_tokens"` // of all beams
+	OutputTokens int           `json:"output_tokens" doc:"tokens of all beams"`
 }
 
 type translation struct {
-	DetectedSourceLang string `json:"detected_source_lang"`
+	DetectedSourceLang string `json:"detected_source_lang" doc:"the code that was sent, or detected with auto"`
 	Text               string `json:"text"`
 }
 
 // tokenizeRequest is the body of POST /v1/engines/{engine_id}/tokenize.
 type tokenizeRequest struct {
 	Text             *string `json:"text"`
-	TokenContentType *string `json:"token_content_type"` // none or base64
+	TokenContentType string  `json:"token_content_type"`
 }
 
 type tokenizeAnswer struct {
 	Tokens       []int    `json:"tokens"`
-	TokenContent [][]byte `json:"token_content,omitzero"` // base64 in JSON
+	TokenContent [][]byte `json:"token_content,omitzero" doc:"the bytes of each token"`
 }

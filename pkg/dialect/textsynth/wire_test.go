@@ -145,7 +145,7 @@ func TestDifferences(t *testing.T) {
 		},
 		{
 			"an empty string may stop", "it would be found before the first token",
-			story, `{"prompt":"x","stop":[""]}`, 400, "stop: a stop string must not be empty",
+			story, `{"prompt":"x","stop":[""]}`, 400, "stop[0]: must not be empty",
 		},
 		{
 			"prompt is a string", "later documents have lists of strings, which get a list of texts however few",

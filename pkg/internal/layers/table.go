@@ -73,6 +73,7 @@ func Glossa() *Table {
 			"pkg/structured": {Floor: 3, May: []string{"pkg/llm", "pkg/grammar"}},
 			"pkg/publish":    {Floor: 3, May: []string{"pkg/llm", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/engine/arch", "pkg/tokenizer", "pkg/bucket"}},
 
+			"pkg/openapi":   {Floor: 4, May: []string{"pkg/llm", "pkg/wire", "pkg/httpx"}},
 			"pkg/dialect/*": dialect,
 			"pkg/page":      {Floor: 4, May: []string{"pkg/httpx", "pkg/llm"}},
 

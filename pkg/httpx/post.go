@@ -1,0 +1,48 @@
+package httpx
+
+import (
+	"net/http"
+
+	"glossa/pkg/wire"
+)
+
+// Post returns the handler of an operation of a model: it decodes the body with the table,
+// translates it, opens the model and answers. The request is translated before the model
+// is opened, which may take a while. Errors of answer name the keys of the table.
+func Post[In, Req, Model any](
+	table *wire.Table,
+	translate func(in *In) (Req, error),
+	open func(r *http.Request, in *In) (Model, error),
+	answer func(w http.ResponseWriter, r *http.Request, call Call[In, Req, Model]) error,
+) Handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		call := Call[In, Req, Model]{In: new(In)}
+		err := Decode(r, table, call.In)
+		if err != nil {
+			return err
+		}
+		if call.Req, err = translate(call.In); err != nil {
+			return err
+		}
+		if call.Model, err = open(r, call.In); err != nil {
+			return err
+		}
+		return table.Rename(answer(w, r, call), call.In)
+	}
+}
+
+// A Call is a request that is about to be answered.
+type Call[In, Req, Model any] struct {
+	In    *In   // as it was sent
+	Req   Req   // as the model takes it
+	Model Model // the model, or what it can do
+}
+
+// Decode reads the body into in, which points to the struct of the table, and checks it.
+func Decode(r *http.Request, table *wire.Table, in any) error {
+	b, err := ReadBody(r)
+	if err != nil {
+		return err
+	}
+	return table.Decode(b, in)
+}

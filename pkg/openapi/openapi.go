@@ -1,0 +1,319 @@
+// Package openapi makes the OpenAPI document of a route table: paths, parameters, bodies,
+// answers and errors, with their schemas and examples. It reads what routes say of
+// themselves; it knows no dialect and no model.
+//
+// Source: OpenAPI Specification 3.1.1.
+package openapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"glossa/pkg/httpx"
+	"glossa/pkg/wire"
+)
+
+// Info is what the document says of the whole API.
+type Info struct {
+	Title, Version, Description string
+	Licence                     string // an SPDX identifier
+	Tags                        []Tag  // in their order
+}
+
+// A Tag is a group of operations.
+type Tag struct {
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+}
+
+// Document returns the document of the routes that have documentation, as JSON.
+func Document(info Info, routes []httpx.Route) ([]byte, error) {
+	d := &document{paths: map[string]map[string]*operation{}}
+	for _, route := range routes {
+		if route.Doc == nil {
+			continue
+		}
+		path := Path(route.Pattern)
+		if d.paths[path] == nil {
+			d.paths[path] = map[string]*operation{}
+		}
+		op, err := d.operation(&route)
+		if err != nil {
+			return nil, fmt.Errorf("openapi: %s %s: %w", route.Method, route.Pattern, err)
+		}
+		d.paths[path][strings.ToLower(route.Method)] = op
+	}
+	info.Tags = slices.DeleteFunc(slices.Clone(info.Tags), func(tag Tag) bool { return !d.tagged(tag.Name) })
+	return json.Marshal(map[string]any{
+		"openapi": "3.1.0",
+		"info": map[string]any{
+			"title": info.Title, "version": info.Version, "description": info.Description,
+			"license": map[string]string{"name": info.Licence, "identifier": info.Licence},
+		},
+		"servers":  []any{map[string]string{"url": "/", "description": "the server that serves this document"}},
+		"tags":     info.Tags,
+		"security": []any{map[string]any{"key": []string{}}},
+		"paths":    d.paths,
+		"components": map[string]any{
+			"securitySchemes": map[string]any{"key": map[string]string{
+				"type": "http", "scheme": "bearer",
+				"description": "A key whose role has the permission x-permission of the operation. An open server asks for it on uploads only.",
+			}},
+			"schemas": d.schemas.Components,
+		},
+	})
+}
+
+// Path spells a route's pattern as OpenAPI does, which has no "..." for the rest of a path.
+func Path(pattern string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(pattern, "...}", "}"), "{$}", "")
+}
+
+// A document is being made.
+type document struct {
+	paths   map[string]map[string]*operation
+	schemas wire.Schemas
+}
+
+// tagged reports whether an operation has the tag.
+func (d *document) tagged(tag string) bool {
+	for _, methods := range d.paths {
+		for _, op := range methods {
+			if slices.Contains(op.Tags, tag) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// An operation is one method of a path.
+type operation struct {
+	ID          string               `json:"operationId"`
+	Summary     string               `json:"summary"`
+	Description string               `json:"description,omitempty"`
+	Tags        []string             `json:"tags"`
+	Permission  string               `json:"x-permission"`
+	Stream      string               `json:"x-stream,omitempty"`
+	Security    []any                `json:"security,omitzero"` // empty: no key is needed
+	Parameters  []parameter          `json:"parameters,omitempty"`
+	Body        *body                `json:"requestBody,omitempty"`
+	Responses   map[string]*response `json:"responses"`
+}
+
+// A parameter is a part of the request that is not in its body.
+type parameter struct {
+	Name        string       `json:"name"`
+	In          string       `json:"in"` // path, query or header
+	Required    bool         `json:"required,omitempty"`
+	Description string       `json:"description,omitempty"`
+	Schema      *wire.Schema `json:"schema"`
+	Example     any          `json:"example,omitempty"`
+}
+
+type body struct {
+	Required bool             `json:"required"`
+	Content  map[string]media `json:"content"`
+}
+
+type media struct {
+	Schema   *wire.Schema       `json:"schema"`
+	Examples map[string]example `json:"examples,omitempty"`
+	Event    *wire.Schema       `json:"x-event,omitempty"` // of a stream: the JSON of an event
+}
+
+type example struct {
+	Summary string `json:"summary,omitempty"`
+	Value   any    `json:"value"`
+}
+
+type response struct {
+	Description string            `json:"description"`
+	Headers     map[string]header `json:"headers,omitempty"`
+	Content     map[string]media  `json:"content,omitempty"`
+}
+
+type header struct {
+	Description string       `json:"description"`
+	Schema      *wire.Schema `json:"schema"`
+}
+
+// operation describes a route. Of routes that share a path it merges the descriptions.
+func (d *document) operation(route *httpx.Route) (*operation, error) {
+	op := &operation{
+		ID: route.Doc.ID, Summary: route.Doc.Summary, Description: route.Doc.Description,
+		Permission: string(route.Permission), Responses: map[string]*response{},
+	}
+	if route.Permission == httpx.Public {
+		op.Security = []any{}
+	}
+	shares := route.Shares
+	if len(shares) == 0 {
+		shares = []httpx.Route{*route}
+	}
+	for i := range shares {
+		share := &shares[i]
+		if share.Doc == nil {
+			return nil, fmt.Errorf("one of the routes that share it has no documentation")
+		}
+		d.schemas.Prefix = strings.ReplaceAll(share.Doc.Tag, " ", "")
+		if !slices.Contains(op.Tags, share.Doc.Tag) {
+			op.Tags = append(op.Tags, share.Doc.Tag)
+		}
+		if i > 0 {
+			op.Summary += "; or: " + strings.ToLower(share.Doc.Summary[:1]) + share.Doc.Summary[1:]
+			op.Description = strings.TrimSpace(op.Description + " " + share.Doc.Description)
+		}
+		op.request(share.Doc)
+		d.answers(op, share.Doc)
+		if err := d.errors(op, share); err != nil {
+			return nil, err
+		}
+	}
+	return op, pathParameters(op, route.Pattern)
+}
+
+// pathParameters checks that each wildcard of the pattern is described.
+func pathParameters(op *operation, pattern string) error {
+	for rest := Path(pattern); strings.Contains(rest, "{"); {
+		var name string
+		_, rest, _ = strings.Cut(rest, "{")
+		name, rest, _ = strings.Cut(rest, "}")
+		if !slices.ContainsFunc(op.Parameters, func(p parameter) bool { return p.In == "path" && p.Name == name }) {
+			return fmt.Errorf("the wildcard %q is not described", name)
+		}
+	}
+	return nil
+}
+
+// request describes what is sent.
+func (op *operation) request(doc *httpx.Operation) {
+	for _, p := range doc.Path {
+		described := parameter{Name: p.Name, In: "path", Required: true, Description: p.Description, Schema: wire.Types("string")}
+		if p.Example != "" {
+			described.Example = p.Example
+		}
+		op.add(described)
+	}
+	if doc.Query != nil {
+		schema := doc.Query.Schema()
+		for _, property := range schema.Properties {
+			own := *property.Schema
+			own.Description = ""
+			op.add(parameter{
+				Name: property.Name, In: "query", Required: slices.Contains(schema.Required, property.Name),
+				Description: property.Schema.Description, Schema: own.WithoutNull(),
+			})
+		}
+	}
+	for _, p := range doc.Headers {
+		schema := p.Schema
+		if schema == nil {
+			schema = wire.Types("string")
+		}
+		op.add(parameter{Name: p.Name, In: "header", Required: p.Required, Description: p.Text(), Schema: schema})
+	}
+	if doc.Body == nil && len(doc.Media) == 0 {
+		return
+	}
+	if op.Body == nil {
+		op.Body = &body{Required: true, Content: map[string]media{}}
+	}
+	if doc.Body != nil {
+		op.Body.add("application/json", doc.Body.Schema())
+		sent := op.Body.Content["application/json"]
+		if sent.Examples == nil {
+			sent.Examples = map[string]example{}
+		}
+		sent.Examples[doc.ID] = example{Value: json.RawMessage(doc.Example)}
+		op.Body.Content["application/json"] = sent
+	}
+	for _, kind := range doc.Media {
+		op.Body.add(kind, &wire.Schema{Description: "bytes"})
+	}
+}
+
+// add adds a parameter that is not there.
+func (op *operation) add(p parameter) {
+	if !slices.ContainsFunc(op.Parameters, func(q parameter) bool { return q.Name == p.Name && q.In == p.In }) {
+		op.Parameters = append(op.Parameters, p)
+	}
+}
+
+// add adds a schema of bodies of a media type, as one more way if there is one.
+func (b *body) add(kind string, schema *wire.Schema) {
+	m := b.Content[kind]
+	m.Schema = either(m.Schema, schema)
+	b.Content[kind] = m
+}
+
+// answers describes the answers of a route that succeeds.
+func (d *document) answers(op *operation, doc *httpx.Operation) {
+	for _, a := range doc.Answers {
+		status := a.Status
+		if status == 0 {
+			status = http.StatusOK
+		}
+		res := op.response(status, a.Description)
+		for _, h := range a.Headers {
+			schema := wire.Types("string")
+			for _, word := range h.Enum {
+				schema.Enum = append(schema.Enum, word)
+			}
+			res.Headers[h.Name] = header{h.Description, schema}
+		}
+		kind := a.Media
+		if kind == "" {
+			kind = "application/json"
+		}
+		if a.Of == nil && kind == "application/json" {
+			continue // there is no body
+		}
+		res.add(kind, d.schemaOf(a.Of), isStream(kind))
+	}
+}
+
+// isStream reports whether a media type holds many JSON values.
+func isStream(kind string) bool {
+	return kind == "text/event-stream" || kind == "application/x-ndjson"
+}
+
+// response returns what is known of a status.
+func (op *operation) response(status int, description string) *response {
+	key := fmt.Sprint(status)
+	res := op.Responses[key]
+	if res == nil {
+		res = &response{Headers: map[string]header{
+			"X-Request-Id": {"the id of the request, as it stands in the log", wire.Types("string")},
+		}, Content: map[string]media{}}
+		op.Responses[key] = res
+	}
+	switch {
+	case res.Description == "":
+		res.Description = description
+	case description != "" && !strings.Contains(res.Description, description):
+		res.Description += "; " + description
+	}
+	if res.Description == "" {
+		res.Description = http.StatusText(status)
+	}
+	return res
+}
+
+// add adds a schema of a media type. A stream is a string to OpenAPI 3.1.
+func (r *response) add(kind string, schema *wire.Schema, stream bool) {
+	m := r.Content[kind]
+	switch {
+	case schema == nil:
+		m.Schema = wire.Types("string")
+	case stream:
+		m.Schema = wire.Types("string")
+		m.Event = either(m.Event, schema)
+	default:
+		m.Schema = either(m.Schema, schema)
+	}
+	r.Content[kind] = m
+}

@@ -1,0 +1,209 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+
+	"glossa/pkg/llm"
+)
+
+// Invalid returns an error about a parameter.
+func Invalid(param, format string, args ...any) error {
+	return &llm.Error{Code: llm.Invalid, Param: param, Message: fmt.Sprintf(format, args...)}
+}
+
+// Check holds v, which points to a decoded struct of the table and stands at path in a
+// body, against the rows. It returns the first error in their order.
+func (t *Table) Check(path string, v any) error {
+	value := reflect.ValueOf(v).Elem()
+	if value.Type() != t.of {
+		panic(fmt.Sprintf("wire: the table is of %v, not of %v", t.of, value.Type()))
+	}
+	return t.root.check(path, value)
+}
+
+func (o *object) check(path string, v reflect.Value) error {
+	for i := range o.fields {
+		f := &o.fields[i]
+		if err := f.check(join(path, f.key), v.FieldByIndex(f.index)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// check holds a value at path against its row.
+func (f *field) check(path string, v reflect.Value) error {
+	if !present(v) {
+		if f.Required {
+			return Invalid(path, "must be given")
+		}
+		return nil
+	}
+	if f.Disposition == Refused {
+		return f.refuse(path, v.Bytes())
+	}
+	return f.value(path, v)
+}
+
+// refuse accepts neutral values alone.
+func (f *field) refuse(path string, raw []byte) error {
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, raw); err != nil || !slices.Contains(f.Neutral, compact.String()) {
+		return &llm.Error{Code: llm.Unsupported, Param: path, Message: f.refusal()}
+	}
+	return nil
+}
+
+// value checks a value that is there, whatever its type.
+func (f *field) value(path string, v reflect.Value) error {
+	if many, ok := v.Interface().(interface{ many() (reflect.Value, bool) }); ok {
+		values, list := many.many()
+		if list {
+			return f.list(path, values)
+		}
+		return f.value(path, values.Index(0))
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		if v.IsNil() {
+			return nil
+		}
+		return f.value(path, v.Elem())
+	case reflect.Slice:
+		if v.Type().Elem().Kind() == reflect.Uint8 {
+			return nil // JSON, or base64
+		}
+		return f.list(path, v)
+	case reflect.Struct:
+		if f.inside != nil {
+			return f.inside.check(path, v)
+		}
+	case reflect.Map:
+		return f.entries(path, v)
+	case reflect.String:
+		return f.text(path, v.String())
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return f.number(path, float64(v.Int()))
+	case reflect.Float32, reflect.Float64:
+		return f.number(path, v.Float())
+	}
+	return nil
+}
+
+func (f *field) list(path string, v reflect.Value) error {
+	noun := f.Noun
+	if noun == "" {
+		noun = nounOf(v.Type().Elem())
+	}
+	if message := f.elements(v.Len(), noun); message != "" {
+		return Invalid(path, "%s", message)
+	}
+	if f.plain() && f.inside == nil {
+		return nil
+	}
+	for i := range v.Len() {
+		if err := f.value(path+"["+strconv.Itoa(i)+"]", v.Index(i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// plain reports whether there is nothing to check in an element.
+func (f *field) plain() bool { return f.Bounds == (Bounds{}) && !f.NotEmpty && len(f.OneOf) == 0 }
+
+func (f *field) text(path, s string) error {
+	switch {
+	case f.NotEmpty && s == "":
+		return Invalid(path, "must not be empty")
+	case len(f.OneOf) > 0 && !slices.Contains(f.OneOf, s):
+		return Invalid(path, "must be %s, not %.40q", orList(f.OneOf), s)
+	}
+	return nil
+}
+
+func (f *field) number(path string, x float64) error {
+	if !f.Bounds.holds(x) {
+		return Invalid(path, "%s", f.Bounds.demand())
+	}
+	return nil
+}
+
+// entries checks a map in the order of its keys.
+func (f *field) entries(path string, v reflect.Value) error {
+	m, ok := v.Interface().(map[string]float64)
+	if !ok {
+		return nil
+	}
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		if _, ok := tokenID(key); f.TokenIDs && !ok {
+			return Invalid(path, "%.40q is not a token id", key)
+		}
+		if !f.Bounds.holds(m[key]) {
+			return Invalid(path, "the bias of token %s %s", key, f.Bounds.demand())
+		}
+	}
+	return nil
+}
+
+// tokenID reads a token id as JSON has it: in the key of an object.
+func tokenID(key string) (id int, ok bool) {
+	id, err := strconv.Atoi(key)
+	return id, err == nil && id >= 0 && strconv.Itoa(id) == key
+}
+
+// TokenBias returns a map whose keys were checked to be token ids with these as integers.
+func TokenBias(m map[string]float64) map[int]float64 {
+	if m == nil {
+		return nil
+	}
+	bias := make(map[int]float64, len(m))
+	for key, v := range m {
+		id, _ := tokenID(key)
+		bias[id] = v
+	}
+	return bias
+}
+
+// present reports whether a decoded field was in the body, and not null. A plain string
+// that is empty counts as absent, and so does a plain false or 0.
+func present(v reflect.Value) bool {
+	switch v.Kind() {
+	case reflect.Slice:
+		if v.Type() == reflect.TypeFor[json.RawMessage]() {
+			return v.Len() > 0 && string(v.Bytes()) != "null"
+		}
+		return !v.IsNil()
+	case reflect.Struct:
+		if many, ok := v.Interface().(interface{ many() (reflect.Value, bool) }); ok {
+			values, list := many.many()
+			return list || values.Len() > 0
+		}
+		return true
+	}
+	return !v.IsZero()
+}
+
+// nounOf names an element of a list in messages.
+func nounOf(t reflect.Type) string {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return "string"
+	case reflect.Float32, reflect.Float64:
+		return "number"
+	case reflect.Int, reflect.Int64, reflect.Int32:
+		return "integer"
+	case reflect.Struct:
+		return "object"
+	}
+	return "element"
+}

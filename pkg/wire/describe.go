@@ -1,0 +1,125 @@
+package wire
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+)
+
+// Schema returns the JSON Schema of the requests of the table.
+func (t *Table) Schema() *Schema { return t.root.schema() }
+
+func (o *object) schema() *Schema {
+	s := Types("object")
+	s.AdditionalProperties = &Additional{}
+	for i := range o.fields {
+		f := &o.fields[i]
+		if f.Disposition == Refused && len(f.Neutral) == 0 {
+			continue
+		}
+		s.Properties = append(s.Properties, Property{f.key, f.schema()})
+		if f.Required {
+			s.Required = append(s.Required, f.key)
+		}
+	}
+	return s
+}
+
+// schema returns the schema of a key. All but those required take null, as if they were
+// absent.
+func (f *field) schema() *Schema {
+	var s Schema
+	switch {
+	case f.Disposition == Refused:
+		for _, neutral := range f.Neutral {
+			s.Enum = append(s.Enum, json.RawMessage(neutral))
+		}
+	case f.Schema != nil:
+		s = *f.Schema
+	default:
+		s = *f.typed(f.of)
+	}
+	if !f.Required {
+		s = *s.nullable()
+	}
+	s.Description = f.description()
+	s.Default = f.Default
+	return &s
+}
+
+// description is the text of the documentation without what the schema says by itself.
+func (f *field) description() string {
+	switch {
+	case f.Disposition == Refused:
+		return "Not supported: " + f.Note + "."
+	case f.Note == "" && f.Absent == "":
+		return ""
+	}
+	p := Parameter{Note: f.Note, Absent: f.Absent}
+	text := p.Text()
+	return strings.ToUpper(text[:1]) + text[1:] + "."
+}
+
+// typed returns the schema of a Go type with the limits of the row.
+func (f *field) typed(t reflect.Type) *Schema {
+	if many, ok := reflect.Zero(t).Interface().(interface{ element() reflect.Type }); ok {
+		one := f.typed(many.element())
+		return AnyOf(one, f.counted(ListOf(one)))
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return f.typed(t.Elem())
+	case reflect.Slice:
+		switch {
+		case t == reflect.TypeFor[json.RawMessage]():
+			return &Schema{}
+		case t.Elem().Kind() == reflect.Uint8:
+			return (&Schemas{}).Of(t)
+		}
+		return f.counted(ListOf(f.typed(t.Elem())))
+	case reflect.Struct:
+		if f.inside != nil {
+			return f.inside.schema()
+		}
+		return &Schema{}
+	case reflect.Map:
+		m := Types("object")
+		m.AdditionalProperties = &Additional{f.typed(t.Elem())}
+		if f.TokenIDs {
+			m.PropertyNames = &Schema{Pattern: "^(0|[1-9][0-9]*)$"}
+		}
+		return m
+	}
+	return f.limited(scalar(t))
+}
+
+// counted puts the limits of a list into its schema.
+func (f *field) counted(s *Schema) *Schema {
+	if f.Count.low {
+		s.MinItems = new(int(f.Count.min))
+	}
+	if f.Count.high {
+		s.MaxItems = new(int(f.Count.max))
+	}
+	return s
+}
+
+// limited puts the limits of a number or a string into its schema.
+func (f *field) limited(s *Schema) *Schema {
+	for _, word := range f.OneOf {
+		s.Enum = append(s.Enum, word)
+	}
+	if f.NotEmpty {
+		s.MinLength = new(1)
+	}
+	switch b := f.Bounds; {
+	case b.above:
+		s.ExclusiveMinimum = &b.min
+	case b.low:
+		s.Minimum = &b.min
+	}
+	if f.Bounds.high {
+		s.Maximum = new(f.Bounds.max)
+	}
+	return s
+}

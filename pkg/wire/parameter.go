@@ -1,0 +1,197 @@
+package wire
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// A Parameter is a row of a [Table]: everything that is known of one key of a request.
+// Decoding, error messages, the README and the OpenAPI document are made from it.
+type Parameter struct {
+	Name        string      // the key; keys of nested objects are written with dots: "stream_options.include_usage"
+	Disposition Disposition // default Honoured
+	Note        string      // one sentence about the meaning, or the reason for the disposition
+	Canonical   string      // the name in llm of what the key sets, if that differs: errors of models use it
+
+	Required bool     // an absent key, null and an empty plain string are errors
+	Bounds   Bounds   // of a number, of each number of a list, of each value of a map
+	Count    Bounds   // of the elements of a list
+	Noun     string   // what the elements are in messages; default by their type: "string"
+	NotEmpty bool     // of a string, and of each string of a list
+	OneOf    []string // the words that a string, and each string of a list, may be
+	TokenIDs bool     // the keys of a map are token ids
+
+	Default any     // a JSON value; nil: none, or Absent says it
+	Absent  string  // words for the effect of an absent key, where Default cannot say it
+	Schema  *Schema // of a key that is decoded by hand (json.RawMessage); it keeps the table from looking inside
+
+	Neutral []string // of Refused: JSON values, besides null, that ask for nothing and are accepted
+	Remote  string   // of Honoured: what a remote model makes of it; "": the same
+}
+
+// A Disposition says what becomes of a parameter. Nothing is ignored silently: a key
+// without a row is refused.
+type Disposition string
+
+// The dispositions.
+const (
+	Honoured Disposition = "honoured"
+	Refused  Disposition = "refused"        // 400 that names it
+	NoEffect Disposition = "without effect" // accepted: it could not change the answer
+)
+
+// What a remote model makes of a parameter. Other cases are written in words.
+const (
+	ByRecord  = "if the model's record maps it, else refused"
+	ByGlossa  = "honoured, by glossa"
+	Checked   = "honoured, by glossa: asked for, checked, and asked for once more"
+	NotRemote = "refused"
+)
+
+// Bounds are the limits of a number. The zero value has none.
+type Bounds struct {
+	min, max         float64
+	low, above, high bool // min is a limit, it is excluded, max is a limit
+}
+
+// Between bounds a number on both sides; both bounds are allowed.
+func Between(least, most float64) Bounds {
+	return Bounds{min: least, max: most, low: true, high: true}
+}
+
+// AtLeast bounds a number from below.
+func AtLeast(least float64) Bounds { return Bounds{min: least, low: true} }
+
+// AtMost bounds a number from above.
+func AtMost(most float64) Bounds { return Bounds{max: most, high: true} }
+
+// Above bounds a number from below; the bound itself is not allowed.
+func Above(bound float64) Bounds { return Bounds{min: bound, low: true, above: true} }
+
+// AboveUpTo is [Above], with an upper bound that is allowed.
+func AboveUpTo(bound, most float64) Bounds {
+	return Bounds{min: bound, max: most, low: true, above: true, high: true}
+}
+
+// holds reports whether x is within the bounds.
+func (b Bounds) holds(x float64) bool {
+	return !(b.low && (x < b.min || b.above && x == b.min)) && !(b.high && x > b.max)
+}
+
+// demand says in an error message what a number must be.
+func (b Bounds) demand() string {
+	switch least, most := number(b.min), number(b.max); {
+	case b.above && b.high:
+		return "must be above " + least + " and at most " + most
+	case b.above:
+		return "must be above " + least
+	case b.low && b.high:
+		return "must be between " + least + " and " + most
+	case b.high:
+		return "must be at most " + most
+	case b.min == 0:
+		return "must not be negative"
+	default:
+		return "must be at least " + least
+	}
+}
+
+// String describes the bounds in documentation; "" if there are none.
+func (b Bounds) String() string {
+	switch least, most := number(b.min), number(b.max); {
+	case b.above && b.high:
+		return "above " + least + ", up to " + most
+	case b.above:
+		return "above " + least
+	case b.low && b.high:
+		return least + " to " + most
+	case b.high:
+		return "up to " + most
+	case b.low:
+		return least + " or more"
+	}
+	return ""
+}
+
+func number(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
+
+// elements checks how many elements a list has, and returns the error message.
+func (p *Parameter) elements(n int, noun string) string {
+	switch b := p.Count; {
+	case b.holds(float64(n)):
+		return ""
+	case b.high && float64(n) > b.max:
+		return fmt.Sprintf("at most %s %s", number(b.max), plural(noun, b.max))
+	case b.min == 1:
+		return fmt.Sprintf("at least one %s is needed", noun)
+	default:
+		return fmt.Sprintf("at least %s %s are needed", number(b.min), plural(noun, b.min))
+	}
+}
+
+func plural(noun string, n float64) string {
+	switch {
+	case n == 1:
+		return noun
+	case strings.HasSuffix(noun, "y"):
+		return strings.TrimSuffix(noun, "y") + "ies"
+	}
+	return noun + "s"
+}
+
+// Text describes the parameter in one line of documentation: its values, its default,
+// its meaning.
+func (p *Parameter) Text() string {
+	var values []string
+	if count := p.Count.String(); count != "" {
+		values = append(values, count+" "+plural(cmpNoun(p.Noun), p.Count.max))
+	}
+	if p.Bounds != (Bounds{}) {
+		values = append(values, p.Bounds.String())
+	}
+	if len(p.OneOf) > 0 {
+		values = append(values, orList(p.OneOf))
+	}
+	if p.NotEmpty {
+		values = append(values, "not empty")
+	}
+	switch {
+	case p.Default != nil:
+		values = append(values, fmt.Sprintf("default %v", p.Default))
+	case p.Absent != "":
+		values = append(values, "default: "+p.Absent)
+	}
+	text := strings.Join(values, "; ")
+	switch {
+	case text == "":
+		return p.Note
+	case p.Note == "":
+		return text
+	}
+	return text + ". " + strings.ToUpper(p.Note[:1]) + p.Note[1:]
+}
+
+func cmpNoun(noun string) string {
+	if noun == "" {
+		return "element"
+	}
+	return noun
+}
+
+// orList joins words as in "a, b or c".
+func orList(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
+// refusal says why p is refused and what may be sent.
+func (p *Parameter) refusal() string {
+	if len(p.Neutral) == 0 {
+		return p.Note
+	}
+	return p.Note + "; only " + strings.Join(p.Neutral, " or ") + " can be sent"
+}
