@@ -1,3 +1,7 @@
+// Package wire describes what clients send and receive as JSON: a [Table] has one row for
+// each key of a request, from which decoding, error messages, the README and JSON Schemas
+// are made. Decoding is strict: an unknown key, and a key that comes twice, is an error
+// that names it. The package does not know HTTP, dialects or models.
 package wire
 
 import (
