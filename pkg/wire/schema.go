@@ -32,6 +32,8 @@ type Schema struct {
 	Pattern              string       `json:"pattern,omitempty"`
 	Format               string       `json:"format,omitempty"`
 	ContentEncoding      string       `json:"contentEncoding,omitempty"`
+	ContentMediaType     string       `json:"contentMediaType,omitempty"`
+	ContentSchema        *Schema      `json:"contentSchema,omitempty"` // of the JSON in a string, or of each event of a stream
 	Examples             []any        `json:"examples,omitempty"`
 }
 

@@ -169,7 +169,7 @@ func TestSchema(t *testing.T) {
 		`"limit":{"type":["integer","null"],"default":16,"minimum":0}`,
 		`"temperature":{"type":["number","null"],"description":"How random the draw is.","default":0.7,"exclusiveMinimum":0,"maximum":2}`,
 		`"role":{"type":"string","enum":["user","system","tool"]}`,
-		`"name":{"description":"Not supported: no template writes names.","enum":["",null]}`,
+		`"name":{"type":["string","null"],"description":"Not supported: no template writes names.","enum":["",null]}`,
 		`"required":["model"]`, `"additionalProperties":false`,
 	} {
 		if !strings.Contains(string(b), want) {

@@ -152,7 +152,7 @@ func pieces(tokens []llm.Token) []string {
 
 // newEmbed translates the embedding that e asked for with req.
 func (e *embedRequest) newEmbed(h head, req *llm.EmbedRequest, made *llm.Embedding, used llm.Usage) embedAnswer {
-	answer := embedAnswer{head: h, Embeddings: object{}, PromptTokens: used.Input}
+	answer := embedAnswer{head: h, Embeddings: embeddings{}, PromptTokens: used.Input}
 	if or(e.Tokens, false) {
 		answer.Tokens = pieces(made.Tokens)
 	}
@@ -165,14 +165,14 @@ func (e *embedRequest) newEmbed(h head, req *llm.EmbedRequest, made *llm.Embeddi
 		}
 		name := fmt.Sprintf("layer_%d", layer.Index)
 		if len(req.Pooling) == 0 {
-			answer.Embeddings.add(name, vectors)
+			(*object)(&answer.Embeddings).add(name, vectors)
 			continue
 		}
 		pools := make(object, len(req.Pooling))
 		for i, p := range req.Pooling {
 			pools[i] = member{string(p), vectors[i]}
 		}
-		answer.Embeddings.add(name, pools)
+		(*object)(&answer.Embeddings).add(name, pools)
 	}
 	return answer
 }

@@ -1,7 +1,6 @@
 package alephalpha
 
 import (
-	"errors"
 	"net/http"
 	"strings"
 
@@ -17,8 +16,8 @@ type shape struct{}
 
 // errorBody has no code where a path is not known: clients compare the whole body.
 type errorBody struct {
-	Error string `json:"error"`
-	Code  string `json:"code,omitempty"`
+	Error string `json:"error" doc:"what went wrong"`
+	Code  string `json:"code,omitempty" doc:"a word for programs"`
 }
 
 // Body implements [httpx.Errors]. A timeout is 408, from which the client of version
@@ -49,28 +48,4 @@ func newError(e *llm.Error) errorBody {
 		body.Code = ""
 	}
 	return body
-}
-
-// names are the protocol's names of canonical parameters, where they differ.
-var names = map[string]string{
-	"max_new_tokens": "maximum_tokens", "stop": "stop_sequences", "logprobs": "log_probs", "return_full_text": "echo",
-}
-
-// rename puts the client's names into an error from a backend, which has canonical
-// ones; own tells those that differ in this route.
-func rename(err error, own map[string]string) error {
-	e, ok := errors.AsType[*llm.Error](err)
-	if !ok {
-		return err
-	}
-	name, ok := own[e.Param]
-	if !ok && e.Code == llm.TooLong {
-		name, ok = "prompt", true
-	}
-	if !ok {
-		return err
-	}
-	renamed := *e
-	renamed.Param = name
-	return &renamed
 }

@@ -45,16 +45,16 @@ type explainAnswer struct {
 // explanation is of the whole target or of one of its tokens.
 type explanation struct {
 	Target string           `json:"target"`
-	Items  []explainedItems `json:"items"` // of the prompt, and then of what is before Target in the target
+	Items  []explainedItems `json:"items" doc:"of the prompt, and then of what is before this part of the target"`
 }
 
 type explainedItems struct {
-	Type   string `json:"type"`   // text, token_ids or target
-	Scores []any  `json:"scores"` // [textScore], or [float] of each of token_ids
+	Type   string `json:"type" enum:"text,token_ids,target"`
+	Scores []any  `json:"scores" doc:"of texts and the target objects of start, length (in characters) and score, of token_ids numbers"`
 }
 
 type textScore struct {
-	Start  int   `json:"start"` // characters
+	Start  int   `json:"start"`
 	Length int   `json:"length"`
 	Score  float `json:"score"`
 }
@@ -73,38 +73,16 @@ func (e *explainRequest) read() (*explaining, error) {
 	if out.prompt, err = readPrompt(e.Prompt); err != nil {
 		return nil, err
 	}
-	if err := wire.Refuse(Parameters(), e, "/explain ", ""); err != nil {
-		return nil, err
-	}
 	switch {
 	case isEmpty(out.prompt):
-		return nil, invalid("prompt", "must not be empty")
-	case e.Target == nil:
-		return nil, invalid("target", "must be given")
-	case *e.Target == "":
-		return nil, invalid("target", "must not be empty")
+		return nil, wire.Invalid("prompt", "must not be empty")
 	case len(*e.Target) > maxTargetSize:
-		return nil, invalid("target", "at most %d bytes", maxTargetSize)
+		return nil, wire.Invalid("target", "at most %d bytes", maxTargetSize)
 	case e.ControlFactor != nil && (*e.ControlFactor < 0 || *e.ControlFactor >= 1):
-		return nil, invalid("control_factor", "must be at least 0 and below 1: parts are suppressed")
+		return nil, wire.Invalid("control_factor", "must be at least 0 and below 1: parts are suppressed")
 	}
-	if out.granularity, err = readGranularity(e.PromptGranularity); err != nil {
-		return nil, err
-	}
-	for _, word := range []struct {
-		name  string
-		sent  *string
-		known []string
-	}{
-		{"target_granularity", e.TargetGranularity, []string{"complete", "token"}},
-		{"postprocessing", e.Postprocessing, []string{"none", "absolute", "square"}},
-		{"control_token_overlap", e.ControlOverlap, []string{"partial", "complete"}},
-	} {
-		if err := oneOf(word.name, word.sent, word.known); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
+	out.granularity, err = readGranularity(e.PromptGranularity)
+	return out, err
 }
 
 // readGranularity reads prompt_granularity.
@@ -118,20 +96,16 @@ func readGranularity(raw json.RawMessage) (g granularity, err error) {
 	} else {
 		err = wire.UnmarshalAt(path, raw, &g)
 	}
-	if err != nil {
-		return g, err
+	if err == nil {
+		err = granularityTable.Check(path, &g)
 	}
-	switch g.Type {
-	case "token", "word", "sentence", "paragraph":
-		if g.Delimiter != "" {
-			return g, invalid(path+".delimiter", "can be sent with type custom only")
-		}
-	case "custom":
-		if g.Delimiter == "" {
-			return g, invalid(path+".delimiter", "must be given, and not be empty")
-		}
-	default:
-		return g, unknownGranularity(g.Type)
+	switch custom := g.Type == "custom"; {
+	case err != nil:
+		return g, err
+	case !custom && g.Delimiter != "":
+		return g, wire.Invalid(path+".delimiter", "can be sent with type custom only")
+	case custom && g.Delimiter == "":
+		return g, wire.Invalid(path+".delimiter", "must be given, and not be empty")
 	}
 	return g, nil
 }
@@ -162,7 +136,7 @@ func (e *explaining) explain(ctx context.Context, scorer llm.Scorer, list []cut)
 		passes += len(spans)
 	}
 	if passes*used.Input > maxExplained {
-		return nil, invalid("prompt_granularity", "%d passes over %d tokens are more than %d tokens: choose larger parts", passes, used.Input, maxExplained)
+		return nil, wire.Invalid("prompt_granularity", "%d passes over %d tokens are more than %d tokens: choose larger parts", passes, used.Input, maxExplained)
 	}
 	out := make([]explanation, len(spans))
 	for i, s := range spans {
@@ -212,7 +186,7 @@ func (e *explaining) explainTarget(ctx context.Context, scorer llm.Scorer, base 
 func (e *explaining) score(ctx context.Context, scorer llm.Scorer, prompt llm.Prompt, continuation string) ([]llm.Token, llm.Usage, error) {
 	score, used, err := scorer.Score(ctx, &llm.ScoreRequest{Prompt: prompt, Continuation: continuation})
 	if err != nil {
-		return nil, used, rename(err, map[string]string{"continuation": "target"})
+		return nil, used, err
 	}
 	httpx.RecordOf(ctx).Count(used)
 	return score.Tokens, used, nil
@@ -329,29 +303,29 @@ func (x *explanation) each(change func(float64) float64) {
 	}
 }
 
-func (cfg Config) explain(w http.ResponseWriter, r *http.Request) error {
-	var in explainRequest
-	if err := httpx.DecodeJSON(r, &in); err != nil {
-		return err
+// An explainer is what explanations ask of a model.
+type explainer struct {
+	scorer    llm.Scorer
+	tokenizer llm.Tokenizer
+}
+
+// openExplainer finds a model that has both.
+func (cfg Config) openExplainer(r *http.Request, in *explainRequest) (o opened[explainer], err error) {
+	scorer, err := find[llm.Scorer](r, cfg, &in.target)
+	if err != nil {
+		return o, err
 	}
-	e, err := in.read()
+	tokenizer, err := find[llm.Tokenizer](r, cfg, &in.target)
+	return opened[explainer]{explainer{scorer.model, tokenizer.model}, scorer.head}, err
+}
+
+func explain(w http.ResponseWriter, r *http.Request, call httpx.Call[explainRequest, *explaining, opened[explainer]]) error {
+	list, err := call.Req.cuts(r.Context(), call.Model.model.tokenizer)
 	if err != nil {
 		return err
 	}
-	scorer, h, err := open[llm.Scorer](r.Context(), cfg, &in.target)
-	if err != nil {
-		return err
-	}
-	tokenizer, _, err := open[llm.Tokenizer](r.Context(), cfg, &in.target)
-	if err != nil {
-		return err
-	}
-	list, err := e.cuts(r.Context(), tokenizer)
-	if err != nil {
-		return err
-	}
-	answer := explainAnswer{head: h}
-	if answer.Explanations, err = e.explain(r.Context(), scorer, list); err != nil {
+	answer := explainAnswer{head: call.Model.head}
+	if answer.Explanations, err = call.Req.explain(r.Context(), call.Model.model.scorer, list); err != nil {
 		return err
 	}
 	return httpx.JSON(w, http.StatusOK, answer)

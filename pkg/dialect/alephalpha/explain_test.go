@@ -156,11 +156,13 @@ func quoted(s string) string {
 }
 
 func TestBadExplain(t *testing.T) {
+	const nothing = "{}"
 	models := catalog{{ModelInfo: llm.ModelInfo{Name: "m", Family: "local"}, Backend: &associative{}}, {ModelInfo: llm.ModelInfo{Name: "t", Family: "local"}, Backend: llmtest.Script{"x"}}}
 	h := (&httpx.Mux{Routes: Routes(Config{Models: models}), Fallback: Errors}).Handler()
 	for body, want := range map[string]string{
-		`{}`:                         "prompt: must be given",
-		`{"prompt":""}`:              "prompt: must not be empty",
+		nothing:                      "model: must be given",
+		`{"model":"m"}`:              "prompt: must be given",
+		`{"prompt":"","target":"b"}`: "prompt: must not be empty",
 		`{"prompt":"a"}`:             "target: must be given",
 		`{"prompt":"a","target":""}`: "target: must not be empty",
 		`{"prompt":"a","target":"` + strings.Repeat("x", maxTargetSize+1) + `"}`:                                               "target: at most 16384 bytes",
@@ -169,16 +171,18 @@ func TestBadExplain(t *testing.T) {
 		`{"prompt":"a","target":"b","prompt_granularity":{"type":"word","delimiter":"x"}}`:                                     "prompt_granularity.delimiter: can be sent with type custom only",
 		`{"prompt":"a","target":"b","prompt_granularity":{"kind":"word"}}`:                                                     "prompt_granularity.kind: unknown parameter",
 		`{"prompt":"a","target":"b","target_granularity":"word"}`:                                                              `target_granularity: must be complete or token, not "word"`,
-		`{"prompt":"a","target":"b","postprocessing":"log"}`:                                                                   `postprocessing: must be none or absolute or square, not "log"`,
+		`{"prompt":"a","target":"b","postprocessing":"log"}`:                                                                   `postprocessing: must be none, absolute or square, not "log"`,
 		`{"prompt":"a","target":"b","control_token_overlap":"x"}`:                                                              `control_token_overlap: must be partial or complete, not "x"`,
 		`{"prompt":"a","target":"b","control_factor":1}`:                                                                       "control_factor: must be at least 0 and below 1: parts are suppressed",
-		`{"prompt":"a","target":"b","contextual_control_threshold":0.5}`:                                                       "contextual_control_threshold: only the part itself is taken out, not what is similar to it",
+		`{"prompt":"a","target":"b","contextual_control_threshold":0.5}`:                                                       "contextual_control_threshold: only the part itself is left out, not what is similar to it",
 		`{"prompt":"a","target":"b","suppression_factor":0.1}`:                                                                 "suppression_factor: unknown parameter",
-		`{"prompt":"a","target":"b"}`:                                                                                          "model: must be given",
 		`{"model":"t","prompt":"a","target":"b"}`:                                                                              "this model is no scorer",
 		`{"model":"m","prompt":` + quoted(strings.Repeat("a ", maxParts+1)) + `,"target":"b","prompt_granularity":"word"}`:     "prompt_granularity: the prompt has more than 256 parts: choose larger ones",
 		`{"model":"m","prompt":` + quoted(strings.Repeat("a b c d\n", 200)) + `,"target":"b","prompt_granularity":"sentence"}`: "prompt_granularity: 200 passes over 802 tokens are more than 131072 tokens: choose larger parts",
 	} {
+		if body != nothing && !strings.Contains(body, `"model"`) {
+			body = strings.Replace(body, "{", `{"model":"m",`, 1)
+		}
 		w := ask(h, "POST", "/explain", body)
 		var got errorBody
 		if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code != 400 || got.Error != want {

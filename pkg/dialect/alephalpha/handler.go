@@ -23,26 +23,30 @@ type Config struct {
 
 // Routes returns the routes of the dialect.
 func Routes(cfg Config) []httpx.Route {
+	const get, post = http.MethodGet, http.MethodPost
 	routes := []httpx.Route{
-		{Method: "GET", Pattern: "/version", Permission: httpx.Public, Handle: version},
-		{Method: "GET", Pattern: "/models_available", Permission: httpx.Listing, Handle: cfg.list},
-		{Method: "POST", Pattern: "/complete", Permission: httpx.Inference, Streams: true, Handle: cfg.complete},
-		{Method: "POST", Pattern: "/embed", Permission: httpx.Inference, Handle: cfg.embed},
-		{Method: "POST", Pattern: "/evaluate", Permission: httpx.Inference, Handle: cfg.evaluate},
-		{Method: "POST", Pattern: "/tokenize", Permission: httpx.Inference, Handle: cfg.tokenize},
-		{Method: "POST", Pattern: "/detokenize", Permission: httpx.Inference, Handle: cfg.detokenize},
-		{Method: "POST", Pattern: "/explain", Permission: httpx.Inference, Handle: cfg.explain},
-		{Method: "POST", Pattern: "/translate", Permission: httpx.Inference, Handle: cfg.translate},
-		{Method: "GET", Pattern: "/models/{name...}/tokenizer", Permission: httpx.Listing, Handle: cfg.tokenizer},
+		{Method: get, Pattern: "/version", Permission: httpx.Public, Doc: versionDoc, Handle: version},
+		{Method: get, Pattern: "/models_available", Permission: httpx.Listing, Doc: modelsDoc, Handle: cfg.list},
+		{Method: get, Pattern: "/models/{name...}/tokenizer", Permission: httpx.Listing, Doc: tokenizerDoc, Handle: cfg.tokenizer},
+		{Method: post, Pattern: "/complete", Streams: true, Doc: completeDoc, Handle: httpx.Post(completeTable, (*completeRequest).request, open[completeRequest, llm.Backend](cfg), complete)},
+		{Method: post, Pattern: "/embed", Doc: embedDoc, Handle: httpx.Post(embedTable, (*embedRequest).request, open[embedRequest, llm.Embedder](cfg), embed)},
+		{Method: post, Pattern: "/evaluate", Doc: evaluateDoc, Handle: httpx.Post(evaluateTable, (*evaluateRequest).request, open[evaluateRequest, llm.Scorer](cfg), evaluate)},
+		{Method: post, Pattern: "/tokenize", Doc: tokenizeDoc, Handle: httpx.Post(tokenizeTable, (*tokenizeRequest).part, open[tokenizeRequest, llm.Tokenizer](cfg), tokenize)},
+		{Method: post, Pattern: "/detokenize", Doc: detokenizeDoc, Handle: httpx.Post(detokenizeTable, (*detokenizeRequest).ids, open[detokenizeRequest, llm.Tokenizer](cfg), detokenize)},
+		{Method: post, Pattern: "/explain", Doc: explainDoc, Handle: httpx.Post(explainTable, (*explainRequest).read, cfg.openExplainer, explain)},
+		{Method: post, Pattern: "/translate", Doc: translateDoc, Handle: httpx.Post(translateTable, (*translateRequest).request, open[translateRequest, llm.Translator](cfg), answerTranslation)},
 	}
 	routes = append(routes, refusals()...)
 	if cfg.Login != nil {
-		for _, pattern := range []string{"/users/me/token", "/get_token"} { // seed 000, and what clients ask
-			routes = append(routes, httpx.Route{Method: "POST", Pattern: pattern, Permission: httpx.Public, Handle: cfg.login})
-		}
+		routes = append(routes,
+			httpx.Route{Method: post, Pattern: "/users/me/token", Permission: httpx.Public, Doc: loginDoc, Handle: cfg.login}, // seed 000
+			httpx.Route{Method: post, Pattern: "/get_token", Permission: httpx.Public, Doc: getTokenDoc, Handle: cfg.login})   // what clients ask
 	}
 	for i := range routes {
 		routes[i].Errors = Errors
+		if routes[i].Permission == "" {
+			routes[i].Permission = httpx.Inference
+		}
 	}
 	return routes
 }
@@ -57,10 +61,7 @@ func version(w http.ResponseWriter, _ *http.Request) error {
 
 func (cfg Config) login(w http.ResponseWriter, r *http.Request) error {
 	var in tokenRequest
-	if err := httpx.DecodeJSON(r, &in); err != nil {
-		return err
-	}
-	if err := in.check(); err != nil {
+	if err := httpx.Decode(r, tokenTable, &in); err != nil {
 		return err
 	}
 	token, role, err := cfg.Login(r.Context(), *in.Email, *in.Password)
@@ -79,27 +80,16 @@ func (cfg Config) list(w http.ResponseWriter, r *http.Request) error {
 	return httpx.JSON(w, http.StatusOK, listed(infos))
 }
 
-func (cfg Config) complete(w http.ResponseWriter, r *http.Request) error {
-	var in completeRequest
-	if err := httpx.DecodeJSON(r, &in); err != nil {
-		return err
+func complete(w http.ResponseWriter, r *http.Request, call httpx.Call[completeRequest, *llm.Request, opened[llm.Backend]]) error {
+	model, h := call.Model.model, call.Model.head
+	if call.Req.Stream {
+		return stream(w, r, model, call.Req, h)
 	}
-	req, err := in.request()
+	rows, used, err := httpx.Collect(r, model, call.Req)
 	if err != nil {
 		return err
 	}
-	model, h, err := open[llm.Backend](r.Context(), cfg, &in.target)
-	if err != nil {
-		return err
-	}
-	if req.Stream {
-		return rename(stream(w, r, model, req, h), names)
-	}
-	rows, used, err := httpx.Collect(r, model, req)
-	if err != nil {
-		return rename(err, names)
-	}
-	return httpx.JSON(w, http.StatusOK, newComplete(h, req, rows, used))
+	return httpx.JSON(w, http.StatusOK, newComplete(h, call.Req, rows, used))
 }
 
 // stream sends the events of completions as their chunks come.
@@ -118,83 +108,36 @@ func stream(w http.ResponseWriter, r *http.Request, model llm.Backend, req *llm.
 	return nil
 }
 
-func (cfg Config) embed(w http.ResponseWriter, r *http.Request) error {
-	var in embedRequest
-	if err := httpx.DecodeJSON(r, &in); err != nil {
-		return err
-	}
-	req, err := in.request()
+func embed(w http.ResponseWriter, r *http.Request, call httpx.Call[embedRequest, *llm.EmbedRequest, opened[llm.Embedder]]) error {
+	made, used, err := call.Model.model.Embed(r.Context(), call.Req)
 	if err != nil {
 		return err
-	}
-	embedder, h, err := open[llm.Embedder](r.Context(), cfg, &in.target)
-	if err != nil {
-		return err
-	}
-	made, used, err := embedder.Embed(r.Context(), req)
-	if err != nil {
-		return rename(err, nil)
 	}
 	httpx.RecordOf(r.Context()).Count(used)
-	return httpx.JSON(w, http.StatusOK, in.newEmbed(h, req, &made[0], used))
+	return httpx.JSON(w, http.StatusOK, call.In.newEmbed(call.Model.head, call.Req, &made[0], used))
 }
 
-func (cfg Config) evaluate(w http.ResponseWriter, r *http.Request) error {
-	var in evaluateRequest
-	if err := httpx.DecodeJSON(r, &in); err != nil {
-		return err
-	}
-	req, err := in.request()
+func evaluate(w http.ResponseWriter, r *http.Request, call httpx.Call[evaluateRequest, *llm.ScoreRequest, opened[llm.Scorer]]) error {
+	score, used, err := call.Model.model.Score(r.Context(), call.Req)
 	if err != nil {
 		return err
-	}
-	scorer, h, err := open[llm.Scorer](r.Context(), cfg, &in.target)
-	if err != nil {
-		return err
-	}
-	score, used, err := scorer.Score(r.Context(), req)
-	if err != nil {
-		return rename(err, map[string]string{"continuation": "completion_expected"})
 	}
 	httpx.RecordOf(r.Context()).Count(used)
-	return httpx.JSON(w, http.StatusOK, newEvaluate(h, req.Continuation, score, used))
+	return httpx.JSON(w, http.StatusOK, newEvaluate(call.Model.head, call.Req.Continuation, score, used))
 }
 
-func (cfg Config) tokenize(w http.ResponseWriter, r *http.Request) error {
-	var in tokenizeRequest
-	if err := httpx.DecodeJSON(r, &in); err != nil {
-		return err
-	}
-	if err := in.check(); err != nil {
-		return err
-	}
-	tokenizer, _, err := open[llm.Tokenizer](r.Context(), cfg, &in.target)
+func tokenize(w http.ResponseWriter, r *http.Request, call httpx.Call[tokenizeRequest, llm.Part, opened[llm.Tokenizer]]) error {
+	tokens, err := call.Model.model.Tokenize(r.Context(), call.Req, false)
 	if err != nil {
 		return err
 	}
-	tokens, err := tokenizer.Tokenize(r.Context(), llm.Part{Text: *in.Prompt}, false)
-	if err != nil {
-		return err
-	}
-	return httpx.JSON(w, http.StatusOK, in.newTokenize(tokens))
+	return httpx.JSON(w, http.StatusOK, call.In.newTokenize(tokens))
 }
 
-func (cfg Config) detokenize(w http.ResponseWriter, r *http.Request) error {
-	var in detokenizeRequest
-	if err := httpx.DecodeJSON(r, &in); err != nil {
-		return err
-	}
-	ids, err := in.ids()
+func detokenize(w http.ResponseWriter, r *http.Request, call httpx.Call[detokenizeRequest, []int, opened[llm.Tokenizer]]) error {
+	text, err := call.Model.model.Detokenize(r.Context(), call.Req)
 	if err != nil {
 		return err
-	}
-	tokenizer, _, err := open[llm.Tokenizer](r.Context(), cfg, &in.target)
-	if err != nil {
-		return err
-	}
-	text, err := tokenizer.Detokenize(r.Context(), ids)
-	if err != nil {
-		return rename(err, map[string]string{"prompt": "token_ids"})
 	}
 	return httpx.JSON(w, http.StatusOK, detokenizeAnswer{text})
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"math"
 	"strconv"
+
+	"glossa/pkg/wire"
 )
 
 // A float is written with a point or an exponent, 1.0 and not 1: clients in Python
@@ -14,6 +16,9 @@ type float float64
 
 // MarshalJSON implements [json.Marshaler].
 func (f float) MarshalJSON() ([]byte, error) { return appendFloat(nil, float64(f), 64), nil }
+
+// JSONSchema implements [wire.Describer].
+func (float) JSONSchema() *wire.Schema { return wire.Types("number", "null") }
 
 // A vector is written as [float] is, each element with as many digits as it has.
 type vector []float32
@@ -29,6 +34,9 @@ func (v vector) MarshalJSON() ([]byte, error) {
 	}
 	return append(b, ']'), nil
 }
+
+// JSONSchema implements [wire.Describer].
+func (vector) JSONSchema() *wire.Schema { return wire.ListOf(wire.Types("number", "null")) }
 
 // appendFloat writes x, which has that many bits.
 func appendFloat(b []byte, x float64, bits int) []byte {
@@ -70,6 +78,28 @@ func (o *object) add(key string, value any) {
 		}
 	}
 	*o = append(*o, member{key, value})
+}
+
+// JSONSchema implements [wire.Describer]: objects are log-probabilities by token.
+func (object) JSONSchema() *wire.Schema {
+	s := wire.Types("object")
+	s.AdditionalProperties = &wire.Additional{Schema: wire.Types("number", "null")}
+	return s
+}
+
+// embeddings are vectors by layer, or by layer and pooling.
+type embeddings object
+
+// MarshalJSON implements [json.Marshaler].
+func (e embeddings) MarshalJSON() ([]byte, error) { return object(e).MarshalJSON() }
+
+// JSONSchema implements [wire.Describer].
+func (embeddings) JSONSchema() *wire.Schema {
+	pools := wire.Types("object")
+	pools.AdditionalProperties = &wire.Additional{Schema: vector{}.JSONSchema()}
+	s := wire.Types("object")
+	s.AdditionalProperties = &wire.Additional{Schema: wire.AnyOf(wire.ListOf(vector{}.JSONSchema()), pools)}
+	return s
 }
 
 // MarshalJSON implements [json.Marshaler].

@@ -6,109 +6,66 @@ import (
 	"glossa/pkg/wire"
 )
 
-// Dispositions, short.
+// Values of Disposition, for short rows.
 const (
-	served   = wire.Honoured
 	declined = wire.Refused
 	noEffect = wire.NoEffect
 )
 
-// Parameters tells what becomes of each key of each request, named "route key"; keys
-// inside of prompt items are written with a dot. A key that is not here is refused.
-func Parameters() []wire.Parameter {
-	target := []wire.Parameter{
-		{Name: "model", Disposition: served, Note: "a name, an alias or family/name"},
-		{Name: "hosting", Disposition: served, Note: "cloud or another that /models_available lists for the model; default: any"},
+// targetRows describe the keys that all requests to a model have.
+func targetRows() []wire.Parameter {
+	return []wire.Parameter{
+		{Name: "model", Required: true, Note: "a name, an alias or family/name"},
+		{Name: "hosting", Absent: "any", Note: "cloud or another one that /models_available lists for the model"},
 		{Name: "tags", Disposition: noEffect, Note: "labels the caller"},
 	}
-	attention := []wire.Parameter{
+}
+
+// attentionRows describe the keys that say how the controls of prompt items work.
+func attentionRows() []wire.Parameter {
+	return []wire.Parameter{
 		{Name: "contextual_control_threshold", Disposition: noEffect, Note: "there are no controls"},
 		{Name: "control_log_additive", Disposition: noEffect, Note: "there are no controls"},
 	}
-	list := []wire.Parameter{
-		{Name: "prompt.type", Disposition: served, Note: "of an item: text or token_ids; image is refused"},
-		{Name: "prompt.data", Disposition: served, Note: "of an item: a string or token ids"},
-		{Name: "prompt.controls", Disposition: declined, Note: "attention cannot be manipulated", Neutral: []string{`[]`}},
-	}
-	for _, route := range []struct {
-		path string
-		keys [][]wire.Parameter
-	}{
-		{"/complete", [][]wire.Parameter{target, completeKeys(), samplingKeys(), attention, refusedKeys()}},
-		{"/embed", [][]wire.Parameter{target, embedKeys(), attention}},
-		{"/evaluate", [][]wire.Parameter{target, evaluateKeys(), attention}},
-		{"/tokenize", [][]wire.Parameter{target, tokenizeKeys()}},
-		{"/detokenize", [][]wire.Parameter{target, {{Name: "token_ids", Disposition: served, Note: "a list, perhaps empty"}}}},
-		{"/explain", [][]wire.Parameter{target, explainKeys()}},
-		{"/translate", [][]wire.Parameter{target, {
-			{Name: "source", Disposition: served, Note: "a text; its language is detected"},
-			{Name: "target_language", Disposition: served, Note: "an ISO 639 code, of those that the model has"},
-		}}},
-		{"/users/me/token, /get_token", [][]wire.Parameter{{
-			{Name: "email", Disposition: served, Note: "a string"}, {Name: "password", Disposition: served, Note: "a string"},
-		}}},
-		{"/*", [][]wire.Parameter{{{Name: "?nice", Disposition: noEffect, Note: "requests are served first in, first out"}}}},
-	} {
-		for _, p := range slices.Concat(route.keys...) {
-			if p.Disposition == served {
-				p.Remote = remotely(route.path, p.Name)
-			}
-			p.Name = route.path + " " + p.Name
-			list = append(list, p)
-		}
-	}
-	return list
 }
 
-// remotely is what becomes of a key that is served where a remote model answers: it
-// completes texts.
-func remotely(path, name string) string {
-	switch path {
-	case "/embed", "/evaluate", "/tokenize", "/detokenize", "/explain", "/translate":
-		return wire.NotRemote
-	case "/complete":
-	default:
-		return ""
-	}
-	switch name {
-	case "model", "hosting", "stream":
-		return ""
-	case "prompt":
-		return "texts; token_ids are refused"
-	case "n", "echo":
-		return wire.ByGlossa
-	case "log_probs", "tokens":
-		return wire.NotRemote
-	}
-	return wire.ByRecord
+// itemTable describes an item of a prompt.
+var itemTable = wire.For[item](
+	wire.Parameter{Name: "type", Required: true, OneOf: []string{"text", "token_ids"}, Note: "image is refused"},
+	wire.Parameter{Name: "data", Required: true, Schema: wire.AnyOf(wire.Types("string"), wire.ListOf(wire.Types("integer"))), Note: "a string, or token ids"},
+	wire.Parameter{Name: "controls", Disposition: declined, Note: "attention cannot be manipulated", Neutral: []string{`[]`}},
+)
+
+// promptSchema describes prompts, which [readPrompt] reads.
+func promptSchema() *wire.Schema {
+	return wire.AnyOf(wire.Types("string"), wire.ListOf(itemTable.Schema()))
 }
 
-func completeKeys() []wire.Parameter {
+// completeTable describes the body of POST /complete.
+var completeTable = wire.For[completeRequest](slices.Concat(targetRows(), []wire.Parameter{
+	{Name: "prompt", Required: true, Schema: promptSchema(), Canonical: "prompt", Remote: "texts; token_ids are refused", Note: "a string, perhaps empty, or a list of items; a prompt that does not fit the context is refused"},
+	{Name: "maximum_tokens", Bounds: wire.AtLeast(0), Absent: "to the end of the context", Canonical: "max_new_tokens", Remote: wire.ByRecord, Note: "how many tokens a completion may have"},
+	{Name: "n", Bounds: wire.Between(1, 256), Default: 1, Canonical: "n", Remote: wire.ByGlossa, Note: "how many completions are returned"},
+	{Name: "best_of", Remote: wire.ByRecord, Note: "more than n completions, of which those with the highest mean log-probability are returned"},
+	{Name: "stop_sequences", NotEmpty: true, Noun: "string", Canonical: "stop", Remote: wire.ByRecord, Note: "a completion ends before the first of these"},
+	{Name: "log_probs", Bounds: wire.AtLeast(0), Absent: "none", Canonical: "logprobs", Remote: wire.NotRemote, Note: "0 returns the log-probabilities of the tokens, more also those of so many of the likeliest; they are the model's, before bias, penalties and temperature"},
+	{Name: "tokens", Default: false, Remote: wire.NotRemote, Note: "whether the tokens are returned"},
+	{Name: "echo", Default: false, Canonical: "return_full_text", Remote: wire.ByGlossa, Note: "whether completions begin with the prompt"},
+	{Name: "stream", Default: false, Note: "whether the answer is a stream of events"},
+	{Name: "disable_optimizations", Disposition: noEffect, Note: "prompts and completions are never changed"},
+}, samplingRows(), attentionRows(), refusedRows())...)
+
+func samplingRows() []wire.Parameter {
 	return []wire.Parameter{
-		{Name: "prompt", Disposition: served, Note: "a string, perhaps empty, or a list of items; one that does not fit the context is refused"},
-		{Name: "maximum_tokens", Disposition: served, Note: "0 or more; default: to the end of the context"},
-		{Name: "n", Disposition: served, Note: "1 to 256; default 1"},
-		{Name: "best_of", Disposition: served, Note: "more than n; those with the highest mean log-probability are returned"},
-		{Name: "stop_sequences", Disposition: served, Note: "strings, none empty"},
-		{Name: "log_probs", Disposition: served, Note: "0 (the tokens' own) or with so many of the likeliest; default none. They are the model's, before bias, penalties and temperature"},
-		{Name: "tokens", Disposition: served, Note: "default false"},
-		{Name: "echo", Disposition: served, Note: "default false"},
-		{Name: "stream", Disposition: served, Note: "default false"},
-		{Name: "disable_optimizations", Disposition: noEffect, Note: "prompts and completions are left as they are"},
-	}
-}
-
-func samplingKeys() []wire.Parameter {
-	return []wire.Parameter{
-		{Name: "temperature", Disposition: served, Note: "0 to 1; 0 is greedy, whatever top_k and top_p; default 0, and with top_k or top_p 1"},
-		{Name: "top_k", Disposition: served, Note: "0 (off, the default) or more"},
-		{Name: "top_p", Disposition: served, Note: "0 (off, the default) to 1"},
-		{Name: "logit_bias", Disposition: served, Note: "token ids to biases"},
-		{Name: "presence_penalty", Disposition: served, Note: "default 0"},
-		{Name: "frequency_penalty", Disposition: served, Note: "default 0"},
-		{Name: "repetition_penalties_include_prompt", Disposition: served, Note: "default false"},
-		{Name: "use_multiplicative_presence_penalty", Disposition: served, Note: "default false; it is for the frequency penalty too if the next key is absent"},
-		{Name: "use_multiplicative_frequency_penalty", Disposition: served, Note: "default: as the presence penalty"},
+		{Name: "temperature", Bounds: wire.Between(0, 1), Absent: "0, and with top_k or top_p 1", Remote: wire.ByRecord, Note: "0 is greedy, whatever top_k and top_p"},
+		{Name: "top_k", Bounds: wire.AtLeast(0), Default: 0, Remote: wire.ByRecord, Note: "0 is off"},
+		{Name: "top_p", Bounds: wire.Between(0, 1), Default: 0, Remote: wire.ByRecord, Note: "0 is off"},
+		{Name: "logit_bias", TokenIDs: true, Remote: wire.ByRecord, Note: "token ids to biases"},
+		{Name: "presence_penalty", Default: 0, Remote: wire.ByRecord, Note: "for tokens that occurred"},
+		{Name: "frequency_penalty", Default: 0, Remote: wire.ByRecord, Note: "for each time that a token occurred"},
+		{Name: "repetition_penalties_include_prompt", Default: false, Remote: wire.ByRecord, Note: "whether tokens of the prompt count"},
+		{Name: "use_multiplicative_presence_penalty", Default: false, Remote: wire.ByRecord, Note: "also for the frequency penalty if the next key is absent"},
+		{Name: "use_multiplicative_frequency_penalty", Absent: "as the presence penalty", Remote: wire.ByRecord, Note: "whether the frequency penalty multiplies"},
 		{Name: "sequence_penalty_min_length", Disposition: noEffect, Note: "there is no sequence penalty"},
 		{Name: "use_multiplicative_sequence_penalty", Disposition: noEffect, Note: "there is no sequence penalty"},
 		{Name: "completion_bias_inclusion_first_token_only", Disposition: noEffect, Note: "there is no such bias"},
@@ -116,7 +73,7 @@ func samplingKeys() []wire.Parameter {
 	}
 }
 
-func refusedKeys() []wire.Parameter {
+func refusedRows() []wire.Parameter {
 	return []wire.Parameter{
 		{Name: "minimum_tokens", Disposition: declined, Note: "a text may end at once", Neutral: []string{`0`}},
 		{Name: "sequence_penalty", Disposition: declined, Note: "sequences are not penalised", Neutral: []string{`0`, `0.0`}},
@@ -131,43 +88,83 @@ func refusedKeys() []wire.Parameter {
 	}
 }
 
-func embedKeys() []wire.Parameter {
-	return []wire.Parameter{
-		{Name: "prompt", Disposition: served, Note: "as in /complete, not empty"},
-		{Name: "layers", Disposition: served, Note: "0: the embeddings, i: the output of layer i, -1: that of the last; at least one"},
-		{Name: "pooling", Disposition: served, Note: "mean, max, last_token, abs_max; null: a vector for each token"},
-		{Name: "tokens", Disposition: served, Note: "default false"},
-		{Name: "normalize", Disposition: served, Note: "to the length 1; default false"},
-		{Name: "type", Disposition: declined, Note: "a layer has one embedding"},
-	}
+// embedTable describes the body of POST /embed.
+var embedTable = wire.For[embedRequest](slices.Concat(targetRows(), []wire.Parameter{
+	{Name: "prompt", Required: true, Schema: promptSchema(), Canonical: "prompt", Remote: wire.NotRemote, Note: "as in /complete, not empty"},
+	{Name: "layers", Required: true, Count: wire.AtLeast(1), Noun: "layer", Remote: wire.NotRemote, Note: "0: the embeddings, i: the output of layer i, -1: that of the last layer"},
+	{Name: "pooling", Count: wire.AtLeast(1), Noun: "operation", OneOf: []string{"mean", "max", "last_token", "abs_max"}, Absent: "a vector for each token", Remote: wire.NotRemote, Note: "how the vectors of the tokens become one"},
+	{Name: "tokens", Default: false, Remote: wire.NotRemote, Note: "whether the tokens are returned"},
+	{Name: "normalize", Default: false, Remote: wire.NotRemote, Note: "whether vectors have the length 1"},
+	{Name: "type", Disposition: declined, Note: "a layer has one embedding"},
+}, attentionRows())...)
+
+// evaluateTable describes the body of POST /evaluate.
+var evaluateTable = wire.For[evaluateRequest](slices.Concat(targetRows(), []wire.Parameter{
+	{Name: "prompt", Required: true, Schema: promptSchema(), Canonical: "prompt", Remote: wire.NotRemote, Note: "as in /complete"},
+	{Name: "completion_expected", Required: true, NotEmpty: true, Canonical: "continuation", Remote: wire.NotRemote, Note: "the text whose probability is asked for"},
+}, attentionRows())...)
+
+// tokenizeTable describes the body of POST /tokenize.
+var tokenizeTable = wire.For[tokenizeRequest](slices.Concat(targetRows(), []wire.Parameter{
+	{Name: "prompt", Required: true, Canonical: "prompt", Remote: wire.NotRemote, Note: "the text to split into tokens"},
+	{Name: "tokens", Required: true, Remote: wire.NotRemote, Note: "whether tokens are returned, as the vocabulary spells them"},
+	{Name: "token_ids", Required: true, Remote: wire.NotRemote, Note: "whether token ids are returned"},
+})...)
+
+// detokenizeTable describes the body of POST /detokenize.
+var detokenizeTable = wire.For[detokenizeRequest](slices.Concat(targetRows(), []wire.Parameter{
+	{Name: "token_ids", Required: true, Canonical: "prompt", Remote: wire.NotRemote, Note: "a list, perhaps empty"},
+})...)
+
+// granularityTable describes prompt_granularity as an object.
+var granularityTable = wire.For[granularity](
+	wire.Parameter{Name: "type", Required: true, OneOf: append(slices.Clone(granularities), "custom"), Note: "the parts to explain"},
+	wire.Parameter{Name: "delimiter", Note: "between the parts, with type custom only"},
+)
+
+// explainTable describes the body of POST /explain.
+var explainTable = wire.For[explainRequest](slices.Concat(targetRows(), []wire.Parameter{
+	{Name: "prompt", Required: true, Schema: promptSchema(), Canonical: "prompt", Remote: wire.NotRemote, Note: "as in /complete, not empty"},
+	{Name: "target", Required: true, NotEmpty: true, Canonical: "continuation", Remote: wire.NotRemote, Note: "the text to explain"},
+	{Name: "prompt_granularity", Schema: wire.AnyOf(wire.Types("string"), granularityTable.Schema()), Absent: "the one that gives about 30 parts", Remote: wire.NotRemote, Note: "an object whose type is token, word, sentence, paragraph, or custom with a delimiter; there may be 256 parts, and token ids are explained one by one"},
+	{Name: "target_granularity", OneOf: []string{"complete", "token"}, Default: "complete", Remote: wire.NotRemote, Note: "token explains each token of the target"},
+	{Name: "postprocessing", OneOf: []string{"none", "absolute", "square"}, Default: "none", Remote: wire.NotRemote, Note: "applied to each score"},
+	{Name: "normalize", Default: false, Remote: wire.NotRemote, Note: "whether the least score becomes 0 and the greatest 1"},
+	{Name: "control_factor", Disposition: noEffect, Note: "0 up to 1: a part is left out of the prompt, whatever the factor; 1 and above are refused"},
+	{Name: "control_token_overlap", OneOf: []string{"partial", "complete"}, Disposition: noEffect, Note: "parts are left out of the text, not of its tokens"},
+	{Name: "control_log_additive", Disposition: noEffect, Note: "attention is not manipulated"},
+	{Name: "contextual_control_threshold", Disposition: declined, Note: "only the part itself is left out, not what is similar to it"},
+})...)
+
+// translateTable describes the body of POST /translate.
+var translateTable = wire.For[translateRequest](slices.Concat(targetRows(), []wire.Parameter{
+	{Name: "source", Required: true, Canonical: "text", Remote: wire.NotRemote, Note: "a text; its language is detected"},
+	{Name: "target_language", Required: true, Canonical: "target_lang", Remote: wire.NotRemote, Note: "an ISO 639 code of a language that the model has"},
+})...)
+
+// tokenTable describes the body of POST /users/me/token and /get_token.
+var tokenTable = wire.For[tokenRequest](
+	wire.Parameter{Name: "email", Required: true, Note: "the name of the user"},
+	wire.Parameter{Name: "password", Required: true, Note: "the password of the user"},
+)
+
+// queueRequest is the query string of the routes that run a model.
+type queueRequest struct {
+	Nice string `json:"nice"`
 }
 
-func evaluateKeys() []wire.Parameter {
-	return []wire.Parameter{
-		{Name: "prompt", Disposition: served, Note: "as in /complete"},
-		{Name: "completion_expected", Disposition: served, Note: "a string, not empty"},
-	}
-}
+var queueTable = wire.For[queueRequest](
+	wire.Parameter{Name: "nice", Disposition: noEffect, Note: "requests are served first in, first out"},
+)
 
-func explainKeys() []wire.Parameter {
-	return []wire.Parameter{
-		{Name: "prompt", Disposition: served, Note: "as in /complete, not empty"},
-		{Name: "target", Disposition: served, Note: "a string, not empty"},
-		{Name: "prompt_granularity", Disposition: served, Note: "its type is token, word, sentence, paragraph, or custom with a delimiter; default: the one that gives about 30 parts, and there may be 256. Token ids are explained one by one"},
-		{Name: "target_granularity", Disposition: served, Note: "complete (the default), or token: an explanation of each"},
-		{Name: "postprocessing", Disposition: served, Note: "none (the default), absolute or square"},
-		{Name: "normalize", Disposition: served, Note: "the least score becomes 0, the greatest 1; default false"},
-		{Name: "control_factor", Disposition: noEffect, Note: "0 up to 1: a part is taken out of the prompt whole, whatever the factor; 1 and above are refused"},
-		{Name: "control_token_overlap", Disposition: noEffect, Note: "parts are taken out of the text, not of its tokens"},
-		{Name: "control_log_additive", Disposition: noEffect, Note: "attention is not manipulated"},
-		{Name: "contextual_control_threshold", Disposition: declined, Note: "only the part itself is taken out, not what is similar to it"},
-	}
-}
-
-func tokenizeKeys() []wire.Parameter {
-	return []wire.Parameter{
-		{Name: "prompt", Disposition: served, Note: "a string"},
-		{Name: "tokens", Disposition: served, Note: "whether tokens are wanted, as the vocabulary spells them"},
-		{Name: "token_ids", Disposition: served, Note: "whether token ids are wanted"},
-	}
+// Parameters lists the rows of all requests, named "route key", for documentation; the keys
+// of prompt items are named "prompt.key".
+func Parameters() []wire.Parameter {
+	return slices.Concat(
+		itemTable.Parameters("prompt."),
+		completeTable.Parameters("/complete "), embedTable.Parameters("/embed "), evaluateTable.Parameters("/evaluate "),
+		tokenizeTable.Parameters("/tokenize "), detokenizeTable.Parameters("/detokenize "),
+		explainTable.Parameters("/explain "), translateTable.Parameters("/translate "),
+		tokenTable.Parameters("/users/me/token, /get_token "), queueTable.Parameters("/* ?"),
+	)
 }

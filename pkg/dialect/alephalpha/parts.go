@@ -2,13 +2,13 @@ package alephalpha
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"glossa/pkg/llm"
+	"glossa/pkg/wire"
 )
 
 // A span is a part of a text, in bytes.
@@ -177,11 +177,11 @@ func cuts(prompt llm.Prompt, split splitter) (list []cut, err error) {
 			list = append(list, cut{i, s, without(i, llm.Part{Text: part.Text[:gone.start] + part.Text[gone.end:]})})
 		}
 		if len(list) > maxParts {
-			return nil, invalid("prompt_granularity", "the prompt has more than %d parts: choose larger ones", maxParts)
+			return nil, wire.Invalid("prompt_granularity", "the prompt has more than %d parts: choose larger ones", maxParts)
 		}
 	}
 	if len(list) > maxParts {
-		return nil, invalid("prompt_granularity", "the prompt has more than %d parts: choose larger ones, or send it as text", maxParts)
+		return nil, wire.Invalid("prompt_granularity", "the prompt has more than %d parts: choose larger ones, or send it as text", maxParts)
 	}
 	return list, nil
 }
@@ -216,7 +216,3 @@ func automatic(prompt llm.Prompt, of func(name string) splitter) (best []cut, er
 
 // characters counts those of a text before a byte, as clients in Python count them.
 func characters(text string, at int) int { return utf8.RuneCountInString(text[:at]) }
-
-func unknownGranularity(name string) error {
-	return invalid("prompt_granularity.type", "must be token, word, sentence, paragraph or custom, not %s", fmt.Sprintf("%.40q", name))
-}

@@ -11,9 +11,6 @@ import (
 // readPrompt reads a prompt: a string, which may be empty, or items of text and of
 // token ids, which are concatenated.
 func readPrompt(raw json.RawMessage) (llm.Prompt, error) {
-	if len(raw) == 0 || string(raw) == "null" {
-		return llm.Prompt{}, invalid("prompt", "must be given")
-	}
 	if raw[0] != '[' {
 		var text string
 		if err := wire.UnmarshalAt("prompt", raw, &text); err != nil {
@@ -31,10 +28,8 @@ func readPrompt(raw json.RawMessage) (llm.Prompt, error) {
 	parts := make([]llm.Part, len(items))
 	for i := range items {
 		path := fmt.Sprintf("prompt[%d]", i)
-		if c := string(items[i].Controls); c != "" && c != "[]" { // as clients send it with every item
-			if err := wire.Refuse(Parameters(), &items[i], "prompt.", path+"."); err != nil {
-				return llm.Prompt{}, err
-			}
+		if err := itemTable.Check(path, &items[i]); err != nil {
+			return llm.Prompt{}, err
 		}
 		var err error
 		if parts[i], err = items[i].part(path + ".data"); err != nil {
@@ -51,7 +46,7 @@ func checkKinds(raw json.RawMessage) error {
 		Type string `json:"type"`
 	}
 	if json.Unmarshal(raw, &kinds) != nil {
-		return nil // said better by the decoding proper
+		return nil // the decoding proper says it better
 	}
 	for i, kind := range kinds {
 		path := fmt.Sprintf("prompt[%d]", i)
@@ -60,7 +55,7 @@ func checkKinds(raw json.RawMessage) error {
 		case "image":
 			return &llm.Error{Code: llm.Unsupported, Param: path, Message: "an item of type image is not served, only text and token_ids are"}
 		default:
-			return invalid(path+".type", "must be text or token_ids, not %.40q", kind.Type)
+			return wire.Invalid(path+".type", "must be text or token_ids, not %.40q", kind.Type)
 		}
 	}
 	return nil
@@ -68,23 +63,17 @@ func checkKinds(raw json.RawMessage) error {
 
 // part reads the data of an item, which is at path.
 func (it *item) part(path string) (llm.Part, error) {
-	if len(it.Data) == 0 || string(it.Data) == "null" {
-		return llm.Part{}, invalid(path, "must be given")
-	}
 	if it.Type == "text" {
 		var text string
 		err := wire.UnmarshalAt(path, it.Data, &text)
 		return llm.Part{Text: text}, err
 	}
-	var list []*int
-	if err := wire.UnmarshalAt(path, it.Data, &list); err != nil {
-		return llm.Part{}, err
-	}
-	ids, err := integers(path, list)
+	ids := []int{}
+	err := wire.UnmarshalAt(path, it.Data, &ids)
 	return llm.Part{Tokens: ids}, err
 }
 
-// isEmpty tells whether p has neither text nor tokens.
+// isEmpty reports whether p has neither text nor tokens.
 func isEmpty(p llm.Prompt) bool {
 	for _, part := range p.Parts {
 		if part.Text != "" || len(part.Tokens) > 0 {

@@ -1,7 +1,6 @@
 package alephalpha
 
 import (
-	"context"
 	"errors"
 	"net/http"
 
@@ -22,39 +21,21 @@ type translateRequest struct {
 
 type translateAnswer struct {
 	Translation  string `json:"translation"`
-	Score        float  `json:"score"`    // 0 to 1
-	Segments     *int   `json:"segments"` // always null
+	Score        float  `json:"score" doc:"0 to 1"`
+	Segments     *int   `json:"segments" doc:"always null"`
 	PromptTokens int    `json:"num_tokens_prompt_total"`
 	Generated    int    `json:"num_tokens_generated"`
 }
 
 // request translates a request for a translation.
 func (t *translateRequest) request() (*llm.TranslateRequest, error) {
-	switch {
-	case t.Source == nil:
-		return nil, invalid("source", "must be given")
-	case t.TargetLanguage == "":
-		return nil, invalid("target_language", "must be given")
-	}
 	return &llm.TranslateRequest{Texts: []string{*t.Source}, Target: t.TargetLanguage, Beams: beams, SplitSentences: true}, nil
 }
 
-func (cfg Config) translate(w http.ResponseWriter, r *http.Request) error {
-	var in translateRequest
-	if err := httpx.DecodeJSON(r, &in); err != nil {
-		return err
-	}
-	req, err := in.request()
+func answerTranslation(w http.ResponseWriter, r *http.Request, call httpx.Call[translateRequest, *llm.TranslateRequest, opened[llm.Translator]]) error {
+	list, used, err := call.Model.model.Translate(r.Context(), call.Req)
 	if err != nil {
-		return err
-	}
-	translator, _, err := open[llm.Translator](r.Context(), cfg, &in.target)
-	if err != nil {
-		return err
-	}
-	list, used, err := translator.Translate(r.Context(), req)
-	if err != nil {
-		return rename(err, map[string]string{"text": "source", "text[0]": "source", "source_lang": "source", "target_lang": "target_language"})
+		return sourceError(err)
 	}
 	httpx.RecordOf(r.Context()).Count(used)
 	return httpx.JSON(w, http.StatusOK, translateAnswer{
@@ -62,13 +43,24 @@ func (cfg Config) translate(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
+// sourceError puts source into an error about the only text, or about its language.
+func sourceError(err error) error {
+	e, ok := errors.AsType[*llm.Error](err)
+	if !ok || e.Param != "text[0]" && e.Param != "source_lang" {
+		return err
+	}
+	renamed := *e
+	renamed.Param = "source"
+	return &renamed
+}
+
 // tokenizer sends a model's tokenizer.json, which clients load into Hugging Face's library.
 func (cfg Config) tokenizer(w http.ResponseWriter, r *http.Request) error {
-	model, _, err := open[llm.Backend](r.Context(), cfg, &target{Model: r.PathValue("name")})
+	model, err := find[llm.Backend](r, cfg, &target{Model: r.PathValue("name")})
 	if err != nil {
 		return err
 	}
-	file, err := llm.As[llm.TokenizerFile](model)
+	file, err := llm.As[llm.TokenizerFile](model.model)
 	if err != nil {
 		return &llm.Error{Code: llm.Unsupported, Message: "this model has no tokenizer here", Err: err}
 	}
@@ -97,7 +89,7 @@ var notServed = []struct{ path, why string }{
 func refusals() (routes []httpx.Route) {
 	for _, n := range notServed {
 		routes = append(routes, httpx.Route{
-			Method: "POST", Pattern: n.path, Permission: httpx.Inference,
+			Method: http.MethodPost, Pattern: n.path, Permission: httpx.Inference,
 			Handle: func(http.ResponseWriter, *http.Request) error { return llm.Errorf(llm.Unsupported, "%s", n.why) },
 		})
 	}
@@ -126,23 +118,38 @@ func listed(infos []llm.ModelInfo) []modelObject {
 	return list
 }
 
-// open finds the model of a request, as what the request needs it to be.
-func open[C any](ctx context.Context, cfg Config, t *target) (capability C, h head, err error) {
-	if t.Model == "" {
-		return capability, h, invalid("model", "must be given")
-	}
-	model, err := cfg.Models.Open(ctx, t.Model)
+// opened is a model, as what a request needs it to be, and the beginning of its answers.
+type opened[C any] struct {
+	model C
+	head  head
+}
+
+// open returns how the model of a request is found.
+func open[In any, C any, P interface {
+	*In
+	to() *target
+}](cfg Config) func(*http.Request, *In) (opened[C], error) {
+	return func(r *http.Request, in *In) (opened[C], error) { return find[C](r, cfg, P(in).to()) }
+}
+
+// to returns the target itself, of the requests that embed it.
+func (t *target) to() *target { return t }
+
+// find finds the model that a target names.
+func find[C any](r *http.Request, cfg Config, t *target) (o opened[C], err error) {
+	model, err := cfg.Models.Open(r.Context(), t.Model)
 	if e, ok := errors.AsType[*llm.Error](err); ok && e.Code == llm.NotFound {
 		missing := llm.Errorf(llm.NotFound, "the model '%.200s' does not exist", t.Model)
 		missing.Param, missing.Err = "model", err
-		return capability, h, missing
+		return o, missing
 	}
 	if err != nil {
-		return capability, h, err
+		return o, err
 	}
 	if err := t.check(&model.ModelInfo); err != nil {
-		return capability, h, err
+		return o, err
 	}
-	capability, err = llm.As[C](model)
-	return capability, newHead(httpx.RecordOf(ctx).ID, &model.ModelInfo), err
+	o.head = newHead(httpx.RecordOf(r.Context()).ID, &model.ModelInfo)
+	o.model, err = llm.As[C](model)
+	return o, err
 }

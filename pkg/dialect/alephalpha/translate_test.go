@@ -3,7 +3,6 @@ package alephalpha
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -14,13 +13,26 @@ import (
 	"glossa/pkg/wire"
 )
 
-// translate decodes a body into v, a pointer to a request, and translates it.
+// translate decodes a body, which may leave out the model, and translates it.
 func translate[Q any, R any](body []byte, request func(*Q) (R, error)) (out R, err error) {
 	var in Q
-	if err := wire.Unmarshal(body, &in); err != nil {
+	if rest, ok := strings.CutPrefix(string(body), "{"); ok && !strings.Contains(rest, `"model"`) {
+		body = []byte(strings.Replace(`{"model":"luminous",`+rest, ",}", "}", 1))
+	}
+	if err := tableOf(reflect.TypeFor[Q]()).Decode(body, &in); err != nil {
 		return out, err
 	}
 	return request(&in)
+}
+
+// tables are those of all requests.
+func tables() []*wire.Table {
+	return []*wire.Table{completeTable, embedTable, evaluateTable, tokenizeTable, detokenizeTable, explainTable, translateTable, tokenTable}
+}
+
+func tableOf(request reflect.Type) *wire.Table {
+	list := tables()
+	return list[slices.IndexFunc(list, func(t *wire.Table) bool { return t.Type() == request })]
 }
 
 func completed(body string) (*llm.Request, error) {
@@ -126,39 +138,39 @@ func TestBad(t *testing.T) {
 		{"/complete", `"prompt":"x","colour":"blue"`, "colour: unknown parameter", unknown},
 		{"/complete", `"prompt":"x","Prompt":"y"`, "Prompt: unknown parameter", unknown},
 		{"/complete", `"prompt":"x","prompt":"y"`, "prompt: given twice", invalidWord},
-		{"/complete", `"prompt":"x","maximum_tokens":-1`, "maximum_tokens: must be at least 0", invalidWord},
+		{"/complete", `"prompt":"x","maximum_tokens":-1`, "maximum_tokens: must not be negative", invalidWord},
 		{"/complete", `"prompt":"x","maximum_tokens":1.5`, "maximum_tokens: must be an integer, not number 1.5", invalidWord},
 		{"/complete", `"prompt":"x","maximum_tokens":"5"`, "maximum_tokens: must be an integer, not string", invalidWord},
 		{"/complete", `"prompt":"x","temperature":-0.1`, "temperature: must be between 0 and 1", invalidWord},
 		{"/complete", `"prompt":"x","temperature":1.1`, "temperature: must be between 0 and 1", invalidWord},
 		{"/complete", `"prompt":"x","temperature":"hot"`, "temperature: must be a number, not string", invalidWord},
-		{"/complete", `"prompt":"x","top_k":-1`, "top_k: must be at least 0", invalidWord},
+		{"/complete", `"prompt":"x","top_k":-1`, "top_k: must not be negative", invalidWord},
 		{"/complete", `"prompt":"x","top_p":1.01`, "top_p: must be between 0 and 1", invalidWord},
 		{"/complete", `"prompt":"x","top_p":-0.5`, "top_p: must be between 0 and 1", invalidWord},
 		{"/complete", `"prompt":"x","n":0`, "n: must be between 1 and 256", invalidWord},
 		{"/complete", `"prompt":"x","n":257`, "n: must be between 1 and 256", invalidWord},
 		{"/complete", `"prompt":"x","best_of":1`, "best_of: must be greater than n, which is 1", invalidWord},
 		{"/complete", `"prompt":"x","best_of":3,"n":3`, "best_of: must be greater than n, which is 3", invalidWord},
-		{"/complete", `"prompt":"x","log_probs":-1`, "log_probs: must be at least 0", invalidWord},
+		{"/complete", `"prompt":"x","log_probs":-1`, "log_probs: must not be negative", invalidWord},
 		{"/complete", `"prompt":"x","log_probs":true`, "log_probs: must be an integer, not bool", invalidWord},
-		{"/complete", `"prompt":"x","logit_bias":{"x":1}`, `logit_bias: "x" is no token id`, invalidWord},
-		{"/complete", `"prompt":"x","logit_bias":{"-1":1}`, `logit_bias: "-1" is no token id`, invalidWord},
+		{"/complete", `"prompt":"x","logit_bias":{"x":1}`, `logit_bias: "x" is not a token id`, invalidWord},
+		{"/complete", `"prompt":"x","logit_bias":{"-1":1}`, `logit_bias: "-1" is not a token id`, invalidWord},
 		{"/complete", `"prompt":"x","logit_bias":{"1":"x"}`, `logit_bias: must be a number, not string`, invalidWord},
 		{"/complete", `"prompt":"x","stop_sequences":"x"`, "stop_sequences: must be an array, not string", invalidWord},
-		{"/complete", `"prompt":"x","stop_sequences":[""]`, "stop_sequences: a stop sequence must not be empty", invalidWord},
-		{"/complete", `"prompt":"x","stop_sequences":[null]`, "stop_sequences: a stop sequence must not be empty", invalidWord},
+		{"/complete", `"prompt":"x","stop_sequences":[""]`, "stop_sequences[0]: must not be empty", invalidWord},
+		{"/complete", `"prompt":"x","stop_sequences":[null]`, "stop_sequences[0]: must be a string, not null", invalidWord},
 		{"/complete", `"prompt":"x","tokens":1`, "tokens: must be a boolean, not number", invalidWord},
 		{"/complete", `"prompt":"x","presence_penalty":"x"`, "presence_penalty: must be a number, not string", invalidWord},
 		{"/complete", `"prompt":"x","sequence_penalty":0.5`, "sequence_penalty: sequences are not penalised; only 0 or 0.0 can be sent", missing},
 		{"/embed", `"prompt":"","layers":[0]`, "prompt: must not be empty", invalidWord},
 		{"/embed", `"prompt":[{"type":"text","data":""},{"type":"token_ids","data":[]}],"layers":[0]`, "prompt: must not be empty", invalidWord},
 		{"/embed", `"layers":[0]`, "prompt: must be given", invalidWord},
-		{"/embed", `"prompt":"x"`, "layers: at least one layer is needed", invalidWord},
+		{"/embed", `"prompt":"x"`, "layers: must be given", invalidWord},
 		{"/embed", `"prompt":"x","layers":[]`, "layers: at least one layer is needed", invalidWord},
 		{"/embed", `"prompt":"x","layers":[0,null]`, "layers[1]: must be an integer, not null", invalidWord},
 		{"/embed", `"prompt":"x","layers":0`, "layers: must be an array, not number", invalidWord},
 		{"/embed", `"prompt":"x","layers":[0],"pooling":["mean","sum"]`, `pooling[1]: must be mean, max, last_token or abs_max, not "sum"`, invalidWord},
-		{"/embed", `"prompt":"x","layers":[0],"pooling":[]`, "pooling: must be null or have at least one operation", invalidWord},
+		{"/embed", `"prompt":"x","layers":[0],"pooling":[]`, "pooling: at least one operation is needed", invalidWord},
 		{"/embed", `"prompt":"x","layers":[0],"pooling":"mean"`, "pooling: must be an array, not string", invalidWord},
 		{"/embed", `"prompt":"x","layers":[0],"type":"symmetric"`, "type: a layer has one embedding", missing},
 		{"/evaluate", `"prompt":"x"`, "completion_expected: must be given", invalidWord},
@@ -166,8 +178,8 @@ func TestBad(t *testing.T) {
 		{"/evaluate", `"completion_expected":"x"`, "prompt: must be given", invalidWord},
 		{"/evaluate", `"prompt":"x","completion_expected":7`, "completion_expected: must be a string, not number", invalidWord},
 		{"/tokenize", `"tokens":true,"token_ids":true`, "prompt: must be given", invalidWord},
-		{"/tokenize", `"prompt":"x","token_ids":true`, "tokens: must be given: true to get the tokens' spellings", invalidWord},
-		{"/tokenize", `"prompt":"x","tokens":true`, "token_ids: must be given: true to get the tokens' ids", invalidWord},
+		{"/tokenize", `"prompt":"x","token_ids":true`, "tokens: must be given", invalidWord},
+		{"/tokenize", `"prompt":"x","tokens":true`, "token_ids: must be given", invalidWord},
 		{"/tokenize", `"prompt":"x","tokens":1,"token_ids":true`, "tokens: must be a boolean, not number", invalidWord},
 		{"/detokenize", ``, "token_ids: must be given", invalidWord},
 		{"/detokenize", `"token_ids":null`, "token_ids: must be given", invalidWord},
@@ -186,7 +198,7 @@ func TestBad(t *testing.T) {
 	}
 	for body, message := range map[string]string{
 		"": "the body is empty: a JSON object is expected", "{": "the body is not valid JSON: unexpected end of JSON input",
-		"null": "the body must be an object, not null", "[]": "the body must be an object, not array", "{}": "prompt: must be given",
+		"null": "the body must be an object, not null", "[]": "the body must be an object, not array", "{}": "model: must be given",
 	} {
 		if w := ask(newFixture(), "POST", "/complete", body); w.Code != 400 || w.Body.String() != `{"error":"`+message+`","code":"INVALID"}`+"\n" {
 			t.Errorf("%q: got %d %s", body, w.Code, w.Body)
@@ -298,23 +310,16 @@ func FuzzRequests(f *testing.F) {
 		ids, err := translate(body, (*detokenizeRequest).ids)
 		check(err == nil && ids == nil, err, ids)
 		for name, err := range map[string]error{
-			"tokenize": checked[*tokenizeRequest](body, new(tokenizeRequest)), "token": checked[*tokenRequest](body, new(tokenRequest)),
+			"tokenize": tokenizeTable.Decode(body, new(tokenizeRequest)), "token": tokenTable.Decode(body, new(tokenRequest)),
 		} {
 			check(false, err, name)
 		}
 	})
 }
 
-func checked[T interface{ check() error }](body []byte, in T) error {
-	if err := wire.Unmarshal(body, in); err != nil {
-		return fmt.Errorf("decode: %w", err)
-	}
-	return in.check()
-}
-
 func outOfRange(req *llm.Request) bool {
 	p := req.Effective()
-	bad := req.N < 1 || req.N > maxCompletions || len(req.Prompts) != 1 || req.Prompts[0].Messages != nil ||
+	bad := req.N < 1 || req.N > 256 || len(req.Prompts) != 1 || req.Prompts[0].Messages != nil ||
 		*p.Temperature < 0 || *p.Temperature > 1 || p.TopP != nil && (*p.TopP <= 0 || *p.TopP > 1) || p.TopK != nil && *p.TopK < 0 ||
 		p.MaxTokens != nil && *p.MaxTokens < 0 || p.BestOf != nil && *p.BestOf <= req.N || p.Logprobs != nil && *p.Logprobs < 0 || slices.Contains(p.Stop, "")
 	for id := range p.LogitBias {

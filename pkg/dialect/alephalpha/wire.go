@@ -15,7 +15,8 @@ type target struct {
 	Tags    []string `json:"tags"`
 }
 
-// completeRequest is the body of POST /complete. Each key has a row in [Parameters].
+// completeRequest is the body of POST /complete. Its keys are
+// described by [completeTable]; the other requests have tables too.
 type completeRequest struct {
 	target
 	Prompt        json.RawMessage `json:"prompt"` // a string or items
@@ -87,7 +88,7 @@ type item struct {
 type embedRequest struct {
 	target
 	Prompt    json.RawMessage `json:"prompt"`
-	Layers    []*int          `json:"layers"`
+	Layers    []int           `json:"layers"`
 	Pooling   []string        `json:"pooling"`
 	Tokens    *bool           `json:"tokens"`
 	Normalize *bool           `json:"normalize"`
@@ -114,7 +115,7 @@ type tokenizeRequest struct {
 // detokenizeRequest is the body of POST /detokenize.
 type detokenizeRequest struct {
 	target
-	TokenIDs []*int `json:"token_ids"`
+	TokenIDs []int `json:"token_ids"`
 }
 
 // tokenRequest is the body of POST /users/me/token and /get_token.
@@ -130,8 +131,8 @@ type tokenAnswer struct {
 
 // head is what the answers about one model begin with.
 type head struct {
-	ID           string `json:"id"` // of the request, as in the header X-Request-Id and the log
-	ModelVersion string `json:"model_version"`
+	ID           string `json:"id" doc:"the id of the request, as in the header X-Request-Id and in the log"`
+	ModelVersion string `json:"model_version" doc:"the model's name and version"`
 }
 
 type completeAnswer struct {
@@ -143,51 +144,51 @@ type completeAnswer struct {
 // counts are the tokens of all candidates; null, as clients look for the keys, where a
 // remote provider does not tell them.
 type counts struct {
-	PromptTokens *int `json:"num_tokens_prompt_total"`
-	Generated    *int `json:"num_tokens_generated"`
+	PromptTokens *int `json:"num_tokens_prompt_total" doc:"tokens of the prompt for each candidate; null if a remote provider does not send them"`
+	Generated    *int `json:"num_tokens_generated" doc:"tokens of all candidates; null as above"`
 }
 
 type completion struct {
-	LogProbs     []object `json:"log_probs,omitzero"` // absent if not asked for
+	LogProbs     []object `json:"log_probs,omitzero" doc:"for each token, log-probabilities by token; with log_probs"`
 	Completion   string   `json:"completion"`
-	Tokens       []string `json:"completion_tokens,omitzero"` // absent if not asked for
-	FinishReason string   `json:"finish_reason"`
-	Message      string   `json:"message,omitempty"`
+	Tokens       []string `json:"completion_tokens,omitzero" doc:"with tokens"`
+	FinishReason string   `json:"finish_reason" enum:"end_of_text,maximum_tokens,stop_sequence_reached"`
+	Message      string   `json:"message,omitempty" doc:"more about the reason"`
 }
 
 // The events of a stream: chunks, a summary of each completion, one of all.
 type (
 	streamChunk struct {
-		Type       string   `json:"type"` // stream_chunk
-		Index      int      `json:"index"`
+		Type       string   `json:"type" enum:"stream_chunk"`
+		Index      int      `json:"index" doc:"of the completion, from 0"`
 		LogProbs   []object `json:"log_probs,omitzero"`
 		Completion string   `json:"completion"`
 		Tokens     []string `json:"completion_tokens,omitzero"`
 	}
 	streamSummary struct {
-		Type         string `json:"type"` // stream_summary
+		Type         string `json:"type" enum:"stream_summary"`
 		Index        int    `json:"index"`
 		ModelVersion string `json:"model_version"`
 		FinishReason string `json:"finish_reason"`
 		Message      string `json:"message,omitempty"`
 	}
 	completionSummary struct {
-		Type string `json:"type"` // completion_summary
+		Type string `json:"type" enum:"completion_summary"`
 		counts
 	}
 )
 
 type embedAnswer struct {
 	head
-	Message      *string  `json:"message"`    // always null
-	Embeddings   object   `json:"embeddings"` // by layer: vectors, or an object of vectors by pooling
-	Tokens       []string `json:"tokens"`     // null if not asked for
-	PromptTokens int      `json:"num_tokens_prompt_total"`
+	Message      *string    `json:"message" doc:"always null"`
+	Embeddings   embeddings `json:"embeddings" doc:"by layer: vectors, or an object of vectors by pooling"`
+	Tokens       []string   `json:"tokens" doc:"null without tokens"`
+	PromptTokens int        `json:"num_tokens_prompt_total"`
 }
 
 type evaluateAnswer struct {
 	head
-	Message      *string `json:"message"` // always null
+	Message      *string `json:"message" doc:"always null"`
 	Result       metrics `json:"result"`
 	PromptTokens int     `json:"num_tokens_prompt_total"`
 }
@@ -201,12 +202,12 @@ type metrics struct {
 	CorrectGreedy    bool   `json:"correct_greedy"`
 	TokenCount       int    `json:"token_count"`
 	CharacterCount   int    `json:"character_count"`
-	ArgmaxCompletion string `json:"completion"`
+	ArgmaxCompletion string `json:"completion" doc:"the likeliest token in each place"`
 }
 
 type tokenizeAnswer struct {
-	Tokens   []string `json:"tokens,omitzero"` // absent if not asked for
-	TokenIDs []int    `json:"token_ids,omitzero"`
+	Tokens   []string `json:"tokens,omitzero" doc:"with tokens"`
+	TokenIDs []int    `json:"token_ids,omitzero" doc:"with token_ids"`
 }
 
 type detokenizeAnswer struct {
@@ -218,7 +219,7 @@ type modelObject struct {
 	Name             string   `json:"name"`
 	Description      string   `json:"description"`
 	Hostings         []string `json:"hostings"`
-	ImageSupport     bool     `json:"image_support"`                       // always false
-	MaxContextSize   int      `json:"max_context_size,omitempty"`          // tokens; absent if not known
-	MaximumGenerated int      `json:"maximum_completion_tokens,omitempty"` // tokens
+	ImageSupport     bool     `json:"image_support" doc:"always false"`
+	MaxContextSize   int      `json:"max_context_size,omitempty" doc:"tokens; absent if it is not known"`
+	MaximumGenerated int      `json:"maximum_completion_tokens,omitempty" doc:"tokens"`
 }

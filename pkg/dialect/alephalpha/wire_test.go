@@ -152,12 +152,8 @@ func TestBackendErrors(t *testing.T) {
 		{"", 400, `{"error":"model: must be given","code":"INVALID"}`},
 	} {
 		for target, body := range bodies {
-			want := test.want
-			if target == "/tokenize" {
-				want = strings.Replace(want, "prompt: ", "", 1)
-			}
 			w := ask(newFixture(), "POST", target, strings.Replace(body, "MODEL", test.model, 1))
-			if w.Code != test.status || w.Body.String() != want+"\n" {
+			if w.Code != test.status || w.Body.String() != test.want+"\n" {
 				t.Errorf("%s of %q: got %d %s", target, test.model, w.Code, w.Body)
 			}
 		}
@@ -246,14 +242,14 @@ func TestCertain(t *testing.T) {
 	}
 }
 
-// rename leaves alone what it does not know.
+// The names of canonical parameters, where they differ.
 func TestRename(t *testing.T) {
 	for param, want := range map[string]string{"stop": "stop_sequences", "logprobs": "log_probs", "return_full_text": "echo", "max_new_tokens": "maximum_tokens", "best_of": "best_of"} {
-		if err := rename(&llm.Error{Code: llm.Invalid, Param: param}, names); llm.AsError(err).Param != want {
+		if err := completeTable.Rename(&llm.Error{Code: llm.Invalid, Param: param}, new(completeRequest)); llm.AsError(err).Param != want {
 			t.Errorf("%s: %v", param, err)
 		}
 	}
-	if err := errors.New("x"); rename(err, names) != err { //nolint:errorlint // the very value
+	if err := errors.New("x"); completeTable.Rename(err, new(completeRequest)) != err { //nolint:errorlint // the very value
 		t.Error("another error")
 	}
 }
