@@ -21,7 +21,8 @@ type Operation struct {
 	Headers []wire.Parameter // of the request, all of them strings unless their Schema says otherwise
 
 	Answers []Answer
-	Codes   []llm.Code // of errors, besides those that every such route gives
+	Codes   []llm.Code  // of errors, besides those that every such route gives
+	Errors  []llm.Error // examples of errors that only this API has
 }
 
 // A PathParameter describes a wildcard of a route's pattern.

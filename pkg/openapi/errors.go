@@ -60,12 +60,16 @@ var examples = map[llm.Code]llm.Error{
 // errors describes the answers of a route that fails: the shape of its errors is asked for
 // each code.
 func (d *document) errors(op *operation, route *httpx.Route) error {
+	list := route.Doc.Errors
 	for _, code := range codes(route) {
 		e, ok := examples[code]
 		if !ok {
 			return fmt.Errorf("there is no example of the error %q", code)
 		}
 		e.Code = code
+		list = append(list, e)
+	}
+	for _, e := range list {
 		status, sent := route.ErrorBody(&e)
 		res := op.response(status, http.StatusText(status))
 		if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
@@ -80,7 +84,7 @@ func (d *document) errors(op *operation, route *httpx.Route) error {
 		if m.Examples == nil {
 			m.Examples = map[string]example{}
 		}
-		name := string(code)
+		name := string(e.Code)
 		if route.Doc.ID != op.ID {
 			name = route.Doc.ID + "_" + name
 		}

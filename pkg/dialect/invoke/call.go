@@ -13,6 +13,7 @@ import (
 
 	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
+	"glossa/pkg/wire"
 )
 
 // A calledModel takes and gives canonical keys.
@@ -103,7 +104,7 @@ func plain(body map[string]json.RawMessage) (map[string]any, error) {
 		dec.UseNumber()
 		var v any
 		if err := dec.Decode(&v); err != nil {
-			return nil, invalid(name, "is not valid JSON")
+			return nil, wire.Invalid(name, "is not valid JSON")
 		}
 		values[name] = v
 	}

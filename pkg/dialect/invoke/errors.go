@@ -76,7 +76,3 @@ func failed(e *llm.Error) failure {
 	}
 	return failure{"An error occurred: " + text, new("")}
 }
-
-func invalid(param, format string, args ...any) error {
-	return &llm.Error{Code: llm.Invalid, Param: param, Message: fmt.Sprintf(format, args...)}
-}

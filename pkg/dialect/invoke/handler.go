@@ -29,10 +29,10 @@ const IgnoredHeader = "X-Glossa-Ignored"
 // Routes returns the routes of the dialect.
 func Routes(cfg Config) []httpx.Route {
 	return []httpx.Route{
-		{Method: "GET", Pattern: "/ping", Permission: httpx.Public, Handle: ping, Errors: Errors},
-		{Method: "GET", Pattern: "/list_models", Permission: httpx.Listing, Handle: cfg.list, Errors: Errors},
-		{Method: "POST", Pattern: "/invoke", Permission: httpx.Inference, Handle: cfg.invoke, Errors: Errors},
-		{Method: "POST", Pattern: "/invoke_stream", Permission: httpx.Inference, Streams: true, Handle: cfg.stream, Errors: Errors},
+		{Method: "GET", Pattern: "/ping", Permission: httpx.Public, Doc: pingDoc, Handle: ping, Errors: Errors},
+		{Method: "GET", Pattern: "/list_models", Permission: httpx.Listing, Doc: modelsDoc, Handle: cfg.list, Errors: Errors},
+		{Method: "POST", Pattern: "/invoke", Permission: httpx.Inference, Doc: invokeDoc, Handle: cfg.invoke, Errors: Errors},
+		{Method: "POST", Pattern: "/invoke_stream", Permission: httpx.Inference, Streams: true, Doc: streamDoc, Handle: cfg.stream, Errors: Errors},
 	}
 }
 

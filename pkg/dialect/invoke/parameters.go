@@ -1,58 +1,101 @@
 package invoke
 
 import (
-	"strings"
+	"encoding/json"
+	"slices"
 
 	"glossa/pkg/wire"
 )
 
-// Parameters tells what becomes of each key of a request, and of each key of body that
-// a model in the process takes: a remote model takes those that its record maps. A key
-// that is not here is refused.
+// requestTable describes the body of POST /invoke and /invoke_stream. A missing key has a
+// sentence of its own, see [parse].
+var requestTable = wire.For[request](
+	wire.Parameter{Name: "model_family", Required: true, Note: "local, bedrock or sagemaker, as /list_models has it"},
+	wire.Parameter{Name: "model_name", Required: true, Note: "a name or an alias in that family"},
+	wire.Parameter{Name: "body", Required: true, Schema: bodySchema(), Note: "an object of canonical keys; null is passed on to a remote model, and counts as absent for a model in the process"},
+	wire.Parameter{Name: "ignore_unmapped", Absent: "as the model's record says, else GLOSSA_IGNORE_UNMAPPED, else false", Note: "true leaves out keys of body that the model has no place for, false refuses them unless their value is null, false or empty; the header X-Glossa-Ignored names what was left out"},
+	wire.Parameter{Name: "empty_lines", Absent: "GLOSSA_EMPTY_LINES, else false", Note: "for /invoke_stream: true sends a line {} for an event of a remote model from which the record reads no key"},
+)
+
+// canonical documents the keys of body that a model in the process takes: those of
+// [llm.Params], which [generation] reads, and those of the prompt.
+type canonical struct {
+	Prompt            *string            `json:"prompt"`
+	Inputs            *string            `json:"inputs"`
+	Messages          []message          `json:"messages"`
+	System            *string            `json:"system"`
+	Stream            *bool              `json:"stream"`
+	MaxNewTokens      *int               `json:"max_new_tokens"`
+	Stop              []string           `json:"stop"`
+	Seed              *int64             `json:"seed"`
+	BestOf            *int               `json:"best_of"`
+	Truncate          *int               `json:"truncate"`
+	ReturnFullText    *bool              `json:"return_full_text"`
+	Tokens            *bool              `json:"tokens"`
+	Logprobs          *int               `json:"logprobs"`
+	Temperature       *float64           `json:"temperature"`
+	TopK              *int               `json:"top_k"`
+	TopP              *float64           `json:"top_p"`
+	TypicalP          *float64           `json:"typical_p"`
+	LogitBias         map[string]float64 `json:"logit_bias"`
+	RepetitionPenalty *float64           `json:"repetition_penalty"`
+	PresencePenalty   *float64           `json:"presence_penalty"`
+	FrequencyPenalty  *float64           `json:"frequency_penalty"`
+	PenalizePrompt    *bool              `json:"repetition_penalties_include_prompt"`
+	MultiplyPresence  *bool              `json:"use_multiplicative_presence_penalty"`
+	MultiplyFrequency *bool              `json:"use_multiplicative_frequency_penalty"`
+	Schema            json.RawMessage    `json:"schema"`
+	Grammar           *string            `json:"grammar"`
+	Tools             []tool             `json:"tools"`
+	MustCall          *bool              `json:"must_call"`
+	OneCall           *bool              `json:"one_call"`
+}
+
+// canonicalTable describes these keys.
+var canonicalTable = wire.For[canonical](
+	byRecord("prompt", "a text to continue"),
+	byRecord("inputs", "prompt under the name that TGI has for it"),
+	wire.Parameter{Name: "messages", Schema: wire.ListOf(wire.Types("object")), Remote: wire.ByRecord, Note: "a chat instead of a prompt: role (system, user, assistant or tool) and content, a string or parts of type text"},
+	byRecord("system", "comes before the messages, or before the prompt, which then is a chat's"),
+	byRecord("stream", "false in /invoke; /invoke_stream sets it, where a record has a place for it"),
+	wire.Parameter{Name: "max_new_tokens", Bounds: wire.AtLeast(0), Absent: "to the end of the context", Remote: wire.ByRecord, Note: "how many tokens are generated"},
+	wire.Parameter{Name: "stop", NotEmpty: true, Remote: wire.ByRecord, Note: "a text ends before the first of these"},
+	wire.Parameter{Name: "seed", Absent: "random", Remote: wire.ByRecord, Note: "a 64-bit integer"},
+	wire.Parameter{Name: "best_of", Bounds: wire.AtLeast(1), Default: 1, Remote: wire.ByRecord, Note: "so many texts are made and the likeliest is returned"},
+	wire.Parameter{Name: "truncate", Bounds: wire.AtLeast(0), Absent: "a prompt that does not fit is refused", Remote: wire.ByRecord, Note: "keep so many tokens of the prompt, the last ones; 0: as many as fit"},
+	wire.Parameter{Name: "return_full_text", Default: false, Remote: wire.ByRecord, Note: "whether the text begins with the prompt"},
+	wire.Parameter{Name: "tokens", Default: false, Remote: wire.ByRecord, Note: "whether the tokens are returned"},
+	wire.Parameter{Name: "logprobs", Bounds: wire.AtLeast(0), Remote: wire.ByRecord, Note: "returns the tokens with their log-probabilities and so many of the likeliest in their places"},
+	wire.Parameter{Name: "temperature", Bounds: wire.AtLeast(0), Absent: "0, or 1 with top_k, top_p or typical_p", Remote: wire.ByRecord, Note: "0 is greedy"},
+	wire.Parameter{Name: "top_k", Bounds: wire.AtLeast(0), Default: 0, Remote: wire.ByRecord, Note: "0 is off"},
+	wire.Parameter{Name: "top_p", Bounds: wire.Between(0, 1), Default: 1, Remote: wire.ByRecord, Note: "0 and 1 are off"},
+	wire.Parameter{Name: "typical_p", Bounds: wire.Between(0, 1), Default: 1, Remote: wire.ByRecord, Note: "0 and 1 are off; another value replaces top_p"},
+	wire.Parameter{Name: "logit_bias", TokenIDs: true, Remote: wire.ByRecord, Note: "token ids to biases"},
+	wire.Parameter{Name: "repetition_penalty", Bounds: wire.AtLeast(0), Default: 1, Remote: wire.ByRecord, Note: "0 and 1 are off"},
+	wire.Parameter{Name: "presence_penalty", Default: 0, Remote: wire.ByRecord, Note: "for tokens that occurred"},
+	wire.Parameter{Name: "frequency_penalty", Default: 0, Remote: wire.ByRecord, Note: "for each time that a token occurred"},
+	wire.Parameter{Name: "repetition_penalties_include_prompt", Default: false, Remote: wire.ByRecord, Note: "whether tokens of the prompt count"},
+	wire.Parameter{Name: "use_multiplicative_presence_penalty", Default: false, Remote: wire.ByRecord, Note: "whether the presence penalty multiplies"},
+	wire.Parameter{Name: "use_multiplicative_frequency_penalty", Absent: "as the key before", Remote: wire.ByRecord, Note: "whether the frequency penalty multiplies"},
+	wire.Parameter{Name: "schema", Schema: wire.Types("object"), Remote: wire.ByRecord, Note: "a JSON Schema that the text follows"},
+	byRecord("grammar", "a grammar in GBNF that the text follows; not with schema"),
+	wire.Parameter{Name: "tools", Schema: wire.ListOf(wire.Types("object")), Remote: wire.ByRecord, Note: "functions that a chat may call, in OpenAI's form"},
+	wire.Parameter{Name: "must_call", Default: false, Remote: wire.ByRecord, Note: "whether the answer must be a call"},
+	wire.Parameter{Name: "one_call", Default: false, Remote: wire.ByRecord, Note: "whether the answer has one call at most"},
+)
+
+func byRecord(name, note string) wire.Parameter {
+	return wire.Parameter{Name: name, Remote: wire.ByRecord, Note: note}
+}
+
+// bodySchema describes body: the keys of a record may be others.
+func bodySchema() *wire.Schema {
+	s := canonicalTable.Schema()
+	s.AdditionalProperties = nil
+	return s
+}
+
+// Parameters lists the rows of a request, those of body named "body.key", for documentation.
 func Parameters() []wire.Parameter {
-	honoured := func(name, note string) wire.Parameter {
-		return wire.Parameter{Name: name, Disposition: wire.Honoured, Note: note}
-	}
-	list := []wire.Parameter{
-		honoured("model_family", "local, bedrock or sagemaker, as /list_models has it"),
-		honoured("model_name", "a name or an alias in that family"),
-		honoured("body", "an object of canonical keys; null is passed on to a remote model, and is not sent to one in the process"),
-		honoured("ignore_unmapped", "true: keys of body that the model has no place for are left out; false: they are refused, unless their value is null, false or empty. Default: as the model's record says, else GLOSSA_IGNORE_UNMAPPED, else false. The header X-Glossa-Ignored names what was left out"),
-		honoured("empty_lines", "of /invoke_stream, true: an event of a remote model from which the record reads no key is a line {}; default: GLOSSA_EMPTY_LINES, else false"),
-		honoured("body.prompt", "a text to be continued"),
-		honoured("body.inputs", "prompt under the name that TGI has for it"),
-		honoured("body.messages", "a chat instead of a prompt: role (system, user, assistant or tool) and content, a string or parts of type text"),
-		honoured("body.system", "comes before the messages, or before the prompt, which then is a chat's"),
-		honoured("body.stream", "false in /invoke; /invoke_stream sets it, where a record has a place for it"),
-		honoured("body.max_new_tokens", "0 or more; default: to the end of the context"),
-		honoured("body.stop", "an array of strings, none empty"),
-		honoured("body.seed", "a 64-bit integer; default random"),
-		honoured("body.best_of", "so many are made and the likeliest given; default 1"),
-		honoured("body.truncate", "keep so many tokens of the prompt, the last ones; 0: as many as fit; default: a prompt that does not fit is refused"),
-		honoured("body.return_full_text", "the text begins with the prompt; default false"),
-		honoured("body.tokens", "tokens are told; default false"),
-		honoured("body.logprobs", "tokens are told with their log-probabilities and so many of the likeliest in their places"),
-		honoured("body.temperature", "0 (greedy) or more; default 0, or 1 with top_k, top_p or typical_p"),
-		honoured("body.top_k", "0 (off) or more; default 0"),
-		honoured("body.top_p", "0 (off) to 1 (off); default 1"),
-		honoured("body.typical_p", "0 (off) to 1 (off); default 1. Between them 1 it takes the place of top_p"),
-		honoured("body.logit_bias", "token ids to biases"),
-		honoured("body.repetition_penalty", "0 or more; 0 and 1 are off; default 1"),
-		honoured("body.presence_penalty", "default 0"),
-		honoured("body.frequency_penalty", "default 0"),
-		honoured("body.repetition_penalties_include_prompt", "default false"),
-		honoured("body.use_multiplicative_presence_penalty", "default false"),
-		honoured("body.use_multiplicative_frequency_penalty", "default as the former"),
-		honoured("body.schema", "a JSON Schema that the text is held to"),
-		honoured("body.grammar", "GBNF that the text is held to; not with schema"),
-		honoured("body.tools", "functions that a chat may call, in OpenAI's form"),
-		honoured("body.must_call", "the answer is a call; default false"),
-		honoured("body.one_call", "the answer has one call at most; default false"),
-	}
-	for i := range list {
-		if strings.HasPrefix(list[i].Name, "body.") {
-			list[i].Remote = wire.ByRecord
-		}
-	}
-	return list
+	return slices.Concat(requestTable.Parameters(""), canonicalTable.Parameters("body."))
 }

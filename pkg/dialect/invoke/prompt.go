@@ -20,9 +20,9 @@ func newPrompt(body map[string]json.RawMessage) (llm.Prompt, error) {
 	}
 	switch {
 	case len(given) == 0:
-		return llm.Prompt{}, invalid("prompt", "must be given, or messages")
+		return llm.Prompt{}, wire.Invalid("prompt", "must be given, or messages")
 	case len(given) > 1:
-		return llm.Prompt{}, invalid(given[1], "cannot be sent with %s", given[0])
+		return llm.Prompt{}, wire.Invalid(given[1], "cannot be sent with %s", given[0])
 	case given[0] == "messages":
 		list, err := newMessages(body)
 		return llm.Prompt{Messages: list}, err
@@ -51,7 +51,7 @@ func newMessages(body map[string]json.RawMessage) ([]llm.Message, error) {
 		return nil, err
 	}
 	if len(sent) == 0 {
-		return nil, invalid(key, "at least one is needed")
+		return nil, wire.Invalid(key, "at least one is needed")
 	}
 	var list []llm.Message
 	if !null(body["system"]) {
@@ -76,27 +76,27 @@ func (m *message) translate(path string) (llm.Message, error) {
 	out := llm.Message{Role: m.Role, CallID: m.ToolCallID}
 	switch {
 	case !slices.Contains([]string{"system", "user", "assistant", "tool"}, m.Role):
-		return out, invalid(path+".role", "must be system, user, assistant or tool, not %.40q", m.Role)
+		return out, wire.Invalid(path+".role", "must be system, user, assistant or tool, not %.40q", m.Role)
 	case len(m.ToolCalls) > 0 && m.Role != "assistant":
-		return out, invalid(path+".tool_calls", "only a message of the role assistant has them")
+		return out, wire.Invalid(path+".tool_calls", "only a message of the role assistant has them")
 	case (m.ToolCallID != "") != (m.Role == "tool"):
-		return out, invalid(path+".tool_call_id", "a message of the role tool has it, and no other")
+		return out, wire.Invalid(path+".tool_call_id", "a message of the role tool has it, and no other")
 	}
 	for i, c := range m.ToolCalls {
 		var arguments map[string]json.RawMessage
 		at := fmt.Sprintf("%s.tool_calls[%d].function", path, i)
 		switch {
 		case c.Function.Name == "":
-			return out, invalid(at+".name", "must be given")
+			return out, wire.Invalid(at+".name", "must be given")
 		case json.Unmarshal([]byte(c.Function.Arguments), &arguments) != nil || arguments == nil:
-			return out, invalid(at+".arguments", "must be a JSON object, as a string")
+			return out, wire.Invalid(at+".arguments", "must be a JSON object, as a string")
 		}
 		out.Calls = append(out.Calls, llm.Call{Index: i, ID: c.ID, Name: c.Function.Name, Arguments: c.Function.Arguments})
 	}
 	var err error
 	out.Parts, err = content(path+".content", m.Content)
 	if err == nil && len(out.Parts) == 0 && len(out.Calls) == 0 {
-		err = invalid(path+".content", "must be given")
+		err = wire.Invalid(path+".content", "must be given")
 	}
 	return out, err
 }
@@ -119,9 +119,9 @@ func content(path string, raw json.RawMessage) ([]llm.Part, error) {
 	for i, p := range sent {
 		switch at := fmt.Sprintf("%s[%d]", path, i); {
 		case p.Type != nil && *p.Type != "text":
-			return nil, invalid(at+".type", "must be text, not %.40q", *p.Type)
+			return nil, wire.Invalid(at+".type", "must be text, not %.40q", *p.Type)
 		case p.Text == nil:
-			return nil, invalid(at+".text", "must be given")
+			return nil, wire.Invalid(at+".text", "must be given")
 		}
 		list[i].Text = *p.Text
 	}
@@ -131,7 +131,7 @@ func content(path string, raw json.RawMessage) ([]llm.Part, error) {
 // maxName is the length of a function's name, bytes.
 const maxName = 64
 
-// unfit tells that a function's name cannot have c.
+// unfit reports whether a function's name cannot have c.
 func unfit(c rune) bool {
 	return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-'
 }
@@ -153,13 +153,13 @@ func newTools(key string, raw json.RawMessage) ([]llm.Tool, error) {
 		}
 		switch {
 		case t.Type != "function":
-			return nil, invalid(path+".type", "must be function, not %.40q", t.Type)
+			return nil, wire.Invalid(path+".type", "must be function, not %.40q", t.Type)
 		case f.Name == "" || len(f.Name) > maxName || strings.ContainsFunc(f.Name, unfit):
-			return nil, invalid(path+".function.name", "must be 1 to %d letters, digits, _ or -, not %.80q", maxName, f.Name)
+			return nil, wire.Invalid(path+".function.name", "must be 1 to %d letters, digits, _ or -, not %.80q", maxName, f.Name)
 		case seen[f.Name]:
-			return nil, invalid(path+".function.name", "another tool is named %q", f.Name)
+			return nil, wire.Invalid(path+".function.name", "another tool is named %q", f.Name)
 		case f.Parameters[0] != '{':
-			return nil, invalid(path+".function.parameters", "must be an object")
+			return nil, wire.Invalid(path+".function.parameters", "must be an object")
 		}
 		seen[f.Name] = true
 		list[i] = llm.Tool{Name: f.Name, Description: f.Description, Parameters: f.Parameters}

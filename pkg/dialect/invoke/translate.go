@@ -31,7 +31,7 @@ func parse(body []byte) (*request, error) {
 	case in.Body == nil:
 		return nil, &llm.Error{Code: missing, Param: "body"}
 	}
-	return &in, nil
+	return &in, requestTable.Check("", &in)
 }
 
 // fit makes the body one that the model takes: stream in it is what the path says. A key
@@ -70,12 +70,12 @@ func (in *request) stream(stream bool) error {
 		}
 	}
 	if sent {
-		return invalid(key, "must be false here: /invoke_stream streams")
+		return wire.Invalid(key, "must be false here: /invoke_stream streams")
 	}
 	return nil
 }
 
-// empty tells whether a value asks for nothing, whatever its key.
+// empty reports whether a value asks for nothing, whatever its key.
 func empty(raw json.RawMessage) bool {
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, raw); err != nil {
@@ -109,9 +109,9 @@ func generation(body map[string]json.RawMessage, stream bool) (*llm.Request, err
 	}
 	switch {
 	case req.Schema != nil && req.Schema[0] != '{':
-		return nil, invalid("schema", "must be an object")
+		return nil, wire.Invalid("schema", "must be an object")
 	case req.Schema != nil && req.Grammar != nil:
-		return nil, invalid("grammar", "cannot be sent with schema: a text is held to one form")
+		return nil, wire.Invalid("grammar", "cannot be sent with schema: a text follows one form")
 	}
 	return req, nil
 }

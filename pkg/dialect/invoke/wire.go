@@ -7,8 +7,8 @@ package invoke
 
 import "encoding/json"
 
-// request is the body of POST /invoke and /invoke_stream. Each key has a row in
-// [Parameters]; so have the keys of Body that a model in the process takes.
+// request is the body of POST /invoke and /invoke_stream. Its keys are
+// described by [requestTable].
 type request struct {
 	model          calledModel                // set when it is found
 	ModelFamily    *string                    `json:"model_family"`
@@ -79,6 +79,6 @@ type token struct {
 	ID      int      `json:"id"`
 	Text    string   `json:"text"`
 	Special bool     `json:"special"`
-	Logprob *float64 `json:"logprob"` // natural logarithm; null where nothing predicts it
+	Logprob *float64 `json:"logprob" doc:"the natural logarithm of the probability; null where nothing predicts the token"`
 	Top     []token  `json:"top,omitempty"`
 }

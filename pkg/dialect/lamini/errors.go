@@ -1,7 +1,6 @@
 package lamini
 
 import (
-	"errors"
 	"net/http"
 	"strconv"
 	"strings"
@@ -18,13 +17,18 @@ var Errors httpx.Errors = shape{}
 type shape struct{}
 
 type errorBody struct {
-	Detail any `json:"detail"` // string or []fault
+	Detail string `json:"detail" doc:"what went wrong"`
+}
+
+// faultsBody says what is wrong with a body.
+type faultsBody struct {
+	Detail []fault `json:"detail"`
 }
 
 // A fault is what is wrong with one value of a body.
 type fault struct {
 	Type string `json:"type"`
-	Loc  []any  `json:"loc"` // body, and the keys and indices on the way to the value
+	Loc  []any  `json:"loc" doc:"body, and the keys and indices on the way to the value"`
 	Msg  string `json:"msg"`
 }
 
@@ -38,9 +42,9 @@ const (
 func (shape) Body(e *llm.Error) (int, any) {
 	switch e.Code {
 	case llm.Invalid:
-		return http.StatusUnprocessableEntity, errorBody{[]fault{{"value_error", location(e.Param), e.Message}}}
+		return http.StatusUnprocessableEntity, faultsBody{[]fault{{"value_error", location(e.Param), e.Message}}}
 	case wire.UnknownParam:
-		return http.StatusUnprocessableEntity, errorBody{[]fault{{"extra_forbidden", location(e.Param), "Extra inputs are not permitted"}}}
+		return http.StatusUnprocessableEntity, faultsBody{[]fault{{"extra_forbidden", location(e.Param), "Extra inputs are not permitted"}}}
 	case llm.NotFound:
 		return statusNoModel, errorBody{e.Message}
 	case llm.Timeout:
@@ -66,25 +70,4 @@ func location(param string) []any {
 		}
 	}
 	return loc
-}
-
-// rename puts the client's names into an error from a backend, which has the canonical
-// ones. Too many rows are too many prompts.
-func (c *completionRequest) rename(err error) error {
-	e, ok := errors.AsType[*llm.Error](err)
-	if !ok {
-		return err
-	}
-	renamed := *e
-	switch {
-	case e.Param == "max_new_tokens" && c.MaxNewTokens == nil:
-		renamed.Param = "max_tokens"
-	case e.Param == "schema":
-		renamed.Param = "output_type"
-	case e.Param == "n" || e.Code == llm.TooLong:
-		renamed.Param = "prompt"
-	default:
-		return err
-	}
-	return &renamed
 }

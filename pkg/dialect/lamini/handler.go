@@ -23,13 +23,23 @@ type Config struct {
 
 // Routes returns the routes of the dialect.
 func Routes(cfg Config) []httpx.Route {
-	return []httpx.Route{
-		{Method: "POST", Pattern: "/v1/completions", Permission: httpx.Inference, Handle: cfg.completeV1, Errors: Errors},
-		{Method: "POST", Pattern: "/v2/completions", Permission: httpx.Inference, Handle: cfg.completeV2, Errors: Errors},
-		{Method: "POST", Pattern: "/v1/embedding", Permission: httpx.Inference, Handle: cfg.embed, Errors: Errors},
-		{Method: "GET", Pattern: "/v1/version", Permission: httpx.Public, Handle: version, Errors: Errors},
+	complete := func(answer func(http.ResponseWriter, *http.Request, completion) error) httpx.Handler {
+		return httpx.Post(completionTable, (*completionRequest).request, cfg.openCompletion, answer)
 	}
+	routes := []httpx.Route{
+		{Method: http.MethodPost, Pattern: "/v1/completions", Permission: httpx.Inference, Doc: completeV1Doc, Handle: complete(completeV1)},
+		{Method: http.MethodPost, Pattern: "/v2/completions", Permission: httpx.Inference, Doc: completeV2Doc, Handle: complete(completeV2)},
+		{Method: http.MethodPost, Pattern: "/v1/embedding", Permission: httpx.Inference, Doc: embedDoc, Handle: httpx.Post(embeddingTable, (*embeddingRequest).request, cfg.openEmbedding, embed)},
+		{Method: http.MethodGet, Pattern: "/v1/version", Permission: httpx.Public, Doc: versionDoc, Handle: version},
+	}
+	for i := range routes {
+		routes[i].Errors = Errors
+	}
+	return routes
 }
+
+// A completion is a request for a completion that is about to be answered.
+type completion = httpx.Call[completionRequest, *llm.Request, *llm.Model]
 
 // version lists the endpoints, in whose paths the SDK looks for their versions.
 func version(w http.ResponseWriter, _ *http.Request) error {
@@ -50,65 +60,60 @@ func (cfg Config) open(ctx context.Context, name string) (*llm.Model, error) {
 	return model, err
 }
 
-func (cfg Config) completeV1(w http.ResponseWriter, r *http.Request) error {
-	outputs, _, err := cfg.complete(w, r)
-	if err != nil {
-		return err
-	}
-	return httpx.JSON(w, http.StatusOK, outputs)
+func (cfg Config) openCompletion(r *http.Request, in *completionRequest) (*llm.Model, error) {
+	return cfg.open(r.Context(), in.ModelName)
 }
 
-func (cfg Config) completeV2(w http.ResponseWriter, r *http.Request) error {
-	outputs, reasons, err := cfg.complete(w, r)
+func (cfg Config) openEmbedding(r *http.Request, in *embeddingRequest) (llm.Embedder, error) {
+	model, err := cfg.open(r.Context(), in.ModelName)
+	if err != nil {
+		return nil, err
+	}
+	return llm.As[llm.Embedder](model)
+}
+
+func completeV1(w http.ResponseWriter, r *http.Request, call completion) error {
+	answer, err := complete(w, r, call)
 	if err != nil {
 		return err
 	}
-	return httpx.JSON(w, http.StatusOK, answerV2{outputs, reasons})
+	return httpx.JSON(w, http.StatusOK, answer.Outputs)
+}
+
+func completeV2(w http.ResponseWriter, r *http.Request, call completion) error {
+	answer, err := complete(w, r, call)
+	if err != nil {
+		return err
+	}
+	return httpx.JSON(w, http.StatusOK, answer)
 }
 
 // complete answers a completion in the form of its prompt.
-func (cfg Config) complete(w http.ResponseWriter, r *http.Request) (outputs, reasons any, err error) {
-	var in completionRequest
-	if err := httpx.DecodeJSON(r, &in); err != nil {
-		return nil, nil, err
-	}
-	req, err := in.request()
+func complete(w http.ResponseWriter, r *http.Request, call completion) (answerV2, error) {
+	rows, _, err := httpx.Collect(r, call.Model, call.Req)
 	if err != nil {
-		return nil, nil, err
-	}
-	model, err := cfg.open(r.Context(), *in.ModelName)
-	if err != nil {
-		return nil, nil, err
-	}
-	rows, _, err := httpx.Collect(r, model, req)
-	if err != nil {
-		return nil, nil, in.rename(err)
+		return answerV2{}, tooMany(err)
 	}
 	httpx.Guarantee(w, rows)
-	return in.outputs(rows, req)
+	return call.In.answer(rows, call.Req)
 }
 
-func (cfg Config) embed(w http.ResponseWriter, r *http.Request) error {
-	var in embeddingRequest
-	if err := httpx.DecodeJSON(r, &in); err != nil {
+// tooMany says of too many rows that they are too many prompts.
+func tooMany(err error) error {
+	e, ok := errors.AsType[*llm.Error](err)
+	if !ok || e.Param != "n" {
 		return err
 	}
-	req, err := in.request()
-	if err != nil {
-		return err
-	}
-	model, err := cfg.open(r.Context(), *in.ModelName)
-	if err != nil {
-		return err
-	}
-	embedder, err := llm.As[llm.Embedder](model)
-	if err != nil {
-		return err
-	}
-	list, used, err := embedder.Embed(r.Context(), req)
+	renamed := *e
+	renamed.Param = "prompt"
+	return &renamed
+}
+
+func embed(w http.ResponseWriter, r *http.Request, call httpx.Call[embeddingRequest, *llm.EmbedRequest, llm.Embedder]) error {
+	list, used, err := call.Model.Embed(r.Context(), call.Req)
 	if err != nil {
 		return err
 	}
 	httpx.RecordOf(r.Context()).Count(used)
-	return httpx.JSON(w, http.StatusOK, in.answer(list))
+	return httpx.JSON(w, http.StatusOK, call.In.answer(list))
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"glossa/pkg/llm"
+	"glossa/pkg/wire"
 )
 
 // schemas are the JSON Schemas of the types of seed 004.
@@ -21,7 +22,7 @@ func schema(sent json.RawMessage) (json.RawMessage, error) {
 		return nil, nil
 	}
 	if sent[0] != '{' {
-		return nil, invalid(path, "must be an object of keys and types")
+		return nil, wire.Invalid(path, "must be an object of keys and types")
 	}
 	dec := json.NewDecoder(bytes.NewReader(sent)) // of JSON that was valid before
 	_, _ = dec.Token()
@@ -35,7 +36,7 @@ func schema(sent json.RawMessage) (json.RawMessage, error) {
 			return nil, err
 		}
 		if seen[key] {
-			return nil, invalid(path+"."+key, "given twice")
+			return nil, wire.Invalid(path+"."+key, "given twice")
 		}
 		seen[key] = true
 		kind, err := typeSchema(path+"."+key, value)
@@ -47,7 +48,7 @@ func schema(sent json.RawMessage) (json.RawMessage, error) {
 		required = append(required, string(name))
 	}
 	if len(required) == 0 {
-		return nil, invalid(path, "at least one key is needed")
+		return nil, wire.Invalid(path, "at least one key is needed")
 	}
 	return json.RawMessage(`{"type":"object","properties":{` + strings.Join(properties, ",") +
 		`},"required":[` + strings.Join(required, ",") + `],"additionalProperties":false}`), nil
@@ -61,21 +62,21 @@ func typeSchema(path string, sent json.RawMessage) (string, error) {
 		var word string
 		_ = json.Unmarshal(sent, &word)
 		if schemas[word] == "" {
-			return "", invalid(path, "must be str, int, float, bool or a list of values, not %.40q", word)
+			return "", wire.Invalid(path, "must be str, int, float, bool or a list of values, not %.40q", word)
 		}
 		return schemas[word], nil
 	case '[':
 	default:
-		return "", invalid(path, "must be str, int, float, bool or a list of values")
+		return "", wire.Invalid(path, "must be str, int, float, bool or a list of values")
 	}
 	var values []json.RawMessage
 	_ = json.Unmarshal(sent, &values)
 	if len(values) == 0 {
-		return "", invalid(path, "at least one value is needed")
+		return "", wire.Invalid(path, "at least one value is needed")
 	}
 	for _, v := range values {
 		if v[0] != '"' && v[0] != '-' && (v[0] < '0' || v[0] > '9') {
-			return "", invalid(path, "the values of a list must be strings or numbers")
+			return "", wire.Invalid(path, "the values of a list must be strings or numbers")
 		}
 	}
 	return `{"enum":` + string(sent) + `}`, nil

@@ -1,22 +1,36 @@
 package lamini
 
-import "glossa/pkg/wire"
+import (
+	"slices"
 
-// Parameters tells what becomes of each key of each request, named "route key". A key
-// that is not here is refused.
+	"glossa/pkg/wire"
+)
+
+// completionTable describes the body of POST /v1/completions and /v2/completions.
+var completionTable = wire.For[completionRequest](
+	wire.Parameter{Name: "model_name", Required: true, Note: "a name, an alias or family/name"},
+	wire.Parameter{Name: "prompt", Required: true, Count: wire.AtLeast(1), Noun: "prompt", Canonical: "prompt", Note: "special tokens spelt in it are read as such; a list is answered with a list"},
+	wire.Parameter{Name: "output_type", Schema: outputType(), Canonical: "schema", Remote: wire.Checked, Note: "an object of keys and types: str, int, float, bool, or a list of the strings or numbers to choose from. Outputs have its keys in its order and are whole wherever max_new_tokens ends them; fewer tokens than the shortest output needs are refused"},
+	wire.Parameter{Name: "max_new_tokens", Bounds: wire.AtLeast(1), Absent: "to the end of the context", Canonical: "max_new_tokens", Remote: wire.ByRecord, Note: "how many tokens an output may have"},
+	wire.Parameter{Name: "max_tokens", Bounds: wire.AtLeast(1), Canonical: "max_new_tokens", Remote: wire.ByRecord, Note: "another name of max_new_tokens, which the SDK sends; the smaller of both holds"},
+	wire.Parameter{Name: "reservation_id", Disposition: wire.NoEffect, Note: "capacity is not reserved"},
+	wire.Parameter{Name: "cache_id", Disposition: wire.NoEffect, Note: "a cache changes no answer"},
+)
+
+// embeddingTable describes the body of POST /v1/embedding.
+var embeddingTable = wire.For[embeddingRequest](
+	wire.Parameter{Name: "model_name", Required: true, Remote: wire.NotRemote, Note: "a name, an alias or family/name"},
+	wire.Parameter{Name: "prompt", Required: true, Count: wire.AtLeast(1), Noun: "prompt", Canonical: "prompt", Remote: wire.NotRemote, Note: "a list is answered with a list"},
+)
+
+// outputType returns the schema of output_type.
+func outputType() *wire.Schema {
+	s := wire.Types("object")
+	s.AdditionalProperties = &wire.Additional{Schema: wire.AnyOf(wire.Types("string"), wire.ListOf(wire.Types("string", "number")))}
+	return s
+}
+
+// Parameters lists the rows of all requests, named "route key", for documentation.
 func Parameters() []wire.Parameter {
-	list := []wire.Parameter{
-		{Name: "completions model_name", Disposition: wire.Honoured, Note: "a name, an alias or family/name"},
-		{Name: "completions prompt", Disposition: wire.Honoured, Note: "a string or an array of them; special tokens spelt in it are read as such"},
-		{Name: "completions output_type", Disposition: wire.Honoured, Note: "an object of keys and types: str, int, float, bool, or a list of the strings or numbers to choose from. Outputs have its keys in its order and are whole wherever max_new_tokens ends them; fewer than the shortest output needs are refused"},
-		{Name: "completions max_new_tokens", Disposition: wire.Honoured, Note: "1 or more; default null: to the end of the context"},
-		{Name: "completions max_tokens", Disposition: wire.Honoured, Note: "the SDK's other name of max_new_tokens; of both the smaller holds"},
-		{Name: "completions reservation_id", Disposition: wire.NoEffect, Note: "capacity is not reserved"},
-		{Name: "completions cache_id", Disposition: wire.NoEffect, Note: "a cache changes no answer"},
-		{Name: "embedding model_name", Disposition: wire.Honoured, Note: "a name, an alias or family/name"},
-		{Name: "embedding prompt", Disposition: wire.Honoured, Note: "a string or an array of them"},
-	}
-	wire.Remotely(list, wire.Checked, "completions output_type")
-	wire.Remotely(list, wire.ByRecord, "completions max_new_tokens", "completions max_tokens")
-	return wire.Remotely(list, wire.NotRemote, "embedding model_name", "embedding prompt")
+	return slices.Concat(completionTable.Parameters("completions "), embeddingTable.Parameters("embedding "))
 }

@@ -14,7 +14,7 @@ import (
 func decode(t *testing.T, body string) (*llm.Request, error) {
 	t.Helper()
 	var in completionRequest
-	if err := wire.Unmarshal([]byte(body), &in); err != nil {
+	if err := completionTable.Decode([]byte(body), &in); err != nil {
 		t.Fatalf("%s: %v", body, err)
 	}
 	return in.request()
@@ -115,11 +115,11 @@ func FuzzRequests(f *testing.F) {
 	f.Add([]byte(`{"model_name":"m","prompt":"a","output_type":{"a":"str","b":["x",1],"":"int","c":"float","d":"bool"}}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var completion completionRequest
-		err := wire.Unmarshal(body, &completion)
+		err := completionTable.Decode(body, &completion)
 		if err == nil {
 			var req *llm.Request
 			if req, err = completion.request(); err == nil {
-				bad := *completion.ModelName == "" || len(req.Prompts) == 0 || len(req.Prompts) != 1 && !completion.Prompt.List
+				bad := completion.ModelName == "" || len(req.Prompts) == 0 || len(req.Prompts) != 1 && !completion.Prompt.List
 				if bad || req.MaxTokens != nil && *req.MaxTokens < 1 || req.Schema != nil && !json.Valid(req.Schema) {
 					t.Errorf("%q was taken as %+v", body, req)
 				}
@@ -127,7 +127,7 @@ func FuzzRequests(f *testing.F) {
 		}
 		ours(t, body, err)
 		var embedding embeddingRequest
-		if err = wire.Unmarshal(body, &embedding); err == nil {
+		if err = embeddingTable.Decode(body, &embedding); err == nil {
 			_, err = embedding.request()
 		}
 		ours(t, body, err)

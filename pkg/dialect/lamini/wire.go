@@ -10,16 +10,16 @@ import (
 	"glossa/pkg/wire"
 )
 
-// completionRequest is the body of POST /v1/completions and /v2/completions. Each key
-// has a row in [Parameters]; so it is with the other request.
+// completionRequest is the body of POST /v1/completions and /v2/completions. Its keys
+// are described by [completionTable].
 type completionRequest struct {
-	ModelName     *string            `json:"model_name"`
-	Prompt        wire.Many[*string] `json:"prompt"`      // nil for null, which is none
-	OutputType    json.RawMessage    `json:"output_type"` // an object of types by key
-	MaxNewTokens  *int               `json:"max_new_tokens"`
-	MaxTokens     *int               `json:"max_tokens"`
-	ReservationID json.RawMessage    `json:"reservation_id"`
-	CacheID       json.RawMessage    `json:"cache_id"`
+	ModelName     string            `json:"model_name"`
+	Prompt        wire.Many[string] `json:"prompt"`
+	OutputType    json.RawMessage   `json:"output_type"` // an object of types by key
+	MaxNewTokens  *int              `json:"max_new_tokens"`
+	MaxTokens     *int              `json:"max_tokens"`
+	ReservationID json.RawMessage   `json:"reservation_id"`
+	CacheID       json.RawMessage   `json:"cache_id"`
 }
 
 // output is the answer to a prompt without an output_type.
@@ -27,27 +27,37 @@ type output struct {
 	Output string `json:"output"`
 }
 
+// outputs are an output, or JSON of an output_type, or a list where the prompt is one.
+type outputs struct{ wire.Many[any] }
+
+// JSONSchema implements [wire.Describer].
+func (outputs) JSONSchema() *wire.Schema {
+	one := wire.Types("object")
+	one.Description = "an object with the key output, or with the keys of output_type"
+	return wire.AnyOf(one, wire.ListOf(one))
+}
+
 // answerV2 is the answer of /v2/completions. Like that of /v1, which is outputs alone,
 // it has lists where the prompt is one.
 type answerV2 struct {
-	Outputs      any `json:"outputs"`       // output or []output; with an output_type, JSON of it
-	FinishReason any `json:"finish_reason"` // string or []string
+	Outputs      outputs           `json:"outputs"`
+	FinishReason wire.Many[string] `json:"finish_reason" doc:"stop, length or timeout; a list if prompt is one"`
 }
 
 // embeddingRequest is the body of POST /v1/embedding.
 type embeddingRequest struct {
-	ModelName *string            `json:"model_name"`
-	Prompt    wire.Many[*string] `json:"prompt"`
+	ModelName string            `json:"model_name"`
+	Prompt    wire.Many[string] `json:"prompt"`
 }
 
 type embeddingAnswer struct {
-	Embedding any `json:"embedding"` // []float32 or [][]float32
+	Embedding wire.Many[[]float32] `json:"embedding" doc:"a vector; a list of them if prompt is a list"`
 }
 
 // versionAnswer is the answer of GET /v1/version.
 type versionAnswer struct {
 	Server string     `json:"server"`
-	Client string     `json:"client"` // of the SDK that is known to work
+	Client string     `json:"client" doc:"the version of the SDK that is known to work"`
 	API    []endpoint `json:"api"`
 }
 
