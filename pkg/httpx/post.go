@@ -6,10 +6,22 @@ import (
 	"glossa/pkg/wire"
 )
 
-// Post returns the handler of an operation of a model: it decodes the body with the table,
-// translates it, opens the model and answers. The request is translated before the model
-// is opened, which may take a while. Errors of answer name the keys of the table.
+// Post returns the handler of an operation of a model whose request is a JSON body.
+// See [Handle].
 func Post[In, Req, Model any](
+	table *wire.Table,
+	translate func(in *In) (Req, error),
+	open func(r *http.Request, in *In) (Model, error),
+	answer func(w http.ResponseWriter, r *http.Request, call Call[In, Req, Model]) error,
+) Handler {
+	return Handle(Decode, table, translate, open, answer)
+}
+
+// Handle returns the handler of an operation of a model: it decodes the request with the
+// table, translates it, opens the model and answers. The request is translated before the
+// model is opened, which may take a while. Errors of answer name the keys of the table.
+func Handle[In, Req, Model any](
+	decode func(r *http.Request, table *wire.Table, in any) error,
 	table *wire.Table,
 	translate func(in *In) (Req, error),
 	open func(r *http.Request, in *In) (Model, error),
@@ -17,7 +29,7 @@ func Post[In, Req, Model any](
 ) Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		call := Call[In, Req, Model]{In: new(In)}
-		err := Decode(r, table, call.In)
+		err := decode(r, table, call.In)
 		if err != nil {
 			return err
 		}
@@ -45,4 +57,10 @@ func Decode(r *http.Request, table *wire.Table, in any) error {
 		return err
 	}
 	return table.Decode(b, in)
+}
+
+// DecodeQuery reads the query string into in, which points to the struct of the table, and
+// checks it.
+func DecodeQuery(r *http.Request, table *wire.Table, in any) error {
+	return table.DecodeQuery(r.URL.RawQuery, in)
 }

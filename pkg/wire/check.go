@@ -40,7 +40,10 @@ func (o *object) check(path string, v reflect.Value) error {
 // check holds a value at path against its row.
 func (f *field) check(path string, v reflect.Value) error {
 	if !present(v) {
-		if f.Required {
+		switch {
+		case f.Required && f.Missing != "":
+			return Invalid("", "%s", f.Missing)
+		case f.Required:
 			return Invalid(path, "must be given")
 		}
 		return nil

@@ -15,6 +15,7 @@ type Parameter struct {
 	Canonical   string      // the name in llm of what the key sets, if that differs: errors of models use it
 
 	Required bool     // an absent key, null and an empty plain string are errors
+	Missing  string   // what these errors say of the whole request; "": that this key must be given
 	Bounds   Bounds   // of a number, of each number of a list, of each value of a map
 	Count    Bounds   // of the elements of a list
 	Noun     string   // what the elements are in messages; default by their type: "string"

@@ -16,6 +16,7 @@ type drawing struct {
 }
 
 type order struct {
+	ID     string          `json:"id"`
 	Model  string          `json:"model"`
 	Prompt Many[string]    `json:"prompt"`
 	Stop   Many[string]    `json:"stop"`
@@ -41,6 +42,7 @@ type format struct {
 func orders() *Table {
 	return For[order](
 		Parameter{Name: "model", Required: true, Note: "the model"},
+		Parameter{Name: "id", Required: true, Missing: "an order needs an id", Default: "none"},
 		Parameter{Name: "prompt", Count: Between(1, 2), Noun: "string", Canonical: "prompt"},
 		Parameter{Name: "stop", Count: AtMost(2), NotEmpty: true},
 		Parameter{Name: "limit", Bounds: AtLeast(0), Canonical: "max_new_tokens", Default: 16},
@@ -61,39 +63,40 @@ func orders() *Table {
 func TestTable(t *testing.T) {
 	table := orders()
 	for body, want := range map[string]string{
-		`{"model":"m"}`:                                     "",
-		`{}`:                                                "invalid model: must be given",
-		`{"model":""}`:                                      "invalid model: must be given",
-		`{"model":"m","prompt":null}`:                       "",
-		`{"model":"m","prompt":[]}`:                         "invalid prompt: at least one string is needed",
-		`{"model":"m","prompt":["a","b","c"]}`:              "invalid prompt: at most 2 strings",
-		`{"model":"m","prompt":["a",null]}`:                 "invalid prompt[1]: must be a string, not null",
-		`{"model":"m","stop":""}`:                           "invalid stop: must not be empty",
-		`{"model":"m","stop":["a",""]}`:                     "invalid stop[1]: must not be empty",
-		`{"model":"m","limit":-1}`:                          "invalid limit: must not be negative",
-		`{"model":"m","limit":0}`:                           "",
-		`{"model":"m","length":0}`:                          "invalid length: must be at least 1",
-		`{"model":"m","temperature":0}`:                     "invalid temperature: must be above 0 and at most 2",
-		`{"model":"m","temperature":2}`:                     "",
-		`{"model":"m","temperature":2.1}`:                   "invalid temperature: must be above 0 and at most 2",
-		`{"model":"m","bias":{"7":100,"05":1}}`:             `invalid bias: "05" is not a token id`,
-		`{"model":"m","bias":{"7":-100.5}}`:                 "invalid bias: the bias of token 7 must be between -100 and 100",
-		`{"model":"m","turns":[]}`:                          "invalid turns: at least one turn is needed",
-		`{"model":"m","turns":[{"role":"user"},{}]}`:        "invalid turns[1].role: must be given",
-		`{"model":"m","turns":[{"role":"bot"}]}`:            `invalid turns[0].role: must be user, system or tool, not "bot"`,
-		`{"model":"m","turns":[{"role":"tool","name":1}]}`:  `unsupported turns[0].name: no template writes names; only "" can be sent`,
-		`{"model":"m","turns":[{"role":"user","name":""}]}`: "",
-		`{"model":"m","format":{"kind":"xml"}}`:             `invalid format.kind: must be text, not "xml"`,
-		`{"model":"m","layers":[0,-2]}`:                     "invalid layers[1]: must be between -1 and 9",
-		`{"model":"m","audio":{}}`:                          "unsupported audio: answers are text",
-		`{"model":"m","audio":null,"user":"u"}`:             "",
-		`{"model":"m","turns":[{"nmae":1}]}`:                "unknown_parameter turns[0].nmae: unknown parameter",
+		`{"model":"m","id":"i"}`:               "",
+		`{}`:                                   "invalid model: must be given",
+		`{"model":"m"}`:                        "invalid : an order needs an id",
+		`{"model":""}`:                         "invalid model: must be given",
+		`{"model":"m","id":"i","prompt":null}`: "",
+		`{"model":"m","id":"i","prompt":[]}`:   "invalid prompt: at least one string is needed",
+		`{"model":"m","id":"i","prompt":["a","b","c"]}`:              "invalid prompt: at most 2 strings",
+		`{"model":"m","id":"i","prompt":["a",null]}`:                 "invalid prompt[1]: must be a string, not null",
+		`{"model":"m","id":"i","stop":""}`:                           "invalid stop: must not be empty",
+		`{"model":"m","id":"i","stop":["a",""]}`:                     "invalid stop[1]: must not be empty",
+		`{"model":"m","id":"i","limit":-1}`:                          "invalid limit: must not be negative",
+		`{"model":"m","id":"i","limit":0}`:                           "",
+		`{"model":"m","id":"i","length":0}`:                          "invalid length: must be at least 1",
+		`{"model":"m","id":"i","temperature":0}`:                     "invalid temperature: must be above 0 and at most 2",
+		`{"model":"m","id":"i","temperature":2}`:                     "",
+		`{"model":"m","id":"i","temperature":2.1}`:                   "invalid temperature: must be above 0 and at most 2",
+		`{"model":"m","id":"i","bias":{"7":100,"05":1}}`:             `invalid bias: "05" is not a token id`,
+		`{"model":"m","id":"i","bias":{"7":-100.5}}`:                 "invalid bias: the bias of token 7 must be between -100 and 100",
+		`{"model":"m","id":"i","turns":[]}`:                          "invalid turns: at least one turn is needed",
+		`{"model":"m","id":"i","turns":[{"role":"user"},{}]}`:        "invalid turns[1].role: must be given",
+		`{"model":"m","id":"i","turns":[{"role":"bot"}]}`:            `invalid turns[0].role: must be user, system or tool, not "bot"`,
+		`{"model":"m","id":"i","turns":[{"role":"tool","name":1}]}`:  `unsupported turns[0].name: no template writes names; only "" can be sent`,
+		`{"model":"m","id":"i","turns":[{"role":"user","name":""}]}`: "",
+		`{"model":"m","id":"i","format":{"kind":"xml"}}`:             `invalid format.kind: must be text, not "xml"`,
+		`{"model":"m","id":"i","layers":[0,-2]}`:                     "invalid layers[1]: must be between -1 and 9",
+		`{"model":"m","id":"i","audio":{}}`:                          "unsupported audio: answers are text",
+		`{"model":"m","id":"i","audio":null,"user":"u"}`:             "",
+		`{"model":"m","id":"i","turns":[{"nmae":1}]}`:                "unknown_parameter turns[0].nmae: unknown parameter",
 	} {
 		if got := describe(table.Decode([]byte(body), new(order))); got != want {
 			t.Errorf("%s: got %q, want %q", body, got, want)
 		}
 	}
-	if got := describe(orders().DecodeAt("orders[3]", []byte(`{"model":"m","limit":-1}`), new(order))); got != "invalid orders[3].limit: must not be negative" {
+	if got := describe(orders().DecodeAt("orders[3]", []byte(`{"model":"m","id":"i","limit":-1}`), new(order))); got != "invalid orders[3].limit: must not be negative" {
 		t.Error(got)
 	}
 }
@@ -170,7 +173,7 @@ func TestSchema(t *testing.T) {
 		`"temperature":{"type":["number","null"],"description":"How random the draw is.","default":0.7,"exclusiveMinimum":0,"maximum":2}`,
 		`"role":{"type":"string","enum":["user","system","tool"]}`,
 		`"name":{"type":["string","null"],"description":"Not supported: no template writes names.","enum":["",null]}`,
-		`"required":["model"]`, `"additionalProperties":false`,
+		`"required":["model","id"]`, `"additionalProperties":false`,
 	} {
 		if !strings.Contains(string(b), want) {
 			t.Errorf("no %s in\n%s", want, b)
@@ -209,8 +212,8 @@ func TestSchemas(t *testing.T) {
 // FuzzTable: what the table takes is within its bounds, and every refusal is the client's.
 func FuzzTable(f *testing.F) {
 	table := orders()
-	f.Add([]byte(`{"model":"m","temperature":1,"bias":{"5":1},"turns":[{"role":"user"}]}`))
-	f.Add([]byte(`{"model":"m","stop":["a"],"layers":[1.0]}`))
+	f.Add([]byte(`{"model":"m","id":"i","temperature":1,"bias":{"5":1},"turns":[{"role":"user"}]}`))
+	f.Add([]byte(`{"model":"m","id":"i","stop":["a"],"layers":[1.0]}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var in order
 		if err := table.Decode(b, &in); err != nil {

@@ -33,7 +33,7 @@ func (textShape) InBand(e *llm.Error) []byte {
 }
 
 type errorBody struct {
-	Error string `json:"error"`
+	Error string `json:"error" doc:"what went wrong"`
 }
 
 func sentence(e *llm.Error) string {
@@ -61,19 +61,13 @@ const (
 
 func bad(message string) error { return &llm.Error{Code: llm.Invalid, Message: message} }
 
-// renamer gives the client's name of a canonical parameter.
-type renamer map[string]string
-
-// rename puts the client's names into an error from a backend.
-func (names renamer) rename(err error) error {
+// gone gives a model that is not there the status of one that is not in the catalog, 400.
+func gone(err error) error {
 	e, ok := errors.AsType[*llm.Error](err)
-	if !ok || names[e.Param] == "" && e.Code != llm.NotFound {
+	if !ok || e.Code != llm.NotFound {
 		return err
 	}
-	renamed := *e
-	renamed.Param = names[e.Param]
-	if e.Code == llm.NotFound {
-		renamed.Code = llm.Invalid // as a model that is not in the catalog
-	}
-	return &renamed
+	invalid := *e
+	invalid.Code, invalid.Param = llm.Invalid, ""
+	return &invalid
 }

@@ -24,17 +24,26 @@ func Routes(cfg Config) []httpx.Route {
 	if cfg.MaxUpload == 0 {
 		cfg.MaxUpload = 256 << 20
 	}
-	return append(cfg.partRoutes(), []httpx.Route{
-		{Method: "GET", Pattern: "/api/models", Permission: httpx.Listing, Handle: cfg.list, Errors: Errors},
-		{Method: "GET", Pattern: "/api/models/{name...}/metrics", Permission: httpx.Listing, Handle: cfg.metrics, Errors: Errors},
-		{Method: "DELETE", Pattern: "/api/models", Permission: httpx.Upload, Handle: cfg.remove, Errors: Errors},
-		{Method: "GET", Pattern: "/api/inference", Permission: httpx.Inference, Streams: true, Handle: cfg.inference, Errors: Errors},
-		{Method: "GET", Pattern: "/inference", Permission: httpx.Inference, Streams: true, Handle: cfg.inference, Errors: Errors},
-		{Method: "POST", Pattern: "/api/chat", Permission: httpx.Inference, Streams: true, Handle: cfg.chat, Errors: textShape{}},
-		{Method: "GET", Pattern: "/api/generate", Permission: httpx.Inference, Handle: cfg.generate, Errors: Errors},
-		{Method: "POST", Pattern: "/api/generate", Permission: httpx.Inference, Handle: cfg.generate, Errors: Errors},
-		{Method: "POST", Pattern: "/api/upload", Permission: httpx.Upload, MaxBody: cfg.MaxUpload, Handle: cfg.upload, Errors: Errors},
+	const get, post = http.MethodGet, http.MethodPost
+	infer := httpx.Handle(httpx.DecodeQuery, inferenceTable, (*inferenceRequest).request, cfg.openInference, inference)
+	chat := httpx.Post(chatTable, (*chatRequest).request, cfg.openChat, chat)
+	routes := append(cfg.partRoutes(), []httpx.Route{
+		{Method: get, Pattern: "/api/models", Permission: httpx.Listing, Doc: listDoc, Handle: cfg.list},
+		{Method: get, Pattern: "/api/models/{name...}/metrics", Permission: httpx.Listing, Doc: metricsDoc, Handle: cfg.metrics},
+		{Method: http.MethodDelete, Pattern: "/api/models", Permission: httpx.Upload, Doc: removeDoc, Handle: cfg.remove},
+		{Method: get, Pattern: "/api/inference", Permission: httpx.Inference, Streams: true, Doc: inferenceDoc, Handle: infer},
+		{Method: get, Pattern: "/inference", Permission: httpx.Inference, Streams: true, Doc: oldInferenceDoc, Handle: infer},
+		{Method: post, Pattern: "/api/chat", Permission: httpx.Inference, Streams: true, Doc: chatDoc, Handle: chat, Errors: textShape{}},
+		{Method: get, Pattern: "/api/generate", Permission: httpx.Inference, Doc: getGenerateDoc, Handle: cfg.generate(httpx.DecodeQuery)},
+		{Method: post, Pattern: "/api/generate", Permission: httpx.Inference, Doc: generateDoc, Handle: cfg.generate(decodeBoth)},
+		{Method: post, Pattern: "/api/upload", Permission: httpx.Upload, MaxBody: cfg.MaxUpload, Doc: uploadDoc, Handle: cfg.upload},
 	}...)
+	for i := range routes {
+		if routes[i].Errors == nil {
+			routes[i].Errors = Errors
+		}
+	}
+	return routes
 }
 
 func (cfg Config) list(w http.ResponseWriter, r *http.Request) error {
@@ -53,14 +62,9 @@ func (cfg Config) list(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (cfg Config) remove(w http.ResponseWriter, r *http.Request) error {
-	var in struct {
-		Name string `query:"name"`
-	}
-	if err := readQuery(r.URL.RawQuery, &in); err != nil {
+	var in removeRequest
+	if err := httpx.DecodeQuery(r, removeTable, &in); err != nil {
 		return err
-	}
-	if in.Name == "" {
-		return bad(missingName)
 	}
 	if cfg.Publisher == nil {
 		return noPublisher()
@@ -114,43 +118,30 @@ func (cfg Config) open(ctx context.Context, name string) (*llm.Model, error) {
 	return model, nil
 }
 
-func (cfg Config) inference(w http.ResponseWriter, r *http.Request) error {
-	var in inferenceRequest
-	if err := readQuery(r.URL.RawQuery, &in); err != nil {
-		return err
-	}
-	req, err := in.request()
-	if err != nil {
-		return err
-	}
-	model, err := cfg.open(r.Context(), in.Model)
-	if err != nil {
-		return err
-	}
+func (cfg Config) openInference(r *http.Request, in *inferenceRequest) (*llm.Model, error) {
+	return cfg.open(r.Context(), in.Model)
+}
+
+func (cfg Config) openChat(r *http.Request, in *chatRequest) (*llm.Model, error) {
+	return cfg.open(r.Context(), in.Model)
+}
+
+func (cfg Config) openGenerate(r *http.Request, in *generateRequest) (*llm.Model, error) {
+	return cfg.open(r.Context(), in.Model)
+}
+
+func inference(w http.ResponseWriter, r *http.Request, call httpx.Call[inferenceRequest, *llm.Request, *llm.Model]) error {
 	out := httpx.NewStream(w, httpx.SSE)
-	err = stream(r.Context(), model, req, func(text string) error { return out.Send(token{text}) })
-	if err != nil {
-		return inferenceNames().rename(err)
+	if err := stream(r.Context(), call.Model, call.Req, func(text string) error { return out.Send(token{text}) }); err != nil {
+		return gone(err)
 	}
 	return out.Text("[DONE]")
 }
 
-func (cfg Config) chat(w http.ResponseWriter, r *http.Request) error {
-	var in chatRequest
-	if err := httpx.DecodeJSON(r, &in); err != nil {
-		return err
-	}
-	req, err := in.request()
-	if err != nil {
-		return err
-	}
-	model, err := cfg.open(r.Context(), in.Model)
-	if err != nil {
-		return err
-	}
+func chat(w http.ResponseWriter, r *http.Request, call httpx.Call[chatRequest, *llm.Request, *llm.Model]) error {
 	out := httpx.NewStream(w, httpx.Plain)
-	if err := stream(r.Context(), model, req, out.Text); err != nil {
-		return chatNames().rename(err)
+	if err := stream(r.Context(), call.Model, call.Req, out.Text); err != nil {
+		return gone(err)
 	}
 	return out.Text("") // begins an answer that is empty
 }
@@ -171,41 +162,31 @@ func stream(ctx context.Context, model *llm.Model, req *llm.Request, send func(s
 	return nil
 }
 
-func (cfg Config) generate(w http.ResponseWriter, r *http.Request) error {
-	var in generateRequest
-	if r.Method == http.MethodPost {
-		if err := decodeOptional(r, &in); err != nil {
-			return err
-		}
-	}
-	if err := readQuery(r.URL.RawQuery, &in); err != nil {
-		return err
-	}
-	req, err := in.request()
+// generate returns the handler of requests that decode reads.
+func (cfg Config) generate(decode func(*http.Request, *wire.Table, any) error) httpx.Handler {
+	return httpx.Handle(decode, generateTable, (*generateRequest).request, cfg.openGenerate, generateWhole)
+}
+
+func generateWhole(w http.ResponseWriter, r *http.Request, call httpx.Call[generateRequest, *llm.Request, *llm.Model]) error {
+	rows, used, err := httpx.Collect(r, call.Model, call.Req)
 	if err != nil {
-		return err
+		return gone(err)
 	}
-	model, err := cfg.open(r.Context(), in.Model)
-	if err != nil {
-		return err
-	}
-	rows, used, err := httpx.Collect(r, model, req)
-	if err != nil {
-		return generateNames().rename(err)
-	}
-	answer := generated{Text: rows[0].Text, Model: model.Name}
+	answer := generated{Text: rows[0].Text, Model: call.Model.Name}
 	if !used.Partial {
 		answer.Usage = &usage{PromptTokens: used.Input, CompletionTokens: used.Output}
 	}
 	return httpx.JSON(w, http.StatusOK, answer)
 }
 
-// decodeOptional reads a body that may be left out, since everything can be in the
-// query string.
-func decodeOptional(r *http.Request, v any) error {
+// decodeBoth reads a body, which may be left out, and then the query string.
+func decodeBoth(r *http.Request, table *wire.Table, in any) error {
 	b, err := httpx.ReadBody(r)
-	if err != nil || len(b) == 0 {
+	if err == nil && len(b) > 0 {
+		err = wire.Unmarshal(b, in)
+	}
+	if err != nil {
 		return err
 	}
-	return wire.Unmarshal(b, v)
+	return httpx.DecodeQuery(r, table, in)
 }

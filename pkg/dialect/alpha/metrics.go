@@ -29,13 +29,10 @@ type Metrics struct {
 // again from where the last answer ended.
 func (cfg Config) metrics(w http.ResponseWriter, r *http.Request) error {
 	var in metricsRequest
-	if err := readQuery(r.URL.RawQuery, &in); err != nil {
+	if err := httpx.DecodeQuery(r, metricsTable, &in); err != nil {
 		return err
 	}
 	from := *cmp.Or(in.From, new(0))
-	if from < 0 {
-		return &llm.Error{Code: llm.Invalid, Param: "from", Message: "must be 0 or more"}
-	}
 	name := r.PathValue("name")
 	if cfg.Curves == nil {
 		return llm.Errorf(llm.NotFound, modelNotFound)

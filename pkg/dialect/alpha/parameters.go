@@ -1,59 +1,117 @@
 package alpha
 
 import (
-	"cmp"
+	"slices"
 
 	"glossa/pkg/wire"
 )
 
-// Parameters tells what becomes of each key of each request, named "route key".
-// A key that is not here is refused.
+// Values that several rows share.
+const (
+	modelNote = "a name, an alias or family/name"
+	firstOne  = "the first model"
+	cutSteps  = "more than 500 are cut to that"
+)
+
+// inferenceTable describes the query string of GET /api/inference.
+var inferenceTable = wire.For[inferenceRequest](
+	wire.Parameter{Name: "query", Required: true, Missing: emptyPrompt, Canonical: "prompt", Note: "the prompt; the answer begins with it"},
+	wire.Parameter{Name: "model", Absent: firstOne, Note: modelNote},
+	wire.Parameter{Name: "steps", Bounds: wire.AtLeast(0), Default: defaultSteps, Canonical: "max_new_tokens", Remote: wire.ByRecord, Note: cutSteps},
+	wire.Parameter{Name: "temp", Bounds: wire.AtLeast(0), Default: 0.8, Canonical: "temperature", Remote: wire.ByRecord, Note: "0 is greedy"},
+	wire.Parameter{Name: "topk", Bounds: wire.AtLeast(0), Default: 40, Canonical: "top_k", Remote: wire.ByRecord, Note: "0 is off"},
+)
+
+// chatTable describes the body of POST /api/chat.
+var chatTable = wire.For[chatRequest](
+	wire.Parameter{Name: "messages", Canonical: "prompt", Remote: wire.ByRecord, Note: "the chat; its texts must not all be empty"},
+	wire.Parameter{Name: "messages.role", Required: true, OneOf: []string{"system", "user", "assistant"}, Remote: wire.ByRecord},
+	wire.Parameter{Name: "messages.content", Remote: wire.ByRecord, Note: "the text, unless there are parts"},
+	wire.Parameter{Name: "messages.parts", Schema: wire.ListOf(wire.Types("object")), Remote: wire.ByRecord, Note: "parts of type text, as the AI SDK sends them instead of content"},
+	wire.Parameter{Name: "messages.id", Disposition: wire.NoEffect, Note: "the AI SDK names the message"},
+	wire.Parameter{Name: "messages.metadata", Disposition: wire.NoEffect, Note: "the AI SDK keeps it with the message"},
+	wire.Parameter{Name: "model", Absent: firstOne, Note: modelNote},
+	wire.Parameter{Name: "maxTokens", Bounds: wire.AtLeast(1), Default: defaultSteps, Canonical: "max_new_tokens", Remote: wire.ByRecord, Note: cutSteps},
+	wire.Parameter{Name: "temperature", Bounds: wire.AtLeast(0), Default: 0.8, Remote: wire.ByRecord, Note: "0 is greedy"},
+	wire.Parameter{Name: "topk", Bounds: wire.AtLeast(0), Default: 40, Canonical: "top_k", Remote: wire.ByRecord, Note: "0 is off"},
+	wire.Parameter{Name: "id", Disposition: wire.NoEffect, Note: "the AI SDK names the chat"},
+	wire.Parameter{Name: "trigger", Disposition: wire.NoEffect, Note: "the AI SDK says whether it asks for an answer again: messages end before it"},
+	wire.Parameter{Name: "messageId", Disposition: wire.NoEffect, Note: "the AI SDK names that answer"},
+)
+
+// generateTable describes the query string of /api/generate and the body of its POST.
+var generateTable = wire.For[generateRequest](
+	wire.Parameter{Name: "prompt", Note: "not empty"},
+	wire.Parameter{Name: "model", Absent: firstOne, Note: modelNote},
+	wire.Parameter{Name: "max_tokens", Bounds: wire.AtLeast(1), Default: defaultGenerate, Canonical: "max_new_tokens", Remote: wire.ByRecord, Note: "more are cut to that"},
+	wire.Parameter{Name: "temperature", Bounds: wire.AtLeast(0), Default: 0.7, Remote: wire.ByRecord, Note: "0 is greedy"},
+)
+
+// metricsTable describes the query string of GET /api/models/{name}/metrics.
+var metricsTable = wire.For[metricsRequest](
+	wire.Parameter{Name: "from", Bounds: wire.AtLeast(0), Default: 0, Note: "a byte of metrics.jsonl: the field next of the last answer"},
+)
+
+// removeTable describes the query string of DELETE /api/models.
+var removeTable = wire.For[removeRequest](
+	wire.Parameter{Name: "name", Required: true, Missing: missingName, Note: "the name of the model"},
+)
+
+// uploadTable describes the body of POST /api/upload as JSON.
+var uploadTable = wire.For[uploadRequest](
+	wire.Parameter{Name: "name", Required: true, Missing: missingFields, Note: "the name of the model; or X-Checkpoint-Name"},
+	wire.Parameter{Name: "config", Required: true, Missing: missingFields, Schema: wire.Types("object"), Note: "config.json; or X-Checkpoint-Config, in base64"},
+	wire.Parameter{Name: "checkpoint", Schema: wire.Types("object"), Note: "a checkpoint as JSON; or the body, in either encoding"},
+	wire.Parameter{Name: "step", Required: true, Missing: missingFields, Bounds: wire.AtLeast(0), Note: "the step of training; or X-Checkpoint-Step"},
+	wire.Parameter{Name: "metrics", Note: "metrics.jsonl; or X-Checkpoint-Metrics, in base64"},
+	wire.Parameter{Name: "trainingData", Note: "training-data.txt; or X-Checkpoint-TrainingData, in base64"},
+)
+
+// uploadHeaders describe the headers of POST /api/upload with a file as its body.
+var uploadHeaders = []wire.Parameter{
+	{Name: "X-Checkpoint-Name", Note: "the name of the model"},
+	{Name: "X-Checkpoint-Step", Schema: wire.Types("integer"), Note: "the step of training"},
+	{Name: "X-Checkpoint-Config", Note: "config.json in base64"},
+	{Name: "X-Checkpoint-Metrics", Note: "metrics.jsonl in base64"},
+	{Name: "X-Checkpoint-TrainingData", Note: "training-data.txt in base64"},
+}
+
+// beginTable describes the body of POST /api/uploads.
+var beginTable = wire.For[beginRequest](
+	wire.Parameter{Name: "name", Required: true, Note: "the name of the model"},
+	wire.Parameter{Name: "size", Note: "bytes of the file"},
+	wire.Parameter{Name: "partSize", Bounds: wire.AtLeast(0), Absent: "one part", Note: "bytes of all parts but the last; at most 200 parts of 5 GiB"},
+	wire.Parameter{Name: "sha256", Note: "of the file, in hexadecimal; the file must match it"},
+	wire.Parameter{Name: "quant", Absent: "f32 of checkpoints, q8_0 of GGUF", Note: "f32, bf16, q8_0 or q4_0; a packed model has its own"},
+	wire.Parameter{Name: "step", Note: "of checkpoints: the step of training"},
+	wire.Parameter{Name: "config", Schema: wire.Types("object"), Note: "of checkpoints: config.json"},
+	wire.Parameter{Name: "metrics", Note: "of checkpoints: metrics.jsonl"},
+	wire.Parameter{Name: "trainingData", Note: "of checkpoints: training-data.txt"},
+)
+
+// chunkHeaders describe the headers of POST /api/upload/chunk.
+var chunkHeaders = []wire.Parameter{
+	{Name: "X-Upload-Id", Required: true, Note: "chosen by the sender"},
+	{Name: "X-Chunk-Index", Required: true, Schema: wire.Types("integer"), Note: "from 0"},
+	{Name: "X-Total-Chunks", Required: true, Schema: wire.Types("integer"), Note: "of all chunks"},
+}
+
+// assembleTable describes the body of POST /api/upload/assemble.
+var assembleTable = wire.For[assembleRequest](
+	wire.Parameter{Name: "uploadId", Required: true, Missing: missingAssembly, Note: "X-Upload-Id of the chunks"},
+	wire.Parameter{Name: "totalChunks", Required: true, Missing: missingAssembly, Note: "X-Total-Chunks; all must have come, in any order"},
+	wire.Parameter{Name: "name", Required: true, Missing: missingAssembly, Note: "the name of the model"},
+	wire.Parameter{Name: "step", Required: true, Missing: missingAssembly, Bounds: wire.AtLeast(0), Note: "the step of training"},
+	wire.Parameter{Name: "config", Required: true, Missing: missingAssembly, Schema: wire.Types("object"), Note: "config.json"},
+	wire.Parameter{Name: "metrics", Note: "metrics.jsonl"},
+	wire.Parameter{Name: "trainingData", Note: "training-data.txt"},
+)
+
+// Parameters lists the rows of all requests, named "route key", for documentation.
 func Parameters() []wire.Parameter {
-	list := []wire.Parameter{
-		{Name: "/api/inference query", Note: "the prompt, not empty; the answer begins with it"},
-		{Name: "/api/inference model", Note: "a name, an alias or family/name; default: the first model"},
-		{Name: "/api/inference steps", Note: "0 or more; default 200, and what is more than 500 is cut to that"},
-		{Name: "/api/inference temp", Note: "0 (greedy) or more; default 0.8"},
-		{Name: "/api/inference topk", Note: "0 (off) or more; default 40"},
-		{Name: "/api/chat messages", Note: "role (system, user or assistant), and content, a string, or parts of type text, as the AI SDK has them beside id and metadata, which are without effect; not all empty"},
-		{Name: "/api/chat model", Note: "as above"},
-		{Name: "/api/chat maxTokens", Note: "1 or more; default 200, and what is more than 500 is cut to that"},
-		{Name: "/api/chat temperature", Note: "0 (greedy) or more; default 0.8"},
-		{Name: "/api/chat topk", Note: "0 (off) or more; default 40"},
-		{Name: "/api/chat id", Disposition: wire.NoEffect, Note: "the AI SDK names the chat"},
-		{Name: "/api/chat trigger", Disposition: wire.NoEffect, Note: "the AI SDK tells whether an answer is asked for anew: messages end before it"},
-		{Name: "/api/chat messageId", Disposition: wire.NoEffect, Note: "the AI SDK names that answer"},
-		{Name: "/api/generate prompt", Note: "not empty"},
-		{Name: "/api/generate model", Note: "as above"},
-		{Name: "/api/generate max_tokens", Note: "1 or more; default 2048, and what is more is cut to that"},
-		{Name: "/api/generate temperature", Note: "0 (greedy) or more; default 0.7"},
-		{Name: "/api/models/{name}/metrics from", Note: "a byte of metrics.jsonl, the next of the last answer; default 0"},
-		{Name: "/api/upload name", Note: "the name of the model; or X-Checkpoint-Name"},
-		{Name: "/api/upload config", Note: "config.json, an object; or X-Checkpoint-Config, base64"},
-		{Name: "/api/upload checkpoint", Note: "a checkpoint as JSON; or the body, in either encoding"},
-		{Name: "/api/upload step", Note: "0 or more; or X-Checkpoint-Step"},
-		{Name: "/api/upload metrics", Note: "metrics.jsonl; or X-Checkpoint-Metrics, base64"},
-		{Name: "/api/upload trainingData", Note: "training-data.txt; or X-Checkpoint-TrainingData, base64"},
-		{Name: "/api/uploads name", Note: "the name of the model"},
-		{Name: "/api/uploads size", Note: "of the file in bytes"},
-		{Name: "/api/uploads partSize", Note: "of all parts but the last, in bytes; default: all in one; at most 200 parts of 5 GiB"},
-		{Name: "/api/uploads sha256", Note: "of the file, hexadecimal; what comes is held to it"},
-		{Name: "/api/uploads quant", Note: "f32, bf16, q8_0 or q4_0; default f32 of checkpoints, q8_0 of GGUF; a packed model has its own"},
-		{Name: "/api/uploads step", Note: "of checkpoints: 0 or more"},
-		{Name: "/api/uploads config", Note: "of checkpoints: config.json, an object"},
-		{Name: "/api/uploads metrics", Note: "of checkpoints: metrics.jsonl"},
-		{Name: "/api/uploads trainingData", Note: "of checkpoints: training-data.txt"},
-		{Name: "/api/upload/assemble uploadId", Note: "X-Upload-Id of its chunks"},
-		{Name: "/api/upload/assemble totalChunks", Note: "X-Total-Chunks; all must have come, in any order"},
-		{Name: "/api/upload/assemble name", Note: "the name of the model"},
-		{Name: "/api/upload/assemble step", Note: "0 or more"},
-		{Name: "/api/upload/assemble config", Note: "config.json, an object"},
-		{Name: "/api/upload/assemble metrics", Note: "metrics.jsonl"},
-		{Name: "/api/upload/assemble trainingData", Note: "training-data.txt"},
-	}
-	for i := range list {
-		list[i].Disposition = cmp.Or(list[i].Disposition, wire.Honoured)
-	}
-	return wire.Remotely(list, wire.ByRecord, "/api/inference steps", "/api/inference temp", "/api/inference topk",
-		"/api/chat messages", "/api/chat maxTokens", "/api/chat temperature", "/api/chat topk", "/api/generate max_tokens", "/api/generate temperature")
+	return slices.Concat(
+		inferenceTable.Parameters("/api/inference "), chatTable.Parameters("/api/chat "), generateTable.Parameters("/api/generate "),
+		metricsTable.Parameters("/api/models/{name}/metrics "), removeTable.Parameters("DELETE /api/models "), uploadTable.Parameters("/api/upload "),
+		beginTable.Parameters("/api/uploads "), assembleTable.Parameters("/api/upload/assemble "),
+	)
 }

@@ -20,21 +20,21 @@ import (
 func TestRequests(t *testing.T) {
 	inference := func(query string) (*llm.Request, error) {
 		var in inferenceRequest
-		if err := readQuery(query, &in); err != nil {
+		if err := inferenceTable.DecodeQuery(query, &in); err != nil {
 			return nil, err
 		}
 		return in.request()
 	}
 	chat := func(body string) (*llm.Request, error) {
 		var in chatRequest
-		if err := wire.Unmarshal([]byte(body), &in); err != nil {
+		if err := chatTable.Decode([]byte(body), &in); err != nil {
 			return nil, err
 		}
 		return in.request()
 	}
 	generate := func(body string) (*llm.Request, error) {
 		var in generateRequest
-		if err := wire.Unmarshal([]byte(body), &in); err != nil {
+		if err := generateTable.Decode([]byte(body), &in); err != nil {
 			return nil, err
 		}
 		return in.request()
@@ -65,34 +65,6 @@ func TestRequests(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(*got, test.want) {
 			t.Errorf("%s: got %+v, %v", test.in, got, err)
 		}
-	}
-}
-
-// TestParameters: every key has a row and every row a key.
-func TestParameters(t *testing.T) {
-	keys := map[string]bool{"/api/upload checkpoint": true} // never decoded
-	for route, wire := range map[string]reflect.Type{
-		"/api/inference": reflect.TypeFor[inferenceRequest](), "/api/chat": reflect.TypeFor[chatRequest](),
-		"/api/generate": reflect.TypeFor[generateRequest](), "/api/models/{name}/metrics": reflect.TypeFor[metricsRequest](),
-		"/api/upload": reflect.TypeFor[uploadRequest](), "/api/uploads": reflect.TypeFor[beginRequest](),
-		"/api/upload/assemble": reflect.TypeFor[assembleRequest](),
-	} {
-		for f := range wire.Fields() {
-			for _, tag := range []string{"json", "query"} {
-				if key := f.Tag.Get(tag); key != "" {
-					keys[route+" "+key] = true
-				}
-			}
-		}
-	}
-	for _, p := range Parameters() {
-		if !keys[p.Name] || p.Disposition != wire.Honoured && p.Disposition != wire.NoEffect || p.Note == "" {
-			t.Errorf("%+v has no key of its own", p)
-		}
-		delete(keys, p.Name)
-	}
-	for key := range keys {
-		t.Errorf("%s has no disposition", key)
 	}
 }
 
@@ -213,19 +185,19 @@ func FuzzRequests(f *testing.F) {
 			}
 		}
 		var i inferenceRequest
-		if err := readQuery(query, &i); err != nil {
+		if err := inferenceTable.DecodeQuery(query, &i); err != nil {
 			clientsFault(t, body, err)
 		} else {
 			check(i.request())
 		}
 		var c chatRequest
-		if err := wire.Unmarshal(body, &c); err != nil {
+		if err := chatTable.Decode(body, &c); err != nil {
 			clientsFault(t, body, err)
 		} else {
 			check(c.request())
 		}
 		var g generateRequest
-		if wire.Unmarshal(body, &g) == nil && readQuery(query, &g) == nil {
+		if wire.Unmarshal(body, &g) == nil && generateTable.DecodeQuery(query, &g) == nil {
 			check(g.request())
 		}
 	})

@@ -100,13 +100,13 @@ func (a *arrival) end() {
 }
 
 // decode reads a body that is one JSON object into the struct that v points to.
-func (a *arrival) decode(v any) error {
-	return a.decodeParts([]span{{to: a.Size()}}, v)
+func (a *arrival) decode(table *wire.Table, v any) error {
+	return a.decodeParts(table, []span{{to: a.Size()}}, v)
 }
 
 // decodeParts reads pieces of the body, which make a JSON object together, into the struct
 // that v points to.
-func (a *arrival) decodeParts(parts []span, v any) error {
+func (a *arrival) decodeParts(table *wire.Table, parts []span, v any) error {
 	n := int64(0)
 	for _, p := range parts {
 		n += int64(len(p.text)) + p.to - p.from
@@ -128,7 +128,7 @@ func (a *arrival) decodeParts(parts []span, v any) error {
 			return err
 		}
 	}
-	return wire.Unmarshal(b, v)
+	return table.Decode(b, v)
 }
 
 // A span is a piece of a body, after a text that is not in it.
@@ -153,11 +153,11 @@ func (a *arrival) jsonUpload() (*Upload, error) {
 		return nil, err
 	}
 	var in uploadRequest
-	if err := a.decodeParts(rest, &in); err != nil {
+	if err := a.decodeParts(uploadTable, rest, &in); err != nil {
 		return nil, err
 	}
 	switch {
-	case in.Name == "" || missing(in.Config) || checkpoint == nil || in.Step == nil:
+	case checkpoint == nil:
 		return nil, bad(missingFields)
 	case !plausible:
 		return nil, bad(invalidCheckpoint)
@@ -236,7 +236,7 @@ func (a *arrival) malformed(err error) error {
 		return err
 	}
 	if a.Size() <= short {
-		if told := a.decode(new(uploadRequest)); told != nil {
+		if told := a.decode(uploadTable, new(uploadRequest)); told != nil {
 			return told
 		}
 	}
@@ -246,7 +246,7 @@ func (a *arrival) malformed(err error) error {
 	return &llm.Error{Code: llm.Invalid, Message: "the body is not valid JSON: " + err.Error(), Err: err}
 }
 
-// missing tells whether a key was not given, or given as nothing.
+// missing reports whether a key is absent or null.
 func missing(value []byte) bool { return len(value) == 0 || string(value) == "null" }
 
 // check holds what both forms have in common.

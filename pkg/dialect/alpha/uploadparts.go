@@ -70,17 +70,17 @@ const (
 // partRoutes are the routes of uploads in parts.
 func (cfg Config) partRoutes() []httpx.Route {
 	routes := []httpx.Route{
-		{Method: "POST", Pattern: "/api/uploads", MaxBody: min(cfg.MaxUpload, maxTexts), Handle: cfg.begin},
-		{Method: "GET", Pattern: "/api/uploads", Handle: cfg.sessions},
-		{Method: "GET", Pattern: "/api/uploads/{id}", Handle: cfg.session},
-		{Method: "PUT", Pattern: "/api/uploads/{id}/parts/{part}", MaxBody: maxPart, Handle: cfg.part},
-		{Method: "POST", Pattern: "/api/uploads/{id}/complete", Handle: cfg.complete},
-		{Method: "DELETE", Pattern: "/api/uploads/{id}", Handle: cfg.abort},
-		{Method: "POST", Pattern: "/api/upload/chunk", MaxBody: maxChunk, Handle: cfg.chunk},
-		{Method: "POST", Pattern: "/api/upload/assemble", MaxBody: min(cfg.MaxUpload, maxTexts), Handle: cfg.assemble},
+		{Method: "POST", Pattern: "/api/uploads", MaxBody: min(cfg.MaxUpload, maxTexts), Doc: beginDoc, Handle: cfg.begin},
+		{Method: "GET", Pattern: "/api/uploads", Doc: sessionsDoc, Handle: cfg.sessions},
+		{Method: "GET", Pattern: "/api/uploads/{id}", Doc: sessionDoc, Handle: cfg.session},
+		{Method: "PUT", Pattern: "/api/uploads/{id}/parts/{part}", MaxBody: maxPart, Doc: partDoc, Handle: cfg.part},
+		{Method: "POST", Pattern: "/api/uploads/{id}/complete", Doc: completeDoc, Handle: cfg.complete},
+		{Method: "DELETE", Pattern: "/api/uploads/{id}", Doc: abortDoc, Handle: cfg.abort},
+		{Method: "POST", Pattern: "/api/upload/chunk", MaxBody: maxChunk, Doc: chunkDoc, Handle: cfg.chunk},
+		{Method: "POST", Pattern: "/api/upload/assemble", MaxBody: min(cfg.MaxUpload, maxTexts), Doc: assembleDoc, Handle: cfg.assemble},
 	}
 	for i := range routes {
-		routes[i].Permission, routes[i].Errors = httpx.Upload, Errors
+		routes[i].Permission = httpx.Upload
 		if cfg.Publisher == nil {
 			routes[i].Handle = func(http.ResponseWriter, *http.Request) error { return noPublisher() }
 		}
@@ -95,7 +95,7 @@ func (cfg Config) begin(w http.ResponseWriter, r *http.Request) error {
 	}
 	defer body.end()
 	var in beginRequest
-	if err := body.decode(&in); err != nil {
+	if err := body.decode(beginTable, &in); err != nil {
 		return err
 	}
 	file, err := in.announced()
@@ -112,13 +112,8 @@ func (cfg Config) begin(w http.ResponseWriter, r *http.Request) error {
 // announced translates /api/uploads.
 func (q *beginRequest) announced() (*Announced, error) {
 	config, err := configOf(q.Config)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case q.Name == "":
-		return nil, &llm.Error{Code: llm.Invalid, Param: "name", Message: "must be given"}
-	case q.PartSize < 0:
-		return nil, &llm.Error{Code: llm.Invalid, Param: "partSize", Message: "must not be negative"}
 	}
 	u := Upload{Name: q.Name, Step: q.Step, Config: config, Metrics: q.Metrics, TrainingData: q.TrainingData}
 	return &Announced{Upload: u, Size: q.Size, PartSize: q.PartSize, SHA256: q.SHA256, Quant: q.Quant}, nil
@@ -232,11 +227,8 @@ func (cfg Config) assemble(w http.ResponseWriter, r *http.Request) error {
 	}
 	defer body.end()
 	var in assembleRequest
-	if err := body.decode(&in); err != nil {
+	if err := body.decode(assembleTable, &in); err != nil {
 		return err
-	}
-	if in.UploadID == "" || in.Name == "" || in.Step == nil || in.TotalChunks == 0 || missing(in.Config) {
-		return bad(missingAssembly)
 	}
 	u := &Upload{Name: in.Name, Step: *in.Step, Config: bytes.TrimSpace(in.Config), Metrics: in.Metrics, TrainingData: in.TrainingData}
 	if err := u.check(); err != nil {

@@ -13,7 +13,7 @@ type modelObject struct {
 	RunID       string          `json:"runId"`
 	Name        string          `json:"name"`
 	Step        int             `json:"step"`
-	Mtime       float64         `json:"mtime"` // milliseconds since 1970
+	Mtime       float64         `json:"mtime" doc:"milliseconds since 1970"`
 	LastLoss    *float64        `json:"lastLoss"`
 	ModelConfig json.RawMessage `json:"modelConfig"`
 	TrainConfig json.RawMessage `json:"trainConfig"`
@@ -22,7 +22,7 @@ type modelObject struct {
 
 // metricsRequest is the query string of GET /api/models/{name}/metrics.
 type metricsRequest struct {
-	From *int `query:"from"`
+	From *int `json:"from"`
 }
 
 // metricsObject is its answer. Offsets are bytes of metrics.jsonl.
@@ -34,6 +34,11 @@ type metricsObject struct {
 	Metrics []json.RawMessage `json:"metrics"`
 }
 
+// removeRequest is the query string of DELETE /api/models.
+type removeRequest struct {
+	Name string `json:"name"`
+}
+
 // deleted is the answer to DELETE /api/models.
 type deleted struct {
 	OK      bool   `json:"ok"`
@@ -42,11 +47,11 @@ type deleted struct {
 
 // inferenceRequest is the query string of GET /api/inference.
 type inferenceRequest struct {
-	Query string   `query:"query"`
-	Model string   `query:"model"`
-	Steps *int     `query:"steps"`
-	Temp  *float64 `query:"temp"`
-	TopK  *int     `query:"topk"`
+	Query string   `json:"query"`
+	Model string   `json:"model"`
+	Steps *int     `json:"steps"`
+	Temp  *float64 `json:"temp"`
+	TopK  *int     `json:"topk"`
 }
 
 // token is an event of /api/inference.
@@ -78,17 +83,17 @@ type message struct {
 // generateRequest is the query string of /api/generate and its body; what is in
 // the query string wins.
 type generateRequest struct {
-	Prompt      string   `json:"prompt" query:"prompt"`
-	MaxTokens   *int     `json:"max_tokens" query:"max_tokens"`
-	Temperature *float64 `json:"temperature" query:"temperature"`
-	Model       string   `json:"model" query:"model"`
+	Prompt      string   `json:"prompt"`
+	MaxTokens   *int     `json:"max_tokens"`
+	Temperature *float64 `json:"temperature"`
+	Model       string   `json:"model"`
 }
 
 // generated is the answer of /api/generate.
 type generated struct {
 	Text  string `json:"text"`
 	Model string `json:"model"`
-	Usage *usage `json:"usage,omitempty"` // absent where a remote provider does not tell all of it
+	Usage *usage `json:"usage,omitempty" doc:"absent if a remote provider does not send all of it"`
 }
 
 type usage struct {
@@ -96,10 +101,11 @@ type usage struct {
 	CompletionTokens int `json:"completion_tokens"`
 }
 
-// uploadRequest are the keys of POST /api/upload without the checkpoint, which is
-// never decoded here.
+// uploadRequest is the body of POST /api/upload. Its checkpoint is cut out before it is
+// decoded.
 type uploadRequest struct {
 	Name         string          `json:"name"`
+	Checkpoint   json.RawMessage `json:"checkpoint"`
 	Config       json.RawMessage `json:"config"`
 	Step         *int            `json:"step"`
 	Metrics      string          `json:"metrics"`
@@ -134,7 +140,7 @@ type session struct {
 	Size     int64  `json:"size"`
 	PartSize int64  `json:"partSize"`
 	Done     bool   `json:"done"`
-	Expires  string `json:"expires"` // RFC 3339
+	Expires  string `json:"expires" doc:"RFC 3339"`
 	Parts    []part `json:"parts"`
 }
 
@@ -146,11 +152,11 @@ type sessions struct {
 // listed is an upload under way.
 type listed struct {
 	ID      string `json:"id"`
-	Name    string `json:"name"` // "" of one that comes in chunks
+	Name    string `json:"name" doc:"empty if it comes in chunks"`
 	Step    int    `json:"step"`
-	Size    int64  `json:"size"`    // bytes
-	Arrived int64  `json:"arrived"` // bytes
-	Expires string `json:"expires"` // RFC 3339
+	Size    int64  `json:"size" doc:"bytes"`
+	Arrived int64  `json:"arrived" doc:"bytes"`
+	Expires string `json:"expires" doc:"RFC 3339"`
 }
 
 type part struct {
@@ -158,7 +164,7 @@ type part struct {
 	Offset  int64  `json:"offset"`
 	Size    int64  `json:"size"`
 	Arrived bool   `json:"arrived"`
-	URL     string `json:"url,omitempty"` // to PUT it to, without a key
+	URL     string `json:"url,omitempty" doc:"where to PUT it without a key"`
 }
 
 // partTaken is the answer to PUT /api/uploads/{id}/parts/{part}.

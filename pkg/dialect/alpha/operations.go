@@ -1,0 +1,89 @@
+package alpha
+
+import (
+	"glossa/pkg/httpx"
+	"glossa/pkg/llm"
+)
+
+// tag is the name of this API in the OpenAPI document.
+const tag = "Alpha"
+
+// The documentation of the routes that run models or list them.
+var (
+	listDoc    = &httpx.Operation{ID: "listAlphaModels", Tag: tag, Summary: "List the models that Alpha trained, the newest first", Answers: []httpx.Answer{{Of: []modelObject{}}}}
+	metricsDoc = &httpx.Operation{
+		ID: "alphaMetrics", Tag: tag, Summary: "Get what a run measured while it trained", Query: metricsTable,
+		Path:    []httpx.PathParameter{{Name: "name", Description: "the name of the model", Example: "novels"}},
+		Answers: []httpx.Answer{{Description: "a stretch of metrics.jsonl", Of: metricsObject{}}},
+	}
+	removeDoc = &httpx.Operation{
+		ID: "deleteAlphaModel", Tag: tag, Summary: "Delete a published model", Query: removeTable,
+		Answers: []httpx.Answer{{Of: deleted{}}}, Codes: []llm.Code{llm.NotFound, llm.Unsupported, llm.Upstream, llm.Unavailable},
+	}
+	inferenceDoc = &httpx.Operation{
+		ID: "alphaInference", Tag: tag, Summary: "Continue a prompt as a stream", Query: inferenceTable,
+		Answers: []httpx.Answer{{Media: "text/event-stream", Description: "an event for each piece of text, the first of them the prompt; at the end data: [DONE]", Of: token{}}},
+	}
+	oldInferenceDoc = with(inferenceDoc, "alphaInferenceOld", "Continue a prompt as a stream, at the path of old clients")
+	chatDoc         = &httpx.Operation{
+		ID: "alphaChat", Tag: tag, Summary: "Continue a chat as plain text, as the AI SDK's text transport reads it", Body: chatTable,
+		Example: `{"model": "novels", "messages": [{"role": "user", "content": "Hello"}], "maxTokens": 20}`,
+		Answers: []httpx.Answer{{Media: "text/plain", Description: "the text as it is generated"}},
+	}
+	getGenerateDoc = &httpx.Operation{
+		ID: "alphaGenerateQuery", Tag: tag, Summary: "Continue a prompt that is in the query string", Query: generateTable, Answers: []httpx.Answer{{Of: generated{}}},
+	}
+	generateDoc = &httpx.Operation{
+		ID: "alphaGenerate", Tag: tag, Summary: "Continue a prompt", Description: "The query string may have the same keys, and wins.", Body: generateTable, Query: generateTable,
+		Example: `{"model": "novels", "prompt": "Once upon a time", "max_tokens": 20}`, Answers: []httpx.Answer{{Of: generated{}}},
+	}
+)
+
+// publishing are the errors of routes that publish models.
+var publishing = []llm.Code{llm.NotFound, llm.Unsupported, llm.Overloaded, llm.Upstream, llm.Unavailable, llm.Full, httpx.TooLarge}
+
+var uploadID = httpx.PathParameter{Name: "id", Description: "the id of the upload", Example: "u1"}
+
+// The documentation of uploads.
+var (
+	uploadDoc = &httpx.Operation{
+		ID: "upload", Tag: tag, Summary: "Publish a checkpoint", Description: "Either everything is one JSON object, or the body is the file and the rest is in headers.",
+		Body: uploadTable, Media: []string{"application/octet-stream"}, Headers: uploadHeaders, Codes: publishing,
+		Example: `{"name": "mine", "step": 10, "config": {}, "checkpoint": {"modelConfig": {}, "params": {}}}`,
+		Answers: []httpx.Answer{{Of: uploaded{}}},
+	}
+	beginDoc = &httpx.Operation{
+		ID: "beginUpload", Tag: tag, Summary: "Begin an upload in parts", Body: beginTable, Codes: publishing,
+		Example: `{"name": "mine", "size": 1048576, "partSize": 524288}`, Answers: []httpx.Answer{{Of: session{}}},
+	}
+	sessionsDoc = &httpx.Operation{ID: "listUploads", Tag: tag, Summary: "List the sender's uploads under way", Codes: publishing, Answers: []httpx.Answer{{Of: sessions{}}}}
+	sessionDoc  = &httpx.Operation{
+		ID: "getUpload", Tag: tag, Summary: "Get an upload with its parts", Path: []httpx.PathParameter{uploadID}, Codes: publishing, Answers: []httpx.Answer{{Of: session{}}},
+	}
+	partDoc = &httpx.Operation{
+		ID: "uploadPart", Tag: tag, Summary: "Send a part of an upload, in any order", Codes: publishing, Media: []string{"application/octet-stream"},
+		Path:    []httpx.PathParameter{uploadID, {Name: "part", Description: "the number of the part, from 0", Example: "0"}},
+		Answers: []httpx.Answer{{Of: partTaken{}}},
+	}
+	completeDoc = &httpx.Operation{
+		ID: "completeUpload", Tag: tag, Summary: "Publish an upload whose parts have come", Path: []httpx.PathParameter{uploadID}, Codes: publishing, Answers: []httpx.Answer{{Of: uploaded{}}},
+	}
+	abortDoc = &httpx.Operation{
+		ID: "abortUpload", Tag: tag, Summary: "Abort an upload", Path: []httpx.PathParameter{uploadID}, Codes: publishing, Answers: []httpx.Answer{{Of: deleted{}}},
+	}
+	chunkDoc = &httpx.Operation{
+		ID: "uploadChunk", Tag: tag, Summary: "Send a chunk of an upload that names itself, in any order", Headers: chunkHeaders, Codes: publishing,
+		Media: []string{"application/octet-stream"}, Answers: []httpx.Answer{{Of: chunkTaken{}}},
+	}
+	assembleDoc = &httpx.Operation{
+		ID: "assembleUpload", Tag: tag, Summary: "Publish an upload whose chunks have come", Body: assembleTable, Codes: publishing,
+		Example: `{"uploadId": "mine-10", "totalChunks": 2, "name": "mine", "step": 10, "config": {}}`, Answers: []httpx.Answer{{Of: uploaded{}}},
+	}
+)
+
+// with returns the documentation under another id and summary.
+func with(doc *httpx.Operation, id, summary string) *httpx.Operation {
+	other := *doc
+	other.ID, other.Summary = id, summary
+	return &other
+}
