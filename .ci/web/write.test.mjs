@@ -61,7 +61,8 @@ suite('write', () => {
 
   test('controls have the defaults and the ranges of the API', async (t) => {
     const { page, write, answer } = await shown(t)
-    const { components: { schemas: { CompletionRequest: { properties } } } } = await (await fetch(`${(await server()).url}/openapi.json`)).json()
+    const { paths: { '/v1/completions': { post } } } = await (await fetch(`${(await server()).url}/openapi.json`)).json()
+    const { properties } = post.requestBody.content['application/json'].schema.anyOf.find((one) => one.properties.temperature)
     for (const name of ['temperature', 'top_p', 'presence_penalty', 'frequency_penalty']) {
       const control = page.locator(`[data-param=${name}]`)
       const { minimum, maximum, default: initial } = properties[name]

@@ -197,7 +197,7 @@ func (a *App) Routes(families ...string) []httpx.Route {
 	}
 	routes = append(routes, a.budgets.Routes()...)
 	routes = append(routes, httpx.Route{
-		Method: http.MethodGet, Pattern: "/health", Permission: httpx.Public, Handle: health,
+		Method: http.MethodGet, Pattern: "/health", Permission: httpx.Public, Doc: healthDoc, Handle: health,
 	})
 	return append(routes, description(routes, func() []httpx.Route { return a.Routes() }))
 }

@@ -14,6 +14,7 @@ import (
 	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
 	"glossa/pkg/llm/llmtest"
+	"glossa/pkg/openapi"
 )
 
 // asked is a request of each kind in each dialect: MODEL stands for the model, FAMILY for
@@ -211,7 +212,7 @@ func TestAskedIsComplete(t *testing.T) {
 	left := map[string]bool{}
 	for _, route := range a.Routes() {
 		if route.Permission == httpx.Inference {
-			left[route.Method+" "+openapiPath(route.Pattern)] = true
+			left[route.Method+" "+openapi.Path(route.Pattern)] = true
 		}
 	}
 	for _, c := range asked {

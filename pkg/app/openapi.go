@@ -1,77 +1,65 @@
 package app
 
 import (
-	_ "embed" // for the document
 	"encoding/json"
-	"fmt"
 	"net/http"
-	"strings"
 	"sync"
 
 	"glossa/pkg/host"
 	"glossa/pkg/httpx"
+	"glossa/pkg/llm"
+	"glossa/pkg/openapi"
 )
-
-//go:embed openapi.json
-var document []byte
 
 const documentPath = "/openapi.json"
 
-// description returns the route of the OpenAPI document, which tells of the given routes
-// and of itself. What is not mounted here is left out of it, but for who comes through a
-// gateway: all families stand behind one, and one function answers for them. Who has no
-// key may read it, as the page does before there is one: it is the same everywhere.
-func description(routes []httpx.Route, all func() []httpx.Route) httpx.Route {
-	own := sync.OnceValues(func() ([]byte, error) { return describe(document, routes) })
-	whole := sync.OnceValues(func() ([]byte, error) { return describe(document, all()) })
-	return httpx.Route{
-		Method: http.MethodGet, Pattern: documentPath, Permission: httpx.Public,
-		Handle: func(w http.ResponseWriter, r *http.Request) error {
-			body := own
-			if host.BehindGateway(r.Context()) {
-				body = whole
-			}
-			b, err := body()
-			if err != nil {
-				return err
-			}
-			return httpx.JSON(w, http.StatusOK, json.RawMessage(b))
+// apiInfo is the head of the OpenAPI document.
+func apiInfo() openapi.Info {
+	return openapi.Info{
+		Title: "glossa", Version: "1.0.0", Licence: "Apache-2.0",
+		Description: "Language models over the protocols of OpenAI, Alpha, TextSynth, Aleph Alpha, Lamini and the API layer. Every answer has the header X-Request-Id. Bodies may be compressed with gzip.",
+		Tags: []openapi.Tag{
+			{Name: "OpenAI", Description: "Chats, completions and embeddings as OpenAI's clients know them, and vLLM's routes for tokens."},
+			{Name: "Alpha", Description: "The API of Alpha's dashboard and training machines."},
+			{Name: "TextSynth", Description: "Completions, translations, log-probabilities and tokens."},
+			{Name: "Aleph Alpha", Description: "Completions, embeddings, evaluations, explanations, translations and tokens."},
+			{Name: "Lamini", Description: "Completions with typed output, and embeddings."},
+			{Name: "API layer", Description: "One body of canonical keys for every model."},
+			{Name: serviceTag, Description: "The server itself."},
 		},
 	}
 }
 
-// describe keeps of the document's paths those that routes have.
-func describe(document []byte, routes []httpx.Route) ([]byte, error) {
-	var doc map[string]json.RawMessage
-	if err := json.Unmarshal(document, &doc); err != nil {
-		return nil, fmt.Errorf("openapi.json: %w", err)
-	}
-	var paths map[string]map[string]json.RawMessage
-	if err := json.Unmarshal(doc["paths"], &paths); err != nil {
-		return nil, fmt.Errorf("openapi.json: paths: %w", err)
-	}
-	kept := map[string]map[string]json.RawMessage{}
-	keep := func(pattern, method string) {
-		path, method := openapiPath(pattern), strings.ToLower(method)
-		if operation, ok := paths[path][method]; ok {
-			if kept[path] == nil {
-				kept[path] = map[string]json.RawMessage{}
-			}
-			kept[path][method] = operation
-		}
-	}
-	for _, route := range routes {
-		keep(route.Pattern, route.Method)
-	}
-	keep(documentPath, http.MethodGet)
-	var err error
-	if doc["paths"], err = json.Marshal(kept); err != nil {
-		return nil, err
-	}
-	return json.Marshal(doc)
-}
+// serviceTag is the tag of routes that belong to no dialect.
+const serviceTag = "Service"
 
-// openapiPath spells a pattern as OpenAPI does: it has no "..." for the rest.
-func openapiPath(pattern string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(pattern, "...}", "}"), "{$}", "")
+var (
+	documentDoc = &httpx.Operation{
+		ID: "openapi", Tag: serviceTag, Summary: "Get this document",
+		Answers: []httpx.Answer{{Description: "an OpenAPI document", Of: map[string]any{}}},
+	}
+	healthDoc = &httpx.Operation{ID: "health", Tag: serviceTag, Summary: "Check that the server is there", Answers: []httpx.Answer{{Media: "text/plain", Description: "Ok"}}}
+)
+
+// description returns the route of the OpenAPI document, which describes the given routes
+// and itself. Behind a gateway it describes all routes, whichever function answers. No key
+// is needed: the document is the same everywhere.
+func description(routes []httpx.Route, all func() []httpx.Route) httpx.Route {
+	self := httpx.Route{Method: http.MethodGet, Pattern: documentPath, Permission: httpx.Public, Doc: documentDoc}
+	own := sync.OnceValues(func() ([]byte, error) {
+		return openapi.Document(apiInfo(), append(routes[:len(routes):len(routes)], self))
+	})
+	whole := sync.OnceValues(func() ([]byte, error) { return openapi.Document(apiInfo(), all()) })
+	self.Handle = func(w http.ResponseWriter, r *http.Request) error {
+		document := own
+		if host.BehindGateway(r.Context()) {
+			document = whole
+		}
+		b, err := document()
+		if err != nil {
+			return &llm.Error{Code: llm.Internal, Message: "the document cannot be made", Err: err}
+		}
+		return httpx.JSON(w, http.StatusOK, json.RawMessage(b))
+	}
+	return self
 }

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"mime"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -15,31 +15,56 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"glossa/pkg/account"
-	"glossa/pkg/dialect/alephalpha"
-	"glossa/pkg/dialect/invoke"
-	"glossa/pkg/dialect/openai"
 	"glossa/pkg/dialect/textsynth"
 	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
-	"glossa/pkg/wire"
+	"glossa/pkg/openapi"
 )
 
-// load reads the document as clients get it.
+// load reads the document as clients get it. What events of streams are is a schema of its
+// own, named as [eventsOf] says.
 func load(t *testing.T, h http.Handler) *openapi3.T {
 	t.Helper()
-	res := ask(h, "GET", "/openapi.json", secrets[account.Admin], nil)
-	doc, err := openapi3.NewLoader().LoadFromData([]byte(text(t, res)))
+	var raw map[string]any
+	if err := json.Unmarshal([]byte(text(t, ask(h, "GET", "/openapi.json", secrets[account.Admin], nil))), &raw); err != nil {
+		t.Fatal(err)
+	}
+	schemas := raw["components"].(map[string]any)["schemas"].(map[string]any)
+	for path, methods := range raw["paths"].(map[string]any) {
+		for method, op := range methods.(map[string]any) {
+			content, _ := op.(map[string]any)["responses"].(map[string]any)["200"].(map[string]any)["content"].(map[string]any)
+			for _, media := range content {
+				if schema, _ := media.(map[string]any)["schema"].(map[string]any); schema["contentSchema"] != nil {
+					schemas[eventsOf(method, path)] = schema["contentSchema"]
+				}
+			}
+		}
+	}
+	b, err := json.Marshal(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := openapi3.NewLoader().LoadFromData(b)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return doc
 }
 
+// eventsOf names the schema of a stream's events.
+func eventsOf(method, path string) string {
+	return "events-" + strings.ToLower(method) + strings.NewReplacer("/", "-", "{", "", "}", "").Replace(path)
+}
+
+// whole returns the document of everything that there is.
+func whole(t *testing.T) (*App, *openapi3.T) {
+	t.Helper()
+	a := golden(t, Config{Auth: true, Keys: keys(t), Accounts: emptyAccounts(t)})
+	return a, load(t, a.Handler())
+}
+
 func TestDocumentIsValid(t *testing.T) {
-	doc, err := openapi3.NewLoader().LoadFromData(document)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, doc := whole(t)
 	if err := doc.Validate(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -48,41 +73,39 @@ func TestDocumentIsValid(t *testing.T) {
 	}
 }
 
-// TestDocumentIsTheRouteTable holds the document against the routes both ways.
+// TestDocumentIsTheRouteTable: every route is documented, as what it is.
 func TestDocumentIsTheRouteTable(t *testing.T) {
-	a := golden(t, Config{Auth: true, Keys: keys(t), Accounts: emptyAccounts(t)})
-	doc, err := openapi3.NewLoader().LoadFromData(document)
-	if err != nil {
-		t.Fatal(err)
-	}
-	routed := map[string]bool{}
+	a, doc := whole(t)
+	ids := map[string]string{}
 	for _, route := range a.Routes() {
-		name := route.Method + " " + openapiPath(route.Pattern)
-		routed[name] = true
-		item := doc.Paths.Find(openapiPath(route.Pattern))
+		name := route.Method + " " + openapi.Path(route.Pattern)
+		if neverServed[name] {
+			continue
+		}
+		item := doc.Paths.Find(openapi.Path(route.Pattern))
 		if item == nil || item.GetOperation(route.Method) == nil {
 			t.Errorf("%s is routed and not documented", name)
 			continue
 		}
 		op := item.GetOperation(route.Method)
+		if other := ids[op.OperationID]; other != "" || op.OperationID == "" || op.Summary == "" || strings.HasSuffix(op.Summary, ".") {
+			t.Errorf("%s: the id %q is also that of %q, or the summary %q is not one", name, op.OperationID, other, op.Summary)
+		}
+		ids[op.OperationID] = name
 		if got := op.Extensions["x-permission"]; got != string(route.Permission) {
 			t.Errorf("%s: x-permission is %v, the route's is %s", name, got, route.Permission)
 		}
-		security := op.Security
-		if security == nil {
-			security = &doc.Security
-		}
-		if public := len(*security) == 0; public != (route.Permission == httpx.Public) {
-			t.Errorf("%s: public is %v in the document, its permission is %s", name, public, route.Permission)
-		}
-		if ok := op.Responses.Value("200"); neverServed[name] {
-			if ok != nil {
-				t.Errorf("%s: documented with 200", name)
-			}
-		} else if ok == nil {
+		ok := op.Responses.Value("200")
+		if ok == nil {
 			t.Errorf("%s: no 200", name)
-		} else if isStream(op, ok.Value) && !route.Streams || route.Streams && !isStream(op, ok.Value) && ok.Value.Content["text/plain"] == nil {
-			t.Errorf("%s: the route's streams is %v, the document's media types are not", name, route.Streams)
+			continue
+		}
+		streams := false
+		for kind := range ok.Value.Content {
+			streams = streams || kind == "text/event-stream" || kind == "application/x-ndjson" || kind == "text/plain" && route.Permission == httpx.Inference
+		}
+		if lineFeeds := strings.HasSuffix(route.Pattern, "/completions") && strings.HasPrefix(route.Pattern, "/v1/engines/"); streams != (route.Streams && !lineFeeds) {
+			t.Errorf("%s: the route's Streams is %v, the document's media types are not", name, route.Streams)
 		}
 		for _, status := range refusals(route) {
 			if op.Responses.Value(fmt.Sprint(status)) == nil {
@@ -90,12 +113,29 @@ func TestDocumentIsTheRouteTable(t *testing.T) {
 			}
 		}
 	}
-	for path, item := range doc.Paths.Map() {
-		for method := range item.Operations() {
-			if !routed[method+" "+path] {
-				t.Errorf("%s %s is documented and not routed", method, path)
+}
+
+// TestExamples: each operation with a body has an example that the server answers.
+func TestExamples(t *testing.T) {
+	a, _ := whole(t)
+	tried := 0
+	for _, route := range a.Routes() {
+		shares := route.Shares
+		if len(shares) == 0 {
+			shares = []httpx.Route{route}
+		}
+		for _, share := range shares {
+			if share.Doc == nil || share.Doc.Body == nil {
+				continue
+			}
+			tried++
+			if err := share.Doc.Body.Decode([]byte(share.Doc.Example), reflect.New(share.Doc.Body.Type()).Interface()); err != nil {
+				t.Errorf("%s: %v", share.Doc.ID, err)
 			}
 		}
+	}
+	if tried < 20 {
+		t.Errorf("only %d operations have a body", tried)
 	}
 }
 
@@ -128,88 +168,12 @@ func refusals(route httpx.Route) (list []int) {
 	return list
 }
 
-// isStream tells whether the document says that an answer may be a stream: by its media
-// type, or by x-stream, what is between the answers of one media type.
-func isStream(op *openapi3.Operation, r *openapi3.Response) bool {
-	return r.Content["text/event-stream"] != nil || op.Extensions["x-stream"] != nil
-}
-
-// TestDocumentHasTheParameters holds schemas of requests against the tables of their
-// dialects.
-func TestDocumentHasTheParameters(t *testing.T) {
-	doc, err := openapi3.NewLoader().LoadFromData(document)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, request := range []struct {
-		schema, prefix string // of the rows that are the schema's
-		table          []wire.Parameter
-	}{
-		{"ChatRequest", "", openai.Parameters()},
-		{"CompletionRequest", "", openai.CompletionParameters()},
-		{"EmbeddingRequest", "", openai.EmbeddingParameters()},
-		{"VLLMTokenizeRequest", "", openai.TokenizeParameters()},
-		{"CompletionsRequest", "completions ", textsynth.Parameters()},
-		{"LogprobRequest", "logprob ", textsynth.Parameters()},
-		{"TranslateRequest", "translate ", textsynth.Parameters()},
-		{"TextSynthTokenizeRequest", "tokenize ", textsynth.Parameters()},
-		{"InvokeRequest", "", invoke.Parameters()},
-		{"InvokeBody", "body.", invoke.Parameters()},
-	} {
-		properties := doc.Components.Schemas[request.schema].Value.Properties
-		taken := map[string]bool{}
-		for _, p := range request.table {
-			name, ok := strings.CutPrefix(p.Name, request.prefix)
-			if !ok || p.Disposition == wire.Refused || strings.Contains(name, ".") {
-				continue
-			}
-			taken[name] = true
-			if properties[name] == nil {
-				t.Errorf("%s of %s is taken and not documented", name, request.schema)
-			}
-		}
-		for name := range properties {
-			if !taken[name] {
-				t.Errorf("%s of %s is documented and not taken", name, request.schema)
-			}
-		}
-	}
-}
-
-// TestDocumentHasTheParametersOfAlephAlpha holds the schemas of requests against the
-// dialect's own table, both ways. Of refused keys a schema has the values taken.
-func TestDocumentHasTheParametersOfAlephAlpha(t *testing.T) {
-	doc, err := openapi3.NewLoader().LoadFromData(document)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for path, name := range map[string]string{
-		"/complete": "CompleteRequest", "/embed": "EmbedRequest", "/evaluate": "EvaluateRequest",
-		"/tokenize": "TokenizeRequest", "/detokenize": "DetokenizeRequest",
-		"/explain": "ExplainRequest", "/translate": "AlephAlphaTranslateRequest",
-	} {
-		left := maps.Clone(doc.Components.Schemas[name].Value.Properties)
-		for _, p := range alephalpha.Parameters() {
-			key, ok := strings.CutPrefix(p.Name, path+" ")
-			if ok && left[key] == nil {
-				t.Errorf("%s is not documented", p.Name)
-			}
-			delete(left, key)
-		}
-		for key := range left {
-			t.Errorf("%s %s is documented and has no row", path, key)
-		}
-	}
-}
-
 // TestDocumentHasTheLanguages holds the enumeration of languages against the dialect's.
 func TestDocumentHasTheLanguages(t *testing.T) {
-	doc, err := openapi3.NewLoader().LoadFromData(document)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, doc := whole(t)
+	body := doc.Paths.Find("/v1/engines/{engine_id}/translate").Post.RequestBody.Value.Content["application/json"].Schema.Value
 	var listed []string
-	for _, code := range doc.Components.Schemas["Language"].Value.Enum {
+	for _, code := range body.Properties["target_lang"].Value.Enum {
 		listed = append(listed, fmt.Sprint(code))
 	}
 	if !slices.Equal(listed, textsynth.Languages()) {
@@ -234,17 +198,11 @@ func fits(doc *openapi3.T, method, pattern string, res *http.Response, body stri
 	case kind == "application/json":
 		return answers(media.Schema, body)
 	case kind == "application/x-ndjson":
-		return lines(media.Schema, body)
+		return lines(doc.Components.Schemas[eventsOf(method, pattern)], body)
 	case kind != "text/event-stream":
 		return nil
-	case strings.HasSuffix(pattern, "/v1/completions"):
-		return events(doc.Components.Schemas["CompletionChunk"], body)
-	case strings.Contains(pattern, "chat/completions"):
-		return events(doc.Components.Schemas["ChatCompletionChunk"], body)
-	case pattern == "/complete":
-		return events(doc.Components.Schemas["CompletionEvent"], body)
 	}
-	return events(doc.Components.Schemas["InferenceEvent"], body)
+	return events(doc.Components.Schemas[eventsOf(method, pattern)], body)
 }
 
 // answers checks an answer, or the several of a stream that are each followed by two
@@ -352,7 +310,7 @@ func TestAnswersFitTheDocument(t *testing.T) {
 	}
 	checkUploads(t, h, doc, answered)
 	for _, route := range a.Routes() { // what each route answers to those who may not, and to too much
-		pattern := openapiPath(route.Pattern)
+		pattern := openapi.Path(route.Pattern)
 		path := strings.NewReplacer("{id}", "golden", "{engine_id}", "golden", "{name}", "golden").Replace(pattern)
 		try := func(key string, body io.Reader) {
 			res := ask(h, route.Method, path, key, body)
@@ -389,10 +347,7 @@ func (spaces) Read(b []byte) (int, error) {
 
 // TestFitsCanFail holds the check itself to answers that are wrong.
 func TestFitsCanFail(t *testing.T) {
-	doc, err := openapi3.NewLoader().LoadFromData(document)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, doc := whole(t)
 	answer := func(status int, kind string) *http.Response {
 		return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {kind}}}
 	}

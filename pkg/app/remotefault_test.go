@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+
 	"glossa/pkg/backend/awsrest"
 	"glossa/pkg/backend/backendtest"
 	"glossa/pkg/catalog"

@@ -38,10 +38,25 @@ type Config struct {
 func Routes(cfg Config) []httpx.Route {
 	s := &site{policy: policy(cfg.Elsewhere), read: sync.OnceValue(read)}
 	return []httpx.Route{
-		{Method: http.MethodGet, Pattern: "/{$}", Permission: httpx.Public, Handle: s.index},
-		{Method: http.MethodGet, Pattern: "/page/{file...}", Permission: httpx.Public, Handle: s.asset},
+		{Method: http.MethodGet, Pattern: "/{$}", Permission: httpx.Public, Doc: pageDoc, Handle: s.index},
+		{Method: http.MethodGet, Pattern: "/page/{file...}", Permission: httpx.Public, Doc: assetDoc, Handle: s.asset},
 	}
 }
+
+// The documentation of the routes.
+var (
+	pageDoc = &httpx.Operation{
+		ID: "page", Tag: "Service", Summary: "Get the playground", Answers: []httpx.Answer{{Media: "text/html", Description: "a page for browsers"}},
+	}
+	assetDoc = &httpx.Operation{
+		ID: "pageFile", Tag: "Service", Summary: "Get a file of the playground",
+		Path: []httpx.PathParameter{{Name: "file", Description: "the version of the page and the path of the file", Example: "main.js"}},
+		Answers: []httpx.Answer{
+			{Media: "text/javascript"}, {Media: "text/css"}, {Media: "image/svg+xml"},
+			{Status: http.StatusNotModified, Description: "the file has not changed"},
+		},
+	}
+)
 
 // policy is the page's Content-Security-Policy: nothing but its own files, no inline
 // script or style. Source: W3C Content Security Policy Level 3, 6.

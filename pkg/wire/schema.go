@@ -127,7 +127,8 @@ type Describer interface{ JSONSchema() *Schema }
 
 // Schemas makes the schemas of Go types. Structs that have a name become components,
 // each under one name; answers are described by the tags of their fields: doc has a
-// sentence, enum the words that a string may be, separated by commas.
+// sentence, enum the words that a string may be, separated by commas. A field Others, which
+// is not written, says that there may be other members.
 type Schemas struct {
 	Prefix     string // of the names of components that are made next
 	Components map[string]*Schema
@@ -205,6 +206,9 @@ func (s *Schemas) component(t reflect.Type) *Schema {
 // object returns the schema of a struct that is an answer, or in one.
 func (s *Schemas) object(t reflect.Type) *Schema {
 	o := Types("object")
+	if _, others := t.FieldByName("Others"); !others {
+		o.AdditionalProperties = &Additional{}
+	}
 	s.members(o, t)
 	return o
 }

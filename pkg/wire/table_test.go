@@ -203,7 +203,7 @@ func TestSchemas(t *testing.T) {
 	const want = `[{"type":"array","items":{"$ref":"#/components/schemas/HouseAnswer"}},{"HouseAnswer":{"type":"object","properties":{` +
 		`"id":{"type":"string","description":"the id"},"reason":{"type":["string","null"],"enum":["stop","length",null]},` +
 		`"parent":{"$ref":"#/components/schemas/HouseAnswer"},"deep":{"type":"integer"},"bytes":{"type":"string","contentEncoding":"base64"}},` +
-		`"required":["id","reason"]}}]`
+		`"required":["id","reason"],"additionalProperties":false}}]`
 	if string(b) != want {
 		t.Errorf("got  %s\nwant %s", b, want)
 	}

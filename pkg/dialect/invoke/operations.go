@@ -41,4 +41,5 @@ type answerKeys struct {
 	Guarantee     string     `json:"guarantee,omitempty" enum:"enforced,validated" doc:"with a schema, a grammar or tools"`
 	InputTokens   int        `json:"input_tokens,omitempty"`
 	OutputTokens  int        `json:"output_tokens,omitempty"`
+	Others        struct{}   `json:"-"`
 }

@@ -61,7 +61,7 @@ func Glossa() *Table {
 			"pkg/meter":        {Floor: 2, May: []string{"pkg/llm", "pkg/httpx"}},
 			"pkg/meter/prom":   {Floor: 2, May: []string{"pkg/llm", "pkg/httpx"}, Outside: []string{"github.com/prometheus"}},
 			"pkg/meter/emf":    {Floor: 2, May: []string{"pkg/llm", "pkg/httpx"}},
-			"pkg/meter/budget": {Floor: 3, May: []string{"pkg/llm", "pkg/httpx", "pkg/account", "pkg/table"}},
+			"pkg/meter/budget": {Floor: 3, May: []string{"pkg/llm", "pkg/wire", "pkg/httpx", "pkg/account", "pkg/table"}},
 			"pkg/resilience":   {Floor: 3, May: []string{"pkg/llm", "pkg/httpx"}},
 
 			"pkg/arn": {Floor: 0}, "pkg/backend/awsrest": {Floor: 0, May: []string{"pkg/arn"}, Outside: aws},

@@ -12,30 +12,47 @@ import (
 	"glossa/pkg/account"
 	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
+	"glossa/pkg/wire"
 )
 
 // A report is the answer of GET /usage.
 type report struct {
-	Day    string    `json:"day"`            // UTC
-	Since  time.Time `json:"since,omitzero"` // if usage is kept in this process alone: when it began
-	Days   []Usage   `json:"days"`           // of that day
-	Months []Usage   `json:"months"`         // of the month that the day is in
-	Limits []limited `json:"limits"`         // of those who have some, now
+	Day    string    `json:"day" doc:"in UTC"`
+	Since  time.Time `json:"since,omitzero" doc:"if usage is kept in this process alone: when it began"`
+	Days   []Usage   `json:"days" doc:"of that day"`
+	Months []Usage   `json:"months" doc:"of the month of that day"`
+	Limits []limited `json:"limits" doc:"of principals that have some, now"`
 }
 
 // limited is a principal with limits.
 type limited struct {
 	Principal string   `json:"principal"`
-	Requests  string   `json:"requests,omitempty"` // 10/s, 600/m
+	Requests  string   `json:"requests,omitempty" doc:"such as 10/s or 600/m"`
 	Tokens    []tokens `json:"tokens"`
 }
 
 // tokens is a budget of one period.
 type tokens struct {
-	Period string    `json:"period"` // day, month
+	Period string    `json:"period" enum:"day,month"`
 	Limit  int64     `json:"limit"`
-	Left   int64     `json:"left"` // not leased by any process: some of the rest may not be used yet
+	Left   int64     `json:"left" doc:"not leased by any process; some of the rest may not be used yet"`
 	Resets time.Time `json:"resets"`
+}
+
+// usageRequest is the query string of GET /usage.
+type usageRequest struct {
+	Day       string `json:"day"`
+	Principal string `json:"principal"`
+}
+
+var usageTable = wire.For[usageRequest](
+	wire.Parameter{Name: "day", Absent: "today", Note: "a day in UTC, such as 2026-11-22"},
+	wire.Parameter{Name: "principal", Absent: "all", Note: "a principal, such as \"key ci\""},
+)
+
+var usageDoc = &httpx.Operation{
+	ID: "usage", Tag: "Service", Summary: "Get the tokens used in a day and its month, and what is left of the limits",
+	Query: usageTable, Answers: []httpx.Answer{{Of: report{}}}, Codes: []llm.Code{llm.Unavailable},
 }
 
 // Routes returns GET /usage: what was used in a day and in its month by each principal of
@@ -43,7 +60,7 @@ type tokens struct {
 // and ?principal=key%20ci.
 func (b *Budgets) Routes() []httpx.Route {
 	return []httpx.Route{{
-		Method: http.MethodGet, Pattern: "/usage", Permission: httpx.Metrics,
+		Method: http.MethodGet, Pattern: "/usage", Permission: httpx.Metrics, Doc: usageDoc,
 		Handle: func(w http.ResponseWriter, r *http.Request) error {
 			out, err := b.report(r)
 			if err != nil {
@@ -56,16 +73,13 @@ func (b *Budgets) Routes() []httpx.Route {
 }
 
 func (b *Budgets) report(r *http.Request) (*report, error) {
-	day, query := b.cfg.Now().UTC().Format(time.DateOnly), r.URL.Query()
-	for name, values := range query {
-		if name != "day" && name != "principal" || len(values) != 1 {
-			return nil, &llm.Error{Code: llm.Invalid, Param: name, Message: "day=2026-11-22 and principal=key%20NAME are taken, once each"}
-		}
+	in := usageRequest{Day: b.cfg.Now().UTC().Format(time.DateOnly)}
+	if err := httpx.DecodeQuery(r, usageTable, &in); err != nil {
+		return nil, err
 	}
-	if query.Has("day") {
-		if day = query.Get("day"); !isDay(day) {
-			return nil, &llm.Error{Code: llm.Invalid, Param: "day", Message: "a day of UTC as 2026-11-22"}
-		}
+	day, query := in.Day, r.URL.Query()
+	if !isDay(day) {
+		return nil, wire.Invalid("day", "must be a day in UTC, such as 2026-11-22")
 	}
 	month := day[:len("2026-11")]
 	// What cannot be flushed is not shown; the journal says by itself why.
@@ -74,7 +88,7 @@ func (b *Budgets) report(r *http.Request) (*report, error) {
 	if err != nil {
 		return nil, &llm.Error{Code: llm.Unavailable, Message: "the usage cannot be read now: try again", RetryAfter: callPause, Err: err}
 	}
-	other := func(principal string) bool { return query.Has("principal") && principal != query.Get("principal") }
+	other := func(principal string) bool { return query.Has("principal") && principal != in.Principal }
 	days, months := usage{}, usage{}
 	for _, u := range list {
 		if other(u.Principal) {

@@ -98,6 +98,10 @@ func method(m string) string {
 func (m *Meter) Routes() []httpx.Route {
 	return []httpx.Route{{
 		Method: http.MethodGet, Pattern: "/metrics", Permission: httpx.Metrics,
+		Doc: &httpx.Operation{
+			ID: "metrics", Tag: "Service", Summary: "Get measurements in the text format of Prometheus", Description: "Servers have this route, functions do not.",
+			Answers: []httpx.Answer{{Media: "text/plain", Description: "the measurements"}},
+		},
 		Handle: func(w http.ResponseWriter, r *http.Request) error {
 			m.handler.ServeHTTP(w, r)
 			return nil

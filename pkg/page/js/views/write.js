@@ -29,7 +29,7 @@ export function mount(root, app) {
 class Writing {
   running = 0 // answers that are being written
   touched = false // the prompt is the reader's own
-  /** Schemas of requests, once the server described them. @type {any} */
+  /** The paths of the OpenAPI document, once it was read. @type {any} */
   described = null
 
   /**
@@ -91,7 +91,7 @@ class Writing {
     }
     const other = this.app.state.models.find((m) => writes(m) && m.name !== this.first.picker.value())
     if (other) this.second.picker.set(other.name)
-    this.described = (await this.app.openapi().catch(() => null))?.components?.schemas // else the server says what is out of range
+    this.described = (await this.app.openapi().catch(() => null))?.paths // else the server says what is out of range
     this.adapt()
   }
 
@@ -117,7 +117,7 @@ class Writing {
     this.prompt.placeholder = chat ? 'What you say' : 'The beginning of a text'
     this.go.textContent = chat ? 'Send' : 'Write'
     const contexts = this.active().flatMap((c) => c.picker.model()?.context || [])
-    this.controls.limit(this.described?.[chat ? 'ChatRequest' : 'CompletionRequest'], contexts.length ? Math.min(...contexts) : 0)
+    this.controls.limit(bodyOf(this.described?.[chat ? '/v1/chat/completions' : '/v1/completions']), contexts.length ? Math.min(...contexts) : 0)
     const model = this.first.picker.model(), list = model ? beginnings(model, chat) : []
     if (!this.touched) this.prompt.value = list[0] ?? ''
     clear(this.tries).append(list.length ? 'Try' : '', ...list.map((text) => button(cut(text), () => this.use(text), { kind: 'quiet' })))
@@ -210,6 +210,15 @@ class Writing {
     this.stop.setAttribute('aria-disabled', String(!on))
     if (on) this.legend.hidden = !this.shades.checked
   }
+}
+
+/**
+ * The schema of a path's body: of several dialects that share the path, OpenAI's.
+ * @param {any} path
+ */
+function bodyOf(path) {
+  const schema = path?.post?.requestBody?.content?.['application/json']?.schema
+  return (schema?.anyOf ?? [schema]).find((/** @type {any} */ one) => one?.properties?.temperature)
 }
 
 /** The first words of a text. @param {string} text */
