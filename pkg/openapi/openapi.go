@@ -122,7 +122,6 @@ type body struct {
 type media struct {
 	Schema   *wire.Schema       `json:"schema"`
 	Examples map[string]example `json:"examples,omitempty"`
-	Event    *wire.Schema       `json:"x-event,omitempty"` // of a stream: the JSON of an event
 }
 
 type example struct {
@@ -310,8 +309,12 @@ func (r *response) add(kind string, schema *wire.Schema, stream bool) {
 	case schema == nil:
 		m.Schema = wire.Types("string")
 	case stream:
-		m.Schema = wire.Types("string")
-		m.Event = either(m.Event, schema)
+		events := wire.Types("string")
+		events.ContentMediaType, events.ContentSchema = "application/json", schema
+		if m.Schema != nil {
+			events.ContentSchema = either(m.Schema.ContentSchema, schema)
+		}
+		m.Schema = events
 	default:
 		m.Schema = either(m.Schema, schema)
 	}

@@ -31,9 +31,7 @@ func (f *field) schema() *Schema {
 	var s Schema
 	switch {
 	case f.Disposition == Refused:
-		for _, neutral := range f.Neutral {
-			s.Enum = append(s.Enum, json.RawMessage(neutral))
-		}
+		s = *neutral(f.Neutral)
 	case f.Schema != nil:
 		s = *f.Schema
 	default:
@@ -45,6 +43,36 @@ func (f *field) schema() *Schema {
 	s.Description = f.description()
 	s.Default = f.Default
 	return &s
+}
+
+// neutral returns the schema of a key of which only these values are accepted: lists of
+// strings, strings, one boolean, an empty object, or numbers. Generators of clients know
+// enumerations of strings alone.
+func neutral(values []string) *Schema {
+	s := &Schema{}
+	for _, text := range values {
+		var v any
+		if err := json.Unmarshal([]byte(text), &v); err != nil {
+			panic("wire: " + text + ": " + err.Error())
+		}
+		switch v := v.(type) {
+		case []any:
+			s = ListOf(Types("string"))
+			s.MaxItems, s.Items.Enum = new(len(v)), v
+		case string:
+			s.Type, s.Enum = Types("string").Type, append(s.Enum, v)
+		case map[string]any:
+			s = Types("object")
+			s.AdditionalProperties = &Additional{}
+		case float64:
+			s.Type, s.Minimum, s.Maximum = Types("number").Type, &v, &v
+		case bool:
+			only := Types("boolean")
+			only.Const = v
+			s.AnyOf = append(s.AnyOf, only)
+		}
+	}
+	return s
 }
 
 // description is the text of the documentation without what the schema says by itself.

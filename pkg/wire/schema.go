@@ -32,6 +32,8 @@ type Schema struct {
 	Pattern              string       `json:"pattern,omitempty"`
 	Format               string       `json:"format,omitempty"`
 	ContentEncoding      string       `json:"contentEncoding,omitempty"`
+	ContentMediaType     string       `json:"contentMediaType,omitempty"`
+	ContentSchema        *Schema      `json:"contentSchema,omitempty"` // of the JSON in a string, or of each event of a stream
 	Examples             []any        `json:"examples,omitempty"`
 }
 
@@ -91,15 +93,24 @@ func ListOf(items *Schema) *Schema {
 	return s
 }
 
+// AnyObject returns a schema of objects with any members. Without saying so generators of
+// clients take an object without properties as empty.
+func AnyObject() *Schema {
+	s := Types("object")
+	s.AdditionalProperties = &Additional{&Schema{}}
+	return s
+}
+
 // AnyOf returns a schema of values of which one of the schemas is true.
 func AnyOf(schemas ...*Schema) *Schema { return &Schema{AnyOf: schemas} }
 
-// nullable returns s with null as one more value.
+// nullable returns s with null as one more value. An object is a way of its own: generators
+// of clients know no type that is an object or null.
 func (s *Schema) nullable() *Schema {
 	out := *s
 	switch {
-	case out.Ref != "":
-		return AnyOf(s, Types("null"))
+	case out.Ref != "", slices.Contains(out.Type.Values, "object"):
+		return AnyOf(&out, Types("null"))
 	case len(out.AnyOf) > 0:
 		out.AnyOf = append(append([]*Schema{}, out.AnyOf...), Types("null"))
 	case len(out.Type.Values) > 0:

@@ -25,6 +25,8 @@ type order struct {
 	Format *format         `json:"format"`
 	Layers []int           `json:"layers"`
 	Audio  json.RawMessage `json:"audio"`
+	Extra  json.RawMessage `json:"extra"`
+	Form   json.RawMessage `json:"form"`
 	User   string          `json:"user"`
 	drawing
 }
@@ -54,6 +56,8 @@ func orders() *Table {
 		Parameter{Name: "format.kind", OneOf: []string{"text"}, Default: "text"},
 		Parameter{Name: "layers", Bounds: Between(-1, 9)},
 		Parameter{Name: "audio", Disposition: Refused, Note: "answers are text"},
+		Parameter{Name: "extra", Disposition: Refused, Note: "there are none", Neutral: []string{`{}`}},
+		Parameter{Name: "form", Schema: AnyObject()},
 		Parameter{Name: "user", Disposition: NoEffect, Note: "labels the caller"},
 	)
 }
@@ -87,6 +91,8 @@ func TestTable(t *testing.T) {
 		`{"model":"m","layers":[0,-2]}`:                     "invalid layers[1]: must be between -1 and 9",
 		`{"model":"m","audio":{}}`:                          "unsupported audio: answers are text",
 		`{"model":"m","audio":null,"user":"u"}`:             "",
+		`{"model":"m","extra":{ },"form":{"a":1}}`:          "",
+		`{"model":"m","extra":{"a":1}}`:                     "unsupported extra: there are none; only {} can be sent",
 		`{"model":"m","turns":[{"nmae":1}]}`:                "unknown_parameter turns[0].nmae: unknown parameter",
 	} {
 		if got := describe(table.Decode([]byte(body), new(order))); got != want {
@@ -169,7 +175,10 @@ func TestSchema(t *testing.T) {
 		`"limit":{"type":["integer","null"],"default":16,"minimum":0}`,
 		`"temperature":{"type":["number","null"],"description":"How random the draw is.","default":0.7,"exclusiveMinimum":0,"maximum":2}`,
 		`"role":{"type":"string","enum":["user","system","tool"]}`,
-		`"name":{"description":"Not supported: no template writes names.","enum":["",null]}`,
+		`"name":{"type":["string","null"],"description":"Not supported: no template writes names.","enum":["",null]}`,
+		`"format":{"anyOf":[{"type":"object","properties":{"kind":{"type":["string","null"],"enum":["text",null],"default":"text"}},"additionalProperties":false},{"type":"null"}]}`,
+		`"extra":{"description":"Not supported: there are none.","anyOf":[{"type":"object","additionalProperties":false},{"type":"null"}]}`,
+		`"form":{"anyOf":[{"type":"object","additionalProperties":{}},{"type":"null"}]}`,
 		`"required":["model"]`, `"additionalProperties":false`,
 	} {
 		if !strings.Contains(string(b), want) {
