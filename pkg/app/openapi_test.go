@@ -183,6 +183,9 @@ func TestDocumentHasTheLanguages(t *testing.T) {
 
 // fits checks an answer against the document.
 func fits(doc *openapi3.T, method, pattern string, res *http.Response, body string) error {
+	if neverServed[method+" "+pattern] {
+		return nil // such routes are not documented
+	}
 	response := doc.Paths.Find(pattern).GetOperation(method).Responses.Value(fmt.Sprint(res.StatusCode))
 	if response == nil {
 		return fmt.Errorf("status %d is not documented: %s", res.StatusCode, body)
@@ -280,11 +283,20 @@ func (c call) check(t *testing.T, h http.Handler, doc *openapi3.T) {
 	if err := fits(doc, c.method, c.pattern, res, body); err != nil {
 		t.Errorf("%s %s %s: %v", c.method, c.path, c.body, err)
 	}
-	if request := doc.Paths.Find(c.pattern).GetOperation(c.method).RequestBody; c.status == 200 && c.body != "" && request != nil && !strings.HasPrefix(body, `{"error":`) {
+	if request := bodyOf(doc, c.method, c.pattern); c.status == 200 && c.body != "" && request != nil && !strings.HasPrefix(body, `{"error":`) {
 		if err := matches(request.Value.Content["application/json"].Schema, c.body); err != nil {
 			t.Errorf("%s %s: the request %s: %v", c.method, c.path, c.body, err)
 		}
 	}
+}
+
+// bodyOf returns the description of the body of an operation, nil if there is none.
+func bodyOf(doc *openapi3.T, method, pattern string) *openapi3.RequestBodyRef {
+	item := doc.Paths.Find(pattern)
+	if item == nil {
+		return nil
+	}
+	return item.GetOperation(method).RequestBody
 }
 
 // TestFormsFitTheDocument: what the golden model cannot spell, another one answers.

@@ -46,8 +46,8 @@ func (f *field) schema() *Schema {
 }
 
 // neutral returns the schema of a key of which only these values are accepted: lists of
-// strings, strings, one boolean, or numbers. Generators of clients know enumerations of
-// strings alone.
+// strings, strings, one boolean, an empty object, or numbers. Generators of clients know
+// enumerations of strings alone.
 func neutral(values []string) *Schema {
 	s := &Schema{}
 	for _, text := range values {
@@ -61,6 +61,9 @@ func neutral(values []string) *Schema {
 			s.MaxItems, s.Items.Enum = new(len(v)), v
 		case string:
 			s.Type, s.Enum = Types("string").Type, append(s.Enum, v)
+		case map[string]any:
+			s = Types("object")
+			s.AdditionalProperties = &Additional{}
 		case float64:
 			s.Type, s.Minimum, s.Maximum = Types("number").Type, &v, &v
 		case bool:

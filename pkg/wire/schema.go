@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 )
 
 // A Schema is a JSON Schema of the dialect 2020-12, as OpenAPI 3.1 uses it.
@@ -93,15 +94,24 @@ func ListOf(items *Schema) *Schema {
 	return s
 }
 
+// AnyObject returns a schema of objects with any members. Without saying so generators of
+// clients take an object without properties as empty.
+func AnyObject() *Schema {
+	s := Types("object")
+	s.AdditionalProperties = &Additional{&Schema{}}
+	return s
+}
+
 // AnyOf returns a schema of values of which one of the schemas is true.
 func AnyOf(schemas ...*Schema) *Schema { return &Schema{AnyOf: schemas} }
 
-// nullable returns s with null as one more value.
+// nullable returns s with null as one more value. An object is a way of its own: generators
+// of clients know no type that is an object or null.
 func (s *Schema) nullable() *Schema {
 	out := *s
 	switch {
-	case out.Ref != "":
-		return AnyOf(s, Types("null"))
+	case out.Ref != "", slices.Contains(out.Type.Values, "object"):
+		return AnyOf(&out, Types("null"))
 	case len(out.AnyOf) > 0:
 		out.AnyOf = append(append([]*Schema{}, out.AnyOf...), Types("null"))
 	case len(out.Type.Values) > 0:
@@ -127,8 +137,9 @@ type Describer interface{ JSONSchema() *Schema }
 
 // Schemas makes the schemas of Go types. Structs that have a name become components,
 // each under one name; answers are described by the tags of their fields: doc has a
-// sentence, enum the words that a string may be, separated by commas. A field Others, which
-// is not written, says that there may be other members.
+// sentence, enum the words that a string may be, separated by commas, null is set where a
+// list or a map may be nil. A field Others, which is not written, says that there may be
+// other members.
 type Schemas struct {
 	Prefix     string // of the names of components that are made next
 	Components map[string]*Schema
@@ -146,6 +157,10 @@ func (s *Schemas) Of(t reflect.Type) *Schema {
 		return AnyOf(one, ListOf(one))
 	case t == reflect.TypeFor[json.RawMessage]():
 		return &Schema{}
+	case t == reflect.TypeFor[time.Time]():
+		when := Types("string")
+		when.Format = "date-time"
+		return when
 	}
 	switch t.Kind() {
 	case reflect.Pointer:
@@ -246,6 +261,9 @@ func (s *Schemas) member(f reflect.StructField, optional bool) *Schema {
 	}
 	m := s.Of(t)
 	doc, enum := f.Tag.Get("doc"), f.Tag.Get("enum")
+	if f.Tag.Get("null") != "" {
+		m = m.nullable()
+	}
 	if doc == "" && enum == "" {
 		return m
 	}

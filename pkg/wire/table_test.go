@@ -26,6 +26,8 @@ type order struct {
 	Format *format         `json:"format"`
 	Layers []int           `json:"layers"`
 	Audio  json.RawMessage `json:"audio"`
+	Extra  json.RawMessage `json:"extra"`
+	Form   json.RawMessage `json:"form"`
 	User   string          `json:"user"`
 	drawing
 }
@@ -56,6 +58,8 @@ func orders() *Table {
 		Parameter{Name: "format.kind", OneOf: []string{"text"}, Default: "text"},
 		Parameter{Name: "layers", Bounds: Between(-1, 9)},
 		Parameter{Name: "audio", Disposition: Refused, Note: "answers are text"},
+		Parameter{Name: "extra", Disposition: Refused, Note: "there are none", Neutral: []string{`{}`}},
+		Parameter{Name: "form", Schema: AnyObject()},
 		Parameter{Name: "user", Disposition: NoEffect, Note: "labels the caller"},
 	)
 }
@@ -91,6 +95,8 @@ func TestTable(t *testing.T) {
 		`{"model":"m","id":"i","audio":{}}`:                          "unsupported audio: answers are text",
 		`{"model":"m","id":"i","audio":null,"user":"u"}`:             "",
 		`{"model":"m","id":"i","turns":[{"nmae":1}]}`:                "unknown_parameter turns[0].nmae: unknown parameter",
+		`{"model":"m","id":"i","extra":{ },"form":{"a":1}}`:          "",
+		`{"model":"m","id":"i","extra":{"a":1}}`:                     "unsupported extra: there are none; only {} can be sent",
 	} {
 		if got := describe(table.Decode([]byte(body), new(order))); got != want {
 			t.Errorf("%s: got %q, want %q", body, got, want)
@@ -173,6 +179,9 @@ func TestSchema(t *testing.T) {
 		`"temperature":{"type":["number","null"],"description":"How random the draw is.","default":0.7,"exclusiveMinimum":0,"maximum":2}`,
 		`"role":{"type":"string","enum":["user","system","tool"]}`,
 		`"name":{"type":["string","null"],"description":"Not supported: no template writes names.","enum":["",null]}`,
+		`"format":{"anyOf":[{"type":"object","properties":{"kind":{"type":["string","null"],"enum":["text",null],"default":"text"}},"additionalProperties":false},{"type":"null"}]}`,
+		`"extra":{"description":"Not supported: there are none.","anyOf":[{"type":"object","additionalProperties":false},{"type":"null"}]}`,
+		`"form":{"anyOf":[{"type":"object","additionalProperties":{}},{"type":"null"}]}`,
 		`"required":["model","id"]`, `"additionalProperties":false`,
 	} {
 		if !strings.Contains(string(b), want) {

@@ -38,13 +38,13 @@ var (
 		ID: "version", Tag: tag, Summary: "Get the version of this API", Answers: []httpx.Answer{{Media: "text/plain", Description: "MAJOR.MINOR.PATCH"}},
 	}
 	tokenizerDoc = &httpx.Operation{
-		ID: "modelTokenizer", Tag: tag, Summary: "Download a model's tokenizer.json",
+		ID: "tokenizerFile", Tag: tag, Summary: "Download a model's tokenizer.json",
 		Path:    []httpx.PathParameter{{Name: "name", Description: "a model's name, an alias or family/name", Example: "abc"}},
 		Answers: []httpx.Answer{{Description: "a file for Hugging Face's tokenizers", Of: tokenizerFile{}}},
 		Codes:   []llm.Code{llm.Unsupported, llm.Overloaded},
 	}
 	loginDoc = &httpx.Operation{
-		ID: "usersMeToken", Tag: tag, Summary: "Log in", Body: tokenTable, Example: `{"email": "someone@example.com", "password": "secret"}`,
+		ID: "login", Tag: tag, Summary: "Log in", Body: tokenTable, Example: `{"email": "someone@example.com", "password": "secret"}`,
 		Answers: []httpx.Answer{{Description: "a token that is sent as a key", Of: tokenAnswer{}}}, Codes: []llm.Code{llm.Unauthenticated, llm.Unavailable},
 	}
 	getTokenDoc = with(loginDoc, "getToken", "Log in at the path of old clients")

@@ -182,7 +182,7 @@ type embedAnswer struct {
 	head
 	Message      *string    `json:"message" doc:"always null"`
 	Embeddings   embeddings `json:"embeddings" doc:"by layer: vectors, or an object of vectors by pooling"`
-	Tokens       []string   `json:"tokens" doc:"null without tokens"`
+	Tokens       []string   `json:"tokens" null:"yes" doc:"null without tokens"`
 	PromptTokens int        `json:"num_tokens_prompt_total"`
 }
 

@@ -10,31 +10,31 @@ const tag = "Alpha"
 
 // The documentation of the routes that run models or list them.
 var (
-	listDoc    = &httpx.Operation{ID: "listAlphaModels", Tag: tag, Summary: "List the models that Alpha trained, the newest first", Answers: []httpx.Answer{{Of: []modelObject{}}}}
+	listDoc    = &httpx.Operation{ID: "alphaModels", Tag: tag, Summary: "List the models that Alpha trained, the newest first", Answers: []httpx.Answer{{Of: []modelObject{}}}}
 	metricsDoc = &httpx.Operation{
-		ID: "alphaMetrics", Tag: tag, Summary: "Get what a run measured while it trained", Query: metricsTable,
+		ID: "modelMetrics", Tag: tag, Summary: "Get what a run measured while it trained", Query: metricsTable,
 		Path:    []httpx.PathParameter{{Name: "name", Description: "the name of the model", Example: "novels"}},
 		Answers: []httpx.Answer{{Description: "a stretch of metrics.jsonl", Of: metricsObject{}}},
 	}
 	removeDoc = &httpx.Operation{
-		ID: "deleteAlphaModel", Tag: tag, Summary: "Delete a published model", Query: removeTable,
+		ID: "deleteModel", Tag: tag, Summary: "Delete a published model", Query: removeTable,
 		Answers: []httpx.Answer{{Of: deleted{}}}, Codes: []llm.Code{llm.NotFound, llm.Unsupported, llm.Upstream, llm.Unavailable},
 	}
 	inferenceDoc = &httpx.Operation{
-		ID: "alphaInference", Tag: tag, Summary: "Continue a prompt as a stream", Query: inferenceTable,
+		ID: "inference", Tag: tag, Summary: "Continue a prompt as a stream", Query: inferenceTable,
 		Answers: []httpx.Answer{{Media: "text/event-stream", Description: "an event for each piece of text, the first of them the prompt; at the end data: [DONE]", Of: token{}}},
 	}
-	oldInferenceDoc = with(inferenceDoc, "alphaInferenceOld", "Continue a prompt as a stream, at the path of old clients")
+	oldInferenceDoc = with(inferenceDoc, "inferenceAlias", "Continue a prompt as a stream, at the path of old clients")
 	chatDoc         = &httpx.Operation{
 		ID: "alphaChat", Tag: tag, Summary: "Continue a chat as plain text, as the AI SDK's text transport reads it", Body: chatTable,
 		Example: `{"model": "novels", "messages": [{"role": "user", "content": "Hello"}], "maxTokens": 20}`,
 		Answers: []httpx.Answer{{Media: "text/plain", Description: "the text as it is generated"}},
 	}
 	getGenerateDoc = &httpx.Operation{
-		ID: "alphaGenerateQuery", Tag: tag, Summary: "Continue a prompt that is in the query string", Query: generateTable, Answers: []httpx.Answer{{Of: generated{}}},
+		ID: "generateGet", Tag: tag, Summary: "Continue a prompt that is in the query string", Query: generateTable, Answers: []httpx.Answer{{Of: generated{}}},
 	}
 	generateDoc = &httpx.Operation{
-		ID: "alphaGenerate", Tag: tag, Summary: "Continue a prompt", Description: "The query string may have the same keys, and wins.", Body: generateTable, Query: generateTable,
+		ID: "generate", Tag: tag, Summary: "Continue a prompt", Description: "The query string may have the same keys, and wins.", Body: generateTable, Query: generateTable,
 		Example: `{"model": "novels", "prompt": "Once upon a time", "max_tokens": 20}`, Answers: []httpx.Answer{{Of: generated{}}},
 	}
 )
@@ -61,7 +61,7 @@ var (
 		ID: "getUpload", Tag: tag, Summary: "Get an upload with its parts", Path: []httpx.PathParameter{uploadID}, Codes: publishing, Answers: []httpx.Answer{{Of: session{}}},
 	}
 	partDoc = &httpx.Operation{
-		ID: "uploadPart", Tag: tag, Summary: "Send a part of an upload, in any order", Codes: publishing, Media: []string{"application/octet-stream"},
+		ID: "putPart", Tag: tag, Summary: "Send a part of an upload, in any order", Codes: publishing, Media: []string{"application/octet-stream"},
 		Path:    []httpx.PathParameter{uploadID, {Name: "part", Description: "the number of the part, from 0", Example: "0"}},
 		Answers: []httpx.Answer{{Of: partTaken{}}},
 	}
@@ -69,7 +69,7 @@ var (
 		ID: "completeUpload", Tag: tag, Summary: "Publish an upload whose parts have come", Path: []httpx.PathParameter{uploadID}, Codes: publishing, Answers: []httpx.Answer{{Of: uploaded{}}},
 	}
 	abortDoc = &httpx.Operation{
-		ID: "abortUpload", Tag: tag, Summary: "Abort an upload", Path: []httpx.PathParameter{uploadID}, Codes: publishing, Answers: []httpx.Answer{{Of: deleted{}}},
+		ID: "deleteUpload", Tag: tag, Summary: "Abort an upload", Path: []httpx.PathParameter{uploadID}, Codes: publishing, Answers: []httpx.Answer{{Of: deleted{}}},
 	}
 	chunkDoc = &httpx.Operation{
 		ID: "uploadChunk", Tag: tag, Summary: "Send a chunk of an upload that names itself, in any order", Headers: chunkHeaders, Codes: publishing,

@@ -15,8 +15,8 @@ const ignoredText = "Names the keys of body that were left out, separated by com
 
 // The documentation of the routes.
 var (
-	pingDoc   = &httpx.Operation{ID: "ping", Tag: tag, Summary: "Check that the server is there", Answers: []httpx.Answer{{Of: health{}}}}
-	modelsDoc = &httpx.Operation{ID: "listModels", Tag: tag, Summary: "List the models with their families", Answers: []httpx.Answer{{Of: modelList{}}}}
+	pingDoc   = &httpx.Operation{ID: "invokePing", Tag: tag, Summary: "Check that the server is there", Answers: []httpx.Answer{{Of: health{}}}}
+	modelsDoc = &httpx.Operation{ID: "invokeListModels", Tag: tag, Summary: "List the models with their families", Answers: []httpx.Answer{{Of: modelList{}}}}
 	invokeDoc = &httpx.Operation{
 		ID: "invoke", Tag: tag, Summary: "Invoke a model with canonical keys",
 		Description: "An answer with the key error says what is wrong with the request or the model; its status is 200 too.",

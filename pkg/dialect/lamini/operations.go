@@ -10,11 +10,11 @@ const example = `{"model_name": "novels", "prompt": "Tell me about llamas", "out
 // The documentation of the routes.
 var (
 	completeV1Doc = &httpx.Operation{
-		ID: "laminiCompletions", Tag: tag, Summary: "Complete prompts", Body: completionTable, Example: example,
+		ID: "laminiCompletionV1", Tag: tag, Summary: "Complete prompts", Body: completionTable, Example: example,
 		Answers: []httpx.Answer{{Description: "the outputs", Of: outputs{}, Headers: []httpx.Header{httpx.GuaranteeHeader}}},
 	}
 	completeV2Doc = &httpx.Operation{
-		ID: "laminiCompletionsV2", Tag: tag, Summary: "Complete prompts and get the reasons of their ends", Body: completionTable, Example: example,
+		ID: "laminiCompletion", Tag: tag, Summary: "Complete prompts and get the reasons of their ends", Body: completionTable, Example: example,
 		Answers: []httpx.Answer{{Of: answerV2{}, Headers: []httpx.Header{httpx.GuaranteeHeader}}},
 	}
 	embedDoc = &httpx.Operation{

@@ -22,7 +22,7 @@ func (c *chatRequest) choice(row llm.Chunk, req *llm.Request, model *llm.Model) 
 		choice.Message.Content = &row.Text
 	}
 	if req.Schema != nil || req.Tools != nil {
-		choice.Message.Refusal = (*string)(nil)
+		choice.Message.Refusal = new(*string)
 	}
 	if c.Logprobs {
 		choice.Logprobs = newLogprobs(row.Tokens)
@@ -36,26 +36,26 @@ type chatStream struct {
 	head         chatChunk // what all chunks share
 	withLogprobs bool
 	withUsage    bool   // stream_options.include_usage
-	bare         bool   // the last chunk of a row has no usage, and the first a text, see [alephAlpha]
+	toAlephAlpha bool   // the last chunk of a row has no usage, and the first a text, see [isAlephAlpha]
 	begun        []bool // by row: its role was sent
 	called       []bool // by row: it has calls
 }
 
-// events returns the events of a chunk: the role before a row's first text or call,
-// then these, then the reason of the row's end, with the usage if that is the last.
+// events returns the events of a chunk: the role before the first text or call of a row,
+// then these, then the finish reason of the row, with the usage if it is the last row.
 func (s *chatStream) events(c llm.Chunk) (events []chatChunk) {
 	if c.Text == "" && len(c.Calls) == 0 && len(c.Tokens) == 0 && c.Finish == "" {
 		return nil
 	}
 	piece := delta{ToolCalls: newCalls(c.Calls, true)}
 	if c.Text != "" || len(c.Calls) == 0 {
-		piece.Content = &c.Text
+		piece.Content = new(&c.Text)
 	}
 	if !s.begun[c.Row] {
 		s.begun[c.Row] = true
-		first := delta{Role: assistant, Content: (*string)(nil)}
-		if piece.Content != nil || s.bare {
-			first.Content = new("")
+		first := delta{Role: assistant, Content: new(*string)}
+		if piece.Content != nil || s.toAlephAlpha {
+			first.Content = new(new(""))
 		}
 		events = append(events, s.event(chunkChoice{Index: c.Row, Delta: first}))
 	}
@@ -69,14 +69,14 @@ func (s *chatStream) events(c llm.Chunk) (events []chatChunk) {
 	}
 	if c.Finish != "" {
 		last := s.event(chunkChoice{Index: c.Row, FinishReason: new(chatFinish(s.model, c.Finish, s.called[c.Row])), Guarantee: c.Guarantee})
-		if told(c) && !s.withUsage && !s.bare {
-			last.Usage = newUsage(*c.Usage) // seed 002
+		if hasFullUsage(c) && !s.withUsage && !s.toAlephAlpha {
+			last.Usage = new(newUsage(*c.Usage)) // seed 002
 		}
 		events = append(events, last)
 	}
-	if told(c) && s.withUsage {
+	if hasFullUsage(c) && s.withUsage {
 		last := s.head
-		last.Choices, last.Usage = []chunkChoice{}, newUsage(*c.Usage)
+		last.Choices, last.Usage = []chunkChoice{}, new(newUsage(*c.Usage))
 		events = append(events, last)
 	}
 	return events
@@ -86,7 +86,7 @@ func (s *chatStream) event(choice chunkChoice) chatChunk {
 	event := s.head
 	event.Choices = []chunkChoice{choice}
 	if s.withUsage {
-		event.Usage = (*usage)(nil)
+		event.Usage = new(*usage)
 	}
 	return event
 }
@@ -100,8 +100,8 @@ func chatFinish(model *llm.Model, why llm.Finish, called bool) string {
 	return finishReason(why, called)
 }
 
-// finishReason gives OpenAI's word for the end of a row, which may have calls. What filled
-// the context, or ran out of time, was cut as by a limit.
+// finishReason returns OpenAI's word for the end of a row, which may have calls. A text
+// that filled the context, or ran out of time, was cut as by a limit.
 func finishReason(why llm.Finish, called bool) string {
 	switch {
 	case why == llm.FinishLength || why == llm.FinishContext || why == llm.FinishDeadline || why == llm.FinishCancelled:
@@ -114,11 +114,11 @@ func finishReason(why llm.Finish, called bool) string {
 	return "stop"
 }
 
-// told tells whether a chunk has the usage, and all of it.
-func told(c llm.Chunk) bool { return c.Usage != nil && !c.Usage.Partial }
+// hasFullUsage reports whether a chunk has the usage, and all of it.
+func hasFullUsage(c llm.Chunk) bool { return c.Usage != nil && !c.Usage.Partial }
 
-// newUsage is nil where a remote provider does not tell all of it: clients add up what
-// they find, and would take what is missing for 0.
+// newUsage returns nil if a remote provider does not report all of it: clients add the
+// numbers up, and would count a missing one as 0.
 func newUsage(u llm.Usage) *usage {
 	if u.Partial {
 		return nil
@@ -137,8 +137,8 @@ func newLogprobs(tokens []llm.Token) *logprobs {
 	return &logprobs{Content: list}
 }
 
-// newLogprob translates a token. One that is no whole text is written as OpenAI
-// does, "bytes:\xe2\x82"; a special token is spelt out and has no bytes.
+// newLogprob translates a token. Bytes that are not UTF-8 are written as OpenAI does,
+// "bytes:\xe2\x82"; a special token is spelt out and has no bytes.
 func newLogprob(t llm.Token) topLogprob {
 	out := topLogprob{Token: t.Text, Logprob: t.Logprob}
 	if math.IsInf(t.Logprob, -1) {
@@ -149,19 +149,19 @@ func newLogprob(t llm.Token) topLogprob {
 		return out
 	}
 	out.Bytes = make([]int, len(t.Text))
-	var spelt strings.Builder
+	var escaped strings.Builder
 	for i := range len(t.Text) {
 		out.Bytes[i] = int(t.Text[i])
-		fmt.Fprintf(&spelt, `\x%02x`, t.Text[i])
+		fmt.Fprintf(&escaped, `\x%02x`, t.Text[i])
 	}
 	if !utf8.ValidString(t.Text) {
-		out.Token = "bytes:" + spelt.String()
+		out.Token = "bytes:" + escaped.String()
 	}
 	return out
 }
 
-// newModel translates what is known of a model. Models that Alpha trained are
-// owned by it (seed 002), others by their family.
+// newModel translates the description of a model. Models that Alpha trained are owned by
+// it (seed 002), others by their family.
 func newModel(info llm.ModelInfo) modelObject {
 	m := modelObject{ID: info.Name, Object: "model", OwnedBy: info.Family}
 	if info.Run != nil {

@@ -5,13 +5,14 @@ import (
 	"fmt"
 
 	"glossa/pkg/llm"
+	"glossa/pkg/wire"
 )
 
 // toolCall is a call in a message that a client sends back.
 type toolCall struct {
 	Index    *int           `json:"index"`
 	ID       string         `json:"id"`
-	Type     string         `json:"type"` // function
+	Type     string         `json:"type"`
 	Function calledFunction `json:"function"`
 }
 
@@ -21,23 +22,23 @@ type calledFunction struct {
 	ParsedArguments json.RawMessage `json:"parsed_arguments"`
 }
 
-// callMessage is a call in an answer; in an event of a stream, a piece of one.
+// callMessage is a call in an answer; in a stream, a piece of one.
 type callMessage struct {
-	Index    *int         `json:"index,omitempty"` // in streams
-	ID       string       `json:"id,omitempty"`    // of a first piece
-	Type     string       `json:"type,omitempty"`  // function, of a first piece
+	Index    *int         `json:"index,omitempty" doc:"in streams: the call that this is a piece of"`
+	ID       string       `json:"id,omitempty" doc:"in streams: of the first piece only"`
+	Type     string       `json:"type,omitempty" enum:"function" doc:"in streams: of the first piece only"`
 	Function functionCall `json:"function"`
 }
 
 type functionCall struct {
-	Name      string `json:"name,omitempty"` // of a first piece
-	Arguments string `json:"arguments"`
+	Name      string `json:"name,omitempty" doc:"in streams: of the first piece only"`
+	Arguments string `json:"arguments" doc:"a JSON object; in streams a piece of it"`
 }
 
 // calls translates the calls of an assistant's message, which is at path.
 func (m *message) calls(path string) ([]llm.Call, error) {
 	if len(m.ToolCalls) > 0 && m.Role != assistant {
-		return nil, invalid(path+".tool_calls", "only a message of the role assistant has them")
+		return nil, wire.Invalid(path+".tool_calls", "only a message of the role assistant has them")
 	}
 	var list []llm.Call
 	seen := map[string]bool{}
@@ -49,16 +50,10 @@ func (m *message) calls(path string) ([]llm.Call, error) {
 		}
 		var arguments map[string]json.RawMessage
 		switch err := json.Unmarshal([]byte(call.Arguments), &arguments); {
-		case c.Type != "function":
-			return nil, invalid(path+".type", "must be function, not %.40q", c.Type)
-		case call.ID == "":
-			return nil, invalid(path+".id", "must be given")
 		case seen[call.ID]:
-			return nil, invalid(path+".id", "another call of this message has it")
-		case call.Name == "":
-			return nil, invalid(path+".function.name", "must be given")
+			return nil, wire.Invalid(path+".id", "another call of this message has it")
 		case err != nil || arguments == nil:
-			return nil, invalid(path+".function.arguments", "must be a JSON object, as a string")
+			return nil, wire.Invalid(path+".function.arguments", "must be a JSON object, as a string")
 		}
 		seen[call.ID] = true
 		list = append(list, call)
@@ -66,8 +61,8 @@ func (m *message) calls(path string) ([]llm.Call, error) {
 	return list, nil
 }
 
-// newCalls translates the calls of an answer, or the pieces of a stream's event. A
-// backend that has no ids gets ours.
+// newCalls translates the calls of an answer, or the pieces of a stream's event. Calls
+// that a backend gave no id get one here.
 func newCalls(calls []llm.Call, stream bool) (list []callMessage) {
 	for _, c := range calls {
 		out := callMessage{ID: c.ID, Function: functionCall{c.Name, c.Arguments}}

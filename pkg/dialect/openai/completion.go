@@ -1,24 +1,22 @@
 package openai
 
 import (
-	"cmp"
 	"encoding/json"
 
 	"glossa/pkg/llm"
 	"glossa/pkg/wire"
 )
 
-// completionRequest is the body of POST /v1/completions. Each key has a row in
-// [CompletionParameters].
+// completionRequest is the body of POST /v1/completions.
 type completionRequest struct {
-	Model     string            `json:"model"`
+	modelKey
 	Prompt    json.RawMessage   `json:"prompt"` // a string, token ids, or a list of either
 	MaxTokens *int              `json:"max_tokens"`
 	BestOf    *int              `json:"best_of"`
 	Echo      *bool             `json:"echo"`
 	Logprobs  *int              `json:"logprobs"`
 	Suffix    json.RawMessage   `json:"suffix"`
-	Store     json.RawMessage   `json:"store"` // this and metadata: go-openai has them
+	Store     json.RawMessage   `json:"store"` // sent by go-openai, as is Metadata
 	User      string            `json:"user"`
 	Metadata  map[string]string `json:"metadata"`
 	sampling
@@ -27,26 +25,27 @@ type completionRequest struct {
 // completionAnswer is a whole answer, or an event of a stream.
 type completionAnswer struct {
 	ID      string             `json:"id"`
-	Object  string             `json:"object"` // text_completion
-	Created int64              `json:"created"`
-	Model   string             `json:"model"`
+	Object  string             `json:"object" enum:"text_completion"`
+	Created int64              `json:"created" doc:"seconds since 1970"`
+	Model   string             `json:"model" doc:"the model's own name, also if an alias was sent"`
 	Choices []completionChoice `json:"choices"`
-	Usage   any                `json:"usage,omitempty"` // *usage, as in chatChunk
+	Usage   **usage            `json:"usage,omitempty" doc:"absent if a remote provider does not report all of it; in streams as in those of chats"`
 }
 
 type completionChoice struct {
 	Text         string              `json:"text"`
-	Index        int                 `json:"index"` // of a list of prompts: its index times n, and the choice
+	Index        int                 `json:"index" doc:"for a list of prompts n times the index of the prompt, and the choice"`
 	Logprobs     *completionLogprobs `json:"logprobs"`
-	FinishReason *string             `json:"finish_reason"`
+	FinishReason *string             `json:"finish_reason" enum:"stop,length,content_filter" doc:"null in all chunks of a choice but the last"`
 }
 
-// completionLogprobs describes the tokens of a text, an element each.
+// completionLogprobs describes the tokens of a text, an element each. TopLogprobs has {}
+// where TokenLogprobs has null, as openai-go reads no null there.
 type completionLogprobs struct {
-	TextOffset    []int                `json:"text_offset"`    // characters before it, those of the prompt too
-	TokenLogprobs []*float64           `json:"token_logprobs"` // null: nothing predicts it
+	TextOffset    []int                `json:"text_offset" doc:"the characters before each token, those of the prompt included"`
+	TokenLogprobs []*float64           `json:"token_logprobs" doc:"natural logarithms; null for a token without a context"`
 	Tokens        []string             `json:"tokens"`
-	TopLogprobs   []map[string]float64 `json:"top_logprobs"` // the likeliest in its place, and itself; {} where TokenLogprobs has null, as openai-go reads no null here
+	TopLogprobs   []map[string]float64 `json:"top_logprobs" doc:"the likeliest tokens at each position, and the token of the text"`
 }
 
 // request translates a completion; every error names the key at fault.
@@ -61,10 +60,7 @@ func (c *completionRequest) request() (*llm.Request, error) {
 	if list == nil {
 		list = []llm.Prompt{llm.Text("")} // as OpenAI: the beginning of a text
 	}
-	params, err := c.params()
-	if err != nil {
-		return nil, err
-	}
+	params := c.params()
 	params.MaxTokens, params.BestOf, params.Echo, params.Logprobs = c.MaxTokens, c.BestOf, c.Echo, c.Logprobs
 	return &llm.Request{
 		Prompts: list, N: c.choices(), Stream: c.Stream, Params: params,
@@ -72,24 +68,13 @@ func (c *completionRequest) request() (*llm.Request, error) {
 	}, nil
 }
 
-// check returns what is wrong with the keys that need no translation.
+// check returns what is wrong with keys that depend on each other.
 func (c *completionRequest) check() error {
-	if err := wire.Refuse(completionRows, c, "", ""); err != nil {
-		return err
-	}
 	switch {
-	case c.Model == "":
-		return invalid("model", "must be given")
-	case c.MaxTokens != nil && *c.MaxTokens < 0:
-		return invalid("max_tokens", "must not be negative")
 	case c.BestOf != nil && *c.BestOf < c.choices():
-		return invalid("best_of", "must be at least n, which is %d", c.choices())
+		return wire.Invalid("best_of", "must be at least n, which is %d", c.choices())
 	case c.BestOf != nil && *c.BestOf > c.choices() && c.Stream:
-		return invalid("best_of", "above n cannot be streamed: the best are known at the end only")
+		return wire.Invalid("best_of", "above n cannot be streamed: the best are known at the end only")
 	}
-	return cmp.Or(
-		c.sampling.check(maxTextStops),
-		within("best_of", c.BestOf, 1, maxChoices),
-		within("logprobs", c.Logprobs, 0, maxTopLogprobs),
-	)
+	return c.sampling.check()
 }

@@ -49,7 +49,7 @@ func characters(ctx context.Context, model *llm.Model, prompt llm.Prompt) (int, 
 	return utf8.RuneCountInString(text), nil
 }
 
-// choice translates what came of a row.
+// choice translates a part of a row, or all of it.
 func (s *completions) choice(c llm.Chunk) completionChoice {
 	choice := completionChoice{Text: c.Text, Index: c.Row}
 	if c.Finish != "" {
@@ -70,14 +70,14 @@ func (s *completions) events(c llm.Chunk) (events []completionAnswer) {
 	event.Choices = []completionChoice{s.choice(c)}
 	switch {
 	case s.withUsage:
-		event.Usage = (*usage)(nil)
-	case told(c):
-		event.Usage = newUsage(*c.Usage)
+		event.Usage = new(*usage)
+	case hasFullUsage(c):
+		event.Usage = new(newUsage(*c.Usage))
 	}
 	events = append(events, event)
-	if told(c) && s.withUsage {
+	if hasFullUsage(c) && s.withUsage {
 		last := s.head
-		last.Choices, last.Usage = []completionChoice{}, newUsage(*c.Usage)
+		last.Choices, last.Usage = []completionChoice{}, new(newUsage(*c.Usage))
 		events = append(events, last)
 	}
 	return events
@@ -104,8 +104,8 @@ func (s *completions) logprobs(row int, tokens []llm.Token) *completionLogprobs 
 	return out
 }
 
-// offset returns how many characters of a row are before its next token, and counts
-// those that begin in it. A token that goes on with a character is where that is.
+// offset returns how many characters of a row are before its next token, and counts those
+// that begin in it. A token that continues a character has the offset of the character.
 func (s *completions) offset(row int, text string) int {
 	at := s.at[row]
 	for i := range len(text) {

@@ -7,30 +7,24 @@ import (
 	"glossa/pkg/llm"
 )
 
-func (cfg Config) complete(w http.ResponseWriter, r *http.Request) error {
-	var in completionRequest
-	if err := httpx.DecodeJSON(r, &in); err != nil {
-		return err
-	}
-	req, err := in.request()
-	if err != nil {
-		return err
-	}
-	model, err := cfg.openFor(r, in.Model)
-	if err != nil {
-		return err
-	}
-	head := completionAnswer{ID: newID("cmpl-"), Object: "text_completion", Created: cfg.Now().Unix(), Model: model.Name}
-	out, err := in.newCompletions(r.Context(), model, req, head)
-	if err == nil && in.Stream {
-		err = out.stream(w, r, model, req)
-	} else if err == nil {
-		err = out.whole(w, r, model, req)
-	}
-	return rename(err, "prompt", "max_tokens")
+// completions returns the handler of completions.
+func (cfg Config) completions() httpx.Handler {
+	return httpx.Post(completionTable, (*completionRequest).request, open[completionRequest](cfg), cfg.answerCompletion)
 }
 
-// whole answers at once.
+func (cfg Config) answerCompletion(w http.ResponseWriter, r *http.Request, call httpx.Call[completionRequest, *llm.Request, *llm.Model]) error {
+	head := completionAnswer{ID: newID("cmpl-"), Object: "text_completion", Created: cfg.Now().Unix(), Model: call.Model.Name}
+	out, err := call.In.newCompletions(r.Context(), call.Model, call.Req, head)
+	if err != nil {
+		return err
+	}
+	if call.In.Stream {
+		return out.stream(w, r, call.Model, call.Req)
+	}
+	return out.whole(w, r, call.Model, call.Req)
+}
+
+// whole sends the answer that is not streamed.
 func (s *completions) whole(w http.ResponseWriter, r *http.Request, model *llm.Model, req *llm.Request) error {
 	rows, used, err := httpx.Collect(r, model, req)
 	if err != nil {
@@ -38,7 +32,7 @@ func (s *completions) whole(w http.ResponseWriter, r *http.Request, model *llm.M
 	}
 	answer := s.head
 	if u := newUsage(used); u != nil {
-		answer.Usage = u
+		answer.Usage = &u
 	}
 	for _, row := range rows {
 		answer.Choices = append(answer.Choices, s.choice(row))
@@ -62,29 +56,17 @@ func (s *completions) stream(w http.ResponseWriter, r *http.Request, model *llm.
 	return out.Text("[DONE]")
 }
 
-func (cfg Config) embed(w http.ResponseWriter, r *http.Request) error {
-	var in embeddingRequest
-	if err := httpx.DecodeJSON(r, &in); err != nil {
-		return err
-	}
-	req, err := in.request()
+func answerEmbedding(w http.ResponseWriter, r *http.Request, call httpx.Call[embeddingRequest, *llm.EmbedRequest, *llm.Model]) error {
+	embedder, err := llm.As[llm.Embedder](call.Model)
 	if err != nil {
 		return err
 	}
-	model, err := cfg.open(r.Context(), in.Model)
+	list, used, err := embedder.Embed(r.Context(), call.Req)
 	if err != nil {
 		return err
-	}
-	embedder, err := llm.As[llm.Embedder](model)
-	if err != nil {
-		return err
-	}
-	list, used, err := embedder.Embed(r.Context(), req)
-	if err != nil {
-		return rename(err, "input", "")
 	}
 	httpx.RecordOf(r.Context()).Count(used)
-	answer, err := in.answer(model.Name, list, used)
+	answer, err := call.In.answer(call.Model.Name, list, used)
 	if err != nil {
 		return err
 	}

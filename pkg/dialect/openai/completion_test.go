@@ -17,11 +17,11 @@ import (
 // ids returns the prompt that is token ids.
 func ids(list ...int) llm.Prompt { return llm.Prompt{Parts: []llm.Part{{Tokens: list}}} }
 
-func complete(t *testing.T, body string) (*llm.Request, error) {
-	t.Helper()
+// complete decodes and translates a body.
+func complete(body string) (*llm.Request, error) {
 	var in completionRequest
-	if err := wire.Unmarshal([]byte(body), &in); err != nil {
-		t.Fatalf("%s: %v", body, err)
+	if err := completionTable.Decode([]byte(body), &in); err != nil {
+		return nil, err
 	}
 	return in.request()
 }
@@ -48,7 +48,7 @@ func TestCompletionRequest(t *testing.T) {
 		}},
 	} {
 		test.want.Defaults = llm.Params{MaxTokens: new(16), Temperature: new(1.0)}
-		got, err := complete(t, `{"model":"m",`+test.body+`}`)
+		got, err := complete(`{"model":"m",` + test.body + `}`)
 		if err != nil || !reflect.DeepEqual(*got, test.want) {
 			t.Errorf("%s: got %+v, %v", test.body, got, err)
 		}
@@ -75,7 +75,7 @@ func TestBadCompletions(t *testing.T) {
 		{`"max_tokens":-1`, "max_tokens", "Invalid value for 'max_tokens': must not be negative"},
 		{`"suffix":"x"`, "suffix", `Unsupported parameter 'suffix': text is continued at its end only; only "" can be sent`},
 		{`"n":3,"best_of":2`, "best_of", "Invalid value for 'best_of': must be at least n, which is 3"},
-		{`"best_of":0`, "best_of", "Invalid value for 'best_of': must be at least n, which is 1"},
+		{`"best_of":0`, "best_of", "Invalid value for 'best_of': must be between 1 and 128"},
 		{`"best_of":129`, "best_of", "Invalid value for 'best_of': must be between 1 and 128"},
 		{`"best_of":2,"stream":true`, "best_of", "Invalid value for 'best_of': above n cannot be streamed"},
 		{`"logprobs":21`, "logprobs", "Invalid value for 'logprobs': must be between 0 and 20"},
@@ -124,37 +124,9 @@ func refusals(t *testing.T, target, plain string, list []refusal) {
 	}
 }
 
-// Every key has a row and every row a key, and the table tells the truth.
-func TestOtherParameters(t *testing.T) {
-	for _, test := range []struct {
-		rows    []wire.Parameter
-		request reflect.Type
-	}{
-		{CompletionParameters(), reflect.TypeFor[completionRequest]()},
-		{EmbeddingParameters(), reflect.TypeFor[embeddingRequest]()},
-	} {
-		keys, rows := wire.Keys(test.request), map[string]bool{}
-		for _, p := range test.rows {
-			name, _, nested := strings.Cut(p.Name, ".")
-			if !keys[name] || rows[p.Name] || p.Note == "" {
-				t.Errorf("%s: %+v", test.request, p)
-			}
-			rows[p.Name] = true
-			if !nested && len(p.Neutral) > 0 != (p.Disposition == wire.Refused) {
-				t.Errorf("%s: %+v", test.request, p)
-			}
-		}
-		for key := range keys {
-			if !rows[key] {
-				t.Errorf("%s: %s has no disposition", test.request, key)
-			}
-		}
-	}
-}
-
 func TestCompletionDispositions(t *testing.T) {
 	const plain = `{"model":"m","prompt":"a"`
-	want, err := complete(t, plain+`}`)
+	want, err := complete(plain + `}`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +143,7 @@ func TestCompletionDispositions(t *testing.T) {
 			}
 			continue
 		}
-		got, err := complete(t, plain+`,"`+p.Name+`":`+value+`}`)
+		got, err := complete(plain + `,"` + p.Name + `":` + value + `}`)
 		e, _ := errors.AsType[*llm.Error](err)
 		refused := e != nil && e.Code == llm.Unsupported && e.Param == p.Name
 		if same := reflect.DeepEqual(got, want); refused != (p.Disposition == wire.Refused) || same != (p.Disposition == wire.NoEffect) {
@@ -187,12 +159,7 @@ func FuzzCompletion(f *testing.F) {
 	f.Add([]byte(`{"model":"m","prompt":[[1,2],[3]],"stop":"x","stream":true,"stream_options":{"include_usage":true}}`))
 	f.Add([]byte(`{"model":"m","prompt":[1,2],"suffix":"x"}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		var in completionRequest
-		err := wire.Unmarshal(body, &in)
-		var req *llm.Request
-		if err == nil {
-			req, err = in.request()
-		}
+		req, err := complete(string(body))
 		if ours(t, body, err) {
 			return
 		}
@@ -209,7 +176,7 @@ func FuzzEmbedding(f *testing.F) {
 	f.Add([]byte(`{"input":[[1,2],[3]]}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var in embeddingRequest
-		err := wire.Unmarshal(body, &in)
+		err := embeddingTable.Decode(body, &in)
 		var req *llm.EmbedRequest
 		if err == nil {
 			req, err = in.request()

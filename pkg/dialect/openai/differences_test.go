@@ -90,8 +90,7 @@ func TestDifferences(t *testing.T) {
 	for line := range strings.SplitSeq(ask(h, "POST", "/v1/chat/completions", `{"stream":true,`+hi+`}`).Body.String(), "\n") {
 		var event chatChunk
 		if json.Unmarshal([]byte(strings.TrimPrefix(line, "data: ")), &event) == nil {
-			piece, _ := event.Choices[0].Delta.Content.(string)
-			streamed.WriteString(piece)
+			streamed.WriteString(text(event.Choices[0].Delta))
 		}
 	}
 	var whole chatAnswer

@@ -1,19 +1,18 @@
 package openai
 
 import (
-	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"math"
 
 	"glossa/pkg/llm"
+	"glossa/pkg/wire"
 )
 
-// embeddingRequest is the body of POST /v1/embeddings. Each key has a row in
-// [EmbeddingParameters].
+// embeddingRequest is the body of POST /v1/embeddings.
 type embeddingRequest struct {
-	Model          string          `json:"model"`
+	modelKey
 	Input          json.RawMessage `json:"input"` // a string, token ids, or a list of either
 	EncodingFormat *string         `json:"encoding_format"`
 	Dimensions     *int            `json:"dimensions"`
@@ -21,16 +20,16 @@ type embeddingRequest struct {
 }
 
 type embeddingAnswer struct {
-	Object string            `json:"object"` // list
+	Object string            `json:"object" enum:"list"`
 	Data   []embeddingObject `json:"data"`
-	Model  string            `json:"model"`
+	Model  string            `json:"model" doc:"the model's own name, also if an alias was sent"`
 	Usage  embeddingUsage    `json:"usage"`
 }
 
 type embeddingObject struct {
-	Object    string `json:"object"` // embedding
-	Index     int    `json:"index"`
-	Embedding any    `json:"embedding"` // []float32, or a string: base64 of them, little-endian
+	Object    string    `json:"object" enum:"embedding"`
+	Index     int       `json:"index"`
+	Embedding embedding `json:"embedding" doc:"a vector of length 1; with the encoding_format base64 the bytes of its float32, little-endian"`
 }
 
 type embeddingUsage struct {
@@ -38,46 +37,61 @@ type embeddingUsage struct {
 	TotalTokens  int `json:"total_tokens"`
 }
 
+// embedding is a vector that is written as a list of numbers, or as base64.
+type embedding struct {
+	vector []float32
+	base64 bool // of its bytes, little-endian
+}
+
+// JSONSchema implements [wire.Describer].
+func (embedding) JSONSchema() *wire.Schema {
+	text := wire.Types("string")
+	text.ContentEncoding = "base64"
+	return wire.AnyOf(wire.ListOf(wire.Types("number")), text)
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (e embedding) MarshalJSON() ([]byte, error) {
+	if !e.base64 {
+		return json.Marshal(e.vector)
+	}
+	b := make([]byte, 0, 4*len(e.vector))
+	for _, x := range e.vector {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
+	}
+	return json.Marshal(b)
+}
+
 // request translates a request for embeddings; every error names the key at fault.
 func (e *embeddingRequest) request() (*llm.EmbedRequest, error) {
-	if e.EncodingFormat != nil && *e.EncodingFormat != "float" && *e.EncodingFormat != "base64" {
-		return nil, invalid("encoding_format", "must be float or base64, not %.40q", *e.EncodingFormat)
-	}
-	if e.Dimensions != nil && *e.Dimensions < 1 {
-		return nil, invalid("dimensions", "must be at least 1")
-	}
 	list, err := prompts("input", e.Input)
 	switch {
 	case err != nil:
 		return nil, err
-	case list == nil:
-		return nil, invalid("input", "must be given")
 	case len(list) > maxInputs:
-		return nil, invalid("input", "at most %d inputs", maxInputs)
+		return nil, wire.Invalid("input", "at most %d inputs", maxInputs)
 	}
 	for i, prompt := range list {
 		if text, ok := prompt.Text(); ok && text == "" {
-			return nil, invalid("input", "input %d is an empty string", i)
+			return nil, wire.Invalid("input", "input %d is an empty string", i)
 		}
 	}
 	return &llm.EmbedRequest{Prompts: list}, nil
 }
 
-// answer translates embeddings. Those of a model have one length.
+// answer translates embeddings. All vectors of a model have one length.
 func (e *embeddingRequest) answer(model string, list []llm.Embedding, used llm.Usage) (*embeddingAnswer, error) {
 	out := &embeddingAnswer{
 		Object: "list", Data: make([]embeddingObject, len(list)), Model: model, Usage: embeddingUsage{used.Input, used.Input},
 	}
+	base64 := e.EncodingFormat != nil && *e.EncodingFormat == "base64"
 	for i, made := range list {
 		vector := unit(made.Layers[0].Vectors[0])
 		if e.Dimensions != nil && *e.Dimensions != len(vector) {
 			message := fmt.Sprintf("embeddings of this model have %d dimensions and cannot be shortened", len(vector))
 			return nil, &llm.Error{Code: llm.Unsupported, Param: "dimensions", Message: message}
 		}
-		out.Data[i] = embeddingObject{Object: "embedding", Index: i, Embedding: vector}
-		if e.EncodingFormat != nil && *e.EncodingFormat == "base64" {
-			out.Data[i].Embedding = encode(vector)
-		}
+		out.Data[i] = embeddingObject{Object: "embedding", Index: i, Embedding: embedding{vector, base64}}
 	}
 	return out, nil
 }
@@ -97,13 +111,4 @@ func unit(v []float32) []float32 {
 		out[i] = float32(float64(x) / math.Sqrt(sum))
 	}
 	return out
-}
-
-// encode writes floats as base64 of their bytes, little-endian.
-func encode(v []float32) string {
-	b := make([]byte, 0, 4*len(v))
-	for _, x := range v {
-		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
-	}
-	return base64.StdEncoding.EncodeToString(b)
 }

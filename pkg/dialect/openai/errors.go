@@ -12,8 +12,8 @@ import (
 	"glossa/pkg/wire"
 )
 
-// Errors gives errors the shape that OpenAI's clients read. They know a stream's
-// error by its first key, which is error.
+// Errors gives errors the shape that OpenAI's clients read. They recognise the error of a
+// stream by its first key, error.
 var Errors httpx.Errors = shape{}
 
 type shape struct{}
@@ -26,13 +26,13 @@ type errorBody struct {
 type errorFields struct {
 	Message string  `json:"message"`
 	Type    string  `json:"type"`
-	Param   *string `json:"param"`
+	Param   *string `json:"param" doc:"the key of the request that the error is about"`
 	Code    *string `json:"code"`
 }
 
 // Body implements [httpx.Errors].
 func (shape) Body(e *llm.Error) (int, any) {
-	kind, code := words(e)
+	kind, code := typeAndCode(e)
 	fields := errorFields{Message: sentence(e), Type: kind}
 	if e.Param != "" {
 		fields.Param = &e.Param
@@ -50,8 +50,8 @@ func (s shape) InBand(e *llm.Error) []byte {
 	return frame
 }
 
-// words are OpenAI's type and code of an error; some errors have no code there.
-func words(e *llm.Error) (kind, code string) {
+// typeAndCode returns OpenAI's type and code of an error; some errors have no code.
+func typeAndCode(e *llm.Error) (kind, code string) {
 	const invalid, server = "invalid_request_error", "server_error"
 	switch e.Code {
 	case llm.Invalid:
@@ -91,8 +91,8 @@ func words(e *llm.Error) (kind, code string) {
 	return server, ""
 }
 
-// sentence names the parameter too: many clients show nothing but the message. Some of them,
-// as litellm, tell a bad key and a full context from other faults by OpenAI's very words.
+// sentence returns the message, with the parameter: many clients show the message only.
+// Some, as litellm, recognise a wrong key and a full context by OpenAI's exact words.
 func sentence(e *llm.Error) string {
 	switch {
 	case e.Code == llm.TooLong:
@@ -123,69 +123,26 @@ func tooLong(e *llm.Error) string {
 		e.Length.Limit, prompt, least, e.Length.Got, prompt)
 }
 
-// rename puts the client's names into an error from a backend, which has the
-// canonical ones: prompt is the client's for the prompt, limit that for max_new_tokens.
-func rename(err error, prompt, limit string) error {
+// renameTool puts the client's index into an error about a tool: that of a model's error
+// is among the tools that were offered.
+func (c *chatRequest) renameTool(err error) error {
 	e, ok := errors.AsType[*llm.Error](err)
 	if !ok {
 		return err
 	}
-	renamed := *e
-	switch {
-	case e.Param == "max_new_tokens":
-		renamed.Param = limit
-	case e.Param == "return_full_text":
-		renamed.Param = "echo"
-	case e.Param == "prompt" || e.Code == llm.TooLong:
-		renamed.Param = prompt
-	default:
+	rest, ok := strings.CutPrefix(e.Param, "tools[")
+	if !ok {
 		return err
 	}
-	return &renamed
-}
-
-// rename is [rename] for a chat, whose limit has three names, and whose answers can be
-// held to a form.
-func (c *chatRequest) rename(err error) error {
-	if e, ok := errors.AsType[*llm.Error](err); ok {
-		if name := c.formName(e.Param); name != "" {
-			renamed := *e
-			renamed.Param = name
-			return &renamed
-		}
+	index, key, _ := strings.Cut(rest, "]")
+	if key != "" {
+		key = ".function" + key
 	}
-	limit := "max_tokens"
-	for _, sent := range c.limits() {
-		if sent.v != nil {
-			limit = sent.name
-			break
-		}
-	}
-	return rename(err, "messages", limit)
-}
-
-// formName returns the client's name of a canonical one, if it is that of a form. Of
-// tools[1].parameters the index is among those that were offered.
-func (c *chatRequest) formName(param string) string {
-	switch param {
-	case "schema":
-		return "response_format"
-	case "must_call":
-		return "tool_choice"
-	case "one_call":
-		return "parallel_tool_calls"
-	}
-	rest, ok := strings.CutPrefix(param, "tools")
-	if !ok {
-		return ""
-	}
-	index, key, _ := strings.Cut(strings.TrimPrefix(rest, "["), "]")
-	offered, _, _ := c.offered() // it was right before
+	renamed := *e
+	renamed.Param = "tools"
+	offered, _, _ := c.offered() // it succeeded before
 	if i, err := strconv.Atoi(index); err == nil && i >= 0 && i < len(offered) {
-		if key != "" {
-			key = ".function" + key
-		}
-		return fmt.Sprintf("tools[%d]%s", offered[i], key)
+		renamed.Param = fmt.Sprintf("tools[%d]%s", offered[i], key)
 	}
-	return "tools"
+	return &renamed
 }

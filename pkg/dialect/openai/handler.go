@@ -11,6 +11,7 @@ import (
 
 	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
+	"glossa/pkg/wire"
 )
 
 // Config is what the dialect is given.
@@ -24,14 +25,20 @@ func Routes(cfg Config) []httpx.Route {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return append(cfg.tokenRoutes(), []httpx.Route{
-		{Method: "GET", Pattern: "/v1/models", Permission: httpx.Listing, Handle: cfg.list, Errors: Errors},
-		{Method: "GET", Pattern: "/v1/models/{id...}", Permission: httpx.Listing, Handle: cfg.model, Errors: Errors},
-		{Method: "POST", Pattern: "/v1/chat/completions", Permission: httpx.Inference, Streams: true, Handle: cfg.chat, Errors: Errors},
-		{Method: "POST", Pattern: "/chat/completions", Permission: httpx.Inference, Streams: true, Handle: cfg.chat, Errors: Errors},
-		{Method: "POST", Pattern: "/v1/completions", Permission: httpx.Inference, Streams: true, Handle: cfg.complete, Errors: Errors},
-		{Method: "POST", Pattern: "/v1/embeddings", Permission: httpx.Inference, Handle: cfg.embed, Errors: Errors},
+	chat := httpx.Post(chatTable, (*chatRequest).request, open[chatRequest](cfg), cfg.answerChat)
+	embed := httpx.Post(embeddingTable, (*embeddingRequest).request, open[embeddingRequest](cfg), answerEmbedding)
+	routes := append(cfg.tokenRoutes(), []httpx.Route{
+		{Method: "GET", Pattern: "/v1/models", Permission: httpx.Listing, Doc: listDoc, Handle: cfg.list},
+		{Method: "GET", Pattern: "/v1/models/{id...}", Permission: httpx.Listing, Doc: modelDoc, Handle: cfg.model},
+		{Method: "POST", Pattern: "/v1/chat/completions", Permission: httpx.Inference, Streams: true, Doc: chatDoc, Handle: chat},
+		{Method: "POST", Pattern: "/chat/completions", Permission: httpx.Inference, Streams: true, Doc: chatAliasDoc, Handle: chat},
+		{Method: "POST", Pattern: "/v1/completions", Permission: httpx.Inference, Streams: true, Doc: completionDoc, Handle: cfg.completions()},
+		{Method: "POST", Pattern: "/v1/embeddings", Permission: httpx.Inference, Doc: embeddingDoc, Handle: embed},
 	}...)
+	for i := range routes {
+		routes[i].Errors = Errors
+	}
+	return routes
 }
 
 func (cfg Config) list(w http.ResponseWriter, r *http.Request) error {
@@ -46,8 +53,8 @@ func (cfg Config) list(w http.ResponseWriter, r *http.Request) error {
 	return httpx.JSON(w, http.StatusOK, list)
 }
 
-// model looks into the list first: opening a model may load it, and only aliases
-// need that.
+// model looks into the list first: opening a model may load it, and only aliases need
+// that.
 func (cfg Config) model(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("id")
 	infos, err := cfg.Models.List(r.Context())
@@ -69,6 +76,29 @@ func (cfg Config) model(w http.ResponseWriter, r *http.Request) error {
 	return httpx.JSON(w, http.StatusOK, newModel(model.ModelInfo))
 }
 
+// open returns how the model of a request is found.
+func open[In any, Request interface {
+	*In
+	modelName() string
+}](cfg Config) func(*http.Request, *In) (*llm.Model, error) {
+	return func(r *http.Request, in *In) (*llm.Model, error) {
+		return cfg.openNamed(r, Request(in).modelName())
+	}
+}
+
+// openNamed opens the model that the path names, or else the one that was sent.
+func (cfg Config) openNamed(r *http.Request, sent string) (*llm.Model, error) {
+	name := r.PathValue("id")
+	if name == "" {
+		return cfg.open(r.Context(), sent)
+	}
+	model, err := cfg.open(r.Context(), name)
+	if err == nil && sent != "" && sent != name && sent != model.Name {
+		return nil, wire.Invalid("model", "is not the model of the path, %.200s", name)
+	}
+	return model, err
+}
+
 func (cfg Config) open(ctx context.Context, name string) (*llm.Model, error) {
 	model, err := cfg.Models.Open(ctx, name)
 	if e, ok := errors.AsType[*llm.Error](err); ok && e.Code == llm.NotFound {
@@ -83,19 +113,8 @@ func noModel(name string, cause error) error {
 	return e
 }
 
-func (cfg Config) chat(w http.ResponseWriter, r *http.Request) error {
-	var in chatRequest
-	if err := httpx.DecodeJSON(r, &in); err != nil {
-		return err
-	}
-	req, err := in.request()
-	if err != nil {
-		return err
-	}
-	model, err := cfg.open(r.Context(), in.Model)
-	if err != nil {
-		return err
-	}
+func (cfg Config) answerChat(w http.ResponseWriter, r *http.Request, call httpx.Call[chatRequest, *llm.Request, *llm.Model]) error {
+	in, req, model := call.In, call.Req, call.Model
 	answer := chatAnswer{ID: newID("chatcmpl-"), Object: "chat.completion", Created: cfg.Now().Unix(), Model: model.Name}
 	if err := in.hosted(&model.ModelInfo); err != nil {
 		return err
@@ -104,11 +123,11 @@ func (cfg Config) chat(w http.ResponseWriter, r *http.Request) error {
 		alphaLimits(req)
 	}
 	if in.Stream {
-		return in.rename(in.stream(w, r, model, req, answer))
+		return in.renameTool(in.stream(w, r, model, req, answer))
 	}
 	rows, used, err := httpx.Collect(r, model, req)
 	if err != nil {
-		return in.rename(err)
+		return in.renameTool(err)
 	}
 	for _, row := range rows {
 		answer.Choices = append(answer.Choices, in.choice(row, req, model))
@@ -125,7 +144,7 @@ func (c *chatRequest) stream(w http.ResponseWriter, r *http.Request, model *llm.
 		head:         chatChunk{ID: answer.ID, Object: "chat.completion.chunk", Created: answer.Created, Model: answer.Model},
 		withLogprobs: c.Logprobs,
 		withUsage:    c.withUsage(),
-		bare:         alephAlpha(r.Header),
+		toAlephAlpha: isAlephAlpha(r.Header),
 		begun:        make([]bool, req.Rows()),
 		called:       make([]bool, req.Rows()),
 	}
@@ -143,17 +162,16 @@ func (c *chatRequest) stream(w http.ResponseWriter, r *http.Request, model *llm.
 	return out.Text("[DONE]")
 }
 
-// alephAlpha tells whether Aleph Alpha's own client asks. It reads nothing else of a
-// chunk that has usage: with seed 002's usage on a row's last chunk it would lose the
-// reason of the row's end, and the calls, which it gives with that reason. Its chunks are
-// typed to have a text, where OpenAI's first one before a call has null. The path does
-// not tell: its base is the root of one server and /v1 of another, and seed 002 has
-// clients on both.
-func alephAlpha(header http.Header) bool {
+// isAlephAlpha reports whether Aleph Alpha's own client sends the request. It reads nothing
+// else of a chunk that has usage: with seed 002's usage in the last chunk of a choice it
+// would lose the reason of the end, and the calls, which it returns with that reason. It
+// requires a text in the first chunk, where OpenAI's has null if a call follows. The path
+// cannot distinguish clients: seed 002 has clients on both paths.
+func isAlephAlpha(header http.Header) bool {
 	return strings.HasPrefix(header.Get("User-Agent"), "Aleph-Alpha-Python-Client-")
 }
 
-// newID returns the id of an answer, as seed 002 has it, or of a call.
+// newID returns the id of an answer, in the form of seed 002, or of a call.
 func newID(kind string) string {
 	var b [12]byte
 	rand.Read(b[:])

@@ -9,51 +9,38 @@ import (
 	"glossa/pkg/llm"
 )
 
-// tokenRoutes are vLLM's. Its clients name no model, because vLLM serves one: below
-// /vllm/NAME the path names it. Completions are there too, because lm_eval derives all
-// addresses from theirs.
+// tokenRoutes returns vLLM's routes. Its clients name no model, because vLLM serves one:
+// below /vllm/NAME the path names it. Completions are there too, because lm_eval derives
+// all addresses from theirs.
 func (cfg Config) tokenRoutes() []httpx.Route {
 	const one = "/vllm/{id...}"
-	routes := []httpx.Route{
-		{Method: "GET", Pattern: one + "/tokenizer_info", Permission: httpx.Listing, Handle: cfg.tokenizerInfo},
-		{Method: "POST", Pattern: one + "/v1/completions", Permission: httpx.Inference, Streams: true, Handle: cfg.complete},
-		{Method: "GET", Pattern: "/tokenizer_info", Permission: httpx.Listing, Handle: cfg.tokenizerInfo},
+	tokenize := httpx.Post(tokenizeTable, (*tokenizeRequest).input, open[tokenizeRequest](cfg), answerTokens)
+	detokenize := httpx.Post(detokenizeTable, (*detokenizeRequest).ids, open[detokenizeRequest](cfg), answerText)
+	return []httpx.Route{
+		{Method: "GET", Pattern: one + "/tokenizer_info", Permission: httpx.Listing, Doc: modelTokenizerInfoDoc, Handle: cfg.tokenizerInfo},
+		{Method: "POST", Pattern: one + "/v1/completions", Permission: httpx.Inference, Streams: true, Doc: modelCompletionDoc, Handle: cfg.completions()},
+		{Method: "GET", Pattern: "/tokenizer_info", Permission: httpx.Listing, Doc: tokenizerInfoDoc, Handle: cfg.tokenizerInfo},
+		{Method: "POST", Pattern: "/tokenize", Permission: httpx.Inference, Doc: tokenizeDoc, Handle: tokenize},
+		{Method: "POST", Pattern: "/detokenize", Permission: httpx.Inference, Doc: detokenizeDoc, Handle: detokenize},
+		{Method: "POST", Pattern: one + "/tokenize", Permission: httpx.Inference, Doc: modelTokenizeDoc, Handle: tokenize},
+		{Method: "POST", Pattern: one + "/detokenize", Permission: httpx.Inference, Doc: modelDetokenizeDoc, Handle: detokenize},
 	}
-	for _, base := range []string{"", one} {
-		routes = append(routes,
-			httpx.Route{Method: "POST", Pattern: base + "/tokenize", Permission: httpx.Inference, Handle: cfg.tokenize},
-			httpx.Route{Method: "POST", Pattern: base + "/detokenize", Permission: httpx.Inference, Handle: cfg.detokenize})
-	}
-	for i := range routes {
-		routes[i].Errors = Errors
-	}
-	return routes
-}
-
-// openFor opens the model that the path of r names, or else the one that its body does.
-func (cfg Config) openFor(r *http.Request, sent string) (*llm.Model, error) {
-	name := r.PathValue("id")
-	if name == "" {
-		return cfg.open(r.Context(), sent)
-	}
-	model, err := cfg.open(r.Context(), name)
-	if err == nil && sent != "" && sent != name && sent != model.Name {
-		return nil, invalid("model", "is not the model of the path, %.200s", name)
-	}
-	return model, err
 }
 
 // tokenizerInfo describes the tokenizer of the model that the path or the query string names.
 // Without a name it refuses to choose among several models: each has its own tokens, and a
-// client that took those of another would compute wrong numbers without an error.
+// client that used those of another would compute wrong numbers without an error.
 func (cfg Config) tokenizerInfo(w http.ResponseWriter, r *http.Request) error {
-	named := r.URL.Query().Get("model")
-	if r.PathValue("id") == "" && named == "" {
+	var in modelKey
+	if err := tokenizerInfoTable.DecodeQuery(r.URL.RawQuery, &in); err != nil {
+		return err
+	}
+	if r.PathValue("id") == "" && in.Model == "" {
 		if err := cfg.alone(r.Context()); err != nil {
 			return err
 		}
 	}
-	model, err := cfg.openFor(r, named)
+	model, err := cfg.openNamed(r, in.Model)
 	if err != nil {
 		return err
 	}
@@ -74,57 +61,34 @@ func (cfg Config) alone(ctx context.Context) error {
 	return &llm.Error{Code: llm.Invalid, Param: "model", Message: message}
 }
 
-func (cfg Config) tokenize(w http.ResponseWriter, r *http.Request) error {
-	var in tokenizeRequest
-	if err := httpx.DecodeJSON(r, &in); err != nil {
-		return err
-	}
-	if err := in.check(); err != nil {
-		return err
-	}
-	model, err := cfg.openFor(r, in.Model)
+func answerTokens(w http.ResponseWriter, r *http.Request, call httpx.Call[tokenizeRequest, *input, *llm.Model]) error {
+	tokenizer, err := llm.As[llm.Tokenizer](call.Model)
 	if err != nil {
 		return err
 	}
-	tokenizer, err := llm.As[llm.Tokenizer](model)
-	if err != nil {
-		return err
-	}
-	parts, start, err := in.parts(model)
+	parts, start, err := call.In.parts(call.Req, call.Model)
 	if err != nil {
 		return err
 	}
 	var tokens []llm.Token
-	for i, part := range runs(parts) {
+	for i, part := range joined(parts) {
 		more, err := tokenizer.Tokenize(r.Context(), part, start && i == 0)
 		if err != nil {
 			return err
 		}
 		tokens = append(tokens, more...)
 	}
-	return httpx.JSON(w, http.StatusOK, in.answer(tokens, model.Context))
+	return httpx.JSON(w, http.StatusOK, call.In.answer(tokens, call.Model.Context))
 }
 
-func (cfg Config) detokenize(w http.ResponseWriter, r *http.Request) error {
-	var in detokenizeRequest
-	if err := httpx.DecodeJSON(r, &in); err != nil {
-		return err
-	}
-	ids, err := in.ids()
+func answerText(w http.ResponseWriter, r *http.Request, call httpx.Call[detokenizeRequest, []int, *llm.Model]) error {
+	tokenizer, err := llm.As[llm.Tokenizer](call.Model)
 	if err != nil {
 		return err
 	}
-	model, err := cfg.openFor(r, in.Model)
+	text, err := tokenizer.Detokenize(r.Context(), call.Req)
 	if err != nil {
 		return err
-	}
-	tokenizer, err := llm.As[llm.Tokenizer](model)
-	if err != nil {
-		return err
-	}
-	text, err := tokenizer.Detokenize(r.Context(), ids)
-	if err != nil {
-		return rename(err, "tokens", "")
 	}
 	return httpx.JSON(w, http.StatusOK, detokenizeAnswer{text})
 }

@@ -2,13 +2,11 @@ package openai
 
 import (
 	"context"
-	"reflect"
 	"strings"
 	"testing"
 
 	"glossa/pkg/llm"
 	"glossa/pkg/llm/llmtest"
-	"glossa/pkg/wire"
 )
 
 // speller has a token for each letter, with its code as its id, begins prompts with token 1,
@@ -75,7 +73,9 @@ func TestTokenize(t *testing.T) {
 		{"POST", "/tokenize", `{"prompt":"a","continue_final_message":false,"chat_template":null,"chat_template_kwargs":{},"mm_processor_kwargs":null}`, 200, `{"count":2,"max_model_len":64,"tokens":[1,97],"token_strs":null}`},
 		{"POST", "/vllm/n/o/tokenize", `{"prompt":"a","model":"n/o"}`, 200, `{"count":2,"max_model_len":64,"tokens":[1,97],"token_strs":null}`},
 		{"POST", "/tokenize", `{}`, 400, missing},
-		{"POST", "/tokenize", `{"prompt":"a","messages":[]}`, 400, "cannot be sent with messages"},
+		{"POST", "/tokenize", `{"prompt":"a",` + hi + `}`, 400, "cannot be sent with messages"},
+		{"POST", "/tokenize", `{"messages":[{"role":"user","content":"hi"}],"tools":[{"type":"function"}]}`, 400, "Invalid value for 'tools[0].function.name': must be given"},
+		{"POST", "/tokenize", `{"messages":[{"role":"user","content":[]}]}`, 400, "Invalid value for 'messages[0].content': at least one part is needed"},
 		{"POST", "/tokenize", `{"messages":[]}`, 400, "at least one message is needed"},
 		{"POST", "/tokenize", `{"prompt":"a","tools":[]}`, 400, "can be sent with messages only"},
 		{"POST", "/tokenize", `{"prompt":"a","add_generation_prompt":true}`, 400, "can be sent with messages only"},
@@ -96,6 +96,9 @@ func TestTokenize(t *testing.T) {
 		{"GET", "/vllm/vectors/tokenizer_info", "", 200, `{"tokenizer_class":"PreTrainedTokenizerFast","model":"vectors","bos_token":null,"eos_token":null,"pad_token":null}`},
 		{"GET", "/vllm/novels-5hr/tokenizer_info", "", 400, "this model is no tokenizer"},
 		{"GET", "/tokenizer_info?model=nope", "", 404, "The model 'nope' does not exist"},
+		{"GET", "/tokenizer_info?name=m", "", 400, "Unrecognized request argument supplied: name"},
+		{"GET", "/tokenizer_info?model=m&model=m", "", 400, "Invalid value for 'model': given twice"},
+		{"GET", "/vllm/m/tokenizer_info?model=n%2Fo", "", 400, "is not the model of the path, m"},
 		{"GET", "/tokenizer_info", "", 400, "For lm_eval base_url is http://HOST/vllm/m/v1/completions"},
 		{"POST", "/vllm/novels-5hr/v1/completions", `{"model":"novels-5hr","prompt":"a"}`, 200, ""},
 		{"POST", "/vllm/novels-5hr/v1/completions", `{"model":"m","prompt":"a"}`, 400, "is not the model of the path, novels-5hr"},
@@ -113,17 +116,3 @@ func TestTokenize(t *testing.T) {
 }
 
 func unescaped(s string) string { return strings.NewReplacer(`\u003c`, "<", `\u003e`, ">").Replace(s) }
-
-// TestTokenizeParameters: every key has a row and every row a key.
-func TestTokenizeParameters(t *testing.T) {
-	keys := wire.Keys(reflect.TypeFor[tokenizeRequest]())
-	for _, p := range TokenizeParameters() {
-		if !keys[p.Name] || p.Note == "" {
-			t.Errorf("%+v has no key", p)
-		}
-		delete(keys, p.Name)
-	}
-	for key := range keys {
-		t.Errorf("%s has no row", key)
-	}
-}

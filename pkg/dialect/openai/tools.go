@@ -10,16 +10,8 @@ import (
 	"glossa/pkg/wire"
 )
 
-// forms are the keys that hold an answer of a chat to a form.
-type forms struct {
-	ResponseFormat    *responseFormat `json:"response_format"`
-	Tools             []tool          `json:"tools"`
-	ToolChoice        json.RawMessage `json:"tool_choice"` // a word or a toolChoice
-	ParallelToolCalls *bool           `json:"parallel_tool_calls"`
-}
-
 type responseFormat struct {
-	Type       string      `json:"type"` // text, json_object or json_schema
+	Type       string      `json:"type"`
 	JSONSchema *jsonSchema `json:"json_schema"`
 }
 
@@ -30,8 +22,10 @@ type jsonSchema struct {
 	Strict      *bool           `json:"strict"`
 }
 
+type tools []tool
+
 type tool struct {
-	Type     string          `json:"type"` // function
+	Type     string          `json:"type"`
 	Function function        `json:"function"`
 	Custom   json.RawMessage `json:"custom"`
 }
@@ -43,121 +37,112 @@ type function struct {
 	Strict      *bool           `json:"strict"`
 }
 
+// toolChoice is a tool_choice that is an object.
 type toolChoice struct {
-	Type         string        `json:"type"` // function or allowed_tools
-	Function     named         `json:"function"`
+	Type         string        `json:"type"`
+	Function     *functionName `json:"function"`
 	AllowedTools *allowedTools `json:"allowed_tools"`
 }
 
-type named struct {
+type functionName struct {
 	Name string `json:"name"`
 }
 
 type allowedTools struct {
-	Mode  string       `json:"mode"` // auto or required
-	Tools []toolChoice `json:"tools"`
+	Mode  string        `json:"mode"`
+	Tools []allowedTool `json:"tools"`
 }
 
-// Schemas of what is asked for without one.
+type allowedTool struct {
+	Type     string       `json:"type"`
+	Function functionName `json:"function"`
+}
+
+// The schemas of a json_object and of a function without parameters.
 const (
 	anyObject   = `{"type":"object"}`
 	noArguments = `{"type":"object","properties":{},"additionalProperties":false}`
 )
 
-// form puts the keys into params.
-func (f *forms) form(params *llm.Params) error {
-	schema, err := f.ResponseFormat.schema()
+// structure puts the keys that give an answer its structure into params.
+func (c *chatRequest) structure(params *llm.Params) error {
+	schema, err := c.ResponseFormat.schema()
 	if err != nil {
 		return err
 	}
-	tools, err := f.tools()
+	list, err := c.Tools.translate()
 	if err != nil {
 		return err
 	}
-	offered, must, err := f.offered()
+	offered, must, err := c.offered()
 	if err != nil {
 		return err
 	}
 	params.Schema = schema
 	for _, i := range offered {
-		params.Tools = append(params.Tools, tools[i])
+		params.Tools = append(params.Tools, list[i])
 	}
 	if must {
 		params.MustCall = new(true)
 	}
-	if len(offered) > 0 && f.ParallelToolCalls != nil && !*f.ParallelToolCalls {
+	if len(offered) > 0 && c.ParallelToolCalls != nil && !*c.ParallelToolCalls {
 		params.OneCall = new(true)
 	}
 	return nil
 }
 
-// schema returns the JSON Schema of the format, nil for free text.
+// schema returns the JSON Schema of the format, nil for plain text.
 func (f *responseFormat) schema() (json.RawMessage, error) {
-	const path = "response_format"
+	const path = "response_format.json_schema"
 	switch {
 	case f == nil:
 		return nil, nil
 	case f.JSONSchema != nil && f.Type != "json_schema":
-		return nil, invalid(path+".json_schema", "can be sent with type json_schema only")
+		return nil, wire.Invalid(path, "can be sent with type json_schema only")
 	case f.Type == "text":
 		return nil, nil
 	case f.Type == "json_object":
 		return json.RawMessage(anyObject), nil
-	case f.Type != "json_schema":
-		return nil, invalid(path+".type", "must be text, json_object or json_schema, not %.40q", f.Type)
 	case f.JSONSchema == nil:
-		return nil, invalid(path+".json_schema", "must be given")
+		return nil, wire.Invalid(path, "must be given")
 	}
-	return object(path+".json_schema.schema", f.JSONSchema.Schema)
+	return object(path+".schema", f.JSONSchema.Schema)
 }
 
 // object returns JSON that is at path and must be an object.
 func object(path string, raw json.RawMessage) (json.RawMessage, error) {
-	if len(raw) == 0 || string(raw) == "null" {
-		return nil, invalid(path, "must be given")
-	}
 	if raw[0] != '{' {
-		return nil, invalid(path, "must be an object")
+		return nil, wire.Invalid(path, "must be an object")
 	}
 	return raw, nil
 }
 
-// tools translates all tools, those that are not offered too.
-func (f *forms) tools() ([]llm.Tool, error) {
-	if len(f.Tools) > maxTools {
-		return nil, invalid("tools", "at most %d tools", maxTools)
-	}
-	list, seen := make([]llm.Tool, len(f.Tools)), map[string]bool{}
-	for i := range f.Tools {
-		path := fmt.Sprintf("tools[%d]", i)
+// translate translates all tools, those that are not offered too.
+func (list tools) translate() ([]llm.Tool, error) {
+	out, seen := make([]llm.Tool, len(list)), map[string]bool{}
+	for i := range list {
+		path := fmt.Sprintf("tools[%d].function", i)
 		var err error
-		if list[i], err = f.Tools[i].translate(path); err != nil {
+		if out[i], err = list[i].Function.translate(path); err != nil {
 			return nil, err
 		}
-		name := list[i].Name
+		name := out[i].Name
 		if seen[name] {
-			return nil, invalid(path+".function.name", "another tool is named %q", name)
+			return nil, wire.Invalid(path+".name", "another tool is named %q", name)
 		}
 		seen[name] = true
 	}
-	return list, nil
+	return out, nil
 }
 
-// translate translates the tool that is at path.
-func (t *tool) translate(path string) (llm.Tool, error) {
-	out := llm.Tool{Name: t.Function.Name, Description: t.Function.Description, Parameters: t.Function.Parameters}
-	if err := wire.Refuse(rows, t, "tools.", path+"."); err != nil {
-		return out, err
-	}
-	if t.Type != "function" {
-		return out, invalid(path+".type", "must be function, not %.40q", t.Type)
-	}
-	path += ".function"
-	unfit := func(c rune) bool {
+// translate translates the function that is at path.
+func (f *function) translate(path string) (llm.Tool, error) {
+	out := llm.Tool{Name: f.Name, Description: f.Description, Parameters: f.Parameters}
+	invalid := func(c rune) bool {
 		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-'
 	}
-	if out.Name == "" || len(out.Name) > maxName || strings.ContainsFunc(out.Name, unfit) {
-		return out, invalid(path+".name", "must be 1 to %d letters, digits, _ or -, not %.80q", maxName, out.Name)
+	if len(out.Name) > maxName || strings.ContainsFunc(out.Name, invalid) {
+		return out, wire.Invalid(path+".name", "must be 1 to %d letters, digits, _ or -, not %.80q", maxName, out.Name)
 	}
 	if len(out.Parameters) == 0 || string(out.Parameters) == "null" {
 		out.Parameters = json.RawMessage(noArguments)
@@ -167,11 +152,11 @@ func (t *tool) translate(path string) (llm.Tool, error) {
 }
 
 // offered returns the indices of the tools that may be called, and whether one must be.
-func (f *forms) offered() (list []int, must bool, err error) {
+func (c *chatRequest) offered() (list []int, must bool, err error) {
 	const path = "tool_choice"
-	raw, word := f.ToolChoice, "auto"
+	raw, word := c.ToolChoice, "auto"
 	if len(raw) > 0 && raw[0] == '{' {
-		return f.chosen()
+		return c.chosen()
 	}
 	if len(raw) > 0 && string(raw) != "null" {
 		if err := wire.UnmarshalAt(path, raw, &word); err != nil {
@@ -182,37 +167,35 @@ func (f *forms) offered() (list []int, must bool, err error) {
 	case word == "none":
 		return nil, false, nil
 	case word != "auto" && word != "required":
-		return nil, false, invalid(path, "must be none, auto, required or an object, not %.40q", word)
-	case word == "required" && len(f.Tools) == 0:
-		return nil, false, invalid(path, "there are no tools to call")
+		return nil, false, wire.Invalid(path, "must be none, auto, required or an object, not %.40q", word)
+	case word == "required" && len(c.Tools) == 0:
+		return nil, false, wire.Invalid(path, "there are no tools to call")
 	}
-	for i := range f.Tools {
+	for i := range c.Tools {
 		list = append(list, i)
 	}
 	return list, word == "required", nil
 }
 
-// chosen is offered of a choice that is an object.
-func (f *forms) chosen() (list []int, must bool, err error) {
+// chosen is [chatRequest.offered] of a choice that is an object.
+func (c *chatRequest) chosen() (list []int, must bool, err error) {
 	const path = "tool_choice"
 	var choice toolChoice
-	if err := wire.UnmarshalAt(path, f.ToolChoice, &choice); err != nil {
+	if err := toolChoiceTable.DecodeAt(path, c.ToolChoice, &choice); err != nil {
 		return nil, false, err
 	}
-	allowed := choice.AllowedTools
-	switch {
-	case choice.Type == "function":
-		i, err := f.named(path, choice)
+	function, allowed := choice.Function, choice.AllowedTools
+	switch isFunction := choice.Type == "function"; {
+	case isFunction && function == nil:
+		return nil, false, wire.Invalid(path+".function", "must be given")
+	case isFunction:
+		i, err := c.Tools.index(path, *function)
 		return []int{i}, true, err
-	case choice.Type != "allowed_tools":
-		return nil, false, invalid(path+".type", "must be function or allowed_tools, not %.40q", choice.Type)
-	case allowed == nil || len(allowed.Tools) == 0:
-		return nil, false, invalid(path+".allowed_tools.tools", "at least one tool is needed")
-	case allowed.Mode != "auto" && allowed.Mode != "required":
-		return nil, false, invalid(path+".allowed_tools.mode", "must be auto or required, not %.40q", allowed.Mode)
+	case allowed == nil:
+		return nil, false, wire.Invalid(path+".allowed_tools", "must be given")
 	}
 	for i, t := range allowed.Tools {
-		at, err := f.named(fmt.Sprintf("%s.allowed_tools.tools[%d]", path, i), t)
+		at, err := c.Tools.index(fmt.Sprintf("%s.allowed_tools.tools[%d]", path, i), t.Function)
 		if err != nil {
 			return nil, false, err
 		}
@@ -222,14 +205,11 @@ func (f *forms) chosen() (list []int, must bool, err error) {
 	return slices.Compact(list), allowed.Mode == "required", nil
 }
 
-// named finds the tool that a choice at path names.
-func (f *forms) named(path string, choice toolChoice) (int, error) {
-	if choice.Type != "function" {
-		return 0, invalid(path+".type", "must be function, not %.40q", choice.Type)
-	}
-	i := slices.IndexFunc(f.Tools, func(t tool) bool { return t.Function.Name == choice.Function.Name })
+// index finds the tool with the name that a choice at path has.
+func (list tools) index(path string, f functionName) (int, error) {
+	i := slices.IndexFunc(list, func(t tool) bool { return t.Function.Name == f.Name })
 	if i < 0 {
-		return 0, invalid(path+".function.name", "%.80q is none of the tools", choice.Function.Name)
+		return 0, wire.Invalid(path+".function.name", "%.80q is not one of the tools", f.Name)
 	}
 	return i, nil
 }

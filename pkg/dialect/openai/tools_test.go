@@ -50,7 +50,7 @@ func TestForms(t *testing.T) {
 		allowed("required", name("time")):                               {Tools: []llm.Tool{c}, MustCall: new(true)},
 		`"response_format":{"type":"json_object"},` + two:               {Schema: json.RawMessage(`{"type":"object"}`), Tools: []llm.Tool{w, c}},
 	} {
-		if got, err := decode(t, `{`+hi+`,`+body+`}`).request(); err != nil || !reflect.DeepEqual(got.Params, want) {
+		if got, err := translate(`{` + hi + `,` + body + `}`); err != nil || !reflect.DeepEqual(got.Params, want) {
 			t.Errorf("%s: got %+v, %v", body, got, err)
 		}
 	}
@@ -66,7 +66,7 @@ func TestBadForms(t *testing.T) {
 	call := func(s string) string { return `"messages":[{"role":"assistant","tool_calls":[` + s + `]}]` }
 	for _, test := range []struct{ body, message, param, code string }{
 		{`"response_format":"json"`, "must be an object, not string", "response_format", value},
-		{`"response_format":{}`, `must be text, json_object or json_schema, not ""`, "response_format.type", value},
+		{`"response_format":{}`, "must be given", "response_format.type", value},
 		{`"response_format":{"type":"xml"}`, `must be text, json_object or json_schema, not "xml"`, "response_format.type", value},
 		{`"response_format":{"type":"json_object","schema":{}}`, "", "response_format.schema", unknown},
 		{`"response_format":{"type":"json_object","json_schema":{"schema":{}}}`, "can be sent with type json_schema only", "response_format.json_schema", value},
@@ -76,9 +76,11 @@ func TestBadForms(t *testing.T) {
 		{format(`{"name":"x","schema":{},"strict":"yes"}`), "must be a boolean, not string", "response_format.json_schema.strict", value},
 		{format(`{"name":"x","schema":{},"schema":{}}`), "given twice", "response_format.json_schema.schema", value},
 		{`"tools":{}`, "must be an array, not object", "tools", value},
-		{`"tools":[null]`, `must be function, not ""`, "tools[0].type", value},
+		{`"tools":[null]`, "must be an object, not null", "tools[0]", value},
+		{`"tools":[{"function":{"name":"f"}}]`, "must be given", "tools[0].type", value},
+		{`"tools":[{"type":"web_search"}]`, `must be function, not "web_search"`, "tools[0].type", value},
 		{`"tools":[{"type":"custom","custom":{"name":"x"}}]`, "custom tools are not served", "tools[0].custom", unsupported},
-		{`"tools":[` + clock + `,{"type":"function"}]`, `must be 1 to 64 letters, digits, _ or -, not ""`, "tools[1].function.name", value},
+		{`"tools":[` + clock + `,{"type":"function"}]`, "must be given", "tools[1].function.name", value},
 		{`"tools":[{"type":"function","function":{"name":"` + long + `"}}]`, `must be 1 to 64 letters, digits, _ or -, not "` + long + `"`, "tools[0].function.name", value},
 		{`"tools":[{"type":"function","function":{"name":"a.b"}}]`, `must be 1 to 64 letters, digits, _ or -, not "a.b"`, "tools[0].function.name", value},
 		{`"tools":[{"type":"function","function":{"name":"f","parameters":true}}]`, "must be an object", "tools[0].function.parameters", value},
@@ -90,12 +92,20 @@ func TestBadForms(t *testing.T) {
 		{choice(`5`), "must be a string, not number", "tool_choice", value},
 		{choice(`{"type":"custom"}`), `must be function or allowed_tools, not "custom"`, "tool_choice.type", value},
 		{choice(`{"type":"function","name":"weather"}`), "", "tool_choice.name", unknown},
-		{choice(`{"type":"function","function":{"name":"time"}}`), `"time" is none of the tools`, "tool_choice.function.name", value},
-		{choice(`{"type":"allowed_tools"}`), "at least one tool is needed", "tool_choice.allowed_tools.tools", value},
-		{choice(`{"type":"allowed_tools","allowed_tools":{"tools":[{}]}}`), `must be auto or required, not ""`, "tool_choice.allowed_tools.mode", value},
-		{choice(`{"type":"allowed_tools","allowed_tools":{"mode":"auto","tools":[{}]}}`), `must be function, not ""`, "tool_choice.allowed_tools.tools[0].type", value},
-		{`"messages":[{"role":"user","content":"x","tool_calls":[{}]}]`, "only a message of the role assistant has them", "messages[0].tool_calls", value},
-		{call(`{}`), `must be function, not ""`, "messages[0].tool_calls[0].type", value},
+		{choice(`{"type":"function","function":{"name":"time"}}`), `"time" is not one of the tools`, "tool_choice.function.name", value},
+		{choice(`{}`), "must be given", "tool_choice.type", value},
+		{choice(`{"type":"function"}`), "must be given", "tool_choice.function", value},
+		{choice(`{"type":"function","function":{}}`), "must be given", "tool_choice.function.name", value},
+		{choice(`{"type":"allowed_tools"}`), "must be given", "tool_choice.allowed_tools", value},
+		{choice(`{"type":"allowed_tools","allowed_tools":{"mode":"auto"}}`), "must be given", "tool_choice.allowed_tools.tools", value},
+		{choice(`{"type":"allowed_tools","allowed_tools":{"mode":"auto","tools":[]}}`), "at least one tool is needed", "tool_choice.allowed_tools.tools", value},
+		{choice(`{"type":"allowed_tools","allowed_tools":{"tools":[{}]}}`), "must be given", "tool_choice.allowed_tools.mode", value},
+		{choice(`{"type":"allowed_tools","allowed_tools":{"mode":"none","tools":[{}]}}`), `must be auto or required, not "none"`, "tool_choice.allowed_tools.mode", value},
+		{choice(`{"type":"allowed_tools","allowed_tools":{"mode":"auto","tools":[{}]}}`), "must be given", "tool_choice.allowed_tools.tools[0].type", value},
+		{choice(`{"type":"allowed_tools","allowed_tools":{"mode":"auto","tools":[{"type":"function","function":{"name":"time"}}]}}`), `"time" is not one of the tools`, "tool_choice.allowed_tools.tools[0].function.name", value},
+		{`"messages":[{"role":"user","content":"x","tool_calls":[{"type":"function","id":"a","function":{"name":"f"}}]}]`, "only a message of the role assistant has them", "messages[0].tool_calls", value},
+		{call(`{"id":"a"}`), "must be given", "messages[0].tool_calls[0].type", value},
+		{call(`{"id":"a","type":"custom"}`), `must be function, not "custom"`, "messages[0].tool_calls[0].type", value},
 		{call(`{"type":"function"}`), "must be given", "messages[0].tool_calls[0].id", value},
 		{call(`{"type":"function","id":"a"}`), "must be given", "messages[0].tool_calls[0].function.name", value},
 		{call(`{"type":"function","id":"a","function":{"name":"f","arguments":{}}}`), "must be a string, not object", "messages.tool_calls.function.arguments", value},
@@ -103,7 +113,7 @@ func TestBadForms(t *testing.T) {
 		{call(`{"type":"function","id":"a","function":{"name":"f","arguments":"null"}}`), "must be a JSON object, as a string", "messages[0].tool_calls[0].function.arguments", value},
 		{call(`{"type":"function","id":"a","function":{"name":"f"}},{"type":"function","id":"a","function":{"name":"f"}}`), "another call of this message has it", "messages[0].tool_calls[1].id", value},
 		{`"messages":[{"role":"assistant","tool_calls":[]}]`, "must be a string or an array of parts", "messages[0].content", value},
-		{`"messages":[{"role":"tool","content":"x","tool_call_id":"a"}]`, `"a" is the id of no call before it`, "messages[0].tool_call_id", value},
+		{`"messages":[{"role":"tool","content":"x","tool_call_id":"a"}]`, `"a" is not the id of a call before it`, "messages[0].tool_call_id", value},
 		{`"messages":[{"role":"assistant","function_call":{"name":"f","arguments":"{}"}}]`, "OpenAI has deprecated it: tools are served", "messages[0].function_call", unsupported},
 	} {
 		body := `{` + test.body + `}`
@@ -183,11 +193,11 @@ func TestOneAnswer(t *testing.T) {
 func add(choice *chatChoice, event chunkChoice) {
 	m := &choice.Message
 	m.Role += event.Delta.Role
-	if piece, ok := event.Delta.Content.(string); ok {
+	if event.Delta.Content != nil {
 		if m.Content == nil {
 			m.Content = new("")
 		}
-		*m.Content += piece
+		*m.Content += text(event.Delta)
 	}
 	for _, piece := range event.Delta.ToolCalls {
 		if *piece.Index == len(m.ToolCalls) {
@@ -200,6 +210,14 @@ func add(choice *chatChoice, event chunkChoice) {
 	if event.FinishReason != nil {
 		choice.FinishReason, choice.Guarantee = *event.FinishReason, event.Guarantee
 	}
+}
+
+// text returns the text of a decoded delta, in which null is as good as nothing.
+func text(d delta) string {
+	if d.Content == nil {
+		return ""
+	}
+	return **d.Content
 }
 
 // TestFinish: calls are told as the reason of an end that is theirs.
@@ -265,7 +283,7 @@ func TestNoGuarantee(t *testing.T) {
 // An error that is none of ours is not renamed.
 func TestRenameKeeps(t *testing.T) {
 	cause := errors.New("x")
-	if err := new(chatRequest).rename(cause); err != cause { //nolint:errorlint // the very value
+	if err := new(chatRequest).renameTool(cause); err != cause { //nolint:errorlint // the very value
 		t.Error(err)
 	}
 }

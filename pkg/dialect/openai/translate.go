@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -13,43 +12,43 @@ import (
 
 // request translates a chat; every error names the key at fault.
 func (c *chatRequest) request() (*llm.Request, error) {
-	if err := c.check(); err != nil {
+	if c.TopLogprobs != nil && !c.Logprobs {
+		return nil, wire.Invalid("top_logprobs", "can be sent with logprobs: true only")
+	}
+	if err := c.sampling.check(); err != nil {
 		return nil, err
 	}
 	length, err := c.length()
 	if err != nil {
 		return nil, err
 	}
-	params, err := c.params()
-	if err != nil {
-		return nil, err
-	}
+	params := c.params()
 	params.MaxTokens, params.TopK = length, c.TopK
-	if err := c.form(&params); err != nil {
+	if err := c.structure(&params); err != nil {
 		return nil, err
 	}
-	chat, err := c.chat()
+	chat, err := c.Messages.prompt()
 	if err != nil {
 		return nil, err
 	}
-	req := &llm.Request{
+	if c.Logprobs {
+		params.Logprobs = new(0)
+		if c.TopLogprobs != nil {
+			params.Logprobs = c.TopLogprobs
+		}
+	}
+	return &llm.Request{
 		Prompts:  []llm.Prompt{chat},
 		N:        c.choices(),
 		Stream:   c.Stream,
 		Params:   params,
 		Defaults: llm.Params{Temperature: new(0.7)}, // seed 002
-	}
-	if c.Logprobs {
-		req.Logprobs = new(0)
-		if c.TopLogprobs != nil {
-			req.Logprobs = c.TopLogprobs
-		}
-	}
-	return req, nil
+	}, nil
 }
 
-// alphaLimits puts in what seed 002 has for the models of its server: others go on to the
-// end of their context, or as far as the client says, and choose among all tokens.
+// alphaLimits applies the limits that seed 002 has for the models of its server. Other
+// models generate to the end of their context, or to the client's limit, and draw among
+// all tokens.
 func alphaLimits(req *llm.Request) {
 	req.Defaults.MaxTokens, req.Defaults.TopK = new(maxTokens), new(40)
 	if req.MaxTokens != nil {
@@ -57,58 +56,31 @@ func alphaLimits(req *llm.Request) {
 	}
 }
 
-// hosted refuses a model that is not hosted where the client wants it.
+// cloud is the hosting that every model has.
+const cloud = "cloud"
+
+// hosted refuses a model that does not have the hosting that was sent.
 func (c *chatRequest) hosted(info *llm.ModelInfo) error {
 	if c.Hosting == nil || *c.Hosting == cloud || slices.Contains(info.Hostings, *c.Hosting) {
 		return nil
 	}
-	return invalid("hosting", "the model %q is not hosted at %.40q, see /models_available", info.Name, *c.Hosting)
+	return wire.Invalid("hosting", "the model %q is not hosted at %.40q, see /models_available", info.Name, *c.Hosting)
 }
 
-// check returns what is wrong with the keys that need no translation.
-func (c *chatRequest) check() error {
-	if err := wire.Refuse(rows, &c.refused, "", ""); err != nil {
-		return err
+// check returns what is wrong with keys that depend on each other.
+func (s *sampling) check() error {
+	if s.StreamOptions != nil && !s.Stream {
+		return wire.Invalid("stream_options", "can be sent with stream: true only")
 	}
-	if c.TopK != nil && *c.TopK < 0 {
-		return invalid("top_k", "must not be negative")
-	}
-	if c.TopLogprobs != nil && !c.Logprobs {
-		return invalid("top_logprobs", "can be sent with logprobs: true only")
-	}
-	return cmp.Or(c.sampling.check(maxStops), within("top_logprobs", c.TopLogprobs, 0, maxTopLogprobs))
-}
-
-func (s *sampling) check(maxStops int) error {
-	switch {
-	case len(s.Stop.Values) > maxStops:
-		return invalid("stop", "at most %d strings", maxStops)
-	case slices.Contains(s.Stop.Values, ""):
-		return invalid("stop", "a stop sequence must not be empty")
-	case s.TopP != nil && (*s.TopP <= 0 || *s.TopP > 1):
-		return invalid("top_p", "must be above 0 and at most 1")
-	case s.StreamOptions != nil && !s.Stream:
-		return invalid("stream_options", "can be sent with stream: true only")
-	case s.StreamOptions != nil:
-		if err := wire.Refuse(rows, s.StreamOptions, "stream_options.", "stream_options."); err != nil {
-			return err
-		}
-	}
-	return cmp.Or(
-		within("temperature", s.Temperature, 0, 2),
-		within("presence_penalty", s.PresencePenalty, -2, 2),
-		within("frequency_penalty", s.FrequencyPenalty, -2, 2),
-		within("n", s.N, 1, maxChoices),
-	)
+	return nil
 }
 
 // params translates the keys; MaxTokens is not among them.
-func (s *sampling) params() (llm.Params, error) {
-	bias, err := s.bias()
+func (s *sampling) params() llm.Params {
 	return llm.Params{
 		Temperature: s.Temperature, TopP: s.TopP, Stop: s.Stop.Values, Seed: s.Seed,
-		PresencePenalty: s.PresencePenalty, FrequencyPenalty: s.FrequencyPenalty, LogitBias: bias,
-	}, err
+		PresencePenalty: s.PresencePenalty, FrequencyPenalty: s.FrequencyPenalty, LogitBias: wire.TokenBias(s.LogitBias),
+	}
 }
 
 // choices is n.
@@ -119,85 +91,41 @@ func (s *sampling) choices() int {
 	return *s.N
 }
 
-// withUsage tells whether a stream ends with the usage in a chunk of its own.
+// withUsage reports whether a stream ends with the usage in a chunk of its own.
 func (s *sampling) withUsage() bool { return s.StreamOptions != nil && s.StreamOptions.IncludeUsage }
 
-// within refuses a value that was sent and is out of range.
-func within[T int | float64](name string, v *T, low, high T) error {
-	if v != nil && (*v < low || *v > high) {
-		return invalid(name, "must be between %v and %v", low, high)
-	}
-	return nil
-}
-
-func invalid(param, format string, args ...any) error {
-	return &llm.Error{Code: llm.Invalid, Param: param, Message: fmt.Sprintf(format, args...)}
-}
-
-// A limit is max_tokens under one of its names.
-type limit struct {
-	name string
-	v    *int
-}
-
-func (c *chatRequest) limits() [3]limit {
-	return [3]limit{{"max_tokens", c.MaxTokens}, {"max_completion_tokens", c.MaxCompletionTokens}, {"maximum_tokens", c.MaximumTokens}}
-}
-
-// cloud is the hosting that every model has.
-const cloud = "cloud"
-
-// length is the limit that was sent, nil if none was.
+// length returns the limit that was sent under one of its names, nil if none was.
 func (c *chatRequest) length() (*int, error) {
 	var first *int
-	for _, sent := range c.limits() {
+	for _, sent := range []struct {
+		name  string
+		limit *int
+	}{
+		{"max_tokens", c.MaxTokens}, {"max_completion_tokens", c.MaxCompletionTokens}, {"maximum_tokens", c.MaximumTokens},
+	} {
 		switch {
-		case sent.v == nil:
-		case *sent.v < 1:
-			return nil, invalid(sent.name, "must be at least 1")
-		case first != nil && *first != *sent.v:
-			return nil, invalid(sent.name, "differs from another name of the same limit: send one")
+		case sent.limit == nil:
+		case first != nil && *first != *sent.limit:
+			return nil, wire.Invalid(sent.name, "differs from another name of the same limit: send one")
 		default:
-			first = sent.v
+			first = sent.limit
 		}
 	}
 	return first, nil
 }
 
-// bias reads the token ids that JSON can have as strings only.
-func (s *sampling) bias() (map[int]float64, error) {
-	if s.LogitBias == nil {
-		return nil, nil
-	}
-	bias := make(map[int]float64, len(s.LogitBias))
-	for key, v := range s.LogitBias {
-		id, err := strconv.Atoi(key)
-		if err != nil || id < 0 || strconv.Itoa(id) != key {
-			return nil, invalid("logit_bias", "%.40q is no token id", key)
-		}
-		if v < -100 || v > 100 {
-			return nil, invalid("logit_bias", "the bias of token %d must be between -100 and 100", id)
-		}
-		bias[id] = v
-	}
-	return bias, nil
-}
-
-// chat translates the messages.
-func (c *chatRequest) chat() (llm.Prompt, error) {
+// prompt translates the messages.
+func (list messages) prompt() (llm.Prompt, error) {
 	var chat llm.Prompt
-	if len(c.Messages) == 0 {
-		return chat, invalid("messages", "at least one message is needed")
-	}
 	called := map[string]bool{} // by id
-	for i := range c.Messages {
+	for i := range list {
 		path := "messages[" + strconv.Itoa(i) + "]"
-		turn, err := c.Messages[i].turn(path)
+		turn, err := list[i].turn(path)
 		if err != nil {
 			return chat, err
 		}
 		if turn.CallID != "" && !called[turn.CallID] {
-			return chat, invalid(path+".tool_call_id", "%.80q is the id of no call before it", turn.CallID)
+			return chat, wire.Invalid(path+".tool_call_id", "%.80q is not the id of a call before it", turn.CallID)
 		}
 		for _, call := range turn.Calls {
 			called[call.ID] = true
@@ -210,21 +138,14 @@ func (c *chatRequest) chat() (llm.Prompt, error) {
 // turn translates the message that is at path.
 func (m *message) turn(path string) (llm.Message, error) {
 	turn := llm.Message{Role: m.Role, CallID: m.ToolCallID}
-	if err := wire.Refuse(rows, m, "messages.", path+"."); err != nil {
-		return turn, err
-	}
-	switch m.Role {
-	case "system", "user", "assistant", "tool":
-	case "developer":
+	if m.Role == "developer" {
 		turn.Role = "system" // its newer name
-	default:
-		return turn, invalid(path+".role", "must be system, developer, user, assistant or tool, not %.40q", m.Role)
 	}
 	switch {
 	case m.Role == "tool" && m.ToolCallID == "":
-		return turn, invalid(path+".tool_call_id", "a message of the role tool needs it")
+		return turn, wire.Invalid(path+".tool_call_id", "a message of the role tool needs it")
 	case m.Role != "tool" && m.ToolCallID != "":
-		return turn, invalid(path+".tool_call_id", "only a message of the role tool has one")
+		return turn, wire.Invalid(path+".tool_call_id", "only a message of the role tool has one")
 	}
 	var err error
 	if turn.Calls, err = m.calls(path); err != nil {
@@ -240,7 +161,7 @@ func (m *message) turn(path string) (llm.Message, error) {
 // parts reads content, which is at path: a string or parts of type text.
 func (m *message) parts(path string) ([]llm.Part, error) {
 	if len(m.Content) == 0 || string(m.Content) == "null" {
-		return nil, invalid(path, "must be a string or an array of parts")
+		return nil, wire.Invalid(path, "must be a string or an array of parts")
 	}
 	if m.Content[0] != '[' {
 		var text string
@@ -249,7 +170,7 @@ func (m *message) parts(path string) ([]llm.Part, error) {
 		}
 		return []llm.Part{{Text: text}}, nil
 	}
-	if err := m.kinds(path); err != nil {
+	if err := m.textOnly(path); err != nil {
 		return nil, err
 	}
 	var list []contentPart
@@ -257,29 +178,29 @@ func (m *message) parts(path string) ([]llm.Part, error) {
 		return nil, err
 	}
 	if len(list) == 0 {
-		return nil, invalid(path, "at least one part is needed")
+		return nil, wire.Invalid(path, "at least one part is needed")
 	}
 	parts := make([]llm.Part, len(list))
-	for i, p := range list {
-		if p.Text == nil {
-			return nil, invalid(fmt.Sprintf("%s[%d].text", path, i), "must be given")
+	for i := range list {
+		if err := contentTable.Check(fmt.Sprintf("%s[%d]", path, i), &list[i]); err != nil {
+			return nil, err
 		}
-		parts[i].Text = *p.Text
+		parts[i].Text = *list[i].Text
 	}
 	return parts, nil
 }
 
-// kinds refuses content parts that are no text, before their keys are looked at.
-func (m *message) kinds(path string) error {
-	var kinds []struct {
+// textOnly refuses content parts of other types, before their keys are checked.
+func (m *message) textOnly(path string) error {
+	var types []struct {
 		Type string `json:"type"`
 	}
-	if json.Unmarshal(m.Content, &kinds) != nil {
-		return nil // said better by the decoding proper
+	if json.Unmarshal(m.Content, &types) != nil {
+		return nil // UnmarshalAt returns a better error
 	}
-	for i, kind := range kinds {
-		if kind.Type != "text" {
-			e := llm.Errorf(llm.Unsupported, "a part of type %.40q is not served, only text is", kind.Type)
+	for i, part := range types {
+		if part.Type != "text" {
+			e := llm.Errorf(llm.Unsupported, "a part of type %.40q is not served, only text is", part.Type)
 			e.Param = fmt.Sprintf("%s[%d]", path, i)
 			return e
 		}

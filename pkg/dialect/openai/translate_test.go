@@ -13,13 +13,13 @@ import (
 	"glossa/pkg/wire"
 )
 
-func decode(t *testing.T, body string) *chatRequest {
-	t.Helper()
-	in := new(chatRequest)
-	if err := wire.Unmarshal([]byte(body), in); err != nil {
-		t.Fatalf("%s: %v", body, err)
+// translate decodes and translates a body.
+func translate(body string) (*llm.Request, error) {
+	var in chatRequest
+	if err := chatTable.Decode([]byte(body), &in); err != nil {
+		return nil, err
 	}
-	return in
+	return in.request()
 }
 
 const hi = `"messages":[{"role":"user","content":"hi"}]`
@@ -50,7 +50,7 @@ func TestRequest(t *testing.T) {
 		{`{` + hi + `,"store":false,"service_tier":"auto","response_format":{ "type" : "text" },"modalities":[ "text" ],"tools":[],"tool_choice":"none","reasoning_effort":"none","audio":null}`, llm.Request{N: 1}},
 	} {
 		test.want.Prompts, test.want.Defaults = chat, defaults
-		got, err := decode(t, test.body).request()
+		got, err := translate(test.body)
 		if err != nil || !reflect.DeepEqual(*got, test.want) {
 			t.Errorf("%s: got %+v, %v", test.body, got, err)
 		}
@@ -83,77 +83,30 @@ func TestMessages(t *testing.T) {
 		{Role: "tool", Parts: text("42"), CallID: "c1"},
 		{Role: "assistant", Parts: text("y"), Calls: []llm.Call{{ID: "c2", Name: "f", Arguments: "{}"}, {Index: 1, ID: "c1", Name: "g", Arguments: "{}"}}},
 	}
-	got, err := decode(t, body).request()
+	got, err := translate(body)
 	if err != nil || !reflect.DeepEqual(got.Prompts[0].Messages, want) {
 		t.Errorf("got %+v, %v", got, err)
 	}
 }
 
-// TestParameters: every key has a row and every row a key. The rows of refused keys
-// are those whose values are kept raw, because refuse looks there.
+// TestParameters: every row has a note, and what a refused key may be is JSON. That every
+// key has a row is checked when the tables are made.
 func TestParameters(t *testing.T) {
-	keys := map[string]bool{} // raw or not
-	raw := reflect.TypeFor[json.RawMessage]()
-	var walk func(prefix string, t reflect.Type)
-	walk = func(prefix string, t reflect.Type) {
-		for f := range t.Fields() {
-			name := prefix + f.Tag.Get("json")
-			if f.Anonymous {
-				walk(prefix, f.Type)
-				continue
-			}
-			keys[name] = f.Type == raw
-			inner := f.Type
-			if inner.Kind() == reflect.Slice || inner.Kind() == reflect.Pointer {
-				inner = inner.Elem()
-			}
-			if inner.Kind() == reflect.Struct && inner != reflect.TypeFor[wire.Many[string]]() {
-				walk(name+".", inner)
-			}
-		}
-	}
-	walk("", reflect.TypeFor[chatRequest]())
-	for _, name := range []string{ // raw for reasons of their own
-		"messages.content", "messages.parsed", "messages.tool_calls.function.parsed_arguments",
-		"response_format.json_schema.schema", "tools.function.parameters", "tool_choice",
-	} {
-		keys[name] = false
-	}
-	for key := range wire.Keys(reflect.TypeFor[chatRequest]()) {
-		if _, ok := keys[key]; !ok {
-			t.Errorf("%s was not walked to", key)
-		}
-	}
-	rows := map[string]bool{}
-	for _, p := range Parameters() {
-		isRaw, ok := keys[p.Name]
-		switch {
-		case !ok:
-			t.Errorf("%s is no key", p.Name)
-		case rows[p.Name]:
-			t.Errorf("%s has two rows", p.Name)
-		case isRaw != (p.Disposition == wire.Refused):
-			t.Errorf("%s: %s, but raw is %v", p.Name, p.Disposition, isRaw)
-		case p.Note == "" || !slices.Contains([]wire.Disposition{wire.Honoured, wire.Refused, wire.NoEffect}, p.Disposition):
+	for _, p := range slices.Concat(Parameters(), CompletionParameters(), EmbeddingParameters(), TokenizeParameters()) {
+		if p.Note == "" || len(p.Neutral) > 0 && p.Disposition != wire.Refused {
 			t.Errorf("%+v", p)
 		}
-		rows[p.Name] = true
 		for _, v := range p.Neutral {
-			if !json.Valid([]byte(v)) || p.Disposition != wire.Refused {
+			if !json.Valid([]byte(v)) {
 				t.Errorf("%s: neutral %s", p.Name, v)
 			}
-		}
-	}
-	for key := range keys {
-		if !rows[key] {
-			t.Errorf("%s has no disposition", key)
 		}
 	}
 }
 
 // TestDispositions sends every top-level key and sees that the table tells the truth.
 func TestDispositions(t *testing.T) {
-	plain, err := decode(t, `{`+hi+`}`).request()
+	plain, err := translate(`{` + hi + `}`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +125,7 @@ func TestDispositions(t *testing.T) {
 		if !ok || strings.Contains(p.Name, ".") {
 			continue
 		}
-		got, err := decode(t, `{`+hi+`,"`+p.Name+`":`+value+`}`).request()
+		got, err := translate(`{` + hi + `,"` + p.Name + `":` + value + `}`)
 		switch same := reflect.DeepEqual(got, plain); {
 		case p.Disposition == wire.Refused:
 			if e, ok := errors.AsType[*llm.Error](err); !ok || e.Code != llm.Unsupported || e.Param != p.Name {
@@ -193,12 +146,7 @@ func FuzzChat(f *testing.F) {
 	f.Add([]byte(`{` + hi + `,"tools":[` + weather + `],"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"auto","tools":[{"type":"function","function":{"name":"weather"}}]}},"parallel_tool_calls":false}`))
 	f.Add([]byte(`{` + hi + `,"response_format":{"type":"json_schema","json_schema":{"name":"x","schema":{"type":"string"},"strict":true}}}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		var in chatRequest
-		var req *llm.Request
-		err := wire.Unmarshal(body, &in)
-		if err == nil {
-			req, err = in.request()
-		}
+		req, err := translate(string(body))
 		if err != nil {
 			if e, ok := errors.AsType[*llm.Error](err); !ok || httpx.Status(e.Code) != 400 || e.Message == "" {
 				t.Fatalf("%q: %v", body, err)

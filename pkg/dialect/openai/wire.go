@@ -6,30 +6,47 @@ package openai
 
 import (
 	"encoding/json"
+	"reflect"
 
 	"glossa/pkg/llm"
 	"glossa/pkg/wire"
 )
 
-// chatRequest is the body of POST /v1/chat/completions. Each key has a row in
-// [Parameters].
+// modelKey is the key that all requests have in common.
+type modelKey struct {
+	Model string `json:"model"`
+}
+
+// modelName returns the name that was sent, "" if there was none.
+func (m *modelKey) modelName() string { return m.Model }
+
+// chatRequest is the body of POST /v1/chat/completions. Its keys are described by
+// [chatTable]; the other requests have tables too.
 type chatRequest struct {
-	Model               string    `json:"model"`
-	Messages            []message `json:"messages"`
-	MaxTokens           *int      `json:"max_tokens"`
-	MaxCompletionTokens *int      `json:"max_completion_tokens"`
-	MaximumTokens       *int      `json:"maximum_tokens"`
-	Logprobs            bool      `json:"logprobs"`
-	TopLogprobs         *int      `json:"top_logprobs"`
-	TopK                *int      `json:"top_k"`   // this and Hosting: Aleph Alpha's clients
-	Hosting             *string   `json:"hosting"` // cloud, or one of the model's
+	modelKey
+	conversation
+	MaxTokens           *int            `json:"max_tokens"`
+	MaxCompletionTokens *int            `json:"max_completion_tokens"`
+	MaximumTokens       *int            `json:"maximum_tokens"`
+	Logprobs            bool            `json:"logprobs"`
+	TopLogprobs         *int            `json:"top_logprobs"`
+	TopK                *int            `json:"top_k"`   // sent by Aleph Alpha's clients, as is Hosting
+	Hosting             *string         `json:"hosting"` // cloud, or a hosting of the model
+	ResponseFormat      *responseFormat `json:"response_format"`
+	ToolChoice          json.RawMessage `json:"tool_choice"` // a string or a toolChoice
+	ParallelToolCalls   *bool           `json:"parallel_tool_calls"`
 	sampling
-	forms
-	idle
+	noEffect
 	refused
 }
 
-// sampling are the keys that chats and completions have in common.
+// conversation has the keys that chats and [tokenizeRequest] have in common.
+type conversation struct {
+	Messages messages `json:"messages"`
+	Tools    tools    `json:"tools"`
+}
+
+// sampling has the keys that chats and completions have in common.
 type sampling struct {
 	Temperature      *float64           `json:"temperature"`
 	TopP             *float64           `json:"top_p"`
@@ -43,17 +60,17 @@ type sampling struct {
 	LogitBias        map[string]float64 `json:"logit_bias"` // by token id
 }
 
-// idle are the keys that cannot change an answer here.
-type idle struct {
+// noEffect has the keys that cannot change an answer.
+type noEffect struct {
 	User                 string            `json:"user"`
-	Tags                 []string          `json:"tags"` // Aleph Alpha's
+	Tags                 []string          `json:"tags"` // sent by Aleph Alpha's clients
 	SafetyIdentifier     string            `json:"safety_identifier"`
 	Metadata             map[string]string `json:"metadata"`
 	PromptCacheKey       string            `json:"prompt_cache_key"`
 	PromptCacheRetention string            `json:"prompt_cache_retention"`
 }
 
-// refused are the keys of which only neutral values are taken.
+// refused has the keys that are accepted with neutral values only.
 type refused struct {
 	Functions        json.RawMessage `json:"functions"`
 	FunctionCall     json.RawMessage `json:"function_call"`
@@ -65,7 +82,7 @@ type refused struct {
 	Verbosity        json.RawMessage `json:"verbosity"`
 	Store            json.RawMessage `json:"store"`
 	ServiceTier      json.RawMessage `json:"service_tier"`
-	SteeringConcepts json.RawMessage `json:"steering_concepts"` // Aleph Alpha's
+	SteeringConcepts json.RawMessage `json:"steering_concepts"` // sent by Aleph Alpha's clients
 }
 
 type streamOptions struct {
@@ -73,8 +90,10 @@ type streamOptions struct {
 	IncludeObfuscation json.RawMessage `json:"include_obfuscation"`
 }
 
-// message is a turn. The keys after Name are there because clients send answers
-// back as they got them, or as their SDK read them.
+type messages []message
+
+// message is a turn. Clients send answers back as they got them, or as their SDK parsed
+// them: the keys after Name are for those.
 type message struct {
 	Role         string          `json:"role"`
 	Content      json.RawMessage `json:"content"` // a string, content parts or null
@@ -97,67 +116,67 @@ type contentPart struct {
 // chatAnswer is an answer that is not streamed.
 type chatAnswer struct {
 	ID      string       `json:"id"`
-	Object  string       `json:"object"` // chat.completion
-	Created int64        `json:"created"`
-	Model   string       `json:"model"`
+	Object  string       `json:"object" enum:"chat.completion"`
+	Created int64        `json:"created" doc:"seconds since 1970"`
+	Model   string       `json:"model" doc:"the model's own name, also if an alias was sent"`
 	Choices []chatChoice `json:"choices"`
-	Usage   *usage       `json:"usage,omitempty"` // absent where a remote provider does not tell all of it
+	Usage   *usage       `json:"usage,omitempty" doc:"absent if a remote provider does not report all of it"`
 }
 
 type chatChoice struct {
 	Index        int           `json:"index"`
 	Message      chatMessage   `json:"message"`
-	Logprobs     *logprobs     `json:"logprobs,omitempty"`
-	FinishReason string        `json:"finish_reason"`
-	Guarantee    llm.Guarantee `json:"guarantee,omitempty"` // ours: how far the message keeps the form that was asked for
+	Logprobs     *logprobs     `json:"logprobs,omitempty" doc:"present if logprobs is true"`
+	FinishReason string        `json:"finish_reason" enum:"stop,length,tool_calls,content_filter"`
+	Guarantee    llm.Guarantee `json:"guarantee,omitempty" enum:"enforced,validated" doc:"of a message with a response_format or tools: enforced if no other message could be generated, validated if it was checked"`
 }
 
 type chatMessage struct {
-	Role      string        `json:"role"`
-	Content   *string       `json:"content"`           // null where there are calls alone
-	Refusal   any           `json:"refusal,omitempty"` // *string, always nil: written as null where a form was asked for
+	Role      string        `json:"role" enum:"assistant"`
+	Content   *string       `json:"content" doc:"null if there are only tool_calls"`
+	Refusal   **string      `json:"refusal,omitempty" doc:"always null; present with a response_format or tools"`
 	ToolCalls []callMessage `json:"tool_calls,omitempty"`
 }
 
 // chatChunk is an event of a stream.
 type chatChunk struct {
 	ID      string        `json:"id"`
-	Object  string        `json:"object"` // chat.completion.chunk
-	Created int64         `json:"created"`
-	Model   string        `json:"model"`
-	Choices []chunkChoice `json:"choices"`
-	Usage   any           `json:"usage,omitempty"` // *usage: nil is written as null, and left out if there is not even that
+	Object  string        `json:"object" enum:"chat.completion.chunk"`
+	Created int64         `json:"created" doc:"seconds since 1970"`
+	Model   string        `json:"model" doc:"the model's own name, also if an alias was sent"`
+	Choices []chunkChoice `json:"choices" doc:"empty in the chunk that include_usage adds"`
+	Usage   **usage       `json:"usage,omitempty" doc:"with include_usage null in all chunks but the last; otherwise in the last chunk of each choice"`
 }
 
 type chunkChoice struct {
 	Index        int           `json:"index"`
 	Delta        delta         `json:"delta"`
 	Logprobs     *logprobs     `json:"logprobs,omitempty"`
-	FinishReason *string       `json:"finish_reason"`
-	Guarantee    llm.Guarantee `json:"guarantee,omitempty"` // on a row's last event
+	FinishReason *string       `json:"finish_reason" enum:"stop,length,tool_calls,content_filter" doc:"null in all chunks of a choice but the last"`
+	Guarantee    llm.Guarantee `json:"guarantee,omitempty" enum:"enforced,validated" doc:"in the last chunk of a choice"`
 }
 
 type delta struct {
-	Role      string        `json:"role,omitempty"`
-	Content   any           `json:"content,omitempty"` // *string: nil is written as null, where a row begins with a call
+	Role      string        `json:"role,omitempty" enum:"assistant" doc:"in the first chunk of a choice"`
+	Content   **string      `json:"content,omitempty" doc:"null in the first chunk if a call follows"`
 	ToolCalls []callMessage `json:"tool_calls,omitempty"`
 }
 
 type logprobs struct {
 	Content []tokenLogprob `json:"content"`
-	Refusal *string        `json:"refusal"` // always null
+	Refusal *string        `json:"refusal" doc:"always null"`
 }
 
-// tokenLogprob is a token in its place, topLogprob one that might have been.
+// tokenLogprob is a token of the answer, topLogprob a likely one at its position.
 type tokenLogprob struct {
 	topLogprob
 	TopLogprobs []topLogprob `json:"top_logprobs"`
 }
 
 type topLogprob struct {
-	Token   string  `json:"token"`
-	Logprob float64 `json:"logprob"`
-	Bytes   []int   `json:"bytes"` // null for special tokens
+	Token   string          `json:"token" doc:"the text; of bytes that are not UTF-8 as in bytes:\\xe2\\x82"`
+	Logprob float64         `json:"logprob" doc:"the natural logarithm of the probability; -9999 if it is impossible"`
+	Bytes   listOrNull[int] `json:"bytes" doc:"null for special tokens"`
 }
 
 type usage struct {
@@ -167,13 +186,23 @@ type usage struct {
 }
 
 type modelList struct {
-	Object string        `json:"object"` // list
-	Data   []modelObject `json:"data"`
+	Object string        `json:"object" enum:"list"`
+	Data   []modelObject `json:"data" doc:"the default model is the first"`
 }
 
 type modelObject struct {
-	ID      string `json:"id"`
-	Object  string `json:"object"` // model
-	Created int64  `json:"created"`
+	ID      string `json:"id" doc:"the model's name"`
+	Object  string `json:"object" enum:"model"`
+	Created int64  `json:"created" doc:"seconds since 1970; 0 if unknown"`
 	OwnedBy string `json:"owned_by"`
+}
+
+// listOrNull is a list of an answer; nil is written as null.
+type listOrNull[T any] []T
+
+// JSONSchema implements [wire.Describer].
+func (listOrNull[T]) JSONSchema() *wire.Schema {
+	s := wire.ListOf(new(wire.Schemas).Of(reflect.TypeFor[T]()))
+	s.Type = wire.Types("array", "null").Type
+	return s
 }

@@ -1,0 +1,104 @@
+package openai
+
+import (
+	"glossa/pkg/httpx"
+	"glossa/pkg/llm"
+)
+
+// tag is the name of this API in the OpenAPI document.
+const tag = "OpenAI"
+
+var modelID = []httpx.PathParameter{{Name: "id", Description: "a model's name, an alias or family/name; it may hold slashes", Example: "novels"}}
+
+// opening lists the errors of routes of the permission Listing that open a model.
+var opening = []llm.Code{llm.NotFound, llm.Unsupported, llm.Overloaded, llm.Upstream, llm.Timeout}
+
+var listDoc = &httpx.Operation{
+	ID: "listModels", Tag: tag, Summary: "List the models",
+	Answers: []httpx.Answer{{Of: modelList{}}},
+}
+
+var modelDoc = &httpx.Operation{
+	ID: "getModel", Tag: tag, Summary: "Describe a model",
+	Path:    modelID,
+	Answers: []httpx.Answer{{Of: modelObject{}}},
+	Codes:   opening,
+}
+
+var chatDoc = &httpx.Operation{
+	ID: "chatCompletion", Tag: tag, Summary: "Continue a chat",
+	Description: "A model without a chat template gets the contents of all messages, joined with line feeds. " +
+		"Other parameters that OpenAI documents are refused by name, unless their value is neutral. " +
+		"In a stream each event is data: and a chunk as JSON; the last is data: [DONE]. An error after the first event is an event too.",
+	Body:    chatTable,
+	Example: `{"model": "novels", "messages": [{"role": "user", "content": "The old lighthouse"}], "max_tokens": 20, "temperature": 0.7}`,
+	Answers: []httpx.Answer{
+		{Description: "the answer, or the chunks of a stream", Of: chatAnswer{}, Headers: []httpx.Header{httpx.GuaranteeHeader}},
+		{Media: "text/event-stream", Of: chatChunk{}},
+	},
+}
+
+var chatAliasDoc = aliasOf(chatDoc, "chatCompletionAlias", "Continue a chat, as /v1/chat/completions does")
+
+var completionDoc = &httpx.Operation{
+	ID: "createCompletion", Tag: tag, Summary: "Continue texts",
+	Description: "Other parameters that OpenAI documents are refused by name, unless their value is neutral. " +
+		"In a stream each event is data: and a chunk as JSON; the last is data: [DONE]. An error after the first event is an event too.",
+	Body:    completionTable,
+	Example: `{"model": "novels", "prompt": "The old lighthouse", "max_tokens": 20, "stop": ["."]}`,
+	Answers: []httpx.Answer{
+		{Description: "the texts, or the chunks of a stream", Of: completionAnswer{}},
+		{Media: "text/event-stream", Of: completionAnswer{}},
+	},
+}
+
+var modelCompletionDoc = ofModel(completionDoc, "modelCompletion", "Continue texts with the model of the path")
+
+var embeddingDoc = &httpx.Operation{
+	ID: "embeddings", Tag: tag, Summary: "Compute embeddings",
+	Body:    embeddingTable,
+	Example: `{"model": "chords", "input": ["C-major pop : chorus", "G-major folk : verse"]}`,
+	Answers: []httpx.Answer{{Of: embeddingAnswer{}}},
+}
+
+var tokenizeDoc = &httpx.Operation{
+	ID: "vllmTokenize", Tag: tag, Summary: "Split a text or a chat into tokens, in vLLM's protocol",
+	Body:    tokenizeTable,
+	Example: `{"model": "novels", "prompt": "The old lighthouse", "return_token_strs": true}`,
+	Answers: []httpx.Answer{{Of: tokenizeAnswer{}}},
+}
+
+var modelTokenizeDoc = ofModel(tokenizeDoc, "modelTokenize", "Split a text or a chat into tokens of the model of the path")
+
+var detokenizeDoc = &httpx.Operation{
+	ID: "vllmDetokenize", Tag: tag, Summary: "Join tokens to a text, in vLLM's protocol",
+	Body:    detokenizeTable,
+	Example: `{"model": "novels", "tokens": [1, 2, 3]}`,
+	Answers: []httpx.Answer{{Of: detokenizeAnswer{}}},
+}
+
+var modelDetokenizeDoc = ofModel(detokenizeDoc, "modelDetokenize", "Join tokens of the model of the path to a text")
+
+var tokenizerInfoDoc = &httpx.Operation{
+	ID: "tokenizerInfo", Tag: tag, Summary: "Describe a tokenizer",
+	Description: "The keys are those of vLLM. If several models are served, one must be named.",
+	Query:       tokenizerInfoTable,
+	Answers:     []httpx.Answer{{Of: tokenizerInfo{}}},
+	Codes:       opening,
+}
+
+var modelTokenizerInfoDoc = ofModel(tokenizerInfoDoc, "modelTokenizerInfo", "Describe the tokenizer of the model of the path")
+
+// aliasOf returns doc for another route.
+func aliasOf(doc *httpx.Operation, id, summary string) *httpx.Operation {
+	other := *doc
+	other.ID, other.Summary = id, summary
+	return &other
+}
+
+// ofModel returns doc for a route below /vllm/NAME.
+func ofModel(doc *httpx.Operation, id, summary string) *httpx.Operation {
+	other := aliasOf(doc, id, summary)
+	other.Path = modelID
+	return other
+}
