@@ -309,14 +309,29 @@ func (r *response) add(kind string, schema *wire.Schema, stream bool) {
 	case schema == nil:
 		m.Schema = wire.Types("string")
 	case stream:
-		events := wire.Types("string")
-		events.ContentMediaType, events.ContentSchema = "application/json", schema
-		if m.Schema != nil {
-			events.ContentSchema = either(m.Schema.ContentSchema, schema)
-		}
-		m.Schema = events
+		m.Schema = events(kind, m.Schema, schema)
 	default:
 		m.Schema = either(m.Schema, schema)
 	}
 	r.Content[kind] = m
+}
+
+// events describes a stream of JSON values, in which was may describe others already: the
+// events of text/event-stream as OpenAPI 3.2 has them in itemSchema, and lines as text.
+func events(kind string, was, schema *wire.Schema) *wire.Schema {
+	text := wire.Types("string")
+	text.ContentMediaType, text.ContentSchema = "application/json", schema
+	if kind != "text/event-stream" {
+		if was != nil {
+			text.ContentSchema = either(was.ContentSchema, schema)
+		}
+		return text
+	}
+	if was != nil {
+		text.ContentSchema = either(was.Properties[0].Schema.ContentSchema, schema)
+	}
+	event := wire.Types("object")
+	event.Description = "one event of the stream"
+	event.Properties, event.Required = wire.Properties{{Name: "data", Schema: text}}, []string{"data"}
+	return event
 }
