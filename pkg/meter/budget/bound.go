@@ -121,7 +121,7 @@ func parts(p llm.Prompt) func(func(llm.Part) bool) {
 // exact counts the tokens of the prompts if the model shows them; it is asked where the
 // bound decides something, as it costs time.
 func (b backend) exact(ctx context.Context, req *llm.Request) (int64, bool) {
-	tokenizer, err := llm.As[llm.Tokenizer](b.Backend)
+	tokenizer, err := llm.As[llm.Tokenizer](b.model)
 	if err != nil {
 		return 0, false
 	}
@@ -188,9 +188,7 @@ func (b backend) fit(ctx context.Context, rec *httpx.Record, req *llm.Request) (
 // unmapped tells that the record of a model has no place for a parameter, which would be
 // refused though the client did not send it.
 func (b backend) unmapped(name string) bool {
-	record, err := llm.As[interface {
-		Unmapped(body map[string]any) []string
-	}](b.Backend)
+	record, err := llm.As[llm.Mapper](b.model)
 	return err == nil && len(record.Unmapped(map[string]any{name: nil})) > 0
 }
 
