@@ -148,8 +148,14 @@ func roots(cfg Config, s *shelves) (roots []catalog.Root, err error) {
 // Catalog returns the catalog, for the operator.
 func (a *App) Catalog() *catalog.Catalog { return a.catalog }
 
-// Models returns the models as requests see them.
-func (a *App) Models() llm.Models { return a.budgets.Models(meter.Models(a.resilient())) }
+// Models returns the models as requests see them. It decides the order of their
+// interceptors: the budget is the outermost, as it pays for what the meter counts; the
+// meter counts the answer that is given out, of whichever model; each model that is asked,
+// a fallback of the same catalog too, has its own kept answers, so that these are of the
+// model whose name they have and are there when it fails.
+func (a *App) Models() llm.Models {
+	return a.budgets.Models(meter.Models(resilience.Models(a.catalog, a.openEntry, resilience.Keep(&a.answers))))
+}
 
 // Families returns the names of the families of routes, one for each function.
 func Families() []string {

@@ -3,24 +3,20 @@
 // answers are kept. It refuses to know where records are, how models are opened and
 // what is in an answer: it passes them on.
 //
-// An open model is wrapped in this order, the outermost first:
+// A model is asked through its own kept answers, and a model that is fallen back on
+// through its own too, never through its own fallbacks: there are no chains and no cycles.
 //
-//	fallback -> kept answers -> the model
-//
-// so that a kept answer is that of the model whose name it has, and a model that fails
-// still gives the answers that are kept. A model that is fallen back on is wrapped with
-// its own kept answers, never with its own fallbacks: there are no chains and no
-// cycles.
-//
-// [llm.Backend] and [llm.Invoker] have both. The other capabilities are those of the
-// model that was asked for, as they were: tokens, probabilities and vectors of another
-// model mean something else, and nobody would notice.
+// Every capability that runs a model has both (see [intercept.Method.Free] for the others,
+// which tell of the model that was asked for). A fallback answers as itself: its vectors and
+// its scores are not comparable with those of another model, and [ModelHeader] names it. A
+// record of a model that makes vectors should name only models of the same weights.
 package resilience
 
 import (
 	"context"
 	"time"
 
+	"glossa/pkg/intercept"
 	"glossa/pkg/llm"
 )
 
@@ -37,20 +33,24 @@ type Policy struct {
 // error if there is a record; the zero Policy has no effect.
 type Open func(ctx context.Context, name string) (*llm.Model, Policy, error)
 
-// Models returns models with what open has opened, each wrapped as its policy says.
-// Answers are kept in store.
+// A Layer wraps a model as its policy says.
+type Layer func(*llm.Model, Policy) *llm.Model
+
+// Models returns models with what open has opened, with the fallbacks of its policy. Each
+// model that is asked, the one that was opened or a fallback, is wrapped by layers, the
+// innermost first.
 //
 // A model that cannot be opened, for a reason that another does not have (see
-// fallback.go), and that has fallbacks, opens all the same: its capabilities are the
-// error, its generations those of its fallbacks.
-func Models(models llm.Models, open Open, store *Store) llm.Models {
-	return &resilient{models, open, store}
+// fallback.go), and that has fallbacks, opens all the same: each call of it is the error,
+// or the answer of a fallback.
+func Models(models llm.Models, open Open, layers ...Layer) llm.Models {
+	return &resilient{models, open, layers}
 }
 
 type resilient struct {
 	llm.Models
-	open  Open
-	store *Store
+	open   Open
+	layers []Layer
 }
 
 // Open implements [llm.Models].
@@ -60,13 +60,13 @@ func (r *resilient) Open(ctx context.Context, name string) (*llm.Model, error) {
 		if len(p.Fallbacks) == 0 || ctx.Err() != nil || !another(err) {
 			return nil, err
 		}
-		model = &llm.Model{ModelInfo: p.Info, Backend: broken{err}}
+		model = intercept.Broken(p.Info, err)
 	}
-	model = r.kept(model, p)
+	model = r.wrap(model, p)
 	if len(p.Fallbacks) == 0 {
 		return model, nil
 	}
-	return &llm.Model{ModelInfo: model.ModelInfo, Backend: newFallback(model, p.Fallbacks, r.openNext)}, nil
+	return intercept.Wrap(model, &fallback{p.Fallbacks, r.openNext}), nil
 }
 
 // openNext opens a model that is fallen back on.
@@ -75,13 +75,23 @@ func (r *resilient) openNext(ctx context.Context, name string) (*llm.Model, erro
 	if err != nil {
 		return nil, err
 	}
-	return r.kept(model, p), nil
+	return r.wrap(model, p), nil
 }
 
-// kept wraps a model so that its answers are kept, if they shall be.
-func (r *resilient) kept(model *llm.Model, p Policy) *llm.Model {
-	if p.Keep <= 0 {
-		return model
+func (r *resilient) wrap(model *llm.Model, p Policy) *llm.Model {
+	for _, layer := range r.layers {
+		model = layer(model, p)
 	}
-	return &llm.Model{ModelInfo: model.ModelInfo, Backend: newCache(model, p, r.store)}
+	return model
+}
+
+// Keep returns the layer that repeats the answers of store, and keeps new ones there, for
+// models whose policy says for how long.
+func Keep(store *Store) Layer {
+	return func(model *llm.Model, p Policy) *llm.Model {
+		if p.Keep <= 0 {
+			return model
+		}
+		return intercept.Wrap(model, newCache(model, p, store))
+	}
 }

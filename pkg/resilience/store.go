@@ -4,6 +4,8 @@ import (
 	"container/list"
 	"sync"
 	"time"
+
+	"glossa/pkg/intercept"
 )
 
 // DefaultBytes is what a [Store] may take, bytes.
@@ -29,7 +31,7 @@ type Store struct {
 // entry is one answer.
 type entry struct {
 	key    key
-	answer any // []T of answers[T]; not to be changed
+	answer []intercept.Piece // not to be changed
 	bytes  int
 	made   time.Time
 	until  time.Time
@@ -53,7 +55,7 @@ func (s *Store) largest() int { return s.limit()/largest - overhead }
 
 // get returns the answer of k and when it was made, if that is less than keep ago: a
 // record may have been changed since.
-func (s *Store) get(k key, keep time.Duration) (answer any, made time.Time, ok bool) {
+func (s *Store) get(k key, keep time.Duration) (answer []intercept.Piece, made time.Time, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
@@ -73,7 +75,7 @@ func (s *Store) get(k key, keep time.Duration) (answer any, made time.Time, ok b
 
 // put keeps an answer of so many bytes. Of two that were made at the same time the
 // later one stays.
-func (s *Store) put(k key, answer any, bytes int, keep time.Duration) {
+func (s *Store) put(k key, answer []intercept.Piece, bytes int, keep time.Duration) {
 	if bytes > s.largest() {
 		return
 	}

@@ -135,7 +135,6 @@ func (cfg Config) embed(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return rename(err, nil)
 	}
-	httpx.RecordOf(r.Context()).Count(used)
 	return httpx.JSON(w, http.StatusOK, in.newEmbed(h, req, &made[0], used))
 }
 
@@ -156,7 +155,6 @@ func (cfg Config) evaluate(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return rename(err, map[string]string{"continuation": "completion_expected"})
 	}
-	httpx.RecordOf(r.Context()).Count(used)
 	return httpx.JSON(w, http.StatusOK, newEvaluate(h, req.Continuation, score, used))
 }
 

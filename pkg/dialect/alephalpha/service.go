@@ -56,7 +56,6 @@ func (cfg Config) translate(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return rename(err, map[string]string{"text": "source", "text[0]": "source", "source_lang": "source", "target_lang": "target_language"})
 	}
-	httpx.RecordOf(r.Context()).Count(used)
 	return httpx.JSON(w, http.StatusOK, translateAnswer{
 		Translation: list[0].Text, Score: float(list[0].Score), PromptTokens: used.Input, Generated: used.Output,
 	})

@@ -105,10 +105,9 @@ func (cfg Config) embed(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	list, used, err := embedder.Embed(r.Context(), req)
+	list, _, err := embedder.Embed(r.Context(), req)
 	if err != nil {
 		return err
 	}
-	httpx.RecordOf(r.Context()).Count(used)
 	return httpx.JSON(w, http.StatusOK, in.answer(list))
 }

@@ -83,7 +83,6 @@ func (cfg Config) embed(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return rename(err, "input", "")
 	}
-	httpx.RecordOf(r.Context()).Count(used)
 	answer, err := in.answer(model.Name, list, used)
 	if err != nil {
 		return err

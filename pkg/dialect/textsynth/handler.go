@@ -98,7 +98,6 @@ func (cfg Config) logprob(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return rename(err, "context")
 	}
-	httpx.RecordOf(r.Context()).Count(used)
 	return httpx.JSON(w, http.StatusOK, newLogprob(score, used))
 }
 
@@ -119,7 +118,6 @@ func (cfg Config) translate(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return rename(err, "text")
 	}
-	httpx.RecordOf(r.Context()).Count(used)
 	return httpx.JSON(w, http.StatusOK, in.answer(list, used))
 }
 
