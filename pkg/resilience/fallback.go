@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"slices"
+	"sync"
 	"time"
 
 	"glossa/pkg/httpx"
@@ -42,10 +43,17 @@ func share(ctx context.Context, stream bool) (time.Duration, bool) {
 
 // fallback asks the models of names, in their order, when the model fails with nothing to
 // show. They are opened when it is their turn. One that cannot do what was asked is passed
-// over, as the model that was opened was the one to judge the request.
+// over, as the model that was opened was the one to judge the request. One fallback serves
+// one request: see [resilient.Open].
 type fallback struct {
 	names []string
 	open  func(ctx context.Context, name string) (*llm.Model, error)
+
+	mu sync.Mutex
+	// chosen is the place of the model that gave the first answer which is not a text,
+	// counted from 1; 0: none did. Vectors and scores of one request are compared with
+	// each other, so that all of them must be of one model.
+	chosen int
 }
 
 // Intercept implements [intercept.Interceptor].
@@ -71,25 +79,22 @@ type search struct {
 	tried map[string]bool // by family/name; two names may be of one model
 }
 
-// A start opens a model and returns its answer.
-type start func(ctx context.Context) (*llm.ModelInfo, iter.Seq2[intercept.Piece, error], error)
-
 // run gives out the answer of the first model that gives one, whole or in part, and
 // returns nil. If all fail, the error is that of the model that was asked for, with the
 // shortest wait that any of them told.
 func (s *search) run() error {
-	rec := httpx.RecordOf(s.ctx)
-	first := s.turn(func(ctx context.Context) (*llm.ModelInfo, iter.Seq2[intercept.Piece, error], error) {
-		return s.call.Model, s.next(ctx, s.call), nil
-	}, len(s.names) == 0)
+	if place := s.place(); place > 0 {
+		return s.turn(place-1, true)
+	}
+	first := s.turn(0, len(s.names) == 0)
 	if first == nil || s.ctx.Err() != nil || !another(first) {
 		return first
 	}
-	e := llm.AsError(first)
+	rec, e := httpx.RecordOf(s.ctx), llm.AsError(first)
 	failed(rec, s.call.Model.Name, e)
 	wait := e.RetryAfter
 	for i, name := range s.names {
-		err := s.turn(s.other(name), i == len(s.names)-1)
+		err := s.turn(i+1, i == len(s.names)-1)
 		if err == nil {
 			return nil
 		}
@@ -117,19 +122,50 @@ func failed(rec *httpx.Record, name string, e *llm.Error) {
 	}
 }
 
-// other starts the model called name.
-func (s *search) other(name string) start {
-	return func(ctx context.Context) (*llm.ModelInfo, iter.Seq2[intercept.Piece, error], error) {
-		model, err := s.open(ctx, name)
-		if err != nil {
-			return nil, nil, err
-		}
-		return &model.ModelInfo, intercept.Ask(ctx, model, s.call), nil
+// place returns the place of the model that must answer, counted from 1; 0: any may.
+func (s *search) place() int {
+	if s.texts() {
+		return 0
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.chosen
 }
 
-// turn asks one model. An error means that nothing was given out.
-func (s *search) turn(begin start, last bool) error {
+// choose makes the model i the one that must give all other answers which are not texts.
+func (s *search) choose(i int) {
+	if s.texts() {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.chosen = i + 1
+}
+
+// texts reports whether the answer is a text, which stands alone.
+func (s *search) texts() bool {
+	switch s.call.Request.(type) {
+	case *llm.Request, *intercept.Invocation, *llm.TranslateRequest:
+		return true
+	}
+	return false
+}
+
+// start opens the model i, which is the one that was asked for or the fallback i-1, and
+// returns its answer.
+func (s *search) start(ctx context.Context, i int) (*llm.ModelInfo, iter.Seq2[intercept.Piece, error], error) {
+	if i == 0 {
+		return s.call.Model, s.next(ctx, s.call), nil
+	}
+	model, err := s.open(ctx, s.names[i-1])
+	if err != nil {
+		return nil, nil, err
+	}
+	return &model.ModelInfo, intercept.Ask(ctx, model, s.call), nil
+}
+
+// turn asks the model i. An error means that nothing was given out.
+func (s *search) turn(i int, last bool) error {
 	ctx, cancel := context.WithCancel(s.ctx)
 	defer cancel()
 	late := func() bool { return false } // may be asked once
@@ -138,7 +174,7 @@ func (s *search) turn(begin start, last bool) error {
 		defer timer.Stop()
 		late = func() bool { return !timer.Stop() }
 	}
-	model, seq, err := begin(ctx)
+	model, seq, err := s.start(ctx, i)
 	if err != nil {
 		if late() {
 			err = tooSlow()
@@ -153,6 +189,7 @@ func (s *search) turn(begin start, last bool) error {
 	if shown, err := s.give(model, seq, late); !shown {
 		return err
 	}
+	s.choose(i)
 	return nil
 }
 

@@ -66,7 +66,7 @@ func (r *resilient) Open(ctx context.Context, name string) (*llm.Model, error) {
 	if len(p.Fallbacks) == 0 {
 		return model, nil
 	}
-	return intercept.Wrap(model, &fallback{p.Fallbacks, r.openNext}), nil
+	return intercept.Wrap(model, &fallback{names: p.Fallbacks, open: r.openNext}), nil
 }
 
 // openNext opens a model that is fallen back on.
