@@ -47,8 +47,7 @@ func Glossa() *Table {
 			"pkg/engine/arch": {Floor: 1, May: []string{
 				"pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/tokenizer", "pkg/grammar",
 			}},
-			"pkg/httpx":     {Floor: 1, May: []string{"pkg/llm"}},
-			"pkg/intercept": {Floor: 1, May: []string{"pkg/llm"}},
+			"pkg/httpx": {Floor: 1, May: []string{"pkg/llm"}}, "pkg/intercept": {Floor: 1, May: []string{"pkg/llm"}},
 
 			"pkg/engine": {Floor: 2, May: []string{
 				"pkg/llm", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/tokenizer", "pkg/grammar", "pkg/chat",
