@@ -38,7 +38,8 @@ func interceptors() []mutant {
 		{"interceptors: a vector is counted for each piece that was told", "pkg/meter/meter.go", "\t\t\t\tused = *p.Usage\n", "\t\t\t\tused = *p.Usage\n\t\t\t\trec.Count(used)\n", interceptTests, "^TestCounted$"},
 		{"interceptors: scores have no limit", models, "return call, b.h.begin(ctx, total(rec), call.Bytes())", "return call, nil", interceptTests, "^TestLimited$"},
 		{"interceptors: texts are not reserved", models, "b.h.begin(ctx, total(rec), call.Bytes())", "b.h.begin(ctx, total(rec), 0)", interceptTests, "^TestReserved$"},
-		{"interceptors: tokens of another model", fallback, "if call.Free {", "if call.Free && call.Streams() {", interceptTests, "^TestFree$"},
+		{"interceptors: tokens of another model", fallback, "if call.Free || hasTokens(call) {", "if hasTokens(call) {", interceptTests, "^TestFree$"},
+		{"interceptors: vectors of token ids of another model", fallback, "if call.Free || hasTokens(call) {", "if call.Free {", resilienceTests, "^TestTokensOfOneModel$"},
 		{"interceptors: scores of two models in one answer", fallback, "s.chosen = i + 1", "s.chosen = 0 * i", resilienceTests, "^TestScoresOfOneModel$"},
 	}
 }

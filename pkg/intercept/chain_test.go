@@ -126,7 +126,7 @@ func calls() map[string]func(context.Context, *llm.Model) error {
 		},
 		"embed": func(ctx context.Context, m *llm.Model) error {
 			return use(m, func(e llm.Embedder) ([]llm.Embedding, llm.Usage, error) {
-				return e.Embed(ctx, &llm.EmbedRequest{Prompts: []llm.Prompt{llm.Text(text[:20]), {Parts: []llm.Part{{Tokens: make([]int, 20)}}}}})
+				return e.Embed(ctx, &llm.EmbedRequest{Prompts: []llm.Prompt{llm.Text(text[:20]), {Messages: []llm.Message{{Parts: []llm.Part{{Text: text[20:]}}}}}}})
 			})
 		},
 		"translate": func(ctx context.Context, m *llm.Model) error {

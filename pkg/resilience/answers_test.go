@@ -115,6 +115,36 @@ func TestScoresOfOneModel(t *testing.T) {
 	}
 }
 
+// Token ids are other texts to another model, which is not asked.
+func TestTokensOfOneModel(t *testing.T) {
+	for name, call := range map[string]func(context.Context, llm.Backend, llm.Prompt) error{
+		"score": func(ctx context.Context, b llm.Backend, p llm.Prompt) error {
+			s, _ := llm.As[llm.Scorer](b)
+			_, _, err := s.Score(ctx, &llm.ScoreRequest{Prompt: p, Continuation: "c"})
+			return err
+		},
+		"embed": func(ctx context.Context, b llm.Backend, p llm.Prompt) error {
+			e, _ := llm.As[llm.Embedder](b)
+			_, _, err := e.Embed(ctx, &llm.EmbedRequest{Prompts: []llm.Prompt{llm.Text("a"), p}})
+			return err
+		},
+	} {
+		for _, ids := range []bool{true, false} {
+			prompt := llm.Text("p")
+			if ids {
+				prompt.Parts[0] = llm.Part{Tokens: []int{7}}
+			}
+			a, b := &judge{name: "a", fails: []error{fails(llm.Unavailable, 0)}}, &judge{name: "b"}
+			s := newShelf(a.model(), b.model())
+			s.policies["a"] = Policy{Fallbacks: []string{"b"}}
+			err := call(t.Context(), s.mustOpen(t, t.Context(), "a"), prompt)
+			if (err != nil) != ids || b.calls != map[bool]int{true: 0, false: 1}[ids] {
+				t.Errorf("%s, token ids %v: %v after %d calls of b", name, ids, err, b.calls)
+			}
+		}
+	}
+}
+
 // A model that hangs has three quarters of the time for an answer that comes at once.
 func TestTimeOfVectors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

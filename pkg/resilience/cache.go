@@ -16,8 +16,8 @@ import (
 // new (miss). With a hit comes Age (RFC 9111, 5.1), in seconds.
 const CacheHeader = "X-Glossa-Cache"
 
-// cache gives the answers to requests that repeat one exactly. It keeps those to
-// requests which the model, asked again, would answer with the same:
+// cache repeats the answer to a request that is equal to an earlier one. It keeps the
+// answers that the model, asked again, would give again:
 //
 //   - of a model in the process (Policy.Seeded), generations with a temperature of 0, with
 //     a seed, or with nothing that makes it choose at random: no temperature, top_k,
@@ -37,8 +37,8 @@ const CacheHeader = "X-Glossa-Cache"
 // usage, which is counted again. A streamed answer and a whole one are the same but for
 // the pieces, and share an entry; those of canonical keys differ in form and do not.
 //
-// Requests that are the same and run at the same time are all sent: none waits for
-// another, whose client may leave.
+// Equal requests that run at the same time are all sent: none waits for another, whose
+// client may leave.
 type cache struct {
 	policy Policy
 	id     [3]string // family, name and version of the model
@@ -62,7 +62,7 @@ func (c *cache) Intercept(ctx context.Context, call *intercept.Call, next interc
 	}
 }
 
-// keeps reports whether the model would answer call again with the same.
+// keeps reports whether the model would give the same answer to call again.
 func (c *cache) keeps(call *intercept.Call) bool {
 	switch req := call.Request.(type) {
 	case *llm.Request:
@@ -73,7 +73,7 @@ func (c *cache) keeps(call *intercept.Call) bool {
 	return c.policy.Seeded
 }
 
-// repeats reports whether the model would generate the same again.
+// repeats reports whether the model would generate the same rows again.
 func (c *cache) repeats(req *llm.Request) bool {
 	p := &req.Params
 	if c.policy.Seeded {
@@ -151,7 +151,7 @@ func (a *answers) run(k key, ok bool, seq iter.Seq2[intercept.Piece, error]) {
 		return
 	}
 	if kept, made, ok := a.store.get(k, a.policy.Keep); ok {
-		a.tell("hit", time.Since(made))
+		a.setHeader("hit", time.Since(made))
 		for _, p := range kept {
 			if p, _, _ = copyPiece(p); !a.yield(p, nil) {
 				return
@@ -169,7 +169,7 @@ func (a *answers) record(k key, seq iter.Seq2[intercept.Piece, error]) {
 	for p, err := range seq {
 		keeps = keeps && err == nil
 		if !begun && err == nil {
-			a.tell("miss", 0)
+			a.setHeader("miss", 0)
 			begun = true
 		}
 		if keeps {
@@ -188,9 +188,9 @@ func (a *answers) record(k key, seq iter.Seq2[intercept.Piece, error]) {
 	}
 }
 
-// tell sets the headers. A request that has several answers is a hit if all of them
-// are, and as old as the oldest.
-func (a *answers) tell(what string, age time.Duration) {
+// setHeader sets [CacheHeader] and Age. A request that has several answers is a hit if all
+// of them are, and as old as the oldest.
+func (a *answers) setHeader(what string, age time.Duration) {
 	h := httpx.RecordOf(a.ctx).Header
 	if what == "miss" {
 		h.Del("Age")

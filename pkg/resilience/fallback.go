@@ -12,13 +12,12 @@ import (
 	"glossa/pkg/llm"
 )
 
-// ModelHeader names the model that answered, of one that has fallbacks.
+// ModelHeader names the model that answered, if the model that was asked for has fallbacks.
 const ModelHeader = "X-Glossa-Model"
 
-// another reports whether another model may do what failed with err. What is wrong with
-// the request, or more than this model can do, is for its client to know: a model
-// that is not the one asked for would answer another question. A panic is a fault of
-// the program and not an error.
+// another reports whether another model may do what failed with err. A client must learn
+// that its request is wrong, or asks for more than this model can do: another model would
+// answer another question. A panic is a fault of the program and not an error.
 func another(err error) bool {
 	switch llm.AsError(err).Code {
 	case llm.Overloaded, llm.Unavailable, llm.Upstream, llm.Timeout, llm.Internal, llm.NotFound: // the provider no longer has it
@@ -27,11 +26,10 @@ func another(err error) bool {
 	return false
 }
 
-// share is how long a model that is not the last one may take until its first chunk:
-// half of the time that is left, so that one that hangs leaves time for another. An
-// answer that is not streamed often comes as one chunk, at its end: three quarters.
-// Without a deadline there is no bound. A model that is deaf to its context is waited
-// for.
+// share returns how long a model that is not the last one may take until its first piece:
+// half of the time that is left, so that a model that hangs leaves time for the next. An
+// answer that is not streamed often comes as one piece, at its end: it gets three quarters.
+// Without a deadline there is no limit. A model that ignores its context is waited for.
 func share(ctx context.Context, stream bool) (time.Duration, bool) {
 	deadline, ok := ctx.Deadline()
 	left := time.Until(deadline)
@@ -41,24 +39,24 @@ func share(ctx context.Context, stream bool) (time.Duration, bool) {
 	return left / 4 * 3, ok
 }
 
-// fallback asks the models of names, in their order, when the model fails with nothing to
-// show. They are opened when it is their turn. One that cannot do what was asked is passed
-// over, as the model that was opened was the one to judge the request. One fallback serves
-// one request: see [resilient.Open].
+// fallback asks the models of names, in their order, when the model fails before its answer
+// has begun. Each is opened when its turn comes. A model that does not support the request
+// is skipped: whether the request is right was for the first model to say. A fallback is
+// made for each model that is opened, and so for each request.
 type fallback struct {
 	names []string
 	open  func(ctx context.Context, name string) (*llm.Model, error)
 
 	mu sync.Mutex
 	// chosen is the place of the model that gave the first answer which is not a text,
-	// counted from 1; 0: none did. Vectors and scores of one request are compared with
-	// each other, so that all of them must be of one model.
+	// counted from 1; 0: none did. The vectors and scores of one request are compared with
+	// each other, so all of them must come from one model.
 	chosen int
 }
 
 // Intercept implements [intercept.Interceptor].
 func (f *fallback) Intercept(ctx context.Context, call *intercept.Call, next intercept.Next) iter.Seq2[intercept.Piece, error] {
-	if call.Free { // it tells of this model alone
+	if call.Free || hasTokens(call) { // it is about this model alone
 		return next(ctx, call)
 	}
 	return func(yield func(intercept.Piece, error) bool) {
@@ -67,6 +65,21 @@ func (f *fallback) Intercept(ctx context.Context, call *intercept.Call, next int
 			yield(intercept.Piece{}, err)
 		}
 	}
+}
+
+// hasTokens reports whether call asks for vectors or scores of token ids, which are other
+// texts to another model.
+func hasTokens(call *intercept.Call) bool {
+	var prompts []llm.Prompt
+	switch req := call.Request.(type) {
+	case *llm.EmbedRequest:
+		prompts = req.Prompts
+	case *llm.ScoreRequest:
+		prompts = []llm.Prompt{req.Prompt}
+	}
+	return slices.ContainsFunc(prompts, func(p llm.Prompt) bool {
+		return slices.ContainsFunc(p.Parts, func(part llm.Part) bool { return part.Tokens != nil })
+	})
 }
 
 // A search is one call on its way to the model that answers it.
@@ -79,9 +92,9 @@ type search struct {
 	tried map[string]bool // by family/name; two names may be of one model
 }
 
-// run gives out the answer of the first model that gives one, whole or in part, and
-// returns nil. If all fail, the error is that of the model that was asked for, with the
-// shortest wait that any of them told.
+// run gives out the answer of the first model that has one, whole or in part, and returns
+// nil. If all fail, the error is that of the model that was asked for, with the shortest
+// wait of all their errors.
 func (s *search) run() error {
 	if place := s.place(); place > 0 {
 		return s.turn(place-1, true)
@@ -110,12 +123,12 @@ func (s *search) run() error {
 	if wait == e.RetryAfter {
 		return first
 	}
-	told := *e
-	told.RetryAfter = wait
-	return &told
+	sooner := *e
+	sooner.RetryAfter = wait
+	return &sooner
 }
 
-// failed notes that a model failed, once for all calls of a request that fail alike.
+// failed notes that a model failed, once for all calls of a request with the same error.
 func failed(rec *httpx.Record, name string, e *llm.Error) {
 	if line := name + ": " + string(e.Code); !slices.Contains(rec.Fallbacks, line) {
 		rec.Fallbacks = append(rec.Fallbacks, line)
@@ -132,7 +145,7 @@ func (s *search) place() int {
 	return s.chosen
 }
 
-// choose makes the model i the one that must give all other answers which are not texts.
+// choose has the model i give all further answers that are not texts.
 func (s *search) choose(i int) {
 	if s.texts() {
 		return
@@ -142,7 +155,7 @@ func (s *search) choose(i int) {
 	s.chosen = i + 1
 }
 
-// texts reports whether the answer is a text, which stands alone.
+// texts reports whether the answer is a text: texts are not compared with each other.
 func (s *search) texts() bool {
 	switch s.call.Request.(type) {
 	case *llm.Request, *intercept.Invocation, *llm.TranslateRequest:
@@ -233,7 +246,7 @@ func (s *search) give(model *llm.ModelInfo, seq iter.Seq2[intercept.Piece, error
 	return false, llm.Errorf(llm.Upstream, "the model gave no answer")
 }
 
-// charge counts what a piece that is not given out tells of tokens: they are paid for.
+// charge counts the tokens of a piece that is not given out: they must be paid for.
 func (s *search) charge(p intercept.Piece) {
 	if p.Usage != nil {
 		httpx.RecordOf(s.ctx).Count(*p.Usage)

@@ -1,15 +1,15 @@
-// Package resilience has models answer when one of them fails, and repeats answers
-// that would be the same. A record names the models to fall back on, and for how long
-// answers are kept. It refuses to know where records are, how models are opened and
-// what is in an answer: it passes them on.
+// Package resilience asks another model when one fails, and repeats answers that would be
+// the same. A record names the models to fall back on, and says for how long answers are
+// kept. The package refuses to know where records are and how models are opened.
 //
-// A model is asked through its own kept answers, and a model that is fallen back on
-// through its own too, never through its own fallbacks: there are no chains and no cycles.
+// Each model, the one that was asked for or a fallback, is asked through its own kept
+// answers. The fallbacks of a fallback are not asked: there are no chains and no cycles.
 //
-// Every capability that runs a model has both (see [intercept.Method.Free] for the others,
-// which tell of the model that was asked for). A fallback answers as itself: its vectors and
-// its scores are not comparable with those of another model, and [ModelHeader] names it. A
-// record of a model that makes vectors should name only models of the same weights.
+// Every method that runs a model has fallbacks; see [intercept.Method] for the free ones,
+// which describe the model that was asked for. [ModelHeader] names the model that answered.
+// Vectors and scores of two models are not comparable: those of one request come from one
+// model, and a record of a model that makes vectors should name only models with the same
+// weights.
 package resilience
 
 import (
@@ -22,11 +22,11 @@ import (
 
 // A Policy is what the record of a model says.
 type Policy struct {
-	Info      llm.ModelInfo // of the model; needed where it could not be opened
-	Fallbacks []string      // names of the models that are asked when it fails, in this order
-	Keep      time.Duration // for how long answers are repeated; 0: they are not
-	Version   string        // another one when the same request may get another answer: record, weights
-	Seeded    bool          // it obeys [llm.Request.Effective], its seed too, as the in-process engine does
+	Info      llm.ModelInfo // of the model; needed if it could not be opened
+	Fallbacks []string      // names of the models to ask when it fails, in this order
+	Keep      time.Duration // repeat answers for so long; 0: never
+	Version   string        // changes when the same request may get another answer: record, weights
+	Seeded    bool          // the model obeys [llm.Request.Effective], its seed too, as the in-process engine does
 }
 
 // An Open opens a model by name. The policy is that of its record, also beside an
@@ -40,9 +40,9 @@ type Layer func(*llm.Model, Policy) *llm.Model
 // model that is asked, the one that was opened or a fallback, is wrapped by layers, the
 // innermost first.
 //
-// A model that cannot be opened, for a reason that another does not have (see
-// fallback.go), and that has fallbacks, opens all the same: each call of it is the error,
-// or the answer of a fallback.
+// A model with fallbacks opens even if open fails, if another model may not fail for the
+// same reason (see fallback.go): each of its calls gives the answer of a fallback, or the
+// error.
 func Models(models llm.Models, open Open, layers ...Layer) llm.Models {
 	return &resilient{models, open, layers}
 }
@@ -69,7 +69,7 @@ func (r *resilient) Open(ctx context.Context, name string) (*llm.Model, error) {
 	return intercept.Wrap(model, &fallback{names: p.Fallbacks, open: r.openNext}), nil
 }
 
-// openNext opens a model that is fallen back on.
+// openNext opens a fallback.
 func (r *resilient) openNext(ctx context.Context, name string) (*llm.Model, error) {
 	model, p, err := r.open(ctx, name)
 	if err != nil {

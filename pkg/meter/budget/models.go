@@ -88,16 +88,16 @@ func (b backend) Intercept(ctx context.Context, call *intercept.Call, next inter
 			yield(intercept.Piece{}, err)
 			return
 		}
-		said, before := b.tally(call), rec.Usage
+		given, before := b.tally(call), rec.Usage
 		defer func() { // also when the client left, and in a panic
-			if said.pieces > 0 {
-				rec.Count(said.missing(before, rec.Usage, func() int { return b.inputOf(ctx, rec, call) }))
+			if given.pieces > 0 {
+				rec.Count(given.missing(before, rec.Usage, func() int { return b.inputOf(ctx, rec, call) }))
 			}
 		}()
 		for p, err := range next(ctx, call) {
-			said.add(ctx, &p, err)
+			given.add(ctx, &p, err)
 			if !yield(p, err) {
-				said.cut = true
+				given.cut = true
 				return
 			}
 		}

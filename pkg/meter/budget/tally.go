@@ -12,10 +12,10 @@ import (
 type tally struct {
 	pieces, texts, bytes, sure int
 
-	cut     bool // it was left before its end, or ran out of time
-	exact   bool // what the model tells is right even then
-	charged bool // there is a budget, which pays for what a provider leaves out
-	keys    bool // the answer is of canonical keys
+	cut     bool // the client left before its end, or it ran out of time
+	exact   bool // the usage that the model tells is right even then
+	charged bool // a budget pays for the usage that a provider leaves out
+	keys    bool // the answer has canonical keys
 	stream  bool
 }
 
@@ -32,7 +32,7 @@ func (t *tally) add(ctx context.Context, p *intercept.Piece, err error) {
 			t.pieces++
 		}
 		return
-	case t.keys && t.stream && len(p.Keys) == 0: // an event that says nothing
+	case t.keys && t.stream && len(p.Keys) == 0: // an event without keys
 		return
 	}
 	t.pieces++
@@ -51,17 +51,17 @@ func (t *tally) add(ctx context.Context, p *intercept.Piece, err error) {
 
 func (t *tally) tokens() int { return max(t.texts, t.sure, (t.bytes+bytesPerToken-1)/bytesPerToken) }
 
-// missing estimates the usage between before and after that the model does not tell: all
-// of it where it tells nothing and, where a budget pays, each figure that a provider leaves
-// out that does not tell all. Of an answer that was cut, providers tell the output of its
-// beginning.
+// missing estimates the usage that the model does not tell between before and after: all
+// of it if the model tells nothing and, if a budget pays, each figure that a provider with
+// partial figures leaves out. Of an answer that was cut, providers tell only the output of
+// its beginning.
 func (t *tally) missing(before, after llm.Usage, input func() int) (u llm.Usage) {
 	in, out := after.Input-before.Input, after.Output-before.Output
-	untold := in == 0 && out == 0 || after.Partial && t.charged
-	if untold && in == 0 {
+	missing := in == 0 && out == 0 || after.Partial && t.charged
+	if missing && in == 0 {
 		u.Input = input()
 	}
-	if untold && out == 0 || t.cut && t.charged && !t.exact {
+	if missing && out == 0 || t.cut && t.charged && !t.exact {
 		u.Output = max(0, t.tokens()-out)
 	}
 	return u
