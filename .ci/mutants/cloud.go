@@ -69,7 +69,7 @@ func charges() []mutant {
 		{"charges: a huge number in canonical keys", bound, "return int64(min(max(0, n), most)), err == nil", "return int64(max(0, n)), err == nil", budgetTests, "^TestHugeNumbers$"},
 		{"charges: what a provider leaves out is free", tally, "in == 0 && out == 0 || after.Partial && t.charged", "in == 0 && out == 0", budgetTests, "^TestWhat"},
 		{"charges: streams that are left are free", tally, "t.cut && t.charged && !t.exact", "t.cut && t.exact", budgetTests, "^TestWhat"},
-		{"charges: what a client asked for that leaves at once is free", tally, "if t.keys && t.charged && ctx.Err() != nil {", "if t.keys && !t.charged && ctx.Err() != nil {", budgetTests, "^TestWhat"},
+		{"charges: what a client asked for that leaves at once is free", tally, "if t.charged && !t.exact && !t.drains && ctx.Err() != nil {", "if !t.charged && !t.exact && !t.drains && ctx.Err() != nil {", budgetTests, "^TestWhat"},
 		{"charges: one name keeps all usage back", "pkg/meter/budget/table.go", "if len(k.SK) > maxKey {", "if len(k.SK) > 4*maxKey {", budgetTests, "^TestNamesThatNoKeyHas$"},
 		{"charges: usage that was not written is lost", "pkg/meter/budget/usage.go", "range list[n:] {", "range list[max(n, len(list)):] {", budgetTests, "^TestUsage"},
 		{"charges: a limit that nobody sent is refused", bound, "|| b.unmapped(\"max_new_tokens\") {", "{", budgetTests, "^TestLimitsThatNoRecordMaps$"},

@@ -17,18 +17,19 @@ type tally struct {
 	charged bool // a budget pays for the usage that a provider leaves out
 	keys    bool // the answer has canonical keys
 	stream  bool
+	drains  bool // see [intercept.Method]
 }
 
 // tally returns that of a call that begins.
 func (b backend) tally(call *intercept.Call) tally {
 	_, keys := call.Request.(*intercept.Invocation)
-	return tally{charged: b.h != nil, keys: keys, stream: call.Streams(), exact: !keys && b.info.Family == "local"}
+	return tally{charged: b.h != nil, keys: keys, stream: call.Streams(), drains: call.Drains, exact: !keys && b.info.Family == "local"}
 }
 
 func (t *tally) add(ctx context.Context, p *intercept.Piece, err error) {
 	switch {
 	case err != nil:
-		if t.keys && t.charged && ctx.Err() != nil { // the provider has the prompt
+		if t.charged && !t.exact && !t.drains && ctx.Err() != nil { // the provider has the prompt
 			t.pieces++
 		}
 		return
