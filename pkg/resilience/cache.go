@@ -152,8 +152,8 @@ func (a *answers) run(k key, ok bool, seq iter.Seq2[intercept.Piece, error]) {
 	}
 	if kept, made, ok := a.store.get(k, a.policy.Keep); ok {
 		a.setHeader("hit", time.Since(made))
-		for _, p := range kept {
-			if p, _, _ = copyPiece(p); !a.yield(p, nil) {
+		for i := range kept {
+			if p, _, _ := copyPiece(&kept[i]); !a.yield(p, nil) {
 				return
 			}
 		}
@@ -173,7 +173,7 @@ func (a *answers) record(k key, seq iter.Seq2[intercept.Piece, error]) {
 			begun = true
 		}
 		if keeps {
-			own, n, ok := copyPiece(p)
+			own, n, ok := copyPiece(&p)
 			list, bytes = append(list, own), bytes+n
 			if !ok || bytes > a.store.largest() {
 				list, keeps = nil, false

@@ -26,20 +26,19 @@ const (
 // copyPiece returns a copy of p that shares nothing with it that can be changed, and the
 // bytes that it takes. A piece with values of other types than these is not copied: ok is
 // false.
-func copyPiece(p intercept.Piece) (out intercept.Piece, size int, ok bool) {
-	var n int
-	out.Chunk, size, _ = copyChunk(p.Chunk)
-	if out.Keys, n, ok = copyKeys(p.Keys); !ok {
-		return out, 0, false
-	}
-	size += n
-	if out.Value, n, ok = copyAnswer(p.Value); !ok {
-		return out, 0, false
-	}
+func copyPiece(p *intercept.Piece) (out intercept.Piece, size int, ok bool) {
+	out.Chunk, size, ok = copyChunk(p.Chunk)
 	if out.Usage = out.Chunk.Usage; out.Usage == nil && p.Usage != nil {
 		out.Usage = new(*p.Usage)
 	}
-	return out, size + n + pieceSize, true
+	if p.Keys != nil || p.Value != nil {
+		var keys, value int
+		var whole bool
+		out.Keys, keys, ok = copyKeys(p.Keys)
+		out.Value, value, whole = copyAnswer(p.Value)
+		size, ok = size+keys+value, ok && whole
+	}
+	return out, size + pieceSize, ok
 }
 
 // copyAnswer does the same for the one answer of a method.

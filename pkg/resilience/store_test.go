@@ -155,7 +155,7 @@ func TestCopyOfAnswers(t *testing.T) {
 		},
 	} {
 		before := intercept.Piece{Value: make(), Usage: &llm.Usage{Input: 3}}
-		own, size, ok := copyPiece(before)
+		own, size, ok := copyPiece(&before)
 		if !ok || size <= chunkSize+pieceSize || !reflect.DeepEqual(own.Value, make()) || *own.Usage != (llm.Usage{Input: 3}) {
 			t.Fatalf("%+v, %d bytes", own, size)
 		}
@@ -165,7 +165,7 @@ func TestCopyOfAnswers(t *testing.T) {
 			t.Errorf("%+v", own)
 		}
 	}
-	if _, _, ok := copyPiece(intercept.Piece{Value: []int{1}}); ok {
+	if _, _, ok := copyPiece(&intercept.Piece{Value: []int{1}}); ok {
 		t.Error("a value was kept that nobody knows how to copy")
 	}
 }
