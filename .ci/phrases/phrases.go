@@ -1,12 +1,4 @@
-// Package phrases writes the sentences that the starter model for translation is
-// trained on: English and French pairs about people, meals, shops, journeys, the
-// weather and the time.
-//
-// Every pair is made here, from a lexicon and a grammar of our own: one seed gives
-// the same pairs on every platform. The grammar builds a sentence once and writes
-// it in both languages, so that agreement, elision and word order come from rules
-// and not from a list. The package knows nothing of tokenizers, models or training.
-package phrases
+package main
 
 import (
 	"iter"

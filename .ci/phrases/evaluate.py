@@ -1,7 +1,7 @@
-"""Measures the starter model phrases on held-out pairs and writes the files in testdata.
+"""Measures the starter model phrases on held-out pairs and writes the files in pkg/starter/testdata/phrases.
 
-    go run ./pkg/starter/phrases/gen -pairs 700000 > pairs.tsv
-    python pkg/starter/phrases/evaluate.py --pairs pairs.tsv --model pkg/starter/runs/phrases --out pkg/starter/phrases/testdata
+    go run ./.ci/phrases -pairs 700000 > pairs.tsv
+    python .ci/phrases/evaluate.py --pairs pairs.tsv --model pkg/starter/runs/phrases --out pkg/starter/testdata/phrases
 
 torch 2.15.0, transformers 5.23.0, sentencepiece 0.2.3; one thread, float32 from the stored float16.
 quality.json and quality.md hold the shares of exact translations, heldout.json a sample of the

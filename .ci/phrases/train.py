@@ -1,7 +1,7 @@
-"""Trains the starter model phrases on the pairs of package phrases.
+"""Trains the starter model phrases on the pairs of this directory.
 
-    go run ./pkg/starter/phrases/gen -pairs 700000 > pairs.tsv
-    python pkg/starter/phrases/train.py --pairs pairs.tsv --out DIR --minutes 26
+    go run ./.ci/phrases -pairs 700000 > pairs.tsv
+    python .ci/phrases/train.py --pairs pairs.tsv --out DIR --minutes 26
 
 torch 2.15.0, transformers 5.23.0, sentencepiece 0.2.3, safetensors; one thread. Writes a
 directory as transformers saves one of M2M100: config.json, generation_config.json,

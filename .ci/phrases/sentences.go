@@ -1,4 +1,4 @@
-package phrases
+package main
 
 // kinds are the kinds of sentences and how often they come.
 var kinds = []struct {
