@@ -16,6 +16,7 @@ const (
 	arch        = "pkg/engine/arch"
 	checkpoint  = "pkg/engine/checkpoint"
 	transformer = "pkg/engine/transformer"
+	fair        = "pkg/fair"
 	grammar     = "pkg/grammar"
 	automaton   = "pkg/grammar/automaton"
 	calls       = "pkg/grammar/calls"

@@ -130,7 +130,7 @@ func (w *written) Write(p []byte) (n int, err error) {
 
 // spool implements [blobs]. It waits for the memory before it reads.
 func (o *objectBlobs) spool(ctx context.Context, body io.Reader, most int64) (*Spool, error) {
-	release, err := o.s.memory.bodies.take(ctx, most, o.s.share(maxBodies))
+	release, err := take(ctx, &o.s.memory.bodies, most, o.s.share(maxBodies))
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ func Glossa() *Table {
 		Module: "glossa",
 		Rows: map[string]Layer{
 			"pkg/llm":                              {Floor: 0},
+			"pkg/fair":                             {Floor: 0},
 			"pkg/llm/llmtest":                      {Floor: 0, May: []string{"pkg/llm"}},
 			"pkg/engine/kernel":                    {Floor: 0},
 			"pkg/engine/kernel/gen":                {Floor: 0, May: []string{"pkg/engine/kernel"}},
@@ -19,7 +20,7 @@ func Glossa() *Table {
 			"pkg/engine/checkpoint/checkpointtest": {Floor: 0, May: []string{"pkg/engine/checkpoint"}},
 			"pkg/tokenizer":                        {Floor: 0},
 			"pkg/grammar": {Floor: 0, May: []string{
-				"pkg/grammar/automaton", "pkg/grammar/pushdown", "pkg/grammar/jsonschema", "pkg/grammar/gbnf", "pkg/grammar/calls", "pkg/grammar/fault",
+				"pkg/fair", "pkg/grammar/automaton", "pkg/grammar/pushdown", "pkg/grammar/jsonschema", "pkg/grammar/gbnf", "pkg/grammar/calls", "pkg/grammar/fault",
 			}},
 			"pkg/grammar/fault":      {Floor: 0},
 			"pkg/grammar/automaton":  {Floor: 0},
@@ -45,10 +46,10 @@ func Glossa() *Table {
 			"pkg/engine/arch": {Floor: 1, May: []string{
 				"pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/tokenizer", "pkg/grammar",
 			}},
-			"pkg/httpx": {Floor: 1, May: []string{"pkg/llm"}},
+			"pkg/httpx": {Floor: 1, May: []string{"pkg/llm", "pkg/fair"}},
 
 			"pkg/engine": {Floor: 2, May: []string{
-				"pkg/llm", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/tokenizer", "pkg/grammar", "pkg/chat",
+				"pkg/llm", "pkg/fair", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/tokenizer", "pkg/grammar", "pkg/chat",
 				"pkg/language", "pkg/sampler", "pkg/engine/transformer", "pkg/engine/arch",
 			}},
 			"pkg/bench":        {Floor: 2, May: []string{"pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/engine/arch"}},
@@ -68,7 +69,7 @@ func Glossa() *Table {
 
 			"pkg/catalog":    {Floor: 3, May: []string{"pkg/llm", "pkg/schema", "pkg/table", "pkg/chat", "pkg/arn"}},
 			"pkg/structured": {Floor: 3, May: []string{"pkg/llm", "pkg/grammar"}},
-			"pkg/publish":    {Floor: 3, May: []string{"pkg/llm", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/engine/arch", "pkg/tokenizer", "pkg/bucket"}},
+			"pkg/publish":    {Floor: 3, May: []string{"pkg/llm", "pkg/fair", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/engine/arch", "pkg/tokenizer", "pkg/bucket"}},
 
 			"pkg/dialect/*": dialect,
 			"pkg/page":      {Floor: 4, May: []string{"pkg/httpx", "pkg/llm"}},

@@ -11,13 +11,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"glossa/pkg/fair"
 	"glossa/pkg/llm"
 )
 
-// A line is claims on an allowance of 100 bytes, which tell when they are granted.
+// A line is claims on a pool of 100 bytes, which tell when they are granted.
 type line struct {
 	t *testing.T
-	allowance
+	fair.Pool
 	granted  []string
 	releases map[string]func()
 	mu       sync.Mutex
@@ -26,7 +27,7 @@ type line struct {
 // claim asks in a goroutine of its own, which ends when it is answered.
 func (l *line) claim(ctx context.Context, sender string, n int64) {
 	go func() {
-		release, err := l.take(llm.WithSender(ctx, sender), n, 100)
+		release, err := take(llm.WithSender(ctx, sender), &l.Pool, n, 100)
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		name := fmt.Sprintf("%s %d", sender, n)
@@ -46,6 +47,9 @@ func (l *line) giveBack(name string) {
 	l.mu.Lock()
 	release := l.releases[name]
 	l.mu.Unlock()
+	if release == nil {
+		l.t.Fatalf("%s was not granted", name)
+	}
 	release()
 	synctest.Wait()
 }
@@ -62,6 +66,15 @@ func (l *line) expect(want ...string) {
 	l.granted = nil
 }
 
+// holds reports whether n bytes of a pool are used, or more. If fewer are, another byte is
+// granted among n.
+func holds(p *fair.Pool, n int64) bool {
+	c, err := p.Claim("another", 1, fair.Limits{Total: n})
+	defer c.Release()
+	return err != nil || !c.Granted()
+}
+
+// A sender has at most half of the memory, and uploads that do not fit wait in order.
 func TestAllowance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &line{t: t, releases: map[string]func(){}}
@@ -77,8 +90,8 @@ func TestAllowance(t *testing.T) {
 		l.giveBack("a 30")
 		l.giveBack("a 30") // once
 		l.expect("a 1", "c 15", "d 5")
-		if l.used != 81 {
-			t.Errorf("%d bytes are used", l.used)
+		if !holds(&l.Pool, 81) || holds(&l.Pool, 82) {
+			t.Error("81 bytes are not used")
 		}
 		l.claim(ctx, "e", 700) // alone
 		left, leave := context.WithCancel(ctx)
@@ -100,8 +113,8 @@ func TestAllowance(t *testing.T) {
 		l.giveBack("e 700")
 		l.expect("h 1")
 		l.giveBack("h 1")
-		if l.used != 0 || len(l.held) != 0 || len(l.line) != 0 || l.most != 700 {
-			t.Errorf("%d bytes are used, held %v, waiting %d", l.used, l.held, len(l.line))
+		if holds(&l.Pool, 1) {
+			t.Error("bytes are used")
 		}
 		l.claim(ctx, "a", 100)
 		for range maxWaiting + 1 {
@@ -111,21 +124,20 @@ func TestAllowance(t *testing.T) {
 	})
 }
 
-// Uploads take their memory from the allowances, give it back, and take no more than there
-// is: what one is waits until the other has ended.
+// Uploads take their memory from the pools and give it back, also when they fail.
 func TestMemoryIsShared(t *testing.T) {
 	each(t, func(t *testing.T, p *place) {
 		u := upload(t, "m", 1)
-		var used int64
-		u.Progress = func(int64, int64) { used = p.memory.weights.used }
+		used := false
+		u.Progress = func(int64, int64) { used = holds(&p.memory.weights, u.Size/2) }
 		put(t, p, u)
-		if used < u.Size/2 || p.memory.weights.used != 0 {
-			t.Errorf("%d bytes of a checkpoint of %d are held while it is packed, %d afterwards", used, u.Size, p.memory.weights.used)
+		if !used || holds(&p.memory.weights, 1) {
+			t.Errorf("half of a checkpoint of %d is held while it is packed: %v; something afterwards: %v", u.Size, used, !used)
 		}
 		broken := upload(t, "m", 2).of(golden(t)[:1500])
 		p.expect(t, p.Put(t.Context(), broken), llm.Invalid, "checkpoint", "m@1")
-		if p.memory.weights.used != 0 {
-			t.Errorf("%d bytes are held after an error", p.memory.weights.used)
+		if holds(&p.memory.weights, 1) {
+			t.Error("bytes are held after an error")
 		}
 		p.Memory = 400
 		p.expect(t, p.Put(t.Context(), upload(t, "m", 2)), llm.Invalid, "checkpoint", "m@1")
@@ -139,9 +151,8 @@ func TestMemoryIsShared(t *testing.T) {
 			})
 		}
 		group.Wait()
-		one := u.Size * (tokenizerCopies + 1)
-		if most, share := p.memory.weights.most, p.share(maxWeights); most > max(share, one) || p.memory.weights.used != 0 {
-			t.Errorf("%d bytes at a time, where all may take %d", most, share)
+		if holds(&p.memory.weights, 1) {
+			t.Error("bytes are held afterwards")
 		}
 	})
 }
@@ -168,11 +179,12 @@ func TestSpool(t *testing.T) {
 		if p.s3 != nil {
 			want = s.Size()
 		}
-		if s.Size() != int64(len(data)) || p.memory.bodies.used != want || len(p.leftovers(t)) != 0 {
-			t.Errorf("%d bytes, %d in memory, %v", s.Size(), p.memory.bodies.used, p.leftovers(t))
+		held := want == 0 || holds(&p.memory.bodies, want)
+		if s.Size() != int64(len(data)) || !held || holds(&p.memory.bodies, want+1) || len(p.leftovers(t)) != 0 {
+			t.Errorf("%d bytes, not as many in memory, %v", s.Size(), p.leftovers(t))
 		}
-		if err := s.Close(); err != nil || p.memory.bodies.used != 0 || p.open != 0 || p.bytes != 0 {
-			t.Error(err, p.memory.bodies.used, p.open, p.bytes)
+		if err := s.Close(); err != nil || holds(&p.memory.bodies, 1) || p.open != 0 || p.bytes != 0 {
+			t.Error(err, p.open, p.bytes)
 		}
 		p.MaxBytes = int64(len(data)) - 1
 		_, err = p.Spool(t.Context(), bytes.NewReader(data), int64(len(data)))
@@ -180,8 +192,8 @@ func TestSpool(t *testing.T) {
 		p.MaxBytes = 0
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := p.Spool(ctx, bytes.NewReader(data), int64(len(data))); !errors.Is(err, context.Canceled) || p.memory.bodies.used != 0 || p.open != 0 {
-			t.Error(err, p.memory.bodies.used, p.open)
+		if _, err := p.Spool(ctx, bytes.NewReader(data), int64(len(data))); !errors.Is(err, context.Canceled) || holds(&p.memory.bodies, 1) || p.open != 0 {
+			t.Error(err, p.open)
 		}
 	})
 }
