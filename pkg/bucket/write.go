@@ -44,9 +44,6 @@ func NewBucket(cfg Config) *Bucket {
 	return &Bucket{client: files.client, cfg: cfg, files: files}
 }
 
-// URL returns the address of what lies below the prefix.
-func (b *Bucket) URL() string { return b.files.URL() }
-
 func (b *Bucket) full(key string) string { return path.Join(b.cfg.Prefix, key) }
 
 // An Info describes an object.

@@ -1,7 +1,7 @@
 // Package starter embeds five trained models, so that a fresh machine has
 // something to serve. It knows nothing of how they are read or run. Their texts come from
 // package corpus and from the command .ci/phrases; `make train` and `make train-phrases`
-// make them again, and this package's tests measure them.
+// make them again. The tests of both packages measure the models.
 package starter
 
 import (

@@ -23,6 +23,50 @@ var nameRules = []string{
 // uncapitalised makes the first letter small.
 func uncapitalised(word string) string { return strings.ToLower(word[:1]) + word[1:] }
 
+// literals calls yield for each piece of literal text that can be written
+// starting from a rule, with the rule that has it; given names stand outside the
+// grammar.
+func (g *grammar) literals(from string, given map[string]bool, yield func(rule, text string)) error {
+	seen := map[string]bool{}
+	var visitRule func(name string) error
+	var visit func(rule string, seq sequence) error
+	visit = func(rule string, seq sequence) error {
+		for _, p := range seq {
+			if p.text != "" {
+				yield(rule, p.text)
+			}
+			if p.rule != "" {
+				if err := visitRule(p.rule); err != nil {
+					return err
+				}
+			}
+			for _, c := range p.choices {
+				if err := visit(rule, c); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	visitRule = func(name string) error {
+		rule, _ := g.find(name)
+		if given[name] || given[rule] || seen[rule] {
+			return nil
+		}
+		if len(g.rules[rule]) == 0 {
+			return fmt.Errorf("grammar: no rule %q", name)
+		}
+		seen[rule] = true
+		for _, seq := range g.rules[rule] {
+			if err := visit(rule, seq); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return visitRule(from)
+}
+
 // storyWords collects the words of the grammar's literals.
 var storyWords = sync.OnceValue(func() map[string]bool {
 	words := map[string]bool{"an": true}

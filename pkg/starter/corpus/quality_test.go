@@ -1,4 +1,4 @@
-package starter
+package corpus_test
 
 import (
 	"crypto/sha256"
@@ -17,6 +17,7 @@ import (
 	"glossa/pkg/engine/arch"
 	"glossa/pkg/engine/checkpoint"
 	"glossa/pkg/llm"
+	starters "glossa/pkg/starter"
 	"glossa/pkg/starter/corpus"
 	"glossa/pkg/tokenizer"
 )
@@ -83,7 +84,7 @@ func TestQuality(t *testing.T) {
 
 // open loads a starter without its text.
 func open(t testing.TB, name string) *starter {
-	ck, err := checkpoint.ReadAlphaFile(Runs(), newest(t, name).Checkpoint, checkpoint.Options{})
+	ck, err := checkpoint.ReadAlphaFile(starters.Runs(), newest(t, name).Checkpoint, checkpoint.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +104,7 @@ func open(t testing.TB, name string) *starter {
 
 // newest finds the run of a starter.
 func newest(t testing.TB, name string) checkpoint.Run {
-	runs, problems := checkpoint.Scan(Runs())
+	runs, problems := checkpoint.Scan(starters.Runs())
 	for _, err := range problems {
 		t.Fatal(err)
 	}
@@ -316,16 +317,15 @@ func runHash(run []int) uint64 {
 	return h
 }
 
-const (
-	qualityFile = "testdata/quality.md"
-	speedFile   = "testdata/speed.md"
-)
+const qualityFile = "../testdata/quality.md"
 
 // checkTable compares a table with the one in testdata, which the README shows.
 // Figures may differ a little between kinds of processor: by a fiftieth and slack.
 func checkTable(t *testing.T, file, got string, slack float64) {
 	if *update {
-		write(t, file, got)
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 	want, err := os.ReadFile(file)
 	if err != nil {
@@ -333,7 +333,7 @@ func checkTable(t *testing.T, file, got string, slack float64) {
 	}
 	a, b := numbers(got), numbers(string(want))
 	if len(a) != len(b) || len(a) == 0 {
-		t.Fatalf("%s is no table of these figures; -update writes it:\n%s", file, got)
+		t.Fatalf("%s is not a table of these figures; -update writes it:\n%s", file, got)
 	}
 	for i := range a {
 		if math.Abs(a[i]-b[i]) > 0.02*b[i]+slack {
@@ -360,13 +360,4 @@ func numbers(table string) (out []float64) {
 		}
 	}
 	return out
-}
-
-func write(t *testing.T, file, text string) {
-	if err := os.MkdirAll("testdata", 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
 }

@@ -1,4 +1,4 @@
-package starter
+package corpus_test
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 const (
 	formPieces = 150    // held-out sentences
 	blankLine  = "\n\n" // between pieces
-	formsFile  = "testdata/forms.md"
+	formsFile  = "../testdata/forms.md"
 )
 
 // leastFields are the shares of fields that have to be right, in each of the ways.

@@ -1,4 +1,4 @@
-package starter
+package corpus_test
 
 import (
 	"math"

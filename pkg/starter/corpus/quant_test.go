@@ -1,4 +1,4 @@
-package starter
+package corpus_test
 
 import (
 	"math"
@@ -8,6 +8,7 @@ import (
 	"glossa/pkg/engine/arch"
 	"glossa/pkg/engine/checkpoint"
 	"glossa/pkg/engine/transformer"
+	starters "glossa/pkg/starter"
 )
 
 // quantisedTokens of held-out text are scored in each format.
@@ -24,7 +25,7 @@ func TestQuantisedPerplexity(t *testing.T) {
 	ids := s.tok.Encode(s.heldOut(t, 10*quantisedTokens))[:quantisedTokens]
 	exact := perplexity(t, s.engine, ids)
 	for f, limit := range map[transformer.Format]float64{transformer.BF16: 0.001, transformer.Q8_0: 0.001, transformer.Q4_0: 0.02} {
-		ck, err := checkpoint.ReadAlphaFile(Runs(), newest(t, "novels").Checkpoint, checkpoint.Options{})
+		ck, err := checkpoint.ReadAlphaFile(starters.Runs(), newest(t, "novels").Checkpoint, checkpoint.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
