@@ -25,7 +25,7 @@ type clause struct {
 	never    text // what negates instead of not
 	adverb   text // often
 	object   *nounPhrase
-	fixed    text    // an object that is no noun phrase
+	fixed    text    // an object that is not a noun phrase
 	whom     *clitic // an object pronoun
 	receiver *clitic // to whom, as a pronoun
 	after    []text  // in this order

@@ -27,7 +27,7 @@ func sibilant(s string) bool {
 	return false
 }
 
-// particles are the words that follow a verb and are no form of it.
+// particles are the words that follow a verb and are not a form of it.
 var particles = []string{"for", "to", "up", "back", "dressed", "fun", "bed"}
 
 // englishVerb reads a verb with its particle and those of its forms that are

@@ -139,7 +139,7 @@ func (l *lexicon) addNoun(line string) error {
 	en, rest, _ := strings.Cut(line, " = ")
 	f := strings.Split(rest, ", ")
 	if len(f) != 3 || f[1] != "m" && f[1] != "f" {
-		return fmt.Errorf("%q is no noun", line)
+		return fmt.Errorf("%q is not a noun", line)
 	}
 	n := &noun{feminine: f[1] == "f", classes: strings.Fields(f[2])}
 	n.en, n.enPlural = forms(en, englishPlural)
@@ -170,7 +170,7 @@ func (l *lexicon) addAdjective(line string) error {
 		a.fr = [4]string(fr[:4])
 		a.vowel = strings.Join(fr[4:], "")
 	default:
-		return fmt.Errorf("%q is no adjective", line)
+		return fmt.Errorf("%q is not an adjective", line)
 	}
 	for _, field := range f[1:] {
 		for _, w := range strings.Fields(field) {
@@ -221,7 +221,7 @@ func (l *lexicon) conjugation(infinitive string) *conjugation {
 func (l *lexicon) addVerb(to *[]*verb, line string) error {
 	left, right, ok := strings.Cut(line, " = ")
 	if !ok {
-		return fmt.Errorf("%q is no verb", line)
+		return fmt.Errorf("%q is not a verb", line)
 	}
 	v := &verb{}
 	v.en, v.past, v.ing = englishVerb(left)

@@ -67,13 +67,13 @@ var (
 	allowedEnglish = regexp.MustCompile(`^[A-Za-z0-9' ,.?!-]+$`)
 	allowedFrench  = regexp.MustCompile(`^[A-Za-z0-9àâçèéêëîïôûùœÀÉÊŒ' ,.?!-]+$`)
 	vowel          = `[aeiouàâéèêîôœh]`
-	// What is wrong in any French sentence of the grammar.
+	// Patterns that are wrong in any French sentence of the grammar.
 	wrongFrench = regexp.MustCompile(`(?i)(?:^| )(?:(?:je|me|te|se|le|la|de|ne|que|ma|ta|sa) ` + vowel +
 		`|ce [aeiouhê]|(?:de|à) les? |si ils? |de (?:du|des|de) |ne y |(?:un|le|ce|mon) (?:beau|vieux|nouveau) ` + vowel + `|[a-z]+ ['])`)
 	wrongEnglish = regexp.MustCompile(`(?i)\ba (?:[aeio]|umb)|\ban [^aeiouh]|\b(?:he|she|it) (?:are|were) |\b(?:he|she|they) am |\bI (?:is|are|has) `)
 )
 
-// What the rules above would find, and is right.
+// Phrases that the rules above would find and that are right.
 var right = strings.NewReplacer(
 	"de onze", "", "de huit", "", "que onze", "", "que huit", "", "le huit", "", "le onze", "", "fait beau", "", "faisait beau", "", "fera beau", "",
 )
@@ -94,7 +94,7 @@ func TestSpelling(t *testing.T) {
 				t.Errorf("spaces in %q", s)
 			}
 			if p.Direction == Both && (!unicode.IsUpper([]rune(s)[0]) || !strings.ContainsAny(s[len(s)-1:], ".?!")) {
-				t.Errorf("%q is no whole sentence", s)
+				t.Errorf("%q is not a whole sentence", s)
 			}
 		}
 		if strings.HasSuffix(p.French, "?") != strings.HasSuffix(p.English, "?") && p.Direction == Both {
@@ -173,7 +173,7 @@ func TestVariants(t *testing.T) {
 			kept, was, changed = p.English, plain.English, p.French != plain.French
 		}
 		if kept != was || !changed || p.HeldOut != plain.HeldOut {
-			t.Errorf("%+v is no variant of %+v", p, plain)
+			t.Errorf("%+v is not a variant of %+v", p, plain)
 		}
 	}
 	if seen[ToFrench] < 500 || seen[ToEnglish] < 500 {
@@ -214,10 +214,10 @@ func TestSampleIsHeldOut(t *testing.T) {
 
 func TestLexiconErrors(t *testing.T) {
 	for _, c := range []struct{ source, lists, want string }{
-		{"[nouns]\ndog = chien, x, animal", "", "lexicon.txt: line 2: \"dog = chien, x, animal\" is no noun"},
-		{"[adjectives]\nbig = a/b, thing", "", "is no adjective"},
+		{"[nouns]\ndog = chien, x, animal", "", "lexicon.txt: line 2: \"dog = chien, x, animal\" is not a noun"},
+		{"[adjectives]\nbig = a/b, thing", "", "is not an adjective"},
 		{"[irregular]\nboire: bois", "", `"boire" has 1 forms, not 8`},
-		{"[verbs]\neat", "", `"eat" is no verb`},
+		{"[verbs]\neat", "", `"eat" is not a verb`},
 		{"[verb]\neat = manger", "", `no section is called "verb"`},
 	} {
 		if _, err := parseLexicon(c.source, c.lists); err == nil || !strings.Contains(err.Error(), c.want) {

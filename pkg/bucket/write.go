@@ -169,7 +169,7 @@ func late(c *client, key string, body []byte) error {
 	return err
 }
 
-// Delete removes an object; that there is none is no error.
+// Delete removes an object. It is not an error if there is none.
 func (b *Bucket) Delete(ctx context.Context, key string) error {
 	_, _, err := b.do(ctx, &request{method: http.MethodDelete, key: b.full(key)})
 	if errors.Is(err, fs.ErrNotExist) {

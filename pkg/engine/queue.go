@@ -9,7 +9,7 @@ import (
 	"glossa/pkg/llm"
 )
 
-// quantum is how long a generation keeps its worker while another sender, who has
+// quantum is how long a generation keeps its worker while another sender, which has
 // fewer, waits for one.
 const quantum = 200 * time.Millisecond
 

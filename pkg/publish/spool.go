@@ -94,7 +94,7 @@ func (u *untilDone) Read(p []byte) (int, error) {
 	return u.r.Read(p)
 }
 
-// copyTo copies a body. Errors of writing are not taken for the body's.
+// copyTo copies a body. Errors of writing are distinguished from those of the body.
 func copyTo(w io.Writer, body io.Reader) (int64, error) {
 	out := &written{w: w}
 	n, err := io.CopyBuffer(out, struct{ io.Reader }{body}, make([]byte, 256<<10))

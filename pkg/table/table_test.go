@@ -39,7 +39,7 @@ func TestFake(t *testing.T) {
 	}
 }
 
-// TestEqualDocuments is no part of the contract: dynalite 4.0.0 never finds two lists or
+// TestEqualDocuments is not part of the contract: dynalite 4.0.0 never finds two lists or
 // two maps equal.
 func TestEqualDocuments(t *testing.T) {
 	tabletest.Equal(t, tabletest.New(t).Table(), []any{}, []any{"a"}, []any{"a", 1}, []any{1, "a"}, map[string]any{}, map[string]any{"a": nil}, map[string]any{"a": []any{}})

@@ -85,7 +85,7 @@ func checkTuneHeader(lines []string) (abcMetre, abcKey, error) {
 func measureBar(bar string) (units int, last byte, err error) {
 	for i := 0; i < len(bar); {
 		if strings.IndexByte(noteLetters, bar[i]) < 0 {
-			return 0, 0, fmt.Errorf("%q is no note of the key", bar[i])
+			return 0, 0, fmt.Errorf("%q is not a note of the key", bar[i])
 		}
 		last = bar[i]
 		i++

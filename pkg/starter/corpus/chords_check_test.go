@@ -71,7 +71,7 @@ func (v *voice) checkPhrase(p []string, final bool) error {
 	for i, sym := range p {
 		meant, known := v.degree[sym]
 		if !known {
-			return fmt.Errorf("%q is no %s chord of %s", sym, v.style.name, v.key.name)
+			return fmt.Errorf("%q is not a %s chord of %s", sym, v.style.name, v.key.name)
 		}
 		at = slices.DeleteFunc(slices.Clone(meant), func(g int) bool {
 			switch {

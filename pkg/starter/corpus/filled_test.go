@@ -115,7 +115,7 @@ func fillForms(t *testing.T, s *starter, tasks []formTask) *tally {
 }
 
 // judge counts the fields of a form, and those that are right among them. All are
-// wrong in what is no form.
+// wrong in a text that is not a form.
 func (task *formTask) judge(t *testing.T, text string, count *tally) {
 	keys, values, err := corpus.ReadForm(task.begun + strings.TrimPrefix(text, "\n"))
 	switch {

@@ -196,7 +196,7 @@ func asks(key, question string, said map[string]string) bool {
 }
 
 // CheckForm reports what is wrong with a piece of Forms: a sentence that the
-// grammar does not have, a form that is no compact JSON, keys that the sentence
+// grammar does not have, a form that is not compact JSON, keys that the sentence
 // does not tell or in another order, a value that differs from the sentence's.
 func CheckForm(piece string) error {
 	text, object := SplitForm(piece)
