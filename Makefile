@@ -15,7 +15,7 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 VULNDB      := https://vuln.go.dev
 
 # ./... leaves out directories that begin with a dot.
-PACKAGES    := ./... ./.ci/attack ./.ci/budget ./.ci/e2e ./.ci/mutants ./.ci/peers/grammar ./.ci/peers/greedy ./.ci/peers/gateway
+PACKAGES    := ./... ./.ci/attack ./.ci/budget ./.ci/e2e ./.ci/mutants ./.ci/peers/grammar ./.ci/peers/greedy ./.ci/peers/gateway ./.ci/phrases
 PLATFORMS   := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 FAMILIES     = $(filter-out glossa,$(notdir $(patsubst %/main.go,%,$(wildcard functions/*/main.go))))
 
@@ -105,7 +105,7 @@ GATEWAY := .ci/peers/gateway/results.md
 .PHONY: bench-gateway
 bench-gateway: ## measure what the gateway costs beside the calls that it makes, and a proxy (ARGS="-profile cpu.out")
 	mkdir -p .cache
-	$(GO) build -o .cache/gateway ./.ci/peers/gateway
+	$(GO) build -o .cache/gateway ./.ci/peers/gateway ./.ci/phrases
 	.cache/gateway $(ARGS) > .cache/gateway.md
 	cat .cache/gateway.md
 	mv .cache/gateway.md $(GATEWAY)
@@ -235,9 +235,9 @@ $(STARTERS:%=train-%): train-%: glossa
 .PHONY: train-phrases
 train-phrases: $(GOLDENENV)/done ## train the starter that translates (half an hour)
 	mkdir -p $(TRAINDIR)
-	$(GO) run ./pkg/starter/phrases/gen -pairs 700000 > $(TRAINDIR)/phrases.tsv
-	$(GOLDENENV)/bin/python pkg/starter/phrases/train.py --pairs $(TRAINDIR)/phrases.tsv --out pkg/starter/runs/phrases --minutes 26
-	$(GOLDENENV)/bin/python pkg/starter/phrases/evaluate.py --pairs $(TRAINDIR)/phrases.tsv --model pkg/starter/runs/phrases --out pkg/starter/phrases/testdata
+	$(GO) run ./.ci/phrases -pairs 700000 > $(TRAINDIR)/phrases.tsv
+	$(GOLDENENV)/bin/python .ci/phrases/train.py --pairs $(TRAINDIR)/phrases.tsv --out pkg/starter/runs/phrases --minutes 26
+	$(GOLDENENV)/bin/python .ci/phrases/evaluate.py --pairs $(TRAINDIR)/phrases.tsv --model pkg/starter/runs/phrases --out pkg/starter/testdata/phrases
 
 # --- Lambda functions ---
 

@@ -1,7 +1,7 @@
-// Command mutants shows that the tests can fail: it breaks the code in one place after
-// another, each a mistake that gives fluent nonsense, or a wrong bill, and no error, and
-// demands that the named tests notice. The working tree is not touched: the
-// compiler is given the broken file in place of the real one.
+// Command mutants shows that the tests can fail. It breaks the code in one place after
+// another and demands that the named tests fail. Each mutant is a mistake that gives
+// fluent nonsense, or a wrong bill, and no error. The working tree is not touched: the
+// compiler reads the broken file in place of the real one.
 package main
 
 import (
@@ -17,13 +17,16 @@ import (
 	"time"
 )
 
-// A mutant is one mistake: in File the text Old, which is there once, becomes New.
+// A mutant is one mistake: in Function, the code Old becomes New. Function has Old once,
+// so the mutant keeps its place when the function moves to another file of its package
+// and when its other lines change. Code is written on one line, with semicolons.
 type mutant struct {
-	Trap     string
-	File     string
+	Name     string
+	Package  string // directory
+	Function string // f or Type.f; a variable or constant of the package
 	Old, New string
-	Package  string // whose tests must fail
-	Tests    string // pattern of their names
+	Tests    string // directory of the package whose tests must fail
+	Run      string // pattern of their names
 }
 
 // workers run at once; limit is for one of them.
@@ -32,10 +35,10 @@ const (
 	limit   = 5 * time.Minute
 )
 
-// main tries the mutants whose trap has one of the arguments in it, or all.
+// main tries the mutants whose name has one of the arguments in it, or all.
 func main() {
 	list := slices.DeleteFunc(mutants(), func(m mutant) bool {
-		return len(os.Args) > 1 && !slices.ContainsFunc(os.Args[1:], func(part string) bool { return strings.Contains(m.Trap, part) })
+		return len(os.Args) > 1 && !slices.ContainsFunc(os.Args[1:], func(part string) bool { return strings.Contains(m.Name, part) })
 	})
 	failures := run(list)
 	for _, f := range failures {
@@ -64,7 +67,7 @@ func run(list []mutant) (failures []string) {
 			for i := range next {
 				if err := list[i].try(filepath.Join(dir, fmt.Sprint(i))); err != nil {
 					mu.Lock()
-					failures = append(failures, fmt.Sprintf("%s (%s): %v", list[i].Trap, list[i].File, err))
+					failures = append(failures, fmt.Sprintf("%s (%s, %s): %v", list[i].Name, list[i].Package, list[i].Function, err))
 					mu.Unlock()
 				}
 			}
@@ -86,15 +89,15 @@ func (m *mutant) try(dir string) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	// One failure is enough, and what vet would say of the code is not asked.
-	out, err := exec.CommandContext(ctx, "go", "test", "-vet=off", "-failfast", "-overlay", overlay, "-run", m.Tests, m.Package).CombinedOutput()
+	// One failure is enough, and vet need not pass.
+	out, err := exec.CommandContext(ctx, "go", "test", "-vet=off", "-failfast", "-overlay", overlay, "-run", m.Run, "./"+m.Tests).CombinedOutput()
 	switch text := string(out); {
 	case ctx.Err() != nil:
 		return fmt.Errorf("the tests did not end in %v", limit)
 	case err == nil && strings.Contains(text, "no tests to run"):
-		return fmt.Errorf("no test of %s matches %q", m.Package, m.Tests)
+		return fmt.Errorf("no test of %s matches %q", m.Tests, m.Run)
 	case err == nil:
-		return fmt.Errorf("no test of %s %q noticed", m.Package, m.Tests)
+		return fmt.Errorf("no test of %s %q noticed", m.Tests, m.Run)
 	case !strings.Contains(text, "--- FAIL"):
 		return fmt.Errorf("the tests did not run:\n%s", text)
 	}
@@ -103,21 +106,18 @@ func (m *mutant) try(dir string) error {
 
 // overlay writes the broken file and the list that the go command takes.
 func (m *mutant) overlay(dir string) (name string, err error) {
-	b, err := os.ReadFile(m.File)
+	p, err := m.find()
 	if err != nil {
 		return "", err
-	}
-	if n := strings.Count(string(b), m.Old); n != 1 {
-		return "", fmt.Errorf("%q stands there %d times: the mutant needs a new place", m.Old, n)
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}
-	broken := filepath.Join(dir, filepath.Base(m.File))
-	if err := os.WriteFile(broken, []byte(strings.Replace(string(b), m.Old, m.New, 1)), 0o644); err != nil {
+	broken := filepath.Join(dir, filepath.Base(p.file))
+	if err := os.WriteFile(broken, p.with(m.New), 0o644); err != nil {
 		return "", err
 	}
-	real, err := filepath.Abs(m.File)
+	real, err := filepath.Abs(p.file)
 	if err != nil {
 		return "", err
 	}

@@ -1,24 +1,28 @@
 package main
 
-// shares: no sender's work is another's wait.
+// shares: no sender delays another.
 func shares() []mutant {
-	const queue, worker, claim, share, batch = "pkg/engine/queue.go", "pkg/engine/worker.go", "pkg/engine/claim.go", "pkg/engine/share.go", "pkg/engine/batch.go"
 	return []mutant{
-		{"queue: a sender keeps all workers", queue, "len(most.held) < len(l.held)+2 {", "len(most.held) >= 0 {", engineTests, "^TestWorkersAreShared$"},
-		{"queue: a sender loses its last worker", queue, "len(most.held) < len(l.held)+2 {", "len(most.held) < len(l.held)+1 {", engineTests, "^TestWorkersAreShared$"},
-		{"queue: no turns", worker, "len(l.held) < len(w.line.held) && ", "len(l.held) < 0 && ", engineTests, "^TestWorkersTakeTurns$"},
-		{"queue: who was served is served again", queue, "append(slices.Delete(q.turns, i, i+1), l)", "slices.Insert(slices.Delete(q.turns, i, i+1), 0, l)", engineTests, "^TestWorkersTakeTurns$"},
-		{"queue: one sender has all places", queue, "longest.fresh() <= l.fresh()+1 {", "longest.fresh() >= 0 {", engineTests, "^TestPlacesAreShared$"},
-		{"queue: who takes no frame keeps its worker", worker, "w.stall = time.AfterFunc(patientWrite, w.pause)", "w.stall = time.AfterFunc(patientWrite, func() {})", engineTests, "^TestStalledWriter$"},
-		{"claims: a sender has all the memory", claim, "own <= free)", "own > 0)", engineTests, "^TestClaims$"},
-		{"claims: the next of a sender passes the first", claim, "slices.Contains(behind, c.line) || ", "", engineTests, "^TestClaims$"},
-		{"passes: first come, first served", share, "cmp.Compare(x.share.had, y.share.had)", "cmp.Compare(0, 0*y.share.had)", engineTests, "^TestRowsTakeTurns$"},
-		{"passes: many rows are one pass", batch, "if tokens+n > room && ", "if tokens < 0 && ", engineTests, "^TestRowsTakeTurns$"},
-		{"bodies: a sender has all the room", "pkg/httpx/bodies.go", "l.from.held+n > share {", "l.from.held+n > share+total {", "./pkg/httpx", "Bod"},
-		{"pages: another origin is ours", "pkg/httpx/browser.go", "p.origin != \"\" && !strings.EqualFold(host, r.Host)", "p.origin != \"\" && host == \"\"", "./pkg/httpx", "."},
-		{"regions: any host", "pkg/arn/arn.go", "if !label.MatchString(name) {", "if name == \" \" {", "./pkg/arn", "."},
-		{"look-aheads: what is looked for is all that follows", "pkg/grammar/automaton/nfa.go", "n.tail = n.pass(final, n.last, n.anything())", "n.tail = n.pass(final, n.last, n.last)", "./pkg/grammar/automaton", "^TestLookAhead$"},
-		{"look-aheads: excluded is required", "pkg/grammar/automaton/nfa.go", "if of.not {", "if !of.not {", "./pkg/grammar/automaton", "^TestLookAhead$"},
-		{"host: a byte now and then is enough", "pkg/host/plain.go", "w.stall+earned-w.blocked", "w.stall+earned", "./pkg/host", "^TestServeTrickle$"},
+		{"queue: a sender keeps all workers", engine, "Queue.victim", "len(most.Held) < len(l.Held)+2", "len(most.Held) >= 0", engine, "^TestWorkersAreShared$"},
+		{"queue: a sender loses its last worker", engine, "Queue.victim", "len(l.Held)+2", "len(l.Held)+1", engine, "^TestWorkersAreShared$"},
+		{"queue: no turns", engine, "worker.goesOn", "len(w.line.Held)", "0", engine, "^TestWorkersTakeTurns$"},
+		{"queue: the sender that was served is served again", fair, "Turns.Serve", "append(without(t.queue, l), l)", "slices.Insert(without(t.queue, l), 0, l)", engine, "^TestWorkersTakeTurns$"},
+		{"turns: the sender that holds the most is next", fair, "Turns.Next", "len(a.Held), len(b.Held)", "len(b.Held), len(a.Held)", fair, "^TestTurns$"},
+		{"turns: a form that ends takes its turn along", grammar, "Turns.leave", "t.free++", "t.free += 0", grammar, "^TestTurns$"},
+		{"queue: one sender has all places", engine, "Queue.drop", "fresh(longest) <= fresh(l)+1", "fresh(longest) >= 0", engine, "^TestPlacesAreShared$"},
+		{"queue: a client that reads nothing keeps its worker", engine, "worker.writing", "w.pause", "func() {}", engine, "^TestStalledWriter$"},
+		{"claims: a sender has all the memory", fair, "Pool.shares", "held+c.bytes <= most", "c.bytes <= most", engine, "^TestClaims$"},
+		{"claims: the next of a sender passes the first", fair, "Pool.grant", "full || behind[c.sender]", "full", engine, "^TestClaims$"},
+		{"claims: one that finds no room is passed", fair, "Pool.grant", "c.limits.Wait > 0", "c.limits.Wait < 0", publish, "^TestAllowance$"},
+		{"claims: one that is withdrawn holds others up", fair, "Claim.Release", "p.grant()", "", fair, "^TestWait$"},
+		{"claims: one that finds no room holds up all", fair, "Pool.grant", "c.limits.Wait > 0", "c.limits.Wait >= 0", fair, "^TestPassing$"},
+		{"passes: first come, first served", engine, "batch.order", "x.share.had, y.share.had", "0, 0*y.share.had", engine, "^TestRowsTakeTurns$"},
+		{"passes: many rows are one pass", engine, "member.take", "tokens+n > room", "tokens < 0", engine, "^TestRowsTakeTurns$"},
+		{"bodies: a sender has all the room", httpx, "lease.take", "share := cmp.Or(l.of.Share, total/sharers)", "share := total", httpx, "Bod"},
+		{"pages: another origin is ours", httpx, "pageOf", "!strings.EqualFold(host, r.Host)", `host == ""`, httpx, "."},
+		{"regions: any host", arn, "CheckRegion", "!label.MatchString(name)", `name == " "`, arn, "."},
+		{"look-aheads: what is looked for is all that follows", automaton, "nfa.look", "n.anything()", "n.last", automaton, "^TestLookAhead$"},
+		{"look-aheads: excluded is required", automaton, "nfa.look", "of.not", "!of.not", automaton, "^TestLookAhead$"},
+		{"host: a byte now and then is enough", host, "plainWriter.patience", "w.stall+earned-w.blocked", "w.stall+earned", host, "^TestServeTrickle$"},
 	}
 }

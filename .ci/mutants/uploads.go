@@ -1,45 +1,37 @@
 package main
 
-const (
-	bucketTests  = "./pkg/bucket"
-	publishTests = "./pkg/publish"
-)
-
-// uploads: what is published is whole, is what was sent, and replaces nothing else.
+// uploads: a published model is complete, equals the upload, and replaces nothing else.
 func uploads() []mutant {
-	const write, writer, multipart = "pkg/bucket/write.go", "pkg/bucket/writer.go", "pkg/bucket/multipart.go"
-	const objects, directory, model = "pkg/publish/objects.go", "pkg/publish/directory.go", "pkg/publish/model.go"
-	const session, complete, chunks, quota = "pkg/publish/session.go", "pkg/publish/complete.go", "pkg/publish/chunks.go", "pkg/publish/quota.go"
 	return []mutant{
-		{"S3: a URL is for any size", write, "if r.ContentLength = size; size < 1", "if size < 1", bucketTests, "^TestPresign$"},
-		{"S3: a URL lasts a week", write, `strconv.Itoa(int(lasts / time.Second))`, `"604800"`, bucketTests, "^TestPresign$"},
-		{"S3: damaged bytes are not sent again", write, `case "BadDigest", `, `case `, bucketTests, "^TestWriteFaults$"},
-		{"S3: 200 with an error is believed", write, "return late(b.client, q.key, body)", "return nil", bucketTests, "^TestCompletion$"},
-		{"S3: an answer that was lost is a refusal", write, "missing == nil && i.sum == sum", "missing != nil && i.sum == sum", bucketTests, "^TestPutIfNone$"},
-		{"S3: a completion whose answer was lost failed", writer, `e.Code != "NoSuchUpload"`, `e.Code != ""`, bucketTests, "^TestCompletion$"},
-		{"S3: parts that differ are not sent again", writer, "was.sum == part.sum && was.size", "was.size", bucketTests, "^TestWriterResumes$"},
-		{"S3: parts that have arrived are sent again", multipart, "there[p.PartNumber-1]", "there[p.PartNumber]", bucketTests, "^TestWriterResumes$"},
-		{"S3: holes are zeros", writer, "o.count != int64(len(o.data)) || ", "", bucketTests, "^TestWriter$"},
-		{"S3: what was given up stays", writer, "err := w.b.abortMultipart(ctx, w.key, w.id)", "var err error", bucketTests, "^TestWriterAborts$"},
-		{"publish: the old one goes first in a bucket", objects, "	w := o.b.Create(", "	_ = o.delete(ctx, keys)\n	w := o.b.Create(", publishTests, "^TestReplaceInBucket$"},
-		{"publish: the old one stays in a bucket", objects, "return o.delete(ctx, slices.DeleteFunc(keys, func(key string) bool { return key == target }))", "return nil", publishTests, "^TestReplaceInBucket$"},
-		{"publish: a model of a longer name goes too", objects, `!strings.HasPrefix(i.Key, name+"/")`, `!strings.HasPrefix(i.Key, name)`, publishTests, "^TestDeleteInBucket$"},
-		{"publish: what is no model is replaced", objects, "case len(keys) > 0 && !isModel:\n		return taken(name)\n	case isModel && isNew", "case isModel && isNew", publishTests, "^TestDeleteInBucket$"},
-		{"publish: several are new", objects, "IfNone: isNew", "IfNone: false && isNew", publishTests, "^TestNew$"},
-		{"publish: what runs is another shape than is shown", model, "if f.a != f.b {", "if f.a != f.b && f.name == \"\" {", publishTests, "^TestRefuses$"},
-		{"publish: a broken line is the file's fault", model, "	case own != nil:\n		return own\n", "", publishTests, "^TestReaderError$"},
-		{"publish: checksums of packed models are not looked at", "pkg/engine/checkpoint/packcopy.go", "if sum != c.sums[i] {", "if sum == 0 && c.sums[i] == 1 {", publishTests, "^TestDamaged$"},
-		{"publish: a packed file takes a directory's place in two steps", directory, "case there && d.alone(name):", "case there && false:", publishTests, "^TestFailingRename$"},
-		{"uploads: what may still come is not counted", "pkg/publish/admit.go", "return max(k.bytes, n)", "return max(k.bytes, 0*n)", publishTests, "^TestSessionQuota$"},
-		{"uploads: old ones stay", "pkg/publish/admit.go", "if time.Since(k.last) > Lasts {", "if time.Since(k.last) > 1000*Lasts {", publishTests, "^TestSessionQuota$"},
-		{"uploads: a completion is repeated", complete, "if _, ok := find(list, path.Join(id, doneFile)); ok {\n		return nil\n	}\n	file", "file", publishTests, "^TestSession$"},
-		{"uploads: several complete at once", complete, "if errors.Is(err, errExist) {", "if err = nil; errors.Is(err, errExist) {", publishTests, "^TestCompleteAtOnce$"},
-		{"uploads: a lock is for ever", complete, "ok && time.Since(b.time) > lockLasts {", "ok && b.size < 0 {", publishTests, "^TestCompleteAtOnce$"},
-		{"uploads: the checksum is not looked at", complete, "got != r.SHA256 {", "got == \"\" {", publishTests, "^TestCompleteRefuses$"},
-		{"uploads: bombs", complete, "case out.Size() > most:", "case out.Size() < 0:", publishTests, "^TestCompleteUnzips$"},
-		{"uploads: parts that were sent again mix", "pkg/publish/blobs.go", "if info.Size() != b.size || !info.ModTime().Equal(b.time) {", "if info.Size() != b.size {", publishTests, "^TestPartReplaced"},
-		{"uploads: more chunks than were announced", chunks, "if b, ok := find(list, partKey(dir, total)); ok {", "if b, ok := find(list, partKey(dir, -total)); ok {", publishTests, "^TestChunksRefused$"},
-		{"uploads: there is always room", quota, "case all > limit:", "case all > 2*limit:", publishTests, "Quota$"},
-		{"uploads: a model that is replaced is not there", "pkg/app/local.go", "errors.Is(err, bucket.ErrReplaced) }) {", "errors.Is(err, bucket.ErrReplaced) && false }) {", appTests, "^TestReplacedWhileLookedAt$"},
+		{"S3: a URL is for any size", bucket, "Bucket.Presign", "r.ContentLength = size; size < 1 || size > MaxPut", "size < 1 || size > MaxPut", bucket, "^TestPresign$"},
+		{"S3: a URL lasts a week", bucket, "Bucket.Presign", "strconv.Itoa(int(lasts / time.Second))", `"604800"`, bucket, "^TestPresign$"},
+		{"S3: damaged bytes are not sent again", bucket, "damaged", `"BadDigest", "XAmzContentSHA256Mismatch"`, `"XAmzContentSHA256Mismatch"`, bucket, "^TestWriteFaults$"},
+		{"S3: 200 with an error is believed", bucket, "Bucket.do", "late(b.client, q.key, body)", "nil", bucket, "^TestCompletion$"},
+		{"S3: an answer that was lost is a refusal", bucket, "Bucket.Put", "missing == nil", "missing != nil", bucket, "^TestPutIfNone$"},
+		{"S3: a completion whose answer was lost failed", bucket, "Writer.complete", `"NoSuchUpload"`, `""`, bucket, "^TestCompletion$"},
+		{"S3: parts that differ are not sent again", bucket, "Writer.send", "was.sum == part.sum && was.size == part.size", "was.size == part.size", bucket, "^TestWriterResumes$"},
+		{"S3: parts that have arrived are sent again", bucket, "Bucket.listParts", "p.PartNumber-1", "p.PartNumber", bucket, "^TestWriterResumes$"},
+		{"S3: holes are zeros", bucket, "Writer.Close", "o.count != int64(len(o.data)) || number != last && o.count != w.opt.Part", "number != last && o.count != w.opt.Part", bucket, "^TestWriter$"},
+		{"S3: what was given up stays", bucket, "Writer.Abort", "err := w.b.abortMultipart(ctx, w.key, w.id)", "var err error", bucket, "^TestWriterAborts$"},
+		{"publish: the old one goes first in a bucket", publish, "objects.store", "target := target(keys, name)", "target := target(keys, name); _ = o.delete(ctx, keys)", publish, "^TestReplaceInBucket$"},
+		{"publish: the old one stays in a bucket", publish, "objects.store", "o.delete(ctx, slices.DeleteFunc(keys, func(key string) bool { return key == target }))", "nil", publish, "^TestReplaceInBucket$"},
+		{"publish: a model of a longer name goes too", publish, "objects.of", `name+"/"`, "name", publish, "^TestDeleteInBucket$"},
+		{"publish: a file that is not a model is replaced", publish, "objects.store", "case len(keys) > 0 && !isModel: return taken(name)", "", publish, "^TestDeleteInBucket$"},
+		{"publish: several are new", publish, "objects.store", "IfNone: isNew", "IfNone: false && isNew", publish, "^TestNew$"},
+		{"publish: what runs is another shape than is shown", publish, "sameShape", "f.a != f.b", `f.a != f.b && f.name == ""`, publish, "^TestRefuses$"},
+		{"publish: a broken line is the file's fault", publish, "source.blame", "case own != nil: return own", "", publish, "^TestReaderError$"},
+		{"publish: checksums of packed models are not looked at", checkpoint, "copying.tensor", "sum != c.sums[i]", "sum == 0 && c.sums[i] == 1", publish, "^TestDamaged$"},
+		{"publish: a packed file takes a directory's place in two steps", publish, "directory.store", "d.alone(name)", "false", publish, "^TestFailingRename$"},
+		{"uploads: what may still come is not counted", publish, "kept.declared", "k.bytes, n", "k.bytes, 0*n", publish, "^TestSessionQuota$"},
+		{"uploads: old ones stay", publish, "Store.admit", "time.Since(k.last) > Lasts", "time.Since(k.last) > 1000*Lasts", publish, "^TestSessionQuota$"},
+		{"uploads: a completion is repeated", publish, "Store.complete", "find(list, path.Join(id, doneFile))", "find(list, id)", publish, "^TestSession$"},
+		{"uploads: several complete at once", publish, "Store.hold", "int64(len(token)), true", "int64(len(token)), false", publish, "^TestCompleteAtOnce$"},
+		{"uploads: a lock is for ever", publish, "Store.hold", "time.Since(b.time) > lockLasts", "b.size < 0", publish, "^TestCompleteAtOnce$"},
+		{"uploads: the checksum is not looked at", publish, "record.compare", "got != r.SHA256", `got == ""`, publish, "^TestCompleteRefuses$"},
+		{"uploads: bombs", publish, "Store.unzip", "out.Size() > most", "out.Size() < 0", publish, "^TestCompleteUnzips$"},
+		{"uploads: parts that were sent again mix", publish, "blobFile.ReadAt", "info.Size() != b.size || !info.ModTime().Equal(b.time)", "info.Size() != b.size", publish, "^TestPartReplaced"},
+		{"uploads: more chunks than were announced", publish, "Store.Assemble", "dir, total", "dir, -total", publish, "^TestChunksRefused$"},
+		{"uploads: there is always room", publish, "Store.room", "all > limit", "all > 2*limit", publish, "Quota$"},
+		{"uploads: a model that is replaced is not there", app, "scanner.scan", "errors.Is(err, bucket.ErrReplaced)", "errors.Is(err, bucket.ErrReplaced) && false", app, "^TestReplacedWhileLookedAt$"},
 	}
 }

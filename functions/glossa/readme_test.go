@@ -218,7 +218,7 @@ func replaceSections(t *testing.T, text string) string {
 				"forms": "../../pkg/starter/testdata/forms.md", "suites": "../../pkg/grammar/testdata/suites.md", "masks": "../../pkg/grammar/testdata/bench.md",
 				"gateway": "../../.ci/peers/gateway/results.md", "starts": "../testdata/start.md",
 				"quality": "../../pkg/starter/testdata/quality.md", "speed": "../../pkg/starter/testdata/speed.md",
-				"phrases": "../../pkg/starter/phrases/testdata/quality.md", "architectures": "../../pkg/engine/arch/testdata/architectures.md",
+				"phrases": "../../pkg/starter/testdata/phrases/quality.md", "architectures": "../../pkg/engine/arch/testdata/architectures.md",
 			}[name])
 			if err != nil {
 				t.Error(err)

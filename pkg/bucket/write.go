@@ -44,9 +44,6 @@ func NewBucket(cfg Config) *Bucket {
 	return &Bucket{client: files.client, cfg: cfg, files: files}
 }
 
-// URL returns the address of what lies below the prefix.
-func (b *Bucket) URL() string { return b.files.URL() }
-
 func (b *Bucket) full(key string) string { return path.Join(b.cfg.Prefix, key) }
 
 // An Info describes an object.
@@ -172,7 +169,7 @@ func late(c *client, key string, body []byte) error {
 	return err
 }
 
-// Delete removes an object; that there is none is no error.
+// Delete removes an object. It is not an error if there is none.
 func (b *Bucket) Delete(ctx context.Context, key string) error {
 	_, _, err := b.do(ctx, &request{method: http.MethodDelete, key: b.full(key)})
 	if errors.Is(err, fs.ErrNotExist) {

@@ -468,7 +468,7 @@ func TestQueue(t *testing.T) {
 	waitFor(t, func() bool { running, waiting := q.Stats(); return running+waiting == 0 })
 }
 
-// Who stops waiting loses no worker, whatever the moment.
+// A request that stops waiting loses no worker, whatever the moment.
 func TestQueueCancelled(t *testing.T) {
 	q := NewQueue(2, 100, 0)
 	done := make(chan error)

@@ -1,16 +1,15 @@
 package engine
 
 import (
-	"cmp"
 	"context"
-	"slices"
 	"sync"
 	"time"
 
+	"glossa/pkg/fair"
 	"glossa/pkg/llm"
 )
 
-// quantum is how long a generation keeps its worker while another sender, who has
+// quantum is how long a generation keeps its worker while another sender, which has
 // fewer, waits for one.
 const quantum = 200 * time.Millisecond
 
@@ -23,38 +22,27 @@ const quantum = 200 * time.Millisecond
 type Queue struct {
 	workers, places int
 	memory          int64 // bytes that generations may claim together; 0: unbounded
+	pool            fair.Pool
 
-	mu        sync.Mutex
-	running   int              // workers held
-	waiting   int              // workers that have not run yet
-	lines     map[string]*line // by sender; only those with open generations
-	turns     []*line          // lines with waiting workers, the least recently served first
-	claimed   int64            // bytes
-	claimants []*claimant      // first in, first out
-	mean      time.Duration    // of a generation, a moving average
-}
-
-// A line is what one sender has in a queue.
-type line struct {
-	sender  string
-	open    int       // generations that have not ended
-	held    []*worker // that run, the newest last
-	waiting []*worker // interrupted ones first, then in the order of arrival
-	claimed int64     // bytes
+	mu      sync.Mutex
+	running int // workers held
+	waiting int // workers that have not run yet
+	turns   fair.Turns[*worker]
+	mean    time.Duration // of a generation, a moving average
 }
 
 // NewQueue returns a queue with at least one worker and with places to wait, whose
 // generations may together claim memory bytes; 0 means no bound.
 func NewQueue(workers, waiting int, memory int64) *Queue {
-	return &Queue{workers: max(1, workers), places: max(0, waiting), memory: memory, lines: map[string]*line{}}
+	return &Queue{workers: max(1, workers), places: max(0, waiting), memory: memory}
 }
 
 // Stats returns how many generations run and wait.
 func (q *Queue) Stats() (running, waiting int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for _, l := range q.turns {
-		waiting += len(l.waiting)
+	for _, l := range q.turns.Waiting() {
+		waiting += len(l.Waiting)
 	}
 	return q.running, waiting
 }
@@ -80,14 +68,12 @@ func (q *Queue) acquire(ctx context.Context) (*worker, error) {
 func (q *Queue) enter(sender string) (*worker, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	l := q.lines[sender]
-	if l == nil {
-		l = &line{sender: sender}
-	}
+	l := q.turns.Enter(sender)
 	w := &worker{queue: q, line: l}
 	victim := q.victim(l)
 	switch {
-	case l.open >= q.workers+q.places:
+	case l.Open > q.workers+q.places:
+		q.turns.Leave(l)
 		return nil, q.full()
 	case q.running < q.workers:
 		q.give(w)
@@ -96,12 +82,11 @@ func (q *Queue) enter(sender string) (*worker, error) {
 		q.give(w)
 	case q.waiting < q.places || q.drop(l):
 		q.waiting++
-		q.await(w, len(l.waiting))
+		q.await(w, len(l.Waiting))
 	default:
+		q.turns.Leave(l)
 		return nil, q.full()
 	}
-	l.open++
-	q.lines[sender] = l
 	return w, nil
 }
 
@@ -116,26 +101,26 @@ func (q *Queue) full() error {
 
 // drop makes a place for l if another line has more workers that have not run yet than l
 // will have. It refuses the newest of the longest line.
-func (q *Queue) drop(l *line) bool {
+func (q *Queue) drop(l *fair.Line[*worker]) bool {
 	longest := l
-	for _, other := range q.turns {
-		if other.fresh() > longest.fresh() {
+	for _, other := range q.turns.Waiting() {
+		if fresh(other) > fresh(longest) {
 			longest = other
 		}
 	}
-	if longest.fresh() <= l.fresh()+1 {
+	if fresh(longest) <= fresh(l)+1 {
 		return false
 	}
-	w := longest.waiting[len(longest.waiting)-1]
-	q.forget(w)
+	w := longest.Waiting[len(longest.Waiting)-1]
+	q.stop(w)
 	w.state = dropped
 	close(w.turn)
 	return true
 }
 
 // fresh returns how many workers of l have not run yet.
-func (l *line) fresh() (n int) {
-	for _, w := range l.waiting {
+func fresh(l *fair.Line[*worker]) (n int) {
+	for _, w := range l.Waiting {
 		if w.began.IsZero() {
 			n++
 		}
@@ -144,55 +129,43 @@ func (l *line) fresh() (n int) {
 }
 
 // victim returns the worker that l may take at once, nil if there is none.
-func (q *Queue) victim(l *line) *worker {
-	var most *line
-	for _, other := range q.lines {
-		if most == nil || len(other.held) > len(most.held) {
-			most = other
-		}
-	}
-	if most == nil || len(most.held) < len(l.held)+2 {
+func (q *Queue) victim(l *fair.Line[*worker]) *worker {
+	most := q.turns.Richest()
+	if most == nil || len(most.Held) < len(l.Held)+2 {
 		return nil
 	}
-	return most.held[len(most.held)-1]
-}
-
-// neediest returns the line whose turn is next: among those that hold the fewest workers,
-// the least recently served. It returns nil if nobody waits.
-func (q *Queue) neediest() *line {
-	if len(q.turns) == 0 {
-		return nil
-	}
-	return slices.MinFunc(q.turns, func(a, b *line) int { return cmp.Compare(len(a.held), len(b.held)) })
+	return most.Held[len(most.Held)-1]
 }
 
 // next hands out the workers that are free.
 func (q *Queue) next() {
-	for q.running < q.workers && len(q.turns) > 0 {
-		q.serve(q.neediest())
+	for l := q.turns.Next(); l != nil && q.running < q.workers; l = q.turns.Next() {
+		q.serve(l)
 	}
 }
 
 // serve gives the head of l a worker, and l the last turn.
-func (q *Queue) serve(l *line) {
-	w := l.waiting[0]
-	q.forget(w)
-	q.give(w)
-	if i := slices.Index(q.turns, l); i >= 0 {
-		q.turns = append(slices.Delete(q.turns, i, i+1), l)
+func (q *Queue) serve(l *fair.Line[*worker]) {
+	w := q.turns.Serve(l)
+	if w.began.IsZero() {
+		q.waiting--
 	}
+	q.start(w)
+	close(w.turn)
 }
 
-// give makes w run.
+// give makes w, which does not wait, run.
 func (q *Queue) give(w *worker) {
+	q.turns.Hold(w.line, w)
+	q.start(w)
+}
+
+// start notes that w, which holds a turn, runs from now on.
+func (q *Queue) start(w *worker) {
 	q.running++
-	w.line.held = append(w.line.held, w)
 	w.state, w.since = running, time.Now()
 	if w.began.IsZero() {
 		w.began = w.since
-	}
-	if w.turn != nil {
-		close(w.turn)
 	}
 }
 
@@ -202,30 +175,23 @@ func (q *Queue) take(w *worker) {
 	q.await(w, 0)
 }
 
-// stop makes w, which runs, neither run nor wait.
+// stop makes w neither run nor wait.
 func (q *Queue) stop(w *worker) {
-	q.running--
+	switch w.state {
+	case running:
+		q.running--
+		q.turns.Free(w.line, w)
+	case waiting:
+		if w.began.IsZero() {
+			q.waiting--
+		}
+		q.turns.Forget(w.line, w)
+	}
 	w.state = paused
-	w.line.held = slices.DeleteFunc(w.line.held, func(other *worker) bool { return other == w })
 }
 
 // await puts w into its line.
 func (q *Queue) await(w *worker, at int) {
 	w.state, w.turn = waiting, make(chan struct{})
-	if len(w.line.waiting) == 0 {
-		q.turns = append(q.turns, w.line)
-	}
-	w.line.waiting = slices.Insert(w.line.waiting, at, w)
-}
-
-// forget takes w out of its line.
-func (q *Queue) forget(w *worker) {
-	if w.began.IsZero() {
-		q.waiting--
-	}
-	l := w.line
-	l.waiting = slices.DeleteFunc(l.waiting, func(other *worker) bool { return other == w })
-	if len(l.waiting) == 0 {
-		q.turns = slices.DeleteFunc(q.turns, func(other *line) bool { return other == l })
-	}
+	q.turns.Wait(w.line, w, at)
 }

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"glossa/pkg/fair"
 	"glossa/pkg/llm"
 )
 
@@ -23,6 +24,19 @@ func acquire(t *testing.T, q *Queue, sender string) *worker {
 		t.Fatal(err)
 	}
 	return w
+}
+
+// expectEmpty expects that no generation is left, and none of its memory.
+func (q *Queue) expectEmpty(t *testing.T) {
+	t.Helper()
+	if running, waiting := q.Stats(); running+waiting+q.waiting != 0 || q.turns.Richest() != nil || q.turns.Next() != nil {
+		t.Errorf("left behind: %+v", q)
+	}
+	c, err := q.pool.Claim("", 1, fair.Limits{}) // which only an empty pool grants
+	if err != nil || !c.Granted() {
+		t.Errorf("left behind in the pool: %+v, %v", &q.pool, err)
+	}
+	c.Release()
 }
 
 // A sender that holds every worker loses one at once to another, then one more, until
@@ -60,9 +74,7 @@ func TestWorkersAreShared(t *testing.T) {
 			t.Error("interrupted work does not go on")
 		}
 		all[7].release()
-		if running, waiting := q.Stats(); running+waiting+len(q.lines)+len(q.turns) != 0 {
-			t.Errorf("left behind: %+v", q)
-		}
+		q.expectEmpty(t)
 	})
 }
 
@@ -133,8 +145,8 @@ func TestPlacesAreShared(t *testing.T) {
 	})
 }
 
-// A generation whose client does not read holds up nobody: it has no worker until its
-// client has taken what there is.
+// A generation whose client does not read holds up nobody: it gives up its worker until
+// its client has read.
 func TestStalledWriter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := random(t, 64, Config{Queue: NewQueue(1, 10, 0)})
@@ -169,9 +181,7 @@ func TestStalledWriter(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if running, waiting := e.queue.Stats(); running+waiting+len(e.queue.lines) != 0 {
-			t.Errorf("%d running, %d waiting", running, waiting)
-		}
+		e.queue.expectEmpty(t)
 	})
 }
 
@@ -236,7 +246,7 @@ func TestClaims(t *testing.T) {
 			t.Errorf("waits: %v %v %v %v %v %v", waits(done1), waits(done2), waits(done3), waits(done4), waits(doneB), waits(doneC))
 		}
 		if running, _ := q.Stats(); running != 3 {
-			t.Errorf("%d run: who waits for memory needs no worker", running)
+			t.Errorf("%d run: a generation that waits for memory needs no worker", running)
 		}
 		b1.release()
 		synctest.Wait()
@@ -251,13 +261,11 @@ func TestClaims(t *testing.T) {
 		for _, w := range []*worker{a2, a3, a4, c1} {
 			w.release()
 		}
-		if q.claimed != 0 || len(q.claimants)+len(q.lines) != 0 {
-			t.Errorf("left behind: %+v", q)
-		}
+		q.expectEmpty(t)
 	})
 }
 
-// Who stops waiting for memory takes none.
+// A generation that stops waiting for memory takes none.
 func TestClaimCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := NewQueue(2, 2, 100)
@@ -272,8 +280,6 @@ func TestClaimCancelled(t *testing.T) {
 		}
 		b.release()
 		a.release()
-		if running, waiting := q.Stats(); running+waiting+len(q.claimants) != 0 || q.claimed != 0 {
-			t.Errorf("left behind: %+v", q)
-		}
+		q.expectEmpty(t)
 	})
 }

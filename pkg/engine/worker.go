@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"time"
+
+	"glossa/pkg/fair"
 )
 
 // patientWrite is how long a write to the client may take before the generation gives up
@@ -10,17 +12,17 @@ import (
 const patientWrite = 50 * time.Millisecond
 
 // A worker is the right to compute, of one generation. Its generation alone calls its
-// methods, which do nothing for a nil worker. Its fields are the queue's, under mu.
+// methods, which do nothing for a nil worker. Its other fields are the queue's, under mu.
 type worker struct {
 	queue *Queue
-	line  *line
+	line  *fair.Line[*worker]
 	state workerState
 	turn  chan struct{} // closed when the state is no longer waiting
 	began time.Time     // when it ran first; zero before
 	since time.Time     // when it began to run again
 
-	claimed int64       // bytes
-	stall   *time.Timer // of a write that is under way; the generation's own
+	claims []*fair.Claim // of memory; the generation's own
+	stall  *time.Timer   // of a write that is under way; the generation's own
 }
 
 type workerState uint8
@@ -74,7 +76,7 @@ func (w *worker) goesOn() bool {
 	defer q.mu.Unlock()
 	switch w.state {
 	case running:
-		if l := q.neediest(); l != nil && len(l.held) < len(w.line.held) && time.Since(w.since) >= quantum {
+		if l := q.turns.Next(); l != nil && len(l.Held) < len(w.line.Held) && time.Since(w.since) >= quantum {
 			q.take(w)
 			q.serve(l)
 		}
@@ -106,7 +108,7 @@ func (w *worker) wrote() {
 	}
 }
 
-// pause gives the worker up until the next step.
+// pause gives the worker up until the next step, if w runs.
 func (w *worker) pause() {
 	q := w.queue
 	q.mu.Lock()
@@ -117,6 +119,15 @@ func (w *worker) pause() {
 	}
 }
 
+// yield gives up the worker, or the place in line, until the next step.
+func (w *worker) yield() {
+	q := w.queue
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.stop(w)
+	q.next()
+}
+
 // release gives up the worker, in any state, and the memory that it has claimed.
 func (w *worker) release() {
 	if w == nil {
@@ -125,25 +136,20 @@ func (w *worker) release() {
 	if w.stall != nil {
 		w.stall.Stop()
 	}
+	for _, c := range w.claims {
+		c.Release()
+	}
+	w.claims = nil
 	q := w.queue
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	switch w.state {
-	case running:
-		q.stop(w)
-	case waiting:
-		q.forget(w)
-	}
-	w.state = paused
+	q.stop(w)
 	if took := time.Since(w.began); !w.began.IsZero() {
 		if q.mean == 0 {
 			q.mean = took
 		}
 		q.mean += (took - q.mean) / 8
 	}
-	q.unclaim(w)
-	if w.line.open--; w.line.open == 0 {
-		delete(q.lines, w.line.sender)
-	}
+	q.turns.Leave(w.line)
 	q.next()
 }

@@ -57,11 +57,6 @@ func Schema(raw []byte, l Limits) (*Grammar, error) {
 // GBNF compiles a grammar as [Compiler.GBNF] does.
 func GBNF(source string) (*Grammar, error) { return NewCompiler(context.Background()).GBNF(source) }
 
-// Calls compiles the form of answers as [Compiler.Calls] does.
-func Calls(form CallForm, tools []Tool, must, one bool, l Limits) (*Grammar, error) {
-	return NewCompiler(context.Background()).Calls(form, tools, must, one, l)
-}
-
 // maxQuoted bounds what errors repeat of a schema or a grammar: names, references.
 const maxQuoted = 300
 

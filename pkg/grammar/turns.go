@@ -3,8 +3,9 @@ package grammar
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
+
+	"glossa/pkg/fair"
 )
 
 // ErrBusy is the error of a sender with too many forms that wait to be compiled.
@@ -20,15 +21,15 @@ const (
 // add up. The others wait, and senders are served in turn, however many forms each has.
 // Nil bounds nothing. It is safe for concurrent use.
 type Turns struct {
-	mu   sync.Mutex
-	free int
-	line []*sender // the next to be served first; each has a form that waits
+	mu    sync.Mutex
+	free  int
+	turns fair.Turns[*compilation]
 }
 
-// A sender is whose forms wait.
-type sender struct {
-	name  string
-	forms []chan struct{} // closed when it is their turn
+// A compilation is one turn of a sender, which waits until turn is closed.
+type compilation struct {
+	line *fair.Line[*compilation]
+	turn chan struct{}
 }
 
 // NewTurns returns turns of so many compilations at once, one at least.
@@ -40,74 +41,55 @@ func (t *Turns) Take(ctx context.Context, name string) (done func(), err error) 
 	if t == nil {
 		return func() {}, nil
 	}
-	turn, err := t.enter(name)
+	c, err := t.enter(name)
 	if err != nil {
 		return nil, err
 	}
 	select {
-	case <-turn:
-		return t.next, nil
+	case <-c.turn:
+		return func() { t.leave(c) }, nil
 	default:
 	}
 	select {
-	case <-turn:
-		return t.next, nil
+	case <-c.turn:
+		return func() { t.leave(c) }, nil
 	case <-ctx.Done():
-		t.leave(name, turn)
+		t.leave(c)
 		return nil, ctx.Err()
 	}
 }
 
-// enter takes a turn, which is closed, or a place in the line.
-func (t *Turns) enter(name string) (turn chan struct{}, err error) {
+// enter lets a compilation of a sender wait, and serves it if a turn is free.
+func (t *Turns) enter(name string) (*compilation, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	turn = make(chan struct{})
-	if t.free > 0 {
-		t.free--
-		close(turn)
-		return turn, nil
-	}
-	i := slices.IndexFunc(t.line, func(s *sender) bool { return s.name == name })
-	switch {
-	case i < 0 && len(t.line) >= maxSenders, i >= 0 && len(t.line[i].forms) >= maxLine:
+	l := t.turns.Enter(name)
+	if n := len(l.Waiting); n >= maxLine || n == 0 && len(t.turns.Waiting()) >= maxSenders {
+		t.turns.Leave(l)
 		return nil, ErrBusy
-	case i < 0:
-		i = len(t.line)
-		t.line = append(t.line, &sender{name: name})
 	}
-	t.line[i].forms = append(t.line[i].forms, turn)
-	return turn, nil
+	c := &compilation{line: l, turn: make(chan struct{})}
+	t.turns.Wait(l, c, len(l.Waiting))
+	t.serve()
+	return c, nil
 }
 
-// leave gives up a place in the line, or the turn that came at the same moment.
-func (t *Turns) leave(name string, turn chan struct{}) {
-	t.mu.Lock()
-	for i, s := range t.line {
-		if at := slices.Index(s.forms, turn); s.name == name && at >= 0 {
-			if s.forms = slices.Delete(s.forms, at, at+1); len(s.forms) == 0 {
-				t.line = slices.Delete(t.line, i, i+1)
-			}
-			t.mu.Unlock()
-			return
-		}
-	}
-	t.mu.Unlock()
-	t.next()
-}
-
-// next hands a turn on to the sender at the head of the line, who then is its last.
-func (t *Turns) next() {
+// leave ends the turn of c, or its wait.
+func (t *Turns) leave(c *compilation) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.line) == 0 {
+	if !t.turns.Forget(c.line, c) {
+		t.turns.Free(c.line, c)
 		t.free++
-		return
 	}
-	s := t.line[0]
-	t.line = slices.Delete(t.line, 0, 1)
-	close(s.forms[0])
-	if s.forms = slices.Delete(s.forms, 0, 1); len(s.forms) > 0 {
-		t.line = append(t.line, s)
+	t.turns.Leave(c.line)
+	t.serve()
+}
+
+// serve hands out the turns that are free.
+func (t *Turns) serve() {
+	for l := t.turns.Next(); l != nil && t.free > 0; l = t.turns.Next() {
+		t.free--
+		close(t.turns.Serve(l).turn)
 	}
 }

@@ -63,7 +63,7 @@ func (o *objectBlobs) put(ctx context.Context, key string, body io.Reader, size 
 	if size == anySize {
 		most = maxThrough
 	}
-	release, err := o.s.memory.bodies.take(ctx, most, o.s.share(maxBodies))
+	release, err := take(ctx, &o.s.memory.bodies, most, o.s.share(maxBodies))
 	if err != nil {
 		return err
 	}

@@ -3,10 +3,15 @@ package publish
 import (
 	"cmp"
 	"context"
+	"errors"
+	"time"
+
+	"glossa/pkg/fair"
+	"glossa/pkg/llm"
 )
 
-// Shares of the memory of uploads, in bytes where [Store.Memory] says nothing. Whoever
-// holds one waits for none that stands before it, so that no two wait for each other.
+// Shares of the memory of uploads, in bytes, where [Store.Memory] is not set. An upload
+// takes them in this order, each once, so that no two uploads wait for each other.
 const (
 	maxBodies  = 256 << 20 // bodies that are kept in memory, see [Store.Spool]
 	maxTexts   = 128 << 20 // configurations, metrics and training data
@@ -14,7 +19,28 @@ const (
 )
 
 // memory is what the uploads of a process may take, by kind.
-type memory struct{ bodies, texts, weights allowance }
+type memory struct{ bodies, texts, weights fair.Pool }
+
+const (
+	// patience is how long an upload waits for memory that others use.
+	patience = 20 * time.Second
+	// maxWaiting bounds the uploads that wait for memory of one kind.
+	maxWaiting = 64
+)
+
+// take waits until the sender of ctx may have n bytes of a pool of total bytes. A sender
+// has at most half of them, unless one upload alone needs more. The caller calls release.
+func take(ctx context.Context, pool *fair.Pool, n, total int64) (release func(), err error) {
+	limits := fair.Limits{Total: total, Share: total / 2, Wait: patience, Places: maxWaiting}
+	c, err := pool.Take(ctx, llm.SenderOf(ctx), n, limits)
+	if errors.Is(err, fair.ErrBusy) {
+		return nil, &llm.Error{Code: llm.Overloaded, Message: "other uploads use the memory for uploads: try again later", RetryAfter: patience / 2}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c.Release, nil
+}
 
 // textCopies is how often a text is in memory at once: as it was sent, decoded, and packed.
 const textCopies = 4
@@ -32,7 +58,7 @@ func (s *Store) share(most int64) int64 {
 // HoldTexts waits for the memory of n bytes of texts, which the caller reads next. The
 // caller calls release once.
 func (s *Store) HoldTexts(ctx context.Context, n int64) (release func(), err error) {
-	release, err = s.memory.texts.take(ctx, textCopies*n, s.share(maxTexts))
+	release, err = take(ctx, &s.memory.texts, textCopies*n, s.share(maxTexts))
 	if err != nil {
 		return nil, internal(ctx, err)
 	}
@@ -47,7 +73,7 @@ func (s *Store) holdWeights(ctx context.Context, weights, file int64) (budget in
 		return 0, nil, invalid("checkpoint", nil, "its weights take %d bytes of memory, at most %d", weights, budget)
 	}
 	budget = weights
-	release, err = s.memory.weights.take(ctx, weights+tokenizerCopies*min(file, maxTokenizer), s.share(maxWeights))
+	release, err = take(ctx, &s.memory.weights, weights+tokenizerCopies*min(file, maxTokenizer), s.share(maxWeights))
 	return budget, release, err
 }
 

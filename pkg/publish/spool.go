@@ -94,7 +94,7 @@ func (u *untilDone) Read(p []byte) (int, error) {
 	return u.r.Read(p)
 }
 
-// copyTo copies a body. Errors of writing are not taken for the body's.
+// copyTo copies a body. Errors of writing are distinguished from those of the body.
 func copyTo(w io.Writer, body io.Reader) (int64, error) {
 	out := &written{w: w}
 	n, err := io.CopyBuffer(out, struct{ io.Reader }{body}, make([]byte, 256<<10))
@@ -130,7 +130,7 @@ func (w *written) Write(p []byte) (n int, err error) {
 
 // spool implements [blobs]. It waits for the memory before it reads.
 func (o *objectBlobs) spool(ctx context.Context, body io.Reader, most int64) (*Spool, error) {
-	release, err := o.s.memory.bodies.take(ctx, most, o.s.share(maxBodies))
+	release, err := take(ctx, &o.s.memory.bodies, most, o.s.share(maxBodies))
 	if err != nil {
 		return nil, err
 	}

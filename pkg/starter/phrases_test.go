@@ -51,7 +51,7 @@ func translate(t *testing.T, tr *engine.Translator, texts []string, source, targ
 
 func readJSON(t *testing.T, name string, v any) {
 	t.Helper()
-	raw, err := os.ReadFile("phrases/testdata/" + name)
+	raw, err := os.ReadFile("testdata/phrases/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,7 @@
 // Package starter embeds five trained models, so that a fresh machine has
-// something to serve. It knows nothing of how they are read or run. Their texts
-// come from packages corpus and phrases; `make train` and `make train-phrases` make
-// them again, and this package's tests measure them.
+// something to serve. It knows nothing of how they are read or run. Their texts come from
+// package corpus and from the command .ci/phrases; `make train` and `make train-phrases`
+// make them again. The tests of both packages measure the models.
 package starter
 
 import (
@@ -12,7 +12,7 @@ import (
 //go:embed runs
 var embedded embed.FS
 
-// Names lists the models; the first is whom requests mean that name none.
+// Names lists the models. The first is the default model.
 func Names() []string { return []string{"novels", "abc", "chords", "forms", "phrases"} }
 
 // Runs returns the run directories novels, abc, chords and forms, each with

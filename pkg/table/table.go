@@ -12,7 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"time"
 	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -215,29 +214,6 @@ func (t *Table) Update(ctx context.Context, k Key, c Change, conditions ...Condi
 		return nil, t.fault("UpdateItem", err)
 	}
 	return decode(out.Attributes), nil
-}
-
-// Create makes the table and waits until it can be used. It is for tests and laptops:
-// deployed ones are made by infra, which also sets the time to live.
-func (t *Table) Create(ctx context.Context) error {
-	str := func(name string) types.AttributeDefinition {
-		return types.AttributeDefinition{AttributeName: &name, AttributeType: types.ScalarAttributeTypeS}
-	}
-	_, err := t.client.CreateTable(ctx, &dynamodb.CreateTableInput{
-		TableName: &t.name, BillingMode: types.BillingModePayPerRequest,
-		AttributeDefinitions: []types.AttributeDefinition{str("pk"), str("sk")},
-		KeySchema: []types.KeySchemaElement{
-			{AttributeName: aws.String("pk"), KeyType: types.KeyTypeHash}, {AttributeName: aws.String("sk"), KeyType: types.KeyTypeRange},
-		},
-	}, t.once)
-	if err != nil {
-		return t.fault("CreateTable", err)
-	}
-	often := func(o *dynamodb.TableExistsWaiterOptions) { // the SDK's own shortest wait is 20 s
-		o.MinDelay, o.MaxDelay = 100*time.Millisecond, 2*time.Second
-		o.ClientOptions = append(o.ClientOptions, t.safe)
-	}
-	return t.fault("DescribeTable", dynamodb.NewTableExistsWaiter(t.client).Wait(ctx, &dynamodb.DescribeTableInput{TableName: &t.name}, time.Minute, often))
 }
 
 // repeat returns how a write is repeated.

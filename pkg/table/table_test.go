@@ -39,7 +39,7 @@ func TestFake(t *testing.T) {
 	}
 }
 
-// TestEqualDocuments is no part of the contract: dynalite 4.0.0 never finds two lists or
+// TestEqualDocuments is not part of the contract: dynalite 4.0.0 never finds two lists or
 // two maps equal.
 func TestEqualDocuments(t *testing.T) {
 	tabletest.Equal(t, tabletest.New(t).Table(), []any{}, []any{"a"}, []any{"a", 1}, []any{1, "a"}, map[string]any{}, map[string]any{"a": nil}, map[string]any{"a": []any{}})
@@ -50,11 +50,11 @@ func TestService(t *testing.T) {
 	if *service == "" {
 		t.Skip("no service: -dynamodb URL names one")
 	}
-	tab := table.New(tabletest.Client(*service), fmt.Sprintf("glossa-%d", time.Now().UnixNano()))
-	if err := tab.Create(t.Context()); err != nil {
+	client, name := tabletest.Client(*service), fmt.Sprintf("glossa-%d", time.Now().UnixNano())
+	if err := tabletest.Create(t.Context(), client, name); err != nil {
 		t.Fatal(err)
 	}
-	tabletest.TestTable(t, func(*testing.T) *table.Table { return tab })
+	tabletest.TestTable(t, func(*testing.T) *table.Table { return table.New(client, name) })
 }
 
 // clients returns a client of each service that there is, with a table of its own.
@@ -62,7 +62,7 @@ func clients(t *testing.T) map[string]*dynamodb.Client {
 	all := map[string]*dynamodb.Client{"fake": tabletest.New(t).Client()}
 	if *service != "" {
 		all["service"] = tabletest.Client(*service)
-		err := table.New(all["service"], "glossa").Create(t.Context())
+		err := tabletest.Create(t.Context(), all["service"], "glossa")
 		if _, ok := errors.AsType[*types.ResourceInUseException](err); err != nil && !ok {
 			t.Fatal(err)
 		}
@@ -102,17 +102,17 @@ func TestForeign(t *testing.T) {
 // TestCreate checks that a new table is waited for.
 func TestCreate(t *testing.T) {
 	s := tabletest.New(t)
-	tab := table.New(s.Client(), "other")
-	if err := tab.Create(t.Context()); err != nil {
+	if err := tabletest.Create(t.Context(), s.Client(), "other"); err != nil {
 		t.Fatal(err)
 	}
 	if n := s.Requests("DescribeTable"); n != 2 { // it was not there at once
 		t.Errorf("%d requests for its state", n)
 	}
+	tab := table.New(s.Client(), "other")
 	if err := tab.Check(t.Context()); err != nil || tab.Name() != "other" {
 		t.Errorf("%s: %v", tab.Name(), err)
 	}
-	if err := tab.Create(t.Context()); err == nil || !strings.Contains(err.Error(), "ResourceInUseException") {
+	if err := tabletest.Create(t.Context(), s.Client(), "other"); err == nil || !strings.Contains(err.Error(), "ResourceInUseException") {
 		t.Errorf("a table is made twice: %v", err)
 	}
 }

@@ -193,9 +193,6 @@ func TestMeta(t *testing.T) {
 	if v, err := m.Ints("bytes"); !slices.Equal(v, []int64{0, 255}) || err != nil {
 		t.Errorf("bytes = %v, %v", v, err)
 	}
-	if v, err := m.Float("f32"); v != float64(float32(0.1)) || err != nil {
-		t.Errorf("f32 = %v, %v", v, err)
-	}
 	if v, err := m.Floats("floats"); !slices.Equal(v, []float32{0.5, -1}) || err != nil {
 		t.Errorf("floats = %v, %v", v, err)
 	}

@@ -38,17 +38,6 @@ func (m Meta) Texts(key string) ([]string, error) { return get[[]string](m, key)
 // Floats returns an array of float32, which must not be changed.
 func (m Meta) Floats(key string) ([]float32, error) { return get[[]float32](m, key) }
 
-// Float returns a float32 or float64.
-func (m Meta) Float(key string) (float64, error) {
-	switch v := m[key].(type) {
-	case float32:
-		return float64(v), nil
-	case float64:
-		return v, nil
-	}
-	return get[float64](m, key)
-}
-
 // Int returns an integer of any width.
 func (m Meta) Int(key string) (int64, error) {
 	switch v := m[key].(type) {

@@ -172,29 +172,3 @@ func (c *compiler) notContained(s *schema) *schema {
 	}
 	return a.other
 }
-
-// ends reports whether an accepting state can be reached by way of rules that are full.
-func ends(p *pushdown.Proc, full []bool) bool {
-	seen := make([]bool, len(p.States))
-	for todo := []int32{0}; len(todo) > 0; {
-		at := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		if at >= int32(len(p.States)) || seen[at] {
-			continue
-		}
-		seen[at] = true
-		s := &p.States[at]
-		if s.Accept {
-			return true
-		}
-		for _, e := range s.Edges {
-			todo = append(todo, e.To)
-		}
-		for _, call := range s.Calls {
-			if full[call.Rule] {
-				todo = append(todo, call.Return)
-			}
-		}
-	}
-	return false
-}

@@ -97,7 +97,7 @@ func (c *compiler) matchesSomething(r *pushdown.Rule, full []bool) bool {
 		return (more <= lead || c.extras(o, o.Extra[o.Lead:], full, more) >= more) && (o.Max < 0 || required+lead <= o.Max && o.Min <= o.Max)
 	}
 	if r.Proc != nil {
-		return ends(r.Proc, full)
+		return r.Proc.Ends(func(id pushdown.ID) bool { return full[id] })
 	}
 	return slices.ContainsFunc(r.Any, func(id pushdown.ID) bool { return full[id] })
 }

@@ -30,7 +30,7 @@ func (m *Machine) lives(r *rule) bool {
 	case r.Object != nil:
 		return m.livesObject(r, alive)
 	case r.Proc != nil:
-		return livesProc(r.Proc, alive)
+		return r.Proc.Ends(alive)
 	}
 	return slices.ContainsFunc(r.Any, alive)
 }
@@ -70,13 +70,13 @@ func (m *Machine) livesObject(r *rule, alive func(ID) bool) bool {
 	return extra || most >= r.Object.Min
 }
 
-// livesProc reports whether an accepting state can be reached.
-func livesProc(p *Proc, alive func(ID) bool) bool {
+// Ends reports whether an accepting state can be reached by calls of rules that are alive.
+func (p *Proc) Ends(alive func(ID) bool) bool {
 	seen := make([]bool, len(p.States))
 	for todo := []int32{0}; len(todo) > 0; {
 		at := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		if seen[at] {
+		if at >= int32(len(p.States)) || seen[at] {
 			continue
 		}
 		seen[at] = true

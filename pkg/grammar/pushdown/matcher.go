@@ -51,9 +51,7 @@ func (c *Constraint) unspelled(budget *automaton.Budget) error {
 	return fmt.Errorf("the model's tokens cannot spell %.40q", text)
 }
 
-// Shortest returns a shortest text of m.
-func (m *Machine) Shortest() (string, error) { return m.shortestText(nil) }
-
+// shortestText returns a shortest text of m.
 func (m *Machine) shortestText(budget *automaton.Budget) (string, error) {
 	v := everyByte()
 	costs, err := newCosts(budget, m, v)

@@ -12,6 +12,7 @@ func Glossa() *Table {
 		Module: "glossa",
 		Rows: map[string]Layer{
 			"pkg/llm":                              {Floor: 0},
+			"pkg/fair":                             {Floor: 0},
 			"pkg/llm/llmtest":                      {Floor: 0, May: []string{"pkg/llm"}},
 			"pkg/engine/kernel":                    {Floor: 0},
 			"pkg/engine/kernel/gen":                {Floor: 0, May: []string{"pkg/engine/kernel"}},
@@ -19,7 +20,7 @@ func Glossa() *Table {
 			"pkg/engine/checkpoint/checkpointtest": {Floor: 0, May: []string{"pkg/engine/checkpoint"}},
 			"pkg/tokenizer":                        {Floor: 0},
 			"pkg/grammar": {Floor: 0, May: []string{
-				"pkg/grammar/automaton", "pkg/grammar/pushdown", "pkg/grammar/jsonschema", "pkg/grammar/gbnf", "pkg/grammar/calls", "pkg/grammar/fault",
+				"pkg/fair", "pkg/grammar/automaton", "pkg/grammar/pushdown", "pkg/grammar/jsonschema", "pkg/grammar/gbnf", "pkg/grammar/calls", "pkg/grammar/fault",
 			}},
 			"pkg/grammar/fault":      {Floor: 0},
 			"pkg/grammar/automaton":  {Floor: 0},
@@ -34,13 +35,11 @@ func Glossa() *Table {
 			"pkg/table/tabletest":    {Floor: 0, May: []string{"pkg/table"}, Outside: aws},
 			"pkg/bucket":             {Floor: 0, Outside: aws},
 			"pkg/bucket/buckettest":  {Floor: 0, May: []string{"pkg/backend/awsrest/sigv4test"}}, "pkg/backend/awsrest/sigv4test": {Floor: 0},
-			"pkg/hub":                 {Floor: 0},
-			"pkg/starter":             {Floor: 0},
-			"pkg/starter/*":           {Floor: 0},
-			"pkg/starter/phrases":     {Floor: 0},
-			"pkg/starter/phrases/gen": {Floor: 0, May: []string{"pkg/starter/phrases"}},
-			"pkg/internal/layers":     {Floor: 0},
-			"schemas":                 {Floor: 0},
+			"pkg/hub":             {Floor: 0},
+			"pkg/starter":         {Floor: 0},
+			"pkg/starter/*":       {Floor: 0},
+			"pkg/internal/layers": {Floor: 0},
+			"schemas":             {Floor: 0},
 
 			"pkg/sampler":            {Floor: 1, May: []string{"pkg/engine/kernel"}},
 			"pkg/engine/transformer": {Floor: 1, May: []string{"pkg/engine/kernel"}},
@@ -48,10 +47,10 @@ func Glossa() *Table {
 				"pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/tokenizer", "pkg/grammar",
 			}},
 			"pkg/wire":  {Floor: 1, May: []string{"pkg/llm"}},
-			"pkg/httpx": {Floor: 1, May: []string{"pkg/llm", "pkg/wire"}}, "pkg/intercept": {Floor: 1, May: []string{"pkg/llm"}},
+			"pkg/httpx": {Floor: 1, May: []string{"pkg/llm", "pkg/wire", "pkg/fair"}}, "pkg/intercept": {Floor: 1, May: []string{"pkg/llm"}},
 
 			"pkg/engine": {Floor: 2, May: []string{
-				"pkg/llm", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/tokenizer", "pkg/grammar", "pkg/chat",
+				"pkg/llm", "pkg/fair", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/tokenizer", "pkg/grammar", "pkg/chat",
 				"pkg/language", "pkg/sampler", "pkg/engine/transformer", "pkg/engine/arch",
 			}},
 			"pkg/bench":        {Floor: 2, May: []string{"pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/engine/arch"}},
@@ -71,7 +70,7 @@ func Glossa() *Table {
 
 			"pkg/catalog":    {Floor: 3, May: []string{"pkg/llm", "pkg/schema", "pkg/table", "pkg/chat", "pkg/arn"}},
 			"pkg/structured": {Floor: 3, May: []string{"pkg/llm", "pkg/grammar"}},
-			"pkg/publish":    {Floor: 3, May: []string{"pkg/llm", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/engine/arch", "pkg/tokenizer", "pkg/bucket"}},
+			"pkg/publish":    {Floor: 3, May: []string{"pkg/llm", "pkg/fair", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/engine/arch", "pkg/tokenizer", "pkg/bucket"}},
 
 			"pkg/openapi":   {Floor: 4, May: []string{"pkg/llm", "pkg/wire", "pkg/httpx"}},
 			"pkg/dialect/*": dialect,
@@ -96,8 +95,7 @@ func Glossa() *Table {
 		Forbidden: []string{"net/rpc", "text/template", "html/template", "C"},
 		Exclusive: map[string][]string{
 			"pkg/starter": {"functions/glossa"}, "pkg/starter/*": {"functions/glossa", "pkg/starter", "pkg/starter/*"},
-			"pkg/starter/phrases": {"functions/glossa", "pkg/starter", "pkg/starter/phrases/gen"},
-			"pkg/meter/prom":      {"functions/glossa"}, "pkg/cloud": {"functions/glossa"},
+			"pkg/meter/prom": {"functions/glossa"}, "pkg/cloud": {"functions/glossa"},
 			"pkg/llm/llmtest": {"pkg/backend/backendtest"}, "pkg/table/tabletest": {}, "pkg/bucket/buckettest": {}, "pkg/backend/backendtest": {},
 			"pkg/engine/checkpoint/checkpointtest": {}, "pkg/host/runtimeapi": {}, "pkg/backend/awsrest/sigv4test": {"pkg/bucket/buckettest"},
 		},

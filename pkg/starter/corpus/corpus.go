@@ -1,12 +1,11 @@
-// Package corpus writes the texts that the starter models are trained on, and
-// judges whether a text could have come from the same rules.
+// Package corpus writes the texts that the starter models are trained on.
 //
-// Every text is made here, from grammars and word lists of our own: the same
-// name, seed and size give the same bytes on every platform. Three domains are
-// those of seed 002: short stories, tunes in ABC notation (abcnotation.com,
-// standard 2.1) and functional chord progressions. The fourth is sentences with
-// the forms that they fill in, in JSON (RFC 8259). The package knows nothing of
-// tokenizers, models or training.
+// Grammars and word lists of our own make every text: the same name, seed and size
+// give the same bytes on every platform. Three domains are those of seed 002: short
+// stories, tunes in ABC notation (abcnotation.com, standard 2.1) and functional chord
+// progressions. The fourth is sentences with the forms that they fill in, in JSON (RFC
+// 8259). The package knows nothing of tokenizers, models or training. Its tests judge
+// whether a text follows the rules, and measure the starter models by them.
 package corpus
 
 import (

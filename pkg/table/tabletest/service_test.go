@@ -13,7 +13,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 
-	"glossa/pkg/table"
 	"glossa/pkg/table/tabletest"
 )
 
@@ -149,7 +148,7 @@ func TestRefusals(t *testing.T) {
 	clients := map[string]*dynamodb.Client{"fake": tabletest.New(t).Client()}
 	if *service != "" {
 		clients["service"] = tabletest.Client(*service)
-		err := table.New(clients["service"], "glossa").Create(t.Context())
+		err := tabletest.Create(t.Context(), clients["service"], "glossa")
 		if _, ok := errors.AsType[*types.ResourceInUseException](err); err != nil && !ok {
 			t.Fatal(err)
 		}

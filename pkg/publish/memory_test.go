@@ -1,0 +1,199 @@
+package publish
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"glossa/pkg/fair"
+	"glossa/pkg/llm"
+)
+
+// A line is claims on a pool of 100 bytes, which tell when they are granted.
+type line struct {
+	t *testing.T
+	fair.Pool
+	granted  []string
+	releases map[string]func()
+	mu       sync.Mutex
+}
+
+// claim asks in a goroutine of its own, which ends when it is answered.
+func (l *line) claim(ctx context.Context, sender string, n int64) {
+	go func() {
+		release, err := take(llm.WithSender(ctx, sender), &l.Pool, n, 100)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		name := fmt.Sprintf("%s %d", sender, n)
+		if e, ok := errors.AsType[*llm.Error](err); ok {
+			name += " " + string(e.Code)
+		} else if err != nil {
+			name += " " + err.Error()
+		}
+		l.granted = append(l.granted, name)
+		l.releases[name] = release
+	}()
+	synctest.Wait()
+}
+
+// giveBack releases what was granted.
+func (l *line) giveBack(name string) {
+	l.mu.Lock()
+	release := l.releases[name]
+	l.mu.Unlock()
+	if release == nil {
+		l.t.Fatalf("%s was not granted", name)
+	}
+	release()
+	synctest.Wait()
+}
+
+// expect compares what was answered since the last time.
+func (l *line) expect(want ...string) {
+	l.t.Helper()
+	synctest.Wait()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if slices.Sort(l.granted); !slices.Equal(l.granted, want) {
+		l.t.Errorf("got %q, want %q", l.granted, want)
+	}
+	l.granted = nil
+}
+
+// holds reports whether n bytes of a pool are used, or more. If fewer are, another byte is
+// granted among n.
+func holds(p *fair.Pool, n int64) bool {
+	c, err := p.Claim("another", 1, fair.Limits{Total: n})
+	defer c.Release()
+	return err != nil || !c.Granted()
+}
+
+// A sender has at most half of the memory, and uploads that do not fit wait in order.
+func TestAllowance(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &line{t: t, releases: map[string]func(){}}
+		ctx := t.Context()
+		l.claim(ctx, "a", 30)
+		l.claim(ctx, "a", 20)
+		l.claim(ctx, "a", 1) // beyond half
+		l.claim(ctx, "b", 40)
+		l.expect("a 20", "a 30", "b 40")
+		l.claim(ctx, "c", 15) // beyond all
+		l.claim(ctx, "d", 5)  // which fits, and overtakes nobody
+		l.expect()
+		l.giveBack("a 30")
+		l.giveBack("a 30") // once
+		l.expect("a 1", "c 15", "d 5")
+		if !holds(&l.Pool, 81) || holds(&l.Pool, 82) {
+			t.Error("81 bytes are not used")
+		}
+		l.claim(ctx, "e", 700) // alone
+		left, leave := context.WithCancel(ctx)
+		l.claim(left, "f", 5)
+		leave()
+		l.expect("f 5 context canceled")
+		for _, name := range []string{"a 20", "a 1", "b 40", "c 15"} {
+			l.giveBack(name)
+		}
+		l.expect()
+		l.giveBack("d 5")
+		l.expect("e 700")
+		l.claim(ctx, "g", 1)
+		time.Sleep(patience - time.Millisecond)
+		l.expect()
+		time.Sleep(time.Millisecond)
+		l.expect("g 1 overloaded")
+		l.claim(ctx, "h", 1)
+		l.giveBack("e 700")
+		l.expect("h 1")
+		l.giveBack("h 1")
+		if holds(&l.Pool, 1) {
+			t.Error("bytes are used")
+		}
+		l.claim(ctx, "a", 100)
+		for range maxWaiting + 1 {
+			l.claim(ctx, "a", 1)
+		}
+		l.expect("a 1 overloaded", "a 100")
+	})
+}
+
+// Uploads take their memory from the pools and give it back, also when they fail.
+func TestMemoryIsShared(t *testing.T) {
+	each(t, func(t *testing.T, p *place) {
+		u := upload(t, "m", 1)
+		used := false
+		u.Progress = func(int64, int64) { used = holds(&p.memory.weights, u.Size/2) }
+		put(t, p, u)
+		if !used || holds(&p.memory.weights, 1) {
+			t.Errorf("half of a checkpoint of %d is held while it is packed: %v; something afterwards: %v", u.Size, used, !used)
+		}
+		broken := upload(t, "m", 2).of(golden(t)[:1500])
+		p.expect(t, p.Put(t.Context(), broken), llm.Invalid, "checkpoint", "m@1")
+		if holds(&p.memory.weights, 1) {
+			t.Error("bytes are held after an error")
+		}
+		p.Memory = 400
+		p.expect(t, p.Put(t.Context(), upload(t, "m", 2)), llm.Invalid, "checkpoint", "m@1")
+		p.Memory = 3 << 20
+		var group sync.WaitGroup
+		for i := range 8 {
+			group.Go(func() {
+				if err := p.Put(llm.WithSender(t.Context(), fmt.Sprint(i%3)), upload(t, fmt.Sprint("n", i), 1)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+		if holds(&p.memory.weights, 1) {
+			t.Error("bytes are held afterwards")
+		}
+	})
+}
+
+// A body of any size takes little memory in a directory, and what it was announced with in a
+// bucket; it is there until it is closed.
+func TestSpool(t *testing.T) {
+	each(t, func(t *testing.T, p *place) {
+		data := bytes.Repeat([]byte("0123456789abcdef"), 5*pieceSize/32) // two pieces and a half
+		s, err := p.Spool(t.Context(), bytes.NewReader(data), int64(len(data)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, at := range []int64{0, 7, pieceSize - 3, 2*pieceSize - 1, int64(len(data)) - 9} {
+			b := make([]byte, min(pieceSize+9, int64(len(data))-at))
+			if n, err := s.ReadAt(b, at); n != len(b) || err != nil || !bytes.Equal(b, data[at:at+int64(n)]) {
+				t.Errorf("at %d: %d bytes, %v", at, n, err)
+			}
+		}
+		if n, err := s.ReadAt(make([]byte, 20), s.Size()-9); n != 9 || err == nil {
+			t.Error(n, err)
+		}
+		want := int64(0)
+		if p.s3 != nil {
+			want = s.Size()
+		}
+		held := want == 0 || holds(&p.memory.bodies, want)
+		if s.Size() != int64(len(data)) || !held || holds(&p.memory.bodies, want+1) || len(p.leftovers(t)) != 0 {
+			t.Errorf("%d bytes, not as many in memory, %v", s.Size(), p.leftovers(t))
+		}
+		if err := s.Close(); err != nil || holds(&p.memory.bodies, 1) || p.open != 0 || p.bytes != 0 {
+			t.Error(err, p.open, p.bytes)
+		}
+		p.MaxBytes = int64(len(data)) - 1
+		_, err = p.Spool(t.Context(), bytes.NewReader(data), int64(len(data)))
+		p.expect(t, err, llm.Invalid, "checkpoint")
+		p.MaxBytes = 0
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := p.Spool(ctx, bytes.NewReader(data), int64(len(data))); !errors.Is(err, context.Canceled) || holds(&p.memory.bodies, 1) || p.open != 0 {
+			t.Error(err, p.open)
+		}
+	})
+}
