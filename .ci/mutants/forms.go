@@ -7,7 +7,7 @@ const (
 	canonicalTests  = "./pkg/grammar"
 	callTests       = "./pkg/grammar/calls"
 	notationTests   = "./pkg/grammar/gbnf"
-	samplerTests    = "./pkg/sampler"
+	samplerTests    = "./pkg/engine/sampler"
 	structuredTests = "./pkg/structured"
 
 	masks   = "^Test(MaskMatchesReader|Ends|EndsAtCost|Min|Share|ShareAround|Limited)$"
@@ -96,7 +96,7 @@ func meanings() []mutant {
 
 // held: an engine's rows and their form.
 func held() []mutant {
-	const held, calls, pace, form, mask = "pkg/engine/held.go", "pkg/engine/calls.go", "pkg/engine/pace.go", "pkg/engine/form.go", "pkg/sampler/mask.go"
+	const held, calls, pace, form, mask = "pkg/engine/held.go", "pkg/engine/calls.go", "pkg/engine/pace.go", "pkg/engine/form.go", "pkg/engine/sampler/mask.go"
 	return []mutant{
 		{"held: a text that may end cannot", held, "if !h.matcher.Accepts() {", "if h.matcher.Cost() >= 0 {", engineTests, "^TestHeldOpenEnd$"},
 		{"held: a bound that changed the text is not told", held, "\t\t\th.cut = bound\n", "\t\t\t_ = bound\n", engineTests, "^TestHeldFinish$"},
@@ -108,7 +108,7 @@ func held() []mutant {
 		{"forms: tools that must be called and those that may", form, `or(p.MustCall, false), or(p.OneCall, false), spellTools`, `false, or(p.OneCall, false), spellTools`, engineTests, "Tool"},
 		{"calls: arguments end with the first bracket", calls, "if s.depth--; s.depth == 0 {", "if s.depth--; s.depth <= 1 {", engineTests, "^TestCallText"},
 		{"calls: an escaped quote ends a string", calls, `s.escaped, s.quoted = b == '\\', b != '"'`, `s.escaped, s.quoted = false, b != '"'`, engineTests, "^TestCallText"},
-		{"mask: a penalty on a NaN", "pkg/sampler/penalty.go", "c.penalise(float64(kernel.Finite(l)), ", "c.penalise(float64(l), ", samplerTests, "^TestMask"},
+		{"mask: a penalty on a NaN", "pkg/engine/sampler/penalty.go", "c.penalise(float64(kernel.Finite(l)), ", "c.penalise(float64(l), ", samplerTests, "^TestMask"},
 		{"answers: half a surrogate", "pkg/structured/parse.go", "if low != high {", "if low && !high {", structuredTests, "^TestParse$"},
 	}
 }

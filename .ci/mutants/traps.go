@@ -94,6 +94,6 @@ func words() []mutant {
 		{"fairseq: texts begin with </s>", xglm, "m.Start, m.Empty = []int{end}, end", "m.Empty = end", archTests, "."},
 		{"SentencePiece: the file's name says nothing of its kind", "pkg/tokenizer/sentencepiece.go", "m.modelType == modelUnigram", "false", tokenizerTests, "."},
 		{"GPT-2: the last space belongs to the next word", "pkg/tokenizer/pretokenize.go", "\treturn last\n", "\treturn end\n", tokenizerTests, "."},
-		{"top_p: the head reaches the mass", "pkg/sampler/candidates.go", "mass+c[n].weight >= limit", "mass >= limit", "./pkg/sampler", "."},
+		{"top_p: the head reaches the mass", "pkg/engine/sampler/candidates.go", "mass+c[n].weight >= limit", "mass >= limit", "./pkg/engine/sampler", "."},
 	}
 }

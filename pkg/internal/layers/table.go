@@ -42,7 +42,7 @@ func Glossa() *Table {
 			"pkg/internal/layers":     {Floor: 0},
 			"schemas":                 {Floor: 0},
 
-			"pkg/sampler":            {Floor: 1, May: []string{"pkg/engine/kernel"}},
+			"pkg/engine/sampler":     {Floor: 1, May: []string{"pkg/engine/kernel"}},
 			"pkg/engine/transformer": {Floor: 1, May: []string{"pkg/engine/kernel"}},
 			"pkg/engine/arch": {Floor: 1, May: []string{
 				"pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/tokenizer", "pkg/grammar",
@@ -51,7 +51,7 @@ func Glossa() *Table {
 
 			"pkg/engine": {Floor: 2, May: []string{
 				"pkg/llm", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/tokenizer", "pkg/grammar", "pkg/chat",
-				"pkg/language", "pkg/sampler", "pkg/engine/transformer", "pkg/engine/arch",
+				"pkg/language", "pkg/engine/sampler", "pkg/engine/transformer", "pkg/engine/arch",
 			}},
 			"pkg/bench":        {Floor: 2, May: []string{"pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/engine/arch"}},
 			"pkg/train":        {Floor: 2, May: []string{"pkg/engine/kernel", "pkg/tokenizer", "pkg/engine/checkpoint"}},

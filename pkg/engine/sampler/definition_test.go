@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"glossa/pkg/engine/kernel"
-	"glossa/pkg/sampler"
+	"glossa/pkg/engine/sampler"
 )
 
 // A token is one of the vocabulary, as the definitions see it.

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"glossa/pkg/sampler"
+	"glossa/pkg/engine/sampler"
 )
 
 // peaked returns logits as a trained model has them: they fall by 1.5 with each

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"glossa/pkg/engine/kernel"
-	"glossa/pkg/sampler"
+	"glossa/pkg/engine/sampler"
 )
 
 // newMask returns a mask of the tokens of which allowed is true, and closers.

@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"glossa/pkg/sampler"
+	"glossa/pkg/engine/sampler"
 )
 
 func sample(t testing.TB, cfg sampler.Config, logits []float32, u float64, seen ...int) int {
