@@ -3,6 +3,7 @@ package tokenizer
 import (
 	"math"
 	"slices"
+	"unicode/utf8"
 )
 
 // heapMerges is the number of merges from which upstream encodes with a heap that
@@ -31,8 +32,6 @@ type bpeTokenizer struct {
 	longest int
 	inner   pairTable // characters that stand next to each other in a token
 }
-
-func pairKey(left, right int32) uint64 { return uint64(left)<<32 | uint64(right) }
 
 func newBPE(v *vocabulary, merges [][2]int32) *bpeTokenizer {
 	base := len(v.pieces) - len(merges)
@@ -82,11 +81,10 @@ func (t *bpeTokenizer) encodeTo(o *output, text string, special bool) {
 	case t.byPos:
 		t.merger.mergeTo(o, len(symbols), func(dst []int32, from, to int) []int32 { return append(dst, symbols[from:to]...) })
 	default:
-		c := t.merger.chain(symbols, &mergeRoom{})
-		if !c.mergeHeap(32, o) {
+		left, ok := t.merger.mergeByRank(o, symbols)
+		if !ok {
 			return
 		}
-		left := c.tokens()
 		o.ids = slices.Grow(o.ids, len(left))
 		for _, id := range left {
 			o.ids = append(o.ids, int(id))
@@ -100,51 +98,29 @@ func (t *bpeTokenizer) weigh(text string, special bool) (n, per int) {
 	return t.count(t.chars, text, special), t.longest
 }
 
-// rankHeap is a binary min-heap of rank<<32 | position. Items that are equal above
-// shift are not exchanged: an item rises while its parent is greater, and sinks to
-// the smaller child, of equal ones the left.
-type rankHeap struct {
-	items []uint64
-	shift uint // low bits that do not count
+// place implements tailer: no token has both of the characters around it next to each
+// other. Where it is the rune at at, and where a heap orders equal ranks, what becomes of
+// a run of the same characters may differ from what it becomes in the whole text.
+func (t *bpeTokenizer) place(text string, at int, special bool) (from int, ok bool) {
+	return lastPlace(text, at, func(i int) bool {
+		before, _ := utf8.DecodeLastRuneInString(text[:i])
+		after, _ := utf8.DecodeRuneInString(text[i:])
+		left, right := t.chars.id(before), t.chars.id(after)
+		return utf8.RuneStart(text[i]) && left >= 0 && right >= 0 && t.inner.get(left, right).rank == never
+	}), !special || len(t.special) == 0
 }
 
-func (h *rankHeap) push(item uint64) {
-	h.items = append(h.items, item)
-	i := len(h.items) - 1
-	for i > 0 {
-		parent := (i - 1) / 2
-		if h.items[parent]>>h.shift <= item>>h.shift {
-			break
-		}
-		h.items[i] = h.items[parent]
-		i = parent
+// setInner notes which characters stand next to each other in a token.
+func (t *bpeTokenizer) setInner(merges [][2]int32) {
+	base := len(t.pieces) - len(merges)
+	t.inner = newPairTable(len(merges))
+	ends := make([][2]int32, base, len(t.pieces)) // by id: the first and the last character
+	for id := range ends {
+		ends[id] = [2]int32{int32(id), int32(id)}
 	}
-	h.items[i] = item
-}
-
-func (h *rankHeap) pop() uint64 {
-	top := h.items[0]
-	n := len(h.items) - 1
-	item := h.items[n]
-	h.items = h.items[:n]
-	if n == 0 {
-		return top
+	for _, m := range merges {
+		left, right := ends[m[0]], ends[m[1]]
+		t.inner.put(pairKey(left[1], right[0]), merged{})
+		ends = append(ends, [2]int32{left[0], right[1]})
 	}
-	i := 0
-	for {
-		child := 2*i + 1
-		if child >= n {
-			break
-		}
-		if right := child + 1; right < n && h.items[right]>>h.shift < h.items[child]>>h.shift {
-			child = right
-		}
-		if h.items[child]>>h.shift >= item>>h.shift {
-			break
-		}
-		h.items[i] = h.items[child]
-		i = child
-	}
-	h.items[i] = item
-	return top
 }

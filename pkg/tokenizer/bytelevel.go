@@ -1,7 +1,6 @@
 package tokenizer
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -32,6 +31,9 @@ var byteOf = func() (inverse [0x144]int16) {
 	}
 	return inverse
 }()
+
+// byteRune is what spells b.
+func byteRune(b byte) rune { return byteAlphabet[b] }
 
 // spell writes bytes in the alphabet.
 func spell(text string) string {
@@ -133,29 +135,4 @@ func (m *byteBPE) mergeFew(dst []int32, piece string) []int32 {
 		}
 	}
 	return m.mergeShort(dst, next[:])
-}
-
-var errNoVocab = errors.New("vocab is empty")
-
-// spellings returns the vocabulary by id, "" for ids that are not used.
-func spellings(vocab map[string]int) ([]string, error) {
-	if len(vocab) == 0 {
-		return nil, errNoVocab
-	}
-	size := 0
-	for piece, id := range vocab {
-		if id < 0 || id >= maxVocab {
-			return nil, fmt.Errorf("vocab: %.40q has id %d, not 0 to %d", piece, id, maxVocab-1)
-		}
-		size = max(size, id+1)
-	}
-	pieces, used := make([]string, size), make([]bool, size)
-	for piece, id := range vocab {
-		if used[id] {
-			a, b := min(piece, pieces[id]), max(piece, pieces[id])
-			return nil, fmt.Errorf("vocab: %.40q and %.40q have both id %d", a, b, id)
-		}
-		pieces[id], used[id] = piece, true
-	}
-	return pieces, nil
 }

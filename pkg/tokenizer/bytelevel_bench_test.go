@@ -10,36 +10,14 @@ import (
 	"time"
 )
 
-// wideVocabulary has 50,000 merges: the beginnings of made-up words, short ones first.
-func wideVocabulary() (map[string]int, [][2]string) {
-	rng := rand.New(rand.NewPCG(5, 6))
-	vocab := map[string]int{}
-	for _, r := range byteAlphabet {
-		vocab[string(r)] = len(vocab)
-	}
-	var merges [][2]string
-	for len(merges) < 50_000 {
-		head := []string{"Ġ", "a", "b", "c", "d", "e"}[rng.IntN(6)]
-		for range 2 + rng.IntN(6) {
-			next := string("etaoinshrdlucmfwypvbgkjqxz"[min(rng.IntN(26), rng.IntN(26))])
-			if _, ok := vocab[head+next]; !ok {
-				vocab[head+next] = len(vocab)
-				merges = append(merges, [2]string{head, next})
-			}
-			head += next
-		}
-	}
-	return vocab, merges
-}
-
 // wideText is a text for wideVocabulary of the shape that 1.3 MB of Go and Markdown have
 // for r50k: 2.95 bytes a piece, 87 % of the pieces one token, 1.19 tokens a piece, few
 // words frequent and most rare (Zipf). TestWideText holds it to that.
-func wideText(m *byteBPE, merges [][2]string, size int) string {
+func wideText(m pieceModel, merges [][2]string, size int) string {
 	var words []string // that are one token
 	for _, parts := range merges {
 		word := strings.Replace(parts[0]+parts[1], "Ġ", " ", 1)
-		if _, ok := m.whole.get(word); ok {
+		if len(encodePiece(m, word)) == 1 {
 			words = append(words, word)
 		}
 	}
@@ -49,7 +27,7 @@ func wideText(m *byteBPE, merges [][2]string, size int) string {
 	var names []string // that are not in the vocabulary
 	for len(names) < 8000 {
 		name := words[known.Uint64()] + strings.TrimSpace(words[known.Uint64()])
-		if _, ok := m.whole.get(name); !ok {
+		if len(encodePiece(m, name)) != 1 {
 			names = append(names, name)
 		}
 	}
@@ -74,20 +52,20 @@ func wideText(m *byteBPE, merges [][2]string, size int) string {
 
 func widePipeline(t testing.TB, split splitter) (tok *pipeline, text string) {
 	t.Helper()
-	vocab, merges := wideVocabulary()
+	vocab, merges := wideVocabulary(byteRune)
 	tok = &pipeline{steps: []preStep{{split: split}}}
 	if err := tok.setBytes(vocab, merges, nil, false); err != nil {
 		t.Fatal(err)
 	}
-	return tok, wideText(tok.model.(*byteBPE), merges, 1<<20)
+	return tok, wideText(tok.model, merges, 1<<20)
 }
 
 func TestWideText(t *testing.T) {
 	tok, text := widePipeline(t, splitGPT2)
 	pieces, whole := 0.0, 0.0
-	for piece := range tok.steps[0].split.pieces(text) {
+	for piece := range piecesOf(tok.steps[0].split, text) {
 		pieces++
-		if _, ok := tok.model.(*byteBPE).whole.get(piece); ok {
+		if len(encodePiece(tok.model, piece)) == 1 {
 			whole++
 		}
 	}
@@ -152,40 +130,17 @@ func sources(b *testing.B) string {
 	return text.String()
 }
 
-// The number of positions that a piece without an end takes grows with its length.
-func TestLinearSteps(t *testing.T) {
-	tok, _ := widePipeline(t, splitLlama3)
-	m := tok.model.(*byteBPE)
-	places := func(text string) float64 {
-		tokens := make([]int32, len(text))
-		for i := range tokens {
-			tokens[i] = m.bytes[text[i]]
-		}
-		var room mergeRoom
-		m.mergeRanks(tokens, &room)
-		return float64(len(room.ranks.places))
-	}
-	for name, text := range map[string]func(n int) string{
-		"a":       func(n int) string { return strings.Repeat("a", n) },
-		"letters": func(n int) string { return randomText("etaoinshrdlu", n) },
-	} {
-		if ratio := places(text(1<<18)) / places(text(1<<14)); ratio < 15 || ratio > 17 {
-			t.Errorf("%s: 16 times the text takes %.2f times the steps", name, ratio)
-		}
-	}
-}
-
 // BenchmarkLinear reports how much longer 8 times the text takes: 8 is linear, 64 would be
 // quadratic. None of the texts has spaces. Random letters take more than that: their steps
 // are linear (TestLinearSteps), but the positions leave the processor's caches.
 func BenchmarkLinear(b *testing.B) {
 	wide, _ := widePipeline(b, splitLlama3)
 	small := golden(b, "gpt2")
-	llama2, err := FromHF(readGolden(b, "llama2.tokenizer.json"))
+	llama2, err := FromHF(readFile(b, "testdata", "llama2.tokenizer.json"))
 	if err != nil {
 		b.Fatal(err)
 	}
-	xglm, err := FromHF(readGolden(b, "xglm.tokenizer.json"))
+	xglm, err := FromHF(readFile(b, "testdata", "xglm.tokenizer.json"))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -212,13 +167,4 @@ func BenchmarkLinear(b *testing.B) {
 			})
 		}
 	}
-}
-
-func randomText(alphabet string, n int) string {
-	rng := rand.New(rand.NewPCG(9, 10))
-	text := make([]byte, n)
-	for i := range text {
-		text[i] = alphabet[rng.IntN(len(alphabet))]
-	}
-	return string(text)
 }

@@ -31,6 +31,9 @@ func newPairTable(n int) pairTable {
 	return pairTable{slots: make([]pairSlot, 1<<log), seed: rand.Uint64()}
 }
 
+// pairKey is the key of a pair in a [pairTable].
+func pairKey(left, right int32) uint64 { return uint64(left)<<32 | uint64(right) }
+
 // hashPair needs both halves of a product of 128 bits: one alone keeps the order of
 // ids, and clusters.
 func hashPair(key, seed uint64) uint64 {

@@ -206,6 +206,16 @@ func (m *merger) mergeLong(tokens []int32, room *mergeRoom) chain {
 	return c
 }
 
+// mergeByRank takes pairs from a heap that orders them by rank alone, and returns what is
+// left, in the memory of tokens. It returns false if it stopped because o has enough.
+func (m *merger) mergeByRank(o *output, tokens []int32) (left []int32, ok bool) {
+	c := m.chain(tokens, &mergeRoom{})
+	if !c.mergeHeap(32, o) {
+		return nil, false
+	}
+	return c.tokens(), true
+}
+
 // mergeHeap merges the pair on top of a heap of ranks and positions, whose shift is
 // given, until none is left. It returns false if it stopped because o has enough.
 func (c chain) mergeHeap(shift uint, o *output) bool {

@@ -73,3 +73,8 @@ func (t *charTokenizer) encodeTo(o *output, text string, special bool) {
 func (t *charTokenizer) weigh(text string, special bool) (n, per int) {
 	return t.count(t.chars, text, special), 1
 }
+
+// place implements tailer: characters are tokens.
+func (t *charTokenizer) place(text string, at int, special bool) (from int, ok bool) {
+	return runeAt(text, at), !special || len(t.special) == 0
+}

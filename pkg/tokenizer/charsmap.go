@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 	"unicode/utf8"
 
@@ -38,6 +39,9 @@ func newCharsmap(raw []byte) (*charsmap, error) {
 	}
 	return m, nil
 }
+
+// replacements yields what characters are replaced by.
+func (m *charsmap) replacements() iter.Seq[string] { return strings.SplitSeq(m.texts, "\x00") }
 
 // match looks up the prefixes of text and returns the length of one that is replaced
 // and by what: the longest, or else the first, which is the shortest; 0 for none.

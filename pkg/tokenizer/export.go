@@ -6,12 +6,6 @@ import (
 	"math"
 )
 
-// Exporter is a capability of a [Tokenizer]: the tokenizer.json of Hugging Face's format that
-// splits every text into the same tokens, and makes the same text of them.
-type Exporter interface {
-	Export() ([]byte, error)
-}
-
 // exported is a tokenizer.json whose model is a BPE of characters. Its words are whole
 // texts, as there is no pre-tokenizer; without an unknown token, characters that the
 // vocabulary does not have are dropped.

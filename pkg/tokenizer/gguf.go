@@ -1,6 +1,10 @@
 package tokenizer
 
-import "fmt"
+import (
+	"encoding/json"
+	"fmt"
+	"unicode/utf8"
+)
 
 // GGUF is what a GGUF file says of its tokenizer: the keys tokenizer.ggml.*, nil for
 // those that are not there.
@@ -17,6 +21,19 @@ type GGUF struct {
 	AddBOS, AddEOS, AddSpacePrefix *bool
 	RemoveExtraWhitespaces         *bool
 	Charsmap                       []byte // precompiled_charsmap
+}
+
+// Source returns g as a source. Its texts must be UTF-8.
+func (g *GGUF) Source() (*Source, error) {
+	for _, list := range [][]string{g.Tokens, g.Merges} {
+		for i, text := range list {
+			if !utf8.ValidString(text) {
+				return nil, fmt.Errorf("tokenizer.ggml: token or merge %d, %.40q, is not UTF-8", i, text)
+			}
+		}
+	}
+	raw, err := json.Marshal(g)
+	return &Source{Kind: KindGGUF, Parts: map[string][]byte{PartJSON: raw}}, err
 }
 
 // FromGGUF builds the tokenizer of a GGUF file.
@@ -43,7 +60,7 @@ func fromGGUF(g *GGUF) (Tokenizer, error) {
 
 // fromGGUFPieces builds a tokenizer with scores. Defaults and the treatment of bytes
 // that are no UTF-8, which stay as they are, are llama.cpp's.
-func fromGGUFPieces(g *GGUF) (*sentencePiece, error) {
+func fromGGUFPieces(g *GGUF) (Tokenizer, error) {
 	scores, kinds, err := g.scoresAndKinds()
 	if err != nil {
 		return nil, err
@@ -63,13 +80,11 @@ func fromGGUFPieces(g *GGUF) (*sentencePiece, error) {
 	}
 	o := sentencePieceOptions{
 		unigram: g.Model == "t5", byteFallback: found == 256, unkSurface: " \u2047 ",
-		normalizer: pieceNormalizer{
-			dummyPrefix: ggufFlag(g.AddSpacePrefix, true), removeExtra: ggufFlag(g.RemoveExtraWhitespaces, false),
-			space: spaceMark, raw: true,
-		},
+		dummyPrefix: ggufFlag(g.AddSpacePrefix, true), removeExtra: ggufFlag(g.RemoveExtraWhitespaces, false),
+		escapeSpaces: true, raw: true,
 	}
 	if len(g.Charsmap) > 0 {
-		if o.normalizer.charsmap, err = newCharsmap(g.Charsmap); err != nil {
+		if o.charsmap, err = newCharsmap(g.Charsmap); err != nil {
 			return nil, err
 		}
 	}
@@ -77,24 +92,29 @@ func fromGGUFPieces(g *GGUF) (*sentencePiece, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t, g.setAffixes(t, o.unigram)
+	before, after, err := g.affixes(o.unigram)
+	if err != nil {
+		return nil, err
+	}
+	t.setAffixes(before, after)
+	return t, nil
 }
 
-// setAffixes follows llama.cpp in what it takes without a key.
-func (g *GGUF) setAffixes(t *sentencePiece, unigram bool) (err error) {
+// affixes follows llama.cpp in what it takes without a key.
+func (g *GGUF) affixes(unigram bool) (before, after []int, err error) {
 	bos, eos := int64(1), int64(2)
 	if unigram {
 		bos, eos = -1, 1
 	}
 	if ggufFlag(g.AddBOS, !unigram) {
-		if t.before, err = g.affix("bos_token_id", g.BOS, bos); err != nil {
-			return err
+		if before, err = g.affix("bos_token_id", g.BOS, bos); err != nil {
+			return nil, nil, err
 		}
 	}
 	if ggufFlag(g.AddEOS, unigram) {
-		t.after, err = g.affix("eos_token_id", g.EOS, eos)
+		after, err = g.affix("eos_token_id", g.EOS, eos)
 	}
-	return err
+	return before, after, err
 }
 
 // scoresAndKinds reads what is listed by id.

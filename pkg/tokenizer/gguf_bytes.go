@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"unicode"
 )
 
 // ggufPre is what a pre-tokenizer of GGUF means for byte-level BPE.
@@ -60,22 +59,25 @@ func fromGGUFBytes(g *GGUF) (Tokenizer, error) {
 		}
 		merges[i] = [2]string{left, right}
 	}
-	t := &pipeline{steps: []preStep{{split: pre.split}}}
-	if pre.digits {
-		t.steps = append([]preStep{cutAt(matchRune(unicode.IsNumber), isolated, false)}, t.steps...)
-	}
-	if err := t.setBytes(vocab, merges, added, pre.ignoreMerges); err != nil {
+	t, err := newByteLevelPipeline(byteLevelOptions{
+		vocab: vocab, merges: merges, added: added, ignoreMerges: pre.ignoreMerges, digits: pre.digits, split: pre.split,
+	})
+	if err != nil {
 		return nil, err
 	}
+	var before, after []int
 	if ggufFlag(g.AddBOS, pre.addBOS) {
-		if t.before, err = g.affix("bos_token_id", g.BOS, -1); err != nil {
+		if before, err = g.affix("bos_token_id", g.BOS, -1); err != nil {
 			return nil, err
 		}
 	}
 	if ggufFlag(g.AddEOS, false) {
-		t.after, err = g.affix("eos_token_id", g.EOS, -1)
+		if after, err = g.affix("eos_token_id", g.EOS, -1); err != nil {
+			return nil, err
+		}
 	}
-	return t, err
+	t.setAffixes(before, after)
+	return t, nil
 }
 
 // byteVocab is the vocabulary by spelling and what is read in texts as a whole. Empty

@@ -6,36 +6,6 @@ import (
 	"testing"
 )
 
-// ggufKeys are the keys that a converter writes for a .model file.
-func ggufKeys(t testing.TB, name string) *GGUF {
-	t.Helper()
-	m, err := readPieceModel(readTestdata(t, "sp."+name+".model"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	g := &GGUF{
-		Model: "llama", Tokens: m.pieces, Charsmap: m.normalizer.charsmap,
-		AddSpacePrefix: &m.normalizer.dummyPrefix, RemoveExtraWhitespaces: &m.normalizer.removeExtra,
-	}
-	if m.modelType == modelUnigram {
-		g.Model = "t5"
-	}
-	for id, kind := range m.kinds {
-		g.Types = append(g.Types, int64(kind))
-		g.Scores = append(g.Scores, float32(m.scores[id]))
-	}
-	return g
-}
-
-func ggufOf(t testing.TB, name string) Tokenizer {
-	t.Helper()
-	tok, err := FromGGUF(ggufKeys(t, name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tok
-}
-
 // Of UTF-8 the ids are those of the .model file.
 func TestGGUFPieces(t *testing.T) {
 	g := readPieceGoldens(t)
@@ -54,7 +24,7 @@ func TestGGUFPieces(t *testing.T) {
 func TestGGUFBrokenText(t *testing.T) {
 	tok := ggufOf(t, "bpebytes")
 	for _, text := range readPieceGoldens(t).inputs(t) {
-		if got, want := Decode(tok, tok.Encode(text)), strings.ReplaceAll(text, spaceMark, " "); got != want {
+		if got, want := Decode(tok, tok.Encode(text)), strings.ReplaceAll(text, "\u2581", " "); got != want {
 			t.Errorf("%q is decoded to %q", text, got)
 		}
 	}
@@ -103,4 +73,21 @@ func TestGGUFRefuses(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
+}
+
+func FuzzGGUFPieces(f *testing.F) {
+	toks := map[string]Tokenizer{"gguf": ggufOf(f, "bpebytes"), "t5": ggufOf(f, "unigramuser")}
+	for _, text := range readPieceGoldens(f).inputs(f) {
+		if len(text) < 200 {
+			f.Add(text)
+		}
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if len(text) > 1<<12 {
+			return
+		}
+		for name, tok := range toks {
+			checkRoundTrip(t, name, tok, text)
+		}
+	})
 }

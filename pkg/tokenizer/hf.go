@@ -133,8 +133,8 @@ func FromVocabMerges(vocabJSON, mergesTXT []byte) (Tokenizer, error) {
 			added = append(added, addedToken{ID: id, Content: piece, Special: true})
 		}
 	}
-	t := &pipeline{steps: []preStep{{split: splitGPT2}}}
-	if err := t.setBytes(vocab, merges, added, false); err != nil {
+	t, err := newByteLevelPipeline(byteLevelOptions{vocab: vocab, merges: merges, added: added, split: splitGPT2})
+	if err != nil {
 		return nil, fmt.Errorf("vocab.json, merges.txt: %w", err)
 	}
 	return t, nil

@@ -98,7 +98,7 @@ func readPrecompiled(s *hfStep) (func(string) string, error) {
 	if err != nil {
 		return nil, err
 	}
-	for text := range strings.SplitSeq(m.texts, "\x00") {
+	for text := range m.replacements() {
 		if len(text) > maxReplacement {
 			return nil, fmt.Errorf("precompiled_charsmap: a replacement has %d bytes, at most %d", len(text), maxReplacement)
 		}

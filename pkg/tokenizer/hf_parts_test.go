@@ -32,7 +32,7 @@ type partsCase struct {
 func readParts(t testing.TB) *partsGolden {
 	t.Helper()
 	g := new(partsGolden)
-	if err := json.Unmarshal(readGolden(t, "parts.golden.json"), g); err != nil {
+	if err := json.Unmarshal(readFile(t, "testdata", "parts.golden.json"), g); err != nil {
 		t.Fatal(err)
 	}
 	return g
@@ -42,7 +42,7 @@ func readParts(t testing.TB) *partsGolden {
 func (v *partsVariant) build(t testing.TB) []byte {
 	t.Helper()
 	var file, model map[string]json.RawMessage
-	if err := json.Unmarshal(readGolden(t, v.Base+".tokenizer.json"), &file); err != nil {
+	if err := json.Unmarshal(readFile(t, "testdata", v.Base+".tokenizer.json"), &file); err != nil {
 		t.Fatal(err)
 	}
 	for part, value := range v.Changes {
@@ -128,34 +128,6 @@ func isSpecialID(tok Tokenizer, id int) bool {
 	return ok && special == id
 }
 
-// Each known pattern cuts where the reference does.
-func TestPatterns(t *testing.T) {
-	var file map[string]json.RawMessage
-	if err := json.Unmarshal(readGolden(t, "patterns.golden.json"), &file); err != nil {
-		t.Fatal(err)
-	}
-	var texts []string
-	if err := json.Unmarshal(file["texts"], &texts); err != nil || len(texts) < 200 {
-		t.Fatalf("%d texts, %v", len(texts), err)
-	}
-	for name, split := range map[string]splitter{"gpt2": splitGPT2, "llama3": splitLlama3, "qwen2": splitQwen2, "o200k": splitO200k} {
-		var ends [][]int
-		if err := json.Unmarshal(file[name], &ends); err != nil || len(ends) != len(texts) {
-			t.Fatalf("%s: %d texts, %v", name, len(ends), err)
-		}
-		for i, text := range texts {
-			got, n := []int{}, 0
-			for piece := range split.pieces(text) {
-				n += len([]rune(piece))
-				got = append(got, n)
-			}
-			if !slices.Equal(got, ends[i]) {
-				t.Errorf("%s: %q\n got %v\nwant %v", name, text, got, ends[i])
-			}
-		}
-	}
-}
-
 // tiktoken says the same, also of pieces that are not UTF-8.
 func TestTiktoken(t *testing.T) {
 	var g struct {
@@ -168,13 +140,13 @@ func TestTiktoken(t *testing.T) {
 			IDs   []int  `json:"ids"`
 		} `json:"pieces"`
 	}
-	if err := json.Unmarshal(readGolden(t, "tiktoken.golden.json"), &g); err != nil {
+	if err := json.Unmarshal(readFile(t, "testdata", "tiktoken.golden.json"), &g); err != nil {
 		t.Fatal(err)
 	}
 	if len(g.Texts) < 70 || len(g.Pieces) < 17 {
 		t.Fatalf("%d texts, %d pieces", len(g.Texts), len(g.Pieces))
 	}
-	tok, err := FromVocabMerges(readGolden(t, "gpt2.vocab.json"), readGolden(t, "gpt2.merges.txt"))
+	tok, err := FromVocabMerges(readFile(t, "testdata", "gpt2.vocab.json"), readFile(t, "testdata", "gpt2.merges.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}

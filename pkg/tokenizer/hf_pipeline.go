@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"unicode"
 )
 
 // pipeline is a tokenizer in the parts of tokenizer.json: added tokens are read in
@@ -151,6 +152,28 @@ func (t *pipeline) Affixes() (before, after []int) {
 // NewDecoder implements [Tokenizer].
 func (t *pipeline) NewDecoder() Decoder { return t.decoder.start() }
 
+// byteLevelOptions describe a tokenizer of bytes.
+type byteLevelOptions struct {
+	vocab        map[string]int // ids by spelling in GPT-2's byte alphabet
+	merges       [][2]string    // by rank
+	added        []addedToken
+	ignoreMerges bool     // a piece that is in the vocabulary is one token
+	digits       bool     // digits are first cut out, each by itself
+	split        splitter // cuts texts into pieces
+}
+
+// newByteLevelPipeline builds a tokenizer of bytes, which puts nothing around a text.
+func newByteLevelPipeline(o byteLevelOptions) (*pipeline, error) {
+	t := &pipeline{steps: []preStep{{split: o.split}}}
+	if o.digits {
+		t.steps = slices.Insert(t.steps, 0, cutAt(matchRune(unicode.IsNumber), isolated, false))
+	}
+	return t, t.setBytes(o.vocab, o.merges, o.added, o.ignoreMerges)
+}
+
+// setAffixes sets the ids before and after a text. It must be called before t is used.
+func (t *pipeline) setAffixes(before, after []int) { t.before, t.after = before, after }
+
 // setBytes gives t a byte-level vocabulary: every text has ids, and if nothing
 // normalizes it they stand for exactly its bytes.
 func (t *pipeline) setBytes(vocab map[string]int, merges [][2]string, added []addedToken, ignoreMerges bool) error {
@@ -177,4 +200,15 @@ func byteText(piece string) string {
 		return text
 	}
 	return piece
+}
+
+// place implements tailer: all patterns that have scanners cut between a letter or digit
+// and a space with a letter after it.
+func (t *pipeline) place(text string, at int, special bool) (from int, ok bool) {
+	ordinary := t.raw.ordinary || t.normalized.ordinary
+	tokens := len(t.raw.tokens)+len(t.normalized.tokens) > 0
+	if t.normalize != nil || len(t.steps) != 1 || t.steps[0].split == nil || ordinary || special && tokens {
+		return 0, false
+	}
+	return lastPlace(text, at, func(i int) bool { return isWordStart(text, i) }), true
 }

@@ -35,7 +35,7 @@ func wholeVocabulary(t testing.TB) Tokenizer {
 // The examples of seed 001 (tokenize, logit_bias), on the part of r50k that decides it; see
 // testdata/seed001.py for why that is enough.
 func TestSeed001(t *testing.T) {
-	small, err := FromVocabMerges(readGolden(t, "seed001.vocab.json"), readGolden(t, "seed001.merges.txt"))
+	small, err := FromVocabMerges(readFile(t, "testdata", "seed001.vocab.json"), readFile(t, "testdata", "seed001.merges.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}

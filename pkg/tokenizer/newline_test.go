@@ -59,7 +59,7 @@ func TestWithNewline(t *testing.T) {
 // Each line is decoded from its beginning: the space that a tokenizer puts before a
 // text comes before every line.
 func TestWithNewlineStripping(t *testing.T) {
-	base, err := FromHF(readGolden(t, "llama2.tokenizer.json"))
+	base, err := FromHF(readFile(t, "testdata", "llama2.tokenizer.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -170,6 +170,9 @@ func (t *pieceTrie) next(node int32, c byte) (child int32, ok bool) {
 	return child, t.units[child].parent == node && child != 0
 }
 
+// piece is the id of the piece that ends at a node, -1 for none.
+func (t *pieceTrie) piece(node int32) int32 { return t.units[node].id }
+
 // longest is the id of the longest piece with which text begins and its length,
 // -1 and 0 for none.
 func (t *pieceTrie) longest(text string) (id, length int) {

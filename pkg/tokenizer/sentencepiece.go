@@ -25,15 +25,10 @@ func fromSentencePiece(model []byte) (*sentencePiece, error) {
 	}
 	o := sentencePieceOptions{
 		unigram: m.modelType == modelUnigram, byteFallback: m.byteFallback, unkSurface: m.unkSurface,
-		normalizer: pieceNormalizer{
-			dummyPrefix: m.normalizer.dummyPrefix, removeExtra: m.normalizer.removeExtra, suffix: m.suffix, space: " ",
-		},
-	}
-	if m.normalizer.escapeSpaces {
-		o.normalizer.space = spaceMark
+		dummyPrefix: m.normalizer.dummyPrefix, removeExtra: m.normalizer.removeExtra, suffix: m.suffix, escapeSpaces: m.normalizer.escapeSpaces,
 	}
 	if len(m.normalizer.charsmap) > 0 {
-		if o.normalizer.charsmap, err = newCharsmap(m.normalizer.charsmap); err != nil {
+		if o.charsmap, err = newCharsmap(m.normalizer.charsmap); err != nil {
 			return nil, fmt.Errorf("normalizer_spec: %w", err)
 		}
 	}
@@ -60,20 +55,35 @@ type textCutter interface {
 	cut(o *output, text string, put func(pieceCut))
 }
 
-// sentencePieceOptions are what pieces, scores and kinds do not say. The normalizer
-// comes without its user-defined pieces.
+// sentencePieceOptions are what pieces, scores and kinds do not say.
 type sentencePieceOptions struct {
 	unigram      bool // or else BPE
 	byteFallback bool
-	unkSurface   string
-	normalizer   pieceNormalizer
+	unkSurface   string // what the unknown piece is decoded to
+
+	charsmap     *charsmap // nil for none
+	dummyPrefix  bool      // a space before the text
+	removeExtra  bool      // no spaces around the text, and no two within it
+	suffix       bool      // the dummy prefix is behind the text
+	escapeSpaces bool      // spaces become U+2581
+	raw          bool      // bytes that are no UTF-8 stay; else each becomes U+FFFD
+}
+
+func (o *sentencePieceOptions) normalizer() pieceNormalizer {
+	n := pieceNormalizer{
+		charsmap: o.charsmap, dummyPrefix: o.dummyPrefix, removeExtra: o.removeExtra, suffix: o.suffix, space: " ", raw: o.raw,
+	}
+	if o.escapeSpaces {
+		n.space = spaceMark
+	}
+	return n
 }
 
 // newSentencePiece builds a tokenizer of pieces, scores and kinds, by id.
 func newSentencePiece(pieces []string, scores []float64, kinds []pieceKind, o sentencePieceOptions) (*sentencePiece, error) {
 	t := &sentencePiece{
-		normalizer: o.normalizer, pieces: pieces, kinds: kinds, special: map[string]int{},
-		strip: o.normalizer.dummyPrefix || o.normalizer.removeExtra,
+		normalizer: o.normalizer(), pieces: pieces, kinds: kinds, special: map[string]int{},
+		strip: o.dummyPrefix || o.removeExtra,
 	}
 	unk, err := unknownID(kinds)
 	if err != nil {
@@ -190,6 +200,9 @@ func (t *sentencePiece) Piece(id int) string {
 // SpecialTokens implements [Specials].
 func (t *sentencePiece) SpecialTokens() map[string]int { return maps.Clone(t.special) }
 
+// setAffixes sets the ids before and after a text. It must be called before t is used.
+func (t *sentencePiece) setAffixes(before, after []int) { t.before, t.after = before, after }
+
 // Affixes implements [Affixes].
 func (t *sentencePiece) Affixes() (before, after []int) { return t.before, t.after }
 
@@ -247,3 +260,14 @@ func (d *pieceTextDecoder) drop(id int, text string) string {
 
 // Flush implements [Decoder].
 func (d *pieceTextDecoder) Flush() string { return d.run.flush() }
+
+// place implements tailer: words are cut alone. What stands before the first is of no
+// consequence to the others.
+func (t *sentencePiece) place(text string, at int, special bool) (from int, ok bool) {
+	m, bpe := t.model.(*scoredBPE)
+	n := &t.normalizer
+	if !bpe || !m.words || n.user != nil || n.charsmap != nil || n.space != spaceMark || special && len(t.special) > 0 {
+		return 0, false
+	}
+	return lastPlace(text, at, func(i int) bool { return isWordStart(text, i) }), true
+}

@@ -35,7 +35,7 @@ func TestSentencePieceRefuses(t *testing.T) {
 	unk := modelPiece{"<unk>", 0, pieceUnknown}
 	bytePiece := modelPiece{"<0x41>", 0, pieceByteOf}
 	fallback := []byte{0x98, 0x02, 1} // byte_fallback: true
-	whole := readTestdata(t, "sp.unigram.model")
+	whole := readFile(t, "testdata", "sp.unigram.model")
 	cases := map[string]struct {
 		raw  []byte
 		want string
@@ -81,7 +81,7 @@ func TestSentencePieceRefuses(t *testing.T) {
 
 // Unknown fields are passed over.
 func TestSentencePieceUnknownFields(t *testing.T) {
-	raw := readTestdata(t, "sp.unigram.model")
+	raw := readFile(t, "testdata", "sp.unigram.model")
 	raw = append(raw, 100<<3&0x7f|0x80|5, 100>>4, 1, 2, 3, 4) // field 100, four bytes
 	raw = append(raw, 15<<3|1, 1, 2, 3, 4, 5, 6, 7, 8)
 	raw = protoBytes(append(raw, 14<<3, 7), 13, []byte("x"))

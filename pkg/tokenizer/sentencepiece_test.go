@@ -1,72 +1,24 @@
 package tokenizer
 
 import (
-	"encoding/hex"
 	"encoding/json"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 )
 
-// pieceGoldens is testdata/sp.golden.json.
-type pieceGoldens struct {
-	Texts  []string
-	Broken []string // hexadecimal
-	Models map[string]pieceGolden
-	XGLM   struct {
-		pieceGolden
-		Size    int
-		Special map[string]int
-	}
-	M2M100 struct {
-		pieceGolden
-		French    []int
-		Languages map[string]int
-	}
-}
-
-type pieceGolden struct {
-	IDs           [][]int // of Texts and, in models, of Broken after them
-	Decoded       []string
-	Sequences     [][]int
-	SequenceTexts []string
-}
-
 func readPieceGoldens(t testing.TB) *pieceGoldens {
 	t.Helper()
 	var g pieceGoldens
-	if err := json.Unmarshal(readTestdata(t, "sp.golden.json"), &g); err != nil {
+	if err := json.Unmarshal(readFile(t, "testdata", "sp.golden.json"), &g); err != nil {
 		t.Fatal(err)
 	}
 	return &g
 }
 
-func readTestdata(t testing.TB, name string) []byte {
-	t.Helper()
-	raw, err := os.ReadFile("testdata/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return raw
-}
-
-// inputs are all texts, also those that are no UTF-8.
-func (g *pieceGoldens) inputs(t testing.TB) []string {
-	inputs := slices.Clone(g.Texts)
-	for _, digits := range g.Broken {
-		raw, err := hex.DecodeString(digits)
-		if err != nil {
-			t.Fatal(err)
-		}
-		inputs = append(inputs, string(raw))
-	}
-	return inputs
-}
-
 func readPieceTokenizer(t testing.TB, name string) *sentencePiece {
 	t.Helper()
-	tok, err := FromSentencePiece(readTestdata(t, "sp."+name+".model"))
+	tok, err := FromSentencePiece(readFile(t, "testdata", "sp."+name+".model"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,20 +41,6 @@ func TestSentencePieceGoldens(t *testing.T) {
 			checkDecoding(t, tok, golden.IDs, golden.Decoded)
 			checkDecoding(t, tok, golden.Sequences, golden.SequenceTexts)
 		})
-	}
-}
-
-// checkDecoding compares what ids are decoded to, and that what a decoder has
-// returned so far is never taken back.
-func checkDecoding(t *testing.T, tok Tokenizer, ids [][]int, texts []string) {
-	t.Helper()
-	if len(ids) != len(texts) || len(ids) == 0 {
-		t.Fatalf("%d texts of %d", len(texts), len(ids))
-	}
-	for i, list := range ids {
-		if got := Decode(tok, list); got != texts[i] {
-			t.Errorf("Decode(%v)\n %q, want\n %q", list, got, texts[i])
-		}
 	}
 }
 
@@ -173,7 +111,7 @@ func TestXGLM(t *testing.T) {
 
 func readXGLM(t testing.TB) *remapped {
 	t.Helper()
-	tok, err := FromXGLM(readTestdata(t, "sp.unigram.model"))
+	tok, err := FromXGLM(readFile(t, "testdata", "sp.unigram.model"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,7 +191,7 @@ func TestM2M100(t *testing.T) {
 
 func readM2M100(t testing.TB) *M2M100 {
 	t.Helper()
-	tok, err := FromM2M100(readTestdata(t, "sp.m2m100.vocab.json"), readTestdata(t, "sp.unigram.model"))
+	tok, err := FromM2M100(readFile(t, "testdata", "sp.m2m100.vocab.json"), readFile(t, "testdata", "sp.unigram.model"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -261,7 +199,7 @@ func readM2M100(t testing.TB) *M2M100 {
 }
 
 func TestM2M100Refuses(t *testing.T) {
-	model := readTestdata(t, "sp.unigram.model")
+	model := readFile(t, "testdata", "sp.unigram.model")
 	for vocab, want := range map[string]string{
 		`{`:                                  "vocab.json",
 		`{}`:                                 "empty",

@@ -209,10 +209,10 @@ func (w *bpeWork) offer(left, right int32) {
 		return
 	}
 	node := w.m.walk(a.node, w.text[b.from:b.to])
-	if node < 0 || w.m.trie.units[node].id < 0 {
+	if node < 0 || w.m.trie.piece(node) < 0 {
 		return
 	}
-	id := w.m.trie.units[node].id
+	id := w.m.trie.piece(node)
 	w.push(merge{key: uint64(w.m.order[id])<<32 | uint64(uint32(left)), right: right, length: b.to - a.from})
 	if w.m.unused && w.m.kinds[id] == pieceUnused {
 		if w.halves == nil {

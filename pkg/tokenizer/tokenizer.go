@@ -36,6 +36,12 @@ type Affixes interface {
 	Affixes() (before, after []int)
 }
 
+// Exporter is a capability of a [Tokenizer]: the tokenizer.json of Hugging Face's format that
+// splits every text into the same tokens, and makes the same text of them.
+type Exporter interface {
+	Export() ([]byte, error)
+}
+
 // Decoder turns the ids of one text into its bytes, in order.
 type Decoder interface {
 	// Next returns what id adds to the text: perhaps a part of a rune, "" for

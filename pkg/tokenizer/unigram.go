@@ -204,7 +204,7 @@ func (v *viterbi[F]) extend(from, char int) (last int) {
 		}
 		node = child
 		at++
-		id := t.units[node].id
+		id := t.piece(node)
 		if id < 0 {
 			continue
 		}

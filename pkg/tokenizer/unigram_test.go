@@ -12,7 +12,7 @@ import (
 // Metaspace, Unigram), put together here of the parts this package has for them.
 func TestUnigramOfTokenizers(t *testing.T) {
 	g := readPieceGoldens(t)
-	m, err := readPieceModel(readTestdata(t, "sp.unigram.model"))
+	m, err := readPieceModel(readFile(t, "testdata", "sp.unigram.model"))
 	if err != nil {
 		t.Fatal(err)
 	}

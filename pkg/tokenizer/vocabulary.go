@@ -16,13 +16,8 @@ type vocabulary struct {
 	isSpecial []bool // by id
 }
 
-// Bounds of artifacts. Matching special tokens takes time in their number and
-// length.
-const (
-	maxVocab         = 1 << 20
-	maxSpecials      = 256
-	maxSpecialLength = 256 // bytes
-)
+// maxSpecials bounds the number of special tokens: matching them takes time in it.
+const maxSpecials = 256
 
 // newVocabulary takes the special tokens trimmed, each once. One that is not among
 // the first base pieces is never read, as upstream has it.

@@ -2,59 +2,8 @@ package tokenizer
 
 import (
 	"math"
-	"strings"
 	"unicode/utf8"
 )
-
-// byteWeights says which bytes of a text count for [encoder.weigh]: those that leave
-// something in the text that is cut, and are not drawn into a run of unknown characters,
-// of which one token may stand for any number.
-type byteWeights struct {
-	counts [256]bool
-	all    bool // every byte counts
-	per    int  // how many such bytes a token stands for at most; 0: nothing is known
-}
-
-func (w *byteWeights) weigh(text string) (n, per int) {
-	switch {
-	case w.per == 0:
-		return 0, 0
-	case w.all:
-		return len(text), w.per
-	}
-	for i := range len(text) {
-		if w.counts[text[i]] {
-			n++
-		}
-	}
-	return n, w.per
-}
-
-// weigh implements encoder.
-func (t *sentencePiece) weigh(text string, _ bool) (n, per int) { return t.weights.weigh(text) }
-
-// weigh implements encoder.
-func (t *remapped) weigh(text string, _ bool) (n, per int) { return t.sp.weights.weigh(text) }
-
-// setWeights finds the bytes that count. The normalizer leaves those that are plain as
-// they are, and without rules it drops spaces alone.
-func (t *sentencePiece) setWeights() {
-	w := &t.weights
-	w.per = maxSpecialLength
-	unused, single := false, [256]bool{}
-	for id, piece := range t.pieces {
-		w.per = max(w.per, len(piece))
-		unused = unused || t.kinds[id] == pieceUnused
-		if len(piece) == 1 && (t.kinds[id] == pieceNormal || t.kinds[id] == pieceUser) {
-			single[piece[0]] = true
-		}
-	}
-	bytes := t.unknown.hasAllBytes()
-	for c := range w.counts {
-		kept := t.normalizer.plain[c] || t.normalizer.charsmap == nil && (c != ' ' || !t.normalizer.removeExtra)
-		w.counts[c] = kept && (bytes || t.normalizer.plain[c] && single[c] && !unused)
-	}
-}
 
 // weigh implements encoder.
 func (t *pipeline) weigh(text string, _ bool) (n, per int) { return t.weights.weigh(text) }
@@ -110,16 +59,6 @@ func (t *pipeline) longestSpelling() (n int) {
 		n = max(n, len(piece))
 	}
 	return n
-}
-
-// dropSpaces has bytes that may be of white space not count.
-func (w *byteWeights) dropSpaces() {
-	w.all = false
-	for c := range w.counts {
-		if c >= utf8.RuneSelf || strings.ContainsRune("\t\n\v\f\r ", rune(c)) {
-			w.counts[c] = false
-		}
-	}
 }
 
 // shrinks bounds how many times shorter a normalizer makes a text, in bytes; 0 if there
