@@ -92,8 +92,8 @@ func words() []mutant {
 		{"fairseq: line feeds collapse", newline, `text = strings.TrimLeft(rest, "\n")`, "text = rest", tokenizerTests, "Newline"},
 		{"fairseq: </s> ends nothing", xglm, "m.End, m.Tokens = nil, end+1", "m.Tokens = end + 1", archTests, "."},
 		{"fairseq: texts begin with </s>", xglm, "m.Start, m.Empty = []int{end}, end", "m.Empty = end", archTests, "."},
-		{"SentencePiece: the file's name says nothing of its kind", "pkg/tokenizer/sentencepiece.go", "m.modelType == modelUnigram", "false", tokenizerTests, "."},
-		{"GPT-2: the last space belongs to the next word", "pkg/tokenizer/pretokenize.go", "\treturn last\n", "\treturn end\n", tokenizerTests, "."},
+		{"SentencePiece: the file's name says nothing of its kind", "pkg/tokenizer/sentencepiece/sentencepiece.go", "m.ModelType == spmodel.Unigram", "false", "./pkg/tokenizer/sentencepiece", "."},
+		{"GPT-2: the last space belongs to the next word", "pkg/tokenizer/internal/pretoken/pretoken.go", "\treturn last\n", "\treturn end\n", "./pkg/tokenizer/internal/pretoken", "."},
 		{"top_p: the head reaches the mass", "pkg/engine/sampler/candidates.go", "mass+c[n].weight >= limit", "mass >= limit", "./pkg/engine/sampler", "."},
 	}
 }

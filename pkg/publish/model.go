@@ -19,7 +19,7 @@ import (
 	"glossa/pkg/engine/kernel"
 	"glossa/pkg/engine/transformer"
 	"glossa/pkg/llm"
-	"glossa/pkg/tokenizer"
+	"glossa/pkg/tokenizer/alpha"
 )
 
 // minCheckpoint is the size below which a scan ignores a checkpoint of Alpha, bytes.
@@ -150,7 +150,7 @@ func (s *Store) readAlpha(in *source, u *Upload, label string, opt checkpoint.Op
 	if a.Tokenizer == nil {
 		return nil, invalid("checkpoint", nil, "tokenizerArtifacts: missing")
 	}
-	t, err := tokenizer.FromAlpha(a.Tokenizer)
+	t, err := alpha.Parse(a.Tokenizer)
 	if err != nil {
 		return nil, invalid("checkpoint", nil, "tokenizerArtifacts: %v", err)
 	}

@@ -19,6 +19,7 @@ import (
 	"glossa/pkg/llm"
 	"glossa/pkg/starter/corpus"
 	"glossa/pkg/tokenizer"
+	"glossa/pkg/tokenizer/alpha"
 )
 
 var update = flag.Bool("update", false, "write the tables in testdata, which the README shows")
@@ -88,7 +89,7 @@ func open(t testing.TB, name string) *starter {
 		t.Fatal(err)
 	}
 	s := &starter{name: name}
-	if s.tok, err = tokenizer.FromAlpha(ck.Tokenizer); err != nil {
+	if s.tok, err = alpha.Parse(ck.Tokenizer); err != nil {
 		t.Fatal(err)
 	}
 	m, err := arch.FromAlpha(ck, "")

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+
+	"glossa/pkg/tokenizer/internal/encode"
 )
 
 // A Collector encodes the parts of one text and bounds the work and the memory that this
@@ -18,7 +20,7 @@ type Collector struct {
 	// is kept may be cut otherwise than in the whole text.
 	Keep int
 
-	out output
+	out encode.Output
 }
 
 // A LimitError says that a text has more tokens than [Collector.Max].
@@ -35,11 +37,11 @@ func (e *LimitError) Error() string {
 // AtLeast returns a number of tokens that t is certain to make of text, without encoding
 // it. It is 0 where nothing is certain, as of a text of which t may drop every part.
 func AtLeast(t Tokenizer, text string, special bool) int {
-	e, ok := t.(encoder)
+	e, ok := t.(encode.Encoder)
 	if !ok {
 		return 0
 	}
-	weight, per := e.weigh(text, special)
+	weight, per := e.Weigh(text, special)
 	if per <= 0 {
 		return 0
 	}
@@ -50,31 +52,31 @@ func AtLeast(t Tokenizer, text string, special bool) int {
 // returns the error of ctx soon after that is done.
 func (c *Collector) Add(ctx context.Context, t Tokenizer, text string, special bool) error {
 	o := &c.out
-	o.limit, o.keep, o.stopped = c.limit(), c.Keep, ctx.Err
+	o.Limit, o.Keep, o.Stopped = c.limit(), c.Keep, ctx.Err
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if least := o.total() + AtLeast(t, text, special); least > o.limit {
+	if least := o.Total() + AtLeast(t, text, special); least > o.Limit {
 		return &LimitError{least, c.Max}
 	}
-	switch e, ok := t.(encoder); {
+	switch e, ok := t.(encode.Encoder); {
 	case ok:
-		e.encodeTo(o, c.tail(e, text, special), special)
+		e.EncodeTo(o, c.tail(e, text, special), special)
 	case special:
-		o.ids = append(o.ids, t.EncodeSpecial(text)...)
+		o.IDs = append(o.IDs, t.EncodeSpecial(text)...)
 	default:
-		o.ids = append(o.ids, t.Encode(text)...)
+		o.IDs = append(o.IDs, t.Encode(text)...)
 	}
-	o.more(0)
+	o.More(0)
 	return c.failed()
 }
 
 // AddTokens appends tokens.
 func (c *Collector) AddTokens(ids []int) error {
 	o := &c.out
-	o.limit, o.keep = c.limit(), c.Keep
-	o.ids = append(o.ids, ids...)
-	o.more(0)
+	o.Limit, o.Keep = c.limit(), c.Keep
+	o.IDs = append(o.IDs, ids...)
+	o.More(0)
 	return c.failed()
 }
 
@@ -86,30 +88,30 @@ func (c *Collector) limit() int {
 }
 
 func (c *Collector) failed() error {
-	if c.out.err != nil {
-		return c.out.err
+	if c.out.Err != nil {
+		return c.out.Err
 	}
-	if n := c.out.total(); n > c.limit() {
+	if n := c.out.Total(); n > c.limit() {
 		return &LimitError{n, c.Max}
 	}
 	return nil
 }
 
 // Total returns how many tokens the text has so far; if some are not kept, at least.
-func (c *Collector) Total() int { return c.out.total() }
+func (c *Collector) Total() int { return c.out.Total() }
 
 // Head returns the first tokens of the text, at most 64, whether they are kept or not.
 func (c *Collector) Head() []int {
-	if c.out.head != nil {
-		return c.out.head
+	if c.out.Head != nil {
+		return c.out.Head
 	}
-	return c.out.ids[:min(len(c.out.ids), maxHead)]
+	return c.out.IDs[:min(len(c.out.IDs), encode.MaxHead)]
 }
 
 // IDs returns the tokens that are kept.
 func (c *Collector) IDs() []int {
-	if c.Keep > 0 && len(c.out.ids) > c.Keep {
-		return c.out.ids[len(c.out.ids)-c.Keep:]
+	if c.Keep > 0 && len(c.out.IDs) > c.Keep {
+		return c.out.IDs[len(c.out.IDs)-c.Keep:]
 	}
-	return c.out.ids
+	return c.out.IDs
 }

@@ -1,4 +1,4 @@
-package tokenizer
+package tokenizer_test
 
 import (
 	"context"
@@ -8,28 +8,52 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"glossa/pkg/tokenizer"
+	"glossa/pkg/tokenizer/alpha"
+	"glossa/pkg/tokenizer/hf"
+	"glossa/pkg/tokenizer/internal/encode"
+	"glossa/pkg/tokenizer/internal/gguftest"
+	"glossa/pkg/tokenizer/internal/tokenizertest"
+	"glossa/pkg/tokenizer/sentencepiece"
 )
 
-// collectTokenizers are tokenizers of every kind.
-func collectTokenizers(t testing.TB) map[string]Tokenizer {
+// hfOf reads a tokenizer.json.
+func hfOf(t testing.TB, name string) tokenizer.Tokenizer {
 	t.Helper()
-	toks := map[string]Tokenizer{
-		"gpt2": golden(t, "gpt2"), "llama3": golden(t, "llama3"), "xglm": readXGLM(t), "m2m100": readM2M100(t),
-		"gguf": ggufOf(t, "bpebytes"), "t5": ggufOf(t, "unigramuser"),
-		"newline": WithNewline(readXGLM(t), 2), "wrapped": WithNewline(struct{ Tokenizer }{golden(t, "gpt2")}, 2),
+	tok, err := hf.Parse(tokenizertest.ReadFile(t, "hf/testdata", name+".tokenizer.json"))
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, name := range pieceModelNames {
-		toks[name] = readPieceTokenizer(t, name)
+	return tok
+}
+
+// collectTokenizers are tokenizers of every kind.
+func collectTokenizers(t testing.TB) map[string]tokenizer.Tokenizer {
+	t.Helper()
+	const pieces = "sentencepiece/testdata"
+	unigram := tokenizertest.ReadFile(t, pieces, "sp.unigram.model")
+	xglm, err := sentencepiece.ParseXGLM(unigram)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, name := range []string{"llama2", "xglm"} {
-		tok, err := FromHF(readFile(t, "testdata", name+".tokenizer.json"))
-		if err != nil {
+	m2m100, err := sentencepiece.ParseM2M100(tokenizertest.ReadFile(t, pieces, "sp.m2m100.vocab.json"), unigram)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gpt2 := hfOf(t, "gpt2")
+	toks := map[string]tokenizer.Tokenizer{
+		"gpt2": gpt2, "llama3": hfOf(t, "llama3"), "hf llama2": hfOf(t, "llama2"), "hf xglm": hfOf(t, "xglm"), "xglm": xglm, "m2m100": m2m100,
+		"gguf": gguftest.Open(t, pieces, "bpebytes"), "t5": gguftest.Open(t, pieces, "unigramuser"),
+		"newline": tokenizer.WithNewline(xglm, 2), "wrapped": tokenizer.WithNewline(struct{ tokenizer.Tokenizer }{gpt2}, 2),
+	}
+	for _, name := range tokenizertest.ModelNames {
+		if toks[name], err = sentencepiece.Parse(tokenizertest.ReadFile(t, pieces, "sp."+name+".model")); err != nil {
 			t.Fatal(err)
 		}
-		toks["hf "+name] = tok
 	}
-	for _, kind := range []string{BPE, Char, Word} {
-		a, err := Train(kind, "the cat sat on the mat, and the rat\nsat on the cat; aaaa aaa", 60)
+	for _, kind := range []string{alpha.BPE, alpha.Char, alpha.Word} {
+		a, err := alpha.Train(kind, "the cat sat on the mat, and the rat\nsat on the cat; aaaa aaa", 60)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,7 +61,7 @@ func collectTokenizers(t testing.TB) map[string]Tokenizer {
 			t.Fatal(err)
 		}
 	}
-	many, err := Train(BPE, randomText("etaoinshrdlu  ", 1<<15), 1100)
+	many, err := alpha.Train(alpha.BPE, tokenizertest.RandomText("etaoinshrdlu  ", 1<<15), 1100)
 	if err != nil || len(many.Merges) < 1000 {
 		t.Fatalf("%d merges, %v", len(many.Merges), err)
 	}
@@ -55,7 +79,7 @@ func TestCollectorBounds(t *testing.T) {
 	}
 	for name, tok := range collectTokenizers(t) {
 		for _, text := range texts {
-			checkBounds(t, name, tok, text)
+			tokenizertest.CheckBounds(t, name, tok, text)
 		}
 	}
 }
@@ -65,7 +89,7 @@ func TestAtLeast(t *testing.T) {
 	text := strings.Repeat("the cat ", 1<<17)
 	none := []string{"word", "hf xglm", "wrapped"} // drop or fold unknown text of any length
 	for name, tok := range collectTokenizers(t) {
-		if least := AtLeast(tok, text, false); (least == 0) != slices.Contains(none, name) {
+		if least := tokenizer.AtLeast(tok, text, false); (least == 0) != slices.Contains(none, name) {
 			t.Errorf("%s: at least %d tokens", name, least)
 		}
 	}
@@ -75,23 +99,23 @@ func TestCollectorKeeps(t *testing.T) {
 	text := strings.Repeat("the cat sat on the mat, and\n", 4000)
 	for name, tok := range collectTokenizers(t) {
 		want := tok.Encode(text)
-		c := Collector{Keep: 10}
+		c := tokenizer.Collector{Keep: 10}
 		for part := range strings.SplitAfterSeq(text, "and\n") {
 			if err := c.Add(t.Context(), tok, part, false); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if len(want) > 2*c.Keep+keepSlack && c.held() > 2*c.Keep+keepSlack+1000 {
-			t.Errorf("%s: %d ids are kept", name, c.held())
+		if len(want) > 2*c.Keep+encode.KeepSlack && c.Held() > 2*c.Keep+encode.KeepSlack+1000 {
+			t.Errorf("%s: %d ids are kept", name, c.Held())
 		}
-		whole := Collector{}
+		whole := tokenizer.Collector{}
 		for part := range strings.SplitAfterSeq(text, "and\n") {
 			if err := whole.Add(t.Context(), tok, part, false); err != nil {
 				t.Fatal(err)
 			}
 		}
 		all := whole.IDs()
-		tail, head := all[max(0, len(all)-10):], all[:min(len(all), maxHead)]
+		tail, head := all[max(0, len(all)-10):], all[:min(len(all), encode.MaxHead)]
 		if c.Total() != len(all) || !slices.Equal(c.IDs(), tail) || !slices.Equal(c.Head()[:min(len(head), len(c.Head()))], head) {
 			t.Errorf("%s: %d tokens that end with %v and begin with %v, want %d, %v, %v", name, c.Total(), c.IDs(), c.Head(), len(all), tail, head)
 		}
@@ -121,10 +145,10 @@ func TestCollectorCancels(t *testing.T) {
 			continue
 		}
 		for kind, text := range texts {
-			if name == Word && kind != "words" { // a word is looked up at once
+			if name == alpha.Word && kind != "words" { // a word is looked up at once
 				continue
 			}
-			var c Collector
+			var c tokenizer.Collector
 			ctx := &counted{t.Context(), 3}
 			if err := c.Add(ctx, tok, text, false); !errors.Is(err, context.Canceled) {
 				t.Errorf("%s, %s: %v", name, kind, err)
@@ -152,7 +176,7 @@ func TestEncodeMemory(t *testing.T) {
 	var before, after runtime.MemStats
 	for name, tok := range collectTokenizers(t) {
 		for kind, text := range texts {
-			c := Collector{Keep: 100}
+			c := tokenizer.Collector{Keep: 100}
 			runtime.ReadMemStats(&before)
 			if err := c.Add(t.Context(), tok, text, false); err != nil {
 				t.Fatal(err)
@@ -179,7 +203,7 @@ func TestCollectorTail(t *testing.T) {
 	text, whole := b.String(), 0
 	for name, tok := range collectTokenizers(t) {
 		want := tok.Encode(text)
-		c := Collector{Keep: 50}
+		c := tokenizer.Collector{Keep: 50}
 		for _, part := range []string{text[:100], text[100:]} { // what comes before is dropped with the rest
 			if err := c.Add(t.Context(), tok, part, false); err != nil {
 				t.Fatal(err)
@@ -188,14 +212,14 @@ func TestCollectorTail(t *testing.T) {
 		if n := min(len(want), c.Keep); !slices.Equal(c.IDs(), want[len(want)-n:]) {
 			t.Errorf("%s: %v, want %v", name, c.IDs(), want[len(want)-n:])
 		}
-		one := Collector{Keep: 50}
+		one := tokenizer.Collector{Keep: 50}
 		if err := one.Add(t.Context(), tok, text, false); err != nil {
 			t.Fatal(err)
 		}
-		if head := want[:min(len(want), maxHead)]; !slices.Equal(one.Head(), head) || one.Total() > len(want) || one.Total() < len(one.IDs()) {
+		if head := want[:min(len(want), encode.MaxHead)]; !slices.Equal(one.Head(), head) || one.Total() > len(want) || one.Total() < len(one.IDs()) {
 			t.Errorf("%s: %d tokens of %d begin with %v, want %v", name, one.Total(), len(want), one.Head(), head)
 		}
-		if encodesWhole(tok, 50, text) {
+		if tokenizer.EncodesWhole(tok, 50, text) {
 			whole++
 			t.Logf("%s is encoded as a whole", name)
 		}

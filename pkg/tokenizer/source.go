@@ -14,7 +14,7 @@ const (
 	KindSentencePiece = "sentencepiece" // PartModel: the model's protocol buffer
 	KindXGLM          = "xglm"          // PartModel
 	KindM2M100        = "m2m100"        // PartVocab, PartModel
-	KindGGUF          = "gguf"          // PartJSON: [GGUF]
+	KindGGUF          = "gguf"          // PartJSON: gguf.Vocabulary
 	KindAlpha         = "alpha"         // PartJSON: tokenizerArtifacts
 )
 

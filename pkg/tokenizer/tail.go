@@ -1,16 +1,20 @@
 package tokenizer
 
-import "slices"
+import (
+	"slices"
+
+	"glossa/pkg/tokenizer/internal/encode"
+)
 
 const (
-	tailText  = 1 << 16 // bytes of a text that is always encoded from its beginning
-	headText  = 1 << 12 // bytes that the first tokens are found in
+	tailText = 1 << 16 // bytes of a text that is always encoded from its beginning
+	headText = 1 << 12 // bytes that the first tokens are found in
 )
 
 // tail returns the end of a text of which only the last tokens are kept: twice as many and
 // more, so that where it begins does not show.
-func (c *Collector) tail(e encoder, text string, special bool) string {
-	t, ok := e.(tailer)
+func (c *Collector) tail(e encode.Encoder, text string, special bool) string {
+	t, ok := e.(encode.Tailer)
 	if !ok || c.Keep <= 0 || c.Max > 0 || len(text) <= tailText {
 		return text
 	}
@@ -19,13 +23,13 @@ func (c *Collector) tail(e encoder, text string, special bool) string {
 		if n *= 2; n >= len(text) {
 			return text
 		}
-		if weight, per := e.weigh(text[len(text)-n:], special); per <= 0 {
+		if weight, per := e.Weigh(text[len(text)-n:], special); per <= 0 {
 			return text
 		} else if weight/per/2 > c.Keep {
 			break
 		}
 	}
-	from, ok := t.place(text, len(text)-n, special)
+	from, ok := t.Place(text, len(text)-n, special)
 	if !ok || from == 0 {
 		return text
 	}
@@ -34,14 +38,14 @@ func (c *Collector) tail(e encoder, text string, special bool) string {
 }
 
 // skip counts what is not encoded, but for the first tokens.
-func (c *Collector) skip(e encoder, text string, special bool) {
+func (c *Collector) skip(e encode.Encoder, text string, special bool) {
 	o := &c.out
-	if len(o.head) < maxHead {
-		begin := text[:runeAt(text, min(len(text), headText))]
-		first := slices.Concat(o.head, o.ids[:min(len(o.ids), maxHead)], encodeAll(e, begin, special))
-		o.head = append([]int{}, first[:min(len(first), maxHead)]...) // not nil
+	if len(o.Head) < encode.MaxHead {
+		begin := text[:encode.RuneAt(text, min(len(text), headText))]
+		first := slices.Concat(o.Head, o.IDs[:min(len(o.IDs), encode.MaxHead)], encode.All(e, begin, special))
+		o.Head = append([]int{}, first[:min(len(first), encode.MaxHead)]...) // not nil
 	}
-	if weight, per := e.weigh(text, special); per > 0 {
-		o.dropped += weight / per
+	if weight, per := e.Weigh(text, special); per > 0 {
+		o.Dropped += weight / per
 	}
 }

@@ -1,13 +1,12 @@
-// Package tokenizer turns text into token ids and back: Alpha's character, word
-// and character-level BPE vocabularies, the byte-level BPE of GPT-2, GPT-J, GPT-NeoX
-// and Llama 3, and the BPE and Unigram of tokenizer.json, SentencePiece and GGUF
-// files. It refuses to know models, where files are, and chat templates.
-//
-// Source: seed 002 (Alpha) and the artifacts its trainer stores in checkpoints;
-// Radford et al. 2019, sec. 2.2 (byte-level BPE); Hugging Face's tokenizer.json.
+// Package tokenizer says what a tokenizer is, which turns text into token ids and back,
+// and collects the tokens of a text within bounds. The tokenizers are in the packages
+// below it: alpha, hf, sentencepiece, gguf; kinds opens any of them from a [Source]. It
+// refuses to know models, where files are, and chat templates.
 package tokenizer
 
-import "strings"
+import (
+	"strings"
+)
 
 // Tokenizer maps text to ids. Implementations are safe for concurrent use.
 type Tokenizer interface {

@@ -13,6 +13,7 @@ import (
 	"glossa/pkg/engine/kernel"
 	"glossa/pkg/engine/transformer"
 	"glossa/pkg/tokenizer"
+	"glossa/pkg/tokenizer/kinds"
 )
 
 // openPack opens a packed model.
@@ -207,7 +208,7 @@ func (o *opened) readPackTokens() error {
 		}
 		words.Parts[name] = part
 	}
-	if o.Tokenizer, err = words.Open(); err != nil {
+	if o.Tokenizer, err = kinds.Open(words); err != nil {
 		return fmt.Errorf("%s: %w", packTokenizerKey, err)
 	}
 	o.source = func() (*tokenizer.Source, error) { return words, nil }

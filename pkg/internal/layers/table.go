@@ -1,23 +1,22 @@
 package layers
 
+import "maps"
+
 // Glossa returns the table of this repository.
 func Glossa() *Table {
 	dialect := Layer{Floor: 4, May: []string{"pkg/llm", "pkg/httpx", "pkg/chat"}}
 	aws := []string{"github.com/aws"}
 	function := Layer{Floor: 7, May: []string{"pkg/app"}, Never: []string{
 		"pkg/starter", "pkg/starter/*", "pkg/train", "pkg/meter/prom", "pkg/cloud", "pkg/llm/llmtest", "pkg/table/tabletest",
-		"pkg/bucket/buckettest", "pkg/engine/checkpoint/checkpointtest",
+		"pkg/bucket/buckettest", "pkg/engine/checkpoint/checkpointtest", "pkg/tokenizer/internal/tokenizertest", "pkg/tokenizer/internal/gguftest",
 	}}
-	return &Table{
+	t := &Table{
 		Module: "glossa",
 		Rows: map[string]Layer{
-			"pkg/llm":                              {Floor: 0},
-			"pkg/llm/llmtest":                      {Floor: 0, May: []string{"pkg/llm"}},
-			"pkg/engine/kernel":                    {Floor: 0},
-			"pkg/engine/kernel/gen":                {Floor: 0, May: []string{"pkg/engine/kernel"}},
+			"pkg/llm": {Floor: 0}, "pkg/llm/llmtest": {Floor: 0, May: []string{"pkg/llm"}},
+			"pkg/engine/kernel": {Floor: 0}, "pkg/engine/kernel/gen": {Floor: 0, May: []string{"pkg/engine/kernel"}},
 			"pkg/engine/checkpoint":                {Floor: 0},
 			"pkg/engine/checkpoint/checkpointtest": {Floor: 0, May: []string{"pkg/engine/checkpoint"}},
-			"pkg/tokenizer":                        {Floor: 0},
 			"pkg/grammar": {Floor: 0, May: []string{
 				"pkg/grammar/automaton", "pkg/grammar/pushdown", "pkg/grammar/jsonschema", "pkg/grammar/gbnf", "pkg/grammar/calls", "pkg/grammar/fault",
 			}},
@@ -39,13 +38,13 @@ func Glossa() *Table {
 			"pkg/starter/*":           {Floor: 0},
 			"pkg/starter/phrases":     {Floor: 0},
 			"pkg/starter/phrases/gen": {Floor: 0, May: []string{"pkg/starter/phrases"}},
-			"pkg/internal/layers":     {Floor: 0},
-			"schemas":                 {Floor: 0},
+			"pkg/internal/layers":     {Floor: 0}, "schemas": {Floor: 0},
 
 			"pkg/engine/sampler":     {Floor: 1, May: []string{"pkg/engine/kernel"}},
 			"pkg/engine/transformer": {Floor: 1, May: []string{"pkg/engine/kernel"}},
 			"pkg/engine/arch": {Floor: 1, May: []string{
-				"pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/tokenizer", "pkg/grammar",
+				"pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/grammar",
+				"pkg/tokenizer", "pkg/tokenizer/kinds", "pkg/tokenizer/gguf",
 			}},
 			"pkg/httpx": {Floor: 1, May: []string{"pkg/llm"}},
 
@@ -54,7 +53,7 @@ func Glossa() *Table {
 				"pkg/language", "pkg/engine/sampler", "pkg/engine/transformer", "pkg/engine/arch",
 			}},
 			"pkg/bench":        {Floor: 2, May: []string{"pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/engine/arch"}},
-			"pkg/train":        {Floor: 2, May: []string{"pkg/engine/kernel", "pkg/tokenizer", "pkg/engine/checkpoint"}},
+			"pkg/train":        {Floor: 2, May: []string{"pkg/engine/kernel", "pkg/tokenizer", "pkg/tokenizer/alpha", "pkg/engine/checkpoint"}},
 			"pkg/schema":       {Floor: 2, May: []string{"pkg/llm"}, Outside: []string{"github.com/PaesslerAG"}},
 			"pkg/account":      {Floor: 2, May: []string{"pkg/llm", "pkg/httpx", "pkg/table"}, Outside: []string{"golang.org/x/crypto"}},
 			"pkg/meter":        {Floor: 2, May: []string{"pkg/llm", "pkg/httpx"}},
@@ -70,7 +69,7 @@ func Glossa() *Table {
 
 			"pkg/catalog":    {Floor: 3, May: []string{"pkg/llm", "pkg/schema", "pkg/table", "pkg/chat", "pkg/arn"}},
 			"pkg/structured": {Floor: 3, May: []string{"pkg/llm", "pkg/grammar"}},
-			"pkg/publish":    {Floor: 3, May: []string{"pkg/llm", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/engine/arch", "pkg/tokenizer", "pkg/bucket"}},
+			"pkg/publish":    {Floor: 3, May: []string{"pkg/llm", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/engine/arch", "pkg/tokenizer/alpha", "pkg/bucket"}},
 
 			"pkg/dialect/*": dialect,
 			"pkg/page":      {Floor: 4, May: []string{"pkg/httpx", "pkg/llm"}},
@@ -98,6 +97,43 @@ func Glossa() *Table {
 			"pkg/meter/prom":      {"functions/glossa"}, "pkg/cloud": {"functions/glossa"},
 			"pkg/llm/llmtest": {"pkg/backend/backendtest"}, "pkg/table/tabletest": {}, "pkg/bucket/buckettest": {}, "pkg/backend/backendtest": {},
 			"pkg/engine/checkpoint/checkpointtest": {}, "pkg/host/runtimeapi": {}, "pkg/backend/awsrest/sigv4test": {"pkg/bucket/buckettest"},
+			"pkg/tokenizer/internal/tokenizertest": {"pkg/tokenizer/internal/gguftest"}, "pkg/tokenizer/internal/gguftest": {},
 		},
+	}
+	maps.Copy(t.Rows, tokenizers())
+	return t
+}
+
+// tokenizers has the rows of the tokenizers and of what they share.
+func tokenizers() map[string]Layer {
+	return map[string]Layer{
+		"pkg/tokenizer": {Floor: 0, May: []string{"pkg/tokenizer/internal/encode"}},
+		"pkg/tokenizer/kinds": {Floor: 0, May: []string{
+			"pkg/tokenizer", "pkg/tokenizer/alpha", "pkg/tokenizer/hf", "pkg/tokenizer/sentencepiece", "pkg/tokenizer/gguf", "pkg/tokenizer/internal/encode",
+		}},
+		"pkg/tokenizer/alpha": {Floor: 0, May: []string{"pkg/tokenizer", "pkg/tokenizer/internal/encode", "pkg/tokenizer/internal/bpe"}},
+		"pkg/tokenizer/hf": {Floor: 0, May: []string{
+			"pkg/tokenizer", "pkg/tokenizer/internal/encode", "pkg/tokenizer/internal/bpe", "pkg/tokenizer/internal/subword",
+			"pkg/tokenizer/internal/unigram", "pkg/tokenizer/internal/charsmap", "pkg/tokenizer/internal/pretoken",
+		}},
+		"pkg/tokenizer/sentencepiece": {Floor: 0, May: []string{
+			"pkg/tokenizer", "pkg/tokenizer/internal/encode", "pkg/tokenizer/internal/bpe", "pkg/tokenizer/internal/subword",
+			"pkg/tokenizer/internal/unigram", "pkg/tokenizer/internal/charsmap", "pkg/tokenizer/internal/spmodel",
+		}},
+		"pkg/tokenizer/gguf": {Floor: 0, May: []string{
+			"pkg/tokenizer", "pkg/tokenizer/hf", "pkg/tokenizer/sentencepiece", "pkg/tokenizer/internal/encode",
+			"pkg/tokenizer/internal/subword", "pkg/tokenizer/internal/charsmap", "pkg/tokenizer/internal/pretoken",
+		}},
+		"pkg/tokenizer/internal/encode":        {Floor: 0},
+		"pkg/tokenizer/internal/bpe":           {Floor: 0, May: []string{"pkg/tokenizer/internal/encode", "pkg/tokenizer/internal/subword"}},
+		"pkg/tokenizer/internal/subword":       {Floor: 0, May: []string{"pkg/tokenizer/internal/encode"}},
+		"pkg/tokenizer/internal/unigram":       {Floor: 0, May: []string{"pkg/tokenizer/internal/encode", "pkg/tokenizer/internal/subword"}},
+		"pkg/tokenizer/internal/charsmap":      {Floor: 0},
+		"pkg/tokenizer/internal/spmodel":       {Floor: 0, May: []string{"pkg/tokenizer/internal/encode", "pkg/tokenizer/internal/subword"}},
+		"pkg/tokenizer/internal/pretoken":      {Floor: 0},
+		"pkg/tokenizer/internal/tokenizertest": {Floor: 0, May: []string{"pkg/tokenizer"}},
+		"pkg/tokenizer/internal/gguftest": {Floor: 0, May: []string{
+			"pkg/tokenizer", "pkg/tokenizer/gguf", "pkg/tokenizer/internal/spmodel", "pkg/tokenizer/internal/tokenizertest",
+		}},
 	}
 }
