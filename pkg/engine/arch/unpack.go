@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"glossa/pkg/engine/checkpoint"
+	"glossa/pkg/engine/dtype"
 	"glossa/pkg/engine/kernel"
 	"glossa/pkg/engine/transformer"
 	"glossa/pkg/tokenizer"
@@ -167,7 +168,7 @@ func (u *unpacking) find(name string, stage int) (transformer.StoredTensor, bool
 	}
 	u.last[stage] = max(u.last[stage], index)
 	return transformer.StoredTensor{
-		Floats: info.Type == checkpoint.F32, Shape: info.Shape, Bytes: func() []byte { return u.bytes(index) },
+		Floats: info.Type == dtype.F32, Shape: info.Shape, Bytes: func() []byte { return u.bytes(index) },
 	}, true
 }
 

@@ -14,8 +14,8 @@ func Glossa() *Table {
 		Module: "glossa",
 		Rows: map[string]Layer{
 			"pkg/llm": {Floor: 0}, "pkg/llm/llmtest": {Floor: 0, May: []string{"pkg/llm"}},
-			"pkg/engine/kernel": {Floor: 0}, "pkg/engine/kernel/gen": {Floor: 0, May: []string{"pkg/engine/kernel"}},
-			"pkg/engine/checkpoint":                {Floor: 0},
+			"pkg/engine/dtype": {Floor: 0}, "pkg/engine/kernel": {Floor: 0, May: []string{"pkg/engine/dtype"}}, "pkg/engine/kernel/gen": {Floor: 0, May: []string{"pkg/engine/kernel"}},
+			"pkg/engine/checkpoint":                {Floor: 0, May: []string{"pkg/engine/dtype"}},
 			"pkg/engine/checkpoint/checkpointtest": {Floor: 0, May: []string{"pkg/engine/checkpoint"}},
 			"pkg/grammar": {Floor: 0, May: []string{
 				"pkg/grammar/automaton", "pkg/grammar/pushdown", "pkg/grammar/jsonschema", "pkg/grammar/gbnf", "pkg/grammar/calls", "pkg/grammar/fault",
@@ -41,9 +41,9 @@ func Glossa() *Table {
 			"pkg/internal/layers":     {Floor: 0}, "schemas": {Floor: 0},
 
 			"pkg/engine/sampler":     {Floor: 1, May: []string{"pkg/engine/kernel"}},
-			"pkg/engine/transformer": {Floor: 1, May: []string{"pkg/engine/kernel"}},
+			"pkg/engine/transformer": {Floor: 1, May: []string{"pkg/engine/kernel", "pkg/engine/dtype"}},
 			"pkg/engine/arch": {Floor: 1, May: []string{
-				"pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/grammar",
+				"pkg/engine/dtype", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/grammar",
 				"pkg/tokenizer", "pkg/tokenizer/kinds", "pkg/tokenizer/gguf",
 			}},
 			"pkg/httpx": {Floor: 1, May: []string{"pkg/llm"}},
@@ -52,7 +52,7 @@ func Glossa() *Table {
 				"pkg/llm", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/tokenizer", "pkg/grammar", "pkg/chat",
 				"pkg/language", "pkg/engine/sampler", "pkg/engine/transformer", "pkg/engine/arch",
 			}},
-			"pkg/bench":        {Floor: 2, May: []string{"pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/engine/arch"}},
+			"pkg/bench":        {Floor: 2, May: []string{"pkg/engine/dtype", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/engine/arch"}},
 			"pkg/train":        {Floor: 2, May: []string{"pkg/engine/kernel", "pkg/tokenizer", "pkg/tokenizer/alpha", "pkg/engine/checkpoint"}},
 			"pkg/schema":       {Floor: 2, May: []string{"pkg/llm"}, Outside: []string{"github.com/PaesslerAG"}},
 			"pkg/account":      {Floor: 2, May: []string{"pkg/llm", "pkg/httpx", "pkg/table"}, Outside: []string{"golang.org/x/crypto"}},
@@ -67,9 +67,9 @@ func Glossa() *Table {
 			"pkg/backend/remote":      {Floor: 3, May: []string{"pkg/llm", "pkg/schema", "pkg/chat", "pkg/backend/awsrest"}},
 			"pkg/backend/backendtest": {Floor: 3, May: []string{"pkg/llm", "pkg/llm/llmtest", "pkg/schema", "pkg/backend/remote", "schemas"}, Outside: aws},
 
-			"pkg/catalog":    {Floor: 3, May: []string{"pkg/llm", "pkg/schema", "pkg/table", "pkg/chat", "pkg/arn"}},
+			"pkg/catalog":    {Floor: 3, May: []string{"pkg/llm", "pkg/engine/dtype", "pkg/schema", "pkg/table", "pkg/chat", "pkg/arn"}},
 			"pkg/structured": {Floor: 3, May: []string{"pkg/llm", "pkg/grammar"}},
-			"pkg/publish":    {Floor: 3, May: []string{"pkg/llm", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/engine/arch", "pkg/tokenizer/alpha", "pkg/bucket"}},
+			"pkg/publish":    {Floor: 3, May: []string{"pkg/llm", "pkg/engine/dtype", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/engine/arch", "pkg/tokenizer/alpha", "pkg/bucket"}},
 
 			"pkg/dialect/*": dialect,
 			"pkg/page":      {Floor: 4, May: []string{"pkg/httpx", "pkg/llm"}},

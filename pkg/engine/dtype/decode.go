@@ -1,4 +1,4 @@
-package checkpoint
+package dtype
 
 import "encoding/binary"
 
@@ -7,21 +7,21 @@ import "encoding/binary"
 // 12 more, so every product is exact in float32 and only the addition of a minimum
 // rounds: whether a compiler fuses it does not change a bit.
 
-// convertQ8_0 reads blocks of 32: d, then q int8[32]. y = d·q.
-func convertQ8_0(dst []float32, src []byte) {
+// decodeQ8_0 reads blocks of 32: d, then q int8[32]. y = d·q.
+func decodeQ8_0(dst []float32, src []byte) {
 	for ; len(dst) > 0; dst, src = dst[32:], src[34:] {
-		d, q := halfAt(src), src[2:34]
+		d, q := float16At(src), src[2:34]
 		for i, v := range q {
 			dst[i] = d * float32(int8(v))
 		}
 	}
 }
 
-// convertQ4_0 reads blocks of 32: d, then q uint8[16], whose low nibbles are values
+// decodeQ4_0 reads blocks of 32: d, then q uint8[16], whose low nibbles are values
 // 0 to 15 and high nibbles 16 to 31. y = d·(nibble-8).
-func convertQ4_0(dst []float32, src []byte) {
+func decodeQ4_0(dst []float32, src []byte) {
 	for ; len(dst) > 0; dst, src = dst[32:], src[18:] {
-		d, q := halfAt(src), src[2:18]
+		d, q := float16At(src), src[2:18]
 		for i, v := range q {
 			dst[i] = d * float32(int(v&15)-8)
 			dst[i+16] = d * float32(int(v>>4)-8)
@@ -29,10 +29,10 @@ func convertQ4_0(dst []float32, src []byte) {
 	}
 }
 
-// convertQ4_1 reads blocks of 32: d, m, then q as in Q4_0. y = d·nibble + m.
-func convertQ4_1(dst []float32, src []byte) {
+// decodeQ4_1 reads blocks of 32: d, m, then q as in Q4_0. y = d·nibble + m.
+func decodeQ4_1(dst []float32, src []byte) {
 	for ; len(dst) > 0; dst, src = dst[32:], src[20:] {
-		d, m, q := halfAt(src), halfAt(src[2:]), src[4:20]
+		d, m, q := float16At(src), float16At(src[2:]), src[4:20]
 		for i, v := range q {
 			dst[i] = d*float32(v&15) + m
 			dst[i+16] = d*float32(v>>4) + m
@@ -40,11 +40,11 @@ func convertQ4_1(dst []float32, src []byte) {
 	}
 }
 
-// convertQ5_0 reads blocks of 32: d, h uint32 with the fifth bit of value i at bit
+// decodeQ5_0 reads blocks of 32: d, h uint32 with the fifth bit of value i at bit
 // i, then q as in Q4_0. y = d·(quint-16).
-func convertQ5_0(dst []float32, src []byte) {
+func decodeQ5_0(dst []float32, src []byte) {
 	for ; len(dst) > 0; dst, src = dst[32:], src[22:] {
-		d, h, q := halfAt(src), binary.LittleEndian.Uint32(src[2:]), src[6:22]
+		d, h, q := float16At(src), binary.LittleEndian.Uint32(src[2:]), src[6:22]
 		for i, v := range q {
 			dst[i] = d * float32(int(v&15)+int(h>>i&1)<<4-16)
 			dst[i+16] = d * float32(int(v>>4)+int(h>>(i+16)&1)<<4-16)
@@ -52,10 +52,10 @@ func convertQ5_0(dst []float32, src []byte) {
 	}
 }
 
-// convertQ5_1 reads blocks of 32: d, m, h and q as in Q5_0. y = d·quint + m.
-func convertQ5_1(dst []float32, src []byte) {
+// decodeQ5_1 reads blocks of 32: d, m, h and q as in Q5_0. y = d·quint + m.
+func decodeQ5_1(dst []float32, src []byte) {
 	for ; len(dst) > 0; dst, src = dst[32:], src[24:] {
-		d, m, h, q := halfAt(src), halfAt(src[2:]), binary.LittleEndian.Uint32(src[4:]), src[8:24]
+		d, m, h, q := float16At(src), float16At(src[2:]), binary.LittleEndian.Uint32(src[4:]), src[8:24]
 		for i, v := range q {
 			dst[i] = d*float32(int(v&15)+int(h>>i&1)<<4) + m
 			dst[i+16] = d*float32(int(v>>4)+int(h>>(i+16)&1)<<4) + m
@@ -72,12 +72,12 @@ func subScale(s []byte, j int) (scale, minimum float32) {
 	return float32(s[j+4]&15 | s[j-4]>>6<<4), float32(s[j+4]>>4 | s[j]>>6<<4)
 }
 
-// convertQ4K reads blocks of 256, eight sub-blocks of 32: d, dmin, s uint8[12],
+// decodeQ4K reads blocks of 256, eight sub-blocks of 32: d, dmin, s uint8[12],
 // q uint8[128]. The low nibbles of 32 bytes are one sub-block, the high ones the
 // next. y = d·scale·nibble - dmin·minimum.
-func convertQ4K(dst []float32, src []byte) {
+func decodeQ4K(dst []float32, src []byte) {
 	for ; len(dst) > 0; dst, src = dst[256:], src[144:] {
-		d, dmin, s, q := halfAt(src), halfAt(src[2:]), src[4:16], src[16:144]
+		d, dmin, s, q := float16At(src), float16At(src[2:]), src[4:16], src[16:144]
 		for j := 0; j < 8; j += 2 {
 			sc0, mn0 := subScale(s, j)
 			sc1, mn1 := subScale(s, j+1)
@@ -91,11 +91,11 @@ func convertQ4K(dst []float32, src []byte) {
 	}
 }
 
-// convertQ5K reads blocks of 256: d, dmin, s as in Q4_K, h uint8[32], q as in
+// decodeQ5K reads blocks of 256: d, dmin, s as in Q4_K, h uint8[32], q as in
 // Q4_K. Bit j of h[i] is the fifth bit of value i of sub-block j.
-func convertQ5K(dst []float32, src []byte) {
+func decodeQ5K(dst []float32, src []byte) {
 	for ; len(dst) > 0; dst, src = dst[256:], src[176:] {
-		d, dmin, s, h, q := halfAt(src), halfAt(src[2:]), src[4:16], src[16:48], src[48:176]
+		d, dmin, s, h, q := float16At(src), float16At(src[2:]), src[4:16], src[16:48], src[48:176]
 		for j := 0; j < 8; j += 2 {
 			sc0, mn0 := subScale(s, j)
 			sc1, mn1 := subScale(s, j+1)
@@ -109,14 +109,14 @@ func convertQ5K(dst []float32, src []byte) {
 	}
 }
 
-// convertQ6K reads blocks of 256, sixteen sub-blocks of 16: low uint8[128], high
+// decodeQ6K reads blocks of 256, sixteen sub-blocks of 16: low uint8[128], high
 // uint8[64], sc int8[16], d. Each half of 128 values is four quarters of 32: the low
 // nibbles of 32 bytes, those of the next 32, the high nibbles of the first and of
 // the next; high holds the upper two bits, a quarter each two bits up.
 // y = d·sc·(sextet-32).
-func convertQ6K(dst []float32, src []byte) {
+func decodeQ6K(dst []float32, src []byte) {
 	for ; len(dst) > 0; dst, src = dst[256:], src[210:] {
-		sc, d := src[192:208], halfAt(src[208:])
+		sc, d := src[192:208], float16At(src[208:])
 		for n := range 2 {
 			low, high := src[64*n:][:64], src[128+32*n:][:32]
 			y := dst[128*n:][:128]
