@@ -8,24 +8,24 @@ import (
 	"glossa/pkg/tokenizer/internal/encode"
 )
 
-// A Collector encodes the parts of one text and bounds the work and the memory that this
-// takes. Its zero value has no bound.
+// A Collector encodes the parts of one text within bounds of work and memory. The zero
+// value has no bounds.
 type Collector struct {
-	// Max is how many tokens the text may have, if it is greater than 0. Encoding a
-	// longer text ends with a [*LimitError], as early as that is certain.
+	// Max, if greater than 0, is the largest number of tokens that the text may have. A
+	// longer text fails with a [*LimitError], as soon as that is certain.
 	Max int
-	// Keep is how many tokens are kept, the last ones, if it is greater than 0. Without
-	// Max, of a text that has many more only the end is encoded, from a place between two
-	// tokens. In a text that has none for long, as one word of thousands of bytes is, what
-	// is kept may be cut otherwise than in the whole text.
+	// Keep, if greater than 0, is the number of last tokens to keep. Without Max, only the
+	// end of a much longer text is encoded, from a boundary between two tokens. If there is
+	// no such boundary nearby, for example in a word of thousands of bytes, the kept tokens
+	// may differ from those of the whole text.
 	Keep int
 
 	out encode.Output
 }
 
-// A LimitError says that a text has more tokens than [Collector.Max].
+// A LimitError reports that a text has more tokens than [Collector.Max].
 type LimitError struct {
-	AtLeast int // tokens that the text has; there may be more
+	AtLeast int // a lower bound of the number of tokens
 	Max     int
 }
 
@@ -34,8 +34,8 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("the text has at least %d tokens, more than %d", e.AtLeast, e.Max)
 }
 
-// AtLeast returns a number of tokens that t is certain to make of text, without encoding
-// it. It is 0 where nothing is certain, as of a text of which t may drop every part.
+// AtLeast returns a lower bound of the number of tokens that t makes of text, without
+// encoding it. The bound is 0 if nothing is certain, for example if t may drop any text.
 func AtLeast(t Tokenizer, text string, special bool) int {
 	e, ok := t.(encode.Encoder)
 	if !ok {
@@ -49,7 +49,7 @@ func AtLeast(t Tokenizer, text string, special bool) int {
 }
 
 // Add appends the tokens of text, and reads special tokens in it if special is set. It
-// returns the error of ctx soon after that is done.
+// returns the error of ctx soon after ctx is done.
 func (c *Collector) Add(ctx context.Context, t Tokenizer, text string, special bool) error {
 	o := &c.out
 	o.Limit, o.Keep, o.Stopped = c.limit(), c.Keep, ctx.Err
@@ -97,10 +97,10 @@ func (c *Collector) failed() error {
 	return nil
 }
 
-// Total returns how many tokens the text has so far; if some are not kept, at least.
+// Total returns the number of tokens so far. If some are not kept, it is a lower bound.
 func (c *Collector) Total() int { return c.out.Total() }
 
-// Head returns the first tokens of the text, at most 64, whether they are kept or not.
+// Head returns the first tokens of the text, at most 64, including those that are not kept.
 func (c *Collector) Head() []int {
 	if c.out.Head != nil {
 		return c.out.Head
@@ -108,7 +108,7 @@ func (c *Collector) Head() []int {
 	return c.out.IDs[:min(len(c.out.IDs), encode.MaxHead)]
 }
 
-// IDs returns the tokens that are kept.
+// IDs returns the kept tokens.
 func (c *Collector) IDs() []int {
 	if c.Keep > 0 && len(c.out.IDs) > c.Keep {
 		return c.out.IDs[len(c.out.IDs)-c.Keep:]

@@ -7,7 +7,7 @@ import (
 // Held is the number of tokens in memory.
 func (c *Collector) Held() int { return len(c.out.IDs) }
 
-// EncodesWhole tells whether all of text is encoded although only its last tokens are kept.
+// EncodesWhole reports whether all of text is encoded although only its last tokens are kept.
 func EncodesWhole(t Tokenizer, keep int, text string) bool {
 	e, ok := t.(encode.Encoder)
 	return ok && len((&Collector{Keep: keep}).tail(e, text, false)) == len(text)

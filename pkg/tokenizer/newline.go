@@ -6,10 +6,10 @@ import (
 	"glossa/pkg/tokenizer/internal/encode"
 )
 
-// WithNewline is t for the dense models of fairseq, whose texts never had line feeds:
-// a text is cut at runs of "\n", each part is encoded by itself, and id stands between
-// two parts. It decodes to "\n", whatever it is to t. Affixes and specials are those
-// of t.
+// WithNewline adapts t to the dense models of fairseq, which were trained on texts without
+// line feeds. It cuts a text at runs of "\n", encodes each part by itself, and puts id
+// between two parts. The token id decodes to "\n", whatever it means to t. Affixes and
+// special tokens are those of t.
 //
 // Source: fairseq's examples/moe_lm, which joins the lines of a document with </s>.
 func WithNewline(t Tokenizer, id int) Tokenizer { return &newlineTokenizer{t, id} }
@@ -53,7 +53,7 @@ func (t *newlineTokenizer) line(o *encode.Output, text string, special bool) {
 	}
 }
 
-// Weigh is that of the lines, without their ends.
+// Weigh implements [encode.Encoder]. Line feeds have no weight.
 func (t *newlineTokenizer) Weigh(text string, special bool) (n, per int) {
 	e, ok := t.Tokenizer.(encode.Encoder)
 	if !ok {
@@ -90,7 +90,7 @@ func (t *newlineTokenizer) NewDecoder() Decoder {
 	return &newlineDecoder{t: t, line: t.Tokenizer.NewDecoder()}
 }
 
-// newlineDecoder decodes each line by itself.
+// newlineDecoder decodes each line separately.
 type newlineDecoder struct {
 	t    *newlineTokenizer
 	line Decoder

@@ -1,10 +1,10 @@
 package tokenizer
 
-// A Source is what a tokenizer is made of: the content of its files, as they are. It may
-// be kept elsewhere and gives the same tokenizer again.
+// A Source holds the unchanged content of a tokenizer's files. It can be stored, and
+// package kinds makes the same tokenizer from it again.
 type Source struct {
-	Kind  string            // one of the kinds
-	Parts map[string][]byte // by name; which ones the kind says
+	Kind  string            // one of the constants below
+	Parts map[string][]byte // by name; the kind determines which
 }
 
 // The kinds of sources, with their parts. Any may also have PartNewline.
@@ -24,5 +24,5 @@ const (
 	PartVocab   = "vocab"
 	PartMerges  = "merges"
 	PartModel   = "model"
-	PartNewline = "newline" // decimal: the id that line feeds are, see [WithNewline]
+	PartNewline = "newline" // the id of line feeds in decimal, see [WithNewline]
 )

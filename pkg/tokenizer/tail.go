@@ -7,12 +7,12 @@ import (
 )
 
 const (
-	tailText = 1 << 16 // bytes of a text that is always encoded from its beginning
-	headText = 1 << 12 // bytes that the first tokens are found in
+	tailText = 1 << 16 // bytes; a shorter text is always encoded from its beginning
+	headText = 1 << 12 // bytes in which the first tokens are found
 )
 
-// tail returns the end of a text of which only the last tokens are kept: twice as many and
-// more, so that where it begins does not show.
+// tail returns the part of a text to encode if only the last tokens are kept. It has more
+// than twice as many tokens, so that its start does not affect those that are kept.
 func (c *Collector) tail(e encode.Encoder, text string, special bool) string {
 	t, ok := e.(encode.Tailer)
 	if !ok || c.Keep <= 0 || c.Max > 0 || len(text) <= tailText {
@@ -37,7 +37,7 @@ func (c *Collector) tail(e encode.Encoder, text string, special bool) string {
 	return text[from:]
 }
 
-// skip counts what is not encoded, but for the first tokens.
+// skip counts the text that is not encoded, and keeps its first tokens.
 func (c *Collector) skip(e encode.Encoder, text string, special bool) {
 	o := &c.out
 	if len(o.Head) < encode.MaxHead {

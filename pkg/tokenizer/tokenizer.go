@@ -1,7 +1,7 @@
-// Package tokenizer says what a tokenizer is, which turns text into token ids and back,
-// and collects the tokens of a text within bounds. The tokenizers are in the packages
-// below it: alpha, hf, sentencepiece, gguf; kinds opens any of them from a [Source]. It
-// refuses to know models, where files are, and chat templates.
+// Package tokenizer defines tokenizers, which turn text into token ids and back, and
+// collects the tokens of a text within bounds. The packages alpha, hf, sentencepiece and
+// gguf below it implement them; package kinds opens any of them from a [Source]. Package
+// tokenizer does not know models, the places of files, or chat templates.
 package tokenizer
 
 import (
@@ -10,10 +10,10 @@ import (
 
 // Tokenizer maps text to ids. Implementations are safe for concurrent use.
 type Tokenizer interface {
-	// Encode never reads special tokens: what spells one is ordinary text.
+	// Encode never reads special tokens: their spellings are ordinary text.
 	Encode(text string) []int
-	// EncodeSpecial reads special tokens spelled in text as such, at each place the
-	// longest. They are never merged with their neighbours.
+	// EncodeSpecial also reads special tokens by their spellings, at each place the
+	// longest. They never merge with their neighbours.
 	EncodeSpecial(text string) []int
 	// Size is the number of ids: 0 to Size()-1.
 	Size() int
@@ -35,18 +35,18 @@ type Affixes interface {
 	Affixes() (before, after []int)
 }
 
-// Exporter is a capability of a [Tokenizer]: the tokenizer.json of Hugging Face's format that
-// splits every text into the same tokens, and makes the same text of them.
+// Exporter is a capability of a [Tokenizer]: it writes a tokenizer.json of Hugging Face's
+// format that encodes and decodes every text in the same way.
 type Exporter interface {
 	Export() ([]byte, error)
 }
 
 // Decoder turns the ids of one text into its bytes, in order.
 type Decoder interface {
-	// Next returns what id adds to the text: perhaps a part of a rune, "" for
-	// unknown and special ids.
+	// Next returns the bytes that id adds to the text, perhaps a part of a rune. They are
+	// "" for unknown and special ids.
 	Next(id int) string
-	// Flush returns what the decoder holds back at the end of the text.
+	// Flush ends the text and returns the bytes that the decoder still held back.
 	Flush() string
 }
 

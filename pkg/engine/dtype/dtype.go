@@ -103,7 +103,7 @@ func (t Type) Block() (values, bytes int) {
 	return r.values, r.bytes
 }
 
-// Convertible tells whether values of the type can be read as float32.
+// Convertible reports whether values of the type can be read as float32.
 func (t Type) Convertible() bool { return t.row().decode != nil }
 
 // Decoder returns the function that reads values of t, or nil if t cannot be read as
@@ -113,7 +113,7 @@ func (t Type) Decoder() Decoder { return t.row().decode }
 // Encoder returns the function that writes values of t, or nil if there is none.
 func (t Type) Encoder() Encoder { return t.row().encode }
 
-// InSafetensors tells whether safetensors has the type.
+// InSafetensors reports whether safetensors has the type.
 func (t Type) InSafetensors() bool { return t.row().safetensors }
 
 // GGUF returns ggml's number of the type; ok is false if it has none.

@@ -10,12 +10,12 @@ import (
 // block is the number of tokens that kernels work on at a time.
 const block = 256
 
-// candidates are the tokens that can still be chosen, in the order of their ids.
+// candidates are the tokens that can still be chosen, ordered by id.
 type candidates struct {
 	kernels *kernel.Kernels
 	ids     []int
 	logits  []float32
-	weights []float64 // once they are weighed
+	weights []float64 // set by weigh
 	order   []ranked  // scratch
 }
 
@@ -39,8 +39,8 @@ func (c *candidates) add(x []float32, first int, low, high float32) {
 	}
 }
 
-// best takes the n > 0 likeliest tokens of x, the lower id among equals. A token that is
-// no likelier than n before it is not even added.
+// best adds the n > 0 likeliest tokens of x, preferring lower ids among equals. It does not
+// add a token if n earlier ones are at least as likely.
 func (c *candidates) best(x []float32, n int) {
 	c.reset()
 	bound := float32(-math.MaxFloat32)
@@ -58,8 +58,8 @@ func (c *candidates) best(x []float32, n int) {
 	}
 }
 
-// keep removes all but the n likeliest, the lower id among equals. It returns a logit
-// that is larger than those of all removed; what comes later and is less is never kept.
+// keep removes all but the n likeliest, preferring lower ids among equals. It returns a
+// bound: all removed logits are smaller, and smaller logits that come later are never kept.
 func (c *candidates) keep(n int) float32 {
 	padded := c.logits
 	for len(padded)%64 > 0 { // kernels count whole words fastest
@@ -80,7 +80,7 @@ func (c *candidates) keep(n int) float32 {
 }
 
 // nth returns a bound that at least n values of x reach and at most n exceed, 0 < n <=
-// len(x), by bisecting the float32 in their order.
+// len(x). It bisects the ordered float32 values.
 func (c *candidates) nth(x []float32, n int) float32 {
 	low, high := ordinal(-math.MaxFloat32), ordinal(math.MaxFloat32)
 	for low < high {
@@ -122,7 +122,7 @@ func (c *candidates) count(x []float32, bound float32) int {
 	return n
 }
 
-// filter removes the candidates of which keep is false.
+// filter removes the candidates for which keep returns false.
 func (c *candidates) filter(keep func(i int) bool) {
 	n := 0
 	for i, id := range c.ids {
@@ -145,13 +145,13 @@ type ranked struct {
 	key, weight float64
 }
 
-// before tells whether r comes before q: the larger key, the lower id among equals.
+// before reports whether r comes before q: by the larger key, or the lower id among equals.
 func (r *ranked) before(q *ranked) bool { return r.key > q.key || r.key == q.key && r.id < q.id }
 
 func byLogit(l float32) float64 { return float64(l) }
 
-// cut keeps the smallest head, by the key of a logit, whose weights reach the limit; all
-// if they never do.
+// cut keeps the smallest head, by the key of a logit, whose weights reach the limit, or all
+// if none does.
 func (c *candidates) cut(limit float64, key func(l float32) float64) {
 	if len(c.ids) == 0 {
 		return
@@ -184,8 +184,8 @@ func reach(c []ranked, limit float64) ranked {
 	}
 }
 
-// partition takes an element of c as pivot and moves the n that come before it to c[:n],
-// it itself to c[n]. It returns n and the mass of those.
+// partition chooses a pivot in c and moves the n elements that come before it to c[:n], and
+// the pivot to c[n]. It returns n and the mass of c[:n].
 func partition(c []ranked) (n int, mass float64) {
 	first, middle, last := &c[0], &c[len(c)/2], &c[len(c)-1]
 	if middle.before(last) {
@@ -219,8 +219,9 @@ func (c *candidates) draw(u float64) int {
 	return c.ids[at]
 }
 
-// walk returns the index at which the sum of the weights exceeds mass and what is left
-// of it there; the last weight that is not zero if rounding leaves a crumb.
+// walk returns the index at which the sum of the weights exceeds mass, and the mass left
+// there. If rounding leaves a remainder, it is the index of the last weight that is not
+// zero.
 func walk(weights []float64, mass float64) (at int, left float64) {
 	for i, w := range weights {
 		if w == 0 {

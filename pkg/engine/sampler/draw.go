@@ -36,8 +36,8 @@ func (s *Sampler) topP(x []float32, top float32, limited bool) {
 		s.kept.cut(p*s.kept.weigh(top, s.scale), byLogit)
 		return
 	}
-	// Tokens that have less than (1-p)/n each are not in the head if there are at most n
-	// of them. Mostly they are not there either with a much smaller n, which leaves few.
+	// Tokens with less than (1-p)/n each are not in the head if there are at most n of
+	// them. Usually this also holds for a much smaller n, which leaves few tokens.
 	total := s.sum(x, top)
 	for n := 64.0; ; n *= 64 {
 		bound := float64(top) + math.Log((1-p)/n*total)/s.scale

@@ -8,14 +8,14 @@ import (
 	"glossa/pkg/engine/kernel"
 )
 
-// A Mask says which tokens may be chosen. It comes after the bias and the penalties:
-// what follows sees the allowed tokens alone, as if there were no others.
+// A Mask holds the tokens that may be chosen. It is applied after the bias and the
+// penalties: later steps see only the allowed tokens.
 type Mask struct {
 	Bits  []uint64 // a bit a token, at most as many as there are logits
 	Count int      // of the bits set: at least 1
 
-	// Closers, if not nil, are bits of tokens of which those allowed are favoured: Pull is
-	// added to their logits.
+	// Closers, if not nil, are the bits of favoured tokens: Pull is added to the logits of
+	// those that are allowed.
 	Closers []uint64
 	Pull    float32
 }
@@ -41,9 +41,9 @@ func (s *Sampler) Likeliest(logits []float32, m *Mask) int {
 	return m.at(s.cfg.Kernels.ArgMax(s.masked(logits, m)))
 }
 
-// masked returns the logits of the allowed tokens, in the order of their ids, after the
-// bias, the penalties and the pull. What follows need not know of masks: kernels work
-// on all that is there, and no value of a logit can stand for a token that is shut.
+// masked returns the logits of the allowed tokens, ordered by id, after the bias, the
+// penalties and the pull. Later steps need not know masks: kernels work on all values, and
+// no value of a logit has to mark a token that is not allowed.
 func (s *Sampler) masked(logits []float32, m *Mask) []float32 {
 	s.gather(logits, m)
 	for _, b := range s.bias {
@@ -62,8 +62,8 @@ func (s *Sampler) masked(logits []float32, m *Mask) []float32 {
 	return s.logits
 }
 
-// manyRuns is from how many runs of allowed tokens in a word on it is faster to look at
-// each token.
+// manyRuns is the number of runs of allowed tokens in a word from which on it is faster to
+// examine each token.
 const manyRuns = 8
 
 // gather copies the logits of the allowed tokens, and counts for each word of the mask
@@ -87,7 +87,7 @@ func (s *Sampler) gather(logits []float32, m *Mask) {
 }
 
 // pick copies the values of x whose bits are set, and perhaps others after them, and
-// returns how many they are. It looks at each value, without a branch.
+// returns their number. It examines each value, without a branch.
 func pick(dst, x []float32, word uint64) (n int) {
 	for _, l := range x {
 		dst[n&63] = l
@@ -97,7 +97,7 @@ func pick(dst, x []float32, word uint64) (n int) {
 	return n
 }
 
-// copyRuns does what pick does, run by run.
+// copyRuns is pick by runs.
 func copyRuns(dst, x []float32, word uint64) (n int) {
 	for at := 0; word != 0; {
 		skip := bits.TrailingZeros64(word)
@@ -110,7 +110,7 @@ func copyRuns(dst, x []float32, word uint64) (n int) {
 	return n
 }
 
-// place returns where gather put a token, -1 if it is shut.
+// place returns the index at which gather put a token, -1 if it is not allowed.
 func (s *Sampler) place(m *Mask, id int) int {
 	i, bit := id/64, uint64(1)<<(id%64)
 	if i >= len(m.Bits) || m.Bits[i]&bit == 0 {
@@ -129,7 +129,7 @@ func (s *Sampler) pull(m *Mask) {
 	}
 }
 
-// at returns the id of the allowed token that n others come before.
+// at returns the id of the allowed token after n others.
 func (m *Mask) at(n int) int {
 	for i, word := range m.Bits {
 		if c := bits.OnesCount64(word); n >= c {
@@ -141,5 +141,5 @@ func (m *Mask) at(n int) int {
 		}
 		return i*64 + bits.TrailingZeros64(word)
 	}
-	return math.MaxInt // Count was wrong
+	return math.MaxInt // Count is wrong
 }

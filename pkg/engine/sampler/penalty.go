@@ -12,7 +12,7 @@ type bias struct {
 	add float64
 }
 
-// observed says how often a token came.
+// observed is the number of occurrences of a token.
 type observed struct{ id, count int }
 
 // Observe counts a token for the penalties: each one sampled and, if the request
@@ -63,17 +63,17 @@ func (s *Sampler) seen() []observed {
 // apply adds the bias to a logit.
 func (b *bias) apply(l float32) float32 { return float32(float64(kernel.Finite(l)) + b.add) }
 
-// apply returns the logit l, after the penalties, of a token that came count times.
+// apply returns the logit l after the penalties, of a token that occurred count times.
 func (c *Config) apply(l float32, count int) float32 {
 	return float32(c.penalise(float64(kernel.Finite(l)), float64(count)))
 }
 
-// penalise returns the logit l of a token that came count times.
+// penalise returns the logit l of a token that occurred count times.
 func (c *Config) penalise(l, count float64) float64 {
 	if r := c.RepetitionPenalty; r != 0 {
 		l = shrink(l, r)
 	}
-	presence, frequency := c.PresencePenalty, float64(c.FrequencyPenalty*count) // which forbids fusing
+	presence, frequency := c.PresencePenalty, float64(c.FrequencyPenalty*count) // the conversion prevents fusing
 	if c.MultiplyPresence {
 		l, presence = shrink(l, 1+presence), 0
 	}

@@ -1,16 +1,14 @@
-// Package sampler chooses the next token from logits. It knows one order of
-// operations for all dialects and refuses to know models, requests and text.
+// Package sampler chooses the next token from logits. It knows one order of operations for
+// all dialects and refuses to know models, requests and text.
 //
-// Order (seed 000 and seed 001 agree with it): logit bias, repetition penalty,
-// presence and frequency penalties, a mask if there is one, temperature, top_k, then
-// typical_p or top_p, then one draw by inverse cumulative distribution in the order of
-// token ids.
+// Order (seed 000 and seed 001 agree with it): logit bias, repetition penalty, presence and
+// frequency penalties, a mask if there is one, temperature, top_k, then typical_p or top_p,
+// then one draw by inverse cumulative distribution in the order of token ids.
 //
-// Logits are float32, also those that a bias or a penalty changed; a NaN counts as the
-// least float32 and an infinity as the greatest of its sign. Probabilities are float64;
-// one that is below exp(-708) of the largest is zero.
-// A token is a function of logits, configuration, seed, row and step alone: all
-// instruction sets give the same bits ([kernel.Kernels.Weights]).
+// Logits are float32, also after a bias or a penalty. A NaN counts as the least float32 and
+// an infinity as the greatest of its sign. Probabilities are float64; those below exp(-708)
+// of the largest are zero. A token depends only on logits, configuration, seed, row and
+// step: all instruction sets give the same bits ([kernel.Kernels.Weights]).
 package sampler
 
 import (
@@ -56,8 +54,8 @@ type Sampler struct {
 	kept    candidates
 }
 
-// New returns a sampler for a vocabulary of that size. A parameter that is no
-// number or out of its domain is a [ParamError].
+// New returns a sampler for a vocabulary of that size. A parameter that is NaN or out of
+// its domain is a [ParamError].
 func New(cfg Config, vocab int) (*Sampler, error) {
 	if err := cfg.Check(vocab); err != nil {
 		return nil, err
@@ -75,12 +73,12 @@ func New(cfg Config, vocab int) (*Sampler, error) {
 	return s, nil
 }
 
-// A ParamError is a parameter that cannot be used; Param is its canonical name.
+// A ParamError reports an invalid parameter; Param is its canonical name.
 type ParamError struct{ Param, Message string }
 
 func (e *ParamError) Error() string { return e.Param + ": " + e.Message }
 
-// Check returns what is wrong with c for a vocabulary of that size: a [ParamError].
+// Check returns a [ParamError] if c is invalid for a vocabulary of that size.
 func (c *Config) Check(vocab int) error {
 	for _, x := range []struct {
 		name     string
@@ -121,7 +119,7 @@ func (s *Sampler) SampleAt(logits []float32, u float64) int {
 	return s.choose(s.penalised(logits), u)
 }
 
-// choose returns the index of one of x, logits after all that changes them.
+// choose returns the index of the chosen one of x, the final logits.
 func (s *Sampler) choose(x []float32, u float64) int {
 	if s.cfg.Temperature == 0 {
 		return s.cfg.Kernels.ArgMax(x)

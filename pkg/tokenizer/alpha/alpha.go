@@ -25,13 +25,13 @@ const (
 type Artifacts struct {
 	Type          string   `json:"type"` // [BPE], [Char] or [Word]
 	VocabSize     int      `json:"vocabSize"`
-	Vocab         []string `json:"vocab"`                   // by id: characters, special tokens, then what the merges make
+	Vocab         []string `json:"vocab"`                   // by id: characters, special tokens, then the results of the merges
 	Merges        [][2]int `json:"merges,omitempty"`        // left and right id, by rank
 	SpecialTokens []string `json:"specialTokens,omitempty"` // spellings, each in Vocab
 }
 
-// Parse builds the tokenizer of a checkpoint's tokenizerArtifacts. Kinds that
-// are none of ours are refused, where upstream takes them for char.
+// Parse builds the tokenizer of a checkpoint's tokenizerArtifacts. It rejects unknown
+// types, which upstream treats as char.
 func Parse(raw json.RawMessage) (tokenizer.Tokenizer, error) {
 	var f struct {
 		Artifacts
@@ -100,8 +100,8 @@ func (a *Artifacts) build() (tokenizer.Tokenizer, error) {
 	return nil, fmt.Errorf("type %.40q is none of bpe, char, word", a.Type)
 }
 
-// checkVocab refuses empty entries and, among those that no merge makes,
-// duplicates. Two merges may spell the same text: "a"+"bc" and "ab"+"c".
+// checkVocab rejects empty entries, and duplicates among those that no merge makes. Two
+// merges may spell the same text: "a"+"bc" and "ab"+"c".
 func (a *Artifacts) checkVocab(base int) error {
 	seen := make(map[string]int, base)
 	for id, piece := range a.Vocab {
@@ -119,8 +119,8 @@ func (a *Artifacts) checkVocab(base int) error {
 	return nil
 }
 
-// checkMerges refuses merges whose parts are special tokens or not made before
-// them, and repeated ones.
+// checkMerges rejects merges of special tokens, of tokens that later merges make, and
+// repeated merges.
 func (a *Artifacts) checkMerges(v *vocabulary, base int) ([][2]int32, error) {
 	merges := make([][2]int32, len(a.Merges))
 	seen := make(map[uint64]int, len(a.Merges))

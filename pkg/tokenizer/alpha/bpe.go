@@ -9,8 +9,8 @@ import (
 	"glossa/pkg/tokenizer/internal/encode"
 )
 
-// heapMerges is the number of merges from which upstream encodes with a heap that
-// orders pairs by rank alone.
+// heapMerges is the number of merges from which upstream orders pairs by rank alone, in a
+// heap.
 const heapMerges = 1000
 
 // maxBPE bounds the vocabulary of bpe: upstream packs two ids into 32 bits.
@@ -31,9 +31,9 @@ type bpeTokenizer struct {
 	chars  *chars
 	merger bpe.Merger
 	byPos  bool // equal ranks are merged from left to right
-	// longest is how many characters a token has at most.
+	// longest is the largest number of characters of a token.
 	longest int
-	inner   bpe.PairTable // characters that stand next to each other in a token
+	inner   bpe.PairTable // characters that are neighbours in a token
 }
 
 func newBPE(v *vocabulary, merges [][2]int32) *bpeTokenizer {
@@ -58,8 +58,8 @@ func newBPE(v *vocabulary, merges [][2]int32) *bpeTokenizer {
 // Encode implements [tokenizer.Tokenizer].
 func (t *bpeTokenizer) Encode(text string) []int { return encode.All(t, text, false) }
 
-// EncodeSpecial implements [tokenizer.Tokenizer]: no merge knows a special token, so they
-// part the text.
+// EncodeSpecial implements [tokenizer.Tokenizer]. No merge has a special token, so special
+// tokens divide the text.
 func (t *bpeTokenizer) EncodeSpecial(text string) []int { return encode.All(t, text, true) }
 
 // EncodeTo implements [encode.Encoder].
@@ -97,14 +97,15 @@ func (t *bpeTokenizer) EncodeTo(o *encode.Output, text string, special bool) {
 	o.More(0)
 }
 
-// Weigh counts characters that are known, and special tokens for one.
+// Weigh implements [encode.Encoder]. It counts known characters, and each special token as
+// one.
 func (t *bpeTokenizer) Weigh(text string, special bool) (n, per int) {
 	return t.count(t.chars, text, special), t.longest
 }
 
-// Place implements [encode.Tailer]: no token has both of the characters around it next to each
-// other. Where it is the rune at at, and where a heap orders equal ranks, what becomes of
-// a run of the same characters may differ from what it becomes in the whole text.
+// Place implements [encode.Tailer]: it returns a place between two characters that are not
+// neighbours in any token. If it returns the rune at at, or if a heap orders equal ranks, a
+// run of equal characters may be encoded differently than in the whole text.
 func (t *bpeTokenizer) Place(text string, at int, special bool) (from int, ok bool) {
 	return encode.LastPlace(text, at, func(i int) bool {
 		before, _ := utf8.DecodeLastRuneInString(text[:i])
@@ -114,7 +115,7 @@ func (t *bpeTokenizer) Place(text string, at int, special bool) (from int, ok bo
 	}), !special || len(t.special) == 0
 }
 
-// setInner notes which characters stand next to each other in a token.
+// setInner records which characters are neighbours in a token.
 func (t *bpeTokenizer) setInner(merges [][2]int32) {
 	base := len(t.pieces) - len(merges)
 	t.inner = bpe.NewPairTable(len(merges))

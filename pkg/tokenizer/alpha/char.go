@@ -75,11 +75,12 @@ func (t *charTokenizer) EncodeTo(o *encode.Output, text string, special bool) {
 	})
 }
 
+// Weigh implements [encode.Encoder].
 func (t *charTokenizer) Weigh(text string, special bool) (n, per int) {
 	return t.count(t.chars, text, special), 1
 }
 
-// Place implements [encode.Tailer]: characters are tokens.
+// Place implements [encode.Tailer]: every character is a token.
 func (t *charTokenizer) Place(text string, at int, special bool) (from int, ok bool) {
 	return encode.RuneAt(text, at), !special || len(t.special) == 0
 }

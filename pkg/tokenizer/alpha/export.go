@@ -6,9 +6,9 @@ import (
 	"math"
 )
 
-// exported is a tokenizer.json whose model is a BPE of characters. Its words are whole
-// texts, as there is no pre-tokenizer; without an unknown token, characters that the
-// vocabulary does not have are dropped.
+// exported is a tokenizer.json whose model is a BPE of characters. Without a pre-tokenizer
+// a whole text is one word; without an unknown token, characters that are not in the
+// vocabulary are dropped.
 type exported struct {
 	Version       string          `json:"version"`
 	Truncation    *struct{}       `json:"truncation"`
@@ -51,9 +51,9 @@ type exportedModel struct {
 // Export implements [tokenizer.Exporter].
 func (t *charTokenizer) Export() ([]byte, error) { return t.export(nil) }
 
-// Export implements [tokenizer.Exporter]. The library merges equal pairs from left to right, as Alpha
-// does with fewer than 1000 merges; with more that is the same unless a pair is of one token
-// twice.
+// Export implements [tokenizer.Exporter]. The library merges equal pairs from left to
+// right, as Alpha does with fewer than 1000 merges. With more merges the result is the same
+// unless a token merges with itself.
 func (t *bpeTokenizer) Export() ([]byte, error) {
 	merges := make([][2]string, t.merger.Ranks)
 	for pair, to := range t.merger.Pairs.All() {
@@ -66,8 +66,8 @@ func (t *bpeTokenizer) Export() ([]byte, error) {
 	return t.export(merges)
 }
 
-// export writes the file of a vocabulary and the merges, by rank, of which each makes the
-// piece that has both texts.
+// export writes the file of a vocabulary and of merges by rank. Each merge makes the piece
+// that joins the texts of its parts.
 func (v *vocabulary) export(merges [][2]string) ([]byte, error) {
 	out := exported{
 		Version: "1.0", AddedTokens: []exportedToken{}, Decoder: exportedStep{"Fuse"},

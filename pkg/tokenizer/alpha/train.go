@@ -13,9 +13,9 @@ import (
 	"glossa/pkg/tokenizer/internal/encode"
 )
 
-// Train learns a tokenizer from text. For [BPE] vocabSize is the size aimed at:
-// there are fewer tokens if no pair is left that occurs twice, more if the text
-// alone has more characters. [Char] and [Word] take what the text has and ignore
+// Train trains a tokenizer on text. For [BPE] vocabSize is the target size: the vocabulary
+// is smaller if no pair is left that occurs twice, and larger if the text has more
+// characters. [Char] and [Word] use every character or word of the text and ignore
 // vocabSize. Base entries are in the order of JavaScript's sort.
 func Train(kind, text string, vocabSize int) (*Artifacts, error) {
 	if text == "" {
@@ -48,7 +48,7 @@ func Train(kind, text string, vocabSize int) (*Artifacts, error) {
 		if vocabSize < 1 || vocabSize > maxBPE || len(a.Vocab) > maxBPE {
 			return nil, fmt.Errorf("tokenizer: vocabulary of %d for %d characters is not within %d", vocabSize, len(a.Vocab), maxBPE)
 		}
-		learnMerges(a, text, vocabSize)
+		trainMerges(a, text, vocabSize)
 	}
 	a.VocabSize = len(a.Vocab)
 	if a.VocabSize > encode.MaxVocab {
@@ -70,9 +70,9 @@ type node struct {
 	prev, next int32 // positions, -1 at the ends
 }
 
-// learner is the state of learning merges: the text as a linked list, its pairs,
-// and a heap of (pair, count) of which some are stale.
-type learner struct {
+// mergeTrainer is the state of training: the text as a linked list, its pairs, and a heap
+// of (pair, count), some of which are stale.
+type mergeTrainer struct {
 	nodes []node
 	pairs map[uint64]*pair
 	heap  []candidate
@@ -84,17 +84,17 @@ type candidate struct {
 	key   uint64
 }
 
-// before orders candidates: the more frequent first, of equal ones that with the
-// lower ids. (Upstream takes the one that its text has first.)
+// before orders candidates by frequency, and equal ones by their ids. (Upstream takes the
+// pair that comes first in the text.)
 func (c candidate) before(d candidate) bool {
 	return c.count > d.count || c.count == d.count && c.key < d.key
 }
 
-// learnMerges appends merges and their tokens to a until it has vocabSize entries
-// or no pair occurs twice. Counts are kept up to date at the places that change,
-// so a merge costs its occurrences, not the text.
-func learnMerges(a *Artifacts, text string, vocabSize int) {
-	l := newLearner(a.Vocab, text)
+// trainMerges appends merges and their tokens to a until it has vocabSize entries or no
+// pair occurs twice. Counts are updated only at the places that change, so that a merge
+// costs time in its occurrences, not in the text.
+func trainMerges(a *Artifacts, text string, vocabSize int) {
+	l := newMergeTrainer(a.Vocab, text)
 	for len(a.Vocab) < vocabSize {
 		p := l.best()
 		if p == nil {
@@ -110,11 +110,11 @@ func learnMerges(a *Artifacts, text string, vocabSize int) {
 	}
 }
 
-// joins reports whether two pieces may become one. A piece is a word with the
-// space before it, if any, or such a run of digits or of other signs, or a run of
-// line feeds. So a prompt that ends with a word ends with a token too, and a small
-// model spells: with merges across words (upstream's way) a starter of the same
-// size and training misspelt a word in two stories of three.
+// joins reports whether two pieces may merge. A piece is a run of letters, of digits or of
+// other signs, with the space before it, or a run of line feeds. So a prompt that ends with
+// a word also ends with a token, and a small model spells correctly: with merges across
+// words, as upstream has them, a starter of the same size and training misspelt a word in
+// two of three stories.
 func joins(left, right string) bool {
 	a, _ := utf8.DecodeLastRuneInString(left)
 	b, _ := utf8.DecodeRuneInString(right)
@@ -134,13 +134,13 @@ func class(r rune) int {
 	return 3
 }
 
-func newLearner(vocab []string, text string) *learner {
+func newMergeTrainer(vocab []string, text string) *mergeTrainer {
 	ids := map[rune]int32{}
 	for id, piece := range vocab {
 		r, _ := utf8.DecodeRuneInString(piece)
 		ids[r] = int32(id)
 	}
-	l := &learner{pairs: map[uint64]*pair{}}
+	l := &mergeTrainer{pairs: map[uint64]*pair{}}
 	for _, r := range text {
 		i := int32(len(l.nodes))
 		l.nodes = append(l.nodes, node{id: ids[r], prev: i - 1, next: i + 1})
@@ -156,12 +156,12 @@ func newLearner(vocab []string, text string) *learner {
 }
 
 // at returns the key of the pair that begins at position i.
-func (l *learner) at(i int32) uint64 {
+func (l *mergeTrainer) at(i int32) uint64 {
 	return bpe.PairKey(l.nodes[i].id, l.nodes[l.nodes[i].next].id)
 }
 
 // add counts the pair that begins at position i.
-func (l *learner) add(i int32) *pair {
+func (l *mergeTrainer) add(i int32) *pair {
 	key := l.at(i)
 	p := l.pairs[key]
 	if p == nil {
@@ -173,15 +173,15 @@ func (l *learner) add(i int32) *pair {
 	return p
 }
 
-// drop uncounts the pair that begins at position i.
-func (l *learner) drop(i int32) {
+// drop removes the pair that begins at position i from the counts.
+func (l *mergeTrainer) drop(i int32) {
 	if p := l.pairs[l.at(i)]; p != nil {
 		p.count--
 	}
 }
 
-// best takes the most frequent pair that occurs twice.
-func (l *learner) best() *pair {
+// best removes and returns the most frequent pair, or nil if none occurs twice.
+func (l *mergeTrainer) best() *pair {
 	for len(l.heap) > 0 {
 		c := l.pop()
 		p := l.pairs[c.key]
@@ -196,8 +196,8 @@ func (l *learner) best() *pair {
 	return nil
 }
 
-// apply merges the occurrences of p from left to right into the token id.
-func (l *learner) apply(p *pair, left, right, id int32) {
+// apply replaces the occurrences of p, from left to right, by the token id.
+func (l *mergeTrainer) apply(p *pair, left, right, id int32) {
 	delete(l.pairs, p.key)
 	slices.Sort(p.at)
 	grown := map[*pair]bool{}
@@ -229,7 +229,7 @@ func (l *learner) apply(p *pair, left, right, id int32) {
 }
 
 // push and pop keep the heap of candidates.
-func (l *learner) push(c candidate) {
+func (l *mergeTrainer) push(c candidate) {
 	h := append(l.heap, c)
 	i := len(h) - 1
 	for i > 0 && c.before(h[(i-1)/2]) {
@@ -240,7 +240,7 @@ func (l *learner) push(c candidate) {
 	l.heap = h
 }
 
-func (l *learner) pop() candidate {
+func (l *mergeTrainer) pop() candidate {
 	h := l.heap
 	top, n := h[0], len(h)-1
 	c := h[n]

@@ -10,7 +10,8 @@ import (
 	"glossa/pkg/tokenizer/internal/encode"
 )
 
-// vocabulary is what all tokenizers share: pieces by id and special tokens.
+// vocabulary holds pieces by id and special tokens. All tokenizers of this package share
+// it.
 type vocabulary struct {
 	pieces  []string
 	special map[string]int
@@ -19,11 +20,12 @@ type vocabulary struct {
 	isSpecial []bool // by id
 }
 
-// maxSpecials bounds the number of special tokens: matching them takes time in it.
+// maxSpecials bounds the number of special tokens, to which the time of matching is
+// proportional.
 const maxSpecials = 256
 
-// newVocabulary takes the special tokens trimmed, each once. One that is not among
-// the first base pieces is never read, as upstream has it.
+// newVocabulary trims the special tokens and removes duplicates. Like upstream, it ignores
+// those that are not among the first base pieces.
 func newVocabulary(pieces, specials []string, base int) (*vocabulary, error) {
 	if len(specials) > maxSpecials {
 		return nil, fmt.Errorf("specialTokens: %d of them, at most %d", len(specials), maxSpecials)
@@ -74,7 +76,7 @@ func (v *vocabulary) Affixes() (before, after []int) { return nil, nil }
 // NewDecoder implements [tokenizer.Tokenizer].
 func (v *vocabulary) NewDecoder() tokenizer.Decoder { return pieceDecoder{v} }
 
-// text is the piece of an ordinary token, "" for others.
+// text returns the piece of an ordinary token, "" for others.
 func (v *vocabulary) text(id int) string {
 	if id < 0 || id >= len(v.pieces) || v.isSpecial[id] {
 		return ""
@@ -105,8 +107,8 @@ func (v *vocabulary) cut(text string) (before string, id int, rest string) {
 	return text, -1, ""
 }
 
-// cutSpecial yields what is between special tokens with -1, and the ids of those, until
-// yield returns false. Without special there are none.
+// cutSpecial yields the text between special tokens with -1, and the ids of special tokens,
+// until yield returns false. Unless special is set, all of text is ordinary.
 func (v *vocabulary) cutSpecial(text string, special bool, yield func(part string, id int) bool) {
 	if !special {
 		yield(text, -1)
@@ -121,7 +123,7 @@ func (v *vocabulary) cutSpecial(text string, special bool, yield func(part strin
 	}
 }
 
-// count is the number of characters of text that c knows, where a special token is one.
+// count returns the number of characters of text that c has. A special token counts as one.
 func (v *vocabulary) count(c *chars, text string, special bool) (n int) {
 	v.cutSpecial(text, special, func(part string, id int) bool {
 		if id >= 0 {
@@ -137,9 +139,9 @@ func (v *vocabulary) count(c *chars, text string, special bool) (n int) {
 	return n
 }
 
-// isSpace tells whether JavaScript's trim and \s take r for white space
-// (ECMA-262, WhiteSpace and LineTerminator). It differs from Unicode's White_Space
-// in U+FEFF, which is, and U+0085, which is not.
+// isSpace reports whether JavaScript's trim and \s consider r white space (ECMA-262,
+// WhiteSpace and LineTerminator). Unlike Unicode's White_Space, it includes U+FEFF and
+// excludes U+0085.
 func isSpace(r rune) bool {
 	switch r {
 	case '\t', '\n', '\v', '\f', '\r', ' ', 0xa0, 0x1680, 0x2028, 0x2029, 0x202f, 0x205f, 0x3000, 0xfeff:

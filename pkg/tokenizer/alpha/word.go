@@ -7,8 +7,8 @@ import (
 	"glossa/pkg/tokenizer/internal/encode"
 )
 
-// wordTokenizer has a token for each word and one for the end of a line. Words are
-// what white space separates; unknown words are dropped.
+// wordTokenizer has a token for each word and one for the end of a line. White space
+// separates words; unknown words are dropped.
 type wordTokenizer struct {
 	*vocabulary
 	words map[string]int
@@ -60,11 +60,12 @@ func (t *wordTokenizer) EncodeTo(o *encode.Output, text string, special bool) {
 	})
 }
 
-// Weigh knows nothing: words that are unknown are dropped, and others have any length.
+// Weigh implements [encode.Encoder]. Nothing is known, because unknown words are dropped
+// and others have any length.
 func (t *wordTokenizer) Weigh(string, bool) (n, per int) { return 0, 0 }
 
-// NewDecoder returns a decoder that puts a space between two words unless a line
-// ends between them, so that what it streams is what upstream's decode joins.
+// NewDecoder implements [tokenizer.Tokenizer]. It puts a space between two words unless a
+// line ends between them, so that streamed text equals the result of upstream's decode.
 // (Upstream's own stream puts a space before every word.)
 func (t *wordTokenizer) NewDecoder() tokenizer.Decoder {
 	return &wordDecoder{v: t.vocabulary, joined: true}

@@ -11,7 +11,7 @@ import (
 	"glossa/pkg/tokenizer/internal/subword"
 )
 
-// preTokenizer is what a pre-tokenizer of GGUF means for byte-level BPE.
+// preTokenizer describes a pre-tokenizer of GGUF for byte-level BPE.
 type preTokenizer struct {
 	digits       bool // digits are first cut out, each by itself
 	split        pretoken.Splitter
@@ -20,8 +20,8 @@ type preTokenizer struct {
 }
 
 // preTokenizers are the known values of tokenizer.ggml.pre, as llama.cpp reads them. Where
-// its own patterns differ from those of the models' files in contractions with
-// U+017F, the models' are taken.
+// its patterns treat contractions with U+017F differently than the models' own files, the
+// latter are followed.
 var preTokenizers = func() map[string]preTokenizer {
 	m := map[string]preTokenizer{}
 	for names, pre := range map[string]preTokenizer{
@@ -39,8 +39,8 @@ var preTokenizers = func() map[string]preTokenizer {
 	return m
 }()
 
-// newBytes builds a byte-level BPE. Control and unknown tokens are its special
-// tokens; user-defined ones are read in every text.
+// newBytes builds a byte-level BPE. Control and unknown tokens are its special tokens.
+// User-defined tokens are read in every text.
 func newBytes(g *Vocabulary) (tokenizer.Tokenizer, error) {
 	if g.Pre == "" {
 		return nil, errors.New("pre is missing")
@@ -85,9 +85,9 @@ func newBytes(g *Vocabulary) (tokenizer.Tokenizer, error) {
 	return t, nil
 }
 
-// byteVocab is the vocabulary by spelling and what is read in texts as a whole. Empty
-// tokens are ids that are not used. Keys tell special tokens only where types do not:
-// some name an ordinary token for padding.
+// byteVocab returns the vocabulary by spelling and the added tokens. Ids with an empty
+// token are unused. Keys name special tokens only if there are no types, because some files
+// use an ordinary token for padding.
 func (g *Vocabulary) byteVocab() (map[string]int, []hf.AddedToken, error) {
 	special := map[int64]bool{}
 	for _, id := range []*int64{g.BOS, g.EOS, g.EOT, g.Unknown, g.Padding} {

@@ -16,8 +16,8 @@ import (
 	"glossa/pkg/tokenizer/sentencepiece"
 )
 
-// Vocabulary is what a GGUF file says of its tokenizer: the keys tokenizer.ggml.*, nil for
-// those that are not there.
+// Vocabulary holds the keys tokenizer.ggml.* of a GGUF file; those that are missing are
+// nil.
 type Vocabulary struct {
 	Model  string    // "llama" (SentencePiece BPE), "t5" (Unigram), "gpt2" (byte-level BPE)
 	Pre    string    // the pre-tokenizer of byte-level BPE
@@ -68,8 +68,8 @@ func build(g *Vocabulary) (tokenizer.Tokenizer, error) {
 	return nil, fmt.Errorf("model: %.40q is not supported, only llama, t5 and gpt2", g.Model)
 }
 
-// newPieces builds a tokenizer with scores. Defaults and the treatment of bytes
-// that are no UTF-8, which stay as they are, are llama.cpp's.
+// newPieces builds a tokenizer with scores. Defaults are llama.cpp's. Like llama.cpp, it
+// keeps bytes that are not valid UTF-8.
 func newPieces(g *Vocabulary) (tokenizer.Tokenizer, error) {
 	scores, kinds, err := g.scoresAndKinds()
 	if err != nil {
@@ -110,7 +110,8 @@ func newPieces(g *Vocabulary) (tokenizer.Tokenizer, error) {
 	return t, nil
 }
 
-// affixes follows llama.cpp in what it takes without a key.
+// affixes returns the ids before and after a text, with llama.cpp's defaults for missing
+// keys.
 func (g *Vocabulary) affixes(unigram bool) (before, after []int, err error) {
 	bos, eos := int64(1), int64(2)
 	if unigram {
@@ -127,7 +128,7 @@ func (g *Vocabulary) affixes(unigram bool) (before, after []int, err error) {
 	return before, after, err
 }
 
-// scoresAndKinds reads what is listed by id.
+// scoresAndKinds returns the scores and the kinds by id.
 func (g *Vocabulary) scoresAndKinds() ([]float64, []subword.Kind, error) {
 	n := len(g.Tokens)
 	if len(g.Scores) != n {
@@ -156,7 +157,7 @@ func (g *Vocabulary) scoresAndKinds() ([]float64, []subword.Kind, error) {
 	return scores, kinds, nil
 }
 
-// affix is the token of a key, or else the other one.
+// affix returns the token of a key, or otherwise if the key is missing.
 func (g *Vocabulary) affix(key string, id *int64, otherwise int64) ([]int, error) {
 	if id == nil {
 		id = &otherwise

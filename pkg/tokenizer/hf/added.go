@@ -10,8 +10,8 @@ import (
 	"glossa/pkg/tokenizer/internal/encode"
 )
 
-// AddedToken is an entry of added_tokens in tokenizer.json: a token that is read in
-// the text itself, before it is cut into pieces.
+// AddedToken is an entry of added_tokens in tokenizer.json. Added tokens are read in the
+// text before it is cut into pieces.
 type AddedToken struct {
 	ID         int    `json:"id"`
 	Content    string `json:"content"`
@@ -25,7 +25,7 @@ type AddedToken struct {
 // maxAdded bounds the number of added tokens, encode.MaxSpecialLength their length.
 const maxAdded = 1 << 14
 
-// addedTrie finds added tokens: at each place the longest.
+// addedTrie finds added tokens, at each place the longest.
 type addedTrie struct {
 	tokens   []AddedToken
 	nodes    []trieNode // from the root; none if there are no tokens
@@ -38,7 +38,7 @@ type trieNode struct {
 	token int32          // index + 1 of the token that ends here
 }
 
-// add adds a token under the text that spells it.
+// add adds a token with its spelling.
 func (t *addedTrie) add(text string, token AddedToken) error {
 	if err := checkLength(token, text); err != nil {
 		return err
@@ -69,7 +69,7 @@ func (t *addedTrie) add(text string, token AddedToken) error {
 	return nil
 }
 
-// checkLength checks the text that spells a token.
+// checkLength checks the length of a token's spelling.
 func checkLength(token AddedToken, text string) error {
 	if text == "" || len(text) > encode.MaxSpecialLength {
 		return fmt.Errorf("added token %d, %.40q, has %d bytes, not 1 to %d", token.ID, text, len(text), encode.MaxSpecialLength)
@@ -77,7 +77,7 @@ func checkLength(token AddedToken, text string) error {
 	return nil
 }
 
-// longest is the token with which text begins, nil for none, and its length there.
+// longest returns the longest token at the beginning of text and its length, or nil.
 func (t *addedTrie) longest(text string) (token *AddedToken, length int) {
 	at := int32(0)
 	for i := range len(text) {
@@ -93,7 +93,7 @@ func (t *addedTrie) longest(text string) (token *AddedToken, length int) {
 	return token, length
 }
 
-// find is the leftmost longest token from i on: its place, nil for none.
+// find returns the leftmost longest token from i on and its place, or nil.
 func (t *addedTrie) find(text string, i int) (token *AddedToken, start, end int) {
 	for ; i < len(text); i++ {
 		if !t.begins[text[i]] {
@@ -106,9 +106,9 @@ func (t *addedTrie) find(text string, i int) (token *AddedToken, start, end int)
 	return nil, len(text), len(text)
 }
 
-// cut yields text in parts: what is between tokens with -1, and the ids of tokens.
-// Special tokens count only if special is set; as upstream has it, text that spells
-// one is then passed over as a whole, as is one that must be a word and is not.
+// cut yields the text between tokens with -1, and the ids of tokens. Unless special is set,
+// it skips the spellings of special tokens, as upstream does. It also skips a token that
+// must be a word and is part of one.
 func (t *addedTrie) cut(text string, special bool) iter.Seq2[string, int] {
 	return func(yield func(string, int) bool) {
 		from := 0
@@ -139,7 +139,7 @@ func (t *addedTrie) cut(text string, special bool) iter.Seq2[string, int] {
 	}
 }
 
-// standsAlone tells whether no word character touches text[start:end].
+// standsAlone reports whether no word character touches text[start:end].
 func standsAlone(text string, start, end int) bool {
 	before, n := utf8.DecodeLastRuneInString(text[:start])
 	after, m := utf8.DecodeRuneInString(text[end:])

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// templatePart is a part of a template: a special token or the text.
+// templatePart is a part of a template: a special token or the text itself.
 type templatePart struct {
 	SpecialToken *struct {
 		ID string `json:"id"`
@@ -44,7 +44,7 @@ func (n *namedToken) UnmarshalJSON(raw []byte) error {
 // maxAffix bounds the tokens around a text.
 const maxAffix = 64
 
-// readAffixes reads post_processor: what goes before and after a text by itself.
+// readAffixes reads post_processor and returns the ids before and after a single text.
 func readAffixes(s *fileStep, size int) (before, after []int, err error) {
 	list, err := flatten(s, maxGrowth, func(s *fileStep) []fileStep { return s.Processors })
 	for i := 0; err == nil && i < len(list); i++ {
@@ -80,7 +80,7 @@ func readAffixes(s *fileStep, size int) (before, after []int, err error) {
 	return before, after, nil
 }
 
-// template reads single, in which the text is once.
+// template reads single, in which the text must occur once.
 func (s *fileStep) template() (before, after []int, err error) {
 	seen := false
 	for _, part := range s.Single {

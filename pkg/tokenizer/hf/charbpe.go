@@ -9,8 +9,8 @@ import (
 	"glossa/pkg/tokenizer/internal/subword"
 )
 
-// charBPE is a BPE of characters: those that are not in the vocabulary become their
-// bytes' tokens, or unknown. A byte that belongs to no valid rune is a character.
+// charBPE is a BPE of characters. A character that is not in the vocabulary becomes the
+// tokens of its bytes, or unknown. A byte that is not part of a valid rune is a character.
 type charBPE struct {
 	bpe.Merger
 	low     [utf8.RuneSelf]int32 // ids of ASCII characters, -1 for none
@@ -21,8 +21,8 @@ type charBPE struct {
 	whole   map[string]int       // with ignore_merges: all of the vocabulary
 }
 
-// newCharBPE builds the model of a vocabulary without special tokens; pieces is all of
-// it, by id.
+// newCharBPE builds the model. ordinary is the vocabulary without special tokens, pieces
+// the whole vocabulary by id.
 func newCharBPE(f *fileModel, ordinary, special map[string]int, pieces []string) (*charBPE, error) {
 	m := &charBPE{chars: map[rune]int32{}, unk: -1, fuseUnk: f.FuseUnk}
 	if f.UnkToken != nil {
@@ -56,6 +56,7 @@ func newCharBPE(f *fileModel, ordinary, special map[string]int, pieces []string)
 	return m, err
 }
 
+// Encode implements pieceModel.
 func (m *charBPE) Encode(o *encode.Output, piece string) {
 	if id, ok := m.whole[piece]; ok {
 		o.IDs = append(o.IDs, id)
@@ -76,11 +77,11 @@ func (m *charBPE) Encode(o *encode.Output, piece string) {
 	}
 }
 
-// tokens appends what piece is before it is merged. As in the reference, an unknown
-// token comes only before the next character that is in the vocabulary, the next
+// tokens appends the symbols of piece before merging. As in the reference, an unknown token
+// is written only before the next character that is in the vocabulary, before the next
 // unknown one, or at the end.
 func (m *charBPE) tokens(dst []int32, piece string) []int32 {
-	unknown := false // one is to be written
+	unknown := false // an unknown token is pending
 	for i, r := range piece {
 		n := utf8.RuneLen(r)
 		id := int32(-1)
@@ -116,13 +117,13 @@ func (m *charBPE) tokens(dst []int32, piece string) []int32 {
 	return dst
 }
 
-// hasPrefixRune tells whether text begins with U+FFFD itself, not with a broken rune.
+// hasPrefixRune reports whether text begins with a valid rune, such as U+FFFD itself.
 func hasPrefixRune(text string) bool {
 	_, n := utf8.DecodeRuneInString(text)
 	return n > 1
 }
 
-// fallBack appends the tokens of the bytes of a character if there are all of them.
+// fallBack appends the tokens of the bytes of a character if all of them exist.
 func (m *charBPE) fallBack(dst []int32, char string) ([]int32, bool) {
 	if m.bytes == nil {
 		return dst, false

@@ -10,24 +10,24 @@ import (
 	"glossa/pkg/tokenizer/internal/subword"
 )
 
-// decoderPlan is a decoder of tokenizer.json: what becomes of each token, and what of
-// the text that they make.
+// decoderPlan is a decoder of tokenizer.json: the text of each token, and the steps that
+// work on the joined text.
 type decoderPlan struct {
-	texts []string            // by id: what it stands for
+	texts []string            // by id: the text of the token
 	skip  []bool              // by id: special tokens, and ids that are not used
-	first func(id int) string // of the first token of a text, nil if it is as the others
+	first func(id int) string // the text of a first token; nil if it does not differ
 	fused []fusedStep
 }
 
-// fusedStep is a decoder that works on the whole text: after Fuse.
+// fusedStep is a decoder that works on the whole text, after Fuse.
 type fusedStep struct {
 	find       string // replaced by content; "" for Strip
-	content    string // of Strip: the character that is taken off
-	start, end int    // how often, at most
+	content    string // of Strip: the character to remove
+	start, end int    // the largest number of removed characters
 }
 
-// addTokens makes special tokens and ids without a spelling stand for nothing. Other
-// added tokens stand for themselves if raw is set.
+// addTokens gives special tokens and ids without a spelling an empty text. If raw is set,
+// the text of other added tokens is their content.
 func (p *decoderPlan) addTokens(spelling []string, added []AddedToken, raw bool) {
 	p.skip = make([]bool, len(spelling))
 	for id, piece := range spelling {
@@ -45,7 +45,7 @@ func (p *decoderPlan) addTokens(spelling []string, added []AddedToken, raw bool)
 	}
 }
 
-// tokenStep is a decoder that works on each token by itself.
+// tokenStep is a decoder that works on single tokens.
 type tokenStep func(token string, first bool) string
 
 // readDecoder reads decoder for the vocabulary of t.
@@ -60,7 +60,7 @@ func readDecoder(s *fileStep, t *Tokenizer, added []AddedToken) (*decoderPlan, e
 	plan := &decoderPlan{texts: make([]string, len(t.spelling))}
 	var steps []tokenStep
 	firstDiffers := false
-	rest := list // what works on the whole text
+	rest := list // steps that work on the whole text
 	for len(rest) > 0 && rest[0].Type != "Fuse" {
 		s := &rest[0]
 		rest = rest[1:]
@@ -73,7 +73,7 @@ func readDecoder(s *fileStep, t *Tokenizer, added []AddedToken) (*decoderPlan, e
 		}
 		steps = append(steps, step)
 		firstDiffers = firstDiffers || s.Type == "Metaspace"
-		if s.Type == "ByteLevel" { // makes one text
+		if s.Type == "ByteLevel" { // joins the tokens
 			break
 		}
 	}
@@ -92,7 +92,7 @@ func readDecoder(s *fileStep, t *Tokenizer, added []AddedToken) (*decoderPlan, e
 	return plan, nil
 }
 
-// decode finds what the steps make of each token.
+// decode computes the text of each token.
 func (p *decoderPlan) decode(spelling []string, steps []tokenStep, firstDiffers bool) {
 	decode := func(id int, first bool) string {
 		text := spelling[id]
@@ -163,7 +163,7 @@ func readFused(s *fileStep) (fusedStep, error) {
 	return fusedStep{}, errors.New("it is not supported after Fuse")
 }
 
-// maxStrip bounds how many characters are taken off.
+// maxStrip bounds the number of removed characters.
 const maxStrip = 1 << 10
 
 func readStrip(s *fileStep) (fusedStep, error) {
@@ -200,7 +200,7 @@ func (d byteDecoder) Next(id int) string {
 
 func (d byteDecoder) Flush() string { return "" }
 
-// planDecoder follows a plan whose first token or whose end differs.
+// planDecoder decodes by a plan in which the first token differs or that has fused steps.
 type planDecoder struct {
 	plan    *decoderPlan
 	atStart bool
@@ -230,15 +230,15 @@ func (d *planDecoder) Flush() string {
 	return text
 }
 
-// fusedText is a fusedStep in the course of a text.
+// fusedText is the state of a fusedStep within a text.
 type fusedText struct {
 	fusedStep
 	taken int    // characters at the beginning
-	begun bool   // what follows is not taken off
-	held  string // may still be replaced or taken off
+	begun bool   // no more characters are removed at the beginning
+	held  string // text that may still be replaced or removed
 }
 
-// next returns what text, which follows, makes certain.
+// next adds text and returns the part of the result that is certain.
 func (f *fusedText) next(text string) string {
 	text = f.held + text
 	f.held = ""
@@ -250,7 +250,7 @@ func (f *fusedText) next(text string) string {
 		f.taken++
 	}
 	if !f.begun && f.taken < f.start && strings.HasPrefix(f.content, text) {
-		f.held = text // a part of the character, or nothing
+		f.held = text // a part of the character, or empty
 		return ""
 	}
 	f.begun = true
@@ -259,7 +259,7 @@ func (f *fusedText) next(text string) string {
 	return text[:keep]
 }
 
-// strip is where the characters begin that would be taken off the end of text.
+// strip returns the start of the characters that would be removed at the end of text.
 func (f *fusedText) strip(text string) int {
 	keep := len(text)
 	for i := 0; i < f.end && strings.HasSuffix(text[:keep], f.content); i++ {
@@ -294,7 +294,7 @@ func (f *fusedText) flush() string {
 	return text
 }
 
-// overlap is the length of the longest end of text that begins s and is not all of it.
+// overlap returns the length of the longest suffix of text that is a proper prefix of s.
 func overlap(text, s string) int {
 	for n := min(len(text), len(s)-1); n > 0; n-- {
 		if strings.HasSuffix(text, s[:n]) {

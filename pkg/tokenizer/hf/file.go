@@ -60,7 +60,7 @@ func (m *fileMerge) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// merges are the pairs by rank.
+// merges returns the pairs by rank.
 func (m *fileModel) merges() [][2]string {
 	pairs := make([][2]string, len(m.Merges))
 	for i, p := range m.Merges {
@@ -69,7 +69,7 @@ func (m *fileModel) merges() [][2]string {
 	return pairs
 }
 
-// read checks what the model says and reads its vocabulary.
+// read checks the model's settings and reads its vocabulary.
 func (m *fileModel) read() error {
 	switch {
 	case m.Type != "BPE" && m.Type != "Unigram":
@@ -135,7 +135,8 @@ func (m *fileModel) readScores() error {
 	return nil
 }
 
-// fileStep is a normalizer, pre-tokenizer, post-processor or decoder: the fields of all.
+// fileStep is a normalizer, pre-tokenizer, post-processor or decoder. It has the fields of
+// all.
 type fileStep struct {
 	Type string `json:"type"`
 	// Sequence
@@ -170,16 +171,16 @@ type fileStep struct {
 	SEP           namedToken               `json:"sep"`
 }
 
-// Bounds of the steps of a kind: their number, how many times longer they may make a
-// text, and a token that is decoded.
+// Bounds of the steps of a kind: their number, and how many times longer they may make a
+// text or a decoded token.
 const (
 	maxSteps       = 64
 	maxGrowth      = 1 << 12
 	maxTokenGrowth = 1 << 4
 )
 
-// flatten returns what is in s, of which sequences are taken apart by parts. Together
-// they make a text at most limit times longer.
+// flatten returns the steps of s. parts returns the steps of a sequence. An error is
+// returned if together they could make a text more than limit times longer.
 func flatten(s *fileStep, limit int, parts func(*fileStep) []fileStep) ([]fileStep, error) {
 	var list []fileStep
 	var add func(s *fileStep) error
@@ -208,7 +209,7 @@ func flatten(s *fileStep, limit int, parts func(*fileStep) []fileStep) ([]fileSt
 	return list, add(s)
 }
 
-// growth bounds how many times longer a step makes a text.
+// growth returns a bound of how many times longer a step makes a text.
 func (s *fileStep) growth() int {
 	switch s.Type {
 	case "Replace":
@@ -227,7 +228,7 @@ func (s *fileStep) growth() int {
 	return 1
 }
 
-// name is how errors call a step.
+// name returns the name of a step in errors.
 func (s *fileStep) name() string {
 	if s.Type == "" {
 		return "a step without a type"

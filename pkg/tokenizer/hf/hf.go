@@ -18,11 +18,11 @@ import (
 	"glossa/pkg/tokenizer/internal/unigram"
 )
 
-// Parse builds the tokenizer of a tokenizer.json: BPE of bytes (GPT-2, GPT-J,
-// GPT-NeoX, Llama 3) or of characters with byte fallback (Llama 2), or Unigram (XGLM),
-// with what stands around the model. What it does not know is refused by name. Special
-// tokens are never made of text by Encode, even where the reference's model would:
-// neither by a merge nor as a piece of Unigram.
+// Parse builds the tokenizer of a tokenizer.json: BPE of bytes (GPT-2, GPT-J, GPT-NeoX,
+// Llama 3) or of characters with byte fallback (Llama 2), or Unigram (XGLM), with all other
+// parts of the file. Unsupported parts are rejected by name. Encode never makes special
+// tokens of text, even where the reference's model does: neither by a merge nor as a piece
+// of Unigram.
 //
 // Source: the file format of Hugging Face's tokenizers, version 0.23.
 func Parse(tokenizerJSON []byte) (tokenizer.Tokenizer, error) {
@@ -64,7 +64,7 @@ func parse(raw []byte) (*Tokenizer, error) {
 	return t, err
 }
 
-// byteLevel reads a vocabulary of bytes, to which one decoder belongs.
+// byteLevel reads a vocabulary of bytes. It supports one decoder.
 func (f *file) byteLevel(t *Tokenizer) error {
 	if f.Decoder == nil || f.Decoder.Type != "ByteLevel" {
 		return fmt.Errorf("decoder: %s is not supported with a model of bytes, only ByteLevel", f.Decoder.nameOrNull())
@@ -100,7 +100,7 @@ func (s *fileStep) nameOrNull() string {
 	return s.name()
 }
 
-// unigram builds the model, in which special tokens are no pieces.
+// unigram builds the model without special tokens.
 func (m *fileModel) unigram(ordinary map[string]int) (pieceModel, error) {
 	pieces, kinds := make([]string, len(m.vocab)), make([]subword.Kind, len(m.vocab))
 	for piece, id := range m.vocab {
@@ -120,9 +120,9 @@ func (m *fileModel) unigram(ordinary map[string]int) (pieceModel, error) {
 	return u, nil
 }
 
-// ParseGPT2 builds the tokenizer of GPT-2's two files, vocab.json and
-// merges.txt. They do not name special tokens: those are the entries that are
-// neither a byte nor made by a merge. Nothing goes before and after a text.
+// ParseGPT2 builds the tokenizer of GPT-2's two files, vocab.json and merges.txt. They do
+// not name special tokens, so entries that are neither a byte nor the result of a merge are
+// special. The affixes are empty.
 func ParseGPT2(vocabJSON, mergesTXT []byte) (tokenizer.Tokenizer, error) {
 	var vocab map[string]int
 	if err := json.Unmarshal(vocabJSON, &vocab); err != nil {
@@ -152,7 +152,7 @@ func ParseGPT2(vocabJSON, mergesTXT []byte) (tokenizer.Tokenizer, error) {
 	return t, nil
 }
 
-// readMerges reads a merge a line, after a line "#version: 0.2".
+// readMerges reads one merge per line. A line "#version: 0.2" may come first.
 func readMerges(text string) ([][2]string, error) {
 	var merges [][2]string
 	n := 0

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// order puts each run of marks in the order of their classes (Unicode, D109).
+// order sorts each run of marks by their classes (Unicode, D109).
 func order(runes []rune) {
 	classes := make([]uint8, len(runes))
 	for i, r := range runes {
@@ -27,7 +27,7 @@ func order(runes []rune) {
 	}
 }
 
-// orderRun puts a run of marks in the order of their classes, in linear time: a text may
+// orderRun sorts a run of marks by their classes in linear time, because a whole text may
 // be one run.
 func orderRun(runes []rune, classes []uint8) {
 	if slices.IsSorted(classes) {

@@ -14,8 +14,8 @@ import (
 	"glossa/pkg/tokenizer/internal/charsmap"
 )
 
-// readNormalizer reads normalizer as one function, nil for none. Bytes that belong to
-// no valid rune pass through.
+// readNormalizer reads normalizer as one function, nil for none. Bytes that are not part of
+// a valid rune pass unchanged.
 func readNormalizer(s *fileStep) (func(string) string, error) {
 	list, err := flatten(s, maxGrowth, func(s *fileStep) []fileStep { return s.Normalizers })
 	if err != nil {
@@ -44,7 +44,7 @@ func readNormalizer(s *fileStep) (func(string) string, error) {
 	}, nil
 }
 
-// normalizers are what normalizer may have.
+// normalizers are the supported types of normalizer.
 var normalizers = map[string]func(s *fileStep) (func(string) string, error){
 	"NFC":       func(*fileStep) (func(string) string, error) { return canonical(norm.NFC), nil },
 	"NFD":       func(*fileStep) (func(string) string, error) { return canonical(norm.NFD), nil },
@@ -86,7 +86,7 @@ func readStripSpace(s *fileStep) (func(string) string, error) {
 	}, nil
 }
 
-// maxReplacement bounds what stands for a character, in bytes.
+// maxReplacement bounds the replacement of a character, in bytes.
 const maxReplacement = 128
 
 func readPrecompiled(s *fileStep) (func(string) string, error) {
@@ -109,7 +109,7 @@ func readPrecompiled(s *fileStep) (func(string) string, error) {
 	return func(text string) string { return eachValid(text, m.ReplaceClusters) }, nil
 }
 
-// eachValid applies f to the parts of text that are valid.
+// eachValid applies f to the valid parts of text.
 func eachValid(text string, f func(string) string) string {
 	if utf8.ValidString(text) {
 		return f(text)
@@ -129,7 +129,7 @@ func eachValid(text string, f func(string) string) string {
 	return b.String()
 }
 
-// lower is that of each rune by itself: a sigma is never final.
+// lower maps each rune by itself, so that a sigma is never final.
 func lower(text string) string {
 	return eachValid(text, func(text string) string {
 		text = strings.ReplaceAll(text, "\u0130", "i\u0307") // the one rune with two small letters
@@ -137,12 +137,12 @@ func lower(text string) string {
 	})
 }
 
-// maxMarks is how many marks in a row x/text takes before it puts U+034F among them,
-// which the references do not (Unicode, UAX 15, stream-safe text format).
+// maxMarks is the number of marks in a row after which x/text inserts U+034F, which the
+// references do not (Unicode, UAX 15, stream-safe text format).
 const maxMarks = 30
 
-// canonical is a normalization form, of the Unicode version of x/text. Where many marks
-// stand in a row, it is that by definition.
+// canonical returns a normalization form, in the Unicode version of x/text. For many marks
+// in a row it follows the definition itself.
 func canonical(form norm.Form) func(string) string {
 	return func(text string) string {
 		start, end := manyMarks(form, text)
@@ -195,8 +195,8 @@ func manyMarks(form norm.Form, text string) (start, end int) {
 	return 0, 0
 }
 
-// begins tells whether the rune r, with which text begins, has nothing to do with what
-// comes before it.
+// begins reports whether the rune r, at the beginning of text, does not interact with the
+// text before it.
 func begins(form norm.Form, text string, r rune) bool {
 	return r < utf8.RuneSelf || r == utf8.RuneError || form.PropertiesString(text).BoundaryBefore()
 }

@@ -120,7 +120,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// makesSpecial tells whether the reference made text a special token other than the
+// makesSpecial reports whether the reference made text a special token other than the
 // unknown one. That is a deliberate difference: Encode never does.
 func makesSpecial(tok tokenizer.Tokenizer, ids []int) bool {
 	return slices.ContainsFunc(ids, func(id int) bool { return isSpecialID(tok, id) && tok.Piece(id) != "<unk>" })

@@ -12,16 +12,16 @@ import (
 	"glossa/pkg/tokenizer/internal/pretoken"
 )
 
-// Tokenizer is a tokenizer in the parts of tokenizer.json: added tokens are read in
-// the text, what is between them is normalized and cut into pieces, and the model
-// makes ids of each piece.
+// Tokenizer is a tokenizer in the parts of tokenizer.json. It reads added tokens in the
+// text, normalizes the text between them and cuts it into pieces, and the model turns each
+// piece into ids.
 type Tokenizer struct {
 	raw        addedTrie           // tokens read in the text as it is
-	normalized addedTrie           // tokens read in what is normalized
+	normalized addedTrie           // tokens read in the normalized text
 	normalize  func(string) string // nil for nothing
-	steps      []preStep           // that cut one after the other
+	steps      []preStep           // pre-tokenizers, in order
 	model      pieceModel
-	before     []int // a text: what the post-processor puts
+	before     []int // affixes, by the post-processor
 	after      []int
 	special    map[string]int
 	spelling   []string // by id, as the vocabulary has it
@@ -29,14 +29,14 @@ type Tokenizer struct {
 	weights    encode.ByteWeights
 }
 
-// pieceModel makes ids of pieces of text.
+// pieceModel turns pieces of text into ids.
 type pieceModel interface {
-	// encode appends the ids of a piece, which is not empty.
+	// Encode appends the ids of a piece, which is not empty.
 	Encode(o *encode.Output, piece string)
 }
 
-// addTokens takes the vocabulary, ids by spelling, and the added tokens, which may
-// be in it. It returns the vocabulary without special tokens.
+// addTokens adds the vocabulary, which has ids by spelling, and the added tokens, which it
+// may contain. It returns the vocabulary without special tokens.
 func (t *Tokenizer) addTokens(vocab map[string]int, added []AddedToken) (map[string]int, error) {
 	if len(vocab) == 0 {
 		return nil, errNoVocab
@@ -81,8 +81,7 @@ func (t *Tokenizer) normal(text string) string {
 	return t.normalize(text)
 }
 
-// Encode implements [tokenizer.Tokenizer]. Added tokens that are not special are part of
-// ordinary text, and are read.
+// Encode implements [tokenizer.Tokenizer]. It reads added tokens that are not special.
 func (t *Tokenizer) Encode(text string) []int { return encode.All(t, text, false) }
 
 // EncodeSpecial implements [tokenizer.Tokenizer].
@@ -115,9 +114,9 @@ func (t *Tokenizer) EncodeTo(o *encode.Output, text string, special bool) {
 	}
 }
 
-// encodePart encodes what is between added tokens, which is not empty.
+// encodePart encodes the text between added tokens, which is not empty.
 func (t *Tokenizer) encodePart(o *encode.Output, part segment) {
-	if len(t.steps) == 1 && t.steps[0].split != nil { // as byte-level vocabularies have it
+	if len(t.steps) == 1 && t.steps[0].split != nil { // the usual case of byte-level vocabularies
 		split, text := t.steps[0].split, part.text
 		for i := 0; i < len(text); {
 			end := split(text, i)
@@ -158,17 +157,17 @@ func (t *Tokenizer) Affixes() (before, after []int) {
 // NewDecoder implements [tokenizer.Tokenizer].
 func (t *Tokenizer) NewDecoder() tokenizer.Decoder { return t.decoder.start() }
 
-// ByteLevel describe a tokenizer of bytes.
+// ByteLevel describes a tokenizer of bytes.
 type ByteLevel struct {
 	Vocab        map[string]int // ids by spelling in GPT-2's byte alphabet
 	Merges       [][2]string    // by rank
 	Added        []AddedToken
-	IgnoreMerges bool              // a piece that is in the vocabulary is one token
-	Digits       bool              // digits are first cut out, each by itself
+	IgnoreMerges bool              // a piece in the vocabulary is one token, whatever the merges
+	Digits       bool              // each digit is a piece of its own
 	Split        pretoken.Splitter // cuts texts into pieces
 }
 
-// NewByteLevel builds a tokenizer of bytes, which puts nothing around a text.
+// NewByteLevel builds a tokenizer of bytes, without affixes.
 func NewByteLevel(o ByteLevel) (*Tokenizer, error) {
 	t := &Tokenizer{steps: []preStep{{split: o.Split}}}
 	if o.Digits {
@@ -180,8 +179,8 @@ func NewByteLevel(o ByteLevel) (*Tokenizer, error) {
 // SetAffixes sets the ids before and after a text. It must be called before t is used.
 func (t *Tokenizer) SetAffixes(before, after []int) { t.before, t.after = before, after }
 
-// setBytes gives t a byte-level vocabulary: every text has ids, and if nothing
-// normalizes it they stand for exactly its bytes.
+// setBytes sets a byte-level vocabulary. Every text has ids, and without a normalizer they
+// decode to exactly its bytes.
 func (t *Tokenizer) setBytes(vocab map[string]int, merges [][2]string, added []AddedToken, ignoreMerges bool) error {
 	ordinary, err := t.addTokens(vocab, added)
 	if err != nil {
@@ -200,7 +199,7 @@ func (t *Tokenizer) setBytes(vocab map[string]int, merges [][2]string, added []A
 	return nil
 }
 
-// byteText is what the decoder ByteLevel makes of a token.
+// byteText returns the text of a token by the decoder ByteLevel.
 func byteText(piece string) string {
 	if text, ok := bpe.Despell(piece); ok {
 		return text

@@ -10,9 +10,9 @@ import (
 	"glossa/pkg/tokenizer/internal/pretoken"
 )
 
-// readPreTokenizers reads pre_tokenizer as a list of steps. If it ends with ByteLevel
-// and the model is byte-level, the spelling in its alphabet is left out: that is the
-// model's own.
+// readPreTokenizers reads pre_tokenizer as a list of steps. If byteLevel is set, the list
+// ends with ByteLevel, and its spelling step is omitted, because the model spells bytes
+// itself.
 func readPreTokenizers(s *fileStep, byteLevel bool) ([]preStep, error) {
 	list, err := flatten(s, maxGrowth, func(s *fileStep) []fileStep { return s.PreTokenizers })
 	if err != nil {
@@ -36,7 +36,7 @@ func readPreTokenizers(s *fileStep, byteLevel bool) ([]preStep, error) {
 	return steps, nil
 }
 
-// endsByteLevel tells whether the last pre-tokenizer is ByteLevel.
+// endsByteLevel reports whether the last pre-tokenizer is ByteLevel.
 func endsByteLevel(s *fileStep) bool {
 	for s != nil && s.Type == "Sequence" && len(s.PreTokenizers) > 0 {
 		s = &s.PreTokenizers[len(s.PreTokenizers)-1]
@@ -44,7 +44,7 @@ func endsByteLevel(s *fileStep) bool {
 	return s != nil && s.Type == "ByteLevel"
 }
 
-// preTokenizers are what pre_tokenizer may have.
+// preTokenizers are the supported types of pre_tokenizer.
 var preTokenizers = map[string]func(s *fileStep) ([]preStep, error){
 	"ByteLevel": readByteLevel,
 	"Split":     readSplit,
@@ -84,8 +84,7 @@ func readByteLevel(s *fileStep) ([]preStep, error) {
 	return append(steps, spellBytes), nil
 }
 
-// knownPatterns are the patterns that have scanners of their own, which cover every
-// text.
+// knownPatterns are the patterns with scanners, whose pieces cover every text.
 var knownPatterns = map[string]pretoken.Splitter{
 	pretoken.PatternGPT2:   pretoken.GPT2,
 	pretoken.PatternLlama3: pretoken.Llama3,
@@ -101,7 +100,7 @@ func readSplit(s *fileStep) ([]preStep, error) {
 	if s.Pattern.Regex != nil {
 		if split, ok := knownPatterns[*s.Pattern.Regex]; ok {
 			if b == isolated || b == removed && s.Invert {
-				return []preStep{{split: split}}, nil // no text is left between the matches
+				return []preStep{{split: split}}, nil // there is no text between the matches
 			}
 			return []preStep{cutAt(matchSplitter(split), b, s.Invert)}, nil
 		}
@@ -113,7 +112,7 @@ func readSplit(s *fileStep) ([]preStep, error) {
 	return []preStep{cutAt(find, b, s.Invert)}, nil
 }
 
-// behavior is that of the step, of which there is one unless there is a default.
+// behavior returns the behavior of the step, or missing if there is none.
 func (s *fileStep) behavior(missing behavior) (behavior, error) {
 	b := behavior(s.Behavior)
 	if b == "" {
@@ -151,7 +150,8 @@ func readMetaspace(s *fileStep) ([]preStep, error) {
 	return []preStep{metaspace(s.Replacement, scheme, s.Split == nil || *s.Split)}, nil
 }
 
-// scheme is where Metaspace puts its replacement: old files say add_prefix_space.
+// scheme returns where Metaspace puts its replacement. Old files have add_prefix_space
+// instead.
 func (s *fileStep) scheme() (string, error) {
 	if utf8.RuneCountInString(s.Replacement) != 1 {
 		return "", fmt.Errorf("replacement %.40q is not a character", s.Replacement)

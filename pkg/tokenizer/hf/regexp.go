@@ -10,10 +10,10 @@ import (
 	"unicode/utf8"
 )
 
-// compilePattern makes a matcher of a regular expression that means the same in
-// Oniguruma, which tokenizer.json is written for, and in package regexp: alternatives,
-// groups, classes and repetition, without look-around, anchors, flags and back
-// references, and without parts that repeat the empty text. What goes beyond is refused.
+// compilePattern compiles a regular expression that means the same in Oniguruma, for which
+// tokenizer.json is written, and in package regexp: alternatives, groups, classes and
+// repetition. It rejects look-around, anchors, flags, back references and parts that repeat
+// the empty text.
 func compilePattern(pattern string) (matcher, error) {
 	p := patternParser{rest: pattern}
 	empty, err := p.alternatives(0)
@@ -48,7 +48,7 @@ type patternParser struct {
 	out  strings.Builder
 }
 
-// alternatives reports whether what it read matches the empty text.
+// alternatives reads alternatives and reports whether they match the empty text.
 func (p *patternParser) alternatives(depth int) (empty bool, err error) {
 	if depth > maxPatternDepth {
 		return false, errors.New("it is nested too deeply")
@@ -87,7 +87,7 @@ func (p *patternParser) take(prefix string) bool {
 	return ok
 }
 
-// atom reads what repetition applies to.
+// atom reads an operand of repetition.
 func (p *patternParser) atom(depth int) (empty bool, err error) {
 	switch p.rest[0] {
 	case '(':
@@ -130,7 +130,7 @@ func (p *patternParser) literal() (rune, error) {
 	return r, nil
 }
 
-// repetition reads * + ? {n} {n,} {n,m}, and ? after it for as few as possible.
+// repetition reads * + ? {n} {n,} {n,m}, and a following ?, which means as few as possible.
 func (p *patternParser) repetition(empty bool) (bool, error) {
 	if p.rest == "" || !strings.ContainsRune("*+?{", rune(p.rest[0])) {
 		return empty, nil
@@ -171,7 +171,7 @@ func (p *patternParser) repetition(empty bool) (bool, error) {
 	return empty, nil
 }
 
-// class reads what follows [.
+// class reads a class after its [.
 func (p *patternParser) class() error {
 	p.out.WriteByte('[')
 	if p.take("^") {
@@ -218,7 +218,7 @@ func (p *patternParser) member() error {
 	return nil
 }
 
-// element reads a character or an escape; single tells that it is one character.
+// element reads a character or an escape; single reports whether it is one character.
 func (p *patternParser) element() (set string, single bool, err error) {
 	switch p.rest[0] {
 	case '\\':

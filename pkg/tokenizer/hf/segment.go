@@ -11,24 +11,24 @@ import (
 	"glossa/pkg/tokenizer/internal/pretoken"
 )
 
-// segment is a piece of text on its way to the model.
+// segment is a piece of text during pre-tokenization.
 type segment struct {
 	text  string
-	first bool // begins where the whole text does
+	first bool // it begins the whole text
 }
 
-// preStep is a pre-tokenizer: it cuts each segment further, and may rewrite it.
+// preStep is a pre-tokenizer. It cuts each segment further and may rewrite it.
 type preStep struct {
-	split pretoken.Splitter // that cuts and does nothing else, or nil
-	// cut yields what a segment becomes, until yield returns false, and returns what that
-	// returned.
+	split pretoken.Splitter // cuts without rewriting; may be nil
+	// cut yields the segments of a segment until yield returns false, and returns the last
+	// result of yield.
 	cut func(s segment, yield func(segment) bool) bool
-	// keeps tells that no part of a text is left out or becomes shorter.
+	// keeps is true if no part of a text is omitted or becomes shorter.
 	keeps bool
 }
 
-// cutSteps yields what the steps, one after the other, make of a segment. Segments are
-// not empty.
+// cutSteps applies the steps one after another to a segment and yields the results.
+// Segments are not empty.
 func cutSteps(steps []preStep, s segment, yield func(segment) bool) {
 	for _, step := range slices.Backward(steps) {
 		next := yield
@@ -51,11 +51,11 @@ func (step *preStep) apply(s segment, yield func(segment) bool) bool {
 	return true
 }
 
-// matcher finds the first match in text that begins at from or after, which is not
-// empty; start is -1 if there is none.
+// matcher finds the first match in text at from or later. A match is not empty; start is -1
+// if there is none.
 type matcher func(text string, from int) (start, end int)
 
-// matchString finds what is not empty.
+// matchString finds s, which is not empty.
 func matchString(s string) matcher {
 	return func(text string, from int) (start, end int) {
 		i := strings.Index(text[from:], s)
@@ -66,7 +66,7 @@ func matchString(s string) matcher {
 	}
 }
 
-// matchRune finds each rune for which is holds; bytes that are no rune are U+FFFD.
+// matchRune finds each rune for which is returns true; invalid bytes are U+FFFD.
 func matchRune(is func(rune) bool) matcher {
 	return func(text string, from int) (start, end int) {
 		for i, r := range text[from:] {
@@ -79,7 +79,7 @@ func matchRune(is func(rune) bool) matcher {
 	}
 }
 
-// matchSplitter finds the pieces of a splitter, which cover every text.
+// matchSplitter finds the pieces of a splitter; together they cover every text.
 func matchSplitter(split pretoken.Splitter) matcher {
 	return func(text string, from int) (start, end int) {
 		if from == len(text) {
@@ -89,7 +89,7 @@ func matchSplitter(split pretoken.Splitter) matcher {
 	}
 }
 
-// replaceAll puts content for each match.
+// replaceAll replaces each match by content.
 func (find matcher) replaceAll(text, content string) string {
 	var b strings.Builder
 	i := 0
@@ -112,7 +112,7 @@ func (find matcher) replaceAll(text, content string) string {
 	return b.String()
 }
 
-// behavior says what becomes of matches, in tokenizer.json's words.
+// behavior is the treatment of matches, as tokenizer.json spells it.
 type behavior string
 
 const (
@@ -123,13 +123,13 @@ const (
 	mergedWithNext     behavior = "MergedWithNext"
 )
 
-// span is a part of a text: a match, or what is between two.
+// span is a part of a text: a match, or the text between two matches.
 type span struct {
 	start, end int
 	match      bool
 }
 
-// spans cuts text at its matches; with invert, what is between them matches.
+// spans cuts text at its matches. With invert, the text between them counts as matching.
 func (find matcher) spans(text string, invert bool) iter.Seq[span] {
 	return func(yield func(span) bool) {
 		i := 0
@@ -149,8 +149,8 @@ func (find matcher) spans(text string, invert bool) iter.Seq[span] {
 	}
 }
 
-// joins tells whether a span is one with the span before it. A match is merged with its
-// neighbour unless that neighbour's own match stands between.
+// joins reports whether s belongs to the span before it. A match joins a neighbour that is
+// not a match.
 func (b behavior) joins(before, s span) bool {
 	switch b {
 	case contiguous:
@@ -163,13 +163,13 @@ func (b behavior) joins(before, s span) bool {
 	return false
 }
 
-// cutAt is the step that cuts at matches.
+// cutAt returns the step that cuts at matches.
 func cutAt(find matcher, b behavior, invert bool) preStep {
 	return preStep{keeps: b != removed, cut: func(s segment, yield func(segment) bool) bool {
 		put := func(p span) bool {
 			return p.start == p.end || yield(segment{s.text[p.start:p.end], s.first && p.start == 0})
 		}
-		var held span // what the next span may be joined to; empty at first
+		var held span // the span that the next one may join; empty at first
 		for p := range find.spans(s.text, invert) {
 			switch {
 			case b == removed && p.match:
@@ -186,7 +186,7 @@ func cutAt(find matcher, b behavior, invert bool) preStep {
 	}}
 }
 
-// words is pre-tokenizer Whitespace: \w+|[^\w\s]+ is kept.
+// words matches \w+|[^\w\s]+, for the pre-tokenizer Whitespace.
 func words(text string, from int) (start, end int) {
 	kind := func(r rune) int {
 		switch {
@@ -198,7 +198,7 @@ func words(text string, from int) (start, end int) {
 		return 2
 	}
 	start = -1
-	run := 0 // the kind of what has begun
+	run := 0 // the kind of the current run
 	for i, r := range text[from:] {
 		switch k := kind(r); {
 		case start < 0 && k != 0:
@@ -210,7 +210,8 @@ func words(text string, from int) (start, end int) {
 	return start, len(text)
 }
 
-// isPunctuation is that of Rust's crates: ASCII's or Unicode's.
+// isPunctuation reports whether r is punctuation of ASCII or Unicode, as the reference has
+// it.
 func isPunctuation(r rune) bool {
 	return '!' <= r && r <= '/' || ':' <= r && r <= '@' || '[' <= r && r <= '`' || '{' <= r && r <= '~' || unicode.IsPunct(r)
 }
@@ -228,8 +229,8 @@ var spellBytes = preStep{keeps: true, cut: func(s segment, yield func(segment) b
 	return yield(segment{bpe.Spell(s.text), s.first})
 }}
 
-// metaspace writes spaces as the replacement, puts one before the text by its
-// scheme (always, first, never), and cuts before each if split is set.
+// metaspace replaces spaces, puts a replacement before the text by its scheme (always,
+// first, never), and cuts before each replacement if split is set.
 func metaspace(replacement, scheme string, split bool) preStep {
 	return preStep{keeps: true, cut: func(s segment, yield func(segment) bool) bool {
 		text := strings.ReplaceAll(s.text, " ", replacement)

@@ -1,5 +1,5 @@
-// Package kinds opens tokenizers of every kind from the content of their files. It does
-// not know where the files are.
+// Package kinds opens tokenizers of every kind from the content of their files. It does not
+// know the places of files.
 package kinds
 
 import (
@@ -46,7 +46,7 @@ func withoutNewline(s *tokenizer.Source) (tokenizer.Tokenizer, error) {
 	case tokenizer.KindM2M100:
 		t, err := sentencepiece.ParseM2M100(s.Parts[tokenizer.PartVocab], s.Parts[tokenizer.PartModel])
 		if err != nil {
-			return nil, err // and no nil in an interface
+			return nil, err // not a nil *M2M100 in an interface
 		}
 		return t, nil
 	case tokenizer.KindGGUF:

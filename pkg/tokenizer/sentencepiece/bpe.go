@@ -11,18 +11,18 @@ import (
 	"glossa/pkg/tokenizer/internal/subword"
 )
 
-// scoredBPE is the byte-pair encoding of SentencePiece and of GGUF's "llama": there
-// is no list of merges; two neighbours whose text together is a piece may merge, the
-// best score first, of equal scores the leftmost. It is safe for concurrent use.
+// scoredBPE is the byte-pair encoding of SentencePiece and of GGUF's "llama". There is no
+// list of merges: two neighbours whose joined text is a piece may merge, the best score
+// first, of equal scores the leftmost. It is safe for concurrent use.
 type scoredBPE struct {
 	trie    *subword.Trie // normal, user-defined and unused pieces
 	user    *subword.Trie // user-defined pieces, which never merge; nil for none
 	kinds   []subword.Kind
 	order   []uint32 // by id: smaller merges first
 	unknown int
-	unused  bool // there are unused pieces: they merge, and are taken apart again
-	words   bool // no piece goes over the beginning of a word, so words are cut alone
-	window  int  // symbols that are merged at once; 0: bpe.WindowSymbols
+	unused  bool // there are unused pieces, which merge and are split again
+	words   bool // no piece crosses the beginning of a word, so words are cut separately
+	window  int  // symbols that are merged at once; 0 is bpe.WindowSymbols
 }
 
 // newScoredBPE builds the model of pieces, their scores and kinds, all by id.
@@ -55,23 +55,23 @@ func sortable(f float32) uint32 {
 	return bits | 1<<31
 }
 
-// symbol is a part of the text that merges: a character, a user-defined piece, or
-// what was merged; in a doubly linked list.
+// symbol is a node of a doubly linked list: a character, a user-defined piece, or the
+// result of a merge.
 type symbol struct {
-	from, to   int32 // in bytes of the text; to is 0 if the symbol before has taken it
+	from, to   int32 // in bytes of the text; to is 0 if it merged into the symbol before
 	prev, next int32 // symbols, -1 for none
-	node       int32 // of the trie to which its text leads, -1 for none
+	node       int32 // of the trie, for its text; -1 for none
 	fixed      bool  // never merges
 }
 
-// merge is a pair that may merge.
+// merge is a candidate: a pair that may merge.
 type merge struct {
 	key    uint64 // order of the piece, then the left symbol: the smallest goes first
 	right  int32
-	length int32 // of both, to tell whether one has changed since
+	length int32 // of both; differs if one has changed since
 }
 
-// Cut puts out the cut of text, in time n log n for n symbols of bounded length.
+// Cut passes the pieces of text to put, in time n log n for n symbols of bounded length.
 func (m *scoredBPE) Cut(o *encode.Output, text string, put func(subword.Cut)) {
 	w := bpeWork{m: m}
 	if !m.words {
@@ -85,8 +85,8 @@ func (m *scoredBPE) Cut(o *encode.Output, text string, put func(subword.Cut)) {
 	}
 }
 
-// wordLength is the length of the space marks that begin text and of what follows
-// up to the next.
+// wordLength returns the length of the space marks at the beginning of text and of the text
+// up to the next one.
 func wordLength(text string) int {
 	start := 0
 	for strings.HasPrefix(text[start:], spaceMark) {
@@ -98,18 +98,18 @@ func wordLength(text string) int {
 	return len(text)
 }
 
-// bpeWork is the state of cutting a text; its memory serves one word after another.
+// bpeWork is the state of cutting a text. Words reuse its memory.
 type bpeWork struct {
 	m       *scoredBPE
 	text    string
 	symbols []symbol
 	queue   []merge        // a binary heap
 	halves  map[string]int // of the text of unused pieces: the length of the left half
-	cuts    []subword.Cut  // not put out yet
+	cuts    []subword.Cut  // not passed to put yet
 }
 
-// cut puts out the cut of text, which begins at offset. Unused pieces are taken apart as
-// the whole text has it.
+// cut passes the pieces of text, which begins at offset, to put. Unused pieces are split as
+// in the whole text.
 func (w *bpeWork) cut(o *encode.Output, text string, offset int, put func(subword.Cut)) {
 	size := cmp.Or(w.m.window, bpe.WindowSymbols)
 	if len(text) <= size || w.m.unused {
@@ -133,8 +133,8 @@ func (w *bpeWork) cut(o *encode.Output, text string, offset int, put func(subwor
 	}
 }
 
-// merge appends the cut of the symbols of text from a position on, at most so many, and
-// tells whether they are the last.
+// merge appends the pieces of at most size symbols of text from a position on, and reports
+// whether they are the last.
 func (w *bpeWork) merge(cuts []subword.Cut, text string, from, size int) ([]subword.Cut, bool) {
 	w.symbols, w.queue = slices.Grow(w.symbols[:0], min(size, len(text)-from)), w.queue[:0]
 	w.text = text
@@ -168,8 +168,7 @@ func (w *bpeWork) merge(cuts []subword.Cut, text string, from, size int) ([]subw
 	return cuts, to == len(text)
 }
 
-// split makes the symbols that merging begins with, from a position on, at most so many,
-// and returns where they end.
+// split makes at most size initial symbols from a position on, and returns their end.
 func (w *bpeWork) split(from, size int) (end int) {
 	for from < len(w.text) && len(w.symbols) < size {
 		length := 0
@@ -194,7 +193,7 @@ func (w *bpeWork) split(from, size int) (end int) {
 	return from
 }
 
-// walk is the node to which text leads from node, -1 for none.
+// walk returns the node that text leads to from node, -1 for none.
 func (m *scoredBPE) walk(node int32, text string) int32 {
 	for i := 0; i < len(text) && node >= 0; i++ {
 		child, ok := m.trie.Next(node, text[i])
@@ -226,10 +225,11 @@ func (w *bpeWork) offer(left, right int32) {
 	}
 }
 
-// maxResolve bounds how often the halves of an unused piece are unused again.
+// maxResolve bounds the depth of unused pieces within unused pieces.
 const maxResolve = 100
 
-// resolve appends a symbol: its piece, the halves of an unused one, or the unknown.
+// resolve appends the piece of a symbol, the halves of an unused piece, or the unknown
+// piece.
 func (w *bpeWork) resolve(cuts []subword.Cut, from, to, depth int) []subword.Cut {
 	id, length := w.m.trie.Longest(w.text[from:to])
 	if length < to-from {

@@ -5,12 +5,12 @@ import (
 	"unicode/utf8"
 )
 
-// byteRun puts the bytes of byte-fallback pieces together: whole runes as soon as
-// they are complete, and U+FFFD for each byte that is in none (as sentencepiece
-// decodes). The zero value is ready.
+// byteRun joins the bytes of byte-fallback pieces. It returns whole runes as soon as they
+// are complete, and U+FFFD for each byte that is not part of a rune, as sentencepiece does.
+// The zero value is ready.
 type byteRun struct{ held string }
 
-// add takes the next byte and returns what it completes.
+// add adds the next byte and returns the text that it completes.
 func (r *byteRun) add(b byte) string {
 	held := r.held + string([]byte{b})
 	var done strings.Builder
@@ -23,7 +23,7 @@ func (r *byteRun) add(b byte) string {
 	return done.String()
 }
 
-// flush ends the run: what is held can no longer become a rune.
+// flush ends the run and returns U+FFFD for each byte of an incomplete rune.
 func (r *byteRun) flush() string {
 	n := len(r.held)
 	r.held = ""

@@ -18,13 +18,12 @@ const m2m100Languages = "af am ar ast az ba be bg bn br bs ca ceb cs cy da de el
 	"ha he hi hr ht hu hy id ig ilo is it ja jv ka kk km kn ko lb lg ln lo lt lv mg mk ml mn mr ms my ne nl no ns oc or " +
 	"pa pl ps pt ro ru sd si sk sl so sq sr ss su sv sw ta th tl tn tr uk ur uz vi wo xh yi yo zh zu"
 
-// m2m100MadeUp is the number of words after the languages, which fill the
-// vocabulary up and were never seen.
+// m2m100MadeUp is the number of unused words after the languages, which pad the vocabulary.
 const m2m100MadeUp = 8
 
 // M2M100 is the tokenizer of the translation model of that name: the pieces of a
-// SentencePiece model with the ids of a dictionary, and a token for each language.
-// After a text goes </s>; the language before it is for the caller to put.
+// SentencePiece model with the ids of a dictionary, and a token for each language. The
+// affix after a text is </s>. The caller puts the language before it.
 type M2M100 struct {
 	remapped
 	languages []string
@@ -86,13 +85,13 @@ func (t *M2M100) build(vocab map[string]int) error {
 		return err
 	}
 	for id := t.first + len(t.languages); id < len(t.pieces); id++ {
-		t.isSpecial[id] = true // they are no text either, but cannot be spelled
+		t.isSpecial[id] = true // they are not text either, but have no spelling
 	}
 	return nil
 }
 
-// remap looks the pieces of the model up. What only the dictionary has is found if
-// it is all of a run that the model does not know.
+// remap looks up the pieces of the model. An entry that only the dictionary has is found if
+// it is the whole of an unknown run.
 func (t *M2M100) remap(vocab map[string]int) {
 	t.ids = make([]int, len(t.sp.pieces))
 	t.surfaces = map[string]int{}
@@ -112,23 +111,23 @@ func (t *M2M100) remap(vocab map[string]int) {
 	}
 }
 
-// Language is the id of a language's token, by its code.
+// Language returns the id of a language's token, by its code.
 func (t *M2M100) Language(code string) (id int, ok bool) {
 	i := slices.Index(t.languages, code)
 	return t.first + i, i >= 0
 }
 
-// Languages are the codes of all languages.
+// Languages returns the codes of all languages.
 func (t *M2M100) Languages() []string { return slices.Clone(t.languages) }
 
-// NewDecoder implements [tokenizer.Tokenizer]: white space around the text is not part of it.
+// NewDecoder implements [tokenizer.Tokenizer]. It removes white space around the text.
 func (t *M2M100) NewDecoder() tokenizer.Decoder { return &trimmedDecoder{of: t.remapped.NewDecoder()} }
 
-// trimmedDecoder takes white space off both ends of a text.
+// trimmedDecoder removes white space from both ends of a text.
 type trimmedDecoder struct {
 	of   tokenizer.Decoder
 	some bool   // there is text
-	held string // white space behind it
+	held string // white space after it
 }
 
 // Next implements [tokenizer.Decoder].
@@ -153,5 +152,5 @@ func (d *trimmedDecoder) trim(text string) string {
 	return result
 }
 
-// isPythonSpace tells whether Python's str.strip takes r off.
+// isPythonSpace reports whether Python's str.strip removes r.
 func isPythonSpace(r rune) bool { return unicode.IsSpace(r) || r >= 0x1c && r <= 0x1f }

@@ -8,22 +8,22 @@ import (
 	"glossa/pkg/tokenizer/internal/subword"
 )
 
-// spaceMark stands for a space in pieces.
+// spaceMark is the spelling of a space in pieces.
 const spaceMark = "\u2581"
 
-// normalizer prepares a text as sentencepiece does before it cuts it.
+// normalizer normalizes a text as sentencepiece does.
 type normalizer struct {
 	charsmap    *charsmap.Map // nil for none
-	user        *subword.Trie // user-defined pieces, which are left as they are; nil for none
+	user        *subword.Trie // user-defined pieces, which stay unchanged; nil for none
 	dummyPrefix bool          // a space before the text
 	removeExtra bool          // no spaces around the text, and no two within it
-	suffix      bool          // the dummy prefix is behind the text
-	space       string        // what a space becomes
-	raw         bool          // bytes that are no UTF-8 stay; else each becomes U+FFFD
-	plain       [256]bool     // bytes that are ASCII, no space, and begin nothing that changes
+	suffix      bool          // the dummy prefix is after the text
+	space       string        // the replacement of a space
+	raw         bool          // invalid bytes stay; else each becomes U+FFFD
+	plain       [256]bool     // ASCII bytes other than space that no rule or user-defined piece begins with
 }
 
-// prepare makes what follows from the other fields.
+// prepare computes plain from the other fields.
 func (n *normalizer) prepare() {
 	for c := byte('!'); c <= '~'; c++ {
 		user, rule := false, false
@@ -37,8 +37,8 @@ func (n *normalizer) prepare() {
 	}
 }
 
-// normalize returns the text that is cut into pieces, "" for one that has nothing
-// but spaces that are removed.
+// normalize returns the normalized text. It is empty if text has only spaces that are
+// removed.
 func (n *normalizer) normalize(text string) string {
 	for n.removeExtra && text != "" {
 		part, length := n.next(text)
@@ -88,7 +88,7 @@ func (n *normalizer) normalize(text string) string {
 	return result
 }
 
-// write writes part, with what spaces become.
+// write writes part with spaces replaced.
 func (n *normalizer) write(b *strings.Builder, part string) {
 	for i := range len(part) {
 		if part[i] == ' ' {
@@ -99,8 +99,8 @@ func (n *normalizer) write(b *strings.Builder, part string) {
 	}
 }
 
-// next is what the beginning of text, which is not empty, becomes, and the length of
-// that beginning: a user-defined piece, the longest part with a rule, or a rune.
+// next returns the normalization of the beginning of text, which is not empty, and the
+// length of that beginning: a user-defined piece, the longest part with a rule, or a rune.
 func (n *normalizer) next(text string) (part string, length int) {
 	if n.user != nil {
 		if _, length := n.user.Longest(text); length > 0 {

@@ -9,9 +9,8 @@ import (
 	"glossa/pkg/tokenizer/internal/subword"
 )
 
-// remapped is a SentencePiece tokenizer with other ids, as fairseq's models have it:
-// their vocabulary is a dictionary of its own. Special tokens, also the unknown one,
-// are no text.
+// remapped is a SentencePiece tokenizer with other ids: fairseq's models have a dictionary
+// of their own. Special tokens, including the unknown one, decode to nothing.
 type remapped struct {
 	sp            *Tokenizer
 	pieces        []string       // by id
@@ -25,7 +24,7 @@ type remapped struct {
 	before, after []int // affixes
 }
 
-// finish makes what follows from pieces, ids and the special tokens.
+// finish computes the other fields from pieces, ids and the special tokens.
 func (t *remapped) finish(special []int) error {
 	t.from = make([]int, len(t.pieces))
 	for id := range t.from {
@@ -105,8 +104,8 @@ func (t *remapped) NewDecoder() tokenizer.Decoder {
 	return &remappedDecoder{t: t, sp: textDecoder{t: t.sp, first: t.sp.strip}}
 }
 
-// remappedDecoder decodes by the pieces of sp; a token that is none of them, and not
-// special, stands for itself.
+// remappedDecoder decodes by the pieces of sp. Another token that is not special decodes to
+// its own spelling.
 type remappedDecoder struct {
 	t  *remapped
 	sp textDecoder

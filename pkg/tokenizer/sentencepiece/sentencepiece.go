@@ -18,10 +18,10 @@ import (
 	"glossa/pkg/tokenizer/internal/unigram"
 )
 
-// Parse builds the tokenizer of a SentencePiece .model file, Unigram or
-// BPE as the file says (its name does not tell: many a sentencepiece.bpe.model is
-// Unigram). Control pieces and the unknown piece are its special tokens. The file
-// does not say what goes before and after a text: its affixes are none.
+// Parse builds the tokenizer of a SentencePiece .model file, Unigram or BPE as the file
+// says (not as its name says: many files sentencepiece.bpe.model are Unigram). Control
+// pieces and the unknown piece are its special tokens. The affixes are empty, because the
+// file does not have them.
 func Parse(model []byte) (tokenizer.Tokenizer, error) {
 	t, err := parse(model)
 	if err != nil {
@@ -47,14 +47,14 @@ func parse(model []byte) (*Tokenizer, error) {
 	return New(m.Pieces, m.Scores, m.Kinds, o)
 }
 
-// Tokenizer is a tokenizer that cuts the whole text, spaces with the words.
+// Tokenizer cuts the whole text into pieces, spaces with the words.
 type Tokenizer struct {
 	normalizer    normalizer
 	model         textCutter
 	unknown       subword.Unknown
 	pieces        []string // by id
 	kinds         []subword.Kind
-	texts         []string // by id: what is decoded, in full
+	texts         []string // by id: the decoded text, with a leading space
 	strip         bool     // the first space is not decoded
 	special       map[string]int
 	trie          *subword.Trie // of the special tokens
@@ -62,23 +62,23 @@ type Tokenizer struct {
 	weights       encode.ByteWeights
 }
 
-// textCutter puts out the cut of a normalized text, until o has enough.
+// textCutter passes the pieces of a normalized text to put until o has enough.
 type textCutter interface {
 	Cut(o *encode.Output, text string, put func(subword.Cut))
 }
 
-// Options are what pieces, scores and kinds do not say.
+// Options are the settings beside pieces, scores and kinds.
 type Options struct {
 	Unigram      bool // or else BPE
 	ByteFallback bool
-	UnkSurface   string // what the unknown piece is decoded to
+	UnkSurface   string // the decoded text of the unknown piece
 
 	Charsmap     *charsmap.Map // nil for none
 	DummyPrefix  bool          // a space before the text
 	RemoveExtra  bool          // no spaces around the text, and no two within it
-	Suffix       bool          // the dummy prefix is behind the text
+	Suffix       bool          // the dummy prefix is after the text
 	EscapeSpaces bool          // spaces become U+2581
-	Raw          bool          // bytes that are no UTF-8 stay; else each becomes U+FFFD
+	Raw          bool          // invalid bytes stay; else each becomes U+FFFD
 }
 
 func (o *Options) newNormalizer() normalizer {
@@ -121,7 +121,7 @@ func New(pieces []string, scores []float64, kinds []subword.Kind, o Options) (*T
 	return t, err
 }
 
-// sort makes the tables of what each kind of piece is for.
+// sort makes the tables of special, user-defined and other pieces.
 func (t *Tokenizer) sort(unkSurface string) error {
 	var user, special []int
 	t.texts = make([]string, len(t.pieces))
@@ -177,7 +177,7 @@ func (t *Tokenizer) EncodeTo(o *encode.Output, text string, special bool) {
 	})
 }
 
-// encodeBetween encodes what is between special tokens with encode; without special,
+// encodeBetween encodes the text between special tokens with encode; unless special is set,
 // all of text.
 func encodeBetween(trie *subword.Trie, o *encode.Output, text string, special bool, encode func(text string)) {
 	from := 0
@@ -222,12 +222,11 @@ func (t *Tokenizer) Affixes() (before, after []int) { return t.before, t.after }
 // NewDecoder implements [tokenizer.Tokenizer].
 func (t *Tokenizer) NewDecoder() tokenizer.Decoder { return &textDecoder{t: t, first: t.strip} }
 
-// textDecoder decodes as sentencepiece does: the space that begins the text is
-// not part of it, and bytes that are no UTF-8 become U+FFFD, unless the tokenizer
-// keeps them.
+// textDecoder decodes as sentencepiece does: it removes the space at the beginning of the
+// text, and invalid bytes become U+FFFD, unless the tokenizer keeps them.
 type textDecoder struct {
 	t     *Tokenizer
-	first bool // a space that comes now is dropped
+	first bool // drop a space that comes next
 	some  bool // there is text
 	run   byteRun
 }
@@ -248,14 +247,14 @@ func (d *textDecoder) Next(id int) string {
 	return d.run.flush() + d.drop(id, text)
 }
 
-// literal is Next of a token that is no piece.
+// literal is Next for a token that is not a piece.
 func (d *textDecoder) literal(text string) string {
 	d.some = d.some || text != ""
 	return d.run.flush() + text
 }
 
-// drop takes the space off text if that begins the whole text. With removeExtra
-// spaces are dropped until there is text, else once.
+// drop removes the space at the beginning of text if text begins the whole text. With
+// removeExtra it removes spaces until there is text, otherwise one.
 func (d *textDecoder) drop(id int, text string) string {
 	if d.some {
 		d.first = false
@@ -274,8 +273,8 @@ func (d *textDecoder) drop(id int, text string) string {
 // Flush implements [tokenizer.Decoder].
 func (d *textDecoder) Flush() string { return d.run.flush() }
 
-// Place implements [encode.Tailer]: words are cut alone. What stands before the first is of no
-// consequence to the others.
+// Place implements [encode.Tailer]: words are cut separately, so that the text before a
+// word does not affect it.
 func (t *Tokenizer) Place(text string, at int, special bool) (from int, ok bool) {
 	m, bpe := t.model.(*scoredBPE)
 	n := &t.normalizer

@@ -11,8 +11,8 @@ func (t *Tokenizer) Weigh(text string, _ bool) (n, per int) { return t.weights.W
 // Weigh implements [encode.Encoder].
 func (t *remapped) Weigh(text string, _ bool) (n, per int) { return t.sp.weights.Weigh(text) }
 
-// setWeights finds the bytes that count. The normalizer leaves those that are plain as
-// they are, and without rules it drops spaces alone.
+// setWeights finds the bytes that count. The normalizer does not change plain bytes, and
+// without rules it drops only spaces.
 func (t *Tokenizer) setWeights() {
 	w := &t.weights
 	w.Per = encode.MaxSpecialLength

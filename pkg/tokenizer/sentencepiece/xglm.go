@@ -8,8 +8,8 @@ import (
 	"glossa/pkg/tokenizer/internal/subword"
 )
 
-// XGLM's ids, which are fairseq's: four special tokens, then the pieces of the model
-// after its first three, then seven words that were never seen.
+// XGLM's ids, which are fairseq's: four special tokens, then the pieces of the model after
+// its first three, then seven unused words.
 const (
 	xglmBOS = iota
 	xglmPadding
@@ -18,12 +18,12 @@ const (
 	xglmSpecials
 )
 
-// xglmMadeUp is the number of words that fill the vocabulary up.
+// xglmMadeUp is the number of unused words that pad the vocabulary.
 const xglmMadeUp = 7
 
-// ParseXGLM builds XGLM's tokenizer of its sentencepiece.bpe.model. It cuts as
-// sentencepiece does, with which the model was trained; a tokenizer.json comes near
-// that. Before a text goes </s>.
+// ParseXGLM builds XGLM's tokenizer from its sentencepiece.bpe.model. It cuts as
+// sentencepiece does, with which the model was trained; a tokenizer.json only approximates
+// that. The affix before a text is </s>.
 func ParseXGLM(model []byte) (tokenizer.Tokenizer, error) {
 	t, err := parseXGLM(model)
 	if err != nil {

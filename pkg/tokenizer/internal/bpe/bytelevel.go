@@ -8,8 +8,8 @@ import (
 	"glossa/pkg/tokenizer/internal/encode"
 )
 
-// byteAlphabet is GPT-2's spelling of bytes: those that Latin-1 prints stand for
-// themselves, the others in their order for U+0100 and after.
+// byteAlphabet is GPT-2's spelling of bytes: printable bytes of Latin-1 stand for
+// themselves, the others, in order, are spelled U+0100 and after.
 var byteAlphabet = func() (alphabet [256]rune) {
 	next := rune(0x100)
 	for b := range rune(256) {
@@ -34,10 +34,10 @@ var byteOf = func() (inverse [0x144]int16) {
 	return inverse
 }()
 
-// ByteRune is what spells b.
+// ByteRune returns the spelling of b in GPT-2's alphabet.
 func ByteRune(b byte) rune { return byteAlphabet[b] }
 
-// Spell writes bytes in the alphabet.
+// Spell returns text in GPT-2's alphabet.
 func Spell(text string) string {
 	var b strings.Builder
 	b.Grow(len(text) + len(text)/4)
@@ -47,7 +47,7 @@ func Spell(text string) string {
 	return b.String()
 }
 
-// Despell returns the bytes that a spelling in the alphabet stands for.
+// Despell returns the bytes that are spelled in GPT-2's alphabet.
 func Despell(piece string) (string, bool) {
 	var b strings.Builder
 	b.Grow(len(piece))
@@ -65,15 +65,14 @@ func Despell(piece string) (string, bool) {
 type ByteLevel struct {
 	Merger
 	bytes [256]int32       // id of each byte
-	first *[1 << 16]Merged // what two bytes become, by the first << 8 | the second
-	// whole has the pieces that are one token: those that their merges lead to, or
-	// with ignore_merges all of the vocabulary.
+	first *[1 << 16]Merged // the merge of two bytes, by the first << 8 | the second
+	// whole has the pieces that are one token: those that their merges make, or with
+	// ignore_merges the whole vocabulary.
 	whole pieceTable
 }
 
-// NewByteLevel builds the model of a vocabulary in the alphabet's spelling and of its
-// merges by rank, both without special tokens. The ids are checked: distinct, and at
-// least 0.
+// NewByteLevel builds the model of a vocabulary spelled in the alphabet and of its merges
+// by rank, both without special tokens. The ids must be distinct and not negative.
 func NewByteLevel(vocab map[string]int, merges [][2]string, ignoreMerges bool, special map[string]int) (*ByteLevel, error) {
 	m := &ByteLevel{first: new([1 << 16]Merged), whole: newPieceTable(len(vocab))}
 	for b, r := range byteAlphabet {
@@ -127,7 +126,7 @@ func (m *ByteLevel) mergeBytes(o *encode.Output, piece string) {
 	}
 }
 
-// mergeFew writes the tokens of a short piece to dst, which is as long.
+// mergeFew writes the tokens of a short piece to dst, which has its length.
 func (m *ByteLevel) mergeFew(dst []int32, piece string) []int32 {
 	var next [ShortPiece]Merged
 	for i := range len(piece) {

@@ -1,11 +1,11 @@
 package bpe
 
-// rankHeap is a binary min-heap of rank<<32 | position. Items that are equal above
-// shift are not exchanged: an item rises while its parent is greater, and sinks to
-// the smaller child, of equal ones the left.
+// rankHeap is a binary min-heap of rank<<32 | position. It never exchanges items that are
+// equal above shift: an item rises while its parent is greater, and sinks to the smaller
+// child, or to the left one of equal children.
 type rankHeap struct {
 	items []uint64
-	shift uint // low bits that do not count
+	shift uint // low bits that are ignored in comparisons
 }
 
 func (h *rankHeap) push(item uint64) {

@@ -1,5 +1,5 @@
-// Package bpe merges symbols by a list of ranked pairs: characters, or the bytes of
-// GPT-2's alphabet. It does not know files, and cuts no text into pieces.
+// Package bpe merges symbols by a list of ranked pairs: characters, or the bytes of GPT-2's
+// alphabet. It does not know files and does not pre-tokenize.
 //
 // Source: Sennrich et al. 2016 (BPE); Radford et al. 2019, sec. 2.2 (bytes).
 package bpe
@@ -13,25 +13,25 @@ import (
 	"glossa/pkg/tokenizer/internal/subword"
 )
 
-// Numbers of tokens. The limits are measured.
+// Limits, in tokens, that were found by measuring.
 const (
-	ShortPiece = 48      // up to which scanning for the lowest rank is the fastest
-	hugePiece  = 1 << 12 // from which going through all ranks pays
+	ShortPiece = 48      // up to here, scanning for the lowest rank is fastest
+	hugePiece  = 1 << 12 // from here on, going through all ranks is faster than a heap
 )
 
-// Merger merges the tokens of one piece of text: of all adjacent pairs that can be
-// merged the one of the lowest rank first, of equal ones the leftmost.
+// Merger merges the tokens of one piece of text. The pair of the lowest rank merges first,
+// of equal ranks the leftmost.
 type Merger struct {
 	Pairs PairTable
 	Ranks int // their number
-	// ordered tells that every merge comes after all that make its parts, so that
-	// ranks are done in order.
+	// Ordered is true if every merge comes after those that make its parts, so that ranks
+	// can be processed in order.
 	Ordered bool
-	Window  int // symbols that are merged at once; 0: WindowSymbols
+	Window  int // symbols that are merged at once; 0 is WindowSymbols
 }
 
-// NewMerger takes merges by rank and the vocabulary that has their pieces. Merges that
-// make special tokens are left out.
+// NewMerger builds a merger from merges by rank and the vocabulary that has their pieces.
+// It omits merges that make special tokens.
 func NewMerger(vocab map[string]int, merges [][2]string, special map[string]int) (Merger, error) {
 	m := Merger{Pairs: NewPairTable(len(merges)), Ranks: len(merges), Ordered: true}
 	used := make(map[int]bool, len(vocab)) // as a part
@@ -56,7 +56,7 @@ func NewMerger(vocab map[string]int, merges [][2]string, special map[string]int)
 	return m, nil
 }
 
-// Merge works in place and returns what is left of tokens.
+// Merge merges tokens in place and returns the result.
 func (m *Merger) Merge(tokens []int32) []int32 {
 	if len(tokens) > ShortPiece {
 		return m.mergeMany(tokens, &mergeRoom{}).tokens()
@@ -68,14 +68,14 @@ func (m *Merger) Merge(tokens []int32) []int32 {
 	return m.mergeShort(tokens, next[:])
 }
 
-// mergeRoom is memory that serves one window after another.
+// mergeRoom is memory that windows reuse.
 type mergeRoom struct {
 	symbols, spans []int32
 	heap           []uint64
 	ranks          rankPlaces
 }
 
-// mergeMany chooses between the two ways for many tokens.
+// mergeMany chooses between the two algorithms for many tokens.
 func (m *Merger) mergeMany(tokens []int32, room *mergeRoom) chain {
 	if len(tokens) < hugePiece || !m.Ordered {
 		return m.mergeLong(tokens, room)
@@ -83,8 +83,8 @@ func (m *Merger) mergeMany(tokens []int32, room *mergeRoom) chain {
 	return m.mergeRanks(tokens, room)
 }
 
-// MergeTo merges the n symbols of a piece, however many, and appends the ids. symbols
-// appends those from one place to another.
+// MergeTo merges the n symbols of a piece, of any length, and appends the ids to o. symbols
+// appends the symbols from one position to another.
 func (m *Merger) MergeTo(o *encode.Output, n int, symbols func(dst []int32, from, to int) []int32) {
 	var room mergeRoom
 	merge := func(cuts []subword.Cut, from, size int) ([]subword.Cut, bool) {
@@ -108,8 +108,8 @@ func (m *Merger) MergeTo(o *encode.Output, n int, symbols func(dst []int32, from
 	}
 }
 
-// mergeShort takes time in the square of the number of tokens. next is what each
-// makes with its right neighbour.
+// mergeShort takes time quadratic in the number of tokens. next has the merge of each token
+// with its right neighbour.
 func (m *Merger) mergeShort(tokens []int32, next []Merged) []int32 {
 	n := len(tokens)
 	next = next[:max(n-1, 0)]
@@ -138,18 +138,18 @@ func (m *Merger) mergeShort(tokens []int32, next []Merged) []int32 {
 	return tokens[:n]
 }
 
-// chain is the tokens of a piece where their symbols were: each at the place of its
-// first symbol. The places of the others hold -1.
+// chain holds the tokens of a piece, each at the position of its first symbol. The other
+// positions hold -1.
 type chain struct {
 	m   *Merger
 	ids []int32
-	// spans has the number of symbols of a token at the places of its first and of its
-	// last symbol.
+	// spans has the number of symbols of a token, at the positions of its first and last
+	// symbol.
 	spans []int32
 	room  *mergeRoom
 }
 
-// chain takes over tokens.
+// chain returns tokens as a chain, which takes ownership of them.
 func (m *Merger) chain(tokens []int32, room *mergeRoom) chain {
 	room.spans = slices.Grow(room.spans[:0], len(tokens))[:len(tokens)]
 	for i := range room.spans {
@@ -158,10 +158,11 @@ func (m *Merger) chain(tokens []int32, room *mergeRoom) chain {
 	return chain{m, tokens, room.spans, room}
 }
 
-// next is the place of the token after that at i, the number of symbols if there is none.
+// next returns the position of the token after the one at i, or the number of symbols if
+// there is none.
 func (c chain) next(i int32) int32 { return i + c.spans[i] }
 
-// prev is the place of the token before that at i, -1 if there is none.
+// prev returns the position of the token before the one at i, or -1 if there is none.
 func (c chain) prev(i int32) int32 {
 	if i == 0 {
 		return -1
@@ -169,7 +170,7 @@ func (c chain) prev(i int32) int32 {
 	return i - c.spans[i-1]
 }
 
-// pair is what the token at i makes with its right neighbour.
+// pair returns the merge of the token at i with its right neighbour.
 func (c chain) pair(i int32) Merged {
 	if i < 0 || c.ids[i] < 0 {
 		return Merged{Rank: Never}
@@ -181,7 +182,7 @@ func (c chain) pair(i int32) Merged {
 	return c.m.Pairs.Get(c.ids[i], c.ids[j])
 }
 
-// join makes the token at i and its right neighbour one.
+// join merges the token at i with its right neighbour.
 func (c chain) join(i, id int32) {
 	j := c.next(i)
 	n := c.spans[i] + c.spans[j]
@@ -189,7 +190,7 @@ func (c chain) join(i, id int32) {
 	c.ids[i], c.spans[i], c.spans[i+n-1] = id, n, n
 }
 
-// tokens returns what is left, in the memory of ids.
+// tokens returns the tokens, in the memory of ids.
 func (c chain) tokens() []int32 {
 	left := c.ids[:0]
 	for i := int32(0); int(i) < len(c.spans); i = c.next(i) {
@@ -198,7 +199,7 @@ func (c chain) tokens() []int32 {
 	return left
 }
 
-// cuts appends what is left; places are counted from the symbol from.
+// cuts appends the tokens as cuts; positions are counted from the symbol from.
 func (c chain) cuts(cuts []subword.Cut, from int) []subword.Cut {
 	for i := int32(0); int(i) < len(c.ids); i = c.next(i) {
 		cuts = append(cuts, subword.Cut{ID: c.ids[i], End: int32(from) + c.next(i)})
@@ -206,15 +207,16 @@ func (c chain) cuts(cuts []subword.Cut, from int) []subword.Cut {
 	return cuts
 }
 
-// mergeLong takes pairs from a heap: time grows with n log n.
+// mergeLong takes pairs from a heap, in time n log n.
 func (m *Merger) mergeLong(tokens []int32, room *mergeRoom) chain {
 	c := m.chain(tokens, room)
 	c.mergeHeap(0, nil)
 	return c
 }
 
-// MergeByRank takes pairs from a heap that orders them by rank alone, and returns what is
-// left, in the memory of tokens. It returns false if it stopped because o has enough.
+// MergeByRank takes pairs from a heap that orders them by rank alone, and returns the
+// merged tokens, in the memory of tokens. It returns false if it stopped because o has
+// enough.
 func (m *Merger) MergeByRank(o *encode.Output, tokens []int32) (left []int32, ok bool) {
 	c := m.chain(tokens, &mergeRoom{})
 	if !c.mergeHeap(32, o) {
@@ -223,8 +225,8 @@ func (m *Merger) MergeByRank(o *encode.Output, tokens []int32) (left []int32, ok
 	return c.tokens(), true
 }
 
-// mergeHeap merges the pair on top of a heap of ranks and positions, whose shift is
-// given, until none is left. It returns false if it stopped because o has enough.
+// mergeHeap merges the top pair of a heap of ranks and positions with the given shift until
+// the heap is empty. It returns false if it stopped because o has enough.
 func (c chain) mergeHeap(shift uint, o *encode.Output) bool {
 	h := rankHeap{items: c.room.heap[:0], shift: shift}
 	defer func() { c.room.heap = h.items }()
@@ -253,11 +255,11 @@ func (c chain) mergeHeap(shift uint, o *encode.Output) bool {
 	return true
 }
 
-// mergeRanks keeps the positions of each rank together. As no merge leads to a pair
-// of lower rank (ordered), a rank is done at once. Where in a text it begins is of no
-// consequence unless a token is paired with itself: only such pairs can overlap. Time
-// grows with n, but for runs of a token whose positions are out of order. The room tells
-// how many positions it looked at.
+// mergeRanks keeps a list of positions for each rank. Because no merge leads to a pair of
+// lower rank (Ordered), it processes one rank after another. The order within a rank does
+// not matter unless a token is paired with itself: only such pairs can overlap. It takes
+// linear time, except for runs of one token whose positions are out of order. The room has
+// the number of positions that it visited.
 func (m *Merger) mergeRanks(tokens []int32, room *mergeRoom) chain {
 	c, q := m.chain(tokens, room), &room.ranks
 	q.heads = slices.Grow(q.heads[:0], m.Ranks)[:m.Ranks]
@@ -286,11 +288,11 @@ func (m *Merger) mergeRanks(tokens []int32, room *mergeRoom) chain {
 	return c
 }
 
-// rankPlaces lists positions by rank.
+// rankPlaces holds lists of positions by rank.
 type rankPlaces struct {
-	heads  []int32 // by rank: the last place, 0 for none
+	heads  []int32 // by rank: index of the last place, 0 for none
 	places []rankPlace
-	list   []int32 // to be sorted
+	list   []int32 // scratch for sorting
 }
 
 type rankPlace struct{ at, next int32 }
@@ -300,7 +302,7 @@ func (q *rankPlaces) add(rank, at int32) {
 	q.heads[rank] = int32(len(q.places) - 1)
 }
 
-// first is the first place of a rank, of which all are in order if they may overlap.
+// first returns the first place of a rank. If the pairs may overlap, it sorts the places.
 func (q *rankPlaces) first(rank int32, c chain) int32 {
 	head := q.heads[rank]
 	p := head

@@ -10,7 +10,7 @@ const maxKey = 16
 
 // pieceKey is a piece of 1 to maxKey bytes by value.
 type pieceKey struct {
-	head, tail uint64 // its first and last 8, 4 or 1 bytes, which may overlap
+	head, tail uint64 // the first and last 8, 4 or 1 bytes, which may overlap
 	length     uint8  // in bytes, 0 for none
 }
 
@@ -39,8 +39,8 @@ func load32(s string) uint64 {
 	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24
 }
 
-// hash is of 64 bits; the high ones are the best. Both factors are seeded, so that no
-// file can make either nought.
+// hash returns 64 bits, the high ones being the best. Both factors are seeded, so that no
+// file can make either zero.
 func (k pieceKey) hash(seed [2]uint64) uint64 {
 	hi, lo := bits.Mul64(k.head^seed[0], k.tail^uint64(k.length)<<56^seed[1])
 	return (hi ^ lo) * 0xff51afd7ed558ccd
@@ -79,8 +79,8 @@ func (t *pieceTable) slot(k pieceKey) *pieceSlot {
 	}
 }
 
-// put sets the id of a piece, which is not empty. No more than the table was made
-// for are put.
+// put sets the id of a piece, which must not be empty. The table holds no more pieces than
+// it was made for.
 func (t *pieceTable) put(piece string, id int32) {
 	if len(piece) > maxKey {
 		t.long[piece] = id

@@ -5,29 +5,28 @@ import (
 )
 
 const (
-	WindowSymbols = 1 << 16 // symbols, which are what merging begins with, that are merged at once
-	windowMargin  = 1 << 9  // tokens at the end of a window, which what follows may change
+	WindowSymbols = 1 << 16 // symbols that are merged at once
+	windowMargin  = 1 << 9  // tokens at the end of a window, which the following text may change
 )
 
-// InWindows cuts a long piece of text window by window, so that it takes memory for one
-// of them. merge appends the cut of the piece from a position on, of size symbols, and
-// tells whether that is the rest; emit takes the tokens in their order and tells whether
-// to go on. It returns false if the piece must be cut as a whole, which may show after
-// some tokens were emitted.
+// InWindows cuts a long piece of text window by window, in the memory of one window. merge
+// appends the cut of size symbols from a position on, and reports whether these are the
+// last; emit receives the tokens in order and reports whether to go on. InWindows returns
+// false if the piece must be cut as a whole; it may have emitted some tokens by then.
 //
-// A window ends within what may become a token. Its last tokens, a margin, are left to
-// the next window, and the others count only if the next window begins with the token
-// that the last window has there. This is exact where of all pairs of tokens the one of
-// the lowest rank merges first, of equal ones the leftmost. Tokens t1 ... tn are the
-// encoding of their text if each is that of its own text and each two neighbours are
-// that of theirs: as long as no merge goes over a boundary, what merges on its two sides,
-// and in which order, is what merges in the two neighbours alone, so that the first merge
-// over a boundary would be one there too. And the tokens between two boundaries of an
-// encoding are the encoding of their text, for the same reason. Neighbours within a
-// window are those of an encoding; the two at the seam are neighbours in the last window.
+// A window may end within a token. So its last tokens, a margin, are left to the next
+// window, and the others are valid only if the next window begins with the same token at
+// the seam. This is exact if the pair of the lowest rank merges first, of equal ranks the
+// leftmost. Proof: tokens t1 ... tn are the encoding of their text if each token is the
+// encoding of its own text and each two neighbours are the encoding of theirs. As long as
+// no merge crosses a boundary, the same merges happen in the same order on its two sides as
+// in the two neighbours alone, so the first merge across a boundary would also happen in
+// those neighbours. For the same reason the tokens between two boundaries of an encoding
+// are the encoding of their text. Neighbours within a window are neighbours of an encoding;
+// the two at the seam are neighbours in the previous window.
 func InWindows(size int, merge func(cuts []subword.Cut, from, size int) ([]subword.Cut, bool), emit func([]subword.Cut) bool) bool {
 	var held, cuts []subword.Cut
-	var seam subword.Cut // the first token that held leaves out
+	var seam subword.Cut // the first token after held
 	for from := 0; ; {
 		var last bool
 		cuts, last = merge(cuts[:0], from, size)

@@ -12,10 +12,9 @@ import (
 	"github.com/clipperhouse/uax29/v2/graphemes"
 )
 
-// Map is a precompiled_charsmap of SentencePiece: what replaces what, as a
-// Darts-clone double array (its size in bytes, little-endian units of 32 bits) and,
-// after it, the replacements, each ended by NUL. Places outside the array lead
-// nowhere.
+// Map is a precompiled_charsmap of SentencePiece: a Darts-clone double array (its size in
+// bytes, then little-endian units of 32 bits), followed by the replacements, each ended by
+// NUL. Units outside the array do not exist.
 type Map struct {
 	units []uint32
 	texts string
@@ -41,11 +40,11 @@ func New(raw []byte) (*Map, error) {
 	return m, nil
 }
 
-// Replacements yields what characters are replaced by.
+// Replacements yields the replacements.
 func (m *Map) Replacements() iter.Seq[string] { return strings.SplitSeq(m.texts, "\x00") }
 
-// Match looks up the prefixes of text and returns the length of one that is replaced
-// and by what: the longest, or else the first, which is the shortest; 0 for none.
+// Match returns the length of a prefix of text that has a rule, and its replacement: of the
+// longest prefix, or else of the shortest. The length is 0 if there is none.
 func (m *Map) Match(text string, longest bool) (length int, by string) {
 	at := offset(m.units[0])
 	for i := range len(text) {
@@ -70,18 +69,18 @@ func (m *Map) Match(text string, longest bool) (length int, by string) {
 	return length, by
 }
 
-// Begins tells whether a rule begins with c.
+// Begins reports whether a rule begins with c.
 func (m *Map) Begins(c byte) bool {
 	at := offset(m.units[0]) ^ uint32(c)
 	return at < uint32(len(m.units)) && m.units[at]&(1<<31|0xff) == uint32(c)
 }
 
-// offset is what a unit's place is combined with to get to its children.
+// offset returns the offset from a unit to its children, to be combined by XOR.
 func offset(unit uint32) uint32 { return unit >> 10 << (unit >> 6 & 8) }
 
-// ReplaceClusters applies the map as Hugging Face's Precompiled does: a grapheme cluster
-// of less than 6 bytes is replaced as a whole by what its shortest prefix with a
-// rule stands for, and characters of others by themselves. text is valid UTF-8.
+// ReplaceClusters applies the map as Hugging Face's Precompiled does. It replaces a
+// grapheme cluster of less than 6 bytes as a whole, by the rule of its shortest prefix, and
+// the characters of other clusters one by one. text must be valid UTF-8.
 func (m *Map) ReplaceClusters(text string) string {
 	var b strings.Builder
 	b.Grow(len(text))

@@ -1,6 +1,6 @@
 package encode
 
-// Bounds of vocabularies. Matching special tokens takes time in their length.
+// Bounds of vocabularies. The time to match special tokens is proportional to their length.
 const (
 	MaxVocab         = 1 << 20 // tokens
 	MaxSpecialLength = 256     // bytes

@@ -1,5 +1,5 @@
-// Package encode is the contract between the tokenizers and tokenizer.Collector: where
-// ids go, how much work a text is, and where a text may be cut.
+// Package encode is the contract between the tokenizers and tokenizer.Collector: the
+// destination of ids, the weight of a text, and the places at which a text may be cut.
 package encode
 
 import (
@@ -7,30 +7,30 @@ import (
 	"slices"
 )
 
-// Encoder is how the tokenizers of this package encode.
+// Encoder is a capability of a tokenizer: it encodes within bounds.
 type Encoder interface {
-	// encodeTo appends the ids of text to o until o has enough.
+	// EncodeTo appends the ids of text to o until o has enough.
 	EncodeTo(o *Output, text string, special bool)
-	// weigh returns a weight of text such that no token stands for more than per of it.
-	// The weight of a text is that of its parts. per is 0 if nothing is known.
+	// Weigh returns a weight of text such that no token stands for more than per of it.
+	// Weights of parts add up. per is 0 if nothing is known.
 	Weigh(text string, special bool) (weight, per int)
 }
 
-// Output collects ids.
+// Output collects the ids of a text.
 type Output struct {
 	IDs     []int
-	Limit   int          // more are not wanted
-	Keep    int          // only the last so many are kept; 0: all
-	Head    []int        // the first ones, once some were dropped; nil before
-	Dropped int          // of ids
-	work    int          // bytes since stopped was asked
-	Stopped func() error // whether to give up; nil: never
-	Err     error        // why encoding ended
+	Limit   int          // encoding ends once there are more ids
+	Keep    int          // number of last ids to keep; 0 keeps all
+	Head    []int        // the first ids, once some were dropped; nil before
+	Dropped int          // number of dropped ids
+	work    int          // bytes since the last call of Stopped
+	Stopped func() error // returns an error to end encoding; may be nil
+	Err     error        // the error of Stopped
 }
 
-// Numbers of an [Output].
+// Constants of an [Output].
 const (
-	MaxHead   = 64
+	MaxHead   = 64      // ids in Head
 	stopEvery = 1 << 15 // bytes of work between two checks of the context
 	KeepSlack = 1 << 12 // ids that are dropped together
 )
@@ -42,7 +42,7 @@ func All(e Encoder, text string, special bool) []int {
 	return o.IDs
 }
 
-// Grow sets memory aside for the ids of n bytes of text, as many as are usual.
+// Grow reserves memory for the usual number of ids of n bytes of text.
 func (o *Output) Grow(n int) {
 	n = min(n/3+8, max(o.Limit-o.Dropped-len(o.IDs), 0))
 	if o.Keep > 0 {
@@ -51,9 +51,10 @@ func (o *Output) Grow(n int) {
 	o.IDs = slices.Grow(o.IDs, n)
 }
 
+// Total returns the number of ids so far, including dropped ones.
 func (o *Output) Total() int { return o.Dropped + len(o.IDs) }
 
-// More counts n bytes of work and tells whether to go on. It drops ids that are not kept.
+// More counts n bytes of work, drops ids that are not kept, and reports whether to go on.
 func (o *Output) More(n int) bool {
 	if o.Keep > 0 && len(o.IDs) > 2*o.Keep+KeepSlack {
 		if o.Head == nil {
@@ -66,7 +67,7 @@ func (o *Output) More(n int) bool {
 	return o.Worked(n)
 }
 
-// Worked is more without dropping: for ids that may be taken back.
+// Worked is [Output.More] without dropping, for ids that may be removed again.
 func (o *Output) Worked(n int) bool {
 	if o.work += n; o.work >= stopEvery && o.Stopped != nil && o.Err == nil {
 		o.work = 0

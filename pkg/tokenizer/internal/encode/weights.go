@@ -5,15 +5,16 @@ import (
 	"unicode/utf8"
 )
 
-// ByteWeights says which bytes of a text count for [Encoder.Weigh]: those that leave
-// something in the text that is cut, and are not drawn into a run of unknown characters,
-// of which one token may stand for any number.
+// ByteWeights holds which bytes of a text count for [Encoder.Weigh]. A byte counts if the
+// normalizer does not drop it and if it is not part of a run of unknown characters, because
+// one token may stand for a run of any length.
 type ByteWeights struct {
 	Counts [256]bool
 	All    bool // every byte counts
-	Per    int  // how many such bytes a token stands for at most; 0: nothing is known
+	Per    int  // the largest number of such bytes that a token stands for; 0 if unknown
 }
 
+// Weigh returns the number of bytes of text that count, and w.Per.
 func (w *ByteWeights) Weigh(text string) (n, per int) {
 	switch {
 	case w.Per == 0:
@@ -29,7 +30,7 @@ func (w *ByteWeights) Weigh(text string) (n, per int) {
 	return n, w.Per
 }
 
-// DropSpaces has bytes that may be of white space not count.
+// DropSpaces excludes bytes that may be part of white space.
 func (w *ByteWeights) DropSpaces() {
 	w.All = false
 	for c := range w.Counts {

@@ -6,20 +6,20 @@ import (
 	"unicode/utf8"
 )
 
-// PatternO200k is that of o200k, of which gpt-oss and Llama 4 are: words are cut where
-// small letters are followed by capitals, and contractions stay with their word.
+// PatternO200k is that of o200k, which gpt-oss and Llama 4 use: it cuts words between small
+// letters and capitals, and keeps contractions with their word.
 const PatternO200k = `[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?` +
 	`|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?` +
 	`|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+`
 
-// caseClass is what PatternO200k tells apart in words.
+// caseClass is a class of characters that PatternO200k distinguishes in words.
 type caseClass uint8
 
 const (
 	caseNone  caseClass = iota
 	caseUpper           // Lu Lt
 	caseLower           // Ll
-	caseBoth            // Lm Lo M: both of the pattern's sets have them
+	caseBoth            // Lm Lo M, which are in both sets of the pattern
 )
 
 var basicCase = sync.OnceValue(func() *[1 << 16]caseClass {
@@ -42,7 +42,7 @@ func caseOf(r rune) caseClass {
 	return caseNone
 }
 
-// caseAt is the class and the width in bytes of the character at i.
+// caseAt returns the class and the width in bytes of the character at i.
 func caseAt(text string, i int) (caseClass, int) {
 	if c := text[i]; c < utf8.RuneSelf {
 		switch {

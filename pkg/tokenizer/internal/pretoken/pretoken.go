@@ -8,10 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// The patterns by which byte-level vocabularies part text before they merge, as
-// tokenizer.json spells them. Each alternative takes the leftmost longest it can,
-// the first that matches wins, and together they match every text, so that they
-// need no regular expressions: one look ahead suffices.
+// The patterns of byte-level vocabularies, as tokenizer.json spells them. The first
+// matching alternative wins and takes as much as it can, and together they match every
+// text. So one character of look-ahead suffices, and no regular expressions are needed.
 const (
 	// PatternGPT2 is also that of GPT-J and GPT-NeoX, and what pre-tokenizer
 	// ByteLevel uses by itself.
@@ -25,9 +24,8 @@ const (
 // Splitter returns where the piece that begins at i < len(text) ends.
 type Splitter func(text string, i int) int
 
-// charClass is what the patterns tell apart. A byte that belongs to no valid rune is a
-// character of its own, of class other; the references, which know no broken
-// text, leave that open.
+// charClass is a class of characters that the patterns distinguish. A byte that is not part
+// of a valid rune is a character of class other; the references do not define this case.
 type charClass uint8
 
 const (
@@ -35,7 +33,7 @@ const (
 	letter           // \p{L}
 	number           // \p{N}
 	space            // \s: White_Space
-	beyond           // none of these: not ASCII, to be decoded
+	beyond           // not ASCII: must be decoded
 )
 
 // basic has the classes of the runes below U+10000.
@@ -70,7 +68,7 @@ var ascii = func() (table [256]charClass) {
 	return table
 }()
 
-// classAt is the class and the width in bytes of the character at i.
+// classAt returns the class and the width in bytes of the character at i.
 func classAt(text string, i int) (charClass, int) {
 	if c := ascii[text[i]]; c != beyond {
 		return c, 1
@@ -89,7 +87,7 @@ func classBeyond(text string, i int) (charClass, int) {
 	return classOf(r), n
 }
 
-// run returns where the characters of class c that begin at i end.
+// run returns the end of the characters of class c that begin at i.
 func run(text string, i int, c charClass) int {
 	for i < len(text) {
 		found := ascii[text[i]]
@@ -109,8 +107,8 @@ func run(text string, i int, c charClass) int {
 	return i
 }
 
-// spaces returns where the white space that begins at i ends, where its last
-// character begins, and where its last CR or LF ends, i if there is none.
+// spaces returns the end of the white space that begins at i, the start of its last
+// character, and the end of its last CR or LF, or i if there is none.
 func spaces(text string, i int) (end, last, newline int) {
 	end, last, newline = i, i, i
 	for end < len(text) {
@@ -129,8 +127,8 @@ func spaces(text string, i int) (end, last, newline int) {
 
 func isNewline(c byte) bool { return c == '\r' || c == '\n' }
 
-// contraction is the length of 's 't 're 've 'm 'll 'd at the beginning of text, which
-// has the apostrophe, 0 if there is none. With fold, case does not count, and U+017F is an s.
+// contraction returns the length of 's 't 're 've 'm 'll 'd at the beginning of text, which
+// begins with the apostrophe, or 0. With fold it ignores case, and U+017F is an s.
 func contraction(text string, fold bool) int {
 	if len(text) < 2 {
 		return 0
@@ -168,7 +166,7 @@ func GPT2(text string, i int) int {
 		}
 	}
 	c, _ := classAt(text, i)
-	if text[i] == ' ' && i+1 < len(text) { // no other white space is glued
+	if text[i] == ' ' && i+1 < len(text) { // no other white space is part of a word
 		if next, _ := classAt(text, i+1); next != space {
 			c, i = next, i+1
 		}
@@ -179,8 +177,8 @@ func GPT2(text string, i int) int {
 	return leaveLast(text, i)
 }
 
-// leaveLast takes white space but for its last character, unless that is all there
-// is or the text ends with it: \s+(?!\S)|\s+.
+// leaveLast matches white space except for its last character, or all of it if it is one
+// character or ends the text: \s+(?!\S)|\s+.
 func leaveLast(text string, i int) int {
 	end, last, _ := spaces(text, i)
 	if end == len(text) || last == i {
@@ -195,7 +193,7 @@ func Llama3(text string, i int) int { return splitWords(text, i, 3) }
 // Qwen2 is PatternQwen2.
 func Qwen2(text string, i int) int { return splitWords(text, i, 1) }
 
-// splitWords is PatternLlama3 with a number of digits.
+// splitWords is PatternLlama3 with the given number of digits.
 func splitWords(text string, i, digits int) int {
 	if text[i] == '\'' {
 		if n := contraction(text[i:], true); n > 0 {

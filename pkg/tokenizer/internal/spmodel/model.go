@@ -13,8 +13,8 @@ import (
 	"glossa/pkg/tokenizer/internal/subword"
 )
 
-// Model is a SentencePiece .model: what of ModelProto decides ids and
-// texts (sentencepiece_model.proto; field numbers in the methods).
+// Model has the fields of a SentencePiece .model that determine ids and texts (ModelProto
+// of sentencepiece_model.proto; field numbers in the methods).
 type Model struct {
 	Pieces       []string
 	Scores       []float64
@@ -22,11 +22,12 @@ type Model struct {
 	ModelType    int32
 	ByteFallback bool
 	Suffix       bool   // treat_whitespace_as_suffix
-	UnkSurface   string // what the unknown piece is decoded to
+	UnkSurface   string // the decoded text of the unknown piece
 	Normalizer   NormalizerSpec
 	denormalizer NormalizerSpec
 }
 
+// NormalizerSpec has the fields of normalizer_spec.
 type NormalizerSpec struct {
 	Charsmap     []byte
 	DummyPrefix  bool
@@ -163,7 +164,7 @@ func (m *Model) check() error {
 	found := map[byte]bool{}
 	for id, piece := range m.Pieces {
 		if piece == "\x00" && (m.ByteFallback || m.Kinds[id] == subword.KindUnused) {
-			m.Kinds[id] = subword.KindUnused // an error of converters that sentencepiece forgives
+			m.Kinds[id] = subword.KindUnused // an error of converters that sentencepiece tolerates
 			continue
 		}
 		if err := checkPiece(piece, m.Scores[id]); err != nil {
@@ -202,7 +203,7 @@ func checkPiece(piece string, score float64) error {
 	return nil
 }
 
-// UnknownID is the id of the unknown piece, -1 for none.
+// UnknownID returns the id of the unknown piece, -1 for none.
 func UnknownID(kinds []subword.Kind) (int, error) {
 	unk := -1
 	for id, kind := range kinds {

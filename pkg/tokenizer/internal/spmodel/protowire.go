@@ -18,7 +18,7 @@ type protoField struct {
 
 var errProtoShort = errors.New("the message ends within a field")
 
-// protoFields yields the fields of a message in their order, or an error, once.
+// protoFields yields the fields of a message in order, until an error.
 func protoFields(message []byte) iter.Seq2[protoField, error] {
 	return func(yield func(protoField, error) bool) {
 		for len(message) > 0 {
@@ -66,7 +66,7 @@ func nextProtoField(message []byte) (f protoField, rest []byte, err error) {
 	return f, rest[n:], nil
 }
 
-// want tells whether the field has the wire type that its number calls for.
+// want returns an error unless the field has the given wire type.
 func (f *protoField) want(wire int) error {
 	if f.wire != wire {
 		return fmt.Errorf("field %d has wire type %d, not %d", f.number, f.wire, wire)

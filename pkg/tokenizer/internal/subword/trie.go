@@ -1,5 +1,5 @@
-// Package subword has what SentencePiece's models share: the kinds of pieces, a trie that
-// finds them in a text, and what stands for text that no piece covers.
+// Package subword has the common parts of SentencePiece's models: the kinds of pieces, a
+// trie that finds them in a text, and the treatment of text that no piece covers.
 package subword
 
 import (
@@ -23,15 +23,15 @@ type trieUnit struct {
 	id     int32 // of the piece that ends here, -1 for none
 }
 
-// Bounds of a trie: the length of all pieces together, and how far back from the
-// end of the array a place for the children of a node is sought.
+// Bounds of a trie: the total length of pieces, and how far from the end of the array the
+// search for a place begins.
 const (
 	maxTrieBytes = 1 << 24
 	trieWindow   = 16 * 256
 )
 
-// NewTrie holds pieces by the ids that are listed; empty ones are left out. Of
-// equal pieces the greatest id counts.
+// NewTrie builds a trie of the pieces with the given ids, without empty ones. Of equal
+// pieces it has the greatest id.
 func NewTrie(pieces []string, ids []int) (*Trie, error) {
 	total := 0
 	keys := make([]trieKey, 0, len(ids))
@@ -60,9 +60,9 @@ func NewTrie(pieces []string, ids []int) (*Trie, error) {
 	return &Trie{b.units}, nil
 }
 
-// trieKey is a piece in the order of all.
+// trieKey is a piece to be sorted.
 type trieKey struct {
-	head uint64 // its first 8 bytes, which nearly always tell the order
+	head uint64 // its first 8 bytes, which nearly always decide the order
 	id   int
 }
 
@@ -98,13 +98,13 @@ func (b *trieBuilder) grow(n int) {
 	}
 }
 
-// take gives a unit to a parent.
+// take assigns a unit to a parent.
 func (b *trieBuilder) take(unit, parent int32) {
 	b.units[unit].parent = parent
 	b.free[unit] = unit + 1
 }
 
-// nextFree is the first free unit from at on.
+// nextFree returns the first free unit from at on.
 func (b *trieBuilder) nextFree(at int32) int32 {
 	b.grow(int(at))
 	for b.free[at] != at {
@@ -134,7 +134,7 @@ func (b *trieBuilder) step() {
 			b.labels, b.starts = append(b.labels, c), append(b.starts, i)
 		}
 	}
-	base := b.Place()
+	base := b.place()
 	b.units[r.node].base = int32(base)
 	to := r.to
 	for i, c := range slices.Backward(b.labels) { // the first is handled next
@@ -145,8 +145,8 @@ func (b *trieBuilder) step() {
 	}
 }
 
-// Place is a base at which the units of all labels are free.
-func (b *trieBuilder) Place() int {
+// place returns a base for which the units of all labels are free.
+func (b *trieBuilder) place() int {
 	first := int(b.labels[0])
 	at := int32(max(len(b.units)-trieWindow, first+1))
 	for at = b.nextFree(at); !b.fits(int(at) - first); {
@@ -155,7 +155,7 @@ func (b *trieBuilder) Place() int {
 	return int(at) - first
 }
 
-// fits tells whether the units of all labels but the first are free.
+// fits reports whether the units of all labels but the first are free.
 func (b *trieBuilder) fits(base int) bool {
 	b.grow(base)
 	for _, c := range b.labels[1:] {
@@ -166,17 +166,17 @@ func (b *trieBuilder) fits(base int) bool {
 	return true
 }
 
-// Next is the node to which byte c leads from node; ok tells whether there is one.
+// Next returns the child of node for byte c; ok reports whether there is one.
 func (t *Trie) Next(node int32, c byte) (child int32, ok bool) {
 	child = t.units[node].base + int32(c)
 	return child, t.units[child].parent == node && child != 0
 }
 
-// ID is the id of the piece that ends at a node, -1 for none.
+// ID returns the id of the piece that ends at a node, -1 for none.
 func (t *Trie) ID(node int32) int32 { return t.units[node].id }
 
-// Longest is the id of the longest piece with which text begins and its length,
-// -1 and 0 for none.
+// Longest returns the id and the length of the longest piece at the beginning of text, or
+// -1 and 0.
 func (t *Trie) Longest(text string) (id, length int) {
 	id = -1
 	node := int32(0)

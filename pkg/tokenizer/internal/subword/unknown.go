@@ -9,17 +9,17 @@ import (
 
 // Cut is a piece of a text that begins where the one before it ends.
 type Cut struct {
-	ID  int32 // -1 if it is unknown and no piece stands for that
+	ID  int32 // -1 if it is unknown and there is no unknown piece
 	End int32 // in bytes of the text
 }
 
-// Unknown says what stands for the parts of a text that no piece covers.
+// Unknown is the treatment of text that no piece covers.
 type Unknown struct {
 	ID    int       // -1 if there is none
 	Bytes *[256]int // ids of the byte pieces, -1 for none; nil without byte fallback
 }
 
-// Check tells whether every text has ids.
+// Check returns an error unless every text has ids.
 func (u *Unknown) Check() error {
 	if u.ID < 0 && !u.HasAllBytes() {
 		return errors.New("there is neither an unknown piece nor one for every byte")
@@ -27,19 +27,19 @@ func (u *Unknown) Check() error {
 	return nil
 }
 
-// Runs takes the tokens of a text that is cut, in their order, and puts their ids
-// out. A run of unknown pieces becomes what run makes of it.
+// Runs receives the pieces of a text in order and passes their ids to Put. It passes a run
+// of unknown pieces to Run as a whole.
 type Runs struct {
 	Text string
 	Unk  int // id of the unknown piece
 	Put  func(id int)
 	Run  func(run string)
 
-	begin, end int // of the run that is open; empty if none is
+	begin, end int // of the current run of unknown pieces; empty if there is none
 	from       int // where the next piece begins
 }
 
-// Add takes the next piece.
+// Add adds the next piece.
 func (r *Runs) Add(c Cut) {
 	from := r.from
 	r.from = int(c.End)
@@ -54,7 +54,7 @@ func (r *Runs) Add(c Cut) {
 	r.Put(int(c.ID))
 }
 
-// Close ends the text.
+// Close ends the text, and with it a run.
 func (r *Runs) Close() {
 	if r.begin < r.end {
 		r.Run(r.Text[r.begin:r.end])
@@ -62,8 +62,8 @@ func (r *Runs) Close() {
 	}
 }
 
-// Runs returns what puts out the ids of a text: a run of unknown pieces becomes its
-// bytes, or else the unknown piece, once.
+// Runs returns a receiver that appends the ids of text to o. A run of unknown pieces
+// becomes its bytes, or else the unknown piece, once.
 func (u *Unknown) Runs(o *encode.Output, text string) *Runs {
 	return &Runs{
 		Text: text, Unk: u.ID,
@@ -72,7 +72,7 @@ func (u *Unknown) Runs(o *encode.Output, text string) *Runs {
 	}
 }
 
-// AppendRun appends what stands for a run without pieces.
+// AppendRun appends the ids of a run of unknown pieces.
 func (u *Unknown) AppendRun(ids []int, run string) []int {
 	if u.Bytes == nil {
 		return append(ids, u.ID)
@@ -88,10 +88,10 @@ func (u *Unknown) AppendRun(ids []int, run string) []int {
 	return ids
 }
 
-// HasAllBytes tells whether every run becomes its bytes.
+// HasAllBytes reports whether every run becomes its bytes.
 func (u *Unknown) HasAllBytes() bool { return u.Bytes != nil && !slices.Contains(u.Bytes[:], -1) }
 
-// ByteIDs are the ids of <0x00> to <0xFF>, -1 for those that are not there.
+// ByteIDs returns the ids of <0x00> to <0xFF>, -1 for missing ones.
 func ByteIDs(pieces []string) *[256]int {
 	ids := new([256]int)
 	for i := range ids {
@@ -105,7 +105,7 @@ func ByteIDs(pieces []string) *[256]int {
 	return ids
 }
 
-// ParseByte is the byte that a piece such as <0x0A> stands for.
+// ParseByte returns the byte that a piece such as <0x0A> stands for.
 func ParseByte(piece string) (b byte, ok bool) {
 	if len(piece) != 6 || piece[:3] != "<0x" || piece[5] != '>' {
 		return 0, false
@@ -123,10 +123,10 @@ func ParseByte(piece string) (b byte, ok bool) {
 	return b, true
 }
 
-// MaxChar is the length of the longest sequence that CharLength knows.
+// MaxChar is the greatest result of [CharLength].
 const MaxChar = 4
 
-// CharLength is the length of the UTF-8 sequence that a byte begins.
+// CharLength returns the length of the UTF-8 sequence that a byte begins.
 func CharLength(lead byte) int {
 	switch {
 	case lead < 0xc0:

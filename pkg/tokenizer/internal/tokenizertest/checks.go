@@ -61,7 +61,7 @@ func CheckBounds(t *testing.T, name string, tok tokenizer.Tokenizer, text string
 	}
 }
 
-// CheckIDs encodes and decodes, whatever comes of it.
+// CheckIDs checks that every id is in range, and decodes them.
 func CheckIDs(t *testing.T, tok tokenizer.Tokenizer, text string) {
 	t.Helper()
 	CheckBounds(t, "", tok, text)
@@ -75,8 +75,8 @@ func CheckIDs(t *testing.T, tok tokenizer.Tokenizer, text string) {
 	}
 }
 
-// CheckRoundTrip checks that ids are in range, that what is decoded is UTF-8, and
-// that what loses nothing gives the text back.
+// CheckRoundTrip checks that ids are in range, that decoded text is valid UTF-8, and that
+// lossless tokenizers return the text.
 func CheckRoundTrip(t *testing.T, name string, tok tokenizer.Tokenizer, text string) {
 	t.Helper()
 	CheckBounds(t, name, tok, text)

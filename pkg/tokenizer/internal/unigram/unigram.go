@@ -13,9 +13,8 @@ import (
 	"glossa/pkg/tokenizer/internal/subword"
 )
 
-// Model is the unigram language model of Kudo 2018 ("Subword Regularization"):
-// of all ways to cut a text into pieces it takes the one with the highest sum of
-// scores. It is safe for concurrent use.
+// Model is a unigram language model. Of all ways to cut a text into pieces it chooses the
+// one with the highest sum of scores. It is safe for concurrent use.
 type Model struct {
 	trie     *subword.Trie
 	single   []float32 // by id: scores as sentencepiece adds them
@@ -24,30 +23,31 @@ type Model struct {
 	Unknown  subword.Unknown
 	lengths  []int32 // by id: bytes of the pieces in the trie
 	longest  int     // of them
-	Span     int     // open positions that are kept; 0: viterbiSpan
+	Span     int     // open positions that are kept; 0 is viterbiSpan
 }
 
-// Options are what the two references differ in, and what a vocabulary alone
-// does not say.
+// Options are the differences between the two references, and the settings beside the
+// vocabulary.
 type Options struct {
-	// kinds is by id; nil if every piece is normal. Only normal and user-defined
-	// pieces are found in texts.
+	// Kinds is by id; nil if every piece is normal. Only normal and user-defined pieces are
+	// found in texts.
 	Kinds []subword.Kind
-	// byteFallback writes what no piece covers as its bytes, by the pieces <0x00> to
-	// <0xFF>, if all of them that are needed are there.
+	// ByteFallback encodes text that no piece covers as its bytes, with the pieces <0x00>
+	// to <0xFF>, if all needed ones exist.
 	ByteFallback bool
-	// double follows Hugging Face's tokenizers, not sentencepiece: sums are float64,
-	// and an unknown character scores 10 below the least of all pieces, not only of
+	// Double follows Hugging Face's tokenizers instead of sentencepiece: sums are float64,
+	// and an unknown character scores 10 below the lowest score of all pieces, not only of
 	// the normal ones.
 	Double bool
 }
 
-// unknownPenalty is what an unknown character scores below the least piece.
+// unknownPenalty is the difference between the lowest score of a piece and the score of an
+// unknown character.
 const unknownPenalty = 10
 
-// New builds the model of pieces and their scores, both by id. What no piece
-// covers becomes unk, once for a run of characters; unk may be -1 only if there is
-// byte fallback with all 256 pieces. Of equal pieces the last counts.
+// New builds the model of pieces and their scores, both by id. A run of characters that no
+// piece covers becomes unk, once. unk may be -1 only with byte fallback and all 256 pieces
+// for bytes. Of equal pieces the last is used.
 func New(pieces []string, scores []float64, unk int, o Options) (*Model, error) {
 	if len(pieces) != len(scores) {
 		return nil, fmt.Errorf("%d pieces have %d scores", len(pieces), len(scores))
@@ -93,8 +93,8 @@ func New(pieces []string, scores []float64, unk int, o Options) (*Model, error) 
 	return u, err
 }
 
-// setScores takes over the scores. In sentencepiece user-defined pieces score so
-// that they are always taken, the longest first.
+// setScores sets the scores. In sentencepiece the scores of user-defined pieces make sure
+// that they are always chosen, the longest first.
 func (u *Model) setScores(pieces []string, scores []float64, least float64, o Options) {
 	if o.Double {
 		u.double, u.unkScore = scores, least-unknownPenalty
@@ -118,7 +118,7 @@ func (u *Model) Encode(o *encode.Output, text string) {
 	runs.Close()
 }
 
-// Cut puts out the best cut of text.
+// Cut passes the pieces of the best cut of text to put.
 func (u *Model) Cut(o *encode.Output, text string, put func(subword.Cut)) {
 	if u.double != nil {
 		cutBest(u, u.double, u.unkScore, math.Inf(1), o, text, put)
@@ -127,35 +127,37 @@ func (u *Model) Cut(o *encode.Output, text string, put func(subword.Cut)) {
 	cutBest(u, u.single, float32(u.unkScore), rebase, o, text, put)
 }
 
-// rebase is the size of a sum from which on it is taken off all open sums, so that
+// rebase is the magnitude from which on a sum is subtracted from all open sums, so that
 // float32 does not lose the scores of single pieces in long texts.
 const rebase = 100000
 
-// pathEnd is the last piece of the best way to cut a text up to a position.
+// pathEnd is the last piece of the best path, that is the best cut of a text up to a
+// position.
 type pathEnd[F float32 | float64] struct {
-	sum F // of the scores of the way
+	sum F // of the scores of the path
 	// last is the id of the piece plus one, or for the unknown piece minus its length in
-	// bytes; 0 if no way ends here.
+	// bytes; 0 if no path ends here.
 	last int32
 }
 
-// viterbiSpan is how many open positions are kept beyond those that a piece reaches.
+// viterbiSpan is the number of open positions that are kept beyond those that a piece
+// reaches.
 const viterbiSpan = 1 << 12
 
-// viterbi cuts a text. Sums are kept of the positions that pieces can still end at
-// alone, the last pieces of all: 4 bytes for each byte of text.
+// viterbi cuts a text. It keeps sums only for positions at which pieces can still end, and
+// last pieces for all positions: 4 bytes for each byte of text.
 type viterbi[F float32 | float64] struct {
 	u        *Model
 	scores   []F
 	text     string
 	ends     []pathEnd[F] // of the positions from base on
 	base     int
-	lasts    []int32 // by position: pathEnd.last of those that are begun from, and of the end
+	lasts    []int32 // by position: pathEnd.last where pieces begin, and at the end
 	unkScore F
 }
 
-// cutBest puts out the cut with the highest sum of scores. Of equal sums the first
-// found counts, that is the one with the longest last piece.
+// cutBest passes the cut with the highest sum of scores to put. Of equal sums it chooses
+// the first found, which has the longest last piece.
 func cutBest[F float32 | float64](u *Model, scores []F, unkScore, rebase F, o *encode.Output, text string, put func(subword.Cut)) {
 	var ends [64]pathEnd[F]
 	var lasts [64]int32
@@ -185,7 +187,7 @@ func cutBest[F float32 | float64](u *Model, scores []F, unkScore, rebase F, o *e
 	v.put(o, put)
 }
 
-// slide makes room for the pieces that begin at from.
+// slide moves the window of sums so that the pieces that begin at from fit.
 func (v *viterbi[F]) slide(from, reached int) {
 	if from-v.base+v.u.longest+subword.MaxChar < len(v.ends) || len(v.text)-v.base < len(v.ends) {
 		return
@@ -195,9 +197,8 @@ func (v *viterbi[F]) slide(from, reached int) {
 	v.base = from
 }
 
-// extend goes on from a position with every piece that begins there, and with the
-// unknown piece if none of them is the character up to char. It returns where the
-// longest ends.
+// extend continues paths at a position with every piece that begins there, and with the
+// unknown piece if none of them ends at char. It returns the end of the longest.
 func (v *viterbi[F]) extend(from, char int) (last int) {
 	t, text := v.u.trie, v.text
 	ends := v.ends[from-v.base:]
@@ -230,7 +231,8 @@ func (v *viterbi[F]) extend(from, char int) (last int) {
 	return max(last, char)
 }
 
-// put follows the best way back from the end, turns its links round, and puts it out.
+// put follows the best path back from the end, reverses its links, and passes its pieces to
+// put.
 func (v *viterbi[F]) put(o *encode.Output, put func(subword.Cut)) {
 	length := func(last int32) int {
 		if last < 0 {
