@@ -13,8 +13,11 @@ func Glossa() *Table {
 	t := &Table{
 		Module: "glossa",
 		Rows: map[string]Layer{
-			"pkg/llm": {Floor: 0}, "pkg/llm/llmtest": {Floor: 0, May: []string{"pkg/llm"}},
-			"pkg/engine/dtype": {Floor: 0}, "pkg/engine/kernel": {Floor: 0, May: []string{"pkg/engine/dtype"}}, "pkg/engine/kernel/gen": {Floor: 0, May: []string{"pkg/engine/kernel"}},
+			"pkg/llm":                              {Floor: 0},
+			"pkg/llm/llmtest":                      {Floor: 0, May: []string{"pkg/llm"}},
+			"pkg/engine/dtype":                     {Floor: 0},
+			"pkg/engine/kernel":                    {Floor: 0, May: []string{"pkg/engine/dtype"}},
+			"pkg/engine/kernel/gen":                {Floor: 0, May: []string{"pkg/engine/kernel"}},
 			"pkg/engine/checkpoint":                {Floor: 0, May: []string{"pkg/engine/dtype"}},
 			"pkg/engine/checkpoint/checkpointtest": {Floor: 0, May: []string{"pkg/engine/checkpoint"}},
 			"pkg/grammar": {Floor: 0, May: []string{
@@ -38,7 +41,8 @@ func Glossa() *Table {
 			"pkg/starter/*":           {Floor: 0},
 			"pkg/starter/phrases":     {Floor: 0},
 			"pkg/starter/phrases/gen": {Floor: 0, May: []string{"pkg/starter/phrases"}},
-			"pkg/internal/layers":     {Floor: 0}, "schemas": {Floor: 0},
+			"pkg/internal/layers":     {Floor: 0},
+			"schemas":                 {Floor: 0},
 
 			"pkg/engine/sampler":     {Floor: 1, May: []string{"pkg/engine/kernel"}},
 			"pkg/engine/transformer": {Floor: 1, May: []string{"pkg/engine/kernel", "pkg/engine/dtype"}},
@@ -86,22 +90,27 @@ func Glossa() *Table {
 			"infra/policy":     {Floor: 7, May: []string{"infra/plan"}},
 			"infra/stacks":     {Floor: 7, May: []string{"infra/plan", "infra/policy"}, Outside: aws},
 		},
-		Guarded: []string{
-			"github.com/aws", "github.com/awslabs", "github.com/PaesslerAG", "github.com/prometheus", "github.com/getkin", "golang.org/x/term", "golang.org/x/crypto",
-		},
-		// What makes the linker keep every method, and what is no Go.
-		Forbidden: []string{"net/rpc", "text/template", "html/template", "C"},
-		Exclusive: map[string][]string{
-			"pkg/starter": {"functions/glossa"}, "pkg/starter/*": {"functions/glossa", "pkg/starter", "pkg/starter/*"},
-			"pkg/starter/phrases": {"functions/glossa", "pkg/starter", "pkg/starter/phrases/gen"},
-			"pkg/meter/prom":      {"functions/glossa"}, "pkg/cloud": {"functions/glossa"},
-			"pkg/llm/llmtest": {"pkg/backend/backendtest"}, "pkg/table/tabletest": {}, "pkg/bucket/buckettest": {}, "pkg/backend/backendtest": {},
-			"pkg/engine/checkpoint/checkpointtest": {}, "pkg/host/runtimeapi": {}, "pkg/backend/awsrest/sigv4test": {"pkg/bucket/buckettest"},
-			"pkg/tokenizer/internal/tokenizertest": {"pkg/tokenizer/internal/gguftest"}, "pkg/tokenizer/internal/gguftest": {},
-		},
 	}
 	maps.Copy(t.Rows, tokenizers())
+	t.guard()
 	return t
+}
+
+// guard adds what may not be imported, or by few.
+func (t *Table) guard() {
+	t.Guarded = []string{
+		"github.com/aws", "github.com/awslabs", "github.com/PaesslerAG", "github.com/prometheus", "github.com/getkin", "golang.org/x/term", "golang.org/x/crypto",
+	}
+	// Packages that make the linker keep every method, and cgo.
+	t.Forbidden = []string{"net/rpc", "text/template", "html/template", "C"}
+	t.Exclusive = map[string][]string{
+		"pkg/starter": {"functions/glossa"}, "pkg/starter/*": {"functions/glossa", "pkg/starter", "pkg/starter/*"},
+		"pkg/starter/phrases": {"functions/glossa", "pkg/starter", "pkg/starter/phrases/gen"},
+		"pkg/meter/prom":      {"functions/glossa"}, "pkg/cloud": {"functions/glossa"},
+		"pkg/llm/llmtest": {"pkg/backend/backendtest"}, "pkg/table/tabletest": {}, "pkg/bucket/buckettest": {}, "pkg/backend/backendtest": {},
+		"pkg/engine/checkpoint/checkpointtest": {}, "pkg/host/runtimeapi": {}, "pkg/backend/awsrest/sigv4test": {"pkg/bucket/buckettest"},
+		"pkg/tokenizer/internal/tokenizertest": {"pkg/tokenizer/internal/gguftest"}, "pkg/tokenizer/internal/gguftest": {},
+	}
 }
 
 // tokenizers has the rows of the tokenizers and of what they share.
