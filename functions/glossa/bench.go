@@ -15,6 +15,7 @@ import (
 
 	"glossa/pkg/app"
 	"glossa/pkg/bench"
+	"glossa/pkg/engine/dtype"
 	"glossa/pkg/engine/kernel"
 	"glossa/pkg/engine/transformer"
 )
@@ -71,7 +72,7 @@ func readBenching(args []string, w io.Writer) (*benching, error) {
 	b := &benching{}
 	f := flags("bench", benchUsage, w)
 	shapes := f.String("shape", strings.Join(bench.Shapes(), ","), "`names` of built-in shapes, with random weights")
-	quants := f.String("quant", "", "`names` of how weights are kept: f32, bf16, q8_0, q4_0, stored (default q8_0, of a MODEL stored)")
+	quants := f.String("quant", "", "`names` of how weights are kept: "+strings.Join(dtype.Options(), ", ")+", stored (default "+dtype.Q8_0.Option()+", of a MODEL stored)")
 	threads := f.String("threads", defaultThreads(runtime.GOMAXPROCS(0)), "`numbers` of threads that compute together")
 	batches := f.String("batch", "1", "`numbers` of rows that are computed together")
 	f.IntVar(&b.config.Prefill, "prefill", 128, "tokens of a prompt; 0 leaves prompts out")
@@ -86,7 +87,7 @@ func readBenching(args []string, w io.Writer) (*benching, error) {
 	if b.model != "" {
 		*quants = cmp.Or(*quants, "stored")
 	}
-	b.shapes, b.quants = strings.Split(*shapes, ","), strings.Split(cmp.Or(*quants, "q8_0"), ",")
+	b.shapes, b.quants = strings.Split(*shapes, ","), strings.Split(cmp.Or(*quants, dtype.Q8_0.Option()), ",")
 	if b.config.Threads, err = numbers("threads", *threads); err != nil {
 		return nil, err
 	}
@@ -105,7 +106,7 @@ func (b *benching) check() error {
 	}
 	for _, name := range b.quants {
 		if _, ok := transformer.Formats()[name]; !ok || name == "stored" && b.model == "" {
-			return fmt.Errorf("%w: --quant: %q is none of f32, bf16, q8_0, q4_0, nor, for a MODEL, stored", errUsage, name)
+			return fmt.Errorf("%w: --quant: %q is none of %s, nor, for a MODEL, stored", errUsage, name, strings.Join(dtype.Options(), ", "))
 		}
 	}
 	switch {

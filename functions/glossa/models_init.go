@@ -14,6 +14,7 @@ import (
 	"glossa/pkg/app"
 	"glossa/pkg/catalog"
 	"glossa/pkg/engine/arch"
+	"glossa/pkg/engine/dtype"
 	"glossa/pkg/publish"
 	"glossa/pkg/starter"
 )
@@ -157,5 +158,5 @@ func publishStarter(ctx context.Context, store *publish.Store, name string, fres
 	if err != nil {
 		return err
 	}
-	return errors.Join(store.PutModel(ctx, publish.Upload{Name: name, Quant: "f32", New: fresh}, m), m.Close())
+	return errors.Join(store.PutModel(ctx, publish.Upload{Name: name, Quant: dtype.F32.Option(), New: fresh}, m), m.Close())
 }

@@ -14,13 +14,14 @@ import (
 
 	"glossa/pkg/engine/arch"
 	"glossa/pkg/engine/checkpoint"
+	"glossa/pkg/engine/dtype"
 	"glossa/pkg/engine/transformer"
 )
 
-const packUsage = "SOURCE [-o FILE.safetensors] [--quant q8_0|q4_0|bf16|f32]"
+var packUsage = "SOURCE [-o FILE.safetensors] [--quant " + strings.Join(packFormats, "|") + "]"
 
-// packFormats are the formats that models are packed in.
-var packFormats = []string{"q8_0", "q4_0", "bf16", "f32"}
+// packFormats are the formats that models are packed in, the default first.
+var packFormats = []string{dtype.Q8_0.Option(), dtype.Q4_0.Option(), dtype.BF16.Option(), dtype.F32.Option()}
 
 // packing is what the command line asks for.
 type packing struct {

@@ -18,7 +18,7 @@ import (
 	"glossa/pkg/publish"
 )
 
-const publishUsage = "SOURCE [--name N] --checkpoints DIR|s3://BUCKET/PREFIX [--quant q8_0|q4_0|bf16|f32] [--new]"
+var publishUsage = "SOURCE [--name N] --checkpoints DIR|s3://BUCKET/PREFIX [--quant " + strings.Join(packFormats, "|") + "] [--new]"
 
 // publishing is what the command line asks for.
 type publishing struct {

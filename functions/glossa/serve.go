@@ -8,8 +8,10 @@ import (
 	"log/slog"
 	"net"
 	"strconv"
+	"strings"
 
 	"glossa/pkg/app"
+	"glossa/pkg/catalog"
 	"glossa/pkg/cloud"
 	"glossa/pkg/httpx"
 	"glossa/pkg/meter/emf"
@@ -28,7 +30,7 @@ func serve(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Wr
 	table := tableFlag(f)
 	workers := f.Int("workers", 0, fmt.Sprintf("generations at once; more wait in a queue (GLOSSA_WORKERS; default %d)", app.DefaultWorkers))
 	memory := f.String("memory", "", "memory for the weights of open models, such as 8GiB; what was not used for long goes (GLOSSA_MEMORY; default three quarters)")
-	quant := f.String("quant", "", "weights in memory: stored, f32, bf16, q8_0 or q4_0 (GLOSSA_QUANT; default stored)")
+	quant := f.String("quant", "", "weights in memory: "+strings.Join(catalog.Quants(), ", ")+" (GLOSSA_QUANT; default stored)")
 	auth := f.Bool("auth", false, "ask for a key of --accounts, of the table, of GLOSSA_KEYS or UPLOAD_SECRET on all but the public routes")
 	accounts := f.String("accounts", "", "`file` of users and API keys, see glossa user and glossa key (GLOSSA_ACCOUNTS)")
 	namespace := f.String("namespace", "", "instead of log lines write lines of metrics to stdout, in CloudWatch's embedded format and this namespace (GLOSSA_NAMESPACE)")

@@ -16,6 +16,7 @@ import (
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 
 	"glossa/pkg/account"
+	"glossa/pkg/engine/dtype"
 	"glossa/pkg/host"
 	"glossa/pkg/httpx"
 	"glossa/pkg/meter/emf"
@@ -101,7 +102,7 @@ func Variables() [][2]string {
 		{"GLOSSA_MEMORY", "memory for the weights of open models: 8GiB; default three quarters of what there is"},
 		{"AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "set by Lambda: the memory of the function in MB"},
 		{"GOMEMLIMIT", "memory that Go's runtime may take, such as 3GiB; default seven eighths of what the container or the function has"},
-		{"GLOSSA_QUANT", "weights in memory: stored (as the file has them, the default), f32, bf16, q8_0, q4_0"},
+		{"GLOSSA_QUANT", "weights in memory: stored (as the file has them, the default), " + strings.Join(dtype.Options(), ", ")},
 		{"GLOSSA_THREADS", "threads that compute a model together; default all processors"},
 		{"GLOSSA_KERNEL", "instruction set: generic, avx2, avx512, neon, dotprod"},
 		{"GLOSSA_KEYS", "keys with their roles: role:key,role:key"},

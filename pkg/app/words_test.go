@@ -10,7 +10,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"glossa/pkg/tokenizer"
+	"glossa/pkg/tokenizer/hf"
 )
 
 // An alias of a record is listed to Aleph Alpha's clients beside the model, and asks for it.
@@ -51,7 +51,7 @@ func TestTokenizerFile(t *testing.T) {
 	}
 	res := ask(h, "GET", "/models/local/golden/tokenizer", "", nil)
 	got := text(t, res)
-	words, err := tokenizer.FromHF([]byte(got))
+	words, err := hf.Parse([]byte(got))
 	if err != nil || res.Header.Get("Content-Type") != "application/json" || !slices.Equal(words.Encode("ab\nx"), []int{1, 2, 0}) {
 		t.Errorf("%s: %v", got, err)
 	}

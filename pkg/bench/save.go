@@ -5,23 +5,24 @@ import (
 	"io"
 
 	"glossa/pkg/engine/checkpoint"
+	"glossa/pkg/engine/dtype"
 	"glossa/pkg/engine/transformer"
 )
 
 // stored are the types and GGUF's general.file_type of the formats that [Model.Save]
 // writes.
 var stored = map[transformer.Format]struct {
-	kind checkpoint.DType
+	kind dtype.Type
 	file uint32
 }{
-	transformer.F32: {checkpoint.F32, 0}, transformer.Q4_0: {checkpoint.Q4_0, 2},
-	transformer.Q8_0: {checkpoint.Q8_0, 7}, transformer.BF16: {checkpoint.BF16, 32},
+	transformer.F32: {dtype.F32, 0}, transformer.Q4_0: {dtype.Q4_0, 2},
+	transformer.Q8_0: {dtype.Q8_0, 7}, transformer.BF16: {dtype.BF16, 32},
 }
 
 // storedHead is how the head is saved: as [transformer.Q4_0] keeps it.
-func storedHead(as checkpoint.DType) checkpoint.DType {
-	if as == checkpoint.Q4_0 {
-		return checkpoint.Q8_0
+func storedHead(as dtype.Type) dtype.Type {
+	if as == dtype.Q4_0 {
+		return dtype.Q8_0
 	}
 	return as
 }
@@ -49,8 +50,8 @@ func (m *Model) Save(w io.Writer, format transformer.Format) error {
 }
 
 // tensors lists what a file holds, in which what is multiplied has type as.
-func tensors(weights *transformer.Weights, as checkpoint.DType) (list []checkpoint.GGUFTensor) {
-	add := func(kind checkpoint.DType, tensors ...transformer.Tensor) {
+func tensors(weights *transformer.Weights, as dtype.Type) (list []checkpoint.GGUFTensor) {
+	add := func(kind dtype.Type, tensors ...transformer.Tensor) {
 		for _, t := range tensors {
 			shape := []int{t.Rows, t.Cols}
 			if t.Cols == 1 {
@@ -60,19 +61,19 @@ func tensors(weights *transformer.Weights, as checkpoint.DType) (list []checkpoi
 		}
 	}
 	add(storedHead(as), weights.Embed.Weight...)
-	add(checkpoint.F32, weights.Positions.Weight...)
+	add(dtype.F32, weights.Positions.Weight...)
 	for i := range weights.Decoder {
 		l := &weights.Decoder[i]
 		for _, v := range norms(l.AttentionNorm, l.FFNNorm) {
-			add(checkpoint.F32, v...)
+			add(dtype.F32, v...)
 		}
 		for _, x := range matrices(l) {
 			add(as, x.Weight...)
-			add(checkpoint.F32, x.Bias...)
+			add(dtype.F32, x.Bias...)
 		}
 	}
 	for _, v := range norms(weights.DecoderNorm) {
-		add(checkpoint.F32, v...)
+		add(dtype.F32, v...)
 	}
 	add(storedHead(as), weights.Head.Weight...)
 	return list

@@ -10,6 +10,7 @@ import (
 
 	"glossa/pkg/arn"
 	"glossa/pkg/chat"
+	"glossa/pkg/engine/dtype"
 	remote "glossa/pkg/schema"
 )
 
@@ -274,7 +275,7 @@ func (it *item) readRows(models json.RawMessage) {
 
 // Quants lists how weights can be kept in memory: as the file has them, in float32,
 // in bfloat16, and in GGUF's formats of 8 and 4 bits.
-func Quants() []string { return []string{"stored", "f32", "bf16", "q8_0", "q4_0"} }
+func Quants() []string { return append([]string{"stored"}, dtype.Options()...) }
 
 func validCap(c string) bool {
 	if c == "" || c == "none" || c == "clamp30" || c == "tanh30" {

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"glossa/pkg/engine/arch"
-	"glossa/pkg/sampler"
+	"glossa/pkg/engine/sampler"
 )
 
 // A beamSearch finds a likely continuation of one text with several hypotheses. It

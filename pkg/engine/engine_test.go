@@ -16,9 +16,9 @@ import (
 	"glossa/pkg/engine/checkpoint"
 	"glossa/pkg/engine/checkpoint/checkpointtest"
 	"glossa/pkg/engine/kernel"
+	"glossa/pkg/engine/sampler"
 	"glossa/pkg/llm"
 	"glossa/pkg/llm/llmtest"
-	"glossa/pkg/sampler"
 	"glossa/pkg/tokenizer"
 )
 

@@ -16,6 +16,9 @@ import (
 	"glossa/pkg/grammar"
 	"glossa/pkg/llm"
 	"glossa/pkg/tokenizer"
+	"glossa/pkg/tokenizer/alpha"
+	"glossa/pkg/tokenizer/hf"
+	"glossa/pkg/tokenizer/sentencepiece"
 )
 
 // worded has random weights and the tokenizer given, of which the tokens ends end texts.
@@ -54,7 +57,7 @@ func characters(t testing.TB) tokenizer.Tokenizer {
 	}
 	vocab = append(vocab, "é", "日")
 	raw, _ := json.Marshal(map[string]any{"type": "char", "vocabSize": len(vocab), "vocab": vocab})
-	words, err := tokenizer.FromAlpha(raw)
+	words, err := alpha.Parse(raw)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,16 +85,16 @@ func (d apartDecoder) Next(id int) string {
 	return d.Decoder.Next(id + d.Tokenizer.Size())
 }
 
-// opened reads a tokenizer of package tokenizer's tests.
+// opened reads a tokenizer of the tests of hf or sentencepiece.
 func opened(t testing.TB, file string) tokenizer.Tokenizer {
 	t.Helper()
-	raw, err := os.ReadFile("../tokenizer/testdata/" + file)
+	dir, open := "hf", hf.Parse
+	if strings.HasSuffix(file, ".model") {
+		dir, open = "sentencepiece", sentencepiece.Parse
+	}
+	raw, err := os.ReadFile("../tokenizer/" + dir + "/testdata/" + file)
 	if err != nil {
 		t.Fatal(err)
-	}
-	open := tokenizer.FromHF
-	if strings.HasSuffix(file, ".model") {
-		open = tokenizer.FromSentencePiece
 	}
 	words, err := open(raw)
 	if err != nil {
@@ -187,7 +190,7 @@ const (
 
 func TestFormRefused(t *testing.T) {
 	e := worded(t, characters(t), 128, Config{})
-	words, err := tokenizer.FromAlpha(json.RawMessage(`{"type":"word","vocabSize":4,"vocab":["\n","{","}","a"]}`))
+	words, err := alpha.Parse(json.RawMessage(`{"type":"word","vocabSize":4,"vocab":["\n","{","}","a"]}`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"glossa/pkg/engine/sampler"
 	"glossa/pkg/grammar"
 	"glossa/pkg/llm"
-	"glossa/pkg/sampler"
 	"glossa/pkg/tokenizer"
 )
 

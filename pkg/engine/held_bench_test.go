@@ -12,6 +12,7 @@ import (
 	"glossa/pkg/engine/transformer"
 	"glossa/pkg/llm"
 	"glossa/pkg/tokenizer"
+	"glossa/pkg/tokenizer/hf"
 )
 
 // wideWords is a byte-level tokenizer of that many tokens: bytes, what JSON writes
@@ -55,7 +56,7 @@ func wideWords(t testing.TB, size int) tokenizer.Tokenizer {
 		}
 	}
 	raw, _ := json.Marshal(vocab)
-	words, err := tokenizer.FromVocabMerges(raw, []byte(strings.Join(merges, "\n")))
+	words, err := hf.ParseGPT2(raw, []byte(strings.Join(merges, "\n")))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,9 +4,9 @@ import (
 	"crypto/rand"
 	"slices"
 
+	"glossa/pkg/engine/sampler"
 	"glossa/pkg/engine/transformer"
 	"glossa/pkg/llm"
-	"glossa/pkg/sampler"
 )
 
 // A row is one completion being written.

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"glossa/pkg/engine/sampler"
 	"glossa/pkg/grammar"
 	"glossa/pkg/llm"
-	"glossa/pkg/sampler"
 )
 
 // maxRows bounds the rows of one request.

@@ -10,7 +10,7 @@ import (
 	"glossa/pkg/engine/arch"
 	"glossa/pkg/engine/checkpoint/checkpointtest"
 	"glossa/pkg/llm"
-	"glossa/pkg/tokenizer"
+	"glossa/pkg/tokenizer/hf"
 )
 
 // TestTokenizerJSON: that of an Alpha model is written, that of another is read, and
@@ -28,7 +28,7 @@ func TestTokenizerJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if read, err := tokenizer.FromHF(raw); err != nil || read.Size() != 3 || len(read.Encode("ab\nc")) != 3 {
+	if read, err := hf.Parse(raw); err != nil || read.Size() != 3 || len(read.Encode("ab\nc")) != 3 {
 		t.Errorf("%s: %v", raw, err)
 	}
 	for _, words := range []func() ([]byte, error){nil, func() ([]byte, error) { return []byte("{}"), nil }} {

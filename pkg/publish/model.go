@@ -16,10 +16,11 @@ import (
 
 	"glossa/pkg/engine/arch"
 	"glossa/pkg/engine/checkpoint"
+	"glossa/pkg/engine/dtype"
 	"glossa/pkg/engine/kernel"
 	"glossa/pkg/engine/transformer"
 	"glossa/pkg/llm"
-	"glossa/pkg/tokenizer"
+	"glossa/pkg/tokenizer/alpha"
 )
 
 // minCheckpoint is the size below which a scan ignores a checkpoint of Alpha, bytes.
@@ -150,7 +151,7 @@ func (s *Store) readAlpha(in *source, u *Upload, label string, opt checkpoint.Op
 	if a.Tokenizer == nil {
 		return nil, invalid("checkpoint", nil, "tokenizerArtifacts: missing")
 	}
-	t, err := tokenizer.FromAlpha(a.Tokenizer)
+	t, err := alpha.Parse(a.Tokenizer)
 	if err != nil {
 		return nil, invalid("checkpoint", nil, "tokenizerArtifacts: %v", err)
 	}
@@ -162,7 +163,7 @@ func (s *Store) readAlpha(in *source, u *Upload, label string, opt checkpoint.Op
 		return nil, err
 	}
 	m.Run = u.run()
-	return s.pack(in.ctx, u, m, cmp.Or(u.Quant, "f32")), nil
+	return s.pack(in.ctx, u, m, cmp.Or(u.Quant, dtype.F32.Option())), nil
 }
 
 // run is what is kept of a run beside the weights.
@@ -205,7 +206,7 @@ func (s *Store) gguf(in *source, u *Upload) (*model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.pack(in.ctx, u, m, cmp.Or(u.Quant, "q8_0")), nil
+	return s.pack(in.ctx, u, m, cmp.Or(u.Quant, dtype.Q8_0.Option())), nil
 }
 
 // pack returns what packs a model.

@@ -25,6 +25,7 @@ import (
 	"glossa/pkg/bucket"
 	"glossa/pkg/engine/arch"
 	"glossa/pkg/engine/checkpoint"
+	"glossa/pkg/engine/dtype"
 	"glossa/pkg/engine/kernel"
 	"glossa/pkg/llm"
 )
@@ -46,7 +47,7 @@ type Upload struct {
 }
 
 // Quants are the formats that models are packed in.
-func Quants() []string { return []string{"f32", "bf16", "q8_0", "q4_0"} }
+func Quants() []string { return dtype.Options() }
 
 // ErrExists is the cause of the error of an upload that was to be new and is not.
 var ErrExists = errors.New("there is a model of this name")
@@ -161,7 +162,7 @@ func (s *Store) PutModel(ctx context.Context, u Upload, m *arch.Model) error {
 		return err
 	}
 	return s.put(ctx, &u, func() (*model, error) {
-		packed := s.pack(ctx, &u, m, cmp.Or(u.Quant, "q8_0"))
+		packed := s.pack(ctx, &u, m, cmp.Or(u.Quant, dtype.Q8_0.Option()))
 		packed.close = func() error { return nil }
 		return packed, nil
 	})

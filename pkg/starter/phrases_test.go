@@ -11,19 +11,20 @@ import (
 	"glossa/pkg/engine/arch"
 	"glossa/pkg/llm"
 	"glossa/pkg/tokenizer"
+	"glossa/pkg/tokenizer/sentencepiece"
 )
 
 // leastExact is the share of held-out sentences that must be translated word for word.
 const leastExact = 0.95
 
 // translator opens the starter that translates, and its tokenizer.
-func translator(t *testing.T) (*engine.Translator, *tokenizer.M2M100) {
+func translator(t *testing.T) (*engine.Translator, *sentencepiece.M2M100) {
 	t.Helper()
 	m, err := arch.Open(Runs(), "phrases")
 	if err != nil {
 		t.Fatal(err)
 	}
-	words, ok := m.Tokenizer.(*tokenizer.M2M100)
+	words, ok := m.Tokenizer.(*sentencepiece.M2M100)
 	if !ok {
 		t.Fatalf("its tokenizer is a %T", m.Tokenizer)
 	}

@@ -1,80 +1,59 @@
-package tokenizer
+package tokenizer_test
 
 import (
 	"context"
 	"errors"
-	"math"
 	"math/rand/v2"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
-	"unicode"
-	"unicode/utf8"
 
-	"golang.org/x/text/unicode/norm"
+	"glossa/pkg/tokenizer"
+	"glossa/pkg/tokenizer/alpha"
+	"glossa/pkg/tokenizer/hf"
+	"glossa/pkg/tokenizer/internal/encode"
+	"glossa/pkg/tokenizer/internal/gguftest"
+	"glossa/pkg/tokenizer/internal/tokenizertest"
+	"glossa/pkg/tokenizer/sentencepiece"
 )
 
-// encodePiece returns the ids that a model makes of a piece.
-func encodePiece(m pieceModel, piece string) []int {
-	o := output{limit: math.MaxInt}
-	m.encode(&o, piece)
-	return o.ids
-}
-
-// checkBounds checks that a collector gives the ids of the tokenizer, that no text has
-// fewer than it is said to have at least, and that a text is refused exactly if it has
-// more than a collector takes.
-func checkBounds(t *testing.T, name string, tok Tokenizer, text string) {
+// hfOf reads a tokenizer.json.
+func hfOf(t testing.TB, name string) tokenizer.Tokenizer {
 	t.Helper()
-	for _, special := range []bool{false, true} {
-		want := tok.Encode(text)
-		if special {
-			want = tok.EncodeSpecial(text)
-		}
-		if least := AtLeast(tok, text, special); least > len(want) {
-			t.Fatalf("%s: %q has %d tokens, not at least %d", name, text, len(want), least)
-		}
-		for _, limit := range []int{0, len(want) - 1, len(want)} {
-			c := Collector{Max: limit}
-			err := c.Add(t.Context(), tok, text, special)
-			if limit == len(want)-1 && limit > 0 {
-				e, ok := errors.AsType[*LimitError](err)
-				if !ok || e.AtLeast <= limit || e.AtLeast > len(want) || e.Max != limit {
-					t.Fatalf("%s: %q of %d tokens: %v", name, text, len(want), err)
-				}
-				continue
-			}
-			if limit < 0 {
-				continue
-			}
-			if err != nil || !slices.Equal(c.IDs(), want) || c.Total() != len(want) {
-				t.Fatalf("%s: %q is %v (%v), want %v", name, text, c.IDs(), err, want)
-			}
-		}
+	tok, err := hf.Parse(tokenizertest.ReadFile(t, "hf/testdata", name+".tokenizer.json"))
+	if err != nil {
+		t.Fatal(err)
 	}
+	return tok
 }
 
 // collectTokenizers are tokenizers of every kind.
-func collectTokenizers(t testing.TB) map[string]Tokenizer {
+func collectTokenizers(t testing.TB) map[string]tokenizer.Tokenizer {
 	t.Helper()
-	toks := map[string]Tokenizer{
-		"gpt2": golden(t, "gpt2"), "llama3": golden(t, "llama3"), "xglm": readXGLM(t), "m2m100": readM2M100(t),
-		"gguf": ggufOf(t, "bpebytes"), "t5": ggufOf(t, "unigramuser"),
-		"newline": WithNewline(readXGLM(t), 2), "wrapped": WithNewline(struct{ Tokenizer }{golden(t, "gpt2")}, 2),
+	const pieces = "sentencepiece/testdata"
+	unigram := tokenizertest.ReadFile(t, pieces, "sp.unigram.model")
+	xglm, err := sentencepiece.ParseXGLM(unigram)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, name := range pieceModelNames {
-		toks[name] = readPieceTokenizer(t, name)
+	m2m100, err := sentencepiece.ParseM2M100(tokenizertest.ReadFile(t, pieces, "sp.m2m100.vocab.json"), unigram)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, name := range []string{"llama2", "xglm"} {
-		tok, err := FromHF(readGolden(t, name+".tokenizer.json"))
-		if err != nil {
+	gpt2 := hfOf(t, "gpt2")
+	toks := map[string]tokenizer.Tokenizer{
+		"gpt2": gpt2, "llama3": hfOf(t, "llama3"), "hf llama2": hfOf(t, "llama2"), "hf xglm": hfOf(t, "xglm"), "xglm": xglm, "m2m100": m2m100,
+		"gguf": gguftest.Open(t, pieces, "bpebytes"), "t5": gguftest.Open(t, pieces, "unigramuser"),
+		"newline": tokenizer.WithNewline(xglm, 2), "wrapped": tokenizer.WithNewline(struct{ tokenizer.Tokenizer }{gpt2}, 2),
+	}
+	for _, name := range tokenizertest.ModelNames {
+		if toks[name], err = sentencepiece.Parse(tokenizertest.ReadFile(t, pieces, "sp."+name+".model")); err != nil {
 			t.Fatal(err)
 		}
-		toks["hf "+name] = tok
 	}
-	for _, kind := range []string{BPE, Char, Word} {
-		a, err := Train(kind, "the cat sat on the mat, and the rat\nsat on the cat; aaaa aaa", 60)
+	for _, kind := range []string{alpha.BPE, alpha.Char, alpha.Word} {
+		a, err := alpha.Train(kind, "the cat sat on the mat, and the rat\nsat on the cat; aaaa aaa", 60)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,9 +61,13 @@ func collectTokenizers(t testing.TB) map[string]Tokenizer {
 			t.Fatal(err)
 		}
 	}
-	heap := *toks[BPE].(*bpeTokenizer)
-	heap.byPos = false
-	toks["bpe heap"] = &heap
+	many, err := alpha.Train(alpha.BPE, tokenizertest.RandomText("etaoinshrdlu  ", 1<<15), 1100)
+	if err != nil || len(many.Merges) < 1000 {
+		t.Fatalf("%d merges, %v", len(many.Merges), err)
+	}
+	if toks["bpe heap"], err = many.Tokenizer(); err != nil {
+		t.Fatal(err)
+	}
 	return toks
 }
 
@@ -96,7 +79,7 @@ func TestCollectorBounds(t *testing.T) {
 	}
 	for name, tok := range collectTokenizers(t) {
 		for _, text := range texts {
-			checkBounds(t, name, tok, text)
+			tokenizertest.CheckBounds(t, name, tok, text)
 		}
 	}
 }
@@ -106,34 +89,8 @@ func TestAtLeast(t *testing.T) {
 	text := strings.Repeat("the cat ", 1<<17)
 	none := []string{"word", "hf xglm", "wrapped"} // drop or fold unknown text of any length
 	for name, tok := range collectTokenizers(t) {
-		if least := AtLeast(tok, text, false); (least == 0) != slices.Contains(none, name) {
+		if least := tokenizer.AtLeast(tok, text, false); (least == 0) != slices.Contains(none, name) {
 			t.Errorf("%s: at least %d tokens", name, least)
-		}
-	}
-}
-
-// The bounds of normalization forms hold for every rune, and so for every text: what
-// composition makes of runes has their decomposition.
-func TestShrinks(t *testing.T) {
-	ratio := func(step func(string) string) (shrinks, grows float64) {
-		for r := range rune(unicode.MaxRune + 1) {
-			if !utf8.ValidRune(r) {
-				continue
-			}
-			in, out := float64(utf8.RuneLen(r)), float64(len(step(string(r))))
-			shrinks, grows = max(shrinks, in/out), max(grows, out/in)
-		}
-		return shrinks, grows
-	}
-	nfd, grows := ratio(norm.NFD.String)
-	nfkd, _ := ratio(norm.NFKD.String)
-	small, _ := ratio(lower)
-	for _, c := range []struct {
-		name string
-		got  float64
-	}{{"NFD", nfd}, {"NFC", nfd * grows}, {"NFKD", nfkd}, {"NFKC", nfkd * grows}, {"Lowercase", small}} {
-		if limit := (&hfStep{Type: c.name}).shrinks(); c.got > float64(limit) {
-			t.Errorf("%s makes a text %.2f times shorter, not at most %d", c.name, c.got, limit)
 		}
 	}
 }
@@ -142,23 +99,23 @@ func TestCollectorKeeps(t *testing.T) {
 	text := strings.Repeat("the cat sat on the mat, and\n", 4000)
 	for name, tok := range collectTokenizers(t) {
 		want := tok.Encode(text)
-		c := Collector{Keep: 10}
+		c := tokenizer.Collector{Keep: 10}
 		for part := range strings.SplitAfterSeq(text, "and\n") {
 			if err := c.Add(t.Context(), tok, part, false); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if len(want) > 2*c.Keep+keepSlack && len(c.out.ids) > 2*c.Keep+keepSlack+1000 {
-			t.Errorf("%s: %d ids are kept", name, len(c.out.ids))
+		if len(want) > 2*c.Keep+encode.KeepSlack && c.Held() > 2*c.Keep+encode.KeepSlack+1000 {
+			t.Errorf("%s: %d ids are kept", name, c.Held())
 		}
-		whole := Collector{}
+		whole := tokenizer.Collector{}
 		for part := range strings.SplitAfterSeq(text, "and\n") {
 			if err := whole.Add(t.Context(), tok, part, false); err != nil {
 				t.Fatal(err)
 			}
 		}
 		all := whole.IDs()
-		tail, head := all[max(0, len(all)-10):], all[:min(len(all), maxHead)]
+		tail, head := all[max(0, len(all)-10):], all[:min(len(all), encode.MaxHead)]
 		if c.Total() != len(all) || !slices.Equal(c.IDs(), tail) || !slices.Equal(c.Head()[:min(len(head), len(c.Head()))], head) {
 			t.Errorf("%s: %d tokens that end with %v and begin with %v, want %d, %v, %v", name, c.Total(), c.IDs(), c.Head(), len(all), tail, head)
 		}
@@ -188,10 +145,10 @@ func TestCollectorCancels(t *testing.T) {
 			continue
 		}
 		for kind, text := range texts {
-			if name == Word && kind != "words" { // a word is looked up at once
+			if name == alpha.Word && kind != "words" { // a word is looked up at once
 				continue
 			}
-			var c Collector
+			var c tokenizer.Collector
 			ctx := &counted{t.Context(), 3}
 			if err := c.Add(ctx, tok, text, false); !errors.Is(err, context.Canceled) {
 				t.Errorf("%s, %s: %v", name, kind, err)
@@ -219,7 +176,7 @@ func TestEncodeMemory(t *testing.T) {
 	var before, after runtime.MemStats
 	for name, tok := range collectTokenizers(t) {
 		for kind, text := range texts {
-			c := Collector{Keep: 100}
+			c := tokenizer.Collector{Keep: 100}
 			runtime.ReadMemStats(&before)
 			if err := c.Add(t.Context(), tok, text, false); err != nil {
 				t.Fatal(err)
@@ -229,41 +186,6 @@ func TestEncodeMemory(t *testing.T) {
 				t.Errorf("%s, %s: %.1f bytes are allocated for a byte of text, more than %d", name, kind, each, most)
 			} else {
 				t.Logf("%s, %s: %.1f", name, kind, each)
-			}
-		}
-	}
-}
-
-// Long words are cut window by window as they are cut as a whole.
-func TestWindows(t *testing.T) {
-	rng := rand.New(rand.NewPCG(7, 8))
-	alphabet := []rune("the cat\u2581\u2581sa世éaaa")
-	words := func(n int) string {
-		runes := make([]rune, n)
-		for i := range runes {
-			runes[i] = alphabet[rng.IntN(len(alphabet))]
-		}
-		return string(runes)
-	}
-	for _, name := range pieceModelNames {
-		tok := readPieceTokenizer(t, name)
-		window := func(n int) {
-			switch m := tok.model.(type) {
-			case *scoredBPE:
-				m.window = n
-			case *unigram:
-				m.span = n
-			}
-		}
-		for range 100 {
-			text := words(40 + rng.IntN(500))
-			window(0)
-			want := tok.Encode(text)
-			for _, n := range []int{1, 4, 20, 100} {
-				window(n)
-				if got := tok.Encode(text); !slices.Equal(got, want) {
-					t.Fatalf("%s, %d at once: %q is %v, want %v", name, n, text, got, want)
-				}
 			}
 		}
 	}
@@ -281,7 +203,7 @@ func TestCollectorTail(t *testing.T) {
 	text, whole := b.String(), 0
 	for name, tok := range collectTokenizers(t) {
 		want := tok.Encode(text)
-		c := Collector{Keep: 50}
+		c := tokenizer.Collector{Keep: 50}
 		for _, part := range []string{text[:100], text[100:]} { // what comes before is dropped with the rest
 			if err := c.Add(t.Context(), tok, part, false); err != nil {
 				t.Fatal(err)
@@ -290,14 +212,14 @@ func TestCollectorTail(t *testing.T) {
 		if n := min(len(want), c.Keep); !slices.Equal(c.IDs(), want[len(want)-n:]) {
 			t.Errorf("%s: %v, want %v", name, c.IDs(), want[len(want)-n:])
 		}
-		one := Collector{Keep: 50}
+		one := tokenizer.Collector{Keep: 50}
 		if err := one.Add(t.Context(), tok, text, false); err != nil {
 			t.Fatal(err)
 		}
-		if head := want[:min(len(want), maxHead)]; !slices.Equal(one.Head(), head) || one.Total() > len(want) || one.Total() < len(one.IDs()) {
+		if head := want[:min(len(want), encode.MaxHead)]; !slices.Equal(one.Head(), head) || one.Total() > len(want) || one.Total() < len(one.IDs()) {
 			t.Errorf("%s: %d tokens of %d begin with %v, want %v", name, one.Total(), len(want), one.Head(), head)
 		}
-		if e, ok := tok.(encoder); ok && len((&Collector{Keep: 50}).tail(e, text, false)) == len(text) {
+		if tokenizer.EncodesWhole(tok, 50, text) {
 			whole++
 			t.Logf("%s is encoded as a whole", name)
 		}

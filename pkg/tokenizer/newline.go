@@ -1,11 +1,15 @@
 package tokenizer
 
-import "strings"
+import (
+	"strings"
 
-// WithNewline is t for the dense models of fairseq, whose texts never had line feeds:
-// a text is cut at runs of "\n", each part is encoded by itself, and id stands between
-// two parts. It decodes to "\n", whatever it is to t. Affixes and specials are those
-// of t.
+	"glossa/pkg/tokenizer/internal/encode"
+)
+
+// WithNewline adapts t to the dense models of fairseq, which were trained on texts without
+// line feeds. It cuts a text at runs of "\n", encodes each part by itself, and puts id
+// between two parts. The token id decodes to "\n", whatever it means to t. Affixes and
+// special tokens are those of t.
 //
 // Source: fairseq's examples/moe_lm, which joins the lines of a document with </s>.
 func WithNewline(t Tokenizer, id int) Tokenizer { return &newlineTokenizer{t, id} }
@@ -16,48 +20,49 @@ type newlineTokenizer struct {
 }
 
 // Encode implements [Tokenizer].
-func (t *newlineTokenizer) Encode(text string) []int { return encodeAll(t, text, false) }
+func (t *newlineTokenizer) Encode(text string) []int { return encode.All(t, text, false) }
 
 // EncodeSpecial implements [Tokenizer].
-func (t *newlineTokenizer) EncodeSpecial(text string) []int { return encodeAll(t, text, true) }
+func (t *newlineTokenizer) EncodeSpecial(text string) []int { return encode.All(t, text, true) }
 
-func (t *newlineTokenizer) encodeTo(o *output, text string, special bool) {
+// EncodeTo implements [encode.Encoder].
+func (t *newlineTokenizer) EncodeTo(o *encode.Output, text string, special bool) {
 	for text != "" {
 		line, rest, cut := strings.Cut(text, "\n")
 		if line != "" {
 			t.line(o, line, special)
 		}
 		if cut {
-			o.ids = append(o.ids, t.id)
+			o.IDs = append(o.IDs, t.id)
 		}
-		if !o.more(1) {
+		if !o.More(1) {
 			return
 		}
 		text = strings.TrimLeft(rest, "\n")
 	}
 }
 
-func (t *newlineTokenizer) line(o *output, text string, special bool) {
-	switch e, ok := t.Tokenizer.(encoder); {
+func (t *newlineTokenizer) line(o *encode.Output, text string, special bool) {
+	switch e, ok := t.Tokenizer.(encode.Encoder); {
 	case ok:
-		e.encodeTo(o, text, special)
+		e.EncodeTo(o, text, special)
 	case special:
-		o.ids = append(o.ids, t.Tokenizer.EncodeSpecial(text)...)
+		o.IDs = append(o.IDs, t.Tokenizer.EncodeSpecial(text)...)
 	default:
-		o.ids = append(o.ids, t.Tokenizer.Encode(text)...)
+		o.IDs = append(o.IDs, t.Tokenizer.Encode(text)...)
 	}
 }
 
-// weigh is that of the lines, without their ends.
-func (t *newlineTokenizer) weigh(text string, special bool) (n, per int) {
-	e, ok := t.Tokenizer.(encoder)
+// Weigh implements [encode.Encoder]. Line feeds have no weight.
+func (t *newlineTokenizer) Weigh(text string, special bool) (n, per int) {
+	e, ok := t.Tokenizer.(encode.Encoder)
 	if !ok {
 		return 0, 0
 	}
-	_, per = e.weigh("", special)
+	_, per = e.Weigh("", special)
 	for line := range strings.SplitSeq(text, "\n") {
 		if line != "" && per > 0 {
-			weight, _ := e.weigh(line, special)
+			weight, _ := e.Weigh(line, special)
 			n += weight
 		}
 	}
@@ -85,7 +90,7 @@ func (t *newlineTokenizer) NewDecoder() Decoder {
 	return &newlineDecoder{t: t, line: t.Tokenizer.NewDecoder()}
 }
 
-// newlineDecoder decodes each line by itself.
+// newlineDecoder decodes each line separately.
 type newlineDecoder struct {
 	t    *newlineTokenizer
 	line Decoder

@@ -1,14 +1,16 @@
-package tokenizer
+package tokenizer_test
 
 import (
 	"slices"
 	"testing"
+
+	"glossa/pkg/tokenizer"
 )
 
 func TestWithNewline(t *testing.T) {
-	base := golden(t, "llama3")
-	end := base.SpecialTokens()["<|end|>"]
-	tok := WithNewline(base, end)
+	base := hfOf(t, "llama3")
+	end := base.(tokenizer.Specials).SpecialTokens()["<|end|>"]
+	tok := tokenizer.WithNewline(base, end)
 	join := func(lines ...string) []int {
 		var ids []int
 		for i, line := range lines {
@@ -37,7 +39,7 @@ func TestWithNewline(t *testing.T) {
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%q: %v, want %v", c.text, got, c.want)
 		}
-		if back := Decode(tok, got); back != c.back {
+		if back := tokenizer.Decode(tok, got); back != c.back {
 			t.Errorf("%q decodes to %q, want %q", c.text, back, c.back)
 		}
 	}
@@ -47,11 +49,11 @@ func TestWithNewline(t *testing.T) {
 	if got := tok.Encode("<|end|>"); slices.Contains(got, end) {
 		t.Errorf("Encode: %v", got)
 	}
-	before, after := tok.(Affixes).Affixes()
-	if want, _ := base.Affixes(); len(want) != 1 || !slices.Equal(before, want) || len(after) != 0 {
+	before, after := tok.(tokenizer.Affixes).Affixes()
+	if want, _ := base.(tokenizer.Affixes).Affixes(); len(want) != 1 || !slices.Equal(before, want) || len(after) != 0 {
 		t.Errorf("affixes %v %v, want %v", before, after, want)
 	}
-	if tok.(Specials).SpecialTokens()["<|end|>"] != end || tok.Size() != base.Size() || tok.Piece(end) != "<|end|>" {
+	if tok.(tokenizer.Specials).SpecialTokens()["<|end|>"] != end || tok.Size() != base.Size() || tok.Piece(end) != "<|end|>" {
 		t.Error("specials, size or piece differ")
 	}
 }
@@ -59,14 +61,11 @@ func TestWithNewline(t *testing.T) {
 // Each line is decoded from its beginning: the space that a tokenizer puts before a
 // text comes before every line.
 func TestWithNewlineStripping(t *testing.T) {
-	base, err := FromHF(readGolden(t, "llama2.tokenizer.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	end := base.(Specials).SpecialTokens()["</s>"]
-	tok := WithNewline(base, end)
+	base := hfOf(t, "llama2")
+	end := base.(tokenizer.Specials).SpecialTokens()["</s>"]
+	tok := tokenizer.WithNewline(base, end)
 	const text = "the words\n and the\nwords "
-	if got := Decode(tok, tok.Encode(text)); got != text {
+	if got := tokenizer.Decode(tok, tok.Encode(text)); got != text {
 		t.Errorf("%q decodes to %q", text, got)
 	}
 }

@@ -1,20 +1,19 @@
-// Package tokenizer turns text into token ids and back: Alpha's character, word
-// and character-level BPE vocabularies, the byte-level BPE of GPT-2, GPT-J, GPT-NeoX
-// and Llama 3, and the BPE and Unigram of tokenizer.json, SentencePiece and GGUF
-// files. It refuses to know models, where files are, and chat templates.
-//
-// Source: seed 002 (Alpha) and the artifacts its trainer stores in checkpoints;
-// Radford et al. 2019, sec. 2.2 (byte-level BPE); Hugging Face's tokenizer.json.
+// Package tokenizer defines tokenizers, which turn text into token ids and back, and
+// collects the tokens of a text within bounds. The packages alpha, hf, sentencepiece and
+// gguf below it implement them; package kinds opens any of them from a [Source]. Package
+// tokenizer does not know models, the places of files, or chat templates.
 package tokenizer
 
-import "strings"
+import (
+	"strings"
+)
 
 // Tokenizer maps text to ids. Implementations are safe for concurrent use.
 type Tokenizer interface {
-	// Encode never reads special tokens: what spells one is ordinary text.
+	// Encode never reads special tokens: their spellings are ordinary text.
 	Encode(text string) []int
-	// EncodeSpecial reads special tokens spelled in text as such, at each place the
-	// longest. They are never merged with their neighbours.
+	// EncodeSpecial also reads special tokens by their spellings, at each place the
+	// longest. They never merge with their neighbours.
 	EncodeSpecial(text string) []int
 	// Size is the number of ids: 0 to Size()-1.
 	Size() int
@@ -36,12 +35,18 @@ type Affixes interface {
 	Affixes() (before, after []int)
 }
 
+// Exporter is a capability of a [Tokenizer]: it writes a tokenizer.json of Hugging Face's
+// format that encodes and decodes every text in the same way.
+type Exporter interface {
+	Export() ([]byte, error)
+}
+
 // Decoder turns the ids of one text into its bytes, in order.
 type Decoder interface {
-	// Next returns what id adds to the text: perhaps a part of a rune, "" for
-	// unknown and special ids.
+	// Next returns the bytes that id adds to the text, perhaps a part of a rune. They are
+	// "" for unknown and special ids.
 	Next(id int) string
-	// Flush returns what the decoder holds back at the end of the text.
+	// Flush ends the text and returns the bytes that the decoder still held back.
 	Flush() string
 }
 

@@ -5,10 +5,10 @@ import (
 	"unicode/utf8"
 )
 
-// UTF8 turns bytes that come in pieces into valid text. It returns whole runes as
-// soon as they are complete, holds back at most three bytes that may still become
-// one, and replaces each maximal invalid part by U+FFFD at once (Unicode, section
-// 3.9, substitution of maximal subparts). The zero value is ready.
+// UTF8 turns pieces of bytes into valid text. It returns whole runes as soon as they are
+// complete, holds back at most three bytes that may still become one, and replaces each
+// maximal invalid part by U+FFFD at once (Unicode, section 3.9, substitution of maximal
+// subparts). The zero value is ready.
 type UTF8 struct {
 	held string // a proper prefix of a rune
 }
@@ -36,7 +36,7 @@ func (u *UTF8) Write(bytes string) string {
 	return b.String()
 }
 
-// Flush ends the text: what is held back can no longer be completed.
+// Flush ends the text and returns U+FFFD for an incomplete rune.
 func (u *UTF8) Flush() string {
 	if u.held == "" {
 		return ""

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"glossa/pkg/engine/checkpoint"
-	"glossa/pkg/tokenizer"
+	"glossa/pkg/tokenizer/alpha"
 )
 
 // Progress is the state after a step.
@@ -77,7 +77,7 @@ func (r *run) open(text string) error {
 	} else {
 		r.artifacts, r.step = old.Tokenizer, old.Step
 	}
-	tok, err := tokenizer.FromAlpha(r.artifacts)
+	tok, err := alpha.Parse(r.artifacts)
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (r *run) open(text string) error {
 
 // learnVocabulary builds the tokenizer of a new run.
 func (r *run) learnVocabulary(text string) error {
-	a, err := tokenizer.Train(r.config.Tokenizer, text, r.config.VocabSize)
+	a, err := alpha.Train(r.config.Tokenizer, text, r.config.VocabSize)
 	if err != nil {
 		return err
 	}

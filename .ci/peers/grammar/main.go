@@ -19,6 +19,7 @@ import (
 	"glossa/pkg/engine/arch"
 	"glossa/pkg/starter"
 	"glossa/pkg/tokenizer"
+	"glossa/pkg/tokenizer/hf"
 )
 
 // A result is what was measured of one engine; times are in microseconds.
@@ -117,7 +118,7 @@ func open(file string) (name string, t tokenizer.Tokenizer, err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	t, err = tokenizer.FromHF(raw)
+	t, err = hf.Parse(raw)
 	return "Llama 3", t, err
 }
 

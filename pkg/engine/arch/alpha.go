@@ -9,6 +9,7 @@ import (
 	"glossa/pkg/engine/kernel"
 	"glossa/pkg/engine/transformer"
 	"glossa/pkg/tokenizer"
+	"glossa/pkg/tokenizer/kinds"
 )
 
 // alphaType is [Model.Type] of Alpha's models: GPT-2 without biases in linears, with
@@ -41,7 +42,7 @@ func FromAlpha(ck *checkpoint.Alpha, limit string) (*Model, error) {
 		return nil, errors.New("the checkpoint has no tokenizerArtifacts")
 	}
 	words := &tokenizer.Source{Kind: tokenizer.KindAlpha, Parts: map[string][]byte{tokenizer.PartJSON: ck.Tokenizer}}
-	t, err := words.Open()
+	t, err := kinds.Open(words)
 	if err != nil {
 		return nil, err
 	}

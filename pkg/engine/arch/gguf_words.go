@@ -7,6 +7,7 @@ import (
 
 	"glossa/pkg/engine/checkpoint"
 	"glossa/pkg/tokenizer"
+	"glossa/pkg/tokenizer/gguf"
 )
 
 // ggufKeys are the keys tokenizer.ggml.* of a file. After an error it returns nothing.
@@ -54,8 +55,8 @@ func (k *ggufKeys) bytes(name string) []byte {
 }
 
 // read returns the keys of a tokenizer.
-func (k *ggufKeys) read() *tokenizer.GGUF {
-	g := &tokenizer.GGUF{
+func (k *ggufKeys) read() *gguf.Vocabulary {
+	g := &gguf.Vocabulary{
 		Model: k.text("model"), Pre: k.text("pre"),
 		BOS: k.id("bos_token_id"), EOS: k.id("eos_token_id"), EOT: k.id("eot_token_id"),
 		Unknown: k.id("unknown_token_id"), Padding: k.id("padding_token_id"),
@@ -78,7 +79,7 @@ func (o *opened) readGGUFTokens() error {
 		return err
 	}
 	if g.Model != "" && g.Model != "none" && g.Model != "no_vocab" {
-		t, err := tokenizer.FromGGUF(g)
+		t, err := gguf.New(g)
 		if err != nil {
 			return err
 		}

@@ -14,6 +14,7 @@ import (
 
 	"glossa/pkg/engine/arch"
 	"glossa/pkg/engine/checkpoint"
+	"glossa/pkg/engine/dtype"
 	"glossa/pkg/engine/kernel"
 	"glossa/pkg/engine/transformer"
 )
@@ -247,7 +248,7 @@ func TestGoldens(t *testing.T) {
 				}
 				for i := range g.file.Tensors {
 					name := g.file.Tensors[i].Name
-					if _, ok := got[name]; !ok && g.file.Tensors[i].Type == checkpoint.F32 {
+					if _, ok := got[name]; !ok && g.file.Tensors[i].Type == dtype.F32 {
 						t.Errorf("golden %q is not compared", name)
 					}
 				}

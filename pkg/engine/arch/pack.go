@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"glossa/pkg/engine/checkpoint"
+	"glossa/pkg/engine/dtype"
 	"glossa/pkg/engine/kernel"
 	"glossa/pkg/engine/transformer"
 )
@@ -68,9 +69,9 @@ func Pack(to io.WriterAt, m *Model, k *kernel.Kernels, format transformer.Format
 	}
 	var tensors []checkpoint.PackTensor
 	for _, t := range layout.Tensors {
-		kind := checkpoint.U8
+		kind := dtype.U8
 		if t.Format == transformer.F32 {
-			kind = checkpoint.F32
+			kind = dtype.F32
 		}
 		tensors = append(tensors, checkpoint.PackTensor{Name: t.Name, Type: kind, Shape: t.Shape})
 	}
@@ -79,7 +80,7 @@ func Pack(to io.WriterAt, m *Model, k *kernel.Kernels, format transformer.Format
 		return err
 	}
 	if trie != nil {
-		tensors = append(tensors, checkpoint.PackTensor{Name: packTrie, Type: checkpoint.U8, Shape: []int{len(trie)}})
+		tensors = append(tensors, checkpoint.PackTensor{Name: packTrie, Type: dtype.U8, Shape: []int{len(trie)}})
 	}
 	files := m.Run.runTensors()
 	w, err := checkpoint.NewPackWriter(to, meta, append(tensors, files...))

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"glossa/pkg/engine/checkpoint"
+	"glossa/pkg/engine/dtype"
 	"glossa/pkg/engine/transformer"
 )
 
@@ -57,13 +58,13 @@ func (s *source) first(names string) (name string, ok bool) {
 }
 
 // formats are the types of files that are formats of the transformer.
-var formats = map[checkpoint.DType]transformer.Format{
-	checkpoint.BF16: transformer.BF16, checkpoint.Q8_0: transformer.Q8_0, checkpoint.Q4_0: transformer.Q4_0,
+var formats = map[dtype.Type]transformer.Format{
+	dtype.BF16: transformer.BF16, dtype.Q8_0: transformer.Q8_0, dtype.Q4_0: transformer.Q4_0,
 }
 
 // A span is a tensor whose rows can be taken. The zero span gives empty ones.
 type span struct {
-	kind       checkpoint.DType
+	kind       dtype.Type
 	file       *checkpoint.File
 	name       string
 	cols       int

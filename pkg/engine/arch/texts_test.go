@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"glossa/pkg/tokenizer"
+	"glossa/pkg/tokenizer/sentencepiece"
 )
 
 // The tokens of texts are those of the original tokenizers, with what these put
@@ -39,7 +40,7 @@ func TestTexts(t *testing.T) {
 			}
 			ids := m.Tokenizer.Encode(text.Text)
 			around, plain := slices.Concat(m.Start, ids), text.Plain
-			if m2m, ok := m.Tokenizer.(*tokenizer.M2M100); ok {
+			if m2m, ok := m.Tokenizer.(*sentencepiece.M2M100); ok {
 				from, _ := m2m.Language(text.Language)
 				around = slices.Concat([]int{from}, ids, []int{m.Translation.End})
 				plain = text.IDs[1 : len(text.IDs)-1]

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 
 	"glossa/pkg/engine/checkpoint"
+	"glossa/pkg/engine/dtype"
 )
 
 // A Run is the training run of Alpha that a model comes from. A packed model keeps it:
@@ -42,7 +43,7 @@ func (r *Run) runTensors() (tensors []checkpoint.PackTensor) {
 	}
 	for i := range r.Files {
 		size := (r.Files[i].Size + packUnit - 1) / packUnit * packUnit
-		tensors = append(tensors, checkpoint.PackTensor{Name: packRunFiles + r.Files[i].Name, Type: checkpoint.U8, Shape: []int{size}})
+		tensors = append(tensors, checkpoint.PackTensor{Name: packRunFiles + r.Files[i].Name, Type: dtype.U8, Shape: []int{size}})
 	}
 	return tensors
 }

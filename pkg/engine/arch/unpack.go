@@ -10,9 +10,11 @@ import (
 	"strings"
 
 	"glossa/pkg/engine/checkpoint"
+	"glossa/pkg/engine/dtype"
 	"glossa/pkg/engine/kernel"
 	"glossa/pkg/engine/transformer"
 	"glossa/pkg/tokenizer"
+	"glossa/pkg/tokenizer/kinds"
 )
 
 // openPack opens a packed model.
@@ -166,7 +168,7 @@ func (u *unpacking) find(name string, stage int) (transformer.StoredTensor, bool
 	}
 	u.last[stage] = max(u.last[stage], index)
 	return transformer.StoredTensor{
-		Floats: info.Type == checkpoint.F32, Shape: info.Shape, Bytes: func() []byte { return u.bytes(index) },
+		Floats: info.Type == dtype.F32, Shape: info.Shape, Bytes: func() []byte { return u.bytes(index) },
 	}, true
 }
 
@@ -207,7 +209,7 @@ func (o *opened) readPackTokens() error {
 		}
 		words.Parts[name] = part
 	}
-	if o.Tokenizer, err = words.Open(); err != nil {
+	if o.Tokenizer, err = kinds.Open(words); err != nil {
 		return fmt.Errorf("%s: %w", packTokenizerKey, err)
 	}
 	o.source = func() (*tokenizer.Source, error) { return words, nil }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"glossa/pkg/tokenizer"
+	"glossa/pkg/tokenizer/kinds"
 )
 
 // words reads the tokenizer of a Hugging Face directory.
@@ -90,7 +91,7 @@ func (w *words) tokenizer() (tokenizer.Tokenizer, error) {
 	}
 	if w.Type == xglmType && isFairseqDense(w.opened.config) {
 		w.made.Parts[tokenizer.PartNewline] = strconv.AppendInt(nil, int64(firstOf(w.End, 2)), 10)
-		return w.made.Open()
+		return kinds.Open(w.made)
 	}
 	return t, nil
 }
@@ -143,7 +144,7 @@ func (w *words) open(kind string, parts ...part) (tokenizer.Tokenizer, error) {
 		source.Parts[p.name] = raw
 		names = append(names, p.file)
 	}
-	t, err := source.Open()
+	t, err := kinds.Open(source)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", w.in(strings.Join(names, ", ")), err)
 	}
@@ -239,7 +240,7 @@ func (w *words) vocabMerges() (tokenizer.Tokenizer, error) {
 		return nil, fmt.Errorf("%s: %w", w.in(vocabFile), err)
 	}
 	w.made = &tokenizer.Source{Kind: tokenizer.KindHF, Parts: map[string][]byte{tokenizer.PartJSON: raw}}
-	if t, err = w.made.Open(); err != nil {
+	if t, err = kinds.Open(w.made); err != nil {
 		return nil, fmt.Errorf("%s, with what is added to it: %w", w.in(vocabFile), err)
 	}
 	return t, nil

@@ -13,6 +13,7 @@ import (
 	"glossa/pkg/engine/arch"
 	"glossa/pkg/engine/transformer"
 	"glossa/pkg/tokenizer"
+	"glossa/pkg/tokenizer/sentencepiece"
 )
 
 // byteLetters is the alphabet of byte-level BPE, by byte.
@@ -255,7 +256,7 @@ func TestM2M100(t *testing.T) {
 	}
 	put(fsys, "sentencepiece.bpe.model", pieces("▁", "a", "b", "▁a"))
 	m := openIn(t, fsys, "m")
-	known, ok := m.Tokenizer.(*tokenizer.M2M100)
+	known, ok := m.Tokenizer.(*sentencepiece.M2M100)
 	if !ok || m.Tokens != 116 || m.Start != nil {
 		t.Fatalf("%T, %d tokens, start %v", m.Tokenizer, m.Tokens, m.Start)
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"glossa/pkg/engine/checkpoint"
+	"glossa/pkg/engine/dtype"
 )
 
 // A pack is a packed model in memory, and the file system of that one file.
@@ -71,7 +72,7 @@ func newPack(t *testing.T, sizes ...int) *pack {
 		if i >= 26 {
 			name += strconv.Itoa(i)
 		}
-		tensors = append(tensors, checkpoint.PackTensor{Name: name, Type: checkpoint.U8, Shape: []int{n}})
+		tensors = append(tensors, checkpoint.PackTensor{Name: name, Type: dtype.U8, Shape: []int{n}})
 	}
 	w, err := checkpoint.NewPackWriter(p, map[string]string{"what": "a test"}, tensors)
 	if err != nil {

@@ -7,12 +7,14 @@ import (
 	"io"
 	"math"
 	"slices"
+
+	"glossa/pkg/engine/dtype"
 )
 
 // TensorInfo describes a stored tensor.
 type TensorInfo struct {
 	Name   string
-	Type   DType
+	Type   dtype.Type
 	Shape  []int // row-major, the last dimension contiguous
 	Offset int64 // of the first byte in the tensor's file
 	Size   int64 // bytes
@@ -88,7 +90,7 @@ func (f *File) Float32(name string, dst []float32) ([]float32, error) {
 		return nil, err
 	}
 	n := t.Elements()
-	if layout, _ := t.Type.format(); layout.convert != nil {
+	if t.Type.Convertible() {
 		dst = slices.Grow(dst[:0], n)[:n]
 	}
 	if err := t.values(f.parts[t.part].r, 0, dst); err != nil {
@@ -122,28 +124,28 @@ func (f *File) Stored(name string, from int, dst []byte) error {
 	if err != nil {
 		return err
 	}
-	layout, _ := t.Type.format()
-	at := int64(from / layout.values * layout.bytes)
+	values, bytes := t.Type.Block()
+	at := int64(from / values * bytes)
 	switch {
-	case t.Type != BF16 && t.Type != Q8_0 && t.Type != Q4_0:
+	case t.Type != dtype.BF16 && t.Type != dtype.Q8_0 && t.Type != dtype.Q4_0:
 		return f.fail(t, fmt.Errorf("type %s is read by its values alone", t.Type))
-	case from < 0 || from%layout.values != 0 || len(dst)%layout.bytes != 0 || at > t.Size || int64(len(dst)) > t.Size-at:
+	case from < 0 || from%values != 0 || len(dst)%bytes != 0 || at > t.Size || int64(len(dst)) > t.Size-at:
 		return f.fail(t, fmt.Errorf("%d bytes from value %d on were asked for", len(dst), from))
 	}
 	if k, err := f.parts[t.part].r.ReadAt(dst, t.Offset+at); k < len(dst) {
 		return f.fail(t, fmt.Errorf("offset %d: %w", t.Offset+at+int64(k), noEOF(err)))
 	}
 	exponent := uint16(0x7c00) // of a half, all ones: not finite
-	if t.Type == BF16 {
+	if t.Type == dtype.BF16 {
 		exponent = 0x7f80
 	}
-	for i := 0; i < len(dst); i += layout.bytes { // of blocks, the scale comes first
+	for i := 0; i < len(dst); i += bytes { // of blocks, the scale comes first
 		if bits := binary.LittleEndian.Uint16(dst[i:]); bits&exponent == exponent {
-			v := halfAt(dst[i:])
-			if t.Type == BF16 {
-				v = math.Float32frombits(uint32(bits) << 16)
+			v := dtype.FromFloat16(bits)
+			if t.Type == dtype.BF16 {
+				v = dtype.FromBFloat16(bits)
 			}
-			return f.fail(t, fmt.Errorf("value %d is %v", from+i/layout.bytes*layout.values, v))
+			return f.fail(t, fmt.Errorf("value %d is %v", from+i/bytes*values, v))
 		}
 	}
 	return nil
@@ -167,23 +169,24 @@ const readBuffer = 256 << 10
 
 // values reads len(dst) values from the given one on, which the tensor has.
 func (t *TensorInfo) values(r io.ReaderAt, from int, dst []float32) error {
-	layout, _ := t.Type.format()
+	decode := t.Type.Decoder()
+	perBlock, blockBytes := t.Type.Block()
 	switch {
-	case layout.convert == nil:
+	case decode == nil:
 		return fmt.Errorf("type %s cannot be converted to float32", t.Type)
-	case from%layout.values != 0 || len(dst)%layout.values != 0:
-		return fmt.Errorf("%d values from %d on are not whole blocks of %d, as %s has", len(dst), from, layout.values, t.Type)
+	case from%perBlock != 0 || len(dst)%perBlock != 0:
+		return fmt.Errorf("%d values from %d on are not whole blocks of %d, as %s has", len(dst), from, perBlock, t.Type)
 	}
-	blocks := min(len(dst)/layout.values, readBuffer/layout.bytes)
-	buf := make([]byte, blocks*layout.bytes)
-	offset := t.Offset + int64(from/layout.values)*int64(layout.bytes)
+	blocks := min(len(dst)/perBlock, readBuffer/blockBytes)
+	buf := make([]byte, blocks*blockBytes)
+	offset := t.Offset + int64(from/perBlock)*int64(blockBytes)
 	for done := 0; done < len(dst); {
-		out := dst[done:min(len(dst), done+blocks*layout.values)]
-		b := buf[:len(out)/layout.values*layout.bytes]
+		out := dst[done:min(len(dst), done+blocks*perBlock)]
+		b := buf[:len(out)/perBlock*blockBytes]
 		if k, err := r.ReadAt(b, offset); k < len(b) {
 			return fmt.Errorf("offset %d: %w", offset+int64(k), noEOF(err))
 		}
-		layout.convert(out, b)
+		decode(out, b)
 		if i := slices.IndexFunc(out, notFinite); i >= 0 {
 			return fmt.Errorf("value %d is %v", from+done+i, out[i])
 		}

@@ -16,13 +16,14 @@ import (
 	"testing"
 
 	"glossa/pkg/engine/checkpoint"
+	"glossa/pkg/engine/dtype"
 )
 
 // convertible lists the names of the tensors that Float32 accepts, sorted.
 func convertible(f *checkpoint.File) (names []string) {
 	for _, t := range f.Tensors {
 		switch t.Type {
-		case checkpoint.I64, checkpoint.I32, checkpoint.I16, checkpoint.I8, checkpoint.U8, checkpoint.Bool:
+		case dtype.I64, dtype.I32, dtype.I16, dtype.I8, dtype.U8, dtype.Bool:
 		default:
 			names = append(names, t.Name)
 		}

@@ -6,6 +6,8 @@ import (
 	"io"
 	"math"
 	"slices"
+
+	"glossa/pkg/engine/dtype"
 )
 
 const (
@@ -157,7 +159,7 @@ func ggufTensor(g *ggufHeader) (t TensorInfo, err error) {
 	if err != nil {
 		return t, err
 	}
-	if t.Type = ggufType(kind); t.Type == "" {
+	if t.Type = dtype.FromGGUF(kind); t.Type == "" {
 		return t, fmt.Errorf("type %d is not supported", kind)
 	}
 	offset, err := number[uint64](g)
@@ -168,20 +170,8 @@ func ggufTensor(g *ggufHeader) (t TensorInfo, err error) {
 		return t, fmt.Errorf("offset %d is impossible", offset)
 	}
 	t.Offset = int64(offset)
-	t.Size, err = t.Type.size(t.Shape)
+	t.Size, err = sizeOf(t.Type, t.Shape)
 	return t, err
-}
-
-// ggufType names a type of ggml; "" if it is unknown.
-func ggufType(kind uint32) DType {
-	types := [...]DType{
-		0: F32, 1: F16, 2: Q4_0, 3: Q4_1, 6: Q5_0, 7: Q5_1, 8: Q8_0, 9: Q8_1, 10: Q2K, 11: Q3K,
-		12: Q4K, 13: Q5K, 14: Q6K, 15: Q8K, 24: I8, 25: I16, 26: I32, 27: I64, 28: F64, 30: BF16,
-	}
-	if kind >= uint32(len(types)) {
-		return ""
-	}
-	return types[kind]
 }
 
 // placeGGUF checks that the tensors follow each other in the order of their

@@ -9,13 +9,15 @@ import (
 	"maps"
 	"math"
 	"slices"
+
+	"glossa/pkg/engine/dtype"
 )
 
 // A GGUFTensor is a tensor that [WriteGGUF] writes.
 type GGUFTensor struct {
 	Name  string
-	Type  DType // F32, BF16, Q8_0 or Q4_0
-	Shape []int // row-major
+	Type  dtype.Type // F32, BF16, Q8_0 or Q4_0
+	Shape []int      // row-major
 
 	// Read reads len(dst) values from the given one on, both whole rows.
 	Read func(dst []float32, from int) error
@@ -92,7 +94,8 @@ func ggufHead(meta Meta, tensors []GGUFTensor) ([]byte, error) {
 		for _, d := range slices.Backward(t.Shape) {
 			b = le.AppendUint64(b, uint64(d))
 		}
-		b = le.AppendUint32(b, ggufTypeOf(t.Type))
+		number, _ := t.Type.GGUF()
+		b = le.AppendUint32(b, number)
 		b = le.AppendUint64(b, offset)
 		offset += (uint64(size) + ggufAlign - 1) &^ (ggufAlign - 1)
 	}
@@ -101,22 +104,13 @@ func ggufHead(meta Meta, tensors []GGUFTensor) ([]byte, error) {
 
 // check returns the bytes of a tensor.
 func (t *GGUFTensor) check() (int64, error) {
-	if t.Type.encoder() == nil {
+	if t.Type.Encoder() == nil {
 		return 0, fmt.Errorf("values of type %.40q cannot be written", string(t.Type))
 	}
 	if len(t.Shape) < 1 || len(t.Shape) > maxGGUFDims {
 		return 0, fmt.Errorf("%d dimensions, not 1 to %d", len(t.Shape), maxGGUFDims)
 	}
-	return t.Type.size(t.Shape)
-}
-
-// ggufTypeOf is ggml's number of a type that can be written.
-func ggufTypeOf(d DType) uint32 {
-	kind := uint32(0)
-	for ggufType(kind) != d {
-		kind++
-	}
-	return kind
+	return sizeOf(t.Type, t.Shape)
 }
 
 // write writes the values of a tensor, some rows at a time.
@@ -129,7 +123,7 @@ func (t *GGUFTensor) write(w *bufio.Writer) error {
 	buffer := make([]float32, min(values, max(1, ggufPiece/row)*row))
 	var raw []byte
 	total := 0
-	encode := t.Type.encoder()
+	encode := t.Type.Encoder()
 	for from := 0; from < values; from += len(buffer) {
 		part := buffer[:min(len(buffer), values-from)]
 		if err := t.Read(part, from); err != nil {

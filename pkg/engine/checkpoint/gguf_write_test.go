@@ -8,10 +8,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"glossa/pkg/engine/dtype"
 )
 
 // given is a tensor of known values.
-func given(name string, d DType, values []float32, shape ...int) GGUFTensor {
+func given(name string, d dtype.Type, values []float32, shape ...int) GGUFTensor {
 	return GGUFTensor{Name: name, Type: d, Shape: shape, Read: func(dst []float32, from int) error {
 		copy(dst, values[from:from+len(dst)])
 		return nil
@@ -61,11 +63,11 @@ func TestWriteGGUFTypes(t *testing.T) {
 	}
 	clear(values[:64])
 	for _, c := range []struct {
-		kind DType
+		kind dtype.Type
 		step float64 // half of it is the largest error, relative to the block's largest value
-	}{{F32, 0}, {BF16, 1.0 / 128}, {Q8_0, 1.2 / 127}, {Q4_0, 2.02 / 8}} {
+	}{{dtype.F32, 0}, {dtype.BF16, 1.0 / 128}, {dtype.Q8_0, 1.2 / 127}, {dtype.Q4_0, 2.02 / 8}} {
 		t.Run(string(c.kind), func(t *testing.T) {
-			f := writeAndOpen(t, nil, given("odd", F32, []float32{1, 2, 3}, 3), given("w", c.kind, values, rows, cols), given("last", F32, []float32{4}, 1))
+			f := writeAndOpen(t, nil, given("odd", dtype.F32, []float32{1, 2, 3}, 3), given("w", c.kind, values, rows, cols), given("last", dtype.F32, []float32{4}, 1))
 			got := read(t, f, "w", len(values))
 			for at := 0; at < len(values); at += 32 {
 				top := 0.0
@@ -91,47 +93,6 @@ func TestWriteGGUFTypes(t *testing.T) {
 	}
 }
 
-// The blocks that ggml's formulas give, worked out by hand.
-func TestEncodeBlocks(t *testing.T) {
-	x := make([]float32, 32)
-	x[0], x[1], x[2], x[17] = -8, 7, 0.5, 1
-	b, err := encodeQ4_0(nil, x)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := append([]byte{0x00, 0x3c}, slices.Repeat([]byte{0x88}, 16)...) // d = 1
-	want[2], want[3], want[4] = 0x80, 0x9f, 0x89                           // 0 and 8, 15 and 9, 9 (0.5+8.5) and 8
-	if !bytes.Equal(b, want) {
-		t.Errorf("Q4_0: % x, want % x", b, want)
-	}
-	x[0], x[1], x[2], x[17] = 127, -127, 2.5, -0.5
-	if b, err = encodeQ8_0(nil, x); err != nil {
-		t.Fatal(err)
-	}
-	want = append([]byte{0x00, 0x3c}, make([]byte, 32)...)
-	want[2], want[3], want[4], want[19] = 127, 0x81, 3, 0xff // halves go away from zero
-	if !bytes.Equal(b, want) {
-		t.Errorf("Q8_0: % x, want % x", b, want)
-	}
-}
-
-func TestToHalf(t *testing.T) {
-	for h := range 1 << 16 {
-		f := half(uint16(h))
-		if f != f {
-			continue
-		}
-		if got := toHalf(f); got != uint16(h) {
-			t.Fatalf("%#04x is %v, which becomes %#04x", h, f, got)
-		}
-	}
-	for f, want := range map[float32]uint16{1 + 0x1p-11: 0x3c00, 1 + 0x1p-11 + 0x1p-20: 0x3c01, 65519: 0x7bff, 65520: 0x7c00, 0x1p-26: 0} {
-		if got := toHalf(f); got != want {
-			t.Errorf("%v becomes %#04x, want %#04x", f, got, want)
-		}
-	}
-}
-
 func TestWriteGGUFRefuses(t *testing.T) {
 	nan, inf := slices.Repeat([]float32{float32(math.NaN())}, 32), slices.Repeat([]float32{float32(math.Inf(1))}, 32)
 	fine := make([]float32, 64)
@@ -139,20 +100,20 @@ func TestWriteGGUFRefuses(t *testing.T) {
 		meta    Meta
 		tensors []GGUFTensor
 	}{
-		"twice":              {nil, []GGUFTensor{given("a", F32, fine, 2), given("a", F32, fine, 2)}},
+		"twice":              {nil, []GGUFTensor{given("a", dtype.F32, fine, 2), given("a", dtype.F32, fine, 2)}},
 		"type float64":       {Meta{"k": 1.5}, nil},
 		"aligned":            {Meta{ggufAlignmentKey: uint32(64)}, nil},
 		"element 0":          {Meta{"k": []string{strings.Repeat("x", maxGGUFString+1)}}, nil},
 		"at most 65535":      {Meta{strings.Repeat("k", 65536): "v"}, nil},
-		`"Q6_K" cannot`:      {nil, []GGUFTensor{given("a", Q6K, fine, 256)}},
-		"whole blocks":       {nil, []GGUFTensor{given("a", Q8_0, fine, 2, 33)}},
-		"0 dimensions":       {nil, []GGUFTensor{given("a", F32, fine)}},
-		"5 dimensions":       {nil, []GGUFTensor{given("a", F32, fine, 1, 1, 1, 1, 1)}},
-		"shape [-1]":         {nil, []GGUFTensor{given("a", F32, fine, -1)}},
-		"values 0 to 31":     {nil, []GGUFTensor{given("a", Q8_0, nan, 32)}},
-		`"a": values 0 to 3`: {nil, []GGUFTensor{given("a", Q4_0, nan, 32)}},
-		"scale is +Inf":      {nil, []GGUFTensor{given("a", Q8_0, inf, 32)}},
-		"scale is -Inf":      {nil, []GGUFTensor{given("a", Q4_0, inf, 32)}},
+		`"Q6_K" cannot`:      {nil, []GGUFTensor{given("a", dtype.Q6K, fine, 256)}},
+		"whole blocks":       {nil, []GGUFTensor{given("a", dtype.Q8_0, fine, 2, 33)}},
+		"0 dimensions":       {nil, []GGUFTensor{given("a", dtype.F32, fine)}},
+		"5 dimensions":       {nil, []GGUFTensor{given("a", dtype.F32, fine, 1, 1, 1, 1, 1)}},
+		"shape [-1]":         {nil, []GGUFTensor{given("a", dtype.F32, fine, -1)}},
+		"values 0 to 31":     {nil, []GGUFTensor{given("a", dtype.Q8_0, nan, 32)}},
+		`"a": values 0 to 3`: {nil, []GGUFTensor{given("a", dtype.Q4_0, nan, 32)}},
+		"scale is +Inf":      {nil, []GGUFTensor{given("a", dtype.Q8_0, inf, 32)}},
+		"scale is -Inf":      {nil, []GGUFTensor{given("a", dtype.Q4_0, inf, 32)}},
 	} {
 		var b bytes.Buffer
 		if err := WriteGGUF(&b, c.meta, c.tensors); err == nil || !strings.Contains(err.Error(), want) {

@@ -16,6 +16,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"glossa/pkg/engine/dtype"
 )
 
 // A packed model is a safetensors file whose tensors lie as they are used, in the order
@@ -42,7 +44,7 @@ const packBegin = `{"` + packMetaName + `":{"` + packVersionKey + `":"`
 // A PackTensor is a tensor of a packed model that is to be written.
 type PackTensor struct {
 	Name  string // without spaces
-	Type  DType
+	Type  dtype.Type
 	Shape []int
 }
 
@@ -62,7 +64,7 @@ func NewPackWriter(to io.WriterAt, meta map[string]string, tensors []PackTensor)
 	p := &PackWriter{to: to, meta: meta, sums: make([]uint32, len(tensors))}
 	at := int64(0)
 	for _, t := range tensors {
-		size, err := t.Type.size(t.Shape)
+		size, err := sizeOf(t.Type, t.Shape)
 		switch {
 		case err != nil:
 			return nil, fmt.Errorf("tensor %.80q: %w", t.Name, err)

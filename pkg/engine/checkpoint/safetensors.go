@@ -8,6 +8,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"glossa/pkg/engine/dtype"
 )
 
 // Bounds of a safetensors header.
@@ -95,7 +97,7 @@ func safetensorsEntry(s *stream) (t TensorInfo, err error) {
 		case "dtype":
 			var text string
 			err = s.decode(maxShape, &text)
-			t.Type = DType(text)
+			t.Type = dtype.Type(text)
 		case "shape":
 			shape, err = s.integers()
 		case "data_offsets":
@@ -126,7 +128,7 @@ func safetensorsEntry(s *stream) (t TensorInfo, err error) {
 			return t, fmt.Errorf("shape %v is impossible", shape)
 		}
 	}
-	if t.Size, err = t.Type.size(t.Shape); err != nil {
+	if t.Size, err = sizeOf(t.Type, t.Shape); err != nil {
 		return t, err
 	}
 	if t.Offset = offsets[0]; offsets[1]-offsets[0] != t.Size {
@@ -135,9 +137,8 @@ func safetensorsEntry(s *stream) (t TensorInfo, err error) {
 	return t, nil
 }
 
-func safetensorsType(d DType) error {
-	switch d {
-	case F64, F32, F16, BF16, I64, I32, I16, I8, U64, U32, U16, U8, Bool:
+func safetensorsType(d dtype.Type) error {
+	if d.InSafetensors() {
 		return nil
 	}
 	if strings.HasPrefix(string(d), "F8_") {

@@ -8,12 +8,13 @@ import (
 	"testing"
 
 	"glossa/pkg/engine/checkpoint"
+	"glossa/pkg/engine/dtype"
 )
 
 // What is stored is read as it lies in the file, whole or in parts, of the three types
 // that models keep so; the others refuse.
 func TestStored(t *testing.T) {
-	seen := map[checkpoint.DType]bool{}
+	seen := map[dtype.Type]bool{}
 	for _, name := range []string{"q8_0.gguf", "q4_0.gguf", "q5_0.gguf", "floats.safetensors"} {
 		f := open(t, name)
 		for i := range f.Tensors {
@@ -28,7 +29,7 @@ func TestStored(t *testing.T) {
 			}
 			whole := make([]byte, len(raw))
 			err = f.Stored(info.Name, 0, whole)
-			if kept := info.Type == checkpoint.Q8_0 || info.Type == checkpoint.Q4_0 || info.Type == checkpoint.BF16; !kept {
+			if kept := info.Type == dtype.Q8_0 || info.Type == dtype.Q4_0 || info.Type == dtype.BF16; !kept {
 				if err == nil || !strings.Contains(err.Error(), "values alone") {
 					t.Errorf("%s of %s: %v", info.Name, info.Type, err)
 				}

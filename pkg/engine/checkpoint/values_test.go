@@ -13,6 +13,7 @@ import (
 	"testing/fstest"
 
 	"glossa/pkg/engine/checkpoint"
+	"glossa/pkg/engine/dtype"
 )
 
 // Parts of a tensor are what reading it as a whole gives, for every type.
@@ -54,11 +55,11 @@ func TestValues(t *testing.T) {
 	}
 }
 
-func blockLength(d checkpoint.DType) int {
+func blockLength(d dtype.Type) int {
 	switch d {
-	case checkpoint.Q4_0, checkpoint.Q4_1, checkpoint.Q5_0, checkpoint.Q5_1, checkpoint.Q8_0:
+	case dtype.Q4_0, dtype.Q4_1, dtype.Q5_0, dtype.Q5_1, dtype.Q8_0:
 		return 32
-	case checkpoint.Q4K, checkpoint.Q5K, checkpoint.Q6K:
+	case dtype.Q4K, dtype.Q5K, dtype.Q6K:
 		return 256
 	}
 	return 1
@@ -89,7 +90,7 @@ func TestValuesRefused(t *testing.T) {
 		t.Error(err)
 	}
 	info, _ := f.Tensor("n")
-	if info.Type.Convertible() || checkpoint.DType("x").Convertible() || f.Holder(info) != "x.bin" || f.Name() != "x.bin" {
+	if info.Type.Convertible() || dtype.Type("x").Convertible() || f.Holder(info) != "x.bin" || f.Name() != "x.bin" {
 		t.Errorf("%s in %s", info.Type, f.Holder(info))
 	}
 }

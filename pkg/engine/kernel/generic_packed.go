@@ -3,6 +3,8 @@ package kernel
 import (
 	"encoding/binary"
 	"math"
+
+	"glossa/pkg/engine/dtype"
 )
 
 // tilePackedGeneric computes a span: the truth that the instruction sets follow.
@@ -77,7 +79,7 @@ func addQ4(sum *[packedRows]float32, w []byte, act []float32, rows int) {
 // addBlock scales the whole-number products of a block.
 func addBlock(sum *[packedRows]float32, dots *[packedRows]int32, scales []byte, d float32) {
 	for i, dot := range dots {
-		scale := float32(halfFloat(binary.LittleEndian.Uint16(scales[2*i:])) * d)
+		scale := float32(dtype.FromFloat16(binary.LittleEndian.Uint16(scales[2*i:])) * d)
 		sum[i] = fma32(float32(dot), scale, sum[i])
 	}
 }
@@ -89,7 +91,7 @@ func addBF16(sum *[packedRows]float32, w []byte, act []float32, rows int, fused 
 		v := act[c*rows]
 		b := w[c/2*64+c%2*2:]
 		for i := range sum {
-			x := bfloatFloat(binary.LittleEndian.Uint16(b[4*i:]))
+			x := dtype.FromBFloat16(binary.LittleEndian.Uint16(b[4*i:]))
 			if fused {
 				sum[i] = fma32(v, x, sum[i])
 			} else {

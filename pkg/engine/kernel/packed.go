@@ -6,6 +6,8 @@ import (
 	"math"
 	"math/bits"
 	"unsafe"
+
+	"glossa/pkg/engine/dtype"
 )
 
 // A Kind is the number format of packed weights.
@@ -35,18 +37,18 @@ const (
 
 // A format says how a kind is stored and multiplied.
 type format struct {
-	name   string
-	raw    int // bytes of a run of one row as files hold it
-	run    int // inputs of such a run
+	stored dtype.Type
+	raw    int // bytes of a block of one row as files hold it
+	run    int // inputs of such a block
 	bytes  int // bytes of a superblock: packedRows rows of superCols inputs
 	scales int // where its half-precision scales lie: (block, row)
 	words  int // 32-bit words of one token's activations for a superblock
 }
 
 var formats = [...]format{
-	Q8_0: {name: "q8_0", raw: 34, run: quantCols, bytes: 1088, scales: 1024, words: 22},
-	Q4_0: {name: "q4_0", raw: 18, run: quantCols, bytes: 576, scales: 512, words: 22},
-	BF16: {name: "bf16", raw: 2, run: 1, bytes: 2048, words: superCols},
+	Q8_0: {stored: dtype.Q8_0, raw: dtype.Q8Bytes, run: quantCols, bytes: 1088, scales: 1024, words: 22},
+	Q4_0: {stored: dtype.Q4_0, raw: dtype.Q4Bytes, run: quantCols, bytes: 576, scales: 512, words: 22},
+	BF16: {stored: dtype.BF16, raw: 2, run: 1, bytes: 2048, words: superCols},
 }
 
 // String returns the name of the kind: "q8_0", "q4_0" or "bf16".
@@ -54,7 +56,7 @@ func (k Kind) String() string {
 	if !k.valid() {
 		return fmt.Sprintf("Kind(%d)", uint8(k))
 	}
-	return formats[k].name
+	return formats[k].stored.Option()
 }
 
 func (k Kind) valid() bool { return k >= Q8_0 && k <= BF16 }
@@ -149,13 +151,13 @@ func unpack(kind Kind, dst *[superCols]float32, b []byte, row int) {
 	if kind == BF16 {
 		for i := range superCols / 2 {
 			pair := binary.LittleEndian.Uint32(b[64*i+4*row:])
-			dst[2*i], dst[2*i+1] = bfloatFloat(uint16(pair)), bfloatFloat(uint16(pair>>16))
+			dst[2*i], dst[2*i+1] = dtype.FromBFloat16(uint16(pair)), dtype.FromBFloat16(uint16(pair>>16))
 		}
 		return
 	}
 	for half := range superCols / quantCols {
 		out := (*[quantCols]float32)(dst[half*quantCols:])
-		d := halfFloat(binary.LittleEndian.Uint16(b[formats[kind].scales+32*half+2*row:]))
+		d := dtype.FromFloat16(binary.LittleEndian.Uint16(b[formats[kind].scales+32*half+2*row:]))
 		if kind == Q8_0 {
 			for i := range 8 {
 				q := (*[4]byte)(b[512*half+64*i+4*row:])

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"glossa/pkg/engine/dtype"
 )
 
 var kinds = []Kind{Q8_0, Q4_0, BF16}
@@ -39,9 +41,9 @@ func rawBlocks(r *rand.Rand, kind Kind, rows, cols int) []byte {
 		raw[i] = byte(r.Uint32())
 	}
 	for at := 0; at < len(raw); at += f.raw {
-		binary.LittleEndian.PutUint16(raw[at:], floatHalf(float32(r.NormFloat64()*0.01)))
+		binary.LittleEndian.PutUint16(raw[at:], dtype.ToFloat16(float32(r.NormFloat64()*0.01)))
 		if kind == BF16 {
-			binary.LittleEndian.PutUint16(raw[at:], floatBfloat(float32(r.NormFloat64())))
+			binary.LittleEndian.PutUint16(raw[at:], dtype.ToBFloat16(float32(r.NormFloat64())))
 		}
 	}
 	return raw
@@ -52,7 +54,7 @@ func fromBlocks(kind Kind, raw []byte) []float32 {
 	var x []float32
 	for f := formats[kind]; len(raw) > 0; raw = raw[f.raw:] {
 		bits := binary.LittleEndian.Uint16(raw)
-		d := halfFloat(bits)
+		d := dtype.FromFloat16(bits)
 		switch kind {
 		case Q8_0:
 			for _, q := range raw[2:34] {
@@ -66,7 +68,7 @@ func fromBlocks(kind Kind, raw []byte) []float32 {
 				x = append(x, d*float32(int(q>>4)-8))
 			}
 		case BF16:
-			x = append(x, bfloatFloat(bits))
+			x = append(x, dtype.FromBFloat16(bits))
 		}
 	}
 	return x

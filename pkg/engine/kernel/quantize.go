@@ -3,7 +3,8 @@ package kernel
 import (
 	"encoding/binary"
 	"fmt"
-	"math"
+
+	"glossa/pkg/engine/dtype"
 )
 
 // LoadRows replaces the rows of p from the given one on by w, whole rows, row-major
@@ -23,73 +24,20 @@ func (p *Packed) LoadRows(from int, w []float32) {
 
 // packBlock quantises 32 inputs of a row into a superblock.
 func packBlock(kind Kind, b []byte, x *[quantCols]float32, half, row int) {
-	var raw [34]byte
+	var raw [dtype.Q8Bytes]byte
 	switch kind {
 	case Q8_0:
-		quantizeQ8(&raw, x)
+		dtype.QuantizeQ8(&raw, x)
 	case Q4_0:
-		quantizeQ4((*[18]byte)(raw[:]), x)
+		dtype.QuantizeQ4((*[dtype.Q4Bytes]byte)(raw[:]), x)
 	case BF16:
 		for i := range quantCols / 2 {
-			pair := uint32(floatBfloat(x[2*i])) | uint32(floatBfloat(x[2*i+1]))<<16
+			pair := uint32(dtype.ToBFloat16(x[2*i])) | uint32(dtype.ToBFloat16(x[2*i+1]))<<16
 			binary.LittleEndian.PutUint32(b[1024*half+line*i+4*row:], pair)
 		}
 		return
 	}
 	setBlock(kind, b, raw[:], half, row)
-}
-
-// quantizeQ8 writes a GGUF block: d = max|x|/127, q = x/d rounded half away from zero.
-func quantizeQ8(raw *[34]byte, x *[quantCols]float32) {
-	var top uint32 // magnitudes compare as their bits do
-	for _, v := range x {
-		top = max(top, math.Float32bits(v)&^(1<<31))
-	}
-	d := math.Float32frombits(top) / 127
-	binary.LittleEndian.PutUint16(raw[:], floatHalf(d))
-	inverse := reciprocal(d)
-	if inverse == 0 {
-		return
-	}
-	for i, v := range x {
-		f := float64(v * inverse)
-		raw[2+i] = byte(int32(f + math.Copysign(0.5, f)))
-	}
-}
-
-// quantizeQ4 writes a GGUF block: d = x/-8 for the x of the largest magnitude, the
-// first of equals, q = min(15, x/d+8.5) cut to a whole number.
-func quantizeQ4(raw *[18]byte, x *[quantCols]float32) {
-	var top uint32
-	var extreme float32
-	for _, v := range x {
-		if m := math.Float32bits(v) &^ (1 << 31); m > top {
-			top, extreme = m, v
-		}
-	}
-	d := extreme / -8
-	binary.LittleEndian.PutUint16(raw[:], floatHalf(d))
-	inverse := reciprocal(d)
-	if inverse == 0 {
-		for i := range 16 {
-			raw[2+i] = 0x88
-		}
-		return
-	}
-	for i := range 16 {
-		low, high := float32(x[i]*inverse)+8.5, float32(x[i+16]*inverse)+8.5
-		raw[2+i] = byte(min(int32(low), 15) | min(int32(high), 15)<<4)
-	}
-}
-
-// reciprocal is 1/d, or 0 where that is not finite or d is not: a block of zeros, of
-// magnitudes whose scale is zero in half precision, or with a NaN or an infinity, which
-// its scale keeps.
-func reciprocal(d float32) float32 {
-	if r := 1 / d; math.Abs(float64(r)) <= math.MaxFloat32 {
-		return r
-	}
-	return 0
 }
 
 // LoadBlocks replaces the rows of p from the given one on by what GGUF and safetensors

@@ -81,3 +81,13 @@ func checkValue(t *testing.T, kind Kind, x []float32, i int, got float64) {
 		t.Fatalf("%v: %g of %g becomes %g", kind, x[i], x, got)
 	}
 }
+
+// The kinds' blocks are those of the stored types.
+func TestStoredBlocks(t *testing.T) {
+	for _, kind := range kinds {
+		f := formats[kind]
+		if values, bytes := f.stored.Block(); f.run != values || f.raw != bytes {
+			t.Errorf("%v: blocks of %d inputs and %d bytes, %s has %d and %d", kind, f.run, f.raw, f.stored, values, bytes)
+		}
+	}
+}

@@ -1,6 +1,9 @@
 package transformer
 
-import "glossa/pkg/engine/kernel"
+import (
+	"glossa/pkg/engine/dtype"
+	"glossa/pkg/engine/kernel"
+)
 
 // Weights says where the parameters of a model lie, for [New] to read. Nothing is
 // read before. The zero Linear, Vector and Norm mean that the model has none.
@@ -86,7 +89,9 @@ const (
 
 // Formats lists the formats by name, as records and commands spell them.
 func Formats() map[string]Format {
-	return map[string]Format{"f32": F32, "stored": Stored, "bf16": BF16, "q8_0": Q8_0, "q4_0": Q4_0}
+	return map[string]Format{
+		"stored": Stored, dtype.F32.Option(): F32, dtype.BF16.Option(): BF16, dtype.Q8_0.Option(): Q8_0, dtype.Q4_0.Option(): Q4_0,
+	}
 }
 
 // kind is the kernel's name of a format; ok is false for F32.

@@ -1,24 +1,26 @@
 package layers
 
+import "maps"
+
 // Glossa returns the table of this repository.
 func Glossa() *Table {
 	dialect := Layer{Floor: 4, May: []string{"pkg/llm", "pkg/wire", "pkg/httpx", "pkg/chat"}}
 	aws := []string{"github.com/aws"}
 	function := Layer{Floor: 7, May: []string{"pkg/app"}, Never: []string{
 		"pkg/starter", "pkg/starter/*", "pkg/train", "pkg/meter/prom", "pkg/cloud", "pkg/llm/llmtest", "pkg/table/tabletest",
-		"pkg/bucket/buckettest", "pkg/engine/checkpoint/checkpointtest",
+		"pkg/bucket/buckettest", "pkg/engine/checkpoint/checkpointtest", "pkg/tokenizer/internal/tokenizertest", "pkg/tokenizer/internal/gguftest",
 	}}
-	return &Table{
+	t := &Table{
 		Module: "glossa",
 		Rows: map[string]Layer{
 			"pkg/llm":                              {Floor: 0},
 			"pkg/fair":                             {Floor: 0},
 			"pkg/llm/llmtest":                      {Floor: 0, May: []string{"pkg/llm"}},
-			"pkg/engine/kernel":                    {Floor: 0},
+			"pkg/engine/dtype":                     {Floor: 0},
+			"pkg/engine/kernel":                    {Floor: 0, May: []string{"pkg/engine/dtype"}},
 			"pkg/engine/kernel/gen":                {Floor: 0, May: []string{"pkg/engine/kernel"}},
-			"pkg/engine/checkpoint":                {Floor: 0},
+			"pkg/engine/checkpoint":                {Floor: 0, May: []string{"pkg/engine/dtype"}},
 			"pkg/engine/checkpoint/checkpointtest": {Floor: 0, May: []string{"pkg/engine/checkpoint"}},
-			"pkg/tokenizer":                        {Floor: 0},
 			"pkg/grammar": {Floor: 0, May: []string{
 				"pkg/fair", "pkg/grammar/automaton", "pkg/grammar/pushdown", "pkg/grammar/jsonschema", "pkg/grammar/gbnf", "pkg/grammar/calls", "pkg/grammar/fault",
 			}},
@@ -41,20 +43,21 @@ func Glossa() *Table {
 			"pkg/internal/layers": {Floor: 0},
 			"schemas":             {Floor: 0},
 
-			"pkg/sampler":            {Floor: 1, May: []string{"pkg/engine/kernel"}},
-			"pkg/engine/transformer": {Floor: 1, May: []string{"pkg/engine/kernel"}},
+			"pkg/engine/sampler":     {Floor: 1, May: []string{"pkg/engine/kernel"}},
+			"pkg/engine/transformer": {Floor: 1, May: []string{"pkg/engine/kernel", "pkg/engine/dtype"}},
 			"pkg/engine/arch": {Floor: 1, May: []string{
-				"pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/tokenizer", "pkg/grammar",
+				"pkg/engine/dtype", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/grammar",
+				"pkg/tokenizer", "pkg/tokenizer/kinds", "pkg/tokenizer/gguf",
 			}},
 			"pkg/wire":  {Floor: 1, May: []string{"pkg/llm"}},
 			"pkg/httpx": {Floor: 1, May: []string{"pkg/llm", "pkg/wire", "pkg/fair"}}, "pkg/intercept": {Floor: 1, May: []string{"pkg/llm"}},
 
 			"pkg/engine": {Floor: 2, May: []string{
 				"pkg/llm", "pkg/fair", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/tokenizer", "pkg/grammar", "pkg/chat",
-				"pkg/language", "pkg/sampler", "pkg/engine/transformer", "pkg/engine/arch",
+				"pkg/language", "pkg/engine/sampler", "pkg/engine/transformer", "pkg/engine/arch",
 			}},
-			"pkg/bench":        {Floor: 2, May: []string{"pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/engine/arch"}},
-			"pkg/train":        {Floor: 2, May: []string{"pkg/engine/kernel", "pkg/tokenizer", "pkg/engine/checkpoint"}},
+			"pkg/bench":        {Floor: 2, May: []string{"pkg/engine/dtype", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/engine/arch"}},
+			"pkg/train":        {Floor: 2, May: []string{"pkg/engine/kernel", "pkg/tokenizer", "pkg/tokenizer/alpha", "pkg/engine/checkpoint"}},
 			"pkg/schema":       {Floor: 2, May: []string{"pkg/llm"}, Outside: []string{"github.com/PaesslerAG"}},
 			"pkg/account":      {Floor: 2, May: []string{"pkg/llm", "pkg/httpx", "pkg/table"}, Outside: []string{"golang.org/x/crypto"}},
 			"pkg/meter":        {Floor: 2, May: []string{"pkg/llm", "pkg/httpx", "pkg/intercept"}},
@@ -68,9 +71,9 @@ func Glossa() *Table {
 			"pkg/backend/remote":      {Floor: 3, May: []string{"pkg/llm", "pkg/schema", "pkg/chat", "pkg/backend/awsrest"}},
 			"pkg/backend/backendtest": {Floor: 3, May: []string{"pkg/llm", "pkg/llm/llmtest", "pkg/schema", "pkg/backend/remote", "schemas"}, Outside: aws},
 
-			"pkg/catalog":    {Floor: 3, May: []string{"pkg/llm", "pkg/schema", "pkg/table", "pkg/chat", "pkg/arn"}},
+			"pkg/catalog":    {Floor: 3, May: []string{"pkg/llm", "pkg/engine/dtype", "pkg/schema", "pkg/table", "pkg/chat", "pkg/arn"}},
 			"pkg/structured": {Floor: 3, May: []string{"pkg/llm", "pkg/grammar"}},
-			"pkg/publish":    {Floor: 3, May: []string{"pkg/llm", "pkg/fair", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/engine/arch", "pkg/tokenizer", "pkg/bucket"}},
+			"pkg/publish":    {Floor: 3, May: []string{"pkg/llm", "pkg/fair", "pkg/engine/dtype", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/engine/arch", "pkg/tokenizer/alpha", "pkg/bucket"}},
 
 			"pkg/openapi":   {Floor: 4, May: []string{"pkg/llm", "pkg/wire", "pkg/httpx"}},
 			"pkg/dialect/*": dialect,
@@ -88,16 +91,58 @@ func Glossa() *Table {
 			"infra/policy":     {Floor: 7, May: []string{"infra/plan"}},
 			"infra/stacks":     {Floor: 7, May: []string{"infra/plan", "infra/policy"}, Outside: aws},
 		},
-		Guarded: []string{
-			"github.com/aws", "github.com/awslabs", "github.com/PaesslerAG", "github.com/prometheus", "github.com/getkin", "golang.org/x/term", "golang.org/x/crypto",
-		},
-		// What makes the linker keep every method, and what is no Go.
-		Forbidden: []string{"net/rpc", "text/template", "html/template", "C"},
-		Exclusive: map[string][]string{
-			"pkg/starter": {"functions/glossa"}, "pkg/starter/*": {"functions/glossa", "pkg/starter", "pkg/starter/*"},
-			"pkg/meter/prom": {"functions/glossa"}, "pkg/cloud": {"functions/glossa"},
-			"pkg/llm/llmtest": {"pkg/backend/backendtest"}, "pkg/table/tabletest": {}, "pkg/bucket/buckettest": {}, "pkg/backend/backendtest": {},
-			"pkg/engine/checkpoint/checkpointtest": {}, "pkg/host/runtimeapi": {}, "pkg/backend/awsrest/sigv4test": {"pkg/bucket/buckettest"},
-		},
+	}
+	maps.Copy(t.Rows, tokenizers())
+	t.guard()
+	return t
+}
+
+// guard adds what may not be imported, or by few.
+func (t *Table) guard() {
+	t.Guarded = []string{
+		"github.com/aws", "github.com/awslabs", "github.com/PaesslerAG", "github.com/prometheus", "github.com/getkin", "golang.org/x/term", "golang.org/x/crypto",
+	}
+	// Packages that make the linker keep every method, and cgo.
+	t.Forbidden = []string{"net/rpc", "text/template", "html/template", "C"}
+	t.Exclusive = map[string][]string{
+		"pkg/starter": {"functions/glossa"}, "pkg/starter/*": {"functions/glossa", "pkg/starter", "pkg/starter/*"},
+		"pkg/meter/prom": {"functions/glossa"}, "pkg/cloud": {"functions/glossa"},
+		"pkg/llm/llmtest": {"pkg/backend/backendtest"}, "pkg/table/tabletest": {}, "pkg/bucket/buckettest": {}, "pkg/backend/backendtest": {},
+		"pkg/engine/checkpoint/checkpointtest": {}, "pkg/host/runtimeapi": {}, "pkg/backend/awsrest/sigv4test": {"pkg/bucket/buckettest"},
+		"pkg/tokenizer/internal/tokenizertest": {"pkg/tokenizer/internal/gguftest"}, "pkg/tokenizer/internal/gguftest": {},
+	}
+}
+
+// tokenizers has the rows of the tokenizers and of what they share.
+func tokenizers() map[string]Layer {
+	return map[string]Layer{
+		"pkg/tokenizer": {Floor: 0, May: []string{"pkg/tokenizer/internal/encode"}},
+		"pkg/tokenizer/kinds": {Floor: 0, May: []string{
+			"pkg/tokenizer", "pkg/tokenizer/alpha", "pkg/tokenizer/hf", "pkg/tokenizer/sentencepiece", "pkg/tokenizer/gguf", "pkg/tokenizer/internal/encode",
+		}},
+		"pkg/tokenizer/alpha": {Floor: 0, May: []string{"pkg/tokenizer", "pkg/tokenizer/internal/encode", "pkg/tokenizer/internal/bpe"}},
+		"pkg/tokenizer/hf": {Floor: 0, May: []string{
+			"pkg/tokenizer", "pkg/tokenizer/internal/encode", "pkg/tokenizer/internal/bpe", "pkg/tokenizer/internal/subword",
+			"pkg/tokenizer/internal/unigram", "pkg/tokenizer/internal/charsmap", "pkg/tokenizer/internal/pretoken",
+		}},
+		"pkg/tokenizer/sentencepiece": {Floor: 0, May: []string{
+			"pkg/tokenizer", "pkg/tokenizer/internal/encode", "pkg/tokenizer/internal/bpe", "pkg/tokenizer/internal/subword",
+			"pkg/tokenizer/internal/unigram", "pkg/tokenizer/internal/charsmap", "pkg/tokenizer/internal/spmodel",
+		}},
+		"pkg/tokenizer/gguf": {Floor: 0, May: []string{
+			"pkg/tokenizer", "pkg/tokenizer/hf", "pkg/tokenizer/sentencepiece", "pkg/tokenizer/internal/encode",
+			"pkg/tokenizer/internal/subword", "pkg/tokenizer/internal/charsmap", "pkg/tokenizer/internal/pretoken",
+		}},
+		"pkg/tokenizer/internal/encode":        {Floor: 0},
+		"pkg/tokenizer/internal/bpe":           {Floor: 0, May: []string{"pkg/tokenizer/internal/encode", "pkg/tokenizer/internal/subword"}},
+		"pkg/tokenizer/internal/subword":       {Floor: 0, May: []string{"pkg/tokenizer/internal/encode"}},
+		"pkg/tokenizer/internal/unigram":       {Floor: 0, May: []string{"pkg/tokenizer/internal/encode", "pkg/tokenizer/internal/subword"}},
+		"pkg/tokenizer/internal/charsmap":      {Floor: 0},
+		"pkg/tokenizer/internal/spmodel":       {Floor: 0, May: []string{"pkg/tokenizer/internal/encode", "pkg/tokenizer/internal/subword"}},
+		"pkg/tokenizer/internal/pretoken":      {Floor: 0},
+		"pkg/tokenizer/internal/tokenizertest": {Floor: 0, May: []string{"pkg/tokenizer"}},
+		"pkg/tokenizer/internal/gguftest": {Floor: 0, May: []string{
+			"pkg/tokenizer", "pkg/tokenizer/gguf", "pkg/tokenizer/internal/spmodel", "pkg/tokenizer/internal/tokenizertest",
+		}},
 	}
 }

@@ -20,6 +20,7 @@ import (
 	starters "glossa/pkg/starter"
 	"glossa/pkg/starter/corpus"
 	"glossa/pkg/tokenizer"
+	"glossa/pkg/tokenizer/alpha"
 )
 
 var update = flag.Bool("update", false, "write the tables in testdata, which the README shows")
@@ -89,7 +90,7 @@ func open(t testing.TB, name string) *starter {
 		t.Fatal(err)
 	}
 	s := &starter{name: name}
-	if s.tok, err = tokenizer.FromAlpha(ck.Tokenizer); err != nil {
+	if s.tok, err = alpha.Parse(ck.Tokenizer); err != nil {
 		t.Fatal(err)
 	}
 	m, err := arch.FromAlpha(ck, "")

@@ -1,0 +1,98 @@
+package gguf_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"glossa/pkg/tokenizer"
+	"glossa/pkg/tokenizer/gguf"
+	"glossa/pkg/tokenizer/internal/gguftest"
+	"glossa/pkg/tokenizer/internal/tokenizertest"
+)
+
+// Of UTF-8 the ids are those of the .model file.
+func TestGGUFPieces(t *testing.T) {
+	g := tokenizertest.ReadPieceGoldens(t, "../sentencepiece/testdata")
+	for _, name := range []string{"unigram", "unigramuser", "unigrambytes", "bpe", "bpebytes"} {
+		tok := gguftest.Open(t, "../sentencepiece/testdata", name)
+		for i, text := range g.Texts {
+			if got := tok.Encode(text); !slices.Equal(got, g.Models[name].IDs[i]) {
+				t.Errorf("%s: Encode(%.60q)\n %v, want\n %v", name, text, got, g.Models[name].IDs[i])
+			}
+		}
+		tokenizertest.CheckDecoding(t, tok, g.Models[name].IDs[:len(g.Texts)], g.Models[name].Decoded[:len(g.Texts)])
+	}
+}
+
+// Bytes that are no UTF-8 stay as they are if there are pieces for them.
+func TestGGUFBrokenText(t *testing.T) {
+	tok := gguftest.Open(t, "../sentencepiece/testdata", "bpebytes")
+	for _, text := range tokenizertest.ReadPieceGoldens(t, "../sentencepiece/testdata").Inputs(t) {
+		if got, want := tokenizer.Decode(tok, tok.Encode(text)), strings.ReplaceAll(text, "\u2581", " "); got != want {
+			t.Errorf("%q is decoded to %q", text, got)
+		}
+	}
+}
+
+func TestGGUFAffixes(t *testing.T) {
+	llama, t5 := gguftest.Keys(t, "../sentencepiece/testdata", "bpebytes"), gguftest.Keys(t, "../sentencepiece/testdata", "unigram")
+	check := func(g *gguf.Vocabulary, before, after []int) {
+		t.Helper()
+		tok, err := gguf.New(g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b, a := tok.(tokenizer.Affixes).Affixes(); !slices.Equal(b, before) || !slices.Equal(a, after) {
+			t.Errorf("%s: affixes %v %v, want %v %v", g.Model, b, a, before, after)
+		}
+	}
+	check(llama, []int{1}, nil) // llama.cpp's defaults
+	check(t5, nil, []int{1})
+	llama.BOS, llama.EOS, llama.AddEOS = new(int64(5)), new(int64(6)), new(true)
+	check(llama, []int{5}, []int{6})
+	llama.AddBOS = new(false)
+	check(llama, nil, []int{6})
+	t5.AddEOS = new(false)
+	check(t5, nil, nil)
+}
+
+func TestGGUFRefuses(t *testing.T) {
+	for want, change := range map[string]func(*gguf.Vocabulary){
+		"tokenizer.ggml: model: \"rwkv\"": func(g *gguf.Vocabulary) { g.Model = "rwkv" },
+		"tokens: 0 of them":               func(g *gguf.Vocabulary) { g.Tokens = nil },
+		"scores: 1 of them":               func(g *gguf.Vocabulary) { g.Scores = g.Scores[:1] },
+		"token_type: 0 of them":           func(g *gguf.Vocabulary) { g.Types = nil },
+		"token_type of token 7 is 9":      func(g *gguf.Vocabulary) { g.Types[7] = 9 },
+		"bos_token_id is 900 of":          func(g *gguf.Vocabulary) { g.BOS = new(int64(900)) },
+		"bos_token_id is -1 of":           func(g *gguf.Vocabulary) { g.BOS = new(int64(-1)) },
+		"eos_token_id is 9000":            func(g *gguf.Vocabulary) { g.EOS, g.AddEOS = new(int64(9000)), new(true) },
+		"precompiled_charsmap: it is":     func(g *gguf.Vocabulary) { g.Charsmap = []byte{1} },
+		"has token_type BYTE":             func(g *gguf.Vocabulary) { g.Types[500] = 6 },
+		"unknown_token_id is 900":         func(g *gguf.Vocabulary) { g.Types[0], g.Unknown = 1, new(int64(900)) },
+		"both of type UNKNOWN":            func(g *gguf.Vocabulary) { g.Types[9] = 2 },
+	} {
+		g := gguftest.Keys(t, "../sentencepiece/testdata", "bpebytes")
+		change(g)
+		if _, err := gguf.New(g); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+func FuzzGGUFPieces(f *testing.F) {
+	toks := map[string]tokenizer.Tokenizer{"gguf": gguftest.Open(f, "../sentencepiece/testdata", "bpebytes"), "t5": gguftest.Open(f, "../sentencepiece/testdata", "unigramuser")}
+	for _, text := range tokenizertest.ReadPieceGoldens(f, "../sentencepiece/testdata").Inputs(f) {
+		if len(text) < 200 {
+			f.Add(text)
+		}
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if len(text) > 1<<12 {
+			return
+		}
+		for name, tok := range toks {
+			tokenizertest.CheckRoundTrip(t, name, tok, text)
+		}
+	})
+}

@@ -1,0 +1,152 @@
+package hf
+
+import (
+	"fmt"
+	"iter"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"glossa/pkg/tokenizer/internal/encode"
+)
+
+// AddedToken is an entry of added_tokens in tokenizer.json. Added tokens are read in the
+// text before it is cut into pieces.
+type AddedToken struct {
+	ID         int    `json:"id"`
+	Content    string `json:"content"`
+	SingleWord bool   `json:"single_word"` // not within a word
+	LStrip     bool   `json:"lstrip"`      // takes the white space before it
+	RStrip     bool   `json:"rstrip"`      // takes the white space after it
+	Normalized bool   `json:"normalized"`  // is read after normalizing
+	Special    bool   `json:"special"`
+}
+
+// maxAdded bounds the number of added tokens, encode.MaxSpecialLength their length.
+const maxAdded = 1 << 14
+
+// addedTrie finds added tokens, at each place the longest.
+type addedTrie struct {
+	tokens   []AddedToken
+	nodes    []trieNode // from the root; none if there are no tokens
+	begins   [256]bool  // the bytes that tokens begin with
+	ordinary bool       // some token is not special
+}
+
+type trieNode struct {
+	next  map[byte]int32 // nodes
+	token int32          // index + 1 of the token that ends here
+}
+
+// add adds a token with its spelling.
+func (t *addedTrie) add(text string, token AddedToken) error {
+	if err := checkLength(token, text); err != nil {
+		return err
+	}
+	if len(t.nodes) == 0 {
+		t.nodes = make([]trieNode, 1)
+	}
+	t.begins[text[0]] = true
+	t.ordinary = t.ordinary || !token.Special
+	at := int32(0)
+	for i := range len(text) {
+		next, ok := t.nodes[at].next[text[i]]
+		if !ok {
+			next = int32(len(t.nodes))
+			if t.nodes[at].next == nil {
+				t.nodes[at].next = map[byte]int32{}
+			}
+			t.nodes[at].next[text[i]] = next
+			t.nodes = append(t.nodes, trieNode{})
+		}
+		at = next
+	}
+	if first := t.nodes[at].token; first != 0 {
+		return fmt.Errorf("added tokens %d and %d are both %.40q", t.tokens[first-1].ID, token.ID, text)
+	}
+	t.tokens = append(t.tokens, token)
+	t.nodes[at].token = int32(len(t.tokens))
+	return nil
+}
+
+// checkLength checks the length of a token's spelling.
+func checkLength(token AddedToken, text string) error {
+	if text == "" || len(text) > encode.MaxSpecialLength {
+		return fmt.Errorf("added token %d, %.40q, has %d bytes, not 1 to %d", token.ID, text, len(text), encode.MaxSpecialLength)
+	}
+	return nil
+}
+
+// longest returns the longest token at the beginning of text and its length, or nil.
+func (t *addedTrie) longest(text string) (token *AddedToken, length int) {
+	at := int32(0)
+	for i := range len(text) {
+		next, ok := t.nodes[at].next[text[i]]
+		if !ok {
+			break
+		}
+		at = next
+		if k := t.nodes[at].token; k != 0 {
+			token, length = &t.tokens[k-1], i+1
+		}
+	}
+	return token, length
+}
+
+// find returns the leftmost longest token from i on and its place, or nil.
+func (t *addedTrie) find(text string, i int) (token *AddedToken, start, end int) {
+	for ; i < len(text); i++ {
+		if !t.begins[text[i]] {
+			continue
+		}
+		if token, n := t.longest(text[i:]); token != nil {
+			return token, i, i + n
+		}
+	}
+	return nil, len(text), len(text)
+}
+
+// cut yields the text between tokens with -1, and the ids of tokens. Unless special is set,
+// it skips the spellings of special tokens, as upstream does. It also skips a token that
+// must be a word and is part of one.
+func (t *addedTrie) cut(text string, special bool) iter.Seq2[string, int] {
+	return func(yield func(string, int) bool) {
+		from := 0
+		for i := 0; len(t.nodes) > 0 && (special || t.ordinary); {
+			token, start, end := t.find(text, i)
+			if token == nil {
+				break
+			}
+			i = end
+			if token.Special && !special || token.SingleWord && !standsAlone(text, start, end) {
+				continue
+			}
+			if token.LStrip {
+				start = from + len(strings.TrimRightFunc(text[from:start], unicode.IsSpace))
+			}
+			if token.RStrip {
+				end = len(text) - len(strings.TrimLeftFunc(text[end:], unicode.IsSpace))
+				i = end
+			}
+			if from < start && !yield(text[from:start], -1) || !yield("", token.ID) {
+				return
+			}
+			from = end
+		}
+		if from < len(text) {
+			yield(text[from:], -1)
+		}
+	}
+}
+
+// standsAlone reports whether no word character touches text[start:end].
+func standsAlone(text string, start, end int) bool {
+	before, n := utf8.DecodeLastRuneInString(text[:start])
+	after, m := utf8.DecodeRuneInString(text[end:])
+	return (n == 0 || !isWord(before)) && (m == 0 || !isWord(after))
+}
+
+// isWord is \w (Unicode, UTS 18, annex C).
+func isWord(r rune) bool {
+	return unicode.In(r, unicode.L, unicode.Nl, unicode.Other_Alphabetic, unicode.M, unicode.Nd, unicode.Pc, unicode.Join_Control)
+}

@@ -1,0 +1,14 @@
+package hf
+
+import (
+	"math"
+
+	"glossa/pkg/tokenizer/internal/encode"
+)
+
+// encodePiece returns the ids that a model makes of a piece.
+func encodePiece(m pieceModel, piece string) []int {
+	o := encode.Output{Limit: math.MaxInt}
+	m.Encode(&o, piece)
+	return o.IDs
+}

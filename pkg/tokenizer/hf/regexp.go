@@ -1,0 +1,274 @@
+package hf
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// compilePattern compiles a regular expression that means the same in Oniguruma, for which
+// tokenizer.json is written, and in package regexp: alternatives, groups, classes and
+// repetition. It rejects look-around, anchors, flags, back references and parts that repeat
+// the empty text.
+func compilePattern(pattern string) (matcher, error) {
+	p := patternParser{rest: pattern}
+	empty, err := p.alternatives(0)
+	switch {
+	case err == nil && p.rest != "":
+		err = errors.New("unmatched )")
+	case err == nil && empty:
+		err = errors.New("it matches the empty text")
+	}
+	var re *regexp.Regexp
+	if err == nil {
+		re, err = regexp.Compile(p.out.String())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("pattern %.200q is not supported: %w", pattern, err)
+	}
+	return func(text string, from int) (start, end int) {
+		at := re.FindStringIndex(text[from:])
+		if at == nil {
+			return -1, -1
+		}
+		return from + at[0], from + at[1]
+	}, nil
+}
+
+// maxPatternDepth bounds the nesting of groups.
+const maxPatternDepth = 50
+
+// patternParser rewrites a pattern for package regexp.
+type patternParser struct {
+	rest string
+	out  strings.Builder
+}
+
+// alternatives reads alternatives and reports whether they match the empty text.
+func (p *patternParser) alternatives(depth int) (empty bool, err error) {
+	if depth > maxPatternDepth {
+		return false, errors.New("it is nested too deeply")
+	}
+	for {
+		e, err := p.sequence(depth)
+		if err != nil {
+			return false, err
+		}
+		empty = empty || e
+		if !p.take("|") {
+			return empty, nil
+		}
+		p.out.WriteByte('|')
+	}
+}
+
+func (p *patternParser) sequence(depth int) (empty bool, err error) {
+	empty = true
+	for p.rest != "" && p.rest[0] != '|' && p.rest[0] != ')' {
+		e, err := p.atom(depth)
+		if err != nil {
+			return false, err
+		}
+		if e, err = p.repetition(e); err != nil {
+			return false, err
+		}
+		empty = empty && e
+	}
+	return empty, nil
+}
+
+func (p *patternParser) take(prefix string) bool {
+	rest, ok := strings.CutPrefix(p.rest, prefix)
+	p.rest = rest
+	return ok
+}
+
+// atom reads an operand of repetition.
+func (p *patternParser) atom(depth int) (empty bool, err error) {
+	switch p.rest[0] {
+	case '(':
+		p.rest = p.rest[1:]
+		if !p.take("?:") && strings.HasPrefix(p.rest, "?") {
+			return false, fmt.Errorf("group (%.4s", p.rest)
+		}
+		p.out.WriteString("(?:")
+		empty, err = p.alternatives(depth + 1)
+		if err == nil && !p.take(")") {
+			err = errors.New("missing )")
+		}
+		p.out.WriteByte(')')
+		return empty, err
+	case '[':
+		p.rest = p.rest[1:]
+		return false, p.class()
+	case '.':
+		p.rest = p.rest[1:]
+		p.out.WriteString(`[^\n]`)
+		return false, nil
+	case '\\':
+		set, _, err := p.escape()
+		p.out.WriteString("[" + set + "]")
+		return false, err
+	case '^', '$', '*', '+', '?', '{', '}', ']':
+		return false, fmt.Errorf("%q", p.rest[0])
+	}
+	r, err := p.literal()
+	p.out.WriteString(regexp.QuoteMeta(string(r)))
+	return false, err
+}
+
+func (p *patternParser) literal() (rune, error) {
+	r, n := utf8.DecodeRuneInString(p.rest)
+	if r == utf8.RuneError && n <= 1 {
+		return 0, errors.New("broken UTF-8")
+	}
+	p.rest = p.rest[n:]
+	return r, nil
+}
+
+// repetition reads * + ? {n} {n,} {n,m}, and a following ?, which means as few as possible.
+func (p *patternParser) repetition(empty bool) (bool, error) {
+	if p.rest == "" || !strings.ContainsRune("*+?{", rune(p.rest[0])) {
+		return empty, nil
+	}
+	if empty {
+		return false, errors.New("repetition of what matches the empty text")
+	}
+	count, lazy := p.rest[:1], true
+	if count == "{" {
+		end := strings.IndexByte(p.rest, '}')
+		if end < 0 {
+			return false, errors.New("missing }")
+		}
+		count = p.rest[:end+1]
+		least, most, ok := strings.Cut(count[1:end], ",")
+		n, err := strconv.ParseUint(least, 10, 10)
+		if err != nil || n > 1000 {
+			return false, fmt.Errorf("repetition %.20s", count)
+		}
+		m := n
+		if ok && most != "" {
+			if m, err = strconv.ParseUint(most, 10, 10); err != nil || m < n || m > 1000 || m == 0 {
+				return false, fmt.Errorf("repetition %.20s", count)
+			}
+		}
+		empty, lazy = n == 0, ok // Oniguruma has another meaning for {n}?
+	} else {
+		empty = count != "+"
+	}
+	p.rest = p.rest[len(count):]
+	p.out.WriteString(count)
+	if lazy && p.take("?") {
+		p.out.WriteByte('?')
+	}
+	if p.rest != "" && strings.ContainsRune("*+?{", rune(p.rest[0])) {
+		return false, fmt.Errorf("repetition %s%c", count, p.rest[0])
+	}
+	return empty, nil
+}
+
+// class reads a class after its [.
+func (p *patternParser) class() error {
+	p.out.WriteByte('[')
+	if p.take("^") {
+		p.out.WriteByte('^')
+	}
+	for first := true; ; first = false {
+		switch {
+		case p.rest == "":
+			return errors.New("missing ]")
+		case p.rest[0] == ']' && !first:
+			p.rest = p.rest[1:]
+			p.out.WriteByte(']')
+			return nil
+		case p.rest[0] == ']', p.rest[0] == '[', strings.HasPrefix(p.rest, "&&"):
+			return fmt.Errorf("%.2q in a class", p.rest)
+		case p.rest[0] == '-' && !first && !strings.HasPrefix(p.rest, "-]"):
+			return errors.New("- in the middle of a class")
+		}
+		if err := p.member(); err != nil {
+			return err
+		}
+	}
+}
+
+// member reads a character, a range or a set of a class.
+func (p *patternParser) member() error {
+	low, single, err := p.element()
+	if err != nil {
+		return err
+	}
+	p.out.WriteString(low)
+	if len(p.rest) < 2 || p.rest[0] != '-' || p.rest[1] == ']' {
+		return nil
+	}
+	p.rest = p.rest[1:]
+	high, alone, err := p.element()
+	if err != nil {
+		return err
+	}
+	if !single || !alone {
+		return errors.New("a range between sets")
+	}
+	p.out.WriteString("-" + high)
+	return nil
+}
+
+// element reads a character or an escape; single reports whether it is one character.
+func (p *patternParser) element() (set string, single bool, err error) {
+	switch p.rest[0] {
+	case '\\':
+		return p.escape()
+	case '[', ']':
+		return "", false, fmt.Errorf("%q in a class", p.rest[0])
+	}
+	r, err := p.literal()
+	return fmt.Sprintf(`\x{%x}`, r), true, err
+}
+
+// The white space of Unicode and what is not, as members of a class.
+const (
+	spaceSet    = `\x09-\x0d\x20\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}`
+	notSpaceSet = `\x00-\x08\x0e-\x1f\x21-\x{84}\x{86}-\x{9f}\x{a1}-\x{167f}\x{1681}-\x{1fff}\x{200b}-\x{2027}` +
+		`\x{202a}-\x{202e}\x{2030}-\x{205e}\x{2060}-\x{2fff}\x{3001}-\x{10ffff}`
+)
+
+// escape reads an escape and returns it as members of a class.
+func (p *patternParser) escape() (set string, single bool, err error) {
+	if len(p.rest) < 2 {
+		return "", false, errors.New(`\ at the end`)
+	}
+	c := p.rest[1]
+	name := p.rest[:2]
+	p.rest = p.rest[2:]
+	switch c {
+	case 's':
+		return spaceSet, false, nil
+	case 'S':
+		return notSpaceSet, false, nil
+	case 'd':
+		return `\p{Nd}`, false, nil
+	case 'D':
+		return `\P{Nd}`, false, nil
+	case 'r', 'n', 't', 'f':
+		return name, true, nil
+	case 'p', 'P':
+		property, rest, ok := strings.Cut(p.rest, "}")
+		property, brace := strings.CutPrefix(property, "{")
+		_, script := unicode.Scripts[property]
+		_, category := unicode.Categories[property]
+		if !ok || !brace || !script && (!category || property[0] == 'C') {
+			return "", false, fmt.Errorf("%s%.20s", name, p.rest)
+		}
+		p.rest = rest
+		return name + "{" + property + "}", false, nil
+	}
+	if c < utf8.RuneSelf && unicode.In(rune(c), unicode.P, unicode.S) {
+		return fmt.Sprintf(`\x%02x`, c), true, nil
+	}
+	return "", false, fmt.Errorf("escape %s", name)
+}

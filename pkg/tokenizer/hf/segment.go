@@ -1,0 +1,254 @@
+package hf
+
+import (
+	"iter"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"glossa/pkg/tokenizer/internal/bpe"
+	"glossa/pkg/tokenizer/internal/pretoken"
+)
+
+// segment is a piece of text during pre-tokenization.
+type segment struct {
+	text  string
+	first bool // it begins the whole text
+}
+
+// preStep is a pre-tokenizer. It cuts each segment further and may rewrite it.
+type preStep struct {
+	split pretoken.Splitter // cuts without rewriting; may be nil
+	// cut yields the segments of a segment until yield returns false, and returns the last
+	// result of yield.
+	cut func(s segment, yield func(segment) bool) bool
+	// keeps is true if no part of a text is omitted or becomes shorter.
+	keeps bool
+}
+
+// cutSteps applies the steps one after another to a segment and yields the results.
+// Segments are not empty.
+func cutSteps(steps []preStep, s segment, yield func(segment) bool) {
+	for _, step := range slices.Backward(steps) {
+		next := yield
+		yield = func(s segment) bool { return step.apply(s, next) }
+	}
+	yield(s)
+}
+
+func (step *preStep) apply(s segment, yield func(segment) bool) bool {
+	if step.split == nil {
+		return step.cut(s, yield)
+	}
+	for i := 0; i < len(s.text); {
+		end := step.split(s.text, i)
+		if !yield(segment{s.text[i:end], s.first && i == 0}) {
+			return false
+		}
+		i = end
+	}
+	return true
+}
+
+// matcher finds the first match in text at from or later. A match is not empty; start is -1
+// if there is none.
+type matcher func(text string, from int) (start, end int)
+
+// matchString finds s, which is not empty.
+func matchString(s string) matcher {
+	return func(text string, from int) (start, end int) {
+		i := strings.Index(text[from:], s)
+		if i < 0 {
+			return -1, -1
+		}
+		return from + i, from + i + len(s)
+	}
+}
+
+// matchRune finds each rune for which is returns true; invalid bytes are U+FFFD.
+func matchRune(is func(rune) bool) matcher {
+	return func(text string, from int) (start, end int) {
+		for i, r := range text[from:] {
+			if is(r) {
+				_, n := utf8.DecodeRuneInString(text[from+i:])
+				return from + i, from + i + n
+			}
+		}
+		return -1, -1
+	}
+}
+
+// matchSplitter finds the pieces of a splitter; together they cover every text.
+func matchSplitter(split pretoken.Splitter) matcher {
+	return func(text string, from int) (start, end int) {
+		if from == len(text) {
+			return -1, -1
+		}
+		return from, split(text, from)
+	}
+}
+
+// replaceAll replaces each match by content.
+func (find matcher) replaceAll(text, content string) string {
+	var b strings.Builder
+	i := 0
+	for {
+		start, end := find(text, i)
+		if start < 0 {
+			break
+		}
+		if i == 0 {
+			b.Grow(len(text) + len(content))
+		}
+		b.WriteString(text[i:start])
+		b.WriteString(content)
+		i = end
+	}
+	if i == 0 {
+		return text
+	}
+	b.WriteString(text[i:])
+	return b.String()
+}
+
+// behavior is the treatment of matches, as tokenizer.json spells it.
+type behavior string
+
+const (
+	removed            behavior = "Removed"
+	isolated           behavior = "Isolated"
+	contiguous         behavior = "Contiguous" // adjacent matches are one segment
+	mergedWithPrevious behavior = "MergedWithPrevious"
+	mergedWithNext     behavior = "MergedWithNext"
+)
+
+// span is a part of a text: a match, or the text between two matches.
+type span struct {
+	start, end int
+	match      bool
+}
+
+// spans cuts text at its matches. With invert, the text between them counts as matching.
+func (find matcher) spans(text string, invert bool) iter.Seq[span] {
+	return func(yield func(span) bool) {
+		i := 0
+		for i < len(text) {
+			start, end := find(text, i)
+			if start < 0 {
+				break
+			}
+			if i < start && !yield(span{i, start, invert}) || !yield(span{start, end, !invert}) {
+				return
+			}
+			i = end
+		}
+		if i < len(text) {
+			yield(span{i, len(text), invert})
+		}
+	}
+}
+
+// joins reports whether s belongs to the span before it. A match joins a neighbour that is
+// not a match.
+func (b behavior) joins(before, s span) bool {
+	switch b {
+	case contiguous:
+		return s.match == before.match
+	case mergedWithPrevious:
+		return s.match && !before.match
+	case mergedWithNext:
+		return !s.match && before.match
+	}
+	return false
+}
+
+// cutAt returns the step that cuts at matches.
+func cutAt(find matcher, b behavior, invert bool) preStep {
+	return preStep{keeps: b != removed, cut: func(s segment, yield func(segment) bool) bool {
+		put := func(p span) bool {
+			return p.start == p.end || yield(segment{s.text[p.start:p.end], s.first && p.start == 0})
+		}
+		var held span // the span that the next one may join; empty at first
+		for p := range find.spans(s.text, invert) {
+			switch {
+			case b == removed && p.match:
+			case held.end > 0 && b.joins(held, p):
+				held.end, held.match = p.end, p.match
+			default:
+				if !put(held) {
+					return false
+				}
+				held = p
+			}
+		}
+		return put(held)
+	}}
+}
+
+// words matches \w+|[^\w\s]+, for the pre-tokenizer Whitespace.
+func words(text string, from int) (start, end int) {
+	kind := func(r rune) int {
+		switch {
+		case isWord(r):
+			return 1
+		case unicode.IsSpace(r):
+			return 0
+		}
+		return 2
+	}
+	start = -1
+	run := 0 // the kind of the current run
+	for i, r := range text[from:] {
+		switch k := kind(r); {
+		case start < 0 && k != 0:
+			start, run = from+i, k
+		case start >= 0 && k != run:
+			return start, from + i
+		}
+	}
+	return start, len(text)
+}
+
+// isPunctuation reports whether r is punctuation of ASCII or Unicode, as the reference has
+// it.
+func isPunctuation(r rune) bool {
+	return '!' <= r && r <= '/' || ':' <= r && r <= '@' || '[' <= r && r <= '`' || '{' <= r && r <= '~' || unicode.IsPunct(r)
+}
+
+// prefixSpace puts a space before a segment that begins without one.
+var prefixSpace = preStep{keeps: true, cut: func(s segment, yield func(segment) bool) bool {
+	if s.text[0] != ' ' {
+		s.text = " " + s.text
+	}
+	return yield(s)
+}}
+
+// spellBytes spells a segment in GPT-2's byte alphabet.
+var spellBytes = preStep{keeps: true, cut: func(s segment, yield func(segment) bool) bool {
+	return yield(segment{bpe.Spell(s.text), s.first})
+}}
+
+// metaspace replaces spaces, puts a replacement before the text by its scheme (always,
+// first, never), and cuts before each replacement if split is set.
+func metaspace(replacement, scheme string, split bool) preStep {
+	return preStep{keeps: true, cut: func(s segment, yield func(segment) bool) bool {
+		text := strings.ReplaceAll(s.text, " ", replacement)
+		if (scheme == "always" || scheme == "first" && s.first) && !strings.HasPrefix(text, replacement) {
+			text = replacement + text
+		}
+		for i := 0; split && i < len(text); {
+			next := strings.Index(text[i+1:], replacement)
+			if next < 0 {
+				text = text[i:]
+				s.first = s.first && i == 0
+				break
+			}
+			if !yield(segment{text[i : i+1+next], s.first && i == 0}) {
+				return false
+			}
+			i += 1 + next
+		}
+		return yield(segment{text, s.first})
+	}}
+}

@@ -1,0 +1,285 @@
+// Package sentencepiece encodes texts as SentencePiece does, by Unigram or BPE, and holds
+// the tokenizers of XGLM and M2M100, which give the pieces of such a model other ids.
+//
+// Source: SentencePiece (Kudo and Richardson 2018); fairseq and transformers for XGLM and
+// M2M100.
+package sentencepiece
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+
+	"glossa/pkg/tokenizer"
+	"glossa/pkg/tokenizer/internal/charsmap"
+	"glossa/pkg/tokenizer/internal/encode"
+	"glossa/pkg/tokenizer/internal/spmodel"
+	"glossa/pkg/tokenizer/internal/subword"
+	"glossa/pkg/tokenizer/internal/unigram"
+)
+
+// Parse builds the tokenizer of a SentencePiece .model file, Unigram or BPE as the file
+// says (not as its name says: many files sentencepiece.bpe.model are Unigram). Control
+// pieces and the unknown piece are its special tokens. The affixes are empty, because the
+// file does not have them.
+func Parse(model []byte) (tokenizer.Tokenizer, error) {
+	t, err := parse(model)
+	if err != nil {
+		return nil, fmt.Errorf("sentencepiece model: %w", err)
+	}
+	return t, nil
+}
+
+func parse(model []byte) (*Tokenizer, error) {
+	m, err := spmodel.Read(model)
+	if err != nil {
+		return nil, err
+	}
+	o := Options{
+		Unigram: m.ModelType == spmodel.Unigram, ByteFallback: m.ByteFallback, UnkSurface: m.UnkSurface,
+		DummyPrefix: m.Normalizer.DummyPrefix, RemoveExtra: m.Normalizer.RemoveExtra, Suffix: m.Suffix, EscapeSpaces: m.Normalizer.EscapeSpaces,
+	}
+	if len(m.Normalizer.Charsmap) > 0 {
+		if o.Charsmap, err = charsmap.New(m.Normalizer.Charsmap); err != nil {
+			return nil, fmt.Errorf("normalizer_spec: %w", err)
+		}
+	}
+	return New(m.Pieces, m.Scores, m.Kinds, o)
+}
+
+// Tokenizer cuts the whole text into pieces, spaces with the words.
+type Tokenizer struct {
+	normalizer    normalizer
+	model         textCutter
+	unknown       subword.Unknown
+	pieces        []string // by id
+	kinds         []subword.Kind
+	texts         []string // by id: the decoded text, with a leading space
+	strip         bool     // the first space is not decoded
+	special       map[string]int
+	trie          *subword.Trie // of the special tokens
+	before, after []int         // affixes
+	weights       encode.ByteWeights
+}
+
+// textCutter passes the pieces of a normalized text to put until o has enough.
+type textCutter interface {
+	Cut(o *encode.Output, text string, put func(subword.Cut))
+}
+
+// Options are the settings beside pieces, scores and kinds.
+type Options struct {
+	Unigram      bool // or else BPE
+	ByteFallback bool
+	UnkSurface   string // the decoded text of the unknown piece
+
+	Charsmap     *charsmap.Map // nil for none
+	DummyPrefix  bool          // a space before the text
+	RemoveExtra  bool          // no spaces around the text, and no two within it
+	Suffix       bool          // the dummy prefix is after the text
+	EscapeSpaces bool          // spaces become U+2581
+	Raw          bool          // invalid bytes stay; else each becomes U+FFFD
+}
+
+func (o *Options) newNormalizer() normalizer {
+	n := normalizer{
+		charsmap: o.Charsmap, dummyPrefix: o.DummyPrefix, removeExtra: o.RemoveExtra, suffix: o.Suffix, space: " ", raw: o.Raw,
+	}
+	if o.EscapeSpaces {
+		n.space = spaceMark
+	}
+	return n
+}
+
+// New builds a tokenizer of pieces, scores and kinds, by id.
+func New(pieces []string, scores []float64, kinds []subword.Kind, o Options) (*Tokenizer, error) {
+	t := &Tokenizer{
+		normalizer: o.newNormalizer(), pieces: pieces, kinds: kinds, special: map[string]int{},
+		strip: o.DummyPrefix || o.RemoveExtra,
+	}
+	unk, err := spmodel.UnknownID(kinds)
+	if err != nil {
+		return nil, err
+	}
+	t.unknown.ID = unk
+	if o.ByteFallback {
+		t.unknown.Bytes = subword.ByteIDs(pieces)
+	}
+	if err := t.unknown.Check(); err != nil {
+		return nil, err
+	}
+	if err := t.sort(o.UnkSurface); err != nil {
+		return nil, err
+	}
+	t.normalizer.prepare()
+	t.setWeights()
+	if o.Unigram {
+		t.model, err = unigram.New(pieces, scores, unk, unigram.Options{Kinds: kinds, ByteFallback: o.ByteFallback})
+	} else {
+		t.model, err = newScoredBPE(pieces, scores, kinds, unk, t.normalizer.user)
+	}
+	return t, err
+}
+
+// sort makes the tables of special, user-defined and other pieces.
+func (t *Tokenizer) sort(unkSurface string) error {
+	var user, special []int
+	t.texts = make([]string, len(t.pieces))
+	for id, piece := range t.pieces {
+		switch t.kinds[id] {
+		case subword.KindControl, subword.KindUnknown:
+			t.special[piece] = id
+			if len(piece) > encode.MaxSpecialLength {
+				return fmt.Errorf("piece %d, %.40q, is special and longer than %d bytes", id, piece, encode.MaxSpecialLength)
+			}
+			special = append(special, id)
+			if t.kinds[id] == subword.KindUnknown {
+				t.texts[id] = unkSurface
+			}
+			continue
+		case subword.KindByte:
+			b, _ := subword.ParseByte(piece)
+			t.texts[id] = string([]byte{b})
+			continue
+		case subword.KindUser:
+			user = append(user, id)
+		}
+		t.texts[id] = strings.ReplaceAll(piece, spaceMark, " ")
+	}
+	var err error
+	if len(user) > 0 {
+		if t.normalizer.user, err = subword.NewTrie(t.pieces, user); err != nil {
+			return err
+		}
+	}
+	t.trie, err = subword.NewTrie(t.pieces, special)
+	return err
+}
+
+// Encode implements [tokenizer.Tokenizer].
+func (t *Tokenizer) Encode(text string) []int { return encode.All(t, text, false) }
+
+// EncodeSpecial implements [tokenizer.Tokenizer]. Each part between special tokens is encoded
+// as a text of its own, with the dummy prefix, as llama.cpp does.
+func (t *Tokenizer) EncodeSpecial(text string) []int { return encode.All(t, text, true) }
+
+// EncodeTo implements [encode.Encoder].
+func (t *Tokenizer) EncodeTo(o *encode.Output, text string, special bool) {
+	encodeBetween(t.trie, o, text, special, func(text string) {
+		text = t.normalizer.normalize(text)
+		if text == "" || !o.Worked(0) {
+			return
+		}
+		o.Grow(len(text))
+		runs := t.unknown.Runs(o, text)
+		t.model.Cut(o, text, runs.Add)
+		runs.Close()
+	})
+}
+
+// encodeBetween encodes the text between special tokens with encode; unless special is set,
+// all of text.
+func encodeBetween(trie *subword.Trie, o *encode.Output, text string, special bool, encode func(text string)) {
+	from := 0
+	for i := 0; special && i < len(text); {
+		id, length := trie.Longest(text[i:])
+		if id < 0 {
+			i++
+			continue
+		}
+		encode(text[from:i])
+		o.IDs = append(o.IDs, id)
+		if !o.More(i + length - from) {
+			return
+		}
+		i += length
+		from = i
+	}
+	encode(text[from:])
+	o.More(len(text) - from)
+}
+
+// Size implements [tokenizer.Tokenizer].
+func (t *Tokenizer) Size() int { return len(t.pieces) }
+
+// Piece implements [tokenizer.Tokenizer].
+func (t *Tokenizer) Piece(id int) string {
+	if id < 0 || id >= len(t.pieces) {
+		return ""
+	}
+	return t.pieces[id]
+}
+
+// SpecialTokens implements [tokenizer.Specials].
+func (t *Tokenizer) SpecialTokens() map[string]int { return maps.Clone(t.special) }
+
+// SetAffixes sets the ids before and after a text. It must be called before t is used.
+func (t *Tokenizer) SetAffixes(before, after []int) { t.before, t.after = before, after }
+
+// Affixes implements [tokenizer.Affixes].
+func (t *Tokenizer) Affixes() (before, after []int) { return t.before, t.after }
+
+// NewDecoder implements [tokenizer.Tokenizer].
+func (t *Tokenizer) NewDecoder() tokenizer.Decoder { return &textDecoder{t: t, first: t.strip} }
+
+// textDecoder decodes as sentencepiece does: it removes the space at the beginning of the
+// text, and invalid bytes become U+FFFD, unless the tokenizer keeps them.
+type textDecoder struct {
+	t     *Tokenizer
+	first bool // drop a space that comes next
+	some  bool // there is text
+	run   byteRun
+}
+
+// Next implements [tokenizer.Decoder].
+func (d *textDecoder) Next(id int) string {
+	if id < 0 || id >= len(d.t.pieces) {
+		return ""
+	}
+	text := d.t.texts[id]
+	if d.t.kinds[id] == subword.KindByte {
+		if !d.t.normalizer.raw {
+			text = d.run.add(text[0])
+		}
+		d.some = true
+		return text
+	}
+	return d.run.flush() + d.drop(id, text)
+}
+
+// literal is Next for a token that is not a piece.
+func (d *textDecoder) literal(text string) string {
+	d.some = d.some || text != ""
+	return d.run.flush() + text
+}
+
+// drop removes the space at the beginning of text if text begins the whole text. With
+// removeExtra it removes spaces until there is text, otherwise one.
+func (d *textDecoder) drop(id int, text string) string {
+	if d.some {
+		d.first = false
+	}
+	if d.t.kinds[id] == subword.KindControl {
+		return ""
+	}
+	if d.first && d.t.kinds[id] != subword.KindUnknown && strings.HasPrefix(d.t.pieces[id], spaceMark) {
+		text = text[1:]
+		d.first = d.t.normalizer.removeExtra
+	}
+	d.some = d.some || text != ""
+	return text
+}
+
+// Flush implements [tokenizer.Decoder].
+func (d *textDecoder) Flush() string { return d.run.flush() }
+
+// Place implements [encode.Tailer]: words are cut separately, so that the text before a
+// word does not affect it.
+func (t *Tokenizer) Place(text string, at int, special bool) (from int, ok bool) {
+	m, bpe := t.model.(*scoredBPE)
+	n := &t.normalizer
+	if !bpe || !m.words || n.user != nil || n.charsmap != nil || n.space != spaceMark || special && len(t.special) > 0 {
+		return 0, false
+	}
+	return encode.LastPlace(text, at, func(i int) bool { return encode.IsWordStart(text, i) }), true
+}
