@@ -40,6 +40,6 @@ func uploads() []mutant {
 		{"uploads: parts that were sent again mix", "pkg/publish/blobs.go", "if info.Size() != b.size || !info.ModTime().Equal(b.time) {", "if info.Size() != b.size {", publishTests, "^TestPartReplaced"},
 		{"uploads: more chunks than were announced", chunks, "if b, ok := find(list, partKey(dir, total)); ok {", "if b, ok := find(list, partKey(dir, -total)); ok {", publishTests, "^TestChunksRefused$"},
 		{"uploads: there is always room", quota, "case all > limit:", "case all > 2*limit:", publishTests, "Quota$"},
-		{"uploads: a model that is replaced is not there", "pkg/app/local.go", "errors.Is(err, bucket.ErrReplaced) }) {", "errors.Is(err, bucket.ErrReplaced) && false }) {", appTests, "^TestReplacedWhileLookedAt$"},
+		{"uploads: a model that is replaced is not there", "pkg/local/scan.go", "errors.Is(err, bucket.ErrReplaced) }) {", "errors.Is(err, bucket.ErrReplaced) && false }) {", appTests, "^TestReplacedWhileLookedAt$"},
 	}
 }

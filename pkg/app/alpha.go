@@ -15,7 +15,7 @@ import (
 
 // alpha returns the routes of Alpha's own dialect.
 func (a *App) alpha() []httpx.Route {
-	cfg := alpha.Config{Models: a.Models(), Curves: curves{a.catalog}}
+	cfg := alpha.Config{Models: a.Models(), Curves: curves{a}}
 	if a.store != nil {
 		cfg.Publisher = publisher{a}
 	}
@@ -36,7 +36,7 @@ func (p publisher) free(ctx context.Context, name string) error {
 		return nil
 	case err != nil:
 		return err
-	case e.Name == name && e.Run != nil && e.Run.Source == rootName(p.a.cfg.Checkpoints):
+	case e.Name == name && e.Run != nil && e.Run.Source == p.a.root.Name:
 		return nil
 	}
 	of := "the family " + e.Family
@@ -62,7 +62,7 @@ func (p publisher) change(do func(*publish.Store) (name string, err error)) erro
 		return err
 	}
 	name, err := do(store)
-	p.a.shelves.forgetRoot(p.a.cfg.Checkpoints)
+	p.a.local.Forget(p.a.root)
 	p.a.catalog.Refresh()
 	if err == nil {
 		p.a.catalog.Drop(name)

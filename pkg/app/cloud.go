@@ -11,6 +11,8 @@ import (
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"glossa/pkg/backend/awsrest"
+	"glossa/pkg/bucket"
 	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
 	"glossa/pkg/table"
@@ -40,6 +42,28 @@ func (c *cloud) table(name string) (*table.Table, error) {
 	}
 	client := dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) { replace(&o.BaseEndpoint, c.endpoints.DynamoDB) })
 	return table.New(client, name), nil
+}
+
+// files returns the file system of a place in S3.
+func (c *cloud) files(place bucket.Config) (*bucket.FS, error) {
+	place, err := c.s3(place)
+	if err != nil {
+		return nil, err
+	}
+	return bucket.New(place), nil
+}
+
+// s3 adds the credentials, the region and the endpoint to a place in S3.
+func (c *cloud) s3(place bucket.Config) (bucket.Config, error) {
+	cfg, err := c.region("")
+	if err != nil {
+		return place, err
+	}
+	place.Region, place.Credentials, place.HTTP = cfg.Region, cfg.Credentials, cfg.HTTPClient
+	if place.Endpoint = c.endpoints.S3; place.Endpoint == "" {
+		place.Endpoint, err = awsrest.Configured(cfg, "S3")
+	}
+	return place, err
 }
 
 // replace puts url in the place of a client's base URL, which AWS_ENDPOINT_URL and the

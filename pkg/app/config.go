@@ -18,6 +18,7 @@ import (
 	"glossa/pkg/account"
 	"glossa/pkg/host"
 	"glossa/pkg/httpx"
+	"glossa/pkg/memory"
 	"glossa/pkg/meter/emf"
 )
 
@@ -168,18 +169,17 @@ func FromEnv(getenv func(string) string) (Config, error) {
 		cfg.Records = recordsIn(dir)
 	}
 	var err error
-	bound := boundMemory(getenv("AWS_LAMBDA_FUNCTION_MEMORY_SIZE"), os.ReadFile)
-	if getenv("GOMEMLIMIT") == "" { // which Go's runtime has obeyed
-		cfg.HeapLimit = goLimit(bound)
+	limits := memory.Detect(getenv("AWS_LAMBDA_FUNCTION_MEMORY_SIZE"))
+	if getenv("GOMEMLIMIT") == "" { // Go's runtime reads it itself
+		cfg.HeapLimit = limits.Heap()
 	}
-	total := totalMemory(bound)
-	if cfg.Memory = int64(weightShare * float64(total)); getenv("GLOSSA_MEMORY") != "" {
-		if cfg.Memory, err = ParseSize(getenv("GLOSSA_MEMORY")); err != nil {
+	if cfg.Memory = limits.Weights(); getenv("GLOSSA_MEMORY") != "" {
+		if cfg.Memory, err = memory.ParseSize(getenv("GLOSSA_MEMORY")); err != nil {
 			e.fail("GLOSSA_MEMORY", err)
 		}
 	}
-	cfg.BodyMemory = bodyMemory(total)
-	cfg.RequestMemory = requestMemory(total, cfg.Memory, cmp.Or(cfg.Workers, DefaultWorkers))
+	cfg.BodyMemory = limits.Bodies()
+	cfg.RequestMemory = limits.Request(cfg.Memory, cmp.Or(cfg.Workers, DefaultWorkers))
 	if cfg.Keys, err = account.ParseKeys(getenv("GLOSSA_KEYS")); err != nil {
 		e.fail("GLOSSA_KEYS", err)
 	}

@@ -109,7 +109,7 @@ func callAll(t *testing.T) {
 	if _, err := tab.Get(t.Context(), table.Key{PK: "a", SK: "b"}); err == nil {
 		t.Error("the table has answered")
 	}
-	b, err := a.cloud.bucket(bucket.Config{Bucket: "models"})
+	b, err := a.cloud.files(bucket.Config{Bucket: "models"})
 	if err != nil {
 		t.Fatal(err)
 	}

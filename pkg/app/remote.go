@@ -52,7 +52,7 @@ func (c *cloud) client(s awsrest.Service, region, endpoint, token string) (*awsr
 }
 
 // openBedrock returns the backend of a model on Amazon Bedrock.
-func (a *App) openBedrock(_ context.Context, rec *catalog.Record, _ *catalog.Run) (llm.Backend, error) {
+func (a *App) openBedrock(_ context.Context, rec *catalog.Record) (llm.Backend, error) {
 	model, err := described(rec)
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func (a *App) openBedrock(_ context.Context, rec *catalog.Record, _ *catalog.Run
 }
 
 // openSageMaker returns the backend of a model at an endpoint of Amazon SageMaker.
-func (a *App) openSageMaker(_ context.Context, rec *catalog.Record, _ *catalog.Run) (llm.Backend, error) {
+func (a *App) openSageMaker(_ context.Context, rec *catalog.Record) (llm.Backend, error) {
 	model, err := described(rec)
 	if err != nil {
 		return nil, err

@@ -46,7 +46,7 @@ func (a *App) Listen(ctx context.Context, addr string, open bool) (net.Listener,
 // end within [Grace].
 func (a *App) Serve(ctx context.Context, ln net.Listener, families ...string) error {
 	defer a.Close()
-	a.growLazily()
+	a.local.HoldBallast()
 	cfg := a.host()
 	cfg.Grace = cmp.Or(cfg.Grace, Grace)
 	return host.Serve(ctx, ln, a.handler(a.browsers(ln.Addr()), families), cfg)
@@ -111,7 +111,7 @@ func function(family string) error {
 		return err
 	}
 	if host.OnLambda(os.Getenv) {
-		a.growLazily()
+		a.local.HoldBallast()
 		go a.Report(context.Background()) // beside the first request, which is there already and says what it needs
 		host.Start(a.Handler(family), a.host())
 		return nil

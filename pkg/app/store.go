@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"log/slog"
 	"path"
-	"strings"
 	"sync"
 
 	"glossa/pkg/bucket"
@@ -21,7 +20,7 @@ func uploads(cfg Config, c *cloud) (func() (*publish.Store, error), error) {
 	if !cfg.Uploads || cfg.Checkpoints == "" {
 		return nil, nil
 	}
-	if inS3(cfg.Checkpoints) {
+	if bucket.IsURL(cfg.Checkpoints) {
 		return sync.OnceValues(func() (*publish.Store, error) { return openStore(cfg, c) }), nil
 	}
 	s, err := openStore(cfg, c)
@@ -32,7 +31,7 @@ func uploads(cfg Config, c *cloud) (func() (*publish.Store, error), error) {
 func OpenStore(cfg Config) (*publish.Store, error) { return openStore(cfg, newCloud(cfg)) }
 
 func openStore(cfg Config, c *cloud) (s *publish.Store, err error) {
-	if inS3(cfg.Checkpoints) {
+	if bucket.IsURL(cfg.Checkpoints) {
 		s, err = openBucket(cfg.Checkpoints, c)
 	} else {
 		s, err = publish.Open(cfg.Checkpoints)
@@ -58,29 +57,11 @@ func openBucket(url string, c *cloud) (*publish.Store, error) {
 	}
 	var buckets []*bucket.Bucket
 	for _, prefix := range []string{prefix, uploads} {
-		cfg, err := c.account(bucket.Config{Bucket: name, Prefix: prefix})
+		cfg, err := c.s3(bucket.Config{Bucket: name, Prefix: prefix})
 		if err != nil {
 			return nil, fmt.Errorf("checkpoints: %w", err)
 		}
 		buckets = append(buckets, bucket.NewBucket(cfg))
 	}
 	return publish.OpenBucket(buckets[0], buckets[1]), nil
-}
-
-// forgetRoot has the place of all checkpoints listed again.
-func (s *shelves) forgetRoot(url string) {
-	if !inS3(url) {
-		return
-	}
-	if place, err := s.below(url); err == nil {
-		place.forget()
-	}
-}
-
-// rootName is what the catalog calls the root of checkpoints.
-func rootName(checkpoints string) string {
-	if inS3(checkpoints) {
-		return strings.TrimSuffix(checkpoints, "/")
-	}
-	return checkpoints
 }

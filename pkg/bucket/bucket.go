@@ -31,6 +31,9 @@ import (
 // Scheme is how the URLs of buckets begin.
 const Scheme = "s3://"
 
+// IsURL reports whether a text is meant to be the URL of a place in S3.
+func IsURL(s string) bool { return strings.HasPrefix(s, Scheme) }
+
 // Config says where the objects are. Its zero value has none.
 type Config struct {
 	Bucket string

@@ -12,24 +12,21 @@ import (
 	"glossa/pkg/llm"
 )
 
-// Records and roots are looked at beside each other; who opens a model tells its name
-// first, while nothing is known yet.
+// Records and roots are read at the same time. The first model that is opened is prefetched
+// before.
 func TestLookedAtBesideEachOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var expected []string
-		o := &opener{}
+		o := &loader{scan: func(fs.FS) ([]Run, []error) {
+			time.Sleep(time.Second)
+			return nil, nil
+		}}
 		roots := []Root{{Name: "a", FS: fstest.MapFS{}}, {Name: "b", FS: fstest.MapFS{}}}
 		c := New(Config{
-			Source: &slow{names: []string{"m"}, takes: time.Second}, Roots: roots,
-			Scan: func(fsys fs.FS) ([]Run, []error) {
-				time.Sleep(time.Second)
-				return nil, nil
-			},
-			Expect:  func(name string) { expected = append(expected, name) },
-			Openers: map[string]Opener{Local: o.Open, "g": func(context.Context, *Record, *Run) (llm.Backend, error) { return nil, nil }},
+			Source: &slow{names: []string{"m"}, takes: time.Second}, Roots: roots, Loader: o,
+			Openers: map[string]Opener{"g": func(context.Context, *Record) (llm.Backend, error) { return nil, nil }},
 		})
 		begun := time.Now()
-		for _, name := range []string{"one", "two"} {
+		for _, name := range []string{"local/one", "two"} {
 			if _, err := c.Open(t.Context(), name); err == nil {
 				t.Error("there is such a model")
 			}
@@ -37,8 +34,8 @@ func TestLookedAtBesideEachOther(t *testing.T) {
 		if took := time.Since(begun); took != time.Second {
 			t.Errorf("it took %v", took)
 		}
-		if !slices.Equal(expected, []string{"one"}) {
-			t.Errorf("expected: %q", expected)
+		if !slices.Equal(o.prefetched, []string{"one"}) {
+			t.Errorf("prefetched: %q", o.prefetched)
 		}
 		time.Sleep(time.Minute)
 	})

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,7 +14,6 @@ import (
 // builder makes a view.
 type builder struct {
 	view
-	scan  Scanner
 	roots []scan
 	used  map[place]bool  // runs that records name
 	fixed map[string]bool // by family/name: the model is of a fixed root
@@ -61,7 +58,7 @@ func (b *builder) addRecord(rec *Record, cfg Config) {
 	if rec.Family != Local {
 		what = "model " + rec.Family + "/" + rec.Name
 	}
-	if cfg.Openers[rec.Family] == nil {
+	if !cfg.serves(rec.Family) {
 		b.refuse(model{rec.Family, rec.Name}, nil)
 		b.problem(what, fmt.Errorf("models of the family %q are not served here", rec.Family))
 		return
@@ -82,16 +79,9 @@ func (b *builder) addRecord(rec *Record, cfg Config) {
 // resolve finds the run that a record names.
 func (b *builder) resolve(checkpoint string, cfg Config) (run *Run, fixed bool, err error) {
 	switch {
-	case strings.HasPrefix(checkpoint, "s3:"):
-		run, err := b.remote(checkpoint, cfg.Remote)
+	case strings.HasPrefix(checkpoint, "s3:") || filepath.IsAbs(checkpoint):
+		run, err := b.locate(checkpoint, cfg.Loader)
 		return run, false, err
-	case filepath.IsAbs(checkpoint):
-		checkpoint = filepath.Clean(checkpoint)
-		s := scanFS(b.scan, only{os.DirFS(filepath.Dir(checkpoint)), filepath.Base(checkpoint)}, filepath.Dir(checkpoint))
-		if len(s.runs) == 0 {
-			return nil, false, fmt.Errorf("checkpoint %q: %w", checkpoint, cmp.Or(errors.Join(s.problems...), errors.New("there is no run")))
-		}
-		return &s.runs[0], false, nil
 	case checkpoint == "." || strings.ContainsAny(checkpoint, `/\`):
 		return nil, false, fmt.Errorf("checkpoint %q: neither the name of a run nor an absolute directory", checkpoint)
 	}
@@ -107,19 +97,23 @@ func (b *builder) resolve(checkpoint string, cfg Config) (run *Run, fixed bool, 
 	return nil, false, fmt.Errorf("checkpoint %q: no such run in %s", checkpoint, cmp.Or(strings.Join(looked, ", "), "any root, as there is none"))
 }
 
-// remote finds the model at a URL of S3.
-func (b *builder) remote(url string, open func(url string) (fs.FS, error)) (*Run, error) {
-	if open == nil {
-		return nil, fmt.Errorf("checkpoint %q: checkpoints in S3 cannot be read here: name a directory", url)
+// locate finds the model at an absolute path or a URL of S3.
+func (b *builder) locate(checkpoint string, loader Loader) (*Run, error) {
+	if filepath.IsAbs(checkpoint) {
+		checkpoint = filepath.Clean(checkpoint)
 	}
-	fsys, err := open(url)
+	fsys, err := loader.Locate(checkpoint)
 	if err != nil {
-		return nil, fmt.Errorf("checkpoint %q: %w", url, err)
+		return nil, fmt.Errorf("checkpoint %q: %w", checkpoint, err)
 	}
-	url = strings.TrimSuffix(url, "/")
-	s := scanFS(b.scan, fsys, url[:strings.LastIndexByte(url, '/')])
+	parent := filepath.Dir(checkpoint)
+	if !filepath.IsAbs(checkpoint) {
+		checkpoint = strings.TrimSuffix(checkpoint, "/")
+		parent = checkpoint[:strings.LastIndexByte(checkpoint, '/')]
+	}
+	s := scanFS(loader, fsys, parent)
 	if len(s.runs) == 0 {
-		return nil, fmt.Errorf("checkpoint %q: %w", url, cmp.Or(errors.Join(s.problems...), errors.New("there is no run")))
+		return nil, fmt.Errorf("checkpoint %q: %w", checkpoint, cmp.Or(errors.Join(s.problems...), errors.New("there is no run")))
 	}
 	b.problems = append(b.problems, s.problems...)
 	return &s.runs[0], nil
@@ -146,7 +140,7 @@ func (b *builder) add(rec *Record, run *Run, fixed bool) {
 // entry returns the entry of a record; run is nil unless its family is [Local].
 func (rec *Record) entry(run *Run) *Entry {
 	info := llm.ModelInfo{
-		Name: rec.Name, Family: rec.Family, Type: rec.Type, Description: rec.Description, Hostings: rec.Hostings,
+		Name: rec.Name, Family: rec.Family, InProcess: run != nil, Type: rec.Type, Description: rec.Description, Hostings: rec.Hostings,
 		Streaming: rec.Streaming, Created: rec.Created, Context: rec.Context, IgnoreUnmapped: rec.IgnoreUnmapped, Aliases: rec.Aliases,
 	}
 	if run != nil {

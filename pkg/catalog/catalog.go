@@ -4,7 +4,8 @@
 // without a restart. What was read stays in force while its source fails. It keeps open
 // what it opened while that fits the memory it may use, and lets go of what was not used
 // for the longest time. It refuses to know how weights are read, how runs look and how
-// backends work: the scanner and an opener for each family are given.
+// backends work: a [Loader] finds and opens the models that run in this process, and an
+// [Opener] those of a remote family.
 //
 // Source: seed 003 (records, DynamoDB table) and seed 002 (scanning for runs).
 package catalog
@@ -25,28 +26,30 @@ import (
 	"glossa/pkg/llm"
 )
 
-// DefaultTTL is for how long records and runs are believed.
+// DefaultTTL is how long records and runs are served before they are read again.
 const DefaultTTL = 5 * time.Second
 
 // Config of a [Catalog]. The zero value has no models.
 type Config struct {
-	Source Source // nil: no records
-	Local  Source // of records of the family local that are served too, but for those whose name Source has; nil: none
-	Roots  []Root // where runs stand; a name that several have is the first one's
-	Scan   Scanner
-	// Remote returns the file system of the model at s3://bucket/prefix, which is its one
-	// entry; nil: checkpoints are in directories alone.
-	Remote func(url string) (fs.FS, error)
-	// Expect is told the name that is to be opened while nothing is known yet of what there
-	// is, before that is looked at; nil: nobody is.
-	Expect  func(name string)
-	Openers map[string]Opener // by family; models of other families are problems
+	Source  Source            // nil: no records
+	Local   Source            // more records of the family local, except those whose names Source has; nil: none
+	Roots   []Root            // directories of runs; the first one that has a name serves it
+	Loader  Loader            // of the family local; nil: models of that family are problems
+	Openers map[string]Opener // by remote family; models of other families are problems
 	// ListedOnly refuses models that are not listed. Without it a remote one is served when
 	// it is asked for, if a record describes it: its own or that of its group.
 	ListedOnly bool
 	TTL        time.Duration // 0 is [DefaultTTL]
 	Memory     int64         // bytes for the weights of open models; 0: no bound
-	Log        *slog.Logger  // what is wrong, when that changes; nil: nothing is logged
+	Log        *slog.Logger  // problems, when they change; nil: nothing is logged
+}
+
+// serves reports whether models of a family can be opened.
+func (cfg *Config) serves(family string) bool {
+	if family == Local {
+		return cfg.Loader != nil
+	}
+	return cfg.Openers[family] != nil
 }
 
 // A Root is a directory of runs.
@@ -56,31 +59,8 @@ type Root struct {
 	Fixed bool // its content never changes, and is listed after what can
 }
 
-// A Scanner lists the runs in a directory, with what is wrong with the others.
-type Scanner func(fs.FS) ([]Run, []error)
-
-// A Run is the directory of a model: a training run with its newest checkpoint, or a
-// published model.
-type Run struct {
-	ID         string // the directory's name
-	Type       string // the architecture; "": Alpha
-	Checkpoint string // path in FS
-	Step       int
-	ModTime    time.Time        // of the checkpoint
-	Size       int64            // of the checkpoint, bytes
-	Parameters int64            // 0: not known
-	Bytes      int64            // of memory that its weights take when it is open
-	Sizes      map[string]int64 // the same by quantisation, for records that name one
-	Context    int              // tokens
-	Files      string           // names, sizes and times of a published model's files, in any form
-	Info       *llm.Run         // of a training run
-
-	FS     fs.FS  // where Checkpoint is; set by the catalog
-	Source string // the root's name or the directory; set by the catalog
-}
-
-// An Opener opens a model; run is nil unless its family is [Local].
-type Opener func(ctx context.Context, rec *Record, run *Run) (llm.Backend, error)
+// An Opener opens a model of a remote family.
+type Opener func(ctx context.Context, rec *Record) (llm.Backend, error)
 
 // A Catalog implements [llm.Models].
 type Catalog struct {
@@ -192,8 +172,8 @@ func (c *Catalog) Open(ctx context.Context, name string) (*llm.Model, error) {
 // OpenEntry is [Catalog.Open] for those who want to know more of the model. The entry
 // is that of the model that was opened, or could not be; nil: there is none.
 func (c *Catalog) OpenEntry(ctx context.Context, name string) (*llm.Model, *Entry, error) {
-	if c.cfg.Expect != nil && c.now.Load() == nil {
-		c.cfg.Expect(name)
+	if c.cfg.Loader != nil && c.now.Load() == nil {
+		c.cfg.Loader.Prefetch(strings.TrimPrefix(name, Local+"/"))
 	}
 	for again := false; ; again = true {
 		v, err := c.view(ctx)
@@ -246,7 +226,7 @@ func (v *view) unlisted(name string) *Entry {
 	}
 	for _, family := range families {
 		m := model{family, name}
-		if _, refused := v.unserved[m.String()]; refused || !v.opens[family] {
+		if _, refused := v.unserved[m.String()]; refused || !v.serves[family] {
 			continue
 		}
 		if it := v.records.covers(m); it != nil {

@@ -116,12 +116,12 @@ func (c *Catalog) look(ctx context.Context) *view {
 	b := &builder{
 		view: view{
 			at: c.source.asked, window: c.source.window, names: map[string]*Entry{}, unserved: map[string]*llm.Error{},
-			err: c.source.problem(), good: c.source.good, opens: map[string]bool{},
+			err: c.source.problem(), good: c.source.good, serves: map[string]bool{},
 		},
-		scan: c.cfg.Scan, roots: roots, used: map[place]bool{}, fixed: map[string]bool{}, at: map[model]int{},
+		roots: roots, used: map[place]bool{}, fixed: map[string]bool{}, at: map[model]int{},
 	}
-	for family, opener := range c.cfg.Openers {
-		b.opens[family] = opener != nil
+	for _, family := range []string{Bedrock, SageMaker} {
+		b.serves[family] = c.cfg.serves(family)
 	}
 	if !c.cfg.ListedOnly {
 		b.records = c.source.shelf

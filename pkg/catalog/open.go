@@ -39,7 +39,7 @@ func (e *Entry) identity() identity {
 		template: e.rec.ChatTemplate, cap: e.rec.Cap, special: e.rec.ParseSpecial, languages: strings.Join(e.rec.Languages, " "), quant: e.rec.Quant,
 		context: e.rec.Context, fallbacks: strings.Join(e.rec.Fallbacks, "\n"), cache: e.rec.CacheSeconds,
 	}
-	if e.Family != Local {
+	if !e.InProcess {
 		id.record, id.row, id.streams = e.rec.raw, e.rec.Type, e.rec.Streaming
 	}
 	if r := e.Run; r != nil {
@@ -66,7 +66,7 @@ type opened struct {
 	ready   chan struct{} // closed when the rest is set
 	backend llm.Backend
 	err     error
-	until   time.Time // for how long what is broken is left so
+	until   time.Time // do not retry before
 
 	// Under the catalog's mu:
 	bytes int64     // of memory
@@ -293,7 +293,11 @@ func (c *Catalog) start(ctx context.Context, o *opened, e *Entry) {
 		defer c.mu.Unlock()
 		c.freed() // everybody may have left by now
 	}()
-	o.backend, o.err = c.cfg.Openers[e.Family](ctx, e.rec, e.Run)
+	if e.Run != nil {
+		o.backend, o.err = c.cfg.Loader.Open(ctx, e.Run, e.rec.options())
+	} else {
+		o.backend, o.err = c.cfg.Openers[e.Family](ctx, e.rec)
+	}
 }
 
 // failed tells what went wrong in words for clients, and gives the memory back.

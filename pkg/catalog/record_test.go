@@ -109,7 +109,7 @@ func TestRecordsThatNameNoRun(t *testing.T) {
 				{"model_type":"Alpha","model_name":"lost","model_family":"local"}]}`)},
 			"c.json": {Data: []byte(`{"pk":"models","sk":"bedrock-claude","schema":` + tiny + `}`)},
 		}}
-		c := catalogOf(&opener{}, f, Root{"starters", fstest.MapFS{"b/weights": {Data: []byte("b")}}, true})
+		c := catalogOf(&loader{}, f, Root{"starters", fstest.MapFS{"b/weights": {Data: []byte("b")}}, true})
 		if got := names(t, c); len(got) != 1 || got[0] != "b" {
 			t.Errorf("%s: %v", checkpoint, got)
 		}
@@ -134,7 +134,7 @@ func TestRecordOfADirectory(t *testing.T) {
 		}
 	}
 	record := `{"pk":"models","sk":"local-a","schema":{"checkpoint":"` + filepath.ToSlash(filepath.Join(dir, "mine")) + `/"}}`
-	c := catalogOf(&opener{}, Files{fstest.MapFS{"a.json": {Data: []byte(record)}}})
+	c := catalogOf(&loader{}, Files{fstest.MapFS{"a.json": {Data: []byte(record)}}})
 	if got := names(t, c); len(got) != 1 || got[0] != "a" {
 		t.Error(got)
 	}

@@ -16,7 +16,7 @@ type view struct {
 	names    map[string]*Entry     // every way to call a model
 	unserved map[string]*llm.Error // the names of models that are listed and not served; nil: not for clients
 	records  shelf                 // that may describe models which are not listed; nil: these are refused
-	opens    map[string]bool       // the families that can be opened
+	serves   map[string]bool       // the remote families that can be opened
 	problems []error
 	good     bool  // records could be read, now or before
 	err      error // why they cannot be read now
@@ -33,15 +33,18 @@ func (c *Catalog) scanRoot(i int, root Root) scan {
 	if c.fixed[i].done {
 		return c.fixed[i]
 	}
-	s := scanFS(c.cfg.Scan, root.FS, root.Name)
+	s := scanFS(c.cfg.Loader, root.FS, root.Name)
 	if s.done = root.Fixed; s.done {
 		c.fixed[i] = s
 	}
 	return s
 }
 
-func scanFS(scanner Scanner, fsys fs.FS, source string) (s scan) {
-	runs, problems := scanner(fsys)
+func scanFS(loader Loader, fsys fs.FS, source string) (s scan) {
+	if loader == nil {
+		return s
+	}
+	runs, problems := loader.Scan(fsys)
 	for _, run := range runs {
 		run.FS, run.Source = fsys, source
 		s.runs = append(s.runs, run)
@@ -56,22 +59,4 @@ func scanFS(scanner Scanner, fsys fs.FS, source string) (s scan) {
 type place struct {
 	root int
 	id   string
-}
-
-// only is the directory FS of which one entry alone is seen.
-type only struct {
-	fs.FS
-	name string
-}
-
-// ReadDir implements [fs.ReadDirFS].
-func (o only) ReadDir(name string) ([]fs.DirEntry, error) {
-	if name != "." {
-		return fs.ReadDir(o.FS, name)
-	}
-	info, err := fs.Stat(o.FS, o.name)
-	if err != nil {
-		return nil, err
-	}
-	return []fs.DirEntry{fs.FileInfoToDirEntry(info)}, nil
 }

@@ -29,6 +29,7 @@ func Glossa() *Table {
 			"pkg/grammar/calls":      {Floor: 0, May: []string{"pkg/grammar/automaton", "pkg/grammar/pushdown", "pkg/grammar/jsonschema"}},
 			"pkg/chat":               {Floor: 0, May: []string{"pkg/llm"}},
 			"pkg/language":           {Floor: 0},
+			"pkg/memory":             {Floor: 0},
 			"pkg/cloud":              {Floor: 0, Outside: aws},
 			"pkg/table":              {Floor: 0, Outside: aws},
 			"pkg/table/tabletest":    {Floor: 0, May: []string{"pkg/table"}, Outside: aws},
@@ -68,7 +69,11 @@ func Glossa() *Table {
 			"pkg/backend/remote":      {Floor: 3, May: []string{"pkg/llm", "pkg/schema", "pkg/chat", "pkg/backend/awsrest"}},
 			"pkg/backend/backendtest": {Floor: 3, May: []string{"pkg/llm", "pkg/llm/llmtest", "pkg/schema", "pkg/backend/remote", "schemas"}, Outside: aws},
 
-			"pkg/catalog":    {Floor: 3, May: []string{"pkg/llm", "pkg/schema", "pkg/table", "pkg/chat", "pkg/arn"}},
+			"pkg/catalog": {Floor: 3, May: []string{"pkg/llm", "pkg/schema", "pkg/table", "pkg/chat", "pkg/arn"}},
+			"pkg/local": {Floor: 3, May: []string{
+				"pkg/llm", "pkg/chat", "pkg/grammar", "pkg/tokenizer", "pkg/engine", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer",
+				"pkg/engine/arch", "pkg/bucket", "pkg/catalog",
+			}},
 			"pkg/structured": {Floor: 3, May: []string{"pkg/llm", "pkg/grammar"}},
 			"pkg/publish":    {Floor: 3, May: []string{"pkg/llm", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/engine/arch", "pkg/tokenizer", "pkg/bucket"}},
 

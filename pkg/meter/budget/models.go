@@ -89,7 +89,7 @@ func (b backend) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.C
 			yield(llm.Chunk{}, err)
 			return
 		}
-		said, before := tally{charged: b.h != nil, exact: b.info.Family == "local"}, rec.Usage
+		said, before := tally{charged: b.h != nil, exact: b.info.InProcess}, rec.Usage
 		defer func() { // also when the client left, and in a panic
 			if said.chunks > 0 {
 				rec.Count(said.untold(before, rec.Usage, func() int { return b.input(ctx, req) }))
