@@ -8,7 +8,7 @@ func Glossa() *Table {
 		"pkg/starter", "pkg/starter/*", "pkg/train", "pkg/meter/prom", "pkg/cloud", "pkg/llm/llmtest", "pkg/table/tabletest",
 		"pkg/bucket/buckettest", "pkg/engine/checkpoint/checkpointtest",
 	}}
-	return &Table{
+	t := &Table{
 		Module: "glossa",
 		Rows: map[string]Layer{
 			"pkg/llm":                              {Floor: 0},
@@ -92,17 +92,23 @@ func Glossa() *Table {
 			"infra/policy":     {Floor: 7, May: []string{"infra/plan"}},
 			"infra/stacks":     {Floor: 7, May: []string{"infra/plan", "infra/policy"}, Outside: aws},
 		},
-		Guarded: []string{
-			"github.com/aws", "github.com/awslabs", "github.com/PaesslerAG", "github.com/prometheus", "github.com/getkin", "golang.org/x/term", "golang.org/x/crypto",
-		},
-		// What makes the linker keep every method, and what is no Go.
-		Forbidden: []string{"net/rpc", "text/template", "html/template", "C"},
-		Exclusive: map[string][]string{
-			"pkg/starter": {"functions/glossa"}, "pkg/starter/*": {"functions/glossa", "pkg/starter", "pkg/starter/*"},
-			"pkg/starter/phrases": {"functions/glossa", "pkg/starter", "pkg/starter/phrases/gen"},
-			"pkg/meter/prom":      {"functions/glossa"}, "pkg/cloud": {"functions/glossa"},
-			"pkg/llm/llmtest": {"pkg/backend/backendtest"}, "pkg/table/tabletest": {}, "pkg/bucket/buckettest": {}, "pkg/backend/backendtest": {},
-			"pkg/engine/checkpoint/checkpointtest": {}, "pkg/host/runtimeapi": {}, "pkg/backend/awsrest/sigv4test": {"pkg/bucket/buckettest"},
-		},
+	}
+	t.guard()
+	return t
+}
+
+// guard adds what may not be imported, or by few.
+func (t *Table) guard() {
+	t.Guarded = []string{
+		"github.com/aws", "github.com/awslabs", "github.com/PaesslerAG", "github.com/prometheus", "github.com/getkin", "golang.org/x/term", "golang.org/x/crypto",
+	}
+	// Packages that make the linker keep every method, and cgo.
+	t.Forbidden = []string{"net/rpc", "text/template", "html/template", "C"}
+	t.Exclusive = map[string][]string{
+		"pkg/starter": {"functions/glossa"}, "pkg/starter/*": {"functions/glossa", "pkg/starter", "pkg/starter/*"},
+		"pkg/starter/phrases": {"functions/glossa", "pkg/starter", "pkg/starter/phrases/gen"},
+		"pkg/meter/prom":      {"functions/glossa"}, "pkg/cloud": {"functions/glossa"},
+		"pkg/llm/llmtest": {"pkg/backend/backendtest"}, "pkg/table/tabletest": {}, "pkg/bucket/buckettest": {}, "pkg/backend/backendtest": {},
+		"pkg/engine/checkpoint/checkpointtest": {}, "pkg/host/runtimeapi": {}, "pkg/backend/awsrest/sigv4test": {"pkg/bucket/buckettest"},
 	}
 }
