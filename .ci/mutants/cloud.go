@@ -121,6 +121,7 @@ func records() []mutant {
 	return []mutant{
 		{"records: groups end at dots alone", "pkg/catalog/group.go", `".-:"`, `"."`, catalogTests, "^TestKeys$"},
 		{"records: any word is a geography", "pkg/catalog/group.go", "ok && slices.Contains(geographies(), geography)", "ok && !slices.Contains([]string{}, geography)", catalogTests, "^TestKeys$"},
+		{"records: a model in the process is taken for a remote one", "pkg/catalog/build.go", "InProcess: run != nil,", "InProcess: false,", catalogTests, "^TestOptions$"},
 		{"records: an editor undoes another's change", "pkg/catalog/edit.go", `condition = table.Equal("models", old)`, `condition = table.Present()`, catalogTests, "^TestManyEditors$"},
 		{"records: models lose the record of another", "pkg/catalog/edit.go", "slices.ContainsFunc(gone, its) && !slices.Contains(gone, m)", "slices.ContainsFunc(gone, its) && m.name == \"\"", catalogTests, "^TestRemove$"},
 		{"records: those of before are not served in a failure", "pkg/catalog/feed.go", "if f.err = err; err != nil {\n", "if f.err = err; err != nil {\n\t\tf.listing = listing{}\n", catalogTests, "^TestFailingSource$"},

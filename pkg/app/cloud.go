@@ -61,8 +61,11 @@ func (c *cloud) s3(place bucket.Config) (bucket.Config, error) {
 	}
 	place.Region, place.Credentials, place.HTTP = cfg.Region, cfg.Credentials, cfg.HTTPClient
 	if place.Endpoint = c.endpoints.S3; place.Endpoint == "" {
-		place.Endpoint, err = awsrest.Configured(cfg, "S3")
+		if place.Endpoint, err = awsrest.Configured(cfg, "S3"); err != nil {
+			return place, err
+		}
 	}
+	place.FIPS, place.DualStack, err = awsrest.Variants(cfg)
 	return place, err
 }
 

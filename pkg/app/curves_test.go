@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"testing"
 	"testing/fstest"
-
 )
 
 // measurements is the answer of the route of metrics.

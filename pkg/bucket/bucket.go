@@ -42,6 +42,8 @@ type Config struct {
 
 	Region      string
 	Endpoint    string                  // base URL of the store, the bucket in its path; "": Amazon's of the region
+	FIPS        bool                    // use Amazon's endpoints that comply with FIPS 140
+	DualStack   bool                    // use Amazon's endpoints that IPv6 reaches too
 	Credentials aws.CredentialsProvider // nil: requests are not signed
 	HTTP        Doer                    // nil: [http.DefaultClient]
 

@@ -11,7 +11,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -32,6 +31,7 @@ const (
 // A client sends requests to one bucket.
 type client struct {
 	base        string // URL of the bucket, without a slash at its end
+	err         error  // why there is no base
 	bucket      string
 	region      string
 	credentials aws.CredentialsProvider
@@ -42,7 +42,7 @@ type client struct {
 
 func newClient(cfg Config) *client {
 	c := &client{
-		base: baseOf(cfg), bucket: cfg.Bucket, region: cfg.Region, credentials: cfg.Credentials, http: cfg.HTTP,
+		bucket: cfg.Bucket, region: cfg.Region, credentials: cfg.Credentials, http: cfg.HTTP,
 		// S3 signs paths as they are sent, not escaped once more as elsewhere.
 		signer: v4.NewSigner(func(o *v4.SignerOptions) { o.DisableURIPathEscaping = true }),
 		stall:  cmp.Or(cfg.Stall, time.Second),
@@ -50,23 +50,8 @@ func newClient(cfg Config) *client {
 	if c.http == nil {
 		c.http = http.DefaultClient
 	}
+	c.base, c.err = endpoint(cfg)
 	return c
-}
-
-// baseOf returns the URL of the bucket. The certificates of Amazon's hosts do not cover
-// names with dots.
-func baseOf(cfg Config) string {
-	if cfg.Endpoint != "" {
-		return strings.TrimRight(cfg.Endpoint, "/") + "/" + cfg.Bucket
-	}
-	host := "s3." + cfg.Region + ".amazonaws.com"
-	if strings.HasPrefix(cfg.Region, "cn-") {
-		host += ".cn"
-	}
-	if strings.Contains(cfg.Bucket, ".") {
-		return "https://" + host + "/" + cfg.Bucket
-	}
-	return "https://" + cfg.Bucket + "." + host
 }
 
 // A request asks something of the bucket.
@@ -112,6 +97,9 @@ func (c *client) send(ctx context.Context, q *request) (*http.Response, error) {
 
 // make returns the request that is still to be signed.
 func (c *client) make(ctx context.Context, q *request) (*http.Request, error) {
+	if c.err != nil {
+		return nil, c.err
+	}
 	var body io.Reader
 	if q.size > 0 {
 		body = io.NewSectionReader(q.body, 0, q.size)

@@ -33,7 +33,7 @@ func Glossa() *Table {
 			"pkg/cloud":              {Floor: 0, Outside: aws},
 			"pkg/table":              {Floor: 0, Outside: aws},
 			"pkg/table/tabletest":    {Floor: 0, May: []string{"pkg/table"}, Outside: aws},
-			"pkg/bucket":             {Floor: 0, Outside: aws},
+			"pkg/bucket":             {Floor: 0, May: []string{"pkg/arn", "pkg/partition"}, Outside: aws},
 			"pkg/bucket/buckettest":  {Floor: 0, May: []string{"pkg/backend/awsrest/sigv4test"}}, "pkg/backend/awsrest/sigv4test": {Floor: 0},
 			"pkg/hub":                 {Floor: 0},
 			"pkg/starter":             {Floor: 0},
@@ -64,7 +64,8 @@ func Glossa() *Table {
 			"pkg/meter/budget": {Floor: 3, May: []string{"pkg/llm", "pkg/httpx", "pkg/account", "pkg/table"}},
 			"pkg/resilience":   {Floor: 3, May: []string{"pkg/llm", "pkg/httpx"}},
 
-			"pkg/arn": {Floor: 0}, "pkg/backend/awsrest": {Floor: 0, May: []string{"pkg/arn"}, Outside: aws},
+			"pkg/arn": {Floor: 0}, "pkg/partition": {Floor: 0},
+			"pkg/backend/awsrest":     {Floor: 0, May: []string{"pkg/arn", "pkg/partition"}, Outside: aws},
 			"pkg/backend/*":           {Floor: 3, May: []string{"pkg/llm", "pkg/backend/remote", "pkg/backend/awsrest"}},
 			"pkg/backend/remote":      {Floor: 3, May: []string{"pkg/llm", "pkg/schema", "pkg/chat", "pkg/backend/awsrest"}},
 			"pkg/backend/backendtest": {Floor: 3, May: []string{"pkg/llm", "pkg/llm/llmtest", "pkg/schema", "pkg/backend/remote", "schemas"}, Outside: aws},
