@@ -27,7 +27,7 @@ type cloud struct {
 	load         func() (aws.Config, error)
 	endpoints    Endpoints
 	bedrockToken string
-	remotes      remotes
+	clients      awsrest.Clients // of remote models
 }
 
 func newCloud(cfg Config) *cloud {

@@ -3,8 +3,6 @@ package app
 import (
 	"cmp"
 	"context"
-	"strings"
-	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
@@ -19,36 +17,18 @@ import (
 	"glossa/pkg/structured"
 )
 
-// remotes are the clients of remote models by service and region: those of one share
-// their connections and credentials.
-type remotes struct {
-	mu      sync.Mutex
-	clients map[string]*awsrest.Client
-}
-
-// client returns the client of a service in a region, "" for that of the environment. It
-// is made at the first time. endpoint and token are as in [awsrest.New].
+// client returns the client of a service in a region, "" for the region of the environment.
+// endpoint and token are as in [awsrest.New].
 func (c *cloud) client(s awsrest.Service, region, endpoint, token string) (*awsrest.Client, error) {
 	cfg, err := c.region(region)
 	if err != nil {
 		return nil, err
 	}
-	r := &c.remotes
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	key := s.Scope + " " + cfg.Region
-	if made := r.clients[key]; made != nil {
-		return made, nil
-	}
-	made, err := awsrest.New(s, cfg, endpoint, token)
+	client, err := c.clients.Get(s, cfg, endpoint, token)
 	if err != nil {
 		return nil, &llm.Error{Code: llm.Upstream, Message: "the address of " + s.ID + " in this server's configuration is wrong: its log tells why", Err: err}
 	}
-	if r.clients == nil {
-		r.clients = map[string]*awsrest.Client{}
-	}
-	r.clients[key] = made
-	return made, nil
+	return client, nil
 }
 
 // openBedrock returns the backend of a model on Amazon Bedrock.
@@ -57,7 +37,7 @@ func (a *App) openBedrock(_ context.Context, rec *catalog.Record) (llm.Backend, 
 	if err != nil {
 		return nil, err
 	}
-	id := cmp.Or(rec.ModelID, rec.Name)
+	id := rec.BedrockID()
 	region, err := regionOf(id)
 	if err != nil {
 		return nil, err
@@ -79,7 +59,7 @@ func (a *App) openSageMaker(_ context.Context, rec *catalog.Record) (llm.Backend
 	if err != nil {
 		return nil, err
 	}
-	target := sagemaker.Target{Endpoint: endpointOf(rec), InferenceComponent: rec.Component}
+	target := sagemaker.Target{Endpoint: rec.EndpointName(), InferenceComponent: rec.Component}
 	return structured.Wrap(sagemaker.New(c, target, model), count, a.turns), nil
 }
 
@@ -121,11 +101,4 @@ func regionOf(id string) (string, error) {
 		return "", &llm.Error{Code: llm.Invalid, Param: "model", Message: err.Error()}
 	}
 	return a.Region, nil
-}
-
-// endpointOf is the endpoint of a model: that of its record, or what follows the first
-// dot of its name, or the name.
-func endpointOf(rec *catalog.Record) string {
-	_, after, _ := strings.Cut(rec.Name, ".")
-	return cmp.Or(rec.Endpoint, after, rec.Name)
 }

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"io/fs"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	remote "glossa/pkg/schema"
@@ -64,6 +66,16 @@ type Record struct {
 	Quant        string   // of the weights in memory, of [Quants]; "": as the server has it
 
 	raw string // the item, as it is stored
+}
+
+// BedrockID returns what Bedrock calls the model.
+func (rec *Record) BedrockID() string { return cmp.Or(rec.ModelID, rec.Name) }
+
+// EndpointName returns the model's endpoint of SageMaker: the record's, or the part of the
+// name after the first dot, or the name.
+func (rec *Record) EndpointName() string {
+	_, after, _ := strings.Cut(rec.Name, ".")
+	return cmp.Or(rec.Endpoint, after, rec.Name)
 }
 
 // A Source has the records of the models to be served.

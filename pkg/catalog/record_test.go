@@ -158,3 +158,19 @@ func FuzzRecord(f *testing.F) {
 		}
 	})
 }
+
+// Records name a model for its provider; without it the name does.
+func TestProviderNames(t *testing.T) {
+	for _, test := range []struct{ name, endpoint, want string }{
+		{"tgi.llama-2-13b", "", "llama-2-13b"}, {"tgi.a.b", "", "a.b"}, {"llama", "", "llama"}, {"tgi.", "", "tgi."}, {"tgi.llama", "prod", "prod"},
+	} {
+		if got := (&Record{Name: test.name, Endpoint: test.endpoint}).EndpointName(); got != test.want {
+			t.Errorf("%+v: %q", test, got)
+		}
+	}
+	for id, rec := range map[string]Record{"a.b": {Name: "a.b"}, "c": {Name: "a.b", ModelID: "c"}} {
+		if got := rec.BedrockID(); got != id {
+			t.Errorf("%+v: %q", rec, got)
+		}
+	}
+}
