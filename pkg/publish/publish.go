@@ -17,12 +17,14 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
+	"path"
 	"regexp"
 	"strings"
 	"sync"
 	"time"
 
 	"glossa/pkg/bucket"
+	"glossa/pkg/deployment"
 	"glossa/pkg/engine/arch"
 	"glossa/pkg/engine/checkpoint"
 	"glossa/pkg/engine/kernel"
@@ -97,6 +99,21 @@ type Store struct {
 	mu    sync.Mutex
 	open  int   // uploads that write
 	bytes int64 // of all files while open > 0
+}
+
+// BucketPlaces returns the directories of a bucket for models, at s3://bucket/prefix, and for
+// uploads under way, in the same parent directory. The caller adds how to reach the bucket.
+func BucketPlaces(url string) (models, uploads bucket.Config, err error) {
+	name, prefix, err := bucket.Parse(url)
+	if err != nil {
+		return models, uploads, err
+	}
+	models, uploads = bucket.Config{Bucket: name, Prefix: prefix}, bucket.Config{Bucket: name, Prefix: path.Join(path.Dir(prefix), deployment.Uploads)}
+	if prefix == "" || prefix == uploads.Prefix {
+		return models, uploads, llm.Errorf(llm.Unsupported, "uploads need a prefix of their own: checkpoints must be below another one than %q, such as s3://%s/%s",
+			prefix, name, deployment.Checkpoints)
+	}
+	return models, uploads, nil
 }
 
 // OpenBucket opens a store in a bucket: models are objects below the one prefix, uploads

@@ -30,6 +30,7 @@ func Glossa() *Table {
 			"pkg/chat":               {Floor: 0, May: []string{"pkg/llm"}},
 			"pkg/language":           {Floor: 0},
 			"pkg/memory":             {Floor: 0},
+			"pkg/deployment":         {Floor: 0},
 			"pkg/cloud":              {Floor: 0, Outside: aws},
 			"pkg/table":              {Floor: 0, Outside: aws},
 			"pkg/table/tabletest":    {Floor: 0, May: []string{"pkg/table"}, Outside: aws},
@@ -76,7 +77,7 @@ func Glossa() *Table {
 				"pkg/engine/arch", "pkg/bucket", "pkg/catalog",
 			}},
 			"pkg/structured": {Floor: 3, May: []string{"pkg/llm", "pkg/grammar"}},
-			"pkg/publish":    {Floor: 3, May: []string{"pkg/llm", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/engine/arch", "pkg/tokenizer", "pkg/bucket"}},
+			"pkg/publish":    {Floor: 3, May: []string{"pkg/llm", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/engine/arch", "pkg/tokenizer", "pkg/bucket", "pkg/deployment"}},
 
 			"pkg/dialect/*": dialect,
 			"pkg/page":      {Floor: 4, May: []string{"pkg/httpx", "pkg/llm"}},
@@ -89,9 +90,9 @@ func Glossa() *Table {
 			"functions/*":      function,
 			"functions/glossa": {Floor: 7, May: []string{"..."}, Outside: []string{"golang.org/x/term"}},
 			"infra":            {Floor: 7, May: []string{"infra/policy", "infra/stacks"}, Outside: aws},
-			"infra/plan":       {Floor: 7, May: []string{"pkg/app", "pkg/httpx"}, Outside: []string{"github.com/aws/aws-sdk-go-v2/aws"}},
-			"infra/policy":     {Floor: 7, May: []string{"infra/plan"}},
-			"infra/stacks":     {Floor: 7, May: []string{"infra/plan", "infra/policy"}, Outside: aws},
+			"infra/plan":       {Floor: 7, May: []string{"pkg/app", "pkg/deployment", "pkg/httpx"}, Outside: []string{"github.com/aws/aws-sdk-go-v2/aws"}},
+			"infra/policy":     {Floor: 7, May: []string{"pkg/deployment", "infra/plan"}},
+			"infra/stacks":     {Floor: 7, May: []string{"pkg/deployment", "infra/plan", "infra/policy"}, Outside: aws},
 		},
 	}
 	t.guard()
