@@ -16,8 +16,8 @@ type builder struct {
 	view
 	roots []scan
 	used  map[place]bool  // runs that records name
-	fixed map[string]bool // by family/name: the model is of a fixed root
-	at    map[model]int   // the places of models in entries, until they are sorted
+	fixed map[string]bool // by family/name: the model is in a fixed root
+	at    map[model]int   // indexes into entries, until they are sorted
 }
 
 func (b *builder) problem(what string, err error) {
@@ -46,15 +46,15 @@ func (b *builder) addRuns(i int, root Root) {
 	}
 }
 
-// refuse remembers that a model is listed and not served. An error of [llm] is for clients.
+// refuse marks a model as listed and not served. An error of [llm] is shown to clients.
 func (b *builder) refuse(m model, err error) {
 	why, _ := errors.AsType[*llm.Error](err)
 	b.unserved[m.name], b.unserved[m.String()] = why, why
 }
 
-// addRecord adds the model of a record, if it is there.
+// addRecord adds the model of a record, if the model exists.
 func (b *builder) addRecord(rec *Record, cfg Config) {
-	what := "record " + rec.Family + "-" + rec.Name // there is one of its own
+	what := "record " + rec.Family + "-" + rec.Name // local models have a record of their own
 	if rec.Family != Local {
 		what = "model " + rec.Family + "/" + rec.Name
 	}
@@ -119,7 +119,7 @@ func (b *builder) locate(checkpoint string, loader Loader) (*Run, error) {
 	return &s.runs[0], nil
 }
 
-// add adds a model; one whose name is taken is a problem.
+// add adds a model; a name that is taken is a problem.
 func (b *builder) add(rec *Record, run *Run, fixed bool) {
 	m := model{rec.Family, rec.Name}
 	if i, taken := b.at[m]; taken {
@@ -146,7 +146,7 @@ func (rec *Record) entry(run *Run) *Entry {
 	if run != nil {
 		info.Run = run.Info
 		if info.Context == 0 || run.Context > 0 && run.Context < info.Context {
-			info.Context = run.Context // a record can lower it
+			info.Context = run.Context // a record can only lower it
 		}
 		if info.Created.IsZero() {
 			info.Created = run.ModTime
@@ -194,8 +194,8 @@ func (b *builder) done() *view {
 	return new(b.view)
 }
 
-// checkFallbacks warns of fallbacks that are no models, and of models to which their
-// fallbacks lead back. A model that a record of a group names is none of its own.
+// checkFallbacks warns of fallbacks that do not exist, and of models whose fallbacks lead
+// back to them. A record of a group may name a model of the group.
 func (b *builder) checkFallbacks() {
 	next := make(map[*Entry][]*Entry, len(b.entries))
 	for i := range b.entries {
@@ -222,7 +222,7 @@ func (b *builder) warn(e *Entry, err error) {
 	b.problems = append(b.problems, Warning{fmt.Errorf("model %s/%s: %w", e.Family, e.Name, err)})
 }
 
-// leads tells whether the fallbacks of from, or theirs, have to.
+// leads reports whether the fallbacks of from lead to a model.
 func leads(next map[*Entry][]*Entry, from, to *Entry, seen map[*Entry]bool) bool {
 	for _, f := range next[from] {
 		if f == to {

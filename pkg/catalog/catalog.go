@@ -1,11 +1,10 @@
 // Package catalog finds and opens models by name. Models come from records, in files or
-// in a DynamoDB table, and from the training runs that stand in the roots; both are
-// looked at again every few seconds, so that a model is added, replaced or deleted
-// without a restart. What was read stays in force while its source fails. It keeps open
-// what it opened while that fits the memory it may use, and lets go of what was not used
-// for the longest time. It refuses to know how weights are read, how runs look and how
-// backends work: a [Loader] finds and opens the models that run in this process, and an
-// [Opener] those of a remote family.
+// in a DynamoDB table, and from the training runs of the roots. Both are read again every
+// few seconds, so that a model is added, replaced or deleted without a restart. The last
+// answer stays in force while a source fails. Models stay open while they fit the memory;
+// the least recently used is closed first. The package refuses to know how weights are
+// read, how runs look and how backends work: a [Loader] finds and opens the models that run
+// in this process, and an [Opener] those of a remote family.
 //
 // Source: seed 003 (records, DynamoDB table) and seed 002 (scanning for runs).
 package catalog
@@ -68,25 +67,25 @@ type Catalog struct {
 	fixed []scan // of the fixed roots, by index; under load
 
 	load   sync.Mutex
-	source feed            // under load, like all to the blank line
+	source feed            // under load, as all fields up to the blank line
 	local  feed            // of cfg.Local
-	told   map[string]bool // problems that were logged
-	fails  bool            // that the source fails was logged
+	logged map[string]bool // problems that the log has
+	fails  bool            // the log has that the source fails
 
 	flights sync.Mutex
-	flight  *flight // under way; under flights
+	flight  *flight // the read under way; under flights
 	now     atomic.Pointer[view]
 
 	mu   sync.Mutex
 	open map[string]*opened // by family/name
-	gone []*opened          // no longer in open, and still in use
+	gone []*opened          // closed for new requests, and still in use
 
-	released chan struct{} // closed when a context lets go of a model; nil: nobody waits for that
+	released chan struct{} // closed when a context releases a model; nil: no request waits
 }
 
 var _ llm.Models = (*Catalog)(nil)
 
-// New returns a catalog; nothing is read before the first question.
+// New returns a catalog. It reads nothing before the first call of a method.
 func New(cfg Config) *Catalog {
 	cfg.TTL = cmp.Or(cfg.TTL, DefaultTTL)
 	return &Catalog{
@@ -95,7 +94,7 @@ func New(cfg Config) *Catalog {
 	}
 }
 
-// An Entry is what the operator sees of a model.
+// An Entry describes a model for the operator.
 type Entry struct {
 	llm.ModelInfo
 	Run  *Run   // of a local model
@@ -104,12 +103,12 @@ type Entry struct {
 	rec *Record
 }
 
-// Record returns the record of the model, which is not to be changed; a run without one
-// has one with its name alone.
+// Record returns the record of the model, which the caller must not change. A run without
+// a record has one with its name only.
 func (e *Entry) Record() *Record { return e.rec }
 
-// Version returns another text when anything changes that the model's answers depend
-// on: its record or its weights.
+// Version returns a text that changes with the model's record and its weights, on which its
+// answers depend.
 func (e *Entry) Version() string { return fmt.Sprintf("%+v", e.identity()) }
 
 // List implements [llm.Models]: first the runs that can change, newest first, then
@@ -129,8 +128,8 @@ func (c *Catalog) List(ctx context.Context) ([]llm.ModelInfo, error) {
 	return list, nil
 }
 
-// Entries is [Catalog.List] for the operator, with what is wrong: with the rest, or with
-// these, which is then a [Warning].
+// Entries is [Catalog.List] for the operator. It also returns the problems: of models that
+// are not served, or of these entries, which are each a [Warning].
 func (c *Catalog) Entries(ctx context.Context) ([]Entry, []error) {
 	v, err := c.view(ctx)
 	if err != nil {
@@ -152,7 +151,7 @@ func (c *Catalog) Entry(ctx context.Context, name string) (Entry, error) {
 	return *e, nil
 }
 
-// Has tells whether name is that of a model, as [llm.ModelInfo] spells it.
+// Has reports whether name is the name of a model, as [llm.ModelInfo] spells it.
 func (c *Catalog) Has(ctx context.Context, name string) bool {
 	v, err := c.view(ctx)
 	if err != nil {
@@ -162,15 +161,14 @@ func (c *Catalog) Has(ctx context.Context, name string) bool {
 	return e != nil && e.Name == name
 }
 
-// Open implements [llm.Models]. The model is in use, and its memory is not given to
-// another, until ctx ends.
+// Open implements [llm.Models]. The model is in use, and keeps its memory, until ctx ends.
 func (c *Catalog) Open(ctx context.Context, name string) (*llm.Model, error) {
 	model, _, err := c.OpenEntry(ctx, name)
 	return model, err
 }
 
-// OpenEntry is [Catalog.Open] for those who want to know more of the model. The entry
-// is that of the model that was opened, or could not be; nil: there is none.
+// OpenEntry is [Catalog.Open] that also returns the entry of the model, even if it could
+// not be opened. The entry is nil if there is no such model.
 func (c *Catalog) OpenEntry(ctx context.Context, name string) (*llm.Model, *Entry, error) {
 	if c.cfg.Loader != nil && c.now.Load() == nil {
 		c.cfg.Loader.Prefetch(strings.TrimPrefix(name, Local+"/"))
@@ -193,7 +191,7 @@ func (c *Catalog) OpenEntry(ctx context.Context, name string) (*llm.Model, *Entr
 			}
 			return &llm.Model{ModelInfo: info, Backend: backend}, e, nil
 		case errors.Is(err, fs.ErrNotExist) && !again:
-			c.Refresh() // the run was replaced after the look
+			c.Refresh() // the run was replaced after the view was read
 		default:
 			return nil, e, err
 		}
@@ -214,8 +212,8 @@ func (v *view) find(name string) (*Entry, error) {
 	return nil, v.missing(name)
 }
 
-// unlisted returns a remote model that is not listed and that a record describes; nil:
-// there is none.
+// unlisted returns a remote model that is not listed but that a record describes; nil:
+// there is no such model.
 func (v *view) unlisted(name string) *Entry {
 	families := []string{Bedrock, SageMaker}
 	if _, refused := v.unserved[name]; refused || len(name) > len(SageMaker+"/")+maxName { // before it is taken apart
@@ -237,7 +235,7 @@ func (v *view) unlisted(name string) *Entry {
 	return nil
 }
 
-// short cuts a name for a message; clients can send megabytes.
+// short truncates a name for a message: clients can send megabytes.
 func short(name string) string {
 	if len(name) > 200 {
 		name = strings.ToValidUTF8(name[:200], "") + "…"
@@ -245,7 +243,7 @@ func short(name string) string {
 	return name
 }
 
-// fill puts what an open model knows of itself where info has nothing.
+// fill completes info with what an open model says of itself.
 func fill(info *llm.ModelInfo, more llm.ModelInfo) {
 	info.Type = cmp.Or(info.Type, more.Type)
 	info.Version = cmp.Or(info.Version, more.Version)

@@ -8,21 +8,21 @@ import (
 	"glossa/pkg/llm"
 )
 
-// view is what one look at records and runs has found. It does not change.
+// view is the result of one read of records and roots. It does not change.
 type view struct {
 	at time.Time // when the source was asked
 	window
 	entries  []Entry
-	names    map[string]*Entry     // every way to call a model
-	unserved map[string]*llm.Error // the names of models that are listed and not served; nil: not for clients
-	records  shelf                 // that may describe models which are not listed; nil: these are refused
+	names    map[string]*Entry     // by name, alias and family/name
+	unserved map[string]*llm.Error // names of models that are listed and not served; nil: the error is not for clients
+	records  itemSet               // they may describe models that are not listed; nil: such models are refused
 	serves   map[string]bool       // the remote families that can be opened
 	problems []error
-	good     bool  // records could be read, now or before
+	good     bool  // records were read, now or earlier
 	err      error // why they cannot be read now
 }
 
-// scan is what one root holds.
+// scan is the content of a root.
 type scan struct {
 	runs     []Run
 	problems []error
@@ -55,7 +55,7 @@ func scanFS(loader Loader, fsys fs.FS, source string) (s scan) {
 	return s
 }
 
-// place is where a run stands: the index of its root and its name.
+// place is the index of a run's root, and the run's name.
 type place struct {
 	root int
 	id   string
