@@ -1,6 +1,6 @@
-// Package app is the wiring: from the environment to the catalog, the dialects and
-// the one route table, and the only reader of the environment. It knows everybody
-// and does nothing itself.
+// Package app is the wiring: from the environment to the catalog, the dialects and the one
+// route table. It is the only reader of the environment. It knows all packages, and leaves
+// the work to them.
 package app
 
 import (
@@ -35,7 +35,7 @@ import (
 	"glossa/pkg/resilience"
 )
 
-// App is everything that answers requests.
+// App answers requests: it has the catalog, the accounts and the dialects.
 type App struct {
 	cfg      Config
 	accounts *account.Accounts
@@ -53,7 +53,7 @@ type App struct {
 	meter    Meter         // nil: none
 }
 
-// New wires cfg. Models are looked for, and opened, when they are asked for.
+// New wires cfg. Models are listed and opened by the first requests for them.
 func New(cfg Config) (*App, error) {
 	if cfg.HeapLimit > 0 {
 		debug.SetMemoryLimit(cfg.HeapLimit) // otherwise the heap grows to twice its live bytes
@@ -163,8 +163,8 @@ func (a *App) dialect(name string) []httpx.Route {
 	panic("app: there is no family " + name) // a fault of the program
 }
 
-// Routes is the one route table: what the families serve, all of them if none is
-// named, and what every program serves.
+// Routes returns the one route table: the routes of the families, of all families if none is
+// named, and those of every program.
 func (a *App) Routes(families ...string) []httpx.Route {
 	if len(families) == 0 {
 		families = Families()
@@ -213,7 +213,7 @@ func (a *App) handler(browsers httpx.Browsers, families []string) http.Handler {
 	return mux.Handler()
 }
 
-// Report logs what is served. The catalog logs what is not.
+// Report logs which models are served. The catalog logs which are not.
 func (a *App) Report(ctx context.Context) {
 	if a.cfg.Log == nil {
 		return

@@ -63,7 +63,7 @@ func (a *App) openSageMaker(_ context.Context, rec *catalog.Record) (llm.Backend
 	return structured.Wrap(sagemaker.New(c, target, model), count, a.turns), nil
 }
 
-// described returns what a record says of a remote model.
+// described returns the model that a record describes.
 func described(rec *catalog.Record) (remote.Model, error) {
 	if rec.Schema == nil {
 		return remote.Model{}, llm.Errorf(llm.Unsupported,
@@ -72,7 +72,7 @@ func described(rec *catalog.Record) (remote.Model, error) {
 	return remote.Model{Schema: rec.Schema, Told: count}, nil
 }
 
-// count counts tokens that no chunk tells.
+// count counts tokens that no chunk reports.
 func count(ctx context.Context, used llm.Usage) { httpx.RecordOf(ctx).Count(used) }
 
 // region returns the configuration of a region; "" is that of the environment.
@@ -90,8 +90,8 @@ func (c *cloud) region(name string) (aws.Config, error) {
 	return cfg, nil
 }
 
-// regionOf returns the region in an ARN, "" if id is no ARN or names none. An id may be the
-// name that a client asks for, where one record describes a group.
+// regionOf returns the region in an ARN, "" if id is not an ARN or has no region. With the
+// record of a group, id is the name that a client has sent.
 func regionOf(id string) (string, error) {
 	if !arn.Is(id) {
 		return "", nil

@@ -9,8 +9,8 @@ import (
 	"glossa/pkg/resilience"
 )
 
-// resilient returns the models of the catalog, with the fallbacks and the kept answers
-// that their records ask for. Fallbacks are models of the same catalog.
+// resilient returns the models of the catalog with the fallbacks and cached answers of their
+// records. Fallbacks are models of the same catalog.
 func (a *App) resilient() llm.Models {
 	return resilience.Models(a.catalog, a.openEntry, &a.answers)
 }

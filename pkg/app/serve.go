@@ -20,11 +20,11 @@ import (
 	"glossa/pkg/httpx"
 )
 
-// Grace is how long streams may run on after the server was told to stop.
+// Grace is how long streams may run on after the server begins to stop.
 const Grace = 30 * time.Second
 
-// Listen opens addr, a host and a port. Without keys only this machine may come
-// in, unless open says that everybody may.
+// Listen listens on addr, a host and a port. Without keys, addr must be a loopback address
+// unless open is set.
 func (a *App) Listen(ctx context.Context, addr string, open bool) (net.Listener, error) {
 	var config net.ListenConfig
 	ln, err := config.Listen(ctx, "tcp", addr)
