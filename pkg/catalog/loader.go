@@ -8,7 +8,8 @@ import (
 	"glossa/pkg/llm"
 )
 
-// A Loader finds and opens the models that run in this process.
+// A Loader finds and opens the models that run in this process. It is safe for concurrent
+// use.
 type Loader interface {
 	// Scan lists the models in a directory, and the problems with the others.
 	Scan(fs.FS) ([]Run, []error)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/fstest"
@@ -21,7 +22,8 @@ import (
 // A loader is a [Loader] of models that say their weights. It counts how often it opens one.
 type loader struct {
 	opens      atomic.Int32
-	prefetched []string
+	mu         sync.Mutex
+	prefetched []string // under mu
 	options    atomic.Pointer[Options] // of the last open
 
 	// What a test replaces; nil: the defaults.
@@ -33,7 +35,11 @@ type loader struct {
 
 var _ Loader = (*loader)(nil)
 
-func (l *loader) Prefetch(name string) { l.prefetched = append(l.prefetched, name) }
+func (l *loader) Prefetch(name string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.prefetched = append(l.prefetched, name)
+}
 
 func (l *loader) Scan(fsys fs.FS) ([]Run, []error) {
 	if l.scan != nil {
