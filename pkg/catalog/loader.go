@@ -17,7 +17,7 @@ type Loader interface {
 	// at s3://bucket/prefix.
 	Locate(location string) (fs.FS, error)
 	// Prefetch may begin to read a model. It is called with the name that a client asks
-	// for before the first scan.
+	// for while no scan has listed the models, or the last one is outdated.
 	Prefetch(name string)
 	// Open opens a model that Scan has listed.
 	Open(ctx context.Context, run *Run, o Options) (llm.Backend, error)
