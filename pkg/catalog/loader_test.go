@@ -23,7 +23,7 @@ import (
 type loader struct {
 	opens      atomic.Int32
 	mu         sync.Mutex
-	prefetched []string // under mu
+	prefetched []string                // under mu
 	options    atomic.Pointer[Options] // of the last open
 
 	// What a test replaces; nil: the defaults.
