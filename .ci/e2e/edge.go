@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"strings"
 
+	"glossa/pkg/deployment"
 	"glossa/pkg/host/runtimeapi"
 )
 
@@ -31,9 +32,9 @@ func newEdge(s *Stacks, fleets map[string]*Fleet) (*Edge, error) {
 		return nil, err
 	}
 	e := &Edge{doors: map[string]http.Handler{}, api: api}
-	u, err := url.Parse(s.Outputs["ApiUrl"])
+	u, err := url.Parse(s.Outputs[deployment.APIOutput])
 	if err != nil || u.Scheme != "https" || !strings.HasPrefix(u.Path, "/"+api.stage) {
-		return nil, fmt.Errorf("the output ApiUrl is %q", s.Outputs["ApiUrl"])
+		return nil, fmt.Errorf("the output %s is %q", deployment.APIOutput, s.Outputs[deployment.APIOutput])
 	}
 	e.doors[u.Host] = api
 	for _, r := range s.Of("AWS::Lambda::Url") {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"glossa/pkg/deployment"
 )
 
 // limits are those of API Gateway and of function URLs, and what they make of bodies.
@@ -21,7 +23,7 @@ func limits(t *testing.T, w *World, key string) {
 	z := gzip.NewWriter(&zipped)
 	_, _ = fmt.Fprintf(z, prompt, "b")
 	_ = z.Close() // into memory
-	aws := w.Outputs["ApiUrl"]
+	aws := w.Outputs[deployment.APIOutput]
 	for _, test := range []struct {
 		name   string
 		r      request

@@ -25,6 +25,7 @@ import (
 
 	"glossa/pkg/backend/backendtest"
 	"glossa/pkg/bucket/buckettest"
+	"glossa/pkg/deployment"
 	"glossa/pkg/table"
 )
 
@@ -32,7 +33,7 @@ const (
 	root    = "../.."
 	modules = "../conformance/node_modules"
 	// checkpoints is where models lie in the bucket.
-	checkpoints = "checkpoints/"
+	checkpoints = deployment.Checkpoints + "/"
 )
 
 // A World is a deployment: what the templates say, and the services of AWS around it.
@@ -219,11 +220,13 @@ func (w *World) glossaWith(t *testing.T, input string, args ...string) string {
 func (w *World) put(key string, content []byte) { w.Store.Put(checkpoints+key, content) }
 
 // api is the URL of a path of the REST API.
-func (w *World) api(path string) string { return strings.TrimSuffix(w.Outputs["ApiUrl"], "/") + path }
+func (w *World) api(path string) string {
+	return strings.TrimSuffix(w.Outputs[deployment.APIOutput], "/") + path
+}
 
 // url is the URL of a path of a family's function.
 func (w *World) url(family, path string) string {
-	return strings.TrimSuffix(w.Outputs[family+"Url"], "/") + path
+	return strings.TrimSuffix(w.Outputs[deployment.URLOutput(family)], "/") + path
 }
 
 // A request is one that a client sends.

@@ -13,18 +13,11 @@ import (
 
 	"glossa/pkg/app"
 	"glossa/pkg/catalog"
+	"glossa/pkg/deployment"
 	"glossa/pkg/engine/arch"
 	"glossa/pkg/engine/dtype"
 	"glossa/pkg/publish"
 	"glossa/pkg/starter"
-)
-
-// What the outputs of a deployment are called, and where checkpoints are in its bucket:
-// see infra/plan.
-const (
-	tableOutput  = "TableName"
-	bucketOutput = "BucketName"
-	bucketPrefix = "/checkpoints"
 )
 
 // An initial says what a new table and its bucket are given.
@@ -84,17 +77,17 @@ func (o *initial) deployed() error {
 		return fmt.Errorf("%s: %w", o.outputs, err)
 	}
 	for stack, outputs := range stacks {
-		table, bucket := outputs[tableOutput], outputs[bucketOutput]
+		table, bucket := outputs[deployment.TableOutput], outputs[deployment.BucketOutput]
 		switch {
 		case table == "" || bucket == "":
 		case o.table != "":
 			return fmt.Errorf("%s is of several deployments, %s among them: name one by --table-name and --checkpoints", o.outputs, stack)
 		default:
-			o.table, o.checkpoints = table, "s3://"+bucket+bucketPrefix
+			o.table, o.checkpoints = table, "s3://"+bucket+"/"+deployment.Checkpoints
 		}
 	}
 	if o.table == "" {
-		return fmt.Errorf("%s names no %s and %s: did make deploy end well?", o.outputs, tableOutput, bucketOutput)
+		return fmt.Errorf("%s names no %s and %s: did make deploy end well?", o.outputs, deployment.TableOutput, deployment.BucketOutput)
 	}
 	return nil
 }

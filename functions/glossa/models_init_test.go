@@ -10,30 +10,30 @@ import (
 	"sync"
 	"testing"
 
-	"glossa/infra/plan"
 	"glossa/pkg/app"
 	"glossa/pkg/bucket/buckettest"
+	"glossa/pkg/deployment"
 	"glossa/pkg/starter"
 	"glossa/pkg/table/tabletest"
 )
 
-// A deployment is a table and a bucket, which the environment names, and the file in
+// A deployed is a table and a bucket, which the environment names, and the file in
 // which their names are told.
-type deployment struct {
+type deployed struct {
 	table   *tabletest.Service
 	bucket  *buckettest.Store
 	outputs string
 }
 
-func deploy(t *testing.T) *deployment {
+func deploy(t *testing.T) *deployed {
 	t.Helper()
-	d := &deployment{withTable(t), &buckettest.Store{}, filepath.Join(t.TempDir(), "outputs.json")}
+	d := &deployed{withTable(t), &buckettest.Store{}, filepath.Join(t.TempDir(), "outputs.json")}
 	server := httptest.NewServer(d.bucket)
 	t.Cleanup(server.Close)
 	t.Setenv("GLOSSA_S3_ENDPOINT", server.URL)
 	t.Setenv("GLOSSA_CHECKPOINTS", "")
-	write(t, d.outputs, `{"glossa-dev-data": {"`+plan.TableOutput+`": "glossa", "`+plan.BucketOutput+`": "models", "Exports": "x"},
-		"glossa-dev-api": {"`+plan.APIOutput+`": "https://x/dev/"}}`)
+	write(t, d.outputs, `{"glossa-dev-data": {"`+deployment.TableOutput+`": "glossa", "`+deployment.BucketOutput+`": "models", "Exports": "x"},
+		"glossa-dev-api": {"`+deployment.APIOutput+`": "https://x/dev/"}}`)
 	return d
 }
 
@@ -45,20 +45,20 @@ func write(t *testing.T, name, content string) {
 }
 
 // seed runs what make seed does.
-func (d *deployment) seed(t *testing.T, more ...string) (status int, out string) {
+func (d *deployed) seed(t *testing.T, more ...string) (status int, out string) {
 	t.Helper()
 	return operate(t, append([]string{"models", "init", "--starters", "--outputs", d.outputs}, more...)...)
 }
 
 // serves returns the names of the models that a function has, the one that requests mean
 // which name none first, and what is wrong.
-func (d *deployment) serves(t *testing.T) (names []string, problems []error) {
+func (d *deployed) serves(t *testing.T) (names []string, problems []error) {
 	t.Helper()
 	cfg, err := environment()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg.Auth, cfg.Table, cfg.Checkpoints = false, "glossa", "s3://models/"+plan.Checkpoints
+	cfg.Auth, cfg.Table, cfg.Checkpoints = false, "glossa", "s3://models/"+deployment.Checkpoints
 	a, err := app.New(cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"glossa/pkg/catalog"
 	"glossa/pkg/cloud"
 	"glossa/pkg/httpx"
+	"glossa/pkg/memory"
 	"glossa/pkg/meter/emf"
 	"glossa/pkg/meter/prom"
 	"glossa/pkg/starter"
@@ -29,7 +30,7 @@ func serve(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Wr
 	dir := f.String("checkpoints", "", "directory of training runs, or s3://bucket/prefix, served beside the starters; uploads go there (GLOSSA_CHECKPOINTS)")
 	table := tableFlag(f)
 	workers := f.Int("workers", 0, fmt.Sprintf("generations at once; more wait in a queue (GLOSSA_WORKERS; default %d)", app.DefaultWorkers))
-	memory := f.String("memory", "", "memory for the weights of open models, such as 8GiB; what was not used for long goes (GLOSSA_MEMORY; default three quarters)")
+	weights := f.String("memory", "", "memory for the weights of open models, such as 8GiB; what was not used for long goes (GLOSSA_MEMORY; default three quarters)")
 	quant := f.String("quant", "", "weights in memory: "+strings.Join(catalog.Quants(), ", ")+" (GLOSSA_QUANT; default stored)")
 	auth := f.Bool("auth", false, "ask for a key of --accounts, of the table, of GLOSSA_KEYS or UPLOAD_SECRET on all but the public routes")
 	accounts := f.String("accounts", "", "`file` of users and API keys, see glossa user and glossa key (GLOSSA_ACCOUNTS)")
@@ -58,8 +59,8 @@ func serve(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Wr
 		return err
 	}
 	cfg.Workers, cfg.Quant = cmp.Or(*workers, cfg.Workers), cmp.Or(*quant, cfg.Quant)
-	if *memory != "" {
-		if cfg.Memory, err = app.ParseSize(*memory); err != nil {
+	if *weights != "" {
+		if cfg.Memory, err = memory.ParseSize(*weights); err != nil {
 			return fmt.Errorf("%w: --memory: %w", errUsage, err)
 		}
 	}

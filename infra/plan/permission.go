@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"glossa/pkg/deployment"
 )
 
 // A Statement allows actions in an IAM policy. Resources are in the syntax of
@@ -46,12 +48,6 @@ func unknown(s string) (names []string) {
 const (
 	tableARN  = "${TableArn}"
 	bucketARN = "${BucketArn}"
-)
-
-// Directories of the bucket.
-const (
-	Checkpoints = "checkpoints" // runs and published models
-	Uploads     = "uploads"     // parts of what is not published yet
 )
 
 // statements returns what the function of a family may do.
@@ -107,7 +103,7 @@ func logIn() Statement {
 
 func readCheckpoints() Statement {
 	return Statement{
-		Sid: "Checkpoints", Actions: []string{"s3:GetObject"}, Resources: []string{bucketARN + "/" + Checkpoints + "/*"},
+		Sid: "Checkpoints", Actions: []string{"s3:GetObject"}, Resources: []string{bucketARN + "/" + deployment.Checkpoints + "/*"},
 		Reason:    "weights are read in ranges, all of one version",
 		Wildcards: "runs are published without a deployment",
 	}
@@ -116,7 +112,7 @@ func readCheckpoints() Statement {
 func listCheckpoints() Statement {
 	return Statement{
 		Sid: "Runs", Actions: []string{"s3:ListBucket"}, Resources: []string{bucketARN},
-		Condition: map[string]map[string][]string{"StringLike": {"s3:prefix": {Checkpoints + "/*"}}},
+		Condition: map[string]map[string][]string{"StringLike": {"s3:prefix": {deployment.Checkpoints + "/*"}}},
 		Reason:    "runs are found by what is there",
 		Wildcards: "prefixes of single runs lie below that of all",
 	}
@@ -128,7 +124,7 @@ func publish() Statement {
 	return Statement{
 		Sid:       "Publish",
 		Actions:   []string{"s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"},
-		Resources: []string{bucketARN + "/" + Checkpoints + "/*"},
+		Resources: []string{bucketARN + "/" + deployment.Checkpoints + "/*"},
 		Reason:    "models are published, replaced and deleted; old versions stay for a while",
 		Wildcards: "the name of a model is chosen by who uploads it",
 	}
@@ -138,7 +134,7 @@ func assemble() Statement {
 	return Statement{
 		Sid:       "Uploads",
 		Actions:   []string{"s3:GetObject", "s3:PutObject", "s3:DeleteObject"},
-		Resources: []string{bucketARN + "/" + Uploads + "/*"},
+		Resources: []string{bucketARN + "/" + deployment.Uploads + "/*"},
 		Reason:    "parts of an upload are kept, read and thrown away, each by another instance",
 		Wildcards: "each upload has a directory of its own",
 	}
@@ -147,7 +143,7 @@ func assemble() Statement {
 func listUploads() Statement {
 	return Statement{
 		Sid: "Parts", Actions: []string{"s3:ListBucket"}, Resources: []string{bucketARN},
-		Condition: map[string]map[string][]string{"StringLike": {"s3:prefix": {Uploads + "/*"}}},
+		Condition: map[string]map[string][]string{"StringLike": {"s3:prefix": {deployment.Uploads + "/*"}}},
 		Reason:    "which parts of an upload are there",
 		Wildcards: "each upload has a directory of its own",
 	}

@@ -15,20 +15,12 @@ import (
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 
 	"glossa/pkg/app"
+	"glossa/pkg/deployment"
 	"glossa/pkg/httpx"
 )
 
 // Architecture is that of all functions, as directories below dist call it.
 const Architecture = "arm64"
-
-// Outputs of the stacks, by which the operator and the commands that follow a deployment
-// find what was made.
-const (
-	TableOutput  = "TableName"
-	BucketOutput = "BucketName"
-	APIOutput    = "ApiUrl"
-	URLOutput    = "Url" // after the name of a family
-)
 
 // Prices of AWS for what the dashboard adds up, dollars, in us-east-1, for arm64, in the
 // first tier; other regions have others.
@@ -128,7 +120,7 @@ func function(cfg Config, f Family) Function {
 func environment(cfg Config) map[string]string {
 	env := map[string]string{
 		"GLOSSA_TABLE":       "${Table}",
-		"GLOSSA_CHECKPOINTS": "s3://${Bucket}/" + Checkpoints,
+		"GLOSSA_CHECKPOINTS": "s3://${Bucket}/" + deployment.Checkpoints,
 		"GLOSSA_NAMESPACE":   cfg.Namespace,
 		"GLOSSA_STREAM_REST": "true",
 		"GLOSSA_STREAM_URL":  "true",

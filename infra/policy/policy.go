@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"glossa/infra/plan"
+	"glossa/pkg/deployment"
 )
 
 // Templates are those of the three stacks.
@@ -163,11 +164,11 @@ func (c *checker) cleaned(bucket string, rules []map[string]any) {
 		for key := range rule {
 			gone[fmt.Sprint(key, " ", rule["Prefix"])] = rule["Status"] == "Enabled"
 		}
-		if rule["ExpirationInDays"] != nil && rule["Prefix"] != plan.Uploads+"/" {
+		if rule["ExpirationInDays"] != nil && rule["Prefix"] != deployment.Uploads+"/" {
 			c.fail(bucket, "what lies below %v must stay", rule["Prefix"])
 		}
 	}
-	for _, what := range []string{"AbortIncompleteMultipartUpload <nil>", "NoncurrentVersionExpiration <nil>", "ExpirationInDays " + plan.Uploads + "/"} {
+	for _, what := range []string{"AbortIncompleteMultipartUpload <nil>", "NoncurrentVersionExpiration <nil>", "ExpirationInDays " + deployment.Uploads + "/"} {
 		if !gone[what] {
 			c.fail(bucket, "there is no %s", what)
 		}
@@ -238,14 +239,14 @@ func (c *checker) access() {
 // outputs asks for the names and addresses that a deployment tells.
 func (c *checker) outputs() {
 	out := func(t Template, name string) string { return c.text(t.Outputs[name].Value) }
-	for name, kind := range map[string]string{plan.TableOutput: "AWS::DynamoDB::Table", plan.BucketOutput: "AWS::S3::Bucket"} {
+	for name, kind := range map[string]string{deployment.TableOutput: "AWS::DynamoDB::Table", deployment.BucketOutput: "AWS::S3::Bucket"} {
 		c.want(name, out(c.Data, name), "${"+append(c.Data.of(kind), "nothing")[0]+"}")
 	}
-	c.want(plan.APIOutput, out(c.API, plan.APIOutput), "https://${"+append(c.API.of("AWS::ApiGateway::RestApi"), "nothing")[0]+
+	c.want(deployment.APIOutput, out(c.API, deployment.APIOutput), "https://${"+append(c.API.of("AWS::ApiGateway::RestApi"), "nothing")[0]+
 		"}.execute-api.${AWS::Region}.${AWS::URLSuffix}/${"+append(c.API.of("AWS::ApiGateway::Stage"), "nothing")[0]+"}/")
 	for _, f := range c.plan.Functions {
 		url, _ := c.made(f.Family, "LiveFunctionUrl")
-		c.want(f.Family+plan.URLOutput, out(c.API, f.Family+plan.URLOutput), "${"+url+".FunctionUrl}")
+		c.want(deployment.URLOutput(f.Family), out(c.API, deployment.URLOutput(f.Family)), "${"+url+".FunctionUrl}")
 	}
 }
 

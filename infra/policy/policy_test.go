@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"glossa/infra/plan"
+	"glossa/pkg/deployment"
 )
 
 // variants returns what operators may choose, by the names of the directories in which the
@@ -194,11 +195,13 @@ func dataBreaches() []breach {
 		{"bucket", bucket, "", func(_ *Templates, r *Resource) {
 			objects(r.list("LifecycleConfiguration", "Rules"))[1]["Status"] = "Disabled"
 		}},
-		{"outputs", bucket, "", func(t *Templates, _ *Resource) { delete(t.Data.Outputs, plan.BucketOutput) }},
-		{"outputs", table, "", func(t *Templates, _ *Resource) { t.Data.Outputs[plan.TableOutput] = t.Data.Outputs[plan.BucketOutput] }},
-		{"outputs", bucket, "", func(t *Templates, _ *Resource) { delete(t.API.Outputs, plan.APIOutput) }},
+		{"outputs", bucket, "", func(t *Templates, _ *Resource) { delete(t.Data.Outputs, deployment.BucketOutput) }},
+		{"outputs", table, "", func(t *Templates, _ *Resource) {
+			t.Data.Outputs[deployment.TableOutput] = t.Data.Outputs[deployment.BucketOutput]
+		}},
+		{"outputs", bucket, "", func(t *Templates, _ *Resource) { delete(t.API.Outputs, deployment.APIOutput) }},
 		{"outputs", bucket, "", func(t *Templates, _ *Resource) {
-			t.API.Outputs["alpha"+plan.URLOutput] = t.API.Outputs["openai"+plan.URLOutput]
+			t.API.Outputs[deployment.URLOutput("alpha")] = t.API.Outputs[deployment.URLOutput("openai")]
 		}},
 		{"bucket", policy, "", set("Allow", "PolicyDocument", "Statement", "Effect")},
 		{"bucket", policy, "", set("s3:PutObject", "PolicyDocument", "Statement", "Action")},

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/jsii-runtime-go"
 
 	"glossa/infra/plan"
+	"glossa/pkg/deployment"
 )
 
 // api is what answers.
@@ -44,7 +45,7 @@ func newAPI(stack awscdk.Stack, p *plan.Plan, d *data, dist string) *api {
 		rest.Root().ResourceForPath(&path.Resource).AddMethod(jsii.String("ANY"), integrations[path.Family],
 			&awsapigateway.MethodOptions{AuthorizationType: auth})
 	}
-	output(stack, plan.APIOutput, "base URL of the REST API", rest.Url())
+	output(stack, deployment.APIOutput, "base URL of the REST API", rest.Url())
 	if domain := rest.DomainName(); domain != nil {
 		output(stack, "DomainTarget", "what the CNAME of "+p.Config.Domain+" must point to", domain.DomainNameAliasDomainName())
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/jsii-runtime-go"
 
 	"glossa/infra/plan"
+	"glossa/pkg/deployment"
 )
 
 const (
@@ -49,11 +50,11 @@ func newData(stack awscdk.Stack, p *plan.Plan) *data {
 			AbortIncompleteMultipartUploadAfter: awscdk.Duration_Days(jsii.Number(keepUploads)),
 			ExpiredObjectDeleteMarker:           jsii.Bool(true),
 		}, {
-			Id: jsii.String("uploads"), Prefix: jsii.String(plan.Uploads + "/"),
+			Id: jsii.String("uploads"), Prefix: jsii.String(deployment.Uploads + "/"),
 			Expiration: awscdk.Duration_Days(jsii.Number(keepUploads)), NoncurrentVersionExpiration: awscdk.Duration_Days(jsii.Number(keepUploads)),
 		}},
 	})
-	output(stack, plan.TableOutput, "DynamoDB table of model records and accounts", d.table.TableName())
-	output(stack, plan.BucketOutput, "bucket of checkpoints", d.bucket.BucketName())
+	output(stack, deployment.TableOutput, "DynamoDB table of model records and accounts", d.table.TableName())
+	output(stack, deployment.BucketOutput, "bucket of checkpoints", d.bucket.BucketName())
 	return d
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/jsii-runtime-go"
 
 	"glossa/infra/plan"
+	"glossa/pkg/deployment"
 )
 
 // retention is how long logs are kept.
@@ -59,7 +60,7 @@ func newFunction(stack awscdk.Stack, p *plan.Plan, f plan.Function, d *data, dis
 		auth = awslambda.FunctionUrlAuthType_AWS_IAM
 	}
 	url := alias.AddFunctionUrl(&awslambda.FunctionUrlOptions{AuthType: auth, InvokeMode: awslambda.InvokeMode_RESPONSE_STREAM})
-	output(stack, f.Family+plan.URLOutput, "function URL of "+f.Family, url.Url())
+	output(stack, deployment.URLOutput(f.Family), "function URL of "+f.Family, url.Url())
 	return &function{f, fn, alias, url}
 }
 

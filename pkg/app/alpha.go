@@ -15,20 +15,20 @@ import (
 
 // alpha returns the routes of Alpha's own dialect.
 func (a *App) alpha() []httpx.Route {
-	cfg := alpha.Config{Models: a.Models(), Curves: curves{a.catalog}}
+	cfg := alpha.Config{Models: a.Models(), Curves: curves{a}}
 	if a.store != nil {
 		cfg.Publisher = publisher{a}
 	}
 	return alpha.Routes(cfg)
 }
 
-// publisher stores the dialect's uploads and shows them to the catalog.
+// publisher stores the dialect's uploads and refreshes the catalog.
 type publisher struct{ a *App }
 
 var _ alpha.Publisher = publisher{}
 
-// free refuses a name by which a model from elsewhere is called: the upload would never be
-// served, or would get what others ask that model.
+// free refuses the name of a model from another place: the upload would never be served, or
+// would answer the requests for that model.
 func (p publisher) free(ctx context.Context, name string) error {
 	e, err := p.a.catalog.Entry(ctx, name)
 	switch problem, _ := errors.AsType[*llm.Error](err); {
@@ -36,7 +36,7 @@ func (p publisher) free(ctx context.Context, name string) error {
 		return nil
 	case err != nil:
 		return err
-	case e.Name == name && e.Run != nil && e.Run.Source == rootName(p.a.cfg.Checkpoints):
+	case e.Name == name && e.Run != nil && e.Run.Source == p.a.root.Name:
 		return nil
 	}
 	of := "the family " + e.Family
@@ -46,7 +46,7 @@ func (p publisher) free(ctx context.Context, name string) error {
 	return &llm.Error{Code: llm.Invalid, Param: "name", Message: fmt.Sprintf("%s is a name of the model %s of %s: choose another", name, e.Name, of)}
 }
 
-// admitted returns the context of who may do more with uploads than with their own.
+// admitted lets admins use the uploads of all users.
 func admitted(ctx context.Context) context.Context {
 	if p, ok := account.PrincipalOf(ctx); ok && p.Role == account.Admin {
 		return publish.WithEverybodys(ctx)
@@ -54,15 +54,15 @@ func admitted(ctx context.Context) context.Context {
 	return ctx
 }
 
-// change does what changes the model that it names, has the models looked for anew, and
-// lets go of what the model was.
+// change calls do, which changes the model that it names. Then the catalog lists the models
+// again and closes the old version.
 func (p publisher) change(do func(*publish.Store) (name string, err error)) error {
 	store, err := p.a.store()
 	if err != nil {
 		return err
 	}
 	name, err := do(store)
-	p.a.shelves.forgetRoot(p.a.cfg.Checkpoints)
+	p.a.local.Forget(p.a.root)
 	p.a.catalog.Refresh()
 	if err == nil {
 		p.a.catalog.Drop(name)
@@ -70,7 +70,7 @@ func (p publisher) change(do func(*publish.Store) (name string, err error)) erro
 	return err
 }
 
-// uploadOf is what the store calls an upload.
+// uploadOf converts an upload for the store.
 func uploadOf(u *alpha.Upload) publish.Upload {
 	return publish.Upload{
 		Name: u.Name, Config: u.Config, Step: u.Step, Checkpoint: u.Checkpoint, Size: u.Size,
@@ -127,7 +127,7 @@ func (p publisher) Begin(ctx context.Context, file *alpha.Announced) (*alpha.Ses
 	return sessionOf(store.Begin(ctx, u, file.PartSize, file.SHA256))
 }
 
-// sessionOf is what the dialect calls an upload under way.
+// sessionOf converts an upload under way for the dialect.
 func sessionOf(s *publish.Session, err error) (*alpha.Session, error) {
 	if err != nil {
 		return nil, err

@@ -1,6 +1,6 @@
-// Package app is the wiring: from the environment to the catalog, the dialects and
-// the one route table, and the only reader of the environment. It knows everybody
-// and does nothing itself.
+// Package app is the wiring: from the environment to the catalog, the dialects and the one
+// route table. It is the only reader of the environment. It knows all packages, and leaves
+// the work to them.
 package app
 
 import (
@@ -9,12 +9,10 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"os"
-	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"glossa/pkg/account"
 	"glossa/pkg/catalog"
@@ -29,6 +27,7 @@ import (
 	"glossa/pkg/grammar"
 	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
+	"glossa/pkg/local"
 	"glossa/pkg/meter"
 	"glossa/pkg/meter/budget"
 	"glossa/pkg/page"
@@ -36,14 +35,12 @@ import (
 	"glossa/pkg/resilience"
 )
 
-// App is everything that answers requests.
+// App answers requests: it has the catalog, the accounts and the dialects.
 type App struct {
 	cfg      Config
 	accounts *account.Accounts
 	budgets  *budget.Budgets
 	kernels  *kernel.Kernels
-	team     *transformer.Team
-	quant    string
 	queue    *engine.Queue
 	turns    *grammar.Turns
 	bodies   *httpx.Bodies // of all handlers
@@ -51,32 +48,27 @@ type App struct {
 	answers  resilience.Store
 	store    func() (*publish.Store, error) // nil: uploads are refused
 	cloud    *cloud
-	shelves  *shelves
-	meter    Meter // nil: none
-
-	ballast atomic.Pointer[[]byte]
+	local    *local.Loader // of the models in this process
+	root     catalog.Root  // of cfg.Checkpoints; the zero value: there is none
+	meter    Meter         // nil: none
 }
 
-// New wires cfg. Models are looked for, and opened, when they are asked for.
+// New wires cfg. Models are listed and opened by the first requests for them.
 func New(cfg Config) (*App, error) {
-	limitHeap(cfg)
+	if cfg.HeapLimit > 0 {
+		debug.SetMemoryLimit(cfg.HeapLimit) // otherwise the heap grows to twice its live bytes
+	}
 	cloud := newCloud(cfg)
 	accounts, budgets, err := accounts(cfg, cloud.table)
 	if err != nil {
 		return nil, err
 	}
-	if cfg.Checkpoints != "" && !inS3(cfg.Checkpoints) { // absolute, it cannot be the name of the starters' root
-		if cfg.Checkpoints, err = filepath.Abs(cfg.Checkpoints); err != nil {
-			return nil, fmt.Errorf("checkpoints directory: %w", err)
-		}
-	}
-	a := &App{cfg: cfg, accounts: accounts, budgets: budgets, cloud: cloud, shelves: &shelves{cloud: cloud, ahead: ahead{memory: cfg.Memory}}}
+	a := &App{cfg: cfg, accounts: accounts, budgets: budgets, cloud: cloud}
 	if a.kernels, err = kernels(cfg.Kernel); err != nil {
 		return nil, err
 	}
-	a.team = transformer.NewTeam(cmp.Or(cfg.Threads, runtime.GOMAXPROCS(0)))
-	if a.quant = cmp.Or(cfg.Quant, "stored"); !slices.Contains(catalog.Quants(), a.quant) {
-		return nil, fmt.Errorf("GLOSSA_QUANT is %q: none of %s", a.quant, strings.Join(catalog.Quants(), ", "))
+	if cfg.Quant != "" && !slices.Contains(catalog.Quants(), cfg.Quant) {
+		return nil, fmt.Errorf("GLOSSA_QUANT is %q: none of %s", cfg.Quant, strings.Join(catalog.Quants(), ", "))
 	}
 	workers := cfg.Workers
 	if workers == 0 {
@@ -85,23 +77,25 @@ func New(cfg Config) (*App, error) {
 	a.bodies = &httpx.Bodies{Total: cfg.BodyMemory}
 	a.queue = engine.NewQueue(workers, WaitingPerWork*workers, int64(workers)*cfg.RequestMemory)
 	a.turns = grammar.NewTurns(runtime.GOMAXPROCS(0) / 2) // the other half generates
-	roots, err := roots(cfg, a.shelves)
+	a.local = local.New(local.Config{
+		Kernels: a.kernels, Team: transformer.NewTeam(cmp.Or(cfg.Threads, runtime.GOMAXPROCS(0))), Queue: a.queue, Turns: a.turns,
+		Quant: cfg.Quant, Memory: cfg.Memory, RequestMemory: cfg.RequestMemory, Bucket: cloud.files,
+	})
+	roots, err := a.roots()
 	if err != nil {
 		return nil, err
 	}
-	if a.store, err = uploads(cfg, cloud); err != nil {
+	if a.store, err = uploads(a.cfg, cloud); err != nil {
 		return nil, err
 	}
-	source, local, err := records(cfg, cloud.table)
+	source, starters, err := records(cfg, cloud.table)
 	if err != nil {
 		return nil, err
 	}
 	a.catalog = catalog.New(catalog.Config{
-		Source: source, Local: local, Roots: roots, Scan: (&scanner{quant: a.quant, shelves: a.shelves}).scan, Remote: a.shelves.model, Expect: a.shelves.ahead.expect,
-		Openers: map[string]catalog.Opener{
-			catalog.Local: a.openLocal, catalog.Bedrock: a.openBedrock, catalog.SageMaker: a.openSageMaker,
-		},
-		Memory: cfg.Memory, Log: cfg.Log, ListedOnly: cfg.ListedOnly || cfg.Table == "" && cfg.Records == nil,
+		Source: source, Local: starters, Roots: roots, Loader: a.local,
+		Openers: map[string]catalog.Opener{catalog.Bedrock: a.openBedrock, catalog.SageMaker: a.openSageMaker},
+		Memory:  cfg.Memory, Log: cfg.Log, ListedOnly: cfg.ListedOnly || cfg.Table == "" && cfg.Records == nil,
 	})
 	if cfg.Meter != nil {
 		a.meter = cfg.Meter(a.queue.Stats, a.known)
@@ -120,27 +114,17 @@ func kernels(name string) (*kernel.Kernels, error) {
 	return k, nil
 }
 
-// roots returns where runs are looked for.
-func roots(cfg Config, s *shelves) (roots []catalog.Root, err error) {
-	if cfg.Starters != nil {
-		roots = append(roots, catalog.Root{Name: "starters", FS: cfg.Starters, Fixed: true})
+// roots returns the directories of models: the starters, and the checkpoints as a.root.
+func (a *App) roots() (roots []catalog.Root, err error) {
+	if a.cfg.Starters != nil {
+		roots = append(roots, catalog.Root{Name: "starters", FS: a.cfg.Starters, Fixed: true})
 	}
-	switch dir := cfg.Checkpoints; {
-	case inS3(dir):
-		place, err := s.below(dir)
-		if err != nil {
-			return nil, fmt.Errorf("checkpoints: %w", err)
+	if a.cfg.Checkpoints != "" {
+		if a.root, err = a.local.Root(a.cfg.Checkpoints); err != nil {
+			return nil, err
 		}
-		roots = append(roots, catalog.Root{Name: rootName(dir), FS: place})
-	case dir != "":
-		info, err := os.Stat(dir)
-		switch {
-		case err != nil:
-			return nil, fmt.Errorf("checkpoints directory: %w", err)
-		case !info.IsDir():
-			return nil, fmt.Errorf("checkpoints directory %s: it is a file", dir)
-		}
-		roots = append(roots, catalog.Root{Name: dir, FS: os.DirFS(dir)})
+		a.cfg.Checkpoints = a.root.Name
+		roots = append(roots, a.root)
 	}
 	return roots, nil
 }
@@ -184,8 +168,8 @@ func (a *App) dialect(name string) []httpx.Route {
 	panic("app: there is no family " + name) // a fault of the program
 }
 
-// Routes is the one route table: what the families serve, all of them if none is
-// named, and what every program serves.
+// Routes returns the one route table: the routes of the families, of all families if none is
+// named, and those of every program.
 func (a *App) Routes(families ...string) []httpx.Route {
 	if len(families) == 0 {
 		families = Families()
@@ -234,7 +218,7 @@ func (a *App) handler(browsers httpx.Browsers, families []string) http.Handler {
 	return mux.Handler()
 }
 
-// Report logs what is served. The catalog logs what is not.
+// Report logs which models are served. The catalog logs which are not.
 func (a *App) Report(ctx context.Context) {
 	if a.cfg.Log == nil {
 		return

@@ -63,7 +63,7 @@ func TestCredentialsStayWithAWS(t *testing.T) {
 		if host != "" {
 			continue
 		}
-		_, err = a.openBedrock(t.Context(), &catalog.Record{Name: id, Family: catalog.Bedrock, Schema: described}, nil)
+		_, err = a.openBedrock(t.Context(), &catalog.Record{Name: id, Family: catalog.Bedrock, Schema: described})
 		if e := llm.AsError(err); e.Code != llm.Invalid || e.Param != "model" {
 			t.Errorf("%s is opened: %v", id, err)
 		}

@@ -11,6 +11,8 @@ import (
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"glossa/pkg/backend/awsrest"
+	"glossa/pkg/bucket"
 	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
 	"glossa/pkg/table"
@@ -19,13 +21,13 @@ import (
 // Endpoints are base URLs that stand in for those of AWS; "" is AWS's own, of the region.
 type Endpoints struct{ Bedrock, SageMaker, DynamoDB, S3 string }
 
-// A cloud has the account of AWS that is found by cfg.AWS. It is looked for when it is
-// first needed: most servers never do.
+// A cloud has the account of AWS that cfg.AWS finds. It is found at its first use: most
+// servers never need one.
 type cloud struct {
 	load         func() (aws.Config, error)
 	endpoints    Endpoints
 	bedrockToken string
-	remotes      remotes
+	clients      awsrest.Clients // of remote models
 }
 
 func newCloud(cfg Config) *cloud {
@@ -42,15 +44,40 @@ func (c *cloud) table(name string) (*table.Table, error) {
 	return table.New(client, name), nil
 }
 
-// replace puts url in the place of a client's base URL, which AWS_ENDPOINT_URL and the
-// like may have set, unless it is "".
+// files returns the file system of a place in S3.
+func (c *cloud) files(place bucket.Config) (*bucket.FS, error) {
+	place, err := c.s3(place)
+	if err != nil {
+		return nil, err
+	}
+	return bucket.New(place), nil
+}
+
+// s3 adds the credentials, the region and the endpoint to a place in S3.
+func (c *cloud) s3(place bucket.Config) (bucket.Config, error) {
+	cfg, err := c.region("")
+	if err != nil {
+		return place, err
+	}
+	place.Region, place.Credentials, place.HTTP = cfg.Region, cfg.Credentials, cfg.HTTPClient
+	if place.Endpoint = c.endpoints.S3; place.Endpoint == "" {
+		if place.Endpoint, err = awsrest.Configured(cfg, "S3"); err != nil {
+			return place, err
+		}
+	}
+	place.FIPS, place.DualStack, err = awsrest.Variants(cfg)
+	return place, err
+}
+
+// replace replaces a client's base URL, which AWS_ENDPOINT_URL and the like may have set, by
+// url unless it is "".
 func replace(base **string, url string) {
 	if url != "" {
 		*base = &url
 	}
 }
 
-// loadAWS returns the configuration that all clients share. Nothing is connected to.
+// loadAWS returns the configuration that all clients share. It opens no connection.
 func (cfg Config) loadAWS() (aws.Config, error) {
 	client := awshttp.NewBuildableClient().WithTransportOptions(manyStreams)
 	find := cfg.AWS
@@ -66,24 +93,24 @@ func (cfg Config) loadAWS() (aws.Config, error) {
 	return found, nil
 }
 
-// manyStreams keeps the connections of as many streams as run beside each other: the
-// SDK keeps 10, and TLS takes longer than the first token of a small model. The context
-// of a request has the deadline, so there is none of a call as a whole.
+// manyStreams keeps a connection for each concurrent stream: the SDK keeps 10, and TLS takes
+// longer than the first token of a small model. The context of a request has the deadline,
+// so that a call as a whole needs none.
 func manyStreams(t *http.Transport) {
 	t.MaxIdleConns, t.MaxIdleConnsPerHost = 0, 1024
 }
 
-// noIdentity is for how long credentials that were not found are not looked for again.
+// noIdentity is how long missing credentials are not looked for again.
 const noIdentity = 5 * time.Second
 
-// An identity has the credentials of a source, and says in words for clients that it has
-// none.
+// An identity provides the credentials of a source. Without credentials its error has a
+// message for clients.
 type identity struct {
 	source aws.CredentialsProvider
 
 	mu    sync.Mutex
 	err   error
-	until time.Time // for how long err is believed
+	until time.Time // err is returned until then
 }
 
 // Retrieve implements [aws.CredentialsProvider]. The source keeps what it found.

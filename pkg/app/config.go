@@ -19,6 +19,7 @@ import (
 	"glossa/pkg/engine/dtype"
 	"glossa/pkg/host"
 	"glossa/pkg/httpx"
+	"glossa/pkg/memory"
 	"glossa/pkg/meter/emf"
 )
 
@@ -28,12 +29,12 @@ const (
 	WaitingPerWork = 8 // places in the queue for each worker
 )
 
-// Config says what is served and how. Its zero value serves the embedded records
-// to everybody; [FromEnv] asks for keys unless it is told not to.
+// Config says what is served and how. Its zero value serves the embedded records without
+// keys; [FromEnv] requires keys unless GLOSSA_OPEN is set.
 type Config struct {
 	Records     fs.FS  // model records; nil: the embedded ones
 	Table       string // DynamoDB table of what many machines share: model records, accounts, budgets; "": none
-	ListedOnly  bool   // remote models that are not listed are refused, as they are where Table and Records are not set
+	ListedOnly  bool   // refuse remote models that are not listed; so it is without Table and Records
 	Starters    fs.FS  // runs inside the program; nil: none
 	Checkpoints string // directory of runs, or s3://bucket/prefix; "": none
 	Uploads     bool   // uploads go to Checkpoints
@@ -43,46 +44,46 @@ type Config struct {
 	HubToken    string // of the account on the Hugging Face hub; "": none
 	Workers     int    // generations at once; 0: [DefaultWorkers]
 	Memory      int64  // bytes for the weights of open models; 0: no bound; [FromEnv] gives three quarters of what there is
-	// RequestMemory is what a request may take beside them, bytes; 0: the engine's default.
+	// RequestMemory is the memory of one request, bytes; 0: the engine's default.
 	RequestMemory int64
-	// BodyMemory is what the bodies of all requests may take together, bytes; 0: the
+	// BodyMemory is the memory of the bodies of all requests together, bytes; 0: the
 	// default of [httpx.Bodies].
 	BodyMemory int64
-	// HeapLimit is the limit of the memory of Go's runtime, see [debug.SetMemoryLimit]; 0: as
-	// it is; [FromEnv] gives most of what a container or a function has.
+	// HeapLimit is the limit of the memory of Go's runtime, see [debug.SetMemoryLimit]; 0:
+	// unchanged; [FromEnv] sets most of the memory of a container or a function.
 	HeapLimit int64
 
 	Endpoints Endpoints // of AWS
 	// BedrockToken is an API key of Amazon Bedrock, sent in place of signatures; "": none.
 	BedrockToken string
 
-	// What becomes of requests of the API layer that do not say it: keys that a model has no
-	// place for are left out, and events without keys are lines.
+	// Defaults of requests of the API layer: drop keys without a place in the model, and
+	// write lines for events without keys.
 	IgnoreUnmapped, EmptyLines bool
 
-	// AWS finds the account of AWS; nil: the environment alone names it, as in functions.
+	// AWS finds the account of AWS; nil: only the environment names it, as in functions.
 	AWS      func(*awshttp.BuildableClient) (aws.Config, error)
-	Auth     bool // everything but the public routes needs a key
+	Auth     bool // all routes except the public ones need a key
 	Keys     []account.Key
-	Accounts string // file of users and API keys, beside Keys, with the budgets beside it; "": none
+	Accounts string // file of users and API keys, in addition to Keys; the budgets are in the same directory; "": none
 
 	// Hosts and Origins are those of [httpx.Browsers]. The Host header is checked by servers
 	// without keys, except behind a gateway, and wherever Hosts is not empty.
 	Hosts, Origins []string
 
 	Log *slog.Logger // nil: nothing is logged
-	// Metrics gets a line in CloudWatch's embedded metric format for each request, which
-	// is the request's log line too: Log gets none then. nil: no such lines.
+	// Metrics receives a line in CloudWatch's embedded metric format for each request, instead
+	// of the request's line in Log; nil: no such lines.
 	Metrics   io.Writer
 	Namespace string // of these metrics; "": that of seed 003
 
-	Level slog.Level // for whoever makes Log
+	Level slog.Level // of [NewLog]
 	Host  host.Config
 	// Listen is where plain HTTP is served, host:port. The host is one of the server's names.
 	Listen string
 
-	// Meter, if set, makes what is told of each request. It is given what it may
-	// want to know: the generations now, and which models there are.
+	// Meter returns the meter that observes each request; nil: none. Its arguments return the
+	// current generations, and whether a model exists.
 	Meter func(queue func() (running, waiting int), known func(model string) bool) Meter
 }
 
@@ -92,8 +93,7 @@ type Meter interface {
 	Routes() []httpx.Route
 }
 
-// Variables lists the environment variables that [FromEnv] reads, with what they
-// mean.
+// Variables lists the environment variables that [FromEnv] reads, with their meaning.
 func Variables() [][2]string {
 	return [][2]string{
 		{"GLOSSA_CHECKPOINTS", "directory of training runs and published models, or s3://bucket/prefix"},
@@ -130,11 +130,11 @@ func Variables() [][2]string {
 	}
 }
 
-// Environment returns the configuration that the process's environment gives.
+// Environment returns the configuration of the process's environment.
 func Environment() (Config, error) { return FromEnv(os.Getenv) }
 
-// FromEnv returns the configuration that an environment gives. Its error names
-// each variable that is wrong; secrets are not shown.
+// FromEnv returns the configuration of an environment. Its error names each variable that is
+// wrong, and shows no secret.
 func FromEnv(getenv func(string) string) (Config, error) {
 	e := env{get: getenv}
 	cfg := Config{
@@ -169,18 +169,17 @@ func FromEnv(getenv func(string) string) (Config, error) {
 		cfg.Records = recordsIn(dir)
 	}
 	var err error
-	bound := boundMemory(getenv("AWS_LAMBDA_FUNCTION_MEMORY_SIZE"), os.ReadFile)
-	if getenv("GOMEMLIMIT") == "" { // which Go's runtime has obeyed
-		cfg.HeapLimit = goLimit(bound)
+	limits := memory.Detect(getenv("AWS_LAMBDA_FUNCTION_MEMORY_SIZE"))
+	if getenv("GOMEMLIMIT") == "" { // Go's runtime reads it itself
+		cfg.HeapLimit = limits.Heap()
 	}
-	total := totalMemory(bound)
-	if cfg.Memory = int64(weightShare * float64(total)); getenv("GLOSSA_MEMORY") != "" {
-		if cfg.Memory, err = ParseSize(getenv("GLOSSA_MEMORY")); err != nil {
+	if cfg.Memory = limits.Weights(); getenv("GLOSSA_MEMORY") != "" {
+		if cfg.Memory, err = memory.ParseSize(getenv("GLOSSA_MEMORY")); err != nil {
 			e.fail("GLOSSA_MEMORY", err)
 		}
 	}
-	cfg.BodyMemory = bodyMemory(total)
-	cfg.RequestMemory = requestMemory(total, cfg.Memory, cmp.Or(cfg.Workers, DefaultWorkers))
+	cfg.BodyMemory = limits.Bodies()
+	cfg.RequestMemory = limits.Request(cfg.Memory, cmp.Or(cfg.Workers, DefaultWorkers))
 	if cfg.Keys, err = account.ParseKeys(getenv("GLOSSA_KEYS")); err != nil {
 		e.fail("GLOSSA_KEYS", err)
 	}
@@ -204,7 +203,7 @@ func FromEnv(getenv func(string) string) (Config, error) {
 	return cfg, errors.Join(e.errs...)
 }
 
-// env reads typed variables and keeps what is wrong.
+// env reads typed variables and collects errors.
 type env struct {
 	get  func(string) string
 	errs []error
@@ -233,7 +232,7 @@ func (e *env) address(name string) string {
 	return value
 }
 
-// list reads what [ParseList] does.
+// list reads a list as [ParseList] does.
 func (e *env) list(name string, check func([]string) error) []string {
 	list, err := ParseList(e.get(name), check)
 	if err != nil {

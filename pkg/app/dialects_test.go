@@ -107,7 +107,7 @@ func scripted(t *testing.T) (*App, *former) {
 			"models.json": {Data: []byte(`{"pk":"models","sk":"all-models","models":[{"model_type":"text","model_name":"script","model_family":"elsewhere","streaming":true}]}`)},
 			"m.json":      {Data: []byte(`{"pk":"models","sk":"elsewhere-script","schema":{}}`)},
 		}},
-		Openers: map[string]catalog.Opener{"elsewhere": func(context.Context, *catalog.Record, *catalog.Run) (llm.Backend, error) {
+		Openers: map[string]catalog.Opener{"elsewhere": func(context.Context, *catalog.Record) (llm.Backend, error) {
 			return model, nil
 		}},
 	})

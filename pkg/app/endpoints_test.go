@@ -11,6 +11,9 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+
 	"glossa/pkg/bucket"
 	"glossa/pkg/llm"
 	"glossa/pkg/table"
@@ -109,7 +112,7 @@ func callAll(t *testing.T) {
 	if _, err := tab.Get(t.Context(), table.Key{PK: "a", SK: "b"}); err == nil {
 		t.Error("the table has answered")
 	}
-	b, err := a.cloud.bucket(bucket.Config{Bucket: "models"})
+	b, err := a.cloud.files(bucket.Config{Bucket: "models"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,4 +135,36 @@ func remoteRecords(t *testing.T) fs.FS {
 		files[name] = &fstest.MapFile{Data: slices.Clone(data)}
 	}
 	return files
+}
+
+// Buckets are asked for at the endpoints of their partition, and at the variants and
+// addresses that the environment asks for.
+func TestS3Endpoints(t *testing.T) {
+	for _, test := range []struct {
+		region, variable, value string
+		host                    string
+	}{
+		{"us-east-1", "", "", "models.s3.us-east-1.amazonaws.com"},
+		{"us-gov-west-1", "AWS_USE_FIPS_ENDPOINT", "true", "models.s3-fips.us-gov-west-1.amazonaws.com"},
+		{"eu-west-1", "AWS_USE_DUALSTACK_ENDPOINT", "true", "models.s3.dualstack.eu-west-1.amazonaws.com"},
+		{"us-iso-east-1", "", "", "models.s3.us-iso-east-1.c2s.ic.gov"},
+		{"eusc-de-east-1", "", "", "models.s3.eusc-de-east-1.amazonaws.eu"},
+		{"cn-north-1", "", "", "models.s3.cn-north-1.amazonaws.com.cn"},
+		{"us-gov-west-1", "AWS_ENDPOINT_URL_S3", "https://s3.example.com", "s3.example.com"},
+	} {
+		network := &unreachable{}
+		env := map[string]string{"AWS_REGION": test.region, "AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY": "secret", test.variable: test.value}
+		c := newCloud(Config{AWS: func(client *awshttp.BuildableClient) (aws.Config, error) {
+			cfg, err := environmentAWS(func(name string) string { return env[name] }, client)
+			cfg.HTTPClient = network
+			return cfg, err
+		}})
+		files, err := c.files(bucket.Config{Bucket: "models"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := files.Look(t.Context()); err == nil || len(network.hosts) == 0 || network.hosts[0] != test.host {
+			t.Errorf("%+v: asked %q, %v", test, network.hosts, err)
+		}
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -72,5 +73,28 @@ func TestContainerCredentials(t *testing.T) {
 	}
 	if got, err := cfg.Credentials.Retrieve(t.Context()); err != nil || got.AccessKeyID != "role" || sent != "one" {
 		t.Errorf("%s with the token %q: %v", got.AccessKeyID, sent, err)
+	}
+}
+
+// The limit of the heap is set from the function's size, unless GOMEMLIMIT sets it.
+func TestHeapLimit(t *testing.T) {
+	was := debug.SetMemoryLimit(-1)
+	t.Cleanup(func() { debug.SetMemoryLimit(was) })
+	env := map[string]string{"GLOSSA_OPEN": "true", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "100"}
+	for _, test := range []struct {
+		own  string
+		want int64
+	}{{"3GiB", was}, {"", 50 << 20}} {
+		env["GOMEMLIMIT"] = test.own
+		cfg, err := FromEnv(func(name string) string { return env[name] })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := New(cfg); err != nil {
+			t.Fatal(err)
+		}
+		if got := debug.SetMemoryLimit(-1); got != test.want {
+			t.Errorf("GOMEMLIMIT %q: %d, want %d", test.own, got, test.want)
+		}
 	}
 }

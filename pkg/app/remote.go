@@ -3,8 +3,6 @@ package app
 import (
 	"cmp"
 	"context"
-	"strings"
-	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
@@ -19,45 +17,27 @@ import (
 	"glossa/pkg/structured"
 )
 
-// remotes are the clients of remote models by service and region: those of one share
-// their connections and credentials.
-type remotes struct {
-	mu      sync.Mutex
-	clients map[string]*awsrest.Client
-}
-
-// client returns the client of a service in a region, "" for that of the environment. It
-// is made at the first time. endpoint and token are as in [awsrest.New].
+// client returns the client of a service in a region, "" for the region of the environment.
+// endpoint and token are as in [awsrest.New].
 func (c *cloud) client(s awsrest.Service, region, endpoint, token string) (*awsrest.Client, error) {
 	cfg, err := c.region(region)
 	if err != nil {
 		return nil, err
 	}
-	r := &c.remotes
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	key := s.Scope + " " + cfg.Region
-	if made := r.clients[key]; made != nil {
-		return made, nil
-	}
-	made, err := awsrest.New(s, cfg, endpoint, token)
+	client, err := c.clients.Get(s, cfg, endpoint, token)
 	if err != nil {
 		return nil, &llm.Error{Code: llm.Upstream, Message: "the address of " + s.ID + " in this server's configuration is wrong: its log tells why", Err: err}
 	}
-	if r.clients == nil {
-		r.clients = map[string]*awsrest.Client{}
-	}
-	r.clients[key] = made
-	return made, nil
+	return client, nil
 }
 
 // openBedrock returns the backend of a model on Amazon Bedrock.
-func (a *App) openBedrock(_ context.Context, rec *catalog.Record, _ *catalog.Run) (llm.Backend, error) {
+func (a *App) openBedrock(_ context.Context, rec *catalog.Record) (llm.Backend, error) {
 	model, err := described(rec)
 	if err != nil {
 		return nil, err
 	}
-	id := cmp.Or(rec.ModelID, rec.Name)
+	id := rec.BedrockID()
 	region, err := regionOf(id)
 	if err != nil {
 		return nil, err
@@ -70,7 +50,7 @@ func (a *App) openBedrock(_ context.Context, rec *catalog.Record, _ *catalog.Run
 }
 
 // openSageMaker returns the backend of a model at an endpoint of Amazon SageMaker.
-func (a *App) openSageMaker(_ context.Context, rec *catalog.Record, _ *catalog.Run) (llm.Backend, error) {
+func (a *App) openSageMaker(_ context.Context, rec *catalog.Record) (llm.Backend, error) {
 	model, err := described(rec)
 	if err != nil {
 		return nil, err
@@ -79,11 +59,11 @@ func (a *App) openSageMaker(_ context.Context, rec *catalog.Record, _ *catalog.R
 	if err != nil {
 		return nil, err
 	}
-	target := sagemaker.Target{Endpoint: endpointOf(rec), InferenceComponent: rec.Component}
+	target := sagemaker.Target{Endpoint: rec.EndpointName(), InferenceComponent: rec.Component}
 	return structured.Wrap(sagemaker.New(c, target, model), count, a.turns), nil
 }
 
-// described returns what a record says of a remote model.
+// described returns the model that a record describes.
 func described(rec *catalog.Record) (remote.Model, error) {
 	if rec.Schema == nil {
 		return remote.Model{}, llm.Errorf(llm.Unsupported,
@@ -92,7 +72,7 @@ func described(rec *catalog.Record) (remote.Model, error) {
 	return remote.Model{Schema: rec.Schema, Told: count}, nil
 }
 
-// count counts tokens that no chunk tells.
+// count counts tokens that no chunk reports.
 func count(ctx context.Context, used llm.Usage) { httpx.RecordOf(ctx).Count(used) }
 
 // region returns the configuration of a region; "" is that of the environment.
@@ -110,8 +90,8 @@ func (c *cloud) region(name string) (aws.Config, error) {
 	return cfg, nil
 }
 
-// regionOf returns the region in an ARN, "" if id is no ARN or names none. An id may be the
-// name that a client asks for, where one record describes a group.
+// regionOf returns the region in an ARN, "" if id is not an ARN or has no region. With the
+// record of a group, id is the name that a client has sent.
 func regionOf(id string) (string, error) {
 	if !arn.Is(id) {
 		return "", nil
@@ -121,11 +101,4 @@ func regionOf(id string) (string, error) {
 		return "", &llm.Error{Code: llm.Invalid, Param: "model", Message: err.Error()}
 	}
 	return a.Region, nil
-}
-
-// endpointOf is the endpoint of a model: that of its record, or what follows the first
-// dot of its name, or the name.
-func endpointOf(rec *catalog.Record) string {
-	_, after, _ := strings.Cut(rec.Name, ".")
-	return cmp.Or(rec.Endpoint, after, rec.Name)
 }

@@ -15,7 +15,6 @@ import (
 
 	"glossa/pkg/backend/awsrest"
 	"glossa/pkg/backend/backendtest"
-	"glossa/pkg/catalog"
 )
 
 // toContinue are the requests of every dialect that ask for a text.
@@ -240,26 +239,20 @@ func TestRemoteClients(t *testing.T) {
 		if res := ask(h, "POST", "/v1/completions", "", strings.NewReader(m.fill(`{"model":"MODEL","prompt":"a"}`))); res.StatusCode != 200 {
 			t.Errorf("%s: %d %s", m.name, res.StatusCode, text(t, res))
 		}
-		clients = append(clients, a.cloud.remotes.clients["bedrock us-east-1"])
-	}
-	if got := slices.Sorted(maps.Keys(a.cloud.remotes.clients)); !slices.Equal(got, []string{"bedrock us-east-1", "bedrock us-gov-west-1"}) {
-		t.Errorf("clients of %v", got)
+		cfg, err := a.cloud.region("us-east-1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		client, err := a.cloud.clients.Get(awsrest.Bedrock(), cfg, "", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		clients = append(clients, client)
 	}
 	if got := slices.Sorted(maps.Keys(signed)); !slices.Equal(got, []string{"us-east-1 bedrock", "us-gov-west-1 bedrock"}) {
 		t.Errorf("signed for %v", got)
 	}
 	if len(slices.Compact(clients)) != 1 {
 		t.Error("the client of a region was made again")
-	}
-}
-
-// An endpoint is that of the record, or what follows the first dot of the name.
-func TestEndpointOf(t *testing.T) {
-	for _, test := range []struct{ name, endpoint, want string }{
-		{"tgi.llama-2-13b", "", "llama-2-13b"}, {"tgi.a.b", "", "a.b"}, {"llama", "", "llama"}, {"tgi.", "", "tgi."}, {"tgi.llama", "prod", "prod"},
-	} {
-		if got := endpointOf(&catalog.Record{Name: test.name, Endpoint: test.endpoint}); got != test.want {
-			t.Errorf("%+v: %q", test, got)
-		}
 	}
 }

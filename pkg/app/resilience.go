@@ -5,7 +5,6 @@ import (
 	"math"
 	"time"
 
-	"glossa/pkg/catalog"
 	"glossa/pkg/llm"
 	"glossa/pkg/resilience"
 )
@@ -17,7 +16,7 @@ func (a *App) openEntry(ctx context.Context, name string) (*llm.Model, resilienc
 		return nil, resilience.Policy{}, err
 	}
 	rec := e.Record()
-	p := resilience.Policy{Info: e.ModelInfo, Fallbacks: rec.Fallbacks, Seeded: e.Family == catalog.Local}
+	p := resilience.Policy{Info: e.ModelInfo, Fallbacks: rec.Fallbacks, Seeded: e.InProcess}
 	if rec.CacheSeconds > 0 && err == nil {
 		p.Keep = time.Duration(min(rec.CacheSeconds, math.MaxInt32)) * time.Second
 		p.Version = e.Version()

@@ -20,11 +20,11 @@ import (
 	"glossa/pkg/httpx"
 )
 
-// Grace is how long streams may run on after the server was told to stop.
+// Grace is how long streams may run on after the server begins to stop.
 const Grace = 30 * time.Second
 
-// Listen opens addr, a host and a port. Without keys only this machine may come
-// in, unless open says that everybody may.
+// Listen listens on addr, a host and a port. Without keys, addr must be a loopback address
+// unless open is set.
 func (a *App) Listen(ctx context.Context, addr string, open bool) (net.Listener, error) {
 	var config net.ListenConfig
 	ln, err := config.Listen(ctx, "tcp", addr)
@@ -46,7 +46,7 @@ func (a *App) Listen(ctx context.Context, addr string, open bool) (net.Listener,
 // end within [Grace].
 func (a *App) Serve(ctx context.Context, ln net.Listener, families ...string) error {
 	defer a.Close()
-	a.growLazily()
+	a.local.HoldBallast()
 	cfg := a.host()
 	cfg.Grace = cmp.Or(cfg.Grace, Grace)
 	return host.Serve(ctx, ln, a.handler(a.browsers(ln.Addr()), families), cfg)
@@ -111,7 +111,7 @@ func function(family string) error {
 		return err
 	}
 	if host.OnLambda(os.Getenv) {
-		a.growLazily()
+		a.local.HoldBallast()
 		go a.Report(context.Background()) // beside the first request, which is there already and says what it needs
 		host.Start(a.Handler(family), a.host())
 		return nil

@@ -48,6 +48,33 @@ func sites(t *testing.T, each func(t *testing.T, s *site)) {
 	})
 }
 
+// inStore returns an app whose S3 is a store.
+func inStore(t testing.TB, s *buckettest.Store, cfg Config) *App {
+	t.Helper()
+	server := httptest.NewServer(s)
+	t.Cleanup(server.Close)
+	cfg.Endpoints.S3 = server.URL
+	if cfg.Records == nil {
+		cfg.Records = fstest.MapFS{}
+	}
+	a, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.cloud.load = signer
+	return a
+}
+
+// packOf packs a model.
+func packOf(t testing.TB, m *arch.Model) []byte {
+	t.Helper()
+	b := &checkpointtest.File{}
+	if err := arch.Pack(b, m, kernel.Best(), transformer.F32, func(_, _ int64) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	return b.Data
+}
+
 func inBucket(t *testing.T, s3 *buckettest.Store, cfg Config) *site {
 	t.Helper()
 	signs, err := backendtest.Credentials().Retrieve(t.Context())
@@ -132,7 +159,12 @@ func TestUploadIsListed(t *testing.T) {
 
 // A packed model that is small goes in one request too, and is kept as it is.
 func TestUploadOfAPack(t *testing.T) {
-	pack := packOf(t, os.DirFS(goldens), "gpt2")
+	m, err := arch.Open(os.DirFS("../engine/arch/testdata"), "gpt2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	pack := packOf(t, m)
 	sites(t, func(t *testing.T, s *site) {
 		r := httptest.NewRequest("POST", "/api/upload", bytes.NewReader(pack))
 		for name, value := range map[string]string{
@@ -417,12 +449,8 @@ func TestReplacedWhileLookedAt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b := &checkpointtest.File{}
 		m.Run = &arch.Run{Config: []byte(goldenConfig), Step: i}
-		if err := arch.Pack(b, m, kernel.Best(), transformer.F32, func(_, _ int64) error { return nil }); err != nil {
-			t.Fatal(err)
-		}
-		return b.Data
+		return packOf(t, m)
 	}
 	for when := 1; ; when++ { // the request before which it is replaced once more
 		reads := 0
@@ -438,7 +466,7 @@ func TestReplacedWhileLookedAt(t *testing.T) {
 			return false
 		}
 		s.s3.Put(key, version(2*when)) // served is that of before
-		s.shelves.forgetRoot(s.cfg.Checkpoints)
+		s.local.Forget(s.root)
 		s.catalog.Refresh()
 		if status, got := s.greedy(t, "sent"); status != 200 || got != greedy {
 			t.Errorf("replaced before read %d: %d %q", when, status, got)

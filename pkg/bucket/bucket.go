@@ -1,12 +1,11 @@
-// Package bucket shows what lies under a prefix of a bucket in Amazon S3, or in a store
-// that speaks its protocol, as a file system that can be read: objects are files, what
-// comes before a slash in their keys is a directory. What is there is known from one
-// listing at a time, and a file is that version of an object which its listing names: it
-// never mixes with another. A [Bucket] writes objects too, each in one step. It refuses to
-// know what the files hold.
+// Package bucket shows a prefix of a bucket in Amazon S3, or in a store that speaks its
+// protocol, as a readable file system: objects are files, and slashes in their keys separate
+// directories. The files are those of one listing, and each is the version of its object that
+// the listing names: a read never mixes versions. A [Bucket] writes objects too, each in one
+// step. The package refuses to know what the files contain.
 //
-// It asks with the signatures of the AWS SDK and not with the SDK's client of S3, which
-// would take a megabyte of every function.
+// It signs with the AWS SDK, but does not use the SDK's client of S3, which would add a
+// megabyte to every function.
 //
 // Source: Amazon S3 API Reference (ListObjectsV2, GetObject, PutObject, the multipart
 // upload, checking object integrity, query-string authentication, Error responses); RFC
@@ -28,22 +27,27 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
-// Scheme is how the URLs of buckets begin.
+// Scheme is the beginning of the URLs of buckets.
 const Scheme = "s3://"
 
-// Config says where the objects are. Its zero value has none.
+// IsURL reports whether a text is meant to be the URL of a place in S3.
+func IsURL(s string) bool { return strings.HasPrefix(s, Scheme) }
+
+// Config of an [FS] or a [Bucket].
 type Config struct {
 	Bucket string
 	Prefix string // a directory, without a slash at its end; "": all of the bucket
-	Only   string // the one entry of Prefix that is there; "": all
+	Only   string // the only entry of Prefix that is shown; "": all
 
 	Region      string
 	Endpoint    string                  // base URL of the store, the bucket in its path; "": Amazon's of the region
+	FIPS        bool                    // use Amazon's endpoints that comply with FIPS 140
+	DualStack   bool                    // use Amazon's endpoints that IPv6 reaches too
 	Credentials aws.CredentialsProvider // nil: requests are not signed
 	HTTP        Doer                    // nil: [http.DefaultClient]
 
-	// Stall is how long a request may bring next to nothing before the same is asked
-	// beside it; 0: a second.
+	// Stall is how long a request may deliver almost nothing before a second, equal one is
+	// sent; 0: a second.
 	Stall time.Duration
 }
 
@@ -52,14 +56,14 @@ type Doer interface {
 	Do(*http.Request) (*http.Response, error)
 }
 
-// Time limits of listings: they are made before requests are answered.
+// Time limits of listings, for which requests wait.
 const (
 	firstLook = 5 * time.Second
-	laterLook = 2 * time.Second // while there is a listing of before
-	justNow   = time.Second     // a listing of this age is not made again
+	laterLook = 2 * time.Second // if there is an earlier listing
+	justNow   = time.Second     // a listing of this age is not repeated
 )
 
-// An FS is what lies under a prefix. It implements [fs.FS] by its last listing, and is
+// An FS shows the objects under a prefix. It implements [fs.FS] by its last listing, and is
 // safe for concurrent use.
 type FS struct {
 	client *client
@@ -74,10 +78,10 @@ type FS struct {
 	err error // of the last attempt
 }
 
-// New returns a file system, of which nothing is read yet.
+// New returns a file system. It reads nothing yet.
 func New(cfg Config) *FS { return &FS{client: newClient(cfg), cfg: cfg} }
 
-// URL returns the address of what is shown.
+// URL returns s3://bucket/prefix, with the name of the only entry.
 func (f *FS) URL() string {
 	return strings.TrimSuffix(Scheme+path.Join(f.cfg.Bucket, f.cfg.Prefix, f.cfg.Only), "/")
 }
@@ -98,13 +102,13 @@ func Parse(url string) (bucket, prefix string, err error) {
 	return bucket, prefix, nil
 }
 
-// isPath tells whether a key can be the name of a file everywhere.
+// isPath reports whether a key can be the name of a file on every system.
 func isPath(key string) bool {
 	return key != "." && fs.ValidPath(key) && !strings.ContainsFunc(key, func(r rune) bool { return r == '\\' || r < ' ' || r == 0x7f })
 }
 
-// Look lists what is there unless that was done just now. What was listed before stays in
-// force while it fails; the error says so.
+// Look lists the objects, unless a listing was made just now. If it fails, the earlier listing
+// stays in force, and the error says so.
 func (f *FS) Look(ctx context.Context) error {
 	f.looking.Lock()
 	defer f.looking.Unlock()
@@ -133,16 +137,16 @@ func (f *FS) Look(ctx context.Context) error {
 	return err
 }
 
-// listWithin lists within a time limit. A process that was stopped meanwhile, as functions
-// are between requests, finds its connections dead and the limit passed: that is no failure
-// of the store, which is asked once more.
+// listWithin lists within a time limit. If the process was stopped meanwhile, as functions are
+// between requests, its connections are dead and the limit has passed. That is not a failure
+// of the store: listWithin tries once more.
 func (f *FS) listWithin(ctx context.Context, limit time.Duration) (found *listing, begun time.Time, err error) {
 	for range 2 {
 		begun = time.Now()
 		limited, cancel := context.WithTimeout(ctx, limit)
 		found, err = f.list(limited)
 		cancel()
-		// By the wall clock too: the other one may stand still while a process is stopped.
+		// By the wall clock too: the monotonic one may stand still while a process is stopped.
 		now := time.Now()
 		if err == nil || max(now.Sub(begun), now.Round(0).Sub(begun.Round(0))) < limit+time.Second {
 			break
@@ -151,13 +155,13 @@ func (f *FS) listWithin(ctx context.Context, limit time.Duration) (found *listin
 	return found, begun, err
 }
 
-// Snapshot returns what the last listing has, which does not change any more.
+// Snapshot returns the files of the last listing, which do not change.
 func (f *FS) Snapshot() (fs.FS, error) {
 	f.mu.Lock()
 	now, err := f.now, f.err
 	f.mu.Unlock()
 	if now == nil && err == nil {
-		_ = f.Look(context.Background()) // f.err is what it says
+		_ = f.Look(context.Background()) // it sets f.err
 		f.mu.Lock()
 		now, err = f.now, f.err
 		f.mu.Unlock()
@@ -168,7 +172,7 @@ func (f *FS) Snapshot() (fs.FS, error) {
 	return now, nil
 }
 
-// Forget has the next look list again, as the last listing is known to be no longer right.
+// Forget makes the next [FS.Look] list again, because the last listing is known to be outdated.
 func (f *FS) Forget() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -202,6 +206,6 @@ func (f *FS) ReadDir(name string) ([]fs.DirEntry, error) {
 	return fs.ReadDir(now, name)
 }
 
-// ErrReplaced is the error of who reads a version of an object that is no more. It is
-// [fs.ErrNotExist] too.
+// ErrReplaced is the error of reading a version of an object that no longer exists. Such an
+// error is [fs.ErrNotExist] too.
 var ErrReplaced = errors.New("the object was replaced or deleted")

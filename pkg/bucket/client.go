@@ -11,7 +11,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -19,11 +18,10 @@ import (
 	"github.com/aws/smithy-go/encoding/httpbinding"
 )
 
-// emptyHash is the SHA-256 of the body of a request that has none.
+// emptyHash is the SHA-256 of an empty body.
 const emptyHash = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
-// Retries of what failed in passing: so often without anything having come, with pauses
-// that grow from the first one.
+// Attempts of a request that fails temporarily, with pauses that grow from the first one.
 const (
 	attempts   = 4
 	firstPause = 50 * time.Millisecond
@@ -32,6 +30,7 @@ const (
 // A client sends requests to one bucket.
 type client struct {
 	base        string // URL of the bucket, without a slash at its end
+	err         error  // why there is no base
 	bucket      string
 	region      string
 	credentials aws.CredentialsProvider
@@ -42,7 +41,7 @@ type client struct {
 
 func newClient(cfg Config) *client {
 	c := &client{
-		base: baseOf(cfg), bucket: cfg.Bucket, region: cfg.Region, credentials: cfg.Credentials, http: cfg.HTTP,
+		bucket: cfg.Bucket, region: cfg.Region, credentials: cfg.Credentials, http: cfg.HTTP,
 		// S3 signs paths as they are sent, not escaped once more as elsewhere.
 		signer: v4.NewSigner(func(o *v4.SignerOptions) { o.DisableURIPathEscaping = true }),
 		stall:  cmp.Or(cfg.Stall, time.Second),
@@ -50,26 +49,11 @@ func newClient(cfg Config) *client {
 	if c.http == nil {
 		c.http = http.DefaultClient
 	}
+	c.base, c.err = endpoint(cfg)
 	return c
 }
 
-// baseOf returns the URL of the bucket. The certificates of Amazon's hosts do not cover
-// names with dots.
-func baseOf(cfg Config) string {
-	if cfg.Endpoint != "" {
-		return strings.TrimRight(cfg.Endpoint, "/") + "/" + cfg.Bucket
-	}
-	host := "s3." + cfg.Region + ".amazonaws.com"
-	if strings.HasPrefix(cfg.Region, "cn-") {
-		host += ".cn"
-	}
-	if strings.Contains(cfg.Bucket, ".") {
-		return "https://" + host + "/" + cfg.Bucket
-	}
-	return "https://" + cfg.Bucket + "." + host
-}
-
-// A request asks something of the bucket.
+// A request to the bucket.
 type request struct {
 	method string
 	key    string // "": the bucket
@@ -80,19 +64,19 @@ type request struct {
 	hash   string      // SHA-256 of body, in hexadecimal
 }
 
-// get asks for an object, or for the bucket if key is "". The caller closes the body.
+// get requests an object, or the bucket if key is "". The caller closes the body.
 func (c *client) get(ctx context.Context, key string, query url.Values, header http.Header) (*http.Response, error) {
 	return c.send(ctx, &request{method: http.MethodGet, key: key, query: query, header: header})
 }
 
-// send asks what q says. The caller closes the body.
+// send sends a signed request. The caller closes the body.
 func (c *client) send(ctx context.Context, q *request) (*http.Response, error) {
 	r, err := c.make(ctx, q)
 	if err != nil {
 		return nil, err
 	}
 	hash := cmp.Or(q.hash, emptyHash)
-	r.Header.Set("Accept-Encoding", "identity") // ranges are of what is stored
+	r.Header.Set("Accept-Encoding", "identity") // ranges count stored bytes
 	r.Header.Set("X-Amz-Content-Sha256", hash)
 	if c.credentials != nil {
 		credentials, err := c.credentials.Retrieve(ctx)
@@ -105,13 +89,16 @@ func (c *client) send(ctx context.Context, q *request) (*http.Response, error) {
 	}
 	answer, err := c.http.Do(r)
 	if err != nil {
-		return nil, &passing{err}
+		return nil, &transient{err}
 	}
 	return answer, nil
 }
 
-// make returns the request that is still to be signed.
+// make returns an unsigned request.
 func (c *client) make(ctx context.Context, q *request) (*http.Request, error) {
+	if c.err != nil {
+		return nil, c.err
+	}
 	var body io.Reader
 	if q.size > 0 {
 		body = io.NewSectionReader(q.body, 0, q.size)
@@ -128,16 +115,16 @@ func (c *client) make(ctx context.Context, q *request) (*http.Request, error) {
 	return r, nil
 }
 
-// passing is an error of what may go well when it is tried again.
-type passing struct{ error }
+// transient is the error of a request that may succeed when it is tried again.
+type transient struct{ error }
 
-func (p *passing) Unwrap() error { return p.error }
+func (t *transient) Unwrap() error { return t.error }
 
-// again calls try until it goes well, fails for good, or has failed in passing too often.
+// again calls try until it succeeds, fails for good, or has failed too often.
 func (c *client) again(ctx context.Context, try func() error) error {
 	for attempt := 0; ; attempt++ {
 		err := try()
-		p, ok := errors.AsType[*passing](err)
+		temporary, ok := errors.AsType[*transient](err)
 		switch {
 		case err == nil:
 			return nil
@@ -146,7 +133,7 @@ func (c *client) again(ctx context.Context, try func() error) error {
 		case !ok:
 			return err
 		case attempt+1 == attempts:
-			return fmt.Errorf("%d times, at last: %w", attempts, p.error)
+			return fmt.Errorf("%d times, at last: %w", attempts, temporary.error)
 		}
 		pause := firstPause << attempt
 		select {
@@ -160,8 +147,8 @@ func (c *client) again(ctx context.Context, try func() error) error {
 type Error struct {
 	Bucket, Key   string // Key is "" of listings
 	Status        int
-	Code, Message string // as the store says, if it does
-	Region        string // of the bucket, if the store names another
+	Code, Message string // of the store's answer, if it has them
+	Region        string // of the bucket, if the store names another one
 }
 
 func (e *Error) Error() string {
@@ -175,7 +162,7 @@ func (e *Error) Error() string {
 	return text
 }
 
-// Is tells of refusals what they mean for a file system.
+// Is maps refusals to the errors of a file system.
 func (e *Error) Is(target error) bool {
 	switch target {
 	case fs.ErrPermission:
@@ -188,10 +175,10 @@ func (e *Error) Is(target error) bool {
 	return false
 }
 
-// refused returns the error of an answer.
+// refused returns the error of a response.
 func (c *client) refused(key string, r *http.Response) error {
 	var said struct{ Code, Message string }
-	raw, _ := io.ReadAll(io.LimitReader(r.Body, 64<<10)) // what can be had of it
+	raw, _ := io.ReadAll(io.LimitReader(r.Body, 64<<10)) // a part of it will do
 	_ = xml.Unmarshal(raw, &said)
 	err := &Error{Bucket: c.bucket, Key: key, Status: r.StatusCode, Code: said.Code, Message: said.Message}
 	if region := r.Header.Get("X-Amz-Bucket-Region"); region != c.region {
@@ -200,7 +187,7 @@ func (c *client) refused(key string, r *http.Response) error {
 	switch {
 	case r.StatusCode >= 500 && r.StatusCode != http.StatusNotImplemented, r.StatusCode == http.StatusTooManyRequests,
 		r.StatusCode == http.StatusRequestTimeout, said.Code == "RequestTimeout":
-		return &passing{err}
+		return &transient{err}
 	}
 	return err
 }

@@ -139,7 +139,7 @@ func (c *client) page(ctx context.Context, query url.Values) (p page, err error)
 		}
 		raw, err := io.ReadAll(io.LimitReader(r.Body, maxPage))
 		if err != nil {
-			return &passing{err}
+			return &transient{err}
 		}
 		p = page{}
 		if err := xml.Unmarshal(raw, &p); err != nil {

@@ -70,7 +70,7 @@ func (o *object) stretch(ctx context.Context, p []byte, at int64) (int64, error)
 			switch {
 			case idle == hopeless:
 				if d.stop(); d.err != nil {
-					d.err = &passing{errStalled}
+					d.err = &transient{errStalled}
 				}
 				return d.got.Load(), d.err
 			case idle%2 == 1: // and instead of one that brought nothing for two windows
@@ -136,7 +136,7 @@ func (d *download) fill(body io.ReadCloser, p []byte) error {
 	for at := d.got.Load(); at < int64(len(p)); {
 		n, err := body.Read(p[at:min(at+4*least, int64(len(p)))])
 		if at = d.got.Add(int64(n)); err != nil && at < int64(len(p)) {
-			return &passing{cut(err)}
+			return &transient{cut(err)}
 		}
 	}
 	return nil

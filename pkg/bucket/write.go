@@ -126,7 +126,7 @@ func (b *Bucket) do(ctx context.Context, q *request) (header http.Header, body [
 		header = r.Header
 		body, err = io.ReadAll(io.LimitReader(r.Body, maxPage))
 		if err != nil {
-			return &passing{slow(ctx, err)}
+			return &transient{slow(ctx, err)}
 		}
 		return late(b.client, q.key, body)
 	})
@@ -136,7 +136,7 @@ func (b *Bucket) do(ctx context.Context, q *request) (header http.Header, body [
 // slow says of an error that a time limit caused it.
 func slow(ctx context.Context, err error) error {
 	if context.Cause(ctx) == errStalled { //nolint:errorlint // the very value
-		return &passing{errStalled}
+		return &transient{errStalled}
 	}
 	return err
 }
@@ -147,7 +147,7 @@ func damaged(err error) error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		switch e.Code {
 		case "BadDigest", "XAmzContentSHA256Mismatch", "IncompleteBody", "ConditionalRequestConflict", "OperationAborted":
-			return &passing{err}
+			return &transient{err}
 		}
 	}
 	return err
@@ -164,7 +164,7 @@ func late(c *client, key string, body []byte) error {
 	}
 	err := &Error{Bucket: c.bucket, Key: key, Status: http.StatusOK, Code: said.Code, Message: said.Message}
 	if said.Code == "InternalError" || said.Code == "SlowDown" || said.Code == "ServiceUnavailable" {
-		return &passing{err}
+		return &transient{err}
 	}
 	return err
 }

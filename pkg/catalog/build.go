@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,11 +14,10 @@ import (
 // builder makes a view.
 type builder struct {
 	view
-	scan  Scanner
 	roots []scan
 	used  map[place]bool  // runs that records name
-	fixed map[string]bool // by family/name: the model is of a fixed root
-	at    map[model]int   // the places of models in entries, until they are sorted
+	fixed map[string]bool // by family/name: the model is in a fixed root
+	at    map[model]int   // indexes into entries, until they are sorted
 }
 
 func (b *builder) problem(what string, err error) {
@@ -49,19 +46,19 @@ func (b *builder) addRuns(i int, root Root) {
 	}
 }
 
-// refuse remembers that a model is listed and not served. An error of [llm] is for clients.
+// refuse marks a model as listed and not served. An error of [llm] is shown to clients.
 func (b *builder) refuse(m model, err error) {
 	why, _ := errors.AsType[*llm.Error](err)
 	b.unserved[m.name], b.unserved[m.String()] = why, why
 }
 
-// addRecord adds the model of a record, if it is there.
+// addRecord adds the model of a record, if the model exists.
 func (b *builder) addRecord(rec *Record, cfg Config) {
-	what := "record " + rec.Family + "-" + rec.Name // there is one of its own
+	what := "record " + rec.Family + "-" + rec.Name // local models have a record of their own
 	if rec.Family != Local {
 		what = "model " + rec.Family + "/" + rec.Name
 	}
-	if cfg.Openers[rec.Family] == nil {
+	if !cfg.serves(rec.Family) {
 		b.refuse(model{rec.Family, rec.Name}, nil)
 		b.problem(what, fmt.Errorf("models of the family %q are not served here", rec.Family))
 		return
@@ -82,16 +79,9 @@ func (b *builder) addRecord(rec *Record, cfg Config) {
 // resolve finds the run that a record names.
 func (b *builder) resolve(checkpoint string, cfg Config) (run *Run, fixed bool, err error) {
 	switch {
-	case strings.HasPrefix(checkpoint, "s3:"):
-		run, err := b.remote(checkpoint, cfg.Remote)
+	case strings.HasPrefix(checkpoint, "s3:") || filepath.IsAbs(checkpoint):
+		run, err := b.locate(checkpoint, cfg.Loader)
 		return run, false, err
-	case filepath.IsAbs(checkpoint):
-		checkpoint = filepath.Clean(checkpoint)
-		s := scanFS(b.scan, only{os.DirFS(filepath.Dir(checkpoint)), filepath.Base(checkpoint)}, filepath.Dir(checkpoint))
-		if len(s.runs) == 0 {
-			return nil, false, fmt.Errorf("checkpoint %q: %w", checkpoint, cmp.Or(errors.Join(s.problems...), errors.New("there is no run")))
-		}
-		return &s.runs[0], false, nil
 	case checkpoint == "." || strings.ContainsAny(checkpoint, `/\`):
 		return nil, false, fmt.Errorf("checkpoint %q: neither the name of a run nor an absolute directory", checkpoint)
 	}
@@ -107,25 +97,29 @@ func (b *builder) resolve(checkpoint string, cfg Config) (run *Run, fixed bool, 
 	return nil, false, fmt.Errorf("checkpoint %q: no such run in %s", checkpoint, cmp.Or(strings.Join(looked, ", "), "any root, as there is none"))
 }
 
-// remote finds the model at a URL of S3.
-func (b *builder) remote(url string, open func(url string) (fs.FS, error)) (*Run, error) {
-	if open == nil {
-		return nil, fmt.Errorf("checkpoint %q: checkpoints in S3 cannot be read here: name a directory", url)
+// locate finds the model at an absolute path or a URL of S3.
+func (b *builder) locate(checkpoint string, loader Loader) (*Run, error) {
+	if filepath.IsAbs(checkpoint) {
+		checkpoint = filepath.Clean(checkpoint)
 	}
-	fsys, err := open(url)
+	fsys, err := loader.Locate(checkpoint)
 	if err != nil {
-		return nil, fmt.Errorf("checkpoint %q: %w", url, err)
+		return nil, fmt.Errorf("checkpoint %q: %w", checkpoint, err)
 	}
-	url = strings.TrimSuffix(url, "/")
-	s := scanFS(b.scan, fsys, url[:strings.LastIndexByte(url, '/')])
+	parent := filepath.Dir(checkpoint)
+	if !filepath.IsAbs(checkpoint) {
+		checkpoint = strings.TrimSuffix(checkpoint, "/")
+		parent = checkpoint[:strings.LastIndexByte(checkpoint, '/')]
+	}
+	s := scanFS(loader, fsys, parent)
 	if len(s.runs) == 0 {
-		return nil, fmt.Errorf("checkpoint %q: %w", url, cmp.Or(errors.Join(s.problems...), errors.New("there is no run")))
+		return nil, fmt.Errorf("checkpoint %q: %w", checkpoint, cmp.Or(errors.Join(s.problems...), errors.New("there is no run")))
 	}
 	b.problems = append(b.problems, s.problems...)
 	return &s.runs[0], nil
 }
 
-// add adds a model; one whose name is taken is a problem.
+// add adds a model; a name that is taken is a problem.
 func (b *builder) add(rec *Record, run *Run, fixed bool) {
 	m := model{rec.Family, rec.Name}
 	if i, taken := b.at[m]; taken {
@@ -146,13 +140,13 @@ func (b *builder) add(rec *Record, run *Run, fixed bool) {
 // entry returns the entry of a record; run is nil unless its family is [Local].
 func (rec *Record) entry(run *Run) *Entry {
 	info := llm.ModelInfo{
-		Name: rec.Name, Family: rec.Family, Type: rec.Type, Description: rec.Description, Hostings: rec.Hostings,
+		Name: rec.Name, Family: rec.Family, InProcess: run != nil, Type: rec.Type, Description: rec.Description, Hostings: rec.Hostings,
 		Streaming: rec.Streaming, Created: rec.Created, Context: rec.Context, IgnoreUnmapped: rec.IgnoreUnmapped, Aliases: rec.Aliases,
 	}
 	if run != nil {
 		info.Run = run.Info
 		if info.Context == 0 || run.Context > 0 && run.Context < info.Context {
-			info.Context = run.Context // a record can lower it
+			info.Context = run.Context // a record can only lower it
 		}
 		if info.Created.IsZero() {
 			info.Created = run.ModTime
@@ -200,8 +194,8 @@ func (b *builder) done() *view {
 	return new(b.view)
 }
 
-// checkFallbacks warns of fallbacks that are no models, and of models to which their
-// fallbacks lead back. A model that a record of a group names is none of its own.
+// checkFallbacks warns of fallbacks that do not exist, and of models whose fallbacks lead
+// back to them. A record of a group may name a model of the group.
 func (b *builder) checkFallbacks() {
 	next := make(map[*Entry][]*Entry, len(b.entries))
 	for i := range b.entries {
@@ -228,7 +222,7 @@ func (b *builder) warn(e *Entry, err error) {
 	b.problems = append(b.problems, Warning{fmt.Errorf("model %s/%s: %w", e.Family, e.Name, err)})
 }
 
-// leads tells whether the fallbacks of from, or theirs, have to.
+// leads reports whether the fallbacks of from lead to a model.
 func leads(next map[*Entry][]*Entry, from, to *Entry, seen map[*Entry]bool) bool {
 	for _, f := range next[from] {
 		if f == to {

@@ -1,10 +1,10 @@
 // Package catalog finds and opens models by name. Models come from records, in files or
-// in a DynamoDB table, and from the training runs that stand in the roots; both are
-// looked at again every few seconds, so that a model is added, replaced or deleted
-// without a restart. What was read stays in force while its source fails. It keeps open
-// what it opened while that fits the memory it may use, and lets go of what was not used
-// for the longest time. It refuses to know how weights are read, how runs look and how
-// backends work: the scanner and an opener for each family are given.
+// in a DynamoDB table, and from the training runs of the roots. Both are read again every
+// few seconds, so that a model is added, replaced or deleted without a restart. The last
+// answer stays in force while a source fails. Models stay open while they fit the memory;
+// the least recently used is closed first. The package refuses to know how weights are
+// read, how runs look and how backends work: a [Loader] finds and opens the models that run
+// in this process, and an [Opener] those of a remote family.
 //
 // Source: seed 003 (records, DynamoDB table) and seed 002 (scanning for runs).
 package catalog
@@ -25,28 +25,30 @@ import (
 	"glossa/pkg/llm"
 )
 
-// DefaultTTL is for how long records and runs are believed.
+// DefaultTTL is how long records and runs are served before they are read again.
 const DefaultTTL = 5 * time.Second
 
 // Config of a [Catalog]. The zero value has no models.
 type Config struct {
-	Source Source // nil: no records
-	Local  Source // of records of the family local that are served too, but for those whose name Source has; nil: none
-	Roots  []Root // where runs stand; a name that several have is the first one's
-	Scan   Scanner
-	// Remote returns the file system of the model at s3://bucket/prefix, which is its one
-	// entry; nil: checkpoints are in directories alone.
-	Remote func(url string) (fs.FS, error)
-	// Expect is told the name that is to be opened while nothing is known yet of what there
-	// is, before that is looked at; nil: nobody is.
-	Expect  func(name string)
-	Openers map[string]Opener // by family; models of other families are problems
+	Source  Source            // nil: no records
+	Local   Source            // more records of the family local, except those whose names Source has; nil: none
+	Roots   []Root            // directories of runs; the first one that has a name serves it
+	Loader  Loader            // of the family local; nil: models of that family are problems
+	Openers map[string]Opener // by remote family; models of other families are problems
 	// ListedOnly refuses models that are not listed. Without it a remote one is served when
 	// it is asked for, if a record describes it: its own or that of its group.
 	ListedOnly bool
 	TTL        time.Duration // 0 is [DefaultTTL]
 	Memory     int64         // bytes for the weights of open models; 0: no bound
-	Log        *slog.Logger  // what is wrong, when that changes; nil: nothing is logged
+	Log        *slog.Logger  // problems, when they change; nil: nothing is logged
+}
+
+// serves reports whether models of a family can be opened.
+func (cfg *Config) serves(family string) bool {
+	if family == Local {
+		return cfg.Loader != nil
+	}
+	return cfg.Openers[family] != nil
 }
 
 // A Root is a directory of runs.
@@ -56,31 +58,8 @@ type Root struct {
 	Fixed bool // its content never changes, and is listed after what can
 }
 
-// A Scanner lists the runs in a directory, with what is wrong with the others.
-type Scanner func(fs.FS) ([]Run, []error)
-
-// A Run is the directory of a model: a training run with its newest checkpoint, or a
-// published model.
-type Run struct {
-	ID         string // the directory's name
-	Type       string // the architecture; "": Alpha
-	Checkpoint string // path in FS
-	Step       int
-	ModTime    time.Time        // of the checkpoint
-	Size       int64            // of the checkpoint, bytes
-	Parameters int64            // 0: not known
-	Bytes      int64            // of memory that its weights take when it is open
-	Sizes      map[string]int64 // the same by quantisation, for records that name one
-	Context    int              // tokens
-	Files      string           // names, sizes and times of a published model's files, in any form
-	Info       *llm.Run         // of a training run
-
-	FS     fs.FS  // where Checkpoint is; set by the catalog
-	Source string // the root's name or the directory; set by the catalog
-}
-
-// An Opener opens a model; run is nil unless its family is [Local].
-type Opener func(ctx context.Context, rec *Record, run *Run) (llm.Backend, error)
+// An Opener opens a model of a remote family.
+type Opener func(ctx context.Context, rec *Record) (llm.Backend, error)
 
 // A Catalog implements [llm.Models].
 type Catalog struct {
@@ -88,25 +67,25 @@ type Catalog struct {
 	fixed []scan // of the fixed roots, by index; under load
 
 	load   sync.Mutex
-	source feed            // under load, like all to the blank line
+	source feed            // under load, as all fields up to the blank line
 	local  feed            // of cfg.Local
-	told   map[string]bool // problems that were logged
-	fails  bool            // that the source fails was logged
+	logged map[string]bool // problems that the log has
+	fails  bool            // the log has that the source fails
 
 	flights sync.Mutex
-	flight  *flight // under way; under flights
+	flight  *flight // the read under way; under flights
 	now     atomic.Pointer[view]
 
 	mu   sync.Mutex
 	open map[string]*opened // by family/name
-	gone []*opened          // no longer in open, and still in use
+	gone []*opened          // closed for new requests, and still in use
 
-	released chan struct{} // closed when a context lets go of a model; nil: nobody waits for that
+	released chan struct{} // closed when a context releases a model; nil: no request waits
 }
 
 var _ llm.Models = (*Catalog)(nil)
 
-// New returns a catalog; nothing is read before the first question.
+// New returns a catalog. It reads nothing before the first call of a method.
 func New(cfg Config) *Catalog {
 	cfg.TTL = cmp.Or(cfg.TTL, DefaultTTL)
 	return &Catalog{
@@ -115,7 +94,7 @@ func New(cfg Config) *Catalog {
 	}
 }
 
-// An Entry is what the operator sees of a model.
+// An Entry describes a model for the operator.
 type Entry struct {
 	llm.ModelInfo
 	Run  *Run   // of a local model
@@ -124,12 +103,12 @@ type Entry struct {
 	rec *Record
 }
 
-// Record returns the record of the model, which is not to be changed; a run without one
-// has one with its name alone.
+// Record returns the record of the model, which the caller must not change. A run without
+// a record has one with its name only.
 func (e *Entry) Record() *Record { return e.rec }
 
-// Version returns another text when anything changes that the model's answers depend
-// on: its record or its weights.
+// Version returns a text that changes with the model's record and its weights, on which its
+// answers depend.
 func (e *Entry) Version() string { return fmt.Sprintf("%+v", e.identity()) }
 
 // List implements [llm.Models]: first the runs that can change, newest first, then
@@ -149,8 +128,8 @@ func (c *Catalog) List(ctx context.Context) ([]llm.ModelInfo, error) {
 	return list, nil
 }
 
-// Entries is [Catalog.List] for the operator, with what is wrong: with the rest, or with
-// these, which is then a [Warning].
+// Entries is [Catalog.List] for the operator. It also returns the problems: of models that
+// are not served, or of these entries, which are each a [Warning].
 func (c *Catalog) Entries(ctx context.Context) ([]Entry, []error) {
 	v, err := c.view(ctx)
 	if err != nil {
@@ -172,7 +151,7 @@ func (c *Catalog) Entry(ctx context.Context, name string) (Entry, error) {
 	return *e, nil
 }
 
-// Has tells whether name is that of a model, as [llm.ModelInfo] spells it.
+// Has reports whether name is the name of a model, as [llm.ModelInfo] spells it.
 func (c *Catalog) Has(ctx context.Context, name string) bool {
 	v, err := c.view(ctx)
 	if err != nil {
@@ -182,18 +161,17 @@ func (c *Catalog) Has(ctx context.Context, name string) bool {
 	return e != nil && e.Name == name
 }
 
-// Open implements [llm.Models]. The model is in use, and its memory is not given to
-// another, until ctx ends.
+// Open implements [llm.Models]. The model is in use, and keeps its memory, until ctx ends.
 func (c *Catalog) Open(ctx context.Context, name string) (*llm.Model, error) {
 	model, _, err := c.OpenEntry(ctx, name)
 	return model, err
 }
 
-// OpenEntry is [Catalog.Open] for those who want to know more of the model. The entry
-// is that of the model that was opened, or could not be; nil: there is none.
+// OpenEntry is [Catalog.Open] that also returns the entry of the model, even if it could
+// not be opened. The entry is nil if there is no such model.
 func (c *Catalog) OpenEntry(ctx context.Context, name string) (*llm.Model, *Entry, error) {
-	if c.cfg.Expect != nil && c.now.Load() == nil {
-		c.cfg.Expect(name)
+	if c.cfg.Loader != nil && c.now.Load() == nil {
+		c.cfg.Loader.Prefetch(strings.TrimPrefix(name, Local+"/"))
 	}
 	for again := false; ; again = true {
 		v, err := c.view(ctx)
@@ -213,7 +191,7 @@ func (c *Catalog) OpenEntry(ctx context.Context, name string) (*llm.Model, *Entr
 			}
 			return &llm.Model{ModelInfo: info, Backend: backend}, e, nil
 		case errors.Is(err, fs.ErrNotExist) && !again:
-			c.Refresh() // the run was replaced after the look
+			c.Refresh() // the run was replaced after the view was read
 		default:
 			return nil, e, err
 		}
@@ -234,8 +212,8 @@ func (v *view) find(name string) (*Entry, error) {
 	return nil, v.missing(name)
 }
 
-// unlisted returns a remote model that is not listed and that a record describes; nil:
-// there is none.
+// unlisted returns a remote model that is not listed but that a record describes; nil:
+// there is no such model.
 func (v *view) unlisted(name string) *Entry {
 	families := []string{Bedrock, SageMaker}
 	if _, refused := v.unserved[name]; refused || len(name) > len(SageMaker+"/")+maxName { // before it is taken apart
@@ -246,7 +224,7 @@ func (v *view) unlisted(name string) *Entry {
 	}
 	for _, family := range families {
 		m := model{family, name}
-		if _, refused := v.unserved[m.String()]; refused || !v.opens[family] {
+		if _, refused := v.unserved[m.String()]; refused || !v.serves[family] {
 			continue
 		}
 		if it := v.records.covers(m); it != nil {
@@ -257,7 +235,7 @@ func (v *view) unlisted(name string) *Entry {
 	return nil
 }
 
-// short cuts a name for a message; clients can send megabytes.
+// short truncates a name for a message: clients can send megabytes.
 func short(name string) string {
 	if len(name) > 200 {
 		name = strings.ToValidUTF8(name[:200], "") + "…"
@@ -265,7 +243,7 @@ func short(name string) string {
 	return name
 }
 
-// fill puts what an open model knows of itself where info has nothing.
+// fill completes info with what an open model says of itself.
 func fill(info *llm.ModelInfo, more llm.ModelInfo) {
 	info.Type = cmp.Or(info.Type, more.Type)
 	info.Version = cmp.Or(info.Version, more.Version)

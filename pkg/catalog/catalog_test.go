@@ -5,18 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/fstest"
 	"testing/synctest"
 	"time"
 
 	"glossa/pkg/llm"
-	"glossa/pkg/llm/llmtest"
 )
 
 // disk is a file system that changes: MapFS under a lock.
@@ -46,56 +43,8 @@ func (d *disk) remove(name string) {
 	delete(d.files, name)
 }
 
-// scanner reads runs of the form <id>/weights; "bad" there is a problem.
-func scanner(fsys fs.FS) (runs []Run, problems []error) {
-	dirs, err := fs.ReadDir(fsys, ".")
-	if err != nil {
-		return nil, []error{err}
-	}
-	for _, d := range dirs {
-		file := path.Join(d.Name(), "weights")
-		b, err := fs.ReadFile(fsys, file)
-		if err != nil || string(b) == "bad" {
-			problems = append(problems, fmt.Errorf("%s: bad run", d.Name()))
-			continue
-		}
-		info, err := fs.Stat(fsys, file)
-		if err != nil {
-			return nil, []error{err}
-		}
-		runs = append(runs, Run{
-			ID: d.Name(), Checkpoint: file, Size: info.Size(), ModTime: info.ModTime(), Context: 8,
-			Info: &llm.Run{ID: "run-of-" + d.Name()}, Bytes: 10 * info.Size(),
-		})
-	}
-	return runs, problems
-}
-
-// opener opens a run as a script that says its weights, and counts.
-type opener struct {
-	opens atomic.Int32
-	block chan struct{} // nil, or Open waits for it
-}
-
-func (o *opener) Open(_ context.Context, _ *Record, run *Run) (llm.Backend, error) {
-	o.opens.Add(1)
-	if o.block != nil {
-		<-o.block
-	}
-	b, err := fs.ReadFile(run.FS, run.Checkpoint)
-	switch {
-	case err != nil:
-		return nil, err
-	case string(b) == "panic":
-		panic("in the opener")
-	case string(b) == "broken":
-		return nil, errors.New("the weights are broken")
-	}
-	return llmtest.Script{string(b)}, nil
-}
-
-func catalogOf(o *opener, source Source, roots ...Root) *Catalog {
-	return New(Config{Source: source, Roots: roots, Scan: scanner, Openers: map[string]Opener{Local: o.Open}})
+func catalogOf(o *loader, source Source, roots ...Root) *Catalog {
+	return New(Config{Source: source, Roots: roots, Loader: o})
 }
 
 // say opens the model and returns what it says.
@@ -145,7 +94,7 @@ func TestOrderAndNames(t *testing.T) {
 	d.put("new/weights", "new", 300)
 	d.put("abc/weights", "shadowed", 200)
 	d.put("broken-run/weights", "bad", 200)
-	c := catalogOf(&opener{}, records(), Root{"starters", starters, true}, Root{"checkpoints", d, false})
+	c := catalogOf(&loader{}, records(), Root{"starters", starters, true}, Root{"checkpoints", d, false})
 
 	if got, want := names(t, c), []string{"new", "old", "novels", "abc", "aaa"}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
@@ -181,14 +130,14 @@ func TestRunNamedLikeAnAliasWins(t *testing.T) {
 	d := &disk{}
 	d.put("novels/weights", "record's", 1)
 	d.put("novels-5hr/weights", "run's", 2)
-	if got := say(t, catalogOf(&opener{}, records(), Root{"checkpoints", d, false}), "novels-5hr"); got != "run's" {
+	if got := say(t, catalogOf(&loader{}, records(), Root{"checkpoints", d, false}), "novels-5hr"); got != "run's" {
 		t.Error(got)
 	}
 }
 
 func TestChangesAreSeenWithinTheTTL(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d, o := &disk{}, &opener{}
+		d, o := &disk{}, &loader{}
 		d.put("a/weights", "one", 1)
 		c := catalogOf(o, nil, Root{"checkpoints", d, false})
 		step := func(name, want string, opens int32) {
@@ -231,7 +180,7 @@ func TestChangesAreSeenWithinTheTTL(t *testing.T) {
 func TestFailedOpenIsTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, content := range []string{"broken", "panic"} {
-			d, o := &disk{}, &opener{}
+			d, o := &disk{}, &loader{}
 			d.put("a/weights", content, 1)
 			c := catalogOf(o, nil, Root{"checkpoints", d, false})
 			for range 3 {
@@ -252,18 +201,15 @@ func TestFailedOpenIsTriedAgain(t *testing.T) {
 }
 
 func TestRunReplacedAfterTheLook(t *testing.T) {
-	d, o := &disk{}, &opener{}
+	d := &disk{}
 	d.put("a/weights", "one", 1)
-	c := New(Config{
-		Roots: []Root{{"checkpoints", d, false}}, Openers: map[string]Opener{Local: o.Open},
-		Scan: func(fsys fs.FS) ([]Run, []error) { // a run whose checkpoint has another name each time
-			files, err := fs.Glob(fsys, "a/*")
-			if err != nil {
-				return nil, []error{err}
-			}
-			return []Run{{ID: "a", Checkpoint: files[0]}}, nil
-		},
-	})
+	c := catalogOf(&loader{scan: func(fsys fs.FS) ([]Run, []error) { // a run whose checkpoint has another name each time
+		files, err := fs.Glob(fsys, "a/*")
+		if err != nil {
+			return nil, []error{err}
+		}
+		return []Run{{ID: "a", Checkpoint: files[0]}}, nil
+	}}, nil, Root{"checkpoints", d, false})
 	names(t, c)
 	d.remove("a/weights")
 	d.put("a/weights-2", "two", 2)
@@ -274,7 +220,7 @@ func TestRunReplacedAfterTheLook(t *testing.T) {
 
 func TestOneOpenForMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d, o := &disk{}, &opener{block: make(chan struct{})}
+		d, o := &disk{}, &loader{block: make(chan struct{})}
 		d.put("a/weights", "one", 1)
 		c := catalogOf(o, nil, Root{"checkpoints", d, false})
 		first, cancel := context.WithCancel(t.Context())
@@ -303,10 +249,10 @@ func TestOneOpenForMany(t *testing.T) {
 }
 
 func TestConcurrentChanges(t *testing.T) {
-	d, o := &disk{}, &opener{}
+	d, o := &disk{}, &loader{}
 	d.put("a/weights", "0", 1)
 	c := New(Config{
-		Roots: []Root{{"checkpoints", d, false}}, Scan: scanner, Openers: map[string]Opener{Local: o.Open},
+		Roots: []Root{{"checkpoints", d, false}}, Loader: o,
 		TTL: time.Nanosecond, // look each time
 	})
 	var wg sync.WaitGroup
@@ -344,7 +290,7 @@ func TestRecordsStayWhenTheSourceFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := &failing{Files: records()}
 		starters := fstest.MapFS{"abc/weights": {Data: []byte("abc")}, "novels/weights": {Data: []byte("novels")}}
-		c := catalogOf(&opener{}, source, Root{"starters", starters, true})
+		c := catalogOf(&loader{}, source, Root{"starters", starters, true})
 		want := names(t, c)
 		source.err = errors.New("the table is throttled")
 		time.Sleep(DefaultTTL)
@@ -376,7 +322,7 @@ func TestVersion(t *testing.T) {
 		}
 		source := &Files{record("")}
 		c := New(Config{
-			Source: source, Roots: []Root{{"checkpoints", d, false}}, Scan: scanner, Openers: map[string]Opener{Local: (&opener{}).Open},
+			Source: source, Roots: []Root{{"checkpoints", d, false}}, Loader: &loader{},
 		})
 		version := func() string {
 			time.Sleep(DefaultTTL)

@@ -16,15 +16,15 @@ import (
 	"glossa/pkg/table"
 )
 
-// An Editor changes the records of a table. Many may do so at once: a change of
-// all-models that another came before is made again from what is there then.
+// An Editor changes the records of a table. Many may do so at the same time: a change of
+// all-models that conflicts with another one is made again.
 type Editor struct{ Table *table.Table }
 
-// An Addition is what is to be written.
+// An Addition lists what to write.
 type Addition struct {
-	Items    []Item // records, in place of those there are; the rows of an all-models are added to those there are
-	Rows     []Row  // of models, in place of those of the same names
-	Defaults []Item // records that are written too, where a row has no other
+	Items    []Item // records, which replace those of the same sk; the rows of an all-models are added to the table's
+	Rows     []Row  // of models, which replace those of the same names
+	Defaults []Item // records for the rows that have no other
 }
 
 // maxStored is the largest item that a table takes, in bytes of names and values.
@@ -32,9 +32,9 @@ type Addition struct {
 // Source: Amazon DynamoDB Developer Guide, "Service, account, and table quotas".
 const maxStored = 400 << 10
 
-// Add writes records and lists models, once everything is found to be right; the error
-// joins all that is wrong. It returns the sort keys of the items that it has written,
-// also with an error. A row streams if its record does.
+// Add checks everything, then writes the records and lists the models; the error joins all
+// problems. It returns the sort keys of the items that it has written, also with an error. A
+// row streams if its record does.
 func (e Editor) Add(ctx context.Context, a Addition) (written []string, err error) {
 	stored, err := Table(e).Items(ctx)
 	if err != nil {
@@ -53,7 +53,7 @@ func (e Editor) Add(ctx context.Context, a Addition) (written []string, err erro
 	for _, it := range p.defaults {
 		err := e.Table.Put(ctx, it, table.Absent())
 		if errors.Is(err, table.ErrCondition) {
-			continue // another was as fast
+			continue // another editor has written one
 		}
 		if err != nil {
 			return written, err
@@ -69,17 +69,17 @@ func (e Editor) Add(ctx context.Context, a Addition) (written []string, err erro
 	return written, nil
 }
 
-// Remove takes models off the list, and with own their records, but for those of groups.
-// Without own, a record that lists its model by itself is kept and says that it is not listed.
-// A name is that of a model, or family/name where several have it. All are removed or,
-// if one is not there, none. It returns their families and names.
+// Remove removes models from the list and, with own, their records, except those of groups.
+// Without own, a record that lists its model without a row stays and says that it is not
+// listed. A name is that of a model, or family/name if several have it. If one is missing,
+// none is removed. It returns their families and names.
 func (e Editor) Remove(ctx context.Context, names []string, own bool) (removed []string, err error) {
 	stored, err := Table(e).Items(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var r reader
-	all, _ := r.shelve(stored, nil)
+	all, _ := r.index(stored, nil)
 	var models []model
 	var errs []error
 	listed := all.models()
@@ -96,17 +96,17 @@ func (e Editor) Remove(ctx context.Context, names []string, own bool) (removed [
 			return nil, err
 		}
 	}
-	alone := all.alone()
+	selfListed := all.selfListed()
 	for _, m := range models {
 		key := table.Key{PK: pk, SK: m.family + "-" + m.name}
 		var err error
 		switch {
 		case own:
 			err = e.Table.Delete(ctx, key)
-		case slices.Contains(alone, m) && m.family != Local:
+		case slices.Contains(selfListed, m) && m.family != Local:
 			_, err = e.Table.Update(ctx, key, table.Change{Set: table.Item{"listed": false}}, table.Present())
 		}
-		if err != nil && !errors.Is(err, table.ErrCondition) { // another has deleted it
+		if err != nil && !errors.Is(err, table.ErrCondition) { // another editor has deleted it
 			return removed, err
 		}
 		removed = append(removed, m.String())
@@ -114,7 +114,7 @@ func (e Editor) Remove(ctx context.Context, names []string, own bool) (removed [
 	return removed, nil
 }
 
-// A plan is what an addition will write.
+// A plan lists the items and rows that an addition writes.
 type plan struct {
 	put, defaults []table.Item
 	rows          []Row
@@ -123,7 +123,7 @@ type plan struct {
 // newPlan checks an addition against what is stored.
 func newPlan(stored []Item, a Addition) (*plan, error) {
 	var r reader
-	all, _ := r.shelve(stored, nil)
+	all, _ := r.index(stored, nil)
 	added, err := valid(a.Items, all)
 	if err != nil {
 		return nil, err
@@ -167,7 +167,7 @@ func newPlan(stored []Item, a Addition) (*plan, error) {
 }
 
 // room returns an error if all-models cannot take rows.
-func (s shelf) room(rows []Row) error {
+func (s itemSet) room(rows []Row) error {
 	var item table.Item
 	if it := s[allSK]; it != nil {
 		if err := decode([]byte(it.raw), &item); err != nil {
@@ -184,16 +184,15 @@ func (s shelf) room(rows []Row) error {
 	return err
 }
 
-// valid parses items, which may use the schemas of those beneath; the error joins what is
-// wrong with them.
-func valid(items []Item, beneath shelf) (shelf, error) {
+// valid parses items, which may use the schemas of inherited; the error joins their problems.
+func valid(items []Item, inherited itemSet) (itemSet, error) {
 	var r reader
-	all, problems := r.shelve(items, beneath)
+	all, problems := r.index(items, inherited)
 	return all, errors.Join(slices.DeleteFunc(problems, IsWarning)...)
 }
 
-// store returns a record as it is written: its schema is a JSON string, as upstream
-// reads it and because a table keeps neither the order of names nor 1.0 apart from 1.
+// store returns the item to write for a record. Its schema is a JSON string, as upstream
+// reads it, because a table keeps neither the order of names nor the difference of 1.0 and 1.
 func store(it *item) (table.Item, error) {
 	var out table.Item
 	if err := decode([]byte(it.raw), &out); err != nil {
@@ -217,7 +216,7 @@ func fits(key string, it table.Item) error {
 	return nil
 }
 
-// stored is the size of a value in a table, in bytes; that of a number is at most.
+// stored is the size of a value in a table, in bytes; of a number, the maximum.
 //
 // Source: Amazon DynamoDB Developer Guide, "DynamoDB item sizes and formats".
 func stored(v any) (n int) {
@@ -241,7 +240,7 @@ func stored(v any) (n int) {
 }
 
 // rows returns the models that all-models lists.
-func (s shelf) rows() (list []model) {
+func (s itemSet) rows() (list []model) {
 	if all := s[allSK]; all != nil {
 		for _, row := range all.models {
 			list = append(list, model{row.Family, row.Name})
@@ -250,10 +249,10 @@ func (s shelf) rows() (list []model) {
 	return list
 }
 
-// models returns those that are listed, but for local ones without a row.
-func (s shelf) models() []model {
+// models returns the listed models, except local ones without a row.
+func (s itemSet) models() []model {
 	list := s.rows()
-	for _, m := range s.alone() {
+	for _, m := range s.selfListed() {
 		if m.family != Local && !slices.Contains(list, m) {
 			list = append(list, m)
 		}
@@ -261,8 +260,8 @@ func (s shelf) models() []model {
 	return list
 }
 
-// named returns which of the models a name means.
-func (s shelf) named(models []model, name string, own bool) (model, error) {
+// named returns the one of the models that has a name.
+func (s itemSet) named(models []model, name string, own bool) (model, error) {
 	var found []model
 	for _, m := range models {
 		if (m.name == name || m.String() == name) && !slices.Contains(found, m) {
@@ -281,7 +280,7 @@ func (s shelf) named(models []model, name string, own bool) (model, error) {
 }
 
 // orphans returns an error for each listed model that would lose its record.
-func (s shelf) orphans(gone []model, own bool) error {
+func (s itemSet) orphans(gone []model, own bool) error {
 	var errs []error
 	for _, m := range s.models() {
 		it := s.find(m.family, m.name)
@@ -296,15 +295,15 @@ func (s shelf) orphans(gone []model, own bool) error {
 	return errors.Join(errs...)
 }
 
-// maxChanges is how often a change of all-models is tried. What never succeeds is a list
-// that a table compares otherwise than it reads, as one of sets.
+// maxChanges bounds how often a change of all-models is tried. It never succeeds on a list
+// that compares unequal to its own reading, such as one with sets.
 const (
 	maxChanges = 100
 	maxFaults  = 4
 )
 
-// change changes all-models until no other change came in between. After a fault it is
-// not known whether the change was made: f is asked again, which must do no harm.
+// change changes all-models, again if another change came in between. After a fault it is
+// unknown whether the change was made, and f is called again: it must be idempotent.
 func (e Editor) change(ctx context.Context, f func(list) (list, error)) error {
 	faults, pause := 0, 10*time.Millisecond
 	for range maxChanges {

@@ -327,7 +327,7 @@ func TestRemove(t *testing.T) {
 			t.Fatal(err)
 		}
 		var r reader
-		all, _ := r.shelve(stored, nil)
+		all, _ := r.index(stored, nil)
 		var left []string
 		for _, m := range all.rows() {
 			left = append(left, m.String())

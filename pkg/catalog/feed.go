@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// How long a source may take to answer, and the pauses between attempts while it fails:
-// they grow and are short enough that its return is soon seen.
+// Time limits of a source, and the pauses between attempts while it fails. The pauses grow,
+// but stay short enough to notice its return soon.
 const (
-	sourceTimeout = 2 * time.Second // while there is an answer of before; less than half of [DefaultTTL]
+	sourceTimeout = 2 * time.Second // after the first answer; less than half of [DefaultTTL]
 	firstTimeout  = 5 * time.Second
 	firstPause    = 250 * time.Millisecond
 	maxPause      = 4 * time.Second
@@ -33,12 +33,12 @@ type feed struct {
 	window
 }
 
-// A window says for how long, from when its source was asked, something is used as it
-// is, and for how long while it is being renewed.
+// A window says how long after its read something is used as it is (soft), and how long
+// while it is being read again (hard).
 type window struct{ soft, hard time.Duration }
 
-// look asks the source again if it is time.
-func (f *feed) look(ctx context.Context) {
+// refresh reads the source if it is time.
+func (f *feed) refresh(ctx context.Context) {
 	if f.source == nil {
 		f.asked, f.window, f.good = time.Now(), window{f.ttl / 2, f.ttl}, true
 		return
@@ -63,13 +63,13 @@ func (f *feed) look(ctx context.Context) {
 	f.window = window{f.ttl / 2 * f.weight(), f.ttl * f.weight()}
 }
 
-// weight is by how much longer large answers are used than small ones, so that reading
-// costs no more than a mebibyte in half of the TTL.
+// weight is how many times longer a large answer is used than a small one, so that reading
+// costs at most a mebibyte in half of the TTL.
 func (f *feed) weight() time.Duration { return time.Duration(max(1, (f.size+1<<20-1)>>20)) }
 
-// ask asks the source. A process that was stopped meanwhile, as functions are between
-// requests, finds its connections dead and time limits passed: that is no failure of
-// the source, which is asked once more.
+// ask reads the source. If the process was stopped meanwhile, as functions are between
+// requests, its connections are dead and the time limit has passed. That is not a failure of
+// the source: ask tries once more.
 func (f *feed) ask(ctx context.Context) (items []Item, err error) {
 	limit := firstTimeout
 	if f.good {
@@ -87,7 +87,7 @@ func (f *feed) ask(ctx context.Context) (items []Item, err error) {
 	return items, err
 }
 
-// problem says that the source fails, if it does.
+// problem returns the error of a source that fails.
 func (f *feed) problem() error {
 	switch {
 	case f.err == nil:
@@ -98,8 +98,8 @@ func (f *feed) problem() error {
 	return fmt.Errorf("records cannot be read, those of %s are served: %w", f.answer.UTC().Format(time.RFC3339), f.err)
 }
 
-// age is the time since t. The wall clock counts too: the other one may stand still
-// while a process is stopped.
+// age is the time since t, by the wall clock too: the monotonic one may stand still while a
+// process is stopped.
 func age(t time.Time) time.Duration {
 	now := time.Now()
 	return max(now.Sub(t), now.Round(0).Sub(t.Round(0)))

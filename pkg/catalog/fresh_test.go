@@ -254,15 +254,12 @@ func TestHangingSource(t *testing.T) {
 func TestRefreshDuringALook(t *testing.T) {
 	d, began, gate := &disk{}, make(chan struct{}), make(chan struct{})
 	d.put("a/weights", "one", 1)
-	c := New(Config{
-		Roots: []Root{{Name: "root", FS: d}}, Openers: map[string]Opener{Local: (&opener{}).Open},
-		Scan: func(fsys fs.FS) ([]Run, []error) {
-			runs, problems := scanner(fsys)
-			began <- struct{}{}
-			<-gate
-			return runs, problems
-		},
-	})
+	c := catalogOf(&loader{scan: func(fsys fs.FS) ([]Run, []error) {
+		runs, problems := scanWeights(fsys)
+		began <- struct{}{}
+		<-gate
+		return runs, problems
+	}}, nil, Root{Name: "root", FS: d})
 	count := make(chan int, 3)
 	ask := func() {
 		list, _ := c.List(t.Context())
@@ -288,11 +285,11 @@ func TestRefreshDuringALook(t *testing.T) {
 	}
 }
 
-// A fault in a scanner is an error of those who ask, not the end of the process.
+// A panic of the loader is an error of the requests that wait, and not the end of the process.
 func TestPanicInALook(t *testing.T) {
 	c := remotes(&slow{names: []string{"m.1"}})
 	c.cfg.Roots, c.fixed = []Root{{Name: "r"}}, make([]scan, 1)
-	c.cfg.Scan = nil
+	c.cfg.Loader = &loader{scan: func(fs.FS) ([]Run, []error) { panic("in the loader") }}
 	if _, err := c.Open(t.Context(), "m.1"); llm.AsError(err).Code != llm.Internal {
 		t.Error(err)
 	}
@@ -310,8 +307,7 @@ func TestAddAndRemoveTakeEffect(t *testing.T) {
 		t.Fatal(err)
 	}
 	const ttl = 100 * time.Millisecond
-	open := remotes(nil).cfg.Openers
-	c := New(Config{Source: Table{tab}, Scan: scanner, Openers: open, TTL: ttl})
+	c := New(Config{Source: Table{tab}, Openers: remotes(nil).cfg.Openers, TTL: ttl})
 	stop := make(chan struct{})
 	var load sync.WaitGroup
 	for range 4 {

@@ -54,7 +54,7 @@ func TestShippedRecordsAreFound(t *testing.T) {
 		t.Error(problems)
 	}
 	var r reader
-	all, _ := r.shelve(items, nil)
+	all, _ := r.index(items, nil)
 	for _, it := range items {
 		key := strings.TrimSuffix(it.Name, ".json")
 		family, _, _ := strings.Cut(key, "-")

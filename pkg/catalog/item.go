@@ -29,7 +29,7 @@ type item struct {
 	fallbacks   []string
 	cache       whole
 	created     stamp
-	listed      *bool // nil: as its key says, see [shelf.alone]
+	listed      *bool // nil: as its key says, see [itemSet.selfListed]
 	lenient     *bool // keys without a mapping are left out; nil: as the server has it
 
 	// Of the row that the item stands for where all-models has none:

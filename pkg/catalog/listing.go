@@ -10,12 +10,12 @@ import (
 	remote "glossa/pkg/schema"
 )
 
-// A listing is what items say together.
+// A listing is the joint content of items.
 type listing struct {
 	records  []Record
-	unserved []model // that are listed and have no record that can be used
+	unserved []model // they are listed, and have no valid record
 	problems []error
-	shelf    shelf // all items
+	items    itemSet // all of them
 }
 
 // model names a model.
@@ -23,13 +23,13 @@ type model struct{ family, name string }
 
 func (m model) String() string { return m.family + "/" + m.name }
 
-// A reader reads items. What it has read once is not parsed again while it is there.
-type reader struct{ seen map[string]*item } // by the item as it is stored
+// A reader parses items. It keeps the parsed ones until the next read.
+type reader struct{ seen map[string]*item } // by the item's JSON
 
-// A shelf is the items by their sort keys.
-type shelf map[string]*item
+// An itemSet holds items by their sort keys.
+type itemSet map[string]*item
 
-// parse returns an item, as it was before if it is the same.
+// parse returns an item, the one of the last read if its JSON is the same.
 func (r *reader) parse(stored Item, now map[string]*item) *item {
 	it := r.seen[string(stored.JSON)]
 	if it == nil {
@@ -39,11 +39,12 @@ func (r *reader) parse(stored Item, now map[string]*item) *item {
 	return it
 }
 
-// shelve parses the items. Records without a schema may have that of a group beneath.
-func (r *reader) shelve(items []Item, beneath shelf) (all shelf, problems []error) {
-	all = shelf{}
+// index parses the items. Records without a schema may use that of a group, also one of
+// inherited.
+func (r *reader) index(items []Item, inherited itemSet) (all itemSet, problems []error) {
+	all = itemSet{}
 	now := map[string]*item{}
-	read := make([]string, len(items)) // the sort keys of the items that are on the shelf
+	read := make([]string, len(items)) // the sort keys of the items in all
 	for i, stored := range items {
 		wrong := func(err error) { problems = append(problems, fmt.Errorf("record %s: %w", stored.Name, err)) }
 		if stored.Err != nil {
@@ -63,7 +64,7 @@ func (r *reader) shelve(items []Item, beneath shelf) (all shelf, problems []erro
 		}
 	}
 	r.seen = now
-	all.lend(beneath)
+	all.lend(inherited)
 	for i, key := range read {
 		if key != "" {
 			problems = append(problems, all[key].problems(items[i].Name)...)
@@ -72,7 +73,7 @@ func (r *reader) shelve(items []Item, beneath shelf) (all shelf, problems []erro
 	return all, problems
 }
 
-// problems returns what is wrong with an item, which is called name.
+// problems returns the problems of an item, with the name under which it is stored.
 func (it *item) problems(name string) (list []error) {
 	for _, m := range it.mistakes {
 		list = append(list, fmt.Errorf("record %s: %w", name, m))
@@ -93,17 +94,17 @@ func (it *item) problems(name string) (list []error) {
 	return list
 }
 
-// lend gives each remote record that has no schema the one of the next group that has:
-// of these, or of those beneath.
-func (s shelf) lend(beneath shelf) {
+// lend gives each remote record without a schema that of the nearest group that has one, of
+// these items or the inherited ones.
+func (s itemSet) lend(inherited itemSet) {
 	for key, it := range s {
 		family, name, _ := strings.Cut(key, "-")
 		if rank(family) < 1 || it.schema != nil || len(it.mistakes) > 0 {
 			continue
 		}
-		lent := *it // the item itself is kept for the next look, when the group may be another
+		lent := *it // the item itself stays as it is: at the next read the group may be another
 		for _, key := range Keys(family, name)[1:] {
-			g := cmp.Or(s[key], beneath[key])
+			g := cmp.Or(s[key], inherited[key])
 			if g != nil && g.lender == nil && g.remote != nil && len(g.mistakes) == 0 {
 				lent.remote, lent.lender = g.remote, g
 				break
@@ -117,10 +118,10 @@ func (s shelf) lend(beneath shelf) {
 }
 
 // read joins the rows of all-models with their records, and then the records that are
-// listed without a row. Those beneath are as in [reader.shelve].
-func (r *reader) read(items []Item, beneath shelf) listing {
-	all, problems := r.shelve(items, beneath)
-	l := listing{problems: problems, shelf: all}
+// listed without a row. inherited is as in [reader.index].
+func (r *reader) read(items []Item, inherited itemSet) listing {
+	all, problems := r.index(items, inherited)
+	l := listing{problems: problems, items: all}
 	rowed := map[string]bool{} // keys of models that have a row
 	if list := all[allSK]; list != nil {
 		for _, row := range list.models {
@@ -132,7 +133,7 @@ func (r *reader) read(items []Item, beneath shelf) listing {
 			}
 		}
 	}
-	for _, m := range all.alone() {
+	for _, m := range all.selfListed() {
 		it := all[m.family+"-"+m.name]
 		switch {
 		case rowed[it.SK]:
@@ -146,7 +147,7 @@ func (r *reader) read(items []Item, beneath shelf) listing {
 }
 
 // add adds the model of a row.
-func (l *listing) add(all shelf, row row) {
+func (l *listing) add(all itemSet, row row) {
 	it, err := all.describe(row.Row)
 	if err != nil {
 		l.unserved = append(l.unserved, model{row.Family, row.Name})
@@ -160,8 +161,8 @@ func (l *listing) add(all shelf, row row) {
 	l.records = append(l.records, it.record(row.Row))
 }
 
-// find returns the record that is for a model, nil if there is none.
-func (s shelf) find(family, name string) *item {
+// find returns the record of a model, nil if there is none.
+func (s itemSet) find(family, name string) *item {
 	for _, key := range Keys(family, name) {
 		if it := s[key]; it != nil {
 			return it
@@ -170,9 +171,9 @@ func (s shelf) find(family, name string) *item {
 	return nil
 }
 
-// describe is find for a model that is to be served: the error says why it cannot be.
-// Families that are not known here need no record: they are their opener's.
-func (s shelf) describe(row Row) (*item, error) {
+// describe is find for a model that is to be served; the error says why it cannot be.
+// Unknown families need no record: their opener describes their models.
+func (s itemSet) describe(row Row) (*item, error) {
 	it := s.find(row.Family, row.Name)
 	switch {
 	case rank(row.Family) < 0:
@@ -199,11 +200,10 @@ func (e NoRecord) Error() string {
 	return fmt.Sprintf("there is no record of %s/%s: looked for %s", e.Family, short(e.Name), strings.Join(keys, ", "))
 }
 
-// Find returns the sort key of the item that would describe a model, "" if there is
-// none.
+// Find returns the sort key of the item that describes a model, "" if there is none.
 func Find(items []Item, family, name string) string {
 	var r reader
-	all, _ := r.shelve(items, nil)
+	all, _ := r.index(items, nil)
 	if it := all.find(family, name); it != nil {
 		return it.SK
 	}
@@ -230,11 +230,10 @@ func (it *item) record(row Row) Record {
 	}
 }
 
-// Check reads items and returns what is wrong with them; groups are records whose schemas
-// they may use. What depends on the models that are served, such as whether runs and
-// fallbacks are there, is not looked at.
+// Check returns the problems of items, which may use the schemas of groups. It does not
+// check what depends on the models that are served, such as runs and fallbacks.
 func Check(items, groups []Item) []error {
 	var r reader
-	beneath, _ := r.shelve(groups, nil)
-	return r.read(items, beneath).problems
+	inherited, _ := r.index(groups, nil)
+	return r.read(items, inherited).problems
 }

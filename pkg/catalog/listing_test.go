@@ -19,10 +19,10 @@ import (
 
 // remotes opens models of all families as scripts that say what their record is.
 func remotes(source Source) *Catalog {
-	open := func(_ context.Context, rec *Record, _ *Run) (llm.Backend, error) {
+	open := func(_ context.Context, rec *Record) (llm.Backend, error) {
 		return llmtest.Script{fmt.Sprintf("%s %s %s %s", rec.Key, rec.ModelID, rec.Endpoint, rec.Component)}, nil
 	}
-	return New(Config{Source: source, Scan: scanner, Openers: map[string]Opener{Local: (&opener{}).Open, Bedrock: open, SageMaker: open}})
+	return New(Config{Source: source, Loader: &loader{}, Openers: map[string]Opener{Bedrock: open, SageMaker: open}})
 }
 
 // seed returns the JSON documents of seed 003: the schemas of Claude and TGI.
@@ -224,8 +224,8 @@ func TestLocalRecordsBesideTheSource(t *testing.T) {
 	all.Data = bytes.Replace(all.Data, []byte("]"), []byte(`,{"model_name":"lost","model_family":"bedrock"},{"model_name":"inside.y","model_family":"bedrock"}]`), 1)
 	c := New(Config{
 		Source: files(rows("a", "inside.x"), group("a", ""), `{"pk":"models","sk":"local-abc","description":"the table's","schema":{"checkpoint":"abc"}}`),
-		Local:  Files{local}, Roots: []Root{{"starters", starters, true}}, Scan: scanner,
-		Openers: map[string]Opener{Local: (&opener{}).Open, Bedrock: (&opener{}).Open},
+		Local:  Files{local}, Roots: []Root{{"starters", starters, true}}, Loader: &loader{},
+		Openers: map[string]Opener{Bedrock: remotes(nil).cfg.Openers[Bedrock]},
 	})
 	if got := names(t, c); !slices.Equal(got, []string{"abc", "novels", "a"}) {
 		t.Error(got)

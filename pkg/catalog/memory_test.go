@@ -14,13 +14,13 @@ import (
 
 // three returns a catalog of the models a, b and c, of 100 bytes each when open, that
 // may use so much memory.
-func three(memory int64) (*Catalog, *opener) {
-	d, o := &disk{}, &opener{}
+func three(memory int64) (*Catalog, *loader) {
+	d, o := &disk{}, &loader{}
 	for i, name := range []string{"a", "b", "c"} {
 		d.put(name+"/weights", strings.Repeat(name, 10), int64(i+1))
 	}
 	return New(Config{
-		Roots: []Root{{Name: "root", FS: d}}, Scan: scanner, Openers: map[string]Opener{Local: o.Open}, Memory: memory,
+		Roots: []Root{{Name: "root", FS: d}}, Loader: o, Memory: memory,
 	}), o
 }
 
@@ -110,10 +110,10 @@ func TestWaitingForMemory(t *testing.T) {
 // The memory of a model that was replaced counts until its last user has gone.
 func TestReplacedModelCountsWhileInUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d, o := &disk{}, &opener{}
+		d, o := &disk{}, &loader{}
 		d.put("a/weights", strings.Repeat("a", 10), 1)
 		c := New(Config{
-			Roots: []Root{{Name: "root", FS: d}}, Scan: scanner, Openers: map[string]Opener{Local: o.Open}, Memory: 150,
+			Roots: []Root{{Name: "root", FS: d}}, Loader: o, Memory: 150,
 		})
 		done := use(t, c, "a")
 		d.put("a/weights", strings.Repeat("b", 10), 2)
@@ -133,10 +133,10 @@ func TestReplacedModelCountsWhileInUse(t *testing.T) {
 // kept when it is open at last.
 func TestReplacedWhileOpening(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d, o := &disk{}, &opener{block: make(chan struct{})}
+		d, o := &disk{}, &loader{block: make(chan struct{})}
 		d.put("a/weights", strings.Repeat("a", 10), 1)
 		c := New(Config{
-			Roots: []Root{{Name: "root", FS: d}}, Scan: scanner, Openers: map[string]Opener{Local: o.Open}, Memory: 150,
+			Roots: []Root{{Name: "root", FS: d}}, Loader: o, Memory: 150,
 		})
 		c.Has(t.Context(), "a") // the list is there
 		ctx, cancel := context.WithCancel(t.Context())

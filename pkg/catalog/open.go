@@ -13,7 +13,8 @@ import (
 	"glossa/pkg/llm"
 )
 
-// identity tells whether an open backend is still that of its model.
+// identity is what an open backend depends on: with another identity the model is opened
+// again.
 type identity struct {
 	source, checkpoint string
 	files              string
@@ -25,8 +26,7 @@ type identity struct {
 	special                         bool
 	context                         int
 
-	// Of the families bedrock and sagemaker: the whole item and its row, from which
-	// their backends are made.
+	// Of remote families: the whole item and its row, from which their backends are made.
 	record, row string
 	streams     bool
 
@@ -39,7 +39,7 @@ func (e *Entry) identity() identity {
 		template: e.rec.ChatTemplate, cap: e.rec.Cap, special: e.rec.ParseSpecial, languages: strings.Join(e.rec.Languages, " "), quant: e.rec.Quant,
 		context: e.rec.Context, fallbacks: strings.Join(e.rec.Fallbacks, "\n"), cache: e.rec.CacheSeconds,
 	}
-	if e.Family != Local {
+	if !e.InProcess {
 		id.record, id.row, id.streams = e.rec.raw, e.rec.Type, e.rec.Streaming
 	}
 	if r := e.Run; r != nil {
@@ -49,7 +49,7 @@ func (e *Entry) identity() identity {
 	return id
 }
 
-// bytes is the memory that the weights of a model take: none if it is remote.
+// bytes returns the memory of the model's weights, 0 if it is remote.
 func (e *Entry) bytes() int64 {
 	if e.Run == nil {
 		return 0
@@ -60,13 +60,13 @@ func (e *Entry) bytes() int64 {
 	return e.Run.Bytes
 }
 
-// opened is a backend that is open, being opened or could not be.
+// opened is a backend that is open, is being opened, or could not be opened.
 type opened struct {
 	identity
-	ready   chan struct{} // closed when the rest is set
+	ready   chan struct{} // closed when the fields below are set
 	backend llm.Backend
 	err     error
-	until   time.Time // for how long what is broken is left so
+	until   time.Time // do not retry before
 
 	// Under the catalog's mu:
 	bytes int64     // of memory
@@ -74,7 +74,7 @@ type opened struct {
 	used  time.Time // when the last of them began or ended
 }
 
-// isReady tells whether o is no longer being opened.
+// isReady reports whether opening has ended.
 func (o *opened) isReady() bool {
 	select {
 	case <-o.ready:
@@ -84,20 +84,19 @@ func (o *opened) isReady() bool {
 	}
 }
 
-// stale tells whether o must be opened again.
+// stale reports whether the model must be opened again.
 func (o *opened) stale(id identity) bool {
 	return o.identity != id || o.isReady() && o.broken() && time.Now().After(o.until)
 }
 
-// broken tells whether o could not be opened, or not to the end.
+// broken reports whether opening failed, or reading the weights did later.
 func (o *opened) broken() bool {
 	b, ok := o.backend.(interface{ Failed() error })
 	return o.err != nil || ok && b.Failed() != nil
 }
 
-// backend returns the open backend of e, opening it once however many ask. One that
-// was open before e changed is let go: its generations end on it, and the memory goes
-// with the last of them.
+// backend returns the open backend of e. Concurrent requests open it once. A backend that
+// was opened before e changed is closed after its last generation.
 func (c *Catalog) backend(ctx context.Context, e *Entry) (llm.Backend, error) {
 	o, err := c.hold(ctx, e)
 	if err != nil {
@@ -111,11 +110,11 @@ func (c *Catalog) backend(ctx context.Context, e *Entry) (llm.Backend, error) {
 	}
 }
 
-// patience is how long a request waits for the memory of models in use: requests are
-// answered a moment before their contexts end.
+// patience is how long a request waits for the memory of models in use. The context of a
+// request ends a moment after its answer, so that its model may be free soon.
 const patience = time.Second
 
-// hold returns what is open for e, or begins to open it, and holds it until ctx ends.
+// hold returns the opened backend of e, or starts to open it, and holds it until ctx ends.
 func (c *Catalog) hold(ctx context.Context, e *Entry) (*opened, error) {
 	var tooLong <-chan time.Time
 	for {
@@ -155,7 +154,7 @@ func (c *Catalog) tryHold(ctx context.Context, e *Entry) (*opened, error) {
 		}
 		o = &opened{identity: id, ready: make(chan struct{}), bytes: need}
 		c.open[key] = o
-		// Not of the first caller's context: others wait for it, and more will.
+		// It does not end with the first caller's context: other requests wait for it too.
 		go c.start(context.WithoutCancel(ctx), o, e)
 	}
 	o.users++
@@ -172,7 +171,7 @@ func (c *Catalog) release(o *opened) {
 	c.freed()
 }
 
-// freed forgets what nobody uses any more and wakes who waits for memory; c.mu is held.
+// freed closes unused backends and wakes the requests that wait for memory; c.mu is held.
 func (c *Catalog) freed() {
 	c.forgetGone()
 	if c.released != nil {
@@ -181,7 +180,7 @@ func (c *Catalog) freed() {
 	}
 }
 
-// forgetGone closes what was let go of and is no longer used; c.mu is held.
+// forgetGone closes the backends in c.gone that are no longer used; c.mu is held.
 func (c *Catalog) forgetGone() {
 	c.gone = slices.DeleteFunc(c.gone, func(o *opened) bool {
 		if !unused(o) {
@@ -192,18 +191,17 @@ func (c *Catalog) forgetGone() {
 	})
 }
 
-// close gives back what the backend holds that is not memory of the process's own, such as
-// a mapped file, without waiting for the garbage collector.
+// close releases what the garbage collector does not free, such as a mapped file.
 func (o *opened) close() {
 	if b, ok := o.backend.(io.Closer); ok {
-		_ = b.Close() // what it has read is in use no more
+		_ = b.Close() // it only read
 	}
 }
 
-// unused tells whether the memory of o can be had.
+// unused reports whether the memory of o can be freed.
 func unused(o *opened) bool { return o.users == 0 && o.isReady() }
 
-// drop lets go of what is open under key, if anything; c.mu is held.
+// drop closes the backend under key, if there is one, once it is unused; c.mu is held.
 func (c *Catalog) drop(key string) {
 	o := c.open[key]
 	if o == nil {
@@ -217,17 +215,16 @@ func (c *Catalog) drop(key string) {
 	c.gone = append(c.gone, o)
 }
 
-// Drop lets go of the local model that is open under a name, whose file was replaced or
-// deleted: what it holds of it is given back with its last generation. Call
-// [Catalog.Refresh] before, so that nobody opens what is no more.
+// Drop closes the local model of a name, whose file was replaced or deleted, after its last
+// generation. Call [Catalog.Refresh] before, so that no request opens the old file again.
 func (c *Catalog) Drop(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.drop(Local + "/" + name)
 }
 
-// makeRoom lets go of models that nobody uses, the least recently used first, until
-// need bytes fit; c.mu is held.
+// makeRoom closes unused models, the least recently used first, until need bytes fit; c.mu
+// is held.
 func (c *Catalog) makeRoom(name string, need int64) error {
 	limit := c.cfg.Memory
 	if limit == 0 || need == 0 {
@@ -265,12 +262,12 @@ func (c *Catalog) makeRoom(name string, need int64) error {
 		dropped = true
 	}
 	if dropped {
-		debug.FreeOSMemory() // before the next weights come
+		debug.FreeOSMemory() // before the next weights are read
 	}
 	return nil
 }
 
-// size spells a number of bytes.
+// size formats a number of bytes.
 func size(n int64) string {
 	if n < 1<<30 {
 		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
@@ -278,7 +275,7 @@ func size(n int64) string {
 	return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
 }
 
-// start opens the backend of o. The goroutine is o's: it ends when o is ready.
+// start opens the backend of o. Its goroutine ends when o is ready.
 func (c *Catalog) start(ctx context.Context, o *opened, e *Entry) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -291,12 +288,16 @@ func (c *Catalog) start(ctx context.Context, o *opened, e *Entry) {
 		close(o.ready)
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.freed() // everybody may have left by now
+		c.freed() // all requests may have ended meanwhile
 	}()
-	o.backend, o.err = c.cfg.Openers[e.Family](ctx, e.rec, e.Run)
+	if e.Run != nil {
+		o.backend, o.err = c.cfg.Loader.Open(ctx, e.Run, e.rec.options())
+	} else {
+		o.backend, o.err = c.cfg.Openers[e.Family](ctx, e.rec)
+	}
 }
 
-// failed tells what went wrong in words for clients, and gives the memory back.
+// failed gives the error of o a message for clients, and frees the memory.
 func (c *Catalog) failed(o *opened, e *Entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -306,8 +307,7 @@ func (c *Catalog) failed(o *opened, e *Entry) {
 	}
 }
 
-// forget lets go of what was opened for models that are no more, so that their
-// memory is free when their last generation ends.
+// forget closes the backends of models that no longer exist, each after its last generation.
 func (c *Catalog) forget(v *view) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

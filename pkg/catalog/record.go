@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,14 +9,14 @@ import (
 	"io/fs"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	remote "glossa/pkg/schema"
 	"glossa/pkg/table"
 )
 
-// The families of models, in the order in which a name that several have is
-// resolved.
+// The families of models. A name that several have is that of the first family.
 const (
 	Local     = "local"
 	Bedrock   = "bedrock"
@@ -33,7 +34,7 @@ func rank(family string) int { return slices.Index([]string{Local, Bedrock, Sage
 // A Record describes one model.
 type Record struct {
 	Name, Family string
-	Key          string // the sort key of the item that describes it, which may be that of a group; "": none
+	Key          string // the sort key of the item that describes it, perhaps a group's; "": none
 	Type         string // the provider's word
 	Description  string
 	Hostings     []string
@@ -42,16 +43,16 @@ type Record struct {
 	Created      time.Time
 
 	// Of the families bedrock and sagemaker:
-	Schema    *remote.Schema // what is sent and answered; never nil
-	ModelID   string         // what Bedrock calls the model; "": its name
-	Endpoint  string         // of SageMaker; "": what follows the first dot of the name, or the name
-	Component string         // of the endpoint's inference components; "": none
+	Schema    *remote.Schema // of requests and answers; never nil
+	ModelID   string         // of Bedrock, see [Record.BedrockID]
+	Endpoint  string         // of SageMaker, see [Record.EndpointName]
+	Component string         // one of the endpoint's inference components; "": none
 
-	Fallbacks    []string // names of models that are asked when this one fails
-	CacheSeconds int      // for how long answers that would be the same are kept; 0: not at all
+	Fallbacks    []string // names of models that answer when this one fails
+	CacheSeconds int      // how long repeatable answers are kept; 0: not at all
 
-	// IgnoreUnmapped leaves out keys that the model has no place for, where a request does
-	// not say what becomes of them; nil: as the server has it.
+	// IgnoreUnmapped drops keys without a place in the model, if the request does not say
+	// what to do with them; nil: the server's setting.
 	IgnoreUnmapped *bool
 
 	// Of the family local:
@@ -61,20 +62,30 @@ type Record struct {
 	Aliases      []string
 	ParseSpecial bool     // special tokens spelled in raw prompts are read as such
 	Languages    []string // that a translator knows; nil: all of its tokenizer
-	Quant        string   // of the weights in memory, of [Quants]; "": as the server has it
+	Quant        string   // of the weights in memory, of [Quants]; "": the server's
 
-	raw string // the item, as it is stored
+	raw string // the item's JSON
+}
+
+// BedrockID returns what Bedrock calls the model.
+func (rec *Record) BedrockID() string { return cmp.Or(rec.ModelID, rec.Name) }
+
+// EndpointName returns the model's endpoint of SageMaker: the record's, or the part of the
+// name after the first dot, or the name.
+func (rec *Record) EndpointName() string {
+	_, after, _ := strings.Cut(rec.Name, ".")
+	return cmp.Or(rec.Endpoint, after, rec.Name)
 }
 
 // A Source has the records of the models to be served.
 type Source interface {
-	// Items returns the items whose pk is "models". An error means that nothing
-	// could be read: what was read before stays in force.
+	// Items returns the items whose pk is "models". After an error the last answer stays in
+	// force.
 	Items(ctx context.Context) ([]Item, error)
 }
 
-// An Item is one item as it is stored: its sk is "all-models", of the one that lists
-// models, or "<family>-<key>", of the record of one model or of a group (see [Keys]).
+// An Item is a stored item. Its sk is "all-models" if it lists models, or "<family>-<key>" if
+// it is the record of a model or a group (see [Keys]).
 type Item struct {
 	Name string // for problems: the file's, or the item's pk and sk
 	JSON []byte // an object
@@ -116,7 +127,7 @@ func ReadItem(fsys fs.FS, name string) Item {
 // Table is a [Source] of the items of a DynamoDB table.
 type Table struct{ Table *table.Table }
 
-// maxItems bounds what all items of a table have together, in bytes of JSON.
+// maxItems bounds all items of a table together, bytes of JSON.
 const maxItems = 16 << 20
 
 // Items implements [Source]. It stops reading at [maxItems] and reports that as a problem.
@@ -141,24 +152,23 @@ func (t Table) Items(ctx context.Context) (items []Item, err error) {
 // itemOf returns an item of a table: its attributes as the members of an object.
 func itemOf(it table.Item) Item {
 	name := it.Key().PK + "/" + it.Key().SK
-	if !printable(name) { // logs and terminals show it
+	if !printable(name) { // it appears in logs and on terminals
 		name = strconv.Quote(short(name))
 	}
 	b, err := marshal(it)
 	return Item{Name: name, JSON: b, Err: err}
 }
 
-// A Warning is a problem for which no model is missing: something in a record that is
-// probably not meant.
+// A Warning is a problem of a record that hides no model: probably a mistake of its author.
 type Warning struct{ Err error }
 
 func (w Warning) Error() string { return w.Err.Error() }
 
-// Unwrap returns what is warned of.
+// Unwrap returns the problem.
 func (w Warning) Unwrap() error { return w.Err }
 
-// Unread is a problem with what holds a model, or all of a root: whether there is such a
-// model cannot be known.
+// Unread is the problem of a model, or of a whole root, that cannot be read: it is unknown
+// which models exist there.
 type Unread struct {
 	Model string // "": any
 	Err   error
@@ -166,10 +176,10 @@ type Unread struct {
 
 func (u Unread) Error() string { return u.Err.Error() }
 
-// Unwrap returns what went wrong.
+// Unwrap returns the cause.
 func (u Unread) Unwrap() error { return u.Err }
 
-// IsWarning tells whether a problem is a [Warning].
+// IsWarning reports whether a problem is a [Warning].
 func IsWarning(problem error) bool {
 	_, ok := errors.AsType[Warning](problem)
 	return ok

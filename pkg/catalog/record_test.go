@@ -109,7 +109,7 @@ func TestRecordsThatNameNoRun(t *testing.T) {
 				{"model_type":"Alpha","model_name":"lost","model_family":"local"}]}`)},
 			"c.json": {Data: []byte(`{"pk":"models","sk":"bedrock-claude","schema":` + tiny + `}`)},
 		}}
-		c := catalogOf(&opener{}, f, Root{"starters", fstest.MapFS{"b/weights": {Data: []byte("b")}}, true})
+		c := catalogOf(&loader{}, f, Root{"starters", fstest.MapFS{"b/weights": {Data: []byte("b")}}, true})
 		if got := names(t, c); len(got) != 1 || got[0] != "b" {
 			t.Errorf("%s: %v", checkpoint, got)
 		}
@@ -134,7 +134,7 @@ func TestRecordOfADirectory(t *testing.T) {
 		}
 	}
 	record := `{"pk":"models","sk":"local-a","schema":{"checkpoint":"` + filepath.ToSlash(filepath.Join(dir, "mine")) + `/"}}`
-	c := catalogOf(&opener{}, Files{fstest.MapFS{"a.json": {Data: []byte(record)}}})
+	c := catalogOf(&loader{}, Files{fstest.MapFS{"a.json": {Data: []byte(record)}}})
 	if got := names(t, c); len(got) != 1 || got[0] != "a" {
 		t.Error(got)
 	}
@@ -157,4 +157,20 @@ func FuzzRecord(f *testing.F) {
 			t.Fatal("the same record twice is no problem")
 		}
 	})
+}
+
+// Records name a model for its provider; without it the name does.
+func TestProviderNames(t *testing.T) {
+	for _, test := range []struct{ name, endpoint, want string }{
+		{"tgi.llama-2-13b", "", "llama-2-13b"}, {"tgi.a.b", "", "a.b"}, {"llama", "", "llama"}, {"tgi.", "", "tgi."}, {"tgi.llama", "prod", "prod"},
+	} {
+		if got := (&Record{Name: test.name, Endpoint: test.endpoint}).EndpointName(); got != test.want {
+			t.Errorf("%+v: %q", test, got)
+		}
+	}
+	for id, rec := range map[string]Record{"a.b": {Name: "a.b"}, "c": {Name: "a.b", ModelID: "c"}} {
+		if got := rec.BedrockID(); got != id {
+			t.Errorf("%+v: %q", rec, got)
+		}
+	}
 }

@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"context"
 	"errors"
 	"io/fs"
 	"sync/atomic"
@@ -31,12 +30,10 @@ func TestPartlyReadModelIsOpenedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, opened := &disk{}, []*partial{}
 		d.put("a/weights", "a", 1)
-		c := New(Config{Roots: []Root{{Name: "root", FS: d}}, Scan: scanner, Openers: map[string]Opener{
-			Local: func(context.Context, *Record, *Run) (llm.Backend, error) {
-				opened = append(opened, &partial{})
-				return opened[len(opened)-1], nil
-			},
-		}})
+		c := catalogOf(&loader{open: func() (llm.Backend, error) {
+			opened = append(opened, &partial{})
+			return opened[len(opened)-1], nil
+		}}, nil, Root{Name: "root", FS: d})
 		for i, want := range []int{1, 1, 2, 2} {
 			use(t, c, "a")()
 			if len(opened) != want {
@@ -54,14 +51,14 @@ func TestPartlyReadModelIsOpenedAgain(t *testing.T) {
 // Records name models in S3 by their URLs; what cannot be had is a problem of theirs alone,
 // told to clients in the words that are for them.
 func TestRemoteCheckpoints(t *testing.T) {
-	d, o := &disk{}, &opener{}
+	d := &disk{}
 	d.put("run/weights", "far", 1)
 	f := Files{fstest.MapFS{
 		"a.json": {Data: []byte(`{"pk":"models","sk":"local-far","schema":{"checkpoint":"s3://b/p/run/"}}`)},
 		"b.json": {Data: []byte(`{"pk":"models","sk":"local-shut","schema":{"checkpoint":"s3://b/shut"}}`)},
 		"c.json": {Data: []byte(`{"pk":"models","sk":"local-none","schema":{"checkpoint":"s3://b/none"}}`)},
 	}}
-	c := New(Config{Source: f, Scan: scanner, Openers: map[string]Opener{Local: o.Open}, Remote: func(url string) (fs.FS, error) {
+	c := catalogOf(&loader{locate: func(url string) (fs.FS, error) {
 		switch url {
 		case "s3://b/p/run/":
 			return d, nil
@@ -69,7 +66,7 @@ func TestRemoteCheckpoints(t *testing.T) {
 			return nil, &llm.Error{Code: llm.Upstream, Message: "the door is shut"}
 		}
 		return fstest.MapFS{}, nil
-	}})
+	}}, f)
 	if got := say(t, c, "far"); got != "far" {
 		t.Errorf("got %q", got)
 	}

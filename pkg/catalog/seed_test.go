@@ -91,7 +91,7 @@ func TestSowBeside(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, _ := r.shelve(stored, nil)
+	all, _ := r.index(stored, nil)
 	rows := all[allSK].models
 	if len(rows) != 5 || rows[0].Row != (Row{"Mine", "abc", Local, false}) || all["local-abc"].local.checkpoint != "other" {
 		t.Errorf("%+v", rows)

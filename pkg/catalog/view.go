@@ -8,21 +8,21 @@ import (
 	"glossa/pkg/llm"
 )
 
-// view is what one look at records and runs has found. It does not change.
+// view is the result of one read of records and roots. It does not change.
 type view struct {
 	at time.Time // when the source was asked
 	window
 	entries  []Entry
-	names    map[string]*Entry     // every way to call a model
-	unserved map[string]*llm.Error // the names of models that are listed and not served; nil: not for clients
-	records  shelf                 // that may describe models which are not listed; nil: these are refused
-	opens    map[string]bool       // the families that can be opened
+	names    map[string]*Entry     // by name, alias and family/name
+	unserved map[string]*llm.Error // names of models that are listed and not served; nil: the error is not for clients
+	records  itemSet               // they may describe models that are not listed; nil: such models are refused
+	serves   map[string]bool       // the remote families that can be opened
 	problems []error
-	good     bool  // records could be read, now or before
+	good     bool  // records were read, now or earlier
 	err      error // why they cannot be read now
 }
 
-// scan is what one root holds.
+// scan is the content of a root.
 type scan struct {
 	runs     []Run
 	problems []error
@@ -33,15 +33,18 @@ func (c *Catalog) scanRoot(i int, root Root) scan {
 	if c.fixed[i].done {
 		return c.fixed[i]
 	}
-	s := scanFS(c.cfg.Scan, root.FS, root.Name)
+	s := scanFS(c.cfg.Loader, root.FS, root.Name)
 	if s.done = root.Fixed; s.done {
 		c.fixed[i] = s
 	}
 	return s
 }
 
-func scanFS(scanner Scanner, fsys fs.FS, source string) (s scan) {
-	runs, problems := scanner(fsys)
+func scanFS(loader Loader, fsys fs.FS, source string) (s scan) {
+	if loader == nil {
+		return s
+	}
+	runs, problems := loader.Scan(fsys)
 	for _, run := range runs {
 		run.FS, run.Source = fsys, source
 		s.runs = append(s.runs, run)
@@ -52,26 +55,8 @@ func scanFS(scanner Scanner, fsys fs.FS, source string) (s scan) {
 	return s
 }
 
-// place is where a run stands: the index of its root and its name.
+// place is the index of a run's root, and the run's name.
 type place struct {
 	root int
 	id   string
-}
-
-// only is the directory FS of which one entry alone is seen.
-type only struct {
-	fs.FS
-	name string
-}
-
-// ReadDir implements [fs.ReadDirFS].
-func (o only) ReadDir(name string) ([]fs.DirEntry, error) {
-	if name != "." {
-		return fs.ReadDir(o.FS, name)
-	}
-	info, err := fs.Stat(o.FS, o.name)
-	if err != nil {
-		return nil, err
-	}
-	return []fs.DirEntry{fs.FileInfoToDirEntry(info)}, nil
 }

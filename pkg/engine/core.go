@@ -93,7 +93,7 @@ func newCore(m *arch.Model, cfg Config) (*core, error) {
 		model: model, kernels: cfg.Kernels, tokenizer: m.Tokenizer, queue: cfg.Queue, memory: memory,
 		lanes: newLanes(model, cfg.Team), prefixes: newPrefixes(model, cmp.Or(cfg.PrefixMemory, memory/prefixShare)),
 		context: context, start: m.Start, empty: m.Empty, tokens: m.Tokens, words: cfg.TokenizerJSON,
-		info: llm.ModelInfo{Family: "local", Type: m.Name(), Version: m.Version, Streaming: true, Context: context},
+		info: llm.ModelInfo{Type: m.Name(), Version: m.Version, Streaming: true, Context: context},
 	}
 	if len(m.End) > 0 {
 		c.info.EndToken = c.tokenizer.Piece(m.End[0])

@@ -1,8 +1,8 @@
-// Package publish takes in models: it checks an upload completely, packs it and puts it
-// where models are served from, a directory or a bucket, in one step, so that a failed or
-// interrupted upload leaves the model of that name as it was. What is too large for one
-// request comes in parts, in any order, which are kept until all have arrived. It refuses
-// to know HTTP, who may upload, and how models run.
+// Package publish stores uploaded models: it checks an upload completely, packs it and puts
+// it into the directory or the bucket from which models are served. This last step is atomic:
+// a failed or interrupted upload leaves the model of that name as it was. An upload that is
+// too large for one request comes in parts, in any order, which are kept until all have
+// arrived. The package refuses to know HTTP, permissions, and how models run.
 //
 // Source: seed 002, /api/upload and the layout of run directories.
 package publish
@@ -17,12 +17,14 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
+	"path"
 	"regexp"
 	"strings"
 	"sync"
 	"time"
 
 	"glossa/pkg/bucket"
+	"glossa/pkg/deployment"
 	"glossa/pkg/engine/arch"
 	"glossa/pkg/engine/checkpoint"
 	"glossa/pkg/engine/dtype"
@@ -30,8 +32,8 @@ import (
 	"glossa/pkg/llm"
 )
 
-// Upload is a model that comes in: a checkpoint of Alpha in either encoding, with what its
-// run directory has, or a GGUF file, or a packed model, which say all of themselves.
+// Upload is a model to publish: a checkpoint of Alpha in either encoding, with the other
+// files of its run directory, or a GGUF file, or a packed model, which need no other files.
 type Upload struct {
 	Name         string          // the model's; see [CheckName]
 	Config       json.RawMessage // config.json: modelConfig, trainConfig, configHash, runId, domain
@@ -43,49 +45,50 @@ type Upload struct {
 	Quant        string // format of the weights, of [Quants]; "": f32 of Alpha, q8_0 of GGUF
 	New          bool   // only if no model has the name: else the error is [ErrExists]
 
-	Progress func(done, total int64) // hears of bytes that are written, if it is set
+	Progress func(done, total int64) // called with the bytes written so far; nil: disabled
 }
 
 // Quants are the formats that models are packed in.
 func Quants() []string { return dtype.Options() }
 
-// ErrExists is the cause of the error of an upload that was to be new and is not.
+// ErrExists is the cause of the error of an [Upload] with New whose name a model has.
 var ErrExists = errors.New("there is a model of this name")
 
-// PackName is what the file of a model is called, below the model's name.
+// PackName is the name of a model's file, below the model's name.
 const PackName = "packed" + checkpoint.PackSuffix
 
-// Bounds, unless a store has others.
+// Bounds of stores by default.
 const (
 	DefaultMaxBytes = 16 << 30  // of a directory, bytes
 	bucketMaxBytes  = 256 << 30 // of a bucket, bytes
 	maxStep         = 1 << 53
 )
 
-// models is where models are.
+// models is the directory or the bucket of the published models.
 type models interface {
-	// store writes a packed model, in place of the one that may have the name. write is
-	// called once; nothing is seen of the model unless it goes well.
+	// store writes a packed model, which replaces the one of that name. write is called
+	// once; the model is visible only if it succeeds.
 	store(ctx context.Context, name string, isNew bool, write func(to io.WriterAt) error) error
-	// remove deletes a model; there being none is a NotFound error.
+	// remove deletes a model; an unknown name is a NotFound error.
 	remove(ctx context.Context, name string) error
-	// used is how many bytes there are.
+	// used returns the bytes of all models.
 	used(ctx context.Context) (int64, error)
 	close() error
 }
 
-// Store is where models are published. Its methods may be called concurrently.
+// Store publishes models. Set its fields before the first use. Its methods are safe for
+// concurrent use.
 type Store struct {
-	// MaxBytes bounds the files of all models together, those under way included; 0:
-	// [DefaultMaxBytes], or more in a bucket. Set it before the first use, like the next.
+	// MaxBytes bounds the files of all models together, including uploads under way; 0:
+	// [DefaultMaxBytes], or more in a bucket.
 	MaxBytes int64
-	// Memory is what this process has for the weights of models, bytes, of which uploads
-	// take at most half together; 0: no more than is usual. Uploads that do not fit wait.
+	// Memory is the memory of this process for the weights of models, bytes. All uploads
+	// together take at most half of it; 0: the usual bounds. Uploads that do not fit wait.
 	Memory  int64
 	Kernels *kernel.Kernels // that pack; nil: the best
-	Log     func(error)     // hears of what could not be tidied up; nil: nobody
-	// Resume goes on with what a Put into a bucket left that was interrupted, and leaves what
-	// an interrupted one has sent. It is for one process at a time.
+	Log     func(error)     // called with errors of cleaning up; nil: they are ignored
+	// Resume continues an interrupted Put into a bucket, and keeps what an interrupted Put
+	// has sent. Only one process at a time may use it.
 	Resume bool
 
 	models models
@@ -100,8 +103,23 @@ type Store struct {
 	bytes int64 // of all files while open > 0
 }
 
+// BucketPlaces returns the directories of a bucket for models, at s3://bucket/prefix, and for
+// uploads under way, in the same parent directory. The caller adds how to reach the bucket.
+func BucketPlaces(url string) (models, uploads bucket.Config, err error) {
+	name, prefix, err := bucket.Parse(url)
+	if err != nil {
+		return models, uploads, err
+	}
+	models, uploads = bucket.Config{Bucket: name, Prefix: prefix}, bucket.Config{Bucket: name, Prefix: path.Join(path.Dir(prefix), deployment.Uploads)}
+	if prefix == "" || prefix == uploads.Prefix {
+		return models, uploads, llm.Errorf(llm.Unsupported, "uploads need a prefix of their own: checkpoints must be below another one than %q, such as s3://%s/%s",
+			prefix, name, deployment.Checkpoints)
+	}
+	return models, uploads, nil
+}
+
 // OpenBucket opens a store in a bucket: models are objects below the one prefix, uploads
-// under way below the other. Nothing is asked of it yet.
+// under way below the other. It sends no request yet.
 func OpenBucket(models, uploads *bucket.Bucket) *Store {
 	s := &Store{MaxBytes: bucketMaxBytes}
 	s.models, s.blobs = &objects{models, s}, &objectBlobs{uploads, s}
@@ -113,7 +131,7 @@ func (s *Store) Close() error { return s.models.close() }
 
 func (s *Store) limit() int64 { return cmp.Or(s.MaxBytes, DefaultMaxBytes) }
 
-// log tells of an error that changes nothing for who uploads.
+// log logs an error that does not concern the client.
 func (s *Store) log(err error) {
 	if err != nil && s.Log != nil {
 		s.Log(err)
@@ -122,13 +140,13 @@ func (s *Store) log(err error) {
 
 var (
 	validName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
-	// Windows takes these names, whatever follows a dot, for devices.
+	// Windows considers these names devices, with any ending after a dot.
 	deviceName = regexp.MustCompile(`(?i)^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)`)
 )
 
-// CheckName reports why a model may not have a name: it has 1 to 128 letters,
-// digits, dots, underscores and hyphens, begins with a letter or digit, does not
-// end with a dot, and is no device of Windows.
+// CheckName returns an error if a model may not have a name. A name has 1 to 128 letters,
+// digits, dots, underscores and hyphens, begins with a letter or digit, does not end with a
+// dot, and is not a device of Windows.
 func CheckName(name string) error {
 	switch {
 	case !validName.MatchString(name):
@@ -143,10 +161,9 @@ func CheckName(name string) error {
 	return nil
 }
 
-// Put checks an upload, packs it and stores it under its name, instead of the model that
-// may be there: nothing of that one remains. Errors are [llm.Error]s whose Param is a field
-// of the upload in its wire spelling. Uploads of one name wait for each other; of those in
-// several processes the last one wins, whole.
+// Put checks an upload, packs it and stores it under its name. It replaces a model of that
+// name completely. Errors are [llm.Error]s whose Param is the wire name of a field of the
+// upload. Uploads of one name wait for each other; among several processes the last one wins.
 func (s *Store) Put(ctx context.Context, u Upload) error {
 	if err := u.check(); err != nil {
 		return err
@@ -154,8 +171,7 @@ func (s *Store) Put(ctx context.Context, u Upload) error {
 	return s.put(ctx, &u, func() (*model, error) { return s.read(ctx, &u) })
 }
 
-// PutModel packs a model that is open, which u.Checkpoint and what belongs to it do not say.
-// It stays open.
+// PutModel is Put of an open model instead of u.Checkpoint. The model stays open.
 func (s *Store) PutModel(ctx context.Context, u Upload, m *arch.Model) error {
 	u.Checkpoint = bytes.NewReader(nil)
 	if err := u.check(); err != nil {
@@ -168,7 +184,7 @@ func (s *Store) PutModel(ctx context.Context, u Upload, m *arch.Model) error {
 	})
 }
 
-// put stores what read returns.
+// put stores the model that read returns.
 func (s *Store) put(ctx context.Context, u *Upload, read func() (*model, error)) error {
 	unlock, err := s.locks.lock(ctx, u.Name)
 	if err != nil {
@@ -218,10 +234,10 @@ func noModel(name string) error {
 	return &llm.Error{Code: llm.NotFound, Param: "name", Message: fmt.Sprintf("no model %q", name)}
 }
 
-// exists is the error of an upload that was to be new.
+// exists is the error of an upload with New whose name a model has.
 func exists(name string) error { return invalid("name", ErrExists, "there is a model %s", name) }
 
-// taken is the error of a name that something has that is no model and is left alone.
+// taken is the error of a name that something else than a model has, which stays.
 func taken(name string) error {
 	return invalid("name", nil, "%q is taken by something that is no model", name)
 }
@@ -231,11 +247,11 @@ func invalid(param string, cause error, format string, args ...any) *llm.Error {
 	return &llm.Error{Code: llm.Invalid, Param: param, Message: fmt.Sprintf(format, args...), Err: cause}
 }
 
-// shortly is when that may go well which the store has no room for now.
+// shortly is when to retry an upload for which the store has no room now.
 const shortly = 5 * time.Second
 
-// internal is the error of what is no fault of who uploads: that a request ended, what a
-// bucket refuses, or a fault of ours.
+// internal is the error of a failure that the client did not cause: the request ended, the
+// bucket refused, or the program has a fault.
 func internal(ctx context.Context, err error) error {
 	if e, ok := errors.AsType[*llm.Error](err); ok {
 		return e

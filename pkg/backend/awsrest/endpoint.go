@@ -2,11 +2,11 @@ package awsrest
 
 import (
 	"context"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"glossa/pkg/arn"
+	"glossa/pkg/partition"
 )
 
 // A Service is one of AWS.
@@ -68,8 +68,8 @@ func Configured(cfg aws.Config, id string) (string, error) {
 }
 
 // endpoint returns the base URL of a service: that of the configuration, else AWS's own
-// of the region, by the rules that the SDK's clients have. What a region is called becomes a
-// part of the host's name, and credentials are sent there.
+// of the region, by the rules of the SDK's clients. The name of the region becomes a part of
+// the host's name, to which credentials are sent.
 func (s Service) endpoint(cfg aws.Config) (string, error) {
 	if url, err := Configured(cfg, s.ID); url != "" || err != nil {
 		return url, err
@@ -77,51 +77,23 @@ func (s Service) endpoint(cfg aws.Config) (string, error) {
 	if err := arn.CheckRegion(cfg.Region); err != nil {
 		return "", err
 	}
+	fips, dual, err := Variants(cfg)
+	if err != nil {
+		return "", err
+	}
+	return "https://" + s.host(cfg.Region, fips, dual), nil
+}
+
+// Variants reports whether a configuration asks for endpoints that comply with FIPS, and
+// for dual-stack ones.
+func Variants(cfg aws.Config) (fips, dual bool, err error) {
 	ctx := context.Background()
-	fips, _, err := ask(cfg.ConfigSources, func(s fipsSource) (aws.FIPSEndpointState, bool, error) { return s.GetUseFIPSEndpoint(ctx) })
+	f, _, err := ask(cfg.ConfigSources, func(s fipsSource) (aws.FIPSEndpointState, bool, error) { return s.GetUseFIPSEndpoint(ctx) })
 	if err != nil {
-		return "", err
+		return false, false, err
 	}
-	dual, _, err := ask(cfg.ConfigSources, func(s dualSource) (aws.DualStackEndpointState, bool, error) { return s.GetUseDualStackEndpoint(ctx) })
-	if err != nil {
-		return "", err
-	}
-	return "https://" + s.host(cfg.Region, fips == aws.FIPSEndpointStateEnabled, dual == aws.DualStackEndpointStateEnabled), nil
-}
-
-// A partition is a part of AWS that has regions and names of its own.
-type partition struct{ regions, suffix, dual string }
-
-// partitions are found by how their regions begin; the first one has all others. Source:
-// the endpoint rules of aws-sdk-go-v2, against which a test holds this.
-func partitions() []partition {
-	return []partition{
-		{"", "amazonaws.com", "api.aws"},
-		{"us-gov-", "amazonaws.com", "api.aws"},
-		{"cn-", "amazonaws.com.cn", "api.amazonwebservices.com.cn"},
-		{"eusc-", "amazonaws.eu", "api.amazonwebservices.eu"},
-		{"us-iso-", "c2s.ic.gov", "api.aws.ic.gov"},
-		{"us-isob-", "sc2s.sgov.gov", "api.aws.scloud"},
-		{"eu-isoe-", "cloud.adc-e.uk", "api.cloud-aws.adc-e.uk"},
-		{"us-isof-", "csp.hci.ic.gov", "api.aws.hci.ic.gov"},
-	}
-}
-
-func partitionOf(region string) partition {
-	list := partitions()
-	for _, p := range list[1:] {
-		if strings.HasPrefix(region, p.regions) {
-			return p
-		}
-	}
-	return list[0]
-}
-
-func (p partition) domain(dual bool) string {
-	if dual {
-		return p.dual
-	}
-	return p.suffix
+	d, _, err := ask(cfg.ConfigSources, func(s dualSource) (aws.DualStackEndpointState, bool, error) { return s.GetUseDualStackEndpoint(ctx) })
+	return f == aws.FIPSEndpointStateEnabled, d == aws.DualStackEndpointStateEnabled, err
 }
 
 func bedrockHost(region string, fips, dual bool) string {
@@ -129,17 +101,17 @@ func bedrockHost(region string, fips, dual bool) string {
 	if fips {
 		name = "bedrock-runtime-fips."
 	}
-	return name + region + "." + partitionOf(region).domain(dual)
+	return name + region + "." + partition.Of(region).HostDomain(dual)
 }
 
 func sagemakerHost(region string, fips, dual bool) string {
-	p, name := partitionOf(region), "runtime.sagemaker."
+	p, name := partition.Of(region), "runtime.sagemaker."
 	switch {
-	case fips && !dual && p.regions == "":
+	case fips && !dual && p.Name == "aws":
 		name = "runtime-fips.sagemaker."
-	case fips && !dual && p.regions == "us-gov-": // where all are
+	case fips && !dual && p.Name == "aws-us-gov": // all of its endpoints are
 	case fips:
 		name = "runtime.sagemaker-fips."
 	}
-	return name + region + "." + p.domain(dual)
+	return name + region + "." + p.HostDomain(dual)
 }

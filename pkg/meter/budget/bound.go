@@ -51,7 +51,7 @@ func (b backend) bound(req *llm.Request) bound {
 	}
 	out := bound{rows: min(int64(max(1, len(req.Prompts)))*min(rows, mostRows), mostRows), each: b.context()}
 	limit := req.MaxTokens
-	if out.sent = limit != nil; !out.sent && b.info.Family == "local" {
+	if out.sent = limit != nil; !out.sent && b.info.InProcess {
 		limit = req.Defaults.MaxTokens
 	}
 	if limit != nil {

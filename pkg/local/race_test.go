@@ -1,6 +1,6 @@
 //go:build race
 
-package app
+package local
 
 // raced tells that the race detector is on, which takes memory of its own.
 const raced = true

@@ -1,4 +1,4 @@
-package app
+package local
 
 import (
 	"errors"
@@ -8,16 +8,16 @@ import (
 	"glossa/pkg/tokenizer"
 )
 
-// tokenizerJSON returns how the tokenizer.json of a published model is read. It is read anew
-// for each that asks for it: some have tens of megabytes, and few are asked for.
-func (a *App) tokenizerJSON(rec *catalog.Record, run *catalog.Run) func() ([]byte, error) {
+// tokenizerJSON returns a function that reads the tokenizer.json of a published model. Each
+// call reads it again: some files have tens of megabytes, and few clients ask for one.
+func (l *Loader) tokenizerJSON(run *catalog.Run, o catalog.Options) func() ([]byte, error) {
 	if run.Type == "" {
 		return nil // the engine writes that of an Alpha model
 	}
 	return func() (raw []byte, err error) {
-		m, err := a.describe(rec, run)
+		m, err := l.read(run, o)
 		if err != nil {
-			return nil, unreadable(err)
+			return nil, clientError(err)
 		}
 		defer func() { err = errors.Join(err, m.Close()) }()
 		words, err := m.Words()

@@ -13,16 +13,16 @@ import (
 	"glossa/pkg/llm"
 )
 
-// A flight is one look at records and runs, for which many may wait.
+// A flight is one read of records and roots, for which many requests may wait.
 type flight struct {
-	done chan struct{} // closed when the rest is set
+	done chan struct{} // closed when the other fields are set
 	view *view
-	err  error // there is no view: a fault of the program
+	err  error // of a panic; there is no view
 }
 
-// view returns what there is. A view is used for half of the TTL; from then on the next
-// question has a new one made, for which nobody waits unless the view is older than the
-// TTL.
+// view returns a view that is younger than the TTL. From half of the TTL on, the next
+// request starts a read for a new view, but waits for it only if the old view is older than
+// the TTL.
 func (c *Catalog) view(ctx context.Context) (*view, error) {
 	begun := time.Now()
 	for {
@@ -48,8 +48,7 @@ func (c *Catalog) view(ctx context.Context) (*view, error) {
 	}
 }
 
-// begin returns the look that is under way, or begins one, unless there is a newer view
-// than old.
+// begin returns the flight under way, or starts one, unless there is a newer view than old.
 func (c *Catalog) begin(ctx context.Context, old *view) *flight {
 	c.flights.Lock()
 	defer c.flights.Unlock()
@@ -60,14 +59,14 @@ func (c *Catalog) begin(ctx context.Context, old *view) *flight {
 	}
 	if c.flight == nil {
 		c.flight = &flight{done: make(chan struct{})}
-		// Not of the first caller's context: others wait for it too.
+		// It does not end with the first caller's context: other requests wait for it too.
 		go c.fly(context.WithoutCancel(ctx), c.flight)
 	}
 	return c.flight
 }
 
-// fly makes the view of f. The goroutine is f's: it ends when f is done, which the time
-// limit of the source bounds.
+// fly makes the view of f. The goroutine ends when f is done, which the time limit of the
+// source bounds.
 func (c *Catalog) fly(ctx context.Context, f *flight) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -77,7 +76,7 @@ func (c *Catalog) fly(ctx context.Context, f *flight) {
 		defer c.flights.Unlock()
 		defer close(f.done)
 		if c.flight != f {
-			return // Refresh came in between
+			return // Refresh was called meanwhile
 		}
 		c.flight = nil
 		if f.view != nil {
@@ -87,44 +86,44 @@ func (c *Catalog) fly(ctx context.Context, f *flight) {
 	}()
 	c.load.Lock()
 	defer c.load.Unlock()
-	v := c.look(ctx)
-	c.tell(ctx, v)
+	v := c.read(ctx)
+	c.logProblems(ctx, v)
 	f.view = v
 }
 
-// Refresh makes the next question look at runs again, and at records unless they were
+// Refresh makes the next request read the runs again, and the records unless they were
 // read a moment ago.
 func (c *Catalog) Refresh() {
 	c.flights.Lock()
 	defer c.flights.Unlock()
 	c.now.Store(nil)
-	c.flight = nil // it may have begun too early
+	c.flight = nil // it may have started too early
 }
 
-// look reads records and roots; c.load is held.
-func (c *Catalog) look(ctx context.Context) *view {
+// read reads records and roots; c.load is held.
+func (c *Catalog) read(ctx context.Context) *view {
 	roots := make([]scan, len(c.cfg.Roots))
 	var waits []func()
 	for i, root := range c.cfg.Roots {
-		waits = append(waits, beside(func() { roots[i] = c.scanRoot(i, root) }))
+		waits = append(waits, concurrently(func() { roots[i] = c.scanRoot(i, root) }))
 	}
-	c.source.look(ctx)
-	c.local.look(ctx)
+	c.source.refresh(ctx)
+	c.local.refresh(ctx)
 	for _, wait := range waits {
 		wait()
 	}
 	b := &builder{
 		view: view{
 			at: c.source.asked, window: c.source.window, names: map[string]*Entry{}, unserved: map[string]*llm.Error{},
-			err: c.source.problem(), good: c.source.good, opens: map[string]bool{},
+			err: c.source.problem(), good: c.source.good, serves: map[string]bool{},
 		},
-		scan: c.cfg.Scan, roots: roots, used: map[place]bool{}, fixed: map[string]bool{}, at: map[model]int{},
+		roots: roots, used: map[place]bool{}, fixed: map[string]bool{}, at: map[model]int{},
 	}
-	for family, opener := range c.cfg.Openers {
-		b.opens[family] = opener != nil
+	for _, family := range []string{Bedrock, SageMaker} {
+		b.serves[family] = c.cfg.serves(family)
 	}
 	if !c.cfg.ListedOnly {
-		b.records = c.source.shelf
+		b.records = c.source.items
 	}
 	b.addListing(&c.source.listing, c.cfg)
 	more := c.local.listing
@@ -138,15 +137,15 @@ func (c *Catalog) look(ctx context.Context) *view {
 	}
 	v := b.done()
 	if !v.good && len(v.entries) == 0 {
-		v.hard = v.soft // who asks may as well wait: there is nothing to be had
+		v.hard = v.soft // requests wait for the next read: this view is empty
 	}
 	return v
 }
 
-// beside runs f and returns how to wait for it. Its panic is that of who waits.
-func beside(f func()) (wait func()) {
+// concurrently runs f in a goroutine. wait returns when f has returned, and panics if f did.
+func concurrently(f func()) (wait func()) {
 	ended := make(chan any, 1)
-	go func() { // ends with f
+	go func() {
 		defer func() {
 			p := recover()
 			if p != nil {
@@ -163,8 +162,8 @@ func beside(f func()) (wait func()) {
 	}
 }
 
-// tell logs what is wrong, each thing once, and what no longer is; c.load is held.
-func (c *Catalog) tell(ctx context.Context, v *view) {
+// logProblems logs new problems, each once, and those that are solved; c.load is held.
+func (c *Catalog) logProblems(ctx context.Context, v *view) {
 	if c.cfg.Log == nil {
 		return
 	}
@@ -174,7 +173,7 @@ func (c *Catalog) tell(ctx context.Context, v *view) {
 	now := map[string]bool{}
 	for _, err := range v.problems {
 		text := err.Error()
-		if now[text] = true; c.told[text] {
+		if now[text] = true; c.logged[text] {
 			continue
 		}
 		if IsWarning(err) {
@@ -183,12 +182,12 @@ func (c *Catalog) tell(ctx context.Context, v *view) {
 			log(slog.LevelWarn, "not served", text)
 		}
 	}
-	for _, text := range slices.Sorted(maps.Keys(c.told)) {
+	for _, text := range slices.Sorted(maps.Keys(c.logged)) {
 		if !now[text] {
 			log(slog.LevelInfo, "no longer wrong", text)
 		}
 	}
-	c.told = now
+	c.logged = now
 	switch fails := v.err != nil; {
 	case fails && !c.fails:
 		log(slog.LevelError, "models", v.err.Error())
@@ -198,7 +197,7 @@ func (c *Catalog) tell(ctx context.Context, v *view) {
 	c.fails = v.err != nil
 }
 
-// missing is the error of a name that no model has.
+// missing returns the error of a name that no model has.
 func (v *view) missing(name string) error {
 	why, unserved := v.unserved[name]
 	switch {
@@ -216,20 +215,20 @@ func (v *view) missing(name string) error {
 	return &llm.Error{Code: llm.NotFound, Param: "model", Message: "there are no models"}
 }
 
-// unread is the error of a name that a model may have which could not be looked at; nil
-// if all could, or if there are no words for clients.
+// unread returns the error of a name that may be that of a model which could not be read. It
+// is nil if all models were read, or if the error has no message for clients.
 func (v *view) unread(name string) error {
 	for _, problem := range v.problems {
 		u, ok := errors.AsType[Unread](problem)
-		e, told := errors.AsType[*llm.Error](problem)
-		if ok && told && e.Code == llm.Upstream && (u.Model == "" || u.Model == name) {
+		e, forClients := errors.AsType[*llm.Error](problem)
+		if ok && forClients && e.Code == llm.Upstream && (u.Model == "" || u.Model == name) {
 			return &llm.Error{Code: e.Code, Message: e.Message, Err: problem}
 		}
 	}
 	return nil
 }
 
-// unknown is the error of who asks for models of which nothing could be read yet.
+// unknown returns the error of requests while no record could be read yet.
 func (v *view) unknown() error {
 	return &llm.Error{
 		Code: llm.Unavailable, RetryAfter: max(time.Second, v.soft), Err: v.err,
@@ -237,7 +236,7 @@ func (v *view) unknown() error {
 	}
 }
 
-// all returns the problems, with that of the source.
+// all returns the problems, the source's first.
 func (v *view) all() []error {
 	if v.err == nil {
 		return slices.Clone(v.problems)

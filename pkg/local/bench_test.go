@@ -1,4 +1,4 @@
-package app
+package local
 
 import (
 	"context"
@@ -97,9 +97,9 @@ func BenchmarkTmp(b *testing.B) {
 			b.Fatal(err)
 		}
 		wrote = append(wrote, time.Since(begun).Seconds())
-		a := must(New(Config{Checkpoints: dir, Records: fstest.MapFS{}}))
+		p := start(b, settings{checkpoints: dir})
 		begun = time.Now()
-		firstToken(b, a)
+		firstToken(b, p)
 		first = append(first, time.Since(begun).Seconds())
 	}
 	b.ReportMetric(1e3*median(wrote), "ms/write")
@@ -114,10 +114,9 @@ func benchmarkS3(b *testing.B, handler http.Handler, data []byte) {
 		begun := time.Now()
 		copyAll(b, server.URL+"/models/root/m.safetensors", len(data))
 		copied = append(copied, time.Since(begun).Seconds())
-		a := must(New(Config{Checkpoints: "s3://models/root", Records: fstest.MapFS{}, Endpoints: Endpoints{S3: server.URL}}))
-		a.cloud.load = signer
+		p := startAt(b, server.URL)
 		begun = time.Now()
-		firstToken(b, a)
+		firstToken(b, p)
 		first = append(first, time.Since(begun).Seconds())
 	}
 	b.ReportMetric(float64(len(data))/1e6, "MB")
@@ -132,11 +131,11 @@ func median(v []float64) float64 {
 }
 
 // firstToken generates a token of the one model.
-func firstToken(b testing.TB, a *App) {
+func firstToken(b testing.TB, p *process) {
 	b.Helper()
 	ctx, cancel := context.WithCancel(b.Context())
 	defer cancel()
-	m, err := a.Models().Open(ctx, "m")
+	m, err := p.Open(ctx, "m")
 	if err != nil {
 		b.Fatal(err)
 	}

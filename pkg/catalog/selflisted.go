@@ -9,9 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// alone returns the models whose records list them without a row of all-models, in the
-// order of their keys: all of the family local, and of remote records those of one model.
-func (s shelf) alone() (list []model) {
+// selfListed returns the models whose records list them without a row of all-models, in the
+// order of their keys: all of the family local, and those of remote records of one model.
+func (s itemSet) selfListed() (list []model) {
 	shared := s.shared()
 	for _, key := range slices.Sorted(maps.Keys(s)) {
 		family, name, _ := strings.Cut(key, "-")
@@ -22,10 +22,10 @@ func (s shelf) alone() (list []model) {
 	return list
 }
 
-// single reports whether a record is that of the one model that its key names. Where it
-// does not say so, it is if it names its model or endpoint, if its key is the id or ARN
-// of a model on Bedrock, and if its key may be the name of an endpoint on SageMaker. It is
-// not if a row uses it as that of a group.
+// single reports whether a record describes only the model that its key names. A record may
+// say so itself. Otherwise it does if it names a model or an endpoint, if its key is the id
+// or ARN of a model on Bedrock, or if its key may be the name of an endpoint on SageMaker. It
+// does not if a row uses it as the record of a group.
 func (it *item) single(family, name string, shared bool) bool {
 	switch {
 	case family == Local:
@@ -49,7 +49,7 @@ func (it *item) single(family, name string, shared bool) bool {
 // targets reports whether the item says what one model is called by its provider.
 func (it *item) targets() bool { return it.modelID != "" || it.endpoint != "" || it.component != "" }
 
-// row is the row of a model whose record has none.
+// row makes the row of a model whose record has none.
 func (it *item) row(m model) Row {
 	kind := cmp.Or(it.kind, alpha)
 	if m.family != Local {
@@ -58,8 +58,8 @@ func (it *item) row(m model) Row {
 	return Row{Type: kind, Name: m.name, Family: m.family, Streaming: it.streaming == nil || *it.streaming}
 }
 
-// provider is the word for a model's type where no record has one: its provider on
-// Bedrock, the kind of its container on SageMaker, or its family.
+// provider returns the type of a model whose record has none: its provider on Bedrock, the
+// kind of its container on SageMaker, or its family.
 func provider(m model) string {
 	name := m.name
 	if m.family == Bedrock {
@@ -71,9 +71,9 @@ func provider(m model) string {
 	return m.family
 }
 
-// shared returns the keys of the records that rows use as those of groups: for names that
-// are longer than their own.
-func (s shelf) shared() map[string]bool {
+// shared returns the keys of the records that rows use as those of groups: rows of longer
+// names.
+func (s itemSet) shared() map[string]bool {
 	keys := map[string]bool{}
 	for _, m := range s.rows() {
 		own := m.name
@@ -87,10 +87,10 @@ func (s shelf) shared() map[string]bool {
 	return keys
 }
 
-// covers returns the record of a model that is not listed and was asked for by its name,
-// nil if there is none. Clients choose such names: of what no operator wrote, only ids are
-// taken, which say neither a region nor an account.
-func (s shelf) covers(m model) *item {
+// covers returns the record for a model that a client asks for and that is not listed, nil if
+// there is none. Clients choose such names: without a record of that name, only ids are
+// accepted, which contain neither a region nor an account.
+func (s itemSet) covers(m model) *item {
 	it, err := s.describe(Row{Family: m.family, Name: m.name})
 	if it == nil || err != nil {
 		return nil
@@ -109,9 +109,9 @@ func (s shelf) covers(m model) *item {
 
 const maxName = 256 // bytes of the name of a model that no row lists
 
-// callable reports whether name is spelled like an id of Bedrock, or an endpoint of
-// SageMaker with the key of its record before it: letters and digits with separators
-// between, and nothing that means more in a path or in a terminal.
+// callable reports whether name has the form of an id of Bedrock, or of an endpoint of
+// SageMaker after the key of its record: letters and digits with separators between them, no
+// character with a meaning in paths or on terminals.
 //
 // Source: Amazon Bedrock API Reference, InvokeModel, modelId; Amazon SageMaker API
 // Reference, CreateEndpoint, EndpointName.
@@ -134,8 +134,8 @@ func printable(name string) bool {
 		!strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
-// groups lists the keys of the records inside this program that describe groups. Tables
-// that were given them have no other sign of it.
+// groups lists the keys of the embedded records that describe groups. In a table nothing else
+// marks them.
 func groups() []string {
 	return []string{
 		"bedrock-ai21", "bedrock-ai21.jamba", "bedrock-amazon", "bedrock-amazon.nova", "bedrock-anthropic",

@@ -1,4 +1,4 @@
-package app
+package local
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"testing/fstest"
 
 	"glossa/pkg/bucket/buckettest"
 )
@@ -67,15 +66,14 @@ func TestS3Peak(t *testing.T) {
 // loadAlone loads the model and tells the highest memory before and after.
 func loadAlone(t *testing.T, how string) {
 	first, url, _ := strings.Cut(how, " ")
-	a := must(New(Config{Checkpoints: "s3://models/root", Records: fstest.MapFS{}, Endpoints: Endpoints{S3: url}}))
-	a.cloud.load = signer
+	p := startAt(t, url)
 	before := highest(t)
 	if first == "list" {
-		if list, err := a.Models().List(context.Background()); err != nil || len(list) != 1 {
+		if list, err := p.List(context.Background()); err != nil || len(list) != 1 {
 			t.Fatalf("%v, %v", list, err)
 		}
 	}
-	firstToken(t, a)
+	firstToken(t, p)
 	fmt.Printf("peak %d %d\n", before, highest(t))
 }
 

@@ -1,10 +1,9 @@
-package app
+package local
 
 import (
 	"fmt"
 	"io/fs"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -17,7 +16,7 @@ import (
 	"glossa/pkg/engine/checkpoint"
 )
 
-// A barrier has requests wait until all that it is to see were made.
+// A barrier holds requests until all of a set have been made.
 type barrier struct {
 	mu   sync.Mutex
 	want map[string]bool
@@ -32,7 +31,7 @@ func newBarrier(want ...string) *barrier {
 	return b
 }
 
-// pass counts a request and waits; it tells whether all came.
+// pass counts a request and waits; it reports whether all came.
 func (b *barrier) pass(what string) bool {
 	b.mu.Lock()
 	if b.want[what] {
@@ -51,7 +50,7 @@ func (b *barrier) pass(what string) bool {
 
 // The first model that a process is asked for is read while its header still comes, from a
 // directory or a file, and only once; one that is not asked for is not read.
-func TestS3Ahead(t *testing.T) {
+func TestPrefetch(t *testing.T) {
 	data := packOf(t, wide(t, 64, 8), "m")
 	other := packOf(t, wide(t, 65, 8), "m")
 	for _, file := range []string{"root/m.safetensors", "root/m/model.safetensors"} {
@@ -75,9 +74,9 @@ func TestS3Ahead(t *testing.T) {
 			}
 			return false
 		}
-		a := inStore(t, s, Config{Checkpoints: "s3://models/root"})
-		if code, got := score(t, a, "m"); code != http.StatusOK {
-			t.Errorf("%s: %v", file, got)
+		p := start(t, settings{store: s, checkpoints: "s3://models/root"})
+		if _, err := p.score(t, "m"); err != nil {
+			t.Errorf("%s: %v", file, err)
 		}
 		ends := 0
 		for _, asked := range s.Asked() {
@@ -94,7 +93,7 @@ func TestS3Ahead(t *testing.T) {
 	}
 }
 
-// The headers of models in S3 are read beside each other.
+// The headers of models in S3 are read at the same time.
 func TestS3HeadersAtOnce(t *testing.T) {
 	s := &buckettest.Store{}
 	small := packOf(t, wide(t, 4, 1), "m")
@@ -109,78 +108,75 @@ func TestS3HeadersAtOnce(t *testing.T) {
 		}
 		return false
 	}
-	a := inStore(t, s, Config{Checkpoints: "s3://models/root"})
-	if entries, problems := a.Catalog().Entries(t.Context()); len(entries) != len(names) || len(problems) > 0 {
+	p := start(t, settings{store: s, checkpoints: "s3://models/root"})
+	if entries, problems := p.Entries(t.Context()); len(entries) != len(names) || len(problems) > 0 {
 		t.Errorf("%d models, %v", len(entries), problems)
 	}
 }
 
-// What was read ahead is given up where nobody opens it, and is not begun for more memory
-// than there is, for a name that is none, or when the time for it is past.
-func TestAheadGivenUp(t *testing.T) {
+// A prefetched file is dropped if no one opens it. Nothing is prefetched beyond the memory,
+// for an invalid name, or long after the request.
+func TestPrefetchDropped(t *testing.T) {
 	place := tagged{fstest.MapFS{"m.safetensors": {Data: make([]byte, 2<<20)}, "small.safetensors": {Data: make([]byte, 1<<10)}}}
-	begun := func(a *ahead, name string) bool {
-		a.expect(name)
-		a.found(place)
-		return a.load != nil
+	begun := func(p *prefetcher, name string) bool {
+		p.request(name)
+		p.listed(place)
+		return p.load != nil
 	}
-	for name, want := range map[string]bool{"m": true, "local/m": true, "small": false, "none": false, "../m": false, "": false, "bedrock/m": false} {
-		if got := begun(&ahead{}, name); got != want {
+	for name, want := range map[string]bool{"m": true, "small": false, "none": false, "../m": false, "": false, "bedrock/m": false} {
+		if got := begun(&prefetcher{}, name); got != want {
 			t.Errorf("%q: %v", name, got)
 		}
 	}
-	if begun(&ahead{memory: 1 << 20}, "m") || !begun(&ahead{memory: 3 << 20}, "m") {
+	if begun(&prefetcher{memory: 1 << 20}, "m") || !begun(&prefetcher{memory: 3 << 20}, "m") {
 		t.Error("the bound of memory does not hold")
 	}
-	if begun(&ahead{name: "m", asked: time.Now().Add(-time.Hour)}, "m") {
+	if begun(&prefetcher{name: "m", asked: time.Now().Add(-time.Hour)}, "m") {
 		t.Error("it was asked for long ago")
 	}
-	listed := &ahead{}
-	listed.found(place)
-	if listed.expect("m"); listed.load == nil {
+	listed := &prefetcher{}
+	listed.listed(place)
+	if listed.request("m"); listed.load == nil {
 		t.Error("what is listed already is not read")
 	}
-	if _, ok := listed.take(place, "small", "small.safetensors").(*loading); ok || listed.load == nil {
+	if _, ok := listed.take(place, "small", "small.safetensors").(*prefetchedFS); ok || listed.load == nil {
 		t.Error("another model took it over")
 	}
-	if got, ok := listed.take(place, "m", "m.safetensors").(*loading); !ok || listed.load != nil || got.load == nil {
+	if got, ok := listed.take(place, "m", "m.safetensors").(*prefetchedFS); !ok || listed.load != nil || got.load == nil {
 		t.Error("it was not taken over")
 	}
-	elsewhere := &ahead{}
+	elsewhere := &prefetcher{}
 	begun(elsewhere, "m")
-	if _, ok := elsewhere.take(place, "m", "small.safetensors").(*loading); ok || elsewhere.load != nil {
+	if _, ok := elsewhere.take(place, "m", "small.safetensors").(*prefetchedFS); ok || elsewhere.load != nil {
 		t.Error("the name is that of another file, and both are in memory")
 	}
-	left := &ahead{}
+	left := &prefetcher{}
 	begun(left, "m")
 	if left.drop(); left.load != nil || begun(left, "m") {
 		t.Error("it is kept, or begun anew")
 	}
-	if _, ok := left.take(place, "m", "m.safetensors").(*loading); ok {
+	if _, ok := left.take(place, "m", "m.safetensors").(*prefetchedFS); ok {
 		t.Error("it was given up, and taken over")
 	}
 }
 
-var _ checkpoint.Loading = (*loadingFile)(nil)
+var _ checkpoint.Loading = (*prefetchedFile)(nil)
 
-// A model that is replaced between the listing and its header is listed again: who asks for
-// it has the new one, at once.
+// A model that is replaced between the listing and its header is listed again: the request
+// gets the new version at once.
 func TestS3ReplacedBeforeHeader(t *testing.T) {
 	s := &buckettest.Store{}
 	s.Put("root/m.safetensors", packOf(t, wide(t, 4, 1), "m"))
 	second := packOf(t, wide(t, 4, 2), "m")
 	var once sync.Once
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	p := start(t, settings{checkpoints: "s3://models/root", store: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Range") != "" {
 			once.Do(func() { s.Put("root/m.safetensors", second) })
 		}
 		s.ServeHTTP(w, r)
-	}))
-	defer server.Close()
-	a := must(New(Config{Checkpoints: "s3://models/root", Records: fstest.MapFS{}, Endpoints: Endpoints{S3: server.URL}}))
-	a.cloud.load = signer
-	if code, got := score(t, a, "m"); code != http.StatusOK {
-		t.Errorf("%d %v", code, got)
+	})})
+	if _, err := p.score(t, "m"); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -200,7 +196,7 @@ type taggedInfo struct{ fs.FileInfo }
 func (taggedInfo) Sys() any { return bucket.ETag(`"1"`) }
 
 // A model whose header cannot be read for a while is a problem for that long: it is not
-// taken for none.
+// considered missing.
 func TestS3HeaderAway(t *testing.T) {
 	s := &buckettest.Store{}
 	s.Put("root/m.safetensors", packOf(t, wide(t, 4, 1), "m"))
@@ -213,15 +209,15 @@ func TestS3HeaderAway(t *testing.T) {
 		buckettest.Refuse(w, http.StatusServiceUnavailable, "SlowDown")
 		return true
 	}
-	a := inStore(t, s, Config{Checkpoints: "s3://models/root"})
-	entries, problems := a.Catalog().Entries(t.Context())
+	p := start(t, settings{store: s, checkpoints: "s3://models/root"})
+	entries, problems := p.Entries(t.Context())
 	if len(entries) != 0 || len(problems) != 1 || !strings.Contains(problems[0].Error(), "SlowDown") {
 		t.Errorf("%d models, %v", len(entries), problems)
 	}
 	away.Store(false)
-	a.Catalog().Refresh()
-	a.shelves.forget()
-	if code, got := score(t, a, "m"); code != http.StatusOK {
-		t.Errorf("%d %v", code, got)
+	p.Refresh()
+	p.forget()
+	if _, err := p.score(t, "m"); err != nil {
+		t.Error(err)
 	}
 }

@@ -1,0 +1,64 @@
+package catalog
+
+import (
+	"context"
+	"io/fs"
+	"time"
+
+	"glossa/pkg/llm"
+)
+
+// A Loader finds and opens the models that run in this process. It is safe for concurrent
+// use.
+type Loader interface {
+	// Scan lists the models in a directory, and the problems with the others.
+	Scan(fs.FS) ([]Run, []error)
+	// Locate returns the file system whose only entry is the model at an absolute path or
+	// at s3://bucket/prefix.
+	Locate(location string) (fs.FS, error)
+	// Prefetch may begin to read a model. It is called with the name that a client asks
+	// for while no scan has listed the models, or the last one is outdated.
+	Prefetch(name string)
+	// Open opens a model that Scan has listed.
+	Open(ctx context.Context, run *Run, o Options) (llm.Backend, error)
+}
+
+// Options say how a model in this process is opened. Zero values leave the choice to the
+// model and its [Loader].
+type Options struct {
+	Name         string // in the catalog
+	Context      int    // tokens
+	ChatTemplate string
+	Cap          string   // of attention scores, of Alpha models: none, clamp30, tanh30 or a number
+	ParseSpecial bool     // special tokens spelled in raw prompts are read as such
+	Languages    []string // that a translator knows
+	Quant        string   // of the weights in memory, of [Quants]
+}
+
+// options returns the part of a record that its [Loader] needs.
+func (rec *Record) options() Options {
+	return Options{
+		Name: rec.Name, Context: rec.Context, ChatTemplate: rec.ChatTemplate, Cap: rec.Cap,
+		ParseSpecial: rec.ParseSpecial, Languages: rec.Languages, Quant: rec.Quant,
+	}
+}
+
+// A Run is the directory of a model: a training run with its newest checkpoint, or a
+// published model.
+type Run struct {
+	ID         string // the name of its directory or file, without the suffix of a pack
+	Type       string // the architecture; "": Alpha
+	Checkpoint string // path in FS
+	Step       int
+	ModTime    time.Time        // of the checkpoint
+	Size       int64            // of the checkpoint, bytes
+	Parameters int64            // 0: not known
+	Bytes      int64            // of memory that its weights take when it is open
+	Sizes      map[string]int64 // the same by quantisation, for records that name one
+	Context    int              // tokens
+	Files      string           // names, sizes and times of a published model's files, in any form
+	Info       *llm.Run         // of a training run
+
+	FS     fs.FS  // where Checkpoint is; set by the catalog
+	Source string // the root's name or the directory; set by the catalog
+}

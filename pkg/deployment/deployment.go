@@ -1,0 +1,30 @@
+// Package deployment has the names by which the parts of a deployment on AWS find each
+// other: the outputs of its stacks and the directories of its bucket. The stacks, the rules
+// that hold their templates, the commands that follow a deployment and the documents use
+// these names. It refuses to know how a deployment is made.
+package deployment
+
+// Outputs of the stacks.
+const (
+	TableOutput  = "TableName"  // the DynamoDB table of model records, accounts and budgets
+	BucketOutput = "BucketName" // the bucket of checkpoints
+	APIOutput    = "ApiUrl"     // the base URL of the REST API
+)
+
+// URLOutput returns the name of the output of a family's function URL.
+func URLOutput(family string) string { return family + "Url" }
+
+// Outputs lists the outputs of a deployment of families.
+func Outputs(families []string) []string {
+	list := []string{TableOutput, BucketOutput, APIOutput}
+	for _, family := range families {
+		list = append(list, URLOutput(family))
+	}
+	return list
+}
+
+// Directories of the bucket.
+const (
+	Checkpoints = "checkpoints" // runs and published models
+	Uploads     = "uploads"     // parts of uploads that are not published yet
+)

@@ -1,0 +1,17 @@
+package local
+
+// ballast is memory that is never touched, so that none of its pages exists, but that the
+// collector counts as live: the heap of a gateway, which has a few MB, grows by 64 MB
+// between two collections instead of 4, which took a fifth of the time of a request.
+// Memory that is live in a burst of streams counts twice, as before. Bytes.
+const ballast = 32 << 20
+
+// HoldBallast allocates the ballast of the heap. The first model that is opened releases
+// it: weights make the heap large enough, and need the memory.
+func (l *Loader) HoldBallast() {
+	b := make([]byte, ballast)
+	l.ballast.Store(&b)
+}
+
+// releaseBallast lets the collector free the ballast.
+func (l *Loader) releaseBallast() { l.ballast.Store(nil) }

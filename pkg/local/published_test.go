@@ -1,0 +1,142 @@
+package local
+
+import (
+	"math"
+	"os"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"glossa/pkg/catalog"
+	"glossa/pkg/engine/transformer"
+	"glossa/pkg/llm"
+)
+
+// Directories of published models are found, described, opened and scored: the score of a
+// continuation is the sum of the scores of its parts.
+func TestPublishedModels(t *testing.T) {
+	p := start(t, settings{checkpoints: goldens})
+	infos, err := p.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	scored := map[string]bool{}
+	for _, info := range infos {
+		if info.Type == "" || info.Context == 0 || info.Run != nil || !info.InProcess {
+			t.Errorf("%s: %+v", info.Name, info)
+		}
+		m, err := p.open(t, info.Name)
+		if err != nil { // most of them have no tokenizer
+			continue
+		}
+		if m.Type == "M2M100" {
+			continue
+		}
+		logprob := func(prompt, continuation string) float64 {
+			sum, err := p.logprob(t, info.Name, prompt, continuation)
+			if err != nil || sum >= 0 {
+				t.Fatalf("%s: %v %v", info.Name, sum, err)
+			}
+			return sum
+		}
+		first, second, whole := logprob("the hen", " and"), logprob("the hen and", " the fox"), logprob("the hen", " and the fox")
+		if math.Abs(whole-first-second) > 1e-3 {
+			t.Errorf("%s: %v, and %v + %v in parts", info.Name, whole, first, second)
+		}
+		scored[m.Type] = true
+	}
+	if len(scored) < 5 {
+		t.Errorf("scored: %v", scored)
+	}
+}
+
+// A model beyond the memory for weights is refused with the numbers; the others fit one
+// after the other.
+func TestPublishedModelsInLittleMemory(t *testing.T) {
+	p := start(t, settings{checkpoints: goldens, memory: 150 << 10})
+	opened, refused := 0, 0
+	for _, name := range []string{"gpt2", "gptj", "gpt_neox", "fairseq-dense", "llama-f32-gguf", "llama-q4_k-gguf"} {
+		_, err := p.score(t, name)
+		switch {
+		case err == nil:
+			opened++
+		case codeOf(err) == llm.Unsupported && strings.Count(err.Error(), "MiB") == 2:
+			refused++
+		default:
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if opened < 3 || refused < 1 {
+		t.Errorf("%d were opened, %d refused", opened, refused)
+	}
+}
+
+// A model with another tokenizer is another model, though its weights are the same.
+func TestPublishedModelWithOtherFiles(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.CopyFS(dir+"/m", os.DirFS(goldens+"gpt2")); err != nil {
+		t.Fatal(err)
+	}
+	p := start(t, settings{checkpoints: dir})
+	open := func() llm.Backend {
+		t.Helper()
+		p.Refresh()
+		m, err := p.Open(t.Context(), "m")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m.Backend
+	}
+	first := open()
+	if open() != first {
+		t.Error("nothing changed, and the model was opened again")
+	}
+	if err := os.Chtimes(dir+"/m/tokenizer.json", time.Time{}, time.Unix(1, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if open() == first {
+		t.Error("the tokenizer changed, and the model is the same")
+	}
+}
+
+// The weights in memory have the quantisation of the record, or else of the loader, which
+// their size shows.
+func TestQuant(t *testing.T) {
+	records := fstest.MapFS{"a.json": {Data: []byte(
+		`{"pk":"models","sk":"local-small","schema":{"checkpoint":"gpt2","quant":"q4_0"}}`)}}
+	bytes := map[string]int64{}
+	for _, quant := range []string{"", "f32", "q8_0"} {
+		p := start(t, settings{checkpoints: goldens, records: records, quant: quant})
+		for _, name := range []string{"gptj", "small"} {
+			m, err := p.open(t, name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			weights, ok := m.Backend.(interface{ Bytes() int64 })
+			if !ok {
+				t.Fatalf("%T", m.Backend)
+			}
+			bytes[name+" "+quant] = weights.Bytes()
+		}
+	}
+	if bytes["gptj "] != bytes["gptj f32"] || bytes["gptj q8_0"] >= bytes["gptj f32"] {
+		t.Errorf("by the server: %v", bytes)
+	}
+	if bytes["small "] != bytes["small f32"] || bytes["small "] != bytes["small q8_0"] || bytes["small "] >= bytes["gptj f32"] {
+		t.Errorf("by the record: %v", bytes)
+	}
+}
+
+// The catalog knows the formats of the engine, which it may not import, by name.
+func TestQuants(t *testing.T) {
+	formats := transformer.Formats()
+	for _, name := range catalog.Quants() {
+		if _, ok := formats[name]; !ok {
+			t.Errorf("the engine has no format %q", name)
+		}
+	}
+	if len(catalog.Quants()) != len(formats) {
+		t.Errorf("records may name %v, the engine has %v", catalog.Quants(), formats)
+	}
+}

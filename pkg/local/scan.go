@@ -1,0 +1,214 @@
+package local
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+
+	"glossa/pkg/bucket"
+	"glossa/pkg/catalog"
+	"glossa/pkg/engine/arch"
+	"glossa/pkg/engine/checkpoint"
+	"glossa/pkg/engine/transformer"
+	"glossa/pkg/llm"
+)
+
+// alphaPeak is how many times its weights an Alpha model takes while it is opened:
+// the file is read as a whole, then packed.
+const alphaPeak = 2
+
+// Scan implements [catalog.Loader]. It lists runs of Alpha and published models, the newest
+// first. If a model is replaced meanwhile, it scans once more.
+func (l *Loader) Scan(fsys fs.FS) (runs []catalog.Run, problems []error) {
+	runs, problems = l.scan(fsys)
+	if slices.ContainsFunc(problems, func(err error) bool { return errors.Is(err, bucket.ErrReplaced) }) {
+		return l.scan(fsys)
+	}
+	return runs, problems
+}
+
+func (l *Loader) scan(fsys fs.FS) (runs []catalog.Run, problems []error) {
+	var stale error
+	if place, ok := fsys.(*s3Location); ok {
+		files, err := l.locations.list(place)
+		if files == nil {
+			return nil, []error{err}
+		}
+		fsys, stale = files, err
+	}
+	found, problems := checkpoint.Scan(fsys)
+	for i := range problems {
+		problems[i] = clientError(problems[i])
+	}
+	if stale != nil {
+		problems = append(problems, stale)
+	}
+	for _, r := range found {
+		parameters := checkpoint.Elements(&r.Config.ModelConfig)
+		run := catalog.Run{
+			ID: r.ID, Checkpoint: r.Checkpoint, Step: r.Step, ModTime: r.ModTime, Size: r.Size,
+			Parameters: parameters, Bytes: alphaPeak * 4 * parameters, Context: r.Config.ModelConfig.BlockSize,
+			Info: runInfo(&r.Config, r.Step, r.LastLoss),
+		}
+		if info, err := fs.Stat(fsys, r.Checkpoint); err == nil {
+			run.Files = versionOf(info)
+		}
+		runs = append(runs, run)
+	}
+	published, more := l.scanPublished(fsys, runs)
+	runs = append(runs, published...)
+	slices.SortStableFunc(runs, func(a, b catalog.Run) int {
+		return cmp.Or(b.ModTime.Compare(a.ModTime), strings.Compare(a.ID, b.ID))
+	})
+	return runs, append(problems, more...)
+}
+
+// concurrentDescriptions bounds how many models are described at the same time: S3 answers
+// many requests in the time of one.
+const concurrentDescriptions = 16
+
+// scanPublished lists the directories that hold a published model and no run, and the
+// packed models of the directory itself.
+func (l *Loader) scanPublished(fsys fs.FS, runs []catalog.Run) (found []catalog.Run, problems []error) {
+	entries, err := fs.ReadDir(fsys, ".")
+	if err != nil {
+		return nil, nil // the scan for runs has returned it
+	}
+	taken := map[string]bool{}
+	for _, r := range runs {
+		taken[r.ID] = true
+	}
+	list := l.describeAll(fsys, entries, taken)
+	for i, e := range entries {
+		d := &list[i]
+		switch info := &d.info; {
+		case d.err != nil:
+			problems = append(problems, catalog.Unread{Model: d.id, Err: fmt.Errorf("model %s: %w", e.Name(), clientError(d.err))})
+		case info.Type != "" && !taken[d.id]:
+			taken[d.id] = true
+			run := catalog.Run{
+				ID: d.id, Type: info.Name, Checkpoint: e.Name(), ModTime: info.ModTime, Size: info.Size,
+				Parameters: info.Parameters, Bytes: info.Bytes[transformer.Formats()[l.cfg.Quant]], Sizes: sizesByName(info.Bytes), Context: info.Context, Files: d.files,
+			}
+			if trained := info.Run; trained != nil {
+				config, err := checkpoint.ParseRunConfig(trained.Config) // the description has checked it
+				if err != nil {
+					problems = append(problems, fmt.Errorf("model %s: %w", e.Name(), err))
+					continue
+				}
+				run.Step, run.Info = trained.Step, runInfo(&config, trained.Step, trained.LastLoss)
+			}
+			found = append(found, run)
+		}
+	}
+	return found, problems
+}
+
+// A description is the result of describing an entry of a directory.
+type description struct {
+	id    string
+	info  arch.Info // Type is "" if the entry is not a model
+	files string    // see [filesKey]
+	err   error
+}
+
+// describeAll describes the entries whose names are not taken, many at the same time.
+func (l *Loader) describeAll(fsys fs.FS, entries []fs.DirEntry, taken map[string]bool) []description {
+	list := make([]description, len(entries))
+	var group sync.WaitGroup
+	free := make(chan struct{}, concurrentDescriptions)
+	for i, e := range entries {
+		id, isPack := strings.CutSuffix(e.Name(), checkpoint.PackSuffix)
+		if strings.HasPrefix(id, ".") || !e.IsDir() && !isPack || taken[id] {
+			continue
+		}
+		list[i].id = id
+		free <- struct{}{}
+		group.Go(func() {
+			defer func() {
+				if p := recover(); p != nil {
+					list[i].err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+				}
+				<-free
+			}()
+			list[i].info, list[i].files, list[i].err = l.describe(fsys, e.Name())
+		})
+	}
+	group.Wait()
+	return list
+}
+
+// runInfo returns what listings show of a training run.
+func runInfo(c *checkpoint.RunConfig, step int, lastLoss *float64) *llm.Run {
+	return &llm.Run{ID: c.RunID, Domain: c.Domain, Step: step, LastLoss: lastLoss, ModelConfig: c.ModelConfigRaw, TrainConfig: c.TrainConfig}
+}
+
+// maxDescribed bounds the models whose description a loader keeps: headers are long, and a
+// catalog scans every few seconds.
+const maxDescribed = 1000
+
+// describe is [arch.Describe] of a directory that may have changed; the Type is "" if it is
+// not a model. key is its [filesKey].
+func (l *Loader) describe(fsys fs.FS, dir string) (info arch.Info, key string, err error) {
+	if key, err = filesKey(fsys, dir); err != nil {
+		return info, "", err
+	}
+	l.mu.Lock()
+	info, ok := l.described[key]
+	l.mu.Unlock()
+	if ok {
+		return info, key, nil
+	}
+	is, err := arch.Detect(fsys, dir)
+	if err != nil {
+		return info, key, err // it may be a model
+	}
+	if is {
+		if info, err = arch.Describe(fsys, dir); err != nil {
+			return info, key, err
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.described == nil || len(l.described) >= maxDescribed {
+		l.described = map[string]arch.Info{}
+	}
+	l.described[key] = info
+	return info, key, nil
+}
+
+// filesKey joins the names, sizes, times and versions of the files of a directory, or of
+// the one file.
+func filesKey(fsys fs.FS, dir string) (key string, err error) {
+	names := []string{dir}
+	if entries, err := fs.ReadDir(fsys, dir); err == nil {
+		for _, e := range entries {
+			names = append(names, path.Join(dir, e.Name()))
+		}
+	}
+	for _, name := range names {
+		info, err := fs.Stat(fsys, name) // follows links
+		if err != nil {
+			return "", err
+		}
+		if !info.IsDir() {
+			key += fmt.Sprintf("\x00%s\x00%d\x00%d\x00%s", name, info.Size(), info.ModTime().UnixNano(), versionOf(info))
+		}
+	}
+	return dir + key, nil
+}
+
+// sizesByName returns the sizes of formats by their names.
+func sizesByName(bytes map[transformer.Format]int64) map[string]int64 {
+	out := map[string]int64{}
+	for name, f := range transformer.Formats() {
+		out[name] = bytes[f]
+	}
+	return out
+}

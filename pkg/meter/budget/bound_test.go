@@ -1,0 +1,25 @@
+package budget
+
+import (
+	"testing"
+
+	"glossa/pkg/llm"
+)
+
+// Without max_tokens a model in this process generates the dialect's default at most, and
+// a remote one up to its context.
+func TestBoundOfDefaults(t *testing.T) {
+	req := &llm.Request{Prompts: []llm.Prompt{llm.Text("a")}}
+	req.Defaults.MaxTokens = new(16)
+	for _, test := range []struct {
+		info llm.ModelInfo
+		want int64
+	}{
+		{llm.ModelInfo{Name: "m", Family: "local", InProcess: true, Context: 1000}, 16},
+		{llm.ModelInfo{Name: "m", Family: "bedrock", Context: 1000}, 1000},
+	} {
+		if got := (backend{info: &test.info}).bound(req); got.each != test.want || got.sent {
+			t.Errorf("%+v: %+v, want %d", test.info, got, test.want)
+		}
+	}
+}
