@@ -25,7 +25,7 @@ const (
 	opString // of[0] between quotes, the whole of it or anywhere in it: see quoted and search
 	opBegin  // before the first character of an opString
 	opEnd    // after its last
-	opLook   // the rest of an opString must begin with of[0], or must not
+	opLook   // of[0] matches after this place of an opString, or before it
 )
 
 type node struct {
@@ -37,7 +37,8 @@ type node struct {
 	min, max int   // opRepeat
 	symbol   int32 // opCall
 	anywhere bool  // opString
-	not      bool  // opLook
+	behind   bool  // opLook: before it
+	not      bool  // opLook: of[0] does not match
 }
 
 // Bytes returns the expression of exactly s.

@@ -13,7 +13,7 @@ var ErrTooLarge = errors.New("the automaton would be too large")
 const (
 	maxStates = 100_000
 	maxPlaces = 1_000_000
-	maxWork   = 10_000_000
+	maxWork   = 20_000_000
 )
 
 type kind uint8
@@ -27,14 +27,24 @@ const (
 	enter              // passes; begin passes with it
 	final              // passes; exits[0] is the close of its string
 	anyEnd             // passes; what it leads to takes every end that the string may have
+	ahead              // passes where the body at symbol matches the rest; see alternation, as the rest
+	behind             // passes where the look-behind numbered symbol matches
+	met                // the end of the body of a look-ahead
+	here               // the end of the body of a look-behind
+	ended              // matches the empty rest
 )
 
 // A place is a state of an nfa.
 type place struct {
 	kind        kind
 	content     bool
+	not         bool  // ahead and behind pass where the body does not match
 	first, past int32 // its edges, or its exits
 	symbol      int32 // of a call, to the place first
+
+	// Places that differ in how many more repetitions may follow share a chain, the number
+	// of one of them, and those of a higher rank match whatever others match. 0: no chain.
+	chain, rank int32
 }
 
 const noSymbol = -1
@@ -47,17 +57,22 @@ type nfa struct {
 	edges  []Edge
 	exits  []int32
 	err    error
+	ranked bool // there are chains
 
-	last  int32 // the quote that ends the string under way
-	tail  int32 // before it, with anything else between
-	loops int   // repetitions without end around what is built
+	last int32 // the quote that ends the string under way
+
+	// Of a string with look-arounds: their places of kind met, here and ended, where the
+	// body of each begins (a look-behind's number), and where look-behinds begin.
+	met, here, ended int32
+	bodies           map[*node]int32
+	behinds          []int32
 }
 
 func (n *nfa) add(p place) int32 {
 	if len(n.places)+len(n.edges)+len(n.exits) > maxPlaces && n.err == nil {
 		n.err = fmt.Errorf("more than %d states in an expression: %w", maxPlaces, ErrTooLarge)
 	}
-	if err := n.budget.Spend(2, 72); err != nil && n.err == nil {
+	if err := n.budget.Spend(2, 160); err != nil && n.err == nil {
 		n.err = err
 	}
 	n.places = append(n.places, p)
@@ -132,50 +147,6 @@ func (n *nfa) anything() int32 {
 	return after
 }
 
-// look returns the place of the texts that are possible at next and begin with what of
-// looks for, or do not. All that follows is known there, unless a loop leads back.
-func (n *nfa) look(of *node, next int32) int32 {
-	if n.loops > 0 {
-		n.err = errors.New("a look-ahead that may be repeated without end is not supported")
-		return next
-	}
-	if n.tail < 0 {
-		n.tail = n.pass(final, n.last, n.anything())
-	}
-	rest, seen := n.part(next), n.part(n.build(of.of[0], n.tail))
-	if n.err != nil {
-		return next
-	}
-	both := n.budget.Intersect
-	if of.not {
-		both = n.budget.Subtract
-	}
-	d, err := both(rest, seen)
-	if err != nil {
-		n.err = err
-		return next
-	}
-	return n.embed(d)
-}
-
-// part returns the automaton of the texts from a place on.
-func (n *nfa) part(from int32) *DFA {
-	if n.err != nil {
-		return nil
-	}
-	n.err = n.budget.Spend(4*len(n.places), 16*len(n.places))
-	if n.err != nil {
-		return nil
-	}
-	g, err := n.subsets([]int32{from})
-	var d *DFA
-	if err == nil {
-		d, err = g.dfa()
-	}
-	n.err = err
-	return d
-}
-
 // embed adds the states of d and returns the place of the first.
 func (n *nfa) embed(d *DFA) int32 {
 	base := int32(len(n.places))
@@ -212,17 +183,20 @@ func (n *nfa) repeat(of *node, next int32) int32 {
 	low := of.min
 	if of.max < 0 {
 		loop := n.add(place{kind: passes})
-		n.loops++
 		body := n.build(of.of[0], loop)
-		n.loops--
 		n.leave(loop, body, next)
 		if next = loop; low > 0 {
 			next, low = body, low-1
 		}
 	} else {
-		after := next
+		after, copied := next, int32(len(n.places))
 		for i := low; i < of.max && n.err == nil; i++ {
+			first := int32(len(n.places))
 			next = n.pass(passes, n.build(of.of[0], next), after)
+			if size := int32(len(n.places)) - first; size == first-copied {
+				n.rank(n.places[copied:first], n.places[first:], copied)
+			}
+			copied = first
 		}
 	}
 	for before := int32(noSymbol); low > 0 && before != next && n.err == nil; low-- {
@@ -231,21 +205,37 @@ func (n *nfa) repeat(of *node, next int32) int32 {
 	return next
 }
 
+// rank ranks the places of a repetition above those of the one that is built before it,
+// of which number is the first. Places of a repetition within it have a chain already.
+func (n *nfa) rank(lower, higher []place, number int32) {
+	for i := range lower {
+		l, h := &lower[i], &higher[i]
+		if h.chain != 0 {
+			continue
+		}
+		if l.chain == 0 {
+			l.chain = number + int32(i)
+		}
+		h.chain, h.rank = l.chain, l.rank+1
+		n.ranked = true
+	}
+}
+
 // quoted builds a string: quote, enter, of, final, quote. If of may be anywhere in it,
 // any characters come between them, but at a side where of is anchored.
 func (n *nfa) quoted(of *node, next int32) int32 {
 	n.last = n.read(true, Edge{'"', '"', next})
-	n.tail = noSymbol
 	body := of.of[0]
+	if looks(body) {
+		return n.read(false, Edge{'"', '"', n.looking(of)})
+	}
 	after := n.last
 	if of.anywhere && !anchored(body, opEnd) {
 		after = n.anything()
 	}
 	start := n.build(body, n.pass(final, n.last, after))
 	if of.anywhere && !anchored(body, opBegin) {
-		loop := n.add(place{kind: passes})
-		n.leave(loop, n.build(anyCharacter(), loop), start)
-		start = loop
+		start = n.after(start)
 	}
 	return n.read(false, Edge{'"', '"', n.pass(enter, start)})
 }

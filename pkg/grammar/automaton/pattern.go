@@ -8,14 +8,17 @@ import (
 )
 
 // Pattern returns the automaton of the JSON strings in canonical form, with quotes, of
-// which some part matches a regular expression of ECMA-262 in Unicode mode, as JSON
-// Schema has it. What that mode refuses and the other takes (Annex B.1.2: braces and
-// brackets alone, "\-", ranges of classes) is taken, but for escapes of letters and
-// digits that mean nothing. Look-aheads are supported where nothing repeats them without
-// end and no ^ follows; look-behind, back-references and word boundaries are not.
+// which some part matches a regular expression of ECMA-262 2025 in Unicode mode, as JSON
+// Schema has it: all of it but back-references. It also has
 //
-// Where Python's re reads a class or an anchor otherwise than ECMA-262, Pattern has the
-// strings that match in both readings, and [LoosePattern] those that match in either.
+//   - what only the other mode takes (Annex B.1.2): braces and brackets alone, "\-",
+//     ranges of classes; but not escapes of letters and digits that mean nothing
+//   - (?i), (?m), (?s), (?-i) and the like, as Perl, Java and Go have them: flags for the
+//     rest of the group, or of the pattern. ECMA-262 has groups with flags, (?i:...), only.
+//
+// Where Python's re reads a class, an anchor, a word boundary or a letter without its case
+// otherwise than ECMA-262, Pattern has the strings that match in both readings, and
+// [LoosePattern] those that match in either.
 func Pattern(regexp string) (*DFA, error) { return (*Budget)(nil).Pattern(regexp) }
 
 // Pattern is [Pattern] within a budget.
@@ -39,9 +42,6 @@ func (budget *Budget) pattern(regexp string, loose bool) (*DFA, error) {
 	return budget.Compile(search(e))
 }
 
-// maxDepth bounds groups in groups.
-const maxDepth = 200
-
 // A parser reads a regular expression; ECMA-262 2025, section 22.2.1 names the parts.
 type parser struct {
 	budget  *Budget
@@ -50,7 +50,8 @@ type parser struct {
 	depth   int
 	err     error
 	loose   bool // either reading will do; else both have to match
-	looked  bool // a look-ahead was read
+	flags   modifiers
+	looks   map[string]Expr // by their text, flags and reading
 	classes map[string]Expr
 	named   map[string][]rune // properties, and classes of which Python's re has many
 }
@@ -59,33 +60,12 @@ func parse(budget *Budget, regexp string, loose bool) (Expr, error) {
 	if !utf8.ValidString(regexp) {
 		return Expr{}, errors.New("the pattern is not UTF-8")
 	}
-	p := &parser{budget: budget, src: []rune(regexp), loose: loose, classes: map[string]Expr{}, named: map[string][]rune{}}
+	p := &parser{budget: budget, src: []rune(regexp), loose: loose, looks: map[string]Expr{}, classes: map[string]Expr{}, named: map[string][]rune{}}
 	e := p.disjunction()
 	if p.more() {
 		p.fail("a ) without its (")
 	}
 	return e, p.err
-}
-
-// lookAhead reads (?= or (?! and its ).
-func (p *parser) lookAhead() Expr {
-	if p.depth++; p.depth > maxDepth {
-		p.fail("more than %d groups in groups", maxDepth)
-	}
-	not := p.peek("(?!")
-	p.at += len("(?=")
-	p.looked = true
-	p.loose = p.loose != not // what is excluded is read the other way
-	e := p.disjunction()
-	p.loose = p.loose != not
-	p.depth--
-	if !p.take(")") {
-		p.fail("a ( without its )")
-	}
-	if p.quantified() {
-		p.fail("nothing to repeat")
-	}
-	return Expr{&node{op: opLook, of: []Expr{e}, not: not}}
 }
 
 // fail ends the parse; the first failure stays.
@@ -167,82 +147,6 @@ func (p *parser) alternative() Expr {
 		return terms[0]
 	}
 	return Concat(terms...)
-}
-
-func (p *parser) term() Expr {
-	switch {
-	case p.take("^"):
-		if p.looked {
-			p.fail("a ^ after a look-ahead is not supported")
-		}
-		return Expr{&node{op: opBegin}}
-	case p.peek("(?="), p.peek("(?!"):
-		return p.lookAhead()
-	case p.take("$"):
-		end := Expr{&node{op: opEnd}}
-		if p.loose { // Python's re lets a line feed follow
-			return Alternate(end, Concat(p.of([]rune("\n\n")), end))
-		}
-		return end
-	}
-	if p.quantified() {
-		p.fail("nothing to repeat")
-		return Expr{}
-	}
-	return p.repeated(p.atom())
-}
-
-func (p *parser) atom() Expr {
-	switch {
-	case p.take("("):
-		return p.group()
-	case p.take("["):
-		return p.of(p.class())
-	case p.take("."):
-		if p.loose {
-			return p.of(negate([]rune("\n\n")))
-		}
-		return p.of(negate([]rune("\n\n\r\r\u2028\u2029")))
-	case p.take(`\`):
-		if set, ok := p.classEscape(); ok {
-			return p.of(set)
-		}
-		c := p.escape(false)
-		return p.of([]rune{c, c})
-	}
-	c := p.next()
-	return p.of([]rune{c, c})
-}
-
-func (p *parser) group() Expr {
-	switch {
-	case p.take("?:"):
-	case p.peek("?<="), p.peek("?<!"):
-		p.fail("look-behind is not supported")
-	case p.take("?<"):
-		first := p.at
-		for p.more() && isName(p.src[p.at], p.at == first) {
-			p.at++
-		}
-		if p.at == first || !p.take(">") {
-			p.fail("the name of a group wants letters, digits, _ and $, and >")
-		}
-	case p.peek("?"):
-		p.fail("a group can begin with (?: or (?<name> but not as this does")
-	}
-	if p.depth++; p.depth > maxDepth {
-		p.fail("more than %d groups in groups", maxDepth)
-	}
-	e := p.disjunction()
-	p.depth--
-	if !p.take(")") {
-		p.fail("a ( without its )")
-	}
-	return e
-}
-
-func isName(c rune, first bool) bool {
-	return c == '_' || c == '$' || 'a' <= c|0x20 && c|0x20 <= 'z' || c > 0x7F || !first && '0' <= c && c <= '9'
 }
 
 // quantified reports whether a quantifier comes next.

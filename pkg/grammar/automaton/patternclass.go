@@ -9,6 +9,7 @@ import (
 const (
 	digits = "09"
 	words  = "09AZ__az"
+	folded = words + "\u017F\u017F\u212A\u212A" // where the case is ignored
 	spaces = "\t\r  \u00A0\u00A0\u1680\u1680\u2000\u200A\u2028\u2029\u202F\u202F\u205F\u205F\u3000\u3000"
 )
 
@@ -18,7 +19,10 @@ const looseSpaces = spaces + "\x1C\x1F\u0085\u0085\uFEFF\uFEFF"
 
 // classOf returns the set of \d, \w or \s.
 func (p *parser) classOf(c rune, loose bool) []rune {
-	if !loose {
+	switch {
+	case !loose && c == 'w' && p.flags.ignoreCase:
+		return []rune(folded)
+	case !loose:
 		return classOf(c, false)
 	}
 	name := "}" + string(c) // which no property has
@@ -47,7 +51,7 @@ func classOf(c rune, loose bool) []rune {
 	return []rune(spaces)
 }
 
-// classEscape reads the rest of an escape that stands for a set.
+// classEscape reads the rest of an escape that stands for a set, folded if need be.
 func (p *parser) classEscape() ([]rune, bool) {
 	if !p.more() {
 		return nil, false
@@ -68,6 +72,9 @@ func (p *parser) classEscape() ([]rune, bool) {
 	if c < 'a' {
 		set = negate(set)
 	}
+	if c|0x20 == 'p' {
+		set = p.fold(set)
+	}
 	return set, true
 }
 
@@ -78,8 +85,6 @@ func (p *parser) escape(inClass bool) rune {
 		return rune("\t\n\v\f\r"[strings.IndexRune("tnvfr", c)])
 	case c == 'b' && inClass:
 		return '\b'
-	case c == 'b' || c == 'B':
-		p.fail(`the word boundary \%c is not supported`, c)
 	case c == '0' && (!p.more() || p.src[p.at] < '0' || p.src[p.at] > '9'):
 		return 0
 	case c == 'c' && p.more() && 'a' <= p.src[p.at]|0x20 && p.src[p.at]|0x20 <= 'z':
@@ -148,26 +153,33 @@ func (p *parser) class() []rune {
 		p.loose = !p.loose
 		defer func() { p.loose = !p.loose }()
 	}
-	var set []rune
+	var sets, chars []rune // of escapes, and of characters and ranges
 	for p.more() && !p.peek("]") {
-		lo, single := p.member(&set)
+		lo, single := p.member(&sets)
+		if single {
+			chars = append(chars, lo, lo)
+		}
 		if !p.peek("-") || p.peek("-]") {
 			continue
 		}
 		p.at++
-		hi, also := p.member(&set)
+		hi, also := p.member(&sets)
 		switch {
 		case !single || !also: // Annex B: a class is no end of a range
-			set = append(set, '-', '-')
+			chars = append(chars, '-', '-')
+			if also {
+				chars = append(chars, hi, hi)
+			}
 		case lo > hi:
 			p.fail("a range from %c down to %c", lo, hi)
 		default:
-			set = append(set, lo, hi)
+			chars = append(chars, lo, hi)
 		}
 	}
 	if !p.take("]") {
 		p.fail("a [ without its ]")
 	}
+	set := append(sets, p.fold(normal(chars))...)
 	p.spend(8*len(set), 16*len(set))
 	if set = normal(set); negative {
 		set = negate(set)
@@ -175,8 +187,8 @@ func (p *parser) class() []rune {
 	return set
 }
 
-// member reads a member of a class and adds it to set. It reports whether it is a
-// single character, and which.
+// member reads a member of a class. It adds an escape that stands for several characters
+// to set; of others it returns the character.
 func (p *parser) member(set *[]rune) (c rune, single bool) {
 	c = p.next()
 	if c == '\\' {
@@ -187,7 +199,6 @@ func (p *parser) member(set *[]rune) (c rune, single bool) {
 		}
 		c = p.escape(true)
 	}
-	*set = append(*set, c, c)
 	return c, true
 }
 

@@ -73,14 +73,20 @@ type subsets struct {
 	alone   []int32          // state + 1 of a set of one, by its place
 	single  []int32          // state + 1 of what one place leads to, by the place
 
-	seen, ends []int32 // mark of the last closure that met a place
+	seen, ends []int32   // mark of the last closure that met a place
+	top        []highest // by chain
 	mark, work int
 	stack, set []int32
 	key        []byte
-	out        []Edge
+	out, open  []Edge     // of a set, and those of them at a byte
+	from       [256]int32 // 1 + the last of out that begins with each byte
+	same       []int32    // for each of out, 1 + the one before it that begins with the same byte
 	calls      []Arc
 	goal       []int32
 }
+
+// A highest is the highest rank of a chain that the closure with a mark has met.
+type highest struct{ rank, mark int32 }
 
 // subsets returns the deterministic automaton from any of the places of start.
 func (n *nfa) subsets(start []int32) (*graph, error) {
@@ -88,6 +94,9 @@ func (n *nfa) subsets(start []int32) (*graph, error) {
 	slab := make([]int32, 4*size)
 	s := &subsets{nfa: n, g: &graph{budget: n.budget}, number: map[string]int32{}, members: make([]int32, 0, size),
 		single: slab[:size], alone: slab[size : 2*size], seen: slab[2*size : 3*size], ends: slab[3*size:]}
+	if n.ranked {
+		s.top = make([]highest, size)
+	}
 	s.state(start)
 	for i, first := 0, int32(0); i < len(s.past); i++ {
 		past := s.past[i]
@@ -143,34 +152,63 @@ func (s *subsets) expand(set []int32) {
 	s.took(4+len(set)+len(s.out), 32+8*(len(s.g.edges)-int(s.g.vertices[len(s.g.vertices)-1].edge)))
 }
 
+// fewEdges is up to how many edges of a set are looked through for each segment.
+const fewEdges = 32
+
 // segments adds the edges between the bytes at which those of out begin or end.
 func (s *subsets) segments() {
-	var cuts [5]uint64 // bytes, and 256, before which something changes
-	for _, e := range s.out {
-		cuts[e.Lo>>6] |= 1 << (e.Lo & 63)
-		past := int(e.Hi) + 1
-		cuts[past>>6] |= 1 << (past & 63)
+	var at cuts
+	at.edges(s.out)
+	few := len(s.out) <= fewEdges
+	if !few {
+		s.begins()
 	}
 	lo := -1
-	for w, word := range cuts {
+	for w, word := range at {
 		for ; word != 0; word &= word - 1 {
 			hi := w<<6 | bits.TrailingZeros64(word)
-			if lo >= 0 {
-				s.segment(byte(lo), byte(hi-1))
+			if lo >= 0 && few {
+				s.segment(byte(lo), byte(hi-1), s.out)
+			} else if lo >= 0 {
+				s.reopen(byte(lo))
+				s.segment(byte(lo), byte(hi-1), s.open)
 			}
 			lo = hi
 		}
 	}
 }
 
-func (s *subsets) segment(lo, hi byte) {
+// begins lists the edges of out by the byte that they begin with.
+func (s *subsets) begins() {
+	s.same, s.open = s.same[:0], s.open[:0]
+	for i, e := range s.out {
+		s.same = append(s.same, s.from[e.Lo])
+		s.from[e.Lo] = int32(i) + 1
+	}
+}
+
+// reopen drops the open edges that end before lo and adds those that begin with it.
+func (s *subsets) reopen(lo byte) {
+	kept := s.open[:0]
+	for _, e := range s.open {
+		if e.Hi >= lo {
+			kept = append(kept, e)
+		}
+	}
+	for i := s.from[lo]; i != 0; i = s.same[i-1] {
+		kept = append(kept, s.out[i-1])
+	}
+	s.open, s.from[lo] = kept, 0
+}
+
+func (s *subsets) segment(lo, hi byte, of []Edge) {
 	s.goal = s.goal[:0]
-	for _, e := range s.out {
+	for _, e := range of {
 		if e.Lo <= lo && hi <= e.Hi {
 			s.goal = append(s.goal, e.To)
 		}
 	}
-	if !s.took(len(s.out), 0) {
+	if !s.took(len(of), 0) {
 		return
 	}
 	switch len(s.goal) {
@@ -215,7 +253,7 @@ func (s *subsets) state(places []int32) int32 {
 	if len(s.set) == 1 {
 		p := s.set[0]
 		if s.alone[p] == 0 {
-			s.alone[p] = s.open() + 1
+			s.alone[p] = s.create() + 1
 		}
 		return s.alone[p] - 1
 	}
@@ -226,15 +264,15 @@ func (s *subsets) state(places []int32) int32 {
 	}
 	i, ok := s.number[string(s.key)]
 	if !ok {
-		i = s.open()
+		i = s.create()
 		s.number[string(s.key)] = i
 		s.took(8, 64+12*len(s.set))
 	}
 	return i
 }
 
-// open makes a state of the set.
-func (s *subsets) open() int32 {
+// create makes a state of the set.
+func (s *subsets) create() int32 {
 	s.members = append(s.members, s.set...)
 	s.past = append(s.past, int32(len(s.members)))
 	return int32(len(s.past)) - 1
@@ -281,6 +319,25 @@ func (s *subsets) closure(from []int32) {
 			return
 		}
 	}
+	if s.ranked && len(s.set) > 1 {
+		s.prune(mark)
+	}
+}
+
+// prune keeps the highest of each chain.
+func (s *subsets) prune(mark int32) {
+	s.work += len(s.set)
+	for _, p := range s.set {
+		if at := &s.places[p]; at.chain != 0 {
+			if top := &s.top[at.chain]; top.mark != mark || top.rank < at.rank {
+				*top = highest{at.rank, mark}
+			}
+		}
+	}
+	s.set = slices.DeleteFunc(s.set, func(p int32) bool {
+		at := &s.places[p]
+		return at.chain != 0 && at.rank < s.top[at.chain].rank
+	})
 }
 
 // finish ends a closure at anyEnd, whose exits all read.
@@ -313,15 +370,7 @@ func (s *subsets) ending(p int32, first bool) int32 {
 			return s.exits[at.first]
 		case at.kind == passes, at.kind == end, at.kind == begin && first:
 			stack = append(stack, s.exits[at.first:at.past]...)
-		case at.kind == reads && s.closes(p): // the automaton of a look-ahead
-			return s.last
 		}
 	}
 	return -1
-}
-
-// closes reports whether the string may end at p, which begins a character.
-func (s *subsets) closes(p int32) bool {
-	at := &s.places[p]
-	return at.symbol == noSymbol && slices.ContainsFunc(s.edges[at.first:at.past], func(e Edge) bool { return e.Lo <= '"' && '"' <= e.Hi })
 }
