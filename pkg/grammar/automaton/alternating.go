@@ -7,66 +7,67 @@ import (
 )
 
 // A pattern with look-arounds is an alternating automaton (Chandra, Kozen and Stockmeyer
-// 1981): a match needs one way through the pattern and, for each look-ahead on that way,
-// an answer about the rest of the text. The types below make it nondeterministic. A place
-// is paired with the condition that the look-aheads passed so far put on the rest of the
-// text, and with the prefix that answers look-behinds. Both are deterministic.
+// 1981): a match is a path through the pattern whose look-arounds all hold. This file
+// makes it nondeterministic. It pairs each place with the condition that the look-aheads on
+// the path put on the rest of the text, and with the states of all look-behinds. Both
+// change deterministically with each byte.
 
-// A prefix is what look-behinds know of the text before a position.
+// A prefix holds the states of all look-behinds after some text.
 type prefix struct {
 	id      int32 // -1 while behinds is incomplete
 	first   bool  // the position is the start of the text
 	behinds []int32
-	moves   []Edge // to prefixes; nil until they are needed
+	moves   []Edge // to prefixes; nil until first needed
 }
 
-// A spot is a place with its condition and prefix.
-type spot struct{ place, cond, prefix int32 }
+// A config is a place with its condition and prefix.
+type config struct{ place, cond, prefix int32 }
 
-// A transition of a set depends on the prefix after it.
+// A transition of a set depends on the prefix after the byte.
 type transition struct {
 	set, prefix int32
-	from        byte // the first byte with the same moves
+	from        byte // the first byte of a range with equal moves
 }
 
-// An alternation replaces the places of an nfa by places without look-arounds.
+// An alternation replaces configurations by places without look-arounds.
 type alternation struct {
 	*nfa
-	sets     []set
-	conds    []condition
-	prefixes []prefix
-	setOf    map[string]int32
-	condOf   map[string]int32
-	prefixOf map[string]int32
-	moved    map[transition]int32
-	placeOf  map[spot]int32 // the place that replaces a spot
-	chainOf  map[spot]int32 // the chain that replaces the one numbered place
-	queue    []spot         // those that read, whose edges are not built yet
-	reaching []bool         // by place, whether look-arounds or the start matter from there
-	marks    []int32        // by place, of the last closure that reached it without a condition
-	mark     int32
-	work     int
-	key      []byte
+	sets       []set
+	conds      []condition
+	prefixes   []prefix
+	setOf      map[string]int32
+	condOf     map[string]int32
+	prefixOf   map[string]int32
+	moved      map[transition]int32
+	placeOf    map[config]int32 // the place that replaces a configuration
+	chainOf    map[config]int32 // the chain that replaces the chain named place
+	queue      []config         // configurations whose edges are not built yet
+	contextual []bool           // by place
+	marks      []int32          // by place: the last closure that reached it without a condition
+	mark       int32
+	work       int
+	key        []byte
 }
 
-// resolve returns a place that reads the same texts as start, without look-arounds.
+// resolve returns a place that matches the same texts as start, without look-arounds.
 func (n *nfa) resolve(start int32) int32 {
 	if n.err != nil {
 		return start
 	}
 	a := &alternation{nfa: n, setOf: map[string]int32{}, condOf: map[string]int32{}, prefixOf: map[string]int32{},
-		moved: map[transition]int32{}, placeOf: map[spot]int32{}, chainOf: map[spot]int32{}, marks: make([]int32, len(n.places)), reaching: n.reaching()}
+		moved: map[transition]int32{}, placeOf: map[config]int32{}, chainOf: map[config]int32{},
+		marks: make([]int32, len(n.places)), contextual: n.contextual()}
 	a.conds = []condition{{ends: true}}
 	a.set(nil)
-	a.sets = append(a.sets, set{items: []item{{n.met, nothing}}, ends: true})
-	a.set([]item{{n.ended, nothing}})
+	a.sets = append(a.sets, set{items: []item{{n.met, satisfied}}, ends: true})
+	a.set([]item{{n.ended, satisfied}})
 	first := prefix{id: -1, first: true}
 	for _, start := range n.behinds {
-		first.behinds = append(first.behinds, a.set(a.closure(&first, []item{{start, nothing}})))
+		first.behinds = append(first.behinds, a.set(a.closure(&first, []item{{start, satisfied}})))
 	}
 	first.id = 0
 	a.prefixes = []prefix{first}
-	resolved := a.replace(spot{start, nothing, 0})
+	resolved := a.replace(config{start, satisfied, 0})
 	for len(a.queue) > 0 && n.err == nil {
 		at := a.queue[len(a.queue)-1]
 		a.queue = a.queue[:len(a.queue)-1]
@@ -87,16 +88,16 @@ func (a *alternation) spend(steps, bytes int) {
 	}
 }
 
-// A walk collects the items that are reached from some without a byte.
+// A walk collects the items reachable without a byte.
 type walk struct {
 	*alternation
 	prefix     *prefix
 	stack, out []item
 	mark       int32
-	seen       map[item]bool // with a condition; marks has those without
+	seen       map[item]bool // items with a condition; marks has the others
 }
 
-// closure returns the items that are reached from some without a byte.
+// closure returns the items that are reachable from some without a byte.
 func (a *alternation) closure(c *prefix, from []item) []item {
 	if len(from) == 1 && a.places[from[0].place].kind == reads {
 		return from
@@ -114,12 +115,12 @@ func (a *alternation) closure(c *prefix, from []item) []item {
 	return w.out
 }
 
-// first reports whether an item, or the same place without a condition, was not met yet.
+// first reports whether neither the item nor its place without a condition was visited.
 func (w *walk) first(it item) bool {
 	switch {
 	case w.marks[it.place] == w.mark || w.seen[it]:
 		return false
-	case it.cond == nothing:
+	case it.cond == satisfied:
 		w.marks[it.place] = w.mark
 	case w.seen == nil:
 		w.seen = map[item]bool{it: true}
@@ -129,7 +130,7 @@ func (w *walk) first(it item) bool {
 	return true
 }
 
-// visit goes on from an item.
+// visit adds the successors of an item, or the item itself if it needs a byte.
 func (w *walk) visit(it item) {
 	at := w.places[it.place]
 	switch at.kind {
@@ -142,14 +143,14 @@ func (w *walk) visit(it item) {
 	case end:
 		w.follow(at, w.require(it.cond, onlyEnd, false))
 	case ahead:
-		body := w.set(w.closure(w.prefix, []item{{at.symbol, nothing}}))
+		body := w.set(w.closure(w.prefix, []item{{at.symbol, satisfied}}))
 		w.follow(at, w.require(it.cond, body, at.not))
 	case behind:
-		for _, cond := range w.looked(w.prefix.behinds[at.symbol], it.cond, at.not) {
+		for _, cond := range w.behindConds(w.prefix.behinds[at.symbol], it.cond, at.not) {
 			w.follow(at, cond)
 		}
 	case anyEnd:
-		if it.cond != nothing {
+		if it.cond != satisfied {
 			w.follow(at, it.cond)
 			return
 		}
@@ -161,16 +162,16 @@ func (w *walk) visit(it item) {
 
 // follow adds the exits of a place.
 func (w *walk) follow(p place, cond int32) {
-	if cond != impossible {
+	if cond != unsatisfiable {
 		for _, to := range w.exits[p.first:p.past] {
 			w.stack = append(w.stack, item{to, cond})
 		}
 	}
 }
 
-// looked returns the conditions of which one must hold for a look-behind that has come to
-// a set to match, and cond to hold; or for it not to match.
-func (a *alternation) looked(set, cond int32, not bool) []int32 {
+// behindConds returns the conditions under which cond holds and a look-behind in state set
+// matches, or does not match. One of them must hold.
+func (a *alternation) behindConds(set, cond int32, not bool) []int32 {
 	conds := []int32{cond}
 	if !not {
 		conds = nil
@@ -200,7 +201,7 @@ func (a *alternation) looked(set, cond int32, not bool) []int32 {
 	return conds
 }
 
-// afterByte returns the set after a byte that leads to a prefix.
+// afterByte returns the set after a byte, where c is the prefix after it.
 func (a *alternation) afterByte(s int32, b byte, c *prefix) int32 {
 	switch s {
 	case never, always:
@@ -219,7 +220,7 @@ func (a *alternation) afterByte(s int32, b byte, c *prefix) int32 {
 			continue
 		}
 		cond := a.condAfter(it.cond, b, c)
-		if cond == impossible {
+		if cond == unsatisfiable {
 			continue
 		}
 		if p.kind == met {
@@ -237,23 +238,23 @@ func (a *alternation) afterByte(s int32, b byte, c *prefix) int32 {
 	return to
 }
 
-// condAfter returns the condition after a byte that leads to a prefix.
+// condAfter returns the condition after a byte, where c is the prefix after it.
 func (a *alternation) condAfter(cond int32, b byte, c *prefix) int32 {
-	if cond == nothing {
-		return nothing
+	if cond == satisfied {
+		return satisfied
 	}
 	was := a.conds[cond]
-	to := a.require(nothing, a.afterByte(was.not, b, c), true)
+	to := a.require(satisfied, a.afterByte(was.not, b, c), true)
 	for _, s := range was.all {
-		if to == impossible {
-			return impossible
+		if to == unsatisfiable {
+			return unsatisfiable
 		}
 		to = a.require(to, a.afterByte(s, b, c), false)
 	}
 	return to
 }
 
-// moves returns the edges of a prefix.
+// moves returns the edges of a prefix, which cover all bytes.
 func (a *alternation) moves(c int32) []Edge {
 	if m := a.prefixes[c].moves; m != nil {
 		return m
@@ -293,9 +294,9 @@ func (a *alternation) prefix(c prefix) int32 {
 	return i
 }
 
-// replace returns the place for a spot.
-func (a *alternation) replace(s spot) int32 {
-	if s.cond == nothing && !a.reaching[s.place] {
+// replace returns the place that replaces a configuration.
+func (a *alternation) replace(s config) int32 {
+	if s.cond == satisfied && !a.contextual[s.place] {
 		return s.place
 	}
 	if p, ok := a.placeOf[s]; ok {
@@ -305,7 +306,7 @@ func (a *alternation) replace(s spot) int32 {
 	if at := a.places[s.place]; at.kind == reads {
 		p := a.add(place{kind: reads, content: at.content, symbol: noSymbol})
 		if at.chain != 0 {
-			chain := spot{at.chain, s.cond, s.prefix}
+			chain := config{at.chain, s.cond, s.prefix}
 			if _, ok := a.chainOf[chain]; !ok {
 				a.chainOf[chain] = p
 			}
@@ -317,15 +318,15 @@ func (a *alternation) replace(s spot) int32 {
 	}
 	var exits []int32
 	for _, it := range a.closure(&a.prefixes[s.prefix], []item{{s.place, s.cond}}) {
-		exits = append(exits, a.replace(spot{it.place, it.cond, s.prefix}))
+		exits = append(exits, a.replace(config{it.place, it.cond, s.prefix}))
 	}
 	p := a.pass(passes, exits...)
 	a.placeOf[s] = p
 	return p
 }
 
-// expand adds the edges of the place that replaces a spot.
-func (a *alternation) expand(s spot) {
+// expand adds the edges of the place that replaces a configuration.
+func (a *alternation) expand(s config) {
 	was := a.places[s.place]
 	var edges []Edge
 	if s.place == a.last {
@@ -339,8 +340,8 @@ func (a *alternation) expand(s spot) {
 		for _, e := range slices.Clone(a.edges[was.first:was.past]) {
 			for lo, hi := range at.ranges(e.Lo, e.Hi) {
 				c := Next(moves, lo)
-				if cond := a.condAfter(s.cond, lo, &a.prefixes[c]); cond != impossible {
-					edges = join(edges, rune(lo), rune(hi), a.replace(spot{e.To, cond, c}))
+				if cond := a.condAfter(s.cond, lo, &a.prefixes[c]); cond != unsatisfiable {
+					edges = join(edges, rune(lo), rune(hi), a.replace(config{e.To, cond, c}))
 				}
 			}
 		}

@@ -6,24 +6,24 @@ import (
 	"slices"
 )
 
-// An item is a place that has been reached, if the rest of the text meets a condition.
+// An item is a place that counts as reached if the rest of the text meets a condition.
 type item struct{ place, cond int32 }
 
-// A set is a state of a look-around: one of its items must match.
+// A set is a state of a look-around. It matches if one of its items does.
 type set struct {
 	items []item
 	cuts  cuts
 	ends  bool // it matches at the end of the text
 }
 
-// The sets that every alternation has.
+// The predefined sets.
 const (
 	never   = 0 // no items
 	always  = 1 // the look-ahead has matched
 	onlyEnd = 2 // nothing may follow
 )
 
-// A condition holds of the rest of a text that matches all sets of all, but not the set not.
+// A condition holds if the rest of the text matches every set in all and not the set not.
 type condition struct {
 	not  int32
 	all  []int32 // ascending
@@ -31,13 +31,13 @@ type condition struct {
 	ends bool // it holds at the end of the text
 }
 
-// The conditions that every alternation has.
+// The predefined conditions.
 const (
-	impossible = -1
-	nothing    = 0 // holds of every text
+	unsatisfiable = -1
+	satisfied     = 0 // always holds
 )
 
-// set returns the number of the set of items.
+// set returns the number of a set.
 func (a *alternation) set(items []item) int32 {
 	slices.SortFunc(items, func(x, y item) int {
 		return cmp.Or(cmp.Compare(x.place, y.place), cmp.Compare(x.cond, y.cond))
@@ -45,10 +45,10 @@ func (a *alternation) set(items []item) int32 {
 	items = a.prune(items)
 	kept := items[:0]
 	for _, it := range items {
-		if it == (item{a.met, nothing}) {
+		if it == (item{a.met, satisfied}) {
 			return always
 		}
-		if n := len(kept); n == 0 || kept[n-1].place != it.place || kept[n-1].cond != nothing && kept[n-1] != it {
+		if n := len(kept); n == 0 || kept[n-1].place != it.place || kept[n-1].cond != satisfied && kept[n-1] != it {
 			kept = append(kept, it)
 		}
 	}
@@ -95,19 +95,17 @@ func (a *alternation) prune(items []item) []item {
 	})
 }
 
-// require returns the condition that holds where cond does and a set matches, or does not.
+// require returns the condition that cond holds and that a set matches, or does not.
 func (a *alternation) require(cond, of int32, not bool) int32 {
-	if cond == impossible || of == never && !not || of == always && not {
-		return impossible
+	if cond == unsatisfiable || of == never && !not || of == always && not {
+		return unsatisfiable
 	}
 	if of == never || of == always {
 		return cond
 	}
 	c := a.conds[cond]
 	if not {
-		if c.not = a.set(append(slices.Clone(a.sets[c.not].items), a.sets[of].items...)); c.not == always {
-			return impossible
-		}
+		c.not = a.set(append(slices.Clone(a.sets[c.not].items), a.sets[of].items...))
 	} else {
 		at, ok := slices.BinarySearch(c.all, of)
 		if ok {
@@ -135,9 +133,9 @@ func (a *alternation) require(cond, of int32, not bool) int32 {
 	return i
 }
 
-// both returns the condition that holds where two do.
+// both returns the condition that two conditions hold.
 func (a *alternation) both(x, y int32) int32 {
-	if x == impossible || y == nothing {
+	if x == unsatisfiable || y == satisfied {
 		return x
 	}
 	if not := a.conds[y].not; not != never {

@@ -5,10 +5,10 @@ import (
 	"math/bits"
 )
 
-// cuts are bytes, and 256, before which the moves of a state change.
+// cuts holds the numbers from 0 to 256 at which the moves of a state change.
 type cuts [5]uint64
 
-// edges adds where edges begin and end.
+// edges adds the first byte of each edge and the byte after its last.
 func (c *cuts) edges(of []Edge) {
 	for _, e := range of {
 		c[e.Lo>>6] |= 1 << (e.Lo & 63)
@@ -17,7 +17,7 @@ func (c *cuts) edges(of []Edge) {
 	}
 }
 
-// join adds those of o.
+// join adds the cuts of o.
 func (c *cuts) join(o *cuts) {
 	for i, w := range o {
 		c[i] |= w
@@ -35,7 +35,7 @@ func (c *cuts) all(yield func(int) bool) {
 	}
 }
 
-// before returns the last cut up to b, or 0.
+// before returns the last cut that is at most b, or 0.
 func (c *cuts) before(b byte) byte {
 	for i, w := int(b>>6), c[b>>6]<<(63-b&63)>>(63-b&63); ; w = c[i] {
 		if w != 0 {
@@ -47,7 +47,7 @@ func (c *cuts) before(b byte) byte {
 	}
 }
 
-// ranges yields the bytes from lo to hi in ranges without a cut.
+// ranges splits the bytes from lo to hi at the cuts.
 func (c *cuts) ranges(lo, hi byte) iter.Seq2[byte, byte] {
 	return func(yield func(lo, hi byte) bool) {
 		first := lo

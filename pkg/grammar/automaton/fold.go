@@ -6,14 +6,15 @@ import (
 	"unicode"
 )
 
-// unfolded are pairs that simple case folding makes equal since Unicode 15.1, and that
-// package unicode does not.
+// unfolded lists the pairs that are equal under simple case folding since Unicode 15.1.
+// Package unicode does not know them.
 var unfolded = [][2]rune{{'\u0390', '\u1FD3'}, {'\u03B0', '\u1FE3'}, {'\uFB05', '\uFB06'}}
 
-// dotted are one letter to Python's re without case, three to ECMA-262.
+// dotted lists letters that Python's re considers equal if it ignores case. To ECMA-262 only
+// the first two are.
 var dotted = []rune{'I', 'i', '\u0130', '\u0131'}
 
-// cased returns the characters that are equal to others but for their case, in order.
+// cased returns the characters that equal others if case is ignored, sorted.
 var cased = sync.OnceValue(func() []rune {
 	out := slices.Clone(dotted)
 	for c := rune(0); c <= unicode.MaxRune; c++ {
@@ -28,8 +29,7 @@ var cased = sync.OnceValue(func() []rune {
 	return slices.Compact(out)
 })
 
-// fold adds the characters that are equal to those of a set, which is normal, where the
-// case is ignored.
+// fold adds the characters that equal those of a normal set if the pattern ignores case.
 func (p *parser) fold(set []rune) []rune {
 	if !p.flags.ignoreCase {
 		return set
@@ -46,7 +46,7 @@ func (p *parser) fold(set []rune) []rune {
 	return normal(out)
 }
 
-// appendFolds appends pairs of the characters that are equal to c but for their case.
+// appendFolds appends the characters that equal c if case is ignored.
 func (p *parser) appendFolds(out []rune, c rune) []rune {
 	for f := unicode.SimpleFold(c); f != c; f = unicode.SimpleFold(f) {
 		out = append(out, f, f)

@@ -2,8 +2,8 @@ package automaton
 
 import "slices"
 
-// look returns the place of a look-around that goes on at next. The body of each is
-// built once, wherever the expression repeats it.
+// look returns the place of a look-around that continues at next. Copies of a look-around
+// share its body.
 func (n *nfa) look(of *node, next int32) int32 {
 	body, ok := n.bodies[of]
 	switch {
@@ -13,7 +13,7 @@ func (n *nfa) look(of *node, next int32) int32 {
 		if !anchored(of.of[0], opBegin) {
 			start = n.after(start)
 		}
-		body = int32(len(n.behinds)) // look-behinds within this one come before it
+		body = int32(len(n.behinds)) // inner look-behinds have lower numbers
 		n.behinds = append(n.behinds, start)
 		n.bodies[of] = body
 	default:
@@ -28,15 +28,15 @@ func (n *nfa) look(of *node, next int32) int32 {
 	return p
 }
 
-// after returns the place of any characters before start.
+// after returns the start of any characters followed by start.
 func (n *nfa) after(start int32) int32 {
 	loop := n.add(place{kind: passes})
 	n.leave(loop, n.build(anyCharacter(), loop), start)
 	return loop
 }
 
-// looking builds the content of a string, with look-arounds in it, and returns a place
-// that reads the same texts without them.
+// looking returns the start of the content of a string with look-arounds, which it
+// eliminates.
 func (n *nfa) looking(of *node) int32 {
 	n.met, n.here = n.add(place{kind: met}), n.add(place{kind: here})
 	n.ended = n.add(place{kind: ended})
@@ -48,14 +48,14 @@ func (n *nfa) looking(of *node) int32 {
 	return n.resolve(start)
 }
 
-// reaching reports of each place whether a look-around or the start of the text may matter
-// on the way from it.
-func (n *nfa) reaching() []bool {
+// contextual reports, for each place, whether a look-around or the start of the text is
+// reachable from it. Other places mean the same in every context.
+func (n *nfa) contextual() []bool {
 	found := make([]bool, len(n.places))
 	for changed := true; changed && n.err == nil; {
 		changed = false
 		n.err = n.budget.Spend(len(n.places)+len(n.edges)+len(n.exits), len(n.places))
-		for i, p := range n.places { // what follows comes first, but in loops
+		for i, p := range n.places { // successors precede places, except in loops
 			if !found[i] && n.reaches(p, found) {
 				found[i], changed = true, true
 			}
@@ -64,6 +64,7 @@ func (n *nfa) reaching() []bool {
 	return found
 }
 
+// reaches reports whether p is contextual, given the places found so far.
 func (n *nfa) reaches(p place, found []bool) bool {
 	switch p.kind {
 	case ahead, behind, begin:

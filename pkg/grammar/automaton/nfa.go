@@ -5,11 +5,11 @@ import (
 	"fmt"
 )
 
-// ErrTooLarge is wrapped by the errors of what would need too many states.
+// ErrTooLarge is wrapped by errors about automata that need too many states or steps.
 var ErrTooLarge = errors.New("the automaton would be too large")
 
-// What is built is bounded: states of an automaton, states and edges before it is made
-// deterministic, and steps on the way.
+// The bounds of one automaton: its states, the states and edges of its nfa, and the steps
+// of each construction.
 const (
 	maxStates = 100_000
 	maxPlaces = 1_000_000
@@ -22,35 +22,35 @@ const (
 	reads  kind = iota // edges, or a call
 	accept             // the text may end; edges
 	passes             // to all of its exits
-	begin              // passes if it was entered by enter alone
-	end                // passes to the close of a string whose final is reached without a byte
-	enter              // passes; begin passes with it
-	final              // passes; exits[0] is the close of its string
-	anyEnd             // passes; what it leads to takes every end that the string may have
-	ahead              // passes where the body at symbol matches the rest; see alternation, as the rest
-	behind             // passes where the look-behind numbered symbol matches
-	met                // the end of the body of a look-ahead
-	here               // the end of the body of a look-behind
-	ended              // matches the empty rest
+	begin              // passes if only enter precedes it
+	end                // passes to the closing quote if final follows without a byte
+	enter              // passes; the start of a string
+	final              // passes; exits[0] is the closing quote
+	anyEnd             // passes; any rest of the string matches
+	ahead              // passes where the look-ahead whose body is at symbol matches; only alternation has it
+	behind             // passes where look-behind number symbol matches; likewise
+	met                // the end of a look-ahead; likewise
+	here               // the end of a look-behind; likewise
+	ended              // matches at the end of the text; likewise
 )
 
 // A place is a state of an nfa.
 type place struct {
 	kind        kind
 	content     bool
-	not         bool  // ahead and behind pass where the body does not match
+	not         bool  // ahead and behind pass where the look-around does not match
 	first, past int32 // its edges, or its exits
 	symbol      int32 // of a call, to the place first
 
-	// Places that differ in how many more repetitions may follow share a chain, the number
-	// of one of them, and those of a higher rank match whatever others match. 0: no chain.
+	// Copies of one place in a bounded repetition form a chain, named by one of them. Places
+	// of higher rank allow more repetitions, so they match all that lower ones do. 0: none.
 	chain, rank int32
 }
 
 const noSymbol = -1
 
-// An nfa is a nondeterministic automaton, built from its end to its start (Thompson
-// 1968, with the continuation known: a concatenation needs no places of its own).
+// An nfa is a nondeterministic automaton (Thompson 1968). It is built from its end to its
+// start: each part knows its continuation, so a concatenation needs no places.
 type nfa struct {
 	budget *Budget
 	places []place
@@ -59,13 +59,12 @@ type nfa struct {
 	err    error
 	ranked bool // there are chains
 
-	last int32 // the quote that ends the string under way
+	last int32 // the closing quote of the current string
 
-	// Of a string with look-arounds: their places of kind met, here and ended, where the
-	// body of each begins (a look-behind's number), and where look-behinds begin.
-	met, here, ended int32
-	bodies           map[*node]int32
-	behinds          []int32
+	// These belong to a string with look-arounds.
+	met, here, ended int32           // the places of these kinds
+	bodies           map[*node]int32 // the start of a look-ahead, the number of a look-behind
+	behinds          []int32         // the starts of look-behinds, inner ones first
 }
 
 func (n *nfa) add(p place) int32 {
@@ -101,7 +100,7 @@ func (n *nfa) leave(p int32, exits ...int32) {
 	n.places[p].past = int32(len(n.exits))
 }
 
-// build returns the place at which e begins if it goes on at next.
+// build returns the start of e, which continues at next.
 func (n *nfa) build(e Expr, next int32) int32 {
 	if e.n == nil || n.err != nil {
 		return next
@@ -140,14 +139,14 @@ func (n *nfa) build(e Expr, next int32) int32 {
 	return next
 }
 
-// anything returns the place of whatever a string may still have, and its end.
+// anything returns the start of any characters and the closing quote.
 func (n *nfa) anything() int32 {
 	after := n.add(place{kind: anyEnd})
 	n.leave(after, n.build(anyCharacter(), after), n.last)
 	return after
 }
 
-// embed adds the states of d and returns the place of the first.
+// embed adds the states of d and returns the place of its start.
 func (n *nfa) embed(d *DFA) int32 {
 	base := int32(len(n.places))
 	for _, s := range d.States {
@@ -162,7 +161,7 @@ func (n *nfa) embed(d *DFA) int32 {
 	return base
 }
 
-// class copies the automaton of a character.
+// class copies the automaton of a class.
 func (n *nfa) class(of *node, next int32) int32 {
 	base := int32(len(n.places))
 	for i, edges := range of.class.states {
@@ -205,8 +204,8 @@ func (n *nfa) repeat(of *node, next int32) int32 {
 	return next
 }
 
-// rank ranks the places of a repetition above those of the one that is built before it,
-// of which number is the first. Places of a repetition within it have a chain already.
+// rank ranks the places of one copy above those of the copy built before it, whose first
+// place is number. Places of an inner repetition keep their chain.
 func (n *nfa) rank(lower, higher []place, number int32) {
 	for i := range lower {
 		l, h := &lower[i], &higher[i]
@@ -221,8 +220,8 @@ func (n *nfa) rank(lower, higher []place, number int32) {
 	}
 }
 
-// quoted builds a string: quote, enter, of, final, quote. If of may be anywhere in it,
-// any characters come between them, but at a side where of is anchored.
+// quoted builds a string: quote, enter, of, final, quote. If of may match anywhere, any
+// characters precede and follow it, except on a side where it is anchored.
 func (n *nfa) quoted(of *node, next int32) int32 {
 	n.last = n.read(true, Edge{'"', '"', next})
 	body := of.of[0]

@@ -7,17 +7,17 @@ import (
 	"unicode/utf8"
 )
 
-// Pattern returns the automaton of the JSON strings in canonical form, with quotes, of
-// which some part matches a regular expression of ECMA-262 2025 in Unicode mode, as JSON
-// Schema has it: all of it but back-references. It also has
+// Pattern returns the automaton of the JSON strings that contain a match of a regular
+// expression, in canonical form with quotes. The syntax is that of ECMA-262 2025 in Unicode
+// mode, as JSON Schema recommends, without back-references. Two extensions are supported:
 //
-//   - what only the other mode takes (Annex B.1.2): braces and brackets alone, "\-",
-//     ranges of classes; but not escapes of letters and digits that mean nothing
-//   - (?i), (?m), (?s), (?-i) and the like, as Perl, Java and Go have them: flags for the
-//     rest of the group, or of the pattern. ECMA-262 has groups with flags, (?i:...), only.
+//   - From the other mode (Annex B.1.2): single braces and brackets, "\-" and ranges that
+//     end in a class. Escapes of letters and digits without a meaning are errors.
+//   - From Perl, Java and Go: (?i), (?m), (?s), (?-i) and combinations set flags for the
+//     rest of the group. ECMA-262 has flags only for whole groups: (?i:...).
 //
-// Where Python's re reads a class, an anchor, a word boundary or a letter without its case
-// otherwise than ECMA-262, Pattern has the strings that match in both readings, and
+// Python's re differs from ECMA-262 in some classes, anchors, word boundaries and in which
+// letters differ only in case. Pattern has the strings that match in both readings,
 // [LoosePattern] those that match in either.
 func Pattern(regexp string) (*DFA, error) { return (*Budget)(nil).Pattern(regexp) }
 
@@ -25,7 +25,7 @@ func Pattern(regexp string) (*DFA, error) { return (*Budget)(nil).Pattern(regexp
 func (budget *Budget) Pattern(regexp string) (*DFA, error) { return budget.pattern(regexp, false) }
 
 // LoosePattern returns the automaton of the strings that match a regular expression as
-// ECMA-262 or as Python's re reads it: what is not in it matches in neither reading.
+// ECMA-262 or as Python's re reads it. Other strings match in neither reading.
 func LoosePattern(regexp string) (*DFA, error) { return (*Budget)(nil).LoosePattern(regexp) }
 
 // LoosePattern is [LoosePattern] within a budget.
@@ -42,18 +42,18 @@ func (budget *Budget) pattern(regexp string, loose bool) (*DFA, error) {
 	return budget.Compile(search(e))
 }
 
-// A parser reads a regular expression; ECMA-262 2025, section 22.2.1 names the parts.
+// A parser reads a regular expression. Its methods follow ECMA-262 2025, section 22.2.1.
 type parser struct {
 	budget  *Budget
 	src     []rune
 	at      int
 	depth   int
 	err     error
-	loose   bool // either reading will do; else both have to match
+	loose   bool // one of the two readings must match, not both
 	flags   modifiers
-	looks   map[string]Expr // by their text, flags and reading
+	looks   map[string]Expr // look-arounds by text, flags and reading
 	classes map[string]Expr
-	named   map[string][]rune // properties, and classes of which Python's re has many
+	named   map[string][]rune // properties, and classes that are larger in Python's re
 }
 
 func parse(budget *Budget, regexp string, loose bool) (Expr, error) {
@@ -68,7 +68,7 @@ func parse(budget *Budget, regexp string, loose bool) (Expr, error) {
 	return e, p.err
 }
 
-// fail ends the parse; the first failure stays.
+// fail ends the parse. It keeps the first error.
 func (p *parser) fail(format string, args ...any) {
 	if p.err == nil {
 		p.err = fmt.Errorf("character %d of the pattern: %s", p.at+1, fmt.Sprintf(format, args...))
@@ -76,7 +76,7 @@ func (p *parser) fail(format string, args ...any) {
 	p.at = len(p.src)
 }
 
-// spend takes what a set costs.
+// spend takes steps and bytes from the budget.
 func (p *parser) spend(steps, bytes int) {
 	if err := p.budget.Spend(steps, bytes); err != nil && p.err == nil {
 		p.err, p.at = err, len(p.src)
@@ -85,7 +85,7 @@ func (p *parser) spend(steps, bytes int) {
 
 func (p *parser) more() bool { return p.at < len(p.src) }
 
-// peek reports whether what comes next is s.
+// peek reports whether s comes next.
 func (p *parser) peek(s string) bool {
 	at := p.at
 	for _, c := range s {
@@ -157,13 +157,13 @@ func (p *parser) quantified() bool {
 	return ok
 }
 
-// repeated returns e as often as the quantifier after it says.
+// repeated applies the quantifier that follows e, if any.
 func (p *parser) repeated(e Expr) Expr {
 	min, max, ok := p.quantifier()
 	if !ok {
 		return e
 	}
-	p.take("?") // as few as will do: the same texts
+	p.take("?") // lazy quantifiers match the same texts
 	if max >= 0 && max < min {
 		p.fail("a quantifier of at least %d and at most %d", min, max)
 	}
@@ -173,7 +173,7 @@ func (p *parser) repeated(e Expr) Expr {
 	return Repeat(e, min, max)
 }
 
-// quantifier reads one if it is there. A brace that begins none is a character.
+// quantifier reads a quantifier if one follows. Other braces are characters.
 func (p *parser) quantifier() (min, max int, ok bool) {
 	switch {
 	case p.take("*"):
@@ -199,7 +199,7 @@ func (p *parser) quantifier() (min, max int, ok bool) {
 	return 0, 0, false
 }
 
-// decimal reads digits. What is too large anyway is not told apart.
+// decimal reads a number. It cuts numbers that are too large in any case.
 func (p *parser) decimal() (n int, ok bool) {
 	for ; p.more() && strings.ContainsRune("0123456789", p.src[p.at]); p.at++ {
 		n, ok = min(10*n+int(p.src[p.at]-'0'), maxPlaces+1), true

@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// matches are texts that match and texts that do not, apart by spaces; "_" is the empty
-// one.
+// matches holds texts that match and texts that do not, separated by spaces. "_" is the
+// empty text.
 var matches = []struct{ pattern, in, out string }{
 	{``, `_ a é`, ``},
 	{`a`, `a ba ab bab`, `_ b`},
@@ -122,8 +122,8 @@ var matches = []struct{ pattern, in, out string }{
 	{`(?mi-s)^a.$`, "AX b\nab\n", "a\n"},
 }
 
-// A text that only one of ECMA-262 and Python's re lets match is not in the automaton of a
-// pattern, and is in the loose one.
+// Texts that match in only one of the readings of ECMA-262 and Python's re are not in the
+// automaton of a pattern, but in the loose one.
 func TestReadings(t *testing.T) {
 	for _, c := range []struct{ pattern, both, one, none string }{
 		{`^.$`, "a", "\r \u2028 \u2029", "\n"},
@@ -209,12 +209,12 @@ func TestPatternForm(t *testing.T) {
 func TestPatternRefused(t *testing.T) {
 	for pattern, want := range map[string]string{
 		`(?=a`: "without its )", `(?=a)*`: "nothing to repeat", `(?<=a`: "without its )", `(?<!a)+`: "nothing to repeat", `(?<`: "name",
-		`(?i)*`: "nothing to repeat", `(?i`: "not as this does", `(?ii)a`: "i twice", `(?i-i:a)`: "i twice", `(?-:a)`: "hyphen", `(?-)a`: "hyphen",
-		`(?x)a`: "not as this does", `(?)a`: "not as this does", `(?i-m-s:a)`: "not as this does", `\b*`: "nothing to repeat", `\B{2}`: "nothing to repeat",
+		`(?i)*`: "nothing to repeat", `(?i`: "unknown kind of group", `(?ii)a`: "i twice", `(?i-i:a)`: "i twice", `(?-:a)`: "hyphen", `(?-)a`: "hyphen",
+		`(?x)a`: "unknown kind of group", `(?)a`: "unknown kind of group", `(?i-m-s:a)`: "unknown kind of group", `\b*`: "nothing to repeat", `\B{2}`: "nothing to repeat",
 		`(a)\1`: "back-reference", `(?<x>a)\k<x>`: "back-reference",
 		`\p{Nothing}`: "no category", `\p{scx=Greek}`: "no category", `\pL`: "no category", `\p{Other_Alphabetic}`: "no category",
 		`\A`: "means nothing", `\Z`: "means nothing", `a**`: "nothing to repeat", `*`: "nothing to repeat", `{2}`: "nothing to repeat",
-		`^*`: "nothing to repeat", `(?P<n>a)`: "not as this does", `(?#x)a`: "not as this does",
+		`^*`: "nothing to repeat", `(?P<n>a)`: "unknown kind of group", `(?#x)a`: "unknown kind of group",
 		`(?<>a)`: "name", `(?<1>a)`: "name", `(?<a`: "name", `(a`: "without its )", `a)`: "without its (", `[a`: "without its ]",
 		`[b-a]`: "from b down to a", `a{3,2}`: "at least 3", `\`: "ends too early", `\x4`: "ends too early", `\x4g`: "two hex",
 		`\u{110000}`: "number of a character", `\u{}`: "number of a character", `\u12`: "ends too early", `[\B]`: "means nothing",
@@ -226,7 +226,7 @@ func TestPatternRefused(t *testing.T) {
 	}
 }
 
-// Python's re before 3.14 finds no \B in the empty text.
+// In Python's re before 3.14, \B does not match the empty text.
 func TestNoBoundaryInEmptyText(t *testing.T) {
 	strict, err := Pattern(`\B`)
 	loose, err2 := LoosePattern(`\B`)
@@ -245,8 +245,8 @@ func TestPatternTooLarge(t *testing.T) {
 	}
 }
 
-// The sets of a bounded repetition hold one count, so that compiling does not take more
-// steps than counts times the states of what is repeated.
+// A state holds at most one count of a bounded repetition, so the steps grow with the count
+// and not with its square.
 func TestRepetitionsAreRanked(t *testing.T) {
 	for _, c := range []struct {
 		pattern string

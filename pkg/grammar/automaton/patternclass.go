@@ -5,16 +5,15 @@ import (
 	"unicode"
 )
 
-// The classes of ECMA-262, section 22.2.2.9, as far as Python's re has them too.
+// The parts of the classes of ECMA-262, section 22.2.2.9, that Python's re shares.
 const (
 	digits = "09"
 	words  = "09AZ__az"
-	folded = words + "\u017F\u017F\u212A\u212A" // where the case is ignored
+	folded = words + "\u017F\u017F\u212A\u212A" // \w if case is ignored
 	spaces = "\t\r  \u00A0\u00A0\u1680\u1680\u2000\u200A\u2028\u2029\u202F\u202F\u205F\u205F\u3000\u3000"
 )
 
-// looseSpaces are in \s of ECMA-262, or in that of Python's re, which has more than
-// ASCII in \d and \w too.
+// looseSpaces holds \s of ECMA-262 and of Python's re.
 const looseSpaces = spaces + "\x1C\x1F\u0085\u0085\uFEFF\uFEFF"
 
 // classOf returns the set of \d, \w or \s.
@@ -25,7 +24,7 @@ func (p *parser) classOf(c rune, loose bool) []rune {
 	case !loose:
 		return classOf(c, false)
 	}
-	name := "}" + string(c) // which no property has
+	name := "}" + string(c) // no property has this name
 	set := p.named[name]
 	if set == nil {
 		set = classOf(c, true)
@@ -51,7 +50,8 @@ func classOf(c rune, loose bool) []rune {
 	return []rune(spaces)
 }
 
-// classEscape reads the rest of an escape that stands for a set, folded if need be.
+// classEscape reads the rest of an escape that stands for a set. It folds the set if the
+// pattern ignores case.
 func (p *parser) classEscape() ([]rune, bool) {
 	if !p.more() {
 		return nil, false
@@ -60,7 +60,7 @@ func (p *parser) classEscape() ([]rune, bool) {
 	var set []rune
 	switch c | 0x20 {
 	case 'd', 'w', 's':
-		set = p.classOf(c|0x20, p.loose != (c < 'a')) // what is excluded is read the other way
+		set = p.classOf(c|0x20, p.loose != (c < 'a')) // under a negation the other reading counts
 	case 'p':
 		p.at++
 		set = p.property()
@@ -149,11 +149,11 @@ func (p *parser) hexadecimal(n int) rune {
 // class reads the set of a class after its bracket.
 func (p *parser) class() []rune {
 	negative := p.take("^")
-	if negative { // what is excluded is read the other way
+	if negative { // under a negation the other reading counts
 		p.loose = !p.loose
 		defer func() { p.loose = !p.loose }()
 	}
-	var sets, chars []rune // of escapes, and of characters and ranges
+	var sets, chars []rune // those of escapes, and characters with ranges
 	for p.more() && !p.peek("]") {
 		lo, single := p.member(&sets)
 		if single {
@@ -165,7 +165,7 @@ func (p *parser) class() []rune {
 		p.at++
 		hi, also := p.member(&sets)
 		switch {
-		case !single || !also: // Annex B: a class is no end of a range
+		case !single || !also: // Annex B: a hyphen next to a class is a character
 			chars = append(chars, '-', '-')
 			if also {
 				chars = append(chars, hi, hi)
@@ -187,8 +187,8 @@ func (p *parser) class() []rune {
 	return set
 }
 
-// member reads a member of a class. It adds an escape that stands for several characters
-// to set; of others it returns the character.
+// member reads a member of a class. It returns a single character, and adds an escape that
+// stands for several to set.
 func (p *parser) member(set *[]rune) (c rune, single bool) {
 	c = p.next()
 	if c == '\\' {
@@ -202,7 +202,7 @@ func (p *parser) member(set *[]rune) (c rune, single bool) {
 	return c, true
 }
 
-// property reads what follows \p: a general category, a script or a property of its own.
+// property reads what follows \p: a general category, a script or a binary property.
 func (p *parser) property() []rune {
 	var name []rune
 	if p.take("{") {

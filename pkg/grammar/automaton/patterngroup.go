@@ -6,15 +6,16 @@ import (
 	"unicode"
 )
 
-// maxDepth bounds groups in groups.
+// maxDepth is the most groups that can be nested.
 const maxDepth = 200
 
-// modifiers are the flags of ECMA-262 that a pattern can set.
+// modifiers are the flags that a pattern can set.
 type modifiers struct {
 	ignoreCase, multiline, dotAll bool
 }
 
-// lineEnds are the line terminators of ECMA-262, section 12.3. Python's re has the first.
+// lineEnds holds the line terminators of ECMA-262, section 12.3. Python's re has only the
+// first.
 const lineEnds = "\n\n\r\r\u2028\u2029"
 
 func (p *parser) term() Expr {
@@ -51,7 +52,7 @@ func (p *parser) term() Expr {
 	return p.repeated(p.atom())
 }
 
-// lookAround reads a look-ahead or a look-behind and its ). Equal ones are one node.
+// lookAround reads a look-ahead or a look-behind with its ). Equal ones share a node.
 func (p *parser) lookAround() Expr {
 	first := p.at
 	behind := p.take("(?<")
@@ -59,7 +60,7 @@ func (p *parser) lookAround() Expr {
 		p.take("(?")
 	}
 	not := p.next() == '!'
-	p.loose = p.loose != not // the negation is read the other way
+	p.loose = p.loose != not // under a negation the other reading counts
 	key := fmt.Sprint(p.loose, p.flags)
 	e := p.grouped()
 	p.loose = p.loose != not
@@ -76,13 +77,15 @@ func (p *parser) lookAround() Expr {
 	return p.looks[key]
 }
 
+// aheadOf returns a look-ahead.
 func aheadOf(e Expr, not bool) Expr { return Expr{&node{op: opLook, of: []Expr{e}, not: not}} }
 
+// behindOf returns a look-behind.
 func behindOf(e Expr, not bool) Expr {
 	return Expr{&node{op: opLook, of: []Expr{e}, behind: true, not: not}}
 }
 
-// lineEnd returns the expression of a character next to which a line begins or ends.
+// lineEnd returns the expression of a line terminator.
 func (p *parser) lineEnd() Expr {
 	if p.loose {
 		return p.of([]rune(lineEnds))
@@ -90,8 +93,8 @@ func (p *parser) lineEnd() Expr {
 	return p.of([]rune(lineEnds)[:2])
 }
 
-// boundary returns the expression of a word boundary (ECMA-262, section 22.2.2.4) in
-// both readings, or in either. Python's re has more letters than ECMA-262.
+// boundary returns the expression of a word boundary (ECMA-262, section 22.2.2.4) that
+// both readings see, or that either sees. In Python's re more characters form words.
 func (p *parser) boundary(loose bool) Expr {
 	key := fmt.Sprint("boundary", loose, p.flags.ignoreCase)
 	if e, ok := p.looks[key]; ok {
@@ -109,7 +112,7 @@ func (p *parser) boundary(loose bool) Expr {
 	return e
 }
 
-// noBoundary returns the expression of \B. Python's re before 3.14 finds none in the
+// noBoundary returns the expression of \B. In Python's re before 3.14 it does not match the
 // empty text.
 func (p *parser) noBoundary() Expr {
 	key := fmt.Sprint("no boundary", p.loose, p.flags.ignoreCase)
@@ -164,7 +167,7 @@ func (p *parser) group() Expr {
 		before := p.flags
 		defer func() { p.flags = before }()
 		if p.setFlags(); !p.take(":") {
-			p.fail("a group can begin with (?:, (?<name>, a look-around or flags out of i, m and s, but not as this does")
+			p.fail("unknown kind of group; known are (?:, (?<name>, look-arounds and the flags i, m and s")
 		}
 	}
 	return p.grouped()
@@ -185,7 +188,7 @@ func (p *parser) grouped() Expr {
 	return e
 }
 
-// modified reads flags for the rest of a group, as Perl has them and ECMA-262 has not.
+// modified reads flags for the rest of a group, an extension of Perl's.
 func (p *parser) modified() bool {
 	first, before := p.at, p.flags
 	if p.take("(?") && p.peek(")") { // no flags
@@ -204,8 +207,8 @@ func (p *parser) modified() bool {
 	return false
 }
 
-// setFlags reads flags to set and, after a hyphen, flags to clear: each at most once
-// (ECMA-262 2025, section 22.2.1.1). It reports whether there are any.
+// setFlags reads flags to set and, after a hyphen, flags to clear (ECMA-262 2025, section
+// 22.2.1.1). Each may occur once. It reports whether it read any.
 func (p *parser) setFlags() bool {
 	first, on := p.at, true
 	seen := ""
