@@ -52,7 +52,7 @@ func attacks() []attack {
 		ok("oneOf of objects by their second tag", `{"oneOf":[`+eachf(3000, `{"properties":{"of":{"const":1},"k":{"enum":["k#","l#"]}},"required":["of","k"],"type":"object"}`)+`]}`),
 		{"oneOf of ranges", `{"oneOf":[` + eachf(5000, `{"type":"integer","minimum":1#,"maximum":1#.5}`) + `]}`, "", "oneOf", "which is the bound"},
 		{"oneOf of required", `{"oneOf":[` + eachf(5000, `{"required":["a#"]}`) + `]}`, "*", "*", "which is the bound"},
-		{"patterns of properties", inObject("properties", each(50, func(i int) string { return fmt.Sprintf(`"p%d":{"type":"string","pattern":"a.{10}b{%d}x"}`, i, i) })), "/properties/p2", "pattern", "too large"},
+		{"patterns of properties", inObject("properties", each(50, func(i int) string { return fmt.Sprintf(`"p%d":{"type":"string","pattern":"a.{10}b{%d}x"}`, i, i) })), "/properties/p4", "pattern", "which is the bound"},
 		{"overlapping patternProperties", inObject("patternProperties", each(6, func(i int) string { return fmt.Sprintf(`"%c.{6}%c":{"maximum":%d}`, 'a'+i, 'a'+i, i) })), "", "patternProperties", "which is the bound"},
 		{"anyOf of patterns", `{"anyOf":[` + eachf(500, `{"type":"string","pattern":"a.{9}b#x"}`) + `]}`, "*", "pattern", "which is the bound"},
 		{"allOf of patterns", `{"type":"string","allOf":[{"pattern":"a.{9}x"},{"pattern":"b.{9}y"},{"pattern":"c.{9}z"}]}`, "/allOf/2", "pattern", "too large"},
@@ -89,6 +89,12 @@ func attacks() []attack {
 		{"excluded multiples", `{"type":"number","not":{"anyOf":[` + eachf(50, `{"multipleOf":1#}`) + `]}}`, "*", "multipleOf", "which is the bound"},
 		{"excluded objects", `{"not":{"enum":[` + eachf(500, `{"a":#,"b":[#,1]}`) + `]}}`, "*", "*", "which is the bound"},
 		ok("look-aheads", `{"type":"string","pattern":"^`+strings.Repeat("(?=.*a)(?!.*bc)", 200)+`.*$"}`),
+		ok("look-aheads that repeat", `{"type":"string","pattern":"^(?:(?!`+strings.Repeat("abc|", 2000)+`x).)*$"}`),
+		{"patterns with many look-behinds", inObject("properties", each(200, func(i int) string {
+			return fmt.Sprintf(`"p%d":{"type":"string","pattern":"(?<=a.{%d})b(?<!c.{%d})"}`, i, i%12, i%11)
+		})), "*", "pattern", "too large"},
+		{"patterns with word boundaries", inObject("properties", eachf(200, `"p#":{"type":"string","pattern":"\\b\\w{#}\\b"}`)), "*", "pattern", "which is the bound"},
+		{"a look-behind with many ends", `{"type":"string","pattern":"(?<!` + strings.Join(strings.Split(eachf(20, `b{#}(?=.{#}a)(?=.{#}c)`), ","), "|") + `)x"}`, "", "pattern", "too large"},
 		ok("required", `{"type":"object","required":[`+eachf(60_000, `"p#"`)+`]}`),
 		ok("properties", inObject("properties", eachf(30_000, `"p#":{"type":"string"}`))),
 		ok("an enum", `{"enum":[`+eachf(60_000, `"value #"`)+`]}`),

@@ -9,8 +9,8 @@ const (
 	JSON                 // the same inside a JSON string in canonical form: `"`, `\` and controls escaped
 )
 
-// An Expr is a regular expression over bytes, which may call other grammars by a
-// symbol. The zero value is the empty text. It does not change once it is made.
+// An Expr is a regular expression over bytes that may call other grammars by a
+// symbol. The zero value is the empty text. An Expr is immutable.
 type Expr struct{ n *node }
 
 type op int
@@ -25,7 +25,7 @@ const (
 	opString // of[0] between quotes, the whole of it or anywhere in it: see quoted and search
 	opBegin  // before the first character of an opString
 	opEnd    // after its last
-	opLook   // the rest of an opString must begin with of[0], or must not
+	opLook   // a look-around: of[0] matches after this position, or before it
 )
 
 type node struct {
@@ -37,30 +37,31 @@ type node struct {
 	min, max int   // opRepeat
 	symbol   int32 // opCall
 	anywhere bool  // opString
-	not      bool  // opLook
+	behind   bool  // opLook: before it
+	not      bool  // opLook: of[0] does not match
 }
 
 // Bytes returns the expression of exactly s.
 func Bytes(s string) Expr { return Expr{&node{op: opBytes, text: s}} }
 
-// Class returns the expression of one character out of ranges of code points, given as
-// pairs of the first and the last. Surrogates are no characters and are left out.
+// Class returns the expression of one character from ranges of code points, given as
+// pairs of the first and the last. Surrogates are not characters; Class leaves them out.
 func Class(r []rune, enc Encoding) Expr {
 	return Expr{&node{op: opClass, class: lower(characters(r), enc), enc: enc}}
 }
 
-// Concat returns the expression of one after the other, of the empty text without any.
+// Concat returns the expression of its arguments in order. Concat() is the empty text.
 func Concat(of ...Expr) Expr { return Expr{&node{op: opConcat, of: of}} }
 
-// Alternate returns the expression of any one, of nothing at all without any.
+// Alternate returns the expression of any of its arguments. Alternate() matches no text.
 func Alternate(of ...Expr) Expr { return Expr{&node{op: opAlternate, of: of}} }
 
-// Repeat returns the expression of e from min to max times, max < 0 meaning without end.
+// Repeat returns the expression of e from min to max times. There is no limit if max < 0.
 func Repeat(e Expr, min, max int) Expr {
 	return Expr{&node{op: opRepeat, of: []Expr{e}, min: min, max: max}}
 }
 
-// Call returns the expression of whatever symbol stands for.
+// Call returns the expression of what a symbol stands for.
 func Call(symbol int32) Expr { return Expr{&node{op: opCall, symbol: symbol}} }
 
 // quoted returns the expression of JSON strings whose content is e.
@@ -69,7 +70,7 @@ func quoted(e Expr) Expr { return Expr{&node{op: opString, of: []Expr{e}}} }
 // search returns the expression of canonical JSON strings with e somewhere in them.
 func search(e Expr) Expr { return Expr{&node{op: opString, of: []Expr{e}, anywhere: true}} }
 
-// anchored reports whether every text of e has an anchor at its side: opBegin, opEnd.
+// anchored reports whether every alternative of e has an anchor on a side: opBegin or opEnd.
 func anchored(e Expr, side op) bool {
 	if e.n == nil {
 		return false

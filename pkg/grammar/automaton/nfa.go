@@ -5,15 +5,15 @@ import (
 	"fmt"
 )
 
-// ErrTooLarge is wrapped by the errors of what would need too many states.
+// ErrTooLarge is wrapped by errors about automata that need too many states or steps.
 var ErrTooLarge = errors.New("the automaton would be too large")
 
-// What is built is bounded: states of an automaton, states and edges before it is made
-// deterministic, and steps on the way.
+// The bounds of one automaton: its states, the states and edges of its nfa, and the steps
+// of each construction.
 const (
 	maxStates = 100_000
 	maxPlaces = 1_000_000
-	maxWork   = 10_000_000
+	maxWork   = 20_000_000
 )
 
 type kind uint8
@@ -22,42 +22,56 @@ const (
 	reads  kind = iota // edges, or a call
 	accept             // the text may end; edges
 	passes             // to all of its exits
-	begin              // passes if it was entered by enter alone
-	end                // passes to the close of a string whose final is reached without a byte
-	enter              // passes; begin passes with it
-	final              // passes; exits[0] is the close of its string
-	anyEnd             // passes; what it leads to takes every end that the string may have
+	begin              // passes if only enter precedes it
+	end                // passes to the closing quote if final follows without a byte
+	enter              // passes; the start of a string
+	final              // passes; exits[0] is the closing quote
+	anyEnd             // passes; any rest of the string matches
+	ahead              // passes where the look-ahead whose body is at symbol matches; only alternation has it
+	behind             // passes where look-behind number symbol matches; likewise
+	met                // the end of a look-ahead; likewise
+	here               // the end of a look-behind; likewise
+	ended              // matches at the end of the text; likewise
 )
 
 // A place is a state of an nfa.
 type place struct {
 	kind        kind
 	content     bool
+	not         bool  // ahead and behind pass where the look-around does not match
 	first, past int32 // its edges, or its exits
 	symbol      int32 // of a call, to the place first
+
+	// Copies of one place in a bounded repetition form a chain, named by one of them. Places
+	// of higher rank allow more repetitions, so they match all that lower ones do. 0: none.
+	chain, rank int32
 }
 
 const noSymbol = -1
 
-// An nfa is a nondeterministic automaton, built from its end to its start (Thompson
-// 1968, with the continuation known: a concatenation needs no places of its own).
+// An nfa is a nondeterministic automaton (Thompson 1968). It is built from its end to its
+// start: each part knows its continuation, so a concatenation needs no places.
 type nfa struct {
 	budget *Budget
 	places []place
 	edges  []Edge
 	exits  []int32
 	err    error
+	ranked bool // there are chains
 
-	last  int32 // the quote that ends the string under way
-	tail  int32 // before it, with anything else between
-	loops int   // repetitions without end around what is built
+	last int32 // the closing quote of the current string
+
+	// These belong to a string with look-arounds.
+	met, here, ended int32           // the places of these kinds
+	bodies           map[*node]int32 // the start of a look-ahead, the number of a look-behind
+	behinds          []int32         // the starts of look-behinds, inner ones first
 }
 
 func (n *nfa) add(p place) int32 {
 	if len(n.places)+len(n.edges)+len(n.exits) > maxPlaces && n.err == nil {
 		n.err = fmt.Errorf("more than %d states in an expression: %w", maxPlaces, ErrTooLarge)
 	}
-	if err := n.budget.Spend(2, 72); err != nil && n.err == nil {
+	if err := n.budget.Spend(2, 160); err != nil && n.err == nil {
 		n.err = err
 	}
 	n.places = append(n.places, p)
@@ -86,7 +100,7 @@ func (n *nfa) leave(p int32, exits ...int32) {
 	n.places[p].past = int32(len(n.exits))
 }
 
-// build returns the place at which e begins if it goes on at next.
+// build returns the start of e, which continues at next.
 func (n *nfa) build(e Expr, next int32) int32 {
 	if e.n == nil || n.err != nil {
 		return next
@@ -125,58 +139,14 @@ func (n *nfa) build(e Expr, next int32) int32 {
 	return next
 }
 
-// anything returns the place of whatever a string may still have, and its end.
+// anything returns the start of any characters and the closing quote.
 func (n *nfa) anything() int32 {
 	after := n.add(place{kind: anyEnd})
 	n.leave(after, n.build(anyCharacter(), after), n.last)
 	return after
 }
 
-// look returns the place of the texts that are possible at next and begin with what of
-// looks for, or do not. All that follows is known there, unless a loop leads back.
-func (n *nfa) look(of *node, next int32) int32 {
-	if n.loops > 0 {
-		n.err = errors.New("a look-ahead that may be repeated without end is not supported")
-		return next
-	}
-	if n.tail < 0 {
-		n.tail = n.pass(final, n.last, n.anything())
-	}
-	rest, seen := n.part(next), n.part(n.build(of.of[0], n.tail))
-	if n.err != nil {
-		return next
-	}
-	both := n.budget.Intersect
-	if of.not {
-		both = n.budget.Subtract
-	}
-	d, err := both(rest, seen)
-	if err != nil {
-		n.err = err
-		return next
-	}
-	return n.embed(d)
-}
-
-// part returns the automaton of the texts from a place on.
-func (n *nfa) part(from int32) *DFA {
-	if n.err != nil {
-		return nil
-	}
-	n.err = n.budget.Spend(4*len(n.places), 16*len(n.places))
-	if n.err != nil {
-		return nil
-	}
-	g, err := n.subsets([]int32{from})
-	var d *DFA
-	if err == nil {
-		d, err = g.dfa()
-	}
-	n.err = err
-	return d
-}
-
-// embed adds the states of d and returns the place of the first.
+// embed adds the states of d and returns the place of its start.
 func (n *nfa) embed(d *DFA) int32 {
 	base := int32(len(n.places))
 	for _, s := range d.States {
@@ -191,7 +161,7 @@ func (n *nfa) embed(d *DFA) int32 {
 	return base
 }
 
-// class copies the automaton of a character.
+// class copies the automaton of a class.
 func (n *nfa) class(of *node, next int32) int32 {
 	base := int32(len(n.places))
 	for i, edges := range of.class.states {
@@ -212,17 +182,20 @@ func (n *nfa) repeat(of *node, next int32) int32 {
 	low := of.min
 	if of.max < 0 {
 		loop := n.add(place{kind: passes})
-		n.loops++
 		body := n.build(of.of[0], loop)
-		n.loops--
 		n.leave(loop, body, next)
 		if next = loop; low > 0 {
 			next, low = body, low-1
 		}
 	} else {
-		after := next
+		after, copied := next, int32(len(n.places))
 		for i := low; i < of.max && n.err == nil; i++ {
+			first := int32(len(n.places))
 			next = n.pass(passes, n.build(of.of[0], next), after)
+			if size := int32(len(n.places)) - first; size == first-copied {
+				n.rank(n.places[copied:first], n.places[first:], copied)
+			}
+			copied = first
 		}
 	}
 	for before := int32(noSymbol); low > 0 && before != next && n.err == nil; low-- {
@@ -231,21 +204,37 @@ func (n *nfa) repeat(of *node, next int32) int32 {
 	return next
 }
 
-// quoted builds a string: quote, enter, of, final, quote. If of may be anywhere in it,
-// any characters come between them, but at a side where of is anchored.
+// rank ranks the places of one copy above those of the copy built before it, whose first
+// place is number. Places of an inner repetition keep their chain.
+func (n *nfa) rank(lower, higher []place, number int32) {
+	for i := range lower {
+		l, h := &lower[i], &higher[i]
+		if h.chain != 0 {
+			continue
+		}
+		if l.chain == 0 {
+			l.chain = number + int32(i)
+		}
+		h.chain, h.rank = l.chain, l.rank+1
+		n.ranked = true
+	}
+}
+
+// quoted builds a string: quote, enter, of, final, quote. If of may match anywhere, any
+// characters precede and follow it, except on a side where it is anchored.
 func (n *nfa) quoted(of *node, next int32) int32 {
 	n.last = n.read(true, Edge{'"', '"', next})
-	n.tail = noSymbol
 	body := of.of[0]
+	if looks(body) {
+		return n.read(false, Edge{'"', '"', n.looking(of)})
+	}
 	after := n.last
 	if of.anywhere && !anchored(body, opEnd) {
 		after = n.anything()
 	}
 	start := n.build(body, n.pass(final, n.last, after))
 	if of.anywhere && !anchored(body, opBegin) {
-		loop := n.add(place{kind: passes})
-		n.leave(loop, n.build(anyCharacter(), loop), start)
-		start = loop
+		start = n.after(start)
 	}
 	return n.read(false, Edge{'"', '"', n.pass(enter, start)})
 }

@@ -7,22 +7,25 @@ import (
 	"unicode/utf8"
 )
 
-// Pattern returns the automaton of the JSON strings in canonical form, with quotes, of
-// which some part matches a regular expression of ECMA-262 in Unicode mode, as JSON
-// Schema has it. What that mode refuses and the other takes (Annex B.1.2: braces and
-// brackets alone, "\-", ranges of classes) is taken, but for escapes of letters and
-// digits that mean nothing. Look-aheads are supported where nothing repeats them without
-// end and no ^ follows; look-behind, back-references and word boundaries are not.
+// Pattern returns the automaton of the JSON strings that contain a match of a regular
+// expression, in canonical form with quotes. The syntax is that of ECMA-262 2025 in Unicode
+// mode, as JSON Schema recommends, without back-references. Two extensions are supported:
 //
-// Where Python's re reads a class or an anchor otherwise than ECMA-262, Pattern has the
-// strings that match in both readings, and [LoosePattern] those that match in either.
+//   - From the other mode (Annex B.1.2): single braces and brackets, "\-" and ranges that
+//     end in a class. Escapes of letters and digits without a meaning are errors.
+//   - From Perl, Java and Go: (?i), (?m), (?s), (?-i) and combinations set flags for the
+//     rest of the group. ECMA-262 has flags only for whole groups: (?i:...).
+//
+// Python's re differs from ECMA-262 in some classes, anchors, word boundaries and in which
+// letters differ only in case. Pattern has the strings that match in both readings,
+// [LoosePattern] those that match in either.
 func Pattern(regexp string) (*DFA, error) { return (*Budget)(nil).Pattern(regexp) }
 
 // Pattern is [Pattern] within a budget.
 func (budget *Budget) Pattern(regexp string) (*DFA, error) { return budget.pattern(regexp, false) }
 
 // LoosePattern returns the automaton of the strings that match a regular expression as
-// ECMA-262 or as Python's re reads it: what is not in it matches in neither reading.
+// ECMA-262 or as Python's re reads it. Other strings match in neither reading.
 func LoosePattern(regexp string) (*DFA, error) { return (*Budget)(nil).LoosePattern(regexp) }
 
 // LoosePattern is [LoosePattern] within a budget.
@@ -39,27 +42,25 @@ func (budget *Budget) pattern(regexp string, loose bool) (*DFA, error) {
 	return budget.Compile(search(e))
 }
 
-// maxDepth bounds groups in groups.
-const maxDepth = 200
-
-// A parser reads a regular expression; ECMA-262 2025, section 22.2.1 names the parts.
+// A parser reads a regular expression. Its methods follow ECMA-262 2025, section 22.2.1.
 type parser struct {
 	budget  *Budget
 	src     []rune
 	at      int
 	depth   int
 	err     error
-	loose   bool // either reading will do; else both have to match
-	looked  bool // a look-ahead was read
+	loose   bool // one of the two readings must match, not both
+	flags   modifiers
+	looks   map[string]Expr // look-arounds by text, flags and reading
 	classes map[string]Expr
-	named   map[string][]rune // properties, and classes of which Python's re has many
+	named   map[string][]rune // properties, and classes that are larger in Python's re
 }
 
 func parse(budget *Budget, regexp string, loose bool) (Expr, error) {
 	if !utf8.ValidString(regexp) {
 		return Expr{}, errors.New("the pattern is not UTF-8")
 	}
-	p := &parser{budget: budget, src: []rune(regexp), loose: loose, classes: map[string]Expr{}, named: map[string][]rune{}}
+	p := &parser{budget: budget, src: []rune(regexp), loose: loose, looks: map[string]Expr{}, classes: map[string]Expr{}, named: map[string][]rune{}}
 	e := p.disjunction()
 	if p.more() {
 		p.fail("a ) without its (")
@@ -67,28 +68,7 @@ func parse(budget *Budget, regexp string, loose bool) (Expr, error) {
 	return e, p.err
 }
 
-// lookAhead reads (?= or (?! and its ).
-func (p *parser) lookAhead() Expr {
-	if p.depth++; p.depth > maxDepth {
-		p.fail("more than %d groups in groups", maxDepth)
-	}
-	not := p.peek("(?!")
-	p.at += len("(?=")
-	p.looked = true
-	p.loose = p.loose != not // what is excluded is read the other way
-	e := p.disjunction()
-	p.loose = p.loose != not
-	p.depth--
-	if !p.take(")") {
-		p.fail("a ( without its )")
-	}
-	if p.quantified() {
-		p.fail("nothing to repeat")
-	}
-	return Expr{&node{op: opLook, of: []Expr{e}, not: not}}
-}
-
-// fail ends the parse; the first failure stays.
+// fail ends the parse. It keeps the first error.
 func (p *parser) fail(format string, args ...any) {
 	if p.err == nil {
 		p.err = fmt.Errorf("character %d of the pattern: %s", p.at+1, fmt.Sprintf(format, args...))
@@ -96,7 +76,7 @@ func (p *parser) fail(format string, args ...any) {
 	p.at = len(p.src)
 }
 
-// spend takes what a set costs.
+// spend takes steps and bytes from the budget.
 func (p *parser) spend(steps, bytes int) {
 	if err := p.budget.Spend(steps, bytes); err != nil && p.err == nil {
 		p.err, p.at = err, len(p.src)
@@ -105,7 +85,7 @@ func (p *parser) spend(steps, bytes int) {
 
 func (p *parser) more() bool { return p.at < len(p.src) }
 
-// peek reports whether what comes next is s.
+// peek reports whether s comes next.
 func (p *parser) peek(s string) bool {
 	at := p.at
 	for _, c := range s {
@@ -169,82 +149,6 @@ func (p *parser) alternative() Expr {
 	return Concat(terms...)
 }
 
-func (p *parser) term() Expr {
-	switch {
-	case p.take("^"):
-		if p.looked {
-			p.fail("a ^ after a look-ahead is not supported")
-		}
-		return Expr{&node{op: opBegin}}
-	case p.peek("(?="), p.peek("(?!"):
-		return p.lookAhead()
-	case p.take("$"):
-		end := Expr{&node{op: opEnd}}
-		if p.loose { // Python's re lets a line feed follow
-			return Alternate(end, Concat(p.of([]rune("\n\n")), end))
-		}
-		return end
-	}
-	if p.quantified() {
-		p.fail("nothing to repeat")
-		return Expr{}
-	}
-	return p.repeated(p.atom())
-}
-
-func (p *parser) atom() Expr {
-	switch {
-	case p.take("("):
-		return p.group()
-	case p.take("["):
-		return p.of(p.class())
-	case p.take("."):
-		if p.loose {
-			return p.of(negate([]rune("\n\n")))
-		}
-		return p.of(negate([]rune("\n\n\r\r\u2028\u2029")))
-	case p.take(`\`):
-		if set, ok := p.classEscape(); ok {
-			return p.of(set)
-		}
-		c := p.escape(false)
-		return p.of([]rune{c, c})
-	}
-	c := p.next()
-	return p.of([]rune{c, c})
-}
-
-func (p *parser) group() Expr {
-	switch {
-	case p.take("?:"):
-	case p.peek("?<="), p.peek("?<!"):
-		p.fail("look-behind is not supported")
-	case p.take("?<"):
-		first := p.at
-		for p.more() && isName(p.src[p.at], p.at == first) {
-			p.at++
-		}
-		if p.at == first || !p.take(">") {
-			p.fail("the name of a group wants letters, digits, _ and $, and >")
-		}
-	case p.peek("?"):
-		p.fail("a group can begin with (?: or (?<name> but not as this does")
-	}
-	if p.depth++; p.depth > maxDepth {
-		p.fail("more than %d groups in groups", maxDepth)
-	}
-	e := p.disjunction()
-	p.depth--
-	if !p.take(")") {
-		p.fail("a ( without its )")
-	}
-	return e
-}
-
-func isName(c rune, first bool) bool {
-	return c == '_' || c == '$' || 'a' <= c|0x20 && c|0x20 <= 'z' || c > 0x7F || !first && '0' <= c && c <= '9'
-}
-
 // quantified reports whether a quantifier comes next.
 func (p *parser) quantified() bool {
 	at := p.at
@@ -253,13 +157,13 @@ func (p *parser) quantified() bool {
 	return ok
 }
 
-// repeated returns e as often as the quantifier after it says.
+// repeated applies the quantifier that follows e, if any.
 func (p *parser) repeated(e Expr) Expr {
 	min, max, ok := p.quantifier()
 	if !ok {
 		return e
 	}
-	p.take("?") // as few as will do: the same texts
+	p.take("?") // lazy quantifiers match the same texts
 	if max >= 0 && max < min {
 		p.fail("a quantifier of at least %d and at most %d", min, max)
 	}
@@ -269,7 +173,7 @@ func (p *parser) repeated(e Expr) Expr {
 	return Repeat(e, min, max)
 }
 
-// quantifier reads one if it is there. A brace that begins none is a character.
+// quantifier reads a quantifier if one follows. Other braces are characters.
 func (p *parser) quantifier() (min, max int, ok bool) {
 	switch {
 	case p.take("*"):
@@ -295,7 +199,7 @@ func (p *parser) quantifier() (min, max int, ok bool) {
 	return 0, 0, false
 }
 
-// decimal reads digits. What is too large anyway is not told apart.
+// decimal reads a number. It cuts numbers that are too large in any case.
 func (p *parser) decimal() (n int, ok bool) {
 	for ; p.more() && strings.ContainsRune("0123456789", p.src[p.at]); p.at++ {
 		n, ok = min(10*n+int(p.src[p.at]-'0'), maxPlaces+1), true

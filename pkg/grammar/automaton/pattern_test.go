@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// matches are texts that match and texts that do not, apart by spaces; "_" is the empty
-// one.
+// matches holds texts that match and texts that do not, separated by spaces. "_" is the
+// empty text.
 var matches = []struct{ pattern, in, out string }{
 	{``, `_ a é`, ``},
 	{`a`, `a ba ab bab`, `_ b`},
@@ -70,10 +70,60 @@ var matches = []struct{ pattern, in, out string }{
 	{`^((((a){1,2}){1,2}){1,2}){1,2}$`, `a aaaaaaaaaaaaaaaa`, `_ aaaaaaaaaaaaaaaaa`},
 	{`^(a*)*$`, `_ aaa`, `b`},
 	{`^(?:a?){3}$`, `_ a aaa`, `aaaa`},
+	{`^(?:(?:ab){0,3}c){1,2}$`, `c abc abababc cc abcabababc`, `_ ababababc ccc`},
+	{`\bfoo\b`, `foo -foo- a.foo.b`, `food afoo foo_ 1foo _`},
+	{`\b`, `a -a a- €9€`, `_ - €-`},
+	{`o\B`, `foo oo o€o-oo`, `o o- -o`},
+	{`^\B-\B$`, `-`, `a -- _`},
+	{`^(?:\b\w+\b-?)+$`, `a abc-d a-`, `-a a--b`},
+	{`\b[0-9a-f]{2}\b`, `0a 0a-x x-0a`, `0ax x0a`},
+	{`(?<=a)b`, `ab cab`, `b cb _`},
+	{`(?<!a)b`, `b cb abb`, `ab _`},
+	{`^(?<=a)b`, ``, `ab b`},
+	{`(?<=^)b`, `b`, `ab`},
+	{`(?<=^a*)b$`, `b ab aab`, `cb acb`},
+	{`(?<=a.{2})b`, `a€éb`, `aéb xa😀b`},
+	{`^[a-z-]+(?<!-)$`, `a a-b -a`, `a- - _`},
+	{`(?<=(?<!a)b)c`, `bc cbc`, `abc c`},
+	{`(?<=a(?=bc))b`, `abc`, `abd bc`},
+	{`(?<!a(?=.c))b`, `b abd bc`, `abc`},
+	{`(?<=a$)`, `a ba`, `ab _`},
+	{`(?<=\n|")b`, "\nb \"b", `b nb \b`},
+	{`(?<!\\)"`, `" a"`, `\" \a\"`},
+	{`(?<=^|:)(?:a|b)(?=:|$)`, `a x:a a:x x:b:x`, `ab x:ab _`},
+	{`^((?!ab).)*$`, `_ a ba acb`, `ab xab xabx`},
+	{`^(?:a(?=b|$)|b)*$`, `_ a ab bab`, `aa aab`},
+	{`^(?:(?<!a)a|b(?=b*$))*$`, `_ a b ab abb`, `aa aba`},
+	{`(?=a)^b`, ``, `ab b a`},
+	{`(?=a)^a`, `a ab`, `ba`},
+	{`a(?=^)`, ``, `a aa`},
+	{`^(?!^x\.|y\.).*`, `x y a.x`, `x.a y.`},
+	{`(?!(^(\d{1,3}\.){3}\d{1,3}$|^xn--|-s3$))^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`, `abc 1.2.3 x1.2.3.4`, `1.2.3.4 xn--a ab-`},
+	{`(?i)^aé€$`, `aé€ AÉ€ Aé€`, `bé€`},
+	{`(?i)^k$`, "k K \u212A", `j`},
+	{`(?i)^\w\W$`, "s- \u017F- \u212A€", "-- s\u017F"},
+	{`(?i)^[a-f][^a-f]$`, `ag AG aG`, `gg ga gA`},
+	{`(?i)^ßσ$`, `ßσ ẞΣ ßς`, `ssσ`},
+	{"(?i)^\u1FD3\uFB05$", "\u0390\uFB06 \u1FD3\uFB05", "\u0390s"},
+	{`(?i)^\p{Lu}[\p{Ll}][^\p{Lu}]$`, `aA1 Aa-`, `1A1 aaa aaA`},
+	{`(?i)^\P{Lu}$`, `a A 1`, `_`},
+	{`(?i)a\b`, `A ba -A-`, "A\u017F b"},
+	{`^(?i:a)b$`, `ab Ab`, `aB AB`},
+	{`^(?i)(?-i:a)b$`, `ab aB`, `Ab AB`},
+	{`^a(?i)b(?-i)c$`, `abc aBc`, `Abc abC`},
+	{`^(a(?i)b|c)d$`, `abd aBd cd Cd`, `Abd cD abD`},
+	{`^(?=(?i)a)\w(?<=a)$`, `a`, `A b`},
+	{`(?s)^.$`, "a \n \r \u2028", `ab _`},
+	{`^(?s:.).$`, "\na ab", "a\n ab\n"},
+	{`(?m)^a$`, "a b\na a\nb b\na\nb", `ab ba _`},
+	{`(?m)a$\n^b`, "a\nb xa\nbx", "ab a\n\nb"},
+	{`^(?m:^b)`, "b", "a\nb"},
+	{`x(?im-s:^.a$)`, ``, "x"},
+	{`(?mi-s)^a.$`, "AX b\nab\n", "a\n"},
 }
 
-// A text that only one of ECMA-262 and Python's re lets match is not in the automaton of a
-// pattern, and is in the loose one.
+// Texts that match in only one of the readings of ECMA-262 and Python's re are not in the
+// automaton of a pattern, but in the loose one.
 func TestReadings(t *testing.T) {
 	for _, c := range []struct{ pattern, both, one, none string }{
 		{`^.$`, "a", "\r \u2028 \u2029", "\n"},
@@ -86,6 +136,16 @@ func TestReadings(t *testing.T) {
 		{`^\w$`, "a _ 5", "é ৪", "- !"},
 		{`^\W$`, "- !", "é ৪", "a _ 5"},
 		{`^a$`, "a", "a\n", "b\n"},
+		{`^a(?!$)`, "ab", "a\n", "a"},
+		{`\bfoo\b`, "foo -foo-", "éfoo fooé ৪foo", "afoo"},
+		{`^[éa]\b`, "a", "é", "b"},
+		{`^(?:é|a|-)\B`, "-", "é", "a"},
+		{`(?<!\w)b`, "b -b", "éb", "ab"},
+		{`(?i)^i$`, "i I", "İ ı", "j"},
+		{`(?i)^[^i]$`, "j", "İ ı", "i I"},
+		{`(?i)^[h-j]$`, "i J", "İ ı", "k"},
+		{`(?m)^a$`, "a b\na", "b\ra a\u2028b", "ab"},
+		{`^(?!(?s:.*)(?m:^a$))`, "ab", "b\ra a\u2028b", "a b\na"},
 	} {
 		strict, err := Pattern(c.pattern)
 		loose, err2 := LoosePattern(c.pattern)
@@ -148,15 +208,16 @@ func TestPatternForm(t *testing.T) {
 
 func TestPatternRefused(t *testing.T) {
 	for pattern, want := range map[string]string{
-		`(?=a)^b`: "after a look-ahead", `(?=^a)b`: "after a look-ahead", `(a(?!b))*c`: "repeated without end", `(?=a`: "without its )", `(?=a)*`: "nothing to repeat",
-		`(?<=a)b`: "look-behind", `(?<!a)b`: "look-behind",
-		`(a)\1`: "back-reference", `(?<x>a)\k<x>`: "back-reference", `\bx`: "word boundary", `\B`: "word boundary",
+		`(?=a`: "without its )", `(?=a)*`: "nothing to repeat", `(?<=a`: "without its )", `(?<!a)+`: "nothing to repeat", `(?<`: "name",
+		`(?i)*`: "nothing to repeat", `(?i`: "unknown kind of group", `(?ii)a`: "i twice", `(?i-i:a)`: "i twice", `(?-:a)`: "hyphen", `(?-)a`: "hyphen",
+		`(?x)a`: "unknown kind of group", `(?)a`: "unknown kind of group", `(?i-m-s:a)`: "unknown kind of group", `\b*`: "nothing to repeat", `\B{2}`: "nothing to repeat",
+		`(a)\1`: "back-reference", `(?<x>a)\k<x>`: "back-reference",
 		`\p{Nothing}`: "no category", `\p{scx=Greek}`: "no category", `\pL`: "no category", `\p{Other_Alphabetic}`: "no category",
 		`\A`: "means nothing", `\Z`: "means nothing", `a**`: "nothing to repeat", `*`: "nothing to repeat", `{2}`: "nothing to repeat",
-		`^*`: "nothing to repeat", `(?i)a`: "not as this does", `(?P<n>a)`: "not as this does", `(?#x)a`: "not as this does",
+		`^*`: "nothing to repeat", `(?P<n>a)`: "unknown kind of group", `(?#x)a`: "unknown kind of group",
 		`(?<>a)`: "name", `(?<1>a)`: "name", `(?<a`: "name", `(a`: "without its )", `a)`: "without its (", `[a`: "without its ]",
 		`[b-a]`: "from b down to a", `a{3,2}`: "at least 3", `\`: "ends too early", `\x4`: "ends too early", `\x4g`: "two hex",
-		`\u{110000}`: "number of a character", `\u{}`: "number of a character", `\u12`: "ends too early", `[\B]`: "word boundary",
+		`\u{110000}`: "number of a character", `\u{}`: "number of a character", `\u12`: "ends too early", `[\B]`: "means nothing",
 		"\xff": "UTF-8", `\c1`: "means nothing", strings.Repeat("(", 300): "groups in groups",
 	} {
 		if _, err := Pattern(pattern); err == nil || !strings.Contains(err.Error(), want) {
@@ -165,11 +226,41 @@ func TestPatternRefused(t *testing.T) {
 	}
 }
 
+// In Python's re before 3.14, \B does not match the empty text.
+func TestNoBoundaryInEmptyText(t *testing.T) {
+	strict, err := Pattern(`\B`)
+	loose, err2 := LoosePattern(`\B`)
+	if err != nil || err2 != nil || strict.Match(`""`) || !loose.Match(`""`) || !strict.Match(`"-"`) {
+		t.Error(err, err2)
+	}
+}
+
 func TestPatternTooLarge(t *testing.T) {
 	for _, pattern := range []string{`(a|b)*a(a|b){30}`, `((a{1000}){1000}){1000}`, `(?:){1000000000}a{1000000000}`, `^\p{L}{5000}$`,
-		`(((((a*)*)*)*)*)*{2}`, `(a?){1000000000}`, `(\p{L}{100}){100}`, strings.Repeat(`[^a]?`, 3000) + `a`} {
+		`(((((a*)*)*)*)*)*{2}`, `(a?){1000000000}`, `(\p{L}{100}){100}`, strings.Repeat(`[^a]?`, 3000) + `a`,
+		`^((?!a.{20}b).)*$`, `(?<=a.{20})b`, `(?:(?=a)){1000000000}b`, `^(?=(?:.{7})*$)(?=(?:.{11})*$)(?=(?:.{13})*$)(?=(?:.{17})*$)`} {
 		if d, err := Pattern(pattern); err == nil && len(d.States) > maxStates {
 			t.Errorf("%s: %d states", pattern, len(d.States))
+		}
+	}
+}
+
+// A state holds at most one count of a bounded repetition, so the steps grow with the count
+// and not with its square.
+func TestRepetitionsAreRanked(t *testing.T) {
+	for _, c := range []struct {
+		pattern string
+		loose   bool
+		steps   int
+	}{
+		{`[ab:]{1,256}\.[ab()]{1,6}(?=x|$)`, false, 200_000},
+		{`^(?:\S+\s+){0,199}\S+$`, true, 8_000_000},
+		{`(?:[ab]{0,9}:){0,60}\.x`, false, 200_000},
+	} {
+		budget := NewBudget(t.Context())
+		_, err := budget.pattern(c.pattern, c.loose)
+		if steps, _ := budget.Spent(); err != nil || steps > c.steps {
+			t.Errorf("%s: %d steps, %v", c.pattern, steps, err)
 		}
 	}
 }

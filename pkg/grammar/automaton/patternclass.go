@@ -5,23 +5,26 @@ import (
 	"unicode"
 )
 
-// The classes of ECMA-262, section 22.2.2.9, as far as Python's re has them too.
+// The parts of the classes of ECMA-262, section 22.2.2.9, that Python's re shares.
 const (
 	digits = "09"
 	words  = "09AZ__az"
+	folded = words + "\u017F\u017F\u212A\u212A" // \w if case is ignored
 	spaces = "\t\r  \u00A0\u00A0\u1680\u1680\u2000\u200A\u2028\u2029\u202F\u202F\u205F\u205F\u3000\u3000"
 )
 
-// looseSpaces are in \s of ECMA-262, or in that of Python's re, which has more than
-// ASCII in \d and \w too.
+// looseSpaces holds \s of ECMA-262 and of Python's re.
 const looseSpaces = spaces + "\x1C\x1F\u0085\u0085\uFEFF\uFEFF"
 
 // classOf returns the set of \d, \w or \s.
 func (p *parser) classOf(c rune, loose bool) []rune {
-	if !loose {
+	switch {
+	case !loose && c == 'w' && p.flags.ignoreCase:
+		return []rune(folded)
+	case !loose:
 		return classOf(c, false)
 	}
-	name := "}" + string(c) // which no property has
+	name := "}" + string(c) // no property has this name
 	set := p.named[name]
 	if set == nil {
 		set = classOf(c, true)
@@ -47,7 +50,8 @@ func classOf(c rune, loose bool) []rune {
 	return []rune(spaces)
 }
 
-// classEscape reads the rest of an escape that stands for a set.
+// classEscape reads the rest of an escape that stands for a set. It folds the set if the
+// pattern ignores case.
 func (p *parser) classEscape() ([]rune, bool) {
 	if !p.more() {
 		return nil, false
@@ -56,7 +60,7 @@ func (p *parser) classEscape() ([]rune, bool) {
 	var set []rune
 	switch c | 0x20 {
 	case 'd', 'w', 's':
-		set = p.classOf(c|0x20, p.loose != (c < 'a')) // what is excluded is read the other way
+		set = p.classOf(c|0x20, p.loose != (c < 'a')) // under a negation the other reading counts
 	case 'p':
 		p.at++
 		set = p.property()
@@ -68,6 +72,9 @@ func (p *parser) classEscape() ([]rune, bool) {
 	if c < 'a' {
 		set = negate(set)
 	}
+	if c|0x20 == 'p' {
+		set = p.fold(set)
+	}
 	return set, true
 }
 
@@ -78,8 +85,6 @@ func (p *parser) escape(inClass bool) rune {
 		return rune("\t\n\v\f\r"[strings.IndexRune("tnvfr", c)])
 	case c == 'b' && inClass:
 		return '\b'
-	case c == 'b' || c == 'B':
-		p.fail(`the word boundary \%c is not supported`, c)
 	case c == '0' && (!p.more() || p.src[p.at] < '0' || p.src[p.at] > '9'):
 		return 0
 	case c == 'c' && p.more() && 'a' <= p.src[p.at]|0x20 && p.src[p.at]|0x20 <= 'z':
@@ -144,30 +149,37 @@ func (p *parser) hexadecimal(n int) rune {
 // class reads the set of a class after its bracket.
 func (p *parser) class() []rune {
 	negative := p.take("^")
-	if negative { // what is excluded is read the other way
+	if negative { // under a negation the other reading counts
 		p.loose = !p.loose
 		defer func() { p.loose = !p.loose }()
 	}
-	var set []rune
+	var sets, chars []rune // those of escapes, and characters with ranges
 	for p.more() && !p.peek("]") {
-		lo, single := p.member(&set)
+		lo, single := p.member(&sets)
+		if single {
+			chars = append(chars, lo, lo)
+		}
 		if !p.peek("-") || p.peek("-]") {
 			continue
 		}
 		p.at++
-		hi, also := p.member(&set)
+		hi, also := p.member(&sets)
 		switch {
-		case !single || !also: // Annex B: a class is no end of a range
-			set = append(set, '-', '-')
+		case !single || !also: // Annex B: a hyphen next to a class is a character
+			chars = append(chars, '-', '-')
+			if also {
+				chars = append(chars, hi, hi)
+			}
 		case lo > hi:
 			p.fail("a range from %c down to %c", lo, hi)
 		default:
-			set = append(set, lo, hi)
+			chars = append(chars, lo, hi)
 		}
 	}
 	if !p.take("]") {
 		p.fail("a [ without its ]")
 	}
+	set := append(sets, p.fold(normal(chars))...)
 	p.spend(8*len(set), 16*len(set))
 	if set = normal(set); negative {
 		set = negate(set)
@@ -175,8 +187,8 @@ func (p *parser) class() []rune {
 	return set
 }
 
-// member reads a member of a class and adds it to set. It reports whether it is a
-// single character, and which.
+// member reads a member of a class. It returns a single character, and adds an escape that
+// stands for several to set.
 func (p *parser) member(set *[]rune) (c rune, single bool) {
 	c = p.next()
 	if c == '\\' {
@@ -187,11 +199,10 @@ func (p *parser) member(set *[]rune) (c rune, single bool) {
 		}
 		c = p.escape(true)
 	}
-	*set = append(*set, c, c)
 	return c, true
 }
 
-// property reads what follows \p: a general category, a script or a property of its own.
+// property reads what follows \p: a general category, a script or a binary property.
 func (p *parser) property() []rune {
 	var name []rune
 	if p.take("{") {

@@ -7,17 +7,16 @@ import (
 	"slices"
 )
 
-// A CallState is a state that also calls: an arc leads on after whatever its symbol
-// stands for.
+// A CallState is a state that may also call symbols.
 type CallState struct {
 	State
 	Calls []Arc // by Symbol, each once
 }
 
-// An Arc leads from a state to another with a symbol.
+// An Arc leads from one state to another with what its symbol stands for.
 type Arc struct{ Symbol, To int32 }
 
-// Compile returns the automaton of e, which makes no calls.
+// Compile returns the automaton of e, which must not have calls.
 func Compile(e Expr) (*DFA, error) { return (*Budget)(nil).Compile(e) }
 
 // Compile is [Compile] within a budget.
@@ -32,8 +31,8 @@ func (budget *Budget) Compile(e Expr) (*DFA, error) {
 	return g.dfa()
 }
 
-// CompileCalls returns the states of e, of which 0 is the first: deterministic for
-// bytes and for symbols, but a byte and calls may be possible at once.
+// CompileCalls returns the states of e, beginning with the start. They are deterministic
+// for bytes and for symbols, but a state may have both edges and calls.
 func CompileCalls(e Expr) ([]CallState, error) { return (*Budget)(nil).CompileCalls(e) }
 
 // CompileCalls is [CompileCalls] within a budget.
@@ -45,7 +44,7 @@ func (budget *Budget) CompileCalls(e Expr) ([]CallState, error) {
 	return g.states()
 }
 
-// must is for what is known to have an automaton of bounded size.
+// must returns d. It panics if err is not nil: callers know that the automaton is small.
 func must(d *DFA, err error) *DFA {
 	if err != nil {
 		panic(err)
@@ -62,25 +61,30 @@ func (budget *Budget) determine(e Expr) (*graph, error) {
 	return n.subsets([]int32{start})
 }
 
-// A subset construction (Rabin and Scott 1959): states are the sets of places that can
-// be at once.
+// subsets is a subset construction (Rabin and Scott 1959): each state is a set of places.
 type subsets struct {
 	*nfa
 	g       *graph
 	members []int32          // set after set: places that read or accept, in order
-	past    []int32          // of each state in members
-	number  map[string]int32 // state of a set of several, by its bytes
-	alone   []int32          // state + 1 of a set of one, by its place
-	single  []int32          // state + 1 of what one place leads to, by the place
+	past    []int32          // the end of each state in members
+	number  map[string]int32 // the state of each set of several places, by its bytes
+	alone   []int32          // 1 + the state of each set of one place, by place
+	single  []int32          // 1 + the state of the closure of each place
 
-	seen, ends []int32 // mark of the last closure that met a place
+	seen, ends []int32   // by place: the mark of the last closure that reached it
+	top        []highest // by chain
 	mark, work int
 	stack, set []int32
 	key        []byte
-	out        []Edge
+	out, open  []Edge     // the edges of a set, and those that a byte may take
+	from       [256]int32 // by byte: 1 + the last edge in out that begins with it
+	same       []int32    // by edge in out: 1 + the previous one that begins with the same byte
 	calls      []Arc
 	goal       []int32
 }
+
+// highest is the highest rank of a chain in the closure with a mark.
+type highest struct{ rank, mark int32 }
 
 // subsets returns the deterministic automaton from any of the places of start.
 func (n *nfa) subsets(start []int32) (*graph, error) {
@@ -88,6 +92,9 @@ func (n *nfa) subsets(start []int32) (*graph, error) {
 	slab := make([]int32, 4*size)
 	s := &subsets{nfa: n, g: &graph{budget: n.budget}, number: map[string]int32{}, members: make([]int32, 0, size),
 		single: slab[:size], alone: slab[size : 2*size], seen: slab[2*size : 3*size], ends: slab[3*size:]}
+	if n.ranked {
+		s.top = make([]highest, size)
+	}
 	s.state(start)
 	for i, first := 0, int32(0); i < len(s.past); i++ {
 		past := s.past[i]
@@ -100,8 +107,7 @@ func (n *nfa) subsets(start []int32) (*graph, error) {
 	return s.g, nil
 }
 
-// took counts work, and the bytes that its result is kept in. It reports whether there
-// may be more.
+// took counts steps and bytes. It reports whether the bounds allow more.
 func (s *subsets) took(steps, bytes int) bool {
 	s.work += steps
 	err := s.budget.Spend(steps, bytes)
@@ -143,34 +149,63 @@ func (s *subsets) expand(set []int32) {
 	s.took(4+len(set)+len(s.out), 32+8*(len(s.g.edges)-int(s.g.vertices[len(s.g.vertices)-1].edge)))
 }
 
-// segments adds the edges between the bytes at which those of out begin or end.
+// fewEdges is the most edges of a set that segments scans for each segment.
+const fewEdges = 32
+
+// segments adds the edges of a set: one for each range of bytes that no edge of out splits.
 func (s *subsets) segments() {
-	var cuts [5]uint64 // bytes, and 256, before which something changes
-	for _, e := range s.out {
-		cuts[e.Lo>>6] |= 1 << (e.Lo & 63)
-		past := int(e.Hi) + 1
-		cuts[past>>6] |= 1 << (past & 63)
+	var at cuts
+	at.edges(s.out)
+	few := len(s.out) <= fewEdges
+	if !few {
+		s.begins()
 	}
 	lo := -1
-	for w, word := range cuts {
+	for w, word := range at {
 		for ; word != 0; word &= word - 1 {
 			hi := w<<6 | bits.TrailingZeros64(word)
-			if lo >= 0 {
-				s.segment(byte(lo), byte(hi-1))
+			if lo >= 0 && few {
+				s.segment(byte(lo), byte(hi-1), s.out)
+			} else if lo >= 0 {
+				s.reopen(byte(lo))
+				s.segment(byte(lo), byte(hi-1), s.open)
 			}
 			lo = hi
 		}
 	}
 }
 
-func (s *subsets) segment(lo, hi byte) {
+// begins lists the edges of out by their first byte.
+func (s *subsets) begins() {
+	s.same, s.open = s.same[:0], s.open[:0]
+	for i, e := range s.out {
+		s.same = append(s.same, s.from[e.Lo])
+		s.from[e.Lo] = int32(i) + 1
+	}
+}
+
+// reopen drops the open edges that end before lo and adds those that begin at lo.
+func (s *subsets) reopen(lo byte) {
+	kept := s.open[:0]
+	for _, e := range s.open {
+		if e.Hi >= lo {
+			kept = append(kept, e)
+		}
+	}
+	for i := s.from[lo]; i != 0; i = s.same[i-1] {
+		kept = append(kept, s.out[i-1])
+	}
+	s.open, s.from[lo] = kept, 0
+}
+
+func (s *subsets) segment(lo, hi byte, of []Edge) {
 	s.goal = s.goal[:0]
-	for _, e := range s.out {
+	for _, e := range of {
 		if e.Lo <= lo && hi <= e.Hi {
 			s.goal = append(s.goal, e.To)
 		}
 	}
-	if !s.took(len(s.out), 0) {
+	if !s.took(len(of), 0) {
 		return
 	}
 	switch len(s.goal) {
@@ -195,7 +230,7 @@ func (s *subsets) arcs() {
 	}
 }
 
-// one returns the state of what a single place leads to.
+// one returns the state of the closure of a place.
 func (s *subsets) one(p int32) int32 {
 	if s.single[p] == 0 {
 		s.goal = append(s.goal[:0], p)
@@ -204,7 +239,7 @@ func (s *subsets) one(p int32) int32 {
 	return s.single[p] - 1
 }
 
-// state returns the state of what places lead to without a byte.
+// state returns the state of the closure of places.
 func (s *subsets) state(places []int32) int32 {
 	work := s.work
 	s.closure(places)
@@ -215,7 +250,7 @@ func (s *subsets) state(places []int32) int32 {
 	if len(s.set) == 1 {
 		p := s.set[0]
 		if s.alone[p] == 0 {
-			s.alone[p] = s.open() + 1
+			s.alone[p] = s.create() + 1
 		}
 		return s.alone[p] - 1
 	}
@@ -226,22 +261,21 @@ func (s *subsets) state(places []int32) int32 {
 	}
 	i, ok := s.number[string(s.key)]
 	if !ok {
-		i = s.open()
+		i = s.create()
 		s.number[string(s.key)] = i
 		s.took(8, 64+12*len(s.set))
 	}
 	return i
 }
 
-// open makes a state of the set.
-func (s *subsets) open() int32 {
+// create makes a state of the set.
+func (s *subsets) create() int32 {
 	s.members = append(s.members, s.set...)
 	s.past = append(s.past, int32(len(s.members)))
 	return int32(len(s.past)) - 1
 }
 
-// closure sets s.set to the places that read or accept and are met from some without a
-// byte.
+// closure sets s.set to the places that read or accept and are reachable without a byte.
 func (s *subsets) closure(from []int32) {
 	s.mark++
 	mark := int32(s.mark)
@@ -269,7 +303,7 @@ func (s *subsets) closure(from []int32) {
 				s.stack = append(s.stack, last)
 			}
 			continue
-		case anyEnd: // whatever else could follow, this takes too
+		case anyEnd: // it matches whatever the other places match
 			s.set, s.stack = s.set[:0], s.stack[:0]
 			s.mark++
 			mark = int32(s.mark)
@@ -281,9 +315,28 @@ func (s *subsets) closure(from []int32) {
 			return
 		}
 	}
+	if s.ranked && len(s.set) > 1 {
+		s.prune(mark)
+	}
 }
 
-// finish ends a closure at anyEnd, whose exits all read.
+// prune keeps only the highest place of each chain.
+func (s *subsets) prune(mark int32) {
+	s.work += len(s.set)
+	for _, p := range s.set {
+		if at := &s.places[p]; at.chain != 0 {
+			if top := &s.top[at.chain]; top.mark != mark || top.rank < at.rank {
+				*top = highest{at.rank, mark}
+			}
+		}
+	}
+	s.set = slices.DeleteFunc(s.set, func(p int32) bool {
+		at := &s.places[p]
+		return at.chain != 0 && at.rank < s.top[at.chain].rank
+	})
+}
+
+// finish ends a closure at anyEnd. All its exits read.
 func (s *subsets) finish(mark int32) {
 	for _, p := range s.stack {
 		if s.seen[p] != mark {
@@ -293,8 +346,8 @@ func (s *subsets) finish(mark int32) {
 	}
 }
 
-// ending returns the close of the string if its final is met from p without a byte, or
-// -1. The text may be empty if first is set.
+// ending returns the closing quote of the string if its final is reachable from p without
+// a byte, or else -1. If first is set, the text so far is empty.
 func (s *subsets) ending(p int32, first bool) int32 {
 	s.mark++
 	mark := int32(s.mark)
@@ -313,15 +366,7 @@ func (s *subsets) ending(p int32, first bool) int32 {
 			return s.exits[at.first]
 		case at.kind == passes, at.kind == end, at.kind == begin && first:
 			stack = append(stack, s.exits[at.first:at.past]...)
-		case at.kind == reads && s.closes(p): // the automaton of a look-ahead
-			return s.last
 		}
 	}
 	return -1
-}
-
-// closes reports whether the string may end at p, which begins a character.
-func (s *subsets) closes(p int32) bool {
-	at := &s.places[p]
-	return at.symbol == noSymbol && slices.ContainsFunc(s.edges[at.first:at.past], func(e Edge) bool { return e.Lo <= '"' && '"' <= e.Hi })
 }

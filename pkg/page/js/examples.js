@@ -43,7 +43,7 @@ export const examples = [
   },
   {
     name: 'A keyword that the server refuses', kind: 'schema',
-    form: object({ tags: { type: 'array', items: { type: 'string', pattern: '(?<=#)[a-z]+' } } }),
+    form: object({ tags: { type: 'array', items: { type: 'string', pattern: '^([a-z])\\1$' } } }),
     prompt: '\n\nSend coffee and peas to Thea.\n',
   },
 ]
