@@ -159,7 +159,7 @@ func (c *chatRequest) stream(w http.ResponseWriter, r *http.Request, model *llm.
 			}
 		}
 	}
-	return out.Text("[DONE]")
+	return out.Text(done)
 }
 
 // isAlephAlpha reports whether Aleph Alpha's own client sends the request. It reads nothing
