@@ -34,7 +34,14 @@ func load(t *testing.T, h http.Handler) *openapi3.T {
 		for method, op := range methods.(map[string]any) {
 			content, _ := op.(map[string]any)["responses"].(map[string]any)["200"].(map[string]any)["content"].(map[string]any)
 			for _, media := range content {
-				if schema, _ := media.(map[string]any)["schema"].(map[string]any); schema["contentSchema"] != nil {
+				schema, _ := media.(map[string]any)["schema"].(map[string]any)
+				if properties, ok := schema["properties"].(map[string]any); ok && properties["data"] != nil {
+					schema, _ = properties["data"].(map[string]any)
+				}
+				if ways, ok := schema["anyOf"].([]any); ok {
+					schema, _ = ways[0].(map[string]any)
+				}
+				if schema["contentSchema"] != nil {
 					schemas[eventsOf(method, path)] = schema["contentSchema"]
 				}
 			}
