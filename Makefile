@@ -67,6 +67,10 @@ race: ## run the tests under the race detector, but for the starters' quality (n
 conformance: glossa ## drive the server with the clients of its protocols (needs node and python3)
 	.ci/conformance/run bin/glossa
 
+.PHONY: check-openapi
+check-openapi: glossa ## judge the OpenAPI document, and the server by it, with tools of others (needs node and python3; EXAMPLES=100)
+	.ci/openapi/run bin/glossa
+
 # The function alpha serves the page too, beside a part of the routes only.
 .PHONY: web-test
 web-test: glossa ## drive the playground with Chromium, screenshots in .cache/web (needs node and chromium; ARGS=code.test.mjs)

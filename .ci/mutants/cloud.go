@@ -5,6 +5,7 @@ import "slices"
 const (
 	budgetTests     = "./pkg/meter/budget"
 	emfTests        = "./pkg/meter/emf"
+	interceptTests  = "./pkg/intercept"
 	resilienceTests = "./pkg/resilience"
 	awsrestTests    = "./pkg/backend/awsrest"
 	remoteTests     = "./pkg/backend/remote"
@@ -19,7 +20,28 @@ const (
 
 // cloud: remote models, what they cost, and the table that many processes share.
 func cloud() []mutant {
-	return slices.Concat(budgets(), charges(), lines(), fallbacks(), kept(), providers(), records(), dialects())
+	return slices.Concat(interceptors(), budgets(), charges(), lines(), fallbacks(), kept(), providers(), records(), dialects())
+}
+
+// interceptors: every call of every capability is counted, limited and logged.
+func interceptors() []mutant {
+	const wrap, method, table = "pkg/intercept/intercept.go", "pkg/intercept/method.go", "pkg/intercept/capabilities.go"
+	const models, fallback = "pkg/meter/budget/models.go", "pkg/resilience/fallback.go"
+	return []mutant{
+		{"interceptors: scores pass them by", table, "seen(func(w *wrapped) llm.Scorer { return scorer{w} }, score)", "passed(func(s llm.Scorer) llm.Scorer { return s })", interceptTests, "^Test(Rows|Counted)$"},
+		{"interceptors: a capability has no row", table, "	seen(func(w *wrapped) llm.Translator { return translator{w} }, translate),\n", "", interceptTests, "^TestEveryCapabilityHasARow$"},
+		{"interceptors: what the table does not know is reached", wrap, "func (w *wrapped) Capability(has func(any) bool) any {", "func (w *wrapped) Unwrap() llm.Backend { return w.model }\n\nfunc (w *wrapped) capability(has func(any) bool) any {", interceptTests, "^TestCapabilities$"},
+		{"interceptors: the last one stands before the first", wrap, "append([]Interceptor{i}, w.chain...)", "append(w.chain, i)", interceptTests, "^Test(Counted|Fallback|Limited)$"},
+		{"interceptors: a model gets capabilities that it does not have", table, "		if _, err := llm.As[C](w.model); err != nil {\n			return nil\n		}\n		return stand(w)", "		return stand(w)", interceptTests, "^TestCapabilities$"},
+		{"interceptors: 12.0 tokens are none", method, "f, err = v.Float64()", "var i int64; i, err = v.Int64(); f = float64(i)", interceptTests, "^TestNote$"},
+		{"interceptors: tokens in keys are not counted", method, "p.Usage = new(used)", "p.Usage = nil", interceptTests, "^TestCounted$"},
+		{"interceptors: a vector is counted for each piece that was told", "pkg/meter/meter.go", "\t\t\t\tused = *p.Usage\n", "\t\t\t\tused = *p.Usage\n\t\t\t\trec.Count(used)\n", interceptTests, "^TestCounted$"},
+		{"interceptors: scores have no limit", models, "return call, b.h.begin(ctx, total(rec), call.Bytes())", "return call, nil", interceptTests, "^TestLimited$"},
+		{"interceptors: texts are not reserved", models, "b.h.begin(ctx, total(rec), call.Bytes())", "b.h.begin(ctx, total(rec), 0)", interceptTests, "^TestReserved$"},
+		{"interceptors: tokens of another model", fallback, "if call.Free || hasTokens(call) {", "if hasTokens(call) {", interceptTests, "^TestFree$"},
+		{"interceptors: vectors of token ids of another model", fallback, "if call.Free || hasTokens(call) {", "if call.Free {", resilienceTests, "^TestTokensOfOneModel$"},
+		{"interceptors: scores of two models in one answer", fallback, "s.chosen = i + 1", "s.chosen = 0 * i", resilienceTests, "^TestScoresOfOneModel$"},
+	}
 }
 
 // budgets: no more is used than there is.
@@ -47,7 +69,7 @@ func charges() []mutant {
 		{"charges: a huge number in canonical keys", bound, "return int64(min(max(0, n), most)), err == nil", "return int64(max(0, n)), err == nil", budgetTests, "^TestHugeNumbers$"},
 		{"charges: what a provider leaves out is free", tally, "in == 0 && out == 0 || after.Partial && t.charged", "in == 0 && out == 0", budgetTests, "^TestWhat"},
 		{"charges: streams that are left are free", tally, "t.cut && t.charged && !t.exact", "t.cut && t.exact", budgetTests, "^TestWhat"},
-		{"charges: what a client asked for that leaves at once is free", "pkg/meter/budget/models.go", "if err != nil && ctx.Err() != nil && b.h != nil {", "if err != nil && ctx.Err() != nil && b.h == nil {", budgetTests, "^TestWhat"},
+		{"charges: what a client asked for that leaves at once is free", tally, "if t.charged && !t.exact && !t.drains && ctx.Err() != nil {", "if !t.charged && !t.exact && !t.drains && ctx.Err() != nil {", budgetTests, "^TestWhat"},
 		{"charges: one name keeps all usage back", "pkg/meter/budget/table.go", "if len(k.SK) > maxKey {", "if len(k.SK) > 4*maxKey {", budgetTests, "^TestNamesThatNoKeyHas$"},
 		{"charges: usage that was not written is lost", "pkg/meter/budget/usage.go", "range list[n:] {", "range list[max(n, len(list)):] {", budgetTests, "^TestUsage"},
 		{"charges: a limit that nobody sent is refused", bound, "|| b.unmapped(\"max_new_tokens\") {", "{", budgetTests, "^TestLimitsThatNoRecordMaps$"},
@@ -78,8 +100,8 @@ func fallbacks() []mutant {
 		{"fallbacks: the first takes all the time", file, "return left / 2, ok", "return left, ok", resilienceTests, "^TestTime$"},
 		{"fallbacks: after the first chunk", file, "\t\t\tshown = true\n", "\t\t\tshown = err != nil\n", resilienceTests, "^TestAfterTheFirstChunk$"},
 		{"fallbacks: the longest wait", file, "next.RetryAfter < wait", "next.RetryAfter > wait", resilienceTests, "^TestAllFail$"},
-		{"fallbacks: a model is asked twice", file, "if s.tried[key] {", "if s.tried[key] && s.stream {", resilienceTests, "^Test(Failures|Order|Primary|AllFail)$"},
-		{"fallbacks: a model that took too long is free", file, "\t\t\t\ts.charge(v)\n", "", resilienceTests, "^TestLateUsage$"},
+		{"fallbacks: a model is asked twice", file, "if s.tried[key] {", "if s.tried[key] && s.call.Streams() {", resilienceTests, "^Test(Failures|Order|Primary|AllFail)$"},
+		{"fallbacks: a model that took too long is free", file, "\t\t\t\ts.charge(p)\n", "", resilienceTests, "^TestLateUsage$"},
 	}
 }
 
@@ -136,7 +158,5 @@ func dialects() []mutant {
 	return []mutant{
 		{"invoke: unmapped keys are left out unasked", "pkg/dialect/invoke/translate.go", "\t\t\tif !ignore {", "\t\t\tif ignore {", invokeTests, "^Test(Answers|Errors)$"},
 		{"invoke: too much is status 200", "pkg/dialect/invoke/errors.go", "llm.Forbidden, llm.Overloaded,", "llm.Forbidden,", invokeTests, "^TestError"},
-		{"invoke: 12.0 tokens are none", "pkg/dialect/invoke/call.go", "if f, err := v.Float64(); err == nil && f >= 0", "if f, err := v.Int64(); err == nil && f >= 0", invokeTests, "^TestNote$"},
-		{"invoke: tokens are not counted", "pkg/dialect/invoke/call.go", `note(&used.Output, out["output_tokens"])`, `note(&used.Input, out["input_tokens"])`, invokeTests, "^TestCounted$"},
 	}
 }

@@ -148,8 +148,13 @@ func roots(cfg Config, s *shelves) (roots []catalog.Root, err error) {
 // Catalog returns the catalog, for the operator.
 func (a *App) Catalog() *catalog.Catalog { return a.catalog }
 
-// Models returns the models as requests see them.
-func (a *App) Models() llm.Models { return a.budgets.Models(meter.Models(a.resilient())) }
+// Models returns the models as requests see them. It decides the order of the interceptors,
+// the outermost first: the budget pays for what the meter counts; the meter counts the
+// answer that is given out, whichever model gave it; fallbacks, of the same catalog, answer
+// for a model that fails; and each model has its own kept answers, which stay when it fails.
+func (a *App) Models() llm.Models {
+	return a.budgets.Models(meter.Models(resilience.Models(a.catalog, a.openEntry, resilience.Keep(&a.answers))))
+}
 
 // Families returns the names of the families of routes, one for each function.
 func Families() []string {

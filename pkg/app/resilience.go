@@ -10,12 +10,6 @@ import (
 	"glossa/pkg/resilience"
 )
 
-// resilient returns the models of the catalog, with the fallbacks and the kept answers
-// that their records ask for. Fallbacks are models of the same catalog.
-func (a *App) resilient() llm.Models {
-	return resilience.Models(a.catalog, a.openEntry, &a.answers)
-}
-
 // openEntry implements [resilience.Open].
 func (a *App) openEntry(ctx context.Context, name string) (*llm.Model, resilience.Policy, error) {
 	model, e, err := a.catalog.OpenEntry(ctx, name)

@@ -44,6 +44,14 @@ func TestRecordsOfResilience(t *testing.T) {
 	check("another request", complete("golden", `,"top_p":0.5`), "", "miss")
 	body := `{"model_family":"local","model_name":"spoilt","body":{"prompt":"a","temperature":0,"max_new_tokens":3}}`
 	check("canonical keys", ask(h, "POST", "/invoke", "", strings.NewReader(body)), "golden", "miss")
+	for path, body := range map[string]string{
+		"/v1/embeddings": `{"model":"spoilt","input":"a"}`, "/v1/engines/spoilt/logprob": `{"context":"a","continuation":"b"}`,
+		"/evaluate": `{"model":"spoilt","prompt":"b","completion_expected":"a"}`, "/embed": `{"model":"spoilt","prompt":"a","layers":[0],"tokens":true}`,
+		"/v1/embedding": `{"model_name":"spoilt","prompt":"b"}`,
+	} {
+		check(path, ask(h, "POST", path, "", strings.NewReader(body)), "golden", "miss")
+		check(path+" again", ask(h, "POST", path, "", strings.NewReader(body)), "golden", "hit")
+	}
 	later := time.Now().Add(time.Minute)
 	if err := os.Chtimes(run("golden"), later, later); err != nil {
 		t.Fatal(err)

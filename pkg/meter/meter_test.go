@@ -181,7 +181,11 @@ func TestInvoke(t *testing.T) {
 }
 
 func TestBackendKeepsTheContract(t *testing.T) {
-	if err := llmtest.TestBackend(t.Context(), backend{llmtest.Script{`{"ok":`, "true", "}"}}); err != nil {
+	m, err := Models(models{llmtest.Script{`{"ok":`, "true", "}"}}).Open(t.Context(), "alias")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := llmtest.TestBackend(t.Context(), m); err != nil {
 		t.Error(err)
 	}
 }

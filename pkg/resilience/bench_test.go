@@ -40,6 +40,6 @@ func BenchmarkCache(b *testing.B) {
 	}
 	p := Policy{Keep: hour, Seeded: true}
 	b.Run("without", func(b *testing.B) { run(b, model, 1<<40) })
-	b.Run("miss", func(b *testing.B) { run(b, newCache(model, p, &Store{}), 1<<40) })
-	b.Run("hit", func(b *testing.B) { run(b, newCache(model, p, &Store{}), 1) })
+	b.Run("miss", func(b *testing.B) { run(b, Keep(&Store{})(model, p), 1<<40) })
+	b.Run("hit", func(b *testing.B) { run(b, Keep(&Store{})(model, p), 1) })
 }

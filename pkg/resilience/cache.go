@@ -8,68 +8,72 @@ import (
 	"time"
 
 	"glossa/pkg/httpx"
+	"glossa/pkg/intercept"
 	"glossa/pkg/llm"
 )
 
-// CacheHeader tells of a request whose answer can be kept whether it was (hit) or is
+// CacheHeader says of a request whose answer can be kept whether it was kept (hit) or is
 // new (miss). With a hit comes Age (RFC 9111, 5.1), in seconds.
 const CacheHeader = "X-Glossa-Cache"
 
-// cache gives the answers to requests that repeat one exactly. It keeps those to
-// requests which the model, asked again, would answer with the same:
+// cache repeats the answer to a request that is equal to an earlier one. It keeps the
+// answers that the model, asked again, would give again:
 //
-//   - of a model in the process (Policy.Seeded), those with a temperature of 0, with a
-//     seed, or with nothing that makes it choose at random: no temperature, top_k,
-//     top_p or typical_p, sent or by default;
-//   - of a remote model, those that were sent with a temperature of 0. Its own defaults
-//     are not known, and no provider promises that a seed repeats an answer.
+//   - of a model in the process (Policy.Seeded), generations with a temperature of 0, with
+//     a seed, or with nothing that makes it choose at random: no temperature, top_k,
+//     top_p or typical_p, sent or by default; and all vectors, scores and translations,
+//     which choose nothing at random;
+//   - of a remote model, generations that were sent with a temperature of 0, and nothing
+//     else. Its own defaults are not known, and no provider promises that a seed repeats
+//     an answer.
 //
-// It keeps whole answers alone: without an error, each row ended by the model, a stop
+// It keeps only whole answers: without an error, each row ended by the model, a stop
 // sequence, the number of tokens or the context. What a deadline, a client that left or
-// a provider's filter ended is none. An answer of canonical keys is whole if its
-// sequence ended without an error: its words for an end are the provider's own.
+// a provider's filter ended is not one. An answer of canonical keys is whole if its
+// sequence ended without an error: its words for an end are the provider's own. An answer
+// of a type that copy.go cannot copy is not kept.
 //
 // An answer is given again as it was recorded, in the same pieces and at once, with its
 // usage, which is counted again. A streamed answer and a whole one are the same but for
 // the pieces, and share an entry; those of canonical keys differ in form and do not.
 //
-// Requests that are the same and run at the same time are all sent: none waits for
-// another, whose client may leave.
+// Equal requests that run at the same time are all sent: none waits for another, whose
+// client may leave.
 type cache struct {
-	llm.Backend
 	policy Policy
 	id     [3]string // family, name and version of the model
 	store  *Store
 }
 
-// newCache returns a backend that is an [llm.Invoker] if the model is one.
-func newCache(model *llm.Model, p Policy, store *Store) llm.Backend {
-	c := &cache{model, p, [3]string{model.Family, model.Name, p.Version}, store}
-	invoker, err := llm.As[llm.Invoker](model)
-	if err != nil {
-		return c
-	}
-	return invokingCache{c, invoker}
+func newCache(model *llm.Model, p Policy, store *Store) *cache {
+	return &cache{p, [3]string{model.Family, model.Name, p.Version}, store}
 }
 
-// Unwrap lets [llm.As] see the capabilities of the model.
-func (c *cache) Unwrap() llm.Backend { return c.Backend }
-
-// Generate implements [llm.Backend].
-func (c *cache) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Chunk, error] {
-	if !c.repeats(req) {
-		return c.Backend.Generate(ctx, req)
+// Intercept implements [intercept.Interceptor].
+func (c *cache) Intercept(ctx context.Context, call *intercept.Call, next intercept.Next) iter.Seq2[intercept.Piece, error] {
+	seq := next(ctx, call)
+	if call.Free || !c.keeps(call) {
+		return seq
 	}
-	return func(yield func(llm.Chunk, error) bool) {
-		same := *req
-		same.Stream = false
-		a := answers[llm.Chunk]{c, ctx, copyChunk, func(list []llm.Chunk) bool { return whole(list, req.Rows()) }, yield}
-		k, ok := keyOf("generate", c.id, same)
-		a.run(k, ok, c.Backend.Generate(ctx, req))
+	return func(yield func(intercept.Piece, error) bool) {
+		a := answers{c, ctx, call, yield}
+		k, ok := a.key()
+		a.run(k, ok, seq)
 	}
 }
 
-// repeats tells whether the model would give the same answer again.
+// keeps reports whether the model would give the same answer to call again.
+func (c *cache) keeps(call *intercept.Call) bool {
+	switch req := call.Request.(type) {
+	case *llm.Request:
+		return c.repeats(req)
+	case *intercept.Invocation:
+		return zero(req.Body["temperature"])
+	}
+	return c.policy.Seeded
+}
+
+// repeats reports whether the model would generate the same rows again.
 func (c *cache) repeats(req *llm.Request) bool {
 	p := &req.Params
 	if c.policy.Seeded {
@@ -81,11 +85,15 @@ func (c *cache) repeats(req *llm.Request) bool {
 	return p.Temperature != nil && *p.Temperature == 0
 }
 
-// whole tells whether an answer of so many rows is one to be kept.
-func whole(list []llm.Chunk, rows int) bool {
+// whole reports whether list is the whole answer to call.
+func whole(call *intercept.Call, list []intercept.Piece) bool {
+	req, ok := call.Request.(*llm.Request)
+	if !ok {
+		return len(list) > 0
+	}
 	ended := 0
-	for _, c := range list {
-		switch c.Finish {
+	for _, p := range list {
+		switch p.Chunk.Finish {
 		case "":
 		case llm.FinishEOS, llm.FinishStop, llm.FinishLength, llm.FinishContext:
 			ended++
@@ -93,27 +101,10 @@ func whole(list []llm.Chunk, rows int) bool {
 			return false
 		}
 	}
-	return ended == rows && list[len(list)-1].Usage != nil
+	return ended == req.Rows() && list[len(list)-1].Usage != nil
 }
 
-type invokingCache struct {
-	*cache
-	invoker llm.Invoker
-}
-
-// Invoke implements [llm.Invoker].
-func (c invokingCache) Invoke(ctx context.Context, body map[string]any, stream bool) iter.Seq2[map[string]any, error] {
-	if !zero(body["temperature"]) {
-		return c.invoker.Invoke(ctx, body, stream)
-	}
-	return func(yield func(map[string]any, error) bool) {
-		a := answers[map[string]any]{c.cache, ctx, copyKeys, func(list []map[string]any) bool { return len(list) > 0 }, yield}
-		k, ok := keyOf("invoke", c.id, stream, body)
-		a.run(k, ok, c.invoker.Invoke(ctx, body, stream))
-	}
-}
-
-// zero tells whether v is the number 0, as JSON has it.
+// zero reports whether v is the number 0, as JSON has it.
 func zero(v any) bool {
 	switch v := v.(type) {
 	case json.Number:
@@ -127,31 +118,42 @@ func zero(v any) bool {
 	return false
 }
 
-// answers is the answer to one request, kept or to be kept.
-type answers[T any] struct {
+// answers is the answer to one call, kept or to be kept.
+type answers struct {
 	*cache
 	ctx   context.Context
-	copy  func(T) (v T, bytes int, ok bool)
-	whole func([]T) bool
-	yield func(T, error) bool
+	call  *intercept.Call
+	yield func(intercept.Piece, error) bool
+}
+
+// key returns the key of the call; ok is false if it has none.
+func (a *answers) key() (k key, ok bool) {
+	switch req := a.call.Request.(type) {
+	case *llm.Request:
+		same := *req
+		same.Stream = false
+		return keyOf(a.call.Name, a.id, same)
+	case *intercept.Invocation:
+		return keyOf(a.call.Name, a.id, req.Stream, req.Body)
+	}
+	return keyOf(a.call.Name, a.id, a.call.Request)
 }
 
 // run gives out the answer that is kept for k, else that of seq. ok is false if the
 // request has no key.
-func (a *answers[T]) run(k key, ok bool, seq iter.Seq2[T, error]) {
+func (a *answers) run(k key, ok bool, seq iter.Seq2[intercept.Piece, error]) {
 	if !ok {
 		seq(a.yield)
 		return
 	}
 	if err := a.ctx.Err(); err != nil {
-		var none T
-		a.yield(none, err)
+		a.yield(intercept.Piece{}, err)
 		return
 	}
 	if kept, made, ok := a.store.get(k, a.policy.Keep); ok {
-		a.tell("hit", time.Since(made))
-		for _, v := range kept.([]T) {
-			if v, _, _ = a.copy(v); !a.yield(v, nil) {
+		a.setHeader("hit", time.Since(made))
+		for i := range kept {
+			if p, _, _ := copyPiece(&kept[i]); !a.yield(p, nil) {
 				return
 			}
 		}
@@ -161,34 +163,34 @@ func (a *answers[T]) run(k key, ok bool, seq iter.Seq2[T, error]) {
 }
 
 // record gives out seq and keeps it if it comes to its end.
-func (a *answers[T]) record(k key, seq iter.Seq2[T, error]) {
-	var list []T
+func (a *answers) record(k key, seq iter.Seq2[intercept.Piece, error]) {
+	var list []intercept.Piece
 	bytes, keeps, begun := 0, true, false
-	for v, err := range seq {
+	for p, err := range seq {
 		keeps = keeps && err == nil
 		if !begun && err == nil {
-			a.tell("miss", 0)
+			a.setHeader("miss", 0)
 			begun = true
 		}
 		if keeps {
-			own, n, ok := a.copy(v)
+			own, n, ok := copyPiece(&p)
 			list, bytes = append(list, own), bytes+n
 			if !ok || bytes > a.store.largest() {
 				list, keeps = nil, false
 			}
 		}
-		if !a.yield(v, err) {
+		if !a.yield(p, err) {
 			return
 		}
 	}
-	if keeps && a.ctx.Err() == nil && a.whole(list) {
+	if keeps && a.ctx.Err() == nil && whole(a.call, list) {
 		a.store.put(k, list, bytes, a.policy.Keep)
 	}
 }
 
-// tell sets the headers. A request that has several answers is a hit if all of them
-// are, and as old as the oldest.
-func (a *answers[T]) tell(what string, age time.Duration) {
+// setHeader sets [CacheHeader] and Age. A request that has several answers is a hit if all
+// of them are, and as old as the oldest.
+func (a *answers) setHeader(what string, age time.Duration) {
 	h := httpx.RecordOf(a.ctx).Header
 	if what == "miss" {
 		h.Del("Age")

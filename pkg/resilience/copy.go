@@ -4,17 +4,80 @@ import (
 	"encoding/json"
 	"slices"
 
+	"glossa/pkg/intercept"
 	"glossa/pkg/llm"
 )
 
 // Sizes in memory, bytes: of the structs on a 64-bit machine, and of an entry of a map
-// beside its key's and value's own bytes, about.
+// without its key's and value's own bytes, about.
 const (
-	chunkSize = 144 // with its usage
-	tokenSize = 96
-	callSize  = 56
-	pairSize  = 48
+	pieceSize       = 32  // without its chunk
+	chunkSize       = 144 // with its usage
+	tokenSize       = 96
+	callSize        = 56
+	pairSize        = 48
+	scoreSize       = 56
+	embeddingSize   = 48
+	layerSize       = 32
+	vectorSize      = 24
+	translationSize = 40
 )
+
+// copyPiece returns a copy of p that shares nothing with it that can be changed, and the
+// bytes that it takes. A piece with values of other types than these is not copied: ok is
+// false.
+func copyPiece(p *intercept.Piece) (out intercept.Piece, size int, ok bool) {
+	out.Chunk, size, ok = copyChunk(p.Chunk)
+	if out.Usage = out.Chunk.Usage; out.Usage == nil && p.Usage != nil {
+		out.Usage = new(*p.Usage)
+	}
+	if p.Keys != nil || p.Value != nil {
+		var keys, value int
+		var whole bool
+		out.Keys, keys, ok = copyKeys(p.Keys)
+		out.Value, value, whole = copyAnswer(p.Value)
+		size, ok = size+keys+value, ok && whole
+	}
+	return out, size + pieceSize, ok
+}
+
+// copyAnswer does the same for the one answer of a method.
+func copyAnswer(v any) (out any, size int, ok bool) {
+	switch v := v.(type) {
+	case nil:
+		return nil, 0, true
+	case *llm.Score:
+		s := *v
+		s.Tokens, size = copyTokens(s.Tokens, scoreSize+len(s.Argmax))
+		return &s, size, true
+	case []llm.Translation:
+		for _, t := range v {
+			size += translationSize + len(t.Text) + len(t.Source)
+		}
+		return slices.Clone(v), size, true
+	case []llm.Embedding:
+		list := slices.Clone(v)
+		for i := range list {
+			e := &list[i]
+			e.Tokens, size = copyTokens(e.Tokens, size+embeddingSize)
+			e.Layers = slices.Clone(e.Layers)
+			for j := range e.Layers {
+				e.Layers[j].Vectors, size = copyVectors(e.Layers[j].Vectors, size+layerSize)
+			}
+		}
+		return list, size, true
+	}
+	return nil, 0, false
+}
+
+func copyVectors(vectors [][]float32, size int) ([][]float32, int) {
+	vectors = slices.Clone(vectors)
+	for i := range vectors {
+		vectors[i] = slices.Clone(vectors[i])
+		size += vectorSize + 4*len(vectors[i])
+	}
+	return vectors, size
+}
 
 // copyChunk returns a copy of c that shares nothing with it that can be changed, and
 // the bytes that it takes.
@@ -41,9 +104,12 @@ func copyTokens(tokens []llm.Token, size int) ([]llm.Token, int) {
 	return tokens, size
 }
 
-// copyKeys does the same for canonical keys. Those with values that JSON has not are
+// copyKeys does the same for canonical keys. Those with values that JSON does not have are
 // not copied: ok is false.
 func copyKeys(keys map[string]any) (out map[string]any, size int, ok bool) {
+	if keys == nil {
+		return nil, 0, true
+	}
 	v, size, ok := copyValue(keys)
 	out, _ = v.(map[string]any)
 	return out, size, ok

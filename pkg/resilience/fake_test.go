@@ -131,7 +131,7 @@ func (s *shelf) open(_ context.Context, name string) (*llm.Model, Policy, error)
 	return s.models[name], s.policies[name], nil
 }
 
-func (s *shelf) resilient() llm.Models { return Models(nil, s.open, &s.store) }
+func (s *shelf) resilient() llm.Models { return Models(nil, s.open, Keep(&s.store)) }
 
 func (s *shelf) mustOpen(t *testing.T, ctx context.Context, name string) *llm.Model {
 	t.Helper()

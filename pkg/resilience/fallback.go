@@ -3,19 +3,21 @@ package resilience
 import (
 	"context"
 	"iter"
+	"slices"
+	"sync"
 	"time"
 
 	"glossa/pkg/httpx"
+	"glossa/pkg/intercept"
 	"glossa/pkg/llm"
 )
 
-// ModelHeader names the model that answered, of one that has fallbacks.
+// ModelHeader names the model that answered, if the model that was asked for has fallbacks.
 const ModelHeader = "X-Glossa-Model"
 
-// another tells whether another model may do what failed with err. What is wrong with
-// the request, or more than this model can do, is for its client to know: a model
-// that is not the one asked for would answer another question. A panic is a fault of
-// the program and is no error.
+// another reports whether another model may do what failed with err. A client must learn
+// that its request is wrong, or asks for more than this model can do: another model would
+// answer another question. A panic is a fault of the program and not an error.
 func another(err error) bool {
 	switch llm.AsError(err).Code {
 	case llm.Overloaded, llm.Unavailable, llm.Upstream, llm.Timeout, llm.Internal, llm.NotFound: // the provider no longer has it
@@ -24,11 +26,10 @@ func another(err error) bool {
 	return false
 }
 
-// share is how long a model that is not the last one may take until its first chunk:
-// half of the time that is left, so that one that hangs leaves time for another. An
-// answer that is not streamed often comes as one chunk, at its end: three quarters.
-// Without a deadline there is no bound. A model that is deaf to its context is waited
-// for.
+// share returns how long a model that is not the last one may take until its first piece:
+// half of the time that is left, so that a model that hangs leaves time for the next. An
+// answer that is not streamed often comes as one piece, at its end: it gets three quarters.
+// Without a deadline there is no limit. A model that ignores its context is waited for.
 func share(ctx context.Context, stream bool) (time.Duration, bool) {
 	deadline, ok := ctx.Deadline()
 	left := time.Until(deadline)
@@ -38,83 +39,75 @@ func share(ctx context.Context, stream bool) (time.Duration, bool) {
 	return left / 4 * 3, ok
 }
 
-// fallback asks the models of names, in their order, when primary fails with nothing
-// to show. They are opened when it is their turn. One that cannot do what was asked is
-// passed over, as the primary was the one to judge the request.
+// fallback asks the models of names, in their order, when the model fails before its answer
+// has begun. Each is opened when its turn comes. A model that does not support the request
+// is skipped: whether the request is right was for the first model to say. A fallback is
+// made for each model that is opened, and so for each request.
 type fallback struct {
-	primary *llm.Model
-	names   []string
-	open    func(ctx context.Context, name string) (*llm.Model, error)
+	names []string
+	open  func(ctx context.Context, name string) (*llm.Model, error)
+
+	mu sync.Mutex
+	// chosen is the place of the model that gave the first answer which is not a text,
+	// counted from 1; 0: none did. The vectors and scores of one request are compared with
+	// each other, so all of them must come from one model.
+	chosen int
 }
 
-// newFallback returns a backend that is an [llm.Invoker] if primary is one.
-func newFallback(primary *llm.Model, names []string, open func(context.Context, string) (*llm.Model, error)) llm.Backend {
-	f := &fallback{primary, names, open}
-	if _, err := llm.As[llm.Invoker](primary); err != nil {
-		return f
+// Intercept implements [intercept.Interceptor].
+func (f *fallback) Intercept(ctx context.Context, call *intercept.Call, next intercept.Next) iter.Seq2[intercept.Piece, error] {
+	if call.Free || hasTokens(call) { // it is about this model alone
+		return next(ctx, call)
 	}
-	return invokingFallback{f}
-}
-
-// Unwrap lets [llm.As] see the capabilities of the primary.
-func (f *fallback) Unwrap() llm.Backend { return f.primary }
-
-// Generate implements [llm.Backend].
-func (f *fallback) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Chunk, error] {
-	return firstOf(ctx, f, req.Stream, func(ctx context.Context, b llm.Backend) (iter.Seq2[llm.Chunk, error], error) {
-		return b.Generate(ctx, req), nil
-	})
-}
-
-type invokingFallback struct{ *fallback }
-
-// Invoke implements [llm.Invoker]. A fallback that is none is passed over.
-func (f invokingFallback) Invoke(ctx context.Context, body map[string]any, stream bool) iter.Seq2[map[string]any, error] {
-	return firstOf(ctx, f.fallback, stream, func(ctx context.Context, b llm.Backend) (iter.Seq2[map[string]any, error], error) {
-		invoker, err := llm.As[llm.Invoker](b)
-		if err != nil {
-			return nil, err
-		}
-		return invoker.Invoke(ctx, body, stream), nil
-	})
-}
-
-// A search is one request on its way to the model that answers it.
-type search[T any] struct {
-	*fallback
-	ctx    context.Context
-	stream bool
-	ask    func(context.Context, llm.Backend) (iter.Seq2[T, error], error)
-	yield  func(T, error) bool
-	tried  map[string]bool // by family/name; two names may be of one model
-}
-
-// firstOf returns the answer of the first model that gives one. If all fail, the error
-// is that of the primary, which was asked for, with the shortest wait that any of them
-// told.
-func firstOf[T any](ctx context.Context, f *fallback, stream bool, ask func(context.Context, llm.Backend) (iter.Seq2[T, error], error)) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		s := &search[T]{f, ctx, stream, ask, yield, map[string]bool{}}
+	return func(yield func(intercept.Piece, error) bool) {
+		s := &search{f, ctx, call, next, yield, map[string]bool{}}
 		if err := s.run(); err != nil {
-			var none T
-			yield(none, err)
+			yield(intercept.Piece{}, err)
 		}
 	}
 }
 
-// run returns nil if an answer was given out, whole or in part.
-func (s *search[T]) run() error {
-	rec := httpx.RecordOf(s.ctx)
-	first := s.turn(s.primary.Name, func(context.Context) (*llm.Model, error) { return s.primary, nil }, len(s.names) == 0)
+// hasTokens reports whether call asks for vectors or scores of token ids, which are other
+// texts to another model.
+func hasTokens(call *intercept.Call) bool {
+	var prompts []llm.Prompt
+	switch req := call.Request.(type) {
+	case *llm.EmbedRequest:
+		prompts = req.Prompts
+	case *llm.ScoreRequest:
+		prompts = []llm.Prompt{req.Prompt}
+	}
+	return slices.ContainsFunc(prompts, func(p llm.Prompt) bool {
+		return slices.ContainsFunc(p.Parts, func(part llm.Part) bool { return part.Tokens != nil })
+	})
+}
+
+// A search is one call on its way to the model that answers it.
+type search struct {
+	*fallback
+	ctx   context.Context
+	call  *intercept.Call
+	next  intercept.Next
+	yield func(intercept.Piece, error) bool
+	tried map[string]bool // by family/name; two names may be of one model
+}
+
+// run gives out the answer of the first model that has one, whole or in part, and returns
+// nil. If all fail, the error is that of the model that was asked for, with the shortest
+// wait of all their errors.
+func (s *search) run() error {
+	if place := s.place(); place > 0 {
+		return s.turn(place-1, true)
+	}
+	first := s.turn(0, len(s.names) == 0)
 	if first == nil || s.ctx.Err() != nil || !another(first) {
 		return first
 	}
-	e := llm.AsError(first)
-	rec.Fallbacks = append(rec.Fallbacks, s.primary.Name+": "+string(e.Code))
+	rec, e := httpx.RecordOf(s.ctx), llm.AsError(first)
+	failed(rec, s.call.Model.Name, e)
 	wait := e.RetryAfter
 	for i, name := range s.names {
-		open := func(ctx context.Context) (*llm.Model, error) { return s.open(ctx, name) }
-		err := s.turn(name, open, i == len(s.names)-1)
+		err := s.turn(i+1, i == len(s.names)-1)
 		if err == nil {
 			return nil
 		}
@@ -122,7 +115,7 @@ func (s *search[T]) run() error {
 			return err
 		}
 		next := llm.AsError(err)
-		rec.Fallbacks = append(rec.Fallbacks, name+": "+string(next.Code))
+		failed(rec, name, next)
 		if next.RetryAfter > 0 && (wait == 0 || next.RetryAfter < wait) {
 			wait = next.RetryAfter
 		}
@@ -130,61 +123,104 @@ func (s *search[T]) run() error {
 	if wait == e.RetryAfter {
 		return first
 	}
-	told := *e
-	told.RetryAfter = wait
-	return &told
+	sooner := *e
+	sooner.RetryAfter = wait
+	return &sooner
 }
 
-// turn asks one model. An error means that nothing was given out.
-func (s *search[T]) turn(name string, open func(context.Context) (*llm.Model, error), last bool) error {
+// failed notes that a model failed, once for all calls of a request with the same error.
+func failed(rec *httpx.Record, name string, e *llm.Error) {
+	if line := name + ": " + string(e.Code); !slices.Contains(rec.Fallbacks, line) {
+		rec.Fallbacks = append(rec.Fallbacks, line)
+	}
+}
+
+// place returns the place of the model that must answer, counted from 1; 0: any may.
+func (s *search) place() int {
+	if s.texts() {
+		return 0
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.chosen
+}
+
+// choose has the model i give all further answers that are not texts.
+func (s *search) choose(i int) {
+	if s.texts() {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.chosen = i + 1
+}
+
+// texts reports whether the answer is a text: texts are not compared with each other.
+func (s *search) texts() bool {
+	switch s.call.Request.(type) {
+	case *llm.Request, *intercept.Invocation, *llm.TranslateRequest:
+		return true
+	}
+	return false
+}
+
+// start opens the model i, which is the one that was asked for or the fallback i-1, and
+// returns its answer.
+func (s *search) start(ctx context.Context, i int) (*llm.ModelInfo, iter.Seq2[intercept.Piece, error], error) {
+	if i == 0 {
+		return s.call.Model, s.next(ctx, s.call), nil
+	}
+	model, err := s.open(ctx, s.names[i-1])
+	if err != nil {
+		return nil, nil, err
+	}
+	return &model.ModelInfo, intercept.Ask(ctx, model, s.call), nil
+}
+
+// turn asks the model i. An error means that nothing was given out.
+func (s *search) turn(i int, last bool) error {
 	ctx, cancel := context.WithCancel(s.ctx)
 	defer cancel()
 	late := func() bool { return false } // may be asked once
-	if limit, ok := share(s.ctx, s.stream); ok && !last {
+	if limit, ok := share(s.ctx, s.call.Streams()); ok && !last {
 		timer := time.AfterFunc(limit, cancel)
 		defer timer.Stop()
 		late = func() bool { return !timer.Stop() }
 	}
-	model, seq, err := s.start(ctx, open)
-	if err == nil {
-		var shown bool
-		if shown, err = s.give(model, seq, late); shown {
-			return nil
-		}
-	} else if late() {
-		err = tooSlow()
-	}
-	return err
-}
-
-// start opens a model and has it begin.
-func (s *search[T]) start(ctx context.Context, open func(context.Context) (*llm.Model, error)) (*llm.Model, iter.Seq2[T, error], error) {
-	model, err := open(ctx)
+	model, seq, err := s.start(ctx, i)
 	if err != nil {
-		return nil, nil, err
+		if late() {
+			err = tooSlow()
+		}
+		return err
 	}
 	key := model.Family + "/" + model.Name
 	if s.tried[key] {
-		return nil, nil, llm.Errorf(llm.Internal, "the record names a model twice")
+		return llm.Errorf(llm.Internal, "the record names a model twice")
 	}
 	s.tried[key] = true
-	seq, err := s.ask(ctx, model)
-	return model, seq, err
+	if shown, err := s.give(model, seq, late); !shown {
+		return err
+	}
+	s.choose(i)
+	return nil
 }
 
-// give passes an answer on. Before its first chunk, and never after it, it may turn out
-// to be none. Events without keys are no beginning: they come with the first that has some.
-func (s *search[T]) give(model *llm.Model, seq iter.Seq2[T, error], late func() bool) (shown bool, err error) {
-	var held []T
-	for v, err := range seq {
+// give passes an answer on. Before its first piece, and never after it, the model may turn
+// out to have none. Events without keys do not begin an answer: they come with the first
+// piece that has some.
+func (s *search) give(model *llm.ModelInfo, seq iter.Seq2[intercept.Piece, error], late func() bool) (shown bool, err error) {
+	var held []intercept.Piece
+	_, keys := s.call.Request.(*intercept.Invocation)
+	for p, err := range seq {
 		if !shown {
-			if keys, ok := any(v).(map[string]any); ok && s.stream && err == nil && len(keys) == 0 {
-				held = append(held, v)
+			if keys && s.call.Streams() && err == nil && len(p.Keys) == 0 {
+				held = append(held, p)
 				continue
 			}
 			switch {
 			case late():
-				s.charge(v)
+				s.charge(p)
 				return false, tooSlow()
 			case err != nil:
 				return false, err
@@ -197,7 +233,7 @@ func (s *search[T]) give(model *llm.Model, seq iter.Seq2[T, error], late func() 
 				}
 			}
 		}
-		if !s.yield(v, err) {
+		if !s.yield(p, err) {
 			return true, nil
 		}
 	}
@@ -210,15 +246,15 @@ func (s *search[T]) give(model *llm.Model, seq iter.Seq2[T, error], late func() 
 	return false, llm.Errorf(llm.Upstream, "the model gave no answer")
 }
 
-// charge counts what a chunk that is not given out tells of tokens: they are paid for.
-func (s *search[T]) charge(v T) {
-	if c, ok := any(v).(llm.Chunk); ok && c.Usage != nil {
-		httpx.RecordOf(s.ctx).Count(*c.Usage)
+// charge counts the tokens of a piece that is not given out: they must be paid for.
+func (s *search) charge(p intercept.Piece) {
+	if p.Usage != nil {
+		httpx.RecordOf(s.ctx).Count(*p.Usage)
 	}
 }
 
-// note tells who answers, before the first byte does.
-func (s *search[T]) note(model *llm.Model) {
+// note names the model that answers, before the first byte of the answer.
+func (s *search) note(model *llm.ModelInfo) {
 	rec := httpx.RecordOf(s.ctx)
 	rec.Model, rec.Family = model.Name, model.Family
 	rec.Header.Set(ModelHeader, model.Name)

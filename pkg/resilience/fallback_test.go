@@ -192,7 +192,7 @@ func TestTime(t *testing.T) {
 						return nil, Policy{}, ctx.Err()
 					}
 					return s.open(ctx, name)
-				}, &s.store)
+				}, Keep(&s.store))
 				start := time.Now()
 				rec, _ := within(t, ctx, func(ctx context.Context) {
 					m, err := models.Open(ctx, "a")
@@ -326,8 +326,8 @@ func TestCapabilities(t *testing.T) {
 	}
 }
 
-// A model that cannot be opened is asked for its fallbacks' generations, and is the
-// error for the rest.
+// A model that cannot be opened gives the answers of its fallbacks, and its error where
+// they have none.
 func TestCannotBeOpened(t *testing.T) {
 	s := newShelf(invoker{&fake{name: "b", script: llmtest.Script{"b"}}}.model())
 	closed := fails(llm.Overloaded, time.Second)
@@ -343,11 +343,11 @@ func TestCannotBeOpened(t *testing.T) {
 			t.Error("it is an Invoker")
 		}
 		embedder, _ := llm.As[llm.Embedder](m)
-		_, _, embed := embedder.Embed(ctx, nil)
+		_, _, embed := embedder.Embed(ctx, &llm.EmbedRequest{})
 		scorer, _ := llm.As[llm.Scorer](m)
-		_, _, score := scorer.Score(ctx, nil)
+		_, _, score := scorer.Score(ctx, &llm.ScoreRequest{})
 		translator, _ := llm.As[llm.Translator](m)
-		_, _, translate := translator.Translate(ctx, nil)
+		_, _, translate := translator.Translate(ctx, &llm.TranslateRequest{})
 		tokenizer, _ := llm.As[llm.Tokenizer](m)
 		_, tokenize := tokenizer.Tokenize(ctx, llm.Part{}, false)
 		_, detokenize := tokenizer.Detokenize(ctx, nil)
@@ -357,7 +357,7 @@ func TestCannotBeOpened(t *testing.T) {
 			}
 		}
 	})
-	if header.Get(ModelHeader) != "b" || !slices.Equal(rec.Fallbacks, []string{"a: overloaded"}) {
+	if header.Get(ModelHeader) != "b" || !slices.Equal(rec.Fallbacks, []string{"a: overloaded", "b: unsupported"}) {
 		t.Errorf("%v %q", header, rec.Fallbacks)
 	}
 	for name, code := range map[string]llm.Code{"refused": llm.Unsupported, "alone": llm.Overloaded, "unknown": llm.NotFound} {

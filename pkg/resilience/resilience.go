@@ -1,56 +1,56 @@
-// Package resilience has models answer when one of them fails, and repeats answers
-// that would be the same. A record names the models to fall back on, and for how long
-// answers are kept. It refuses to know where records are, how models are opened and
-// what is in an answer: it passes them on.
+// Package resilience asks another model when one fails, and repeats answers that would be
+// the same. A record names the models to fall back on, and says for how long answers are
+// kept. The package refuses to know where records are and how models are opened.
 //
-// An open model is wrapped in this order, the outermost first:
+// Each model, the one that was asked for or a fallback, is asked through its own kept
+// answers. The fallbacks of a fallback are not asked: there are no chains and no cycles.
 //
-//	fallback -> kept answers -> the model
-//
-// so that a kept answer is that of the model whose name it has, and a model that fails
-// still gives the answers that are kept. A model that is fallen back on is wrapped with
-// its own kept answers, never with its own fallbacks: there are no chains and no
-// cycles.
-//
-// [llm.Backend] and [llm.Invoker] have both. The other capabilities are those of the
-// model that was asked for, as they were: tokens, probabilities and vectors of another
-// model mean something else, and nobody would notice.
+// Every method that runs a model has fallbacks; see [intercept.Method] for the free ones,
+// which describe the model that was asked for. [ModelHeader] names the model that answered.
+// Vectors and scores of two models are not comparable: those of one request come from one
+// model, and a record of a model that makes vectors should name only models with the same
+// weights.
 package resilience
 
 import (
 	"context"
 	"time"
 
+	"glossa/pkg/intercept"
 	"glossa/pkg/llm"
 )
 
 // A Policy is what the record of a model says.
 type Policy struct {
-	Info      llm.ModelInfo // of the model; needed where it could not be opened
-	Fallbacks []string      // names of the models that are asked when it fails, in this order
-	Keep      time.Duration // for how long answers are repeated; 0: they are not
-	Version   string        // another one when the same request may get another answer: record, weights
-	Seeded    bool          // it obeys [llm.Request.Effective], its seed too, as the in-process engine does
+	Info      llm.ModelInfo // of the model; needed if it could not be opened
+	Fallbacks []string      // names of the models to ask when it fails, in this order
+	Keep      time.Duration // repeat answers for so long; 0: never
+	Version   string        // changes when the same request may get another answer: record, weights
+	Seeded    bool          // the model obeys [llm.Request.Effective], its seed too, as the in-process engine does
 }
 
 // An Open opens a model by name. The policy is that of its record, also beside an
 // error if there is a record; the zero Policy has no effect.
 type Open func(ctx context.Context, name string) (*llm.Model, Policy, error)
 
-// Models returns models with what open has opened, each wrapped as its policy says.
-// Answers are kept in store.
+// A Layer wraps a model as its policy says.
+type Layer func(*llm.Model, Policy) *llm.Model
+
+// Models returns models with what open has opened, with the fallbacks of its policy. Each
+// model that is asked, the one that was opened or a fallback, is wrapped by layers, the
+// innermost first.
 //
-// A model that cannot be opened, for a reason that another does not have (see
-// fallback.go), and that has fallbacks, opens all the same: its capabilities are the
-// error, its generations those of its fallbacks.
-func Models(models llm.Models, open Open, store *Store) llm.Models {
-	return &resilient{models, open, store}
+// A model with fallbacks opens even if open fails, if another model may not fail for the
+// same reason (see fallback.go): each of its calls gives the answer of a fallback, or the
+// error.
+func Models(models llm.Models, open Open, layers ...Layer) llm.Models {
+	return &resilient{models, open, layers}
 }
 
 type resilient struct {
 	llm.Models
-	open  Open
-	store *Store
+	open   Open
+	layers []Layer
 }
 
 // Open implements [llm.Models].
@@ -60,28 +60,38 @@ func (r *resilient) Open(ctx context.Context, name string) (*llm.Model, error) {
 		if len(p.Fallbacks) == 0 || ctx.Err() != nil || !another(err) {
 			return nil, err
 		}
-		model = &llm.Model{ModelInfo: p.Info, Backend: broken{err}}
+		model = intercept.Broken(p.Info, err)
 	}
-	model = r.kept(model, p)
+	model = r.wrap(model, p)
 	if len(p.Fallbacks) == 0 {
 		return model, nil
 	}
-	return &llm.Model{ModelInfo: model.ModelInfo, Backend: newFallback(model, p.Fallbacks, r.openNext)}, nil
+	return intercept.Wrap(model, &fallback{names: p.Fallbacks, open: r.openNext}), nil
 }
 
-// openNext opens a model that is fallen back on.
+// openNext opens a fallback.
 func (r *resilient) openNext(ctx context.Context, name string) (*llm.Model, error) {
 	model, p, err := r.open(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	return r.kept(model, p), nil
+	return r.wrap(model, p), nil
 }
 
-// kept wraps a model so that its answers are kept, if they shall be.
-func (r *resilient) kept(model *llm.Model, p Policy) *llm.Model {
-	if p.Keep <= 0 {
-		return model
+func (r *resilient) wrap(model *llm.Model, p Policy) *llm.Model {
+	for _, layer := range r.layers {
+		model = layer(model, p)
 	}
-	return &llm.Model{ModelInfo: model.ModelInfo, Backend: newCache(model, p, r.store)}
+	return model
+}
+
+// Keep returns the layer that repeats the answers of store, and keeps new ones there, for
+// models whose policy says for how long.
+func Keep(store *Store) Layer {
+	return func(model *llm.Model, p Policy) *llm.Model {
+		if p.Keep <= 0 {
+			return model
+		}
+		return intercept.Wrap(model, newCache(model, p, store))
+	}
 }

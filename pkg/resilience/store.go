@@ -4,24 +4,26 @@ import (
 	"container/list"
 	"sync"
 	"time"
+
+	"glossa/pkg/intercept"
 )
 
 // DefaultBytes is what a [Store] may take, bytes.
 const DefaultBytes = 32 << 20
 
-// A Store keeps answers in memory, for all models and all who ask: an answer depends
-// on nothing but its request, so whoever sends the same one may have it. Of a request
-// there is the hash alone, but for what its answer repeats (Echo).
+// A Store keeps answers in memory, for all models and all clients: an answer depends only
+// on its request, so every client that sends the same request may have it. Of a request
+// the store holds the hash, and what its answer repeats (Echo).
 //
-// When it is full, the answer that was not asked for the longest time goes. One that
-// is too old is never given out; its memory is free a minute later at the latest, if
-// the store is used, else with the process. The zero value is an empty store.
+// When the store is full, the least recently used answer is evicted first. An answer that
+// is too old is never given out; its memory is freed within a minute if the store is in
+// use. The zero value is an empty store.
 type Store struct {
 	Bytes int // that all answers may take, as counted in copy.go; 0 means [DefaultBytes]
 
 	mu      sync.Mutex
 	entries map[key]*list.Element // of *entry
-	recent  list.List             // the last one asked for is in front
+	recent  list.List             // the most recently used in front
 	bytes   int
 	swept   time.Time
 }
@@ -29,7 +31,7 @@ type Store struct {
 // entry is one answer.
 type entry struct {
 	key    key
-	answer any // []T of answers[T]; not to be changed
+	answer []intercept.Piece // not to be changed
 	bytes  int
 	made   time.Time
 	until  time.Time
@@ -38,7 +40,7 @@ type entry struct {
 const (
 	sweepEvery = time.Minute
 	largest    = 8   // an answer may take this part of a store
-	overhead   = 300 // bytes of an entry beside its answer, about: key twice, list, map
+	overhead   = 300 // bytes of an entry without its answer, about: key twice, list, map
 )
 
 func (s *Store) limit() int {
@@ -51,9 +53,9 @@ func (s *Store) limit() int {
 // largest returns how many bytes an answer may take.
 func (s *Store) largest() int { return s.limit()/largest - overhead }
 
-// get returns the answer of k and when it was made, if that is less than keep ago: a
-// record may have been changed since.
-func (s *Store) get(k key, keep time.Duration) (answer any, made time.Time, ok bool) {
+// get returns the answer of k and when it was made, if that is less than keep ago: the
+// record may have changed since.
+func (s *Store) get(k key, keep time.Duration) (answer []intercept.Piece, made time.Time, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
@@ -73,7 +75,7 @@ func (s *Store) get(k key, keep time.Duration) (answer any, made time.Time, ok b
 
 // put keeps an answer of so many bytes. Of two that were made at the same time the
 // later one stays.
-func (s *Store) put(k key, answer any, bytes int, keep time.Duration) {
+func (s *Store) put(k key, answer []intercept.Piece, bytes int, keep time.Duration) {
 	if bytes > s.largest() {
 		return
 	}

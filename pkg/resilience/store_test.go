@@ -9,6 +9,7 @@ import (
 	"time"
 	"unsafe"
 
+	"glossa/pkg/intercept"
 	"glossa/pkg/llm"
 )
 
@@ -144,6 +145,31 @@ func spoil(v reflect.Value) {
 	}
 }
 
+// The same of answers that come at once; one of another type is not kept.
+func TestCopyOfAnswers(t *testing.T) {
+	for _, make := range []func() any{
+		func() any { return &llm.Score{Logprob: -1, Tokens: tokens(2), Greedy: true, Argmax: "a"} },
+		func() any { return []llm.Translation{{Text: "a", Source: "en", Score: 1}} },
+		func() any {
+			return []llm.Embedding{{Tokens: tokens(2), Layers: []llm.Layer{{Index: 1, Vectors: [][]float32{{1, 2}, {3}}}}}}
+		},
+	} {
+		before := intercept.Piece{Value: make(), Usage: &llm.Usage{Input: 3}}
+		own, size, ok := copyPiece(&before)
+		if !ok || size <= chunkSize+pieceSize || !reflect.DeepEqual(own.Value, make()) || *own.Usage != (llm.Usage{Input: 3}) {
+			t.Fatalf("%+v, %d bytes", own, size)
+		}
+		spoil(reflect.ValueOf(before.Value))
+		before.Usage.Input = 0
+		if !reflect.DeepEqual(own.Value, make()) || own.Usage.Input != 3 {
+			t.Errorf("%+v", own)
+		}
+	}
+	if _, _, ok := copyPiece(&intercept.Piece{Value: []int{1}}); ok {
+		t.Error("a value was kept that nobody knows how to copy")
+	}
+}
+
 func TestCopyOfKeys(t *testing.T) {
 	list := []any{"a", nil, map[string]any{"b": json.Number("1")}}
 	keys := map[string]any{"list": list, "n": 1.5, "nil": nil, "none": []any(nil), "no": map[string]any(nil), "i": 1, "l": int64(1), "t": true}
@@ -165,7 +191,10 @@ func TestCopyOfKeys(t *testing.T) {
 func TestSizes(t *testing.T) {
 	for name, s := range map[string][2]uintptr{
 		"chunk": {chunkSize, unsafe.Sizeof(llm.Chunk{}) + unsafe.Sizeof(llm.Usage{})}, "token": {tokenSize, unsafe.Sizeof(llm.Token{})},
-		"call": {callSize, unsafe.Sizeof(llm.Call{})}, "overhead": {overhead, unsafe.Sizeof(entry{}) + 2*unsafe.Sizeof(key{}) + 48},
+		"call": {callSize, unsafe.Sizeof(llm.Call{})}, "piece": {pieceSize, unsafe.Sizeof(intercept.Piece{}) - unsafe.Sizeof(llm.Chunk{})},
+		"score": {scoreSize, unsafe.Sizeof(llm.Score{})}, "translation": {translationSize, unsafe.Sizeof(llm.Translation{})}, "vector": {vectorSize, unsafe.Sizeof([]float32{})},
+		"embedding": {embeddingSize, unsafe.Sizeof(llm.Embedding{})}, "layer": {layerSize, unsafe.Sizeof(llm.Layer{})},
+		"overhead": {overhead, unsafe.Sizeof(entry{}) + 2*unsafe.Sizeof(key{}) + 48},
 	} {
 		if s[0] < s[1] {
 			t.Errorf("%s: %d bytes are counted, it has %d", name, s[0], s[1])

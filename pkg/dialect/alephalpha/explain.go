@@ -182,13 +182,12 @@ func (e *explaining) explainTarget(ctx context.Context, scorer llm.Scorer, base 
 	return nil
 }
 
-// score returns the tokens of a continuation, with their log-probabilities, and counts them.
+// score returns the tokens of a continuation, with their log-probabilities.
 func (e *explaining) score(ctx context.Context, scorer llm.Scorer, prompt llm.Prompt, continuation string) ([]llm.Token, llm.Usage, error) {
 	score, used, err := scorer.Score(ctx, &llm.ScoreRequest{Prompt: prompt, Continuation: continuation})
 	if err != nil {
 		return nil, used, err
 	}
-	httpx.RecordOf(ctx).Count(used)
 	return score.Tokens, used, nil
 }
 

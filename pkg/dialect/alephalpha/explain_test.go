@@ -13,6 +13,7 @@ import (
 	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
 	"glossa/pkg/llm/llmtest"
+	"glossa/pkg/meter"
 )
 
 // associative is a model whose tokens are words with the space before them. A token is
@@ -71,7 +72,7 @@ func explained(t *testing.T, body string) (got explainAnswer, m *associative, us
 	t.Helper()
 	m = &associative{}
 	models := catalog{{ModelInfo: llm.ModelInfo{Name: "m", Family: "local", Version: "1"}, Backend: m}, {}}
-	mux := httpx.Mux{Routes: Routes(Config{Models: models}), Observe: func(r *httpx.Record) { used = r.Usage }}
+	mux := httpx.Mux{Routes: Routes(Config{Models: meter.Models(models)}), Observe: func(r *httpx.Record) { used = r.Usage }}
 	w := ask(mux.Handler(), "POST", "/explain", `{"model":"m",`+body+`}`)
 	if w.Code != 200 {
 		t.Fatalf("%s: %d %s", body, w.Code, w.Body)

@@ -113,7 +113,6 @@ func embed(w http.ResponseWriter, r *http.Request, call httpx.Call[embedRequest,
 	if err != nil {
 		return err
 	}
-	httpx.RecordOf(r.Context()).Count(used)
 	return httpx.JSON(w, http.StatusOK, call.In.newEmbed(call.Model.head, call.Req, &made[0], used))
 }
 
@@ -122,7 +121,6 @@ func evaluate(w http.ResponseWriter, r *http.Request, call httpx.Call[evaluateRe
 	if err != nil {
 		return err
 	}
-	httpx.RecordOf(r.Context()).Count(used)
 	return httpx.JSON(w, http.StatusOK, newEvaluate(call.Model.head, call.Req.Continuation, score, used))
 }
 

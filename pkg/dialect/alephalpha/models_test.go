@@ -13,6 +13,7 @@ import (
 	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
 	"glossa/pkg/llm/llmtest"
+	"glossa/pkg/meter"
 )
 
 // catalog is a list of models with backends; an alias finds its model.
@@ -171,7 +172,7 @@ func newFixture() *fixture {
 		fails("late", fmt.Errorf("x: %w", context.DeadlineExceeded)), fails("bug", errors.New("a secret of ours")),
 		model("breaks", chunks{list: []llm.Chunk{{Text: "Once"}}, err: llm.Errorf(llm.Upstream, "the model <x> failed")}),
 	}
-	mux := httpx.Mux{Routes: Routes(Config{Models: models, Login: login}), Fallback: Errors, Observe: func(r *httpx.Record) { f.used = r.Usage }}
+	mux := httpx.Mux{Routes: Routes(Config{Models: meter.Models(models), Login: login}), Fallback: Errors, Observe: func(r *httpx.Record) { f.used = r.Usage }}
 	f.Handler = mux.Handler()
 	return f
 }

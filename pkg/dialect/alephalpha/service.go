@@ -37,7 +37,6 @@ func answerTranslation(w http.ResponseWriter, r *http.Request, call httpx.Call[t
 	if err != nil {
 		return sourceError(err)
 	}
-	httpx.RecordOf(r.Context()).Count(used)
 	return httpx.JSON(w, http.StatusOK, translateAnswer{
 		Translation: list[0].Text, Score: float(list[0].Score), PromptTokens: used.Input, Generated: used.Output,
 	})

@@ -6,12 +6,10 @@ import (
 	"encoding/json"
 	"iter"
 	"maps"
-	"math"
 	"reflect"
 	"slices"
 	"strings"
 
-	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
 	"glossa/pkg/wire"
 )
@@ -38,14 +36,8 @@ type recorded struct {
 	invoker llm.Invoker
 }
 
-// A mapper knows which keys of a body its record has no place for. A model that is none
-// says so itself.
-type mapper interface {
-	Unmapped(body map[string]any) []string
-}
-
 func (m recorded) unmapped(body map[string]json.RawMessage) []string {
-	record, err := llm.As[mapper](m.model)
+	record, err := llm.As[llm.Mapper](m.model)
 	if err != nil {
 		return nil
 	}
@@ -56,8 +48,7 @@ func (m recorded) unmapped(body map[string]json.RawMessage) []string {
 	return record.Unmapped(names)
 }
 
-// call passes values on as they are, null too. What the answer says of tokens is
-// counted: in a stream the last word holds.
+// call passes values on as they are, null too.
 func (m recorded) call(ctx context.Context, body map[string]json.RawMessage, stream bool) iter.Seq2[map[string]any, error] {
 	return func(yield func(map[string]any, error) bool) {
 		values, err := plain(body)
@@ -65,30 +56,7 @@ func (m recorded) call(ctx context.Context, body map[string]json.RawMessage, str
 			yield(nil, err)
 			return
 		}
-		var used llm.Usage
-		defer func() { httpx.RecordOf(ctx).Count(used) }()
-		for out, err := range m.invoker.Invoke(ctx, values, stream) {
-			note(&used.Input, out["input_tokens"])
-			note(&used.Output, out["generated_tokens"])
-			note(&used.Output, out["output_tokens"])
-			if !yield(out, err) {
-				return
-			}
-		}
-	}
-}
-
-// note puts a number of tokens into n if v is one.
-func note(n *int, v any) {
-	switch v := v.(type) {
-	case json.Number: // 12.0 too
-		if f, err := v.Float64(); err == nil && f >= 0 && f <= math.MaxInt32 {
-			*n = int(f)
-		}
-	case float64:
-		*n = int(v)
-	case int:
-		*n = v
+		m.invoker.Invoke(ctx, values, stream)(yield)
 	}
 }
 

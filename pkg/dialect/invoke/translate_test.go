@@ -191,13 +191,3 @@ func FuzzRequests(f *testing.F) {
 		}
 	})
 }
-
-// Numbers of tokens are read as the backend reads them, however a provider spells them.
-func TestNote(t *testing.T) {
-	for v, want := range map[any]int{json.Number("12"): 12, json.Number("12.0"): 12, json.Number("1e1"): 10, 7.0: 7, 3: 3, json.Number("-1"): 5, json.Number("1e300"): 5, "9": 5, nil: 5} {
-		n := 5
-		if note(&n, v); n != want {
-			t.Errorf("%v: %d, want %d", v, n, want)
-		}
-	}
-}

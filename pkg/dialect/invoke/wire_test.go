@@ -9,6 +9,7 @@ import (
 	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
 	"glossa/pkg/llm/llmtest"
+	"glossa/pkg/meter"
 )
 
 const claude, tgi = `"model_family":"bedrock","model_name":"anthropic.claude-v2:1"`, `"model_family":"sagemaker","model_name":"tgi.llama-2-13b"`
@@ -191,12 +192,12 @@ func TestContentType(t *testing.T) {
 	}
 }
 
-// TestCounted: tokens that a remote model tells of are on the record, the last word of a
-// stream; so are none of a model that the meter counts.
+// TestCounted: the meter puts the tokens that a remote model tells on the record, once: of
+// a stream the last word.
 func TestCounted(t *testing.T) {
 	for target, body := range map[string]string{"/invoke": `{` + claude + `,"body":{"prompt":"a"}}`, "/invoke_stream": `{` + claude + `,"body":{"prompt":"a"}}`} {
 		var got llm.Usage
-		mux := httpx.Mux{Routes: Routes(Config{Models: testModels()}), Observe: func(rec *httpx.Record) { got = rec.Usage }}
+		mux := httpx.Mux{Routes: Routes(Config{Models: meter.Models(testModels())}), Observe: func(rec *httpx.Record) { got = rec.Usage }}
 		ask(mux.Handler(), "POST", target, body)
 		if (got != llm.Usage{Input: 3, Output: 7}) {
 			t.Errorf("%s: %+v", target, got)

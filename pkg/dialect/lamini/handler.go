@@ -110,10 +110,9 @@ func tooMany(err error) error {
 }
 
 func embed(w http.ResponseWriter, r *http.Request, call httpx.Call[embeddingRequest, *llm.EmbedRequest, llm.Embedder]) error {
-	list, used, err := call.Model.Embed(r.Context(), call.Req)
+	list, _, err := call.Model.Embed(r.Context(), call.Req)
 	if err != nil {
 		return err
 	}
-	httpx.RecordOf(r.Context()).Count(used)
 	return httpx.JSON(w, http.StatusOK, call.In.answer(list))
 }

@@ -65,7 +65,6 @@ func answerEmbedding(w http.ResponseWriter, r *http.Request, call httpx.Call[emb
 	if err != nil {
 		return err
 	}
-	httpx.RecordOf(r.Context()).Count(used)
 	answer, err := call.In.answer(call.Model.Name, list, used)
 	if err != nil {
 		return err

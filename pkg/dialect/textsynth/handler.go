@@ -80,7 +80,6 @@ func answerScore(w http.ResponseWriter, r *http.Request, call httpx.Call[logprob
 	if err != nil {
 		return err
 	}
-	httpx.RecordOf(r.Context()).Count(used)
 	return httpx.JSON(w, http.StatusOK, newLogprob(score, used))
 }
 
@@ -89,7 +88,6 @@ func answerTranslation(w http.ResponseWriter, r *http.Request, call httpx.Call[t
 	if err != nil {
 		return err
 	}
-	httpx.RecordOf(r.Context()).Count(used)
 	return httpx.JSON(w, http.StatusOK, call.In.answer(list, used))
 }
 

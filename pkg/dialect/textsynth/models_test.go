@@ -14,6 +14,7 @@ import (
 	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
 	"glossa/pkg/llm/llmtest"
+	"glossa/pkg/meter"
 )
 
 // scores is a model of words: each counts as a token of log-probability -0.5, and
@@ -203,7 +204,7 @@ func newFixture() *fixture {
 	models = append(models, fails("target", &llm.Error{Code: llm.Unsupported, Param: "target_lang", Message: "not that one"})...)
 	models = append(models, fails("full", &llm.Error{Code: llm.Overloaded, Message: "8 requests are waiting"})...)
 	mux := httpx.Mux{
-		Routes: Routes(Config{Models: models}), Fallback: Errors,
+		Routes: Routes(Config{Models: meter.Models(models)}), Fallback: Errors,
 		Observe: func(r *httpx.Record) { f.used = r.Usage },
 	}
 	f.Handler = mux.Handler()

@@ -48,7 +48,7 @@ func Glossa() *Table {
 				"pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/tokenizer", "pkg/grammar",
 			}},
 			"pkg/wire":  {Floor: 1, May: []string{"pkg/llm"}},
-			"pkg/httpx": {Floor: 1, May: []string{"pkg/llm", "pkg/wire"}},
+			"pkg/httpx": {Floor: 1, May: []string{"pkg/llm", "pkg/wire"}}, "pkg/intercept": {Floor: 1, May: []string{"pkg/llm"}},
 
 			"pkg/engine": {Floor: 2, May: []string{
 				"pkg/llm", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/tokenizer", "pkg/grammar", "pkg/chat",
@@ -58,11 +58,11 @@ func Glossa() *Table {
 			"pkg/train":        {Floor: 2, May: []string{"pkg/engine/kernel", "pkg/tokenizer", "pkg/engine/checkpoint"}},
 			"pkg/schema":       {Floor: 2, May: []string{"pkg/llm"}, Outside: []string{"github.com/PaesslerAG"}},
 			"pkg/account":      {Floor: 2, May: []string{"pkg/llm", "pkg/httpx", "pkg/table"}, Outside: []string{"golang.org/x/crypto"}},
-			"pkg/meter":        {Floor: 2, May: []string{"pkg/llm", "pkg/httpx"}},
+			"pkg/meter":        {Floor: 2, May: []string{"pkg/llm", "pkg/httpx", "pkg/intercept"}},
 			"pkg/meter/prom":   {Floor: 2, May: []string{"pkg/llm", "pkg/httpx"}, Outside: []string{"github.com/prometheus"}},
 			"pkg/meter/emf":    {Floor: 2, May: []string{"pkg/llm", "pkg/httpx"}},
-			"pkg/meter/budget": {Floor: 3, May: []string{"pkg/llm", "pkg/wire", "pkg/httpx", "pkg/account", "pkg/table"}},
-			"pkg/resilience":   {Floor: 3, May: []string{"pkg/llm", "pkg/httpx"}},
+			"pkg/meter/budget": {Floor: 3, May: []string{"pkg/llm", "pkg/wire", "pkg/httpx", "pkg/intercept", "pkg/account", "pkg/table"}},
+			"pkg/resilience":   {Floor: 3, May: []string{"pkg/llm", "pkg/httpx", "pkg/intercept"}},
 
 			"pkg/arn": {Floor: 0}, "pkg/backend/awsrest": {Floor: 0, May: []string{"pkg/arn"}, Outside: aws},
 			"pkg/backend/*":           {Floor: 3, May: []string{"pkg/llm", "pkg/backend/remote", "pkg/backend/awsrest"}},

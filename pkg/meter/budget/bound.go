@@ -41,8 +41,8 @@ type bound struct {
 
 func (b bound) total() int64 { return b.input + b.rows*b.each }
 
-// bound returns that of a request. No tokenizer makes more tokens than there are bytes,
-// save of what a chat template adds. Without max_tokens the bound of an answer is the
+// bound returns the bound of a request. A prompt has at most as many tokens as bytes, and
+// those that a chat template adds. Without max_tokens the bound of an answer is the
 // dialect's default for a model in this process, else the model's context.
 func (b backend) bound(req *llm.Request) bound {
 	rows := max(1, int64(req.N))
@@ -118,10 +118,10 @@ func parts(p llm.Prompt) func(func(llm.Part) bool) {
 	}
 }
 
-// exact counts the tokens of the prompts if the model shows them; it is asked where the
-// bound decides something, as it costs time.
+// exact counts the tokens of the prompts if the model has a tokenizer. It costs time, so it
+// is called only if the bound decides whether the request passes.
 func (b backend) exact(ctx context.Context, req *llm.Request) (int64, bool) {
-	tokenizer, err := llm.As[llm.Tokenizer](b.Backend)
+	tokenizer, err := llm.As[llm.Tokenizer](b.model)
 	if err != nil {
 		return 0, false
 	}
@@ -144,7 +144,7 @@ func (b backend) exact(ctx context.Context, req *llm.Request) (int64, bool) {
 	return sum, err == nil && room >= 0
 }
 
-// input estimates the tokens of the prompts of a generation that did not tell them.
+// input estimates the tokens of the prompts of a generation that does not tell them.
 func (b backend) input(ctx context.Context, req *llm.Request) int {
 	if n, ok := b.exact(context.WithoutCancel(ctx), req); ok {
 		return int(n)
@@ -185,12 +185,10 @@ func (b backend) fit(ctx context.Context, rec *httpx.Record, req *llm.Request) (
 	return &capped, nil
 }
 
-// unmapped tells that the record of a model has no place for a parameter, which would be
-// refused though the client did not send it.
+// unmapped reports whether the record of the model has no place for a parameter: the model
+// would refuse it though the client did not send it.
 func (b backend) unmapped(name string) bool {
-	record, err := llm.As[interface {
-		Unmapped(body map[string]any) []string
-	}](b.Backend)
+	record, err := llm.As[llm.Mapper](b.model)
 	return err == nil && len(record.Unmapped(map[string]any{name: nil})) > 0
 }
 

@@ -162,16 +162,17 @@ func TestWhatIsNotTold(t *testing.T) {
 	}
 }
 
-// The same of canonical keys: what the dialect counts is not counted here.
+// The same of canonical keys: what they tell is counted once, and what they do not tell is
+// estimated.
 func TestWhatInvocationsDoNotTell(t *testing.T) {
 	for name, c := range map[string]struct {
 		keys          map[string]any
 		leave         int
 		input, output [2]int
 	}{
-		"all":       {map[string]any{"input_tokens": json.Number("7"), "generated_tokens": json.Number("9")}, 0, [2]int{0, 0}, [2]int{0, 0}},
-		"no output": {map[string]any{"input_tokens": json.Number("7")}, 0, [2]int{0, 0}, [2]int{40, 40}},
-		"no input":  {map[string]any{"output_tokens": 9}, 0, [2]int{100, 110}, [2]int{0, 0}},
+		"all":       {map[string]any{"input_tokens": json.Number("7"), "generated_tokens": json.Number("9")}, 0, [2]int{7, 7}, [2]int{9, 9}},
+		"no output": {map[string]any{"input_tokens": json.Number("7")}, 0, [2]int{7, 7}, [2]int{40, 40}},
+		"no input":  {map[string]any{"output_tokens": 9}, 0, [2]int{100, 110}, [2]int{9, 9}},
 		"neither":   {map[string]any{"generated_text": ""}, 0, [2]int{100, 110}, [2]int{40, 40}},
 		"left soon": {nil, -1, [2]int{100, 110}, [2]int{0, 0}},
 		"left":      {map[string]any{}, 5, [2]int{100, 110}, [2]int{10, 10}},

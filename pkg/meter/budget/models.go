@@ -6,20 +6,22 @@ import (
 
 	"glossa/pkg/account"
 	"glossa/pkg/httpx"
+	"glossa/pkg/intercept"
 	"glossa/pkg/llm"
 )
 
-// Models returns models that hold whoever asks to the budget. They must stand before
-// [glossa/pkg/meter.Models], which counts what was used on the record of the request.
+// Models returns models that hold the sender of a request to the budget. They must stand
+// before [glossa/pkg/meter.Models], which counts what was used on the record of the request.
 //
 // Open reserves a token for each byte of the request's body, or what is left if that is
 // less: most tokenizers make fewer, and a budget of 10,000 tokens must hold a body of
 // 12,000 bytes. Generate reserves the most that it can use, see [bound]; it is refused if
 // that is not left, unless the client sent no max_tokens: then those are what is left.
-// What the provider of a model does not tell is estimated for who has a budget, and stands
-// in the record of the request like what is told. What other capabilities use beyond what
-// Open reserved is charged when the request ends, so the last request of a period may go
-// over the limit by its own tokens.
+// Every other call that runs the model reserves a token for each byte of its texts, or what
+// is left if that is less, and is refused if nothing is left. What it uses beyond that is
+// charged when the request ends, so the last call of a period may go over the limit by its
+// own tokens. What the provider of a model does not tell is estimated for senders who have
+// a budget, and stands in the record of the request like what is told.
 func (b *Budgets) Models(models llm.Models) llm.Models { return budgeted{models, b} }
 
 type budgeted struct {
@@ -39,15 +41,11 @@ func (m budgeted) Open(ctx context.Context, name string) (*llm.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	limited := backend{model.Backend, &model.ModelInfo, h}
-	if invoker, err := llm.As[llm.Invoker](model.Backend); err == nil {
-		return &llm.Model{ModelInfo: model.ModelInfo, Backend: invoking{limited, invoker}}, nil
-	}
-	return &llm.Model{ModelInfo: model.ModelInfo, Backend: limited}, nil
+	return intercept.Wrap(model, backend{model.Backend, &model.ModelInfo, h}), nil
 }
 
-// hold returns what the request reserves, nil if its sender has no budget or nobody was
-// asked who that is.
+// hold returns what the request reserves. It is nil if the sender has no budget or is not
+// known.
 func (b *Budgets) hold(ctx context.Context) *hold {
 	p, ok := account.PrincipalOf(ctx)
 	if !ok || b.cfg.Ledger == nil {
@@ -71,82 +69,59 @@ func (b *Budgets) hold(ctx context.Context) *hold {
 	return h
 }
 
-// backend is a model of which the request may use what h holds; nil: anything.
+// backend holds the calls of a model to h; nil: the request may use anything.
 type backend struct {
-	llm.Backend
-	info *llm.ModelInfo
-	h    *hold
+	model llm.Backend // below the budget
+	info  *llm.ModelInfo
+	h     *hold
 }
 
-// Unwrap lets [llm.As] see the capabilities of the backend.
-func (b backend) Unwrap() llm.Backend { return b.Backend }
-
-func (b backend) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Chunk, error] {
-	return func(yield func(llm.Chunk, error) bool) {
+// Intercept implements [intercept.Interceptor].
+func (b backend) Intercept(ctx context.Context, call *intercept.Call, next intercept.Next) iter.Seq2[intercept.Piece, error] {
+	if call.Free {
+		return next(ctx, call)
+	}
+	return func(yield func(intercept.Piece, error) bool) {
 		rec := httpx.RecordOf(ctx)
-		fitted, err := b.fit(ctx, rec, req)
+		call, err := b.admit(ctx, rec, call)
 		if err != nil {
-			yield(llm.Chunk{}, err)
+			yield(intercept.Piece{}, err)
 			return
 		}
-		said, before := tally{charged: b.h != nil, exact: b.info.Family == "local"}, rec.Usage
+		given, before := b.tally(call), rec.Usage
 		defer func() { // also when the client left, and in a panic
-			if said.chunks > 0 {
-				rec.Count(said.untold(before, rec.Usage, func() int { return b.input(ctx, req) }))
+			if given.pieces > 0 {
+				rec.Count(given.missing(before, rec.Usage, func() int { return b.inputOf(ctx, rec, call) }))
 			}
 		}()
-		for c, err := range b.Backend.Generate(ctx, fitted) {
-			said.add(c, err)
-			if !yield(c, err) {
-				said.cut = true
+		for p, err := range next(ctx, call) {
+			given.add(ctx, &p, err)
+			if !yield(p, err) {
+				given.cut = true
 				return
 			}
 		}
 	}
 }
 
-// invoking is a backend that takes canonical keys too.
-type invoking struct {
-	backend
-	invoker llm.Invoker
-}
-
-// Invoke reserves what the body asks for. What the client did not ask for is the
-// record's to say, so that it is charged beyond the budget rather than refused. What the
-// keys of the answer tell is for the dialect to count; what nobody tells is estimated.
-func (b invoking) Invoke(ctx context.Context, body map[string]any, stream bool) iter.Seq2[map[string]any, error] {
-	return func(yield func(map[string]any, error) bool) {
-		rec := httpx.RecordOf(ctx)
-		if err := b.reserve(ctx, rec, body); err != nil {
-			yield(nil, err)
-			return
-		}
-		said, before := tally{charged: b.h != nil}, rec.Usage
-		defer func() {
-			if said.chunks > 0 {
-				rec.Count(said.untold(before, rec.Usage, func() int { return int(rec.Read+bytesPerToken-1) / bytesPerToken }))
-			}
-		}()
-		for out, err := range b.invoker.Invoke(ctx, body, stream) {
-			if !stream || err != nil || len(out) > 0 {
-				said.addKeys(out, err)
-			}
-			if err != nil && ctx.Err() != nil && b.h != nil { // the provider has the prompt
-				said.chunks++
-			}
-			if !yield(out, err) {
-				said.cut = true
-				return
-			}
-		}
-	}
-}
-
-// reserve sets aside what body asks for.
-func (b invoking) reserve(ctx context.Context, rec *httpx.Record, body map[string]any) error {
+// admit reserves what call may use, and returns it with the limit that its answer gets.
+func (b backend) admit(ctx context.Context, rec *httpx.Record, call *intercept.Call) (*intercept.Call, error) {
 	if b.h == nil {
-		return nil
+		return call, nil
 	}
+	switch req := call.Request.(type) {
+	case *llm.Request:
+		fitted, err := b.fit(ctx, rec, req)
+		return call.With(fitted), err
+	case *intercept.Invocation:
+		return call, b.reserve(ctx, rec, req.Body)
+	}
+	return call, b.h.begin(ctx, total(rec), call.Bytes())
+}
+
+// reserve sets aside what body asks for. What the client did not ask for is the record's
+// to say, so that it is charged beyond the budget rather than refused.
+func (b backend) reserve(ctx context.Context, rec *httpx.Record, body map[string]any) error {
 	least, most := total(rec)+1, total(rec)+rec.Read
 	if n, ok := number(body["max_new_tokens"]); ok {
 		least, most = least+n, most+n
@@ -155,4 +130,16 @@ func (b invoking) reserve(ctx context.Context, rec *httpx.Record, body map[strin
 	}
 	_, err := b.h.adjust(ctx, least, max(least, most))
 	return err
+}
+
+// inputOf estimates the tokens that call gave to a model which did not tell them.
+func (b backend) inputOf(ctx context.Context, rec *httpx.Record, call *intercept.Call) int {
+	bytes := call.Bytes()
+	switch req := call.Request.(type) {
+	case *llm.Request:
+		return b.input(ctx, req)
+	case *intercept.Invocation:
+		bytes = rec.Read
+	}
+	return int(bytes+bytesPerToken-1) / bytesPerToken
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"glossa/pkg/account"
+	"glossa/pkg/intercept"
 	"glossa/pkg/llm"
 	"glossa/pkg/llm/llmtest"
 	"glossa/pkg/table/tabletest"
@@ -205,18 +206,31 @@ func (invoker) Invoke(ctx context.Context, body map[string]any, _ bool) iter.Seq
 	return func(yield func(map[string]any, error) bool) { yield(map[string]any{"generated_text": "x"}, nil) }
 }
 
+// held is a model whose calls are held to h.
+func held(b llm.Backend, h *hold) llm.Backend {
+	info := llm.ModelInfo{}
+	return intercept.Wrap(&llm.Model{Backend: b}, backend{b, &info, h}).Backend
+}
+
+func must[C any](c C, err error) C {
+	if err != nil {
+		panic(err)
+	}
+	return c
+}
+
 func TestInvokeReserves(t *testing.T) {
 	book := NewMemory()
 	b := New(Config{Ledger: book, Now: at(noon())})
 	account := dayOf("key k", noon())
 	for max, want := range map[any]bool{json.Number("900"): true, 900.0: true, 901: true, json.Number("1500"): false, nil: true} {
 		h := &hold{header: http.Header{}, now: b.cfg.Now, quotas: []quota{{account, 1000, "day"}}, leases: []*lease{b.lease(account, 1000)}}
-		m := invoking{backend{invoker{}, &llm.ModelInfo{}, h}, invoker{}}
+		m := held(invoker{}, h)
 		body := map[string]any{"prompt": "x"}
 		if max != nil {
 			body["max_new_tokens"] = max
 		}
-		for _, err := range m.Invoke(t.Context(), body, false) {
+		for _, err := range must(llm.As[llm.Invoker](m)).Invoke(t.Context(), body, false) {
 			if (err == nil) != want {
 				t.Errorf("%v: %v", max, err)
 			}
@@ -225,9 +239,9 @@ func TestInvokeReserves(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for range (invoking{backend{invoker{}, &llm.ModelInfo{}, nil}, invoker{}}).Invoke(t.Context(), nil, false) {
+	for range must(llm.As[llm.Invoker](held(invoker{}, nil))).Invoke(t.Context(), nil, false) {
 	}
-	if err := llmtest.TestBackend(t.Context(), backend{llmtest.Script{`{"ok":`, "true", "}"}, &llm.ModelInfo{}, nil}); err != nil {
+	if err := llmtest.TestBackend(t.Context(), held(llmtest.Script{`{"ok":`, "true", "}"}, nil)); err != nil {
 		t.Error(err)
 	}
 }

@@ -1,65 +1,63 @@
 package budget
 
-import "glossa/pkg/llm"
+import (
+	"context"
 
-// A tally is what a generation has given so far. What nobody tells of its usage is
-// estimated: a token for four bytes, or for a chunk if those are more.
+	"glossa/pkg/intercept"
+	"glossa/pkg/llm"
+)
+
+// A tally is what a call has given so far. Usage that the model does not tell is estimated:
+// a token for four bytes, or for a piece if those are more.
 type tally struct {
-	chunks, texts, bytes, sure int
+	pieces, texts, bytes, sure int
 
-	input, output int  // tokens told in keys, which the dialect counts
-	cut           bool // it was left before its end, or ran out of time
-	exact         bool // what is told is right even then
-	charged       bool // there is a budget, which pays for what a provider leaves out
+	cut     bool // the client left before its end, or it ran out of time
+	exact   bool // the usage that the model tells is right even then
+	charged bool // a budget pays for the usage that a provider leaves out
+	keys    bool // the answer has canonical keys
+	stream  bool
+	drains  bool // see [intercept.Method]
 }
 
-func (t *tally) add(c llm.Chunk, err error) {
-	if err != nil {
+// tally returns that of a call that begins.
+func (b backend) tally(call *intercept.Call) tally {
+	_, keys := call.Request.(*intercept.Invocation)
+	return tally{charged: b.h != nil, keys: keys, stream: call.Streams(), drains: call.Drains, exact: !keys && b.info.Family == "local"}
+}
+
+func (t *tally) add(ctx context.Context, p *intercept.Piece, err error) {
+	switch {
+	case err != nil:
+		if t.charged && !t.exact && !t.drains && ctx.Err() != nil { // the provider has the prompt
+			t.pieces++
+		}
+		return
+	case t.keys && t.stream && len(p.Keys) == 0: // an event without keys
 		return
 	}
-	t.chunks++
-	t.sure += len(c.Tokens)
-	t.cut = t.cut || c.Finish == llm.FinishDeadline || c.Finish == llm.FinishCancelled
-	n := len(c.Text)
-	for _, call := range c.Calls {
+	t.pieces++
+	t.sure += len(p.Chunk.Tokens)
+	t.cut = t.cut || p.Chunk.Finish == llm.FinishDeadline || p.Chunk.Finish == llm.FinishCancelled
+	text, _ := p.Keys["generated_text"].(string)
+	n := len(p.Chunk.Text) + len(text)
+	for _, call := range p.Chunk.Calls {
 		n += len(call.Name) + len(call.Arguments)
 	}
-	t.text(n)
-}
-
-// addKeys is add for canonical keys. Of numbers of tokens the last word holds.
-func (t *tally) addKeys(keys map[string]any, err error) {
-	if err != nil {
-		return
-	}
-	t.chunks++
-	text, _ := keys["generated_text"].(string)
-	t.text(len(text))
-	for _, told := range []struct {
-		name string
-		n    *int
-	}{{"input_tokens", &t.input}, {"generated_tokens", &t.output}, {"output_tokens", &t.output}} {
-		if n, ok := number(keys[told.name]); ok {
-			*told.n = int(n)
-		}
-	}
-}
-
-func (t *tally) text(bytes int) {
-	if bytes > 0 {
+	if n > 0 {
 		t.texts++
-		t.bytes += bytes
+		t.bytes += n
 	}
 }
 
 func (t *tally) tokens() int { return max(t.texts, t.sure, (t.bytes+bytesPerToken-1)/bytesPerToken) }
 
-// untold estimates what was used between before and after and is not told: all of it
-// where nobody tells anything and, where a budget pays, each figure that a provider leaves
-// out that does not tell all. Of an answer that was cut, providers tell the output of its
-// beginning.
-func (t *tally) untold(before, after llm.Usage, input func() int) (u llm.Usage) {
-	in, out := after.Input-before.Input+t.input, after.Output-before.Output+t.output
+// missing estimates the usage that the model does not tell between before and after: all
+// of it if the model tells nothing and, if a budget pays, each figure that a provider with
+// partial figures leaves out. Of an answer that was cut, providers tell only the output of
+// its beginning.
+func (t *tally) missing(before, after llm.Usage, input func() int) (u llm.Usage) {
+	in, out := after.Input-before.Input, after.Output-before.Output
 	missing := in == 0 && out == 0 || after.Partial && t.charged
 	if missing && in == 0 {
 		u.Input = input()

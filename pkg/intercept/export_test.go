@@ -1,0 +1,49 @@
+package intercept
+
+import (
+	"context"
+	"slices"
+
+	"glossa/pkg/llm"
+)
+
+// All that a new capability needs: its interface, a method, a type that stands for it, and
+// a row.
+
+// A Reranker is a capability that pkg/llm does not have.
+type Reranker interface {
+	Rerank(ctx context.Context, texts []string) ([]float64, llm.Usage, error)
+}
+
+var rerank = counted("rerank", Reranker.Rerank, func(texts []string) (n int64) {
+	for _, text := range texts {
+		n += int64(len(text))
+	}
+	return n
+})
+
+type reranker struct{ w *wrapped }
+
+func (r reranker) Rerank(ctx context.Context, texts []string) ([]float64, llm.Usage, error) {
+	return answer[[]float64](ctx, r.w, rerank, texts)
+}
+
+// WithReranker returns m behind a table that has the row of Reranker too.
+func WithReranker(m *llm.Model) *llm.Model {
+	w := &wrapped{model: m.Backend, info: &m.ModelInfo, table: slices.Concat(table, []row{
+		seen(func(w *wrapped) Reranker { return reranker{w} }, rerank),
+	})}
+	return &llm.Model{ModelInfo: m.ModelInfo, Backend: w}
+}
+
+// Counted returns the names of the methods of the table that use tokens.
+func Counted() (names []string) {
+	for _, r := range table {
+		for _, m := range r.methods {
+			if !m.Free {
+				names = append(names, m.Name)
+			}
+		}
+	}
+	return names
+}

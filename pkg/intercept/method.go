@@ -1,0 +1,156 @@
+package intercept
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"math"
+
+	"glossa/pkg/llm"
+)
+
+// A Method is one method of a capability: a row of the table that interceptors can ask.
+type Method struct {
+	Name string // of the method in lower case, such as embed
+	// Free says that the method runs no model and tells of this model alone: it uses no
+	// tokens, and the answer of another model would be wrong.
+	Free bool
+	// Drains says that a sequence whose context was cancelled still ends with its usage.
+	Drains bool
+
+	bytes func(request any) int64
+	run   func(ctx context.Context, b llm.Backend, request any) iter.Seq2[Piece, error]
+}
+
+// Bytes returns the bytes of the texts of a request and the tokens beside them: no
+// tokenizer makes more tokens of it. Generate and Invoke say in their requests what they
+// may use; of them it is 0.
+func (c *Call) Bytes() int64 {
+	if c.bytes == nil {
+		return 0
+	}
+	return c.bytes(c.Request)
+}
+
+// counted is a method that answers at once and tells what it used. bytes is what bounds
+// a request: see [Call.Bytes].
+func counted[C, R, A any](name string, method func(C, context.Context, R) (A, llm.Usage, error), bytes func(R) int64) *Method {
+	return &Method{
+		Name:  name,
+		bytes: func(request any) int64 { return bytes(request.(R)) },
+		run:   whole(method),
+	}
+}
+
+// free is a method that answers at once and uses no tokens.
+func free[C, R, A any](name string, method func(C, context.Context, R) (A, error)) *Method {
+	return &Method{
+		Name: name, Free: true,
+		run: whole(func(c C, ctx context.Context, request R) (answer A, _ llm.Usage, err error) {
+			answer, err = method(c, ctx, request)
+			return answer, llm.Usage{}, err
+		}),
+	}
+}
+
+// whole returns the sequence of a method's one answer.
+func whole[C, R, A any](method func(C, context.Context, R) (A, llm.Usage, error)) func(context.Context, llm.Backend, any) iter.Seq2[Piece, error] {
+	return func(ctx context.Context, b llm.Backend, request any) iter.Seq2[Piece, error] {
+		return func(yield func(Piece, error) bool) {
+			c, err := llm.As[C](b)
+			if err != nil {
+				yield(Piece{}, err)
+				return
+			}
+			answer, used, err := method(c, ctx, request.(R))
+			if err != nil {
+				yield(Piece{}, err)
+				return
+			}
+			yield(Piece{Value: answer, Usage: &used}, nil)
+		}
+	}
+}
+
+// answer asks for the one answer of a method.
+func answer[A any](ctx context.Context, w *wrapped, m *Method, request any) (out A, used llm.Usage, err error) {
+	err = llm.Errorf(llm.Internal, "%s: no interceptor gave an answer", m.Name)
+	for p, failed := range w.ask(ctx, m, request) { // to its end: leaving it early means that the client left
+		if err = failed; err != nil {
+			continue
+		}
+		out = p.Value.(A)
+		if p.Usage != nil {
+			used = *p.Usage
+		}
+	}
+	return out, used, err
+}
+
+// runGenerate returns the chunks of a generation.
+func runGenerate(ctx context.Context, b llm.Backend, request any) iter.Seq2[Piece, error] {
+	return func(yield func(Piece, error) bool) {
+		for c, err := range b.Generate(ctx, request.(*llm.Request)) {
+			if !yield(Piece{Chunk: c, Usage: c.Usage}, err) {
+				return
+			}
+		}
+	}
+}
+
+// runInvoke returns the canonical keys of an invocation, with the usage that they tell.
+func runInvoke(ctx context.Context, b llm.Backend, request any) iter.Seq2[Piece, error] {
+	return func(yield func(Piece, error) bool) {
+		invoker, err := llm.As[llm.Invoker](b)
+		if err != nil {
+			yield(Piece{}, err)
+			return
+		}
+		var used llm.Usage
+		in := request.(*Invocation)
+		for keys, err := range invoker.Invoke(ctx, in.Body, in.Stream) {
+			p := Piece{Keys: keys}
+			if note(&used, keys) {
+				p.Usage = new(used)
+			}
+			if !yield(p, err) {
+				return
+			}
+		}
+	}
+}
+
+// note puts the numbers of tokens that keys tell into used: the last word of a stream
+// holds. It reports whether there are any.
+func note(used *llm.Usage, keys map[string]any) (told bool) {
+	if n, ok := count(keys["input_tokens"]); ok {
+		used.Input, told = n, true
+	}
+	for _, name := range [...]string{"generated_tokens", "output_tokens"} {
+		if n, ok := count(keys[name]); ok {
+			used.Output, told = n, true
+		}
+	}
+	return told
+}
+
+// count reads a number of tokens; 12.0 is one too.
+func count(v any) (n int, ok bool) {
+	f, ok := 0.0, true
+	switch v := v.(type) {
+	case json.Number:
+		var err error
+		f, err = v.Float64()
+		ok = err == nil
+	case float64:
+		f = v
+	case int:
+		f = float64(v)
+	default:
+		return 0, false
+	}
+	if !ok || !(f >= 0 && f <= math.MaxInt32) {
+		return 0, false
+	}
+	return int(f), true
+}

@@ -1,0 +1,210 @@
+package intercept
+
+import (
+	"context"
+	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"glossa/pkg/llm"
+	"glossa/pkg/llm/llmtest"
+)
+
+// interfaces returns the exported interfaces that Go files declare.
+func interfaces(t *testing.T, files map[string]any) (names []string) {
+	t.Helper()
+	for name, source := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), name, source, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if spec, ok := n.(*ast.TypeSpec); ok && spec.Name.IsExported() {
+				if _, ok := spec.Type.(*ast.InterfaceType); ok {
+					names = append(names, spec.Name.Name)
+				}
+			}
+			return true
+		})
+	}
+	return names
+}
+
+// without returns the capabilities of files that no row of the table has.
+func without(t *testing.T, files map[string]any) []string {
+	return slices.DeleteFunc(interfaces(t, files), func(name string) bool {
+		return name == "Models" || // the catalog
+			slices.ContainsFunc(table, func(r row) bool { return r.capability == capabilityOf(name, r) })
+	})
+}
+
+// capabilityOf is the type of r if that is the interface of pkg/llm called name.
+func capabilityOf(name string, r row) reflect.Type {
+	if r.capability.Name() == name && r.capability.PkgPath() == "glossa/pkg/llm" {
+		return r.capability
+	}
+	return nil
+}
+
+// Every capability of pkg/llm has a row, and one that is added without a row is found.
+func TestEveryCapabilityHasARow(t *testing.T) {
+	files := map[string]any{}
+	list, err := filepath.Glob("../llm/*.go")
+	if err != nil || len(list) < 5 {
+		t.Fatal(list, err)
+	}
+	for _, name := range list {
+		if !strings.HasSuffix(name, "_test.go") {
+			files[name] = nil // read from the disk
+		}
+	}
+	if n := len(interfaces(t, files)); n != len(table)+1 {
+		t.Errorf("pkg/llm has %d interfaces, the table %d rows", n, len(table))
+	}
+	if missing := without(t, files); len(missing) > 0 {
+		t.Errorf("these capabilities have no row in capabilities.go: %q", missing)
+	}
+	files["reranker.go"] = "package llm\n\ntype Reranker interface { Rerank(ctx context.Context) (Usage, error) }"
+	if missing := without(t, files); !slices.Equal(missing, []string{"Reranker"}) {
+		t.Errorf("the table lacks %q", missing)
+	}
+}
+
+// The rows of the table name each method that takes a context. A method without usage in
+// its results is free, and a free one has none.
+func TestRows(t *testing.T) {
+	streams := []string{"generate", "invoke"} // which tell their usage with the last chunk, and in keys
+	for _, r := range table {
+		var named, working []string
+		for _, m := range r.methods {
+			named = append(named, m.Name)
+		}
+		for method := range r.capability.Methods() {
+			if method.Type.NumIn() == 0 || method.Type.In(0) != reflect.TypeFor[context.Context]() {
+				continue
+			}
+			name := strings.ToLower(method.Name)
+			working = append(working, name)
+			usage := slices.Contains(streams, name)
+			for out := range method.Type.Outs() {
+				usage = usage || out == reflect.TypeFor[llm.Usage]()
+			}
+			if i := slices.Index(named, name); i >= 0 && r.methods[i].Free == usage {
+				t.Errorf("%s.%s: free is %v", r.capability, method.Name, r.methods[i].Free)
+			}
+		}
+		slices.Sort(named)
+		slices.Sort(working)
+		if !slices.Equal(named, working) {
+			t.Errorf("%s has the methods %q, its row %q", r.capability, working, named)
+		}
+		if !reflect.TypeOf(r.zero).Implements(r.capability) {
+			t.Errorf("%T does not stand for %s", r.zero, r.capability)
+		}
+		for _, other := range table {
+			if other.capability != r.capability && r.capability.Name() != "Backend" && reflect.TypeOf(r.zero).Implements(other.capability) {
+				t.Errorf("%T stands for %s too", r.zero, other.capability)
+			}
+		}
+	}
+}
+
+// nothing is an interceptor that passes calls on.
+type nothing struct{ Interceptor }
+
+// able has every capability, and one that the table does not know.
+type able struct {
+	llmtest.Script
+	llm.Invoker
+	llm.Scorer
+	llm.Embedder
+	llm.Translator
+	llm.Tokenizer
+	llm.TokenizerFile
+	llm.Renderer
+	llm.Mapper
+}
+
+func (able) Rerank(context.Context, []string) ([]float64, llm.Usage, error) {
+	return nil, llm.Usage{}, nil
+}
+
+// has returns the capabilities of b.
+func has(b llm.Backend) (names []string) {
+	for name, err := range map[string]error{
+		"invoker": is[llm.Invoker](b), "scorer": is[llm.Scorer](b), "embedder": is[llm.Embedder](b), "translator": is[llm.Translator](b),
+		"tokenizer": is[llm.Tokenizer](b), "file": is[llm.TokenizerFile](b), "renderer": is[llm.Renderer](b), "mapper": is[llm.Mapper](b),
+		"backend": is[llm.Backend](b), "reranker": is[Reranker](b), "like a mapper": is[interface {
+			Unmapped(map[string]any) []string
+		}](b),
+	} {
+		if err == nil {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func is[C any](b llm.Backend) error {
+	_, err := llm.As[C](b)
+	return err
+}
+
+// A wrapped model has the capabilities of the model that are in the table, whatever stands
+// between, and gets none.
+func TestCapabilities(t *testing.T) {
+	for _, b := range []llm.Backend{
+		llmtest.Script{}, able{}, struct {
+			llmtest.Script
+			llm.Scorer
+		}{}, struct {
+			llm.Backend
+			llm.Mapper
+		}{}, &llm.Model{Backend: able{}},
+	} {
+		want := slices.DeleteFunc(has(b), func(name string) bool { return name == "reranker" })
+		m := &llm.Model{Backend: b}
+		for range 3 {
+			m = Wrap(m, nothing{})
+			if got := has(m); !slices.Equal(got, want) {
+				t.Errorf("%T: %q, want %q", b, got, want)
+			}
+		}
+	}
+	all := slices.DeleteFunc(has(able{}), func(name string) bool {
+		return slices.Contains([]string{"reranker", "invoker", "mapper", "like a mapper"}, name)
+	})
+	if got := has(Wrap(Broken(llm.ModelInfo{}, llm.Errorf(llm.Full, "")), nothing{})); !slices.Equal(got, all) {
+		t.Errorf("a broken model has %q, want %q", got, all)
+	}
+	if got := has(Wrap(WithReranker(&llm.Model{Backend: able{}}), nothing{})); !slices.Contains(got, "reranker") {
+		t.Errorf("with its row: %q", got)
+	}
+}
+
+// What keys tell of tokens is read however a provider spells it; the last word holds, and
+// what is not a number says nothing.
+func TestNote(t *testing.T) {
+	for v, want := range map[any]int{
+		json.Number("12"): 12, json.Number("12.0"): 12, json.Number("1e1"): 10, 7.0: 7, 3: 3,
+		json.Number("-1"): 5, -1.0: 5, -1: 5, json.Number("1e300"): 5, json.Number("x"): 5, "9": 5, nil: 5,
+	} {
+		for _, name := range []string{"generated_tokens", "output_tokens"} {
+			used := llm.Usage{Input: 2, Output: 5}
+			if told := note(&used, map[string]any{name: v}); told != (want != 5) || used != (llm.Usage{Input: 2, Output: want}) {
+				t.Errorf("%v: %+v, told %v", v, used, told)
+			}
+		}
+		used := llm.Usage{Input: 5, Output: 2}
+		if note(&used, map[string]any{"input_tokens": v}); used != (llm.Usage{Input: want, Output: 2}) {
+			t.Errorf("%v: %+v", v, used)
+		}
+	}
+}
