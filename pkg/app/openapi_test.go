@@ -38,6 +38,9 @@ func load(t *testing.T, h http.Handler) *openapi3.T {
 				if properties, ok := schema["properties"].(map[string]any); ok && properties["data"] != nil {
 					schema, _ = properties["data"].(map[string]any)
 				}
+				if ways, ok := schema["anyOf"].([]any); ok {
+					schema, _ = ways[0].(map[string]any)
+				}
 				if schema["contentSchema"] != nil {
 					schemas[eventsOf(method, path)] = schema["contentSchema"]
 				}

@@ -34,6 +34,7 @@ type Answer struct {
 	Media       string // "": application/json
 	Description string // "" if it is clear from the summary
 	Of          any    // a value of the type of the JSON answer, or of the event of a stream; nil: not JSON
+	End         string // of server-sent events: the data of the last one, if it is not JSON
 	Headers     []Header
 }
 

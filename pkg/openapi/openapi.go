@@ -6,6 +6,7 @@
 package openapi
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 	"strings"
 
 	"glossa/pkg/httpx"
+	"glossa/pkg/llm"
 	"glossa/pkg/wire"
 )
 
@@ -133,6 +135,9 @@ type response struct {
 	Description string            `json:"description"`
 	Headers     map[string]header `json:"headers,omitempty"`
 	Content     map[string]media  `json:"content,omitempty"`
+
+	event *wire.Schema // of the data of server-sent events, as JSON
+	end   string       // the data of the last event, if it is not JSON
 }
 
 type header struct {
@@ -167,7 +172,7 @@ func (d *document) operation(route *httpx.Route) (*operation, error) {
 			op.Description = strings.TrimSpace(op.Description + " " + share.Doc.Description)
 		}
 		op.request(share.Doc)
-		d.answers(op, share.Doc)
+		d.answers(op, share)
 		if err := d.errors(op, share); err != nil {
 			return nil, err
 		}
@@ -250,8 +255,8 @@ func (b *body) add(kind string, schema *wire.Schema) {
 }
 
 // answers describes the answers of a route that succeeds.
-func (d *document) answers(op *operation, doc *httpx.Operation) {
-	for _, a := range doc.Answers {
+func (d *document) answers(op *operation, route *httpx.Route) {
+	for _, a := range route.Doc.Answers {
 		status := a.Status
 		if status == 0 {
 			status = http.StatusOK
@@ -271,14 +276,18 @@ func (d *document) answers(op *operation, doc *httpx.Operation) {
 		if a.Of == nil && kind == "application/json" {
 			continue // there is no body
 		}
-		res.add(kind, d.schemaOf(a.Of), isStream(kind))
+		if kind == eventStream {
+			_, failed := route.ErrorBody(&llm.Error{Code: llm.Internal})
+			res.addEvent(d.schemaOf(a.Of), a.End)
+			res.addEvent(d.schemaOf(failed), "")
+			continue
+		}
+		res.add(kind, d.schemaOf(a.Of), kind == "application/x-ndjson")
 	}
 }
 
-// isStream reports whether a media type holds many JSON values.
-func isStream(kind string) bool {
-	return kind == "text/event-stream" || kind == "application/x-ndjson"
-}
+// eventStream is the media type of server-sent events.
+const eventStream = "text/event-stream"
 
 // response returns what is known of a status.
 func (op *operation) response(status int, description string) *response {
@@ -302,36 +311,36 @@ func (op *operation) response(status int, description string) *response {
 	return res
 }
 
-// add adds a schema of a media type. A stream is a string to OpenAPI 3.1.
+// addEvent adds a schema of the data of server-sent events, and what ends them. The schema
+// of a stream is that of each of its events, as tools read it; OpenAPI 3.2 calls it
+// itemSchema.
+func (r *response) addEvent(schema *wire.Schema, end string) {
+	r.event, r.end = either(r.event, schema), cmp.Or(r.end, end)
+	data := wire.Types("string")
+	data.ContentMediaType, data.ContentSchema = "application/json", r.event
+	if r.end != "" {
+		last := wire.Types("string")
+		last.Const = r.end
+		data = wire.AnyOf(data, last)
+	}
+	event := wire.Types("object")
+	event.Description = "a server-sent event"
+	event.Properties, event.Required = wire.Properties{{Name: "data", Schema: data}}, []string{"data"}
+	r.Content[eventStream] = media{Schema: event}
+}
+
+// add adds a schema of a media type. A stream of lines is a string to OpenAPI 3.1.
 func (r *response) add(kind string, schema *wire.Schema, stream bool) {
 	m := r.Content[kind]
 	switch {
 	case schema == nil:
 		m.Schema = wire.Types("string")
 	case stream:
-		m.Schema = events(kind, m.Schema, schema)
+		lines := wire.Types("string")
+		lines.ContentMediaType, lines.ContentSchema = "application/json", schema
+		m.Schema = lines
 	default:
 		m.Schema = either(m.Schema, schema)
 	}
 	r.Content[kind] = m
-}
-
-// events describes a stream of JSON values, in which was may describe others already: the
-// events of text/event-stream as OpenAPI 3.2 has them in itemSchema, and lines as text.
-func events(kind string, was, schema *wire.Schema) *wire.Schema {
-	text := wire.Types("string")
-	text.ContentMediaType, text.ContentSchema = "application/json", schema
-	if kind != "text/event-stream" {
-		if was != nil {
-			text.ContentSchema = either(was.ContentSchema, schema)
-		}
-		return text
-	}
-	if was != nil {
-		text.ContentSchema = either(was.Properties[0].Schema.ContentSchema, schema)
-	}
-	event := wire.Types("object")
-	event.Description = "one event of the stream"
-	event.Properties, event.Required = wire.Properties{{Name: "data", Schema: text}}, []string{"data"}
-	return event
 }

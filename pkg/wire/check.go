@@ -24,96 +24,144 @@ func (t *Table) Check(path string, v any) error {
 	if value.Type() != t.of {
 		panic(fmt.Sprintf("wire: the table is of %v, not of %v", t.of, value.Type()))
 	}
-	return t.root.check(path, value)
+	return t.root.check(&place{root: path}, value)
 }
 
-func (o *object) check(path string, v reflect.Value) error {
+// A place is where a checked value stands in a body. Its path is made for an error only.
+type place struct {
+	root  string
+	steps []step
+}
+
+// A step goes to a member of an object or, without a key, to an element of a list.
+type step struct {
+	key   string
+	index int
+}
+
+func (p *place) enter(s step) { p.steps = append(p.steps, s) }
+func (p *place) leave()       { p.steps = p.steps[:len(p.steps)-1] }
+
+// invalid returns an error about the value.
+func (p *place) invalid(format string, args ...any) error {
+	return Invalid(p.String(), format, args...)
+}
+
+// String returns the path: "messages[2].role".
+func (p *place) String() string {
+	path := p.root
+	for _, s := range p.steps {
+		if s.key == "" {
+			path += "[" + strconv.Itoa(s.index) + "]"
+		} else {
+			path = join(path, s.key)
+		}
+	}
+	return path
+}
+
+func (o *object) check(at *place, v reflect.Value) error {
 	for i := range o.fields {
 		f := &o.fields[i]
-		if err := f.check(join(path, f.key), v.FieldByIndex(f.index)); err != nil {
+		at.enter(step{key: f.key})
+		if err := f.check(at, v.FieldByIndex(f.index)); err != nil {
 			return err
 		}
+		at.leave()
 	}
 	return nil
 }
 
-// check holds a value at path against its row.
-func (f *field) check(path string, v reflect.Value) error {
+// check holds a value against its row.
+func (f *field) check(at *place, v reflect.Value) error {
 	if !present(v) {
 		switch {
 		case f.Required && f.Missing != "":
 			return Invalid("", "%s", f.Missing)
 		case f.Required:
-			return Invalid(path, "must be given")
+			return at.invalid("must be given")
 		}
 		return nil
 	}
 	if f.Disposition == Refused {
-		return f.refuse(path, v.Bytes())
+		return f.refuse(at, v.Bytes())
 	}
-	return f.value(path, v)
+	return f.value(at, v)
 }
 
 // refuse accepts neutral values alone.
-func (f *field) refuse(path string, raw []byte) error {
+func (f *field) refuse(at *place, raw []byte) error {
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, raw); err != nil || !slices.Contains(f.Neutral, compact.String()) {
-		return &llm.Error{Code: llm.Unsupported, Param: path, Message: f.refusal()}
+		return &llm.Error{Code: llm.Unsupported, Param: at.String(), Message: f.refusal()}
 	}
 	return nil
 }
 
 // value checks a value that is there, whatever its type.
-func (f *field) value(path string, v reflect.Value) error {
-	if many, ok := v.Interface().(interface{ many() (reflect.Value, bool) }); ok {
-		values, list := many.many()
-		if list {
-			return f.list(path, values)
-		}
-		return f.value(path, values.Index(0))
-	}
+func (f *field) value(at *place, v reflect.Value) error {
 	switch v.Kind() {
 	case reflect.Pointer:
 		if v.IsNil() {
 			return nil
 		}
-		return f.value(path, v.Elem())
+		return f.value(at, v.Elem())
 	case reflect.Slice:
 		if v.Type().Elem().Kind() == reflect.Uint8 {
 			return nil // JSON, or base64
 		}
-		return f.list(path, v)
+		return f.list(at, v)
 	case reflect.Struct:
+		if values, list, ok := manyOf(v); ok {
+			if list {
+				return f.list(at, values)
+			}
+			return f.value(at, values.Index(0))
+		}
 		if f.inside != nil {
-			return f.inside.check(path, v)
+			return f.inside.check(at, v)
 		}
 	case reflect.Map:
-		return f.entries(path, v)
+		return f.entries(at, v)
 	case reflect.String:
-		return f.text(path, v.String())
+		return f.text(at, v.String())
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return f.number(path, float64(v.Int()))
+		return f.number(at, float64(v.Int()))
 	case reflect.Float32, reflect.Float64:
-		return f.number(path, v.Float())
+		return f.number(at, v.Float())
 	}
 	return nil
 }
 
-func (f *field) list(path string, v reflect.Value) error {
+// manyOf returns the values of a [Many], and whether they are a list.
+func manyOf(v reflect.Value) (values reflect.Value, list, ok bool) {
+	if !shapeOf(v.Type()).many {
+		return reflect.Value{}, false, false
+	}
+	many, ok := v.Interface().(interface{ many() (reflect.Value, bool) })
+	if ok {
+		values, list = many.many()
+	}
+	return values, list, ok
+}
+
+func (f *field) list(at *place, v reflect.Value) error {
 	noun := f.Noun
 	if noun == "" {
 		noun = nounOf(v.Type().Elem())
 	}
 	if message := f.elements(v.Len(), noun); message != "" {
-		return Invalid(path, "%s", message)
+		return at.invalid("%s", message)
 	}
 	if f.plain() && f.inside == nil {
 		return nil
 	}
 	for i := range v.Len() {
-		if err := f.value(path+"["+strconv.Itoa(i)+"]", v.Index(i)); err != nil {
+		at.enter(step{index: i})
+		if err := f.value(at, v.Index(i)); err != nil {
 			return err
 		}
+		at.leave()
 	}
 	return nil
 }
@@ -121,35 +169,35 @@ func (f *field) list(path string, v reflect.Value) error {
 // plain reports whether there is nothing to check in an element.
 func (f *field) plain() bool { return f.Bounds == (Bounds{}) && !f.NotEmpty && len(f.OneOf) == 0 }
 
-func (f *field) text(path, s string) error {
+func (f *field) text(at *place, s string) error {
 	switch {
 	case f.NotEmpty && s == "":
-		return Invalid(path, "must not be empty")
+		return at.invalid("must not be empty")
 	case len(f.OneOf) > 0 && !slices.Contains(f.OneOf, s):
-		return Invalid(path, "must be %s, not %.40q", orList(f.OneOf), s)
+		return at.invalid("must be %s, not %.40q", orList(f.OneOf), s)
 	}
 	return nil
 }
 
-func (f *field) number(path string, x float64) error {
+func (f *field) number(at *place, x float64) error {
 	if !f.Bounds.holds(x) {
-		return Invalid(path, "%s", f.Bounds.demand())
+		return at.invalid("%s", f.Bounds.demand())
 	}
 	return nil
 }
 
 // entries checks a map in the order of its keys.
-func (f *field) entries(path string, v reflect.Value) error {
+func (f *field) entries(at *place, v reflect.Value) error {
 	m, ok := v.Interface().(map[string]float64)
 	if !ok {
 		return nil
 	}
 	for _, key := range slices.Sorted(maps.Keys(m)) {
 		if _, ok := tokenID(key); f.TokenIDs && !ok {
-			return Invalid(path, "%.40q is not a token id", key)
+			return at.invalid("%.40q is not a token id", key)
 		}
 		if !f.Bounds.holds(m[key]) {
-			return Invalid(path, "the bias of token %s %s", key, f.Bounds.demand())
+			return at.invalid("the bias of token %s %s", key, f.Bounds.demand())
 		}
 	}
 	return nil
@@ -184,11 +232,8 @@ func present(v reflect.Value) bool {
 		}
 		return !v.IsNil()
 	case reflect.Struct:
-		if many, ok := v.Interface().(interface{ many() (reflect.Value, bool) }); ok {
-			values, list := many.many()
-			return list || values.Len() > 0
-		}
-		return true
+		values, list, ok := manyOf(v)
+		return !ok || list || values.Len() > 0
 	}
 	return !v.IsZero()
 }

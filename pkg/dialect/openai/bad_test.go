@@ -27,7 +27,7 @@ func quote(s string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// TestBadInput holds each body to the very answer. A body without messages gets one.
+// TestBadInput compares the whole answer to each body. A body without messages gets one.
 func TestBadInput(t *testing.T) {
 	const value, unknown, unsupported = "invalid_value", "unknown_parameter", "unsupported_parameter"
 	h := testHandler()
@@ -141,7 +141,7 @@ func TestOtherErrors(t *testing.T) {
 	}
 }
 
-// TestErrorCodes: statuses and words of the codes that no request above brings about.
+// TestErrorCodes: statuses, types and codes of errors that no request above causes.
 func TestErrorCodes(t *testing.T) {
 	for code, want := range map[llm.Code]string{
 		llm.Unauthenticated: `401 invalid_request_error invalid_api_key`,
@@ -168,7 +168,7 @@ func TestErrorCodes(t *testing.T) {
 	}
 }
 
-// TestWords: clients as litellm tell a full context and a bad key by OpenAI's words.
+// TestWords: clients as litellm recognise a full context and a wrong key by OpenAI's words.
 func TestWords(t *testing.T) {
 	early := llm.TooManyTokens("the prompt has at least", 300, 256)
 	early.Length.AtLeast = true

@@ -53,7 +53,7 @@ func (s *completions) stream(w http.ResponseWriter, r *http.Request, model *llm.
 			}
 		}
 	}
-	return out.Text("[DONE]")
+	return out.Text(done)
 }
 
 func answerEmbedding(w http.ResponseWriter, r *http.Request, call httpx.Call[embeddingRequest, *llm.EmbedRequest, *llm.Model]) error {

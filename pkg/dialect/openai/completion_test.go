@@ -55,8 +55,8 @@ func TestCompletionRequest(t *testing.T) {
 	}
 }
 
-// TestBadCompletions and TestBadEmbeddings hold each body to the parameter that the
-// answer names and to the beginning of its message.
+// TestBadCompletions and TestBadEmbeddings compare the parameter that the answer to each
+// body names, and the beginning of its message.
 func TestBadCompletions(t *testing.T) {
 	refusals(t, "/v1/completions", `"model":"novels-5hr","prompt":"a"`, []refusal{
 		{`{"prompt":"a"}`, "model", "Invalid value for 'model': must be given"},
@@ -153,7 +153,7 @@ func TestCompletionDispositions(t *testing.T) {
 }
 
 // FuzzCompletion and FuzzEmbedding: no body makes the dialect panic, every refusal is
-// one with a status of the client's fault, and what is taken is in range.
+// one with a status of the client's fault, and accepted values are in range.
 func FuzzCompletion(f *testing.F) {
 	f.Add([]byte(`{"model":"m","prompt":["a","b"],"n":2,"best_of":3,"echo":true,"logprobs":5,"max_tokens":0}`))
 	f.Add([]byte(`{"model":"m","prompt":[[1,2],[3]],"stop":"x","stream":true,"stream_options":{"include_usage":true}}`))
@@ -187,12 +187,12 @@ func FuzzEmbedding(f *testing.F) {
 	})
 }
 
-// empty tells whether a prompt has neither text nor tokens of its own.
+// empty reports whether a prompt has neither text nor tokens of its own.
 func empty(p llm.Prompt) bool {
 	return len(p.Parts) != 1 || p.Parts[0].Tokens != nil && len(p.Parts[0].Tokens) == 0
 }
 
-// ours tells whether err is a refusal, which must be the client's fault.
+// ours reports whether err is an error, which must be of the client.
 func ours(t *testing.T, body []byte, err error) bool {
 	if err == nil {
 		return false

@@ -8,7 +8,7 @@ import (
 )
 
 // TestDifferences lists where this dialect departs from seed 002 and the server it
-// describes, each with the reason and shown to be so.
+// describes, each with the reason and a request that shows it.
 func TestDifferences(t *testing.T) {
 	h := testHandler()
 	for _, test := range []struct {
@@ -102,8 +102,8 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-// TestDifferencesOfClients lists where other models than those of seed 002, and other clients
-// than its own, are answered otherwise than it says.
+// TestDifferencesOfClients lists where models and clients that are not those of seed 002
+// get other answers than it describes.
 func TestDifferencesOfClients(t *testing.T) {
 	h := testHandler()
 	for _, test := range []struct{ seed, reason, body, has string }{
@@ -126,7 +126,7 @@ func TestDifferencesOfClients(t *testing.T) {
 		}
 	}
 
-	// Aleph Alpha's client takes an event with usage for nothing else.
+	// Aleph Alpha's client ignores the rest of an event with usage.
 	for body, has := range map[string]string{
 		`{"stream":true,` + hi + `}`: `"delta":{},"finish_reason":"stop"}]}`,
 		`{"model":"caller","stream":true,"tools":[` + weather + `],` + hi + `}`: `"delta":{"role":"assistant","content":""}`,
@@ -141,8 +141,8 @@ func TestDifferencesOfClients(t *testing.T) {
 	}
 }
 
-// TestOtherDifferences lists where forms, completions and embeddings depart from OpenAI's
-// reference, each with the reason and shown to be so.
+// TestOtherDifferences lists where structured answers, completions and embeddings depart
+// from OpenAI's reference, each with the reason and a request that shows it.
 func TestOtherDifferences(t *testing.T) {
 	h := testHandler()
 	const chat, complete, embeddings = "/v1/chat/completions", "/v1/completions", "/v1/embeddings"

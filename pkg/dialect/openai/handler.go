@@ -14,7 +14,7 @@ import (
 	"glossa/pkg/wire"
 )
 
-// Config is what the dialect is given.
+// Config configures the dialect.
 type Config struct {
 	Models llm.Models
 	Now    func() time.Time // nil: time.Now
@@ -159,11 +159,11 @@ func (c *chatRequest) stream(w http.ResponseWriter, r *http.Request, model *llm.
 			}
 		}
 	}
-	return out.Text("[DONE]")
+	return out.Text(done)
 }
 
-// isAlephAlpha reports whether Aleph Alpha's own client sends the request. It reads nothing
-// else of a chunk that has usage: with seed 002's usage in the last chunk of a choice it
+// isAlephAlpha reports whether Aleph Alpha's own client sends the request. It ignores the
+// rest of a chunk that has usage: with seed 002's usage in the last chunk of a choice it
 // would lose the reason of the end, and the calls, which it returns with that reason. It
 // requires a text in the first chunk, where OpenAI's has null if a call follows. The path
 // cannot distinguish clients: seed 002 has clients on both paths.

@@ -88,7 +88,7 @@ var echoed = chunks{list: []llm.Chunk{
 	{Finish: llm.FinishLength, Usage: &llm.Usage{Input: 3, Output: 1}},
 }}
 
-// held plays chunks back as a row that is held to a form, and ends it for a reason.
+// held plays chunks back as a row with a guarantee, and ends it for a reason.
 func held(why llm.Finish, list ...llm.Chunk) chunks {
 	last := llm.Chunk{Finish: why, Guarantee: llm.Enforced, Usage: &llm.Usage{Input: 2, Output: len(list)}}
 	return chunks{list: append(slices.Clip(list), last)}
@@ -100,7 +100,7 @@ var calls = []llm.Chunk{
 	{Calls: []llm.Call{{Arguments: `"<Pau>"}`}, {Index: 1, Name: "time", Arguments: "{}"}}},
 }
 
-// two are rows of which one was checked only.
+// two has two rows, of which one was only checked.
 var two = chunks{list: []llm.Chunk{
 	{Text: `{}`, Finish: llm.FinishEOS, Guarantee: llm.Enforced},
 	{Row: 1, Text: `{}`, Finish: llm.FinishEOS, Guarantee: llm.Validated, Usage: &llm.Usage{Input: 2, Output: 2}},

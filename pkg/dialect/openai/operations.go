@@ -8,6 +8,9 @@ import (
 // tag is the name of this API in the OpenAPI document.
 const tag = "OpenAI"
 
+// done is the data of the last event of a stream.
+const done = "[DONE]"
+
 var modelID = []httpx.PathParameter{{Name: "id", Description: "a model's name, an alias or family/name; it may hold slashes", Example: "novels"}}
 
 // opening lists the errors of routes of the permission Listing that open a model.
@@ -34,7 +37,7 @@ var chatDoc = &httpx.Operation{
 	Example: `{"model": "novels", "messages": [{"role": "user", "content": "The old lighthouse"}], "max_tokens": 20, "temperature": 0.7}`,
 	Answers: []httpx.Answer{
 		{Description: "the answer, or the chunks of a stream", Of: chatAnswer{}, Headers: []httpx.Header{httpx.GuaranteeHeader}},
-		{Media: "text/event-stream", Of: chatChunk{}},
+		{Media: "text/event-stream", Of: chatChunk{}, End: done},
 	},
 }
 
@@ -48,7 +51,7 @@ var completionDoc = &httpx.Operation{
 	Example: `{"model": "novels", "prompt": "The old lighthouse", "max_tokens": 20, "stop": ["."]}`,
 	Answers: []httpx.Answer{
 		{Description: "the texts, or the chunks of a stream", Of: completionAnswer{}},
-		{Media: "text/event-stream", Of: completionAnswer{}},
+		{Media: "text/event-stream", Of: completionAnswer{}, End: done},
 	},
 }
 

@@ -43,7 +43,7 @@ func (b *endless) Generate(ctx context.Context, _ *llm.Request) iter.Seq2[llm.Ch
 	}
 }
 
-// leaver is a client that is gone after some writes.
+// leaver is a client that disconnects after some writes.
 type leaver struct {
 	*httptest.ResponseRecorder
 	writes int
@@ -60,8 +60,8 @@ func only(b llm.Backend) catalog {
 	return catalog{{ModelInfo: llm.ModelInfo{Name: "m", Family: "local"}, Backend: b}}
 }
 
-// A client that leaves stops the backend within the chunk, and nothing stays
-// behind: the bubble would notice a goroutine.
+// A client that disconnects stops the backend within the chunk, and no goroutine remains:
+// the bubble would report one.
 func TestClientLeaves(t *testing.T) {
 	for _, test := range []struct {
 		route, body string
@@ -87,7 +87,7 @@ func TestClientLeaves(t *testing.T) {
 	}
 }
 
-// Without a stream a client that is gone shows in the context alone.
+// Without a stream only the context shows that a client disconnected.
 func TestClientLeavesWhole(t *testing.T) {
 	for _, b := range []llm.Backend{
 		&endless{stopped: make(chan bool), step: make(chan bool)},

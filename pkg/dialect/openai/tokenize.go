@@ -28,10 +28,10 @@ type tokenizeRequest struct {
 }
 
 type tokenizeAnswer struct {
-	Count       int                `json:"count"`
-	MaxModelLen int                `json:"max_model_len" doc:"the model's context, in tokens"`
-	Tokens      []int              `json:"tokens"`
-	TokenStrs   listOrNull[string] `json:"token_strs" doc:"the tokens as the vocabulary spells them; null without return_token_strs"`
+	Count       int      `json:"count"`
+	MaxModelLen int      `json:"max_model_len" doc:"the model's context, in tokens"`
+	Tokens      []int    `json:"tokens"`
+	TokenStrs   []string `json:"token_strs" null:"yes" doc:"the tokens as the vocabulary spells them; null without return_token_strs"`
 }
 
 // detokenizeRequest is the body of POST /detokenize.

@@ -32,7 +32,7 @@ func (cfg Config) tokenRoutes() []httpx.Route {
 // client that used those of another would compute wrong numbers without an error.
 func (cfg Config) tokenizerInfo(w http.ResponseWriter, r *http.Request) error {
 	var in modelKey
-	if err := tokenizerInfoTable.DecodeQuery(r.URL.RawQuery, &in); err != nil {
+	if err := httpx.DecodeQuery(r, tokenizerInfoTable, &in); err != nil {
 		return err
 	}
 	if r.PathValue("id") == "" && in.Model == "" {

@@ -21,8 +21,8 @@ const (
 	spell   = `{"type":"function","function":{"name":"spell","parameters":null,"description":null}}`
 )
 
-// TestForms: what asks for a form arrives in the request, schemas as they were sent.
-func TestForms(t *testing.T) {
+// TestStructure: response_format and tools reach the request, with schemas as they were sent.
+func TestStructure(t *testing.T) {
 	w := llm.Tool{Name: "weather", Description: "of a city", Parameters: json.RawMessage(`{ "type":"object", "b":1, "a":2 }`)}
 	c := llm.Tool{Name: "time", Parameters: json.RawMessage(noArguments)}
 	s := llm.Tool{Name: "spell", Parameters: json.RawMessage(noArguments)}
@@ -56,8 +56,8 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestBadForms holds each body to the very answer.
-func TestBadForms(t *testing.T) {
+// TestBadStructure compares the whole answer to each body.
+func TestBadStructure(t *testing.T) {
 	const value, unknown, unsupported = "invalid_value", "unknown_parameter", "unsupported_parameter"
 	const long = "a name that is longer than sixty-four letters, digits, _ and - can be"
 	h := testHandler()
@@ -131,9 +131,9 @@ func TestBadForms(t *testing.T) {
 	}
 }
 
-// TestFormNames: what a backend finds wrong with a form is told under the client's name
-// for it; the index of a tool is that of the client's list.
-func TestFormNames(t *testing.T) {
+// TestRename: errors of backends have the names of the client's keys, and the index of a
+// tool in the client's list.
+func TestRename(t *testing.T) {
 	const tools = `"tools":[` + weather + `,` + clock + `,` + spell + `]`
 	const spelling = tools + `,"tool_choice":{"type":"function","function":{"name":"spell"}}`
 	for _, test := range []struct{ body, param, want string }{
@@ -212,7 +212,7 @@ func add(choice *chatChoice, event chunkChoice) {
 	}
 }
 
-// text returns the text of a decoded delta, in which null is as good as nothing.
+// text returns the text of a decoded delta, "" for null.
 func text(d delta) string {
 	if d.Content == nil {
 		return ""
@@ -220,7 +220,7 @@ func text(d delta) string {
 	return **d.Content
 }
 
-// TestFinish: calls are told as the reason of an end that is theirs.
+// TestFinish: a row that ends with calls has the reason tool_calls.
 func TestFinish(t *testing.T) {
 	for why, want := range map[llm.Finish][2]string{
 		llm.FinishEOS: {"stop", "tool_calls"}, llm.FinishStop: {"stop", "tool_calls"}, llm.FinishContext: {"length", "length"},
@@ -232,7 +232,7 @@ func TestFinish(t *testing.T) {
 	}
 }
 
-// TestAlphaLimits: what seed 002 has for the models of its server, it has for no other.
+// TestAlphaLimits: the limits of seed 002 apply only to the models of its server.
 func TestAlphaLimits(t *testing.T) {
 	for _, test := range []struct {
 		run    *llm.Run
@@ -269,7 +269,7 @@ func (l *listener) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm
 	return l.chunks.Generate(ctx, req)
 }
 
-// A row that may not keep its form says nothing of it, and neither does the answer.
+// TestNoGuarantee: a row that may break its schema has no guarantee, and neither has the answer.
 func TestNoGuarantee(t *testing.T) {
 	late := held(llm.FinishDeadline, llm.Chunk{Text: `{"a"`})
 	late.list[1].Guarantee = llm.Unchecked
@@ -280,7 +280,7 @@ func TestNoGuarantee(t *testing.T) {
 	}
 }
 
-// An error that is none of ours is not renamed.
+// TestRenameKeeps: errors that are not of llm stay as they are.
 func TestRenameKeeps(t *testing.T) {
 	cause := errors.New("x")
 	if err := new(chatRequest).renameTool(cause); err != cause { //nolint:errorlint // the very value

@@ -89,8 +89,8 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// TestParameters: every row has a note, and what a refused key may be is JSON. That every
-// key has a row is checked when the tables are made.
+// TestParameters: every row has a note, and neutral values are JSON. The tables themselves
+// check that every key has a row.
 func TestParameters(t *testing.T) {
 	for _, p := range slices.Concat(Parameters(), CompletionParameters(), EmbeddingParameters(), TokenizeParameters()) {
 		if p.Note == "" || len(p.Neutral) > 0 && p.Disposition != wire.Refused {
@@ -104,7 +104,7 @@ func TestParameters(t *testing.T) {
 	}
 }
 
-// TestDispositions sends every top-level key and sees that the table tells the truth.
+// TestDispositions sends every top-level key and compares the effect with the table.
 func TestDispositions(t *testing.T) {
 	plain, err := translate(`{` + hi + `}`)
 	if err != nil {
@@ -138,7 +138,7 @@ func TestDispositions(t *testing.T) {
 }
 
 // FuzzChat: no body makes the dialect panic, every refusal is one with a status of
-// the client's fault, and what is taken is in range.
+// the client's fault, and accepted values are in range.
 func FuzzChat(f *testing.F) {
 	f.Add([]byte(`{` + hi + `,"stop":["a"],"n":3,"logit_bias":{"5":-1},"logprobs":true,"top_logprobs":3,"max_tokens":9000}`))
 	f.Add([]byte(`{"messages":[{"role":"user","content":[{"type":"text","text":"x"}]}],"tools":[],"temperature":2,"top_p":0.1}`))

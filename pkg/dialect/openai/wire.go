@@ -6,7 +6,6 @@ package openai
 
 import (
 	"encoding/json"
-	"reflect"
 
 	"glossa/pkg/llm"
 	"glossa/pkg/wire"
@@ -174,9 +173,9 @@ type tokenLogprob struct {
 }
 
 type topLogprob struct {
-	Token   string          `json:"token" doc:"the text; of bytes that are not UTF-8 as in bytes:\\xe2\\x82"`
-	Logprob float64         `json:"logprob" doc:"the natural logarithm of the probability; -9999 if it is impossible"`
-	Bytes   listOrNull[int] `json:"bytes" doc:"null for special tokens"`
+	Token   string  `json:"token" doc:"the text; of bytes that are not UTF-8 as in bytes:\\xe2\\x82"`
+	Logprob float64 `json:"logprob" doc:"the natural logarithm of the probability; -9999 if it is impossible"`
+	Bytes   []int   `json:"bytes" null:"yes" doc:"null for special tokens"`
 }
 
 type usage struct {
@@ -195,14 +194,4 @@ type modelObject struct {
 	Object  string `json:"object" enum:"model"`
 	Created int64  `json:"created" doc:"seconds since 1970; 0 if unknown"`
 	OwnedBy string `json:"owned_by"`
-}
-
-// listOrNull is a list of an answer; nil is written as null.
-type listOrNull[T any] []T
-
-// JSONSchema implements [wire.Describer].
-func (listOrNull[T]) JSONSchema() *wire.Schema {
-	s := wire.ListOf(new(wire.Schemas).Of(reflect.TypeFor[T]()))
-	s.Type = wire.Types("array", "null").Type
-	return s
 }
