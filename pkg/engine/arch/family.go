@@ -1,6 +1,8 @@
 package arch
 
 import (
+	"slices"
+
 	"glossa/pkg/engine/transformer"
 )
 
@@ -18,12 +20,14 @@ type family struct {
 
 	fixed []fixed
 	spec  transformer.Spec // what no configuration changes
+	kind  transformer.Kind // of all layers, and what no configuration changes of it
 
 	tensors layout
 	buffers []string // tensors that some versions store and all compute; * is a number
 
-	// settle fills in what the table cannot say; nil: nothing.
-	settle func(c *config, s *transformer.Spec, l *layout)
+	// adjust fills in what the table does not say; it may be nil. All layers of the decoder
+	// are of kind 0 then, those of the encoder of kind 1.
+	adjust func(c *config, s *transformer.Spec, l *layout)
 	// words says what is special about the tokens; nil: nothing.
 	words func(c *config, m *Model)
 }
@@ -79,21 +83,23 @@ func (f *family) read(c *config) (*transformer.Spec, *layout, error) {
 	s.Context = c.integer(f.context.names, f.context.absent, 1, maxContext)
 	s.Width = c.integer(f.width.names, f.width.absent, 1, maxWidth)
 	s.Eps = float32(c.number(f.eps.names, f.eps.absent, 0, 1))
-	s.Decoder = f.decoder.read(c, s.Width)
-	if f.encoder.depth.names != "" {
-		s.Encoder = f.encoder.read(c, s.Width)
-	}
+	kind, ok := f.kind, false
 	name := c.text(f.activation.names, f.activation.absent)
-	var ok bool
-	if s.Activation, ok = activations[name]; !ok {
+	if kind.FeedForward.Activation, ok = activations[name]; !ok {
 		key, _ := c.find(f.activation.names)
 		c.refuse(key, "%.40q is not supported", name)
+	}
+	depth := f.decoder.read(c, s.Width, &kind)
+	s.Decoder = addStack(&s, kind, depth)
+	if f.encoder.depth.names != "" {
+		depth = f.encoder.read(c, s.Width, &kind)
+		s.Encoder = addStack(&s, kind, depth)
 	}
 	l.tied = c.flag("tie_word_embeddings", f.tied)
 	c.require(f.fixed)
 	c.require(everywhere)
-	if f.settle != nil && *c.err == nil {
-		f.settle(c, &s, &l)
+	if f.adjust != nil && *c.err == nil {
+		f.adjust(c, &s, &l)
 	}
 	if *c.err != nil {
 		return nil, nil, *c.err
@@ -101,22 +107,36 @@ func (f *family) read(c *config) (*transformer.Spec, *layout, error) {
 	return &s, &l, checkSpec(&s)
 }
 
-func (d *dimensions) read(c *config, width int) transformer.Stack {
-	s := transformer.Stack{
-		Depth: c.integer(d.depth.names, d.depth.absent, 1, maxDepth),
-		Heads: c.integer(d.heads.names, d.heads.absent, 1, maxHeads),
-		FFN:   c.integer(d.ffn.names, d.ffn.absent, 1, maxFFN),
-	}
+// read fills in the dimensions of a stack's kind of layers, and returns their number.
+func (d *dimensions) read(c *config, width int, k *transformer.Kind) (depth int) {
+	a := &k.Attention
+	depth = c.integer(d.depth.names, d.depth.absent, 1, maxDepth)
+	a.Heads = c.integer(d.heads.names, d.heads.absent, 1, maxHeads)
+	k.FeedForward.Width = c.integer(d.ffn.names, d.ffn.absent, 1, maxFFN)
 	if *c.err != nil {
-		return transformer.Stack{}
+		return 0
 	}
-	if s.FFN == 0 {
-		s.FFN = 4 * width
+	if k.FeedForward.Width == 0 {
+		k.FeedForward.Width = 4 * width
 	}
-	s.KVHeads = s.Heads
-	if s.HeadDim = width / s.Heads; s.Heads*s.HeadDim != width && !c.has("head_dim attention.key_length") {
+	a.KVHeads = a.Heads
+	if a.HeadDim = width / a.Heads; a.Heads*a.HeadDim != width && !c.has("head_dim attention.key_length") {
 		name, _ := c.find(d.heads.names)
-		c.refuse(name, "%d does not divide the width, %d", s.Heads, width)
+		c.refuse(name, "%d does not divide the width, %d", a.Heads, width)
 	}
-	return s
+	return depth
+}
+
+// addStack adds a kind, and returns a stack of that many layers of it.
+func addStack(s *transformer.Spec, k transformer.Kind, depth int) []int {
+	s.Kinds = append(s.Kinds, k)
+	return slices.Repeat([]int{len(s.Kinds) - 1}, depth)
+}
+
+// setRotary has all layers turn queries and keys by one table.
+func setRotary(s *transformer.Spec, r transformer.Rotary) {
+	s.Rotaries = []transformer.Rotary{r}
+	for i := range s.Kinds {
+		s.Kinds[i].Attention.Rotary = 1
+	}
 }

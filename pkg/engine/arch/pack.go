@@ -1,7 +1,6 @@
 package arch
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -9,6 +8,7 @@ import (
 	"io"
 	"math"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"unicode/utf8"
@@ -32,7 +32,6 @@ type described struct {
 	Quant        string            `json:"quant"`  // the format that it was packed in
 	Source       string            `json:"source"` // the version of what was packed
 	Spec         *transformer.Spec `json:"spec"`
-	Cap          *describedCap     `json:"cap,omitempty"`
 	Start        []int             `json:"start,omitempty"`
 	Empty        int               `json:"empty"`
 	End          []int             `json:"end,omitempty"`
@@ -40,14 +39,6 @@ type described struct {
 	ChatTemplate string            `json:"chat_template,omitempty"`
 	Translation  *Translation      `json:"translation,omitempty"`
 }
-
-// describedCap is a bound of attention scores.
-type describedCap struct {
-	Kind  string  `json:"kind"` // "clamp" or "tanh"
-	Value float32 `json:"value"`
-}
-
-var capKinds = map[string]kernel.CapKind{"clamp": kernel.CapClamp, "tanh": kernel.CapTanh}
 
 // Pack writes a model as a packed file, in a format, to an empty file. progress is called
 // after each tensor with the bytes that are written and those that will be; its error ends
@@ -157,11 +148,6 @@ func (m *Model) meta(format transformer.Format) (map[string]string, error) {
 			d.Quant = name
 		}
 	}
-	for name, kind := range capKinds {
-		if kind == m.Spec.Cap.Kind {
-			d.Cap = &describedCap{name, m.Spec.Cap.Value}
-		}
-	}
 	raw, err := json.Marshal(d)
 	if err != nil {
 		return nil, err
@@ -191,26 +177,42 @@ func (m *Model) meta(format transformer.Format) (map[string]string, error) {
 	return meta, nil
 }
 
-// decodeDescribed reads what [Pack] wrote, and refuses what is not known.
-func decodeDescribed(text string) (*described, error) {
-	d := &described{}
-	dec := json.NewDecoder(bytes.NewReader([]byte(text)))
+// maxDescribed bounds what a packed model says of itself, bytes of JSON: what is decoded is
+// many times as large.
+const maxDescribed = 1 << 20
+
+// decodeDescribed reads what [Pack] wrote in a version, and refuses unknown fields.
+func decodeDescribed(version, text string) (*described, error) {
+	if len(text) > maxDescribed {
+		return nil, fmt.Errorf("%d bytes, at most %d", len(text), maxDescribed)
+	}
+	if version == checkpoint.PackVersion1 {
+		old, err := decodeStrictly[described1](text)
+		if err != nil {
+			return nil, err
+		}
+		return old.described()
+	}
+	d, err := decodeStrictly[described](text)
+	if err != nil {
+		return nil, err
+	}
+	if d.Spec == nil {
+		return nil, errors.New("no spec")
+	}
+	return d, nil
+}
+
+// decodeStrictly reads one JSON object with no other fields than T has.
+func decodeStrictly[T any](text string) (*T, error) {
+	v := new(T)
+	dec := json.NewDecoder(strings.NewReader(text))
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(d); err != nil {
+	if err := dec.Decode(v); err != nil {
 		return nil, err
 	}
 	if _, err := dec.Token(); err != io.EOF {
 		return nil, errors.New("more than an object")
 	}
-	if d.Spec == nil {
-		return nil, errors.New("no spec")
-	}
-	if d.Cap != nil {
-		kind, ok := capKinds[d.Cap.Kind]
-		if !ok || !(d.Cap.Value > 0 && d.Cap.Value <= 1e6) {
-			return nil, fmt.Errorf("cap: %.40q with %v is none", d.Cap.Kind, d.Cap.Value)
-		}
-		d.Spec.Cap = kernel.Cap{Kind: kind, Value: d.Cap.Value}
-	}
-	return d, nil
+	return v, nil
 }

@@ -172,9 +172,9 @@ func (m *Model) SetCap(limit string) error {
 	if m.Type != alphaType {
 		return fmt.Errorf("cap %.40q: of Alpha's models alone", limit)
 	}
-	score, err := capOf(limit)
+	score, err := parseBound(limit)
 	if err == nil {
-		m.Spec.Cap = score
+		score.apply(m.Spec)
 	}
 	return err
 }

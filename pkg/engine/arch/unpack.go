@@ -48,11 +48,15 @@ func openPackWeights(fsys fs.FS, p *place) (*opened, error) {
 
 // readPack reads what a packed model says of itself and finds its tensors.
 func (o *opened) readPack() error {
+	version, err := o.file.PackVersion()
+	if err != nil {
+		return err
+	}
 	text, err := o.file.Meta.Text(packModelKey)
 	if err != nil {
 		return err
 	}
-	d, err := decodeDescribed(text)
+	d, err := decodeDescribed(version, text)
 	if err == nil {
 		err = d.check()
 	}
@@ -90,29 +94,17 @@ func (d *described) check() error {
 	if families[d.Type] == nil && d.Type != alphaType {
 		return fmt.Errorf("type %.40q is not supported", d.Type)
 	}
-	for _, n := range []struct {
-		name       string
-		value, max int
-	}{
-		{"vocab", s.Vocab, maxVocab}, {"context", s.Context, maxContext}, {"width", s.Width, maxWidth},
-		{"decoder depth", s.Decoder.Depth, maxDepth}, {"encoder depth", s.Encoder.Depth + 1, maxDepth},
-		{"tokens", d.Tokens, s.Vocab}, {"empty", d.Empty + 1, s.Vocab},
-	} {
-		if n.value < 1 || n.value > n.max {
-			return fmt.Errorf("%s: %d is not in 1..%d", n.name, n.value, n.max)
-		}
-	}
 	if err := checkSpec(s); err != nil {
-		return err
+		return fmt.Errorf("spec: %w", err)
 	}
-	if (s.Encoder.Depth > 0) != (d.Translation != nil) {
-		return fmt.Errorf("%d layers of an encoder, and translation %v", s.Encoder.Depth, d.Translation != nil)
+	if math.Abs(float64(s.EmbedScale)) > maxWidth {
+		return fmt.Errorf("spec: embed_scale: %v", s.EmbedScale)
 	}
-	if s.Position == transformer.RotaryEmbedding && 2*len(s.Rotary.Frequencies) != s.Rotary.Dims {
-		return fmt.Errorf("%d frequencies of %d rotary dimensions", len(s.Rotary.Frequencies), s.Rotary.Dims)
+	if d.Tokens < 1 || d.Tokens > s.Vocab || d.Empty < 0 || d.Empty >= s.Vocab {
+		return fmt.Errorf("tokens: %d, and the empty text is token %d, of %d", d.Tokens, d.Empty, s.Vocab)
 	}
-	if !(s.Eps >= 0 && s.Eps <= 1) || math.Abs(float64(s.EmbedScale)) > maxWidth {
-		return fmt.Errorf("eps %v, factor of embeddings %v", s.Eps, s.EmbedScale)
+	if (len(s.Encoder) > 0) != (d.Translation != nil) {
+		return fmt.Errorf("%d layers of an encoder, and translation %v", len(s.Encoder), d.Translation != nil)
 	}
 	for _, id := range slices.Concat(d.Start, d.End) {
 		if id < 0 || id >= s.Vocab {

@@ -31,7 +31,7 @@ var xglm = family{
 		decoder:   fairseqLayers("layers.%d."),
 	},
 	buffers: []string{"embed_positions.weights", "embed_positions._float_tensor"},
-	settle: func(c *config, s *transformer.Spec, _ *layout) {
+	adjust: func(c *config, s *transformer.Spec, _ *layout) {
 		scaleEmbedding(c, s)
 		if pad := c.integer("pad_token_id", 1, 0, maxVocab); pad > 1 {
 			c.refuse("pad_token_id", "%d: the position of that row would be zero, which is supported of rows 0 and 1 only", pad)

@@ -27,8 +27,12 @@ const (
 	packMetaName   = "__metadata__"     // in the checksums: keys and values of the others, sorted
 )
 
-// PackVersion is the version of packed models that is written, and the only one read.
-const PackVersion = "1"
+// Versions of packed models: PackVersion is written, both are read. They differ in what
+// describes the model, which this package does not read.
+const (
+	PackVersion  = "2"
+	PackVersion1 = "1"
+)
 
 // PackSuffix is how the names of packed models end: other readers of safetensors go by it.
 const PackSuffix = ".safetensors"
@@ -185,6 +189,15 @@ func exceptNone(err error) error {
 	return err
 }
 
+// PackVersion returns the version of a packed model, if it is one that is read.
+func (f *File) PackVersion() (string, error) {
+	v, err := f.Meta.Text(packVersionKey)
+	if err == nil && v != PackVersion && v != PackVersion1 {
+		err = fmt.Errorf("%s: a packed model of version %.20q, not %s or %s", packVersionKey, v, PackVersion, PackVersion1)
+	}
+	return v, err
+}
+
 // Digest is a short name of a packed model's content: of its checksums.
 func (f *File) Digest() string {
 	sums, _ := f.Meta.Text(packSumsKey)
@@ -201,8 +214,8 @@ func (f *File) packSums() ([]uint32, error) {
 			meta[key] = text
 		}
 	}
-	if v := meta[packVersionKey]; v != PackVersion {
-		return nil, fmt.Errorf("checkpoint %s: %s: a packed model of version %.20q, not %s", f.name, packVersionKey, v, PackVersion)
+	if _, err := f.PackVersion(); err != nil {
+		return nil, fmt.Errorf("checkpoint %s: %w", f.name, err)
 	}
 	sums, found, described := make([]uint32, len(f.Tensors)), 0, false
 	for field := range strings.FieldsSeq(meta[packSumsKey]) {

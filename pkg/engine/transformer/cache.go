@@ -16,7 +16,8 @@ func (c *kv) head(h int) kernel.KV {
 	return kernel.KV{Keys: c.keys[h*keys : (h+1)*keys], Values: c.values[h*values : (h+1)*values], Dim: c.dim}
 }
 
-// A Cache holds the keys and values of one sequence.
+// A Cache holds the keys and values of one sequence, in layers with a window too those of
+// all its tokens: a beginning of it can then be copied, see [Model.Prefix].
 type Cache struct {
 	Len int // tokens
 
@@ -28,17 +29,17 @@ func (c *Cache) Capacity() int { return c.layers[0].capacity }
 
 // newLayers returns empty keys and values for the layers of the decoder.
 func (m *Model) newLayers(capacity int) []kv {
-	d := &m.Decoder
-	keys, values := kernel.KVLen(capacity, d.HeadDim)
-	slab := make([]float32, d.Depth*d.KVHeads*(keys+values))
+	slab := make([]float32, m.kvBytes(capacity)/4)
 	cut := func(size int) []float32 {
 		part := slab[:size:size]
 		slab = slab[size:]
 		return part
 	}
-	layers := make([]kv, d.Depth)
+	layers := make([]kv, len(m.decoder))
 	for i := range layers {
-		layers[i] = kv{keys: cut(d.KVHeads * keys), values: cut(d.KVHeads * values), capacity: capacity, heads: d.KVHeads, dim: d.HeadDim}
+		a := &m.decoder[i].Attention
+		keys, values := kernel.KVLen(capacity, a.HeadDim)
+		layers[i] = kv{keys: cut(a.KVHeads * keys), values: cut(a.KVHeads * values), capacity: capacity, heads: a.KVHeads, dim: a.HeadDim}
 	}
 	return layers
 }
@@ -65,7 +66,7 @@ func (m *Model) Copy(dst, src *Cache) { m.copy(dst, src, src.Len) }
 func (m *Model) copy(dst, src *Cache, n int) {
 	dst.Len = n
 	for l := range src.layers {
-		for h := range m.Decoder.KVHeads {
+		for h := range src.layers[l].heads {
 			dst.layers[l].head(h).Copy(src.layers[l].head(h), n)
 		}
 	}
@@ -74,10 +75,13 @@ func (m *Model) copy(dst, src *Cache, n int) {
 // CacheBytes returns the memory of a cache of that capacity.
 func (m *Model) CacheBytes(capacity int) int64 { return m.kvBytes(min(capacity, m.Context)) }
 
-func (m *Model) kvBytes(tokens int) int64 {
-	d := &m.Decoder
-	keys, values := kernel.KVLen(tokens, d.HeadDim)
-	return 4 * int64(d.Depth) * int64(d.KVHeads) * int64(keys+values)
+func (m *Model) kvBytes(tokens int) (total int64) {
+	for i := range m.decoder {
+		a := &m.decoder[i].Attention
+		keys, values := kernel.KVLen(tokens, a.HeadDim)
+		total += 4 * int64(a.KVHeads) * int64(keys+values)
+	}
+	return total
 }
 
 // A Memory is what the decoder sees of an encoded text: the keys and values of each

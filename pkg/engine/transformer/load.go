@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -36,30 +37,28 @@ func New(spec *Spec, w *Weights, k *kernel.Kernels, format Format) (*Model, erro
 
 // prepare makes a model without weights, and lists what it needs.
 func prepare(spec *Spec, w *Weights, k *kernel.Kernels) (*Model, []part, error) {
-	m := newModel(w)
-	m.Spec, m.kernels, m.elements = *spec, k, w.Elements()
-	if err := spec.check(w); err != nil {
-		return nil, nil, err
-	}
-	act, err := newActivation(spec)
+	activations, err := spec.activations()
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, layers := range [][]layer{m.decoder, m.encoder} {
-		for i := range layers {
-			l := &layers[i]
-			if n := len(l.ffn.learned); n != act.learned {
-				return nil, nil, fmt.Errorf("layer %d: %d vectors for an activation of %d", i, n, act.learned)
-			}
-			l.ffn.gated, l.ffn.act = spec.Gated, act
-		}
+	if err := w.check(spec, activations); err != nil {
+		return nil, nil, err
 	}
-	spec.scale(m.decoder, &spec.Decoder)
-	spec.scale(m.encoder, &spec.Encoder)
+	m := newModel(spec, w)
+	m.kernels, m.elements = k, w.Elements()
+	for i, kind := range spec.Decoder {
+		m.decoder[i].ffn.act = activations[kind]
+	}
+	for i, kind := range spec.Encoder {
+		m.encoder[i].ffn.act = activations[kind]
+	}
 	if spec.Position == Sinusoidal {
 		m.frequencies = sinusoidFrequencies(spec.Width)
 	}
-	parts := spec.parts(w, m)
+	if spec.Norm == PlainLayerNorm {
+		m.ones = slices.Repeat([]float32{1}, m.widest())
+	}
+	parts := m.parts(w, m)
 	for i := range parts {
 		if err := parts[i].check(); err != nil {
 			return nil, nil, err
@@ -68,55 +67,61 @@ func prepare(spec *Spec, w *Weights, k *kernel.Kernels) (*Model, []part, error) 
 	return m, parts, nil
 }
 
-// check refuses what the forward pass could not index.
-func (s *Spec) check(w *Weights) error {
-	if s.Vocab < 1 || s.Context < 1 || s.Width < 1 || s.Decoder.Depth < 1 {
-		return fmt.Errorf("a model of %d tokens, %d positions, width %d and %d layers", s.Vocab, s.Context, s.Width, s.Decoder.Depth)
+// activations checks a description and returns the activation of each kind.
+func (s *Spec) activations() ([]activation, error) {
+	if err := s.Check(); err != nil {
+		return nil, err
 	}
-	if s.SharedNorm && !s.Parallel || s.Parallel && s.Encoder.Depth > 0 {
-		return fmt.Errorf("layers with a shared norm (%v) and in parallel (%v), below %d of an encoder", s.SharedNorm, s.Parallel, s.Encoder.Depth)
-	}
-	for _, st := range []struct {
-		Stack
-		layers []Layer
-	}{{s.Decoder, w.Decoder}, {s.Encoder, w.Encoder}} {
-		switch {
-		case st.Depth != len(st.layers):
-			return fmt.Errorf("%d layers of weights for a stack of %d", len(st.layers), st.Depth)
-		case st.Stack == Stack{}:
-		case st.Depth < 1:
-			return fmt.Errorf("a stack of %d layers with %d heads of %d dimensions", st.Depth, st.Heads, st.HeadDim)
-		case st.Heads < 1 || st.KVHeads < 1 || st.Heads%st.KVHeads != 0:
-			return fmt.Errorf("%d heads of queries cannot share %d heads of keys", st.Heads, st.KVHeads)
-		case st.HeadDim < 1 || st.FFN < 1:
-			return fmt.Errorf("heads of %d dimensions, feed-forward width %d", st.HeadDim, st.FFN)
-		case s.Position == RotaryEmbedding && (s.Rotary.Dims > st.HeadDim || s.Rotary.Dims != 2*len(s.Rotary.Frequencies)):
-			return fmt.Errorf("%d rotary dimensions, %d frequencies, heads of %d", s.Rotary.Dims, len(s.Rotary.Frequencies), st.HeadDim)
+	list := make([]activation, len(s.Kinds))
+	for i := range list {
+		var err error
+		if list[i], err = newActivation(&s.Kinds[i].FeedForward); err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	return list, nil
 }
 
-// newModel returns a model with as many layers as w has.
-func newModel(w *Weights) *Model {
-	stack := func(from []Layer) []layer {
+// newModel returns a model with layers for w, of which there are as many as spec says.
+func newModel(spec *Spec, w *Weights) *Model {
+	m := &Model{Spec: *spec}
+	m.Kinds = slices.Clone(spec.Kinds)
+	stack := func(kinds []int, from []Layer) []layer {
 		to := make([]layer, len(from))
 		for i := range from {
+			to[i].setKind(&m.Kinds[kinds[i]])
 			to[i].ffn.learned = make([][]float32, len(from[i].Learned))
 		}
 		return to
 	}
-	return &Model{decoder: stack(w.Decoder), encoder: stack(w.Encoder)}
+	m.decoder, m.encoder = stack(spec.Decoder, w.Decoder), stack(spec.Encoder, w.Encoder)
+	return m
 }
 
-// scale sets what the scores of a stack's layers are multiplied by.
-func (s *Spec) scale(layers []layer, st *Stack) {
-	for i := range layers {
-		layers[i].scale = float32(1 / math.Sqrt(float64(st.HeadDim)))
-		if s.InverseLayerScale {
-			layers[i].scale /= float32(i + 1)
-		}
+// setKind prepares a layer without weights.
+func (l *layer) setKind(k *Kind) {
+	l.Kind = k
+	a := &k.Attention
+	l.attentionNorms.Placement, l.crossNorms.Placement, l.ffn.norms.Placement = a.Norms, a.Norms, k.FeedForward.Norms
+	l.ffn.gated = k.FeedForward.Gated
+	if l.scale = a.Scale; l.scale == 0 {
+		l.scale = float32(1 / math.Sqrt(float64(a.HeadDim)))
 	}
+	switch {
+	case a.SoftCap > 0:
+		l.cap = kernel.Cap{Kind: kernel.CapTanh, Value: a.SoftCap}
+	case a.Clamp > 0:
+		l.cap = kernel.Cap{Kind: kernel.CapClamp, Value: a.Clamp}
+	}
+}
+
+// widest is the length of the longest vector that is normalised.
+func (s *Spec) widest() int {
+	n := s.Width
+	for i := range s.Kinds {
+		n = max(n, s.Kinds[i].Attention.Heads*s.Kinds[i].Attention.HeadDim)
+	}
+	return n
 }
 
 // place gives every part its memory and returns those whose values are still to be read.
@@ -264,6 +269,11 @@ func (ld *loader) copy(p *part, dst []float32) error {
 		n := t.Rows * t.Cols
 		if err := t.reader(p.form)(dst[:n], 0); err != nil {
 			return err // names the file and the tensor
+		}
+		for j := range dst[:n] {
+			if p.lessOne {
+				dst[j]++
+			}
 		}
 		dst = dst[n:]
 	}

@@ -18,12 +18,14 @@ type Model struct {
 
 	kernels     *kernel.Kernels
 	embed       *linear   // (Vocab, Width), looked up by row; may be the head
+	embedNorm   norm      // of EmbedNorm
 	positions   []float32 // (Context, Width), row-major, of Position Learned
 	frequencies []float32 // (Width/2), of Position Sinusoidal
 	head        linear    // (Vocab, Width)
 
 	decoder, encoder         []layer
 	decoderNorm, encoderNorm norm
+	ones                     []float32 // the weights of PlainLayerNorm
 	elements, bytes          int64
 
 	await *awaiter
@@ -59,15 +61,25 @@ func (l *linear) row(dst []float32, r int) {
 	}
 }
 
-type norm struct{ weight, bias []float32 } // (Width); bias may be nil
+type norm struct{ weight, bias []float32 } // bias may be nil
+
+// norms are those around a branch of a layer.
+type norms struct {
+	Placement
+	first, last norm // (Width): of what the branch reads, and behind it
+}
 
 type layer struct {
-	attentionNorm, crossNorm, ffnNorm norm
+	*Kind
+	attentionNorms, crossNorms norms
 
 	qkv, out                  linear
-	crossQ, crossKV, crossOut linear // of a decoder below an encoder
+	qNorm, kNorm              norm
+	sinks                     []float32 // (Heads), or nil
+	crossQ, crossKV, crossOut linear    // of a decoder below an encoder
 	ffn                       feedForward
-	scale                     float32 // of scores
+	scale                     float32    // of scores
+	cap                       kernel.Cap // of scores
 }
 
 // Failed returns why weights that were still to come never will; nil if that is not known.

@@ -78,26 +78,31 @@ type StoredTensor struct {
 // Unpack returns the weights of a packed model of spec. find looks for a tensor that a
 // stage of a pass needs. The error names the tensor that is not as the spec has it.
 func Unpack(spec *Spec, find func(name string, stage int) (StoredTensor, bool)) (*Weights, error) {
-	act, err := newActivation(spec)
+	activations, err := spec.activations()
 	if err != nil {
 		return nil, err
 	}
-	w := &Weights{Decoder: make([]Layer, spec.Decoder.Depth), Encoder: make([]Layer, spec.Encoder.Depth)}
-	for _, stack := range [][]Layer{w.Decoder, w.Encoder} {
-		for i := range stack {
-			stack[i].Learned = make([]Vector, act.learned)
+	layers := func(kinds []int) []Layer {
+		list := make([]Layer, len(kinds))
+		for i, kind := range kinds {
+			list[i].Learned = make([]Vector, activations[kind].learned)
 		}
+		return list
 	}
-	if _, ok := find("head", spec.Encoder.Depth+spec.Decoder.Depth+1); ok {
+	w := &Weights{Decoder: layers(spec.Decoder), Encoder: layers(spec.Encoder)}
+	if _, ok := find("head", len(spec.Encoder)+len(spec.Decoder)+1); ok {
 		w.Head.Weight = []Tensor{{}} // it is not the embedding
 	}
-	parts := spec.parts(w, newModel(w))
+	parts := spec.parts(w, newModel(spec, w))
 	for i := range parts {
 		p := &parts[i]
 		*p.from = nil
 		t, ok := find(p.name, p.stage)
-		if !ok {
+		switch {
+		case !ok && p.optional():
 			continue
+		case !ok:
+			return nil, fmt.Errorf("tensor %q: missing", p.name)
 		}
 		f, ok := p.formatOf(&t)
 		if !ok {

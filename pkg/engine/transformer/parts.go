@@ -18,6 +18,7 @@ type part struct {
 	from       *[]Tensor
 	matrix     *linear    // of Multiplied and LookedUp
 	values     *[]float32 // of Plain
+	lessOne    bool       // what is read is one less than the values
 }
 
 // A form is how a tensor is used, and so how it is kept.
@@ -29,8 +30,8 @@ const (
 	plain                  // row-major in float32, whatever the format
 )
 
-// parts lists what a model of spec has of w; where nothing is, w does not have it. The
-// stacks of m have as many layers as w.
+// parts lists what a model of spec has of w; where nothing is, w does not have it. m is
+// what newModel made of both.
 func (s *Spec) parts(w *Weights, m *Model) []part {
 	l := &partList{spec: s}
 	m.embed = &m.head
@@ -43,13 +44,18 @@ func (s *Spec) parts(w *Weights, m *Model) []part {
 	if s.Position == Learned {
 		l.add(part{name: "positions", form: plain, rows: s.Context, cols: s.Width, from: &w.Positions.Weight, values: &m.positions})
 	}
-	l.stack("encoder", &s.Encoder, w.Encoder, m.encoder, false)
-	if len(w.Encoder) > 0 {
-		l.norm("encoder.norm", &w.EncoderNorm, &m.encoderNorm)
+	if s.EmbedNorm {
+		l.norm("embedding_norm", &w.EmbedNorm, &m.embedNorm, s.Width)
 	}
-	l.stack("decoder", &s.Decoder, w.Decoder, m.decoder, len(w.Encoder) > 0)
+	l.stack("encoder", w.Encoder, m.encoder, false)
+	if len(w.Encoder) > 0 && !s.NoLastNorm {
+		l.norm("encoder.norm", &w.EncoderNorm, &m.encoderNorm, s.Width)
+	}
+	l.stack("decoder", w.Decoder, m.decoder, len(w.Encoder) > 0)
 	l.stage++
-	l.norm("norm", &w.DecoderNorm, &m.decoderNorm)
+	if !s.NoLastNorm {
+		l.norm("norm", &w.DecoderNorm, &m.decoderNorm, s.Width)
+	}
 	if w.Head.Weight != nil {
 		l.add(part{name: "head", head: true, rows: s.Vocab, cols: s.Width, from: &w.Head.Weight, matrix: &m.head})
 	}
@@ -69,32 +75,64 @@ func (l *partList) add(p part) {
 	l.parts = append(l.parts, p)
 }
 
-func (l *partList) stack(name string, s *Stack, from []Layer, to []layer, cross bool) {
-	queries, keys, width := s.Heads*s.HeadDim, s.KVHeads*s.HeadDim, l.spec.Width
+func (l *partList) stack(name string, from []Layer, to []layer, cross bool) {
+	width := l.spec.Width
 	for i := range from {
 		f, o := &from[i], &to[i]
+		queries, keys := o.Attention.Heads*o.Attention.HeadDim, o.Attention.KVHeads*o.Attention.HeadDim
 		at := fmt.Sprintf("%s.%d.", name, i)
 		l.stage++
-		l.norm(at+"attention_norm", &f.AttentionNorm, &o.attentionNorm)
+		l.norms(at+"attention", &f.AttentionNorm, &f.AttentionPostNorm, &o.attentionNorms)
 		l.linear(at+"qkv", &f.QKV, &o.qkv, queries+2*keys, width)
-		l.linear(at+"out", &f.Out, &o.out, width, queries)
-		if cross {
-			l.norm(at+"cross_norm", &f.CrossNorm, &o.crossNorm)
-			l.linear(at+"cross_q", &f.CrossQ, &o.crossQ, queries, width)
-			l.linear(at+"cross_kv", &f.CrossKV, &o.crossKV, 2*keys, width)
-			l.linear(at+"cross_out", &f.CrossOut, &o.crossOut, width, queries)
+		switch o.Attention.QKNorm {
+		case QKNormHead:
+			queries, keys = o.Attention.HeadDim, o.Attention.HeadDim
+			fallthrough
+		case QKNormEachHead, QKNormAll:
+			l.norm(at+"q_norm", &f.QNorm, &o.qNorm, queries)
+			l.norm(at+"k_norm", &f.KNorm, &o.kNorm, keys)
 		}
-		if !l.spec.SharedNorm {
-			l.norm(at+"ffn_norm", &f.FFNNorm, &o.ffnNorm)
+		l.attention(at, f, o, cross)
+		if !o.SharedNorm {
+			l.norms(at+"ffn", &f.FFNNorm, &f.FFNPostNorm, &o.ffn.norms)
 		}
-		l.linear(at+"up", &f.Up, &o.ffn.upper, s.FFN, width)
-		if l.spec.Gated {
-			l.linear(at+"gate", &f.Gate, &o.ffn.gate, s.FFN, width)
-		}
-		for j := range f.Learned {
-			l.vector(fmt.Sprintf("%sactivation.%d", at, j), &f.Learned[j], &o.ffn.learned[j], s.FFN)
-		}
-		l.linear(at+"down", &f.Down, &o.ffn.lower, width, s.FFN)
+		l.feedForward(at, f, o)
+	}
+}
+
+// attention lists the rest of an attention and the cross-attention.
+func (l *partList) attention(at string, f *Layer, o *layer, cross bool) {
+	queries, keys, width := o.Attention.Heads*o.Attention.HeadDim, o.Attention.KVHeads*o.Attention.HeadDim, l.spec.Width
+	if o.Attention.Sinks {
+		l.vector(at+"sinks", &f.Sinks, &o.sinks, o.Attention.Heads)
+	}
+	l.linear(at+"out", &f.Out, &o.out, width, queries)
+	if cross {
+		l.norms(at+"cross", &f.CrossNorm, &f.CrossPostNorm, &o.crossNorms)
+		l.linear(at+"cross_q", &f.CrossQ, &o.crossQ, queries, width)
+		l.linear(at+"cross_kv", &f.CrossKV, &o.crossKV, 2*keys, width)
+		l.linear(at+"cross_out", &f.CrossOut, &o.crossOut, width, queries)
+	}
+}
+
+func (l *partList) feedForward(at string, f *Layer, o *layer) {
+	width, ffn := l.spec.Width, o.FeedForward.Width
+	l.linear(at+"up", &f.Up, &o.ffn.upper, ffn, width)
+	if o.FeedForward.Gated {
+		l.linear(at+"gate", &f.Gate, &o.ffn.gate, ffn, width)
+	}
+	for j := range f.Learned {
+		l.vector(fmt.Sprintf("%sactivation.%d", at, j), &f.Learned[j], &o.ffn.learned[j], ffn)
+	}
+	l.linear(at+"down", &f.Down, &o.ffn.lower, width, ffn)
+}
+
+func (l *partList) norms(name string, first, last *Norm, to *norms) {
+	if to.before() {
+		l.norm(name+"_norm", first, &to.first, l.spec.Width)
+	}
+	if to.after() {
+		l.norm(name+"_post_norm", last, &to.last, l.spec.Width)
 	}
 }
 
@@ -103,9 +141,15 @@ func (l *partList) linear(name string, from *Linear, to *linear, rows, cols int)
 	l.vector(name+".bias", &from.Bias, &to.bias, rows)
 }
 
-func (l *partList) norm(name string, from *Norm, to *norm) {
-	l.vector(name, &from.Weight, &to.weight, l.spec.Width)
-	l.vector(name+".bias", &from.Bias, &to.bias, l.spec.Width)
+func (l *partList) norm(name string, from *Norm, to *norm, n int) {
+	if l.spec.Norm == PlainLayerNorm {
+		return
+	}
+	l.vector(name, &from.Weight, &to.weight, n)
+	l.parts[len(l.parts)-1].lessOne = from.LessOne
+	if l.spec.Norm == LayerNorm {
+		l.vector(name+".bias", &from.Bias, &to.bias, n)
+	}
 }
 
 func (l *partList) vector(name string, from *Vector, to *[]float32, n int) {

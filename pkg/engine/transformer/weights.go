@@ -6,11 +6,12 @@ import "glossa/pkg/engine/kernel"
 // read before. The zero Linear, Vector and Norm mean that the model has none.
 type Weights struct {
 	Embed     Linear // (Vocab, Width)
+	EmbedNorm Norm   // of a Spec with EmbedNorm
 	Positions Linear // (Context, Width), of Position Learned
 	Head      Linear // (Vocab, Width), with or without bias; zero: Embed is the head too
 
 	Decoder, Encoder         []Layer
-	DecoderNorm, EncoderNorm Norm // after the last layer
+	DecoderNorm, EncoderNorm Norm // after the last layer, unless NoLastNorm
 
 	// Await, if set, returns when all that a stage of a pass needs is there, of what
 	// Packed gives: stage 0 is the embedding, then come the layers of the encoder, those
@@ -21,12 +22,17 @@ type Weights struct {
 	Release func()
 }
 
-// A Layer has the parameters of one layer.
+// A Layer has the parameters of one layer. Its [Kind] says which there are; those whose
+// names begin with Cross are of a decoder below an encoder.
 type Layer struct {
-	AttentionNorm, CrossNorm, FFNNorm Norm // CrossNorm, Cross*: of a decoder below an encoder
+	AttentionNorm, CrossNorm, FFNNorm             Norm // (Width), of what a branch reads
+	AttentionPostNorm, CrossPostNorm, FFNPostNorm Norm // (Width), behind a branch
 
-	QKV      Linear // ((Heads+2*KVHeads)*HeadDim, Width): rows of queries, keys, values
-	Out      Linear // (Width, Heads*HeadDim)
+	QKV          Linear // ((Heads+2*KVHeads)*HeadDim, Width): rows of queries, keys, values
+	QNorm, KNorm Norm   // (HeadDim), (Heads*HeadDim) and (KVHeads*HeadDim) if not of QKNormHead
+	Sinks        Vector // (Heads)
+	Out          Linear // (Width, Heads*HeadDim)
+
 	CrossQ   Linear // (Heads*HeadDim, Width)
 	CrossKV  Linear // (2*KVHeads*HeadDim, Width): rows of keys, values
 	CrossOut Linear // (Width, Heads*HeadDim)
@@ -37,7 +43,10 @@ type Layer struct {
 }
 
 // A Norm has the parameters of a normalisation.
-type Norm struct{ Weight, Bias Vector } // (Width)
+type Norm struct {
+	Weight, Bias Vector
+	LessOne      bool // what is read of Weight is one less than the weights (Gemma)
+}
 
 // A Linear is y = x Wᵀ + b. Weight's pieces are put one below the other.
 type Linear struct {
@@ -122,7 +131,7 @@ func (w *Weights) ProductBytes(spec *Spec, f Format) int64 {
 }
 
 func (w *Weights) bytes(spec *Spec, f Format, counts func(form) bool) (total int64) {
-	parts := spec.parts(w, newModel(w))
+	parts := spec.parts(w, newModel(spec, w))
 	for i := range parts {
 		if p := &parts[i]; !p.absent() && counts(p.form) {
 			total += p.bytes(p.format(f))
@@ -136,7 +145,7 @@ func (w *Weights) Elements() (n int64) {
 	for _, l := range []Linear{w.Embed, w.Positions, w.Head} {
 		n += l.elements()
 	}
-	n += w.DecoderNorm.elements() + w.EncoderNorm.elements()
+	n += w.EmbedNorm.elements() + w.DecoderNorm.elements() + w.EncoderNorm.elements()
 	for _, stack := range [][]Layer{w.Decoder, w.Encoder} {
 		for i := range stack {
 			n += stack[i].elements()
@@ -152,7 +161,12 @@ func (l *Layer) elements() (n int64) {
 	for _, v := range l.Learned {
 		n += v.elements()
 	}
-	return n + l.AttentionNorm.elements() + l.CrossNorm.elements() + l.FFNNorm.elements()
+	for _, norm := range []Norm{
+		l.AttentionNorm, l.CrossNorm, l.FFNNorm, l.AttentionPostNorm, l.CrossPostNorm, l.FFNPostNorm, l.QNorm, l.KNorm,
+	} {
+		n += norm.elements()
+	}
+	return n + l.Sinks.elements()
 }
 
 func (n Norm) elements() int64 { return n.Weight.elements() + n.Bias.elements() }
