@@ -12,7 +12,7 @@ const (
 // those that let a text leave its form.
 func mutants() []mutant {
 	var all []mutant
-	for _, list := range [][]mutant{positions(), attention(), norms(), heads(), translation(), words(), costs(), rules(), spellings(), meanings(), held(), shares(), cloud(), uploads()} {
+	for _, list := range [][]mutant{positions(), attention(), norms(), heads(), translation(), words(), costs(), rules(), spellings(), meanings(), held(), shares(), cloud(), uploads(), kinds()} {
 		all = append(all, list...)
 	}
 	return all
@@ -37,10 +37,10 @@ func positions() []mutant {
 // attention: how queries, keys and values are stored, shared and scaled.
 func attention() []mutant {
 	return []mutant{
-		{"NeoX: queries, keys and values by head", "pkg/engine/arch/layout.go", "(3*head + part) * s.HeadDim", "(part*s.Heads + head) * s.HeadDim", archTests, goldens},
+		{"NeoX: queries, keys and values by head", "pkg/engine/arch/layout.go", "(3*head + part) * a.HeadDim", "(part*a.Heads + head) * a.HeadDim", archTests, goldens},
 		{"GPT-2: matrices are stored transposed", "pkg/engine/transformer/load.go", "case t.Transposed:\n\t\t\t\tld.kernels.LoadColumns", "case false:\n\t\t\t\tld.kernels.LoadColumns", archTests, goldens},
-		{"GPT-2: scores by layer", "pkg/engine/transformer/load.go", "layers[i].scale /= float32(i + 1)", "layers[i].scale /= 1", archTests, goldens},
-		{"Llama: neighbouring queries share keys", "pkg/engine/transformer/attention.go", "first := head * group * s.HeadDim", "first := (s.KVHeads - 1 - head) * group * s.HeadDim", archTests, goldens},
+		{"GPT-2: scores by layer", "pkg/engine/arch/gpt2.go", "scale / float32(i+1)", "scale / 1", archTests, goldens},
+		{"Llama: neighbouring queries share keys", "pkg/engine/transformer/attention.go", "first := head * group * a.HeadDim", "first := (a.KVHeads - 1 - head) * group * a.HeadDim", archTests, goldens},
 		{"biases of queries, keys and values", "pkg/engine/transformer/worker.go", "if l.bias != nil && from < to {", "if l.bias != nil && from < to && rows != 3*l.cols {", archTests, goldens},
 	}
 }
@@ -49,15 +49,15 @@ func attention() []mutant {
 func norms() []mutant {
 	const forward, worker, family = "pkg/engine/transformer/forward.go", "pkg/engine/transformer/worker.go", "pkg/engine/arch/family.go"
 	return []mutant{
-		{"GPT-J and NeoX: both halves read the same input", worker, "if w.m.Parallel {\n\t\tfrom", "if false {\n\t\tfrom", archTests, goldens},
-		{"NeoX: the feed-forward block has its own norm", worker, "if !w.m.SharedNorm {", "if false {", archTests, goldens},
-		{"NeoX: the residual is added after the norm", worker, "w.residual(w.out, from, to)\n\t\tl.ffn.down(w)", "w.residual(w.out, from, to)\n\t\tw.barrier.wait()\n\t\tw.normalise(l.ffnNorm)\n\t\tl.ffn.up(w)\n\t\tl.ffn.down(w)", archTests, goldens},
+		{"GPT-J and NeoX: both halves read the same input", worker, "if l.Parallel {\n\t\tw.residual", "if false {\n\t\tw.residual", archTests, goldens},
+		{"NeoX: the feed-forward block has its own norm", worker, "if !l.SharedNorm {", "if false {", archTests, goldens},
+		{"NeoX: the residual is added after the norm", worker, "w.residual(w.apply(&l.ffn.lower", "w.barrier.wait()\n\t\tl.ffn.up(w, w.inputs(&l.ffn.norms))\n\t\tw.residual(w.apply(&l.ffn.lower", archTests, goldens},
 		{"NeoX-20B: gelu_fast is the tanh form", family, `"gelu_fast": transformer.GELU,`, `"gelu_fast": transformer.GELUErf,`, archTests, goldens},
 		{"Pythia: gelu is the exact form", family, `"gelu": transformer.GELUErf,`, `"gelu": transformer.GELU,`, archTests, goldens},
 		{"M2M100: relu", family, `"relu": transformer.ReLU,`, `"relu": transformer.GELU,`, archTests, goldens},
 		{"Llama: the activation is of the gate", "pkg/engine/transformer/ffn.go", "f.act.apply(k, g, nil, nil)", "f.act.apply(k, h, nil, nil)", archTests, goldens},
 		{"M2M100: the encoder has a last norm", forward, "w.normalise(w.m.encoderNorm)", "w.normalise(w.m.decoderNorm)", archTests, goldens},
-		{"the decoder has a last norm", forward, "w.x[row*width:(row+1)*width], m.decoderNorm)", "w.x[row*width:(row+1)*width], norm{m.decoderNorm.weight, nil})", archTests, goldens},
+		{"the decoder has a last norm", forward, "m.normalise(dst, x, m.decoderNorm)", "m.normalise(dst, x, norm{m.decoderNorm.weight, nil})", archTests, goldens},
 	}
 }
 

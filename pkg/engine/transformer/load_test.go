@@ -84,7 +84,9 @@ func TestNewRefuses(t *testing.T) {
 			s.Kinds[0].Attention.Rotary, s.Rotaries = 1, []transformer.Rotary{{Dims: 6}}
 		}, "6 rotary dimensions"},
 		{"activation", func(s *transformer.Spec, _ *transformer.Weights) { s.Kinds[0].FeedForward.Activation = "mish" }, `"mish"`},
-		{"parameters of the activation", func(s *transformer.Spec, _ *transformer.Weights) { s.Kinds[0].FeedForward.Activation = transformer.KANSpline }, "0 vectors"},
+		{"parameters of the activation", func(s *transformer.Spec, _ *transformer.Weights) {
+			s.Kinds[0].FeedForward.Activation = transformer.KANSpline
+		}, "0 vectors"},
 		{"gated parameters", func(s *transformer.Spec, _ *transformer.Weights) {
 			s.Kinds[0].FeedForward.Activation, s.Kinds[0].FeedForward.Gated = transformer.Universal, true
 		}, "cannot be gated"},

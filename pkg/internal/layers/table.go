@@ -6,7 +6,7 @@ func Glossa() *Table {
 	aws := []string{"github.com/aws"}
 	function := Layer{Floor: 7, May: []string{"pkg/app"}, Never: []string{
 		"pkg/starter", "pkg/starter/*", "pkg/train", "pkg/meter/prom", "pkg/cloud", "pkg/llm/llmtest", "pkg/table/tabletest",
-		"pkg/bucket/buckettest", "pkg/engine/checkpoint/checkpointtest",
+		"pkg/bucket/buckettest", "pkg/engine/checkpoint/checkpointtest", "pkg/engine/transformer/transformertest",
 	}}
 	return &Table{
 		Module: "glossa",
@@ -43,7 +43,7 @@ func Glossa() *Table {
 			"schemas":                 {Floor: 0},
 
 			"pkg/sampler":            {Floor: 1, May: []string{"pkg/engine/kernel"}},
-			"pkg/engine/transformer": {Floor: 1, May: []string{"pkg/engine/kernel"}},
+			"pkg/engine/transformer": {Floor: 1, May: []string{"pkg/engine/kernel"}}, "pkg/engine/transformer/transformertest": {Floor: 1, May: []string{"pkg/engine/transformer"}},
 			"pkg/engine/arch": {Floor: 1, May: []string{
 				"pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/tokenizer", "pkg/grammar",
 			}},
@@ -97,7 +97,7 @@ func Glossa() *Table {
 			"pkg/starter/phrases": {"functions/glossa", "pkg/starter", "pkg/starter/phrases/gen"},
 			"pkg/meter/prom":      {"functions/glossa"}, "pkg/cloud": {"functions/glossa"},
 			"pkg/llm/llmtest": {"pkg/backend/backendtest"}, "pkg/table/tabletest": {}, "pkg/bucket/buckettest": {}, "pkg/backend/backendtest": {},
-			"pkg/engine/checkpoint/checkpointtest": {}, "pkg/host/runtimeapi": {}, "pkg/backend/awsrest/sigv4test": {"pkg/bucket/buckettest"},
+			"pkg/engine/checkpoint/checkpointtest": {}, "pkg/engine/transformer/transformertest": {}, "pkg/host/runtimeapi": {}, "pkg/backend/awsrest/sigv4test": {"pkg/bucket/buckettest"},
 		},
 	}
 }
