@@ -3,6 +3,7 @@ package arch_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -20,6 +21,7 @@ import (
 	"glossa/pkg/engine/checkpoint/checkpointtest"
 	"glossa/pkg/engine/kernel"
 	"glossa/pkg/engine/transformer"
+	"glossa/pkg/engine/transformer/transformertest"
 	"glossa/pkg/tokenizer"
 )
 
@@ -373,4 +375,30 @@ func FuzzPack(f *testing.F) {
 			outputs(t, m, transformer.Stored)
 		}
 	})
+}
+
+// Whatever a description can say of layers is packed: any architecture computes to the bit
+// what it did before, in every format.
+func TestPackRandomArchitectures(t *testing.T) {
+	formats := []transformer.Format{transformer.F32, transformer.BF16, transformer.Q8_0, transformer.Q4_0}
+	for seed := range 60 {
+		random := transformertest.Random(uint64(seed))
+		m := &arch.Model{Type: "llama", Spec: random.Spec, Weights: random.Weights, Tokens: random.Spec.Vocab}
+		if len(m.Spec.Encoder) > 0 {
+			m.Translation = &arch.Translation{Beams: 1, MaxLength: 10}
+		}
+		var b checkpointtest.File
+		f := formats[seed%len(formats)]
+		if err := arch.Pack(&b, m, kernel.Best(), f, func(_, _ int64) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		got := must(arch.Open(inMemory(b.Data), "."))
+		same(t, fmt.Sprint("seed ", seed), got, m)
+		if !slices.Equal(outputs(t, got, transformer.Stored), outputs(t, m, f)) {
+			t.Errorf("seed %d, format %v: computes something else", seed, f)
+		}
+		if got.Weights.Elements() != m.Weights.Elements() {
+			t.Errorf("seed %d: %d weights, not %d", seed, got.Weights.Elements(), m.Weights.Elements())
+		}
+	}
 }
