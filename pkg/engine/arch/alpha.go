@@ -149,7 +149,7 @@ func (b scoreBound) apply(s *transformer.Spec) {
 	}
 }
 
-// readBound reads the limit that [FromAlpha] is given.
+// readBound reads the limit of [FromAlpha].
 func readBound(ck *checkpoint.Alpha, limit string) (scoreBound, error) {
 	if limit == "" {
 		return ownBound(ck), nil
@@ -157,7 +157,7 @@ func readBound(ck *checkpoint.Alpha, limit string) (scoreBound, error) {
 	return parseBound(limit)
 }
 
-// parseBound reads a limit that is given.
+// parseBound reads a limit that is not empty.
 func parseBound(limit string) (scoreBound, error) {
 	switch limit {
 	case "none":
@@ -174,7 +174,7 @@ func parseBound(limit string) (scoreBound, error) {
 	return scoreBound{softCap: float32(v)}, nil
 }
 
-// ownBound is what a checkpoint itself says.
+// ownBound returns the checkpoint's own bound.
 func ownBound(ck *checkpoint.Alpha) scoreBound {
 	switch soft := ck.ModelConfig.SoftCap; {
 	case soft != nil && *soft > 0:

@@ -6,11 +6,11 @@ import (
 	"glossa/pkg/engine/transformer"
 )
 
-// A family is what the models of an architecture have in common: a table.
+// A family is the table of an architecture.
 type family struct {
-	title string // what its makers call it
+	title string // the name that its authors use
 
-	// The members of config.json and what they are if absent.
+	// The members of config.json and their defaults.
 	vocab, context, width field
 	decoder, encoder      dimensions // encoder: of an encoder-decoder
 	activation            text
@@ -19,20 +19,20 @@ type family struct {
 	bos, eos              field // the tokens; -1 is none
 
 	fixed []fixed
-	spec  transformer.Spec // what no configuration changes
-	kind  transformer.Kind // of all layers, and what no configuration changes of it
+	spec  transformer.Spec // the fields that are the same in all configurations
+	kind  transformer.Kind // the same, of all layers
 
 	tensors layout
-	buffers []string // tensors that some versions store and all compute; * is a number
+	buffers []string // tensors that are ignored, because they are computed; * is a number
 
-	// adjust fills in what the table does not say; it may be nil. All layers of the decoder
-	// are of kind 0 then, those of the encoder of kind 1.
+	// adjust completes the description by rules that are not in the table. It may be nil.
+	// It is called with all layers of the decoder of kind 0 and of the encoder of kind 1.
 	adjust func(c *config, s *transformer.Spec, l *layout)
-	// words says what is special about the tokens; nil: nothing.
-	words func(c *config, m *Model)
+	// adjustTokens changes the special tokens. It may be nil.
+	adjustTokens func(c *config, m *Model)
 }
 
-// A field is an integer of a configuration: its names and its value if absent.
+// A field is an integer of a configuration: its names and its default.
 type field struct {
 	names  string
 	absent int
@@ -53,7 +53,7 @@ type dimensions struct {
 	ffn          field // absent 0: four times the width
 }
 
-// Types of models that are told from others beyond their tables.
+// Types of models that need code beyond their tables.
 const (
 	llamaType  = "llama"
 	xglmType   = "xglm"
@@ -65,7 +65,7 @@ var families = map[string]*family{
 	"gpt2": &gpt2, "gptj": &gptj, "gpt_neox": &gptNeoX, xglmType: &xglm, llamaType: &llama, m2m100Type: &m2m100,
 }
 
-// everywhere is what no family allows to be otherwise.
+// everywhere lists the members that must have these values in every family.
 var everywhere = []fixed{{"quantization_config", "null"}, {"add_cross_attention", "false"}}
 
 // activations are the names of transformers' functions.
@@ -76,7 +76,7 @@ var activations = map[string]transformer.Activation{
 	"relu": transformer.ReLU, "silu": transformer.SiLU, "swish": transformer.SiLU,
 }
 
-// read makes the spec that a configuration describes, and the names of its tensors.
+// read returns the spec that a configuration describes and the names of its tensors.
 func (f *family) read(c *config) (*transformer.Spec, *layout, error) {
 	s, l := f.spec, f.tensors
 	s.Vocab = c.integer(f.vocab.names, f.vocab.absent, 1, maxVocab)
@@ -107,7 +107,7 @@ func (f *family) read(c *config) (*transformer.Spec, *layout, error) {
 	return &s, &l, checkSpec(&s)
 }
 
-// read fills in the dimensions of a stack's kind of layers, and returns their number.
+// read sets the dimensions of a stack's kind of layers and returns the number of layers.
 func (d *dimensions) read(c *config, width int, k *transformer.Kind) (depth int) {
 	a := &k.Attention
 	depth = c.integer(d.depth.names, d.depth.absent, 1, maxDepth)
@@ -133,7 +133,7 @@ func addStack(s *transformer.Spec, k transformer.Kind, depth int) []int {
 	return slices.Repeat([]int{len(s.Kinds) - 1}, depth)
 }
 
-// setRotary has all layers turn queries and keys by one table.
+// setRotary gives all layers the same rotary table.
 func setRotary(s *transformer.Spec, r transformer.Rotary) {
 	s.Rotaries = []transformer.Rotary{r}
 	for i := range s.Kinds {

@@ -43,7 +43,7 @@ var gpt2 = family{
 	},
 }
 
-// inverseScale divides the scores of layer i by i+1 more, which makes each layer a kind.
+// inverseScale also divides the scores of layer i by i+1. Each layer becomes a kind.
 func inverseScale(s *transformer.Spec) {
 	k := s.Kinds[0]
 	scale := float32(1 / math.Sqrt(float64(k.Attention.HeadDim)))

@@ -18,8 +18,7 @@ const (
 	maxEnds    = 256
 )
 
-// checkSpec refuses what the tables did not: more than there can be, and what the
-// transformer does not compute.
+// checkSpec refuses dimensions out of bounds and what the transformer does not support.
 func checkSpec(s *transformer.Spec) error {
 	for _, n := range []struct {
 		name            string
@@ -41,7 +40,8 @@ func checkSpec(s *transformer.Spec) error {
 	return s.Check()
 }
 
-// checkKind refuses dimensions of a layer whose products no int holds.
+// checkKind refuses dimensions of a layer that are out of bounds, so that their products
+// fit an int.
 func checkKind(k *transformer.Kind) error {
 	a := &k.Attention
 	for _, n := range []struct {

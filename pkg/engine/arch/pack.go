@@ -18,15 +18,15 @@ import (
 	"glossa/pkg/engine/transformer"
 )
 
-// Keys of __metadata__ of a packed model. A part of the tokenizer is its text, or base64
-// under a key that ends so if it is no text.
+// Keys of __metadata__ of a packed model. A part of the tokenizer is stored as text. A part
+// that is not UTF-8 is stored in base64, under a key with that suffix.
 const (
 	packModelKey     = "glossa.model" // [described]
 	packTokenizerKey = "tokenizer"    // the kind; the parts are below it: "tokenizer.json"
 	packBase64       = ".base64"
 )
 
-// described is what a packed model says of itself, in JSON.
+// described is the description of a packed model, in JSON.
 type described struct {
 	Type         string            `json:"type"`
 	Quant        string            `json:"quant"`  // the format that it was packed in
@@ -41,7 +41,7 @@ type described struct {
 }
 
 // Pack writes a model as a packed file, in a format, to an empty file. progress is called
-// after each tensor with the bytes that are written and those that will be; its error ends
+// after each tensor with the bytes written so far and in total. An error of progress stops
 // the work. m stays open.
 func Pack(to io.WriterAt, m *Model, k *kernel.Kernels, format transformer.Format, progress func(done, total int64) error) error {
 	meta, err := m.meta(format)
@@ -80,7 +80,7 @@ func Pack(to io.WriterAt, m *Model, k *kernel.Kernels, format transformer.Format
 	if err := writeTensors(w, layout, progress); err != nil {
 		return err
 	}
-	if trie != nil { // last: the first answers do not wait for it
+	if trie != nil { // last: a first answer does not need it
 		if err := w.Write(len(tensors)-1, trie); err != nil {
 			return err
 		}
@@ -124,20 +124,20 @@ func writeTensors(w *checkpoint.PackWriter, layout *transformer.Layout, progress
 	return failed
 }
 
-// packedTrie returns the vocabulary in its binary form; nil for a model that cannot be
-// held to a form.
+// packedTrie returns the vocabulary in its binary form; nil for a model without structured
+// output.
 func (m *Model) packedTrie() ([]byte, error) {
 	if m.Tokenizer == nil || m.Translation != nil {
 		return nil, nil
 	}
 	v, err := m.Vocabulary()()
 	if err != nil {
-		return nil, nil // said when a form is asked for
+		return nil, nil // structured output fails with this error later
 	}
 	return v.AppendBinary(nil)
 }
 
-// meta is what describes a packed model.
+// meta returns the metadata of a packed model.
 func (m *Model) meta(format transformer.Format) (map[string]string, error) {
 	d := described{
 		Type: m.Type, Source: m.Version, Spec: m.Spec, Start: m.Start, Empty: m.Empty, End: m.End, Tokens: m.Tokens,
@@ -177,11 +177,11 @@ func (m *Model) meta(format transformer.Format) (map[string]string, error) {
 	return meta, nil
 }
 
-// maxDescribed bounds what a packed model says of itself, bytes of JSON: what is decoded is
-// many times as large.
+// maxDescribed bounds the description of a packed model, in bytes of JSON. Decoded it takes
+// many times as much.
 const maxDescribed = 1 << 20
 
-// decodeDescribed reads what [Pack] wrote in a version, and refuses unknown fields.
+// decodeDescribed reads a description of a version and refuses unknown fields.
 func decodeDescribed(version, text string) (*described, error) {
 	if len(text) > maxDescribed {
 		return nil, fmt.Errorf("%d bytes, at most %d", len(text), maxDescribed)
@@ -203,7 +203,7 @@ func decodeDescribed(version, text string) (*described, error) {
 	return d, nil
 }
 
-// decodeStrictly reads one JSON object with no other fields than T has.
+// decodeStrictly reads one JSON object and refuses fields that T does not have.
 func decodeStrictly[T any](text string) (*T, error) {
 	v := new(T)
 	dec := json.NewDecoder(strings.NewReader(text))

@@ -7,8 +7,8 @@ import (
 	"glossa/pkg/engine/transformer"
 )
 
-// described1 is what a packed model of version 1 says of itself: its layers are all alike.
-// It is read for ever and never written; its fields do not change.
+// described1 is the description of a packed model of version 1, in which all layers are
+// alike. It is never written, and its fields must not change.
 type described1 struct {
 	Type   string `json:"type"`
 	Quant  string `json:"quant"`
@@ -67,7 +67,7 @@ type rotary1 struct {
 	Frequencies []float32 `json:"frequencies"`
 }
 
-// described says the same in the present version.
+// described converts a description to the current version.
 func (d *described1) described() (*described, error) {
 	if d.Spec == nil {
 		return nil, fmt.Errorf("no spec")
@@ -82,7 +82,7 @@ func (d *described1) described() (*described, error) {
 			bound = scoreBound{clamp: c.Value}
 		}
 		if c.Kind != "clamp" && c.Kind != "tanh" || !(c.Value > 0 && c.Value <= 1e6) {
-			return nil, fmt.Errorf("cap: %.40q with %v is none", c.Kind, c.Value)
+			return nil, fmt.Errorf("cap: %.40q with %v is not a bound", c.Kind, c.Value)
 		}
 		bound.apply(s)
 	}

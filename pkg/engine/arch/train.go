@@ -11,9 +11,9 @@ import (
 	"glossa/pkg/engine/checkpoint"
 )
 
-// A Run is the training run of Alpha that a model comes from. A packed model keeps it:
-// what describes it in its metadata, the files behind all other tensors, where nobody who
-// computes reads them.
+// A Run is the training run of Alpha that a model comes from. A packed model keeps its
+// description in the metadata and its files behind all other tensors, where no pass reads
+// them.
 type Run struct {
 	Config   json.RawMessage `json:"config"` // config.json
 	Step     int             `json:"step"`

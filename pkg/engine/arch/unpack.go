@@ -21,7 +21,7 @@ func openPack(fsys fs.FS, p *place) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := o.unpacking.start(); err != nil { // beside what follows
+	if err := o.unpacking.start(); err != nil { // in the background
 		return nil, errors.Join(err, o.Close())
 	}
 	if err := o.readPackTokens(); err != nil {
@@ -46,7 +46,7 @@ func openPackWeights(fsys fs.FS, p *place) (*opened, error) {
 	return o, nil
 }
 
-// readPack reads what a packed model says of itself and finds its tensors.
+// readPack reads the description of a packed model and finds its tensors.
 func (o *opened) readPack() error {
 	version, err := o.file.PackVersion()
 	if err != nil {
@@ -88,7 +88,7 @@ func (o *opened) readPack() error {
 	return nil
 }
 
-// check refuses what the engine could not index, or would take for another model.
+// check refuses descriptions that the engine cannot run.
 func (d *described) check() error {
 	s := d.Spec
 	if families[d.Type] == nil && d.Type != alphaType {
@@ -120,7 +120,7 @@ func (d *described) check() error {
 	return d.Translation.check(s)
 }
 
-// check refuses searches that have no end, and tokens that there are not.
+// check refuses searches without an end and tokens out of range.
 func (t *Translation) check(s *transformer.Spec) error {
 	if t == nil {
 		return nil
@@ -145,7 +145,7 @@ type unpacking struct {
 	fetch *checkpoint.Fetch // nil before start
 }
 
-// find is what [transformer.Unpack] asks.
+// find looks up a tensor for [transformer.Unpack].
 func (u *unpacking) find(name string, stage int) (transformer.StoredTensor, bool) {
 	index, ok := u.file.Index(name)
 	if !ok {

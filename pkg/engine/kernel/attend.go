@@ -33,17 +33,17 @@ type Queries struct {
 	In, Out             []float32 // (Tokens, Heads, Dim) of the KV; tokens lie a stride apart
 	InStride, OutStride int       // floats
 	Tokens, Heads       int
-	Seen                int  // keys before the end of what the first token sees; where it sees none, Out is zero
+	Seen                int  // end of the keys that the first token sees; if it sees none, Out is zero
 	Causal              bool // for each later token the end is one key further
-	Window, Chunk       int  // begin what a token sees after key 0, see keys; 0: they do not
+	Window, Chunk       int  // bounds of what a token sees, see keys; 0: none
 	Scale               float32
 	Cap                 Cap
-	Sinks               []float32 // (Heads), or nil: a score without a value that each softmax also has
+	Sinks               []float32 // (Heads), or nil: one more score of each softmax, without a value
 }
 
 // keys returns the keys from, ..., to-1 that a token sees. A causal token sees the last
-// Window of those before the end, or those of the last run of Chunk keys. Any other token,
-// whose own key has its index, sees those that lie less than Window from it.
+// Window keys before its end, or those from the last multiple of Chunk. If tokens are not
+// causal, token i sees the keys whose distance from key i is less than Window.
 func (q *Queries) keys(token int) (from, to int) {
 	to = q.Seen
 	switch {
@@ -124,10 +124,13 @@ func (k *Kernels) Attend(a *Attention, q *Queries, kv KV) {
 	}
 }
 
-// seesAll tells whether the first token sees all keys before its end, and no sink.
+// seesAll reports whether the first token sees all keys before its end, and no sink.
 func (q *Queries) seesAll() bool {
+	if q.Sinks != nil || q.Window == 0 && q.Chunk == 0 {
+		return q.Sinks == nil
+	}
 	from, to := q.keys(0)
-	return from == 0 && to == q.Seen && q.Sinks == nil
+	return from == 0 && to == q.Seen
 }
 
 // loadQueries begins with n rows from first on.
@@ -199,7 +202,7 @@ func (k *Kernels) attendStep(a *Attention, kv KV, limit Cap, from, to, at int) {
 	if next := (at + attendBlock) * dim; rows == 1 && a.seen[from] > at+attendBlock {
 		fetch(k.isa, kv.Keys[next:][:min(fetchAhead, len(kv.Keys)-next)])
 	}
-	// Rows whose window begins in this block, which are the last, begin behind its start.
+	// The last rows may begin within the block: each reads its own range of values.
 	whole := rows
 	for whole > 0 && a.first[from+whole-1] > at {
 		whole--

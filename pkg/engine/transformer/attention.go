@@ -2,7 +2,7 @@ package transformer
 
 import "glossa/pkg/engine/kernel"
 
-// span is where a sequence's rows lie in a pass.
+// A span locates the rows of a sequence in a pass.
 type span struct {
 	index  int // of the sequence
 	row, n int // first row, rows
@@ -11,7 +11,7 @@ type span struct {
 	memory *Memory
 }
 
-// eachHead calls do with the spans and the heads of keys that are the worker's.
+// eachHead calls do for the worker's share of spans and heads of keys.
 func (w *worker) eachHead(a *Attention, do func(sp span, head int)) {
 	from, to := w.share(len(w.spans) * a.KVHeads)
 	for i := from; i < to; i++ {
@@ -25,7 +25,7 @@ func (w *worker) eachHead(a *Attention, do func(sp span, head int)) {
 func (w *worker) normaliseQK(l *layer) {
 	a := &l.Attention
 	if a.QKNorm != QKNormAll {
-		return // remember does
+		return // storeKV does
 	}
 	queries, keys := a.Heads*a.HeadDim, a.KVHeads*a.HeadDim
 	from, to := w.share(w.tokens)
@@ -41,8 +41,8 @@ func (w *worker) normaliseQK(l *layer) {
 // sees itself and those before it, as far as the layer's window reaches.
 func (w *worker) selfAttention(index int) {
 	l := &w.m.decoder[index]
-	w.eachHead(&l.Attention, func(sp span, head int) { // first, since what was just stored is slow to load
-		w.remember(sp.cache.layers[index].head(head), sp.start, l, sp, head)
+	w.eachHead(&l.Attention, func(sp span, head int) { // all first: loads that follow stores at once are slow
+		w.storeKV(sp.cache.layers[index].head(head), sp.start, l, sp, head)
 	})
 	w.eachHead(&l.Attention, func(sp span, head int) {
 		q := w.queries(l, l.qkv.rows, sp, head)
@@ -59,7 +59,7 @@ func (w *worker) fullAttention(l *layer) {
 		size, all := kernel.KVLen(sp.n, l.Attention.HeadDim)
 		fit(&w.store, size+all)
 		kv := kernel.KV{Keys: w.store[:size], Values: w.store[size:], Dim: l.Attention.HeadDim}
-		w.remember(kv, 0, l, sp, head)
+		w.storeKV(kv, 0, l, sp, head)
 		q := w.queries(l, l.qkv.rows, sp, head)
 		q.Seen, q.Window, q.Sinks = sp.n, l.Attention.Window, l.headSinks(head)
 		w.m.kernels.Attend(w.attention, q, kv)
@@ -76,7 +76,7 @@ func (w *worker) crossAttention(index int) {
 	})
 }
 
-// headSinks returns the sinks of the queries that a head of keys serves.
+// headSinks returns the sinks of the queries of a head of keys.
 func (l *layer) headSinks(head int) []float32 {
 	if l.sinks == nil {
 		return nil
@@ -85,9 +85,9 @@ func (l *layer) headSinks(head int) []float32 {
 	return l.sinks[head*group : (head+1)*group]
 }
 
-// remember normalises and turns the keys of a head, and the queries that it serves, and
-// stores its keys and values as the tokens from at on.
-func (w *worker) remember(kv kernel.KV, at int, l *layer, sp span, head int) {
+// storeKV normalises and rotates the keys of a head and its queries, and stores keys and
+// values as tokens at, at+1, ...
+func (w *worker) storeKV(kv kernel.KV, at int, l *layer, sp span, head int) {
 	a := &l.Attention
 	dim, group := a.HeadDim, a.Heads/a.KVHeads
 	queries, all := a.Heads*dim, a.KVHeads*dim
@@ -110,7 +110,7 @@ func (w *worker) remember(kv kernel.KV, at int, l *layer, sp span, head int) {
 	w.m.kernels.Store(kv, at, rows[queries+head*dim:], rows[queries+all+head*dim:], sp.n, stride)
 }
 
-// normaliseHeads normalises a key and the queries that its head serves, (heads, HeadDim).
+// normaliseHeads normalises a key and the queries of its head, (heads, HeadDim).
 func (w *worker) normaliseHeads(l *layer, queries, key []float32, head int) {
 	dim := len(key)
 	of := func(n norm, head int) norm {
@@ -133,7 +133,7 @@ func (w *worker) normaliseHeads(l *layer, queries, key []float32, head int) {
 	w.m.normalise(key, key, of(l.kNorm, head))
 }
 
-// rotate turns heads, (heads, HeadDim), by the position of a row.
+// rotate rotates heads, (heads, HeadDim), by the position of a row.
 func (w *worker) rotate(heads []float32, row int, a *Attention) {
 	r, angles := &w.m.Rotaries[a.Rotary-1], &w.angles[a.Rotary-1]
 	n := len(r.Frequencies)
@@ -143,16 +143,16 @@ func (w *worker) rotate(heads []float32, row int, a *Attention) {
 	}
 }
 
-// queries returns the queries of a span that a head of keys serves, to be answered into
-// heads. They lie first in the rows of qkv, a stride apart.
+// queries returns the queries of a span for a head of keys, with results in heads. In qkv
+// they come first in each row; rows are a stride apart.
 func (w *worker) queries(l *layer, stride int, sp span, head int) *kernel.Queries {
 	a := &l.Attention
 	group, width := a.Heads/a.KVHeads, a.Heads*a.HeadDim
 	first := head * group * a.HeadDim
-	w.asked = kernel.Queries{
+	w.scratch = kernel.Queries{
 		In: w.qkv[sp.row*stride+first : (sp.row+sp.n)*stride], InStride: stride,
 		Out: w.heads[sp.row*width+first : (sp.row+sp.n)*width], OutStride: width,
 		Tokens: sp.n, Heads: group, Scale: l.scale, Cap: l.cap,
 	}
-	return &w.asked
+	return &w.scratch
 }

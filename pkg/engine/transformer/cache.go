@@ -16,8 +16,8 @@ func (c *kv) head(h int) kernel.KV {
 	return kernel.KV{Keys: c.keys[h*keys : (h+1)*keys], Values: c.values[h*values : (h+1)*values], Dim: c.dim}
 }
 
-// A Cache holds the keys and values of one sequence, in layers with a window too those of
-// all its tokens: a beginning of it can then be copied, see [Model.Prefix].
+// A Cache holds the keys and values of one sequence. Layers with a window keep those of all
+// tokens too, so that any prefix can be copied, see [Model.Prefix].
 type Cache struct {
 	Len int // tokens
 
@@ -49,18 +49,18 @@ func (m *Model) NewCache(capacity int) *Cache {
 	return &Cache{layers: m.newLayers(min(capacity, m.Context))}
 }
 
-// Fork returns a copy of c that can go its own way, with room for capacity tokens.
+// Fork returns an independent copy of c with room for capacity tokens.
 func (m *Model) Fork(c *Cache, capacity int) *Cache { return m.Prefix(c, c.Len, capacity) }
 
-// Prefix returns a copy of the first n tokens of c, with room for capacity. Others may
-// append to c meanwhile.
+// Prefix returns a copy of the first n tokens of c with room for capacity tokens. Another
+// goroutine may append to c meanwhile.
 func (m *Model) Prefix(c *Cache, n, capacity int) *Cache {
 	f := m.NewCache(max(capacity, n))
 	m.copy(f, c, n)
 	return f
 }
 
-// Copy makes dst, which has room for it, a copy of src.
+// Copy makes dst a copy of src. dst must have the capacity.
 func (m *Model) Copy(dst, src *Cache) { m.copy(dst, src, src.Len) }
 
 func (m *Model) copy(dst, src *Cache, n int) {
@@ -72,7 +72,7 @@ func (m *Model) copy(dst, src *Cache, n int) {
 	}
 }
 
-// CacheBytes returns the memory of a cache of that capacity.
+// CacheBytes returns the memory of a cache with a capacity in tokens.
 func (m *Model) CacheBytes(capacity int) int64 { return m.kvBytes(min(capacity, m.Context)) }
 
 func (m *Model) kvBytes(tokens int) (total int64) {
@@ -84,13 +84,13 @@ func (m *Model) kvBytes(tokens int) (total int64) {
 	return total
 }
 
-// A Memory is what the decoder sees of an encoded text: the keys and values of each
-// layer's cross-attention. It is immutable; rows share it.
+// A Memory is an encoded text: the keys and values of each layer's cross-attention. It is
+// immutable and may be shared by sequences.
 type Memory struct {
 	Len int // tokens
 
 	layers []kv
 }
 
-// MemoryBytes returns the memory of an encoded text of that many tokens.
+// MemoryBytes returns the memory of an encoded text with a number of tokens.
 func (m *Model) MemoryBytes(tokens int) int64 { return m.kvBytes(tokens) }

@@ -7,30 +7,30 @@ import (
 	"glossa/pkg/engine/kernel"
 )
 
-// A Sequence is the part of a sequence that a pass computes: Tokens come after
-// the tokens in Cache.
+// A Sequence is the part of a sequence that a pass computes: Tokens follow the tokens in
+// Cache.
 type Sequence struct {
 	Cache  *Cache
 	Tokens []int   // ids below Vocab; Cache has room for them
-	Logits int     // logits are wanted after the last so many tokens
+	Logits int     // number of last tokens after which logits are returned
 	Memory *Memory // of an encoder-decoder: the encoded text
 }
 
 // A Pass computes forward passes, keeping its scratch memory between them.
 type Pass struct {
-	// Hidden, if set, is shown the residual stream x (tokens, Width), row-major: what
-	// enters the first layer as 0, what leaves layer i, counted from 1, as i. Encoder
-	// tells of which stack. x is valid during the call.
+	// Hidden, if set, is called with the residual stream x (tokens, Width), row-major:
+	// with layer 0 before the first layer, with layer i after layer i, counted from 1.
+	// encoder selects the stack. x is valid during the call.
 	Hidden func(encoder bool, layer int, x []float32)
 
-	ShareAll bool // small work is shared too, for tests
+	ShareAll bool // for tests: the team also computes small passes
 
 	m        *Model
 	tokens   int
 	spans    []span
 	seqs     []Sequence
 	outputs  int
-	memories []*Memory // that the encoder's pass is to fill; nil in the decoder's
+	memories []*Memory // results of the encoder's pass; nil in the decoder's
 
 	team    *Team
 	workers []*worker
@@ -49,8 +49,8 @@ type angles struct {
 	cos, sin []float32 // (tokens, Dims/2)
 }
 
-// NewPass returns a pass over m that a team computes; nil is the caller alone. What is
-// computed does not depend, to the bit, on the team.
+// NewPass returns a pass over m that a team computes; a nil team is the caller alone.
+// Results do not depend on the team, to the bit.
 func (m *Model) NewPass(team *Team) *Pass {
 	p := &Pass{m: m, team: team, angles: make([]angles, len(m.Rotaries))}
 	dim := 0
@@ -63,8 +63,8 @@ func (m *Model) NewPass(team *Team) *Pass {
 	return p
 }
 
-// worthSharing is for how many multiplications between two barriers a second worker
-// pays: some five microseconds of one.
+// worthSharing is the number of multiplications between two barriers above which a second
+// worker pays: some five microseconds of work.
 const worthSharing = 128 << 10
 
 // run has the workers compute the pass over layers of weights.
@@ -108,9 +108,8 @@ func (p *Pass) work(index, count int, b *barrier) {
 // Forward appends the sequences' tokens to their caches and returns the logits
 // (outputs, Vocab), row-major: for each sequence in turn those after its last
 // Logits tokens. They are valid until the next call. A row's values do not depend,
-// to the bit, on what else is computed with it. The only errors are of weights that were
-// still to come and did not ([Weights.Await]), and of a model that was closed; the caches
-// are of no use then.
+// to the bit, on the other rows of the pass. Forward fails only if weights could not be
+// loaded ([Weights.Await]) or the model was closed; the caches are invalid then.
 func (p *Pass) Forward(seqs []Sequence) ([]float32, error) {
 	if err := p.m.await.enter(); err != nil {
 		return nil, err
@@ -137,8 +136,8 @@ func (p *Pass) Forward(seqs []Sequence) ([]float32, error) {
 	return p.logits, p.m.await.failed()
 }
 
-// Encode runs the encoder over texts of at most Context tokens, at least one each. Its
-// error is [Pass.Forward]'s.
+// Encode runs the encoder over texts of 1 to Context tokens. It fails as [Pass.Forward]
+// does.
 func (p *Pass) Encode(texts [][]int) ([]*Memory, error) {
 	m := p.m
 	if err := m.await.enter(); err != nil {
@@ -193,7 +192,7 @@ func (p *Pass) add(sp span) {
 	p.spans = append(p.spans, sp)
 }
 
-// fit makes s n long. Its content is lost; what grows a little grows some more, so
+// fit makes s n long and discards its content. It allocates a quarter more than before, so
 // that a growing sequence does not allocate at every token.
 func fit(s *[]float32, n int) {
 	if cap(*s) < n {
@@ -229,13 +228,13 @@ func (p *Pass) grow(layers []layer) {
 		fit(&p.cross, n*cross)
 	}
 	for i := range m.Rotaries {
-		p.turn(&m.Rotaries[i], &p.angles[i])
+		p.computeAngles(&m.Rotaries[i], &p.angles[i])
 	}
 }
 
-// turn computes the cosine and sine of every rotation of a table. Angles are float32, as
-// those of the published models are.
-func (p *Pass) turn(r *Rotary, to *angles) {
+// computeAngles computes the cosine and sine of every rotation of a table. Angles are
+// float32, as in the published models.
+func (p *Pass) computeAngles(r *Rotary, to *angles) {
 	n := len(r.Frequencies)
 	fit(&to.cos, p.tokens*n)
 	fit(&to.sin, p.tokens*n)
@@ -281,8 +280,8 @@ func (m *Model) normalise(dst, x []float32, n norm) {
 	}
 }
 
-// FinalNorm computes dst = the last norm of x, if the model has one, of one row (Width) of
-// what Hidden sees as the last layer of a stack. dst may be x.
+// FinalNorm applies the last norm of a stack, if the model has one, to a row x (Width) of
+// what Hidden gets after the last layer. dst may be x.
 func (m *Model) FinalNorm(encoder bool, dst, x []float32) {
 	switch {
 	case m.NoLastNorm:

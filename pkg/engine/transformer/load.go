@@ -11,10 +11,10 @@ import (
 	"glossa/pkg/engine/kernel"
 )
 
-// New reads the weights of a model and keeps them in a format, all in one piece of
-// memory. What is stored as it is kept is not read: it is used where it is, and waited
-// for when it is needed. What does not fit the spec is an error that names the tensor.
-// Beside the model itself it needs about a MiB for each processor.
+// New reads the weights of a model and keeps them in a format, in one allocation. Tensors
+// that are stored in that format already are used in place and awaited when a pass needs
+// them. A tensor that does not fit the spec is an error with its name. Loading takes about
+// a MiB for each processor in addition to the model.
 func New(spec *Spec, w *Weights, k *kernel.Kernels, format Format) (*Model, error) {
 	m, parts, err := prepare(spec, w, k)
 	if err != nil {
@@ -35,7 +35,7 @@ func New(spec *Spec, w *Weights, k *kernel.Kernels, format Format) (*Model, erro
 	return m, fill(unread, k)
 }
 
-// prepare makes a model without weights, and lists what it needs.
+// prepare makes a model without weights and lists its parts.
 func prepare(spec *Spec, w *Weights, k *kernel.Kernels) (*Model, []part, error) {
 	activations, err := spec.activations()
 	if err != nil {
@@ -82,7 +82,7 @@ func (s *Spec) activations() ([]activation, error) {
 	return list, nil
 }
 
-// newModel returns a model with layers for w, of which there are as many as spec says.
+// newModel returns a model with layers for w, which has as many as spec.
 func newModel(spec *Spec, w *Weights) *Model {
 	m := &Model{Spec: *spec}
 	m.Kinds = slices.Clone(spec.Kinds)
@@ -124,7 +124,7 @@ func (s *Spec) widest() int {
 	return n
 }
 
-// place gives every part its memory and returns those whose values are still to be read.
+// place gives every part its memory and returns the parts whose values must be read.
 func (m *Model) place(parts []part, format Format) (unread []*part, err error) {
 	var size int64
 	for i := range parts {
@@ -158,7 +158,7 @@ func (m *Model) place(parts []part, format Format) (unread []*part, err error) {
 	return unread, nil
 }
 
-// stored returns the part's bytes if they are stored as they are kept, else nil.
+// stored returns the part's bytes if they are stored in its format, else nil.
 func (p *part) stored(format Format) []byte {
 	t := &(*p.from)[0]
 	if t.Packed == nil || t.Stored != p.format(format) {
@@ -189,13 +189,13 @@ func fill(parts []*part, k *kernel.Kernels) error {
 	group.Wait()
 	for _, err := range errs {
 		if err != nil {
-			return err // the first of the model, whoever was first
+			return err // the first in the order of the model
 		}
 	}
 	return nil
 }
 
-// chunk is about how many values are read at once.
+// chunk is the approximate number of values that one read takes.
 const chunk = 256 << 10
 
 // A loader reads parts one after the other.
@@ -205,9 +205,9 @@ type loader struct {
 	raw     []byte
 }
 
-// load reads the values of a part, whose memory holds zeros.
+// load reads the values of a part into zeroed memory.
 func (ld *loader) load(p *part) error {
-	if p.form == plain {
+	if p.usage == plain {
 		return ld.copy(p, *p.values)
 	}
 	l := p.matrix
@@ -252,8 +252,8 @@ func (ld *loader) load(p *part) error {
 	return nil
 }
 
-// repack quantises a matrix that was stored transposed: packed weights can only be
-// filled by rows.
+// repack quantises a matrix that was stored transposed. Packed weights are filled by rows
+// only.
 func repack(packed *kernel.Packed, full *kernel.Matrix) {
 	row := make([]float32, full.Cols)
 	for r := range full.Rows {
@@ -267,7 +267,7 @@ func (ld *loader) copy(p *part, dst []float32) error {
 	for i := range *p.from {
 		t := &(*p.from)[i]
 		n := t.Rows * t.Cols
-		if err := t.reader(p.form)(dst[:n], 0); err != nil {
+		if err := t.reader(p.usage)(dst[:n], 0); err != nil {
 			return err // names the file and the tensor
 		}
 		for j := range dst[:n] {
@@ -280,7 +280,7 @@ func (ld *loader) copy(p *part, dst []float32) error {
 	return nil
 }
 
-// read gives the stored rows of t to use, some at a time, with the first one's index.
+// read calls use with the stored rows of t, some at a time, and the index of the first.
 func (ld *loader) read(p *part, t *Tensor, use func(from int, w []float32)) error {
 	rows, cols := t.Rows, t.Cols
 	if t.Transposed {
@@ -291,7 +291,7 @@ func (ld *loader) read(p *part, t *Tensor, use func(from int, w []float32)) erro
 	if len(ld.buffer) < step*cols {
 		ld.buffer = make([]float32, max(step*cols, chunk))
 	}
-	read := t.reader(p.form)
+	read := t.reader(p.usage)
 	for from := 0; from < rows; from += step {
 		w := ld.buffer[:min(step, rows-from)*cols]
 		if err := read(w, from*cols); err != nil {
@@ -302,13 +302,13 @@ func (ld *loader) read(p *part, t *Tensor, use func(from int, w []float32)) erro
 	return nil
 }
 
-// isStored tells whether the file has rows of t as packed weights of that kind take them.
+// isStored reports whether the file encodes rows of t as packed weights of kind k take them.
 func (t *Tensor) isStored(k kernel.Kind) bool {
 	kind, ok := t.Stored.kind()
 	return t.ReadStored != nil && ok && kind == k && !t.Transposed
 }
 
-// blocks moves the rows of t to those of packed weights from the given one on, as they are.
+// blocks copies the encoded rows of t to packed weights, starting at a row.
 func (ld *loader) blocks(to *kernel.Packed, row int, t *Tensor) error {
 	size := to.Kind.StoredBytes(t.Cols)
 	step := max(1, min(t.Rows, 4*chunk/size))
@@ -325,14 +325,14 @@ func (ld *loader) blocks(to *kernel.Packed, row int, t *Tensor) error {
 	return nil
 }
 
-// reader returns what reads values of a tensor that is used in a form.
-func (t *Tensor) reader(f form) func(dst []float32, from int) error {
+// reader returns a function that reads the values of a tensor with a usage.
+func (t *Tensor) reader(u usage) func(dst []float32, from int) error {
 	if t.Packed == nil {
 		return t.Read
 	}
 	var l linear
 	var values []float32
-	p := part{form: f, rows: t.Rows, cols: t.Cols, matrix: &l, values: &values}
+	p := part{usage: u, rows: t.Rows, cols: t.Cols, matrix: &l, values: &values}
 	err := p.place(t.Stored, t.Packed())
 	if l.table != nil {
 		values = l.table

@@ -66,7 +66,7 @@ type norm struct{ weight, bias []float32 } // bias may be nil
 // norms are those around a branch of a layer.
 type norms struct {
 	Placement
-	first, last norm // (Width): of what the branch reads, and behind it
+	first, last norm // (Width): before and after the branch
 }
 
 type layer struct {
@@ -82,11 +82,11 @@ type layer struct {
 	cap                       kernel.Cap // of scores
 }
 
-// Failed returns why weights that were still to come never will; nil if that is not known.
+// Failed returns why weights that were still loading will never arrive; nil if none failed.
 func (m *Model) Failed() error { return m.await.failed() }
 
-// Close gives back what weights lie in that are used where they are, such as a mapped
-// file: when the last pass ends that has begun. Later passes fail.
+// Close releases the memory of weights that are used in place, such as a mapped file, when
+// the last running pass ends. Later passes fail.
 func (m *Model) Close() { m.await.close() }
 
 // Parameters returns the number of weights.

@@ -7,31 +7,31 @@ import (
 	"glossa/pkg/engine/kernel"
 )
 
-// A part is one tensor of a model as the model keeps it: where its values come from
-// and where they go. Names and order, that of execution, are those of packed files.
+// A part is one tensor of a model: where its values come from and where they go. Names are
+// those of packed files. The order is that of execution.
 type part struct {
 	name       string
-	stage      int // of a pass, that needs it, see [Weights.Await]
-	form       form
+	stage      int // of a pass that needs it, see [Weights.Await]
+	usage      usage
 	rows, cols int
-	head       bool // of the head's format
+	head       bool // has the head's format
 	from       *[]Tensor
 	matrix     *linear    // of Multiplied and LookedUp
 	values     *[]float32 // of Plain
-	lessOne    bool       // what is read is one less than the values
+	lessOne    bool       // 1 is added to what is read
 }
 
-// A form is how a tensor is used, and so how it is kept.
-type form uint8
+// A usage is how a model uses a tensor, and so how it keeps it.
+type usage uint8
 
 const (
-	multiplied form = iota // packed for products
-	lookedUp               // by row: row-major in float32, else packed for products
-	plain                  // row-major in float32, whatever the format
+	multiplied usage = iota // packed for products
+	lookedUp                // by row: row-major in float32, else packed for products
+	plain                   // row-major in float32, whatever the format
 )
 
-// parts lists what a model of spec has of w; where nothing is, w does not have it. m is
-// what newModel made of both.
+// parts lists the tensors of a model, including those that w does not have. m is the result
+// of newModel.
 func (s *Spec) parts(w *Weights, m *Model) []part {
 	l := &partList{spec: s}
 	m.embed = &m.head
@@ -39,10 +39,10 @@ func (s *Spec) parts(w *Weights, m *Model) []part {
 		l.add(part{name: "embedding", head: true, rows: s.Vocab, cols: s.Width, from: &w.Embed.Weight, matrix: &m.head})
 	} else {
 		m.embed = &linear{}
-		l.add(part{name: "embedding", head: true, form: lookedUp, rows: s.Vocab, cols: s.Width, from: &w.Embed.Weight, matrix: m.embed})
+		l.add(part{name: "embedding", head: true, usage: lookedUp, rows: s.Vocab, cols: s.Width, from: &w.Embed.Weight, matrix: m.embed})
 	}
 	if s.Position == Learned {
-		l.add(part{name: "positions", form: plain, rows: s.Context, cols: s.Width, from: &w.Positions.Weight, values: &m.positions})
+		l.add(part{name: "positions", usage: plain, rows: s.Context, cols: s.Width, from: &w.Positions.Weight, values: &m.positions})
 	}
 	if s.EmbedNorm {
 		l.norm("embedding_norm", &w.EmbedNorm, &m.embedNorm, s.Width)
@@ -153,14 +153,14 @@ func (l *partList) norm(name string, from *Norm, to *norm, n int) {
 }
 
 func (l *partList) vector(name string, from *Vector, to *[]float32, n int) {
-	l.add(part{name: name, form: plain, rows: n, cols: 1, from: (*[]Tensor)(from), values: to})
+	l.add(part{name: name, usage: plain, rows: n, cols: 1, from: (*[]Tensor)(from), values: to})
 }
 
-// absent tells whether the model does without the part; what it cannot do without is
-// checked apart.
+// absent reports whether the weights do not have the part. Method check refuses that for
+// parts that are not optional.
 func (p *part) absent() bool { return len(*p.from) == 0 }
 
-// optional tells whether a model may lack the part: offsets alone.
+// optional reports whether a model may lack the part, as it may lack a bias.
 func (p *part) optional() bool {
 	const bias = ".bias"
 	return len(p.name) > len(bias) && p.name[len(p.name)-len(bias):] == bias
@@ -169,7 +169,7 @@ func (p *part) optional() bool {
 // format is how the part is kept in a model of format f.
 func (p *part) format(f Format) Format {
 	switch {
-	case p.form == plain:
+	case p.usage == plain:
 		return F32
 	case p.head:
 		f = f.head()
@@ -177,7 +177,7 @@ func (p *part) format(f Format) Format {
 	if f != Stored {
 		return f
 	}
-	for i := range *p.from { // of pieces in several formats none is that of all
+	for i := range *p.from { // pieces in several formats have no common one
 		if t := &(*p.from)[i]; t.Transposed || t.Stored != (*p.from)[0].Stored {
 			return F32
 		}
@@ -191,7 +191,7 @@ func (p *part) bytes(f Format) int64 {
 	switch {
 	case packed:
 		return kind.Bytes(p.rows, p.cols)
-	case p.form == multiplied:
+	case p.usage == multiplied:
 		return kernel.MatrixBytes(p.rows, p.cols)
 	case int64(p.rows) > math.MaxInt64/8/int64(p.cols):
 		return math.MaxInt64
@@ -200,9 +200,9 @@ func (p *part) bytes(f Format) int64 {
 	return (4*int64(p.rows)*int64(p.cols) + line - 1) / line * line
 }
 
-// place makes the part use data, which its bytes are in or will be in.
+// place makes the part use data, which may be filled later.
 func (p *part) place(f Format, data []byte) (err error) {
-	if p.form == plain {
+	if p.usage == plain {
 		*p.values = kernel.Floats(data)[:p.rows*p.cols]
 		return nil
 	}
@@ -212,7 +212,7 @@ func (p *part) place(f Format, data []byte) (err error) {
 	switch {
 	case packed:
 		l.packed, err = kernel.OpenPacked(kind, p.rows, p.cols, data)
-	case p.form == lookedUp:
+	case p.usage == lookedUp:
 		l.table = kernel.Floats(data)[:p.rows*p.cols]
 	default:
 		l.full, err = kernel.OpenMatrix(p.rows, p.cols, data)
@@ -220,7 +220,7 @@ func (p *part) place(f Format, data []byte) (err error) {
 	return err
 }
 
-// check refuses pieces that do not make the part.
+// check refuses pieces that do not add up to the part.
 func (p *part) check() error {
 	got := 0
 	for i := range *p.from {
@@ -228,7 +228,7 @@ func (p *part) check() error {
 		switch {
 		case t.Rows < 1 || t.Cols != p.cols || t.Rows > p.rows-got:
 			return fmt.Errorf("%s: tensor %q: shape (%d, %d) does not fit (%d, %d)", p.name, t.Name, t.Rows, t.Cols, p.rows, p.cols)
-		case t.Transposed && (t.Rows != p.rows || p.form != multiplied):
+		case t.Transposed && (t.Rows != p.rows || p.usage != multiplied):
 			return fmt.Errorf("%s: tensor %q: one of several pieces, or looked up by row, and transposed", p.name, t.Name)
 		}
 		got += t.Rows

@@ -37,14 +37,15 @@ type Spec struct {
 	LogitSoftCap  float32 `json:"logit_soft_cap,omitempty"` // c of c·tanh(logit/c), after that (Gemma 2)
 }
 
-// A Kind describes layers. A layer has two branches, which add to the residual stream:
-// one mixes tokens, today always by attention, one computes each token's feed-forward
-// block. Other mixers and experts become alternatives of these two fields.
+// A Kind describes layers. A layer has two branches that add to the residual stream: one
+// mixes tokens, so far always by attention, one computes the feed-forward block of each
+// token. Other mixers, such as convolutions, will be alternatives of Attention, and experts
+// a part of FeedForward.
 type Kind struct {
 	Attention   Attention   `json:"attention"`
 	FeedForward FeedForward `json:"feed_forward"`
 
-	Parallel   bool `json:"parallel,omitempty"`    // both branches read the same x; else the second reads x with the first
+	Parallel   bool `json:"parallel,omitempty"`    // both branches read the same x; else the second reads x after the first
 	SharedNorm bool `json:"shared_norm,omitempty"` // with Parallel: both read the attention's norm (GPT-J)
 }
 
@@ -56,14 +57,15 @@ type Attention struct {
 	KVHeads int       `json:"kv_heads"` // of keys and values: each serves Heads/KVHeads heads of queries
 	HeadDim int       `json:"head_dim"`
 
-	// Window is how many tokens a token of a decoder sees, itself and those before it; in
-	// an encoder it sees those that lie less than Window away. Chunk is its alternative in
-	// a decoder: a token sees those before it that have the same position/Chunk (Llama 4).
+	// Window is the number of tokens that a token of a decoder sees, including itself. A
+	// token of an encoder sees the tokens at a distance less than Window. Chunk is an
+	// alternative for decoders: a token sees earlier tokens with the same position/Chunk
+	// (Llama 4). 0: there is no bound.
 	Window int `json:"window,omitempty"`
 	Chunk  int `json:"chunk,omitempty"`
 
 	Rotary int    `json:"rotary,omitempty"`  // the table, counted from 1; 0: no rotary embedding
-	QKNorm QKNorm `json:"qk_norm,omitempty"` // of queries and keys, before they are turned
+	QKNorm QKNorm `json:"qk_norm,omitempty"` // of queries and keys, before rotary embedding
 
 	Scale   float32 `json:"scale,omitempty"`    // factor of scores; 0: 1/√HeadDim
 	SoftCap float32 `json:"soft_cap,omitempty"` // c of c·tanh(score/c)
@@ -93,10 +95,10 @@ const (
 	NoNorm                            // x + f(x)
 )
 
-// before tells whether a branch reads the norm of x.
+// before reports whether there is a norm before the branch.
 func (p Placement) before() bool { return p == PreNorm || p == SandwichNorm }
 
-// after tells whether there is a norm behind a branch.
+// after reports whether there is a norm after the branch.
 func (p Placement) after() bool {
 	return p == PostNorm || p == SandwichNorm || p == PostResidualNorm
 }
@@ -107,8 +109,8 @@ type QKNorm uint8
 // Norms of queries and keys.
 const (
 	NoQKNorm       QKNorm = iota
-	QKNormHead            // each head, by one weight (HeadDim) that all heads of queries share, and one of keys (Qwen3)
-	QKNormEachHead        // each head, by a weight of its own (StableLM 2)
+	QKNormHead            // each head; all heads of queries share a weight (HeadDim), and all heads of keys (Qwen3)
+	QKNormEachHead        // each head with its own weight (StableLM 2)
 	QKNormAll             // all heads as one vector (OLMo 2)
 )
 
@@ -123,7 +125,7 @@ const (
 )
 
 // Rotary is a table of rotary position embedding (Su et al. 2021, sec. 3.4.2): the first
-// Dims dimensions of each head are turned, pair j by position·Frequencies[j].
+// Dims dimensions of each head are rotated, pair j by position·Frequencies[j].
 type Rotary struct {
 	Dims        int       `json:"dims"`
 	Interleaved bool      `json:"interleaved,omitempty"` // pairs are (2j, 2j+1) as in GPT-J; else (j, j+Dims/2) as in GPT-NeoX

@@ -2,9 +2,9 @@ package transformer
 
 import "glossa/pkg/engine/kernel"
 
-// A worker computes its share of a pass: the outputs of some panels of each matrix,
-// some heads of each attention. What every share needs of a row, such as its norm,
-// each worker computes for itself: that costs less than to wait for it.
+// A worker computes its share of a pass: the outputs of some panels of each matrix and
+// some heads of each attention. Each worker computes norms of whole rows for itself, which
+// costs less than waiting for another worker.
 type worker struct {
 	*Pass
 	index, count int
@@ -14,23 +14,22 @@ type worker struct {
 	row       []float32   // scratch of the activation
 	learned   [][]float32 // the worker's columns of the activation's parameters
 	attention *kernel.Attention
-	asked     kernel.Queries
+	scratch   kernel.Queries
 	rooms     []room
 	store     []float32 // keys and values of one head of an encoded text
 }
 
-// share returns the part of n that is the worker's.
+// share returns the worker's part of n.
 func (w *worker) share(n int) (from, to int) {
 	return n * w.index / w.count, n * (w.index + 1) / w.count
 }
 
-// apply computes the worker's columns of dst (n, out) from x (n, in), and tells which
-// they are.
+// apply computes the worker's columns from, ..., to-1 of dst (n, out) from x (n, in).
 func (w *worker) apply(l *linear, dst, x []float32, n int) (from, to int) {
 	return w.multiply(l, dst, x, n, true)
 }
 
-// multiply is apply; fresh is false if x is what it was at the last call.
+// multiply is apply; fresh is false if x has not changed since the last call.
 func (w *worker) multiply(l *linear, dst, x []float32, n int, fresh bool) (from, to int) {
 	k, rows := w.m.kernels, l.rows
 	panels, size := l.panels()
@@ -53,8 +52,8 @@ func (w *worker) multiply(l *linear, dst, x []float32, n int, fresh bool) (from,
 	return from, to
 }
 
-// sharesInputs tells whether the activations made for a product with other serve one
-// with l that has the same inputs.
+// sharesInputs reports whether activations that were packed for a product with other can be
+// used for a product with l.
 func (l *linear) sharesInputs(other *linear) bool {
 	return l.packed != nil && other.packed != nil && (l.packed.Kind == kernel.BF16) == (other.packed.Kind == kernel.BF16)
 }
@@ -163,7 +162,7 @@ func (w *worker) feed(l *layer) {
 	w.add(&l.ffn.lower, w.h, &l.ffn.norms)
 }
 
-// add ends a branch: it computes x += l(in), with the norm behind it.
+// add ends a branch: it computes x += l(in), with the norm after the branch.
 func (w *worker) add(l *linear, in []float32, n *norms) {
 	from, to := w.apply(l, w.out, in, w.tokens)
 	switch n.Placement {
