@@ -58,7 +58,7 @@ class Pack(unittest.TestCase):
         """Its metadata hold the configuration, the tokenizer's file and a version."""
         with safe_open(self.pack("q4_0"), "numpy") as f:
             meta = f.metadata()
-        self.assertEqual(meta["glossa.version"], "1")
+        self.assertEqual(meta["glossa.version"], "2")
         model = json.loads(meta["glossa.model"])
         config = json.loads((SOURCE / "config.json").read_text())
         self.assertEqual((model["type"], model["quant"], model["spec"]["width"]), ("gpt2", "q4_0", config["n_embd"]))

@@ -71,7 +71,7 @@ func (c *Config) complete(m *Model) error {
 		c.Kernels = kernel.Best()
 	}
 	switch {
-	case m.Spec.Encoder.Depth > 0:
+	case len(m.Spec.Encoder) > 0:
 		return errors.New("it is an encoder-decoder: only decoders are measured")
 	case slices.Min(c.Threads) < 1 || slices.Min(c.Batches) < 1 || c.Repeat < 1 || c.Prefill < 0 || c.Decode < 0:
 		return fmt.Errorf("threads %v, batches %v, %d repeats, %d tokens of prefill and %d of decoding: less than there can be", c.Threads, c.Batches, c.Repeat, c.Prefill, c.Decode)

@@ -102,11 +102,11 @@ func TestRunRefuses(t *testing.T) {
 	cancel(errors.New("enough"))
 	fails("enough", ctx, s.model(), Config{Prefill: 1})
 	two := s.model()
-	two.Spec.Encoder.Depth = 1
+	two.Spec.Encoder = []int{0}
 	fails("encoder-decoder", t.Context(), two, Config{})
 	broken := s.model()
 	broken.Weights.Decoder = broken.Weights.Decoder[1:]
-	fails("bench tiny-gpt2: 1 layers", t.Context(), broken, Config{})
+	fails("bench tiny-gpt2: decoder: 1 layers", t.Context(), broken, Config{})
 	if _, err := Random("gpt5"); err == nil || !strings.Contains(err.Error(), "only alpha-1.8m, gpt2-124m, neox-410m, llama-1.1b") {
 		t.Errorf("got %v", err)
 	}

@@ -12,11 +12,11 @@ import (
 // zeros. It refuses what these words cannot say: another activation than gelu, a cap of
 // attention scores and the like.
 func gpt2(m *Model) (*shape, *transformer.Weights, error) {
-	spec := m.Spec
+	spec, k := m.Spec, &m.Spec.Kinds[0]
 	s := &shape{
 		name: m.Name, kind: "gpt2", position: transformer.Learned, activation: transformer.GELU, tied: m.Weights.Head.Weight == nil,
 		vocab: spec.Vocab, context: spec.Context, width: spec.Width,
-		depth: spec.Decoder.Depth, heads: spec.Decoder.Heads, keys: spec.Decoder.KVHeads, ffn: spec.Decoder.FFN,
+		depth: len(spec.Decoder), heads: k.Attention.Heads, keys: k.Attention.KVHeads, ffn: k.FeedForward.Width,
 	}
 	switch {
 	case !reflect.DeepEqual(s.spec(), spec):

@@ -24,8 +24,8 @@ type shape struct {
 
 func shapes() []shape {
 	gpt2 := shape{kind: "gpt2", position: transformer.Learned, activation: transformer.GELU, context: 1024}
-	neox := shape{kind: "gptneox", position: transformer.RotaryEmbedding, activation: transformer.GELUErf, context: 2048, parallel: true}
-	llama := shape{kind: "llama", position: transformer.RotaryEmbedding, activation: transformer.SiLU, context: 2048, rms: true, interleaved: true}
+	neox := shape{kind: "gptneox", activation: transformer.GELUErf, context: 2048, parallel: true}
+	llama := shape{kind: "llama", activation: transformer.SiLU, context: 2048, rms: true, interleaved: true}
 	alpha := gpt2
 	alpha.name, alpha.vocab, alpha.width, alpha.depth, alpha.heads, alpha.keys, alpha.ffn = "alpha-1.8m", 2048, 128, 6, 4, 4, 512
 	gpt2.name, gpt2.vocab, gpt2.width, gpt2.depth, gpt2.heads, gpt2.keys, gpt2.ffn, gpt2.tied = "gpt2-124m", 50257, 768, 12, 12, 12, 3072, true
@@ -60,17 +60,22 @@ func (s shape) model() *Model {
 }
 
 func (s *shape) spec() *transformer.Spec {
+	kind := transformer.Kind{
+		Attention:   transformer.Attention{Heads: s.heads, KVHeads: s.keys, HeadDim: s.width / s.heads},
+		FeedForward: transformer.FeedForward{Width: s.ffn, Activation: s.activation, Gated: s.rms},
+		Parallel:    s.parallel,
+	}
 	spec := &transformer.Spec{
-		Vocab: s.vocab, Context: s.context, Width: s.width, Position: s.position, Activation: s.activation,
-		Eps: 1e-5, Parallel: s.parallel, Gated: s.rms,
-		Decoder: transformer.Stack{Depth: s.depth, Heads: s.heads, KVHeads: s.keys, HeadDim: s.width / s.heads, FFN: s.ffn},
+		Vocab: s.vocab, Context: s.context, Width: s.width, Position: s.position, Eps: 1e-5, Decoder: make([]int, s.depth),
 	}
 	if s.rms {
 		spec.Norm = transformer.RMSNorm
 	}
 	if s.rotary > 0 {
-		spec.Rotary = transformer.Rotary{Dims: s.rotary, Interleaved: s.interleaved, Frequencies: transformer.Frequencies(10000, s.rotary)}
+		spec.Rotaries = []transformer.Rotary{{Dims: s.rotary, Interleaved: s.interleaved, Frequencies: transformer.Frequencies(10000, s.rotary)}}
+		kind.Attention.Rotary = 1
 	}
+	spec.Kinds = []transformer.Kind{kind}
 	return spec
 }
 

@@ -197,7 +197,7 @@ func TestScoreRefuses(t *testing.T) {
 func TestEmbed(t *testing.T) {
 	for _, dir := range []string{"gpt2", "llama"} {
 		e, f, ids := reference(t, dir)
-		width, last := e.model.Width, e.model.Decoder.Depth
+		width, last := e.model.Width, len(e.model.Decoder)
 		req := &llm.EmbedRequest{Prompts: []llm.Prompt{{Parts: []llm.Part{{Tokens: ids}}}}, Layers: []int{0, 1, -1}}
 		got, usage, err := e.Embed(t.Context(), req)
 		if err != nil {

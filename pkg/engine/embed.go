@@ -16,7 +16,7 @@ import (
 // count, those that it begins texts with too. The model's own sentence vector is the
 // mean over the tokens of its last layer after the last norm.
 func (e *Engine) Embed(ctx context.Context, req *llm.EmbedRequest) ([]llm.Embedding, llm.Usage, error) {
-	return e.embed(ctx, req, e.model.Decoder.Depth, func(to *tokenizer.Collector, p llm.Prompt) ([]int, error) {
+	return e.embed(ctx, req, len(e.model.Decoder), func(to *tokenizer.Collector, p llm.Prompt) ([]int, error) {
 		lead, err := e.promptTokens(ctx, to, p, nil)
 		if err != nil {
 			return nil, err
@@ -213,7 +213,7 @@ func (c *core) pooled(w *wanted, tokens map[int][]float32) []llm.Layer {
 		rows := slices.Collect(slices.Chunk(tokens[index], c.model.Width))
 		if w.sentence {
 			for _, row := range rows {
-				c.model.FinalNorm(c.model.Encoder.Depth > 0, row, row)
+				c.model.FinalNorm(len(c.model.Encoder) > 0, row, row)
 			}
 		}
 		out[i] = llm.Layer{Index: index, Vectors: rows}

@@ -10,7 +10,7 @@ import (
 // Layers are counted from the end too: -1 is the last, and the embeddings come first.
 func TestLayersFromTheEnd(t *testing.T) {
 	e, _, _ := reference(t, "gpt2")
-	depth := e.model.Decoder.Depth
+	depth := len(e.model.Decoder)
 	embed := func(layers ...int) []llm.Layer {
 		t.Helper()
 		req := &llm.EmbedRequest{Prompts: []llm.Prompt{llm.Text("1 2")}, Layers: layers, Pooling: []llm.Pooling{llm.PoolMean}}

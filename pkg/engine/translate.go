@@ -432,7 +432,7 @@ func (w *translation) inherit(old []*transformer.Cache, running []hypothesis) []
 // Embed implements [llm.Embedder] over the encoder. The language of a text is
 // detected; where that fails the model's first one stands for it.
 func (t *Translator) Embed(ctx context.Context, req *llm.EmbedRequest) ([]llm.Embedding, llm.Usage, error) {
-	return t.embed(ctx, req, t.model.Encoder.Depth, func(to *tokenizer.Collector, p llm.Prompt) ([]int, error) {
+	return t.embed(ctx, req, len(t.model.Encoder), func(to *tokenizer.Collector, p llm.Prompt) ([]int, error) {
 		text, ok := p.Text()
 		if !ok {
 			return nil, llm.Errorf(llm.Unsupported, "this model takes texts, neither chats nor tokens")

@@ -246,7 +246,7 @@ func TestTranslatorLanguages(t *testing.T) {
 func TestTranslatorEmbeds(t *testing.T) {
 	tr, _ := talking(t, Config{})
 	got, usage, err := tr.Embed(t.Context(), &llm.EmbedRequest{Prompts: []llm.Prompt{llm.Text("3 4 5")}, Layers: []int{0, -1}})
-	if err != nil || len(got[0].Layers) != 2 || len(got[0].Layers[1].Vectors) != 5 || usage.Input != 5 || got[0].Layers[1].Index != tr.model.Encoder.Depth {
+	if err != nil || len(got[0].Layers) != 2 || len(got[0].Layers[1].Vectors) != 5 || usage.Input != 5 || got[0].Layers[1].Index != len(tr.model.Encoder) {
 		t.Errorf("%+v %+v %v", got, usage, err)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	"glossa/pkg/engine/checkpoint"
-	"glossa/pkg/engine/kernel"
 	"glossa/pkg/engine/transformer"
 	"glossa/pkg/tokenizer"
 	"glossa/pkg/tokenizer/kinds"
@@ -34,7 +33,7 @@ var alphaLearned = map[string][]string{
 // checkpoint says: its softCap, else 30 for files with a fused wqkv, else none. Files
 // of the clamp generation cannot be told from older ones.
 func FromAlpha(ck *checkpoint.Alpha, limit string) (*Model, error) {
-	score, err := scoreCap(ck, limit)
+	score, err := readBound(ck, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -51,24 +50,31 @@ func FromAlpha(ck *checkpoint.Alpha, limit string) (*Model, error) {
 		Spec: alphaSpec(&ck.ModelConfig, score), Weights: alphaWeights(ck), Tokenizer: t,
 		source: func() (*tokenizer.Source, error) { return words, nil },
 	}
+	if err := checkSpec(m.Spec); err != nil {
+		return nil, err
+	}
 	if line := t.Encode("\n"); len(line) == 1 {
 		m.Empty = line[0] // there is no start token: a line begins where one ends
 	}
 	return m, m.finish()
 }
 
-func alphaSpec(c *checkpoint.ModelConfig, score kernel.Cap) *transformer.Spec {
+func alphaSpec(c *checkpoint.ModelConfig, score scoreBound) *transformer.Spec {
 	s := &transformer.Spec{
 		Vocab: c.VocabSize, Context: c.BlockSize, Width: c.NEmbd,
-		Decoder: transformer.Stack{
-			Depth: c.NLayer, Heads: c.NHead, KVHeads: c.NHead, HeadDim: c.NEmbd / c.NHead, FFN: c.FFN(),
+		Position: transformer.Learned, Eps: 1e-5,
+	}
+	k := transformer.Kind{
+		Attention: transformer.Attention{Heads: c.NHead, KVHeads: c.NHead, HeadDim: c.NEmbd / c.NHead},
+		FeedForward: transformer.FeedForward{
+			Width: c.FFN(), Activation: alphaActivations[c.Activation()], Gated: c.Activation() == checkpoint.SwiGLU,
 		},
-		Position: transformer.Learned, Eps: 1e-5, Cap: score,
-		Activation: alphaActivations[c.Activation()], Gated: c.Activation() == checkpoint.SwiGLU,
 	}
-	if s.Activation == transformer.Composed {
-		s.Graph = c.ActivationGraph
+	if k.FeedForward.Activation == transformer.Composed {
+		k.FeedForward.Graph = c.ActivationGraph
 	}
+	s.Decoder = addStack(s, k, c.NLayer)
+	score.apply(s)
 	return s
 }
 
@@ -134,38 +140,48 @@ func (a alphaParams) norm(name string) transformer.Norm {
 	return transformer.Norm{Weight: a.vector(name + ".weight"), Bias: a.vector(name + ".bias")}
 }
 
-// scoreCap reads the limit that [FromAlpha] is given.
-func scoreCap(ck *checkpoint.Alpha, limit string) (kernel.Cap, error) {
-	if limit == "" {
-		return ownCap(ck), nil
+// A scoreBound bounds attention scores in one of two ways, see [transformer.Attention].
+type scoreBound struct{ softCap, clamp float32 }
+
+// apply gives the bound to all layers.
+func (b scoreBound) apply(s *transformer.Spec) {
+	for i := range s.Kinds {
+		s.Kinds[i].Attention.SoftCap, s.Kinds[i].Attention.Clamp = b.softCap, b.clamp
 	}
-	return capOf(limit)
 }
 
-// capOf reads a limit that is given.
-func capOf(limit string) (kernel.Cap, error) {
+// readBound reads the limit of [FromAlpha].
+func readBound(ck *checkpoint.Alpha, limit string) (scoreBound, error) {
+	if limit == "" {
+		return ownBound(ck), nil
+	}
+	return parseBound(limit)
+}
+
+// parseBound reads a limit that is not empty.
+func parseBound(limit string) (scoreBound, error) {
 	switch limit {
 	case "none":
-		return kernel.Cap{}, nil
+		return scoreBound{}, nil
 	case "clamp30":
-		return kernel.Cap{Kind: kernel.CapClamp, Value: 30}, nil
+		return scoreBound{clamp: 30}, nil
 	case "tanh30":
-		return kernel.Cap{Kind: kernel.CapTanh, Value: 30}, nil
+		return scoreBound{softCap: 30}, nil
 	}
 	v, err := strconv.ParseFloat(limit, 32)
 	if err != nil || !(v > 0 && v <= 1e6) {
-		return kernel.Cap{}, fmt.Errorf("cap %q is not none, clamp30, tanh30 or a positive number", limit)
+		return scoreBound{}, fmt.Errorf("cap %q is not none, clamp30, tanh30 or a positive number", limit)
 	}
-	return kernel.Cap{Kind: kernel.CapTanh, Value: float32(v)}, nil
+	return scoreBound{softCap: float32(v)}, nil
 }
 
-// ownCap is what a checkpoint itself says.
-func ownCap(ck *checkpoint.Alpha) kernel.Cap {
+// ownBound returns the checkpoint's own bound.
+func ownBound(ck *checkpoint.Alpha) scoreBound {
 	switch soft := ck.ModelConfig.SoftCap; {
 	case soft != nil && *soft > 0:
-		return kernel.Cap{Kind: kernel.CapTanh, Value: float32(*soft)}
+		return scoreBound{softCap: float32(*soft)}
 	case soft == nil && ck.Fused():
-		return kernel.Cap{Kind: kernel.CapTanh, Value: 30}
+		return scoreBound{softCap: 30}
 	}
-	return kernel.Cap{}
+	return scoreBound{}
 }

@@ -59,7 +59,7 @@ func TestFromAlpha(t *testing.T) {
 			if n, err := readAll(m.Weights); err != nil || n != total {
 				t.Errorf("%s: %d values of %d, %v", activation, n, total, err)
 			}
-			if m.Spec.Activation != want || m.Spec.Gated != (activation == checkpoint.SwiGLU) || (m.Spec.Graph != nil) != (activation == checkpoint.Composed) {
+			if f := m.Spec.Kinds[0].FeedForward; f.Activation != want || f.Gated != (activation == checkpoint.SwiGLU) || (f.Graph != nil) != (activation == checkpoint.Composed) {
 				t.Errorf("%s: %+v", activation, *m.Spec)
 			}
 			qkv := m.Weights.Decoder[0].QKV.Weight
@@ -110,19 +110,20 @@ func TestAlphaEmpty(t *testing.T) {
 
 // What bounds attention scores: the record's word, else the file's.
 func TestScoreCap(t *testing.T) {
-	tanh := func(v float32) kernel.Cap { return kernel.Cap{Kind: kernel.CapTanh, Value: v} }
-	clamp := kernel.Cap{Kind: kernel.CapClamp, Value: 30}
+	type bound struct{ softCap, clamp float32 }
+	tanh := func(v float32) bound { return bound{softCap: v} }
+	clamp := bound{clamp: 30}
 	for _, c := range []struct {
 		fused bool
 		soft  *float64
 		limit string
-		want  kernel.Cap
+		want  bound
 	}{
-		{false, nil, "", kernel.Cap{}},
+		{false, nil, "", bound{}},
 		{true, nil, "", tanh(30)},
-		{true, new(0.0), "", kernel.Cap{}},
+		{true, new(0.0), "", bound{}},
 		{false, new(12.5), "", tanh(12.5)},
-		{true, new(12.5), "none", kernel.Cap{}},
+		{true, new(12.5), "none", bound{}},
 		{false, new(12.5), "clamp30", clamp},
 		{false, nil, "tanh30", tanh(30)},
 		{false, nil, "7.5", tanh(7.5)},
@@ -130,8 +131,11 @@ func TestScoreCap(t *testing.T) {
 		ck := alpha(t, "", c.fused)
 		ck.ModelConfig.SoftCap = c.soft
 		m, err := arch.FromAlpha(ck, c.limit)
-		if err != nil || m.Spec.Cap != c.want {
-			t.Errorf("%+v: %v", c, err)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a := m.Spec.Kinds[0].Attention; a.SoftCap != c.want.softCap || a.Clamp != c.want.clamp {
+			t.Errorf("%+v: %+v", c, a)
 		}
 	}
 	for _, limit := range []string{"tanh", "tanh31", "0", "-1", "nan", "1e7", "x", "clamp"} {

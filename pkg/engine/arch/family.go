@@ -1,14 +1,16 @@
 package arch
 
 import (
+	"slices"
+
 	"glossa/pkg/engine/transformer"
 )
 
-// A family is what the models of an architecture have in common: a table.
+// A family is the table of an architecture.
 type family struct {
-	title string // what its makers call it
+	title string // the name that its authors use
 
-	// The members of config.json and what they are if absent.
+	// The members of config.json and their defaults.
 	vocab, context, width field
 	decoder, encoder      dimensions // encoder: of an encoder-decoder
 	activation            text
@@ -17,18 +19,20 @@ type family struct {
 	bos, eos              field // the tokens; -1 is none
 
 	fixed []fixed
-	spec  transformer.Spec // what no configuration changes
+	spec  transformer.Spec // the fields that are the same in all configurations
+	kind  transformer.Kind // the same, of all layers
 
 	tensors layout
-	buffers []string // tensors that some versions store and all compute; * is a number
+	buffers []string // tensors that are ignored, because they are computed; * is a number
 
-	// settle fills in what the table cannot say; nil: nothing.
-	settle func(c *config, s *transformer.Spec, l *layout)
-	// words says what is special about the tokens; nil: nothing.
-	words func(c *config, m *Model)
+	// adjust completes the description by rules that are not in the table. It may be nil.
+	// It is called with all layers of the decoder of kind 0 and of the encoder of kind 1.
+	adjust func(c *config, s *transformer.Spec, l *layout)
+	// adjustTokens changes the special tokens. It may be nil.
+	adjustTokens func(c *config, m *Model)
 }
 
-// A field is an integer of a configuration: its names and its value if absent.
+// A field is an integer of a configuration: its names and its default.
 type field struct {
 	names  string
 	absent int
@@ -49,7 +53,7 @@ type dimensions struct {
 	ffn          field // absent 0: four times the width
 }
 
-// Types of models that are told from others beyond their tables.
+// Types of models that need code beyond their tables.
 const (
 	llamaType  = "llama"
 	xglmType   = "xglm"
@@ -61,7 +65,7 @@ var families = map[string]*family{
 	"gpt2": &gpt2, "gptj": &gptj, "gpt_neox": &gptNeoX, xglmType: &xglm, llamaType: &llama, m2m100Type: &m2m100,
 }
 
-// everywhere is what no family allows to be otherwise.
+// everywhere lists the members that must have these values in every family.
 var everywhere = []fixed{{"quantization_config", "null"}, {"add_cross_attention", "false"}}
 
 // activations are the names of transformers' functions.
@@ -72,28 +76,30 @@ var activations = map[string]transformer.Activation{
 	"relu": transformer.ReLU, "silu": transformer.SiLU, "swish": transformer.SiLU,
 }
 
-// read makes the spec that a configuration describes, and the names of its tensors.
+// read returns the spec that a configuration describes and the names of its tensors.
 func (f *family) read(c *config) (*transformer.Spec, *layout, error) {
 	s, l := f.spec, f.tensors
 	s.Vocab = c.integer(f.vocab.names, f.vocab.absent, 1, maxVocab)
 	s.Context = c.integer(f.context.names, f.context.absent, 1, maxContext)
 	s.Width = c.integer(f.width.names, f.width.absent, 1, maxWidth)
 	s.Eps = float32(c.number(f.eps.names, f.eps.absent, 0, 1))
-	s.Decoder = f.decoder.read(c, s.Width)
-	if f.encoder.depth.names != "" {
-		s.Encoder = f.encoder.read(c, s.Width)
-	}
+	kind, ok := f.kind, false
 	name := c.text(f.activation.names, f.activation.absent)
-	var ok bool
-	if s.Activation, ok = activations[name]; !ok {
+	if kind.FeedForward.Activation, ok = activations[name]; !ok {
 		key, _ := c.find(f.activation.names)
 		c.refuse(key, "%.40q is not supported", name)
+	}
+	depth := f.decoder.read(c, s.Width, &kind)
+	s.Decoder = addStack(&s, kind, depth)
+	if f.encoder.depth.names != "" {
+		depth = f.encoder.read(c, s.Width, &kind)
+		s.Encoder = addStack(&s, kind, depth)
 	}
 	l.tied = c.flag("tie_word_embeddings", f.tied)
 	c.require(f.fixed)
 	c.require(everywhere)
-	if f.settle != nil && *c.err == nil {
-		f.settle(c, &s, &l)
+	if f.adjust != nil && *c.err == nil {
+		f.adjust(c, &s, &l)
 	}
 	if *c.err != nil {
 		return nil, nil, *c.err
@@ -101,22 +107,36 @@ func (f *family) read(c *config) (*transformer.Spec, *layout, error) {
 	return &s, &l, checkSpec(&s)
 }
 
-func (d *dimensions) read(c *config, width int) transformer.Stack {
-	s := transformer.Stack{
-		Depth: c.integer(d.depth.names, d.depth.absent, 1, maxDepth),
-		Heads: c.integer(d.heads.names, d.heads.absent, 1, maxHeads),
-		FFN:   c.integer(d.ffn.names, d.ffn.absent, 1, maxFFN),
-	}
+// read sets the dimensions of a stack's kind of layers and returns the number of layers.
+func (d *dimensions) read(c *config, width int, k *transformer.Kind) (depth int) {
+	a := &k.Attention
+	depth = c.integer(d.depth.names, d.depth.absent, 1, maxDepth)
+	a.Heads = c.integer(d.heads.names, d.heads.absent, 1, maxHeads)
+	k.FeedForward.Width = c.integer(d.ffn.names, d.ffn.absent, 1, maxFFN)
 	if *c.err != nil {
-		return transformer.Stack{}
+		return 0
 	}
-	if s.FFN == 0 {
-		s.FFN = 4 * width
+	if k.FeedForward.Width == 0 {
+		k.FeedForward.Width = 4 * width
 	}
-	s.KVHeads = s.Heads
-	if s.HeadDim = width / s.Heads; s.Heads*s.HeadDim != width && !c.has("head_dim attention.key_length") {
+	a.KVHeads = a.Heads
+	if a.HeadDim = width / a.Heads; a.Heads*a.HeadDim != width && !c.has("head_dim attention.key_length") {
 		name, _ := c.find(d.heads.names)
-		c.refuse(name, "%d does not divide the width, %d", s.Heads, width)
+		c.refuse(name, "%d does not divide the width, %d", a.Heads, width)
 	}
-	return s
+	return depth
+}
+
+// addStack adds a kind, and returns a stack of that many layers of it.
+func addStack(s *transformer.Spec, k transformer.Kind, depth int) []int {
+	s.Kinds = append(s.Kinds, k)
+	return slices.Repeat([]int{len(s.Kinds) - 1}, depth)
+}
+
+// setRotary gives all layers the same rotary table.
+func setRotary(s *transformer.Spec, r transformer.Rotary) {
+	s.Rotaries = []transformer.Rotary{r}
+	for i := range s.Kinds {
+		s.Kinds[i].Attention.Rotary = 1
+	}
 }

@@ -69,14 +69,14 @@ var ggufGPT2 = family{
 var ggufNeoX = family{
 	vocab: ggufVocab, context: ggufContext, width: ggufWidth, decoder: ggufDecoder, eps: ggufEps, fixed: ggufFixed,
 	activation: text{"", "gelu"},
-	spec:       transformer.Spec{Position: transformer.RotaryEmbedding},
 	tensors:    ggufLayout(ggufLayers("blk.%d.attn_qkv", stored)),
-	settle: func(c *config, s *transformer.Spec, _ *layout) {
-		s.Parallel = c.flag("use_parallel_residual", true)
-		if s.Decoder.Depth == 44 && s.Width == 6144 {
-			s.Activation = transformer.GELU
+	adjust: func(c *config, s *transformer.Spec, _ *layout) {
+		k := &s.Kinds[0]
+		k.Parallel = c.flag("use_parallel_residual", true)
+		if len(s.Decoder) == 44 && s.Width == 6144 {
+			k.FeedForward.Activation = transformer.GELU
 		}
-		s.Rotary = ggufRotary(c, s.Decoder.HeadDim)
+		setRotary(s, ggufRotary(c, k.Attention.HeadDim))
 	},
 }
 
@@ -86,18 +86,20 @@ var ggufLlama = family{
 	vocab: ggufVocab, context: ggufContext, width: ggufWidth, decoder: ggufDecoder, fixed: ggufFixed,
 	activation: text{"", "silu"},
 	eps:        real{"attention.layer_norm_rms_epsilon", 1e-5},
-	spec:       transformer.Spec{Position: transformer.RotaryEmbedding, Norm: transformer.RMSNorm, Gated: true},
+	spec:       transformer.Spec{Norm: transformer.RMSNorm},
+	kind:       transformer.Kind{FeedForward: transformer.FeedForward{Gated: true}},
 	tensors:    ggufLayout(ggufLayers("blk.%d.attn_q blk.%d.attn_k blk.%d.attn_v", stored)),
 	buffers:    []string{"blk.*.attn_rot_embd", "blk.*.attn_rot_embd.weight"},
-	settle: func(c *config, s *transformer.Spec, _ *layout) {
-		d := &s.Decoder
-		d.KVHeads = c.integer("attention.head_count_kv", d.Heads, 1, maxHeads)
-		d.HeadDim = c.integer("attention.key_length", d.HeadDim, 1, maxWidth)
-		if v := c.integer("attention.value_length", d.HeadDim, 1, maxWidth); v != d.HeadDim {
-			c.refuse("attention.value_length", "%d is not attention.key_length, %d", v, d.HeadDim)
+	adjust: func(c *config, s *transformer.Spec, _ *layout) {
+		a := &s.Kinds[0].Attention
+		a.KVHeads = c.integer("attention.head_count_kv", a.Heads, 1, maxHeads)
+		a.HeadDim = c.integer("attention.key_length", a.HeadDim, 1, maxWidth)
+		if v := c.integer("attention.value_length", a.HeadDim, 1, maxWidth); v != a.HeadDim {
+			c.refuse("attention.value_length", "%d is not attention.key_length, %d", v, a.HeadDim)
 		}
-		s.Rotary = ggufRotary(c, d.HeadDim)
-		s.Rotary.Interleaved = true
+		r := ggufRotary(c, a.HeadDim)
+		r.Interleaved = true
+		setRotary(s, r)
 	},
 }
 
@@ -173,8 +175,10 @@ func (o *opened) readGGUF() error {
 	}
 	src := newSource(o.file, "")
 	l.tied = !src.has("output.weight")
-	if err := scaleFrequencies(src, &s.Rotary); err != nil {
-		return err
+	for i := range s.Rotaries {
+		if err := scaleFrequencies(src, &s.Rotaries[i]); err != nil {
+			return err
+		}
 	}
 	o.Spec, o.Version = s, version(nil, o.file)
 	o.Weights, err = build(src, s, l, t.family.buffers)

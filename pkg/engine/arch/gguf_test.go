@@ -135,7 +135,7 @@ func TestGGUF(t *testing.T) {
 	for _, dir := range []string{"m", "m/x.gguf"} {
 		m := openIn(t, fsys, dir)
 		checkModel(t, m)
-		r := m.Spec.Rotary
+		r := m.Spec.Rotaries[0]
 		if m.Type != "llama" || m.Name() != "Llama" || !r.Interleaved || !slices.Equal(r.Frequencies, []float32{1, 0.1 / 4}) {
 			t.Errorf("%s %s %+v", m.Type, m.Name(), r)
 		}
@@ -154,8 +154,8 @@ func TestGGUF(t *testing.T) {
 	})
 	all["rope_freqs.weight"] = factors(4)
 	m := openIn(t, fstest.MapFS{"m/x.gguf": gguf(keys, all)}, "m")
-	if len(m.Weights.Head.Weight) != 1 || len(m.Weights.Decoder[0].QKV.Bias) != 3 || !slices.Equal(m.Spec.Rotary.Frequencies, []float32{0.125}) {
-		t.Errorf("%+v %+v", m.Weights.Head, m.Spec.Rotary)
+	if len(m.Weights.Head.Weight) != 1 || len(m.Weights.Decoder[0].QKV.Bias) != 3 || !slices.Equal(m.Spec.Rotaries[0].Frequencies, []float32{0.125}) {
+		t.Errorf("%+v %+v", m.Weights.Head, m.Spec.Rotaries)
 	}
 	if !slices.Equal(m.Start, []int{257}) || !slices.Equal(m.End, []int{258}) {
 		t.Errorf("start %v, end %v", m.Start, m.End)
@@ -177,12 +177,12 @@ func TestGGUFNeoX(t *testing.T) {
 		all[name+".weight"], all[name+".bias"] = blockOf(shape...), blockOf(shape[0])
 	}
 	m := openIn(t, fstest.MapFS{"m/x.gguf": gguf(keys, all)}, "m")
-	s := m.Spec
-	if m.Type != "gpt_neox" || s.Activation != transformer.GELUErf || s.Parallel || s.Rotary.Interleaved || s.Rotary.Dims != 2 || s.Eps != 1e-3 || m.Tokenizer != nil || m.Tokens != 5 {
+	s, k, r := m.Spec, m.Spec.Kinds[0], m.Spec.Rotaries[0]
+	if m.Type != "gpt_neox" || k.FeedForward.Activation != transformer.GELUErf || k.Parallel || r.Interleaved || r.Dims != 2 || s.Eps != 1e-3 || m.Tokenizer != nil || m.Tokens != 5 {
 		t.Errorf("%+v", *s)
 	}
 	delete(keys, "gptneox.use_parallel_residual")
-	if m := openIn(t, fstest.MapFS{"m/x.gguf": gguf(keys, all)}, "m"); !m.Spec.Parallel {
+	if m := openIn(t, fstest.MapFS{"m/x.gguf": gguf(keys, all)}, "m"); !m.Spec.Kinds[0].Parallel {
 		t.Error("the residual is parallel if nothing is said")
 	}
 }

@@ -171,7 +171,7 @@ func run(t testing.TB, m *transformer.Model, g *golden) trace {
 	}
 	pass := m.NewPass(nil)
 	var memory *transformer.Memory
-	if m.Encoder.Depth > 0 {
+	if len(m.Encoder) > 0 {
 		last := []float32(nil)
 		pass.Hidden = func(_ bool, layer int, x []float32) {
 			note(fmt.Sprintf("encoder.hidden.%d", layer), x)
@@ -197,7 +197,7 @@ func runLong(m *transformer.Model, pass *transformer.Pass, g *golden, note func(
 		return
 	}
 	var memory *transformer.Memory
-	if m.Encoder.Depth > 0 {
+	if len(m.Encoder) > 0 {
 		memory = must(pass.Encode([][]int{g.ints("long.source.ids")}))[0]
 	}
 	ids, wanted := g.ints("long.ids"), g.shape("long.logits")[0]
@@ -282,7 +282,7 @@ func TestFormats(t *testing.T) {
 // logits are those of a golden's text.
 func logits(g *golden, m *transformer.Model) []float32 {
 	pass, ids, memory := m.NewPass(nil), g.ints("ids"), (*transformer.Memory)(nil)
-	if m.Encoder.Depth > 0 {
+	if len(m.Encoder) > 0 {
 		memory = must(pass.Encode([][]int{g.ints("source.ids")}))[0]
 	}
 	return must(pass.Forward([]transformer.Sequence{{Cache: m.NewCache(len(ids)), Tokens: ids, Logits: len(ids), Memory: memory}}))
@@ -308,7 +308,7 @@ func TestTeams(t *testing.T) {
 			pass := m.NewPass(team)
 			pass.ShareAll = true
 			var memory *transformer.Memory
-			if m.Encoder.Depth > 0 {
+			if len(m.Encoder) > 0 {
 				memory = must(pass.Encode([][]int{g.ints("source.ids")}))[0]
 			}
 			ids, cache := g.ints("ids"), m.NewCache(64)
@@ -347,7 +347,7 @@ func TestCachedChunkedAndBatched(t *testing.T) {
 			g, m := openGolden(t, dir, "golden.safetensors"), build(t, open(t, dir), kernel.Best())
 			ids := g.ints("ids")
 			pass, memory, other := m.NewPass(nil), (*transformer.Memory)(nil), (*transformer.Memory)(nil)
-			if m.Encoder.Depth > 0 {
+			if len(m.Encoder) > 0 {
 				source := g.ints("source.ids")
 				both := must(pass.Encode([][]int{source[1:], source}))
 				other, memory = both[0], both[1]

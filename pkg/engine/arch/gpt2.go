@@ -1,6 +1,10 @@
 package arch
 
-import "glossa/pkg/engine/transformer"
+import (
+	"math"
+
+	"glossa/pkg/engine/transformer"
+)
 
 // gpt2 is Radford et al. 2019. Its matrices are stored as (in, out).
 var gpt2 = family{
@@ -32,7 +36,20 @@ var gpt2 = family{
 		},
 	},
 	buffers: []string{"h.*.attn.bias", "h.*.attn.masked_bias"},
-	settle: func(c *config, s *transformer.Spec, _ *layout) {
-		s.InverseLayerScale = c.flag("scale_attn_by_inverse_layer_idx", false)
+	adjust: func(c *config, s *transformer.Spec, _ *layout) {
+		if c.flag("scale_attn_by_inverse_layer_idx", false) {
+			inverseScale(s)
+		}
 	},
+}
+
+// inverseScale also divides the scores of layer i by i+1. Each layer becomes a kind.
+func inverseScale(s *transformer.Spec) {
+	k := s.Kinds[0]
+	scale := float32(1 / math.Sqrt(float64(k.Attention.HeadDim)))
+	s.Kinds = nil
+	for i := range s.Decoder {
+		k.Attention.Scale = scale / float32(i+1)
+		s.Kinds, s.Decoder[i] = append(s.Kinds, k), i
+	}
 }

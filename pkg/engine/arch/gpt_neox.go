@@ -18,7 +18,6 @@ var gptNeoX = family{
 	eps:        real{"layer_norm_eps", 1e-5},
 	bos:        field{"bos_token_id", 0},
 	eos:        field{"eos_token_id", 0}, // the class says 2, which no published model has
-	spec:       transformer.Spec{Position: transformer.RotaryEmbedding},
 	tensors: layout{
 		prefix: "gpt_neox.", embed: "embed_in", copies: "embed_out lm_head", norm: "final_layer_norm",
 		head: linear{names: "embed_out lm_head"},
@@ -31,9 +30,10 @@ var gptNeoX = family{
 		},
 	},
 	buffers: []string{"layers.*.attention.bias", "layers.*.attention.masked_bias", "layers.*.attention.rotary_emb.inv_freq", "rotary_emb.inv_freq"},
-	settle: func(c *config, s *transformer.Spec, l *layout) {
-		s.Parallel = c.flag("use_parallel_residual", true)
-		s.Rotary = rotary(c, s.Decoder.HeadDim, real{"rotary_emb_base rope_theta", 10000}, real{"rotary_pct partial_rotary_factor", 0.25})
+	adjust: func(c *config, s *transformer.Spec, l *layout) {
+		k := &s.Kinds[0]
+		k.Parallel = c.flag("use_parallel_residual", true)
+		setRotary(s, rotary(c, k.Attention.HeadDim, real{"rotary_emb_base rope_theta", 10000}, real{"rotary_pct partial_rotary_factor", 0.25}))
 		if !c.flag("attention_bias", true) {
 			l.decoder.qkv.bias, l.decoder.out.bias = never, never
 		}

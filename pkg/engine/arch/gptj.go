@@ -19,7 +19,7 @@ var gptj = family{
 	bos:        field{"bos_token_id", 50256},
 	eos:        field{"eos_token_id", 50256},
 	fixed:      []fixed{{"rotary", "true"}, {"scale_attn_weights", "true"}},
-	spec:       transformer.Spec{Position: transformer.RotaryEmbedding, Parallel: true, SharedNorm: true},
+	kind:       transformer.Kind{Parallel: true, SharedNorm: true},
 	tensors: layout{
 		prefix: "transformer.", embed: "wte", copies: "lm_head", norm: "ln_f",
 		head: linear{names: "lm_head", bias: always},
@@ -32,12 +32,12 @@ var gptj = family{
 		},
 	},
 	buffers: []string{"h.*.attn.bias", "h.*.attn.masked_bias", "h.*.attn.embed_positions"},
-	settle: func(c *config, s *transformer.Spec, _ *layout) {
+	adjust: func(c *config, s *transformer.Spec, _ *layout) {
 		dims := c.integer("rotary_dim", 64, 2, maxWidth)
-		if dims%2 != 0 || dims > s.Decoder.HeadDim {
-			c.refuse("rotary_dim", "%d is not even and at most the width of a head, %d", dims, s.Decoder.HeadDim)
+		if dim := s.Kinds[0].Attention.HeadDim; dims%2 != 0 || dims > dim {
+			c.refuse("rotary_dim", "%d is not even and at most the width of a head, %d", dims, dim)
 			return
 		}
-		s.Rotary = transformer.Rotary{Dims: dims, Interleaved: true, Frequencies: transformer.Frequencies(10000, dims)}
+		setRotary(s, transformer.Rotary{Dims: dims, Interleaved: true, Frequencies: transformer.Frequencies(10000, dims)})
 	},
 }

@@ -73,7 +73,7 @@ func openHFWeights(fsys fs.FS, p *place) (*opened, error) {
 	}
 	o.closer = o.file
 	src := newSource(o.file, l.prefix)
-	l.learn(s, src)
+	l.useLearnedPositions(s, src)
 	if o.Weights, err = build(src, s, l, o.family.buffers); err != nil {
 		return nil, errors.Join(err, o.Close())
 	}
@@ -103,9 +103,9 @@ func (o *opened) readConfig(raw []byte) (*transformer.Spec, *layout, error) {
 	return o.family.read(c)
 }
 
-// learn makes positions learned ones where the file has a table of them, as fairseq's
-// language models may: its first two rows are no positions.
-func (l *layout) learn(s *transformer.Spec, src *source) {
+// useLearnedPositions makes positions learned ones if the file has a table of them, as
+// fairseq's language models may: its first two rows are not positions.
+func (l *layout) useLearnedPositions(s *transformer.Spec, src *source) {
 	if s.Position != transformer.Sinusoidal || l.positions == "" || !src.has(l.positions+".weight") {
 		return
 	}
@@ -134,7 +134,7 @@ func (o *opened) readTokens(fsys fs.FS, p *place) error {
 		return err
 	}
 	o.readEnds(generation)
-	if o.Spec.Encoder.Depth > 0 {
+	if len(o.Spec.Encoder) > 0 {
 		o.Translation = o.readTranslation(generation)
 	}
 	if *generation.err != nil {

@@ -70,10 +70,10 @@ func build(src *source, s *transformer.Spec, l *layout, buffers []string) (*tran
 		w.Head.Bias = b.biasOf(&l.head, 0, []int{s.Vocab})
 	}
 	w.DecoderNorm = b.norm(l.norm, 0)
-	w.Decoder = b.stack(&s.Decoder, &l.decoder)
-	if s.Encoder.Depth > 0 {
+	w.Decoder = b.stack(s.Decoder, &l.decoder)
+	if len(s.Encoder) > 0 {
 		w.EncoderNorm = b.norm(l.encoderNorm, 0)
-		w.Encoder = b.stack(&s.Encoder, &l.encoder)
+		w.Encoder = b.stack(s.Encoder, &l.encoder)
 	}
 	b.unused(buffers)
 	return w, b.err
@@ -127,17 +127,19 @@ func (b *builder) norm(name string, layer int) (n transformer.Norm) {
 	return n
 }
 
-func (b *builder) stack(s *transformer.Stack, l *layers) []transformer.Layer {
-	width, queries, keys := b.spec.Width, s.Heads*s.HeadDim, s.KVHeads*s.HeadDim
+func (b *builder) stack(kinds []int, l *layers) []transformer.Layer {
 	var out []transformer.Layer
-	for i := range s.Depth {
+	for i, kind := range kinds {
 		if b.err != nil { // before much is allocated for what is not there
 			return nil
 		}
+		k := &b.spec.Kinds[kind]
+		a, width, ffn := &k.Attention, b.spec.Width, k.FeedForward.Width
+		queries, keys := a.Heads*a.HeadDim, a.KVHeads*a.HeadDim
 		var o transformer.Layer
 		o.AttentionNorm = b.norm(l.attentionNorm, i)
 		if l.qkv.perHead {
-			o.QKV = b.perHead(&l.qkv, i, s, width)
+			o.QKV = b.perHead(&l.qkv, i, a, width)
 		} else {
 			o.QKV = b.pieces(&l.qkv, i, width, queries, keys, keys)
 		}
@@ -151,11 +153,11 @@ func (b *builder) stack(s *transformer.Stack, l *layers) []transformer.Layer {
 		if l.ffnNorm != "" {
 			o.FFNNorm = b.norm(l.ffnNorm, i)
 		}
-		o.Up = b.linear(&l.up, i, s.FFN, width)
-		if b.spec.Gated {
-			o.Gate = b.linear(&l.gate, i, s.FFN, width)
+		o.Up = b.linear(&l.up, i, ffn, width)
+		if k.FeedForward.Gated {
+			o.Gate = b.linear(&l.gate, i, ffn, width)
 		}
-		o.Down = b.linear(&l.down, i, width, s.FFN)
+		o.Down = b.linear(&l.down, i, width, ffn)
 		out = append(out, o)
 	}
 	return out
@@ -200,19 +202,19 @@ func (b *builder) biasOf(l *linear, layer int, rows []int) (v transformer.Vector
 
 // perHead is a matrix whose rows are stored as (Heads, 3, HeadDim): taken apart into
 // the queries of all heads, their keys and their values.
-func (b *builder) perHead(l *linear, layer int, s *transformer.Stack, cols int) (out transformer.Linear) {
-	name, rows := at(l.names, layer), 3*s.Heads*s.HeadDim
+func (b *builder) perHead(l *linear, layer int, a *transformer.Attention, cols int) (out transformer.Linear) {
+	name, rows := at(l.names, layer), 3*a.Heads*a.HeadDim
 	weight := b.matrix(name+".weight", rows, cols, false)
 	var offsets span
 	if l.bias == always {
 		offsets = b.vector(name+".bias", rows)
 	}
 	for part := range 3 {
-		for head := range s.Heads {
-			from := (3*head + part) * s.HeadDim
-			out.Weight = append(out.Weight, weight.rows(from, s.HeadDim))
+		for head := range a.Heads {
+			from := (3*head + part) * a.HeadDim
+			out.Weight = append(out.Weight, weight.rows(from, a.HeadDim))
 			if l.bias == always {
-				out.Bias = append(out.Bias, offsets.rows(from, s.HeadDim))
+				out.Bias = append(out.Bias, offsets.rows(from, a.HeadDim))
 			}
 		}
 	}

@@ -18,38 +18,46 @@ const (
 	maxEnds    = 256
 )
 
-// checkStack refuses heads that do not fit together.
-func checkStack(s *transformer.Stack) error {
-	switch {
-	case s.Heads < 1 || s.Heads > maxHeads:
-		return fmt.Errorf("%d attention heads are not in 1..%d", s.Heads, maxHeads)
-	case s.KVHeads < 1 || s.Heads%s.KVHeads != 0:
-		return fmt.Errorf("%d key-value heads do not divide %d attention heads", s.KVHeads, s.Heads)
-	case s.HeadDim < 1:
-		return fmt.Errorf("attention heads of %d", s.HeadDim)
-	case int64(s.Heads)*int64(s.HeadDim) > maxFFN:
-		return fmt.Errorf("%d attention heads of %d are more than %d", s.Heads, s.HeadDim, maxFFN)
-	case s.FFN < 1 || s.FFN > maxFFN:
-		return fmt.Errorf("feed-forward width %d is not in 1..%d", s.FFN, maxFFN)
-	}
-	return nil
-}
-
-// checkSpec refuses what the tables could not.
+// checkSpec refuses dimensions out of bounds and what the transformer does not support.
 func checkSpec(s *transformer.Spec) error {
-	if err := checkStack(&s.Decoder); err != nil {
-		return err
-	}
-	if s.Encoder.Depth > 0 {
-		if err := checkStack(&s.Encoder); err != nil {
-			return fmt.Errorf("encoder: %w", err)
+	for _, n := range []struct {
+		name            string
+		value, low, max int
+	}{
+		{"vocab", s.Vocab, 1, maxVocab}, {"context", s.Context, 1, maxContext}, {"width", s.Width, 1, maxWidth},
+		{"layers of the decoder", len(s.Decoder), 1, maxDepth}, {"layers of the encoder", len(s.Encoder), 0, maxDepth},
+		{"kinds of layers", len(s.Kinds), 1, len(s.Decoder) + len(s.Encoder)}, {"rotary tables", len(s.Rotaries), 0, len(s.Kinds)},
+	} {
+		if n.value < n.low || n.value > n.max {
+			return fmt.Errorf("%s: %d is not in %d..%d", n.name, n.value, n.low, n.max)
 		}
 	}
-	if s.Position != transformer.RotaryEmbedding {
-		return nil
+	for i := range s.Kinds {
+		if err := checkKind(&s.Kinds[i]); err != nil {
+			return fmt.Errorf("kinds[%d].%w", i, err)
+		}
 	}
-	if d := s.Rotary.Dims; d < 2 || d%2 != 0 || d > s.Decoder.HeadDim {
-		return fmt.Errorf("%d rotary dimensions of heads of %d: they must be even and from 2 to that", d, s.Decoder.HeadDim)
+	return s.Check()
+}
+
+// checkKind refuses dimensions of a layer that are out of bounds, so that their products
+// fit an int.
+func checkKind(k *transformer.Kind) error {
+	a := &k.Attention
+	for _, n := range []struct {
+		name       string
+		value, max int
+	}{
+		{"attention.heads", a.Heads, maxHeads}, {"attention.kv_heads", a.KVHeads, maxHeads}, {"attention.head_dim", a.HeadDim, maxFFN},
+		{"attention.window", max(a.Window, 1), maxContext}, {"attention.chunk", max(a.Chunk, 1), maxContext},
+		{"feed_forward.width", k.FeedForward.Width, maxFFN},
+	} {
+		if n.value < 1 || n.value > n.max {
+			return fmt.Errorf("%s: %d is not in 1..%d", n.name, n.value, n.max)
+		}
+	}
+	if a.Heads*a.HeadDim > maxFFN {
+		return fmt.Errorf("attention.heads: %d attention heads of %d are more than %d", a.Heads, a.HeadDim, maxFFN)
 	}
 	return nil
 }

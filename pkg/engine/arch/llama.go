@@ -17,7 +17,8 @@ var llama = family{
 	eps:        real{"rms_norm_eps", 1e-6},
 	bos:        field{"bos_token_id", 1},
 	eos:        field{"eos_token_id", 2},
-	spec:       transformer.Spec{Position: transformer.RotaryEmbedding, Norm: transformer.RMSNorm, Gated: true},
+	spec:       transformer.Spec{Norm: transformer.RMSNorm},
+	kind:       transformer.Kind{FeedForward: transformer.FeedForward{Gated: true}},
 	tensors: layout{
 		prefix: "model.", embed: "embed_tokens", copies: "lm_head", norm: "norm",
 		head: linear{names: "lm_head"},
@@ -31,14 +32,15 @@ var llama = family{
 		},
 	},
 	buffers: []string{"layers.*.self_attn.rotary_emb.inv_freq", "rotary_emb.inv_freq"},
-	settle: func(c *config, s *transformer.Spec, l *layout) {
-		d := &s.Decoder
-		d.HeadDim = c.integer("head_dim", d.HeadDim, 1, maxWidth)
-		d.KVHeads = c.integer("num_key_value_heads", d.Heads, 1, maxHeads)
-		s.Rotary = rotary(c, d.HeadDim, real{"rope_theta", 10000}, real{"partial_rotary_factor", 1})
-		if s.Rotary.Dims != d.HeadDim {
+	adjust: func(c *config, s *transformer.Spec, l *layout) {
+		a := &s.Kinds[0].Attention
+		a.HeadDim = c.integer("head_dim", a.HeadDim, 1, maxWidth)
+		a.KVHeads = c.integer("num_key_value_heads", a.Heads, 1, maxHeads)
+		r := rotary(c, a.HeadDim, real{"rope_theta", 10000}, real{"partial_rotary_factor", 1})
+		if r.Dims != a.HeadDim {
 			c.refuse("partial_rotary_factor", "heads of this architecture are turned as a whole")
 		}
+		setRotary(s, r)
 		if c.flag("attention_bias", false) {
 			l.decoder.qkv.bias, l.decoder.out.bias = always, always
 		}

@@ -39,7 +39,7 @@ var m2m100 = family{
 		"encoder.embed_positions.weights", "decoder.embed_positions.weights", "encoder.version", "decoder.version",
 		"encoder.embed_positions._float_tensor", "decoder.embed_positions._float_tensor", "final_logits_bias",
 	},
-	settle: func(c *config, s *transformer.Spec, _ *layout) { scaleEmbedding(c, s) },
+	adjust: func(c *config, s *transformer.Spec, _ *layout) { scaleEmbedding(c, s) },
 }
 
 // crossed names the tensors of a decoder below an encoder.

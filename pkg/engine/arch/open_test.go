@@ -114,7 +114,7 @@ func TestPerHead(t *testing.T) {
 	m := openIn(t, fsys, "m")
 	all := load(t, fsys, "m/model.safetensors")
 	name := "gpt_neox.layers.1.attention.query_key_value"
-	d, width := m.Spec.Decoder, m.Spec.Width
+	d, width := m.Spec.Kinds[0].Attention, m.Spec.Width
 	qkv := m.Weights.Decoder[1].QKV
 	for _, c := range []struct {
 		name   string

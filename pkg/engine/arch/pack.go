@@ -1,7 +1,6 @@
 package arch
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -9,6 +8,7 @@ import (
 	"io"
 	"math"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"unicode/utf8"
@@ -19,21 +19,20 @@ import (
 	"glossa/pkg/engine/transformer"
 )
 
-// Keys of __metadata__ of a packed model. A part of the tokenizer is its text, or base64
-// under a key that ends so if it is no text.
+// Keys of __metadata__ of a packed model. A part of the tokenizer is stored as text. A part
+// that is not UTF-8 is stored in base64, under a key with that suffix.
 const (
 	packModelKey     = "glossa.model" // [described]
 	packTokenizerKey = "tokenizer"    // the kind; the parts are below it: "tokenizer.json"
 	packBase64       = ".base64"
 )
 
-// described is what a packed model says of itself, in JSON.
+// described is the description of a packed model, in JSON.
 type described struct {
 	Type         string            `json:"type"`
 	Quant        string            `json:"quant"`  // the format that it was packed in
 	Source       string            `json:"source"` // the version of what was packed
 	Spec         *transformer.Spec `json:"spec"`
-	Cap          *describedCap     `json:"cap,omitempty"`
 	Start        []int             `json:"start,omitempty"`
 	Empty        int               `json:"empty"`
 	End          []int             `json:"end,omitempty"`
@@ -42,16 +41,8 @@ type described struct {
 	Translation  *Translation      `json:"translation,omitempty"`
 }
 
-// describedCap is a bound of attention scores.
-type describedCap struct {
-	Kind  string  `json:"kind"` // "clamp" or "tanh"
-	Value float32 `json:"value"`
-}
-
-var capKinds = map[string]kernel.CapKind{"clamp": kernel.CapClamp, "tanh": kernel.CapTanh}
-
 // Pack writes a model as a packed file, in a format, to an empty file. progress is called
-// after each tensor with the bytes that are written and those that will be; its error ends
+// after each tensor with the bytes written so far and in total. An error of progress stops
 // the work. m stays open.
 func Pack(to io.WriterAt, m *Model, k *kernel.Kernels, format transformer.Format, progress func(done, total int64) error) error {
 	meta, err := m.meta(format)
@@ -90,7 +81,7 @@ func Pack(to io.WriterAt, m *Model, k *kernel.Kernels, format transformer.Format
 	if err := writeTensors(w, layout, progress); err != nil {
 		return err
 	}
-	if trie != nil { // last: the first answers do not wait for it
+	if trie != nil { // last: a first answer does not need it
 		if err := w.Write(len(tensors)-1, trie); err != nil {
 			return err
 		}
@@ -134,20 +125,20 @@ func writeTensors(w *checkpoint.PackWriter, layout *transformer.Layout, progress
 	return failed
 }
 
-// packedTrie returns the vocabulary in its binary form; nil for a model that cannot be
-// held to a form.
+// packedTrie returns the vocabulary in its binary form; nil for a model without structured
+// output.
 func (m *Model) packedTrie() ([]byte, error) {
 	if m.Tokenizer == nil || m.Translation != nil {
 		return nil, nil
 	}
 	v, err := m.Vocabulary()()
 	if err != nil {
-		return nil, nil // said when a form is asked for
+		return nil, nil // structured output fails with this error later
 	}
 	return v.AppendBinary(nil)
 }
 
-// meta is what describes a packed model.
+// meta returns the metadata of a packed model.
 func (m *Model) meta(format transformer.Format) (map[string]string, error) {
 	d := described{
 		Type: m.Type, Source: m.Version, Spec: m.Spec, Start: m.Start, Empty: m.Empty, End: m.End, Tokens: m.Tokens,
@@ -156,11 +147,6 @@ func (m *Model) meta(format transformer.Format) (map[string]string, error) {
 	for name, f := range transformer.Formats() {
 		if f == format {
 			d.Quant = name
-		}
-	}
-	for name, kind := range capKinds {
-		if kind == m.Spec.Cap.Kind {
-			d.Cap = &describedCap{name, m.Spec.Cap.Value}
 		}
 	}
 	raw, err := json.Marshal(d)
@@ -192,26 +178,42 @@ func (m *Model) meta(format transformer.Format) (map[string]string, error) {
 	return meta, nil
 }
 
-// decodeDescribed reads what [Pack] wrote, and refuses what is not known.
-func decodeDescribed(text string) (*described, error) {
-	d := &described{}
-	dec := json.NewDecoder(bytes.NewReader([]byte(text)))
+// maxDescribed bounds the description of a packed model, in bytes of JSON. Decoded it takes
+// many times as much.
+const maxDescribed = 1 << 20
+
+// decodeDescribed reads a description of a version and refuses unknown fields.
+func decodeDescribed(version, text string) (*described, error) {
+	if len(text) > maxDescribed {
+		return nil, fmt.Errorf("%d bytes, at most %d", len(text), maxDescribed)
+	}
+	if version == checkpoint.PackVersion1 {
+		old, err := decodeStrictly[described1](text)
+		if err != nil {
+			return nil, err
+		}
+		return old.described()
+	}
+	d, err := decodeStrictly[described](text)
+	if err != nil {
+		return nil, err
+	}
+	if d.Spec == nil {
+		return nil, errors.New("no spec")
+	}
+	return d, nil
+}
+
+// decodeStrictly reads one JSON object and refuses fields that T does not have.
+func decodeStrictly[T any](text string) (*T, error) {
+	v := new(T)
+	dec := json.NewDecoder(strings.NewReader(text))
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(d); err != nil {
+	if err := dec.Decode(v); err != nil {
 		return nil, err
 	}
 	if _, err := dec.Token(); err != io.EOF {
 		return nil, errors.New("more than an object")
 	}
-	if d.Spec == nil {
-		return nil, errors.New("no spec")
-	}
-	if d.Cap != nil {
-		kind, ok := capKinds[d.Cap.Kind]
-		if !ok || !(d.Cap.Value > 0 && d.Cap.Value <= 1e6) {
-			return nil, fmt.Errorf("cap: %.40q with %v is none", d.Cap.Kind, d.Cap.Value)
-		}
-		d.Spec.Cap = kernel.Cap{Kind: kind, Value: d.Cap.Value}
-	}
-	return d, nil
+	return v, nil
 }

@@ -3,12 +3,14 @@ package arch_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"io/fs"
 	"maps"
 	"math"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -62,41 +64,128 @@ func (r rewriting) of(t testing.TB, data []byte) []byte {
 	return b.Data
 }
 
+// newlySayable are changes of llama's description that no version 1 could say. Some need
+// tensors that it does not have.
+func newlySayable() []map[string]any {
+	const a, f = "kinds.0.attention.", "kinds.0.feed_forward."
+	return []map[string]any{
+		{a + "window": 2}, {a + "window": 1}, {a + "chunk": 2}, {a + "chunk": 1, a + "window": 1}, {a + "window": -1}, {a + "chunk": -1},
+		{a + "window": math.MaxInt}, {a + "chunk": math.MaxInt}, {a + "rotary": 0, "rotaries": []any{}}, {a + "rotary": 0}, {a + "rotary": 2}, {a + "rotary": -1},
+		{a + "qk_norm": "head"}, {a + "qk_norm": "each_head"}, {a + "qk_norm": "all"}, {a + "qk_norm": "some"}, {a + "sinks": true},
+		{a + "scale": 0.5}, {a + "scale": -0.5}, {a + "scale": 1e39}, {a + "soft_cap": 30}, {a + "clamp": 30}, {a + "soft_cap": 30, a + "clamp": 30}, {a + "soft_cap": -1},
+		{a + "norms": "post"}, {a + "norms": "sandwich"}, {a + "norms": "post_residual"}, {a + "norms": "none"}, {a + "norms": "before"},
+		{f + "norms": "post"}, {f + "norms": "none"}, {f + "width": 0}, {f + "gated": false},
+		{"norm": "plain_layer_norm"}, {"no_last_norm": true}, {"embed_norm": true}, {"embed_scale": -3}, {"residual_scale": 0.2}, {"residual_scale": 3e38},
+		{"logit_scale": 0.1}, {"logit_soft_cap": 30}, {"logit_soft_cap": -1},
+		{"rotaries.0.magnitude": 1.3}, {"rotaries.0.magnitude": -1}, {"rotaries": []any{}}, {"rotaries.0.frequencies": []any{}},
+		{"decoder": []any{}}, {"decoder": []int{0, 1}}, {"decoder": []int{0, -1}}, {"decoder": slices.Repeat([]int{0}, 1001)}, {"decoder": nil},
+		{"kinds": []any{}}, {"kinds": slices.Repeat([]any{map[string]any{}}, 2000)}, {"kinds.0": map[string]any{}},
+		{"encoder": []int{0}}, {"rotaries": slices.Repeat([]any{map[string]any{}}, 2000)},
+	}
+}
+
 // Whatever a packed model says of itself, it is refused or computes: none of these may
 // end the process.
 func TestPackSays(t *testing.T) {
+	graph := map[string]any{"type": "basis", "op": "silu"}
+	const k, f = "kinds.0.", "kinds.0.feed_forward."
+	changes := append(newlySayable(), []map[string]any{
+		{k + "attention.head_dim": 1 << 50}, {k + "attention.heads": -5}, {f + "width": math.MaxInt64}, {k + "shared_norm": true}, {k + "shared_norm": false},
+		{k + "parallel": true}, {k + "parallel": false}, {k + "parallel": true, k + "shared_norm": true},
+		{f + "activation": "composed", f + "graph": graph}, {f + "activation": "composed"}, {f + "activation": "universal"},
+		{"norm": "layer_norm"}, {"norm": "rms_norm"}, {"position": "learned"}, {"position": "rotary"}, {"position": "sinusoidal"}, {"position": "none"},
+		{"context": math.MaxInt32}, {"context": 1}, {"width": 1}, {"vocab": 1}, {"eps": -1}, {"eps": 2},
+	}...)
+	for _, name := range []string{"llama", "gpt2", "m2m_100", "gptj"} {
+		data := packed(t, name, transformer.Q8_0)
+		for _, change := range changes {
+			r := rewriting{meta: func(meta map[string]string) { meta["glossa.model"] = saying(t, meta["glossa.model"], change) }}
+			computes(t, fmt.Sprint(name, " with ", change), r.of(t, data))
+		}
+	}
+}
+
+// What a packed model of version 1 says is refused or computes too.
+func TestPackVersion1Says(t *testing.T) {
 	graph := map[string]any{"type": "basis", "op": "silu"}
 	for _, name := range []string{"llama", "gpt2", "m2m_100", "gptj"} {
 		data := packed(t, name, transformer.Q8_0)
 		for _, change := range []map[string]any{
 			{"encoder.head_dim": 1 << 50}, {"encoder.heads": -5}, {"decoder.depth": -1}, {"encoder.depth": -1}, {"decoder.ffn": math.MaxInt64},
+			{"decoder.depth": math.MaxInt64}, {"encoder.depth": 1000}, {"inverse_layer_scale": true}, {"inverse_layer_scale": true, "decoder.head_dim": 0},
 			{"shared_norm": true}, {"shared_norm": false}, {"parallel": true}, {"parallel": false}, {"parallel": true, "shared_norm": true},
 			{"activation": "composed", "graph": graph}, {"activation": "composed"}, {"activation": "universal"},
-			{"norm": "layer_norm"}, {"norm": "rms_norm"}, {"position": "learned"}, {"position": "rotary"}, {"position": "sinusoidal"},
+			{"norm": "layer_norm"}, {"norm": "rms_norm"}, {"norm": "plain_layer_norm"}, {"position": "learned"}, {"position": "rotary"}, {"position": "sinusoidal"}, {"position": "none"},
 			{"rotary.frequencies": []float32{3e38, 3e38, 3e38, 3e38}}, {"rotary.dims": -2}, {"context": math.MaxInt32}, {"context": 1}, {"width": 1}, {"vocab": 1},
 		} {
-			r := rewriting{meta: func(meta map[string]string) { meta["glossa.model"] = saying(t, meta["glossa.model"], change) }}
-			m, err := arch.Open(inMemory(r.of(t, data)), ".")
-			if err != nil {
-				continue
-			}
-			model, err := transformer.New(m.Spec, m.Weights, kernel.Best(), transformer.Stored)
-			if err != nil {
-				continue
-			}
-			pass := model.NewPass(nil)
-			seq := transformer.Sequence{Cache: model.NewCache(1), Tokens: []int{0}, Logits: 1}
-			if m.Spec.Encoder.Depth > 0 {
-				seq.Memory = must(pass.Encode([][]int{{0}}))[0]
-			}
-			if _, err := pass.Forward([]transformer.Sequence{seq}); err != nil {
-				t.Errorf("%s with %v: %v", name, change, err)
-			}
+			computes(t, fmt.Sprint(name, " with ", change), relabelled(t, repacked(t, data, saying(t, version1(t, name), change))))
 		}
 	}
 }
 
-// saying is a description with other values in its spec.
+// computes runs a packed model, if it is not refused.
+func computes(t *testing.T, what string, data []byte) {
+	t.Helper()
+	m, err := arch.Open(inMemory(data), ".")
+	if err != nil {
+		return
+	}
+	model, err := transformer.New(m.Spec, m.Weights, kernel.Best(), transformer.Stored)
+	if err != nil {
+		return
+	}
+	pass := model.NewPass(nil)
+	seq := transformer.Sequence{Cache: model.NewCache(1), Tokens: []int{0}, Logits: 1}
+	if len(m.Spec.Encoder) > 0 {
+		seq.Memory = must(pass.Encode([][]int{{0}}))[0]
+	}
+	if _, err := pass.Forward([]transformer.Sequence{seq}); err != nil {
+		t.Errorf("%s: %v", what, err)
+	}
+}
+
+// What cannot be computed is refused when the model is listed, with the file and the field.
+func TestPackSaysField(t *testing.T) {
+	data := packed(t, "llama", transformer.Q8_0)
+	for _, c := range []struct {
+		path, want string
+		value      any
+	}{
+		{"kinds.0.attention.kv_heads", "kinds[0].attention.kv_heads: 3 key-value heads", 3},
+		{"kinds.0.attention.window", "kinds[0].attention.window: -1", -1},
+		{"kinds.0.attention.window", "kinds[0].attention.window: 16777217 is not in", 1<<24 + 1},
+		{"kinds.0.attention.chunk", "kinds[0].attention.chunk: 16777217 is not in", 1<<24 + 1},
+		{"kinds.0.attention.rotary", "kinds[0].attention.rotary: table 2 of 1", 2},
+		{"kinds.0.attention.rotary", "rotaries[0]: no kind of layer uses this table", 0},
+		{"kinds.0.attention.qk_norm", `qk_norm: "some" is none of`, "some"},
+		{"kinds.0.attention.qk_norm", `tensor "decoder.0.q_norm": missing`, "head"},
+		{"kinds.0.attention.sinks", `tensor "decoder.0.sinks": missing`, true},
+		{"kinds.0.attention.norms", `tensor "decoder.0.attention_post_norm": missing`, "sandwich"},
+		{"kinds.0.attention.norms", `tensor "decoder.0.attention_norm": nothing in this model is called so`, "none"},
+		{"kinds.0.attention.soft_cap", "kinds[0].attention.soft_cap: -1", -1},
+		{"kinds.0.feed_forward.activation", `kinds[0].feed_forward.activation: unknown activation "mish"`, "mish"},
+		{"kinds.0.feed_forward.experts", `unknown field "experts"`, 8},
+		{"kinds.0.convolution", `unknown field "convolution"`, 3},
+		{"rotaries.0.dims", "rotaries[0].dims: 6 rotary dimensions with 4 frequencies", 6},
+		{"rotaries.0.magnitude", "rotaries[0].magnitude: -1", -1},
+		{"decoder.1", "decoder[1]: kind 1 of 1", 1},
+		{"logit_soft_cap", "logit_soft_cap: -1", -1},
+		{"decoder", "layers of the decoder: 1001 is not in 1..1000", slices.Repeat([]int{0}, 1001)},
+		{"kinds", "kinds of layers: 3 is not in 1..2", slices.Repeat([]any{map[string]any{}}, 3)},
+		{"kinds", "bytes, at most 1048576", slices.Repeat([]any{map[string]any{}}, 1<<20)},
+		{"rotaries", "rotary tables: 2 is not in 0..1", slices.Repeat([]any{map[string]any{}}, 2)},
+	} {
+		r := rewriting{meta: func(meta map[string]string) {
+			meta["glossa.model"] = saying(t, meta["glossa.model"], map[string]any{c.path: c.value})
+		}}
+		_, err := arch.Describe(inMemory(r.of(t, data)), ".")
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "m.safetensors") {
+			t.Errorf("%s: %v, want %q and the file", c.path, err, c.want)
+		}
+	}
+}
+
+// saying is a description with other values in its spec, at paths of members and indices.
 func saying(t testing.TB, text string, change map[string]any) string {
 	t.Helper()
 	var all map[string]any
@@ -104,14 +193,26 @@ func saying(t testing.TB, text string, change map[string]any) string {
 		t.Fatal(err)
 	}
 	for path, value := range change {
-		at := all["spec"].(map[string]any)
-		first, second, deep := strings.Cut(path, ".")
-		if deep {
-			at, first = at[first].(map[string]any), second
-		}
-		at[first] = value
+		all["spec"] = with(all["spec"], strings.Split(path, "."), value)
 	}
 	return string(must(json.Marshal(all)))
+}
+
+// with is a JSON value with another one at a path; where there is no such list, it is what
+// it was.
+func with(v any, path []string, value any) any {
+	if len(path) == 0 {
+		return value
+	}
+	if list, ok := v.([]any); ok || v == nil {
+		if i, err := strconv.Atoi(path[0]); err == nil && i < len(list) {
+			list[i] = with(list[i], path[1:], value)
+		}
+		return v
+	}
+	object := v.(map[string]any)
+	object[path[0]] = with(object[path[0]], path[1:], value)
+	return object
 }
 
 // Tensors that lie in another order than that of execution are waited for too: damage

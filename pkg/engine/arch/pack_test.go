@@ -3,6 +3,7 @@ package arch_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -20,6 +21,7 @@ import (
 	"glossa/pkg/engine/checkpoint/checkpointtest"
 	"glossa/pkg/engine/kernel"
 	"glossa/pkg/engine/transformer"
+	"glossa/pkg/engine/transformer/transformertest"
 	"glossa/pkg/tokenizer"
 )
 
@@ -173,7 +175,7 @@ func TestPackComesLate(t *testing.T) {
 		}
 	}
 	seq := transformer.Sequence{Cache: model.NewCache(3), Tokens: []int{1, 2, 3}, Logits: 1}
-	if _, err := pass.Forward([]transformer.Sequence{seq}); err != nil || seen != m.Spec.Decoder.Depth {
+	if _, err := pass.Forward([]transformer.Sequence{seq}); err != nil || seen != len(m.Spec.Decoder) {
 		t.Errorf("%d layers, %v", seen, err)
 	}
 	if !file.asked.Load() {
@@ -295,13 +297,14 @@ func onDisk(t testing.TB, data []byte) fs.FS {
 func TestPackRefuses(t *testing.T) {
 	data := packed(t, "gpt2", transformer.Q8_0)
 	for _, c := range []struct{ old, new, want string }{
-		{`glossa.version":"1"`, `glossa.version":"2"`, `version "2"`},
+		{`glossa.version":"2"`, `glossa.version":"3"`, `version "3"`},
+		{`glossa.version":"2"`, `glossa.version":"1"`, "glossa.model"},
 		{`\"vocab\":`, `\"vocab\" `, "glossa.model"},
 		{`\"width\":`, `\"widht\":`, "widht"},
 		{`\"type\":\"gpt2\"`, `\"type\":\"gpt3\"`, "gpt3"},
 		{`\"eps\":0.00001`, `\"eps\":0.00002`, "checksum"},
-		{`\"kv_heads\":`, `\"kv_heads\":7`, "heads"},
-		{`decoder.0.qkv"`, `decoder.0.qvk"`, "qvk"},
+		{`\"kv_heads\":`, `\"kv_heads\":7`, "kinds[0].attention.kv_heads"},
+		{`decoder.0.qkv"`, `decoder.0.qvk"`, `"decoder.0.qkv": missing`},
 	} {
 		if !bytes.Contains(data, []byte(c.old)) {
 			t.Fatalf("there is no %s", c.old)
@@ -330,6 +333,12 @@ func TestPackRefuses(t *testing.T) {
 	}
 }
 
+// describedIn is what a packed model says of itself.
+func describedIn(t testing.TB, data []byte) string {
+	t.Helper()
+	return must(must(checkpoint.Open(inMemory(data), "m.safetensors")).Meta.Text("glossa.model"))
+}
+
 // repacked is a packed model that says something else of itself.
 func repacked(t testing.TB, data []byte, model string) []byte {
 	t.Helper()
@@ -339,17 +348,24 @@ func repacked(t testing.TB, data []byte, model string) []byte {
 // FuzzPack opens packed models that say anything of themselves, with checksums that are
 // right: what is opened computes.
 func FuzzPack(f *testing.F) {
-	for _, name := range []string{"gpt2", "llama", "m2m_100"} {
-		data := packed(f, name, transformer.Q8_0)
-		model := must(must(checkpoint.Open(fstest.MapFS{"m": {Data: data}}, "m")).Meta.Text("glossa.model"))
-		f.Add(model)
+	for _, name := range []string{"gpt2", "gpt2-inverse", "llama", "m2m_100"} {
+		f.Add(describedIn(f, packed(f, name, transformer.Q8_0)), false)
+		f.Add(version1(f, name), true)
 	}
 	data := packed(f, "llama", transformer.Q8_0)
-	f.Fuzz(func(t *testing.T, model string) {
+	model := describedIn(f, data)
+	for _, change := range newlySayable() {
+		f.Add(saying(f, model, change), false)
+	}
+	f.Fuzz(func(t *testing.T, model string, old bool) {
 		if !utf8.ValidString(model) {
 			return
 		}
-		m, err := arch.Open(inMemory(repacked(t, data, model)), "m.safetensors")
+		pack := repacked(t, data, model)
+		if old {
+			pack = relabelled(t, pack)
+		}
+		m, err := arch.Open(inMemory(pack), "m.safetensors")
 		if err != nil {
 			return
 		}
@@ -359,4 +375,30 @@ func FuzzPack(f *testing.F) {
 			outputs(t, m, transformer.Stored)
 		}
 	})
+}
+
+// Whatever a description can say of layers is packed: any architecture computes to the bit
+// what it did before, in every format.
+func TestPackRandomArchitectures(t *testing.T) {
+	formats := []transformer.Format{transformer.F32, transformer.BF16, transformer.Q8_0, transformer.Q4_0}
+	for seed := range 60 {
+		random := transformertest.Random(uint64(seed))
+		m := &arch.Model{Type: "llama", Spec: random.Spec, Weights: random.Weights, Tokens: random.Spec.Vocab}
+		if len(m.Spec.Encoder) > 0 {
+			m.Translation = &arch.Translation{Beams: 1, MaxLength: 10}
+		}
+		var b checkpointtest.File
+		f := formats[seed%len(formats)]
+		if err := arch.Pack(&b, m, kernel.Best(), f, func(_, _ int64) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		got := must(arch.Open(inMemory(b.Data), "."))
+		same(t, fmt.Sprint("seed ", seed), got, m)
+		if !slices.Equal(outputs(t, got, transformer.Stored), outputs(t, m, f)) {
+			t.Errorf("seed %d, format %v: computes something else", seed, f)
+		}
+		if got.Weights.Elements() != m.Weights.Elements() {
+			t.Errorf("seed %d: %d weights, not %d", seed, got.Weights.Elements(), m.Weights.Elements())
+		}
+	}
 }

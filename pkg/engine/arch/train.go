@@ -12,9 +12,9 @@ import (
 	"glossa/pkg/engine/dtype"
 )
 
-// A Run is the training run of Alpha that a model comes from. A packed model keeps it:
-// what describes it in its metadata, the files behind all other tensors, where nobody who
-// computes reads them.
+// A Run is the training run of Alpha that a model comes from. A packed model keeps its
+// description in the metadata and its files behind all other tensors, where no pass reads
+// them.
 type Run struct {
 	Config   json.RawMessage `json:"config"` // config.json
 	Step     int             `json:"step"`
@@ -173,9 +173,9 @@ func (m *Model) SetCap(limit string) error {
 	if m.Type != alphaType {
 		return fmt.Errorf("cap %.40q: of Alpha's models alone", limit)
 	}
-	score, err := capOf(limit)
+	score, err := parseBound(limit)
 	if err == nil {
-		m.Spec.Cap = score
+		score.apply(m.Spec)
 	}
 	return err
 }

@@ -120,12 +120,11 @@ func TestCopyPackDamaged(t *testing.T) {
 
 // The bound of scores can be set as that of a checkpoint can.
 func TestSetCap(t *testing.T) {
-	for limit, want := range map[string]kernel.Cap{
-		"": {}, "none": {}, "clamp30": {Kind: kernel.CapClamp, Value: 30}, "tanh30": {Kind: kernel.CapTanh, Value: 30}, "5": {Kind: kernel.CapTanh, Value: 5},
-	} {
+	for limit, want := range map[string][2]float32{"": {}, "none": {}, "clamp30": {0, 30}, "tanh30": {30}, "5": {5}} {
 		m := must(arch.Open(inMemory(trained(t, nil)), "m.safetensors"))
-		if err := m.SetCap(limit); err != nil || m.Spec.Cap != want {
-			t.Errorf("%q: %+v %v", limit, m.Spec.Cap, err)
+		err, a := m.SetCap(limit), &m.Spec.Kinds[0].Attention
+		if got := [2]float32{a.SoftCap, a.Clamp}; err != nil || got != want {
+			t.Errorf("%q: %v %v", limit, got, err)
 		}
 		if m.SetCap("x") == nil {
 			t.Error("any word is a bound")

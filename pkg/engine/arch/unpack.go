@@ -23,7 +23,7 @@ func openPack(fsys fs.FS, p *place) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := o.unpacking.start(); err != nil { // beside what follows
+	if err := o.unpacking.start(); err != nil { // in the background
 		return nil, errors.Join(err, o.Close())
 	}
 	if err := o.readPackTokens(); err != nil {
@@ -48,13 +48,17 @@ func openPackWeights(fsys fs.FS, p *place) (*opened, error) {
 	return o, nil
 }
 
-// readPack reads what a packed model says of itself and finds its tensors.
+// readPack reads the description of a packed model and finds its tensors.
 func (o *opened) readPack() error {
+	version, err := o.file.PackVersion()
+	if err != nil {
+		return err
+	}
 	text, err := o.file.Meta.Text(packModelKey)
 	if err != nil {
 		return err
 	}
-	d, err := decodeDescribed(text)
+	d, err := decodeDescribed(version, text)
 	if err == nil {
 		err = d.check()
 	}
@@ -86,35 +90,23 @@ func (o *opened) readPack() error {
 	return nil
 }
 
-// check refuses what the engine could not index, or would take for another model.
+// check refuses descriptions that the engine cannot run.
 func (d *described) check() error {
 	s := d.Spec
 	if families[d.Type] == nil && d.Type != alphaType {
 		return fmt.Errorf("type %.40q is not supported", d.Type)
 	}
-	for _, n := range []struct {
-		name       string
-		value, max int
-	}{
-		{"vocab", s.Vocab, maxVocab}, {"context", s.Context, maxContext}, {"width", s.Width, maxWidth},
-		{"decoder depth", s.Decoder.Depth, maxDepth}, {"encoder depth", s.Encoder.Depth + 1, maxDepth},
-		{"tokens", d.Tokens, s.Vocab}, {"empty", d.Empty + 1, s.Vocab},
-	} {
-		if n.value < 1 || n.value > n.max {
-			return fmt.Errorf("%s: %d is not in 1..%d", n.name, n.value, n.max)
-		}
-	}
 	if err := checkSpec(s); err != nil {
-		return err
+		return fmt.Errorf("spec: %w", err)
 	}
-	if (s.Encoder.Depth > 0) != (d.Translation != nil) {
-		return fmt.Errorf("%d layers of an encoder, and translation %v", s.Encoder.Depth, d.Translation != nil)
+	if math.Abs(float64(s.EmbedScale)) > maxWidth {
+		return fmt.Errorf("spec: embed_scale: %v", s.EmbedScale)
 	}
-	if s.Position == transformer.RotaryEmbedding && 2*len(s.Rotary.Frequencies) != s.Rotary.Dims {
-		return fmt.Errorf("%d frequencies of %d rotary dimensions", len(s.Rotary.Frequencies), s.Rotary.Dims)
+	if d.Tokens < 1 || d.Tokens > s.Vocab || d.Empty < 0 || d.Empty >= s.Vocab {
+		return fmt.Errorf("tokens: %d, and the empty text is token %d, of %d", d.Tokens, d.Empty, s.Vocab)
 	}
-	if !(s.Eps >= 0 && s.Eps <= 1) || math.Abs(float64(s.EmbedScale)) > maxWidth {
-		return fmt.Errorf("eps %v, factor of embeddings %v", s.Eps, s.EmbedScale)
+	if (len(s.Encoder) > 0) != (d.Translation != nil) {
+		return fmt.Errorf("%d layers of an encoder, and translation %v", len(s.Encoder), d.Translation != nil)
 	}
 	for _, id := range slices.Concat(d.Start, d.End) {
 		if id < 0 || id >= s.Vocab {
@@ -130,7 +122,7 @@ func (d *described) check() error {
 	return d.Translation.check(s)
 }
 
-// check refuses searches that have no end, and tokens that there are not.
+// check refuses searches without an end and tokens out of range.
 func (t *Translation) check(s *transformer.Spec) error {
 	if t == nil {
 		return nil
@@ -155,7 +147,7 @@ type unpacking struct {
 	fetch *checkpoint.Fetch // nil before start
 }
 
-// find is what [transformer.Unpack] asks.
+// find looks up a tensor for [transformer.Unpack].
 func (u *unpacking) find(name string, stage int) (transformer.StoredTensor, bool) {
 	index, ok := u.file.Index(name)
 	if !ok {

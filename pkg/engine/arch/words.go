@@ -39,8 +39,8 @@ func (w *words) read() (err error) {
 			w.Empty = w.Start[0]
 		}
 	}
-	if w.family.words != nil {
-		w.family.words(w.opened.config, w.Model)
+	if w.family.adjustTokens != nil {
+		w.family.adjustTokens(w.opened.config, w.Model)
 	}
 	text := w.settings.chatTemplate()
 	if *w.settings.err != nil {

@@ -324,9 +324,8 @@ func checkModel(t *testing.T, m *arch.Model) {
 			t.Errorf("token %d of %d", id, m.Spec.Vocab)
 		}
 	}
-	d := m.Spec.Decoder
-	if len(m.Weights.Decoder) != d.Depth || d.Heads%d.KVHeads != 0 || d.HeadDim < 1 || len(m.Spec.Rotary.Frequencies) > d.HeadDim/2 {
-		t.Errorf("%+v", *m.Spec)
+	if err := m.Spec.Check(); err != nil || len(m.Weights.Decoder) != len(m.Spec.Decoder) {
+		t.Errorf("%+v: %v", *m.Spec, err)
 	}
 	if n, err := readAll(m.Weights); err == nil && n != m.Weights.Elements() {
 		t.Errorf("%d values of %d", n, m.Weights.Elements())

@@ -31,13 +31,13 @@ var xglm = family{
 		decoder:   fairseqLayers("layers.%d."),
 	},
 	buffers: []string{"embed_positions.weights", "embed_positions._float_tensor"},
-	settle: func(c *config, s *transformer.Spec, _ *layout) {
+	adjust: func(c *config, s *transformer.Spec, _ *layout) {
 		scaleEmbedding(c, s)
 		if pad := c.integer("pad_token_id", 1, 0, maxVocab); pad > 1 {
 			c.refuse("pad_token_id", "%d: the position of that row would be zero, which is supported of rows 0 and 1 only", pad)
 		}
 	},
-	words: fairseqWords,
+	adjustTokens: adjustFairseqTokens,
 }
 
 // fairseqLayers names the tensors of a stack in fairseq's way.
@@ -58,14 +58,14 @@ func scaleEmbedding(c *config, s *transformer.Spec) {
 	}
 }
 
-// isFairseqDense tells the English models from XGLM: they have GPT-2's vocabulary,
+// isFairseqDense reports whether a model is one of the English ones, not XGLM: they have GPT-2's vocabulary,
 // and spell a line feed as </s>, which therefore ends nothing.
 func isFairseqDense(c *config) bool {
 	return c.text("newlinemode", "") == "s" || c.text("tokenizer_class", "") == "GPT2Tokenizer"
 }
 
-// fairseqWords begins texts with </s>, as both kinds of models were trained.
-func fairseqWords(c *config, m *Model) {
+// adjustFairseqTokens begins texts with </s>, as both kinds of models were trained.
+func adjustFairseqTokens(c *config, m *Model) {
 	end := firstOf(m.End, 2)
 	m.Start, m.Empty = []int{end}, end
 	if isFairseqDense(c) {

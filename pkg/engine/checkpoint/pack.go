@@ -20,25 +20,29 @@ import (
 	"glossa/pkg/engine/dtype"
 )
 
-// A packed model is a safetensors file whose tensors lie as they are used, in the order
-// in which they are, each at a multiple of 64 bytes, with all that describes the model in
-// its __metadata__. These are the keys that are this package's; PackVersion comes first.
+// A packed model is a safetensors file whose tensors have the layout and the order in which
+// they are used, each at a multiple of 64 bytes. Its __metadata__ describes the model. These
+// keys belong to this package; PackVersion comes first.
 const (
 	packVersionKey = "glossa.version"
 	packSumsKey    = "glossa.checksums" // "name:CRC-32C ...", in hexadecimal
 	packMetaName   = "__metadata__"     // in the checksums: keys and values of the others, sorted
 )
 
-// PackVersion is the version of packed models that is written, and the only one read.
-const PackVersion = "1"
+// Versions of packed models. PackVersion is written; both are read. They differ in the
+// description of the model, which this package does not interpret.
+const (
+	PackVersion  = "2"
+	PackVersion1 = "1"
+)
 
-// PackSuffix is how the names of packed models end: other readers of safetensors go by it.
+// PackSuffix is the suffix of packed models, by which other programs recognise safetensors.
 const PackSuffix = ".safetensors"
 
-// packAlign is what the offsets of tensors in a packed model are multiples of.
+// packAlign is the alignment of tensors in a packed model, in bytes.
 const packAlign = 64
 
-// packBegin is what a packed model has after the length of its header.
+// packBegin follows the length of the header in every packed model.
 const packBegin = `{"` + packMetaName + `":{"` + packVersionKey + `":"`
 
 // A PackTensor is a tensor of a packed model that is to be written.
@@ -101,8 +105,8 @@ func (p *PackWriter) Write(tensor int, data []byte) error {
 	return err
 }
 
-// Close writes what describes the model, once all tensors are written: before, the file
-// is no packed model. It closes no file.
+// Close writes the header, after all tensors: only then is the file a packed model. It does
+// not close the file.
 func (p *PackWriter) Close() error {
 	header, err := p.encode()
 	if err != nil {
@@ -112,8 +116,7 @@ func (p *PackWriter) Close() error {
 	return err
 }
 
-// encode returns the header with its length. Checksums that are not known yet take as
-// much room as those that are.
+// encode returns the header with its length, which does not depend on the checksums.
 func (p *PackWriter) encode() ([]byte, error) {
 	sums := []string{fmt.Sprintf("%s:%08x", packMetaName, metaSum(p.meta))}
 	for i := range p.tensors {
@@ -148,7 +151,7 @@ func (p *PackWriter) encode() ([]byte, error) {
 
 func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 
-// metaSum is the checksum of what describes a model.
+// metaSum returns the checksum of the description of a model.
 func metaSum(meta map[string]string) uint32 {
 	h := crc32.New(castagnoli())
 	for _, key := range slices.Sorted(maps.Keys(meta)) {
@@ -159,8 +162,8 @@ func metaSum(meta map[string]string) uint32 {
 	return h.Sum32()
 }
 
-// IsPack tells whether a file begins as a packed model does. The error is that of reading
-// it: what is no file is no packed model.
+// IsPack reports whether a file is a packed model, by its first bytes. The error is that of
+// reading; a missing file is not an error.
 func IsPack(fsys fs.FS, name string) (bool, error) {
 	f, err := fsys.Open(name)
 	if err != nil {
@@ -178,8 +181,8 @@ func IsPack(fsys fs.FS, name string) (bool, error) {
 	return err == nil && string(first[8:]) == packBegin, err
 }
 
-// exceptNone is err unless that says that there is no such file. A version of one that was
-// read a moment ago and is no more is an error: there is another.
+// exceptNone returns err unless it is fs.ErrNotExist. An object that was replaced since it
+// was read is an error: it exists in another version.
 func exceptNone(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -187,15 +190,24 @@ func exceptNone(err error) error {
 	return err
 }
 
-// Digest is a short name of a packed model's content: of its checksums.
+// PackVersion returns the version of a packed model. Other versions are an error.
+func (f *File) PackVersion() (string, error) {
+	v, err := f.Meta.Text(packVersionKey)
+	if err == nil && v != PackVersion && v != PackVersion1 {
+		err = fmt.Errorf("%s: a packed model of version %.20q, not %s or %s", packVersionKey, v, PackVersion, PackVersion1)
+	}
+	return v, err
+}
+
+// Digest returns a short hash of a packed model's checksums, and so of its content.
 func (f *File) Digest() string {
 	sums, _ := f.Meta.Text(packSumsKey)
 	digest := sha256.Sum256([]byte(sums))
 	return hex.EncodeToString(digest[:6])
 }
 
-// packSums reads the checksums of a packed model, by tensor, and checks that of what
-// describes it.
+// packSums reads the checksums of a packed model, by tensor, and checks that of its
+// description.
 func (f *File) packSums() ([]uint32, error) {
 	meta := map[string]string{}
 	for key, value := range f.Meta {
@@ -203,8 +215,8 @@ func (f *File) packSums() ([]uint32, error) {
 			meta[key] = text
 		}
 	}
-	if v := meta[packVersionKey]; v != PackVersion {
-		return nil, fmt.Errorf("checkpoint %s: %s: a packed model of version %.20q, not %s", f.name, packVersionKey, v, PackVersion)
+	if _, err := f.PackVersion(); err != nil {
+		return nil, fmt.Errorf("checkpoint %s: %w", f.name, err)
 	}
 	sums, found, described := make([]uint32, len(f.Tensors)), 0, false
 	for field := range strings.FieldsSeq(meta[packSumsKey]) {

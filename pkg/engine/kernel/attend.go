@@ -18,8 +18,8 @@ type Cap struct {
 	Value float32 // positive unless Kind is CapNone
 }
 
-// applyCap bounds scores in place.
-func (k *Kernels) applyCap(scores []float32, limit Cap) {
+// Bound bounds scores in place.
+func (k *Kernels) Bound(scores []float32, limit Cap) {
 	switch limit.Kind {
 	case CapClamp:
 		clamp(k.isa, scores, limit.Value)
@@ -33,10 +33,33 @@ type Queries struct {
 	In, Out             []float32 // (Tokens, Heads, Dim) of the KV; tokens lie a stride apart
 	InStride, OutStride int       // floats
 	Tokens, Heads       int
-	Seen                int  // keys that the first token sees; where it sees none, Out is zero
-	Causal              bool // each later token sees one key more
+	Seen                int  // end of the keys that the first token sees; if it sees none, Out is zero
+	Causal              bool // for each later token the end is one key further
+	Window, Chunk       int  // bounds of what a token sees, see keys; 0: none
 	Scale               float32
 	Cap                 Cap
+	Sinks               []float32 // (Heads), or nil: one more score of each softmax, without a value
+}
+
+// keys returns the keys from, ..., to-1 that a token sees. A causal token sees the last
+// Window keys before its end, or those from the last multiple of Chunk. If tokens are not
+// causal, token i sees the keys whose distance from key i is less than Window.
+func (q *Queries) keys(token int) (from, to int) {
+	to = q.Seen
+	switch {
+	case !q.Causal && q.Window > 0:
+		return max(0, token-q.Window+1), token + min(to-token, q.Window)
+	case !q.Causal:
+		return 0, to
+	}
+	to += token
+	switch {
+	case q.Window > 0:
+		from = max(0, to-q.Window)
+	case q.Chunk > 0 && to > 0:
+		from = (to - 1) / q.Chunk * q.Chunk
+	}
+	return from, to
 }
 
 // Sizes of attention. Blocks begin at fixed tokens, so what a row adds up does not
@@ -52,11 +75,12 @@ const (
 // An Attention is the scratch of Attend, whatever the context: it holds queries that go
 // over the keys together. One call at a time may use it.
 type Attention struct {
-	dim     int       // the largest
-	queries []float32 // (attendRows, Dim), scaled
-	scores  []float32 // (attendTile, attendBlock), then their exponentials
-	sums    []float32 // (attendRows, Dim padded) Σ exp(score-top)*value
-	seen    [attendRows]int
+	dim     int                 // the largest
+	queries []float32           // (attendRows, Dim), scaled
+	scores  []float32           // (attendTile, attendBlock), then their exponentials
+	sums    []float32           // (attendRows, Dim padded) Σ exp(score-top)*value
+	first   [attendRows]int     // the first key that a row sees
+	seen    [attendRows]int     // the end of those that it sees
 	top     [attendRows]float32 // of the scores
 	total   [attendRows]float32 // Σ exp(score-top)
 	factors [attendTile]float32 // exp(top before - top)
@@ -81,14 +105,17 @@ func (k *Kernels) Attend(a *Attention, q *Queries, kv KV) {
 	if kv.Dim > a.dim || q.Seen < 0 {
 		panic("kernel: attention beyond its scratch, or to less than nothing")
 	}
+	if !q.Causal && q.Window > 0 && q.Tokens > q.Seen {
+		panic("kernel: attention in a window around a key that is not there")
+	}
 	rows := q.Tokens * q.Heads
-	if rows == 1 && 0 < q.Seen && q.Seen <= attendBlock && k.attendRow(a, q, kv) {
+	if rows == 1 && 0 < q.Seen && q.Seen <= attendBlock && q.seesAll() && k.attendRow(a, q, kv) {
 		return
 	}
 	for first := 0; first < rows; first += attendRows {
 		n := min(attendRows, rows-first)
 		k.loadQueries(a, q, first, n, kv.Dim)
-		for at := 0; at < a.seen[n-1]; at += attendBlock {
+		for at := a.first[0] / attendBlock * attendBlock; at < a.seen[n-1]; at += attendBlock {
 			for r := 0; r < n; r += attendTile {
 				k.attendStep(a, kv, q.Cap, r, min(r+attendTile, n), at)
 			}
@@ -97,14 +124,26 @@ func (k *Kernels) Attend(a *Attention, q *Queries, kv KV) {
 	}
 }
 
+// seesAll reports whether the first token sees all keys before its end, and no sink.
+func (q *Queries) seesAll() bool {
+	if q.Sinks != nil || q.Window == 0 && q.Chunk == 0 {
+		return q.Sinks == nil
+	}
+	from, to := q.keys(0)
+	return from == 0 && to == q.Seen
+}
+
 // loadQueries begins with n rows from first on.
 func (k *Kernels) loadQueries(a *Attention, q *Queries, first, n, dim int) {
-	token, head := first/q.Heads, first%q.Heads
+	token, head, stride := first/q.Heads, first%q.Heads, valueStride(dim)
 	for i := range n {
 		copy(a.queries[i*dim:(i+1)*dim], q.In[token*q.InStride+head*dim:][:dim])
-		a.top[i], a.total[i], a.seen[i] = float32(math.Inf(-1)), 0, q.Seen
-		if q.Causal {
-			a.seen[i] += token
+		a.top[i], a.total[i] = float32(math.Inf(-1)), 0
+		if q.Sinks != nil {
+			a.top[i], a.total[i] = q.Sinks[head], 1
+		}
+		if a.first[i], a.seen[i] = q.keys(token); a.first[i] >= attendBlock { // else the first block clears them
+			clear(a.sums[i*stride : (i+1)*stride])
 		}
 		if head++; head == q.Heads {
 			token, head = token+1, 0
@@ -131,15 +170,19 @@ func (k *Kernels) divideSums(a *Attention, q *Queries, first, n, dim int) {
 }
 
 // attendStep adds to the sums of rows from, ..., to-1 those of the block of keys from
-// token at on. Rows see ever more tokens: the first may see none of the block.
+// token at on. Rows see ever later tokens: the first may have seen their last before the
+// block, and the last may see their first behind it.
 func (k *Kernels) attendStep(a *Attention, kv KV, limit Cap, from, to, at int) {
-	most := min(attendBlock, a.seen[to-1]-at)
-	if most <= 0 {
-		return
+	for from < to && a.first[to-1] >= at+attendBlock {
+		to--
 	}
-	for a.seen[from] <= at {
+	for from < to && a.seen[from] <= at {
 		from++
 	}
+	if from == to {
+		return
+	}
+	most := min(attendBlock, a.seen[to-1]-at)
 	dim, panels, rows := kv.Dim, (most+keyPanel-1)/keyPanel, to-from
 	stride := valueStride(dim)
 	values := kv.Values[at*stride:][:most*stride]
@@ -149,15 +192,28 @@ func (k *Kernels) attendStep(a *Attention, kv KV, limit Cap, from, to, at int) {
 	score(k.isa, a.scores[:rows*attendBlock], a.queries[from*dim:to*dim], kv.Keys[at*dim:][:panels*keyPanel*dim], dim, panels, rows)
 	for r := range rows {
 		a.counts[r] = min(attendBlock, a.seen[from+r]-at)
-		k.applyCap(a.scores[r*attendBlock:][:a.counts[r]], limit)
+		scores := a.scores[r*attendBlock:][:a.counts[r]]
+		k.Bound(scores, limit)
+		for i := range max(0, a.first[from+r]-at) { // not seen
+			scores[i] = float32(math.Inf(-1))
+		}
 	}
 	soften(k.isa, a.scores[:rows*attendBlock], a.counts[:rows], a.top[from:to], a.total[from:to], a.factors[:rows])
 	if next := (at + attendBlock) * dim; rows == 1 && a.seen[from] > at+attendBlock {
 		fetch(k.isa, kv.Keys[next:][:min(fetchAhead, len(kv.Keys)-next)])
 	}
-	parts := (rows + weighRows - 1) / weighRows
+	// The last rows may begin within the block: each reads its own range of values.
+	whole := rows
+	for whole > 0 && a.first[from+whole-1] > at {
+		whole--
+		r, begin := whole, a.first[from+whole]-at
+		a.counts[r] -= begin
+		weigh(k.isa, a.sums[(from+r)*stride:(from+r+1)*stride], a.scores[r*attendBlock+begin:(r+1)*attendBlock], values[begin*stride:],
+			a.factors[r:r+1], a.counts[r:r+1], stride, at == 0)
+	}
+	parts := (whole + weighRows - 1) / weighRows
 	for p := range parts {
-		r, end := rows*p/parts, rows*(p+1)/parts
+		r, end := whole*p/parts, whole*(p+1)/parts
 		weigh(k.isa, a.sums[(from+r)*stride:(from+end)*stride], a.scores[r*attendBlock:end*attendBlock], values,
 			a.factors[r:end], a.counts[r:end], stride, at == 0)
 	}

@@ -12,11 +12,11 @@ func (k *Kernels) attendRow(a *Attention, q *Queries, kv KV) bool {
 	switch k.isa {
 	case isaAVX512:
 		scoreRowAVX512(sd(scores), sd(a.queries), sd(keys), sd(in), dim, panels, q.Scale)
-		k.applyCap(scores[:n], q.Cap)
+		k.Bound(scores[:n], q.Cap)
 		weighRowAVX512(sd(out), sd(scores), sd(values), dim, n)
 	case isaAVX2:
 		scoreRowAVX2(sd(scores), sd(a.queries), sd(keys), sd(in), dim, panels, q.Scale)
-		k.applyCap(scores[:n], q.Cap)
+		k.Bound(scores[:n], q.Cap)
 		weighRowAVX2(sd(out), sd(scores), sd(values), dim, n)
 	default:
 		return false

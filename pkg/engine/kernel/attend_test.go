@@ -24,8 +24,8 @@ type attendCase struct {
 }
 
 func (c *attendCase) String() string {
-	return fmt.Sprintf("%d tokens of %d heads, %d keys of %d, the first sees %d, causal %v, %v",
-		c.q.Tokens, c.q.Heads, c.n, c.dim, c.q.Seen, c.q.Causal, c.q.Cap)
+	return fmt.Sprintf("%d tokens of %d heads, %d keys of %d, the first sees %d, causal %v, window %d, chunk %d, sinks %v, %v",
+		c.q.Tokens, c.q.Heads, c.n, c.dim, c.q.Seen, c.q.Causal, c.q.Window, c.q.Chunk, c.q.Sinks, c.q.Cap)
 }
 
 // newAttendCase has gaps between the tokens of the queries.
@@ -49,12 +49,25 @@ func (c *attendCase) row(x []float32, stride, i int) []float32 {
 func (c *attendCase) in(i int) []float32  { return c.row(c.q.In, c.q.InStride, i) }
 func (c *attendCase) out(i int) []float32 { return c.row(c.q.Out, c.q.OutStride, i) }
 
-// seen returns how many keys row i sees.
+// seen returns the end of the keys that row i sees.
 func (c *attendCase) seen(i int) int {
 	if c.q.Causal {
 		return c.q.Seen + i/c.q.Heads
 	}
 	return c.q.Seen
+}
+
+// sees tells whether row i sees a key, from the definitions of windows and chunks.
+func (c *attendCase) sees(i, key int) bool {
+	token := i / c.q.Heads
+	if !c.q.Causal {
+		return key < c.q.Seen && (c.q.Window == 0 || max(token-key, key-token) < c.q.Window)
+	}
+	last := c.q.Seen + token - 1
+	if c.q.Chunk > 0 && key/c.q.Chunk != last/c.q.Chunk {
+		return false
+	}
+	return key <= last && (c.q.Window == 0 || key > last-c.q.Window)
 }
 
 func (c *attendCase) run(k *Kernels) {
@@ -64,8 +77,11 @@ func (c *attendCase) run(k *Kernels) {
 // want returns the result of row i, in float64.
 func (c *attendCase) want(i int) []float64 {
 	out, sum, q := make([]float64, c.dim), 0.0, c.in(i)
-	scores, top := make([]float64, c.seen(i)), math.Inf(-1)
+	scores, top := make([]float64, c.n), math.Inf(-1)
 	for t := range scores {
+		if scores[t] = math.Inf(-1); !c.sees(i, t) {
+			continue
+		}
 		s := 0.0
 		for j, v := range q {
 			s += float64(v) * float64(c.keys[t*c.dim+j]) * float64(c.q.Scale)
@@ -78,7 +94,15 @@ func (c *attendCase) want(i int) []float64 {
 		}
 		scores[t], top = s, max(top, s)
 	}
+	if c.q.Sinks != nil && c.seen(i) > 0 {
+		sink := float64(c.q.Sinks[i%c.q.Heads])
+		top = max(top, sink)
+		sum = math.Exp(sink - top)
+	}
 	for t, s := range scores {
+		if math.IsInf(s, -1) {
+			continue
+		}
 		p := math.Exp(s - top)
 		sum += p
 		for j := range out {
@@ -86,7 +110,7 @@ func (c *attendCase) want(i int) []float64 {
 		}
 	}
 	for j := range out {
-		if len(scores) > 0 {
+		if sum > 0 {
 			out[j] /= sum
 		}
 	}
@@ -125,6 +149,90 @@ func TestAttend(t *testing.T) {
 						c.run(k)
 						c.check(t, before, 2e-6)
 					}
+				}
+			}
+		}
+	})
+}
+
+// windows returns queries that see parts of the keys, of heads with and without sinks.
+func windowCases(r *rand.Rand, dim int) (list []*attendCase) {
+	add := func(tokens, heads, seen int, causal bool, window, chunk int, limit Cap) {
+		for _, sinks := range []bool{false, true} {
+			c := newAttendCase(r, tokens, heads, seen, dim, causal, limit)
+			if c.q.Window, c.q.Chunk = window, chunk; sinks {
+				c.q.Sinks = random(r, heads)
+			}
+			list = append(list, c)
+		}
+	}
+	for _, s := range [][3]int{ // tokens, heads, seen
+		{1, 1, 0}, {1, 1, 1}, {1, 1, 100}, {1, 3, 129}, {1, 2, 513}, {2, 7, 130}, {49, 1, 1}, {13, 5, 250}, {140, 1, 1}, {17, 2, 333},
+	} {
+		add(s[0], s[1], s[2], true, 0, 0, Cap{CapTanh, 0.5})
+		for _, size := range []int{1, 15, 16, 128, 129, 200, 1000} {
+			add(s[0], s[1], s[2], true, size, 0, Cap{CapTanh, 0.5})
+			add(s[0], s[1], s[2], true, 0, size, Cap{})
+			add(min(s[0], s[2]), s[1], s[2], false, size, 0, Cap{CapClamp, 0.5})
+		}
+	}
+	return list
+}
+
+// TestAttendWindows: what windows, chunks and sinks make of the softmax, against float64.
+func TestAttendWindows(t *testing.T) {
+	each(t, func(t *testing.T, k *Kernels) {
+		for _, dim := range []int{4, 21, 64} {
+			for _, c := range windowCases(source(), dim) {
+				before := slices.Clone(c.q.Out)
+				c.run(k)
+				c.check(t, before, 2e-6)
+			}
+		}
+	})
+}
+
+// alone returns row i as it is computed without the rows behind it, of a causal token also
+// without those before it, and with NaN in what it does not see.
+func (c *attendCase) alone(k *Kernels, i int) []float32 {
+	nan := float32(math.NaN())
+	one := attendCase{q: c.q, keys: slices.Clone(c.keys), values: slices.Clone(c.values), n: c.n, dim: c.dim}
+	for key := range c.n {
+		if !c.sees(i, key) {
+			one.keys[key*c.dim], one.values[(key+1)*c.dim-1] = nan, nan
+		}
+	}
+	if !c.q.Causal { // a token's index is its place among the others
+		one.q.Out, one.q.Tokens = slices.Clone(c.q.Out), i/c.q.Heads+1
+		one.run(k)
+		return one.out(i)
+	}
+	one.q.In, one.q.Out, one.q.Tokens, one.q.Heads, one.q.Seen = c.in(i), make([]float32, c.dim), 1, 1, c.seen(i)
+	if c.q.Sinks != nil {
+		one.q.Sinks = c.q.Sinks[i%c.q.Heads:][:1]
+	}
+	one.run(k)
+	return one.q.Out
+}
+
+// TestAttendWindowsInvariant: a row in a window or a chunk has the same result to the bit
+// whatever is computed with it and whatever it does not see; with a window over everything
+// that of a row without one.
+func TestAttendWindowsInvariant(t *testing.T) {
+	each(t, func(t *testing.T, k *Kernels) {
+		for _, c := range windowCases(source(), 21) {
+			c.run(k)
+			for i := range c.q.Tokens * c.q.Heads {
+				if got := c.alone(k, i); !slices.Equal(got, c.out(i)) {
+					t.Fatalf("%v: row %d is %g, beside others %g", c, i, got, c.out(i))
+				}
+			}
+			if c.q.Window >= c.n {
+				before := slices.Clone(c.q.Out)
+				c.q.Window = 0
+				c.run(k)
+				if !slices.Equal(c.q.Out, before) {
+					t.Fatalf("%v: differs from a window over everything", c)
 				}
 			}
 		}
@@ -328,13 +436,23 @@ func TestStore(t *testing.T) {
 
 // FuzzAttend tries shapes: against float64, and the last row against itself alone.
 func FuzzAttend(f *testing.F) {
-	f.Add(uint8(1), uint8(1), uint16(1), uint8(1), true)
-	f.Add(uint8(50), uint8(3), uint16(120), uint8(40), true)
-	f.Add(uint8(3), uint8(8), uint16(129), uint8(64), false)
-	f.Fuzz(func(t *testing.T, tokens, heads uint8, seen uint16, dim uint8, causal bool) {
+	f.Add(uint8(1), uint8(1), uint16(1), uint8(1), true, uint16(0), uint16(0), false)
+	f.Add(uint8(50), uint8(3), uint16(120), uint8(40), true, uint16(30), uint16(0), true)
+	f.Add(uint8(3), uint8(8), uint16(129), uint8(64), false, uint16(0), uint16(0), false)
+	f.Add(uint8(60), uint8(2), uint16(300), uint8(20), true, uint16(0), uint16(128), true)
+	f.Fuzz(func(t *testing.T, tokens, heads uint8, seen uint16, dim uint8, causal bool, window, chunk uint16, sinks bool) {
 		tokens, heads, seen, dim = tokens%70+1, heads%14+1, seen%400, dim%130+1
 		for _, k := range Implementations() {
 			c := newAttendCase(source(), int(tokens), int(heads), int(seen), int(dim), causal, Cap{})
+			if causal { // a window has precedence
+				c.q.Window, c.q.Chunk = int(window%400), 0
+				if window == 0 {
+					c.q.Chunk = int(chunk % 400)
+				}
+			}
+			if sinks {
+				c.q.Sinks = random(source(), int(heads))
+			}
 			before := slices.Clone(c.q.Out)
 			c.run(k)
 			c.check(t, before, 2e-6)
@@ -343,6 +461,9 @@ func FuzzAttend(f *testing.F) {
 			one := *c
 			one.q.In, one.q.Out = c.in(last), make([]float32, c.dim)
 			one.q.Seen, one.q.Tokens, one.q.Heads = c.seen(last), 1, 1
+			if sinks {
+				one.q.Sinks = c.q.Sinks[heads-1:]
+			}
 			one.run(k)
 			if !slices.Equal(got, one.q.Out) {
 				t.Fatalf("%s, %v: the last row differs from itself alone", k.Name(), c)

@@ -39,8 +39,8 @@ var unaryCases = []struct {
 	{"GELU", (*Kernels).GELU, geluReference, 5},
 	{"GELUErf", (*Kernels).GELUErf, geluErfReference, 3},
 	{"Scale", func(k *Kernels, x []float32) { k.Scale(x, 3) }, func(x float64) float64 { return 3 * x }, 1},
-	{"clamp", func(k *Kernels, x []float32) { k.applyCap(x, Cap{CapClamp, 1.5}) }, func(x float64) float64 { return min(max(x, -1.5), 1.5) }, 0},
-	{"tanhCap", func(k *Kernels, x []float32) { k.applyCap(x, Cap{CapTanh, 2}) }, func(x float64) float64 { return 2 * math.Tanh(x/2) }, 5},
+	{"clamp", func(k *Kernels, x []float32) { k.Bound(x, Cap{CapClamp, 1.5}) }, func(x float64) float64 { return min(max(x, -1.5), 1.5) }, 0},
+	{"tanhCap", func(k *Kernels, x []float32) { k.Bound(x, Cap{CapTanh, 2}) }, func(x float64) float64 { return 2 * math.Tanh(x/2) }, 5},
 }
 
 func TestUnary(t *testing.T) {

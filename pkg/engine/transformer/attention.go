@@ -2,7 +2,7 @@ package transformer
 
 import "glossa/pkg/engine/kernel"
 
-// span is where a sequence's rows lie in a pass.
+// A span locates the rows of a sequence in a pass.
 type span struct {
 	index  int // of the sequence
 	row, n int // first row, rows
@@ -11,87 +11,148 @@ type span struct {
 	memory *Memory
 }
 
-// eachHead calls do with the spans and the heads of keys that are the worker's.
-func (w *worker) eachHead(s *Stack, do func(sp span, head int)) {
-	from, to := w.share(len(w.spans) * s.KVHeads)
+// eachHead calls do for the worker's share of spans and heads of keys.
+func (w *worker) eachHead(a *Attention, do func(sp span, head int)) {
+	from, to := w.share(len(w.spans) * a.KVHeads)
 	for i := from; i < to; i++ {
-		if sp := w.spans[i/s.KVHeads]; sp.n > 0 {
-			do(sp, i%s.KVHeads)
+		if sp := w.spans[i/a.KVHeads]; sp.n > 0 {
+			do(sp, i%a.KVHeads)
 		}
 	}
 }
 
+// normaliseQK normalises queries and keys, of all heads as one: the worker's share of rows.
+func (w *worker) normaliseQK(l *layer) {
+	a := &l.Attention
+	if a.QKNorm != QKNormAll {
+		return // storeKV does
+	}
+	queries, keys := a.Heads*a.HeadDim, a.KVHeads*a.HeadDim
+	from, to := w.share(w.tokens)
+	for i := from; i < to; i++ {
+		row := w.qkv[i*l.qkv.rows : (i+1)*l.qkv.rows]
+		w.m.normalise(row[:queries], row[:queries], l.qNorm)
+		w.m.normalise(row[queries:queries+keys], row[queries:queries+keys], l.kNorm)
+	}
+	w.barrier.wait()
+}
+
 // selfAttention computes a layer's attention of the decoder into heads: each token
-// sees those before it and itself.
+// sees itself and those before it, as far as the layer's window reaches.
 func (w *worker) selfAttention(index int) {
-	l, s := &w.m.decoder[index], &w.m.Decoder
-	w.eachHead(s, func(sp span, head int) { // first, since what was just stored is slow to load
-		w.remember(sp.cache.layers[index].head(head), sp.start, s, sp, head)
+	l := &w.m.decoder[index]
+	w.eachHead(&l.Attention, func(sp span, head int) { // all first: loads that follow stores at once are slow
+		w.storeKV(sp.cache.layers[index].head(head), sp.start, l, sp, head)
 	})
-	w.eachHead(s, func(sp span, head int) {
-		kv := sp.cache.layers[index].head(head)
-		w.attend(kv, s, l, l.qkv.rows, sp, head, sp.start+1, true)
+	w.eachHead(&l.Attention, func(sp span, head int) {
+		q := w.queries(l, l.qkv.rows, sp, head)
+		q.Seen, q.Causal = sp.start+1, true
+		q.Window, q.Chunk, q.Sinks = l.Attention.Window, l.Attention.Chunk, l.headSinks(head)
+		w.m.kernels.Attend(w.attention, q, sp.cache.layers[index].head(head))
 	})
 }
 
 // fullAttention computes a layer's attention of the encoder into heads: each token
-// sees the whole text.
+// sees the text on both sides, as far as the layer's window reaches.
 func (w *worker) fullAttention(l *layer) {
-	s := &w.m.Encoder
-	w.eachHead(s, func(sp span, head int) {
-		size, all := kernel.KVLen(sp.n, s.HeadDim)
+	w.eachHead(&l.Attention, func(sp span, head int) {
+		size, all := kernel.KVLen(sp.n, l.Attention.HeadDim)
 		fit(&w.store, size+all)
-		kv := kernel.KV{Keys: w.store[:size], Values: w.store[size:], Dim: s.HeadDim}
-		w.remember(kv, 0, s, sp, head)
-		w.attend(kv, s, l, l.qkv.rows, sp, head, sp.n, false)
+		kv := kernel.KV{Keys: w.store[:size], Values: w.store[size:], Dim: l.Attention.HeadDim}
+		w.storeKV(kv, 0, l, sp, head)
+		q := w.queries(l, l.qkv.rows, sp, head)
+		q.Seen, q.Window, q.Sinks = sp.n, l.Attention.Window, l.headSinks(head)
+		w.m.kernels.Attend(w.attention, q, kv)
 	})
 }
 
 // crossAttention computes a layer's attention to the encoded texts into heads.
 func (w *worker) crossAttention(index int) {
-	l, s := &w.m.decoder[index], &w.m.Decoder
-	w.eachHead(s, func(sp span, head int) {
-		kv := sp.memory.layers[index].head(head)
-		w.attend(kv, s, l, l.crossQ.rows, sp, head, sp.memory.Len, false)
+	l := &w.m.decoder[index]
+	w.eachHead(&l.Attention, func(sp span, head int) {
+		q := w.queries(l, l.crossQ.rows, sp, head)
+		q.Seen = sp.memory.Len
+		w.m.kernels.Attend(w.attention, q, sp.memory.layers[index].head(head))
 	})
 }
 
-// remember turns the keys of a head, and the queries that it serves, and stores its
-// keys and values as the tokens from at on.
-func (w *worker) remember(kv kernel.KV, at int, s *Stack, sp span, head int) {
-	dim, group := s.HeadDim, s.Heads/s.KVHeads
-	queries, all := s.Heads*dim, s.KVHeads*dim
+// headSinks returns the sinks of the queries of a head of keys.
+func (l *layer) headSinks(head int) []float32 {
+	if l.sinks == nil {
+		return nil
+	}
+	group := l.Attention.Heads / l.Attention.KVHeads
+	return l.sinks[head*group : (head+1)*group]
+}
+
+// storeKV normalises and rotates the keys of a head and its queries, and stores keys and
+// values as tokens at, at+1, ...
+func (w *worker) storeKV(kv kernel.KV, at int, l *layer, sp span, head int) {
+	a := &l.Attention
+	dim, group := a.HeadDim, a.Heads/a.KVHeads
+	queries, all := a.Heads*dim, a.KVHeads*dim
 	stride := queries + 2*all
 	rows := w.qkv[sp.row*stride : (sp.row+sp.n)*stride]
-	if w.m.Position == RotaryEmbedding {
+	each := a.QKNorm == QKNormHead || a.QKNorm == QKNormEachHead
+	if each || a.Rotary > 0 {
 		for j := range sp.n {
-			row := rows[j*stride:]
-			w.rotate(row[head*group*dim:(head+1)*group*dim], sp.row+j, dim)
-			w.rotate(row[queries+head*dim:queries+(head+1)*dim], sp.row+j, dim)
+			q := rows[j*stride+head*group*dim:][:group*dim]
+			k := rows[j*stride+queries+head*dim:][:dim]
+			if each {
+				w.normaliseHeads(l, q, k, head)
+			}
+			if a.Rotary > 0 {
+				w.rotate(q, sp.row+j, a)
+				w.rotate(k, sp.row+j, a)
+			}
 		}
 	}
 	w.m.kernels.Store(kv, at, rows[queries+head*dim:], rows[queries+all+head*dim:], sp.n, stride)
 }
 
-// rotate turns heads, (heads, HeadDim), by the position of a row.
-func (w *worker) rotate(heads []float32, row, dim int) {
-	n := len(w.m.Rotary.Frequencies)
-	cos, sin := w.cos[row*n:(row+1)*n], w.sin[row*n:(row+1)*n]
-	for at := 0; at < len(heads); at += dim {
-		w.m.kernels.Rotate(heads[at:at+dim], cos, sin, w.m.Rotary.Interleaved)
+// normaliseHeads normalises a key and the queries of its head, (heads, HeadDim).
+func (w *worker) normaliseHeads(l *layer, queries, key []float32, head int) {
+	dim := len(key)
+	of := func(n norm, head int) norm {
+		if l.Attention.QKNorm == QKNormHead {
+			return n
+		}
+		if n.weight != nil {
+			n.weight = n.weight[head*dim:]
+		}
+		if n.bias != nil {
+			n.bias = n.bias[head*dim:]
+		}
+		return n
+	}
+	group := len(queries) / dim
+	for i := range group {
+		q := queries[i*dim : (i+1)*dim]
+		w.m.normalise(q, q, of(l.qNorm, head*group+i))
+	}
+	w.m.normalise(key, key, of(l.kNorm, head))
+}
+
+// rotate rotates heads, (heads, HeadDim), by the position of a row.
+func (w *worker) rotate(heads []float32, row int, a *Attention) {
+	r, angles := &w.m.Rotaries[a.Rotary-1], &w.angles[a.Rotary-1]
+	n := len(r.Frequencies)
+	cos, sin := angles.cos[row*n:(row+1)*n], angles.sin[row*n:(row+1)*n]
+	for at := 0; at < len(heads); at += a.HeadDim {
+		w.m.kernels.Rotate(heads[at:at+a.HeadDim], cos, sin, r.Interleaved)
 	}
 }
 
-// attend computes the queries of a span that a head of keys serves into heads. They lie
-// first in the rows of qkv, a stride apart; the first token sees so many keys, with
-// causal each later one sees one more.
-func (w *worker) attend(kv kernel.KV, s *Stack, l *layer, stride int, sp span, head, seen int, causal bool) {
-	group, width := s.Heads/s.KVHeads, s.Heads*s.HeadDim
-	first := head * group * s.HeadDim
-	w.m.kernels.Attend(w.attention, &kernel.Queries{
+// queries returns the queries of a span for a head of keys, with results in heads. In qkv
+// they come first in each row; rows are a stride apart.
+func (w *worker) queries(l *layer, stride int, sp span, head int) *kernel.Queries {
+	a := &l.Attention
+	group, width := a.Heads/a.KVHeads, a.Heads*a.HeadDim
+	first := head * group * a.HeadDim
+	w.scratch = kernel.Queries{
 		In: w.qkv[sp.row*stride+first : (sp.row+sp.n)*stride], InStride: stride,
 		Out: w.heads[sp.row*width+first : (sp.row+sp.n)*width], OutStride: width,
-		Tokens: sp.n, Heads: group, Seen: seen, Causal: causal,
-		Scale: l.scale, Cap: w.m.Cap,
-	}, kv)
+		Tokens: sp.n, Heads: group, Scale: l.scale, Cap: l.cap,
+	}
+	return &w.scratch
 }

@@ -16,7 +16,8 @@ func (c *kv) head(h int) kernel.KV {
 	return kernel.KV{Keys: c.keys[h*keys : (h+1)*keys], Values: c.values[h*values : (h+1)*values], Dim: c.dim}
 }
 
-// A Cache holds the keys and values of one sequence.
+// A Cache holds the keys and values of one sequence. Layers with a window keep those of all
+// tokens too, so that any prefix can be copied, see [Model.Prefix].
 type Cache struct {
 	Len int // tokens
 
@@ -28,17 +29,17 @@ func (c *Cache) Capacity() int { return c.layers[0].capacity }
 
 // newLayers returns empty keys and values for the layers of the decoder.
 func (m *Model) newLayers(capacity int) []kv {
-	d := &m.Decoder
-	keys, values := kernel.KVLen(capacity, d.HeadDim)
-	slab := make([]float32, d.Depth*d.KVHeads*(keys+values))
+	slab := make([]float32, m.kvBytes(capacity)/4)
 	cut := func(size int) []float32 {
 		part := slab[:size:size]
 		slab = slab[size:]
 		return part
 	}
-	layers := make([]kv, d.Depth)
+	layers := make([]kv, len(m.decoder))
 	for i := range layers {
-		layers[i] = kv{keys: cut(d.KVHeads * keys), values: cut(d.KVHeads * values), capacity: capacity, heads: d.KVHeads, dim: d.HeadDim}
+		a := &m.decoder[i].Attention
+		keys, values := kernel.KVLen(capacity, a.HeadDim)
+		layers[i] = kv{keys: cut(a.KVHeads * keys), values: cut(a.KVHeads * values), capacity: capacity, heads: a.KVHeads, dim: a.HeadDim}
 	}
 	return layers
 }
@@ -48,45 +49,48 @@ func (m *Model) NewCache(capacity int) *Cache {
 	return &Cache{layers: m.newLayers(min(capacity, m.Context))}
 }
 
-// Fork returns a copy of c that can go its own way, with room for capacity tokens.
+// Fork returns an independent copy of c with room for capacity tokens.
 func (m *Model) Fork(c *Cache, capacity int) *Cache { return m.Prefix(c, c.Len, capacity) }
 
-// Prefix returns a copy of the first n tokens of c, with room for capacity. Others may
-// append to c meanwhile.
+// Prefix returns a copy of the first n tokens of c with room for capacity tokens. Another
+// goroutine may append to c meanwhile.
 func (m *Model) Prefix(c *Cache, n, capacity int) *Cache {
 	f := m.NewCache(max(capacity, n))
 	m.copy(f, c, n)
 	return f
 }
 
-// Copy makes dst, which has room for it, a copy of src.
+// Copy makes dst a copy of src. dst must have the capacity.
 func (m *Model) Copy(dst, src *Cache) { m.copy(dst, src, src.Len) }
 
 func (m *Model) copy(dst, src *Cache, n int) {
 	dst.Len = n
 	for l := range src.layers {
-		for h := range m.Decoder.KVHeads {
+		for h := range src.layers[l].heads {
 			dst.layers[l].head(h).Copy(src.layers[l].head(h), n)
 		}
 	}
 }
 
-// CacheBytes returns the memory of a cache of that capacity.
+// CacheBytes returns the memory of a cache with a capacity in tokens.
 func (m *Model) CacheBytes(capacity int) int64 { return m.kvBytes(min(capacity, m.Context)) }
 
-func (m *Model) kvBytes(tokens int) int64 {
-	d := &m.Decoder
-	keys, values := kernel.KVLen(tokens, d.HeadDim)
-	return 4 * int64(d.Depth) * int64(d.KVHeads) * int64(keys+values)
+func (m *Model) kvBytes(tokens int) (total int64) {
+	for i := range m.decoder {
+		a := &m.decoder[i].Attention
+		keys, values := kernel.KVLen(tokens, a.HeadDim)
+		total += 4 * int64(a.KVHeads) * int64(keys+values)
+	}
+	return total
 }
 
-// A Memory is what the decoder sees of an encoded text: the keys and values of each
-// layer's cross-attention. It is immutable; rows share it.
+// A Memory is an encoded text: the keys and values of each layer's cross-attention. It is
+// immutable and may be shared by sequences.
 type Memory struct {
 	Len int // tokens
 
 	layers []kv
 }
 
-// MemoryBytes returns the memory of an encoded text of that many tokens.
+// MemoryBytes returns the memory of an encoded text with a number of tokens.
 func (m *Model) MemoryBytes(tokens int) int64 { return m.kvBytes(tokens) }

@@ -7,9 +7,10 @@ import (
 	"glossa/pkg/engine/kernel"
 )
 
-// feedForward is the second half of a layer: down(act(up x)), or gated
-// down(act(gate x) ⊙ up x). Universal's vectors are gate and skip, KANSpline's c0 to c4.
+// feedForward is the second branch of a layer, see [FeedForward]. Universal's vectors are
+// gate and skip, KANSpline's c0 to c4.
 type feedForward struct {
+	norms       norms
 	upper, gate linear // (FFN, Width); gate only if gated
 	lower       linear // (Width, FFN)
 	gated       bool
@@ -17,12 +18,12 @@ type feedForward struct {
 	learned     [][]float32 // (FFN) each, of Universal and KANSpline
 }
 
-// up computes the worker's columns of h = act(up norm), gated act(gate norm) ⊙ up norm.
-func (f *feedForward) up(w *worker) {
+// up computes the worker's columns of h = act(up in), gated act(gate in) ⊙ up in.
+func (f *feedForward) up(w *worker, in []float32) {
 	k, ffn := w.m.kernels, f.upper.rows
-	from, to := w.apply(&f.upper, w.h, w.norm, w.tokens)
+	from, to := w.apply(&f.upper, w.h, in, w.tokens)
 	if f.gated {
-		w.multiply(&f.gate, w.g, w.norm, w.tokens, !f.gate.sharesInputs(&f.upper))
+		w.multiply(&f.gate, w.g, in, w.tokens, !f.gate.sharesInputs(&f.upper))
 	}
 	if from == to {
 		return
@@ -44,12 +45,6 @@ func (f *feedForward) up(w *worker) {
 	}
 }
 
-// down adds the worker's columns of down(h) to x.
-func (f *feedForward) down(w *worker) {
-	from, to := w.apply(&f.lower, w.out, w.h, w.tokens)
-	w.residual(w.out, from, to)
-}
-
 // activation is applied to one row (ffn) in place; scratch has at least
 // depth*ffn values.
 type activation struct {
@@ -58,11 +53,11 @@ type activation struct {
 	apply   func(k *kernel.Kernels, h []float32, learned [][]float32, scratch []float32)
 }
 
-func newActivation(s *Spec) (a activation, err error) {
+func newActivation(f *FeedForward) (a activation, err error) {
 	simple := func(f func(*kernel.Kernels, []float32)) activation {
 		return activation{apply: func(k *kernel.Kernels, h []float32, _ [][]float32, _ []float32) { f(k, h) }}
 	}
-	switch s.Activation {
+	switch f.Activation {
 	case GELU:
 		a = simple((*kernel.Kernels).GELU)
 	case GELUErf:
@@ -76,15 +71,15 @@ func newActivation(s *Spec) (a activation, err error) {
 	case KANSpline:
 		a = activation{learned: 5, depth: 2, apply: spline}
 	case Composed:
-		a, err = composed(s.Graph)
+		a, err = composed(f.Graph)
 	default:
-		err = fmt.Errorf("unknown activation %q", s.Activation)
+		err = fmt.Errorf("unknown activation %.40q", f.Activation)
 	}
 	if err != nil {
 		return a, err
 	}
-	if s.Gated && (a.learned > 0 || a.depth > 0) {
-		return a, fmt.Errorf("activation %q cannot be gated", s.Activation)
+	if f.Gated && (a.learned > 0 || a.depth > 0) {
+		return a, fmt.Errorf("activation %q cannot be gated", f.Activation)
 	}
 	return a, nil
 }

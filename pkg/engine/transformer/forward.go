@@ -7,56 +7,64 @@ import (
 	"glossa/pkg/engine/kernel"
 )
 
-// A Sequence is the part of a sequence that a pass computes: Tokens come after
-// the tokens in Cache.
+// A Sequence is the part of a sequence that a pass computes: Tokens follow the tokens in
+// Cache.
 type Sequence struct {
 	Cache  *Cache
 	Tokens []int   // ids below Vocab; Cache has room for them
-	Logits int     // logits are wanted after the last so many tokens
+	Logits int     // number of last tokens after which logits are returned
 	Memory *Memory // of an encoder-decoder: the encoded text
 }
 
 // A Pass computes forward passes, keeping its scratch memory between them.
 type Pass struct {
-	// Hidden, if set, is shown the residual stream x (tokens, Width), row-major: what
-	// enters the first layer as 0, what leaves layer i, counted from 1, as i. Encoder
-	// tells of which stack. x is valid during the call.
+	// Hidden, if set, is called with the residual stream x (tokens, Width), row-major:
+	// with layer 0 before the first layer, with layer i after layer i, counted from 1.
+	// encoder selects the stack. x is valid during the call.
 	Hidden func(encoder bool, layer int, x []float32)
 
-	ShareAll bool // small work is shared too, for tests
+	ShareAll bool // for tests: the team also computes small passes
 
 	m        *Model
 	tokens   int
 	spans    []span
 	seqs     []Sequence
 	outputs  int
-	memories []*Memory // that the encoder's pass is to fill; nil in the decoder's
+	memories []*Memory // results of the encoder's pass; nil in the decoder's
 
 	team    *Team
 	workers []*worker
 
-	x, out   []float32 // (tokens, Width)
-	qkv      []float32 // (tokens, (Heads+2*KVHeads)*HeadDim)
-	heads    []float32 // (tokens, Heads*HeadDim)
-	h, g     []float32 // (tokens, FFN)
-	cross    []float32 // (tokens, 2*KVHeads*HeadDim), of an encoder
-	cos, sin []float32 // (tokens, Rotary.Dims/2)
-	logits   []float32 // (outputs, Vocab)
+	x, out []float32 // (tokens, Width)
+	qkv    []float32 // (tokens, (Heads+2*KVHeads)*HeadDim), of the layer that is computed
+	heads  []float32 // (tokens, Heads*HeadDim)
+	h, g   []float32 // (tokens, FeedForward.Width)
+	cross  []float32 // (tokens, 2*KVHeads*HeadDim), of an encoder
+	angles []angles  // of each table of Rotaries
+	logits []float32 // (outputs, Vocab)
 }
 
-// NewPass returns a pass over m that a team computes; nil is the caller alone. What is
-// computed does not depend, to the bit, on the team.
+// angles are the cosines and sines of a table's rotations.
+type angles struct {
+	cos, sin []float32 // (tokens, Dims/2)
+}
+
+// NewPass returns a pass over m that a team computes; a nil team is the caller alone.
+// Results do not depend on the team, to the bit.
 func (m *Model) NewPass(team *Team) *Pass {
-	p := &Pass{m: m, team: team}
-	dim := max(m.Decoder.HeadDim, m.Encoder.HeadDim)
+	p := &Pass{m: m, team: team, angles: make([]angles, len(m.Rotaries))}
+	dim := 0
+	for i := range m.Kinds {
+		dim = max(dim, m.Kinds[i].Attention.HeadDim)
+	}
 	for i := range team.Size() {
 		p.workers = append(p.workers, &worker{Pass: p, index: i, attention: kernel.NewAttention(dim)})
 	}
 	return p
 }
 
-// worthSharing is for how many multiplications between two barriers a second worker
-// pays: some five microseconds of one.
+// worthSharing is the number of multiplications between two barriers above which a second
+// worker pays: some five microseconds of work.
 const worthSharing = 128 << 10
 
 // run has the workers compute the pass over layers of weights.
@@ -100,9 +108,8 @@ func (p *Pass) work(index, count int, b *barrier) {
 // Forward appends the sequences' tokens to their caches and returns the logits
 // (outputs, Vocab), row-major: for each sequence in turn those after its last
 // Logits tokens. They are valid until the next call. A row's values do not depend,
-// to the bit, on what else is computed with it. The only errors are of weights that were
-// still to come and did not ([Weights.Await]), and of a model that was closed; the caches
-// are of no use then.
+// to the bit, on the other rows of the pass. Forward fails only if weights could not be
+// loaded ([Weights.Await]) or the model was closed; the caches are invalid then.
 func (p *Pass) Forward(seqs []Sequence) ([]float32, error) {
 	if err := p.m.await.enter(); err != nil {
 		return nil, err
@@ -115,7 +122,7 @@ func (p *Pass) Forward(seqs []Sequence) ([]float32, error) {
 		p.add(span{n: len(s.Tokens), start: s.Cache.Len, cache: s.Cache, memory: s.Memory})
 		outputs += s.Logits
 	}
-	p.grow(&p.m.Decoder)
+	p.grow(p.m.decoder)
 	for i, s := range seqs {
 		p.embed(p.spans[i], s.Tokens)
 	}
@@ -129,8 +136,8 @@ func (p *Pass) Forward(seqs []Sequence) ([]float32, error) {
 	return p.logits, p.m.await.failed()
 }
 
-// Encode runs the encoder over texts of at most Context tokens, at least one each. Its
-// error is [Pass.Forward]'s.
+// Encode runs the encoder over texts of 1 to Context tokens. It fails as [Pass.Forward]
+// does.
 func (p *Pass) Encode(texts [][]int) ([]*Memory, error) {
 	m := p.m
 	if err := m.await.enter(); err != nil {
@@ -142,7 +149,7 @@ func (p *Pass) Encode(texts [][]int) ([]*Memory, error) {
 	for _, t := range texts {
 		p.add(span{n: len(t)})
 	}
-	p.grow(&m.Encoder)
+	p.grow(m.encoder)
 	for i, t := range texts {
 		p.embed(p.spans[i], t)
 	}
@@ -159,15 +166,19 @@ func (p *Pass) Encode(texts [][]int) ([]*Memory, error) {
 
 // memorise computes the keys and values of each text for each layer of the decoder.
 func (w *worker) memorise(out []*Memory) {
-	w.normalise(w.m.encoderNorm)
+	in := w.x
+	if !w.m.NoLastNorm {
+		w.normalise(w.m.encoderNorm)
+		in = w.norm
+	}
 	for l := range w.m.decoder {
-		w.apply(&w.m.decoder[l].crossKV, w.cross, w.norm, w.tokens)
+		w.apply(&w.m.decoder[l].crossKV, w.cross, in, w.tokens)
 		w.barrier.wait()
-		w.eachHead(&w.m.Decoder, func(sp span, head int) {
-			d := &w.m.Decoder
-			all := d.KVHeads * d.HeadDim
+		a := &w.m.decoder[l].Attention
+		w.eachHead(a, func(sp span, head int) {
+			all := a.KVHeads * a.HeadDim
 			rows := w.cross[sp.row*2*all : (sp.row+sp.n)*2*all]
-			w.m.kernels.Store(out[sp.index].layers[l].head(head), 0, rows[head*d.HeadDim:], rows[all+head*d.HeadDim:], sp.n, 2*all)
+			w.m.kernels.Store(out[sp.index].layers[l].head(head), 0, rows[head*a.HeadDim:], rows[all+head*a.HeadDim:], sp.n, 2*all)
 		})
 		w.barrier.wait()
 	}
@@ -181,7 +192,7 @@ func (p *Pass) add(sp span) {
 	p.spans = append(p.spans, sp)
 }
 
-// fit makes s n long. Its content is lost; what grows a little grows some more, so
+// fit makes s n long and discards its content. It allocates a quarter more than before, so
 // that a growing sequence does not allocate at every token.
 func fit(s *[]float32, n int) {
 	if cap(*s) < n {
@@ -191,43 +202,58 @@ func fit(s *[]float32, n int) {
 }
 
 // grow makes the scratch fit the tokens in a stack.
-func (p *Pass) grow(s *Stack) {
+func (p *Pass) grow(layers []layer) {
 	m, n := p.m, p.tokens
 	fit(&p.x, n*m.Width)
 	fit(&p.out, n*m.Width)
-	fit(&p.qkv, n*(s.Heads+2*s.KVHeads)*s.HeadDim)
-	fit(&p.heads, n*s.Heads*s.HeadDim)
-	fit(&p.h, n*s.FFN)
-	if m.Encoder.Depth > 0 {
-		fit(&p.cross, n*2*m.Decoder.KVHeads*m.Decoder.HeadDim)
+	var qkv, heads, h, g int
+	for i := range layers {
+		a, f := &layers[i].Attention, &layers[i].FeedForward
+		qkv = max(qkv, (a.Heads+2*a.KVHeads)*a.HeadDim)
+		heads = max(heads, a.Heads*a.HeadDim)
+		if h = max(h, f.Width); f.Gated {
+			g = max(g, f.Width)
+		}
 	}
-	if m.Gated {
-		fit(&p.g, n*s.FFN)
+	fit(&p.qkv, n*qkv)
+	fit(&p.heads, n*heads)
+	fit(&p.h, n*h)
+	fit(&p.g, n*g)
+	if len(m.encoder) > 0 {
+		cross := 0
+		for i := range m.decoder {
+			a := &m.decoder[i].Attention
+			cross = max(cross, 2*a.KVHeads*a.HeadDim)
+		}
+		fit(&p.cross, n*cross)
 	}
-	if m.Position == RotaryEmbedding {
-		p.angles()
+	for i := range m.Rotaries {
+		p.computeAngles(&m.Rotaries[i], &p.angles[i])
 	}
 }
 
-// angles computes the cosine and sine of every rotation. Angles are float32, as
-// those of the published models are.
-func (p *Pass) angles() {
-	frequencies := p.m.Rotary.Frequencies
-	n := len(frequencies)
-	fit(&p.cos, p.tokens*n)
-	fit(&p.sin, p.tokens*n)
+// computeAngles computes the cosine and sine of every rotation of a table. Angles are
+// float32, as in the published models.
+func (p *Pass) computeAngles(r *Rotary, to *angles) {
+	n := len(r.Frequencies)
+	fit(&to.cos, p.tokens*n)
+	fit(&to.sin, p.tokens*n)
 	for _, sp := range p.spans {
 		for j := range sp.n {
 			at := (sp.row + j) * n
-			for i, f := range frequencies {
+			for i, f := range r.Frequencies {
 				sin, cos := math.Sincos(float64(float32(sp.start+j) * f))
-				p.cos[at+i], p.sin[at+i] = float32(cos), float32(sin)
+				to.cos[at+i], to.sin[at+i] = float32(cos), float32(sin)
 			}
 		}
 	}
+	if r.Magnitude != 0 {
+		p.m.kernels.Scale(to.cos, r.Magnitude)
+		p.m.kernels.Scale(to.sin, r.Magnitude)
+	}
 }
 
-// embed writes x = embedding·EmbedScale + position.
+// embed writes x = embedding·EmbedScale + position, or its norm.
 func (p *Pass) embed(sp span, tokens []int) {
 	m, w := p.m, p.m.Width
 	for j, t := range tokens {
@@ -237,25 +263,34 @@ func (p *Pass) embed(sp span, tokens []int) {
 			m.kernels.Scale(x, m.EmbedScale)
 		}
 		m.addPosition(x, sp.start+j)
+		if m.EmbedNorm {
+			m.normalise(x, x, m.embedNorm)
+		}
 	}
 }
 
 func (m *Model) normalise(dst, x []float32, n norm) {
-	if m.Norm == RMSNorm {
+	switch m.Norm {
+	case RMSNorm:
 		m.kernels.RMSNorm(dst, x, n.weight, m.Eps)
-		return
+	case PlainLayerNorm:
+		m.kernels.LayerNorm(dst, x, m.ones, nil, m.Eps)
+	default:
+		m.kernels.LayerNorm(dst, x, n.weight, n.bias, m.Eps)
 	}
-	m.kernels.LayerNorm(dst, x, n.weight, n.bias, m.Eps)
 }
 
-// FinalNorm computes dst = the last norm of x, one row (Width) of what Hidden sees
-// as the last layer of a stack. dst may be x.
+// FinalNorm applies the last norm of a stack, if the model has one, to a row x (Width) of
+// what Hidden gets after the last layer. dst may be x.
 func (m *Model) FinalNorm(encoder bool, dst, x []float32) {
-	n := m.decoderNorm
-	if encoder {
-		n = m.encoderNorm
+	switch {
+	case m.NoLastNorm:
+		copy(dst, x)
+	case encoder:
+		m.normalise(dst, x, m.encoderNorm)
+	default:
+		m.normalise(dst, x, m.decoderNorm)
 	}
-	m.normalise(dst, x, n)
 }
 
 func (p *Pass) show(encoder bool, layer int) {
@@ -274,9 +309,21 @@ func (w *worker) project() {
 	for i, s := range w.seqs {
 		end := w.spans[i].row + w.spans[i].n
 		for row := end - s.Logits; row < end; row++ {
-			m.normalise(w.norm[to:to+width], w.x[row*width:(row+1)*width], m.decoderNorm)
+			m.FinalNorm(false, w.norm[to:to+width], w.x[row*width:(row+1)*width])
 			to += width
 		}
 	}
-	w.apply(&m.head, w.logits, w.norm[:to], w.outputs)
+	first, last := w.apply(&m.head, w.logits, w.norm[:to], w.outputs)
+	if m.LogitScale == 0 && m.LogitSoftCap == 0 || first == last {
+		return
+	}
+	for i := range w.outputs {
+		logits := w.logits[i*m.Vocab+first : i*m.Vocab+last]
+		if m.LogitScale != 0 {
+			m.kernels.Scale(logits, m.LogitScale)
+		}
+		if m.LogitSoftCap != 0 {
+			m.kernels.Bound(logits, kernel.Cap{Kind: kernel.CapTanh, Value: m.LogitSoftCap})
+		}
+	}
 }

@@ -4,16 +4,17 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
 	"glossa/pkg/engine/kernel"
 )
 
-// New reads the weights of a model and keeps them in a format, all in one piece of
-// memory. What is stored as it is kept is not read: it is used where it is, and waited
-// for when it is needed. What does not fit the spec is an error that names the tensor.
-// Beside the model itself it needs about a MiB for each processor.
+// New reads the weights of a model and keeps them in a format, in one allocation. Tensors
+// that are stored in that format already are used in place and awaited when a pass needs
+// them. A tensor that does not fit the spec is an error with its name. Loading takes about
+// a MiB for each processor in addition to the model.
 func New(spec *Spec, w *Weights, k *kernel.Kernels, format Format) (*Model, error) {
 	m, parts, err := prepare(spec, w, k)
 	if err != nil {
@@ -34,32 +35,30 @@ func New(spec *Spec, w *Weights, k *kernel.Kernels, format Format) (*Model, erro
 	return m, fill(unread, k)
 }
 
-// prepare makes a model without weights, and lists what it needs.
+// prepare makes a model without weights and lists its parts.
 func prepare(spec *Spec, w *Weights, k *kernel.Kernels) (*Model, []part, error) {
-	m := newModel(w)
-	m.Spec, m.kernels, m.elements = *spec, k, w.Elements()
-	if err := spec.check(w); err != nil {
-		return nil, nil, err
-	}
-	act, err := newActivation(spec)
+	activations, err := spec.activations()
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, layers := range [][]layer{m.decoder, m.encoder} {
-		for i := range layers {
-			l := &layers[i]
-			if n := len(l.ffn.learned); n != act.learned {
-				return nil, nil, fmt.Errorf("layer %d: %d vectors for an activation of %d", i, n, act.learned)
-			}
-			l.ffn.gated, l.ffn.act = spec.Gated, act
-		}
+	if err := w.check(spec, activations); err != nil {
+		return nil, nil, err
 	}
-	spec.scale(m.decoder, &spec.Decoder)
-	spec.scale(m.encoder, &spec.Encoder)
+	m := newModel(spec, w)
+	m.kernels, m.elements = k, w.Elements()
+	for i, kind := range spec.Decoder {
+		m.decoder[i].ffn.act = activations[kind]
+	}
+	for i, kind := range spec.Encoder {
+		m.encoder[i].ffn.act = activations[kind]
+	}
 	if spec.Position == Sinusoidal {
 		m.frequencies = sinusoidFrequencies(spec.Width)
 	}
-	parts := spec.parts(w, m)
+	if spec.Norm == PlainLayerNorm {
+		m.ones = slices.Repeat([]float32{1}, m.widest())
+	}
+	parts := m.parts(w, m)
 	for i := range parts {
 		if err := parts[i].check(); err != nil {
 			return nil, nil, err
@@ -68,58 +67,64 @@ func prepare(spec *Spec, w *Weights, k *kernel.Kernels) (*Model, []part, error) 
 	return m, parts, nil
 }
 
-// check refuses what the forward pass could not index.
-func (s *Spec) check(w *Weights) error {
-	if s.Vocab < 1 || s.Context < 1 || s.Width < 1 || s.Decoder.Depth < 1 {
-		return fmt.Errorf("a model of %d tokens, %d positions, width %d and %d layers", s.Vocab, s.Context, s.Width, s.Decoder.Depth)
+// activations checks a description and returns the activation of each kind.
+func (s *Spec) activations() ([]activation, error) {
+	if err := s.Check(); err != nil {
+		return nil, err
 	}
-	if s.SharedNorm && !s.Parallel || s.Parallel && s.Encoder.Depth > 0 {
-		return fmt.Errorf("layers with a shared norm (%v) and in parallel (%v), below %d of an encoder", s.SharedNorm, s.Parallel, s.Encoder.Depth)
-	}
-	for _, st := range []struct {
-		Stack
-		layers []Layer
-	}{{s.Decoder, w.Decoder}, {s.Encoder, w.Encoder}} {
-		switch {
-		case st.Depth != len(st.layers):
-			return fmt.Errorf("%d layers of weights for a stack of %d", len(st.layers), st.Depth)
-		case st.Stack == Stack{}:
-		case st.Depth < 1:
-			return fmt.Errorf("a stack of %d layers with %d heads of %d dimensions", st.Depth, st.Heads, st.HeadDim)
-		case st.Heads < 1 || st.KVHeads < 1 || st.Heads%st.KVHeads != 0:
-			return fmt.Errorf("%d heads of queries cannot share %d heads of keys", st.Heads, st.KVHeads)
-		case st.HeadDim < 1 || st.FFN < 1:
-			return fmt.Errorf("heads of %d dimensions, feed-forward width %d", st.HeadDim, st.FFN)
-		case s.Position == RotaryEmbedding && (s.Rotary.Dims > st.HeadDim || s.Rotary.Dims != 2*len(s.Rotary.Frequencies)):
-			return fmt.Errorf("%d rotary dimensions, %d frequencies, heads of %d", s.Rotary.Dims, len(s.Rotary.Frequencies), st.HeadDim)
+	list := make([]activation, len(s.Kinds))
+	for i := range list {
+		var err error
+		if list[i], err = newActivation(&s.Kinds[i].FeedForward); err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	return list, nil
 }
 
-// newModel returns a model with as many layers as w has.
-func newModel(w *Weights) *Model {
-	stack := func(from []Layer) []layer {
+// newModel returns a model with layers for w, which has as many as spec.
+func newModel(spec *Spec, w *Weights) *Model {
+	m := &Model{Spec: *spec}
+	m.Kinds = slices.Clone(spec.Kinds)
+	stack := func(kinds []int, from []Layer) []layer {
 		to := make([]layer, len(from))
 		for i := range from {
+			to[i].setKind(&m.Kinds[kinds[i]])
 			to[i].ffn.learned = make([][]float32, len(from[i].Learned))
 		}
 		return to
 	}
-	return &Model{decoder: stack(w.Decoder), encoder: stack(w.Encoder)}
+	m.decoder, m.encoder = stack(spec.Decoder, w.Decoder), stack(spec.Encoder, w.Encoder)
+	return m
 }
 
-// scale sets what the scores of a stack's layers are multiplied by.
-func (s *Spec) scale(layers []layer, st *Stack) {
-	for i := range layers {
-		layers[i].scale = float32(1 / math.Sqrt(float64(st.HeadDim)))
-		if s.InverseLayerScale {
-			layers[i].scale /= float32(i + 1)
-		}
+// setKind prepares a layer without weights.
+func (l *layer) setKind(k *Kind) {
+	l.Kind = k
+	a := &k.Attention
+	l.attentionNorms.Placement, l.crossNorms.Placement, l.ffn.norms.Placement = a.Norms, a.Norms, k.FeedForward.Norms
+	l.ffn.gated = k.FeedForward.Gated
+	if l.scale = a.Scale; l.scale == 0 {
+		l.scale = float32(1 / math.Sqrt(float64(a.HeadDim)))
+	}
+	switch {
+	case a.SoftCap > 0:
+		l.cap = kernel.Cap{Kind: kernel.CapTanh, Value: a.SoftCap}
+	case a.Clamp > 0:
+		l.cap = kernel.Cap{Kind: kernel.CapClamp, Value: a.Clamp}
 	}
 }
 
-// place gives every part its memory and returns those whose values are still to be read.
+// widest is the length of the longest vector that is normalised.
+func (s *Spec) widest() int {
+	n := s.Width
+	for i := range s.Kinds {
+		n = max(n, s.Kinds[i].Attention.Heads*s.Kinds[i].Attention.HeadDim)
+	}
+	return n
+}
+
+// place gives every part its memory and returns the parts whose values must be read.
 func (m *Model) place(parts []part, format Format) (unread []*part, err error) {
 	var size int64
 	for i := range parts {
@@ -153,7 +158,7 @@ func (m *Model) place(parts []part, format Format) (unread []*part, err error) {
 	return unread, nil
 }
 
-// stored returns the part's bytes if they are stored as they are kept, else nil.
+// stored returns the part's bytes if they are stored in its format, else nil.
 func (p *part) stored(format Format) []byte {
 	t := &(*p.from)[0]
 	if t.Packed == nil || t.Stored != p.format(format) {
@@ -184,13 +189,13 @@ func fill(parts []*part, k *kernel.Kernels) error {
 	group.Wait()
 	for _, err := range errs {
 		if err != nil {
-			return err // the first of the model, whoever was first
+			return err // the first in the order of the model
 		}
 	}
 	return nil
 }
 
-// chunk is about how many values are read at once.
+// chunk is the approximate number of values that one read takes.
 const chunk = 256 << 10
 
 // A loader reads parts one after the other.
@@ -200,9 +205,9 @@ type loader struct {
 	raw     []byte
 }
 
-// load reads the values of a part, whose memory holds zeros.
+// load reads the values of a part into zeroed memory.
 func (ld *loader) load(p *part) error {
-	if p.form == plain {
+	if p.usage == plain {
 		return ld.copy(p, *p.values)
 	}
 	l := p.matrix
@@ -247,8 +252,8 @@ func (ld *loader) load(p *part) error {
 	return nil
 }
 
-// repack quantises a matrix that was stored transposed: packed weights can only be
-// filled by rows.
+// repack quantises a matrix that was stored transposed. Packed weights are filled by rows
+// only.
 func repack(packed *kernel.Packed, full *kernel.Matrix) {
 	row := make([]float32, full.Cols)
 	for r := range full.Rows {
@@ -262,15 +267,20 @@ func (ld *loader) copy(p *part, dst []float32) error {
 	for i := range *p.from {
 		t := &(*p.from)[i]
 		n := t.Rows * t.Cols
-		if err := t.reader(p.form)(dst[:n], 0); err != nil {
+		if err := t.reader(p.usage)(dst[:n], 0); err != nil {
 			return err // names the file and the tensor
+		}
+		for j := range dst[:n] {
+			if p.lessOne {
+				dst[j]++
+			}
 		}
 		dst = dst[n:]
 	}
 	return nil
 }
 
-// read gives the stored rows of t to use, some at a time, with the first one's index.
+// read calls use with the stored rows of t, some at a time, and the index of the first.
 func (ld *loader) read(p *part, t *Tensor, use func(from int, w []float32)) error {
 	rows, cols := t.Rows, t.Cols
 	if t.Transposed {
@@ -281,7 +291,7 @@ func (ld *loader) read(p *part, t *Tensor, use func(from int, w []float32)) erro
 	if len(ld.buffer) < step*cols {
 		ld.buffer = make([]float32, max(step*cols, chunk))
 	}
-	read := t.reader(p.form)
+	read := t.reader(p.usage)
 	for from := 0; from < rows; from += step {
 		w := ld.buffer[:min(step, rows-from)*cols]
 		if err := read(w, from*cols); err != nil {
@@ -292,13 +302,13 @@ func (ld *loader) read(p *part, t *Tensor, use func(from int, w []float32)) erro
 	return nil
 }
 
-// isStored tells whether the file has rows of t as packed weights of that kind take them.
+// isStored reports whether the file encodes rows of t as packed weights of kind k take them.
 func (t *Tensor) isStored(k kernel.Kind) bool {
 	kind, ok := t.Stored.kind()
 	return t.ReadStored != nil && ok && kind == k && !t.Transposed
 }
 
-// blocks moves the rows of t to those of packed weights from the given one on, as they are.
+// blocks copies the encoded rows of t to packed weights, starting at a row.
 func (ld *loader) blocks(to *kernel.Packed, row int, t *Tensor) error {
 	size := to.Kind.StoredBytes(t.Cols)
 	step := max(1, min(t.Rows, 4*chunk/size))
@@ -315,14 +325,14 @@ func (ld *loader) blocks(to *kernel.Packed, row int, t *Tensor) error {
 	return nil
 }
 
-// reader returns what reads values of a tensor that is used in a form.
-func (t *Tensor) reader(f form) func(dst []float32, from int) error {
+// reader returns a function that reads the values of a tensor with a usage.
+func (t *Tensor) reader(u usage) func(dst []float32, from int) error {
 	if t.Packed == nil {
 		return t.Read
 	}
 	var l linear
 	var values []float32
-	p := part{form: f, rows: t.Rows, cols: t.Cols, matrix: &l, values: &values}
+	p := part{usage: u, rows: t.Rows, cols: t.Cols, matrix: &l, values: &values}
 	err := p.place(t.Stored, t.Packed())
 	if l.table != nil {
 		values = l.table

@@ -29,8 +29,11 @@ func vector(name string, n int) transformer.Vector { return matrix(name, n, 1).W
 // plain is a small GPT of some megabytes.
 func plain(width, depth, vocab int) (*transformer.Spec, *transformer.Weights) {
 	spec := &transformer.Spec{
-		Vocab: vocab, Context: 64, Width: width, Eps: 1e-5, Activation: transformer.GELU,
-		Decoder: transformer.Stack{Depth: depth, Heads: 4, KVHeads: 4, HeadDim: width / 4, FFN: 4 * width},
+		Vocab: vocab, Context: 64, Width: width, Eps: 1e-5, Position: transformer.Learned, Decoder: make([]int, depth),
+		Kinds: []transformer.Kind{{
+			Attention:   transformer.Attention{Heads: 4, KVHeads: 4, HeadDim: width / 4},
+			FeedForward: transformer.FeedForward{Width: 4 * width, Activation: transformer.GELU},
+		}},
 	}
 	norm := transformer.Norm{Weight: vector("norm.weight", width), Bias: vector("norm.bias", width)}
 	w := &transformer.Weights{
@@ -75,21 +78,23 @@ func TestNewRefuses(t *testing.T) {
 			w.Head.Weight = append(w.Head.Weight, matrix("more", 1, 32).Weight...)
 		}, `tensor "more"`},
 		{"transposed table", func(_ *transformer.Spec, w *transformer.Weights) { w.Embed.Weight[0].Transposed = true }, `tensor "embed"`},
-		{"layers", func(s *transformer.Spec, _ *transformer.Weights) { s.Decoder.Depth = 3 }, "2 layers of weights"},
-		{"heads", func(s *transformer.Spec, _ *transformer.Weights) { s.Decoder.KVHeads = 3 }, "share 3 heads"},
+		{"layers", func(s *transformer.Spec, _ *transformer.Weights) { s.Decoder = make([]int, 3) }, "2 layers of weights"},
+		{"heads", func(s *transformer.Spec, _ *transformer.Weights) { s.Kinds[0].Attention.KVHeads = 3 }, "3 key-value heads do not divide 4"},
 		{"rotary", func(s *transformer.Spec, _ *transformer.Weights) {
-			s.Position, s.Rotary.Dims = transformer.RotaryEmbedding, 6
+			s.Kinds[0].Attention.Rotary, s.Rotaries = 1, []transformer.Rotary{{Dims: 6}}
 		}, "6 rotary dimensions"},
-		{"activation", func(s *transformer.Spec, _ *transformer.Weights) { s.Activation = "mish" }, `"mish"`},
-		{"parameters of the activation", func(s *transformer.Spec, _ *transformer.Weights) { s.Activation = transformer.KANSpline }, "0 vectors"},
+		{"activation", func(s *transformer.Spec, _ *transformer.Weights) { s.Kinds[0].FeedForward.Activation = "mish" }, `"mish"`},
+		{"parameters of the activation", func(s *transformer.Spec, _ *transformer.Weights) {
+			s.Kinds[0].FeedForward.Activation = transformer.KANSpline
+		}, "0 vectors"},
 		{"gated parameters", func(s *transformer.Spec, _ *transformer.Weights) {
-			s.Activation, s.Gated = transformer.Universal, true
+			s.Kinds[0].FeedForward.Activation, s.Kinds[0].FeedForward.Gated = transformer.Universal, true
 		}, "cannot be gated"},
 		{"gated expression", func(s *transformer.Spec, _ *transformer.Weights) {
-			s.Activation, s.Gated, s.Graph = transformer.Composed, true, []byte(`{"type":"basis"}`)
+			f := &s.Kinds[0].FeedForward
+			f.Activation, f.Gated, f.Graph = transformer.Composed, true, []byte(`{"type":"basis"}`)
 		}, "cannot be gated"},
-		{"no norm", func(s *transformer.Spec, _ *transformer.Weights) { s.SharedNorm = true }, "shared norm"},
-		{"encoder of no layers", func(s *transformer.Spec, _ *transformer.Weights) { s.Encoder.HeadDim = 1 << 50 }, "a stack of 0 layers"},
+		{"no norm", func(s *transformer.Spec, _ *transformer.Weights) { s.Kinds[0].SharedNorm = true }, "shared_norm"},
 		{"no vocabulary", func(s *transformer.Spec, _ *transformer.Weights) { s.Vocab = 0 }, "0 tokens"},
 		{"unreadable", func(_ *transformer.Spec, w *transformer.Weights) {
 			w.Decoder[1].Down.Weight[0].Read = func([]float32, int) error { return errors.New("the file ends") }

@@ -34,7 +34,7 @@ func TestStoredPieces(t *testing.T) {
 // The matrices of a gated block may be kept in different formats.
 func TestGatedFormats(t *testing.T) {
 	spec, w := plain(64, 1, 50)
-	spec.Gated = true
+	spec.Kinds[0].FeedForward.Gated = true
 	w.Decoder[0].Gate = matrix("gate", 256, 64)
 	want := forward(t, spec, w, transformer.F32)
 	all := []transformer.Format{transformer.F32, transformer.BF16, transformer.Q8_0, transformer.Q4_0}

@@ -18,12 +18,14 @@ type Model struct {
 
 	kernels     *kernel.Kernels
 	embed       *linear   // (Vocab, Width), looked up by row; may be the head
+	embedNorm   norm      // of EmbedNorm
 	positions   []float32 // (Context, Width), row-major, of Position Learned
 	frequencies []float32 // (Width/2), of Position Sinusoidal
 	head        linear    // (Vocab, Width)
 
 	decoder, encoder         []layer
 	decoderNorm, encoderNorm norm
+	ones                     []float32 // the weights of PlainLayerNorm
 	elements, bytes          int64
 
 	await *awaiter
@@ -59,22 +61,32 @@ func (l *linear) row(dst []float32, r int) {
 	}
 }
 
-type norm struct{ weight, bias []float32 } // (Width); bias may be nil
+type norm struct{ weight, bias []float32 } // bias may be nil
 
-type layer struct {
-	attentionNorm, crossNorm, ffnNorm norm
-
-	qkv, out                  linear
-	crossQ, crossKV, crossOut linear // of a decoder below an encoder
-	ffn                       feedForward
-	scale                     float32 // of scores
+// norms are those around a branch of a layer.
+type norms struct {
+	Placement
+	first, last norm // (Width): before and after the branch
 }
 
-// Failed returns why weights that were still to come never will; nil if that is not known.
+type layer struct {
+	*Kind
+	attentionNorms, crossNorms norms
+
+	qkv, out                  linear
+	qNorm, kNorm              norm
+	sinks                     []float32 // (Heads), or nil
+	crossQ, crossKV, crossOut linear    // of a decoder below an encoder
+	ffn                       feedForward
+	scale                     float32    // of scores
+	cap                       kernel.Cap // of scores
+}
+
+// Failed returns why weights that were still loading will never arrive; nil if none failed.
 func (m *Model) Failed() error { return m.await.failed() }
 
-// Close gives back what weights lie in that are used where they are, such as a mapped
-// file: when the last pass ends that has begun. Later passes fail.
+// Close releases the memory of weights that are used in place, such as a mapped file, when
+// the last running pass ends. Later passes fail.
 func (m *Model) Close() { m.await.close() }
 
 // Parameters returns the number of weights.

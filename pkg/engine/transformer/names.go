@@ -7,37 +7,59 @@ import (
 
 // The names of the numbered kinds, as packed files spell them.
 var (
-	positionNames = []string{Learned: "learned", Sinusoidal: "sinusoidal", RotaryEmbedding: "rotary"}
-	normNames     = []string{LayerNorm: "layer_norm", RMSNorm: "rms_norm"}
+	positionNames  = []string{NoPosition: "none", Learned: "learned", Sinusoidal: "sinusoidal"}
+	normNames      = []string{LayerNorm: "layer_norm", RMSNorm: "rms_norm", PlainLayerNorm: "plain_layer_norm"}
+	placementNames = []string{PreNorm: "pre", PostNorm: "post", SandwichNorm: "sandwich", PostResidualNorm: "post_residual", NoNorm: "none"}
+	qkNormNames    = []string{NoQKNorm: "none", QKNormHead: "head", QKNormEachHead: "each_head", QKNormAll: "all"}
 )
 
 // MarshalText implements [encoding.TextMarshaler].
-func (p Position) MarshalText() ([]byte, error) { return nameOf("position", positionNames, uint8(p)) }
+func (p Position) MarshalText() ([]byte, error) {
+	return encodeName("position", positionNames, uint8(p))
+}
 
 // UnmarshalText implements [encoding.TextUnmarshaler].
 func (p *Position) UnmarshalText(text []byte) error {
-	return named("position", positionNames, text, (*uint8)(p))
+	return decodeName("position", positionNames, text, (*uint8)(p))
 }
 
 // MarshalText implements [encoding.TextMarshaler].
-func (n NormKind) MarshalText() ([]byte, error) { return nameOf("norm", normNames, uint8(n)) }
+func (n NormKind) MarshalText() ([]byte, error) { return encodeName("norm", normNames, uint8(n)) }
 
 // UnmarshalText implements [encoding.TextUnmarshaler].
 func (n *NormKind) UnmarshalText(text []byte) error {
-	return named("norm", normNames, text, (*uint8)(n))
+	return decodeName("norm", normNames, text, (*uint8)(n))
 }
 
-func nameOf(what string, names []string, v uint8) ([]byte, error) {
+// MarshalText implements [encoding.TextMarshaler].
+func (p Placement) MarshalText() ([]byte, error) {
+	return encodeName("norms", placementNames, uint8(p))
+}
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (p *Placement) UnmarshalText(text []byte) error {
+	return decodeName("norms", placementNames, text, (*uint8)(p))
+}
+
+// MarshalText implements [encoding.TextMarshaler].
+func (n QKNorm) MarshalText() ([]byte, error) { return encodeName("qk_norm", qkNormNames, uint8(n)) }
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (n *QKNorm) UnmarshalText(text []byte) error {
+	return decodeName("qk_norm", qkNormNames, text, (*uint8)(n))
+}
+
+func encodeName(field string, names []string, v uint8) ([]byte, error) {
 	if int(v) >= len(names) {
-		return nil, fmt.Errorf("%s %d has no name", what, v)
+		return nil, fmt.Errorf("%s %d has no name", field, v)
 	}
 	return []byte(names[v]), nil
 }
 
-func named(what string, names []string, text []byte, v *uint8) error {
+func decodeName(field string, names []string, text []byte, v *uint8) error {
 	i := slices.Index(names, string(text))
 	if i < 0 {
-		return fmt.Errorf("%s: %.40q is none of %q", what, text, names)
+		return fmt.Errorf("%s: %.40q is none of %q", field, text, names)
 	}
 	*v = uint8(i)
 	return nil

@@ -7,8 +7,8 @@ import (
 	"glossa/pkg/engine/kernel"
 )
 
-// A Layout lists the tensors of a model as a model in one format keeps them, in the order
-// in which a pass needs them: what a packed file holds.
+// A Layout lists the tensors of a model in one format, in the order in which a pass needs
+// them. A packed file holds them in this order.
 type Layout struct {
 	Tensors []PackedTensor
 
@@ -16,14 +16,14 @@ type Layout struct {
 	kernels *kernel.Kernels
 }
 
-// A PackedTensor is one of them. A matrix that is multiplied lies as package kernel has
-// it, in panels of rows; other tensors are row-major float32. What fills a tensor up to
-// a whole number of cache lines is zero.
+// A PackedTensor is one tensor of a Layout. Matrices of products have package kernel's
+// layout, in panels of rows; other tensors are row-major float32. Zeros pad a tensor to
+// whole cache lines.
 type PackedTensor struct {
 	Name   string
 	Format Format // F32, BF16, Q8_0 or Q4_0
 	// Shape is (panels, superblocks, bytes) in packed formats. In float32 it is (panels,
-	// cols, rows of a panel) of what is multiplied, else (values).
+	// cols, rows of a panel) for matrices of products, else (values).
 	Shape []int
 	Size  int64 // bytes, a multiple of 64
 }
@@ -46,9 +46,9 @@ func NewLayout(spec *Spec, w *Weights, k *kernel.Kernels, format Format) (*Layou
 	return l, nil
 }
 
-// Load reads one tensor and returns its bytes, which are not to be changed. It may be
-// called for several at once. What is packed already must be there, see [Weights.Await],
-// and is given as it is.
+// Load reads one tensor and returns its bytes, which the caller must not change. It is safe
+// for concurrent use. Packed tensors must have been awaited, see [Weights.Await]; those in
+// the same format are returned without a copy.
 func (l *Layout) Load(tensor int) ([]byte, error) {
 	t, p := &l.Tensors[tensor], l.parts[tensor]
 	if int64(int(t.Size)) != t.Size {
@@ -59,7 +59,7 @@ func (l *Layout) Load(tensor int) ([]byte, error) {
 	}
 	var matrix linear
 	var values []float32
-	p.matrix, p.values = &matrix, &values // nobody else's
+	p.matrix, p.values = &matrix, &values // of this call
 	data := kernel.Allocate(int(t.Size))
 	if err := p.place(t.Format, data); err != nil {
 		return nil, fmt.Errorf("%s: %w", t.Name, err)
@@ -72,60 +72,65 @@ func (l *Layout) Load(tensor int) ([]byte, error) {
 type StoredTensor struct {
 	Floats bool // its elements are float32, else bytes
 	Shape  []int
-	Bytes  func() []byte // may be called later
+	Bytes  func() []byte
 }
 
-// Unpack returns the weights of a packed model of spec. find looks for a tensor that a
-// stage of a pass needs. The error names the tensor that is not as the spec has it.
+// Unpack returns the weights of a packed model. find looks up a tensor, with the stage of
+// a pass that needs it. Missing tensors and wrong shapes are errors that name the tensor.
 func Unpack(spec *Spec, find func(name string, stage int) (StoredTensor, bool)) (*Weights, error) {
-	act, err := newActivation(spec)
+	activations, err := spec.activations()
 	if err != nil {
 		return nil, err
 	}
-	w := &Weights{Decoder: make([]Layer, spec.Decoder.Depth), Encoder: make([]Layer, spec.Encoder.Depth)}
-	for _, stack := range [][]Layer{w.Decoder, w.Encoder} {
-		for i := range stack {
-			stack[i].Learned = make([]Vector, act.learned)
+	layers := func(kinds []int) []Layer {
+		list := make([]Layer, len(kinds))
+		for i, kind := range kinds {
+			list[i].Learned = make([]Vector, activations[kind].learned)
 		}
+		return list
 	}
-	if _, ok := find("head", spec.Encoder.Depth+spec.Decoder.Depth+1); ok {
+	w := &Weights{Decoder: layers(spec.Decoder), Encoder: layers(spec.Encoder)}
+	if _, ok := find("head", len(spec.Encoder)+len(spec.Decoder)+1); ok {
 		w.Head.Weight = []Tensor{{}} // it is not the embedding
 	}
-	parts := spec.parts(w, newModel(w))
+	parts := spec.parts(w, newModel(spec, w))
 	for i := range parts {
 		p := &parts[i]
 		*p.from = nil
 		t, ok := find(p.name, p.stage)
-		if !ok {
+		switch {
+		case !ok && p.optional():
 			continue
+		case !ok:
+			return nil, fmt.Errorf("tensor %q: missing", p.name)
 		}
 		f, ok := p.formatOf(&t)
 		if !ok {
-			return nil, fmt.Errorf("tensor %q: shape %v is none of a tensor (%d, %d)", p.name, t.Shape, p.rows, p.cols)
+			return nil, fmt.Errorf("tensor %q: shape %v does not fit a tensor of (%d, %d)", p.name, t.Shape, p.rows, p.cols)
 		}
 		*p.from = []Tensor{{Name: p.name, Rows: p.rows, Cols: p.cols, Stored: f, Packed: t.Bytes}}
 	}
 	return w, nil
 }
 
-// shape is the [PackedTensor.Shape] of a part.
+// shape returns the [PackedTensor.Shape] of a part.
 func (p *part) shape(f Format) []int {
 	kind, packed := f.kind()
 	switch {
 	case packed:
 		const rows, cols = kernel.PackedRows, kernel.PackedCols
 		return []int{(p.rows + rows - 1) / rows, (p.cols + cols - 1) / cols, int(kind.Bytes(1, 1))}
-	case p.form == multiplied:
+	case p.usage == multiplied:
 		const rows = kernel.PanelRows
 		return []int{(p.rows + rows - 1) / rows, p.cols, rows}
 	}
 	return []int{int(p.bytes(f) / 4)}
 }
 
-// formatOf is the format in which a part is stored.
+// formatOf returns the format in which a part is stored.
 func (p *part) formatOf(t *StoredTensor) (Format, bool) {
 	for _, f := range []Format{F32, BF16, Q8_0, Q4_0} {
-		if (f == F32) == t.Floats && (f == F32 || p.form != plain) && slices.Equal(t.Shape, p.shape(f)) {
+		if (f == F32) == t.Floats && (f == F32 || p.usage != plain) && slices.Equal(t.Shape, p.shape(f)) {
 			return f, true
 		}
 	}

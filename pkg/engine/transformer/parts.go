@@ -7,30 +7,31 @@ import (
 	"glossa/pkg/engine/kernel"
 )
 
-// A part is one tensor of a model as the model keeps it: where its values come from
-// and where they go. Names and order, that of execution, are those of packed files.
+// A part is one tensor of a model: where its values come from and where they go. Names are
+// those of packed files. The order is that of execution.
 type part struct {
 	name       string
-	stage      int // of a pass, that needs it, see [Weights.Await]
-	form       form
+	stage      int // of a pass that needs it, see [Weights.Await]
+	usage      usage
 	rows, cols int
-	head       bool // of the head's format
+	head       bool // has the head's format
 	from       *[]Tensor
 	matrix     *linear    // of Multiplied and LookedUp
 	values     *[]float32 // of Plain
+	lessOne    bool       // 1 is added to what is read
 }
 
-// A form is how a tensor is used, and so how it is kept.
-type form uint8
+// A usage is how a model uses a tensor, and so how it keeps it.
+type usage uint8
 
 const (
-	multiplied form = iota // packed for products
-	lookedUp               // by row: row-major in float32, else packed for products
-	plain                  // row-major in float32, whatever the format
+	multiplied usage = iota // packed for products
+	lookedUp                // by row: row-major in float32, else packed for products
+	plain                   // row-major in float32, whatever the format
 )
 
-// parts lists what a model of spec has of w; where nothing is, w does not have it. The
-// stacks of m have as many layers as w.
+// parts lists the tensors of a model, including those that w does not have. m is the result
+// of newModel.
 func (s *Spec) parts(w *Weights, m *Model) []part {
 	l := &partList{spec: s}
 	m.embed = &m.head
@@ -38,18 +39,23 @@ func (s *Spec) parts(w *Weights, m *Model) []part {
 		l.add(part{name: "embedding", head: true, rows: s.Vocab, cols: s.Width, from: &w.Embed.Weight, matrix: &m.head})
 	} else {
 		m.embed = &linear{}
-		l.add(part{name: "embedding", head: true, form: lookedUp, rows: s.Vocab, cols: s.Width, from: &w.Embed.Weight, matrix: m.embed})
+		l.add(part{name: "embedding", head: true, usage: lookedUp, rows: s.Vocab, cols: s.Width, from: &w.Embed.Weight, matrix: m.embed})
 	}
 	if s.Position == Learned {
-		l.add(part{name: "positions", form: plain, rows: s.Context, cols: s.Width, from: &w.Positions.Weight, values: &m.positions})
+		l.add(part{name: "positions", usage: plain, rows: s.Context, cols: s.Width, from: &w.Positions.Weight, values: &m.positions})
 	}
-	l.stack("encoder", &s.Encoder, w.Encoder, m.encoder, false)
-	if len(w.Encoder) > 0 {
-		l.norm("encoder.norm", &w.EncoderNorm, &m.encoderNorm)
+	if s.EmbedNorm {
+		l.norm("embedding_norm", &w.EmbedNorm, &m.embedNorm, s.Width)
 	}
-	l.stack("decoder", &s.Decoder, w.Decoder, m.decoder, len(w.Encoder) > 0)
+	l.stack("encoder", w.Encoder, m.encoder, false)
+	if len(w.Encoder) > 0 && !s.NoLastNorm {
+		l.norm("encoder.norm", &w.EncoderNorm, &m.encoderNorm, s.Width)
+	}
+	l.stack("decoder", w.Decoder, m.decoder, len(w.Encoder) > 0)
 	l.stage++
-	l.norm("norm", &w.DecoderNorm, &m.decoderNorm)
+	if !s.NoLastNorm {
+		l.norm("norm", &w.DecoderNorm, &m.decoderNorm, s.Width)
+	}
 	if w.Head.Weight != nil {
 		l.add(part{name: "head", head: true, rows: s.Vocab, cols: s.Width, from: &w.Head.Weight, matrix: &m.head})
 	}
@@ -69,32 +75,64 @@ func (l *partList) add(p part) {
 	l.parts = append(l.parts, p)
 }
 
-func (l *partList) stack(name string, s *Stack, from []Layer, to []layer, cross bool) {
-	queries, keys, width := s.Heads*s.HeadDim, s.KVHeads*s.HeadDim, l.spec.Width
+func (l *partList) stack(name string, from []Layer, to []layer, cross bool) {
+	width := l.spec.Width
 	for i := range from {
 		f, o := &from[i], &to[i]
+		queries, keys := o.Attention.Heads*o.Attention.HeadDim, o.Attention.KVHeads*o.Attention.HeadDim
 		at := fmt.Sprintf("%s.%d.", name, i)
 		l.stage++
-		l.norm(at+"attention_norm", &f.AttentionNorm, &o.attentionNorm)
+		l.norms(at+"attention", &f.AttentionNorm, &f.AttentionPostNorm, &o.attentionNorms)
 		l.linear(at+"qkv", &f.QKV, &o.qkv, queries+2*keys, width)
-		l.linear(at+"out", &f.Out, &o.out, width, queries)
-		if cross {
-			l.norm(at+"cross_norm", &f.CrossNorm, &o.crossNorm)
-			l.linear(at+"cross_q", &f.CrossQ, &o.crossQ, queries, width)
-			l.linear(at+"cross_kv", &f.CrossKV, &o.crossKV, 2*keys, width)
-			l.linear(at+"cross_out", &f.CrossOut, &o.crossOut, width, queries)
+		switch o.Attention.QKNorm {
+		case QKNormHead:
+			queries, keys = o.Attention.HeadDim, o.Attention.HeadDim
+			fallthrough
+		case QKNormEachHead, QKNormAll:
+			l.norm(at+"q_norm", &f.QNorm, &o.qNorm, queries)
+			l.norm(at+"k_norm", &f.KNorm, &o.kNorm, keys)
 		}
-		if !l.spec.SharedNorm {
-			l.norm(at+"ffn_norm", &f.FFNNorm, &o.ffnNorm)
+		l.attention(at, f, o, cross)
+		if !o.SharedNorm {
+			l.norms(at+"ffn", &f.FFNNorm, &f.FFNPostNorm, &o.ffn.norms)
 		}
-		l.linear(at+"up", &f.Up, &o.ffn.upper, s.FFN, width)
-		if l.spec.Gated {
-			l.linear(at+"gate", &f.Gate, &o.ffn.gate, s.FFN, width)
-		}
-		for j := range f.Learned {
-			l.vector(fmt.Sprintf("%sactivation.%d", at, j), &f.Learned[j], &o.ffn.learned[j], s.FFN)
-		}
-		l.linear(at+"down", &f.Down, &o.ffn.lower, width, s.FFN)
+		l.feedForward(at, f, o)
+	}
+}
+
+// attention lists the rest of an attention and the cross-attention.
+func (l *partList) attention(at string, f *Layer, o *layer, cross bool) {
+	queries, keys, width := o.Attention.Heads*o.Attention.HeadDim, o.Attention.KVHeads*o.Attention.HeadDim, l.spec.Width
+	if o.Attention.Sinks {
+		l.vector(at+"sinks", &f.Sinks, &o.sinks, o.Attention.Heads)
+	}
+	l.linear(at+"out", &f.Out, &o.out, width, queries)
+	if cross {
+		l.norms(at+"cross", &f.CrossNorm, &f.CrossPostNorm, &o.crossNorms)
+		l.linear(at+"cross_q", &f.CrossQ, &o.crossQ, queries, width)
+		l.linear(at+"cross_kv", &f.CrossKV, &o.crossKV, 2*keys, width)
+		l.linear(at+"cross_out", &f.CrossOut, &o.crossOut, width, queries)
+	}
+}
+
+func (l *partList) feedForward(at string, f *Layer, o *layer) {
+	width, ffn := l.spec.Width, o.FeedForward.Width
+	l.linear(at+"up", &f.Up, &o.ffn.upper, ffn, width)
+	if o.FeedForward.Gated {
+		l.linear(at+"gate", &f.Gate, &o.ffn.gate, ffn, width)
+	}
+	for j := range f.Learned {
+		l.vector(fmt.Sprintf("%sactivation.%d", at, j), &f.Learned[j], &o.ffn.learned[j], ffn)
+	}
+	l.linear(at+"down", &f.Down, &o.ffn.lower, width, ffn)
+}
+
+func (l *partList) norms(name string, first, last *Norm, to *norms) {
+	if to.before() {
+		l.norm(name+"_norm", first, &to.first, l.spec.Width)
+	}
+	if to.after() {
+		l.norm(name+"_post_norm", last, &to.last, l.spec.Width)
 	}
 }
 
@@ -103,20 +141,26 @@ func (l *partList) linear(name string, from *Linear, to *linear, rows, cols int)
 	l.vector(name+".bias", &from.Bias, &to.bias, rows)
 }
 
-func (l *partList) norm(name string, from *Norm, to *norm) {
-	l.vector(name, &from.Weight, &to.weight, l.spec.Width)
-	l.vector(name+".bias", &from.Bias, &to.bias, l.spec.Width)
+func (l *partList) norm(name string, from *Norm, to *norm, n int) {
+	if l.spec.Norm == PlainLayerNorm {
+		return
+	}
+	l.vector(name, &from.Weight, &to.weight, n)
+	l.parts[len(l.parts)-1].lessOne = from.LessOne
+	if l.spec.Norm == LayerNorm {
+		l.vector(name+".bias", &from.Bias, &to.bias, n)
+	}
 }
 
 func (l *partList) vector(name string, from *Vector, to *[]float32, n int) {
-	l.add(part{name: name, form: plain, rows: n, cols: 1, from: (*[]Tensor)(from), values: to})
+	l.add(part{name: name, usage: plain, rows: n, cols: 1, from: (*[]Tensor)(from), values: to})
 }
 
-// absent tells whether the model does without the part; what it cannot do without is
-// checked apart.
+// absent reports whether the weights do not have the part. Method check refuses that for
+// parts that are not optional.
 func (p *part) absent() bool { return len(*p.from) == 0 }
 
-// optional tells whether a model may lack the part: offsets alone.
+// optional reports whether a model may lack the part, as it may lack a bias.
 func (p *part) optional() bool {
 	const bias = ".bias"
 	return len(p.name) > len(bias) && p.name[len(p.name)-len(bias):] == bias
@@ -125,7 +169,7 @@ func (p *part) optional() bool {
 // format is how the part is kept in a model of format f.
 func (p *part) format(f Format) Format {
 	switch {
-	case p.form == plain:
+	case p.usage == plain:
 		return F32
 	case p.head:
 		f = f.head()
@@ -133,7 +177,7 @@ func (p *part) format(f Format) Format {
 	if f != Stored {
 		return f
 	}
-	for i := range *p.from { // of pieces in several formats none is that of all
+	for i := range *p.from { // pieces in several formats have no common one
 		if t := &(*p.from)[i]; t.Transposed || t.Stored != (*p.from)[0].Stored {
 			return F32
 		}
@@ -147,7 +191,7 @@ func (p *part) bytes(f Format) int64 {
 	switch {
 	case packed:
 		return kind.Bytes(p.rows, p.cols)
-	case p.form == multiplied:
+	case p.usage == multiplied:
 		return kernel.MatrixBytes(p.rows, p.cols)
 	case int64(p.rows) > math.MaxInt64/8/int64(p.cols):
 		return math.MaxInt64
@@ -156,9 +200,9 @@ func (p *part) bytes(f Format) int64 {
 	return (4*int64(p.rows)*int64(p.cols) + line - 1) / line * line
 }
 
-// place makes the part use data, which its bytes are in or will be in.
+// place makes the part use data, which may be filled later.
 func (p *part) place(f Format, data []byte) (err error) {
-	if p.form == plain {
+	if p.usage == plain {
 		*p.values = kernel.Floats(data)[:p.rows*p.cols]
 		return nil
 	}
@@ -168,7 +212,7 @@ func (p *part) place(f Format, data []byte) (err error) {
 	switch {
 	case packed:
 		l.packed, err = kernel.OpenPacked(kind, p.rows, p.cols, data)
-	case p.form == lookedUp:
+	case p.usage == lookedUp:
 		l.table = kernel.Floats(data)[:p.rows*p.cols]
 	default:
 		l.full, err = kernel.OpenMatrix(p.rows, p.cols, data)
@@ -176,7 +220,7 @@ func (p *part) place(f Format, data []byte) (err error) {
 	return err
 }
 
-// check refuses pieces that do not make the part.
+// check refuses pieces that do not add up to the part.
 func (p *part) check() error {
 	got := 0
 	for i := range *p.from {
@@ -184,7 +228,7 @@ func (p *part) check() error {
 		switch {
 		case t.Rows < 1 || t.Cols != p.cols || t.Rows > p.rows-got:
 			return fmt.Errorf("%s: tensor %q: shape (%d, %d) does not fit (%d, %d)", p.name, t.Name, t.Rows, t.Cols, p.rows, p.cols)
-		case t.Transposed && (t.Rows != p.rows || p.form != multiplied):
+		case t.Transposed && (t.Rows != p.rows || p.usage != multiplied):
 			return fmt.Errorf("%s: tensor %q: one of several pieces, or looked up by row, and transposed", p.name, t.Name)
 		}
 		got += t.Rows

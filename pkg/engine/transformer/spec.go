@@ -3,62 +3,134 @@ package transformer
 import (
 	"encoding/json"
 	"math"
-
-	"glossa/pkg/engine/kernel"
 )
 
 // A Spec describes an architecture: everything about a model but its weights. What
-// two architectures share is one code path; what they differ in is a field here.
+// two architectures share is one code path; what they differ in is a field here. Zero
+// values are the plain choice: a scale of 0 is 1, a bound of 0 is none. [Spec.Check]
+// refuses what cannot be computed.
+//
+// Linears and layer norms have a bias where the weights have one.
 type Spec struct {
 	Vocab   int `json:"vocab"`   // rows of the embedding, tokens
 	Context int `json:"context"` // positions that a sequence can have
 	Width   int `json:"width"`   // of the residual stream
 
-	Decoder Stack `json:"decoder"`
-	Encoder Stack `json:"encoder"` // Depth 0: a decoder-only model
+	// Kinds are the kinds of layers, each of which some layer has. Decoder and Encoder
+	// give each layer's index in Kinds; a decoder-only model has no Encoder.
+	Kinds   []Kind `json:"kinds"`
+	Decoder []int  `json:"decoder"`
+	Encoder []int  `json:"encoder,omitempty"`
 
-	EmbedScale float32  `json:"embed_scale"` // factor of token embeddings; 0 is 1
-	Position   Position `json:"position"`
-	Rotary     Rotary   `json:"rotary"` // of Position Rotary
+	// Rotaries are the tables of rotary position embedding, each of which some kind uses.
+	Rotaries []Rotary `json:"rotaries,omitempty"`
 
-	Norm       NormKind `json:"norm"`
-	Eps        float32  `json:"eps"`         // of the norms
-	Parallel   bool     `json:"parallel"`    // x + attention(norm(x)) + feedForward(norm'(x)); else one after the other
-	SharedNorm bool     `json:"shared_norm"` // with Parallel: both read the attention's norm (GPT-J)
+	Position   Position `json:"position"`               // what is added to token embeddings
+	EmbedScale float32  `json:"embed_scale,omitempty"`  // factor of token embeddings, before that
+	EmbedNorm  bool     `json:"embed_norm,omitempty"`   // the sum is normalised (BLOOM)
+	Norm       NormKind `json:"norm"`                   // of all norms
+	Eps        float32  `json:"eps"`                    // of all norms
+	NoLastNorm bool     `json:"no_last_norm,omitempty"` // the head reads what the last layer returns
 
+	ResidualScale float32 `json:"residual_scale,omitempty"` // factor of what a branch adds to the residual stream (Granite)
+	LogitScale    float32 `json:"logit_scale,omitempty"`    // factor of logits
+	LogitSoftCap  float32 `json:"logit_soft_cap,omitempty"` // c of c·tanh(logit/c), after that (Gemma 2)
+}
+
+// A Kind describes layers. A layer has two branches that add to the residual stream: one
+// mixes tokens, so far always by attention, one computes the feed-forward block of each
+// token. Other mixers, such as convolutions, will be alternatives of Attention, and experts
+// a part of FeedForward.
+type Kind struct {
+	Attention   Attention   `json:"attention"`
+	FeedForward FeedForward `json:"feed_forward"`
+
+	Parallel   bool `json:"parallel,omitempty"`    // both branches read the same x; else the second reads x after the first
+	SharedNorm bool `json:"shared_norm,omitempty"` // with Parallel: both read the attention's norm (GPT-J)
+}
+
+// Attention describes the attention of a layer. Below an encoder its heads, scale and
+// bounds of scores are those of the cross-attention too.
+type Attention struct {
+	Norms   Placement `json:"norms"`
+	Heads   int       `json:"heads"`    // of queries
+	KVHeads int       `json:"kv_heads"` // of keys and values: each serves Heads/KVHeads heads of queries
+	HeadDim int       `json:"head_dim"`
+
+	// Window is the number of tokens that a token of a decoder sees, including itself. A
+	// token of an encoder sees the tokens at a distance less than Window. Chunk is an
+	// alternative for decoders: a token sees earlier tokens with the same position/Chunk
+	// (Llama 4). 0: there is no bound.
+	Window int `json:"window,omitempty"`
+	Chunk  int `json:"chunk,omitempty"`
+
+	Rotary int    `json:"rotary,omitempty"`  // the table, counted from 1; 0: no rotary embedding
+	QKNorm QKNorm `json:"qk_norm,omitempty"` // of queries and keys, before rotary embedding
+
+	Scale   float32 `json:"scale,omitempty"`    // factor of scores; 0: 1/√HeadDim
+	SoftCap float32 `json:"soft_cap,omitempty"` // c of c·tanh(score/c)
+	Clamp   float32 `json:"clamp,omitempty"`    // or scores are bounded to -Clamp...Clamp
+	Sinks   bool    `json:"sinks,omitempty"`    // each head's softmax has one score more, without a value (GPT-OSS)
+}
+
+// FeedForward describes the feed-forward block of a layer: down(act(up x)), or gated
+// down(act(gate x) ⊙ up x).
+type FeedForward struct {
+	Norms      Placement       `json:"norms"`
+	Width      int             `json:"width"`
 	Activation Activation      `json:"activation"`
-	Gated      bool            `json:"gated"`           // feed-forward is down(act(gate x) ⊙ up x)
+	Gated      bool            `json:"gated,omitempty"`
 	Graph      json.RawMessage `json:"graph,omitempty"` // expression of Activation Composed
-
-	InverseLayerScale bool       `json:"inverse_layer_scale"` // scores of layer i are divided by i+1 (GPT-2 option)
-	Cap               kernel.Cap `json:"-"`                   // bound of attention scores
 }
 
-// A Stack is the shape of one stack of layers.
-type Stack struct {
-	Depth   int `json:"depth"`    // layers
-	Heads   int `json:"heads"`    // of queries
-	KVHeads int `json:"kv_heads"` // of keys and values: each serves Heads/KVHeads heads of queries
-	HeadDim int `json:"head_dim"`
-	FFN     int `json:"ffn"` // width of the feed-forward block
+// A Placement says where the norms of a branch f are.
+type Placement uint8
+
+// Placements of norms.
+const (
+	PreNorm          Placement = iota // x + f(norm(x))
+	PostNorm                          // x + norm(f(x)) (OLMo 2)
+	SandwichNorm                      // x + norm(f(norm(x))) (Gemma 2)
+	PostResidualNorm                  // norm(x + f(x)) (Vaswani et al. 2017)
+	NoNorm                            // x + f(x)
+)
+
+// before reports whether there is a norm before the branch.
+func (p Placement) before() bool { return p == PreNorm || p == SandwichNorm }
+
+// after reports whether there is a norm after the branch.
+func (p Placement) after() bool {
+	return p == PostNorm || p == SandwichNorm || p == PostResidualNorm
 }
 
-// A Position says how a model knows the order of tokens.
+// A QKNorm says how queries and keys are normalised.
+type QKNorm uint8
+
+// Norms of queries and keys.
+const (
+	NoQKNorm       QKNorm = iota
+	QKNormHead            // each head; all heads of queries share a weight (HeadDim), and all heads of keys (Qwen3)
+	QKNormEachHead        // each head with its own weight (StableLM 2)
+	QKNormAll             // all heads as one vector (OLMo 2)
+)
+
+// A Position says what is added to token embeddings for their order.
 type Position uint8
 
 // Encodings of positions.
 const (
-	Learned         Position = iota // a table that is added to the embeddings
-	Sinusoidal                      // fairseq's: sines, then cosines; position p is row p+2
-	RotaryEmbedding                 // queries and keys are turned, see [Rotary]
+	NoPosition Position = iota // nothing
+	Learned                    // a row of a table
+	Sinusoidal                 // fairseq's: sines, then cosines; position p is row p+2
 )
 
-// Rotary is rotary position embedding (Su et al. 2021, sec. 3.4.2): the first Dims
-// dimensions of each head are turned, pair j by position·Frequencies[j].
+// Rotary is a table of rotary position embedding (Su et al. 2021, sec. 3.4.2): the first
+// Dims dimensions of each head are rotated, pair j by position·Frequencies[j].
 type Rotary struct {
 	Dims        int       `json:"dims"`
-	Interleaved bool      `json:"interleaved"` // pairs are (2j, 2j+1) as in GPT-J; else (j, j+Dims/2) as in GPT-NeoX
-	Frequencies []float32 `json:"frequencies"` // (Dims/2), radians a token
+	Interleaved bool      `json:"interleaved,omitempty"` // pairs are (2j, 2j+1) as in GPT-J; else (j, j+Dims/2) as in GPT-NeoX
+	Magnitude   float32   `json:"magnitude,omitempty"`   // factor of sines and cosines (YaRN)
+	Frequencies []float32 `json:"frequencies"`           // (Dims/2), radians a token
 }
 
 // Frequencies returns base^(-2j/dims) for each pair of dims dimensions, computed in
@@ -77,8 +149,9 @@ type NormKind uint8
 
 // Normalisations.
 const (
-	LayerNorm NormKind = iota // Ba et al. 2016
-	RMSNorm                   // Zhang and Sennrich 2019: no mean, no bias
+	LayerNorm      NormKind = iota // Ba et al. 2016
+	RMSNorm                        // Zhang and Sennrich 2019: no mean, no bias
+	PlainLayerNorm                 // LayerNorm without weight and bias (OLMo)
 )
 
 // An Activation is the non-linearity of the feed-forward block.

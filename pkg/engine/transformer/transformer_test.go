@@ -156,37 +156,6 @@ func far(a, b [][]float64) (d float64) {
 	return d
 }
 
-// Without an override the checkpoint decides.
-func TestScoreCap(t *testing.T) {
-	soft := random("", false)
-	soft.ModelConfig.SoftCap = new(12.5)
-	off := random("", true)
-	off.ModelConfig.SoftCap = new(0.0)
-	for _, test := range []struct {
-		ck       *checkpoint.Alpha
-		override string
-		want     kernel.Cap
-	}{
-		{random("", false), "", kernel.Cap{}},
-		{random("", true), "", kernel.Cap{Kind: kernel.CapTanh, Value: 30}},
-		{soft, "", kernel.Cap{Kind: kernel.CapTanh, Value: 12.5}},
-		{off, "", kernel.Cap{}},
-		{soft, "none", kernel.Cap{}},
-		{soft, "clamp30", kernel.Cap{Kind: kernel.CapClamp, Value: 30}},
-		{soft, "tanh30", kernel.Cap{Kind: kernel.CapTanh, Value: 30}},
-		{soft, "50", kernel.Cap{Kind: kernel.CapTanh, Value: 50}},
-	} {
-		if got := open(t, test.ck, kernel.Best(), test.override).Cap; got != test.want {
-			t.Errorf("%q: got %v, want %v", test.override, got, test.want)
-		}
-	}
-	for _, bad := range []string{"-1", "0", "NaN", "Inf", "tanh", "1e9"} {
-		if _, err := arch.FromAlpha(soft, bad); err == nil {
-			t.Errorf("cap %q is accepted", bad)
-		}
-	}
-}
-
 // Cached, chunked, forked and batched runs give the very bits of one full pass.
 func TestBatchInvariance(t *testing.T) {
 	for _, k := range kernel.Implementations() {

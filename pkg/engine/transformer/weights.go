@@ -5,44 +5,53 @@ import (
 	"glossa/pkg/engine/kernel"
 )
 
-// Weights says where the parameters of a model lie, for [New] to read. Nothing is
-// read before. The zero Linear, Vector and Norm mean that the model has none.
+// Weights describe where [New] reads the parameters of a model. Nothing is read earlier.
+// A zero Linear, Vector or Norm means that the model does not have it.
 type Weights struct {
 	Embed     Linear // (Vocab, Width)
+	EmbedNorm Norm   // of a Spec with EmbedNorm
 	Positions Linear // (Context, Width), of Position Learned
 	Head      Linear // (Vocab, Width), with or without bias; zero: Embed is the head too
 
 	Decoder, Encoder         []Layer
-	DecoderNorm, EncoderNorm Norm // after the last layer
+	DecoderNorm, EncoderNorm Norm // after the last layer, unless NoLastNorm
 
-	// Await, if set, returns when all that a stage of a pass needs is there, of what
-	// Packed gives: stage 0 is the embedding, then come the layers of the encoder, those
-	// of the decoder, and the last norm with the head. It may be called by many at once;
-	// after an error it returns no other.
+	// Await, if set, waits for the packed tensors that a stage of a pass needs: stage 0 is
+	// the embedding, then come the layers of the encoder, those of the decoder, and the
+	// last norm with the head. It is safe for concurrent use. After an error it keeps
+	// returning that error.
 	Await func(stage int) error
-	// Release, if set, gives back the memory of what Packed gives, see [Model.Close].
+	// Release, if set, releases the memory of packed tensors, see [Model.Close].
 	Release func()
 }
 
-// A Layer has the parameters of one layer.
+// A Layer has the parameters of one layer. Its [Kind] determines which exist. Fields whose
+// names begin with Cross belong to the cross-attention of an encoder-decoder.
 type Layer struct {
-	AttentionNorm, CrossNorm, FFNNorm Norm // CrossNorm, Cross*: of a decoder below an encoder
+	AttentionNorm, CrossNorm, FFNNorm             Norm // (Width), before a branch
+	AttentionPostNorm, CrossPostNorm, FFNPostNorm Norm // (Width), after a branch
 
-	QKV      Linear // ((Heads+2*KVHeads)*HeadDim, Width): rows of queries, keys, values
-	Out      Linear // (Width, Heads*HeadDim)
+	QKV          Linear // ((Heads+2*KVHeads)*HeadDim, Width): rows of queries, keys, values
+	QNorm, KNorm Norm   // (HeadDim), (Heads*HeadDim) and (KVHeads*HeadDim) if not of QKNormHead
+	Sinks        Vector // (Heads)
+	Out          Linear // (Width, Heads*HeadDim)
+
 	CrossQ   Linear // (Heads*HeadDim, Width)
 	CrossKV  Linear // (2*KVHeads*HeadDim, Width): rows of keys, values
 	CrossOut Linear // (Width, Heads*HeadDim)
 
-	Up, Gate Linear   // (FFN, Width); Gate only if Gated
-	Down     Linear   // (Width, FFN)
-	Learned  []Vector // (FFN) each, of Universal and KANSpline
+	Up, Gate Linear   // (FeedForward.Width, Width); Gate only if Gated
+	Down     Linear   // (Width, FeedForward.Width)
+	Learned  []Vector // (FeedForward.Width) each, of Universal and KANSpline
 }
 
 // A Norm has the parameters of a normalisation.
-type Norm struct{ Weight, Bias Vector } // (Width)
+type Norm struct {
+	Weight, Bias Vector
+	LessOne      bool // the file stores Weight minus 1 (Gemma)
+}
 
-// A Linear is y = x Wᵀ + b. Weight's pieces are put one below the other.
+// A Linear is y = x Wᵀ + b. The pieces of Weight are stacked by rows.
 type Linear struct {
 	Weight []Tensor
 	Bias   Vector // (rows)
@@ -58,18 +67,17 @@ type Tensor struct {
 	Transposed bool   // it is stored as (in, out), as GPT-2's are
 	Stored     Format // how it is stored, if that is a format of ours
 
-	// ReadStored, if set, reads values as Read does, of a tensor in format Stored, in the
-	// form that GGUF and safetensors files give it.
+	// ReadStored, if set, reads values as Read does, but in format Stored as GGUF and
+	// safetensors files encode it.
 	ReadStored func(dst []byte, from int) error
 
 	// Packed, if set, returns the bytes of a tensor that is stored as models keep it, see
-	// [NewLayout]; they may come later than it returns, see [Weights.Await]. Read is not
-	// set then.
+	// [NewLayout]. They are valid after [Weights.Await]. Read is nil then.
 	Packed func() []byte
 
-	// Read reads len(dst) values from the given one on, in the order in which they are
-	// stored. Both are multiples of the length of a stored row, of which there are
-	// Rows, or Cols if it is Transposed.
+	// Read reads len(dst) values, starting at index from, in stored order. Both numbers
+	// are multiples of the length of a stored row. There are Rows stored rows, or Cols if
+	// the tensor is Transposed.
 	Read func(dst []float32, from int) error
 }
 
@@ -116,20 +124,20 @@ func (f Format) head() Format {
 	return f
 }
 
-// Bytes returns the memory that the weights take in a model of spec, in a format.
+// Bytes returns the memory of the weights in a format.
 func (w *Weights) Bytes(spec *Spec, f Format) int64 {
-	return w.bytes(spec, f, func(form) bool { return true })
+	return w.bytes(spec, f, func(usage) bool { return true })
 }
 
-// ProductBytes returns how much of that is read for every token: what is multiplied.
+// ProductBytes returns the memory of the matrices that every token multiplies.
 func (w *Weights) ProductBytes(spec *Spec, f Format) int64 {
-	return w.bytes(spec, f, func(f form) bool { return f == multiplied })
+	return w.bytes(spec, f, func(u usage) bool { return u == multiplied })
 }
 
-func (w *Weights) bytes(spec *Spec, f Format, counts func(form) bool) (total int64) {
-	parts := spec.parts(w, newModel(w))
+func (w *Weights) bytes(spec *Spec, f Format, counts func(usage) bool) (total int64) {
+	parts := spec.parts(w, newModel(spec, w))
 	for i := range parts {
-		if p := &parts[i]; !p.absent() && counts(p.form) {
+		if p := &parts[i]; !p.absent() && counts(p.usage) {
 			total += p.bytes(p.format(f))
 		}
 	}
@@ -141,7 +149,7 @@ func (w *Weights) Elements() (n int64) {
 	for _, l := range []Linear{w.Embed, w.Positions, w.Head} {
 		n += l.elements()
 	}
-	n += w.DecoderNorm.elements() + w.EncoderNorm.elements()
+	n += w.EmbedNorm.elements() + w.DecoderNorm.elements() + w.EncoderNorm.elements()
 	for _, stack := range [][]Layer{w.Decoder, w.Encoder} {
 		for i := range stack {
 			n += stack[i].elements()
@@ -157,7 +165,12 @@ func (l *Layer) elements() (n int64) {
 	for _, v := range l.Learned {
 		n += v.elements()
 	}
-	return n + l.AttentionNorm.elements() + l.CrossNorm.elements() + l.FFNNorm.elements()
+	for _, norm := range []Norm{
+		l.AttentionNorm, l.CrossNorm, l.FFNNorm, l.AttentionPostNorm, l.CrossPostNorm, l.FFNPostNorm, l.QNorm, l.KNorm,
+	} {
+		n += norm.elements()
+	}
+	return n + l.Sinks.elements()
 }
 
 func (n Norm) elements() int64 { return n.Weight.elements() + n.Bias.elements() }

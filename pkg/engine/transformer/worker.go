@@ -2,9 +2,9 @@ package transformer
 
 import "glossa/pkg/engine/kernel"
 
-// A worker computes its share of a pass: the outputs of some panels of each matrix,
-// some heads of each attention. What every share needs of a row, such as its norm,
-// each worker computes for itself: that costs less than to wait for it.
+// A worker computes its share of a pass: the outputs of some panels of each matrix and
+// some heads of each attention. Each worker computes norms of whole rows for itself, which
+// costs less than waiting for another worker.
 type worker struct {
 	*Pass
 	index, count int
@@ -14,22 +14,22 @@ type worker struct {
 	row       []float32   // scratch of the activation
 	learned   [][]float32 // the worker's columns of the activation's parameters
 	attention *kernel.Attention
+	scratch   kernel.Queries
 	rooms     []room
 	store     []float32 // keys and values of one head of an encoded text
 }
 
-// share returns the part of n that is the worker's.
+// share returns the worker's part of n.
 func (w *worker) share(n int) (from, to int) {
 	return n * w.index / w.count, n * (w.index + 1) / w.count
 }
 
-// apply computes the worker's columns of dst (n, out) from x (n, in), and tells which
-// they are.
+// apply computes the worker's columns from, ..., to-1 of dst (n, out) from x (n, in).
 func (w *worker) apply(l *linear, dst, x []float32, n int) (from, to int) {
 	return w.multiply(l, dst, x, n, true)
 }
 
-// multiply is apply; fresh is false if x is what it was at the last call.
+// multiply is apply; fresh is false if x has not changed since the last call.
 func (w *worker) multiply(l *linear, dst, x []float32, n int, fresh bool) (from, to int) {
 	k, rows := w.m.kernels, l.rows
 	panels, size := l.panels()
@@ -52,8 +52,8 @@ func (w *worker) multiply(l *linear, dst, x []float32, n int, fresh bool) (from,
 	return from, to
 }
 
-// sharesInputs tells whether the activations made for a product with other serve one
-// with l that has the same inputs.
+// sharesInputs reports whether activations that were packed for a product with other can be
+// used for a product with l.
 func (l *linear) sharesInputs(other *linear) bool {
 	return l.packed != nil && other.packed != nil && (l.packed.Kind == kernel.BF16) == (other.packed.Kind == kernel.BF16)
 }
@@ -83,10 +83,14 @@ type room struct {
 }
 
 // residual adds columns of out to x.
-func (w *worker) residual(out []float32, from, to int) {
-	width := w.m.Width
+func (w *worker) residual(from, to int) {
+	width, k := w.m.Width, w.m.kernels
 	for i := range w.tokens {
-		w.m.kernels.Add(w.x[i*width+from:i*width+to], out[i*width+from:i*width+to])
+		out := w.out[i*width+from : i*width+to]
+		if w.m.ResidualScale != 0 {
+			k.Scale(out, w.m.ResidualScale)
+		}
+		k.Add(w.x[i*width+from:i*width+to], out)
 	}
 }
 
@@ -99,62 +103,90 @@ func (w *worker) normalise(n norm) {
 	}
 }
 
+// inputs returns what a branch reads (tokens, Width): x or its norm.
+func (w *worker) inputs(n *norms) []float32 {
+	if !n.before() {
+		return w.x
+	}
+	w.normalise(n.first)
+	return w.norm
+}
+
 // decode runs layer i of the decoder.
 func (w *worker) decode(i int) {
 	l := &w.m.decoder[i]
-	w.normalise(l.attentionNorm)
-	w.apply(&l.qkv, w.qkv, w.norm, w.tokens)
-	if w.m.Parallel {
-		if !w.m.SharedNorm {
-			w.normalise(l.ffnNorm)
+	in := w.inputs(&l.attentionNorms)
+	w.apply(&l.qkv, w.qkv, in, w.tokens)
+	if l.Parallel {
+		if !l.SharedNorm {
+			in = w.inputs(&l.ffn.norms)
 		}
-		l.ffn.up(w)
+		l.ffn.up(w, in)
 	}
 	w.barrier.wait()
+	w.normaliseQK(l)
 	w.selfAttention(i)
 	w.barrier.wait()
-	if w.m.Parallel {
-		from, to := w.apply(&l.out, w.out, w.heads, w.tokens)
-		w.residual(w.out, from, to)
-		l.ffn.down(w)
+	if l.Parallel {
+		w.residual(w.apply(&l.out, w.out, w.heads, w.tokens))
+		w.residual(w.apply(&l.ffn.lower, w.out, w.h, w.tokens))
 		w.barrier.wait()
 		return
 	}
-	w.add(&l.out)
+	w.add(&l.out, w.heads, &l.attentionNorms)
 	if len(w.m.encoder) > 0 {
-		w.normalise(l.crossNorm)
-		w.apply(&l.crossQ, w.qkv, w.norm, w.tokens)
+		w.apply(&l.crossQ, w.qkv, w.inputs(&l.crossNorms), w.tokens)
 		w.barrier.wait()
 		w.crossAttention(i)
 		w.barrier.wait()
-		w.add(&l.crossOut)
+		w.add(&l.crossOut, w.heads, &l.crossNorms)
 	}
 	w.feed(l)
 }
 
 // encode runs a layer of the encoder.
 func (w *worker) encode(l *layer) {
-	w.normalise(l.attentionNorm)
-	w.apply(&l.qkv, w.qkv, w.norm, w.tokens)
+	w.apply(&l.qkv, w.qkv, w.inputs(&l.attentionNorms), w.tokens)
 	w.barrier.wait()
+	w.normaliseQK(l)
 	w.fullAttention(l)
 	w.barrier.wait()
-	w.add(&l.out)
+	w.add(&l.out, w.heads, &l.attentionNorms)
 	w.feed(l)
 }
 
-// add computes x += l(heads).
-func (w *worker) add(l *linear) {
-	from, to := w.apply(l, w.out, w.heads, w.tokens)
-	w.residual(w.out, from, to)
+// feed computes the feed-forward branch of a layer.
+func (w *worker) feed(l *layer) {
+	l.ffn.up(w, w.inputs(&l.ffn.norms))
+	w.barrier.wait()
+	w.add(&l.ffn.lower, w.h, &l.ffn.norms)
+}
+
+// add ends a branch: it computes x += l(in), with the norm after the branch.
+func (w *worker) add(l *linear, in []float32, n *norms) {
+	from, to := w.apply(l, w.out, in, w.tokens)
+	switch n.Placement {
+	case PostNorm, SandwichNorm:
+		w.barrier.wait() // a norm needs all columns of a row
+		w.normaliseRows(w.out, n.last)
+		w.barrier.wait()
+		w.residual(from, to)
+	case PostResidualNorm:
+		w.residual(from, to)
+		w.barrier.wait()
+		w.normaliseRows(w.x, n.last)
+	default:
+		w.residual(from, to)
+	}
 	w.barrier.wait()
 }
 
-// feed computes x += feedForward(norm(x)).
-func (w *worker) feed(l *layer) {
-	w.normalise(l.ffnNorm)
-	l.ffn.up(w)
-	w.barrier.wait()
-	l.ffn.down(w)
-	w.barrier.wait()
+// normaliseRows replaces the worker's share of rows (tokens, Width) by their norms.
+func (w *worker) normaliseRows(x []float32, n norm) {
+	width := w.m.Width
+	from, to := w.share(w.tokens)
+	for i := from; i < to; i++ {
+		row := x[i*width : (i+1)*width]
+		w.m.normalise(row, row, n)
+	}
 }

@@ -9,6 +9,7 @@ func Glossa() *Table {
 	function := Layer{Floor: 7, May: []string{"pkg/app"}, Never: []string{
 		"pkg/starter", "pkg/starter/*", "pkg/train", "pkg/meter/prom", "pkg/cloud", "pkg/llm/llmtest", "pkg/table/tabletest",
 		"pkg/bucket/buckettest", "pkg/engine/checkpoint/checkpointtest", "pkg/tokenizer/internal/tokenizertest", "pkg/tokenizer/internal/gguftest",
+		"pkg/engine/transformer/transformertest",
 	}}
 	t := &Table{
 		Module: "glossa",
@@ -46,7 +47,7 @@ func Glossa() *Table {
 			"schemas":             {Floor: 0},
 
 			"pkg/engine/sampler":     {Floor: 1, May: []string{"pkg/engine/kernel"}},
-			"pkg/engine/transformer": {Floor: 1, May: []string{"pkg/engine/kernel", "pkg/engine/dtype"}},
+			"pkg/engine/transformer": {Floor: 1, May: []string{"pkg/engine/kernel", "pkg/engine/dtype"}}, "pkg/engine/transformer/transformertest": {Floor: 1, May: []string{"pkg/engine/transformer"}},
 			"pkg/engine/arch": {Floor: 1, May: []string{
 				"pkg/engine/dtype", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/grammar",
 				"pkg/tokenizer", "pkg/tokenizer/kinds", "pkg/tokenizer/gguf",
@@ -115,7 +116,7 @@ func (t *Table) guard() {
 		"pkg/starter": {"functions/glossa"}, "pkg/starter/*": {"functions/glossa", "pkg/starter", "pkg/starter/*"},
 		"pkg/meter/prom": {"functions/glossa"}, "pkg/cloud": {"functions/glossa"},
 		"pkg/llm/llmtest": {"pkg/backend/backendtest"}, "pkg/table/tabletest": {}, "pkg/bucket/buckettest": {}, "pkg/backend/backendtest": {},
-		"pkg/engine/checkpoint/checkpointtest": {}, "pkg/host/runtimeapi": {}, "pkg/backend/awsrest/sigv4test": {"pkg/bucket/buckettest"},
+		"pkg/engine/checkpoint/checkpointtest": {}, "pkg/engine/transformer/transformertest": {}, "pkg/host/runtimeapi": {}, "pkg/backend/awsrest/sigv4test": {"pkg/bucket/buckettest"},
 		"pkg/tokenizer/internal/tokenizertest": {"pkg/tokenizer/internal/gguftest"}, "pkg/tokenizer/internal/gguftest": {},
 	}
 }

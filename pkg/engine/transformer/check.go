@@ -1,0 +1,176 @@
+package transformer
+
+import (
+	"fmt"
+	"math"
+)
+
+// Check refuses a description that cannot be computed. The error names the field as packed
+// files spell it. It trusts no number, but bounds none from above.
+func (s *Spec) Check() error {
+	if s.Vocab < 1 || s.Context < 1 || s.Width < 1 || len(s.Decoder) < 1 {
+		return fmt.Errorf("a model of %d tokens, %d positions, width %d and %d layers", s.Vocab, s.Context, s.Width, len(s.Decoder))
+	}
+	switch {
+	case int(s.Position) >= len(positionNames):
+		return fmt.Errorf("position %d is not known", s.Position)
+	case int(s.Norm) >= len(normNames):
+		return fmt.Errorf("norm %d is not known", s.Norm)
+	case !(s.Eps >= 0 && s.Eps <= 1):
+		return fmt.Errorf("eps: %v is not in 0..1", s.Eps)
+	}
+	for _, f := range []factor{
+		{"embed_scale", s.EmbedScale, true}, {"residual_scale", s.ResidualScale, true}, {"logit_scale", s.LogitScale, true},
+		{"logit_soft_cap", s.LogitSoftCap, false},
+	} {
+		if err := f.check(); err != nil {
+			return err
+		}
+	}
+	if err := s.checkUses(); err != nil {
+		return err
+	}
+	for i := range s.Rotaries {
+		if err := s.Rotaries[i].check(); err != nil {
+			return fmt.Errorf("rotaries[%d].%w", i, err)
+		}
+	}
+	for i := range s.Kinds {
+		if err := s.Kinds[i].check(s); err != nil {
+			return fmt.Errorf("kinds[%d].%w", i, err)
+		}
+	}
+	return nil
+}
+
+// checkUses refuses layers of no kind, and kinds and tables that nothing uses: they would
+// be many without a purpose.
+func (s *Spec) checkUses() error {
+	kinds, rotaries := make([]bool, len(s.Kinds)), make([]bool, len(s.Rotaries))
+	for _, stack := range []struct {
+		name    string
+		layers  []int
+		encoder bool
+	}{{"decoder", s.Decoder, false}, {"encoder", s.Encoder, true}} {
+		for i, kind := range stack.layers {
+			if kind < 0 || kind >= len(kinds) {
+				return fmt.Errorf("%s[%d]: kind %d of %d", stack.name, i, kind, len(kinds))
+			}
+			k := &s.Kinds[kind]
+			switch kinds[kind] = true; {
+			case stack.encoder && k.Attention.Chunk > 0:
+				return fmt.Errorf("%s[%d]: kinds[%d].attention.chunk is for decoders alone", stack.name, i, kind)
+			case len(s.Encoder) > 0 && k.Parallel:
+				return fmt.Errorf("%s[%d]: kinds[%d].parallel is for models without an encoder alone", stack.name, i, kind)
+			}
+			switch table := k.Attention.Rotary; {
+			case table < 0 || table > len(rotaries):
+				return fmt.Errorf("kinds[%d].attention.rotary: table %d of %d", kind, table, len(rotaries))
+			case table > 0:
+				rotaries[table-1] = true
+			}
+		}
+	}
+	for i, used := range kinds {
+		if !used {
+			return fmt.Errorf("kinds[%d]: no layer is of this kind", i)
+		}
+	}
+	for i, used := range rotaries {
+		if !used {
+			return fmt.Errorf("rotaries[%d]: no kind of layer uses this table", i)
+		}
+	}
+	return nil
+}
+
+func (r *Rotary) check() error {
+	if r.Dims < 2 || r.Dims != 2*len(r.Frequencies) {
+		return fmt.Errorf("dims: %d rotary dimensions with %d frequencies", r.Dims, len(r.Frequencies))
+	}
+	return factor{"magnitude", r.Magnitude, false}.check()
+}
+
+func (k *Kind) check(s *Spec) error {
+	a, f := &k.Attention, &k.FeedForward
+	if err := a.check(s); err != nil {
+		return fmt.Errorf("attention.%w", err)
+	}
+	switch {
+	case f.Width < 1:
+		return fmt.Errorf("feed_forward.width: %d is not positive", f.Width)
+	case int(f.Norms) >= len(placementNames):
+		return fmt.Errorf("feed_forward.norms: %d is not known", f.Norms)
+	case k.SharedNorm && (!k.Parallel || a.Norms != PreNorm):
+		return fmt.Errorf("shared_norm: the branches are not parallel behind one norm")
+	case k.Parallel && (a.Norms.after() || f.Norms.after()):
+		return fmt.Errorf("parallel: there is a norm behind a branch")
+	}
+	if _, err := newActivation(f); err != nil {
+		return fmt.Errorf("feed_forward.activation: %w", err)
+	}
+	return nil
+}
+
+func (a *Attention) check(s *Spec) error {
+	switch {
+	case int(a.Norms) >= len(placementNames):
+		return fmt.Errorf("norms: %d is not known", a.Norms)
+	case a.Heads < 1 || a.KVHeads < 1 || a.Heads%a.KVHeads != 0:
+		return fmt.Errorf("kv_heads: %d key-value heads do not divide %d attention heads", a.KVHeads, a.Heads)
+	case a.HeadDim < 1:
+		return fmt.Errorf("head_dim: %d is not positive", a.HeadDim)
+	case a.Rotary > 0 && s.Rotaries[a.Rotary-1].Dims > a.HeadDim:
+		return fmt.Errorf("rotary: %d rotary dimensions of heads of %d", s.Rotaries[a.Rotary-1].Dims, a.HeadDim)
+	case a.Window < 0 || a.Chunk < 0:
+		return fmt.Errorf("window: %d, chunk: %d are negative", a.Window, a.Chunk)
+	case a.Window > 0 && a.Chunk > 0:
+		return fmt.Errorf("window: there is a chunk too")
+	case int(a.QKNorm) >= len(qkNormNames):
+		return fmt.Errorf("qk_norm: %d is not known", a.QKNorm)
+	case a.SoftCap != 0 && a.Clamp != 0:
+		return fmt.Errorf("soft_cap: there is a clamp too")
+	}
+	for _, f := range []factor{{"scale", a.Scale, false}, {"soft_cap", a.SoftCap, false}, {"clamp", a.Clamp, false}} {
+		if err := f.check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A factor is a number of a description that results are multiplied with or bounded by.
+type factor struct {
+	name   string
+	value  float32
+	signed bool
+}
+
+// check refuses what is not finite, and what is negative unless it may be.
+func (f factor) check() error {
+	v := float64(f.value)
+	if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 && !f.signed {
+		return fmt.Errorf("%s: %v is not supported", f.name, f.value)
+	}
+	return nil
+}
+
+// check refuses weights that have not as many layers as the description, or other
+// parameters of activations, which are given by kind.
+func (w *Weights) check(s *Spec, activations []activation) error {
+	for _, stack := range []struct {
+		name    string
+		kinds   []int
+		weights []Layer
+	}{{"decoder", s.Decoder, w.Decoder}, {"encoder", s.Encoder, w.Encoder}} {
+		if len(stack.kinds) != len(stack.weights) {
+			return fmt.Errorf("%s: %d layers of weights for a stack of %d", stack.name, len(stack.weights), len(stack.kinds))
+		}
+		for i, kind := range stack.kinds {
+			if n, want := len(stack.weights[i].Learned), activations[kind].learned; n != want {
+				return fmt.Errorf("%s.%d: %d vectors for an activation of %d", stack.name, i, n, want)
+			}
+		}
+	}
+	return nil
+}

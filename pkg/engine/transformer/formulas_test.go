@@ -1,0 +1,366 @@
+package transformer_test
+
+import (
+	"fmt"
+	"math"
+
+	"glossa/pkg/engine/transformer"
+	"glossa/pkg/engine/transformer/transformertest"
+)
+
+// formulas computes a model of any architecture in float64, straight from the definitions
+// of its fields, without cache, packing, blocks or fusion.
+type formulas struct{ *transformertest.Model }
+
+type rows = [][]float64
+
+// logits returns the logits after every token; source is the text of an encoder.
+func (m formulas) logits(source, tokens []int) (out rows) {
+	var memory rows
+	if len(m.Spec.Encoder) > 0 {
+		memory = m.run("encoder", m.Spec.Encoder, m.embed(source), nil)
+		if !m.Spec.NoLastNorm {
+			memory = m.each(memory, func(x []float64) []float64 { return m.norm("encoder.norm", x) })
+		}
+	}
+	head := "head"
+	if _, ok := m.Values[head]; !ok {
+		head = "embedding"
+	}
+	for _, x := range m.run("decoder", m.Spec.Decoder, m.embed(tokens), memory) {
+		if !m.Spec.NoLastNorm {
+			x = m.norm("norm", x)
+		}
+		y := m.linear(head, x)
+		for i := range y {
+			if s := m.Spec.LogitScale; s != 0 {
+				y[i] *= float64(s)
+			}
+			if c := float64(m.Spec.LogitSoftCap); c != 0 {
+				y[i] = c * math.Tanh(y[i]/c)
+			}
+		}
+		out = append(out, y)
+	}
+	return out
+}
+
+func (m formulas) each(x rows, f func([]float64) []float64) (out rows) {
+	for _, row := range x {
+		out = append(out, f(row))
+	}
+	return out
+}
+
+func (m formulas) embed(tokens []int) (out rows) {
+	s, width := m.Spec, m.Spec.Width
+	for p, t := range tokens {
+		x := m.row("embedding", t)
+		for i := range x {
+			if s.EmbedScale != 0 {
+				x[i] *= float64(s.EmbedScale)
+			}
+		}
+		switch s.Position {
+		case transformer.Learned:
+			add(x, m.row("positions", p))
+		case transformer.Sinusoidal:
+			for i := range width / 2 {
+				angle := float64(p+2) * math.Exp(-float64(i)*math.Log(10000)/float64(width/2-1))
+				x[i] += math.Sin(angle)
+				x[width/2+i] += math.Cos(angle)
+			}
+		}
+		if s.EmbedNorm {
+			x = m.norm("embedding_norm", x)
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+func (m formulas) run(name string, layers []int, x, memory rows) rows {
+	for i, kind := range layers {
+		x = m.layer(fmt.Sprintf("%s.%d.", name, i), &m.Spec.Kinds[kind], x, memory, name == "decoder")
+	}
+	return x
+}
+
+func (m formulas) layer(at string, k *transformer.Kind, x, memory rows, causal bool) rows {
+	attend := func(n rows) rows { return m.selfAttention(at, &k.Attention, n, causal) }
+	feed := func(n rows) rows {
+		return m.each(n, func(x []float64) []float64 { return m.feed(at, &k.FeedForward, x) })
+	}
+	if k.Parallel {
+		norm := "ffn_norm"
+		if k.SharedNorm {
+			norm = "attention_norm"
+		}
+		a, f := attend(m.before(at+"attention_norm", k.Attention.Norms, x)), feed(m.before(at+norm, k.FeedForward.Norms, x))
+		out := m.each(x, func(x []float64) []float64 { return append([]float64{}, x...) })
+		for i := range out {
+			m.addScaled(out[i], a[i])
+			m.addScaled(out[i], f[i])
+		}
+		return out
+	}
+	x = m.branch(at+"attention", k.Attention.Norms, x, attend)
+	if memory != nil {
+		x = m.branch(at+"cross", k.Attention.Norms, x, func(n rows) rows { return m.crossAttention(at, &k.Attention, n, memory) })
+	}
+	return m.branch(at+"ffn", k.FeedForward.Norms, x, feed)
+}
+
+func (m formulas) before(norm string, p transformer.Placement, x rows) rows {
+	if p != transformer.PreNorm && p != transformer.SandwichNorm {
+		return x
+	}
+	return m.each(x, func(x []float64) []float64 { return m.norm(norm, x) })
+}
+
+// branch returns x with what f adds to it.
+func (m formulas) branch(name string, p transformer.Placement, x rows, f func(rows) rows) rows {
+	y, out := f(m.before(name+"_norm", p, x)), rows{}
+	for i := range x {
+		sum, added := append([]float64{}, x[i]...), y[i]
+		if p == transformer.PostNorm || p == transformer.SandwichNorm {
+			added = m.norm(name+"_post_norm", added)
+		}
+		m.addScaled(sum, added)
+		if p == transformer.PostResidualNorm {
+			sum = m.norm(name+"_post_norm", sum)
+		}
+		out = append(out, sum)
+	}
+	return out
+}
+
+func (m formulas) addScaled(x, y []float64) {
+	for i := range x {
+		if s := m.Spec.ResidualScale; s != 0 {
+			x[i] += float64(s) * y[i]
+		} else {
+			x[i] += y[i]
+		}
+	}
+}
+
+func (m formulas) selfAttention(at string, a *transformer.Attention, x rows, causal bool) (out rows) {
+	queries, keys := a.Heads*a.HeadDim, a.KVHeads*a.HeadDim
+	var q, k, v rows
+	for p := range x {
+		all := m.linear(at+"qkv", x[p])
+		q = append(q, m.turn(a, p, m.headNorms(at+"q_norm", a, all[:queries])))
+		k = append(k, m.turn(a, p, m.headNorms(at+"k_norm", a, all[queries:queries+keys])))
+		v = append(v, all[queries+keys:])
+	}
+	for p := range x {
+		sees := func(j int) bool {
+			switch {
+			case !causal:
+				return a.Window == 0 || math.Abs(float64(p-j)) < float64(a.Window)
+			case j > p || a.Window > 0 && j <= p-a.Window:
+				return false
+			}
+			return a.Chunk == 0 || j/a.Chunk == p/a.Chunk
+		}
+		var sinks []float64
+		if a.Sinks {
+			sinks = m.vector(at + "sinks")
+		}
+		out = append(out, m.linear(at+"out", attention(a, q[p], k, v, sees, sinks)))
+	}
+	return out
+}
+
+func (m formulas) crossAttention(at string, a *transformer.Attention, x, memory rows) (out rows) {
+	var k, v rows
+	for _, e := range memory {
+		kv := m.linear(at+"cross_kv", e)
+		k, v = append(k, kv[:len(kv)/2]), append(v, kv[len(kv)/2:])
+	}
+	for p := range x {
+		heads := attention(a, m.linear(at+"cross_q", x[p]), k, v, func(int) bool { return true }, nil)
+		out = append(out, m.linear(at+"cross_out", heads))
+	}
+	return out
+}
+
+// attention is that of one token, head by head.
+func attention(a *transformer.Attention, q []float64, keys, values rows, sees func(int) bool, sinks []float64) []float64 {
+	scale := 1 / math.Sqrt(float64(a.HeadDim))
+	if a.Scale != 0 {
+		scale = float64(a.Scale)
+	}
+	out := make([]float64, len(q))
+	for h := range a.Heads {
+		from, head := h/(a.Heads/a.KVHeads)*a.HeadDim, out[h*a.HeadDim:(h+1)*a.HeadDim]
+		scores, top := make([]float64, len(keys)), math.Inf(-1)
+		for j := range keys {
+			score := 0.0
+			for i := range head {
+				score += q[h*a.HeadDim+i] * keys[j][from+i]
+			}
+			score *= scale
+			if c := float64(a.SoftCap); c != 0 {
+				score = c * math.Tanh(score/c)
+			}
+			if c := float64(a.Clamp); c != 0 {
+				score = min(max(score, -c), c)
+			}
+			if scores[j] = score; sees(j) {
+				top = max(top, score)
+			}
+		}
+		sum := 0.0
+		if sinks != nil {
+			top = max(top, sinks[h])
+			sum = math.Exp(sinks[h] - top)
+		}
+		for j := range keys {
+			if !sees(j) {
+				continue
+			}
+			weight := math.Exp(scores[j] - top)
+			sum += weight
+			for i := range head {
+				head[i] += weight * values[j][from+i]
+			}
+		}
+		for i := range head {
+			head[i] /= sum
+		}
+	}
+	return out
+}
+
+// headNorms normalises queries or keys.
+func (m formulas) headNorms(name string, a *transformer.Attention, x []float64) []float64 {
+	var out []float64
+	switch a.QKNorm {
+	case transformer.QKNormAll:
+		return m.norm(name, x)
+	case transformer.QKNormHead, transformer.QKNormEachHead:
+		for h := range len(x) / a.HeadDim {
+			at := 0
+			if a.QKNorm == transformer.QKNormEachHead {
+				at = h * a.HeadDim
+			}
+			out = append(out, m.normAt(name, at, x[h*a.HeadDim:(h+1)*a.HeadDim])...)
+		}
+		return out
+	}
+	return x
+}
+
+// turn applies the rotary embedding of a position to all heads.
+func (m formulas) turn(a *transformer.Attention, pos int, x []float64) []float64 {
+	if a.Rotary == 0 {
+		return x
+	}
+	r, out := &m.Spec.Rotaries[a.Rotary-1], append([]float64{}, x...)
+	for h := 0; h < len(x); h += a.HeadDim {
+		for j, f := range r.Frequencies {
+			first, second := h+j, h+j+r.Dims/2
+			if r.Interleaved {
+				first, second = h+2*j, h+2*j+1
+			}
+			sin, cos := math.Sincos(float64(float32(pos) * f))
+			if r.Magnitude != 0 {
+				sin, cos = sin*float64(r.Magnitude), cos*float64(r.Magnitude)
+			}
+			out[first] = x[first]*cos - x[second]*sin
+			out[second] = x[second]*cos + x[first]*sin
+		}
+	}
+	return out
+}
+
+func (m formulas) feed(at string, f *transformer.FeedForward, x []float64) []float64 {
+	h := m.linear(at+"up", x)
+	if f.Gated {
+		for i, g := range m.linear(at+"gate", x) {
+			h[i] *= m.activation(at, f.Activation, g, i)
+		}
+	} else {
+		for i, v := range h {
+			h[i] = m.activation(at, f.Activation, v, i)
+		}
+	}
+	return m.linear(at+"down", h)
+}
+
+func (m formulas) activation(at string, a transformer.Activation, v float64, i int) float64 {
+	learned := func(j int) float64 { return m.vector(fmt.Sprintf("%sactivation.%d", at, j))[i] }
+	switch a {
+	case transformer.GELU:
+		return gelu(v)
+	case transformer.GELUErf:
+		return 0.5 * v * (1 + math.Erf(v/math.Sqrt2))
+	case transformer.ReLU:
+		return max(v, 0)
+	case transformer.SiLU:
+		return silu(v)
+	case transformer.Universal:
+		return silu(v)*learned(0) + v*learned(1)
+	case transformer.KANSpline:
+		return learned(0)*silu(v) + learned(1)*max(v, 0) + learned(2)*gelu(v) + learned(3)*v + learned(4)*v*v
+	}
+	panic(a)
+}
+
+// norm normalises x by the weights of that name, of which there are as many.
+func (m formulas) norm(name string, x []float64) []float64 { return m.normAt(name, 0, x) }
+
+func (m formulas) normAt(name string, at int, x []float64) []float64 {
+	mean, squares, n := 0.0, 0.0, float64(len(x))
+	if m.Spec.Norm != transformer.RMSNorm {
+		for _, v := range x {
+			mean += v / n
+		}
+	}
+	for _, v := range x {
+		squares += (v - mean) * (v - mean) / n
+	}
+	y := make([]float64, len(x))
+	for i, v := range x {
+		y[i] = (v - mean) / math.Sqrt(squares+float64(m.Spec.Eps))
+		if m.Spec.Norm != transformer.PlainLayerNorm {
+			y[i] *= float64(m.Values[name].Data[at+i])
+		}
+		if bias, ok := m.Values[name+".bias"]; ok {
+			y[i] += float64(bias.Data[at+i])
+		}
+	}
+	return y
+}
+
+// linear is x Wᵀ + b with W (out, in).
+func (m formulas) linear(name string, x []float64) []float64 {
+	w := m.Values[name]
+	y := make([]float64, w.Rows)
+	for o := range y {
+		for i, v := range x {
+			y[o] += float64(w.Data[o*w.Cols+i]) * v
+		}
+		if bias, ok := m.Values[name+".bias"]; ok {
+			y[o] += float64(bias.Data[o])
+		}
+	}
+	return y
+}
+
+func (m formulas) row(name string, i int) (out []float64) {
+	w := m.Values[name]
+	for _, v := range w.Data[i*w.Cols : (i+1)*w.Cols] {
+		out = append(out, float64(v))
+	}
+	return out
+}
+
+func (m formulas) vector(name string) (out []float64) {
+	for _, v := range m.Values[name].Data {
+		out = append(out, float64(v))
+	}
+	return out
+}

@@ -1,0 +1,288 @@
+package transformer_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"glossa/pkg/engine/kernel"
+	"glossa/pkg/engine/transformer"
+	"glossa/pkg/engine/transformer/transformertest"
+)
+
+// architectures are how many random ones are tried.
+const architectures = 80
+
+// load makes a model of random weights.
+func load(t testing.TB, m *transformertest.Model, k *kernel.Kernels, f transformer.Format) *transformer.Model {
+	t.Helper()
+	model, err := transformer.New(m.Spec, m.Weights, k, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return model
+}
+
+// texts are a source of a random architecture, if it has an encoder, and tokens. Every
+// fourth is longer than a block of keys.
+func texts(seed int) (source, ids []int) {
+	n := 45
+	if seed%4 == 0 {
+		n = 150
+	}
+	return tokens(n/2, 31), tokens(n, 29)
+}
+
+// Every field of a description means what its formula says, by every implementation of the
+// kernels.
+func TestRandomArchitectures(t *testing.T) {
+	for seed := range architectures {
+		m := transformertest.Random(uint64(seed))
+		source, ids := texts(seed)
+		want := formulas{m}.logits(source, ids)
+		for _, k := range kernel.Implementations() {
+			model := load(t, m, k, transformer.F32)
+			pass := model.NewPass(nil)
+			seq := transformer.Sequence{Cache: model.NewCache(len(ids)), Tokens: ids, Logits: len(ids)}
+			if len(m.Spec.Encoder) > 0 {
+				seq.Memory = must(pass.Encode([][]int{source}))[0]
+			}
+			compare(t, fmt.Sprintf("seed %d, %s", seed, k.Name()), must(pass.Forward([]transformer.Sequence{seq})), want)
+		}
+	}
+}
+
+// The random architectures have everything that a description can say, several times.
+func TestRandomArchitecturesCover(t *testing.T) {
+	seen := map[string]int{}
+	for seed := range architectures {
+		s := transformertest.Random(uint64(seed)).Spec
+		seen[fmt.Sprint("position ", s.Position)]++
+		seen[fmt.Sprint("norm ", s.Norm)]++
+		for name, said := range map[string]bool{
+			"encoder": s.Encoder != nil, "several kinds": len(s.Kinds)-len(s.Encoder) > 1, "several tables": len(s.Rotaries) > 1, "embed norm": s.EmbedNorm,
+			"no last norm": s.NoLastNorm, "scales": s.EmbedScale*s.ResidualScale*s.LogitScale != 0, "logit soft cap": s.LogitSoftCap > 0,
+		} {
+			if said {
+				seen[name]++
+			}
+		}
+		for i, k := range s.Kinds {
+			a, encoder := &k.Attention, slices.Contains(s.Encoder, i)
+			seen[fmt.Sprint("attention norms ", a.Norms)]++
+			seen[fmt.Sprint("feed-forward norms ", k.FeedForward.Norms)]++
+			seen[fmt.Sprint("activation ", k.FeedForward.Activation)]++
+			seen[fmt.Sprint("qk norm ", a.QKNorm)]++
+			for name, said := range map[string]bool{
+				"window": a.Window > 0 && !encoder, "window of an encoder": a.Window > 0 && encoder, "chunk": a.Chunk > 0, "sinks": a.Sinks, "clamp": a.Clamp > 0,
+				"soft cap": a.SoftCap > 0, "scale": a.Scale > 0, "rotary": a.Rotary > 0, "no rotary beside tables": a.Rotary == 0 && len(s.Rotaries) > 0,
+				"gated": k.FeedForward.Gated, "parallel": k.Parallel && !k.SharedNorm, "shared norm": k.SharedNorm,
+			} {
+				if said {
+					seen[name]++
+				}
+			}
+		}
+	}
+	if len(seen) != 3+3+7+5+5+6+4+12 {
+		t.Errorf("%d things are said", len(seen))
+	}
+	for name, n := range seen {
+		if n < 3 {
+			t.Errorf("%s: %d times", name, n)
+		}
+	}
+}
+
+// A prompt at once, in pieces, token by token, beside others, in copied caches and by
+// several workers gives the same logits to the bit, in every architecture and format.
+func TestRandomArchitecturesInvariant(t *testing.T) {
+	formats := []transformer.Format{transformer.F32, transformer.BF16, transformer.Q8_0, transformer.Q4_0}
+	for seed := range architectures {
+		m := transformertest.Random(uint64(seed))
+		source, ids := texts(seed)
+		for i, k := range kernel.Implementations() {
+			model := load(t, m, k, formats[(seed+i)%len(formats)])
+			want := run(model, nil, source, ids, []int{len(ids)}, nil)
+			for workers, pieces := range map[int][]int{1: {1}, 2: {7, 1, 1, 30, 2}, 3: {40, 16, 1, 3}} {
+				team := transformer.NewTeam(workers)
+				if got := run(model, team, source, ids, pieces, tokens(9, 31)); !slices.Equal(got, want) {
+					t.Errorf("seed %d, %s, %d workers, pieces %v: differs from one full pass", seed, k.Name(), workers, pieces)
+				}
+				team.Close()
+			}
+		}
+	}
+}
+
+// run returns the logits after every token, which come in pieces of these lengths, again
+// and again, beside a piece of another text, if there is one.
+func run(m *transformer.Model, team *transformer.Team, source, ids, pieces, other []int) (out []float32) {
+	pass := m.NewPass(team)
+	pass.ShareAll = true
+	main, side := transformer.Sequence{Cache: m.NewCache(1)}, transformer.Sequence{Cache: m.NewCache(len(other) + 1)}
+	if len(m.Encoder) > 0 {
+		both := must(pass.Encode([][]int{source[:3], source}))
+		side.Memory, main.Memory = both[0], both[1]
+	}
+	for i := 0; len(ids) > 0; i++ {
+		n := min(pieces[i%len(pieces)], len(ids))
+		main.Cache = m.Prefix(main.Cache, main.Cache.Len, main.Cache.Len+n)
+		main.Tokens, main.Logits, ids = ids[:n], n, ids[n:]
+		seqs := []transformer.Sequence{main}
+		if len(other) > 0 {
+			side.Tokens, side.Logits, other = other[:1], 1, other[1:]
+			seqs = slices.Insert(seqs, i%2, side)
+		}
+		logits := must(pass.Forward(seqs))
+		if seqs[0].Cache == side.Cache {
+			logits = logits[m.Vocab:]
+		}
+		out = append(out, logits[:n*m.Vocab]...)
+	}
+	return out
+}
+
+// A description is the same after it was written as JSON and read.
+func TestSpecJSON(t *testing.T) {
+	for seed := range architectures {
+		spec := transformertest.Random(uint64(seed)).Spec
+		raw := must(json.Marshal(spec))
+		var got transformer.Spec
+		if err := json.Unmarshal(raw, &got); err != nil || !reflect.DeepEqual(&got, spec) {
+			t.Errorf("%s: %+v, %v", raw, got, err)
+		}
+	}
+}
+
+// rich is a description with every field set that has an effect on its own.
+func rich() *transformer.Spec {
+	kind := func(window, rotary int) transformer.Kind {
+		return transformer.Kind{
+			Attention: transformer.Attention{
+				Norms: transformer.SandwichNorm, Heads: 4, KVHeads: 2, HeadDim: 8, Window: window, Rotary: rotary,
+				QKNorm: transformer.QKNormHead, Scale: 0.5, SoftCap: 2, Sinks: true,
+			},
+			FeedForward: transformer.FeedForward{Norms: transformer.SandwichNorm, Width: 40, Activation: transformer.SiLU, Gated: true},
+		}
+	}
+	return &transformer.Spec{
+		Vocab: 31, Context: 64, Width: 24, Kinds: []transformer.Kind{kind(5, 1), kind(0, 2)}, Decoder: []int{0, 0, 1, 0},
+		Rotaries: []transformer.Rotary{
+			{Dims: 8, Magnitude: 1.3, Frequencies: transformer.Frequencies(100, 8)},
+			{Dims: 4, Interleaved: true, Frequencies: transformer.Frequencies(10000, 4)},
+		},
+		Position: transformer.Learned, EmbedScale: 2, EmbedNorm: true, Norm: transformer.RMSNorm, Eps: 0.01,
+		ResidualScale: 0.7, LogitScale: 0.5, LogitSoftCap: 3,
+	}
+}
+
+// No field is without effect: a model that ignored it would not go unnoticed above.
+func TestFieldsMatter(t *testing.T) {
+	ids := tokens(30, 31)
+	logits := func(s *transformer.Spec) rows { return formulas{transformertest.New(s, 5)}.logits(nil, ids) }
+	computed := func(s *transformer.Spec) []float32 {
+		m := transformertest.New(s, 5)
+		model := load(t, m, kernel.Best(), transformer.F32)
+		return must(model.NewPass(nil).Forward([]transformer.Sequence{{Cache: model.NewCache(30), Tokens: ids, Logits: 30}}))
+	}
+	want := logits(rich())
+	compare(t, "rich", computed(rich()), want)
+	for name, change := range map[string]func(s *transformer.Spec, a *transformer.Attention, f *transformer.FeedForward){
+		"window": func(_ *transformer.Spec, a *transformer.Attention, _ *transformer.FeedForward) { a.Window = 6 },
+		"chunk": func(_ *transformer.Spec, a *transformer.Attention, _ *transformer.FeedForward) {
+			a.Window, a.Chunk = 0, 5
+		},
+		"layers": func(s *transformer.Spec, _ *transformer.Attention, _ *transformer.FeedForward) { s.Decoder[1] = 1 },
+		"rotary": func(s *transformer.Spec, a *transformer.Attention, _ *transformer.FeedForward) {
+			a.Rotary, s.Rotaries = 0, s.Rotaries[1:]
+			s.Kinds[1].Attention.Rotary = 1
+		},
+		"tables": func(s *transformer.Spec, _ *transformer.Attention, _ *transformer.FeedForward) {
+			s.Kinds[1].Attention.Rotary, s.Rotaries = 1, s.Rotaries[:1]
+		},
+		"magnitude": func(s *transformer.Spec, _ *transformer.Attention, _ *transformer.FeedForward) {
+			s.Rotaries[0].Magnitude = 0
+		},
+		"pairs": func(s *transformer.Spec, _ *transformer.Attention, _ *transformer.FeedForward) {
+			s.Rotaries[1].Interleaved = false
+		},
+		"scale":    func(_ *transformer.Spec, a *transformer.Attention, _ *transformer.FeedForward) { a.Scale = 0 },
+		"soft cap": func(_ *transformer.Spec, a *transformer.Attention, _ *transformer.FeedForward) { a.SoftCap = 0 },
+		"clamp": func(_ *transformer.Spec, a *transformer.Attention, _ *transformer.FeedForward) {
+			a.SoftCap, a.Clamp = 0, 2
+		},
+		"gated": func(_ *transformer.Spec, _ *transformer.Attention, f *transformer.FeedForward) { f.Gated = false },
+		"activation": func(_ *transformer.Spec, _ *transformer.Attention, f *transformer.FeedForward) {
+			f.Activation = transformer.GELU
+		},
+		"embed scale":    func(s *transformer.Spec, _ *transformer.Attention, _ *transformer.FeedForward) { s.EmbedScale = 0 },
+		"residual scale": func(s *transformer.Spec, _ *transformer.Attention, _ *transformer.FeedForward) { s.ResidualScale = 0 },
+		"logit scale":    func(s *transformer.Spec, _ *transformer.Attention, _ *transformer.FeedForward) { s.LogitScale = 0 },
+		"logit soft cap": func(s *transformer.Spec, _ *transformer.Attention, _ *transformer.FeedForward) { s.LogitSoftCap = 0 },
+		"eps":            func(s *transformer.Spec, _ *transformer.Attention, _ *transformer.FeedForward) { s.Eps = 1e-6 },
+	} {
+		spec := rich()
+		change(spec, &spec.Kinds[0].Attention, &spec.Kinds[0].FeedForward)
+		other := logits(spec)
+		compare(t, name, computed(spec), other)
+		if d := far(want, other); !(d > 1e-3) || math.IsNaN(d) {
+			t.Errorf("%s: changes logits by %v: the test shows nothing", name, d)
+		}
+	}
+}
+
+// What cannot be computed is refused with the name of the field.
+func TestSpecRefuses(t *testing.T) {
+	type spec = transformer.Spec
+	nan := float32(math.NaN())
+	for want, change := range map[string]func(s *spec, k *transformer.Kind){
+		"0 tokens":                           func(s *spec, _ *transformer.Kind) { s.Vocab = 0 },
+		"and 0 layers":                       func(s *spec, _ *transformer.Kind) { s.Decoder = nil },
+		"decoder[1]: kind 2 of 2":            func(s *spec, _ *transformer.Kind) { s.Decoder[1] = 2 },
+		"decoder[3]: kind -1 of 2":           func(s *spec, _ *transformer.Kind) { s.Decoder[3] = -1 },
+		"kinds[1]: no layer":                 func(s *spec, _ *transformer.Kind) { s.Decoder[2] = 0 },
+		"rotaries[0]: no kind":               func(_ *spec, k *transformer.Kind) { k.Attention.Rotary = 2 },
+		"kinds[0].attention.rotary: table 3": func(_ *spec, k *transformer.Kind) { k.Attention.Rotary = 3 },
+		"kinds[0].attention.rotary: 8 rotary dimensions of heads of 6": func(_ *spec, k *transformer.Kind) { k.Attention.HeadDim = 6 },
+		"rotaries[1].dims: 4":                       func(s *spec, _ *transformer.Kind) { s.Rotaries[1].Frequencies = nil },
+		"rotaries[1].dims: 0":                       func(s *spec, _ *transformer.Kind) { s.Rotaries[1] = transformer.Rotary{} },
+		"rotaries[0].magnitude: NaN":                func(s *spec, _ *transformer.Kind) { s.Rotaries[0].Magnitude = nan },
+		"kinds[0].attention.kv_heads: 3":            func(_ *spec, k *transformer.Kind) { k.Attention.KVHeads = 3 },
+		"kinds[0].attention.head_dim: 0":            func(_ *spec, k *transformer.Kind) { k.Attention.HeadDim = 0 },
+		"kinds[0].attention.window: -1":             func(_ *spec, k *transformer.Kind) { k.Attention.Window = -1 },
+		"kinds[0].attention.window: there":          func(_ *spec, k *transformer.Kind) { k.Attention.Chunk = 1 },
+		"kinds[0].attention.qk_norm: 9":             func(_ *spec, k *transformer.Kind) { k.Attention.QKNorm = 9 },
+		"kinds[0].attention.norms: 9":               func(_ *spec, k *transformer.Kind) { k.Attention.Norms = 9 },
+		"kinds[0].attention.scale: -1":              func(_ *spec, k *transformer.Kind) { k.Attention.Scale = -1 },
+		"kinds[0].attention.soft_cap: there":        func(_ *spec, k *transformer.Kind) { k.Attention.Clamp = 1 },
+		"kinds[0].feed_forward.width: 0":            func(_ *spec, k *transformer.Kind) { k.FeedForward.Width = 0 },
+		"kinds[0].feed_forward.norms: 9":            func(_ *spec, k *transformer.Kind) { k.FeedForward.Norms = 9 },
+		"kinds[0].feed_forward.activation: unknown": func(_ *spec, k *transformer.Kind) { k.FeedForward.Activation = "mish" },
+		"kinds[0].shared_norm":                      func(_ *spec, k *transformer.Kind) { k.SharedNorm = true },
+		"kinds[0].parallel: there is a norm behind": func(_ *spec, k *transformer.Kind) { k.Parallel = true },
+		"encoder[0]: kinds[2].attention.chunk": func(s *spec, k *transformer.Kind) {
+			s.Kinds, s.Encoder = append(s.Kinds, *k), []int{2}
+			s.Kinds[2].Attention.Window, s.Kinds[2].Attention.Chunk = 0, 4
+		},
+		"decoder[0]: kinds[0].parallel": func(s *spec, k *transformer.Kind) { k.Parallel, s.Encoder = true, []int{1} },
+		"position 9":                    func(s *spec, _ *transformer.Kind) { s.Position = 9 },
+		"norm 9":                        func(s *spec, _ *transformer.Kind) { s.Norm = 9 },
+		"eps: 2":                        func(s *spec, _ *transformer.Kind) { s.Eps = 2 },
+		"embed_scale: NaN":              func(s *spec, _ *transformer.Kind) { s.EmbedScale = nan },
+		"logit_soft_cap: -1":            func(s *spec, _ *transformer.Kind) { s.LogitSoftCap = -1 },
+	} {
+		s := rich()
+		change(s, &s.Kinds[0])
+		if err := s.Check(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	if err := rich().Check(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,131 @@
+package transformertest
+
+import (
+	"math/rand/v2"
+	"slices"
+
+	"glossa/pkg/engine/transformer"
+)
+
+// Random returns a model of a random architecture, always the same for a seed: small, with
+// several kinds of layers, in which any field may be set. One of four has an encoder.
+func Random(seed uint64) *Model {
+	g := &generator{rand.New(rand.NewPCG(seed, 0))}
+	return New(g.spec(), seed)
+}
+
+type generator struct{ *rand.Rand }
+
+// one is true once in n times.
+func (g *generator) one(n int) bool { return g.IntN(n) == 0 }
+
+func pick[T any](g *generator, list ...T) T { return list[g.IntN(len(list))] }
+
+// maybe is one of the values half of the times, else zero.
+func maybe[T any](g *generator, list ...T) (v T) {
+	if g.one(2) {
+		v = pick(g, list...)
+	}
+	return v
+}
+
+func (g *generator) spec() *transformer.Spec {
+	s := &transformer.Spec{
+		Vocab: 31, Context: 300, Width: pick(g, 20, 33, 48),
+		Position:      pick(g, transformer.NoPosition, transformer.Learned, transformer.Sinusoidal),
+		EmbedScale:    maybe[float32](g, 2.5),
+		EmbedNorm:     g.one(3),
+		Norm:          pick(g, transformer.LayerNorm, transformer.RMSNorm, transformer.PlainLayerNorm),
+		Eps:           pick[float32](g, 1e-6, 1e-5, 0.02),
+		NoLastNorm:    g.one(4),
+		ResidualScale: maybe[float32](g, 0.22, 1.5),
+		LogitScale:    maybe[float32](g, 0.125, 3),
+		LogitSoftCap:  maybe[float32](g, 2, 30),
+	}
+	encoder := g.one(4)
+	for range 1 + g.IntN(3) {
+		s.Rotaries = append(s.Rotaries, g.rotary())
+	}
+	s.Decoder = g.stack(s, encoder, false)
+	if encoder {
+		s.Encoder = g.stack(s, encoder, true)
+	}
+	dropUnused(s)
+	return s
+}
+
+func (g *generator) rotary() transformer.Rotary {
+	dims := pick(g, 2, 4)
+	return transformer.Rotary{
+		Dims: dims, Interleaved: g.one(2), Magnitude: maybe[float32](g, 1.35),
+		Frequencies: transformer.Frequencies(pick(g, 10., 10000, 1e6), dims),
+	}
+}
+
+// stack adds up to three kinds, and returns a stack in which each occurs.
+func (g *generator) stack(s *transformer.Spec, crossed, encoder bool) (layers []int) {
+	for range 1 + g.IntN(3) {
+		layers = append(layers, len(s.Kinds))
+		s.Kinds = append(s.Kinds, g.kind(s, crossed, encoder))
+	}
+	for len(layers) < 4 {
+		layers = append(layers, layers[g.IntN(len(layers))])
+	}
+	return layers
+}
+
+func (g *generator) kind(s *transformer.Spec, crossed, encoder bool) (k transformer.Kind) {
+	placements := []transformer.Placement{
+		transformer.PreNorm, transformer.PreNorm, transformer.PostNorm, transformer.SandwichNorm, transformer.PostResidualNorm, transformer.NoNorm,
+	}
+	a, f := &k.Attention, &k.FeedForward
+	a.KVHeads, a.HeadDim = 1+g.IntN(3), pick(g, 4, 5, 8, 16)
+	a.Heads = a.KVHeads * (1 + g.IntN(3))
+	a.Rotary = g.IntN(len(s.Rotaries) + 1)
+	a.Norms, f.Norms = pick(g, placements...), pick(g, placements...)
+	if !crossed && g.one(3) {
+		k.Parallel, a.Norms, f.Norms = true, transformer.PreNorm, pick(g, transformer.PreNorm, transformer.NoNorm)
+		if k.SharedNorm = g.one(2); k.SharedNorm {
+			f.Norms = transformer.PreNorm
+		}
+	}
+	switch sizes := []int{1, 3, 16, 17, 40, 128, 131}; {
+	case g.one(2):
+		a.Window = pick(g, sizes...)
+	case !encoder && g.one(2):
+		a.Chunk = pick(g, sizes...)
+	}
+	a.QKNorm = pick(g, transformer.NoQKNorm, transformer.QKNormHead, transformer.QKNormEachHead, transformer.QKNormAll)
+	a.Scale, a.Sinks = maybe[float32](g, 0.3, 0.9), g.one(3)
+	switch g.IntN(3) {
+	case 0:
+		a.SoftCap = pick[float32](g, 1.5, 30)
+	case 1:
+		a.Clamp = pick[float32](g, 0.8, 30)
+	}
+	f.Width = pick(g, 7, 40, 64)
+	f.Activation = pick(g, transformer.GELU, transformer.GELUErf, transformer.ReLU, transformer.SiLU, transformer.Universal, transformer.KANSpline)
+	if f.Norms == transformer.NoNorm { // or x, which nothing bounds, would be squared in every layer
+		f.Activation = pick(g, transformer.ReLU, transformer.Universal)
+	}
+	f.Gated = f.Norms != transformer.NoNorm && f.Activation != transformer.Universal && f.Activation != transformer.KANSpline && g.one(2)
+	return k
+}
+
+// dropUnused removes the tables that no kind uses.
+func dropUnused(s *transformer.Spec) {
+	for table := len(s.Rotaries); table > 0; table-- {
+		if slices.ContainsFunc(s.Kinds, func(k transformer.Kind) bool { return k.Attention.Rotary == table }) {
+			continue
+		}
+		s.Rotaries = slices.Delete(s.Rotaries, table-1, table)
+		for i := range s.Kinds {
+			if a := &s.Kinds[i].Attention; a.Rotary > table {
+				a.Rotary--
+			}
+		}
+	}
+	if len(s.Rotaries) == 0 {
+		s.Rotaries = nil // as a packed file has it
+	}
+}

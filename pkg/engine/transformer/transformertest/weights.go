@@ -1,0 +1,157 @@
+// Package transformertest makes models for tests: random weights for any [transformer.Spec],
+// and random architectures. It refuses to know files and kernels.
+package transformertest
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"glossa/pkg/engine/transformer"
+)
+
+// A Model has an architecture and random weights, none of which is trivial.
+type Model struct {
+	Spec    *transformer.Spec
+	Weights *transformer.Weights
+	// Values are the weights by the names that packed files have for them.
+	Values map[string]Values
+}
+
+// Values are the values of a tensor.
+type Values struct {
+	Rows, Cols int
+	Data       []float32 // (Rows, Cols), row-major
+}
+
+// New returns a model of an architecture, always the same for a seed.
+func New(spec *transformer.Spec, seed uint64) *Model {
+	b := &builder{Model: &Model{Spec: spec, Values: map[string]Values{}}, r: rand.New(rand.NewPCG(seed, 1))}
+	w := &transformer.Weights{Embed: b.matrix("embedding", spec.Vocab, spec.Width, 1)}
+	if b.r.IntN(2) == 0 {
+		w.Head = b.linear("head", spec.Vocab, spec.Width)
+	}
+	if spec.Position == transformer.Learned {
+		w.Positions = b.matrix("positions", spec.Context, spec.Width, 0.5)
+	}
+	if spec.EmbedNorm {
+		w.EmbedNorm = b.norm("embedding_norm", spec.Width)
+	}
+	w.Encoder = b.stack("encoder", spec.Encoder, false)
+	w.Decoder = b.stack("decoder", spec.Decoder, len(spec.Encoder) > 0)
+	if !spec.NoLastNorm {
+		w.DecoderNorm = b.norm("norm", spec.Width)
+		if len(spec.Encoder) > 0 {
+			w.EncoderNorm = b.norm("encoder.norm", spec.Width)
+		}
+	}
+	b.Weights = w
+	return b.Model
+}
+
+type builder struct {
+	*Model
+	r *rand.Rand
+}
+
+// add keeps values, which are read as they are, less some number.
+func (b *builder) add(name string, rows, cols int, less float32, value func() float64) []transformer.Tensor {
+	v := Values{rows, cols, make([]float32, rows*cols)}
+	stored := make([]float32, rows*cols)
+	for i := range stored {
+		stored[i] = float32(value()) - less
+		v.Data[i] = stored[i] + less
+	}
+	b.Values[name] = v
+	return []transformer.Tensor{{Name: name, Rows: rows, Cols: cols, Read: func(dst []float32, from int) error {
+		if from+len(dst) > len(stored) {
+			return fmt.Errorf("tensor %q: values %d to %d of %d", name, from, from+len(dst), len(stored))
+		}
+		copy(dst, stored[from:])
+		return nil
+	}}}
+}
+
+func (b *builder) vector(name string, n int, mean, deviation float64) transformer.Vector {
+	return b.add(name, n, 1, 0, func() float64 { return mean + deviation*b.r.NormFloat64() })
+}
+
+func (b *builder) matrix(name string, rows, cols int, scale float64) transformer.Linear {
+	scale /= math.Sqrt(float64(cols))
+	return transformer.Linear{Weight: b.add(name, rows, cols, 0, func() float64 { return scale * b.r.NormFloat64() })}
+}
+
+// linear is a matrix with or without a bias.
+func (b *builder) linear(name string, rows, cols int) transformer.Linear {
+	l := b.matrix(name, rows, cols, 0.8)
+	if b.r.IntN(2) == 0 {
+		l.Bias = b.vector(name+".bias", rows, 0, 0.2)
+	}
+	return l
+}
+
+func (b *builder) norm(name string, n int) (out transformer.Norm) {
+	if b.Spec.Norm == transformer.PlainLayerNorm {
+		return out
+	}
+	less := float32(0)
+	if out.LessOne = b.r.IntN(2) == 0; out.LessOne {
+		less = 1
+	}
+	out.Weight = b.add(name, n, 1, less, func() float64 { return 1 + 0.3*b.r.NormFloat64() })
+	if b.Spec.Norm == transformer.LayerNorm && b.r.IntN(2) == 0 {
+		out.Bias = b.vector(name+".bias", n, 0, 0.2)
+	}
+	return out
+}
+
+// norms are those around a branch.
+func (b *builder) norms(name string, p transformer.Placement) (first, last transformer.Norm) {
+	if p == transformer.PreNorm || p == transformer.SandwichNorm {
+		first = b.norm(name+"_norm", b.Spec.Width)
+	}
+	if p != transformer.PreNorm && p != transformer.NoNorm {
+		last = b.norm(name+"_post_norm", b.Spec.Width)
+	}
+	return first, last
+}
+
+func (b *builder) stack(name string, kinds []int, cross bool) (list []transformer.Layer) {
+	for i, kind := range kinds {
+		list = append(list, b.layer(fmt.Sprintf("%s.%d.", name, i), &b.Spec.Kinds[kind], cross))
+	}
+	return list
+}
+
+func (b *builder) layer(at string, k *transformer.Kind, cross bool) (l transformer.Layer) {
+	a, f, width := &k.Attention, &k.FeedForward, b.Spec.Width
+	queries, keys := a.Heads*a.HeadDim, a.KVHeads*a.HeadDim
+	l.AttentionNorm, l.AttentionPostNorm = b.norms(at+"attention", a.Norms)
+	l.QKV, l.Out = b.linear(at+"qkv", queries+2*keys, width), b.linear(at+"out", width, queries)
+	switch a.QKNorm {
+	case transformer.QKNormHead:
+		l.QNorm, l.KNorm = b.norm(at+"q_norm", a.HeadDim), b.norm(at+"k_norm", a.HeadDim)
+	case transformer.QKNormEachHead, transformer.QKNormAll:
+		l.QNorm, l.KNorm = b.norm(at+"q_norm", queries), b.norm(at+"k_norm", keys)
+	}
+	if a.Sinks {
+		l.Sinks = b.vector(at+"sinks", a.Heads, 0.5, 1)
+	}
+	if cross {
+		l.CrossNorm, l.CrossPostNorm = b.norms(at+"cross", a.Norms)
+		l.CrossQ, l.CrossKV = b.linear(at+"cross_q", queries, width), b.linear(at+"cross_kv", 2*keys, width)
+		l.CrossOut = b.linear(at+"cross_out", width, queries)
+	}
+	if !k.SharedNorm {
+		l.FFNNorm, l.FFNPostNorm = b.norms(at+"ffn", f.Norms)
+	}
+	l.Up, l.Down = b.linear(at+"up", f.Width, width), b.linear(at+"down", width, f.Width)
+	if f.Gated {
+		l.Gate = b.linear(at+"gate", f.Width, width)
+	}
+	learned := map[transformer.Activation]int{transformer.Universal: 2, transformer.KANSpline: 5}
+	for i := range learned[f.Activation] {
+		l.Learned = append(l.Learned, b.vector(fmt.Sprintf("%sactivation.%d", at, i), f.Width, 0.5, 0.3))
+	}
+	return l
+}
