@@ -4,7 +4,27 @@ import "slices"
 
 // cloud: remote models, what they cost, and the table that many processes share.
 func cloud() []mutant {
-	return slices.Concat(budgets(), charges(), lines(), fallbacks(), kept(), providers(), records(), dialects())
+	return slices.Concat(interceptors(), budgets(), charges(), lines(), fallbacks(), kept(), providers(), records(), dialects())
+}
+
+// interceptors: every call of every capability is counted, limited and logged.
+func interceptors() []mutant {
+	return []mutant{
+		{"interceptors: they do not see scores", intercept, "table", "seen(func(w *wrapped) llm.Scorer { return scorer{w} }, score)", "passed(func(s llm.Scorer) llm.Scorer { return s })", intercept, "^Test(Rows|Counted)$"},
+		{"interceptors: a capability has no row", intercept, "table", "seen(func(w *wrapped) llm.Embedder { return embedder{w} }, embed), seen(func(w *wrapped) llm.Translator { return translator{w} }, translate)", "seen(func(w *wrapped) llm.Embedder { return embedder{w} }, embed)", intercept, "^TestEveryCapabilityHasARow$"},
+		{"interceptors: a capability without a row is reachable", intercept, "wrapped.Capability", "return nil", "return w.model", intercept, "^TestCapabilities$"},
+		{"interceptors: the last one runs first", intercept, "Wrap", "append([]Interceptor{i}, w.chain...)", "append(w.chain, i)", intercept, "^Test(Counted|Fallback|Limited)$"},
+		{"interceptors: a model gets capabilities that it does not have", intercept, "known", "if _, err := llm.As[C](w.model); err != nil { return nil }", "", intercept, "^TestCapabilities$"},
+		{"interceptors: 12.0 tokens are none", intercept, "count", "f, err = v.Float64()", "var i int64; i, err = v.Int64(); f = float64(i)", intercept, "^TestNote$"},
+		{"interceptors: tokens in canonical keys are not counted", intercept, "runInvoke", "p.Usage = new(used)", "p.Usage = nil", intercept, "^TestCounted$"},
+		{"interceptors: usage is counted twice", meter, "meter.Intercept", "used = *p.Usage", "used = *p.Usage; rec.Count(used)", intercept, "^TestCounted$"},
+		{"interceptors: scores have no limit", budget, "backend.admit", "b.h.begin(ctx, total(rec), call.Bytes())", "nil", intercept, "^TestLimited$"},
+		{"interceptors: texts are not reserved", budget, "backend.admit", "call.Bytes()", "0", intercept, "^TestReserved$"},
+		{"interceptors: another model makes the tokens", resilience, "fallback.Intercept", "call.Free || hasTokens(call)", "hasTokens(call)", intercept, "^TestFree$"},
+		{"interceptors: another model gets token ids", resilience, "fallback.Intercept", "call.Free || hasTokens(call)", "call.Free", resilience, "^TestTokensOfOneModel$"},
+		{"interceptors: one answer has scores of two models", resilience, "search.choose", "i + 1", "0 * i", resilience, "^TestScoresOfOneModel$"},
+		{"interceptors: a broken model has no capabilities", intercept, "seen", "w.model.(broken)", "w.model.(Interceptor)", intercept, "^TestCapabilities$"},
+	}
 }
 
 // budgets: no more is used than there is.
@@ -28,13 +48,13 @@ func charges() []mutant {
 		{"charges: a huge max_tokens gives tokens back", budget, "backend.bound", "min(int64(*limit), most)", "int64(*limit)", budget, "^TestHugeRequests$"},
 		{"charges: best_of is not reserved", budget, "backend.bound", "int64(*req.BestOf)", "0*int64(*req.BestOf)", budget, "^TestHugeRequests$"},
 		{"charges: a huge number in canonical keys", budget, "number", "min(max(0, n), most)", "max(0, n)", budget, "^TestHugeNumbers$"},
-		{"charges: what a provider leaves out is free", budget, "tally.untold", "in == 0 && out == 0 || after.Partial && t.charged", "in == 0 && out == 0", budget, "^TestWhat"},
-		{"charges: streams that are left are free", budget, "tally.untold", "t.cut && t.charged && !t.exact", "t.cut && t.exact", budget, "^TestWhat"},
-		{"charges: what a client asked for that leaves at once is free", budget, "invoking.Invoke", "err != nil && ctx.Err() != nil && b.h != nil", "err != nil && ctx.Err() != nil && b.h == nil", budget, "^TestWhat"},
+		{"charges: usage that a provider leaves out is free", budget, "tally.missing", "in == 0 && out == 0 || after.Partial && t.charged", "in == 0 && out == 0", budget, "^TestWhat"},
+		{"charges: a stream is free if its client leaves", budget, "tally.missing", "t.cut && t.charged && !t.exact", "t.cut && t.exact", budget, "^TestWhat"},
+		{"charges: a prompt is free if its client leaves before the answer", budget, "tally.add", "t.charged && !t.exact && !t.drains && ctx.Err() != nil", "!t.charged && !t.exact && !t.drains && ctx.Err() != nil", budget, "^TestWhat"},
 		{"charges: one name keeps all usage back", budget, "Table.Add", "len(k.SK) > maxKey", "len(k.SK) > 4*maxKey", budget, "^TestNamesThatNoKeyHas$"},
 		{"charges: usage that was not written is lost", budget, "Budgets.flush", "list[n:]", "list[max(n, len(list)):]", budget, "^TestUsage"},
 		{"charges: a limit that nobody sent is refused", budget, "backend.fit", `each >= n.each || b.unmapped("max_new_tokens")`, "each >= n.each", budget, "^TestLimitsThatNoRecordMaps$"},
-		{"charges: a client that leaves", meter, "backend.Generate", "left = true; cancel()", "return", meter, "^TestLeftEarly$"},
+		{"charges: a generation is free if its client leaves", meter, "meter.Intercept", "left = true; cancel()", "return", meter, "^TestLeftEarly$"},
 		{"charges: answers that are not valid are free", structured, "answers.run", "a.lost != nil", "a.lost == nil", structured, "^TestLost$"},
 		{"charges: the second answer is free", structured, "answers.correct", "&usage", "&llm.Usage{Truncated: usage.Truncated}", structured, "^TestLost$"},
 		{"charges: nobody counts answers that are not valid", app, "App.openBedrock", "count, a.turns", "nil, a.turns", app, "^TestUsageOfWhatIsNotValid$"},
@@ -59,8 +79,8 @@ func fallbacks() []mutant {
 		{"fallbacks: the first takes all the time", resilience, "share", "left / 2", "left", resilience, "^TestTime$"},
 		{"fallbacks: after the first chunk", resilience, "search.give", "shown = true", "shown = err != nil", resilience, "^TestAfterTheFirstChunk$"},
 		{"fallbacks: the longest wait", resilience, "search.run", "next.RetryAfter < wait", "next.RetryAfter > wait", resilience, "^TestAllFail$"},
-		{"fallbacks: a model is asked twice", resilience, "search.start", "s.tried[key] = true", "s.tried[key] = s.stream", resilience, "^Test(Failures|Order|Primary|AllFail)$"},
-		{"fallbacks: a model that took too long is free", resilience, "search.give", "s.charge(v)", "", resilience, "^TestLateUsage$"},
+		{"fallbacks: a model is asked twice", resilience, "search.turn", "s.tried[key] = true", "s.tried[key] = s.call.Streams()", resilience, "^Test(Failures|Order|Primary|AllFail)$"},
+		{"fallbacks: a model that took too long is free", resilience, "search.give", "s.charge(p)", "", resilience, "^TestLateUsage$"},
 	}
 }
 
@@ -100,8 +120,9 @@ func records() []mutant {
 		{"records: groups end at dots alone", catalog, "Keys", `".-:"`, `"."`, catalog, "^TestKeys$"},
 		{"records: any word is a geography", catalog, "bare", "slices.Contains(geographies(), geography)", "!slices.Contains([]string{}, geography)", catalog, "^TestKeys$"},
 		{"records: an editor undoes another's change", catalog, "Editor.tryChange", `table.Equal("models", old)`, "table.Present()", catalog, "^TestManyEditors$"},
-		{"records: models lose the record of another", catalog, "shelf.orphans", "!slices.Contains(gone, m)", `m.name == ""`, catalog, "^TestRemove$"},
-		{"records: those of before are not served in a failure", catalog, "feed.look", "f.failed++", "f.listing = listing{}; f.failed++", catalog, "^TestFailingSource$"},
+		{"records: a removed model takes a record that another model uses", catalog, "itemSet.orphans", "!slices.Contains(gone, m)", `m.name == ""`, catalog, "^TestRemove$"},
+		{"records: the last records are lost when the source fails", catalog, "feed.refresh", "f.failed++", "f.listing = listing{}; f.failed++", catalog, "^TestFailingSource$"},
+		{"records: a model in the process counts as remote", catalog, "Record.entry", "InProcess: run != nil", "InProcess: false", catalog, "^TestOptions$"},
 		{"accounts: a revoked key is good for minutes", account, "cache.get", "age(now, a.when) >= maxAge", "age(now, a.when) >= Patience", account, "^TestTableIsFiveSecondsOld$"},
 		{"accounts: a key is good for as long as the table fails", account, "cache.get", "a.found && age(now, a.when) < Patience", "a.found", account, "^TestTableThatFails$"},
 		{"table: a missing attribute is not at most N", table, "expression.conditions", `"(attribute_not_exists(" + name + ") OR " + part + ")"`, "part", table, "^TestFake$"},
@@ -114,7 +135,5 @@ func dialects() []mutant {
 	return []mutant{
 		{"invoke: unmapped keys are left out unasked", invoke, "request.fit", "!ignore", "ignore", invoke, "^Test(Answers|Errors)$"},
 		{"invoke: too much is status 200", invoke, "shape.Body", "llm.Overloaded, llm.Internal", "llm.Internal", invoke, "^TestError"},
-		{"invoke: 12.0 tokens are none", invoke, "note", "v.Float64", "v.Int64", invoke, "^TestNote$"},
-		{"invoke: tokens are not counted", invoke, "recorded.call", `&used.Output, out["output_tokens"]`, `&used.Input, out["input_tokens"]`, invoke, "^TestCounted$"},
 	}
 }

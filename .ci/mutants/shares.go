@@ -16,13 +16,31 @@ func shares() []mutant {
 		{"claims: one that finds no room is passed", fair, "Pool.grant", "c.limits.Wait > 0", "c.limits.Wait < 0", publish, "^TestAllowance$"},
 		{"claims: one that is withdrawn holds others up", fair, "Claim.Release", "p.grant()", "", fair, "^TestWait$"},
 		{"claims: one that finds no room holds up all", fair, "Pool.grant", "c.limits.Wait > 0", "c.limits.Wait >= 0", fair, "^TestPassing$"},
+		{"claims: bytes that were given back are given back again", fair, "Claim.Shrink", "c.bytes = n", "", fair, "^TestShareOfTheRest$"},
+		{"claims: a claim that shrinks lets nobody in", fair, "Claim.Shrink", "c.pool.grant()", "", fair, "^TestShareOfTheRest$"},
+		{"claims: a claim larger than the share waits for ever", fair, "Pool.shares", "held == 0 || held+c.bytes <= most", "held+c.bytes <= most", fair, "^TestFixedShare$"},
+		{"turns: the sender with the fewest turns loses one", fair, "Turns.Richest", "len(l.Held) > len(most.Held)", "len(l.Held) < len(most.Held)", fair, "^TestTurns"},
 		{"passes: first come, first served", engine, "batch.order", "x.share.had, y.share.had", "0, 0*y.share.had", engine, "^TestRowsTakeTurns$"},
 		{"passes: many rows are one pass", engine, "member.take", "tokens+n > room", "tokens < 0", engine, "^TestRowsTakeTurns$"},
 		{"bodies: a sender has all the room", httpx, "lease.take", "share := cmp.Or(l.of.Share, total/sharers)", "share := total", httpx, "Bod"},
 		{"pages: another origin is ours", httpx, "pageOf", "!strings.EqualFold(host, r.Host)", `host == ""`, httpx, "."},
-		{"regions: any host", arn, "CheckRegion", "!label.MatchString(name)", `name == " "`, arn, "."},
-		{"look-aheads: what is looked for is all that follows", automaton, "nfa.look", "n.anything()", "n.last", automaton, "^TestLookAhead$"},
-		{"look-aheads: excluded is required", automaton, "nfa.look", "of.not", "!of.not", automaton, "^TestLookAhead$"},
+		{"look-aheads: they must match the whole rest", automaton, "nfa.look", "n.build(of.of[0], n.met)", "n.build(of.of[0], n.ended)", automaton, "^TestLooks$"},
+		{"look-aheads: a negative one is positive", automaton, "nfa.look", "of.not", "!of.not", automaton, "^TestLooks$"},
+		{"look-behinds: they begin at the start of the text", automaton, "nfa.look", "!anchored(of.of[0], opBegin)", "false", automaton, "^TestLooks$"},
 		{"host: a byte now and then is enough", host, "plainWriter.patience", "w.stall+earned-w.blocked", "w.stall+earned", host, "^TestServeTrickle$"},
+	}
+}
+
+// regions: credentials are sent to hosts of AWS only, and to the right ones.
+func regions() []mutant {
+	return []mutant{
+		{"regions: any host", arn, "CheckRegion", "!label.MatchString(name)", `name == " "`, arn, "."},
+		{"regions: S3 knows one partition", bucket, "endpoint", "p.Domain", `"amazonaws.com"`, bucket, "^TestEndpoint$"},
+		{"regions: S3 calls any host", bucket, "endpoint", "arn.CheckRegion(cfg.Region)", `arn.CheckRegion("x")`, bucket, "^(FuzzEndpoint|TestNoEndpoint)$"},
+		{"regions: S3 ignores FIPS", bucket, "endpoint", `host += "-fips"`, "", bucket, "^TestEndpoint$"},
+		{"regions: Bedrock ignores FIPS", awsrest, "bedrockHost", `"bedrock-runtime-fips."`, `"bedrock-runtime."`, awsrest, "^TestEndpoint$"},
+		{"regions: SageMaker's FIPS host is that of one partition", awsrest, "sagemakerHost", `p.Name == "aws"`, `p.Name != ""`, awsrest, "^TestEndpoint$"},
+		{"partitions: the sovereign cloud has the domain of the others", partition, "all", `"amazonaws.eu"`, `"amazonaws.com"`, awsrest, "^TestEndpoint$"},
+		{"partitions: dual-stack hosts have the domain of the others", partition, "Partition.HostDomain", "p.DualDomain", "p.Domain", partition, "^TestAll$"},
 	}
 }

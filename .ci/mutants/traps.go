@@ -8,7 +8,7 @@ const (
 // those that let a text leave its form.
 func mutants() []mutant {
 	var all []mutant
-	for _, list := range [][]mutant{positions(), attention(), norms(), heads(), translation(), words(), costs(), rules(), spellings(), meanings(), held(), shares(), cloud(), uploads()} {
+	for _, list := range [][]mutant{positions(), attention(), norms(), heads(), translation(), words(), costs(), rules(), spellings(), meanings(), held(), shares(), regions(), cloud(), uploads(), prefetches(), kinds(), requests(), documents()} {
 		all = append(all, list...)
 	}
 	return all
@@ -34,8 +34,8 @@ func attention() []mutant {
 	return []mutant{
 		{"NeoX: queries, keys and values by head", arch, "builder.perHead", "3*head + part", "part*s.Heads + head", arch, goldens},
 		{"GPT-2: matrices are stored transposed", transformer, "loader.load", "t.Transposed", "false", arch, goldens},
-		{"GPT-2: scores by layer", transformer, "Spec.scale", "float32(i + 1)", "1", arch, goldens},
-		{"Llama: neighbouring queries share keys", transformer, "worker.attend", "head * group", "(s.KVHeads - 1 - head) * group", arch, goldens},
+		{"GPT-2: scores by layer", arch, "inverseScale", "scale / float32(i+1)", "scale", arch, goldens},
+		{"Llama: neighbouring queries share keys", transformer, "worker.queries", "head * group * a.HeadDim", "(a.KVHeads - 1 - head) * group * a.HeadDim", arch, goldens},
 		{"biases of queries, keys and values", transformer, "worker.multiply", "from < to", "from < to && rows != 3*l.cols", arch, goldens},
 	}
 }
@@ -43,15 +43,15 @@ func attention() []mutant {
 // norms: their order, and the activations.
 func norms() []mutant {
 	return []mutant{
-		{"GPT-J and NeoX: both halves read the same input", transformer, "worker.decode", "from, to := w.apply(&l.out, w.out, w.heads, w.tokens)", "w.add(&l.out); w.feed(l); return; from, to := 0, 0", arch, goldens},
-		{"NeoX: the feed-forward block has its own norm", transformer, "worker.decode", "!w.m.SharedNorm", "false", arch, goldens},
-		{"NeoX: the residual is added after the norm", transformer, "worker.decode", "l.ffn.down(w)", "w.barrier.wait(); w.normalise(l.ffnNorm); l.ffn.up(w); l.ffn.down(w)", arch, goldens},
+		{"GPT-J and NeoX: both halves read the same input", transformer, "worker.decode", "w.residual(w.apply(&l.out, w.out, w.heads, w.tokens))", "w.add(&l.out, w.heads, &l.attentionNorms); w.feed(l); return", arch, goldens},
+		{"NeoX: the feed-forward block has its own norm", transformer, "worker.decode", "!l.SharedNorm", "false", arch, goldens},
+		{"NeoX: the residual is added after the norm", transformer, "worker.decode", "w.residual(w.apply(&l.ffn.lower, w.out, w.h, w.tokens))", "w.barrier.wait(); l.ffn.up(w, w.inputs(&l.ffn.norms)); w.barrier.wait(); w.residual(w.apply(&l.ffn.lower, w.out, w.h, w.tokens))", arch, goldens},
 		{"NeoX-20B: gelu_fast is the tanh form", arch, "activations", `"gelu_fast": transformer.GELU`, `"gelu_fast": transformer.GELUErf`, arch, goldens},
 		{"Pythia: gelu is the exact form", arch, "activations", `"gelu": transformer.GELUErf`, `"gelu": transformer.GELU`, arch, goldens},
 		{"M2M100: relu", arch, "activations", "transformer.ReLU", "transformer.GELU", arch, goldens},
 		{"Llama: the activation is of the gate", transformer, "feedForward.up", "k, g", "k, h", arch, goldens},
 		{"M2M100: the encoder has a last norm", transformer, "worker.memorise", "w.m.encoderNorm", "w.m.decoderNorm", arch, goldens},
-		{"the decoder has a last norm", transformer, "worker.project", "m.decoderNorm", "norm{m.decoderNorm.weight, nil}", arch, goldens},
+		{"the decoder has a last norm", transformer, "Model.FinalNorm", "m.decoderNorm", "norm{m.decoderNorm.weight, nil}", arch, goldens},
 	}
 }
 
@@ -80,11 +80,11 @@ func translation() []mutant {
 // words: how texts become tokens, and which token is chosen.
 func words() []mutant {
 	return []mutant{
-		{"fairseq: a line feed is </s>", tokenizer, "newlineTokenizer.encodeTo", "o.ids = append(o.ids, t.id)", "", tokenizer, "Newline"},
-		{"fairseq: line feeds collapse", tokenizer, "newlineTokenizer.encodeTo", `strings.TrimLeft(rest, "\n")`, "rest", tokenizer, "Newline"},
-		{"fairseq: </s> ends nothing", arch, "fairseqWords", "m.End, m.Tokens = nil, end+1", "m.Tokens = end + 1", arch, "."},
-		{"fairseq: texts begin with </s>", arch, "fairseqWords", "m.Start, m.Empty = []int{end}, end", "m.Empty = end", arch, "."},
-		{"SentencePiece: the file's name says nothing of its kind", sentencepiece, "Parse", "m.ModelType == spmodel.Unigram", "false", sentencepiece, "."},
+		{"fairseq: a line feed is </s>", tokenizer, "newlineTokenizer.EncodeTo", "o.IDs = append(o.IDs, t.id)", "", tokenizer, "Newline"},
+		{"fairseq: line feeds collapse", tokenizer, "newlineTokenizer.EncodeTo", `strings.TrimLeft(rest, "\n")`, "rest", tokenizer, "Newline"},
+		{"fairseq: </s> ends nothing", arch, "adjustFairseqTokens", "m.End, m.Tokens = nil, end+1", "m.Tokens = end + 1", arch, "."},
+		{"fairseq: texts begin with </s>", arch, "adjustFairseqTokens", "m.Start, m.Empty = []int{end}, end", "m.Empty = end", arch, "."},
+		{"SentencePiece: the content decides between Unigram and BPE", sentencepiece, "parse", "m.ModelType == spmodel.Unigram", "false", sentencepiece, "^TestModelTypeDecides$"},
 		{"GPT-2: the last space belongs to the next word", pretoken, "leaveLast", "return last", "return end", pretoken, "."},
 		{"top_p: the head reaches the mass", sampler, "reach", "mass+c[n].weight >= limit", "mass >= limit", sampler, "."},
 	}

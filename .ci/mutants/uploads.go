@@ -32,6 +32,17 @@ func uploads() []mutant {
 		{"uploads: parts that were sent again mix", publish, "blobFile.ReadAt", "info.Size() != b.size || !info.ModTime().Equal(b.time)", "info.Size() != b.size", publish, "^TestPartReplaced"},
 		{"uploads: more chunks than were announced", publish, "Store.Assemble", "dir, total", "dir, -total", publish, "^TestChunksRefused$"},
 		{"uploads: there is always room", publish, "Store.room", "all > limit", "all > 2*limit", publish, "Quota$"},
-		{"uploads: a model that is replaced is not there", app, "scanner.scan", "errors.Is(err, bucket.ErrReplaced)", "errors.Is(err, bucket.ErrReplaced) && false", app, "^TestReplacedWhileLookedAt$"},
+		{"uploads: a model disappears while it is replaced", local, "Loader.Scan", "errors.Is(err, bucket.ErrReplaced)", "errors.Is(err, bucket.ErrReplaced) && false", app, "^TestReplacedWhileLookedAt$"},
+	}
+}
+
+// prefetches: the right model is read before the models are listed, and no memory is lost.
+func prefetches() []mutant {
+	return []mutant{
+		{"prefetch: a model is larger than the memory", local, "prefetcher.begin", "info.Size() > p.memory", "info.Size() < 0", local, "^TestPrefetchDropped$"},
+		{"prefetch: the request was long ago", local, "prefetcher.begin", "time.Since(p.asked) > keepPrefetched", "false", local, "^TestPrefetchDropped$"},
+		{"prefetch: a model gets the bytes of another", local, "prefetcher.take", "info == nil || fileKey(file, info) != p.key", "info == nil", local, "^TestPrefetchDropped$"},
+		{"prefetch: a dropped read keeps its memory", local, "prefetcher.stop", `p.load, p.key = nil, ""`, `p.key = ""`, local, "^TestPrefetchDropped$"},
+		{"prefetch: locations listed before the request are not read", local, "prefetcher.request", "p.begin(place)", "_ = place", local, "^TestPrefetchDropped$"},
 	}
 }

@@ -1,0 +1,26 @@
+package main
+
+// kinds: the fields by which the layers of a model differ.
+func kinds() []mutant {
+	const random = "^TestRandomArchitectures$"
+	return []mutant{
+		{"Mistral: a window of W tokens includes the token itself", kernel, "Queries.keys", "max(0, to-q.Window)", "max(0, to-q.Window-1)", transformer, random},
+		{"encoders: a window reaches both ways", kernel, "Queries.keys", "token + min(to-token, q.Window)", "token + min(to-token, 1)", transformer, random},
+		{"Llama 4: chunks begin at multiples", kernel, "Queries.keys", "(to - 1) / q.Chunk * q.Chunk", "max(0, to-q.Chunk)", transformer, random},
+		{"GPT-OSS: the softmax includes the sink", kernel, "Kernels.loadQueries", "q.Sinks[head], 1", "q.Sinks[head], 0", transformer, random},
+		{"GPT-OSS: each head has its own sink", transformer, "layer.headSinks", "l.sinks[head*group : (head+1)*group]", "l.sinks[:group]", transformer, random},
+		{"Gemma 3: layers have different rotary tables", transformer, "worker.rotate", "&w.angles[a.Rotary-1]", "&w.angles[0]", transformer, random},
+		{"YaRN: sines are scaled too", transformer, "Pass.computeAngles", "p.m.kernels.Scale(to.sin, r.Magnitude)", "p.m.kernels.Scale(to.sin, 1)", transformer, random},
+		{"Qwen3: keys have their own norm", transformer, "worker.normaliseHeads", "of(l.kNorm, head)", "of(l.qNorm, head)", transformer, random},
+		{"StableLM 2: each head of queries has its own weight", transformer, "worker.normaliseHeads", "of(l.qNorm, head*group+i)", "of(l.qNorm, head)", transformer, random},
+		{"OLMo 2: all keys of a token are one vector", transformer, "worker.normaliseQK", "row[queries:queries+keys], row[queries:queries+keys]", "row[queries:queries+min(keys, a.HeadDim)], row[queries:queries+min(keys, a.HeadDim)]", transformer, random},
+		{"norms of keys have a bias", transformer, "worker.normaliseQK", "l.kNorm", "norm{l.kNorm.weight, nil}", transformer, random},
+		{"Gemma: files store norm weights minus one", transformer, "loader.copy", "p.lessOne", "false", transformer, random},
+		{"Gemma 2: a branch ends with a norm", transformer, "worker.add", "PostNorm, SandwichNorm", "PostNorm", transformer, random},
+		{"BERT: the norm is that of the sum", transformer, "worker.add", "w.normaliseRows(w.x, n.last)", "w.normaliseRows(w.out, n.last)", transformer, random},
+		{"Granite: branches are scaled", transformer, "worker.residual", "k.Scale(out, w.m.ResidualScale)", "k.Scale(out, 1)", transformer, random},
+		{"Gemma 2: logits are bounded", transformer, "worker.project", "Value: m.LogitSoftCap", "Value: 2 * m.LogitSoftCap", transformer, random},
+		{"Marian: the decoder has no last norm", transformer, "Model.FinalNorm", "m.NoLastNorm", "false", transformer, random},
+		{"BLOOM: embeddings have their own norm", transformer, "Pass.embed", "m.embedNorm", "m.decoderNorm", transformer, random},
+	}
+}
