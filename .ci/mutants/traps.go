@@ -32,7 +32,7 @@ func positions() []mutant {
 // attention: how queries, keys and values are stored, shared and scaled.
 func attention() []mutant {
 	return []mutant{
-		{"NeoX: queries, keys and values by head", arch, "builder.perHead", "3*head + part", "part*s.Heads + head", arch, goldens},
+		{"NeoX: queries, keys and values by head", arch, "builder.perHead", "3*head + part", "part*a.Heads + head", arch, goldens},
 		{"GPT-2: matrices are stored transposed", transformer, "loader.load", "t.Transposed", "false", arch, goldens},
 		{"GPT-2: scores by layer", arch, "inverseScale", "scale / float32(i+1)", "scale", arch, goldens},
 		{"Llama: neighbouring queries share keys", transformer, "worker.queries", "head * group * a.HeadDim", "(a.KVHeads - 1 - head) * group * a.HeadDim", arch, goldens},
