@@ -208,7 +208,7 @@ func (a *App) Routes(families ...string) []httpx.Route {
 	routes = append(routes, httpx.Route{
 		Method: http.MethodGet, Pattern: "/health", Permission: httpx.Public, Doc: healthDoc, Handle: health,
 	})
-	return append(routes, description(routes, func() []httpx.Route { return a.Routes() }))
+	return append(routes, a.description(routes, func() []httpx.Route { return a.Routes() }))
 }
 
 func health(w http.ResponseWriter, _ *http.Request) error {
