@@ -115,11 +115,8 @@ const maxUnique = 64
 func supportedArray(a *pushdown.Array, atoms []*schema) error {
 	for _, s := range atoms {
 		f := s.array
-		switch {
-		case f.unique && a.Min > maxUnique:
+		if f.unique && a.Min > maxUnique {
 			return s.refuse("uniqueItems", "at most %d different items can be asked for", maxUnique)
-		case f.unevaluated && a.Max != 0:
-			return s.refuse("unevaluatedItems", "it is not supported next to schemas that apply to the same array")
 		}
 		if f.contains != nil && f.minMatches > 0 && a.Max == 0 {
 			a.Min = 1 // an empty array contains nothing

@@ -11,8 +11,7 @@
 // for values of the same types.
 //
 // Supported are all keywords of validation and application, but for $dynamicRef and
-// $recursiveRef, unevaluatedItems and unevaluatedProperties next to keywords that apply
-// schemas to the same value, uniqueItems next to contains, and minItems above 64 with
+// $recursiveRef, uniqueItems next to contains, and minItems above 64 with
 // uniqueItems. Not supported under not, if or oneOf are the opposite of uniqueItems and
 // formats that only annotate (see [glossa/pkg/grammar/automaton.Format] for the others);
 // elsewhere those formats are ignored.
@@ -97,8 +96,9 @@ type compiler struct {
 	extents       map[*automaton.DFA]extents
 
 	rules   []pushdown.Rule
-	origins []origin // of the rules
-	sizes   int      // of rules
+	origins []origin           // of the rules
+	sizes   int                // of rules
+	closed  map[string]*schema // what schemas say of members and items that others do not evaluate
 	byOne   map[*schema]pushdown.ID
 	bySet   map[string]pushdown.ID
 	byText  map[pushdown.Text]pushdown.ID
@@ -119,6 +119,7 @@ func newCompiler(l automaton.Limits) *compiler {
 		ranges:   map[string]*automaton.DFA{},
 		strings:  map[string]*automaton.DFA{},
 		literals: map[string]*automaton.DFA{},
+		closed:   map[string]*schema{},
 		byOne:    map[*schema]pushdown.ID{},
 		bySet:    map[string]pushdown.ID{},
 		byText:   map[pushdown.Text]pushdown.ID{},

@@ -37,8 +37,6 @@ func (c *compiler) countingRule(atoms []*schema, key string) (pushdown.ID, error
 		switch a := s.array; {
 		case a.unique:
 			return never, s.refuse("uniqueItems", "it is not supported next to contains")
-		case a.unevaluated:
-			return never, s.refuse("unevaluatedItems", "it is not supported next to schemas that apply to the same array")
 		case a.counts():
 			n.by, n.last = append(n.by, s), max(n.last, a.from)
 		}

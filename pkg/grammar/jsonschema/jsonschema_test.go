@@ -143,6 +143,39 @@ func TestObjects(t *testing.T) {
 	})
 }
 
+func TestUnevaluated(t *testing.T) {
+	try(t, []form{
+		{`{"type":"object","$ref":"#/$defs/x","properties":{"b":{}},"unevaluatedProperties":false,"$defs":{"x":{"properties":{"a":{"const":1}},"patternProperties":{"^p":{}}}}}`,
+			`{} {"b":2,"a":1} {"b":2,"a":1,"pq":3}`, `{"a":2} {"c":1} {"b":2,"c":1}`},
+		{`{"type":"object","allOf":[{"properties":{"a":{}}},{"allOf":[{"properties":{"b":{}}}]}],"unevaluatedProperties":{"type":"null"}}`, `{"a":1,"b":2,"c":null}`, `{"a":1,"c":3}`},
+		{`{"type":"object","allOf":[{"properties":{"a":{}}},{"unevaluatedProperties":false}]}`, `{}`, `{"a":1} {"b":1}`},
+		{`{"type":"object","allOf":[{"properties":{"a":{}},"unevaluatedProperties":true}],"unevaluatedProperties":false}`, `{"a":1} {"b":1}`, ``},
+		{`{"type":"object","properties":{"a":{}},"not":{"required":["b"],"properties":{"b":{}}},"unevaluatedProperties":false}`, `{} {"a":1}`, `{"c":1} {"b":1}`},
+		{`{"type":"object","not":{"not":{"properties":{"a":{}},"required":["a"]}},"unevaluatedProperties":{"const":1}}`, `{"a":1} {"a":1,"b":1}`, `{} {"a":2}`},
+		{`{"type":"object","anyOf":[{"properties":{"a":{"const":1}},"required":["a"]},{"properties":{"b":{"const":1}},"required":["b"]},{"required":["c"]}],"properties":{"c":{}},"unevaluatedProperties":false}`,
+			`{"a":1} {"b":1} {"a":1,"b":1} {"c":2,"a":1} {"c":2,"b":1} {"c":2} {"c":2,"a":1,"b":1}`, `{} {"a":1,"b":2} {"a":2,"b":1} {"c":2,"a":2} {"c":2,"d":1}`},
+		{`{"type":"object","anyOf":[{},{"properties":{"a":{"const":1}}}],"unevaluatedProperties":false}`, `{} {"a":1}`, `{"a":2} {"b":1}`},
+		{`{"type":"object","oneOf":[{"properties":{"a":{}},"required":["a"]},{"properties":{"b":{}},"required":["b"]}],"unevaluatedProperties":false}`, `{"a":1} {"b":1}`, `{} {"a":1,"b":1} {"a":1,"c":1}`},
+		{`{"type":"object","oneOf":[{"properties":{"a":{"const":1}},"required":["a"]},{"properties":{"a":{"const":2},"b":{}},"required":["a"]}],"unevaluatedProperties":{"type":"null"}}`,
+			`{"a":1} {"a":2,"b":1} {"a":1,"b":null} {"a":2,"c":null}`, `{"a":1,"b":1} {"a":2,"c":1} {"a":3}`},
+		{`{"type":"object","if":{"properties":{"a":{"const":1}},"required":["a"]},"then":{"properties":{"b":{}}},"else":{"properties":{"c":{}}},"unevaluatedProperties":false}`,
+			`{"a":1} {"a":1,"b":1} {"c":1} {}`, `{"a":2} {"a":1,"c":1} {"b":1}`},
+		{`{"type":"object","if":{"properties":{"a":{"const":1}}},"unevaluatedProperties":false}`, `{} {"a":1}`, `{"a":2} {"b":1}`},
+		{`{"type":"object","properties":{"a":{}},"dependentSchemas":{"a":{"properties":{"b":{}}}},"unevaluatedProperties":false}`, `{} {"a":1} {"a":1,"b":1}`, `{"b":1} {"a":1,"c":1}`},
+		{`{"type":"object","properties":{"n":{"$ref":"#"}},"allOf":[{"properties":{"v":{"const":1}}}],"unevaluatedProperties":false}`, `{"n":{"n":{"v":1}},"v":1}`, `{"n":{"w":1}} {"w":1}`},
+		{`{"type":"object","properties":{"a":{}},"not":{"allOf":[{"properties":{"a":{}}}],"unevaluatedProperties":false}}`, `{"b":1} {"a":1,"b":1}`, `{} {"a":1}`},
+		{`{"type":"object","not":{"anyOf":[{"properties":{"a":{"const":1}}},{"properties":{"b":{"const":1}}}],"unevaluatedProperties":false}}`,
+			`{"c":1} {"b":2,"a":1} {"a":2,"b":1} {"a":2} {"a":2,"b":2} {"c":1,"a":1}`, `{} {"a":1} {"b":1} {"a":1,"b":1}`},
+		{`{"type":"array","not":{"contains":{"type":"string"},"unevaluatedItems":{"type":"null"}}}`, `[] [1] ["a",1]`, `["a"] ["a",null]`},
+		{`{"enum":[{"a":1},{"b":1},{"a":1,"c":1}],"anyOf":[{"properties":{"a":{}}},true],"unevaluatedProperties":false}`, `{"a":1}`, `{"b":1} {"a":1,"c":1}`},
+		{`{"type":"array","allOf":[{"prefixItems":[{"const":1}]},{"prefixItems":[{},{"const":2}]}],"unevaluatedItems":{"type":"null"}}`, `[] [1] [1,2] [1,2,null]`, `[2] [1,3] [1,2,3]`},
+		{`{"type":"array","contains":{"type":"string"},"unevaluatedItems":{"type":"null"}}`, `["a"] [null,"a",null,"b"]`, `[] [null] ["a",1]`},
+		{`{"$schema":"https://json-schema.org/draft/2019-09/schema","type":"array","contains":{"minLength":2},"unevaluatedItems":{"type":"string","maxLength":3}}`, `["ab"] ["","abc"]`, `[] ["a"] [1] ["abcd"]`},
+		{`{"type":"array","anyOf":[{"prefixItems":[{"const":1}]},{"prefixItems":[{},{"const":2}]}],"unevaluatedItems":false}`, `[] [1] [1,2] [3,2] [3]`, `[3,1] [1,2,3] [1,3]`},
+		{`{"type":"array","allOf":[{"items":{}}],"unevaluatedItems":false}`, `[] [1,2]`, ``},
+	})
+}
+
 func TestLogic(t *testing.T) {
 	try(t, []form{
 		{`{"anyOf":[{"type":"string"},{"type":"integer","minimum":3},{"type":"null"}]}`, `"a" 3 null`, `2 true`},

@@ -46,9 +46,15 @@ func (c *compiler) negation(s *schema) (*schema, error) {
 		n.add(t)
 	}
 	for _, ch := range s.choices {
+		if ch.optional {
+			continue
+		}
 		if err := n.choice(ch); err != nil {
 			return nil, err
 		}
+	}
+	if err := n.rest(); err != nil {
+		return nil, err
 	}
 	return n.result()
 }
@@ -247,9 +253,6 @@ func (n *negator) arrays(f *arrayFacts) {
 	if f.unique {
 		n.refuse(arrayType, "uniqueItems")
 	}
-	if f.unevaluated {
-		n.refuse(arrayType, "unevaluatedItems")
-	}
 }
 
 // object adds a way of objects with other facts.
@@ -274,12 +277,18 @@ func (n *negator) objects(f *objectFacts) {
 		n.object(func(o *objectFacts) { o.names, o.properties = []string{name}, []*schema{n.c.nothing} })
 	}
 	for i, name := range f.names {
+		if f.properties[i].isTrue() {
+			continue
+		}
 		n.object(func(o *objectFacts) {
 			o.names, o.required = []string{name}, []string{name}
 			o.properties = []*schema{n.c.negated(n.of.node, f.properties[i])}
 		})
 	}
 	for _, p := range f.patterns {
+		if p.value.isTrue() {
+			continue
+		}
 		key := n.c.derive(n.of.node)
 		key.text = &stringFacts{max: -1, matches: []language{{p.text, false}}}
 		n.member("patternProperties", key, n.c.negated(n.of.node, p.value))
@@ -299,9 +308,6 @@ func (n *negator) objects(f *objectFacts) {
 	}
 	if f.keys != nil {
 		n.member("propertyNames", n.c.negated(n.of.node, f.keys), n.c.anything)
-	}
-	if f.unevaluated {
-		n.refuse(objectType, "unevaluatedProperties")
 	}
 }
 

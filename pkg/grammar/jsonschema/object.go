@@ -95,9 +95,6 @@ func (c *compiler) objectRule(cl *clause) (pushdown.ID, error) {
 		if s.object.min > maxAsked {
 			return never, s.refuse("minProperties", "at most %d members can be asked for", maxAsked)
 		}
-		if s.object.unevaluated {
-			return never, s.refuse("unevaluatedProperties", "it is not supported next to schemas that apply to the same object")
-		}
 	}
 	c.atFirst(atoms, "")
 	o := &pushdown.Object{Min: least, Max: most}

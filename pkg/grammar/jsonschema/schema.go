@@ -48,6 +48,7 @@ type schema struct {
 	choices []choice
 
 	opposite *schema      // its negation, once asked
+	evaluate evaluating   // whether it evaluates members or items
 	refused  *fault.Error // values of its types are not supported
 	some     *member      // of objects
 }
@@ -77,6 +78,8 @@ type choice struct {
 	keyword   string
 	lists     [][]*schema
 	exclusive bool
+	optional  bool // no list has to hold: those that do evaluate members and items
+	silent    bool // its lists evaluate nothing, whether they hold or not
 }
 
 type numberFacts struct {
@@ -109,7 +112,7 @@ type arrayFacts struct {
 	minMatches, maxMatch int     // how many items match contains
 	from                 int     // items before it are not counted
 
-	unevaluated bool // unevaluatedItems says something
+	rest *schema // unevaluatedItems
 }
 
 type objectFacts struct {
@@ -123,7 +126,7 @@ type objectFacts struct {
 	min, max   int
 	lead       *member // of the members that are not declared, one must be so
 
-	unevaluated bool // unevaluatedProperties says something
+	rest *schema // unevaluatedProperties
 }
 
 // A pattern is one of patternProperties.
