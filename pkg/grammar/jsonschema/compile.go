@@ -11,7 +11,7 @@
 // for values of the same types.
 //
 // Supported are all keywords of validation and application, but for $dynamicRef and
-// $recursiveRef, uniqueItems next to contains, and minItems above 64 with
+// $recursiveRef that lead to different schemas from different places, uniqueItems next to contains, and minItems above 64 with
 // uniqueItems. Not supported under not, if or oneOf are the opposite of uniqueItems and
 // formats that only annotate (see [glossa/pkg/grammar/automaton.Format] for the others);
 // elsewhere those formats are ignored.
@@ -79,6 +79,7 @@ type compiler struct {
 	bases     map[*value]*url.URL
 	resources map[string]*value
 	anchors   map[anchor]*value
+	anchored  map[string][]dynamicAnchor // by name with a hash, "" for $recursiveAnchor
 
 	schemas           int32 // made so far
 	nothing, anything *schema

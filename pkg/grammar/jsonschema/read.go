@@ -125,15 +125,15 @@ func (r *reader) keyword(key string, v *value) error {
 }
 
 func (r *reader) reference(key string, v *value) error {
-	if key != "$ref" {
-		return r.s.refuse(key, "dynamic references are not supported")
-	}
 	if v.kind != stringKind {
 		return r.s.refuse(key, "it must be a string")
 	}
 	target, err := r.c.resolve(r.v, v.text)
 	if err != nil {
 		return err
+	}
+	if target = r.c.dynamic(key, v.text, target); target == nil {
+		return r.s.refuse(key, "which of several schemas it leads to depends on the way to it, which is not supported")
 	}
 	r.s.all = append(r.s.all, r.c.schemaAt(target))
 	return nil
