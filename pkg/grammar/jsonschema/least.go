@@ -74,12 +74,14 @@ func (c *compiler) least(r *pushdown.Rule, of []int) int {
 				members++
 			}
 		}
-		if r.Object.Lead > 0 {
-			n += 4 + leastExtra(r.Object.Extra[:r.Object.Lead], of)
+		for i := range r.Object.Lead {
+			lo, hi := r.Object.Kinds(i)
+			n += 4 + leastExtra(r.Object.Extra[lo:hi], of)
 			members++
 		}
 		if missing := r.Object.Min - members; missing > 0 {
-			each := leastExtra(r.Object.Extra[r.Object.Lead:], of)
+			lo, _ := r.Object.Kinds(len(r.Object.Lead))
+			each := leastExtra(r.Object.Extra[lo:], of)
 			for _, p := range r.Object.Props {
 				if !p.Required {
 					each = min(each, len(p.Name)+of[p.Value])

@@ -314,7 +314,7 @@ func (n *negator) objects(f *objectFacts) {
 // member adds a way of objects that have some member.
 func (n *negator) member(keyword string, key, value *schema) {
 	n.of1(objectType, func(t *schema) {
-		t.some = &member{keyword: keyword, key: key, value: value, made: map[string]*schema{}}
+		t.some = &member{keyword: keyword, key: key, value: value, made: map[string]*schema{}, shared: map[*member]*schema{}}
 	})
 }
 
@@ -355,10 +355,29 @@ func (c *compiler) which(cl *clause) (ch choice, ok bool, err error) {
 		m.free.object.lead = m
 	}
 	if !closed {
+		for _, a := range cl.atoms {
+			if a.object != nil && a.object.lead != nil && a.object.with == nil {
+				ch.lists = append(ch.lists, []*schema{c.share(s, a.object.lead)})
+			}
+		}
 		ch.lists = append(ch.lists, []*schema{m.free})
 	}
 	cl.atoms = slices.Concat(cl.atoms[:at], cl.atoms[at+1:])
 	return ch, true, nil
+}
+
+// share returns a schema of objects in which a member that is not declared is as both s and
+// other ask.
+func (c *compiler) share(s *schema, other *member) *schema {
+	m := s.some
+	t := m.shared[other]
+	if t == nil {
+		t = c.derive(s.node)
+		t.types, t.object = objectType, newObject()
+		t.object.lead, t.object.with = m, other
+		m.shared[other] = t
+	}
+	return t
 }
 
 // declaredBy lists the names that schemas which hold together declare or require.

@@ -35,9 +35,7 @@ func (c *compiler) program(start pushdown.ID) (*pushdown.Program, error) {
 				*calls = slices.DeleteFunc(*calls, func(call pushdown.Call) bool { return !full[call.Rule] })
 			}
 		case r.Object != nil:
-			o, empty := r.Object, func(x pushdown.Extra) bool { return !full[x.Value] }
-			lead := slices.DeleteFunc(slices.Clone(o.Extra[:o.Lead]), empty)
-			o.Extra, o.Lead = append(lead, slices.DeleteFunc(slices.Clone(o.Extra[o.Lead:]), empty)...), len(lead)
+			pruneExtra(r.Object, full)
 		}
 	}
 	if err := c.canonicalItems(); err != nil {
@@ -89,12 +87,12 @@ func (c *compiler) matchesSomething(r *pushdown.Rule, full []bool) bool {
 				required++
 			}
 		}
-		lead := min(1, o.Lead)
-		if c.extras(o, o.Extra[:o.Lead], full, lead) < lead {
+		if !c.leading(o, full) {
 			return false
 		}
-		more := o.Min - members // of which one is the lead
-		return (more <= lead || c.extras(o, o.Extra[o.Lead:], full, more) >= more) && (o.Max < 0 || required+lead <= o.Max && o.Min <= o.Max)
+		leads, more := len(o.Lead), o.Min-members // of which some are leads
+		lo, _ := o.Kinds(leads)
+		return (more <= leads || c.extras(o, o.Extra[lo:], full, more) >= more) && (o.Max < 0 || required+leads <= o.Max && o.Min <= o.Max)
 	}
 	if r.Proc != nil {
 		return ends(r.Proc, full)
@@ -144,6 +142,81 @@ func pruneArray(a *pushdown.Array, full []bool) {
 	if a.Items < 0 && (a.Max < 0 || a.Max > len(a.Prefix)) {
 		a.Max = len(a.Prefix)
 	}
+}
+
+// pruneExtra leaves out the kinds of extra members that nothing matches.
+func pruneExtra(o *pushdown.Object, full []bool) {
+	var extra []pushdown.Extra
+	var lead []int
+	for n := range len(o.Lead) + 1 {
+		before := len(extra)
+		lo, hi := o.Kinds(n)
+		for _, x := range o.Extra[lo:hi] {
+			if full[x.Value] {
+				extra = append(extra, x)
+			}
+		}
+		if n < len(o.Lead) {
+			lead = append(lead, len(extra)-before)
+		}
+	}
+	o.Extra, o.Lead = extra, lead
+}
+
+// leading reports whether an object may have the extra members of its Lead, with different
+// keys. Those of which there are fewer keys than members of Lead are tried in turn.
+func (c *compiler) leading(o *pushdown.Object, full []bool) bool {
+	var few [][]string
+	for n := range o.Lead {
+		lo, hi := o.Kinds(n)
+		kinds := o.Extra[lo:hi]
+		if c.extras(o, kinds, full, len(o.Lead)) == len(o.Lead) {
+			continue
+		}
+		var keys []string
+		for _, x := range kinds {
+			if full[x.Value] {
+				keys = append(keys, c.keyTexts(o, c.rules[x.Key].Text.DFA)...)
+			}
+		}
+		few = append(few, keys)
+	}
+	return chosen(few, nil)
+}
+
+// chosen reports whether from each list a text can be chosen such that they differ from
+// each other and from those taken.
+func chosen(lists [][]string, taken []string) bool {
+	return len(lists) == 0 || slices.ContainsFunc(lists[0], func(text string) bool {
+		return !slices.Contains(taken, text) && chosen(lists[1:], append(slices.Clip(taken), text))
+	})
+}
+
+// keyTexts lists the texts of an automaton that are not the key of one of an object's own
+// members. There are few.
+func (c *compiler) keyTexts(o *pushdown.Object, d *automaton.DFA) (list []string) {
+	own := map[string]bool{}
+	for _, p := range o.Props {
+		own[automaton.Quote(p.Name)] = true
+	}
+	var from func(state int32, text []byte)
+	from = func(state int32, text []byte) {
+		if c.step(1) != nil || len(list) > maxLeads {
+			return
+		}
+		if s := &d.States[state]; s.Accept && !own[string(text)] {
+			list = append(list, string(text))
+		}
+		for _, e := range d.States[state].Edges {
+			for b := int(e.Lo); b <= int(e.Hi); b++ {
+				from(e.To, append(slices.Clip(text), byte(b)))
+			}
+		}
+	}
+	if !d.Empty() {
+		from(0, nil)
+	}
+	return list
 }
 
 // extras returns how many members of some kinds besides its own an object may have, or

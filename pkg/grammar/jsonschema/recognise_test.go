@@ -164,7 +164,7 @@ func (r *recogniser) members(o *pushdown.Object, at, next int, used []string, ou
 			extras--
 		}
 	}
-	if strings.HasPrefix(rest, "}") && len(used) >= o.Min && !required(o.Props[next:]) && (o.Lead == 0 || extras > 0) {
+	if strings.HasPrefix(rest, "}") && len(used) >= o.Min && !required(o.Props[next:]) && extras >= len(o.Lead) {
 		out[at+1] = true
 	}
 	if o.Max >= 0 && len(used) == o.Max {
@@ -187,10 +187,8 @@ func (r *recogniser) members(o *pushdown.Object, at, next int, used []string, ou
 	if required(o.Props[next:]) {
 		return
 	}
-	for i, x := range o.Extra {
-		if o.Lead > 0 && (extras == 0) != (i < o.Lead) {
-			continue
-		}
+	lo, hi := o.Kinds(extras)
+	for _, x := range o.Extra[lo:hi] {
 		for end := range r.ends(x.Key, at) {
 			key := r.text[at:end]
 			declared := slices.ContainsFunc(o.Props, func(p pushdown.Prop) bool { return automaton.Quote(p.Name) == key })
@@ -317,18 +315,34 @@ func spellObject(p *pushdown.Program, o *pushdown.Object, v *value) (string, boo
 			return false
 		})
 	}
-	first := -1
+	var extras []int
 	for i, name := range v.keys {
-		if o.Lead > 0 && first < 0 && !declared[name] && spelled(i, o.Extra[:o.Lead]) {
-			first = i
+		if !declared[name] {
+			extras = append(extras, i)
 		}
 	}
-	for i, name := range v.keys {
-		if !declared[name] && i != first && !spelled(i, o.Extra[o.Lead:]) {
-			return "", false
+	// Each extra member is tried as the next: a program asks for few in an order.
+	var next func(n int, left []int) bool
+	next = func(n int, left []int) bool {
+		if len(left) == 0 {
+			return n >= len(o.Lead)
 		}
+		lo, hi := o.Kinds(n)
+		for at, i := range left {
+			if before := len(parts); spelled(i, o.Extra[lo:hi]) {
+				if next(n+1, slices.Concat(left[:at], left[at+1:])) {
+					return true
+				}
+				parts = parts[:before]
+			}
+			if n >= len(o.Lead) {
+				return false
+			}
+		}
+		return false
 	}
-	return "{" + strings.Join(parts, ",") + "}", o.Lead == 0 || first >= 0
+	ok := next(0, extras)
+	return "{" + strings.Join(parts, ",") + "}", ok
 }
 
 // accepts reports whether an instance is in a program once it is spelled as it asks.

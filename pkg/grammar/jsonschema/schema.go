@@ -58,8 +58,9 @@ type schema struct {
 type member struct {
 	keyword    string
 	key, value *schema
-	made       map[string]*schema // what asks for a member of that name
-	free       *schema            // what asks for one that is not declared
+	made       map[string]*schema  // what asks for a member of that name
+	free       *schema             // what asks for one that is not declared
+	shared     map[*member]*schema // what asks for the undeclared one that another asks for
 }
 
 // mark is how far the search for schemas that apply to themselves has come.
@@ -125,6 +126,7 @@ type objectFacts struct {
 	required   []string
 	min, max   int
 	lead       *member // of the members that are not declared, one must be so
+	with       *member // that one is as this asks too; nil: it is another one than others ask for
 
 	rest *schema // unevaluatedProperties
 }

@@ -55,9 +55,32 @@ type Object struct {
 	// not special, so keys of two of them must not both match unless both may.
 	Extra    []Extra
 	Min, Max int // members, Max < 0 meaning without end
-	// Lead, unless 0, is how many of Extra are the kinds that the first extra member is
-	// of: there must be one. The others are those of all further ones.
-	Lead int
+	// Lead says of which kinds the first extra members are, which must be there: Lead[0] of
+	// Extra are the kinds of the first, the next Lead[1] those of the second, and so on. The
+	// others are those of all further ones.
+	Lead []int
+}
+
+// Kinds returns which of Extra are the kinds of the extra member that comes after others:
+// those from lo to hi.
+func (o *Object) Kinds(after int) (lo, hi int) {
+	for i, n := range o.Lead {
+		if i == after {
+			return lo, lo + n
+		}
+		lo += n
+	}
+	return lo, len(o.Extra)
+}
+
+// place returns for how many of Lead extra members are there once one of kind i is.
+func (o *Object) place(i int) int {
+	for n := range o.Lead {
+		if _, hi := o.Kinds(n); i < hi {
+			return n + 1
+		}
+	}
+	return len(o.Lead)
 }
 
 // A Prop is a member with its own key.

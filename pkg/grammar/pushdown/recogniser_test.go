@@ -148,7 +148,7 @@ func (r *recogniser) ofObject(o *Object, at, prop int, keys []string, found map[
 		}
 	}
 	end := func(at int, prop, extras int, keys []string) {
-		if r.has(at, "}") && (o.Lead == 0 || extras > 0) && len(keys) >= o.Min && (o.Max < 0 || len(keys) <= o.Max) && !missing(prop, len(o.Props)) {
+		if r.has(at, "}") && extras >= len(o.Lead) && len(keys) >= o.Min && (o.Max < 0 || len(keys) <= o.Max) && !missing(prop, len(o.Props)) {
 			found[at+1] = true
 		}
 	}
@@ -173,10 +173,15 @@ func (r *recogniser) ofObject(o *Object, at, prop int, keys []string, found map[
 	if missing(prop, len(o.Props)) {
 		return
 	}
-	for i, x := range o.Extra {
-		if o.Lead > 0 && (extras == 0) != (i < o.Lead) {
-			continue
+	kinds := o.Extra
+	for i, n := range o.Lead {
+		if extras == i {
+			kinds = kinds[:n]
+			break
 		}
+		kinds = kinds[n:]
+	}
+	for _, x := range kinds {
 		for after := range r.ends(x.Key, at) {
 			key := r.text[at:after]
 			if !slices.ContainsFunc(o.Props, func(p Prop) bool { return automaton.Quote(p.Name) == key }) {

@@ -281,25 +281,29 @@ func (r *run) enterExtra(u *rule, e element) {
 	if !u.object.mayExtra(u.Object, e.reg, e.count) {
 		return
 	}
-	for i, x := range u.Object.Extra {
-		if r.closed(x.Key) || r.closed(x.Value) || !u.Object.comes(i, e.used) {
+	lo, hi := u.Object.Kinds(r.leading(u.Object, e.used))
+	for i, x := range u.Object.Extra[lo:hi] {
+		if r.closed(x.Key) || r.closed(x.Value) {
 			continue
 		}
+		i += lo
 		back := e
 		back.state, back.reg, back.count = afterExtra-int32(i), int32(len(u.Object.Props)), u.Object.counted(e.count)
 		r.add(element{rule: x.Key, from: int32(len(r.text) + 1), stack: r.push(back)})
 	}
 }
 
-// comes reports whether an extra member of kind i may come next, after those used.
-func (o *Object) comes(i int, used int32) bool { return o.Lead == 0 || (used == 0) == (i < o.Lead) }
-
-// lead returns how many extra members must come, before any has.
-func (o *Object) lead() int { return min(1, o.Lead) }
+// leading returns for how many of an object's Lead there are extra members, by their keys.
+func (r *run) leading(o *Object, used int32) (n int) {
+	for ; used != 0 && n < len(o.Lead); used = r.used[used].before {
+		n++
+	}
+	return n
+}
 
 // mayEnd reports whether an object may end.
-func (u *rule) mayEnd(e *element) bool {
-	return u.object.needs[e.reg] == 0 && int(e.count) >= u.Object.Min && (u.Object.Lead == 0 || e.used != 0)
+func (r *run) mayEnd(u *rule, e *element) bool {
+	return u.object.needs[e.reg] == 0 && int(e.count) >= u.Object.Min && r.leading(u.Object, e.used) == len(u.Object.Lead)
 }
 
 // counted returns the number of members after one more, as far as it matters.
@@ -316,7 +320,7 @@ func (r *run) mayMember(u *rule, e *element, i int32) bool {
 	if i < e.reg || i > t.required[e.reg] || r.closed(o.Props[i].Value) {
 		return false
 	}
-	return o.Max < 0 || int(e.count+1+t.needs[i+1])+o.lead() <= o.Max
+	return o.Max < 0 || int(e.count+1+t.needs[i+1])+len(o.Lead) <= o.Max
 }
 
 // mayAny reports whether any of the members at a node of the trie may come next.
