@@ -109,7 +109,7 @@ func (c *compiler) arrayBody(a *pushdown.Array, atoms []*schema) error {
 }
 
 // maxUnique is how many items that differ an array may be asked to have.
-const maxUnique = 64
+const maxUnique = pushdown.MaxUnique
 
 // supportedArray refuses what is said of the items of an array together.
 func supportedArray(a *pushdown.Array, atoms []*schema) error {

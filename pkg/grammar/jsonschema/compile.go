@@ -11,7 +11,7 @@
 // for values of the same types.
 //
 // Supported are all keywords of validation and application, but for $dynamicRef and
-// $recursiveRef that lead to different schemas from different places, uniqueItems next to contains, and minItems above 64 with
+// $recursiveRef that lead to different schemas from different places, and minItems above 64 with
 // uniqueItems. Not supported under not, if or oneOf are the opposite of uniqueItems and
 // formats that only annotate (see [glossa/pkg/grammar/automaton.Format] for the others);
 // elsewhere those formats are ignored.

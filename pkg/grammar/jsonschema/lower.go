@@ -140,7 +140,7 @@ func (c *compiler) supported(list []*clause) []*clause {
 // leavable reports whether a clause is of a oneOf and excludes another alternative in a
 // way that is not supported.
 func leavable(cl *clause) bool {
-	return cl.because != nil && (countsUnique(cl) || len(leadsOf(cl.atoms)) > maxLeads ||
+	return cl.because != nil && (len(leadsOf(cl.atoms)) > maxLeads ||
 		slices.ContainsFunc(cl.atoms, func(s *schema) bool { return s.refused != nil && s.refused.Keyword != "format" }))
 }
 

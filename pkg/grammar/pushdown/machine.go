@@ -94,8 +94,14 @@ func (m *Machine) add(id ID, r *Rule) error {
 			return fmt.Errorf("rule %d: at least %d characters of strings that are not plain", id, t.Min)
 		}
 		made.open = !m.finite(r.Text.DFA) && (!r.Text.Counted || r.Text.Max < 0 || r.Text.Max > shortText)
+	case r.Proc != nil && r.Proc.Unique:
+		for _, s := range r.Proc.States {
+			if slices.ContainsFunc(s.Calls, func(c Call) bool { return c.Before < -1 || c.Before > MaxUnique }) {
+				return fmt.Errorf("rule %d: an array of more than %d different items at least is too large", id, MaxUnique)
+			}
+		}
 	case r.Array != nil:
-		if r.Array.Unique && r.Array.Min > maxUnique {
+		if r.Array.Unique && r.Array.Min > MaxUnique {
 			return fmt.Errorf("rule %d: an array of %d different items at least is too large", id, r.Array.Min)
 		}
 	case r.Object != nil:

@@ -96,7 +96,12 @@ type Extra struct{ Key, Value ID }
 // A Proc is a general rule: bytes and calls of rules, over states of which 0 is the
 // first. Several ways may be open at once. A rule must not call itself before a byte
 // was read (left recursion).
-type Proc struct{ States []ProcState }
+type Proc struct {
+	States []ProcState
+	// Unique says that the calls read the items of an array, which must differ as in an
+	// [Array] that is Unique.
+	Unique bool
+}
 
 // A ProcState reads a byte, calls a rule, or returns if it accepts.
 type ProcState struct {
@@ -109,4 +114,5 @@ type ProcState struct {
 type Call struct {
 	Rule   ID
 	Return int32
+	Before int32 // in a Unique Proc: how many of the items before it the rule may match, at most; -1: it reads the first; [MaxUnique]: that is not known
 }

@@ -305,7 +305,7 @@ func randomProc(dice *rand.Rand, one func() ID) *Proc {
 			}
 		}
 		for range dice.IntN(3) {
-			s.Calls = append(s.Calls, Call{one(), state()})
+			s.Calls = append(s.Calls, Call{Rule: one(), Return: state()})
 		}
 	}
 	return p

@@ -7,10 +7,10 @@ import "slices"
 type element struct {
 	rule  ID    // ended: the whole text was read
 	state int32 // of a DFA or a Proc; where in an array or object, see below
-	reg   int32 // Text: characters read; Array: items begun; Object: the next of Props
+	reg   int32 // Text: characters read; Array: items begun; Object: the next of Props; unique Proc, in a frame: the rule of the item
 	count int32 // Object: members begun
-	used  int32 // Object: its extra keys, Array that is unique: its items; an index of run.used
-	from  int32 // where in run.text began: Text: the extra key; unique Array, in a frame: the item; else -1
+	used  int32 // Object: its extra keys, unique Array or Proc: its items; an index of run.used
+	from  int32 // where in run.text began: Text: the extra key; unique Array or Proc, in a frame: the item; else -1
 	stack int32 // index of run.frames
 }
 
@@ -137,7 +137,7 @@ func (r *run) push(e element) int32 {
 		f.cost = min(never, below.cost+r.costs.after(r, &e))
 		f.open = below.open + r.costs.opens(r, &e)
 	}
-	if f.near = r.frames[e.stack].near; e.from >= 0 && r.m.rules[e.rule].Array != nil {
+	if f.near = r.frames[e.stack].near; e.from >= 0 && r.m.rules[e.rule].Text == nil {
 		f.near = int32(len(r.frames))
 	}
 	r.frames = append(r.frames, f)
@@ -206,7 +206,7 @@ func (r *run) leave(stack int32) {
 		r.add(e)
 		return
 	}
-	if e.from >= 0 && r.m.rules[e.rule].Array != nil && !r.distinct(&e) {
+	if e.from >= 0 && r.m.rules[e.rule].Text == nil && !r.distinct(&e) {
 		return
 	}
 	r.arrive(e)
@@ -247,7 +247,9 @@ func (r *run) arriveProc(p *Proc, e element) {
 	}
 	for _, c := range s.Calls {
 		back := e
-		back.state = c.Return
+		if back.state = c.Return; p.Unique {
+			back.reg, back.from = int32(c.Rule), int32(len(r.text)+1)
+		}
 		if !r.closed(c.Rule) {
 			r.enter(c.Rule, r.push(back))
 		}
