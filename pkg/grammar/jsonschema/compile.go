@@ -8,7 +8,8 @@
 // can be valid in more than 16,384 ways, or fewer of many schemas each, the program has
 // some of each alternative. If two alternatives of a oneOf may both hold and the overlap
 // cannot be excluded, the ways that would need it are left out, as long as others remain
-// for values of the same types.
+// for values of the same types: of the object itself, or of the member or item that would
+// have to be invalid for the other alternative.
 //
 // Supported are all keywords of validation and application, but for $dynamicRef and
 // $recursiveRef that lead to different schemas from different places, and minItems above 64 with

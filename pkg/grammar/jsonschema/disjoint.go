@@ -49,6 +49,7 @@ func (c *compiler) exclusive(cl *clause, ch choice) (lists [][]*schema, reasons 
 // are not those of both anyway.
 func (c *compiler) unless(both types, from *value, other []*schema) *schema {
 	not := c.negated(from, other...)
+	not.excludes = true
 	if both == everyType {
 		return not
 	}

@@ -23,13 +23,15 @@ type clause struct {
 	atoms   []*schema // those that say something by themselves
 	pending []choice
 	because error     // why the negation of an alternative is among them
+	denied  []*schema // those that do not hold
 	open    []*schema // those that say something of unevaluated members or items
 	partial bool      // schemas hold that are not in it: open is ignored
 }
 
 func (cl *clause) clone() *clause {
 	n := *cl
-	n.seen, n.atoms, n.pending, n.open = slices.Clip(n.seen), slices.Clip(n.atoms), slices.Clip(n.pending), slices.Clip(n.open)
+	n.seen, n.atoms, n.pending = slices.Clip(n.seen), slices.Clip(n.atoms), slices.Clip(n.pending)
+	n.denied, n.open = slices.Clip(n.denied), slices.Clip(n.open)
 	return &n
 }
 
@@ -93,7 +95,7 @@ func (c *compiler) add(cl *clause, s *schema) error {
 	}
 	cl.seen = append(cl.seen, s)
 	cl.types &= s.types
-	if s.never || cl.types == 0 {
+	if s.never || cl.types == 0 || slices.Contains(cl.denied, s) {
 		cl.dead = true
 		return nil
 	}
@@ -109,7 +111,11 @@ func (c *compiler) add(cl *clause, s *schema) error {
 		}
 	}
 	for _, t := range s.none {
-		n, err := c.negation(t)
+		if cl.denied = append(cl.denied, t); slices.Contains(cl.seen, t) {
+			cl.dead = true
+			return nil
+		}
+		n, err := c.negation(t, s.excludes)
 		if err != nil {
 			return err
 		}

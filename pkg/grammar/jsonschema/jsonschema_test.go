@@ -213,6 +213,8 @@ func TestLogic(t *testing.T) {
 		{`{"type":"object","not":{"anyOf":[{"patternProperties":{"^a$":{"type":"null"}}},{"patternProperties":{"^b$":{"type":"null"}}}]},"additionalProperties":{"type":["integer","null"]}}`,
 			`{"a":1,"b":1} {"a":1,"b":1,"c":2}`, `{} {"a":1} {"b":1} {"a":1,"b":null}`},
 		{`{"type":"object","not":{"anyOf":[{"propertyNames":{"not":{"const":"a"}}},{"patternProperties":{"^a$":{"type":"null"}}}]}}`, `{"a":1} {"a":1,"b":2}`, `{} {"b":1} {"a":null}`},
+		{`{"type":"object","properties":{"a":{"$ref":"#/$defs/a"},"b":{}},"oneOf":[{"properties":{"a":{"$ref":"#/$defs/a"}},"required":["a"]},{"required":["b"]}],"$defs":{"a":{"type":"array","uniqueItems":true,"minItems":1}}}`,
+			`{"a":[1,2]} {"b":2}`, `{} {"a":[1,1]} {"a":[1],"b":2} {"a":[],"b":2}`},
 		{`{"not":{"type":["string","number"]}}`, `null [] {}`, `"x" 1 1.5`},
 		{`{"not":{"anyOf":[{"type":"object"},{"type":"array"},{"type":"string"},{"type":"number"}]}}`, `null true`, `1 "x" [] {}`},
 		{`{"type":"object","not":{"required":["a","b"]}}`, `{} {"a":1} {"b":1}`, `{"a":1,"b":2} {"b":2,"a":1}`},
@@ -294,6 +296,8 @@ func TestNarrowed(t *testing.T) {
 			"{} {" + strings.Join(all[1:], ",") + "} 1"},
 		// Arrays of which two items are equal would be valid, and cannot be asked for.
 		{`{"oneOf":[{"type":"array","uniqueItems":true},{"type":"array","minItems":2}]}`, `[] [1]`, `[1,2] {}`},
+		{`{"type":"object","oneOf":[{"required":["a"],"properties":{"a":{"type":"array","uniqueItems":true,"items":{"type":"string"}}}},{"required":["b"]}],"properties":{"a":{},"b":{}}}`,
+			`{"a":["x"]} {"b":1} {"a":1,"b":1} {"a":[1],"b":1}`, `{} {"a":["x"],"b":1} {"a":["x","x"]} {"a":["x","x"],"b":1}`},
 	})
 	c := newCompiler(automaton.Limits{})
 	if _, err := c.compile([]byte(`{"oneOf":[{"type":"array","uniqueItems":true},{"type":"array","minItems":2}]}`)); err != nil || c.narrowed == nil {

@@ -133,15 +133,18 @@ func (c *compiler) supported(list []*clause) []*clause {
 	if lost&^kept != 0 {
 		return list
 	}
-	c.narrowed = list[first].because
+	if c.narrowed = list[first].because; c.narrowed == nil {
+		c.narrowed = list[first].unsupported()
+	}
 	return slices.DeleteFunc(slices.Clone(list), leavable)
 }
 
 // leavable reports whether a clause is of a oneOf and excludes another alternative in a
 // way that is not supported.
 func leavable(cl *clause) bool {
-	return cl.because != nil && (len(leadsOf(cl.atoms)) > maxLeads ||
-		slices.ContainsFunc(cl.atoms, func(s *schema) bool { return s.refused != nil && s.refused.Keyword != "format" }))
+	return cl.because != nil && len(leadsOf(cl.atoms)) > maxLeads || slices.ContainsFunc(cl.atoms, func(s *schema) bool {
+		return s.refused != nil && s.refused.Keyword != "format" && (cl.because != nil || s.excludes)
+	})
 }
 
 // unsupported returns what of a clause is not, nil if all is.

@@ -11,15 +11,19 @@ import (
 const maxExclusive = 32
 
 // negation returns a schema that holds where s does not: one of what s says does not
-// hold. What has no negation here refuses the values that it may be about.
-func (c *compiler) negation(s *schema) (*schema, error) {
-	if s.opposite != nil {
+// hold. What has no negation here refuses the values that it may be about; if the negation
+// excludes an alternative of a oneOf, such ways may be left out.
+func (c *compiler) negation(s *schema, excludes bool) (*schema, error) {
+	if !excludes && s.opposite != nil {
 		return s.opposite, nil
+	}
+	if excludes && s.exclusion != nil {
+		return s.exclusion, nil
 	}
 	if err := c.read(s); err != nil {
 		return nil, err
 	}
-	n := negator{c: c, of: s}
+	n := negator{c: c, of: s, excludes: excludes}
 	if s.never {
 		n.add(c.derive(s.node))
 	}
@@ -40,7 +44,7 @@ func (c *compiler) negation(s *schema) (*schema, error) {
 	n.arrays(s.array)
 	n.objects(s.object)
 	for _, t := range s.all {
-		n.add(c.negated(s.node, t))
+		n.add(n.negated(s.node, t))
 	}
 	for _, t := range s.none {
 		n.add(t)
@@ -98,9 +102,17 @@ func (c *compiler) same(s *schema, v *value) *schema {
 
 // A negator collects the ways in which a schema does not hold.
 type negator struct {
-	c    *compiler
-	of   *schema
-	ways [][]*schema
+	c        *compiler
+	of       *schema
+	excludes bool // an alternative of a oneOf
+	ways     [][]*schema
+}
+
+// negated returns a schema that holds where s does not.
+func (n *negator) negated(from *value, s ...*schema) *schema {
+	t := n.c.negated(from, s...)
+	t.excludes = n.excludes
+	return t
 }
 
 // add adds a way: all of list hold.
@@ -117,6 +129,7 @@ func (n *negator) of1(of types, set func(*schema)) {
 // refuse adds a way that is not supported.
 func (n *negator) refuse(of types, keyword string) {
 	n.of1(of, func(t *schema) {
+		t.excludes = n.excludes
 		t.refused = fault.New(n.of.node.pointer(), keyword, "its opposite is asked for here (by not, if or oneOf), which is not supported")
 	})
 }
@@ -137,9 +150,13 @@ func (n *negator) result() (*schema, error) {
 	default:
 		s = n.c.derive(n.of.node)
 		s.choices = []choice{{of: n.of, keyword: "not", lists: n.ways}}
-		s.opposite = n.of
+		s.opposite, s.exclusion = n.of, n.of
 	}
-	n.of.opposite = s
+	if n.excludes {
+		n.of.exclusion = s
+	} else {
+		n.of.opposite = s
+	}
 	return s, n.c.check(s, 0)
 }
 
@@ -148,7 +165,7 @@ func (n *negator) result() (*schema, error) {
 func (n *negator) choice(ch choice) error {
 	var none []*schema
 	for _, list := range ch.lists {
-		none = append(none, n.c.negated(n.of.node, list...))
+		none = append(none, n.negated(n.of.node, list...))
 	}
 	n.add(none...)
 	if !ch.exclusive {
@@ -230,7 +247,7 @@ func (n *negator) arrays(f *arrayFacts) {
 			for range i {
 				a.prefix = append(a.prefix, n.c.anything)
 			}
-			a.prefix = append(a.prefix, n.c.negated(n.of.node, item))
+			a.prefix = append(a.prefix, n.negated(n.of.node, item))
 		})
 	}
 	switch {
@@ -238,10 +255,10 @@ func (n *negator) arrays(f *arrayFacts) {
 	case f.items.isFalse():
 		n.array(func(a *arrayFacts) { a.min = len(f.prefix) + 1 })
 	default:
-		n.array(func(a *arrayFacts) { a.contains, a.from = n.c.negated(n.of.node, f.items), len(f.prefix) })
+		n.array(func(a *arrayFacts) { a.contains, a.from = n.negated(n.of.node, f.items), len(f.prefix) })
 	}
 	if f.contains != nil && f.minMatches == 1 && f.from == 0 {
-		n.array(func(a *arrayFacts) { a.items = n.c.negated(n.of.node, f.contains) })
+		n.array(func(a *arrayFacts) { a.items = n.negated(n.of.node, f.contains) })
 	} else if f.contains != nil && f.minMatches > 0 {
 		n.array(func(a *arrayFacts) {
 			a.contains, a.from, a.minMatches, a.maxMatch = f.contains, f.from, 0, f.minMatches-1
@@ -282,7 +299,7 @@ func (n *negator) objects(f *objectFacts) {
 		}
 		n.object(func(o *objectFacts) {
 			o.names, o.required = []string{name}, []string{name}
-			o.properties = []*schema{n.c.negated(n.of.node, f.properties[i])}
+			o.properties = []*schema{n.negated(n.of.node, f.properties[i])}
 		})
 	}
 	for _, p := range f.patterns {
@@ -291,7 +308,7 @@ func (n *negator) objects(f *objectFacts) {
 		}
 		key := n.c.derive(n.of.node)
 		key.text = &stringFacts{max: -1, matches: []language{{p.text, false}}}
-		n.member("patternProperties", key, n.c.negated(n.of.node, p.value))
+		n.member("patternProperties", key, n.negated(n.of.node, p.value))
 	}
 	if f.others != nil && !f.others.isTrue() {
 		key := n.c.derive(n.of.node)
@@ -304,10 +321,10 @@ func (n *negator) objects(f *objectFacts) {
 		for _, name := range f.names {
 			key.not = append(key.not, &value{kind: stringKind, text: name})
 		}
-		n.member("additionalProperties", key, n.c.negated(n.of.node, f.others))
+		n.member("additionalProperties", key, n.negated(n.of.node, f.others))
 	}
 	if f.keys != nil {
-		n.member("propertyNames", n.c.negated(n.of.node, f.keys), n.c.anything)
+		n.member("propertyNames", n.negated(n.of.node, f.keys), n.c.anything)
 	}
 }
 

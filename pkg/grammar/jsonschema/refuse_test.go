@@ -56,6 +56,8 @@ func TestRefusals(t *testing.T) {
 		{`{"anyOf":[{"type":"null"},{"$ref":"#"}]}`, "", "$ref"},
 		{`{"not":{"$ref":"#"}}`, "", "$ref"},
 		{`{"type":"object","not":{"anyOf":[{"additionalProperties":{"type":"null"}},{"additionalProperties":{"const":1}},{"additionalProperties":{"const":2}},{"additionalProperties":{"const":3}},{"propertyNames":{"maxLength":1}}]}}`, "/not/anyOf/4", "propertyNames"},
+		{`{"type":"array","not":{"uniqueItems":true}}`, "/not", "uniqueItems"},
+		{`{"type":"array","not":{"uniqueItems":true,"items":{"type":"string"}}}`, "/not", "uniqueItems"},
 		{`{"oneOf":[{"type":"array","uniqueItems":true,"minItems":2},{"type":"array","minItems":2}]}`, "", "oneOf"},
 		{`false`, "", ""},
 		{`{"type":"string","minLength":2,"maxLength":1}`, "", ""},

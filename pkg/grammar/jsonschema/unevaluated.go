@@ -298,7 +298,7 @@ func (n *negator) rest() error {
 		var way []*schema
 		for i, list := range unsettled {
 			if which>>i&1 == 0 {
-				way = append(way, n.c.negated(s.node, list...))
+				way = append(way, n.negated(s.node, list...))
 			}
 		}
 		left, err := n.c.leave(s, n.c.evaluators(s, func(list []*schema) bool {
@@ -309,7 +309,7 @@ func (n *negator) rest() error {
 			return err
 		}
 		if left.object != nil || left.array != nil {
-			n.add(append(way, n.c.negated(s.node, left))...)
+			n.add(append(way, n.negated(s.node, left))...)
 		}
 	}
 	return nil
