@@ -11,7 +11,7 @@ import (
 // rules: their states know how many items there are and how many of them match.
 
 const (
-	maxCounting = 4    // schemas that count items of one array
+	maxCounting = 8    // schemas that count items of one array
 	maxCounts   = 2048 // states of such an array
 )
 

@@ -37,7 +37,7 @@ func (c *compiler) negation(s *schema, excludes bool) (*schema, error) {
 		n.of1(everyType, func(t *schema) { t.enums = [][]*value{s.not} })
 	}
 	if s.formats != nil && s.types&stringType != 0 {
-		n.of1(stringType, func(t *schema) { t.refused = s.unasserted() })
+		n.of1(stringType, func(t *schema) { t.refused, t.excludes = s.unasserted(), excludes })
 	}
 	n.numbers(s.number)
 	n.strings(s.text)
@@ -110,6 +110,9 @@ type negator struct {
 
 // negated returns a schema that holds where s does not.
 func (n *negator) negated(from *value, s ...*schema) *schema {
+	if len(s) == 1 && s[0].isFalse() {
+		return n.c.anything
+	}
 	t := n.c.negated(from, s...)
 	t.excludes = n.excludes
 	return t
@@ -342,9 +345,16 @@ func (c *compiler) which(cl *clause) (ch choice, ok bool, err error) {
 	if at < 0 || cl.types&objectType == 0 {
 		return ch, false, nil
 	}
+	if err := c.declare(cl); err != nil {
+		return ch, false, err
+	}
 	s := cl.atoms[at]
 	m := s.some
 	ch = choice{of: s, keyword: m.keyword}
+	if there, err := c.there(cl, m); there || err != nil {
+		cl.atoms = slices.Concat(cl.atoms[:at], cl.atoms[at+1:])
+		return choice{of: s, keyword: m.keyword, lists: [][]*schema{nil}}, there, err
+	}
 	closed := slices.ContainsFunc(cl.atoms, func(s *schema) bool {
 		return s.object != nil && s.object.others != nil && s.object.others.isFalse() && s.object.patterns == nil
 	})
@@ -381,6 +391,61 @@ func (c *compiler) which(cl *clause) (ch choice, ok bool, err error) {
 	}
 	cl.atoms = slices.Concat(cl.atoms[:at], cl.atoms[at+1:])
 	return ch, true, nil
+}
+
+// there reports whether each object of a clause has a member as m asks for, as far as that
+// is quickly seen: one that is required, or one that is not declared and asked for already.
+func (c *compiler) there(cl *clause, m *member) (bool, error) {
+	if !m.value.isTrue() {
+		return false, nil
+	}
+	for _, name := range requiredOf(cl) {
+		if err := c.step(1); err != nil {
+			return false, err
+		}
+		if ok, err := c.valid(&value{kind: stringKind, text: name}, m.key); ok || err != nil {
+			return ok, err
+		}
+	}
+	return m.plain() && m.declares != nil && slices.Contains(cl.atoms, m.declares) && len(leadsOf(cl.atoms)) > 0, nil
+}
+
+// plain reports whether m asks for any member whose name is none of a list.
+func (m *member) plain() bool {
+	return m.value.isTrue() && m.key.text == nil && m.key.none == nil && m.key.not != nil
+}
+
+// declare has a clause that asks for several members declare the names that these must not
+// have: a member that is not declared is then as all ask that ask for nothing else.
+func (c *compiler) declare(cl *clause) error {
+	var plain []*schema
+	asking := 0
+	for _, s := range cl.atoms {
+		if s.some != nil {
+			asking++
+		}
+		if s.some != nil && s.some.plain() {
+			plain = append(plain, s)
+		}
+	}
+	if asking < 2 {
+		return nil
+	}
+	for _, s := range plain {
+		m := s.some
+		if m.declares == nil {
+			m.declares = c.derive(s.node)
+			m.declares.object = newObject()
+			for _, v := range m.key.not {
+				m.declares.object.names = append(m.declares.object.names, v.text)
+			}
+			m.declares.object.properties = slices.Repeat([]*schema{c.anything}, len(m.key.not))
+		}
+		if err := c.add(cl, m.declares); err != nil {
+			return err
+		}
+	}
+	return c.step(1 + len(cl.atoms))
 }
 
 // share returns a schema of objects in which a member that is not declared is as both s and

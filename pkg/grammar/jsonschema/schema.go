@@ -62,6 +62,7 @@ type member struct {
 	key, value *schema
 	made       map[string]*schema  // what asks for a member of that name
 	free       *schema             // what asks for one that is not declared
+	declares   *schema             // what declares the names that it must not have, nil: not asked yet
 	shared     map[*member]*schema // what asks for the undeclared one that another asks for
 }
 
