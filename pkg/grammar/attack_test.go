@@ -79,6 +79,22 @@ func attacks() []attack {
 			return fmt.Sprintf(`"%d":{"type":"array","contains":{"$ref":"#/$defs/%d"},"minContains":2}`, i, i+1)
 		}) + `,"40":{"type":"null"}}}`, "/$defs/17", "contains", "more than 16777216 bytes"},
 		{"counting by many", `{"type":"array","allOf":[` + eachf(4, `{"contains":{"const":#},"minContains":5,"maxContains":6}`) + `]}`, "/allOf/0", "contains", "more than 2048 states"},
+		{"unevaluated members of many alternatives", `{"type":"object","anyOf":[` + eachf(60, `{"properties":{"p#":{"const":#}}}`) + `],"unevaluatedProperties":false}`, "*", "*", ""},
+		{"unevaluated members of many choices", `{"type":"object","allOf":[` + eachf(40, `{"anyOf":[{"properties":{"p#":{"const":1}}},{"properties":{"q#":{"const":2}}}]}`) + `],"unevaluatedProperties":false}`, "*", "*", ""},
+		{"unevaluated members in each other", nested(60, `{"anyOf":[{"properties":{"a":{}}},`, `{}`, `],"unevaluatedProperties":{"type":"null"}}`), "*", "*", ""},
+		{"unevaluated members of dependent schemas", `{"type":"object","dependentSchemas":{` + eachf(500, `"p#":{"properties":{"q#":{}}}`) + `},"unevaluatedProperties":false}`, "*", "*", ""},
+		ok("unevaluated members of a long chain", `{"$ref":"#/$defs/0","unevaluatedProperties":false,"$defs":{`+each(900, func(i int) string {
+			return fmt.Sprintf(`"%d":{"properties":{"p%d":{}},"$ref":"#/$defs/%d"}`, i, i, i+1)
+		})+`,"900":{}}}`),
+		{"many objects of unevaluated members", inObject("properties", eachf(3000, `"p#":{"$ref":"#/$defs/w","unevaluatedProperties":false}`)) + ``, "*", "*", ""},
+		{"many copies of a wide object", `{"type":"object","properties":{` + eachf(3000, `"p#":{"$ref":"#/$defs/w","unevaluatedProperties":false}`) + `},"$defs":{"w":` + inObject("properties", eachf(2000, `"p#":{}`)) + `}}`, "*", "*", ""},
+		{"not unevaluated", `{"type":"object","not":{"anyOf":[` + eachf(5, `{"properties":{"p#":{"const":#}}}`) + `],"unevaluatedProperties":false}}`, "*", "*", ""},
+		{"negated maps", `{"type":"object","not":{"anyOf":[` + eachf(300, `{"additionalProperties":{"const":#}}`) + `]}}`, "*", "*", ""},
+		{"negated closed objects", `{"type":"object","not":{"anyOf":[` + eachf(300, `{"properties":{"p#":{"const":#}},"additionalProperties":false}`) + `]}}`, "*", "*", ""},
+		{"oneOf of closed objects", `{"oneOf":[` + eachf(60, `{"type":"object","properties":{"p#":{"const":#},"q":{}},"additionalProperties":false}`) + `]}`, "*", "*", ""},
+		{"different items counted by many", `{"type":"array","uniqueItems":true,"allOf":[` + eachf(8, `{"contains":{"type":"string","pattern":"^#"},"minContains":8}`) + `]}`, "*", "*", ""},
+		{"many different items counted", `{"type":"array","uniqueItems":true,"minItems":64,"contains":{"type":"object","required":["a"],"properties":{"a":{"type":"string","minLength":50}}},"minContains":60}`, "*", "*", ""},
+		{"arrays of different counted items", inObject("properties", eachf(100, `"p#":{"type":"array","uniqueItems":true,"minItems":20,"contains":{"type":"string","pattern":"^#[ab]{40}$"},"minContains":10}`)), "*", "*", ""},
 		ok("different strings", `{"type":"array","uniqueItems":true,"minItems":64,"items":{"type":"string","minLength":100}}`),
 		ok("different constants", `{"type":"array","uniqueItems":true,"minItems":64,"items":{"enum":[`+eachf(5000, `"value #"`)+`]}}`),
 		{"different long arrays", `{"type":"array","uniqueItems":true,"minItems":64,"items":{"type":"array","minItems":40,"items":{"type":"array","minItems":40,"items":{"type":"string","pattern":"^a{30}[bc]*$"}}}}`, "", "uniqueItems", "more than 1024 bytes"},

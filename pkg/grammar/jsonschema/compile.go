@@ -100,6 +100,7 @@ type compiler struct {
 	rules   []pushdown.Rule
 	origins []origin           // of the rules
 	sizes   int                // of rules
+	visits  int                // of evaluators and holding
 	closed  map[string]*schema // what schemas say of members and items that others do not evaluate
 	byOne   map[*schema]pushdown.ID
 	bySet   map[string]pushdown.ID

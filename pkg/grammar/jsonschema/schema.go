@@ -47,12 +47,13 @@ type schema struct {
 	none    []*schema // not
 	choices []choice
 
-	opposite  *schema      // its negation, once asked
-	exclusion *schema      // its negation to exclude an alternative of a oneOf, once asked
-	excludes  bool         // its negations, and what it refuses, exclude an alternative of a oneOf
-	evaluate  evaluating   // whether it evaluates members or items
-	refused   *fault.Error // values of its types are not supported
-	some      *member      // of objects
+	opposite      *schema      // its negation, once asked
+	exclusion     *schema      // its negation to exclude an alternative of a oneOf, once asked
+	excludes      bool         // its negations, and what it refuses, exclude an alternative of a oneOf
+	visited, held int          // when evaluators came to it, and when holding last found it in a clause
+	evaluate      evaluating   // whether it evaluates members or items
+	refused       *fault.Error // values of its types are not supported
+	some          *member      // of objects
 }
 
 // A member asks an object for a member of which schemas of the name and of the value hold:

@@ -54,13 +54,14 @@ func (s *schema) asksRest() bool {
 // evaluators lists the schemas that evaluate for s if some schemas hold: s, those that it
 // applies to the same value, and so on.
 func (c *compiler) evaluators(s *schema, holds func(list []*schema) bool) (list []*schema) {
-	seen := map[*schema]bool{}
+	c.visits++
+	now := c.visits
 	var visit func(s *schema)
 	visit = func(s *schema) {
-		if seen[s] || !s.evaluates() {
+		if s.visited == now || !s.evaluates() {
 			return
 		}
-		seen[s] = true
+		s.visited = now
 		list = append(list, s)
 		for _, t := range s.all {
 			visit(t)
@@ -85,7 +86,7 @@ func (c *compiler) matters(cl *clause, ch *choice) (bool, error) {
 	if len(cl.open) == 0 || cl.partial || ch.exclusive || ch.silent || ch.keyword == "if" && !ch.optional || !slices.ContainsFunc(ch.lists, anyEvaluates) {
 		return false, nil
 	}
-	holds := cl.holding()
+	holds := c.holding(cl)
 	for _, s := range cl.open {
 		if err := c.step(1 + 2*len(cl.seen)); err != nil {
 			return false, err
@@ -118,14 +119,15 @@ func (c *compiler) skip(cl *clause) (*clause, error) {
 	return &way, c.step(n)
 }
 
-// holding returns a faster form of holds.
-func (cl *clause) holding() func(list []*schema) bool {
-	seen := make(map[*schema]bool, len(cl.seen))
+// holding returns a faster form of holds, until it is called again.
+func (c *compiler) holding(cl *clause) func(list []*schema) bool {
+	c.visits++
+	now := c.visits
 	for _, s := range cl.seen {
-		seen[s] = true
+		s.held = now
 	}
 	return func(list []*schema) bool {
-		return !slices.ContainsFunc(list, func(s *schema) bool { return !seen[s] && !(s.read && s.empty()) })
+		return !slices.ContainsFunc(list, func(s *schema) bool { return s.held != now && !(s.read && s.empty()) })
 	}
 }
 
@@ -164,7 +166,7 @@ func (cl *clause) alternatives(ch *choice) (lists [][]*schema, besides [][]choic
 func (c *compiler) close(cl *clause) (*clause, error) {
 	way := cl.clone()
 	way.open = nil
-	holds := cl.holding()
+	holds := c.holding(cl)
 	for _, s := range cl.open {
 		if err := c.step(1 + 2*len(cl.seen)); err != nil {
 			return nil, err
