@@ -60,6 +60,10 @@ func TestScalars(t *testing.T) {
 		{`{"type":"string","format":"date"}`, `"2024-02-29"`, `"2023-02-30" "x"`},
 		{`{"type":"string","format":"colour"}`, `"x"`, `1`},
 		{`{"minLength":3}`, `1 "abc" []`, `"ab"`},
+		{`{"$schema":"http://json-schema.org/draft-03/schema#","type":"string","format":"ip-address"}`, `"1.2.3.4"`, `"x" "1.2.3"`},
+		{`{"$schema":"http://json-schema.org/draft-03/schema#","type":"string","format":"host-name"}`, `"a.b"`, `"a_b"`},
+		{`{"$schema":"http://json-schema.org/draft-03/schema#","type":"string","format":"color"}`, `"x"`, `1`},
+		{`{"$schema":"http://json-schema.org/draft-04/schema#","type":"string","format":"ip-address"}`, `"1.2.3.4" "x"`, `1`},
 	})
 }
 

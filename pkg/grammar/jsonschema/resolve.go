@@ -154,7 +154,7 @@ func (c *compiler) nameSchema(v, resource *value) {
 // nameResource notes the names of v alone and returns the resource that it is in.
 func (c *compiler) nameResource(v, resource *value) *value {
 	id := v.get("$id")
-	if c.draft == draft4 || c.draft == undeclared && id == nil {
+	if c.draft <= draft4 || c.draft == undeclared && id == nil {
 		id = v.get("id")
 	}
 	if id != nil && id.kind == stringKind {
