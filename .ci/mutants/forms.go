@@ -11,7 +11,7 @@ const (
 	structuredTests = "./pkg/structured"
 
 	masks   = "^Test(MaskMatchesReader|Ends|EndsAtCost|Min|Share|ShareAround|Limited)$"
-	schemas = "^Test(Scalars|Enums|Arrays|Objects|Logic|References|Refusals|Pruned)$"
+	schemas = "^Test(Scalars|Enums|Arrays|Objects|Logic|Unevaluated|References|Refusals|Pruned)$"
 )
 
 // costs: how few tokens end a text, and which tokens leave enough for that.
@@ -40,7 +40,7 @@ func rules() []mutant {
 		{"keys: a taken one is not shut", masktext, "\tif e.from >= 0 {\n\t\tm.shutTaken(t, e, room)", "\tif e.from >= 0 && room < 0 {\n\t\tm.shutTaken(t, e, room)", pushdownTests, masks},
 		{"keys: a free one costs what any does", "pkg/grammar/pushdown/texts.go", "if len(rests) == 0 || t.cost[e.state] >= never {", "if true || len(rests) == 0 {", pushdownTests, masks},
 		{"members: required ones are skipped", run, "i > t.required[e.reg] || r.closed", "r.closed", pushdownTests, masks},
-		{"members: more than there may be", run, "return o.Max < 0 || int(e.count+1+t.needs[i+1])+o.lead() <= o.Max", "return o.Max < 0 || int(e.count+1)+o.lead() <= o.Max", pushdownTests, masks},
+		{"members: more than there may be", run, "return o.Max < 0 || int(e.count+1+t.needs[i+1])+len(o.Lead) <= o.Max", "return o.Max < 0 || int(e.count+1)+len(o.Lead) <= o.Max", pushdownTests, masks},
 		{"items: fewer than there must be", step, "e.state == afterOne && b == ']' && int(e.reg) >= a.Min:", "e.state == afterOne && b == ']':", pushdownTests, masks},
 		{"items: one more than there may be", run, "(a.Max < 0 || int(e.reg) < a.Max) {\n\t\tback", "(a.Max < 0 || int(e.reg) <= a.Max) {\n\t\tback", pushdownTests, masks},
 		{"counted strings: one character more", step, "if t.Max >= 0 && int(*n) >= t.Max {", "if t.Max >= 0 && int(*n) > t.Max {", pushdownTests, masks},
@@ -84,7 +84,12 @@ func meanings() []mutant {
 		{"additionalProperties: of one conjunct, for patterns of another", dir + "object.go", "if !said && s.object.others != nil {", "if !said && len(set) == 0 && s.object.others != nil {", schemaTests, schemas},
 		{"allOf: the laxer maxItems", dir + "disjoint.go", "if a < 0 || b >= 0 && b < a {", "if a < 0 || b >= 0 && b > a {", schemaTests, schemas},
 		{"uniqueItems is ignored", dir + "array.go", "a.Unique = a.Unique || f.unique && (a.Max < 0 || a.Max > 1)", "a.Unique = a.Unique || f.unique && a.Max > 1<<30", schemaTests, schemas},
-		{"unevaluatedProperties is ignored", dir + "object.go", "if s.object.unevaluated {", "if s.object.unevaluated && s.object.min > 0 {", schemaTests, schemas},
+		{"unevaluatedProperties is ignored", dir + "unevaluated.go", "facts.others = s.object.rest\n", "facts.others = c.anything\n", schemaTests, schemas},
+		{"unevaluatedProperties: one alternative alone evaluates", dir + "unevaluated.go", "lists, besides = append(lists, list), append(besides, slices.Clip(more))", "lists, besides = append(lists, list), append(besides, nil)", schemaTests, schemas},
+		{"unevaluatedItems: contains evaluates in draft 2019-09", dir + "unevaluated.go", "case a.contains != nil && c.draft >= draft2020:", "case a.contains != nil && c.draft >= draft2019:", schemaTests, schemas},
+		{"negated maps: the member of one is as others ask", dir + "object.go", "of, values = include(of, m.key), include(values, m.value)", "of, values = include(of, m.key), include(values[:0], m.value)", schemaTests, schemas},
+		{"uniqueItems is ignored next to contains", dir + "count.go", "n.unique, n.proc.Unique, n.last = s, true, max(n.last, 1)", "n.unique, n.proc.Unique, n.last = s, false, max(n.last, 1)", schemaTests, schemas},
+		{"a negation next to what it negates", dir + "expand.go", "slices.Contains(cl.seen, t) {\n\t\t\tcl.dead = true", "slices.Contains(cl.seen, t) {\n\t\t\tcl.dead = false", schemaTests, schemas},
 		{"maxLength beside a pattern", dir + "text.go", "t.Counted = lesser(longest, most) != longest", "t.Counted = lesser(longest, most) == longest", schemaTests, schemas},
 		{"minLength beside a pattern", dir + "text.go", "c.stringDFA(place, matches, differs, excluded, least, -1)", "c.stringDFA(place, matches, differs, excluded, min(least, 0), -1)", schemaTests, schemas},
 		{"required members that are not declared", dir + "object.go", "\tof.add(required)\n", "", schemaTests, schemas},
