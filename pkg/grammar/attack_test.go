@@ -99,7 +99,7 @@ func attacks() []attack {
 		ok("different constants", `{"type":"array","uniqueItems":true,"minItems":64,"items":{"enum":[`+eachf(5000, `"value #"`)+`]}}`),
 		{"different long arrays", `{"type":"array","uniqueItems":true,"minItems":64,"items":{"type":"array","minItems":40,"items":{"type":"array","minItems":40,"items":{"type":"string","pattern":"^a{30}[bc]*$"}}}}`, "", "uniqueItems", "more than 1024 bytes"},
 		{"different arrays of different arrays", nested(3, `{"type":"array","uniqueItems":true,"minItems":30,"items":`, `{"type":"string"}`, `}`), "", "uniqueItems", "more than 1024 bytes"},
-		{"different arrays of different strings", nested(2, `{"type":"array","uniqueItems":true,"minItems":60,"items":`, `{"type":"string"}`, `}`), "*", "*", ""},
+		{"different arrays of different strings", nested(2, `{"type":"array","uniqueItems":true,"minItems":60,"items":`, `{"type":"string"}`, `}`), "", "uniqueItems", "which is the bound"},
 		{"many arrays of different items", inObject("properties", eachf(200, `"p#":{"type":"array","uniqueItems":true,"minItems":64,"items":{"type":"string","pattern":"^#[ab]{40}$"}}`)), "*", "*", ""},
 		{"excluded classes", inObject("properties", eachf(300, `"p#":{"type":"string","not":{"pattern":"^\\w+#[\\w\\d]*$"}}`)), "*", "*", "which is the bound"},
 		{"excluded multiples", `{"type":"number","not":{"anyOf":[` + eachf(50, `{"multipleOf":1#}`) + `]}}`, "*", "multipleOf", "which is the bound"},

@@ -52,6 +52,9 @@ func (c *compiler) arrayRule(cl *clause) (pushdown.ID, error) {
 		return never, nil
 	}
 	c.atFirst(atoms, "")
+	if at := slices.IndexFunc(atoms, func(s *schema) bool { return s.array.unique }); at >= 0 {
+		c.at(atoms[at], "uniqueItems")
+	}
 	if most != 0 && slices.ContainsFunc(atoms, func(s *schema) bool { return s.array.counts() }) {
 		return c.countingRule(atoms, key)
 	}

@@ -219,6 +219,8 @@ func TestLogic(t *testing.T) {
 		{`{"type":"object","not":{"anyOf":[{"propertyNames":{"not":{"const":"a"}}},{"patternProperties":{"^a$":{"type":"null"}}}]}}`, `{"a":1} {"a":1,"b":2}`, `{} {"b":1} {"a":null}`},
 		{`{"type":"object","properties":{"a":{"$ref":"#/$defs/a"},"b":{}},"oneOf":[{"properties":{"a":{"$ref":"#/$defs/a"}},"required":["a"]},{"required":["b"]}],"$defs":{"a":{"type":"array","uniqueItems":true,"minItems":1}}}`,
 			`{"a":[1,2]} {"b":2}`, `{} {"a":[1,1]} {"a":[1],"b":2} {"a":[],"b":2}`},
+		{`{"type":"object","not":{"anyOf":[{"propertyNames":{"not":{"const":"a"}}},{"propertyNames":{"not":{"const":"ab"}}}]}}`, `{"a":1,"ab":2} {"a":1,"ab":2,"c":3}`, `{} {"a":1} {"ab":1}`},
+		{`{"type":"object","not":{"anyOf":[{"propertyNames":{"not":{"enum":["a","b"]}}},{"propertyNames":{"not":{"const":"a"}}}]}}`, `{"a":1} {"a":1,"b":2}`, `{} {"b":1}`},
 		{`{"if":{"anyOf":[false,{"additionalProperties":false}],"required":["a"]},"then":{}}`, `true {} {"a":1}`, ``},
 		{`{"type":"object","oneOf":[{"required":["a"],"properties":{"a":{},"x":{}},"additionalProperties":false},{"required":["b"],"properties":{"b":{},"x":{}},"additionalProperties":false},{"properties":{"c":{},"x":{}},"additionalProperties":false}]}`,
 			`{"a":1} {"b":1,"x":2} {"c":1} {} {"x":1}`, `{"a":1,"b":1} {"a":1,"c":2} {"d":1}`},

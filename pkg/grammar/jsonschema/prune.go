@@ -14,6 +14,11 @@ func (c *compiler) program(start pushdown.ID) (*pushdown.Program, error) {
 	if err := c.step(0); err != nil {
 		return nil, err
 	}
+	for i := range c.rules {
+		if o := c.rules[i].Object; o != nil && !full[i] && c.narrowed == nil && c.tight(o, full) {
+			c.narrowed = fault.New(c.origins[i].of.pointer(), "not", "members that must be there for it not to hold may have too few names to differ")
+		}
+	}
 	if !full[start] && c.narrowed != nil {
 		return nil, c.narrowed
 	}
@@ -44,7 +49,30 @@ func (c *compiler) program(start pushdown.ID) (*pushdown.Program, error) {
 	if err := c.checkLeast(start); err != nil {
 		return nil, err
 	}
-	return &pushdown.Program{Rules: c.rules, Start: start}, nil
+	places, err := c.places()
+	return &pushdown.Program{Rules: c.rules, Start: start, Places: places}, err
+}
+
+// maxPlaces bounds the bytes of the places of rules: those of later rules are not known.
+const maxPlaces = 1 << 20
+
+// places returns where rules come from.
+func (c *compiler) places() (list []pushdown.Place, err error) {
+	known := map[*value]string{}
+	size := 0
+	for _, o := range c.origins {
+		pointer, ok := known[o.of]
+		if !ok {
+			pointer = o.of.pointer()
+			known[o.of] = pointer
+			size += len(pointer)
+		}
+		if size > maxPlaces {
+			break
+		}
+		list = append(list, pushdown.Place{Pointer: pointer, Keyword: o.keyword})
+	}
+	return list, c.spend(8*len(list)+2*size, 40*len(list)+3*size)
 }
 
 // full returns which rules something matches: the least such set.
@@ -163,60 +191,41 @@ func pruneExtra(o *pushdown.Object, full []bool) {
 	o.Extra, o.Lead = extra, lead
 }
 
-// leading reports whether an object may have the extra members of its Lead, with different
-// keys. Those of which there are fewer keys than members of Lead are tried in turn.
+// leading reports whether an object may have the extra members of its Lead: of each there
+// must be a kind with more keys than the object's own members and those before it may take.
+// Objects of which that does not show, though few enough keys may be chosen, are left out.
 func (c *compiler) leading(o *pushdown.Object, full []bool) bool {
-	var few [][]string
+	share := func(x, y pushdown.ID) bool {
+		a, b := c.rules[x].Text.DFA, c.rules[y].Text.DFA
+		if a == b {
+			return true
+		}
+		both, err := c.work.Intersect(a, b)
+		return err != nil || !both.Empty()
+	}
 	for n := range o.Lead {
 		lo, hi := o.Kinds(n)
-		kinds := o.Extra[lo:hi]
-		if c.extras(o, kinds, full, len(o.Lead)) == len(o.Lead) {
-			continue
+		enough := false
+		for i := lo; i < hi && !enough; i++ {
+			taken := o.Shared(i, share)
+			enough = c.extras(o, o.Extra[i:i+1], full, taken+1) > taken
 		}
-		var keys []string
-		for _, x := range kinds {
-			if full[x.Value] {
-				keys = append(keys, c.keyTexts(o, c.rules[x.Key].Text.DFA)...)
-			}
+		if !enough {
+			return false
 		}
-		few = append(few, keys)
 	}
-	return chosen(few, nil)
+	return true
 }
 
-// chosen reports whether from each list a text can be chosen such that they differ from
-// each other and from those taken.
-func chosen(lists [][]string, taken []string) bool {
-	return len(lists) == 0 || slices.ContainsFunc(lists[0], func(text string) bool {
-		return !slices.Contains(taken, text) && chosen(lists[1:], append(slices.Clip(taken), text))
-	})
-}
-
-// keyTexts lists the texts of an automaton that are not the key of one of an object's own
-// members. There are few.
-func (c *compiler) keyTexts(o *pushdown.Object, d *automaton.DFA) (list []string) {
-	own := map[string]bool{}
-	for _, p := range o.Props {
-		own[automaton.Quote(p.Name)] = true
-	}
-	var from func(state int32, text []byte)
-	from = func(state int32, text []byte) {
-		if c.step(1) != nil || len(list) > maxLeads {
-			return
-		}
-		if s := &d.States[state]; s.Accept && !own[string(text)] {
-			list = append(list, string(text))
-		}
-		for _, e := range d.States[state].Edges {
-			for b := int(e.Lo); b <= int(e.Hi); b++ {
-				from(e.To, append(slices.Clip(text), byte(b)))
-			}
+// tight reports whether each of an object's Lead has a key, but more than one has few.
+func (c *compiler) tight(o *pushdown.Object, full []bool) bool {
+	for n := range o.Lead {
+		lo, hi := o.Kinds(n)
+		if c.extras(o, o.Extra[lo:hi], full, 1) == 0 {
+			return false
 		}
 	}
-	if !d.Empty() {
-		from(0, nil)
-	}
-	return list
+	return len(o.Lead) > 1
 }
 
 // extras returns how many members of some kinds besides its own an object may have, or

@@ -37,7 +37,7 @@ func newCosts(budget *automaton.Budget, m *Machine, v *Vocabulary) (*costs, erro
 	for i := range m.rules {
 		size += 2 + sizeOf(&m.rules[i].Rule)
 		if err := budget.Spend(8, 64); err != nil {
-			return nil, err
+			return nil, &RuleError{ID(max(0, i-1)), err} // the one before has spent it
 		}
 		switch r := &m.rules[i]; {
 		case r.Text != nil:
@@ -60,6 +60,9 @@ func newCosts(budget *automaton.Budget, m *Machine, v *Vocabulary) (*costs, erro
 			}
 			if cost := c.rule(id); cost < c.start[id] {
 				c.start[id], changed = cost, cyclic
+			}
+			if err := budget.Err(); err != nil {
+				return nil, &RuleError{id, err}
 			}
 		}
 	}

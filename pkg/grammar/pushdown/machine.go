@@ -39,7 +39,7 @@ func NewWithin(budget *automaton.Budget, p *Program) (*Machine, error) {
 	m := &Machine{budget: budget, rules: make([]rule, len(p.Rules)), start: p.Start, dead: make([]bool, len(p.Rules)), shorts: map[*automaton.DFA]*shortest{}, finites: map[*automaton.DFA]bool{}, ways: maxElements}
 	for i := range p.Rules {
 		if err := m.add(ID(i), &p.Rules[i]); err != nil {
-			return nil, err
+			return nil, &RuleError{ID(i), err}
 		}
 	}
 	if p.Start < 0 || int(p.Start) >= len(p.Rules) {

@@ -9,9 +9,22 @@ import "glossa/pkg/grammar/automaton"
 // A Program is a set of rules that call each other. It does not change once it is
 // compiled and is safe for concurrent use.
 type Program struct {
-	Rules []Rule
-	Start ID
+	Rules  []Rule
+	Start  ID
+	Places []Place // of the first rules in their source, for errors
 }
+
+// A Place is where a rule comes from.
+type Place struct{ Pointer, Keyword string }
+
+// A RuleError is an error at a rule of a program.
+type RuleError struct {
+	Rule ID
+	Err  error
+}
+
+func (e *RuleError) Error() string { return e.Err.Error() }
+func (e *RuleError) Unwrap() error { return e.Err }
 
 // An ID is the index of a rule in its program.
 type ID int32
@@ -71,6 +84,22 @@ func (o *Object) Kinds(after int) (lo, hi int) {
 		lo += n
 	}
 	return lo, len(o.Extra)
+}
+
+// Shared returns how many of Lead before that of kind i may have taken a key of that kind,
+// where share reports whether two rules of keys have a text in common. There must be more
+// such keys than these and those of Props.
+func (o *Object) Shared(i int, share func(x, y ID) bool) (n int) {
+	for before := range o.place(i) - 1 {
+		lo, hi := o.Kinds(before)
+		for _, x := range o.Extra[lo:hi] {
+			if share(x.Key, o.Extra[i].Key) {
+				n++
+				break
+			}
+		}
+	}
+	return n
 }
 
 // place returns for how many of Lead extra members are there once one of kind i is.
