@@ -116,8 +116,8 @@ func (c *compiler) build(set []*schema) (pushdown.ID, error) {
 // supported leaves out the clauses of a oneOf for which others would have to be excluded
 // in a way that is not supported, unless no other is left for values of their types: what
 // is valid by them alone is not in the program. Those in which strings would have to lack a
-// format that only annotates stay, unless others are left and none has strings: who takes
-// the format for an annotation finds no string there either.
+// format that only annotates stay, unless others are left and none has strings: if the
+// format is an annotation, no string is valid there either.
 func (c *compiler) supported(list []*clause) []*clause {
 	if list = c.leaveOut(list, false); len(list) > 1 {
 		list = c.leaveOut(list, true)

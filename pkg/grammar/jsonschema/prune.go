@@ -195,19 +195,12 @@ func pruneExtra(o *pushdown.Object, full []bool) {
 // must be a kind with more keys than the object's own members and those before it may take.
 // Objects of which that does not show, though few enough keys may be chosen, are left out.
 func (c *compiler) leading(o *pushdown.Object, full []bool) bool {
-	share := func(x, y pushdown.ID) bool {
-		a, b := c.rules[x].Text.DFA, c.rules[y].Text.DFA
-		if a == b {
-			return true
-		}
-		both, err := c.work.Intersect(a, b)
-		return err != nil || !both.Empty()
-	}
+	keys := func(id pushdown.ID) *automaton.DFA { return c.rules[id].Text.DFA }
 	for n := range o.Lead {
 		lo, hi := o.Kinds(n)
 		enough := false
 		for i := lo; i < hi && !enough; i++ {
-			taken := o.Shared(i, share)
+			taken := o.Shared(i, keys)
 			enough = c.extras(o, o.Extra[i:i+1], full, taken+1) > taken
 		}
 		if !enough {

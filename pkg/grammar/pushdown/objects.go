@@ -1,5 +1,7 @@
 package pushdown
 
+import "glossa/pkg/grammar/automaton"
+
 // An objectCosts is what it costs to write an object.
 type objectCosts struct {
 	keys        [][]int32 // (member, byte): from there to the colon, that included
@@ -38,7 +40,7 @@ func (c *costs) spellKeys(u *rule) *objectCosts {
 		o.extra[i] = never
 		need := u.Object.Min // extra members before and with it
 		if lo, _ := u.Object.Kinds(len(u.Object.Lead)); i < lo {
-			need = 1 + u.Object.Shared(i, func(x, y ID) bool { return c.share(x, y) })
+			need = 1 + u.Object.Shared(i, func(id ID) *automaton.DFA { return c.m.rules[id].Text.DFA })
 		}
 		if need > 0 { // else it needs not be written
 			t := c.v.textWithin(c.budget, textKey{d: c.m.rules[x.Key].Text.DFA})
@@ -46,16 +48,6 @@ func (c *costs) spellKeys(u *rule) *objectCosts {
 		}
 	}
 	return o
-}
-
-// share reports whether two rules of keys have a text in common, as far as is known.
-func (c *costs) share(x, y ID) bool {
-	a, b := c.m.rules[x].Text.DFA, c.m.rules[y].Text.DFA
-	if a == b {
-		return true
-	}
-	both, err := c.budget.Intersect(a, b)
-	return err != nil || !both.Empty()
 }
 
 // ownKeys returns how many members of an object's own have a key among some texts.

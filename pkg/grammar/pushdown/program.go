@@ -86,20 +86,48 @@ func (o *Object) Kinds(after int) (lo, hi int) {
 	return lo, len(o.Extra)
 }
 
-// Shared returns how many of Lead before that of kind i may have taken a key of that kind,
-// where share reports whether two rules of keys have a text in common. There must be more
-// such keys than these and those of Props.
-func (o *Object) Shared(i int, share func(x, y ID) bool) (n int) {
+// Shared returns how many of Lead before that of kind i may have taken a key of that kind;
+// keys returns the automaton of a rule. There must be more such keys than these and those of Props.
+func (o *Object) Shared(i int, keys func(ID) *automaton.DFA) (n int) {
 	for before := range o.place(i) - 1 {
 		lo, hi := o.Kinds(before)
 		for _, x := range o.Extra[lo:hi] {
-			if share(x.Key, o.Extra[i].Key) {
+			if meet(keys(x.Key), keys(o.Extra[i].Key)) {
 				n++
 				break
 			}
 		}
 	}
 	return n
+}
+
+// maxMeeting bounds the pairs of states that meet looks at.
+const maxMeeting = 1 << 10
+
+// meet reports whether two automata may have a text in common: false if that is sure.
+func meet(a, b *automaton.DFA) bool {
+	if a.Empty() || b.Empty() {
+		return false
+	}
+	type pair struct{ a, b int32 }
+	seen, todo := map[pair]bool{{}: true}, []pair{{}}
+	for len(todo) > 0 && len(seen) < maxMeeting {
+		at := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		x, y := &a.States[at.a], &b.States[at.b]
+		if x.Accept && y.Accept {
+			return true
+		}
+		for _, e := range x.Edges {
+			for _, f := range y.Edges {
+				if to := (pair{e.To, f.To}); e.Lo <= f.Hi && f.Lo <= e.Hi && !seen[to] {
+					seen[to] = true
+					todo = append(todo, to)
+				}
+			}
+		}
+	}
+	return len(todo) > 0
 }
 
 // place returns for how many of Lead extra members are there once one of kind i is.
