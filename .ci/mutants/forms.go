@@ -2,7 +2,7 @@ package main
 
 const (
 	masks   = "^Test(MaskMatchesReader|Ends|EndsAtCost|Min|Share|ShareAround|Limited)$"
-	schemas = "^Test(Scalars|Enums|Arrays|Objects|Logic|References|Refusals|Pruned)$"
+	schemas = "^Test(Scalars|Enums|Arrays|Objects|Logic|Unevaluated|References|Refusals|Pruned)$"
 )
 
 // costs: the fewest tokens that end a text, and the tokens that leave enough for that.

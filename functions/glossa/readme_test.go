@@ -249,7 +249,7 @@ func parameterTable(list []wire.Parameter) string {
 	var b strings.Builder
 	b.WriteString("| parameter | in the process | by a remote model | |\n|---|---|---|---|\n")
 	for _, p := range list {
-		note := p.Note
+		note := p.Text()
 		if len(p.Neutral) > 0 {
 			note += "; taken: `" + strings.Join(p.Neutral, "`, `") + "`"
 		}

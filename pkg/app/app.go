@@ -140,32 +140,52 @@ func (a *App) Models() llm.Models {
 	return a.budgets.Models(meter.Models(resilience.Models(a.catalog, a.openEntry, resilience.Keep(&a.answers))))
 }
 
+// A family is a dialect and the function that serves it, with its routes.
+type family struct {
+	name   string
+	routes func(a *App) []httpx.Route
+}
+
+// families is the list of dialects: a new one is a row here, its package, and its function
+// in functions/NAME.
+func families() []family {
+	return []family{
+		{"openai", func(a *App) []httpx.Route { return openai.Routes(openai.Config{Models: a.Models()}) }},
+		{"alpha", (*App).alpha},
+		{"textsynth", func(a *App) []httpx.Route { return textsynth.Routes(textsynth.Config{Models: a.Models()}) }},
+		{"alephalpha", (*App).alephalpha},
+		{"lamini", func(a *App) []httpx.Route { return lamini.Routes(lamini.Config{Models: a.Models()}) }},
+		{"invoke", func(a *App) []httpx.Route {
+			return invoke.Routes(invoke.Config{Models: a.Models(), IgnoreUnmapped: a.cfg.IgnoreUnmapped, EmptyLines: a.cfg.EmptyLines})
+		}},
+	}
+}
+
 // Families returns the names of the families of routes, one for each function.
-func Families() []string {
-	return []string{"openai", "alpha", "textsynth", "alephalpha", "lamini", "invoke"}
+func Families() (names []string) {
+	for _, f := range families() {
+		names = append(names, f.name)
+	}
+	return names
 }
 
 // dialect returns the routes of a family's dialect.
 func (a *App) dialect(name string) []httpx.Route {
-	switch name {
-	case "openai":
-		return openai.Routes(openai.Config{Models: a.Models()})
-	case "alpha":
-		return a.alpha()
-	case "alephalpha":
-		cfg := alephalpha.Config{Models: a.Models()}
-		if a.users() {
-			cfg.Login = a.login
+	for _, f := range families() {
+		if f.name == name {
+			return f.routes(a)
 		}
-		return alephalpha.Routes(cfg)
-	case "textsynth":
-		return textsynth.Routes(textsynth.Config{Models: a.Models()})
-	case "lamini":
-		return lamini.Routes(lamini.Config{Models: a.Models()})
-	case "invoke":
-		return invoke.Routes(invoke.Config{Models: a.Models(), IgnoreUnmapped: a.cfg.IgnoreUnmapped, EmptyLines: a.cfg.EmptyLines})
 	}
 	panic("app: there is no family " + name) // a fault of the program
+}
+
+// alephalpha returns the routes of Aleph Alpha's dialect, with logins if there are users.
+func (a *App) alephalpha() []httpx.Route {
+	cfg := alephalpha.Config{Models: a.Models()}
+	if a.users() {
+		cfg.Login = a.login
+	}
+	return alephalpha.Routes(cfg)
 }
 
 // Routes returns the one route table: the routes of the families, of all families if none is
@@ -188,7 +208,7 @@ func (a *App) Routes(families ...string) []httpx.Route {
 	routes = append(routes, httpx.Route{
 		Method: http.MethodGet, Pattern: "/health", Permission: httpx.Public, Doc: healthDoc, Handle: health,
 	})
-	return append(routes, description(routes, func() []httpx.Route { return a.Routes() }))
+	return append(routes, a.description(routes, func() []httpx.Route { return a.Routes() }))
 }
 
 func health(w http.ResponseWriter, _ *http.Request) error {

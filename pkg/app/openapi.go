@@ -44,12 +44,14 @@ var (
 // description returns the route of the OpenAPI document, which describes the given routes
 // and itself. Behind a gateway it describes all routes, whichever function answers. No key
 // is needed: the document is the same everywhere.
-func description(routes []httpx.Route, all func() []httpx.Route) httpx.Route {
+func (a *App) description(routes []httpx.Route, all func() []httpx.Route) httpx.Route {
+	info := apiInfo()
+	info.Open = !a.cfg.Auth
 	self := httpx.Route{Method: http.MethodGet, Pattern: documentPath, Permission: httpx.Public, Doc: documentDoc}
 	own := sync.OnceValues(func() ([]byte, error) {
-		return openapi.Document(apiInfo(), append(routes[:len(routes):len(routes)], self))
+		return openapi.Document(info, append(routes[:len(routes):len(routes)], self))
 	})
-	whole := sync.OnceValues(func() ([]byte, error) { return openapi.Document(apiInfo(), all()) })
+	whole := sync.OnceValues(func() ([]byte, error) { return openapi.Document(info, all()) })
 	self.Handle = func(w http.ResponseWriter, r *http.Request) error {
 		document := own
 		if host.BehindGateway(r.Context()) {

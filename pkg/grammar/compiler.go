@@ -2,6 +2,7 @@ package grammar
 
 import (
 	"context"
+	"errors"
 
 	"glossa/pkg/grammar/automaton"
 	"glossa/pkg/grammar/calls"
@@ -48,7 +49,7 @@ func (c *Compiler) Calls(form CallForm, tools []Tool, must, one bool, l Limits) 
 func (c *Compiler) Bind(g *Grammar, v *Vocabulary) (*Constraint, error) {
 	bound, err := pushdown.BindWithin(c.budget, g.machine, v)
 	if err != nil {
-		return nil, c.failed(err)
+		return nil, c.failed(g.program, err)
 	}
 	return bound, nil
 }
@@ -67,18 +68,22 @@ func (c *Compiler) made(p *pushdown.Program, err error) (*Grammar, error) {
 		machine, err = pushdown.NewWithin(c.budget, p)
 	}
 	if err != nil {
-		return nil, c.failed(err)
+		return nil, c.failed(p, err)
 	}
 	return &Grammar{program: p, machine: machine}, nil
 }
 
-// failed returns what callers see of an error.
-func (c *Compiler) failed(err error) error {
+// failed returns what callers see of an error about a program.
+func (c *Compiler) failed(p *pushdown.Program, err error) error {
 	if done := c.ctx.Err(); done != nil && c.budget.Err() == done {
 		return done
 	}
 	if e, ok := err.(*Error); ok {
 		return &Error{Pointer: clip(e.Pointer), Keyword: e.Keyword, Message: clip(e.Message)}
+	}
+	if e, ok := errors.AsType[*pushdown.RuleError](err); ok && int(e.Rule) < len(p.Places) {
+		at := p.Places[e.Rule]
+		return fault.New(clip(at.Pointer), at.Keyword, "%v", err)
 	}
 	return fault.New("", "", "%v", err)
 }

@@ -24,7 +24,7 @@ func newOrders(p *pushdown.Program) *orders {
 	for i, r := range p.Rules {
 		switch {
 		case r.Object != nil:
-			o.free = o.free || r.Object.Lead > 0 // which of its members comes first is not known
+			o.free = o.free || r.Object.Lead != nil // which of its members comes first is not known
 			for _, prop := range r.Object.Props {
 				o.by[prop.Name] = append(o.by[prop.Name], pushdown.ID(i))
 			}

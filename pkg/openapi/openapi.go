@@ -23,6 +23,7 @@ type Info struct {
 	Title, Version, Description string
 	Licence                     string // an SPDX identifier
 	Tags                        []Tag  // in their order
+	Open                        bool   // no key is needed but for uploads
 }
 
 // A Tag is a group of operations.
@@ -57,7 +58,7 @@ func Document(info Info, routes []httpx.Route) ([]byte, error) {
 		},
 		"servers":  []any{map[string]string{"url": "/", "description": "the server that serves this document"}},
 		"tags":     info.Tags,
-		"security": []any{map[string]any{"key": []string{}}},
+		"security": security(info.Open),
 		"paths":    d.paths,
 		"components": map[string]any{
 			"securitySchemes": map[string]any{"key": map[string]string{
@@ -67,6 +68,15 @@ func Document(info Info, routes []httpx.Route) ([]byte, error) {
 			"schemas": d.schemas.Components,
 		},
 	})
+}
+
+// security is a key, or nothing where the server is open.
+func security(open bool) []any {
+	key := map[string]any{"key": []string{}}
+	if open {
+		return []any{map[string]any{}, key}
+	}
+	return []any{key}
 }
 
 // Path spells a route's pattern as OpenAPI does, which has no "..." for the rest of a path.
@@ -151,8 +161,11 @@ func (d *document) operation(route *httpx.Route) (*operation, error) {
 		ID: route.Doc.ID, Summary: route.Doc.Summary, Description: route.Doc.Description,
 		Permission: string(route.Permission), Responses: map[string]*response{},
 	}
-	if route.Permission == httpx.Public {
+	switch route.Permission {
+	case httpx.Public:
 		op.Security = []any{}
+	case httpx.Upload:
+		op.Security = security(false)
 	}
 	shares := route.Shares
 	if len(shares) == 0 {

@@ -170,7 +170,7 @@ func (p *Parameter) Text() string {
 	case p.Note == "":
 		return text
 	}
-	return text + ". " + strings.ToUpper(p.Note[:1]) + p.Note[1:]
+	return text + "; " + p.Note
 }
 
 func cmpNoun(noun string) string {

@@ -157,7 +157,7 @@ func TestTexts(t *testing.T) {
 	for _, p := range orders().Parameters("") {
 		want, ok := map[string]string{
 			"prompt": "1 to 2 strings", "limit": "0 or more; default 16", "length": "1 or more; default: to the end",
-			"temperature": "above 0, up to 2; default 0.7. How random the draw is", "turns.role": "user, system or tool", "stop": "up to 2 elements; not empty",
+			"temperature": "above 0, up to 2; default 0.7; how random the draw is", "turns.role": "user, system or tool", "stop": "up to 2 elements; not empty",
 		}[p.Name]
 		if got := p.Text(); ok && got != want {
 			t.Errorf("%s: got %q, want %q", p.Name, got, want)

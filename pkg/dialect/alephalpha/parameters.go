@@ -16,7 +16,7 @@ const (
 func targetRows() []wire.Parameter {
 	return []wire.Parameter{
 		{Name: "model", Required: true, Note: "a name, an alias or family/name"},
-		{Name: "hosting", Absent: "any", Note: "cloud or another one that /models_available lists for the model"},
+		{Name: "hosting", Absent: "any", Note: "a hosting that /models_available lists for the model, or cloud"},
 		{Name: "tags", Disposition: noEffect, Note: "labels the caller"},
 	}
 }

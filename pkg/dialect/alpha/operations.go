@@ -22,7 +22,7 @@ var (
 	}
 	inferenceDoc = &httpx.Operation{
 		ID: "inference", Tag: tag, Summary: "Continue a prompt as a stream", Query: inferenceTable,
-		Answers: []httpx.Answer{{Media: "text/event-stream", Description: "an event for each piece of text, the first of them the prompt; at the end data: [DONE]", Of: token{}}},
+		Answers: []httpx.Answer{{Media: "text/event-stream", Description: "an event for each piece of text, the first of them the prompt", Of: token{}, End: "[DONE]"}},
 	}
 	oldInferenceDoc = with(inferenceDoc, "inferenceAlias", "Continue a prompt as a stream, at the path of old clients")
 	chatDoc         = &httpx.Operation{

@@ -34,7 +34,7 @@ const (
 var chatTable = wire.For[chatRequest](slices.Concat(
 	[]wire.Parameter{
 		{Name: "model", Absent: defaultModel, Note: modelNote},
-		{Name: "hosting", Absent: "any", Note: "cloud, or another hosting that /models_available lists for the model; Aleph Alpha's clients send it"},
+		{Name: "hosting", Absent: "any", Note: "a hosting that /models_available lists for the model, or cloud; Aleph Alpha's clients send it"},
 	},
 	messageRows,
 	[]wire.Parameter{
@@ -48,7 +48,7 @@ var chatTable = wire.For[chatRequest](slices.Concat(
 		{Name: "logprobs", Default: false, Remote: wire.NotRemote, Note: "whether the answer has the log-probability of each token"},
 		{Name: "top_logprobs", Bounds: wire.Between(0, maxTopLogprobs), Absent: "0", Remote: wire.NotRemote, Note: "how many of the likeliest tokens are listed at each position; with logprobs only"},
 		{Name: "response_format", Absent: "text", Canonical: "schema", Remote: wire.Checked, Note: "the form of the answer, which holds wherever max_tokens ends it; fewer tokens than the shortest answer needs are refused"},
-		{Name: "response_format.type", Required: true, OneOf: []string{"text", "json_object", "json_schema"}, Remote: wire.Checked, Note: "json_object is any JSON object"},
+		{Name: "response_format.type", Required: true, OneOf: []string{"text", "json_object", "json_schema"}, Remote: wire.Checked, Note: "with json_object the answer is any JSON object"},
 		{Name: "response_format.json_schema", Remote: wire.Checked, Note: "with the type json_schema only"},
 		{Name: "response_format.json_schema.schema", Required: true, Schema: wire.AnyObject(), Remote: wire.Checked, Note: "a JSON Schema; members come in its order, and keywords that are not supported are refused"},
 		{Name: "response_format.json_schema.name", Disposition: wire.NoEffect, Note: "labels the schema"},
@@ -82,7 +82,7 @@ var chatTable = wire.For[chatRequest](slices.Concat(
 // messageRows describe the messages of a chat.
 var messageRows = []wire.Parameter{
 	{Name: "messages", Required: true, Count: wire.AtLeast(1), Noun: "message", Canonical: "prompt", Remote: wire.ByRecord, Note: "the chat so far"},
-	{Name: "messages.role", Required: true, OneOf: []string{"system", "developer", "user", "assistant", "tool"}, Remote: wire.ByRecord, Note: "developer is the newer name of system"},
+	{Name: "messages.role", Required: true, OneOf: []string{"system", "developer", "user", "assistant", "tool"}, Remote: wire.ByRecord, Note: "who speaks; developer is the newer name of system"},
 	{Name: "messages.content", Schema: contentSchema(), Remote: wire.ByRecord, Note: "the text, or parts of type text; required unless there are tool_calls"},
 	{Name: "messages.tool_calls", Remote: wire.NotRemote, Note: "the calls that the assistant made; for the role assistant only"},
 	{Name: "messages.tool_calls.id", Required: true, NotEmpty: true, Remote: wire.NotRemote, Note: "unique in its message"},

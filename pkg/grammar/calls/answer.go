@@ -156,7 +156,7 @@ func shift(r *pushdown.Rule, by pushdown.ID) pushdown.Rule {
 		}
 		s.Object = &o
 	case r.Proc != nil:
-		s.Proc = &pushdown.Proc{States: slices.Clone(r.Proc.States)}
+		s.Proc = &pushdown.Proc{States: slices.Clone(r.Proc.States), Unique: r.Proc.Unique}
 		for i, state := range s.Proc.States {
 			s.Proc.States[i].Calls = slices.Clone(state.Calls)
 			for c := range state.Calls {

@@ -52,6 +52,9 @@ func (c *compiler) arrayRule(cl *clause) (pushdown.ID, error) {
 		return never, nil
 	}
 	c.atFirst(atoms, "")
+	if at := slices.IndexFunc(atoms, func(s *schema) bool { return s.array.unique }); at >= 0 {
+		c.at(atoms[at], "uniqueItems")
+	}
 	if most != 0 && slices.ContainsFunc(atoms, func(s *schema) bool { return s.array.counts() }) {
 		return c.countingRule(atoms, key)
 	}
@@ -109,17 +112,14 @@ func (c *compiler) arrayBody(a *pushdown.Array, atoms []*schema) error {
 }
 
 // maxUnique is how many items that differ an array may be asked to have.
-const maxUnique = 64
+const maxUnique = pushdown.MaxUnique
 
 // supportedArray refuses what is said of the items of an array together.
 func supportedArray(a *pushdown.Array, atoms []*schema) error {
 	for _, s := range atoms {
 		f := s.array
-		switch {
-		case f.unique && a.Min > maxUnique:
+		if f.unique && a.Min > maxUnique {
 			return s.refuse("uniqueItems", "at most %d different items can be asked for", maxUnique)
-		case f.unevaluated && a.Max != 0:
-			return s.refuse("unevaluatedItems", "it is not supported next to schemas that apply to the same array")
 		}
 		if f.contains != nil && f.minMatches > 0 && a.Max == 0 {
 			a.Min = 1 // an empty array contains nothing

@@ -10,7 +10,7 @@ import (
 // canonicalItems writes the items of unique arrays anew, their strings in canonical form:
 // there equal strings have equal texts.
 func (c *compiler) canonicalItems() error {
-	unique := func(r pushdown.Rule) bool { return r.Array != nil && r.Array.Unique }
+	unique := func(r pushdown.Rule) bool { return r.Array != nil && r.Array.Unique || r.Proc != nil && r.Proc.Unique }
 	if !slices.ContainsFunc(c.rules, unique) {
 		return nil
 	}
@@ -22,7 +22,7 @@ func (c *compiler) canonicalItems() error {
 		if !spelled || !unique(c.rules[i]) {
 			continue
 		}
-		if err := again.array(c.rules[i].Array); err != nil {
+		if err := again.parts(pushdown.ID(i)); err != nil {
 			return err
 		}
 		for ; len(again.todo) > 0; again.todo = again.todo[1:] {
@@ -121,7 +121,7 @@ func copied(r pushdown.Rule) pushdown.Rule {
 		o.Props, o.Extra = slices.Clone(o.Props), slices.Clone(o.Extra)
 		r.Object = &o
 	case r.Proc != nil:
-		p := pushdown.Proc{States: slices.Clone(r.Proc.States)}
+		p := pushdown.Proc{States: slices.Clone(r.Proc.States), Unique: r.Proc.Unique}
 		for i := range p.States {
 			p.States[i].Calls = slices.Clone(p.States[i].Calls)
 		}

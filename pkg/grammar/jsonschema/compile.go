@@ -8,11 +8,11 @@
 // can be valid in more than 16,384 ways, or fewer of many schemas each, the program has
 // some of each alternative. If two alternatives of a oneOf may both hold and the overlap
 // cannot be excluded, the ways that would need it are left out, as long as others remain
-// for values of the same types.
+// for values of the same types: of the object itself, or of the member or item that would
+// have to be invalid for the other alternative.
 //
 // Supported are all keywords of validation and application, but for $dynamicRef and
-// $recursiveRef, unevaluatedItems and unevaluatedProperties next to keywords that apply
-// schemas to the same value, uniqueItems next to contains, and minItems above 64 with
+// $recursiveRef that lead to different schemas from different places, and minItems above 64 with
 // uniqueItems. Not supported under not, if or oneOf are the opposite of uniqueItems and
 // formats that only annotate (see [glossa/pkg/grammar/automaton.Format] for the others);
 // elsewhere those formats are ignored.
@@ -80,6 +80,7 @@ type compiler struct {
 	bases     map[*value]*url.URL
 	resources map[string]*value
 	anchors   map[anchor]*value
+	anchored  map[string][]dynamicAnchor // by name with a hash, "" for $recursiveAnchor
 
 	schemas           int32 // made so far
 	nothing, anything *schema
@@ -97,8 +98,10 @@ type compiler struct {
 	extents       map[*automaton.DFA]extents
 
 	rules   []pushdown.Rule
-	origins []origin // of the rules
-	sizes   int      // of rules
+	origins []origin           // of the rules
+	sizes   int                // of rules
+	visits  int                // of evaluators and holding
+	closed  map[string]*schema // what schemas say of members and items that others do not evaluate
 	byOne   map[*schema]pushdown.ID
 	bySet   map[string]pushdown.ID
 	byText  map[pushdown.Text]pushdown.ID
@@ -119,6 +122,7 @@ func newCompiler(l automaton.Limits) *compiler {
 		ranges:   map[string]*automaton.DFA{},
 		strings:  map[string]*automaton.DFA{},
 		literals: map[string]*automaton.DFA{},
+		closed:   map[string]*schema{},
 		byOne:    map[*schema]pushdown.ID{},
 		bySet:    map[string]pushdown.ID{},
 		byText:   map[pushdown.Text]pushdown.ID{},

@@ -1,6 +1,8 @@
 package jsonschema
 
 import (
+	"slices"
+
 	"glossa/pkg/grammar/automaton"
 	"glossa/pkg/grammar/pushdown"
 )
@@ -9,24 +11,12 @@ import (
 // rules: their states know how many items there are and how many of them match.
 
 const (
-	maxCounting = 4    // schemas that count items of one array
+	maxCounting = 8    // schemas that count items of one array
 	maxCounts   = 2048 // states of such an array
 )
 
 // counts reports whether a says how many items match contains.
 func (a *arrayFacts) counts() bool { return a.contains != nil && (a.minMatches > 0 || a.maxMatch >= 0) }
-
-// countsUnique reports whether a clause has arrays of different items that are counted:
-// that is not supported.
-func countsUnique(cl *clause) bool {
-	unique, counts := false, false
-	for _, s := range cl.atoms {
-		if a := s.array; a != nil {
-			unique, counts = unique || a.unique, counts || a.counts()
-		}
-	}
-	return unique && counts && cl.types&arrayType != 0
-}
 
 // countingRule returns the rule of arrays of which items are counted.
 func (c *compiler) countingRule(atoms []*schema, key string) (pushdown.ID, error) {
@@ -34,14 +24,16 @@ func (c *compiler) countingRule(atoms []*schema, key string) (pushdown.ID, error
 	n.least, n.most, n.longest = itemsOf(atoms)
 	n.last = max(n.least, n.longest, n.most)
 	for _, s := range atoms {
-		switch a := s.array; {
-		case a.unique:
-			return never, s.refuse("uniqueItems", "it is not supported next to contains")
-		case a.unevaluated:
-			return never, s.refuse("unevaluatedItems", "it is not supported next to schemas that apply to the same array")
-		case a.counts():
+		a := s.array
+		if a.counts() {
 			n.by, n.last = append(n.by, s), max(n.last, a.from)
 		}
+		if a.unique && n.unique == nil {
+			n.unique, n.proc.Unique, n.last = s, true, max(n.last, 1)
+		}
+	}
+	if n.unique != nil && (n.least > maxUnique || slices.ContainsFunc(n.by, func(s *schema) bool { return s.array.minMatches > maxUnique })) {
+		return never, n.unique.refuse("uniqueItems", "at most %d different items can be asked for", maxUnique)
 	}
 	if n.most >= 0 {
 		n.last = n.most
@@ -63,7 +55,8 @@ type counting struct {
 	c                    *compiler
 	atoms, by            []*schema // by are those that count
 	least, most, longest int
-	last                 int // items beyond so many are not told apart
+	last                 int     // items beyond so many are not told apart
+	unique               *schema // which asks that items differ; nil: none does
 	states               map[counted]int32
 	todo                 []counted
 	proc                 *pushdown.Proc
@@ -143,7 +136,7 @@ func (n *counting) items(at counted) (calls []pushdown.Call, err error) {
 			case counts:
 				set = include(set, a.contains)
 				next.matches[k]++
-			case a.maxMatch >= 0 && at.items >= a.from:
+			case at.items >= a.from && (a.maxMatch >= 0 || n.unique != nil && at.matches[k] < a.minMatches):
 				set = append(set, n.c.notContained(s))
 			}
 		}
@@ -158,10 +151,33 @@ func (n *counting) items(at counted) (calls []pushdown.Call, err error) {
 			return nil, err
 		}
 		if next.after, next.items = 'i', min(at.items+1, n.last); id != never {
-			calls = append(calls, pushdown.Call{Rule: id, Return: n.state(next)})
+			calls = append(calls, pushdown.Call{Rule: id, Return: n.state(next), Before: n.before(at, which)})
 		}
 	}
 	return calls, nil
+}
+
+// before returns how many of the items before the next may be equal to one that some
+// schemas count, at most; -1: there are none; maxUnique: that is not known.
+func (n *counting) before(at counted, which int) int32 {
+	if at.items == 0 {
+		return -1
+	}
+	most := maxUnique
+	if at.items < n.last || at.items == n.most {
+		most = min(most, at.items)
+	}
+	for k, s := range n.by {
+		a := s.array
+		switch {
+		case a.maxMatch < 0 && at.matches[k] >= a.minMatches: // it does not count any more
+		case which>>k&1 != 0:
+			most = min(most, at.matches[k]+min(at.items, a.from))
+		case at.items < n.last:
+			most = min(most, at.items-at.matches[k])
+		}
+	}
+	return int32(most)
 }
 
 // notContained returns the negation of what s counts, always the same one.

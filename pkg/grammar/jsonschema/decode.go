@@ -202,7 +202,7 @@ func (d *decoder) items(v *value, depth int) error {
 		}
 		v.items = append(v.items, item)
 		if item.kind == stringKind {
-			d.named = d.named || key == "$id" || key == "id" || key == "$anchor" || key == "$dynamicAnchor"
+			d.named = d.named || key == "$id" || key == "id" || key == "$anchor" || key == "$dynamicAnchor" || key == "$recursiveAnchor"
 		}
 	}
 }

@@ -11,7 +11,7 @@ const maxProof = 8
 func (c *compiler) exclusive(cl *clause, ch choice) (lists [][]*schema, reasons []error, err error) {
 	ways := make([][]*clause, len(ch.lists))
 	base := cl.clone()
-	base.pending = nil
+	base.pending, base.partial = nil, true
 	for i, list := range ch.lists {
 		way, err := c.with(base, list)
 		if err != nil {
@@ -49,6 +49,7 @@ func (c *compiler) exclusive(cl *clause, ch choice) (lists [][]*schema, reasons 
 // are not those of both anyway.
 func (c *compiler) unless(both types, from *value, other []*schema) *schema {
 	not := c.negated(from, other...)
+	not.excludes = true
 	if both == everyType {
 		return not
 	}

@@ -124,6 +124,9 @@ func (c *compiler) valid(v *value, s *schema) (bool, error) {
 		}
 	}
 	for _, ch := range s.choices {
+		if ch.optional {
+			continue
+		}
 		holds, unsure := 0, c.unsure
 		for _, list := range ch.lists {
 			ok, err := c.validAll(v, list)
@@ -141,7 +144,7 @@ func (c *compiler) valid(v *value, s *schema) (bool, error) {
 			return false, nil
 		}
 	}
-	return true, nil
+	return c.validRest(v, s)
 }
 
 // sure returns an error, err if there is one, if since so many strings another was found
@@ -234,9 +237,6 @@ func (c *compiler) validArray(v *value, s *schema) (bool, error) {
 	if len(v.items) < a.min || a.max >= 0 && len(v.items) > a.max {
 		return false, nil
 	}
-	if a.unevaluated {
-		return false, s.refuse("unevaluatedItems", "it is not supported")
-	}
 	seen := map[string]bool{}
 	matches := 0
 	for i, item := range v.items {
@@ -279,9 +279,6 @@ func (c *compiler) validObject(v *value, s *schema) (bool, error) {
 	o := s.object
 	if len(v.keys) < o.min || o.max >= 0 && len(v.keys) > o.max {
 		return false, nil
-	}
-	if o.unevaluated {
-		return false, s.refuse("unevaluatedProperties", "it is not supported")
 	}
 	if o.lead != nil {
 		if ok, err := c.has(v, o.lead); !ok || err != nil {

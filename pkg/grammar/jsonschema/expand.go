@@ -22,12 +22,16 @@ type clause struct {
 	seen    []*schema // all
 	atoms   []*schema // those that say something by themselves
 	pending []choice
-	because error // why the negation of an alternative is among them
+	because error     // why the negation of an alternative is among them
+	denied  []*schema // those that do not hold
+	open    []*schema // those that say something of unevaluated members or items
+	partial bool      // schemas hold that are not in it: open is ignored
 }
 
 func (cl *clause) clone() *clause {
 	n := *cl
 	n.seen, n.atoms, n.pending = slices.Clip(n.seen), slices.Clip(n.atoms), slices.Clip(n.pending)
+	n.denied, n.open = slices.Clip(n.denied), slices.Clip(n.open)
 	return &n
 }
 
@@ -91,12 +95,15 @@ func (c *compiler) add(cl *clause, s *schema) error {
 	}
 	cl.seen = append(cl.seen, s)
 	cl.types &= s.types
-	if s.never || cl.types == 0 {
+	if s.never || cl.types == 0 || slices.Contains(cl.denied, s) {
 		cl.dead = true
 		return nil
 	}
 	if s.plain() {
 		cl.atoms = append(cl.atoms, s)
+	}
+	if s.asksRest() {
+		cl.open = append(cl.open, s)
 	}
 	for _, t := range s.all {
 		if err := c.add(cl, t); err != nil {
@@ -104,7 +111,11 @@ func (c *compiler) add(cl *clause, s *schema) error {
 		}
 	}
 	for _, t := range s.none {
-		n, err := c.negation(t)
+		if cl.denied = append(cl.denied, t); slices.Contains(cl.seen, t) {
+			cl.dead = true
+			return nil
+		}
+		n, err := c.negation(t, s.excludes)
 		if err != nil {
 			return err
 		}
@@ -151,7 +162,18 @@ func (c *compiler) split(list []*clause, cl *clause, depth, room int) ([]*clause
 	if dead, err := c.clash(cl); dead || err != nil {
 		return list, err
 	}
+	cl, err := c.skip(cl)
+	if err != nil {
+		return nil, err
+	}
 	if len(cl.pending) == 0 {
+		if len(cl.open) > 0 && !cl.partial {
+			closed, err := c.close(cl)
+			if err != nil {
+				return nil, err
+			}
+			return c.split(list, closed, depth, room)
+		}
 		if ch, ok, err := c.which(cl); err != nil {
 			return nil, err
 		} else if ok {
@@ -170,12 +192,18 @@ func (c *compiler) split(list []*clause, cl *clause, depth, room int) ([]*clause
 	}
 	rest := cl.clone()
 	rest.pending = rest.pending[1:]
-	if !ch.exclusive && slices.ContainsFunc(ch.lists, cl.holds) {
+	matters, err := c.matters(cl, &ch)
+	if err != nil {
+		return nil, err
+	}
+	if !matters && !ch.exclusive && slices.ContainsFunc(ch.lists, cl.holds) {
 		return c.split(list, rest, depth+1, room)
 	}
-	lists, reasons := ch.lists, []error(nil)
-	var err error
-	if ch.exclusive {
+	lists, reasons, besides := ch.lists, []error(nil), [][]choice(nil)
+	switch {
+	case matters:
+		lists, besides = cl.alternatives(&ch)
+	case ch.exclusive:
 		if lists, reasons, err = c.exclusive(rest, ch); err != nil {
 			return nil, err
 		}
@@ -194,6 +222,9 @@ func (c *compiler) split(list []*clause, cl *clause, depth, room int) ([]*clause
 		}
 		if reasons != nil && reasons[i] != nil {
 			way.because = reasons[i]
+		}
+		if besides != nil {
+			way.pending = append(way.pending, besides[i]...)
 		}
 		if list, err = c.split(list, way, depth+1, share); err != nil {
 			return nil, err

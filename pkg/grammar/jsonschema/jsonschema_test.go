@@ -60,6 +60,10 @@ func TestScalars(t *testing.T) {
 		{`{"type":"string","format":"date"}`, `"2024-02-29"`, `"2023-02-30" "x"`},
 		{`{"type":"string","format":"colour"}`, `"x"`, `1`},
 		{`{"minLength":3}`, `1 "abc" []`, `"ab"`},
+		{`{"$schema":"http://json-schema.org/draft-03/schema#","type":"string","format":"ip-address"}`, `"1.2.3.4"`, `"x" "1.2.3"`},
+		{`{"$schema":"http://json-schema.org/draft-03/schema#","type":"string","format":"host-name"}`, `"a.b"`, `"a_b"`},
+		{`{"$schema":"http://json-schema.org/draft-03/schema#","type":"string","format":"color"}`, `"x"`, `1`},
+		{`{"$schema":"http://json-schema.org/draft-04/schema#","type":"string","format":"ip-address"}`, `"1.2.3.4" "x"`, `1`},
 	})
 }
 
@@ -101,6 +105,11 @@ func TestArrays(t *testing.T) {
 		{`{"type":"array","contains":{"const":1},"minContains":0}`, `[] [2]`, ``},
 		{`{"type":["array","null"],"contains":{},"maxItems":0}`, `null`, `[] [1]`},
 		{`{"type":"array","not":{"contains":{"const":1}}}`, `[] [2]`, `[1] [2,1]`},
+		{`{"type":"array","contains":{},"uniqueItems":true}`, `[1] [1,2]`, `[] [1,1] [1,2,1]`},
+		{`{"type":"array","contains":{"type":"string"},"minContains":2,"minItems":3,"uniqueItems":true}`, `["a","b",1] [1,2,"a","b"]`, `["a","b"] ["a",1,2] ["a","a",1] ["a","b",1,1]`},
+		{`{"type":"array","contains":{"enum":["a","b"]},"minContains":2,"maxContains":2,"uniqueItems":true,"items":{"enum":["a","b",1,2]}}`, `["b","a"] [1,"a",2,"b"]`, `["a"] ["a","a"] [1,"a",1,"b"]`},
+		{`{"type":"array","uniqueItems":true,"minItems":1,"items":{"type":"string"},"not":{"items":{"maxLength":2}}}`, `["abc"] ["a","abc","b"]`, `[] ["ab"] ["abc","abc"] ["a","a","abc"]`},
+		{`{"type":"array","uniqueItems":true,"allOf":[{"contains":{"minimum":3}},{"contains":{"maximum":5}}],"items":{"enum":[1,4,7]}}`, `[4] [1,7] [7,1,4]`, `[1] [7] [4,4]`},
 		{`{"type":"array","contains":{"const":1}}`, `[1] [2,1] [1,1,"a"]`, `[] [2]`},
 		{`{"type":"array","contains":{"const":1},"minContains":2,"maxContains":2,"maxItems":3}`, `[1,1] [1,2,1]`, `[1] [1,1,1] [1,1,2,2]`},
 		{`{"type":"array","contains":{"type":"null"},"minContains":0,"maxContains":1,"minItems":2}`, `[1,2] [null,1]`, `[null,null] [1]`},
@@ -143,6 +152,39 @@ func TestObjects(t *testing.T) {
 	})
 }
 
+func TestUnevaluated(t *testing.T) {
+	try(t, []form{
+		{`{"type":"object","$ref":"#/$defs/x","properties":{"b":{}},"unevaluatedProperties":false,"$defs":{"x":{"properties":{"a":{"const":1}},"patternProperties":{"^p":{}}}}}`,
+			`{} {"b":2,"a":1} {"b":2,"a":1,"pq":3}`, `{"a":2} {"c":1} {"b":2,"c":1}`},
+		{`{"type":"object","allOf":[{"properties":{"a":{}}},{"allOf":[{"properties":{"b":{}}}]}],"unevaluatedProperties":{"type":"null"}}`, `{"a":1,"b":2,"c":null}`, `{"a":1,"c":3}`},
+		{`{"type":"object","allOf":[{"properties":{"a":{}}},{"unevaluatedProperties":false}]}`, `{}`, `{"a":1} {"b":1}`},
+		{`{"type":"object","allOf":[{"properties":{"a":{}},"unevaluatedProperties":true}],"unevaluatedProperties":false}`, `{"a":1} {"b":1}`, ``},
+		{`{"type":"object","properties":{"a":{}},"not":{"required":["b"],"properties":{"b":{}}},"unevaluatedProperties":false}`, `{} {"a":1}`, `{"c":1} {"b":1}`},
+		{`{"type":"object","not":{"not":{"properties":{"a":{}},"required":["a"]}},"unevaluatedProperties":{"const":1}}`, `{"a":1} {"a":1,"b":1}`, `{} {"a":2}`},
+		{`{"type":"object","anyOf":[{"properties":{"a":{"const":1}},"required":["a"]},{"properties":{"b":{"const":1}},"required":["b"]},{"required":["c"]}],"properties":{"c":{}},"unevaluatedProperties":false}`,
+			`{"a":1} {"b":1} {"a":1,"b":1} {"c":2,"a":1} {"c":2,"b":1} {"c":2} {"c":2,"a":1,"b":1}`, `{} {"a":1,"b":2} {"a":2,"b":1} {"c":2,"a":2} {"c":2,"d":1}`},
+		{`{"type":"object","anyOf":[{},{"properties":{"a":{"const":1}}}],"unevaluatedProperties":false}`, `{} {"a":1}`, `{"a":2} {"b":1}`},
+		{`{"type":"object","oneOf":[{"properties":{"a":{}},"required":["a"]},{"properties":{"b":{}},"required":["b"]}],"unevaluatedProperties":false}`, `{"a":1} {"b":1}`, `{} {"a":1,"b":1} {"a":1,"c":1}`},
+		{`{"type":"object","oneOf":[{"properties":{"a":{"const":1}},"required":["a"]},{"properties":{"a":{"const":2},"b":{}},"required":["a"]}],"unevaluatedProperties":{"type":"null"}}`,
+			`{"a":1} {"a":2,"b":1} {"a":1,"b":null} {"a":2,"c":null}`, `{"a":1,"b":1} {"a":2,"c":1} {"a":3}`},
+		{`{"type":"object","if":{"properties":{"a":{"const":1}},"required":["a"]},"then":{"properties":{"b":{}}},"else":{"properties":{"c":{}}},"unevaluatedProperties":false}`,
+			`{"a":1} {"a":1,"b":1} {"c":1} {}`, `{"a":2} {"a":1,"c":1} {"b":1}`},
+		{`{"type":"object","if":{"properties":{"a":{"const":1}}},"unevaluatedProperties":false}`, `{} {"a":1}`, `{"a":2} {"b":1}`},
+		{`{"type":"object","properties":{"a":{}},"dependentSchemas":{"a":{"properties":{"b":{}}}},"unevaluatedProperties":false}`, `{} {"a":1} {"a":1,"b":1}`, `{"b":1} {"a":1,"c":1}`},
+		{`{"type":"object","properties":{"n":{"$ref":"#"}},"allOf":[{"properties":{"v":{"const":1}}}],"unevaluatedProperties":false}`, `{"n":{"n":{"v":1}},"v":1}`, `{"n":{"w":1}} {"w":1}`},
+		{`{"type":"object","properties":{"a":{}},"not":{"allOf":[{"properties":{"a":{}}}],"unevaluatedProperties":false}}`, `{"b":1} {"a":1,"b":1}`, `{} {"a":1}`},
+		{`{"type":"object","not":{"anyOf":[{"properties":{"a":{"const":1}}},{"properties":{"b":{"const":1}}}],"unevaluatedProperties":false}}`,
+			`{"c":1} {"b":2,"a":1} {"a":2,"b":1} {"a":2} {"a":2,"b":2} {"c":1,"a":1}`, `{} {"a":1} {"b":1} {"a":1,"b":1}`},
+		{`{"type":"array","not":{"contains":{"type":"string"},"unevaluatedItems":{"type":"null"}}}`, `[] [1] ["a",1]`, `["a"] ["a",null]`},
+		{`{"enum":[{"a":1},{"b":1},{"a":1,"c":1}],"anyOf":[{"properties":{"a":{}}},true],"unevaluatedProperties":false}`, `{"a":1}`, `{"b":1} {"a":1,"c":1}`},
+		{`{"type":"array","allOf":[{"prefixItems":[{"const":1}]},{"prefixItems":[{},{"const":2}]}],"unevaluatedItems":{"type":"null"}}`, `[] [1] [1,2] [1,2,null]`, `[2] [1,3] [1,2,3]`},
+		{`{"type":"array","contains":{"type":"string"},"unevaluatedItems":{"type":"null"}}`, `["a"] [null,"a",null,"b"]`, `[] [null] ["a",1]`},
+		{`{"$schema":"https://json-schema.org/draft/2019-09/schema","type":"array","contains":{"minLength":2},"unevaluatedItems":{"type":"string","maxLength":3}}`, `["ab"] ["","abc"]`, `[] ["a"] [1] ["abcd"]`},
+		{`{"type":"array","anyOf":[{"prefixItems":[{"const":1}]},{"prefixItems":[{},{"const":2}]}],"unevaluatedItems":false}`, `[] [1] [1,2] [3,2] [3]`, `[3,1] [1,2,3] [1,3]`},
+		{`{"type":"array","allOf":[{"items":{}}],"unevaluatedItems":false}`, `[] [1,2]`, ``},
+	})
+}
+
 func TestLogic(t *testing.T) {
 	try(t, []form{
 		{`{"anyOf":[{"type":"string"},{"type":"integer","minimum":3},{"type":"null"}]}`, `"a" 3 null`, `2 true`},
@@ -168,6 +210,22 @@ func TestLogic(t *testing.T) {
 		{`{"type":"object","not":{"patternProperties":{"^a":{}},"additionalProperties":false}}`, `{"b":1} {"b":1,"ab":2}`, `{} {"ab":1}`},
 		{`{"oneOf":[{"type":"object","additionalProperties":{"type":"string"}},{"type":"object","properties":{"a":{"type":"integer"}},"required":["a"]}]}`,
 			`{} {"b":"x"} {"a":"x"} {"a":1} {"a":1,"b":"x"}`, `{"b":1} 1`},
+		{`{"type":"object","not":{"anyOf":[{"additionalProperties":{"type":"null"}},{"propertyNames":{"maxLength":1}}]}}`,
+			`{"ab":1} {"a":1,"bc":null} {"a":1,"bc":2,"d":3}`, `{} {"a":1} {"ab":null} {"a":1,"b":2}`},
+		{`{"type":"object","oneOf":[{"additionalProperties":{"type":"string"}},{"additionalProperties":{"type":"integer"}},{"additionalProperties":{"type":["string","null"]}}]}`,
+			`{"a":1} {"a":null} {"a":null,"b":"x"}`, `{} {"a":"x"} {"a":1,"b":"x"} {"a":1,"b":null}`},
+		{`{"type":"object","not":{"anyOf":[{"patternProperties":{"^a$":{"type":"null"}}},{"patternProperties":{"^b$":{"type":"null"}}}]},"additionalProperties":{"type":["integer","null"]}}`,
+			`{"a":1,"b":1} {"a":1,"b":1,"c":2}`, `{} {"a":1} {"b":1} {"a":1,"b":null}`},
+		{`{"type":"object","not":{"anyOf":[{"propertyNames":{"not":{"const":"a"}}},{"patternProperties":{"^a$":{"type":"null"}}}]}}`, `{"a":1} {"a":1,"b":2}`, `{} {"b":1} {"a":null}`},
+		{`{"type":"object","properties":{"a":{"$ref":"#/$defs/a"},"b":{}},"oneOf":[{"properties":{"a":{"$ref":"#/$defs/a"}},"required":["a"]},{"required":["b"]}],"$defs":{"a":{"type":"array","uniqueItems":true,"minItems":1}}}`,
+			`{"a":[1,2]} {"b":2}`, `{} {"a":[1,1]} {"a":[1],"b":2} {"a":[],"b":2}`},
+		{`{"type":"object","not":{"anyOf":[{"propertyNames":{"not":{"const":"a"}}},{"propertyNames":{"not":{"const":"ab"}}}]}}`, `{"a":1,"ab":2} {"a":1,"ab":2,"c":3}`, `{} {"a":1} {"ab":1}`},
+		{`{"type":"object","not":{"anyOf":[{"propertyNames":{"not":{"enum":["a","b"]}}},{"propertyNames":{"not":{"const":"a"}}}]}}`, `{"a":1} {"a":1,"b":2}`, `{} {"b":1}`},
+		{`{"if":{"anyOf":[false,{"additionalProperties":false}],"required":["a"]},"then":{}}`, `true {} {"a":1}`, ``},
+		{`{"type":"object","oneOf":[{"required":["a"],"properties":{"a":{},"x":{}},"additionalProperties":false},{"required":["b"],"properties":{"b":{},"x":{}},"additionalProperties":false},{"properties":{"c":{},"x":{}},"additionalProperties":false}]}`,
+			`{"a":1} {"b":1,"x":2} {"c":1} {} {"x":1}`, `{"a":1,"b":1} {"a":1,"c":2} {"d":1}`},
+		{`{"type":"object","not":{"anyOf":[{"properties":{"a":{}},"additionalProperties":false},{"properties":{"b":{}},"additionalProperties":false},{"patternProperties":{"^p":{"type":"null"}}}]}}`,
+			`{"p":1} {"a":1,"b":2,"pq":3} {"p":1,"z":1}`, `{} {"a":1,"b":1} {"p":null} {"z":1}`},
 		{`{"not":{"type":["string","number"]}}`, `null [] {}`, `"x" 1 1.5`},
 		{`{"not":{"anyOf":[{"type":"object"},{"type":"array"},{"type":"string"},{"type":"number"}]}}`, `null true`, `1 "x" [] {}`},
 		{`{"type":"object","not":{"required":["a","b"]}}`, `{} {"a":1} {"b":1}`, `{"a":1,"b":2} {"b":2,"a":1}`},
@@ -192,6 +250,11 @@ func TestReferences(t *testing.T) {
 		{`{"$ref":"#/definitions/a%20~1~0b","definitions":{"a /~b":{"type":"null"}}}`, `null`, `1`},
 		{`{"$ref":"#/$defs/a/anyOf/1","$defs":{"a":{"anyOf":[{},{"type":"null"}]}}}`, `null`, `1`},
 		{`{"$ref":"#x","$defs":{"a":{"$anchor":"x","type":"null"}}}`, `null`, `1`},
+		{`{"$dynamicRef":"#x","$defs":{"a":{"$dynamicAnchor":"x","type":"null"}}}`, `null`, `1`},
+		{`{"$dynamicRef":"#/$defs/a","$defs":{"a":{"$dynamicAnchor":"x","type":"null"},"b":{"$id":"b","$dynamicAnchor":"x"}}}`, `null`, `1`},
+		{`{"$dynamicAnchor":"x","type":["array","null"],"items":{"$ref":"b"},"$defs":{"b":{"$id":"b","$dynamicAnchor":"x","items":{"$dynamicRef":"#x"}}}}`, `null [1] [[null]] [[[1]]]`, `1 [[1]]`},
+		{`{"type":["array","null"],"items":{"$recursiveRef":"#"}}`, `null [] [null,[]]`, `1 [1]`},
+		{`{"$recursiveAnchor":true,"type":["array","null"],"items":{"$ref":"b"},"$defs":{"b":{"$id":"b","$recursiveAnchor":true,"items":{"$recursiveRef":"#"}}}}`, `null [1] [[null]] [[[1]]]`, `1 [[1]]`},
 		{`{"$schema":"http://json-schema.org/draft-07/schema#","$ref":"#x","definitions":{"a":{"$id":"#x","type":"null"}}}`, `null`, `1`},
 		{`{"$id":"http://a/b/c","$ref":"d","$defs":{"x":{"$id":"/b/d","$ref":"#/$defs/y","$defs":{"y":{"type":"null"}}},"y":{"type":"string"}}}`, `null`, `"x"`},
 		{`{"id":"http://a/b","items":{"id":"other","$ref":"#/definitions/n"},"type":"array","definitions":{"n":{"type":"null"}}}`, `[null]`, `[1]`},
@@ -244,6 +307,8 @@ func TestNarrowed(t *testing.T) {
 			"{} {" + strings.Join(all[1:], ",") + "} 1"},
 		// Arrays of which two items are equal would be valid, and cannot be asked for.
 		{`{"oneOf":[{"type":"array","uniqueItems":true},{"type":"array","minItems":2}]}`, `[] [1]`, `[1,2] {}`},
+		{`{"type":"object","oneOf":[{"required":["a"],"properties":{"a":{"type":"array","uniqueItems":true,"items":{"type":"string"}}}},{"required":["b"]}],"properties":{"a":{},"b":{}}}`,
+			`{"a":["x"]} {"b":1} {"a":1,"b":1} {"a":[1],"b":1}`, `{} {"a":["x"],"b":1} {"a":["x","x"]} {"a":["x","x"],"b":1}`},
 	})
 	c := newCompiler(automaton.Limits{})
 	if _, err := c.compile([]byte(`{"oneOf":[{"type":"array","uniqueItems":true},{"type":"array","minItems":2}]}`)); err != nil || c.narrowed == nil {

@@ -41,6 +41,9 @@ func (c *compiler) checkLeast(start pushdown.ID) error {
 		return nil
 	}
 	at, keyword := c.longest(start, least)
+	if keyword == "uniqueItems" && c.rules[at].Proc != nil {
+		return fault.New(c.origins[at].of.pointer(), keyword, "next to contains: enough items may not differ, or have more than %d bytes", maxDiffering)
+	}
 	if keyword == "uniqueItems" {
 		return fault.New(c.origins[at].of.pointer(), keyword, "the shortest of its items that must differ has more than %d bytes, which is the bound", maxDiffering)
 	}
@@ -74,12 +77,14 @@ func (c *compiler) least(r *pushdown.Rule, of []int) int {
 				members++
 			}
 		}
-		if r.Object.Lead > 0 {
-			n += 4 + leastExtra(r.Object.Extra[:r.Object.Lead], of)
+		for i := range r.Object.Lead {
+			lo, hi := r.Object.Kinds(i)
+			n += 4 + leastExtra(r.Object.Extra[lo:hi], of)
 			members++
 		}
 		if missing := r.Object.Min - members; missing > 0 {
-			each := leastExtra(r.Object.Extra[r.Object.Lead:], of)
+			lo, _ := r.Object.Kinds(len(r.Object.Lead))
+			each := leastExtra(r.Object.Extra[lo:], of)
 			for _, p := range r.Object.Props {
 				if !p.Required {
 					each = min(each, len(p.Name)+of[p.Value])
@@ -88,7 +93,7 @@ func (c *compiler) least(r *pushdown.Rule, of []int) int {
 			n += missing * (4 + each)
 		}
 	case r.Proc != nil:
-		n = leastOfProc(r.Proc, of)
+		n = c.leastOfProc(r.Proc, of)
 	default:
 		n = endless
 		for _, id := range r.Any {
@@ -115,7 +120,7 @@ func leastExtra(kinds []pushdown.Extra, of []int) int {
 }
 
 // leastOfProc returns how few bytes lead through a general rule.
-func leastOfProc(p *pushdown.Proc, of []int) int {
+func (c *compiler) leastOfProc(p *pushdown.Proc, of []int) int {
 	least := slices.Repeat([]int{endless}, len(p.States))
 	for again := true; again; {
 		again = false
@@ -128,7 +133,9 @@ func leastOfProc(p *pushdown.Proc, of []int) int {
 				n = min(n, 1+least[e.To])
 			}
 			for _, call := range s.Calls {
-				n = min(n, of[call.Rule]+least[call.Return])
+				if !p.Unique || c.differs(&call, of) {
+					n = min(n, of[call.Rule]+least[call.Return])
+				}
 			}
 			if n < least[i] {
 				least[i], again = n, true
@@ -136,6 +143,12 @@ func leastOfProc(p *pushdown.Proc, of []int) int {
 		}
 	}
 	return least[0]
+}
+
+// differs reports whether a call of a unique rule can read an item that differs from those
+// before it.
+func (c *compiler) differs(call *pushdown.Call, of []int) bool {
+	return call.Before < 0 || of[call.Rule] <= maxDiffering && c.countTexts(call.Rule) > int(call.Before)
 }
 
 // longest returns the rule that is too long though those that it calls are not, and the
@@ -171,6 +184,9 @@ func (c *compiler) longest(id pushdown.ID, least []int) (at pushdown.ID, keyword
 			}
 		case r.Proc != nil:
 			calls, keyword = partsOf(*r), "contains"
+			if r.Proc.Unique && !slices.ContainsFunc(calls, func(id pushdown.ID) bool { return least[id] > maxLeast }) {
+				return id, "uniqueItems"
+			}
 		default:
 			calls, keyword = r.Any, ""
 		}

@@ -115,9 +115,19 @@ func (c *compiler) build(set []*schema) (pushdown.ID, error) {
 
 // supported leaves out the clauses of a oneOf for which others would have to be excluded
 // in a way that is not supported, unless no other is left for values of their types: what
-// is valid by them alone is not in the program. Those of formats that would have to be
-// asserted stay.
+// is valid by them alone is not in the program. Those in which strings would have to lack a
+// format that only annotates stay, unless others are left and none has strings: if the
+// format is an annotation, no string is valid there either.
 func (c *compiler) supported(list []*clause) []*clause {
+	if list = c.leaveOut(list, false); len(list) > 1 {
+		list = c.leaveOut(list, true)
+	}
+	return list
+}
+
+// leaveOut leaves clauses out: those that lack a format, or the others.
+func (c *compiler) leaveOut(list []*clause, formats bool) []*clause {
+	leavable := func(cl *clause) bool { return leavable(cl, formats) }
 	first := slices.IndexFunc(list, leavable)
 	if first < 0 {
 		return list
@@ -130,18 +140,21 @@ func (c *compiler) supported(list []*clause) []*clause {
 			kept |= c.left(cl, maxProof)
 		}
 	}
-	if lost&^kept != 0 {
+	if formats && (kept&stringType != 0 || kept == 0 || lost&^stringType != 0) || !formats && lost&^kept != 0 {
 		return list
 	}
-	c.narrowed = list[first].because
+	if c.narrowed = list[first].because; c.narrowed == nil {
+		c.narrowed = list[first].unsupported()
+	}
 	return slices.DeleteFunc(slices.Clone(list), leavable)
 }
 
 // leavable reports whether a clause is of a oneOf and excludes another alternative in a
-// way that is not supported.
-func leavable(cl *clause) bool {
-	return cl.because != nil && (countsUnique(cl) || leads(cl) > 1 ||
-		slices.ContainsFunc(cl.atoms, func(s *schema) bool { return s.refused != nil && s.refused.Keyword != "format" }))
+// way that is not supported: by a format or otherwise.
+func leavable(cl *clause, formats bool) bool {
+	return !formats && cl.because != nil && len(leadsOf(cl.atoms)) > maxLeads || slices.ContainsFunc(cl.atoms, func(s *schema) bool {
+		return s.refused != nil && (s.refused.Keyword == "format") == formats && (cl.because != nil || s.excludes)
+	})
 }
 
 // unsupported returns what of a clause is not, nil if all is.
@@ -164,7 +177,7 @@ func simplest(list []*clause) []*clause {
 	var out []*clause
 	for i, cl := range list {
 		implied := func(other *clause) bool {
-			return other != cl && !slices.ContainsFunc(other.atoms, func(s *schema) bool { return !slices.Contains(cl.atoms, s) })
+			return other != cl && cl.types&^other.types == 0 && !slices.ContainsFunc(other.atoms, func(s *schema) bool { return !slices.Contains(cl.atoms, s) })
 		}
 		if !slices.ContainsFunc(out, implied) && !slices.ContainsFunc(list[i+1:], func(other *clause) bool {
 			return implied(other) && len(other.atoms) < len(cl.atoms)

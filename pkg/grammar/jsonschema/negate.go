@@ -11,15 +11,19 @@ import (
 const maxExclusive = 32
 
 // negation returns a schema that holds where s does not: one of what s says does not
-// hold. What has no negation here refuses the values that it may be about.
-func (c *compiler) negation(s *schema) (*schema, error) {
-	if s.opposite != nil {
+// hold. What has no negation here refuses the values that it may be about; if the negation
+// excludes an alternative of a oneOf, such ways may be left out.
+func (c *compiler) negation(s *schema, excludes bool) (*schema, error) {
+	if !excludes && s.opposite != nil {
 		return s.opposite, nil
+	}
+	if excludes && s.exclusion != nil {
+		return s.exclusion, nil
 	}
 	if err := c.read(s); err != nil {
 		return nil, err
 	}
-	n := negator{c: c, of: s}
+	n := negator{c: c, of: s, excludes: excludes}
 	if s.never {
 		n.add(c.derive(s.node))
 	}
@@ -33,22 +37,28 @@ func (c *compiler) negation(s *schema) (*schema, error) {
 		n.of1(everyType, func(t *schema) { t.enums = [][]*value{s.not} })
 	}
 	if s.formats != nil && s.types&stringType != 0 {
-		n.of1(stringType, func(t *schema) { t.refused = s.unasserted() })
+		n.of1(stringType, func(t *schema) { t.refused, t.excludes = s.unasserted(), excludes })
 	}
 	n.numbers(s.number)
 	n.strings(s.text)
 	n.arrays(s.array)
 	n.objects(s.object)
 	for _, t := range s.all {
-		n.add(c.negated(s.node, t))
+		n.add(n.negated(s.node, t))
 	}
 	for _, t := range s.none {
 		n.add(t)
 	}
 	for _, ch := range s.choices {
+		if ch.optional {
+			continue
+		}
 		if err := n.choice(ch); err != nil {
 			return nil, err
 		}
+	}
+	if err := n.rest(); err != nil {
+		return nil, err
 	}
 	return n.result()
 }
@@ -92,9 +102,20 @@ func (c *compiler) same(s *schema, v *value) *schema {
 
 // A negator collects the ways in which a schema does not hold.
 type negator struct {
-	c    *compiler
-	of   *schema
-	ways [][]*schema
+	c        *compiler
+	of       *schema
+	excludes bool // an alternative of a oneOf
+	ways     [][]*schema
+}
+
+// negated returns a schema that holds where s does not.
+func (n *negator) negated(from *value, s ...*schema) *schema {
+	if len(s) == 1 && s[0].isFalse() {
+		return n.c.anything
+	}
+	t := n.c.negated(from, s...)
+	t.excludes = n.excludes
+	return t
 }
 
 // add adds a way: all of list hold.
@@ -111,6 +132,7 @@ func (n *negator) of1(of types, set func(*schema)) {
 // refuse adds a way that is not supported.
 func (n *negator) refuse(of types, keyword string) {
 	n.of1(of, func(t *schema) {
+		t.excludes = n.excludes
 		t.refused = fault.New(n.of.node.pointer(), keyword, "its opposite is asked for here (by not, if or oneOf), which is not supported")
 	})
 }
@@ -131,9 +153,13 @@ func (n *negator) result() (*schema, error) {
 	default:
 		s = n.c.derive(n.of.node)
 		s.choices = []choice{{of: n.of, keyword: "not", lists: n.ways}}
-		s.opposite = n.of
+		s.opposite, s.exclusion = n.of, n.of
 	}
-	n.of.opposite = s
+	if n.excludes {
+		n.of.exclusion = s
+	} else {
+		n.of.opposite = s
+	}
 	return s, n.c.check(s, 0)
 }
 
@@ -142,7 +168,7 @@ func (n *negator) result() (*schema, error) {
 func (n *negator) choice(ch choice) error {
 	var none []*schema
 	for _, list := range ch.lists {
-		none = append(none, n.c.negated(n.of.node, list...))
+		none = append(none, n.negated(n.of.node, list...))
 	}
 	n.add(none...)
 	if !ch.exclusive {
@@ -224,7 +250,7 @@ func (n *negator) arrays(f *arrayFacts) {
 			for range i {
 				a.prefix = append(a.prefix, n.c.anything)
 			}
-			a.prefix = append(a.prefix, n.c.negated(n.of.node, item))
+			a.prefix = append(a.prefix, n.negated(n.of.node, item))
 		})
 	}
 	switch {
@@ -232,10 +258,10 @@ func (n *negator) arrays(f *arrayFacts) {
 	case f.items.isFalse():
 		n.array(func(a *arrayFacts) { a.min = len(f.prefix) + 1 })
 	default:
-		n.array(func(a *arrayFacts) { a.contains, a.from = n.c.negated(n.of.node, f.items), len(f.prefix) })
+		n.array(func(a *arrayFacts) { a.contains, a.from = n.negated(n.of.node, f.items), len(f.prefix) })
 	}
 	if f.contains != nil && f.minMatches == 1 && f.from == 0 {
-		n.array(func(a *arrayFacts) { a.items = n.c.negated(n.of.node, f.contains) })
+		n.array(func(a *arrayFacts) { a.items = n.negated(n.of.node, f.contains) })
 	} else if f.contains != nil && f.minMatches > 0 {
 		n.array(func(a *arrayFacts) {
 			a.contains, a.from, a.minMatches, a.maxMatch = f.contains, f.from, 0, f.minMatches-1
@@ -246,9 +272,6 @@ func (n *negator) arrays(f *arrayFacts) {
 	}
 	if f.unique {
 		n.refuse(arrayType, "uniqueItems")
-	}
-	if f.unevaluated {
-		n.refuse(arrayType, "unevaluatedItems")
 	}
 }
 
@@ -274,15 +297,21 @@ func (n *negator) objects(f *objectFacts) {
 		n.object(func(o *objectFacts) { o.names, o.properties = []string{name}, []*schema{n.c.nothing} })
 	}
 	for i, name := range f.names {
+		if f.properties[i].isTrue() {
+			continue
+		}
 		n.object(func(o *objectFacts) {
 			o.names, o.required = []string{name}, []string{name}
-			o.properties = []*schema{n.c.negated(n.of.node, f.properties[i])}
+			o.properties = []*schema{n.negated(n.of.node, f.properties[i])}
 		})
 	}
 	for _, p := range f.patterns {
+		if p.value.isTrue() {
+			continue
+		}
 		key := n.c.derive(n.of.node)
 		key.text = &stringFacts{max: -1, matches: []language{{p.text, false}}}
-		n.member("patternProperties", key, n.c.negated(n.of.node, p.value))
+		n.member("patternProperties", key, n.negated(n.of.node, p.value))
 	}
 	if f.others != nil && !f.others.isTrue() {
 		key := n.c.derive(n.of.node)
@@ -295,20 +324,17 @@ func (n *negator) objects(f *objectFacts) {
 		for _, name := range f.names {
 			key.not = append(key.not, &value{kind: stringKind, text: name})
 		}
-		n.member("additionalProperties", key, n.c.negated(n.of.node, f.others))
+		n.member("additionalProperties", key, n.negated(n.of.node, f.others))
 	}
 	if f.keys != nil {
-		n.member("propertyNames", n.c.negated(n.of.node, f.keys), n.c.anything)
-	}
-	if f.unevaluated {
-		n.refuse(objectType, "unevaluatedProperties")
+		n.member("propertyNames", n.negated(n.of.node, f.keys), n.c.anything)
 	}
 }
 
 // member adds a way of objects that have some member.
 func (n *negator) member(keyword string, key, value *schema) {
 	n.of1(objectType, func(t *schema) {
-		t.some = &member{keyword: keyword, key: key, value: value, made: map[string]*schema{}}
+		t.some = &member{keyword: keyword, key: key, value: value, made: map[string]*schema{}, shared: map[*member]*schema{}}
 	})
 }
 
@@ -319,9 +345,16 @@ func (c *compiler) which(cl *clause) (ch choice, ok bool, err error) {
 	if at < 0 || cl.types&objectType == 0 {
 		return ch, false, nil
 	}
+	if err := c.declare(cl); err != nil {
+		return ch, false, err
+	}
 	s := cl.atoms[at]
 	m := s.some
 	ch = choice{of: s, keyword: m.keyword}
+	if there, err := c.there(cl, m); there || err != nil {
+		cl.atoms = slices.Concat(cl.atoms[:at], cl.atoms[at+1:])
+		return choice{of: s, keyword: m.keyword, lists: [][]*schema{nil}}, there, err
+	}
 	closed := slices.ContainsFunc(cl.atoms, func(s *schema) bool {
 		return s.object != nil && s.object.others != nil && s.object.others.isFalse() && s.object.patterns == nil
 	})
@@ -349,10 +382,84 @@ func (c *compiler) which(cl *clause) (ch choice, ok bool, err error) {
 		m.free.object.lead = m
 	}
 	if !closed {
+		for _, a := range cl.atoms {
+			if a.object != nil && a.object.lead != nil && a.object.with == nil {
+				ch.lists = append(ch.lists, []*schema{c.share(s, a.object.lead)})
+			}
+		}
 		ch.lists = append(ch.lists, []*schema{m.free})
 	}
 	cl.atoms = slices.Concat(cl.atoms[:at], cl.atoms[at+1:])
 	return ch, true, nil
+}
+
+// there reports whether each object of a clause has a member as m asks for, as far as that
+// is quickly seen: one that is required, or one that is not declared and asked for already.
+func (c *compiler) there(cl *clause, m *member) (bool, error) {
+	if !m.value.isTrue() {
+		return false, nil
+	}
+	for _, name := range requiredOf(cl) {
+		if err := c.step(1); err != nil {
+			return false, err
+		}
+		if ok, err := c.valid(&value{kind: stringKind, text: name}, m.key); ok || err != nil {
+			return ok, err
+		}
+	}
+	return m.plain() && m.declares != nil && slices.Contains(cl.atoms, m.declares) && len(leadsOf(cl.atoms)) > 0, nil
+}
+
+// plain reports whether m asks for any member whose name is none of a list.
+func (m *member) plain() bool {
+	return m.value.isTrue() && m.key.text == nil && m.key.none == nil && m.key.not != nil
+}
+
+// declare has a clause that asks for several members declare the names that these must not
+// have: a member that is not declared is then as all ask that ask for nothing else.
+func (c *compiler) declare(cl *clause) error {
+	var plain []*schema
+	asking := 0
+	for _, s := range cl.atoms {
+		if s.some != nil {
+			asking++
+		}
+		if s.some != nil && s.some.plain() {
+			plain = append(plain, s)
+		}
+	}
+	if asking < 2 {
+		return nil
+	}
+	for _, s := range plain {
+		m := s.some
+		if m.declares == nil {
+			m.declares = c.derive(s.node)
+			m.declares.object = newObject()
+			for _, v := range m.key.not {
+				m.declares.object.names = append(m.declares.object.names, v.text)
+			}
+			m.declares.object.properties = slices.Repeat([]*schema{c.anything}, len(m.key.not))
+		}
+		if err := c.add(cl, m.declares); err != nil {
+			return err
+		}
+	}
+	return c.step(1 + len(cl.atoms))
+}
+
+// share returns a schema of objects in which a member that is not declared is as both s and
+// other ask.
+func (c *compiler) share(s *schema, other *member) *schema {
+	m := s.some
+	t := m.shared[other]
+	if t == nil {
+		t = c.derive(s.node)
+		t.types, t.object = objectType, newObject()
+		t.object.lead, t.object.with = m, other
+		m.shared[other] = t
+	}
+	return t
 }
 
 // declaredBy lists the names that schemas which hold together declare or require.

@@ -95,9 +95,6 @@ func (c *compiler) objectRule(cl *clause) (pushdown.ID, error) {
 		if s.object.min > maxAsked {
 			return never, s.refuse("minProperties", "at most %d members can be asked for", maxAsked)
 		}
-		if s.object.unevaluated {
-			return never, s.refuse("unevaluatedProperties", "it is not supported next to schemas that apply to the same object")
-		}
 	}
 	c.atFirst(atoms, "")
 	o := &pushdown.Object{Min: least, Max: most}
@@ -248,7 +245,7 @@ func (c *compiler) extra(o *pushdown.Object, atoms []*schema, keys *automaton.DF
 			}
 		}
 	}
-	if err := c.lead(o, atoms, kinds); err != nil {
+	if err := c.leads(o, atoms, kinds); err != nil {
 		return err
 	}
 	for _, kind := range kinds {
@@ -271,43 +268,75 @@ func (c *compiler) extra(o *pushdown.Object, atoms []*schema, keys *automaton.DF
 	return nil
 }
 
-// leads counts the members that are not declared which a clause asks for: more than one
-// of them are not supported.
-func leads(cl *clause) (n int) {
-	for _, s := range cl.atoms {
-		if s.object != nil && s.object.lead != nil {
-			n++
-		}
-	}
-	return n
+// maxLeads is how many members that are not declared may be asked for by negations of
+// additionalProperties, patternProperties and propertyNames.
+const maxLeads = 4
+
+// A lead is what is asked of one member that is not declared.
+type lead struct {
+	of   *schema // the first that asks
+	asks []*member
 }
 
-// lead writes the kinds of which the first member that is not declared must be, if one is
-// asked for.
-func (c *compiler) lead(o *pushdown.Object, atoms []*schema, kinds []keyKind) error {
-	var place *schema
+// leadsOf returns what is asked of members that are not declared.
+func leadsOf(atoms []*schema) (list []lead) {
 	for _, s := range atoms {
-		switch m := s.object.lead; {
-		case m != nil && place != nil:
-			return s.refuse(m.keyword, "its opposite is asked for here (by not, if or oneOf) next to that of another, which is not supported")
-		case m != nil:
-			place = s
+		if s.object != nil && s.object.lead != nil && s.object.with == nil {
+			list = append(list, lead{s, []*member{s.object.lead}})
 		}
 	}
-	if place == nil {
-		return nil
+	for _, s := range atoms {
+		for i := range list {
+			if s.object != nil && s.object.with == list[i].of.object.lead {
+				list[i].asks = append(list[i].asks, s.object.lead)
+			}
+		}
 	}
-	m := place.object.lead
-	keys, err := c.keysFor([]*schema{m.key}, place)
-	if err != nil {
-		return err
+	return list
+}
+
+// leads writes the kinds of the first members that are not declared, as far as they are
+// asked for.
+func (c *compiler) leads(o *pushdown.Object, atoms []*schema, kinds []keyKind) error {
+	list := leadsOf(atoms)
+	if len(list) > maxLeads {
+		return list[maxLeads].of.refuse(list[maxLeads].asks[0].keyword, "its opposite is asked for here (by not, if or oneOf) next to those of more than %d others, which is not supported", maxLeads-1)
+	}
+	for _, l := range list {
+		before := len(o.Extra)
+		if err := c.lead(o, atoms, kinds, l); err != nil {
+			return err
+		}
+		if o.Lead = append(o.Lead, len(o.Extra)-before); len(o.Extra) == before {
+			o.Min, o.Max = 1, 0 // nothing can be it
+		}
+	}
+	return nil
+}
+
+// lead writes the kinds of one of these members.
+func (c *compiler) lead(o *pushdown.Object, atoms []*schema, kinds []keyKind, l lead) error {
+	var of, values []*schema
+	for _, m := range l.asks {
+		of, values = include(of, m.key), include(values, m.value)
+	}
+	keyword := l.asks[0].keyword
+	keys := automaton.Key()
+	if len(of) > 0 {
+		var err error
+		if keys, err = c.keysFor(of, l.of); err != nil {
+			return err
+		}
 	}
 	for _, kind := range kinds {
-		set := include(ofKind(atoms, kind.matches), m.value)
+		set := ofKind(atoms, kind.matches)
+		for _, s := range values {
+			set = include(set, s)
+		}
 		if forbids(set) {
 			continue
 		}
-		d, err := c.combine(c.work.Intersect, kind.keys, keys, place, m.keyword)
+		d, err := c.combine(c.work.Intersect, kind.keys, keys, l.of, keyword)
 		if err != nil {
 			return err
 		}
@@ -320,11 +349,8 @@ func (c *compiler) lead(o *pushdown.Object, atoms []*schema, kinds []keyKind) er
 			return err
 		}
 		if value != never && key != never {
-			o.Extra, o.Lead = append(o.Extra, pushdown.Extra{Key: key, Value: value}), o.Lead+1
+			o.Extra = append(o.Extra, pushdown.Extra{Key: key, Value: value})
 		}
-	}
-	if o.Lead == 0 {
-		o.Min, o.Max = 1, 0 // nothing can be it
 	}
 	return nil
 }

@@ -14,6 +14,11 @@ func (c *compiler) program(start pushdown.ID) (*pushdown.Program, error) {
 	if err := c.step(0); err != nil {
 		return nil, err
 	}
+	for i := range c.rules {
+		if o := c.rules[i].Object; o != nil && !full[i] && c.narrowed == nil && c.tight(o, full) {
+			c.narrowed = fault.New(c.origins[i].of.pointer(), "not", "members that must be there for it not to hold may have too few names to differ")
+		}
+	}
 	if !full[start] && c.narrowed != nil {
 		return nil, c.narrowed
 	}
@@ -35,9 +40,7 @@ func (c *compiler) program(start pushdown.ID) (*pushdown.Program, error) {
 				*calls = slices.DeleteFunc(*calls, func(call pushdown.Call) bool { return !full[call.Rule] })
 			}
 		case r.Object != nil:
-			o, empty := r.Object, func(x pushdown.Extra) bool { return !full[x.Value] }
-			lead := slices.DeleteFunc(slices.Clone(o.Extra[:o.Lead]), empty)
-			o.Extra, o.Lead = append(lead, slices.DeleteFunc(slices.Clone(o.Extra[o.Lead:]), empty)...), len(lead)
+			pruneExtra(r.Object, full)
 		}
 	}
 	if err := c.canonicalItems(); err != nil {
@@ -46,7 +49,30 @@ func (c *compiler) program(start pushdown.ID) (*pushdown.Program, error) {
 	if err := c.checkLeast(start); err != nil {
 		return nil, err
 	}
-	return &pushdown.Program{Rules: c.rules, Start: start}, nil
+	places, err := c.places()
+	return &pushdown.Program{Rules: c.rules, Start: start, Places: places}, err
+}
+
+// maxPlaces bounds the bytes of the places of rules: those of later rules are not known.
+const maxPlaces = 1 << 20
+
+// places returns where rules come from.
+func (c *compiler) places() (list []pushdown.Place, err error) {
+	known := map[*value]string{}
+	size := 0
+	for _, o := range c.origins {
+		pointer, ok := known[o.of]
+		if !ok {
+			pointer = o.of.pointer()
+			known[o.of] = pointer
+			size += len(pointer)
+		}
+		if size > maxPlaces {
+			break
+		}
+		list = append(list, pushdown.Place{Pointer: pointer, Keyword: o.keyword})
+	}
+	return list, c.spend(8*len(list)+2*size, 40*len(list)+3*size)
 }
 
 // full returns which rules something matches: the least such set.
@@ -89,12 +115,12 @@ func (c *compiler) matchesSomething(r *pushdown.Rule, full []bool) bool {
 				required++
 			}
 		}
-		lead := min(1, o.Lead)
-		if c.extras(o, o.Extra[:o.Lead], full, lead) < lead {
+		if !c.leading(o, full) {
 			return false
 		}
-		more := o.Min - members // of which one is the lead
-		return (more <= lead || c.extras(o, o.Extra[o.Lead:], full, more) >= more) && (o.Max < 0 || required+lead <= o.Max && o.Min <= o.Max)
+		leads, more := len(o.Lead), o.Min-members // of which some are leads
+		lo, _ := o.Kinds(leads)
+		return (more <= leads || c.extras(o, o.Extra[lo:], full, more) >= more) && (o.Max < 0 || required+leads <= o.Max && o.Min <= o.Max)
 	}
 	if r.Proc != nil {
 		return r.Proc.Ends(func(id pushdown.ID) bool { return full[id] })
@@ -144,6 +170,55 @@ func pruneArray(a *pushdown.Array, full []bool) {
 	if a.Items < 0 && (a.Max < 0 || a.Max > len(a.Prefix)) {
 		a.Max = len(a.Prefix)
 	}
+}
+
+// pruneExtra leaves out the kinds of extra members that nothing matches.
+func pruneExtra(o *pushdown.Object, full []bool) {
+	var extra []pushdown.Extra
+	var lead []int
+	for n := range len(o.Lead) + 1 {
+		before := len(extra)
+		lo, hi := o.Kinds(n)
+		for _, x := range o.Extra[lo:hi] {
+			if full[x.Value] {
+				extra = append(extra, x)
+			}
+		}
+		if n < len(o.Lead) {
+			lead = append(lead, len(extra)-before)
+		}
+	}
+	o.Extra, o.Lead = extra, lead
+}
+
+// leading reports whether an object may have the extra members of its Lead: of each there
+// must be a kind with more keys than the object's own members and those before it may take.
+// Objects of which that does not show, though few enough keys may be chosen, are left out.
+func (c *compiler) leading(o *pushdown.Object, full []bool) bool {
+	keys := func(id pushdown.ID) *automaton.DFA { return c.rules[id].Text.DFA }
+	for n := range o.Lead {
+		lo, hi := o.Kinds(n)
+		enough := false
+		for i := lo; i < hi && !enough; i++ {
+			taken := o.Shared(i, keys)
+			enough = c.extras(o, o.Extra[i:i+1], full, taken+1) > taken
+		}
+		if !enough {
+			return false
+		}
+	}
+	return true
+}
+
+// tight reports whether each of an object's Lead has a key, but more than one has few.
+func (c *compiler) tight(o *pushdown.Object, full []bool) bool {
+	for n := range o.Lead {
+		lo, hi := o.Kinds(n)
+		if c.extras(o, o.Extra[lo:hi], full, 1) == 0 {
+			return false
+		}
+	}
+	return len(o.Lead) > 1
 }
 
 // extras returns how many members of some kinds besides its own an object may have, or

@@ -76,7 +76,7 @@ func (m maker) schema(depth int) string {
 func (m maker) keyword(depth int) (key, value string) {
 	sub := func() string { return m.schema(depth - 1) }
 	subs := func() string { return "[" + sub() + "," + sub() + "]" }
-	switch m.IntN(24) {
+	switch m.IntN(30) {
 	case 0, 1:
 		return "type", m.pick(`"object"`, `"array"`, `"string"`, `"integer"`, `"number"`, `["object","null"]`, `["string","boolean"]`)
 	case 2:
@@ -109,7 +109,17 @@ func (m maker) keyword(depth int) (key, value string) {
 		return "oneOf", subs()
 	case 21:
 		return "not", sub()
-	case 22:
+	case 22, 23:
+		return "unevaluatedProperties", m.pick("false", sub())
+	case 24:
+		return "unevaluatedItems", m.pick("false", sub())
+	case 25:
+		return "contains", sub()
+	case 26:
+		return "if", sub()
+	case 27:
+		return "dependentSchemas", fmt.Sprintf(`{"a":%s,"b":%s}`, sub(), sub())
+	case 28:
 		return "dependencies", fmt.Sprintf(`{"a":%s,"b":["c"]}`, sub())
 	}
 	return "if", sub() + `,"then":` + sub() + `,"else":` + sub()

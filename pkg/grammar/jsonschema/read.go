@@ -7,8 +7,9 @@ import (
 )
 
 // Drafts by number; draft2019 is 2019-09, draft2020 is 2020-12, undeclared knows the
-// keywords of all.
+// keywords of all. Documents of draft 3 are read as of draft 4, but for the names of formats.
 const (
+	draft3     = 3
 	draft4     = 4
 	draft6     = 6
 	draft7     = 7
@@ -35,7 +36,7 @@ func draftOf(root *value) int {
 		return undeclared
 	}
 	for part, draft := range map[string]int{
-		"/draft-03/": draft4, "/draft-04/": draft4, "/draft-06/": draft6, "/draft-07/": draft7,
+		"/draft-03/": draft3, "/draft-04/": draft4, "/draft-06/": draft6, "/draft-07/": draft7,
 		"/draft/2019-09/": draft2019, "/draft/2020-12/": draft2020,
 	} {
 		if strings.Contains(name.text, "json-schema.org"+part) {
@@ -125,15 +126,15 @@ func (r *reader) keyword(key string, v *value) error {
 }
 
 func (r *reader) reference(key string, v *value) error {
-	if key != "$ref" {
-		return r.s.refuse(key, "dynamic references are not supported")
-	}
 	if v.kind != stringKind {
 		return r.s.refuse(key, "it must be a string")
 	}
 	target, err := r.c.resolve(r.v, v.text)
 	if err != nil {
 		return err
+	}
+	if target = r.c.dynamic(key, v.text, target); target == nil {
+		return r.s.refuse(key, "which of several schemas it leads to depends on the way to it, which is not supported")
 	}
 	r.s.all = append(r.s.all, r.c.schemaAt(target))
 	return nil
@@ -213,9 +214,13 @@ func (r *reader) text(key string, v *value) error {
 	if !length && v.kind != stringKind {
 		return r.s.refuse(key, "it must be a string")
 	}
+	name := v.text
 	if key == "format" {
-		if _, ok := automaton.Format(v.text); !ok {
-			r.s.formats = append(r.s.formats, v.text)
+		if today := formats3[name]; today != "" && r.c.draft == draft3 {
+			name = today
+		}
+		if _, ok := automaton.Format(name); !ok {
+			r.s.formats = append(r.s.formats, name)
 			return nil
 		}
 	}
@@ -226,9 +231,13 @@ func (r *reader) text(key string, v *value) error {
 	if length {
 		return r.bound(key, v, &t.min, &t.max)
 	}
-	t.matches = append(t.matches, language{v.text, key == "format"})
+	t.matches = append(t.matches, language{name, key == "format"})
 	return nil
 }
+
+// formats3 are the formats of draft 3 that have other names since. Its others (color,
+// style, phone, regex, utc-millisec) only annotate.
+var formats3 = map[string]string{"ip-address": "ipv4", "host-name": "hostname"}
 
 // bound reads minX into min or maxX into max.
 func (r *reader) bound(key string, v *value, min, max *int) error {

@@ -50,8 +50,12 @@ func (r *reader) condition(v *value) error {
 		return list
 	}
 	then, otherwise = branch("then", then), branch("else", otherwise)
-	if err == nil && len(then)+len(otherwise) > 2 {
+	switch {
+	case err != nil:
+	case len(then)+len(otherwise) > 2:
 		r.s.choices = append(r.s.choices, choice{of: r.s, keyword: "if", lists: [][]*schema{then, otherwise}})
+	case r.c.draft >= draft2019:
+		r.s.choices = append(r.s.choices, choice{of: r.s, keyword: "if", lists: [][]*schema{then}, optional: true})
 	}
 	return err
 }
@@ -69,8 +73,14 @@ func (r *reader) dependency(key, name string, v *value) error {
 	} else {
 		then, err = r.subschema(key, v)
 	}
-	ch := choice{of: r.s, keyword: key, lists: [][]*schema{{r.c.without(r.s.node, name)}, {then}}}
+	ch := choice{of: r.s, keyword: key, lists: [][]*schema{{r.c.without(r.s.node, name)}, {then}}, silent: true}
 	r.s.choices = append(r.s.choices, ch)
+	if v.kind != arrayKind && err == nil && r.c.draft >= draft2019 {
+		present := r.c.derive(r.s.node)
+		present.object = newObject()
+		present.object.required = []string{name}
+		r.s.choices = append(r.s.choices, choice{of: r.s, keyword: key, lists: [][]*schema{{present, then}}, optional: true})
+	}
 	return err
 }
 
@@ -126,10 +136,7 @@ func (r *reader) array(key string, v *value) (err error) {
 		}
 		a.unique = v.yes
 	case "unevaluatedItems":
-		if !trivial(v) {
-			a.unevaluated = true
-		}
-		_, err = r.subschema(key, v)
+		a.rest, err = r.subschema(key, v)
 	}
 	return err
 }
@@ -154,10 +161,7 @@ func (r *reader) object(key string, v *value) (err error) {
 	case "propertyNames":
 		o.keys, err = r.subschema(key, v)
 	case "unevaluatedProperties":
-		if !trivial(v) {
-			o.unevaluated = true
-		}
-		_, err = r.subschema(key, v)
+		o.rest, err = r.subschema(key, v)
 	case "properties":
 		err = r.members(key, v, func(_ string, s *schema) { o.properties = append(o.properties, s) })
 		o.names, o.index = v.keys, v.index
@@ -195,18 +199,20 @@ func (r *reader) finish() error {
 			n.openMax = v.yes && n.max != nil
 		}
 	}
-	// Where nothing but the keywords of the same schema applies to the value, what
-	// is not evaluated is what they leave.
-	alone := s.all == nil && s.none == nil && s.choices == nil && r.v.get("if") == nil
-	if a := s.array; a != nil && a.unevaluated && alone && a.contains == nil {
-		if a.unevaluated = false; a.items == nil {
-			a.items = r.c.schemaAt(r.v.get("unevaluatedItems"))
+	// If no other schema applies to the value, the unevaluated members and items are those
+	// that the keywords of this schema leave.
+	alone := s.all == nil && s.choices == nil
+	if a := s.array; a != nil && a.rest != nil && alone && a.contains == nil {
+		if a.items == nil {
+			a.items = a.rest
 		}
+		a.rest = nil
 	}
-	if o := s.object; o != nil && o.unevaluated && alone {
-		if o.unevaluated = false; o.others == nil {
-			o.others = r.c.schemaAt(r.v.get("unevaluatedProperties"))
+	if o := s.object; o != nil && o.rest != nil && alone {
+		if o.others == nil {
+			o.others = o.rest
 		}
+		o.rest = nil
 	}
 	return nil
 }

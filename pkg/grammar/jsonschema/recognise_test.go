@@ -52,7 +52,7 @@ func (r *recogniser) ends(id pushdown.ID, at int) map[int]bool {
 			r.members(rule.Object, at+1, 0, nil, out)
 		}
 	case rule.Proc != nil:
-		r.proc(rule.Proc, 0, at, out, map[[2]int]bool{})
+		r.proc(rule.Proc, 0, at, nil, out, map[[2]int]bool{})
 	default:
 		for _, id := range rule.Any {
 			maps.Copy(out, r.ends(id, at))
@@ -63,8 +63,8 @@ func (r *recogniser) ends(id pushdown.ID, at int) map[int]bool {
 }
 
 // proc adds to out the ends of a general rule from a state on.
-func (r *recogniser) proc(p *pushdown.Proc, state int32, at int, out map[int]bool, seen map[[2]int]bool) {
-	if seen[[2]int{int(state), at}] {
+func (r *recogniser) proc(p *pushdown.Proc, state int32, at int, items []string, out map[int]bool, seen map[[2]int]bool) {
+	if seen[[2]int{int(state), at}] && !p.Unique {
 		return
 	}
 	seen[[2]int{int(state), at}] = true
@@ -74,12 +74,24 @@ func (r *recogniser) proc(p *pushdown.Proc, state int32, at int, out map[int]boo
 	}
 	if at < len(r.text) {
 		if to := automaton.Next(s.Edges, r.text[at]); to >= 0 {
-			r.proc(p, to, at+1, out, seen)
+			r.proc(p, to, at+1, items, out, seen)
 		}
 	}
 	for _, call := range s.Calls {
 		for end := range r.ends(call.Rule, at) {
-			r.proc(p, call.Return, end, out, seen)
+			items := items
+			if p.Unique {
+				v, _, err := decode([]byte(r.text[at:end]))
+				if err != nil {
+					panic(err)
+				}
+				item := canonicalText(v)
+				if slices.Contains(items, item) {
+					continue
+				}
+				items = append(slices.Clip(items), item)
+			}
+			r.proc(p, call.Return, end, items, out, seen)
 		}
 	}
 }
@@ -164,7 +176,7 @@ func (r *recogniser) members(o *pushdown.Object, at, next int, used []string, ou
 			extras--
 		}
 	}
-	if strings.HasPrefix(rest, "}") && len(used) >= o.Min && !required(o.Props[next:]) && (o.Lead == 0 || extras > 0) {
+	if strings.HasPrefix(rest, "}") && len(used) >= o.Min && !required(o.Props[next:]) && extras >= len(o.Lead) {
 		out[at+1] = true
 	}
 	if o.Max >= 0 && len(used) == o.Max {
@@ -187,10 +199,8 @@ func (r *recogniser) members(o *pushdown.Object, at, next int, used []string, ou
 	if required(o.Props[next:]) {
 		return
 	}
-	for i, x := range o.Extra {
-		if o.Lead > 0 && (extras == 0) != (i < o.Lead) {
-			continue
-		}
+	lo, hi := o.Kinds(extras)
+	for _, x := range o.Extra[lo:hi] {
 		for end := range r.ends(x.Key, at) {
 			key := r.text[at:end]
 			declared := slices.ContainsFunc(o.Props, func(p pushdown.Prop) bool { return automaton.Quote(p.Name) == key })
@@ -218,7 +228,7 @@ func spell(p *pushdown.Program, id pushdown.ID, v *value) (string, bool) {
 	case rule.Object != nil:
 		return spellObject(p, rule.Object, v)
 	case rule.Proc != nil:
-		if v.kind != arrayKind {
+		if v.kind != arrayKind || rule.Proc.Unique && !differ(v.items) {
 			return "", false
 		}
 		return spellProc(p, rule.Proc, 0, v.items, "")
@@ -230,6 +240,19 @@ func spell(p *pushdown.Program, id pushdown.ID, v *value) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// differ reports whether values differ from each other.
+func differ(list []*value) bool {
+	seen := map[string]bool{}
+	for _, v := range list {
+		text := canonicalText(v)
+		if seen[text] {
+			return false
+		}
+		seen[text] = true
+	}
+	return true
 }
 
 // spellProc writes the items that are left of an array from a state of a general rule on.
@@ -317,18 +340,34 @@ func spellObject(p *pushdown.Program, o *pushdown.Object, v *value) (string, boo
 			return false
 		})
 	}
-	first := -1
+	var extras []int
 	for i, name := range v.keys {
-		if o.Lead > 0 && first < 0 && !declared[name] && spelled(i, o.Extra[:o.Lead]) {
-			first = i
+		if !declared[name] {
+			extras = append(extras, i)
 		}
 	}
-	for i, name := range v.keys {
-		if !declared[name] && i != first && !spelled(i, o.Extra[o.Lead:]) {
-			return "", false
+	// Each extra member is tried as the next: a program asks for few in an order.
+	var next func(n int, left []int) bool
+	next = func(n int, left []int) bool {
+		if len(left) == 0 {
+			return n >= len(o.Lead)
 		}
+		lo, hi := o.Kinds(n)
+		for at, i := range left {
+			if before := len(parts); spelled(i, o.Extra[lo:hi]) {
+				if next(n+1, slices.Concat(left[:at], left[at+1:])) {
+					return true
+				}
+				parts = parts[:before]
+			}
+			if n >= len(o.Lead) {
+				return false
+			}
+		}
+		return false
 	}
-	return "{" + strings.Join(parts, ",") + "}", o.Lead == 0 || first >= 0
+	ok := next(0, extras)
+	return "{" + strings.Join(parts, ",") + "}", ok
 }
 
 // accepts reports whether an instance is in a program once it is spelled as it asks.

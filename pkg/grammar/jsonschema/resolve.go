@@ -2,6 +2,7 @@ package jsonschema
 
 import (
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -34,6 +35,31 @@ func (c *compiler) resolve(from *value, ref string) (*value, error) {
 	}
 	return nil, fault.New(from.pointer(), "$ref", "%s leads nowhere", ref)
 }
+
+// dynamic returns the place that a reference leads to by some keyword, if as a $ref it
+// leads to target; nil if that depends on the schemas through which it is reached. The
+// outermost of these is the document.
+func (c *compiler) dynamic(keyword, ref string, target *value) *value {
+	_, name, _ := strings.Cut(ref, "#")
+	of := ""
+	switch v := target.get("$recursiveAnchor"); {
+	case keyword == "$dynamicRef" && isText(target.get("$dynamicAnchor"), name):
+		of = "#" + name
+	case keyword != "$recursiveRef" || v == nil || v.kind != booleanKind || !v.yes:
+		return target
+	}
+	list := c.anchored[of]
+	if at := slices.IndexFunc(list, func(a dynamicAnchor) bool { return a.resource == c.root }); at >= 0 {
+		return list[at].of
+	}
+	if len(list) == 1 {
+		return list[0].of
+	}
+	return nil
+}
+
+// isText reports whether v is a string.
+func isText(v *value, text string) bool { return v != nil && v.kind == stringKind && v.text == text }
 
 // resource returns the part of the document that has an address, or nil.
 func (c *compiler) resource(from *value, address string) *value {
@@ -73,6 +99,9 @@ func (c *compiler) part(resource *value, fragment string) *value {
 
 var unescapeToken = strings.NewReplacer("~1", "/", "~0", "~")
 
+// A dynamicAnchor is a schema that dynamic references may lead to.
+type dynamicAnchor struct{ resource, of *value }
+
 // An anchor is a name in a resource.
 type anchor struct {
 	resource *value
@@ -87,6 +116,7 @@ func (c *compiler) nameParts() {
 	c.bases = map[*value]*url.URL{c.root: {}}
 	c.resources = map[string]*value{}
 	c.anchors = map[anchor]*value{}
+	c.anchored = map[string][]dynamicAnchor{}
 	c.nameSchema(c.root, c.root)
 }
 
@@ -124,7 +154,7 @@ func (c *compiler) nameSchema(v, resource *value) {
 // nameResource notes the names of v alone and returns the resource that it is in.
 func (c *compiler) nameResource(v, resource *value) *value {
 	id := v.get("$id")
-	if c.draft == draft4 || c.draft == undeclared && id == nil {
+	if c.draft <= draft4 || c.draft == undeclared && id == nil {
 		id = v.get("id")
 	}
 	if id != nil && id.kind == stringKind {
@@ -142,7 +172,13 @@ func (c *compiler) nameResource(v, resource *value) *value {
 	for _, key := range []string{"$anchor", "$dynamicAnchor"} {
 		if a := v.get(key); a != nil && a.kind == stringKind {
 			c.anchors[anchor{resource, a.text}] = v
+			if key == "$dynamicAnchor" {
+				c.anchored["#"+a.text] = append(c.anchored["#"+a.text], dynamicAnchor{resource, v})
+			}
 		}
+	}
+	if a := v.get("$recursiveAnchor"); v == resource && a != nil && a.kind == booleanKind && a.yes {
+		c.anchored[""] = append(c.anchored[""], dynamicAnchor{v, v})
 	}
 	return resource
 }

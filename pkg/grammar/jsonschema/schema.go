@@ -47,9 +47,13 @@ type schema struct {
 	none    []*schema // not
 	choices []choice
 
-	opposite *schema      // its negation, once asked
-	refused  *fault.Error // values of its types are not supported
-	some     *member      // of objects
+	opposite      *schema      // its negation, once asked
+	exclusion     *schema      // its negation to exclude an alternative of a oneOf, once asked
+	excludes      bool         // its negations, and what it refuses, exclude an alternative of a oneOf
+	visited, held int          // when evaluators came to it, and when holding last found it in a clause
+	evaluate      evaluating   // whether it evaluates members or items
+	refused       *fault.Error // values of its types are not supported
+	some          *member      // of objects
 }
 
 // A member asks an object for a member of which schemas of the name and of the value hold:
@@ -57,8 +61,10 @@ type schema struct {
 type member struct {
 	keyword    string
 	key, value *schema
-	made       map[string]*schema // what asks for a member of that name
-	free       *schema            // what asks for one that is not declared
+	made       map[string]*schema  // what asks for a member of that name
+	free       *schema             // what asks for one that is not declared
+	declares   *schema             // what declares the names that it must not have, nil: not asked yet
+	shared     map[*member]*schema // what asks for the undeclared one that another asks for
 }
 
 // mark is how far the search for schemas that apply to themselves has come.
@@ -77,6 +83,8 @@ type choice struct {
 	keyword   string
 	lists     [][]*schema
 	exclusive bool
+	optional  bool // no list has to hold: those that do evaluate members and items
+	silent    bool // its lists evaluate nothing, whether they hold or not
 }
 
 type numberFacts struct {
@@ -109,7 +117,7 @@ type arrayFacts struct {
 	minMatches, maxMatch int     // how many items match contains
 	from                 int     // items before it are not counted
 
-	unevaluated bool // unevaluatedItems says something
+	rest *schema // unevaluatedItems
 }
 
 type objectFacts struct {
@@ -122,8 +130,9 @@ type objectFacts struct {
 	required   []string
 	min, max   int
 	lead       *member // of the members that are not declared, one must be so
+	with       *member // that one is as this asks too; nil: it is another one than others ask for
 
-	unevaluated bool // unevaluatedProperties says something
+	rest *schema // unevaluatedProperties
 }
 
 // A pattern is one of patternProperties.

@@ -68,7 +68,7 @@ func TestDeadIsNever(t *testing.T) {
 	n := p.literals("1")
 	dead := p.add(Rule{Object: &Object{Props: []Prop{{"a", n, true}}, Max: 0}})
 	start := p.add(Rule{Proc: &Proc{States: []ProcState{
-		{Calls: []Call{{dead, 1}}, Edges: []edge{{Lo: 'x', Hi: 'x', To: 2}}}, {Accept: true}, {Edges: []edge{{Lo: 'y', Hi: 'y', To: 1}}},
+		{Calls: []Call{{Rule: dead, Return: 1}}, Edges: []edge{{Lo: 'x', Hi: 'x', To: 2}}}, {Accept: true}, {Edges: []edge{{Lo: 'y', Hi: 'y', To: 1}}},
 	}}})
 	m := p.machine(t, start)
 	if _, err := Bind(m, NewVocabulary(strings.Split(`{ } " : a 1 x`, " "))); err == nil {
@@ -82,7 +82,7 @@ func TestManyWays(t *testing.T) {
 		"by bytes": func(p *rules) ID { // one = "a" one one "b" | "a"
 			one := p.add(Rule{})
 			p.Rules[one] = Rule{Proc: &Proc{States: []ProcState{
-				{Edges: []edge{{Lo: 'a', Hi: 'a', To: 1}}}, {Calls: []Call{{one, 2}}, Accept: true}, {Calls: []Call{{one, 3}}},
+				{Edges: []edge{{Lo: 'a', Hi: 'a', To: 1}}}, {Calls: []Call{{Rule: one, Return: 2}}, Accept: true}, {Calls: []Call{{Rule: one, Return: 3}}},
 				{Edges: []edge{{Lo: 'b', Hi: 'b', To: 4}}}, {Accept: true},
 			}}}
 			return one
@@ -91,7 +91,7 @@ func TestManyWays(t *testing.T) {
 			last := p.literals("a")
 			for range 40 {
 				last = p.add(Rule{Proc: &Proc{States: []ProcState{
-					{Calls: []Call{{last, 1}, {last, 2}}}, {Edges: []edge{{Lo: 'x', Hi: 'x', To: 3}}}, {Edges: []edge{{Lo: 'y', Hi: 'y', To: 3}}}, {Accept: true},
+					{Calls: []Call{{Rule: last, Return: 1}, {Rule: last, Return: 2}}}, {Edges: []edge{{Lo: 'x', Hi: 'x', To: 3}}}, {Edges: []edge{{Lo: 'y', Hi: 'y', To: 3}}}, {Accept: true},
 				}}})
 			}
 			return last

@@ -37,7 +37,7 @@ func newCosts(budget *automaton.Budget, m *Machine, v *Vocabulary) (*costs, erro
 	for i := range m.rules {
 		size += 2 + sizeOf(&m.rules[i].Rule)
 		if err := budget.Spend(8, 64); err != nil {
-			return nil, err
+			return nil, &RuleError{ID(max(0, i-1)), err} // the one before has spent it
 		}
 		switch r := &m.rules[i]; {
 		case r.Text != nil:
@@ -60,6 +60,9 @@ func newCosts(budget *automaton.Budget, m *Machine, v *Vocabulary) (*costs, erro
 			}
 			if cost := c.rule(id); cost < c.start[id] {
 				c.start[id], changed = cost, cyclic
+			}
+			if err := budget.Err(); err != nil {
+				return nil, &RuleError{id, err}
 			}
 		}
 	}
@@ -231,6 +234,13 @@ func sum(of ...int32) (total int32) {
 // procStart sets the costs of the states by shortest paths: a token within a state's
 // edges costs one, a call what its rule does.
 func (c *costs) procStart(p *Proc, cost []int32) int32 {
+	for i := 0; p.Unique && i < len(p.States); i++ {
+		for _, call := range p.States[i].Calls {
+			if call.Before >= 0 && call.Before < MaxUnique {
+				c.sample(call.Rule, int(call.Before)+1)
+			}
+		}
+	}
 	for changed := true; changed && c.budget.Spend(8*len(p.States), 0) == nil; {
 		changed = false
 		for i := len(p.States) - 1; i >= 0; i-- {
@@ -242,6 +252,17 @@ func (c *costs) procStart(p *Proc, cost []int32) int32 {
 	return cost[0]
 }
 
+// call returns the cost of what a call reads.
+func (c *costs) call(p *Proc, call *Call) int32 {
+	switch {
+	case !p.Unique || call.Before < 0:
+		return c.start[call.Rule]
+	case call.Before == MaxUnique || len(c.samples[call.Rule]) <= int(call.Before):
+		return never
+	}
+	return int32(len(c.samples[call.Rule][call.Before]))
+}
+
 func (c *costs) procState(p *Proc, i int32, cost []int32) int32 {
 	s := &p.States[i]
 	if s.Accept {
@@ -249,7 +270,7 @@ func (c *costs) procState(p *Proc, i int32, cost []int32) int32 {
 	}
 	least := never
 	for _, call := range s.Calls {
-		least = min(least, sum(c.start[call.Rule], cost[call.Return]))
+		least = min(least, sum(c.call(p, &call), cost[call.Return]))
 	}
 	looked := c.v.tokensFrom(i, func(at int32) []edge { return p.States[at].Edges }, func(to, _ int32) {
 		least = min(least, sum(1, cost[to]))

@@ -52,11 +52,14 @@ func (m *Machine) livesArray(a *Array, alive func(ID) bool) bool {
 
 func (m *Machine) livesObject(r *rule, alive func(ID) bool) bool {
 	living := func(x Extra) bool { return alive(x.Key) && alive(x.Value) }
-	lead := r.Object.Lead
-	most, extra := r.Object.lead(), slices.ContainsFunc(r.Object.Extra[lead:], living)
-	if lead > 0 && !slices.ContainsFunc(r.Object.Extra[:lead], living) {
-		return false
+	most, leads := len(r.Object.Lead), len(r.Object.Lead)
+	for i := range r.Object.Lead {
+		if lo, hi := r.Object.Kinds(i); !slices.ContainsFunc(r.Object.Extra[lo:hi], living) {
+			return false
+		}
 	}
+	lo, _ := r.Object.Kinds(leads)
+	extra := slices.ContainsFunc(r.Object.Extra[lo:], living)
 	for _, p := range r.Object.Props {
 		if alive(p.Value) {
 			most++
@@ -64,7 +67,7 @@ func (m *Machine) livesObject(r *rule, alive func(ID) bool) bool {
 			return false
 		}
 	}
-	if max := r.Object.Max; max >= 0 && (r.Object.Min > max || int(r.object.needs[0])+r.Object.lead() > max) {
+	if max := r.Object.Max; max >= 0 && (r.Object.Min > max || int(r.object.needs[0])+leads > max) {
 		return false
 	}
 	return extra || most >= r.Object.Min

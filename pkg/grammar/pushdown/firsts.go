@@ -67,7 +67,7 @@ func (r *run) firstsOfObject(u *rule, e *element, s *byteSet) {
 		s.add('{')
 		return
 	}
-	if (e.state == atFirst || e.state == afterOne) && u.mayEnd(e) {
+	if (e.state == atFirst || e.state == afterOne) && r.mayEnd(u, e) {
 		s.add('}')
 	}
 	if e.state == afterOne {

@@ -39,7 +39,7 @@ func NewWithin(budget *automaton.Budget, p *Program) (*Machine, error) {
 	m := &Machine{budget: budget, rules: make([]rule, len(p.Rules)), start: p.Start, dead: make([]bool, len(p.Rules)), shorts: map[*automaton.DFA]*shortest{}, finites: map[*automaton.DFA]bool{}, ways: maxElements}
 	for i := range p.Rules {
 		if err := m.add(ID(i), &p.Rules[i]); err != nil {
-			return nil, err
+			return nil, &RuleError{ID(i), err}
 		}
 	}
 	if p.Start < 0 || int(p.Start) >= len(p.Rules) {
@@ -94,8 +94,14 @@ func (m *Machine) add(id ID, r *Rule) error {
 			return fmt.Errorf("rule %d: at least %d characters of strings that are not plain", id, t.Min)
 		}
 		made.open = !m.finite(r.Text.DFA) && (!r.Text.Counted || r.Text.Max < 0 || r.Text.Max > shortText)
+	case r.Proc != nil && r.Proc.Unique:
+		for _, s := range r.Proc.States {
+			if slices.ContainsFunc(s.Calls, func(c Call) bool { return c.Before < -1 || c.Before > MaxUnique }) {
+				return fmt.Errorf("rule %d: an array of more than %d different items at least is too large", id, MaxUnique)
+			}
+		}
 	case r.Array != nil:
-		if r.Array.Unique && r.Array.Min > maxUnique {
+		if r.Array.Unique && r.Array.Min > MaxUnique {
 			return fmt.Errorf("rule %d: an array of %d different items at least is too large", id, r.Array.Min)
 		}
 	case r.Object != nil:

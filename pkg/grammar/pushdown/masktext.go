@@ -16,7 +16,7 @@ func (m *Matcher) fillText(e *element, budget int32) bool {
 		return false
 	}
 	t := m.c.costs.texts[e.rule]
-	if !t.wide(e.state) {
+	if !t.wide(e.state) || m.run.frames[e.stack].cost >= never { // tokens that go beyond the text may cost less
 		return false
 	}
 	item := m.run.frames[e.stack].near != 0

@@ -147,7 +147,7 @@ func TestRefusedPrograms(t *testing.T) {
 		"calls itself before a byte ": func(p *rules) ID { // a = b? a "x"
 			empty := p.text(automaton.Literals([]string{"", "y"}))
 			return p.add(Rule{Proc: &Proc{States: []ProcState{
-				{Calls: []Call{{empty, 1}}}, {Calls: []Call{{1, 2}}}, {Edges: []edge{{Lo: 'x', Hi: 'x', To: 3}}}, {Accept: true},
+				{Calls: []Call{{Rule: empty, Return: 1}}}, {Calls: []Call{{Rule: 1, Return: 2}}}, {Edges: []edge{{Lo: 'x', Hi: 'x', To: 3}}}, {Accept: true},
 			}}})
 		},
 	} {

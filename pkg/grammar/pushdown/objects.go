@@ -1,12 +1,14 @@
 package pushdown
 
+import "glossa/pkg/grammar/automaton"
+
 // An objectCosts is what it costs to write an object.
 type objectCosts struct {
 	keys        [][]int32 // (member, byte): from there to the colon, that included
 	open, comma []int32   // of a member's key with the bracket or comma before it
 	extra       []int32   // of an Extra kind's key that is free, at most, and its colon
 	rest        [][]int32 // (members that are missing to Min, next of Props): after a value, before any extra
-	after       []int32   // (members that are missing to Min): after an extra member
+	after       [][]int32 // (extra members for Lead, members that are missing to Min): after an extra member
 }
 
 // spellKeys finds out what the keys cost.
@@ -29,13 +31,16 @@ func (c *costs) spellKeys(u *rule) *objectCosts {
 	for d := range o.rest {
 		o.rest[d] = make([]int32, n+1)
 	}
-	o.after = make([]int32, len(o.rest))
+	o.after = make([][]int32, 1+len(u.Object.Lead))
+	for i := range o.after {
+		o.after[i] = make([]int32, len(o.rest))
+	}
 	o.extra = make([]int32, len(u.Object.Extra))
 	for i, x := range u.Object.Extra {
 		o.extra[i] = never
 		need := u.Object.Min // extra members before and with it
-		if i < u.Object.Lead {
-			need = 1
+		if lo, _ := u.Object.Kinds(len(u.Object.Lead)); i < lo {
+			need = 1 + u.Object.Shared(i, func(id ID) *automaton.DFA { return c.m.rules[id].Text.DFA })
 		}
 		if need > 0 { // else it needs not be written
 			t := c.v.textWithin(c.budget, textKey{d: c.m.rules[x.Key].Text.DFA})
@@ -64,16 +69,19 @@ func (c *costs) lead(text string, key []int32) int32 {
 // the cost of the whole.
 func (c *costs) objectStart(u *rule, o *objectCosts) int32 {
 	n := int32(len(u.Object.Props))
-	for d := range o.after {
-		if o.after[d] = c.byte('}'); d > 0 {
-			o.after[d] = c.anyExtra(u, o, d, 1, c.byte(','))
+	leads := len(u.Object.Lead)
+	for n := leads; n >= 0; n-- {
+		for d := range o.after[n] {
+			if o.after[n][d] = c.byte('}'); d > 0 || n < leads {
+				o.after[n][d] = c.anyExtra(u, o, d, n, c.byte(','))
+			}
 		}
 	}
 	for d := range o.rest {
 		member := never // of the next of Props
 		for i := n; i >= 0; i-- {
 			least := never
-			if d == 0 && u.object.needs[i] == 0 && u.Object.Lead == 0 {
+			if d == 0 && u.object.needs[i] == 0 && leads == 0 {
 				least = c.byte('}')
 			}
 			member = c.nextMember(u, o, i, d, member)
@@ -82,7 +90,7 @@ func (c *costs) objectStart(u *rule, o *objectCosts) int32 {
 	}
 	missing := len(o.rest) - 1
 	least := min(c.firstMember(u, o, missing), c.nextExtra(u, o, 0, missing, c.byte('{')))
-	if missing == 0 && u.object.needs[0] == 0 && u.Object.Lead == 0 {
+	if missing == 0 && u.object.needs[0] == 0 && leads == 0 {
 		least = min(least, c.empty.object, sum(c.byte('{'), c.byte('}')))
 	}
 	return least
@@ -123,19 +131,19 @@ func (c *costs) member(u *rule, o *objectCosts, i int32, missing int, lead []int
 
 // nextExtra returns the cost of an extra member and all that follows.
 func (c *costs) nextExtra(u *rule, o *objectCosts, i int32, missing int, lead int32) int32 {
-	if missing == 0 && u.Object.Lead == 0 || u.object.needs[i] > 0 {
+	if missing == 0 && u.Object.Lead == nil || u.object.needs[i] > 0 {
 		return never
 	}
 	return c.anyExtra(u, o, missing, 0, lead)
 }
 
-// anyExtra returns the cost of an extra member after those used, and all that follows.
-func (c *costs) anyExtra(u *rule, o *objectCosts, missing int, used, lead int32) int32 {
+// anyExtra returns the cost of an extra member after some for Lead, and all that follows.
+func (c *costs) anyExtra(u *rule, o *objectCosts, missing, leading int, lead int32) int32 {
 	least := never
-	for k, x := range u.Object.Extra {
-		if u.Object.comes(k, used) {
-			least = min(least, sum(lead, o.extra[k], c.start[x.Value], o.after[max(0, missing-1)]))
-		}
+	lo, hi := u.Object.Kinds(leading)
+	after := o.after[min(leading+1, len(u.Object.Lead))][max(0, missing-1)]
+	for k, x := range u.Object.Extra[lo:hi] {
+		least = min(least, sum(lead, o.extra[lo+k], c.start[x.Value], after))
 	}
 	return least
 }
@@ -145,17 +153,17 @@ func (c *costs) inObject(r *run, u *rule, e *element) int32 {
 	o, missing := c.objects[e.rule], max(0, u.Object.Min-int(e.count))
 	switch {
 	case e.state < 0:
-		value := c.start[u.Object.Extra[afterExtra-e.state].Value]
-		return sum(c.byte(':'), value, o.after[missing])
+		kind := int(afterExtra - e.state)
+		return sum(c.byte(':'), c.start[u.Object.Extra[kind].Value], o.after[u.Object.place(kind)][missing])
 	case e.state == atStart:
 		return c.start[e.rule]
 	case e.state == afterOne && e.used != 0:
-		return o.after[missing]
+		return o.after[r.leading(u.Object, e.used)][missing]
 	case e.state == afterOne:
 		return o.rest[missing][e.reg]
 	case e.state == atFirst || e.state == afterComma:
 		least := c.inKey(r, u, o, e, 0, missing)
-		if e.state == atFirst && missing == 0 && u.object.needs[0] == 0 && u.Object.Lead == 0 {
+		if e.state == atFirst && missing == 0 && u.object.needs[0] == 0 && u.Object.Lead == nil {
 			least = min(least, c.byte('}'))
 		}
 		return least

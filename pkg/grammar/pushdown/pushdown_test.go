@@ -121,13 +121,13 @@ func machines(t testing.TB) map[string]*Machine {
 		digits := p.text(integer(t))
 		one, sum := p.add(Rule{}), p.add(Rule{})
 		p.Rules[one] = Rule{Proc: &Proc{States: []ProcState{
-			{Edges: []edge{{Lo: '(', Hi: '(', To: 1}}, Calls: []Call{{digits, 3}}},
-			{Calls: []Call{{sum, 2}}},
+			{Edges: []edge{{Lo: '(', Hi: '(', To: 1}}, Calls: []Call{{Rule: digits, Return: 3}}},
+			{Calls: []Call{{Rule: sum, Return: 2}}},
 			{Edges: []edge{{Lo: ')', Hi: ')', To: 3}}},
 			{Accept: true},
 		}}}
 		p.Rules[sum] = Rule{Proc: &Proc{States: []ProcState{
-			{Calls: []Call{{one, 1}}},
+			{Calls: []Call{{Rule: one, Return: 1}}},
 			{Edges: []edge{{Lo: '+', Hi: '+', To: 0}}, Accept: true},
 		}}}
 		return sum

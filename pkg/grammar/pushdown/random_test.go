@@ -280,7 +280,12 @@ func randomObject(p *Program, dice *rand.Rand, one func() ID) *Object {
 		o.Min = dice.IntN(5)
 	}
 	if dice.IntN(3) == 0 {
-		o.Lead = dice.IntN(len(o.Extra) + 1)
+		if n := dice.IntN(len(o.Extra) + 1); n > 0 {
+			o.Lead = []int{n}
+		}
+		if left := len(o.Extra) - len(o.Lead); o.Lead != nil && left > 0 && len(p.Rules)%2 == 0 {
+			o.Lead = []int{1, left} // of two members, and there may be no others
+		}
 	}
 	if dice.IntN(2) == 0 {
 		o.Max = o.Min + dice.IntN(4)
@@ -300,7 +305,7 @@ func randomProc(dice *rand.Rand, one func() ID) *Proc {
 			}
 		}
 		for range dice.IntN(3) {
-			s.Calls = append(s.Calls, Call{one(), state()})
+			s.Calls = append(s.Calls, Call{Rule: one(), Return: state()})
 		}
 	}
 	return p

@@ -43,7 +43,7 @@ func (r *recogniser) ends(id ID, at int) map[int]bool {
 			r.ofObject(u.Object, at+1, 0, nil, found)
 		}
 	case u.Proc != nil:
-		r.ofProc(u.Proc, 0, at, found, map[[2]int]bool{})
+		r.ofProc(u.Proc, 0, at, nil, found, map[[2]int]bool{})
 	default:
 		for _, one := range u.Any {
 			maps.Copy(found, r.ends(one, at))
@@ -148,7 +148,7 @@ func (r *recogniser) ofObject(o *Object, at, prop int, keys []string, found map[
 		}
 	}
 	end := func(at int, prop, extras int, keys []string) {
-		if r.has(at, "}") && (o.Lead == 0 || extras > 0) && len(keys) >= o.Min && (o.Max < 0 || len(keys) <= o.Max) && !missing(prop, len(o.Props)) {
+		if r.has(at, "}") && extras >= len(o.Lead) && len(keys) >= o.Min && (o.Max < 0 || len(keys) <= o.Max) && !missing(prop, len(o.Props)) {
 			found[at+1] = true
 		}
 	}
@@ -173,10 +173,15 @@ func (r *recogniser) ofObject(o *Object, at, prop int, keys []string, found map[
 	if missing(prop, len(o.Props)) {
 		return
 	}
-	for i, x := range o.Extra {
-		if o.Lead > 0 && (extras == 0) != (i < o.Lead) {
-			continue
+	kinds := o.Extra
+	for i, n := range o.Lead {
+		if extras == i {
+			kinds = kinds[:n]
+			break
 		}
+		kinds = kinds[n:]
+	}
+	for _, x := range kinds {
 		for after := range r.ends(x.Key, at) {
 			key := r.text[at:after]
 			if !slices.ContainsFunc(o.Props, func(p Prop) bool { return automaton.Quote(p.Name) == key }) {
@@ -186,9 +191,9 @@ func (r *recogniser) ofObject(o *Object, at, prop int, keys []string, found map[
 	}
 }
 
-func (r *recogniser) ofProc(p *Proc, state int32, at int, found map[int]bool, seen map[[2]int]bool) {
+func (r *recogniser) ofProc(p *Proc, state int32, at int, items []any, found map[int]bool, seen map[[2]int]bool) {
 	key := [2]int{int(state), at}
-	if seen[key] {
+	if seen[key] && !p.Unique { // of unique items it matters which they are
 		return
 	}
 	seen[key] = true
@@ -198,12 +203,20 @@ func (r *recogniser) ofProc(p *Proc, state int32, at int, found map[int]bool, se
 	}
 	if at < len(r.text) {
 		if to := automaton.Next(s.Edges, r.text[at]); to >= 0 {
-			r.ofProc(p, to, at+1, found, seen)
+			r.ofProc(p, to, at+1, items, found, seen)
 		}
 	}
 	for _, c := range s.Calls {
 		for end := range r.ends(c.Rule, at) {
-			r.ofProc(p, c.Return, end, found, seen)
+			items := items
+			if p.Unique {
+				item := decoded(r.text[at:end])
+				if slices.ContainsFunc(items, func(other any) bool { return reflect.DeepEqual(other, item) }) {
+					continue
+				}
+				items = append(slices.Clip(items), item)
+			}
+			r.ofProc(p, c.Return, end, items, found, seen)
 		}
 	}
 }

@@ -7,10 +7,10 @@ import "slices"
 type element struct {
 	rule  ID    // ended: the whole text was read
 	state int32 // of a DFA or a Proc; where in an array or object, see below
-	reg   int32 // Text: characters read; Array: items begun; Object: the next of Props
+	reg   int32 // Text: characters read; Array: items begun; Object: the next of Props; unique Proc, in a frame: the rule of the item
 	count int32 // Object: members begun
-	used  int32 // Object: its extra keys, Array that is unique: its items; an index of run.used
-	from  int32 // where in run.text began: Text: the extra key; unique Array, in a frame: the item; else -1
+	used  int32 // Object: its extra keys, unique Array or Proc: its items; an index of run.used
+	from  int32 // where in run.text began: Text: the extra key; unique Array or Proc, in a frame: the item; else -1
 	stack int32 // index of run.frames
 }
 
@@ -137,7 +137,7 @@ func (r *run) push(e element) int32 {
 		f.cost = min(never, below.cost+r.costs.after(r, &e))
 		f.open = below.open + r.costs.opens(r, &e)
 	}
-	if f.near = r.frames[e.stack].near; e.from >= 0 && r.m.rules[e.rule].Array != nil {
+	if f.near = r.frames[e.stack].near; e.from >= 0 && r.m.rules[e.rule].Text == nil {
 		f.near = int32(len(r.frames))
 	}
 	r.frames = append(r.frames, f)
@@ -206,7 +206,7 @@ func (r *run) leave(stack int32) {
 		r.add(e)
 		return
 	}
-	if e.from >= 0 && r.m.rules[e.rule].Array != nil && !r.distinct(&e) {
+	if e.from >= 0 && r.m.rules[e.rule].Text == nil && !r.distinct(&e) {
 		return
 	}
 	r.arrive(e)
@@ -247,7 +247,9 @@ func (r *run) arriveProc(p *Proc, e element) {
 	}
 	for _, c := range s.Calls {
 		back := e
-		back.state = c.Return
+		if back.state = c.Return; p.Unique {
+			back.reg, back.from = int32(c.Rule), int32(len(r.text)+1)
+		}
 		if !r.closed(c.Rule) {
 			r.enter(c.Rule, r.push(back))
 		}
@@ -281,25 +283,29 @@ func (r *run) enterExtra(u *rule, e element) {
 	if !u.object.mayExtra(u.Object, e.reg, e.count) {
 		return
 	}
-	for i, x := range u.Object.Extra {
-		if r.closed(x.Key) || r.closed(x.Value) || !u.Object.comes(i, e.used) {
+	lo, hi := u.Object.Kinds(r.leading(u.Object, e.used))
+	for i, x := range u.Object.Extra[lo:hi] {
+		if r.closed(x.Key) || r.closed(x.Value) {
 			continue
 		}
+		i += lo
 		back := e
 		back.state, back.reg, back.count = afterExtra-int32(i), int32(len(u.Object.Props)), u.Object.counted(e.count)
 		r.add(element{rule: x.Key, from: int32(len(r.text) + 1), stack: r.push(back)})
 	}
 }
 
-// comes reports whether an extra member of kind i may come next, after those used.
-func (o *Object) comes(i int, used int32) bool { return o.Lead == 0 || (used == 0) == (i < o.Lead) }
-
-// lead returns how many extra members must come, before any has.
-func (o *Object) lead() int { return min(1, o.Lead) }
+// leading returns for how many of an object's Lead there are extra members, by their keys.
+func (r *run) leading(o *Object, used int32) (n int) {
+	for ; used != 0 && n < len(o.Lead); used = r.used[used].before {
+		n++
+	}
+	return n
+}
 
 // mayEnd reports whether an object may end.
-func (u *rule) mayEnd(e *element) bool {
-	return u.object.needs[e.reg] == 0 && int(e.count) >= u.Object.Min && (u.Object.Lead == 0 || e.used != 0)
+func (r *run) mayEnd(u *rule, e *element) bool {
+	return u.object.needs[e.reg] == 0 && int(e.count) >= u.Object.Min && r.leading(u.Object, e.used) == len(u.Object.Lead)
 }
 
 // counted returns the number of members after one more, as far as it matters.
@@ -316,7 +322,7 @@ func (r *run) mayMember(u *rule, e *element, i int32) bool {
 	if i < e.reg || i > t.required[e.reg] || r.closed(o.Props[i].Value) {
 		return false
 	}
-	return o.Max < 0 || int(e.count+1+t.needs[i+1])+o.lead() <= o.Max
+	return o.Max < 0 || int(e.count+1+t.needs[i+1])+len(o.Lead) <= o.Max
 }
 
 // mayAny reports whether any of the members at a node of the trie may come next.

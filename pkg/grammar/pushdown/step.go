@@ -117,7 +117,7 @@ func (r *run) stepObject(u *rule, e element, b byte) {
 			r.arrive(e)
 		}
 	case b == '}' && (e.state == atFirst || e.state == afterOne):
-		if u.mayEnd(&e) {
+		if r.mayEnd(u, &e) {
 			r.leave(e.stack)
 		}
 	case e.state == afterOne:

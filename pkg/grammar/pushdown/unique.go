@@ -10,9 +10,9 @@ import (
 // already, what it costs to end is looked for byte by byte: escape. A text that can
 // become none of them is safe, whatever follows, and costs what it does elsewhere.
 
-// maxUnique is how many items a unique array may have to have: for each of them a text is
+// MaxUnique is how many items a unique array may have to have: for each of them a text is
 // known that ends it.
-const maxUnique = 64
+const MaxUnique = 64
 
 // maxEscape bounds the elements looked at for one cost.
 const maxEscape = 1 << 12
@@ -37,7 +37,9 @@ func (r *run) valueOf(text string) *value {
 // before it, and adds it to them. e is where its array goes on.
 func (r *run) distinct(e *element) bool {
 	from := e.from
-	e.from = -1
+	if e.from = -1; r.m.rules[e.rule].Proc != nil {
+		e.reg = 0
+	}
 	if r.blind {
 		return true
 	}
@@ -100,18 +102,31 @@ func (c *costs) ofItem(r *run, e *element) int32 {
 func (c *costs) eachSample(r *run, e *element, do func(rest string, below int32)) {
 	for i := r.frames[e.stack].near; i != 0; i = r.frames[r.frames[i].stack].near {
 		at := &r.frames[i]
-		a := c.m.rules[at.rule].Array
-		if a.Min < 2 || int(at.reg) > a.Min || int(at.from) > len(r.text) || r.repeats(&at.element, &comparison{}) {
+		samples := c.samplesOf(at)
+		if len(samples) == 0 || int(at.from) > len(r.text) || r.repeats(&at.element, &comparison{}) {
 			continue // after the item all depends on those around it
 		}
 		begun := string(r.text[at.from:])
-		_ = c.budget.Spend(len(begun)+8*len(c.samples[a.item(at.reg-1)]), len(begun)) // newCosts sees it
-		for _, text := range c.samples[a.item(at.reg-1)] {
+		_ = c.budget.Spend(len(begun)+8*len(samples), len(begun)) // newCosts sees it
+		for _, text := range samples {
 			if rest, ok := strings.CutPrefix(text, begun); ok && rest != "" && !r.there(at.used, text) {
 				do(rest, at.cost)
 			}
 		}
 	}
+}
+
+// samplesOf returns the samples of the item that a frame returns from, if items may have
+// to come.
+func (c *costs) samplesOf(at *frame) []string {
+	u := &c.m.rules[at.rule]
+	if u.Proc != nil {
+		return c.samples[ID(at.reg)]
+	}
+	if u.Array.Min < 2 || int(at.reg) > u.Array.Min {
+		return nil
+	}
+	return c.samples[u.Array.item(at.reg-1)]
 }
 
 // there reports whether a text is equal to one of those used.

@@ -46,6 +46,55 @@ func randomUnique(dice *rand.Rand) *Program {
 	return p
 }
 
+// uniqueProc returns what an array of unique items means, up to some items: as a general rule.
+func uniqueProc(a *Array, items int) *Proc {
+	p := &Proc{States: []ProcState{{Edges: []edge{{Lo: '[', Hi: '[', To: 2}}}, {Accept: true}}, Unique: true}
+	for i := range items {
+		at, end := int32(len(p.States)), edge{Lo: ']', Hi: ']', To: 1}
+		var before, after ProcState
+		if id := a.item(int32(i)); id >= 0 && (a.Max < 0 || i < a.Max) {
+			before.Calls = []Call{{Rule: id, Return: at + 1, Before: int32(i)}}
+			if i == 0 {
+				before.Calls[0].Before = -1
+			}
+			after.Edges = []edge{{Lo: ',', Hi: ',', To: at + 2}}
+		}
+		if i == 0 && a.Min <= 0 {
+			before.Edges = []edge{end}
+		}
+		if i+1 >= a.Min {
+			after.Edges = append(after.Edges, end)
+		}
+		p.States = append(p.States, before, after)
+	}
+	p.States = append(p.States, ProcState{})
+	return p
+}
+
+// Unique general rules keep what TestRandomPrograms asks for.
+func TestRandomUniqueProcs(t *testing.T) {
+	bound := 0
+	for seed := range uint64(*randomPrograms) {
+		dice := rand.New(rand.NewPCG(seed+*randomFrom, 12))
+		p := randomUnique(dice)
+		for i := range p.Rules {
+			if a := p.Rules[i].Array; a != nil && a.Unique && a.Min < 5 && (i == 0 || dice.IntN(2) == 0) {
+				p.Rules[i] = Rule{Proc: uniqueProc(a, 6)}
+			}
+		}
+		done, err := checkProgram(p, dice)
+		if err != nil {
+			t.Fatalf("program %d: %v", seed+*randomFrom, err)
+		}
+		if done {
+			bound++
+		}
+	}
+	if bound < *randomPrograms/3 {
+		t.Errorf("%d programs of %d could be used", bound, *randomPrograms)
+	}
+}
+
 func randomScalar(dice *rand.Rand) *Text {
 	t := &Text{Max: -1, DFA: automaton.Key()}
 	switch dice.IntN(7) {
