@@ -62,7 +62,7 @@ func (t Template) Check() error {
 // Ends returns the special tokens, as they are spelt, that end an answer in this
 // form, besides those that end any text of the model.
 func (t Template) Ends() []string {
-	if f, ok := t.form(); ok {
+	if f, ok := t.layout(); ok {
 		return []string{f.close}
 	}
 	return nil
@@ -71,7 +71,7 @@ func (t Template) Ends() []string {
 // Marks returns the special tokens, as they are spelt, that Render writes. A tokenizer
 // without one of them would read it as text, which contents can spell too.
 func (t Template) Marks() (marks []string) {
-	if f, ok := t.form(); ok {
+	if f, ok := t.layout(); ok {
 		for _, mark := range []string{f.begin, f.open, f.role, f.close} {
 			if mark != "" {
 				marks = append(marks, mark)
@@ -99,7 +99,7 @@ func (t Template) render(messages []llm.Message, tools []llm.Tool, open bool) ([
 	}
 	for i, m := range messages {
 		if len(m.Calls) > 0 && m.Role != "assistant" {
-			return nil, refused(i, "only an assistant calls functions")
+			return nil, rejected(i, "only an assistant calls functions")
 		}
 	}
 	list, err := t.list(tools)
@@ -107,14 +107,14 @@ func (t Template) render(messages []llm.Message, tools []llm.Tool, open bool) ([
 		return nil, err
 	}
 	messages = inOrder(messages)
-	if f, ok := t.form(); ok {
+	if f, ok := t.layout(); ok {
 		return f.render(messages, list, open)
 	}
 	return concat(messages, list, open), nil
 }
 
 // refused is the error of message i.
-func refused(i int, format string, args ...any) error {
+func rejected(i int, format string, args ...any) error {
 	return &llm.Error{Code: llm.Unsupported, Param: fmt.Sprintf("messages[%d]", i), Message: fmt.Sprintf(format, args...)}
 }
 

@@ -9,7 +9,7 @@ import (
 
 // A form says how a template with roles writes a chat. begin, open, role and close
 // are special tokens; the others are text.
-type form struct {
+type layout struct {
 	begin string // before the first message; "": nothing
 
 	open, role string // around a message's role; role may be ""
@@ -21,27 +21,27 @@ type form struct {
 
 	tool        string // who says what a function returned
 	result, end string // around that
-	together    bool   // all in a row in one message, a line feed between them
+	merged    bool   // all in a row in one message, a line feed between them
 
 	listFirst bool // the list of functions comes before the system message's content, else after it
-	calls     CallForm
+	calls     CallFormat
 }
 
 // form returns the form of a template with roles.
-func (t Template) form() (f form, ok bool) {
+func (t Template) layout() (f layout, ok bool) {
 	switch t {
 	case Llama3:
-		return form{
+		return layout{
 			begin: "<|begin_of_text|>", open: "<|start_header_id|>", role: "<|end_header_id|>", lead: "\n\n", trim: true,
 			close: "<|eot_id|>", tool: "ipython", listFirst: true, calls: t.Calls(),
 		}, true
 	case ChatML:
-		return form{
+		return layout{
 			open: "<|im_start|>", lead: "\n", close: "<|im_end|>", after: "\n",
-			tool: "user", result: "<tool_response>\n", end: "\n</tool_response>", together: true, calls: t.Calls(),
+			tool: "user", result: "<tool_response>\n", end: "\n</tool_response>", merged: true, calls: t.Calls(),
 		}, true
 	}
-	return form{}, false
+	return layout{}, false
 }
 
 // A turn is a message as the model reads it.
@@ -49,7 +49,7 @@ type turn struct{ role, content string }
 
 // render writes the messages and, if the chat is open, the beginning of the assistant's
 // answer.
-func (f *form) render(messages []llm.Message, list string, open bool) ([]llm.Part, error) {
+func (f *layout) render(messages []llm.Message, list string, open bool) ([]llm.Part, error) {
 	turns, err := f.turns(messages)
 	if err != nil {
 		return nil, err
@@ -66,24 +66,24 @@ func (f *form) render(messages []llm.Message, list string, open bool) ([]llm.Par
 }
 
 // turns returns the turns that messages make.
-func (f *form) turns(messages []llm.Message) ([]turn, error) {
+func (f *layout) turns(messages []llm.Message) ([]turn, error) {
 	var turns []turn
 	for i, m := range messages {
 		content, ok := f.content(m)
 		if !ok {
-			return nil, refused(i, "token ids could spell the marks between messages: send text")
+			return nil, rejected(i, "token ids could spell the marks between messages: send text")
 		}
 		t := turn{m.Role, join(content, "\n", f.calls.write(m.Calls))}
 		switch m.Role {
 		case "system", "user", "assistant":
 		case "tool":
 			t = turn{f.tool, f.result + content + f.end}
-			if f.together && i > 0 && messages[i-1].Role == "tool" {
+			if f.merged && i > 0 && messages[i-1].Role == "tool" {
 				turns[len(turns)-1].content += "\n" + t.content
 				continue
 			}
 		default:
-			return nil, refused(i, "the role %.40q is none of system, user, assistant and tool", m.Role)
+			return nil, rejected(i, "the role %.40q is none of system, user, assistant and tool", m.Role)
 		}
 		turns = append(turns, t)
 	}
@@ -91,7 +91,7 @@ func (f *form) turns(messages []llm.Message) ([]turn, error) {
 }
 
 // withList puts the list of functions into the system message that begins a chat.
-func (f *form) withList(turns []turn, list string) []turn {
+func (f *layout) withList(turns []turn, list string) []turn {
 	if list == "" {
 		return turns
 	}
@@ -108,7 +108,7 @@ func (f *form) withList(turns []turn, list string) []turn {
 
 // message writes a turn up to its end. The text before the content and the content
 // are one part, as they are tokenised.
-func (f *form) message(parts []llm.Part, t turn) []llm.Part {
+func (f *layout) message(parts []llm.Part, t turn) []llm.Part {
 	parts = special(parts, f.open)
 	if f.role == "" {
 		return plain(parts, t.role+f.lead+t.content)
@@ -117,7 +117,7 @@ func (f *form) message(parts []llm.Part, t turn) []llm.Part {
 }
 
 // content returns the text of a message; ok is false if it has token ids.
-func (f *form) content(m llm.Message) (text string, ok bool) {
+func (f *layout) content(m llm.Message) (text string, ok bool) {
 	var b strings.Builder
 	for _, p := range m.Parts {
 		if p.Tokens != nil {

@@ -14,7 +14,7 @@ import (
 // A CallForm says how a model writes the call of a function: Open, its name, Arguments,
 // an object in JSON, Close; and Between before another call. An answer that begins with
 // Mark is one or more calls, any other is text.
-type CallForm struct {
+type CallFormat struct {
 	Mark      string // what Open begins with: ASCII
 	Open      string // up to the name, with the quote before it
 	Arguments string // from the quote after the name up to the arguments
@@ -25,21 +25,21 @@ type CallForm struct {
 // Calls returns how calls are written in this form, in the spacing that models were
 // trained on (Python's json.dumps). Llama 3.1 was published with one call an answer; the
 // semicolon between several is that of vLLM's llama3_json parser.
-func (t Template) Calls() CallForm {
+func (t Template) Calls() CallFormat {
 	switch t {
 	case Llama3:
-		return CallForm{Mark: "{", Open: `{"name": "`, Arguments: `", "parameters": `, Close: "}", Between: "; "}
+		return CallFormat{Mark: "{", Open: `{"name": "`, Arguments: `", "parameters": `, Close: "}", Between: "; "}
 	case ChatML:
-		return CallForm{
+		return CallFormat{
 			Mark: "<tool_call>", Open: "<tool_call>\n{\"name\": \"", Arguments: `", "arguments": `, Close: "}\n</tool_call>", Between: "\n",
 		}
 	}
-	return CallForm{Mark: "{", Open: `{"name": "`, Arguments: `", "arguments": `, Close: "}", Between: "\n"}
+	return CallFormat{Mark: "{", Open: `{"name": "`, Arguments: `", "arguments": `, Close: "}", Between: "\n"}
 }
 
 // write returns calls as a model writes them. Arguments are as the client sent them: a
 // model's own call is then the very text it wrote, which a cache can begin with.
-func (f CallForm) write(calls []llm.Call) string {
+func (f CallFormat) write(calls []llm.Call) string {
 	texts := make([]string, len(calls))
 	for i, c := range calls {
 		name, _ := marshal(c.Name) // strings have JSON
@@ -114,7 +114,7 @@ func (t Template) list(tools []llm.Tool) (string, error) {
 		if err != nil {
 			return "", &llm.Error{Code: llm.Invalid, Param: "tools", Message: fmt.Sprintf("the parameters of %.64q are not valid JSON", tool.Name), Err: err}
 		}
-		texts[i] = layOut(raw, how.indented)
+		texts[i] = spaceJSON(raw, how.indented)
 	}
 	return how.head + strings.Join(texts, how.between) + how.tail, nil
 }
@@ -143,7 +143,7 @@ func marshal(v any) ([]byte, error) {
 
 // layOut spaces compact JSON as Python's json.dumps does, which wrote what models were
 // trained on: with indent=4, or on one line.
-func layOut(compact []byte, indented bool) string {
+func spaceJSON(compact []byte, indented bool) string {
 	var b bytes.Buffer
 	if indented {
 		json.Indent(&b, compact, "", "    ")
