@@ -11,11 +11,11 @@ import (
 	"glossa/pkg/tokenizer"
 )
 
-// packTrie is the tensor of a packed model that has its vocabulary in a trie.
+// packTrie is the tensor of a packed model with its vocabulary in a trie.
 const packTrie = "tokens.trie"
 
-// Vocabulary returns what makes the vocabulary as the bytes that each token adds in the
-// middle of a text, when it is first called. Special tokens and those that end a text
+// Vocabulary returns a function that makes the vocabulary on its first call: the bytes
+// that each token adds in the middle of a text. Special tokens and those that end a text
 // add none. It works after m is closed too.
 func (m *Model) Vocabulary() func() (*grammar.Vocabulary, error) {
 	words, tokens, ends, trie := m.Tokenizer, m.Tokens, m.End, m.trie
@@ -71,8 +71,8 @@ func newVocabulary(words tokenizer.Tokenizer, size int, ends []int) (*grammar.Vo
 	return grammar.NewVocabulary(tokens), nil
 }
 
-// findAnchor returns a token that adds the same text, with no space at either end,
-// wherever it stands.
+// findAnchor returns a token that adds the same text in every position, with no space at
+// either end.
 func findAnchor(words tokenizer.Tokenizer, size int) (id int, ok bool) {
 	graphic := func(b byte) bool { return b > ' ' && b < 0x7f }
 	for id := range size {
@@ -87,8 +87,8 @@ func findAnchor(words tokenizer.Tokenizer, size int) (id int, ok bool) {
 	return 0, false
 }
 
-// rawByte returns text, or the byte that the token stands for which SentencePiece shows
-// as text: alone it is no UTF-8.
+// rawByte returns text, or the raw byte if the token is a byte that SentencePiece shows
+// as text: alone it is not UTF-8.
 func rawByte(text, piece string) string {
 	if text != "\ufffd" || len(piece) != len("<0x00>") || !strings.HasPrefix(piece, "<0x") || piece[5] != '>' {
 		return text

@@ -16,7 +16,7 @@ import (
 	"glossa/pkg/engine/checkpoint"
 )
 
-// tensor is one to be written to a safetensors file.
+// tensor is a tensor to write to a safetensors file.
 type tensor struct {
 	name, dtype string
 	shape       []int
@@ -54,7 +54,7 @@ func openBytes(data []byte) (*checkpoint.File, error) {
 	return open(bytes.NewReader(data), int64(len(data)), "x.bin")
 }
 
-// readAll converts every tensor and checks what a File promises.
+// readAll converts every tensor and checks the invariants of a File.
 func readAll(t testing.TB, f *checkpoint.File, size int64) {
 	t.Helper()
 	var dst []float32
@@ -131,7 +131,7 @@ func TestHostileSafetensors(t *testing.T) {
 			t.Errorf("%.100s: %v, want %q", c.header, err, c.want)
 		}
 	}
-	// What is unusual but legal: padding, empty tensors that share a place.
+	// Unusual but legal: padding, empty tensors at the same offset.
 	empty := entryOf("F32", "[0]", "[4,4]")
 	if _, err := openBytes(safetensors(`{"a":`+empty+`,"b":`+entryOf("F32", "[1]", "[0,4]")+`,"c":`+empty+`}   `, 4)); err != nil {
 		t.Error(err)
@@ -144,7 +144,7 @@ func TestHostileSafetensors(t *testing.T) {
 	}
 }
 
-// weights are the golden files but the index.
+// weights returns the golden files except the index.
 func weights(t testing.TB) map[string][]byte {
 	t.Helper()
 	files := map[string][]byte{}
@@ -176,7 +176,7 @@ func TestTruncatedWeights(t *testing.T) {
 			if _, err := openBytes(data[:n]); err == nil {
 				t.Fatalf("%s: %d of %d bytes are accepted", name, n, len(data))
 			}
-			// A file that shrinks after its size was asked for.
+			// A file that shrinks after its size was read.
 			open := checkpoint.OpenSafetensors
 			if strings.HasSuffix(name, "gguf") {
 				open = checkpoint.OpenGGUF
@@ -204,7 +204,7 @@ func TestTruncatedWeights(t *testing.T) {
 	}
 }
 
-// A wrong bit anywhere gives an error or a file that keeps its promises.
+// A flipped bit anywhere gives an error or a file with valid invariants.
 func TestFlippedWeights(t *testing.T) {
 	for _, data := range weights(t) {
 		for i := range min(len(data), 1100) {
@@ -219,8 +219,8 @@ func TestFlippedWeights(t *testing.T) {
 	}
 }
 
-// Neither lengths within the file's size nor those beyond it make a reader allocate
-// what it cannot read.
+// Neither lengths within the file's size nor those beyond it make a reader allocate more
+// than it can read.
 func TestWeightAllocation(t *testing.T) {
 	array := gguf(3, 0, 1).text("k").u32(9).u32(0).u64(200 << 20).Bytes()
 	texts := gguf(3, 0, 1).text("k").u32(9).u32(8).u64(20 << 20).Bytes()
