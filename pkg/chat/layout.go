@@ -7,27 +7,27 @@ import (
 	"glossa/pkg/llm"
 )
 
-// A form says how a template with roles writes a chat. begin, open, role and close
+// A layout describes how a template with roles writes a chat. begin, open, role and close
 // are special tokens; the others are text.
 type layout struct {
 	begin string // before the first message; "": nothing
 
 	open, role string // around a message's role; role may be ""
-	lead       string // between that and the content
-	trim       bool   // no white space around contents
+	lead       string // between role and content
+	trim       bool   // trim white space around contents
 
 	close string // after the content
 	after string // between close and the next message
 
-	tool        string // who says what a function returned
-	result, end string // around that
-	merged    bool   // all in a row in one message, a line feed between them
+	tool        string // role of the results of functions
+	result, end string // around a result
+	merged      bool   // adjacent results are one message, separated by line feeds
 
-	listFirst bool // the list of functions comes before the system message's content, else after it
+	listFirst bool // the list of functions precedes the system message's content instead of following it
 	calls     CallFormat
 }
 
-// form returns the form of a template with roles.
+// layout returns the layout of a template with roles.
 func (t Template) layout() (f layout, ok bool) {
 	switch t {
 	case Llama3:
@@ -44,7 +44,7 @@ func (t Template) layout() (f layout, ok bool) {
 	return layout{}, false
 }
 
-// A turn is a message as the model reads it.
+// A turn is a message in the template's format.
 type turn struct{ role, content string }
 
 // render writes the messages and, if the chat is open, the beginning of the assistant's
@@ -65,7 +65,7 @@ func (f *layout) render(messages []llm.Message, list string, open bool) ([]llm.P
 	return f.message(parts, turn{role: "assistant"}), nil
 }
 
-// turns returns the turns that messages make.
+// turns converts messages to turns.
 func (f *layout) turns(messages []llm.Message) ([]turn, error) {
 	var turns []turn
 	for i, m := range messages {
@@ -90,7 +90,7 @@ func (f *layout) turns(messages []llm.Message) ([]turn, error) {
 	return turns, nil
 }
 
-// withList puts the list of functions into the system message that begins a chat.
+// withList adds the list of functions to the system message at the beginning of a chat.
 func (f *layout) withList(turns []turn, list string) []turn {
 	if list == "" {
 		return turns
@@ -106,8 +106,8 @@ func (f *layout) withList(turns []turn, list string) []turn {
 	return turns
 }
 
-// message writes a turn up to its end. The text before the content and the content
-// are one part, as they are tokenised.
+// message writes a turn up to its end. The text before the content and the content are
+// one part, since they are tokenised together.
 func (f *layout) message(parts []llm.Part, t turn) []llm.Part {
 	parts = special(parts, f.open)
 	if f.role == "" {
@@ -131,11 +131,11 @@ func (f *layout) content(m llm.Message) (text string, ok bool) {
 	return b.String(), true
 }
 
-// isSpace reports white space as Python's str.strip has it, which trims for the
-// published templates and Meta's own code.
+// isSpace reports whether r is white space in Python's str.strip, which the published
+// templates and Meta's own code use for trimming.
 func isSpace(r rune) bool { return unicode.IsSpace(r) || r >= 0x1c && r <= 0x1f }
 
-// join puts between only between two texts that say something.
+// join joins two texts, with between if neither is empty.
 func join(a, between, b string) string {
 	if a == "" || b == "" {
 		return a + b
