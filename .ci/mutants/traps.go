@@ -80,11 +80,11 @@ func translation() []mutant {
 // words: how texts become tokens, and which token is chosen.
 func words() []mutant {
 	return []mutant{
-		{"fairseq: a line feed is </s>", tokenizer, "newlineTokenizer.encodeTo", "o.ids = append(o.ids, t.id)", "", tokenizer, "Newline"},
-		{"fairseq: line feeds collapse", tokenizer, "newlineTokenizer.encodeTo", `strings.TrimLeft(rest, "\n")`, "rest", tokenizer, "Newline"},
+		{"fairseq: a line feed is </s>", tokenizer, "newlineTokenizer.EncodeTo", "o.IDs = append(o.IDs, t.id)", "", tokenizer, "Newline"},
+		{"fairseq: line feeds collapse", tokenizer, "newlineTokenizer.EncodeTo", `strings.TrimLeft(rest, "\n")`, "rest", tokenizer, "Newline"},
 		{"fairseq: </s> ends nothing", arch, "adjustFairseqTokens", "m.End, m.Tokens = nil, end+1", "m.Tokens = end + 1", arch, "."},
 		{"fairseq: texts begin with </s>", arch, "adjustFairseqTokens", "m.Start, m.Empty = []int{end}, end", "m.Empty = end", arch, "."},
-		{"SentencePiece: the file's name says nothing of its kind", sentencepiece, "Parse", "m.ModelType == spmodel.Unigram", "false", sentencepiece, "."},
+		{"SentencePiece: the file's name says nothing of its kind", sentencepiece, "parse", "m.ModelType == spmodel.Unigram", "false", sentencepiece, "."},
 		{"GPT-2: the last space belongs to the next word", pretoken, "leaveLast", "return last", "return end", pretoken, "."},
 		{"top_p: the head reaches the mass", sampler, "reach", "mass+c[n].weight >= limit", "mass >= limit", sampler, "."},
 	}

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// PatternO200k is that of o200k, which gpt-oss and Llama 4 use: it cuts words between small
-// letters and capitals, and keeps contractions with their word.
+// PatternO200k is that of o200k, used by gpt-oss and Llama 4: it cuts words between
+// lower-case letters and capitals, and keeps contractions with their word.
 const PatternO200k = `[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?` +
 	`|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?` +
 	`|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+`
