@@ -159,19 +159,19 @@ func FillForm(text string) (*Filled, error) {
 	return nil, fmt.Errorf("form: unknown sentence %q", sentence)
 }
 
-// fill makes the form of a sentence's values, or the answer to the question.
-func (f *form) fill(values map[string]string, question string) (*Filled, error) {
+// fill makes the form of a sentence's texts of slots, or the answer to the question.
+func (f *form) fill(texts map[string]string, question string) (*Filled, error) {
 	g, values := formsGrammar(), map[string]string{}
-	for name, text := range values {
+	for name, text := range texts {
 		values[name] = formSlots[name].value(g, name, text)
 	}
 	entries := entriesOf(f.fields, values)
 	if question != "" {
-		at := slices.IndexFunc(askable(g, entries), func(e entry) bool { return asks(e.key, question, values) })
+		at := slices.IndexFunc(askable(g, entries), func(e entry) bool { return asks(e.key, question, texts) })
 		if at < 0 {
 			return nil, fmt.Errorf("form: the question %q does not follow", question)
 		}
-		entries = answered(&writer{g: g, bound: values}, askable(g, entries)[at])
+		entries = answered(&writer{g: g, bound: texts}, askable(g, entries)[at])
 	}
 	out := &Filled{Kind: f.rule, Values: map[string]string{}}
 	for _, e := range entries {
@@ -181,12 +181,12 @@ func (f *form) fill(values map[string]string, question string) (*Filled, error) 
 	return out, nil
 }
 
-// asks reports whether a question asks for that key and names the sentence's values.
-func asks(key, question string, values map[string]string) bool {
+// asks reports whether a question asks for that key and repeats the sentence's texts.
+func asks(key, question string, texts map[string]string) bool {
 	return slices.ContainsFunc(formPatterns()["ask."+key], func(p formPattern) bool {
 		asked := p.match(question)
 		for name, text := range asked {
-			if values[name] != text {
+			if texts[name] != text {
 				return false
 			}
 		}
