@@ -74,8 +74,8 @@ type cachedConstraint struct {
 func (f *constraintCache) get(ctx context.Context, param, source string, compile func(*grammar.Compiler) (*grammar.Grammar, error)) (*grammar.Constraint, error) {
 	key := sha256.Sum256([]byte(param + "\x00" + source))
 	for {
-		r, mine := f.find(key)
-		if mine {
+		r, added := f.find(key)
+		if added {
 			return f.compile(ctx, r, param, compile)
 		}
 		select {
@@ -139,9 +139,9 @@ func constraintError(param string, err error) error {
 	return err
 }
 
-// find returns the entry for key. mine reports whether it is new; the caller then
+// find returns the entry for key. added reports whether it is new; the caller then
 // compiles it.
-func (f *constraintCache) find(key [sha256.Size]byte) (r *cachedConstraint, mine bool) {
+func (f *constraintCache) find(key [sha256.Size]byte) (r *cachedConstraint, added bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if i := slices.IndexFunc(f.entries, func(r *cachedConstraint) bool { return r.key == key }); i >= 0 {

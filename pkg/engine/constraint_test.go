@@ -23,15 +23,15 @@ import (
 
 // withTokenizer returns an engine with random weights and the given tokenizer, in which
 // the tokens ends end texts.
-func withTokenizer(t testing.TB, words tokenizer.Tokenizer, context int, cfg Config, ends ...int) *Engine {
+func withTokenizer(t testing.TB, tok tokenizer.Tokenizer, context int, cfg Config, ends ...int) *Engine {
 	t.Helper()
-	ck := weighted(checkpoint.ModelConfig{VocabSize: words.Size(), BlockSize: context, NLayer: 2, NEmbd: 32, NHead: 4})
-	ck.Tokenizer = alphaTokenizer(words.Size())
+	ck := weighted(checkpoint.ModelConfig{VocabSize: tok.Size(), BlockSize: context, NLayer: 2, NEmbd: 32, NHead: 4})
+	ck.Tokenizer = alphaTokenizer(tok.Size())
 	m, err := arch.FromAlpha(ck, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.Tokenizer, m.End = words, ends
+	m.Tokenizer, m.End = tok, ends
 	e, err := New(m, cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -40,15 +40,15 @@ func FromAlpha(ck *checkpoint.Alpha, limit string) (*Model, error) {
 	if ck.Tokenizer == nil {
 		return nil, errors.New("the checkpoint has no tokenizerArtifacts")
 	}
-	words := &tokenizer.Source{Kind: tokenizer.KindAlpha, Parts: map[string][]byte{tokenizer.PartJSON: ck.Tokenizer}}
-	t, err := kinds.Open(words)
+	src := &tokenizer.Source{Kind: tokenizer.KindAlpha, Parts: map[string][]byte{tokenizer.PartJSON: ck.Tokenizer}}
+	t, err := kinds.Open(src)
 	if err != nil {
 		return nil, err
 	}
 	m := &Model{
 		Type: alphaType, Version: ck.ConfigHash + "-" + strconv.Itoa(ck.Step),
 		Spec: alphaSpec(&ck.ModelConfig, score), Weights: alphaWeights(ck), Tokenizer: t,
-		source: func() (*tokenizer.Source, error) { return words, nil },
+		source: func() (*tokenizer.Source, error) { return src, nil },
 	}
 	if err := checkSpec(m.Spec); err != nil {
 		return nil, err

@@ -163,12 +163,12 @@ func (m *Model) meta(format transformer.Format) (map[string]string, error) {
 	if m.source == nil || m.Tokenizer == nil {
 		return meta, nil
 	}
-	words, err := m.source()
+	src, err := m.source()
 	if err != nil {
 		return nil, err
 	}
-	meta[packTokenizerKey] = words.Kind
-	for name, part := range words.Parts {
+	meta[packTokenizerKey] = src.Kind
+	for name, part := range src.Parts {
 		if key := packTokenizerKey + "." + name; utf8.Valid(part) {
 			meta[key] = string(part)
 		} else {

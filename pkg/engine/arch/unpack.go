@@ -186,7 +186,7 @@ func (o *opened) readPackTokens() error {
 	if errors.Is(err, checkpoint.ErrNoKey) {
 		return nil
 	}
-	words := &tokenizer.Source{Kind: kind, Parts: map[string][]byte{}}
+	src := &tokenizer.Source{Kind: kind, Parts: map[string][]byte{}}
 	for key, value := range meta {
 		name, ok := strings.CutPrefix(key, packTokenizerKey+".")
 		text, _ := value.(string)
@@ -199,11 +199,11 @@ func (o *opened) readPackTokens() error {
 				return fmt.Errorf("%s: %w", key, err)
 			}
 		}
-		words.Parts[name] = part
+		src.Parts[name] = part
 	}
-	if o.Tokenizer, err = kinds.Open(words); err != nil {
+	if o.Tokenizer, err = kinds.Open(src); err != nil {
 		return fmt.Errorf("%s: %w", packTokenizerKey, err)
 	}
-	o.source = func() (*tokenizer.Source, error) { return words, nil }
+	o.source = func() (*tokenizer.Source, error) { return src, nil }
 	return nil
 }

@@ -18,10 +18,10 @@ const packTrie = "tokens.trie"
 // that each token adds in the middle of a text. Special tokens and those that end a text
 // add none. It works after m is closed too.
 func (m *Model) Vocabulary() func() (*grammar.Vocabulary, error) {
-	words, tokens, ends, trie := m.Tokenizer, m.Tokens, m.End, m.trie
+	tok, tokens, ends, trie := m.Tokenizer, m.Tokens, m.End, m.trie
 	return sync.OnceValues(func() (*grammar.Vocabulary, error) {
 		if trie == nil {
-			return newVocabulary(words, tokens, ends)
+			return newVocabulary(tok, tokens, ends)
 		}
 		b, err := trie()
 		if err != nil {
@@ -38,25 +38,25 @@ func (m *Model) Vocabulary() func() (*grammar.Vocabulary, error) {
 	})
 }
 
-func newVocabulary(words tokenizer.Tokenizer, size int, ends []int) (*grammar.Vocabulary, error) {
-	if words == nil {
+func newVocabulary(tok tokenizer.Tokenizer, size int, ends []int) (*grammar.Vocabulary, error) {
+	if tok == nil {
 		return nil, errors.New("this model has no tokenizer")
 	}
-	anchor, ok := findAnchor(words, size)
+	anchor, ok := findAnchor(tok, size)
 	if !ok {
 		return nil, errors.New("this model's tokens do not simply follow each other in a text, as where words are joined by spaces: it cannot be held to a form")
 	}
-	around := tokenizer.Decode(words, []int{anchor})
+	around := tokenizer.Decode(tok, []int{anchor})
 	tokens := make([]string, size)
 	for id := range tokens {
-		text := tokenizer.Decode(words, []int{anchor, id, anchor})
+		text := tokenizer.Decode(tok, []int{anchor, id, anchor})
 		middle, after := strings.CutPrefix(text, around)
 		middle, before := strings.CutSuffix(middle, around)
 		if after && before {
-			tokens[id] = rawByte(middle, words.Piece(id))
+			tokens[id] = rawByte(middle, tok.Piece(id))
 		}
 	}
-	if t, ok := words.(tokenizer.Specials); ok {
+	if t, ok := tok.(tokenizer.Specials); ok {
 		for _, id := range t.SpecialTokens() {
 			if id < size {
 				tokens[id] = ""
@@ -73,14 +73,14 @@ func newVocabulary(words tokenizer.Tokenizer, size int, ends []int) (*grammar.Vo
 
 // findAnchor returns a token that adds the same text in every position, with no space at
 // either end.
-func findAnchor(words tokenizer.Tokenizer, size int) (id int, ok bool) {
+func findAnchor(tok tokenizer.Tokenizer, size int) (id int, ok bool) {
 	graphic := func(b byte) bool { return b > ' ' && b < 0x7f }
 	for id := range size {
-		text := tokenizer.Decode(words, []int{id})
+		text := tokenizer.Decode(tok, []int{id})
 		if text == "" || !graphic(text[0]) || !graphic(text[len(text)-1]) {
 			continue
 		}
-		if tokenizer.Decode(words, []int{id, id, id}) == text+text+text {
+		if tokenizer.Decode(tok, []int{id, id, id}) == text+text+text {
 			return id, true
 		}
 	}
