@@ -26,9 +26,9 @@ func (e *Engine) constraint(ctx context.Context, p *llm.Params) (*grammar.Constr
 	var compile func(c *grammar.Compiler) (*grammar.Grammar, error)
 	switch {
 	case len(p.Schema) > 0 && p.Grammar != nil:
-		return nil, invalid("grammar", "there is a schema too: a text has one form")
+		return nil, invalid("grammar", "cannot be combined with a schema")
 	case len(p.Tools) > 0 && (len(p.Schema) > 0 || p.Grammar != nil):
-		return nil, invalid("tools", "there is a schema or a grammar too: an answer has one form")
+		return nil, invalid("tools", "cannot be combined with a schema or a grammar")
 	case len(p.Tools) > 0:
 		param, source = "tools", fmt.Sprintf("%t %t %s", or(p.MustCall, false), or(p.OneCall, false), toolsKey(p.Tools))
 		compile = func(c *grammar.Compiler) (*grammar.Grammar, error) { return e.toolGrammar(c, p) }
@@ -42,7 +42,7 @@ func (e *Engine) constraint(ctx context.Context, p *llm.Params) (*grammar.Constr
 		return nil, nil
 	}
 	if len(p.Stop) > 0 {
-		return nil, invalid("stop", "it would cut a text that is held to a form")
+		return nil, invalid("stop", "cannot be combined with a schema, a grammar or tools: it could truncate the text")
 	}
 	return e.constraints.get(ctx, param, source, compile)
 }

@@ -217,7 +217,7 @@ func TestConstraintRejected(t *testing.T) {
 		{"too few tokens", "max_new_tokens", llm.Invalid, "11", e, constrainedRequest(flagSchema, llm.Params{MaxTokens: new(10)})},
 		{"no tokens", "max_new_tokens", llm.Invalid, "11", e, constrainedRequest(flagSchema, llm.Params{MaxTokens: new(0), Echo: new(true)})},
 		{"too little room", "max_new_tokens", llm.Invalid, "11", e, long},
-		{"words", "schema", llm.Unsupported, "joined by spaces", joined, constrainedRequest(flagSchema, llm.Params{})},
+		{"words", "schema", llm.Unsupported, "joins words by spaces", joined, constrainedRequest(flagSchema, llm.Params{})},
 		{"no such character", "schema", llm.Unsupported, "'{'", unspelt, constrainedRequest(flagSchema, llm.Params{})},
 	} {
 		for range 2 { // the second time the error is cached

@@ -44,7 +44,7 @@ func newVocabulary(tok tokenizer.Tokenizer, size int, ends []int) (*grammar.Voca
 	}
 	anchor, ok := findAnchor(tok, size)
 	if !ok {
-		return nil, errors.New("this model's tokens do not simply follow each other in a text, as where words are joined by spaces: it cannot be held to a form")
+		return nil, errors.New("this model does not support structured output: the texts of its tokens do not concatenate, for example because it joins words by spaces")
 	}
 	around := tokenizer.Decode(tok, []int{anchor})
 	tokens := make([]string, size)

@@ -162,7 +162,7 @@ func readIndex(fsys fs.FS, index string) (places map[string]string, err error) {
 				return fmt.Errorf("tensor %.80q: %w", name, err)
 			}
 			if !fs.ValidPath(shard) || path.Base(shard) != shard || shard == "." || strings.ContainsAny(shard, `\:`) {
-				return fmt.Errorf("tensor %.80q: %.80q is no name of a file beside the index", name, shard)
+				return fmt.Errorf("tensor %.80q: %.80q is not the name of a file in the directory of the index", name, shard)
 			}
 			if len(places) == maxTensors {
 				return fmt.Errorf("tensor %.80q: more than %d tensors", name, maxTensors)

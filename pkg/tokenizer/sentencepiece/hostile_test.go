@@ -58,7 +58,7 @@ func TestSentencePieceRefuses(t *testing.T) {
 		"word model":        {protoModel([]byte{3 << 3, 3}, unk), "model_type 3"},
 		"byte off":          {protoModel(nil, unk, bytePiece), "byte_fallback is off"},
 		"bytes missing":     {protoModel(fallback, unk, bytePiece), "1 bytes, not 256"},
-		"no byte":           {protoModel(fallback, unk, modelPiece{"<0xZZ>", 0, subword.KindByte}), "is none"},
+		"no byte":           {protoModel(fallback, unk, modelPiece{"<0xZZ>", 0, subword.KindByte}), "is not a byte"},
 		"wire type":         {[]byte{1 << 3, 1}, "wire type 0, not 2"},
 		"group":             {[]byte{9<<3 | 3}, "wire type 3"},
 		"field zero":        {[]byte{0, 0}, "no valid number"},
