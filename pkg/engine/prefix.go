@@ -96,29 +96,29 @@ func (p *prefixCache) keep(ids []int, cache *transformer.Cache) {
 	if p == nil {
 		return
 	}
-	own, wanted := cache, p.wants(ids, cache)
+	own, wanted := cache, p.missing(ids, cache)
 	if n := len(ids); wanted && cache.Capacity() > n+n/4 {
 		cache = p.model.Prefix(own, n, n)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	wanted = wanted && p.missing(ids, own)
+	wanted = wanted && p.missingLocked(ids, own)
 	p.delete(func(t *prefix) bool { return t.cache == own })
 	if wanted {
 		p.add(ids, cache)
 	}
 }
 
-// wants is missing for callers that do not hold p.mu.
-func (p *prefixCache) wants(ids []int, own *transformer.Cache) bool {
+// missing is missingLocked for callers that do not hold p.mu.
+func (p *prefixCache) missing(ids []int, own *transformer.Cache) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.missing(ids, own)
+	return p.missingLocked(ids, own)
 }
 
-// missing reports whether to add ids: they fit, and no text other than that of the cache
-// own begins with them. p.mu is held.
-func (p *prefixCache) missing(ids []int, own *transformer.Cache) bool {
+// missingLocked reports whether to add ids: they fit, and no text other than that of the
+// cache own begins with them. p.mu is held.
+func (p *prefixCache) missingLocked(ids []int, own *transformer.Cache) bool {
 	return len(ids) > 0 && p.size(len(ids)) <= p.limit && !p.known(ids, own)
 }
 

@@ -90,8 +90,8 @@ func O200k(text string, i int) int {
 }
 
 // wordLower is [\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+, i if there
-// is none. Where no small letter follows the first set, it gives back all after the
-// last character that the second has too.
+// is none. If no lower-case letter follows the first set, it backtracks to the last
+// character that is in the second set too.
 func wordLower(text string, i int) int {
 	end := i
 	for i < len(text) {
