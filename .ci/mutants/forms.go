@@ -88,16 +88,16 @@ func meanings() []mutant {
 // held: an engine's rows and their form.
 func held() []mutant {
 	return []mutant{
-		{"held: a text that may end cannot", engine, "held.allow", "!h.matcher.Accepts()", "h.matcher.Cost() >= 0", engine, "^TestHeldOpenEnd$"},
-		{"held: a bound that changed the text is not reported", engine, "generation.sampleHeld", "h.cut = bound", "_ = bound", engine, "^TestHeldFinish$"},
-		{"held: forced tokens are not counted", engine, "generation.left", "len(r.fresh) - r.written", "0 * (len(r.fresh) - r.written)", engine, "^TestEveryLength$"},
-		{"held: penalties see what the form asks for", engine, "held.accept", "h.matcher.Free()", "h.matcher.Cost() >= 0", engine, "^TestHeldPenalties$"},
-		{"held: forced text takes the model's choice", engine, "generation.force", "mask.Bits[id/64]>>(id%64)&1 == 0 || h.opens(mask, len(h.text))", "mask.Bits[id/64]>>(id%64)&1 == 0", engine, "^TestForced"},
+		{"constrained: a text that may end cannot", engine, "constrainedRow.allow", "!h.matcher.Accepts()", "h.matcher.Cost() >= 0", engine, "^TestConstrainedOpenEnd$"},
+		{"constrained: a bound that changed the text is not reported", engine, "generation.sampleConstrained", "h.limitedBy = bound", "_ = bound", engine, "^TestConstrainedFinish$"},
+		{"constrained: forced tokens are not counted", engine, "generation.tokensLeft", "len(r.decided) - r.written", "0 * (len(r.decided) - r.written)", engine, "^TestEveryLength$"},
+		{"constrained: penalties count syntax", engine, "constrainedRow.accept", "h.matcher.Free()", "h.matcher.Cost() >= 0", engine, "^TestConstrainedPenalties$"},
+		{"constrained: forced text takes the model's choice", engine, "generation.force", "mask.Bits[id/64]>>(id%64)&1 == 0 || h.hasLonger(mask, len(h.text))", "mask.Bits[id/64]>>(id%64)&1 == 0", engine, "^TestForced"},
 		{"deadline: no reserve", engine, "pace.steps", "p.deadline.Sub(p.last) - deadlineReserve", "p.deadline.Sub(p.last) - 0*deadlineReserve", engine, "^TestPace$"},
-		{"forms: a grammar and a schema of the same text", engine, "forms.bind", `param + "\x00"`, `"\x00"`, engine, "^TestFormsKept$"},
-		{"forms: tools that must be called and those that may", engine, "Engine.form", "or(p.MustCall, false)", "false", engine, "Tool"},
-		{"calls: arguments end with the first bracket", engine, "callText.arguments", "s.depth--; s.depth == 0", "s.depth--; s.depth <= 1", engine, "^TestCallText"},
-		{"calls: an escaped quote ends a string", engine, "callText.arguments", `b == '\\'`, "false", engine, "^TestCallText"},
+		{"constraints: a grammar and a schema of the same text", engine, "constraintCache.get", `param + "\x00"`, `"\x00"`, engine, "^TestConstraintsCached$"},
+		{"constraints: tools that must be called and those that may", engine, "Engine.constraint", "or(p.MustCall, false)", "false", engine, "Tool"},
+		{"calls: arguments end with the first bracket", engine, "callParser.arguments", "s.depth--; s.depth == 0", "s.depth--; s.depth <= 1", engine, "^TestCallParser"},
+		{"calls: an escaped quote ends a string", engine, "callParser.arguments", `b == '\\'`, "false", engine, "^TestCallParser"},
 		{"mask: a penalty on a NaN", sampler, "Config.apply", "kernel.Finite(l)", "l", sampler, "^TestMask"},
 		{"answers: half a surrogate", structured, "paired", "low != high", "low && !high", structured, "^TestParse$"},
 	}

@@ -17,7 +17,7 @@ import (
 	"glossa/pkg/engine/transformer"
 )
 
-// alpha is a checkpoint of a small model, whose weights the step seeds.
+// alpha returns a checkpoint of a small model with weights seeded by step.
 func alpha(t *testing.T, c checkpoint.ModelConfig, fused bool, step int) *checkpoint.Alpha {
 	t.Helper()
 	c.BlockSize, c.NLayer, c.NEmbd, c.NHead = 16, 2, 64, 4
@@ -49,7 +49,7 @@ func alpha(t *testing.T, c checkpoint.ModelConfig, fused bool, step int) *checkp
 	return a
 }
 
-// writeRun writes checkpoints into a run directory, in turn as JSON and ALPH.
+// writeRun writes checkpoints into a run directory, alternately as JSON and ALPH.
 func writeRun(t *testing.T, dir string, checkpoints ...*checkpoint.Alpha) {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -71,7 +71,7 @@ func writeRun(t *testing.T, dir string, checkpoints ...*checkpoint.Alpha) {
 	}
 }
 
-// openAlpha opens what is a model of Alpha and closes it with the test.
+// openAlpha opens a model of Alpha and closes it with the test.
 func openAlpha(t *testing.T, path string) *Model {
 	t.Helper()
 	m, err := Open(path)
@@ -89,8 +89,8 @@ func openAlpha(t *testing.T, path string) *Model {
 	return m
 }
 
-// A run directory is measured by its last checkpoint, a checkpoint by its name, and
-// a newer run beside it is nothing to it. Either is saved as the same model to the bit.
+// A run directory is measured by its last checkpoint, a checkpoint by its name even if
+// the run has a newer one. Either is saved as the same model to the bit.
 func TestAlpha(t *testing.T) {
 	for _, fused := range []bool{false, true} {
 		t.Run(fmt.Sprintf("fused=%v", fused), func(t *testing.T) {
@@ -161,7 +161,7 @@ func TestAlphaRefuses(t *testing.T) {
 	}
 }
 
-// Pieces are read from anywhere as the whole is, zeros behind them.
+// Pieces read from anywhere equal the whole, followed by zeros.
 func TestReadPieces(t *testing.T) {
 	pieces := []transformer.Tensor{matrix("a", 3, 4), matrix("b", 1, 4), matrix("c", 5, 4)}
 	var whole []float32

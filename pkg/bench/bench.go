@@ -1,11 +1,12 @@
 // Package bench measures how fast models compute: tokens of prompts and of text a second,
-// with numbers of threads and rows and formats of weights, and beside it what the machine
-// can do at that moment, so that a number says how much is left. Weights are random, or a
-// file's. It refuses to know text, sampling, requests and how numbers are shown.
+// by the numbers of threads and rows and by the format of weights. It also measures the
+// limits of the machine at that moment, so that a result shows how much is left. Weights
+// are random, or those of a file. It knows nothing of text, sampling, requests or the
+// display of numbers.
 //
-// The limit of a pass is the roofline of its matrix products (Williams et al. 2009): what
-// reading the weights takes or what multiplying takes, whichever is longer. Attention,
-// norms and the rest count as nothing.
+// The limit of a pass is the roofline of its matrix products (Williams et al. 2009): the
+// time of reading the weights or of multiplying, whichever is longer. Attention, norms
+// and the rest are not counted.
 package bench
 
 import (
@@ -23,17 +24,17 @@ import (
 	"glossa/pkg/engine/transformer"
 )
 
-// A Config says what is measured. A count of tokens that is 0 leaves its phase out.
+// A Config selects the measurements. A phase with 0 tokens is skipped.
 type Config struct {
 	Format  transformer.Format
 	Threads []int // none: 1
-	Batches []int // rows that are computed together; none: 1
+	Batches []int // rows computed together; none: 1
 	Prefill int   // tokens of each row's prompt
-	Decode  int   // tokens that are appended to each row, one after the other
-	Repeat  int   // measurements, of which the median counts; 0: 5
+	Decode  int   // tokens appended to each row, one after the other
+	Repeat  int   // measurements, of which the median is used; 0: 5
 
 	Kernels *kernel.Kernels // nil: the fastest
-	Least   time.Duration   // that a measurement takes; 0: a tenth of a second
+	Least   time.Duration   // minimum duration of a measurement; 0: a tenth of a second
 }
 
 // Phases of a text.
@@ -42,7 +43,7 @@ const (
 	Decode  = "decode"
 )
 
-// A Result is what one combination reached.
+// A Result is the measurement of one combination.
 type Result struct {
 	Shape           string   `json:"shape"`
 	Quant           string   `json:"quant"`
@@ -50,15 +51,15 @@ type Result struct {
 	Batch           int      `json:"batch"`
 	Phase           string   `json:"phase"`
 	TokensPerSecond float64  `json:"tokens_per_second"` // of all rows together
-	LimitFraction   *float64 `json:"limit_fraction"`    // of the machine's; nil if that is unknown
+	LimitFraction   *float64 `json:"limit_fraction"`    // of the machine's limit; nil if that is unknown
 
-	Limit Limit `json:"-"` // what the machine could do beside it
+	Limit Limit `json:"-"` // of the machine at that moment
 }
 
-// opening is how many tokens precede those that are decoded.
+// opening is the number of tokens before the decoded ones.
 const opening = 16
 
-// complete fills in defaults and refuses what cannot be measured.
+// complete fills in defaults and rejects combinations that cannot be measured.
 func (c *Config) complete(m *Model) error {
 	if len(c.Threads) == 0 {
 		c.Threads = []int{1}
@@ -83,7 +84,7 @@ func (c *Config) complete(m *Model) error {
 	return nil
 }
 
-// Run reads the weights and measures every combination, after one error no more.
+// Run reads the weights and measures every combination until the first error.
 func Run(ctx context.Context, m *Model, cfg Config) iter.Seq2[Result, error] {
 	return func(yield func(Result, error) bool) {
 		if err := run(ctx, m, cfg, func(r Result) bool { return yield(r, nil) }); err != nil {
@@ -92,7 +93,7 @@ func Run(ctx context.Context, m *Model, cfg Config) iter.Seq2[Result, error] {
 	}
 }
 
-// run is [Run]; it ends without an error where yield returns false.
+// run implements [Run]; it ends without an error if yield returns false.
 func run(ctx context.Context, m *Model, cfg Config, yield func(Result) bool) error {
 	if err := cfg.complete(m); err != nil {
 		return err
@@ -101,7 +102,7 @@ func run(ctx context.Context, m *Model, cfg Config, yield func(Result) bool) err
 	if err != nil {
 		return err
 	}
-	if m.Weights.Await != nil { // passes cannot fail then
+	if m.Weights.Await != nil { // so that passes cannot fail
 		if err := m.Weights.Await(math.MaxInt); err != nil {
 			return err
 		}
@@ -133,7 +134,7 @@ type bench struct {
 	machine machine
 }
 
-// phases measures all batches with a team; more is false if no more is wanted.
+// phases measures all batches with a team; more is false if yield returned false.
 func (b *bench) phases(ctx context.Context, team *transformer.Team, r Result, yield func(Result) bool) (more bool, err error) {
 	for _, batch := range b.config.Batches {
 		w := newWork(b.model, team, batch, max(b.config.Prefill, opening+b.config.Decode))
@@ -159,7 +160,7 @@ func (b *bench) phases(ctx context.Context, team *transformer.Team, r Result, yi
 	return true, nil
 }
 
-// A bound is the shortest time of a pass and how many tokens it computes.
+// A bound is the input of the minimum time of a pass: its load and its tokens.
 type bound struct {
 	load
 	tokens, outputs int
@@ -167,10 +168,11 @@ type bound struct {
 
 func (l load) bound(tokens, outputs int) bound { return bound{l, tokens, outputs} }
 
-// repeat fills in the medians of some measurements of run, which computes so many tokens.
-// The machine is measured before each: what else it does changes from second to second.
+// repeat sets the medians of several measurements of run, which computes the given number
+// of tokens. It measures the machine before each, since its other load changes from
+// second to second.
 func (b *bench) repeat(ctx context.Context, r *Result, tokens int, at bound, run func()) error {
-	run() // makes its scratch memory
+	run() // allocates its scratch memory
 	var rates, fractions, reads, operations []float64
 	for range b.config.Repeat {
 		if err := ctx.Err(); err != nil {
@@ -202,7 +204,7 @@ func median(values []float64) float64 {
 	return (values[(n-1)/2] + values[n/2]) / 2
 }
 
-// work is rows of random tokens that a pass computes.
+// work holds rows of random tokens for passes.
 type work struct {
 	pass      *transformer.Pass
 	rows      []transformer.Sequence

@@ -18,7 +18,7 @@ import (
 	"glossa/pkg/engine/transformer"
 )
 
-// tiny are small models of the architectures that shapes are made of.
+// tiny returns small models of the architectures of the built-in shapes.
 func tiny() []shape {
 	all := shapes()
 	for i := range all {
@@ -61,7 +61,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// check refuses a line that is not as documented.
+// check checks that a line is as documented.
 func check(t *testing.T, line []byte, name string) {
 	t.Helper()
 	var fields map[string]any
@@ -112,7 +112,7 @@ func TestRunRefuses(t *testing.T) {
 	}
 }
 
-// The shapes have the sizes that they are called by.
+// The shapes have the sizes in their names.
 func TestShapes(t *testing.T) {
 	for name, want := range map[string]struct {
 		all, multiplied int64 // weights
@@ -134,8 +134,7 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// A part of a tensor is what the whole one has there, and values have the spread that
-// they should have.
+// A part of a tensor equals that part of the whole, and values have the intended spread.
 func TestNoise(t *testing.T) {
 	w := matrix("some", 100, 48)
 	whole, square := make([]float32, 4800), 0.0
@@ -176,7 +175,7 @@ func TestLeast(t *testing.T) {
 	}
 }
 
-// logits are those of a few tokens.
+// logits returns the logits of a few tokens.
 func logits(t *testing.T, m *Model, format transformer.Format) []float32 {
 	t.Helper()
 	model, err := transformer.New(m.Spec, m.Weights, kernel.Best(), format)
@@ -198,7 +197,7 @@ func save(t *testing.T, m *Model, path string, format transformer.Format) {
 	}
 }
 
-// A saved model is the same model to the bit, in the format that it was saved in.
+// A saved model is the same model to the bit, in the format of saving.
 func TestSave(t *testing.T) {
 	for _, s := range tiny() {
 		for name, format := range transformer.Formats() {
@@ -234,7 +233,7 @@ func TestSave(t *testing.T) {
 	}
 }
 
-// must is v, of a call that does not fail.
+// must returns v, the result of a call that must not fail.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)

@@ -19,11 +19,11 @@ import (
 var update = flag.Bool("update", false, "draw the chart of results/peers.jsonl anew")
 
 const (
-	resultsFile = "results/peers.jsonl" // what .ci/peers/run --json printed
+	resultsFile = "results/peers.jsonl" // output of .ci/peers/run --json
 	chartFile   = "results/peers.svg"
 )
 
-// The chart that the README shows is made of the results beside it.
+// The README's chart is drawn from the results in the same directory.
 func TestChart(t *testing.T) {
 	raw, err := os.ReadFile(resultsFile)
 	if err != nil {
@@ -66,7 +66,7 @@ func TestDraw(t *testing.T) {
 	svg := draw(about, list)
 	for _, want := range []string{
 		"Z80 &lt;A&gt;", "2026-01-02", "abc, generic kernels", "v1", ">one<", ">two<", ">2.00×<", ">0.50×<", ">50 %<", "prefill of 8 tokens", "at most 7.5.",
-		fmt.Sprintf(`class="q8_0" x="%.1f"`, place(1, 1)), fmt.Sprintf(`class="q4_0" x="%.1f"`, place(0, 0.5)),
+		fmt.Sprintf(`class="q8_0" x="%.1f"`, position(1, 1)), fmt.Sprintf(`class="q4_0" x="%.1f"`, position(0, 0.5)),
 	} {
 		if strings.Count(svg, want) != 1 {
 			t.Errorf("%q is there %d times in\n%s", want, strings.Count(svg, want), svg)
@@ -85,8 +85,8 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// surroundings is the first line of a file of comparisons.
-type surroundings struct {
+// environment is the first line of a file of comparisons.
+type environment struct {
 	Date, CPU, Glossa string
 	Features          []string
 	Processors        int
@@ -106,7 +106,7 @@ func (c *comparison) row() row       { return row{c.Shape, c.Quant, c.Threads} }
 func (c *comparison) panel() panel   { return panel{c.Phase, c.Batch} }
 func (c *comparison) ratio() float64 { return c.TokensPerSecond / c.Peer }
 
-// Rows of the chart are what differs down it, panels what differs across.
+// Rows of the chart vary vertically, panels horizontally.
 type (
 	row struct {
 		shape, quant string
@@ -118,7 +118,7 @@ type (
 	}
 )
 
-func readComparisons(raw []byte) (about *surroundings, list []comparison, err error) {
+func readComparisons(raw []byte) (about *environment, list []comparison, err error) {
 	lines := bufio.NewScanner(bytes.NewReader(raw))
 	fail := func(err error) error { return fmt.Errorf("line %d: %w", len(list)+2, err) }
 	lines.Scan()
@@ -155,10 +155,10 @@ const (
 	lowest, highest             = 0.25, 32.0
 )
 
-// columns are what the chart shows, from left to right.
+// columns returns the panels of the chart, from left to right.
 func columns() []panel { return []panel{{Prefill, 1}, {Decode, 1}, {Decode, 8}} }
 
-func (p panel) title(about *surroundings) string {
+func (p panel) title(about *environment) string {
 	switch {
 	case p.phase == Prefill:
 		return fmt.Sprintf("prefill of %d tokens", about.Prefill)
@@ -168,8 +168,8 @@ func (p panel) title(about *surroundings) string {
 	return fmt.Sprintf("decode, %d rows together", p.batch)
 }
 
-// place is where a multiple stands in a column: the axis is logarithmic.
-func place(column int, ratio float64) float64 {
+// position returns the x coordinate of a multiple in a column: the axis is logarithmic.
+func position(column int, ratio float64) float64 {
 	share := math.Log2(ratio/lowest) / math.Log2(highest/lowest)
 	return margin + labels + float64(column*panelWidth) + share*barsWidth
 }
@@ -199,7 +199,7 @@ func (d *drawing) line(class string, x, from, to float64) {
 }
 
 // draw returns the chart.
-func draw(about *surroundings, list []comparison) string {
+func draw(about *environment, list []comparison) string {
 	var rows []row
 	for _, c := range list {
 		if !slices.Contains(rows, c.row()) {
@@ -238,17 +238,17 @@ func draw(about *surroundings, list []comparison) string {
 	return d.String()
 }
 
-func (d *drawing) axes(about *surroundings, bottom float64) {
+func (d *drawing) axes(about *environment, bottom float64) {
 	for i, p := range columns() {
-		d.text("", place(i, lowest), 60, "%s", p.title(about))
-		d.text("soft end", place(i, lowest)+panelWidth-20, 80, "of limit")
+		d.text("", position(i, lowest), 60, "%s", p.title(about))
+		d.text("soft end", position(i, lowest)+panelWidth-20, 80, "of limit")
 		for _, tick := range []float64{0.5, 1, 2, 4, 8, 16} {
 			class := "grid"
 			if tick == 1 {
 				class = "one"
 			}
-			d.line(class, place(i, tick), top-6, bottom)
-			d.text("soft middle", place(i, tick), 80, "%g", tick)
+			d.line(class, position(i, tick), top-6, bottom)
+			d.text("soft middle", position(i, tick), 80, "%g", tick)
 		}
 	}
 }
@@ -256,14 +256,14 @@ func (d *drawing) axes(about *surroundings, bottom float64) {
 // result draws a bar, its multiple and the share of the limit.
 func (d *drawing) result(c *comparison, y float64) {
 	i := slices.Index(columns(), c.panel())
-	d.bar(c.Quant, place(i, 1), place(i, c.ratio()), y+2, step-4)
-	d.text("", place(i, max(1, c.ratio()))+5, y+12, "%.2f×", c.ratio())
+	d.bar(c.Quant, position(i, 1), position(i, c.ratio()), y+2, step-4)
+	d.text("", position(i, max(1, c.ratio()))+5, y+12, "%.2f×", c.ratio())
 	if c.LimitFraction != nil {
-		d.text("soft end", place(i, lowest)+panelWidth-20, y+12, "%.0f %%", 100**c.LimitFraction)
+		d.text("soft end", position(i, lowest)+panelWidth-20, y+12, "%.0f %%", 100**c.LimitFraction)
 	}
 }
 
-func (d *drawing) caption(about *surroundings, load, y float64) {
+func (d *drawing) caption(about *environment, load, y float64) {
 	d.text("soft", margin, y+26, "%s: %s with %s (%s).", about.Date, about.CPU, plural(about.Processors, "processor"), strings.Join(about.Features, " "))
 	d.text("soft", margin, y+44, "glossa %s; llama.cpp %s. Random weights; medians of %s of %d.", about.Glossa, about.Peer, plural(about.Rounds, "round"), about.Repeat)
 	d.text("soft", margin, y+62, "“Of limit”: the share of what the machine could read or multiply at that moment. Its load average was at most %.1f.", load)

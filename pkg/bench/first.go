@@ -9,12 +9,13 @@ import (
 	"glossa/pkg/engine/transformer"
 )
 
-// enough is how long opening a model is repeated.
+// enough is the total duration of repeated opening of a model.
 const enough = 2 * time.Second
 
-// FirstToken returns how long it takes from the name of a model to the logits after one
-// token, with all that serving it needs read, its tokenizer too: the median of some times,
-// after one that is not counted. With threads that are not given it is the last of cfg's.
+// FirstToken returns the time from the name of a model to the logits after one token,
+// including reading everything that serving needs, such as the tokenizer. It is the
+// median of several times, after one that is not counted. The number of threads is the
+// last of cfg's, or the default.
 func FirstToken(name string, cfg Config) (time.Duration, error) {
 	if cfg.Kernels == nil {
 		cfg.Kernels = kernel.Best()
@@ -50,7 +51,7 @@ func firstToken(name string, cfg Config, team *transformer.Team) (time.Duration,
 	_, err = model.NewPass(team).Forward([]transformer.Sequence{{Cache: model.NewCache(1), Tokens: []int{0}, Logits: 1}})
 	took := time.Since(begin)
 	if err == nil && m.Weights.Await != nil {
-		err = m.Weights.Await(math.MaxInt) // the next one is not to share the machine with this
+		err = m.Weights.Await(math.MaxInt) // the next run must not share the machine with this one
 	}
 	return took, err
 }

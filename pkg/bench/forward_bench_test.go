@@ -36,7 +36,7 @@ func BenchmarkForward(b *testing.B) {
 func forward(b *testing.B, name string, m *transformer.Model, rows, n int, run func(w *work, n int)) {
 	b.Run(name, func(b *testing.B) {
 		w := newWork(m, nil, rows, opening+n)
-		run(w, n) // makes its scratch memory
+		run(w, n) // allocates its scratch memory
 		for b.Loop() {
 			run(w, n)
 		}

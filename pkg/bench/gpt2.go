@@ -8,9 +8,9 @@ import (
 	"glossa/pkg/engine/transformer"
 )
 
-// gpt2 says a model's weights in GGUF's words for GPT-2: linears that have no biases get
-// zeros. It refuses what these words cannot say: another activation than gelu, a cap of
-// attention scores and the like.
+// gpt2 converts a model's weights to GGUF's GPT-2: linear layers without biases get
+// zeros. It rejects models that GPT-2 cannot represent, with another activation than
+// gelu, a cap of attention scores and the like.
 func gpt2(m *Model) (*shape, *transformer.Weights, error) {
 	spec, k := m.Spec, &m.Spec.Kinds[0]
 	s := &shape{
@@ -27,7 +27,7 @@ func gpt2(m *Model) (*shape, *transformer.Weights, error) {
 	weights := s.weights()
 	to, from := s.tensors(weights), s.tensors(m.Weights)
 	for i := range to {
-		if err := adopt(to[i], from[i]); err != nil {
+		if err := replaceTensor(to[i], from[i]); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -53,8 +53,8 @@ func (s *shape) tensors(w *transformer.Weights) (list [][]transformer.Tensor) {
 	return list
 }
 
-// adopt gives the one tensor of to, if there is one, the values of pieces.
-func adopt(to, pieces []transformer.Tensor) error {
+// replaceTensor sets the one tensor of to, if there is one, to the values of pieces.
+func replaceTensor(to, pieces []transformer.Tensor) error {
 	rows := 0
 	for _, p := range pieces {
 		if rows += p.Rows; p.Transposed || len(to) == 0 || p.Cols != to[0].Cols {
@@ -71,7 +71,7 @@ func adopt(to, pieces []transformer.Tensor) error {
 	return nil
 }
 
-// readPieces reads from tensors one below the other, behind which there are zeros.
+// readPieces reads from tensors one below the other, followed by zeros.
 func readPieces(pieces []transformer.Tensor, dst []float32, from int) error {
 	for _, p := range pieces {
 		n := p.Rows * p.Cols

@@ -9,16 +9,16 @@ import (
 	"glossa/pkg/engine/kernel"
 )
 
-// Sizes of a measurement, such that it takes some ten milliseconds.
+// Sizes of a measurement of some ten milliseconds.
 const (
-	largestBuffer = 512 << 20 // bytes, more than caches hold
-	enoughBytes   = 512 << 20 // that each thread reads at least
+	largestBuffer = 512 << 20 // bytes, larger than caches
+	enoughBytes   = 512 << 20 // minimum that each thread reads
 	enoughRounds  = 3 << 20   // of multiply-adds
 )
 
-// A Limit is what a machine can do, as it was measured; 0 is unknown.
+// A Limit is the measured limit of a machine; 0 is unknown.
 type Limit struct {
-	Bandwidth  float64 // bytes that are read a second
+	Bandwidth  float64 // bytes read a second
 	Operations float64 // operations a second of a format's products, two a multiply-add
 }
 
@@ -30,12 +30,12 @@ type machine struct {
 	bytes   bool // products are of bytes, not of floats
 }
 
-// measure returns what the machine can do now.
+// measure returns the current limits of the machine.
 func (m *machine) measure() Limit {
-	return Limit{Bandwidth: m.together(m.read), Operations: m.together(m.multiply)}
+	return Limit{Bandwidth: m.inParallel(m.read), Operations: m.inParallel(m.multiply)}
 }
 
-// read reads the thread's part of the memory as often as it takes to read enough.
+// read reads the thread's part of the memory until it has read enough.
 func (m *machine) read(thread int) (total int64) {
 	n := len(m.memory)
 	part := m.memory[n*thread/m.threads : n*(thread+1)/m.threads]
@@ -56,8 +56,8 @@ func (m *machine) multiply(int) int64 {
 	return m.kernels.FloatRounds(enoughRounds)
 }
 
-// together has all threads work at once and returns the work of a second.
-func (m *machine) together(work func(thread int) int64) float64 {
+// inParallel runs work on all threads at once and returns the total work of a second.
+func (m *machine) inParallel(work func(thread int) int64) float64 {
 	var ready atomic.Int32
 	var total atomic.Int64
 	var done sync.WaitGroup
@@ -84,7 +84,7 @@ func (m *machine) together(work func(thread int) int64) float64 {
 	return float64(total.Load()) / time.Since(start).Seconds()
 }
 
-// touch gives every page of memory a place of its own.
+// touch makes the system allocate every page of memory.
 func touch(memory []byte) {
 	for i := 0; i < len(memory); i += 4096 {
 		memory[i] = 1

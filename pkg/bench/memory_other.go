@@ -2,7 +2,7 @@
 
 package bench
 
-// reserve returns n bytes, and what gives them back.
+// reserve returns n bytes and a function that frees them.
 func reserve(n int) (memory []byte, free func()) {
 	memory = make([]byte, n)
 	touch(memory)

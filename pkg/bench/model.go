@@ -8,7 +8,7 @@ import (
 	"glossa/pkg/engine/transformer"
 )
 
-// A Model is what is measured: a random one, or one from a file.
+// A Model is a model to measure: a random one, or one from a file.
 type Model struct {
 	Name    string
 	Spec    *transformer.Spec
@@ -18,8 +18,8 @@ type Model struct {
 	close func() error
 }
 
-// Open opens a model's directory or file, see [arch.OpenAny]; its name is the file's. The
-// caller closes it.
+// Open opens a model's directory or file, see [arch.OpenAny]; the model has the file's
+// name. The caller closes it.
 func Open(name string) (*Model, error) {
 	full, err := filepath.Abs(name)
 	if err != nil {
@@ -40,7 +40,7 @@ func (m *Model) Close() error {
 	return m.close()
 }
 
-// matrices lists what is multiplied in a layer.
+// matrices lists the matrices that are multiplied in a layer.
 func matrices(l *transformer.Layer) []transformer.Linear {
 	list := []transformer.Linear{l.QKV, l.Out, l.Up, l.Down}
 	if l.Gate.Weight != nil {
@@ -49,10 +49,10 @@ func matrices(l *transformer.Layer) []transformer.Linear {
 	return list
 }
 
-// A load is what the products of a pass take of the machine.
+// A load is the machine's work for the products of a pass.
 type load struct {
-	bytes        int64 // of weights, padding included
-	layers, head int64 // weights that are multiplied for a token, and for its logits
+	bytes        int64 // of weights, including padding
+	layers, head int64 // weights multiplied for a token, and for its logits
 }
 
 func (m *Model) load(format transformer.Format) (l load) {
@@ -77,7 +77,7 @@ func elements(tensors []transformer.Tensor) (n int64) {
 	return n
 }
 
-// least is the time that a pass over tokens takes at the limit, in seconds: that of its
+// least returns the time of a pass over tokens at the limit, in seconds: that of its
 // arithmetic or of reading the weights, whichever is longer; 0 if it is unknown.
 func (l load) least(limit Limit, tokens, outputs int) float64 {
 	if limit.Bandwidth == 0 || limit.Operations == 0 {
@@ -87,7 +87,7 @@ func (l load) least(limit Limit, tokens, outputs int) float64 {
 	return max(float64(l.bytes)/limit.Bandwidth, operations/limit.Operations)
 }
 
-// resolve is the format that a model's layers have if they are read in format.
+// resolve returns the format of a model's layers when they are read in format.
 func (m *Model) resolve(format transformer.Format) transformer.Format {
 	if format != transformer.Stored {
 		return format

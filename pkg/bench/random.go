@@ -7,14 +7,14 @@ import (
 	"glossa/pkg/engine/transformer"
 )
 
-// noise is values center + spread·u, u uniform in [-1, 1): a pure function of the seed and
-// the index, so that any part of a tensor can be made without the rest.
+// noise generates values center + spread·u, u uniform in [-1, 1): a pure function of the
+// seed and the index, so that any part of a tensor can be generated without the rest.
 type noise struct {
 	seed           uint64
 	center, spread float32
 }
 
-// fill writes the values from index from on. A hash makes four of 16 bits each.
+// fill writes the values, beginning with index from. A hash gives four of 16 bits each.
 func (n noise) fill(dst []float32, from int) {
 	var h uint64
 	for i := range dst {
@@ -33,7 +33,7 @@ func mix(z uint64) uint64 {
 	return z ^ z>>31
 }
 
-// random is a tensor of noise that its name seeds.
+// random returns a tensor of noise seeded by its name.
 func random(name string, rows, cols int, center, spread float32) transformer.Tensor {
 	h := fnv.New64a()
 	h.Write([]byte(name)) // never fails
@@ -44,7 +44,7 @@ func random(name string, rows, cols int, center, spread float32) transformer.Ten
 	}}
 }
 
-// matrix is rows of which the products with inputs of variance 1 have variance 1.
+// matrix returns rows whose products with inputs of variance 1 have variance 1.
 func matrix(name string, rows, cols int) transformer.Tensor {
 	return random(name+".weight", rows, cols, 0, float32(math.Sqrt(3/float64(cols))))
 }

@@ -9,8 +9,7 @@ import (
 	"glossa/pkg/engine/transformer"
 )
 
-// stored are the types and GGUF's general.file_type of the formats that [Model.Save]
-// writes.
+// stored maps the formats of [Model.Save] to types and to GGUF's general.file_type.
 var stored = map[transformer.Format]struct {
 	kind dtype.Type
 	file uint32
@@ -19,7 +18,7 @@ var stored = map[transformer.Format]struct {
 	transformer.Q8_0: {dtype.Q8_0, 7}, transformer.BF16: {dtype.BF16, 32},
 }
 
-// storedHead is how the head is saved: as [transformer.Q4_0] keeps it.
+// storedHead returns the type of the saved head: that of [transformer.Q4_0].
 func storedHead(as dtype.Type) dtype.Type {
 	if as == dtype.Q4_0 {
 		return dtype.Q8_0
@@ -27,10 +26,10 @@ func storedHead(as dtype.Type) dtype.Type {
 	return as
 }
 
-// Save writes the weights as a GGUF file, so that other engines run them: what is
-// multiplied in a format, the tables that are only looked up, and vectors, in float32, as
-// the transformer keeps them. A tokenizer of bytes comes with them. Models from files are
-// saved if they are as GPT-2 is, see [gpt2].
+// Save writes the weights as a GGUF file for other engines: multiplied matrices in a
+// format, lookup tables and vectors in float32, as in the transformer. It adds a
+// tokenizer of bytes. Models from files are saved if GPT-2 can represent them, see
+// [gpt2].
 func (m *Model) Save(w io.Writer, format transformer.Format) error {
 	as, ok := stored[format]
 	if !ok {
@@ -49,7 +48,7 @@ func (m *Model) Save(w io.Writer, format transformer.Format) error {
 	return checkpoint.WriteGGUF(w, meta, tensors(weights, as.kind))
 }
 
-// tensors lists what a file holds, in which what is multiplied has type as.
+// tensors lists the tensors of a file; those that are multiplied have type as.
 func tensors(weights *transformer.Weights, as dtype.Type) (list []checkpoint.GGUFTensor) {
 	add := func(kind dtype.Type, tensors ...transformer.Tensor) {
 		for _, t := range tensors {
@@ -86,11 +85,11 @@ func norms(list ...transformer.Norm) (vectors []transformer.Vector) {
 	return vectors
 }
 
-// byteTokens is the least vocabulary that addTokens makes: bytes, a merge and an end.
+// byteTokens is the minimum vocabulary of addTokens: bytes, a merge and an end.
 const byteTokens = 256 + 2
 
 // addTokens adds a byte-level tokenizer: letters for the bytes, one merge, the end of a
-// text, and what fills the vocabulary up.
+// text, and padding of the vocabulary.
 func (s *shape) addTokens(m checkpoint.Meta) {
 	const control, unused = 3, 5 // of token_type; 1 is normal
 	tokens := append(byteLetters(), "he", "<|endoftext|>")
@@ -114,8 +113,8 @@ func (s *shape) addTokens(m checkpoint.Meta) {
 	}
 }
 
-// byteLetters are the letters that GPT-2 writes bytes with: those that are visible
-// themselves, the others from U+0100 on.
+// byteLetters returns GPT-2's letters for bytes: visible characters themselves, the
+// others from U+0100 on.
 func byteLetters() []string {
 	var letters []string
 	next := rune(0x100)

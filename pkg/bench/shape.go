@@ -8,14 +8,14 @@ import (
 	"glossa/pkg/engine/transformer"
 )
 
-// A shape is an architecture that random weights are made for. kind is what GGUF calls
-// it; tensors have GGUF's names.
+// A shape is an architecture for random weights. kind is its name in GGUF; tensors have
+// GGUF's names.
 type shape struct {
 	name, kind                 string
 	vocab, context             int
 	width, depth, heads, keys  int // keys: heads of keys and values
 	ffn                        int
-	rotary                     int // dimensions of a head that are turned
+	rotary                     int // dimensions of a head that are rotated
 	tied                       bool
 	position                   transformer.Position
 	activation                 transformer.Activation
@@ -34,8 +34,8 @@ func shapes() []shape {
 	return []shape{alpha, gpt2, neox, llama}
 }
 
-// Shapes lists the shapes that [Random] makes, smallest first: an Alpha model, GPT-2,
-// Pythia 410M and TinyLlama.
+// Shapes lists the shapes of [Random], smallest first: an Alpha model, GPT-2, Pythia 410M
+// and TinyLlama.
 func Shapes() []string {
 	var names []string
 	for _, s := range shapes() {
@@ -44,8 +44,8 @@ func Shapes() []string {
 	return names
 }
 
-// Random returns a model of a built-in shape. Its weights are made when they are read,
-// and are always the same.
+// Random returns a model of a built-in shape. Its weights are generated when they are
+// read, and are always the same.
 func Random(name string) (*Model, error) {
 	for _, s := range shapes() {
 		if s.name == name {
@@ -129,7 +129,7 @@ func (s *shape) norm(name string) (n transformer.Norm) {
 	return n
 }
 
-// meta are the keys of a GGUF file of the shape.
+// meta returns the keys of a GGUF file of the shape.
 func (s *shape) meta(title string) checkpoint.Meta {
 	m := checkpoint.Meta{"general.architecture": s.kind, "general.name": title, "general.quantization_version": uint32(2)}
 	for name, n := range map[string]int{

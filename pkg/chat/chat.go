@@ -1,8 +1,8 @@
-// Package chat turns the messages of a chat, and the functions that it may call, into
-// the text that a model was trained on, and says how the model writes calls. It refuses
-// to know tokenizers, grammars and wire formats: special tokens are marked as such in
-// the parts it returns; what clients send (contents, names, descriptions, schemas,
-// arguments) never is.
+// Package chat turns the messages of a chat, and the functions that it may call, into a
+// model's prompt format, and describes how the model writes calls. It does not know
+// tokenizers, grammars or wire formats. It marks special tokens in the parts that it
+// returns; client input (contents, names, descriptions, schemas, arguments) is never
+// marked.
 //
 // Sources: seed 002 for [Concat]; Meta's prompt formats of Llama 3 and 3.1, and the chat
 // template of Llama-3.1-8B-Instruct for functions, for [Llama3]; OpenAI's chatml.md of
@@ -21,19 +21,19 @@ import (
 type Template string
 
 const (
-	// Concat joins the contents of all messages with line feeds, whatever their
-	// roles: the form of base models (seed 002, "Message handling"). A list of the
-	// functions comes before them, and calls are lines of JSON.
+	// Concat joins the contents of all messages with line feeds, ignoring their roles:
+	// the format for base models (seed 002, "Message handling"). A list of the functions
+	// comes before them, and calls are lines of JSON.
 	Concat Template = "concat"
 
 	// Llama3 writes <|begin_of_text|>, then each message as
 	//
 	//	<|start_header_id|>ROLE<|end_header_id|>\n\nCONTENT<|eot_id|>
 	//
-	// with the content trimmed, and the header of the assistant's answer. The role
-	// tool is spelt ipython, Llama's word for it. There is no system message with
-	// today's date, which templates published with some weights put in: Meta's own
-	// code does not, and an answer should not depend on the day.
+	// with trimmed content, and the header of the assistant's answer. The role tool is
+	// written as ipython, Llama's name for it. Unlike templates published with some
+	// weights, and like Meta's own code, it adds no system message with today's date: an
+	// answer should not depend on the day.
 	//
 	// Functions are Llama 3.1's JSON based calls, listed in the system message (the
 	// published template has them there or in the first user message, by a switch).
@@ -44,9 +44,9 @@ const (
 	//
 	//	<|im_start|>ROLE\nCONTENT<|im_end|>\n
 	//
-	// with the content as it is, and the header of the assistant's answer. No
-	// system message is made up where there is none, unless to list functions.
-	// What functions returned is said by the user, all in a row in one message.
+	// with unchanged content, and the header of the assistant's answer. It adds no system
+	// message, unless to list functions. Results of functions are messages of the user,
+	// adjacent ones joined in one message.
 	ChatML Template = "chatml"
 )
 
@@ -59,19 +59,19 @@ func (t Template) Check() error {
 	return fmt.Errorf("unknown chat template %q (known: %s, %s, %s)", string(t), Concat, Llama3, ChatML)
 }
 
-// Ends returns the special tokens, as they are spelt, that end an answer in this
-// form, besides those that end any text of the model.
+// Ends returns the special tokens, as text, that end an answer of this template, in
+// addition to those that end any text of the model.
 func (t Template) Ends() []string {
-	if f, ok := t.form(); ok {
+	if f, ok := t.layout(); ok {
 		return []string{f.close}
 	}
 	return nil
 }
 
-// Marks returns the special tokens, as they are spelt, that Render writes. A tokenizer
-// without one of them would read it as text, which contents can spell too.
+// Marks returns the special tokens, as text, that Render writes. A tokenizer without one
+// of them would read it as plain text, which contents can spell too.
 func (t Template) Marks() (marks []string) {
-	if f, ok := t.form(); ok {
+	if f, ok := t.layout(); ok {
 		for _, mark := range []string{f.begin, f.open, f.role, f.close} {
 			if mark != "" {
 				marks = append(marks, mark)
@@ -81,25 +81,25 @@ func (t Template) Marks() (marks []string) {
 	return marks
 }
 
-// Render returns the prompt that messages make if the answer may call tools. Its errors
-// name the message or the tool.
+// Render returns the prompt of messages, with the functions that the answer may call. Its
+// errors name the message or the tool.
 func (t Template) Render(messages []llm.Message, tools []llm.Tool) ([]llm.Part, error) {
 	return t.render(messages, tools, true)
 }
 
-// Transcript is Render without the beginning of the answer: of a chat that has ended.
+// Transcript is Render without the beginning of the answer, for a chat that has ended.
 func (t Template) Transcript(messages []llm.Message, tools []llm.Tool) ([]llm.Part, error) {
 	return t.render(messages, tools, false)
 }
 
-// render returns the text of messages; open: the beginning of the answer follows.
+// render returns the text of messages; if open, the beginning of the answer follows.
 func (t Template) render(messages []llm.Message, tools []llm.Tool, open bool) ([]llm.Part, error) {
 	if err := t.Check(); err != nil {
 		return nil, err
 	}
 	for i, m := range messages {
 		if len(m.Calls) > 0 && m.Role != "assistant" {
-			return nil, refused(i, "only an assistant calls functions")
+			return nil, rejected(i, "only an assistant calls functions")
 		}
 	}
 	list, err := t.list(tools)
@@ -107,19 +107,19 @@ func (t Template) render(messages []llm.Message, tools []llm.Tool, open bool) ([
 		return nil, err
 	}
 	messages = inOrder(messages)
-	if f, ok := t.form(); ok {
+	if f, ok := t.layout(); ok {
 		return f.render(messages, list, open)
 	}
 	return concat(messages, list, open), nil
 }
 
-// refused is the error of message i.
-func refused(i int, format string, args ...any) error {
+// rejected returns an error for message i.
+func rejected(i int, format string, args ...any) error {
 	return &llm.Error{Code: llm.Unsupported, Param: fmt.Sprintf("messages[%d]", i), Message: fmt.Sprintf(format, args...)}
 }
 
 // concat writes the list of functions, if there are any, then the messages. An answer
-// that may be a call begins on a line of its own.
+// that may be a call begins on a new line.
 func concat(messages []llm.Message, list string, open bool) []llm.Part {
 	var parts []llm.Part
 	if list != "" {
@@ -131,7 +131,7 @@ func concat(messages []llm.Message, list string, open bool) []llm.Part {
 		}
 		empty := true
 		for _, p := range m.Parts {
-			p.Special = false // contents never spell special tokens
+			p.Special = false // contents never contain special tokens
 			parts = append(parts, p)
 			empty = empty && p.Text == "" && len(p.Tokens) == 0
 		}

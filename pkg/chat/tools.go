@@ -11,45 +11,45 @@ import (
 	"glossa/pkg/llm"
 )
 
-// A CallForm says how a model writes the call of a function: Open, its name, Arguments,
-// an object in JSON, Close; and Between before another call. An answer that begins with
-// Mark is one or more calls, any other is text.
-type CallForm struct {
-	Mark      string // what Open begins with: ASCII
-	Open      string // up to the name, with the quote before it
+// A CallFormat describes how a model writes the call of a function: Open, its name,
+// Arguments, an object in JSON, Close; and Between before another call. An answer that
+// begins with Mark is one or more calls, any other is text.
+type CallFormat struct {
+	Mark      string // the beginning of Open: ASCII
+	Open      string // up to the name, including the quote before it
 	Arguments string // from the quote after the name up to the arguments
 	Close     string // begins with the brace that closes the call
 	Between   string
 }
 
-// Calls returns how calls are written in this form, in the spacing that models were
-// trained on (Python's json.dumps). Llama 3.1 was published with one call an answer; the
+// Calls returns the format of calls, with the spacing that models were trained on
+// (Python's json.dumps). Llama 3.1 was published with one call in an answer; the
 // semicolon between several is that of vLLM's llama3_json parser.
-func (t Template) Calls() CallForm {
+func (t Template) Calls() CallFormat {
 	switch t {
 	case Llama3:
-		return CallForm{Mark: "{", Open: `{"name": "`, Arguments: `", "parameters": `, Close: "}", Between: "; "}
+		return CallFormat{Mark: "{", Open: `{"name": "`, Arguments: `", "parameters": `, Close: "}", Between: "; "}
 	case ChatML:
-		return CallForm{
+		return CallFormat{
 			Mark: "<tool_call>", Open: "<tool_call>\n{\"name\": \"", Arguments: `", "arguments": `, Close: "}\n</tool_call>", Between: "\n",
 		}
 	}
-	return CallForm{Mark: "{", Open: `{"name": "`, Arguments: `", "arguments": `, Close: "}", Between: "\n"}
+	return CallFormat{Mark: "{", Open: `{"name": "`, Arguments: `", "arguments": `, Close: "}", Between: "\n"}
 }
 
-// write returns calls as a model writes them. Arguments are as the client sent them: a
-// model's own call is then the very text it wrote, which a cache can begin with.
-func (f CallForm) write(calls []llm.Call) string {
+// write returns calls in the model's format. Arguments are unchanged from the client's
+// input: the result then equals the model's own output, which may be cached.
+func (f CallFormat) write(calls []llm.Call) string {
 	texts := make([]string, len(calls))
 	for i, c := range calls {
-		name, _ := marshal(c.Name) // strings have JSON
+		name, _ := marshal(c.Name) // strings always marshal
 		texts[i] = f.Open + string(name[1:len(name)-1]) + f.Arguments + cmp.Or(c.Arguments, "{}") + f.Close
 	}
 	return strings.Join(texts, f.Between)
 }
 
-// inOrder returns messages with what functions returned in the order of the calls it
-// answers: no form writes the ids that say so.
+// inOrder returns messages with the results of functions in the order of the calls they
+// answer: no template writes the ids of calls.
 func inOrder(messages []llm.Message) []llm.Message {
 	messages = slices.Clone(messages)
 	for i := range messages {
@@ -72,10 +72,11 @@ func inOrder(messages []llm.Message) []llm.Message {
 	return messages
 }
 
-// A listing says how functions are listed, each as the JSON object of OpenAI's "tools".
+// A listing describes how functions are listed, each as the JSON object of OpenAI's
+// "tools".
 type listing struct {
 	head, between, tail string
-	indented            bool // with line feeds and four spaces, else on one line
+	indented            bool // with line feeds and four spaces, otherwise on one line
 }
 
 func (t Template) listing() listing {
@@ -103,7 +104,7 @@ func (t Template) listing() listing {
 	}
 }
 
-// list returns the text that says which functions there are and how to call them.
+// list returns the text that lists the functions and explains how to call them.
 func (t Template) list(tools []llm.Tool) (string, error) {
 	if len(tools) == 0 {
 		return "", nil
@@ -114,12 +115,12 @@ func (t Template) list(tools []llm.Tool) (string, error) {
 		if err != nil {
 			return "", &llm.Error{Code: llm.Invalid, Param: "tools", Message: fmt.Sprintf("the parameters of %.64q are not valid JSON", tool.Name), Err: err}
 		}
-		texts[i] = layOut(raw, how.indented)
+		texts[i] = spaceJSON(raw, how.indented)
 	}
 	return how.head + strings.Join(texts, how.between) + how.tail, nil
 }
 
-// describe returns a tool as the object that OpenAI's "tools" has for it, compact.
+// describe returns a tool as the compact object of OpenAI's "tools".
 func describe(tool llm.Tool) ([]byte, error) {
 	type function struct {
 		Name        string          `json:"name"`
@@ -132,7 +133,7 @@ func describe(tool llm.Tool) ([]byte, error) {
 	}{"function", function{tool.Name, tool.Description, tool.Parameters}})
 }
 
-// marshal returns the compact JSON of v, with < and > as they are.
+// marshal returns the compact JSON of v, without escaping < and >.
 func marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -141,9 +142,9 @@ func marshal(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
-// layOut spaces compact JSON as Python's json.dumps does, which wrote what models were
-// trained on: with indent=4, or on one line.
-func layOut(compact []byte, indented bool) string {
+// spaceJSON spaces compact JSON like Python's json.dumps, which produced the training
+// data of models: with indent=4, or on one line.
+func spaceJSON(compact []byte, indented bool) string {
 	var b bytes.Buffer
 	if indented {
 		json.Indent(&b, compact, "", "    ")

@@ -36,8 +36,8 @@ func result(id, text string) llm.Message {
 	return m
 }
 
-// The prompts of chats with functions, each template's in a file of its own under
-// testdata. Special tokens are between guillemets.
+// The prompts of chats with functions, a file for each template under testdata. Special
+// tokens are between guillemets.
 func TestTools(t *testing.T) {
 	for _, test := range []struct {
 		name     string
@@ -81,7 +81,7 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// The messages of a request are not changed when results are put in order.
+// Ordering results does not change the messages of a request.
 func TestToolsLeaveMessages(t *testing.T) {
 	messages := []llm.Message{
 		called("", llm.Call{ID: "c1", Name: "f"}, llm.Call{ID: "c2", Name: "f"}), result("c2", "2"), result("c1", "1"),
@@ -101,7 +101,8 @@ func TestToolsRefused(t *testing.T) {
 	}
 }
 
-// Of each form a text tells where a call begins, where its name and its arguments end.
+// In every format the text determines where a call begins, and where its name and its
+// arguments end.
 func TestCalls(t *testing.T) {
 	forms := map[chat.Template]string{
 		"":          `{"name": "f", "arguments": {"a":1}}` + "\n" + `{"name": "g", "arguments": {}}`,

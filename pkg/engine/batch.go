@@ -14,41 +14,41 @@ import (
 	"glossa/pkg/llm"
 )
 
-// passTokens bounds what generations compute in one pass, and so how long a long
-// prompt or many rows hold up the others. What is more takes several passes.
+// passTokens bounds the tokens of one pass, and thereby how long a long prompt or many
+// rows delay the others. More tokens take several passes.
 const passTokens = 2 * prefillChunk
 
-// How long a batch waits for the next of those who took part in its last pass: a part
-// of what that pass took, within bounds.
+// A batch waits for the other members of its last pass before it begins the next: for a
+// share of the last pass's duration, within bounds.
 const (
-	patienceShare = 8
-	minPatience   = 100 * time.Microsecond
-	maxPatience   = 10 * time.Millisecond
+	lingerShare = 8
+	minLinger   = 100 * time.Microsecond
+	maxLinger   = 10 * time.Millisecond
 )
 
-// A batch runs the forward passes of an engine one at a time, each over what the
-// generations want that wait for it. It has no goroutine of its own: who finds the
-// others waiting, or waits longest, runs a pass for all. Those of the last pass are
-// waited for a moment, so that who decodes together stays together.
+// A batch runs the forward passes of an engine one at a time, each over the input of all
+// generations that wait. It has no goroutine: a member that finds the others waiting, or
+// that has waited longest, runs a pass for all. A pass waits a moment for the members of
+// the last one, so that members keep sharing passes.
 type batch struct {
 	model *transformer.Model
 	team  *transformer.Team
 
-	mu       sync.Mutex
-	waiting  []*member // first in, first out
-	awaited  int       // members of the last pass that neither came back nor left
-	last     []*member // took part in the pass under way, or in the last
-	running  bool      // a pass; pass and seqs are whose runs it
-	patience time.Duration
+	mu      sync.Mutex
+	waiting []*member // first in, first out
+	awaited int       // members of the last pass that have neither come back nor left
+	last    []*member // in the current pass, or else in the last
+	running bool      // a pass runs; its member owns pass and seqs
+	linger  time.Duration
 
 	shares   map[string]*share // of the senders that have members, by name
 	members  atomic.Int32      // changes under mu
 	computed atomic.Int64      // tokens, in all passes
 	cost     time.Duration     // of a token in a pass of many; 0: not known yet
 
-	pass *transformer.Pass // nil while nobody is there
-	lent *member           // was alone and still reads the pass's own logits
-	seqs []transformer.Sequence
+	pass     *transformer.Pass // nil while the batch has no members
+	borrower *member           // was alone and still reads the pass's own logits
+	seqs     []transformer.Sequence
 }
 
 func newBatch(m *transformer.Model, team *transformer.Team) *batch {
@@ -62,16 +62,16 @@ type member struct {
 	sender string
 	batch  *batch        // nil after it has left
 	share  *share        // of the sender, in batch
-	wake   chan struct{} // room for one: look again
+	wake   chan struct{} // room for one: call nextAction again
 	timer  *time.Timer
 
-	// What passes are to compute: seqs, or what alone does.
-	seqs  []transformer.Sequence
-	alone func(*transformer.Pass) error
+	// The work: seqs, or else exclusive.
+	seqs      []transformer.Sequence
+	exclusive func(*transformer.Pass) error
 
-	from, to int // the part of seqs in the pass under way; before it, all is computed
-	computed bool
-	stop     error // of its context, which ended meanwhile
+	from, to int // the part of seqs in the current pass; everything before it is computed
+	inPass   bool
+	ctxErr   error // of a context that ended during the pass
 
 	logits  []float32 // (outputs, vocab), after the passes
 	own     []float32 // memory for a copy of them
@@ -79,36 +79,36 @@ type member struct {
 	served  bool
 	awaited bool // by the batch
 
-	watched  int           // how many were awaited when it began to watch
-	patience time.Duration // that it began with
+	awaitedThen int           // how many members were awaited when it began to linger
+	linger      time.Duration // how long it lingers
 }
 
-// enter counts m in.
+// enter adds m to the batch.
 func (b *batch) enter(m *member) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.members.Add(1)
-	m.batch, m.share = b, b.enrol(m.sender)
+	m.batch, m.share = b, b.acquireShare(m.sender)
 }
 
-// quit counts m out, which wants nothing any more.
+// quit removes m from the batch.
 func (b *batch) quit(m *member) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.forget(m)
-	b.remove(m) // it is in the line if a pass of others broke in its hands
+	b.releaseLast(m)
+	b.remove(m) // it still waits if another member's pass panicked
 	if !b.running {
-		// Else last are those whom the pass computes, and m is none of them.
+		// During a pass, last holds the members of that pass, and m is not one of them.
 		b.last = slices.DeleteFunc(b.last, func(l *member) bool { return l == m })
 	}
-	b.rouse()
-	b.dismiss(m.share)
+	b.notifyFirst()
+	b.releaseShare(m.share)
 	if b.members.Add(-1) == 0 {
-		b.pass, b.lent, b.seqs, b.last = nil, nil, nil, nil
+		b.pass, b.borrower, b.seqs, b.last = nil, nil, nil, nil
 	}
 }
 
-// leave tells that m wants nothing any more.
+// leave removes m from its batch.
 func (m *member) leave() {
 	if m.batch != nil {
 		m.batch.quit(m)
@@ -116,47 +116,47 @@ func (m *member) leave() {
 	}
 }
 
-// forward computes seqs, with those of others, in one pass or in several, and returns
-// their logits (outputs, vocab), row-major, valid until the next call. The only errors
-// are those of ctx, when some of seqs may be computed and none is half, and of a pass
-// that broke or whose weights did not come.
+// forward computes seqs together with those of other members, in one or more passes, and
+// returns their logits (outputs, vocab), row-major, valid until the next call. It fails
+// only if ctx ends, if a pass fails, or if the weights could not be read. If ctx ends,
+// some of seqs may be computed, but none partly.
 func (m *member) forward(ctx context.Context, seqs []transformer.Sequence) ([]float32, error) {
-	m.seqs, m.alone = seqs, nil
+	m.seqs, m.exclusive = seqs, nil
 	err := m.serve(ctx)
 	return m.logits, err
 }
 
-// use has do compute with the pass, while nothing else is computed.
-func (m *member) use(ctx context.Context, do func(*transformer.Pass) error) error {
-	m.seqs, m.alone = nil, do
+// runExclusive calls do with the pass while nothing else is computed.
+func (m *member) runExclusive(ctx context.Context, do func(*transformer.Pass) error) error {
+	m.seqs, m.exclusive = nil, do
 	return m.serve(ctx)
 }
 
-// serve returns when what m wants is computed, or ctx ends before it began. Its worker
-// may be another sender's turn first.
+// serve returns when m's work is computed, or when ctx ends before it began. Another
+// sender may first take its turn with m's worker.
 func (m *member) serve(ctx context.Context) error {
-	if err := m.worker.breathe(ctx); err != nil {
+	if err := m.worker.awaitTurn(ctx); err != nil {
 		return err
 	}
-	m.lanes.spread(m)
+	m.lanes.rebalance(m)
 	b, gone, expired := m.batch, ctx.Done(), false
 	for first := true; ; first = false {
 		var alarm <-chan time.Time
-		switch b.look(m, first, expired) {
-		case served:
+		switch b.nextAction(m, first, expired) {
+		case actionDone:
 			return m.err
-		case runs:
+		case actionRun:
 			b.run(m)
 			expired = false
 			continue
-		case watches:
-			alarm = m.alarm()
+		case actionLinger:
+			alarm = m.lingerTimer()
 		}
 		expired = false
 		select {
 		case <-m.wake:
-			// Processors whose worker of a team spins take goroutines from the global
-			// queue alone: this puts m there, so that they help to sample.
+			// Processors with a spinning team worker take goroutines from the global
+			// queue only. Gosched puts m there, so that they help to sample.
 			runtime.Gosched()
 		case <-alarm:
 			expired = true
@@ -172,56 +172,56 @@ func (m *member) serve(ctx context.Context) error {
 	}
 }
 
-// alarm returns the channel on which the batch's patience ends.
-func (m *member) alarm() <-chan time.Time {
+// lingerTimer returns the channel that fires when m has lingered long enough.
+func (m *member) lingerTimer() <-chan time.Time {
 	if m.timer == nil {
-		m.timer = time.NewTimer(m.patience)
+		m.timer = time.NewTimer(m.linger)
 	} else {
-		m.timer.Reset(m.patience)
+		m.timer.Reset(m.linger)
 	}
 	return m.timer.C
 }
 
-// What a member does next.
-type duty uint8
+// An action is a member's next step.
+type action uint8
 
 const (
-	waits   duty = iota // until it is woken
-	watches             // waits, and looks again when patience ends: the first in line does
-	runs                // a pass
-	served              // nothing: it was
+	actionWait   action = iota // until it is notified
+	actionLinger               // for the awaited members, for a limited time; only the first in line does
+	actionRun                  // runs a pass
+	actionDone                 // returns
 )
 
-// look says what m, who has just come if first is set, is to do. expired tells that
-// patience has ended.
-func (b *batch) look(m *member, first, expired bool) duty {
+// nextAction returns what m does next. first reports whether m has just arrived, expired
+// whether it has lingered long enough.
+func (b *batch) nextAction(m *member, first, expired bool) action {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if first {
-		b.forget(m)
-		m.served, m.err, m.stop = false, nil, nil
-		m.from, m.to, m.computed = 0, 0, false
+		b.releaseLast(m)
+		m.served, m.err, m.ctxErr = false, nil, nil
+		m.from, m.to, m.inPass = 0, 0, false
 		b.waiting = append(b.waiting, m)
 	}
 	switch {
 	case m.served:
-		return served
+		return actionDone
 	case b.running:
-		return waits
-	case b.awaited == 0 || expired && b.awaited == m.watched:
+		return actionWait
+	case b.awaited == 0 || expired && b.awaited == m.awaitedThen:
 		b.begin()
-		return runs
+		return actionRun
 	case b.waiting[0] == m:
-		m.watched, m.patience = b.awaited, b.patience
-		return watches
+		m.awaitedThen, m.linger = b.awaited, b.linger
+		return actionLinger
 	}
-	return waits
+	return actionWait
 }
 
-// forget tells that m wants nothing more of the last pass; b.mu is held.
-func (b *batch) forget(m *member) {
-	if b.lent == m {
-		b.lent = nil
+// releaseLast ends m's use of the last pass; b.mu is held.
+func (b *batch) releaseLast(m *member) {
+	if b.borrower == m {
+		b.borrower = nil
 	}
 	if m.awaited {
 		m.awaited = false
@@ -229,43 +229,43 @@ func (b *batch) forget(m *member) {
 	}
 }
 
-// rouse has the first in line look again; b.mu is held.
-func (b *batch) rouse() {
+// notifyFirst makes the first in line call nextAction; b.mu is held.
+func (b *batch) notifyFirst() {
 	if len(b.waiting) > 0 {
-		b.waiting[0].rouse()
+		b.waiting[0].notify()
 	}
 }
 
-func (m *member) rouse() {
+func (m *member) notify() {
 	select {
 	case m.wake <- struct{}{}:
-	default: // it will look anyway
+	default: // it is notified already
 	}
 }
 
-// withdraw takes m out of the line because of err; false means that a pass computes
-// what it wants, or a part of it.
+// withdraw removes m from the line because of err. It returns false if a pass is
+// computing m's work or a part of it.
 func (b *batch) withdraw(m *member, err error) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if m.computed {
-		m.stop = err
+	if m.inPass {
+		m.ctxErr = err
 		return false
 	}
 	was := b.remove(m)
-	b.rouse()
+	b.notifyFirst()
 	return was
 }
 
-// remove takes m out of the line and tells whether it was there; b.mu is held.
+// remove removes m from the line and reports whether it was there; b.mu is held.
 func (b *batch) remove(m *member) bool {
 	n := len(b.waiting)
 	b.waiting = slices.DeleteFunc(b.waiting, func(w *member) bool { return w == m })
 	return len(b.waiting) < n
 }
 
-// begin takes from the line what one pass computes, beginning with the sender that has
-// had least. b.mu is held.
+// begin moves the work of one pass out of the line, beginning with the sender that has
+// used the least. b.mu is held.
 func (b *batch) begin() {
 	for _, m := range b.last {
 		m.awaited = false
@@ -275,7 +275,7 @@ func (b *batch) begin() {
 	b.order()
 	first, room, kept := b.waiting[0], b.room(), b.waiting[:0]
 	for _, m := range b.waiting {
-		if alone := first.alone != nil || m.alone != nil; m != first && alone {
+		if alone := first.exclusive != nil || m.exclusive != nil; m != first && alone {
 			kept = append(kept, m)
 			continue
 		}
@@ -284,26 +284,26 @@ func (b *batch) begin() {
 		if m.to < len(m.seqs) {
 			kept = append(kept, m)
 		}
-		if m.to == m.from && m.alone == nil {
+		if m.to == m.from && m.exclusive == nil {
 			continue
 		}
-		m.computed = true
+		m.inPass = true
 		m.share.charge(m, tokens)
 		b.computed.Add(int64(tokens))
 		b.last, b.seqs = append(b.last, m), append(b.seqs, m.seqs[m.from:m.to]...)
 	}
 	clear(b.waiting[len(kept):])
 	b.waiting = kept
-	if b.pass == nil || b.lent != nil {
-		b.pass, b.lent = b.model.NewPass(b.team), nil
+	if b.pass == nil || b.borrower != nil {
+		b.pass, b.borrower = b.model.NewPass(b.team), nil
 	}
-	if b.members.Load() == 1 && first.alone == nil && first.from == 0 && first.to == len(first.seqs) {
-		b.lent = first
+	if b.members.Load() == 1 && first.exclusive == nil && first.from == 0 && first.to == len(first.seqs) {
+		b.borrower = first
 	}
 }
 
-// take assigns to the next pass as many of m's sequences as fit room tokens, at least one
-// if m is first, and returns their tokens.
+// take assigns as many of m's sequences to the next pass as fit into room tokens, at
+// least one if m is first. It returns their tokens.
 func (m *member) take(room int, first bool) (tokens int) {
 	m.from = m.to
 	for m.to < len(m.seqs) {
@@ -322,7 +322,7 @@ func (b *batch) run(m *member) {
 	began, broken := time.Now(), true
 	defer func() {
 		if broken {
-			b.end(m, time.Since(began), llm.Errorf(llm.Internal, "the pass that computed this request with others broke"))
+			b.end(m, time.Since(began), llm.Errorf(llm.Internal, "the pass that computed this request together with others failed"))
 		}
 	}()
 	err := b.compute()
@@ -330,36 +330,37 @@ func (b *batch) run(m *member) {
 	b.end(m, time.Since(began), err)
 }
 
-// compute is passOn, and says for clients that weights did not come.
+// compute calls runPass and turns unreadable weights into an error for clients.
 func (b *batch) compute() error {
-	err := b.passOn()
+	err := b.runPass()
 	if failed := b.model.Failed(); err != nil && failed != nil && errors.Is(err, failed) {
 		return &llm.Error{Code: llm.Upstream, Message: "the weights of the model could not all be read: try again", Err: err}
 	}
 	return err
 }
 
-// passOn does what the first of the last pass wants alone, or runs a pass for all.
-func (b *batch) passOn() error {
-	if do := b.last[0].alone; do != nil {
+// runPass calls the exclusive function of the pass's only member, or computes all
+// sequences.
+func (b *batch) runPass() error {
+	if do := b.last[0].exclusive; do != nil {
 		return do(b.pass)
 	}
 	logits, err := b.pass.Forward(b.seqs)
 	if err == nil {
-		b.share(logits)
+		b.distribute(logits)
 	}
 	return err
 }
 
-// share gives everybody their logits, copied if the next pass may come before they
-// are read.
-func (b *batch) share(logits []float32) {
+// distribute gives each member its logits, copied if the next pass could overwrite them
+// before they are read.
+func (b *batch) distribute(logits []float32) {
 	for _, m := range b.last {
 		n := 0
 		for i := range m.seqs[m.from:m.to] {
 			n += m.seqs[m.from+i].Logits * b.model.Vocab
 		}
-		if m == b.lent {
+		if m == b.borrower {
 			m.logits = logits[:n]
 		} else {
 			if m.from == 0 {
@@ -372,15 +373,15 @@ func (b *batch) share(logits []float32) {
 	}
 }
 
-// end gives everybody what the pass of m computed in that time, or why there is
-// nothing. A member with more to compute stays in line.
+// end gives each member the result of m's pass, which took that time, or its error. A
+// member with more to compute stays in line.
 func (b *batch) end(m *member, took time.Duration, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.awaited, b.running = 0, false
 	for _, l := range b.last {
-		l.computed = false
-		if l.err = cmp.Or(err, l.stop); l.err == nil && l.to < len(l.seqs) {
+		l.inPass = false
+		if l.err = cmp.Or(err, l.ctxErr); l.err == nil && l.to < len(l.seqs) {
 			continue
 		}
 		if l.to < len(l.seqs) {
@@ -389,14 +390,14 @@ func (b *batch) end(m *member, took time.Duration, err error) {
 		l.served, l.awaited = true, true
 		b.awaited++
 		if l != m {
-			l.rouse()
+			l.notify()
 		}
 	}
-	if err != nil { // what it left behind is as broken
+	if err != nil { // the failed pass may be inconsistent
 		b.pass = b.model.NewPass(b.team)
 	}
-	b.learn(took)
+	b.updateCost(took)
 	clear(b.seqs)
-	b.patience = min(max(took/patienceShare, minPatience), maxPatience)
-	b.rouse()
+	b.linger = min(max(took/lingerShare, minLinger), maxLinger)
+	b.notifyFirst()
 }

@@ -17,7 +17,7 @@ import (
 	"glossa/pkg/llm"
 )
 
-// mixed is one of many requests that begin alike and differ in all else.
+// mixed is one of many requests that begin alike and differ otherwise.
 func mixed(i int) *llm.Request {
 	req := request(strings.Repeat("the quick brown fox ", i%4) + strings.Repeat("jumps", i%3) + string(rune('a'+i%5)))
 	if i%6 == 0 {
@@ -32,8 +32,8 @@ func mixed(i int) *llm.Request {
 	return req
 }
 
-// What a request gets is, to the bit, what it gets alone: whoever else is there, slow,
-// cancelled or leaving, and whatever was computed before.
+// A request's result is, to the bit, the same as alone, whatever other requests run,
+// stall, are cancelled or leave, and whatever was computed before.
 func TestTogether(t *testing.T) {
 	const requests = 24
 	alone := random(t, 128, Config{PrefixMemory: -1})
@@ -59,7 +59,7 @@ func TestTogether(t *testing.T) {
 		e := random(t, 128, cfg)
 		var wg sync.WaitGroup
 		for i := range 3 * requests {
-			wg.Go(func() { nuisance(t, e, mixed(i), i) })
+			wg.Go(func() { disruptiveClient(t, e, mixed(i), i) })
 			wg.Go(func() {
 				if got, _, err := e.Embed(t.Context(), embedded); err != nil || !reflect.DeepEqual(got, vectors) {
 					t.Errorf("%s: other vectors: %v", name, err)
@@ -83,11 +83,12 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// same compares as reflect.DeepEqual does, but that a first token's NaN is itself.
+// same compares like reflect.DeepEqual, but treats the NaN of a first token as equal to
+// itself.
 func same(a, b []llm.Chunk) bool { return fmt.Sprintf("%#v", a) == fmt.Sprintf("%#v", b) }
 
-// nuisance is a client who is slow, leaves or is cancelled, at a moment of its own.
-func nuisance(t *testing.T, e *Engine, req *llm.Request, i int) {
+// disruptiveClient is slow, leaves or is cancelled at a moment of its own.
+func disruptiveClient(t *testing.T, e *Engine, req *llm.Request, i int) {
 	if i%3 != 0 {
 		return
 	}
@@ -108,19 +109,19 @@ func nuisance(t *testing.T, e *Engine, req *llm.Request, i int) {
 	}
 }
 
-// until returns what uses a pass until hold is closed.
-func until(hold chan struct{}) func(*transformer.Pass) error {
+// holdPass returns a function that occupies a pass until hold is closed.
+func holdPass(hold chan struct{}) func(*transformer.Pass) error {
 	return func(*transformer.Pass) error {
 		<-hold
 		return nil
 	}
 }
 
-// watchPasses calls see with the tokens of each pass of e, until the test's end.
+// watchPasses calls see with the tokens of each pass of e until the end of the test.
 func watchPasses(t *testing.T, e *Engine, see func(tokens int)) *member {
 	t.Helper()
 	m := e.lanes.join("", nil)
-	err := m.use(t.Context(), func(p *transformer.Pass) error {
+	err := m.runExclusive(t.Context(), func(p *transformer.Pass) error {
 		p.Hidden = func(_ bool, layer int, x []float32) {
 			if layer == 0 {
 				see(len(x) / e.model.Width)
@@ -134,7 +135,7 @@ func watchPasses(t *testing.T, e *Engine, see func(tokens int)) *member {
 	return m
 }
 
-// Who decodes together stays together, and goes on between the parts of a long prompt.
+// Members keep sharing passes, also between the parts of a long prompt.
 func TestLockstep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := random(t, 1024, Config{PrefixMemory: -1})
@@ -152,8 +153,8 @@ func TestLockstep(t *testing.T) {
 		wg.Go(func() { ask(strings.Repeat("ab", 5*prefillChunk), 100) })
 		wg.Wait()
 		m.leave()
-		// 399 steps of the four, few of them before all are there; ten parts of the
-		// prompt, with most of the four; 99 steps after it.
+		// 399 steps of the four members, few of them before all have joined; ten parts of
+		// the prompt, most with the four; 99 steps after it.
 		with, five := 0, passes[5]
 		for n, count := range passes {
 			if n > prefillChunk {
@@ -169,7 +170,7 @@ func TestLockstep(t *testing.T) {
 	})
 }
 
-// Several long prompts share what one pass computes.
+// Several long prompts share the tokens of one pass.
 func TestPassTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := random(t, 512, Config{PrefixMemory: -1})
@@ -178,7 +179,7 @@ func TestPassTokens(t *testing.T) {
 		hold, busy := make(chan struct{}), e.lanes.join("", nil)
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			_ = busy.use(t.Context(), until(hold))
+			_ = busy.runExclusive(t.Context(), holdPass(hold))
 			busy.leave()
 		})
 		synctest.Wait()
@@ -199,7 +200,7 @@ func TestPassTokens(t *testing.T) {
 	})
 }
 
-// Who was alone keeps its logits while who has just come is computed.
+// A member that was alone keeps its logits while another one's pass runs.
 func TestLogitsStay(t *testing.T) {
 	e := larger(t, nil)
 	a := e.lanes.join("", nil)
@@ -227,7 +228,7 @@ func TestLogitsStay(t *testing.T) {
 	a.leave()
 }
 
-// A client that takes its time holds up nobody.
+// A slow client does not delay others.
 func TestSlowReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := random(t, 64, Config{})
@@ -254,7 +255,7 @@ func TestSlowReader(t *testing.T) {
 	})
 }
 
-// forward has m compute a token.
+// forward computes a token of m.
 func forward(t *testing.T, e *Engine, m *member) error {
 	logits, err := m.forward(t.Context(), []transformer.Sequence{{Cache: e.model.NewCache(1), Tokens: []int{1}, Logits: 1}})
 	if err == nil && len(logits) != e.model.Vocab {
@@ -263,8 +264,9 @@ func forward(t *testing.T, e *Engine, m *member) error {
 	return err
 }
 
-// Who took part in a pass is waited for a moment, who has left not at all.
-func TestPatience(t *testing.T) {
+// A pass waits a moment for the members of the last one, but not for those that have
+// left.
+func TestLinger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := larger(t, nil)
 		a, b := e.lanes.join("", nil), e.lanes.join("", nil)
@@ -278,7 +280,7 @@ func TestPatience(t *testing.T) {
 		if err := forward(t, e, a); err != nil {
 			t.Error(err)
 		}
-		if d := waited(); d != minPatience {
+		if d := waited(); d != minLinger {
 			t.Errorf("waited %v for who is to come back", d)
 		}
 		if d := waited(); d != 0 {
@@ -298,8 +300,8 @@ func TestPatience(t *testing.T) {
 	})
 }
 
-// As long as one after another comes back, the others are waited for.
-func TestPatienceIsRenewed(t *testing.T) {
+// While one member after another comes back, the pass waits for the rest.
+func TestLingerIsRenewed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := larger(t, nil)
 		passes := []int{}
@@ -312,7 +314,7 @@ func TestPatienceIsRenewed(t *testing.T) {
 					if err := forward(t, e, own); err != nil {
 						t.Error(err)
 					}
-					time.Sleep(time.Duration(i) * minPatience * 2 / 3)
+					time.Sleep(time.Duration(i) * minLinger * 2 / 3)
 				}
 			})
 			synctest.Wait()
@@ -325,7 +327,7 @@ func TestPatienceIsRenewed(t *testing.T) {
 	})
 }
 
-// Who is cancelled in the line leaves it, and the others do not notice.
+// A member cancelled in the line leaves it without affecting the others.
 func TestCancelledInLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := larger(t, nil)
@@ -333,7 +335,7 @@ func TestCancelledInLine(t *testing.T) {
 		hold := make(chan struct{})
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			if err := busy.use(t.Context(), until(hold)); err != nil {
+			if err := busy.runExclusive(t.Context(), holdPass(hold)); err != nil {
 				t.Error(err)
 			}
 		})
@@ -363,14 +365,14 @@ func TestCancelledInLine(t *testing.T) {
 	})
 }
 
-// A pass that panics is an error for those whose goroutine it is not, and no more.
+// A pass that panics is an error for the other members, and only that.
 func TestBrokenPass(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := larger(t, nil)
 		busy, cause, victim := e.lanes.join("", nil), e.lanes.join("", nil), e.lanes.join("", nil)
 		hold, panicked, failed := make(chan struct{}), make(chan any), make(chan error)
 		go func() {
-			_ = busy.use(t.Context(), until(hold))
+			_ = busy.runExclusive(t.Context(), holdPass(hold))
 			busy.leave()
 		}()
 		synctest.Wait()
@@ -395,7 +397,7 @@ func TestBrokenPass(t *testing.T) {
 	})
 }
 
-// A pass may break in the hands of one whom it does not compute.
+// A pass may panic in the goroutine of a member that it does not compute.
 func TestBrokenByOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := larger(t, nil)
@@ -432,7 +434,7 @@ func TestBrokenByOther(t *testing.T) {
 	})
 }
 
-// Requests of more rows than a pass has room for take turns with the others.
+// Requests with more rows than a pass has room for take turns with others.
 func TestManyRows(t *testing.T) {
 	e, rng := random(t, 64, Config{}), rand.New(rand.NewPCG(1, 2))
 	var wg sync.WaitGroup
@@ -449,7 +451,7 @@ func TestManyRows(t *testing.T) {
 	wg.Wait()
 }
 
-// A token costs no allocation.
+// A token needs no allocation.
 func TestForwardAllocates(t *testing.T) {
 	e := larger(t, nil)
 	m, cache := e.lanes.join("", nil), e.model.NewCache(64)

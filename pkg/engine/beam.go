@@ -9,16 +9,16 @@ import (
 	"glossa/pkg/engine/sampler"
 )
 
-// A beamSearch finds a likely continuation of one text with several hypotheses. It
-// knows log-probabilities and tokens; the caches of its hypotheses are its caller's.
-// The search is that of fairseq and of transformers' generate: a score is the sum of
-// the log-probabilities divided by the number of tokens to the power of the length
-// penalty; of the 2·beams best extensions those among the first that end are
-// finished, and of the others the best go on.
+// A beamSearch finds a likely continuation of one text with several hypotheses. It knows
+// log-probabilities and tokens; its caller owns the caches of the hypotheses. The search
+// is that of fairseq and of transformers' generate: a score is the sum of the
+// log-probabilities divided by the number of tokens to the power of the length penalty.
+// Among the 2·beams best extensions, those of the first beams that end are finished; the
+// best others continue.
 type beamSearch struct {
 	beams   int
 	limit   int // tokens of a hypothesis, at least 1
-	end     int // the token that ends one
+	end     int // the token that ends a hypothesis
 	penalty float64
 	early   arch.EarlyStopping
 
@@ -31,14 +31,14 @@ type beamSearch struct {
 type hypothesis struct {
 	tokens []int
 	score  float64 // running: the sum of log-probabilities; finished: normalised
-	parent int     // index in the running ones of the step before
+	parent int     // index among the running hypotheses of the previous step
 }
 
-// newBeamSearch begins with the tokens given, whose probabilities do not count: the
+// newBeamSearch begins with the given tokens, whose probabilities do not count: the
 // forced token of the target language.
 func newBeamSearch(beams, limit, end int, penalty float64, early arch.EarlyStopping, begin ...int) *beamSearch {
 	if beams == 1 {
-		early = arch.StopTrue // greedy decoding: the first end is the end
+		early = arch.StopTrue // greedy decoding stops at the first end
 	}
 	return &beamSearch{
 		beams: beams, limit: limit, end: end, penalty: penalty, early: early,
@@ -71,8 +71,9 @@ func (b *beamSearch) step(logits [][]float32) {
 	b.done = len(next) == 0 || !b.improves(length)
 }
 
-// improves tells whether going on could give a better result than those finished, if
-// it were as long as the running ones are now or, with StopNever, as can be.
+// improves reports whether another step could give a better result than the finished
+// hypotheses. It assumes the current length of the running ones or, with StopNever, the
+// maximum length.
 func (b *beamSearch) improves(length int) bool {
 	if len(b.finished) < b.beams {
 		return true
@@ -112,8 +113,7 @@ func (b *beamSearch) candidates(logits [][]float32) []hypothesis {
 
 func byScore(x, y hypothesis) int { return cmp.Compare(y.score, x.score) }
 
-// best returns the tokens of the best finished hypothesis, without the one that
-// ended it.
+// best returns the tokens of the best finished hypothesis, without its end token.
 func (b *beamSearch) best() []int {
 	tokens := b.finished[0].tokens
 	if n := len(tokens); tokens[n-1] == b.end {
@@ -122,8 +122,9 @@ func (b *beamSearch) best() []int {
 	return tokens
 }
 
-// likelihood returns the log-probability of the best finished hypothesis, that of its end
-// included, and the number of its tokens, without the one that every target begins with.
+// likelihood returns the log-probability of the best finished hypothesis, including its
+// end token, and the number of its tokens, without the token that every target begins
+// with.
 func (b *beamSearch) likelihood() (logprob float64, tokens int) {
 	best := b.finished[0]
 	n := len(best.tokens)

@@ -13,7 +13,7 @@ import (
 	"glossa/pkg/engine/transformer"
 )
 
-// searches is what transformers' generate found with a golden model.
+// searches are the results of transformers' generate with a golden model.
 type searches struct {
 	Searches []struct {
 		Beams    int             `json:"num_beams"`
@@ -42,7 +42,8 @@ func early(t *testing.T, raw json.RawMessage) arch.EarlyStopping {
 	return 0
 }
 
-// translator returns an engine of a golden model that can search, if not talk.
+// translator returns an engine of a golden model without a text tokenizer: it can only
+// search.
 func translator(t *testing.T, name string) *Translator {
 	t.Helper()
 	m, err := arch.Open(os.DirFS("arch/testdata"), name)
@@ -59,8 +60,8 @@ func translator(t *testing.T, name string) *Translator {
 	return &Translator{core: &core{model: model, lanes: newLanes(model, nil), memory: DefaultMaxMemory, tokens: m.Tokens}, rules: *m.Translation}
 }
 
-// Searches with one to five beams find what the original implementation finds, token
-// for token, alone and beside others, and score it alike.
+// Searches with one to five beams find the same tokens as the original implementation,
+// alone and together with others, with the same scores.
 func TestBeamSearch(t *testing.T) {
 	files, err := filepath.Glob("arch/testdata/m2m_100*/golden.json")
 	if err != nil || len(files) < 2 {
@@ -81,7 +82,7 @@ func TestBeamSearch(t *testing.T) {
 			beams[s.Beams] = true
 			w := &translation{Translator: tr, beams: s.Beams, target: s.Language, member: tr.lanes.join("", nil)}
 			w.rules.LengthPenalty, w.rules.EarlyStopping = s.Penalty, early(t, s.Early)
-			if s.Beams == 1 { // greedy decoding knows neither
+			if s.Beams == 1 { // greedy decoding has neither
 				w.rules.LengthPenalty, w.rules.EarlyStopping = 1, arch.StopNever
 			}
 			var sentences []*sentence

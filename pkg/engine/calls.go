@@ -9,18 +9,19 @@ import (
 	"glossa/pkg/llm"
 )
 
-// A callText tells the calls in a row's text from text, however it is cut. A name is
-// given out as soon as it is complete, arguments as they come, text as soon as it is
-// sure that it is no call. Text that is not held to the form of calls goes out as it is
-// from where it leaves the form; a call begun by then stays as short as it is. So does
-// one that the end of the row cuts short. Nil tells nothing: all is text.
-type callText struct {
-	form chat.CallForm
-	ids  io.Reader // random bytes for the ids of calls; reading never fails
+// A callParser separates calls from text in a row's output, however the output is cut
+// into chunks. It emits a name as soon as it is complete, arguments as they arrive, and
+// text as soon as it cannot be part of a call. If unconstrained output deviates from the
+// format of calls, the rest is emitted as text; a call that has begun stays incomplete.
+// So does a call cut off by the end of the row. A nil callParser emits everything as
+// text.
+type callParser struct {
+	format chat.CallFormat
+	ids    io.Reader // random bytes for the ids of calls; reading never fails
 
 	stage callStage
-	held  string // read, not given out: it may be of a call, or of no call
-	at    int    // bytes of the stage's own text that were read
+	held  string // read but not emitted: it may belong to a call
+	at    int    // bytes read of the stage's literal
 	count int    // calls begun
 
 	depth   int // brackets open in the arguments
@@ -28,21 +29,21 @@ type callText struct {
 	escaped bool // after a backslash
 }
 
-// A callStage is what comes next in a row's text.
+// A callStage is the next part of a row's text.
 type callStage int
 
 const (
-	opening   callStage = iota // form.Open, if it is a call
-	naming                     // the name
-	named                      // form.Arguments, but for its quote
-	arguing                    // the arguments
-	closing                    // form.Close
-	following                  // form.Between and form.Open
-	talked                     // all is text
+	opening      callStage = iota // format.Open, if it is a call
+	inName                        // the name
+	afterName                     // format.Arguments without its opening quote
+	inArguments                   // the arguments
+	closing                       // format.Close
+	betweenCalls                  // format.Between and format.Open
+	plainText                     // everything is text
 )
 
-// push takes the calls out of the text of a row's next chunk.
-func (s *callText) push(c *llm.Chunk) {
+// push moves the calls out of the text of a row's next chunk.
+func (s *callParser) push(c *llm.Chunk) {
 	if s == nil {
 		return
 	}
@@ -51,29 +52,29 @@ func (s *callText) push(c *llm.Chunk) {
 	for text != "" {
 		switch s.stage {
 		case opening:
-			text = s.literal(c, text, s.form.Open, naming)
-		case naming:
+			text = s.literal(c, text, s.format.Open, inName)
+		case inName:
 			text = s.name(c, text)
-		case named:
-			text = s.literal(c, text, s.form.Arguments[1:], arguing)
-		case arguing:
+		case afterName:
+			text = s.literal(c, text, s.format.Arguments[1:], inArguments)
+		case inArguments:
 			text = s.arguments(c, text)
 		case closing:
-			text = s.literal(c, text, s.form.Close, following)
-		case following:
-			text = s.literal(c, text, s.form.Between+s.form.Open, naming)
-		case talked:
+			text = s.literal(c, text, s.format.Close, betweenCalls)
+		case betweenCalls:
+			text = s.literal(c, text, s.format.Between+s.format.Open, inName)
+		case plainText:
 			c.Text += text
 			text = ""
 		}
 	}
 	if c.Finish != "" && s.count == 0 {
-		s.talk(c) // it never became a call
+		s.flushAsText(c) // no call was completed
 	}
 }
 
-// literal reads as much of the text of a stage as there is and returns the rest.
-func (s *callText) literal(c *llm.Chunk, text, stage string, next callStage) string {
+// literal reads as much of the stage's literal as text has and returns the rest.
+func (s *callParser) literal(c *llm.Chunk, text, stage string, next callStage) string {
 	n := 0
 	for n < len(text) && s.at+n < len(stage) && text[n] == stage[s.at+n] {
 		n++
@@ -83,17 +84,17 @@ func (s *callText) literal(c *llm.Chunk, text, stage string, next callStage) str
 	switch {
 	case s.at == len(stage):
 		s.stage, s.at = next, 0
-		if next != naming { // until there is a name it may still be text
+		if next != inName { // without a name it may still be text
 			s.held = ""
 		}
 	case n < len(text):
-		s.talk(c)
+		s.flushAsText(c)
 	}
 	return text[n:]
 }
 
-// name reads a name up to its quote.
-func (s *callText) name(c *llm.Chunk, text string) string {
+// name reads a name up to its closing quote.
+func (s *callParser) name(c *llm.Chunk, text string) string {
 	n := 0
 	for n < len(text) && isName(text[n]) {
 		n++
@@ -103,11 +104,11 @@ func (s *callText) name(c *llm.Chunk, text string) string {
 	switch {
 	case n == len(text):
 	case text[n] != '"' || name == "":
-		s.talk(c)
+		s.flushAsText(c)
 	default:
 		c.Calls = append(c.Calls, llm.Call{Index: s.count, ID: newCallID(s.ids), Name: name})
 		s.count++
-		s.stage, s.held = named, ""
+		s.stage, s.held = afterName, ""
 		n++
 	}
 	return text[n:]
@@ -117,14 +118,14 @@ func isName(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-'
 }
 
-// arguments reads arguments up to the bracket that closes them.
-func (s *callText) arguments(c *llm.Chunk, text string) string {
+// arguments reads arguments up to their closing bracket.
+func (s *callParser) arguments(c *llm.Chunk, text string) string {
 	n := 0
-	for n < len(text) && s.stage == arguing {
+	for n < len(text) && s.stage == inArguments {
 		b := text[n]
 		switch {
 		case s.depth == 0 && b != '{':
-			s.talk(c)
+			s.flushAsText(c)
 			return text
 		case s.escaped:
 			s.escaped = false
@@ -149,13 +150,13 @@ func (s *callText) arguments(c *llm.Chunk, text string) string {
 	return text[n:]
 }
 
-// talk gives out what is held: from here on all is text.
-func (s *callText) talk(c *llm.Chunk) {
+// flushAsText emits what is held as text, and everything after it.
+func (s *callParser) flushAsText(c *llm.Chunk) {
 	c.Text += s.held
-	s.stage, s.held = talked, ""
+	s.stage, s.held = plainText, ""
 }
 
-// callID spells five bits a character.
+// callID encodes five bits in a character.
 var callID = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567")
 
 // newCallID returns "call_" and 24 random characters (120 bits).

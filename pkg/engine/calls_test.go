@@ -15,10 +15,10 @@ import (
 var callIDs = regexp.MustCompile(`^call_[a-z2-7]{24}$`)
 
 // splitCalls pushes the pieces of a row, the last with its end, and returns the row as
-// [llm.Collect] makes it. Its ids are 1, 2 and so on.
-func splitCalls(t *testing.T, form chat.CallForm, pieces ...string) llm.Chunk {
+// [llm.Collect] does. Its ids are 1, 2 and so on.
+func splitCalls(t *testing.T, form chat.CallFormat, pieces ...string) llm.Chunk {
 	t.Helper()
-	s := &callText{form: form, ids: rand.NewChaCha8([32]byte{})}
+	s := &callParser{format: form, ids: rand.NewChaCha8([32]byte{})}
 	seen := map[string]bool{}
 	rows, _, err := llm.Collect(func(yield func(llm.Chunk, error) bool) {
 		begun := 0
@@ -52,10 +52,10 @@ func splitCalls(t *testing.T, form chat.CallForm, pieces ...string) llm.Chunk {
 	return rows[0]
 }
 
-func TestCallText(t *testing.T) {
+func TestCallParser(t *testing.T) {
 	concat, llama3, chatml := chat.Concat.Calls(), chat.Llama3.Calls(), chat.ChatML.Calls()
 	for _, test := range []struct {
-		form  chat.CallForm
+		form  chat.CallFormat
 		row   string
 		text  string
 		calls string // name and arguments of each, in brackets
@@ -75,7 +75,7 @@ func TestCallText(t *testing.T) {
 		{chatml, "<think>\n</think>", "<think>\n</think>", ""},
 		{chatml, "It is 1 < 2.\n<tool_call>", "It is 1 < 2.\n<tool_call>", ""},
 
-		// What only comes where nothing holds the text to the form.
+		// Possible in unconstrained text only.
 		{concat, `{"name": "no name", "arguments": {}}`, `{"name": "no name", "arguments": {}}`, ""},
 		{concat, `{"name": "", "arguments": {}}`, `{"name": "", "arguments": {}}`, ""},
 		{concat, `{"name": "f", "arguments": 1}`, "1}", "[f ]"},
@@ -84,7 +84,7 @@ func TestCallText(t *testing.T) {
 		{concat, `{"name": "f", "arguments": {}}. That is it.`, ". That is it.", "[f {}]"},
 		{concat, `{"name": "f", "arguments": {}]`, "]", "[f {}]"},
 
-		// Rows that a deadline or a stop string cut short.
+		// Rows cut off by a deadline or a stop string.
 		{concat, "{", "{", ""},
 		{concat, `{"name": "f`, `{"name": "f`, ""},
 		{concat, `{"name": "f"`, "", "[f ]"},
@@ -116,11 +116,11 @@ func TestCallText(t *testing.T) {
 	}
 }
 
-// What a row's text gives out, piece by piece: nothing is held longer than it can be a
+// A row's text is emitted piece by piece: nothing is held back longer than it could be
 // part of something else.
-func TestCallTextStreams(t *testing.T) {
+func TestCallParserStreams(t *testing.T) {
 	for _, test := range []struct {
-		form   chat.CallForm
+		form   chat.CallFormat
 		pieces []string
 		want   []string // text, then of each call its index, name and arguments
 	}{
@@ -133,7 +133,7 @@ func TestCallTextStreams(t *testing.T) {
 			`(0 f {"a":1)`, "(0  })(1 g {)", "(1  })",
 		}},
 	} {
-		s := &callText{form: test.form, ids: rand.NewChaCha8([32]byte{})}
+		s := &callParser{format: test.form, ids: rand.NewChaCha8([32]byte{})}
 		for i, piece := range test.pieces {
 			c := llm.Chunk{Text: piece}
 			s.push(&c)
@@ -148,17 +148,17 @@ func TestCallTextStreams(t *testing.T) {
 	}
 }
 
-func TestNoCallText(t *testing.T) {
+func TestNilCallParser(t *testing.T) {
 	c := llm.Chunk{Text: "{"}
-	(*callText)(nil).push(&c)
+	(*callParser)(nil).push(&c)
 	if c.Text != "{" {
 		t.Errorf("got %q", c.Text)
 	}
 }
 
-// FuzzCallText: whatever a row says, and however it is cut, it is told apart the same
-// way; without calls its text is what it says.
-func FuzzCallText(f *testing.F) {
+// FuzzCallParser: calls and text are separated in the same way however the row is cut.
+// Without calls the text is the whole row.
+func FuzzCallParser(f *testing.F) {
 	f.Add(uint8(0), `{"name": "f", "arguments": {"a":"\\\""}}`, uint16(3), uint16(12))
 	f.Add(uint8(1), `{"name": "f", "parameters": {}}; {"name": "g", "parameters": {}}`, uint16(30), uint16(40))
 	f.Add(uint8(2), "<tool_call>\n{\"name\": \"f\", \"arguments\": {}}\n</tool_call>\n<tool", uint16(1), uint16(50))

@@ -37,7 +37,7 @@ func (n numbers) Flush() string                   { return "" }
 
 func spell(ids []int) string { return strings.Trim(fmt.Sprint(ids), "[]") }
 
-// reference is an engine of a golden model, and what the original computed.
+// reference returns an engine of a golden model and the results of the original.
 func reference(t *testing.T, dir string) (*Engine, *checkpoint.File, []int) {
 	t.Helper()
 	m, err := arch.Open(os.DirFS("arch/testdata"), dir)
@@ -80,7 +80,7 @@ func values(t *testing.T, f *checkpoint.File, name string) []float32 {
 	return v
 }
 
-// logprob is the log-probability of a token under a row of golden logits, and the
+// logprob returns the log-probability of a token under a row of golden logits, and the
 // likeliest token.
 func logprob(logits []float32, id int) (l float64, argmax int) {
 	sum := 0.0
@@ -93,7 +93,7 @@ func logprob(logits []float32, id int) (l float64, argmax int) {
 	return float64(logits[id]) - math.Log(sum), argmax
 }
 
-// A score is the sum of what the original implementation gives each token.
+// A score is the sum of the original implementation's log-probabilities.
 func TestScore(t *testing.T) {
 	e, f, ids := reference(t, "gpt2")
 	logits, vocab := values(t, f, "logits"), e.model.Vocab
@@ -135,7 +135,7 @@ func TestScoreGreedy(t *testing.T) {
 	}
 }
 
-// Without a context the end-of-text token stands for it, as seed 001 has it.
+// The end-of-text token stands for an empty context, as in seed 001.
 func TestScoreEmptyContext(t *testing.T) {
 	e, _, ids := reference(t, "gpt2")
 	end := llm.Prompt{Parts: []llm.Part{{Tokens: []int{e.empty}}}}
@@ -154,7 +154,7 @@ func TestScoreEmptyContext(t *testing.T) {
 	}
 }
 
-// Where padding of the vocabulary is likeliest the best real token stands for it.
+// If the padding of the vocabulary is likeliest, the best real token is returned instead.
 func TestScorePadding(t *testing.T) {
 	e, _, ids := reference(t, "gpt2")
 	e.tokens = e.model.Vocab / 2
@@ -193,7 +193,7 @@ func TestScoreRefuses(t *testing.T) {
 	}
 }
 
-// Layers are what the original implementation has in them, whatever the pooling.
+// Layers equal those of the original implementation, with every pooling.
 func TestEmbed(t *testing.T) {
 	for _, dir := range []string{"gpt2", "llama"} {
 		e, f, ids := reference(t, dir)
@@ -223,7 +223,7 @@ func TestEmbed(t *testing.T) {
 	}
 }
 
-// pooled computes every pooling of rows of that width.
+// pooled computes every pooling of rows of the given width.
 func pooled(rows []float32, width int) map[llm.Pooling][]float32 {
 	out, n := map[llm.Pooling][]float32{}, len(rows)/width
 	for i := range width {
@@ -258,7 +258,7 @@ func near(t *testing.T, what string, got, want []float32) {
 	}
 }
 
-// Without layers a text has one vector; texts do not change each other's.
+// Without layers a text has one vector; texts do not affect each other's vectors.
 func TestSentenceVector(t *testing.T) {
 	e, _, ids := reference(t, "llama")
 	both, usage, err := e.Embed(t.Context(), &llm.EmbedRequest{Prompts: []llm.Prompt{llm.Text(spell(ids)), llm.Text("")}})

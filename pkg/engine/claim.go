@@ -6,11 +6,11 @@ import (
 	"glossa/pkg/fair"
 )
 
-// claim waits, without the worker, until there is room for need bytes beside what others
-// have claimed. w has them until its release. The only error is that of ctx.
+// claim waits, without the worker, until need bytes are free in addition to the claims of
+// others. w holds them until its release. The only error is that of ctx.
 //
-// A wait for memory has no bound, since generations last for minutes. So a claim that is
-// larger than what is free holds up no other sender.
+// A wait for memory has no bound, since generations last for minutes. A claim that is
+// larger than the free memory therefore does not delay other senders.
 func (w *worker) claim(ctx context.Context, need int64) error {
 	if w == nil || w.queue.memory == 0 {
 		return nil
@@ -27,5 +27,5 @@ func (w *worker) claim(ctx context.Context, need int64) error {
 	if err := c.Wait(ctx); err != nil {
 		return err
 	}
-	return w.breathe(ctx)
+	return w.awaitTurn(ctx)
 }

@@ -15,54 +15,55 @@ import (
 	"glossa/pkg/tokenizer"
 )
 
-// Config says how to run a model. Its zero value works.
+// Config configures how a model runs. Its zero value works.
 type Config struct {
 	Name     string             // of the model, for errors
-	Kernels  *kernel.Kernels    // nil: the fastest of this CPU
+	Kernels  *kernel.Kernels    // nil: the fastest for this CPU
 	Format   transformer.Format // of the weights in memory
 	Team     *transformer.Team  // computes passes, shared by all engines of a process; nil: the caller alone
 	Queue    *Queue             // shared by all engines of a process; nil: unbounded
-	Turns    *grammar.Turns     // of compiling forms, shared by all engines of a process; nil: unbounded
-	Template chat.Template      // how chats are written; "": as the model's files say, else [chat.Concat]
+	Turns    *grammar.Turns     // to compile grammars, shared by all engines of a process; nil: unbounded
+	Template chat.Template      // of chats; "": that of the model's files, or else [chat.Concat]
 
-	ParseSpecial bool     // special tokens spelled in raw prompts are read as such; never in chats
-	Languages    []string // that a translator knows; nil: all that its tokenizer has
+	ParseSpecial bool     // raw prompts may spell special tokens; chats never may
+	Languages    []string // of a translator; nil: all languages of its tokenizer
 
-	TokenizerJSON func() ([]byte, error) // reads the model's tokenizer.json; nil: it has none
+	TokenizerJSON func() ([]byte, error) // reads the model's tokenizer.json; nil: there is none
 
-	Context   int   // tokens of prompt and completion at most; 0: as the model has it
-	MaxMemory int64 // bytes that a request may take beside the weights; 0 is [DefaultMaxMemory]
+	Context   int   // maximum tokens of prompt and completion; 0: the model's
+	MaxMemory int64 // bytes that a request may take in addition to the weights; 0: [DefaultMaxMemory]
 
-	// PrefixMemory is how many bytes of computed prompts and completions wait for
-	// prompts that begin as they do; 0 is an eighth of MaxMemory, negative is none.
+	// PrefixMemory is the size in bytes of the cache of computed prompts and completions,
+	// for prompts with the same beginning. 0 is an eighth of MaxMemory; a negative value
+	// disables the cache.
 	PrefixMemory int64
 }
 
-// core is what all kinds of engines are made of.
+// core is the part common to all kinds of engines.
 type core struct {
-	model     *transformer.Model
-	kernels   *kernel.Kernels
-	tokenizer tokenizer.Tokenizer
-	lanes     *lanes
-	prefixes  *prefixes
-	queue     *Queue
-	memory    int64 // bytes for a request
-	context   int   // tokens of a text at most
-	start     []int // tokens that the model's own tokenizer begins texts with
-	empty     int   // the token that an empty text begins with
-	tokens    int   // ids from here on pad the vocabulary
-	words     func() ([]byte, error)
-	info      llm.ModelInfo
+	model         *transformer.Model
+	kernels       *kernel.Kernels
+	tokenizer     tokenizer.Tokenizer
+	lanes         *lanes
+	prefixes      *prefixCache
+	queue         *Queue
+	memory        int64 // bytes for a request
+	context       int   // maximum tokens of a text
+	start         []int // tokens that the tokenizer puts before a text
+	empty         int   // the token that stands for an empty text
+	tokens        int   // ids from here on only pad the vocabulary
+	tokenizerJSON func() ([]byte, error)
+	info          llm.ModelInfo
 }
 
-// Open reads the weights of a model and makes the engine of its kind: an [*Engine],
-// or a [*Translator] of an encoder-decoder. It closes m. Errors name the model and
-// what is wrong.
+// Open reads the weights of a model and makes the engine for its kind: an [*Engine], or
+// for an encoder-decoder a [*Translator]. It closes m. Errors name the model and the
+// fault.
 func Open(m *arch.Model, cfg Config) (llm.Backend, error) {
 	if m.Translation != nil {
 		t, err := NewTranslator(m, cfg)
 		if err != nil {
-			return nil, err // and no nil translator in an interface
+			return nil, err // not a nil *Translator in an interface
 		}
 		return t, nil
 	}
@@ -91,8 +92,8 @@ func newCore(m *arch.Model, cfg Config) (*core, error) {
 	memory := cmp.Or(cfg.MaxMemory, DefaultMaxMemory)
 	c := &core{
 		model: model, kernels: cfg.Kernels, tokenizer: m.Tokenizer, queue: cfg.Queue, memory: memory,
-		lanes: newLanes(model, cfg.Team), prefixes: newPrefixes(model, cmp.Or(cfg.PrefixMemory, memory/prefixShare)),
-		context: context, start: m.Start, empty: m.Empty, tokens: m.Tokens, words: cfg.TokenizerJSON,
+		lanes: newLanes(model, cfg.Team), prefixes: newPrefixCache(model, cmp.Or(cfg.PrefixMemory, memory/prefixShare)),
+		context: context, start: m.Start, empty: m.Empty, tokens: m.Tokens, tokenizerJSON: cfg.TokenizerJSON,
 		info: llm.ModelInfo{Type: m.Name(), Version: m.Version, Streaming: true, Context: context},
 	}
 	if len(m.End) > 0 {
@@ -104,18 +105,18 @@ func newCore(m *arch.Model, cfg Config) (*core, error) {
 	return c, nil
 }
 
-// Info returns what the engine knows of its model.
+// Info describes the model.
 func (c *core) Info() llm.ModelInfo { return c.info }
 
 // Parameters returns the number of weights.
 func (c *core) Parameters() int64 { return c.model.Parameters() }
 
-// Failed returns why the weights, which may come later than the model, never will; nil
-// while they may.
+// Failed returns why the weights, which may still be loading, will never be complete; nil
+// while they may be.
 func (c *core) Failed() error { return c.model.Failed() }
 
-// Close gives back the memory of the weights that a mapped file has, when the last pass
-// has ended. What is asked of the engine later fails.
+// Close releases the memory of mapped weights after the last pass has ended. Later calls
+// of the engine fail.
 func (c *core) Close() error {
 	c.model.Close()
 	return nil
@@ -124,7 +125,8 @@ func (c *core) Close() error {
 // Bytes returns the memory of the weights.
 func (c *core) Bytes() int64 { return c.model.Bytes() }
 
-// Tokenize implements [llm.Tokenizer]. It waits for a worker: a long text takes seconds.
+// Tokenize implements [llm.Tokenizer]. It waits for a worker, since a long text takes
+// seconds.
 func (c *core) Tokenize(ctx context.Context, text llm.Part, start bool) ([]llm.Token, error) {
 	worker, err := c.queue.acquire(ctx)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"glossa/pkg/llm"
 )
 
-// With an echoed prompt the token that ends a row is described like the others, so
-// that who asked for one token has one; without, it is not shown.
+// With an echoed prompt, the token that ends a row is described like the others, so that
+// a request for one token returns one. Without echo it is not shown.
 func TestEchoedEnd(t *testing.T) {
 	e := larger(t, nil)
 	params := llm.Params{Echo: new(true), Logprobs: new(2), MaxTokens: new(1), Temperature: new(0.0)}

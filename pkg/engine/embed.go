@@ -11,10 +11,10 @@ import (
 	"glossa/pkg/tokenizer"
 )
 
-// Embed implements [llm.Embedder]. Layer 0 is the embeddings with their positions,
-// layer i what leaves block i, before any norm; all tokens that the model is fed
-// count, those that it begins texts with too. The model's own sentence vector is the
-// mean over the tokens of its last layer after the last norm.
+// Embed implements [llm.Embedder]. Layer 0 is the embeddings with their positions, layer
+// i the output of block i, before any norm. All input tokens of the model count,
+// including those that the tokenizer puts before a text. The model's own sentence vector
+// is the mean over the tokens of the last layer after the last norm.
 func (e *Engine) Embed(ctx context.Context, req *llm.EmbedRequest) ([]llm.Embedding, llm.Usage, error) {
 	return e.embed(ctx, req, len(e.model.Decoder), func(to *tokenizer.Collector, p llm.Prompt) ([]int, error) {
 		lead, err := e.promptTokens(ctx, to, p, nil)
@@ -29,11 +29,11 @@ func (e *Engine) Embed(ctx context.Context, req *llm.EmbedRequest) ([]llm.Embedd
 	}, e.runDecoder)
 }
 
-// embed serves a request over a stack of that depth, whose layers run shows.
+// embed serves a request over a stack of depth blocks; run computes its layers.
 func (c *core) embed(ctx context.Context, req *llm.EmbedRequest, depth int,
-	encode func(*tokenizer.Collector, llm.Prompt) ([]int, error), run func(context.Context, *member, *layers, [][]int) error,
+	encode func(*tokenizer.Collector, llm.Prompt) ([]int, error), run func(context.Context, *member, *hiddenLayers, [][]int) error,
 ) ([]llm.Embedding, llm.Usage, error) {
-	w, err := newWanted(req, depth)
+	w, err := newEmbedOptions(req, depth)
 	if err != nil {
 		return nil, llm.Usage{}, err
 	}
@@ -68,7 +68,7 @@ func (c *core) embed(ctx context.Context, req *llm.EmbedRequest, depth int,
 	defer member.leave()
 	for len(texts) > 0 {
 		n := together(texts)
-		seen := newLayers(w, n, c.model.Width)
+		seen := newHiddenLayers(w, n, c.model.Width)
 		if err := run(ctx, member, seen, texts[:n]); err != nil {
 			return nil, llm.Usage{}, err
 		}
@@ -80,7 +80,7 @@ func (c *core) embed(ctx context.Context, req *llm.EmbedRequest, depth int,
 	return out, usage, nil
 }
 
-// together returns how many of the first texts, one at least, have [passTokens].
+// firstBatch returns how many of the first texts fit into [passTokens], at least one.
 func together(texts [][]int) (n int) {
 	tokens := 0
 	for n < len(texts) && (n == 0 || tokens+len(texts[n]) <= passTokens) {
@@ -90,27 +90,28 @@ func together(texts [][]int) (n int) {
 	return n
 }
 
-// layers are those that are wanted of some texts.
-type layers struct {
-	*wanted
+// hiddenLayers collects the requested layers of some texts.
+type hiddenLayers struct {
+	*embedOptions
 	width int
 	texts []map[int][]float32 // of each, by index: (tokens, Width)
 }
 
-func newLayers(w *wanted, texts, width int) *layers {
-	l := &layers{wanted: w, width: width}
+func newHiddenLayers(w *embedOptions, texts, width int) *hiddenLayers {
+	l := &hiddenLayers{embedOptions: w, width: width}
 	for range texts {
 		l.texts = append(l.texts, map[int][]float32{})
 	}
 	return l
 }
 
-// observe has do compute the next part of each text with a pass that shows its layers.
-func (l *layers) observe(ctx context.Context, m *member, parts [][]int, do func(*transformer.Pass) error) error {
+// capture calls do, which computes the next part of each text, with a pass that reports
+// its layers.
+func (l *hiddenLayers) capture(ctx context.Context, m *member, parts [][]int, do func(*transformer.Pass) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return m.use(ctx, func(p *transformer.Pass) error {
+	return m.runExclusive(ctx, func(p *transformer.Pass) error {
 		p.Hidden = func(_ bool, layer int, x []float32) {
 			for i, part := range parts {
 				n := len(part) * l.width
@@ -126,7 +127,7 @@ func (l *layers) observe(ctx context.Context, m *member, parts [][]int, do func(
 }
 
 // runDecoder computes the layers of texts.
-func (e *Engine) runDecoder(ctx context.Context, m *member, l *layers, texts [][]int) error {
+func (e *Engine) runDecoder(ctx context.Context, m *member, l *hiddenLayers, texts [][]int) error {
 	caches := make([]*transformer.Cache, len(texts))
 	for i, ids := range texts {
 		caches[i] = e.model.NewCache(len(ids))
@@ -143,7 +144,7 @@ func (e *Engine) runDecoder(ctx context.Context, m *member, l *layers, texts [][
 		if len(seqs) == 0 {
 			return nil
 		}
-		if err := l.observe(ctx, m, parts, func(p *transformer.Pass) error {
+		if err := l.capture(ctx, m, parts, func(p *transformer.Pass) error {
 			_, err := p.Forward(seqs)
 			return err
 		}); err != nil {
@@ -152,14 +153,14 @@ func (e *Engine) runDecoder(ctx context.Context, m *member, l *layers, texts [][
 	}
 }
 
-// wanted is what a request asks for.
-type wanted struct {
+// embedOptions are the validated options of a request.
+type embedOptions struct {
 	layers   []int // counted from 0
 	pooling  []llm.Pooling
 	sentence bool // the model's own vector
 }
 
-func newWanted(req *llm.EmbedRequest, depth int) (*wanted, error) {
+func newEmbedOptions(req *llm.EmbedRequest, depth int) (*embedOptions, error) {
 	if len(req.Prompts) == 0 {
 		return nil, invalid("prompt", "there is none")
 	}
@@ -167,15 +168,15 @@ func newWanted(req *llm.EmbedRequest, depth int) (*wanted, error) {
 		return nil, invalid("prompt", fmt.Sprintf("a request may have %d", maxRows))
 	}
 	if len(req.Layers) == 0 && len(req.Pooling) > 0 {
-		return nil, invalid("pooling", "is of layers: name some")
+		return nil, invalid("pooling", "applies to layers: name some")
 	}
 	if len(req.Layers) == 0 {
-		return &wanted{layers: []int{depth}, pooling: []llm.Pooling{llm.PoolMean}, sentence: true}, nil
+		return &embedOptions{layers: []int{depth}, pooling: []llm.Pooling{llm.PoolMean}, sentence: true}, nil
 	}
-	w := &wanted{pooling: req.Pooling}
+	w := &embedOptions{pooling: req.Pooling}
 	for _, layer := range req.Layers {
 		index := layer
-		if layer < 0 { // counted from the end, the embeddings too (seed 000, layers)
+		if layer < 0 { // counted from the end, including the embeddings (seed 000, layers)
 			index += depth + 1
 		}
 		if index < 0 || index > depth {
@@ -185,14 +186,14 @@ func newWanted(req *llm.EmbedRequest, depth int) (*wanted, error) {
 	}
 	for _, p := range w.pooling {
 		if pools[p] == nil {
-			return nil, invalid("pooling", fmt.Sprintf("%q is none of mean, max, last_token, abs_max", p))
+			return nil, invalid("pooling", fmt.Sprintf("%q is not one of mean, max, last_token, abs_max", p))
 		}
 	}
 	return w, nil
 }
 
 // embeddingBytes returns the memory that a request may take.
-func (c *core) embeddingBytes(w *wanted, texts [][]int) (need int64) {
+func (c *core) embeddingBytes(w *embedOptions, texts [][]int) (need int64) {
 	var all, longest int64 // tokens
 	for _, ids := range texts {
 		vectors := len(w.pooling)
@@ -202,12 +203,12 @@ func (c *core) embeddingBytes(w *wanted, texts [][]int) (need int64) {
 		need += 4*int64(len(w.layers))*int64(vectors)*int64(c.model.Width) + tokenBytes*int64(len(ids))
 		all, longest = all+int64(len(ids)), max(longest, int64(len(ids)))
 	}
-	longest = max(longest, min(all, passTokens)) // those that are computed together
+	longest = max(longest, min(all, passTokens)) // computed together
 	return need + c.model.CacheBytes(int(longest)) + 4*int64(len(w.layers))*longest*int64(c.model.Width)
 }
 
-// pooled makes the vectors that are wanted of those of all tokens.
-func (c *core) pooled(w *wanted, tokens map[int][]float32) []llm.Layer {
+// pooled reduces the vectors of all tokens to the requested ones.
+func (c *core) pooled(w *embedOptions, tokens map[int][]float32) []llm.Layer {
 	out := make([]llm.Layer, len(w.layers))
 	for i, index := range w.layers {
 		rows := slices.Collect(slices.Chunk(tokens[index], c.model.Width))
@@ -227,7 +228,7 @@ func (c *core) pooled(w *wanted, tokens map[int][]float32) []llm.Layer {
 	return out
 }
 
-// pools holds how each pooling makes one value of those of all tokens.
+// pools maps each pooling to its function, which reduces the values of all tokens to one.
 var pools = map[llm.Pooling]func(values []float64) float64{
 	llm.PoolMean: func(v []float64) float64 {
 		sum := 0.0

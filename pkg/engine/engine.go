@@ -1,8 +1,8 @@
-// Package engine is the in-process backend: it tokenises prompts, runs them
-// through a transformer, samples rows together and streams their text, held to a form
-// if one is asked for; it scores, embeds and translates. It knows llm's requests; it
-// refuses to know wire formats, model records, files, where checkpoints come from and
-// how forms are written.
+// Package engine is the in-process backend. It tokenises prompts, runs them through a
+// transformer, samples rows together and streams their text, constrained by a grammar if
+// the request has one. It also scores, embeds and translates. It knows llm's requests,
+// but not wire formats, model records, files, the origin of checkpoints or the syntax of
+// grammars.
 package engine
 
 import (
@@ -20,10 +20,10 @@ import (
 type Engine struct {
 	*core
 
-	template chat.Template
-	special  bool         // raw prompts spell special tokens
-	ends     map[int]bool // tokens that end a completion
-	forms    *forms       // that texts are held to
+	template    chat.Template
+	special     bool             // raw prompts may spell special tokens
+	ends        map[int]bool     // tokens that end a completion
+	constraints *constraintCache // of constrained texts
 }
 
 var (
@@ -33,8 +33,8 @@ var (
 	_ llm.Embedder  = (*Engine)(nil)
 )
 
-// New reads the weights of a decoder-only model and makes its engine. It closes m.
-// Errors name the model and what is wrong.
+// New reads the weights of a decoder-only model and makes its engine. It closes m. Errors
+// name the model and the fault.
 func New(m *arch.Model, cfg Config) (_ *Engine, err error) {
 	defer func() {
 		if closing := m.Close(); err == nil {
@@ -68,6 +68,6 @@ func New(m *arch.Model, cfg Config) (_ *Engine, err error) {
 	for _, end := range template.Ends() {
 		e.ends[special[end]] = true
 	}
-	e.forms = &forms{vocabulary: m.Vocabulary(), turns: cfg.Turns}
+	e.constraints = &constraintCache{vocabulary: m.Vocabulary(), turns: cfg.Turns}
 	return e, nil
 }

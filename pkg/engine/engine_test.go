@@ -52,7 +52,7 @@ func random(t testing.TB, context int, cfg Config) *Engine {
 	return shaped(t, checkpoint.ModelConfig{VocabSize: 27, BlockSize: context, NLayer: 2, NEmbd: 32, NHead: 4}, cfg)
 }
 
-// shaped has random weights of that shape, and 27 characters.
+// shaped has random weights of the given shape, and 27 characters.
 func shaped(t testing.TB, c checkpoint.ModelConfig, cfg Config) *Engine {
 	t.Helper()
 	ck := weighted(c)
@@ -65,7 +65,7 @@ func shaped(t testing.TB, c checkpoint.ModelConfig, cfg Config) *Engine {
 	return e
 }
 
-// weighted has random weights of that shape, and no tokenizer.
+// weighted has random weights of the given shape, and no tokenizer.
 func weighted(c checkpoint.ModelConfig) *checkpoint.Alpha {
 	rng := rand.New(rand.NewPCG(3, 4))
 	ck := &checkpoint.Alpha{ModelConfig: c, Params: map[string]checkpoint.Tensor{}}
@@ -101,14 +101,14 @@ func collect(t testing.TB, e *Engine, req *llm.Request) ([]llm.Chunk, llm.Usage)
 }
 
 func TestContract(t *testing.T) {
-	for _, e := range []*Engine{golden(t, Config{}), golden(t, Config{Queue: NewQueue(1, 4, 0)}), larger(t, nil), worded(t, characters(t), 64, Config{})} {
+	for _, e := range []*Engine{golden(t, Config{}), golden(t, Config{Queue: NewQueue(1, 4, 0)}), larger(t, nil), withTokenizer(t, characters(t), 64, Config{})} {
 		if err := llmtest.TestBackend(t.Context(), e); err != nil {
 			t.Error(err)
 		}
 	}
 }
 
-// Greedy text of the golden checkpoint, as upstream's code writes it.
+// The greedy text of the golden checkpoint is that of upstream's code.
 func TestGoldenGreedy(t *testing.T) {
 	for _, k := range kernel.Implementations() {
 		rows, usage := collect(t, golden(t, Config{Kernels: k}), request("a"))
@@ -140,7 +140,7 @@ func (r *upstreamRNG) next() float64 {
 	return float64(r.s0+r.s1) / (1 << 32)
 }
 
-// Our sampler, fed with upstream's draws, writes upstream's tokens.
+// Our sampler, fed with upstream's draws, chooses upstream's tokens.
 func TestUpstreamSampler(t *testing.T) {
 	for seed, want := range map[uint32][]float64{
 		42: {0.008513618959113955, 0.2611607080325484, 0.7897631011437625},
@@ -166,7 +166,7 @@ func TestUpstreamSampler(t *testing.T) {
 	rng, got := newUpstreamRNG(42), []int(nil)
 	for range 3 {
 		id := s.SampleAt(g.rows[0].logits, rng.next())
-		g.rows[0].fresh, g.rows[0].written, got = []int{id}, 1, append(got, id)
+		g.rows[0].decided, g.rows[0].written, got = []int{id}, 1, append(got, id)
 		if len(got) < 3 {
 			if err := g.step(t.Context()); err != nil {
 				t.Fatal(err)
@@ -178,7 +178,7 @@ func TestUpstreamSampler(t *testing.T) {
 	}
 }
 
-// A row's text depends on its seed and place, not on what is decoded beside it.
+// A row's text depends on its seed and index, not on rows decoded together with it.
 func TestSeedsAreReproducible(t *testing.T) {
 	for _, k := range kernel.Implementations() {
 		e := larger(t, k)
@@ -221,7 +221,7 @@ func TestFinish(t *testing.T) {
 		{full + "bcd", llm.Params{Truncate: new(0)}, llm.FinishContext, 32},
 		{full, llm.Params{Truncate: new(10), MaxTokens: new(4)}, llm.FinishLength, 4},
 		{"", llm.Params{MaxTokens: new(4)}, llm.FinishLength, 4},
-		{"ÄÖÜ", llm.Params{MaxTokens: new(4)}, llm.FinishLength, 4}, // no character is known
+		{"ÄÖÜ", llm.Params{MaxTokens: new(4)}, llm.FinishLength, 4}, // no known character
 	} {
 		req := request(test.prompt)
 		req.Params = test.params
@@ -236,19 +236,19 @@ func TestFinish(t *testing.T) {
 	}
 }
 
-// TestDifferences shows where the engine departs from seed 002's server, each time
-// with the reason.
+// TestDifferences lists the deviations of the engine from seed 002's server, each with
+// its reason.
 func TestDifferences(t *testing.T) {
 	e := larger(t, nil)
-	// A prompt that is cut keeps all but one of the context's tokens there, which
-	// leaves room for one token; here it leaves room for the answer.
+	// There a truncated prompt keeps all but one of the context's tokens, which leaves
+	// room for one token. Here it leaves room for the answer.
 	req := with(llm.Params{Truncate: new(0), MaxTokens: new(10)})
 	req.Prompts[0] = llm.Text(strings.Repeat("a", 200))
 	if rows, usage := collect(t, e, req); usage.Input != 54 || usage.Output != 10 || rows[0].Finish != llm.FinishLength {
 		t.Errorf("%+v, %s", usage, rows[0].Finish)
 	}
-	// An empty prompt is sampled from nothing there; here from the token of a line's
-	// end, which is not counted.
+	// There an empty prompt is sampled without input. Here it is sampled after the token
+	// of a line's end, which is not counted.
 	req = with(llm.Params{MaxTokens: new(5)})
 	req.Prompts[0] = llm.Text("")
 	line := with(llm.Params{MaxTokens: new(5)})
@@ -309,7 +309,7 @@ func TestChatIsOneText(t *testing.T) {
 	}
 }
 
-// Log-probabilities are those of the raw model, also of an echoed prompt.
+// Log-probabilities are those of the unmodified model, also for an echoed prompt.
 func TestLogprobsAndEcho(t *testing.T) {
 	e := larger(t, nil)
 	req := with(llm.Params{Echo: new(true), Logprobs: new(3), MaxTokens: new(4), Temperature: new(0.0), LogitBias: map[int]float64{3: -100}})
@@ -357,7 +357,7 @@ func TestBestOf(t *testing.T) {
 	}
 }
 
-// The deadline gives a partial answer, and cancelling ends it within one token.
+// A deadline gives a partial answer; cancelling ends the request within one token.
 func TestContextEnds(t *testing.T) {
 	e := larger(t, nil)
 	for _, test := range []struct {
@@ -437,7 +437,8 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// Requests beyond workers and places are refused; those that wait come in order.
+// Requests beyond workers and waiting places are rejected; waiting ones are served in
+// order.
 func TestQueue(t *testing.T) {
 	q := NewQueue(1, 2, 0)
 	worker, err := q.acquire(t.Context())
@@ -468,7 +469,7 @@ func TestQueue(t *testing.T) {
 	waitFor(t, func() bool { running, waiting := q.Stats(); return running+waiting == 0 })
 }
 
-// A request that stops waiting loses no worker, whatever the moment.
+// A request that stops waiting does not lose a worker, whatever the moment.
 func TestQueueCancelled(t *testing.T) {
 	q := NewQueue(2, 100, 0)
 	done := make(chan error)
@@ -505,7 +506,7 @@ func waitFor(t *testing.T, ok func() bool) {
 	t.Fatal("it does not happen")
 }
 
-// Concurrent requests of all kinds give what they give alone.
+// Concurrent requests of all kinds give the same results as alone.
 func TestConcurrent(t *testing.T) {
 	e := larger(t, nil)
 	e.queue = NewQueue(2, 100, 0)
@@ -533,11 +534,11 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-// prepare settles and tokenises a request.
+// prepare validates and tokenises a request.
 func prepare(t testing.TB, e *Engine, req *llm.Request) *generation {
 	t.Helper()
 	p := req.Effective()
-	s, err := e.settle(req, &p)
+	s, err := e.newSettings(req, &p)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,12 +15,12 @@ import (
 func (e *Engine) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
 		p := req.Effective()
-		s, err := e.settle(req, &p)
+		s, err := e.newSettings(req, &p)
 		if err == nil {
 			err = e.checkPrompts(req.Prompts, s)
 		}
 		if err == nil {
-			s.form, err = e.form(ctx, &p) // before there is a worker: forms have turns of their own
+			s.constraint, err = e.constraint(ctx, &p) // before there is a worker: compiling has turns of its own
 		}
 		if err != nil {
 			yield(llm.Chunk{}, err)
@@ -30,8 +30,8 @@ func (e *Engine) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.C
 	}
 }
 
-// serve waits for a worker and runs a generation: the one path of all requests.
-// Tokenising is work for the worker too: a long text that is cut takes seconds.
+// serve waits for a worker and runs a generation. All requests take this path. Tokenising
+// needs the worker too, since a long text that is truncated takes seconds.
 func (e *Engine) serve(ctx context.Context, s *settings, encode func() ([]*prompt, error), yield func(llm.Chunk, error) bool) {
 	worker, err := e.queue.acquire(ctx)
 	if err != nil {
@@ -46,7 +46,7 @@ func (e *Engine) serve(ctx context.Context, s *settings, encode func() ([]*promp
 	}
 	g := e.newGeneration(s, prompts)
 	g.worker = worker
-	err = cmp.Or(g.checkMemory(), g.checkForm())
+	err = cmp.Or(g.checkMemory(), g.checkRoom())
 	if err == nil {
 		err = worker.claim(ctx, g.need())
 	}
@@ -61,18 +61,18 @@ func (e *Engine) serve(ctx context.Context, s *settings, encode func() ([]*promp
 	g.run(ctx, yield)
 }
 
-// A generation is one request under way.
+// A generation is one request in progress.
 type generation struct {
 	*settings
 	engine  *Engine
 	prompts []*prompt
-	window  int // tokens that a row can have
+	window  int // maximum tokens of a row
 	worker  *worker
 	member  *member
-	rows    []*row // that were open at the last step
-	open    int    // how many of them are
+	rows    []*row // open at the last step
+	open    int    // how many rows are open
 	seqs    []transformer.Sequence
-	pace    pace // of rows that are held to a form
+	pace    pace // of constrained rows
 	usage   llm.Usage
 	yield   func(llm.Chunk, error) bool
 }
@@ -97,7 +97,7 @@ func (g *generation) run(ctx context.Context, yield func(llm.Chunk, error) bool)
 	if !g.begin() {
 		return
 	}
-	if g.form != nil {
+	if g.constraint != nil {
 		g.pace.start(ctx)
 	}
 	for len(g.rows) > 0 {
@@ -112,19 +112,19 @@ func (g *generation) run(ctx context.Context, yield func(llm.Chunk, error) bool)
 			g.abandon(err)
 			return
 		}
-		g.pace.note()
+		g.pace.endStep()
 	}
 }
 
-// leave gives up the generation's place in the batch, and its caches.
+// leave removes the generation from the batch and releases its caches.
 func (g *generation) leave() {
 	g.member.leave()
 	for _, r := range g.rows {
-		g.keep(r)
+		g.cacheRow(r)
 	}
 }
 
-// begin gives out echoed prompts and ends the rows that can take no token.
+// begin emits echoed prompts and ends the rows that have no room for a token.
 func (g *generation) begin() bool {
 	for _, r := range g.rows {
 		c := llm.Chunk{Row: r.index}
@@ -142,7 +142,8 @@ func (g *generation) begin() bool {
 	return true
 }
 
-// advance has each open row go on. false means that nobody listens.
+// advance writes the next tokens of each open row. It returns false if the client has
+// disconnected.
 func (g *generation) advance() bool {
 	for _, r := range g.rows {
 		if !g.write(r) {
@@ -160,8 +161,8 @@ func (g *generation) step(ctx context.Context) error {
 	}
 	g.seqs = g.seqs[:0]
 	for _, r := range g.rows {
-		wanted := 1 + len(r.fresh) - r.written // what describes a token, and what the next is sampled from
-		g.seqs = append(g.seqs, transformer.Sequence{Cache: r.cache, Tokens: r.fresh, Logits: wanted})
+		wanted := 1 + len(r.decided) - r.written // logits that describe decided tokens, and those for the next token
+		g.seqs = append(g.seqs, transformer.Sequence{Cache: r.cache, Tokens: r.decided, Logits: wanted})
 	}
 	logits, err := g.member.forward(ctx, g.seqs)
 	if err != nil {
@@ -180,7 +181,7 @@ func (g *generation) emit(r *row, c llm.Chunk) bool {
 		r.done = true
 		if g.open--; g.open == 0 {
 			c.Usage = &g.usage
-			g.member.leave() // nobody waits for who takes this chunk
+			g.member.leave() // other members need not wait while the client reads
 		}
 	}
 	g.worker.writing()
@@ -189,26 +190,26 @@ func (g *generation) emit(r *row, c llm.Chunk) bool {
 	return listens
 }
 
-// drop forgets the rows that have ended.
+// drop removes the rows that have ended.
 func (g *generation) drop() {
 	g.rows = slices.DeleteFunc(g.rows, func(r *row) bool {
 		if r.done {
-			g.keep(r)
+			g.cacheRow(r)
 		}
 		return r.done
 	})
 }
 
-// keep remembers the cache of a row that is over: a next prompt may begin with its
-// prompt and its completion. Of several completions a client goes on with one at
-// most: of those the first row's prompt is remembered.
-func (g *generation) keep(r *row) {
+// cacheRow caches the tokens of a row that has ended, since a later prompt may begin with
+// its prompt and completion. A client continues at most one of several completions, so of
+// those only the first row's prompt is cached.
+func (g *generation) cacheRow(r *row) {
 	if r.index%g.bestOf == 0 {
-		g.known().keep(r.ids[:min(len(r.ids), r.cache.Len)], r.cache)
+		g.prefixCache().keep(r.ids[:min(len(r.ids), r.cache.Len)], r.cache)
 	}
 }
 
-// abandon ends the open rows because the context did, or all because a pass broke.
+// abandon ends the open rows because the context ended, or all because a pass failed.
 func (g *generation) abandon(err error) {
 	g.member.leave()
 	why := llm.FinishCancelled
@@ -222,15 +223,15 @@ func (g *generation) abandon(err error) {
 	for _, r := range g.rows {
 		var c llm.Chunk
 		g.end(r, &c, why)
-		c.Guarantee = llm.Unchecked // a form that is not closed
+		c.Guarantee = llm.Unchecked // the constrained text is incomplete
 		if !g.emit(r, c) {
 			return
 		}
 	}
 }
 
-// best decodes more completions than asked for and gives out those with the
-// highest mean log-probability per token.
+// best decodes bestOf completions and emits the n with the highest mean log-probability
+// per token.
 func (g *generation) best(ctx context.Context, yield func(llm.Chunk, error) bool) {
 	ranked := *g.settings
 	ranked.tokens, ranked.logprobs, ranked.echo = true, max(0, g.logprobs), false

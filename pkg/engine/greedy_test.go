@@ -11,8 +11,8 @@ import (
 	"glossa/pkg/llm"
 )
 
-// Greedy completions are those of the original implementation, token for token, and
-// end where it ends.
+// Greedy completions equal those of the original implementation, token for token, and end
+// where they end.
 func TestGreedy(t *testing.T) {
 	files, err := filepath.Glob("arch/testdata/*/golden.json")
 	if err != nil {

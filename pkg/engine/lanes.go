@@ -7,10 +7,10 @@ import (
 	"glossa/pkg/engine/transformer"
 )
 
-// lanes are the batches of an engine: one, so that weights are read once for all. A
-// model whose token is too little work for two processors has a batch for each, since
-// there waiting for each other costs more than computing alone. Members are spread
-// evenly, and spread again as others leave.
+// lanes are the batches of an engine. Usually there is one, so that all generations share
+// each read of the weights. A model whose token is too little work for two processors has
+// a batch per processor, since waiting for each other would cost more than computing
+// alone. Members are balanced across the batches, also when others leave.
 type lanes struct {
 	mu  sync.Mutex // held to join and to change batches
 	all []*batch
@@ -28,39 +28,39 @@ func newLanes(m *transformer.Model, team *transformer.Team) *lanes {
 	return l
 }
 
-// join makes a generation of a sender, with its worker, a member of the batch that has
-// the fewest.
+// join makes a generation, with its sender and worker, a member of the batch with the
+// fewest members.
 func (l *lanes) join(sender string, w *worker) *member {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	m := &member{lanes: l, worker: w, sender: sender, wake: make(chan struct{}, 1)}
-	l.emptiest().enter(m)
+	l.leastLoaded().enter(m)
 	return m
 }
 
-// emptiest returns the batch that has the fewest members.
-func (l *lanes) emptiest() *batch {
+// leastLoaded returns the batch with the fewest members.
+func (l *lanes) leastLoaded() *batch {
 	return slices.MinFunc(l.all, func(a, b *batch) int { return int(a.members.Load() - b.members.Load()) })
 }
 
-// spread has m, which wants nothing at the moment, change to a batch that is less
-// crowded than its own.
-func (l *lanes) spread(m *member) {
-	if l.roomier(m.batch) == nil {
+// rebalance moves m, which has no work at the moment, to a less crowded batch if there is
+// one.
+func (l *lanes) rebalance(m *member) {
+	if l.lessCrowded(m.batch) == nil {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if to := l.roomier(m.batch); to != nil {
+	if to := l.lessCrowded(m.batch); to != nil {
 		m.batch.quit(m)
 		to.enter(m)
 	}
 }
 
-// roomier returns a batch that is less crowded than b even with one member of b more,
-// nil if there is none.
-func (l *lanes) roomier(b *batch) *batch {
-	if to := l.emptiest(); b.members.Load()-to.members.Load() > 1 {
+// lessCrowded returns a batch with fewer members than b even after one of b's has moved
+// to it, nil if there is none.
+func (l *lanes) lessCrowded(b *batch) *batch {
+	if to := l.leastLoaded(); b.members.Load()-to.members.Load() > 1 {
 		return to
 	}
 	return nil

@@ -31,7 +31,7 @@ func TestLanes(t *testing.T) {
 	}
 }
 
-// checkMembers compares how many members the batches of e have.
+// checkMembers checks the numbers of members of e's batches.
 func checkMembers(t *testing.T, e *Engine, want ...int32) {
 	t.Helper()
 	var got []int32
@@ -43,7 +43,7 @@ func checkMembers(t *testing.T, e *Engine, want ...int32) {
 	}
 }
 
-// allForward has members compute a token each, at once.
+// allForward computes a token of each member, concurrently.
 func allForward(t *testing.T, e *Engine, members ...*member) {
 	t.Helper()
 	var wg sync.WaitGroup
@@ -57,9 +57,9 @@ func allForward(t *testing.T, e *Engine, members ...*member) {
 	wg.Wait()
 }
 
-// Members are spread evenly, and again when others have left; who changes is waited
-// for no longer where it was, and waits for nobody but those where it is.
-func TestSpread(t *testing.T) {
+// Members are balanced, also after others have left. The batch that a member leaves no
+// longer waits for it, and the member waits only for those of its new batch.
+func TestRebalance(t *testing.T) {
 	team := transformer.NewTeam(2)
 	defer team.Close()
 	e := random(t, 64, Config{Team: team})
@@ -103,8 +103,8 @@ func TestSpread(t *testing.T) {
 	}
 }
 
-// BenchmarkConcurrent has requests of a model of about a million parameters decode at
-// the same moment.
+// BenchmarkConcurrent decodes concurrent requests with a model of about a million
+// parameters.
 func BenchmarkConcurrent(b *testing.B) {
 	team := transformer.NewTeam(runtime.GOMAXPROCS(0))
 	defer team.Close()

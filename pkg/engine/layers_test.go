@@ -7,7 +7,7 @@ import (
 	"glossa/pkg/llm"
 )
 
-// Layers are counted from the end too: -1 is the last, and the embeddings come first.
+// Layers are also counted from the end: -1 is the last, and the embeddings come first.
 func TestLayersFromTheEnd(t *testing.T) {
 	e, _, _ := reference(t, "gpt2")
 	depth := len(e.model.Decoder)

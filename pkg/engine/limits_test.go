@@ -14,8 +14,8 @@ import (
 	"glossa/pkg/llm"
 )
 
-// A request that could take more memory than one may has a smaller window, and is
-// refused if its prompts alone take more.
+// A request that could take more memory than allowed has a smaller window. It is rejected
+// if its prompts alone take more.
 func TestMemory(t *testing.T) {
 	e := larger(t, nil) // a row of 64 tokens: 32 KiB of cache
 	e.memory = 1 << 20
@@ -95,7 +95,7 @@ func oneMessage(text string) *llm.Request {
 	return req
 }
 
-// Tokenising is done by a worker: a prompt of megabytes takes seconds.
+// Tokenising needs a worker: a prompt of megabytes takes seconds.
 func TestTokenisingWaits(t *testing.T) {
 	q := NewQueue(1, 1, 0)
 	e := golden(t, Config{Queue: q})
@@ -116,7 +116,7 @@ func TestTokenisingWaits(t *testing.T) {
 	waitFor(t, func() bool { running, waiting := q.Stats(); return running+waiting == 0 })
 }
 
-// A prompt that cannot fit is refused by its bytes: it does not wait for a worker.
+// A prompt that cannot fit is rejected by its bytes, without waiting for a worker.
 func TestTooLongDoesNotWait(t *testing.T) {
 	q := NewQueue(1, 0, 0)
 	e := golden(t, Config{Queue: q})
@@ -142,7 +142,7 @@ func TestTooLongDoesNotWait(t *testing.T) {
 	}
 }
 
-// Tokenising ends with the context of its request, wherever text is tokenised.
+// All tokenising ends with the context of its request.
 func TestTokenisingObeysContext(t *testing.T) {
 	e := larger(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -166,7 +166,7 @@ func TestTokenisingObeysContext(t *testing.T) {
 	}
 }
 
-// Of a prompt that is cut the last tokens are fed, and no more are kept.
+// Of a truncated prompt the last tokens are fed, and no more are kept.
 func TestTruncatedPrompt(t *testing.T) {
 	e := larger(t, nil)
 	for _, n := range []int{1, 10, e.context - 1, e.context, e.context + 1, 100_000} {
@@ -186,7 +186,7 @@ func TestTruncatedPrompt(t *testing.T) {
 	}
 }
 
-// So it is where tokens are all that is asked for, and nobody counts them.
+// Tokenising alone needs a worker too.
 func TestTokenizeWaits(t *testing.T) {
 	q := NewQueue(1, 0, 0)
 	e := golden(t, Config{Queue: q})
@@ -205,7 +205,7 @@ func TestTokenizeWaits(t *testing.T) {
 	}
 }
 
-// Nothing is computed for one who has left.
+// A client that has left causes no more computation.
 func TestLeaving(t *testing.T) {
 	g := prepare(t, larger(t, nil), request("abc"))
 	g.run(t.Context(), func(llm.Chunk, error) bool { return false })
@@ -214,7 +214,7 @@ func TestLeaving(t *testing.T) {
 	}
 }
 
-// Whatever ends a generation gives its worker back.
+// A generation releases its worker however it ends.
 func TestWorkerComesBack(t *testing.T) {
 	q := NewQueue(1, 0, 0)
 	e := golden(t, Config{Queue: q})

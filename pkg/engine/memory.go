@@ -5,21 +5,21 @@ import "glossa/pkg/llm"
 // DefaultMaxMemory is the default of [Config.MaxMemory]: 1 GiB.
 const DefaultMaxMemory = 1 << 30
 
-// What rows take beside their KV caches, in bytes.
+// The memory of rows in addition to their KV caches, in bytes.
 const (
-	logitBytes = 2*4 + 24 // a logit, the pass's and the row's, and the sampler's candidate, for each token of the vocabulary
+	logitBytes = 2*4 + 24 // a logit in the pass and in the row, and the sampler's candidate, for each token of the vocabulary
 	tokenBytes = 400      // a token with its log-probability, from here to its JSON; measured
 )
 
-// capacity returns how many tokens a row of p can have.
+// capacity returns the maximum number of tokens of a row of p.
 func (g *generation) capacity(p *prompt) int {
 	return min(g.window, max(len(p.ids), min(g.window, len(p.ids)+g.maxTokens)))
 }
 
-// checkMemory lowers the window, the tokens that a row can have, to what the request's
-// memory has room for, and refuses a request whose prompts alone take more: what fits
-// a context of 256 tokens is gigabytes with one of 100,000. A row that meets the
-// window ends as at the end of the context.
+// checkMemory lowers the window, the maximum tokens of a row, to what fits the request's
+// memory: with a context of 100,000 tokens, a request that is small with one of 256 takes
+// gigabytes. A row that reaches the window ends as at the end of the context. checkMemory
+// rejects a request whose prompts alone take too much.
 func (g *generation) checkMemory() error {
 	least := 0
 	for _, p := range g.prompts {
@@ -41,7 +41,7 @@ func (g *generation) checkMemory() error {
 	return g.engine.affords(g.need(), "fewer completions, a shorter prompt or fewer log-probabilities")
 }
 
-// need is the memory that the request may take with its window.
+// need returns the memory that the request may take with its window.
 func (g *generation) need() (need int64) {
 	m := g.engine.model
 	for _, p := range g.prompts {
@@ -61,7 +61,7 @@ func (g *generation) need() (need int64) {
 	return need
 }
 
-// affords refuses a request that could take more memory than one may.
+// affords rejects a request that could take more memory than allowed.
 func (c *core) affords(need int64, askFor string) error {
 	if need <= c.memory {
 		return nil

@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// deadlineReserve is what is left of the time when a row that is held to a form is to
-// be whole: its last chunk has a way to go.
+// deadlineReserve is the time kept before the deadline for the last chunk of a
+// constrained row to reach the client.
 const deadlineReserve = 10 * time.Millisecond
 
-// A pace estimates how many steps of a generation fit before its deadline: a step is
-// expected to take no longer than the mean and four mean deviations of those before it
-// (as Jacobson 1988 has it for round trips).
+// A pace estimates how many steps of a generation fit before its deadline. A step is
+// expected to take no longer than the mean plus four mean deviations of the previous
+// steps (Jacobson 1988, for round trips).
 type pace struct {
 	deadline        time.Time // zero: there is none
-	last            time.Time // the end of the step before
+	last            time.Time // the end of the previous step
 	mean, deviation time.Duration
 }
 
@@ -29,8 +29,8 @@ func (p *pace) start(ctx context.Context) {
 	}
 }
 
-// note ends a step and begins the next.
-func (p *pace) note() {
+// endStep ends a step and begins the next.
+func (p *pace) endStep() {
 	if p.deadline.IsZero() {
 		return
 	}
@@ -46,7 +46,7 @@ func (p *pace) note() {
 	p.deviation += (off.Abs() - p.deviation) / 4
 }
 
-// steps returns how many steps fit before the deadline from the end of the last one on.
+// steps returns how many steps fit between the end of the last one and the deadline.
 func (p *pace) steps() int {
 	if p.mean == 0 {
 		return unbounded

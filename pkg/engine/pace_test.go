@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// The steps that fit are those of the time there is, but for the reserve: fewer where
-// steps differ, and more again when they have been alike for a while.
+// The number of steps is that of the remaining time without the reserve: fewer if steps
+// differ, and more again after equal steps for a while.
 func TestPace(t *testing.T) {
 	const alike = 100
 	for _, test := range []struct {
@@ -32,7 +32,7 @@ func TestPace(t *testing.T) {
 			}
 			p := &pace{}
 			p.start(t.Context())
-			p.note()
+			p.endStep()
 			if p.steps() != unbounded {
 				t.Error("a deadline, where there is none")
 			}
@@ -40,7 +40,7 @@ func TestPace(t *testing.T) {
 			check(p, "none", [2]int{unbounded, unbounded})
 			for i := range alike {
 				time.Sleep(test.steps(i))
-				p.note()
+				p.endStep()
 				if i == 0 {
 					check(p, "one", test.first)
 				}

@@ -9,23 +9,23 @@ import (
 	"glossa/pkg/llm"
 )
 
-// prefillChunk is how many tokens of a prompt one pass computes: enough for full
-// matrix tiles, and the longest a cancelled request goes on.
+// prefillChunk is the number of tokens of a prompt that one pass computes: enough for
+// full matrix tiles, and a bound on the work after a request is cancelled.
 const prefillChunk = 64
 
-// listChunk is how many tokens of all its prompts a request computes in one pass: the
-// rest of the pass is for the newest tokens of others.
+// listChunk is the number of tokens of all its prompts that a request computes in one
+// pass. The rest of the pass is left for the newest tokens of other requests.
 const listChunk = passTokens - passTokens/8
 
-// A feed is a prompt on its way into a cache.
+// A feed is a prompt that is being computed into a cache.
 type feed struct {
 	*prompt
 	capacity int
 	cache    *transformer.Cache // nil before it begins
 	logits   []float32          // (vocab), after the last token
 
-	// The feed before it that begins most alike, nil if none does: it computes the
-	// first so many tokens for both.
+	// The previous feed with the longest common prefix, nil if there is none. It computes
+	// the first shared tokens for both.
 	leader *feed
 	shared int
 }
@@ -40,14 +40,14 @@ func (g *generation) prefill(ctx context.Context) error {
 	if err != nil {
 		for _, f := range feeds {
 			if f.cache != nil {
-				g.known().keep(f.ids[:f.cache.Len], f.cache)
+				g.prefixCache().keep(f.ids[:f.cache.Len], f.cache)
 			}
 		}
 	}
 	return err
 }
 
-// openRows opens the rows of prompts that are computed.
+// openRows opens the rows of computed prompts.
 func (g *generation) openRows(feeds []*feed) error {
 	for i, f := range feeds {
 		for c := range g.bestOf {
@@ -67,27 +67,27 @@ func (g *generation) openRows(feeds []*feed) error {
 	return nil
 }
 
-// known are the texts that prompts may begin with. One that is described needs the
-// logits after every token, which no cache has.
-func (g *generation) known() *prefixes {
+// prefixCache returns the cache of texts that prompts may begin with. It is nil if the
+// prompt is scored: that needs the logits after every token, which a cache does not hold.
+func (g *generation) prefixCache() *prefixCache {
 	if g.score {
 		return nil
 	}
 	return g.engine.prefixes
 }
 
-// newFeeds finds out what needs not be computed of each prompt: what the engine has
-// computed before, or what a prompt before it computes too.
+// newFeeds finds the part of each prompt that need not be computed, because the engine
+// has computed it before or because a previous prompt computes it too.
 func (g *generation) newFeeds() []*feed {
 	feeds := make([]*feed, len(g.prompts))
 	for i, p := range g.prompts {
 		f := &feed{prompt: p, capacity: g.capacity(p)}
 		for _, before := range feeds[:i] {
-			if n := g.alike(before.prompt, p); n > f.shared {
+			if n := g.sharedTokens(before.prompt, p); n > f.shared {
 				f.leader, f.shared = before, n
 			}
 		}
-		if f.cache = g.known().fork(p.ids, f.shared, f.capacity); f.cache != nil {
+		if f.cache = g.prefixCache().fork(p.ids, f.shared, f.capacity); f.cache != nil {
 			f.leader = nil
 		}
 		feeds[i] = f
@@ -95,10 +95,10 @@ func (g *generation) newFeeds() []*feed {
 	return feeds
 }
 
-// alike returns how many tokens of p's cache may be those of before's. Its last token
-// is computed, for the logits; where prompts are described, so is the last that they
-// share, for the logits that describe the next.
-func (g *generation) alike(before, p *prompt) int {
+// sharedTokens returns how many tokens of before's cache p can use. The last token of p
+// is always computed, for its logits. If prompts are scored, so is the last shared token,
+// for the logits that predict the next.
+func (g *generation) sharedTokens(before, p *prompt) int {
 	n := common(before.ids, p.ids)
 	if g.score && before.lead != p.lead {
 		return 0
@@ -123,8 +123,7 @@ func (g *generation) feedAll(ctx context.Context, feeds []*feed) error {
 	return nil
 }
 
-// feedSome computes the next tokens of the first prompts that have not to wait for
-// others.
+// feedSome computes the next tokens of the first prompts that need not wait for others.
 func (g *generation) feedSome(ctx context.Context, waiting []*feed) error {
 	var some []*feed
 	g.seqs = g.seqs[:0]
@@ -143,13 +142,14 @@ func (g *generation) feedSome(ctx context.Context, waiting []*feed) error {
 	}
 	for i, f := range some {
 		n := g.seqs[i].Logits * g.engine.model.Vocab
-		g.fed(f, logits[:n])
+		g.takeLogits(f, logits[:n])
 		logits = logits[n:]
 	}
 	return nil
 }
 
-// start gives f its cache, with what it shares; false means that it is not there yet.
+// start gives f its cache, with the shared tokens. It returns false if they are not
+// computed yet.
 func (g *generation) start(f *feed) bool {
 	l := f.leader
 	switch {
@@ -167,10 +167,10 @@ func (g *generation) start(f *feed) bool {
 	return true
 }
 
-// wanted returns after how many of the tokens up to end, those in f's cache aside,
-// logits are wanted.
+// wanted returns how many logits are needed for the tokens after those in f's cache, up
+// to end.
 func (g *generation) wanted(f *feed, end int) (n int) {
-	if g.score { // the token before the first that is described predicts it
+	if g.score { // the token before the first described one predicts it
 		n = max(0, end-max(f.cache.Len, f.lead-1))
 	}
 	if end == len(f.ids) {
@@ -179,20 +179,20 @@ func (g *generation) wanted(f *feed, end int) (n int) {
 	return n
 }
 
-// fed takes the logits after the newest tokens in f's cache.
-func (g *generation) fed(f *feed, logits []float32) {
+// takeLogits processes the logits after the newest tokens in f's cache.
+func (g *generation) takeLogits(f *feed, logits []float32) {
 	vocab := g.engine.model.Vocab
 	if g.score {
 		g.describe(f.prompt, f.cache.Len-len(logits)/vocab, logits)
 	}
 	if f.cache.Len == len(f.ids) {
 		f.logits = slices.Clone(logits[len(logits)-vocab:])
-		g.known().share(f.ids, f.cache)
+		g.prefixCache().share(f.ids, f.cache)
 	}
 }
 
-// describe describes the prompt tokens that the logits after token at and the
-// following predict. Nothing predicts the first one: its log-probability is NaN.
+// describe describes the prompt tokens that the logits after token at and its successors
+// predict. Nothing predicts the first token: its log-probability is NaN.
 func (g *generation) describe(p *prompt, at int, logits []float32) {
 	vocab, tokens := g.engine.model.Vocab, g.engine.tokenizer
 	if at == 0 && p.lead == 0 {

@@ -11,9 +11,9 @@ import (
 	"glossa/pkg/llm"
 )
 
-// related returns texts of which many begin alike, some are equal and some long.
+// related returns texts with many common prefixes, some equal and some long.
 func related(rng *rand.Rand, n int) []string {
-	texts := []string{"a", strings.Repeat("abc", prefillChunk), "", "eabcabc"} // e may be what texts begin with
+	texts := []string{"a", strings.Repeat("abc", prefillChunk), "", "eabcabc"} // e may be the start token
 	for len(texts) < n {
 		text := texts[rng.IntN(len(texts))]
 		text = text[:rng.IntN(len(text)+1)]
@@ -25,8 +25,8 @@ func related(rng *rand.Rand, n int) []string {
 	return texts[:n]
 }
 
-// distinct counts the tokens that have to be computed: the first of those that texts
-// begin with alike, but all last ones.
+// distinct counts the tokens that must be computed: common prefixes once, and every last
+// token.
 func distinct(texts []string) (n int) {
 	for i, text := range texts {
 		shared := 0
@@ -40,7 +40,7 @@ func distinct(texts []string) (n int) {
 	return n
 }
 
-// Each prompt of a list gives, to the bit, what it gives alone.
+// Each prompt of a list gives, to the bit, the same result as alone.
 func TestList(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	team := transformer.NewTeam(2)
@@ -83,7 +83,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// What several prompts of a list begin with is computed once.
+// Common prefixes of a list's prompts are computed once.
 func TestListShares(t *testing.T) {
 	rng := rand.New(rand.NewPCG(15, 16))
 	for range 10 {
@@ -96,7 +96,7 @@ func TestListShares(t *testing.T) {
 	}
 }
 
-// Described prompts share what they begin with too, but the token that they part after.
+// Described prompts share common prefixes too, except the last shared token.
 func TestScoredListShares(t *testing.T) {
 	long := strings.Repeat("w", 90)
 	req := sampled(0, long+"a", long+"b", long+"abc", long+"a")
@@ -106,7 +106,7 @@ func TestScoredListShares(t *testing.T) {
 	}
 }
 
-// A list of short prompts takes few passes, in which others find room.
+// A list of short prompts takes few passes, which have room for others.
 func TestListPasses(t *testing.T) {
 	e := random(t, 512, Config{PrefixMemory: -1})
 	var passes []int
@@ -136,7 +136,7 @@ func TestListPasses(t *testing.T) {
 	m.leave()
 }
 
-// Texts that are embedded together have, to the bit, the vectors that they have alone.
+// Texts embedded together have, to the bit, the same vectors as alone.
 func TestEmbedTogether(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	e := random(t, 512, Config{})

@@ -7,46 +7,45 @@ import (
 	"glossa/pkg/engine/transformer"
 )
 
-// prefixShare is the part of a request's memory that [Config.PrefixMemory] is unless
-// it is set.
+// prefixShare is the default ratio of a request's memory to [Config.PrefixMemory].
 const prefixShare = 8
 
-// maxPrefixes bounds the texts that are compared with a prompt.
+// maxPrefixes bounds the texts that a prompt is compared with.
 const maxPrefixes = 256
 
-// prefixes holds the caches of texts that an engine has computed, those used least
-// recently out first. A prompt that begins as one of them, token for token, has a
-// copy of what they share. A nil one holds nothing.
-type prefixes struct {
+// A prefixCache holds the KV caches of texts that an engine has computed. The least
+// recently used are evicted first. A prompt with a common prefix, token for token,
+// receives a copy of it. A nil prefixCache is empty.
+type prefixCache struct {
 	model *transformer.Model
 	limit int64 // bytes
 
 	mu    sync.Mutex
 	bytes int64
-	texts []*prefix // least recently used first; none begins another
+	texts []*prefix // least recently used first; none is a prefix of another
 }
 
 // A prefix is a text with its cache.
 type prefix struct {
 	ids   []int
-	cache *transformer.Cache // holds ids first; its owner may append to it
+	cache *transformer.Cache // begins with ids; its owner may append to it
 }
 
-// newPrefixes returns nil if limit, bytes, is negative.
-func newPrefixes(m *transformer.Model, limit int64) *prefixes {
+// newPrefixCache returns nil if limit, in bytes, is negative.
+func newPrefixCache(m *transformer.Model, limit int64) *prefixCache {
 	if limit < 0 {
 		return nil
 	}
-	return &prefixes{model: m, limit: limit}
+	return &prefixCache{model: m, limit: limit}
 }
 
-// size is the memory of a text of n tokens: a cache of no more than that, and a
-// quarter, since a smaller excess is worth no copy, and the ids.
-func (p *prefixes) size(n int) int64 { return p.model.CacheBytes(n+n/4) + 8*int64(n) }
+// size returns the memory of a text of n tokens: a cache with at most a quarter more
+// capacity, since copying would not pay for less, and the ids.
+func (p *prefixCache) size(n int) int64 { return p.model.CacheBytes(n+n/4) + 8*int64(n) }
 
-// fork returns a cache with the longest beginning of ids that is known, nil if none is
-// of more than least tokens. The last token is left to compute, for its logits.
-func (p *prefixes) fork(ids []int, least, capacity int) *transformer.Cache {
+// fork returns a cache with the longest known prefix of ids, nil if none has more than
+// least tokens. The last token is left to compute, for its logits.
+func (p *prefixCache) fork(ids []int, least, capacity int) *transformer.Cache {
 	if p == nil {
 		return nil
 	}
@@ -67,7 +66,7 @@ func (p *prefixes) fork(ids []int, least, capacity int) *transformer.Cache {
 	return p.model.Prefix(from, n, capacity)
 }
 
-// common returns how many tokens a and b begin with alike.
+// common returns the length of the longest common prefix of a and b.
 func common(a, b []int) int {
 	n := min(len(a), len(b))
 	for i := range n {
@@ -78,9 +77,9 @@ func common(a, b []int) int {
 	return n
 }
 
-// share lends the cache of ids while its owner goes on to append to it. The owner
-// calls keep in the end.
-func (p *prefixes) share(ids []int, cache *transformer.Cache) {
+// share lends the cache of ids while its owner continues to append to it. The owner calls
+// keep in the end.
+func (p *prefixCache) share(ids []int, cache *transformer.Cache) {
 	if p == nil {
 		return
 	}
@@ -91,41 +90,41 @@ func (p *prefixes) share(ids []int, cache *transformer.Cache) {
 	}
 }
 
-// keep takes over a cache that begins with ids; what it holds beside them goes. A copy
-// may take a while: what was lent serves until it is there, and nobody waits.
-func (p *prefixes) keep(ids []int, cache *transformer.Cache) {
+// keep takes ownership of a cache that begins with ids and drops the rest of it. Copying
+// may take a while: until then the shared cache stays available, and no caller waits.
+func (p *prefixCache) keep(ids []int, cache *transformer.Cache) {
 	if p == nil {
 		return
 	}
-	own, wanted := cache, p.wants(ids, cache)
+	own, wanted := cache, p.missing(ids, cache)
 	if n := len(ids); wanted && cache.Capacity() > n+n/4 {
 		cache = p.model.Prefix(own, n, n)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	wanted = wanted && p.missing(ids, own)
+	wanted = wanted && p.missingLocked(ids, own)
 	p.delete(func(t *prefix) bool { return t.cache == own })
 	if wanted {
 		p.add(ids, cache)
 	}
 }
 
-// wants is missing for who does not hold p.mu.
-func (p *prefixes) wants(ids []int, own *transformer.Cache) bool {
+// missing is missingLocked for callers that do not hold p.mu.
+func (p *prefixCache) missing(ids []int, own *transformer.Cache) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.missing(ids, own)
+	return p.missingLocked(ids, own)
 }
 
-// missing tells whether ids are to be held: they fit, and no text but one with the
+// missingLocked reports whether to add ids: they fit, and no text other than that of the
 // cache own begins with them. p.mu is held.
-func (p *prefixes) missing(ids []int, own *transformer.Cache) bool {
+func (p *prefixCache) missingLocked(ids []int, own *transformer.Cache) bool {
 	return len(ids) > 0 && p.size(len(ids)) <= p.limit && !p.known(ids, own)
 }
 
-// known tells whether a text but one with the cache own begins with ids, which counts
-// as use; p.mu is held.
-func (p *prefixes) known(ids []int, own *transformer.Cache) bool {
+// known reports whether a text other than that of the cache own begins with ids, which
+// counts as use; p.mu is held.
+func (p *prefixCache) known(ids []int, own *transformer.Cache) bool {
 	for i, t := range p.texts {
 		if t.cache != own && common(t.ids, ids) == len(ids) {
 			p.use(i)
@@ -135,15 +134,14 @@ func (p *prefixes) known(ids []int, own *transformer.Cache) bool {
 	return false
 }
 
-// use makes text i the last to go; p.mu is held.
-func (p *prefixes) use(i int) {
+// use marks text i as most recently used; p.mu is held.
+func (p *prefixCache) use(i int) {
 	t := p.texts[i]
 	p.texts = append(slices.Delete(p.texts, i, i+1), t)
 }
 
-// add holds a text in place of those that begin it, and makes room for it; p.mu is
-// held.
-func (p *prefixes) add(ids []int, cache *transformer.Cache) {
+// add adds a text, removes its prefixes and evicts others to make room; p.mu is held.
+func (p *prefixCache) add(ids []int, cache *transformer.Cache) {
 	size := p.size(len(ids))
 	if size > p.limit {
 		return
@@ -156,8 +154,8 @@ func (p *prefixes) add(ids []int, cache *transformer.Cache) {
 	p.texts, p.bytes = append(p.texts, &prefix{ids, cache}), p.bytes+size
 }
 
-// delete lets texts go; p.mu is held.
-func (p *prefixes) delete(gone func(*prefix) bool) {
+// delete removes texts; p.mu is held.
+func (p *prefixCache) delete(gone func(*prefix) bool) {
 	p.texts = slices.DeleteFunc(p.texts, func(t *prefix) bool {
 		if gone(t) {
 			p.bytes -= p.size(len(t.ids))

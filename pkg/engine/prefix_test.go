@@ -16,7 +16,7 @@ import (
 	"glossa/pkg/llm"
 )
 
-// computed returns how many tokens e computes for a request, and what it answers.
+// computed returns the number of tokens that e computes for a request, and the answer.
 func computed(t *testing.T, e *Engine, req *llm.Request) (int, []llm.Chunk) {
 	t.Helper()
 	before := e.lanes.computed()
@@ -35,8 +35,8 @@ type marked struct{ specials }
 
 func (m marked) EncodeSpecial(text string) []int { return []int{m.ids[text]} }
 
-// The second turn of a chat computes what is new, and the last token that was written
-// in the first, which was never fed.
+// The second turn of a chat computes the new tokens only, and the last token of the first
+// turn's answer, which was never fed.
 func TestSecondTurn(t *testing.T) {
 	var engines [2]*Engine
 	for i, memory := range []int64{0, -1} {
@@ -65,7 +65,7 @@ func TestSecondTurn(t *testing.T) {
 	}
 }
 
-// What is shared is computed once, and nothing else is left out.
+// Shared tokens are computed once; all others are computed.
 func TestPrefixes(t *testing.T) {
 	e := random(t, 256, Config{})
 	long := strings.Repeat("abcdefghij", 10)
@@ -104,7 +104,7 @@ func TestPrefixes(t *testing.T) {
 	}
 }
 
-// What was computed of a prompt whose client has left is not lost.
+// The computed part of a cancelled request's prompt is cached.
 func TestPrefixOfCancelled(t *testing.T) {
 	e := random(t, 256, Config{})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -119,8 +119,8 @@ func TestPrefixOfCancelled(t *testing.T) {
 	}
 }
 
-// Every family of models, in every format, goes on from a cache as if it had computed
-// all of it.
+// Every model family, in every format, continues from a cache as if it had computed
+// everything.
 func TestPrefixToTheBit(t *testing.T) {
 	dirs, err := filepath.Glob("arch/testdata/*/golden.json")
 	if err != nil {
@@ -173,8 +173,8 @@ func TestPrefixToTheBit(t *testing.T) {
 	}
 }
 
-// checkBounds tells whether p counts what it holds, no more than it may.
-func checkBounds(t *testing.T, p *prefixes) {
+// checkBounds checks that p's count of bytes is right and within its limit.
+func checkBounds(t *testing.T, p *prefixCache) {
 	t.Helper()
 	total, most := int64(0), int64(0)
 	for _, x := range p.texts {
@@ -186,7 +186,7 @@ func checkBounds(t *testing.T, p *prefixes) {
 	}
 }
 
-// Prefixes stay within their memory, and those go that were used least recently.
+// Prefixes stay within their memory, and the least recently used are evicted first.
 func TestPrefixMemory(t *testing.T) {
 	m := random(t, 256, Config{}).model
 	text := func(first, n int) []int {
@@ -201,7 +201,7 @@ func TestPrefixMemory(t *testing.T) {
 		c.Len = len(ids)
 		return c
 	}
-	p := newPrefixes(m, 0)
+	p := newPrefixCache(m, 0)
 	p.limit = 3 * p.size(20)
 	for first := range 3 {
 		p.keep(text(first, 20), cached(text(first, 20)))
@@ -242,13 +242,13 @@ func TestPrefixMemory(t *testing.T) {
 	}
 }
 
-// Whoever keeps, lends and begins at the same moment gets what was computed of its
-// text, and memory stays within its bounds.
+// Concurrent calls of keep, share and fork return the computed tokens of the right text,
+// and memory stays within its bounds.
 func TestPrefixesTogether(t *testing.T) {
 	e := random(t, 256, Config{})
-	m, p := e.model, newPrefixes(e.model, 0)
+	m, p := e.model, newPrefixCache(e.model, 0)
 	p.limit = 6 * p.size(100)
-	texts := make([][]int, 12) // of three the second parts from the first at the end, the third goes on
+	texts := make([][]int, 12) // of three, the second differs from the first at the end, and the third extends it
 	for i := range texts {
 		for k := range 60 + 30*(i%3/2) {
 			texts[i] = append(texts[i], (i/3+k)%25)

@@ -14,15 +14,15 @@ import (
 
 // A prompt is a tokenised prompt of a request.
 type prompt struct {
-	ids       []int // what is fed: at least one
-	lead      int   // the first so many of ids are neither shown nor described
+	ids       []int // the input tokens: at least one
+	lead      int   // number of leading ids that are neither echoed nor described
 	input     int   // tokens that count as the prompt: 0 if ids stands for an empty one
 	truncated bool
 	text      string      // with Echo
-	tokens    []llm.Token // with Echo, if tokens are asked for
+	tokens    []llm.Token // with Echo, if tokens are requested
 }
 
-// checkPrompts refuses prompts of text that cannot fit the context, by their bytes alone.
+// checkPrompts rejects text prompts that cannot fit the context, by their bytes alone.
 func (e *Engine) checkPrompts(prompts []llm.Prompt, s *settings) error {
 	if s.truncate != nil {
 		return nil
@@ -40,7 +40,7 @@ func (e *Engine) checkPrompts(prompts []llm.Prompt, s *settings) error {
 	return nil
 }
 
-// tooLong makes a limit that a text went beyond an error for the client.
+// tooLong converts a tokenizer's limit error to an error for the client.
 func (c *core) tooLong(has string, err error) error {
 	if e, ok := errors.AsType[*tokenizer.LimitError](err); ok {
 		long := llm.TooManyTokens(has+" at least", e.AtLeast, c.context)
@@ -62,8 +62,8 @@ func (e *Engine) encodePrompts(ctx context.Context, prompts []llm.Prompt, s *set
 	return out, nil
 }
 
-// encodePrompt tokenises p and makes it fit the context. Of a prompt that is cut, no more
-// tokens are kept than the context has, and one that says that there were more.
+// encodePrompt tokenises p and makes it fit the context. Of a truncated prompt it keeps
+// at most one token more than the context has, to detect the truncation.
 func (e *Engine) encodePrompt(ctx context.Context, p llm.Prompt, s *settings) (*prompt, error) {
 	to := tokenizer.Collector{Max: e.context}
 	if s.truncate != nil {
@@ -87,7 +87,8 @@ func (e *Engine) encodePrompt(ctx context.Context, p llm.Prompt, s *settings) (*
 	return out, nil
 }
 
-// fill puts the tokens of lead before the client's, and empty if there are none.
+// fill puts the tokens of lead before the client's. If there are no tokens, it uses
+// empty.
 func (p *prompt) fill(lead []int, empty int) {
 	own := len(p.ids)
 	p.ids = slices.Concat(lead, p.ids)
@@ -100,9 +101,9 @@ func (p *prompt) fill(lead []int, empty int) {
 	}
 }
 
-// promptTokens adds the tokens of p, a chat with tools if there are any, to what to
-// collects, and returns those that the model wants before them.
-// A chat template writes its own, and who sends tokens sends all of them.
+// promptTokens adds the tokens of p, a chat with tools if there are any, to the
+// collector. It returns the tokens that the model needs before them: none for a chat
+// template, which writes its own, and none for prompts of tokens, which are complete.
 func (e *Engine) promptTokens(ctx context.Context, to *tokenizer.Collector, p llm.Prompt, tools []llm.Tool) (lead []int, err error) {
 	parts, lead := p.Parts, e.start
 	switch {
@@ -124,13 +125,13 @@ func (e *Engine) promptTokens(ctx context.Context, to *tokenizer.Collector, p ll
 		return nil, err
 	}
 	if head := to.Head(); len(lead) > 0 && len(head) >= len(lead) && slices.Equal(head[:len(lead)], lead) {
-		lead = nil // the client wrote them
+		lead = nil // the client sent them
 	}
 	return lead, nil
 }
 
-// spelled returns the parts of a raw prompt, in which special tokens are read if the
-// model has it so and the prompt does not begin with tokens.
+// spelled returns the parts of a raw prompt. Special tokens are parsed in them if the
+// engine is configured so and the prompt does not begin with tokens.
 func (e *Engine) spelled(parts []llm.Part) []llm.Part {
 	if !e.special || len(parts) > 0 && parts[0].Tokens != nil {
 		return parts
@@ -142,19 +143,19 @@ func (e *Engine) spelled(parts []llm.Part) []llm.Part {
 	return parts
 }
 
-// room returns how many of n prompt tokens to keep in a context. A prompt that fits
-// beside the shortest answer, one token without a form, is kept; one that does not
-// leaves room for the answer, up to half of the context.
+// room returns how many of n prompt tokens to keep in a context. A prompt is kept whole
+// if the shortest answer, one token without a constraint, still fits. Otherwise it leaves
+// room for the answer, up to half of the context.
 func (e *Engine) room(n, context int, s *settings) int {
 	if keep := *s.truncate; keep > 0 {
 		n = min(n, keep)
 	}
-	if n+s.least() <= context {
+	if n+s.minTokens() <= context {
 		return n
 	}
 	answer := min(max(1, s.maxTokens), context/2)
-	if s.form != nil {
-		answer = max(answer, s.least())
+	if s.constraint != nil {
+		answer = max(answer, s.minTokens())
 	}
 	return max(0, context-answer)
 }
@@ -181,8 +182,8 @@ func (c *core) encode(ctx context.Context, to *tokenizer.Collector, parts []llm.
 	return nil
 }
 
-// textRuns yields what is tokenised at once. Texts that follow each other are one, so that
-// how a client splits its text makes no difference.
+// textRuns yields the units of tokenisation. It joins adjacent texts, so that the
+// client's division of the text makes no difference.
 func textRuns(parts []llm.Part) iter.Seq[llm.Part] {
 	return func(yield func(llm.Part) bool) {
 		for i := 0; i < len(parts); {

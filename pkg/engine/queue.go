@@ -9,20 +9,20 @@ import (
 	"glossa/pkg/llm"
 )
 
-// quantum is how long a generation keeps its worker while another sender, which has
-// fewer, waits for one.
+// quantum is how long a generation keeps its worker while a sender with fewer workers
+// waits for one.
 const quantum = 200 * time.Millisecond
 
 // A Queue shares the workers and the memory of a process between the senders of
 // generations, so that no sender delays another. Each sender has its own line, first in,
 // first out. A free worker goes to the sender that holds the fewest. A sender that holds
-// at least two fewer than another takes one of the other's at once; one that holds one
-// fewer takes turns with it. A generation that loses its worker keeps what it has
-// computed and waits at the head of its sender's line.
+// at least two fewer than another preempts one of the other's at once; one that holds one
+// fewer takes turns with it. A preempted generation keeps what it has computed and waits
+// at the head of its sender's line.
 type Queue struct {
-	workers, places int
-	memory          int64 // bytes that generations may claim together; 0: unbounded
-	pool            fair.Pool
+	workers, maxWaiting int
+	memory              int64 // bytes that generations may claim together; 0: unbounded
+	pool                fair.Pool
 
 	mu      sync.Mutex
 	running int // workers held
@@ -31,13 +31,13 @@ type Queue struct {
 	mean    time.Duration // of a generation, a moving average
 }
 
-// NewQueue returns a queue with at least one worker and with places to wait, whose
-// generations may together claim memory bytes; 0 means no bound.
+// NewQueue returns a queue of at least one worker and the given number of waiting
+// generations. Together they may claim memory bytes; 0 means no bound.
 func NewQueue(workers, waiting int, memory int64) *Queue {
-	return &Queue{workers: max(1, workers), places: max(0, waiting), memory: memory}
+	return &Queue{workers: max(1, workers), maxWaiting: max(0, waiting), memory: memory}
 }
 
-// Stats returns how many generations run and wait.
+// Stats returns the numbers of running and waiting generations.
 func (q *Queue) Stats() (running, waiting int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -47,8 +47,8 @@ func (q *Queue) Stats() (running, waiting int) {
 	return q.running, waiting
 }
 
-// acquire waits for a worker for the sender of ctx. The caller calls release once when
-// it is done. A nil Queue is unbounded and gives a nil worker.
+// acquire waits for a worker for the sender of ctx. The caller calls release once when it
+// is done. A nil Queue is unbounded and returns a nil worker.
 func (q *Queue) acquire(ctx context.Context) (*worker, error) {
 	if q == nil {
 		return nil, nil
@@ -64,7 +64,7 @@ func (q *Queue) acquire(ctx context.Context) (*worker, error) {
 	return w, nil
 }
 
-// enter gives a sender a worker that runs or waits.
+// enter returns a worker of the sender that runs or waits.
 func (q *Queue) enter(sender string) (*worker, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -72,17 +72,17 @@ func (q *Queue) enter(sender string) (*worker, error) {
 	w := &worker{queue: q, line: l}
 	victim := q.victim(l)
 	switch {
-	case l.Open > q.workers+q.places:
+	case l.Open > q.workers+q.maxWaiting:
 		q.turns.Leave(l)
 		return nil, q.full()
 	case q.running < q.workers:
-		q.give(w)
+		q.grant(w)
 	case victim != nil:
-		q.take(victim)
-		q.give(w)
-	case q.waiting < q.places || q.drop(l):
+		q.preempt(victim)
+		q.grant(w)
+	case q.waiting < q.maxWaiting || q.drop(l):
 		q.waiting++
-		q.await(w, len(l.Waiting))
+		q.enqueue(w, len(l.Waiting))
 	default:
 		q.turns.Leave(l)
 		return nil, q.full()
@@ -90,7 +90,7 @@ func (q *Queue) enter(sender string) (*worker, error) {
 	return w, nil
 }
 
-// full is the error for a request that finds no place.
+// full returns the error for a request that the queue has no room for.
 func (q *Queue) full() error {
 	wait := q.mean * time.Duration(q.waiting+1) / time.Duration(q.workers)
 	return &llm.Error{
@@ -99,16 +99,16 @@ func (q *Queue) full() error {
 	}
 }
 
-// drop makes a place for l if another line has more workers that have not run yet than l
-// will have. It refuses the newest of the longest line.
+// drop makes room for l if another line has more workers that have not run yet than l
+// will have. It rejects the newest of the longest line.
 func (q *Queue) drop(l *fair.Line[*worker]) bool {
 	longest := l
 	for _, other := range q.turns.Waiting() {
-		if fresh(other) > fresh(longest) {
+		if unstarted(other) > unstarted(longest) {
 			longest = other
 		}
 	}
-	if fresh(longest) <= fresh(l)+1 {
+	if unstarted(longest) <= unstarted(l)+1 {
 		return false
 	}
 	w := longest.Waiting[len(longest.Waiting)-1]
@@ -118,8 +118,8 @@ func (q *Queue) drop(l *fair.Line[*worker]) bool {
 	return true
 }
 
-// fresh returns how many workers of l have not run yet.
-func fresh(l *fair.Line[*worker]) (n int) {
+// unstarted returns how many waiting workers of l have not run yet.
+func unstarted(l *fair.Line[*worker]) (n int) {
 	for _, w := range l.Waiting {
 		if w.began.IsZero() {
 			n++
@@ -128,7 +128,7 @@ func fresh(l *fair.Line[*worker]) (n int) {
 	return n
 }
 
-// victim returns the worker that l may take at once, nil if there is none.
+// victim returns the worker that l may preempt at once, nil if there is none.
 func (q *Queue) victim(l *fair.Line[*worker]) *worker {
 	most := q.turns.Richest()
 	if most == nil || len(most.Held) < len(l.Held)+2 {
@@ -137,14 +137,14 @@ func (q *Queue) victim(l *fair.Line[*worker]) *worker {
 	return most.Held[len(most.Held)-1]
 }
 
-// next hands out the workers that are free.
+// next assigns the free workers.
 func (q *Queue) next() {
 	for l := q.turns.Next(); l != nil && q.running < q.workers; l = q.turns.Next() {
 		q.serve(l)
 	}
 }
 
-// serve gives the head of l a worker, and l the last turn.
+// serve gives a worker to the head of l, which then has the last turn.
 func (q *Queue) serve(l *fair.Line[*worker]) {
 	w := q.turns.Serve(l)
 	if w.began.IsZero() {
@@ -154,13 +154,13 @@ func (q *Queue) serve(l *fair.Line[*worker]) {
 	close(w.turn)
 }
 
-// give makes w, which does not wait, run.
-func (q *Queue) give(w *worker) {
+// grant makes w, which does not wait, run.
+func (q *Queue) grant(w *worker) {
 	q.turns.Hold(w.line, w)
 	q.start(w)
 }
 
-// start notes that w, which holds a turn, runs from now on.
+// start marks w, which holds a turn, as running.
 func (q *Queue) start(w *worker) {
 	q.running++
 	w.state, w.since = running, time.Now()
@@ -169,10 +169,10 @@ func (q *Queue) start(w *worker) {
 	}
 }
 
-// take makes w, which runs, wait at the head of its line.
-func (q *Queue) take(w *worker) {
+// preempt moves w, which runs, to the head of its line.
+func (q *Queue) preempt(w *worker) {
 	q.stop(w)
-	q.await(w, 0)
+	q.enqueue(w, 0)
 }
 
 // stop makes w neither run nor wait.
@@ -190,8 +190,8 @@ func (q *Queue) stop(w *worker) {
 	w.state = paused
 }
 
-// await puts w into its line.
-func (q *Queue) await(w *worker, at int) {
+// enqueue puts w into its line at index at.
+func (q *Queue) enqueue(w *worker, at int) {
 	w.state, w.turn = waiting, make(chan struct{})
 	q.turns.Wait(w.line, w, at)
 }

@@ -14,7 +14,7 @@ import (
 	"glossa/pkg/llm"
 )
 
-// as is the context of a sender's request.
+// as returns the context of a request of sender.
 func as(t *testing.T, sender string) context.Context { return llm.WithSender(t.Context(), sender) }
 
 func acquire(t *testing.T, q *Queue, sender string) *worker {
@@ -26,21 +26,21 @@ func acquire(t *testing.T, q *Queue, sender string) *worker {
 	return w
 }
 
-// expectEmpty expects that no generation is left, and none of its memory.
+// expectEmpty checks that no generation is left, and no claimed memory.
 func (q *Queue) expectEmpty(t *testing.T) {
 	t.Helper()
 	if running, waiting := q.Stats(); running+waiting+q.waiting != 0 || q.turns.Richest() != nil || q.turns.Next() != nil {
 		t.Errorf("left behind: %+v", q)
 	}
-	c, err := q.pool.Claim("", 1, fair.Limits{}) // which only an empty pool grants
+	c, err := q.pool.Claim("", 1, fair.Limits{}) // only an empty pool grants it
 	if err != nil || !c.Granted() {
 		t.Errorf("left behind in the pool: %+v, %v", &q.pool, err)
 	}
 	c.Release()
 }
 
-// A sender that holds every worker loses one at once to another, then one more, until
-// they have as many; the work that was interrupted goes on.
+// A sender that holds every worker loses one at once to another sender, then one more,
+// until both have equally many. Preempted work continues later.
 func TestWorkersAreShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := NewQueue(8, 0, 0)
@@ -65,7 +65,7 @@ func TestWorkersAreShared(t *testing.T) {
 			w.release()
 		}
 		resumed := make(chan bool)
-		go func() { resumed <- all[7].breathe(t.Context()) == nil }()
+		go func() { resumed <- all[7].awaitTurn(t.Context()) == nil }()
 		synctest.Wait()
 		for _, w := range append(bs, all[:7]...) {
 			w.release()
@@ -78,7 +78,7 @@ func TestWorkersAreShared(t *testing.T) {
 	})
 }
 
-// Senders take turns with a worker that they cannot share otherwise.
+// Senders take turns with a worker that cannot be divided between them.
 func TestWorkersTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := NewQueue(1, 10, 0)
@@ -91,7 +91,7 @@ func TestWorkersTakeTurns(t *testing.T) {
 				w := acquire(t, q, sender)
 				defer w.release()
 				for time.Now().Before(end) {
-					if err := w.breathe(t.Context()); err != nil {
+					if err := w.awaitTurn(t.Context()); err != nil {
 						t.Error(err)
 					}
 					mu.Lock()
@@ -110,8 +110,8 @@ func TestWorkersTakeTurns(t *testing.T) {
 	})
 }
 
-// Where no place is left, a sender that has fewer in line is let in, and the newest of
-// the sender with most is refused.
+// If the queue is full, a sender with fewer waiting requests is admitted, and the newest
+// request of the sender with the most is rejected.
 func TestPlacesAreShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := NewQueue(1, 3, 0)
@@ -145,8 +145,8 @@ func TestPlacesAreShared(t *testing.T) {
 	})
 }
 
-// A generation whose client does not read holds up nobody: it gives up its worker until
-// its client has read.
+// A generation whose client does not read does not delay others: it releases its worker
+// until the client has read.
 func TestStalledWriter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := random(t, 64, Config{Queue: NewQueue(1, 10, 0)})
@@ -185,7 +185,7 @@ func TestStalledWriter(t *testing.T) {
 	})
 }
 
-// A request of another sender is in the next pass, however many rows a sender has.
+// Another sender's request is in the next pass, however many rows a sender has.
 func TestRowsTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := random(t, 1024, Config{PrefixMemory: -1, Queue: NewQueue(2, 20, 0)})
@@ -225,7 +225,7 @@ func TestRowsTakeTurns(t *testing.T) {
 	})
 }
 
-// A sender may claim as much memory as it leaves to others, and waits beyond.
+// A sender may claim as much memory as it leaves to others, and waits beyond that.
 func TestClaims(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := NewQueue(8, 8, 800)
@@ -240,7 +240,7 @@ func TestClaims(t *testing.T) {
 		a2, done2 := claim("a", 90)
 		a3, done3 := claim("a", 100) // 490 would leave 310
 		a4, done4 := claim("a", 1)   // behind it
-		b1, doneB := claim("b", 410) // all that there is
+		b1, doneB := claim("b", 410) // all that is left
 		c1, doneC := claim("c", 1)
 		if waits(done1) || waits(done2) || !waits(done3) || !waits(done4) || waits(doneB) || !waits(doneC) {
 			t.Errorf("waits: %v %v %v %v %v %v", waits(done1), waits(done2), waits(done3), waits(done4), waits(doneB), waits(doneC))
@@ -265,7 +265,7 @@ func TestClaims(t *testing.T) {
 	})
 }
 
-// A generation that stops waiting for memory takes none.
+// A generation that stops waiting for memory claims none.
 func TestClaimCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := NewQueue(2, 2, 100)

@@ -9,25 +9,25 @@ import (
 	"glossa/pkg/llm"
 )
 
-// A row is one completion being written.
+// A row is one completion in progress.
 type row struct {
-	index   int // in the sequence of chunks
-	cache   *transformer.Cache
-	sampler *sampler.Sampler
-	held    *held     // nil without a form
-	calls   *callText // nil without tools
-	text    text
-	ids     []int // of the prompt, and of the completion if the cache may serve again
-	last    int   // the newest token of the prompt or written
-	count   int   // tokens written
-	length  int   // tokens of prompt and completion
-	done    bool
+	index       int // in the sequence of chunks
+	cache       *transformer.Cache
+	sampler     *sampler.Sampler
+	constrained *constrainedRow // nil without a constraint
+	calls       *callParser     // nil without tools
+	text        text
+	ids         []int // of the prompt, and of the completion if the cache may be reused
+	last        int   // the newest token, of the prompt or written
+	count       int   // tokens written
+	length      int   // tokens of prompt and completion
+	done        bool
 
-	// Tokens are decided, then written, which describes them and gives them out. Those
-	// whose log-probabilities are wanted can be written only when their logits are there.
-	fresh   []int     // decided since the last pass, the first so many of them written
-	written int       // of fresh
-	logits  []float32 // (1+len(fresh)-written, vocab), in the places of those not written and of the next
+	// Tokens are first decided, then written: described and emitted. If log-probabilities
+	// are requested, a token is written only when its logits are computed.
+	decided []int     // since the last pass; the first of them are written
+	written int       // number of decided that are written
+	logits  []float32 // (1+len(decided)-written, vocab), for the tokens not written and for the next
 }
 
 // newRow returns completion i of a prompt whose tokens are in cache.
@@ -40,7 +40,7 @@ func (g *generation) newRow(p *prompt, index, i int, cache *transformer.Cache) (
 	r.text.stops = g.stop
 	r.text.decoder = g.engine.tokenizer.NewDecoder()
 	for _, id := range p.ids[p.lead:] {
-		r.text.decoder.Next(id) // the completion goes on where the prompt ended
+		r.text.decoder.Next(id) // the completion continues where the prompt ended
 	}
 	if g.penalise {
 		for _, id := range p.ids[p.lead:] {
@@ -49,19 +49,19 @@ func (g *generation) newRow(p *prompt, index, i int, cache *transformer.Cache) (
 	}
 	r.last = p.ids[len(p.ids)-1]
 	if len(g.tools) > 0 {
-		r.calls = &callText{form: g.engine.template.Calls(), ids: rand.Reader}
+		r.calls = &callParser{format: g.engine.template.Calls(), ids: rand.Reader}
 	}
-	if g.form != nil {
-		err = g.hold(r)
+	if g.constraint != nil {
+		err = g.constrain(r)
 	}
 	return r, err
 }
 
-// full returns why a row is over without another token, "" if it is not.
+// full returns why a row has ended without another token, "" if it has not.
 func (g *generation) full(r *row) llm.Finish {
 	switch {
-	case r.held != nil:
-		return g.closed(r)
+	case r.constrained != nil:
+		return g.constrainedFinish(r)
 	case r.count >= g.maxTokens:
 		return llm.FinishLength
 	case r.length >= g.window:
@@ -70,10 +70,11 @@ func (g *generation) full(r *row) llm.Finish {
 	return ""
 }
 
-// write goes on with a row as far as its logits reach. false means that nobody listens.
+// write advances a row as far as its logits reach. It returns false if the client has
+// disconnected.
 func (g *generation) write(r *row) bool {
 	logits, vocab := r.logits, g.engine.model.Vocab
-	for r.written < len(r.fresh) {
+	for r.written < len(r.decided) {
 		if !g.emit(r, g.next(r, logits)) {
 			return false
 		}
@@ -85,7 +86,7 @@ func (g *generation) write(r *row) bool {
 	if c, ended := g.decide(r, logits); ended {
 		return g.emit(r, c)
 	}
-	ready := len(r.fresh)
+	ready := len(r.decided)
 	if g.logprobs >= 0 {
 		ready = 1
 	}
@@ -97,17 +98,17 @@ func (g *generation) write(r *row) bool {
 	return true
 }
 
-// decide decides a row's next tokens, or that it ends, with the chunk returned.
+// decide decides a row's next tokens, or that it ends, with the returned chunk.
 func (g *generation) decide(r *row, logits []float32) (c llm.Chunk, ended bool) {
-	r.fresh, r.written = r.fresh[:0], 0
+	r.decided, r.written = r.decided[:0], 0
 	end, why := -1, llm.Finish("")
-	if r.held != nil {
-		end, why = g.decideHeld(r, logits)
+	if r.constrained != nil {
+		end, why = g.decideConstrained(r, logits)
 	} else if id := r.sampler.Sample(logits[:g.engine.tokens], r.count); g.engine.ends[id] {
 		end, why = id, llm.FinishEOS
 	} else {
 		r.sampler.Observe(id)
-		r.fresh = append(r.fresh, id)
+		r.decided = append(r.decided, id)
 	}
 	if why == "" {
 		return c, false
@@ -115,17 +116,16 @@ func (g *generation) decide(r *row, logits []float32) (c llm.Chunk, ended bool) 
 	g.end(r, &c, why)
 	if end >= 0 {
 		g.usage.Output++
-		if g.echo && g.score { // prompt and completion have all their tokens
+		if g.echo && g.score { // prompt and completion include all their tokens
 			c.Tokens = append(c.Tokens, g.token(end, r.last, "", logits))
 		}
 	}
 	return c, true
 }
 
-// next writes a row's next token that is decided, which logits predict, and returns the
-// chunk that it makes.
+// next writes a row's next decided token, which logits predict, and returns its chunk.
 func (g *generation) next(r *row, logits []float32) (c llm.Chunk) {
-	id := r.fresh[r.written]
+	id := r.decided[r.written]
 	bytes := r.text.decoder.Next(id)
 	var tok llm.Token
 	if g.tokens {
@@ -141,10 +141,10 @@ func (g *generation) next(r *row, logits []float32) (c llm.Chunk) {
 	g.usage.Output++
 
 	text, tokens, stopped := r.text.push(bytes, tok)
-	g.say(r, &c, text, tokens)
+	g.addOutput(r, &c, text, tokens)
 	if stopped {
 		c.Finish = llm.FinishStop
-	} else if r.written == len(r.fresh) {
+	} else if r.written == len(r.decided) {
 		if why := g.full(r); why != "" {
 			g.end(r, &c, why)
 		}
@@ -152,18 +152,18 @@ func (g *generation) next(r *row, logits []float32) (c llm.Chunk) {
 	return c
 }
 
-// end closes a row: what was held back goes out with c.
+// end closes a row: c takes the text held back.
 func (g *generation) end(r *row, c *llm.Chunk, why llm.Finish) {
 	text, tokens := r.text.flush()
 	c.Finish = why
-	g.say(r, c, text, tokens)
-	if r.held != nil && r.held.matcher.Accepts() { // but for grammars with more ways than are followed
+	g.addOutput(r, c, text, tokens)
+	if r.constrained != nil && r.constrained.matcher.Accepts() { // false for grammars with more alternatives than the matcher follows
 		c.Guarantee = llm.Enforced
 	}
 }
 
-// say puts into c what a row lets out: nothing else that it writes reaches a chunk.
-func (g *generation) say(r *row, c *llm.Chunk, text string, tokens []llm.Token) {
+// addOutput adds a row's output to c. It is the only path from a row to a chunk.
+func (g *generation) addOutput(r *row, c *llm.Chunk, text string, tokens []llm.Token) {
 	c.Row = r.index
 	piece := llm.Chunk{Text: text, Finish: c.Finish}
 	r.calls.push(&piece)
@@ -174,7 +174,7 @@ func (g *generation) say(r *row, c *llm.Chunk, text string, tokens []llm.Token) 
 	}
 }
 
-// token describes a token that came after prev, under the logits in its place.
+// token describes a token that came after prev, given the logits at its position.
 func (g *generation) token(id, prev int, bytes string, logits []float32) llm.Token {
 	tok := llm.Token{ID: id, Text: bytes, Piece: g.engine.tokenizer.Piece(id)}
 	if g.logprobs < 0 {
@@ -192,8 +192,8 @@ func (g *generation) token(id, prev int, bytes string, logits []float32) llm.Tok
 	return tok
 }
 
-// after returns what a token adds to a text whose last token is prev: decoders
-// look one token back at most.
+// after returns the text that a token adds after prev: decoders look back at most one
+// token.
 func (c *core) after(prev, id int) string {
 	decoder := c.tokenizer.NewDecoder()
 	decoder.Next(prev)

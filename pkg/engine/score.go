@@ -10,10 +10,10 @@ import (
 	"glossa/pkg/tokenizer"
 )
 
-// Score implements [llm.Scorer]. Spaces at the end of the prompt count as the
-// beginning of the continuation, where byte-level vocabularies have them; both are
-// tokenised as one text and parted after the prompt's own number of tokens. This is
-// how the language model evaluation harness reads a model.
+// Score implements [llm.Scorer]. Spaces at the end of the prompt count as the beginning
+// of the continuation, as in byte-level vocabularies. Both are tokenised as one text and
+// separated after the number of tokens of the prompt alone, as in the language model
+// evaluation harness.
 func (e *Engine) Score(ctx context.Context, req *llm.ScoreRequest) (*llm.Score, llm.Usage, error) {
 	if req.Continuation == "" {
 		return nil, llm.Usage{}, invalid("continuation", "must not be empty")
@@ -44,7 +44,7 @@ func newScore(tokens []llm.Token, top int) *llm.Score {
 	return score
 }
 
-// encodeScore returns the prompt and the continuation as one prompt, of which the
+// encodeScore returns the prompt and the continuation as one prompt. Only the
 // continuation is described.
 func (e *Engine) encodeScore(ctx context.Context, req *llm.ScoreRequest) ([]*prompt, error) {
 	if req.Prompt.Messages != nil {
@@ -68,15 +68,15 @@ func (e *Engine) encodeScore(ctx context.Context, req *llm.ScoreRequest) ([]*pro
 		out.ids, out.lead = append([]int{e.empty}, out.ids...), 1
 	}
 	out.input = len(out.ids) // an empty context is the end-of-text token (seed 001, logprob)
-	// The last token predicts nothing that is wanted, but takes its place.
+	// The logits of the last token are not needed, but it takes a place.
 	if n := len(out.ids); n > e.context {
 		return nil, llm.TooManyTokens("the context and the continuation have", n, e.context)
 	}
 	return []*prompt{out}, nil
 }
 
-// moveSpaces returns the prompt without the spaces at its end, and the prompt with
-// the continuation.
+// moveSpaces returns the prompt without its trailing spaces, and the prompt with the
+// continuation.
 func moveSpaces(p llm.Prompt, continuation string) (before, after llm.Prompt) {
 	parts := slices.Clone(p.Parts)
 	if n := len(parts); n > 0 && parts[n-1].Tokens == nil {

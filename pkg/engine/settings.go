@@ -13,25 +13,25 @@ import (
 // maxRows bounds the rows of one request.
 const maxRows = 256
 
-// settings are the parameters of a request as the engine obeys them.
+// settings are the validated parameters of a request.
 type settings struct {
-	n, bestOf int // completions of each prompt: given, decoded
-	maxTokens int
-	truncate  *int
-	stop      []string
-	echo      bool
-	score     bool // the prompt's tokens are described
-	tokens    bool // chunks carry tokens
-	logprobs  int  // with so many alternatives; -1 without log-probabilities
-	penalise  bool // penalties count the prompt
-	sampler   sampler.Config
-	form      *grammar.Constraint // of the texts; nil: any text
-	tools     []llm.Tool          // that a chat may call
+	n, bestOf  int // completions of each prompt: returned, decoded
+	maxTokens  int
+	truncate   *int
+	stop       []string
+	echo       bool
+	score      bool // the prompt's tokens are described
+	tokens     bool // chunks carry tokens
+	logprobs   int  // number of alternatives; -1 without log-probabilities
+	penalise   bool // penalties count the prompt
+	sampler    sampler.Config
+	constraint *grammar.Constraint // of the texts; nil: any text
+	tools      []llm.Tool          // that a chat may call
 }
 
-// settle reads the effective parameters p of a request, but for its form, and refuses
-// what the engine cannot do.
-func (e *Engine) settle(req *llm.Request, p *llm.Params) (*settings, error) {
+// newSettings validates the effective parameters p of a request, except its constraint,
+// and rejects those that the engine does not support.
+func (e *Engine) newSettings(req *llm.Request, p *llm.Params) (*settings, error) {
 	s := &settings{
 		n: max(1, req.N), maxTokens: min(or(p.MaxTokens, e.context), e.context), truncate: p.Truncate, stop: p.Stop,
 		echo: or(p.Echo, false), tokens: or(p.Tokens, false) || p.Logprobs != nil, logprobs: min(or(p.Logprobs, -1), e.tokens),
@@ -67,8 +67,8 @@ func (e *Engine) settle(req *llm.Request, p *llm.Params) (*settings, error) {
 	return s, err
 }
 
-// samplerConfig translates parameters. Without a temperature, top_k or top_p mean
-// sampling at 1, and their absence greedy choice.
+// samplerConfig translates parameters. Without a temperature, the choice is greedy, but
+// top_k, top_p or typical_p imply sampling at temperature 1.
 func samplerConfig(p *llm.Params) sampler.Config {
 	temperature := 0.0
 	if p.TopK != nil || p.TopP != nil || p.TypicalP != nil {
@@ -86,8 +86,8 @@ func samplerConfig(p *llm.Params) sampler.Config {
 	}
 }
 
-// newSampler returns the sampler of completion i of a prompt. Rows are keyed by i
-// alone, so that a prompt's text is the same alone and in a list.
+// newSampler returns the sampler of completion i of a prompt. It is seeded by i only, so
+// that a prompt's text is the same alone and in a list.
 func (e *Engine) newSampler(s *settings, i int) (*sampler.Sampler, error) {
 	cfg := s.sampler
 	cfg.Row, cfg.Kernels = i, e.kernels

@@ -6,35 +6,35 @@ import (
 	"time"
 )
 
-// passTarget is how long a pass may take while several senders share a batch, since each
-// waits for the pass under way and for its own.
+// passTarget is the maximum duration of a pass while several senders share a batch, since
+// each waits for the current pass and for its own.
 const passTarget = 100 * time.Millisecond
 
-// minRoom is how many tokens a pass may have, however long they take. A pass of
-// manyTokens or more takes time in proportion to its tokens; a smaller one takes as long
-// as reading the weights.
+// minRoom is the number of tokens that a pass may always have. A pass of manyTokens or
+// more takes time in proportion to its tokens; a smaller one takes the time of reading
+// the weights.
 const (
 	minRoom    = 8
 	manyTokens = 32
 )
 
-// A share is what one sender has of a batch. Passes begin with the sender that has had
+// A share is one sender's use of a batch. Passes begin with the sender that has used the
 // least (start-time fair queueing: Goyal, Vin, Cheng 1996).
 type share struct {
 	sender  string
 	members int
-	had     int64 // tokens, counted on from the least of the others when it came
+	used    int64 // tokens, starting from the least of the other senders
 }
 
-// enrol returns the share of a sender with one member more; b.mu is held.
-func (b *batch) enrol(sender string) *share {
+// acquireShare returns the share of a sender, with one more member; b.mu is held.
+func (b *batch) acquireShare(sender string) *share {
 	s := b.shares[sender]
 	if s == nil {
 		s = &share{sender: sender}
 		first := true
 		for _, other := range b.shares {
-			if first || other.had < s.had {
-				s.had, first = other.had, false
+			if first || other.used < s.used {
+				s.used, first = other.used, false
 			}
 		}
 		b.shares[sender] = s
@@ -43,27 +43,26 @@ func (b *batch) enrol(sender string) *share {
 	return s
 }
 
-// dismiss counts a member of s out; b.mu is held.
-func (b *batch) dismiss(s *share) {
+// releaseShare removes a member from s; b.mu is held.
+func (b *batch) releaseShare(s *share) {
 	if s.members--; s.members == 0 {
 		delete(b.shares, s.sender)
 	}
 }
 
-// charge counts the tokens that m has in a pass. What m does alone counts as a whole
-// pass.
+// charge counts the tokens of m in a pass. Exclusive work counts as a whole pass.
 func (s *share) charge(m *member, tokens int) {
-	if m.alone != nil {
+	if m.exclusive != nil {
 		tokens = passTokens
 	}
-	s.had += int64(tokens)
+	s.used += int64(tokens)
 }
 
-// order sorts the waiting members by what their senders have had, then by arrival; b.mu
-// is held.
+// order sorts the waiting members by the use of their senders, then by arrival; b.mu is
+// held.
 func (b *batch) order() {
 	if len(b.shares) > 1 {
-		slices.SortStableFunc(b.waiting, func(x, y *member) int { return cmp.Compare(x.share.had, y.share.had) })
+		slices.SortStableFunc(b.waiting, func(x, y *member) int { return cmp.Compare(x.share.used, y.share.used) })
 	}
 }
 
@@ -75,8 +74,9 @@ func (b *batch) room() int {
 	return min(max(int(passTarget/b.cost), minRoom), passTokens)
 }
 
-// learn updates the cost of a token with the time of the last pass; b.mu is held.
-func (b *batch) learn(took time.Duration) {
+// updateCost updates the cost of a token with the duration of the last pass; b.mu is
+// held.
+func (b *batch) updateCost(took time.Duration) {
 	tokens := 0
 	for i := range b.seqs {
 		tokens += len(b.seqs[i].Tokens)

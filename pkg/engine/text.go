@@ -7,25 +7,25 @@ import (
 	"glossa/pkg/tokenizer"
 )
 
-// A text assembles what a row's tokens say. It lets out whole runes, holds back
-// what may become a stop string, and ends before the first one.
+// A text assembles the text of a row's tokens. It releases whole runes, holds back what
+// may become a stop string, and ends before the first stop string.
 type text struct {
 	stops   []string
 	decoder tokenizer.Decoder
 	utf8    tokenizer.UTF8
 
-	held    string // assembled, not let out yet
-	out     int    // bytes let out
+	held    string // assembled, not released yet
+	out     int    // bytes released
 	pending []pendingToken
 }
 
-// A pendingToken waits for its text to be let out.
+// A pendingToken waits for its text to be released.
 type pendingToken struct {
 	llm.Token
 	start, end int // offsets in the row's text, bytes
 }
 
-// push adds a token's bytes and returns what can be let out; stopped tells that a
+// push adds a token's bytes and returns what can be released. stopped reports whether a
 // stop string ended the row.
 func (t *text) push(bytes string, tok llm.Token) (out string, tokens []llm.Token, stopped bool) {
 	start := t.out + len(t.held)
@@ -41,10 +41,10 @@ func (t *text) push(bytes string, tok llm.Token) (out string, tokens []llm.Token
 	return out, tokens, false
 }
 
-// flush lets out the rest of a row that no stop string ended.
+// flush releases the rest of a row that no stop string ended.
 func (t *text) flush() (out string, tokens []llm.Token) {
 	t.held += t.utf8.Write(t.decoder.Flush()) + t.utf8.Flush()
-	if at, found := t.find(); found { // what a cut rune became
+	if at, found := t.find(); found { // an incomplete rune may complete one
 		t.held = t.held[:at]
 	}
 	return t.release(len(t.held)) // where every pending token begins or ends
@@ -61,7 +61,7 @@ func (t *text) find() (at int, found bool) {
 	return at, found
 }
 
-// hold returns the length of the longest end of the text that begins a stop string.
+// hold returns the length of the longest suffix of the text that begins a stop string.
 func (t *text) hold() (longest int) {
 	for _, stop := range t.stops {
 		for n := min(len(stop)-1, len(t.held)); n > longest; n-- {
@@ -73,7 +73,7 @@ func (t *text) hold() (longest int) {
 	return longest
 }
 
-// release lets out n bytes and the tokens that begin in them, or end there.
+// release returns n bytes and the tokens that begin or end in them.
 func (t *text) release(n int) (out string, tokens []llm.Token) {
 	out, t.held = t.held[:n], t.held[n:]
 	t.out += n

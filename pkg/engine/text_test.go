@@ -8,7 +8,7 @@ import (
 	"glossa/pkg/llm"
 )
 
-// verbatim is a decoder for tokens whose bytes the test gives itself.
+// verbatim is a decoder for tokens whose bytes the test provides.
 type verbatim struct{}
 
 func (verbatim) Next(int) string { return "" }
@@ -63,7 +63,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// However a text is cut into tokens, a row ends before the first stop string.
+// A row ends before the first stop string, however its text is divided into tokens.
 func FuzzText(f *testing.F) {
 	f.Add("hello world", "wo", "l", uint8(3))
 	f.Add("ab\xe2\x82\xacc", "\u20ac", "c", uint8(1))

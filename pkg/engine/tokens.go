@@ -13,8 +13,8 @@ var (
 	_ llm.TokenizerFile = (*core)(nil)
 )
 
-// Render implements [llm.Renderer]. A chat template writes the tokens that texts begin with
-// itself.
+// Render implements [llm.Renderer]. A chat template itself writes the tokens that begin a
+// text.
 func (e *Engine) Render(messages []llm.Message, tools []llm.Tool, open bool) (parts []llm.Part, start bool, err error) {
 	render := e.template.Transcript
 	if open {
@@ -24,8 +24,8 @@ func (e *Engine) Render(messages []llm.Message, tools []llm.Tool, open bool) (pa
 	return parts, e.template == "" || e.template == chat.Concat, err
 }
 
-// TokenizerJSON implements [llm.TokenizerFile]. It waits for a worker: a file of megabytes
-// may be read and checked for it.
+// TokenizerJSON implements [llm.TokenizerFile]. It waits for a worker, since it may read
+// and check a file of megabytes.
 func (c *core) TokenizerJSON(ctx context.Context) ([]byte, error) {
 	worker, err := c.queue.acquire(ctx)
 	if err != nil {
@@ -39,8 +39,8 @@ func (c *core) TokenizerJSON(ctx context.Context) ([]byte, error) {
 		}
 		return raw, nil
 	}
-	if c.words != nil {
-		return c.words()
+	if c.tokenizerJSON != nil {
+		return c.tokenizerJSON()
 	}
 	return nil, llm.Errorf(llm.Unsupported, "the tokenizer of this model is not a tokenizer.json")
 }

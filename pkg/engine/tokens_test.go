@@ -13,8 +13,8 @@ import (
 	"glossa/pkg/tokenizer/hf"
 )
 
-// TestTokenizerJSON: that of an Alpha model is written, that of another is read, and
-// what has none is refused.
+// TestTokenizerJSON: an Alpha model's file is generated, other models' files are read,
+// and a model without one returns an error.
 func TestTokenizerJSON(t *testing.T) {
 	m, err := arch.FromAlpha(checkpointtest.Golden(), "")
 	if err != nil {
@@ -46,8 +46,8 @@ func TestTokenizerJSON(t *testing.T) {
 	}
 }
 
-// TestRender: a chat is what a generation is given, with or without the beginning of the
-// answer; a form with marks of its own needs no token before it.
+// TestRender: the rendered chat is the input of a generation, with or without the
+// beginning of the answer. A template with its own marks needs no start token.
 func TestRender(t *testing.T) {
 	chats := []llm.Message{{Role: "user", Parts: []llm.Part{{Text: "hi"}}}}
 	for template, want := range map[chat.Template]struct {
@@ -63,8 +63,8 @@ func TestRender(t *testing.T) {
 	}
 }
 
-// TestLikelihood: what a search says of its result is the sum of the log-probabilities of
-// its tokens, whatever the penalty on their number was.
+// TestLikelihood: the likelihood of a search's result is the sum of the log-probabilities
+// of its tokens, whatever the length penalty.
 func TestLikelihood(t *testing.T) {
 	for _, penalty := range []float64{0, 1, 1.5} {
 		b := newBeamSearch(1, 10, 2, penalty, arch.StopFalse, 9)

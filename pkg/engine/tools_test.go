@@ -13,20 +13,20 @@ import (
 	"glossa/pkg/llm"
 )
 
-func toolForm(template chat.Template, tools []llm.Tool, must, one bool) (*grammar.Grammar, error) {
+func testToolGrammar(template chat.Template, tools []llm.Tool, must, one bool) (*grammar.Grammar, error) {
 	var tokens []string
 	for b := range 0x80 {
 		tokens = append(tokens, string(rune(b)))
 	}
 	words := grammar.NewVocabulary(tokens)
-	e := &Engine{forms: &forms{vocabulary: func() (*grammar.Vocabulary, error) { return words, nil }}, template: template, ends: map[int]bool{0: true}}
-	return e.toolForm(grammar.NewCompiler(context.Background()), &llm.Params{Tools: tools, MustCall: &must, OneCall: &one})
+	e := &Engine{constraints: &constraintCache{vocabulary: func() (*grammar.Vocabulary, error) { return words, nil }}, template: template, ends: map[int]bool{0: true}}
+	return e.toolGrammar(grammar.NewCompiler(context.Background()), &llm.Params{Tools: tools, MustCall: &must, OneCall: &one})
 }
 
-func TestToolForm(t *testing.T) {
+func TestToolGrammar(t *testing.T) {
 	good := llm.Tool{Name: "good", Parameters: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}}}`)}
 	for _, template := range []chat.Template{"", chat.Concat, chat.Llama3, chat.ChatML} {
-		_, err := toolForm(template, []llm.Tool{good, {Name: "bare"}}, false, false)
+		_, err := testToolGrammar(template, []llm.Tool{good, {Name: "bare"}}, false, false)
 		if err != nil {
 			t.Errorf("%s: %v", template, err)
 		}
@@ -39,25 +39,25 @@ func TestToolForm(t *testing.T) {
 		{[]llm.Tool{good, good}, `there are two functions "good"`},
 		{[]llm.Tool{good, {Name: "bad", Parameters: json.RawMessage(`{"type":"object","properties":{"x":{"type":"strnig"}}}`)}}, `the parameters of "bad": /properties/x`},
 	} {
-		_, err := toolForm(chat.ChatML, test.tools, true, true)
-		if e := llm.AsError(formError("tools", err)); e.Code != llm.Invalid || e.Param != "tools" || !strings.HasPrefix(e.Message, test.want) {
+		_, err := testToolGrammar(chat.ChatML, test.tools, true, true)
+		if e := llm.AsError(constraintError("tools", err)); e.Code != llm.Invalid || e.Param != "tools" || !strings.HasPrefix(e.Message, test.want) {
 			t.Errorf("got %v, want %s", err, test.want)
 		}
 	}
 }
 
-// What is kept of tools is not taken for the same tools with other demands.
-func TestToolFormsKept(t *testing.T) {
+// The cache distinguishes the same tools with other requirements.
+func TestToolGrammarsCached(t *testing.T) {
 	var tokens []string
 	for b := range 0x80 {
 		tokens = append(tokens, string(rune(b)))
 	}
 	words := grammar.NewVocabulary(tokens)
-	e := &Engine{forms: &forms{vocabulary: func() (*grammar.Vocabulary, error) { return words, nil }}, template: chat.Concat, ends: map[int]bool{0: true}}
+	e := &Engine{constraints: &constraintCache{vocabulary: func() (*grammar.Vocabulary, error) { return words, nil }}, template: chat.Concat, ends: map[int]bool{0: true}}
 	for range 2 {
 		for _, must := range []bool{false, true} {
 			for _, one := range []bool{false, true} {
-				c, err := e.form(t.Context(), &llm.Params{Tools: []llm.Tool{{Name: "f"}}, MustCall: &must, OneCall: &one})
+				c, err := e.constraint(t.Context(), &llm.Params{Tools: []llm.Tool{{Name: "f"}}, MustCall: &must, OneCall: &one})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -78,9 +78,9 @@ func TestToolFormsKept(t *testing.T) {
 	}
 }
 
-// Whatever is drawn from the tokens that the form allows, with whatever number of them,
-// is told apart into calls of the functions there are, with whole arguments, or is text.
-func TestToolFormDraws(t *testing.T) {
+// All texts drawn from the allowed tokens, with any maximum length, parse into calls of
+// existing functions with complete arguments, or are text.
+func TestToolGrammarDraws(t *testing.T) {
 	tokens := []string{"<tool_call>\n", `{"name": "`, `": {"`, "}}", "; ", " é", `\"`}
 	for b := range 256 {
 		tokens = append(tokens, string([]byte{byte(b)}))
@@ -92,7 +92,7 @@ func TestToolFormDraws(t *testing.T) {
 	for _, template := range []chat.Template{chat.Concat, chat.Llama3, chat.ChatML} {
 		for _, must := range []bool{false, true} {
 			for _, one := range []bool{false, true} {
-				form, err := toolForm(template, tools, must, one)
+				form, err := testToolGrammar(template, tools, must, one)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -113,7 +113,7 @@ func TestToolFormDraws(t *testing.T) {
 	}
 }
 
-// draw writes a text of at most so many tokens.
+// draw writes a text of at most budget tokens.
 func draw(t *testing.T, c *grammar.Constraint, tokens []string, budget int, random *rand.Rand) string {
 	t.Helper()
 	m, text := c.Start(), ""
@@ -163,10 +163,10 @@ func checkRow(t *testing.T, row llm.Chunk, must, one bool) {
 	}
 }
 
-// A chat with tools ends in calls with whole arguments, at every number of tokens and
-// the same in a stream of pieces; with no must, in text or in calls.
+// A chat with tools that must be called ends in calls with complete arguments, with any
+// maximum of tokens and also in a stream. Otherwise it ends in text or calls.
 func TestCalls(t *testing.T) {
-	e := worded(t, characters(t), 1024, Config{})
+	e := withTokenizer(t, characters(t), 1024, Config{})
 	tools := []llm.Tool{{Name: "weather", Parameters: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"},"days":{"type":"integer"}},"required":["city","days"]}`)}}
 	_, _, err := llm.Collect(e.Generate(t.Context(), with(llm.Params{Tools: tools})), 1)
 	if fault := llm.AsError(err); fault.Code != llm.Invalid || fault.Param != "tools" {

@@ -22,10 +22,11 @@ const (
 	MaxBeams = 5
 	beamRows = 64 // hypotheses that are decoded together
 
-	sentenceBytes = 512 // a sentence and its translation, beside its tokens
+	sentenceBytes = 512 // a sentence and its translation, in addition to its tokens
 )
 
-// languages is what a translator needs of its tokenizer beside [tokenizer.Tokenizer].
+// languages is the capability that a translator needs of its tokenizer in addition to
+// [tokenizer.Tokenizer].
 type languages interface {
 	Language(code string) (id int, ok bool)
 	Languages() []string
@@ -38,7 +39,7 @@ type Translator struct {
 
 	rules     arch.Translation
 	languages languages
-	codes     []string // that it translates, as requests spell them
+	codes     []string // of its languages, as requests spell them
 }
 
 var (
@@ -76,7 +77,8 @@ func NewTranslator(m *arch.Model, cfg Config) (_ *Translator, err error) {
 	return t, nil
 }
 
-// M2M100 says ns for Northern Sotho, ISO 639 and seed 001 say nso.
+// modelCode returns the model's code of a language: M2M100 uses ns for Northern Sotho,
+// ISO 639 and seed 001 use nso.
 func modelCode(code string) string {
 	if code == "nso" {
 		return "ns"
@@ -91,16 +93,16 @@ func requestCode(code string) string {
 	return code
 }
 
-// Generate implements [llm.Backend]: it refuses.
+// Generate implements [llm.Backend]. It returns an error.
 func (t *Translator) Generate(context.Context, *llm.Request) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
 		yield(llm.Chunk{}, llm.Errorf(llm.Unsupported, "this model translates and does not complete texts"))
 	}
 }
 
-// Translate implements [llm.Translator]. Usage counts what the encoder is given, the
-// tokens of language and end included, and what is decoded: the token of the target
-// language once, since all beams share it, then one token a beam and step.
+// Translate implements [llm.Translator]. Usage counts the input of the encoder, including
+// the tokens of language and end, and the decoded tokens: the token of the target
+// language once, since all beams share it, then one token for each beam and step.
 func (t *Translator) Translate(ctx context.Context, req *llm.TranslateRequest) ([]llm.Translation, llm.Usage, error) {
 	if err := t.checkTranslate(req); err != nil {
 		return nil, llm.Usage{}, err
@@ -138,7 +140,7 @@ func (t *Translator) Translate(ctx context.Context, req *llm.TranslateRequest) (
 	return out, w.usage, nil
 }
 
-// inText names the text that an error of [translation.add] is about.
+// inText adds the index of the text to an error of [translation.add].
 func inText(i int, err error) error {
 	if e, ok := errors.AsType[*llm.Error](err); ok {
 		e.Param = fmt.Sprintf("text[%d]", i)
@@ -161,7 +163,7 @@ func (t *Translator) checkTranslate(req *llm.TranslateRequest) error {
 }
 
 func (t *Translator) unknown(param, code string) error {
-	return invalid(param, fmt.Sprintf("%.20q is no language of this model: it has %s", code, strings.Join(t.codes, ", ")))
+	return invalid(param, fmt.Sprintf("%.20q is not a language of this model: it has %s", code, strings.Join(t.codes, ", ")))
 }
 
 // source returns the language of a text, detected if none is given.
@@ -175,19 +177,19 @@ func (t *Translator) source(text, given string, i int) (string, error) {
 	return "", invalid("source_lang", fmt.Sprintf("the language of text[%d] could not be detected: name it", i))
 }
 
-// A sentence is what is translated at once, with the white space around it.
+// A sentence is translated as a unit; it includes the white space around it.
 type sentence struct {
 	language.Sentence
 	ids   []int // for the encoder; nil if there is nothing to translate
-	limit int   // tokens of the translation, the language's and the end's included
+	limit int   // tokens of the translation, including those of language and end
 
 	memory *transformer.Memory
 	search *beamSearch
 	caches []*transformer.Cache // of the running hypotheses
 }
 
-// join puts the sentences of a text together. Where the source had nothing between
-// two of them the target has a space, if its script puts one there.
+// join concatenates the sentences of a text. Where the source has nothing between two of
+// them, the target gets a space if its script uses one.
 func (t *Translator) join(sentences []*sentence, target string) string {
 	var b strings.Builder
 	spaced := !slices.Contains([]string{"zh", "ja", "th", "lo", "km", "my"}, target)
@@ -204,8 +206,8 @@ func (t *Translator) join(sentences []*sentence, target string) string {
 	return b.String()
 }
 
-// score returns the geometric mean of the probabilities of all tokens of a translation, 1 if
-// there was nothing to translate.
+// score returns the geometric mean of the probabilities of all tokens of a translation, 1
+// if there was nothing to translate.
 func (t *Translator) score(sentences []*sentence) float64 {
 	sum, tokens := 0.0, 0
 	for _, s := range sentences {
@@ -225,19 +227,19 @@ func (t *Translator) text(s *sentence) string {
 	return tokenizer.Decode(t.tokenizer, s.search.best()[1:])
 }
 
-// A translation is one request under way.
+// A translation is one request in progress.
 type translation struct {
 	*Translator
 	beams, target int
 	member        *member
 	waiting       []*sentence
 	active        []*sentence
-	held, largest int64 // bytes of all sentences, and what the largest takes while it is decoded
+	held, largest int64 // bytes of all sentences, and the most that one takes while it is decoded
 	all           int64 // bytes, if all were decoded together
 	usage         llm.Usage
 }
 
-// add cuts a text into sentences and lines them up.
+// add splits a text into sentences and queues them.
 func (w *translation) add(ctx context.Context, text, source string, split bool) ([]*sentence, error) {
 	parts := []language.Sentence{whole(text)}
 	if split {
@@ -278,19 +280,19 @@ func whole(text string) language.Sentence {
 	return language.Sentence{Before: text[:at], Text: body, After: text[at+len(body):]}
 }
 
-// limit is how long the translation of n tokens may be: as the model's files say, and
-// more where the source is long, so that nothing is cut off.
+// limit returns the maximum length of the translation of n tokens: that of the model's
+// files, or more for a long source, so that the translation is not cut off.
 func (w *translation) limit(n int) int {
 	return min(max(w.rules.MaxLength-1, 2*n+10), w.context-1)
 }
 
-// bytes is the memory that s may take while it is decoded.
+// bytes returns the memory that s may take while it is decoded.
 func (w *translation) bytes(s *sentence) int64 {
 	row := w.model.CacheBytes(s.limit+1) + logitBytes*int64(w.model.Vocab)
 	return w.model.MemoryBytes(len(s.ids)) + int64(w.beams)*row
 }
 
-// run decodes all sentences, as many together as there is room for.
+// run decodes all sentences, as many together as fit.
 func (w *translation) run(ctx context.Context) error {
 	for {
 		for more := true; more; {
@@ -318,8 +320,8 @@ func translating(err error) error {
 	return err
 }
 
-// admit encodes waiting sentences, about [prefillChunk] tokens of those that there is
-// room for, and begins their searches; false means that there were none.
+// admit encodes waiting sentences, about [prefillChunk] tokens of those that fit, and
+// begins their searches. It returns false if there were none.
 func (w *translation) admit(ctx context.Context) (bool, error) {
 	var room, tokens, fresh = w.memory - w.held, 0, []*sentence(nil)
 	for _, s := range w.active {
@@ -338,7 +340,7 @@ func (w *translation) admit(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	var memories []*transformer.Memory
-	err := w.member.use(ctx, func(p *transformer.Pass) (err error) {
+	err := w.member.runExclusive(ctx, func(p *transformer.Pass) (err error) {
 		memories, err = p.Encode(texts)
 		return err
 	})
@@ -399,8 +401,8 @@ func (w *translation) extend(s *sentence, logits [][]float32) {
 	s.caches = w.inherit(s.caches, s.search.running)
 }
 
-// inherit returns the caches of hypotheses, made from those of their parents: the
-// first child takes its parent's, the others copies.
+// inherit returns the caches of hypotheses, made from those of their parents: the first
+// child takes its parent's cache, the others receive copies.
 func (w *translation) inherit(old []*transformer.Cache, running []hypothesis) []*transformer.Cache {
 	taken, out := make([]bool, len(old)), make([]*transformer.Cache, len(running))
 	for i, h := range running {
@@ -429,8 +431,8 @@ func (w *translation) inherit(old []*transformer.Cache, running []hypothesis) []
 	return out
 }
 
-// Embed implements [llm.Embedder] over the encoder. The language of a text is
-// detected; where that fails the model's first one stands for it.
+// Embed implements [llm.Embedder] over the encoder. The language of a text is detected;
+// if that fails, the model's first language is used.
 func (t *Translator) Embed(ctx context.Context, req *llm.EmbedRequest) ([]llm.Embedding, llm.Usage, error) {
 	return t.embed(ctx, req, len(t.model.Encoder), func(to *tokenizer.Collector, p llm.Prompt) ([]int, error) {
 		text, ok := p.Text()
@@ -444,8 +446,8 @@ func (t *Translator) Embed(ctx context.Context, req *llm.EmbedRequest) ([]llm.Em
 		from, _ := t.languages.Language(modelCode(code))
 		err := to.Add(ctx, t.tokenizer, text, false)
 		return slices.Concat([]int{from}, to.IDs(), []int{t.rules.End}), err
-	}, func(ctx context.Context, m *member, l *layers, texts [][]int) error {
-		return l.observe(ctx, m, texts, func(p *transformer.Pass) error {
+	}, func(ctx context.Context, m *member, l *hiddenLayers, texts [][]int) error {
+		return l.capture(ctx, m, texts, func(p *transformer.Pass) error {
 			_, err := p.Encode(texts)
 			return err
 		})

@@ -28,9 +28,9 @@ func (c codes) Language(code string) (int, bool) {
 
 func (c codes) Languages() []string { return []string{"en", "fr", "ns"} }
 
-// talking returns the translator of a golden model whose words are numbers, with the
-// searches that the original implementation made.
-func talking(t *testing.T, cfg Config) (*Translator, searches) {
+// numberTranslator returns the translator of a golden model whose tokens are numbers, and
+// the searches of the original implementation.
+func numberTranslator(t *testing.T, cfg Config) (*Translator, searches) {
 	t.Helper()
 	raw, err := os.ReadFile("arch/testdata/m2m_100/golden.json")
 	if err != nil {
@@ -53,17 +53,17 @@ func talking(t *testing.T, cfg Config) (*Translator, searches) {
 	return tr, golden
 }
 
-// A translation is what the original implementation generates between the token of
-// the language and the end, and costs what seed 001's example counts.
+// A translation is the original implementation's output between the tokens of the
+// language and the end, and its usage is that of seed 001's example.
 func TestTranslate(t *testing.T) {
-	tr, golden := talking(t, Config{})
+	tr, golden := numberTranslator(t, Config{})
 	language, from := golden.Searches[0].Language, golden.Searches[0].Sources[0][0]
 	compared := 0
 	for _, s := range golden.Searches {
 		source, end := s.Sources[0], len(s.Results[0][0].Tokens)-1
 		if s.Limit < 20 || len(s.Sources) > 1 || s.Language != language || source[0] != from ||
 			s.Beams > 1 && early(t, s.Early) != arch.StopTrue || s.Results[0][0].Tokens[end] != tr.rules.End {
-			continue // cut off, which translations are not here, or of another language
+			continue // cut off, which translations here never are, or of another language
 		}
 		tr.rules.LengthPenalty, tr.rules.EarlyStopping = max(1, s.Penalty), arch.StopTrue
 		for _, target := range []string{"fr", "nso"} {
@@ -87,10 +87,10 @@ func TestTranslate(t *testing.T) {
 	}
 }
 
-// Sentences are translated apart, together or in turn, and what stands between them
-// stays.
+// Sentences are translated separately, together or in turn, and the text between them is
+// kept.
 func TestTranslateSentences(t *testing.T) {
-	tr, golden := talking(t, Config{})
+	tr, golden := numberTranslator(t, Config{})
 	source := golden.Searches[0].Sources[0]
 	one, two := spell(source[1:len(source)-1]), spell(source[3:len(source)-2])
 	alone := func(text string) string {
@@ -117,9 +117,9 @@ func TestTranslateSentences(t *testing.T) {
 	}
 }
 
-// Translations at once are what they are one by one.
+// Concurrent translations equal those made one by one.
 func TestTranslateTogether(t *testing.T) {
-	tr, golden := talking(t, Config{})
+	tr, golden := numberTranslator(t, Config{})
 	ask := func(i int) (string, error) {
 		s := golden.Searches[i%len(golden.Searches)]
 		source := s.Sources[i%len(s.Sources)]
@@ -149,9 +149,9 @@ func TestTranslateTogether(t *testing.T) {
 	wg.Wait()
 }
 
-// However many sentences there are, few are encoded between two looks at the context.
+// With any number of sentences, few are encoded between two checks of the context.
 func TestEncodeInParts(t *testing.T) {
-	tr, golden := talking(t, Config{})
+	tr, golden := numberTranslator(t, Config{})
 	source := golden.Searches[0].Sources[0]
 	w := &translation{Translator: tr, beams: 1, target: golden.Searches[0].Language, member: tr.lanes.join("", nil)}
 	if _, err := w.add(t.Context(), strings.Repeat(spell(source[1:len(source)-1])+"\n", 40), "en", true); err != nil {
@@ -166,7 +166,7 @@ func TestEncodeInParts(t *testing.T) {
 			}
 		}
 	}
-	if err := w.member.use(t.Context(), func(p *transformer.Pass) error {
+	if err := w.member.runExclusive(t.Context(), func(p *transformer.Pass) error {
 		p.Hidden = count
 		return nil
 	}); err != nil {
@@ -178,7 +178,7 @@ func TestEncodeInParts(t *testing.T) {
 }
 
 func TestTranslateRefuses(t *testing.T) {
-	tr, _ := talking(t, Config{})
+	tr, _ := numberTranslator(t, Config{})
 	for name, test := range map[string]struct {
 		req   llm.TranslateRequest
 		param string
@@ -223,9 +223,9 @@ func TestTranslateRefuses(t *testing.T) {
 	}
 }
 
-// A record may name the languages that were trained, of those that the tokenizer has.
+// A record may list the trained languages among those of the tokenizer.
 func TestTranslatorLanguages(t *testing.T) {
-	tr, _ := talking(t, Config{Languages: []string{"fr", "en"}})
+	tr, _ := numberTranslator(t, Config{Languages: []string{"fr", "en"}})
 	if !slices.Equal(tr.codes, []string{"fr", "en"}) {
 		t.Errorf("%v", tr.codes)
 	}
@@ -242,9 +242,9 @@ func TestTranslatorLanguages(t *testing.T) {
 	}
 }
 
-// The encoder's layers are the vectors of a translator.
+// The vectors of a translator are its encoder's layers.
 func TestTranslatorEmbeds(t *testing.T) {
-	tr, _ := talking(t, Config{})
+	tr, _ := numberTranslator(t, Config{})
 	got, usage, err := tr.Embed(t.Context(), &llm.EmbedRequest{Prompts: []llm.Prompt{llm.Text("3 4 5")}, Layers: []int{0, -1}})
 	if err != nil || len(got[0].Layers) != 2 || len(got[0].Layers[1].Vectors) != 5 || usage.Input != 5 || got[0].Layers[1].Index != len(tr.model.Encoder) {
 		t.Errorf("%+v %+v %v", got, usage, err)

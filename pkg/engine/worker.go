@@ -7,22 +7,23 @@ import (
 	"glossa/pkg/fair"
 )
 
-// patientWrite is how long a write to the client may take before the generation gives up
-// its worker for the rest of it.
-const patientWrite = 50 * time.Millisecond
+// slowWrite is how long a write to the client may take before the generation releases its
+// worker for the rest of the write.
+const slowWrite = 50 * time.Millisecond
 
-// A worker is the right to compute, of one generation. Its generation alone calls its
-// methods, which do nothing for a nil worker. Its other fields are the queue's, under mu.
+// A worker is a generation's right to compute. Only that generation calls its methods,
+// which do nothing for a nil worker. Unless stated otherwise, the queue owns its fields,
+// under mu.
 type worker struct {
 	queue *Queue
 	line  *fair.Line[*worker]
 	state workerState
 	turn  chan struct{} // closed when the state is no longer waiting
-	began time.Time     // when it ran first; zero before
-	since time.Time     // when it began to run again
+	began time.Time     // when it first ran; zero before
+	since time.Time     // when it last began to run
 
-	claims []*fair.Claim // of memory; the generation's own
-	stall  *time.Timer   // of a write that is under way; the generation's own
+	claims     []*fair.Claim // of memory; owned by the generation
+	writeTimer *time.Timer   // of a write in progress; owned by the generation
 }
 
 type workerState uint8
@@ -31,13 +32,13 @@ const (
 	paused  workerState = iota // neither runs nor waits, as after its release
 	waiting                    // in line
 	running
-	dropped // refused to make a place for others
+	dropped // rejected to make room for others
 )
 
-// wait returns when w runs. Errors are those of ctx, and that of a full queue.
+// wait returns when w runs. It fails with the error of ctx, or with that of a full queue.
 func (w *worker) wait(ctx context.Context) error {
-	for !w.goesOn() {
-		turn, err := w.place()
+	for !w.keepsRunning() {
+		turn, err := w.turnChannel()
 		if err != nil {
 			return err
 		}
@@ -50,8 +51,9 @@ func (w *worker) wait(ctx context.Context) error {
 	return nil
 }
 
-// place returns what is closed when the state of w, which waited, changes.
-func (w *worker) place() (turn <-chan struct{}, err error) {
+// turnChannel returns the channel that is closed when the state of w, which waits,
+// changes.
+func (w *worker) turnChannel() (turn <-chan struct{}, err error) {
 	w.queue.mu.Lock()
 	defer w.queue.mu.Unlock()
 	if w.state == dropped {
@@ -60,30 +62,30 @@ func (w *worker) place() (turn <-chan struct{}, err error) {
 	return w.turn, nil
 }
 
-// breathe is called between two steps. If it is another sender's turn, that sender gets
-// the worker. breathe returns when w runs again; its only error is that of ctx.
-func (w *worker) breathe(ctx context.Context) error {
+// awaitTurn is called between two steps. If it is another sender's turn, that sender gets
+// the worker. awaitTurn returns when w runs again; its only error is that of ctx.
+func (w *worker) awaitTurn(ctx context.Context) error {
 	if w == nil {
 		return nil
 	}
 	return w.wait(ctx)
 }
 
-// goesOn reports whether w keeps running. If not, w waits in line.
-func (w *worker) goesOn() bool {
+// keepsRunning reports whether w keeps running. If not, w waits in line.
+func (w *worker) keepsRunning() bool {
 	q := w.queue
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	switch w.state {
 	case running:
 		if l := q.turns.Next(); l != nil && len(l.Held) < len(w.line.Held) && time.Since(w.since) >= quantum {
-			q.take(w)
+			q.preempt(w)
 			q.serve(l)
 		}
 	case paused:
-		q.await(w, 0)
+		q.enqueue(w, 0)
 		if victim := q.victim(w.line); q.running >= q.workers && victim != nil {
-			q.take(victim)
+			q.preempt(victim)
 		}
 		q.next()
 	}
@@ -95,20 +97,20 @@ func (w *worker) goesOn() bool {
 func (w *worker) writing() {
 	switch {
 	case w == nil:
-	case w.stall == nil:
-		w.stall = time.AfterFunc(patientWrite, w.pause)
+	case w.writeTimer == nil:
+		w.writeTimer = time.AfterFunc(slowWrite, w.pause)
 	default:
-		w.stall.Reset(patientWrite)
+		w.writeTimer.Reset(slowWrite)
 	}
 }
 
 func (w *worker) wrote() {
 	if w != nil {
-		w.stall.Stop() // if it is too late for that, w pauses for a moment
+		w.writeTimer.Stop() // if it is too late, w pauses for a moment
 	}
 }
 
-// pause gives the worker up until the next step, if w runs.
+// pause releases the worker until the next step, if w runs.
 func (w *worker) pause() {
 	q := w.queue
 	q.mu.Lock()
@@ -119,7 +121,7 @@ func (w *worker) pause() {
 	}
 }
 
-// yield gives up the worker, or the place in line, until the next step.
+// yield releases the worker, or leaves the line, until the next step.
 func (w *worker) yield() {
 	q := w.queue
 	q.mu.Lock()
@@ -128,13 +130,13 @@ func (w *worker) yield() {
 	q.next()
 }
 
-// release gives up the worker, in any state, and the memory that it has claimed.
+// release releases the worker, in any state, and the memory that it has claimed.
 func (w *worker) release() {
 	if w == nil {
 		return
 	}
-	if w.stall != nil {
-		w.stall.Stop()
+	if w.writeTimer != nil {
+		w.writeTimer.Stop()
 	}
 	for _, c := range w.claims {
 		c.Release()

@@ -5,14 +5,14 @@ import (
 	"unicode"
 )
 
-// Trigrams need about a hundred letters to tell languages of one script apart. The
-// words that every sentence has tell the larger ones after five or six.
+// Trigrams need about a hundred letters to distinguish languages of one script. Common
+// words distinguish the larger languages after five or six words.
 
-// minCommon is how many common words are evidence.
+// minCommon is the number of common words needed as evidence.
 const minCommon = 2
 
-// byWords returns the language, among those wanted, of which text has the most common
-// words; "" if there are few, or as many of another.
+// byWords returns the language, among the wanted ones, with the most common words in
+// text; "" if there are too few, or equally many of another language.
 func byWords(text string, wanted map[string]bool) string {
 	hits := map[string]int{}
 	for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) }) {

@@ -1,10 +1,9 @@
-// Package language tells which language a text is in and cuts it into sentences. It
-// knows ISO 639 codes and text; it refuses to know models and translation.
+// Package language detects the language of a text and splits it into sentences. It knows
+// ISO 639 codes and text, but not models or translation.
 //
-// Detection is by frequent words, then by script and trigrams (abadojack/whatlanggo),
-// sentence boundaries
-// are those of Unicode Standard Annex #29 (clipperhouse/uax29), kept together at
-// abbreviations, which the annex leaves to the languages.
+// Detection uses frequent words, then script and trigrams (abadojack/whatlanggo).
+// Sentence boundaries are those of Unicode Standard Annex #29 (clipperhouse/uax29),
+// without boundaries at abbreviations, which the annex leaves to the languages.
 package language
 
 import (
@@ -13,19 +12,19 @@ import (
 	"github.com/abadojack/whatlanggo"
 )
 
-// long holds the codes of languages for which the detector has no two-letter one, or
-// another than the usual one of the group.
+// long maps languages to the detector's code if that has no two-letter one, or differs
+// from the usual one of the group.
 var long = map[whatlanggo.Lang]string{
 	whatlanggo.Ceb: "ceb", whatlanggo.Ilo: "ilo", whatlanggo.Pes: "fa", whatlanggo.Ydd: "yi",
 	whatlanggo.Nno: "no", whatlanggo.Nob: "no",
 }
 
-// enough of a text tells its language, bytes.
-const enough = 16 << 10
+// detectBytes is the length of the part of a text used for detection.
+const detectBytes = 16 << 10
 
-// Detect returns the code of the language that the beginning of text is likeliest in,
-// among those given, or "" if it cannot tell: there are no letters, or the script is
-// none of theirs. Short texts are often taken for a neighbouring language.
+// Detect returns the code of the likeliest language of the beginning of text, among the
+// given ones, or "" if it is unknown: there are no letters, or the script belongs to none
+// of them. Short texts are often mistaken for a related language.
 func Detect(text string, among []string) string {
 	wanted, list := map[string]bool{}, map[whatlanggo.Lang]bool{}
 	for _, code := range among {
@@ -40,14 +39,14 @@ func Detect(text string, among []string) string {
 	if len(list) == 0 {
 		return ""
 	}
-	if text = strings.TrimSpace(text); len(text) > enough {
-		text = text[:enough]
+	if text = strings.TrimSpace(text); len(text) > detectBytes {
+		text = text[:detectBytes]
 	}
 	if found := byWords(text, wanted); found != "" {
 		return found
 	}
 	found := code(whatlanggo.DetectLangWithOptions(text, whatlanggo.Options{Whitelist: list}))
-	if !wanted[found] { // of some scripts the detector knows one language only
+	if !wanted[found] { // for some scripts the detector knows only one language
 		return ""
 	}
 	return found

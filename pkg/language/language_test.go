@@ -21,7 +21,7 @@ func TestDetect(t *testing.T) {
 		"الثعلب البني السريع يقفز فوق الكلب الكسول ويهرب بعيدا عنه":                   "ar",
 		"Η γρήγορη καφέ αλεπού πηδάει πάνω από το τεμπέλικο σκυλί.":                   "el",
 		"": "", "1234 !?": "",
-		// Short ones, beside all languages.
+		// Short texts, among all languages.
 		"The miller sells flour. Thank you. It rains on the market.": "en",
 		"My sister reads a long letter under the bridge.":            "en",
 		"Un bateau rouge attend sous le pont.":                       "fr",
@@ -76,7 +76,7 @@ func TestSentences(t *testing.T) {
 	}
 }
 
-// Megabytes of what is no sentence yet, or none at all, take no time to speak of.
+// Megabytes of text without sentence boundaries take linear time.
 func TestLongSentences(t *testing.T) {
 	for _, part := range []string{"\n", "Mr. ", "J. ", "\r\n \n"} {
 		text := "x " + strings.Repeat(part, 4<<20/len(part)) + "y"
@@ -90,7 +90,7 @@ func TestLongSentences(t *testing.T) {
 	}
 }
 
-// Nothing of a text is lost, and no sentence is bare of letters' neighbours' spaces.
+// No part of a text is lost, and sentences have no white space at their ends.
 func FuzzSentences(f *testing.F) {
 	for _, s := range []string{"One. Two.", " \n ", "Mr. X.\r\nY", "a\u0085b", "你好。再见。", "\xff. A"} {
 		f.Add(s, "en")

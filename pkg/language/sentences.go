@@ -8,17 +8,17 @@ import (
 	"github.com/clipperhouse/uax29/v2/sentences"
 )
 
-// A Sentence is a sentence of a text and the white space around it, which for the
-// first sentence may stand before it, for all others only after. The concatenation
-// of Before, Text and After of all is the text.
+// A Sentence is a sentence of a text with the white space around it: before it only for
+// the first sentence, otherwise after it. The concatenation of Before, Text and After of
+// all sentences is the text.
 type Sentence struct{ Before, Text, After string }
 
-// Sentences cuts a text in a language; for those without a list of abbreviations the
-// boundaries are Unicode's. White space alone is one Sentence without Text.
+// Sentences splits a text in a language. For languages without a list of abbreviations
+// the boundaries are Unicode's. White space alone is one Sentence without Text.
 func Sentences(text, lang string) []Sentence {
 	var (
 		out  []Sentence
-		from int // of a sentence that an abbreviation ended too early
+		from int // start of a sentence that an abbreviation ended too early
 	)
 	segments := sentences.FromString(text)
 	for segments.Next() {
@@ -32,8 +32,8 @@ func Sentences(text, lang string) []Sentence {
 	return out
 }
 
-// add appends text[from:to]; white space alone belongs to the sentence before. All are
-// parts of text, since one that grew by copies could take hours.
+// add appends text[from:to]; white space alone belongs to the previous sentence. All
+// results are slices of text: copying a growing one could take hours.
 func add(out []Sentence, text string, from, to int) []Sentence {
 	body := strings.TrimSpace(text[from:to])
 	at := from + strings.Index(text[from:to], body)
@@ -55,8 +55,8 @@ func add(out []Sentence, text string, from, to int) []Sentence {
 	return append(out, s)
 }
 
-// goesOn tells whether a segment ends with an abbreviation and not with a sentence.
-// A line feed ends both.
+// goesOn reports whether a segment ends with an abbreviation and not with a sentence. A
+// line feed ends both.
 func goesOn(segment, lang string) bool {
 	body := strings.TrimRightFunc(segment, unicode.IsSpace)
 	if !strings.HasSuffix(body, ".") || strings.ContainsAny(segment[len(body):], "\n\r\u0085\u2028\u2029") {
@@ -72,16 +72,16 @@ func goesOn(segment, lang string) bool {
 	return ok
 }
 
-// initial tells whether a word is one capital letter, as in "J. S. Bach". The pronoun
-// of English is none.
+// initial reports whether a word is one capital letter, as in "J. S. Bach", except the
+// English pronoun.
 func initial(word string) bool {
 	r, size := utf8.DecodeRuneInString(word)
 	return size == len(word) && unicode.IsUpper(r) && word != "I"
 }
 
-// abbreviations holds, by language, the words that a full stop follows within
-// sentences, spelled without it: titles and the like, which a name or number comes
-// after. What often ends a sentence too ("etc.") is not among them.
+// abbreviations holds, by language, the words that a full stop follows within sentences,
+// spelled without it: titles and the like, before a name or number. Abbreviations that
+// often end a sentence ("etc.") are excluded.
 var abbreviations = map[string]map[string]struct{}{
 	"en": words("Mr Mrs Ms Messrs Dr Prof St Rev Hon Gen Col Maj Capt Lt Sgt Gov Sen Rep Pres vs cf e.g i.e viz Fig fig Eq Vol vol pp p approx Jan Feb Aug Sept Oct Nov Dec"),
 	"fr": words("M MM Mme Mmes Mlle Mlles Dr Pr Me St Ste cf p pp p.ex env chap fig vol no éd"),

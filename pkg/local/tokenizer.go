@@ -20,7 +20,7 @@ func (l *Loader) tokenizerJSON(run *catalog.Run, o catalog.Options) func() ([]by
 			return nil, clientError(err)
 		}
 		defer func() { err = errors.Join(err, m.Close()) }()
-		words, err := m.Words()
+		words, err := m.TokenizerSource()
 		if err != nil {
 			return nil, err
 		}

@@ -61,7 +61,7 @@ func readJSON(t *testing.T, name string, v any) {
 	}
 }
 
-// Texts become the tokens, and the translations, that the original classes make.
+// Texts are encoded and translated as by the original classes.
 func TestPhrasesGolden(t *testing.T) {
 	tr, words := translator(t)
 	var golden []struct {
@@ -90,8 +90,8 @@ func TestPhrasesGolden(t *testing.T) {
 	}
 }
 
-// Sentences that were kept from the training are translated as well as the original
-// classes translate them with these weights.
+// Held-out sentences are translated as well as by the original classes with these
+// weights.
 func TestPhrasesQuality(t *testing.T) {
 	if testing.Short() {
 		t.Skip("translates 1600 sentences")

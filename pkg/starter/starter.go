@@ -1,7 +1,7 @@
-// Package starter embeds five trained models, so that a fresh machine has
-// something to serve. It knows nothing of how they are read or run. Their texts come from
-// package corpus and from the command .ci/phrases; `make train` and `make train-phrases`
-// make them again. The tests of both packages measure the models.
+// Package starter embeds five trained models, so that a fresh machine has something to
+// serve. It does not know how they are read or run. Their texts come from package corpus
+// and from the command .ci/phrases; `make train` and `make train-phrases` train them
+// again. The tests of both packages measure the models.
 package starter
 
 import (
@@ -15,9 +15,9 @@ var embedded embed.FS
 // Names lists the models. The first is the default model.
 func Names() []string { return []string{"novels", "abc", "chords", "forms", "phrases"} }
 
-// Runs returns the run directories novels, abc, chords and forms, each with
-// config.json, metrics.jsonl and one checkpoint (seed 002), and phrases, a translator
-// in the form of a published model.
+// Runs returns the run directories novels, abc, chords and forms, each with config.json,
+// metrics.jsonl and one checkpoint (seed 002), and phrases, a translator in the layout of
+// a published model.
 func Runs() fs.FS {
 	runs, err := fs.Sub(embedded, "runs")
 	if err != nil {

@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "write testdata/speed.md, which the READ
 
 const mostBytes = 17 << 20 // of all run directories
 
-// The models travel with the repository and in one binary.
+// The models fit into the repository and into one binary.
 func TestRunsAreSmall(t *testing.T) {
 	total := int64(0)
 	err := fs.WalkDir(Runs(), ".", func(path string, d fs.DirEntry, err error) error {
@@ -47,7 +47,7 @@ func TestRunsAreSmall(t *testing.T) {
 	}
 }
 
-// Names lists what Runs holds.
+// Names lists the directories of Runs.
 func TestNames(t *testing.T) {
 	entries, err := fs.ReadDir(Runs(), ".")
 	if err != nil {
@@ -62,9 +62,9 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// BenchmarkDecode generates with the novels model on one core: rows requests at
-// once, 200 tokens each. limit is the share of what the machine could do for one
-// row if weights only had to be read.
+// BenchmarkDecode generates with the novels model on one core: rows concurrent requests,
+// 200 tokens each. limit is the share of the rate at which the machine could read the
+// weights once for each token of a row.
 func BenchmarkDecode(b *testing.B) {
 	e := novels(b)
 	for _, rows := range []int{1, 8} {
@@ -81,7 +81,7 @@ func BenchmarkDecode(b *testing.B) {
 	}
 }
 
-// novels opens the model of that name.
+// novels opens the model with that name.
 func novels(t testing.TB) *engine.Engine {
 	names, err := fs.Glob(Runs(), "novels/checkpoint-*.json")
 	if err != nil || len(names) != 1 {
@@ -115,8 +115,8 @@ func decode(t testing.TB, e *engine.Engine, rows int) int {
 	return usage.Output
 }
 
-// readsPerSecond measures how often one core can read that many bytes, the size of
-// a model, from where they lie in its caches or memory.
+// readsPerSecond measures how often one core can read a model's bytes from its caches or
+// memory.
 func readsPerSecond(bytes int64) float64 {
 	k, half := kernel.Best(), make([]float32, bytes/8)
 	other := make([]float32, len(half))
@@ -127,8 +127,8 @@ func readsPerSecond(bytes int64) float64 {
 	return float64(n) / time.Since(begin).Seconds()
 }
 
-// TestSpeedTable writes the README's table of speeds with -update: figures of the
-// machine at hand, so nothing is compared.
+// TestSpeedTable writes the README's table of speeds with -update. The figures depend on
+// the machine, so nothing is compared.
 func TestSpeedTable(t *testing.T) {
 	if !*update {
 		t.Skip("only with -update")

@@ -18,7 +18,7 @@ import (
 	"glossa/pkg/tokenizer/sentencepiece"
 )
 
-// hfOf reads a tokenizer.json.
+// hfOf opens a tokenizer.json.
 func hfOf(t testing.TB, name string) tokenizer.Tokenizer {
 	t.Helper()
 	tok, err := hf.Parse(tokenizertest.ReadFile(t, "hf/testdata", name+".tokenizer.json"))
@@ -84,7 +84,7 @@ func TestCollectorBounds(t *testing.T) {
 	}
 }
 
-// A text of a megabyte is refused by its bytes alone, where they say enough.
+// A text of a megabyte is rejected by its bytes alone, if they suffice.
 func TestAtLeast(t *testing.T) {
 	text := strings.Repeat("the cat ", 1<<17)
 	none := []string{"word", "hf xglm", "wrapped"} // drop or fold unknown text of any length
@@ -122,7 +122,7 @@ func TestCollectorKeeps(t *testing.T) {
 	}
 }
 
-// counted is a context that ends after it was asked so often.
+// counted is a context that ends after a number of calls of Err.
 type counted struct {
 	context.Context
 	left int
@@ -135,7 +135,7 @@ func (c *counted) Err() error {
 	return nil
 }
 
-// Every tokenizer stops soon after its context is done, and asks for that in steps.
+// Every tokenizer stops soon after its context is done, and checks it in steps.
 func TestCollectorCancels(t *testing.T) {
 	texts := map[string]string{
 		"one word": strings.Repeat("a", 1<<20), "words": strings.Repeat("the cat ", 1<<17), "unknown": strings.Repeat("\u4e16\u754c", 1<<17),
@@ -160,8 +160,8 @@ func TestCollectorCancels(t *testing.T) {
 	}
 }
 
-// What is allocated for a long text is in proportion to it, whatever it is made of. Half
-// of that and less is in use at once.
+// Allocation is proportional to the length of a text, for any text. At most half of it is
+// in use at once.
 func TestEncodeMemory(t *testing.T) {
 	const n, most = 1 << 20, 100 // bytes of text, and bytes for each
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -191,8 +191,8 @@ func TestEncodeMemory(t *testing.T) {
 	}
 }
 
-// Of a long text whose last tokens are kept only the end is encoded, where that makes no
-// difference, and the first tokens are known nevertheless.
+// If only the last tokens of a long text are kept, only its end is encoded where that
+// makes no difference. The first tokens are still available.
 func TestCollectorTail(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	words := strings.Fields("the cat sat on a mat, and 12 rats ran; \"what?\" é世 it's\n")
@@ -204,7 +204,7 @@ func TestCollectorTail(t *testing.T) {
 	for name, tok := range collectTokenizers(t) {
 		want := tok.Encode(text)
 		c := tokenizer.Collector{Keep: 50}
-		for _, part := range []string{text[:100], text[100:]} { // what comes before is dropped with the rest
+		for _, part := range []string{text[:100], text[100:]} { // the part before is dropped with the rest
 			if err := c.Add(t.Context(), tok, part, false); err != nil {
 				t.Fatal(err)
 			}

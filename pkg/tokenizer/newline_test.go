@@ -58,8 +58,8 @@ func TestWithNewline(t *testing.T) {
 	}
 }
 
-// Each line is decoded from its beginning: the space that a tokenizer puts before a
-// text comes before every line.
+// Each line is decoded from its beginning: the space that a tokenizer puts before a text
+// precedes every line.
 func TestWithNewlineStripping(t *testing.T) {
 	base := hfOf(t, "llama2")
 	end := base.(tokenizer.Specials).SpecialTokens()["</s>"]

@@ -7,7 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// subparts is the reference: the definition of maximal subparts on the whole text.
+// subparts is the reference: the definition of maximal subparts, applied to the whole
+// text.
 func subparts(s string) string {
 	var b strings.Builder
 	for s != "" {
@@ -26,7 +27,7 @@ func subparts(s string) string {
 	return b.String()
 }
 
-// completes tells by trial whether some bytes after p make one rune of it.
+// completes reports by trial whether some bytes after p complete a rune.
 func completes(p string) bool {
 	tails := []string{"\x80", "\x90", "\xa0", "\xbf"}
 	for _, a := range tails {

@@ -6,8 +6,8 @@ import (
 	"glossa/pkg/engine/kernel"
 )
 
-// queryBlock is the number of queries whose scores are computed together; keys after
-// the last of them are skipped.
+// queryBlock is the number of queries whose scores are computed together; keys after the
+// last of them are skipped.
 const queryBlock = 48
 
 func (w *worker) queryScale() float32 {
@@ -25,7 +25,7 @@ func transposed(v kernel.View) kernel.View {
 	return v
 }
 
-// scores writes p (rows, n) = cap(q·kᵀ) of the queries from first on.
+// scores writes p (rows, n) = cap(q·kᵀ) of rows queries, beginning with query first.
 func (w *worker) scores(a *activations, h, first, rows int) {
 	n, d := first+rows, w.config.NEmbd/w.config.NHead
 	w.k.GEMM(w.scratch, w.p, n, w.head3(a.qkv, 0, h, first), transposed(w.head3(a.qkv, 1, h, 0)), rows, n, d, false)
@@ -52,7 +52,7 @@ func (w *worker) attend(a *activations, h, t int) {
 	}
 }
 
-// attendBack adds to dqkv the gradients of head h from datt, the gradient of att.
+// attendBack adds the gradients of head h from datt, the gradient of att, to dqkv.
 func (w *worker) attendBack(a *activations, datt []float32, h, t int) {
 	e := w.config.NEmbd
 	d := e / w.config.NHead
@@ -76,8 +76,8 @@ func (w *worker) attendBack(a *activations, datt []float32, h, t int) {
 	}
 }
 
-// softmaxBack turns scores p[from:to] into probabilities and their gradient dp into
-// that of the scores before the cap.
+// softmaxBack turns scores p[from:to] into probabilities, and their gradient dp into that
+// of the scores before the cap.
 func (w *worker) softmaxBack(lse float32, from, to int) {
 	p, dp := w.p[from:to], w.dp[from:to]
 	w.k.ExpShift(p, lse)

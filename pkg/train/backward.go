@@ -2,8 +2,8 @@ package train
 
 import "glossa/pkg/engine/kernel"
 
-// backward adds to grad, laid out as the weights, the gradient of the loss whose
-// gradient stands in logits. It follows forward of the same tokens.
+// backward adds to grad, laid out like the weights, the gradient of the loss whose
+// gradient is in logits. It must follow forward of the same tokens.
 func (w *worker) backward(tokens []int32, grad []float32) {
 	t, e := len(tokens), w.config.NEmbd
 	dx := w.dx[:t*e]
@@ -38,7 +38,7 @@ func (w *worker) normBack(dy, x []float32, weight, bias span, t int, grad []floa
 	}
 }
 
-// layerBack takes w.dx from the output of layer i to its input.
+// layerBack propagates w.dx from the output of layer i to its input.
 func (w *worker) layerBack(i, t int, grad []float32) {
 	l, a, e, f := &w.layers[i], &w.acts[i], w.config.NEmbd, w.config.FFN()
 	w.linearBack(w.du, w.dx, a.g, l.fc2, t, grad)

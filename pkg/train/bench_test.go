@@ -9,8 +9,8 @@ import (
 	"glossa/pkg/engine/kernel"
 )
 
-// flops is the work of one token: six operations for each weight of a matrix, and
-// causal attention (two products forward, four back).
+// flops returns the operations of one token: six for each weight of a matrix, and causal
+// attention (two products forward, four back).
 func flops(m *model) float64 {
 	sum := 0
 	for _, l := range m.linears {
@@ -20,7 +20,7 @@ func flops(m *model) float64 {
 	return float64(sum + 6*c.NLayer*c.BlockSize*c.NEmbd)
 }
 
-// matMulRate is what one thread reaches in a large matrix product, operations per
+// matMulRate returns the rate of one thread in a large matrix product, operations per
 // second: the best of several.
 func matMulRate(k *kernel.Kernels) float64 {
 	const n, size = 192, 768
@@ -34,8 +34,8 @@ func matMulRate(k *kernel.Kernels) float64 {
 	return best
 }
 
-// BenchmarkStep also prints the share of what that many threads could reach in matrix
-// products alone.
+// BenchmarkStep also prints the share of the rate of that many threads in matrix products
+// alone.
 func BenchmarkStep(b *testing.B) {
 	for _, threads := range []int{1, 2} {
 		b.Run(fmt.Sprintf("threads=%d", threads), func(b *testing.B) {

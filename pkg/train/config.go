@@ -1,7 +1,7 @@
-// Package train trains an Alpha model on one text and writes a run directory that
-// the server loads. It knows the architecture, its gradients and the optimiser; it
-// refuses to know how text is split into tokens, how files of weights look, and
-// terminals: progress goes to a callback.
+// Package train trains an Alpha model on one text and writes a run directory that the
+// server loads. It knows the architecture, its gradients and the optimiser, but not how
+// text is split into tokens, the format of weight files, or terminals: progress goes to a
+// callback.
 //
 // Sources: seed 002 (architecture, run directory), Radford et al. 2019 (GPT-2),
 // Loshchilov and Hutter 2019 (AdamW) and 2017 (cosine schedule).
@@ -15,9 +15,8 @@ import (
 	"glossa/pkg/engine/checkpoint"
 )
 
-// Config says what is trained and how. The zero value is a small BPE model. A field
-// that is zero takes its default; for WeightDecay and GradClip a negative value means
-// none.
+// Config configures a training run. The zero value is a small BPE model. A zero field has
+// its default; for WeightDecay and GradClip a negative value disables them.
 type Config struct {
 	// The run.
 	Domain string // default "novels"
@@ -32,9 +31,9 @@ type Config struct {
 	NEmbd         int     // default 128
 	NHead         int     // default one for each 32 of NEmbd
 	BlockSize     int     // context in tokens; default 256
-	SoftCap       float64 // tanh cap of attention scores; 0 means none
-	FFNActivation string  // gelu, the default, is the only one
-	Dropout       float64 // 0 is the only one
+	SoftCap       float64 // tanh cap of attention scores; 0: none
+	FFNActivation string  // only gelu, the default
+	Dropout       float64 // only 0
 
 	// The optimisation.
 	Steps       int     // default 2000
@@ -48,17 +47,17 @@ type Config struct {
 	WeightDecay float64 // of matrices; default 0.1
 	GradClip    float64 // bound of the gradient's norm; default 1
 	Seed        uint64
-	ValFraction float64 // last part of the text that is held out; default 0.05
+	ValFraction float64 // held-out share at the end of the text; default 0.05
 
-	// What does not change the losses.
+	// Settings that do not change the losses.
 	EvalEvery       int  // steps between validation losses; default 250
 	CheckpointEvery int  // steps between checkpoints; default 500
 	LogEvery        int  // steps between metrics lines; default 10
 	Threads         int  // default GOMAXPROCS
-	KeepOptimizer   bool // keep m and v in the last checkpoint too
+	KeepOptimizer   bool // also keep m and v in the last checkpoint
 }
 
-// withDefaults fills in what is zero.
+// withDefaults fills in the defaults of zero fields.
 func (c Config) withDefaults() Config {
 	def := func(p *int, v int) { *p = cmp.Or(*p, v) }
 	fdef := func(p *float64, v float64) { *p = cmp.Or(*p, v) }
@@ -91,7 +90,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// validate reports the first field that cannot be used, defaults filled in.
+// validate reports the first invalid field, with defaults filled in.
 func (c *Config) validate() error {
 	switch {
 	case c.FFNActivation != checkpoint.GELU:
@@ -142,7 +141,8 @@ func (c *Config) validate() error {
 	return nil
 }
 
-// model is the shape for a vocabulary of that size. softCap is written when used.
+// model returns the shape for a vocabulary of the given size. softCap is written when
+// used.
 func (c *Config) model(vocab int) checkpoint.ModelConfig {
 	m := checkpoint.ModelConfig{
 		VocabSize: vocab, BlockSize: c.BlockSize, NLayer: c.NLayer, NEmbd: c.NEmbd, NHead: c.NHead,

@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// windowAt returns a start in 0..n-1 for row row of step step. It is a function of its
-// arguments alone, so that resuming needs no state.
+// windowAt returns a start in 0..n-1 for a row of a step. It depends only on its
+// arguments, so that resuming needs no state.
 func windowAt(seed uint64, step, row, n int) int {
 	h := mix(mix(mix(seed)+uint64(step)) + uint64(row))
 	hi, _ := bits.Mul64(h, uint64(n))
@@ -21,7 +21,7 @@ func mix(z uint64) uint64 {
 	return z ^ z>>31
 }
 
-// split cuts ids into the training part and the held-out end.
+// split splits ids into the training part and the held-out end.
 func split(ids []int, c *Config) (train, val []int32, err error) {
 	all := make([]int32, len(ids))
 	for i, id := range ids {

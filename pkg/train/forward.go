@@ -28,7 +28,7 @@ type worker struct {
 	slope   []float32 // (queryBlock, T) derivative of the score cap; nil without one
 }
 
-// activations are what a layer's backward pass needs of its forward pass.
+// activations are the values of a layer's forward pass that its backward pass needs.
 type activations struct {
 	x0   []float32 // (T, E) input
 	n1   []float32 // (T, E) after ln1
@@ -79,7 +79,7 @@ func (w *worker) forward(tokens []int32) {
 	w.k.MatMul(w.logits, w.normed, t, w.head.forward)
 }
 
-// input is the residual stream before layer i.
+// input returns the residual stream before layer i.
 func (w *worker) input(i int) []float32 {
 	if i == len(w.acts) {
 		return w.x
@@ -111,7 +111,7 @@ func (w *worker) layer(i, t int) {
 	w.k.Add(out, x1)
 }
 
-// norm is LayerNorm on t rows.
+// norm computes LayerNorm on t rows.
 func (w *worker) norm(dst, x []float32, weight, bias span, t int) {
 	e := w.config.NEmbd
 	for r := range t {
@@ -119,8 +119,8 @@ func (w *worker) norm(dst, x []float32, weight, bias span, t int) {
 	}
 }
 
-// loss runs forward and returns the sum of the losses of predicting targets. If
-// scale is not zero, logits then hold the gradient of scale times that sum.
+// loss runs forward and returns the sum of the losses of predicting targets. If scale is
+// not zero, logits then hold the gradient of scale times that sum.
 func (w *worker) loss(tokens, targets []int32, scale float32) float64 {
 	w.forward(tokens)
 	sum, v := 0.0, w.config.VocabSize

@@ -9,7 +9,7 @@ import (
 	"glossa/pkg/engine/kernel"
 )
 
-// testModel has random weights that are far from the symmetric start.
+// testModel has random weights, far from the symmetric start.
 func testModel(c checkpoint.ModelConfig) *model {
 	m := newModel(c)
 	m.initialise(1)
@@ -140,7 +140,7 @@ func testGradients(t *testing.T, c checkpoint.ModelConfig, k *kernel.Kernels) {
 		weights[i] = float64(v)
 	}
 	w, grad := newWorker(m, k), make([]float32, len(m.weights))
-	for range 2 { // the second run meets the first one's leftovers
+	for range 2 { // the second run starts with the first one's leftovers
 		clear(grad)
 		loss := w.loss(ids[:c.BlockSize], ids[1:], 1)
 		if want := reference(m, weights, ids); math.Abs(loss-want) > 2e-6*want {

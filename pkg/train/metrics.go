@@ -16,7 +16,7 @@ const metricsName = "metrics.jsonl"
 // A metricsFile is metrics.jsonl, open for appending.
 type metricsFile struct {
 	*os.File
-	last time.Duration // of the line before
+	last time.Duration // of the previous line
 	step int
 }
 
@@ -32,7 +32,7 @@ type metricsLine struct {
 	MSPerIter    float64  `json:"ms_per_iter"`
 }
 
-// openMetrics drops the lines after step and opens the file; it returns the time that
+// openMetrics drops the lines after step and opens the file. It returns the time that
 // earlier calls have taken.
 func (d runDir) openMetrics(step int) (*metricsFile, time.Duration, error) {
 	raw, err := os.ReadFile(filepath.Join(string(d), metricsName))
@@ -44,7 +44,7 @@ func (d runDir) openMetrics(step int) (*metricsFile, time.Duration, error) {
 	for line := range bytes.Lines(raw) {
 		var l metricsLine
 		if json.Unmarshal(line, &l) != nil || l.Step > step || l.Step <= m.step || !bytes.HasSuffix(line, []byte("\n")) {
-			continue // half written, or of a part that is run again
+			continue // incomplete, or of a part that is run again
 		}
 		kept.Write(line)
 		m.step, m.last = l.Step, time.Duration(l.ElapsedMS*float64(time.Millisecond))
@@ -61,7 +61,7 @@ func (d runDir) openMetrics(step int) (*metricsFile, time.Duration, error) {
 	return m, m.last, err
 }
 
-// append writes the line of p; speeds are means since the line before.
+// append writes the line of p; speeds are means since the previous line.
 func (m *metricsFile) append(p Progress, tokens int) error {
 	steps := p.Step - m.step
 	took := max((p.Elapsed - m.last).Seconds(), 1e-9)

@@ -18,7 +18,7 @@ func (s span) of(flat []float32) []float32 { return flat[s.off : s.off+s.n : s.o
 type param struct {
 	checkpoint.Param
 	span
-	decays bool // matrices do
+	decays bool // true for matrices
 }
 
 // A linear is a weight matrix (out, in) in the flat vectors, and its packed forms.
@@ -32,7 +32,7 @@ type linear struct {
 // A layer is one block of the model.
 type layer struct {
 	ln1w, ln1b, ln2w, ln2b span
-	qkv, wo, fc1, fc2      *linear // qkv: rows of wq, wk, wv, which lie side by side
+	qkv, wo, fc1, fc2      *linear // qkv: rows of wq, wk, wv, one after the other
 }
 
 // A model is the parameters of one run, in the order of the checkpoint.
@@ -48,7 +48,7 @@ type model struct {
 	linears  []*linear
 }
 
-// newModel lays out the parameters; they are zero.
+// newModel lays out the parameters, all zero.
 func newModel(c checkpoint.ModelConfig) *model {
 	m := &model{config: c}
 	index, size := map[string]span{}, 0
@@ -91,11 +91,11 @@ func (l *linear) pack(k *kernel.Kernels, weights []float32) {
 	k.LoadTransposed(l.back, l.of(weights))
 }
 
-// Standard deviations of the first weights: GPT-2's, with the projections into the
+// Standard deviations of the initial weights: GPT-2's, with the projections into the
 // residual stream scaled by 1/sqrt(2·layers).
 const initialScale = 0.02
 
-// initialise draws the first weights. Each tensor has its own stream.
+// initialise draws the initial weights. Each tensor has its own random stream.
 func (m *model) initialise(seed uint64) {
 	for i, p := range m.params {
 		w := p.of(m.weights)

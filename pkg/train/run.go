@@ -15,7 +15,7 @@ import (
 type Progress struct {
 	Step, Steps     int
 	Loss            float64  // mean of the step's batch, nats per token
-	ValLoss         *float64 // nil when it was not measured in this step
+	ValLoss         *float64 // nil if not measured in this step
 	LR              float64
 	GradNorm        float64 // before clipping
 	TokensPerSecond float64 // since the last report or, at first, since the start
@@ -24,11 +24,11 @@ type Progress struct {
 }
 
 // Run trains a model on text and keeps the run in directory dir: config.json,
-// metrics.jsonl and the newest checkpoint. If dir holds a run of the same
-// configuration and text it goes on from its checkpoint, with the losses of an
-// unbroken run; any other run there is an error that names the differing field.
-// progress, which may be nil, is called after every step. When ctx ends, the state is
-// saved and the context's error returned.
+// metrics.jsonl and the newest checkpoint. If dir holds a run of the same configuration
+// and text, Run continues from its checkpoint, with the same losses as an uninterrupted
+// run; any other run there is an error that names the differing field. progress, which
+// may be nil, is called after every step. When ctx ends, Run saves the state and returns
+// the context's error.
 func Run(ctx context.Context, c Config, text, dir string, progress func(Progress)) error {
 	c = c.withDefaults()
 	if err := c.validate(); err != nil {
@@ -71,7 +71,7 @@ func (r *run) open(text string) error {
 		return err
 	}
 	if old == nil {
-		if err := r.learnVocabulary(text); err != nil {
+		if err := r.newVocabulary(text); err != nil {
 			return err
 		}
 	} else {
@@ -103,8 +103,8 @@ func (r *run) open(text string) error {
 	return err
 }
 
-// learnVocabulary builds the tokenizer of a new run.
-func (r *run) learnVocabulary(text string) error {
+// newVocabulary builds the tokenizer of a new run.
+func (r *run) newVocabulary(text string) error {
 	a, err := alpha.Train(r.config.Tokenizer, text, r.config.VocabSize)
 	if err != nil {
 		return err
@@ -113,7 +113,7 @@ func (r *run) learnVocabulary(text string) error {
 	return err
 }
 
-// steps runs what is left to do.
+// steps runs the remaining steps.
 func (r *run) steps(ctx context.Context) (err error) {
 	defer func() {
 		if cerr := r.metrics.close(); err == nil {
@@ -144,7 +144,7 @@ func (r *run) steps(ctx context.Context) (err error) {
 	return nil
 }
 
-// one runs one step and measures what is due.
+// one runs one step and takes the measurements that are due.
 func (r *run) one(clock *clock) (Progress, error) {
 	c, n := &r.config, r.step+1
 	loss, norm, err := r.trainer.step(n)
@@ -162,8 +162,8 @@ func (r *run) one(clock *clock) (Progress, error) {
 	return p, nil
 }
 
-// record writes the metrics line and the checkpoint that are due. The line comes
-// first: one that is newer than the checkpoint is dropped on resuming.
+// record writes the metrics line and the checkpoint that are due. The line comes first: a
+// line newer than the checkpoint is dropped on resuming.
 func (r *run) record(p Progress) error {
 	c := &r.config
 	last := p.Step == c.Steps
@@ -192,7 +192,7 @@ func (r *run) save() error {
 	return r.dir.saveCheckpoint(a)
 }
 
-// snapshot is the checkpoint of the state after step; it shares the trainer's memory.
+// snapshot returns a checkpoint of the state after step; it shares the trainer's memory.
 func (t *trainer) snapshot(step int) *checkpoint.Alpha {
 	a := &checkpoint.Alpha{
 		ModelConfig: t.model.config, Step: step, OptimizerStep: step,
@@ -206,8 +206,8 @@ func (t *trainer) snapshot(step int) *checkpoint.Alpha {
 	return a
 }
 
-// restore takes over the state of a checkpoint. One without optimizer is complete or
-// belongs to somebody else's trainer.
+// restore restores the state of a checkpoint. A checkpoint without optimizer is complete
+// or from another trainer.
 func (t *trainer) restore(a *checkpoint.Alpha) error {
 	for _, p := range t.params {
 		if err := restoreTensor(p.of(t.weights), a.Params, p.Name); err != nil {
@@ -250,7 +250,7 @@ func newClock(before time.Duration) *clock {
 	return &clock{start: now, last: now, before: before}
 }
 
-// tick fills in the times after a step of that many tokens.
+// tick fills in the times after a step of the given number of tokens.
 func (c *clock) tick(p *Progress, tokens int) {
 	now := time.Now()
 	seconds := max(now.Sub(c.last).Seconds(), 1e-9)

@@ -14,7 +14,7 @@ import (
 	"glossa/pkg/engine/checkpoint"
 )
 
-// corpus is a text with some structure.
+// corpus returns a text with some structure.
 func corpus() string {
 	var b strings.Builder
 	names, verbs := []string{"ann", "bob", "cid"}, []string{"sees", "greets", "helps"}
@@ -54,7 +54,7 @@ func metrics(t *testing.T, dir string) []metricsLine {
 	return lines
 }
 
-// sameRun compares two finished runs: metrics but for the times, and parameters.
+// sameRun compares two finished runs: metrics except the times, and parameters.
 func sameRun(t *testing.T, a, b string) {
 	t.Helper()
 	x, y := metrics(t, a), metrics(t, b)
@@ -79,7 +79,7 @@ func sameRun(t *testing.T, a, b string) {
 	}
 }
 
-// final reads the checkpoint of a finished run as the server does.
+// final reads the checkpoint of a finished run in the same way as the server.
 func final(t *testing.T, dir string) *checkpoint.Alpha {
 	t.Helper()
 	runs, problems := checkpoint.Scan(os.DirFS(filepath.Dir(dir)))
@@ -149,8 +149,8 @@ func TestThreadsDoNotMatter(t *testing.T) {
 	sameRun(t, filepath.Join(root, "1"), filepath.Join(root, "3"))
 }
 
-// TestResume stops a run by cancelling, which saves, and by a kill, of which a copy of
-// the directory in the middle of a step is what is left.
+// TestResume stops a run by cancelling, which saves, and by a kill, simulated by a copy
+// of the directory in the middle of a step.
 func TestResume(t *testing.T) {
 	root := t.TempDir()
 	c := small()
@@ -201,7 +201,7 @@ func TestResume(t *testing.T) {
 	}
 
 	before := metrics(t, killed)
-	mustRun(t, c, killed) // a finished run is left alone
+	mustRun(t, c, killed) // a finished run is unchanged
 	if after := metrics(t, killed); len(after) != len(before) {
 		t.Error("a finished run went on")
 	}

@@ -23,7 +23,7 @@ type runDir string
 
 const (
 	configName = "config.json"
-	tempPrefix = ".train-" // of files that are being written
+	tempPrefix = ".train-" // of files being written
 )
 
 // A document is config.json.
@@ -35,8 +35,8 @@ type document struct {
 	Domain      string          `json:"domain"`
 }
 
-// trainConfig is what a run's losses depend on, beside the model, in Alpha's words
-// where it has them.
+// trainConfig holds the settings, other than the model, that a run's losses depend on,
+// with Alpha's names if it has them.
 type trainConfig struct {
 	Iters       int     `json:"iters"`
 	BatchSize   int     `json:"batchSize"`
@@ -50,13 +50,13 @@ type trainConfig struct {
 	GradClip    float64 `json:"gradClip"`
 	Seed        uint64  `json:"seed"`
 	Tokenizer   string  `json:"tokenizer"`
-	MaxVocab    int     `json:"maxVocab"` // 0 means no bound
+	MaxVocab    int     `json:"maxVocab"` // 0: no bound
 	ValFraction float64 `json:"valFraction"`
 	TextBytes   int     `json:"textBytes"`
 	TextSHA256  string  `json:"textSHA256"`
 }
 
-// newDocument describes a run with a vocabulary of that size.
+// newDocument describes a run with a vocabulary of the given size.
 func newDocument(c *Config, vocab int, text string) (d document, err error) {
 	d = document{RunID: c.RunID, Domain: c.Domain}
 	if d.ModelConfig, err = json.Marshal(c.model(vocab)); err != nil {
@@ -71,8 +71,8 @@ func newDocument(c *Config, vocab int, text string) (d document, err error) {
 	if err != nil {
 		return d, err
 	}
-	// The hash covers the fields of both objects side by side: as Alpha computes it,
-	// nested ones would not count.
+	// The hash covers the fields of both objects merged: Alpha's hash would ignore nested
+	// ones.
 	all := map[string]json.RawMessage{}
 	for _, raw := range []json.RawMessage{d.ModelConfig, d.TrainConfig} {
 		if err := json.Unmarshal(raw, &all); err != nil {
@@ -83,7 +83,7 @@ func newDocument(c *Config, vocab int, text string) (d document, err error) {
 	return d, nil
 }
 
-// prepare makes the directory, removes leftovers of a killed run and reads the newest
+// prepare creates the directory, removes leftovers of a killed run and reads the newest
 // checkpoint, nil if there is none.
 func (d runDir) prepare() (*checkpoint.Alpha, error) {
 	if err := os.MkdirAll(string(d), 0o755); err != nil {
@@ -107,7 +107,7 @@ func (d runDir) prepare() (*checkpoint.Alpha, error) {
 	return checkpoint.ReadAlphaFile(os.DirFS(string(d)), names[len(names)-1].name, checkpoint.Options{Optimizer: true})
 }
 
-// claim writes config.json, or compares it with the one that is there.
+// claim writes config.json, or compares it with the existing one.
 func (d runDir) claim(want document) error {
 	raw, err := os.ReadFile(filepath.Join(string(d), configName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -133,7 +133,7 @@ func (d runDir) claim(want document) error {
 	return have.differs(want)
 }
 
-// cmpError is err or, if that is nil, a new error.
+// cmpError returns err or, if that is nil, a new error.
 func cmpError(err error, text string) error {
 	if err != nil {
 		return err
@@ -141,8 +141,7 @@ func cmpError(err error, text string) error {
 	return errors.New(text)
 }
 
-// differs names the first field in which the run that is there differs from the
-// requested one.
+// differs names the first field in which the existing run differs from the requested one.
 func (have document) differs(want document) error {
 	for _, pair := range []struct {
 		name       string

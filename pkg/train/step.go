@@ -9,9 +9,9 @@ import (
 	"glossa/pkg/engine/kernel"
 )
 
-// maxShards bounds the parts of a batch that have gradients of their own. Their number
-// does not depend on the threads, and they are added up in order: losses are the same
-// to the bit on any number of threads.
+// maxShards bounds the parts of a batch that have separate gradients. Their number does
+// not depend on the threads, and they are added in order: losses are the same to the bit
+// on any number of threads.
 const maxShards = 8
 
 // chunkSize is the number of parameters that one task of the optimiser updates.
@@ -102,7 +102,7 @@ func (t *trainer) step(n int) (loss, norm float64, err error) {
 	return loss, norm, nil
 }
 
-// reduce adds the shards up into the first and returns the norm of the sum.
+// reduce adds the shards to the first and returns the norm of the sum.
 func (t *trainer) reduce() float64 {
 	squares := make([]float64, len(t.chunks))
 	t.parallel(len(t.chunks), func(_ *worker, i int) {
@@ -137,7 +137,7 @@ func (t *trainer) update(n int, norm float64) {
 	})
 }
 
-// rate is the learning rate of step n, from 1: linear warm-up, then a cosine down to
+// rate returns the learning rate of step n, from 1: linear warm-up, then a cosine down to
 // the floor at the last step.
 func rate(c *Config, n int) float64 {
 	if n <= c.Warmup {

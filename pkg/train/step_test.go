@@ -42,7 +42,7 @@ func TestWindows(t *testing.T) {
 	if a, b := windowAt(1, 2, 3, 1<<40), windowAt(1, 3, 2, 1<<40); a == b {
 		t.Error("step and row are confused")
 	}
-	// A run must resume on any later version.
+	// Later versions must be able to resume a run.
 	if got := windowAt(1, 2, 3, 1<<40); got != 459109941696 {
 		t.Errorf("the windows have changed: %d", got)
 	}

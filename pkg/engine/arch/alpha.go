@@ -11,11 +11,11 @@ import (
 	"glossa/pkg/tokenizer/kinds"
 )
 
-// alphaType is [Model.Type] of Alpha's models: GPT-2 without biases in linears, with
-// a head of its own (seed 002).
+// alphaType is [Model.Type] of Alpha's models: GPT-2 without biases in linear layers,
+// with a separate output matrix (seed 002).
 const alphaType = "alpha"
 
-// alphaActivations are Alpha's names of functions. SwiGLU is SiLU of a gate.
+// alphaActivations maps Alpha's names of functions. SwiGLU uses SiLU for the gate.
 var alphaActivations = map[string]transformer.Activation{
 	checkpoint.GELU: transformer.GELU, checkpoint.SiLU: transformer.SiLU, checkpoint.ReLU: transformer.ReLU,
 	checkpoint.SwiGLU: transformer.SiLU, checkpoint.Universal: transformer.Universal,
@@ -29,9 +29,9 @@ var alphaLearned = map[string][]string{
 }
 
 // FromAlpha opens a checkpoint, whose weights it keeps. limit bounds attention scores:
-// "none", "clamp30", "tanh30", a number for the tanh form, or "" for what the
-// checkpoint says: its softCap, else 30 for files with a fused wqkv, else none. Files
-// of the clamp generation cannot be told from older ones.
+// "none", "clamp30", "tanh30", a number for the tanh form, or "" for the checkpoint's own
+// bound: its softCap, or else 30 for files with a fused wqkv, or else none. Files of the
+// clamp generation cannot be distinguished from older ones.
 func FromAlpha(ck *checkpoint.Alpha, limit string) (*Model, error) {
 	score, err := readBound(ck, limit)
 	if err != nil {
@@ -40,21 +40,21 @@ func FromAlpha(ck *checkpoint.Alpha, limit string) (*Model, error) {
 	if ck.Tokenizer == nil {
 		return nil, errors.New("the checkpoint has no tokenizerArtifacts")
 	}
-	words := &tokenizer.Source{Kind: tokenizer.KindAlpha, Parts: map[string][]byte{tokenizer.PartJSON: ck.Tokenizer}}
-	t, err := kinds.Open(words)
+	src := &tokenizer.Source{Kind: tokenizer.KindAlpha, Parts: map[string][]byte{tokenizer.PartJSON: ck.Tokenizer}}
+	t, err := kinds.Open(src)
 	if err != nil {
 		return nil, err
 	}
 	m := &Model{
 		Type: alphaType, Version: ck.ConfigHash + "-" + strconv.Itoa(ck.Step),
 		Spec: alphaSpec(&ck.ModelConfig, score), Weights: alphaWeights(ck), Tokenizer: t,
-		source: func() (*tokenizer.Source, error) { return words, nil },
+		source: func() (*tokenizer.Source, error) { return src, nil },
 	}
 	if err := checkSpec(m.Spec); err != nil {
 		return nil, err
 	}
 	if line := t.Encode("\n"); len(line) == 1 {
-		m.Empty = line[0] // there is no start token: a line begins where one ends
+		m.Empty = line[0] // there is no start token: a line begins after the end of another
 	}
 	return m, m.finish()
 }
@@ -110,7 +110,7 @@ func alphaWeights(ck *checkpoint.Alpha) *transformer.Weights {
 	return w
 }
 
-// alphaParams are the parameters of a checkpoint, which are in memory.
+// alphaParams returns the parameters of a checkpoint, which are in memory.
 type alphaParams struct{ ck *checkpoint.Alpha }
 
 func (a alphaParams) tensor(name string, rows, cols int) transformer.Tensor {
@@ -143,7 +143,7 @@ func (a alphaParams) norm(name string) transformer.Norm {
 // A scoreBound bounds attention scores in one of two ways, see [transformer.Attention].
 type scoreBound struct{ softCap, clamp float32 }
 
-// apply gives the bound to all layers.
+// apply sets the bound in all layers.
 func (b scoreBound) apply(s *transformer.Spec) {
 	for i := range s.Kinds {
 		s.Kinds[i].Attention.SoftCap, s.Kinds[i].Attention.Clamp = b.softCap, b.clamp
@@ -158,7 +158,7 @@ func readBound(ck *checkpoint.Alpha, limit string) (scoreBound, error) {
 	return parseBound(limit)
 }
 
-// parseBound reads a limit that is not empty.
+// parseBound parses a non-empty limit.
 func parseBound(limit string) (scoreBound, error) {
 	switch limit {
 	case "none":

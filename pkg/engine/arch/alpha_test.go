@@ -13,7 +13,7 @@ import (
 	"glossa/pkg/engine/transformer"
 )
 
-// alpha is a checkpoint of an activation, its weights different numbers.
+// alpha returns a checkpoint with an activation; all its weights differ.
 func alpha(t *testing.T, activation string, fused bool) *checkpoint.Alpha {
 	t.Helper()
 	ck := checkpointtest.Golden()
@@ -108,7 +108,7 @@ func TestAlphaEmpty(t *testing.T) {
 	}
 }
 
-// What bounds attention scores: the record's word, else the file's.
+// Attention scores are bounded by the record's setting, or else by the file's.
 func TestScoreCap(t *testing.T) {
 	type bound struct{ softCap, clamp float32 }
 	tanh := func(v float32) bound { return bound{softCap: v} }

@@ -1,10 +1,9 @@
-// Package arch knows the files of models: it reads what describes one, a Hugging
-// Face directory, a GGUF file or an Alpha checkpoint, and says in the transformer's
-// terms what is computed and where each weight lies. An architecture is a table: how
-// its configuration is spelled, and what its tensors are called. What a file says
-// that would change a result and is not known here is refused by name, and so is a
-// tensor that nothing uses. It refuses to know how a model computes, and reads no
-// weights.
+// Package arch knows the files of models. It reads the description of a model, in a
+// Hugging Face directory, a GGUF file or an Alpha checkpoint, and translates it to the
+// transformer's terms: the computation and the location of each weight. An architecture
+// is a table of the names in its configuration and of its tensors. An unknown setting
+// that would change a result is rejected by name, and so is an unused tensor. Package
+// arch neither computes a model nor reads its weights.
 //
 // Sources: the published checkpoints' config.json, generation_config.json and tensor
 // names, as transformers' classes read them; the keys and names of GGUF; seed 002
@@ -22,54 +21,55 @@ import (
 	"glossa/pkg/tokenizer"
 )
 
-// A Model is a model that was opened: all but its weights, which
-// [transformer.New] reads.
+// A Model is an opened model: everything except its weights, which [transformer.New]
+// reads.
 type Model struct {
 	Type    string // "gpt2", "gptj", "gpt_neox", "xglm", "llama", "m2m_100" or "alpha"
-	Version string // a digest of what describes the weights, or Alpha's own
+	Version string // a digest of the description of the weights, or Alpha's own version
 
 	Spec    *transformer.Spec
 	Weights *transformer.Weights
 
-	Tokenizer tokenizer.Tokenizer // nil if a directory has none: enough to compute, not to talk
-	Start     []int               // what texts begin with where the model's own tokenizer adds it; may be none
+	Tokenizer tokenizer.Tokenizer // nil if a directory has none: the model computes, but cannot read texts
+	Start     []int               // tokens that the model's own tokenizer puts before a text; may be empty
 	Empty     int                 // the token of an empty context
-	End       []int               // tokens that end a text; may be none
-	Tokens    int                 // ids from here on pad the vocabulary and mean nothing
+	End       []int               // tokens that end a text; may be empty
+	Tokens    int                 // ids from here on only pad the vocabulary
 
-	ChatTemplate string       // the template that comes with the tokenizer, if it is "llama3" or "chatml"
+	ChatTemplate string       // the tokenizer's template, if it is "llama3" or "chatml"
 	Translation  *Translation // of an encoder-decoder
-	Run          *Run         // of a packed model that was trained by Alpha
+	Run          *Run         // of a packed model trained by Alpha
 
-	trie   func() ([]byte, error)            // the vocabulary, as it was packed; nil if it was not
-	source func() (*tokenizer.Source, error) // what Tokenizer was made of; nil if there is none
+	trie   func() ([]byte, error)            // the packed vocabulary; nil if there is none
+	source func() (*tokenizer.Source, error) // the files or parts of Tokenizer; nil if there is none
 	closer io.Closer                         // of the files; nil if there is nothing to close
 }
 
-// Translation is how the authors of an encoder-decoder meant it to be used.
+// Translation holds the search parameters recommended by the authors of an
+// encoder-decoder.
 type Translation struct {
 	Beams         int           `json:"beams"`
-	MaxLength     int           `json:"max_length"` // tokens that are generated at most, the start included
+	MaxLength     int           `json:"max_length"` // maximum tokens to generate, including the start
 	LengthPenalty float64       `json:"length_penalty"`
 	EarlyStopping EarlyStopping `json:"early_stopping"`
 	DecoderStart  int           `json:"decoder_start"` // the token that every target begins with
 	End           int           `json:"end"`           // the token that ends a source and a target
 }
 
-// EarlyStopping says when a search of several beams ends that has found as many
-// results.
+// EarlyStopping is the rule for ending a beam search that has found as many results as it
+// has beams.
 type EarlyStopping uint8
 
-// The values of early_stopping, as generation_config.json has them.
+// The values of early_stopping in generation_config.json.
 const (
-	StopFalse EarlyStopping = iota // false: when nothing better is likely at the present length
+	StopFalse EarlyStopping = iota // false: when nothing better is likely at the current length
 	StopTrue                       // true: at once
 	StopNever                      // "never": when nothing better is possible
 )
 
-// Open opens the model in a directory: config.json, a tokenizer and safetensors, as
-// Hugging Face has them, or a GGUF file, or a packed model. dir may also be the name of a
-// GGUF file or a packed model. Errors name the file and the field or tensor. The caller
+// Open opens the model in a directory: config.json, a tokenizer and safetensors as in a
+// Hugging Face directory, or a GGUF file, or a packed model. dir may also be the name of
+// a GGUF file or a packed model. Errors name the file and the field or tensor. The caller
 // closes the result.
 func Open(fsys fs.FS, dir string) (*Model, error) {
 	m, err := open(fsys, dir)
@@ -96,19 +96,19 @@ func open(fsys fs.FS, dir string) (*Model, error) {
 	return openHF(fsys, p)
 }
 
-// Words returns what the tokenizer was made of; nil if there is none.
-func (m *Model) Words() (*tokenizer.Source, error) {
+// TokenizerSource returns the files or parts of the tokenizer; nil if there is none.
+func (m *Model) TokenizerSource() (*tokenizer.Source, error) {
 	if m.source == nil {
 		return nil, nil
 	}
 	return m.source()
 }
 
-// padding is how the tokens are called that only fill a vocabulary up: GPT-J's, and
-// those that llama.cpp's converter adds.
+// padding matches the names of tokens that only pad a vocabulary: those of GPT-J and of
+// llama.cpp's converter.
 var padding = regexp.MustCompile(`^(<\|extratoken_[0-9]+\|>|\[PAD[0-9]+\])$`)
 
-// finish checks what is left when everything was read.
+// finish checks the model after everything is read.
 func (m *Model) finish() error {
 	vocab := m.Spec.Vocab
 	if m.Tokenizer == nil {
@@ -127,7 +127,7 @@ func (m *Model) finish() error {
 			return fmt.Errorf("texts begin with token %d, which is not below %d", id, vocab)
 		}
 	}
-	if m.Tokenizer != nil { // whose line feeds may be what a file says, see [tokenizer.WithNewline]
+	if m.Tokenizer != nil { // its line feed may come from a file, see [tokenizer.WithNewline]
 		for _, id := range m.Tokenizer.Encode("\n") {
 			if id >= vocab {
 				return fmt.Errorf("a line feed is token %d, which is not below %d", id, vocab)
@@ -137,7 +137,7 @@ func (m *Model) finish() error {
 	return nil
 }
 
-// Name returns what the model's makers call its kind.
+// Name returns the authors' name of the model's architecture.
 func (m *Model) Name() string {
 	if f := families[m.Type]; f != nil {
 		return f.title
@@ -145,10 +145,10 @@ func (m *Model) Name() string {
 	return "Alpha"
 }
 
-// Bytes returns the memory that the weights take when they are read in a format.
+// Bytes returns the memory of the weights in a format.
 func (m *Model) Bytes(f transformer.Format) int64 { return m.Weights.Bytes(m.Spec, f) }
 
-// Close closes the files, after which no weights can be read.
+// Close closes the files. No weights can be read afterwards.
 func (m *Model) Close() error {
 	if m.closer == nil {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"glossa/pkg/engine/transformer"
 )
 
-// A model that is closed in the middle of a pass keeps its weights until the pass has ended,
-// and computes no other.
+// A model that is closed during a pass keeps its weights until the pass has ended, and
+// computes no other.
 func TestCloseInAPass(t *testing.T) {
 	data := packed(t, "m2m_100", transformer.Q8_0)
 	texts := [][]int{{1, 2, 3}}

@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// A config reads the members of a JSON object. A member that is null counts as
-// absent. Names are given as one text: "n_positions n_ctx" is the first of the two
-// that is there. After an error it returns nothing but defaults.
+// A config reads the members of a JSON object. A null member counts as absent. Names are
+// alternatives in one string: "n_positions n_ctx" is the first of the two that is
+// present. After an error it returns only defaults.
 type config struct {
 	fields map[string]json.RawMessage
 	within string // "rope_scaling.", for errors
@@ -30,14 +30,14 @@ func parseConfig(raw []byte) (*config, error) {
 	return c, nil
 }
 
-// refuse keeps the first error.
-func (c *config) refuse(name, format string, args ...any) {
+// reject records the first error.
+func (c *config) reject(name, format string, args ...any) {
 	if *c.err == nil {
 		*c.err = fmt.Errorf("%s%s: %s", c.within, name, fmt.Sprintf(format, args...))
 	}
 }
 
-// find returns the first of the members that is there.
+// find returns the first present member of names.
 func (c *config) find(names string) (name string, raw json.RawMessage) {
 	for name := range strings.FieldsSeq(names) {
 		if raw, ok := c.fields[name]; ok && !bytes.Equal(raw, []byte("null")) {
@@ -47,7 +47,7 @@ func (c *config) find(names string) (name string, raw json.RawMessage) {
 	return names, nil
 }
 
-// has tells whether one of the members is there.
+// has reports whether one of the members is present.
 func (c *config) has(names string) bool {
 	_, raw := c.find(names)
 	return raw != nil
@@ -60,7 +60,7 @@ func read[T any](c *config, names, want string) (name string, v T, ok bool) {
 		return name, v, false
 	}
 	if err := json.Unmarshal(raw, &v); err != nil {
-		c.refuse(name, "%.60s is no %s", raw, want)
+		c.reject(name, "%.60s is no %s", raw, want)
 		return name, v, false
 	}
 	return name, v, true
@@ -73,7 +73,7 @@ func (c *config) integer(names string, absent, low, high int) int {
 		return absent
 	}
 	if v < low || v > high {
-		c.refuse(name, "%d is not in %d..%d", v, low, high)
+		c.reject(name, "%d is not in %d..%d", v, low, high)
 		return absent
 	}
 	return v
@@ -86,7 +86,7 @@ func (c *config) number(names string, absent, low, high float64) float64 {
 		return absent
 	}
 	if !(v >= low && v <= high) || math.IsInf(v, 0) {
-		c.refuse(name, "%v is not in %v..%v", v, low, high)
+		c.reject(name, "%v is not in %v..%v", v, low, high)
 		return absent
 	}
 	return v
@@ -106,7 +106,7 @@ func (c *config) text(names, absent string) string {
 	return absent
 }
 
-// object returns the object that a member is; nil if there is none.
+// object returns a member that is an object; nil if it is absent.
 func (c *config) object(names string) *config {
 	name, fields, ok := read[map[string]json.RawMessage](c, names, "object")
 	if !ok {
@@ -115,8 +115,8 @@ func (c *config) object(names string) *config {
 	return &config{fields: fields, within: c.within + name + ".", err: c.err}
 }
 
-// ids returns the tokens that a member names, one or a list, each below vocab; nil if
-// there is none.
+// ids returns the tokens in a member, one or a list, each below vocab; nil if it is
+// absent.
 func (c *config) ids(names string, vocab int) []int {
 	name, raw := c.find(names)
 	if raw == nil || *c.err != nil {
@@ -126,23 +126,23 @@ func (c *config) ids(names string, vocab int) []int {
 	if raw[0] != '[' {
 		list = make([]int, 1)
 		if err := json.Unmarshal(raw, &list[0]); err != nil {
-			c.refuse(name, "%.60s is no token", raw)
+			c.reject(name, "%.60s is no token", raw)
 			return nil
 		}
 	} else if err := json.Unmarshal(raw, &list); err != nil || len(list) > maxEnds {
-		c.refuse(name, "%.60s is no list of at most %d tokens", raw, maxEnds)
+		c.reject(name, "%.60s is no list of at most %d tokens", raw, maxEnds)
 		return nil
 	}
 	for _, id := range list {
 		if id < 0 || id >= vocab {
-			c.refuse(name, "token %d is not below vocab_size, %d", id, vocab)
+			c.reject(name, "token %d is not below vocab_size, %d", id, vocab)
 			return nil
 		}
 	}
 	return list
 }
 
-// id returns the token that a member names, the first one of a list.
+// id returns the token in a member, the first one of a list.
 func (c *config) id(names string, absent, vocab int) int {
 	if list := c.ids(names, vocab); len(list) > 0 {
 		return list[0]
@@ -150,21 +150,21 @@ func (c *config) id(names string, absent, vocab int) int {
 	return absent
 }
 
-// A fixed is a member that would change the results if it had another value.
-type fixed struct {
+// A requiredValue is a member that would change the results if it had another value.
+type requiredValue struct {
 	name string
-	want string // as JSON; absent and null are as good
+	want string // as JSON; absent and null are equivalent
 }
 
-// require refuses members that have another value than the one that is known here.
-func (c *config) require(list []fixed) {
+// require rejects members with another value than the supported one.
+func (c *config) require(list []requiredValue) {
 	for _, f := range list {
 		_, got, ok := read[any](c, f.name, "value")
 		if !ok {
 			continue
 		}
 		if text, err := json.Marshal(got); err != nil || string(text) != f.want {
-			c.refuse(f.name, "%.60s is not supported, only %s", text, f.want)
+			c.reject(f.name, "%.60s is not supported, only %s", text, f.want)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"glossa/pkg/engine/arch"
 )
 
-// A config.json that asks for what is not there, or for too much.
+// A config.json with unsupported or excessive values.
 func TestHostileConfigs(t *testing.T) {
 	type members = map[string]any
 	huge := strings.Repeat("9", 400)
@@ -84,12 +84,12 @@ func TestHostileConfigs(t *testing.T) {
 	} {
 		fsys := bare(t, c.model)
 		set(t, fsys, "config.json", c.changes)
-		refused(t, fmt.Sprint(c.model, c.changes), fsys, c.want)
+		checkRejected(t, fmt.Sprint(c.model, c.changes), fsys, c.want)
 	}
 }
 
-// The tokens of generation_config.json come before those of config.json, and those
-// before what an architecture usually has.
+// The tokens of generation_config.json take precedence over those of config.json, and
+// those over the defaults of an architecture.
 func TestEnds(t *testing.T) {
 	type members = map[string]any
 	for _, c := range []struct {
@@ -101,7 +101,7 @@ func TestEnds(t *testing.T) {
 		{members{"eos_token_id": 3, "bos_token_id": 4}, members{"eos_token_id": []int{5, 6}, "bos_token_id": 7}, "[5 6]", 7, ""},
 		{members{"eos_token_id": 3, "bos_token_id": 4}, members{"eos_token_id": nil, "bos_token_id": nil}, "[3]", 4, ""},
 		{members{"eos_token_id": 3, "bos_token_id": nil}, members{"eos_token_id": nil, "bos_token_id": nil}, "[3]", 3, ""},
-		{members{"eos_token_id": nil, "bos_token_id": nil}, members{"eos_token_id": nil, "bos_token_id": nil}, "[]", 0, ""}, // 50256 is none of 96
+		{members{"eos_token_id": nil, "bos_token_id": nil}, members{"eos_token_id": nil, "bos_token_id": nil}, "[]", 0, ""}, // 50256 is not one of 96
 		{nil, members{"eos_token_id": 96}, "", 0, "m/generation_config.json: eos_token_id: token 96 is not below vocab_size, 96"},
 		{nil, members{"eos_token_id": []int{1, -1}}, "", 0, "eos_token_id: token -1 is not below"},
 		{nil, members{"eos_token_id": "x"}, "", 0, `eos_token_id: "x" is no token`},
@@ -112,7 +112,7 @@ func TestEnds(t *testing.T) {
 		set(t, fsys, "config.json", c.config)
 		set(t, fsys, "generation_config.json", c.generation)
 		if c.err != "" {
-			refused(t, fmt.Sprint(c), fsys, c.err)
+			checkRejected(t, fmt.Sprint(c), fsys, c.err)
 			continue
 		}
 		if m := openIn(t, fsys, "m"); fmt.Sprint(m.End) != c.end || m.Empty != c.empty {
@@ -121,8 +121,8 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// What a configuration does not say is as in the published models, not as in the
-// class's defaults, which say 2.
+// Values missing in a configuration are those of the published models, not the class's
+// defaults, which are 2.
 func TestNeoXEnd(t *testing.T) {
 	fsys, absent := bare(t, "gpt_neox"), map[string]any{"eos_token_id": nil, "bos_token_id": nil}
 	set(t, fsys, "config.json", absent)
@@ -152,7 +152,7 @@ func TestTranslation(t *testing.T) {
 	}) {
 		fsys := bare(t, "m2m_100")
 		set(t, fsys, "generation_config.json", members{key: value})
-		refused(t, key, fsys, "m/generation_config.json: "+key+": ")
+		checkRejected(t, key, fsys, "m/generation_config.json: "+key+": ")
 	}
 	fsys = bare(t, "m2m_100")
 	delete(fsys, "m/generation_config.json")
@@ -162,7 +162,7 @@ func TestTranslation(t *testing.T) {
 	}
 }
 
-// Tensors that are missing, of another shape or type, or of no use.
+// Tensors that are missing, of another shape or type, or unused.
 func TestHostileTensors(t *testing.T) {
 	for _, c := range []struct {
 		model, what string
@@ -181,11 +181,11 @@ func TestHostileTensors(t *testing.T) {
 	} {
 		fsys := bare(t, c.model)
 		tensors(t, fsys, c.change)
-		refused(t, c.what, fsys, c.want)
+		checkRejected(t, c.what, fsys, c.want)
 	}
 }
 
-// Directories that hold no model, or half of one.
+// Directories without a model, or with an incomplete one.
 func TestHostileDirectories(t *testing.T) {
 	for _, c := range []struct {
 		what   string
@@ -221,7 +221,7 @@ func TestHostileDirectories(t *testing.T) {
 	} {
 		fsys := bare(t, "gpt2")
 		c.change(fsys)
-		refused(t, c.what, fsys, c.want)
+		checkRejected(t, c.what, fsys, c.want)
 	}
 	if _, err := arch.Open(fstest.MapFS{"a.bin": {}}, "a.bin"); err == nil || !strings.Contains(err.Error(), "a.bin: neither a directory nor a packed model nor a .gguf file") {
 		t.Errorf("a file: %v", err)

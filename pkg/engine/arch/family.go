@@ -18,15 +18,15 @@ type family struct {
 	tied                  bool  // tie_word_embeddings if absent
 	bos, eos              field // the tokens; -1 is none
 
-	fixed []fixed
+	fixed []requiredValue
 	spec  transformer.Spec // the fields that are the same in all configurations
 	kind  transformer.Kind // the same, of all layers
 
 	tensors layout
 	buffers []string // tensors that are ignored, because they are computed; * is a number
 
-	// adjust completes the description by rules that are not in the table. It may be nil.
-	// It is called with all layers of the decoder of kind 0 and of the encoder of kind 1.
+	// adjust applies rules beyond the table to the description. It may be nil. When it is
+	// called, all layers of the decoder have kind 0 and those of the encoder kind 1.
 	adjust func(c *config, s *transformer.Spec, l *layout)
 	// adjustTokens changes the special tokens. It may be nil.
 	adjustTokens func(c *config, m *Model)
@@ -60,15 +60,15 @@ const (
 	m2m100Type = "m2m_100"
 )
 
-// families are the architectures of config.json's model_type.
+// families maps config.json's model_type to architectures.
 var families = map[string]*family{
 	"gpt2": &gpt2, "gptj": &gptj, "gpt_neox": &gptNeoX, xglmType: &xglm, llamaType: &llama, m2m100Type: &m2m100,
 }
 
 // everywhere lists the members that must have these values in every family.
-var everywhere = []fixed{{"quantization_config", "null"}, {"add_cross_attention", "false"}}
+var everywhere = []requiredValue{{"quantization_config", "null"}, {"add_cross_attention", "false"}}
 
-// activations are the names of transformers' functions.
+// activations maps transformers' names of functions.
 var activations = map[string]transformer.Activation{
 	"gelu_new": transformer.GELU, "gelu_fast": transformer.GELU, "gelu_pytorch_tanh": transformer.GELU,
 	"gelu_python_tanh": transformer.GELU, "gelu_accurate": transformer.GELU,
@@ -76,7 +76,7 @@ var activations = map[string]transformer.Activation{
 	"relu": transformer.ReLU, "silu": transformer.SiLU, "swish": transformer.SiLU,
 }
 
-// read returns the spec that a configuration describes and the names of its tensors.
+// read returns the spec described by a configuration and the names of its tensors.
 func (f *family) read(c *config) (*transformer.Spec, *layout, error) {
 	s, l := f.spec, f.tensors
 	s.Vocab = c.integer(f.vocab.names, f.vocab.absent, 1, maxVocab)
@@ -87,7 +87,7 @@ func (f *family) read(c *config) (*transformer.Spec, *layout, error) {
 	name := c.text(f.activation.names, f.activation.absent)
 	if kind.FeedForward.Activation, ok = activations[name]; !ok {
 		key, _ := c.find(f.activation.names)
-		c.refuse(key, "%.40q is not supported", name)
+		c.reject(key, "%.40q is not supported", name)
 	}
 	depth := f.decoder.read(c, s.Width, &kind)
 	s.Decoder = addStack(&s, kind, depth)
@@ -122,12 +122,12 @@ func (d *dimensions) read(c *config, width int, k *transformer.Kind) (depth int)
 	a.KVHeads = a.Heads
 	if a.HeadDim = width / a.Heads; a.Heads*a.HeadDim != width && !c.has("head_dim attention.key_length") {
 		name, _ := c.find(d.heads.names)
-		c.refuse(name, "%d does not divide the width, %d", a.Heads, width)
+		c.reject(name, "%d does not divide the width, %d", a.Heads, width)
 	}
 	return depth
 }
 
-// addStack adds a kind, and returns a stack of that many layers of it.
+// addStack adds a kind, and returns a stack of depth layers of it.
 func addStack(s *transformer.Spec, k transformer.Kind, depth int) []int {
 	s.Kinds = append(s.Kinds, k)
 	return slices.Repeat([]int{len(s.Kinds) - 1}, depth)

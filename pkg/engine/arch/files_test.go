@@ -27,7 +27,7 @@ type stored struct {
 	data  []byte
 }
 
-// numbers is a tensor of float32 with different values.
+// numbers returns a tensor of float32 with different values.
 func numbers(first int, shape ...int) stored {
 	n := 1
 	for _, d := range shape {
@@ -84,7 +84,7 @@ func load(t testing.TB, fsys fs.FS, name string) map[string]stored {
 	return tensors
 }
 
-// copyOf is a copy of a directory of testdata, without its goldens, as "m".
+// copyOf returns a copy of a directory of testdata, without its goldens, as "m".
 func copyOf(t testing.TB, name string) fstest.MapFS {
 	t.Helper()
 	entries, err := os.ReadDir(path.Join("testdata", name))
@@ -105,7 +105,7 @@ func copyOf(t testing.TB, name string) fstest.MapFS {
 	return fsys
 }
 
-// bare is copyOf without the tokenizer.
+// bare returns copyOf without the tokenizer.
 func bare(t testing.TB, name string) fstest.MapFS {
 	t.Helper()
 	fsys := copyOf(t, name)
@@ -160,8 +160,8 @@ func openIn(t testing.TB, fsys fs.FS, dir string) *arch.Model {
 	return m
 }
 
-// refused checks that a model cannot be opened, and why.
-func refused(t *testing.T, what string, fsys fs.FS, want string) {
+// checkRejected checks that a model cannot be opened, and the error.
+func checkRejected(t *testing.T, what string, fsys fs.FS, want string) {
 	t.Helper()
 	m, err := arch.Open(fsys, "m")
 	if err == nil {
@@ -204,7 +204,7 @@ func each(w *transformer.Weights, f func(t *transformer.Tensor)) {
 	}
 }
 
-// readAll reads every tensor of a model that is to be read.
+// readAll reads every tensor of a model.
 func readAll(w *transformer.Weights) (values int64, err error) {
 	each(w, func(t *transformer.Tensor) {
 		if t.Packed != nil {
@@ -220,7 +220,7 @@ func readAll(w *transformer.Weights) (values int64, err error) {
 	return values, err
 }
 
-// valuesOf are those of a vector or matrix, piece after piece.
+// valuesOf returns the values of a vector or matrix, piece after piece.
 func valuesOf(t *testing.T, pieces []transformer.Tensor) (all []float32) {
 	t.Helper()
 	for _, piece := range pieces {

@@ -13,8 +13,7 @@ import (
 	"glossa/pkg/engine/transformer"
 )
 
-// ggufTypes are the architectures of GGUF's general.architecture, by their
-// [Model.Type].
+// ggufTypes maps GGUF's general.architecture to architectures, with their [Model.Type].
 var ggufTypes = map[string]struct {
 	kind   string
 	family *family
@@ -22,7 +21,7 @@ var ggufTypes = map[string]struct {
 	"gpt2": {"gpt2", &ggufGPT2}, "gptneox": {"gpt_neox", &ggufNeoX}, "llama": {"llama", &ggufLlama},
 }
 
-// What all of them have in common; the names of keys are without the architecture's.
+// Common parts of all architectures; names of keys are without the architecture's prefix.
 var (
 	ggufVocab   = field{"vocab_size", 0}
 	ggufContext = field{"context_length", 0}
@@ -31,7 +30,7 @@ var (
 		depth: field{"block_count", 0}, heads: field{"attention.head_count", 0}, ffn: field{"feed_forward_length", 0},
 	}
 	ggufEps   = real{"attention.layer_norm_epsilon", 1e-5}
-	ggufFixed = []fixed{
+	ggufFixed = []requiredValue{
 		{"expert_count", "0"}, {"attention.clamp_kqv", "0"}, {"attention.max_alibi_bias", "0"}, {"attention.scale", "0"},
 		{"attn_logit_softcapping", "0"}, {"final_logit_softcapping", "0"}, {"logit_scale", "0"}, {"residual_scale", "0"},
 		{"embedding_scale", "0"}, {"attention.causal", "true"}, {"rope.scaling.attn_factor", "1"}, {"tensor_data_layout", `"Meta AI original pth"`},
@@ -56,7 +55,7 @@ func ggufLayout(decoder layers) layout {
 	}
 }
 
-// ggufGPT2: the converter turns the matrices to (out, in).
+// ggufGPT2: the converter transposes the matrices to (out, in).
 var ggufGPT2 = family{
 	vocab: ggufVocab, context: ggufContext, width: ggufWidth, decoder: ggufDecoder, eps: ggufEps, fixed: ggufFixed,
 	activation: text{"", "gelu_new"},
@@ -64,8 +63,8 @@ var ggufGPT2 = family{
 	tensors:    ggufLayout(ggufLayers("blk.%d.attn_qkv", always)),
 }
 
-// ggufNeoX: the converter regroups queries, keys and values. The file does not say
-// which GELU it is: of the published models GPT-NeoX-20B alone has the tanh one.
+// ggufNeoX: the converter regroups queries, keys and values. The file does not specify
+// the form of GELU: among the published models only GPT-NeoX-20B uses the tanh form.
 var ggufNeoX = family{
 	vocab: ggufVocab, context: ggufContext, width: ggufWidth, decoder: ggufDecoder, eps: ggufEps, fixed: ggufFixed,
 	activation: text{"", "gelu"},
@@ -80,8 +79,8 @@ var ggufNeoX = family{
 	},
 }
 
-// ggufLlama: the converter permutes the rows of queries and keys, which makes the
-// pairs of the rotary embedding neighbours.
+// ggufLlama: the converter permutes the rows of queries and keys, which makes the pairs
+// of the rotary embedding neighbours.
 var ggufLlama = family{
 	vocab: ggufVocab, context: ggufContext, width: ggufWidth, decoder: ggufDecoder, fixed: ggufFixed,
 	activation: text{"", "silu"},
@@ -95,7 +94,7 @@ var ggufLlama = family{
 		a.KVHeads = c.integer("attention.head_count_kv", a.Heads, 1, maxHeads)
 		a.HeadDim = c.integer("attention.key_length", a.HeadDim, 1, maxWidth)
 		if v := c.integer("attention.value_length", a.HeadDim, 1, maxWidth); v != a.HeadDim {
-			c.refuse("attention.value_length", "%d is not attention.key_length, %d", v, a.HeadDim)
+			c.reject("attention.value_length", "%d is not attention.key_length, %d", v, a.HeadDim)
 		}
 		r := ggufRotary(c, a.HeadDim)
 		r.Interleaved = true
@@ -103,18 +102,18 @@ var ggufLlama = family{
 	},
 }
 
-// ggufRotary reads the rotary embedding of heads of dim dimensions. llama.cpp takes a
-// missing type for linear, and a missing factor, or 0, for 1.
+// ggufRotary reads the rotary embedding of heads of dim dimensions. Like llama.cpp, it
+// treats a missing type as linear, and a missing factor, or 0, as 1.
 func ggufRotary(c *config, dim int) transformer.Rotary {
 	r := transformer.Rotary{Dims: c.integer("rope.dimension_count", dim, 2, maxWidth)}
 	base := c.number("rope.freq_base", 10000, 1, 1e12)
 	factor := float32(c.number("rope.scaling.factor rope.scale_linear", 0, 0, 1e6))
 	kind := c.text("rope.scaling.type", "linear")
 	if kind != "linear" && kind != "none" {
-		c.refuse("rope.scaling.type", "%.40q is not supported, only linear and none", kind)
+		c.reject("rope.scaling.type", "%.40q is not supported, only linear and none", kind)
 	}
 	if r.Dims%2 != 0 || r.Dims > dim {
-		c.refuse("rope.dimension_count", "%d is not even and at most the width of a head, %d", r.Dims, dim)
+		c.reject("rope.dimension_count", "%d is not even and at most the width of a head, %d", r.Dims, dim)
 	}
 	if *c.err != nil {
 		return r
@@ -129,7 +128,7 @@ func ggufRotary(c *config, dim int) transformer.Rotary {
 }
 
 // openGGUF opens a GGUF file.
-func openGGUF(fsys fs.FS, p *place) (*Model, error) {
+func openGGUF(fsys fs.FS, p *location) (*Model, error) {
 	o, err := openGGUFWeights(fsys, p)
 	if err != nil {
 		return nil, err
@@ -140,7 +139,7 @@ func openGGUF(fsys fs.FS, p *place) (*Model, error) {
 	return o.Model, nil
 }
 
-func openGGUFWeights(fsys fs.FS, p *place) (*opened, error) {
+func openGGUFWeights(fsys fs.FS, p *location) (*opened, error) {
 	file, err := checkpoint.Open(fsys, p.weights)
 	if err != nil {
 		return nil, err
@@ -185,8 +184,8 @@ func (o *opened) readGGUF() error {
 	return err
 }
 
-// ggufConfig makes a configuration of the keys of an architecture. How many tokens
-// there are is what the embedding says, if nothing else does.
+// ggufConfig makes a configuration of the keys of an architecture. If the keys lack the
+// number of tokens, it is that of the embedding.
 func ggufConfig(f *checkpoint.File, kind string) (*config, error) {
 	c := &config{fields: map[string]json.RawMessage{}, within: kind + ".", err: new(error)}
 	for key, value := range f.Meta {
@@ -206,8 +205,8 @@ func ggufConfig(f *checkpoint.File, kind string) (*config, error) {
 	return c, nil
 }
 
-// scaleFrequencies divides the frequencies by the factors that the converter has
-// computed for Llama 3.
+// scaleFrequencies divides the frequencies by the factors that the converter has computed
+// for Llama 3.
 func scaleFrequencies(src *source, r *transformer.Rotary) error {
 	const name = "rope_freqs.weight"
 	if len(r.Frequencies) == 0 || !src.has(name) {

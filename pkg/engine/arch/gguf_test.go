@@ -21,7 +21,7 @@ type block struct {
 	data  []byte
 }
 
-// A ggufFile is one that is being written.
+// A ggufFile is a file that is being written.
 type ggufFile []byte
 
 func (b *ggufFile) u32(v int)     { *b = binary.LittleEndian.AppendUint32(*b, uint32(v)) }
@@ -90,7 +90,7 @@ func gguf(keys map[string]any, tensors map[string]block) *fstest.MapFile {
 
 func blockOf(shape ...int) block { return block{0, shape, numbers(len(shape), shape...).data} }
 
-// ggufTokens are the keys of a tokenizer of bytes, "he" and what is given.
+// ggufTokens returns the keys of a tokenizer of bytes, "he" and more.
 func ggufTokens(more ...string) map[string]any {
 	tokens := slices.Concat(byteLetters(), []string{"he"}, more)
 	types := slices.Repeat([]int{1}, firstAdded)
@@ -103,7 +103,7 @@ func ggufTokens(more ...string) map[string]any {
 	}
 }
 
-// ggufLlama are the keys and tensors of a Llama of one layer, 260 tokens and width 8.
+// ggufLlama returns the keys and tensors of a Llama of one layer, 260 tokens and width 8.
 func ggufLlama() (map[string]any, map[string]block) {
 	keys := map[string]any{
 		"general.architecture": "llama", "llama.context_length": 16, "llama.embedding_length": 8, "llama.block_count": 1,
@@ -162,7 +162,7 @@ func TestGGUF(t *testing.T) {
 	}
 }
 
-// Which GELU a GPT-NeoX has its size must tell.
+// The size of a GPT-NeoX determines its GELU.
 func TestGGUFNeoX(t *testing.T) {
 	keys := map[string]any{
 		"general.architecture": "gptneox", "gptneox.context_length": 16, "gptneox.embedding_length": 8, "gptneox.block_count": 1,
@@ -224,11 +224,11 @@ func TestHostileGGUF(t *testing.T) {
 	} {
 		keys, all := ggufLlama()
 		c.change(keys, all)
-		refused(t, c.want, fstest.MapFS{"m/x.gguf": gguf(keys, all)}, c.want)
+		checkRejected(t, c.want, fstest.MapFS{"m/x.gguf": gguf(keys, all)}, c.want)
 	}
 }
 
-// A model in several files is opened by the name of its directory or of any of them.
+// A model in several files is opened by the name of its directory or of any of its files.
 func TestSplitGGUF(t *testing.T) {
 	keys, all := ggufLlama()
 	parts := []map[string]block{{}, {}, {}}
@@ -261,19 +261,19 @@ func TestSplitGGUF(t *testing.T) {
 	}
 	fsys := write()
 	delete(fsys, "m/x-00003-of-00003.gguf")
-	refused(t, "a part is missing", fsys, "m/x-00003-of-00003.gguf")
-	refused(t, "number", write(nil, map[string]any{"split.no": 2}), "m/x-00002-of-00003.gguf: split.no is 2, the name says 1")
-	refused(t, "count", write(nil, nil, map[string]any{"split.count": 4}), "m/x-00003-of-00003.gguf: split.count is 4, the name says 3")
-	refused(t, "tensors", write(map[string]any{"split.tensors.count": 99}), "split.tensors.count, 99")
+	checkRejected(t, "a part is missing", fsys, "m/x-00003-of-00003.gguf")
+	checkRejected(t, "number", write(nil, map[string]any{"split.no": 2}), "m/x-00002-of-00003.gguf: split.no is 2, the name says 1")
+	checkRejected(t, "count", write(nil, nil, map[string]any{"split.count": 4}), "m/x-00003-of-00003.gguf: split.count is 4, the name says 3")
+	checkRejected(t, "tensors", write(map[string]any{"split.tensors.count": 99}), "split.tensors.count, 99")
 	fsys = write()
 	fsys["m/x-00002-of-00003.gguf"] = fsys["m/x-00001-of-00003.gguf"]
-	refused(t, "twice", fsys, "split.no is 0, the name says 1")
+	checkRejected(t, "twice", fsys, "split.no is 0, the name says 1")
 	fsys = write()
 	fsys["m/x.gguf"] = fsys["m/x-00001-of-00003.gguf"]
 	for i := range 3 {
 		delete(fsys, fmt.Sprintf("m/x-%05d-of-00003.gguf", i+1))
 	}
-	refused(t, "name", fsys, "m/x.gguf: one of several files, but not named")
+	checkRejected(t, "name", fsys, "m/x.gguf: one of several files, but not named")
 }
 
 func FuzzGGUF(f *testing.F) {

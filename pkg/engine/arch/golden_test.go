@@ -19,11 +19,11 @@ import (
 	"glossa/pkg/engine/transformer"
 )
 
-// tolerance is how far a logit or a hidden state may be from that of the original
-// implementation. Logits have a standard deviation of 1 and more.
+// tolerance is the maximum difference of a logit or a hidden state from that of the
+// original implementation. Logits have a standard deviation of 1 and more.
 const tolerance = 1e-4
 
-// A golden is what the original implementation computed, see testdata/README.md.
+// A golden holds the results of the original implementation, see testdata/README.md.
 type golden struct {
 	t    testing.TB
 	file *checkpoint.File
@@ -82,7 +82,7 @@ func (g *golden) ints(name string) []int {
 	return out
 }
 
-// rows cuts a matrix of ids into rows without the padding that mask tells.
+// rows splits a matrix of ids into rows, without the padding given by mask.
 func (g *golden) rows(ids, mask string) [][]int {
 	var out [][]int
 	width := g.shape(ids)[1]
@@ -141,7 +141,7 @@ func buildAs(t testing.TB, m *arch.Model, k *kernel.Kernels, f transformer.Forma
 	return model
 }
 
-// check returns the largest difference from the golden of that name.
+// check returns the largest difference from the golden with that name.
 func (g *golden) check(name string, got []float32) float64 {
 	g.t.Helper()
 	want, worst := g.floats(name), 0.0
@@ -157,10 +157,10 @@ func (g *golden) check(name string, got []float32) float64 {
 	return worst
 }
 
-// A trace is what a model computes of a golden: the largest difference from it.
+// A trace holds the largest difference of each golden.
 type trace map[string]float64
 
-// run computes everything that is in the goldens of a directory.
+// run computes everything in the goldens of a directory.
 func run(t testing.TB, m *transformer.Model, g *golden) trace {
 	t.Helper()
 	out := trace{}
@@ -204,8 +204,8 @@ func runLong(m *transformer.Model, pass *transformer.Pass, g *golden, note func(
 	note("long.logits", must(pass.Forward([]transformer.Sequence{{Cache: m.NewCache(len(ids)), Tokens: ids, Logits: wanted, Memory: memory}})))
 }
 
-// runBatch computes rows of different lengths together, where the original had
-// padding on one side or the other, and the same logits.
+// runBatch computes rows of different lengths together, for which the original used
+// padding on either side, and got the same logits.
 func runBatch(m *transformer.Model, pass *transformer.Pass, g *golden, note func(string, []float32)) {
 	for _, side := range []string{"left", "right"} {
 		name := "batch." + side
@@ -232,8 +232,8 @@ func runBatch(m *transformer.Model, pass *transformer.Pass, g *golden, note func
 	note("batch.logits", must(pass.Forward(seqs)))
 }
 
-// Every layer and every logit of every golden model, by every implementation of the
-// kernels, is that of the original implementation.
+// Every layer and every logit of every golden model, on every implementation of the
+// kernels, equals that of the original implementation.
 func TestGoldens(t *testing.T) {
 	for _, dir := range models(t) {
 		t.Run(dir, func(t *testing.T) {
@@ -257,8 +257,8 @@ func TestGoldens(t *testing.T) {
 	}
 }
 
-// Packed weights give what their rounding allows: those of BF16 files the same bits as
-// in float32, 8 bits are some per cent away, 4 bits some ten (small random models
+// Packed weights give results within their rounding: those of BF16 files the same bits as
+// in float32; 8 bits differ by some per cent, 4 bits by some ten (small random models
 // magnify it).
 func TestFormats(t *testing.T) {
 	for _, dir := range models(t) {
@@ -279,7 +279,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// logits are those of a golden's text.
+// logits returns the logits of a golden's text.
 func logits(g *golden, m *transformer.Model) []float32 {
 	pass, ids, memory := m.NewPass(nil), g.ints("ids"), (*transformer.Memory)(nil)
 	if len(m.Encoder) > 0 {
@@ -288,7 +288,7 @@ func logits(g *golden, m *transformer.Model) []float32 {
 	return must(pass.Forward([]transformer.Sequence{{Cache: m.NewCache(len(ids)), Tokens: ids, Logits: len(ids), Memory: memory}}))
 }
 
-// rms is the root mean square of the differences, as a share of that of b.
+// rms returns the root mean square of the differences, relative to that of b.
 func rms(a, b []float32) float64 {
 	sum, all := 0.0, 0.0
 	for i := range a {
@@ -298,7 +298,7 @@ func rms(a, b []float32) float64 {
 	return math.Sqrt(sum / all)
 }
 
-// However many workers compute a pass, its logits are the same to the bit.
+// The logits of a pass are the same to the bit with any number of workers.
 func TestTeams(t *testing.T) {
 	for _, dir := range models(t) {
 		g, m := openGolden(t, dir, "golden.safetensors"), build(t, open(t, dir), kernel.Best())
@@ -326,7 +326,7 @@ func TestTeams(t *testing.T) {
 	}
 }
 
-// scale is 1 for logits; hidden states grow from layer to layer, so that theirs is
+// scale returns 1 for logits. Hidden states grow from layer to layer: their scale is
 // their largest value.
 func scale(values []float32, name string) float64 {
 	top := 1.0
@@ -339,8 +339,8 @@ func scale(values []float32, name string) float64 {
 	return top
 }
 
-// A sequence fed in pieces, after a fork, beside others, gives the very bits of one
-// full pass.
+// A sequence fed in pieces, after a fork, or together with others gives the same bits as
+// one full pass.
 func TestCachedChunkedAndBatched(t *testing.T) {
 	for _, dir := range models(t) {
 		t.Run(dir, func(t *testing.T) {
@@ -373,7 +373,7 @@ func TestCachedChunkedAndBatched(t *testing.T) {
 	}
 }
 
-// must is v, of a call that does not fail.
+// must returns v, the result of a call that must not fail.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)

@@ -22,7 +22,7 @@ var gpt2 = family{
 	tied:       true,
 	bos:        field{"bos_token_id", 50256},
 	eos:        field{"eos_token_id", 50256},
-	fixed:      []fixed{{"scale_attn_weights", "true"}},
+	fixed:      []requiredValue{{"scale_attn_weights", "true"}},
 	spec:       transformer.Spec{Position: transformer.Learned},
 	tensors: layout{
 		prefix: "transformer.", embed: "wte", positions: "wpe", copies: "lm_head", norm: "ln_f",

@@ -17,7 +17,7 @@ var gptNeoX = family{
 	activation: text{"hidden_act", "gelu"},
 	eps:        real{"layer_norm_eps", 1e-5},
 	bos:        field{"bos_token_id", 0},
-	eos:        field{"eos_token_id", 0}, // the class says 2, which no published model has
+	eos:        field{"eos_token_id", 0}, // the class's default is 2, which no published model uses
 	tensors: layout{
 		prefix: "gpt_neox.", embed: "embed_in", copies: "embed_out lm_head", norm: "final_layer_norm",
 		head: linear{names: "embed_out lm_head"},

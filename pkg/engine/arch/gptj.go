@@ -18,7 +18,7 @@ var gptj = family{
 	eps:        real{"layer_norm_epsilon", 1e-5},
 	bos:        field{"bos_token_id", 50256},
 	eos:        field{"eos_token_id", 50256},
-	fixed:      []fixed{{"rotary", "true"}, {"scale_attn_weights", "true"}},
+	fixed:      []requiredValue{{"rotary", "true"}, {"scale_attn_weights", "true"}},
 	kind:       transformer.Kind{Parallel: true, SharedNorm: true},
 	tensors: layout{
 		prefix: "transformer.", embed: "wte", copies: "lm_head", norm: "ln_f",
@@ -35,7 +35,7 @@ var gptj = family{
 	adjust: func(c *config, s *transformer.Spec, _ *layout) {
 		dims := c.integer("rotary_dim", 64, 2, maxWidth)
 		if dim := s.Kinds[0].Attention.HeadDim; dims%2 != 0 || dims > dim {
-			c.refuse("rotary_dim", "%d is not even and at most the width of a head, %d", dims, dim)
+			c.reject("rotary_dim", "%d is not even and at most the width of a head, %d", dims, dim)
 			return
 		}
 		setRotary(s, transformer.Rotary{Dims: dims, Interleaved: true, Frequencies: transformer.Frequencies(10000, dims)})

@@ -15,9 +15,8 @@ import (
 	"glossa/pkg/engine/transformer"
 )
 
-// openWeights opens what holds the weights of a model, and says in which files they
-// are.
-func openWeights(fsys fs.FS, p *place) (*Model, []string, error) {
+// openWeights opens the weights of a model and returns the names of their files.
+func openWeights(fsys fs.FS, p *location) (*Model, []string, error) {
 	open := openHFWeights
 	switch {
 	case p.packed:
@@ -32,7 +31,7 @@ func openWeights(fsys fs.FS, p *place) (*Model, []string, error) {
 	return o.Model, o.file.Files(), nil
 }
 
-// An opened model lacks what concerns its tokens.
+// An opened model is complete except for its tokens.
 type opened struct {
 	*Model
 	file   *checkpoint.File
@@ -43,7 +42,7 @@ type opened struct {
 }
 
 // openHF opens a Hugging Face directory.
-func openHF(fsys fs.FS, p *place) (*Model, error) {
+func openHF(fsys fs.FS, p *location) (*Model, error) {
 	o, err := openHFWeights(fsys, p)
 	if err != nil {
 		return nil, err
@@ -54,7 +53,7 @@ func openHF(fsys fs.FS, p *place) (*Model, error) {
 	return o.Model, nil
 }
 
-func openHFWeights(fsys fs.FS, p *place) (*opened, error) {
+func openHFWeights(fsys fs.FS, p *location) (*opened, error) {
 	if exists(fsys, p.in(adapterFile)) {
 		return nil, fmt.Errorf("%s: adapters are not supported", p.in(adapterFile))
 	}
@@ -103,8 +102,8 @@ func (o *opened) readConfig(raw []byte) (*transformer.Spec, *layout, error) {
 	return o.family.read(c)
 }
 
-// useLearnedPositions makes positions learned ones if the file has a table of them, as
-// fairseq's language models may: its first two rows are not positions.
+// useLearnedPositions switches to learned positions if the file has a table of them, as
+// fairseq's language models may. Its first two rows are not positions.
 func (l *layout) useLearnedPositions(s *transformer.Spec, src *source) {
 	if s.Position != transformer.Sinusoidal || l.positions == "" || !src.has(l.positions+".weight") {
 		return
@@ -127,8 +126,8 @@ func version(config []byte, f *checkpoint.File) string {
 	return hex.EncodeToString(h.Sum(nil)[:6])
 }
 
-// readTokens reads what the directory says about tokens.
-func (o *opened) readTokens(fsys fs.FS, p *place) error {
+// readTokens reads the tokenizer and special tokens of the directory.
+func (o *opened) readTokens(fsys fs.FS, p *location) error {
 	generation, err := readConfig(fsys, p.in(generationFile), maxConfigFile)
 	if err != nil {
 		return err
@@ -143,7 +142,7 @@ func (o *opened) readTokens(fsys fs.FS, p *place) error {
 	if *o.config.err != nil {
 		return fmt.Errorf("%s: %w", p.config, *o.config.err)
 	}
-	w := words{opened: o, fsys: fsys, place: p}
+	w := tokenizerReader{opened: o, fsys: fsys, location: p}
 	return w.read()
 }
 
@@ -164,7 +163,7 @@ func (o *opened) readEnds(generation *config) {
 	o.Empty = generation.id("bos_token_id", o.config.id("bos_token_id", absent, vocab), vocab)
 }
 
-// firstOf is the first token of a list, or what is meant if there is none.
+// firstOf returns the first token of a list, or absent if it is empty.
 func firstOf(list []int, absent int) int {
 	if len(list) > 0 {
 		return list[0]
@@ -172,8 +171,8 @@ func firstOf(list []int, absent int) int {
 	return absent
 }
 
-// readTranslation reads how generation_config.json, or config.json before there was
-// one, wants translations to be searched for.
+// readTranslation reads the search parameters of translations in generation_config.json,
+// or in config.json for older models.
 func (o *opened) readTranslation(generation *config) *Translation {
 	vocab, context := o.Spec.Vocab, o.Spec.Context
 	t := &Translation{
@@ -189,7 +188,7 @@ func (o *opened) readTranslation(generation *config) *Translation {
 		if _, raw := c.find("early_stopping"); raw != nil {
 			t.EarlyStopping = c.stopping(string(raw))
 		}
-		c.require([]fixed{
+		c.require([]requiredValue{
 			{"no_repeat_ngram_size", "0"}, {"encoder_no_repeat_ngram_size", "0"}, {"repetition_penalty", "1"},
 			{"encoder_repetition_penalty", "1"}, {"num_beam_groups", "1"}, {"diversity_penalty", "0"}, {"do_sample", "false"},
 			{"min_length", "0"}, {"min_new_tokens", "0"}, {"forced_eos_token_id", "null"}, {"bad_words_ids", "null"},
@@ -197,7 +196,7 @@ func (o *opened) readTranslation(generation *config) *Translation {
 		})
 	}
 	if t.End >= vocab || t.DecoderStart >= vocab {
-		o.config.refuse("eos_token_id", "missing, and decoder_start_token_id, in a vocabulary of %d", vocab)
+		o.config.reject("eos_token_id", "missing, and decoder_start_token_id, in a vocabulary of %d", vocab)
 	}
 	return t
 }
@@ -212,6 +211,6 @@ func (c *config) stopping(raw string) EarlyStopping {
 	case `"never"`:
 		return StopNever
 	}
-	c.refuse("early_stopping", "%.60s is none of true, false and \"never\"", raw)
+	c.reject("early_stopping", "%.60s is none of true, false and \"never\"", raw)
 	return StopFalse
 }

@@ -7,15 +7,15 @@ import (
 	"glossa/pkg/engine/transformer"
 )
 
-// A layout names the tensors of a model. Names are without the prefix that all may
-// have, and without ".weight" and ".bias"; in those of a layer %d is its number.
+// A layout names the tensors of a model. Names are without the common prefix, and without
+// ".weight" and ".bias"; %d is the number of a layer.
 type layout struct {
 	prefix    string
 	embed     string // alternatives are separated by spaces
 	positions string
 	skip      int    // rows of positions before that of the first position
 	head      linear // has the embedding's weight if tied
-	copies    string // what may repeat the embedding, and must then be the same
+	copies    string // tensors that may repeat the embedding, and must then be equal
 	tied      bool
 
 	norm, encoderNorm string
@@ -32,8 +32,8 @@ type layers struct {
 	up, gate, down  linear
 }
 
-// A linear names a matrix and its bias: its parts one below the other, separated by
-// spaces.
+// A linear names a matrix and its bias. Several names, separated by spaces, are its parts
+// one below the other.
 type linear struct {
 	names      string
 	bias       bias
@@ -41,7 +41,7 @@ type linear struct {
 	perHead    bool // rows of a head's query, key and value, then of the next head's
 }
 
-// A bias says whether a matrix has one.
+// A bias specifies whether a matrix has one.
 type bias uint8
 
 const (
@@ -50,13 +50,13 @@ const (
 	stored // if the file has it
 )
 
-// A builder takes tensors from a file by their role.
+// A builder looks up the tensors of a file by their role.
 type builder struct {
 	*source
 	spec *transformer.Spec
 }
 
-// build finds the weights of a model. Every tensor of the file must have a use.
+// build finds the weights of a model. Every tensor of the file must be used.
 func build(src *source, s *transformer.Spec, l *layout, buffers []string) (*transformer.Weights, error) {
 	b := &builder{source: src, spec: s}
 	w := &transformer.Weights{Embed: b.embedding(l)}
@@ -79,7 +79,7 @@ func build(src *source, s *transformer.Spec, l *layout, buffers []string) (*tran
 	return w, b.err
 }
 
-// embedding is the table of tokens. What repeats it must be the same.
+// embedding returns the table of tokens. Tensors that repeat it must be equal.
 func (b *builder) embedding(l *layout) transformer.Linear {
 	name, ok := b.first(l.embed)
 	if !ok && l.tied {
@@ -93,13 +93,13 @@ func (b *builder) embedding(l *layout) transformer.Linear {
 	for _, other := range copies {
 		if other != name && b.has(other+".weight") {
 			t.Read = same(t, b.matrix(other+".weight", b.spec.Vocab, b.spec.Width, false).rows(0, b.spec.Vocab))
-			t.ReadStored = nil // it would not compare
+			t.ReadStored = nil // reading stored values would skip the comparison
 		}
 	}
 	return transformer.Linear{Weight: []transformer.Tensor{t}}
 }
 
-// same reads a tensor that another one repeats, and fails if it does not.
+// same reads a tensor that repeats another one, and fails if they differ.
 func same(t, other transformer.Tensor) func([]float32, int) error {
 	return func(dst []float32, from int) error {
 		if err := t.Read(dst, from); err != nil {
@@ -130,7 +130,7 @@ func (b *builder) norm(name string, layer int) (n transformer.Norm) {
 func (b *builder) stack(kinds []int, l *layers) []transformer.Layer {
 	var out []transformer.Layer
 	for i, kind := range kinds {
-		if b.err != nil { // before much is allocated for what is not there
+		if b.err != nil { // before allocating much for missing tensors
 			return nil
 		}
 		k := &b.spec.Kinds[kind]
@@ -167,7 +167,8 @@ func (b *builder) linear(l *linear, layer, rows, cols int) transformer.Linear {
 	return b.pieces(l, layer, cols, rows)
 }
 
-// pieces is a matrix of parts of that many rows, which are stored apart or as one.
+// pieces returns a matrix of parts with the given numbers of rows, stored separately or
+// as one.
 func (b *builder) pieces(l *linear, layer, cols int, rows ...int) (out transformer.Linear) {
 	names := strings.Fields(l.names)
 	if len(names) != len(rows) {
@@ -187,7 +188,7 @@ func (b *builder) pieces(l *linear, layer, cols int, rows ...int) (out transform
 	return out
 }
 
-// biasOf is the bias of parts of that many rows; nil if there is none.
+// biasOf returns the bias of parts with the given numbers of rows; nil if there is none.
 func (b *builder) biasOf(l *linear, layer int, rows []int) (v transformer.Vector) {
 	names := strings.Fields(l.names)
 	for i, name := range names {
@@ -200,7 +201,7 @@ func (b *builder) biasOf(l *linear, layer int, rows []int) (v transformer.Vector
 	return v
 }
 
-// perHead is a matrix whose rows are stored as (Heads, 3, HeadDim): taken apart into
+// perHead returns a matrix whose rows are stored as (Heads, 3, HeadDim), separated into
 // the queries of all heads, their keys and their values.
 func (b *builder) perHead(l *linear, layer int, a *transformer.Attention, cols int) (out transformer.Linear) {
 	name, rows := at(l.names, layer), 3*a.Heads*a.HeadDim
@@ -221,7 +222,7 @@ func (b *builder) perHead(l *linear, layer int, a *transformer.Attention, cols i
 	return out
 }
 
-// at is the name of a tensor in a layer.
+// at returns the name of a tensor in a layer.
 func at(name string, layer int) string {
 	return strings.ReplaceAll(name, "%d", fmt.Sprint(layer))
 }

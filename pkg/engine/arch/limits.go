@@ -6,8 +6,8 @@ import (
 	"glossa/pkg/engine/transformer"
 )
 
-// Upper bounds of what a file may say. They are far above any model that fits a
-// machine and keep every product of two dimensions within an int.
+// Upper bounds of values in files. They are far above any model that fits a machine and
+// keep every product of two dimensions within an int.
 const (
 	maxVocab   = 1 << 21
 	maxContext = 1 << 24
@@ -18,7 +18,8 @@ const (
 	maxEnds    = 256
 )
 
-// checkSpec refuses dimensions out of bounds and what the transformer does not support.
+// checkSpec rejects dimensions out of bounds and features that the transformer does not
+// support.
 func checkSpec(s *transformer.Spec) error {
 	for _, n := range []struct {
 		name            string
@@ -40,7 +41,7 @@ func checkSpec(s *transformer.Spec) error {
 	return s.Check()
 }
 
-// checkKind refuses dimensions of a layer that are out of bounds, so that their products
+// checkKind rejects dimensions of a layer that are out of bounds, so that their products
 // fit an int.
 func checkKind(k *transformer.Kind) error {
 	a := &k.Attention

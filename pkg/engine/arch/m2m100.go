@@ -23,7 +23,7 @@ var m2m100 = family{
 	tied:       true,
 	bos:        field{"bos_token_id", 0},
 	eos:        field{"eos_token_id", 2},
-	fixed: []fixed{
+	fixed: []requiredValue{
 		{"tie_word_embeddings", "true"}, {"is_encoder_decoder", "true"},
 		{"pad_token_id", "1"}, // positions count from the one after it
 	},
@@ -33,7 +33,7 @@ var m2m100 = family{
 		norm: "decoder.layer_norm", encoderNorm: "encoder.layer_norm",
 		head:    linear{names: "lm_head"},
 		encoder: fairseqLayers("encoder.layers.%d."),
-		decoder: crossed("decoder.layers.%d."),
+		decoder: crossLayers("decoder.layers.%d."),
 	},
 	buffers: []string{
 		"encoder.embed_positions.weights", "decoder.embed_positions.weights", "encoder.version", "decoder.version",
@@ -42,8 +42,8 @@ var m2m100 = family{
 	adjust: func(c *config, s *transformer.Spec, _ *layout) { scaleEmbedding(c, s) },
 }
 
-// crossed names the tensors of a decoder below an encoder.
-func crossed(prefix string) layers {
+// crossLayers names the tensors of a decoder with cross attention.
+func crossLayers(prefix string) layers {
 	l := fairseqLayers(prefix)
 	l.crossNorm = prefix + "encoder_attn_layer_norm"
 	l.crossQ = linear{names: prefix + "encoder_attn.q_proj", bias: always}

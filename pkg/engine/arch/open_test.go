@@ -16,8 +16,8 @@ import (
 	"glossa/pkg/engine/transformer"
 )
 
-// Every value of a file is a weight of the model, once, but for factors of
-// frequencies: whatever is left out or read twice shows.
+// Every value of a file is a weight of the model exactly once, except factors of
+// frequencies: a value left out or read twice is detected.
 func TestCoverage(t *testing.T) {
 	for _, name := range models(t) {
 		info, err := arch.Describe(os.DirFS("testdata"), name)
@@ -51,11 +51,11 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
-// padded tells whether memory is that of values with not too much beside them: of the
-// small models here half as much again.
+// padded reports whether memory is that of values with limited padding: at most half as
+// much again for these small models.
 func padded(memory, values int64) bool { return memory >= values && memory <= 3*values/2 }
 
-// What begins and ends texts where there is no tokenizer.
+// The start and end tokens without a tokenizer.
 func TestOpen(t *testing.T) {
 	for _, c := range []struct {
 		name, kind, title string
@@ -108,7 +108,7 @@ func TestLegacyConfig(t *testing.T) {
 	}
 }
 
-// Queries, keys and values of a head lie together in GPT-NeoX.
+// Queries, keys and values of a head are adjacent in GPT-NeoX.
 func TestPerHead(t *testing.T) {
 	fsys := bare(t, "gpt_neox")
 	m := openIn(t, fsys, "m")
@@ -166,9 +166,9 @@ func TestTied(t *testing.T) {
 		t.Errorf("a head of its own: %+v", m.Weights.Head)
 	}
 	tensors(t, fsys, func(all map[string]stored) { delete(all, "lm_head.weight") })
-	refused(t, "no head", fsys, `checkpoint m/model.safetensors: tensor "lm_head.weight": missing`)
+	checkRejected(t, "no head", fsys, `checkpoint m/model.safetensors: tensor "lm_head.weight": missing`)
 
-	// Any of M2M100's names can be the one that was kept.
+	// Any of M2M100's names may be the stored one.
 	for _, name := range []string{"model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight", "lm_head.weight"} {
 		fsys := bare(t, "m2m_100")
 		tensors(t, fsys, func(all map[string]stored) {
@@ -188,7 +188,7 @@ func TestTied(t *testing.T) {
 	}
 }
 
-// Names may have a prefix or not, and buffers may be there.
+// Names may have a prefix, and buffers may be present.
 func TestNames(t *testing.T) {
 	want := openIn(t, bare(t, "gpt2"), "m").Weights.Elements()
 	fsys := bare(t, "gpt2")
@@ -204,7 +204,7 @@ func TestNames(t *testing.T) {
 		t.Errorf("with a prefix: %d weights, want %d", got, want)
 	}
 	tensors(t, fsys, func(all map[string]stored) { all["wte.weight"] = all["transformer.wte.weight"] })
-	refused(t, "both", fsys, `there is also tensor`)
+	checkRejected(t, "both", fsys, `there is also tensor`)
 
 	fsys = bare(t, "gpt_neox")
 	tensors(t, fsys, func(all map[string]stored) {
@@ -286,28 +286,28 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-// deaf has files that cannot be read.
-type deaf struct{ fstest.MapFS }
+// unreadableFS has files that cannot be read.
+type unreadableFS struct{ fstest.MapFS }
 
-func (d deaf) Open(name string) (fs.File, error) {
+func (d unreadableFS) Open(name string) (fs.File, error) {
 	f, err := d.MapFS.Open(name)
 	if info, _ := d.MapFS.Stat(name); err == nil && !info.IsDir() {
-		return deafFile{f}, nil
+		return unreadableFile{f}, nil
 	}
 	return f, err
 }
 
-type deafFile struct{ fs.File }
+type unreadableFile struct{ fs.File }
 
-var errDeaf = errors.New("the store is away")
+var errUnreadable = errors.New("the store is away")
 
-func (deafFile) Read([]byte) (int, error) { return 0, errDeaf }
+func (unreadableFile) Read([]byte) (int, error) { return 0, errUnreadable }
 
-// What cannot be read now is not taken for no model: it may be one.
+// An unreadable file is not treated as absent: it may be a model.
 func TestDetectUnreadable(t *testing.T) {
 	file := &fstest.MapFile{Data: make([]byte, 100)}
-	fsys := deaf{fstest.MapFS{"a/config.json": file, "b/b.safetensors": file, "c.safetensors": file, "d/d.gguf": file, "e/notes.txt": file}}
-	for dir, want := range map[string]error{"a": errDeaf, "b": errDeaf, "c.safetensors": errDeaf, "d": nil, "e": nil} {
+	fsys := unreadableFS{fstest.MapFS{"a/config.json": file, "b/b.safetensors": file, "c.safetensors": file, "d/d.gguf": file, "e/notes.txt": file}}
+	for dir, want := range map[string]error{"a": errUnreadable, "b": errUnreadable, "c.safetensors": errUnreadable, "d": nil, "e": nil} {
 		if _, err := arch.Detect(fsys, dir); !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", dir, err, want)
 		}

@@ -19,19 +19,19 @@ import (
 	"glossa/pkg/engine/transformer"
 )
 
-// Keys of __metadata__ of a packed model. A part of the tokenizer is stored as text. A part
-// that is not UTF-8 is stored in base64, under a key with that suffix.
+// Keys of __metadata__ of a packed model. A part of the tokenizer is stored as text. A
+// part that is not UTF-8 is stored in base64, under a key with that suffix.
 const (
-	packModelKey     = "glossa.model" // [described]
-	packTokenizerKey = "tokenizer"    // the kind; the parts are below it: "tokenizer.json"
+	packModelKey     = "glossa.model" // [description]
+	packTokenizerKey = "tokenizer"    // the kind; its parts have keys below it: "tokenizer.json"
 	packBase64       = ".base64"
 )
 
-// described is the description of a packed model, in JSON.
-type described struct {
+// description is the description of a packed model, in JSON.
+type description struct {
 	Type         string            `json:"type"`
-	Quant        string            `json:"quant"`  // the format that it was packed in
-	Source       string            `json:"source"` // the version of what was packed
+	Quant        string            `json:"quant"`  // the format of its weights
+	Source       string            `json:"source"` // the version of the original
 	Spec         *transformer.Spec `json:"spec"`
 	Start        []int             `json:"start,omitempty"`
 	Empty        int               `json:"empty"`
@@ -42,8 +42,8 @@ type described struct {
 }
 
 // Pack writes a model as a packed file, in a format, to an empty file. progress is called
-// after each tensor with the bytes written so far and in total. An error of progress stops
-// the work. m stays open.
+// after each tensor with the bytes written so far and in total; its error stops packing.
+// m stays open.
 func Pack(to io.WriterAt, m *Model, k *kernel.Kernels, format transformer.Format, progress func(done, total int64) error) error {
 	meta, err := m.meta(format)
 	if err != nil {
@@ -81,7 +81,7 @@ func Pack(to io.WriterAt, m *Model, k *kernel.Kernels, format transformer.Format
 	if err := writeTensors(w, layout, progress); err != nil {
 		return err
 	}
-	if trie != nil { // last: a first answer does not need it
+	if trie != nil { // last: the first answer does not need it
 		if err := w.Write(len(tensors)-1, trie); err != nil {
 			return err
 		}
@@ -96,7 +96,7 @@ func Pack(to io.WriterAt, m *Model, k *kernel.Kernels, format transformer.Format
 func writeTensors(w *checkpoint.PackWriter, layout *transformer.Layout, progress func(done, total int64) error) error {
 	var next atomic.Int64
 	var group sync.WaitGroup
-	var mu sync.Mutex // of what follows
+	var mu sync.Mutex // guards the following variables
 	var failed error
 	done, total := int64(0), int64(0)
 	for _, t := range layout.Tensors {
@@ -125,8 +125,8 @@ func writeTensors(w *checkpoint.PackWriter, layout *transformer.Layout, progress
 	return failed
 }
 
-// packedTrie returns the vocabulary in its binary form; nil for a model without structured
-// output.
+// packedTrie returns the vocabulary in its binary form; nil for a model without
+// structured output.
 func (m *Model) packedTrie() ([]byte, error) {
 	if m.Tokenizer == nil || m.Translation != nil {
 		return nil, nil
@@ -140,7 +140,7 @@ func (m *Model) packedTrie() ([]byte, error) {
 
 // meta returns the metadata of a packed model.
 func (m *Model) meta(format transformer.Format) (map[string]string, error) {
-	d := described{
+	d := description{
 		Type: m.Type, Source: m.Version, Spec: m.Spec, Start: m.Start, Empty: m.Empty, End: m.End, Tokens: m.Tokens,
 		ChatTemplate: m.ChatTemplate, Translation: m.Translation,
 	}
@@ -163,12 +163,12 @@ func (m *Model) meta(format transformer.Format) (map[string]string, error) {
 	if m.source == nil || m.Tokenizer == nil {
 		return meta, nil
 	}
-	words, err := m.source()
+	src, err := m.source()
 	if err != nil {
 		return nil, err
 	}
-	meta[packTokenizerKey] = words.Kind
-	for name, part := range words.Parts {
+	meta[packTokenizerKey] = src.Kind
+	for name, part := range src.Parts {
 		if key := packTokenizerKey + "." + name; utf8.Valid(part) {
 			meta[key] = string(part)
 		} else {
@@ -178,23 +178,23 @@ func (m *Model) meta(format transformer.Format) (map[string]string, error) {
 	return meta, nil
 }
 
-// maxDescribed bounds the description of a packed model, in bytes of JSON. Decoded it takes
-// many times as much.
-const maxDescribed = 1 << 20
+// maxDescription bounds the description of a packed model, in bytes of JSON. Decoded it
+// takes many times as much.
+const maxDescription = 1 << 20
 
-// decodeDescribed reads a description of a version and refuses unknown fields.
-func decodeDescribed(version, text string) (*described, error) {
-	if len(text) > maxDescribed {
-		return nil, fmt.Errorf("%d bytes, at most %d", len(text), maxDescribed)
+// decodeDescription decodes a description of a version and rejects unknown fields.
+func decodeDescription(version, text string) (*description, error) {
+	if len(text) > maxDescription {
+		return nil, fmt.Errorf("%d bytes, at most %d", len(text), maxDescription)
 	}
 	if version == checkpoint.PackVersion1 {
-		old, err := decodeStrictly[described1](text)
+		old, err := decodeStrictly[descriptionV1](text)
 		if err != nil {
 			return nil, err
 		}
-		return old.described()
+		return old.description()
 	}
-	d, err := decodeStrictly[described](text)
+	d, err := decodeStrictly[description](text)
 	if err != nil {
 		return nil, err
 	}
@@ -204,7 +204,7 @@ func decodeDescribed(version, text string) (*described, error) {
 	return d, nil
 }
 
-// decodeStrictly reads one JSON object and refuses fields that T does not have.
+// decodeStrictly decodes one JSON object and rejects fields that T does not have.
 func decodeStrictly[T any](text string) (*T, error) {
 	v := new(T)
 	dec := json.NewDecoder(strings.NewReader(text))

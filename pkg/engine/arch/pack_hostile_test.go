@@ -21,7 +21,7 @@ import (
 	"glossa/pkg/engine/transformer"
 )
 
-// A rewriting changes a packed model, whose checksums are right again then.
+// A rewriting changes a packed model and recomputes its checksums.
 type rewriting struct {
 	meta    func(map[string]string)
 	tensors func([]checkpoint.TensorInfo)
@@ -64,9 +64,9 @@ func (r rewriting) of(t testing.TB, data []byte) []byte {
 	return b.Data
 }
 
-// newlySayable are changes of llama's description that no version 1 could say. Some need
-// tensors that it does not have.
-func newlySayable() []map[string]any {
+// newInVersion2 returns changes of llama's description that version 1 could not express.
+// Some need tensors that it does not have.
+func newInVersion2() []map[string]any {
 	const a, f = "kinds.0.attention.", "kinds.0.feed_forward."
 	return []map[string]any{
 		{a + "window": 2}, {a + "window": 1}, {a + "chunk": 2}, {a + "chunk": 1, a + "window": 1}, {a + "window": -1}, {a + "chunk": -1},
@@ -84,12 +84,12 @@ func newlySayable() []map[string]any {
 	}
 }
 
-// Whatever a packed model says of itself, it is refused or computes: none of these may
+// Any description of a packed model is rejected or computes: none of these may
 // end the process.
 func TestPackSays(t *testing.T) {
 	graph := map[string]any{"type": "basis", "op": "silu"}
 	const k, f = "kinds.0.", "kinds.0.feed_forward."
-	changes := append(newlySayable(), []map[string]any{
+	changes := append(newInVersion2(), []map[string]any{
 		{k + "attention.head_dim": 1 << 50}, {k + "attention.heads": -5}, {f + "width": math.MaxInt64}, {k + "shared_norm": true}, {k + "shared_norm": false},
 		{k + "parallel": true}, {k + "parallel": false}, {k + "parallel": true, k + "shared_norm": true},
 		{f + "activation": "composed", f + "graph": graph}, {f + "activation": "composed"}, {f + "activation": "universal"},
@@ -99,13 +99,15 @@ func TestPackSays(t *testing.T) {
 	for _, name := range []string{"llama", "gpt2", "m2m_100", "gptj"} {
 		data := packed(t, name, transformer.Q8_0)
 		for _, change := range changes {
-			r := rewriting{meta: func(meta map[string]string) { meta["glossa.model"] = saying(t, meta["glossa.model"], change) }}
+			r := rewriting{meta: func(meta map[string]string) {
+				meta["glossa.model"] = changedDescription(t, meta["glossa.model"], change)
+			}}
 			computes(t, fmt.Sprint(name, " with ", change), r.of(t, data))
 		}
 	}
 }
 
-// What a packed model of version 1 says is refused or computes too.
+// Any description of version 1 is rejected or computes too.
 func TestPackVersion1Says(t *testing.T) {
 	graph := map[string]any{"type": "basis", "op": "silu"}
 	for _, name := range []string{"llama", "gpt2", "m2m_100", "gptj"} {
@@ -118,12 +120,12 @@ func TestPackVersion1Says(t *testing.T) {
 			{"norm": "layer_norm"}, {"norm": "rms_norm"}, {"norm": "plain_layer_norm"}, {"position": "learned"}, {"position": "rotary"}, {"position": "sinusoidal"}, {"position": "none"},
 			{"rotary.frequencies": []float32{3e38, 3e38, 3e38, 3e38}}, {"rotary.dims": -2}, {"context": math.MaxInt32}, {"context": 1}, {"width": 1}, {"vocab": 1},
 		} {
-			computes(t, fmt.Sprint(name, " with ", change), relabelled(t, repacked(t, data, saying(t, version1(t, name), change))))
+			computes(t, fmt.Sprint(name, " with ", change), relabelled(t, repacked(t, data, changedDescription(t, version1(t, name), change))))
 		}
 	}
 }
 
-// computes runs a packed model, if it is not refused.
+// computes runs a packed model, if it is not rejected.
 func computes(t *testing.T, what string, data []byte) {
 	t.Helper()
 	m, err := arch.Open(inMemory(data), ".")
@@ -144,7 +146,8 @@ func computes(t *testing.T, what string, data []byte) {
 	}
 }
 
-// What cannot be computed is refused when the model is listed, with the file and the field.
+// A description that cannot be computed is rejected when the model is listed, with the
+// file and the field.
 func TestPackSaysField(t *testing.T) {
 	data := packed(t, "llama", transformer.Q8_0)
 	for _, c := range []struct {
@@ -176,7 +179,7 @@ func TestPackSaysField(t *testing.T) {
 		{"rotaries", "rotary tables: 2 is not in 0..1", slices.Repeat([]any{map[string]any{}}, 2)},
 	} {
 		r := rewriting{meta: func(meta map[string]string) {
-			meta["glossa.model"] = saying(t, meta["glossa.model"], map[string]any{c.path: c.value})
+			meta["glossa.model"] = changedDescription(t, meta["glossa.model"], map[string]any{c.path: c.value})
 		}}
 		_, err := arch.Describe(inMemory(r.of(t, data)), ".")
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "m.safetensors") {
@@ -185,8 +188,9 @@ func TestPackSaysField(t *testing.T) {
 	}
 }
 
-// saying is a description with other values in its spec, at paths of members and indices.
-func saying(t testing.TB, text string, change map[string]any) string {
+// changedDescription returns a description with other values in its spec, at paths of
+// members and indices.
+func changedDescription(t testing.TB, text string, change map[string]any) string {
 	t.Helper()
 	var all map[string]any
 	if err := json.Unmarshal([]byte(text), &all); err != nil {
@@ -198,8 +202,8 @@ func saying(t testing.TB, text string, change map[string]any) string {
 	return string(must(json.Marshal(all)))
 }
 
-// with is a JSON value with another one at a path; where there is no such list, it is what
-// it was.
+// with returns a JSON value with another value at a path; if the path does not exist, it
+// returns v unchanged.
 func with(v any, path []string, value any) any {
 	if len(path) == 0 {
 		return value
@@ -215,8 +219,8 @@ func with(v any, path []string, value any) any {
 	return object
 }
 
-// Tensors that lie in another order than that of execution are waited for too: damage
-// in any is found.
+// Tensors in another order than that of execution are waited for too: damage in any of
+// them is found.
 func TestPackOrder(t *testing.T) {
 	for _, name := range []string{"gptj", "gpt2", "m2m_100"} { // with a head of its own, without, with an encoder
 		data := rewriting{tensors: slices.Reverse[[]checkpoint.TensorInfo]}.of(t, packed(t, name, transformer.Q8_0))
@@ -233,7 +237,7 @@ func TestPackOrder(t *testing.T) {
 	}
 }
 
-// A description that was changed is refused when the model is opened, not by a pass.
+// A changed description is rejected when the model is opened, not by a pass.
 func TestPackSaysWhenOpened(t *testing.T) {
 	data := packed(t, "gpt2", transformer.Q8_0)
 	broken := bytes.Replace(data, []byte(`\"eps\":0.00001`), []byte(`\"eps\":0.00002`), 1)
@@ -244,8 +248,8 @@ func TestPackSaysWhenOpened(t *testing.T) {
 	}
 }
 
-// A packed model that is packed again in its format has the same bytes, whatever its
-// blocks hold: 4 bits whose range is not used up would be rounded again.
+// A packed model that is packed again in its format has the same bytes, for any blocks:
+// 4-bit blocks with an unused part of the range would be rounded again.
 func TestPackAgainSame(t *testing.T) {
 	const block, quants = 576, 512 // bytes of a superblock of Q4_0, and of its values
 	odd := func(info *checkpoint.TensorInfo, raw []byte) {
@@ -272,8 +276,8 @@ func TestPackAgainSame(t *testing.T) {
 	}
 }
 
-// What a model is mapped from stays while a pass needs it, even if it is held by nothing
-// else.
+// A model's mapped memory stays while a pass needs it, even if nothing else references
+// it.
 func TestPackStaysMapped(t *testing.T) {
 	data := packed(t, "m2m_100", transformer.Q8_0)
 	for range 10 {
@@ -289,7 +293,7 @@ func TestPackStaysMapped(t *testing.T) {
 	}
 }
 
-// A copy of a tied embedding must be the same in the type that is kept as it is stored.
+// A copy of a tied embedding must be equal in the stored type.
 func TestTiedStored(t *testing.T) {
 	fsys := bare(t, "gpt2")
 	tensors(t, fsys, func(all map[string]stored) {

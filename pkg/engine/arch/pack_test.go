@@ -48,7 +48,7 @@ func packed(t testing.TB, name string, f transformer.Format) []byte {
 	return b.Data
 }
 
-// outputs computes what a model says to some tokens.
+// outputs returns the logits of a model for some tokens.
 func outputs(t *testing.T, m *arch.Model, f transformer.Format) []float32 {
 	t.Helper()
 	model, err := transformer.New(m.Spec, m.Weights, kernel.Best(), f)
@@ -63,8 +63,8 @@ func outputs(t *testing.T, m *arch.Model, f transformer.Format) []float32 {
 	return slices.Clone(must(pass.Forward([]transformer.Sequence{seq})))
 }
 
-// A packed model computes to the bit what its source does in the same format, mapped or
-// read, has the same tokenizer and says the same of itself.
+// A packed model computes the same bits as its source in the same format, mapped or read,
+// and has the same tokenizer and description.
 func TestPack(t *testing.T) {
 	for _, name := range models(t) {
 		for _, f := range []transformer.Format{transformer.F32, transformer.BF16, transformer.Q8_0, transformer.Q4_0} {
@@ -94,7 +94,7 @@ func TestPack(t *testing.T) {
 	}
 }
 
-// same compares what two models say of themselves.
+// same compares the descriptions of two models.
 func same(t *testing.T, name string, got, want *arch.Model) {
 	t.Helper()
 	type said struct {
@@ -127,7 +127,7 @@ func same(t *testing.T, name string, got, want *arch.Model) {
 	}
 }
 
-// sameVocabulary compares the bytes of tokens: of a packed model they are read.
+// sameVocabulary compares the bytes of tokens, which a packed model stores.
 func sameVocabulary(t *testing.T, name string, got, want *arch.Model) {
 	t.Helper()
 	w, wantErr := want.Vocabulary()()
@@ -145,7 +145,7 @@ func sameVocabulary(t *testing.T, name string, got, want *arch.Model) {
 	}
 }
 
-// Packing ends when it is told to, and what it leaves is no model.
+// Packing stops at an error of progress, and the incomplete file is not a model.
 func TestPackStops(t *testing.T) {
 	m := must(arch.Open(os.DirFS("testdata"), "gpt2"))
 	defer m.Close()
@@ -159,8 +159,8 @@ func TestPackStops(t *testing.T) {
 	}
 }
 
-// A pass begins when the first weights are there: the last do not come before the first
-// layer was computed.
+// A pass begins when the first weights are loaded: the last ones are not loaded before
+// the first layer is computed.
 func TestPackComesLate(t *testing.T) {
 	data := packed(t, "llama", transformer.F32) // more than the first pieces, which are read at once
 	f := must(checkpoint.Open(inMemory(data), "m.safetensors"))
@@ -293,7 +293,7 @@ func onDisk(t testing.TB, data []byte) fs.FS {
 	return os.DirFS(dir)
 }
 
-// A description that was changed, and one that no packing wrote, are refused by name.
+// Changed and foreign descriptions are rejected by name.
 func TestPackRefuses(t *testing.T) {
 	data := packed(t, "gpt2", transformer.Q8_0)
 	for _, c := range []struct{ old, new, want string }{
@@ -333,20 +333,20 @@ func TestPackRefuses(t *testing.T) {
 	}
 }
 
-// describedIn is what a packed model says of itself.
+// describedIn returns the description in a packed model.
 func describedIn(t testing.TB, data []byte) string {
 	t.Helper()
 	return must(must(checkpoint.Open(inMemory(data), "m.safetensors")).Meta.Text("glossa.model"))
 }
 
-// repacked is a packed model that says something else of itself.
+// repacked returns a packed model with another description.
 func repacked(t testing.TB, data []byte, model string) []byte {
 	t.Helper()
 	return rewriting{meta: func(meta map[string]string) { meta["glossa.model"] = model }}.of(t, data)
 }
 
-// FuzzPack opens packed models that say anything of themselves, with checksums that are
-// right: what is opened computes.
+// FuzzPack opens packed models with arbitrary descriptions and right checksums: an opened
+// model computes.
 func FuzzPack(f *testing.F) {
 	for _, name := range []string{"gpt2", "gpt2-inverse", "llama", "m2m_100"} {
 		f.Add(describedIn(f, packed(f, name, transformer.Q8_0)), false)
@@ -354,8 +354,8 @@ func FuzzPack(f *testing.F) {
 	}
 	data := packed(f, "llama", transformer.Q8_0)
 	model := describedIn(f, data)
-	for _, change := range newlySayable() {
-		f.Add(saying(f, model, change), false)
+	for _, change := range newInVersion2() {
+		f.Add(changedDescription(f, model, change), false)
 	}
 	f.Fuzz(func(t *testing.T, model string, old bool) {
 		if !utf8.ValidString(model) {
@@ -377,8 +377,8 @@ func FuzzPack(f *testing.F) {
 	})
 }
 
-// Whatever a description can say of layers is packed: any architecture computes to the bit
-// what it did before, in every format.
+// Every description of layers can be packed: any architecture computes the same bits as
+// before, in every format.
 func TestPackRandomArchitectures(t *testing.T) {
 	formats := []transformer.Format{transformer.F32, transformer.BF16, transformer.Q8_0, transformer.Q4_0}
 	for seed := range 60 {

@@ -7,13 +7,13 @@ import (
 	"glossa/pkg/engine/transformer"
 )
 
-// described1 is the description of a packed model of version 1, in which all layers are
-// alike. It is never written, and its fields must not change.
-type described1 struct {
-	Type   string `json:"type"`
-	Quant  string `json:"quant"`
-	Source string `json:"source"`
-	Spec   *spec1 `json:"spec"`
+// descriptionV1 is the description of a packed model of version 1, in which all layers
+// are equal. It is never written, and its fields must not change.
+type descriptionV1 struct {
+	Type   string  `json:"type"`
+	Quant  string  `json:"quant"`
+	Source string  `json:"source"`
+	Spec   *specV1 `json:"spec"`
 	Cap    *struct {
 		Kind  string  `json:"kind"` // "clamp" or "tanh"
 		Value float32 `json:"value"`
@@ -26,18 +26,18 @@ type described1 struct {
 	Translation  *Translation `json:"translation"`
 }
 
-// spec1 is the architecture of a model of version 1.
-type spec1 struct {
+// specV1 is the architecture of a model of version 1.
+type specV1 struct {
 	Vocab   int `json:"vocab"`
 	Context int `json:"context"`
 	Width   int `json:"width"`
 
-	Decoder stack1 `json:"decoder"`
-	Encoder stack1 `json:"encoder"`
+	Decoder stackV1 `json:"decoder"`
+	Encoder stackV1 `json:"encoder"`
 
-	EmbedScale float32 `json:"embed_scale"`
-	Position   string  `json:"position"` // "learned", "sinusoidal" or "rotary"
-	Rotary     rotary1 `json:"rotary"`   // of position "rotary"
+	EmbedScale float32  `json:"embed_scale"`
+	Position   string   `json:"position"` // "learned", "sinusoidal" or "rotary"
+	Rotary     rotaryV1 `json:"rotary"`   // of position "rotary"
 
 	Norm       string  `json:"norm"` // "layer_norm" or "rms_norm"
 	Eps        float32 `json:"eps"`
@@ -51,8 +51,8 @@ type spec1 struct {
 	InverseLayerScale bool `json:"inverse_layer_scale"` // scores of layer i are divided by i+1
 }
 
-// stack1 is the shape of the layers of a stack.
-type stack1 struct {
+// stackV1 is the shape of the layers of a stack.
+type stackV1 struct {
 	Depth   int `json:"depth"`
 	Heads   int `json:"heads"`
 	KVHeads int `json:"kv_heads"`
@@ -60,15 +60,15 @@ type stack1 struct {
 	FFN     int `json:"ffn"`
 }
 
-// rotary1 is the table of all layers.
-type rotary1 struct {
+// rotaryV1 is the table of all layers.
+type rotaryV1 struct {
 	Dims        int       `json:"dims"`
 	Interleaved bool      `json:"interleaved"`
 	Frequencies []float32 `json:"frequencies"`
 }
 
-// described converts a description to the current version.
-func (d *described1) described() (*described, error) {
+// description converts d to the current version.
+func (d *descriptionV1) description() (*description, error) {
 	if d.Spec == nil {
 		return nil, fmt.Errorf("no spec")
 	}
@@ -86,17 +86,17 @@ func (d *described1) described() (*described, error) {
 		}
 		bound.apply(s)
 	}
-	return &described{
+	return &description{
 		Type: d.Type, Quant: d.Quant, Source: d.Source, Spec: s, Start: d.Start, Empty: d.Empty, End: d.End, Tokens: d.Tokens,
 		ChatTemplate: d.ChatTemplate, Translation: d.Translation,
 	}, nil
 }
 
-func (o *spec1) spec() (*transformer.Spec, error) {
+func (o *specV1) spec() (*transformer.Spec, error) {
 	if o.Decoder.Depth < 1 || o.Decoder.Depth > maxDepth || o.Encoder.Depth < 0 || o.Encoder.Depth > maxDepth {
 		return nil, fmt.Errorf("depth: %d layers of a decoder and %d of an encoder are not in 1..%d", o.Decoder.Depth, o.Encoder.Depth, maxDepth)
 	}
-	if o.Encoder.Depth == 0 && o.Encoder != (stack1{}) {
+	if o.Encoder.Depth == 0 && o.Encoder != (stackV1{}) {
 		return nil, fmt.Errorf("encoder: a stack of 0 layers with %d heads of %d", o.Encoder.Heads, o.Encoder.HeadDim)
 	}
 	s := &transformer.Spec{Vocab: o.Vocab, Context: o.Context, Width: o.Width, EmbedScale: o.EmbedScale, Eps: o.Eps}
@@ -124,7 +124,7 @@ func (o *spec1) spec() (*transformer.Spec, error) {
 	return s, nil
 }
 
-func (o *spec1) kind(s *stack1) transformer.Kind {
+func (o *specV1) kind(s *stackV1) transformer.Kind {
 	return transformer.Kind{
 		Attention:   transformer.Attention{Heads: s.Heads, KVHeads: s.KVHeads, HeadDim: s.HeadDim},
 		FeedForward: transformer.FeedForward{Width: s.FFN, Activation: o.Activation, Gated: o.Gated, Graph: o.Graph},

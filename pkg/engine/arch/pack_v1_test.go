@@ -16,7 +16,7 @@ import (
 	"glossa/pkg/engine/transformer"
 )
 
-// version1 is what a golden model, packed in Q8_0, said of itself in version 1.
+// version1 returns the version 1 description of a golden model, packed in Q8_0.
 func version1(t testing.TB, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", "packs", name+".json"))
@@ -26,7 +26,7 @@ func version1(t testing.TB, name string) string {
 	return string(text)
 }
 
-// relabelled is a packed model that says it is of version 1.
+// relabelled returns a packed model whose version is set to 1.
 func relabelled(t testing.TB, data []byte) []byte {
 	t.Helper()
 	if !bytes.Contains(data, []byte(`"glossa.version":"2"`)) {
@@ -35,8 +35,8 @@ func relabelled(t testing.TB, data []byte) []byte {
 	return bytes.Replace(data, []byte(`"glossa.version":"2"`), []byte(`"glossa.version":"1"`), 1)
 }
 
-// A packed model of version 1 is what the same model packed today is, and computes the same
-// to the bit.
+// A packed model of version 1 equals the same model packed today, and computes the same
+// bits.
 func TestPackVersion1(t *testing.T) {
 	for _, name := range models(t) {
 		data := packed(t, name, transformer.Q8_0)
@@ -48,8 +48,8 @@ func TestPackVersion1(t *testing.T) {
 	}
 }
 
-// Files that version 1 wrote are opened, compute what their sources do to the bit, are
-// copied as they are, and packed again in the present version.
+// Files written by version 1 are opened, compute the same bits as their sources, are
+// copied unchanged, and packed again in the current version.
 func TestPackVersion1Files(t *testing.T) {
 	files := must(filepath.Glob("testdata/packs/*.safetensors"))
 	if len(files) != 4 {

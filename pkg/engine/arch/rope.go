@@ -7,9 +7,9 @@ import (
 )
 
 // rotary reads the rotary embedding of heads of dim dimensions: rope_parameters, as
-// transformers writes it since version 5, or rope_theta and rope_scaling before. base
-// and part are what is turned if the configuration does not say; names are how it
-// says it outside of rope_parameters.
+// transformers writes it since version 5, or the earlier rope_theta and rope_scaling.
+// base and part are the defaults of the base and of the rotated share of a head, and
+// their names outside of rope_parameters.
 func rotary(c *config, dim int, base, part real) transformer.Rotary {
 	scaling := c.object("rope_parameters")
 	if scaling == nil || len(scaling.fields) == 0 {
@@ -21,7 +21,7 @@ func rotary(c *config, dim int, base, part real) transformer.Rotary {
 	if scaling != nil {
 		for name, raw := range scaling.fields {
 			if raw[0] == '{' {
-				scaling.refuse(name, "one rotary embedding for some layers and another for others is not supported")
+				scaling.reject(name, "one rotary embedding for some layers and another for others is not supported")
 			}
 		}
 		theta = scaling.number("rope_theta", theta, 1, 1e12)
@@ -30,7 +30,7 @@ func rotary(c *config, dim int, base, part real) transformer.Rotary {
 	}
 	r := transformer.Rotary{Dims: int(float64(dim) * factor)}
 	if r.Dims < 2 || r.Dims%2 != 0 {
-		c.refuse("rotary dimensions", "%v of heads of %d are %d, which is not even and at least 2", factor, dim, r.Dims)
+		c.reject("rotary dimensions", "%v of heads of %d are %d, which is not even and at least 2", factor, dim, r.Dims)
 	}
 	if *c.err != nil {
 		return transformer.Rotary{}
@@ -49,22 +49,22 @@ func rotary(c *config, dim int, base, part real) transformer.Rotary {
 		scaleLlama3(c, scaling, r.Frequencies)
 	default:
 		name, _ := scaling.find("rope_type type")
-		scaling.refuse(name, "%.40q is not supported, only default, linear and llama3", kind)
+		scaling.reject(name, "%.40q is not supported, only default, linear and llama3", kind)
 	}
 	return r
 }
 
-// needs refuses an object without the members.
+// needs rejects an object without the members.
 func (c *config) needs(names ...string) {
 	for _, name := range names {
 		if !c.has(name) {
-			c.refuse(name, "missing")
+			c.reject(name, "missing")
 		}
 	}
 }
 
-// scaleLlama3 divides low frequencies by a factor, leaves high ones and goes from the
-// one to the other between (transformers, modeling_rope_utils; Llama 3.1).
+// scaleLlama3 divides low frequencies by a factor, keeps high ones and interpolates
+// between them (transformers, modeling_rope_utils; Llama 3.1).
 func scaleLlama3(c, scaling *config, f []float32) {
 	factor := scaling.number("factor", 1, 1e-3, 1e6)
 	low := scaling.number("low_freq_factor", 1, 1e-6, 1e6)
@@ -73,11 +73,11 @@ func scaleLlama3(c, scaling *config, f []float32) {
 	original := scaling.integer("original_max_position_embeddings", context, 1, maxContext)
 	original = c.integer("original_max_position_embeddings", original, 1, maxContext)
 	if low >= high {
-		scaling.refuse("low_freq_factor", "%v is not below high_freq_factor, %v", low, high)
+		scaling.reject("low_freq_factor", "%v is not below high_freq_factor, %v", low, high)
 		return
 	}
 	for j, v := range f {
-		length := float32(2*math.Pi) / v // tokens of a turn
+		length := float32(2*math.Pi) / v // tokens of a rotation
 		switch {
 		case length > float32(float64(original)/low):
 			f[j] = v / float32(factor)

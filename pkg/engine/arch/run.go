@@ -9,8 +9,8 @@ import (
 	"glossa/pkg/engine/checkpoint"
 )
 
-// OpenAny is [Open], or opens a run directory of Alpha, whose last checkpoint counts, or
-// one of its checkpoints, with the bound of attention scores that it says itself.
+// OpenAny opens a model like [Open], or else the last checkpoint of an Alpha run
+// directory or one of its checkpoints, with their own bound of attention scores.
 func OpenAny(fsys fs.FS, name string) (*Model, error) {
 	file, run, err := alphaCheckpoint(fsys, name)
 	if err != nil {
@@ -30,26 +30,26 @@ func OpenAny(fsys fs.FS, name string) (*Model, error) {
 	return m, err
 }
 
-// alphaCheckpoint is the checkpoint of Alpha that a name stands for, and its run if it is
-// in one; "" if it is the name of something else.
+// alphaCheckpoint returns the path of the checkpoint of Alpha with that name, and its run
+// if it is part of one; "" if the name is not one of Alpha.
 func alphaCheckpoint(fsys fs.FS, name string) (string, *checkpoint.Run, error) {
 	if strings.HasSuffix(name, ".json") {
 		return name, nil, nil
 	}
-	runs, problems := checkpoint.Scan(only{fsys, name})
+	runs, problems := checkpoint.Scan(singleDir{fsys, name})
 	if len(runs) == 0 {
 		return "", nil, errors.Join(problems...)
 	}
 	return runs[0].Checkpoint, &runs[0], nil
 }
 
-// only is a file system that lists one directory of its root.
-type only struct {
+// singleDir is a file system that lists one directory of its root.
+type singleDir struct {
 	fs.FS
 	dir string
 }
 
-func (o only) ReadDir(name string) ([]fs.DirEntry, error) {
+func (o singleDir) ReadDir(name string) ([]fs.DirEntry, error) {
 	entries, err := fs.ReadDir(o.FS, name)
 	if name != "." {
 		return entries, err

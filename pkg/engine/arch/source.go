@@ -10,17 +10,17 @@ import (
 	"glossa/pkg/engine/transformer"
 )
 
-// A source gives the tensors of a file to who asks by name, and knows which nobody
-// asked for. After an error it gives empty ones.
+// A source returns the tensors of a file by name and records which were used. After an
+// error it returns empty ones.
 type source struct {
 	file   *checkpoint.File
 	prefix string
-	names  map[string]string // of tensors without the prefix, to their names in the file
+	names  map[string]string // maps names without the prefix to names in the file
 	used   map[string]bool   // names in the file
 	err    error             // the first
 }
 
-// newSource reads names that may have a prefix.
+// newSource strips a prefix that the names of the file may have.
 func newSource(file *checkpoint.File, prefix string) *source {
 	s := &source{file: file, prefix: prefix, names: map[string]string{}, used: map[string]bool{}}
 	for i := range file.Tensors {
@@ -45,8 +45,8 @@ func (s *source) has(name string) bool {
 	return ok
 }
 
-// first returns the first of the names, without ".weight", that the file has, else
-// the first.
+// first returns the first of the names, without ".weight", that the file has, or else the
+// first name.
 func (s *source) first(names string) (name string, ok bool) {
 	for name := range strings.FieldsSeq(names) {
 		if s.has(name + ".weight") {
@@ -57,12 +57,12 @@ func (s *source) first(names string) (name string, ok bool) {
 	return name, false
 }
 
-// formats are the types of files that are formats of the transformer.
+// formats maps the types of files that are formats of the transformer.
 var formats = map[dtype.Type]transformer.Format{
 	dtype.BF16: transformer.BF16, dtype.Q8_0: transformer.Q8_0, dtype.Q4_0: transformer.Q4_0,
 }
 
-// A span is a tensor whose rows can be taken. The zero span gives empty ones.
+// A span is a tensor from which rows can be selected. The zero span is empty.
 type span struct {
 	kind       dtype.Type
 	file       *checkpoint.File
@@ -71,7 +71,7 @@ type span struct {
 	transposed bool
 }
 
-// matrix takes a tensor that is used as (rows, cols).
+// matrix uses a tensor as (rows, cols).
 func (s *source) matrix(name string, rows, cols int, transposed bool) span {
 	shape := []int{rows, cols}
 	if transposed {
@@ -80,7 +80,7 @@ func (s *source) matrix(name string, rows, cols int, transposed bool) span {
 	return s.take(name, shape, span{cols: cols, transposed: transposed})
 }
 
-// vector takes a tensor of n values.
+// vector uses a tensor of n values.
 func (s *source) vector(name string, n int) span { return s.take(name, []int{n}, span{cols: 1}) }
 
 func (s *source) take(name string, shape []int, out span) span {
@@ -106,7 +106,7 @@ func (s *source) take(name string, shape []int, out span) span {
 	return span{}
 }
 
-// rows is n rows of t from the given one on, all of them if t is transposed.
+// rows returns n rows of t, beginning with row from; all of them if t is transposed.
 func (t span) rows(from, n int) transformer.Tensor {
 	base := from * t.cols
 	out := transformer.Tensor{
@@ -119,7 +119,8 @@ func (t span) rows(from, n int) transformer.Tensor {
 	return out
 }
 
-// unused refuses a file with tensors that nobody asked for and that no pattern names.
+// unused rejects a file with tensors that are not used and that match none of the
+// patterns.
 func (s *source) unused(patterns []string) {
 	for i := range s.file.Tensors {
 		t := &s.file.Tensors[i]
@@ -131,7 +132,7 @@ func (s *source) unused(patterns []string) {
 	}
 }
 
-// matches tells whether a name is that of a pattern, in which * is a number.
+// matches reports whether name matches pattern, in which * is a number.
 func matches(pattern, name string) bool {
 	want, got := strings.Split(pattern, "."), strings.Split(name, ".")
 	return slices.EqualFunc(want, got, func(want, got string) bool {

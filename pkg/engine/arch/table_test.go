@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite testdata/architectures.md")
 
-// A checked is what the goldens of one architecture cover.
+// A checked lists the coverage of the goldens of one architecture.
 type checked struct {
 	configs             int
 	safetensors, gguf   map[string]bool // types of weights
@@ -27,7 +27,7 @@ type checked struct {
 	tokens, beams, word bool
 }
 
-// survey reads what the goldens hold, by the makers' names of the architectures.
+// survey reads the goldens, by the makers' names of the architectures.
 func survey(t *testing.T) map[string]*checked {
 	all := map[string]*checked{}
 	for _, dir := range models(t) {
@@ -71,7 +71,7 @@ func survey(t *testing.T) map[string]*checked {
 	return all
 }
 
-// weights is the file of a golden model's weights.
+// weights returns the file of a golden model's weights.
 func weights(t *testing.T, dir string) string {
 	t.Helper()
 	for _, pattern := range []string{"*.index.json", "model.safetensors", "*.gguf"} {
@@ -83,7 +83,7 @@ func weights(t *testing.T, dir string) string {
 	return ""
 }
 
-// addTypes notes the types of the matrices of a file.
+// addTypes records the types of the matrices of a file.
 func addTypes(t *testing.T, types map[string]bool, name string) {
 	t.Helper()
 	f, err := checkpoint.Open(os.DirFS("testdata"), name)
@@ -122,8 +122,7 @@ func (c *checked) row(name string) string {
 	return fmt.Sprintf("| %s | %s | %s | %d | %s |\n", name, files, gguf, c.configs, strings.Join(what, ", "))
 }
 
-// The table of the README lists what the goldens hold, which TestGoldens and its
-// neighbours compare.
+// The table of the README lists the goldens, which TestGoldens and related tests compare.
 func TestTable(t *testing.T) {
 	all := survey(t)
 	table := "| architecture | safetensors | GGUF | configurations | compared with the original |\n|---|---|---|---|---|\n"

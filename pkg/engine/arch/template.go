@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A template is a chat template that is known by the tokens that all its versions write.
+// A template is a chat template, recognised by the tokens that all its versions contain.
 type template struct {
 	name    string
 	markers []string
@@ -16,7 +16,7 @@ var templates = []template{
 	{"chatml", []string{"<|im_start|>", "<|im_end|>"}},
 }
 
-// templateName recognises a chat template; "" if it is none of ours.
+// templateName recognises a chat template; "" if it is not a supported one.
 func templateName(template string) string {
 next:
 	for _, t := range templates {
@@ -30,8 +30,8 @@ next:
 	return ""
 }
 
-// chatTemplate returns the chat template of a tokenizer_config.json: a text, or a list
-// of named ones, of which the default one counts.
+// chatTemplate returns the chat template of a tokenizer_config.json: a text, or the
+// default of a list of named ones.
 func (c *config) chatTemplate() string {
 	name, raw := c.find("chat_template")
 	if raw == nil || *c.err != nil {
@@ -43,7 +43,7 @@ func (c *config) chatTemplate() string {
 	}
 	var list []struct{ Name, Template string }
 	if err := json.Unmarshal(raw, &list); err != nil {
-		c.refuse(name, "%.60s is neither a template nor a list of them", raw)
+		c.reject(name, "%.60s is neither a template nor a list of them", raw)
 	}
 	for _, t := range list {
 		if t.Name == "default" {

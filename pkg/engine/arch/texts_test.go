@@ -12,8 +12,8 @@ import (
 	"glossa/pkg/tokenizer/sentencepiece"
 )
 
-// The tokens of texts are those of the original tokenizers, with what these put
-// around a text and without it.
+// The tokens of texts equal those of the original tokenizers, with and without the tokens
+// put around a text.
 func TestTexts(t *testing.T) {
 	compared := map[string]int{}
 	for _, dir := range models(t) {
@@ -48,7 +48,7 @@ func TestTexts(t *testing.T) {
 					t.Errorf("%s: %q decodes to %q, want %q", dir, text.Text, got, text.Decoded)
 				}
 			}
-			if dir == "fairseq-dense" { // of which the golden knows nothing: texts begin with </s>
+			if dir == "fairseq-dense" { // unlike the golden, its texts begin with </s>
 				around = ids
 			}
 			if !slices.Equal(around, text.IDs) || !slices.Equal(ids, plain) {

@@ -12,8 +12,8 @@ import (
 	"glossa/pkg/engine/dtype"
 )
 
-// A Run is the training run of Alpha that a model comes from. A packed model keeps its
-// description in the metadata and its files behind all other tensors, where no pass reads
+// A Run is the training run of Alpha that produced a model. A packed model keeps its
+// description in the metadata and its files after all other tensors, where no pass reads
 // them.
 type Run struct {
 	Config   json.RawMessage `json:"config"` // config.json
@@ -22,7 +22,7 @@ type Run struct {
 	Files    []RunFile       `json:"files,omitempty"`
 }
 
-// A RunFile is a file of the run that is kept: metrics.jsonl, training-data.txt.
+// A RunFile is a file of the run: metrics.jsonl, training-data.txt.
 type RunFile struct {
 	Name string                 `json:"name"`
 	Size int                    `json:"size"` // bytes
@@ -31,7 +31,7 @@ type RunFile struct {
 
 const (
 	packRunKey   = "glossa.run" // [Run], in JSON
-	packRunFiles = "run/"       // and the name: a tensor that is filled up with line feeds
+	packRunFiles = "run/"       // prefix of tensors with the files' names, padded with line feeds
 	maxRunFiles  = 8
 	maxRunConfig = 1 << 20 // bytes
 )
@@ -48,10 +48,10 @@ func (r *Run) runTensors() (tensors []checkpoint.PackTensor) {
 	return tensors
 }
 
-// packUnit is what the sizes of tensors in a packed model are multiples of, bytes.
+// packUnit is the unit of the sizes of tensors in a packed model, in bytes.
 const packUnit = 64
 
-// writeRun writes a run's files as the tensors from first on.
+// writeRun writes a run's files as tensors first, first+1, and so on.
 func (r *Run) writeRun(w *checkpoint.PackWriter, first int) error {
 	if r == nil {
 		return nil
@@ -73,9 +73,9 @@ func (r *Run) writeRun(w *checkpoint.PackWriter, first int) error {
 	return nil
 }
 
-// readRun reads the run of a packed model, if it has one, and leaves its files out of what
-// is fetched.
-func (o *opened) readRun(fsys fs.FS, p *place) error {
+// readRun reads the run of a packed model, if it has one, and excludes its files from
+// fetching.
+func (o *opened) readRun(fsys fs.FS, p *location) error {
 	text, err := o.file.Meta.Text(packRunKey)
 	if errors.Is(err, checkpoint.ErrNoKey) {
 		return nil
@@ -102,11 +102,11 @@ func (o *opened) readRun(fsys fs.FS, p *place) error {
 		f.Data = func() ([]byte, error) { return readRunFile(fsys, p.weights, name, size) }
 	}
 	o.Run = r
-	o.file.Keep(first)
+	o.file.Truncate(first)
 	return nil
 }
 
-// check refuses what a listing could not show.
+// check rejects a run that a listing could not show.
 func (r *Run) check() error {
 	if _, err := checkpoint.ParseRunConfig(r.Config); err != nil {
 		return fmt.Errorf("config: %w", err)
@@ -117,7 +117,7 @@ func (r *Run) check() error {
 	return nil
 }
 
-// readRunFile reads the bytes of a file that a packed model keeps.
+// readRunFile reads the bytes of a run's file in a packed model.
 func readRunFile(fsys fs.FS, pack, name string, size int) (_ []byte, err error) {
 	f, err := checkpoint.Open(fsys, pack)
 	if err != nil {
@@ -132,9 +132,9 @@ func readRunFile(fsys fs.FS, pack, name string, size int) (_ []byte, err error) 
 	return data, err
 }
 
-// RunFileOf returns a file of the training run that the packed model at dir keeps, which
-// is a file or a directory that holds one; nil if it is none, or keeps none of that name.
-// No weights are read.
+// RunFileOf returns a file of the training run in the packed model at dir, which is a
+// file or a directory with one; nil if there is no packed model or no such file. It reads
+// no weights.
 func RunFileOf(fsys fs.FS, dir, name string) (_ []byte, err error) {
 	p, err := find(fsys, dir)
 	if err != nil || !p.packed {
@@ -164,8 +164,8 @@ func RunFileOf(fsys fs.FS, dir, name string) (_ []byte, err error) {
 	return nil, nil
 }
 
-// SetCap bounds the attention scores of a model of Alpha, as [FromAlpha] does; "" leaves
-// what it has.
+// SetCap bounds the attention scores of a model of Alpha like [FromAlpha]; "" keeps its
+// bound.
 func (m *Model) SetCap(limit string) error {
 	if limit == "" {
 		return nil
@@ -180,11 +180,11 @@ func (m *Model) SetCap(limit string) error {
 	return err
 }
 
-// CopyPack copies a packed model as it is to an empty file, and checks all of it: what it
-// says of itself, its tokenizer, its checksums. progress is as that of
+// CopyPack copies a packed model unchanged to an empty file, and checks all of it: its
+// description, its tokenizer, its checksums. progress is that of
 // [checkpoint.File.CopyPack].
 func CopyPack(to io.WriterAt, fsys fs.FS, name string, progress func(n int64) error) (err error) {
-	o, err := openPackWeights(fsys, &place{weights: name, packed: true})
+	o, err := openPackWeights(fsys, &location{weights: name, packed: true})
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ import (
 
 const runConfig = `{"modelConfig":{"vocabSize":3,"blockSize":4,"nLayer":1,"nEmbd":4,"nHead":2},"runId":"r"}`
 
-// trained is the golden model of Alpha with its run, packed.
+// trained returns the golden model of Alpha with its run, packed.
 func trained(t testing.TB, files map[string]string) []byte {
 	t.Helper()
 	m := must(arch.FromAlpha(checkpointtest.Golden(), ""))
@@ -35,7 +35,7 @@ func trained(t testing.TB, files map[string]string) []byte {
 	return b.Data
 }
 
-// A packed model keeps its run, through another packing too, and reads no more for it.
+// A packed model keeps its run, also when packed again, and reads no more for it.
 func TestPackRun(t *testing.T) {
 	for _, size := range []int{0, 1, 63, 64, 65, 1000} {
 		files := map[string]string{"metrics.jsonl": strings.Repeat("m", size), "training-data.txt": strings.Repeat("t", 2*size)}
@@ -66,20 +66,20 @@ func TestPackRun(t *testing.T) {
 	}
 }
 
-// What a packed model says of its run is refused where it cannot be.
+// An invalid description of a packed model's run is rejected.
 func TestPackRunSays(t *testing.T) {
 	data := trained(t, map[string]string{"metrics.jsonl": "m", "training-data.txt": "t"})
 	for name, r := range map[string]rewriting{
 		"no JSON":            {meta: func(m map[string]string) { m["glossa.run"] = "{" }},
 		"no config":          {meta: func(m map[string]string) { m["glossa.run"] = "{}" }},
-		"a step before 0":    {meta: says(`"step":7`, `"step":-7`)},
-		"another file":       {meta: says("metrics.jsonl", "other.jsonl")},
-		"more than there is": {meta: says(`"metrics.jsonl","size":1`, `"metrics.jsonl","size":65`)},
-		"less than nothing":  {meta: says(`"metrics.jsonl","size":1`, `"metrics.jsonl","size":-1`)},
-		"a file twice":       {meta: says("training-data.txt", "metrics.jsonl")},
-		"a file fewer":       {meta: says(`,{"name":"training-data.txt","size":1}`, "")},
-		"weights for files":  {meta: says(`"files":[`, `"files":[{"name":"../x","size":1},`)},
-		"many files":         {meta: says(`"files":[`, `"files":[`+strings.Repeat(`{"name":"x","size":1},`, 10))},
+		"a step before 0":    {meta: setDescription(`"step":7`, `"step":-7`)},
+		"another file":       {meta: setDescription("metrics.jsonl", "other.jsonl")},
+		"more than there is": {meta: setDescription(`"metrics.jsonl","size":1`, `"metrics.jsonl","size":65`)},
+		"less than nothing":  {meta: setDescription(`"metrics.jsonl","size":1`, `"metrics.jsonl","size":-1`)},
+		"a file twice":       {meta: setDescription("training-data.txt", "metrics.jsonl")},
+		"a file fewer":       {meta: setDescription(`,{"name":"training-data.txt","size":1}`, "")},
+		"weights for files":  {meta: setDescription(`"files":[`, `"files":[{"name":"../x","size":1},`)},
+		"many files":         {meta: setDescription(`"files":[`, `"files":[`+strings.Repeat(`{"name":"x","size":1},`, 10))},
 		"another order":      {tensors: slices.Reverse[[]checkpoint.TensorInfo]},
 		"no run":             {meta: func(m map[string]string) { delete(m, "glossa.run") }},
 	} {
@@ -93,8 +93,8 @@ func TestPackRunSays(t *testing.T) {
 	}
 }
 
-// says puts another text into what a packed model says of its run.
-func says(old, text string) func(map[string]string) {
+// setDescription replaces a text in the description of a packed model's run.
+func setDescription(old, text string) func(map[string]string) {
 	return func(m map[string]string) {
 		if !strings.Contains(m["glossa.run"], old) {
 			panic(fmt.Sprintf("%s is not in %s", old, m["glossa.run"]))
@@ -103,7 +103,7 @@ func says(old, text string) func(map[string]string) {
 	}
 }
 
-// A copy of a damaged model is none: it has no header.
+// A copy of a damaged model is not a model: it has no header.
 func TestCopyPackDamaged(t *testing.T) {
 	data := trained(t, map[string]string{"training-data.txt": "t"})
 	f := must(checkpoint.Open(inMemory(data), "m.safetensors"))
@@ -118,7 +118,7 @@ func TestCopyPackDamaged(t *testing.T) {
 	}
 }
 
-// The bound of scores can be set as that of a checkpoint can.
+// The bound of scores can be set like that of a checkpoint.
 func TestSetCap(t *testing.T) {
 	for limit, want := range map[string][2]float32{"": {}, "none": {}, "clamp30": {0, 30}, "tanh30": {30}, "5": {5}} {
 		m := must(arch.Open(inMemory(trained(t, nil)), "m.safetensors"))

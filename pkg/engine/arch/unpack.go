@@ -18,7 +18,7 @@ import (
 )
 
 // openPack opens a packed model.
-func openPack(fsys fs.FS, p *place) (*Model, error) {
+func openPack(fsys fs.FS, p *location) (*Model, error) {
 	o, err := openPackWeights(fsys, p)
 	if err != nil {
 		return nil, err
@@ -32,7 +32,7 @@ func openPack(fsys fs.FS, p *place) (*Model, error) {
 	return o.Model, nil
 }
 
-func openPackWeights(fsys fs.FS, p *place) (*opened, error) {
+func openPackWeights(fsys fs.FS, p *location) (*opened, error) {
 	f, err := checkpoint.Open(fsys, p.weights)
 	if err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func (o *opened) readPack() error {
 	if err != nil {
 		return err
 	}
-	d, err := decodeDescribed(version, text)
+	d, err := decodeDescription(version, text)
 	if err == nil {
 		err = d.check()
 	}
@@ -74,7 +74,7 @@ func (o *opened) readPack() error {
 	if m.Weights, err = transformer.Unpack(m.Spec, u.find); err != nil {
 		return err
 	}
-	for stage := 1; stage < len(u.last); stage++ { // it needs what those before it do
+	for stage := 1; stage < len(u.last); stage++ { // a stage needs the tensors of the previous ones
 		u.last[stage] = max(u.last[stage], u.last[stage-1])
 	}
 	m.Weights.Await, m.Weights.Release = u.await, u.release
@@ -90,8 +90,8 @@ func (o *opened) readPack() error {
 	return nil
 }
 
-// check refuses descriptions that the engine cannot run.
-func (d *described) check() error {
+// check rejects descriptions that the engine cannot run.
+func (d *description) check() error {
 	s := d.Spec
 	if families[d.Type] == nil && d.Type != alphaType {
 		return fmt.Errorf("type %.40q is not supported", d.Type)
@@ -122,7 +122,7 @@ func (d *described) check() error {
 	return d.Translation.check(s)
 }
 
-// check refuses searches without an end and tokens out of range.
+// check rejects searches without an end and tokens out of range.
 func (t *Translation) check(s *transformer.Spec) error {
 	if t == nil {
 		return nil
@@ -138,7 +138,7 @@ func (t *Translation) check(s *transformer.Spec) error {
 	return nil
 }
 
-// unpacking brings the tensors of a packed model into memory.
+// unpacking fetches the tensors of a packed model into memory.
 type unpacking struct {
 	file *checkpoint.File
 	last []int // by stage: the last tensor that it needs
@@ -164,7 +164,7 @@ func (u *unpacking) find(name string, stage int) (transformer.StoredTensor, bool
 	}, true
 }
 
-// start begins to read.
+// start starts fetching.
 func (u *unpacking) start() (err error) {
 	u.fetch, err = u.file.Fetch(kernel.Allocate)
 	return err
@@ -173,10 +173,10 @@ func (u *unpacking) start() (err error) {
 // bytes returns a tensor's memory.
 func (u *unpacking) bytes(tensor int) []byte { return u.fetch.Bytes(tensor) }
 
-// await is [transformer.Weights.Await].
+// await implements [transformer.Weights.Await].
 func (u *unpacking) await(stage int) error { return u.fetch.Wait(u.last[min(stage, len(u.last)-1)]) }
 
-// release is [transformer.Weights.Release].
+// release implements [transformer.Weights.Release].
 func (u *unpacking) release() { u.fetch.Release() }
 
 // readPackTokens reads the tokenizer of a packed model.
@@ -186,7 +186,7 @@ func (o *opened) readPackTokens() error {
 	if errors.Is(err, checkpoint.ErrNoKey) {
 		return nil
 	}
-	words := &tokenizer.Source{Kind: kind, Parts: map[string][]byte{}}
+	src := &tokenizer.Source{Kind: kind, Parts: map[string][]byte{}}
 	for key, value := range meta {
 		name, ok := strings.CutPrefix(key, packTokenizerKey+".")
 		text, _ := value.(string)
@@ -199,11 +199,11 @@ func (o *opened) readPackTokens() error {
 				return fmt.Errorf("%s: %w", key, err)
 			}
 		}
-		words.Parts[name] = part
+		src.Parts[name] = part
 	}
-	if o.Tokenizer, err = kinds.Open(words); err != nil {
+	if o.Tokenizer, err = kinds.Open(src); err != nil {
 		return fmt.Errorf("%s: %w", packTokenizerKey, err)
 	}
-	o.source = func() (*tokenizer.Source, error) { return words, nil }
+	o.source = func() (*tokenizer.Source, error) { return src, nil }
 	return nil
 }

@@ -34,13 +34,13 @@ var xglm = family{
 	adjust: func(c *config, s *transformer.Spec, _ *layout) {
 		scaleEmbedding(c, s)
 		if pad := c.integer("pad_token_id", 1, 0, maxVocab); pad > 1 {
-			c.refuse("pad_token_id", "%d: the position of that row would be zero, which is supported of rows 0 and 1 only", pad)
+			c.reject("pad_token_id", "%d: the position of that row would be zero, which is supported of rows 0 and 1 only", pad)
 		}
 	},
 	adjustTokens: adjustFairseqTokens,
 }
 
-// fairseqLayers names the tensors of a stack in fairseq's way.
+// fairseqLayers names the tensors of a stack as fairseq does.
 func fairseqLayers(prefix string) layers {
 	return layers{
 		attentionNorm: prefix + "self_attn_layer_norm", ffnNorm: prefix + "final_layer_norm",
@@ -58,8 +58,8 @@ func scaleEmbedding(c *config, s *transformer.Spec) {
 	}
 }
 
-// isFairseqDense reports whether a model is one of the English ones, not XGLM: they have GPT-2's vocabulary,
-// and spell a line feed as </s>, which therefore ends nothing.
+// isFairseqDense reports whether a model is one of the English ones, not XGLM. They have
+// GPT-2's vocabulary and encode a line feed as </s>, which therefore does not end a text.
 func isFairseqDense(c *config) bool {
 	return c.text("newlinemode", "") == "s" || c.text("tokenizer_class", "") == "GPT2Tokenizer"
 }

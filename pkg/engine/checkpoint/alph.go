@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// maxHeader bounds the header of the binary encoding, bytes: the tokenizer's limit
-// and as much for the list of tensors.
+// maxHeader bounds the header of the binary encoding, in bytes: the tokenizer's limit and
+// the same for the list of tensors.
 const maxHeader = 2 * maxTokenizer
 
 // entry is an element of the header's list of tensors.
@@ -22,7 +22,7 @@ type entry struct {
 	offset int64 // in the file, bytes
 }
 
-// label is the entry's name in errors.
+// label returns the entry's name in errors.
 func (e *entry) label() string {
 	if name, ok := strings.CutPrefix(e.Name, "p."); ok {
 		return name
@@ -47,7 +47,7 @@ func readALPH(r io.ReaderAt, size int64, opt Options) (*Alpha, error) {
 	if err != nil {
 		return nil, fmt.Errorf("header: %w", err)
 	}
-	if err := h.place(entries, 8+n, size, opt); err != nil {
+	if err := h.checkEntries(entries, 8+n, size, opt); err != nil {
 		return nil, err
 	}
 	h.Params = map[string]Tensor{}
@@ -95,9 +95,9 @@ func readHeader(h *header, r io.Reader) (entries []entry, err error) {
 	return entries, nil
 }
 
-// place checks every entry against the configuration and the file's size before
-// anything is allocated, and finds its offset.
-func (h *header) place(entries []entry, offset, size int64, opt Options) error {
+// checkEntries checks every entry against the configuration and the file's size before
+// anything is allocated, and computes its offset.
+func (h *header) checkEntries(entries []entry, offset, size int64, opt Options) error {
 	seen := map[string]Tensor{} // parameters, without data
 	names := map[string]bool{}
 	budget := opt.MaxBytes
@@ -141,7 +141,7 @@ func (h *header) place(entries []entry, offset, size int64, opt Options) error {
 	return h.arch.complete(seen)
 }
 
-// load reads the values of an entry that is wanted.
+// load reads the values of an entry.
 func (h *header) load(r io.ReaderAt, e *entry, opt Options) error {
 	dst := h.Params
 	name, isParam := strings.CutPrefix(e.Name, "p.")
@@ -159,7 +159,7 @@ func (h *header) load(r io.ReaderAt, e *entry, opt Options) error {
 	return nil
 }
 
-// readFloats reads n little-endian float32s and refuses those that are not finite.
+// readFloats reads n little-endian float32s and rejects those that are not finite.
 func readFloats(r io.Reader, n int) ([]float32, error) {
 	const exponent = 0x7f800000 // all ones: NaN or infinity
 	data := make([]float32, n)

@@ -9,7 +9,7 @@ import (
 	"glossa/pkg/engine/checkpoint"
 )
 
-// trained is a checkpoint whose weights look like those of a trained model, with
+// trained returns a checkpoint whose weights resemble those of a trained model, with
 // Adam's two buffers for each parameter.
 func trained(b *testing.B, c checkpoint.ModelConfig) *checkpoint.Alpha {
 	b.Helper()

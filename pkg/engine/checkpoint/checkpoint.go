@@ -1,18 +1,17 @@
-// Package checkpoint reads and writes weight files: Alpha's two encodings, which
-// share one file name, and Alpha's run directories; and reads safetensors, single
-// and sharded, and GGUF. It checks an Alpha file completely against the architecture
-// its configuration names, so that what it returns can be indexed without further
-// tests; of the other formats it checks that every tensor lies where its description
-// says. It refuses to know how a model computes, what a tokenizer does and where
-// files are kept.
+// Package checkpoint reads and writes weight files: Alpha's two encodings, which share
+// one file name, and Alpha's run directories. It also reads safetensors, single and
+// sharded, and GGUF. It checks an Alpha file completely against the architecture of its
+// configuration, so that its results can be indexed without further tests. In the other
+// formats it checks that every tensor lies where its description places it. It does not
+// know how a model computes, what a tokenizer does or where files are stored.
 //
-// Source: seed 002 (Alpha) and the formats its trainer writes; the safetensors
+// Source: seed 002 (Alpha) and the formats that its trainer writes; the safetensors
 // format's description; gguf.h and the reference dequantisation of ggml.
 package checkpoint
 
 import "encoding/json"
 
-// Activations of the feed-forward block, as Alpha spells them.
+// Activations of the feed-forward block, with Alpha's names.
 const (
 	GELU      = "gelu"
 	SiLU      = "silu"
@@ -33,7 +32,7 @@ type ModelConfig struct {
 	Dropout         float64         `json:"dropout"`
 	FFNActivation   string          `json:"ffnActivation,omitempty"` // "" means gelu
 	FFNDim          int             `json:"ffnDim,omitempty"`        // 0 means the activation's default, see [ModelConfig.FFN]
-	SoftCap         *float64        `json:"softCap,omitempty"`       // attention score cap; null if the file does not say
+	SoftCap         *float64        `json:"softCap,omitempty"`       // attention score cap; nil if the file has none
 	ActivationGraph json.RawMessage `json:"activationGraph,omitempty"`
 }
 
@@ -45,8 +44,8 @@ func (c *ModelConfig) Activation() string {
 	return c.FFNActivation
 }
 
-// FFN returns the width of the feed-forward block: ffnDim, else four times nEmbd,
-// for swiglu two thirds of that rounded up to a multiple of 64.
+// FFN returns the width of the feed-forward block: ffnDim, or else four times nEmbd, for
+// swiglu two thirds of that rounded up to a multiple of 64.
 func (c *ModelConfig) FFN() int {
 	switch {
 	case c.FFNDim > 0:
@@ -63,13 +62,13 @@ type Tensor struct {
 	Data  []float32 // row-major, the last dimension contiguous
 }
 
-// Alpha is the content of an Alpha checkpoint. Params holds exactly the tensors
-// that [Params] lists for its configuration, each of the right shape and finite.
+// Alpha is the content of an Alpha checkpoint. Params holds exactly the tensors that
+// [Params] lists for its configuration, each of the right shape and finite.
 type Alpha struct {
 	ModelConfig    ModelConfig
-	ModelConfigRaw json.RawMessage // modelConfig as the file spells it
+	ModelConfigRaw json.RawMessage // modelConfig as written in the file
 	Params         map[string]Tensor
-	Optimizer      map[string]Tensor // nil unless [Options] asked for it
+	Optimizer      map[string]Tensor // nil unless requested in [Options]
 	OptimizerStep  int
 	Tokenizer      json.RawMessage // tokenizerArtifacts; nil if the file has none
 	RNGState       float64

@@ -29,8 +29,8 @@ func (c *ModelConfig) Validate() error {
 	return nil
 }
 
-// validateFields checks all but the activation graph, which a file may hold
-// elsewhere.
+// validateFields checks everything except the activation graph, which a file may store
+// separately.
 func (c *ModelConfig) validateFields() error {
 	for _, f := range []struct {
 		name       string
@@ -85,8 +85,8 @@ const (
 	maxGraphNodes = 256
 )
 
-// graph is a node of a composed activation. The operation of a basis node is not
-// checked: upstream reads an unknown one as gelu.
+// graph is a node of a composed activation. The operation of a basis node is not checked:
+// upstream treats an unknown one as gelu.
 type graph struct {
 	Type   string  `json:"type"`
 	Op     string  `json:"op"`
@@ -121,7 +121,7 @@ func (g *graph) validate(nodes *int, depth int) error {
 	return fmt.Errorf("node type %.40q is unknown", g.Type)
 }
 
-// decodeConfig reads modelConfig and validates all but the activation graph.
+// decodeConfig reads modelConfig and validates everything except the activation graph.
 func decodeConfig(raw json.RawMessage) (ModelConfig, error) {
 	var c ModelConfig
 	if err := json.Unmarshal(raw, &c); err != nil {

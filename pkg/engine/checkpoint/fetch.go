@@ -11,30 +11,30 @@ import (
 	"sync/atomic"
 )
 
-// A Fetch brings the tensors of a packed model into memory, in order, while what is there
-// is already used. A local file is mapped where the system can.
+// A Fetch loads the tensors of a packed model into memory, in order; loaded tensors can
+// be used before the rest. A local file is mapped if the system supports it.
 type Fetch struct {
 	file   *File
 	memory [][]byte // by tensor
 	load   *Load    // nil: the file is mapped
 	mapped []byte   // nil: the file is read
 	sums   []uint32
-	next   atomic.Int64 // tensor that is to be checked
+	next   atomic.Int64 // tensor to check next
 
 	mu      sync.Mutex
 	changed sync.Cond
 	there   []bool
-	first   int // tensor that is not there
+	first   int // the first tensor that is not loaded
 	err     error
 	closers []io.Closer
 	active  int // goroutines
 }
 
-// Fetch begins to bring the tensors of a packed model, [IsPack], into memory, which
-// allocate makes: zeros that start at multiples of 64 bytes. A file that is on its way
-// already, [Loading], has its memory. It takes over the files, and closes them when it
-// needs them no more. What lies in a mapped file is there as long as the result is held;
-// such files must not be changed, only replaced.
+// Fetch starts loading the tensors of a packed model, [IsPack], into memory from
+// allocate: zeros aligned to 64 bytes. A file that is already being loaded, [Loading],
+// provides its own memory. Fetch takes ownership of the files and closes them when it no
+// longer needs them. The content of a mapped file stays available as long as the result
+// is referenced; such files must not be changed, only replaced.
 func (f *File) Fetch(allocate func(n int) []byte) (*Fetch, error) {
 	sums, err := f.packSums()
 	if err != nil {
@@ -64,7 +64,7 @@ func (f *File) Fetch(allocate func(n int) []byte) (*Fetch, error) {
 	return t, nil
 }
 
-// mapFile maps the file, if it is one and its tensors lie where they can be used.
+// mapFile maps the file, if it can be mapped and its tensors are aligned.
 func (t *Fetch) mapFile() bool {
 	f := t.file
 	file, ok := f.parts[0].r.(*os.File)
@@ -85,8 +85,8 @@ func (t *Fetch) mapFile() bool {
 	return true
 }
 
-// loadFile begins to read the file, unless that has begun and its tensors lie where they
-// can be used. They lie in memory as in the file.
+// loadFile starts loading the file, unless it is already being loaded with aligned
+// tensors. The layout in memory is that of the file.
 func (t *Fetch) loadFile(allocate func(n int) []byte) {
 	f := t.file
 	first, last := f.Tensors[0].Offset, &f.Tensors[len(f.Tensors)-1]
@@ -100,7 +100,7 @@ func (t *Fetch) loadFile(allocate func(n int) []byte) {
 	}
 }
 
-// work checks one tensor after the other, in order, as they come.
+// work checks the tensors in order, as they are loaded.
 func (t *Fetch) work() {
 	for {
 		i := int(t.next.Add(1)) - 1
@@ -115,7 +115,7 @@ func (t *Fetch) work() {
 	t.end()
 }
 
-// check waits for a tensor, compares its checksum and tells that it is there.
+// check waits for a tensor, compares its checksum and marks it as loaded.
 func (t *Fetch) check(tensor int) error {
 	info := &t.file.Tensors[tensor]
 	if t.load != nil {
@@ -136,8 +136,8 @@ func (t *Fetch) check(tensor int) error {
 	return nil
 }
 
-// holder returns the tensor of a packed model that has the byte at an offset, or the first
-// one if it lies before.
+// holder returns the tensor of a packed model with the byte at an offset, or the first
+// tensor if the offset is before it.
 func (f *File) holder(at int64) *TensorInfo {
 	i := len(f.Tensors) - 1
 	for i > 0 && f.Tensors[i].Offset > at {
@@ -146,7 +146,7 @@ func (f *File) holder(at int64) *TensorInfo {
 	return &f.Tensors[i]
 }
 
-// fail ends the fetch: what is not there will not come.
+// fail ends the fetch: missing tensors will not be loaded.
 func (t *Fetch) fail(err error) {
 	t.next.Store(int64(len(t.memory)))
 	t.mu.Lock()
@@ -167,7 +167,7 @@ func (t *Fetch) end() {
 	}
 	if t.load != nil {
 		t.mu.Unlock()
-		t.load.Stop() // all was read, or t.err says why not
+		t.load.Stop() // all was read, or t.err is set
 		t.mu.Lock()
 	}
 	t.active = 0
@@ -177,9 +177,9 @@ func (t *Fetch) end() {
 	}
 }
 
-// Release lets go of a mapped file, whose disk space may then be free: what lies in it
-// becomes zeros, which stay as long as the result is held. Nobody may need the tensors any
-// more.
+// Release releases a mapped file, whose disk space may then be freed. Its content becomes
+// zeros, which stay as long as the result is referenced. The caller must no longer need
+// the tensors.
 func (t *Fetch) Release() {
 	t.fail(errReleased)
 	t.mu.Lock()
@@ -192,12 +192,12 @@ func (t *Fetch) Release() {
 
 var errReleased = errors.New("the file was closed")
 
-// Bytes returns the memory of a tensor, whose content may still be to come.
+// Bytes returns the memory of a tensor, which may not be loaded yet.
 func (t *Fetch) Bytes(tensor int) []byte { return t.memory[tensor] }
 
-// Wait returns when the tensors up to and with the given one are there, and are what
-// their checksums say; no tensor comes after the last. When it returns an error nothing
-// is written any more: passes that have begun compute with what is there.
+// Wait returns when the tensors up to and including the given one are loaded and match
+// their checksums; an index after the last tensor waits for all. After an error nothing
+// is written any more: passes that have begun compute with the loaded content.
 func (t *Fetch) Wait(tensor int) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

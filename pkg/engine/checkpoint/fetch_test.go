@@ -22,7 +22,7 @@ import (
 type pack struct {
 	mu     sync.Mutex
 	data   []byte
-	fails  int64 // reading from here on fails; 0: nowhere
+	fails  int64 // reading from here on fails; 0: never
 	opened atomic.Int32
 	closed chan struct{}
 }
@@ -62,7 +62,7 @@ func (f *packFile) ReadAt(b []byte, at int64) (int, error) {
 	return f.Reader.ReadAt(b, at)
 }
 
-// newPack packs tensors of that many bytes.
+// newPack packs tensors of the given sizes in bytes.
 func newPack(t *testing.T, sizes ...int) *pack {
 	t.Helper()
 	p := &pack{closed: make(chan struct{})}
@@ -89,7 +89,7 @@ func newPack(t *testing.T, sizes ...int) *pack {
 	return p
 }
 
-// fetch begins to read p; in the end its file must be closed, once.
+// fetch starts loading p; its file must be closed once in the end.
 func fetch(t *testing.T, p *pack) *checkpoint.Fetch {
 	t.Helper()
 	f, err := checkpoint.Open(p, "m.safetensors")
@@ -113,7 +113,7 @@ func fetch(t *testing.T, p *pack) *checkpoint.Fetch {
 	return got
 }
 
-// wait fails where waiting has no end.
+// wait fails the test if waiting does not end.
 func wait(t *testing.T, f *checkpoint.Fetch, tensor int) error {
 	t.Helper()
 	done := make(chan error, 1)
@@ -127,7 +127,7 @@ func wait(t *testing.T, f *checkpoint.Fetch, tensor int) error {
 	}
 }
 
-// Tensors come as they were written, of one piece or several.
+// Tensors are loaded as written, in one piece or several.
 func TestFetch(t *testing.T) {
 	small := slices.Repeat([]int{64, 4096, 128}, 100)
 	for _, sizes := range [][]int{{64}, {64, 9 << 20, 128}, small, slices.Concat(small, []int{3 << 20, 64, 64, 100 << 10, 25 << 20}, small)} {
@@ -146,14 +146,14 @@ func TestFetch(t *testing.T) {
 	}
 }
 
-// Of no tensors all are there.
+// A fetch of no tensors is complete.
 func TestFetchNothing(t *testing.T) {
 	if err := wait(t, fetch(t, newPack(t)), 0); err != nil {
 		t.Error(err)
 	}
 }
 
-// What cannot be read fails those who wait for it, by name, and no others.
+// An unreadable tensor is an error, with its name, for its waiters only.
 func TestFetchFails(t *testing.T) {
 	p := newPack(t, 64, 64, 20<<20, 64)
 	p.fails = int64(len(p.data)) - 64 - 8<<20

@@ -22,22 +22,22 @@ type TensorInfo struct {
 	part int // index in File.parts
 }
 
-// Elements is the number of values.
+// Elements returns the number of values.
 func (t *TensorInfo) Elements() int {
-	n, _ := product(t.Shape) // was checked
+	n, _ := product(t.Shape) // checked when the file was opened
 	return n
 }
 
-// part is one of the files that hold the tensors.
+// part is one of the files of the tensors.
 type part struct {
 	name string
 	r    io.ReaderAt
 }
 
-// File is an open weight file, or the shards of one. Its tensors were checked: their
-// names differ, their byte ranges lie in their file without overlap, and their sizes
-// fit types and shapes. Their values are not read before they are asked for. It is
-// safe for concurrent use if its io.ReaderAt is.
+// File is an open weight file, or the shards of one. Its tensors are checked: their names
+// differ, their byte ranges lie in their file without overlap, and their sizes match
+// types and shapes. Their values are read only on request. It is safe for concurrent use
+// if its io.ReaderAt is.
 type File struct {
 	Tensors []TensorInfo // in the order of the file, shard after shard
 	Meta    Meta         // GGUF's keys, or the strings of safetensors' __metadata__
@@ -48,7 +48,7 @@ type File struct {
 	closers []io.Closer
 }
 
-// Close closes the files that opening by name opened; none for an io.ReaderAt.
+// Close closes the files that were opened by name, but not an io.ReaderAt.
 func (f *File) Close() error {
 	var errs []error
 	for _, c := range f.closers {
@@ -58,7 +58,7 @@ func (f *File) Close() error {
 	return errors.Join(errs...)
 }
 
-// Tensor finds a tensor by name.
+// Tensor returns the tensor with the given name.
 func (f *File) Tensor(name string) (*TensorInfo, bool) {
 	i, ok := f.index[name]
 	if !ok {
@@ -67,13 +67,13 @@ func (f *File) Tensor(name string) (*TensorInfo, bool) {
 	return &f.Tensors[i], true
 }
 
-// Index returns the place of a tensor in Tensors.
+// Index returns the index of a tensor in Tensors.
 func (f *File) Index(name string) (int, bool) {
 	i, ok := f.index[name]
 	return i, ok
 }
 
-// Raw returns a reader of a tensor's bytes as they are stored.
+// Raw returns a reader of a tensor's bytes as stored.
 func (f *File) Raw(name string) (*io.SectionReader, error) {
 	t, err := f.find(name)
 	if err != nil {
@@ -82,8 +82,8 @@ func (f *File) Raw(name string) (*io.SectionReader, error) {
 	return io.NewSectionReader(f.parts[t.part].r, t.Offset, t.Size), nil
 }
 
-// Float32 reads and converts a tensor. The result holds its values alone, in dst's
-// memory if that has room. Values that are not finite as float32 are refused.
+// Float32 reads and converts a tensor. The result holds only its values, in dst's memory
+// if that has room. Values that are not finite as float32 are rejected.
 func (f *File) Float32(name string, dst []float32) ([]float32, error) {
 	t, err := f.find(name)
 	if err != nil {
@@ -99,9 +99,9 @@ func (f *File) Float32(name string, dst []float32) ([]float32, error) {
 	return dst, nil
 }
 
-// Values reads and converts len(dst) values of a tensor from the given one on, in the
-// order in which they are stored. Both must be multiples of what the tensor's type
-// stores in a block. Values that are not finite as float32 are refused.
+// Values reads and converts len(dst) values of a tensor, beginning with value from, in
+// stored order. Both must be multiples of the block size of the tensor's type. Values
+// that are not finite as float32 are rejected.
 func (f *File) Values(name string, from int, dst []float32) error {
 	t, err := f.find(name)
 	if err != nil {
@@ -116,9 +116,9 @@ func (f *File) Values(name string, from int, dst []float32) error {
 	return nil
 }
 
-// Stored reads values of a tensor as they are stored, as many as dst has room for, from
-// the given one on: bfloat16, or whole blocks of Q8_0 or Q4_0. Values that are not finite
-// are refused.
+// Stored reads values of a tensor as stored, beginning with value from, as many as dst
+// has room for: bfloat16, or whole blocks of Q8_0 or Q4_0. Values that are not finite are
+// rejected.
 func (f *File) Stored(name string, from int, dst []byte) error {
 	t, err := f.find(name)
 	if err != nil {
@@ -135,11 +135,11 @@ func (f *File) Stored(name string, from int, dst []byte) error {
 	if k, err := f.parts[t.part].r.ReadAt(dst, t.Offset+at); k < len(dst) {
 		return f.fail(t, fmt.Errorf("offset %d: %w", t.Offset+at+int64(k), noEOF(err)))
 	}
-	exponent := uint16(0x7c00) // of a half, all ones: not finite
+	exponent := uint16(0x7c00) // all ones in a half: not finite
 	if t.Type == dtype.BF16 {
 		exponent = 0x7f80
 	}
-	for i := 0; i < len(dst); i += bytes { // of blocks, the scale comes first
+	for i := 0; i < len(dst); i += bytes { // a block begins with its scale
 		if bits := binary.LittleEndian.Uint16(dst[i:]); bits&exponent == exponent {
 			v := dtype.FromFloat16(bits)
 			if t.Type == dtype.BF16 {
@@ -159,15 +159,15 @@ func (f *File) find(name string) (*TensorInfo, error) {
 	return t, nil
 }
 
-// fail says in an error where t is.
+// fail adds the location of t to an error.
 func (f *File) fail(t *TensorInfo, err error) error {
 	return fmt.Errorf("checkpoint %s: tensor %q: %w", f.parts[t.part].name, t.Name, err)
 }
 
-// readBuffer is about how much is read at once, bytes.
+// readBuffer is about the size of one read, in bytes.
 const readBuffer = 256 << 10
 
-// values reads len(dst) values from the given one on, which the tensor has.
+// values reads len(dst) values of the tensor, beginning with value from.
 func (t *TensorInfo) values(r io.ReaderAt, from int, dst []float32) error {
 	decode := t.Type.Decoder()
 	perBlock, blockBytes := t.Type.Block()
@@ -198,10 +198,10 @@ func (t *TensorInfo) values(r io.ReaderAt, from int, dst []float32) error {
 
 func notFinite(v float32) bool { return math.Float32bits(v)&0x7f800000 == 0x7f800000 }
 
-// Name returns the name that the file was opened by.
+// Name returns the name of the opened file.
 func (f *File) Name() string { return f.name }
 
-// Files returns the names of the files that hold the tensors.
+// Files returns the names of the files of the tensors.
 func (f *File) Files() []string {
 	names := make([]string, len(f.parts))
 	for i := range f.parts {
@@ -210,10 +210,10 @@ func (f *File) Files() []string {
 	return names
 }
 
-// Holder returns the name of the file that holds a tensor, of several files.
+// Holder returns the name of a tensor's file.
 func (f *File) Holder(t *TensorInfo) string { return f.parts[t.part].name }
 
-// add appends a tensor and refuses a name that is taken.
+// add appends a tensor and rejects a duplicate name.
 func (f *File) add(t TensorInfo) error {
 	if _, ok := f.index[t.Name]; ok {
 		return fmt.Errorf("tensor %.80q appears twice", t.Name)

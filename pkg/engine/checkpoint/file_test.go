@@ -46,9 +46,8 @@ func open(t testing.TB, name string) *checkpoint.File {
 	return f
 }
 
-// The values are those that the packages which define the formats read from the same
-// bytes (testdata/goldens.py), bit for bit: see dequant.go for why no tolerance is
-// needed.
+// The values equal those that the packages which define the formats read from the same
+// bytes (testdata/goldens.py), to the bit: see dequant.go for why no tolerance is needed.
 func TestGoldenWeights(t *testing.T) {
 	bins, err := filepath.Glob("testdata/*.bin")
 	if err != nil || len(bins) != 11 {
@@ -216,7 +215,7 @@ func TestMeta(t *testing.T) {
 	}
 }
 
-// dst is used if it has room; a chunked read meets the end of every chunk.
+// dst is used if it has room; a chunked read reaches the end of every chunk.
 func TestFloat32Memory(t *testing.T) {
 	const n = 3*65536 + 5
 	data := make([]byte, 4*n)

@@ -37,8 +37,8 @@ func (s *stream) floats(dst []float32, limit int) ([]float32, error) {
 	}
 }
 
-// floatRun reads numbers that only commas separate. It stops after the last one, or
-// where the buffer needs filling.
+// floatRun reads numbers separated only by commas. It stops after the last one, or when
+// the buffer needs filling.
 func (s *stream) floatRun(dst []float32, limit int) ([]float32, error) {
 	if err := s.fill(numberSlack); err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func (s *stream) floatRun(dst []float32, limit int) ([]float32, error) {
 	}
 }
 
-// badNumber explains why no number is next.
+// badNumber returns an error for input that is not a number.
 func (s *stream) badNumber(err error) error {
 	raw, _ := s.capture(maxNumber)
 	if string(raw) == "null" {

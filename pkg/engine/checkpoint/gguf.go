@@ -18,10 +18,9 @@ const (
 	maxGGUFKeys      = 1 << 16
 )
 
-// OpenGGUF reads the header of a GGUF file, version 2 or 3, of size bytes. Errors
-// name the file by name, the key or tensor and the reason. Dimensions are reversed:
-// shapes are row-major as everywhere here. Of a model in several files this
-// reads one; [Open] reads them all.
+// OpenGGUF reads the header of a GGUF file, version 2 or 3, of size bytes. Errors name
+// the file by name, the key or tensor and the reason. Dimensions are reversed: shapes are
+// row-major as everywhere here. It reads one file of a split model; [Open] reads all.
 func OpenGGUF(r io.ReaderAt, size int64, name string) (*File, error) {
 	f := &File{name: name, Meta: Meta{}, parts: []part{{name, r}}, index: map[string]int{}}
 	if err := f.readGGUF(newGGUFHeader(r, max(size, 0))); err != nil {
@@ -30,8 +29,8 @@ func OpenGGUF(r io.ReaderAt, size int64, name string) (*File, error) {
 	return f, nil
 }
 
-// readGGUF reads "GGUF", the version, the numbers of tensors and keys, the keys and
-// the tensors' descriptions.
+// readGGUF reads "GGUF", the version, the numbers of tensors and keys, the keys and the
+// tensors' descriptions.
 func (f *File) readGGUF(g *ggufHeader) error {
 	magic, err := values[uint8](g, uint64(len(ggufMagic)))
 	if err != nil {
@@ -65,7 +64,7 @@ func (f *File) readGGUF(g *ggufHeader) error {
 	if err := f.ggufTensors(g, counts[0]); err != nil {
 		return err
 	}
-	return f.placeGGUF(g.pos, g.size, alignment)
+	return f.checkGGUFLayout(g.pos, g.size, alignment)
 }
 
 func (f *File) ggufKeys(g *ggufHeader, n uint64) error {
@@ -95,7 +94,7 @@ func (f *File) ggufKeys(g *ggufHeader, n uint64) error {
 	return nil
 }
 
-// ggufAlignment returns the alignment of tensors, bytes.
+// ggufAlignment returns the alignment of tensors, in bytes.
 func (f *File) ggufAlignment() (int64, error) {
 	if _, ok := f.Meta[ggufAlignmentKey]; !ok {
 		return 32, nil
@@ -132,9 +131,9 @@ func (f *File) ggufTensors(g *ggufHeader, n uint64) error {
 	return nil
 }
 
-// ggufTensor reads what follows a tensor's name: the number of dimensions, the
-// dimensions with the contiguous one first, the type and the offset, which counts
-// from the start of the data.
+// ggufTensor reads the description after a tensor's name: the number of dimensions, the
+// dimensions with the contiguous one first, the type and the offset from the start of the
+// data.
 func ggufTensor(g *ggufHeader) (t TensorInfo, err error) {
 	count, err := number[uint32](g)
 	if err != nil {
@@ -174,10 +173,10 @@ func ggufTensor(g *ggufHeader) (t TensorInfo, err error) {
 	return t, err
 }
 
-// placeGGUF checks that the tensors follow each other in the order of their
-// descriptions, with no more between them than alignment asks for, and end with the
-// file. The last may be padded.
-func (f *File) placeGGUF(header, size, alignment int64) error {
+// checkGGUFLayout checks that the tensors follow each other in the order of their
+// descriptions, with no more than alignment between them, and end with the file. The last
+// may be padded.
+func (f *File) checkGGUFLayout(header, size, alignment int64) error {
 	pad := func(n int64) int64 { return (n + alignment - 1) &^ (alignment - 1) }
 	if size > math.MaxInt64-2*maxGGUFAlignment {
 		return fmt.Errorf("a file of %d bytes is impossible", size)

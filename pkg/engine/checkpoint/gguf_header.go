@@ -13,15 +13,15 @@ import (
 // Bounds of a GGUF header, bytes.
 const (
 	maxGGUFHeader = 256 << 20
-	maxGGUFKey    = 65535 // as the format says
+	maxGGUFKey    = 65535 // the format's limit
 	maxGGUFString = 16 << 20
 )
 
-// ggufChunk is how many values are allocated before the first of them was read: the
-// file may be shorter than its size says.
+// ggufChunk is the number of values allocated before the first of them is read: the file
+// may be shorter than its stated size.
 const ggufChunk = 4096
 
-// ggufHeader reads what precedes the tensors of a GGUF file: little-endian, nothing
+// ggufHeader reads the part of a GGUF file before the tensors: little-endian, nothing
 // aligned.
 type ggufHeader struct {
 	r    *bufio.Reader
@@ -35,7 +35,7 @@ func newGGUFHeader(r io.ReaderAt, size int64) *ggufHeader {
 	return &ggufHeader{r: bufio.NewReaderSize(io.NewSectionReader(r, 0, end), 64<<10), end: end, size: size}
 }
 
-// need checks that n times width bytes follow before anything is allocated for them.
+// need checks that n times width bytes follow, before anything is allocated for them.
 func (g *ggufHeader) need(n uint64, width int64) error {
 	if n <= uint64((g.end-g.pos)/width) {
 		return nil
@@ -46,7 +46,7 @@ func (g *ggufHeader) need(n uint64, width int64) error {
 	return fmt.Errorf("offset %d: truncated in a file of %d bytes", g.pos, g.size)
 }
 
-// fixed are the types that are stored as they are.
+// fixed are the types with a fixed size.
 type fixed interface {
 	uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | uint64 | int64 | float64
 }
@@ -77,7 +77,7 @@ func values[T fixed](g *ggufHeader, n uint64) ([]T, error) {
 	return list, nil
 }
 
-// text reads a length as uint64 and as many bytes.
+// text reads a length as uint64 and that many bytes.
 func (g *ggufHeader) text(limit uint64) (string, error) {
 	n, err := number[uint64](g)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 // are strings.
 type Meta map[string]any
 
-// ErrNoKey is what the accessors of [Meta] return for a key that is not there.
+// ErrNoKey is the error of the accessors of [Meta] for a missing key.
 var ErrNoKey = errors.New("no such key")
 
 // get returns the value of key if it has type T.

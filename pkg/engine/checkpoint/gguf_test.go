@@ -34,7 +34,7 @@ func (b *ggufBuilder) text(s string) *ggufBuilder {
 	return b
 }
 
-// tensor describes one; the first dimension is the contiguous one.
+// tensor describes a tensor; the first dimension is the contiguous one.
 func (b *ggufBuilder) tensor(name string, kind uint32, offset uint64, dims ...uint64) *ggufBuilder {
 	b.text(name).u32(uint32(len(dims)))
 	for _, d := range dims {
@@ -111,8 +111,8 @@ func TestHostileGGUF(t *testing.T) {
 	}
 }
 
-// The layout is the same in version 2; the last tensor need not be padded; a file
-// may hold keys only.
+// Version 2 has the same layout; the last tensor need not be padded; a file may contain
+// only keys.
 func TestLegalGGUF(t *testing.T) {
 	data, err := os.ReadFile("testdata/q8_0.gguf")
 	if err != nil {

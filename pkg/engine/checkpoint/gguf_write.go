@@ -13,24 +13,24 @@ import (
 	"glossa/pkg/engine/dtype"
 )
 
-// A GGUFTensor is a tensor that [WriteGGUF] writes.
+// A GGUFTensor is a tensor for [WriteGGUF].
 type GGUFTensor struct {
 	Name  string
 	Type  dtype.Type // F32, BF16, Q8_0 or Q4_0
 	Shape []int      // row-major
 
-	// Read reads len(dst) values from the given one on, both whole rows.
+	// Read reads len(dst) values, beginning with value from, both whole rows.
 	Read func(dst []float32, from int) error
 }
 
 const (
 	ggufVersion = 3
 	ggufAlign   = 32      // bytes, the format's default
-	ggufPiece   = 1 << 18 // values that are encoded at once, about
+	ggufPiece   = 1 << 18 // approximate number of values that are encoded at once
 )
 
 // WriteGGUF writes a GGUF file: the keys in the order of their names, of type uint32,
-// int32, float32, bool, string, []string or []int32, and the tensors as they are given,
+// int32, float32, bool, string, []string or []int32, and the tensors in the given order,
 // quantised as ggml's reference does.
 func WriteGGUF(w io.Writer, meta Meta, tensors []GGUFTensor) error {
 	if err := writeGGUF(w, meta, tensors); err != nil {
@@ -45,7 +45,7 @@ func writeGGUF(w io.Writer, meta Meta, tensors []GGUFTensor) error {
 		return err
 	}
 	b := bufio.NewWriterSize(w, 1<<20)
-	b.Write(padded(header)) // errors stick to b until Flush
+	b.Write(padded(header)) // b keeps errors until Flush
 	for i := range tensors {
 		t := &tensors[i]
 		if err := t.write(b); err != nil {
@@ -55,7 +55,7 @@ func writeGGUF(w io.Writer, meta Meta, tensors []GGUFTensor) error {
 	return b.Flush()
 }
 
-// ggufHead is everything before the tensors' values.
+// ggufHead returns everything before the tensors' values.
 func ggufHead(meta Meta, tensors []GGUFTensor) ([]byte, error) {
 	if len(meta) > maxGGUFKeys || len(tensors) > maxTensors {
 		return nil, fmt.Errorf("%d keys and %d tensors, at most %d and %d", len(meta), len(tensors), maxGGUFKeys, maxTensors)
@@ -102,7 +102,7 @@ func ggufHead(meta Meta, tensors []GGUFTensor) ([]byte, error) {
 	return b, nil
 }
 
-// check returns the bytes of a tensor.
+// check validates a tensor and returns its size in bytes.
 func (t *GGUFTensor) check() (int64, error) {
 	if t.Type.Encoder() == nil {
 		return 0, fmt.Errorf("values of type %.40q cannot be written", string(t.Type))

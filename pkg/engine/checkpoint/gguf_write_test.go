@@ -12,8 +12,8 @@ import (
 	"glossa/pkg/engine/dtype"
 )
 
-// given is a tensor of known values.
-func given(name string, d dtype.Type, values []float32, shape ...int) GGUFTensor {
+// tensorOf returns a tensor of known values.
+func tensorOf(name string, d dtype.Type, values []float32, shape ...int) GGUFTensor {
 	return GGUFTensor{Name: name, Type: d, Shape: shape, Read: func(dst []float32, from int) error {
 		copy(dst, values[from:from+len(dst)])
 		return nil
@@ -52,8 +52,8 @@ func TestWriteGGUFKeys(t *testing.T) {
 	}
 }
 
-// Every type comes back with the error that its rounding allows, and what was rounded
-// once is not changed by being written again.
+// Every type is read back with the error of its rounding, and rounded values do not
+// change when they are written again.
 func TestWriteGGUFTypes(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	const rows, cols = 300, 1024 // more than one piece
@@ -67,7 +67,7 @@ func TestWriteGGUFTypes(t *testing.T) {
 		step float64 // half of it is the largest error, relative to the block's largest value
 	}{{dtype.F32, 0}, {dtype.BF16, 1.0 / 128}, {dtype.Q8_0, 1.2 / 127}, {dtype.Q4_0, 2.02 / 8}} {
 		t.Run(string(c.kind), func(t *testing.T) {
-			f := writeAndOpen(t, nil, given("odd", dtype.F32, []float32{1, 2, 3}, 3), given("w", c.kind, values, rows, cols), given("last", dtype.F32, []float32{4}, 1))
+			f := writeAndOpen(t, nil, tensorOf("odd", dtype.F32, []float32{1, 2, 3}, 3), tensorOf("w", c.kind, values, rows, cols), tensorOf("last", dtype.F32, []float32{4}, 1))
 			got := read(t, f, "w", len(values))
 			for at := 0; at < len(values); at += 32 {
 				top := 0.0
@@ -80,7 +80,7 @@ func TestWriteGGUFTypes(t *testing.T) {
 					}
 				}
 			}
-			if again := read(t, writeAndOpen(t, nil, given("w", c.kind, got, rows, cols)), "w", len(got)); !slices.Equal(again, got) {
+			if again := read(t, writeAndOpen(t, nil, tensorOf("w", c.kind, got, rows, cols)), "w", len(got)); !slices.Equal(again, got) {
 				t.Error("what was rounded is rounded again")
 			}
 			if last := read(t, f, "last", 1); last[0] != 4 || read(t, f, "odd", 3)[2] != 3 {
@@ -100,20 +100,20 @@ func TestWriteGGUFRefuses(t *testing.T) {
 		meta    Meta
 		tensors []GGUFTensor
 	}{
-		"twice":              {nil, []GGUFTensor{given("a", dtype.F32, fine, 2), given("a", dtype.F32, fine, 2)}},
+		"twice":              {nil, []GGUFTensor{tensorOf("a", dtype.F32, fine, 2), tensorOf("a", dtype.F32, fine, 2)}},
 		"type float64":       {Meta{"k": 1.5}, nil},
 		"aligned":            {Meta{ggufAlignmentKey: uint32(64)}, nil},
 		"element 0":          {Meta{"k": []string{strings.Repeat("x", maxGGUFString+1)}}, nil},
 		"at most 65535":      {Meta{strings.Repeat("k", 65536): "v"}, nil},
-		`"Q6_K" cannot`:      {nil, []GGUFTensor{given("a", dtype.Q6K, fine, 256)}},
-		"whole blocks":       {nil, []GGUFTensor{given("a", dtype.Q8_0, fine, 2, 33)}},
-		"0 dimensions":       {nil, []GGUFTensor{given("a", dtype.F32, fine)}},
-		"5 dimensions":       {nil, []GGUFTensor{given("a", dtype.F32, fine, 1, 1, 1, 1, 1)}},
-		"shape [-1]":         {nil, []GGUFTensor{given("a", dtype.F32, fine, -1)}},
-		"values 0 to 31":     {nil, []GGUFTensor{given("a", dtype.Q8_0, nan, 32)}},
-		`"a": values 0 to 3`: {nil, []GGUFTensor{given("a", dtype.Q4_0, nan, 32)}},
-		"scale is +Inf":      {nil, []GGUFTensor{given("a", dtype.Q8_0, inf, 32)}},
-		"scale is -Inf":      {nil, []GGUFTensor{given("a", dtype.Q4_0, inf, 32)}},
+		`"Q6_K" cannot`:      {nil, []GGUFTensor{tensorOf("a", dtype.Q6K, fine, 256)}},
+		"whole blocks":       {nil, []GGUFTensor{tensorOf("a", dtype.Q8_0, fine, 2, 33)}},
+		"0 dimensions":       {nil, []GGUFTensor{tensorOf("a", dtype.F32, fine)}},
+		"5 dimensions":       {nil, []GGUFTensor{tensorOf("a", dtype.F32, fine, 1, 1, 1, 1, 1)}},
+		"shape [-1]":         {nil, []GGUFTensor{tensorOf("a", dtype.F32, fine, -1)}},
+		"values 0 to 31":     {nil, []GGUFTensor{tensorOf("a", dtype.Q8_0, nan, 32)}},
+		`"a": values 0 to 3`: {nil, []GGUFTensor{tensorOf("a", dtype.Q4_0, nan, 32)}},
+		"scale is +Inf":      {nil, []GGUFTensor{tensorOf("a", dtype.Q8_0, inf, 32)}},
+		"scale is -Inf":      {nil, []GGUFTensor{tensorOf("a", dtype.Q4_0, inf, 32)}},
 	} {
 		var b bytes.Buffer
 		if err := WriteGGUF(&b, c.meta, c.tensors); err == nil || !strings.Contains(err.Error(), want) {

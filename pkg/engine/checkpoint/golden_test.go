@@ -63,7 +63,7 @@ func TestGoldenFiles(t *testing.T) {
 	}
 }
 
-// The sizes are those of the file that upstream's code wrote.
+// The sizes are those of the file written by upstream's code.
 func TestGoldenSizes(t *testing.T) {
 	data := encoded(t, checkpointtest.Golden(), 0)
 	if n := binary.LittleEndian.Uint32(data[4:]); n != 1041 {

@@ -11,11 +11,11 @@ import (
 	"unicode/utf8"
 )
 
-// ConfigHash returns Alpha's hash of a configuration, 8 hexadecimal digits: FNV-1a
-// with 32 bits over the UTF-16 code units of JSON.stringify(v, keys), where keys
-// are the sorted keys of v itself. Such a list filters nested objects too: of them
-// only keys that v also has are hashed. v is anything that marshals to a JSON
-// object, raw JSON included; for what does not the hash is empty.
+// ConfigHash returns Alpha's hash of a configuration, 8 hexadecimal digits: 32-bit FNV-1a
+// over the UTF-16 code units of JSON.stringify(v, keys), where keys are the sorted keys
+// of v itself. That list also filters nested objects: only keys that v has too are
+// hashed. v is anything that marshals to a JSON object, including raw JSON; otherwise the
+// hash is empty.
 func ConfigHash(v any) string {
 	raw, err := json.Marshal(v)
 	if err != nil {
@@ -43,9 +43,8 @@ func ConfigHash(v any) string {
 	return fmt.Sprintf("%08x", hash)
 }
 
-// compareUTF16 orders strings by UTF-16 code units, as JavaScript's sort does. It
-// differs from the order of bytes only where a rune beyond U+FFFF meets one from
-// U+E000 to U+FFFF.
+// compareUTF16 orders strings by UTF-16 code units, as JavaScript's sort does. It differs
+// from byte order only between runes beyond U+FFFF and those from U+E000 to U+FFFF.
 func compareUTF16(a, b string) int {
 	return slices.Compare(utf16.Encode([]rune(a)), utf16.Encode([]rune(b)))
 }

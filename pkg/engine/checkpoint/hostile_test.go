@@ -16,7 +16,7 @@ import (
 	"glossa/pkg/engine/checkpoint"
 )
 
-// tensor is one to be written to a safetensors file.
+// tensor is a tensor to write to a safetensors file.
 type tensor struct {
 	name, dtype string
 	shape       []int
@@ -54,7 +54,7 @@ func openBytes(data []byte) (*checkpoint.File, error) {
 	return open(bytes.NewReader(data), int64(len(data)), "x.bin")
 }
 
-// readAll converts every tensor and checks what a File promises.
+// readAll converts every tensor and checks the invariants of a File.
 func readAll(t testing.TB, f *checkpoint.File, size int64) {
 	t.Helper()
 	var dst []float32
@@ -131,7 +131,7 @@ func TestHostileSafetensors(t *testing.T) {
 			t.Errorf("%.100s: %v, want %q", c.header, err, c.want)
 		}
 	}
-	// What is unusual but legal: padding, empty tensors that share a place.
+	// Unusual but legal: padding, empty tensors at the same offset.
 	empty := entryOf("F32", "[0]", "[4,4]")
 	if _, err := openBytes(safetensors(`{"a":`+empty+`,"b":`+entryOf("F32", "[1]", "[0,4]")+`,"c":`+empty+`}   `, 4)); err != nil {
 		t.Error(err)
@@ -144,7 +144,7 @@ func TestHostileSafetensors(t *testing.T) {
 	}
 }
 
-// weights are the golden files but the index.
+// weights returns the golden files except the index.
 func weights(t testing.TB) map[string][]byte {
 	t.Helper()
 	files := map[string][]byte{}
@@ -176,7 +176,7 @@ func TestTruncatedWeights(t *testing.T) {
 			if _, err := openBytes(data[:n]); err == nil {
 				t.Fatalf("%s: %d of %d bytes are accepted", name, n, len(data))
 			}
-			// A file that shrinks after its size was asked for.
+			// A file that shrinks after its size was read.
 			open := checkpoint.OpenSafetensors
 			if strings.HasSuffix(name, "gguf") {
 				open = checkpoint.OpenGGUF
@@ -204,7 +204,7 @@ func TestTruncatedWeights(t *testing.T) {
 	}
 }
 
-// A wrong bit anywhere gives an error or a file that keeps its promises.
+// A flipped bit anywhere gives an error or a file with valid invariants.
 func TestFlippedWeights(t *testing.T) {
 	for _, data := range weights(t) {
 		for i := range min(len(data), 1100) {
@@ -219,8 +219,8 @@ func TestFlippedWeights(t *testing.T) {
 	}
 }
 
-// Neither lengths within the file's size nor those beyond it make a reader allocate
-// what it cannot read.
+// Neither lengths within the file's size nor those beyond it make a reader allocate more
+// than it can read.
 func TestWeightAllocation(t *testing.T) {
 	array := gguf(3, 0, 1).text("k").u32(9).u32(0).u64(200 << 20).Bytes()
 	texts := gguf(3, 0, 1).text("k").u32(9).u32(8).u64(20 << 20).Bytes()
@@ -255,14 +255,14 @@ func TestHostileIndex(t *testing.T) {
 		{`{"weight_map":{"a":"1.safetensors","b":"1.safetensors"}}`, `tensor "b": missing in 1.safetensors`},
 		{`{"weight_map":{"a":"2.safetensors"}}`, `shard 2.safetensors: `},
 		{`{"weight_map":{"a":"cut.safetensors"}}`, `checkpoint dir/cut.safetensors: tensor "a": 2 bytes`},
-		{`{"weight_map":{"a":"../secret"}}`, `tensor "a": "../secret" is no name`},
-		{`{"weight_map":{"a":"sub/1.safetensors"}}`, `is no name`},
-		{`{"weight_map":{"a":"/etc/passwd"}}`, `is no name`},
-		{`{"weight_map":{"a":"c:\\x"}}`, `is no name`},
-		{`{"weight_map":{"a":""}}`, `is no name`},
-		{`{"weight_map":{"a":"."}}`, `is no name`},
+		{`{"weight_map":{"a":"../secret"}}`, `tensor "a": "../secret" is not the name`},
+		{`{"weight_map":{"a":"sub/1.safetensors"}}`, `is not the name`},
+		{`{"weight_map":{"a":"/etc/passwd"}}`, `is not the name`},
+		{`{"weight_map":{"a":"c:\\x"}}`, `is not the name`},
+		{`{"weight_map":{"a":""}}`, `is not the name`},
+		{`{"weight_map":{"a":"."}}`, `is not the name`},
 		{`{"weight_map":{"a":"sub"}}`, `not a regular file`},
-		{`{"weight_map":{"a":null}}`, `is no name`},
+		{`{"weight_map":{"a":null}}`, `is not the name`},
 		{`{"weight_map":{"a":1}}`, `tensor "a"`},
 		{`{"weight_map":{"a":"1.safetensors","a":"1.safetensors"}}`, `"a" appears twice`},
 		{`{"weight_map":{}}`, `names 0 files`},

@@ -6,12 +6,12 @@ import (
 	"io"
 )
 
-// legacy reads the JSON encoding: one object whose members come in any order.
+// legacy reads the JSON encoding: one object with its members in any order.
 type legacy struct {
 	header
 	s      *stream
 	size   int64 // of the file, bytes
-	budget int64 // left for tensors, bytes
+	budget int64 // left for tensors, in bytes
 }
 
 func readJSON(s *stream, size int64, opt Options) (*Alpha, error) {
@@ -75,8 +75,8 @@ func (l *legacy) optimizer(key string) (err error) {
 	return l.s.skip()
 }
 
-// tensor reads {shape, data} into dst. arch, if it is known yet, tells what to
-// expect before anything is allocated.
+// tensor reads {shape, data} into dst. arch, if already known, determines the shape
+// before anything is allocated.
 func (l *legacy) tensor(dst map[string]Tensor, name, label string, arch *architecture) error {
 	var t Tensor
 	var expected []int
@@ -122,8 +122,8 @@ func (l *legacy) tensor(dst map[string]Tensor, name, label string, arch *archite
 	return nil
 }
 
-// data reads the values of a tensor; shape is known if its member came first or
-// the configuration names the tensor.
+// data reads the values of a tensor. shape is known if its member came first or the
+// configuration names the tensor.
 func (l *legacy) data(shape []int, known bool) ([]float32, error) {
 	limit := int(l.budget / 4)
 	if !known {

@@ -12,9 +12,9 @@ import (
 	"glossa/pkg/engine/checkpoint"
 )
 
-// A gate is a file that gives nothing before so many ask for some.
+// A gate is a file whose reads block until enough of them wait.
 type gate struct {
-	least int // who ask
+	least int // number of concurrent reads
 	pause time.Duration
 
 	mu    sync.Mutex
@@ -37,7 +37,7 @@ func (g *gate) ReadAt(p []byte, _ int64) (int, error) {
 	return len(p), nil
 }
 
-// A file of some size is asked for in all its pieces at once: none waits for another.
+// All pieces of a file of some size are read concurrently: none waits for another.
 func TestLoadAtOnce(t *testing.T) {
 	const size = 100 << 20
 	g := &gate{least: 16, open: make(chan struct{})}
@@ -50,7 +50,7 @@ func TestLoadAtOnce(t *testing.T) {
 	}
 }
 
-// What was not begun when a load is stopped does not come, and nobody waits for it.
+// Pieces not begun when a load is stopped are not read, and nobody waits for them.
 func TestLoadStop(t *testing.T) {
 	const size = 4 << 30
 	g := &gate{least: 1, pause: 10 * time.Millisecond, open: make(chan struct{})}
@@ -65,7 +65,7 @@ func TestLoadStop(t *testing.T) {
 	}
 }
 
-// loadingPack is a pack that is on its way.
+// loadingPack is a pack that is already being loaded.
 type loadingPack struct {
 	*pack
 	load *checkpoint.Load
@@ -83,7 +83,8 @@ type loadingPackFile struct {
 
 func (f *loadingPackFile) Load() *checkpoint.Load { return f.load }
 
-// A packed model that is on its way is used where it arrives: no memory is made for it.
+// A packed model that is already being loaded is used in place: no memory is allocated
+// for it.
 func TestFetchLoading(t *testing.T) {
 	p := newPack(t, 64, 3<<20, 128)
 	var memory []byte

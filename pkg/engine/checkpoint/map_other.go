@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// mapMemory says that files are read here.
+// mapMemory returns an error: files are read instead.
 func mapMemory(*os.File, int64) ([]byte, error) { return nil, errors.ErrUnsupported }
 
 func unmapMemory([]byte) {}

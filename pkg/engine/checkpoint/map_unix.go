@@ -22,8 +22,8 @@ func mapMemory(f *os.File, size int64) ([]byte, error) {
 	return syscall.Mmap(int(f.Fd()), 0, int(size), syscall.PROT_READ, syscall.MAP_SHARED)
 }
 
-// zeroMemory maps zeros in the place of a file, so that late readers find memory. If the
-// system cannot, the file stays until [unmapMemory].
+// zeroMemory replaces a mapped file by zeros, so that late readers find memory. If the
+// system cannot, the file stays mapped until [unmapMemory].
 func zeroMemory(data []byte) {
 	_, _ = unix.MmapPtr(-1, 0, unsafe.Pointer(unsafe.SliceData(data)), uintptr(len(data)), unix.PROT_READ, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_FIXED)
 }

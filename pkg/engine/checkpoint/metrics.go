@@ -12,17 +12,16 @@ import (
 
 // Metrics are lines of a run's metrics.jsonl.
 type Metrics struct {
-	From  int64             // byte that was read from
-	Next  int64             // byte to read on from
-	More  bool              // there is more to read now
-	Lines []json.RawMessage // objects, as the file spells them
+	From  int64             // offset of the first byte read
+	Next  int64             // offset for the next read
+	More  bool              // more can be read now
+	Lines []json.RawMessage // objects, as written in the file
 }
 
-// maxMetrics bounds what is read of a metrics.jsonl at once, bytes.
+// maxMetrics bounds one read of a metrics.jsonl, in bytes.
 const maxMetrics = 1 << 20
 
-// MetricsOf returns a stretch of a metrics.jsonl that is there whole, as [ReadMetrics]
-// does.
+// MetricsOf is [ReadMetrics] for a complete metrics.jsonl in memory.
 func MetricsOf(text []byte, from int64) (m Metrics) {
 	if from <= int64(len(text)) {
 		m.From = from
@@ -33,10 +32,10 @@ func MetricsOf(text []byte, from int64) (m Metrics) {
 	return m
 }
 
-// ReadMetrics reads a stretch of the metrics.jsonl in dir from a byte on: whole lines
-// alone, since the run may be in the middle of one. Lines that are no objects are left
-// out. Where the file is shorter than that it was begun anew, and is read from its
-// beginning; a file that is not there has no lines.
+// ReadMetrics reads a part of the metrics.jsonl in dir, beginning with byte from. It
+// returns only whole lines, since the run may be writing one, and skips lines that are
+// not objects. If the file is shorter than from, it was begun anew and is read from its
+// beginning. A missing file has no lines.
 func ReadMetrics(fsys fs.FS, dir string, from int64) (m Metrics, err error) {
 	name := path.Join(dir, MetricsFile)
 	f, err := fsys.Open(name)
@@ -66,7 +65,7 @@ func ReadMetrics(fsys fs.FS, dir string, from int64) (m Metrics, err error) {
 	return m, nil
 }
 
-// skip goes to a byte of a file.
+// skip seeks to a byte of a file.
 func skip(f fs.File, to int64) error {
 	if s, ok := f.(io.Seeker); ok {
 		_, err := s.Seek(to, io.SeekStart)
@@ -76,12 +75,12 @@ func skip(f fs.File, to int64) error {
 	return err
 }
 
-// take splits text into lines. The last one, which has no line feed yet, is left for the
-// next time unless it is whole.
+// take splits text into lines. A last line without a line feed is left for the next time
+// unless it is complete.
 func (m *Metrics) take(text []byte) {
 	end := bytes.LastIndexByte(text, '\n') + 1
 	switch tail := bytes.TrimSpace(text[end:]); {
-	case isObject(tail), end == 0 && m.More: // or longer than any line is
+	case isObject(tail), end == 0 && m.More: // or longer than any line may be
 		end = len(text)
 	}
 	m.Next = m.From + int64(end)

@@ -12,7 +12,7 @@ import (
 	"glossa/pkg/engine/checkpoint"
 )
 
-// line is one of a metrics.jsonl, with its line feed.
+// line returns a line of a metrics.jsonl, with its line feed.
 func line(step int) string { return fmt.Sprintf(`{"step":%d,"loss":0.5}`+"\n", step) }
 
 func TestReadMetrics(t *testing.T) {
@@ -88,7 +88,7 @@ func directory(t *testing.T, text string) fs.FS {
 	return os.DirFS(dir)
 }
 
-// plain has one file, which reads and does nothing else.
+// plain has one file, which supports only Read.
 type plain struct{ text string }
 
 func (p plain) Open(string) (fs.File, error) {

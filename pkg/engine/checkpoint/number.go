@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// numberSlack is how many readable bytes parseFloat wants from the first byte of a
-// number: it loads eight at a time.
+// numberSlack is the number of readable bytes that parseFloat needs from the first byte
+// of a number: it loads eight at a time.
 const numberSlack = maxNumber + 8
 
 // maxNumber bounds the length of a number, bytes. A double printed by JavaScript
@@ -32,17 +32,16 @@ var (
 	room10  = [9]uint64{1e19, 1e18, 1e17, 1e16, 1e15, 1e14, 1e13, 1e12, 1e11}
 )
 
-// parseFloat reads the JSON number at b[i:] and returns it as JavaScript stores a
-// number in a Float32Array: rounded to float64, then to float32. It also returns
-// the index after the number. b must have numberSlack bytes from i on; what follows
-// the text may be anything but a digit.
+// parseFloat parses the JSON number at b[i:] and returns it as JavaScript stores a number
+// in a Float32Array: rounded to float64, then to float32. It also returns the index after
+// the number. b must have numberSlack bytes from i on; the byte after the text may be
+// anything except a digit.
 //
-// The mantissa, at most 19 digits, is exact in 64 bits. Converting it to float64,
-// the power of ten and the division each err by at most half a unit in the last
-// place, together less than four units; so the result rounds to the same float32
-// as the exact one unless it lies within eight units of the middle between two
-// float32s. Those, float32 subnormals, huge numbers and longer mantissas go to
-// strconv.
+// The mantissa, at most 19 digits, is exact in 64 bits. Converting it to float64, the
+// power of ten and the division each err by at most half a unit in the last place,
+// together less than four units; so the result rounds to the same float32 as the exact
+// one unless it lies within eight units of the middle between two float32s. Those,
+// float32 subnormals, huge numbers and longer mantissas are left to strconv.
 func parseFloat(b []byte, i int) (float32, int, error) {
 	start := i
 	neg := b[i] == '-'
@@ -106,15 +105,15 @@ func parseFloat(b []byte, i int) (float32, int, error) {
 	return float32(d), i, nil
 }
 
-// exactFloat is strconv's answer for a number that is known to be well formed:
-// infinite if it is out of range.
+// exactFloat returns strconv's result for a well-formed number: infinite if it is out of
+// range.
 func exactFloat(b []byte) float64 {
 	d, _ := strconv.ParseFloat(string(b), 64)
 	return d
 }
 
-// digits appends the run of digits at b[i:] to the mantissa m, eight at a time. fits
-// is false if they do not fit, then m is meaningless.
+// digits appends the run of digits at b[i:] to the mantissa m, eight at a time. fits is
+// false if they do not fit; m is then meaningless.
 func digits(b []byte, i int, m uint64) (mantissa uint64, end int, fits bool) {
 	for {
 		if len(b)-i < 8 {
@@ -130,7 +129,7 @@ func digits(b []byte, i int, m uint64) (mantissa uint64, end int, fits bool) {
 			return m*shift10[n] + eightDigits(v<<(64-8*n)), i + int(n), true
 		}
 		m = m*1e8 + eightDigits(v)
-		i += 8 // no dependence on n: the next load need not wait for it
+		i += 8 // independent of n: the next load need not wait for it
 	}
 }
 
@@ -141,8 +140,8 @@ func skipDigits(b []byte, i int) int {
 	return i
 }
 
-// exponent reads what follows an "e". Beyond 9999 it stops counting: all such
-// numbers are zero or infinite, as no mantissa has that many digits.
+// exponent parses the part after an "e". It stops counting beyond 9999: all such numbers
+// are zero or infinite, as no mantissa has that many digits.
 func exponent(b []byte, i int) (exp, end int, err error) {
 	neg := b[i] == '-'
 	if neg || b[i] == '+' {

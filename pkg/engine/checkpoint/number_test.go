@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// parseText is parseFloat on a text alone; ok is false if the text is not exactly
-// one number.
+// parseText calls parseFloat on a text; ok is false if the text is not exactly one
+// number.
 func parseText(text string) (v float32, ok bool) {
 	b := make([]byte, len(text)+numberSlack)
 	copy(b, text)

@@ -17,9 +17,9 @@ const (
 	maxShards = 1000
 )
 
-// Open opens a file of fsys: an index of shards by the name's ending .index.json,
-// GGUF by its first bytes, safetensors otherwise. Of a GGUF model in several files
-// the name of any opens all. The caller closes the result.
+// Open opens a file of fsys: an index of shards if the name ends in .index.json, GGUF by
+// its first bytes, otherwise safetensors. The name of any file of a split GGUF model
+// opens all of them. The caller closes the result.
 func Open(fsys fs.FS, name string) (*File, error) {
 	if strings.HasSuffix(name, ".index.json") {
 		return OpenSharded(fsys, name)
@@ -80,10 +80,10 @@ func openAt(fsys fs.FS, name string) (_ readerAt, size int64, err error) {
 	return r, info.Size(), nil
 }
 
-// OpenSharded opens the safetensors files that an index names, which lie beside it:
-// {"weight_map": {tensor: file}}. Each tensor must be in the file that the index
-// names and in no other; what the index says beside the map, the total size
-// included, is not used. The caller closes the result.
+// OpenSharded opens the safetensors files named by an index in the same directory:
+// {"weight_map": {tensor: file}}. Each tensor must be in the file named by the index and
+// in no other; other members of the index, such as the total size, are ignored. The
+// caller closes the result.
 func OpenSharded(fsys fs.FS, index string) (*File, error) {
 	f := &File{name: index, Meta: Meta{}, index: map[string]int{}}
 	if err := f.openSharded(fsys, index); err != nil {
@@ -114,7 +114,7 @@ func (f *File) openSharded(fsys fs.FS, index string) error {
 	return nil
 }
 
-// addShard opens a shard and takes over its tensors.
+// addShard opens a shard and adds its tensors.
 func (f *File) addShard(fsys fs.FS, index, shard string, places map[string]string) error {
 	full := path.Join(path.Dir(index), shard)
 	r, size, err := openAt(fsys, full)
@@ -140,7 +140,7 @@ func (f *File) addShard(fsys fs.FS, index, shard string, places map[string]strin
 	return nil
 }
 
-// readIndex reads which file holds which tensor.
+// readIndex reads the map of tensors to files.
 func readIndex(fsys fs.FS, index string) (places map[string]string, err error) {
 	r, size, err := openAt(fsys, index)
 	if err != nil {
@@ -162,7 +162,7 @@ func readIndex(fsys fs.FS, index string) (places map[string]string, err error) {
 				return fmt.Errorf("tensor %.80q: %w", name, err)
 			}
 			if !fs.ValidPath(shard) || path.Base(shard) != shard || shard == "." || strings.ContainsAny(shard, `\:`) {
-				return fmt.Errorf("tensor %.80q: %.80q is no name of a file beside the index", name, shard)
+				return fmt.Errorf("tensor %.80q: %.80q is not the name of a file in the directory of the index", name, shard)
 			}
 			if len(places) == maxTensors {
 				return fmt.Errorf("tensor %.80q: more than %d tensors", name, maxTensors)

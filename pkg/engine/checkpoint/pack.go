@@ -20,9 +20,9 @@ import (
 	"glossa/pkg/engine/dtype"
 )
 
-// A packed model is a safetensors file whose tensors have the layout and the order in which
-// they are used, each at a multiple of 64 bytes. Its __metadata__ describes the model. These
-// keys belong to this package; PackVersion comes first.
+// A packed model is a safetensors file whose tensors have their layout in memory and the
+// order of their use, each at a multiple of 64 bytes. Its __metadata__ describes the
+// model. These keys belong to this package; PackVersion comes first.
 const (
 	packVersionKey = "glossa.version"
 	packSumsKey    = "glossa.checksums" // "name:CRC-32C ...", in hexadecimal
@@ -36,7 +36,7 @@ const (
 	PackVersion1 = "1"
 )
 
-// PackSuffix is the suffix of packed models, by which other programs recognise safetensors.
+// PackSuffix is the suffix of packed models, the usual one of safetensors.
 const PackSuffix = ".safetensors"
 
 // packAlign is the alignment of tensors in a packed model, in bytes.
@@ -45,7 +45,7 @@ const packAlign = 64
 // packBegin follows the length of the header in every packed model.
 const packBegin = `{"` + packMetaName + `":{"` + packVersionKey + `":"`
 
-// A PackTensor is a tensor of a packed model that is to be written.
+// A PackTensor is a tensor to write to a packed model.
 type PackTensor struct {
 	Name  string // without spaces
 	Type  dtype.Type
@@ -57,7 +57,7 @@ type PackWriter struct {
 	to      io.WriterAt
 	meta    map[string]string
 	tensors []TensorInfo
-	header  int64 // bytes, its length included
+	header  int64 // bytes, including its length
 
 	mu   sync.Mutex
 	sums []uint32 // of the tensors
@@ -90,8 +90,8 @@ func NewPackWriter(to io.WriterAt, meta map[string]string, tensors []PackTensor)
 	return p, nil
 }
 
-// Write writes the bytes of a tensor, which the caller may then change. Tensors may come
-// in any order, and several at a time.
+// Write writes the bytes of a tensor, which the caller may then change. Tensors may be
+// written in any order, and concurrently.
 func (p *PackWriter) Write(tensor int, data []byte) error {
 	t := &p.tensors[tensor]
 	if int64(len(data)) != t.Size {
@@ -181,8 +181,8 @@ func IsPack(fsys fs.FS, name string) (bool, error) {
 	return err == nil && string(first[8:]) == packBegin, err
 }
 
-// exceptNone returns err unless it is fs.ErrNotExist. An object that was replaced since it
-// was read is an error: it exists in another version.
+// exceptNone returns err unless it is fs.ErrNotExist. A concurrently replaced object is
+// an error: it exists in another version.
 func exceptNone(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -199,14 +199,14 @@ func (f *File) PackVersion() (string, error) {
 	return v, err
 }
 
-// Digest returns a short hash of a packed model's checksums, and so of its content.
+// Digest returns a short hash of a packed model's checksums, and thereby of its content.
 func (f *File) Digest() string {
 	sums, _ := f.Meta.Text(packSumsKey)
 	digest := sha256.Sum256([]byte(sums))
 	return hex.EncodeToString(digest[:6])
 }
 
-// packSums reads the checksums of a packed model, by tensor, and checks that of its
+// packSums returns the checksums of a packed model, by tensor, and verifies that of its
 // description.
 func (f *File) packSums() ([]uint32, error) {
 	meta := map[string]string{}

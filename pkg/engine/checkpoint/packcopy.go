@@ -8,26 +8,27 @@ import (
 	"sync"
 )
 
-// copyPiece is how much of a packed model is copied at a time, bytes.
+// copyPiece is the size in bytes of the pieces in which a packed model is copied.
 const copyPiece = 4 << 20
 
-// Keep leaves out the tensors from the n-th on, which are then neither found nor fetched.
-func (f *File) Keep(n int) {
+// Truncate removes the tensors from the n-th on, which are then neither found nor
+// fetched.
+func (f *File) Truncate(n int) {
 	for i := n; i < len(f.Tensors); i++ {
 		delete(f.index, f.Tensors[i].Name)
 	}
 	f.Tensors = f.Tensors[:n:n]
 }
 
-// CopyPack copies a packed model, [IsPack], as it is to an empty file, and checks its
-// checksums: the copy has a header, which comes last, if all of it is right. It takes a few
-// MiB. progress is called after each piece with its bytes, by one at a time; its error ends
-// the work.
+// CopyPack copies a packed model, [IsPack], unchanged to an empty file, and verifies its
+// checksums: the copy receives its header last, and only if everything is right. It takes
+// a few MiB of memory. progress is called after each piece with its bytes, never
+// concurrently; its error stops the copy.
 func (f *File) CopyPack(to io.WriterAt, progress func(n int64) error) error {
 	sums, err := f.packSums()
 	if err != nil {
 		return err
-	}
+	} // one more: they wait for the source
 	if len(f.parts) != 1 || len(f.Tensors) == 0 {
 		return fmt.Errorf("checkpoint %s: a packed model is one file with tensors", f.name)
 	}
@@ -44,7 +45,7 @@ func (f *File) CopyPack(to io.WriterAt, progress func(n int64) error) error {
 	return err
 }
 
-// copying is a copy under way.
+// copying is a copy in progress.
 type copying struct {
 	file *File
 	to   io.WriterAt
@@ -96,7 +97,7 @@ func (c *copying) tensor(i int, buffer []byte) error {
 			return err
 		}
 		done += int64(len(p))
-		if err := c.tell(int64(len(p))); err != nil {
+		if err := c.report(int64(len(p))); err != nil {
 			return err
 		}
 	}
@@ -106,7 +107,7 @@ func (c *copying) tensor(i int, buffer []byte) error {
 	return nil
 }
 
-func (c *copying) tell(n int64) error {
+func (c *copying) report(n int64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.progress(n)

@@ -15,9 +15,8 @@ type Param struct {
 	Shape []int
 }
 
-// Params lists the parameters of the architecture in the order of upstream's
-// files. fused chooses one wqkv instead of wq, wk and wv. All matrices are
-// (out, in): y = x Wᵀ.
+// Params lists the parameters of the architecture in the order of upstream's files. fused
+// selects one wqkv instead of wq, wk and wv. All matrices are (out, in): y = x Wᵀ.
 func Params(c *ModelConfig, fused bool) []Param {
 	e := c.NEmbd
 	ps := []Param{
@@ -36,7 +35,7 @@ func Params(c *ModelConfig, fused bool) []Param {
 	return ps
 }
 
-// Elements counts the values of all parameters of a configuration, which was validated.
+// Elements returns the number of values of all parameters of a validated configuration.
 func Elements(c *ModelConfig) (n int64) {
 	for _, p := range Params(c, false) {
 		size := int64(1)
@@ -72,8 +71,8 @@ func layerParams(c *ModelConfig, fused bool) []Param {
 	return ps
 }
 
-// product is the number of values of a shape. It refuses negative dimensions,
-// more than eight of them and overflow.
+// product returns the number of values of a shape. It rejects negative dimensions, more
+// than eight of them and overflow.
 func product(shape []int) (int, error) {
 	n := 1
 	if len(shape) > 8 {
@@ -88,7 +87,7 @@ func product(shape []int) (int, error) {
 	return n, nil
 }
 
-// architecture is what a configuration allows in a file.
+// architecture holds the parameters that a configuration allows in a file.
 type architecture struct {
 	config ModelConfig
 	shapes map[string][]int // of both spellings of attention
@@ -104,7 +103,8 @@ func newArchitecture(c ModelConfig) *architecture {
 	return a
 }
 
-// check tells whether the configuration has a parameter of that name and shape.
+// check returns an error unless the configuration has a parameter with that name and
+// shape.
 func (a *architecture) check(name string, shape []int) error {
 	want, ok := a.shapes[name]
 	if !ok {
@@ -135,8 +135,8 @@ func (a *architecture) complete(names map[string]Tensor) error {
 	return fmt.Errorf("tensor %q: the file has attention both fused and separate", slices.Min(slices.Collect(maps.Keys(extra))))
 }
 
-// Validate checks what readers promise and writers demand: a sane configuration
-// and exactly its parameters, of the right shapes and finite.
+// Validate checks the invariants of readers and writers: a valid configuration and
+// exactly its parameters, of the right shapes and finite.
 func (a *Alpha) Validate() error {
 	if err := a.ModelConfig.Validate(); err != nil {
 		return fmt.Errorf("modelConfig: %w", err)
@@ -163,7 +163,7 @@ func (a *Alpha) Validate() error {
 	return arch.complete(a.Params)
 }
 
-// check tells whether the values fill the shape and are finite.
+// check checks that the values match the shape and are finite.
 func (t *Tensor) check(name string) error {
 	if n, err := product(t.Shape); err != nil {
 		return fmt.Errorf("tensor %q: %w", name, err)

@@ -11,20 +11,21 @@ import (
 	"slices"
 )
 
-// Options say how much of a file to read.
+// Options specify how much of a file to read.
 type Options struct {
-	Optimizer bool  // build the optimizer's buffers too
-	MaxBytes  int64 // budget for tensors, bytes; 0 means [DefaultMaxBytes]
+	Optimizer bool  // also build the optimizer's buffers
+	MaxBytes  int64 // budget for tensors, bytes; 0: [DefaultMaxBytes]
 	// MaxTokenizer bounds tokenizerArtifacts, bytes; 0 means 64 MiB.
 	MaxTokenizer int
-	// Config, if set, sees modelConfig as soon as it was read. Its error is returned as it is.
+	// Config, if set, is called with modelConfig as soon as it is read. Its error is
+	// returned unchanged.
 	Config func(*ModelConfig) error
 }
 
 // DefaultMaxBytes is the budget for the tensors of one file: 4 GiB.
 const DefaultMaxBytes = 4 << 30
 
-// Bounds of what a file holds beside tensors, bytes.
+// Bounds of the parts of a file other than tensors, in bytes.
 const (
 	maxConfig    = 1 << 20
 	maxTokenizer = 64 << 20
@@ -33,9 +34,9 @@ const (
 
 const magic = "ALPH"
 
-// ReadAlpha reads a checkpoint of size bytes in either encoding. Errors name the
-// file by name, the tensor and the reason. Memory is bounded by the tensors that
-// are asked for, at most twice the file's size, and some MiB.
+// ReadAlpha reads a checkpoint of size bytes in either encoding. Errors name the file by
+// name, the tensor and the reason. Memory is bounded by the requested tensors, at most
+// twice the file's size, and some MiB.
 func ReadAlpha(r io.ReaderAt, size int64, name string, opt Options) (*Alpha, error) {
 	if opt.MaxBytes <= 0 {
 		opt.MaxBytes = DefaultMaxBytes
@@ -64,7 +65,7 @@ func ReadAlphaFile(fsys fs.FS, name string, opt Options) (*Alpha, error) {
 	if r, ok := f.(io.ReaderAt); ok {
 		return ReadAlpha(r, info.Size(), name, opt)
 	}
-	// Archives give no random access: such a file is held in memory.
+	// Archives have no random access: such a file is read into memory.
 	data, err := io.ReadAll(io.LimitReader(f, info.Size()))
 	if err != nil {
 		return nil, fmt.Errorf("checkpoint %s: %w", name, err)
@@ -87,16 +88,16 @@ func readAlpha(r io.ReaderAt, size int64, opt Options) (*Alpha, error) {
 	return readJSON(s, size, opt)
 }
 
-// header is what both encodings say beside the tensors.
+// header holds the members of both encodings other than tensors.
 type header struct {
 	*Alpha
 	opt   Options
-	arch  *architecture   // nil until modelConfig was read
+	arch  *architecture   // nil until modelConfig is read
 	graph json.RawMessage // symbioActivationGraph
 }
 
-// member reads one top-level member that both encodings share; ok is false if it is
-// none of those.
+// member reads one top-level member that both encodings share; ok is false for other
+// members.
 func (h *header) member(s *stream, key string) (ok bool, err error) {
 	switch key {
 	case "modelConfig":
@@ -133,7 +134,7 @@ func (h *header) member(s *stream, key string) (ok bool, err error) {
 	return true, err
 }
 
-// finish checks what could not be checked while members came in any order.
+// finish performs the checks that need all members, which come in any order.
 func (h *header) finish() error {
 	if h.arch == nil {
 		return errors.New("no modelConfig")

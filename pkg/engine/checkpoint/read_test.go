@@ -16,8 +16,8 @@ import (
 	"glossa/pkg/engine/checkpoint/checkpointtest"
 )
 
-// small is a checkpoint of any activation and attention layout whose values count
-// up from -1 by thousandths, with optimizer buffers.
+// small returns a checkpoint of any activation and attention layout whose values count up
+// from -1 by thousandths, with optimizer buffers.
 func small(activation string, fused bool) *checkpoint.Alpha {
 	c := checkpoint.ModelConfig{VocabSize: 3, BlockSize: 2, NLayer: 2, NEmbd: 4, NHead: 2, Dropout: 0.1,
 		FFNActivation: activation, SoftCap: new(30.0)}
@@ -122,7 +122,8 @@ func TestJSONOrder(t *testing.T) {
 	}
 }
 
-// Every cut of a file is refused, and so is anything appended but white space.
+// Every truncation of a file is rejected, and so is anything appended other than white
+// space.
 func TestTruncated(t *testing.T) {
 	for i, e := range encodings {
 		data := encoded(t, small("swiglu", true), i)
@@ -140,7 +141,7 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// The caller may say a size that the reader does not have.
+// The caller may state a size beyond the reader's end.
 func TestShortReader(t *testing.T) {
 	for i, e := range encodings {
 		data := encoded(t, small("gelu", true), i)
@@ -299,7 +300,7 @@ func TestWriteRefuses(t *testing.T) {
 	}
 }
 
-// The graph of a composed activation may stand beside modelConfig.
+// The graph of a composed activation may be outside modelConfig.
 func TestGraphBesideConfig(t *testing.T) {
 	a := small("composed", false)
 	data := string(encoded(t, a, 1))
@@ -315,7 +316,7 @@ func TestGraphBesideConfig(t *testing.T) {
 	}
 }
 
-// A file that lies about its sizes costs no more than its own size.
+// A file with wrong sizes costs no more memory than its own size.
 func TestNoOverAllocation(t *testing.T) {
 	const config = `{"modelConfig":{"vocabSize":1000000,"blockSize":1000000,"nLayer":1,"nEmbd":1000,"nHead":1,"dropout":0},`
 	header := config + `"tensors":[{"name":"p.wte","shape":[1000000,1000],"elements":1000000000}]}`
@@ -365,14 +366,14 @@ func TestReadAlphaFile(t *testing.T) {
 	}
 }
 
-// What is read can be written and read again.
+// A checkpoint that was read can be written and read again.
 func FuzzReadAlpha(f *testing.F) {
 	for i := range encodings {
 		f.Add(encoded(f, checkpointtest.Golden(), i))
 	}
 	for _, activation := range []string{"swiglu", "kan_spline", "composed"} {
 		a := small(activation, activation == "composed")
-		a.Optimizer = nil // short seeds are minimised sooner
+		a.Optimizer = nil // shorter seeds are minimised sooner
 		f.Add(encoded(f, a, 0))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

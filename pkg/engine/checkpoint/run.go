@@ -19,11 +19,11 @@ import (
 // RunConfig is a run's config.json.
 type RunConfig struct {
 	ModelConfig    ModelConfig
-	ModelConfigRaw json.RawMessage // modelConfig as the file spells it
-	TrainConfig    json.RawMessage // trainConfig as the file spells it; nil if absent
+	ModelConfigRaw json.RawMessage // modelConfig as written in the file
+	TrainConfig    json.RawMessage // trainConfig as written in the file; nil if absent
 	ConfigHash     string
 	RunID          string
-	Domain         string          // "novels" if the file does not say
+	Domain         string          // "novels" if absent
 	Raw            json.RawMessage // the whole file
 }
 
@@ -36,30 +36,29 @@ type Run struct {
 	ModTime    time.Time // of the checkpoint
 	Size       int64     // of the checkpoint, bytes
 	Config     RunConfig
-	LastLoss   *float64 // of the last metrics line: valLoss, else loss; nil if none
+	LastLoss   *float64 // of the last metrics line: valLoss, or else loss; nil if none
 }
 
-// MetricsFile is the name of the file of a run that has what was measured, an object a
-// line.
+// MetricsFile is the name of a run's file of measurements, one object a line.
 const MetricsFile = "metrics.jsonl"
 
 const (
-	minCheckpoint = 1024    // a smaller checkpoint is an unfinished one, bytes
-	metricsTail   = 1 << 20 // how far from its end metrics.jsonl is read, bytes
+	minCheckpoint = 1024    // bytes; a smaller checkpoint is unfinished
+	metricsTail   = 1 << 20 // the part at the end of metrics.jsonl that is read, bytes
 	configFile    = "config.json"
 	defaultDomain = "novels"
-	scanTries     = 8 // of a run whose files vanish while it is read
+	scanTries     = 8 // of a run whose files vanish while they are read
 )
 
 var errNoCheckpoint = errors.New("no checkpoint")
 
 var checkpointName = regexp.MustCompile(`^checkpoint-([0-9]+)\.json$`)
 
-// Scan lists the runs in the directories of fsys: those that hold a config.json and
-// a checkpoint of at least 1024 bytes, of which the one with the highest step
-// counts. The run whose checkpoint is the newest comes first; equal times, as in an
-// embedded file system, order by name. Names that begin with a dot are left out. A
-// run that cannot be read is reported in problems and does not hide the others.
+// Scan lists the runs in the directories of fsys: those with a config.json and a
+// checkpoint of at least 1024 bytes, of which the one with the highest step is used. The
+// run with the newest checkpoint comes first; equal times, as in an embedded file system,
+// are ordered by name. Names that begin with a dot are skipped. A run that cannot be read
+// is reported in problems and does not hide the others.
 func Scan(fsys fs.FS) (runs []Run, problems []error) {
 	entries, err := fs.ReadDir(fsys, ".")
 	if err != nil {
@@ -71,7 +70,7 @@ func Scan(fsys fs.FS) (runs []Run, problems []error) {
 		}
 		run, err := readRun(fsys, e.Name())
 		for try := 1; try < scanTries && (err == errNoCheckpoint || errors.Is(err, fs.ErrNotExist)); try++ {
-			// Perhaps another run took the name between two of our steps.
+			// Another run may have taken the name between two steps.
 			run, err = readRun(fsys, e.Name())
 		}
 		switch {
@@ -88,7 +87,7 @@ func Scan(fsys fs.FS) (runs []Run, problems []error) {
 	return runs, problems
 }
 
-// ReadRun reads the run that fsys is the directory of; paths in it are relative to that.
+// ReadRun reads the run whose directory is fsys; paths in it are relative to that.
 func ReadRun(fsys fs.FS) (*Run, error) {
 	run, err := readRun(fsys, ".")
 	if err == nil && run == nil {
@@ -177,7 +176,7 @@ func ParseRunConfig(raw []byte) (RunConfig, error) {
 	return c, err
 }
 
-// readAtMost reads a file that may have limit bytes.
+// readAtMost reads a file of at most limit bytes.
 func readAtMost(fsys fs.FS, name string, limit int64) ([]byte, error) {
 	f, err := fsys.Open(name)
 	if err != nil {
@@ -191,8 +190,8 @@ func readAtMost(fsys fs.FS, name string, limit int64) ([]byte, error) {
 	return raw, err
 }
 
-// lastLoss reads the last line of metrics.jsonl. What cannot be read counts as
-// absent: the file may be half written.
+// lastLoss returns the loss in the last line of metrics.jsonl. An unreadable file counts
+// as absent: it may be incomplete.
 func lastLoss(fsys fs.FS, name string) *float64 {
 	f, err := fsys.Open(name)
 	if err != nil {
@@ -213,7 +212,7 @@ func lastLoss(fsys fs.FS, name string) *float64 {
 	return LastLoss(tail)
 }
 
-// LastLoss is the loss in the last line of metrics.jsonl, valLoss if it is there; nil if
+// LastLoss returns the loss in the last line of metrics.jsonl, valLoss if present; nil if
 // there is none.
 func LastLoss(metrics []byte) *float64 {
 	tail := bytes.TrimSpace(metrics)

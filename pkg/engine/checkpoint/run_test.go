@@ -20,7 +20,7 @@ func file(text string, age time.Duration) *fstest.MapFile {
 	return &fstest.MapFile{Data: []byte(text), ModTime: time.Unix(1e9, 0).Add(-age)}
 }
 
-// big is as large as the smallest checkpoint that counts.
+// big is as large as the smallest accepted checkpoint.
 var big = strings.Repeat("x", 1024)
 
 func TestScan(t *testing.T) {
@@ -77,7 +77,7 @@ func TestScan(t *testing.T) {
 	}
 }
 
-// Without times, as in an embedded file system, names decide.
+// Without times, as in an embedded file system, names determine the order.
 func TestScanOrder(t *testing.T) {
 	fsys := fstest.MapFS{}
 	for _, name := range []string{"b", "c", "a"} {
@@ -107,7 +107,7 @@ func TestScanDirectory(t *testing.T) {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	// The last line of long metrics is found; a cut line counts as none.
+	// The last line of long metrics is found; an incomplete line is ignored.
 	metrics := strings.Repeat(`{"loss":9}`+"\n", 200_000) + `{"loss":0.25}` + "\n"
 	for name, text := range map[string]string{"config.json": runConfig, "checkpoint-1.json": big, "metrics.jsonl": metrics} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {

@@ -14,14 +14,14 @@ import (
 
 // Bounds of a safetensors header.
 const (
-	maxSafetensorsHeader = 100_000_000          // bytes, as the format says
+	maxSafetensorsHeader = 100_000_000          // bytes, the format's limit
 	maxSafetensorsText   = maxSafetensorsHeader // bytes of a string of __metadata__ as written
 	maxTensors           = 1 << 20
 )
 
-// OpenSafetensors reads the header of a safetensors file of size bytes. Errors name
-// the file by name, the tensor and the reason. Tensors may begin at any byte, as the
-// format has it.
+// OpenSafetensors reads the header of a safetensors file of size bytes. Errors name the
+// file by name, the tensor and the reason. Tensors may begin at any byte, as in the
+// format.
 func OpenSafetensors(r io.ReaderAt, size int64, name string) (*File, error) {
 	f := &File{name: name, Meta: Meta{}, parts: []part{{name, r}}, index: map[string]int{}}
 	if err := f.readSafetensors(r, size); err != nil {
@@ -71,7 +71,7 @@ func (f *File) readSafetensors(r io.ReaderAt, size int64) error {
 	} else if err != io.ErrUnexpectedEOF {
 		return fmt.Errorf("header: %w", err)
 	}
-	return f.placeSafetensors(8+int64(n), size)
+	return f.checkSafetensorsLayout(8+int64(n), size)
 }
 
 func (f *File) safetensorsMeta(s *stream) error {
@@ -163,13 +163,13 @@ func (s *stream) integers() ([]int64, error) {
 	return values, nil
 }
 
-// placeSafetensors sorts the tensors by position and checks that they cover the file
-// from byte start on, each byte once.
-func (f *File) placeSafetensors(start, size int64) error {
+// checkSafetensorsLayout sorts the tensors by position and checks that they cover the
+// file from byte start on, each byte once.
+func (f *File) checkSafetensorsLayout(start, size int64) error {
 	slices.SortFunc(f.Tensors, func(a, b TensorInfo) int {
 		return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Size, b.Size), cmp.Compare(a.Name, b.Name))
 	})
-	end := int64(0) // of what is covered, from start
+	end := int64(0) // of the covered part, from start
 	for i := range f.Tensors {
 		t := &f.Tensors[i]
 		switch {
@@ -190,7 +190,8 @@ func (f *File) placeSafetensors(start, size int64) error {
 	return nil
 }
 
-// noEOF is err, or io.ErrUnexpectedEOF where the file's size promised more.
+// noEOF returns err, but io.ErrUnexpectedEOF instead of io.EOF: the file is shorter than
+// its size.
 func noEOF(err error) error {
 	if err == nil || err == io.EOF {
 		return io.ErrUnexpectedEOF

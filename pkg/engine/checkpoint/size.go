@@ -7,7 +7,7 @@ import (
 	"glossa/pkg/engine/dtype"
 )
 
-// sizeOf returns how many bytes a tensor takes. It refuses shapes that overflow and rows
+// sizeOf returns the size of a tensor in bytes. It rejects shapes that overflow and rows
 // that are not whole blocks.
 func sizeOf(t dtype.Type, shape []int) (int64, error) {
 	values, bytes := t.Block()

@@ -15,17 +15,17 @@ const (
 	splitTensors = "split.tensors.count" // of all files
 )
 
-// splitName is how the files of a split model are called, the first one 00001.
+// splitName matches the names of a split model's files, the first one 00001.
 var splitName = regexp.MustCompile(`^(.*)-([0-9]{5})-of-([0-9]{5})\.gguf$`)
 
-// split tells whether f is one of several files.
+// split reports whether f is one of several files.
 func (f *File) split() bool {
 	n, err := f.Meta.Int(splitCount)
 	return err == nil && n > 1
 }
 
-// openSplit opens all files of a GGUF model of which name is one. The keys are those
-// of the first file.
+// openSplit opens all files of the split GGUF model of which name is one. The keys are
+// those of the first file.
 func openSplit(fsys fs.FS, name string) (*File, error) {
 	parts := splitName.FindStringSubmatch(name)
 	if parts == nil {
@@ -50,7 +50,7 @@ func openSplit(fsys fs.FS, name string) (*File, error) {
 	return f, nil
 }
 
-// addSplit opens file i of count and takes over its tensors.
+// addSplit opens file i of count and adds its tensors.
 func (f *File) addSplit(fsys fs.FS, name string, i, count int) error {
 	g, isGGUF, err := openOne(fsys, name)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"glossa/pkg/engine/dtype"
 )
 
-// What is stored is read as it lies in the file, whole or in parts, of the three types
-// that models keep so; the others refuse.
+// Stored values are read as in the file, whole or in parts, for the three types that
+// models keep in their stored form; other types return an error.
 func TestStored(t *testing.T) {
 	seen := map[dtype.Type]bool{}
 	for _, name := range []string{"q8_0.gguf", "q4_0.gguf", "q5_0.gguf", "floats.safetensors"} {
@@ -60,7 +60,7 @@ func TestStored(t *testing.T) {
 	}
 }
 
-// A scale, or a value, that is not finite is refused with its place.
+// A scale or value that is not finite is rejected with its index.
 func TestStoredNotFinite(t *testing.T) {
 	for kind, data := range map[string][]byte{"8": make([]byte, 2*34), "2": make([]byte, 2*18)} {
 		block := len(data) / 2

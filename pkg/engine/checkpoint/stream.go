@@ -25,8 +25,8 @@ type stream struct {
 	end  int
 	base int64 // offset in the file of buf[0]
 	eof  bool
-	keep *bytes.Buffer // captures what is consumed, if not nil
-	room int           // bytes that keep may still take
+	keep *bytes.Buffer // captures the consumed bytes, if not nil
+	room int           // remaining capacity of keep, in bytes
 }
 
 var (
@@ -38,7 +38,7 @@ func newStream(r io.Reader) *stream {
 	return &stream{r: r, buf: make([]byte, streamBuffer+numberSlack)}
 }
 
-// offset is the position in the file, bytes.
+// offset returns the position in the file, in bytes.
 func (s *stream) offset() int64 { return s.base + int64(s.pos) }
 
 // fill makes at least n bytes available unless the file ends before.
@@ -112,8 +112,8 @@ func (s *stream) expect(c byte) error {
 	return s.take(1)
 }
 
-// object calls member for each key of the object that comes next; member consumes
-// the value. Duplicate keys are refused.
+// object calls member for each key of the next object; member consumes the value.
+// Duplicate keys are rejected.
 func (s *stream) object(member func(key string) error) error {
 	if err := s.expect('{'); err != nil {
 		return err
@@ -165,8 +165,8 @@ func (s *stream) key() (string, error) {
 	return key, nil
 }
 
-// capture returns the next value as it is written, at most limit bytes. Its syntax
-// beyond the nesting is not checked.
+// capture returns the next value as written, at most limit bytes. It checks its nesting,
+// but no other syntax.
 func (s *stream) capture(limit int) ([]byte, error) {
 	if _, err := s.peek(); err != nil {
 		return nil, err
@@ -178,7 +178,7 @@ func (s *stream) capture(limit int) ([]byte, error) {
 	return raw, err
 }
 
-// captureValid is capture for a value that must be JSON throughout.
+// captureValid is capture for a value that must be valid JSON.
 func (s *stream) captureValid(limit int) (json.RawMessage, error) {
 	raw, err := s.capture(limit)
 	if err == nil && !json.Valid(raw) {
@@ -196,8 +196,8 @@ func (s *stream) decode(limit int, v any) error {
 	return json.Unmarshal(raw, v)
 }
 
-// skip consumes the next value. It checks strings and nesting, not the spelling of
-// numbers and words.
+// skip consumes the next value. It checks strings and nesting, but not numbers and
+// literals.
 func (s *stream) skip() error {
 	c, err := s.peek()
 	if err != nil {
@@ -214,7 +214,7 @@ func (s *stream) skip() error {
 	return s.skipScalar()
 }
 
-// skipScalar consumes a number or word.
+// skipScalar consumes a number or literal.
 func (s *stream) skipScalar() error {
 	for {
 		i := s.pos
@@ -307,7 +307,7 @@ func isStructure(c byte) bool {
 	return c == '"' || c == '{' || c == '}' || c == '[' || c == ']'
 }
 
-// indexStructure is the index of the first quote or bracket in b, or len(b).
+// indexStructure returns the index of the first quote or bracket in b, or len(b).
 func indexStructure(b []byte) int {
 	n := len(b)
 	for _, c := range []byte(`]"}[{`) {
@@ -340,7 +340,7 @@ func (s *stream) skipString() error {
 		case b[n] == '"':
 			return s.take(n + 1)
 		case n+1 < len(b):
-			n += 2 // an escape: what follows the backslash is no quote
+			n += 2 // an escape: the byte after the backslash does not end the string
 		case s.eof:
 			return io.ErrUnexpectedEOF
 		}
@@ -350,7 +350,7 @@ func (s *stream) skipString() error {
 	}
 }
 
-// count reads a whole number that is not negative and that a float64 holds exactly.
+// count reads a non-negative integer that a float64 represents exactly.
 func (s *stream) count() (int, error) {
 	raw, err := s.capture(maxNumber)
 	if err != nil {

@@ -2,8 +2,8 @@ package checkpoint
 
 import "math/bits"
 
-// firstNonDigit returns how many of the eight bytes of v, lowest first, are at most
-// 9 before one is not.
+// firstNonDigit returns how many of the eight bytes of v, lowest first, precede the first
+// one above 9.
 func firstNonDigit(v uint64) uint {
 	// Adding 0x76 sets the top bit of a byte above 9. A carry can only come from a
 	// byte above 0x89, whose own top bit is set and which lies below.

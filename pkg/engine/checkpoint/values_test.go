@@ -16,7 +16,7 @@ import (
 	"glossa/pkg/engine/dtype"
 )
 
-// Parts of a tensor are what reading it as a whole gives, for every type.
+// Parts of a tensor equal those of the whole tensor, for every type.
 func TestValues(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.bin")
 	if err != nil || len(files) == 0 {
@@ -95,7 +95,7 @@ func TestValuesRefused(t *testing.T) {
 	}
 }
 
-// splitFile is file i of count, with a tensor of one value.
+// splitFile returns file i of count, with a tensor of one value.
 func splitFile(i, count, total int, name string) *fstest.MapFile {
 	b := gguf(3, 1, 3)
 	for key, v := range map[string]int{"split.no": i, "split.count": count, "split.tensors.count": total} {
@@ -159,7 +159,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// A split file of one part is a whole one.
+// A split model of one file is a whole model.
 func TestSplitOfOne(t *testing.T) {
 	f, err := checkpoint.Open(fstest.MapFS{"m.gguf": splitFile(0, 1, 1, "t")}, "m.gguf")
 	if err != nil || len(f.Tensors) != 1 {
@@ -170,8 +170,7 @@ func TestSplitOfOne(t *testing.T) {
 	}
 }
 
-// Opening reads no more than headers: values that are asked for are read then, and
-// no others.
+// Opening reads only headers. Values are read on request, and no others.
 func TestReadsOnlyWhatIsNeeded(t *testing.T) {
 	data, err := os.ReadFile("testdata/q8_0.gguf")
 	if err != nil {

@@ -2,8 +2,8 @@ package checkpoint_test
 
 import "testing"
 
-// BenchmarkFloat32 reports bytes of float32 per second; blocks of zeros cost what any
-// others do.
+// BenchmarkFloat32 reports bytes of float32 per second; blocks of zeros take the same
+// time as others.
 func BenchmarkFloat32(b *testing.B) {
 	const rows, row = 256, 1024
 	for _, kind := range []struct {
@@ -27,7 +27,7 @@ func BenchmarkFloat32(b *testing.B) {
 	}
 }
 
-// BenchmarkStored reports bytes as they are stored per second.
+// BenchmarkStored reports stored bytes per second.
 func BenchmarkStored(b *testing.B) {
 	const rows, row = 256, 1024
 	for _, kind := range []struct {

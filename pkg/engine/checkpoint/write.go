@@ -13,7 +13,7 @@ import (
 	"strconv"
 )
 
-// named is a tensor under the name that the header gives it.
+// named is a tensor with its name in the header.
 type named struct {
 	name string
 	Tensor
@@ -37,7 +37,7 @@ func (a *Alpha) optimizer() []named {
 	return list
 }
 
-// configRaw is modelConfig as it is written.
+// configRaw returns modelConfig in the form to write.
 func (a *Alpha) configRaw() (json.RawMessage, error) {
 	if a.ModelConfigRaw != nil {
 		return a.ModelConfigRaw, nil
@@ -45,7 +45,7 @@ func (a *Alpha) configRaw() (json.RawMessage, error) {
 	return marshal(&a.ModelConfig)
 }
 
-// marshal is json.Marshal without the escapes for HTML, as JavaScript writes.
+// marshal is json.Marshal without HTML escapes, like JavaScript's.
 func marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -100,15 +100,15 @@ func WriteALPH(w io.Writer, a *Alpha) error {
 	b.Write(header)
 	for _, t := range append(params, buffers...) {
 		for _, v := range t.Data {
-			// Errors stick to b until Flush.
+			// b keeps errors until Flush.
 			b.Write(binary.LittleEndian.AppendUint32(b.AvailableBuffer(), math.Float32bits(v)))
 		}
 	}
 	return b.Flush()
 }
 
-// WriteJSON writes the legacy encoding. Values are printed as JavaScript prints the
-// doubles that equal them.
+// WriteJSON writes the legacy encoding. Values are printed as JavaScript prints equal
+// doubles.
 func WriteJSON(w io.Writer, a *Alpha) error {
 	if err := a.Validate(); err != nil {
 		return fmt.Errorf("checkpoint: %w", err)

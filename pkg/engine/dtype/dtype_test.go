@@ -37,7 +37,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// A decoder reads what an encoder wrote, and takes as many bytes as a block has.
+// A decoder reads an encoder's output and consumes the bytes of a block.
 func TestBlocks(t *testing.T) {
 	for _, r := range rows {
 		if r.decode == nil {

@@ -14,8 +14,8 @@ const (
 
 // QuantizeQ8 writes a block of Q8_0 by ggml's reference: d = max|x|/127, q = x/d rounded
 // half away from zero. It returns d, which is rounded to half precision after the division.
-// Of a block with a NaN or an infinity d is not finite and every q is 0, so that its values
-// are NaN.
+// In a block with a NaN or an infinity, d is not finite and every q is 0, so that its
+// values are NaN.
 func QuantizeQ8(block *[Q8Bytes]byte, x *[32]float32) (d float32) {
 	var top uint32 // magnitudes compare as their bits do
 	for _, v := range x {
@@ -62,7 +62,7 @@ func QuantizeQ4(block *[Q4Bytes]byte, x *[32]float32) (d float32) {
 	return d
 }
 
-// reciprocal is 1/d, or 0 where that is not finite or d is not: for a block of zeros, for
+// reciprocal returns 1/d, or 0 if that or d is not finite: for a block of zeros, for
 // magnitudes whose scale is zero in half precision, and for a NaN or an infinity.
 func reciprocal(d float32) float32 {
 	if r := 1 / d; math.Abs(float64(r)) <= math.MaxFloat32 {
@@ -107,7 +107,7 @@ func encodeQ4_0(dst []byte, src []float32) ([]byte, error) {
 	return dst, nil
 }
 
-// checkScale refuses a block whose scale d is not finite in half precision.
+// checkScale rejects a block whose scale d is not finite in half precision.
 func checkScale(block []byte, d float32) error {
 	if binary.LittleEndian.Uint16(block)&0x7c00 == 0x7c00 {
 		return fmt.Errorf("a block whose scale is %v, which half precision does not have", d)

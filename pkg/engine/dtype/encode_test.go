@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The blocks that ggml's formulas give, worked out by hand.
+// The blocks of ggml's formulas, computed by hand.
 func TestEncodeBlocks(t *testing.T) {
 	x := make([]float32, 32)
 	x[0], x[1], x[2], x[17] = -8, 7, 0.5, 1

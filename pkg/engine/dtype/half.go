@@ -47,10 +47,10 @@ func ToBFloat16(f float32) uint16 {
 	return uint16((b + 0x7fff + b>>16&1) >> 16)
 }
 
-// float16At is the binary16 at the head of b.
+// float16At returns the binary16 at the beginning of b.
 func float16At(b []byte) float32 { return FromFloat16(binary.LittleEndian.Uint16(b)) }
 
-// decodeF64 rounds to nearest; what is beyond float32 becomes infinite.
+// decodeF64 rounds to nearest; values beyond float32 become infinite.
 func decodeF64(dst []float32, src []byte) {
 	for i := range dst {
 		dst[i] = float32(math.Float64frombits(binary.LittleEndian.Uint64(src[8*i:])))

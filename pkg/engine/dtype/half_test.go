@@ -27,7 +27,7 @@ func TestHalf(t *testing.T) {
 	}
 }
 
-// TestHalfRounds tries what lies between neighbours: below, at and above the middle.
+// TestHalfRounds tests values between neighbours: below, at and above the middle.
 func TestHalfRounds(t *testing.T) {
 	for h := range uint16(0x7c00) {
 		low, high := float64(FromFloat16(h)), float64(FromFloat16(h+1))

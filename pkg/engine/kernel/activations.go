@@ -5,11 +5,16 @@ import (
 	"math"
 )
 
-// Activations hold rows of inputs in the form that products with packed weights read.
-// For quantised weights a row is quantised in blocks of 32 inputs: d = max|x|/127 and
-// q = x/d rounded half to even, in float32. A block below 2**-100 throughout is zero; a
-// block with a NaN or an infinity has d = NaN and q = 0, which makes every output that
-// reads it NaN. For BF16 weights the inputs stay float32.
+// Activations hold rows of inputs in the layout of products with packed weights. For
+// quantised weights a row is quantised in blocks of 32 inputs: d = max|x|/127 and q = x/d
+// rounded half to even, in float32. A block with all magnitudes below 2**-100 is zero; a
+// block with a NaN or an infinity has d = NaN and q = 0, so every output that reads it is
+// NaN. For BF16 weights the inputs stay float32.
+//
+// Rows are grouped in tiles, (superblock, word, row) 32-bit words each. The words of a
+// superblock are its 64 q as int8, the two d, the two -128*Σq and the two -8*Σq as int32,
+// or the 64 inputs. The sums undo the offset of the stored weights: a product starts from
+// them.
 //
 // Rows go in tiles, (superblock, word, row) 32-bit words each. The words of a superblock
 // are its 64 q as int8, the two d, the two -128*Σq and the two -8*Σq as int32, or the 64
@@ -21,8 +26,8 @@ type Activations struct {
 	data       []float32
 }
 
-// NewActivations returns room for at most that many rows of cols inputs, for weights
-// of that kind. Kinds Q8_0 and Q4_0 may share it. Only k may use it.
+// NewActivations returns room for at most the given number of rows of cols inputs, for
+// weights of that kind. Kinds Q8_0 and Q4_0 may share it. Only k may use it.
 func (k *Kernels) NewActivations(kind Kind, rows, cols int) *Activations {
 	if kind.Bytes(1, cols) < 1 || rows < 1 {
 		panic(fmt.Sprintf("kernel: %d rows of %d activations for %v weights", rows, cols, kind))
@@ -36,16 +41,16 @@ func (k *Kernels) NewActivations(kind Kind, rows, cols int) *Activations {
 func (a *Activations) Tiles(n int) int { return (n + a.tile - 1) / a.tile }
 
 // bounds returns the rows of tile t of n rows: first, ..., end-1. Tiles are as even as
-// can be.
+// possible.
 func (a *Activations) bounds(n, t int) (first, end int) {
 	tiles := a.Tiles(n)
 	return n * t / tiles, n * (t + 1) / tiles
 }
 
-// superblocks is the number of superblocks in a row.
+// superblocks returns the number of superblocks in a row.
 func (a *Activations) superblocks() int { return int(up(a.Cols, superCols)) }
 
-// stride is the distance of tiles, in words. Transposing may write past the end.
+// stride returns the distance of tiles, in words. Transposing may write past the end.
 func (a *Activations) stride() int { return a.superblocks()*a.words*a.tile + slack }
 
 // at returns tile t.
@@ -59,9 +64,9 @@ func (a *Activations) check(k *Kernels, n int) {
 	}
 }
 
-// QuantizeActivations replaces the tiles from, ..., to-1 of a by those of x (n, a.Cols),
-// row-major. All tiles of n rows, 0 to a.Tiles(n), must be done before they are used,
-// by this or other goroutines.
+// QuantizeActivations sets the tiles from, ..., to-1 of a to those of x (n, a.Cols),
+// row-major. All tiles of n rows, 0 to a.Tiles(n), must be set before they are used, by
+// this or other goroutines.
 func (k *Kernels) QuantizeActivations(a *Activations, x []float32, n, from, to int) {
 	a.check(k, n)
 	x = x[:n*a.Cols]
@@ -87,7 +92,7 @@ func (k *Kernels) widenTile(a *Activations, dst, x []float32, rows int) {
 	clear(dst[a.Cols*rows : a.superblocks()*superCols*rows])
 }
 
-// quantizeChunk is how many superblocks quantizeTile does at once (11 KiB).
+// quantizeChunk is how many superblocks quantizeTile quantises at once (11 KiB).
 const quantizeChunk = 16
 
 // quantizeTile quantises rows one by one and interleaves them.
@@ -103,7 +108,7 @@ func (k *Kernels) quantizeTile(a *Activations, dst, x []float32, rows int) {
 	}
 }
 
-// quantizeRow quantises whole superblocks, then the rest with zeros behind it.
+// quantizeRow quantises whole superblocks, then the rest, padded with zeros.
 func (k *Kernels) quantizeRow(dst, x []float32) {
 	blocks := len(x) / superCols
 	if blocks > 0 {

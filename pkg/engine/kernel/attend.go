@@ -12,7 +12,7 @@ const (
 	CapTanh          // Value*tanh(s/Value)
 )
 
-// A Cap bounds attention scores. The zero Cap leaves them alone.
+// A Cap bounds attention scores. The zero Cap leaves them unchanged.
 type Cap struct {
 	Kind  CapKind
 	Value float32 // positive unless Kind is CapNone
@@ -28,14 +28,15 @@ func (k *Kernels) Bound(scores []float32, limit Cap) {
 	}
 }
 
-// Queries are what Attend answers: of each token, the heads that share a head of keys.
+// Queries are the input and output of Attend: for each token, the heads that share a head
+// of keys.
 type Queries struct {
 	In, Out             []float32 // (Tokens, Heads, Dim) of the KV; tokens lie a stride apart
 	InStride, OutStride int       // floats
 	Tokens, Heads       int
 	Seen                int  // end of the keys that the first token sees; if it sees none, Out is zero
 	Causal              bool // for each later token the end is one key further
-	Window, Chunk       int  // bounds of what a token sees, see keys; 0: none
+	Window, Chunk       int  // bounds of the keys that a token sees, see keys; 0: none
 	Scale               float32
 	Cap                 Cap
 	Sinks               []float32 // (Heads), or nil: one more score of each softmax, without a value
@@ -62,32 +63,32 @@ func (q *Queries) keys(token int) (from, to int) {
 	return from, to
 }
 
-// Sizes of attention. Blocks begin at fixed tokens, so what a row adds up does not
-// depend on what it is computed with. A block of a head of 64 dimensions is 64 KiB.
+// Sizes of attention. Blocks begin at fixed tokens, so a row's sums do not depend on the
+// rows computed with it. A block of a head of 64 dimensions is 64 KiB.
 const (
-	attendBlock = 8 * keyPanel // tokens of keys that a step of the softmax takes
-	attendTile  = 12           // queries that take the step together
+	attendBlock = 8 * keyPanel // tokens of keys in a step of the softmax
+	attendTile  = 12           // queries that share a step
 	attendRows  = 4 * attendTile
-	fetchAhead  = 512 // floats that are fetched before a block's values or the next keys
+	fetchAhead  = 512 // floats to prefetch before a block's values or the next keys
 	weighRows   = 6   // queries whose sums stay in registers
 )
 
-// An Attention is the scratch of Attend, whatever the context: it holds queries that go
-// over the keys together. One call at a time may use it.
+// An Attention is the working memory of Attend, independent of the context. It holds the
+// queries that pass over the keys together. One call at a time may use it.
 type Attention struct {
 	dim     int                 // the largest
 	queries []float32           // (attendRows, Dim), scaled
 	scores  []float32           // (attendTile, attendBlock), then their exponentials
 	sums    []float32           // (attendRows, Dim padded) Σ exp(score-top)*value
 	first   [attendRows]int     // the first key that a row sees
-	seen    [attendRows]int     // the end of those that it sees
+	seen    [attendRows]int     // the end of the keys that a row sees
 	top     [attendRows]float32 // of the scores
 	total   [attendRows]float32 // Σ exp(score-top)
 	factors [attendTile]float32 // exp(top before - top)
 	counts  [attendTile]int     // tokens of the block that a query sees
 }
 
-// NewAttention returns scratch for heads of at most that many dimensions.
+// NewAttention returns working memory for heads of at most dim dimensions.
 func NewAttention(dim int) *Attention {
 	return &Attention{
 		dim:     dim,
@@ -98,9 +99,9 @@ func NewAttention(dim int) *Attention {
 }
 
 // Attend computes out = softmax(cap(q·keysᵀ*scale)) · values for every query, block of
-// keys by block with a running maximum and sum (Milakov and Gimelshein 2018, algorithm
-// 3; Dao et al. 2022, algorithm 1). A row's result does not depend, to the bit, on
-// other rows, nor on keys and values that it does not see.
+// keys by block with a running maximum and sum (Milakov and Gimelshein 2018, algorithm 3;
+// Dao et al. 2022, algorithm 1). A row's result does not depend, to the bit, on other
+// rows or on keys and values that it does not see.
 func (k *Kernels) Attend(a *Attention, q *Queries, kv KV) {
 	if kv.Dim > a.dim || q.Seen < 0 {
 		panic("kernel: attention beyond its scratch, or to less than nothing")
@@ -133,7 +134,7 @@ func (q *Queries) seesAll() bool {
 	return from == 0 && to == q.Seen
 }
 
-// loadQueries begins with n rows from first on.
+// loadQueries loads n rows, beginning with row first.
 func (k *Kernels) loadQueries(a *Attention, q *Queries, first, n, dim int) {
 	token, head, stride := first/q.Heads, first%q.Heads, valueStride(dim)
 	for i := range n {
@@ -142,7 +143,7 @@ func (k *Kernels) loadQueries(a *Attention, q *Queries, first, n, dim int) {
 		if q.Sinks != nil {
 			a.top[i], a.total[i] = q.Sinks[head], 1
 		}
-		if a.first[i], a.seen[i] = q.keys(token); a.first[i] >= attendBlock { // else the first block clears them
+		if a.first[i], a.seen[i] = q.keys(token); a.first[i] >= attendBlock { // otherwise the first block clears them
 			clear(a.sums[i*stride : (i+1)*stride])
 		}
 		if head++; head == q.Heads {
@@ -152,7 +153,7 @@ func (k *Kernels) loadQueries(a *Attention, q *Queries, first, n, dim int) {
 	scale(k.isa, a.queries[:n*dim], q.Scale)
 }
 
-// divideSums writes the results of n rows from first on.
+// divideSums writes the results of n rows, beginning with row first.
 func (k *Kernels) divideSums(a *Attention, q *Queries, first, n, dim int) {
 	token, head, stride := first/q.Heads, first%q.Heads, valueStride(dim)
 	for i := range n {
@@ -169,9 +170,9 @@ func (k *Kernels) divideSums(a *Attention, q *Queries, first, n, dim int) {
 	}
 }
 
-// attendStep adds to the sums of rows from, ..., to-1 those of the block of keys from
-// token at on. Rows see ever later tokens: the first may have seen their last before the
-// block, and the last may see their first behind it.
+// attendStep adds the block of keys beginning with token at to the sums of rows from,
+// ..., to-1. Rows see later and later tokens: the first rows may have seen their last
+// token before the block, and the last may see their first after it.
 func (k *Kernels) attendStep(a *Attention, kv KV, limit Cap, from, to, at int) {
 	for from < to && a.first[to-1] >= at+attendBlock {
 		to--
@@ -186,7 +187,7 @@ func (k *Kernels) attendStep(a *Attention, kv KV, limit Cap, from, to, at int) {
 	dim, panels, rows := kv.Dim, (most+keyPanel-1)/keyPanel, to-from
 	stride := valueStride(dim)
 	values := kv.Values[at*stride:][:most*stride]
-	if rows == 1 { // memory is what a row alone waits for
+	if rows == 1 { // a single row is bound by memory
 		fetch(k.isa, values[:min(fetchAhead, len(values))])
 	}
 	score(k.isa, a.scores[:rows*attendBlock], a.queries[from*dim:to*dim], kv.Keys[at*dim:][:panels*keyPanel*dim], dim, panels, rows)

@@ -2,8 +2,8 @@
 
 package kernel
 
-// attendRow is Attend of one row over 1 to attendBlock keys, to the bit, in two calls
-// and without running sums. It returns false where it has no routines.
+// attendRow computes Attend of one row over 1 to attendBlock keys, to the bit, in two
+// calls and without running sums. It returns false for instruction sets without routines.
 func (k *Kernels) attendRow(a *Attention, q *Queries, kv KV) bool {
 	n, dim := q.Seen, kv.Dim
 	panels := (n + keyPanel - 1) / keyPanel

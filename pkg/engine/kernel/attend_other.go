@@ -2,5 +2,5 @@
 
 package kernel
 
-// attendRow has no routines here.
+// attendRow returns false: there are no routines.
 func (k *Kernels) attendRow(*Attention, *Queries, KV) bool { return false }

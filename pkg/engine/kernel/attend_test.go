@@ -16,7 +16,7 @@ func newKV(k *Kernels, keys, values []float32, n, dim int) KV {
 	return kv
 }
 
-// An attendCase is queries with the keys and values that they see, row-major.
+// An attendCase holds queries with the keys and values that they see, row-major.
 type attendCase struct {
 	q            Queries
 	keys, values []float32
@@ -41,7 +41,7 @@ func newAttendCase(r *rand.Rand, tokens, heads, seen, dim int, causal bool, limi
 	return c
 }
 
-// row returns where row i, (token, head), begins among rows with that stride.
+// row returns where row i, (token, head), begins among rows with the given stride.
 func (c *attendCase) row(x []float32, stride, i int) []float32 {
 	return x[i/c.q.Heads*stride+i%c.q.Heads*c.dim:][:c.dim]
 }
@@ -57,7 +57,7 @@ func (c *attendCase) seen(i int) int {
 	return c.q.Seen
 }
 
-// sees tells whether row i sees a key, from the definitions of windows and chunks.
+// sees reports whether row i sees a key, by the definitions of windows and chunks.
 func (c *attendCase) sees(i, key int) bool {
 	token := i / c.q.Heads
 	if !c.q.Causal {
@@ -117,7 +117,7 @@ func (c *attendCase) want(i int) []float64 {
 	return out
 }
 
-// check compares what was computed with want, and that nothing else was written.
+// check compares the results with want, and checks that nothing else was written.
 func (c *attendCase) check(t *testing.T, before []float32, tolerance float64) {
 	t.Helper()
 	for i := range c.q.Tokens * c.q.Heads {
@@ -155,7 +155,8 @@ func TestAttend(t *testing.T) {
 	})
 }
 
-// windows returns queries that see parts of the keys, of heads with and without sinks.
+// windowCases returns queries that see parts of the keys, of heads with and without
+// sinks.
 func windowCases(r *rand.Rand, dim int) (list []*attendCase) {
 	add := func(tokens, heads, seen int, causal bool, window, chunk int, limit Cap) {
 		for _, sinks := range []bool{false, true} {
@@ -179,7 +180,7 @@ func windowCases(r *rand.Rand, dim int) (list []*attendCase) {
 	return list
 }
 
-// TestAttendWindows: what windows, chunks and sinks make of the softmax, against float64.
+// TestAttendWindows compares windows, chunks and sinks with a float64 softmax.
 func TestAttendWindows(t *testing.T) {
 	each(t, func(t *testing.T, k *Kernels) {
 		for _, dim := range []int{4, 21, 64} {
@@ -192,8 +193,8 @@ func TestAttendWindows(t *testing.T) {
 	})
 }
 
-// alone returns row i as it is computed without the rows behind it, of a causal token also
-// without those before it, and with NaN in what it does not see.
+// alone returns row i computed without the later rows, for a causal token also without
+// the earlier ones, and with NaN in everything that it does not see.
 func (c *attendCase) alone(k *Kernels, i int) []float32 {
 	nan := float32(math.NaN())
 	one := attendCase{q: c.q, keys: slices.Clone(c.keys), values: slices.Clone(c.values), n: c.n, dim: c.dim}
@@ -202,7 +203,7 @@ func (c *attendCase) alone(k *Kernels, i int) []float32 {
 			one.keys[key*c.dim], one.values[(key+1)*c.dim-1] = nan, nan
 		}
 	}
-	if !c.q.Causal { // a token's index is its place among the others
+	if !c.q.Causal { // a token's index is its position among the others
 		one.q.Out, one.q.Tokens = slices.Clone(c.q.Out), i/c.q.Heads+1
 		one.run(k)
 		return one.out(i)
@@ -215,9 +216,9 @@ func (c *attendCase) alone(k *Kernels, i int) []float32 {
 	return one.q.Out
 }
 
-// TestAttendWindowsInvariant: a row in a window or a chunk has the same result to the bit
-// whatever is computed with it and whatever it does not see; with a window over everything
-// that of a row without one.
+// TestAttendWindowsInvariant: the result of a row in a window or a chunk is the same to
+// the bit, whatever is computed with it and whatever it does not see. With a window over
+// everything it equals that of a row without one.
 func TestAttendWindowsInvariant(t *testing.T) {
 	each(t, func(t *testing.T, k *Kernels) {
 		for _, c := range windowCases(source(), 21) {
@@ -239,8 +240,8 @@ func TestAttendWindowsInvariant(t *testing.T) {
 	})
 }
 
-// TestAttendLargeScores: where the running maximum rises from block to block, and where
-// exponentials vanish.
+// TestAttendLargeScores: the running maximum rises from block to block, and exponentials
+// vanish.
 func TestAttendLargeScores(t *testing.T) {
 	each(t, func(t *testing.T, k *Kernels) {
 		for _, rise := range []float32{0.5, -0.5, 3} {
@@ -258,8 +259,8 @@ func TestAttendLargeScores(t *testing.T) {
 	})
 }
 
-// TestAttendInvariant: a row's result is the same to the bit whatever is computed with
-// it, whatever room there is and whatever lies behind what it sees.
+// TestAttendInvariant: a row's result is the same to the bit for any other rows, any
+// capacity and any content after the keys that it sees.
 func TestAttendInvariant(t *testing.T) {
 	each(t, func(t *testing.T, k *Kernels) {
 		for _, s := range [][4]int{{150, 1, 1, 16}, {70, 3, 90, 21}, {9, 8, 250, 64}, {1, 13, 131, 80}, {200, 1, 1, 200}} {
@@ -278,8 +279,9 @@ func TestAttendInvariant(t *testing.T) {
 	})
 }
 
-// TestAttendRow: a row alone over few keys, for which there may be routines of its own,
-// is to the bit what it is beside another, whatever the numbers and what it does not see.
+// TestAttendRow: a single row over few keys, which may have separate routines, equals to
+// the bit the same row computed together with another, for any numbers, including those
+// that it does not see.
 func TestAttendRow(t *testing.T) {
 	inf, nan := float32(math.Inf(1)), float32(math.NaN())
 	same := func(a, b float32) bool { return math.Float32bits(a) == math.Float32bits(b) || a != a && b != b }
@@ -315,7 +317,7 @@ func TestAttendRow(t *testing.T) {
 	})
 }
 
-// TestAttendSpecial: a NaN or an infinity reaches the rows that see it, and no others.
+// TestAttendSpecial: a NaN or an infinity reaches only the rows that see it.
 func TestAttendSpecial(t *testing.T) {
 	inf, nan := float32(math.Inf(1)), float32(math.NaN())
 	const tokens, dim, start = 60, 20, 100
@@ -365,7 +367,7 @@ func (c *attendCase) checkSpecial(t *testing.T, clean *attendCase, where string,
 				if !closeTo(v, float64(bad), 0) {
 					t.Fatalf("%g in a value gives %g in row %d", bad, v, i)
 				}
-			case where == "key" && !(c.in(i)[3]*bad > 0) && bad == bad: // a score of -Inf: as if the token were not there
+			case where == "key" && !(c.in(i)[3]*bad > 0) && bad == bad: // a score of -Inf has the effect of a missing token
 				if v != v {
 					t.Fatalf("%g in a key gives %g in row %d", bad, v, i)
 				}
@@ -376,8 +378,8 @@ func (c *attendCase) checkSpecial(t *testing.T, clean *attendCase, where string,
 	}
 }
 
-// TestAttendNothingFinite: keys whose scores are -Inf count as nothing, unless there are
-// no others.
+// TestAttendNothingFinite: keys with scores of -Inf have no weight, unless there are no
+// others.
 func TestAttendNothingFinite(t *testing.T) {
 	each(t, func(t *testing.T, k *Kernels) {
 		c := newAttendCase(source(), 1, 1, 2*attendBlock, 3, false, Cap{})
@@ -400,8 +402,8 @@ func TestAttendNothingFinite(t *testing.T) {
 	})
 }
 
-// TestStore: keys and values come to their places in runs of any length, and a copy of
-// the first has them and no others.
+// TestStore: keys and values are stored at their tokens in runs of any length, and a copy
+// of the first tokens has only those.
 func TestStore(t *testing.T) {
 	each(t, func(t *testing.T, k *Kernels) {
 		for _, dim := range []int{1, 7, 16, 40} {
@@ -434,7 +436,7 @@ func TestStore(t *testing.T) {
 	})
 }
 
-// FuzzAttend tries shapes: against float64, and the last row against itself alone.
+// FuzzAttend compares shapes with float64, and the last row with itself alone.
 func FuzzAttend(f *testing.F) {
 	f.Add(uint8(1), uint8(1), uint16(1), uint8(1), true, uint16(0), uint16(0), false)
 	f.Add(uint8(50), uint8(3), uint16(120), uint8(40), true, uint16(30), uint16(0), true)
@@ -444,7 +446,7 @@ func FuzzAttend(f *testing.F) {
 		tokens, heads, seen, dim = tokens%70+1, heads%14+1, seen%400, dim%130+1
 		for _, k := range Implementations() {
 			c := newAttendCase(source(), int(tokens), int(heads), int(seen), int(dim), causal, Cap{})
-			if causal { // a window has precedence
+			if causal { // a window takes precedence
 				c.q.Window, c.q.Chunk = int(window%400), 0
 				if window == 0 {
 					c.q.Chunk = int(chunk % 400)

@@ -20,8 +20,8 @@ func supported() []isa {
 	return list
 }
 
-// The functions below choose the routine of an instruction set. Lengths have been
-// checked by the caller, and are not zero where the routine says so.
+// The functions below select the routine of an instruction set. The caller has checked
+// the lengths; they are not zero where the routine requires it.
 
 func sd(s []float32) *float32 { return unsafe.SliceData(s) }
 
@@ -225,14 +225,15 @@ func soften(i isa, scores []float32, counts []int, top, total, factors []float32
 	}
 }
 
-// fetch asks for memory that is read soon.
+// fetch prefetches memory that is read soon.
 func fetch(i isa, x []float32) {
 	if n := len(x) / keyPanel; n > 0 && i != isaGeneric {
 		fetchAVX2(sd(x), n)
 	}
 }
 
-// weigh: see weighGeneric. The routines want the last row, and nil factors for fresh.
+// weigh: see weighGeneric. The routines take pointers to the last row, and nil factors if
+// fresh.
 func weigh(i isa, sums, p, values, factors []float32, counts []int, stride int, fresh bool) {
 	rows := len(counts)
 	last := rows - 1
@@ -349,7 +350,7 @@ func gemv(i isa, dst, x, w []float32, k, panels int) {
 	}
 }
 
-// lanes is the block size of transpose: a multiple of it is done by assembly.
+// lanes returns the block size of transpose: assembly handles multiples of it.
 func lanes(i isa) int { return [...]int{isaGeneric: 1, isaAVX2: 8, isaAVX512: 16}[i] }
 
 // transpose writes dst (blocks*lanes, lanes) with stride ldd from rows rows of x with

@@ -18,8 +18,8 @@ func supported() []isa {
 	return list
 }
 
-// The functions below choose between the generic code and NEON. Lengths have been
-// checked by the caller, and are not zero where the routine says so.
+// The functions below select the generic code or NEON. The caller has checked the
+// lengths; they are not zero where the routine requires it.
 
 func sd(s []float32) *float32 { return unsafe.SliceData(s) }
 
@@ -169,10 +169,11 @@ func soften(i isa, scores []float32, counts []int, top, total, factors []float32
 	}
 }
 
-// fetch asks for memory that is read soon; here it does not.
+// fetch does nothing here; elsewhere it prefetches memory that is read soon.
 func fetch(isa, []float32) {}
 
-// weigh: see weighGeneric. The routine wants the last row, and nil factors for fresh.
+// weigh: see weighGeneric. The routine takes pointers to the last row, and nil factors if
+// fresh.
 func weigh(i isa, sums, p, values, factors []float32, counts []int, stride int, fresh bool) {
 	if i == isaGeneric {
 		weighGeneric(sums, p, values, factors, counts, stride, fresh)
@@ -258,7 +259,7 @@ func gemv(i isa, dst, x, w []float32, k, panels int) {
 	}
 }
 
-// lanes is the block size of transpose: a multiple of it is done by assembly.
+// lanes returns the block size of transpose: assembly handles multiples of it.
 func lanes(i isa) int { return [...]int{isaGeneric: 1, isaNEON: 16, isaDotprod: 16}[i] }
 
 // transpose writes dst (blocks*lanes, lanes) with stride ldd from rows rows of x with

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// floats reads any bit patterns, NaN and infinities among them.
+// floats decodes any bit patterns, including NaN and infinities.
 func floats(data []byte) []float32 {
 	x := make([]float32, len(data)/4)
 	for i := range x {
@@ -24,7 +24,7 @@ func encode(x ...float32) []byte {
 	return b
 }
 
-// FuzzUnary holds every tier to the generic code, on any values.
+// FuzzUnary compares every tier with the generic code, on any values.
 func FuzzUnary(f *testing.F) {
 	inf := float32(math.Inf(1))
 	f.Add(encode(0, 1, -1, inf, -inf, float32(math.NaN()), 1e-40, 3e38, -3e38, 88.7, -103.9, 0.625))
@@ -48,7 +48,7 @@ func FuzzUnary(f *testing.F) {
 	})
 }
 
-// softmaxAgrees also covers the rows without a number as result.
+// softmaxAgrees also covers rows whose result is not a number.
 func softmaxAgrees(t *testing.T, x []float32) {
 	want := slices.Clone(x)
 	(&Kernels{}).Softmax(want)
@@ -63,7 +63,7 @@ func softmaxAgrees(t *testing.T, x []float32) {
 	}
 }
 
-// FuzzMatMul tries shapes: against float64, and one row against many.
+// FuzzMatMul compares shapes with float64, and one row with many.
 func FuzzMatMul(f *testing.F) {
 	f.Add(uint8(1), uint8(1), uint16(1))
 	f.Add(uint8(13), uint8(33), uint16(257))

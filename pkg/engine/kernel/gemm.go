@@ -37,8 +37,8 @@ func NewScratch() *Scratch {
 }
 
 // GEMM computes c (m, n), with stride ldc, = a (m, depth) · b (depth, n), or adds the
-// product to c. It packs both operands: for weights that are used more than once,
-// MatMul is faster. An empty product leaves c alone.
+// product to c. It packs both operands: for weights that are used more than once, MatMul
+// is faster. An empty product leaves c unchanged.
 func (k *Kernels) GEMM(s *Scratch, c []float32, ldc int, a, b View, m, n, depth int, accumulate bool) {
 	if m < 1 || n < 1 || depth < 1 {
 		return
@@ -84,8 +84,8 @@ func (k *Kernels) copyTile(dst []float32, a View, depth, rows int) {
 	}
 }
 
-// packColumns writes panels dst (width/32, depth, 32) of b (depth, width). Columns past
-// the last hold anything.
+// packColumns writes panels dst (width/32, depth, 32) of b (depth, width). The content of
+// columns past the last is undefined.
 func (k *Kernels) packColumns(dst []float32, b View, depth, width int) {
 	step := lanes(k.isa)
 	for j := 0; j < width; j += panel {

@@ -2,8 +2,8 @@ package kernel
 
 import "math"
 
-// Products are converted to float32 before they are added, which forbids fusing:
-// the generic results are the same on every architecture.
+// Products are converted to float32 before they are added, which prevents fusing: the
+// generic results are the same on every architecture.
 
 func addGeneric(dst, x []float32) {
 	for i, v := range x {
@@ -92,8 +92,8 @@ const (
 	tailPoly7 = 1.21639813408e-1
 )
 
-// geluErfGeneric: 0.5(1+erf(x/√2)) is Φ(x), the normal distribution; negative x take
-// it from the tail, without cancellation.
+// geluErfGeneric: 0.5(1+erf(x/√2)) is Φ(x), the normal distribution. For negative x it
+// uses the tail, without cancellation.
 func geluErfGeneric(x []float32) {
 	for i, v := range x {
 		t := 1 / (1 + float32(tailScale*float32(math.Abs(float64(v)))))
@@ -109,7 +109,7 @@ func geluErfGeneric(x []float32) {
 	}
 }
 
-// maxOfGeneric has len(x) > 0.
+// maxOfGeneric requires len(x) > 0.
 func maxOfGeneric(x []float32) float32 {
 	top := x[0]
 	for _, v := range x[1:] {
@@ -126,7 +126,7 @@ func scaleGeneric(x []float32, a float32) {
 	}
 }
 
-// expSumGeneric: x = exp(x-top), and returns the sum.
+// expSumGeneric computes x = exp(x-top) and returns the sum.
 func expSumGeneric(x []float32, top float32) float32 {
 	var sum float64
 	for i, v := range x {

@@ -19,11 +19,11 @@ func scoreGeneric(dst, q, keys []float32, dim, panels, rows int) {
 	}
 }
 
-// expSmall: what is below exp(expSmall), 2e-38, counts as nothing beside 1. So there are
-// no denormal numbers, with which processors are slow.
+// expSmall bounds exponentials: those below exp(expSmall), 2e-38, are treated as zero.
+// This avoids denormal numbers, with which processors are slow.
 const expSmall = -87
 
-// softExp returns e**x of x <= 0, or nothing.
+// softExp returns e**x of x <= 0, or zero.
 func softExp(x float32) float32 {
 	if x < expSmall {
 		return 0
@@ -31,10 +31,11 @@ func softExp(x float32) float32 {
 	return exp(x)
 }
 
-// softenGeneric: of each row, the first counts[r] scores become softExp(score-top), where
-// top rises to the largest; total[r] = total[r]*factors[r] + Σ softExp(score-top),
+// softenGeneric: in each row, the first counts[r] scores become softExp(score-top), where
+// top increases to the largest; total[r] = total[r]*factors[r] + Σ softExp(score-top),
 // factors[r] = softExp(top before - top). While all scores are -Inf, their exponentials
-// are 0. What lies behind the scores of a row is changed. scores (rows, attendBlock).
+// are 0. The values after the scores of a row are overwritten. scores (rows,
+// attendBlock).
 func softenGeneric(scores []float32, counts []int, top, total, factors []float32) {
 	for r, n := range counts {
 		x := scores[r*attendBlock:][:n]
@@ -51,9 +52,9 @@ func softenGeneric(scores []float32, counts []int, top, total, factors []float32
 	}
 }
 
-// weighGeneric: sums[r] = sums[r]*factors[r] + Σ p[r][i]*values[i] over i < counts[r],
-// in the order of i; fresh begins with zero. sums (rows, stride), p (rows, attendBlock),
-// values (most counts, stride). Counts do not fall.
+// weighGeneric: sums[r] = sums[r]*factors[r] + Σ p[r][i]*values[i] over i < counts[r], in
+// the order of i; if fresh, sums begin with zero. sums (rows, stride), p (rows,
+// attendBlock), values (most counts, stride). Counts do not decrease.
 func weighGeneric(sums, p, values, factors []float32, counts []int, stride int, fresh bool) {
 	for r, n := range counts {
 		sum := sums[r*stride : (r+1)*stride]

@@ -7,7 +7,7 @@ import (
 	"glossa/pkg/engine/dtype"
 )
 
-// tilePackedGeneric computes a span: the truth that the instruction sets follow.
+// tilePackedGeneric computes a span: the specification of the instruction sets.
 func tilePackedGeneric(i isa, kind Kind, t *span) {
 	f := &formats[kind]
 	for p := range t.panels {
@@ -36,7 +36,7 @@ func quad(word float32) (q [4]int32) {
 	return [4]int32{int32(int8(b)), int32(int8(b >> 8)), int32(int8(b >> 16)), int32(int8(b >> 24))}
 }
 
-// addQ8 adds a superblock of Q8_0 weights times a row of activations, whose words lie
+// addQ8 adds a superblock of Q8_0 weights times a row of activations, whose words are
 // rows apart.
 func addQ8(sum *[packedRows]float32, w []byte, act []float32, rows int) {
 	for half := range 2 {
@@ -76,7 +76,7 @@ func addQ4(sum *[packedRows]float32, w []byte, act []float32, rows int) {
 	}
 }
 
-// addBlock scales the whole-number products of a block.
+// addBlock scales the integer products of a block.
 func addBlock(sum *[packedRows]float32, dots *[packedRows]int32, scales []byte, d float32) {
 	for i, dot := range dots {
 		scale := float32(dtype.FromFloat16(binary.LittleEndian.Uint16(scales[2*i:])) * d)
@@ -84,8 +84,8 @@ func addBlock(sum *[packedRows]float32, dots *[packedRows]int32, scales []byte, 
 	}
 }
 
-// addBF16 adds a superblock of BF16 weights, input by input, as products with float32
-// weights do: fused where these are, in assembly.
+// addBF16 adds a superblock of BF16 weights, input by input, in the same way as products
+// with float32 weights: fused if those are, in assembly.
 func addBF16(sum *[packedRows]float32, w []byte, act []float32, rows int, fused bool) {
 	for c := range superCols {
 		v := act[c*rows]

@@ -1,6 +1,6 @@
 package kernel
 
-// rotateHalvesGeneric turns the pairs (a[i], b[i]).
+// rotateHalvesGeneric rotates the pairs (a[i], b[i]).
 func rotateHalvesGeneric(a, b, cos, sin []float32) {
 	for i, c := range cos {
 		s, v, w := sin[i], a[i], b[i]
@@ -9,7 +9,7 @@ func rotateHalvesGeneric(a, b, cos, sin []float32) {
 	}
 }
 
-// rotatePairsGeneric turns the pairs (x[2i], x[2i+1]).
+// rotatePairsGeneric rotates the pairs (x[2i], x[2i+1]).
 func rotatePairsGeneric(x, cos, sin []float32) {
 	for i, c := range cos {
 		s, v, w := sin[i], x[2*i], x[2*i+1]

@@ -4,7 +4,7 @@ import "math"
 
 func largestGeneric(x []float32, top float32) float32 {
 	for _, v := range x {
-		if v > top { // a NaN is not
+		if v > top { // false for a NaN
 			top = v
 		}
 	}
@@ -21,10 +21,10 @@ func atLeastGeneric(mask []uint64, x []float32, bound float32) {
 }
 
 // Constants of the exponential in float64: exp(a) = 2**n·exp(r), where n is a/ln 2
-// rounded (to add and subtract roundToInt rounds) and r = a - n·ln 2, |r| <= ln 2 / 2, in
-// two steps. exp(r) is its Taylor polynomial of degree 12, which cuts off less than
-// 1.8e-16. Every product is fused with the sum that it goes into, but for the exponent
-// itself: so all instruction sets round alike.
+// rounded (by adding and subtracting roundToInt) and r = a - n·ln 2, |r| <= ln 2 / 2, in
+// two steps. exp(r) is its Taylor polynomial of degree 12, with a truncation error below
+// 1.8e-16. Every product is fused with its sum, except the exponent itself, so all
+// instruction sets round alike.
 const (
 	weightFloor = -708 // below, the result is not a normal number
 	roundToInt  = 3 << 51
@@ -36,7 +36,7 @@ const (
 var weightRows = rows(weightFloor, math.Log2E, roundToInt, -roundToInt, -ln2Upper, -ln2Lower,
 	1./479001600, 1./39916800, 1./3628800, 1./362880, 1./40320, 1./5040, 1./720, 1./120, 1./24, 1./6, 1./2, 1, 1)
 
-// weightPoly is the row in which the coefficients begin, highest power first.
+// weightPoly is the index of the first row of coefficients, highest power first.
 const weightPoly = 6
 
 func rows(constants ...float64) [][4]float64 {

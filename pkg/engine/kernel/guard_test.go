@@ -9,8 +9,8 @@ import (
 	"unsafe"
 )
 
-// A fence hands out slices that end where memory ends: to read or write behind them
-// is a fault.
+// A fence returns slices that end where memory ends: reading or writing past them is a
+// fault.
 type fence struct {
 	t     *testing.T
 	pages [][]byte // each followed by a page without access
@@ -48,7 +48,7 @@ func (f *fence) free() {
 	f.pages = nil
 }
 
-// run fails the test if do reads or writes behind a slice.
+// run fails the test if do reads or writes past a slice.
 func (f *fence) run(name string, n int, do func()) {
 	f.t.Helper()
 	defer f.free()
@@ -61,7 +61,7 @@ func (f *fence) run(name string, n int, do func()) {
 	do()
 }
 
-// TestStaysInside: no operation touches memory behind its slices.
+// TestStaysInside: no operation touches memory past its slices.
 func TestStaysInside(t *testing.T) {
 	each(t, func(t *testing.T, k *Kernels) {
 		f := &fence{t: t}
@@ -79,7 +79,7 @@ func TestStaysInside(t *testing.T) {
 	})
 }
 
-// matrixOps are the matrix products of n columns.
+// matrixOps returns the matrix products of n columns.
 func matrixOps(f *fence, k *Kernels, n int) map[string]func() {
 	const rows = 35
 	return map[string]func(){
@@ -110,8 +110,8 @@ func matrixOps(f *fence, k *Kernels, n int) map[string]func() {
 	}
 }
 
-// TestPackedStaysInside: products with packed weights touch no memory behind what they
-// read and write. Activations have room behind them.
+// TestPackedStaysInside: products with packed weights touch no memory past their
+// operands. Activations have room after them.
 func TestPackedStaysInside(t *testing.T) {
 	each(t, func(t *testing.T, k *Kernels) {
 		f := &fence{t: t}
@@ -140,7 +140,7 @@ func (f *fence) span(kind Kind, blocks, rows int) *span {
 	}
 }
 
-// weigh runs tiles of every height whose slices end where they may be read last.
+// weigh runs tiles of every height whose slices end at their last readable element.
 func (f *fence) weigh(k *Kernels, stride int) {
 	const tokens = 5
 	for rows := 1; rows <= weighRows; rows++ {
@@ -153,7 +153,7 @@ func (f *fence) weigh(k *Kernels, stride int) {
 	}
 }
 
-// vectorOps are the operations on vectors of n values but for those in place.
+// vectorOps returns the operations on vectors of n values, except those in place.
 func vectorOps(f *fence, k *Kernels, n int) map[string]func() {
 	return map[string]func(){
 		"Add":     func() { k.Add(f.random(n), f.random(n)) },

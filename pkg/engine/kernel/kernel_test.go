@@ -30,7 +30,7 @@ func random(r *rand.Rand, n int) []float32 {
 
 func source() *rand.Rand { return rand.New(rand.NewPCG(1, 2)) }
 
-// close reports whether got is want within an absolute tolerance; NaN equals NaN.
+// closeTo reports whether got is want within an absolute tolerance; NaN equals NaN.
 func closeTo(got float32, want, tolerance float64) bool {
 	if math.IsNaN(want) {
 		return got != got
@@ -41,7 +41,7 @@ func closeTo(got float32, want, tolerance float64) bool {
 	return math.Abs(float64(got)-want) <= tolerance
 }
 
-// tiers is what must be there where the machine is known, as in an emulator.
+// tiers lists the required instruction sets on a known machine, such as an emulator.
 var tiers = flag.String("tiers", "", "the instruction sets that must be there, separated by commas")
 
 func TestEveryTierListed(t *testing.T) {

@@ -8,23 +8,23 @@ type KV struct {
 	Dim    int
 }
 
-// keyPanel is the number of keys that lie interleaved: a cache line for each dimension.
-// More would be read in vain where a text is short.
+// keyPanel is the number of interleaved keys: a cache line for each dimension. Short
+// texts would waste reads with more.
 const keyPanel = 16
 
-// valueAlign is the multiple of floats that a row of values has: a cache line.
+// valueAlign is the alignment of a row of values in floats: a cache line.
 const valueAlign = 16
 
-// valueStride is the distance of values, in floats.
+// valueStride returns the distance of values, in floats.
 func valueStride(dim int) int { return (dim + valueAlign - 1) / valueAlign * valueAlign }
 
-// KVLen returns the floats that the keys and the values of one head take.
+// KVLen returns the numbers of floats of the keys and the values of one head.
 func KVLen(tokens, dim int) (keys, values int) {
 	return (tokens + keyPanel - 1) / keyPanel * keyPanel * dim, tokens * valueStride(dim)
 }
 
-// Store writes n keys and values as the tokens from at on. Those that it reads, Dim
-// each, lie stride floats apart. Other tokens are left alone.
+// Store writes n keys and values as tokens at, at+1, and so on. Its input keys and
+// values, Dim floats each, are stride floats apart. Other tokens are unchanged.
 func (k *Kernels) Store(kv KV, at int, keys, values []float32, n, stride int) {
 	out := valueStride(kv.Dim)
 	for i := range n {
@@ -42,7 +42,7 @@ func (k *Kernels) Store(kv KV, at int, keys, values []float32, n, stride int) {
 	}
 }
 
-// storeKeys writes columns of a panel of keys: one, or as many as transpose does.
+// storeKeys writes columns of a panel of keys: one, or as many as transpose handles.
 func (k *Kernels) storeKeys(dst, x []float32, dim, rows, stride int) {
 	done := 0
 	if rows > 1 {
@@ -56,8 +56,8 @@ func (k *Kernels) storeKeys(dst, x []float32, dim, rows, stride int) {
 	}
 }
 
-// Copy makes the first n tokens of kv those of from. Others may write other tokens of
-// from meanwhile.
+// Copy copies the first n tokens of from to kv. Other goroutines may concurrently write
+// other tokens of from.
 func (kv KV) Copy(from KV, n int) {
 	whole := n / keyPanel * keyPanel * kv.Dim
 	copy(kv.Keys[:whole], from.Keys)

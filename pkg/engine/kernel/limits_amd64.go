@@ -4,7 +4,7 @@ package kernel
 
 import "unsafe"
 
-// readMemory reads blocks of data; false if i has no measure.
+// readMemory reads blocks of data. It returns false if i has no measure.
 func readMemory(i isa, data []byte, blocks int) bool {
 	switch i {
 	case isaAVX512:

@@ -14,7 +14,7 @@ func floatRounds(i isa, n int) int64 {
 	return 24 * 4 * 2
 }
 
-// byteRounds runs n rounds and returns the operations of one; without SDOT it has no
+// byteRounds runs n rounds and returns the operations of one. Without SDOT it has no
 // measure.
 func byteRounds(i isa, n int) int64 {
 	if i != isaDotprod {

@@ -2,11 +2,11 @@
 
 package kernel
 
-// readMemory has no measure of portable code.
+// readMemory has no measure for portable code.
 func readMemory(isa, []byte, int) bool { return false }
 
-// floatRounds has no measure of portable code.
+// floatRounds has no measure for portable code.
 func floatRounds(isa, int) int64 { return 0 }
 
-// byteRounds has no measure of portable code.
+// byteRounds has no measure for portable code.
 func byteRounds(isa, int) int64 { return 0 }

@@ -2,8 +2,8 @@ package kernel
 
 import "testing"
 
-// Portable code has no measure; assembly counts what it did. What is too small to
-// measure is nothing.
+// Portable code has no measure; assembly counts its operations. Inputs too small to
+// measure give 0.
 func TestLimits(t *testing.T) {
 	data := memory(1000)
 	for _, k := range Implementations() {

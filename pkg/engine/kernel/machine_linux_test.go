@@ -13,11 +13,11 @@ func memory(n int) []byte {
 	if err != nil {
 		return Allocate(n)
 	}
-	_ = syscall.Madvise(b, syscall.MADV_HUGEPAGE) // a kernel without huge pages refuses
+	_ = syscall.Madvise(b, syscall.MADV_HUGEPAGE) // a kernel without huge pages returns an error
 	return b[:n:n]
 }
 
-// clock returns the processor time of this thread, so that what else runs on the machine
+// clock returns the processor time of this thread, so that other load on the machine
 // counts less.
 func clock() time.Duration {
 	var t unix.Timespec

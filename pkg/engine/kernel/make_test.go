@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// NewPacked returns zero weights of that shape, both at least 1.
+// NewPacked returns zero weights of the given shape, both at least 1.
 func NewPacked(kind Kind, rows, cols int) *Packed {
 	size := kind.Bytes(rows, cols)
 	if size < 1 || size > math.MaxInt-line {

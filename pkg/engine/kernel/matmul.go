@@ -11,20 +11,20 @@ const (
 	slack       = 16 // transpose writes past the end of a tile
 )
 
-// tileRows is the number of rows of the widest tile.
+// tileRows returns the number of rows of the widest tile.
 func tileRows(i isa) int {
 	return [...]int{isaGeneric: 8, isaAVX2: 6, isaAVX512: maxTile, isaNEON: maxTile, isaDotprod: maxTile}[i]
 }
 
-// MatMul computes dst (n, w.Rows) = x (n, w.Cols) · wᵀ, all row-major. Each output
-// adds up its columns in order with one rounding per column on every path of one
-// implementation, so a row's result is the same to the bit whatever n is.
+// MatMul computes dst (n, w.Rows) = x (n, w.Cols) · wᵀ, all row-major. Each output sums
+// its columns in order with one rounding per column on every path of one implementation,
+// so a row's result is the same to the bit for every n.
 func (k *Kernels) MatMul(dst, x []float32, n int, w *Matrix) {
 	k.MatMulPanels(dst, x, n, w, 0, w.Panels())
 }
 
-// MatMulPanels is MatMul for the outputs of some panels, from*32 to to*32 of a
-// row; the others are left alone. So workers share a product.
+// MatMulPanels computes MatMul for the outputs of some panels, from*32 to to*32 of a row;
+// the others are unchanged. Workers share a product in this way.
 func (k *Kernels) MatMulPanels(dst, x []float32, n int, w *Matrix, from, to int) {
 	dst, x = dst[:n*w.Rows], x[:n*w.Cols]
 	switch {
@@ -40,7 +40,7 @@ func (k *Kernels) MatMulPanels(dst, x []float32, n int, w *Matrix, from, to int)
 	}
 }
 
-// matVec is MatMulPanels for one row.
+// matVec computes MatMulPanels for one row.
 func (k *Kernels) matVec(dst, x []float32, w *Matrix, from, to int) {
 	whole := min(w.Rows/panel, to)
 	if from < whole {
@@ -53,7 +53,7 @@ func (k *Kernels) matVec(dst, x []float32, w *Matrix, from, to int) {
 	}
 }
 
-// matMul runs over blocks of columns, then of rows, then of panels.
+// matMul loops over blocks of columns, then of rows, then of panels.
 func (k *Kernels) matMul(dst, x []float32, n int, w *Matrix, pack []float32, block, from, to int) {
 	for c := 0; c < w.Cols; c += kBlock {
 		depth := min(kBlock, w.Cols-c)
@@ -77,7 +77,7 @@ func (k *Kernels) matMul(dst, x []float32, n int, w *Matrix, pack []float32, blo
 	}
 }
 
-// tile computes a tile of which the first width columns are wanted.
+// tile computes a tile and stores its first width columns.
 func (k *Kernels) tile(c []float32, ldc, width int, a, w []float32, depth, rows int, accumulate bool) {
 	if width == panel {
 		gemmTile(k.isa, c, ldc, a, w, depth, rows, accumulate)

@@ -5,7 +5,7 @@ import "fmt"
 // maxPackedTile is the number of rows of the widest tile of packed products.
 const maxPackedTile = 8
 
-// packedTile is the number of rows of a tile.
+// packedTile returns the number of rows of a tile.
 func packedTile(i isa) int {
 	return [...]int{isaGeneric: maxPackedTile, isaAVX2: 4, isaAVX512: maxPackedTile, isaNEON: 4, isaDotprod: maxPackedTile}[i]
 }
@@ -14,7 +14,7 @@ func packedTile(i isa) int {
 // activations pass over them.
 const groupBytes = 384 << 10
 
-// A span is what a routine computes at once: some panels, for the rows of one tile.
+// A span is the work of one routine call: some panels, for the rows of one tile.
 type span struct {
 	dst    []float32 // (rows, panels*16)
 	ldd    int       // distance of rows of dst, in values
@@ -26,14 +26,14 @@ type span struct {
 }
 
 // MatMulPacked computes the columns of dst (n, w.Rows), row-major, that belong to the
-// panels from, ..., to-1 of w, of dst = a (n, w.Cols) · wᵀ. Panels are 16 columns, w.Panels() in
-// all; goroutines may share a product by splitting them.
+// panels from, ..., to-1 of w, of dst = a (n, w.Cols) · wᵀ. Panels are 16 columns,
+// w.Panels() in all; goroutines may share a product by splitting them.
 //
-// Quantised: each block of 32 inputs gives a whole number i, exactly, and the output
-// adds up fma(i, dw*da, sum) in the order of blocks, each rounded once: the result is the
-// same to the bit on all implementations. BF16: each output adds up its inputs in
-// order with one rounding per input, as [Kernels.MatMul] does with the widened weights. In
-// either case the result of a row is the same to the bit whatever n and the range are.
+// Quantised: each block of 32 inputs gives an exact integer i, and the output sums fma(i,
+// dw*da, sum) in the order of blocks, each rounded once: the result is the same to the
+// bit on all implementations. BF16: each output sums its inputs in order with one
+// rounding per input, as [Kernels.MatMul] does with the widened weights. In either case
+// the result of a row is the same to the bit for every n and every range.
 func (k *Kernels) MatMulPacked(dst []float32, a *Activations, n int, w *Packed, from, to int) {
 	a.check(k, n)
 	if a.Cols != w.Cols || a.words != formats[w.Kind].words || from < 0 || to > w.Panels() {
@@ -49,8 +49,8 @@ func (k *Kernels) MatMulPacked(dst []float32, a *Activations, n int, w *Packed, 
 	}
 }
 
-// matMulPanels runs over groups of panels, then tiles. All inputs of a tile are taken at
-// once: even 14336 of them leave it in the second-level cache, beside the weights.
+// matMulPanels loops over groups of panels, then tiles. A tile covers all inputs: even
+// 14336 of them leave it in the second-level cache together with the weights.
 func (k *Kernels) matMulPanels(dst []float32, a *Activations, n int, w *Packed, from, to int) {
 	size := w.superblocks() * formats[w.Kind].bytes // of a panel
 	group := to - from
@@ -69,7 +69,7 @@ func (k *Kernels) matMulPanels(dst []float32, a *Activations, n int, w *Packed, 
 	}
 }
 
-// lastPanel computes the panel of which only some rows are wanted.
+// lastPanel computes the last panel, of which only some rows are used.
 func (k *Kernels) lastPanel(dst []float32, a *Activations, n int, w *Packed) {
 	size := w.superblocks() * formats[w.Kind].bytes
 	p := w.Rows / packedRows

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// packedShapes are (n, rows, cols) that cut tiles, panels and superblocks everywhere.
+// packedShapes are (n, rows, cols) that end within tiles, panels and superblocks.
 var packedShapes = [][3]int{
 	{1, 1, 1}, {1, 16, 64}, {1, 100, 200}, {2, 31, 33}, {3, 64, 96}, {4, 17, 65}, {5, 48, 320}, {6, 15, 31},
 	{7, 33, 1100}, {8, 80, 128}, {9, 40, 2100}, {13, 65, 70}, {33, 130, 300}, {40, 47, 65}, {6, 20, 2048},
@@ -22,7 +22,7 @@ func dequantized(w *Packed) []float32 {
 	return out
 }
 
-// roundedInputs returns what the quantised activations stand for.
+// roundedInputs returns the values that the quantised activations represent.
 func roundedInputs(x []float32, cols int) []float32 {
 	out := make([]float32, len(x))
 	for row := 0; row < len(x); row += cols {
@@ -65,7 +65,8 @@ func TestMatMulPacked(t *testing.T) {
 	})
 }
 
-// TestMatMulPackedAgrees holds every tier to the generic code: to the bit if quantised.
+// TestMatMulPackedAgrees compares every tier with the generic code: to the bit if
+// quantised.
 func TestMatMulPackedAgrees(t *testing.T) {
 	for _, kind := range kinds[:2] {
 		for _, s := range packedShapes {
@@ -84,7 +85,7 @@ func TestMatMulPackedAgrees(t *testing.T) {
 	}
 }
 
-// TestMatMulBF16 holds BF16 to float32 weights of the same values, to the bit.
+// TestMatMulBF16 compares BF16 with float32 weights of the same values, to the bit.
 func TestMatMulBF16(t *testing.T) {
 	each(t, func(t *testing.T, k *Kernels) {
 		for _, s := range packedShapes {
@@ -100,8 +101,8 @@ func TestMatMulBF16(t *testing.T) {
 	})
 }
 
-// TestMatMulPackedInvariant: neither the number of rows nor the range of panels changes
-// a row's result.
+// TestMatMulPackedInvariant: a row's result depends neither on the number of rows nor on
+// the range of panels.
 func TestMatMulPackedInvariant(t *testing.T) {
 	each(t, func(t *testing.T, k *Kernels) {
 		const most, rows, cols = 40, 103, 330
@@ -124,7 +125,7 @@ func TestMatMulPackedInvariant(t *testing.T) {
 	})
 }
 
-// TestMatMulPackedGroups has weights that a tile must take in groups of panels.
+// TestMatMulPackedGroups uses weights that a tile must process in groups of panels.
 func TestMatMulPackedGroups(t *testing.T) {
 	const n, rows, cols = 18, 210, 2100
 	for _, k := range Implementations()[1:] {
@@ -141,8 +142,8 @@ func TestMatMulPackedGroups(t *testing.T) {
 	}
 }
 
-// testRanges computes a product range by range, all at the same time, in the
-// activations of a larger one.
+// testRanges computes a product range by range, concurrently, in the activations of a
+// larger one.
 func testRanges(t *testing.T, k *Kernels, x []float32, n int, w *Packed, want []float32) {
 	t.Helper()
 	a := k.NewActivations(w.Kind, n+20, w.Cols)
@@ -207,7 +208,7 @@ func recorded(k *Kernels, x []float32, n, cols int) []float32 {
 	return out
 }
 
-// TestMatMulPackedNotFinite: a NaN or an infinity makes its row NaN and no other.
+// TestMatMulPackedNotFinite: a NaN or an infinity makes only its row NaN.
 func TestMatMulPackedNotFinite(t *testing.T) {
 	each(t, func(t *testing.T, k *Kernels) {
 		const n, rows, cols = 11, 40, 150
@@ -267,7 +268,7 @@ func TestMatMulPackedAllocatesNothing(t *testing.T) {
 	})
 }
 
-// FuzzMatMulPacked tries shapes and any blocks, scales that are not finite among them.
+// FuzzMatMulPacked tries shapes and any blocks, including scales that are not finite.
 func FuzzMatMulPacked(f *testing.F) {
 	f.Add(uint8(1), uint8(1), uint8(1), []byte{1})
 	f.Add(uint8(13), uint8(33), uint8(37), []byte("any bytes make blocks of weights and inputs"))
@@ -303,7 +304,7 @@ func agree(t *testing.T, x []float32, n int, w *Packed) {
 	}
 }
 
-// TestQuantizedError bounds the error against weights and inputs that were not rounded.
+// TestQuantizedError bounds the error relative to weights and inputs before rounding.
 func TestQuantizedError(t *testing.T) {
 	const n, rows, cols = 4, 256, 768
 	r := source()

@@ -7,19 +7,19 @@ import (
 	"unsafe"
 )
 
-// panel is the number of weight rows that lie interleaved: 128 bytes for each
-// column, two cache lines.
+// panel is the number of interleaved weight rows: 128 bytes for each column, two cache
+// lines.
 const panel = 32
 
-// A Matrix holds packed weights of shape (rows = outputs, cols = inputs). The layout
-// does not depend on the instruction set: panels of 32 rows, in a panel the columns
-// in order, in a column the 32 rows; the last panel is padded with zeros.
+// A Matrix holds packed weights of shape (rows = outputs, cols = inputs). The layout does
+// not depend on the instruction set: panels of 32 rows, in each the columns in order, in
+// each column the 32 rows; the last panel is padded with zeros.
 type Matrix struct {
 	Rows, Cols int
 	data       []float32 // (panels, Cols, 32), 64-byte aligned
 }
 
-// NewMatrix returns a zero matrix of that shape, both at least 1.
+// NewMatrix returns a zero matrix of the given shape, both at least 1.
 func NewMatrix(rows, cols int) *Matrix {
 	if rows < 1 || cols < 1 {
 		panic(fmt.Sprintf("kernel: matrix of shape (%d, %d)", rows, cols))
@@ -27,9 +27,9 @@ func NewMatrix(rows, cols int) *Matrix {
 	return &Matrix{Rows: rows, Cols: cols, data: aligned((rows + panel - 1) / panel * panel * cols)}
 }
 
-// OpenMatrix returns the matrix that data holds, or, of zeros, that [Kernels.LoadRows] is
-// to fill: it keeps data, which may be a mapped file and must start at a multiple of 64
-// bytes in memory.
+// OpenMatrix returns the matrix in data, or a zero matrix in data for [Kernels.LoadRows]
+// to fill. It keeps data, which may be a mapped file and must be aligned to 64 bytes in
+// memory.
 func OpenMatrix(rows, cols int, data []byte) (*Matrix, error) {
 	size := MatrixBytes(rows, cols)
 	if size < 1 || int64(len(data)) != size {
@@ -41,8 +41,8 @@ func OpenMatrix(rows, cols int, data []byte) (*Matrix, error) {
 	return &Matrix{Rows: rows, Cols: cols, data: Floats(data)}, nil
 }
 
-// MatrixBytes returns the memory that a matrix of that shape takes, without making it.
-// What int64 cannot hold is the largest int64; shapes that [NewMatrix] refuses take 0.
+// MatrixBytes returns the memory of a matrix of the given shape, without allocating it.
+// Sizes beyond int64 are the largest int64; shapes that [NewMatrix] rejects have size 0.
 func MatrixBytes(rows, cols int) int64 {
 	if rows < 1 || cols < 1 {
 		return 0
@@ -55,7 +55,7 @@ func MatrixBytes(rows, cols int) int64 {
 	return 4 * int64(low)
 }
 
-// Bytes returns the memory that the weights take, padding included.
+// Bytes returns the memory of the weights, including padding.
 func (m *Matrix) Bytes() int64 { return 4 * int64(len(m.data)) }
 
 // Load replaces the weights by w, row-major (Rows, Cols).
@@ -101,15 +101,14 @@ func (m *Matrix) Row(dst []float32, r int) {
 	}
 }
 
-// Load is m.Load(w), faster.
+// Load is a faster m.Load(w).
 func (k *Kernels) Load(m *Matrix, w []float32) { k.LoadRows(m, 0, w[:m.Rows*m.Cols]) }
 
 // LoadTransposed is m.LoadTransposed(w).
 func (k *Kernels) LoadTransposed(m *Matrix, w []float32) { k.LoadColumns(m, 0, w[:m.Rows*m.Cols]) }
 
-// LoadRows replaces the rows of m from the given one on by w, whole rows, row-major
-// (n, m.Cols). Rows that lie in one panel are transposed together, as many as the
-// instruction set can.
+// LoadRows replaces rows of m, beginning with row from, by w: whole rows, row-major (n,
+// m.Cols). Rows of one panel are transposed together, as many as the instruction set can.
 func (k *Kernels) LoadRows(m *Matrix, from int, w []float32) {
 	step, end := lanes(k.isa), from+whole(w, m.Cols, from, m.Rows)
 	for r := from; r < end; {
@@ -124,16 +123,16 @@ func (k *Kernels) LoadRows(m *Matrix, from int, w []float32) {
 	}
 }
 
-// LoadColumns replaces the columns of m from the given one on by w, whole columns one
-// after the other: row-major (n, m.Rows). It copies, on every instruction set.
+// LoadColumns replaces columns of m, beginning with column from, by w: whole columns one
+// after the other, row-major (n, m.Rows). It copies, on every instruction set.
 func (*Kernels) LoadColumns(m *Matrix, from int, w []float32) {
 	for c := range whole(w, m.Rows, from, m.Cols) {
 		m.setColumn(from+c, w[c*m.Rows:(c+1)*m.Rows])
 	}
 }
 
-// whole returns how many vectors of the given length w has. It panics, as indexing
-// does, if that is not a whole number or if they do not fit between from and limit.
+// whole returns how many vectors of the given length w holds. It panics, as indexing
+// does, if that is not an integer or if they do not fit between from and limit.
 func whole(w []float32, length, from, limit int) int {
 	n := len(w) / length
 	if n*length != len(w) || from < 0 || from > limit || n > limit-from {

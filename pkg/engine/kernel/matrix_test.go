@@ -17,7 +17,7 @@ func TestLoadRowsAndColumns(t *testing.T) {
 	}
 }
 
-// testLoad replaces rows, then columns, from the given one on: at most n of them.
+// testLoad replaces at most n rows, then columns, beginning with from.
 func testLoad(t *testing.T, rows, cols, from, n int) {
 	t.Helper()
 	r := source()
@@ -101,7 +101,7 @@ func TestMatrixBytes(t *testing.T) {
 	}
 }
 
-// FuzzLoad puts rows and columns anywhere into a matrix.
+// FuzzLoad loads rows and columns anywhere into a matrix.
 func FuzzLoad(f *testing.F) {
 	f.Add(uint8(70), uint8(45), uint8(32), uint8(38))
 	f.Add(uint8(33), uint8(1), uint8(5), uint8(27))

@@ -2,5 +2,5 @@ package kernel
 
 import "syscall"
 
-// adviseHuge asks for huge pages. If there are none the memory is as it was.
+// adviseHuge requests huge pages. If there are none, the memory is unchanged.
 func adviseHuge(b []byte) { _ = syscall.Madvise(b, syscall.MADV_HUGEPAGE) }

@@ -2,5 +2,5 @@
 
 package kernel
 
-// adviseHuge does nothing: huge pages are not for processes to ask for.
+// adviseHuge does nothing: a process cannot request huge pages.
 func adviseHuge([]byte) {}

@@ -13,16 +13,15 @@ import (
 // A Kind is the number format of packed weights.
 type Kind uint8
 
-// The kinds. Of GGUF's Q8_0 and Q4_0, 32 inputs of a row share a
-// half-precision scale d, and a weight is d*q with q in -128..127, or d*(q-8) with q in
-// 0..15.
+// The kinds. In GGUF's Q8_0 and Q4_0, 32 inputs of a row share a half-precision scale d,
+// and a weight is d*q with q in -128..127, or d*(q-8) with q in 0..15.
 const (
 	Q8_0 Kind = iota + 1
 	Q4_0
 	BF16
 )
 
-// PackedRows is the number of rows of a panel of packed weights, which lie interleaved;
+// PackedRows is the number of rows of a panel of packed weights, which are interleaved;
 // PackedCols is the number of inputs of a superblock.
 const (
 	PackedRows = packedRows
@@ -35,13 +34,13 @@ const (
 	quantCols  = 32 // inputs that share a scale
 )
 
-// A format says how a kind is stored and multiplied.
+// A format describes how a kind is stored and multiplied.
 type format struct {
 	stored dtype.Type
-	raw    int // bytes of a block of one row as files hold it
+	raw    int // bytes of a block of one row in files
 	run    int // inputs of such a block
 	bytes  int // bytes of a superblock: packedRows rows of superCols inputs
-	scales int // where its half-precision scales lie: (block, row)
+	scales int // offset of its half-precision scales: (block, row)
 	words  int // 32-bit words of one token's activations for a superblock
 }
 
@@ -61,9 +60,9 @@ func (k Kind) String() string {
 
 func (k Kind) valid() bool { return k >= Q8_0 && k <= BF16 }
 
-// Bytes returns the memory that packed weights of that shape take, padding included.
-// What int64 cannot hold is the largest int64; shapes and kinds that [OpenPacked]
-// refuses take 0.
+// Bytes returns the memory of packed weights of the given shape, including padding. Sizes
+// beyond int64 are the largest int64; shapes and kinds that [OpenPacked] rejects have
+// size 0.
 func (k Kind) Bytes(rows, cols int) int64 {
 	if !k.valid() || rows < 1 || cols < 1 {
 		return 0
@@ -78,7 +77,7 @@ func (k Kind) Bytes(rows, cols int) int64 {
 	return int64(low)
 }
 
-// up is n/by, rounded up.
+// up returns n/by, rounded up.
 func up(n, by int) uint64 { return (uint64(n) + uint64(by) - 1) / uint64(by) }
 
 // A Packed holds weights of shape (Rows = outputs, Cols = inputs) in a layout that does
@@ -98,9 +97,9 @@ type Packed struct {
 	data       []byte // (panels, superblocks, formats[Kind].bytes), 64-byte aligned
 }
 
-// OpenPacked returns the weights that data holds, which [Packed.Data] wrote. It keeps
-// data, copies nothing and reads nothing: data may be a mapped file, and must start at
-// a multiple of 64 bytes in memory.
+// OpenPacked returns the weights in data, written by [Packed.Data]. It keeps data and
+// neither copies nor reads it: data may be a mapped file, and must be aligned to 64 bytes
+// in memory.
 func OpenPacked(kind Kind, rows, cols int, data []byte) (*Packed, error) {
 	size := kind.Bytes(rows, cols)
 	switch {
@@ -117,17 +116,17 @@ func OpenPacked(kind Kind, rows, cols int, data []byte) (*Packed, error) {
 	return &Packed{Kind: kind, Rows: rows, Cols: cols, data: data}, nil
 }
 
-// Data returns the packed bytes themselves. Who changes them changes the weights.
+// Data returns the packed bytes themselves. Changing them changes the weights.
 func (p *Packed) Data() []byte { return p.data }
 
-// Bytes returns the memory that the weights take, padding included.
+// Bytes returns the memory of the weights, including padding.
 func (p *Packed) Bytes() int64 { return int64(len(p.data)) }
 
-// Panels returns the number of panels, that is of groups of 16 rows; the last may be
+// Panels returns the number of panels, which are groups of 16 rows; the last may be
 // partly padding.
 func (p *Packed) Panels() int { return int(up(p.Rows, packedRows)) }
 
-// superblocks is the number of superblocks in a panel.
+// superblocks returns the number of superblocks in a panel.
 func (p *Packed) superblocks() int { return int(up(p.Cols, superCols)) }
 
 // superblock returns superblock s of the panel that holds row r.
@@ -177,7 +176,7 @@ func unpack(kind Kind, dst *[superCols]float32, b []byte, row int) {
 	}
 }
 
-// Clear turns memory that holds zeros into weights that are zero.
+// Clear sets memory that holds zero bytes to weights that are zero.
 func (p *Packed) Clear() {
 	fill := map[Kind]byte{Q8_0: 0x80, Q4_0: 0x88}[p.Kind]
 	f := formats[p.Kind]

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// versus runs work and limit in turn, if there is one, and reports the median of work's rate and, in
-// percent, of its share of the limit's rate. A run of work is amount units; limit returns its
-// own amount. Both are timed by this thread's clock.
+// versus runs work and limit (if not nil) alternately, and reports the median of work's
+// rate and of its share of the limit's rate, in percent. A run of work is amount units;
+// limit returns its own amount. Both are timed by this thread's clock.
 func versus(b *testing.B, unit string, amount float64, work func(), limit func() float64) {
 	b.Helper()
 	runtime.LockOSThread()
@@ -49,7 +49,7 @@ func blank(kind Kind, rows, cols int) *Packed {
 	return w
 }
 
-// BenchmarkGEMV relates products of one row to plain reading of the same bytes.
+// BenchmarkGEMV compares products of one row with plain reading of the same bytes.
 func BenchmarkGEMV(b *testing.B) {
 	for _, k := range Implementations()[1:] {
 		for _, kind := range kinds {
@@ -77,7 +77,7 @@ func BenchmarkGEMV(b *testing.B) {
 	}
 }
 
-// BenchmarkTiles relates products of many rows to the machine's peak.
+// BenchmarkTiles compares products of many rows with the machine's peak.
 func BenchmarkTiles(b *testing.B) {
 	for _, k := range Implementations()[1:] {
 		for _, kind := range kinds {
@@ -102,7 +102,7 @@ func BenchmarkTiles(b *testing.B) {
 	}
 }
 
-// timed reports the bytes that a run of work takes in, by this thread's clock.
+// timed reports the bytes that a run of work reads, by this thread's clock.
 func timed(b *testing.B, bytes int, work func()) {
 	b.Helper()
 	versus(b, "GB/s", float64(bytes), work, nil)

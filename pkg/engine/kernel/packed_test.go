@@ -125,8 +125,8 @@ func TestQuantizeRows(t *testing.T) {
 	}
 }
 
-// tolerance is how far weight i of a row may be from what it was: half a step, but
-// for Q4_0 a step at the end of the range that lacks one, and the rounding of d.
+// tolerance returns the maximum rounding error of weight i of a row: half a step, but for
+// Q4_0 a step at the end of the range that lacks one, and the rounding of d.
 func tolerance(kind Kind, row []float32, i int) float64 {
 	if kind == BF16 {
 		return math.Abs(float64(row[i])) / 256

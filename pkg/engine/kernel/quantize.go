@@ -7,10 +7,9 @@ import (
 	"glossa/pkg/engine/dtype"
 )
 
-// LoadRows replaces the rows of p from the given one on by w, whole rows, row-major
-// (n, p.Cols), quantised as ggml's reference does. Of a block with a NaN or an infinity,
-// the scale is one and the rest zero: products with it are NaN.
-
+// LoadRows replaces rows of p, beginning with row from, by w: whole rows, row-major (n,
+// p.Cols), quantised as ggml's reference does. A block with a NaN or an infinity has
+// scale one and zeros otherwise: products with it are NaN.
 func (p *Packed) LoadRows(from int, w []float32) {
 	for i := range whole(w, p.Cols, from, p.Rows) {
 		row := w[i*p.Cols : (i+1)*p.Cols]
@@ -40,9 +39,9 @@ func packBlock(kind Kind, b []byte, x *[quantCols]float32, half, row int) {
 	setBlock(kind, b, raw[:], half, row)
 }
 
-// LoadBlocks replaces the rows of p from the given one on by what GGUF and safetensors
-// files hold: whole rows of blocks of 34 bytes (Q8_0) or 18 (Q4_0), for which p.Cols
-// must be a multiple of 32, or of bfloat16 numbers. Nothing is rounded.
+// LoadBlocks replaces rows of p, beginning with row from, by those of GGUF and
+// safetensors files: whole rows of blocks of 34 bytes (Q8_0) or 18 (Q4_0), for which
+// p.Cols must be a multiple of 32, or of bfloat16 numbers. Nothing is rounded.
 func (p *Packed) LoadBlocks(from int, raw []byte) {
 	f := formats[p.Kind]
 	size := p.Kind.StoredBytes(p.Cols) // of a row
@@ -54,11 +53,11 @@ func (p *Packed) LoadBlocks(from int, raw []byte) {
 	}
 }
 
-// StoredBytes returns what GGUF and safetensors files hold so many values in, whole
-// blocks.
+// StoredBytes returns the size of the given number of values, whole blocks, in GGUF and
+// safetensors files.
 func (k Kind) StoredBytes(values int) int { return values / formats[k].run * formats[k].raw }
 
-// setRow replaces one row by what a file holds.
+// setRow replaces one row by that of a file.
 func (p *Packed) setRow(r int, raw []byte) {
 	row := r % packedRows
 	if p.Kind == BF16 {
@@ -83,8 +82,8 @@ func (p *Packed) setPairs(r int, raw []byte) {
 	}
 }
 
-// setBlock puts a GGUF block into a superblock: of either kind, four bytes lie a line
-// apart.
+// setBlock writes a GGUF block into a superblock. In either kind, groups of four bytes
+// are a line apart.
 func setBlock(kind Kind, b, raw []byte, half, row int) {
 	scale := formats[kind].scales + 32*half + 2*row
 	b[scale], b[scale+1] = raw[0], raw[1]
@@ -98,7 +97,7 @@ func setBlock(kind Kind, b, raw []byte, half, row int) {
 	setWords(dst, q, flip)
 }
 
-// setWords puts four words a line apart.
+// setWords writes groups of four bytes a line apart.
 func setWords(dst, q []byte, flip uint32) {
 	d, s := (*[3*line + 4]byte)(dst), (*[16]byte)(q)
 	binary.LittleEndian.PutUint32(d[:], binary.LittleEndian.Uint32(s[:])^flip)

@@ -12,7 +12,7 @@ import (
 //go:embed testdata/blocks.json
 var blocksJSON []byte
 
-// TestQuantizesAsGGML packs values and the blocks that ggml's own code makes of them.
+// TestQuantizesAsGGML compares packed values with the blocks of ggml's own code.
 func TestQuantizesAsGGML(t *testing.T) {
 	var golden map[string][]string
 	if err := json.Unmarshal(blocksJSON, &golden); err != nil {
@@ -43,7 +43,8 @@ func TestQuantizesAsGGML(t *testing.T) {
 	}
 }
 
-// FuzzQuantize quantises any values: a block that is not finite gives NaN, others come near.
+// FuzzQuantize quantises any values: a block that is not finite gives NaN, others are
+// close.
 func FuzzQuantize(f *testing.F) {
 	f.Add(encode(1, -2, 3))
 	f.Add(encode(float32(math.NaN()), 1))
@@ -82,7 +83,7 @@ func checkValue(t *testing.T, kind Kind, x []float32, i int, got float64) {
 	}
 }
 
-// The kinds' blocks are those of the stored types.
+// The kinds' blocks equal those of the stored types.
 func TestStoredBlocks(t *testing.T) {
 	for _, kind := range kinds {
 		f := formats[kind]

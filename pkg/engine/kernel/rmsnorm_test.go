@@ -65,7 +65,7 @@ func TestRMSNormSpecial(t *testing.T) {
 	})
 }
 
-// FuzzRMSNorm holds every tier to the generic code, on any values.
+// FuzzRMSNorm compares every tier with the generic code, on any values.
 func FuzzRMSNorm(f *testing.F) {
 	inf := float32(math.Inf(1))
 	f.Add(encode(1, 2, -3, 4), float32(1e-5))
@@ -81,7 +81,7 @@ func FuzzRMSNorm(f *testing.F) {
 		for _, k := range Implementations()[1:] {
 			k.RMSNorm(got, x, w, eps)
 			for i, v := range want {
-				// scale and x*scale may be subnormal, that is a few bits long.
+				// scale and x*scale may be subnormal, with only a few bits.
 				slack := 1e-44 * (1 + math.Abs(float64(w[i]))*(1+math.Abs(float64(x[i]))))
 				if near := math.Abs(float64(v)) > math.MaxFloat32*0.999999; near && !math.IsNaN(float64(got[i])) {
 					continue // one tier may round to infinity

@@ -1,9 +1,9 @@
 package kernel
 
-// Rotate turns the pairs of one head in place by the angles whose cosines and sines are
-// given: (a, b) becomes (a·cos-b·sin, b·cos+a·sin). With n = len(cos), pair j is
-// (x[2j], x[2j+1]) if interleaved, otherwise (x[j], x[j+n]). What follows the first 2n
-// values is left alone. Rotary position embedding: Su et al. 2021, sec. 3.4.
+// Rotate rotates the pairs of one head in place by the angles with the given cosines and
+// sines: (a, b) becomes (a·cos-b·sin, b·cos+a·sin). With n = len(cos), pair j is (x[2j],
+// x[2j+1]) if interleaved, otherwise (x[j], x[j+n]). The values after the first 2n are
+// unchanged. Rotary position embedding: Su et al. 2021, sec. 3.4.
 func (k *Kernels) Rotate(x, cos, sin []float32, interleaved bool) {
 	n := len(cos)
 	x, sin = x[:2*n], sin[:n]

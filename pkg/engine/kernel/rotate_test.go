@@ -79,7 +79,7 @@ func panics(f func()) (did bool) {
 	return false
 }
 
-// FuzzRotate holds every tier to the generic code, on any values.
+// FuzzRotate compares every tier with the generic code, on any values.
 func FuzzRotate(f *testing.F) {
 	inf := float32(math.Inf(1))
 	f.Add(encode(1, 2, 3, 4, 0.6, 0.6, 0.8, 0.8), true)
@@ -105,8 +105,8 @@ func FuzzRotate(f *testing.F) {
 	})
 }
 
-// rotated compares sums of two products. Where a finite one is near the end of the
-// range, a fused addition may stay inside it: nothing is said then.
+// rotated compares sums of two products. If a finite one is near the end of the range, a
+// fused addition may stay inside it: then nothing is compared.
 func rotated(t *testing.T, k *Kernels, got, want float32, p, q float64) {
 	t.Helper()
 	for _, v := range []float64{p, q} {

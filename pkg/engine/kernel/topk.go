@@ -5,10 +5,10 @@ import (
 	"math/bits"
 )
 
-// What chooses among logits reads a NaN as the least float32 and an infinity as the
-// greatest of its sign ([Finite]), and gives the same bits on every instruction set.
+// The operations that choose among logits read a NaN as the least float32 and an infinity
+// as the greatest of its sign ([Finite]), and give the same bits on every instruction set.
 
-// Finite returns the float32 as which the operations that choose read x.
+// Finite returns the value that the choosing operations use for x.
 func Finite(x float32) float32 {
 	switch {
 	case x > math.MaxFloat32:
@@ -33,7 +33,7 @@ func (k *Kernels) Largest(x []float32) float32 {
 	return min(top, math.MaxFloat32)
 }
 
-// word is the number of values whose answers fill a word of a mask.
+// word is the number of values whose bits fill a word of a mask.
 const word = 64
 
 // AtLeast sets bit i%64 of mask[i/64] where x[i] >= bound and clears the other bits of
@@ -49,7 +49,8 @@ func (k *Kernels) AtLeast(mask []uint64, x []float32, bound float32) {
 	}
 }
 
-// ArgMax returns the index of the largest value, the lowest among equals. x is not empty.
+// ArgMax returns the index of the largest value, the lowest among equals. x must not be
+// empty.
 func (k *Kernels) ArgMax(x []float32) int {
 	const block = 1024
 	var mask [block / word]uint64
@@ -69,9 +70,9 @@ func (k *Kernels) ArgMax(x []float32) int {
 const sumLanes = 8
 
 // Weights computes w = exp((x-top)*scale) in float64 and returns the sum of w. top is at
-// least Largest(x), scale is positive and finite; len(w) is at least len(x). A weight
-// differs from the exponential of the rounded exponent by less than 1e-15 of itself;
-// those below exp(-708) are zero.
+// least Largest(x), scale is positive and finite; len(w) is at least len(x). The relative
+// difference of a weight from the exponential of the rounded exponent is below 1e-15;
+// weights below exp(-708) are zero.
 func (k *Kernels) Weights(w []float64, x []float32, top float32, scale float64) float64 {
 	w = w[:len(x)]
 	whole, sum := len(x)&^(sumLanes-1), 0.0

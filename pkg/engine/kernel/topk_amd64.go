@@ -7,8 +7,8 @@ import (
 	"unsafe"
 )
 
-// The functions below choose the routine of an instruction set. Lengths are multiples of
-// what the routine says, and not zero.
+// The functions below select the routine of an instruction set. Lengths are multiples of
+// the routine's step, and not zero.
 
 func largest(i isa, x []float32) float32 {
 	switch i {

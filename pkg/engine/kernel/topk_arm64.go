@@ -7,8 +7,8 @@ import (
 	"unsafe"
 )
 
-// The functions below choose between the generic code and NEON. Lengths are multiples of
-// what the routine says, and not zero.
+// The functions below select the generic code or NEON. Lengths are multiples of the
+// routine's step, and not zero.
 
 func largest(i isa, x []float32) float32 {
 	if i != isaGeneric {
@@ -17,7 +17,7 @@ func largest(i isa, x []float32) float32 {
 	return largestGeneric(x, -math.MaxFloat32)
 }
 
-// laneBits are the bits that the lanes of four vectors stand for.
+// laneBits are the mask bits of the lanes of four vectors.
 var laneBits = [16]uint32{
 	1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 4, 1 << 5, 1 << 6, 1 << 7,
 	1 << 8, 1 << 9, 1 << 10, 1 << 11, 1 << 12, 1 << 13, 1 << 14, 1 << 15,

@@ -7,7 +7,7 @@ import (
 	"unsafe"
 )
 
-// TestSelectionStaysInside: nothing that chooses touches memory behind its slices.
+// TestSelectionStaysInside: no selecting operation touches memory past its slices.
 func TestSelectionStaysInside(t *testing.T) {
 	each(t, func(t *testing.T, k *Kernels) {
 		f := &fence{t: t}

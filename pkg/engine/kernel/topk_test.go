@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// selectionSizes cover whole words and blocks, ragged ends and nothing.
+// selectionSizes cover whole words and blocks, incomplete ones and 0.
 var selectionSizes = []int{0, 1, 7, 8, 9, 63, 64, 65, 127, 128, 200, 1023, 1024, 1025, 3001}
 
-// odd are the values that need care.
+// odd are values that need special care.
 var odd = []float32{
 	float32(math.NaN()), math.Float32frombits(0x7f800001), math.Float32frombits(0xffc00000), // quiet, signalling, negative
 	float32(math.Inf(1)), float32(math.Inf(-1)), math.MaxFloat32, -math.MaxFloat32, 0, float32(math.Copysign(0, -1)), 1e-45, -1e-45,
@@ -37,7 +37,7 @@ func TestFinite(t *testing.T) {
 	}
 }
 
-// selects holds the selection of one implementation to the definitions, to the bit.
+// selects compares the selection of one implementation with the definitions, to the bit.
 func selects(t *testing.T, k *Kernels, x []float32, bound float32) {
 	t.Helper()
 	top, at := float32(-math.MaxFloat32), 0
@@ -85,7 +85,7 @@ func TestSelection(t *testing.T) {
 	})
 }
 
-// TestWeights: against math.Exp.
+// TestWeights compares with math.Exp.
 func TestWeights(t *testing.T) {
 	each(t, func(t *testing.T, k *Kernels) {
 		r := source()
@@ -114,7 +114,7 @@ func TestWeights(t *testing.T) {
 	})
 }
 
-// weighs holds weights and their sum to the generic code, to the bit.
+// weighs compares weights and their sum with the generic code, to the bit.
 func weighs(t *testing.T, k *Kernels, x []float32, scale float64) {
 	t.Helper()
 	want, got := make([]float64, len(x)), make([]float64, len(x))
@@ -133,7 +133,7 @@ func weighs(t *testing.T, k *Kernels, x []float32, scale float64) {
 	}
 }
 
-// TestWeightsToTheBit: every tier gives the same bits, whatever the values.
+// TestWeightsToTheBit: every tier gives the same bits, for all values.
 func TestWeightsToTheBit(t *testing.T) {
 	each(t, func(t *testing.T, k *Kernels) {
 		for _, n := range selectionSizes {
@@ -142,7 +142,7 @@ func TestWeightsToTheBit(t *testing.T) {
 				weighs(t, k, values(source(), n), scale)
 			}
 		}
-		// Around the floor, where weights end.
+		// Around the floor of weights.
 		x := make([]float32, 4000)
 		for i := range x {
 			x[i] = -float32(i) / 1000 * 200
@@ -197,7 +197,7 @@ func TestSelectionShort(t *testing.T) {
 	})
 }
 
-// FuzzSelection holds every tier to the definitions, on any values.
+// FuzzSelection compares every tier with the definitions, on any values.
 func FuzzSelection(f *testing.F) {
 	f.Add(encode(odd...), float32(0), 1.0)
 	f.Add(encode(logits(200)...), float32(2), 0.5)

@@ -2,11 +2,11 @@ package kernel
 
 import "math"
 
-// GELUBackward computes dy *= gelu'(x): the gradient before GELU from that after it.
+// GELUBackward computes dy *= gelu'(x): the gradient before GELU from the one after it.
 func (k *Kernels) GELUBackward(dy, x []float32) { geluBackward(k.isa, dy[:len(x)], x) }
 
-// SoftmaxBackward computes, in place, the gradient before a softmax of scaled scores:
-// dp = p*(dp - p·dp)*scale, where p is the softmax's result and dp the gradient of it.
+// SoftmaxBackward computes, in place, the gradient before a softmax of scaled scores: dp
+// = p*(dp - p·dp)*scale, where p is the softmax's result and dp its gradient.
 func (k *Kernels) SoftmaxBackward(dp, p []float32, scale float32) {
 	dp = dp[:len(p)]
 	softmaxBackward(k.isa, dp, p, dot(k.isa, p, dp), scale)
@@ -20,8 +20,9 @@ func (k *Kernels) Moments(x []float32, eps float32) (mean, scale float32) {
 	return moments(k.isa, x, eps)
 }
 
-// LayerNormBackward is the backward pass of LayerNorm over one vector: dx += the
-// gradient of x, dweight and dbias += theirs. mean and scale are Moments of x.
+// LayerNormBackward is the backward pass of LayerNorm over one vector: it adds the
+// gradients of x, weight and bias to dx, dweight and dbias. mean and scale are the
+// Moments of x.
 func (k *Kernels) LayerNormBackward(dx, dweight, dbias, dy, x, weight []float32, mean, scale float32) {
 	n := len(x)
 	if n == 0 {
@@ -73,8 +74,8 @@ func (k *Kernels) AdamW(p, m, v, g []float32, step *AdamW) {
 	}
 }
 
-// LogSoftmax turns scores into probabilities, in place, and returns the logarithm of
-// Σ exp(score), from which ExpShift finds the probabilities again.
+// LogSoftmax turns scores into probabilities, in place, and returns the logarithm of Σ
+// exp(score), from which ExpShift recomputes the probabilities.
 func (k *Kernels) LogSoftmax(x []float32) float32 {
 	if len(x) == 0 {
 		return float32(math.Inf(-1))

@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// sizes cover whole vectors, ragged ends and nothing.
+// sizes cover whole vectors, incomplete ones and 0.
 var sizes = []int{0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 64, 100, 129}
 
-// values returns n numbers of very different sizes.
+// values returns n numbers of very different magnitudes.
 func values(r *rand.Rand, n int) []float32 {
 	x := make([]float32, n)
 	for i := range x {
@@ -139,7 +139,7 @@ func TestTanh(t *testing.T) {
 	})
 }
 
-// TestGELUErf also holds the left tail to a relative error; it grows there with the
+// TestGELUErf also bounds the relative error of the left tail, which grows with the
 // rounding of x².
 func TestGELUErf(t *testing.T) {
 	each(t, func(t *testing.T, k *Kernels) {

@@ -9,7 +9,7 @@ import (
 	"glossa/pkg/engine/sampler"
 )
 
-// peaked returns logits as a trained model has them: they fall by 1.5 with each
+// peaked returns logits like those of a trained model: they fall by 1.5 with each
 // doubling of the rank (a power law of the probabilities), in a random order.
 func peaked(rng *rand.Rand, vocab int) []float32 {
 	logits := make([]float32, vocab)
@@ -19,7 +19,7 @@ func peaked(rng *rand.Rand, vocab int) []float32 {
 	return logits
 }
 
-// flat returns logits as a model with random weights has them.
+// flat returns logits like those of a model with random weights.
 func flat(rng *rand.Rand, vocab int) []float32 {
 	logits := make([]float32, vocab)
 	for i := range logits {

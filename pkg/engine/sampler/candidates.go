@@ -7,7 +7,7 @@ import (
 	"glossa/pkg/engine/kernel"
 )
 
-// block is the number of tokens that kernels work on at a time.
+// block is the number of tokens that kernels process at a time.
 const block = 256
 
 // candidates are the tokens that can still be chosen, ordered by id.
@@ -19,10 +19,10 @@ type candidates struct {
 	order   []ranked  // scratch
 }
 
-// reset removes all.
+// reset removes all candidates.
 func (c *candidates) reset() { c.ids, c.logits, c.weights = c.ids[:0], c.logits[:0], c.weights[:0] }
 
-// add appends the tokens with low <= logit <= high. The id of x[0] is first.
+// add appends the tokens with low <= logit <= high. first is the id of x[0].
 func (c *candidates) add(x []float32, first int, low, high float32) {
 	var mask [block / 64]uint64
 	for at := 0; at < len(x); at += block {

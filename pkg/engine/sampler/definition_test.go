@@ -11,7 +11,7 @@ import (
 	"glossa/pkg/engine/sampler"
 )
 
-// A token is one of the vocabulary, as the definitions see it.
+// A token is an entry of the vocabulary in the definitions.
 type token struct {
 	id   int
 	l, p float64
@@ -59,8 +59,8 @@ func penalised(cfg sampler.Config, id int, l float64, count int) float64 {
 	return round(l)
 }
 
-// naive returns what the definitions leave to draw from, by id. It sorts and sums,
-// without any cleverness.
+// naive returns the tokens that the definitions leave to draw from, by id. It simply
+// sorts and sums.
 func naive(cfg sampler.Config, logits []float32, seen ...int) []token {
 	counts := map[int]int{}
 	for _, id := range seen {
@@ -73,7 +73,7 @@ func naive(cfg sampler.Config, logits []float32, seen ...int) []token {
 	return keep(cfg, all)
 }
 
-// keep returns what temperature, top_k, typical_p and top_p leave of tokens, by id.
+// keep returns the tokens that temperature, top_k, typical_p and top_p leave, by id.
 func keep(cfg sampler.Config, all []token) []token {
 	slices.SortFunc(all, func(a, b token) int { return cmp.Or(cmp.Compare(b.l, a.l), cmp.Compare(a.id, b.id)) })
 	if cfg.Temperature == 0 {
@@ -112,7 +112,7 @@ func keep(cfg sampler.Config, all []token) []token {
 	return all[:n]
 }
 
-// choose walks in the order of ids until the part u of the mass is reached.
+// choose walks in the order of ids until the share u of the mass is reached.
 func choose(keep []token, u float64) int {
 	mass, at := 0.0, 0.0
 	for _, x := range keep {
@@ -130,7 +130,7 @@ func choose(keep []token, u float64) int {
 var shapes = []func(rng *rand.Rand, n int) []float32{
 	flat,
 	peaked,
-	func(rng *rand.Rand, n int) []float32 { // many equals
+	func(rng *rand.Rand, n int) []float32 { // many equal values
 		logits := flat(rng, n)
 		for i := range logits {
 			logits[i] = float32(math.Round(float64(logits[i])*2)) / 2
@@ -138,7 +138,7 @@ var shapes = []func(rng *rand.Rand, n int) []float32{
 		return logits
 	},
 	func(_ *rand.Rand, n int) []float32 { return make([]float32, n) },
-	func(rng *rand.Rand, n int) []float32 { // wide, some no finite numbers
+	func(rng *rand.Rand, n int) []float32 { // wide, some not finite
 		logits := flat(rng, n)
 		for i := range logits {
 			logits[i] *= 20
@@ -160,7 +160,7 @@ var shapes = []func(rng *rand.Rand, n int) []float32{
 	},
 }
 
-// either returns off or, as often, a random number from low to high.
+// either returns off or, equally often, a random number from low to high.
 func either(rng *rand.Rand, off, low, high float64) float64 {
 	if rng.IntN(2) == 0 {
 		return off
@@ -187,7 +187,7 @@ func randomConfig(rng *rand.Rand, vocab int) sampler.Config {
 	return cfg
 }
 
-// Every implementation chooses what the definitions say.
+// Every implementation chooses the tokens of the definitions.
 func TestAgainstDefinitions(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for i := range 4000 {
@@ -244,7 +244,7 @@ func TestDistribution(t *testing.T) {
 		for step := range steps {
 			counts[s.Sample(logits, step)]++
 		}
-		// Pearson's chi-square, tokens that are rare taken together.
+		// Pearson's chi-square, with rare tokens grouped.
 		square, cells, rest, expected := 0.0, -1.0, 0.0, 0.0
 		cell := func(count, want float64) {
 			square += (count - want) * (count - want) / want
@@ -269,7 +269,7 @@ func TestDistribution(t *testing.T) {
 	}
 }
 
-// A mass that only rounding keeps from being reached still gives a token.
+// A mass that is missed only by rounding still yields a token.
 func TestTopPNearOne(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	almost := math.Nextafter(1, 0)
@@ -283,7 +283,7 @@ func TestTopPNearOne(t *testing.T) {
 	}
 }
 
-// A token costs no memory, once the sampler has run.
+// Choosing a token does not allocate, once the sampler has run.
 func TestNoAllocation(t *testing.T) {
 	logits := peaked(rand.New(rand.NewPCG(1, 2)), 5000)
 	for _, c := range benchmarks {

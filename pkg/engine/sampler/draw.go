@@ -29,7 +29,7 @@ func (s *Sampler) drawAny(x []float32, top float32, u float64) int {
 }
 
 // topP keeps the smallest head whose mass reaches TopP (Holtzman et al. 2020): of the
-// tokens of x or, if they are limited, of those kept.
+// tokens of x or, if limited, of the candidates.
 func (s *Sampler) topP(x []float32, top float32, limited bool) {
 	p := s.cfg.TopP
 	if limited {
@@ -51,9 +51,9 @@ func (s *Sampler) topP(x []float32, top float32, limited bool) {
 }
 
 // typical keeps the tokens whose information is nearest to the entropy, as many as reach
-// the mass TypicalP (Meister et al. 2022): of those of x or, if they are limited, of
-// those kept. With a = (l-top)/temperature the information is log Σ exp(a) - a and the
-// entropy its mean, so that their difference is that of a from its mean.
+// the mass TypicalP (Meister et al. 2022): of the tokens of x or, if limited, of the
+// candidates. With a = (l-top)/temperature the information is log Σ exp(a) - a and the
+// entropy its mean, so their difference is that of a from its mean.
 func (s *Sampler) typical(x []float32, top float32, limited bool) {
 	p, total, mean := s.cfg.TypicalP, 0.0, 0.0
 	if limited {
@@ -65,8 +65,8 @@ func (s *Sampler) typical(x []float32, top float32, limited bool) {
 	s.kept.cut(p*total, func(l float32) float64 { return -math.Abs(s.exponent(l, top) - mean) })
 }
 
-// near keeps the tokens within so many deviations of the mean that their mass reaches
-// TypicalP. It returns the sum of all weights and the mean of the exponents.
+// near keeps the tokens within as many deviations of the mean as their mass needs to
+// reach TypicalP. It returns the sum of all weights and the mean of the exponents.
 func (s *Sampler) near(x []float32, top float32) (total, mean float64) {
 	total, mean, deviation := s.moments(x, top)
 	for r := max(2*deviation, 1e-9); ; r *= 4 {
@@ -85,7 +85,7 @@ func (s *Sampler) exponent(l, top float32) float64 {
 }
 
 // moments returns the sum of the weights of x, and the mean and the standard deviation of
-// the exponents under them.
+// the exponents with these weights.
 func (s *Sampler) moments(x []float32, top float32) (total, mean, deviation float64) {
 	var first, second float64
 	for at := 0; at < len(x); at += block {

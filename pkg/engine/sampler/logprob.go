@@ -15,7 +15,7 @@ type Logprob struct {
 }
 
 // Logprobs returns the log-probability of token id under the raw logits and the k
-// likeliest of the first so many tokens, best first. Sums are in float64.
+// likeliest of the first tokens ids, best first. Sums are in float64.
 func Logprobs(logits []float32, tokens, id, k int) (chosen float64, top []Logprob) {
 	return logprobs(kernel.Best(), logits, tokens, id, k)
 }

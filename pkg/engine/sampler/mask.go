@@ -12,18 +12,18 @@ import (
 // penalties: later steps see only the allowed tokens.
 type Mask struct {
 	Bits  []uint64 // a bit a token, at most as many as there are logits
-	Count int      // of the bits set: at least 1
+	Count int      // of the set bits: at least 1
 
-	// Closers, if not nil, are the bits of favoured tokens: Pull is added to the logits of
-	// those that are allowed.
+	// Closers, if not nil, are the bits of favoured tokens: Pull is added to the logits
+	// of the allowed ones.
 	Closers []uint64
 	Pull    float32
 }
 
-// SampleMasked is [Sampler.Sample] of the tokens that m allows.
+// SampleMasked is [Sampler.Sample] restricted to the tokens that m allows.
 func (s *Sampler) SampleMasked(logits []float32, step int, m *Mask) int {
 	if m.Count == 1 {
-		return m.at(0) // without a draw: those of other steps are keyed by their own
+		return m.at(0) // without a draw: other steps have their own
 	}
 	return s.SampleMaskedAt(logits, Uniform(s.cfg.Seed, s.cfg.Row, step), m)
 }
@@ -33,7 +33,7 @@ func (s *Sampler) SampleMaskedAt(logits []float32, u float64, m *Mask) int {
 	return m.at(s.choose(s.masked(logits, m), u))
 }
 
-// Likeliest returns what SampleMasked would at temperature 0.
+// Likeliest returns the result of SampleMasked at temperature 0.
 func (s *Sampler) Likeliest(logits []float32, m *Mask) int {
 	if m.Count == 1 {
 		return m.at(0)
@@ -42,8 +42,8 @@ func (s *Sampler) Likeliest(logits []float32, m *Mask) int {
 }
 
 // masked returns the logits of the allowed tokens, ordered by id, after the bias, the
-// penalties and the pull. Later steps need not know masks: kernels work on all values, and
-// no value of a logit has to mark a token that is not allowed.
+// penalties and the pull. Later steps need no mask: kernels process all values, and no
+// logit value is reserved for tokens that are not allowed.
 func (s *Sampler) masked(logits []float32, m *Mask) []float32 {
 	s.gather(logits, m)
 	for _, b := range s.bias {
@@ -62,7 +62,7 @@ func (s *Sampler) masked(logits []float32, m *Mask) []float32 {
 	return s.logits
 }
 
-// manyRuns is the number of runs of allowed tokens in a word from which on it is faster to
+// manyRuns is the number of runs of allowed tokens in a word from which it is faster to
 // examine each token.
 const manyRuns = 8
 
@@ -86,7 +86,7 @@ func (s *Sampler) gather(logits []float32, m *Mask) {
 	s.logits = dst[:n]
 }
 
-// pick copies the values of x whose bits are set, and perhaps others after them, and
+// pick copies the values of x whose bits are set, and possibly others after them, and
 // returns their number. It examines each value, without a branch.
 func pick(dst, x []float32, word uint64) (n int) {
 	for _, l := range x {
@@ -97,7 +97,7 @@ func pick(dst, x []float32, word uint64) (n int) {
 	return n
 }
 
-// copyRuns is pick by runs.
+// copyRuns is pick by runs of set bits.
 func copyRuns(dst, x []float32, word uint64) (n int) {
 	for at := 0; word != 0; {
 		skip := bits.TrailingZeros64(word)
@@ -110,7 +110,7 @@ func copyRuns(dst, x []float32, word uint64) (n int) {
 	return n
 }
 
-// place returns the index at which gather put a token, -1 if it is not allowed.
+// place returns the index of a token in the gathered logits, -1 if it is not allowed.
 func (s *Sampler) place(m *Mask, id int) int {
 	i, bit := id/64, uint64(1)<<(id%64)
 	if i >= len(m.Bits) || m.Bits[i]&bit == 0 {

@@ -12,7 +12,7 @@ import (
 	"glossa/pkg/engine/sampler"
 )
 
-// newMask returns a mask of the tokens of which allowed is true, and closers.
+// newMask returns a mask of the tokens for which allowed returns true, and closers.
 func newMask(vocab int, allowed, closer func(id int) bool, pull float32) *sampler.Mask {
 	m := &sampler.Mask{Bits: make([]uint64, (vocab+63)/64), Closers: make([]uint64, (vocab+63)/64), Pull: pull}
 	for id := range vocab {
@@ -47,7 +47,7 @@ func randomMask(rng *rand.Rand, vocab int, allowed, closers float64, pull float3
 		func(int) bool { return rng.Float64() < closers }, pull)
 }
 
-// naiveMasked returns what the definitions leave to draw from of the allowed tokens.
+// naiveMasked returns the allowed tokens that the definitions leave to draw from.
 func naiveMasked(cfg sampler.Config, logits []float32, m *sampler.Mask, seen ...int) []token {
 	counts := map[int]int{}
 	for _, id := range seen {
@@ -67,8 +67,8 @@ func naiveMasked(cfg sampler.Config, logits []float32, m *sampler.Mask, seen ...
 	return keep(cfg, all)
 }
 
-// Every implementation chooses what the definitions say of the allowed tokens, whatever
-// the logits of the others are.
+// Every implementation chooses the tokens of the definitions, restricted to the allowed
+// ones, whatever the logits of the others are.
 func TestMaskAgainstDefinitions(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for i := range 4000 {
@@ -85,7 +85,7 @@ func TestMaskAgainstDefinitions(t *testing.T) {
 			cfg.Temperature, cfg.TypicalP = math.MaxFloat32, 0 // nothing is unlikely, nor more typical
 		}
 		m := masks[rng.IntN(len(masks))](rng, vocab)
-		if i%11 == 0 { // all that is allowed is as bad as can be
+		if i%11 == 0 { // all allowed tokens have the lowest logit
 			for id := range logits {
 				if has(m.Bits, id) {
 					logits[id] = []float32{float32(math.NaN()), float32(math.Inf(-1)), -math.MaxFloat32}[rng.IntN(3)]
@@ -127,8 +127,8 @@ func newSampler(t testing.TB, cfg sampler.Config, vocab int, seen ...int) *sampl
 	return s
 }
 
-// A mask of all tokens changes nothing, and one of a single token needs no draw: those
-// of the other steps stay as they are.
+// A mask of all tokens changes nothing, and one of a single token needs no draw: the
+// draws of other steps stay the same.
 func TestMaskOfAll(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for _, vocab := range []int{1, 63, 64, 65, 1000} {
@@ -151,7 +151,7 @@ func TestMaskOfAll(t *testing.T) {
 	}
 }
 
-// A token that is allowed costs no memory, once the sampler has run.
+// Choosing an allowed token does not allocate, once the sampler has run.
 func TestMaskNoAllocation(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	logits := peaked(rng, 5000)
@@ -166,7 +166,7 @@ func TestMaskNoAllocation(t *testing.T) {
 	}
 }
 
-// BenchmarkMask reports how long a masked choice takes, in parts of one without a mask.
+// BenchmarkMask reports the time of a masked choice relative to one without a mask.
 func BenchmarkMask(b *testing.B) {
 	const vocab = 128256
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -15,8 +15,8 @@ type bias struct {
 // observed is the number of occurrences of a token.
 type observed struct{ id, count int }
 
-// Observe counts a token for the penalties: each one sampled and, if the request
-// says so, those of the prompt.
+// Observe counts a token for the penalties: each sampled one and, if the request asks for
+// it, those of the prompt.
 func (s *Sampler) Observe(id int) {
 	i, ok := s.index[id]
 	if !ok {
@@ -34,8 +34,8 @@ func (s *Sampler) Observe(id int) {
 //	presence:   l -= p                  (seed 000, presence_penalty)
 //	frequency:  l -= f*count            (seed 000, frequency_penalty)
 //
-// With MultiplyPresence, MultiplyFrequency they scale like the repetition penalty, r = 1+p
-// and r = 1+f*count: seed 000 names this form without giving its formula.
+// With MultiplyPresence, MultiplyFrequency they scale like the repetition penalty, r =
+// 1+p and r = 1+f*count: seed 000 names this form without a formula.
 func (s *Sampler) penalised(logits []float32) []float32 {
 	seen := s.seen()
 	if len(s.bias) == 0 && len(seen) == 0 {

@@ -1,9 +1,8 @@
 package sampler
 
-// Uniform returns the random number in [0, 1) of a step of a row. It is a pure
-// function of its arguments (a counter-based generator, Salmon et al. 2011), so
-// that a row's text depends neither on its neighbours nor on how often a step
-// was tried.
+// Uniform returns the random number in [0, 1) of a step of a row. It is a pure function
+// of its arguments (a counter-based generator, Salmon et al. 2011), so that a row's text
+// depends neither on other rows nor on the number of attempts at a step.
 func Uniform(seed uint64, row, step int) float64 {
 	x := mix(seed)
 	x = mix(x ^ uint64(row))

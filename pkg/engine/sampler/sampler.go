@@ -1,14 +1,14 @@
-// Package sampler chooses the next token from logits. It knows one order of operations for
-// all dialects and refuses to know models, requests and text.
+// Package sampler chooses the next token from logits. It applies one order of operations
+// for all dialects and knows nothing of models, requests or text.
 //
-// Order (seed 000 and seed 001 agree with it): logit bias, repetition penalty, presence and
-// frequency penalties, a mask if there is one, temperature, top_k, then typical_p or top_p,
-// then one draw by inverse cumulative distribution in the order of token ids.
+// Order (seed 000 and seed 001 agree with it): logit bias, repetition penalty, presence
+// and frequency penalties, a mask if there is one, temperature, top_k, then typical_p or
+// top_p, then one draw by inverse cumulative distribution in the order of token ids.
 //
-// Logits are float32, also after a bias or a penalty. A NaN counts as the least float32 and
-// an infinity as the greatest of its sign. Probabilities are float64; those below exp(-708)
-// of the largest are zero. A token depends only on logits, configuration, seed, row and
-// step: all instruction sets give the same bits ([kernel.Kernels.Weights]).
+// Logits are float32, also after a bias or a penalty. A NaN counts as the least float32
+// and an infinity as the greatest of its sign. Probabilities are float64; those below
+// exp(-708) of the largest are zero. A token depends only on logits, configuration, seed,
+// row and step: all instruction sets give the same bits ([kernel.Kernels.Weights]).
 package sampler
 
 import (
@@ -18,11 +18,11 @@ import (
 	"glossa/pkg/engine/kernel"
 )
 
-// Config says how to choose. Its zero value is greedy: the likeliest token, the
-// lowest id among equals.
+// Config configures the choice. Its zero value is greedy: the likeliest token, the lowest
+// id among equals.
 type Config struct {
-	Temperature float64 // 0 is greedy
-	TopK        int     // keep the k likeliest, the lower id among equals; 0 keeps all
+	Temperature float64 // 0: greedy
+	TopK        int     // keep the k likeliest, the lower ids among equals; 0 keeps all
 	TopP        float64 // keep the smallest head whose mass reaches p; 0 and 1 keep all
 	TypicalP    float64 // like TopP, by distance from the entropy; 0 and 1: off; replaces TopP
 
@@ -34,7 +34,7 @@ type Config struct {
 	MultiplyFrequency bool
 
 	Seed uint64
-	Row  int // completion within its prompt: rows of one seed differ
+	Row  int // completion of its prompt: rows with the same seed differ
 
 	Kernels *kernel.Kernels // nil: the fastest of this CPU; all choose the same tokens
 }
@@ -47,15 +47,15 @@ type Sampler struct {
 	observed []observed
 	index    map[int]int // of a token in observed
 
-	logits  []float32      // scratch: as the penalties and the mask leave them
+	logits  []float32      // scratch: after the penalties and the mask
 	before  []int32        // scratch: for each word of a mask, the tokens allowed before it
 	sums    []float64      // scratch: of the weights of each block of tokens
 	weights [block]float64 // scratch: of the tokens of a block
 	kept    candidates
 }
 
-// New returns a sampler for a vocabulary of that size. A parameter that is NaN or out of
-// its domain is a [ParamError].
+// New returns a sampler for a vocabulary of the given size. A parameter that is NaN or
+// out of its domain is a [ParamError].
 func New(cfg Config, vocab int) (*Sampler, error) {
 	if err := cfg.Check(vocab); err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ type ParamError struct{ Param, Message string }
 
 func (e *ParamError) Error() string { return e.Param + ": " + e.Message }
 
-// Check returns a [ParamError] if c is invalid for a vocabulary of that size.
+// Check returns a [ParamError] if c is invalid for a vocabulary of the given size.
 func (c *Config) Check(vocab int) error {
 	for _, x := range []struct {
 		name     string
@@ -114,19 +114,19 @@ func (s *Sampler) Sample(logits []float32, step int) int {
 	return s.SampleAt(logits, Uniform(s.cfg.Seed, s.cfg.Row, step))
 }
 
-// SampleAt is Sample with the draw u, in [0, 1), given.
+// SampleAt is Sample with the given draw u, in [0, 1).
 func (s *Sampler) SampleAt(logits []float32, u float64) int {
 	return s.choose(s.penalised(logits), u)
 }
 
-// choose returns the index of the chosen one of x, the final logits.
+// choose returns the index of the chosen value of x, the final logits.
 func (s *Sampler) choose(x []float32, u float64) int {
 	if s.cfg.Temperature == 0 {
 		return s.cfg.Kernels.ArgMax(x)
 	}
 	top := s.cfg.Kernels.Largest(x)
 	limited := s.cfg.TopK > 0 && s.cfg.TopK < len(x)
-	if limited { // temperature keeps the order
+	if limited { // temperature does not change the order
 		s.kept.best(x, s.cfg.TopK)
 	}
 	switch {

@@ -50,9 +50,9 @@ func TestGreedy(t *testing.T) {
 	}
 }
 
-// Each penalty has a form of its own: token 1 was seen once, its logit is 3, that of
-// the other token 2.
-func TestForms(t *testing.T) {
+// Each penalty has a form of its own: token 1 was seen once, its logit is 3, that of the
+// other token 2.
+func TestPenaltyForms(t *testing.T) {
 	for _, test := range []struct {
 		presence, frequency float64
 		want                [4]int // none multiplied, presence, frequency, both
@@ -113,16 +113,15 @@ func TestTopKOfEquals(t *testing.T) {
 	}
 }
 
-// TestDifferences shows where the sampler departs from that of seed 002's server,
-// each time with the reason.
+// TestDifferences lists the deviations of the sampler from seed 002's server, each with
+// its reason.
 func TestDifferences(t *testing.T) {
-	// Temperature 0 divides by zero there and gives token 0; every dialect means the
-	// likeliest token by it, and so do later versions of that server.
+	// There temperature 0 divides by zero and gives token 0. In every dialect it means
+	// the likeliest token, and also in later versions of that server.
 	if got := sample(t, sampler.Config{Temperature: 0, TopK: 40}, []float32{1, 2, 3}, 0.5); got != 2 {
 		t.Errorf("temperature 0: got %d", got)
 	}
-	// Tokens as likely as the k-th stay there; "at most top_k" is what seeds 000 and
-	// 001 say.
+	// There tokens as likely as the k-th stay; seeds 000 and 001 specify "at most top_k".
 	for i := range 100 {
 		if got := sample(t, sampler.Config{Temperature: 1, TopK: 2}, []float32{1, 1, 1}, float64(i)/100); got > 1 {
 			t.Errorf("top_k 2 of three equals: got %d", got)
@@ -154,7 +153,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// Draws are a function of (seed, row, step) alone and look uniform.
+// Draws are a function of (seed, row, step) only and look uniform.
 func TestUniform(t *testing.T) {
 	if a, b := sampler.Uniform(1, 2, 3), sampler.Uniform(1, 2, 3); a != b {
 		t.Errorf("%v and %v", a, b)

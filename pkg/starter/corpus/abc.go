@@ -49,8 +49,8 @@ var abcMetres = []abcMetre{
 	},
 }
 
-// abcKey is a key field, its tonic as an index into C..B, and whether its
-// third is major: that decides which chords carry the bars.
+// abcKey is a key field, its tonic as an index into C..B, and whether its third is major,
+// which determines the chords of the bars.
 type abcKey struct {
 	name  string
 	tonic int
@@ -64,8 +64,8 @@ var abcKeys = []abcKey{
 	{"Ador", 5, false}, {"Edor", 2, false}, {"Ddor", 1, false}, {"Gdor", 4, false},
 }
 
-// abcForms name the eight bars: equal letters are equal bars, a capital is its
-// small letter's bar moved by a step or two, z is the closing bar.
+// abcForms name the eight bars: equal letters are equal bars, a capital is the bar of its
+// lower-case letter moved by a step or two, z is the closing bar.
 var abcForms = []string{
 	"abcdabez", "abcdaefz", "abacabdz", "abacdeaz", "abcdefgz", "abcdefaz",
 	"aAbcaAdz", "abABcdez", "abcdeEaz", "aAbcdeaz", "abcdABez", "abacdDez",
@@ -120,7 +120,7 @@ func composeBars(d *dice, m abcMetre, k abcKey) []string {
 	form := pick(d, abcForms)
 	roots := append(append([]int{}, pick(d, abcRoots[k.major])...), pick(d, abcRoots[k.major])...)
 	made := map[byte][]tuneNote{}
-	at := nearest(k.tonic, 4+d.n(5)) // where the melody is
+	at := nearest(k.tonic, 4+d.n(5)) // current step of the melody
 	bars := make([]string, tuneBars)
 	for i := range bars {
 		c := form[i]
@@ -161,8 +161,8 @@ func barRhythm(d *dice, m abcMetre) []int {
 	return r
 }
 
-// melody gives a rhythm its notes. The first note and every other strong one
-// belong to the chord on root; the rest move by small intervals.
+// melody assigns notes to a rhythm. The first note and every other strong one belong to
+// the chord on root; the rest move by small intervals.
 func melody(d *dice, m abcMetre, rhythm []int, k abcKey, root, at int) []tuneNote {
 	beat := 2
 	if m.name == "6/8" {
@@ -194,7 +194,7 @@ func chordTone(d *dice, root, at int) int {
 	return pick(d, from)
 }
 
-// intervals and their weights away from strong beats, in scale steps.
+// Intervals and their weights away from strong beats, in scale steps.
 var (
 	intervals       = []int{-3, -2, -1, 0, 1, 2, 3}
 	intervalWeights = []int{2, 4, 6, 1, 6, 4, 2}
@@ -209,7 +209,7 @@ func neighbour(d *dice, at int) int {
 	return at - by
 }
 
-// nearest is the note of the tonic's letter that is closest to step.
+// nearest returns the note of the tonic's letter that is closest to step.
 func nearest(tonic, step int) int {
 	best := tonic
 	for _, s := range []int{tonic, tonic + 7} {
@@ -254,7 +254,7 @@ func barText(bar []tuneNote) string {
 
 func abs(x int) int { return max(x, -x) }
 
-// tuneTitle makes a name in the manner of session tunes.
+// tuneTitle composes a name in the style of session tunes.
 func tuneTitle(d *dice) string {
 	adj, noun, who := pick(d, titleAdjectives), pick(d, titleNouns), pick(d, titlePeople)
 	switch d.n(7) {

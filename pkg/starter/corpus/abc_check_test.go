@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// CheckTune reports what is wrong with a tune in ABC notation: its header
-// fields X T M L K in order, two lines of four bars of plain notes of the key,
-// each bar as long as the metre, the last note on the tonic, "|]" at the end.
+// CheckTune returns the first fault of a tune in ABC notation: its header fields must be
+// X T M L K in order, followed by two lines of four bars of plain notes of the key, each
+// bar as long as the metre, the last note on the tonic, "|]" at the end.
 func CheckTune(text string) error {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	if len(lines) != 7 {
@@ -50,7 +50,7 @@ func CheckTune(text string) error {
 	return nil
 }
 
-// checkTuneHeader checks the five fields and finds the metre and the key.
+// checkTuneHeader checks the five fields and returns the metre and the key.
 func checkTuneHeader(lines []string) (abcMetre, abcKey, error) {
 	var value [5]string
 	for i, field := range []string{"X:", "T:", "M:", "L:", "K:"} {
@@ -80,8 +80,8 @@ func checkTuneHeader(lines []string) (abcMetre, abcKey, error) {
 	return abcMetre{}, abcKey{}, fmt.Errorf("tune: unknown metre %q", value[2])
 }
 
-// measureBar adds up the lengths of a bar's notes, in eighths, and gives the
-// last note. Only plain letters are in every key; an accidental is an error.
+// measureBar adds up the lengths of a bar's notes, in eighths, and returns the last note.
+// Only plain letters are in every key; an accidental is an error.
 func measureBar(bar string) (units int, last byte, err error) {
 	for i := 0; i < len(bar); {
 		if strings.IndexByte(noteLetters, bar[i]) < 0 {

@@ -8,9 +8,9 @@ import (
 
 const phraseChords = 4
 
-// sectionNames are the parts of a song; sectionForms are their phrases: equal
-// letters are equal phrases, and a capital is its small letter's phrase with
-// another ending.
+// sectionNames are the parts of a song; sectionForms are their phrases: equal letters are
+// equal phrases, and a capital is the phrase of its lower-case letter with another
+// ending.
 var (
 	sectionNames = []string{"intro", "verse", "chorus", "bridge", "coda"}
 	sectionForms = []string{"ab", "aA", "ab", "aba", "abA", "abc", "abac", "abAc", "abcd"}
@@ -52,14 +52,14 @@ func progression(d *dice, v *voice) string {
 
 type voiceKey struct{ key, style string }
 
-// voice is what one style says in one key.
+// voice holds the chords of one style in one key.
 type voice struct {
 	key     chordKey
 	style   chordStyle
 	degrees []degree
 	symbols [][]string       // by degree; empty if the style has no such chord
 	uses    []int            // the degrees that the style uses
-	degree  map[string][]int // by symbol, the degrees it may stand for
+	degree  map[string][]int // by symbol, the degrees that it may represent
 }
 
 func newVoice(k chordKey, s chordStyle) *voice {
@@ -78,8 +78,8 @@ func newVoice(k chordKey, s chordStyle) *voice {
 	return v
 }
 
-// follows reports whether degree j may come after degree i. Functions move
-// T to anything, S to S, D or T, D to D or T; an applied chord goes to its goal.
+// follows reports whether degree j may come after degree i. Functions move from T to
+// anything, from S to S, D or T, from D to D or T; an applied chord moves to its goal.
 func (v *voice) follows(i, j int) bool {
 	a, b := v.degrees[i], v.degrees[j]
 	switch {
@@ -93,8 +93,8 @@ func (v *voice) follows(i, j int) bool {
 	return true
 }
 
-// opens and rests say where a phrase may begin and end; closes says that from
-// degree i to the tonic is a cadence.
+// opens and rests report whether a phrase may begin or end with a degree. closes reports
+// whether moving from degree i to the tonic is a cadence.
 func (v *voice) opens(i int) bool {
 	f := v.degrees[i].does
 	return len(v.symbols[i]) > 0 && (f == tonic || f == subdominant)
@@ -119,7 +119,7 @@ func (v *voice) section(d *dice, form string) [][]string {
 		p, again := made[c]
 		small := unicode.ToLower(c)
 		switch {
-		case again && !ends: // as it was
+		case again && !ends: // unchanged
 		case small != c:
 			p = v.phrase(d, made[small][:phraseChords/2], ends)
 		default:
@@ -131,8 +131,8 @@ func (v *voice) section(d *dice, form string) [][]string {
 	return out
 }
 
-// phrase draws walks through the degrees until one can be written to begin with
-// the given symbols, if any, and ends as asked.
+// phrase draws walks through the degrees until one can be written with the given first
+// symbols, if any, and the requested ending.
 func (v *voice) phrase(d *dice, begin []string, final bool) []string {
 	for tries := 0; ; tries++ {
 		if tries == 2000 {
@@ -157,7 +157,7 @@ func (v *voice) phrase(d *dice, begin []string, final bool) []string {
 	}
 }
 
-// walk draws one phrase of degrees, nil if it came to no resting place.
+// walk draws one phrase of degrees, nil if it reached no resting place.
 func (v *voice) walk(d *dice) []int {
 	walk := make([]int, phraseChords)
 	walk[0] = pick(d, v.uses)

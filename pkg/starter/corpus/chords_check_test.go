@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// CheckProgression reports what is wrong with one line of Chords: an unknown
-// key, style or section, a chord that no style of its family uses in the key, a
-// phrase that is not of four chords, begins or rests on the wrong function or
-// makes a step that functional harmony does not, a line without its cadence.
+// CheckProgression returns the first fault of one line of Chords: an unknown key, style
+// or section, a chord that no style of its family uses in the key, a phrase that is not
+// of four chords, begins or rests on the wrong function or makes a step outside
+// functional harmony, a line without its cadence.
 func CheckProgression(line string) error {
 	words := strings.Fields(line)
 	if len(words) < 4 || words[2] != ":" {
@@ -48,7 +48,7 @@ func findVoice(key, style string) (*voice, error) {
 	return newVoice(chordKeys[k], chordStyles[s]), nil
 }
 
-// splitWords cuts words at every sep.
+// splitWords splits words at every sep.
 func splitWords(words []string, sep string) [][]string {
 	out := [][]string{nil}
 	for _, w := range words {
@@ -61,8 +61,8 @@ func splitWords(words []string, sep string) [][]string {
 	return out
 }
 
-// checkPhrase follows every reading of the symbols as degrees at once; the
-// phrase is right if one reading reaches its end.
+// checkPhrase follows all readings of the symbols as degrees at once; the phrase is right
+// if one reading reaches its end.
 func (v *voice) checkPhrase(p []string, final bool) error {
 	if len(p) != phraseChords {
 		return fmt.Errorf("%d chords, want %d", len(p), phraseChords)

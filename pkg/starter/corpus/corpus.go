@@ -1,11 +1,11 @@
-// Package corpus writes the texts that the starter models are trained on.
+// Package corpus generates the training texts of the starter models.
 //
-// Grammars and word lists of our own make every text: the same name, seed and size
-// give the same bytes on every platform. Three domains are those of seed 002: short
-// stories, tunes in ABC notation (abcnotation.com, standard 2.1) and functional chord
-// progressions. The fourth is sentences with the forms that they fill in, in JSON (RFC
-// 8259). The package knows nothing of tokenizers, models or training. Its tests judge
-// whether a text follows the rules, and measure the starter models by them.
+// Its grammars and word lists generate every text: the same name, seed and size give the
+// same bytes on every platform. Three domains are those of seed 002: short stories, tunes
+// in ABC notation (abcnotation.com, standard 2.1) and functional chord progressions. The
+// fourth is sentences with the forms that they fill in, in JSON (RFC 8259). The package
+// knows nothing of tokenizers, models or training. Its tests check whether a text follows
+// the rules, and measure the starter models with these checks.
 package corpus
 
 import (
@@ -41,8 +41,8 @@ func fill(size int, piece func(b *strings.Builder)) string {
 	return b.String()
 }
 
-// dice draws from a PCG stream; only 64-bit integers are involved, so draws
-// are the same on every platform.
+// dice draws from a PCG stream. It uses only 64-bit integers, so draws are the same on
+// every platform.
 type dice struct{ src *rand.PCG }
 
 // newDice separates the streams of the domains by name.
@@ -60,7 +60,7 @@ func (d *dice) n(k int) int {
 	return int(hi)
 }
 
-// chance is true in pct of 100 draws.
+// chance returns true in pct of 100 draws.
 func (d *dice) chance(pct int) bool { return d.n(100) < pct }
 
 // pick draws one element.

@@ -11,7 +11,7 @@ import (
 // names are the starters in the order of Text's documentation.
 var names = []string{"novels", "abc", "chords", "forms"}
 
-// text is Text where an error is the test's.
+// text calls Text and fails the test on an error.
 func text(t testing.TB, name string, seed uint64, size int) string {
 	t.Helper()
 	s, err := Text(name, seed, size)
@@ -21,7 +21,7 @@ func text(t testing.TB, name string, seed uint64, size int) string {
 	return s
 }
 
-// pieces cuts a training text into the pieces that the judges judge.
+// pieces splits a training text into the pieces that the judges check.
 func pieces(name, text string) []string {
 	if name == "chords" {
 		return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
@@ -37,11 +37,11 @@ func pieces(name, text string) []string {
 	return out
 }
 
-// judges are the judges by name.
+// judges maps names to judges.
 var judges = map[string]func(string) error{"novels": CheckStory, "abc": CheckTune, "chords": CheckProgression, "forms": CheckForm}
 
-// The models in the repository were trained on these bytes: a change of a
-// generator needs new models.
+// The models in the repository were trained on these bytes: a change of a generator needs
+// new models.
 func TestTextIsTheSameEverywhere(t *testing.T) {
 	want := map[string]string{
 		"novels": "a85c8d1434e8b99a",
@@ -97,9 +97,9 @@ func TestNoTwoPiecesAreAlike(t *testing.T) {
 	}
 }
 
-// TestLongRunsAreRare bounds what a model that knew the rules perfectly would
-// repeat: the share of the runs of 12 words (novels, chords, forms) or characters (abc)
-// of one seed's text that stand in another's.
+// TestLongRunsAreRare bounds the repetition of a model that knew the rules perfectly: the
+// share of the runs of 12 words (novels, chords, forms) or characters (abc) of one seed's
+// text that occur in another's.
 func TestLongRunsAreRare(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -129,7 +129,7 @@ func TestLongRunsAreRare(t *testing.T) {
 	}
 }
 
-// bodies keeps the music of tunes.
+// bodies returns the music of tunes.
 func bodies(tunes string) string {
 	var b strings.Builder
 	for _, p := range pieces("abc", tunes) {

@@ -16,10 +16,10 @@ const (
 	formsFile  = "../testdata/forms.md"
 )
 
-// leastFields are the shares of fields that have to be right, in each of the ways.
+// leastFields are the minimum shares of right fields, in each of the ways.
 var leastFields = [3]float64{0.92, 0.9, 0.88}
 
-// formTask is a held-out sentence to fill in a form from, and what is right.
+// formTask is a held-out sentence from which to fill in a form, and the right form.
 type formTask struct {
 	prompt string
 	begun  string // part of the form at the end of the prompt
@@ -37,7 +37,7 @@ func (c *tally) add(kind string, right bool) bool {
 	return right
 }
 
-// share is the part that is right, of one kind or of all.
+// share returns the share of right fields, of one kind or of all.
 func (c *tally) share(kinds ...string) float64 {
 	right, all := 0, 0
 	for _, k := range kinds {
@@ -46,10 +46,9 @@ func (c *tally) share(kinds ...string) float64 {
 	return float64(right) / float64(all)
 }
 
-// TestFormsAreFilledIn has forms filled in from sentences that the model has not
-// seen, greedily: with keys of its choice, with one that the prompt asks for, as a
-// schema does, and from prompts that lack the blank line by which the model knows
-// that a sentence is whole.
+// TestFormsAreFilledIn fills in forms greedily from sentences that the model has not
+// seen: with keys of its choice, with a key that the prompt requests, as a schema does,
+// and from prompts without the blank line that marks the end of a sentence.
 func TestFormsAreFilledIn(t *testing.T) {
 	if testing.Short() {
 		t.Skip("decodes 30,000 tokens")
@@ -114,8 +113,8 @@ func fillForms(t *testing.T, s *starter, tasks []formTask) *tally {
 	return count
 }
 
-// judge counts the fields of a form, and those that are right among them. All are
-// wrong in a text that is not a form.
+// judge counts the fields of a form, and the right ones among them. All are wrong in a
+// text that is not a form.
 func (task *formTask) judge(t *testing.T, text string, count *tally) {
 	keys, values, err := corpus.ReadForm(task.begun + strings.TrimPrefix(text, "\n"))
 	switch {

@@ -21,22 +21,22 @@ var formsGrammar = sync.OnceValue(func() *grammar {
 
 const maxForm = 208 // bytes of a piece, both parts
 
-// form is a kind of forms: its grammar rule, its keys in the order in which they
-// are written, and how often it is drawn.
+// form is a kind of form: its grammar rule, its keys in the order of writing, and its
+// weight in draws.
 type form struct {
 	rule   string
 	fields []field
 	weight int
 }
 
-// field is a key of a form. Its value is that of the slot of its name, or a nested
+// field is a key of a form. Its value is that of the slot with its name, or a nested
 // object.
 type field struct {
 	key    string
 	nested []field
 }
 
-// forms are the kinds. A sentence need not tell every key.
+// forms are the kinds. A sentence need not contain every key.
 var forms = []form{
 	{"person", []field{{key: "name"}, {key: "age"}, {key: "trade"}, {key: "town"}, {key: "married"}, {key: "children"}}, 24},
 	{"order", []field{{key: "customer"}, {key: "items"}, {key: "total"}, {key: "paid"},
@@ -47,12 +47,12 @@ var forms = []form{
 	{"message", []field{{key: "from"}, {key: "to"}, {key: "urgent"}, {key: "text"}}, 24},
 }
 
-// Forms writes pieces of two parts, a blank line after each, about size bytes in
-// all: a sentence, perhaps with a question after it, and the form that it fills, a
-// JSON object without spaces. A line feed parts them; in each fourth piece nothing
-// does, as where a grammar of JSON allows no line feed. The form has keys that the
-// sentence tells, all or some; their order is fixed. An answer repeats the facts
-// and may name their unit.
+// Forms writes pieces of two parts, a blank line after each, about size bytes in all: a
+// sentence, sometimes followed by a question, and the form that it fills, a JSON object
+// without spaces. A line feed separates them, except in each fourth piece, as with a
+// grammar of JSON that allows no line feed. The form has all or some of the keys that the
+// sentence contains, in a fixed order. An answer repeats the facts and may include their
+// unit.
 func Forms(seed uint64, size int) string {
 	d := newDice(seed, "forms")
 	return fill(size, func(b *strings.Builder) {
@@ -66,8 +66,8 @@ func Forms(seed uint64, size int) string {
 	})
 }
 
-// questionPct is how many sentences of 100 have a question after them, where
-// there is one to ask.
+// questionPct is the percentage of sentences followed by a question, if there is one to
+// ask.
 const questionPct = 30
 
 // oneForm writes a piece.
@@ -100,8 +100,8 @@ func pickForm(d *dice) form {
 	return forms[d.weighted(w)]
 }
 
-// slotsOf lists the slots of an alternative in the order of the text. A slot may
-// begin with a capital, to begin a sentence.
+// slotsOf lists the slots of an alternative in the order of the text. A slot may begin
+// with a capital, to begin a sentence.
 func slotsOf(seq sequence) (names []string) {
 	for _, p := range seq {
 		if p.bound && !slices.Contains(names, strings.ToLower(p.rule)) {
@@ -114,7 +114,7 @@ func slotsOf(seq sequence) (names []string) {
 // entry is a key of a form with its value as JSON.
 type entry struct{ key, value string }
 
-// entriesOf lists the fields that the values of slots fill.
+// entriesOf lists the fields filled by the values of slots.
 func entriesOf(fields []field, values map[string]string) (out []entry) {
 	for _, f := range fields {
 		if f.nested != nil {
@@ -130,13 +130,12 @@ func entriesOf(fields []field, values map[string]string) (out []entry) {
 	return out
 }
 
-// askable are the entries that the grammar has a question for.
+// askable returns the entries for which the grammar has a question.
 func askable(g *grammar, entries []entry) []entry {
 	return slices.DeleteFunc(slices.Clone(entries), func(e entry) bool { return g.rules["ask."+e.key] == nil })
 }
 
-// answered lists the entries of an answer: a sentence, the value asked for and its
-// unit.
+// answered lists the entries of an answer: a sentence, the requested value and its unit.
 func answered(w *writer, e entry) []entry {
 	out := []entry{{"answer", quoted(w.sequence(w.g.rules["answer."+e.key][0]))}, e}
 	if unit := w.g.rules["units."+e.key]; unit != nil {
@@ -145,7 +144,7 @@ func answered(w *writer, e entry) []entry {
 	return out
 }
 
-// chosen draws the entries that a form asks for: often all, else some or few.
+// chosen draws the entries that a form asks for: often all, otherwise some or few.
 func chosen(d *dice, all []entry) []entry {
 	if d.chance(45) {
 		return all

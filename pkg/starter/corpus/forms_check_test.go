@@ -54,7 +54,7 @@ func (p *formPattern) source(g *grammar, seq sequence) string {
 	return b.String()
 }
 
-// source is the regular expression of what a sentence says for the slot.
+// source returns the regular expression of the slot's text in a sentence.
 func (s formSlot) source(g *grammar, name string, capital bool) string {
 	switch s.kind {
 	case listed:
@@ -75,7 +75,7 @@ func (s formSlot) source(g *grammar, name string, capital bool) string {
 	return strings.Join(options, "|")
 }
 
-// value is the JSON of what a sentence says.
+// value returns the JSON of the slot's text in a sentence.
 func (s formSlot) value(g *grammar, name, text string) string {
 	switch s.kind {
 	case copied:
@@ -87,7 +87,7 @@ func (s formSlot) value(g *grammar, name, text string) string {
 	}
 	for _, v := range s.values {
 		if slices.ContainsFunc(g.rules[name+"."+v], func(seq sequence) bool { return seq[0].text == text }) {
-			if s.kind == saidWord {
+			if s.kind == phrasedWord {
 				return quoted(v)
 			}
 			return v
@@ -96,7 +96,7 @@ func (s formSlot) value(g *grammar, name, text string) string {
 	return ""
 }
 
-// match gives what the sentence says for each slot, or nil.
+// match returns the sentence's value of each slot, or nil.
 func (p *formPattern) match(text string) map[string]string {
 	groups := p.re.FindStringSubmatch(text)
 	if groups == nil {
@@ -130,16 +130,15 @@ var formPatterns = sync.OnceValue(func() map[string][]formPattern {
 	return out
 })
 
-// Filled is a form with every key that its sentence tells: names in the order in
-// which forms have them, values as JSON.
+// Filled is a form with every key that its sentence contains: names in the order of the
+// form, values as JSON.
 type Filled struct {
 	Kind   string // rule of the sentence
 	Keys   []string
 	Values map[string]string
 }
 
-// FillForm reads a sentence of Forms, perhaps with a question, and fills in the
-// form.
+// FillForm parses a sentence of Forms, perhaps with a question, and fills in the form.
 func FillForm(text string) (*Filled, error) {
 	text = strings.TrimSuffix(text, "\n")
 	sentence, question := text, ""
@@ -160,19 +159,19 @@ func FillForm(text string) (*Filled, error) {
 	return nil, fmt.Errorf("form: unknown sentence %q", sentence)
 }
 
-// fill makes the form of what a sentence says, or the answer to the question.
-func (f *form) fill(said map[string]string, question string) (*Filled, error) {
+// fill makes the form of a sentence's texts of slots, or the answer to the question.
+func (f *form) fill(texts map[string]string, question string) (*Filled, error) {
 	g, values := formsGrammar(), map[string]string{}
-	for name, text := range said {
+	for name, text := range texts {
 		values[name] = formSlots[name].value(g, name, text)
 	}
 	entries := entriesOf(f.fields, values)
 	if question != "" {
-		at := slices.IndexFunc(askable(g, entries), func(e entry) bool { return asks(e.key, question, said) })
+		at := slices.IndexFunc(askable(g, entries), func(e entry) bool { return asks(e.key, question, texts) })
 		if at < 0 {
 			return nil, fmt.Errorf("form: the question %q does not follow", question)
 		}
-		entries = answered(&writer{g: g, bound: said}, askable(g, entries)[at])
+		entries = answered(&writer{g: g, bound: texts}, askable(g, entries)[at])
 	}
 	out := &Filled{Kind: f.rule, Values: map[string]string{}}
 	for _, e := range entries {
@@ -182,12 +181,12 @@ func (f *form) fill(said map[string]string, question string) (*Filled, error) {
 	return out, nil
 }
 
-// asks reports whether a question is for that key and names what the sentence does.
-func asks(key, question string, said map[string]string) bool {
+// asks reports whether a question asks for that key and repeats the sentence's texts.
+func asks(key, question string, texts map[string]string) bool {
 	return slices.ContainsFunc(formPatterns()["ask."+key], func(p formPattern) bool {
 		asked := p.match(question)
 		for name, text := range asked {
-			if said[name] != text {
+			if texts[name] != text {
 				return false
 			}
 		}
@@ -195,9 +194,9 @@ func asks(key, question string, said map[string]string) bool {
 	})
 }
 
-// CheckForm reports what is wrong with a piece of Forms: a sentence that the
-// grammar does not have, a form that is not compact JSON, keys that the sentence
-// does not tell or in another order, a value that differs from the sentence's.
+// CheckForm returns the first fault of a piece of Forms: a sentence that the grammar
+// cannot produce, a form that is not compact JSON, keys that the sentence does not
+// contain or in another order, a value that differs from the sentence's.
 func CheckForm(piece string) error {
 	text, object := SplitForm(piece)
 	want, err := FillForm(text)
@@ -222,8 +221,8 @@ func CheckForm(piece string) error {
 	return nil
 }
 
-// SplitForm cuts a piece where its form begins: at the first brace from which on it
-// is JSON. Without one all is text.
+// SplitForm splits a piece where its form begins: at the first brace from which on it is
+// JSON. Without one it is all text.
 func SplitForm(piece string) (text, object string) {
 	for at := range len(piece) {
 		if piece[at] == '{' && json.Valid([]byte(piece[at:])) {
@@ -233,7 +232,7 @@ func SplitForm(piece string) (text, object string) {
 	return piece, ""
 }
 
-// ReadForm reads a compact JSON object: its keys in their order and their values.
+// ReadForm parses a compact JSON object: its keys in order and their values.
 func ReadForm(text string) (keys []string, values map[string]string, err error) {
 	var raw map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(text), &raw); err != nil {

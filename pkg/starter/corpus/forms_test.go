@@ -83,8 +83,8 @@ func TestFillForm(t *testing.T) {
 	}
 }
 
-// A char tokenizer has the characters of its text: the model must be able to spell
-// any JSON in ASCII.
+// A char tokenizer has the characters of its text: the model must be able to spell any
+// JSON in ASCII.
 func TestFormsHaveAllOfASCII(t *testing.T) {
 	count := map[rune]int{}
 	for _, c := range text(t, "forms", 1, 1_000_000) {

@@ -5,24 +5,24 @@ import (
 	"strings"
 )
 
-// formSlot is a value of a form: how a sentence says it and what the form has.
+// formSlot is a value of a form: its text in a sentence and its JSON in the form.
 type formSlot struct {
 	kind    slotKind
-	pattern string               // of what one draws
+	pattern string               // of the values that one draws
 	one     func(d *dice) string // one value, or one item of a list
-	least   int                  // items of a list
-	values  []string             // that phrases of the grammar say
+	least   int                  // minimum items of a list
+	values  []string             // that phrases of the grammar express
 }
 
-// slotKind is the type of a value and where it stands.
+// slotKind is the type of a value and its position.
 type slotKind int
 
 const (
-	copied   slotKind = iota // a string that stands in the sentence
-	bare                     // a number that stands in the sentence
-	listed                   // an array of strings that stand in the sentence
-	said                     // a number or boolean that a phrase says
-	saidWord                 // a string that a phrase says
+	copied      slotKind = iota // a string copied from the sentence
+	bare                        // a number copied from the sentence
+	listed                      // an array of strings copied from the sentence
+	phrased                     // a number or boolean that a phrase expresses
+	phrasedWord                 // a string that a phrase expresses
 )
 
 var formSlots = map[string]formSlot{
@@ -31,11 +31,11 @@ var formSlots = map[string]formSlot{
 	"age":      {kind: bare, pattern: `[1-9][0-9]?`, one: between(6, 99)},
 	"trade":    {kind: copied, pattern: `[a-z]+`, one: from(formTrades)},
 	"town":     placeSlot,
-	"married":  {kind: said, values: []string{"true", "false"}},
-	"children": {kind: said, values: []string{"0", "1", "2", "3", "4", "5", "6"}},
+	"married":  {kind: phrased, values: []string{"true", "false"}},
+	"children": {kind: phrased, values: []string{"0", "1", "2", "3", "4", "5", "6"}},
 	"items":    {kind: listed, pattern: `[a-z]+`, one: from(formGoods), least: 1},
 	"total":    {kind: bare, pattern: `[1-9][0-9]*(?:\.[0-9]+)?`, one: price},
-	"paid":     {kind: said, values: []string{"true", "false"}},
+	"paid":     {kind: phrased, values: []string{"true", "false"}},
 	"street":   {kind: copied, pattern: `[A-Z][a-z]+ [A-Z][a-z]+`, one: streetName},
 	"number":   {kind: bare, pattern: `[1-9][0-9]*`, one: between(1, 250)},
 	"topic":    {kind: copied, pattern: `[a-z]+ [a-z]+`, one: topicName},
@@ -43,14 +43,14 @@ var formSlots = map[string]formSlot{
 	"hour":     {kind: bare, pattern: `[1-9][0-9]?`, one: between(7, 22)},
 	"room":     {kind: copied, pattern: `[A-H][1-9][0-9]?`, one: roomName},
 	"place":    placeSlot,
-	"sky":      {kind: saidWord, values: []string{"rain", "snow", "sun", "fog", "cloud", "storm"}},
+	"sky":      {kind: phrasedWord, values: []string{"rain", "snow", "sun", "fog", "cloud", "storm"}},
 	"temp":     {kind: bare, pattern: `0|-?[1-9][0-9]?(?:\.5)?`, one: temperature},
 	"wind":     {kind: bare, pattern: `[1-9][0-9]?`, one: between(2, 95)},
-	"warning":  {kind: said, values: []string{"true", "false"}},
+	"warning":  {kind: phrased, values: []string{"true", "false"}},
 	"door":     {kind: bare, pattern: `[1-9][0-9]*`, one: between(1, 400)},
 	"code":     {kind: copied, pattern: `[!-~]{5,8}`, one: secretCode},
-	"active":   {kind: said, values: []string{"true", "false"}},
-	"urgent":   {kind: said, values: []string{"true", "false"}},
+	"active":   {kind: phrased, values: []string{"true", "false"}},
+	"urgent":   {kind: phrased, values: []string{"true", "false"}},
 	"text":     {kind: copied, pattern: `[a-z]+(?: [A-Za-z]+)+`, one: request},
 }
 
@@ -59,7 +59,7 @@ var (
 	placeSlot  = formSlot{kind: copied, pattern: `[A-Z][a-z]+(?: [A-Z][a-z]+)?`, one: placeName}
 )
 
-// draw gives a value of the slot as the sentence says it and as JSON.
+// draw returns a value of the slot as text in a sentence and as JSON.
 func (s formSlot) draw(d *dice, g *grammar, name string) (text, value string) {
 	switch s.kind {
 	case copied:
@@ -73,10 +73,10 @@ func (s formSlot) draw(d *dice, g *grammar, name string) (text, value string) {
 			}
 		}
 		return enumerated(items), list(items)
-	case said, saidWord:
+	case phrased, phrasedWord:
 		value = pick(d, s.values)
 		text = pick(d, g.rules[name+"."+value])[0].text
-		if s.kind == saidWord {
+		if s.kind == phrasedWord {
 			value = quoted(value)
 		}
 		return text, value
@@ -85,7 +85,7 @@ func (s formSlot) draw(d *dice, g *grammar, name string) (text, value string) {
 	return text, text
 }
 
-// enumerated joins items as a sentence does: "a", "a and b", "a, b and c".
+// enumerated joins items as in a sentence: "a", "a and b", "a, b and c".
 func enumerated(items []string) string {
 	last := len(items) - 1
 	if last == 0 {
@@ -94,7 +94,7 @@ func enumerated(items []string) string {
 	return strings.Join(items[:last], ", ") + " and " + items[last]
 }
 
-// between draws a whole number from least to most.
+// between draws an integer from least to most.
 func between(least, most int) func(*dice) string {
 	return func(d *dice) string { return strconv.Itoa(least + d.n(most-least+1)) }
 }
@@ -104,12 +104,12 @@ func from(words []string) func(*dice) string {
 	return func(d *dice) string { return pick(d, words) }
 }
 
-// price is from 1 to 99.95, a number as JSON writes it.
+// price draws a price from 1 to 99.95, as a JSON number.
 func price(d *dice) string {
 	return strconv.Itoa(1+d.n(99)) + pick(d, []string{"", "", ".5", ".25", ".75", ".2", ".05", ".95"})
 }
 
-// temperature is from -19.5 to 35.5, in halves.
+// temperature draws a temperature from -19.5 to 35.5, in halves.
 func temperature(d *dice) string {
 	n := d.n(36)
 	sign := ""
@@ -122,13 +122,14 @@ func temperature(d *dice) string {
 	return sign + strconv.Itoa(n)
 }
 
-// roomName is such as B14.
+// roomName draws a name such as B14.
 func roomName(d *dice) string { return string(rune('A'+d.n(8))) + strconv.Itoa(1+d.n(29)) }
 
-// topicName is such as "new bridge".
+// topicName draws a topic such as "new bridge".
 func topicName(d *dice) string { return pick(d, topicWords) + " " + pick(d, topicThings) }
 
-// request is such as "bring the old lamps and no salt to Lower Lake for Hilda".
+// request draws a request such as "bring the old lamps and no salt to Lower Lake for
+// Hilda".
 func request(d *dice) string {
 	text := pick(d, requestVerbs)
 	for i := 0; i == 0 || i < 2 && d.chance(50); i++ {
@@ -146,8 +147,8 @@ func request(d *dice) string {
 	return text
 }
 
-// secretCode is five to eight printable characters, half of them of any kind, none a
-// space.
+// secretCode draws five to eight printable characters, half of them from all kinds,
+// without spaces.
 func secretCode(d *dice) string {
 	const plain = "abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ0123456789"
 	code := make([]byte, 5+d.n(4))
@@ -161,14 +162,15 @@ func secretCode(d *dice) string {
 	return string(code)
 }
 
-// Names are made of syllables, so that they must be read, not known; some are real.
+// Names are composed of syllables, so that the model must copy instead of memorise them;
+// some are real.
 var (
 	onsets = strings.Fields(`b br qu c ch d dr f fl g gr h j k kl l m n p pr r s sh st t th tr v w y z b d g h l m n r s t v`)
 	vowels = strings.Fields(`a a a e e e i i i o o o u u y ai ea ie ou ei oa`)
 	codas  = strings.Fields(`l n r s m d t k ck lt nd rn ll ss x th p g b f`)
 )
 
-// syllables makes a name of one to three syllables.
+// syllables composes a name of one to three syllables.
 func syllables(d *dice, most int) string {
 	var b strings.Builder
 	for i, n := 0, 1+d.n(most); i <= n; i++ {

@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// grammar is a set of rules that rewrite a name into text; novels.grammar
-// describes its notation.
+// grammar is a set of rules that rewrite a name into text; novels.grammar describes its
+// notation.
 type grammar struct {
 	rules map[string][]sequence // the alternatives of each rule
 }
@@ -117,8 +117,8 @@ func parseChoice(text string, depth int) (p part, rest string, err error) {
 	}
 }
 
-// find gives the rule that a reference means: a capital first letter without a
-// rule of its own asks for the small one's text with a capital.
+// find returns the rule of a reference. A capitalised reference without a rule of its own
+// means the text of the lower-case rule, capitalised.
 func (g *grammar) find(name string) (rule string, capital bool) {
 	if _, ok := g.rules[name]; ok {
 		return name, false
@@ -131,7 +131,7 @@ func (g *grammar) find(name string) (rule string, capital bool) {
 type writer struct {
 	g     *grammar
 	d     *dice
-	bound map[string]string // what {rule} means in this piece
+	bound map[string]string // the text of {rule} in this piece
 }
 
 // expand writes one alternative of the rule to a string.
@@ -168,7 +168,7 @@ func (w *writer) sequence(seq sequence) string {
 	return b.String()
 }
 
-// capitalised makes the first letter a capital, after a quotation mark too.
+// capitalised makes the first letter a capital, also after a quotation mark.
 func capitalised(text string) string {
 	i := strings.IndexFunc(text, unicode.IsLetter)
 	if i < 0 {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// function is what a chord does in its key (Riemann's three functions), and
-// applied for chords that lean on the one after them.
+// function is the role of a chord in its key (Riemann's three functions), and applied for
+// chords that lead to the next one.
 type function int
 
 const (
@@ -16,23 +16,23 @@ const (
 	applied
 )
 
-// degree is one chord of a mode: where its root lies, what it does, how it may
-// be coloured in each family of styles, and its goals.
+// degree is one chord of a mode: its root, its function, its colours in each family of
+// styles, and its goals.
 type degree struct {
 	name     string // Roman numeral
 	does     function
 	letter   int      // root: letters above the tonic's letter
 	semi     int      // root: semitones above the tonic
-	bass     int      // bass note, if it is not the root: letters above the tonic's letter; else -1
-	bassSemi int      // and semitones above the tonic
+	bass     int      // bass note, if not the root: letters above the tonic's letter; otherwise -1
+	bassSemi int      // bass note: semitones above the tonic
 	plain    string   // suffixes in plain styles, "-" for the bare triad
 	rich     string   // suffixes in rich styles; empty: not used there
 	goals    []string // of an applied chord: the names that may follow
 }
 
-// majorDegrees follows the usual order of functions T-S-D-T with the common
-// substitutes. Where a chord may go its function says (see voice.follows); an
-// applied dominant goes to its goal or a relative of it.
+// majorDegrees follows the usual order of functions T-S-D-T with the common substitutes.
+// A chord's function determines its successors (see voice.follows); an applied dominant
+// moves to its goal or a relative of it.
 var majorDegrees = []degree{
 	{"I", tonic, 0, 0, -1, 0, "- - add9", "maj7 maj7 6 maj9", nil},
 	{"I/3", tonic, 0, 0, 2, 4, "-", "", nil},
@@ -52,8 +52,8 @@ var majorDegrees = []degree{
 	{"V/vi", applied, 2, 4, -1, 0, "7", "7b9", fields("vi IV V/ii")},
 }
 
-// minorDegrees: the dominant is major, the other chords are of the natural
-// minor, with the Neapolitan and the applied dominants of iv, V and VI.
+// minorDegrees: the dominant is major, the other chords are of the natural minor, with
+// the Neapolitan and the applied dominants of iv, V and VI.
 var minorDegrees = []degree{
 	{"i", tonic, 0, 0, -1, 0, "m m m7", "m7 m7 m9 m6", nil},
 	{"i/3", tonic, 0, 0, 2, 3, "m", "", nil},
@@ -88,7 +88,7 @@ var chordKeys = []chordKey{
 	{"A-minor", 5, 9, true}, {"E-minor", 2, 4, true}, {"B-minor", 6, 11, true}, {"D-minor", 1, 2, true}, {"G-minor", 4, 7, true},
 }
 
-// degrees gives the chords of the key's mode.
+// degrees returns the chords of the key's mode.
 func (k chordKey) degrees() []degree {
 	if k.minor {
 		return minorDegrees
@@ -96,8 +96,8 @@ func (k chordKey) degrees() []degree {
 	return majorDegrees
 }
 
-// chordStyle is a style: whether its chords are rich (sevenths and more), and
-// the degrees that it does without.
+// chordStyle is a style: whether its chords are rich (sevenths and more), and the degrees
+// that it does not use.
 type chordStyle struct {
 	name  string
 	rich  bool
@@ -113,12 +113,12 @@ var chordStyles = []chordStyle{
 	{"swing", true, fields("iv bII")},
 }
 
-// pitchOf is the pitch class of each letter, C to B.
+// pitchOf holds the pitch class of each letter, C to B.
 var pitchOf = [7]int{0, 2, 4, 5, 7, 9, 11}
 
-// noteName spells the note that lies letters and semitones above the tonic.
-// Where the spelling would be a white key in disguise or need a double
-// accidental, it is respelled as fake books do.
+// noteName spells the note that lies letters and semitones above the tonic. A spelling
+// that would be a white key in disguise or need a double accidental is respelled as in
+// fake books.
 func (k chordKey) noteName(letters, semitones int) string {
 	letter, pitch := (k.letter+letters)%7, (k.pitch+semitones)%12
 	diff := (pitch-pitchOf[letter]+18)%12 - 6
@@ -137,8 +137,8 @@ func (k chordKey) noteName(letters, semitones int) string {
 	return name
 }
 
-// symbols lists the ways a style writes a degree in a key, with repeats where
-// one is more usual; none if no style of its family uses the degree.
+// symbols lists the spellings of a degree in a style and key, with repeats of the more
+// usual ones; none if no style of its family uses the degree.
 func (k chordKey) symbols(g degree, s chordStyle) []string {
 	suffixes := g.plain
 	if s.rich {

@@ -45,7 +45,7 @@ func Novels(seed uint64, size int) string {
 	})
 }
 
-// pronouns of a person: the names of the rules and their texts.
+// Pronouns of a person: the names of the rules and their texts.
 var (
 	pronounRules = []string{"he", "him", "his", "himself"}
 	pronounTexts = map[bool][]string{true: {"she", "her", "her", "herself"}, false: {"he", "him", "his", "himself"}}
@@ -78,7 +78,7 @@ func story(d *dice, g *grammar) string {
 	return strings.ReplaceAll(strings.Join(beats, " "), " // ", "\n")
 }
 
-// The edits that a grammar without context leaves to be done.
+// Edits that a context-free grammar cannot express.
 var (
 	manySpaces  = regexp.MustCompile(` {2,}`)
 	looseMark   = regexp.MustCompile(` +([,.;:!?])`)
@@ -87,7 +87,7 @@ var (
 	sentence    = regexp.MustCompile(`(?:^|\. |\." )"?[a-z]`)
 )
 
-// edited sets the spaces, articles and capitals of one beat right.
+// edited corrects the spaces, articles and capitals of one beat.
 func edited(text string) string {
 	text = strings.TrimSpace(manySpaces.ReplaceAllString(text, " "))
 	text = looseMark.ReplaceAllString(text, "$1")

@@ -10,22 +10,21 @@ import (
 	"sync"
 )
 
-// StoryWords lists every word that Novels may write, as its grammar has it:
-// names with their capital, other words without. It is sorted.
+// StoryWords lists every word that Novels may write, in the grammar's spelling: names
+// with their capital, other words without. It is sorted.
 func StoryWords() []string { return slices.Sorted(maps.Keys(storyWords())) }
 
-// nameRules are the rules whose words keep their capital anywhere. In the other
-// rules a capital begins a sentence.
+// nameRules are the rules whose words always keep their capital. In the other rules a
+// capital begins a sentence.
 var nameRules = []string{
 	"girl", "boy", "surname", "PetName", "Street", "street.first", "town.first", "town.second", "town.one", "weekday", "month",
 }
 
-// uncapitalised makes the first letter small.
+// uncapitalised makes the first letter lower case.
 func uncapitalised(word string) string { return strings.ToLower(word[:1]) + word[1:] }
 
-// literals calls yield for each piece of literal text that can be written
-// starting from a rule, with the rule that has it; given names stand outside the
-// grammar.
+// literals calls yield for each piece of literal text that a rule can produce, with the
+// rule that contains it. The given names are defined outside the grammar.
 func (g *grammar) literals(from string, given map[string]bool, yield func(rule, text string)) error {
 	seen := map[string]bool{}
 	var visitRule func(name string) error
@@ -101,10 +100,10 @@ var (
 	wrongA      = regexp.MustCompile(`\b[Aa] (?:[aeiou][a-z]+|honest|hour)|\b[Aa]n [^aeiouAEIOUh]`)
 )
 
-// CheckStory reports what is wrong with a story: a paragraph that does not
-// begin with a capital or end with a full stop, question or exclamation mark,
-// a quotation left open, a misplaced mark, a/an before the wrong sound, or a
-// word that the grammar does not know.
+// CheckStory returns the first fault of a story: a paragraph that does not begin with a
+// capital or end with a full stop, question or exclamation mark, an open quotation, a
+// misplaced mark, a/an before the wrong sound, or a word that the grammar does not
+// contain.
 func CheckStory(text string) error {
 	if m := heading.FindStringSubmatch(text); m != nil {
 		if !isChapter(m[1]) {
@@ -124,7 +123,7 @@ func CheckStory(text string) error {
 	return nil
 }
 
-// isChapter reports whether the grammar counts chapters with that word.
+// isChapter reports whether the grammar numbers chapters with that word.
 func isChapter(number string) bool {
 	return slices.ContainsFunc(novelsGrammar().rules["chapter"], func(s sequence) bool { return s[0].text == number })
 }
@@ -149,8 +148,8 @@ func checkParagraph(p string) error {
 	return checkWords(p)
 }
 
-// checkWords reads the paragraph word by word. A capital that is no name's
-// may only stand where a sentence or a quotation begins.
+// checkWords checks the paragraph word by word. Except in names, a capital may appear
+// only at the beginning of a sentence or a quotation.
 func checkWords(p string) error {
 	words := storyWords()
 	begins := true

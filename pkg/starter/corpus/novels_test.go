@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// corrupt applies each change to each piece and wants the judge to see it. A
-// change that leaves the piece as it was says nothing.
+// corrupt applies each change to each piece and checks that the judge detects it. It
+// ignores a change that leaves the piece unchanged.
 func corrupt(t *testing.T, name string, changes map[string]func(string) string) {
 	all := pieces(name, text(t, name, 9, 60_000))
 	for what, change := range changes {
@@ -30,7 +30,7 @@ func corrupt(t *testing.T, name string, changes map[string]func(string) string) 
 	}
 }
 
-// once replaces the first place that a pattern matches.
+// once replaces the first match of a pattern.
 func once(pattern, with string) func(string) string {
 	re := regexp.MustCompile(pattern)
 	return func(s string) string {
@@ -95,8 +95,8 @@ func TestStories(t *testing.T) {
 	}
 }
 
-// A hero keeps one sex: no story calls a hero he and she. Friends are of the
-// other sex, so only stories with one name in them can be told from outside.
+// A hero keeps one sex: no story calls a hero he and she. Friends are of the other sex,
+// so only stories with one name can be checked from outside.
 func TestPronounsAgree(t *testing.T) {
 	g := novelsGrammar()
 	sex := map[string]bool{}
@@ -189,7 +189,7 @@ func TestGrammarIsWhole(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"story", "girl", "boy", "ruler.f", "ruler.m", "chapter"} {
-		used[name] = true // named in the code
+		used[name] = true // referenced in the code
 	}
 	for _, rule := range slices.Sorted(maps.Keys(g.rules)) {
 		if !used[rule] {

@@ -25,30 +25,30 @@ import (
 
 var update = flag.Bool("update", false, "write the tables in testdata, which the README shows")
 
-// What a starter has to keep.
+// Bounds that a starter must meet.
 const (
 	samples   = 200
-	leastGood = 0.95 // share of samples that are valid, of all but forms
-	leastForm = 0.80 // of forms, where each value must be what the sentence says
+	leastGood = 0.95 // share of valid samples, except of forms
+	leastForm = 0.80 // of forms, where each value must be that of the sentence
 	mostRuns  = 0.05 // share of the samples' runs in the training text
 )
 
-// How samples are drawn: what a client gets from seed 002 that asks for nothing.
+// Sampling parameters: the defaults of seed 002.
 const (
 	temperature   = 0.7
 	topK          = 40
-	heldOutTokens = 20_000 // that are scored
+	heldOutTokens = 20_000 // number of scored tokens
 )
 
-// figures are what is measured of one starter.
+// figures are the measurements of one starter.
 type figures struct {
 	name           string
 	model, trigram float64 // cross-entropy on held-out text, bits per token
 	valid          float64 // share of samples
-	runs           float64 // share of runs that stand in the training text
+	runs           float64 // share of runs that occur in the training text
 }
 
-// The seeds of the texts: that of the Makefile and another.
+// Seeds of the texts: that of the Makefile and another.
 const (
 	trainSeed   = 1
 	heldOutSeed = 2
@@ -77,7 +77,7 @@ func TestQuality(t *testing.T) {
 			})
 		}
 	})
-	all := !slices.ContainsFunc(table, func(f figures) bool { return f.name == "" }) // -run may leave some out
+	all := !slices.ContainsFunc(table, func(f figures) bool { return f.name == "" }) // -run may skip some
 	if all && !t.Failed() {
 		checkTable(t, qualityFile, markdown(table), 0.2)
 	}
@@ -116,7 +116,7 @@ func newest(t testing.TB, name string) checkpoint.Run {
 	return runs[i]
 }
 
-// withText adds the text that the run says it was trained on.
+// withText adds the text that the run was trained on.
 func withText(t *testing.T, s *starter) *starter {
 	var c struct {
 		TextBytes  int
@@ -136,7 +136,7 @@ func withText(t *testing.T, s *starter) *starter {
 	return s
 }
 
-// heldOut gives text that the model was not trained on.
+// heldOut returns text that the model was not trained on.
 func (s *starter) heldOut(t *testing.T, size int) string {
 	text, err := corpus.Text(s.name, heldOutSeed, size)
 	if err != nil {
@@ -145,7 +145,7 @@ func (s *starter) heldOut(t *testing.T, size int) string {
 	return text
 }
 
-// measure computes the figures and fails where a bound is broken.
+// measure computes the figures and fails if a bound is not met.
 func measure(t *testing.T, s *starter) figures {
 	f := figures{name: s.name}
 	f.model, f.trigram = crossEntropies(t, s)
@@ -167,8 +167,8 @@ func measure(t *testing.T, s *starter) figures {
 	return f
 }
 
-// crossEntropies scores held-out text in windows of the model's context. The
-// trigram model scores the same tokens and sees across the windows.
+// crossEntropies scores held-out text in windows of the model's context. The trigram
+// model scores the same tokens, with context across the windows.
 func crossEntropies(t *testing.T, s *starter) (model, baseline float64) {
 	ids := s.tok.Encode(s.heldOut(t, 10*heldOutTokens))
 	ids = ids[:min(len(ids), heldOutTokens)]
@@ -188,7 +188,7 @@ func crossEntropies(t *testing.T, s *starter) (model, baseline float64) {
 	return model / bits, baseline / bits
 }
 
-// score gives the window's tokens with their log-probabilities.
+// score returns the window's tokens with their log-probabilities.
 func score(t *testing.T, e *engine.Engine, window []int) []llm.Token {
 	rows := generate(t, e, &llm.Request{
 		Prompts: []llm.Prompt{{Parts: []llm.Part{{Tokens: window}}}},
@@ -208,8 +208,8 @@ func generate(t *testing.T, e *engine.Engine, req *llm.Request) []llm.Chunk {
 	return rows
 }
 
-// judgeSamples draws samples and gives the share that is valid, and the share of
-// their runs of tokens that stand in the training text.
+// judgeSamples draws samples and returns the share of valid ones, and the share of their
+// runs of tokens that occur in the training text.
 func judgeSamples(t *testing.T, s *starter) (valid, repeated float64) {
 	prompts, stop := samplePrompts(s.name, s.heldOut(t, 100_000))
 	if len(prompts) == 0 || samples%len(prompts) != 0 {
@@ -243,9 +243,8 @@ func judgeSamples(t *testing.T, s *starter) (valid, repeated float64) {
 	return float64(good) / samples, float64(hits) / float64(runs)
 }
 
-// samplePrompts gives the prompts of the samples and the text that ends them:
-// the openings of seed 002's examples, the heads of held-out pieces, or the end of the
-// piece before.
+// samplePrompts returns the prompts of the samples and their stop string: the openings of
+// seed 002's examples, the heads of held-out pieces, or the end of the previous piece.
 func samplePrompts(name, heldOut string) (prompts []string, stop string) {
 	switch name {
 	case "abc":
@@ -263,8 +262,7 @@ func samplePrompts(name, heldOut string) (prompts []string, stop string) {
 	}, "\n\n"
 }
 
-// judge says what is wrong with a sample. One that did not come to its end is
-// wrong too.
+// judge returns the fault of a sample. An unfinished sample is a fault too.
 func judge(name, prompt string, row llm.Chunk) error {
 	if row.Finish != llm.FinishStop {
 		return fmt.Errorf("ended by %s", row.Finish)
@@ -280,7 +278,7 @@ func judge(name, prompt string, row llm.Chunk) error {
 	return corpus.CheckStory(prompt + row.Text)
 }
 
-// runTokens is the length of a run: 12 tokens, and 64 where characters spell words.
+// runTokens returns the length of a run: 12 tokens, and 64 if characters are the tokens.
 func runTokens(name string) int {
 	if name == "forms" {
 		return 64
@@ -288,8 +286,8 @@ func runTokens(name string) int {
 	return 12
 }
 
-// runSet holds the hashes of all runs of tokens. Two runs of one hash would
-// count as one, which can only make a starter look worse.
+// runSet returns the hashes of all runs of tokens. A collision counts as one run, which
+// can only make a starter look worse.
 func runSet(ids []int, size int) map[uint64]bool {
 	set := make(map[uint64]bool, len(ids))
 	for i := range len(ids) - size + 1 {
@@ -298,7 +296,7 @@ func runSet(ids []int, size int) map[uint64]bool {
 	return set
 }
 
-// countRuns counts the runs in ids, and those that are known.
+// countRuns counts the runs in ids, and the known ones.
 func countRuns(ids []int, size int, known map[uint64]bool) (runs, hits int) {
 	for i := range max(0, len(ids)-size+1) {
 		runs++
@@ -320,8 +318,8 @@ func runHash(run []int) uint64 {
 
 const qualityFile = "../testdata/quality.md"
 
-// checkTable compares a table with the one in testdata, which the README shows.
-// Figures may differ a little between kinds of processor: by a fiftieth and slack.
+// checkTable compares a table with the one in testdata, which the README shows. Figures
+// may differ slightly between kinds of processor: by a fiftieth and slack.
 func checkTable(t *testing.T, file, got string, slack float64) {
 	if *update {
 		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
@@ -353,7 +351,7 @@ func markdown(table []figures) string {
 	return b.String()
 }
 
-// numbers gives the numbers in a table's cells.
+// numbers returns the numbers in a table's cells.
 func numbers(table string) (out []float64) {
 	for _, s := range regexp.MustCompile(`\| ([0-9.]+)`).FindAllStringSubmatch(table, -1) {
 		if x, err := strconv.ParseFloat(s[1], 64); err == nil {

@@ -11,12 +11,12 @@ import (
 	starters "glossa/pkg/starter"
 )
 
-// quantisedTokens of held-out text are scored in each format.
+// quantisedTokens is the number of held-out tokens scored in each format.
 const quantisedTokens = 20_000
 
-// Perplexity with weights of 8 bits is within 0.1 % of that with float32, with 4 bits
-// within a bound that a model of a million parameters can keep, and with bfloat16,
-// which rounds weights alone, within 0.1 %.
+// Perplexity with 8-bit weights is within 0.1 % of that with float32, with 4 bits within
+// a bound for a model of a million parameters, and with bfloat16, which rounds only
+// weights, within 0.1 %.
 func TestQuantisedPerplexity(t *testing.T) {
 	if testing.Short() {
 		t.Skip("scores 80,000 tokens")
@@ -45,7 +45,7 @@ func TestQuantisedPerplexity(t *testing.T) {
 	}
 }
 
-// perplexity is that of windows of the model's context.
+// perplexity returns the perplexity of windows of the model's context.
 func perplexity(t *testing.T, e *engine.Engine, ids []int) float64 {
 	sum, n, context := 0.0, 0, e.Info().Context
 	for from := 0; from+context <= len(ids); from += context {

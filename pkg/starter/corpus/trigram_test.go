@@ -15,16 +15,15 @@ const (
 // weights mix the estimates of the orders.
 type weights = [orders]float64
 
-// trigram is an interpolated trigram model after Jelinek and Mercer 1980: the
-// uniform, unigram, bigram and trigram estimates are mixed with weights that
-// depend on how often the contexts were seen. The weights maximise the
-// likelihood of text that was not counted (EM).
+// trigram is an interpolated trigram model after Jelinek and Mercer 1980: the uniform,
+// unigram, bigram and trigram estimates are mixed with weights that depend on the counts
+// of the contexts. The weights maximise the likelihood of text that was not counted (EM).
 type trigram struct {
 	vocab    int
 	runs     [3]map[uint64]int // of 1, 2 and 3 tokens
 	contexts [3]map[uint64]int // of 0, 1 and 2 tokens with a token after them
 	weight   [buckets][buckets]weights
-	tuned    map[*weights]bool // those that some tuning text reached
+	tuned    map[*weights]bool // those reached by the tuning text
 }
 
 const (
@@ -32,8 +31,8 @@ const (
 	tuningRounds = 10
 )
 
-// newTrigram counts all but each tenth block of the text, on which it tunes the
-// weights; then it counts those too.
+// newTrigram counts all but each tenth block of the text, tunes the weights on the
+// skipped blocks, then counts those too.
 func newTrigram(ids []int, vocab int) *trigram {
 	m := &trigram{vocab: vocab, tuned: map[*weights]bool{}}
 	for n := range m.runs {
@@ -79,8 +78,8 @@ func (m *trigram) count(ids []int, i int) {
 	}
 }
 
-// estimates gives the estimates of ids[i] after its predecessors, and the
-// weights for them. A context that was never seen has no estimate: NaN.
+// estimates returns the estimates of ids[i] after its predecessors, and their weights.
+// The estimate of a context that was never seen is NaN.
 func (m *trigram) estimates(ids []int, i int) (p [orders]float64, w *weights) {
 	p = [orders]float64{1 / float64(m.vocab), math.NaN(), math.NaN(), math.NaN()}
 	var bucket [3]int
@@ -93,8 +92,8 @@ func (m *trigram) estimates(ids []int, i int) (p [orders]float64, w *weights) {
 	return p, &m.weight[min(bucket[2], buckets-1)][min(bucket[1], buckets-1)]
 }
 
-// mix is the weighted mean of the estimates that there are; shares are the parts
-// that they have in it.
+// mix returns the weighted mean of the estimates that are not NaN, and their shares in
+// it.
 func mix(p [orders]float64, w *weights) (mean float64, shares [orders]float64) {
 	sum := 0.0
 	for o := range p {
@@ -110,8 +109,8 @@ func mix(p [orders]float64, w *weights) (mean float64, shares [orders]float64) {
 	return mean / sum, shares
 }
 
-// tune is one step of EM: weights become the shares that the estimates had in
-// the probability of the tuning text.
+// tune is one step of EM: the weights become the shares of the estimates in the
+// probability of the tuning text.
 func (m *trigram) tune(ids []int, tunes func(int) bool) {
 	total := map[*weights]*weights{}
 	for i := range ids {
@@ -136,8 +135,8 @@ func (m *trigram) tune(ids []int, tunes func(int) bool) {
 	}
 }
 
-// fill gives buckets that the tuning text did not reach the weights of the
-// nearest that it did.
+// fill sets the weights of buckets that the tuning text did not reach to those of the
+// nearest one that it did.
 func (m *trigram) fill() {
 	for i := range m.weight {
 		for j := range m.weight[i] {
@@ -156,15 +155,15 @@ func (m *trigram) fill() {
 	}
 }
 
-// logprob is the log-probability of ids[i] in nats.
+// logprob returns the log-probability of ids[i] in nats.
 func (m *trigram) logprob(ids []int, i int) float64 {
 	mean, _ := mix(m.estimates(ids, i))
 	return math.Log(mean)
 }
 
 func TestTrigram(t *testing.T) {
-	// In this text a token is the sum of the two before it, modulo 7, but each
-	// fifth is drawn by a small generator.
+	// In this text a token is the sum of the two before it, modulo 7, except that a small
+	// generator draws each fifth.
 	ids, x := []int{1, 2}, uint32(1)
 	for i := 2; i < 60_000; i++ {
 		next := (ids[i-1] + ids[i-2]) % 7
@@ -187,7 +186,7 @@ func TestTrigram(t *testing.T) {
 	for i := 2; i < 10_000; i++ {
 		got -= m.logprob(ids, i) / 9998
 	}
-	// Four of five tokens follow the rule; the trigram cannot tell which.
+	// Four of five tokens follow the rule; the trigram cannot distinguish them.
 	p := 0.8 + 0.2/7
 	want := -p*math.Log(p) - (1-p)*math.Log((1-p)/6)
 	if math.Abs(got-want) > 0.02 {

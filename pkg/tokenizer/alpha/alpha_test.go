@@ -53,7 +53,7 @@ func TestWord(t *testing.T) {
 		{"\nthe\n", []int{0, 3, 0}, "\nthe\n"},
 		{"", nil, ""},
 		{"the\u00a0cat\ufeffsat", []int{3, 1, 2}, "the cat sat"},
-		{"the\u0085cat", nil, ""}, // no white space in JavaScript
+		{"the\u0085cat", nil, ""}, // not white space in JavaScript
 		{"<|user|> the", []int{3}, "the"},
 	} {
 		ids := tok.Encode(c.text)

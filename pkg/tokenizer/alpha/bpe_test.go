@@ -12,7 +12,7 @@ import (
 	"glossa/pkg/tokenizer"
 )
 
-// passes is the definition for fewer than 1000 merges: merge 0, 1, ... in turn,
+// passes implements the definition for fewer than 1000 merges: merge 0, 1, ... in turn,
 // each from left to right over the whole text.
 func passes(t *bpeTokenizer, merges [][2]int, ids []int) []int {
 	for rank, m := range merges {
@@ -30,7 +30,7 @@ func passes(t *bpeTokenizer, merges [][2]int, ids []int) []int {
 	return ids
 }
 
-// byRank is a heap of (rank, position) that compares ranks alone.
+// byRank is a heap of (rank, position) that compares only ranks.
 type byRank [][2]int
 
 func (h byRank) Len() int           { return len(h) }
@@ -44,8 +44,8 @@ func (h *byRank) Pop() any {
 	return x
 }
 
-// heaped is the definition for 1000 merges and more, on a slice with gaps and with
-// the standard library's heap.
+// heaped implements the definition for 1000 merges and more, with a sparse slice and the
+// standard library's heap.
 func heaped(t *bpeTokenizer, merges [][2]int, ids []int) []int {
 	ids = slices.Clone(ids)
 	next := func(i, step int) int {
@@ -80,7 +80,7 @@ func heaped(t *bpeTokenizer, merges [][2]int, ids []int) []int {
 	return slices.DeleteFunc(ids, func(id int) bool { return id < 0 })
 }
 
-// known returns the ids of the characters that b knows.
+// known returns the ids of the characters in b's vocabulary.
 func known(b *bpeTokenizer, text string) (ids []int) {
 	for _, r := range text {
 		if id := b.chars.id(r); id >= 0 {
@@ -149,8 +149,8 @@ func FuzzBPE(f *testing.F) {
 	})
 }
 
-// The known example of runs: from left to right "aaaaa" is (aaaa)(a); the heap
-// orders equal ranks otherwise.
+// The well-known example of runs: from left to right "aaaaa" is (aaaa)(a); the heap
+// orders equal ranks differently.
 func TestBPERuns(t *testing.T) {
 	raw := json.RawMessage(`{"type":"bpe","vocabSize":3,"vocab":["a","aa","aaaa"],"merges":[[0,0],[1,1]]}`)
 	tok, err := Parse(raw)
@@ -166,8 +166,8 @@ func TestBPERuns(t *testing.T) {
 	}
 }
 
-// TestTrainCounts recounts all pairs before each merge: no pair that may become one
-// token may be more frequent than the one that was learned.
+// TestTrainCounts recounts all pairs before each merge: no eligible pair may be more
+// frequent than the merged one.
 func TestTrainCounts(t *testing.T) {
 	text := strings.Repeat("she sells sea shells by the sea shore; aaa aaaa aa ", 8)
 	a, err := Train(BPE, text, 60)
@@ -199,7 +199,7 @@ func TestTrainCounts(t *testing.T) {
 	}
 }
 
-// Learned tokens stay within a word and the space before it.
+// Trained tokens do not extend beyond a word and the space before it.
 func TestTrainKeepsWords(t *testing.T) {
 	a, err := Train(BPE, strings.Repeat("It was 1999, at last: \"no\"!?\n\nIt is so...  ", 50), 200)
 	if err != nil {

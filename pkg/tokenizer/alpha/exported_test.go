@@ -10,8 +10,8 @@ import (
 	"glossa/pkg/tokenizer/hf"
 )
 
-// TestExport: a tokenizer.json that was exported, read again, has the same tokens of every
-// text, characters that the vocabulary does not have among them.
+// TestExport: an exported tokenizer.json, read again, gives the same tokens for every
+// text, including characters that are not in the vocabulary.
 func TestExport(t *testing.T) {
 	text := strings.Repeat("the cat sat on the mat, aaaa aaa a;\nthe rat sat on that cat ü€ ", 30)
 	for _, kind := range []string{Char, BPE} {
@@ -57,7 +57,7 @@ func TestExport(t *testing.T) {
 	}
 }
 
-// addSpecial adds a special token behind the characters.
+// addSpecial adds a special token after the characters.
 func addSpecial(a *Artifacts, mark string) {
 	base := len(a.Vocab) - len(a.Merges)
 	a.Vocab = slices.Insert(a.Vocab, base, mark)
@@ -72,7 +72,7 @@ func addSpecial(a *Artifacts, mark string) {
 	}
 }
 
-// TestNotExported: what a tokenizer.json would say otherwise is refused.
+// TestNotExported: a tokenizer that a tokenizer.json would not reproduce is rejected.
 func TestNotExported(t *testing.T) {
 	many := &Artifacts{Type: BPE, Vocab: []string{"a"}}
 	for i := range heapMerges {

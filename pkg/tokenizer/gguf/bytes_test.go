@@ -15,7 +15,7 @@ import (
 	"glossa/pkg/tokenizer/internal/tokenizertest"
 )
 
-// byteGGUF writes a tokenizer.json of byte-level BPE as GGUF has it.
+// byteGGUF converts a tokenizer.json of byte-level BPE to GGUF.
 func byteGGUF(t testing.TB, name, pre string) *gguf.Vocabulary {
 	t.Helper()
 	var f struct {
@@ -126,7 +126,7 @@ func TestGGUFBytesAffixes(t *testing.T) {
 	}
 }
 
-// Without types the keys tell what is special.
+// Without types the keys determine the special tokens.
 func TestGGUFBytesKeys(t *testing.T) {
 	g := byteGGUF(t, "gpt2", "starcoder")
 	end := int64(slices.Index(g.Tokens, "<|endoftext|>"))

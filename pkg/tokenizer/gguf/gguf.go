@@ -84,7 +84,7 @@ func newPieces(g *Vocabulary) (tokenizer.Tokenizer, error) {
 			continue
 		}
 		if _, ok := subword.ParseByte(piece); !ok {
-			return nil, fmt.Errorf("token %d, %.40q, has token_type BYTE, and is none", id, piece)
+			return nil, fmt.Errorf("token %d, %.40q, has token_type BYTE but is not a byte", id, piece)
 		}
 		found++
 	}

@@ -11,7 +11,7 @@ import (
 	"glossa/pkg/tokenizer/internal/tokenizertest"
 )
 
-// Of UTF-8 the ids are those of the .model file.
+// For valid UTF-8 the ids are those of the .model file.
 func TestGGUFPieces(t *testing.T) {
 	g := tokenizertest.ReadPieceGoldens(t, "../sentencepiece/testdata")
 	for _, name := range []string{"unigram", "unigramuser", "unigrambytes", "bpe", "bpebytes"} {
@@ -25,7 +25,7 @@ func TestGGUFPieces(t *testing.T) {
 	}
 }
 
-// Bytes that are no UTF-8 stay as they are if there are pieces for them.
+// Bytes that are not UTF-8 are kept if there are pieces for them.
 func TestGGUFBrokenText(t *testing.T) {
 	tok := gguftest.Open(t, "../sentencepiece/testdata", "bpebytes")
 	for _, text := range tokenizertest.ReadPieceGoldens(t, "../sentencepiece/testdata").Inputs(t) {

@@ -15,9 +15,9 @@ import (
 	"glossa/pkg/tokenizer/internal/tokenizertest"
 )
 
-// wideText is a text for WideVocabulary of the shape that 1.3 MB of Go and Markdown have
-// for r50k: 2.95 bytes a piece, 87 % of the pieces one token, 1.19 tokens a piece, few
-// words frequent and most rare (Zipf). TestWideText holds it to that.
+// wideText is a text for WideVocabulary with the statistics of 1.3 MB of Go and Markdown
+// under r50k: 2.95 bytes a piece, 87 % of the pieces one token, 1.19 tokens a piece, few
+// words frequent and most rare (Zipf). TestWideText checks them.
 func wideText(m pieceModel, merges [][2]string, size int) string {
 	var words []string // that are one token
 	for _, parts := range merges {
@@ -89,7 +89,8 @@ func TestWideText(t *testing.T) {
 	}
 }
 
-// benchmarkEncode also reports the best run, which a busy machine disturbs least.
+// benchmarkEncode also reports the best run, which other load on the machine disturbs
+// least.
 func benchmarkEncode(b *testing.B, tok tokenizer.Tokenizer, text string) time.Duration {
 	b.Helper()
 	b.SetBytes(int64(len(text)))
@@ -104,9 +105,9 @@ func benchmarkEncode(b *testing.B, tok tokenizer.Tokenizer, text string) time.Du
 	return best
 }
 
-// BenchmarkByteLevel encodes text as wideText makes it and, with -vocabulary DIR, the
-// sources of this package by the vocabulary there. Per byte the two take about the same
-// time, so that the first stands for r50k.
+// BenchmarkByteLevel encodes wideText and, with -vocabulary DIR, the sources of this
+// package with the vocabulary in DIR. Both take about the same time per byte, so that the
+// first represents r50k.
 func BenchmarkByteLevel(b *testing.B) {
 	for name, split := range map[string]pretoken.Splitter{"gpt2": pretoken.GPT2, "llama3": pretoken.Llama3, "o200k": pretoken.O200k} {
 		tok, text := widePipeline(b, split)
@@ -117,7 +118,7 @@ func BenchmarkByteLevel(b *testing.B) {
 	}
 }
 
-// sources is the Go code of this package, repeated to 1 MB.
+// sources returns the Go code of this package, repeated to 1 MB.
 func sources(b *testing.B) string {
 	b.Helper()
 	names, err := filepath.Glob("*.go")
@@ -135,9 +136,10 @@ func sources(b *testing.B) string {
 	return text.String()
 }
 
-// BenchmarkLinear reports how much longer 8 times the text takes: 8 is linear, 64 would be
-// quadratic. None of the texts has spaces. Random letters take more than that: their steps
-// are linear (TestLinearSteps), but the positions leave the processor's caches.
+// BenchmarkLinear reports the ratio of the times for 8 times the text: 8 is linear, 64
+// would be quadratic. The texts have no spaces. Random letters exceed the linear ratio:
+// their steps are linear (TestLinearSteps), but the positions do not fit into the
+// processor's caches.
 func BenchmarkLinear(b *testing.B) {
 	wide, _ := widePipeline(b, pretoken.Llama3)
 	small := golden(b, "gpt2")

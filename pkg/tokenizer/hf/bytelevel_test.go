@@ -56,7 +56,7 @@ func TestGoldenIDs(t *testing.T) {
 				back = norm.NFC.String(back)
 			}
 			got := tokenizer.Decode(tok, tok.Encode(c.Text))
-			if tok.normalize != nil { // an added token stands for what its file spells
+			if tok.normalize != nil { // an added token decodes to the spelling in its file
 				got = norm.NFC.String(got)
 			}
 			if got != back {
@@ -69,7 +69,7 @@ func TestGoldenIDs(t *testing.T) {
 	}
 }
 
-// The two files say the same as tokenizer.json, but for what is added to it.
+// The two files are equivalent to tokenizer.json, except for its added tokens.
 func TestFromVocabMerges(t *testing.T) {
 	tok, err := ParseGPT2(tokenizertest.ReadFile(t, "testdata", "gpt2.vocab.json"), tokenizertest.ReadFile(t, "testdata", "gpt2.merges.txt"))
 	if err != nil {

@@ -32,7 +32,7 @@ func FuzzByteLevel(f *testing.F) {
 	})
 }
 
-// smallHF is a tokenizer.json of the bytes and three merges, small enough to fuzz.
+// smallHF returns a tokenizer.json of the bytes and three merges, small enough to fuzz.
 func smallHF(t testing.TB, steps string) []byte {
 	t.Helper()
 	vocab := map[string]int{"Ġa": 256, "bc": 257, "Ġabc": 258}

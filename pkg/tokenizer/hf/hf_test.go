@@ -8,7 +8,7 @@ import (
 	"glossa/pkg/tokenizer/internal/tokenizertest"
 )
 
-// What is not supported is refused by name.
+// Unsupported parts are rejected by name.
 func TestFromHFRefusals(t *testing.T) {
 	gpt2, llama3 := string(tokenizertest.ReadFile(t, "testdata", "gpt2.tokenizer.json")), string(tokenizertest.ReadFile(t, "testdata", "llama3.tokenizer.json"))
 	llama2, xglm := string(tokenizertest.ReadFile(t, "testdata", "llama2.tokenizer.json")), string(tokenizertest.ReadFile(t, "testdata", "xglm.tokenizer.json"))
@@ -109,7 +109,7 @@ func TestFromVocabMergesRefusals(t *testing.T) {
 	}
 }
 
-// Merges in the old form say the same.
+// Merges in the old form mean the same.
 func TestOldMerges(t *testing.T) {
 	raw := string(tokenizertest.ReadFile(t, "testdata", "gpt2.tokenizer.json"))
 	head, merges, _ := strings.Cut(raw, `"merges":[[`)
@@ -127,7 +127,7 @@ func TestOldMerges(t *testing.T) {
 	}
 }
 
-// A decoder returns bytes as they come, nothing for special and unknown ids.
+// A decoder returns bytes immediately, and nothing for special and unknown ids.
 func TestByteDecoder(t *testing.T) {
 	tok := golden(t, "llama3")
 	d := tok.NewDecoder()

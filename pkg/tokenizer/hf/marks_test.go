@@ -10,8 +10,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// The definition of normalization forms and x/text agree where the latter puts nothing
-// into the text.
+// The definition of normalization forms and x/text agree where the latter inserts
+// nothing.
 func TestNormalForm(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	alphabet := []rune("aeoqAÅéẛſﬁ①½ｶﾞカ\u3099\u0301\u0300\u0323\u0307\u0338\u0345\u0344\u0340\u0327\u05b8\u0f71\u0f72\u1100\u1161\u11a8가각\u09c7\u09be≠𝅗𝅥 \n世\u00a0\U0001d15e")
@@ -29,7 +29,7 @@ func TestNormalForm(t *testing.T) {
 	}
 }
 
-// Long runs of marks stay as they are but for their order.
+// Long runs of marks change only in order.
 func TestLongMarks(t *testing.T) {
 	text := "a" + strings.Repeat("\u0301\u0323", 500) + "\xff" + strings.Repeat("\u0301", 40)
 	want := "\u1ea1" + strings.Repeat("\u0323", 499) + strings.Repeat("\u0301", 500) + "\xff" + strings.Repeat("\u0301", 40)
@@ -38,8 +38,7 @@ func TestLongMarks(t *testing.T) {
 	}
 }
 
-// However long a run of marks is, it is in the order of classes, those of a class as they
-// were.
+// A run of marks of any length is sorted by class, stably.
 func TestOrderRun(t *testing.T) {
 	marks := []rune("\u0301\u0327\u0316\u0345\u0300\u05b0\u0323")
 	rng := rand.New(rand.NewPCG(5, 6))
@@ -54,7 +53,8 @@ func TestOrderRun(t *testing.T) {
 	}
 }
 
-// A text of which a part has many marks is normalized part by part as it is as a whole.
+// A text with many marks in one part is normalized part by part with the same result as
+// the whole.
 func TestMarksInPlaces(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	bases := []rune("ae zé世각가ᄀ\u1161\u11a8ẛſ\u0f71\u09c7≠\u212b")

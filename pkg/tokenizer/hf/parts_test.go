@@ -12,7 +12,7 @@ import (
 	"glossa/pkg/tokenizer/internal/tokenizertest"
 )
 
-// partsGolden is what testdata/hf_goldens.py writes: tokenizers whose parts are changed.
+// partsGolden is the output of testdata/hf_goldens.py: tokenizers with changed parts.
 type partsGolden struct {
 	Texts    []string       `json:"texts"`
 	Variants []partsVariant `json:"variants"`
@@ -28,7 +28,7 @@ type partsVariant struct {
 
 type partsCase struct {
 	Plain   []int   `json:"plain"`
-	Special []int   `json:"special"` // absent where it is plain
+	Special []int   `json:"special"` // absent if equal to Plain
 	Decoded *string `json:"decoded"` // of plain; absent where it is the text
 }
 
@@ -41,7 +41,7 @@ func readParts(t testing.TB) *partsGolden {
 	return g
 }
 
-// build puts the changes into the base's tokenizer.json.
+// build applies the changes to the base's tokenizer.json.
 func (v *partsVariant) build(t testing.TB) []byte {
 	t.Helper()
 	var file, model map[string]json.RawMessage
@@ -131,7 +131,7 @@ func isSpecialID(tok tokenizer.Tokenizer, id int) bool {
 	return ok && special == id
 }
 
-// tiktoken says the same, also of pieces that are not UTF-8.
+// tiktoken gives the same results, also for pieces that are not UTF-8.
 func TestTiktoken(t *testing.T) {
 	var g struct {
 		Texts []struct {
@@ -172,8 +172,8 @@ func TestTiktoken(t *testing.T) {
 	}
 }
 
-// What a decoder returns piece by piece is what it returns as a whole, and broken text
-// comes back where bytes have tokens.
+// A decoder's pieces concatenate to the decoded whole, and invalid text is preserved if
+// bytes have tokens.
 func TestPartsLossless(t *testing.T) {
 	g := readParts(t)
 	texts := append(slices.Clone(g.Texts), "\xff", "a\x80\xe4\xb8 b", "\xf0\x9f\x98", "\xed\xa0\x80x", "世\xff\xfe界", strings.Repeat("\xc3", 99))

@@ -6,7 +6,7 @@ import (
 	"glossa/pkg/tokenizer/internal/encode"
 )
 
-// encodePiece returns the ids that a model makes of a piece.
+// encodePiece returns a model's ids of a piece.
 func encodePiece(m pieceModel, piece string) []int {
 	o := encode.Output{Limit: math.MaxInt}
 	m.Encode(&o, piece)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What might mean something else in Oniguruma is refused, naming it.
+// Syntax with another meaning in Oniguruma is rejected by name.
 func TestPatternRefusals(t *testing.T) {
 	for pattern, want := range map[string]string{
 		``:                       "matches the empty text",

@@ -11,10 +11,11 @@ import (
 	"glossa/pkg/tokenizer/internal/tokenizertest"
 )
 
-// vocabularyDir is where a whole vocabulary is, for those who have one.
+// vocabularyDir is the directory of a complete vocabulary, which is not in the
+// repository.
 var vocabularyDir = flag.String("vocabulary", "", "directory with the vocab.json and merges.txt of GPT-2 (r50k)")
 
-// wholeVocabulary is the tokenizer of the directory, nil if there is none.
+// wholeVocabulary returns the tokenizer in the directory, nil if there is none.
 func wholeVocabulary(t testing.TB) tokenizer.Tokenizer {
 	t.Helper()
 	if *vocabularyDir == "" {
@@ -35,8 +36,8 @@ func wholeVocabulary(t testing.TB) tokenizer.Tokenizer {
 	return tok
 }
 
-// The examples of seed 001 (tokenize, logit_bias), on the part of r50k that decides it; see
-// testdata/seed001.py for why that is enough.
+// The examples of seed 001 (tokenize, logit_bias), with the part of r50k that determines
+// them; see testdata/seed001.py for why that suffices.
 func TestSeed001(t *testing.T) {
 	small, err := ParseGPT2(tokenizertest.ReadFile(t, "testdata", "seed001.vocab.json"), tokenizertest.ReadFile(t, "testdata", "seed001.merges.txt"))
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// The bounds of normalization forms hold for every rune, and so for every text: what
-// composition makes of runes has their decomposition.
+// The bounds of normalization forms hold for every rune, and so for every text: a
+// composite has the decomposition of its parts.
 func TestShrinks(t *testing.T) {
 	ratio := func(step func(string) string) (shrinks, grows float64) {
 		for r := range rune(unicode.MaxRune + 1) {

@@ -10,7 +10,7 @@ import (
 	"glossa/pkg/tokenizer/kinds"
 )
 
-// source is a source of a kind, of files of tests.
+// source returns a source of a kind, from files of tests.
 func source(t *testing.T, kind string, parts map[string]string) *tokenizer.Source {
 	t.Helper()
 	s := &tokenizer.Source{Kind: kind, Parts: map[string][]byte{}}

@@ -14,7 +14,8 @@ import (
 	"glossa/pkg/tokenizer/internal/tokenizertest"
 )
 
-// What a hostile file makes must encode and decode without a panic, or be refused.
+// A hostile file must be rejected, or its tokenizer must encode and decode without a
+// panic.
 func FuzzSentencePieceModel(f *testing.F) {
 	for _, name := range tokenizertest.ModelNames {
 		f.Add(tokenizertest.ReadFile(f, "testdata", "sp."+name+".model"))

@@ -17,7 +17,7 @@ type modelPiece struct {
 	kind  subword.Kind
 }
 
-// protoModel is a .model file; trainer is the content of trainer_spec.
+// protoModel returns a .model file; trainer is the content of trainer_spec.
 func protoModel(trainer []byte, pieces ...modelPiece) []byte {
 	var raw []byte
 	for _, p := range pieces {
@@ -58,7 +58,7 @@ func TestSentencePieceRefuses(t *testing.T) {
 		"word model":        {protoModel([]byte{3 << 3, 3}, unk), "model_type 3"},
 		"byte off":          {protoModel(nil, unk, bytePiece), "byte_fallback is off"},
 		"bytes missing":     {protoModel(fallback, unk, bytePiece), "1 bytes, not 256"},
-		"no byte":           {protoModel(fallback, unk, modelPiece{"<0xZZ>", 0, subword.KindByte}), "is none"},
+		"no byte":           {protoModel(fallback, unk, modelPiece{"<0xZZ>", 0, subword.KindByte}), "is not a byte"},
 		"wire type":         {[]byte{1 << 3, 1}, "wire type 0, not 2"},
 		"group":             {[]byte{9<<3 | 3}, "wire type 3"},
 		"field zero":        {[]byte{0, 0}, "no valid number"},
@@ -82,7 +82,7 @@ func TestSentencePieceRefuses(t *testing.T) {
 	}
 }
 
-// Unknown fields are passed over.
+// Unknown fields are skipped.
 func TestSentencePieceUnknownFields(t *testing.T) {
 	raw := tokenizertest.ReadFile(t, "testdata", "sp.unigram.model")
 	raw = append(raw, 100<<3&0x7f|0x80|5, 100>>4, 1, 2, 3, 4) // field 100, four bytes
@@ -93,7 +93,7 @@ func TestSentencePieceUnknownFields(t *testing.T) {
 	}
 }
 
-// Scores that are as large as they may be do not make ids that are none.
+// The largest valid scores do not lead to invalid ids.
 func TestUnigramExtremeScores(t *testing.T) {
 	pieces := []modelPiece{{"<unk>", 0, subword.KindUnknown}, {"a", math.MaxFloat32, 1}, {"b", -math.MaxFloat32, 1}, {"ab", 3e38, 1}, {"\u2581", -3e38, 1}}
 	tok, err := Parse(protoModel(nil, pieces...))
@@ -106,8 +106,7 @@ func TestUnigramExtremeScores(t *testing.T) {
 	}
 }
 
-// Long texts without spaces: what took time in the square of the length would
-// not end within the test's time.
+// Long texts without spaces: quadratic time would exceed the test's timeout.
 func TestSentencePieceLong(t *testing.T) {
 	for _, name := range tokenizertest.ModelNames {
 		tok := readPieceTokenizer(t, name)

@@ -67,7 +67,7 @@ type textCutter interface {
 	Cut(o *encode.Output, text string, put func(subword.Cut))
 }
 
-// Options are the settings beside pieces, scores and kinds.
+// Options are the settings other than pieces, scores and kinds.
 type Options struct {
 	Unigram      bool // or else BPE
 	ByteFallback bool

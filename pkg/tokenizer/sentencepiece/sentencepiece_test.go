@@ -38,7 +38,7 @@ func TestSentencePieceGoldens(t *testing.T) {
 	}
 }
 
-// The name of a file does not tell its type: both of these could be called
+// The name of a file does not determine its type: both of these could be called
 // sentencepiece.bpe.model.
 func TestModelTypeDecides(t *testing.T) {
 	if _, ok := readPieceTokenizer(t, "unigram").model.(*unigram.Model); !ok {
@@ -62,7 +62,7 @@ func TestSentencePieceSpecials(t *testing.T) {
 	if got := tok.EncodeSpecial("the <s>walk</s>"); !slices.Equal(got, want) {
 		t.Errorf("EncodeSpecial %v, want %v", got, want)
 	}
-	if got := tokenizer.Decode(tok, want); got != "the  walk" { // of the second part the prefix stays
+	if got := tokenizer.Decode(tok, want); got != "the  walk" { // the second part keeps its prefix
 		t.Errorf("decoded %q", got)
 	}
 	if before, after := tok.Affixes(); before != nil || after != nil {
@@ -70,8 +70,8 @@ func TestSentencePieceSpecials(t *testing.T) {
 	}
 }
 
-// The ids are those of sentencepiece in fairseq's places, which is how the first
-// class of transformers made them.
+// The ids are those of sentencepiece mapped to fairseq's, as in the first class of
+// transformers.
 func TestXGLM(t *testing.T) {
 	g := tokenizertest.ReadPieceGoldens(t, "testdata")
 	tok := readXGLM(t)
@@ -93,7 +93,7 @@ func TestXGLM(t *testing.T) {
 		var want []int
 		for _, id := range g.Models["unigram"].IDs[i] {
 			if id == 0 {
-				id = 2 // the unknown, which is 3
+				id = 2 // the unknown id, which is 3
 			}
 			want = append(want, id+1)
 		}
@@ -112,8 +112,8 @@ func readXGLM(t testing.TB) *remapped {
 	return tok.(*remapped)
 }
 
-// xglmDifferences are the texts of which transformers' XGLMTokenizer 5.x, which goes
-// by tokenizers' parts and not by sentencepiece, makes other ids.
+// xglmDifferences are the texts with other ids in transformers' XGLMTokenizer 5.x, which
+// uses tokenizers' parts instead of sentencepiece.
 var xglmDifferences = map[string][]string{
 	"white space, and what becomes it, is kept at the end": {
 		" ", "   ", "a ", "  two  spaces  ", "\n", "\t\t", "a\n", "</s> <unk> <pad>",
@@ -140,7 +140,7 @@ func TestXGLMDifferences(t *testing.T) {
 		if same := slices.Equal(got, g.XGLM.IDs[i]); same == differs[text] {
 			t.Errorf("EncodeSpecial(%.60q)\n %v, upstream\n %v", text, got, g.XGLM.IDs[i])
 		}
-		// Upstream takes spaces off the first token alone.
+		// Upstream removes spaces only from the first token.
 		if got := tokenizer.Decode(tok, g.XGLM.IDs[i]); got != strings.TrimLeft(g.XGLM.Decoded[i], " ") {
 			t.Errorf("Decode of %.60q\n %q, want\n %q", text, got, g.XGLM.Decoded[i])
 		}

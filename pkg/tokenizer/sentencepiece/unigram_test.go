@@ -14,8 +14,8 @@ import (
 	"glossa/pkg/tokenizer/internal/unigram"
 )
 
-// What transformers' XGLMTokenizer makes of tokenizers' parts (Precompiled, Replace,
-// Metaspace, Unigram), put together here of the parts this package has for them.
+// The pipeline that transformers' XGLMTokenizer builds from tokenizers' parts
+// (Precompiled, Replace, Metaspace, Unigram), composed here of the equivalent parts.
 func TestUnigramOfTokenizers(t *testing.T) {
 	g := tokenizertest.ReadPieceGoldens(t, "testdata")
 	m, err := spmodel.Read(tokenizertest.ReadFile(t, "testdata", "sp.unigram.model"))

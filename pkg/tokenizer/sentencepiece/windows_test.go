@@ -9,7 +9,7 @@ import (
 	"glossa/pkg/tokenizer/internal/unigram"
 )
 
-// Long words are cut window by window as they are cut as a whole.
+// Long words are cut window by window with the same result as the whole.
 func TestWindows(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	alphabet := []rune("the cat\u2581\u2581sa世éaaa")

@@ -2,10 +2,10 @@ package checkpointtest
 
 import "sync"
 
-// A File is a file in memory, which is written anywhere by many at once.
+// A File is a file in memory that supports concurrent writes at any offset.
 type File struct {
 	mu   sync.Mutex
-	Data []byte // read when nobody writes
+	Data []byte // must not be read during writes
 }
 
 // WriteAt implements [io.WriterAt].

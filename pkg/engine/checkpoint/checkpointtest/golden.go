@@ -1,8 +1,8 @@
-// Package checkpointtest holds a tiny made-up checkpoint with known logits for
-// tests of whatever reads, runs or serves checkpoints. It refuses to know how the
-// logits are computed.
+// Package checkpointtest holds a tiny invented checkpoint with known logits, for tests of
+// packages that read, run or serve checkpoints. It does not know how the logits are
+// computed.
 //
-// Source: made up for this project; its logits were confirmed with upstream's code.
+// Source: invented for this project; its logits were confirmed with upstream's code.
 package checkpointtest
 
 import (

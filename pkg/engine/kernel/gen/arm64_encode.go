@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A shape says what operands an instruction takes, in the order of the Arm
-// Architecture Reference Manual (DDI 0487): destination first.
+// A shape describes the operands of an instruction, in the order of the Arm Architecture
+// Reference Manual (DDI 0487): destination first.
 type shape struct {
 	arrangements []string // of the vector registers; "s[]" and "4b[]" are elements, "#" an immediate
 	bits         uint32   // the fields Q and size or sz that the arrangements stand for
@@ -56,7 +56,7 @@ func byElement(fields, opcode uint32) uint32 { return 0b01111<<24 | fields | opc
 // shifted is the class "shift by immediate": 0 Q U 011110 immh immb opcode 1 Rn Rd.
 func shifted(fields, opcode uint32) uint32 { return 0b011110<<23 | 1<<10 | fields | opcode<<11 }
 
-// An instruction is one that Go's assembler does not know, in the shapes of one class.
+// An instruction is an instruction unknown to Go's assembler, in the shapes of one class.
 type instruction struct {
 	code   uint32
 	shapes []shape
@@ -89,7 +89,7 @@ var instructions = map[string][]instruction{
 	"sshr":   {{shifted(0, 0b00000), []shape{shift4S}}},
 }
 
-// encode assembles one instruction, written as GNU as wants it.
+// encode assembles one instruction, written in the syntax of GNU as.
 func encode(text string) (uint32, error) {
 	name, rest, _ := strings.Cut(text, " ")
 	operands := strings.Split(rest, ", ")
@@ -152,7 +152,7 @@ func rightShift(operand string) (uint32, bool) {
 	return (64 - n) << 16, ok && n > 0
 }
 
-// decimal reads a number below the limit, if ok, written the one way it is written.
+// decimal parses a number below the limit in its canonical form; ok is false otherwise.
 func decimal(s string, limit uint64, ok bool) (uint32, bool) {
 	n, err := strconv.ParseUint(s, 10, 32)
 	if !ok || err != nil || n >= limit || s != strconv.FormatUint(n, 10) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// known holds what GNU as 2.40 makes of each instruction.
+// known holds the encoding of each instruction by GNU as 2.40.
 var known = []struct {
 	text string
 	code uint32
@@ -95,7 +95,7 @@ func TestEncodeRefuses(t *testing.T) {
 	}
 }
 
-// TestWords: every word of the assembly stands beside the instruction that it is.
+// TestWords: every word of the assembly has a comment with its instruction.
 func TestWords(t *testing.T) {
 	list, err := filesARM64()
 	if err != nil {
@@ -118,7 +118,7 @@ func TestWords(t *testing.T) {
 
 var wordLine = regexp.MustCompile(`(?m)^\tWORD \$0x([0-9a-f]{8}) // (.+)$`)
 
-// TestErrorIsKept: what cannot be encoded fails the run.
+// TestErrorIsKept: an instruction that cannot be encoded fails the run.
 func TestErrorIsKept(t *testing.T) {
 	n := &neon{}
 	n.word("fadd v%d.4s, v0.4s, v0.4s", 32)

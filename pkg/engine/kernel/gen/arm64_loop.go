@@ -1,12 +1,12 @@
 package main
 
-// A block is what one pass of a loop's body works on: one vector, or the first lanes of
-// one. Bodies of a loop that stand side by side have registers of their own.
+// A block is the input of one pass of a loop's body: one vector, or the first lanes of
+// one. Unrolled bodies of a loop have separate registers.
 type block struct {
 	t      *neon
-	unit   int    // its number among those side by side
+	unit   int    // its number among the unrolled ones
 	first  vec    // its registers begin here
-	count  string // the elements that are left, 1 to 3, where masked
+	count  string // the remaining elements, 1 to 3, if masked
 	masked bool
 }
 

@@ -29,7 +29,7 @@ func (t *neon) gemm() {
 	}
 }
 
-// tileWidth is the number of vectors of a row that are added up at once: what leaves
+// tileWidth is the number of vectors of a row that are summed at once: it leaves
 // registers for the operands.
 func tileWidth(rows int) int {
 	for width := panelVecs; ; width /= 2 {
@@ -123,7 +123,7 @@ func tileLoads(rows int) (list []tileLoad) {
 	return list
 }
 
-// laneOfRow tells where a row's value was loaded.
+// laneOfRow returns the lane with a row's value.
 func laneOfRow(loads []tileLoad, row int) (register, lane int) {
 	for i, l := range loads {
 		if row < l.row+l.rows {

@@ -73,8 +73,8 @@ func (t *neon) transpose4(r, s vec) {
 	}
 }
 
-// copyBlock emits the copy of a column of vectors: the packing of what need not be
-// transposed.
+// copyBlock emits the copy of a column of vectors: the packing of columns that need not
+// be transposed.
 func (t *neon) copyBlock() {
 	p := "dst *float32, ldd int, x *float32, ldx, n, width int"
 	t.fn("copyBlock", fmt.Sprintf("writes n rows of width floats, 1 <= width <= %d, to dst; ldd, ldx in floats.", blockARM64), p)
@@ -109,7 +109,7 @@ func (t *neon) copyBlock() {
 	t.ret()
 }
 
-// peak emits independent multiply-adds, to measure what the machine can do.
+// peak emits independent multiply-adds, to measure the machine's limit.
 func (t *neon) peak() {
 	const many = 24
 	t.rounds("peak", fmt.Sprintf("runs n rounds of %d independent multiply-adds; benchmarks relate to it.", many), many, func(r vec) {

@@ -13,13 +13,13 @@ const (
 	packedBias    = vec(30) // 1.5·2**23, whose bits count in units of one
 )
 
-// biasBits are those of 1.5·2**23: the float32 with the bits biasBits+i is 1.5·2**23 + i
-// while |i| <= 2**22. Products of a block are below 32·128·127. To begin there and to
-// subtract it is cheaper than SCVTF, which of the two vector units of a Neoverse N1 one
-// alone does, in two cycles (LLVM's scheduling model of it).
+// biasBits are the bits of 1.5·2**23: the float32 with the bits biasBits+i is 1.5·2**23 +
+// i while |i| <= 2**22. Products of a block are below 32·128·127. Starting there and
+// subtracting it is cheaper than SCVTF, which only one of the two vector units of a
+// Neoverse N1 executes, in two cycles (LLVM's scheduling model of it).
 const biasBits = 0x4b400000
 
-// masks loads what the blocks want in registers.
+// masks loads the constants of the blocks into registers.
 func (t *packedTile) masks() {
 	switch t.k.kind {
 	case "Q8":

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestWordsOfGNU assembles the instructions that stand beside the words with GNU as,
-// for the oldest CPU that is to run them.
+// TestWordsOfGNU assembles the instructions in the words' comments with GNU as, for the
+// oldest supported CPU.
 func TestWordsOfGNU(t *testing.T) {
 	const prefix = "aarch64-linux-gnu-"
 	if _, err := exec.LookPath(prefix + "as"); err != nil {
@@ -53,7 +53,7 @@ func TestWordsOfGNU(t *testing.T) {
 	}
 }
 
-// TestInstructions holds the inner loops to the counts that comments state.
+// TestInstructions checks the instruction counts of the inner loops that comments state.
 func TestInstructions(t *testing.T) {
 	list, err := filesARM64()
 	if err != nil {

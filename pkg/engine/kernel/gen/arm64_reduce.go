@@ -1,7 +1,8 @@
 package main
 
-// reductions emits what turns a vector into a number. Zero lengths give zero, but for
-// maxOf, which wants n > 0. Accumulators begin at V16, one for each block side by side.
+// reductions emits the operations that reduce a vector to a number. Zero lengths give
+// zero, except in maxOf, which requires n > 0. Accumulators begin at V16, one for each
+// unrolled block.
 func (t *neon) reductions() {
 	t.dot()
 	t.maxOf()

@@ -2,7 +2,7 @@ package main
 
 import "math"
 
-// selection emits what chooses among logits.
+// selection emits the operations that choose among logits.
 func (t *neon) selection() {
 	t.largest()
 	t.atLeast()

@@ -155,7 +155,7 @@ func (t *neon) sigmoidGELU(x, s, p, q, r vec) {
 	t.do3("fadd", s, s, oneReg)
 }
 
-// activations emits what needs exp.
+// activations emits the operations that need exp.
 func (t *neon) activations() {
 	t.unary("silu", "computes x = x/(1+exp(-x)).", false, 2, t.expConstants, func(b block) {
 		t.do2("fneg", b.r(1), b.r(0))

@@ -126,7 +126,7 @@ func (t *asm) ret() {
 	t.op("RET")
 }
 
-// c is the address of a float32 constant, repeated over 64 bytes.
+// c returns the address of a float32 constant, repeated over 64 bytes.
 func (t *asm) c(f float64) string { return t.bits(math.Float32bits(float32(f))) }
 
 // bits is the address of a 32-bit constant, repeated over 64 bytes, or the register that

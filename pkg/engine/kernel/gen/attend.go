@@ -33,7 +33,7 @@ func (t *asm) attention() {
 	}
 }
 
-// fetch emits requests for memory that is read soon.
+// fetch emits the prefetch of memory that is read soon.
 func (t *asm) fetch() {
 	p := "x *float32, lines int"
 	t.fn("fetch", "asks for lines > 0 cache lines.", p)

@@ -2,7 +2,7 @@ package main
 
 import "math"
 
-// A row alone whose keys are one block has routines of its own, before and after the cap
+// A single row whose keys are one block has separate routines, before and after the cap
 // of the scores: the calls and the running sums took longer than a few keys.
 
 // scoreRow emits the scale of the query and score of one row. Up to four panels go side
@@ -80,7 +80,7 @@ func (t *asm) weighRow() {
 	t.ret()
 }
 
-// weighRowTile emits so many vectors of the result; register 14 is 1/sum.
+// weighRowTile emits several vectors of the result; register 14 is 1/sum.
 func (t *asm) weighRowTile(vectors int, masked bool) {
 	for i := range vectors {
 		t.zero(t.v(i))

@@ -1,6 +1,6 @@
 package main
 
-// limits emits what benchmarks relate to: the multiply-adds and the reads that the
+// limits emits the reference of benchmarks: the multiply-adds and the reads that the
 // machine can do.
 func (t *asm) limits() {
 	t.peak("peak", "runs n rounds of 12 independent multiply-adds.", func(i int) {

@@ -226,8 +226,8 @@ func (t *asm) transposed8() []int {
 	return []int{8, 9, 10, 11, 12, 13, 14, 15}
 }
 
-// copyBlock emits the copy of a column of vectors: the packing of what need not be
-// transposed.
+// copyBlock emits the copy of a column of vectors: the packing of columns that need not
+// be transposed.
 func (t *asm) copyBlock() {
 	p := "dst *float32, ldd int, x *float32, ldx, n, width int"
 	t.fn("copyBlock", fmt.Sprintf("writes n rows of %d floats to dst: width of x, then zeros; dst rows ascend; ldd, ldx in floats.", t.lanes), p)

@@ -53,13 +53,13 @@ func (t *asm) packedProducts() {
 	}
 }
 
-// nearby is the most weights, in bytes, that are taken to lie in the second level already:
-// those of models that fit it are smaller, and matrices of larger ones, or the halves that
-// two workers have of them, are not.
+// nearby is the maximum size of weights, in bytes, that are assumed to be in the
+// second-level cache: those of models that fit it are smaller, and matrices of larger
+// models, or the halves of two workers, are not.
 const nearby = 288 << 10
 
-// resident emits one row of activations for weights that lie nearby: asking for them from
-// far ahead costs a model of 1.8 million parameters 15 %.
+// resident emits one row of activations for weights in the second-level cache:
+// prefetching them far ahead costs a model of 1.8 million parameters 15 %.
 func (t *asm) resident(k packed) {
 	far := t.next("far")
 	t.op("MOVQ", rBlocks, rW)
@@ -162,11 +162,11 @@ func (t *asm) packedPanel(k packed, n, part, parts int) {
 	}
 }
 
-// prefetch asks for a cache line of what comes later. Where n rows of activations keep
-// the arithmetic busier than the memory, it reaches far, into the second level; else it
-// helps the hardware's own prefetching along, close by. Distances are measured (Zen 4);
-// one row takes both, which on Sapphire Rapids reads Q4_0 from DRAM at 16.9 GB/s instead of
-// 13.8, and Q8_0 at 16.4 instead of 15.2.
+// prefetch prefetches a later cache line. If n rows of activations keep the arithmetic
+// busier than the memory, it reaches far ahead, into the second-level cache; otherwise it
+// supports the hardware's prefetching at a short distance. Distances are measured (Zen
+// 4). One row uses both: on Sapphire Rapids it reads Q4_0 from DRAM at 16.9 GB/s instead
+// of 13.8, and Q8_0 at 16.4 instead of 15.2.
 func (t *asm) prefetch(k packed, n, line int) {
 	busy := k.busy
 	if !t.wide() {

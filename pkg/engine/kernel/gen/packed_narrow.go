@@ -13,7 +13,7 @@ type narrowBlock struct {
 	fetched        int // lines that have been prefetched
 }
 
-// What the registers above hold.
+// The content of the registers above.
 const (
 	narrowWeights, narrowMore = "Y8", "Y9"
 	narrowAct, narrowAct2     = "Y10", "Y11"

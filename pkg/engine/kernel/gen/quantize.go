@@ -1,7 +1,7 @@
 package main
 
-// quantize emits the quantisation of activations, of which there is one form: 256-bit
-// registers. AVX-512 uses it as well.
+// quantize emits the quantisation of activations with 256-bit registers, also for
+// AVX-512.
 func (t *asm) quantize() {
 	if t.wide() {
 		return

@@ -1,7 +1,7 @@
 package main
 
-// reductions emits what turns a vector into a number. Zero lengths give zero, but for
-// maxOf, which wants n > 0.
+// reductions emits the operations that reduce a vector to a number. Zero lengths give
+// zero, except in maxOf, which requires n > 0.
 func (t *asm) reductions() {
 	t.dot()
 	t.maxOf()

@@ -10,7 +10,7 @@ type scoreShape struct{ rows, vectors int }
 // 0. That is the same for all rows, as the order of additions is.
 const chains = 2
 
-// scoreShapes are the tiles, those over most tokens first, then the highest.
+// scoreShapes are the tiles, ordered by descending tokens, then rows.
 func (t *asm) scoreShapes() []scoreShape {
 	if t.wide() {
 		return []scoreShape{{6, 2}, {5, 2}, {4, 2}, {3, 2}, {2, 2}, {1, 2}, {6, 1}, {5, 1}, {4, 1}, {3, 1}, {2, 1}, {1, 1}}
@@ -113,7 +113,7 @@ func (t *asm) scoreTile(s scoreShape) {
 // which leaves the other registers free.
 var keyPointers = []string{"BX", "R14", "AX", "R13"}
 
-// panels is how many panels of keys a tile takes: 0 if not even one.
+// panels returns the number of panels of keys in a tile: 0 if less than one.
 func (s scoreShape) panels(t *asm) int { return s.vectors * t.bytes() / keyBytes }
 
 // keyVector is the address of vector i of dimension c.
@@ -181,9 +181,9 @@ var softConstants = append([]float64{expSmall, log2e, ln2High, ln2Low, 1, -math.
 
 const softenDoc = "turns scores (rows, 128) into exponentials; see softenGeneric."
 
-// soften reads and writes whole vectors, which scratch has room for, and takes the lanes
-// behind the scores of a row for 0 before and after the exponential: -Inf would be slow.
-// Registers: 8 is what is subtracted, 9 the factor.
+// soften reads and writes whole vectors, for which scratch has room, and sets the lanes
+// after the scores of a row to 0 before and after the exponential: -Inf would be slow.
+// Registers: 8 holds the subtrahend, 9 the factor.
 func (t *asm) soften() {
 	p := "scores *float32, counts *int, top, total, factors *float32, rows int"
 	t.fn("soften", softenDoc, p)
@@ -236,8 +236,8 @@ func (t *asm) softExp(x string) {
 	}
 }
 
-// maximum reduces register 0 to the largest score, in X0, and to what is subtracted, in
-// all of register 8.
+// maximum reduces register 0 to the largest score, in X0, and to the subtrahend, in all
+// of register 8.
 func (t *asm) maximum() {
 	t.reduce("VMAXPS")
 	t.op("VBROADCASTSS", "X0", t.v(8))

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// selection emits what chooses among logits.
+// selection emits the operations that choose among logits.
 func (t *asm) selection() {
 	t.largest()
 	t.atLeast()
@@ -37,7 +37,7 @@ func (t *asm) largest() {
 	t.ret()
 }
 
-// finite bounds register r: see Finite. The second operand is what a NaN gives.
+// finite bounds register r: see Finite. The second operand is the result for a NaN.
 func (t *asm) finite(r string) {
 	t.op("VMAXPS", t.c(-math.MaxFloat32), r, r)
 	t.op("VMINPS", t.c(math.MaxFloat32), r, r)

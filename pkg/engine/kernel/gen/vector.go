@@ -165,7 +165,7 @@ func (t *asm) sigmoidGELU(x, s, p, q, r string) {
 	t.op("VADDPS", t.c(1), s, s)
 }
 
-// activations emits what needs exp.
+// activations emits the operations that need exp.
 func (t *asm) activations() {
 	x, a := t.v(0), t.v(2)
 	e, p, q, s := t.v(3), t.v(4), t.v(5), t.v(6)

@@ -12,7 +12,7 @@ import (
 	"glossa/pkg/tokenizer/internal/tokenizertest"
 )
 
-// naive is the definition: while a pair can be merged, merge the leftmost of the
+// naive implements the definition: while a pair can be merged, merge the leftmost of the
 // lowest rank.
 func naive(m *ByteLevel, piece string) []int32 {
 	var ids []int32
@@ -120,7 +120,7 @@ func oddMergesModel(rng *rand.Rand, alphabet string) (*ByteLevel, error) {
 	return NewByteLevel(vocab, merges, false, nil)
 }
 
-// The number of positions that a piece without an end takes grows with its length.
+// The number of positions visited for a piece without spaces is linear in its length.
 func TestLinearSteps(t *testing.T) {
 	vocab, merges := tokenizertest.WideVocabulary(ByteRune)
 	m, err := NewByteLevel(vocab, merges, false, nil)
@@ -175,7 +175,7 @@ func FuzzMerges(f *testing.F) {
 		}
 		for _, m := range models {
 			for _, piece := range append(strings.SplitAfter(text, " "), text) {
-				if piece != "" { // no piece is empty
+				if piece != "" { // pieces are not empty
 					checkMerges(t, m, piece)
 				}
 			}
@@ -183,7 +183,7 @@ func FuzzMerges(f *testing.F) {
 	})
 }
 
-// encodePiece returns the ids that m makes of a piece.
+// encodePiece returns m's ids of a piece.
 func encodePiece(m *ByteLevel, piece string) []int {
 	o := encode.Output{Limit: math.MaxInt}
 	m.Encode(&o, piece)

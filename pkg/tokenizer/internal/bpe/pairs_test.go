@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// pairPatterns are pairs as vocabularies have them, and as a hash may fail at them.
+// pairPatterns are pairs typical of vocabularies, and pairs on which a hash may fail.
 func pairPatterns(n int) map[string][]uint64 {
 	patterns := map[string][]uint64{}
 	add := func(name string, left, right func(i int) int) {
@@ -25,8 +25,8 @@ func pairPatterns(n int) map[string][]uint64 {
 	return patterns
 }
 
-// probes is how many slots are looked at to find a key, on average, in a table as large
-// as NewPairTable makes it.
+// probes returns the mean number of slots examined to find a key in a table of
+// NewPairTable's size.
 func probes(keys []uint64, hash func(key uint64) uint64) float64 {
 	size := len(NewPairTable(len(keys)).slots)
 	used := make([]bool, size)
@@ -44,11 +44,12 @@ func probes(keys []uint64, hash func(key uint64) uint64) float64 {
 	return float64(total) / float64(len(keys))
 }
 
-// maxProbes is above what random places need at two thirds: 2 (Knuth, vol. 3, 6.4).
+// maxProbes exceeds the mean for random slots at a load of two thirds: 2 (Knuth, vol. 3,
+// 6.4).
 const maxProbes = 2.3
 
-// Pairs do not cluster, whatever the seed. Either half of the product alone does: what
-// the test measures shows a weak hash.
+// Pairs do not cluster with any seed. They do with either half of the product alone, so
+// the test detects a weak hash.
 func TestPairHash(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	const n = 43_000 // just below two thirds of 65,536
@@ -79,7 +80,7 @@ func TestPairHash(t *testing.T) {
 	}
 }
 
-// The table holds what was put, and places it where the hash says.
+// The table holds the inserted pairs, in the slots of their hashes.
 func TestPairTable(t *testing.T) {
 	for name, keys := range pairPatterns(3000) {
 		table := NewPairTable(len(keys))

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// PatternO200k is that of o200k, which gpt-oss and Llama 4 use: it cuts words between small
-// letters and capitals, and keeps contractions with their word.
+// PatternO200k is that of o200k, used by gpt-oss and Llama 4: it cuts words between
+// lower-case letters and capitals, and keeps contractions with their word.
 const PatternO200k = `[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?` +
 	`|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?` +
 	`|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+`
@@ -90,8 +90,8 @@ func O200k(text string, i int) int {
 }
 
 // wordLower is [\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+, i if there
-// is none. Where no small letter follows the first set, it gives back all after the
-// last character that the second has too.
+// is none. If no lower-case letter follows the first set, it backtracks to the last
+// character that is in the second set too.
 func wordLower(text string, i int) int {
 	end := i
 	for i < len(text) {

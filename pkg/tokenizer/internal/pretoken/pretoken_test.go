@@ -10,8 +10,8 @@ import (
 	"glossa/pkg/tokenizer/internal/tokenizertest"
 )
 
-// Every code point is of the class that the reference gives it; what differs is
-// not assigned in the Unicode version of the Go toolchain.
+// Every code point has the reference's class, except those not assigned in the Unicode
+// version of the Go toolchain.
 func TestClasses(t *testing.T) {
 	var ranges map[string][][2]rune
 	if err := json.Unmarshal(tokenizertest.ReadFile(t, "../../hf/testdata", "classes.json"), &ranges); err != nil {
@@ -48,7 +48,7 @@ func TestClasses(t *testing.T) {
 	t.Logf("Unicode %s: %d letters and numbers of the reference are newer", unicode.Version, newer)
 }
 
-// Each known pattern cuts where the reference does.
+// Each known pattern cuts in the same places as the reference.
 func TestPatterns(t *testing.T) {
 	var file map[string]json.RawMessage
 	if err := json.Unmarshal(tokenizertest.ReadFile(t, "../../hf/testdata", "patterns.golden.json"), &file); err != nil {

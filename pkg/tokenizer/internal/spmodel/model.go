@@ -179,7 +179,7 @@ func (m *Model) check() error {
 		}
 		b, ok := subword.ParseByte(piece)
 		if !ok || !m.ByteFallback {
-			return fmt.Errorf("piece %d, %.40q, is of type BYTE, and is none or byte_fallback is off", id, piece)
+			return fmt.Errorf("piece %d, %.40q, is of type BYTE, but it is not a byte or byte_fallback is off", id, piece)
 		}
 		found[b] = true
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The double array finds what a map of all prefixes finds.
+// The double array finds the same pieces as a map of all prefixes.
 func FuzzPieceTrie(f *testing.F) {
 	f.Add("a ab abc b \xff \xff\xff \x00 \x00\x01", "abcabx\xff\x00\x01")
 	f.Fuzz(func(t *testing.T, list, text string) {

@@ -1,5 +1,5 @@
-// Package tokenizertest has what the tests of several kinds of tokenizers share: checks
-// that every tokenizer passes, and the golden files.
+// Package tokenizertest has the shared parts of the tests of several kinds of tokenizers:
+// checks that every tokenizer passes, and the golden files.
 package tokenizertest
 
 import (
@@ -28,9 +28,9 @@ func ReadFile(t testing.TB, dir, name string) []byte {
 	return raw
 }
 
-// CheckBounds checks that a collector gives the ids of the tokenizer, that no text has
-// fewer than it is said to have at least, and that a text is refused exactly if it has
-// more than a collector takes.
+// CheckBounds checks that a collector returns the tokenizer's ids, that AtLeast is a
+// lower bound of their number, and that a text is rejected exactly if it has more tokens
+// than the collector's maximum.
 func CheckBounds(t *testing.T, name string, tok tokenizer.Tokenizer, text string) {
 	t.Helper()
 	for _, special := range []bool{false, true} {
@@ -94,7 +94,7 @@ func CheckRoundTrip(t *testing.T, name string, tok tokenizer.Tokenizer, text str
 	decoded := tokenizer.Decode(tok, ids)
 	plain := strings.ReplaceAll(text, "\u2581", " ")
 	switch {
-	case name == "gguf": // also of what is no UTF-8
+	case name == "gguf": // also for invalid UTF-8
 		if decoded != plain {
 			t.Fatalf("%s: %q is decoded to %q", name, text, decoded)
 		}
@@ -109,7 +109,7 @@ func CheckRoundTrip(t *testing.T, name string, tok tokenizer.Tokenizer, text str
 	}
 }
 
-// eachByteReplaced replaces each byte that is in no rune by U+FFFD.
+// eachByteReplaced replaces each byte that is not part of a rune by U+FFFD.
 func eachByteReplaced(text string) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -118,12 +118,12 @@ func eachByteReplaced(text string) string {
 	return b.String()
 }
 
-// Case is what testdata/goldens.py writes for a text.
+// Case is the output of testdata/goldens.py for a text.
 type Case struct {
 	Text    string   `json:"text"`
-	Pieces  []string `json:"pieces"`  // of the pre-tokenizer alone
+	Pieces  []string `json:"pieces"`  // of the pre-tokenizer only
 	Plain   []int    `json:"plain"`   // special tokens are text
-	Special []int    `json:"special"` // absent where it is plain
+	Special []int    `json:"special"` // absent if equal to Plain
 }
 
 // Cases reads the cases of a tokenizer.
@@ -159,7 +159,7 @@ type PieceGoldens struct {
 	}
 }
 
-// PieceGolden is what a model makes of the texts.
+// PieceGolden holds a model's results for the texts.
 type PieceGolden struct {
 	IDs           [][]int // of Texts and, in models, of Broken after them
 	Decoded       []string
@@ -177,7 +177,7 @@ func ReadPieceGoldens(t testing.TB, dir string) *PieceGoldens {
 	return &g
 }
 
-// Inputs are all texts, also those that are no UTF-8.
+// Inputs returns all texts, including those that are not UTF-8.
 func (g *PieceGoldens) Inputs(t testing.TB) []string {
 	inputs := slices.Clone(g.Texts)
 	for _, digits := range g.Broken {
@@ -190,8 +190,8 @@ func (g *PieceGoldens) Inputs(t testing.TB) []string {
 	return inputs
 }
 
-// CheckDecoding compares what ids are decoded to, and that what a decoder has
-// returned so far is never taken back.
+// CheckDecoding checks the decoded text of ids, and that a decoder never revises text
+// that it has returned.
 func CheckDecoding(t *testing.T, tok tokenizer.Tokenizer, ids [][]int, texts []string) {
 	t.Helper()
 	if len(ids) != len(texts) || len(ids) == 0 {
@@ -204,7 +204,8 @@ func CheckDecoding(t *testing.T, tok tokenizer.Tokenizer, ids [][]int, texts []s
 	}
 }
 
-// WideVocabulary has 50,000 merges: the beginnings of made-up words, short ones first.
+// WideVocabulary returns a vocabulary of 50,000 merges: the prefixes of invented words,
+// short ones first.
 func WideVocabulary(byteRune func(b byte) rune) (map[string]int, [][2]string) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	vocab := map[string]int{}
@@ -226,7 +227,7 @@ func WideVocabulary(byteRune func(b byte) rune) (map[string]int, [][2]string) {
 	return vocab, merges
 }
 
-// RandomText is n random letters of an alphabet.
+// RandomText returns n random letters of an alphabet.
 func RandomText(alphabet string, n int) string {
 	rng := rand.New(rand.NewPCG(9, 10))
 	text := make([]byte, n)
@@ -236,7 +237,7 @@ func RandomText(alphabet string, n int) string {
 	return string(text)
 }
 
-// PiecesOf cuts text; the pieces joined are text.
+// PiecesOf splits text; the pieces concatenate to text.
 func PiecesOf(split func(text string, i int) int, text string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for i := 0; i < len(text); {

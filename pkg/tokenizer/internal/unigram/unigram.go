@@ -26,7 +26,7 @@ type Model struct {
 	Span     int     // open positions that are kept; 0 is viterbiSpan
 }
 
-// Options are the differences between the two references, and the settings beside the
+// Options are the differences between the two references, and the settings other than the
 // vocabulary.
 type Options struct {
 	// Kinds is by id; nil if every piece is normal. Only normal and user-defined pieces are

@@ -18,8 +18,8 @@ import (
 	"glossa/pkg/llm"
 )
 
-// checkForm tells whether rows are whole texts of a schema.
-func checkForm(t *testing.T, what, schema string, rows []llm.Chunk) {
+// checkTexts checks that rows are complete texts of a schema.
+func checkTexts(t *testing.T, what, schema string, rows []llm.Chunk) {
 	t.Helper()
 	g, err := grammar.Schema([]byte(schema), grammar.Generating())
 	if err != nil {
@@ -32,30 +32,30 @@ func checkForm(t *testing.T, what, schema string, rows []llm.Chunk) {
 	}
 }
 
-// shortest is the least number of tokens that a schema's texts need.
+// shortest returns the minimum number of tokens of a schema's texts.
 func shortest(t *testing.T, e *Engine, schema string) int {
 	t.Helper()
-	c, err := e.form(t.Context(), &llm.Params{Schema: json.RawMessage(schema)})
+	c, err := e.constraint(t.Context(), &llm.Params{Schema: json.RawMessage(schema)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return c.Min()
 }
 
-// Whatever the number of tokens, the text is whole and of the form.
+// With any maximum number of tokens the text is complete and matches the schema.
 func TestEveryLength(t *testing.T) {
 	eachEngine(t, 256, func(t *testing.T, e *Engine) {
 		ended := map[llm.Finish]int{}
 		for _, schema := range []string{personSchema, listSchema, flagSchema} {
 			least := shortest(t, e, schema)
 			for tokens := least; tokens <= least+40; tokens++ {
-				req := formed(schema, llm.Params{MaxTokens: new(tokens), Seed: new(int64(tokens)), Tokens: new(true)})
+				req := constrainedRequest(schema, llm.Params{MaxTokens: new(tokens), Seed: new(int64(tokens)), Tokens: new(true)})
 				if tokens%4 > 0 {
 					req.Temperature = new(float64(tokens%4) * 0.7)
 				}
 				req.N = 3
 				rows, _ := collect(t, e, req)
-				checkForm(t, fmt.Sprintf("%d of %d tokens", tokens, least), schema, rows)
+				checkTexts(t, fmt.Sprintf("%d of %d tokens", tokens, least), schema, rows)
 				for _, r := range rows {
 					if ended[r.Finish]++; len(r.Tokens) > tokens {
 						t.Errorf("%d tokens, at most %d", len(r.Tokens), tokens)
@@ -69,13 +69,13 @@ func TestEveryLength(t *testing.T) {
 	})
 }
 
-// A context that is full closes a text as the number of tokens does.
-func TestHeldInContext(t *testing.T) {
+// A full context closes a text in the same way as the maximum number of tokens.
+func TestConstrainedInContext(t *testing.T) {
 	ended := map[llm.Finish]int{}
 	for context := 70; context < 110; context++ {
-		e := worded(t, characters(t), context, Config{})
-		rows, _ := collect(t, e, formed(personSchema, llm.Params{Seed: new(int64(context)), Temperature: new(1.5)}))
-		checkForm(t, fmt.Sprint(context), personSchema, rows)
+		e := withTokenizer(t, characters(t), context, Config{})
+		rows, _ := collect(t, e, constrainedRequest(personSchema, llm.Params{Seed: new(int64(context)), Temperature: new(1.5)}))
+		checkTexts(t, fmt.Sprint(context), personSchema, rows)
 		ended[rows[0].Finish]++
 	}
 	if ended[llm.FinishContext] == 0 || ended[llm.FinishLength] > 0 {
@@ -83,17 +83,16 @@ func TestHeldInContext(t *testing.T) {
 	}
 }
 
-// What is written is the same whether log-probabilities are asked for, whether it is
-// streamed, how many rows there are and so how much of what is forced is computed in a
-// pass, and whatever else is computed.
-func TestHeldAlike(t *testing.T) {
+// The text does not depend on log-probabilities, streaming, the number of rows (and so
+// the forced tokens of a pass), or other requests.
+func TestConstrainedAlike(t *testing.T) {
 	eachEngine(t, 256, func(t *testing.T, e *Engine) {
 		for _, schema := range []string{personSchema, listSchema} {
 			ask := func(change func(*llm.Request)) llm.Chunk {
-				req := formed(schema, llm.Params{MaxTokens: new(90), Seed: new(int64(8)), Temperature: new(1.0), Tokens: new(true)})
+				req := constrainedRequest(schema, llm.Params{MaxTokens: new(90), Seed: new(int64(8)), Temperature: new(1.0), Tokens: new(true)})
 				change(req)
 				rows, _ := collect(t, e, req)
-				checkForm(t, "alike", schema, rows)
+				checkTexts(t, "alike", schema, rows)
 				return rows[0]
 			}
 			want := ask(func(*llm.Request) {})
@@ -119,15 +118,15 @@ func ids(c llm.Chunk) (list []int) {
 	return list
 }
 
-// Each token, forced or not, has a chunk and the log-probability that it has when the
-// same tokens are scored; the tokens say the text, and usage counts them.
-func TestHeldTokens(t *testing.T) {
+// Each token, forced or not, has a chunk and the same log-probability as in a score of
+// the same tokens. The tokens spell the text, and usage counts them.
+func TestConstrainedTokens(t *testing.T) {
 	eachEngine(t, 256, func(t *testing.T, e *Engine) {
-		req := formed(listSchema, llm.Params{MaxTokens: new(100), Seed: new(int64(2)), Temperature: new(1.0), Logprobs: new(1), Echo: new(true)})
+		req := constrainedRequest(listSchema, llm.Params{MaxTokens: new(100), Seed: new(int64(2)), Temperature: new(1.0), Logprobs: new(1), Echo: new(true)})
 		req.Prompts[0] = llm.Prompt{Parts: []llm.Part{{Tokens: e.tokenizer.Encode("abc")}}}
 		rows, usage := collect(t, e, req)
 		r, prompt := rows[0], req.Prompts[0].Parts[0].Tokens
-		ended := 0 // a token that is no text
+		ended := 0 // a token without text
 		if r.Tokens[len(r.Tokens)-1].Text == "" {
 			ended = 1
 		}
@@ -135,7 +134,7 @@ func TestHeldTokens(t *testing.T) {
 		if !strings.HasSuffix(r.Text, text) || usage.Output != len(r.Tokens)-len(prompt) {
 			t.Errorf("%q in %+v, of %q", text, usage, r.Text)
 		}
-		checkForm(t, "tokens", listSchema, []llm.Chunk{{Text: text, Guarantee: r.Guarantee}})
+		checkTexts(t, "tokens", listSchema, []llm.Chunk{{Text: text, Guarantee: r.Guarantee}})
 		again := with(llm.Params{Echo: new(true), Logprobs: new(1), MaxTokens: new(0)})
 		again.Prompts[0] = llm.Prompt{Parts: []llm.Part{{Tokens: ids(r)}}}
 		scored, _ := collect(t, e, again)
@@ -161,19 +160,19 @@ func tokenTexts(tokens []llm.Token) string {
 	return b.String()
 }
 
-// What is forced takes one pass.
+// Forced text takes one pass.
 func TestForcedPasses(t *testing.T) {
 	key := strings.Repeat("long ", 8)
 	schema := fmt.Sprintf(`{"type":"object","properties":{%q:{"type":"boolean"},"b":{"type":"boolean"}},"required":[%q,"b"],"additionalProperties":false}`, key, key)
 	for name, want := range map[string]int{"characters": 6, "fallback, llama 2": 8} {
 		v := vocabularies(t)[name]
-		e := worded(t, v.words, 256, Config{PrefixMemory: -1})
+		e := withTokenizer(t, v.words, 256, Config{PrefixMemory: -1})
 		for _, logprobs := range []*int{nil, new(0)} {
 			passes := 0
 			m := watchPasses(t, e, func(int) { passes++ })
-			rows, usage := collect(t, e, formed(schema, llm.Params{Logprobs: logprobs}))
+			rows, usage := collect(t, e, constrainedRequest(schema, llm.Params{Logprobs: logprobs}))
 			m.leave()
-			checkForm(t, name, schema, rows)
+			checkTexts(t, name, schema, rows)
 			if passes > want || usage.Output < 3*passes {
 				t.Errorf("%s: %d passes for %d tokens, want %d", name, passes, usage.Output, want)
 			}
@@ -181,12 +180,12 @@ func TestForcedPasses(t *testing.T) {
 	}
 }
 
-// How what is forced ends is the model's choice, if a token goes on beyond it.
+// If a token extends beyond the forced text, the model chooses how that text ends.
 func TestForcedEnd(t *testing.T) {
-	e := worded(t, longTokens(t), 64, Config{})
+	e := withTokenizer(t, longTokens(t), 64, Config{})
 	long := e.tokens - 1 // `":true}`
 	for _, bias := range []float64{100, -100} {
-		rows, _ := collect(t, e, formed(flagSchema, llm.Params{Tokens: new(true), LogitBias: map[int]float64{long: bias}}))
+		rows, _ := collect(t, e, constrainedRequest(flagSchema, llm.Params{Tokens: new(true), LogitBias: map[int]float64{long: bias}}))
 		if slices.Contains(ids(rows[0]), long) != (bias > 0) {
 			t.Errorf("a bias of %g: %q by %v", bias, rows[0].Text, ids(rows[0]))
 		}
@@ -195,12 +194,12 @@ func TestForcedEnd(t *testing.T) {
 
 // Many rows share the room of a pass.
 func TestForcedRoom(t *testing.T) {
-	e, most := worded(t, characters(t), 256, Config{PrefixMemory: -1}), 0
+	e, most := withTokenizer(t, characters(t), 256, Config{PrefixMemory: -1}), 0
 	m := watchPasses(t, e, func(n int) { most = max(most, n) })
 	defer m.leave()
 	for _, rows := range []int{1, 9, 150} {
 		most = 0
-		req := formed(fmt.Sprintf(`{"enum":[%q,1]}`, strings.Repeat("long", 50)), llm.Params{LogitBias: map[int]float64{e.tokenizer.Encode("1")[0]: -100}})
+		req := constrainedRequest(fmt.Sprintf(`{"enum":[%q,1]}`, strings.Repeat("long", 50)), llm.Params{LogitBias: map[int]float64{e.tokenizer.Encode("1")[0]: -100}})
 		req.N = rows
 		collect(t, e, req)
 		if want := min(max(rows, listChunk/rows*rows), passTokens); most != want {
@@ -209,11 +208,12 @@ func TestForcedRoom(t *testing.T) {
 	}
 }
 
-// Why a row ends: the model or the form did, or a bound made a difference.
-func TestHeldFinish(t *testing.T) {
+// The reason of a row's end: the model, the constraint, or a bound that made a
+// difference.
+func TestConstrainedFinish(t *testing.T) {
 	eachEngine(t, 256, func(t *testing.T, e *Engine) {
 		greedy := func(tokens int, schema string) llm.Chunk {
-			rows, _ := collect(t, e, formed(schema, llm.Params{MaxTokens: new(tokens), Tokens: new(true)}))
+			rows, _ := collect(t, e, constrainedRequest(schema, llm.Params{MaxTokens: new(tokens), Tokens: new(true)}))
 			return rows[0]
 		}
 		for _, schema := range []string{flagSchema, personSchema} {
@@ -228,12 +228,12 @@ func TestHeldFinish(t *testing.T) {
 	})
 }
 
-// A grammar may end in several places: there the model's end token is allowed, and no
-// token more where there is none left.
-func TestHeldOpenEnd(t *testing.T) {
+// A grammar may allow an end in several places. There the model's end token is allowed;
+// where nothing can follow, no other token is.
+func TestConstrainedOpenEnd(t *testing.T) {
 	for end := range 2 {
 		words := characters(t)
-		e := worded(t, words, 64, Config{}, words.Encode("!?")[:end]...)
+		e := withTokenizer(t, words, 64, Config{}, words.Encode("!?")[:end]...)
 		finish := map[llm.Finish]int{}
 		for seed := range int64(40) {
 			req := with(llm.Params{Grammar: new("root ::= [a-z]+"), MaxTokens: new(12), Seed: &seed, Temperature: new(1.5)})
@@ -250,13 +250,13 @@ func TestHeldOpenEnd(t *testing.T) {
 			t.Errorf("%d end tokens: %v", end, finish)
 		}
 	}
-	e := worded(t, characters(t), 64, Config{})
+	e := withTokenizer(t, characters(t), 64, Config{})
 	for source, want := range map[string]string{
 		`root ::= "once upon a time"`: "once upon a time", `root ::= ""`: "", `root ::= "ab" ("cdef" | "cdeg")?`: "ab",
 	} {
 		finish, most := llm.FinishEOS, new(max(1, len(want)))
 		if want == "ab" {
-			finish, most = llm.FinishLength, new(5) // of which none can follow
+			finish, most = llm.FinishLength, new(5) // none of which can follow
 		}
 		rows, usage := collect(t, e, with(llm.Params{Grammar: new(source), MaxTokens: most}))
 		if rows[0].Text != want || rows[0].Finish != finish || rows[0].Guarantee != llm.Enforced || usage.Output != len(want) {
@@ -265,8 +265,8 @@ func TestHeldOpenEnd(t *testing.T) {
 	}
 }
 
-// A row is what it is alone, whoever else is there.
-func TestHeldTogether(t *testing.T) {
+// A row is the same as alone, whatever other requests run.
+func TestConstrainedTogether(t *testing.T) {
 	team := transformer.NewTeam(2)
 	defer team.Close()
 	request := func(i int) *llm.Request {
@@ -283,13 +283,13 @@ func TestHeldTogether(t *testing.T) {
 		return req
 	}
 	const requests = 16
-	words := opened(t, "gpt2.tokenizer.json")
-	alone, e := worded(t, words, 256, Config{PrefixMemory: -1}, 0), worded(t, words, 256, Config{Team: team}, 0)
+	words := openTokenizer(t, "gpt2.tokenizer.json")
+	alone, e := withTokenizer(t, words, 256, Config{PrefixMemory: -1}, 0), withTokenizer(t, words, 256, Config{Team: team}, 0)
 	var wg sync.WaitGroup
 	for i := range 2 * requests {
 		req := request(i % requests)
 		want, cost := collect(t, alone, req)
-		wg.Go(func() { nuisance(t, e, request(i), i) })
+		wg.Go(func() { disruptiveClient(t, e, request(i), i) })
 		wg.Go(func() {
 			rows, usage, err := llm.Collect(e.Generate(t.Context(), req), req.Rows())
 			if err != nil || !same(rows, want) || usage != cost {
@@ -300,23 +300,23 @@ func TestHeldTogether(t *testing.T) {
 	wg.Wait()
 }
 
-func TestHeldBestOf(t *testing.T) {
-	e := worded(t, characters(t), 256, Config{})
-	req := formed(personSchema, llm.Params{MaxTokens: new(80), Seed: new(int64(1)), Temperature: new(1.0), BestOf: new(5)})
+func TestConstrainedBestOf(t *testing.T) {
+	e := withTokenizer(t, characters(t), 256, Config{})
+	req := constrainedRequest(personSchema, llm.Params{MaxTokens: new(80), Seed: new(int64(1)), Temperature: new(1.0), BestOf: new(5)})
 	req.N = 2
 	rows, _ := collect(t, e, req)
-	checkForm(t, "best of five", personSchema, rows)
+	checkTexts(t, "best of five", personSchema, rows)
 	if rows[0].Tokens != nil || rows[0].Text == rows[1].Text {
 		t.Errorf("%+v", rows)
 	}
 }
 
-// Penalties count the content of strings, and nothing that the form asks for.
-func TestHeldPenalties(t *testing.T) {
-	e := worded(t, characters(t), 256, Config{})
+// Penalties count the content of strings, but not syntax.
+func TestConstrainedPenalties(t *testing.T) {
+	e := withTokenizer(t, characters(t), 256, Config{})
 	ask := func(schema string, penalty float64) string {
-		rows, _ := collect(t, e, formed(schema, llm.Params{MaxTokens: new(60), FrequencyPenalty: &penalty}))
-		checkForm(t, "penalties", schema, rows)
+		rows, _ := collect(t, e, constrainedRequest(schema, llm.Params{MaxTokens: new(60), FrequencyPenalty: &penalty}))
+		checkTexts(t, "penalties", schema, rows)
 		return rows[0].Text
 	}
 	const choices = `{"type":"array","minItems":12,"maxItems":12,"items":{"enum":["x","y",1,2]}}`
@@ -332,11 +332,11 @@ func TestHeldPenalties(t *testing.T) {
 	}
 }
 
-// What was computed serves the next prompt, forced tokens too.
-func TestHeldPrefix(t *testing.T) {
-	e := worded(t, opened(t, "gpt2.tokenizer.json"), 256, Config{})
+// Computed tokens, including forced ones, are reused for the next prompt.
+func TestConstrainedPrefix(t *testing.T) {
+	e := withTokenizer(t, openTokenizer(t, "gpt2.tokenizer.json"), 256, Config{})
 	for _, logprobs := range []*int{nil, new(1)} {
-		req := formed(listSchema, llm.Params{MaxTokens: new(60), Tokens: new(true), Logprobs: logprobs})
+		req := constrainedRequest(listSchema, llm.Params{MaxTokens: new(60), Tokens: new(true), Logprobs: logprobs})
 		rows, _ := collect(t, e, req)
 		next := sampled(0)
 		next.Prompts = []llm.Prompt{{Parts: []llm.Part{{Tokens: append(e.tokenizer.Encode("abc"), append(ids(rows[0]), 1, 2)...)}}}}
@@ -346,14 +346,14 @@ func TestHeldPrefix(t *testing.T) {
 	}
 }
 
-// Cancelling cuts a text off, and nothing is said of it.
-func TestHeldCancelled(t *testing.T) {
-	e := worded(t, characters(t), 256, Config{})
+// Cancelling cuts a text off, without a guarantee.
+func TestConstrainedCancelled(t *testing.T) {
+	e := withTokenizer(t, characters(t), 256, Config{})
 	for _, logprobs := range []*int{nil, new(1)} {
 		ctx := &endable{Context: t.Context()}
 		var last llm.Chunk
 		n := 0
-		for c, err := range e.Generate(ctx, formed(personSchema, llm.Params{Logprobs: logprobs})) {
+		for c, err := range e.Generate(ctx, constrainedRequest(personSchema, llm.Params{Logprobs: logprobs})) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -368,13 +368,13 @@ func TestHeldCancelled(t *testing.T) {
 	}
 }
 
-// A text is whole before the deadline if that leaves time for the shortest, however long
-// the steps take; else it is cut off.
-func TestHeldDeadline(t *testing.T) {
+// A text is complete before the deadline if that leaves time for the shortest text,
+// whatever the duration of a step; otherwise it is cut off.
+func TestConstrainedDeadline(t *testing.T) {
 	ended := map[llm.Finish]int{}
 	for i := range 40 {
 		synctest.Test(t, func(t *testing.T) {
-			e, n := worded(t, characters(t), 256, Config{}), 0
+			e, n := withTokenizer(t, characters(t), 256, Config{}), 0
 			m := watchPasses(t, e, func(int) {
 				n++
 				time.Sleep(time.Duration(8+(n*7+i)%5) * time.Millisecond)
@@ -383,7 +383,7 @@ func TestHeldDeadline(t *testing.T) {
 			began, limit := time.Now(), time.Duration(i*80)*time.Millisecond
 			ctx, cancel := context.WithTimeout(t.Context(), limit)
 			defer cancel()
-			req := formed(personSchema, llm.Params{Seed: new(int64(i)), Temperature: new(1.2)})
+			req := constrainedRequest(personSchema, llm.Params{Seed: new(int64(i)), Temperature: new(1.2)})
 			rows, _, err := llm.Collect(e.Generate(ctx, req), 1)
 			if errors.Is(err, context.DeadlineExceeded) && i == 0 {
 				return
@@ -400,7 +400,7 @@ func TestHeldDeadline(t *testing.T) {
 				}
 				return
 			}
-			checkForm(t, limit.String(), personSchema, rows)
+			checkTexts(t, limit.String(), personSchema, rows)
 			if time.Since(began) > limit-deadlineReserve {
 				t.Errorf("%s after %s", r.Finish, time.Since(began))
 			}
@@ -411,10 +411,10 @@ func TestHeldDeadline(t *testing.T) {
 	}
 }
 
-// A text ends by itself where no token spells what may follow.
-func TestHeldWhereNothingFollows(t *testing.T) {
+// A text ends where no token spells a continuation.
+func TestConstrainedWhereNothingFollows(t *testing.T) {
 	for _, ends := range [][]int{nil, {0}} {
-		e := worded(t, characters(t), 64, Config{}, ends...)
+		e := withTokenizer(t, characters(t), 64, Config{}, ends...)
 		rows, _ := collect(t, e, with(llm.Params{Grammar: new(`root ::= "ab" "☃"?`), MaxTokens: new(20)}))
 		if rows[0].Text != "ab" || rows[0].Finish != llm.FinishEOS {
 			t.Errorf("with ends %v: %q ends with %s", ends, rows[0].Text, rows[0].Finish)
@@ -422,24 +422,24 @@ func TestHeldWhereNothingFollows(t *testing.T) {
 	}
 }
 
-// A row whose text is not whole is not said to be, whatever ended it.
+// An incomplete text is never reported as enforced, whatever ended it.
 func TestOnlyWholeIsEnforced(t *testing.T) {
-	e := worded(t, characters(t), 64, Config{})
-	form, err := e.form(t.Context(), &llm.Params{Grammar: new(`root ::= "ab"`)})
+	e := withTokenizer(t, characters(t), 64, Config{})
+	form, err := e.constraint(t.Context(), &llm.Params{Grammar: new(`root ::= "ab"`)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, r := &generation{settings: &settings{form: form}, engine: e}, &row{}
-	if err := g.hold(r); err != nil {
+	g, r := &generation{settings: &settings{constraint: form}, engine: e}, &row{}
+	if err := g.constrain(r); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []llm.Guarantee{llm.Unchecked, llm.Unchecked, llm.Enforced} {
 		var c llm.Chunk
 		if g.end(r, &c, llm.FinishLength); c.Guarantee != want {
-			t.Errorf("after %q: %q", r.held.matcher.Text(), c.Guarantee)
+			t.Errorf("after %q: %q", r.constrained.matcher.Text(), c.Guarantee)
 		}
 		for id := range e.tokens {
-			if r.held.matcher.Take(id) {
+			if r.constrained.matcher.Take(id) {
 				break
 			}
 		}

@@ -14,25 +14,25 @@ import (
 	"glossa/pkg/tokenizer/kinds"
 )
 
-// words reads the tokenizer of a Hugging Face directory.
-type words struct {
+// tokenizerReader reads the tokenizer of a Hugging Face directory.
+type tokenizerReader struct {
 	*opened
-	*place
-	fsys     fs.FS
-	settings *config // tokenizer_config.json
-	begins   bool    // the tokenizer is one that begins texts if nothing is said
+	*location
+	fsys        fs.FS
+	settings    *config // tokenizer_config.json
+	startsTexts bool    // the tokenizer puts a token before texts unless its files say otherwise
 
-	made *tokenizer.Source // what the tokenizer was made of
+	parts *tokenizer.Source // of the tokenizer
 }
 
-func (w *words) read() (err error) {
+func (w *tokenizerReader) read() (err error) {
 	if w.settings, err = readConfig(w.fsys, w.in(tokenizerConfig), maxTokenizerFile); err != nil {
 		return err
 	}
 	if w.Tokenizer, err = w.tokenizer(); err != nil {
 		return err
 	}
-	w.source = func() (*tokenizer.Source, error) { return w.made, nil }
+	w.source = func() (*tokenizer.Source, error) { return w.parts, nil }
 	if w.Tokenizer != nil && w.Translation == nil {
 		w.Start = w.start()
 		if len(w.Start) > 0 {
@@ -47,7 +47,7 @@ func (w *words) read() (err error) {
 		return fmt.Errorf("%s: %w", w.in(tokenizerConfig), *w.settings.err)
 	}
 	if *w.opened.config.err != nil {
-		return fmt.Errorf("%s: %w", w.place.config, *w.opened.config.err)
+		return fmt.Errorf("%s: %w", w.location.config, *w.opened.config.err)
 	}
 	if text == "" && exists(w.fsys, w.in(templateFile)) {
 		raw, err := readFile(w.fsys, w.in(templateFile), maxConfigFile)
@@ -60,14 +60,14 @@ func (w *words) read() (err error) {
 	return nil
 }
 
-// start is what the model's own tokenizer puts before a text: what its files say,
-// else what it is made for.
-func (w *words) start() []int {
+// start returns the tokens that the model's own tokenizer puts before a text, from its
+// files or else by its kind.
+func (w *tokenizerReader) start() []int {
 	before := []int{}
 	if t, ok := w.Tokenizer.(tokenizer.Affixes); ok {
 		before, _ = t.Affixes()
 	}
-	if w.begins || w.settings.has("add_bos_token") {
+	if w.startsTexts || w.settings.has("add_bos_token") {
 		add := w.settings.flag("add_bos_token", true)
 		switch bos := w.opened.config.id("bos_token_id", w.Empty, w.Spec.Vocab); {
 		case add && len(before) == 0:
@@ -79,9 +79,8 @@ func (w *words) start() []int {
 	return before
 }
 
-// tokenizer reads the first of the tokenizers that the directory has; nil if it has
-// none.
-func (w *words) tokenizer() (tokenizer.Tokenizer, error) {
+// tokenizer reads the first tokenizer that the directory has; nil if it has none.
+func (w *tokenizerReader) tokenizer() (tokenizer.Tokenizer, error) {
 	if w.Type == m2m100Type {
 		return w.translator()
 	}
@@ -90,13 +89,13 @@ func (w *words) tokenizer() (tokenizer.Tokenizer, error) {
 		return nil, err
 	}
 	if w.Type == xglmType && isFairseqDense(w.opened.config) {
-		w.made.Parts[tokenizer.PartNewline] = strconv.AppendInt(nil, int64(firstOf(w.End, 2)), 10)
-		return kinds.Open(w.made)
+		w.parts.Parts[tokenizer.PartNewline] = strconv.AppendInt(nil, int64(firstOf(w.End, 2)), 10)
+		return kinds.Open(w.parts)
 	}
 	return t, nil
 }
 
-func (w *words) plain() (tokenizer.Tokenizer, error) {
+func (w *tokenizerReader) plain() (tokenizer.Tokenizer, error) {
 	if w.exists(tokenizerFile) {
 		return w.open(tokenizer.KindHF, part{tokenizer.PartJSON, tokenizerFile})
 	}
@@ -111,7 +110,7 @@ func (w *words) plain() (tokenizer.Tokenizer, error) {
 		if w.Type == xglmType {
 			kind = tokenizer.KindXGLM
 		}
-		w.begins = w.Type == llamaType
+		w.startsTexts = w.Type == llamaType
 		t, err := w.open(kind, part{tokenizer.PartModel, name})
 		if err != nil {
 			return nil, err
@@ -124,17 +123,17 @@ func (w *words) plain() (tokenizer.Tokenizer, error) {
 // pieceFiles are the names of SentencePiece's models.
 var pieceFiles = []string{"sentencepiece.bpe.model", "tokenizer.model"}
 
-func (w *words) exists(name string) bool { return exists(w.fsys, w.in(name)) }
+func (w *tokenizerReader) exists(name string) bool { return exists(w.fsys, w.in(name)) }
 
-func (w *words) load(name string) ([]byte, error) {
+func (w *tokenizerReader) load(name string) ([]byte, error) {
 	return readFile(w.fsys, w.in(name), maxTokenizerFile)
 }
 
 // A part of a tokenizer is a file.
 type part struct{ name, file string }
 
-// open makes a tokenizer of files.
-func (w *words) open(kind string, parts ...part) (tokenizer.Tokenizer, error) {
+// open makes a tokenizer from files.
+func (w *tokenizerReader) open(kind string, parts ...part) (tokenizer.Tokenizer, error) {
 	source, names := &tokenizer.Source{Kind: kind, Parts: map[string][]byte{}}, []string{}
 	for _, p := range parts {
 		raw, err := w.load(p.file)
@@ -148,12 +147,12 @@ func (w *words) open(kind string, parts ...part) (tokenizer.Tokenizer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", w.in(strings.Join(names, ", ")), err)
 	}
-	w.made = source
+	w.parts = source
 	return t, nil
 }
 
 // translator reads M2M100's tokenizer.
-func (w *words) translator() (tokenizer.Tokenizer, error) {
+func (w *tokenizerReader) translator() (tokenizer.Tokenizer, error) {
 	if !w.exists(vocabFile) || !w.exists(pieceFiles[0]) {
 		return nil, nil
 	}
@@ -172,7 +171,7 @@ type added struct {
 }
 
 // added lists the tokens that tokenizer_config.json and added_tokens.json add, by id.
-func (w *words) added() ([]added, error) {
+func (w *tokenizerReader) added() ([]added, error) {
 	byID := map[int]added{}
 	if w.exists(addedFile) {
 		raw, err := w.load(addedFile)
@@ -192,7 +191,7 @@ func (w *words) added() ([]added, error) {
 			_, token, ok := read[added](described, name, "token")
 			id, err := strconv.Atoi(name)
 			if err != nil || !ok || token.Content == "" {
-				described.refuse(name, "no id of a token with content")
+				described.reject(name, "no id of a token with content")
 				break
 			}
 			token.ID = id
@@ -207,8 +206,8 @@ func (w *words) added() ([]added, error) {
 	return list, *w.settings.err
 }
 
-// checkAdded refuses tokens that a SentencePiece model does not have.
-func (w *words) checkAdded(t tokenizer.Tokenizer, name string) error {
+// checkAdded rejects tokens that a SentencePiece model does not have.
+func (w *tokenizerReader) checkAdded(t tokenizer.Tokenizer, name string) error {
 	list, err := w.added()
 	if err != nil {
 		return err
@@ -221,8 +220,8 @@ func (w *words) checkAdded(t tokenizer.Tokenizer, name string) error {
 	return nil
 }
 
-// vocabMerges reads GPT-2's two files, with what others add to them.
-func (w *words) vocabMerges() (tokenizer.Tokenizer, error) {
+// vocabMerges reads GPT-2's two files, with the tokens that other files add.
+func (w *tokenizerReader) vocabMerges() (tokenizer.Tokenizer, error) {
 	list, err := w.added()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", w.in(tokenizerConfig), err)
@@ -235,18 +234,18 @@ func (w *words) vocabMerges() (tokenizer.Tokenizer, error) {
 	if len(list) == 0 && !prefix {
 		return t, nil
 	}
-	raw, err := compose(t, w.made.Parts[tokenizer.PartVocab], w.made.Parts[tokenizer.PartMerges], list, prefix)
+	raw, err := compose(t, w.parts.Parts[tokenizer.PartVocab], w.parts.Parts[tokenizer.PartMerges], list, prefix)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", w.in(vocabFile), err)
 	}
-	w.made = &tokenizer.Source{Kind: tokenizer.KindHF, Parts: map[string][]byte{tokenizer.PartJSON: raw}}
-	if t, err = kinds.Open(w.made); err != nil {
+	w.parts = &tokenizer.Source{Kind: tokenizer.KindHF, Parts: map[string][]byte{tokenizer.PartJSON: raw}}
+	if t, err = kinds.Open(w.parts); err != nil {
 		return nil, fmt.Errorf("%s, with what is added to it: %w", w.in(vocabFile), err)
 	}
 	return t, nil
 }
 
-// compose writes a tokenizer.json of GPT-2's two files and added tokens.
+// compose writes a tokenizer.json from GPT-2's two files and added tokens.
 func compose(t tokenizer.Tokenizer, vocab, merges []byte, list []added, prefix bool) ([]byte, error) {
 	known := map[int]bool{}
 	for _, token := range list {

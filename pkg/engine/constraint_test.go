@@ -21,16 +21,17 @@ import (
 	"glossa/pkg/tokenizer/sentencepiece"
 )
 
-// worded has random weights and the tokenizer given, of which the tokens ends end texts.
-func worded(t testing.TB, words tokenizer.Tokenizer, context int, cfg Config, ends ...int) *Engine {
+// withTokenizer returns an engine with random weights and the given tokenizer, in which
+// the tokens ends end texts.
+func withTokenizer(t testing.TB, tok tokenizer.Tokenizer, context int, cfg Config, ends ...int) *Engine {
 	t.Helper()
-	ck := weighted(checkpoint.ModelConfig{VocabSize: words.Size(), BlockSize: context, NLayer: 2, NEmbd: 32, NHead: 4})
-	ck.Tokenizer = alphaWords(words.Size())
+	ck := weighted(checkpoint.ModelConfig{VocabSize: tok.Size(), BlockSize: context, NLayer: 2, NEmbd: 32, NHead: 4})
+	ck.Tokenizer = alphaTokenizer(tok.Size())
 	m, err := arch.FromAlpha(ck, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.Tokenizer, m.End = words, ends
+	m.Tokenizer, m.End = tok, ends
 	e, err := New(m, cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -38,8 +39,8 @@ func worded(t testing.TB, words tokenizer.Tokenizer, context int, cfg Config, en
 	return e
 }
 
-// alphaWords is a tokenizer of so many characters.
-func alphaWords(size int) json.RawMessage {
+// alphaTokenizer is a tokenizer of size characters.
+func alphaTokenizer(size int) json.RawMessage {
 	var vocab []string
 	for i := range size {
 		vocab = append(vocab, string(rune(0x4e00+i)))
@@ -48,7 +49,7 @@ func alphaWords(size int) json.RawMessage {
 	return raw
 }
 
-// characters is a tokenizer of those that JSON needs, and some more.
+// characters is a tokenizer of the characters of JSON and a few others.
 func characters(t testing.TB) tokenizer.Tokenizer {
 	t.Helper()
 	vocab := []string{"\n"}
@@ -64,29 +65,31 @@ func characters(t testing.TB) tokenizer.Tokenizer {
 	return words
 }
 
-// apart is a tokenizer that has longer tokens than those it writes texts with.
-type apart struct {
+// unusedLong is a tokenizer that has long tokens but never encodes with them.
+type unusedLong struct {
 	tokenizer.Tokenizer
 	long []string
 }
 
-func (a apart) Size() int                     { return a.Tokenizer.Size() + len(a.long) }
-func (a apart) NewDecoder() tokenizer.Decoder { return apartDecoder{a, a.Tokenizer.NewDecoder()} }
+func (a unusedLong) Size() int { return a.Tokenizer.Size() + len(a.long) }
+func (a unusedLong) NewDecoder() tokenizer.Decoder {
+	return unusedLongDecoder{a, a.Tokenizer.NewDecoder()}
+}
 
-type apartDecoder struct {
-	apart
+type unusedLongDecoder struct {
+	unusedLong
 	tokenizer.Decoder
 }
 
-func (d apartDecoder) Next(id int) string {
+func (d unusedLongDecoder) Next(id int) string {
 	if id -= d.Tokenizer.Size(); id >= 0 {
 		return d.long[id]
 	}
 	return d.Decoder.Next(id + d.Tokenizer.Size())
 }
 
-// opened reads a tokenizer of the tests of hf or sentencepiece.
-func opened(t testing.TB, file string) tokenizer.Tokenizer {
+// openTokenizer reads a tokenizer of the tests of hf or sentencepiece.
+func openTokenizer(t testing.TB, file string) tokenizer.Tokenizer {
 	t.Helper()
 	dir, open := "hf", hf.Parse
 	if strings.HasSuffix(file, ".model") {
@@ -103,14 +106,15 @@ func opened(t testing.TB, file string) tokenizer.Tokenizer {
 	return words
 }
 
-// longTokens is a tokenizer of characters; the last of its other tokens is `":true}`.
+// longTokens is a tokenizer of characters with long tokens, the last of which is
+// `":true}`.
 func longTokens(t testing.TB) tokenizer.Tokenizer {
 	t.Helper()
-	return apart{characters(t), []string{`{"na`, `[{"a long and `, `tedious key":`, `{"ok`, `":true}`}}
+	return unusedLong{characters(t), []string{`{"na`, `[{"a long and `, `tedious key":`, `{"ok`, `":true}`}}
 }
 
-// vocabularies are tokenizers of every kind that can be held to a form, and a token that
-// ends texts, -1 for none.
+// vocabularies are tokenizers of every kind that constraints support, each with a token
+// that ends texts, -1 for none.
 func vocabularies(t testing.TB) map[string]struct {
 	words tokenizer.Tokenizer
 	end   int
@@ -122,16 +126,16 @@ func vocabularies(t testing.TB) map[string]struct {
 	return map[string]one{
 		"characters":         {characters(t), -1},
 		"long tokens":        {longTokens(t), 0},
-		"bytes":              {opened(t, "gpt2.tokenizer.json"), 0},
-		"bytes, llama 3":     {opened(t, "llama3.tokenizer.json"), -1},
-		"sentencepiece":      {opened(t, "sp.unigrambytes.model"), 2},
-		"sentencepiece, bpe": {opened(t, "sp.bpebytes.model"), 2},
-		"fallback, llama 2":  {opened(t, "llama2.tokenizer.json"), 2},
-		"line feeds":         {tokenizer.WithNewline(opened(t, "gpt2.tokenizer.json"), 3), -1},
+		"bytes":              {openTokenizer(t, "gpt2.tokenizer.json"), 0},
+		"bytes, llama 3":     {openTokenizer(t, "llama3.tokenizer.json"), -1},
+		"sentencepiece":      {openTokenizer(t, "sp.unigrambytes.model"), 2},
+		"sentencepiece, bpe": {openTokenizer(t, "sp.bpebytes.model"), 2},
+		"fallback, llama 2":  {openTokenizer(t, "llama2.tokenizer.json"), 2},
+		"line feeds":         {tokenizer.WithNewline(openTokenizer(t, "gpt2.tokenizer.json"), 3), -1},
 	}
 }
 
-// eachEngine runs do with an engine of each of them.
+// eachEngine calls do with an engine of each of them.
 func eachEngine(t *testing.T, context int, do func(t *testing.T, e *Engine)) {
 	for name, v := range vocabularies(t) {
 		t.Run(name, func(t *testing.T) {
@@ -139,16 +143,16 @@ func eachEngine(t *testing.T, context int, do func(t *testing.T, e *Engine)) {
 			if v.end >= 0 {
 				ends = []int{v.end}
 			}
-			do(t, worded(t, v.words, context, Config{PrefixMemory: -1}, ends...))
+			do(t, withTokenizer(t, v.words, context, Config{PrefixMemory: -1}, ends...))
 		})
 	}
 }
 
-// The bytes of a text's tokens are the text, but for the space that SentencePiece puts
-// before it, and those of runes that only bytes can spell.
+// The bytes of a text's tokens are the text, except for the space that SentencePiece puts
+// before it and for runes that only bytes can spell.
 func TestVocabulary(t *testing.T) {
 	eachEngine(t, 64, func(t *testing.T, e *Engine) {
-		v, err := e.forms.vocabulary()
+		v, err := e.constraints.vocabulary()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -177,7 +181,7 @@ func TestVocabulary(t *testing.T) {
 	})
 }
 
-func formed(schema string, p llm.Params) *llm.Request {
+func constrainedRequest(schema string, p llm.Params) *llm.Request {
 	p.Schema = json.RawMessage(schema)
 	return with(p)
 }
@@ -188,15 +192,15 @@ const (
 	flagSchema   = `{"type":"object","properties":{"ok":{"type":"boolean"}},"required":["ok"]}`
 )
 
-func TestFormRefused(t *testing.T) {
-	e := worded(t, characters(t), 128, Config{})
+func TestConstraintRejected(t *testing.T) {
+	e := withTokenizer(t, characters(t), 128, Config{})
 	words, err := alpha.Parse(json.RawMessage(`{"type":"word","vocabSize":4,"vocab":["\n","{","}","a"]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	joined := worded(t, words, 128, Config{})
+	joined := withTokenizer(t, words, 128, Config{})
 	unspelt := larger(t, nil)
-	long := formed(flagSchema, llm.Params{})
+	long := constrainedRequest(flagSchema, llm.Params{})
 	long.Prompts[0] = llm.Text(strings.Repeat("a", 120))
 	for _, test := range []struct {
 		name, param string
@@ -205,18 +209,18 @@ func TestFormRefused(t *testing.T) {
 		e           *Engine
 		req         *llm.Request
 	}{
-		{"two forms", "grammar", llm.Invalid, "schema", e, formed(flagSchema, llm.Params{Grammar: new("root ::= [a-z]+")})},
-		{"no JSON", "schema", llm.Invalid, "", e, formed(`{`, llm.Params{})},
-		{"no such type", "schema", llm.Invalid, "/properties/a: type: ", e, formed(`{"type":"object","properties":{"a":{"type":"nothing"}}}`, llm.Params{})},
+		{"two forms", "grammar", llm.Invalid, "schema", e, constrainedRequest(flagSchema, llm.Params{Grammar: new("root ::= [a-z]+")})},
+		{"no JSON", "schema", llm.Invalid, "", e, constrainedRequest(`{`, llm.Params{})},
+		{"no such type", "schema", llm.Invalid, "/properties/a: type: ", e, constrainedRequest(`{"type":"object","properties":{"a":{"type":"nothing"}}}`, llm.Params{})},
 		{"no grammar", "grammar", llm.Invalid, "line 1", e, with(llm.Params{Grammar: new("root :")})},
-		{"stop", "stop", llm.Invalid, "", e, formed(flagSchema, llm.Params{Stop: []string{"x"}})},
-		{"too few tokens", "max_new_tokens", llm.Invalid, "11", e, formed(flagSchema, llm.Params{MaxTokens: new(10)})},
-		{"no tokens", "max_new_tokens", llm.Invalid, "11", e, formed(flagSchema, llm.Params{MaxTokens: new(0), Echo: new(true)})},
+		{"stop", "stop", llm.Invalid, "", e, constrainedRequest(flagSchema, llm.Params{Stop: []string{"x"}})},
+		{"too few tokens", "max_new_tokens", llm.Invalid, "11", e, constrainedRequest(flagSchema, llm.Params{MaxTokens: new(10)})},
+		{"no tokens", "max_new_tokens", llm.Invalid, "11", e, constrainedRequest(flagSchema, llm.Params{MaxTokens: new(0), Echo: new(true)})},
 		{"too little room", "max_new_tokens", llm.Invalid, "11", e, long},
-		{"words", "schema", llm.Unsupported, "joined by spaces", joined, formed(flagSchema, llm.Params{})},
-		{"no such character", "schema", llm.Unsupported, "'{'", unspelt, formed(flagSchema, llm.Params{})},
+		{"words", "schema", llm.Unsupported, "joins words by spaces", joined, constrainedRequest(flagSchema, llm.Params{})},
+		{"no such character", "schema", llm.Unsupported, "'{'", unspelt, constrainedRequest(flagSchema, llm.Params{})},
 	} {
-		for range 2 { // the second time what is wrong is known
+		for range 2 { // the second time the error is cached
 			_, _, err := llm.Collect(test.e.Generate(t.Context(), test.req), 1)
 			if got := llm.AsError(err); err == nil || got.Code != test.code || got.Param != test.param || !strings.Contains(got.Message, test.says) {
 				t.Errorf("%s: got %v, want %s of %q", test.name, err, test.code, test.param)
@@ -232,41 +236,41 @@ func TestFormRefused(t *testing.T) {
 	}
 }
 
-// Forms are made ready once, and only so many are kept: those used last.
-func TestFormsKept(t *testing.T) {
-	e := worded(t, characters(t), 64, Config{})
+// Constraints are compiled once. Only the most recently used are cached.
+func TestConstraintsCached(t *testing.T) {
+	e := withTokenizer(t, characters(t), 64, Config{})
 	bound := func(name string) *grammar.Constraint {
-		c, err := e.form(t.Context(), &llm.Params{Schema: json.RawMessage(fmt.Sprintf(`{"enum":[%q]}`, name))})
+		c, err := e.constraint(t.Context(), &llm.Params{Schema: json.RawMessage(fmt.Sprintf(`{"enum":[%q]}`, name))})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return c
 	}
 	first, second := bound("first"), bound("second")
-	for i := range maxForms - 2 {
+	for i := range maxConstraints - 2 {
 		bound(fmt.Sprint(i))
 	}
 	if bound("first") != first {
 		t.Error("the first is made again")
 	}
 	bound("one more")
-	if bound("first") != first || bound("second") == second || len(e.forms.kept) != maxForms {
+	if bound("first") != first || bound("second") == second || len(e.constraints.entries) != maxConstraints {
 		t.Error("others went than the one that waited longest")
 	}
 	text := `{"enum":["x"]}`
-	schema, err := e.form(t.Context(), &llm.Params{Schema: json.RawMessage(text)})
+	schema, err := e.constraint(t.Context(), &llm.Params{Schema: json.RawMessage(text)})
 	if err != nil || schema == nil {
 		t.Error(err)
 	}
-	if _, err := e.form(t.Context(), &llm.Params{Grammar: &text}); err == nil {
+	if _, err := e.constraint(t.Context(), &llm.Params{Grammar: &text}); err == nil {
 		t.Error("a schema is taken for a grammar")
 	}
 }
 
-// What ended for a reason that is not the form's own is made again; what is refused is
-// refused again without more work.
-func TestFormsMadeAgain(t *testing.T) {
-	e := worded(t, characters(t), 64, Config{Turns: grammar.NewTurns(1)})
+// A compilation that ended for another reason than the constraint is tried again. An
+// invalid constraint is rejected again without more work.
+func TestConstraintsRetried(t *testing.T) {
+	e := withTokenizer(t, characters(t), 64, Config{Turns: grammar.NewTurns(1)})
 	made := 0
 	bind := func(ctx context.Context, source string, then func()) (err error) {
 		defer func() {
@@ -274,7 +278,7 @@ func TestFormsMadeAgain(t *testing.T) {
 				err = fmt.Errorf("panic: %v", p)
 			}
 		}()
-		_, err = e.forms.bind(ctx, "schema", source, func(c *grammar.Compiler) (*grammar.Grammar, error) {
+		_, err = e.constraints.get(ctx, "schema", source, func(c *grammar.Compiler) (*grammar.Grammar, error) {
 			made++
 			then()
 			return c.Schema([]byte(source), grammar.Generating())
@@ -306,17 +310,17 @@ func TestFormsMadeAgain(t *testing.T) {
 	}
 }
 
-// A request that waits for a form which another makes takes it over if that one leaves.
-func TestFormsTakenOver(t *testing.T) {
+// A request that waits for another's compilation takes it over if that request leaves.
+func TestConstraintsTakenOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := worded(t, characters(t), 64, Config{Turns: grammar.NewTurns(1)})
-		_, _ = e.forms.vocabulary()
+		e := withTokenizer(t, characters(t), 64, Config{Turns: grammar.NewTurns(1)})
+		_, _ = e.constraints.vocabulary()
 		gone, cancel := context.WithCancel(t.Context())
 		started, leave := make(chan struct{}), make(chan struct{})
 		compile := func(c *grammar.Compiler) (*grammar.Grammar, error) { return c.GBNF(`root ::= [ab]* "a" [ab]{12}`) }
 		errs := make(chan error, 2)
 		go func() {
-			_, err := e.forms.bind(gone, "grammar", "a", func(c *grammar.Compiler) (*grammar.Grammar, error) {
+			_, err := e.constraints.get(gone, "grammar", "a", func(c *grammar.Compiler) (*grammar.Grammar, error) {
 				close(started)
 				<-leave
 				return compile(c)
@@ -325,7 +329,7 @@ func TestFormsTakenOver(t *testing.T) {
 		}()
 		<-started
 		go func() {
-			form, err := e.forms.bind(t.Context(), "grammar", "a", compile)
+			form, err := e.constraints.get(t.Context(), "grammar", "a", compile)
 			if form == nil {
 				err = cmp.Or(err, errors.New("there is no form"))
 			}

@@ -32,27 +32,27 @@ const (
 	templateFile    = "chat_template.jinja"
 )
 
-// Upper bounds of files that are read as a whole, bytes.
+// Upper bounds of files that are read whole, in bytes.
 const (
 	maxConfigFile    = 1 << 20
 	maxTokenizerFile = 128 << 20
 )
 
-// A place is where the files of a model are.
-type place struct {
+// A location holds the names of a model's files.
+type location struct {
 	dir     string
 	config  string // config.json; "" if the weights describe themselves
-	weights string // what to open
+	weights string // the file to open
 	packed  bool   // weights is a packed model
 }
 
-// in is the path of a file of the model.
-func (p *place) in(name string) string { return path.Join(p.dir, name) }
+// in returns the path of a file of the model.
+func (p *location) in(name string) string { return path.Join(p.dir, name) }
 
 var splitName = regexp.MustCompile(`-([0-9]{5})-of-[0-9]{5}\.gguf$`)
 
-// find looks for a model in a directory.
-func find(fsys fs.FS, dir string) (*place, error) {
+// find finds the model in a directory.
+func find(fsys fs.FS, dir string) (*location, error) {
 	info, err := fs.Stat(fsys, dir)
 	if err != nil {
 		return nil, err
@@ -65,9 +65,9 @@ func find(fsys fs.FS, dir string) (*place, error) {
 		if !packed && !strings.HasSuffix(dir, ".gguf") {
 			return nil, fmt.Errorf("%s: neither a directory nor a packed model nor a .gguf file", dir)
 		}
-		return &place{dir: path.Dir(dir), weights: dir, packed: packed}, nil
+		return &location{dir: path.Dir(dir), weights: dir, packed: packed}, nil
 	}
-	p := &place{dir: dir}
+	p := &location{dir: dir}
 	packs, err := packFiles(fsys, dir)
 	switch {
 	case err != nil:
@@ -104,7 +104,7 @@ func several(dir string, files []string) error {
 	return fmt.Errorf("%s: there are %d models, %s and %s among them: name the file", dir, len(files), files[0], files[1])
 }
 
-// packFiles lists the packed models of a directory that has no configuration: they bring
+// packFiles lists the packed models of a directory without a configuration: they contain
 // their own.
 func packFiles(fsys fs.FS, dir string) (files []string, err error) {
 	if exists(fsys, path.Join(dir, configFile)) {
@@ -127,7 +127,7 @@ func packFiles(fsys fs.FS, dir string) (files []string, err error) {
 	return files, err
 }
 
-// ggufFiles lists the GGUF files of a directory, of a split one the first.
+// ggufFiles lists the GGUF files of a directory; of a split model only the first.
 func ggufFiles(fsys fs.FS, dir string) (files []string, err error) {
 	entries, err := fs.ReadDir(fsys, dir)
 	if err != nil {
@@ -188,9 +188,10 @@ func readConfig(fsys fs.FS, name string, limit int64) (*config, error) {
 	return c, nil
 }
 
-// Detect tells whether there is a model in a directory of fsys, known here or not: a
+// Detect reports whether a directory of fsys contains a model, supported or not: a
 // config.json with a model_type, a packed model or a GGUF file. dir may be a packed model
-// itself. It opens no weights. The error is that of reading what may be one.
+// itself. It opens no weights. It returns an error if a file that may be a model cannot
+// be read.
 func Detect(fsys fs.FS, dir string) (bool, error) {
 	info, err := fs.Stat(fsys, dir)
 	if err != nil {
@@ -208,7 +209,7 @@ func Detect(fsys fs.FS, dir string) (bool, error) {
 			return true, nil
 		}
 	} else if info, err := fs.Stat(fsys, path.Join(dir, configFile)); err != nil || !info.Mode().IsRegular() || info.Size() > maxConfigFile {
-		failed = nil // it is none
+		failed = nil // it is not a model
 	}
 	for _, list := range []func(fs.FS, string) ([]string, error){packFiles, ggufFiles} {
 		files, err := list(fsys, dir)
@@ -224,14 +225,14 @@ func Detect(fsys fs.FS, dir string) (bool, error) {
 type Info struct {
 	Type, Name, Version string
 	Context             int                          // tokens
-	Parameters          int64                        // weights
-	Bytes               map[transformer.Format]int64 // memory that they take
-	Size                int64                        // of the files that hold them, bytes
+	Parameters          int64                        // number of weights
+	Bytes               map[transformer.Format]int64 // memory of the weights
+	Size                int64                        // of their files, bytes
 	ModTime             time.Time
-	Run                 *Run // of a packed model that was trained by Alpha
+	Run                 *Run // of a packed model trained by Alpha
 }
 
-// Describe reads what a listing of models shows: no weights, no tokenizer.
+// Describe reads the description of a model for a listing: no weights, no tokenizer.
 func Describe(fsys fs.FS, dir string) (Info, error) {
 	p, err := find(fsys, dir)
 	if err != nil {

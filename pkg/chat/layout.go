@@ -7,49 +7,49 @@ import (
 	"glossa/pkg/llm"
 )
 
-// A form says how a template with roles writes a chat. begin, open, role and close
+// A layout describes how a template with roles writes a chat. begin, open, role and close
 // are special tokens; the others are text.
-type form struct {
+type layout struct {
 	begin string // before the first message; "": nothing
 
 	open, role string // around a message's role; role may be ""
-	lead       string // between that and the content
-	trim       bool   // no white space around contents
+	lead       string // between role and content
+	trim       bool   // trim white space around contents
 
 	close string // after the content
 	after string // between close and the next message
 
-	tool        string // who says what a function returned
-	result, end string // around that
-	together    bool   // all in a row in one message, a line feed between them
+	tool        string // role of the results of functions
+	result, end string // around a result
+	merged      bool   // adjacent results are one message, separated by line feeds
 
-	listFirst bool // the list of functions comes before the system message's content, else after it
-	calls     CallForm
+	listFirst bool // the list of functions precedes the system message's content instead of following it
+	calls     CallFormat
 }
 
-// form returns the form of a template with roles.
-func (t Template) form() (f form, ok bool) {
+// layout returns the layout of a template with roles.
+func (t Template) layout() (f layout, ok bool) {
 	switch t {
 	case Llama3:
-		return form{
+		return layout{
 			begin: "<|begin_of_text|>", open: "<|start_header_id|>", role: "<|end_header_id|>", lead: "\n\n", trim: true,
 			close: "<|eot_id|>", tool: "ipython", listFirst: true, calls: t.Calls(),
 		}, true
 	case ChatML:
-		return form{
+		return layout{
 			open: "<|im_start|>", lead: "\n", close: "<|im_end|>", after: "\n",
-			tool: "user", result: "<tool_response>\n", end: "\n</tool_response>", together: true, calls: t.Calls(),
+			tool: "user", result: "<tool_response>\n", end: "\n</tool_response>", merged: true, calls: t.Calls(),
 		}, true
 	}
-	return form{}, false
+	return layout{}, false
 }
 
-// A turn is a message as the model reads it.
+// A turn is a message in the template's format.
 type turn struct{ role, content string }
 
 // render writes the messages and, if the chat is open, the beginning of the assistant's
 // answer.
-func (f *form) render(messages []llm.Message, list string, open bool) ([]llm.Part, error) {
+func (f *layout) render(messages []llm.Message, list string, open bool) ([]llm.Part, error) {
 	turns, err := f.turns(messages)
 	if err != nil {
 		return nil, err
@@ -65,33 +65,33 @@ func (f *form) render(messages []llm.Message, list string, open bool) ([]llm.Par
 	return f.message(parts, turn{role: "assistant"}), nil
 }
 
-// turns returns the turns that messages make.
-func (f *form) turns(messages []llm.Message) ([]turn, error) {
+// turns converts messages to turns.
+func (f *layout) turns(messages []llm.Message) ([]turn, error) {
 	var turns []turn
 	for i, m := range messages {
 		content, ok := f.content(m)
 		if !ok {
-			return nil, refused(i, "token ids could spell the marks between messages: send text")
+			return nil, rejected(i, "token ids could spell the marks between messages: send text")
 		}
 		t := turn{m.Role, join(content, "\n", f.calls.write(m.Calls))}
 		switch m.Role {
 		case "system", "user", "assistant":
 		case "tool":
 			t = turn{f.tool, f.result + content + f.end}
-			if f.together && i > 0 && messages[i-1].Role == "tool" {
+			if f.merged && i > 0 && messages[i-1].Role == "tool" {
 				turns[len(turns)-1].content += "\n" + t.content
 				continue
 			}
 		default:
-			return nil, refused(i, "the role %.40q is none of system, user, assistant and tool", m.Role)
+			return nil, rejected(i, "the role %.40q is none of system, user, assistant and tool", m.Role)
 		}
 		turns = append(turns, t)
 	}
 	return turns, nil
 }
 
-// withList puts the list of functions into the system message that begins a chat.
-func (f *form) withList(turns []turn, list string) []turn {
+// withList adds the list of functions to the system message at the beginning of a chat.
+func (f *layout) withList(turns []turn, list string) []turn {
 	if list == "" {
 		return turns
 	}
@@ -106,9 +106,9 @@ func (f *form) withList(turns []turn, list string) []turn {
 	return turns
 }
 
-// message writes a turn up to its end. The text before the content and the content
-// are one part, as they are tokenised.
-func (f *form) message(parts []llm.Part, t turn) []llm.Part {
+// message writes a turn up to its end. The text before the content and the content are
+// one part, since they are tokenised together.
+func (f *layout) message(parts []llm.Part, t turn) []llm.Part {
 	parts = special(parts, f.open)
 	if f.role == "" {
 		return plain(parts, t.role+f.lead+t.content)
@@ -117,7 +117,7 @@ func (f *form) message(parts []llm.Part, t turn) []llm.Part {
 }
 
 // content returns the text of a message; ok is false if it has token ids.
-func (f *form) content(m llm.Message) (text string, ok bool) {
+func (f *layout) content(m llm.Message) (text string, ok bool) {
 	var b strings.Builder
 	for _, p := range m.Parts {
 		if p.Tokens != nil {
@@ -131,11 +131,11 @@ func (f *form) content(m llm.Message) (text string, ok bool) {
 	return b.String(), true
 }
 
-// isSpace reports white space as Python's str.strip has it, which trims for the
-// published templates and Meta's own code.
+// isSpace reports whether r is white space in Python's str.strip, which the published
+// templates and Meta's own code use for trimming.
 func isSpace(r rune) bool { return unicode.IsSpace(r) || r >= 0x1c && r <= 0x1f }
 
-// join puts between only between two texts that say something.
+// join joins two texts, with between if neither is empty.
 func join(a, between, b string) string {
 	if a == "" || b == "" {
 		return a + b

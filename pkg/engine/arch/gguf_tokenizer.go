@@ -10,13 +10,14 @@ import (
 	"glossa/pkg/tokenizer/gguf"
 )
 
-// ggufKeys are the keys tokenizer.ggml.* of a file. After an error it returns nothing.
+// ggufKeys are the keys tokenizer.ggml.* of a file. After an error its methods return
+// zero values.
 type ggufKeys struct {
 	meta checkpoint.Meta
 	err  error // the first
 }
 
-// key reads one that may be absent.
+// key reads a key that may be absent.
 func key[T any](k *ggufKeys, name string, get func(checkpoint.Meta, string) (T, error)) (v T, ok bool) {
 	v, err := get(k.meta, "tokenizer.ggml."+name)
 	if k.err == nil && err != nil && !errors.Is(err, checkpoint.ErrNoKey) {
@@ -44,7 +45,7 @@ func (k *ggufKeys) flag(name string) *bool {
 	return nil
 }
 
-// bytes is an array of bytes, signed or not.
+// bytes returns an array of bytes, signed or unsigned.
 func (k *ggufKeys) bytes(name string) []byte {
 	list, _ := key(k, name, checkpoint.Meta.Ints)
 	out := make([]byte, len(list))
@@ -71,7 +72,7 @@ func (k *ggufKeys) read() *gguf.Vocabulary {
 	return g
 }
 
-// readGGUFTokens reads what a GGUF file says about tokens.
+// readGGUFTokens reads the tokens of a GGUF file.
 func (o *opened) readGGUFTokens() error {
 	k := &ggufKeys{meta: o.file.Meta}
 	g := k.read()

@@ -16,7 +16,7 @@ import (
 	"glossa/pkg/tokenizer/sentencepiece"
 )
 
-// byteLetters is the alphabet of byte-level BPE, by byte.
+// byteLetters returns the alphabet of byte-level BPE, by byte.
 func byteLetters() (letters []string) {
 	moved := rune(0x100)
 	for b := range rune(256) {
@@ -30,7 +30,7 @@ func byteLetters() (letters []string) {
 	return letters
 }
 
-// byteVocab is a vocabulary of the bytes, "he", and what is given.
+// byteVocab returns a vocabulary of the bytes, "he", and more.
 func byteVocab(more ...string) []byte {
 	vocab := map[string]int{}
 	for id, piece := range slices.Concat(byteLetters(), []string{"he"}, more) {
@@ -43,10 +43,10 @@ func byteVocab(more ...string) []byte {
 	return raw
 }
 
-// firstAdded is the id of the first token that is given to byteVocab.
+// firstAdded is the id of the first additional token of byteVocab.
 const firstAdded = 257
 
-// tiny is a model of a type with that many tokens, and no tokenizer.
+// tiny returns a model of a type with vocab tokens, and no tokenizer.
 func tiny(t testing.TB, kind string, vocab int) fstest.MapFS {
 	t.Helper()
 	fsys := bare(t, kind)
@@ -84,7 +84,7 @@ func TestVocabMerges(t *testing.T) {
 		t.Errorf("%v, %d tokens, empty %d", ids, m.Tokens, m.Empty)
 	}
 
-	// GPT-J's tokenizer fills the vocabulary up with tokens that mean nothing.
+	// GPT-J's tokenizer pads the vocabulary with unused tokens.
 	put(fsys, "added_tokens.json", `{"<|extratoken_1|>":258,"<|extratoken_2|>":259}`)
 	m = openIn(t, fsys, "m")
 	if ids := m.Tokenizer.EncodeSpecial("<|endoftext|><|extratoken_2|>he"); !slices.Equal(ids, []int{257, 259, 256}) || m.Tokens != 258 {
@@ -113,11 +113,11 @@ func TestVocabMerges(t *testing.T) {
 		fsys := tiny(t, "gpt2", 300)
 		putBytes(fsys, "<|endoftext|>")
 		change(fsys)
-		refused(t, want, fsys, want)
+		checkRejected(t, want, fsys, want)
 	}
 }
 
-// more is n different words.
+// more returns n different words.
 func more(n int) (words []string) {
 	for i := range n {
 		words = append(words, fmt.Sprintf("<w%d>", i))
@@ -125,7 +125,7 @@ func more(n int) (words []string) {
 	return words
 }
 
-// hfTokenizer is a tokenizer.json that puts <s> before a text, or nothing.
+// hfTokenizer returns a tokenizer.json that puts <s> before a text, or nothing.
 func hfTokenizer(before bool) string {
 	post := "null"
 	if before {
@@ -137,7 +137,8 @@ func hfTokenizer(before bool) string {
 		`"model":{"type":"BPE","vocab":` + string(byteVocab("<s>", "</s>")) + `,"merges":["h e"]}}`
 }
 
-// What texts begin with: as tokenizer.json says, unless add_bos_token says otherwise.
+// The start tokens of texts: those of tokenizer.json, unless add_bos_token overrides
+// them.
 func TestStart(t *testing.T) {
 	for _, c := range []struct {
 		before bool
@@ -167,7 +168,7 @@ func TestStart(t *testing.T) {
 	set(t, fsys, "config.json", map[string]any{"bos_token_id": 1, "eos_token_id": 2})
 	delete(fsys, "m/generation_config.json")
 	put(fsys, "tokenizer.json", hfTokenizer(false))
-	refused(t, "small", fsys, "m: the tokenizer has 259 tokens, the model 258")
+	checkRejected(t, "small", fsys, "m: the tokenizer has 259 tokens, the model 258")
 }
 
 func TestChatTemplate(t *testing.T) {
@@ -194,10 +195,10 @@ func TestChatTemplate(t *testing.T) {
 	}
 	fsys := bare(t, "llama")
 	put(fsys, "tokenizer_config.json", `{"chat_template":7}`)
-	refused(t, "number", fsys, "m/tokenizer_config.json: chat_template: 7 is neither")
+	checkRejected(t, "number", fsys, "m/tokenizer_config.json: chat_template: 7 is neither")
 }
 
-// pieces is a SentencePiece model of the three special pieces and others.
+// pieces returns a SentencePiece model of the three special pieces and others.
 func pieces(more ...string) string {
 	field := func(b []byte, n, wire int) []byte { return append(b, byte(n<<3|wire)) }
 	text := func(b []byte, n int, s []byte) []byte {
@@ -235,7 +236,7 @@ func TestPieces(t *testing.T) {
 		t.Errorf("start %v, empty %d", m.Start, m.Empty)
 	}
 	put(fsys, "added_tokens.json", `{"<pad>":7}`)
-	refused(t, "added", fsys, `m/tokenizer.model: token 7, "<pad>", is added: that needs a tokenizer.json`)
+	checkRejected(t, "added", fsys, `m/tokenizer.model: token 7, "<pad>", is added: that needs a tokenizer.json`)
 
 	fsys = tiny(t, "xglm", 300)
 	put(fsys, "sentencepiece.bpe.model", model)
@@ -244,7 +245,7 @@ func TestPieces(t *testing.T) {
 		t.Errorf("XGLM: %v, %d tokens, start %v", ids, m.Tokens, m.Start)
 	}
 	put(fsys, "sentencepiece.bpe.model", "x")
-	refused(t, "XGLM", fsys, "m/sentencepiece.bpe.model: ")
+	checkRejected(t, "XGLM", fsys, "m/sentencepiece.bpe.model: ")
 }
 
 func TestM2M100(t *testing.T) {
@@ -264,11 +265,10 @@ func TestM2M100(t *testing.T) {
 		t.Errorf("en is %d", id)
 	}
 	put(fsys, "vocab.json", "{}")
-	refused(t, "vocab", fsys, "m/vocab.json, sentencepiece.bpe.model: ")
+	checkRejected(t, "vocab", fsys, "m/vocab.json, sentencepiece.bpe.model: ")
 }
 
-// A line feed is </s> to fairseq's dense models, which GPT-2's tokenizer does not
-// have.
+// A line feed is </s> in fairseq's dense models, which GPT-2's tokenizer does not have.
 func TestFairseqDense(t *testing.T) {
 	fsys := tiny(t, "fairseq-dense", 300)
 	set(t, fsys, "config.json", map[string]any{"bos_token_id": 258, "eos_token_id": 260})
@@ -313,7 +313,7 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// checkModel checks what is promised of a model that was opened.
+// checkModel checks the invariants of an opened model.
 func checkModel(t *testing.T, m *arch.Model) {
 	t.Helper()
 	if m.Tokens < 1 || m.Tokens > m.Spec.Vocab || m.Empty < 0 || m.Empty >= m.Spec.Vocab || m.Bytes(transformer.F32) < 4*m.Weights.Elements() {

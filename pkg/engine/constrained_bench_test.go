@@ -15,9 +15,9 @@ import (
 	"glossa/pkg/tokenizer/hf"
 )
 
-// wideWords is a byte-level tokenizer of that many tokens: bytes, what JSON writes
-// between values, and all short runs of letters, with and without a space before them.
-func wideWords(t testing.TB, size int) tokenizer.Tokenizer {
+// wideTokenizer is a byte-level tokenizer of the given size: bytes, the separators of
+// JSON, and all short runs of letters, with and without a space before them.
+func wideTokenizer(t testing.TB, size int) tokenizer.Tokenizer {
 	t.Helper()
 	vocab, merges := map[string]int{}, []string{"#version: 0.2"}
 	for b := range rune(256) {
@@ -63,21 +63,21 @@ func wideWords(t testing.TB, size int) tokenizer.Tokenizer {
 	return words
 }
 
-// BenchmarkHeld decodes with the shape of GPT-2 124M, held to a form and not, in turn:
-// what a token takes of the time of one that is not held to any.
-func BenchmarkHeld(b *testing.B) {
+// BenchmarkConstrained decodes with the shape of GPT-2 124M, alternately with and without
+// a schema, and reports the ratio of the times per token.
+func BenchmarkConstrained(b *testing.B) {
 	random, err := bench.Random("gpt2-124m")
 	if err != nil {
 		b.Fatal(err)
 	}
-	words := wideWords(b, random.Spec.Vocab)
+	words := wideTokenizer(b, random.Spec.Vocab)
 	e, err := New(&arch.Model{Type: "gpt2", Spec: random.Spec, Weights: random.Weights, Tokenizer: words, Tokens: random.Spec.Vocab},
 		Config{Name: random.Name, Format: transformer.Q8_0, PrefixMemory: -1})
 	if err != nil {
 		b.Fatal(err)
 	}
 	begin := time.Now()
-	if _, err := e.forms.vocabulary(); err != nil {
+	if _, err := e.constraints.vocabulary(); err != nil {
 		b.Fatal(err)
 	}
 	vocabulary := time.Since(begin)

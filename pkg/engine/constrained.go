@@ -1,0 +1,240 @@
+package engine
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+	"strings"
+
+	"glossa/pkg/engine/sampler"
+	"glossa/pkg/grammar"
+	"glossa/pkg/llm"
+	"glossa/pkg/tokenizer"
+)
+
+// A constrainedRow keeps a row within its constraint.
+type constrainedRow struct {
+	matcher    *grammar.Matcher
+	vocabulary *grammar.Vocabulary
+
+	// rest are the remaining tokens of text, which is forced.
+	rest []int
+	text string
+
+	// limitedBy is the bound that changed the row's text, "" if none has.
+	limitedBy llm.Finish
+
+	mask sampler.Mask // its bits belong to the row
+}
+
+// constrain begins to constrain r.
+func (g *generation) constrain(r *row) error {
+	v, err := g.engine.constraints.vocabulary()
+	if err != nil {
+		return err
+	}
+	r.constrained = &constrainedRow{matcher: g.constraint.Start(), vocabulary: v}
+	r.text.decoder = vocabularyDecoder{v}
+	return nil
+}
+
+// checkRoom rejects a request with a row that has no room for the shortest text.
+func (g *generation) checkRoom() error {
+	for _, p := range g.prompts {
+		if room := min(g.maxTokens, g.window-len(p.ids)); g.constraint != nil && room < g.minTokens() {
+			return invalid("max_new_tokens", fmtRoom(g.minTokens(), room))
+		}
+	}
+	return nil
+}
+
+// minTokens is the minimum number of tokens that a row needs room for.
+func (s *settings) minTokens() int {
+	if s.constraint == nil {
+		return 1
+	}
+	return max(1, s.constraint.Min())
+}
+
+// tokensLeft returns how many more tokens a row may write, and the bound that limits it.
+// It is never less than the row needs to end.
+func (g *generation) tokensLeft(r *row) (n int, why llm.Finish) {
+	n, why = g.maxTokens-r.count, llm.FinishLength
+	if room := g.window - r.length; room < n {
+		n, why = room, llm.FinishContext
+	}
+	n -= len(r.decided) - r.written
+	if steps := g.pace.steps(); steps < n {
+		n, why = min(n, max(steps, r.constrained.matcher.Cost())), llm.FinishDeadline
+	}
+	return n, why
+}
+
+// constrainedFinish returns why a constrained row has ended, "" if it has not.
+func (g *generation) constrainedFinish(r *row) llm.Finish {
+	if r.constrained.matcher.Complete() {
+		return cmp.Or(r.constrained.limitedBy, llm.FinishEOS)
+	}
+	if n, why := g.tokensLeft(r); n <= 0 {
+		return cmp.Or(r.constrained.limitedBy, why)
+	}
+	return ""
+}
+
+// decideConstrained decides a row's next tokens: forced text, or else a sampled token and
+// the text forced after it. If the row ends instead, it returns the reason and the token
+// that ended it, -1 if none did.
+func (g *generation) decideConstrained(r *row, logits []float32) (end int, why llm.Finish) {
+	if r.count == 0 || len(r.constrained.rest) > 0 {
+		g.force(r)
+	}
+	if len(r.decided) > 0 {
+		return -1, ""
+	}
+	id, bound := g.sampleConstrained(r, logits)
+	switch {
+	case id < 0:
+		return -1, cmp.Or(r.constrained.limitedBy, bound)
+	case g.engine.ends[id]:
+		return id, cmp.Or(r.constrained.limitedBy, llm.FinishEOS)
+	}
+	r.constrained.accept(r, id)
+	g.force(r)
+	return -1, ""
+}
+
+// sampleConstrained samples a token that the constraint and the bounds allow. If there is
+// none, it returns -1 and the bound that explains it. It records whether the bounds make
+// a difference: whether the likeliest token that they allow, with closers favoured, is
+// not the likeliest that the constraint allows.
+func (g *generation) sampleConstrained(r *row, logits []float32) (id int, bound llm.Finish) {
+	h := r.constrained
+	logits = logits[:g.engine.tokens]
+	left, bound := g.tokensLeft(r)
+	m := h.matcher.Mask(left)
+	h.allow(m, g.engine.ends)
+	switch {
+	case h.mask.Count > 0:
+	case h.matcher.Accepts() && !m.Cut: // no token spells a continuation
+		return -1, llm.FinishEOS
+	default:
+		return -1, bound
+	}
+	id = r.sampler.SampleMasked(logits, r.count, &h.mask)
+	if h.limitedBy == "" && (m.Cut || m.Pull != 0) {
+		likeliest := r.sampler.Likeliest(logits, &h.mask)
+		h.relax(m)
+		if r.sampler.Likeliest(logits, &h.mask) != likeliest {
+			h.limitedBy = bound
+		}
+	}
+	return id, bound
+}
+
+// allow sets h.mask to m and, if the text may end, the end tokens.
+func (h *constrainedRow) allow(m *grammar.Mask, ends map[int]bool) {
+	h.mask = sampler.Mask{Bits: append(h.mask.Bits[:0], m.Bits...), Count: m.Count, Closers: m.Closers, Pull: m.Pull}
+	if !h.matcher.Accepts() {
+		return
+	}
+	for id := range ends {
+		if id < h.vocabulary.Size() {
+			h.mask.Bits[id/64] |= 1 << (id % 64)
+			h.mask.Count++
+		}
+	}
+}
+
+// relax sets h.mask to what the constraint alone allows.
+func (h *constrainedRow) relax(m *grammar.Mask) {
+	h.mask.Closers, h.mask.Pull = nil, 0
+	for i, over := range m.Over {
+		h.mask.Bits[i] |= over
+		h.mask.Count += bits.OnesCount64(over)
+	}
+}
+
+// accept appends an allowed token to the row. Penalties count it only if it is content:
+// forced syntax is not repetition.
+func (h *constrainedRow) accept(r *row, id int) {
+	if !h.matcher.Take(id) {
+		panic("engine: a token that is allowed is not taken")
+	}
+	if h.matcher.Free() {
+		r.sampler.Observe(id)
+	}
+	r.decided = append(r.decided, id)
+}
+
+// force decides the tokens of the text that must come next, if any, as the tokenizer
+// encodes it. It stops where the constraint allows a token that extends beyond that text,
+// since the model chooses how it ends. One pass computes them all.
+func (g *generation) force(r *row) {
+	h := r.constrained
+	if len(h.rest) == 0 {
+		h.text = h.matcher.Forced()
+		h.rest = h.encode(g.engine.tokenizer, r, h.text)
+	}
+	room := max(1, min(listChunk, g.member.room())/len(g.rows))
+	for len(h.rest) > 0 {
+		if len(r.decided) >= room {
+			return // the pass has no more room
+		}
+		id := h.rest[0]
+		left, _ := g.tokensLeft(r)
+		mask := h.matcher.Mask(left)
+		if mask.Bits[id/64]>>(id%64)&1 == 0 || h.hasLonger(mask, len(h.text)) {
+			h.rest = nil
+			return
+		}
+		h.accept(r, id)
+		h.text, h.rest = h.text[len(h.tokenText(id)):], h.rest[1:]
+	}
+}
+
+// encode returns the tokens of text, which comes next, as the end of a longer text: text
+// itself or, for tokenizers that put something before a text and merge it with the
+// beginning of text, text after the previous token. It returns nil if no tokens spell
+// exactly text.
+func (h *constrainedRow) encode(t tokenizer.Tokenizer, r *row, text string) []int {
+	if text == "" {
+		return nil
+	}
+	last := r.last
+	if n := len(r.decided); n > 0 {
+		last = r.decided[n-1]
+	}
+	for _, before := range []string{"", cmp.Or(h.tokenText(last), "x")} {
+		ids, rest := t.Encode(before+text), text
+		for i, id := range slices.Backward(ids) {
+			cut, ok := strings.CutSuffix(rest, h.tokenText(id))
+			if !ok || cut == rest {
+				break
+			}
+			if rest = cut; rest == "" {
+				return ids[i:]
+			}
+		}
+	}
+	return nil
+}
+
+// tokenText returns the text of a token, "" if constrained texts cannot have it.
+func (h *constrainedRow) tokenText(id int) string {
+	if id >= h.vocabulary.Size() {
+		return ""
+	}
+	return h.vocabulary.Token(id)
+}
+
+// hasLonger reports whether m allows a token of more than n bytes.
+func (h *constrainedRow) hasLonger(m *grammar.Mask, n int) bool {
+	for i, word := range m.Bits {
+		for ; word != 0; word &= word - 1 {
+			if len(h.vocabulary.Token(i*64+bits.TrailingZeros64(word))) > n {
+				return true
+			}
+		}
+	}
+	return false
+}
