@@ -69,7 +69,7 @@ func described(rec *catalog.Record) (remote.Model, error) {
 		return remote.Model{}, llm.Errorf(llm.Unsupported,
 			"no record describes the requests of %s: add one for this model, or for all of its kind", rec.Name)
 	}
-	return remote.Model{Schema: rec.Schema, Told: count}, nil
+	return remote.Model{Schema: rec.Schema, OnUsage: count}, nil
 }
 
 // count counts tokens that no chunk reports.

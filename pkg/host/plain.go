@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// slowest is the lowest rate, in bytes a second, at which a client may take an answer that waits for it. The delay
+// minRate is the lowest rate, in bytes a second, at which a client may take an answer that waits for it. The delay
 // behind it counts over the whole answer: otherwise a client that takes a byte now and then would hold its connection
 // for days.
 const minRate = 1 << 10
@@ -69,7 +69,7 @@ func (w *plainWriter) extend() (now time.Time) {
 	return now
 }
 
-// patience returns how long the next write may block.
+// writeTimeout returns how long the next write may block.
 func (w *plainWriter) writeTimeout() time.Duration {
 	earned := time.Duration(float64(w.taken) / minRate * float64(time.Second))
 	return min(w.stall, max(0, w.stall+earned-w.blocked))
@@ -86,7 +86,7 @@ func (w *plainWriter) count(began time.Time, n int) {
 // Unwrap lets http.ResponseController reach the server's writer.
 func (w *plainWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// silence holds the connections that have not sent a request yet. Browsers and SDKs open them ahead of
+// unusedConns holds the connections that have not sent a request yet. Browsers and SDKs open them ahead of
 // need, and http.Server.Shutdown would wait for them for five seconds.
 type unusedConns struct {
 	mu    sync.Mutex

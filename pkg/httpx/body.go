@@ -105,7 +105,7 @@ func (c *counter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// unpacked rejects bodies that decompress at a suspicious ratio.
+// ratioReader rejects bodies that decompress at a suspicious ratio.
 type ratioReader struct {
 	z    io.Reader
 	from *counter

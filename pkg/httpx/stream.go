@@ -102,7 +102,7 @@ func begin(w http.ResponseWriter, framing Framing) {
 	h.Set("X-Accel-Buffering", "no") // proxies such as nginx hold streams back otherwise
 }
 
-// usual is the size that most answers stay below, in bytes.
+// usualSize is the size that most answers stay below, in bytes.
 const usualSize = 2 << 10
 
 // JSON writes v with the status. A [Gone] error means that the client left.
