@@ -11,7 +11,7 @@ import (
 	"glossa/pkg/arn"
 	"glossa/pkg/chat"
 	"glossa/pkg/engine/dtype"
-	remote "glossa/pkg/schema"
+	"glossa/pkg/schema"
 )
 
 // item is what one item says.
@@ -38,11 +38,11 @@ type item struct {
 	streaming    *bool  // nil: as its schema says
 
 	local    local          // what schema says, of the family local
-	remote   *remote.Schema // of the others
+	remote   *schema.Schema // of the others
 	raw      string
 	lender   *item // the group's record whose schema it has; nil: its own
-	mistakes []remote.Mistake
-	warnings []remote.Mistake
+	mistakes []schema.Mistake
+	warnings []schema.Mistake
 }
 
 // A Row is one of the models that all-models lists (seed 003, list_models).
@@ -113,11 +113,11 @@ func parseItem(b []byte) *item {
 }
 
 func (it *item) wrong(pointer, format string, args ...any) {
-	it.mistakes = append(it.mistakes, remote.Mistake{Pointer: pointer, Message: fmt.Sprintf(format, args...)})
+	it.mistakes = append(it.mistakes, schema.Mistake{Pointer: pointer, Message: fmt.Sprintf(format, args...)})
 }
 
 func (it *item) warn(pointer, format string, args ...any) {
-	it.warnings = append(it.warnings, remote.Mistake{Pointer: pointer, Message: fmt.Sprintf(format, args...)})
+	it.warnings = append(it.warnings, schema.Mistake{Pointer: pointer, Message: fmt.Sprintf(format, args...)})
 }
 
 // maxNames bounds how many unknown names a warning lists.
@@ -200,9 +200,9 @@ func (it *item) readRemote() {
 	if it.schema == nil {
 		return
 	}
-	s, err := remote.Parse(it.schema)
+	s, err := schema.Parse(it.schema)
 	if err != nil {
-		for _, m := range remote.Mistakes(err) {
+		for _, m := range schema.Mistakes(err) {
 			it.wrong("/schema"+m.Pointer, "%s", m.Message)
 		}
 		return
@@ -222,7 +222,7 @@ func (it *item) readLocal() {
 			"aliases": &l.aliases, "languages": &l.languages, "quant": &l.quant,
 		}
 		for _, name := range it.members("/schema", inner(it.schema), known) {
-			it.wrong("/schema"+remote.Pointer(name), "this name is not known; known are %s", strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+			it.wrong("/schema"+schema.Pointer(name), "this name is not known; known are %s", strings.Join(slices.Sorted(maps.Keys(known)), ", "))
 		}
 	}
 	if l.checkpoint == "" && len(it.mistakes) == 0 {

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	remote "glossa/pkg/schema"
+	"glossa/pkg/schema"
 )
 
 // members reads the members of the object b into what known has for their names. It
@@ -37,7 +37,7 @@ func (it *item) members(pointer string, b []byte, known map[string]any) (unknown
 			return nil
 		}
 		name := t.(string) // names of members are
-		at := pointer + remote.Pointer(name)
+		at := pointer + schema.Pointer(name)
 		switch {
 		case seen[name]:
 			it.wrong(at, "this name stands twice in its object")

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	remote "glossa/pkg/schema"
+	"glossa/pkg/schema"
 	"glossa/pkg/table"
 )
 
@@ -43,7 +43,7 @@ type Record struct {
 	Created      time.Time
 
 	// Of the families bedrock and sagemaker:
-	Schema    *remote.Schema // of requests and answers; never nil
+	Schema    *schema.Schema // of requests and answers; never nil
 	ModelID   string         // of Bedrock, see [Record.BedrockID]
 	Endpoint  string         // of SageMaker, see [Record.EndpointName]
 	Component string         // one of the endpoint's inference components; "": none
