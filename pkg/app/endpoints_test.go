@@ -116,7 +116,7 @@ func callAll(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Look(t.Context()); err == nil {
+	if err := b.Refresh(t.Context()); err == nil {
 		t.Error("the bucket has answered")
 	}
 }
@@ -163,7 +163,7 @@ func TestS3Endpoints(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := files.Look(t.Context()); err == nil || len(network.hosts) == 0 || network.hosts[0] != test.host {
+		if err := files.Refresh(t.Context()); err == nil || len(network.hosts) == 0 || network.hosts[0] != test.host {
 			t.Errorf("%+v: asked %q, %v", test, network.hosts, err)
 		}
 	}

@@ -44,7 +44,7 @@ func (s *s3Location) snapshot() (fs.FS, error) {
 // forget makes the next scan list the location again.
 func (s *s3Location) forget() {
 	if f, err := s.fs(); err == nil {
-		f.Forget()
+		f.Invalidate()
 	}
 }
 
@@ -54,7 +54,7 @@ func (s *s3Location) list() error {
 	if err != nil {
 		return err
 	}
-	return f.Look(context.Background()) // it has a time limit
+	return f.Refresh(context.Background()) // it has a time limit
 }
 
 // s3Locations are the locations that records and the configuration name.
