@@ -49,7 +49,7 @@ func (p publisher) free(ctx context.Context, name string) error {
 // admitted lets admins use the uploads of all users.
 func admitted(ctx context.Context) context.Context {
 	if p, ok := account.PrincipalOf(ctx); ok && p.Role == account.Admin {
-		return publish.WithEverybodys(ctx)
+		return publish.WithAllUploads(ctx)
 	}
 	return ctx
 }

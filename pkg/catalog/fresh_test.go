@@ -303,7 +303,7 @@ func TestPanicInALook(t *testing.T) {
 func TestAddAndRemoveTakeEffect(t *testing.T) {
 	tab := tabletest.New(t).Table()
 	e := Editor{tab}
-	if _, err := e.Sow(t.Context(), Seed{Items: []Item{{Name: "m", JSON: []byte(group("m", ""))}}}); err != nil {
+	if _, err := e.WriteSeed(t.Context(), Seed{Items: []Item{{Name: "m", JSON: []byte(group("m", ""))}}}); err != nil {
 		t.Fatal(err)
 	}
 	const ttl = 100 * time.Millisecond

@@ -16,7 +16,7 @@ import (
 	"glossa/pkg/table"
 )
 
-// The families of models. A name that several have is that of the first family.
+// The families of models. If several have a name, it is that of the first family.
 const (
 	Local     = "local"
 	Bedrock   = "bedrock"
@@ -77,7 +77,7 @@ func (rec *Record) EndpointName() string {
 	return cmp.Or(rec.Endpoint, after, rec.Name)
 }
 
-// A Source has the records of the models to be served.
+// A Source provides the records of the models to be served.
 type Source interface {
 	// Items returns the items whose pk is "models". After an error the last answer stays in
 	// force.
@@ -89,7 +89,7 @@ type Source interface {
 type Item struct {
 	Name string // for problems: the file's, or the item's pk and sk
 	JSON []byte // an object
-	Err  error  // why there is no JSON
+	Err  error  // why JSON is missing
 }
 
 // Files is a [Source] of JSON files, one item each.

@@ -22,9 +22,9 @@ func inside(t *testing.T) []Item {
 }
 
 // sow sows, which must go well.
-func sow(t *testing.T, e Editor, s Seed) Sown {
+func sow(t *testing.T, e Editor, s Seed) SeedResult {
 	t.Helper()
-	sown, err := e.Sow(t.Context(), s)
+	sown, err := e.WriteSeed(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestSowCut(t *testing.T) {
 			}
 			return 0, ""
 		})
-		_, err := e.Sow(t.Context(), Seed{Items: inside(t)})
+		_, err := e.WriteSeed(t.Context(), Seed{Items: inside(t)})
 		done = err == nil
 		s.Fault(nil)
 		if sow(t, e, Seed{Items: inside(t)}); described(t, Table(e)) != want {
@@ -129,13 +129,13 @@ func TestSowCut(t *testing.T) {
 func TestSowRefused(t *testing.T) {
 	e := Editor{tabletest.New(t).Table()}
 	bad := Item{Name: "b", JSON: []byte(`{"pk":"models","sk":"local-b","schema":{}}`)}
-	if _, err := e.Sow(t.Context(), Seed{Items: append(inside(t), bad)}); err == nil {
+	if _, err := e.WriteSeed(t.Context(), Seed{Items: append(inside(t), bad)}); err == nil {
 		t.Error("it is taken")
 	}
 	if items, err := Table(e).Items(t.Context()); err != nil || len(items) > 0 {
 		t.Errorf("%d items, %v", len(items), err)
 	}
-	if _, err := e.Table.Get(t.Context(), seeds); !errors.Is(err, table.ErrNotFound) {
+	if _, err := e.Table.Get(t.Context(), seededItem); !errors.Is(err, table.ErrNotFound) {
 		t.Error(err)
 	}
 }

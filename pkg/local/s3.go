@@ -66,7 +66,7 @@ type s3Locations struct {
 	byURL map[string]*s3Location
 }
 
-// keepUnused is how long a location is kept that nothing names any more.
+// keepUnused is how long a location without references is kept.
 const keepUnused = time.Minute
 
 // root returns the location whose entries are models.
@@ -109,8 +109,8 @@ func (s *s3Locations) get(url string, cfg bucket.Config) *s3Location {
 }
 
 // list lists one location and returns its files. It lists all other locations in use at
-// the same time, so that many take no longer than one. The error beside files says why
-// they are those of an earlier listing.
+// the same time, so that many take no longer than one. An error together with files
+// means that they are of an earlier listing.
 func (s *s3Locations) list(one *s3Location) (fs.FS, error) {
 	s.mu.Lock()
 	one.used = time.Now()
