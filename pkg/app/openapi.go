@@ -42,8 +42,8 @@ var (
 )
 
 // description returns the route of the OpenAPI document, which describes the given routes
-// and itself. Behind a gateway it describes all routes, whichever function answers. No key
-// is needed: the document is the same everywhere.
+// and itself. Behind a gateway it describes all routes, whichever function answers. It
+// needs no key: the document is the same everywhere.
 func description(routes []httpx.Route, all func() []httpx.Route) httpx.Route {
 	self := httpx.Route{Method: http.MethodGet, Pattern: documentPath, Permission: httpx.Public, Doc: documentDoc}
 	own := sync.OnceValues(func() ([]byte, error) {

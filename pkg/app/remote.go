@@ -91,7 +91,7 @@ func (c *cloud) region(name string) (aws.Config, error) {
 }
 
 // regionOf returns the region in an ARN, "" if id is not an ARN or has no region. With the
-// record of a group, id is the name that a client has sent.
+// record of a group, id is a name from a client.
 func regionOf(id string) (string, error) {
 	if !arn.Is(id) {
 		return "", nil
