@@ -12,7 +12,7 @@ func budgets() []mutant {
 	return []mutant{
 		{"budgets: a process keeps all that it has leased", budget, "lease.settle", "idle > l.keep()", "idle > l.limit.Load()", budget, "^TestRequestsOfABudget$"},
 		{"budgets: every request writes", budget, "lease.settle", "l.used += used", "l.used += 0 * used", budget, "^TestMostRequestsWriteNothing$"},
-		{"budgets: what may have been given back is given again", budget, "lease.give", "err != nil && n < 0", "err != nil", budget, "^TestNothingIsGivenBackTwice$"},
+		{"budgets: what may have been given back is given again", budget, "lease.refund", "err != nil && n < 0", "err != nil", budget, "^TestNothingIsGivenBackTwice$"},
 		{"budgets: the table lets more pass than the limit", budget, "Table.Take", "limit-most", "limit", budget, "^TestLedgers$"},
 		{"budgets: an expired period gets tokens back", budget, "Table.Return", "n > 0", "n < 0", budget, "^TestNothingIsGivenBackTwice$"},
 		{"budgets: a refusal does not say when to come again", budget, "hold.refuse", "max(time.Second, wait)", "min(time.Second, wait)", budget, "^TestRequestsOfABudget$"},
@@ -54,13 +54,13 @@ func lines() []mutant {
 // fallbacks: the models that answer when one fails.
 func fallbacks() []mutant {
 	return []mutant{
-		{"fallbacks: another model gets a wrong request", resilience, "another", "llm.NotFound", "llm.NotFound, llm.Invalid", resilience, "^TestFailures$"},
-		{"fallbacks: none for what is throttled", resilience, "another", "llm.Overloaded, llm.Unavailable", "llm.Unavailable", resilience, "^TestFailures$"},
+		{"fallbacks: another model gets a wrong request", resilience, "mayFallBack", "llm.NotFound", "llm.NotFound, llm.Invalid", resilience, "^TestFailures$"},
+		{"fallbacks: none for what is throttled", resilience, "mayFallBack", "llm.Overloaded, llm.Unavailable", "llm.Unavailable", resilience, "^TestFailures$"},
 		{"fallbacks: the first takes all the time", resilience, "share", "left / 2", "left", resilience, "^TestTime$"},
-		{"fallbacks: after the first chunk", resilience, "search.give", "shown = true", "shown = err != nil", resilience, "^TestAfterTheFirstChunk$"},
+		{"fallbacks: after the first chunk", resilience, "search.forward", "shown = true", "shown = err != nil", resilience, "^TestAfterTheFirstChunk$"},
 		{"fallbacks: the longest wait", resilience, "search.run", "next.RetryAfter < wait", "next.RetryAfter > wait", resilience, "^TestAllFail$"},
 		{"fallbacks: a model is asked twice", resilience, "search.start", "s.tried[key] = true", "s.tried[key] = s.stream", resilience, "^Test(Failures|Order|Primary|AllFail)$"},
-		{"fallbacks: a model that took too long is free", resilience, "search.give", "s.charge(v)", "", resilience, "^TestLateUsage$"},
+		{"fallbacks: a model that took too long is free", resilience, "search.forward", "s.charge(v)", "", resilience, "^TestLateUsage$"},
 	}
 }
 
@@ -89,8 +89,8 @@ func providers() []mutant {
 		{"frames: those that are long begin with those before", awsrest, "frames.take", "f.long.Reset()", "_ = 0", awsrest, "^TestEvents$"},
 		{"providers: rows of one seed are the same", remote, "Backend.body", "int64(i)", "0*int64(i)", bedrock, "^TestBackend$"},
 		{"lines: the part before is lost", sagemaker, "lines", "append(rest, part[:end]...)", "part[:end]", sagemaker, "^TestLines$"},
-		{"lines: the last one needs an end", sagemaker, "lines", "give(rest, yield)", "", sagemaker, "^TestLines$"},
-		{"lines: comments are answers", sagemaker, "give", "len(bytes.TrimSpace(line)) == 0 || line[0] == ':'", "len(bytes.TrimSpace(line)) == 0", sagemaker, "^TestLines$"},
+		{"lines: the last one needs an end", sagemaker, "lines", "yieldLine(rest, yield)", "", sagemaker, "^TestLines$"},
+		{"lines: comments are answers", sagemaker, "yieldLine", "len(bytes.TrimSpace(line)) == 0 || line[0] == ':'", "len(bytes.TrimSpace(line)) == 0", sagemaker, "^TestLines$"},
 	}
 }
 

@@ -23,6 +23,6 @@ func shares() []mutant {
 		{"regions: any host", arn, "CheckRegion", "!label.MatchString(name)", `name == " "`, arn, "."},
 		{"look-aheads: what is looked for is all that follows", automaton, "nfa.look", "n.anything()", "n.last", automaton, "^TestLookAhead$"},
 		{"look-aheads: excluded is required", automaton, "nfa.look", "of.not", "!of.not", automaton, "^TestLookAhead$"},
-		{"host: a byte now and then is enough", host, "plainWriter.patience", "w.stall+earned-w.blocked", "w.stall+earned", host, "^TestServeTrickle$"},
+		{"host: a byte now and then is enough", host, "plainWriter.writeTimeout", "w.stall+earned-w.blocked", "w.stall+earned", host, "^TestServeTrickle$"},
 	}
 }
