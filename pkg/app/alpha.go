@@ -62,7 +62,7 @@ func (p publisher) change(do func(*publish.Store) (name string, err error)) erro
 		return err
 	}
 	name, err := do(store)
-	p.a.local.Forget(p.a.root)
+	p.a.local.Invalidate(p.a.root)
 	p.a.catalog.Refresh()
 	if err == nil {
 		p.a.catalog.Drop(name)

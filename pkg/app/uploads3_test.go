@@ -465,7 +465,7 @@ func TestReplacedWhileLookedAt(t *testing.T) {
 			return false
 		}
 		s.s3.Put(key, version(2*when)) // the previous version is served
-		s.local.Forget(s.root)
+		s.local.Invalidate(s.root)
 		s.catalog.Refresh()
 		if status, got := s.greedy(t, "sent"); status != 200 || got != greedy {
 			t.Errorf("replaced before read %d: %d %q", when, status, got)

@@ -23,19 +23,19 @@ import (
 	"glossa/pkg/bucket/buckettest"
 )
 
-// who holds the credentials of these tests.
-var who = aws.Credentials{AccessKeyID: "AKID", SecretAccessKey: "sec/ret+", SessionToken: "tok+en/="}
+// signer holds the credentials of these tests.
+var signer = aws.Credentials{AccessKeyID: "AKID", SecretAccessKey: "sec/ret+", SessionToken: "tok+en/="}
 
 // signed returns a store that checks signatures, and a bucket with the keys.
 func signed(t testing.TB, s *buckettest.Store) *bucket.Bucket {
 	t.Helper()
-	s.Keys = map[string]string{who.AccessKeyID: who.SecretAccessKey}
-	s.Tokens = map[string]string{who.AccessKeyID: who.SessionToken}
+	s.Keys = map[string]string{signer.AccessKeyID: signer.SecretAccessKey}
+	s.Tokens = map[string]string{signer.AccessKeyID: signer.SessionToken}
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
 	return bucket.NewBucket(bucket.Config{
 		Bucket: "models", Prefix: "some/prefix", Region: "eu-west-1", Endpoint: server.URL, HTTP: server.Client(),
-		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) { return who, nil }),
+		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) { return signer, nil }),
 	})
 }
 

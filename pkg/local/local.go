@@ -81,9 +81,9 @@ func (l *Loader) Root(checkpoints string) (catalog.Root, error) {
 	return catalog.Root{Name: dir, FS: os.DirFS(dir)}, nil
 }
 
-// Forget makes the next scan list a root again, because this process changed it. A
+// Invalidate makes the next scan list a root again, because this process changed it. A
 // directory is always listed again.
-func (l *Loader) Forget(root catalog.Root) {
+func (l *Loader) Invalidate(root catalog.Root) {
 	if place, ok := root.FS.(*s3Location); ok {
 		place.forget()
 	}
