@@ -42,7 +42,7 @@ func decode(b []byte) (credentials, error) {
 	if err := d.Decode(&doc); err != nil {
 		return nil, decodeError(err)
 	}
-	if _, err := d.Token(); err != io.EOF { // io.EOF is returned unwrapped
+	if _, err := d.Token(); err != io.EOF { //nolint:errorlint // io.EOF is returned unwrapped
 		return nil, errors.New("there is something behind the document")
 	}
 	if doc.Version != version {

@@ -135,7 +135,7 @@ func noBody(r *http.Request) error {
 	if r.Body == nil {
 		return nil
 	}
-	switch _, err := io.ReadFull(body{r.Body, RecordOf(r.Context())}, make([]byte, 1)); err { // io.EOF is returned unwrapped
+	switch _, err := io.ReadFull(body{r.Body, RecordOf(r.Context())}, make([]byte, 1)); err { //nolint:errorlint // io.EOF is returned unwrapped
 	case nil:
 		return llm.Errorf(llm.Invalid, "a request of the method %s has no body here", r.Method)
 	case io.EOF:
@@ -154,7 +154,7 @@ type body struct {
 func (b body) Read(p []byte) (int, error) {
 	n, err := b.r.Read(p)
 	b.rec.Read += int64(n)
-	if err != nil && err != io.EOF { // io.Reader's contract names this very value
+	if err != nil && err != io.EOF { //nolint:errorlint // io.Reader's contract names this very value
 		err = bodyError(err)
 	}
 	return n, err

@@ -130,7 +130,7 @@ func (m *Mux) serve(route *Route, bodies *Bodies) http.Handler {
 func (m *Mux) call(w http.ResponseWriter, r *http.Request, route *Route) (err error) {
 	defer func() {
 		switch p := recover(); {
-		case p == http.ErrAbortHandler: // net/http compares this very value
+		case p == http.ErrAbortHandler: //nolint:errorlint // net/http compares this very value
 			panic(p)
 		case p != nil:
 			cause := fmt.Errorf("panic: %v\n%s", p, debug.Stack())
