@@ -18,7 +18,7 @@ type row struct {
 
 // table has all capabilities. A method that takes a context does work, which
 // interceptors must see: it is a [Method]. The other methods only compute, and are the
-// model's own. TestTable compares the table with pkg/llm.
+// model's own. table_test.go compares the table with pkg/llm.
 var table = []row{
 	{capability: reflect.TypeFor[llm.Backend](), methods: []*Method{generate}, zero: (*wrapped)(nil), of: func(w *wrapped) any { return w }},
 	openRow(func(w *wrapped) llm.Invoker { return invoker{w} }, invoke),
