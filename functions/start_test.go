@@ -51,7 +51,7 @@ func BenchmarkStart(b *testing.B) {
 	table := tabletest.New(b)
 	records, err := catalog.Files{FS: schemas.Files()}.Items(b.Context())
 	if err == nil {
-		_, err = catalog.Editor{Table: table.Table()}.Sow(b.Context(), catalog.Seed{Items: records})
+		_, err = catalog.Editor{Table: table.Table()}.WriteSeed(b.Context(), catalog.Seed{Items: records})
 	}
 	if err != nil {
 		b.Fatal(err)

@@ -10,11 +10,11 @@ func cloud() []mutant {
 // interceptors: every call of every capability is counted, limited and logged.
 func interceptors() []mutant {
 	return []mutant{
-		{"interceptors: they do not see scores", intercept, "table", "seen(func(w *wrapped) llm.Scorer { return scorer{w} }, score)", "passed(func(s llm.Scorer) llm.Scorer { return s })", intercept, "^Test(Rows|Counted)$"},
-		{"interceptors: a capability has no row", intercept, "table", "seen(func(w *wrapped) llm.Embedder { return embedder{w} }, embed), seen(func(w *wrapped) llm.Translator { return translator{w} }, translate)", "seen(func(w *wrapped) llm.Embedder { return embedder{w} }, embed)", intercept, "^TestEveryCapabilityHasARow$"},
+		{"interceptors: they do not see scores", intercept, "table", "interceptedRow(func(w *wrapped) llm.Scorer { return scorer{w} }, score)", "passedRow(func(s llm.Scorer) llm.Scorer { return s })", intercept, "^Test(Rows|Counted)$"},
+		{"interceptors: a capability has no row", intercept, "table", "interceptedRow(func(w *wrapped) llm.Embedder { return embedder{w} }, embed), interceptedRow(func(w *wrapped) llm.Translator { return translator{w} }, translate)", "interceptedRow(func(w *wrapped) llm.Embedder { return embedder{w} }, embed)", intercept, "^TestEveryCapabilityHasARow$"},
 		{"interceptors: a capability without a row is reachable", intercept, "wrapped.Capability", "return nil", "return w.model", intercept, "^TestCapabilities$"},
 		{"interceptors: the last one runs first", intercept, "Wrap", "append([]Interceptor{i}, w.chain...)", "append(w.chain, i)", intercept, "^Test(Counted|Fallback|Limited)$"},
-		{"interceptors: a model gets capabilities that it does not have", intercept, "known", "if _, err := llm.As[C](w.model); err != nil { return nil }", "", intercept, "^TestCapabilities$"},
+		{"interceptors: a model gets capabilities that it does not have", intercept, "openRow", "if _, err := llm.As[C](w.model); err != nil { return nil }", "", intercept, "^TestCapabilities$"},
 		{"interceptors: 12.0 tokens are none", intercept, "count", "f, err = v.Float64()", "var i int64; i, err = v.Int64(); f = float64(i)", intercept, "^TestNote$"},
 		{"interceptors: tokens in canonical keys are not counted", intercept, "runInvoke", "p.Usage = new(used)", "p.Usage = nil", intercept, "^TestCounted$"},
 		{"interceptors: usage is counted twice", meter, "meter.Intercept", "used = *p.Usage", "used = *p.Usage; rec.Count(used)", intercept, "^TestCounted$"},
@@ -23,7 +23,7 @@ func interceptors() []mutant {
 		{"interceptors: another model makes the tokens", resilience, "fallback.Intercept", "call.Free || hasTokens(call)", "hasTokens(call)", intercept, "^TestFree$"},
 		{"interceptors: another model gets token ids", resilience, "fallback.Intercept", "call.Free || hasTokens(call)", "call.Free", resilience, "^TestTokensOfOneModel$"},
 		{"interceptors: one answer has scores of two models", resilience, "search.choose", "i + 1", "0 * i", resilience, "^TestScoresOfOneModel$"},
-		{"interceptors: a broken model has no capabilities", intercept, "seen", "w.model.(broken)", "w.model.(Interceptor)", intercept, "^TestCapabilities$"},
+		{"interceptors: a broken model has no capabilities", intercept, "interceptedRow", "w.model.(broken)", "w.model.(Interceptor)", intercept, "^TestCapabilities$"},
 	}
 }
 
@@ -32,7 +32,7 @@ func budgets() []mutant {
 	return []mutant{
 		{"budgets: a process keeps all that it has leased", budget, "lease.settle", "idle > l.keep()", "idle > l.limit.Load()", budget, "^TestRequestsOfABudget$"},
 		{"budgets: every request writes", budget, "lease.settle", "l.used += used", "l.used += 0 * used", budget, "^TestMostRequestsWriteNothing$"},
-		{"budgets: what may have been given back is given again", budget, "lease.give", "err != nil && n < 0", "err != nil", budget, "^TestNothingIsGivenBackTwice$"},
+		{"budgets: what may have been given back is given again", budget, "lease.refund", "err != nil && n < 0", "err != nil", budget, "^TestNothingIsGivenBackTwice$"},
 		{"budgets: the table lets more pass than the limit", budget, "Table.Take", "limit-most", "limit", budget, "^TestLedgers$"},
 		{"budgets: an expired period gets tokens back", budget, "Table.Return", "n > 0", "n < 0", budget, "^TestNothingIsGivenBackTwice$"},
 		{"budgets: a refusal does not say when to come again", budget, "hold.refuse", "max(time.Second, wait)", "min(time.Second, wait)", budget, "^TestRequestsOfABudget$"},
@@ -74,13 +74,13 @@ func lines() []mutant {
 // fallbacks: the models that answer when one fails.
 func fallbacks() []mutant {
 	return []mutant{
-		{"fallbacks: another model gets a wrong request", resilience, "another", "llm.NotFound", "llm.NotFound, llm.Invalid", resilience, "^TestFailures$"},
-		{"fallbacks: none for what is throttled", resilience, "another", "llm.Overloaded, llm.Unavailable", "llm.Unavailable", resilience, "^TestFailures$"},
+		{"fallbacks: another model gets a wrong request", resilience, "mayFallBack", "llm.NotFound", "llm.NotFound, llm.Invalid", resilience, "^TestFailures$"},
+		{"fallbacks: none for what is throttled", resilience, "mayFallBack", "llm.Overloaded, llm.Unavailable", "llm.Unavailable", resilience, "^TestFailures$"},
 		{"fallbacks: the first takes all the time", resilience, "share", "left / 2", "left", resilience, "^TestTime$"},
-		{"fallbacks: after the first chunk", resilience, "search.give", "shown = true", "shown = err != nil", resilience, "^TestAfterTheFirstChunk$"},
+		{"fallbacks: after the first chunk", resilience, "search.forward", "shown = true", "shown = err != nil", resilience, "^TestAfterTheFirstChunk$"},
 		{"fallbacks: the longest wait", resilience, "search.run", "next.RetryAfter < wait", "next.RetryAfter > wait", resilience, "^TestAllFail$"},
-		{"fallbacks: a model is asked twice", resilience, "search.turn", "s.tried[key] = true", "s.tried[key] = s.call.Streams()", resilience, "^Test(Failures|Order|Primary|AllFail)$"},
-		{"fallbacks: a model that took too long is free", resilience, "search.give", "s.charge(p)", "", resilience, "^TestLateUsage$"},
+		{"fallbacks: a model is asked twice", resilience, "search.attempt", "s.tried[key] = true", "s.tried[key] = s.call.Streams()", resilience, "^Test(Failures|Order|Primary|AllFail)$"},
+		{"fallbacks: a model that took too long is free", resilience, "search.forward", "s.charge(p)", "", resilience, "^TestLateUsage$"},
 	}
 }
 
@@ -109,8 +109,8 @@ func providers() []mutant {
 		{"frames: those that are long begin with those before", awsrest, "frames.take", "f.long.Reset()", "_ = 0", awsrest, "^TestEvents$"},
 		{"providers: rows of one seed are the same", remote, "Backend.body", "int64(i)", "0*int64(i)", bedrock, "^TestBackend$"},
 		{"lines: the part before is lost", sagemaker, "lines", "append(rest, part[:end]...)", "part[:end]", sagemaker, "^TestLines$"},
-		{"lines: the last one needs an end", sagemaker, "lines", "give(rest, yield)", "", sagemaker, "^TestLines$"},
-		{"lines: comments are answers", sagemaker, "give", "len(bytes.TrimSpace(line)) == 0 || line[0] == ':'", "len(bytes.TrimSpace(line)) == 0", sagemaker, "^TestLines$"},
+		{"lines: the last one needs an end", sagemaker, "lines", "yieldLine(rest, yield)", "", sagemaker, "^TestLines$"},
+		{"lines: comments are answers", sagemaker, "yieldLine", "len(bytes.TrimSpace(line)) == 0 || line[0] == ':'", "len(bytes.TrimSpace(line)) == 0", sagemaker, "^TestLines$"},
 	}
 }
 

@@ -47,7 +47,7 @@ func (o initial) run(ctx context.Context, w io.Writer) error {
 			return err
 		}
 	}
-	sown, err := e.Sow(ctx, catalog.Seed{Items: items, Force: o.force})
+	sown, err := e.WriteSeed(ctx, catalog.Seed{Items: items, Force: o.force})
 	if err := wrote(w, sown.Written); err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (o initial) publish(ctx context.Context, e catalog.Editor, w io.Writer) err
 	if cfg.Checkpoints = strings.TrimSuffix(cmp.Or(o.checkpoints, cfg.Checkpoints), "/"); cfg.Checkpoints == "" {
 		return fmt.Errorf("%w: --starters: where to? --checkpoints s3://BUCKET/PREFIX or GLOSSA_CHECKPOINTS says", errUsage)
 	}
-	given, err := e.Given(ctx)
+	given, err := e.Seeded(ctx)
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (o initial) publish(ctx context.Context, e catalog.Editor, w io.Writer) err
 		if _, err := fmt.Fprintln(w, told); err != nil {
 			return err
 		}
-		if err := e.Give(ctx, place); err != nil {
+		if err := e.MarkSeeded(ctx, place); err != nil {
 			return err
 		}
 	}

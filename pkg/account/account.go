@@ -1,8 +1,8 @@
-// Package account decides who may use which route: users with passwords, the
-// tokens that they get for them, API keys, the roles of all of these and the
-// permissions of a role. It knows routes and the Authorization header, nothing of
-// dialects. What it knows of persons and keys comes from a [Store]: a [File] or a
-// [Table]. It keeps the [Limits] of each and leaves it to others to hold to them.
+// Package account decides who may use which route: users with passwords, the tokens
+// that they receive for them, API keys, the roles of all of these and the permissions
+// of a role. It knows routes and the Authorization header, nothing of dialects. Users
+// and keys come from a [Store]: a [File] or a [Table]. It stores the [Limits] of each;
+// other packages enforce them.
 //
 // Source: the roles and POST /users/me/token of seed 000, the bearer secret of
 // seed 002, /api/upload.
@@ -18,7 +18,7 @@ import (
 	"glossa/pkg/llm"
 )
 
-// A Role is what the owner of a key is to the service.
+// A Role is a set of permissions of a user or a key.
 type Role string
 
 // The roles.
@@ -29,8 +29,8 @@ const (
 	Monitor Role = "monitor" // models, metrics and usage, no inference
 )
 
-// may lists the permissions of each role; every role sees the models.
-func (role Role) may() []httpx.Permission {
+// permissions lists the permissions of each role; every role may list the models.
+func (role Role) permissions() []httpx.Permission {
 	switch role {
 	case Admin:
 		return []httpx.Permission{httpx.Listing, httpx.Metrics, httpx.Inference, httpx.Upload}
@@ -44,41 +44,41 @@ func (role Role) may() []httpx.Permission {
 	return nil
 }
 
-// May tells whether the role has the permission. A role or a permission that is
-// not known has none.
+// May reports whether the role has the permission. An unknown role has no permissions,
+// and nobody has an unknown permission.
 func (role Role) May(p httpx.Permission) bool {
-	return p == httpx.Public || slices.Contains(role.may(), p)
+	return p == httpx.Public || slices.Contains(role.permissions(), p)
 }
 
-// A Principal is who sends a request.
+// A Principal is the sender of a request.
 type Principal struct {
 	Kind   string // user, key or configured
 	Name   string
 	Role   Role
-	Limits Limits // of those whom a [Store] knows
+	Limits Limits // zero unless the principal is in a [Store]
 }
 
-// String is how the log names the principal.
+// String returns the name of the principal for the log.
 func (p Principal) String() string { return strings.TrimSpace(p.Kind + " " + p.Name) }
 
-// Config of [New]. Its zero value refuses all but the public routes.
+// Config configures [New]. Its zero value rejects all but the public routes.
 type Config struct {
-	// Open lets everybody in and ignores the Authorization header (seed 002), save
-	// that publishing always needs a key that may.
+	// Open admits everybody and ignores the Authorization header (seed 002). Publishing
+	// still needs a key with the permission.
 	Open  bool
-	Keys  []Key // beside those of Store
+	Keys  []Key // in addition to those of Store
 	Store Store // users, tokens and API keys; nil: none
 }
 
-// Accounts answers for each request whether it may be, and lets users log in.
+// Accounts authorises requests and lets users log in.
 type Accounts struct {
 	cfg       Config
-	publisher bool // there may be a key that publishes
+	publisher bool // a key with the permission to publish may exist
 	passwords *verifier
 	failures  failures
 }
 
-// New returns the accounts of a configuration.
+// New returns the accounts for a configuration.
 func New(cfg Config) *Accounts {
 	return &Accounts{
 		cfg:       cfg,
@@ -88,16 +88,16 @@ func New(cfg Config) *Accounts {
 	}
 }
 
-// caller is what the context of a request says of its sender.
+// caller is the sender of a request, kept in its context.
 type caller struct {
-	address   string    // of the network, cut to what one subscriber has
-	principal Principal // zero: nobody was asked
+	address   string    // IP address or network, see [Address]
+	principal Principal // zero: no credentials were required
 }
 
 type callerKey struct{}
 
-// withCaller puts c into the request's context, and into that of [llm.SenderOf] by its
-// name: the principal's, or the address where nobody was asked.
+// withCaller adds c to the request's context, and its name to that of [llm.SenderOf]:
+// the principal's name, or the address if no credentials were required.
 func withCaller(r *http.Request, c caller) *http.Request {
 	sender := c.address
 	if c.principal != (Principal{}) {
@@ -112,7 +112,8 @@ func callerOf(ctx context.Context) caller {
 	return c
 }
 
-// PrincipalOf returns who sent the request that ctx belongs to, if that was asked.
+// PrincipalOf returns the sender of the request that ctx belongs to. It reports false if no
+// credentials were required.
 func PrincipalOf(ctx context.Context) (Principal, bool) {
 	p := callerOf(ctx).principal
 	return p, p != Principal{}

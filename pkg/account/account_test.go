@@ -25,7 +25,7 @@ func keys(t *testing.T, roles ...Role) (list []Key) {
 	return list
 }
 
-// ask returns the code of the guard's refusal, "" if it let the request pass.
+// ask returns the code of the guard's rejection, "" if it lets the request pass.
 func ask(guard func(*http.Request, *httpx.Route) (*http.Request, error), p httpx.Permission, authorization string) llm.Code {
 	r := httptest.NewRequest("GET", "/", nil)
 	if authorization != "" {
@@ -46,7 +46,7 @@ func TestGuardOfEachRole(t *testing.T) {
 	all := []httpx.Permission{httpx.Public, httpx.Listing, httpx.Metrics, httpx.Inference, httpx.Upload, "", "typo"}
 	tests := []struct {
 		open bool
-		role Role // "" sends no key, "wrong" one that is none
+		role Role // "" sends no key, "wrong" an unknown one
 		want [7]llm.Code
 	}{
 		{false, Admin, [7]llm.Code{"", "", "", "", "", no, no}},
@@ -80,7 +80,7 @@ func TestGuardOfEachRole(t *testing.T) {
 	}
 }
 
-// A secret that the configuration gives to two roles may what either may.
+// A secret that the configuration gives to two roles has the permissions of both.
 func TestSecretOfTwoRoles(t *testing.T) {
 	list := keys(t, Monitor, Client)
 	list[1].hash = list[0].hash

@@ -9,18 +9,18 @@ import (
 	"glossa/pkg/llm"
 )
 
-// Patience is how long credentials are good that were known when the store began to
+// Patience is the time that cached credentials stay valid after the store begins to
 // fail.
 const Patience = 5 * time.Minute
 
 const (
-	askPatience = 3 * time.Second // for one answer of the store
-	askPause    = time.Second     // between two questions for a credential that the store could not answer
-	maxKnown    = 1 << 14         // credentials that are remembered
-	maxUnknown  = 1 << 12         // and ids of none: who makes them up can be many
+	storeTimeout = 3 * time.Second // for one answer of the store
+	retryPause   = time.Second     // between two calls for a credential after the store failed
+	maxKnown     = 1 << 14         // cached credentials
+	maxUnknown   = 1 << 12         // cached ids without a credential: attackers can make up many
 )
 
-// A cache remembers for [maxAge] what a store said.
+// A cache keeps answers of a store for [maxAge].
 type cache struct {
 	now func() time.Time
 
@@ -29,17 +29,17 @@ type cache struct {
 	unknown map[reference]*answer
 }
 
-// An answer is what a store said of one credential.
+// An answer is the store's answer for one credential.
 type answer struct {
-	mu    sync.Mutex // held while the store is asked: once for all who wait
+	mu    sync.Mutex // held during a call to the store: one call serves all waiters
 	c     Credential
 	found bool
-	err   error     // what the store failed with last; nil: it did not
-	when  time.Time // it was asked before it answered; zero: it never did
-	retry time.Time // it may be asked again
+	err   error     // the error of the last call; nil: it succeeded
+	when  time.Time // start of the last call that succeeded; zero: none has
+	retry time.Time // no call before this time
 }
 
-// get returns what the store said, which ask asks if that is too old.
+// get returns the store's answer. If the cached one is too old, it calls ask.
 func (k *cache) get(ctx context.Context, at reference, ask func(context.Context) (Credential, error)) (Credential, error) {
 	a := k.answer(at)
 	a.mu.Lock()
@@ -58,15 +58,16 @@ func (k *cache) get(ctx context.Context, at reference, ask func(context.Context)
 	return Credential{}, unavailable(a.err)
 }
 
-// age is the time from then to now. The wall clock counts too: the other one may stand
-// still while a function is stopped between requests, and keys are revoked meanwhile.
+// age returns the time from then to now. It also checks the wall clock: the monotonic
+// clock may stand still while a function is frozen between requests, and keys are
+// revoked meanwhile.
 func age(now, then time.Time) time.Duration {
 	return max(now.Sub(then), now.Round(0).Sub(then.Round(0)))
 }
 
-// refresh asks the store. Who asks may leave: the answer is for others too.
+// refresh calls the store. It runs on if the caller leaves: others wait for the answer too.
 func (k *cache) refresh(ctx context.Context, a *answer, now time.Time, ask func(context.Context) (Credential, error)) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askPatience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
 	c, err := ask(ctx)
 	switch {
@@ -75,11 +76,11 @@ func (k *cache) refresh(ctx context.Context, a *answer, now time.Time, ask func(
 	case errors.Is(err, ErrNotFound):
 		a.c, a.found, a.err, a.when = Credential{}, false, nil, now
 	default:
-		a.err, a.retry = err, k.now().Add(askPause)
+		a.err, a.retry = err, k.now().Add(retryPause)
 	}
 }
 
-// answer returns what is remembered, or a place for it.
+// answer returns the cached answer, or a new entry for it.
 func (k *cache) answer(at reference) *answer {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -94,7 +95,7 @@ func (k *cache) answer(at reference) *answer {
 	return a
 }
 
-// keep puts an answer where its kind is kept: made-up ids drive no credential out.
+// keep stores an answer in the map of its kind, so that made-up ids evict no credentials.
 func (k *cache) keep(at reference, a *answer) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -107,8 +108,8 @@ func (k *cache) keep(at reference, a *answer) {
 	}
 }
 
-// put adds to a map, from which another goes if it is full: any, as ranging over a map
-// begins anywhere.
+// put adds to a map. If it is full, an arbitrary entry goes, because ranging over a
+// map starts at a random one.
 func put(m *map[reference]*answer, at reference, a *answer, size int) {
 	if *m == nil {
 		*m = map[reference]*answer{}
@@ -122,7 +123,7 @@ func put(m *map[reference]*answer, at reference, a *answer, size int) {
 	(*m)[at] = a
 }
 
-// forget makes the next get ask the store.
+// forget makes the next get call the store.
 func (k *cache) forget(at reference) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -130,7 +131,7 @@ func (k *cache) forget(at reference) {
 	delete(k.unknown, at)
 }
 
-// unavailable is what is said of a store that cannot be asked; nil stays nil.
+// unavailable returns the error for clients when the store fails; nil stays nil.
 func unavailable(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err

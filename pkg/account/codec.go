@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// version is that of the file's format.
+// version is the version of the file's format.
 const version = 1
 
 // document is the file as JSON.
@@ -18,7 +18,7 @@ type document struct {
 	Credentials []Credential `json:"credentials"`
 }
 
-// read reads a file that only its owner can.
+// read reads a file that only its owner can open.
 func read(path string) (credentials, error) {
 	b, err := ReadPrivate(path)
 	if err != nil {
@@ -31,7 +31,7 @@ func read(path string) (credentials, error) {
 	return list, nil
 }
 
-// decode reads a document; its errors show no hashes.
+// decode decodes a document; its errors contain no hashes.
 func decode(b []byte) (credentials, error) {
 	if len(b) > maxFile {
 		return nil, fmt.Errorf("larger than %d bytes", maxFile)
@@ -42,7 +42,7 @@ func decode(b []byte) (credentials, error) {
 	if err := d.Decode(&doc); err != nil {
 		return nil, decodeError(err)
 	}
-	if _, err := d.Token(); err != io.EOF { //nolint:errorlint // io.EOF as it is
+	if _, err := d.Token(); err != io.EOF { //nolint:errorlint // io.EOF is returned unwrapped
 		return nil, errors.New("there is something behind the document")
 	}
 	if doc.Version != version {
@@ -62,8 +62,8 @@ func decode(b []byte) (credentials, error) {
 	return list, nil
 }
 
-// decodeError says what is wrong with JSON without its values, which a file that
-// was written by hand may have in the wrong place.
+// decodeError describes invalid JSON without its values, because a file written by
+// hand may have secrets in the wrong place.
 func decodeError(err error) error {
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return fmt.Errorf("%s must be %s, not %s", e.Field, e.Type, e.Value)
@@ -77,9 +77,9 @@ func decodeError(err error) error {
 	return err
 }
 
-// encode returns the document of a list.
+// encode returns a list as a document.
 func (list credentials) encode() ([]byte, error) {
-	doc := document{Version: version, Credentials: slices.Concat(list.of(User), list.of(APIKey), list.of(Token))}
+	doc := document{Version: version, Credentials: slices.Concat(list.ofKind(User), list.ofKind(APIKey), list.ofKind(Token))}
 	b, err := json.MarshalIndent(doc, "", "\t")
 	if err != nil {
 		return nil, err

@@ -18,38 +18,38 @@ type Kind string
 // The kinds.
 const (
 	User   Kind = "user"  // a name and a password
-	APIKey Kind = "key"   // a secret that lasts
-	Token  Kind = "token" // a secret that a login gave
+	APIKey Kind = "key"   // a secret without a fixed lifetime
+	Token  Kind = "token" // a secret from a login
 )
 
-// A Credential is a way to show who one is. It holds no secret, only what one is
-// compared with.
+// A Credential is a means of authentication. It holds no secret, only the hashes that
+// secrets are compared with.
 type Credential struct {
 	Kind Kind `json:"kind"`
-	// ID is what it is found by: the name of a user; the SHA-256 of a key or a
-	// token, in hexadecimal.
+	// ID is the lookup key: the name of a user; the SHA-256 of a key or a token, in
+	// hexadecimal.
 	ID       string    `json:"id"`
-	Name     string    `json:"name"`               // of the user or the key; of a token, its user's
-	Role     Role      `json:"role,omitempty"`     // a token has its user's
-	Password string    `json:"password,omitempty"` // of a user: argon2id in the PHC string format
+	Name     string    `json:"name"`               // of the user or the key; for a token, its user's name
+	Role     Role      `json:"role,omitempty"`     // empty for a token, which has its user's role
+	Password string    `json:"password,omitempty"` // of a user: an argon2id hash in the PHC string format
 	Last4    string    `json:"last4,omitempty"`    // of a key: its last four characters
 	Created  time.Time `json:"created"`
 	Expires  time.Time `json:"expires,omitzero"` // zero: never
-	Limits   Limits    `json:"limits,omitzero"`  // of a user or a key; a token has its user's
+	Limits   Limits    `json:"limits,omitzero"`  // of a user or a key; empty for a token, which has its user's limits
 }
 
-// A Store keeps credentials. They are added and deleted; nothing but the limits of one
-// changes. What it returns may be 5 seconds old.
+// A Store keeps credentials. They are added and deleted; only their limits ever
+// change. Its answers may be 5 seconds old.
 type Store interface {
 	// Get returns the credential, or [ErrNotFound].
 	Get(ctx context.Context, kind Kind, id string) (Credential, error)
-	// Add keeps c unless there is one of its kind and ID: [ErrExists].
+	// Add stores c. If there is already one of its kind and ID, it returns [ErrExists].
 	Add(ctx context.Context, c Credential) error
-	// Delete returns [ErrNotFound] if there is none.
+	// Delete deletes a credential. It returns [ErrNotFound] if there is none.
 	Delete(ctx context.Context, kind Kind, id string) error
-	// SetLimits changes the limits of a credential; [ErrNotFound] if there is none.
+	// SetLimits changes the limits of a credential. It returns [ErrNotFound] if there is none.
 	SetLimits(ctx context.Context, kind Kind, id string, limits Limits) error
-	// List returns the credentials of a kind by name.
+	// List returns the credentials of a kind, sorted by name.
 	List(ctx context.Context, kind Kind) ([]Credential, error)
 }
 
@@ -59,24 +59,24 @@ var (
 	ErrExists   = errors.New("the credential exists")
 )
 
-// What secrets begin with: a scanner of repositories can know them by it.
+// Prefixes of secrets, by which scanners of repositories recognise them.
 const (
 	keyPrefix   = "gls_"
 	tokenPrefix = "glt_"
 )
 
-// secretBytes is the length of what follows the prefix before it is encoded: it
-// cannot be guessed, so that a fast hash keeps it safe.
+// secretBytes is the number of random bytes of a secret. They cannot be guessed, so a
+// fast hash is safe.
 const secretBytes = 32
 
-// newSecret returns 256 random bits in base64 behind a prefix.
+// newSecret returns 256 random bits in base64 after a prefix.
 func newSecret(prefix string) string {
 	b := make([]byte, secretBytes)
 	rand.Read(b) // never fails
 	return prefix + base64.RawURLEncoding.EncodeToString(b)
 }
 
-// secretKind returns what a secret may be one of, "" if it was not made here.
+// secretKind returns the kind that a secret's prefix names, "" if it has none.
 func secretKind(secret string) Kind {
 	if len(secret) != len(keyPrefix)+base64.RawURLEncoding.EncodedLen(secretBytes) {
 		return ""
@@ -90,15 +90,15 @@ func secretKind(secret string) Kind {
 	return ""
 }
 
-// secretID is what a key or a token is found by.
+// secretID returns the ID of a key or a token.
 func secretID(secret string) string {
 	hash := sha256.Sum256([]byte(secret))
 	return hex.EncodeToString(hash[:])
 }
 
-// NewUser returns a user, whose password it hashes. Names have no case.
+// NewUser returns a user with a hash of the password. Names are case-insensitive.
 func NewUser(name string, role Role, password string) (Credential, error) {
-	return newUser(name, role, password, standard)
+	return newUser(name, role, password, defaultCost)
 }
 
 func newUser(name string, role Role, password string, c cost) (Credential, error) {
@@ -113,17 +113,17 @@ func newUser(name string, role Role, password string, c cost) (Credential, error
 	return Credential{Kind: User, ID: name, Name: name, Role: role, Password: hash, Created: now()}, nil
 }
 
-// CheckUser tells what is wrong with the name and the role of a user, before
-// somebody is asked for a password.
+// CheckUser returns an error if the name or the role of a user is invalid. Call it
+// before asking for a password.
 func CheckUser(name string, role Role) error {
-	if role.may() == nil {
+	if role.permissions() == nil {
 		return noRole(role)
 	}
 	return checkName(fold(name))
 }
 
-// NewAPIKey returns a key and its secret, which nothing keeps. A zero time never
-// comes.
+// NewAPIKey returns a key and its secret, which is stored nowhere. With a zero time
+// the key never expires.
 func NewAPIKey(name string, role Role, expires time.Time) (secret string, key Credential, err error) {
 	secret = newSecret(keyPrefix)
 	key = Credential{
@@ -133,7 +133,7 @@ func NewAPIKey(name string, role Role, expires time.Time) (secret string, key Cr
 	return secret, key, key.check()
 }
 
-// newToken returns a token of a user and its secret.
+// newToken returns a token of a user, and its secret.
 func newToken(user string) (secret string, token Credential) {
 	secret = newSecret(tokenPrefix)
 	created := now()
@@ -142,21 +142,21 @@ func newToken(user string) (secret string, token Credential) {
 	}
 }
 
-// now is the time as it can be written.
+// now returns the time in the form in which it is stored.
 func now() time.Time { return time.Now().UTC().Round(0) }
 
-// fold gives names that differ in case alone one spelling.
+// fold returns the one spelling of names that differ only in case.
 func fold(name string) string { return strings.ToLower(strings.TrimSpace(name)) }
 
 func (c *Credential) expired(now time.Time) bool {
 	return !c.Expires.IsZero() && !now.Before(c.Expires)
 }
 
-// maxName is the longest name in bytes: that of an address of mail (RFC 5321,
-// 4.5.3.1.3, without the brackets).
+// maxName is the longest name in bytes: that of an email address (RFC 5321, 4.5.3.1.3,
+// without the brackets).
 const maxName = 254
 
-// checkName holds names to what cannot break a log, a table or a command line.
+// checkName rejects names that could break a log, a table or a command line.
 func checkName(name string) error {
 	const may = "abcdefghijklmnopqrstuvwxyz0123456789.@_+-"
 	switch {
@@ -170,8 +170,8 @@ func checkName(name string) error {
 	return nil
 }
 
-// check tells what is wrong with a credential that somebody may have written by
-// hand. It shows none of the hashes.
+// check returns an error if a credential, which may have been written by hand, is
+// invalid. The error contains no hash.
 func (c *Credential) check() error {
 	if err := checkName(c.Name); err != nil {
 		return err
@@ -203,7 +203,7 @@ func (c *Credential) check() error {
 		}
 		return nil
 	}
-	if c.Role.may() == nil {
+	if c.Role.permissions() == nil {
 		return noRole(c.Role)
 	}
 	return nil

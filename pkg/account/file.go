@@ -12,28 +12,27 @@ import (
 	"time"
 )
 
-// maxAge is when a file is read again whatever the file system says of it.
+// maxAge is the age at which a file is read again, even if it seems unchanged.
 const maxAge = 5 * time.Second
 
-// maxTokens is how many tokens of a user a [File] keeps; the oldest go.
+// maxTokens is the number of tokens of a user that a [File] keeps; the oldest are deleted.
 const maxTokens = 1000
 
-// A File is a [Store] in a local file of JSON, for one machine. Several processes
-// may use it: a change replaces the whole file under a lock, and a file that
-// changed is read again.
+// A File is a [Store] in a local JSON file, for one machine. Several processes may use
+// it: a change replaces the whole file under a lock, and a changed file is read again.
 type File struct {
 	path string
 
 	mu   sync.Mutex
-	info fs.FileInfo // of the file that was read; nil: none was
-	when time.Time   // it was read
+	info fs.FileInfo // of the file that was read; nil: none yet
+	when time.Time   // time of the last read
 	list credentials
-	err  error // what was wrong with it
+	err  error // the error of the last read
 }
 
 var _ Store = (*File)(nil)
 
-// credentials are what a file holds.
+// credentials are the contents of a file.
 type credentials map[reference]Credential
 
 type reference struct {
@@ -41,7 +40,7 @@ type reference struct {
 	id   string
 }
 
-// NewFile returns the store in a file, which the first Add makes.
+// NewFile returns the store in a file, which the first Add creates.
 func NewFile(path string) *File { return &File{path: path} }
 
 // Get implements [Store].
@@ -63,7 +62,7 @@ func (f *File) List(_ context.Context, kind Kind) ([]Credential, error) {
 	if err != nil {
 		return nil, err
 	}
-	return list.of(kind), nil
+	return list.ofKind(kind), nil
 }
 
 // Add implements [Store].
@@ -106,7 +105,7 @@ func (f *File) SetLimits(ctx context.Context, kind Kind, id string, limits Limit
 	})
 }
 
-// current returns what the file holds now. Nobody may change it.
+// current returns the current contents of the file. Callers must not change them.
 func (f *File) current() (credentials, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -123,13 +122,13 @@ func (f *File) current() (credentials, error) {
 	return f.list, f.err
 }
 
-// same tells whether a file is as it was.
+// same reports whether a file is unchanged.
 func same(a, b fs.FileInfo) bool {
 	return os.SameFile(a, b) && a.ModTime().Equal(b.ModTime()) && a.Size() == b.Size() && a.Mode() == b.Mode()
 }
 
-// change edits the file while no other process does. Tokens that are of no use any
-// more go with the occasion.
+// change edits the file under the lock. It also deletes tokens that are no longer of
+// use.
 func (f *File) change(ctx context.Context, edit func(credentials) error) error {
 	return EditPrivate(ctx, f.path, func(b []byte) ([]byte, error) {
 		list := credentials{}
@@ -147,8 +146,8 @@ func (f *File) change(ctx context.Context, edit func(credentials) error) error {
 	})
 }
 
-// of returns the credentials of a kind by name, then by age.
-func (list credentials) of(kind Kind) []Credential {
+// ofKind returns the credentials of a kind, sorted by name, then by age.
+func (list credentials) ofKind(kind Kind) []Credential {
 	var some []Credential
 	for at, c := range list {
 		if at.kind == kind {
@@ -161,14 +160,14 @@ func (list credentials) of(kind Kind) []Credential {
 	return some
 }
 
-// prune deletes the tokens that expired, those of users who are gone, and the
-// oldest of users who have too many.
+// prune deletes expired tokens, those of deleted users, and the oldest ones of users
+// with too many.
 func (list credentials) prune(now time.Time) {
 	maps.DeleteFunc(list, func(at reference, c Credential) bool {
 		user, ok := list[reference{User, c.Name}]
 		return at.kind == Token && (c.expired(now) || !ok || c.Created.Before(user.Created))
 	})
-	tokens := list.of(Token)
+	tokens := list.ofKind(Token)
 	for i, c := range tokens {
 		if newer := i + maxTokens; newer < len(tokens) && tokens[newer].Name == c.Name {
 			delete(list, reference{Token, c.ID})

@@ -7,11 +7,11 @@ import (
 	"os"
 )
 
-// lockFile cannot lock here, so that files are only read.
+// lockFile cannot lock on this system, so files are read-only.
 func lockFile(*os.File) error { return errors.ErrUnsupported }
 
-// own does nothing here.
+// own does nothing on this system.
 func own(*os.File, string) error { return nil }
 
-// syncDir makes the names in a directory last: not here.
+// syncDir does nothing on this system.
 func syncDir(string) error { return nil }

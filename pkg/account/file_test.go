@@ -74,8 +74,8 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// What is revoked by another process stops at once; where the file system does not
-// tell of the change, within 5 seconds.
+// A credential that another process revokes is invalid at once; if the file system
+// does not show the change, within 5 seconds.
 func TestRevokedKeyStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "accounts.json")
@@ -133,8 +133,8 @@ func TestExpiredKey(t *testing.T) {
 	})
 }
 
-// Processes that change a file at the same time lose nothing, and who reads it
-// meanwhile sees a whole one.
+// Processes that change a file at the same time lose nothing, and concurrent readers
+// see a whole file.
 func TestFileOfManyWriters(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "accounts.json")
 	addUser(t, NewFile(path), "first", Client)
@@ -170,8 +170,8 @@ func TestFileOfManyWriters(t *testing.T) {
 	}
 }
 
-// What a process that was killed left behind is in nobody's way; a lock that does
-// not end is told.
+// Leftovers of a killed process cause no harm; a lock that is never released is
+// reported.
 func TestFileOfKilledAndHungWriters(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "accounts.json")
 	if err := os.WriteFile(path+".new", []byte("half a file"), 0o644); err != nil {
@@ -233,8 +233,8 @@ func TestTokensOfAUserAreBounded(t *testing.T) {
 		}
 	}
 	list.prune(time.Now())
-	if _, ok := list[reference{Token, oldest}]; ok || len(list.of(Token)) != maxTokens {
-		t.Errorf("%d tokens", len(list.of(Token)))
+	if _, ok := list[reference{Token, oldest}]; ok || len(list.ofKind(Token)) != maxTokens {
+		t.Errorf("%d tokens", len(list.ofKind(Token)))
 	}
 }
 
@@ -272,7 +272,7 @@ func TestHostileFiles(t *testing.T) {
 	}
 }
 
-// hostile lists what may stand in a file, and what is said of it.
+// hostile lists invalid contents of a file, with the errors that they cause.
 func hostile(t *testing.T) map[string]struct{ file, says string } {
 	t.Helper()
 	good := valid(t)
@@ -313,7 +313,7 @@ func hostile(t *testing.T) map[string]struct{ file, says string } {
 	}
 }
 
-// refused holds a file to be of no use: nobody gets in, nothing is written.
+// refused checks that an invalid file admits nobody and is never written.
 func refused(t *testing.T, path, says string) {
 	t.Helper()
 	before, _ := os.ReadFile(path)

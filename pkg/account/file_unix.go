@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockFile locks an open file until it is closed, or says who has it.
+// lockFile locks an open file until it is closed, or returns errLocked if another process has it.
 func lockFile(f *os.File) error {
 	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
@@ -20,7 +20,7 @@ func lockFile(f *os.File) error {
 	return err
 }
 
-// own gives f the owner and the group of another file, if there is that: what root
+// own gives f the owner and the group of another file, if that exists: files that root
 // changes must stay readable for the server.
 func own(f *os.File, other string) error {
 	info, err := os.Stat(other)
@@ -37,7 +37,7 @@ func own(f *os.File, other string) error {
 	return f.Chown(int(theirs.Uid), int(theirs.Gid))
 }
 
-// syncDir makes the names in a directory last.
+// syncDir makes the entries of a directory durable.
 func syncDir(path string) error {
 	dir, err := os.Open(path)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// What root changes stays the server's.
+// A file that root changes keeps its owner.
 func TestFileKeepsItsOwner(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give a file to another user")

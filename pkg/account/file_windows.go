@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// lockFile locks an open file until it is closed, or says who has it.
+// lockFile locks an open file until it is closed, or returns errLocked if another process has it.
 func lockFile(f *os.File) error {
 	err := windows.LockFileEx(windows.Handle(f.Fd()),
 		windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, &windows.Overlapped{})
@@ -17,8 +17,8 @@ func lockFile(f *os.File) error {
 	return err
 }
 
-// own does nothing: a directory's rights are its files' on Windows.
+// own does nothing: on Windows, files inherit the rights of their directory.
 func own(*os.File, string) error { return nil }
 
-// syncDir makes the names in a directory last: Windows does so by itself.
+// syncDir does nothing: Windows makes directory entries durable itself.
 func syncDir(string) error { return nil }

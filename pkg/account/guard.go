@@ -13,17 +13,17 @@ import (
 	"glossa/pkg/llm"
 )
 
-// Guard is what [httpx.Mux] asks before each handler: everything but the public
-// routes needs a key or a token whose role has the route's permission. The request
-// that it returns knows its sender, see [PrincipalOf].
+// Guard is the guard of an [httpx.Mux]: all routes but the public ones need a key or a
+// token whose role has the route's permission. The returned request carries its
+// sender, see [PrincipalOf].
 func (a *Accounts) Guard(r *http.Request, route *httpx.Route) (*http.Request, error) {
 	c := caller{address: Address(r.RemoteAddr)}
 	upload := route.Permission == httpx.Upload
 	switch {
-	case route.Permission == httpx.Public, a.cfg.Open && !upload && known(route.Permission):
+	case route.Permission == httpx.Public, a.cfg.Open && !upload && knownPermission(route.Permission):
 		return withCaller(r, c), nil
 	case upload && !a.publisher:
-		// seed 002 answers 500 with these words.
+		// Seed 002 answers 500 with these words.
 		return nil, llm.Errorf(llm.Forbidden, "UPLOAD_SECRET not configured: set it, or another key of the role worker, to let models be uploaded")
 	}
 	list, err := a.identify(r.Context(), bearer(r.Header))
@@ -39,12 +39,12 @@ func (a *Accounts) Guard(r *http.Request, route *httpx.Route) (*http.Request, er
 	return withCaller(r, c), nil
 }
 
-// known tells whether any role has p: a route whose permission was forgotten or
-// misspelt is refused even when the service is open.
-func known(p httpx.Permission) bool { return Admin.May(p) }
+// knownPermission reports whether any role has p: a route with a forgotten or misspelt
+// permission is closed even when the service is open.
+func knownPermission(p httpx.Permission) bool { return Admin.May(p) }
 
-// identify returns whom secret belongs to, one at least; several if the
-// configuration names it more than once.
+// identify returns the principals of a secret, at least one; several if the
+// configuration lists it more than once.
 func (a *Accounts) identify(ctx context.Context, secret string) ([]Principal, error) {
 	if list := lookup(a.cfg.Keys, secret); len(list) > 0 {
 		return list, nil
@@ -53,7 +53,7 @@ func (a *Accounts) identify(ctx context.Context, secret string) ([]Principal, er
 	if kind == "" || a.cfg.Store == nil {
 		return nil, errNoKey()
 	}
-	p, err := a.stored(ctx, kind, secret)
+	p, err := a.lookupSecret(ctx, kind, secret)
 	switch {
 	case errors.Is(err, ErrNotFound):
 		return nil, errNoKey()
@@ -63,12 +63,12 @@ func (a *Accounts) identify(ctx context.Context, secret string) ([]Principal, er
 	return []Principal{p}, nil
 }
 
-// errNoKey does not tell a key that was revoked from one that never was.
+// errNoKey is the same for a revoked key and for one that never existed.
 func errNoKey() error {
 	return llm.Errorf(llm.Unauthenticated, "no valid key: send it as Authorization: Bearer KEY")
 }
 
-// asError hides what is wrong with the store from clients, and not from the log.
+// asError hides the error of a store from clients, but not from the log.
 func asError(err error) error {
 	if _, ok := errors.AsType[*llm.Error](err); ok || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
@@ -76,9 +76,9 @@ func asError(err error) error {
 	return &llm.Error{Code: llm.Internal, Message: "the accounts cannot be read", Err: err}
 }
 
-// stored finds a key or a token by its hash, so that the time that it takes tells
-// nothing of the secret.
-func (a *Accounts) stored(ctx context.Context, kind Kind, secret string) (Principal, error) {
+// lookupSecret finds a key or a token by its hash, so that the time taken reveals nothing
+// about the secret.
+func (a *Accounts) lookupSecret(ctx context.Context, kind Kind, secret string) (Principal, error) {
 	c, err := a.cfg.Store.Get(ctx, kind, secretID(secret))
 	if err != nil {
 		return Principal{}, err
@@ -93,14 +93,14 @@ func (a *Accounts) stored(ctx context.Context, kind Kind, secret string) (Princi
 	if err != nil {
 		return Principal{}, err
 	}
-	if c.Created.Before(user.Created) { // the token of a user who was removed; this is another of the name
+	if c.Created.Before(user.Created) { // the user of the token was deleted; this is another of the same name
 		return Principal{}, ErrNotFound
 	}
 	return Principal{Kind: string(User), Name: user.Name, Role: user.Role, Limits: user.Limits}, nil
 }
 
-// bearer returns the secret of the Authorization header. Clients spell the scheme
-// in any case and some leave it out (RFC 9110, 11.1: the scheme has no case).
+// bearer returns the secret of the Authorization header. Clients spell the scheme in
+// any case, and some omit it (RFC 9110, 11.1: the scheme is case-insensitive).
 func bearer(h http.Header) string {
 	fields := strings.Fields(h.Get("Authorization"))
 	switch {
@@ -112,12 +112,12 @@ func bearer(h http.Header) string {
 	return ""
 }
 
-// subscriber is how many bits of an IPv6 address one subscriber has at least
-// (RFC 6177): whoever has one address has 2^64 of them.
-const subscriber = 64
+// subscriberBits is the longest prefix of IPv6 addresses that one subscriber gets, in bits
+// (RFC 6177): the owner of one address has 2^64 of them.
+const subscriberBits = 64
 
-// Address returns what stands for a sender: an IPv4 address, or the network of an
-// IPv6 address. Headers that name another address can be made up and are not read.
+// Address returns the identity of a sender: an IPv4 address, or the network of an IPv6
+// address. Headers that name another address can be forged and are ignored.
 func Address(remote string) string {
 	ap, err := netip.ParseAddrPort(remote)
 	if err != nil {
@@ -127,7 +127,7 @@ func Address(remote string) string {
 	if ip.Is4() {
 		return ip.String()
 	}
-	network, err := ip.Prefix(subscriber)
+	network, err := ip.Prefix(subscriberBits)
 	if err != nil {
 		return remote
 	}

@@ -9,19 +9,19 @@ import (
 	"strings"
 )
 
-// A Key is a secret that the configuration gives, and its role. It holds a hash of
-// the secret only, so that a Key that is printed tells nothing.
+// A Key is a secret from the configuration, with its role. It holds only a hash of the
+// secret, so printing it reveals nothing.
 type Key struct {
 	Name string // in the log
 	Role Role
 	hash [sha256.Size]byte
 }
 
-// NewKey returns the key of a role; spaces around the secret are no part of it.
+// NewKey returns a key with a role; spaces around the secret are ignored.
 func NewKey(name string, role Role, secret string) (Key, error) {
 	secret = strings.TrimSpace(secret)
 	switch {
-	case role.may() == nil:
+	case role.permissions() == nil:
 		return Key{}, noRole(role)
 	case secret == "":
 		return Key{}, fmt.Errorf("the key of a role %q is empty", role)
@@ -35,8 +35,8 @@ func noRole(role Role) error {
 	return fmt.Errorf("there is no role %q: admin, worker, client and monitor are", role)
 }
 
-// ParseKeys reads a list such as "client:k1,monitor:k2"; the keys are named by
-// their places. Its errors name the place and never what stands there.
+// ParseKeys parses a list such as "client:k1,monitor:k2"; the keys are named by their
+// positions. Its errors name the position and never the contents.
 func ParseKeys(list string) ([]Key, error) {
 	var keys []Key
 	var errs []error
@@ -45,7 +45,7 @@ func ParseKeys(list string) ([]Key, error) {
 			continue
 		}
 		role, secret, ok := strings.Cut(item, ":")
-		if !ok || Role(role).may() == nil {
+		if !ok || Role(role).permissions() == nil {
 			errs = append(errs, fmt.Errorf("key %d: want role:key with the role admin, worker, client or monitor", i+1))
 			continue
 		}
@@ -59,8 +59,8 @@ func ParseKeys(list string) ([]Key, error) {
 	return keys, errors.Join(errs...)
 }
 
-// lookup returns the principals that secret is the key of. It compares with every
-// key, each in constant time.
+// lookup returns the principals of a secret. It compares the secret with every key,
+// each in constant time.
 func lookup(keys []Key, secret string) (list []Principal) {
 	if secret == "" {
 		return nil

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Limits of failed logins. An address takes few for each name, so that nobody can lock a
-// user out from elsewhere, and more for all names, as many persons may stand behind it. A
-// name takes many from all addresses together: somebody who has thousands of them still
-// gets no further with a password.
+// Limits of failed logins. An address may fail a few times for each name, so that nobody
+// can lock out a user from elsewhere, and more often for all names, because many people
+// may share it. A name may fail often from all addresses together: even thousands of
+// addresses are not enough to guess a password.
 const (
 	pairBurst    = 10
 	pairPause    = time.Minute
@@ -22,10 +22,10 @@ const (
 // buckets is the size of a limit's table.
 const buckets = 1 << 14
 
-// A limit lets something happen burst times and then once in each pause, for each
-// of the keys. Its memory is fixed: keys share buckets by a hash that is another in
-// each process, so that nobody can choose with whom, and nothing needs to be
-// forgotten, which an attacker could bring about.
+// A limit allows burst events and then one in each pause, for each key. Its memory is
+// fixed: keys share buckets by a hash with a random seed, so that an attacker cannot
+// choose a key in a victim's bucket. It never forgets a key, which an attacker could
+// otherwise force.
 type limit struct {
 	burst int
 	pause time.Duration
@@ -39,8 +39,8 @@ func newLimit(burst int, pause time.Duration) *limit {
 	return &limit{burst: burst, pause: pause, seed: maphash.MakeSeed()}
 }
 
-// take counts one for key. If there is none left it counts nothing and returns how
-// long to wait.
+// take counts one event for key. If none is left, it counts nothing and returns the
+// time to wait.
 func (l *limit) take(key string, now time.Time) (wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -59,15 +59,15 @@ func (l *limit) bucket(key string) *Bucket {
 	return &l.full[maphash.String(l.seed, key)%buckets]
 }
 
-// A Bucket lets something happen burst times and then once in each pause. The zero
-// Bucket is full. It is not for many at once.
+// A Bucket allows burst events and then one in each pause. The zero Bucket is full. It
+// is not safe for concurrent use.
 //
 // Source: the generic cell rate algorithm, ITU-T I.371, annex A.
 type Bucket struct {
-	full time.Time // when it has its whole burst again
+	full time.Time // when the whole burst is available again
 }
 
-// Take counts one. If there is none left it counts nothing and returns how long to wait.
+// Take counts one event. If none is left, it counts nothing and returns the time to wait.
 func (b *Bucket) Take(now time.Time, burst int, pause time.Duration) (wait time.Duration) {
 	if b.full.Before(now) {
 		b.full = now
@@ -79,7 +79,8 @@ func (b *Bucket) Take(now time.Time, burst int, pause time.Duration) (wait time.
 	return 0
 }
 
-// Left returns how many may happen now, and when the whole burst may again.
+// Left returns the number of events allowed now, and the time when the whole burst is available
+// again.
 func (b *Bucket) Left(now time.Time, burst int, pause time.Duration) (n int, full time.Duration) {
 	full = max(0, b.full.Sub(now))
 	return max(0, burst-int((full+pause-1)/pause)), full

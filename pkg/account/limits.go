@@ -8,21 +8,21 @@ import (
 	"time"
 )
 
-// Limits are what a user or a key may use; zero is no limit.
+// Limits bound the use by a user or a key; zero means unlimited.
 type Limits struct {
 	Requests       Rate  `json:"requests,omitzero"`
-	TokensPerDay   int64 `json:"tokens_per_day,omitempty"`   // of prompts and answers, in a day of UTC
-	TokensPerMonth int64 `json:"tokens_per_month,omitempty"` // in a month of UTC
+	TokensPerDay   int64 `json:"tokens_per_day,omitempty"`   // of prompts and answers, per UTC day
+	TokensPerMonth int64 `json:"tokens_per_month,omitempty"` // per UTC month
 }
 
-// Bounds of limits: sums of them fit an int64, and a pause between requests is at
+// Bounds of limits: their sums fit an int64, and the pause between requests is at
 // least a microsecond.
 const (
 	maxRequests = 1_000_000
 	maxTokenSum = 1_000_000_000_000_000
 )
 
-// Check tells what is wrong with limits that somebody may have written by hand.
+// Check returns an error if limits, which may have been written by hand, are invalid.
 func (l Limits) Check() error {
 	if l.TokensPerDay < 0 || l.TokensPerMonth < 0 || l.TokensPerDay > maxTokenSum || l.TokensPerMonth > maxTokenSum {
 		return errors.New("a limit of tokens is a number from 1 to 10^15")
@@ -30,7 +30,7 @@ func (l Limits) Check() error {
 	return l.Requests.check()
 }
 
-// String is how people read limits: "10/s, 50000 tokens a day"; "none".
+// String formats limits for people: "10/s, 50000 tokens a day"; "none".
 func (l Limits) String() string {
 	var parts []string
 	if l.Requests.N > 0 {
@@ -48,13 +48,13 @@ func (l Limits) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// A Rate is so many requests in a second or a minute: "10/s", "600/m".
+// A Rate is a number of requests per second or minute: "10/s", "600/m".
 type Rate struct {
 	N   int
 	Per time.Duration // time.Second or time.Minute
 }
 
-// ParseRate reads N/s or N/m.
+// ParseRate parses N/s or N/m.
 func ParseRate(s string) (Rate, error) {
 	count, per, _ := strings.Cut(s, "/")
 	n, err := strconv.Atoi(count)
@@ -75,7 +75,7 @@ func (r Rate) check() error {
 	return nil
 }
 
-// String returns what [ParseRate] reads.
+// String returns the form that [ParseRate] parses.
 func (r Rate) String() string {
 	if r.Per == time.Minute {
 		return strconv.Itoa(r.N) + "/m"

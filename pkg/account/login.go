@@ -10,22 +10,24 @@ import (
 	"glossa/pkg/llm"
 )
 
-// TokenLifetime is how long a token that a login gave is good.
+// TokenLifetime is the time that a token from a login stays valid.
 const TokenLifetime = 24 * time.Hour
 
-// A Grant is what a user gets for a password.
+// A Grant is the result of a login.
 type Grant struct {
 	Token   string // for Authorization: Bearer
 	Role    Role
 	Expires time.Time
 }
 
-// errWrong does not tell whether there is such a user.
-func errWrong() error { return llm.Errorf(llm.Unauthenticated, "the email or the password is wrong") }
+// errBadLogin does not reveal whether the user exists.
+func errBadLogin() error {
+	return llm.Errorf(llm.Unauthenticated, "the email or the password is wrong")
+}
 
-// Login gives a token for a user's name, which may be an address of mail, and
-// password. Few may fail for a name from one address, more from the address, and many for
-// the name; further logins fail with [llm.Overloaded] until some time has passed.
+// Login returns a token for a user's name, which may be an email address, and password. A
+// few attempts may fail for a name from one address, more from the address, and many for
+// the name; after that logins fail with [llm.Overloaded] for some time.
 func (a *Accounts) Login(ctx context.Context, email, password string) (Grant, error) {
 	if a.cfg.Store == nil {
 		return Grant{}, llm.Errorf(llm.Unsupported, "there are no users here: send a key as Authorization: Bearer KEY")
@@ -50,7 +52,7 @@ func (a *Accounts) Login(ctx context.Context, email, password string) (Grant, er
 	return Grant{Token: secret, Role: user.Role, Expires: token.Expires}, nil
 }
 
-// failures counts logins that fail.
+// failures counts failed logins.
 type failures struct{ addresses, pairs, names *limit }
 
 func newFailures() failures {
@@ -61,24 +63,24 @@ func newFailures() failures {
 
 // A count is a limit and one of its keys.
 type count struct {
-	of  *limit
-	key string
+	limit *limit
+	key   string
 }
 
-// of returns the counts of a name that is tried from an address. The name's own is the
-// last: an address that has used up what it may is not counted there.
-func (f *failures) of(name, from string) [3]count {
+// counts returns the counts of a name and an address. The name's own count comes last:
+// once an address is at its limit, its attempts do not count against the name.
+func (f *failures) counts(name, from string) [3]count {
 	return [3]count{{f.addresses, from}, {f.pairs, from + "\n" + name}, {f.names, name}}
 }
 
-// take counts a login as one that fails. Beyond a limit it counts nothing and
-// returns how long to wait.
+// take counts a failed login. Beyond a limit it counts nothing and returns the time to
+// wait.
 func (f *failures) take(name, from string, now time.Time) (wait time.Duration) {
-	counts := f.of(name, from)
+	counts := f.counts(name, from)
 	for i, c := range counts {
-		if wait = c.of.take(c.key, now); wait > 0 {
+		if wait = c.limit.take(c.key, now); wait > 0 {
 			for _, taken := range counts[:i] {
-				taken.of.giveBack(taken.key)
+				taken.limit.giveBack(taken.key)
 			}
 			return wait
 		}
@@ -88,16 +90,16 @@ func (f *failures) take(name, from string, now time.Time) (wait time.Duration) {
 
 // giveBack undoes a take.
 func (f *failures) giveBack(name, from string) {
-	for _, c := range f.of(name, from) {
-		c.of.giveBack(c.key)
+	for _, c := range f.counts(name, from) {
+		c.limit.giveBack(c.key)
 	}
 }
 
-// check returns the user of a name and a password. Somebody unknown costs as much
-// as a wrong password.
+// check returns the user with a name and a password. An unknown user costs as much
+// time as a wrong password.
 func (a *Accounts) check(ctx context.Context, name, password string) (Credential, error) {
 	if len(password) > maxPassword {
-		return Credential{}, errWrong()
+		return Credential{}, errBadLogin()
 	}
 	var hash *passwordHash
 	user, err := a.cfg.Store.Get(ctx, User, name)
@@ -116,7 +118,7 @@ func (a *Accounts) check(ctx context.Context, name, password string) (Credential
 	case err != nil:
 		return Credential{}, err
 	case !ok || hash == nil:
-		return Credential{}, errWrong()
+		return Credential{}, errBadLogin()
 	}
 	return user, nil
 }

@@ -21,7 +21,7 @@ import (
 
 const password = "correct horse battery staple"
 
-// withUsers returns accounts whose store, a file, has a user of each role,
+// withUsers returns accounts with a file store that has a user of each role,
 // role@example.org.
 func withUsers(t *testing.T) (*Accounts, Store) {
 	t.Helper()
@@ -49,7 +49,7 @@ func addUser(t *testing.T, store Store, name string, role Role) {
 	}
 }
 
-// from is the context of a request of an address.
+// from returns the context of a request from an address.
 func from(t *testing.T, a *Accounts, remote string) context.Context {
 	t.Helper()
 	r := httptest.NewRequest("POST", "/", nil)
@@ -80,7 +80,7 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-// What a failed login says is the same for users that exist and others.
+// A failed login gives the same error for existing and unknown users.
 func TestFailedLogins(t *testing.T) {
 	a, _ := withUsers(t)
 	var costs []uint32
@@ -93,14 +93,14 @@ func TestFailedLogins(t *testing.T) {
 		"client@example.org": "wrong horse", "nobody@example.org": password, "worker@example.org": "", "": password,
 	} {
 		_, err := a.Login(t.Context(), name, password)
-		if e := llm.AsError(err); e.Code != llm.Unauthenticated || e.Message != errWrong().Error() || e.Err != nil {
+		if e := llm.AsError(err); e.Code != llm.Unauthenticated || e.Message != errBadLogin().Error() || e.Err != nil {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
 	if len(costs) != 4 || len(slices.Compact(costs)) != 1 {
 		t.Errorf("costs %v", costs)
 	}
-	if New(Config{}).passwords.decoy.cost != standard {
+	if New(Config{}).passwords.decoy.cost != defaultCost {
 		t.Error("somebody unknown costs another sum than a new user")
 	}
 	if _, err := a.Login(t.Context(), "client@example.org", strings.Repeat("x", maxPassword+1)); llm.AsError(err).Code != llm.Unauthenticated || len(costs) != 4 {
@@ -111,8 +111,8 @@ func TestFailedLogins(t *testing.T) {
 	}
 }
 
-// apart seeds a limit anew until keys share none of its buckets, as few do by chance.
-func apart(l *limit, keys ...string) {
+// separateBuckets reseeds a limit until keys share no bucket; by chance a few do.
+func separateBuckets(l *limit, keys ...string) {
 	for {
 		used := map[*Bucket]bool{}
 		for _, key := range keys {
@@ -125,7 +125,7 @@ func apart(l *limit, keys ...string) {
 	}
 }
 
-// tried asserts how a login from an address ends.
+// tried asserts the result of a login from an address.
 func tried(t *testing.T, a *Accounts, remote, name, password string, want llm.Code) {
 	t.Helper()
 	if _, err := a.Login(from(t, a, remote), name, password); err == nil && want != "" || err != nil && llm.AsError(err).Code != want {
@@ -133,21 +133,21 @@ func tried(t *testing.T, a *Accounts, remote, name, password string, want llm.Co
 	}
 }
 
-// Whoever tries the passwords of a user locks himself out, and not the user, whether there
-// is one or not; a success is not counted; after the time that was told there is one more
-// attempt.
+// An attacker who guesses a user's password locks out himself, not the user, whether the
+// user exists or not. Successful logins are not counted. After the reported time one more
+// attempt is allowed.
 func TestLoginLimitOfANameAndAnAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, _ := withUsers(t)
 		names := []string{"client@example.org", "nobody@example.org", "worker@example.org"}
-		apart(a.failures.names, names...)
+		separateBuckets(a.failures.names, names...)
 		var pairs []string
 		for _, from := range []string{"192.0.2.1", "198.51.100.1", "203.0.113.1"} {
 			for _, name := range names {
 				pairs = append(pairs, from+"\n"+name)
 			}
 		}
-		apart(a.failures.pairs, pairs...)
+		separateBuckets(a.failures.pairs, pairs...)
 		for _, name := range names[:2] {
 			right := llm.Code("")
 			if strings.HasPrefix(name, "nobody") {
@@ -156,10 +156,10 @@ func TestLoginLimitOfANameAndAnAddress(t *testing.T) {
 			for range pairBurst {
 				tried(t, a, "192.0.2.1:9", name, "wrong horse", llm.Unauthenticated)
 			}
-			for range 3 * nameBurst { // those that are refused count nowhere
+			for range 3 * nameBurst { // rejected logins are not counted
 				tried(t, a, "192.0.2.1:9", name, password, llm.Overloaded)
 			}
-			tried(t, a, "198.51.100.1:9", name, password, right) // who is elsewhere
+			tried(t, a, "198.51.100.1:9", name, password, right) // from elsewhere
 			tried(t, a, "192.0.2.1:9", "worker@example.org", password, "")
 			_, err := a.Login(from(t, a, "192.0.2.1:9"), name, password)
 			if e := llm.AsError(err); e.Code != llm.Overloaded || e.RetryAfter <= 0 || e.RetryAfter > pairPause {
@@ -169,16 +169,16 @@ func TestLoginLimitOfANameAndAnAddress(t *testing.T) {
 			tried(t, a, "192.0.2.1:9", name, password, right)
 		}
 		for range 10 * pairBurst {
-			tried(t, a, "203.0.113.1:9", "worker@example.org", password, "") // logins that succeed are not counted
+			tried(t, a, "203.0.113.1:9", "worker@example.org", password, "") // successful logins are not counted
 		}
 	})
 }
 
-// A password that is tried from very many addresses is guarded all the same.
+// A password that is guessed from very many addresses is protected too.
 func TestLoginLimitOfAName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, _ := withUsers(t)
-		apart(a.failures.names, "client@example.org", "worker@example.org")
+		separateBuckets(a.failures.names, "client@example.org", "worker@example.org")
 		address := func(i int) string { return fmt.Sprintf("10.0.%d.%d:9", i/250, i%250) }
 		for i := range nameBurst {
 			tried(t, a, address(i), "client@example.org", "wrong horse", llm.Unauthenticated)
@@ -268,7 +268,7 @@ func tokensEnd(t *testing.T, store Store) {
 	})
 }
 
-// memory is a store that does what it must and no more.
+// memory is a minimal in-memory store.
 type memory credentials
 
 func (m memory) Get(_ context.Context, kind Kind, id string) (Credential, error) {
@@ -300,10 +300,10 @@ func (m memory) SetLimits(_ context.Context, kind Kind, id string, limits Limits
 }
 
 func (m memory) List(_ context.Context, kind Kind) ([]Credential, error) {
-	return credentials(m).of(kind), nil
+	return credentials(m).ofKind(kind), nil
 }
 
-// A broken store lets nobody in, tells clients nothing, and tells the log.
+// A broken store admits nobody. Its error goes to the log, not to clients.
 func TestBrokenStore(t *testing.T) {
 	cause := errors.New("the disk is on fire")
 	a := New(Config{Store: broken{cause}, Keys: keys(t, Client)})
@@ -321,7 +321,7 @@ func TestBrokenStore(t *testing.T) {
 	}
 }
 
-// broken is a store whose every answer is an error.
+// broken is a store whose methods all fail.
 type broken struct{ err error }
 
 func (b broken) Get(context.Context, Kind, string) (Credential, error) { return Credential{}, b.err }
@@ -330,7 +330,7 @@ func (b broken) Delete(context.Context, Kind, string) error            { return 
 func (b broken) SetLimits(context.Context, Kind, string, Limits) error { return b.err }
 func (b broken) List(context.Context, Kind) ([]Credential, error)      { return nil, b.err }
 
-// Handlers and the log know who asked, and by no secret.
+// Handlers and the log see the principal, but no secret.
 func TestPrincipal(t *testing.T) {
 	a, store := withUsers(t)
 	a.cfg.Keys = keys(t, Monitor)

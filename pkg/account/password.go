@@ -15,8 +15,8 @@ import (
 	"glossa/pkg/llm"
 )
 
-// Lengths of a password in bytes. The least is that of NIST SP 800-63B, 5.1.1.2;
-// the most bounds what is hashed.
+// Lengths of a password in bytes. The minimum is that of NIST SP 800-63B, 5.1.1.2; the
+// maximum bounds the work of hashing.
 const (
 	minPassword = 8
 	maxPassword = 1024
@@ -29,21 +29,21 @@ func checkPassword(password string) error {
 	return nil
 }
 
-// cost is what argon2id takes for a hash.
+// cost is the cost of an argon2id hash.
 type cost struct {
 	memory  uint32 // KiB
 	passes  uint32
 	threads uint8
 }
 
-// standard is the first option of the OWASP Password Storage Cheat Sheet: 46 MiB
-// and one thread, which leaves the rest of a small function to models. It takes
-// about 50 ms.
-var standard = cost{memory: 46 << 10, passes: 1, threads: 1}
+// defaultCost is the first option of the OWASP Password Storage Cheat Sheet: 46 MiB and
+// one thread, which leaves most of a small function's memory to models. It takes about
+// 50 ms.
+var defaultCost = cost{memory: 46 << 10, passes: 1, threads: 1}
 
-// most bounds the costs that are taken from a store, so that no hash in it can
-// take the memory of the process.
-var most = cost{memory: 256 << 10, passes: 16, threads: 16}
+// maxCost bounds the cost of stored hashes, so that no hash can exhaust the memory of the
+// process.
+var maxCost = cost{memory: 256 << 10, passes: 16, threads: 16}
 
 // Lengths of new salts and hashes in bytes (RFC 9106, section 4).
 const (
@@ -51,13 +51,13 @@ const (
 	hashBytes = 32
 )
 
-// A passwordHash is what is kept of a password.
+// A passwordHash is the stored hash of a password.
 type passwordHash struct {
 	cost
 	salt, hash []byte
 }
 
-// hashPassword hashes a password with a salt of its own.
+// hashPassword hashes a password with a new salt.
 func hashPassword(password string, c cost) passwordHash {
 	h := passwordHash{cost: c, salt: make([]byte, saltBytes)}
 	rand.Read(h.salt) // never fails
@@ -65,17 +65,17 @@ func hashPassword(password string, c cost) passwordHash {
 	return h
 }
 
-// String is h in the PHC string format.
+// String returns h in the PHC string format.
 func (h passwordHash) String() string {
 	b64 := base64.RawStdEncoding.EncodeToString
 	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s",
 		argon2.Version, h.memory, h.passes, h.threads, b64(h.salt), b64(h.hash))
 }
 
-// errHash does not show the hash.
+// errHash does not contain the hash.
 var errHash = errors.New("the password is no argon2id hash in the PHC string format")
 
-// parseHash reads what String wrote, spelt in the same way.
+// parseHash parses the output of String, in the same spelling.
 func parseHash(s string) (passwordHash, error) {
 	var h passwordHash
 	var salt, hash string
@@ -95,25 +95,25 @@ func parseHash(s string) (passwordHash, error) {
 		return h, errHash
 	case h.threads == 0 || h.passes == 0 || h.memory < 8*uint32(h.threads): // RFC 9106, 3.1
 		return h, errHash
-	case h.memory > most.memory || h.passes > most.passes || h.threads > most.threads:
-		return h, fmt.Errorf("the password's hash costs more than m=%d,t=%d,p=%d", most.memory, most.passes, most.threads)
+	case h.memory > maxCost.memory || h.passes > maxCost.passes || h.threads > maxCost.threads:
+		return h, fmt.Errorf("the password's hash costs more than m=%d,t=%d,p=%d", maxCost.memory, maxCost.passes, maxCost.threads)
 	case len(h.salt) < 8 || len(h.salt) > 64 || len(h.hash) < 16 || len(h.hash) > 64:
 		return h, errHash
 	}
 	return h, nil
 }
 
-// Bounds of verifications: each takes the memory of a hash.
+// Bounds on verifications: each needs the memory of a hash.
 const (
 	verifyAtOnce = 2
-	verifyQueue  = 32 // that wait
+	verifyQueue  = 32 // waiting
 )
 
-// A verifier compares passwords with hashes, few at once.
+// A verifier compares passwords with hashes, a few at a time.
 type verifier struct {
 	running chan struct{}
-	waiting chan struct{} // those that run among them
-	decoy   passwordHash  // what nobody's password is compared with
+	waiting chan struct{} // including the running ones
+	decoy   passwordHash  // compared with the password of an unknown user
 	derive  func(password, salt []byte, passes, memory uint32, threads uint8, length uint32) []byte
 }
 
@@ -121,16 +121,16 @@ func newVerifier() *verifier {
 	v := &verifier{
 		running: make(chan struct{}, verifyAtOnce),
 		waiting: make(chan struct{}, verifyAtOnce+verifyQueue),
-		decoy:   passwordHash{cost: standard, salt: make([]byte, saltBytes), hash: make([]byte, hashBytes)},
+		decoy:   passwordHash{cost: defaultCost, salt: make([]byte, saltBytes), hash: make([]byte, hashBytes)},
 		derive:  argon2.IDKey,
 	}
 	rand.Read(v.decoy.salt)
-	rand.Read(v.decoy.hash) // the hash of no password that anybody can find
+	rand.Read(v.decoy.hash) // no known password has this hash
 	return v
 }
 
-// verify tells whether password is what h was made of. It takes as long with h nil,
-// for somebody who does not exist.
+// verify reports whether h is the hash of password. With a nil h, for an unknown user,
+// it takes as long.
 func (v *verifier) verify(ctx context.Context, h *passwordHash, password string) (bool, error) {
 	if h == nil {
 		h = &v.decoy

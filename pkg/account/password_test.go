@@ -10,7 +10,7 @@ import (
 	"glossa/pkg/llm"
 )
 
-// cheap is for tests.
+// cheap is the cost of hashes in tests.
 var cheap = cost{memory: 8, passes: 1, threads: 1}
 
 // A hash of the reference implementation (phc-winner-argon2, src/test.c, argon2id).
@@ -67,7 +67,7 @@ func TestHashes(t *testing.T) {
 	}
 }
 
-// Not more than a few verifications run at once, some wait, the rest are refused.
+// Only a few verifications run at once, some wait, and the rest are rejected.
 func TestVerificationsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := newVerifier()
@@ -95,7 +95,7 @@ func TestVerificationsAreBounded(t *testing.T) {
 			go func() { _, err := v.verify(ctx, nil, "x"); errs <- err }()
 		}
 		synctest.Wait()
-		leave() // those that wait and may leave do
+		leave() // waiting ones whose context ends leave
 		synctest.Wait()
 		close(release)
 		count := map[llm.Code]int{}

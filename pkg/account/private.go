@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// maxFile is the largest file that is read, in bytes: some ten thousands of
+// maxFile is the largest file that is read, in bytes: tens of thousands of
 // credentials.
 const maxFile = 16 << 20
 
-// ReadPrivate reads a file of 16 MB at most that only its owner can open.
+// ReadPrivate reads a file of at most 16 MB that only its owner can open.
 func ReadPrivate(path string) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -33,9 +33,10 @@ func ReadPrivate(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, maxFile+1))
 }
 
-// EditPrivate replaces such a file by what edit makes of it, nil if there is none yet,
-// while no other process does. A link stays one. Who reads it meanwhile sees the old
-// one or the new one, and when EditPrivate returns the new one outlasts a power cut.
+// EditPrivate replaces such a file with the result of edit, under a lock. edit gets
+// nil if the file does not exist yet. A symbolic link stays a link. Concurrent readers
+// see the old file or the new one, and when EditPrivate returns, the new one survives
+// a power failure.
 func EditPrivate(ctx context.Context, path string, edit func([]byte) ([]byte, error)) (err error) {
 	real, err := filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -59,8 +60,8 @@ func EditPrivate(ctx context.Context, path string, edit func([]byte) ([]byte, er
 	return replace(real, b)
 }
 
-// private refuses files that others may read or write: who can write may let
-// anybody in. Windows keeps such rights elsewhere.
+// private rejects files that others may read or write: a writer could admit anybody.
+// Windows stores such rights elsewhere.
 func private(info fs.FileInfo) error {
 	const others = 0o077
 	switch mode := info.Mode(); {
@@ -78,7 +79,7 @@ func replace(path string, b []byte) error {
 		return fmt.Errorf("%s: there is no room for more", path)
 	}
 	temp := path + ".new"
-	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a process that was killed
+	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) { // left by a process that was killed
 		return err
 	}
 	if err := writeNew(temp, b, path); err != nil {
@@ -90,7 +91,7 @@ func replace(path string, b []byte) error {
 	return syncDir(filepath.Dir(path))
 }
 
-// writeNew makes a file that lasts, of the owner of another one if there is that.
+// writeNew makes a durable file, with the owner of another file if that exists.
 func writeNew(path string, b []byte, other string) (err error) {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -106,17 +107,17 @@ func writeNew(path string, b []byte, other string) (err error) {
 	return file.Sync()
 }
 
-// lockPatience is how long a process waits for another to finish its change.
+// lockPatience is the time that a process waits for another to finish its change.
 const (
 	lockPatience = 10 * time.Second
 	lockPause    = 10 * time.Millisecond
 )
 
-// errLocked is a lock that another process has.
+// errLocked means that another process holds the lock.
 var errLocked = errors.New("another program is changing it")
 
-// lock makes other processes that change a file wait. The file of the lock stays:
-// deleting it would let two of them have one each.
+// lock makes other processes that change a file wait. The lock's file stays: deleting
+// it would let two processes hold one lock each.
 func lock(ctx context.Context, path string) (unlock func() error, err error) {
 	file, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

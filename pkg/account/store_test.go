@@ -17,7 +17,7 @@ import (
 	"glossa/pkg/table/tabletest"
 )
 
-// stores opens each kind of store, empty, as two processes see it.
+// stores opens each kind of store, empty, twice: as two processes would.
 func stores(t *testing.T) map[string][2]Store {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "accounts.json")
@@ -108,15 +108,15 @@ func changes(t *testing.T, a, b Store, id string) {
 	}
 }
 
-// clocked returns a table whose time is the caller's.
+// clocked returns a table with a clock that the caller sets.
 func clocked(tab *table.Table, now *time.Time) *Table {
 	s := NewTable(tab)
 	s.known.now = func() time.Time { return *now }
 	return s
 }
 
-// What another process revokes, limits or adds is known after 5 seconds, and most
-// requests read nothing.
+// A process sees the changes of another within 5 seconds, and most requests read
+// nothing.
 func TestTableIsFiveSecondsOld(t *testing.T) {
 	service, now := tabletest.New(t), time.Now()
 	store, operator := clocked(service.Table(), &now), NewTable(service.Table())
@@ -153,8 +153,8 @@ func TestTableIsFiveSecondsOld(t *testing.T) {
 	}
 }
 
-// While the table fails, whatever way, those who were known are let in for some minutes,
-// and nobody else.
+// While the table fails, in whatever way, cached credentials are admitted for some
+// minutes, and no others.
 func TestTableThatFails(t *testing.T) {
 	faults := map[string]func(string) (int, string){
 		"throttled": func(string) (int, string) { return 400, "ThrottlingException" },
@@ -191,7 +191,7 @@ func TestTableThatFails(t *testing.T) {
 		now = now.Add(maxAge)
 		try("known, too long ago", known, llm.Unavailable)
 		service.Fault(nil)
-		now = now.Add(askPause)
+		now = now.Add(retryPause)
 		try("known, again", known, "")
 		try("other, again", other, "")
 		try("wrong, again", wrong, llm.Unauthenticated)
@@ -201,7 +201,7 @@ func TestTableThatFails(t *testing.T) {
 	}
 }
 
-// Many who ask for one credential make one read, and made-up keys drive none out.
+// Concurrent requests for one credential make one read, and made-up keys evict no real ones.
 func TestTableIsAskedOnce(t *testing.T) {
 	service, now := tabletest.New(t), time.Now()
 	store := clocked(service.Table(), &now)
@@ -254,7 +254,7 @@ func TestTableBoundsTokens(t *testing.T) {
 	}
 }
 
-// An item that is wrong lets nobody in, and its hashes are not shown.
+// An invalid item admits nobody, and its hashes are not shown.
 func TestHostileItems(t *testing.T) {
 	service := tabletest.New(t)
 	_, key, err := NewAPIKey("ci", Client, time.Time{})

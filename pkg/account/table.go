@@ -14,21 +14,21 @@ import (
 	"glossa/pkg/table"
 )
 
-// accountsPK is the partition of credentials; the rest of an item's key is KIND#ID.
+// accountsPK is the partition key of credentials; the sort key is KIND#ID.
 const accountsPK = "accounts"
 
-// pruneEvery is how many tokens a process adds between two looks at whether a user has
-// too many: a look reads all tokens.
+// pruneEvery is the number of tokens that a process adds between two checks for users
+// with too many: a check reads all tokens.
 const pruneEvery = 100
 
-// A Table is a [Store] in a DynamoDB table, for many machines. What it read it keeps for
-// 5 seconds, so that most requests read nothing. While the table cannot be asked, what
-// was known goes on to be good for [Patience], whatever was revoked meanwhile, and what
-// was not known is llm.Unavailable, with the time to wait.
+// A Table is a [Store] in a DynamoDB table, for many machines. It caches reads for 5
+// seconds, so most requests read nothing. While the table is unreachable, cached
+// credentials stay valid for [Patience], even if they are revoked meanwhile; others are
+// llm.Unavailable, with the time to wait.
 //
-// An item's attributes are the JSON names of a [Credential], save that the end of its
-// life is "until"; "expires", in seconds, is the table's own time to live and that of
-// tokens alone: a key that expired is still listed.
+// An item's attributes are the JSON names of a [Credential], except that the expiry is
+// "until". The attribute "expires", in seconds, is the table's time to live; only tokens
+// have it, because an expired key is still listed.
 type Table struct {
 	table *table.Table
 	known cache
@@ -37,7 +37,7 @@ type Table struct {
 
 var _ Store = (*Table)(nil)
 
-// NewTable returns the store in a table; nothing is asked of it yet.
+// NewTable returns the store in a table. It makes no call yet.
 func NewTable(t *table.Table) *Table {
 	return &Table{table: t, known: cache{now: time.Now}}
 }
@@ -59,8 +59,8 @@ func (t *Table) Get(ctx context.Context, kind Kind, id string) (Credential, erro
 	})
 }
 
-// Add implements [Store]. Of the tokens of a user it keeps [File]'s number and, until it
-// looks again, those that each process added since.
+// Add implements [Store]. It keeps as many tokens of a user as a [File], plus those that
+// each process has added since its last check.
 func (t *Table) Add(ctx context.Context, c Credential) error {
 	if err := c.check(); err != nil {
 		return err
@@ -82,15 +82,15 @@ func (t *Table) Add(ctx context.Context, c Credential) error {
 	return nil
 }
 
-// prune deletes the oldest tokens of a user who has too many; those that expired are
-// deleted by the table.
+// prune deletes the oldest tokens of a user who has too many; the table deletes
+// expired ones.
 func (t *Table) prune(ctx context.Context, user string) error {
 	tokens, err := t.List(ctx, Token)
 	if err != nil {
 		return err
 	}
 	tokens = slices.DeleteFunc(tokens, func(c Credential) bool { return c.Name != user })
-	for _, c := range tokens[:max(0, len(tokens)-maxTokens)] { // the oldest first
+	for _, c := range tokens[:max(0, len(tokens)-maxTokens)] { // oldest first
 		if err := t.Delete(ctx, Token, c.ID); err != nil && !errors.Is(err, ErrNotFound) {
 			return err
 		}
@@ -125,7 +125,7 @@ func (t *Table) SetLimits(ctx context.Context, kind Kind, id string, limits Limi
 	return unavailable(err)
 }
 
-// List implements [Store]. It always reads.
+// List implements [Store]. It is never cached.
 func (t *Table) List(ctx context.Context, kind Kind) ([]Credential, error) {
 	items, err := t.table.Query(ctx, accountsPK, string(kind)+"#")
 	if err != nil {
@@ -139,14 +139,14 @@ func (t *Table) List(ctx context.Context, kind Kind) ([]Credential, error) {
 		}
 		list[reference{c.Kind, c.ID}] = c
 	}
-	return list.of(kind), nil
+	return list.ofKind(kind), nil
 }
 
 func itemKey(kind Kind, id string) table.Key {
 	return table.Key{PK: accountsPK, SK: string(kind) + "#" + id}
 }
 
-// values are limits as an item holds them.
+// values returns limits as attributes of an item.
 func (l Limits) values() map[string]any {
 	v := map[string]any{}
 	if l.Requests.N > 0 {
@@ -181,15 +181,15 @@ func toItem(c Credential) (table.Item, error) {
 		delete(item, "expires")
 	}
 	if c.Kind == Token {
-		item["expires"] = c.Expires.Unix() + 1 // not before it did
+		item["expires"] = c.Expires.Unix() + 1 // not before it expires
 	}
 	k := itemKey(c.Kind, c.ID)
 	item["pk"], item["sk"] = k.PK, k.SK
 	return item, nil
 }
 
-// fromItem returns the credential of an item that somebody may have written by hand.
-// Its errors show no hashes.
+// fromItem decodes the credential of an item, which may have been written by hand. Its
+// errors contain no hashes.
 func fromItem(item table.Item) (Credential, error) {
 	values := maps.Clone(item)
 	for _, name := range []string{"pk", "sk", "expires", "until"} {

@@ -11,8 +11,8 @@ import (
 	"glossa/pkg/table"
 )
 
-// accounts returns who may use the routes, and what they may use. Users and keys are in
-// the file or, without one, in the table; so are the budgets.
+// accounts returns the accounts and the budgets. Users and keys are in the file or,
+// without one, in the table; so are the budgets.
 func accounts(cfg Config, open func(name string) (*table.Table, error)) (*account.Accounts, *budget.Budgets, error) {
 	c, b := account.Config{Open: !cfg.Auth, Keys: cfg.Keys}, budget.Config{Failed: cfg.usageFailed}
 	switch {
@@ -43,10 +43,10 @@ func accounts(cfg Config, open func(name string) (*table.Table, error)) (*accoun
 	return account.New(c), budget.New(b), nil
 }
 
-// users tells whether there are users, who can log in.
+// users reports whether users, who can log in, are configured.
 func (a *App) users() bool { return a.cfg.Accounts != "" || a.cfg.Table != "" }
 
-// login is what a dialect whose clients log in is given.
+// login is the login function for dialects whose clients log in.
 func (a *App) login(ctx context.Context, email, password string) (token, role string, err error) {
 	g, err := a.accounts.Login(ctx, email, password)
 	return g.Token, string(g.Role), err

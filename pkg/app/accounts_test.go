@@ -52,16 +52,16 @@ func newToken(t *testing.T, store account.Store, a *App, name string, role accou
 	return grant.Token
 }
 
-// A sender is who sends a request, and with what.
+// A sender is the sender of a request, with its credentials.
 type sender struct {
 	name   string
 	secret string
-	role   account.Role // "" is let in nowhere
+	role   account.Role // "" has no permissions
 }
 
-// senders lists whoever can send a request: of each role a key of the configuration,
-// a key and a user of the accounts, a key that expired, one that was revoked and a
-// user who was removed. All that are good for nothing now were good before.
+// senders lists all kinds of senders: of each role a key of the configuration, a key
+// and a user of the accounts, an expired key, a revoked one and a deleted user. The
+// invalid ones were all valid before.
 func senders(t *testing.T, path string, a *App) []sender {
 	t.Helper()
 	list := []sender{{name: "no key"}, {name: "a wrong key", secret: "wrong"}}
@@ -98,7 +98,7 @@ func senders(t *testing.T, path string, a *App) []sender {
 	return append(list, gone...)
 }
 
-// emptyAccounts returns the path of a file of accounts without any.
+// emptyAccounts returns the path of an empty file of accounts.
 func emptyAccounts(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "accounts.json")
@@ -108,7 +108,7 @@ func emptyAccounts(t *testing.T) string {
 	return path
 }
 
-// Every route of the table lets in the roles that may use it, and nobody else.
+// Every route admits the roles with its permission, and nobody else.
 func TestRoutesOfSenders(t *testing.T) {
 	path := emptyAccounts(t)
 	a := golden(t, Config{Auth: true, Keys: keys(t), Accounts: path})
@@ -136,8 +136,8 @@ func TestRoutesOfSenders(t *testing.T) {
 	}
 }
 
-// try sends a request to a route, and one for the headers alone where GET is. The
-// model is unknown, so that no request does anything, whoever may send it.
+// try sends a request to a route, and also a HEAD for a GET. The model is unknown, so
+// that no request has an effect, whoever sends it.
 func try(t *testing.T, h http.Handler, route httpx.Route, s sender, want int) {
 	t.Helper()
 	path := strings.NewReplacer("{id...}", "golden", "{engine_id...}", "golden", "{$}", "").Replace(route.Pattern)
@@ -154,7 +154,7 @@ func try(t *testing.T, h http.Handler, route httpx.Route, s sender, want int) {
 	}
 }
 
-// Without auth nobody is asked, save for uploads.
+// Without auth no credentials are required, except for uploads.
 func TestRoutesOfSendersWithoutAuth(t *testing.T) {
 	path := emptyAccounts(t)
 	a := golden(t, Config{Keys: keys(t), Accounts: path})
@@ -174,7 +174,7 @@ func TestRoutesOfSendersWithoutAuth(t *testing.T) {
 	}
 }
 
-// TestPublicRoutes names what anybody may use: a new one stands here on purpose.
+// TestPublicRoutes lists the public routes: adding one must be deliberate.
 func TestPublicRoutes(t *testing.T) {
 	var got []string
 	for _, route := range golden(t, Config{Auth: true, Accounts: emptyAccounts(t)}).Routes() {
@@ -188,7 +188,7 @@ func TestPublicRoutes(t *testing.T) {
 	}
 }
 
-// Too many logins are told so in the shape of the dialect that asks.
+// Too many logins are rejected in the shape of the dialect.
 func TestLimitedLogins(t *testing.T) {
 	a := golden(t, Config{Auth: true, Accounts: emptyAccounts(t)})
 	for name, shape := range map[string]httpx.Errors{"openai": openai.Errors, "alpha": alpha.Errors, "textsynth": textsynth.Errors} {

@@ -27,8 +27,8 @@ type publisher struct{ a *App }
 
 var _ alpha.Publisher = publisher{}
 
-// free refuses the name of a model from another place: the upload would never be served, or
-// would answer the requests for that model.
+// free rejects the name of a model from another place: the upload would never be served, or
+// would answer requests for that model.
 func (p publisher) free(ctx context.Context, name string) error {
 	e, err := p.a.catalog.Entry(ctx, name)
 	switch problem, _ := errors.AsType[*llm.Error](err); {
@@ -49,20 +49,20 @@ func (p publisher) free(ctx context.Context, name string) error {
 // admitted lets admins use the uploads of all users.
 func admitted(ctx context.Context) context.Context {
 	if p, ok := account.PrincipalOf(ctx); ok && p.Role == account.Admin {
-		return publish.WithEverybodys(ctx)
+		return publish.WithAllUploads(ctx)
 	}
 	return ctx
 }
 
-// change calls do, which changes the model that it names. Then the catalog lists the models
-// again and closes the old version.
+// change calls do, which changes a model and returns its name. Then the catalog lists the
+// models again and closes the old version.
 func (p publisher) change(do func(*publish.Store) (name string, err error)) error {
 	store, err := p.a.store()
 	if err != nil {
 		return err
 	}
 	name, err := do(store)
-	p.a.local.Forget(p.a.root)
+	p.a.local.Invalidate(p.a.root)
 	p.a.catalog.Refresh()
 	if err == nil {
 		p.a.catalog.Drop(name)
@@ -86,7 +86,7 @@ func (p publisher) Spool(ctx context.Context, body io.Reader, most int64) (alpha
 	}
 	spool, err := store.Spool(ctx, body, most)
 	if err != nil {
-		return nil, err // and no nil spool in an interface
+		return nil, err // not a nil *Spool in an interface
 	}
 	return spool, nil
 }
@@ -127,7 +127,7 @@ func (p publisher) Begin(ctx context.Context, file *alpha.Announced) (*alpha.Ses
 	return sessionOf(store.Begin(ctx, u, file.PartSize, file.SHA256))
 }
 
-// sessionOf converts an upload under way for the dialect.
+// sessionOf converts an upload in progress for the dialect.
 func sessionOf(s *publish.Session, err error) (*alpha.Session, error) {
 	if err != nil {
 		return nil, err

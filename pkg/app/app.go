@@ -43,10 +43,10 @@ type App struct {
 	kernels  *kernel.Kernels
 	queue    *engine.Queue
 	turns    *grammar.Turns
-	bodies   *httpx.Bodies // of all handlers
+	bodies   *httpx.Bodies // shared by all handlers
 	catalog  *catalog.Catalog
 	answers  resilience.Store
-	store    func() (*publish.Store, error) // nil: uploads are refused
+	store    func() (*publish.Store, error) // nil: uploads are rejected
 	cloud    *cloud
 	local    *local.Loader // of the models in this process
 	root     catalog.Root  // of cfg.Checkpoints; the zero value: there is none
@@ -132,10 +132,10 @@ func (a *App) roots() (roots []catalog.Root, err error) {
 // Catalog returns the catalog, for the operator.
 func (a *App) Catalog() *catalog.Catalog { return a.catalog }
 
-// Models returns the models as requests see them. It decides the order of the interceptors,
-// the outermost first: the budget pays for what the meter counts; the meter counts the
-// answer that is given out, whichever model gave it; fallbacks, of the same catalog, answer
-// for a model that fails; and each model has its own kept answers, which stay when it fails.
+// Models returns the models for requests. It defines the order of the interceptors, the
+// outermost first: the budget pays for the tokens that the meter counts; the meter counts
+// the final answer, whichever model gave it; fallbacks, of the same catalog, answer for a
+// model that fails; and each model has its own kept answers, which stay when it fails.
 func (a *App) Models() llm.Models {
 	return a.budgets.Models(meter.Models(resilience.Models(a.catalog, a.openEntry, resilience.Keep(&a.answers))))
 }
@@ -176,7 +176,7 @@ func (a *App) dialect(name string) []httpx.Route {
 			return f.routes(a)
 		}
 	}
-	panic("app: there is no family " + name) // a fault of the program
+	panic("app: there is no family " + name) // a bug
 }
 
 // alephalpha returns the routes of Aleph Alpha's dialect, with logins if there are users.
@@ -220,8 +220,8 @@ func health(w http.ResponseWriter, _ *http.Request) error {
 	return nil
 }
 
-// Handler serves the routes of the families, all of them if none is named, behind a
-// gateway that finds them by the host's name.
+// Handler serves the routes of the families, by default of all, behind a gateway that
+// routes by host name.
 func (a *App) Handler(families ...string) http.Handler {
 	return a.handler(httpx.Browsers{CheckHost: len(a.cfg.Hosts) > 0, Hosts: a.cfg.Hosts, Origins: a.cfg.Origins}, families)
 }
@@ -229,7 +229,7 @@ func (a *App) Handler(families ...string) http.Handler {
 func (a *App) handler(browsers httpx.Browsers, families []string) http.Handler {
 	mux := httpx.Mux{
 		Routes:   a.Routes(families...),
-		Fallback: alephalpha.Errors, // of paths at the root, where its clients look
+		Fallback: alephalpha.Errors, // for paths at the root, where its clients look
 		Browsers: browsers,
 		Guard:    a.guard,
 		Bodies:   a.bodies,
@@ -238,7 +238,7 @@ func (a *App) handler(browsers httpx.Browsers, families []string) http.Handler {
 	return mux.Handler()
 }
 
-// Report logs which models are served. The catalog logs which are not.
+// Report logs the served models. The catalog logs the others.
 func (a *App) Report(ctx context.Context) {
 	if a.cfg.Log == nil {
 		return

@@ -61,7 +61,7 @@ func keys(t testing.TB) (list []account.Key) {
 	return list
 }
 
-// golden returns an app that serves the golden run, with figures for Prometheus.
+// golden returns an app that serves the golden run, with metrics for Prometheus.
 func golden(t testing.TB, cfg Config) *App {
 	t.Helper()
 	cfg.Checkpoints = t.TempDir()
@@ -121,8 +121,8 @@ func TestGoldenChat(t *testing.T) {
 	}
 }
 
-// TestCapOfARecord holds the text that a cap of the record changes: the golden
-// checkpoint has no cap of its own, and a tiny one makes all scores alike.
+// TestCapOfARecord checks the text that a cap of the record changes: the golden
+// checkpoint has no cap, and a tiny one makes all scores equal.
 func TestCapOfARecord(t *testing.T) {
 	logprob := func(cap string) float64 {
 		record := `{"pk":"models","sk":"local-capped","schema":{"checkpoint":"golden","cap":"` + cap + `"}}`
@@ -288,8 +288,8 @@ func TestListen(t *testing.T) {
 	}
 }
 
-// TestServeEndsStreams stops the server in the middle of a stream, which must go
-// on to its end.
+// TestServeEndsStreams stops the server in the middle of a stream, which must continue
+// to its end.
 func TestServeEndsStreams(t *testing.T) {
 	a := golden(t, Config{})
 	ln, err := a.Listen(t.Context(), "127.0.0.1:0", false)

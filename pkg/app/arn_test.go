@@ -16,7 +16,7 @@ import (
 	"glossa/pkg/schema"
 )
 
-// unreachable is an HTTP client that notes which hosts it would have asked.
+// unreachable is an HTTP client that records the hosts of its requests.
 type unreachable struct{ hosts []string }
 
 func (a *unreachable) Do(r *http.Request) (*http.Response, error) {
@@ -24,8 +24,8 @@ func (a *unreachable) Do(r *http.Request) (*http.Response, error) {
 	return nil, errors.New("there is no network here")
 }
 
-// Credentials are sent to hosts of AWS alone, whatever the id of a model says: in a record,
-// in the list of models, and where a model is opened.
+// Credentials are sent to AWS hosts only, whatever the id of a model: in a record, in the
+// list of models, and when a model is opened.
 func TestCredentialsStayWithAWS(t *testing.T) {
 	const record = "bedrock-anthropic.claude-v2"
 	described, err := schema.Parse([]byte(shipped(t, record)))

@@ -21,12 +21,12 @@ import (
 	"glossa/pkg/backend/backendtest"
 )
 
-// canned is a client that has the answer of Amazon Bedrock to any request, so that what
-// is measured is neither net/http nor a socket.
+// canned is a client with the answer of Amazon Bedrock to any request, so that the
+// benchmark measures neither net/http nor a socket.
 type canned struct{ whole, stream []byte }
 
 func (c canned) Do(r *http.Request) (*http.Response, error) {
-	// The SDK closes the body it sends at once, and its WriteTo fails then.
+	// The SDK closes the body right after sending; WriteTo fails then.
 	if _, err := io.Copy(io.Discard, struct{ io.Reader }{r.Body}); err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func newCanned(b *testing.B) canned {
 	return c
 }
 
-// written is an answer that nobody reads.
+// written is a response writer that drops its output.
 type written struct {
 	header http.Header
 	bytes  int
@@ -75,9 +75,9 @@ func (w *written) Write(b []byte) (int, error)       { w.bytes += len(b); return
 func (w *written) WriteString(s string) (int, error) { w.bytes += len(s); return len(s), nil }
 func (w *written) Flush()                            {}
 
-// What a request of a kilobyte costs to a model that takes no time, as far as it is
-// glossa's: a whole answer, or a stream of benchFrames; and the same calls by the SDK
-// alone. See .ci/peers/gateway for those of a process with sockets.
+// BenchmarkGateway measures glossa's part of a request of a kilobyte to a model that
+// takes no time: a buffered answer, or a stream of benchFrames; and the same calls
+// with the SDK alone. See .ci/peers/gateway for those of a process with sockets.
 func BenchmarkGateway(b *testing.B) {
 	m := remoteModels[0]
 	client := newCanned(b)

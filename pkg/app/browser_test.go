@@ -11,7 +11,7 @@ import (
 	"glossa/pkg/httpx"
 )
 
-// served starts a on this machine, as an operator does, and returns its address.
+// served starts an app on this machine, as an operator does, and returns its address.
 func served(t *testing.T, a *App) string {
 	t.Helper()
 	ln, err := a.Listen(t.Context(), "127.0.0.1:0", false)
@@ -29,7 +29,7 @@ func served(t *testing.T, a *App) string {
 	return ln.Addr().String()
 }
 
-// fromPage sends what a browser sends for a page, and returns the answer.
+// fromPage sends a browser's request for a page, and returns the answer.
 func fromPage(t *testing.T, address, method, path, host, origin string) *http.Response {
 	t.Helper()
 	body := `{"model":"golden","max_tokens":2,"temperature":0,"messages":[{"role":"user","content":"a"}]}`
@@ -41,7 +41,7 @@ func fromPage(t *testing.T, address, method, path, host, origin string) *http.Re
 		t.Fatal(err)
 	}
 	r.Host = host
-	r.Header.Set("Content-Type", "text/plain") // which needs no preflight
+	r.Header.Set("Content-Type", "text/plain") // needs no preflight
 	if origin != "" {
 		r.Header.Set("Origin", origin)
 	}
@@ -53,10 +53,10 @@ func fromPage(t *testing.T, address, method, path, host, origin string) *http.Re
 	return res
 }
 
-// An open server runs no model for a page of another origin, nor for one whose name leads
-// to this machine. One that asks for keys has keys for that. Seed 002 lets all origins read
-// all answers ("CORS"): that is GLOSSA_ORIGINS=*, which the stacks set, and which would let
-// any page spend the money of whoever serves on his own machine.
+// An open server runs no model for a page of another origin, or for one whose name resolves
+// to this machine. A server with keys is protected by them. Seed 002 lets all origins read
+// all answers ("CORS"): that is GLOSSA_ORIGINS=*, which the stacks set, but which would let
+// any page spend the money of a user who serves on their own machine.
 func TestPagesOfOthers(t *testing.T) {
 	const chat = "/v1/chat/completions"
 	open, named := served(t, golden(t, Config{})), served(t, golden(t, Config{Hosts: []string{"glossa"}, Origins: []string{"https://app.example.com"}}))
@@ -69,7 +69,7 @@ func TestPagesOfOthers(t *testing.T) {
 	}{
 		{open, "POST", chat, "", "", 200, `"chat.completion"`},
 		{open, "POST", chat, open, "http://" + open, 200, `"chat.completion"`},
-		{open, "POST", chat, "localhost:9000", "", 200, `"chat.completion"`}, // a port that is forwarded
+		{open, "POST", chat, "localhost:9000", "", 200, `"chat.completion"`}, // a forwarded port
 		{open, "POST", chat, "evil.example", "", 403, `"code":"insufficient_permissions"`},
 		{open, "POST", chat, "evil.example", "http://evil.example", 403, "GLOSSA_HOSTS"},
 		{open, "GET", "/api/generate?prompt=a", "evil.example", "", 403, "GLOSSA_HOSTS"},
@@ -94,7 +94,7 @@ func TestPagesOfOthers(t *testing.T) {
 	}
 }
 
-// A gateway finds functions by the host's name, which they do not ask for unless told to.
+// A gateway routes to functions by host name, which they do not check by default.
 func TestHostsBehindAGateway(t *testing.T) {
 	for _, test := range []struct {
 		hosts  []string
@@ -109,8 +109,8 @@ func TestHostsBehindAGateway(t *testing.T) {
 	}
 }
 
-// Every route refuses pages of other origins in the shape of its dialect's errors, before
-// it does anything, and no setting opens the operator's.
+// Every route rejects pages of other origins in the shape of its dialect's errors, before
+// any work, and no setting opens the operator's routes.
 func TestRoutesOfPages(t *testing.T) {
 	own, all := golden(t, Config{}), golden(t, Config{Origins: []string{"*"}})
 	for _, route := range own.Routes() {

@@ -9,11 +9,11 @@ import (
 	"glossa/pkg/httpx"
 )
 
-// closePatience is how long a process that ends writes down what was used. Lambda kills
-// it before that.
+// closePatience is the longest time in which an ending process stores its usage. Lambda
+// kills it earlier.
 const closePatience = 2 * time.Second
 
-// guard asks who sends a request and counts it against their rate.
+// guard authenticates a request and counts it against its sender's rate.
 func (a *App) guard(r *http.Request, route *httpx.Route) (*http.Request, error) {
 	r, err := a.accounts.Guard(r, route)
 	if err != nil {
@@ -22,8 +22,7 @@ func (a *App) guard(r *http.Request, route *httpx.Route) (*http.Request, error) 
 	return a.budgets.Guard(r, route)
 }
 
-// Close writes down what was used and gives back what is leased and not used. It is
-// called once no request runs.
+// Close stores the usage and returns unused leases. Call it when no request runs.
 func (a *App) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), closePatience)
 	defer cancel()
@@ -32,7 +31,7 @@ func (a *App) Close() {
 	}
 }
 
-// usageFailed logs what could not be written of the usage and the budgets.
+// usageFailed logs an error of storing usage or budgets.
 func (cfg Config) usageFailed(err error) {
 	if cfg.Log != nil {
 		cfg.Log.LogAttrs(context.Background(), slog.LevelError, "usage", slog.String("problem", err.Error()))

@@ -16,7 +16,7 @@ import (
 	"glossa/pkg/table/tabletest"
 )
 
-// tabled sets the environment so that the cloud is a fake with one table.
+// tabled sets the environment to a fake cloud with one table.
 func tabled(t *testing.T) *tabletest.Service {
 	t.Helper()
 	service := tabletest.New(t)
@@ -43,7 +43,7 @@ func limited(t *testing.T, store account.Store, name string, role account.Role, 
 	return secret
 }
 
-// paths are requests for a few tokens in each dialect.
+// paths has a request for a few tokens in each dialect.
 var paths = map[string]string{
 	"/v1/chat/completions":           `{"model":"golden","max_tokens":2,"messages":[{"role":"user","content":"a"}]}`,
 	"/v1/engines/golden/completions": `{"prompt":"a","max_tokens":2}`,
@@ -124,8 +124,8 @@ func TestLoginOfATable(t *testing.T) {
 	}
 }
 
-// A table that cannot be asked is 503 and the time to wait, in the shape of each dialect,
-// and the log says why.
+// An unavailable table is 503 with the time to wait, in the shape of each dialect, and
+// the log has the cause.
 func TestAccountsThatCannotBeAsked(t *testing.T) {
 	service := tabled(t)
 	service.Fault(func(string) (int, string) { return 500, "InternalServerError" })
@@ -145,7 +145,7 @@ func TestAccountsThatCannotBeAsked(t *testing.T) {
 	}
 }
 
-// Without auth nobody has a budget, and usage is that of the process.
+// Without auth there are no budgets, and usage is that of the process.
 func TestUsageWithoutAuth(t *testing.T) {
 	h := golden(t, Config{}).Handler()
 	ask(h, "POST", "/v1/chat/completions", "", strings.NewReader(paths["/v1/chat/completions"])).Body.Close()

@@ -115,7 +115,7 @@ func callsOpenAI() []call {
 	}
 }
 
-// callsForms lists requests for forms to a model that has them.
+// callsForms lists requests for formats to a model that has them.
 func callsForms() []call {
 	const chat, completions = "/v1/chat/completions", "/v1/engines/{engine_id}/completions"
 	const hello = `"messages":[{"role":"user","content":"a"}]`
@@ -284,8 +284,8 @@ func callsAlephAlpha() []call {
 	}
 }
 
-// invokeBodies lists bodies of /invoke that the golden model answers, and such as are
-// refused with the same status.
+// invokeBodies lists bodies of /invoke that the golden model answers, and bodies that
+// are rejected with the same status.
 func invokeBodies() (good, bad []string) {
 	const golden = `{"model_family":"local","model_name":"golden","body":{"prompt":"a",`
 	const penalties = `"repetition_penalty":1.1,"presence_penalty":1,"frequency_penalty":1,"repetition_penalties_include_prompt":true,` +

@@ -15,7 +15,7 @@ import (
 	"glossa/pkg/llm/llmtest"
 )
 
-// canary is a prompt, an answer, a secret, a name: what nobody may find afterwards.
+// canary is a prompt, an answer, a secret, a name: a text that must not appear afterwards.
 const canary = "canary-7d1f"
 
 // canaries returns requests of all dialects with the canary where texts, keys, models
@@ -23,7 +23,7 @@ const canary = "canary-7d1f"
 func canaries() (list []*http.Request) {
 	for _, q := range asked {
 		if !slices.Contains([]string{"", "form"}, q.needs) {
-			continue // the scripted model lacks it; what is refused is tried below
+			continue // the scripted model lacks it; rejected requests are tested below
 		}
 		texts := strings.NewReplacer(`:"a"`, `:"`+canary+`"`, `["a"]`, `["`+canary+`"]`, "query=a", "query="+canary)
 		model := strings.NewReplacer("MODEL", "script", "FAMILY", "elsewhere")
@@ -47,8 +47,8 @@ func canaries() (list []*http.Request) {
 	return list
 }
 
-// Neither the log nor the metrics have anything of prompts, answers, secrets or what
-// else a client says, whatever the dialect, and whether it is served or refused.
+// Neither the log nor the metrics contain prompts, answers, secrets or other input of
+// clients, whatever the dialect, and whether the request is served or rejected.
 func TestCanary(t *testing.T) {
 	var log, lines bytes.Buffer
 	a, model := scripted(t)
@@ -75,7 +75,7 @@ func TestCanary(t *testing.T) {
 	if got := bytes.Count(log.Bytes(), []byte("\n")); got != n/2 {
 		t.Errorf("%d log lines of %d requests", got, n/2)
 	}
-	if got := bytes.Count(lines.Bytes(), []byte("\n")); got != n/2+1 { // and that of /metrics
+	if got := bytes.Count(lines.Bytes(), []byte("\n")); got != n/2+1 { // and the line of /metrics
 		t.Errorf("%d lines of metrics of %d requests", got, n/2)
 	}
 	for name, text := range map[string]string{"log": log.String(), "EMF": lines.String(), "Prometheus": w.Body.String()} {
@@ -130,7 +130,8 @@ func TestMetricsOfDialects(t *testing.T) {
 	}
 }
 
-// dialectOf tells whose a request is, by its path, and its key where two have one.
+// dialectOf returns the dialect of a request, by its path, and by its key if two dialects have the
+// path.
 func dialectOf(path, body string) string {
 	switch {
 	case strings.Contains(body, "model_name") && !strings.HasPrefix(path, "/invoke"):

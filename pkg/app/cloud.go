@@ -18,10 +18,10 @@ import (
 	"glossa/pkg/table"
 )
 
-// Endpoints are base URLs that stand in for those of AWS; "" is AWS's own, of the region.
+// Endpoints are base URLs that replace those of AWS; "" is AWS's own, of the region.
 type Endpoints struct{ Bedrock, SageMaker, DynamoDB, S3 string }
 
-// A cloud has the account of AWS that cfg.AWS finds. It is found at its first use: most
+// A cloud is the AWS account that cfg.AWS finds. It is looked up at its first use: most
 // servers never need one.
 type cloud struct {
 	load         func() (aws.Config, error)
@@ -94,13 +94,13 @@ func (cfg Config) loadAWS() (aws.Config, error) {
 }
 
 // manyStreams keeps a connection for each concurrent stream: the SDK keeps 10, and TLS takes
-// longer than the first token of a small model. The context of a request has the deadline,
-// so that a call as a whole needs none.
+// longer than the first token of a small model. Calls have no timeout of their own, because
+// the context of a request has the deadline.
 func manyStreams(t *http.Transport) {
 	t.MaxIdleConns, t.MaxIdleConnsPerHost = 0, 1024
 }
 
-// noIdentity is how long missing credentials are not looked for again.
+// noIdentity is the time before missing credentials are looked up again.
 const noIdentity = 5 * time.Second
 
 // An identity provides the credentials of a source. Without credentials its error has a
@@ -110,10 +110,10 @@ type identity struct {
 
 	mu    sync.Mutex
 	err   error
-	until time.Time // err is returned until then
+	until time.Time // err is returned until this time
 }
 
-// Retrieve implements [aws.CredentialsProvider]. The source keeps what it found.
+// Retrieve implements [aws.CredentialsProvider]. The source caches its credentials.
 func (i *identity) Retrieve(ctx context.Context) (aws.Credentials, error) {
 	i.mu.Lock()
 	err := i.err

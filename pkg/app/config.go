@@ -25,25 +25,25 @@ import (
 
 // Defaults of [Config].
 const (
-	DefaultWorkers = 8 // requests share the passes of a model: more add little
+	DefaultWorkers = 8 // requests share the passes of a model: more workers add little
 	WaitingPerWork = 8 // places in the queue for each worker
 )
 
-// Config says what is served and how. Its zero value serves the embedded records without
-// keys; [FromEnv] requires keys unless GLOSSA_OPEN is set.
+// Config configures the models, the routes and the server. Its zero value serves the
+// embedded records without keys; [FromEnv] requires keys unless GLOSSA_OPEN is set.
 type Config struct {
 	Records     fs.FS  // model records; nil: the embedded ones
-	Table       string // DynamoDB table of what many machines share: model records, accounts, budgets; "": none
-	ListedOnly  bool   // refuse remote models that are not listed; so it is without Table and Records
-	Starters    fs.FS  // runs inside the program; nil: none
+	Table       string // DynamoDB table for the data that many machines share: model records, accounts, budgets; "": none
+	ListedOnly  bool   // refuse remote models that are not listed; always so without Table and Records
+	Starters    fs.FS  // embedded runs; nil: none
 	Checkpoints string // directory of runs, or s3://bucket/prefix; "": none
 	Uploads     bool   // uploads go to Checkpoints
-	Quant       string // of weights in memory, of catalog.Quants; "": stored
-	Threads     int    // that compute a model together; 0: all processors
+	Quant       string // of weights in memory, one of catalog.Quants; "": stored
+	Threads     int    // for computing one model; 0: all processors
 	Kernel      string // instruction set; "": the fastest
 	HubToken    string // of the account on the Hugging Face hub; "": none
 	Workers     int    // generations at once; 0: [DefaultWorkers]
-	Memory      int64  // bytes for the weights of open models; 0: no bound; [FromEnv] gives three quarters of what there is
+	Memory      int64  // bytes for the weights of open models; 0: no bound; [FromEnv] sets three quarters of the memory
 	// RequestMemory is the memory of one request, bytes; 0: the engine's default.
 	RequestMemory int64
 	// BodyMemory is the memory of the bodies of all requests together, bytes; 0: the
@@ -57,29 +57,29 @@ type Config struct {
 	// BedrockToken is an API key of Amazon Bedrock, sent in place of signatures; "": none.
 	BedrockToken string
 
-	// Defaults of requests of the API layer: drop keys without a place in the model, and
-	// write lines for events without keys.
+	// Defaults for requests of the API layer: drop unmapped keys, and write lines for
+	// events without keys.
 	IgnoreUnmapped, EmptyLines bool
 
-	// AWS finds the account of AWS; nil: only the environment names it, as in functions.
+	// AWS finds the AWS account; nil: the environment alone names it, as in functions.
 	AWS      func(*awshttp.BuildableClient) (aws.Config, error)
 	Auth     bool // all routes except the public ones need a key
 	Keys     []account.Key
 	Accounts string // file of users and API keys, in addition to Keys; the budgets are in the same directory; "": none
 
 	// Hosts and Origins are those of [httpx.Browsers]. The Host header is checked by servers
-	// without keys, except behind a gateway, and wherever Hosts is not empty.
+	// without keys, except behind a gateway, and whenever Hosts is not empty.
 	Hosts, Origins []string
 
 	Log *slog.Logger // nil: nothing is logged
 	// Metrics receives a line in CloudWatch's embedded metric format for each request, instead
 	// of the request's line in Log; nil: no such lines.
 	Metrics   io.Writer
-	Namespace string // of these metrics; "": that of seed 003
+	Namespace string // of these metrics; "": the namespace of seed 003
 
 	Level slog.Level // of [NewLog]
 	Host  host.Config
-	// Listen is where plain HTTP is served, host:port. The host is one of the server's names.
+	// Listen is the address for plain HTTP, host:port. The host is one of the server's names.
 	Listen string
 
 	// Meter returns the meter that observes each request; nil: none. Its arguments return the
@@ -87,7 +87,7 @@ type Config struct {
 	Meter func(queue func() (running, waiting int), known func(model string) bool) Meter
 }
 
-// A Meter measures requests and may have routes of its own.
+// A Meter measures requests and may have its own routes.
 type Meter interface {
 	Observe(*httpx.Record)
 	Routes() []httpx.Route
@@ -133,8 +133,8 @@ func Variables() [][2]string {
 // Environment returns the configuration of the process's environment.
 func Environment() (Config, error) { return FromEnv(os.Getenv) }
 
-// FromEnv returns the configuration of an environment. Its error names each variable that is
-// wrong, and shows no secret.
+// FromEnv returns the configuration of an environment. Its error names each invalid
+// variable, and contains no secret.
 func FromEnv(getenv func(string) string) (Config, error) {
 	e := env{get: getenv}
 	cfg := Config{
@@ -223,7 +223,7 @@ func (e *env) count(name string) int {
 	return n
 }
 
-// address reads a base URL.
+// address parses a base URL.
 func (e *env) address(name string) string {
 	value := e.get(name)
 	if u, err := url.Parse(value); value != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
@@ -232,7 +232,7 @@ func (e *env) address(name string) string {
 	return value
 }
 
-// list reads a list as [ParseList] does.
+// list parses a list with [ParseList].
 func (e *env) list(name string, check func([]string) error) []string {
 	list, err := ParseList(e.get(name), check)
 	if err != nil {
@@ -241,7 +241,7 @@ func (e *env) list(name string, check func([]string) error) []string {
 	return list
 }
 
-// ParseList returns the parts of a text between commas, nil if it is empty.
+// ParseList splits a text at commas; the result is nil if it is empty.
 func ParseList(text string, check func([]string) error) (list []string, err error) {
 	if text == "" {
 		return nil, nil

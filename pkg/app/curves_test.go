@@ -10,7 +10,7 @@ import (
 	"testing/fstest"
 )
 
-// measurements is the answer of the route of metrics.
+// measurements is the answer of the metrics route.
 type measurements struct {
 	Name       string
 	From, Next int64
@@ -18,7 +18,7 @@ type measurements struct {
 	Metrics    []map[string]float64
 }
 
-// metricsOf asks for the metrics of a model.
+// metricsOf requests the metrics of a model.
 func metricsOf(t *testing.T, h http.Handler, model string, from int64) (m measurements) {
 	t.Helper()
 	res := ask(h, "GET", fmt.Sprintf("/api/models/%s/metrics?from=%d", model, from), "", nil)
@@ -32,8 +32,8 @@ func metricsOf(t *testing.T, h http.Handler, model string, from int64) (m measur
 	return m
 }
 
-// Whoever watches a run asks again from where the last answer ended, and gets what came
-// since then.
+// A client that follows a run continues from the end of the last answer, and gets the
+// new metrics.
 func TestMetricsOfARunThatGoesOn(t *testing.T) {
 	a := golden(t, Config{})
 	h := a.Handler()
@@ -72,8 +72,8 @@ func TestMetricsOfARunThatGoesOn(t *testing.T) {
 	}
 }
 
-// A name means the model that runs under it: names stand before aliases, and what a run is
-// called in its configuration is a name too.
+// A name selects the model that is served under it: names precede aliases, and the name of
+// a run in its configuration is a name too.
 func TestMetricsByName(t *testing.T) {
 	dir := t.TempDir()
 	for name, from := range map[string]string{"gpt2": "../engine/arch/testdata/gpt2", "else/run": "../starter/runs/abc"} {

@@ -17,12 +17,12 @@ import (
 	"glossa/pkg/openapi"
 )
 
-// asked is a request of each kind in each dialect: MODEL stands for the model, FAMILY for
-// its family.
+// asked has a request of each kind in each dialect: MODEL stands for the model, FAMILY
+// for its family.
 var asked = []struct {
 	method, path, body string
-	needs              string // the capability; "" is to continue texts, form to hold them to one, tools to call
-	answer, refusal    string // members that the answer and an error have, in the dialect's shape
+	needs              string // the capability; "" to continue texts, form for constrained output, tools for calls
+	answer, refusal    string // members of the answer and of an error, in the dialect's shape
 }{
 	{"POST", "/v1/chat/completions", `{"model":"MODEL","messages":[{"role":"user","content":"a"}]}`, "", "choices", "error.message"},
 	{"POST", "/chat/completions", `{"model":"MODEL","messages":[{"role":"user","content":"a"}],"maximum_tokens":1}`, "", "choices", "error.message"},
@@ -66,8 +66,8 @@ var asked = []struct {
 // form is the schema of an object with an integer.
 const form = `{"type":"object","properties":{"a":{"type":"integer"}},"required":["a"],"additionalProperties":false}`
 
-// former is a model that says b and c, or what has the form that is asked for: it knows
-// one only. It keeps what it was asked for.
+// former is a model that answers b and c, or a value of the one schema that it knows.
+// It records its requests.
 type former struct {
 	llmtest.Script
 	got llm.Params
@@ -96,8 +96,8 @@ func (f *former) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.C
 	}
 }
 
-// scripted is an app of one model, of a family that has no capability but to hold texts
-// to a form.
+// scripted returns an app with one model, of a family without capabilities except
+// constrained output.
 func scripted(t *testing.T) (*App, *former) {
 	t.Helper()
 	model := &former{Script: llmtest.Script{"b", "c"}}
@@ -114,9 +114,9 @@ func scripted(t *testing.T) (*App, *former) {
 	return a, model
 }
 
-// Any dialect speaks to any model: what it has is served, and what it lacks is refused
-// with 400, or as the dialect has it, in its own shape, by a scripted model too that has nothing but text.
-// The golden model cannot spell JSON.
+// Any dialect can use any model: the model's abilities are served, and others are rejected with 400, or
+// the dialect's status, in its own shape, even for a scripted model that has nothing but text. The golden
+// model cannot spell JSON.
 func TestAnyDialectOverAnyModel(t *testing.T) {
 	local := golden(t, Config{})
 	script, _ := scripted(t)
@@ -139,7 +139,7 @@ func TestAnyDialectOverAnyModel(t *testing.T) {
 			if !slices.Contains(m.has, c.needs) {
 				status, member = 400, c.refusal
 				if c.path == "/invoke" {
-					status = 200 // as seed 003's server has it
+					status = 200 // like seed 003's server
 				}
 			}
 			if res.StatusCode != status || member != "" && (!has(got, member) || member == c.refusal && len(got) < 30) {
@@ -149,7 +149,7 @@ func TestAnyDialectOverAnyModel(t *testing.T) {
 	}
 }
 
-// has tells whether JSON has a member, of a member.
+// has reports whether JSON has a member, of a member.
 func has(body, path string) bool {
 	var v any
 	if json.Unmarshal([]byte(body), &v) != nil {
@@ -165,7 +165,7 @@ func has(body, path string) bool {
 	return v != nil
 }
 
-// One form arrives at the model as one schema, whichever dialect asks for it.
+// One format arrives at the model as the same schema, whichever dialect requests it.
 func TestOneForm(t *testing.T) {
 	a, model := scripted(t)
 	h, asks := a.Handler(), 0
@@ -188,7 +188,7 @@ func TestOneForm(t *testing.T) {
 	}
 }
 
-// Status 200 does not tell answers of /invoke from errors: the bodies do.
+// Answers and errors of /invoke both have status 200: the bodies distinguish them.
 func TestInvokeBodies(t *testing.T) {
 	h := golden(t, Config{}).Handler()
 	good, bad := invokeBodies()
@@ -206,7 +206,7 @@ func TestInvokeBodies(t *testing.T) {
 	}
 }
 
-// The requests above reach every route that infers, but for those that stream alone.
+// The requests above reach every route for inference, except those that only stream.
 func TestAskedIsComplete(t *testing.T) {
 	a := golden(t, Config{})
 	left := map[string]bool{}

@@ -9,8 +9,9 @@ import (
 	"glossa/pkg/backend/backendtest"
 )
 
-// TestDifferences lists where /invoke over remote models departs from seed 003 and its
-// server, each with the reason and shown to be so. The dialect's own list has the rest.
+// TestDifferences lists and demonstrates the differences of /invoke over remote models
+// from seed 003 and its server, each with the reason. The dialect's own list has the
+// rest.
 func TestDifferences(t *testing.T) {
 	claude, tgi := remoteModels[0], remoteModels[2]
 	claude.schema = shipped(t, "bedrock-anthropic.claude-v2")
@@ -23,7 +24,7 @@ func TestDifferences(t *testing.T) {
 		m            *remoteModel
 		path, body   string
 		status       int
-		has, sent    string // in the answer, and in what was sent
+		has, sent    string // in the answer, and in the provider's request
 	}{
 		{
 			"the default of stop is its example's word", "who sends no stop asks for none",

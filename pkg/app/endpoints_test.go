@@ -20,8 +20,8 @@ import (
 	"glossa/schemas"
 )
 
-// Each service is asked at the address that the environment names: ours first, then AWS's
-// for the service, then AWS's for all.
+// Each service is called at the address from the environment: from our variable, then
+// from AWS's for the service, then from AWS's for all.
 func TestEndpoints(t *testing.T) {
 	var mu sync.Mutex
 	hits := map[string]int{}
@@ -46,7 +46,7 @@ func TestEndpoints(t *testing.T) {
 		{"GLOSSA_DYNAMODB_ENDPOINT", "AWS_ENDPOINT_URL_DYNAMODB"}, {"GLOSSA_S3_ENDPOINT", "AWS_ENDPOINT_URL_S3"},
 		{"GLOSSA_BEDROCK_ENDPOINT", "AWS_ENDPOINT_URL_BEDROCK_RUNTIME"}, {"GLOSSA_SAGEMAKER_ENDPOINT", "AWS_ENDPOINT_URL_SAGEMAKER_RUNTIME"},
 	}
-	set := []func(){ // each puts its addresses before those of the ones above it
+	set := []func(){ // each address takes precedence over those before it
 		func() { t.Setenv("AWS_ENDPOINT_URL", server("all")) },
 		func() {
 			for _, s := range services {
@@ -82,7 +82,7 @@ func TestEndpoints(t *testing.T) {
 	}
 }
 
-// callAll asks each service once, as the environment has it.
+// callAll calls each service once, with the settings of the environment.
 func callAll(t *testing.T) {
 	t.Helper()
 	cfg, err := Environment()
@@ -116,12 +116,12 @@ func callAll(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Look(t.Context()); err == nil {
+	if err := b.Refresh(t.Context()); err == nil {
 		t.Error("the bucket has answered")
 	}
 }
 
-// remoteRecords are those of a model of each family that is not local.
+// remoteRecords returns records of a model of each remote family.
 func remoteRecords(t *testing.T) fs.FS {
 	t.Helper()
 	files := fstest.MapFS{"all-models.json": {Data: fmt.Append(nil, `{"pk":"models","sk":"all-models","models":[
@@ -137,8 +137,8 @@ func remoteRecords(t *testing.T) fs.FS {
 	return files
 }
 
-// Buckets are asked for at the endpoints of their partition, and at the variants and
-// addresses that the environment asks for.
+// Buckets use the endpoints of their partition, and the variants and addresses that
+// the environment selects.
 func TestS3Endpoints(t *testing.T) {
 	for _, test := range []struct {
 		region, variable, value string
@@ -163,7 +163,7 @@ func TestS3Endpoints(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := files.Look(t.Context()); err == nil || len(network.hosts) == 0 || network.hosts[0] != test.host {
+		if err := files.Refresh(t.Context()); err == nil || len(network.hosts) == 0 || network.hosts[0] != test.host {
 			t.Errorf("%+v: asked %q, %v", test, network.hosts, err)
 		}
 	}

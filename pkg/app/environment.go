@@ -15,12 +15,12 @@ import (
 	"github.com/aws/smithy-go/logging"
 )
 
-// containers is where ECS has the credentials of a container's role.
+// containers is the address where ECS provides the credentials of a container's role.
 const containers = "http://169.254.170.2"
 
-// environmentAWS returns the configuration of clients that the environment of a function
-// or a container gives. The files, logins and roles of machines are [glossa/pkg/cloud]'s:
-// they are a twentieth of the size of a function, which has no use for them.
+// environmentAWS returns the client configuration from the environment of a function or a
+// container. [glossa/pkg/cloud] supports files, logins and roles of machines: these are a
+// twentieth of the size of a function, which does not need them.
 //
 // Source: AWS SDKs and Tools Reference Guide, "Environment variables list" and "Container
 // credential provider".
@@ -53,11 +53,11 @@ func environmentAWS(getenv func(string) string, client *awshttp.BuildableClient)
 	return cfg, nil
 }
 
-// container returns the credentials of a container's role, which a service beside it has.
+// container returns the credentials of a container's role, from a local service.
 func container(url string, getenv func(string) string) aws.CredentialsProvider {
 	return endpointcreds.New(url, func(o *endpointcreds.Options) {
 		o.AuthorizationToken = getenv("AWS_CONTAINER_AUTHORIZATION_TOKEN")
-		if file := getenv("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"); file != "" { // which is rewritten now and then
+		if file := getenv("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"); file != "" { // the file is rewritten from time to time
 			o.AuthorizationTokenProvider = endpointcreds.TokenProviderFunc(func() (string, error) {
 				token, err := os.ReadFile(file)
 				return strings.TrimSpace(string(token)), err
@@ -66,8 +66,8 @@ func container(url string, getenv func(string) string) aws.CredentialsProvider {
 	})
 }
 
-// wishes are what the environment says of the services' addresses; clients of the SDK
-// ask their configuration's sources for it.
+// wishes are the environment's settings of service addresses; the SDK's clients read
+// them from their configuration's sources.
 type wishes struct{ get func(string) string }
 
 func (w wishes) flag(name string) (on, found bool) {
@@ -75,7 +75,8 @@ func (w wishes) flag(name string) (on, found bool) {
 	return on, err == nil
 }
 
-// GetUseFIPSEndpoint is asked by clients, as the law of some of their users asks for it.
+// GetUseFIPSEndpoint reports whether clients must use FIPS endpoints, which the law requires of
+// some users.
 func (w wishes) GetUseFIPSEndpoint(context.Context) (aws.FIPSEndpointState, bool, error) {
 	on, found := w.flag("AWS_USE_FIPS_ENDPOINT")
 	if on {
@@ -84,7 +85,7 @@ func (w wishes) GetUseFIPSEndpoint(context.Context) (aws.FIPSEndpointState, bool
 	return aws.FIPSEndpointStateDisabled, found, nil
 }
 
-// GetUseDualStackEndpoint is asked by clients in networks of IPv6.
+// GetUseDualStackEndpoint reports whether clients must use endpoints that support IPv6.
 func (w wishes) GetUseDualStackEndpoint(context.Context) (aws.DualStackEndpointState, bool, error) {
 	on, found := w.flag("AWS_USE_DUALSTACK_ENDPOINT")
 	if on {
@@ -93,18 +94,18 @@ func (w wishes) GetUseDualStackEndpoint(context.Context) (aws.DualStackEndpointS
 	return aws.DualStackEndpointStateDisabled, found, nil
 }
 
-// ignoreEndpoints is the variable that has AWS's own addresses used, whatever others say.
+// ignoreEndpoints is the variable that selects AWS's own addresses, whatever the others are.
 const ignoreEndpoints = "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"
 
-// GetIgnoreConfiguredEndpoints tells whether the next ones are not meant.
+// GetIgnoreConfiguredEndpoints reports whether configured addresses are ignored.
 func (w wishes) GetIgnoreConfiguredEndpoints(context.Context) (bool, bool, error) {
 	on, found := w.flag(ignoreEndpoints)
 	return on, found, nil
 }
 
-// GetServiceBaseEndpoint returns the address of a service that stands in for AWS's own:
-// AWS_ENDPOINT_URL_BEDROCK_RUNTIME for "Bedrock Runtime". AWS_ENDPOINT_URL is the
-// configuration's own.
+// GetServiceBaseEndpoint returns the configured address of a service:
+// AWS_ENDPOINT_URL_BEDROCK_RUNTIME for "Bedrock Runtime". The SDK itself reads
+// AWS_ENDPOINT_URL.
 func (w wishes) GetServiceBaseEndpoint(_ context.Context, service string) (string, bool, error) {
 	url := w.get("AWS_ENDPOINT_URL_" + strings.ToUpper(strings.ReplaceAll(service, " ", "_")))
 	return url, url != "", nil

@@ -13,7 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime"
 )
 
-// What the environment names is what clients use.
+// Clients use the settings of the environment.
 func TestEnvironmentAWS(t *testing.T) {
 	env := map[string]string{
 		"AWS_DEFAULT_REGION": "eu-west-1", "AWS_REGION": "us-gov-west-1", "AWS_ACCESS_KEY_ID": "k", "AWS_SECRET_ACCESS_KEY": "s", "AWS_SESSION_TOKEN": "t",
@@ -54,7 +54,7 @@ func TestEnvironmentAWS(t *testing.T) {
 	}
 }
 
-// A container has its role from the service beside it, whose token may change.
+// A container gets its role from a local service, whose token may change.
 func TestContainerCredentials(t *testing.T) {
 	token := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(token, []byte("one\n"), 0o600); err != nil {

@@ -15,8 +15,8 @@ import (
 	"glossa/pkg/account"
 )
 
-// Where no file may grow to the size of a model, as on a full disk, an upload is 507 in the
-// dialect's shape, and the process lives.
+// If no file may grow to the size of a model, as on a full disk, an upload is 507 in the
+// dialect's shape, and the process survives.
 func TestUploadWhereFilesMayNotGrow(t *testing.T) {
 	const child = "APP_FILES_MAY_NOT_GROW"
 	if os.Getenv(child) == "" {

@@ -14,13 +14,13 @@ import (
 	"glossa/pkg/httpx"
 )
 
-// Every dialect takes compressed bodies, and refuses in its own shape those that unpack to
-// more than it takes, and those that unpack to far more than was sent.
+// Every dialect accepts compressed bodies, and rejects in its own shape those that
+// decompress to more than its limit, or to far more than was sent.
 func TestCompressedInAllDialects(t *testing.T) {
 	h := golden(t, Config{}).Handler()
 	space, rng := make([]byte, httpx.DefaultMaxBody), rand.New(rand.NewPCG(1, 2))
 	for i := range space {
-		space[i] = " \t\r\n"[rng.IntN(4)] // which does not compress to nothing
+		space[i] = " \t\r\n"[rng.IntN(4)] // does not compress to nothing
 	}
 	refused := map[string]string{"large": "the body is larger than", "bomb": "more than 100 times larger"}
 	for path, body := range paths {

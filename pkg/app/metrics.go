@@ -8,10 +8,10 @@ import (
 	"glossa/pkg/meter/emf"
 )
 
-// observers returns what is told of each request and where its log line goes. Lines of
-// metrics are log lines: with them there are no others.
+// observers returns the observer of each request and the destination of its log line.
+// Lines of metrics are log lines too: with them there are no others.
 func (a *App) observers() (observe func(*httpx.Record), log *slog.Logger) {
-	all := []func(*httpx.Record){a.budgets.Observe} // which settles what was used
+	all := []func(*httpx.Record){a.budgets.Observe} // it settles the usage
 	if a.meter != nil {
 		all = append(all, a.meter.Observe)
 	}
@@ -27,5 +27,5 @@ func (a *App) observers() (observe func(*httpx.Record), log *slog.Logger) {
 	}, log
 }
 
-// known tells whether the catalog has a model, so that its name may be a label.
+// known reports whether the catalog has a model, so that its name may be a label.
 func (a *App) known(model string) bool { return a.catalog.Has(context.Background(), model) }

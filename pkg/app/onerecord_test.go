@@ -12,7 +12,7 @@ import (
 	"glossa/pkg/table/tabletest"
 )
 
-// tableOf returns a table of these items, which the environment names.
+// tableOf returns a table with these items, which the environment names.
 func tableOf(t *testing.T, items ...table.Item) *table.Table {
 	t.Helper()
 	s := tabletest.New(t)
@@ -30,7 +30,7 @@ func tableOf(t *testing.T, items ...table.Item) *table.Table {
 	return s.Table()
 }
 
-// tableApp returns an app whose records are in a table, over a provider's stand-in.
+// tableApp returns an app whose records are in a table, over a fake provider.
 func tableApp(t *testing.T, m *remoteModel, cfg Config, items ...table.Item) (*App, *table.Table) {
 	t.Helper()
 	tab := tableOf(t, items...)
@@ -39,7 +39,7 @@ func tableApp(t *testing.T, m *remoteModel, cfg Config, items ...table.Item) (*A
 	return a, tab
 }
 
-// One item that is put into the table is a model of every dialect: listed, and answered.
+// A single new item in the table is a model of every dialect: listed, and answering.
 func TestOneItemIsAModelOfEveryDialect(t *testing.T) {
 	m := remoteModels[0]
 	group := table.Item{"pk": "models", "sk": "bedrock-anthropic", "schema": shipped(t, "bedrock-anthropic")}
@@ -57,7 +57,7 @@ func TestOneItemIsAModelOfEveryDialect(t *testing.T) {
 	if err := tab.Put(t.Context(), table.Item{"pk": "models", "sk": "bedrock-" + m.name}); err != nil {
 		t.Fatal(err)
 	}
-	a, err := New(a.cfg) // one that has read nothing yet
+	a, err := New(a.cfg) // it has read nothing yet
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,8 +78,9 @@ func TestOneItemIsAModelOfEveryDialect(t *testing.T) {
 	}
 }
 
-// A model that its group's record describes answers without being listed, unless the
-// operator turns that off. What is used for it has no name of the client's choice.
+// A model that only a group's record describes answers without being listed, unless
+// the operator disables that. Its usage is not recorded under a name of the client's
+// choice.
 func TestUnlistedModelsAnswer(t *testing.T) {
 	m := remoteModels[0]
 	group := table.Item{"pk": "models", "sk": "bedrock-anthropic", "schema": shipped(t, "bedrock-anthropic")}
@@ -111,7 +112,7 @@ func TestUnlistedModelsAnswer(t *testing.T) {
 			t.Errorf("%+v", meter.list[0].Err)
 		}
 	}
-	inside, err := New(Config{}) // who names no records has the starters alone
+	inside, err := New(Config{}) // without records, only the starters are served
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,8 +130,8 @@ func TestUnlistedModelsAnswer(t *testing.T) {
 	}
 }
 
-// The record or the server leaves out what upstream's web page sends with every request,
-// and events without keys are lines where that is asked for.
+// The record or the server can drop keys that upstream's web page sends with every
+// request, and write lines for events without keys.
 func TestUpstreamsPage(t *testing.T) {
 	m := remoteModels[0]
 	const page = `{"model_family":"FAMILY","model_name":"MODEL","body":{"prompt":"a","max_new_tokens":9,"temprature":0.5,"watermark":true}`

@@ -21,8 +21,8 @@ import (
 	"glossa/pkg/openapi"
 )
 
-// load reads the document as clients get it. What events of streams are is a schema of its
-// own, named as [eventsOf] says.
+// load reads the document as clients receive it. Events of streams have their own schema,
+// named as in [eventsOf].
 func load(t *testing.T, h http.Handler) *openapi3.T {
 	t.Helper()
 	var raw map[string]any
@@ -63,7 +63,7 @@ func eventsOf(method, path string) string {
 	return "events-" + strings.ToLower(method) + strings.NewReplacer("/", "-", "{", "", "}", "").Replace(path)
 }
 
-// whole returns the document of everything that there is.
+// whole returns the document of all routes.
 func whole(t *testing.T) (*App, *openapi3.T) {
 	t.Helper()
 	a := golden(t, Config{Auth: true, Keys: keys(t), Accounts: emptyAccounts(t)})
@@ -80,7 +80,7 @@ func TestDocumentIsValid(t *testing.T) {
 	}
 }
 
-// TestDocumentIsTheRouteTable: every route is documented, as what it is.
+// TestDocumentIsTheRouteTable checks that every route is documented correctly.
 func TestDocumentIsTheRouteTable(t *testing.T) {
 	a, doc := whole(t)
 	ids := map[string]string{}
@@ -122,7 +122,7 @@ func TestDocumentIsTheRouteTable(t *testing.T) {
 	}
 }
 
-// TestExamples: each operation with a body has an example that the server answers.
+// TestExamples checks that each operation with a body has an example that the server answers.
 func TestExamples(t *testing.T) {
 	a, _ := whole(t)
 	tried := 0
@@ -146,14 +146,14 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// neverServed are the routes that only say why they are not served.
+// neverServed are the routes that only explain why they are not served.
 var neverServed = map[string]bool{
 	"POST /semantic_embed": true, "POST /batch_semantic_embed": true, "POST /instructable_embed": true,
 	"POST /rerank": true, "POST /steering_concepts": true,
 }
 
-// refusals lists the statuses that every such route can answer with, as its shape of
-// errors gives them.
+// refusals lists the statuses that every route of this kind can answer with, in its
+// shape of errors.
 func refusals(route httpx.Route) (list []int) {
 	var codes []llm.Code
 	if route.Permission != httpx.Public {
@@ -175,7 +175,7 @@ func refusals(route httpx.Route) (list []int) {
 	return list
 }
 
-// TestDocumentHasTheLanguages holds the enumeration of languages against the dialect's.
+// TestDocumentHasTheLanguages compares the enumeration of languages with the dialect's.
 func TestDocumentHasTheLanguages(t *testing.T) {
 	_, doc := whole(t)
 	body := doc.Paths.Find("/v1/engines/{engine_id}/translate").Post.RequestBody.Value.Content["application/json"].Schema.Value
@@ -215,8 +215,7 @@ func fits(doc *openapi3.T, method, pattern string, res *http.Response, body stri
 	return events(doc.Components.Schemas[eventsOf(method, pattern)], body)
 }
 
-// answers checks an answer, or the several of a stream that are each followed by two
-// line feeds.
+// answers checks an answer, or several in a stream, each followed by two line feeds.
 func answers(schema *openapi3.SchemaRef, body string) error {
 	for answer := range strings.SplitSeq(strings.TrimSuffix(body, "\n\n"), "\n\n") {
 		if err := matches(schema, answer); err != nil {
@@ -226,7 +225,7 @@ func answers(schema *openapi3.SchemaRef, body string) error {
 	return nil
 }
 
-// lines checks the objects of a stream that has one a line.
+// lines checks the objects of a stream, one a line.
 func lines(schema *openapi3.SchemaRef, body string) error {
 	for line := range strings.Lines(body) {
 		if err := matches(schema, line); err != nil {
@@ -258,7 +257,7 @@ func events(schema *openapi3.SchemaRef, body string) error {
 	return nil
 }
 
-// matches checks JSON against a schema. OpenAPI 3.1's are JSON Schema 2020-12.
+// matches checks JSON against a schema. The schemas of OpenAPI 3.1 are JSON Schema 2020-12.
 func matches(schema *openapi3.SchemaRef, body string) error {
 	var v any
 	if err := json.Unmarshal([]byte(body), &v); err != nil {
@@ -275,7 +274,7 @@ type call struct {
 	status                int
 }
 
-// check sends the request and sees that it and its answer fit the document.
+// check sends the request and checks it and its answer against the document.
 func (c call) check(t *testing.T, h http.Handler, doc *openapi3.T) {
 	t.Helper()
 	res := ask(h, c.method, c.path, secrets[c.role], strings.NewReader(c.body))
@@ -306,7 +305,7 @@ func bodyOf(doc *openapi3.T, method, pattern string) *openapi3.RequestBodyRef {
 	return item.GetOperation(method).RequestBody
 }
 
-// TestFormsFitTheDocument: what the golden model cannot spell, another one answers.
+// TestFormsFitTheDocument uses a model that can spell what the golden model cannot.
 func TestFormsFitTheDocument(t *testing.T) {
 	a, _ := scripted(t)
 	h := a.Handler()
@@ -328,7 +327,7 @@ func TestAnswersFitTheDocument(t *testing.T) {
 		answered[fmt.Sprint(c.method, " ", pattern, " ", c.status)] = true
 	}
 	checkUploads(t, h, doc, answered)
-	for _, route := range a.Routes() { // what each route answers to those who may not, and to too much
+	for _, route := range a.Routes() { // answers for missing permissions and for too large requests
 		pattern := openapi.Path(route.Pattern)
 		path := strings.NewReplacer("{id}", "golden", "{engine_id}", "golden", "{name}", "golden").Replace(pattern)
 		try := func(key string, body io.Reader) {
@@ -354,7 +353,7 @@ func TestAnswersFitTheDocument(t *testing.T) {
 	}
 }
 
-// spaces is a reader without end.
+// spaces is an endless reader.
 type spaces struct{}
 
 func (spaces) Read(b []byte) (int, error) {
@@ -364,7 +363,7 @@ func (spaces) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestFitsCanFail holds the check itself to answers that are wrong.
+// TestFitsCanFail checks that the check itself rejects wrong answers.
 func TestFitsCanFail(t *testing.T) {
 	_, doc := whole(t)
 	answer := func(status int, kind string) *http.Response {

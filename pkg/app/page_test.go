@@ -8,8 +8,8 @@ import (
 	"glossa/pkg/account"
 )
 
-// The page is for everybody, keys or not, and is where Alpha's own routes are. Alone with
-// those it may ask another server for the rest.
+// The page is public, keys or not, and is served with Alpha's own routes. With only those
+// it may send requests to another server for the rest.
 func TestPage(t *testing.T) {
 	a := golden(t, Config{Auth: true, Keys: keys(t)})
 	for family, want := range map[string]struct {

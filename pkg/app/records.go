@@ -10,11 +10,11 @@ import (
 	"glossa/schemas"
 )
 
-// recordsIn returns the records that stand in a directory, and of those inside the
-// program the ones in whose place it has no file.
+// recordsIn returns the records in a directory, and the embedded records that have no
+// file of the same name there.
 func recordsIn(dir string) fs.FS { return overlay{os.DirFS(dir), schemas.Files()} }
 
-// An overlay is several directories as one: a file is that of the first that has it.
+// An overlay combines several directories: the first one with a file provides it.
 type overlay []fs.FS
 
 // Open implements [fs.FS].
@@ -27,8 +27,8 @@ func (o overlay) Open(name string) (f fs.File, err error) {
 	return f, err
 }
 
-// ReadDir implements [fs.ReadDirFS]. A directory that cannot be read is an error, as its
-// files would be replaced in silence.
+// ReadDir implements [fs.ReadDirFS]. It returns an error for an unreadable directory,
+// whose files would otherwise be replaced silently.
 func (o overlay) ReadDir(name string) (all []fs.DirEntry, err error) {
 	for _, layer := range o {
 		list, err := fs.ReadDir(layer, name)

@@ -69,7 +69,7 @@ func described(rec *catalog.Record) (remote.Model, error) {
 		return remote.Model{}, llm.Errorf(llm.Unsupported,
 			"no record describes the requests of %s: add one for this model, or for all of its kind", rec.Name)
 	}
-	return remote.Model{Schema: rec.Schema, Told: count}, nil
+	return remote.Model{Schema: rec.Schema, OnUsage: count}, nil
 }
 
 // count counts tokens that no chunk reports.
@@ -91,7 +91,7 @@ func (c *cloud) region(name string) (aws.Config, error) {
 }
 
 // regionOf returns the region in an ARN, "" if id is not an ARN or has no region. With the
-// record of a group, id is the name that a client has sent.
+// record of a group, id is a name from a client.
 func regionOf(id string) (string, error) {
 	if !arn.Is(id) {
 		return "", nil

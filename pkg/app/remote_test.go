@@ -15,15 +15,15 @@ import (
 	"glossa/schemas"
 )
 
-// A remoteModel is a model of a provider, and how it speaks.
+// A remoteModel is a provider's model and its wire format.
 type remoteModel struct {
 	family, name, kind string
-	record, schema     string // of those that are shipped, by sk, or its own
-	whole              string // an answer; TEXT is what it says
+	record, schema     string // shipped ones by sk, or its own
+	whole              string // an answer; TEXT stands for its text
 	first, next, last  string // the events of a stream
-	counts             bool   // it tells of the tokens: 5 in, 3 out
-	chats              bool   // it takes them
-	path               string // it is called by this, and by the same with a suffix
+	counts             bool   // it reports tokens: 5 in, 3 out
+	chats              bool   // it accepts chats
+	path               string // path of the call; a suffix of it streams
 }
 
 var remoteModels = []remoteModel{
@@ -59,7 +59,7 @@ var remoteModels = []remoteModel{
 	},
 }
 
-// says gives the texts, an event each.
+// says writes the texts, an event each.
 func (m *remoteModel) says(w *backendtest.Reply, stream bool, texts ...string) {
 	spoken := func(payload, text string) string {
 		quoted, _ := json.Marshal(text)
@@ -78,7 +78,7 @@ func (m *remoteModel) says(w *backendtest.Reply, stream bool, texts ...string) {
 	w.Event(m.last)
 }
 
-// converses says b and c, or what has the form that is asked for.
+// converses answers b and c, or a value of the requested schema.
 func (m *remoteModel) converses(_ int, r *backendtest.Request, w *backendtest.Reply) {
 	asked, _ := json.Marshal(r.Body)
 	if strings.Contains(string(asked), "JSON Schema") {
@@ -88,7 +88,7 @@ func (m *remoteModel) converses(_ int, r *backendtest.Request, w *backendtest.Re
 	m.says(w, r.Stream, "b", "c")
 }
 
-// shipped returns the schema of a record that is shipped.
+// shipped returns the schema of a shipped record.
 func shipped(t testing.TB, sk string) string {
 	t.Helper()
 	b, err := fs.ReadFile(schemas.Files(), sk+".json")
@@ -117,12 +117,12 @@ func catalogue(t testing.TB, models ...remoteModel) fs.FS {
 	return files
 }
 
-// signer has the credentials of nobody.
+// signer returns made-up credentials.
 func signer() (aws.Config, error) {
 	return aws.Config{Region: "us-east-1", Credentials: backendtest.Credentials()}, nil
 }
 
-// remoteApp returns an app of one model, whose provider is a fake.
+// remoteApp returns an app with one model, whose provider is a fake.
 func remoteApp(t testing.TB, m *remoteModel, cfg Config, answer func(i int, r *backendtest.Request, w *backendtest.Reply)) (*App, *backendtest.Service) {
 	t.Helper()
 	service := backendtest.NewService(t, m.family, answer)
@@ -138,13 +138,13 @@ func remoteApp(t testing.TB, m *remoteModel, cfg Config, answer func(i int, r *b
 	return a, service
 }
 
-// fill puts a model into a request.
+// fill inserts a model into a request.
 func (m *remoteModel) fill(text string) string {
 	return strings.NewReplacer("MODEL", m.name, "FAMILY", m.family).Replace(text)
 }
 
-// A remote model is served by every dialect as far as it can be: it has texts, forms
-// that are checked, and no calls, scores, vectors and tokens.
+// Every dialect serves a remote model as far as possible: it has texts and checked
+// formats, but no calls, scores, vectors and tokens.
 func TestAnyDialectOverRemoteModels(t *testing.T) {
 	for i := range remoteModels {
 		m := &remoteModels[i]
@@ -165,7 +165,7 @@ func TestAnyDialectOverRemoteModels(t *testing.T) {
 			}
 			if !can {
 				if member, status = c.refusal, 400; c.path == "/invoke" {
-					status = 200 // as seed 003's server has it
+					status = 200 // like seed 003's server
 				}
 			}
 			if res.StatusCode != status || member != "" && !has(got, member) || can != (sent > 0) {

@@ -17,7 +17,7 @@ import (
 	"glossa/pkg/backend/backendtest"
 )
 
-// toContinue are the requests of every dialect that ask for a text.
+// toContinue returns the requests of every dialect that ask for a text.
 func toContinue() (list []int) {
 	for i, c := range asked {
 		if c.needs == "" {
@@ -27,11 +27,11 @@ func toContinue() (list []int) {
 	return list
 }
 
-// statusOf is what a dialect makes of a status.
+// statusOf returns a dialect's status for a status.
 func statusOf(path string, status int) int {
 	switch {
 	case path == "/invoke" && status != 429:
-		return 200 // the body tells
+		return 200 // the body has the error
 	case path == "/complete" && status == 504:
 		return 408
 	case strings.HasPrefix(path, "/api/") && status == 404:
@@ -40,10 +40,10 @@ func statusOf(path string, status int) int {
 	return status
 }
 
-// ofLamini is what Lamini makes of a status.
+// ofLamini maps statuses to Lamini's.
 var ofLamini = map[int]int{400: 422, 404: 594, 429: 429, 502: 502, 504: 524}
 
-// What a provider fails with has a status and the shape of the dialect.
+// Errors of a provider have a status and the shape of the dialect.
 func TestRemoteFaults(t *testing.T) {
 	m := &remoteModels[0]
 	for name, test := range map[string]struct {
@@ -60,7 +60,7 @@ func TestRemoteFaults(t *testing.T) {
 		"ResourceNotFoundException": {404, 404, "the provider has no such model: why"},
 	} {
 		a, _ := remoteApp(t, m, Config{}, func(_ int, _ *backendtest.Request, w *backendtest.Reply) {
-			w.Header().Set("Retry-After", "30") // longer than a request is tried again for
+			w.Header().Set("Retry-After", "30") // longer than retries take
 			w.Fail(test.status, name, `{"message":"why"}`)
 		})
 		h := a.Handler()
@@ -86,7 +86,7 @@ func TestRemoteFaults(t *testing.T) {
 	}
 }
 
-// A provider that has no room and does not say for how long: clients are told to wait.
+// If a provider has no room and sends no Retry-After, clients are told to wait.
 func TestRemoteThrottled(t *testing.T) {
 	m := &remoteModels[2]
 	a, service := remoteApp(t, m, Config{}, func(_ int, _ *backendtest.Request, w *backendtest.Reply) {
@@ -98,8 +98,8 @@ func TestRemoteThrottled(t *testing.T) {
 	}
 }
 
-// A deadline that passes before the provider answers is told in the dialect's shape; one
-// that passes later ends the text.
+// A deadline that passes before the provider answers is an error in the dialect's shape;
+// one that passes later ends the text.
 func TestRemoteDeadline(t *testing.T) {
 	m := &remoteModels[0]
 	for _, begun := range []bool{false, true} {
@@ -164,8 +164,8 @@ func TestRemoteClientGone(t *testing.T) {
 	}
 }
 
-// Without a region or credentials the first request tells what to do; models in the
-// process do without.
+// Without a region or credentials the first request says what to do; models in this
+// process do not need them.
 func TestWithoutAWS(t *testing.T) {
 	none := aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 		return aws.Credentials{}, errors.New("no EC2 IMDS role found at 169.254.169.254")
@@ -201,8 +201,7 @@ func TestWithoutAWS(t *testing.T) {
 	}
 }
 
-// Credentials that were not found are looked for again after a while, and not for each
-// request.
+// Missing credentials are looked up again after a while, not for each request.
 func TestIdentity(t *testing.T) {
 	asked := 0
 	i := &identity{source: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
@@ -222,7 +221,7 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-// A client is made once for each region, and an ARN names its own.
+// A client is made once for each region; an ARN selects its own region.
 func TestRemoteClients(t *testing.T) {
 	near, other, far := remoteModels[0], remoteModels[0], remoteModels[0]
 	other.name = "anthropic.claude-3-sonnet-20240229-v1:0"

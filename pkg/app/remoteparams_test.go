@@ -22,8 +22,8 @@ import (
 	"glossa/pkg/wire"
 )
 
-// bare is a model whose record maps prompts and chats alone; generous is one whose record
-// maps all keys that llm has, which it leaves to the model.
+// bareAndGenerous returns a model whose record maps prompts and chats only, and one whose
+// record maps all keys of llm and leaves their values to the model.
 func bareAndGenerous() (bare, generous remoteModel) {
 	record := func(defaults, mapping string) string {
 		return `{"request":{"omit_null":true,"defaults":{"messages":[{"role":"user","content":""}]` + defaults + `},` +
@@ -45,13 +45,13 @@ func bareAndGenerous() (bare, generous remoteModel) {
 
 const aTool = `[{"type":"function","function":{"name":"f"}}]`
 
-// mapped are requests, and a value of each parameter of which the tables say that a
-// record decides, or that no remote model takes it.
+// mapped has requests with a value of each parameter that, by the tables, depends on
+// the record, or that no remote model supports.
 var mapped = []struct {
 	rows         func() []wire.Parameter
 	prefix       string // of the rows
 	method, path string
-	body         string // with what is sent at SENT
+	body         string // with SENT for the parameter
 	values       map[string]string
 }{
 	{
@@ -98,11 +98,11 @@ var mapped = []struct {
 	},
 }
 
-// said of prompts, and of what is checked, elsewhere.
+// Other tests cover these: prompts, and formats that are checked.
 var elsewhere = []string{"messages", "prompt", "response_format", "schema", "grammar", "output_type", "tool_choice", "parallel_tool_calls"}
 
-// The tables say what becomes of each parameter: what a record maps is sent, what it does
-// not is refused by the name that the client has for it.
+// The tables are right for each parameter: mapped ones are sent, others are rejected by
+// the client's name.
 func TestRemoteParameters(t *testing.T) {
 	bare, generous := bareAndGenerous()
 	a, service := remoteApp(t, &bare, Config{Records: catalogue(t, bare, generous)}, bare.converses)
@@ -136,7 +136,7 @@ func TestRemoteParameters(t *testing.T) {
 	}
 }
 
-// A record can map tools, which providers then have in OpenAI's form, and calls.
+// A record can map tools, which providers then receive in OpenAI's format, and calls.
 func TestRemoteTools(t *testing.T) {
 	m := remoteModels[1]
 	m.schema = `{"request":{"omit_null":true,"defaults":{"messages":[{"role":"user","content":""}],"tools":null},
@@ -176,8 +176,7 @@ func TestRemoteTools(t *testing.T) {
 	}
 }
 
-// What SDKs send without being asked to, and values without effect, are refused by no
-// model.
+// No model rejects the defaults that SDKs send, and values without effect.
 func TestDefaultsOfSDKs(t *testing.T) {
 	bare, _ := bareAndGenerous()
 	a, service := remoteApp(t, &bare, Config{}, bare.converses)
@@ -204,7 +203,7 @@ func TestDefaultsOfSDKs(t *testing.T) {
 	}
 }
 
-// Chats with calls in them, and token ids, are refused where they are.
+// Chats with calls in them, and token ids, are rejected by parameter.
 func TestRemoteRefusals(t *testing.T) {
 	const called = `{"role":"assistant","tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"1","content":"b"}`
 	for i := range remoteModels {
@@ -233,7 +232,7 @@ func TestRemoteRefusals(t *testing.T) {
 	}
 }
 
-// Rows are calls of their own, and answers in the order that was asked for.
+// Rows are separate calls, and answers have the order of the request.
 func TestRemoteRows(t *testing.T) {
 	m := &remoteModels[2]
 	a, service := remoteApp(t, m, Config{}, func(_ int, r *backendtest.Request, w *backendtest.Reply) {
@@ -268,13 +267,13 @@ func TestRemoteRows(t *testing.T) {
 	}
 }
 
-// observed keeps the records of requests.
+// observed collects the records of requests.
 type observed struct{ list []httpx.Record }
 
 func (o *observed) Observe(rec *httpx.Record) { o.list = append(o.list, *rec) }
 func (o *observed) Routes() []httpx.Route     { return nil }
 
-// Usage reaches the record of a request from wherever a provider tells it, and is never
+// Usage reaches the record of a request wherever a provider reports it, and is never
 // made up.
 func TestRemoteUsage(t *testing.T) {
 	untold := remoteModels[0]
@@ -314,7 +313,7 @@ func TestRemoteUsage(t *testing.T) {
 	}
 }
 
-// Answers that are not valid are paid for: both that were asked for are counted.
+// Invalid answers are paid for: both attempts are counted.
 func TestUsageOfWhatIsNotValid(t *testing.T) {
 	m, meter := &remoteModels[0], &observed{}
 	a, _ := remoteApp(t, m, Config{Meter: func(func() (int, int), func(string) bool) Meter { return meter }},
@@ -329,7 +328,7 @@ func TestUsageOfWhatIsNotValid(t *testing.T) {
 	}
 }
 
-// Every listing shows what the records say of a remote model.
+// Every listing shows the record's description of a remote model.
 func TestRemoteListings(t *testing.T) {
 	m := &remoteModels[0]
 	a, service := remoteApp(t, m, Config{}, m.converses)
@@ -339,7 +338,7 @@ func TestRemoteListings(t *testing.T) {
 		"/v1/models/MODEL":  `{"id":"MODEL","object":"model","created":0,"owned_by":"bedrock"}`,
 		"/list_models":      `{"models":[{"model_type":"Claude","model_name":"MODEL","model_family":"bedrock","streaming":true}]}`,
 		"/models_available": `[{"name":"MODEL","description":"of a provider","hostings":["cloud"],"image_support":false,"max_context_size":4096`,
-		"/api/models":       `[]`, // of runs of Alpha
+		"/api/models":       `[]`, // of Alpha runs
 	} {
 		if got := text(t, ask(h, "GET", m.fill(path), "", nil)); !strings.HasPrefix(got, m.fill(want)) {
 			t.Errorf("%s: %s, want %s", path, got, m.fill(want))
@@ -350,7 +349,7 @@ func TestRemoteListings(t *testing.T) {
 	}
 }
 
-// A directory of records stands before those inside the program.
+// A directory of records takes precedence over the embedded ones.
 func TestRecordsInADirectory(t *testing.T) {
 	m := remoteModels[0]
 	dir := t.TempDir()

@@ -8,12 +8,12 @@ import (
 	"glossa/pkg/backend/backendtest"
 )
 
-// A streamed is a request of a dialect that streams, and what b and c make of it. What
-// stands between < and > is left out where nobody tells of the tokens.
+// A streamed is a request of a dialect that streams, and its output for b and c. The
+// parts between < and > are omitted for a model that does not report tokens.
 type streamed struct {
 	method, path, body string
 	want               string
-	broken             string // what ends it when the provider breaks off, with MESSAGE
+	broken             string // the end if the provider breaks off, with MESSAGE
 }
 
 var streams = []streamed{
@@ -103,12 +103,12 @@ data: [DONE]
 }
 
 var (
-	// changing is what differs from run to run and from model to model.
+	// changing matches the parts that differ between runs and models.
 	changing = regexp.MustCompile(`"(id|created|model|model_version)":("[^"]*"|\d+),`)
 	untold   = regexp.MustCompile(`(?s)<.*?>`)
 )
 
-// expect is what a stream of m is.
+// expect returns the expected stream of m.
 func (c *streamed) expect(m *remoteModel) string {
 	if !m.counts {
 		return untold.ReplaceAllString(c.want, "")
@@ -116,7 +116,7 @@ func (c *streamed) expect(m *remoteModel) string {
 	return strings.NewReplacer("<", "", ">", "", "null,\"num_tokens_g", "5,\"num_tokens_g").Replace(c.want)
 }
 
-// Every dialect streams what a provider streams, and tells of the tokens if that does.
+// Every dialect streams a provider's stream, and reports the tokens if the provider does.
 func TestRemoteStreams(t *testing.T) {
 	for i := range remoteModels {
 		m := &remoteModels[i]
@@ -145,7 +145,7 @@ func TestRemoteStreams(t *testing.T) {
 	}
 }
 
-// What breaks off in the midst of an answer ends with an error of the dialect.
+// A stream that breaks off ends with an error of the dialect.
 func TestRemoteStreamsThatBreak(t *testing.T) {
 	for i := range remoteModels {
 		m := &remoteModels[i]

@@ -12,8 +12,8 @@ import (
 	"glossa/pkg/resilience"
 )
 
-// What records say of fallbacks and kept answers holds in every dialect: one that
-// streams, one that does not, one of canonical keys.
+// Fallbacks and kept answers of records work in every dialect: one that streams, one
+// that does not, one of canonical keys.
 func TestRecordsOfResilience(t *testing.T) {
 	record := func(name, more string) *fstest.MapFile {
 		return &fstest.MapFile{Data: []byte(`{"pk":"models","sk":"local-` + name + `","schema":{"checkpoint":"` + name + `"}` + more + `}`)}
@@ -24,7 +24,7 @@ func TestRecordsOfResilience(t *testing.T) {
 	}})
 	run := func(name string) string { return filepath.Join(a.cfg.Checkpoints, name, "checkpoint-7.json") }
 	goldenRun(t, a.cfg.Checkpoints, "spoilt")
-	if err := os.Truncate(run("spoilt"), 1100); err != nil { // in the midst of its weights
+	if err := os.Truncate(run("spoilt"), 1100); err != nil { // in the middle of its weights
 		t.Fatal(err)
 	}
 	h := a.Handler()

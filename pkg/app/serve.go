@@ -20,7 +20,7 @@ import (
 	"glossa/pkg/httpx"
 )
 
-// Grace is how long streams may run on after the server begins to stop.
+// Grace is the longest time that streams may continue after the server begins to stop.
 const Grace = 30 * time.Second
 
 // Listen listens on addr, a host and a port. Without keys, addr must be a loopback address
@@ -35,7 +35,7 @@ func (a *App) Listen(ctx context.Context, addr string, open bool) (net.Listener,
 		return nil, fmt.Errorf("cannot listen on %s: %w", addr, err)
 	}
 	if tcp, ok := ln.Addr().(*net.TCPAddr); ok && !tcp.IP.IsLoopback() && !a.cfg.Auth && !open {
-		_ = ln.Close() // nothing was accepted
+		_ = ln.Close() // no connection was accepted
 		return nil, fmt.Errorf("%s can be reached from other machines and no key would be asked for:"+
 			" use --auth with --accounts or GLOSSA_KEYS, or --open", addr)
 	}
@@ -52,7 +52,7 @@ func (a *App) Serve(ctx context.Context, ln net.Listener, families ...string) er
 	return host.Serve(ctx, ln, a.handler(a.browsers(ln.Addr()), families), cfg)
 }
 
-// browsers says which web pages may use the server that listens at an address.
+// browsers configures which web pages may use the server that listens at an address.
 func (a *App) browsers(at net.Addr) httpx.Browsers {
 	b := httpx.Browsers{CheckHost: !a.cfg.Auth || len(a.cfg.Hosts) > 0, Hosts: a.cfg.Hosts, Origins: a.cfg.Origins}
 	if tcp, ok := at.(*net.TCPAddr); ok {
@@ -76,7 +76,7 @@ func (a *App) host() host.Config {
 	return cfg
 }
 
-// NewLog returns the log of a program: lines of JSON, or text for a terminal.
+// NewLog returns the log of a program: JSON lines, or text for a terminal.
 func NewLog(w io.Writer, level slog.Level) *slog.Logger {
 	options := &slog.HandlerOptions{Level: level}
 	if f, ok := w.(*os.File); ok {
@@ -87,7 +87,7 @@ func NewLog(w io.Writer, level slog.Level) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(w, options))
 }
 
-// Main is the main function of the function of a family: under Lambda it answers
+// Main is the main function of a family's function: under Lambda it answers
 // invocations, elsewhere plain HTTP on GLOSSA_LISTEN. It ends the process.
 func Main(family string) {
 	if err := function(family); err != nil {
@@ -112,7 +112,7 @@ func function(family string) error {
 	}
 	if host.OnLambda(os.Getenv) {
 		a.local.HoldBallast()
-		go a.Report(context.Background()) // beside the first request, which is there already and says what it needs
+		go a.Report(context.Background()) // in parallel with the first request, which does not wait for it
 		host.Start(a.Handler(family), a.host())
 		return nil
 	}

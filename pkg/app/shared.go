@@ -10,8 +10,8 @@ import (
 	"glossa/pkg/llm"
 )
 
-// A sharing is a path that two dialects have. API Gateway routes by method and path
-// alone: the family that owns it mounts the handlers of both.
+// A sharing is a path of two dialects. API Gateway routes by method and path alone:
+// the family that owns it mounts the handlers of both.
 type sharing struct {
 	method, pattern string
 	owner, guest    string // families; pick returns 0 for the owner's, 1 for the guest's
@@ -26,8 +26,8 @@ func sharings() []sharing {
 	}
 }
 
-// routes returns the routes of a family: its dialect's, of which those shared are with
-// their owner.
+// routes returns the routes of a family: its dialect's, including the shared routes
+// that it owns.
 func (a *App) routes(family string) []httpx.Route {
 	routes := a.dialect(family)
 	for i := range routes {
@@ -51,9 +51,10 @@ func (a *App) routes(family string) []httpx.Route {
 	return routes
 }
 
-// pickCompletions tells OpenAI's completions (0) from Lamini's (1): by the keys that
-// only one of them has, and the header that Lamini's SDK sends. Where they say nothing
-// or contradict each other, the header decides, and what is wrong is said in its shape.
+// pickCompletions distinguishes OpenAI's completions (0) from Lamini's (1): by the keys
+// that only one of them has, and the header that Lamini's SDK sends. If the keys are
+// missing or contradictory, the header decides, and errors have the shape of its
+// dialect.
 func pickCompletions(header http.Header, body []byte) (int, error) {
 	byHeader := 0
 	if header.Get("Lamini-Version") != "" {
@@ -65,7 +66,7 @@ func pickCompletions(header http.Header, body []byte) (int, error) {
 		OutputType   json.RawMessage `json:"output_type"`
 		MaxNewTokens json.RawMessage `json:"max_new_tokens"`
 	}
-	if json.Unmarshal(body, &keys) != nil { // said better by the dialect
+	if json.Unmarshal(body, &keys) != nil { // the dialect returns a better error
 		return byHeader, nil
 	}
 	openai, lamini := keys.Model != nil, byHeader == 1
@@ -82,12 +83,13 @@ func pickCompletions(header http.Header, body []byte) (int, error) {
 	return 0, nil
 }
 
-// pickTokens tells Aleph Alpha's /tokenize and /detokenize (0) from vLLM's (1), which is of
-// OpenAI's dialect. Aleph Alpha's say which tokens are wanted or have token_ids; vLLM's have
-// a prompt or messages with other keys, or a list of tokens.
+// pickTokens distinguishes Aleph Alpha's /tokenize and /detokenize (0) from vLLM's (1),
+// which belongs to OpenAI's dialect. Aleph Alpha's requests have flags for the wanted
+// tokens, or token_ids; vLLM's have a prompt or messages with other keys, or a list of
+// tokens.
 func pickTokens(header http.Header, body []byte) (int, error) {
 	var keys map[string]json.RawMessage
-	if json.Unmarshal(body, &keys) != nil { // said better by the dialect
+	if json.Unmarshal(body, &keys) != nil { // the dialect returns a better error
 		return 0, nil
 	}
 	tokens, hasTokens := keys["tokens"]

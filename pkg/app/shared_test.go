@@ -16,7 +16,7 @@ import (
 )
 
 // TestSharedCompletions sends requests of both dialects, and of neither, to the path
-// that they share. That the shape of an answer is Lamini's shows in its first key.
+// that they share. The first key of an answer shows whether it is Lamini's.
 func TestSharedCompletions(t *testing.T) {
 	const openai, lamini = "", "3.2.22" // the header Lamini-Version
 	h := golden(t, Config{}).Handler()
@@ -87,8 +87,8 @@ func TestSharedTokens(t *testing.T) {
 	}
 }
 
-// What is refused before the body is read, or comes in another method, has the shape
-// that the header tells.
+// Requests that are rejected before the body is read, or have another method, get the
+// shape that the header selects.
 func TestSharedShapeByHeader(t *testing.T) {
 	h := golden(t, Config{Auth: true, Keys: keys(t)}).Handler()
 	for header, begins := range map[string]string{"": `{"error":{"message":`, "3.2.22": `{"detail":"`} {
@@ -104,7 +104,7 @@ func TestSharedShapeByHeader(t *testing.T) {
 	}
 }
 
-// Compressed bodies are read once, within the limit of what comes out.
+// Compressed bodies are read once, within the limit of the decompressed size.
 func TestSharedCompressed(t *testing.T) {
 	h := golden(t, Config{}).Handler()
 	for body, status := range map[string]int{
@@ -127,7 +127,7 @@ func TestSharedCompressed(t *testing.T) {
 	}
 }
 
-// Each path has one owner: no family serves what another one does.
+// Each path has one owner: no two families serve it.
 func TestSharedRoutesHaveOneOwner(t *testing.T) {
 	a := golden(t, Config{})
 	owner := map[string]string{}
@@ -148,8 +148,8 @@ func TestSharedRoutesHaveOneOwner(t *testing.T) {
 }
 
 // TestScoresAgree reads a continuation's probability from an echoed completion, as the
-// language model evaluation harness does: the tokens after the context without the one
-// that was generated. It is the number that /logprob gives, in texts and in token ids.
+// language model evaluation harness does: the tokens after the context without the
+// generated one. It must equal that of /logprob, in texts and in token ids.
 func TestScoresAgree(t *testing.T) {
 	h := golden(t, Config{}).Handler()
 	spelt := []string{"\n", "a", "b"}
@@ -173,7 +173,7 @@ func TestScoresAgree(t *testing.T) {
 	}
 }
 
-// A completion is what is read of an answer.
+// A completion is the part of an answer that the test reads.
 type completion struct {
 	Choices []struct {
 		Text     string

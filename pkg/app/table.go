@@ -6,12 +6,12 @@ import (
 	"glossa/schemas"
 )
 
-// OpenTable returns the DynamoDB table of that name, in the account that cfg finds.
-// Nothing is asked of it yet.
+// OpenTable returns the DynamoDB table of that name, in the account of cfg. It makes
+// no call yet.
 func (cfg Config) OpenTable(name string) (*table.Table, error) { return newCloud(cfg).table(name) }
 
-// records returns where model records come from: the table or, without one, files. With
-// a table, files describe no more than the starters, for which local is.
+// records returns the source of model records: the table or, without one, files. With a
+// table, files only describe the starters, for which local is.
 func records(cfg Config, open func(name string) (*table.Table, error)) (source, local catalog.Source, err error) {
 	files := catalog.Files{FS: cfg.Records}
 	if cfg.Records == nil {

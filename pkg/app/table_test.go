@@ -12,8 +12,8 @@ import (
 	"glossa/pkg/table/tabletest"
 )
 
-// With a table, the table says which models there are; files describe the starters alone,
-// and only where there are any.
+// With a table, only its models are served; files describe only the starters, if there
+// are any.
 func TestTableDecides(t *testing.T) {
 	s := tabletest.New(t)
 	for name, value := range map[string]string{

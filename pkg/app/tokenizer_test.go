@@ -13,7 +13,7 @@ import (
 	"glossa/pkg/tokenizer/hf"
 )
 
-// An alias of a record is listed to Aleph Alpha's clients beside the model, and asks for it.
+// An alias of a record is listed for Aleph Alpha's clients next to the model, and selects it.
 func TestAliasesAreListed(t *testing.T) {
 	records := fstest.MapFS{"golden.json": {Data: []byte(`{"pk":"models","sk":"local-golden","schema":{"checkpoint":"golden","aliases":["other","luminous-base"]}}`)}}
 	h := golden(t, Config{Records: records}).Handler()
@@ -33,7 +33,7 @@ func TestAliasesAreListed(t *testing.T) {
 	}
 }
 
-// A tokenizer.json is sent as the model's files have it: of an Alpha model it is written.
+// A tokenizer.json is sent as in the model's files; for an Alpha model it is generated.
 func TestTokenizerFile(t *testing.T) {
 	a := golden(t, Config{})
 	addTranslator(t, a)

@@ -14,7 +14,7 @@ import (
 	"glossa/pkg/llm"
 )
 
-// isMapped tells whether the process maps a file of a directory, that may be deleted.
+// isMapped reports whether the process maps a file of a directory, which may be deleted.
 func isMapped(t *testing.T, dir string) bool {
 	t.Helper()
 	maps, err := os.ReadFile("/proc/self/maps")
@@ -24,8 +24,8 @@ func isMapped(t *testing.T, dir string) bool {
 	return strings.Contains(string(maps), dir)
 }
 
-// A model that is deleted or replaced is unmapped when its last generation has ended, and no
-// garbage collection is waited for: the disk has its space back.
+// A deleted or replaced model is unmapped when its last generation has ended, without
+// waiting for garbage collection: the disk space is free.
 func TestDeleteUnmaps(t *testing.T) {
 	a := golden(t, Config{Keys: keys(t)})
 	h, dir := a.Handler(), filepath.Join(a.cfg.Checkpoints, "sent")
@@ -43,7 +43,7 @@ func TestDeleteUnmaps(t *testing.T) {
 	}
 	use := func() {
 		t.Helper()
-		ctx, cancel := context.WithCancel(t.Context()) // as net/http ends that of a request
+		ctx, cancel := context.WithCancel(t.Context()) // as net/http does for a request
 		r := httptest.NewRequest("GET", "/api/generate?prompt=a&max_tokens=3&temperature=0&model=sent", nil).WithContext(ctx)
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
@@ -54,7 +54,7 @@ func TestDeleteUnmaps(t *testing.T) {
 			t.Fatal("the model is not mapped")
 		}
 	}
-	settled := func() bool { // the end of a context is heard of beside it
+	settled := func() bool { // the end of a context is noticed asynchronously
 		a.catalog.Refresh()
 		for range 1000 {
 			if !isMapped(t, a.cfg.Checkpoints) {

@@ -13,7 +13,7 @@ import (
 	"glossa/pkg/account"
 )
 
-// generate returns the status and the greedy text that model says after "a".
+// generate returns the status and a model's greedy text after "a".
 func generate(t testing.TB, h http.Handler, model string) (int, string) {
 	t.Helper()
 	res := ask(h, "GET", "/api/generate?prompt=a&max_tokens=3&temperature=0&model="+model, "", nil)
@@ -67,8 +67,8 @@ func TestUploadIsServedAtOnce(t *testing.T) {
 	}
 }
 
-// Seed 002 answers 500 where no secret is set. Here it is 403 with the same words: nothing
-// failed, and clients repeat what is 500.
+// Seed 002 answers 500 if no secret is set. Here it is 403 with the same words: nothing
+// failed, and clients retry 500.
 func TestUploadNeedsItsSecret(t *testing.T) {
 	for want, test := range map[string]struct {
 		cfg Config
@@ -110,8 +110,8 @@ func TestUploadUnderTheNameOfAStarter(t *testing.T) {
 	}
 }
 
-// No upload takes over what is asked of a remote model, or of a model that has the name
-// beside its own.
+// An upload cannot take over the requests for a remote model, or for a model with that
+// alias.
 func TestUploadUnderTheNameOfAnother(t *testing.T) {
 	remote := remoteModels[0]
 	remote.name = "claude"
@@ -135,8 +135,8 @@ func TestUploadUnderTheNameOfAnother(t *testing.T) {
 	}
 }
 
-// TestUploadsWhileGenerating replaces a model again and again while it answers:
-// every answer is that of one version, and none fails.
+// TestUploadsWhileGenerating replaces a model repeatedly while it answers: every
+// answer is of one version, and none fails.
 func TestUploadsWhileGenerating(t *testing.T) {
 	h := golden(t, Config{Keys: keys(t), Workers: 8}).Handler()
 	versions := []string{upload(t, "sent"), strings.ReplaceAll(upload(t, "sent"), `["\n","a","b"]`, `["\n","b","a"]`)}

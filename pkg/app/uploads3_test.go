@@ -26,15 +26,15 @@ import (
 	"glossa/pkg/engine/transformer"
 )
 
-// A site is an app that takes uploads, with what tests see of it.
+// A site is an app that accepts uploads, with the means to inspect it.
 type site struct {
 	*App
 	h  http.Handler
 	s3 *buckettest.Store // nil: a directory
 }
 
-// sites are apps whose checkpoints are in a directory and in a bucket, which the function of
-// the family would have.
+// sites runs a test with apps whose checkpoints are in a directory and in a bucket, like the
+// family's function.
 func sites(t *testing.T, each func(t *testing.T, s *site)) {
 	t.Run("directory", func(t *testing.T) {
 		a, err := New(Config{Keys: keys(t), Auth: true, Uploads: true, Checkpoints: t.TempDir(), Workers: 8, Records: fstest.MapFS{}})
@@ -48,7 +48,7 @@ func sites(t *testing.T, each func(t *testing.T, s *site)) {
 	})
 }
 
-// inStore returns an app whose S3 is a store.
+// inStore returns an app with a store as S3.
 func inStore(t testing.TB, s *buckettest.Store, cfg Config) *App {
 	t.Helper()
 	server := httptest.NewServer(s)
@@ -88,7 +88,7 @@ func inBucket(t *testing.T, s3 *buckettest.Store, cfg Config) *site {
 	return &site{a, a.Handler("alpha"), s3}
 }
 
-// call sends a request of a worker, and reads the answer into v.
+// call sends a request of a worker, and decodes the answer into v.
 func (s *site) call(t testing.TB, method, path, body string, v any) int {
 	t.Helper()
 	return s.callAs(t, secrets[account.Worker], method, path, body, v)
@@ -104,7 +104,7 @@ func (s *site) callAs(t testing.TB, key, method, path, body string, v any) int {
 	return res.StatusCode
 }
 
-// greedy is what a model says, as long as it is there.
+// greedy returns a model's greedy text.
 func (s *site) greedy(t testing.TB, model string) (int, string) {
 	t.Helper()
 	var answer struct{ Text, Error string }
@@ -112,8 +112,8 @@ func (s *site) greedy(t testing.TB, model string) (int, string) {
 	return status, answer.Text + answer.Error
 }
 
-// What comes through the route is listed with all that is known of the run, and answers at
-// once; in S3 it is one object.
+// An uploaded model is listed with all metadata of the run, and answers at once; in S3 it
+// is one object.
 func TestUploadIsListed(t *testing.T) {
 	sites(t, func(t *testing.T, s *site) {
 		if status, _ := s.greedy(t, "sent"); status != 400 {
@@ -157,7 +157,7 @@ func TestUploadIsListed(t *testing.T) {
 	})
 }
 
-// A packed model that is small goes in one request too, and is kept as it is.
+// A small packed model can be uploaded in one request too, and is stored unchanged.
 func TestUploadOfAPack(t *testing.T) {
 	m, err := arch.Open(os.DirFS("../engine/arch/testdata"), "gpt2")
 	if err != nil {
@@ -186,8 +186,8 @@ func TestUploadOfAPack(t *testing.T) {
 	})
 }
 
-// A model that is replaced again and again while it answers: every answer is that of one
-// version, and none fails.
+// A model is replaced repeatedly while it answers: every answer is of one version, and
+// none fails.
 func TestReplacedWhileGenerating(t *testing.T) {
 	sites(t, func(t *testing.T, s *site) {
 		versions := []string{upload(t, "sent"), strings.ReplaceAll(upload(t, "sent"), `["\n","a","b"]`, `["\n","b","a"]`)}
@@ -235,7 +235,7 @@ func alph(t testing.TB) []byte {
 	return b.Bytes()
 }
 
-// A session is what the routes of uploads in parts answer.
+// A session is the answer of the routes of uploads in parts.
 type session struct {
 	ID, Name, Error string
 	Done            bool
@@ -258,7 +258,7 @@ func (s *site) begin(t testing.TB, partSize int) (*session, []byte) {
 	return out, data
 }
 
-// put sends a part to where it is to go, and returns the status.
+// put sends a part to its URL, and returns the status.
 func (s *site) put(t testing.TB, up *session, index int, data []byte) int {
 	t.Helper()
 	part := up.Parts[index]
@@ -279,12 +279,12 @@ func (s *site) put(t testing.TB, up *session, index int, data []byte) int {
 	return answer.StatusCode
 }
 
-// The three requests of an upload that is too large for one; and what becomes of one that
-// is cut.
+// The three requests of an upload that is too large for one, and resumption after an
+// interruption.
 func TestUploadInParts(t *testing.T) {
 	sites(t, func(t *testing.T, s *site) {
 		up, data := s.begin(t, 700)
-		for i := range len(up.Parts) - 1 { // the line is cut before the last
+		for i := range len(up.Parts) - 1 { // interrupted before the last part
 			if status := s.put(t, up, i, data); status != 200 {
 				t.Fatalf("part %d: %d", i, status)
 			}
@@ -324,8 +324,7 @@ func TestUploadInParts(t *testing.T) {
 	})
 }
 
-// Workers and admins alone have anything to do with uploads, and paths out of them lead
-// nowhere.
+// Only workers and admins can use uploads, and paths cannot lead out of them.
 func TestUploadRoutesAreGuarded(t *testing.T) {
 	sites(t, func(t *testing.T, s *site) {
 		up, data := s.begin(t, 0)
@@ -357,8 +356,8 @@ func TestUploadRoutesAreGuarded(t *testing.T) {
 	})
 }
 
-// A key that ends between the beginning and the end of an upload does no harm: another one
-// completes it, in another process. A URL that has ended is asked for again.
+// A key that expires during an upload does no harm: another one completes it, in another
+// process. An expired URL is renewed.
 func TestUploadOutlivesKeys(t *testing.T) {
 	s3 := &buckettest.Store{}
 	first := inBucket(t, s3, Config{Keys: keys(t)})
@@ -386,7 +385,7 @@ func TestUploadOutlivesKeys(t *testing.T) {
 	if status := second.callAs(t, "other-key", "POST", "/api/uploads/"+up.ID+"/complete", "", &answer); status != 200 {
 		t.Error(answer)
 	}
-	for begun := time.Now(); ; time.Sleep(50 * time.Millisecond) { // the first one looks every few seconds
+	for begun := time.Now(); ; time.Sleep(50 * time.Millisecond) { // the first process lists every few seconds
 		if status, got := first.greedy(t, "sent"); status == 200 && got == greedy {
 			return
 		}
@@ -396,7 +395,7 @@ func TestUploadOutlivesKeys(t *testing.T) {
 	}
 }
 
-// Where S3 refuses or cannot, the answer says so in words and the model stays.
+// If S3 rejects a request or fails, the answer says so in words and the model stays.
 func TestUploadRefusedByS3(t *testing.T) {
 	s := inBucket(t, &buckettest.Store{}, Config{Keys: keys(t)})
 	var answer map[string]any
@@ -425,7 +424,7 @@ func TestUploadRefusedByS3(t *testing.T) {
 	}
 }
 
-// A bucket of which all is models has no place for uploads.
+// A bucket that consists only of models has no place for uploads.
 func TestUploadsNeedAPrefix(t *testing.T) {
 	for _, url := range []string{"s3://models", "s3://models/uploads"} {
 		a := inStore(t, &buckettest.Store{}, Config{Keys: keys(t), Uploads: true, Checkpoints: url})
@@ -439,12 +438,12 @@ func TestUploadsNeedAPrefix(t *testing.T) {
 	}
 }
 
-// A model that is replaced between two requests by which it is looked at, or opened, is
-// there all the time.
+// A model that is replaced between two requests of a listing, or of opening it, is
+// always available.
 func TestReplacedWhileLookedAt(t *testing.T) {
 	s := inBucket(t, &buckettest.Store{}, Config{Keys: keys(t)})
 	const key = "checkpoints/sent/packed.safetensors"
-	version := func(i int) []byte { // one that nobody has read
+	version := func(i int) []byte { // a version that nobody has read
 		m, err := arch.FromAlpha(checkpointtest.Golden(), "")
 		if err != nil {
 			t.Fatal(err)
@@ -465,8 +464,8 @@ func TestReplacedWhileLookedAt(t *testing.T) {
 			}
 			return false
 		}
-		s.s3.Put(key, version(2*when)) // served is that of before
-		s.local.Forget(s.root)
+		s.s3.Put(key, version(2*when)) // the previous version is served
+		s.local.Invalidate(s.root)
 		s.catalog.Refresh()
 		if status, got := s.greedy(t, "sent"); status != 200 || got != greedy {
 			t.Errorf("replaced before read %d: %d %q", when, status, got)
@@ -481,7 +480,7 @@ func TestReplacedWhileLookedAt(t *testing.T) {
 	}
 }
 
-// checkUploads tries the routes of uploads in parts, whose requests depend on answers.
+// checkUploads tests the routes of uploads in parts, whose requests depend on answers.
 func checkUploads(t *testing.T, h http.Handler, doc *openapi3.T, answered map[string]bool) {
 	t.Helper()
 	data := string(alph(t))

@@ -8,7 +8,7 @@ import (
 	"glossa/pkg/llm"
 )
 
-// What is counted of vectors, scores and explanations is what their answers tell, once.
+// The counted usage of vectors, scores and explanations is that in their answers, counted once.
 func TestUsageOfCapabilities(t *testing.T) {
 	meter := &observed{}
 	a := golden(t, Config{})
@@ -16,7 +16,7 @@ func TestUsageOfCapabilities(t *testing.T) {
 	h := a.Handler()
 	for _, test := range []struct {
 		path, body string
-		told       func(map[string]any) any // input tokens; nil: the answer does not tell
+		told       func(map[string]any) any // input tokens; nil: the answer does not report them
 		want       int                      // input tokens
 	}{
 		{"/v1/embeddings", `{"model":"golden","input":["a","ab"]}`, func(m map[string]any) any { return m["usage"].(map[string]any)["prompt_tokens"] }, 3},

@@ -1,6 +1,6 @@
-// Package arn reads Amazon Resource Names, whose parts become parts of hosts and paths: it
-// takes none that could become more than the one label that it is. It refuses to know which
-// resources a service has.
+// Package arn parses Amazon Resource Names, whose parts become parts of hosts and paths: it
+// rejects any part that could become more than one label. It refuses to know the resources
+// of services.
 //
 // Sources: AWS Identity and Access Management User Guide, "Amazon Resource Names (ARNs)";
 // RFC 1123, 2.1, for the labels of a host's name.
@@ -16,8 +16,8 @@ import (
 type ARN struct {
 	Partition string // aws, aws-cn, aws-us-gov
 	Service   string
-	Region    string // "": the resource is in none, or in that of the caller
-	Account   string // "": of AWS itself
+	Region    string // "": the resource has none, or it is that of the caller
+	Account   string // "": AWS itself
 	Resource  string
 }
 
@@ -28,10 +28,10 @@ var (
 	resource  = regexp.MustCompile(`^[!-~]+$`)
 )
 
-// Is tells whether a text is meant to be an ARN.
+// Is reports whether a text looks like an ARN.
 func Is(s string) bool { return strings.HasPrefix(s, "arn:") }
 
-// Parse reads an ARN. The error names the part that is wrong.
+// Parse parses an ARN. The error names the invalid part.
 func Parse(s string) (ARN, error) {
 	parts := strings.SplitN(s, ":", 6)
 	if !Is(s) || len(parts) < 6 {
@@ -52,8 +52,8 @@ func Parse(s string) (ARN, error) {
 	return a, CheckRegion(a.Region)
 }
 
-// CheckRegion tells whether a text can be the name of a region, which is a label of the
-// names of the region's hosts.
+// CheckRegion returns an error if a text cannot be the name of a region, which is a
+// label of its host names.
 func CheckRegion(name string) error {
 	if !label.MatchString(name) {
 		return fmt.Errorf("%.200q is not the name of a region, such as us-east-1: lower-case letters, digits and hyphens", name)

@@ -20,7 +20,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// Hostile lists ARNs whose parts would become another host, or more than a part of a path.
+// hostile lists ARNs whose parts would become another host, or more than one element of a path.
 func hostile() map[string]string {
 	return map[string]string{
 		"arn:aws:bedrock:x.evil.example/y?::foundation-model/m":          "region",
@@ -61,7 +61,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// FuzzParse holds each region that is taken to be one label of a host's name.
+// FuzzParse checks that each accepted region is one label of a host name.
 func FuzzParse(f *testing.F) {
 	for text := range hostile() {
 		f.Add(text)

@@ -5,16 +5,15 @@ import (
 	"sync"
 )
 
-// Headers, configurations and tensors that are converted are read in small pieces, many of
-// them again and again. They come in blocks; who reads on after one finds the next ones
-// already on their way.
+// Headers, configurations and tensors to be converted are read in small pieces, often
+// repeatedly. These reads use cached blocks; a sequential reader gets read-ahead.
 const (
 	blockSize = 256 << 10 // bytes
-	ahead     = 8         // blocks
+	readAhead = 8         // blocks
 	maxKept   = 16 << 20  // bytes
 )
 
-// blocks are those that were used last.
+// blocks is a cache of blocks, evicted least recently used first.
 type blocks struct {
 	mu   sync.Mutex
 	all  map[place]*block
@@ -22,24 +21,24 @@ type blocks struct {
 	tick int64 // counts uses
 }
 
-// A place is where a block lies.
+// A place identifies a block.
 type place struct {
 	key   string
 	etag  ETag
 	index int64
 }
 
-// A block is some bytes of an object.
+// A block is a range of bytes of an object.
 type block struct {
-	ready chan struct{} // closed when the rest is set
+	ready chan struct{} // closed when the other fields are set
 	data  []byte
 	err   error
 	size  int64
 
-	used int64 // when, in ticks; under blocks.mu
+	used int64 // tick of the last use; under blocks.mu
 }
 
-// read copies bytes, which lie within the object.
+// read copies bytes, which must lie within the object.
 func (b *blocks) read(o *object, p []byte, at int64) (done int64, err error) {
 	for done < int64(len(p)) {
 		index := (at + done) / blockSize
@@ -53,21 +52,21 @@ func (b *blocks) read(o *object, p []byte, at int64) (done int64, err error) {
 	return done, nil
 }
 
-// take returns a block, and begins to read it, and those after it if the one before is
-// there too.
+// take returns a block and starts to read it, and also the following ones if the
+// previous one is cached.
 func (b *blocks) take(o *object, index int64) *block {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	one := b.get(o, index)
 	if _, ok := b.all[place{o.key, o.etag, index - 1}]; ok {
-		for next := index + 1; next <= index+ahead && next*blockSize < o.size; next++ {
+		for next := index + 1; next <= index+readAhead && next*blockSize < o.size; next++ {
 			b.get(o, next)
 		}
 	}
 	return one
 }
 
-// get returns a block, which is read if it is not there; b.mu is held.
+// get returns a block, and starts to read it if it is not cached; b.mu is held.
 func (b *blocks) get(o *object, index int64) *block {
 	where := place{o.key, o.etag, index}
 	b.tick++
@@ -82,7 +81,7 @@ func (b *blocks) get(o *object, index int64) *block {
 	}
 	b.all[where] = one
 	own := *o
-	go func() { // it ends with the read, which is bounded in time
+	go func() { // ends with the read, whose time is bounded
 		data := make([]byte, one.size)
 		if _, one.err = own.read(context.Background(), data, index*blockSize); one.err == nil {
 			one.data = data
@@ -94,7 +93,7 @@ func (b *blocks) get(o *object, index int64) *block {
 	return one
 }
 
-// drop forgets a block that could not be read.
+// drop removes a block that could not be read.
 func (b *blocks) drop(where place, one *block) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -104,8 +103,8 @@ func (b *blocks) drop(where place, one *block) {
 	}
 }
 
-// makeRoom forgets the blocks that were not used for the longest time until one of a size
-// fits, whose bytes it counts; b.mu is held.
+// makeRoom evicts the least recently used blocks until size bytes fit, and counts these;
+// b.mu is held.
 func (b *blocks) makeRoom(size int64) {
 	for b.kept+size > maxKept {
 		var oldest place

@@ -1,8 +1,8 @@
-// Package bucket shows a prefix of a bucket in Amazon S3, or in a store that speaks its
-// protocol, as a readable file system: objects are files, and slashes in their keys separate
-// directories. The files are those of one listing, and each is the version of its object that
-// the listing names: a read never mixes versions. A [Bucket] writes objects too, each in one
-// step. The package refuses to know what the files contain.
+// Package bucket presents a prefix of a bucket in Amazon S3, or in a compatible store, as a
+// readable file system: objects are files, and slashes in their keys separate directories.
+// The files are those of one listing, and each is the version of its object that the listing
+// names: a read never mixes versions. A [Bucket] writes objects too, each in one step. The
+// package refuses to know what the files contain.
 //
 // It signs with the AWS SDK, but does not use the SDK's client of S3, which would add a
 // megabyte to every function.
@@ -30,19 +30,19 @@ import (
 // Scheme is the beginning of the URLs of buckets.
 const Scheme = "s3://"
 
-// IsURL reports whether a text is meant to be the URL of a place in S3.
+// IsURL reports whether a text looks like the URL of a place in S3.
 func IsURL(s string) bool { return strings.HasPrefix(s, Scheme) }
 
-// Config of an [FS] or a [Bucket].
+// Config configures an [FS] or a [Bucket].
 type Config struct {
 	Bucket string
-	Prefix string // a directory, without a slash at its end; "": all of the bucket
-	Only   string // the only entry of Prefix that is shown; "": all
+	Prefix string // a directory, without a trailing slash; "": the whole bucket
+	Only   string // the only visible entry of Prefix; "": all
 
 	Region      string
-	Endpoint    string                  // base URL of the store, the bucket in its path; "": Amazon's of the region
+	Endpoint    string                  // base URL of the store, which precedes the bucket; "": Amazon's in the region
 	FIPS        bool                    // use Amazon's endpoints that comply with FIPS 140
-	DualStack   bool                    // use Amazon's endpoints that IPv6 reaches too
+	DualStack   bool                    // use Amazon's endpoints that also support IPv6
 	Credentials aws.CredentialsProvider // nil: requests are not signed
 	HTTP        Doer                    // nil: [http.DefaultClient]
 
@@ -63,8 +63,8 @@ const (
 	justNow   = time.Second     // a listing of this age is not repeated
 )
 
-// An FS shows the objects under a prefix. It implements [fs.FS] by its last listing, and is
-// safe for concurrent use.
+// An FS presents the objects under a prefix. It implements [fs.FS] by its last listing, and
+// is safe for concurrent use.
 type FS struct {
 	client *client
 	cfg    Config
@@ -107,9 +107,9 @@ func isPath(key string) bool {
 	return key != "." && fs.ValidPath(key) && !strings.ContainsFunc(key, func(r rune) bool { return r == '\\' || r < ' ' || r == 0x7f })
 }
 
-// Look lists the objects, unless a listing was made just now. If it fails, the earlier listing
-// stays in force, and the error says so.
-func (f *FS) Look(ctx context.Context) error {
+// Refresh lists the objects, unless a listing was made just now. If it fails, the earlier
+// listing stays in force, and the error says so.
+func (f *FS) Refresh(ctx context.Context) error {
 	f.looking.Lock()
 	defer f.looking.Unlock()
 	f.mu.Lock()
@@ -161,7 +161,7 @@ func (f *FS) Snapshot() (fs.FS, error) {
 	now, err := f.now, f.err
 	f.mu.Unlock()
 	if now == nil && err == nil {
-		_ = f.Look(context.Background()) // it sets f.err
+		_ = f.Refresh(context.Background()) // it sets f.err
 		f.mu.Lock()
 		now, err = f.now, f.err
 		f.mu.Unlock()
@@ -172,8 +172,9 @@ func (f *FS) Snapshot() (fs.FS, error) {
 	return now, nil
 }
 
-// Forget makes the next [FS.Look] list again, because the last listing is known to be outdated.
-func (f *FS) Forget() {
+// Invalidate makes the next [FS.Refresh] list again, because the last listing is known to be
+// outdated.
+func (f *FS) Invalidate() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.at = time.Time{}

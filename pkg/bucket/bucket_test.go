@@ -31,7 +31,7 @@ func serve(t testing.TB, s *buckettest.Store, cfg bucket.Config) *bucket.FS {
 	return bucket.New(cfg)
 }
 
-// noise returns n bytes that no others look like.
+// noise returns n random bytes.
 func noise(n int) []byte {
 	out := make([]byte, 0, n+sha256.Size)
 	for i := 0; len(out) < n; i++ {
@@ -41,16 +41,16 @@ func noise(n int) []byte {
 	return out[:n]
 }
 
-// look lists, which must go well.
+// look lists, and fails the test on an error.
 func look(t testing.TB, f *bucket.FS) {
 	t.Helper()
-	f.Forget()
-	if err := f.Look(t.Context()); err != nil {
+	f.Invalidate()
+	if err := f.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// What lies under the prefix is a file system as io/fs wants it.
+// The contents of the prefix satisfy io/fs's tests.
 func TestFS(t *testing.T) {
 	s := &buckettest.Store{PageSize: 3}
 	names := []string{"a.txt", "dir/b", "dir/deep/er/c", "dir/ä +%&=?#<>\"'", "z"}
@@ -79,7 +79,7 @@ func TestFS(t *testing.T) {
 	}
 }
 
-// One entry of a directory is seen alone, and alone is listed.
+// With Only, one entry of a directory is visible, and only it is listed.
 func TestOnly(t *testing.T) {
 	s := &buckettest.Store{}
 	for _, key := range []string{"p/run/a", "p/run/b/c", "p/runs/a", "p/run.safetensors", "p/other"} {
@@ -95,8 +95,8 @@ func TestOnly(t *testing.T) {
 	}
 }
 
-// Keys that are no paths are left out, and hide nothing. An object whose name is that of
-// a directory gives way.
+// Keys that are not valid paths are omitted, and hide nothing. A directory replaces an
+// object of the same name.
 func TestHostileKeys(t *testing.T) {
 	s := &buckettest.Store{}
 	for _, key := range []string{
@@ -116,7 +116,7 @@ func TestHostileKeys(t *testing.T) {
 	}
 }
 
-// Listings come in pages up to a bound; one that does not end is refused.
+// Listings come in pages up to a bound; an endless one is an error.
 func TestPages(t *testing.T) {
 	s := &buckettest.Store{PageSize: 100}
 	for i := range 2345 {
@@ -151,7 +151,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// A store that refuses says so; what was listed before stays in force.
+// An error of the store is returned; the earlier listing stays in force.
 func TestRefused(t *testing.T) {
 	s := &buckettest.Store{}
 	s.Put("p/m", noise(1000))
@@ -172,8 +172,8 @@ func TestRefused(t *testing.T) {
 	if _, err := fs.ReadFile(f, "m"); !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), "s3://models/p/m") || errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v", err)
 	}
-	f.Forget()
-	if err := f.Look(t.Context()); err == nil || !strings.Contains(err.Error(), "before is served") {
+	f.Invalidate()
+	if err := f.Refresh(t.Context()); err == nil || !strings.Contains(err.Error(), "before is served") {
 		t.Errorf("%v", err)
 	}
 	if entries, err := f.ReadDir("."); err != nil || len(entries) != 1 {

@@ -29,7 +29,7 @@ const (
 
 // A client sends requests to one bucket.
 type client struct {
-	base        string // URL of the bucket, without a slash at its end
+	base        string // URL of the bucket, without a trailing slash
 	err         error  // why there is no base
 	bucket      string
 	region      string
@@ -42,7 +42,7 @@ type client struct {
 func newClient(cfg Config) *client {
 	c := &client{
 		bucket: cfg.Bucket, region: cfg.Region, credentials: cfg.Credentials, http: cfg.HTTP,
-		// S3 signs paths as they are sent, not escaped once more as elsewhere.
+		// S3 signs paths as sent; other services escape them once more.
 		signer: v4.NewSigner(func(o *v4.SignerOptions) { o.DisableURIPathEscaping = true }),
 		stall:  cmp.Or(cfg.Stall, time.Second),
 	}
@@ -94,7 +94,7 @@ func (c *client) send(ctx context.Context, q *request) (*http.Response, error) {
 	return answer, nil
 }
 
-// make returns an unsigned request.
+// make builds an unsigned request.
 func (c *client) make(ctx context.Context, q *request) (*http.Request, error) {
 	if c.err != nil {
 		return nil, c.err
@@ -115,13 +115,13 @@ func (c *client) make(ctx context.Context, q *request) (*http.Request, error) {
 	return r, nil
 }
 
-// transient is the error of a request that may succeed when it is tried again.
+// transient is the error of a request that may succeed on retry.
 type transient struct{ error }
 
 func (t *transient) Unwrap() error { return t.error }
 
-// again calls try until it succeeds, fails for good, or has failed too often.
-func (c *client) again(ctx context.Context, try func() error) error {
+// retry calls try until it succeeds, fails for good, or has failed too often.
+func (c *client) retry(ctx context.Context, try func() error) error {
 	for attempt := 0; ; attempt++ {
 		err := try()
 		temporary, ok := errors.AsType[*transient](err)
@@ -143,11 +143,11 @@ func (c *client) again(ctx context.Context, try func() error) error {
 	}
 }
 
-// An Error is a refusal of the store.
+// An Error is an error response of the store.
 type Error struct {
-	Bucket, Key   string // Key is "" of listings
+	Bucket, Key   string // Key is "" for listings
 	Status        int
-	Code, Message string // of the store's answer, if it has them
+	Code, Message string // from the store's answer, if present
 	Region        string // of the bucket, if the store names another one
 }
 
@@ -162,7 +162,7 @@ func (e *Error) Error() string {
 	return text
 }
 
-// Is maps refusals to the errors of a file system.
+// Is maps errors of the store to those of a file system.
 func (e *Error) Is(target error) bool {
 	switch target {
 	case fs.ErrPermission:
@@ -177,16 +177,16 @@ func (e *Error) Is(target error) bool {
 
 // refused returns the error of a response.
 func (c *client) refused(key string, r *http.Response) error {
-	var said struct{ Code, Message string }
-	raw, _ := io.ReadAll(io.LimitReader(r.Body, 64<<10)) // a part of it will do
-	_ = xml.Unmarshal(raw, &said)
-	err := &Error{Bucket: c.bucket, Key: key, Status: r.StatusCode, Code: said.Code, Message: said.Message}
+	var doc struct{ Code, Message string }
+	raw, _ := io.ReadAll(io.LimitReader(r.Body, 64<<10)) // a part is enough
+	_ = xml.Unmarshal(raw, &doc)
+	err := &Error{Bucket: c.bucket, Key: key, Status: r.StatusCode, Code: doc.Code, Message: doc.Message}
 	if region := r.Header.Get("X-Amz-Bucket-Region"); region != c.region {
 		err.Region = region
 	}
 	switch {
 	case r.StatusCode >= 500 && r.StatusCode != http.StatusNotImplemented, r.StatusCode == http.StatusTooManyRequests,
-		r.StatusCode == http.StatusRequestTimeout, said.Code == "RequestTimeout":
+		r.StatusCode == http.StatusRequestTimeout, doc.Code == "RequestTimeout":
 		return &transient{err}
 	}
 	return err

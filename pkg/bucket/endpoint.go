@@ -8,7 +8,7 @@ import (
 	"glossa/pkg/partition"
 )
 
-// endpoint returns the URL of a bucket, without a slash at its end: the bucket is in the
+// endpoint returns the URL of a bucket, without a trailing slash: the bucket is in the
 // host's name, or in the path below a configured endpoint and for names with dots, which
 // the certificates of Amazon's hosts do not cover.
 //
@@ -27,7 +27,7 @@ func endpoint(cfg Config) (string, error) {
 		}
 		host += "-fips"
 	}
-	if cfg.DualStack { // S3 has them below the domain of the others
+	if cfg.DualStack { // S3 puts them under the domain of the others
 		host += ".dualstack"
 	}
 	host += "." + cfg.Region + "." + p.Domain

@@ -40,14 +40,13 @@ func TestEndpoint(t *testing.T) {
 	}
 }
 
-// A bucket without an endpoint sends nothing: the error of the endpoint is that of each
-// request.
+// Without an endpoint nothing is sent: each request returns the error of the endpoint.
 func TestNoEndpoint(t *testing.T) {
 	for want, cfg := range map[string]Config{
 		"not the name of a region": {Bucket: "models", Region: "evil.example/"},
 		"no FIPS endpoints":        {Bucket: "models", Region: "cn-north-1", FIPS: true},
 	} {
-		if err := New(cfg).Look(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+		if err := New(cfg).Refresh(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", cfg, err, want)
 		}
 	}
@@ -57,7 +56,7 @@ func TestNoEndpoint(t *testing.T) {
 var amazonHost = regexp.MustCompile(`^(models\.)?s3(-fips)?(\.dualstack)?\.[a-z0-9-]{1,63}\.` +
 	`(amazonaws\.com|amazonaws\.com\.cn|amazonaws\.eu|c2s\.ic\.gov|sc2s\.sgov\.gov|cloud\.adc-e\.uk|csp\.hci\.ic\.gov)$`)
 
-// FuzzEndpoint asks for the host of each region: it is one of Amazon's, or there is an error.
+// FuzzEndpoint checks that the host of each region is one of Amazon's, or an error.
 func FuzzEndpoint(f *testing.F) {
 	for _, region := range []string{"us-east-1", "cn-north-1", "us-iso-east-1", "x.evil.example/y?", "evil.example#", "a@evil.example/", "", "..", "a:b@c", "us-east-1\r\nx: y", "%2f"} {
 		f.Add(region, false, false)

@@ -17,7 +17,7 @@ import (
 	"glossa/pkg/bucket/buckettest"
 )
 
-// open returns a file of which the store is f's.
+// open returns a file in the store of f.
 func open(t testing.TB, f fs.FS, name string) io.ReaderAt {
 	t.Helper()
 	file, err := f.Open(name)
@@ -53,7 +53,7 @@ func partly(w http.ResponseWriter, r *http.Request, data []byte, n int, pause ti
 	_, _ = w.Write(data[from+n : to+1])
 }
 
-// Reads come right, whatever happens to some of the requests.
+// Reads succeed, whatever happens to some of the requests.
 func TestFaults(t *testing.T) {
 	data := noise(3<<20 + 123)
 	refuse := func(status int, code string) func(http.ResponseWriter, *http.Request) {
@@ -105,7 +105,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// What cannot be had is an error that says what it was, in bounded time.
+// Failed reads end in bounded time, with an error that names the cause.
 func TestFails(t *testing.T) {
 	data := noise(3 << 20)
 	answer := func(status int, header ...string) func(http.ResponseWriter, *http.Request) {
@@ -157,8 +157,8 @@ func TestFails(t *testing.T) {
 	}
 }
 
-// Versions never mix: an object that is replaced while it is read fails its readers, and
-// who lists and opens it again has the new one.
+// Versions never mix: if an object is replaced while it is read, its readers fail, and a
+// new listing and open give the new version.
 func TestReplaced(t *testing.T) {
 	was, is := bytes.Repeat([]byte("a"), 8<<20), bytes.Repeat([]byte("b"), 8<<20)
 	for _, how := range []string{"replaced", "deleted"} {
@@ -192,7 +192,7 @@ func TestReplaced(t *testing.T) {
 		if failed.Load() == 0 {
 			t.Errorf("%s: nobody was told", how)
 		}
-		if err := f.Look(t.Context()); err != nil { // at once: what is listed is known to be wrong
+		if err := f.Refresh(t.Context()); err != nil { // at once: the listing is known to be outdated
 			t.Fatal(err)
 		}
 		switch got, err := fs.ReadFile(f, "m"); {
@@ -204,8 +204,8 @@ func TestReplaced(t *testing.T) {
 	}
 }
 
-// While a request brings nothing, the same is asked beside it, and the first to answer is
-// believed; what it had brought is not asked for again.
+// While a request stalls, an equal one is sent, and the first to answer is used; bytes
+// that the other delivered are not requested again.
 func TestBeside(t *testing.T) {
 	data := noise(2 << 20)
 	for _, had := range []int{0, 1000, 300_000} {
@@ -242,7 +242,7 @@ func TestBeside(t *testing.T) {
 	}
 }
 
-// What is read in small pieces is asked for once, and ahead of who reads on.
+// Small reads request each block once, and sequential readers get read-ahead.
 func TestBlocks(t *testing.T) {
 	data := noise(5 << 20)
 	s := &buckettest.Store{}

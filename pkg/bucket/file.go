@@ -7,8 +7,8 @@ import (
 	"io/fs"
 )
 
-// A file is a version of an object. It implements [io.ReaderAt] and [io.Seeker], and may
-// be read at several places at once.
+// A file is a version of an object. It implements [io.ReaderAt] and [io.Seeker], and is
+// safe for concurrent ReadAt.
 type file struct {
 	*info
 	object
@@ -19,8 +19,8 @@ func (f *file) Stat() (fs.FileInfo, error) { return f.info, nil }
 func (f *file) Size() int64                { return f.object.size }
 func (f *file) Close() error               { return nil }
 
-// ReadAt implements [io.ReaderAt]. What is read in large pieces comes as it is asked for,
-// the rest in blocks that are kept for a while.
+// ReadAt implements [io.ReaderAt]. Large reads are sent as they are; small ones read
+// blocks that are cached for a while.
 func (f *file) ReadAt(p []byte, at int64) (int, error) {
 	if at < 0 {
 		return 0, f.wrong("read", errors.New("before the first byte"))
@@ -75,7 +75,7 @@ func (f *file) wrong(op string, err error) error {
 // A directory is an open directory.
 type directory struct {
 	*info
-	entries []fs.DirEntry // that are still to be read
+	entries []fs.DirEntry // not read yet
 }
 
 func (d *directory) Stat() (fs.FileInfo, error) { return d.info, nil }

@@ -21,7 +21,7 @@ const (
 	maxPage    = 16 << 20 // bytes
 )
 
-// An ETag names a version of an object. It is what [fs.FileInfo.Sys] of files returns.
+// An ETag identifies a version of an object. It is the [fs.FileInfo.Sys] of files.
 type ETag string
 
 // info describes a file or a directory.
@@ -29,7 +29,7 @@ type info struct {
 	name string
 	size int64
 	time time.Time
-	etag ETag // "": a directory
+	etag ETag // "" for a directory
 }
 
 func (i *info) Name() string               { return i.name }
@@ -53,21 +53,21 @@ func (i *info) Sys() any {
 	return i.etag
 }
 
-// A listing is what lay under the prefix at one time. It implements [fs.FS].
+// A listing is the contents of the prefix at one time. It implements [fs.FS].
 type listing struct {
 	fs    *FS
 	infos map[string]*info         // by path
 	dirs  map[string][]fs.DirEntry // by path, sorted by name
 }
 
-// listed is what the store says of an object.
+// listed is the store's description of an object.
 type listed struct {
 	Key, ETag    string
 	LastModified time.Time
 	Size         int64
 }
 
-// page is what the store says of some objects, sorted by key.
+// page is a page of a listing, sorted by key.
 type page struct {
 	Contents              []listed
 	EncodingType          string
@@ -75,7 +75,7 @@ type page struct {
 	NextContinuationToken string
 }
 
-// list asks for all objects under the prefix. Those whose keys are no paths are left out.
+// list lists all objects under the prefix. It omits those whose keys are not valid paths.
 func (f *FS) list(ctx context.Context) (*listing, error) {
 	l := &listing{fs: f, infos: map[string]*info{".": {name: "."}}, dirs: map[string][]fs.DirEntry{".": nil}}
 	root := f.cfg.Prefix
@@ -92,11 +92,11 @@ func (f *FS) list(ctx context.Context) (*listing, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.grow()
+	l.addDirectories()
 	return l, nil
 }
 
-// objects asks for all objects whose keys begin with a prefix, by key.
+// objects lists all objects whose keys have a prefix, sorted by key.
 func (c *client) objects(ctx context.Context, prefix string, each func(*listed)) error {
 	query := url.Values{"list-type": {"2"}, "encoding-type": {"url"}, "prefix": {prefix}}
 	for seen := 0; ; {
@@ -126,9 +126,9 @@ func (c *client) objects(ctx context.Context, prefix string, each func(*listed))
 	}
 }
 
-// page asks for some objects.
+// page requests one page of a listing.
 func (c *client) page(ctx context.Context, query url.Values) (p page, err error) {
-	err = c.again(ctx, func() error {
+	err = c.retry(ctx, func() error {
 		r, err := c.get(ctx, "", query, nil)
 		if err != nil {
 			return err
@@ -150,8 +150,8 @@ func (c *client) page(ctx context.Context, query url.Values) (p page, err error)
 	return p, err
 }
 
-// grow adds the directories. One whose name an object has too takes its place.
-func (l *listing) grow() {
+// addDirectories adds the directories. A directory replaces an object of the same name.
+func (l *listing) addDirectories() {
 	for name, i := range l.infos {
 		if i.IsDir() {
 			continue
@@ -171,7 +171,7 @@ func (l *listing) grow() {
 	}
 }
 
-// find returns what is called so.
+// find returns the entry of a name.
 func (l *listing) find(op, name string) (*info, error) {
 	i := l.infos[name]
 	switch {
@@ -183,7 +183,7 @@ func (l *listing) find(op, name string) (*info, error) {
 	return i, nil
 }
 
-// Open implements [fs.FS]. Nothing is asked of the store yet.
+// Open implements [fs.FS]. It makes no request yet.
 func (l *listing) Open(name string) (fs.File, error) {
 	i, err := l.find("open", name)
 	if err != nil {

@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// A multipart is an upload in parts that was begun.
+// A multipart is an open multipart upload.
 type multipart struct {
 	Key       string
 	UploadID  string `xml:"UploadId"`
 	Initiated time.Time
 }
 
-// ask sends a request and reads the XML of its answer into v.
+// ask sends a request and decodes the XML of its answer into v.
 func (b *Bucket) ask(ctx context.Context, q *request, v any) error {
 	_, body, err := b.do(ctx, q)
 	if err != nil {
@@ -31,7 +31,7 @@ func (b *Bucket) ask(ctx context.Context, q *request, v any) error {
 	return nil
 }
 
-// createMultipart begins an upload in parts.
+// createMultipart begins a multipart upload.
 func (b *Bucket) createMultipart(ctx context.Context, key string) (string, error) {
 	var answer multipart
 	err := b.ask(ctx, &request{
@@ -44,7 +44,7 @@ func (b *Bucket) createMultipart(ctx context.Context, key string) (string, error
 	return answer.UploadID, err
 }
 
-// findMultipart returns the upload of a key that was begun last, "" if there is none.
+// findMultipart returns the id of the latest upload of a key, "" if there is none.
 func (b *Bucket) findMultipart(ctx context.Context, key string) (string, error) {
 	var answer struct {
 		Upload []multipart
@@ -53,7 +53,7 @@ func (b *Bucket) findMultipart(ctx context.Context, key string) (string, error) 
 	return newest(answer.Upload, b.full(key)), err
 }
 
-// listParts returns the parts that have arrived, by their numbers from 0.
+// listParts returns the stored parts, by their numbers from 0.
 func (b *Bucket) listParts(ctx context.Context, key, id string) (map[int]sentPart, error) {
 	there := map[int]sentPart{}
 	query := url.Values{"uploadId": {id}}
@@ -91,7 +91,7 @@ func (b *Bucket) uploadPart(ctx context.Context, key, id string, number int, dat
 	return answer.Get("Etag"), err
 }
 
-// completeMultipart makes the object.
+// completeMultipart creates the object from the parts.
 func (b *Bucket) completeMultipart(ctx context.Context, key, id string, parts []sentPart, opt PutOptions) (ETag, error) {
 	list := partList(parts)
 	q := &request{method: http.MethodPost, key: b.full(key), query: url.Values{"uploadId": {id}}, header: opt.header(), hash: hashOf(list)}
@@ -106,8 +106,8 @@ func (b *Bucket) completeMultipart(ctx context.Context, key, id string, parts []
 	return ETag(answer.ETag), nil
 }
 
-// partList is the XML that names parts: an encoder would take more of every function than
-// it is worth for this.
+// partList formats the XML list of parts; an encoder would add too much to the size of
+// every function.
 func partList(parts []sentPart) []byte {
 	var b bytes.Buffer
 	b.WriteString(`<CompleteMultipartUpload xmlns="http://s3.amazonaws.com/doc/2006-03-01/">`)
@@ -120,7 +120,7 @@ func partList(parts []sentPart) []byte {
 	return b.Bytes()
 }
 
-// abortMultipart gives up an upload in parts.
+// abortMultipart aborts a multipart upload.
 func (b *Bucket) abortMultipart(ctx context.Context, key, id string) error {
 	_, _, err := b.do(ctx, &request{method: http.MethodDelete, key: b.full(key), query: url.Values{"uploadId": {id}}})
 	return err

@@ -12,9 +12,8 @@ import (
 	"time"
 )
 
-// What a request brings in a window of [Config.Stall] must not be less than this, bytes,
-// or the same is asked beside it; one that brings as little for so many windows is given
-// up.
+// A request that delivers fewer bytes than this in a window of [Config.Stall] gets an
+// equal one as a hedge; after this many such windows it is cancelled.
 const (
 	least    = 64 << 10
 	hopeless = 5
@@ -22,7 +21,7 @@ const (
 
 var errStalled = errors.New("the store is too slow")
 
-// An object is one version of it.
+// An object is one version of an object.
 type object struct {
 	fs   *FS
 	key  string
@@ -32,15 +31,15 @@ type object struct {
 
 func (o *object) url() string { return Scheme + o.fs.cfg.Bucket + "/" + o.key }
 
-// read fills p from a byte on and returns how many bytes came. What came before a failure
-// is not asked for again.
+// read fills p from offset at and returns the number of bytes read. Bytes that arrived
+// before a failure are not requested again.
 func (o *object) read(ctx context.Context, p []byte, at int64) (done int64, err error) {
 	for done < int64(len(p)) && err == nil {
 		before := done
-		err = o.fs.client.again(ctx, func() error {
-			n, err := o.stretch(ctx, p[done:], at+done)
+		err = o.fs.client.retry(ctx, func() error {
+			n, err := o.readRange(ctx, p[done:], at+done)
 			if done += n; err != nil && done-before >= least {
-				return nil // it got on: the attempts are counted anew
+				return nil // progress resets the count of attempts
 			}
 			return err
 		})
@@ -48,15 +47,15 @@ func (o *object) read(ctx context.Context, p []byte, at int64) (done int64, err 
 	return done, err
 }
 
-// stretch fills p by one request, or by one that is asked beside it while it stalls.
-func (o *object) stretch(ctx context.Context, p []byte, at int64) (int64, error) {
+// readRange fills p with one request, or with its hedge if it stalls.
+func (o *object) readRange(ctx context.Context, p []byte, at int64) (int64, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	d := o.begin(ctx, p, at)
 	window := time.NewTicker(o.fs.client.stall)
 	defer window.Stop()
-	var beside *search
-	defer func() { leave(beside) }()
+	var beside *hedge
+	defer func() { cancelHedge(beside) }()
 	for last, idle := int64(0), 0; ; {
 		select {
 		case <-d.done:
@@ -73,13 +72,13 @@ func (o *object) stretch(ctx context.Context, p []byte, at int64) (int64, error)
 					d.err = &transient{errStalled}
 				}
 				return d.got.Load(), d.err
-			case idle%2 == 1: // and instead of one that brought nothing for two windows
-				leave(beside)
-				beside = o.beside(ctx, p, at, got)
+			case idle%2 == 1: // replaces a hedge that delivered nothing for two windows
+				cancelHedge(beside)
+				beside = o.sendHedge(ctx, p, at, got)
 			}
-		case s := <-beside.spare():
+		case s := <-beside.answer():
 			beside = nil
-			if s.err != nil || d.got.Load()-s.from >= int64(len(s.head)) { // no better
+			if s.err != nil || d.got.Load()-s.from >= int64(len(s.head)) { // the hedge is not ahead
 				s.close()
 				continue
 			}
@@ -94,16 +93,16 @@ func (o *object) stretch(ctx context.Context, p []byte, at int64) (int64, error)
 	}
 }
 
-// A download fills a slice with an answer. Its goroutine ends with the answer or with its
-// context.
+// A download copies an answer into a slice. Its goroutine ends with the answer or with
+// its context.
 type download struct {
 	cancel context.CancelFunc
 	got    atomic.Int64  // bytes
 	done   chan struct{} // closed when the goroutine has ended
-	err    error         // set then
+	err    error         // valid after done
 }
 
-// begin asks for what fills p.
+// begin requests the bytes of p.
 func (o *object) begin(ctx context.Context, p []byte, at int64) *download {
 	d := &download{done: make(chan struct{})}
 	ctx, d.cancel = context.WithCancel(ctx)
@@ -118,8 +117,8 @@ func (o *object) begin(ctx context.Context, p []byte, at int64) *download {
 	return d
 }
 
-// follow goes on with an answer whose head p has.
-func follow(s spare, p []byte) *download {
+// follow continues an answer whose first bytes are in p.
+func follow(s hedgeAnswer, p []byte) *download {
 	d := &download{done: make(chan struct{}), cancel: s.cancel}
 	d.got.Store(s.from + int64(len(s.head)))
 	go func() {
@@ -130,7 +129,7 @@ func follow(s spare, p []byte) *download {
 	return d
 }
 
-// fill reads into p from where it got to, and closes body.
+// fill reads into p from the current offset, and closes body.
 func (d *download) fill(body io.ReadCloser, p []byte) error {
 	defer body.Close()
 	for at := d.got.Load(); at < int64(len(p)); {
@@ -142,65 +141,65 @@ func (d *download) fill(body io.ReadCloser, p []byte) error {
 	return nil
 }
 
-// stop ends the download, which writes nothing any more then.
+// stop ends the download, which then writes nothing any more.
 func (d *download) stop() {
 	d.cancel()
 	<-d.done
 }
 
-// A spare is an answer that was asked for beside another, with its first bytes.
-type spare struct {
+// A hedgeAnswer is the answer to a hedge, with its first bytes.
+type hedgeAnswer struct {
 	cancel context.CancelFunc
 	body   io.ReadCloser // nil if it failed
-	from   int64         // where head belongs
+	from   int64         // offset of head
 	head   []byte
 	err    error
 }
 
-func (s spare) close() {
+func (s hedgeAnswer) close() {
 	s.cancel()
 	if s.body != nil {
 		s.body.Close()
 	}
 }
 
-// A search is a spare that is on its way; nil: none is.
-type search struct {
+// A hedge is a hedge without an answer yet; nil: there is none.
+type hedge struct {
 	cancel context.CancelFunc
-	found  chan spare
+	found  chan hedgeAnswer
 }
 
-func (s *search) spare() chan spare {
+func (s *hedge) answer() chan hedgeAnswer {
 	if s == nil {
 		return nil
 	}
 	return s.found
 }
 
-// leave gives up a search.
-func leave(s *search) {
+// cancelHedge cancels a search.
+func cancelHedge(s *hedge) {
 	if s != nil {
 		s.cancel()
 		go func() { (<-s.found).close() }() // soon: its context has ended
 	}
 }
 
-// beside asks for what is missing of p.
-func (o *object) beside(ctx context.Context, p []byte, at, from int64) *search {
+// sendHedge sends a hedge for the missing bytes of p.
+func (o *object) sendHedge(ctx context.Context, p []byte, at, from int64) *hedge {
 	ctx, cancel := context.WithCancel(ctx)
-	rest, found := int64(len(p))-from, make(chan spare, 1)
-	s := spare{cancel: cancel, from: from}
-	go func() { // it ends with ctx at the latest
+	rest, found := int64(len(p))-from, make(chan hedgeAnswer, 1)
+	s := hedgeAnswer{cancel: cancel, from: from}
+	go func() { // ends with ctx at the latest
 		if s.body, s.err = o.ask(ctx, at+from, rest); s.err == nil {
 			s.head = make([]byte, min(least, rest))
 			_, s.err = io.ReadFull(s.body, s.head)
 		}
 		found <- s
 	}()
-	return &search{cancel, found}
+	return &hedge{cancel, found}
 }
 
-// ask sends the request for n bytes of this version, and checks that the answer has them.
+// ask requests n bytes of this version, and checks that the answer has them.
 func (o *object) ask(ctx context.Context, at, n int64) (io.ReadCloser, error) {
 	if n == 0 {
 		return http.NoBody, nil
@@ -218,17 +217,17 @@ func (o *object) ask(ctx context.Context, at, n int64) (io.ReadCloser, error) {
 	return r.Body, nil
 }
 
-// check refuses an answer that is not n bytes of this version.
+// check rejects an answer that is not n bytes of this version.
 func (o *object) check(r *http.Response, at, n int64) error {
 	tag := r.Header.Get("Etag")
 	_, size, _ := strings.Cut(r.Header.Get("Content-Range"), "/")
 	switch r.StatusCode {
 	case http.StatusNotFound, http.StatusPreconditionFailed, http.StatusRequestedRangeNotSatisfiable:
-		o.fs.Forget()
+		o.fs.Invalidate()
 		return &replaced{o.fs.client.refused(o.key, r)}
 	case http.StatusPartialContent:
 		if tag != "" && tag != string(o.etag) || size != "*" && size != fmt.Sprint(o.size) {
-			o.fs.Forget()
+			o.fs.Invalidate()
 			return &replaced{fmt.Errorf("it is %s of %s bytes, not %s of %d", tag, size, o.etag, o.size)}
 		}
 		if got := r.Header.Get("Content-Range"); !strings.HasPrefix(got, fmt.Sprintf("bytes %d-%d/", at, at+n-1)) {
@@ -241,15 +240,15 @@ func (o *object) check(r *http.Response, at, n int64) error {
 	return o.fs.client.refused(o.key, r)
 }
 
-// replaced is [ErrReplaced] with what the store says.
+// replaced is [ErrReplaced] with the store's message.
 type replaced struct{ error }
 
 func (r *replaced) Error() string { return ErrReplaced.Error() + ": " + r.error.Error() }
 
-// Is implements what [errors.Is] asks.
+// Is implements the interface of [errors.Is].
 func (r *replaced) Is(target error) bool { return target == ErrReplaced || target == fs.ErrNotExist }
 
-// cut says of an answer that it has ended too early.
+// cut returns the error of an answer that ended too early.
 func cut(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF

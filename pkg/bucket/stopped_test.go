@@ -12,10 +12,10 @@ import (
 	"glossa/pkg/bucket"
 )
 
-// A doer answers after a time, whatever the context says, as a process does that is
-// stopped meanwhile.
+// A doer answers after a time, whatever the context, like a process that is stopped
+// meanwhile.
 type doer struct {
-	after []time.Duration // by request; no longer than that the store is there again
+	after []time.Duration // by request; after the last one the store answers at once
 	asked int
 }
 
@@ -29,7 +29,7 @@ func (d *doer) Do(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(page)), Request: r}, nil
 }
 
-// A listing during which the process was stopped is made again; one that only took too long
+// A listing during which the process was stopped is repeated; one that only took too long
 // is not.
 func TestStopped(t *testing.T) {
 	for _, c := range []struct {
@@ -38,7 +38,7 @@ func TestStopped(t *testing.T) {
 	}{{nil, true}, {[]time.Duration{time.Hour}, true}, {[]time.Duration{5500 * time.Millisecond}, false}, {[]time.Duration{time.Hour, time.Hour}, false}} {
 		synctest.Test(t, func(t *testing.T) {
 			f := bucket.New(bucket.Config{Bucket: "models", Endpoint: "http://s3", HTTP: &doer{after: c.after}})
-			if err := f.Look(t.Context()); (err == nil) != c.ok {
+			if err := f.Refresh(t.Context()); (err == nil) != c.ok {
 				t.Errorf("%v: %v", c.after, err)
 			}
 		})

@@ -21,10 +21,10 @@ import (
 	"time"
 )
 
-// MaxPut is what one request may store, bytes.
+// MaxPut is the largest object that one request may store, in bytes.
 const MaxPut = 5 << 30
 
-// How long a request that writes may take: a time, and what its bytes need on a slow line.
+// Time limits of write requests: a fixed time, and the time that the bytes take on a slow line.
 const (
 	writeTime = 30 * time.Second
 	slowLine  = 256 << 10 // bytes a second
@@ -35,10 +35,10 @@ const (
 type Bucket struct {
 	client *client
 	cfg    Config
-	files  *FS // whose blocks the objects are read through
+	files  *FS // the objects are read through its blocks
 }
 
-// NewBucket returns a bucket. Nothing is asked of it yet.
+// NewBucket returns a bucket. It makes no request yet.
 func NewBucket(cfg Config) *Bucket {
 	files := New(cfg)
 	return &Bucket{client: files.client, cfg: cfg, files: files}
@@ -53,12 +53,12 @@ type Info struct {
 	ETag ETag
 	Time time.Time
 
-	sum string // its checksum, as the store tells it, if it does
+	sum string // the store's checksum of it, "" if it has none
 }
 
-// PutOptions say how an object is stored.
+// PutOptions configure how an object is stored.
 type PutOptions struct {
-	IfNone bool // only where none is: else the error is [fs.ErrExist]
+	IfNone bool // only if there is no such object: else the error is [fs.ErrExist]
 }
 
 func (o PutOptions) header() http.Header {
@@ -69,13 +69,13 @@ func (o PutOptions) header() http.Header {
 	return h
 }
 
-// Put stores an object of at most [MaxPut] bytes in one step: whoever reads has all of
-// the old one or all of the new one. The store compares what came with its checksums.
+// Put stores an object of at most [MaxPut] bytes in one step: readers see the whole
+// old object or the whole new one. The store verifies the checksums.
 func (b *Bucket) Put(ctx context.Context, key string, body io.ReaderAt, size int64, opt PutOptions) (ETag, error) {
 	h := opt.header()
 	h.Set("Content-Type", "application/octet-stream")
 	r, sum, err := b.store(ctx, key, nil, h, body, size)
-	if errors.Is(err, fs.ErrExist) { // perhaps it is ours, and the answer to an attempt was lost
+	if errors.Is(err, fs.ErrExist) { // it may be ours: the answer to an attempt may have been lost
 		if i, missing := b.Head(ctx, key); missing == nil && i.sum == sum && i.Size == size {
 			return i.ETag, nil
 		}
@@ -83,7 +83,7 @@ func (b *Bucket) Put(ctx context.Context, key string, body io.ReaderAt, size int
 	return ETag(r.Get("Etag")), err
 }
 
-// store sends bytes to an object or a part of one, and returns the answer's header and
+// store sends the bytes of an object or a part, and returns the answer's header and
 // the checksum.
 func (b *Bucket) store(ctx context.Context, key string, query url.Values, h http.Header, body io.ReaderAt, size int64) (http.Header, string, error) {
 	if size > MaxPut {
@@ -109,10 +109,10 @@ func (b *Bucket) store(ctx context.Context, key string, query url.Values, h http
 	return answer, checksum, err
 }
 
-// do sends a request until it goes well or has failed for good or too often, and returns
-// the answer's header and body, which is small.
+// do sends a request, with retries, and returns the answer's header and body, which is
+// small.
 func (b *Bucket) do(ctx context.Context, q *request) (header http.Header, body []byte, err error) {
-	err = b.client.again(ctx, func() error {
+	err = b.client.retry(ctx, func() error {
 		ctx, cancel := context.WithTimeoutCause(ctx, writeTime+time.Duration(q.size/slowLine)*time.Second, errStalled)
 		defer cancel()
 		r, err := b.client.send(ctx, q)
@@ -121,19 +121,19 @@ func (b *Bucket) do(ctx context.Context, q *request) (header http.Header, body [
 		}
 		defer r.Body.Close()
 		if r.StatusCode/100 != 2 {
-			return damaged(b.client.refused(q.key, r))
+			return mayRetry(b.client.refused(q.key, r))
 		}
 		header = r.Header
 		body, err = io.ReadAll(io.LimitReader(r.Body, maxPage))
 		if err != nil {
 			return &transient{slow(ctx, err)}
 		}
-		return late(b.client, q.key, body)
+		return errorInBody(b.client, q.key, body)
 	})
 	return header, body, err
 }
 
-// slow says of an error that a time limit caused it.
+// slow marks an error that a time limit caused.
 func slow(ctx context.Context, err error) error {
 	if context.Cause(ctx) == errStalled { //nolint:errorlint // the very value
 		return &transient{errStalled}
@@ -141,9 +141,9 @@ func slow(ctx context.Context, err error) error {
 	return err
 }
 
-// damaged tells refusals of bytes that changed on their way, and of writes beside
-// others: the same may go well when it is sent again.
-func damaged(err error) error {
+// mayRetry reports whether the store rejected bytes that changed in transit, or a
+// conflicting write: a retry may succeed.
+func mayRetry(err error) error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		switch e.Code {
 		case "BadDigest", "XAmzContentSHA256Mismatch", "IncompleteBody", "ConditionalRequestConflict", "OperationAborted":
@@ -153,17 +153,18 @@ func damaged(err error) error {
 	return err
 }
 
-// late returns the error in an answer that began well, as that of a slow completion may.
-func late(c *client, key string, body []byte) error {
-	var said struct {
+// errorInBody returns the error in the body of an answer with status 200, which a slow completion may
+// have.
+func errorInBody(c *client, key string, body []byte) error {
+	var doc struct {
 		XMLName       xml.Name
 		Code, Message string
 	}
-	if xml.Unmarshal(body, &said) != nil || said.XMLName.Local != "Error" {
+	if xml.Unmarshal(body, &doc) != nil || doc.XMLName.Local != "Error" {
 		return nil
 	}
-	err := &Error{Bucket: c.bucket, Key: key, Status: http.StatusOK, Code: said.Code, Message: said.Message}
-	if said.Code == "InternalError" || said.Code == "SlowDown" || said.Code == "ServiceUnavailable" {
+	err := &Error{Bucket: c.bucket, Key: key, Status: http.StatusOK, Code: doc.Code, Message: doc.Message}
+	if doc.Code == "InternalError" || doc.Code == "SlowDown" || doc.Code == "ServiceUnavailable" {
 		return &transient{err}
 	}
 	return err
@@ -178,7 +179,7 @@ func (b *Bucket) Delete(ctx context.Context, key string) error {
 	return err
 }
 
-// Head describes an object; that there is none is [fs.ErrNotExist].
+// Head describes an object; the error for a missing one is [fs.ErrNotExist].
 func (b *Bucket) Head(ctx context.Context, key string) (Info, error) {
 	h := http.Header{"X-Amz-Checksum-Mode": {"ENABLED"}}
 	answer, _, err := b.do(ctx, &request{method: http.MethodHead, key: b.full(key), header: h})
@@ -189,11 +190,11 @@ func (b *Bucket) Head(ctx context.Context, key string) (Info, error) {
 	if err != nil || answer.Get("Etag") == "" {
 		return Info{}, fmt.Errorf("the store tells neither size nor version of %s", key)
 	}
-	changed, _ := http.ParseTime(answer.Get("Last-Modified")) // or the zero time
+	changed, _ := http.ParseTime(answer.Get("Last-Modified")) // zero if missing
 	return Info{Key: key, Size: size, ETag: ETag(answer.Get("Etag")), Time: changed, sum: answer.Get("X-Amz-Checksum-Crc32c")}, nil
 }
 
-// List describes the objects whose keys begin with a prefix, by key.
+// List describes the objects whose keys have a prefix, sorted by key.
 func (b *Bucket) List(ctx context.Context, prefix string) (list []Info, err error) {
 	root := b.full("")
 	if root != "" {
@@ -207,7 +208,7 @@ func (b *Bucket) List(ctx context.Context, prefix string) (list []Info, err erro
 	return list, err
 }
 
-// Open returns that version of an object. Nothing is asked of the store yet.
+// Open opens that version of an object. It makes no request yet.
 func (b *Bucket) Open(i Info) fs.File {
 	return &file{
 		info:   &info{name: path.Base(i.Key), size: i.Size, time: i.Time, etag: i.ETag},
@@ -215,11 +216,11 @@ func (b *Bucket) Open(i Info) fs.File {
 	}
 }
 
-// unsigned is the hash of a body that whoever signs does not know.
+// unsigned is the hash of a body that the signer does not know.
 const unsigned = "UNSIGNED-PAYLOAD"
 
-// Presign returns a URL to which whoever has it may PUT an object of exactly size bytes,
-// for a time and for as long as the credentials last that sign it.
+// Presign returns a URL whose holder may PUT an object of exactly size bytes, for a
+// time, but not after the signing credentials expire.
 func (b *Bucket) Presign(ctx context.Context, key string, size int64, lasts time.Duration) (string, error) {
 	query := url.Values{"X-Amz-Expires": {strconv.Itoa(int(lasts / time.Second))}}
 	r, err := b.client.make(ctx, &request{method: http.MethodPut, key: b.full(key), query: query})
@@ -240,10 +241,10 @@ func (b *Bucket) Presign(ctx context.Context, key string, size int64, lasts time
 	return signed, err
 }
 
-// bytesAt is what a slice holds, with its size.
+// bytesAt returns a reader of a slice, and its size.
 func bytesAt(p []byte) (io.ReaderAt, int64) { return bytes.NewReader(p), int64(len(p)) }
 
-// hashOf is what a body is signed with.
+// hashOf returns the hash of a body for its signature.
 func hashOf(p []byte) string {
 	sum := sha256.Sum256(p)
 	return hex.EncodeToString(sum[:])

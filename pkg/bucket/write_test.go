@@ -23,19 +23,19 @@ import (
 	"glossa/pkg/bucket/buckettest"
 )
 
-// who signs requests in these tests.
-var who = aws.Credentials{AccessKeyID: "AKID", SecretAccessKey: "sec/ret+", SessionToken: "tok+en/="}
+// signer holds the credentials of these tests.
+var signer = aws.Credentials{AccessKeyID: "AKID", SecretAccessKey: "sec/ret+", SessionToken: "tok+en/="}
 
-// signed is a store that checks signatures, and a bucket that has the keys.
+// signed returns a store that checks signatures, and a bucket with the keys.
 func signed(t testing.TB, s *buckettest.Store) *bucket.Bucket {
 	t.Helper()
-	s.Keys = map[string]string{who.AccessKeyID: who.SecretAccessKey}
-	s.Tokens = map[string]string{who.AccessKeyID: who.SessionToken}
+	s.Keys = map[string]string{signer.AccessKeyID: signer.SecretAccessKey}
+	s.Tokens = map[string]string{signer.AccessKeyID: signer.SessionToken}
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
 	return bucket.NewBucket(bucket.Config{
 		Bucket: "models", Prefix: "some/prefix", Region: "eu-west-1", Endpoint: server.URL, HTTP: server.Client(),
-		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) { return who, nil }),
+		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) { return signer, nil }),
 	})
 }
 
@@ -45,7 +45,7 @@ func put(t testing.TB, b *bucket.Bucket, key string, data []byte, opt bucket.Put
 	return b.Put(t.Context(), key, bytes.NewReader(data), int64(len(data)), opt)
 }
 
-// What is put is there, is listed, read and deleted, whatever its key is.
+// A stored object can be listed, read and deleted, whatever its key.
 func TestPut(t *testing.T) {
 	s := &buckettest.Store{PageSize: 2}
 	b := signed(t, s)
@@ -89,7 +89,7 @@ func TestPut(t *testing.T) {
 	}
 }
 
-// An object that is only to be put where none is.
+// IfNone stores an object only if there is none.
 func TestPutIfNone(t *testing.T) {
 	s := &buckettest.Store{}
 	b := signed(t, s)
@@ -100,7 +100,7 @@ func TestPutIfNone(t *testing.T) {
 	if _, err := put(t, b, "m", []byte("second"), only); !errors.Is(err, fs.ErrExist) || string(s.Get("some/prefix/m")) != "first" {
 		t.Errorf("%v, and it is %s", err, s.Get("some/prefix/m"))
 	}
-	// An answer that was lost: the object is ours.
+	// The answer was lost: the object is ours.
 	var lost atomic.Bool
 	s.Fault = func(w http.ResponseWriter, r *http.Request) bool {
 		if r.Method != http.MethodPut || lost.Swap(true) {
@@ -114,7 +114,7 @@ func TestPutIfNone(t *testing.T) {
 	if _, err := put(t, b, "n", []byte("third"), only); err != nil {
 		t.Errorf("after a lost answer: %v", err)
 	}
-	for _, code := range []int{http.StatusNotFound, http.StatusPreconditionFailed} { // what the next attempt hears
+	for _, code := range []int{http.StatusNotFound, http.StatusPreconditionFailed} { // statuses of the next attempt
 		s.Delete("some/prefix/parts")
 		var times atomic.Int64
 		s.Fault = func(w http.ResponseWriter, r *http.Request) bool {
@@ -142,7 +142,7 @@ func TestPutIfNone(t *testing.T) {
 	}
 }
 
-// Requests that write come right where the fault passes, and say what it was where not.
+// Write requests succeed if a fault is temporary, and otherwise return its cause.
 func TestWriteFaults(t *testing.T) {
 	refuse := func(status int, code string) func(http.ResponseWriter, *http.Request) {
 		return func(w http.ResponseWriter, _ *http.Request) { buckettest.Refuse(w, status, code) }
@@ -151,7 +151,7 @@ func TestWriteFaults(t *testing.T) {
 	for name, c := range map[string]struct {
 		times  int64
 		answer func(http.ResponseWriter, *http.Request)
-		want   string // of the error; "": it goes well
+		want   string // of the error; "": success
 	}{
 		"503":              {2, refuse(503, "SlowDown"), ""},
 		"500":              {2, refuse(500, "InternalError"), ""},
@@ -211,7 +211,7 @@ func TestWriteFaults(t *testing.T) {
 	}
 }
 
-// writeIn writes data in pieces, in any order, several at a time, the first ones last.
+// writeIn writes data in pieces, in random order, several at a time, the first ones last.
 func writeIn(b *bucket.Bucket, ctx context.Context, key string, data []byte, opt bucket.WriterOptions) (bucket.ETag, error) {
 	w := b.Create(ctx, key, opt)
 	const piece = 700_001
@@ -249,8 +249,7 @@ func writeIn(b *bucket.Bucket, ctx context.Context, key string, data []byte, opt
 	return etag, failed
 }
 
-// An object of any size that is written in any order is what was written: in one request
-// if it is small.
+// An object written in any order equals its data; a small one takes a single request.
 func TestWriter(t *testing.T) {
 	s := &buckettest.Store{}
 	b := signed(t, s)
@@ -280,8 +279,8 @@ func TestWriter(t *testing.T) {
 	}
 }
 
-// An attempt that was cut is gone on with: parts that have arrived and are the same are
-// not sent again; those that differ are.
+// An interrupted attempt is resumed: equal stored parts are not sent again; different
+// ones are.
 func TestWriterResumes(t *testing.T) {
 	s := &buckettest.Store{PageSize: 1}
 	b := signed(t, s)
@@ -324,7 +323,7 @@ func TestWriterResumes(t *testing.T) {
 	}
 }
 
-// What is given up leaves nothing.
+// Abort leaves nothing.
 func TestWriterAborts(t *testing.T) {
 	s := &buckettest.Store{}
 	b := signed(t, s)
@@ -343,8 +342,8 @@ func TestWriterAborts(t *testing.T) {
 	}
 }
 
-// A completion whose answer was lost went well all the same; one that S3 answers with 200
-// and an error did not.
+// A completion whose answer was lost has succeeded; one that S3 answers with 200 and an
+// error has not.
 func TestCompletion(t *testing.T) {
 	data := noise(6 << 20)
 	for _, how := range []string{"lost", "late error"} {
@@ -369,7 +368,7 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// A URL lets whoever has it put one object of one size, and no longer than it lasts.
+// The holder of a URL can put one object of one size until the URL expires.
 func TestPresign(t *testing.T) {
 	s := &buckettest.Store{}
 	b := signed(t, s)

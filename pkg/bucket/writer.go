@@ -12,34 +12,33 @@ import (
 	"sync"
 )
 
-// Parts of objects that are written in several. The store takes ten thousand of them, and
-// none but the last below five MiB.
+// Multipart objects. The store accepts ten thousand parts, and all but the last have at
+// least five MiB.
 const (
-	DefaultPart = 16 << 20 // bytes
-	leastPart   = 5 << 20
-	maxParts    = 10_000
-	atOnce      = 4 // parts on their way
+	DefaultPart     = 16 << 20 // bytes
+	leastPart       = 5 << 20
+	maxParts        = 10_000
+	concurrentParts = 4 // concurrent parts
 )
 
-// WriterOptions say how an object is written.
+// WriterOptions configure how an object is written.
 type WriterOptions struct {
 	PutOptions
 	Part   int64 // bytes; 0: [DefaultPart]
-	Resume bool  // go on with what an attempt before has left; and leave what this one leaves
+	Resume bool  // resume the parts of an earlier attempt, and keep those of this one for a later attempt
 }
 
-// A Writer writes an object of which the size is not known before, in any order. It has in
-// memory what is not yet a whole part, and what is on its way. It implements
-// [io.WriterAt]; each byte is written once.
+// A Writer writes an object of unknown size, in any order. It buffers incomplete parts and
+// those in transit. It implements [io.WriterAt]; each byte may be written once.
 type Writer struct {
 	b    *Bucket
-	ctx  context.Context // of all requests, as io.WriterAt has none
+	ctx  context.Context // of all requests, because io.WriterAt has no context
 	key  string
 	opt  WriterOptions
-	slot chan struct{} // parts on their way
+	slot chan struct{} // limits the parts in transit
 
-	begin sync.Mutex // of id, before, which do not change any more once they are set
-	id    string     // of the multipart upload; "": not begun
+	begin sync.Mutex // guards id and before, which do not change once set
+	id    string     // of the multipart upload; "": none yet
 	there map[int]sentPart
 
 	group sync.WaitGroup
@@ -49,13 +48,13 @@ type Writer struct {
 	err   error
 }
 
-// An openPart is what there is of a part. Its bytes are as many as reach to the last one.
+// An openPart is an incomplete part. Its buffer ends at the last byte written.
 type openPart struct {
 	data  []byte
-	count int64 // bytes that were written
+	count int64 // bytes written
 }
 
-// A sentPart is a part that the store has.
+// A sentPart is a stored part.
 type sentPart struct {
 	number int // from 1
 	etag   string
@@ -63,20 +62,20 @@ type sentPart struct {
 	size   int64  // bytes
 }
 
-// Create returns a writer of an object, of which nothing is there before Close has gone
-// well. ctx bounds all of it.
+// Create returns a writer of an object, which appears only when Close succeeds. ctx
+// bounds all requests.
 func (b *Bucket) Create(ctx context.Context, key string, opt WriterOptions) *Writer {
 	if opt.Part == 0 {
 		opt.Part = DefaultPart
 	}
 	opt.Part = max(opt.Part, leastPart)
 	return &Writer{
-		b: b, ctx: ctx, key: key, opt: opt, slot: make(chan struct{}, atOnce),
+		b: b, ctx: ctx, key: key, opt: opt, slot: make(chan struct{}, concurrentParts),
 		parts: map[int]*openPart{}, sent: map[int]sentPart{},
 	}
 }
 
-// WriteAt implements [io.WriterAt]. It waits while too many parts are on their way.
+// WriteAt implements [io.WriterAt]. It waits while too many parts are in transit.
 func (w *Writer) WriteAt(p []byte, at int64) (done int, err error) {
 	for done < len(p) {
 		number := int((at + int64(done)) / w.opt.Part)
@@ -98,7 +97,7 @@ func (w *Writer) WriteAt(p []byte, at int64) (done int, err error) {
 	return done, nil
 }
 
-// fill copies bytes into a part, and returns it once it is whole.
+// fill copies bytes into a part, and returns it once it is complete.
 func (w *Writer) fill(number int, p []byte, offset int64) (whole *openPart, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -110,7 +109,7 @@ func (w *Writer) fill(number int, p []byte, offset int64) (whole *openPart, err 
 	}
 	o := w.parts[number]
 	if o == nil {
-		if o = (&openPart{}); number > 0 || len(p) > leastPart { // it will be a whole one
+		if o = (&openPart{}); number > 0 || len(p) > leastPart { // it will be a complete part
 			o.data = make([]byte, 0, w.opt.Part)
 		}
 		w.parts[number] = o
@@ -123,11 +122,11 @@ func (w *Writer) fill(number int, p []byte, offset int64) (whole *openPart, err 
 		return nil, nil
 	}
 	delete(w.parts, number)
-	w.sent[number] = sentPart{} // until it has arrived
+	w.sent[number] = sentPart{} // until it is stored
 	return o, nil
 }
 
-// dispatch sends a part beside what follows.
+// dispatch sends a part in the background.
 func (w *Writer) dispatch(number int, o *openPart) error {
 	select {
 	case w.slot <- struct{}{}:
@@ -145,7 +144,7 @@ func (w *Writer) dispatch(number int, o *openPart) error {
 	return nil
 }
 
-// send stores a part, unless an attempt before has.
+// send stores a part, unless an earlier attempt has.
 func (w *Writer) send(number int, o *openPart) error {
 	if err := w.start(); err != nil {
 		return err
@@ -168,7 +167,7 @@ func (w *Writer) send(number int, o *openPart) error {
 	return nil
 }
 
-// start begins the multipart upload, or finds that of an attempt before.
+// start begins the multipart upload, or finds that of an earlier attempt.
 func (w *Writer) start() (err error) {
 	w.begin.Lock()
 	defer w.begin.Unlock()
@@ -188,7 +187,7 @@ func (w *Writer) start() (err error) {
 	return err
 }
 
-// Close stores what is left, and the object is there.
+// Close stores the rest, and creates the object.
 func (w *Writer) Close() (ETag, error) {
 	w.group.Wait()
 	if w.err != nil {
@@ -227,8 +226,8 @@ func (w *Writer) Close() (ETag, error) {
 	return w.complete(parts)
 }
 
-// complete makes the object of its parts. If the answer to an attempt was lost, the next
-// one hears of no upload, or of an object that is there: what that is tells whether it went well.
+// complete creates the object from its parts. If the answer to an attempt was lost, the next one
+// finds no upload, or an existing object: its checksum shows whether it is ours.
 func (w *Writer) complete(parts []sentPart) (ETag, error) {
 	etag, err := w.b.completeMultipart(w.ctx, w.key, w.id, parts, w.opt.PutOptions)
 	if e, ok := errors.AsType[*Error](err); !ok || e.Code != "NoSuchUpload" && !errors.Is(e, fs.ErrExist) {
@@ -241,11 +240,11 @@ func (w *Writer) complete(parts []sentPart) (ETag, error) {
 	return i.ETag, nil
 }
 
-// composite is the checksum of an object of several parts: that of their checksums.
+// composite returns the checksum of a multipart object: that of its parts' checksums.
 func composite(parts []sentPart) string {
 	var sums []byte
 	for _, p := range parts {
-		sum, _ := base64.StdEncoding.DecodeString(p.sum) // we made it
+		sum, _ := base64.StdEncoding.DecodeString(p.sum) // our own encoding
 		sums = append(sums, sum...)
 	}
 	all := make([]byte, 4)
@@ -253,8 +252,8 @@ func composite(parts []sentPart) string {
 	return fmt.Sprintf("%s-%d", base64.StdEncoding.EncodeToString(all), len(parts))
 }
 
-// Abort forgets what was written and not closed, unless another attempt may go on with
-// it. It asks the store even if the writer's own context has ended.
+// Abort deletes unfinished parts, unless a later attempt may resume them. It works
+// even if the writer's own context has ended.
 func (w *Writer) Abort(ctx context.Context) error {
 	w.mu.Lock()
 	if w.err == nil {
@@ -272,7 +271,7 @@ func (w *Writer) Abort(ctx context.Context) error {
 	return err
 }
 
-// newest returns the last of the attempts for a key.
+// newest returns the id of the latest upload of a key.
 func newest(list []multipart, key string) string {
 	list = slices.DeleteFunc(list, func(m multipart) bool { return m.Key != key })
 	slices.SortFunc(list, func(a, b multipart) int { return b.Initiated.Compare(a.Initiated) })

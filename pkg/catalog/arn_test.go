@@ -7,8 +7,8 @@ import (
 	"testing/fstest"
 )
 
-// An id whose region would become a host of somebody else's serves no model, wherever it
-// stands; those of Bedrock's resources do.
+// An id whose region would become a foreign host serves no model, wherever it occurs;
+// valid ids of Bedrock's resources do.
 func TestARNs(t *testing.T) {
 	const good = "arn:aws:bedrock:us-east-1:123456789012:provisioned-model/0abc"
 	for _, test := range []struct{ key, id, name, want string }{

@@ -25,14 +25,14 @@ import (
 	"glossa/pkg/llm"
 )
 
-// DefaultTTL is how long records and runs are served before they are read again.
+// DefaultTTL is the time between two reads of records and runs.
 const DefaultTTL = 5 * time.Second
 
-// Config of a [Catalog]. The zero value has no models.
+// Config configures a [Catalog]. The zero value has no models.
 type Config struct {
 	Source  Source            // nil: no records
 	Local   Source            // more records of the family local, except those whose names Source has; nil: none
-	Roots   []Root            // directories of runs; the first one that has a name serves it
+	Roots   []Root            // directories of runs; if several have a name, the first one serves it
 	Loader  Loader            // of the family local; nil: models of that family are problems
 	Openers map[string]Opener // by remote family; models of other families are problems
 	// ListedOnly refuses models that are not listed. Without it a remote one is served when
@@ -243,7 +243,7 @@ func short(name string) string {
 	return name
 }
 
-// fill completes info with what an open model says of itself.
+// fill completes info with the metadata of an open model.
 func fill(info *llm.ModelInfo, more llm.ModelInfo) {
 	info.Type = cmp.Or(info.Type, more.Type)
 	info.Version = cmp.Or(info.Version, more.Version)

@@ -47,7 +47,7 @@ func catalogOf(o *loader, source Source, roots ...Root) *Catalog {
 	return New(Config{Source: source, Roots: roots, Loader: o})
 }
 
-// say opens the model and returns what it says.
+// say opens the model and returns its text.
 func say(t *testing.T, c *Catalog, name string) string {
 	t.Helper()
 	m, err := c.Open(t.Context(), name)
@@ -203,7 +203,7 @@ func TestFailedOpenIsTriedAgain(t *testing.T) {
 func TestRunReplacedAfterTheLook(t *testing.T) {
 	d := &disk{}
 	d.put("a/weights", "one", 1)
-	c := catalogOf(&loader{scan: func(fsys fs.FS) ([]Run, []error) { // a run whose checkpoint has another name each time
+	c := catalogOf(&loader{scan: func(fsys fs.FS) ([]Run, []error) { // a run whose checkpoint has another name in each scan
 		files, err := fs.Glob(fsys, "a/*")
 		if err != nil {
 			return nil, []error{err}
@@ -238,7 +238,7 @@ func TestOneOpenForMany(t *testing.T) {
 			})
 		}
 		synctest.Wait()
-		cancel() // who leaves does not spoil it for the others
+		cancel() // the others are not affected
 		synctest.Wait()
 		close(o.block)
 		wg.Wait()
@@ -253,7 +253,7 @@ func TestConcurrentChanges(t *testing.T) {
 	d.put("a/weights", "0", 1)
 	c := New(Config{
 		Roots: []Root{{"checkpoints", d, false}}, Loader: o,
-		TTL: time.Nanosecond, // look each time
+		TTL: time.Nanosecond, // read each time
 	})
 	var wg sync.WaitGroup
 	for i := range 4 {

@@ -12,8 +12,8 @@ import (
 	"glossa/pkg/llm"
 )
 
-// Records and roots are read at the same time. The first model that is opened is prefetched
-// before.
+// Records and roots are read at the same time. The first requested model is prefetched
+// before that.
 func TestLookedAtBesideEachOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := &loader{scan: func(fs.FS) ([]Run, []error) {

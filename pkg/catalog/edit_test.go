@@ -30,7 +30,7 @@ func tableOf(t *testing.T, items ...table.Item) *table.Table {
 	return tab
 }
 
-// decoded is an item as a table has it, its values native.
+// decoded returns an item as in a table, with native values.
 func decoded(t *testing.T, b []byte) (it table.Item) {
 	t.Helper()
 	if err := decode(b, &it); err != nil {
@@ -39,7 +39,7 @@ func decoded(t *testing.T, b []byte) (it table.Item) {
 	return it
 }
 
-// described tells what a source says, but for how its items are spelled.
+// described formats a source's records, independent of the notation of its items.
 func described(t *testing.T, s Source) string {
 	t.Helper()
 	items, err := s.Items(t.Context())
@@ -66,8 +66,8 @@ func described(t *testing.T, s Source) string {
 	return b.String() + fmt.Sprint(len(l.problems))
 }
 
-// Files and tables say the same, whether values are native or JSON strings, and after an
-// editor has written them.
+// Files and tables have the same meaning, with native values or JSON strings, and after
+// an editor has written them.
 func TestOneMeaningInFilesAndTables(t *testing.T) {
 	whole := files(rows("a.b", "c"), group("c", `,"model_id":"id","hostings":["x","y"],"context":8192,"created":1700000000,"cache_seconds":3,"fallbacks":["a.b"]`),
 		group("a", ""), `{"pk":"models","sk":"local-l","created":"2026-01-02T03:04:05Z","parse_special":true,"schema":{"checkpoint":"l","cap":12.5,"aliases":["m"]}}`)
@@ -103,8 +103,8 @@ func TestOneMeaningInFilesAndTables(t *testing.T) {
 	}
 }
 
-// The list keeps the form in which it is, and rows that are not changed; what upstream
-// reads stays what it was.
+// The list keeps its format, and its unchanged rows; upstream's attributes stay the
+// same.
 func TestListKeepsItsForm(t *testing.T) {
 	odd := `[{"model_type": "X", "model_family": "bedrock", "model_name": "a.1", "streaming": true, "note": 1.50}]`
 	for _, native := range []bool{false, true} {
@@ -140,8 +140,8 @@ func TestListKeepsItsForm(t *testing.T) {
 	}
 }
 
-// Of models that many add and remove at once, none is lost, whatever the form of the
-// list, and though connections end after writes.
+// Concurrent additions and removals lose no model, whatever the format of the list,
+// and even if connections break after writes.
 func TestManyEditors(t *testing.T) {
 	for _, start := range []any{nil, "[]", []any{}} {
 		s := tabletest.New(t)
@@ -200,7 +200,7 @@ func TestManyEditors(t *testing.T) {
 	}
 }
 
-// What is wrong is said before anything is written.
+// Errors are returned before anything is written.
 func TestRefusedBeforeWriting(t *testing.T) {
 	large := strings.Repeat("x", maxStored/2)
 	long := make([]Row, 0, 4000)
@@ -272,7 +272,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// A default that another writes in the same moment stays as that one has it.
+// A default that another editor writes at the same moment stays.
 func TestDefaultOfAnother(t *testing.T) {
 	s := tabletest.New(t)
 	e := Editor{s.Table()}
@@ -346,7 +346,7 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-// A fault that stays is told at last, and who leaves is not kept.
+// A permanent fault is finally returned, and a cancelled caller returns at once.
 func TestChangeThatNeverSucceeds(t *testing.T) {
 	s := tabletest.New(t)
 	if err := s.Table().Put(t.Context(), decoded(t, []byte(group("a", "")))); err != nil {

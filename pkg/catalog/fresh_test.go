@@ -20,13 +20,13 @@ import (
 	"glossa/pkg/table/tabletest"
 )
 
-// slow is a source that takes its time, may fail, and counts.
+// slow is a source that takes time, may fail, and counts its calls.
 type slow struct {
 	mu    sync.Mutex
 	names []string // of its models
 	err   error
 	takes time.Duration
-	stops func() // called once in the midst of a question
+	stops func() // called once in the middle of a call
 	asked int
 }
 
@@ -59,7 +59,7 @@ func (s *slow) count() int {
 	return s.asked
 }
 
-// timed returns the names of the models, and how long that took.
+// timed returns the names of the models, and the time that took.
 func timed(t *testing.T, c *Catalog) ([]string, time.Duration) {
 	t.Helper()
 	begun := time.Now()
@@ -67,7 +67,7 @@ func timed(t *testing.T, c *Catalog) ([]string, time.Duration) {
 	return list, time.Since(begun)
 }
 
-// Under load nobody waits for the source, and what is served is never older than the
+// Under load no request waits for the source, and served data is never older than the
 // TTL.
 func TestRefreshedInTheBackground(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -100,8 +100,8 @@ func TestRefreshedInTheBackground(t *testing.T) {
 	})
 }
 
-// After a long pause the first request waits for what is there now; so it does if the
-// process was stopped in the midst of a question, which then fails.
+// After a long pause the first request waits for fresh data, even if the process was
+// stopped in the middle of a call, which then fails.
 func TestFreshAfterAPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
@@ -130,8 +130,8 @@ func TestFreshAfterAPause(t *testing.T) {
 	})
 }
 
-// A source that fails is asked again after growing pauses, the last answer stays, the
-// log says it once, and its return is soon seen.
+// A failing source is called again after growing pauses, its last answer stays, the
+// log reports it once, and its recovery is noticed soon.
 func TestFailingSource(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
@@ -181,8 +181,8 @@ func TestFailingSource(t *testing.T) {
 	})
 }
 
-// While nothing could be read yet, remote names are not unknown: they may be served in a
-// moment. Local models are.
+// Before the first answer, remote names are not unknown, because they may be served in a
+// moment; local ones are.
 func TestNoAnswerYet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &slow{names: []string{"m.1"}, err: errors.New("no credentials")}
@@ -219,7 +219,7 @@ func TestNoAnswerYet(t *testing.T) {
 	})
 }
 
-// A request whose client has gone waits for nothing; a source that hangs is a source that
+// A request whose client has gone stops waiting; a source that hangs is a source that
 // fails.
 func TestHangingSource(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -250,7 +250,7 @@ func TestHangingSource(t *testing.T) {
 	})
 }
 
-// A look that began before Refresh is not taken for one after it.
+// A read that began before Refresh does not count as one after it.
 func TestRefreshDuringALook(t *testing.T) {
 	d, began, gate := &disk{}, make(chan struct{}), make(chan struct{})
 	d.put("a/weights", "one", 1)
@@ -276,7 +276,7 @@ func TestRefreshDuringALook(t *testing.T) {
 	go ask()
 	<-began
 	go ask()
-	time.Sleep(20 * time.Millisecond) // it would have an answer by now, if there was one
+	time.Sleep(20 * time.Millisecond) // an answer would have arrived by now
 	gate <- struct{}{}
 	for range 2 {
 		if n := <-count; n != 2 {
@@ -285,7 +285,7 @@ func TestRefreshDuringALook(t *testing.T) {
 	}
 }
 
-// A panic of the loader is an error of the requests that wait, and not the end of the process.
+// A panic of the loader is an error of the waiting requests, and does not end the process.
 func TestPanicInALook(t *testing.T) {
 	c := remotes(&slow{names: []string{"m.1"}})
 	c.cfg.Roots, c.fixed = []Root{{Name: "r"}}, make([]scan, 1)
@@ -298,12 +298,12 @@ func TestPanicInALook(t *testing.T) {
 	}
 }
 
-// What is added to the table is served, and what is removed is not, within the TTL, while
-// many ask and without a restart.
+// Models added to the table are served, and removed ones are not, within the TTL, under
+// load and without a restart.
 func TestAddAndRemoveTakeEffect(t *testing.T) {
 	tab := tabletest.New(t).Table()
 	e := Editor{tab}
-	if _, err := e.Sow(t.Context(), Seed{Items: []Item{{Name: "m", JSON: []byte(group("m", ""))}}}); err != nil {
+	if _, err := e.WriteSeed(t.Context(), Seed{Items: []Item{{Name: "m", JSON: []byte(group("m", ""))}}}); err != nil {
 		t.Fatal(err)
 	}
 	const ttl = 100 * time.Millisecond
@@ -325,9 +325,9 @@ func TestAddAndRemoveTakeEffect(t *testing.T) {
 			}
 		})
 	}
-	// is waits for a state, and fails if it comes after the TTL of a question that
-	// began after the change. The clock of a busy machine is no measure: what was asked
-	// of the table is.
+	// is waits for a state, and fails if it comes after the TTL of a call that began after
+	// the change. It counts calls of the table, because a busy machine's clock is not
+	// reliable.
 	is := func(name string, there bool) {
 		t.Helper()
 		changed := time.Now()

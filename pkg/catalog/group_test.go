@@ -43,8 +43,8 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// The names that the fixtures of the shipped records say they are for find them, alone
-// and with a geography or in an ARN before them.
+// The models in the fixtures of the shipped records find these records, with and
+// without a geography or an ARN.
 func TestShippedRecordsAreFound(t *testing.T) {
 	items, err := Files{schemas.Files()}.Items(t.Context())
 	if err != nil {

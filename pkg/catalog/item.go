@@ -11,10 +11,10 @@ import (
 	"glossa/pkg/arn"
 	"glossa/pkg/chat"
 	"glossa/pkg/engine/dtype"
-	remote "glossa/pkg/schema"
+	"glossa/pkg/schema"
 )
 
-// item is what one item says.
+// item is a parsed item.
 type item struct {
 	PK, SK      string
 	models      []row
@@ -29,20 +29,20 @@ type item struct {
 	fallbacks   []string
 	cache       whole
 	created     stamp
-	listed      *bool // nil: as its key says, see [itemSet.selfListed]
-	lenient     *bool // keys without a mapping are left out; nil: as the server has it
+	listed      *bool // nil: by its key, see [itemSet.selfListed]
+	lenient     *bool // drop unmapped keys; nil: the server's setting
 
-	// Of the row that the item stands for where all-models has none:
+	// Fields of the row for an item that all-models does not list:
 	kind         string
-	name, family string // as the key says it
-	streaming    *bool  // nil: as its schema says
+	name, family string // from the key
+	streaming    *bool  // nil: from its schema
 
-	local    local          // what schema says, of the family local
-	remote   *remote.Schema // of the others
+	local    local          // parsed schema of the family local
+	remote   *schema.Schema // parsed schema of other families
 	raw      string
-	lender   *item // the group's record whose schema it has; nil: its own
-	mistakes []remote.Mistake
-	warnings []remote.Mistake
+	lender   *item // the group's record that lends its schema; nil: its own
+	mistakes []schema.Mistake
+	warnings []schema.Mistake
 }
 
 // A Row is one of the models that all-models lists (seed 003, list_models).
@@ -53,7 +53,7 @@ type Row struct {
 	Streaming bool   `json:"streaming"`
 }
 
-// row is a row with its place in the list.
+// row is a row with its index in the list.
 type row struct {
 	Row
 	index int
@@ -69,9 +69,8 @@ type local struct {
 	quant        string
 }
 
-// parseItem reads and checks one item; what is wrong is in its mistakes. Attributes that
-// are not known are warnings: tables hold notes of their owners, and a misspelt setting
-// does nothing.
+// parseItem parses and checks one item; errors are in its mistakes. Unknown attributes
+// are warnings: tables hold notes of their owners, but a misspelt setting has no effect.
 func parseItem(b []byte) *item {
 	it := &item{raw: string(b)}
 	var models json.RawMessage
@@ -84,7 +83,7 @@ func parseItem(b []byte) *item {
 	}
 	it.unknown("", it.members("", b, known), known)
 	if it.SK == "" && len(it.mistakes) > 0 {
-		return it // what is wrong is said
+		return it // mistakes has the reason
 	}
 	if it.PK != pk {
 		it.wrong("/pk", "it is %q, not %q", it.PK, pk)
@@ -113,17 +112,17 @@ func parseItem(b []byte) *item {
 }
 
 func (it *item) wrong(pointer, format string, args ...any) {
-	it.mistakes = append(it.mistakes, remote.Mistake{Pointer: pointer, Message: fmt.Sprintf(format, args...)})
+	it.mistakes = append(it.mistakes, schema.Mistake{Pointer: pointer, Message: fmt.Sprintf(format, args...)})
 }
 
 func (it *item) warn(pointer, format string, args ...any) {
-	it.warnings = append(it.warnings, remote.Mistake{Pointer: pointer, Message: fmt.Sprintf(format, args...)})
+	it.warnings = append(it.warnings, schema.Mistake{Pointer: pointer, Message: fmt.Sprintf(format, args...)})
 }
 
 // maxNames bounds how many unknown names a warning lists.
 const maxNames = 8
 
-// unknown warns once of all names at a pointer that are not known. Values are not shown.
+// unknown adds one warning for all unknown names at a pointer. It does not show values.
 func (it *item) unknown(pointer string, names []string, known map[string]any) {
 	if len(names) == 0 {
 		return
@@ -140,7 +139,7 @@ func (it *item) unknown(pointer string, names []string, known map[string]any) {
 	it.warn(pointer, "not known, without effect: %s; known are %s", strings.Join(list, ", "), strings.Join(slices.Sorted(maps.Keys(known)), ", "))
 }
 
-// checkKey warns of a key that describes no model, or another one than the item says.
+// checkKey warns of a key that describes no model, or another one than the item.
 func (it *item) checkKey(family, key string) {
 	for _, c := range []struct{ name, value, want string }{{"model_family", it.family, family}, {"model_name", it.name, key}} {
 		if c.value != "" && c.value != c.want {
@@ -157,7 +156,7 @@ func (it *item) checkKey(family, key string) {
 	}
 }
 
-// check checks what records of all families have.
+// check checks the attributes of all families.
 func (it *item) check(family string) {
 	for _, c := range []struct {
 		name  string
@@ -184,8 +183,8 @@ func (it *item) check(family string) {
 	}
 }
 
-// checkID checks what Amazon Bedrock is to call a model: its region becomes a part of the
-// name of the host that is sent credentials.
+// checkID checks the id of a model on Amazon Bedrock: its region becomes part of the host
+// name to which credentials are sent.
 func (it *item) checkID(pointer, family, id string) {
 	if family != Bedrock || !arn.Is(id) {
 		return
@@ -200,9 +199,9 @@ func (it *item) readRemote() {
 	if it.schema == nil {
 		return
 	}
-	s, err := remote.Parse(it.schema)
+	s, err := schema.Parse(it.schema)
 	if err != nil {
-		for _, m := range remote.Mistakes(err) {
+		for _, m := range schema.Mistakes(err) {
 			it.wrong("/schema"+m.Pointer, "%s", m.Message)
 		}
 		return
@@ -213,7 +212,7 @@ func (it *item) readRemote() {
 	it.remote = s
 }
 
-// readLocal reads the schema of a local model.
+// readLocal parses the schema of a local model.
 func (it *item) readLocal() {
 	l := &it.local
 	if it.schema != nil {
@@ -222,7 +221,7 @@ func (it *item) readLocal() {
 			"aliases": &l.aliases, "languages": &l.languages, "quant": &l.quant,
 		}
 		for _, name := range it.members("/schema", inner(it.schema), known) {
-			it.wrong("/schema"+remote.Pointer(name), "this name is not known; known are %s", strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+			it.wrong("/schema"+schema.Pointer(name), "this name is not known; known are %s", strings.Join(slices.Sorted(maps.Keys(known)), ", "))
 		}
 	}
 	if l.checkpoint == "" && len(it.mistakes) == 0 {
@@ -244,7 +243,7 @@ func (it *item) readLocal() {
 	}
 }
 
-// readRows reads the rows of all-models. A wrong one hides no other.
+// readRows parses the rows of all-models. An invalid row does not hide others.
 func (it *item) readRows(models json.RawMessage) {
 	var list []json.RawMessage
 	if models == nil {
@@ -273,8 +272,8 @@ func (it *item) readRows(models json.RawMessage) {
 	it.unknown("/models", unknown, known)
 }
 
-// Quants lists how weights can be kept in memory: as the file has them, in float32,
-// in bfloat16, and in GGUF's formats of 8 and 4 bits.
+// Quants returns the formats of weights in memory: as in the file, float32, bfloat16,
+// and GGUF's formats of 8 and 4 bits.
 func Quants() []string { return append([]string{"stored"}, dtype.Options()...) }
 
 func validCap(c string) bool {

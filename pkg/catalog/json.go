@@ -12,11 +12,11 @@ import (
 	"strings"
 	"time"
 
-	remote "glossa/pkg/schema"
+	"glossa/pkg/schema"
 )
 
-// members reads the members of the object b into what known has for their names. It
-// returns the names that known lacks.
+// members decodes the members of the object b into the values of known with their
+// names. It returns the names that known lacks.
 func (it *item) members(pointer string, b []byte, known map[string]any) (unknown []string) {
 	d := json.NewDecoder(bytes.NewReader(b))
 	if t, err := d.Token(); t != json.Delim('{') || err != nil {
@@ -36,14 +36,14 @@ func (it *item) members(pointer string, b []byte, known map[string]any) (unknown
 			it.wrong(pointer, "%s", reason(err))
 			return nil
 		}
-		name := t.(string) // names of members are
-		at := pointer + remote.Pointer(name)
+		name := t.(string) // names of members are strings
+		at := pointer + schema.Pointer(name)
 		switch {
 		case seen[name]:
 			it.wrong(at, "this name stands twice in its object")
 		case known[name] == nil:
 			unknown = append(unknown, name)
-		case string(raw) == "null": // as if it was not there
+		case string(raw) == "null": // like a missing member
 		default:
 			if err := json.Unmarshal(raw, known[name]); err != nil {
 				it.wrong(at, "%s", reason(err))
@@ -59,7 +59,7 @@ func (it *item) members(pointer string, b []byte, known map[string]any) (unknown
 	return unknown
 }
 
-// reason says why a JSON value cannot be read, without Go's names of types.
+// reason returns the reason why a JSON value cannot be decoded, without Go's names of types.
 func reason(err error) string {
 	e, ok := errors.AsType[*json.UnmarshalTypeError](err)
 	if !ok {
@@ -85,8 +85,8 @@ func reason(err error) string {
 	return fmt.Sprintf("it is %s, not %s", is, want)
 }
 
-// inner returns the JSON that a JSON string holds, which is how upstream writes
-// schemas and lists of models; anything else as it is.
+// inner returns the JSON within a JSON string, which is how upstream writes schemas
+// and lists of models; other JSON is returned unchanged.
 func inner(b []byte) []byte {
 	var s string
 	if len(b) > 0 && b[0] == '"' && json.Unmarshal(b, &s) == nil {
@@ -95,7 +95,7 @@ func inner(b []byte) []byte {
 	return b
 }
 
-// decode reads one JSON value.
+// decode decodes one JSON value.
 func decode(b []byte, v any) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber()
@@ -117,7 +117,7 @@ func marshal(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
-// whole is a whole number, however it is spelled: 8192, 8192.0, 8.192e3.
+// whole is an integer in any notation: 8192, 8192.0, 8.192e3.
 type whole int64
 
 // UnmarshalJSON implements [json.Unmarshaler].
@@ -137,7 +137,7 @@ func (w *whole) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// kindOf names the kind of a JSON value that is no number and no string.
+// kindOf returns the name of the type of a JSON value that is neither a number nor a string.
 func kindOf(b []byte) string {
 	switch b[0] {
 	case '[':
@@ -148,7 +148,7 @@ func kindOf(b []byte) string {
 	return "bool"
 }
 
-// spelled is a string or a number, kept as it is spelled.
+// spelled is a string or a number in its original notation.
 type spelled string
 
 // UnmarshalJSON implements [json.Unmarshaler].
@@ -162,7 +162,7 @@ func (s *spelled) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// stamp is a time in seconds since 1970 or as RFC 3339 spells it.
+// stamp is a time in seconds since 1970 or in RFC 3339.
 type stamp time.Time
 
 // UnmarshalJSON implements [json.Unmarshaler].

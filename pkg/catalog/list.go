@@ -8,14 +8,14 @@ import (
 	"glossa/pkg/table"
 )
 
-// A list is the rows of all-models as they are stored. It keeps its form, which others
-// read too, and every row that is not changed.
+// A list is the rows of all-models as they are stored. It keeps its format, because
+// others read it too, and every unchanged row.
 type list struct {
 	rows   []json.RawMessage
-	native bool // a list of maps; else, as upstream has it, a JSON string
+	native bool // a list of maps; else a JSON string, as upstream has it
 }
 
-// listOf reads the attribute models; nil is a list of no rows.
+// listOf decodes the attribute models; nil is a list of no rows.
 func listOf(v any) (l list, err error) {
 	var b []byte
 	switch v := v.(type) {
@@ -55,7 +55,7 @@ func (l list) value() (any, error) {
 	return v, fits(allSK, table.Item{"pk": pk, "sk": allSK, "models": v})
 }
 
-// put puts rows in place of those of the same models, or after the others.
+// put replaces the rows of the same models, and appends the others.
 func (l list) put(rows []Row) (list, error) {
 	l.rows = slices.Clone(l.rows)
 	at := map[model]int{}
@@ -78,12 +78,12 @@ func (l list) put(rows []Row) (list, error) {
 	return l, nil
 }
 
-// has tells whether a model has a row.
+// has reports whether a model has a row.
 func (l list) has(m model) bool {
 	return slices.ContainsFunc(l.rows, func(raw json.RawMessage) bool { return modelOf(raw) == m })
 }
 
-// drop takes out the rows of models.
+// drop removes the rows of models.
 func (l list) drop(models []model) list {
 	l.rows = slices.DeleteFunc(slices.Clone(l.rows), func(raw json.RawMessage) bool {
 		return slices.Contains(models, modelOf(raw))
@@ -91,7 +91,7 @@ func (l list) drop(models []model) list {
 	return l
 }
 
-// modelOf returns the model of a stored row, none for a row that is wrong.
+// modelOf returns the model of a stored row, or the zero model for an invalid row.
 func modelOf(raw json.RawMessage) model {
 	var r Row
 	_ = json.Unmarshal(raw, &r)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	remote "glossa/pkg/schema"
+	"glossa/pkg/schema"
 )
 
 // A listing is the joint content of items.
@@ -80,7 +80,7 @@ func (it *item) problems(name string) (list []error) {
 	}
 	warnings := slices.Clone(it.warnings)
 	if it.streaming != nil && *it.streaming && it.remote != nil && it.remote.Stream == nil {
-		warnings = append(warnings, remote.Mistake{Pointer: "/streaming", Message: "it does not stream: its schema has no response-with-stream"})
+		warnings = append(warnings, schema.Mistake{Pointer: "/streaming", Message: "it does not stream: its schema has no response-with-stream"})
 	}
 	if it.remote != nil && it.lender == nil {
 		for _, m := range it.remote.Warnings() {

@@ -17,7 +17,7 @@ import (
 	"glossa/pkg/llm/llmtest"
 )
 
-// remotes opens models of all families as scripts that say what their record is.
+// remotes returns a catalog that opens models of all families as scripts of their records.
 func remotes(source Source) *Catalog {
 	open := func(_ context.Context, rec *Record) (llm.Backend, error) {
 		return llmtest.Script{fmt.Sprintf("%s %s %s %s", rec.Key, rec.ModelID, rec.Endpoint, rec.Component)}, nil
@@ -35,7 +35,7 @@ func seed(t *testing.T, name string) json.RawMessage {
 	return b
 }
 
-// quoted is JSON as a JSON string.
+// quoted returns JSON as a JSON string.
 func quoted(t *testing.T, v json.RawMessage) string {
 	t.Helper()
 	b, err := json.Marshal(string(v))
@@ -92,7 +92,7 @@ func TestUpstreamsItems(t *testing.T) {
 	}
 }
 
-// rows makes an all-models of names of the family bedrock.
+// rows returns an all-models with these names of the family bedrock.
 func rows(names ...string) string {
 	var list []string
 	for _, name := range names {
@@ -101,7 +101,7 @@ func rows(names ...string) string {
 	return `{"pk":"models","sk":"all-models","models":[` + strings.Join(list, ",") + `]}`
 }
 
-// group makes a record of the family bedrock.
+// group returns a record of the family bedrock.
 func group(key, more string) string {
 	return `{"pk":"models","sk":"bedrock-` + key + `","schema":` + tiny + more + `}`
 }
@@ -114,8 +114,8 @@ func files(contents ...string) Files {
 	return Files{m}
 }
 
-// A model whose record is missing or wrong is a problem, is not served as another, and
-// says so; others are served.
+// A model whose record is missing or invalid is a reported problem, and no other
+// record serves it; other models are served.
 func TestModelsWithoutARecord(t *testing.T) {
 	c := remotes(files(rows("a.b-c", "a.good", "x.y", "a.b"), group("a", ""), `{"pk":"models","sk":"bedrock-a.b","schema":{},"typo":1}`))
 	if got := names(t, c); !slices.Equal(got, []string{"a.good"}) {
@@ -139,7 +139,7 @@ func TestModelsWithoutARecord(t *testing.T) {
 	}
 }
 
-// What is probably not meant is said, and hides no model.
+// Probable mistakes are reported, and hide no model.
 func TestWarnings(t *testing.T) {
 	odd := strings.Replace(group("odd", ""), `"mapping":{"prompt":"$.p"}`, `"mapping":{"prompt":"$.nowhere"}`, 1)
 	c := remotes(files(
@@ -175,14 +175,14 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// A record that did not change is not parsed again and keeps its backend; any change of
-// one is another backend.
+// An unchanged record is not parsed again and keeps its backend; any change of a record
+// gives another backend.
 func TestUnchangedRecordsStayOpen(t *testing.T) {
 	text := group("a", `,"model_id":"one"`)
 	f := files(rows("a.x"), text)
 	m := f.FS.(fstest.MapFS)
 	c := remotes(f)
-	c.cfg.TTL, c.source.ttl = 1, 1 // look each time
+	c.cfg.TTL, c.source.ttl = 1, 1 // read each time
 	open := func() (*Record, llm.Backend) {
 		t.Helper()
 		model, err := c.Open(t.Context(), "a.x")
@@ -214,8 +214,8 @@ func TestUnchangedRecordsStayOpen(t *testing.T) {
 	}
 }
 
-// Records of the family local beside the source's: those of its own names come first,
-// and remote ones are its own alone.
+// Local records in addition to the source's: the source's take precedence by name, and
+// remote records come from the source only.
 func TestLocalRecordsBesideTheSource(t *testing.T) {
 	starters := fstest.MapFS{"abc/weights": {Data: []byte("abc")}, "novels/weights": {Data: []byte("novels")}}
 	local := records().FS.(fstest.MapFS)

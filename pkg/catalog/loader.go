@@ -23,14 +23,14 @@ type Loader interface {
 	Open(ctx context.Context, run *Run, o Options) (llm.Backend, error)
 }
 
-// Options say how a model in this process is opened. Zero values leave the choice to the
-// model and its [Loader].
+// Options configure how a model in this process is opened. Zero values leave the choice
+// to the model and its [Loader].
 type Options struct {
 	Name         string // in the catalog
 	Context      int    // tokens
 	ChatTemplate string
 	Cap          string   // of attention scores, of Alpha models: none, clamp30, tanh30 or a number
-	ParseSpecial bool     // special tokens spelled in raw prompts are read as such
+	ParseSpecial bool     // parse special tokens spelled in raw prompts
 	Languages    []string // that a translator knows
 	Quant        string   // of the weights in memory, of [Quants]
 }

@@ -19,14 +19,14 @@ import (
 	"glossa/pkg/llm/llmtest"
 )
 
-// A loader is a [Loader] of models that say their weights. It counts how often it opens one.
+// A loader is a [Loader] of models that generate their weights as text. It counts opens.
 type loader struct {
 	opens      atomic.Int32
 	mu         sync.Mutex
 	prefetched []string                // under mu
 	options    atomic.Pointer[Options] // of the last open
 
-	// What a test replaces; nil: the defaults.
+	// Hooks of tests; nil: the defaults.
 	block  chan struct{} // Open waits for it
 	scan   func(fs.FS) ([]Run, []error)
 	locate func(location string) (fs.FS, error)
@@ -83,7 +83,7 @@ func (l *loader) Open(_ context.Context, run *Run, o Options) (llm.Backend, erro
 	return llmtest.Script{string(b)}, nil
 }
 
-// scanWeights lists runs of the form <id>/weights; "bad" there is a problem.
+// scanWeights lists runs of the form <id>/weights; "bad" as content is a problem.
 func scanWeights(fsys fs.FS) (runs []Run, problems []error) {
 	dirs, err := fs.ReadDir(fsys, ".")
 	if err != nil {
@@ -108,7 +108,7 @@ func scanWeights(fsys fs.FS) (runs []Run, problems []error) {
 	return runs, problems
 }
 
-// The loader gets what a record says of a model, and the model is one of this process.
+// The loader receives the options of a model's record, and the model runs in this process.
 func TestOptions(t *testing.T) {
 	record := `{"pk":"models","sk":"local-a","context":7,"parse_special":true,"schema":{"checkpoint":"m","chat_template":"chatml","cap":"tanh30","languages":["en","fr"],"quant":"q8_0"}}`
 	l := &loader{}

@@ -12,8 +12,8 @@ import (
 	"glossa/pkg/llm"
 )
 
-// three returns a catalog of the models a, b and c, of 100 bytes each when open, that
-// may use so much memory.
+// three returns a catalog of the models a, b and c, of 100 bytes each when open, with
+// a bound on memory.
 func three(memory int64) (*Catalog, *loader) {
 	d, o := &disk{}, &loader{}
 	for i, name := range []string{"a", "b", "c"} {
@@ -35,7 +35,7 @@ func isOpen(c *Catalog) (names []string) {
 	return names
 }
 
-// gone returns how many models are kept though they were let go.
+// gone returns the number of models that are still in use after they were closed.
 func gone(c *Catalog) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -54,7 +54,7 @@ func use(t *testing.T, c *Catalog, name string) (done func()) {
 	}
 }
 
-// The model that was not used for the longest time goes when another needs its place.
+// The least recently used model is evicted first.
 func TestLeastRecentlyUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, o := three(250)
@@ -72,7 +72,7 @@ func TestLeastRecentlyUsed(t *testing.T) {
 	})
 }
 
-// A model in use stays, and who wants its place is told to come again.
+// Models in use stay, and a request for their memory gets an error with a time to retry.
 func TestModelsInUseStay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := three(200)
@@ -91,7 +91,7 @@ func TestModelsInUseStay(t *testing.T) {
 	})
 }
 
-// A request that comes a moment before the models in use are let go waits for them.
+// A request just before the models in use are released waits for them.
 func TestWaitingForMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := three(100)
@@ -107,7 +107,7 @@ func TestWaitingForMemory(t *testing.T) {
 	})
 }
 
-// The memory of a model that was replaced counts until its last user has gone.
+// The memory of a replaced model counts until its last use ends.
 func TestReplacedModelCountsWhileInUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, o := &disk{}, &loader{}
@@ -129,8 +129,8 @@ func TestReplacedModelCountsWhileInUse(t *testing.T) {
 	})
 }
 
-// A model that was replaced while it was being opened, and that all have left, is not
-// kept when it is open at last.
+// A model that was replaced while it was being opened, and has no more users, is not
+// kept once it is open.
 func TestReplacedWhileOpening(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, o := &disk{}, &loader{block: make(chan struct{})}
@@ -138,7 +138,7 @@ func TestReplacedWhileOpening(t *testing.T) {
 		c := New(Config{
 			Roots: []Root{{Name: "root", FS: d}}, Loader: o, Memory: 150,
 		})
-		c.Has(t.Context(), "a") // the list is there
+		c.Has(t.Context(), "a") // this reads the list
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if _, err := c.Open(ctx, "a"); !errors.Is(err, context.Canceled) {
@@ -159,7 +159,7 @@ func TestReplacedWhileOpening(t *testing.T) {
 	})
 }
 
-// A model that can never fit is refused with the numbers, before it is read.
+// A model that can never fit is rejected with the numbers, before it is read.
 func TestTooLargeForTheMemory(t *testing.T) {
 	c, o := three(99)
 	_, err := c.Open(t.Context(), "a")

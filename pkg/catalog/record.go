@@ -12,11 +12,11 @@ import (
 	"strings"
 	"time"
 
-	remote "glossa/pkg/schema"
+	"glossa/pkg/schema"
 	"glossa/pkg/table"
 )
 
-// The families of models. A name that several have is that of the first family.
+// The families of models. If several have a name, it is that of the first family.
 const (
 	Local     = "local"
 	Bedrock   = "bedrock"
@@ -43,7 +43,7 @@ type Record struct {
 	Created      time.Time
 
 	// Of the families bedrock and sagemaker:
-	Schema    *remote.Schema // of requests and answers; never nil
+	Schema    *schema.Schema // of requests and answers; never nil
 	ModelID   string         // of Bedrock, see [Record.BedrockID]
 	Endpoint  string         // of SageMaker, see [Record.EndpointName]
 	Component string         // one of the endpoint's inference components; "": none
@@ -77,7 +77,7 @@ func (rec *Record) EndpointName() string {
 	return cmp.Or(rec.Endpoint, after, rec.Name)
 }
 
-// A Source has the records of the models to be served.
+// A Source provides the records of the models to be served.
 type Source interface {
 	// Items returns the items whose pk is "models". After an error the last answer stays in
 	// force.
@@ -89,7 +89,7 @@ type Source interface {
 type Item struct {
 	Name string // for problems: the file's, or the item's pk and sk
 	JSON []byte // an object
-	Err  error  // why there is no JSON
+	Err  error  // why JSON is missing
 }
 
 // Files is a [Source] of JSON files, one item each.

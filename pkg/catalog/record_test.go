@@ -21,11 +21,11 @@ func read(t *testing.T, f Files) listing {
 	return r.read(items, nil)
 }
 
-// tiny is a schema that is valid.
+// tiny is a valid schema.
 const tiny = `{"request":{"defaults":{"p":""},"mapping":{"prompt":"$.p"}},"response":{"mapping":{"generated_text":"$.t"}}}`
 
 func TestBadRecordsHideNoOther(t *testing.T) {
-	bad := map[string]string{ // record: what the problem says
+	bad := map[string]string{ // record: its problem
 		``:                                   "EOF",
 		`[]`:                                 "it is a list, not an object",
 		`null`:                               "it is null",
@@ -159,7 +159,7 @@ func FuzzRecord(f *testing.F) {
 	})
 }
 
-// Records name a model for its provider; without it the name does.
+// Records have the provider's name of a model; without it the model's name is used.
 func TestProviderNames(t *testing.T) {
 	for _, test := range []struct{ name, endpoint, want string }{
 		{"tgi.llama-2-13b", "", "llama-2-13b"}, {"tgi.a.b", "", "a.b"}, {"llama", "", "llama"}, {"tgi.", "", "tgi."}, {"tgi.llama", "prod", "prod"},

@@ -12,7 +12,7 @@ import (
 	"glossa/pkg/llm"
 )
 
-// partial is a backend whose weights may turn out not to come.
+// partial is a backend whose weights may fail to load.
 type partial struct {
 	llm.Backend
 	lost atomic.Bool
@@ -25,7 +25,7 @@ func (p *partial) Failed() error {
 	return nil
 }
 
-// A model of which not all could be read is opened again, once in a while.
+// A model with weights that failed to load is opened again, after a pause.
 func TestPartlyReadModelIsOpenedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, opened := &disk{}, []*partial{}
@@ -48,8 +48,8 @@ func TestPartlyReadModelIsOpenedAgain(t *testing.T) {
 	})
 }
 
-// Records name models in S3 by their URLs; what cannot be had is a problem of theirs alone,
-// told to clients in the words that are for them.
+// Records name models in S3 by URL; an unavailable model is a problem of its record only,
+// reported to clients in words for them.
 func TestRemoteCheckpoints(t *testing.T) {
 	d := &disk{}
 	d.put("run/weights", "far", 1)

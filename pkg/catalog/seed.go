@@ -9,31 +9,31 @@ import (
 	"glossa/pkg/table"
 )
 
-// A Seed is what a new table is given.
+// A Seed is the initial content of a table.
 type Seed struct {
-	Items []Item // records, and in all-models the rows of those among them that need one
-	Force bool   // also in place of what was changed or deleted since
+	Items []Item // records, and all-models with the rows that some of them need
+	Force bool   // also write records that were changed or deleted since
 }
 
-// Sown says what became of a seed, by sort keys.
-type Sown struct{ Written, Kept, Deleted []string }
+// SeedResult is the result of writing a seed, by sort keys.
+type SeedResult struct{ Written, Kept, Deleted []string }
 
-// Sow writes those records of which the table has none, and lists their models. What was
-// given once is not given again: what an operator has changed or deleted stays so. One
-// that was cut off can be done again. What was done is told also with an error.
-func (e Editor) Sow(ctx context.Context, s Seed) (sown Sown, err error) {
+// WriteSeed writes the records that the table lacks, and lists their models. It writes each
+// record only once: an operator's changes and deletions stay. An interrupted call can be
+// repeated. The result is valid even with an error.
+func (e Editor) WriteSeed(ctx context.Context, s Seed) (sown SeedResult, err error) {
 	all, err := valid(s.Items, nil)
 	if err != nil {
 		return sown, err
 	}
-	given, err := e.Given(ctx)
+	seeded, err := e.Seeded(ctx)
 	if err != nil {
 		return sown, err
 	}
 	var rows []Row
 	if list := all[allSK]; list != nil {
 		for _, r := range list.models {
-			if s.Force || !given[r.Family+"-"+r.Name] {
+			if s.Force || !seeded[r.Family+"-"+r.Name] {
 				rows = append(rows, r.Row)
 			}
 		}
@@ -41,18 +41,18 @@ func (e Editor) Sow(ctx context.Context, s Seed) (sown Sown, err error) {
 	}
 	keys := slices.Sorted(maps.Keys(all))
 	for _, key := range keys {
-		if err := e.sow(ctx, &sown, all[key], given[key], s.Force); err != nil {
+		if err := e.writeSeedRecord(ctx, &sown, all[key], seeded[key], s.Force); err != nil {
 			return sown, err
 		}
 	}
 	if err := e.list(ctx, &sown, rows, s.Force); err != nil {
 		return sown, err
 	}
-	return sown, e.Give(ctx, keys...)
+	return sown, e.MarkSeeded(ctx, keys...)
 }
 
-// sow writes one record if it is to be.
-func (e Editor) sow(ctx context.Context, sown *Sown, it *item, given, force bool) error {
+// writeSeedRecord writes one record if necessary.
+func (e Editor) writeSeedRecord(ctx context.Context, sown *SeedResult, it *item, seeded, force bool) error {
 	stored, err := store(it)
 	if err != nil {
 		return err
@@ -61,7 +61,7 @@ func (e Editor) sow(ctx context.Context, sown *Sown, it *item, given, force bool
 	switch {
 	case force:
 		err = e.Table.Put(ctx, stored)
-	case given:
+	case seeded:
 		fate = &sown.Kept
 		if _, err = e.Table.Get(ctx, stored.Key()); errors.Is(err, table.ErrNotFound) {
 			fate, err = &sown.Deleted, nil
@@ -78,7 +78,7 @@ func (e Editor) sow(ctx context.Context, sown *Sown, it *item, given, force bool
 }
 
 // list adds the rows of models that are not listed, or with force all.
-func (e Editor) list(ctx context.Context, sown *Sown, rows []Row, force bool) error {
+func (e Editor) list(ctx context.Context, sown *SeedResult, rows []Row, force bool) error {
 	if len(rows) == 0 {
 		return nil
 	}
@@ -94,41 +94,42 @@ func (e Editor) list(ctx context.Context, sown *Sown, rows []Row, force bool) er
 	return err
 }
 
-// seeds is the item that says what was given, beside the partition of the records.
-var seeds = table.Key{PK: "seeds", SK: "models"}
+// seededItem is the item with the names of the records that were seeded, outside the partition of the
+// records.
+var seededItem = table.Key{PK: "seeds", SK: "models"}
 
-// Given returns the names of what the table and its bucket were given by seeds.
-func (e Editor) Given(ctx context.Context) (map[string]bool, error) {
-	it, err := e.Table.Get(ctx, seeds)
+// Seeded returns the names that seeds have written to the table and its bucket.
+func (e Editor) Seeded(ctx context.Context) (map[string]bool, error) {
+	it, err := e.Table.Get(ctx, seededItem)
 	if err != nil && !errors.Is(err, table.ErrNotFound) {
 		return nil, err
 	}
-	given := map[string]bool{}
+	seeded := map[string]bool{}
 	names, _ := it["names"].([]any)
 	for _, name := range names {
 		if s, ok := name.(string); ok {
-			given[s] = true
+			seeded[s] = true
 		}
 	}
-	return given, nil
+	return seeded, nil
 }
 
-// Give adds to the names of what was given.
-func (e Editor) Give(ctx context.Context, names ...string) error {
-	given, err := e.Given(ctx)
+// MarkSeeded adds names to those.
+func (e Editor) MarkSeeded(ctx context.Context, names ...string) error {
+	seeded, err := e.Seeded(ctx)
 	if err != nil {
 		return err
 	}
-	before := len(given)
+	before := len(seeded)
 	for _, name := range names {
-		given[name] = true
+		seeded[name] = true
 	}
-	if len(given) == before {
+	if len(seeded) == before {
 		return nil
 	}
 	var list []any
-	for _, name := range slices.Sorted(maps.Keys(given)) {
+	for _, name := range slices.Sorted(maps.Keys(seeded)) {
 		list = append(list, name)
 	}
-	return e.Table.Put(ctx, table.Item{"pk": seeds.PK, "sk": seeds.SK, "names": list})
+	return e.Table.Put(ctx, table.Item{"pk": seededItem.PK, "sk": seededItem.SK, "names": list})
 }

@@ -11,7 +11,7 @@ import (
 	"glossa/schemas"
 )
 
-// inside returns the records that come with the program.
+// inside returns the embedded records.
 func inside(t *testing.T) []Item {
 	t.Helper()
 	items, err := Files{schemas.Files()}.Items(t.Context())
@@ -21,17 +21,17 @@ func inside(t *testing.T) []Item {
 	return items
 }
 
-// sow sows, which must go well.
-func sow(t *testing.T, e Editor, s Seed) Sown {
+// sow writes a seed and fails the test on an error.
+func sow(t *testing.T, e Editor, s Seed) SeedResult {
 	t.Helper()
-	sown, err := e.Sow(t.Context(), s)
+	sown, err := e.WriteSeed(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return sown
 }
 
-// A second seed writes nothing, and no seed undoes what an operator did.
+// A second seed writes nothing, and no seed undoes an operator's changes.
 func TestSow(t *testing.T) {
 	s := tabletest.New(t)
 	e, seed := Editor{s.Table()}, Seed{Items: inside(t)}
@@ -77,8 +77,7 @@ func TestSow(t *testing.T) {
 	}
 }
 
-// What the table had before a first seed stays, its rows too, and those of new models
-// come after them.
+// Existing items and rows of the table stay, and rows of new models follow them.
 func TestSowBeside(t *testing.T) {
 	mine := `{"pk":"models","sk":"local-abc","schema":{"checkpoint":"other"}}`
 	list := `{"pk":"models","sk":"all-models","models":[{"model_type":"Mine","model_name":"abc","model_family":"local","streaming":false}]}`
@@ -98,7 +97,7 @@ func TestSowBeside(t *testing.T) {
 	}
 }
 
-// A seed that is cut off at any write leaves what the next one completes.
+// The next seed completes one that was interrupted at any write.
 func TestSowCut(t *testing.T) {
 	want := described(t, Files{schemas.Files()})
 	for cut, done := 1, false; !done; cut++ {
@@ -113,7 +112,7 @@ func TestSowCut(t *testing.T) {
 			}
 			return 0, ""
 		})
-		_, err := e.Sow(t.Context(), Seed{Items: inside(t)})
+		_, err := e.WriteSeed(t.Context(), Seed{Items: inside(t)})
 		done = err == nil
 		s.Fault(nil)
 		if sow(t, e, Seed{Items: inside(t)}); described(t, Table(e)) != want {
@@ -125,17 +124,17 @@ func TestSowCut(t *testing.T) {
 	}
 }
 
-// Records with mistakes are not written, and nothing with them.
+// Invalid records are not written, nor is anything with them.
 func TestSowRefused(t *testing.T) {
 	e := Editor{tabletest.New(t).Table()}
 	bad := Item{Name: "b", JSON: []byte(`{"pk":"models","sk":"local-b","schema":{}}`)}
-	if _, err := e.Sow(t.Context(), Seed{Items: append(inside(t), bad)}); err == nil {
+	if _, err := e.WriteSeed(t.Context(), Seed{Items: append(inside(t), bad)}); err == nil {
 		t.Error("it is taken")
 	}
 	if items, err := Table(e).Items(t.Context()); err != nil || len(items) > 0 {
 		t.Errorf("%d items, %v", len(items), err)
 	}
-	if _, err := e.Table.Get(t.Context(), seeds); !errors.Is(err, table.ErrNotFound) {
+	if _, err := e.Table.Get(t.Context(), seededItem); !errors.Is(err, table.ErrNotFound) {
 		t.Error(err)
 	}
 }

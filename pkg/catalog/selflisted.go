@@ -23,9 +23,9 @@ func (s itemSet) selfListed() (list []model) {
 }
 
 // single reports whether a record describes only the model that its key names. A record may
-// say so itself. Otherwise it does if it names a model or an endpoint, if its key is the id
-// or ARN of a model on Bedrock, or if its key may be the name of an endpoint on SageMaker. It
-// does not if a row uses it as the record of a group.
+// have an attribute for it. Otherwise it does if it names a model or an endpoint, if its key
+// is the id or ARN of a model on Bedrock, or if its key may be the name of an endpoint on
+// SageMaker. It does not if a row uses it as the record of a group.
 func (it *item) single(family, name string, shared bool) bool {
 	switch {
 	case family == Local:
@@ -46,7 +46,7 @@ func (it *item) single(family, name string, shared bool) bool {
 	return callable(name)
 }
 
-// targets reports whether the item says what one model is called by its provider.
+// targets reports whether the item has the provider's name of one model.
 func (it *item) targets() bool { return it.modelID != "" || it.endpoint != "" || it.component != "" }
 
 // row makes the row of a model whose record has none.

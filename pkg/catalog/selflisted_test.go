@@ -24,7 +24,7 @@ const (
 	haiku  = "anthropic.claude-3-haiku-20240307-v1:0"
 )
 
-// shipped returns the records inside the program of these names as items of a table.
+// shipped returns the embedded records with these names as items of a table.
 func shipped(t *testing.T, keys ...string) (list []table.Item) {
 	t.Helper()
 	for _, key := range keys {
@@ -37,8 +37,8 @@ func shipped(t *testing.T, keys ...string) (list []table.Item) {
 	return list
 }
 
-// A record that is put into the table is a model, at once and without a row; deleted, it
-// is none.
+// A record in the table is a model, immediately and without a row; a deleted record is
+// not.
 func TestOneItemIsAModel(t *testing.T) {
 	schema := decoded(t, []byte(group("x", "")))["schema"]
 	for name, it := range map[string]table.Item{
@@ -53,7 +53,7 @@ func TestOneItemIsAModel(t *testing.T) {
 	} {
 		tab := tableOf(t, shipped(t, "bedrock-anthropic", "sagemaker-tgi")...)
 		c := remotes(Table{tab})
-		c.cfg.TTL, c.source.ttl = 1, 1 // look each time
+		c.cfg.TTL, c.source.ttl = 1, 1 // read each time
 		if got := names(t, c); len(got) > 0 {
 			t.Errorf("%s: before %q", name, got)
 		}
@@ -81,7 +81,7 @@ func TestOneItemIsAModel(t *testing.T) {
 	}
 }
 
-// What a row would say is in the item, or found out.
+// The values of a row come from the item, or are derived.
 func TestTypesOfModelsWithoutARow(t *testing.T) {
 	stream := strings.Replace(tiny, `"response":`, `"response-with-stream":{"mapping":{}},"response":`, 1)
 	record := func(sk, more string) string { return `{"pk":"models","sk":"` + sk + `"` + more + `}` }
@@ -107,7 +107,7 @@ func TestTypesOfModelsWithoutARow(t *testing.T) {
 	}
 }
 
-// Records of groups are not listed, nor are keys that no model can have.
+// Records of groups are not listed, nor are keys that are not valid names.
 func TestGroupsAreNotListed(t *testing.T) {
 	for key, more := range map[string]string{
 		"bedrock-anthropic": "", "bedrock-anthropic.claude-v2": "", "bedrock-mine": "", "sagemaker-tgi": "", "sagemaker-x.y": `,"listed":false`,
@@ -127,7 +127,7 @@ func TestGroupsAreNotListed(t *testing.T) {
 	}
 }
 
-// The groups that have no sign of it are the records inside the program.
+// The groups without an attribute for it are the embedded records.
 func TestShippedGroups(t *testing.T) {
 	entries, err := os.ReadDir("../../schemas")
 	if err != nil {
@@ -144,8 +144,8 @@ func TestShippedGroups(t *testing.T) {
 	}
 }
 
-// Rows come first, in their order, each model once; records that rows use as those of
-// groups are not models themselves.
+// Rows come first, in their order, each model once; records that rows use as groups
+// are not models themselves.
 func TestRowsComeFirst(t *testing.T) {
 	c := remotes(files(rows("own.z", "g.h.2", "own.a", "g.h.1", "us.x.y", "own.z", "t.v.1"),
 		group("own.a", ""), group("own.b", ""), group("own.z", ""), group("g.h", ""), group("x.y", ""), group("t", `,"model_id":"one"`)))
@@ -158,7 +158,7 @@ func TestRowsComeFirst(t *testing.T) {
 	}
 }
 
-// Items that are no models, and those that are wrong, take no others down, and are named.
+// Items that are not models, and invalid ones, do not affect others, and are reported by name.
 func TestBadItemsAreNamed(t *testing.T) {
 	good := table.Item{"pk": pk, "sk": "bedrock-" + haiku, "schema": tiny}
 	c := remotes(Table{tableOf(t, good,
@@ -208,7 +208,7 @@ func TestUnknownAttributesAreReportedOnce(t *testing.T) {
 		}
 	}
 	said := log.String()
-	if lines := strings.Count(said, "\n"); lines != 3+1 || strings.Contains(said, "secret") { // and that a.c does not stream
+	if lines := strings.Count(said, "\n"); lines != 3+1 || strings.Contains(said, "secret") { // and a warning that a.c does not stream
 		t.Errorf("%d lines:\n%s", lines, said)
 	}
 	for _, want := range []string{`api_key`, `16 more; known are cache_seconds`, `/models: not known, without effect: \\\"note\\\"`, `comment`} {
@@ -218,10 +218,10 @@ func TestUnknownAttributesAreReportedOnce(t *testing.T) {
 	}
 }
 
-// A name that a record of a group covers is served when it is asked for, in its family or
-// without; the operator can turn that off.
+// A name that a group's record covers is served on request, with or without its family;
+// the operator can disable that.
 func TestUnlistedModels(t *testing.T) {
-	open := map[string]string{ // what the backend is made of; "": refused
+	open := map[string]string{ // configuration of the backend; "": rejected
 		haiku: "bedrock-anthropic", "bedrock/" + haiku: "bedrock-anthropic", sonnet: "bedrock-anthropic", "tgi.my-endpoint": "sagemaker-tgi",
 		"sagemaker/tgi.my-endpoint": "sagemaker-tgi", "anthropic.claude-v2:1": "bedrock-anthropic.claude-v2", "h.idden": "bedrock-h.idden", "odd name": "sagemaker-odd name",
 
@@ -286,11 +286,11 @@ func TestUnlistedFallback(t *testing.T) {
 	}
 }
 
-// A record without a schema has that of its group as it is now.
+// A record without a schema uses the current one of its group.
 func TestLentSchema(t *testing.T) {
 	f := files(group("a", ""), `{"pk":"models","sk":"bedrock-a.b","context":7}`, `{"pk":"models","sk":"bedrock-a.b.c"}`)
 	c := remotes(f)
-	c.cfg.TTL, c.source.ttl = 1, 1 // look each time
+	c.cfg.TTL, c.source.ttl = 1, 1 // read each time
 	e, err := c.Entry(t.Context(), "a.b")
 	if err != nil || e.Context != 7 || e.Record().Schema == nil || e.Item != "bedrock-a.b" {
 		t.Fatalf("%+v, %v", e, err)
@@ -306,7 +306,7 @@ func TestLentSchema(t *testing.T) {
 	}
 }
 
-// What is added, taken off the list and deleted needs no row.
+// An editor adds, unlists and deletes models without rows.
 func TestEditorOfModelsWithoutARow(t *testing.T) {
 	e := Editor{tableOf(t, shipped(t, "bedrock-anthropic")...)}
 	listed := func() []string { return names(t, remotes(Table(e))) }
@@ -361,7 +361,7 @@ func TestLargeTables(t *testing.T) {
 	for range s.Table().Pages(t.Context(), pk, "") {
 		break
 	}
-	if n := s.Requests("Query") - before; n > 3 { // which is as often as one call is repeated
+	if n := s.Requests("Query") - before; n > 3 { // as often as one call is retried
 		t.Errorf("%d pages were read, and one asked for", n)
 	}
 	if got := c.source.window; got != (window{DefaultTTL / 2 * 16, DefaultTTL * 16}) {
@@ -374,13 +374,13 @@ func TestLargeTables(t *testing.T) {
 			names(t, c)
 			time.Sleep(100 * time.Millisecond)
 		}
-		if n := s.count(); n > 60/(4*2)+1 || n < 60/(4*5) { // seconds; in 4 times of half of the TTL
+		if n := s.count(); n > 60/(4*2)+1 || n < 60/(4*5) { // in seconds; once in 4 times half of the TTL
 			t.Errorf("asked %d times in a minute", n)
 		}
 	})
 }
 
-// schemas/README.md describes each attribute that an item may have.
+// schemas/README.md describes every attribute of an item.
 func TestReadmeOfAttributes(t *testing.T) {
 	b, err := os.ReadFile("../../schemas/README.md")
 	if err != nil {

@@ -10,12 +10,12 @@ import (
 
 // view is the result of one read of records and roots. It does not change.
 type view struct {
-	at time.Time // when the source was asked
+	at time.Time // when the read began
 	window
 	entries  []Entry
 	names    map[string]*Entry     // by name, alias and family/name
-	unserved map[string]*llm.Error // names of models that are listed and not served; nil: the error is not for clients
-	records  itemSet               // they may describe models that are not listed; nil: such models are refused
+	unserved map[string]*llm.Error // names of models that are listed but not served; nil: the error is not for clients
+	records  itemSet               // they may describe models that are not listed; nil: no such models are served
 	serves   map[string]bool       // the remote families that can be opened
 	problems []error
 	good     bool  // records were read, now or earlier

@@ -1,8 +1,7 @@
-// Package cloud finds an account of AWS in the way that the AWS CLI does: in the
-// environment, in its files, by its logins, by the role of the machine. It is linked
-// into the command that people use, and not into functions, which have an account in
-// their environment and pay for each megabyte when they start. It refuses to know what
-// the account is used for.
+// Package cloud finds an AWS account like the AWS CLI: in the environment, in its
+// files, by its logins, by the role of the machine. It is linked into the command that
+// people use. Functions do not link it: they have an account in their environment, and
+// start more slowly with each megabyte. It refuses to know the purpose of the account.
 package cloud
 
 import (
@@ -16,17 +15,18 @@ import (
 	"github.com/aws/smithy-go/logging"
 )
 
-// Load returns the configuration of clients, which share client. Nothing is connected
-// to: credentials are looked for when the first call is signed.
+// Load returns the configuration of clients, which share client. It makes no
+// connection: credentials are looked up when the first call is signed.
 func Load(client *awshttp.BuildableClient) (aws.Config, error) {
 	return config.LoadDefaultConfig(context.Background(),
 		config.WithHTTPClient(client),
-		config.WithLogger(logging.Nop{}), // what fails is told to who asked
+		config.WithLogger(logging.Nop{}), // the caller receives errors
 		config.WithEC2RoleCredentialOptions(brief))
 }
 
-// brief asks for the role of an EC2 instance once, which takes a second at most where
-// nobody answers, as on a laptop; the SDK's own retries take five.
+// brief limits the lookup of an EC2 instance's role to one attempt, which takes at
+// most a second where nothing answers, as on a laptop; the SDK's own retries take
+// five.
 func brief(o *ec2rolecreds.Options) {
 	o.Client = imds.New(imds.Options{Retryer: aws.NopRetryer{}})
 }

@@ -31,7 +31,8 @@ var doors = []struct {
 	{"url streamed", "url-chat", Config{StreamURL: true}},
 }
 
-// TestAnswers: each door gives the same status, headers and body for the same handler.
+// TestAnswers checks that each kind of event gives the same status, headers and body for the same
+// handler.
 func TestAnswers(t *testing.T) {
 	typed := func(kind string) http.Header { return http.Header{"Content-Type": {kind}} }
 	for _, c := range []struct {
@@ -187,7 +188,7 @@ func TestPanics(t *testing.T) {
 			name     string
 			h        http.HandlerFunc
 			reported any
-			sent     bool // something leaves before the end when streamed
+			sent     bool // when streamed, bytes leave before the end
 			message  string
 		}{
 			{"before", before, "boom", false, ""},
@@ -227,7 +228,8 @@ func flushSent(w http.ResponseWriter) {
 	w.(http.Flusher).Flush()
 }
 
-// TestChunksAreCausal: each flush is readable before the handler goes on, and nothing leaves without one.
+// TestChunksAreCausal checks that each flush is readable before the handler continues, and that nothing
+// leaves without one.
 func TestChunksAreCausal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		goOn := make(chan struct{})
@@ -299,7 +301,8 @@ func TestChunksAreCausal(t *testing.T) {
 	})
 }
 
-// TestGone: closing the Response early, as aws-lambda-go does when the Runtime API's connection fails, stops the handler.
+// TestGone checks that closing the Response early, as aws-lambda-go does when the Runtime API's connection fails, stops
+// the handler.
 func TestGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var werr, ferr, cerr error

@@ -14,15 +14,15 @@ import (
 	"github.com/awslabs/aws-lambda-go-api-proxy/core"
 )
 
-// maxAnswer is the most bytes of a buffered answer's JSON: Lambda's 6 MB for a synchronous invocation.
-// A larger one would be refused by the Runtime API, which ends the process.
+// maxAnswer is the largest JSON of a buffered answer, in bytes: Lambda's 6 MB for a synchronous
+// invocation. The Runtime API would reject a larger one, which ends the process.
 const maxAnswer = 6 << 20
 
 // buffer runs the handler to its end and answers with one JSON document. finish runs when the Response is closed.
 func (a *Adapter) buffer(e *event, r *http.Request, finish func()) (*Response, error) {
 	w := &writer{head: r.Method == http.MethodHead, limit: maxAnswer}
 	ended := make(chan struct{})
-	go func() { // ends with the handler; on its own so that runtime.Goexit in a handler cannot end the Lambda loop
+	go func() { // ends with the handler; a goroutine, so that runtime.Goexit in a handler cannot end the Lambda loop
 		defer close(ended)
 		a.serve(w, r)
 	}()
@@ -109,7 +109,7 @@ func documentV2(status int, header http.Header, body []byte, binary bool) ([]byt
 	return marshal(out)
 }
 
-// fill replays a finished answer into one of api-proxy's writers.
+// fill copies a finished answer into one of api-proxy's writers.
 func fill(rw http.ResponseWriter, status int, header http.Header, body []byte) error {
 	maps.Copy(rw.Header(), header)
 	rw.WriteHeader(status)
@@ -131,7 +131,7 @@ func marshal(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// textual reports whether the header declares a body that may travel as text.
+// textual reports whether the header declares a body that may be sent as text.
 func textual(h http.Header) bool {
 	if enc := h.Get("Content-Encoding"); enc != "" && !strings.EqualFold(enc, "identity") {
 		return false

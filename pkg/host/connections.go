@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// connections is a listener that lets each sender have as many connections as it leaves to others: one alone half of
-// them, the next half of the rest. Those beyond are closed at once, so that nobody who opens connections and sends
-// nothing keeps others out.
+// connections is a listener that allows each sender as many connections as it leaves to others: a single sender half
+// of them, the next one half of the rest. It closes further ones at once, so that a sender with idle connections
+// cannot lock others out.
 type connections struct {
 	net.Listener
 	limit  int
@@ -18,12 +18,13 @@ type connections struct {
 	by   map[string]int
 }
 
-// share returns ln with at most limit connections, shared between those whom sender names.
+// share returns ln with at most limit connections, shared between the senders that the function
+// sender names.
 func share(ln net.Listener, limit int, sender func(remote string) string) net.Listener {
 	return &connections{Listener: ln, limit: limit, sender: sender, by: map[string]int{}}
 }
 
-// Accept waits for a connection that may stay.
+// Accept waits for a connection within the limits.
 func (c *connections) Accept() (net.Conn, error) {
 	for {
 		conn, err := c.Listener.Accept()
@@ -34,7 +35,7 @@ func (c *connections) Accept() (net.Conn, error) {
 		if c.enter(from) {
 			return &counted{Conn: conn, leave: sync.OnceFunc(func() { c.leave(from) })}, nil
 		}
-		_ = conn.Close() // nothing was said
+		_ = conn.Close() // the client has sent nothing yet
 	}
 }
 
@@ -58,7 +59,7 @@ func (c *connections) leave(from string) {
 	}
 }
 
-// counted is a connection that counts until it is closed.
+// counted is a connection that counts against its sender until it is closed.
 type counted struct {
 	net.Conn
 	leave func()

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestConnections: a sender has half of the connections at most, and those that it closes make room.
+// TestConnections checks that a sender has at most half of the connections, and that closing them
+// makes room.
 func TestConnections(t *testing.T) {
 	c := share(nil, 16, nil).(*connections)
 	count := func(from string) (n int) {
@@ -35,7 +36,8 @@ func TestConnections(t *testing.T) {
 	}
 }
 
-// TestServeConnections: connections beyond a sender's share are closed, and another's request is answered.
+// TestServeConnections checks that connections beyond a sender's share are closed, and that another
+// sender's request is answered.
 func TestServeConnections(t *testing.T) {
 	var sender atomic.Value
 	sender.Store("crowd")

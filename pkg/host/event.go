@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// kind is the front door that an event came through.
+// kind is the source of an event.
 type kind uint8
 
 const (
@@ -21,7 +21,7 @@ const (
 // v1 reports whether events and answers of this kind have the 1.0 shape.
 func (k kind) v1() bool { return k == kindREST || k == kindHTTPv1 }
 
-// event is the union of the fields that this package reads of the three event shapes, so that one pass decodes any.
+// event has the fields that this package reads of the three event shapes, so that one pass decodes any.
 type event struct {
 	Version               string              `json:"version"`
 	Path                  string              `json:"path"`       // 1.0
@@ -57,7 +57,7 @@ type eventContext struct {
 	} `json:"http"` // 2.0
 }
 
-// EventError says why an event cannot be served as an HTTP request.
+// EventError is the reason why an event cannot be served as an HTTP request.
 type EventError struct {
 	Reason string
 }
@@ -65,7 +65,7 @@ type EventError struct {
 // Error returns the reason.
 func (e *EventError) Error() string { return "host: " + e.Reason }
 
-// parseEvent decodes a payload and finds its kind.
+// parseEvent decodes a payload and determines its kind.
 func parseEvent(payload []byte) (*event, error) {
 	e := new(event)
 	if err := json.Unmarshal(payload, e); err != nil {
@@ -108,14 +108,14 @@ func (e *event) sourceIP() string {
 	return e.Context.HTTP.SourceIP
 }
 
-// describe names what an event of unknown shape is, for whoever set up the trigger.
+// describe describes an event of unknown shape, for the person who configured the trigger.
 func describe(payload []byte, cause error) string {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(payload, &fields); err != nil {
 		return fmt.Sprintf("not a JSON object (%v)", err)
 	}
 	var source, detail string
-	// A field of another type leaves its string empty, and the keys are named instead.
+	// A field of another type leaves its string empty; then the keys are listed instead.
 	_ = json.Unmarshal(fields["source"], &source)
 	_ = json.Unmarshal(fields["detail-type"], &detail)
 	switch {

@@ -22,7 +22,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// describeRequest writes all that a handler can see of a request.
+// describeRequest writes all parts of a request that a handler can see.
 func describeRequest(w http.ResponseWriter, r *http.Request) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s %s\n", r.Method, r.RequestURI, r.Proto)
@@ -49,7 +49,7 @@ type reply struct {
 	header   http.Header
 	body     string
 	isBase64 bool
-	failure  error // the read error after the head
+	failure  error // the read error after the prelude
 	streamed bool
 }
 
@@ -118,7 +118,8 @@ func sample(t testing.TB, name string) string {
 	return string(b)
 }
 
-// TestEvents holds what each sample event becomes against its golden file, buffered and streamed.
+// TestEvents compares the conversion of each sample event with its golden file, buffered and
+// streamed.
 func TestEvents(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.json")
 	if err != nil || len(files) == 0 {
@@ -184,7 +185,7 @@ func TestRequestIDOutsideLambda(t *testing.T) {
 	}
 }
 
-// The invocation's trace stands in the header of that name, whatever came in it.
+// The invocation's trace replaces any incoming header of that name.
 func TestTraceOfTheInvocation(t *testing.T) {
 	const trace = "Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=1"
 	for _, want := range []string{trace, ""} {
@@ -236,7 +237,8 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// FuzzInvoke: no event makes the adapter panic, hang, or give an answer that cannot be read.
+// FuzzInvoke checks that no event makes the adapter panic, hang, or give an answer that cannot be
+// read.
 func FuzzInvoke(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.json")
 	if err != nil {

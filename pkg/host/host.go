@@ -1,8 +1,8 @@
 // Package host runs an http.Handler under AWS Lambda, behind an API Gateway REST API, an HTTP API or a function URL,
 // buffered or streamed, and under plain net/http.
 //
-// It refuses to know what the handler serves, reads no environment and writes no logs: what goes wrong is returned,
-// answered or given to Config.Panicked.
+// It refuses to know what the handler serves, reads no environment and writes no logs: errors are returned, answered
+// or passed to Config.Panicked.
 //
 // Sources: the Lambda Runtime API and the API Gateway proxy formats 1.0 and 2.0 as aws-lambda-go models them, and the
 // event conversions of aws-lambda-go-api-proxy/core, with the corrections named in request.go and buffered.go.
@@ -18,11 +18,12 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 )
 
-// RequestIDHeader is set on every request that comes from Lambda to the invocation's request id, whatever the client sent.
+// RequestIDHeader is set to the invocation's request id on every request that comes from Lambda. A value from the client
+// is overwritten.
 const RequestIDHeader = "X-Amzn-Request-Id"
 
-// TraceHeader is set on requests that come from Lambda to the invocation's trace, whatever the client or the gateway sent:
-// it names the invocation as the parent.
+// TraceHeader is set to the invocation's trace on every request that comes from Lambda, with the invocation as parent. A
+// value from the client or the gateway is overwritten.
 const TraceHeader = "X-Amzn-Trace-Id"
 
 const (
@@ -34,38 +35,42 @@ const (
 	defaultConnections = 4096
 )
 
-// Config says how a handler is run. The zero value works: buffered answers, as AWS has it unless told otherwise.
+// Config configures how a handler is run. The zero value works: buffered answers, which is AWS's default.
 type Config struct {
-	// StreamREST says that the REST API's integration has response transfer mode STREAM. It cannot be read from the event.
+	// StreamREST is set if the REST API's integration has response transfer mode STREAM. It cannot be read from the event.
 	StreamREST bool
-	// StreamURL says that the function URL has invoke mode RESPONSE_STREAM. It cannot be read from the event.
+	// StreamURL is set if the function URL has invoke mode RESPONSE_STREAM. It cannot be read from the event.
 	// HTTP APIs cannot stream and are always buffered.
 	StreamURL bool
-	// BasePath is the base path mapping of a custom domain, such as "/llm"; it is taken off each request's path.
-	// Stage prefixes of the default domain are taken off without it.
+	// BasePath is the base path mapping of a custom domain, such as "/llm"; it is removed from each request's
+	// path. Stage prefixes of the default domain are always removed.
 	BasePath string
 	// Margin is the time between the deadline of the request's context and that of the invocation, at most half of what
 	// is left when the request comes in. 0 means 500 ms.
 	Margin time.Duration
-	// Grace is how long running requests may take to end after a stop signal. 0 means 300 ms under Lambda, 10 s in Serve.
+	// Grace is the time that running requests have to end after a stop signal. 0 means 300 ms under Lambda, 10 s in
+	// Serve.
 	Grace time.Duration
-	// BodyTimeout is how long a request, its body included, may take to come in under Serve. 0 means 5 min.
+	// BodyTimeout is the longest time for receiving a request with its body under Serve. 0 means 5 min.
 	BodyTimeout time.Duration
-	// Stall is how long a client may take for the next 64 KiB of an answer under Serve, and how far it may fall behind a
-	// kilobyte a second over all of it, before its connection is closed. 0 means 1 min.
+	// Stall is the longest time that a client may take for the next 64 KiB of an answer under Serve, and the longest
+	// delay that it may accumulate behind a rate of 1 KiB/s over the whole answer, before its connection is closed. 0
+	// means 1 min.
 	Stall time.Duration
-	// Connections is how many connections there may be at once under Serve. 0 means 4096.
+	// Connections is the largest number of simultaneous connections under Serve. 0 means 4096.
 	Connections int
-	// Sender names whose a connection from a remote address is: no sender has more of Connections than it leaves to
-	// others. nil means that each address is a sender.
+	// Sender returns the sender of a connection from a remote address: no sender has more of Connections than it
+	// leaves to others. nil: each address is a sender.
 	Sender func(remote string) string
-	// Panicked is told of each panic of the handler that nothing inside it recovered, with the stack. It may be nil.
+	// Panicked is called with each panic of the handler that nothing inside it recovered, with the stack. It may be
+	// nil.
 	Panicked func(r *http.Request, value any, stack []byte)
-	// Shutdown runs under Lambda after SIGTERM, once running requests have ended or Grace is over. It may be nil.
+	// Shutdown runs under Lambda after SIGTERM, once running requests have ended or Grace has passed. It may be
+	// nil.
 	Shutdown func()
 }
 
-// Adapter answers Lambda invocations with an http.Handler. It may be used by several goroutines at once.
+// Adapter answers Lambda invocations with an http.Handler. It is safe for concurrent use.
 type Adapter struct {
 	handler http.Handler
 	cfg     Config
@@ -77,8 +82,8 @@ func New(h http.Handler, cfg Config) *Adapter {
 	return &Adapter{handler: h, cfg: cfg}
 }
 
-// Invoke answers one event. The error is an *EventError when the event is not an HTTP request that this package knows.
-// The Response must be closed; closing it early fails the handler's writes, cancels its context and waits for it.
+// Invoke answers one event. The error is an *EventError if the event is not an HTTP request of a known shape. The
+// Response must be closed; closing it early fails the handler's writes, cancels its context and waits for it.
 func (a *Adapter) Invoke(ctx context.Context, payload json.RawMessage) (*Response, error) {
 	e, err := parseEvent(payload)
 	if err != nil {
@@ -101,7 +106,7 @@ func (a *Adapter) Invoke(ctx context.Context, payload json.RawMessage) (*Respons
 	return a.buffer(e, r, finish)
 }
 
-// streams reports whether e is to be answered with a streaming response.
+// streams reports whether e gets a streaming response.
 func (a *Adapter) streams(e *event) bool {
 	switch e.kind {
 	case kindREST:
@@ -113,7 +118,8 @@ func (a *Adapter) streams(e *event) bool {
 	}
 }
 
-// withDeadline takes the margin off the invocation's deadline, so that a partial answer can still be delivered.
+// withDeadline sets the deadline to the invocation's deadline less the margin, so that a partial answer can
+// still be delivered.
 func (a *Adapter) withDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
 	end, ok := ctx.Deadline()
 	if !ok {
@@ -123,11 +129,11 @@ func (a *Adapter) withDeadline(ctx context.Context) (context.Context, context.Ca
 	return context.WithDeadline(ctx, end.Add(-margin))
 }
 
-// gatewayKey is where a request's context has that it came through an API.
+// gatewayKey is the context key that marks requests from API Gateway.
 type gatewayKey struct{}
 
-// BehindGateway tells whether the request that ctx belongs to came through an API of API Gateway, whose other routes
-// other functions may serve. At a function URL and outside Lambda this process serves all there is.
+// BehindGateway reports whether the request that ctx belongs to came through API Gateway, whose other routes may
+// belong to other functions. At a function URL and outside Lambda this process serves all routes.
 func BehindGateway(ctx context.Context) bool {
 	behind, _ := ctx.Value(gatewayKey{}).(bool)
 	return behind

@@ -30,7 +30,8 @@ func (a *Adapter) serve(w *writer, r *http.Request) {
 	returned = true
 }
 
-// report tells the hook of a panic, unless it is the one that means "drop this connection".
+// report calls the hook with a panic, unless the panic is the one that means "drop this
+// connection".
 func report(hook func(*http.Request, any, []byte), r *http.Request, value any) {
 	if hook != nil && value != http.ErrAbortHandler {
 		hook(r, value, debug.Stack())

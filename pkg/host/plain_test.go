@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// trickle is the writer of a connection whose client takes so many bytes a second.
+// trickle is the writer of a connection whose client takes rate bytes a second.
 type trickle struct {
 	http.ResponseWriter
 	rate     float64
@@ -27,8 +27,8 @@ func (c *trickle) Write(p []byte) (int, error) {
 func (c *trickle) FlushError() error                  { return nil }
 func (c *trickle) SetWriteDeadline(t time.Time) error { c.deadline = t; return nil }
 
-// TestServeTrickle: a client is cut off that takes less than a kilobyte a second, though it never stops to read; one that
-// takes more, or that waits for the handler, is not.
+// TestServeTrickle checks that a client that takes less than a kilobyte a second is disconnected, though it never stops
+// reading; one that takes more, or that waits for the handler, is not.
 func TestServeTrickle(t *testing.T) {
 	for _, test := range []struct {
 		rate  float64       // bytes a second
@@ -36,9 +36,9 @@ func TestServeTrickle(t *testing.T) {
 		cut   bool
 	}{
 		{10, 0, true},
-		{slowest * 0.8, 0, true},
-		{slowest * 1.2, 0, false},
-		{slowest * 1.2, time.Minute, false},
+		{minRate * 0.8, 0, true},
+		{minRate * 1.2, 0, false},
+		{minRate * 1.2, time.Minute, false},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			began := time.Now()

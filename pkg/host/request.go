@@ -56,7 +56,8 @@ func (e *event) request(ctx context.Context, basePath string) (*http.Request, er
 	return r, nil
 }
 
-// traceKey is where aws-lambda-go puts what the Runtime API's Lambda-Runtime-Trace-Id says.
+// traceKey is the context key under which aws-lambda-go stores the Runtime API's
+// Lambda-Runtime-Trace-Id.
 const traceKey = "x-amzn-trace-id"
 
 func (e *event) requestV1(ctx context.Context, body, basePath string) (*http.Request, error) {
@@ -113,8 +114,8 @@ func (e *event) decodedBody() (string, error) {
 	return string(b), nil
 }
 
-// target is what the client asked for, stage and base path included, as net/http's
-// RequestURI is.
+// target returns the request target as the client sent it, with stage and base path,
+// like net/http's RequestURI.
 func (e *event) target(u *url.URL) string {
 	p := cmp.Or(e.Context.Path, e.Path)
 	if !e.kind.v1() {
@@ -130,7 +131,7 @@ func (e *event) target(u *url.URL) string {
 	return p
 }
 
-// path is the request's path without the stage and the base path mapping, percent-encoded as it came.
+// path returns the request's path without the stage and the base path mapping, percent-encoded as received.
 //
 // Format 2.0 has a named stage at the head of rawPath. Format 1.0 has it in requestContext.path; in path only where both
 // are equal and the domain is API Gateway's own (HTTP APIs, some emulators).
@@ -146,7 +147,7 @@ func (e *event) path(basePath string) string {
 	return trimSegments(p, basePath)
 }
 
-// trimSegments takes prefix off the head of p if it covers whole segments of it.
+// trimSegments removes prefix from the start of p if it covers whole segments.
 func trimSegments(p, prefix string) string {
 	prefix = "/" + strings.Trim(prefix, "/")
 	rest, ok := strings.CutPrefix(p, prefix)
@@ -162,8 +163,8 @@ func trimSegments(p, prefix string) string {
 	}
 }
 
-// escapePath escapes the bytes that may not stand in an encoded path. REST APIs and function URLs send paths encoded,
-// %2F included, and they pass unchanged; HTTP APIs send them decoded.
+// escapePath escapes the bytes that are invalid in an encoded path. REST APIs and function URLs send paths encoded,
+// %2F included, and these stay unchanged; HTTP APIs send them decoded.
 func escapePath(p string) string {
 	return escape(p, func(i int) bool {
 		c := p[i]

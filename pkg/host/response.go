@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// Response is the answer to one invocation, to be read as it goes to the Lambda Runtime API: one JSON document when
-// buffered; when streamed, the JSON prelude, eight NUL bytes and the body, and a read error where the handler failed
-// after the first bytes, which aws-lambda-go sends as the stream's error trailer.
+// Response is the answer to one invocation. It reads as the payload for the Lambda Runtime API: a buffered answer is
+// one JSON document; a streamed one is the JSON prelude, eight NUL bytes and the body. If the handler fails after
+// the first bytes, reading returns an error, which aws-lambda-go sends as the stream's error trailer.
 type Response struct {
 	io.Reader
 	contentType string
@@ -16,10 +16,11 @@ type Response struct {
 	close       func()
 }
 
-// ContentType is what the Runtime API is told of the answer.
+// ContentType returns the Content-Type for the Runtime API.
 func (r *Response) ContentType() string { return r.contentType }
 
-// Close ends the invocation: a handler that still runs has its writes fail and its context cancelled, and is waited for.
+// Close ends the invocation: the writes of a handler that still runs fail, its context is cancelled, and Close waits for
+// it.
 func (r *Response) Close() error {
 	r.once.Do(r.close)
 	return nil

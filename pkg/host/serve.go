@@ -16,7 +16,7 @@ const (
 	readHeaderTimeout = 10 * time.Second
 	idleTimeout       = 2 * time.Minute
 	maxHeaderBytes    = 64 << 10
-	cutTimeout        = time.Second            // for cut requests to notice, after the grace
+	cutTimeout        = time.Second            // for cancelled requests to end, after the grace
 	silenceTimeout    = 200 * time.Millisecond // for connections without a request, once ctx is done
 	stallBytes        = 64 << 10               // of an answer within Config.Stall
 )
@@ -27,7 +27,7 @@ const (
 func Serve(ctx context.Context, ln net.Listener, h http.Handler, cfg Config) error {
 	base, cut := context.WithCancelCause(context.Background())
 	defer cut(nil)
-	var silent silence
+	var silent unusedConns
 	srv := &http.Server{
 		Handler:           recovered(h, cfg),
 		ConnState:         silent.state,
@@ -36,7 +36,7 @@ func Serve(ctx context.Context, ln net.Listener, h http.Handler, cfg Config) err
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
 		BaseContext:       func(net.Listener) context.Context { return base },
-		ErrorLog:          log.New(io.Discard, "", 0), // panics go to the hook; the rest is clients' noise
+		ErrorLog:          log.New(io.Discard, "", 0), // panics go to the hook; the rest is noise from clients
 	}
 	sender := cfg.Sender
 	if sender == nil {
@@ -64,7 +64,7 @@ func Serve(ctx context.Context, ln net.Listener, h http.Handler, cfg Config) err
 	return err
 }
 
-// remoteHost is an address without its port.
+// remoteHost returns an address without its port.
 func remoteHost(remote string) string {
 	host, _, err := net.SplitHostPort(remote)
 	if err != nil {
@@ -79,13 +79,13 @@ func shutdown(srv *http.Server, grace time.Duration) error {
 	return srv.Shutdown(ctx)
 }
 
-// recovered stops the panics of h: before it has written a panic becomes a 500, after that the connection is cut.
+// recovered recovers panics of h: before any output a panic becomes a 500, after that the connection is closed.
 func recovered(h http.Handler, cfg Config) http.Handler {
 	stall := cmp.Or(cfg.Stall, defaultStall)
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		w := &plainWriter{ResponseWriter: rw, stall: stall}
 		defer func() {
-			w.extend() // for what the server still has to send
+			w.extend() // for the bytes that the server still has to send
 			value := recover()
 			if value == nil {
 				return
@@ -97,7 +97,7 @@ func recovered(h http.Handler, cfg Config) http.Handler {
 			clear(rw.Header())
 			rw.Header().Set("Content-Type", "application/json")
 			rw.WriteHeader(http.StatusInternalServerError)
-			_, _ = io.WriteString(rw, errorBody(internalError)) // a client that is gone gets no answer
+			_, _ = io.WriteString(rw, errorBody(internalError)) // a client that is gone receives no answer
 		}()
 		h.ServeHTTP(w, r)
 	})

@@ -35,7 +35,8 @@ func client(t *testing.T) *http.Client {
 	return &http.Client{Transport: tr}
 }
 
-// TestServeFinishesStreams: after the stop signal a running stream goes on to its end, and Serve returns without error.
+// TestServeFinishesStreams checks that after the stop signal a running stream continues to its end, and Serve returns
+// without error.
 func TestServeFinishesStreams(t *testing.T) {
 	goOn := make(chan struct{})
 	url, stop, ended := server(t, func(w http.ResponseWriter, r *http.Request) {
@@ -62,7 +63,8 @@ func TestServeFinishesStreams(t *testing.T) {
 	}
 }
 
-// TestServeCuts: a stream that outlives the grace has its context cancelled and may end its answer.
+// TestServeCuts checks that the context of a stream that outlives the grace is cancelled, and that
+// it may end its answer.
 func TestServeCuts(t *testing.T) {
 	url, stop, ended := server(t, func(w http.ResponseWriter, r *http.Request) {
 		flushSent(w)
@@ -84,7 +86,8 @@ func TestServeCuts(t *testing.T) {
 	}
 }
 
-// TestServeClosesSilence: connections that never send a request do not hold the end up. Clients open them ahead of need.
+// TestServeClosesSilence checks that connections without a request do not delay the shutdown. Clients open them ahead of
+// need.
 func TestServeClosesSilence(t *testing.T) {
 	url, stop, ended := server(t, func(w http.ResponseWriter, r *http.Request) {}, Config{Grace: 3 * time.Second})
 	for _, begun := range []string{"", "GET / HTTP/1.1\r\nHos"} {
@@ -108,7 +111,8 @@ func TestServeClosesSilence(t *testing.T) {
 	}
 }
 
-// TestServeStall: a client that stops reading is taken for gone, and its handler's writes fail.
+// TestServeStall checks that a client that stops reading is considered disconnected, and that its
+// handler's writes fail.
 func TestServeStall(t *testing.T) {
 	failed := make(chan error, 1)
 	url, _, _ := server(t, func(w http.ResponseWriter, r *http.Request) {
@@ -134,13 +138,13 @@ func TestServeStall(t *testing.T) {
 	}
 }
 
-// deadlines is a connection's writer that notes what it is told.
+// deadlines is a connection's writer that records its calls.
 type deadlines struct {
 	http.ResponseWriter
 	calls []string
 }
 
-// Write takes a twelfth of a minute for a whole part, and no time for less.
+// Write takes a twelfth of a minute for a full part, and no time for less.
 func (d *deadlines) Write(p []byte) (int, error) {
 	if len(p) == stallBytes {
 		time.Sleep(defaultStall / 12)
@@ -153,8 +157,8 @@ func (d *deadlines) FlushError() error { d.calls = append(d.calls, "flush"); ret
 
 func (d *deadlines) SetWriteDeadline(time.Time) error { d.calls = append(d.calls, "wait"); return nil }
 
-// TestServeSlowReader: the client's time begins anew with each part of an answer that took a part of it, however much is
-// written in one call.
+// TestServeSlowReader checks that the client's deadline is renewed after each part of an answer that took a while,
+// however much one call writes.
 func TestServeSlowReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &deadlines{}
@@ -173,7 +177,8 @@ func TestServeSlowReader(t *testing.T) {
 	})
 }
 
-// TestServeSlowBody: a body that does not come ends its request, also when the handler does not ask for it.
+// TestServeSlowBody checks that a body that does not arrive ends its request, even if the handler does not
+// read it.
 func TestServeSlowBody(t *testing.T) {
 	read := make(chan error, 1)
 	url, _, _ := server(t, func(w http.ResponseWriter, r *http.Request) {

@@ -14,14 +14,15 @@ import (
 
 var errStopped = errors.New("host: Lambda is stopping this process")
 
-// OnLambda reports whether the process runs under the Lambda Runtime API. getenv looks up the environment.
+// OnLambda reports whether the process runs under the Lambda Runtime API. getenv looks up environment
+// variables.
 func OnLambda(getenv func(string) string) bool {
 	return getenv("AWS_LAMBDA_RUNTIME_API") != ""
 }
 
 // Start serves invocations of the Lambda Runtime API with h. It does not return: the process ends with the execution
-// environment. On SIGTERM the contexts of running requests are cancelled, their answers get cfg.Grace to be delivered,
-// cfg.Shutdown runs, and the process exits with status 0.
+// environment. On SIGTERM the contexts of running requests are cancelled, their answers have cfg.Grace to be
+// delivered, cfg.Shutdown runs, and the process exits with status 0.
 func Start(h http.Handler, cfg Config) {
 	a := New(h, cfg)
 	base, cancel := context.WithCancelCause(context.Background())
@@ -41,7 +42,7 @@ func Start(h http.Handler, cfg Config) {
 type tracker struct {
 	mu   sync.Mutex
 	n    int
-	idle chan struct{} // closed when n falls to 0; nil while nobody waits
+	idle chan struct{} // closed when n falls to 0; nil without a waiter
 }
 
 func (t *tracker) add() {
@@ -59,7 +60,7 @@ func (t *tracker) done() {
 	}
 }
 
-// wait returns when nothing runs, or after d.
+// wait returns when no request is running, or after d.
 func (t *tracker) wait(d time.Duration) {
 	t.mu.Lock()
 	if t.n == 0 {

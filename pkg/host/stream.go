@@ -11,8 +11,8 @@ import (
 
 var errGone = errors.New("host: the connection to the Lambda runtime is closed")
 
-// stream answers with a streaming response: status and header leave with the first flush, then each flush's bytes.
-// It returns when the first bytes are ready. finish runs when the Response is closed.
+// stream answers with a streaming response: status and header leave with the first flush, and each flush sends its
+// bytes. It returns when the first bytes are ready. finish runs when the Response is closed.
 func (a *Adapter) stream(e *event, r *http.Request, finish func()) *Response {
 	pr, pw := io.Pipe()
 	opened := make(chan *Response, 1)
@@ -38,7 +38,7 @@ func (a *Adapter) stream(e *event, r *http.Request, finish func()) *Response {
 	return <-opened
 }
 
-// streamBody is the prelude and the body in the shape of the event's kind.
+// streamBody returns the prelude and the body in the shape of the event's kind.
 func streamBody(k kind, status int, header http.Header, body io.Reader) io.Reader {
 	if k.v1() {
 		return &events.APIGatewayProxyStreamingResponse{StatusCode: status, MultiValueHeaders: header, Body: body}

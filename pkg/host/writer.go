@@ -9,25 +9,26 @@ import (
 	"strings"
 )
 
-// flushSize is how many bytes gather before they are handed on without a Flush, as net/http has it.
+// flushSize is the number of bytes that gather before they are sent without a Flush, as in
+// net/http.
 const flushSize = 4096
 
 var errTooLarge = errors.New("host: the response is larger than a buffered answer may be")
 
-// writer is the http.ResponseWriter of one request, with net/http's rules: the header counts as it was at WriteHeader,
-// the first status wins, a missing Content-Type is sniffed, HEAD and bodiless statuses have no body.
+// writer is the http.ResponseWriter of one request, with net/http's rules: WriteHeader fixes the header, the first
+// status wins, a missing Content-Type is sniffed, HEAD and bodiless statuses have no body.
 type writer struct {
 	head   bool
-	limit  int                                            // most body bytes of a buffered answer
+	limit  int                                            // largest body of a buffered answer, in bytes
 	open   func(status int, header http.Header) io.Writer // starts a streamed answer; nil in a buffered one
 	header http.Header
 
 	status  int         // 0 before WriteHeader
 	sent    http.Header // the header as it was at WriteHeader
-	buf     []byte      // not handed on yet; the whole body when buffered
-	written int         // bytes that the handler wrote
+	buf     []byte      // not sent yet; the whole body when buffered
+	written int         // bytes written by the handler
 	out     io.Writer   // nil until the first bytes have left
-	err     error       // the first failure, given to every later Write
+	err     error       // the first failure, returned by every later Write
 }
 
 // Header returns the header that WriteHeader will send.
@@ -38,7 +39,7 @@ func (w *writer) Header() http.Header {
 	return w.header
 }
 
-// WriteHeader fixes status and header. Informational statuses cannot be sent and are left out.
+// WriteHeader fixes status and header. Informational statuses cannot be sent and are ignored.
 func (w *writer) WriteHeader(status int) {
 	if status < 100 || status > 999 {
 		panic(fmt.Sprintf("invalid WriteHeader code %d", status))
@@ -85,10 +86,10 @@ func write[T []byte | string](w *writer, p T) (int, error) {
 	return len(p), nil
 }
 
-// Flush hands on what was written. In a buffered answer it only fixes the header.
+// Flush sends the bytes written so far. In a buffered answer it only fixes the header.
 func (w *writer) Flush() { _ = w.FlushError() } // http.Flusher has no error; the next Write returns it
 
-// FlushError is Flush with the reason why it failed.
+// FlushError is Flush with an error.
 func (w *writer) FlushError() error {
 	w.WriteHeader(http.StatusOK)
 	if w.open == nil || w.err != nil {
@@ -105,10 +106,10 @@ func (w *writer) FlushError() error {
 	return w.err
 }
 
-// started reports whether the first bytes have left, after which the status is history.
+// started reports whether the first bytes have left; the status is final then.
 func (w *writer) started() bool { return w.out != nil }
 
-// replace drops what was written and answers with an error instead. It may be called only before bytes have left.
+// replace drops the answer and writes an error instead. It must be called before any bytes have left.
 func (w *writer) replace(status int, message string) {
 	*w = writer{head: w.head, limit: w.limit, open: w.open}
 	w.Header().Set("Content-Type", "application/json")
@@ -128,14 +129,16 @@ func bodyAllowed(status int) bool {
 	return status >= 200 && status != http.StatusNoContent && status != http.StatusNotModified
 }
 
-// hopByHop reports whether a header belongs to one connection, or is a net/http trailer, and may not leave the host.
+// hopByHop reports whether a header belongs to one connection, or is a net/http trailer, and must not leave the
+// host.
 func hopByHop(key string) bool {
 	return strings.HasPrefix(key, http.TrailerPrefix) || slices.Contains([]string{
 		"Connection", "Keep-Alive", "Proxy-Connection", "Trailer", "Transfer-Encoding", "Upgrade",
 	}, key)
 }
 
-// errorBody is the answer of last resort. It is neutral: the dialect's own errors are made inside the handler.
+// errorBody returns the error body of last resort. It is neutral: the dialect's own errors are made inside the
+// handler.
 func errorBody(message string) string {
 	return fmt.Sprintf(`{"error":{"message":%q,"type":"server_error"}}`, message)
 }

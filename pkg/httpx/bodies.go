@@ -11,13 +11,13 @@ import (
 	"glossa/pkg/llm"
 )
 
-// Bodies bounds the bytes of all bodies that are in memory at once. The bytes that a
-// request has read count until its handler returns. A body without room waits, in the
-// order of arrival, and is then refused with [llm.Overloaded]. The zero value works.
+// Bodies bounds the bytes of all bodies that are in memory at once. The bytes of a
+// request count until its handler returns. Without room, a body waits in order of
+// arrival and is finally rejected with [llm.Overloaded]. The zero value works.
 //
-// No sender, as [llm.SenderOf] names it, takes more than a share, except for a single
-// body. The first [SmallBody] bytes that a sender has under way need no room, so that
-// small bodies get through whatever others do.
+// A sender, as [llm.SenderOf] names it, gets at most its share, except for a single
+// body. The first [SmallBody] bytes of a sender need no room, so that small bodies
+// always get through.
 type Bodies struct {
 	Total int64         // bytes of all bodies; 0: 256 MiB
 	Share int64         // bytes of the bodies of one sender; 0: a quarter of Total
@@ -28,7 +28,7 @@ type Bodies struct {
 	small map[string]int64 // bytes that need no room, by sender
 }
 
-// SmallBody is how many bytes of a sender's bodies need no room.
+// SmallBody is the number of bytes of a sender's bodies that need no room.
 const SmallBody = 64 << 10
 
 const (
@@ -37,7 +37,7 @@ const (
 	defaultWait  = 10 * time.Second
 )
 
-// A lease is the part of a request in the bodies in memory. A nil lease has no bound.
+// A lease is a request's claim on the bodies in memory. A nil lease is unbounded.
 type lease struct {
 	of    *Bodies
 	from  string // sender of the small bytes
@@ -45,15 +45,15 @@ type lease struct {
 	large *fair.Claim
 }
 
-// take makes room for n bytes in all, waiting if it must. A lease takes room once: it
-// holds none while it waits.
+// take claims room for n bytes in all and waits if necessary. A lease claims room
+// once, so it never waits while it holds room.
 func (l *lease) take(ctx context.Context, n int64) error {
 	if l == nil || n <= l.small || l.large != nil {
 		return nil
 	}
 	sender, total, wait := llm.SenderOf(ctx), cmp.Or(l.of.Total, defaultTotal), cmp.Or(l.of.Wait, defaultWait)
 	share := cmp.Or(l.of.Share, total/sharers)
-	if sender == "" { // requests without a sender are not those of one client
+	if sender == "" { // requests without a sender belong to different clients
 		share = total
 	}
 	large, err := l.of.pool.Take(ctx, sender, n, fair.Limits{Total: total, Share: share, Wait: wait})
@@ -68,7 +68,7 @@ func (l *lease) take(ctx context.Context, n int64) error {
 	return nil
 }
 
-// takeSmall takes n bytes that need no room, if the sender has few under way.
+// takeSmall claims n bytes that need no room, if the sender's limit allows it.
 func (l *lease) takeSmall(ctx context.Context, n int64) bool {
 	if l == nil {
 		return true
@@ -77,7 +77,8 @@ func (l *lease) takeSmall(ctx context.Context, n int64) bool {
 	return l.resize(n)
 }
 
-// resize adds n to the bytes that need no room, unless the sender has too many then.
+// resize adds n to the bytes that need no room. It reports false if that exceeds the sender's
+// limit.
 func (l *lease) resize(n int64) bool {
 	b := l.of
 	b.mu.Lock()
@@ -96,7 +97,7 @@ func (l *lease) resize(n int64) bool {
 	return true
 }
 
-// shrink gives back the bytes that a body of n did not need.
+// shrink returns the bytes beyond the n that a body needed.
 func (l *lease) shrink(n int64) {
 	if l == nil {
 		return
@@ -107,5 +108,5 @@ func (l *lease) shrink(n int64) {
 	l.large.Shrink(n)
 }
 
-// release gives everything back.
+// release returns everything.
 func (l *lease) release() { l.shrink(0) }

@@ -17,7 +17,7 @@ import (
 	"glossa/pkg/llm"
 )
 
-// packed is b compressed.
+// packed returns b, compressed.
 func packed(t *testing.T, b []byte) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -31,7 +31,7 @@ func packed(t *testing.T, b []byte) []byte {
 	return out.Bytes()
 }
 
-// A body that becomes a thousand times larger is refused before it has.
+// A body that grows a thousandfold is rejected before it has grown.
 func TestBodyRatio(t *testing.T) {
 	text := strings.Repeat("prompts that repeat themselves, as few do ", 1<<8)
 	for name, test := range map[string]struct {
@@ -58,8 +58,8 @@ func TestBodyRatio(t *testing.T) {
 	}
 }
 
-// holds reports whether the large bodies hold n bytes or more. If none does, another byte
-// is granted among n.
+// holds reports whether the large bodies hold at least n bytes: if not, the pool grants
+// one more byte within n.
 func (b *Bodies) holds(n int64) bool {
 	c, err := b.pool.Claim("another", 1, fair.Limits{Total: n})
 	defer c.Release()
@@ -68,7 +68,7 @@ func (b *Bodies) holds(n int64) bool {
 
 func sent(t *testing.T, name string) context.Context { return llm.WithSender(t.Context(), name) }
 
-// began starts to take room and tells what comes of it.
+// began starts to claim room and returns a channel with the result.
 func began(ctx context.Context, l *lease, n int64) chan error {
 	ended := make(chan error, 1)
 	go func() { ended <- l.take(ctx, n) }()
@@ -99,7 +99,7 @@ func expect(t *testing.T, what string, ended chan error, want string) {
 	}
 }
 
-// A sender has a share; what it waits for holds up nobody else.
+// Each sender has a share; its waiting bodies do not delay other senders.
 func TestBodiesShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &Bodies{Total: 400 << 10, Share: 200 << 10}
@@ -121,8 +121,8 @@ func TestBodiesShare(t *testing.T) {
 	})
 }
 
-// When there is no room a large body waits, in order, and is refused in the end; a small
-// one of a sender who has none does not.
+// Without room a large body waits in order, and is rejected in the end. A small body
+// does not wait if its sender has none under way.
 func TestBodiesFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &Bodies{Total: 400 << 10, Share: 300 << 10, Wait: 5 * time.Second}
@@ -147,7 +147,7 @@ func TestBodiesFull(t *testing.T) {
 		expect(t, "the second in line", next, "waits")
 		time.Sleep(b.Wait)
 		expect(t, "the second in line, later", next, string(llm.Overloaded))
-		if !b.holds(390<<10) || b.holds(390<<10+1) { // of a, b and c; claims that were refused hold nothing up
+		if !b.holds(390<<10) || b.holds(390<<10+1) { // of a, b and c; rejected claims hold nothing
 			t.Error("not what was taken")
 		}
 	})
@@ -177,7 +177,7 @@ func TestBodiesHeld(t *testing.T) {
 				t.Fatal(err)
 			}
 			if r.ContentLength == 0 {
-				r.ContentLength = -1 // as a server has it
+				r.ContentLength = -1 // as a server sets it
 			}
 			m.Handler().ServeHTTP(&discard{}, r)
 			if b.holds(1) || len(b.small) != 0 {
@@ -187,8 +187,8 @@ func TestBodiesHeld(t *testing.T) {
 	}
 }
 
-// A body that is refused because there is no room is read to its end, so that its client
-// sees the answer.
+// A body that is rejected for lack of room is read to its end, so that its client sees
+// the answer.
 func TestBodiesRefuse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &Bodies{Total: 4 * SmallBody}
@@ -206,7 +206,7 @@ func TestBodiesRefuse(t *testing.T) {
 	})
 }
 
-// discard is an answer that nobody reads.
+// discard is a response writer that drops its output.
 type discard struct{ header http.Header }
 
 func (d *discard) Header() http.Header {
@@ -218,7 +218,7 @@ func (d *discard) Header() http.Header {
 func (*discard) Write(b []byte) (int, error) { return len(b), nil }
 func (*discard) WriteHeader(int)             {}
 
-// A body that two routes share is read, and kept, once.
+// A body shared by two routes is read and stored once.
 func TestSharedBodyOnce(t *testing.T) {
 	var first, second []byte
 	handle := func(_ http.ResponseWriter, r *http.Request) (err error) {

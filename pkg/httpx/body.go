@@ -14,17 +14,17 @@ import (
 	"glossa/pkg/wire"
 )
 
-// Bounds of what compressed bodies become. JSON of prompts and of numbers shrinks to a
-// third to a twentieth, and text that repeats itself to a hundredth; deflate makes up to
-// 1,032 bytes of one, so that 10 KB that nobody wrote in earnest would fill 10 MB.
+// Bounds of decompressed bodies. JSON of prompts and of numbers shrinks to a third to a
+// twentieth, and repetitive text to a hundredth. Deflate expands one byte to up to
+// 1,032, so a hostile body of 10 KB could fill 10 MB.
 const (
 	maxRatio  = 100
-	freeBytes = 1 << 20 // that a body may become, whatever its ratio
+	freeBytes = 1 << 20 // a body may become this large at any ratio
 )
 
-// ReadBody returns the whole body, decompressed if its Content-Encoding is gzip.
-// The route's MaxBody bounds what comes out, and the mux's [Bodies] all bodies together.
-// The bytes belong to the request, for as long as its handler runs.
+// ReadBody returns the whole body, decompressed if its Content-Encoding is gzip. The
+// route's MaxBody bounds the decompressed size, and the mux's [Bodies] all bodies
+// together. The bytes are valid until the request's handler returns.
 func ReadBody(r *http.Request) ([]byte, error) {
 	if in, ok := r.Body.(*bodyInMemory); ok {
 		return in.bytes, nil
@@ -43,7 +43,7 @@ func ReadBody(r *http.Request) ([]byte, error) {
 		}
 	}
 	if err := rec.lease.take(r.Context(), most); err != nil {
-		// A client that is still sending sees no answer if the connection is closed.
+		// A client that is still sending does not see the answer if the connection is closed.
 		_, _ = io.CopyN(io.Discard, r.Body, DefaultMaxBody)
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func ReadBody(r *http.Request) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// largest is how many bytes the body of r can become.
+// largest returns the largest size that the body of r can have.
 func largest(r *http.Request) int64 {
 	limit, n := RecordOf(r.Context()).maxBody, r.ContentLength
 	switch {
@@ -67,14 +67,14 @@ func largest(r *http.Request) int64 {
 	return n
 }
 
-// Body returns the body as a stream of at most the route's MaxBody bytes, both as
-// they come and decompressed. Its errors are for the client, save for [io.EOF].
+// Body returns the body as a stream of at most the route's MaxBody bytes, counted both
+// as received and decompressed. Its errors are for the client, save for [io.EOF].
 func Body(r *http.Request) (io.Reader, error) {
 	if r.Body == nil {
 		return http.NoBody, nil
 	}
 	rec := RecordOf(r.Context())
-	rec.Read = 0 // a body that two routes share is read twice
+	rec.Read = 0 // a body shared by two routes is read twice
 	switch encoding := strings.ToLower(r.Header.Get("Content-Encoding")); encoding {
 	case "", "identity":
 		return body{r.Body, rec}, nil // limited by the mux
@@ -87,13 +87,13 @@ func Body(r *http.Request) (io.Reader, error) {
 		if err != nil {
 			return nil, bodyError(err)
 		}
-		return body{http.MaxBytesReader(nil, io.NopCloser(&unpacked{z: z, from: packed}), rec.maxBody), rec}, nil
+		return body{http.MaxBytesReader(nil, io.NopCloser(&ratioReader{z: z, from: packed}), rec.maxBody), rec}, nil
 	default:
 		return nil, llm.Errorf(llm.Invalid, "the Content-Encoding %.40q is not supported: send gzip or none", encoding)
 	}
 }
 
-// counter counts the bytes that come through it.
+// counter counts the bytes read through it.
 type counter struct {
 	r io.Reader
 	n int64
@@ -105,14 +105,14 @@ func (c *counter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// unpacked refuses to make more of a body than is meant in earnest.
-type unpacked struct {
+// ratioReader rejects bodies that decompress at a suspicious ratio.
+type ratioReader struct {
 	z    io.Reader
 	from *counter
 	n    int64
 }
 
-func (u *unpacked) Read(p []byte) (int, error) {
+func (u *ratioReader) Read(p []byte) (int, error) {
 	n, err := u.z.Read(p)
 	if u.n += int64(n); u.n > freeBytes && u.n > maxRatio*u.from.n {
 		return 0, llm.Errorf(TooLarge, "the body becomes more than %d times larger when it is decompressed: send it with less compression or none", maxRatio)
@@ -120,7 +120,7 @@ func (u *unpacked) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// bodyInMemory is a body that was read, for another handler of the request.
+// bodyInMemory is a body that was already read, kept for another handler of the request.
 type bodyInMemory struct {
 	io.Reader
 	bytes []byte
@@ -129,13 +129,13 @@ type bodyInMemory struct {
 // Close implements [io.Closer].
 func (*bodyInMemory) Close() error { return nil }
 
-// noBody refuses a body where none has a meaning. net/http would wait for the rest
-// of it when the answer begins, which may be in the middle of a generation.
+// noBody rejects a body on a route that has none. net/http would wait for the rest of
+// it when the answer begins, which may be in the middle of a generation.
 func noBody(r *http.Request) error {
 	if r.Body == nil {
 		return nil
 	}
-	switch _, err := io.ReadFull(body{r.Body, RecordOf(r.Context())}, make([]byte, 1)); err { //nolint:errorlint // io.EOF as it is
+	switch _, err := io.ReadFull(body{r.Body, RecordOf(r.Context())}, make([]byte, 1)); err { //nolint:errorlint // io.EOF is returned unwrapped
 	case nil:
 		return llm.Errorf(llm.Invalid, "a request of the method %s has no body here", r.Method)
 	case io.EOF:
@@ -145,7 +145,7 @@ func noBody(r *http.Request) error {
 	}
 }
 
-// body gives the errors of reading a body as the client should see them.
+// body translates the errors of reading a body into those that the client sees.
 type body struct {
 	r   io.Reader
 	rec *Record
@@ -154,7 +154,7 @@ type body struct {
 func (b body) Read(p []byte) (int, error) {
 	n, err := b.r.Read(p)
 	b.rec.Read += int64(n)
-	if err != nil && err != io.EOF { //nolint:errorlint // io.Reader's contract names the very value
+	if err != nil && err != io.EOF { //nolint:errorlint // io.Reader's contract names this very value
 		err = bodyError(err)
 	}
 	return n, err
@@ -178,7 +178,7 @@ func bodyError(err error) error {
 	return &llm.Error{Code: llm.Invalid, Message: message, Err: err}
 }
 
-// DecodeJSON reads the body, whatever its Content-Type says, as one JSON object into the
+// DecodeJSON reads the body, whatever its Content-Type, as one JSON object into the
 // struct that v points to, as strictly as [wire.Unmarshal].
 func DecodeJSON(r *http.Request, v any) error {
 	b, err := ReadBody(r)

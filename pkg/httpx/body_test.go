@@ -13,7 +13,7 @@ import (
 	"glossa/pkg/llm"
 )
 
-// describe writes an error as its code, its parameter and what the client reads.
+// describe formats an error as its code, its parameter and the client's message.
 func describe(err error) string {
 	if err == nil {
 		return ""
@@ -76,8 +76,8 @@ func TestReadBody(t *testing.T) {
 	}
 }
 
-// A body cut short by its sender, or missing, is the client's fault; the same error
-// from a backend is not.
+// A body that its sender cut short, or did not send, is the client's fault; the same
+// error from a backend is not.
 func TestBodyErrors(t *testing.T) {
 	r, err := http.NewRequest("POST", "/", nil)
 	if err != nil {

@@ -11,17 +11,17 @@ import (
 	"glossa/pkg/llm"
 )
 
-// Browsers says which web pages may use a server. A browser sends a page's requests to any
-// address that it can reach, including this machine's own, so a server without keys must
-// tell pages apart. Clients other than browsers send no Origin and are not affected. The
-// zero value admits pages of the server's own origin, under any name.
+// Browsers configures which web pages may use a server. A browser sends a page's requests
+// to any address that it can reach, including this machine's own, so a server without keys
+// must tell pages apart. Clients other than browsers send no Origin and are not affected.
+// The zero value admits pages of the server's own origin, under any name.
 type Browsers struct {
 	// CheckHost refuses requests for names other than localhost and Hosts. The owner of a
 	// name can point it here at any time, and a page under that name then has the server's
 	// own origin (DNS rebinding). The page still has no key, so servers that ask for keys do
 	// not need the check.
 	CheckHost bool
-	// Loopback says that the server has loopback addresses only.
+	// Loopback is set if the server listens on loopback addresses only.
 	Loopback bool
 	// Hosts are the server's names, without a port. Case does not matter. "*" stands for all.
 	Hosts []string
@@ -30,7 +30,7 @@ type Browsers struct {
 	Origins []string
 }
 
-// CheckNames returns an error if a name cannot stand in the Hosts of [Browsers].
+// CheckNames returns an error if a name is not valid in the Hosts of [Browsers].
 func CheckNames(hosts []string) error {
 	for _, name := range hosts {
 		if name != "*" && (name == "" || strings.ContainsAny(name, "/:@*?# \t")) {
@@ -40,7 +40,7 @@ func CheckNames(hosts []string) error {
 	return nil
 }
 
-// CheckOrigins returns an error if an origin cannot stand in the Origins of [Browsers].
+// CheckOrigins returns an error if an origin is not valid in the Origins of [Browsers].
 func CheckOrigins(origins []string) error {
 	for _, origin := range origins {
 		u, err := url.Parse(origin)
@@ -51,7 +51,7 @@ func CheckOrigins(origins []string) error {
 	return nil
 }
 
-// A page is the page that sent a request, as far as the request's header shows it.
+// A page is the page that sent a request, as the request's headers show it.
 type page struct {
 	origin  string // "": not sent
 	foreign bool   // its origin is not the server's
@@ -74,23 +74,23 @@ func pageOf(r *http.Request) page {
 	return p
 }
 
-// may tells whether a page may use a route.
+// may reports whether a page may use a route.
 func (b *Browsers) may(p page, route *Route) bool {
 	switch {
 	case !p.foreign:
 		return true
-	case route.private(): // never crosses origins, whatever the setting
+	case route.private(): // never available to other origins, whatever the setting
 		return false
 	}
 	return b.all() || p.origin != "" && slices.ContainsFunc(b.Origins, func(o string) bool { return strings.EqualFold(o, p.origin) })
 }
 
-// all tells whether the pages of all origins may use the server.
+// all reports whether pages of all origins may use the server.
 func (b *Browsers) all() bool { return slices.Contains(b.Origins, "*") }
 
-// check refuses requests of foreign pages that are not admitted, and requests for a name
+// check rejects requests of foreign pages that are not admitted, and requests for a name
 // that is not the server's. Browsers send no Origin with images, frames and links. The page
-// cannot read their answers, so they are refused only where the request itself does work.
+// cannot read their answers, so they are rejected only where the request itself does work.
 func (b *Browsers) check(r *http.Request, p page, route *Route) error {
 	if b.CheckHost && !b.serves(r) {
 		return llm.Errorf(llm.Forbidden, "this server does not answer to the name %q, because a web page could use a name of its own to reach it:"+
@@ -110,10 +110,10 @@ func (b *Browsers) check(r *http.Request, p page, route *Route) error {
 	return llm.Errorf(llm.Forbidden, "pages of %s may not use this server: add the origin to --origins or GLOSSA_ORIGINS", of)
 }
 
-// serves tells whether a request is for a name or an address of the server. Nobody can point
-// an address elsewhere, and an address that is not this machine's may belong to one that
-// forwards a port, as containers' hosts do. Only loopback addresses reach a loopback server.
-// Ports are not compared, because forwarded ones differ.
+// serves reports whether a request names a host or an address of the server. An address
+// cannot be redirected, and a foreign address may belong to a host that forwards a port, as
+// container hosts do. Only loopback addresses reach a loopback server. Ports are not
+// compared, because forwarded ones differ.
 func (b *Browsers) serves(r *http.Request) bool {
 	name := hostname(r.Host)
 	if r.Host == "" || name == "localhost" || strings.HasSuffix(name, ".localhost") || slices.Contains(b.Hosts, "*") {
@@ -125,14 +125,14 @@ func (b *Browsers) serves(r *http.Request) bool {
 	return slices.ContainsFunc(b.Hosts, func(host string) bool { return hostname(host) == name })
 }
 
-// hostname returns the name or the address in a Host header, in lower case, without its
-// port, brackets and the dot at its end.
+// hostname returns the name or the address in a Host header in lower case, without
+// port, brackets and trailing dot.
 func hostname(host string) string {
 	name := (&url.URL{Host: host}).Hostname()
 	return strings.ToLower(strings.TrimSuffix(name, "."))
 }
 
-// Values of headers that many answers have.
+// Header values shared by many answers.
 var (
 	anyOrigin  = []string{"*"}
 	byOrigin   = []string{"Origin"}
@@ -146,10 +146,10 @@ var (
 	nosniff    = []string{"nosniff"}
 )
 
-// tell sets the headers that let an admitted page read the answer and, for OPTIONS, send the
-// request (Fetch Standard, "CORS protocol"). Credentials are not allowed: keys come in
-// headers, and there are no cookies. The values are shared: set others, do not change them.
-func (b *Browsers) tell(h http.Header, r *http.Request, p page, route *Route, admitted bool) {
+// setCORS sets the headers that let an admitted page read the answer and, for OPTIONS, send
+// the request (Fetch Standard, "CORS protocol"). Credentials are not allowed: keys come in
+// headers, and there are no cookies. The values are shared and must not be modified.
+func (b *Browsers) setCORS(h http.Header, r *http.Request, p page, route *Route, admitted bool) {
 	h["X-Content-Type-Options"] = nosniff
 	if route.private() {
 		h["Cross-Origin-Resource-Policy"] = sameOrigin

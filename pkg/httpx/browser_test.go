@@ -61,13 +61,13 @@ const (
 	named = "https://app.example.com"
 )
 
-// Nobody but the pages of the server's own origin may use it, unless they are named.
+// Only pages of the server's own origin may use it, unless other origins are listed.
 func TestOrigins(t *testing.T) {
 	for _, f := range []fetch{
-		{"POST", "/generate", "", "", 200, ""}, // no browser
+		{"POST", "/generate", "", "", 200, ""}, // not a browser
 		{"POST", "/generate", own, "", 200, own},
 		{"POST", "/generate", own, "same-origin", 200, own},
-		{"POST", "/generate", "https://proxy.example", "same-origin", 200, "https://proxy.example"}, // which gives another Host
+		{"POST", "/generate", "https://proxy.example", "same-origin", 200, "https://proxy.example"}, // a proxy that sends another Host
 		{"POST", "/generate", "chrome-extension://abc", "none", 200, "chrome-extension://abc"},
 		{"POST", "/generate", evil, "", 403, ""},
 		{"POST", "/generate", evil, "cross-site", 403, ""},
@@ -126,7 +126,7 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
-// A browser asks before it sends a key or JSON, and shows a page what may be shown.
+// A browser sends a preflight before a key or JSON; the answers let a page read permitted headers.
 func TestPreflight(t *testing.T) {
 	for _, b := range []Browsers{{Origins: []string{named}}, {Origins: []string{"*"}}} {
 		ran := false
@@ -153,7 +153,7 @@ func TestPreflight(t *testing.T) {
 	}
 }
 
-// The name in a request is the server's, or nobody can own it.
+// The Host of a request must be one of the server's names.
 func TestHosts(t *testing.T) {
 	const always = "localhost LOCALHOST:8080 localhost. glossa.localhost:1 127.0.0.1 127.0.0.1:9000 127.8.8.8 [::1]:8080 [::] 0.0.0.0:8080"
 	const addresses = "192.0.2.1 10.0.0.7:8080 [2001:db8::1]:80 [fe80::1%25eth0]"
@@ -179,7 +179,7 @@ func TestHosts(t *testing.T) {
 	hosted(t, Browsers{CheckHost: true, Loopback: true}, "", http.StatusOK) // HTTP/1.0
 }
 
-// hosted asks for all kinds of answers by a name.
+// hosted sends all kinds of requests under a name.
 func hosted(t *testing.T, b Browsers, host string, want int) {
 	t.Helper()
 	for _, r := range []*http.Request{
@@ -187,7 +187,7 @@ func hosted(t *testing.T, b Browsers, host string, want int) {
 		httptest.NewRequest("GET", "/metrics", nil), httptest.NewRequest("GET", "/nope", nil), httptest.NewRequest("PUT", "/models", nil),
 	} {
 		r.Host = host
-		r.Header.Set("Origin", "http://"+host) // the page that came in by that name is of the server's origin
+		r.Header.Set("Origin", "http://"+host) // a page loaded under that name has the server's origin
 		ran := false
 		m := fetched(b, &ran)
 		m.Fallback = shape{}

@@ -8,8 +8,8 @@ import (
 	"glossa/pkg/llm"
 )
 
-// Collect generates the whole answer to r. If the client left meanwhile, the error
-// is that of its context: nobody is there to read what was made.
+// Collect generates the whole answer to r. If the client left in the meantime, it
+// returns the error of the request's context.
 func Collect(r *http.Request, b llm.Backend, req *llm.Request) ([]llm.Chunk, llm.Usage, error) {
 	ctx := r.Context()
 	rows, usage, err := llm.Collect(b.Generate(ctx, req), req.Rows())

@@ -6,8 +6,8 @@ import (
 	"glossa/pkg/llm"
 )
 
-// Guarantee tells in the header X-Glossa-Guarantee how far all rows of an answer keep
-// the form that was asked for. Without one, or if a row might not, it tells nothing.
+// Guarantee sets the header X-Glossa-Guarantee to the weakest guarantee of all rows.
+// It sets nothing if a row has none.
 func Guarantee(w http.ResponseWriter, rows []llm.Chunk) {
 	least := llm.Enforced
 	for _, row := range rows {

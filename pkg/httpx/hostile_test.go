@@ -16,8 +16,8 @@ import (
 	"glossa/pkg/llm"
 )
 
-// A body where none has a meaning is refused before the handler begins: net/http
-// would wait for the rest of it in the middle of the answer.
+// A body on a route without one is rejected before the handler begins: net/http would
+// otherwise wait for the rest of it in the middle of the answer.
 func TestNoBody(t *testing.T) {
 	for _, test := range []struct {
 		method, body string
@@ -47,7 +47,7 @@ func TestNoBody(t *testing.T) {
 	}
 }
 
-// A client that is there when the server stops may try again; one that left is gone.
+// A client that is still connected when the server stops may retry; one that left is gone.
 func TestStopping(t *testing.T) {
 	for _, test := range []struct {
 		cause  error
@@ -66,8 +66,8 @@ func TestStopping(t *testing.T) {
 	}
 }
 
-// What a client sends in the place of a parameter's name may be a prompt: it is not
-// logged, and not sent back at length.
+// A client may send a prompt in place of a parameter's name: it is not logged, and not
+// echoed at length.
 func TestContentIsNotLogged(t *testing.T) {
 	prompt := strings.Repeat("é private ", 1000)
 	var out bytes.Buffer
@@ -99,7 +99,7 @@ func TestContentIsNotLogged(t *testing.T) {
 	serve(m, "POST", "/", nil, "")
 }
 
-// A client that leaves during a whole answer is no fault of ours.
+// A client that leaves during a buffered answer is not a fault of the server.
 func TestGoneWhole(t *testing.T) {
 	var seen *Record
 	m := &Mux{Observe: func(r *Record) { seen = r }, Routes: []Route{{Method: "GET", Pattern: "/", Handle: ok}}}

@@ -6,8 +6,8 @@ import (
 )
 
 // inner is a pattern with a wildcard {name...} before its end, which [http.ServeMux]
-// has not: /v1/engines/{id...}/logprob. What it stands for may hold slashes, as names
-// of models do, whether clients and gateways write them as such or as %2F.
+// does not support: /v1/engines/{id...}/logprob. Its value may hold slashes, as names
+// of models do, whether clients and gateways send them literally or as %2F.
 type inner struct{ prefix, suffix string }
 
 // innerOf returns the inner wildcard of a pattern and the pattern for ServeMux, where
@@ -21,7 +21,7 @@ func innerOf(pattern string) (in inner, plain string, ok bool) {
 	return inner{pattern[:open], "/" + after}, before + "}/" + after, true
 }
 
-// value returns what the wildcard stands for in an escaped path.
+// value returns the value of the wildcard in an escaped path.
 func (in inner) value(path string) (string, bool) {
 	value, ok := strings.CutPrefix(path, in.prefix)
 	if !ok {
@@ -30,7 +30,7 @@ func (in inner) value(path string) (string, bool) {
 	return strings.CutSuffix(value, in.suffix)
 }
 
-// fold makes one segment of what an inner wildcard stands for: its slashes become %2F.
+// fold makes one segment of the value of an inner wildcard: its slashes become %2F.
 func fold(list []inner, next http.Handler) http.Handler {
 	if len(list) == 0 {
 		return next
@@ -42,7 +42,7 @@ func fold(list []inner, next http.Handler) http.Handler {
 			if !ok || !strings.Contains(value, "/") {
 				continue
 			}
-			folded, url := *r, *r.URL // as http.StripPrefix does it
+			folded, url := *r, *r.URL // as http.StripPrefix does
 			url.RawPath = in.prefix + strings.ReplaceAll(value, "/", "%2F") + in.suffix
 			folded.URL, r = &url, &folded
 			break

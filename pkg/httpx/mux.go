@@ -19,21 +19,21 @@ import (
 // A Mux serves a route table.
 type Mux struct {
 	Routes   []Route
-	Fallback Errors // shapes the 404 of paths that no route has; nil: {"error": message}
+	Fallback Errors // shapes the 404 of unknown paths; nil: {"error": message}
 
-	// Browsers says which web pages may use the routes.
+	// Browsers configures which web pages may use the routes.
 	Browsers Browsers
-	// Guard, if set, sees each request before its handler and may refuse it.
+	// Guard, if set, sees each request before its handler and may reject it.
 	Guard func(r *http.Request, route *Route) (*http.Request, error)
-	// Observe, if set, is told of each request after its answer.
+	// Observe, if set, is called with each request's record after its answer.
 	Observe func(*Record)
-	// Log gets one line a request; nil discards.
+	// Log receives one line for each request; nil discards them.
 	Log *slog.Logger
-	// Bodies bounds the bodies in memory; nil: one of the mux's own.
+	// Bodies bounds the bodies in memory; nil: the mux has its own.
 	Bodies *Bodies
 }
 
-// Handler mounts the routes. Two that clash are a fault of the program and panic.
+// Handler mounts the routes. It panics if two of them conflict.
 func (m *Mux) Handler() http.Handler {
 	mux := http.NewServeMux()
 	bodies := cmp.Or(m.Bodies, &Bodies{})
@@ -56,8 +56,8 @@ func (m *Mux) Handler() http.Handler {
 	return fold(inners, mux)
 }
 
-// wrongMethod answers the methods that no route of a path takes; OPTIONS is
-// answered before it.
+// wrongMethod answers methods that no route of a path has; OPTIONS is answered
+// earlier.
 func wrongMethod(routes []Route) *Route {
 	var taken []string
 	metrics := false
@@ -75,7 +75,7 @@ func wrongMethod(routes []Route) *Route {
 	}
 }
 
-// noRoute answers the paths that no route has.
+// noRoute answers paths without a route.
 func (m *Mux) noRoute() *Route {
 	return &Route{
 		Pattern: "/", Permission: Public, Errors: m.Fallback,
@@ -83,7 +83,7 @@ func (m *Mux) noRoute() *Route {
 	}
 }
 
-// serve makes the handler of a route: everything that happens around each.
+// serve returns the handler of a route, with everything that surrounds each request.
 func (m *Mux) serve(route *Route, bodies *Bodies) http.Handler {
 	limit := route.MaxBody
 	if limit == 0 {
@@ -98,7 +98,7 @@ func (m *Mux) serve(route *Route, bodies *Bodies) http.Handler {
 		w.Header().Set("X-Request-Id", rec.ID)
 		from := pageOf(r)
 		refused := m.Browsers.check(r, from, route)
-		m.Browsers.tell(w.Header(), r, from, route, refused == nil)
+		m.Browsers.setCORS(w.Header(), r, from, route, refused == nil)
 		if r.Method == http.MethodOptions && refused == nil {
 			t.WriteHeader(http.StatusNoContent)
 			return
@@ -118,7 +118,7 @@ func (m *Mux) serve(route *Route, bodies *Bodies) http.Handler {
 			t.WriteHeader(http.StatusOK)
 		case err != nil:
 			rec.Err = brief(asError(r.Context(), err))
-			answer(t, rec) // one that left hears nothing of it
+			answer(t, rec) // a client that left does not receive it
 			if rec.Err.Code == Gone {
 				rec.Status = statusGone
 			}
@@ -126,11 +126,11 @@ func (m *Mux) serve(route *Route, bodies *Bodies) http.Handler {
 	})
 }
 
-// call runs guard and handler; a panic becomes an error, with its stack for the log.
+// call runs the guard and the handler; a panic becomes an error, with its stack for the log.
 func (m *Mux) call(w http.ResponseWriter, r *http.Request, route *Route) (err error) {
 	defer func() {
 		switch p := recover(); {
-		case p == http.ErrAbortHandler: //nolint:errorlint // the very value, as net/http compares it
+		case p == http.ErrAbortHandler: //nolint:errorlint // net/http compares this very value
 			panic(p)
 		case p != nil:
 			cause := fmt.Errorf("panic: %v\n%s", p, debug.Stack())
@@ -150,8 +150,8 @@ func (m *Mux) call(w http.ResponseWriter, r *http.Request, route *Route) (err er
 	return route.Handle(w, r)
 }
 
-// asError is [llm.AsError], which also knows clients that left. The context of one
-// that is there is cancelled too, with a cause, when the server stops.
+// asError is [llm.AsError] that also recognises clients that left. When the server
+// stops, the context of a connected client is cancelled too, but with a cause.
 func asError(ctx context.Context, err error) *llm.Error {
 	if e, ok := errors.AsType[*llm.Error](err); ok {
 		return e
@@ -171,7 +171,7 @@ const (
 	maxMessage = 1000
 )
 
-// brief cuts an error that quotes what the client sent: that may be megabytes.
+// brief shortens an error that quotes the client's input, which may be megabytes.
 func brief(e *llm.Error) *llm.Error {
 	if len(e.Param) <= maxParam && len(e.Message) <= maxMessage {
 		return e
@@ -187,7 +187,7 @@ func brief(e *llm.Error) *llm.Error {
 	return &short
 }
 
-// answer writes the error of rec: a status of its own, or the end of a stream.
+// answer writes the error of rec: as a status, or as the end of a stream.
 func answer(w *tracker, rec *Record) {
 	if rec.Status != 0 {
 		if _, err := w.Write(rec.errors.InBand(rec.Err)); err == nil {
@@ -200,7 +200,7 @@ func answer(w *tracker, rec *Record) {
 		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
 	}
 	for _, key := range []string{"Cache-Control", "Content-Encoding", "Content-Length", "Etag", "Last-Modified"} {
-		h.Del(key) // they were meant for another answer
+		h.Del(key) // they were set for another answer
 	}
 	status, body := rec.errors.Body(rec.Err)
 	if err := JSON(w, status, body); err != nil && rec.Status == 0 {
@@ -208,7 +208,7 @@ func answer(w *tracker, rec *Record) {
 	}
 }
 
-// finish closes the record: metrics, then the one log line.
+// finish completes the record: metrics, then the one log line.
 func (m *Mux) finish(rec *Record) {
 	rec.Duration = time.Since(rec.Start)
 	if m.Observe != nil {
@@ -219,7 +219,7 @@ func (m *Mux) finish(rec *Record) {
 	}
 }
 
-// log writes the one line that tells of rec.
+// log writes the log line of rec.
 func (rec *Record) log(to *slog.Logger) {
 	attrs := append(make([]slog.Attr, 0, 19),
 		slog.String("id", rec.ID), slog.String("method", rec.Method), slog.String("route", rec.Route),

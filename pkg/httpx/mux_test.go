@@ -67,7 +67,7 @@ func TestRequestID(t *testing.T) {
 	}
 }
 
-// A route table of the forms that dialects use.
+// table is a route table with the patterns that dialects use.
 func table() []Route {
 	name := func(w http.ResponseWriter, r *http.Request) error { return JSON(w, http.StatusOK, r.PathValue("id")) }
 	return []Route{
@@ -186,7 +186,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// The headers that a handler set for its answer are no part of the error's.
+// Headers that a handler set for its answer are not sent with the error.
 func TestErrorHeaders(t *testing.T) {
 	m := &Mux{Routes: []Route{{Method: "GET", Pattern: "/", Handle: func(w http.ResponseWriter, _ *http.Request) error {
 		w.Header().Set("Content-Length", "5")
@@ -289,7 +289,8 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// TestLog: one line a request, with the cause of what is our fault and no secrets.
+// TestLog checks that each request logs one line, with the cause of server faults and without
+// secrets.
 func TestLog(t *testing.T) {
 	var out bytes.Buffer
 	m := &Mux{
@@ -352,7 +353,7 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// Over a real socket: a body over the limit is refused while it is being sent.
+// Over a real socket, a body over the limit is rejected while the client sends it.
 func TestServer(t *testing.T) {
 	m := &Mux{Routes: []Route{{Method: "POST", Pattern: "/", MaxBody: 100, Errors: shape{}, Handle: func(w http.ResponseWriter, r *http.Request) error {
 		return DecodeJSON(r, new(struct {

@@ -8,32 +8,32 @@ import (
 // An Operation is the documentation of a route. The OpenAPI document is made from it, from
 // the route and from the shape of its errors.
 type Operation struct {
-	ID          string // operationId, in camelCase; no two alike
+	ID          string // operationId, in camelCase; unique
 	Tag         string // the API that the route belongs to
 	Summary     string // in the imperative, without a full stop
-	Description string // more sentences; may be empty
+	Description string // further sentences; may be empty
 
 	Body    *wire.Table // the JSON body; nil: none
-	Example string      // a body that the route answers; required with Body
-	Media   []string    // other media types that the body may have
+	Example string      // a body that the route accepts; required with Body
+	Media   []string    // other media types of the body
 	Query   *wire.Table // the query string; nil: none
 	Path    []PathParameter
-	Headers []wire.Parameter // of the request, all of them strings unless their Schema says otherwise
+	Headers []wire.Parameter // of the request; strings unless their Schema says otherwise
 
 	Answers []Answer
-	Codes   []llm.Code  // of errors, besides those that every such route gives
-	Errors  []llm.Error // examples of errors that only this API has
+	Codes   []llm.Code  // of errors, besides those of every route of this kind
+	Errors  []llm.Error // examples of errors specific to this API
 }
 
 // A PathParameter describes a wildcard of a route's pattern.
 type PathParameter struct{ Name, Description, Example string }
 
-// An Answer is what a route sends when it succeeds. A route may have several of one status.
+// An Answer is a successful answer of a route. A route may have several with the same status.
 type Answer struct {
 	Status      int    // 0: 200
 	Media       string // "": application/json
-	Description string // "" if it is clear from the summary
-	Of          any    // a value of the type of the JSON answer, or of the event of a stream; nil: not JSON
+	Description string // "" if the summary is enough
+	Of          any    // a value of the type of the JSON answer, or of the stream's events; nil: not JSON
 	End         string // of server-sent events: the data of the last one, if it is not JSON
 	Headers     []Header
 }

@@ -6,8 +6,8 @@ import (
 	"glossa/pkg/wire"
 )
 
-// Post returns the handler of an operation of a model whose request is a JSON body.
-// See [Handle].
+// Post returns the handler of a model operation whose request is a JSON body. See
+// [Handle].
 func Post[In, Req, Model any](
 	table *wire.Table,
 	translate func(in *In) (Req, error),
@@ -17,9 +17,9 @@ func Post[In, Req, Model any](
 	return Handle(Decode, table, translate, open, answer)
 }
 
-// Handle returns the handler of an operation of a model: it decodes the request with the
-// table, translates it, opens the model and answers. The request is translated before the
-// model is opened, which may take a while. Errors of answer name the keys of the table.
+// Handle returns the handler of a model operation: it decodes the request with the table,
+// translates it, opens the model and answers. Translation comes first because opening may
+// take a while. Errors that answer returns name the keys of the table.
 func Handle[In, Req, Model any](
 	decode func(r *http.Request, table *wire.Table, in any) error,
 	table *wire.Table,
@@ -43,11 +43,11 @@ func Handle[In, Req, Model any](
 	}
 }
 
-// A Call is a request that is about to be answered.
+// A Call is a request about to be answered.
 type Call[In, Req, Model any] struct {
-	In    *In   // as it was sent
-	Req   Req   // as the model takes it
-	Model Model // the model, or what it can do
+	In    *In   // the request as sent
+	Req   Req   // the request as the model takes it
+	Model Model // the model, or one of its capabilities
 }
 
 // Decode reads the body into in, which points to the struct of the table, and checks it.

@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// The record has the length of the body as the handler got it, once, also if two routes
-// share it.
+// The record counts the bytes of the body once, also if two routes share it.
 func TestReadBytes(t *testing.T) {
 	const body = `{"a":"bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"}`
 	var packed bytes.Buffer

@@ -12,31 +12,31 @@ import (
 	"glossa/pkg/wire"
 )
 
-// A Record is what the log line and the metrics tell of a request. It has no
-// place for prompts, answers or credentials.
+// A Record holds the data of a request for the log line and the metrics. It has no
+// field for prompts, answers or credentials.
 type Record struct {
 	ID      string // also in the header X-Request-Id
 	Method  string
-	Route   string // the pattern, so that it can be a label of metrics
+	Route   string // the pattern, so that it can be a metric label
 	Model   string
 	Family  string // of the model: local, bedrock, sagemaker
 	Dialect string // of the route
-	Trace   Trace  // that the request belongs to
+	Trace   Trace  // the trace that the request belongs to
 
-	Permission Permission // that the route needs
+	Permission Permission // required by the route
 	Status     int
 	Read       int64 // bytes of the request's body that were read, decompressed
 	Bytes      int64 // of the answer's body
 	Start      time.Time
-	FirstByte  time.Duration // since Start, 0 if there was none
-	FirstText  time.Duration // since Start: when the model gave its first piece, 0 if it gave none
+	FirstByte  time.Duration // since Start, 0 if nothing was sent
+	FirstText  time.Duration // since Start, when the model produced its first piece; 0 if it produced none
 	Duration   time.Duration
 	Usage      llm.Usage
-	Principal  string // who sent it, "" if nobody was asked; for the log, not for labels
+	Principal  string // the sender, "" if no credentials were required; for the log, not for labels
 	Err        *llm.Error
-	Fallbacks  []string // models that failed before another answered, or all did: "name: code"
+	Fallbacks  []string // models that failed before another one answered, or before all failed: "name: code"
 
-	// Header is that of the answer: what is put there before its first byte goes with it.
+	// Header is the header of the answer. Values set before the first byte are sent.
 	Header http.Header
 
 	maxBody int64
@@ -44,7 +44,7 @@ type Record struct {
 	errors  Errors // the shape of the request's errors
 }
 
-// Count adds what a call of a model used.
+// Count adds the usage of a model call.
 func (rec *Record) Count(u llm.Usage) {
 	rec.Usage.Input += u.Input
 	rec.Usage.Output += u.Output
@@ -52,22 +52,22 @@ func (rec *Record) Count(u llm.Usage) {
 	rec.Usage.Partial = rec.Usage.Partial || u.Partial
 }
 
-// Began notes that the model gave a piece of its answer; only the first counts.
+// Began records the time of the first piece of the model's answer. Later calls have no effect.
 func (rec *Record) Began() {
 	if rec.FirstText == 0 {
 		rec.FirstText = time.Since(rec.Start)
 	}
 }
 
-// Fault is what a log may tell of the error of rec: the code, the outermost name of
-// the parameter, and the cause, with its stack if it was a panic, of what is no fault
-// of the client. None of them has what the client sent.
+// Fault returns the parts of the error of rec that may be logged: the code, the
+// outermost name of the parameter and, for a server fault, its cause, with the stack
+// of a panic. They do not contain the client's input.
 func (rec *Record) Fault() (code, param, cause string) {
 	e := rec.Err
 	if e == nil {
 		return "", "", ""
 	}
-	if e.Code != wire.UnknownParam { // which may be a prompt in the wrong place
+	if e.Code != wire.UnknownParam { // which may hold a prompt in the wrong place
 		param = outermost(e.Param)
 	}
 	if e.Err != nil && (e.Code == llm.Internal || e.Code == llm.Upstream || e.Code == llm.Unavailable || e.Code == llm.Full) {
@@ -76,8 +76,8 @@ func (rec *Record) Fault() (code, param, cause string) {
 	return string(e.Code), param, cause
 }
 
-// outermost returns the first name of a path such as output_type.KEY: what is below it
-// may be the client's own words.
+// outermost returns the first name of a path such as output_type.KEY; the rest may be
+// the client's input.
 func outermost(param string) string {
 	if i := strings.IndexAny(param, ".["); i >= 0 {
 		return param[:i]
@@ -87,8 +87,8 @@ func outermost(param string) string {
 
 type recordKey struct{}
 
-// RecordOf returns the record of the request that ctx belongs to; outside of a
-// request, one that nobody reads.
+// RecordOf returns the record of the request that ctx belongs to, or outside of a
+// request a new, unused one.
 func RecordOf(ctx context.Context) *Record {
 	if rec, ok := ctx.Value(recordKey{}).(*Record); ok {
 		return rec
@@ -96,7 +96,7 @@ func RecordOf(ctx context.Context) *Record {
 	return &Record{maxBody: DefaultMaxBody, Header: http.Header{}}
 }
 
-// requestID returns the client's request id if it is a sane one, else a new one.
+// requestID returns the client's request id if it is valid, else a new one.
 func requestID(r *http.Request) string {
 	id := r.Header.Get("X-Request-Id")
 	if id != "" && len(id) <= 128 && printable(id) {
@@ -116,7 +116,7 @@ func printable(s string) bool {
 	return true
 }
 
-// tracker notes what a handler writes.
+// tracker records status, size and timing of a response.
 type tracker struct {
 	http.ResponseWriter
 	rec *Record

@@ -1,6 +1,6 @@
-// Package httpx is the HTTP that all dialects share: the route table, handlers
-// that return errors, body limits, streams, request ids and panic recovery. It
-// knows llm's errors, and nothing of wire formats, models or accounts.
+// Package httpx is the HTTP layer that all dialects share: the route table, handlers
+// that return errors, body limits, streams, request ids and panic recovery. It knows
+// llm's errors, and nothing of wire formats, models or accounts.
 package httpx
 
 import (
@@ -15,34 +15,34 @@ type Permission string
 
 // The permissions, from none to all.
 const (
-	Public    Permission = "public"    // nobody is asked who they are
+	Public    Permission = "public"    // no credentials are required
 	Listing   Permission = "listing"   // models and their metadata
 	Metrics   Permission = "metrics"   // usage and measurements
 	Inference Permission = "inference" // running a model
 	Upload    Permission = "upload"    // publishing and deleting checkpoints
 )
 
-// A Route is one row of the one route table: what is mounted, guarded and deployed.
+// A Route is one row of the route table: it is mounted, guarded and deployed.
 type Route struct {
 	Method     string
-	Pattern    string // a path in the syntax of [http.ServeMux]; {name...} may stand before the end too
+	Pattern    string // a path in the syntax of [http.ServeMux]; {name...} may also stand before the end
 	Permission Permission
-	Dialect    string // whose route it is, for metrics; "": nobody's
+	Dialect    string // the dialect that owns the route, for metrics; "": none
 	Streams    bool   // answers may be streams
 	MaxBody    int64  // bytes after decompression; 0 means [DefaultMaxBody]
 	Handle     Handler
 	Errors     Errors
 	Doc        *Operation // nil: the route is not documented
-	Shares     []Route    // the routes of [Shared], which answer the requests of this one
+	Shares     []Route    // the routes combined by [Shared], which answer this route's requests
 
-	errorsOf func(http.Header) Errors // if set, instead of Errors until the body was read
-	metrics  bool                     // its path has a route of the permission Metrics
+	errorsOf func(http.Header) Errors // if set, replaces Errors until the body was read
+	metrics  bool                     // its path also has a route with the permission Metrics
 }
 
-// private tells whether no page of another origin may use the route.
+// private reports whether the route is closed to pages of other origins.
 func (route *Route) private() bool { return route.metrics || route.Permission == Metrics }
 
-// shape returns the shape of errors of a request.
+// shape returns the error shape for a request.
 func (route *Route) shape(header http.Header) Errors {
 	switch {
 	case route.errorsOf != nil:
@@ -53,7 +53,7 @@ func (route *Route) shape(header http.Header) Errors {
 	return plainErrors{}
 }
 
-// ErrorBody returns the status and the JSON body with which the route answers e.
+// ErrorBody returns the status and the JSON body of the answer to e.
 func (route *Route) ErrorBody(e *llm.Error) (status int, body any) {
 	return route.shape(http.Header{}).Body(e)
 }
@@ -61,15 +61,15 @@ func (route *Route) ErrorBody(e *llm.Error) (status int, body any) {
 // DefaultMaxBody is API Gateway's limit for a request body, in bytes.
 const DefaultMaxBody = 10 << 20
 
-// A Handler answers a request or returns why it could not. An error after the
-// first byte becomes the last event of the stream.
+// A Handler answers a request or returns an error. An error after the first byte
+// becomes the last event of the stream.
 type Handler func(w http.ResponseWriter, r *http.Request) error
 
 // Errors gives errors the shape that the clients of a dialect expect.
 type Errors interface {
-	// Body returns the status and the JSON body of an answer that is an error.
+	// Body returns the status and the JSON body of an error's answer.
 	Body(e *llm.Error) (status int, body any)
-	// InBand returns the bytes that end a stream in which e occurred.
+	// InBand returns the bytes that end a stream with the error e.
 	InBand(e *llm.Error) []byte
 }
 
@@ -77,7 +77,7 @@ type plainError struct {
 	Error string `json:"error" doc:"what went wrong"`
 }
 
-// plainErrors is the shape of routes that have none.
+// plainErrors is the default error shape.
 type plainErrors struct{}
 
 func (plainErrors) Body(e *llm.Error) (int, any) {
@@ -90,7 +90,7 @@ func (plainErrors) Body(e *llm.Error) (int, any) {
 
 func (plainErrors) InBand(*llm.Error) []byte { return nil }
 
-// Codes of errors that only HTTP has.
+// Codes of errors that occur in HTTP only.
 const (
 	NoRoute  llm.Code = "no_route"
 	NoMethod llm.Code = "no_method"
@@ -98,10 +98,10 @@ const (
 	Gone     llm.Code = "gone" // the client left before the end
 )
 
-// statusGone is nginx's word in logs for a client that left; nobody receives it.
+// statusGone is the status that nginx logs for a client that left. It is never sent.
 const statusGone = 499
 
-// Status is the HTTP status of an error code, where a dialect has no other wish.
+// Status returns the HTTP status of an error code, unless a dialect has its own.
 func Status(code llm.Code) int {
 	switch code {
 	case llm.Invalid, llm.TooLong, llm.Unsupported, wire.UnknownParam:

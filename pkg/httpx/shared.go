@@ -5,14 +5,14 @@ import (
 	"net/http"
 )
 
-// A Pick says which of the routes that share a path a request is for. It is asked
-// with the header alone, when body is nil, for the shape of errors that come before
-// the body was read, and then with the body. Its error is for the client, in the
-// shape of the route that it picks.
+// A Pick returns the index of the route that a request is for, among those that share
+// a path. It is called with a nil body for the error shape before the body was read,
+// and then with the body. Its error is for the client, in the shape of the route that
+// it picks.
 type Pick func(header http.Header, body []byte) (int, error)
 
-// Shared makes one route of several of the same method and path: the body is read
-// once, within the limit, and given to the route that pick names.
+// Shared combines several routes of the same method and path into one: the body is
+// read once, within the limit, and passed to the route that pick names.
 func Shared(pick Pick, routes ...Route) Route {
 	shared := routes[0]
 	shared.Shares = routes
@@ -20,7 +20,7 @@ func Shared(pick Pick, routes ...Route) Route {
 		shared.Streams = shared.Streams || route.Streams
 	}
 	shared.errorsOf = func(header http.Header) Errors {
-		i, _ := pick(header, nil) // what is wrong shows with the body
+		i, _ := pick(header, nil) // errors recur when the body is there
 		return routes[i].Errors
 	}
 	shared.Handle = func(w http.ResponseWriter, r *http.Request) error {
@@ -39,7 +39,7 @@ func Shared(pick Pick, routes ...Route) Route {
 	return shared
 }
 
-// withBody returns r with a body that was read and decompressed.
+// withBody returns r with a body that was already read and decompressed.
 func withBody(r *http.Request, body []byte) *http.Request {
 	read := *r
 	read.Header = r.Header.Clone()

@@ -11,14 +11,14 @@ import (
 	"glossa/pkg/llm"
 )
 
-// word is an error shape that says one word.
+// word is an error shape with a fixed word.
 type word string
 
 func (s word) Body(e *llm.Error) (int, any) { return Status(e.Code), string(s) + " " + e.Message }
 func (s word) InBand(*llm.Error) []byte     { return []byte(s) }
 
-// A shared route asks by the header, then by the body; what was picked answers, and
-// errors have its shape.
+// A shared route calls pick with the header, then with the body; the picked route
+// answers and shapes the errors.
 func TestShared(t *testing.T) {
 	pick := func(h http.Header, body []byte) (int, error) {
 		switch {

@@ -8,7 +8,7 @@ import (
 	"glossa/pkg/llm"
 )
 
-// A Framing is the form of a stream: what goes around each JSON value.
+// A Framing is the framing of a stream: the bytes around each JSON value.
 type Framing struct{ ContentType, Prefix, Suffix string }
 
 // The framings of the dialects.
@@ -29,7 +29,7 @@ func (f Framing) Frame(v any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// encode writes the head of a frame and v to b, which enc writes to.
+// encode writes the start of a frame and v to b, the buffer of enc.
 func (f Framing) encode(b *bytes.Buffer, enc *json.Encoder, v any) error {
 	b.WriteString(f.Prefix)
 	if err := enc.Encode(v); err != nil {
@@ -39,8 +39,8 @@ func (f Framing) encode(b *bytes.Buffer, enc *json.Encoder, v any) error {
 	return nil
 }
 
-// A Stream sends values to a client as they come. The first one writes the
-// headers, so that an error before it is still a status of its own.
+// A Stream sends values to a client as they come. The first one writes the headers, so
+// an error before it can still have its own status.
 type Stream struct {
 	w       http.ResponseWriter
 	framing Framing
@@ -49,7 +49,7 @@ type Stream struct {
 	begun   bool
 }
 
-// NewStream returns a stream on w that has not begun.
+// NewStream returns a new stream on w.
 func NewStream(w http.ResponseWriter, framing Framing) *Stream {
 	s := &Stream{w: w, framing: framing}
 	s.enc = json.NewEncoder(&s.buf)
@@ -67,7 +67,7 @@ func (s *Stream) Send(v any) error {
 	return s.flush()
 }
 
-// Text writes text as it is in one frame and flushes it.
+// Text writes text verbatim in one frame and flushes it.
 func (s *Stream) Text(text string) error {
 	s.buf.Reset()
 	s.buf.WriteString(s.framing.Prefix)
@@ -91,7 +91,7 @@ func (s *Stream) flush() error {
 	return nil
 }
 
-// begin sets the headers of a stream, unless its type was set before.
+// begin sets the headers of a stream, but keeps a Content-Type that was set before.
 func begin(w http.ResponseWriter, framing Framing) {
 	h := w.Header()
 	if h.Get("Content-Type") != "" {
@@ -99,16 +99,16 @@ func begin(w http.ResponseWriter, framing Framing) {
 	}
 	h.Set("Content-Type", framing.ContentType)
 	h.Set("Cache-Control", "no-cache")
-	h.Set("X-Accel-Buffering", "no") // proxies of nginx's kind hold streams back otherwise
+	h.Set("X-Accel-Buffering", "no") // proxies such as nginx hold streams back otherwise
 }
 
-// usual is what most answers have at most, in bytes.
-const usual = 2 << 10
+// usualSize is the size that most answers stay below, in bytes.
+const usualSize = 2 << 10
 
-// JSON answers with v and the status. A [Gone] error means that the client left.
+// JSON writes v with the status. A [Gone] error means that the client left.
 func JSON(w http.ResponseWriter, status int, v any) error {
 	var buf bytes.Buffer
-	buf.Grow(usual)
+	buf.Grow(usualSize)
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {

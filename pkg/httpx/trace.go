@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// A Trace is the distributed trace that a request belongs to, as its headers tell it.
-// It is passed on as it came, see [Traced]. What is malformed or longer than it has to
-// be is as if it were not there: these headers end up in logs and at providers.
+// A Trace is the distributed trace that a request belongs to, as its headers say.
+// [Traced] passes it on unchanged. Malformed and overlong headers are ignored, because
+// these headers end up in logs and at providers.
 type Trace struct {
 	Parent string // traceparent: W3C Trace Context, 3.2
 	State  string // tracestate: the same, 3.3; none without Parent
-	Amazon string // X-Amzn-Trace-Id: AWS X-Ray's, which Lambda sets too
+	Amazon string // X-Amzn-Trace-Id: of AWS X-Ray; Lambda sets it too
 }
 
-// Bounds in bytes. Of a tracestate 512 have to be passed on (W3C Trace Context, 3.3.1.5).
+// Bounds in bytes. At least 512 of a tracestate must be passed on (W3C Trace Context, 3.3.1.5).
 const (
 	parentLength = 2 + 1 + 32 + 1 + 16 + 1 + 2
 	maxState     = 512
@@ -47,9 +47,9 @@ func traceOf(h http.Header) (t Trace) {
 	return t
 }
 
-// isParent tells whether s is a traceparent: version, trace id, parent id and flags in
-// small hexadecimal digits, the ids not zero, the version not ff. Later versions may
-// be longer, and are not passed on then.
+// isParent reports whether s is a traceparent: version, trace id, parent id and flags
+// in lower-case hexadecimal digits, the ids not zero, the version not ff. Later
+// versions may be longer; those are dropped.
 func isParent(s string) bool {
 	if len(s) != parentLength || s[2] != '-' || s[35] != '-' || s[52] != '-' || s[:2] == "ff" {
 		return false
@@ -71,7 +71,7 @@ func root(amazon string) string {
 	return ""
 }
 
-// hexadecimal tells whether s has small hexadecimal digits alone.
+// hexadecimal reports whether s consists of lower-case hexadecimal digits.
 func hexadecimal(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
@@ -81,7 +81,7 @@ func hexadecimal(s string) bool {
 	return true
 }
 
-// graphic tells whether s has spaces and graphic characters of ASCII alone.
+// graphic reports whether s consists of spaces and graphic ASCII characters.
 func graphic(s string) bool {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] > '~' {
@@ -96,9 +96,9 @@ type Doer interface {
 	Do(*http.Request) (*http.Response, error)
 }
 
-// Traced returns a client whose requests carry the trace of the request that they are
-// made for, which is that of their context. What the client's user has set itself
-// stays. The headers are not part of AWS's signature, which was made before.
+// Traced returns a client that adds the trace of the context's request to each of its
+// requests. Headers that are already set stay. AWS's signature does not cover these
+// headers: it was made before.
 func Traced(client Doer) Doer { return traced{client} }
 
 type traced struct{ Doer }

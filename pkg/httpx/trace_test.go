@@ -15,8 +15,8 @@ const (
 	amazon = "Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=1"
 )
 
-// What is malformed or too long is dropped; what is not goes into the log line and on
-// to whoever is called for the request.
+// Malformed and overlong headers are dropped; others reach the log line and the
+// requests made on behalf of this one.
 func TestTrace(t *testing.T) {
 	long := strings.Repeat("x", maxState+1)
 	for _, test := range []struct {
@@ -82,7 +82,7 @@ func TestTrace(t *testing.T) {
 	}
 }
 
-// seen keeps the header of a request.
+// seen records the header of a request.
 type seen struct{ header http.Header }
 
 func (s *seen) Do(r *http.Request) (*http.Response, error) {
@@ -90,7 +90,7 @@ func (s *seen) Do(r *http.Request) (*http.Response, error) {
 	return &http.Response{}, nil
 }
 
-// What a caller has set itself stays, and outside of a request nothing is added.
+// Headers that the caller set stay, and outside of a request nothing is added.
 func TestTracedLeavesWhatIsThere(t *testing.T) {
 	var s seen
 	r := httptest.NewRequest("GET", "/", nil)

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// sum is what the content of f must have: "sha256:HEX", or "git:HEX" of a file that
-// git itself holds.
+// sum returns the checksum of f: "sha256:HEX", or "git:HEX" of a file that git itself
+// stores.
 func (f File) sum() string {
 	if f.SHA256 != "" {
 		return "sha256:" + f.SHA256
@@ -18,7 +18,7 @@ func (f File) sum() string {
 	return "git:" + f.Blob
 }
 
-// digest returns a hash of the kind of f's sum, which takes the content.
+// digest returns the hash function of f's sum, to be fed with the content.
 func (f File) digest() hash.Hash {
 	if f.SHA256 != "" {
 		return sha256.New()
@@ -28,7 +28,7 @@ func (f File) digest() hash.Hash {
 	return h
 }
 
-// check compares what h has seen with f's sum.
+// check compares h with f's sum.
 func (f File) check(h hash.Hash) error {
 	kind, want, _ := strings.Cut(f.sum(), ":")
 	if got := hex.EncodeToString(h.Sum(nil)); got != want {

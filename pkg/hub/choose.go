@@ -10,27 +10,27 @@ import (
 	"strings"
 )
 
-// What the engine reads of a model's directory.
+// File names that the engine reads in a model's directory.
 var (
 	described = regexp.MustCompile(`^(config|generation_config|tokenizer[^/]*|vocab)\.json$|^merges\.txt$|^[^/]+\.model$`)
 	weights   = regexp.MustCompile(`^model(-\d{5}-of-\d{5})?\.safetensors$|^model\.safetensors\.index\.json$`)
-	// Names with other parts, as model.fp16.safetensors, and other directories: only
-	// when they are asked for.
+	// Names with other parts, such as model.fp16.safetensors, and other directories are
+	// chosen on request only.
 	readable = regexp.MustCompile(`^(config|generation_config|tokenizer[^/]*|vocab)\.json$|^merges\.txt$|\.(model|safetensors|gguf)$|\.safetensors\.index\.json$`)
-	// Python objects, which run code when they are read.
+	// Python pickles, which run code when they are loaded.
 	pickled = regexp.MustCompile(`\.(bin|pt|pth|ckpt|pkl|pickle)$`)
 )
 
-// singleFile is the model in one file.
+// singleFile is the name of a model in one file.
 const singleFile = "model.safetensors"
 
-// Choose returns the files of s that the engine reads: those of the root that
-// describe the model, and its safetensors. Patterns of include replace that choice
-// by all files of the kinds that the engine reads that match one of them, in any
-// directory; those of exclude take away from either. Patterns are those of
-// [path.Match]; one without a slash matches the last element. The names are checked
-// as [CheckPath] does. A choice of nothing, and without include one of no weights, is
-// an error that says what there is.
+// Choose returns the files of s that the engine reads: by default, those in the root
+// that describe the model, and its safetensors. With include, it returns instead all
+// files of a readable kind that match one of its patterns, in any directory. Files
+// that match exclude are removed from either. Patterns are those of [path.Match]; one
+// without a slash matches the last element. Names must pass [CheckPath]. An empty
+// choice, or without include one without weights, is an error that lists the available
+// files.
 func (s *Snapshot) Choose(include, exclude []string) ([]File, error) {
 	for _, pattern := range slices.Concat(include, exclude) {
 		if _, err := path.Match(pattern, ""); err != nil {
@@ -68,10 +68,10 @@ func matchAny(patterns []string, name string) bool {
 	})
 }
 
-// maxNamed is how many files an error names.
+// maxNamed is the number of files that an error lists.
 const maxNamed = 12
 
-// noWeights says why nothing is chosen, and what could be.
+// noWeights explains why nothing is chosen, and lists what could be.
 func (s *Snapshot) noWeights(include []string) error {
 	var other, python []File
 	for _, f := range s.Files {
@@ -95,7 +95,7 @@ func (s *Snapshot) noWeights(include []string) error {
 	return errors.New("it holds no weights that the engine reads: safetensors or GGUF")
 }
 
-// names lists files with their sizes.
+// names formats files with their sizes.
 func names(files []File) string {
 	var list []string
 	for _, f := range files[:min(len(files), maxNamed)] {

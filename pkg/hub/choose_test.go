@@ -143,12 +143,12 @@ func FuzzCheckPath(f *testing.F) {
 	})
 }
 
-// What lies in a directory already.
+// Table of directories that already have files.
 func TestPrepare(t *testing.T) {
 	for name, test := range map[string]struct {
-		change func(t *testing.T, h *testHub, dir string) // after a pull
+		change func(t *testing.T, h *testHub, dir string) // between two pulls
 		says   string
-		fetch  int // files that are fetched anew
+		fetch  int // files that are fetched again
 	}{
 		"nothing": {func(*testing.T, *testHub, string) {}, "", 0},
 		"a file is gone": {func(t *testing.T, _ *testHub, dir string) {
@@ -237,7 +237,7 @@ func write(t *testing.T, name, text string) {
 	}
 }
 
-// Another pull of the same commit adds to the directory.
+// Another pull of the same commit adds files to the directory.
 func TestPullMore(t *testing.T) {
 	h, dir := newHub(t, tinyTree()), t.TempDir()
 	if _, err := pull(t.Context(), h.client(), dir); err != nil {
@@ -285,7 +285,7 @@ func TestDiskIsFull(t *testing.T) {
 	}
 }
 
-// Links in the directory lead nowhere else.
+// Links in the directory cannot lead outside of it.
 func TestLinksOutOfTheDirectory(t *testing.T) {
 	h, dir, outside := newHub(t, tree{
 		"config.json": {data: []byte("{}")}, "model.safetensors": {data: random(100, 1), lfs: true}, "sub/x.gguf": {data: random(10, 2), lfs: true},
@@ -339,7 +339,7 @@ func TestReportsAndEmptyFiles(t *testing.T) {
 	}
 }
 
-// A reader of the directory knows a model by its config.json, which comes last.
+// Readers recognise a model by its config.json, which therefore comes last.
 func TestConfigComesLast(t *testing.T) {
 	h, dir := newHub(t, tinyTree()), t.TempDir()
 	s, err := h.client().List(t.Context(), "acme/tiny", "main")

@@ -20,22 +20,22 @@ import (
 // reportEvery is the time between two reports of progress.
 const reportEvery = 100 * time.Millisecond
 
-// Download is files on their way into a directory, which it holds locked. What is
-// fetched lies below .pull until everything is there and checked; then the files
-// take their names, config.json last, so that a reader of the directory meets no
-// half of a model. It is used by one goroutine.
+// A Download fetches files into a directory, which it locks. Fetched files lie below
+// .pull until all are there and checked; then they are renamed, config.json last, so
+// that a reader of the directory never sees half of a model. It is not safe for
+// concurrent use.
 type Download struct {
-	Files   int   // to be in the directory at the end
-	Total   int64 // of those, bytes
-	Missing int64 // of those, to be fetched, bytes
-	Free    int64 // on the disk, bytes; -1 if that is unknown
+	Files   int   // in the directory at the end
+	Total   int64 // of these files, in bytes
+	Missing int64 // to be fetched, in bytes
+	Free    int64 // on the disk, in bytes; -1 if unknown
 
 	*requester
 	snapshot    *Snapshot
 	connections int
 	root        *os.Root
 	lock        *os.File
-	waiting     []File // not in place: to be fetched, or only to be checked
+	waiting     []File // not in place yet: to be fetched, or only to be checked
 	done        atomic.Int64
 	complete    atomic.Int64
 
@@ -43,17 +43,17 @@ type Download struct {
 	manifest *manifest
 }
 
-// Progress is how far a download is.
+// Progress is the progress of a download.
 type Progress struct {
-	Bytes, Total    int64 // of all files, those that were there included
+	Bytes, Total    int64 // of all files, including existing ones
 	Files, AllFiles int
 }
 
-// Prepare opens a directory, which it creates if it has to, for files of a snapshot,
-// and looks at what is there already: files that a download has put there are not
-// fetched again, and parts go on where they end. It refuses a directory that another
-// download is working on, that holds other files under the same names or files of
-// another commit, and a disk that is too small. The caller closes the result.
+// Prepare opens a directory for files of a snapshot, or creates it, and checks its
+// contents: files of earlier downloads are not fetched again, and parts are resumed.
+// It returns an error if another download uses the directory, if the directory holds
+// other files under the same names or files of another commit, or if the disk is too
+// small. The caller closes the result.
 func (c *Client) Prepare(ctx context.Context, s *Snapshot, files []File, dir string) (*Download, error) {
 	d := &Download{snapshot: s, Files: len(files), connections: cmp.Or(c.Connections, DefaultConnections)}
 	if err := d.prepare(ctx, c, files, dir); err != nil {
@@ -84,7 +84,7 @@ func (d *Download) prepare(ctx context.Context, c *Client, files []File, dir str
 			return fmt.Errorf("%s: %w", f.Path, err)
 		}
 	}
-	// The largest first: it takes longest.
+	// The largest takes longest, so it comes first.
 	slices.SortStableFunc(d.waiting, func(a, b File) int { return cmp.Compare(b.Size, a.Size) })
 	return d.room(c, dir)
 }
@@ -106,7 +106,7 @@ func (d *Download) open(dir string) (err error) {
 	return lockFile(d.lock)
 }
 
-// Close unlocks the directory. What was fetched stays there.
+// Close unlocks the directory. Fetched bytes stay there.
 func (d *Download) Close() error {
 	var err error
 	if d.lock != nil {
@@ -118,8 +118,8 @@ func (d *Download) Close() error {
 	return err
 }
 
-// sameModel refuses a directory of another model, or with files of another commit
-// that this download would leave there.
+// sameModel returns an error if the directory has another model, or files of another
+// commit that this download would leave.
 func (d *Download) sameModel(files []File) error {
 	m, s := d.manifest, d.snapshot
 	if m.Repo != "" && m.Repo != s.Repo {
@@ -147,7 +147,7 @@ func (d *Download) sameModel(files []File) error {
 	return nil
 }
 
-// look finds out what there is of a file.
+// look determines the state of a file.
 func (d *Download) look(ctx context.Context, f File) error {
 	info, err := d.root.Lstat(f.Path)
 	known, recorded := d.manifest.Files[f.Path]
@@ -178,14 +178,14 @@ func (d *Download) look(ctx context.Context, f File) error {
 	return nil
 }
 
-// inPlace records that a file is there and right.
+// inPlace records that a file is complete and correct.
 func (d *Download) inPlace(f File, info fs.FileInfo) {
 	d.manifest.Files[f.Path] = record{Size: f.Size, Sum: f.sum(), Modified: info.ModTime()}
 	d.done.Add(f.Size)
 	d.complete.Add(1)
 }
 
-// compare reads a file that is there and checks it.
+// compare reads an existing file and checks it.
 func (d *Download) compare(ctx context.Context, f File) error {
 	file, err := d.root.Open(f.Path)
 	if err != nil {
@@ -199,7 +199,7 @@ func (d *Download) compare(ctx context.Context, f File) error {
 	return f.check(h)
 }
 
-// interruptible is a reader that ends with its context.
+// interruptible is a reader that fails when its context ends.
 type interruptible struct {
 	ctx context.Context
 	io.Reader
@@ -212,7 +212,7 @@ func (r *interruptible) Read(p []byte) (int, error) {
 	return r.Reader.Read(p)
 }
 
-// partSize returns the bytes that are there of a file, 0 if they are of another one.
+// partSize returns the number of bytes present of a file, 0 if they belong to another one.
 func (d *Download) partSize(f File) int64 {
 	d.mu.Lock()
 	known := d.manifest.Parts[f.Path]
@@ -224,14 +224,14 @@ func (d *Download) partSize(f File) int64 {
 	return info.Size()
 }
 
-// room measures the disk.
+// room measures the free space.
 func (d *Download) room(c *Client, dir string) (err error) {
 	free := c.free
 	if free == nil {
 		free = freeSpace
 	}
 	if d.Free, err = free(dir); err != nil {
-		d.Free = -1 // the disk says when it is full
+		d.Free = -1 // writing fails when the disk is full
 		return nil
 	}
 	if d.Free >= 0 && d.Missing > d.Free {
@@ -240,9 +240,9 @@ func (d *Download) room(c *Client, dir string) (err error) {
 	return nil
 }
 
-// Run fetches what is missing and puts it in place. report, if it is not nil, is
-// called by the same goroutine now and then, and at the end. After an error, as that
-// of an ended context, what is there stays for the next download.
+// Run fetches the missing files and puts them in place. report, if it is not nil, is
+// called from the same goroutine from time to time, and at the end. After an error,
+// such as that of an ended context, fetched bytes stay for the next download.
 func (d *Download) Run(ctx context.Context, report func(Progress)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -266,13 +266,13 @@ func (d *Download) Run(ctx context.Context, report func(Progress)) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("hub: %w", context.Cause(ctx))
 	}
-	if err := d.settle(); err != nil {
+	if err := d.install(); err != nil {
 		return fmt.Errorf("hub: %s: %w", d.root.Name(), err)
 	}
 	return nil
 }
 
-// watch reports until ended is closed, and then.
+// watch calls report until ended is closed, and once more then.
 func (d *Download) watch(ended <-chan struct{}, report func(Progress)) {
 	ticker := time.NewTicker(reportEvery)
 	defer ticker.Stop()
@@ -288,13 +288,13 @@ func (d *Download) watch(ended <-chan struct{}, report func(Progress)) {
 	}
 }
 
-// Progress returns how far the download is.
+// Progress returns the current progress.
 func (d *Download) Progress() Progress {
 	return Progress{Bytes: d.done.Load(), Total: d.Total, Files: int(d.complete.Load()), AllFiles: d.Files}
 }
 
-// settle gives the fetched files their names, config.json last, and forgets parts.
-func (d *Download) settle() error {
+// install renames the fetched files, config.json last, and deletes parts.
+func (d *Download) install() error {
 	m := d.manifest
 	m.Repo, m.Revision, m.Commit = d.snapshot.Repo, d.snapshot.Revision, d.snapshot.Commit
 	slices.SortFunc(d.waiting, func(a, b File) int {

@@ -14,9 +14,9 @@ import (
 	"strings"
 )
 
-// enough is how many bytes of an attempt are progress, after which failures are
-// counted anew.
-const enough = 1 << 20
+// minProgress is the number of bytes of an attempt that count as progress and reset the
+// count of failures.
+const minProgress = 1 << 20
 
 // part is a file that is being fetched.
 type part struct {
@@ -24,9 +24,9 @@ type part struct {
 	d      *Download
 	file   *os.File
 	hash   hash.Hash // of the first size bytes
-	size   int64     // so many are there
-	etag   string    // of the server that sent them
-	faults int       // times that the whole had another sum
+	size   int64     // bytes present
+	etag   string    // of the server that sent the bytes
+	faults int       // number of complete downloads with a wrong sum
 }
 
 // fetch makes the part of f complete and checks it.
@@ -42,15 +42,15 @@ func (d *Download) fetch(ctx context.Context, f File) error {
 	err = d.retry(ctx, func(a *attempt) (bool, error) {
 		from := p.size
 		err := p.receive(a)
-		return p.size-from >= enough, err
+		return p.size-from >= minProgress, err
 	})
 	if _, ok := errors.AsType[*StatusError](err); ok || err == nil || ctx.Err() != nil {
-		return err // which names the file
+		return err // it names the file
 	}
 	return fmt.Errorf("%s: %w", f.Path, err)
 }
 
-// openPart opens the part of f and reads what is there.
+// openPart opens the part of f and hashes the bytes present.
 func (d *Download) openPart(ctx context.Context, f File) (*part, error) {
 	name := partName(f.Path)
 	if err := d.root.MkdirAll(path.Dir(name), 0o755); err != nil {
@@ -85,7 +85,7 @@ func (d *Download) openPart(ctx context.Context, f File) (*part, error) {
 	return p, nil
 }
 
-// note writes down what is known of the part.
+// note records the state of the part.
 func (p *part) note(r record) error {
 	p.d.mu.Lock()
 	defer p.d.mu.Unlock()
@@ -93,7 +93,7 @@ func (p *part) note(r record) error {
 	return p.d.manifest.write(p.d.root, false)
 }
 
-// restart begins the part anew.
+// restart empties the part.
 func (p *part) restart() error {
 	p.d.done.Add(-p.size)
 	p.size, p.hash, p.etag = 0, p.digest(), ""
@@ -104,7 +104,7 @@ func (p *part) restart() error {
 	return err
 }
 
-// receive requests what is missing of the part, and checks it when it is complete.
+// receive requests the missing bytes of the part, and checks it when it is complete.
 func (p *part) receive(a *attempt) error {
 	if p.size < p.Size {
 		if err := p.request(a); err != nil {
@@ -118,14 +118,14 @@ func (p *part) receive(a *attempt) error {
 	if p.faults++; p.faults > 1 {
 		return err
 	}
-	// What came first may be of another version, or have been damaged on the way.
+	// Earlier bytes may be of another version, or damaged in transit.
 	if err := p.restart(); err != nil {
 		return err
 	}
-	return &broken{err}
+	return &connectionError{err}
 }
 
-// finish notes that the part is complete and checked.
+// finish records that the part is complete and checked.
 func (p *part) finish() error {
 	if err := p.file.Sync(); err != nil {
 		return err
@@ -138,13 +138,13 @@ func (p *part) finish() error {
 	return p.note(record{Size: p.Size, Sum: p.sum(), Modified: info.ModTime()})
 }
 
-// request asks for the bytes from p.size on and appends them.
+// request requests the bytes from p.size on and appends them.
 func (p *part) request(a *attempt) error {
 	header := http.Header{}
 	if p.size > 0 {
 		header.Set("Range", fmt.Sprintf("bytes=%d-", p.size))
 		if p.etag != "" {
-			header.Set("If-Range", p.etag) // else the whole is sent
+			header.Set("If-Range", p.etag) // if it differs, the server sends the whole file
 		}
 	}
 	res, l, err := p.d.get(a, p.d.fileURL(p.d.snapshot.Commit, p.Path), header)
@@ -161,7 +161,7 @@ func (p *part) request(a *attempt) error {
 		return err
 	}
 	if n := res.ContentLength; n >= 0 && n != p.Size-p.size {
-		return &broken{fmt.Errorf("%s sends %d bytes where %d are missing", res.Request.URL.Host, n, p.Size-p.size)}
+		return &connectionError{fmt.Errorf("%s sends %d bytes where %d are missing", res.Request.URL.Host, n, p.Size-p.size)}
 	}
 	if etag := strong(res.Header.Get("ETag")); etag != p.etag {
 		p.etag = etag
@@ -172,11 +172,11 @@ func (p *part) request(a *attempt) error {
 	return p.append(a.reader(res.Body))
 }
 
-// place decides where the answer's bytes go.
+// place positions the part for the bytes of the answer.
 func (p *part) place(res *http.Response) error {
 	switch res.StatusCode {
 	case http.StatusOK:
-		if p.size > 0 { // the file has changed there, or the server knows no ranges
+		if p.size > 0 { // the file has changed, or the server does not support ranges
 			return p.restart()
 		}
 		return nil
@@ -189,12 +189,12 @@ func (p *part) place(res *http.Response) error {
 		if err := p.restart(); err != nil {
 			return err
 		}
-		return &broken{fmt.Errorf("%s answers with the range %.80q of another file", res.Request.URL.Host, what)}
+		return &connectionError{fmt.Errorf("%s answers with the range %.80q of another file", res.Request.URL.Host, what)}
 	case http.StatusRequestedRangeNotSatisfiable, http.StatusPreconditionFailed:
 		if err := p.restart(); err != nil {
 			return err
 		}
-		return &broken{fmt.Errorf("%s has a file of another length", res.Request.URL.Host)}
+		return &connectionError{fmt.Errorf("%s has a file of another length", res.Request.URL.Host)}
 	}
 	return p.d.refusal(res, p.Path)
 }
@@ -205,7 +205,7 @@ func (p *part) append(body io.Reader) error {
 	for {
 		n, err := body.Read(buffer)
 		if int64(n) > p.Size-p.size {
-			return &broken{errors.Join(errors.New("more bytes than the file has"), p.restart())}
+			return &connectionError{errors.Join(errors.New("more bytes than the file has"), p.restart())}
 		}
 		if n > 0 {
 			if _, err := p.file.Write(buffer[:n]); err != nil {
@@ -219,14 +219,14 @@ func (p *part) append(body io.Reader) error {
 		case err == io.EOF && p.size == p.Size:
 			return nil
 		case err == io.EOF:
-			return &broken{fmt.Errorf("after %d of %d bytes: %w", p.size, p.Size, io.ErrUnexpectedEOF)}
+			return &connectionError{fmt.Errorf("after %d of %d bytes: %w", p.size, p.Size, io.ErrUnexpectedEOF)}
 		case err != nil:
-			return &broken{fmt.Errorf("after %d of %d bytes: %w", p.size, p.Size, err)}
+			return &connectionError{fmt.Errorf("after %d of %d bytes: %w", p.size, p.Size, err)}
 		}
 	}
 }
 
-// sameFile compares what the endpoint says of the file with its listing.
+// sameFile compares the endpoint's headers for the file with its listing.
 func (p *part) sameFile(l linked) error {
 	etag := strings.Trim(strings.TrimPrefix(l.etag, "W/"), `"`)
 	size, err := strconv.ParseInt(l.size, 10, 64)
@@ -241,10 +241,10 @@ func (p *part) sameFile(l linked) error {
 	return nil
 }
 
-// An entity tag that says that all bytes are equal.
+// An entity tag that guarantees equal bytes.
 var strongTag = regexp.MustCompile(`^"[!#-~]{0,256}"$`)
 
-// strong returns a strong entity tag as it is, and nothing of all else.
+// strong returns a strong entity tag, and "" for any other.
 func strong(etag string) string {
 	if strongTag.MatchString(etag) {
 		return etag

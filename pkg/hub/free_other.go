@@ -4,5 +4,5 @@ package hub
 
 import "errors"
 
-// freeSpace is unknown here.
+// freeSpace is not implemented on this system.
 func freeSpace(string) (int64, error) { return 0, errors.ErrUnsupported }

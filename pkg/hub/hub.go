@@ -1,11 +1,11 @@
 // Package hub downloads models by the public URL layout of the Hugging Face hub: it
-// lists the files of one commit, chooses those that the engine reads, and fetches
-// them into a directory, checked and resumable. It refuses to know what the files
-// mean, and where a token comes from.
+// lists the files of one commit, chooses those that the engine reads, and fetches them
+// into a directory, with checksums and resumption. It refuses to know the meaning of
+// files and the origin of tokens.
 //
 // Source: the behaviour of the hub's own client, huggingface_hub (file_download.py,
-// hf_api.py, utils/_http.py, utils/_pagination.py), and the hub's documentation of
-// rate limits. Relied on is that
+// hf_api.py, utils/_http.py, utils/_pagination.py), and the hub's documentation of rate
+// limits. It relies on these facts:
 //
 //   - GET /api/models/REPO/revision/REVISION gives an object whose sha is the commit;
 //     the revision is one escaped path element;
@@ -37,20 +37,20 @@ import (
 // DefaultEndpoint is the public hub.
 const DefaultEndpoint = "https://huggingface.co"
 
-// DefaultConnections is how many files are fetched at once.
+// DefaultConnections is the number of files that are fetched at once.
 const DefaultConnections = 4
 
-// Client is a hub as one user sees it. The zero value is the public hub without an
-// account. Its methods may be called concurrently.
+// Client is a client of a hub for one user. The zero value uses the public hub without
+// an account. Its methods are safe for concurrent use.
 type Client struct {
 	Endpoint    string            // "": [DefaultEndpoint]
-	Token       Token             // sent to the endpoint's own scheme, host and port alone
+	Token       Token             // sent only to the endpoint's own scheme, host and port
 	Connections int               // files fetched at once; 0: [DefaultConnections]
 	Transport   http.RoundTripper // nil: [http.DefaultTransport]
 
-	// What tests shorten; zero values are the defaults.
+	// For tests; zero values are the defaults.
 	sleep func(context.Context, time.Duration) error // between two attempts
-	stall time.Duration                              // without a byte, after which a connection is given up
+	stall time.Duration                              // time without a byte after which a connection is closed
 	free  func(dir string) (int64, error)            // bytes on the disk
 }
 
@@ -68,10 +68,10 @@ func (t Token) String() string {
 // GoString hides the token.
 func (t Token) GoString() string { return fmt.Sprintf("%q", t.String()) }
 
-// maxToken is the length of a token at most, bytes.
+// maxToken is the largest length of a token, in bytes.
 const maxToken = 4096
 
-// Check reports why t can be no token, without showing it.
+// Check returns an error if t cannot be a token. The error does not contain it.
 func (t Token) Check() error {
 	if len(t) > maxToken {
 		return fmt.Errorf("the token has more than %d bytes", maxToken)
@@ -92,19 +92,19 @@ type File struct {
 	Blob   string // git's object name: SHA-1 of "blob SIZE\0" and the content, hexadecimal
 }
 
-// Snapshot is what a commit of a repository holds.
+// Snapshot is the contents of a commit.
 type Snapshot struct {
-	Repo     string // as asked for
-	Revision string // as asked for
+	Repo     string // as requested
+	Revision string // as requested
 	Commit   string // 40 hexadecimal digits
-	Files    []File // as listed: names are not checked yet, see [CheckPath]
+	Files    []File // as listed: names are unchecked, see [CheckPath]
 }
 
-// A repository's name is one element, of old models, or two.
+// A repository's name has one element (old models) or two.
 var validRepo = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,95}(/[A-Za-z0-9_][A-Za-z0-9._-]{0,95})?$`)
 
-// CheckRepo reports why a repository cannot have a name: it is OWNER/NAME, or NAME
-// of a model from before there were owners.
+// CheckRepo returns an error if a repository cannot have a name: it is OWNER/NAME, or
+// NAME of a model from before there were owners.
 func CheckRepo(repo string) error {
 	switch {
 	case !validRepo.MatchString(repo):
@@ -120,7 +120,7 @@ func CheckRepo(repo string) error {
 	return nil
 }
 
-// maxRevision is the length of a revision's name at most, bytes.
+// maxRevision is the largest length of a revision's name, in bytes.
 const maxRevision = 255
 
 func checkRevision(revision string) error {
@@ -135,7 +135,7 @@ func checkRevision(revision string) error {
 	return nil
 }
 
-// endpoint checks what the caller has set and returns the parsed address.
+// endpoint checks the caller's settings and returns the parsed endpoint.
 func (c *Client) endpoint() (*url.URL, error) {
 	text := c.Endpoint
 	if text == "" {
@@ -144,7 +144,7 @@ func (c *Client) endpoint() (*url.URL, error) {
 	u, err := url.Parse(strings.TrimRight(text, "/"))
 	switch {
 	case err != nil:
-		return nil, errors.New("the endpoint is no URL") // it may hold a password
+		return nil, errors.New("the endpoint is no URL") // it may contain a password
 	case u.User != nil:
 		return nil, errors.New("the endpoint holds a user or password: give a token instead")
 	case u.Scheme != "https" && u.Scheme != "http", u.Host == "", u.RawQuery != "", u.Fragment != "", u.Opaque != "":
@@ -159,7 +159,7 @@ func (c *Client) endpoint() (*url.URL, error) {
 	return u, nil
 }
 
-// loopback tells whether host is this machine.
+// loopback reports whether host is this machine.
 func loopback(host string) bool {
 	addr, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && addr.IsLoopback()

@@ -28,7 +28,7 @@ import (
 // A content is a file of a repository.
 type content struct {
 	data []byte
-	lfs  bool // in large file storage: the hub redirects to the store
+	lfs  bool // in large file storage: the hub redirects to it
 }
 
 func (c content) sha() string { s := sha256.Sum256(c.data); return hex.EncodeToString(s[:]) }
@@ -38,7 +38,7 @@ func blob(b []byte) string {
 	return hex.EncodeToString(s[:])
 }
 
-// oid is what git itself holds: the file, or the pointer to it.
+// oid returns the git object id: of the file, or of the pointer to it.
 func (c content) oid() string {
 	if c.lfs {
 		return blob(fmt.Appendf(nil, "version https://git-lfs.github.com/spec/v1\noid sha256:%s\nsize %d\n", c.sha(), len(c.data)))
@@ -46,27 +46,27 @@ func (c content) oid() string {
 	return blob(c.data)
 }
 
-// A tree is a commit.
+// A tree is the contents of a commit.
 type tree map[string]content
 
-// testHub is a hub with one repository, acme/tiny, and the store on another host.
+// testHub is a hub with one repository, acme/tiny, and a store on another host.
 type testHub struct {
 	*httptest.Server
 	store *httptest.Server
-	page  int // entries of a page of a listing
+	page  int // entries in a page of a listing
 
 	mu      sync.Mutex
-	token   string // that is needed; "": none
+	token   string // the required token; "": none
 	refs    map[string]string
 	commits map[string]tree
-	seen    []*http.Request // of both hosts
+	seen    []*http.Request // by both hosts
 	// fault answers a request instead of the hub or the store, if it returns true.
 	fault func(w http.ResponseWriter, r *http.Request) bool
-	// tag makes the store's entity tags, which are not the hub's.
+	// tag returns the store's entity tags, which differ from the hub's.
 	tag func(sha string) string
 }
 
-// random returns n bytes, always the same.
+// random returns n pseudo-random bytes.
 func random(n int, seed uint64) []byte {
 	b := make([]byte, n)
 	rng := rand.NewChaCha8([32]byte{byte(seed)})
@@ -92,7 +92,7 @@ func tinyTree() tree {
 	}
 }
 
-// chosenOfTiny are the files of tinyTree that the engine reads.
+// chosenOfTiny is the number of files in tinyTree that the engine reads.
 const chosenOfTiny = 8
 
 func newHub(t *testing.T, main tree) *testHub {
@@ -123,7 +123,7 @@ func (h *testHub) push(ref string, files tree) string {
 	return commit
 }
 
-// record notes requests and lets tests answer them.
+// record records requests and lets tests answer them.
 func (h *testHub) record(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h.mu.Lock()
@@ -136,21 +136,21 @@ func (h *testHub) record(next http.Handler) http.Handler {
 	})
 }
 
-// sabotage sets what answers instead.
+// sabotage sets a fault.
 func (h *testHub) sabotage(fault func(w http.ResponseWriter, r *http.Request) bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.fault = fault
 }
 
-// retag changes the store's entity tags.
+// retag sets the store's entity tags.
 func (h *testHub) retag(tag func(sha string) string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.tag = tag
 }
 
-// requests returns what was asked since it was called last.
+// requests returns the requests since the last call.
 func (h *testHub) requests() []*http.Request {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -173,7 +173,7 @@ func (h *testHub) admit(next http.Handler) http.Handler {
 			deny(w, 401, "GatedRepo", "Access to model acme/tiny is restricted.")
 			return
 		}
-		for _, prefix := range []string{"/", "/api/models/"} { // it was renamed
+		for _, prefix := range []string{"/", "/api/models/"} { // the repository was renamed
 			if rest, ok := strings.CutPrefix(r.URL.EscapedPath(), prefix+"old/name/"); ok {
 				w.Header().Set("Location", prefix+"acme/tiny/"+rest+"?"+r.URL.RawQuery)
 				w.WriteHeader(http.StatusTemporaryRedirect)
@@ -184,7 +184,7 @@ func (h *testHub) admit(next http.Handler) http.Handler {
 	})
 }
 
-// find returns the commit that a request asks for.
+// find returns the commit of a request.
 func (h *testHub) find(w http.ResponseWriter, r *http.Request) (string, tree) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -232,7 +232,7 @@ func (h *testHub) tree(w http.ResponseWriter, r *http.Request) {
 	if h.page > 0 && len(page) > h.page {
 		page = page[:h.page]
 		query := url.Values{"recursive": {"true"}, "limit": {"1000"}, "cursor": {strconv.Itoa(from + h.page)}}
-		// As of the hub itself, also where a mirror answers.
+		// The hub's own address, even when a mirror answers.
 		w.Header().Set("Link", `<https://hub.example`+r.URL.Path+"?"+query.Encode()+`>; rel="next"`)
 	}
 	json.NewEncoder(w).Encode(page)
@@ -259,7 +259,7 @@ func (h *testHub) resolve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// send is the store, which refuses who comes with a token.
+// send is the store, which rejects requests with a token.
 func (h *testHub) send(w http.ResponseWriter, r *http.Request) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -277,12 +277,12 @@ func (h *testHub) send(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(c.data))
 }
 
-// client returns a client of h that does not wait between attempts.
+// client returns a client of h without waits between attempts.
 func (h *testHub) client() *Client {
 	return &Client{Endpoint: h.URL, sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }}
 }
 
-// pull downloads what the engine reads into dir.
+// pull downloads the files that the engine reads into dir.
 func pull(ctx context.Context, c *Client, dir string) (Progress, error) {
 	s, err := c.List(ctx, "acme/tiny", "main")
 	if err != nil {
@@ -328,7 +328,7 @@ func expectTree(t *testing.T, dir string, want tree) {
 	}
 }
 
-// expectError checks what an error says.
+// expectError checks the text of an error.
 func expectError(t *testing.T, err error, says string) {
 	t.Helper()
 	if err == nil || !strings.Contains(err.Error(), says) {
@@ -336,7 +336,7 @@ func expectError(t *testing.T, err error, says string) {
 	}
 }
 
-// expectNothing checks that no file has its name.
+// expectNothing checks that no file has its final name.
 func expectNothing(t *testing.T, dir string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

@@ -11,17 +11,17 @@ import (
 	"strings"
 )
 
-// Bounds of what a hub may answer.
+// Bounds of a hub's answers.
 const (
-	maxAnswer  = 32 << 20 // bytes of an answer of the API
+	maxAnswer  = 32 << 20 // bytes of an API answer
 	maxPages   = 1000     // of a listing
 	maxFiles   = 100_000
-	maxSize    = 1 << 44 // bytes of a file: 100,000 of them do not overflow
+	maxSize    = 1 << 44 // bytes of a file; 100,000 such files do not overflow
 	blobDigits = 40
 	shaDigits  = 64
 )
 
-// List returns the files of the commit that a revision, "main" if empty, stands for.
+// List returns the files of a revision's commit; the default revision is "main".
 func (c *Client) List(ctx context.Context, repo, revision string) (*Snapshot, error) {
 	if revision == "" {
 		revision = "main"
@@ -99,7 +99,7 @@ func (r *requester) tree(ctx context.Context, commit string) ([]File, error) {
 	return nil, fmt.Errorf("more than %d pages", maxPages)
 }
 
-// parseTree reads a page of a listing; directories are left out.
+// parseTree parses a page of a listing; it omits directories.
 func parseTree(body []byte) ([]File, error) {
 	var entries []struct {
 		Type string `json:"type"`
@@ -137,11 +137,11 @@ func parseTree(body []byte) ([]File, error) {
 	return files, nil
 }
 
-// A link of the Link header: <URL>; rel="next".
+// An entry of the Link header: <URL>; rel="next".
 var link = regexp.MustCompile(`<([^<>]*)>\s*((?:;[^,;]*)*)`)
 
-// nextQuery returns the query of the next page. Only the query is believed: the page
-// is asked of the endpoint, also where a mirror passes on the hub's own links.
+// nextQuery returns the query of the next page. Only the query is used: the page is
+// requested from the endpoint, even if a mirror forwards the hub's own links.
 func nextQuery(header http.Header) (string, bool) {
 	for _, value := range header.Values("Link") {
 		for _, match := range link.FindAllStringSubmatch(value, -1) {
@@ -159,7 +159,7 @@ func nextQuery(header http.Header) (string, bool) {
 	return "", false
 }
 
-// api asks for a JSON document, again if that may help.
+// api requests a JSON document, with retries.
 func (r *requester) api(ctx context.Context, u *url.URL) (body []byte, header http.Header, err error) {
 	err = r.retry(ctx, func(a *attempt) (bool, error) {
 		res, _, err := r.get(a, u, nil)
@@ -172,7 +172,7 @@ func (r *requester) api(ctx context.Context, u *url.URL) (body []byte, header ht
 		}
 		body, err = io.ReadAll(io.LimitReader(a.reader(res.Body), maxAnswer+1))
 		if err != nil {
-			return false, &broken{err}
+			return false, &connectionError{err}
 		}
 		if len(body) > maxAnswer {
 			return false, fmt.Errorf("%s answers with more than %d bytes", u.Host, maxAnswer)

@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// lockFile cannot lock here.
+// lockFile is not implemented on this system.
 func lockFile(*os.File) error { return errors.ErrUnsupported }
 
-// syncDir makes the names in a directory last: not here.
+// syncDir does nothing on this system.
 func syncDir(*os.Root) error { return nil }

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockFile locks an open file until it is closed, or says who has it.
+// lockFile locks an open file until it is closed, or returns errLocked if another process has it.
 func lockFile(f *os.File) error {
 	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
@@ -18,7 +18,7 @@ func lockFile(f *os.File) error {
 	return err
 }
 
-// syncDir makes the names in a directory last.
+// syncDir makes the entries of a directory durable.
 func syncDir(root *os.Root) error {
 	dir, err := root.Open(".")
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// lockFile locks an open file until it is closed, or says who has it.
+// lockFile locks an open file until it is closed, or returns errLocked if another process has it.
 func lockFile(f *os.File) error {
 	err := windows.LockFileEx(windows.Handle(f.Fd()),
 		windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, &windows.Overlapped{})
@@ -17,5 +17,5 @@ func lockFile(f *os.File) error {
 	return err
 }
 
-// syncDir makes the names in a directory last: Windows does so by itself.
+// syncDir does nothing: Windows makes directory entries durable itself.
 func syncDir(*os.Root) error { return nil }

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Names in the directory of a model.
+// File names in the directory of a model.
 const (
 	stateDir     = ".pull"
 	manifestFile = stateDir + "/manifest.json"
@@ -21,29 +21,29 @@ const (
 
 func partName(path string) string { return partsDir + "/" + path + ".part" }
 
-// maxManifest is the size of a manifest at most, bytes.
+// maxManifest is the largest size of a manifest, in bytes.
 const maxManifest = 64 << 20
 
 var errLocked = errors.New("another pull is writing into it: wait for its end")
 
-// manifest says what was fetched into a directory.
+// manifest lists the files fetched into a directory.
 type manifest struct {
 	Repo     string            `json:"repo"`
 	Revision string            `json:"revision"`
 	Commit   string            `json:"commit"` // of all Files
 	Files    map[string]record `json:"files"`  // by path: complete, checked and in place
-	Parts    map[string]record `json:"parts"`  // by path: under way
+	Parts    map[string]record `json:"parts"`  // by path: incomplete
 }
 
-// record is what is known of a file on the disk.
+// record is the state of a file on disk.
 type record struct {
-	Size     int64     `json:"size"`              // when it is complete, bytes
+	Size     int64     `json:"size"`              // when complete, in bytes
 	Sum      string    `json:"sum"`               // as [File.sum]
-	Modified time.Time `json:"modified,omitzero"` // of the file when its sum was checked; zero: it was not
+	Modified time.Time `json:"modified,omitzero"` // of the file when its sum was checked; zero: unchecked
 	ETag     string    `json:"etag,omitempty"`    // strong, of the server that sent the part
 }
 
-// checked tells whether the sum of the file was checked and it has not changed since.
+// checked reports whether the sum of the file was checked and the file has not changed since.
 func (r record) checked(info fs.FileInfo) bool {
 	return !r.Modified.IsZero() && r.Modified.Equal(info.ModTime()) && r.Size == info.Size()
 }
@@ -56,7 +56,7 @@ func readManifest(root *os.Root) (*manifest, error) {
 		defer f.Close()
 		var b []byte
 		b, err = io.ReadAll(io.LimitReader(f, maxManifest))
-		if err == nil && len(b) > 0 { // it is empty after a loss of power
+		if err == nil && len(b) > 0 { // it is empty after a power failure
 			err = json.Unmarshal(b, m)
 		}
 	}
@@ -72,8 +72,8 @@ func readManifest(root *os.Root) (*manifest, error) {
 	return m, nil
 }
 
-// write puts the manifest in place of the old one. One that only notes parts need not
-// outlast a loss of power.
+// write replaces the manifest. A write that only records parts need not survive a
+// power failure.
 func (m *manifest) write(root *os.Root, durable bool) error {
 	b, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {

@@ -12,12 +12,12 @@ const (
 	maxElement = 200 // bytes of each element: file systems allow 255, and .part is added
 )
 
-// Windows takes these names, whatever follows a dot, for devices.
+// Windows treats these names as devices, whatever follows a dot.
 var deviceName = regexp.MustCompile(`(?i)^(con|prn|aux|nul|com[0-9]|lpt[0-9]|conin\$|conout\$) *(\.|$)`)
 
-// CheckPath reports why a file may not have a path that a server gives: it is
-// relative and has slashes, and each element is a name that every operating system
-// takes for the same one file, of printable ASCII and not hidden.
+// CheckPath returns an error if a path from a server is not acceptable for a file: it
+// must be relative and have slashes, and each element must mean the same file on every
+// operating system, in printable ASCII, and not be hidden.
 func CheckPath(path string) error {
 	if len(path) > maxPath {
 		return fmt.Errorf("the file name %.40q... has more than %d bytes", path, maxPath)
@@ -51,10 +51,10 @@ func checkElement(name string) error {
 	return nil
 }
 
-// checkPaths checks the paths of files and that no two of them meet on any file
+// checkPaths checks the paths of files, and that no two of them collide on any file
 // system: as names that differ in case, or as a file and a directory.
 func checkPaths(files []File) error {
-	taken := map[string]string{} // a folded path or directory, and whose it is
+	taken := map[string]string{} // folded paths and directories, with their owners
 	for _, f := range files {
 		if err := CheckPath(f.Path); err != nil {
 			return err

@@ -46,7 +46,7 @@ func TestPull(t *testing.T) {
 		t.Errorf("%d files from the store, %d pages", stored, pages)
 	}
 
-	// All is there: only the listing is asked for.
+	// Everything is there, so only the listing is requested.
 	if _, err := pull(t.Context(), c, dir); err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestPullRenamed(t *testing.T) {
 	}
 }
 
-// cut lets the store end its answer after n bytes, and reports to whom.
+// cut makes the store end its answer after n bytes, and counts these answers.
 
 func cut(h *testHub, times int, n int) *atomic.Int32 {
 	var left atomic.Int32
@@ -97,7 +97,7 @@ func cut(h *testHub, times int, n int) *atomic.Int32 {
 	return &left
 }
 
-// cutWriter lets a number of bytes through.
+// cutWriter passes a number of bytes.
 
 type cutWriter struct {
 	http.ResponseWriter
@@ -117,7 +117,7 @@ func (c *cutWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Connections that break are taken up where they ended.
+// Broken connections are resumed where they ended.
 
 func TestBrokenConnections(t *testing.T) {
 	h := newHub(t, tinyTree())
@@ -145,20 +145,20 @@ func TestBrokenConnections(t *testing.T) {
 
 // partsOf lists the parts of stored files that have bytes.
 
-// A commit between two pulls changes some files: their parts are of no use.
+// A commit between two pulls changes some files: their parts are useless.
 
-// Servers that answer a range with something else.
+// Servers that answer a range wrongly.
 
 // tagWriter changes the entity tag.
 
-// Bytes that are not those that were listed never get a name.
+// Bytes that differ from the listing never get their final name.
 
 func TestCorrupt(t *testing.T) {
 	for name, test := range map[string]struct {
 		path  string
 		times int32
 		body  func(h *testHub) []byte
-		says  string // "": it ends well
+		says  string // "": it succeeds
 	}{
 		"once":    {"tokenizer.json", 1, func(*testHub) []byte { return random(300_000, 77) }, ""},
 		"always":  {"tokenizer.json", 99, func(*testHub) []byte { return random(300_000, 77) }, "tokenizer.json: its checksum (sha256) is "},
@@ -191,7 +191,7 @@ func TestCorrupt(t *testing.T) {
 			}
 			expectError(t, err, test.says)
 			expectNothing(t, dir)
-			// The hub is mended: the same directory will do.
+			// After the hub is repaired, the same directory works.
 			h.sabotage(nil)
 			if _, err := pull(t.Context(), h.client(), dir); err != nil {
 				t.Fatal(err)
@@ -201,7 +201,7 @@ func TestCorrupt(t *testing.T) {
 	}
 }
 
-// The hub says of a file what its listing does not.
+// The hub's headers for a file contradict its listing.
 
 func TestListingIsOld(t *testing.T) {
 	for name, header := range map[string][2]string{
@@ -249,7 +249,7 @@ func TestTwoPullsOfOneDirectory(t *testing.T) {
 	if err := d.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// Of many at once some find it locked, and none does harm.
+	// Of many concurrent pulls some find the directory locked, and none does harm.
 	var all sync.WaitGroup
 	var ended atomic.Int32
 	for range 8 {
@@ -292,7 +292,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	}
 }
 
-// A connection over which nothing comes is given up.
+// A connection without bytes is closed.
 
 func TestStalled(t *testing.T) {
 	h, dir := newHub(t, tinyTree()), t.TempDir()

@@ -14,10 +14,10 @@ import (
 
 const (
 	maxRedirects = 10
-	stallTime    = time.Minute // without a byte, after which a connection is given up
+	stallTime    = time.Minute // time without a byte after which a connection is closed
 )
 
-// requester asks a hub about one repository.
+// requester sends requests about one repository.
 type requester struct {
 	base           *url.URL
 	token          Token
@@ -34,8 +34,8 @@ func (c *Client) requester(s *Snapshot) (*requester, error) {
 	}
 	r := &requester{base: base, token: c.Token, repo: s.Repo, revision: s.Revision}
 	r.client.Transport = c.Transport
-	// get follows redirects itself: of each it needs the header, and it decides who
-	// gets the token.
+	// get follows redirects itself: it needs the headers of each, and decides which hosts
+	// get the token.
 	r.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	r.stall = cmp.Or(c.stall, stallTime)
 	if r.sleep = c.sleep; r.sleep == nil {
@@ -48,7 +48,7 @@ func (c *Client) requester(s *Snapshot) (*requester, error) {
 func (r *requester) url(escaped string) *url.URL {
 	u := *r.base
 	u.RawPath = r.base.EscapedPath() + "/" + escaped
-	u.Path, _ = url.PathUnescape(u.RawPath) // it is escaped by us
+	u.Path, _ = url.PathUnescape(u.RawPath) // we escaped it ourselves
 	return &u
 }
 
@@ -61,10 +61,10 @@ func (r *requester) fileURL(commit, path string) *url.URL {
 	return r.url(r.repo + "/resolve/" + commit + "/" + strings.Join(elements, "/"))
 }
 
-// ours tells whether u is the endpoint's own server.
+// ours reports whether u is on the endpoint's own server.
 func (r *requester) ours(u *url.URL) bool { return u.Scheme == r.base.Scheme && u.Host == r.base.Host }
 
-// linked is what the endpoint's own answers say of a file, on redirects too.
+// linked holds the endpoint's own headers for a file, including those of redirects.
 type linked struct {
 	etag   string // X-Linked-Etag, or the ETag of a file that the endpoint itself sends
 	size   string // X-Linked-Size
@@ -111,14 +111,14 @@ func (r *requester) get(a *attempt, u *url.URL, header http.Header) (*http.Respo
 	return nil, l, fmt.Errorf("more than %d redirects, the last to %s", maxRedirects, u.Host)
 }
 
-// send sends one request. Its errors hold no query, which may be signed.
+// send sends one request. Its errors contain no query, which may be signed.
 func (r *requester) send(a *attempt, u *url.URL, header http.Header) (*http.Response, error) {
 	req := (&http.Request{Method: http.MethodGet, URL: u, Host: u.Host, Header: http.Header{}}).WithContext(a.ctx)
 	for key, values := range header {
 		req.Header[key] = values
 	}
 	req.Header.Set("User-Agent", "glossa")
-	req.Header.Set("Accept-Encoding", "identity") // sizes and ranges are of the file
+	req.Header.Set("Accept-Encoding", "identity") // sizes and ranges count bytes of the file
 	if r.token != "" && r.ours(u) {
 		req.Header.Set("Authorization", "Bearer "+string(r.token))
 	}
@@ -127,7 +127,7 @@ func (r *requester) send(a *attempt, u *url.URL, header http.Header) (*http.Resp
 		if e, ok := errors.AsType[*url.Error](err); ok {
 			err = e.Err
 		}
-		return nil, &broken{fmt.Errorf("%s: %w", u.Host, err)}
+		return nil, &connectionError{fmt.Errorf("%s: %w", u.Host, err)}
 	}
 	if encoding := res.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		res.Body.Close()
@@ -136,14 +136,14 @@ func (r *requester) send(a *attempt, u *url.URL, header http.Header) (*http.Resp
 	return res, nil
 }
 
-// attempt is one try of a request, which ends when no byte comes for too long.
+// attempt is one attempt of a request. It ends when no bytes arrive for too long.
 type attempt struct {
 	ctx   context.Context
 	timer *time.Timer
 	stall time.Duration
 }
 
-// reader reads a body and keeps the attempt going while bytes come.
+// reader reads a body and keeps the attempt alive while bytes arrive.
 func (a *attempt) reader(body io.Reader) io.Reader { return &watched{a, body} }
 
 type watched struct {

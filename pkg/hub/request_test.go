@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// What the hub refuses is said with what to do about it, and asked for once.
+// Errors of the hub say what to do, and rejected requests are not repeated.
 
 func TestRefusals(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -66,7 +66,7 @@ func TestFileIsGone(t *testing.T) {
 	expectError(t, err, "acme/tiny: config.json is not there any more")
 }
 
-// The waits between attempts, and the end of patience.
+// Waits between attempts, and their limit.
 
 func TestRetries(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -159,7 +159,7 @@ func TestSleepEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// redirector redirects all but the listing to where a test wants.
+// redirector redirects all requests but the listing to an address that a test chooses.
 
 func redirector(t *testing.T, to string) *testHub {
 	h := newHub(t, tinyTree())
@@ -192,7 +192,7 @@ func TestRedirectsThatAreRefused(t *testing.T) {
 	}
 }
 
-// From an encrypted host the way does not lead to one that is not.
+// Redirects do not lead from an encrypted host to an unencrypted one.
 
 func TestRedirectDowngrade(t *testing.T) {
 	plain := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
@@ -206,16 +206,16 @@ func TestRedirectDowngrade(t *testing.T) {
 	c := &Client{Endpoint: secure.URL, Transport: secure.Client().Transport}
 	_, err := c.List(t.Context(), "acme/tiny", "main")
 	expectError(t, err, "redirects to http://")
-	// A certificate of nobody knows whom is not tried again.
+	// An untrusted certificate is not retried.
 	c.Transport = nil
 	c.sleep = func(context.Context, time.Duration) error { t.Error("it waits"); return nil }
 	_, err = c.List(t.Context(), "acme/tiny", "main")
 	expectError(t, err, "certificate")
 }
 
-// The token goes to the endpoint alone: not to a name below it, nor to another port
+// The token is sent to the endpoint only: not to a subdomain, another port
 
-// or scheme.
+// or another scheme.
 
 func TestOurs(t *testing.T) {
 	r, err := (&Client{Endpoint: "https://hub.example/mirror/"}).requester(&Snapshot{Repo: "a/b"})
@@ -274,7 +274,7 @@ func TestTokenIsNotShown(t *testing.T) {
 	}
 }
 
-// Addresses of stored files are signed: errors do not show them.
+// URLs of stored files are signed: errors do not contain them.
 
 func TestSignaturesAreNotShown(t *testing.T) {
 	h := newHub(t, tinyTree())
@@ -286,7 +286,7 @@ func TestSignaturesAreNotShown(t *testing.T) {
 	}
 }
 
-// Listings as no hub makes them.
+// Listings that no hub sends.
 
 func TestEncodedAnswers(t *testing.T) {
 	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -300,4 +300,4 @@ func TestEncodedAnswers(t *testing.T) {
 	expectError(t, err, "encoding")
 }
 
-// A revision is one element of the path.
+// A revision is a single element of the path.

@@ -25,7 +25,7 @@ func interrupt(t *testing.T, h *testHub, dir string) {
 		}
 		h.send(&cutWriter{ResponseWriter: w, left: 3_000}, r)
 		if waiting.Add(1) == 4 {
-			// What was sent is on its way to the client, which must have it.
+			// Bytes in transit must arrive at the client.
 			for len(partsOf(t, dir)) < 4 {
 				time.Sleep(time.Millisecond)
 			}
@@ -56,8 +56,8 @@ func partsOf(t *testing.T, dir string) (list []string) {
 func TestResume(t *testing.T) {
 	for name, test := range map[string]struct {
 		meanwhile func(t *testing.T, h *testHub, dir string)
-		ranged    int // answers of 206 that are used
-		whole     int // files that are sent from their first byte on
+		ranged    int // answers with 206 that are used
+		whole     int // files that are sent from the first byte
 	}{
 		"all goes on": {func(*testing.T, *testHub, string) {}, 4, 0},
 		"the tags have changed": {func(_ *testing.T, h *testHub, _ string) {
@@ -145,7 +145,7 @@ func TestResumeOfAnotherCommit(t *testing.T) {
 			t.Errorf("%s: range %q", r.URL.Path, r.Header.Get("Range"))
 		}
 	}
-	// And what is in place is replaced, but for what has not changed.
+	// Complete files are replaced, unless they have not changed.
 	h.push("main", tinyTree())
 	if _, err := pull(t.Context(), h.client(), dir); err != nil {
 		t.Fatal(err)

@@ -15,21 +15,21 @@ import (
 )
 
 const (
-	maxAttempts = 6                // that bring nothing, one after the other
-	firstWait   = time.Second      // then twice as long each time
+	maxAttempts = 6                // consecutive ones without progress
+	firstWait   = time.Second      // doubles each time
 	longestWait = 30 * time.Second // unless the server asks for more
-	maxAsked    = 6 * time.Minute  // a longer wait that a server asks for ends the download; its windows are of 5 minutes
+	maxAsked    = 6 * time.Minute  // a longer wait that a server requests ends the download; its windows have 5 minutes
 )
 
 var errStalled = errors.New("no data came for too long")
 
-// broken is an error of the connection: another attempt may help.
-type broken struct{ error }
+// connectionError is an error of the connection: a retry may help.
+type connectionError struct{ error }
 
-func (b *broken) Unwrap() error { return b.error }
+func (b *connectionError) Unwrap() error { return b.error }
 
-// permanent tells whether no further attempt can help.
-func (b *broken) permanent() bool {
+// permanent reports whether retries cannot help.
+func (b *connectionError) permanent() bool {
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](b.error); ok {
 		return true
 	}
@@ -37,8 +37,8 @@ func (b *broken) permanent() bool {
 	return ok && e.IsNotFound
 }
 
-// retry calls try until it succeeds or no further attempt can help. Attempts that
-// report progress do not count.
+// retry calls try until it succeeds or retries cannot help. Attempts with progress do
+// not count.
 func (r *requester) retry(ctx context.Context, try func(a *attempt) (progress bool, err error)) error {
 	for failures := 1; ; failures++ {
 		progress, err := r.attempt(ctx, try)
@@ -51,7 +51,7 @@ func (r *requester) retry(ctx context.Context, try func(a *attempt) (progress bo
 		if progress {
 			failures = 1
 		}
-		asked, again := worthwhile(err)
+		asked, again := retryable(err)
 		switch {
 		case !again:
 			return err
@@ -66,7 +66,7 @@ func (r *requester) retry(ctx context.Context, try func(a *attempt) (progress bo
 	}
 }
 
-// attempt calls try with a context that ends when nothing comes.
+// attempt calls try with a context that ends when no bytes arrive for too long.
 func (r *requester) attempt(ctx context.Context, try func(*attempt) (bool, error)) (progress bool, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -74,15 +74,14 @@ func (r *requester) attempt(ctx context.Context, try func(*attempt) (bool, error
 	defer timer.Stop()
 	progress, err = try(&attempt{ctx, timer, r.stall})
 	if err != nil && context.Cause(ctx) == errStalled {
-		err = &broken{errStalled}
+		err = &connectionError{errStalled}
 	}
 	return progress, err
 }
 
-// worthwhile tells whether another attempt may help, and for how long the server
-// asks to be left alone.
-func worthwhile(err error) (asked time.Duration, again bool) {
-	if b, ok := errors.AsType[*broken](err); ok {
+// retryable reports whether a retry may help, and the wait that the server requests.
+func retryable(err error) (asked time.Duration, again bool) {
+	if b, ok := errors.AsType[*connectionError](err); ok {
 		return 0, !b.permanent()
 	}
 	if e, ok := errors.AsType[*StatusError](err); ok {
@@ -91,14 +90,14 @@ func worthwhile(err error) (asked time.Duration, again bool) {
 	return 0, false
 }
 
-// backoff is the wait after so many failures, with a random part so that the files
-// of a download do not come back all at once.
+// backoff returns the wait after a number of failures, with a random part so that the
+// files of a download do not all retry at once.
 func backoff(failures int) time.Duration {
 	wait := min(firstWait<<min(failures-1, 10), longestWait)
 	return wait/2 + rand.N(wait/2)
 }
 
-// sleep waits, or returns why it did not.
+// sleep waits for d, or returns the error of ctx.
 func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -110,20 +109,20 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// StatusError is an answer that is no success.
+// A StatusError is an answer with an error status.
 type StatusError struct {
-	Status int  // HTTP's
+	Status int  // of HTTP
 	Access bool // a token, or another one, may help
 
 	message string
-	passing bool          // another attempt may help
-	after   time.Duration // which the server asks to wait first
+	passing bool          // a retry may help
+	after   time.Duration // the wait that the server requests
 }
 
-// Error says what was refused and what to do.
+// Error says what failed and what to do.
 func (e *StatusError) Error() string { return e.message }
 
-// refusal makes an error of an answer about the repository, or about a file of it.
+// refusal returns the error of an answer about the repository, or about one of its files.
 func (r *requester) refusal(res *http.Response, path string) error {
 	e := &StatusError{Status: res.StatusCode}
 	said := res.Header.Get("X-Error-Message")
@@ -137,7 +136,7 @@ func (r *requester) refusal(res *http.Response, path string) error {
 	case res.StatusCode == http.StatusTooManyRequests, res.StatusCode == http.StatusRequestTimeout, res.StatusCode >= 500:
 		e.passing, e.after = true, retryAfter(res.Header, time.Now())
 		e.message = fmt.Sprintf("%s: %s", what, status(res))
-	case !r.ours(res.Request.URL): // of a signed address, which the next attempt gets anew
+	case !r.ours(res.Request.URL): // of a signed URL; the next attempt gets a new one
 		e.passing = true
 		e.message = fmt.Sprintf("%s: %s", what, status(res))
 	case code == "GatedRepo":
@@ -171,10 +170,10 @@ func status(res *http.Response) string {
 	return strings.TrimSpace(fmt.Sprintf("status %d %s", res.StatusCode, http.StatusText(res.StatusCode)))
 }
 
-// The seconds until a limit is lifted: "api";r=0;t=55.
+// The seconds until a rate limit ends: "api";r=0;t=55.
 var rateLimit = regexp.MustCompile(`(?:^|;)\s*t\s*=\s*(\d{1,9})`)
 
-// retryAfter returns the wait that a server asks for; 0 if it does not.
+// retryAfter returns the wait that a server requests, or 0.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	value := strings.TrimSpace(h.Get("Retry-After"))
 	if n, err := strconv.ParseUint(value, 10, 30); err == nil {

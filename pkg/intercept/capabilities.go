@@ -8,27 +8,27 @@ import (
 	"glossa/pkg/llm"
 )
 
-// A row is a capability of the table.
+// A row is one capability of the table.
 type row struct {
 	capability reflect.Type
 	methods    []*Method
-	zero       any                // of what stands for the capability, to know its type
+	zero       any                // a value of the wrapper type, for its type
 	of         func(*wrapped) any // nil if the model does not have the capability
 }
 
-// table has all capabilities. Each method that takes a context does work, which
-// interceptors must see: it is a [Method]. The others compute on what they are given and
-// are the model's own. TestTable holds the table to pkg/llm.
+// table has all capabilities. A method that takes a context does work, which
+// interceptors must see: it is a [Method]. The other methods only compute, and are the
+// model's own. table_test.go compares the table with pkg/llm.
 var table = []row{
 	{capability: reflect.TypeFor[llm.Backend](), methods: []*Method{generate}, zero: (*wrapped)(nil), of: func(w *wrapped) any { return w }},
-	known(func(w *wrapped) llm.Invoker { return invoker{w} }, invoke),
-	seen(func(w *wrapped) llm.Scorer { return scorer{w} }, score),
-	seen(func(w *wrapped) llm.Embedder { return embedder{w} }, embed),
-	seen(func(w *wrapped) llm.Translator { return translator{w} }, translate),
-	seen(func(w *wrapped) llm.Tokenizer { return tokenizer{w} }, tokenize, detokenize),
-	seen(func(w *wrapped) llm.TokenizerFile { return tokenizerFile{w} }, tokenizerJSON),
-	passed(func(r llm.Renderer) llm.Renderer { return renderer{r} }),
-	passed(func(m llm.Mapper) llm.Mapper { return mapper{m} }),
+	openRow(func(w *wrapped) llm.Invoker { return invoker{w} }, invoke),
+	interceptedRow(func(w *wrapped) llm.Scorer { return scorer{w} }, score),
+	interceptedRow(func(w *wrapped) llm.Embedder { return embedder{w} }, embed),
+	interceptedRow(func(w *wrapped) llm.Translator { return translator{w} }, translate),
+	interceptedRow(func(w *wrapped) llm.Tokenizer { return tokenizer{w} }, tokenize, detokenize),
+	interceptedRow(func(w *wrapped) llm.TokenizerFile { return tokenizerFile{w} }, tokenizerJSON),
+	passedRow(func(r llm.Renderer) llm.Renderer { return renderer{r} }),
+	passedRow(func(m llm.Mapper) llm.Mapper { return mapper{m} }),
 }
 
 // The methods of the table.
@@ -38,7 +38,7 @@ var (
 	score     = counted("score", llm.Scorer.Score, scoreBytes)
 	embed     = counted("embed", llm.Embedder.Embed, embedBytes)
 	translate = counted("translate", llm.Translator.Translate, translateBytes)
-	tokenize  = free("tokenize", func(t llm.Tokenizer, ctx context.Context, r spelling) ([]llm.Token, error) {
+	tokenize  = free("tokenize", func(t llm.Tokenizer, ctx context.Context, r tokenizeRequest) ([]llm.Token, error) {
 		return t.Tokenize(ctx, r.text, r.start)
 	})
 	detokenize    = free("detokenize", llm.Tokenizer.Detokenize)
@@ -47,16 +47,16 @@ var (
 	})
 )
 
-// spelling is the request of Tokenize.
-type spelling struct {
+// tokenizeRequest is the request of Tokenize.
+type tokenizeRequest struct {
 	text  llm.Part
 	start bool
 }
 
-// seen is the row of a capability whose methods interceptors see. A model that could not
-// be opened has it too.
-func seen[C any](stand func(*wrapped) C, methods ...*Method) row {
-	r := known(stand, methods...)
+// interceptedRow returns the row of a capability whose methods interceptors see. A model that
+// could not be opened has it too.
+func interceptedRow[C any](stand func(*wrapped) C, methods ...*Method) row {
+	r := openRow(stand, methods...)
 	open := r.of
 	r.of = func(w *wrapped) any {
 		if _, ok := w.model.(broken); ok {
@@ -67,8 +67,8 @@ func seen[C any](stand func(*wrapped) C, methods ...*Method) row {
 	return r
 }
 
-// known is the row of a capability whose methods interceptors see, of models that are open.
-func known[C any](stand func(*wrapped) C, methods ...*Method) row {
+// openRow returns the row of a capability whose methods interceptors see, for open models only.
+func openRow[C any](stand func(*wrapped) C, methods ...*Method) row {
 	return row{reflect.TypeFor[C](), methods, stand(nil), func(w *wrapped) any {
 		if _, err := llm.As[C](w.model); err != nil {
 			return nil
@@ -77,9 +77,9 @@ func known[C any](stand func(*wrapped) C, methods ...*Method) row {
 	}}
 }
 
-// passed is the row of a capability that does no work. stand gives it a type without the
-// model's other methods.
-func passed[C any](stand func(C) C) row {
+// passedRow returns the row of a capability without work. stand hides the model's other
+// methods.
+func passedRow[C any](stand func(C) C) row {
 	var none C
 	return row{reflect.TypeFor[C](), nil, stand(none), func(w *wrapped) any {
 		c, err := llm.As[C](w.model)
@@ -129,7 +129,7 @@ func (t translator) Translate(ctx context.Context, req *llm.TranslateRequest) ([
 
 // Tokenize implements [llm.Tokenizer].
 func (t tokenizer) Tokenize(ctx context.Context, text llm.Part, start bool) ([]llm.Token, error) {
-	tokens, _, err := answer[[]llm.Token](ctx, t.w, tokenize, spelling{text, start})
+	tokens, _, err := answer[[]llm.Token](ctx, t.w, tokenize, tokenizeRequest{text, start})
 	return tokens, err
 }
 

@@ -93,7 +93,7 @@ func (w *worker) Detokenize(context.Context, []int) (string, error) { return "te
 
 func (w *worker) TokenizerJSON(context.Context) ([]byte, error) { return []byte("{}"), w.fails }
 
-// use calls c of m with the one answer of f.
+// use calls c of m with f.
 func use[C, A any](m *llm.Model, f func(C) (A, llm.Usage, error)) error {
 	c, err := llm.As[C](m)
 	if err == nil {
@@ -102,7 +102,7 @@ func use[C, A any](m *llm.Model, f func(C) (A, llm.Usage, error)) error {
 	return err
 }
 
-// calls has a call of 40 bytes of each method of the table that uses tokens.
+// calls returns a call of 40 bytes for each method of the table that uses tokens.
 func calls() map[string]func(context.Context, *llm.Model) error {
 	text := strings.Repeat("x", 40)
 	return map[string]func(context.Context, *llm.Model) error{
@@ -140,8 +140,8 @@ func calls() map[string]func(context.Context, *llm.Model) error {
 	}
 }
 
-// A house serves the models a and b, of which b is the fallback of a, to the key k, with
-// all interceptors in their order.
+// A house serves the models a and b to the key k, with all interceptors in their order;
+// b is the fallback of a.
 type house struct {
 	a, b   worker
 	secret string
@@ -207,7 +207,7 @@ func (h *house) serve(ctx context.Context, do func(context.Context, *llm.Model) 
 	return w.Code
 }
 
-// scrape is what Prometheus gets.
+// scrape returns the lines that Prometheus scrapes.
 func (h *house) scrape() string {
 	w := httptest.NewRecorder()
 	mux := httpx.Mux{Routes: h.prom.Routes()}
@@ -215,8 +215,8 @@ func (h *house) scrape() string {
 	return w.Body.String()
 }
 
-// Every method of the table that uses tokens, and that of a capability that is added with
-// its row alone, has a call here.
+// Every method of the table that uses tokens has a call here, and so has a capability
+// that is added with only its row.
 func TestEveryMethodIsCalled(t *testing.T) {
 	want := append(intercept.Counted(), "rerank")
 	slices.Sort(want)
@@ -225,8 +225,8 @@ func TestEveryMethodIsCalled(t *testing.T) {
 	}
 }
 
-// Each call is counted once, under the model that answered it, on the record, in the line
-// of CloudWatch's metrics and for Prometheus.
+// Each call is counted once, under the model that answered: on the record, in
+// CloudWatch's metrics and for Prometheus.
 func TestCounted(t *testing.T) {
 	for name, call := range calls() {
 		for _, model := range []string{"a", "b"} {
@@ -256,8 +256,8 @@ func TestCounted(t *testing.T) {
 	}
 }
 
-// A fallback answers for a model whose provider is down, and its name is in the header and
-// the log; what is wrong with a request is not asked of another.
+// A fallback answers for a model whose provider is down, and the header and the log name
+// it; an invalid request goes to no other model.
 func TestFallback(t *testing.T) {
 	for name, call := range calls() {
 		h := newHouse(t, 0)
@@ -277,8 +277,8 @@ func TestFallback(t *testing.T) {
 	}
 }
 
-// A budget that is used up refuses each call before it reaches a model: in a new request,
-// and in the middle of one that asks often.
+// A spent budget rejects each call before it reaches a model: in a new request, and
+// within a request with many calls.
 func TestLimited(t *testing.T) {
 	for name, call := range calls() {
 		h := newHouse(t, 100)
@@ -311,12 +311,12 @@ func TestLimited(t *testing.T) {
 func TestReserved(t *testing.T) {
 	for name, call := range calls() {
 		if name == "generate" || name == "invoke" {
-			continue // which reserve the tokens of their answers too
+			continue // these also reserve tokens for their answers
 		}
 		h := newHouse(t, 1000)
 		err := errors.New("no call")
 		h.serve(t.Context(), func(ctx context.Context, m *llm.Model) error {
-			// The body's 40 bytes are used; so the call must reserve its own.
+			// The body's 40 bytes are used up, so the call must reserve its own.
 			httpx.RecordOf(ctx).Count(llm.Usage{Input: 40})
 			err = call(ctx, m)
 			return err
@@ -328,8 +328,9 @@ func TestReserved(t *testing.T) {
 	}
 }
 
-// A client that leaves ends the call, and no other model is asked. The provider has the
-// prompt then, which is estimated, unless a model says itself what it used.
+// A client that leaves ends the call, and no other model is called. The provider has
+// received the prompt by then, so its tokens are estimated, unless the model reports
+// its usage.
 func TestClientLeaves(t *testing.T) {
 	for name, call := range calls() {
 		h := newHouse(t, 1000)
@@ -358,7 +359,7 @@ func TestClientLeaves(t *testing.T) {
 	}
 }
 
-// What tells of the model itself is free: it uses no tokens, and no other model is asked.
+// Calls about the model itself are free: they use no tokens, and no other model is called.
 func TestFree(t *testing.T) {
 	for name, call := range map[string]func(context.Context, *llm.Model) error{
 		"tokenize": func(ctx context.Context, m *llm.Model) error {

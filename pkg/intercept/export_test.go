@@ -7,8 +7,8 @@ import (
 	"glossa/pkg/llm"
 )
 
-// All that a new capability needs: its interface, a method, a type that stands for it, and
-// a row.
+// These are all parts of a new capability: its interface, a method, a wrapper type, and a
+// row.
 
 // A Reranker is a capability that pkg/llm does not have.
 type Reranker interface {
@@ -28,10 +28,10 @@ func (r reranker) Rerank(ctx context.Context, texts []string) ([]float64, llm.Us
 	return answer[[]float64](ctx, r.w, rerank, texts)
 }
 
-// WithReranker returns m behind a table that has the row of Reranker too.
+// WithReranker returns m behind a table with a row for Reranker.
 func WithReranker(m *llm.Model) *llm.Model {
 	w := &wrapped{model: m.Backend, info: &m.ModelInfo, table: slices.Concat(table, []row{
-		seen(func(w *wrapped) Reranker { return reranker{w} }, rerank),
+		interceptedRow(func(w *wrapped) Reranker { return reranker{w} }, rerank),
 	})}
 	return &llm.Model{ModelInfo: m.ModelInfo, Backend: w}
 }

@@ -1,11 +1,11 @@
 // Package intercept puts interceptors before models. Each interceptor sees every call of
 // every capability of a model as one sequence, whatever the capability. The package knows
-// the capabilities of pkg/llm and refuses to know what interceptors do with calls: the
-// packages above count them, limit them, ask other models and repeat answers.
+// the capabilities of pkg/llm and refuses to know the purpose of interceptors: the
+// packages above count and limit calls, fall back to other models and repeat answers.
 //
 // The table in capabilities.go has one row for each capability. A wrapped model has the
-// capabilities that the model and the table have: one without a row cannot be reached, so
-// that nobody can serve it uncounted.
+// capabilities that both the model and the table have: a capability without a row cannot
+// be reached, so nobody can serve it uncounted.
 package intercept
 
 import (
@@ -15,10 +15,10 @@ import (
 	"glossa/pkg/llm"
 )
 
-// An Interceptor does something about the calls of a model.
+// An Interceptor intercepts the calls of a model.
 type Interceptor interface {
-	// Intercept returns the answer to call. It asks the model, or the interceptor below
-	// it, with next; it may change the call, ask again or not ask at all. The sequence
+	// Intercept returns the answer to call. It calls the model, or the next interceptor,
+	// with next; it may change the call, repeat it or not make it at all. The sequence
 	// keeps the rules of [llm.Backend]: nothing runs before it is ranged over, and an
 	// error comes with a zero Piece and ends it.
 	Intercept(ctx context.Context, call *Call, next Next) iter.Seq2[Piece, error]
@@ -30,10 +30,10 @@ type Next func(ctx context.Context, call *Call) iter.Seq2[Piece, error]
 // A Call is one call of a capability.
 type Call struct {
 	*Method
-	Model *llm.ModelInfo // of the model that was opened
-	// Request is what the method takes beside its context: *[llm.Request] of Generate,
-	// *[Invocation] of Invoke, and the request of any other method as the table has it.
-	// It belongs to the caller: an interceptor copies it before it changes anything.
+	Model *llm.ModelInfo // the model that was opened
+	// Request is the argument of the method after its context: *[llm.Request] of Generate,
+	// *[Invocation] of Invoke, and the request type in the table for any other method. It
+	// belongs to the caller: an interceptor copies it before it changes anything.
 	Request any
 }
 
@@ -43,7 +43,7 @@ type Invocation struct {
 	Stream bool
 }
 
-// With returns call with another request.
+// With returns a copy of call with another request.
 func (c *Call) With(request any) *Call {
 	other := *c
 	other.Request = request
@@ -67,18 +67,18 @@ type Piece struct {
 	Chunk llm.Chunk      // of Generate
 	Keys  map[string]any // of Invoke
 	Value any            // the whole answer of any other method
-	// Usage is what the call has used so far. It is nil where the model does not tell; the
-	// last one of a call counts.
+	// Usage is the usage of the call so far. It is nil if the model does not report it;
+	// the last one of a call counts.
 	Usage *llm.Usage
 }
 
-// Begins reports whether the answer's text has begun with p.
+// Begins reports whether p contains the first part of the answer.
 func (p *Piece) Begins() bool {
 	text, _ := p.Keys["generated_text"].(string)
 	return p.Chunk.Text != "" || len(p.Chunk.Tokens) > 0 || len(p.Chunk.Calls) > 0 || text != "" || p.Keys["tool_calls"] != nil
 }
 
-// Wrap returns m with i before its backend and before the interceptors that it has.
+// Wrap returns m with i before its backend and its other interceptors.
 func Wrap(m *llm.Model, i Interceptor) *llm.Model {
 	w := &wrapped{model: m.Backend, table: table}
 	if inner, ok := m.Backend.(*wrapped); ok {
@@ -89,15 +89,15 @@ func Wrap(m *llm.Model, i Interceptor) *llm.Model {
 	return &llm.Model{ModelInfo: m.ModelInfo, Backend: w}
 }
 
-// Broken returns a model that could not be opened because of err. Nobody knows its
-// capabilities: it has all of the table, and each call gives err. It is not an
-// [llm.Invoker], so that dialects ask for a generation, which every model has.
+// Broken returns a model that could not be opened because of err. Its capabilities are
+// unknown, so it has all of the table, and each call returns err. It is not an
+// [llm.Invoker], so dialects call Generate, which every model has.
 func Broken(info llm.ModelInfo, err error) *llm.Model {
 	return &llm.Model{ModelInfo: info, Backend: &wrapped{model: broken{err}, info: &info, table: table}}
 }
 
-// Ask makes call of another model, through the interceptors that this model has. A model
-// without the capability gives an [llm.Unsupported] error.
+// Ask makes a call to another model, through that model's interceptors. For a model
+// without the capability the error is [llm.Unsupported].
 func Ask(ctx context.Context, m *llm.Model, call *Call) iter.Seq2[Piece, error] {
 	return call.run(ctx, m.Backend, call.Request)
 }
@@ -106,7 +106,7 @@ func Ask(ctx context.Context, m *llm.Model, call *Call) iter.Seq2[Piece, error] 
 type wrapped struct {
 	model llm.Backend
 	info  *llm.ModelInfo
-	chain []Interceptor // the outermost first
+	chain []Interceptor // outermost first
 	table []row
 }
 
@@ -121,7 +121,7 @@ func (w *wrapped) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.
 	}
 }
 
-// Capability lets [llm.As] see the capabilities that the model and the table have.
+// Capability lets [llm.As] see the capabilities that both the model and the table have.
 func (w *wrapped) Capability(has func(any) bool) any {
 	for _, r := range w.table {
 		if has(r.zero) {
@@ -135,7 +135,7 @@ func (w *wrapped) ask(ctx context.Context, m *Method, request any) iter.Seq2[Pie
 	return w.below(0)(ctx, &Call{Method: m, Model: w.info, Request: request})
 }
 
-// below returns what answers a call from the interceptor i of the chain on.
+// below returns the interceptors from i on, and the model, as a Next.
 func (w *wrapped) below(i int) Next {
 	return func(ctx context.Context, call *Call) iter.Seq2[Piece, error] {
 		if i < len(w.chain) {
@@ -148,7 +148,7 @@ func (w *wrapped) below(i int) Next {
 	}
 }
 
-// fail is the sequence of one error.
+// fail returns a sequence of one error.
 func fail(err error) iter.Seq2[Piece, error] {
 	return func(yield func(Piece, error) bool) { yield(Piece{}, err) }
 }

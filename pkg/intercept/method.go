@@ -9,22 +9,22 @@ import (
 	"glossa/pkg/llm"
 )
 
-// A Method is one method of a capability: a row of the table that interceptors can ask.
+// A Method is one method of a capability, as interceptors see it.
 type Method struct {
-	Name string // of the method in lower case, such as embed
-	// Free says that the method runs no model and tells of this model alone: it uses no
+	Name string // in lower case, such as embed
+	// Free is set if the method does not run the model but describes it: it uses no
 	// tokens, and the answer of another model would be wrong.
 	Free bool
-	// Drains says that a sequence whose context was cancelled still ends with its usage.
+	// Drains is set if a sequence with a cancelled context still ends with its usage.
 	Drains bool
 
 	bytes func(request any) int64
 	run   func(ctx context.Context, b llm.Backend, request any) iter.Seq2[Piece, error]
 }
 
-// Bytes returns the bytes of the texts of a request and the tokens beside them: no
-// tokenizer makes more tokens of it. Generate and Invoke say in their requests what they
-// may use; of them it is 0.
+// Bytes returns the number of bytes of the texts of a request, plus its tokens: no
+// tokenizer makes more tokens of it. It is 0 for Generate and Invoke, whose requests
+// contain their own bounds.
 func (c *Call) Bytes() int64 {
 	if c.bytes == nil {
 		return 0
@@ -32,29 +32,29 @@ func (c *Call) Bytes() int64 {
 	return c.bytes(c.Request)
 }
 
-// counted is a method that answers at once and tells what it used. bytes is what bounds
-// a request: see [Call.Bytes].
+// counted returns a method with a single answer that reports its usage. The function
+// bytes bounds the tokens of a request: see [Call.Bytes].
 func counted[C, R, A any](name string, method func(C, context.Context, R) (A, llm.Usage, error), bytes func(R) int64) *Method {
 	return &Method{
 		Name:  name,
 		bytes: func(request any) int64 { return bytes(request.(R)) },
-		run:   whole(method),
+		run:   singleAnswer(method),
 	}
 }
 
-// free is a method that answers at once and uses no tokens.
+// free returns a method with a single answer that uses no tokens.
 func free[C, R, A any](name string, method func(C, context.Context, R) (A, error)) *Method {
 	return &Method{
 		Name: name, Free: true,
-		run: whole(func(c C, ctx context.Context, request R) (answer A, _ llm.Usage, err error) {
+		run: singleAnswer(func(c C, ctx context.Context, request R) (answer A, _ llm.Usage, err error) {
 			answer, err = method(c, ctx, request)
 			return answer, llm.Usage{}, err
 		}),
 	}
 }
 
-// whole returns the sequence of a method's one answer.
-func whole[C, R, A any](method func(C, context.Context, R) (A, llm.Usage, error)) func(context.Context, llm.Backend, any) iter.Seq2[Piece, error] {
+// singleAnswer returns the sequence of a method's single answer.
+func singleAnswer[C, R, A any](method func(C, context.Context, R) (A, llm.Usage, error)) func(context.Context, llm.Backend, any) iter.Seq2[Piece, error] {
 	return func(ctx context.Context, b llm.Backend, request any) iter.Seq2[Piece, error] {
 		return func(yield func(Piece, error) bool) {
 			c, err := llm.As[C](b)
@@ -72,10 +72,10 @@ func whole[C, R, A any](method func(C, context.Context, R) (A, llm.Usage, error)
 	}
 }
 
-// answer asks for the one answer of a method.
+// answer returns the single answer of a method.
 func answer[A any](ctx context.Context, w *wrapped, m *Method, request any) (out A, used llm.Usage, err error) {
 	err = llm.Errorf(llm.Internal, "%s: no interceptor gave an answer", m.Name)
-	for p, failed := range w.ask(ctx, m, request) { // to its end: leaving it early means that the client left
+	for p, failed := range w.ask(ctx, m, request) { // to its end: leaving it early would mean that the client left
 		if err = failed; err != nil {
 			continue
 		}
@@ -98,7 +98,7 @@ func runGenerate(ctx context.Context, b llm.Backend, request any) iter.Seq2[Piec
 	}
 }
 
-// runInvoke returns the canonical keys of an invocation, with the usage that they tell.
+// runInvoke returns the canonical keys of an invocation, with the usage in them.
 func runInvoke(ctx context.Context, b llm.Backend, request any) iter.Seq2[Piece, error] {
 	return func(yield func(Piece, error) bool) {
 		invoker, err := llm.As[llm.Invoker](b)
@@ -120,8 +120,8 @@ func runInvoke(ctx context.Context, b llm.Backend, request any) iter.Seq2[Piece,
 	}
 }
 
-// note puts the numbers of tokens that keys tell into used: the last word of a stream
-// holds. It reports whether there are any.
+// note copies the token counts in keys to used; in a stream the last ones hold. It
+// reports whether there are any.
 func note(used *llm.Usage, keys map[string]any) (told bool) {
 	if n, ok := count(keys["input_tokens"]); ok {
 		used.Input, told = n, true
@@ -134,7 +134,7 @@ func note(used *llm.Usage, keys map[string]any) (told bool) {
 	return told
 }
 
-// count reads a number of tokens; 12.0 is one too.
+// count parses a number of tokens; 12.0 is one too.
 func count(v any) (n int, ok bool) {
 	f, ok := 0.0, true
 	switch v := v.(type) {

@@ -16,7 +16,7 @@ import (
 	"glossa/pkg/llm/llmtest"
 )
 
-// interfaces returns the exported interfaces that Go files declare.
+// interfaces returns the exported interfaces declared in Go files.
 func interfaces(t *testing.T, files map[string]any) (names []string) {
 	t.Helper()
 	for name, source := range files {
@@ -36,7 +36,7 @@ func interfaces(t *testing.T, files map[string]any) (names []string) {
 	return names
 }
 
-// without returns the capabilities of files that no row of the table has.
+// without returns the capabilities in files that have no row in the table.
 func without(t *testing.T, files map[string]any) []string {
 	return slices.DeleteFunc(interfaces(t, files), func(name string) bool {
 		return name == "Models" || // the catalog
@@ -44,7 +44,7 @@ func without(t *testing.T, files map[string]any) []string {
 	})
 }
 
-// capabilityOf is the type of r if that is the interface of pkg/llm called name.
+// capabilityOf returns the type of r if it is the interface of pkg/llm with that name.
 func capabilityOf(name string, r row) reflect.Type {
 	if r.capability.Name() == name && r.capability.PkgPath() == "glossa/pkg/llm" {
 		return r.capability
@@ -52,7 +52,7 @@ func capabilityOf(name string, r row) reflect.Type {
 	return nil
 }
 
-// Every capability of pkg/llm has a row, and one that is added without a row is found.
+// Every capability of pkg/llm has a row, and the test detects one without a row.
 func TestEveryCapabilityHasARow(t *testing.T) {
 	files := map[string]any{}
 	list, err := filepath.Glob("../llm/*.go")
@@ -61,7 +61,7 @@ func TestEveryCapabilityHasARow(t *testing.T) {
 	}
 	for _, name := range list {
 		if !strings.HasSuffix(name, "_test.go") {
-			files[name] = nil // read from the disk
+			files[name] = nil // read from disk
 		}
 	}
 	if n := len(interfaces(t, files)); n != len(table)+1 {
@@ -76,10 +76,10 @@ func TestEveryCapabilityHasARow(t *testing.T) {
 	}
 }
 
-// The rows of the table name each method that takes a context. A method without usage in
-// its results is free, and a free one has none.
+// The rows name each method that takes a context. A method without usage in its results
+// is free, and a free one has none.
 func TestRows(t *testing.T) {
-	streams := []string{"generate", "invoke"} // which tell their usage with the last chunk, and in keys
+	streams := []string{"generate", "invoke"} // these report their usage with the last chunk, and in keys
 	for _, r := range table {
 		var named, working []string
 		for _, m := range r.methods {
@@ -115,10 +115,10 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// nothing is an interceptor that passes calls on.
+// nothing is an interceptor that passes calls through.
 type nothing struct{ Interceptor }
 
-// able has every capability, and one that the table does not know.
+// able has every capability, and one that is not in the table.
 type able struct {
 	llmtest.Script
 	llm.Invoker
@@ -157,8 +157,8 @@ func is[C any](b llm.Backend) error {
 	return err
 }
 
-// A wrapped model has the capabilities of the model that are in the table, whatever stands
-// between, and gets none.
+// A wrapped model has those of its capabilities that are in the table, and no others,
+// whatever the wrappers.
 func TestCapabilities(t *testing.T) {
 	for _, b := range []llm.Backend{
 		llmtest.Script{}, able{}, struct {
@@ -189,8 +189,8 @@ func TestCapabilities(t *testing.T) {
 	}
 }
 
-// What keys tell of tokens is read however a provider spells it; the last word holds, and
-// what is not a number says nothing.
+// Token counts in keys are read in every provider's spelling; the last ones hold, and
+// values that are not numbers are ignored.
 func TestNote(t *testing.T) {
 	for v, want := range map[any]int{
 		json.Number("12"): 12, json.Number("12.0"): 12, json.Number("1e1"): 10, 7.0: 7, 3: 3,

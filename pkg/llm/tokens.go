@@ -2,15 +2,15 @@ package llm
 
 import "context"
 
-// A Renderer shows the text that a chat becomes.
+// A Renderer renders a chat as the text of a prompt.
 type Renderer interface {
-	// Render returns the parts of the prompt that messages make if the answer may call
-	// tools, and whether the tokens that the model begins prompts with come before them.
-	// Open: the beginning of the assistant's answer follows, as for a generation.
+	// Render returns the parts of the prompt for messages, where the answer may call
+	// tools, and reports whether the model's start tokens precede them. If open is set,
+	// the beginning of the assistant's answer follows, as for a generation.
 	Render(messages []Message, tools []Tool, open bool) (parts []Part, start bool, err error)
 }
 
-// A TokenizerFile has its tokenizer as a file of Hugging Face's format, tokenizer.json.
+// A TokenizerFile exports its tokenizer in Hugging Face's format, tokenizer.json.
 type TokenizerFile interface {
 	TokenizerJSON(ctx context.Context) ([]byte, error)
 }

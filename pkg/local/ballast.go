@@ -1,9 +1,9 @@
 package local
 
-// ballast is memory that is never touched, so that none of its pages exists, but that the
-// collector counts as live: the heap of a gateway, which has a few MB, grows by 64 MB
-// between two collections instead of 4, which took a fifth of the time of a request.
-// Memory that is live in a burst of streams counts twice, as before. Bytes.
+// ballast is memory that is never touched, so it occupies no pages, but the garbage
+// collector counts it as live. The heap of a gateway, a few MB, then grows by 64 MB
+// between two collections instead of 4, which took a fifth of the time of a request. Live
+// memory in a burst of streams counts twice, as before. In bytes.
 const ballast = 32 << 20
 
 // HoldBallast allocates the ballast of the heap. The first model that is opened releases

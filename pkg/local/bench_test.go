@@ -22,7 +22,7 @@ import (
 	"glossa/pkg/llm"
 )
 
-// wide is a GPT-2 with the tokenizer of the golden one, of some width and depth, in m.
+// wide returns a GPT-2 with the tokenizer of the golden one, of a given width and depth, in m.
 func wide(t testing.TB, heads, depth int) fs.FS {
 	t.Helper()
 	files := fstest.MapFS{}
@@ -46,7 +46,7 @@ func wide(t testing.TB, heads, depth int) fs.FS {
 	return files
 }
 
-// safetensors is a file of small values.
+// safetensors returns a file of small values.
 func safetensors(shapes map[string][]int) []byte {
 	header, at := map[string]any{}, 0
 	for name, shape := range shapes {
@@ -65,11 +65,11 @@ func safetensors(shapes map[string][]int) []byte {
 	return out
 }
 
-// BenchmarkS3 is the time from the name of a packed model of 100 MB in S3 to its first
-// token, listing and opening it included, and the time to copy its bytes into memory over
-// as many connections: at most 1.5 times as long. Over loopback the processors are the
-// limit, which reading, computing and the store share; the others have the pace of S3, and
-// that of S3 behind a network of 5 Gbit/s.
+// BenchmarkS3 measures the time from the name of a packed model of 100 MB in S3 to its
+// first token, including listing and opening, and the time to copy its bytes into memory
+// over as many connections: the ratio is at most 1.5. Over loopback the processors are the
+// limit, which reading, computing and the store share; the other cases have the pace of
+// S3, and that of S3 behind a network of 5 Gbit/s.
 func BenchmarkS3(b *testing.B) {
 	s := &buckettest.Store{}
 	data := packOf(b, wide(b, 64, 8), "m")
@@ -84,9 +84,9 @@ func BenchmarkS3(b *testing.B) {
 	}
 }
 
-// BenchmarkTmp is what it would take to keep that model in a function's /tmp: to write it
-// there beside reading it, and the time from its name to its first token when it lies there
-// and the system has it in memory still, which is memory of the function.
+// BenchmarkTmp measures keeping that model in a function's /tmp: writing it there while
+// reading it, and the time from its name to its first token when it is there and still in
+// the system's file cache, which is memory of the function.
 func BenchmarkTmp(b *testing.B) {
 	dir := b.TempDir()
 	data := packOf(b, wide(b, 64, 8), "m")
@@ -130,7 +130,7 @@ func median(v []float64) float64 {
 	return v[len(v)/2]
 }
 
-// firstToken generates a token of the one model.
+// firstToken generates a token of the only model.
 func firstToken(b testing.TB, p *process) {
 	b.Helper()
 	ctx, cancel := context.WithCancel(b.Context())
@@ -146,10 +146,11 @@ func firstToken(b testing.TB, p *process) {
 	}
 }
 
-// connections is as many as [checkpoint.Load] reads over.
+// connections is the number of connections of [checkpoint.Load].
 const connections = 16
 
-// copyAll reads the bytes over as many connections as a model is read over, the same number each.
+// copyAll reads the bytes over as many connections as the reading of a model, the same number
+// each.
 func copyAll(b *testing.B, url string, n int) {
 	memory := kernel.Allocate(n)
 	var group sync.WaitGroup

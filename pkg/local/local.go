@@ -1,8 +1,8 @@
 // Package local owns the models that run in this process: it lists the training runs and
 // the published models of a directory or a place in Amazon S3, describes them by their
-// headers, prefetches the first one that is asked for, and opens their weights. It
+// headers, prefetches the first one that a client requests, and opens their weights. It
 // implements [catalog.Loader]. It refuses to know HTTP, the dialects and the records that
-// describe models: what a record says of a model comes as [catalog.Options].
+// describe models: the settings of a record come as [catalog.Options].
 package local
 
 import (
@@ -24,7 +24,7 @@ import (
 	"glossa/pkg/grammar"
 )
 
-// Config of a [Loader]. Kernels, Team and Queue are required to open models.
+// Config configures a [Loader]. Kernels, Team and Queue are required to open models.
 type Config struct {
 	Kernels *kernel.Kernels
 	Team    *transformer.Team // threads that compute a model together
@@ -81,9 +81,9 @@ func (l *Loader) Root(checkpoints string) (catalog.Root, error) {
 	return catalog.Root{Name: dir, FS: os.DirFS(dir)}, nil
 }
 
-// Forget makes the next scan list a root again, because this process changed it. A
+// Invalidate makes the next scan list a root again, because this process changed it. A
 // directory is always listed again.
-func (l *Loader) Forget(root catalog.Root) {
+func (l *Loader) Invalidate(root catalog.Root) {
 	if place, ok := root.FS.(*s3Location); ok {
 		place.forget()
 	}

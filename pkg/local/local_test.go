@@ -34,13 +34,13 @@ const (
 	starters = "../starter/runs"
 )
 
-// A process is a loader with its catalog, as one process has them.
+// A process is a loader with its catalog, as in one process.
 type process struct {
 	*catalog.Catalog
 	loader *Loader
 }
 
-// settings of a process; the zero value has no models.
+// settings configure a process; the zero value has no models.
 type settings struct {
 	checkpoints string       // "": none
 	store       http.Handler // S3; nil: none
@@ -70,7 +70,7 @@ func startAt(t testing.TB, store string) *process {
 func at(url string) func(bucket.Config) (*bucket.FS, error) {
 	return func(cfg bucket.Config) (*bucket.FS, error) {
 		cfg.Endpoint, cfg.Region = url, "us-east-1"
-		cfg.Stall = time.Minute // tests count requests, which a slow machine must not repeat
+		cfg.Stall = time.Minute // tests count requests, and a slow machine must not add hedges
 		return bucket.New(cfg), nil
 	}
 }
@@ -108,8 +108,8 @@ func (p *process) open(t testing.TB, name string) (*llm.Model, error) {
 	return p.Open(ctx, name)
 }
 
-// score returns the log-probability of a text, which is the same for the golden model
-// wherever it is.
+// score returns the log-probability of a text, which is the same for each copy of the
+// golden model.
 func (p *process) score(t testing.TB, name string) (float64, error) {
 	t.Helper()
 	return p.logprob(t, name, "the hen", " and")

@@ -8,8 +8,8 @@ import (
 	"glossa/pkg/engine/checkpoint"
 )
 
-// Metrics returns what was measured while a model was trained, from an offset in bytes of
-// its metrics file. It reads no weights.
+// Metrics returns the training metrics of a model, from an offset in bytes of its metrics
+// file. It reads no weights.
 func (l *Loader) Metrics(run *catalog.Run, from int64) (m checkpoint.Metrics, err error) {
 	defer func() { err = clientError(err) }()
 	fsys, err := snapshot(run.FS)

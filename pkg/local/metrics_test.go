@@ -24,7 +24,7 @@ func (p *process) metricsOf(t *testing.T, model string) (checkpoint.Metrics, err
 	return p.loader.Metrics(entry.Run, 0)
 }
 
-// Metrics are read where the models are: among the starters, in a directory, in S3, at the
+// Metrics are read from the location of the model: the starters, a directory, S3, the
 // location of a record. Published models without such a file have none, and neither do
 // packed ones that are not runs.
 func TestMetricsByPlace(t *testing.T) {
@@ -62,7 +62,7 @@ func TestMetricsByPlace(t *testing.T) {
 	}
 }
 
-// A refusal of S3 is an error for clients.
+// An error of S3 has a message for clients.
 func TestMetricsRefused(t *testing.T) {
 	s := &buckettest.Store{}
 	put(t, s, starters, "root")

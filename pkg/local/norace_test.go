@@ -2,5 +2,5 @@
 
 package local
 
-// raced tells that the race detector is on, which takes memory of its own.
+// raced reports whether the race detector is on, which takes memory of its own.
 const raced = false

@@ -13,12 +13,12 @@ import (
 	"glossa/pkg/bucket/buckettest"
 )
 
-// peakVar tells the process of TestS3Peak that it is the one that is measured: where the
-// store is, and whether the models are listed before one is opened.
+// peakVar configures the measured process of TestS3Peak: the address of the store, and
+// whether the models are listed before one is opened.
 const peakVar = "GLOSSA_TEST_PEAK"
 
-// A model of 100 MB in S3 takes at most 1.3 times its size while it is loaded, with all that
-// the process takes besides; read ahead of the listing or after it.
+// Loading a model of 100 MB in S3 takes at most 1.3 times its size, including all other
+// memory of the process, with prefetching or without.
 func TestS3Peak(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the highest memory of a process is read from Linux's /proc")
@@ -63,7 +63,7 @@ func TestS3Peak(t *testing.T) {
 	}
 }
 
-// loadAlone loads the model and tells the highest memory before and after.
+// loadAlone loads the model and returns the highest memory before and after.
 func loadAlone(t *testing.T, how string) {
 	first, url, _ := strings.Cut(how, " ")
 	p := startAt(t, url)
@@ -77,7 +77,7 @@ func loadAlone(t *testing.T, how string) {
 	fmt.Printf("peak %d %d\n", before, highest(t))
 }
 
-// highest returns the most memory that this process had at a time, bytes.
+// highest returns the peak memory of this process, in bytes.
 func highest(t *testing.T) int {
 	t.Helper()
 	status, err := os.ReadFile("/proc/self/status")

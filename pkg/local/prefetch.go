@@ -39,7 +39,7 @@ const (
 // maxPlaces bounds the listings that a prefetcher keeps before the first request.
 const maxPlaces = 10
 
-// request starts the read of a model that a client asked for. Only the first call counts.
+// request starts the read of a requested model. Only the first call has an effect.
 func (p *prefetcher) request(name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

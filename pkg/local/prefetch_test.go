@@ -48,8 +48,8 @@ func (b *barrier) pass(what string) bool {
 	}
 }
 
-// The first model that a process is asked for is read while its header still comes, from a
-// directory or a file, and only once; one that is not asked for is not read.
+// The first requested model is read while its header is still being read, from a directory
+// or a file, and only once; without a request nothing is read.
 func TestPrefetch(t *testing.T) {
 	data := packOf(t, wide(t, 64, 8), "m")
 	other := packOf(t, wide(t, 65, 8), "m")

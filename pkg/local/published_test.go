@@ -51,8 +51,8 @@ func TestPublishedModels(t *testing.T) {
 	}
 }
 
-// A model beyond the memory for weights is refused with the numbers; the others fit one
-// after the other.
+// A model larger than the memory for weights is rejected with the numbers; the others
+// fit one after the other.
 func TestPublishedModelsInLittleMemory(t *testing.T) {
 	p := start(t, settings{checkpoints: goldens, memory: 150 << 10})
 	opened, refused := 0, 0
@@ -100,8 +100,8 @@ func TestPublishedModelWithOtherFiles(t *testing.T) {
 	}
 }
 
-// The weights in memory have the quantisation of the record, or else of the loader, which
-// their size shows.
+// The weights in memory have the quantisation of the record, or of the loader by default;
+// their size shows it.
 func TestQuant(t *testing.T) {
 	records := fstest.MapFS{"a.json": {Data: []byte(
 		`{"pk":"models","sk":"local-small","schema":{"checkpoint":"gpt2","quant":"q4_0"}}`)}}
@@ -128,7 +128,7 @@ func TestQuant(t *testing.T) {
 	}
 }
 
-// The catalog knows the formats of the engine, which it may not import, by name.
+// The catalog has the engine's formats by name, because it may not import the engine.
 func TestQuants(t *testing.T) {
 	formats := transformer.Formats()
 	for _, name := range catalog.Quants() {

@@ -44,7 +44,7 @@ func (s *s3Location) snapshot() (fs.FS, error) {
 // forget makes the next scan list the location again.
 func (s *s3Location) forget() {
 	if f, err := s.fs(); err == nil {
-		f.Forget()
+		f.Invalidate()
 	}
 }
 
@@ -54,7 +54,7 @@ func (s *s3Location) list() error {
 	if err != nil {
 		return err
 	}
-	return f.Look(context.Background()) // it has a time limit
+	return f.Refresh(context.Background()) // it has a time limit
 }
 
 // s3Locations are the locations that records and the configuration name.
@@ -66,7 +66,7 @@ type s3Locations struct {
 	byURL map[string]*s3Location
 }
 
-// keepUnused is how long a location is kept that nothing names any more.
+// keepUnused is how long a location without references is kept.
 const keepUnused = time.Minute
 
 // root returns the location whose entries are models.
@@ -109,8 +109,8 @@ func (s *s3Locations) get(url string, cfg bucket.Config) *s3Location {
 }
 
 // list lists one location and returns its files. It lists all other locations in use at
-// the same time, so that many take no longer than one. The error beside files says why
-// they are those of an earlier listing.
+// the same time, so that many take no longer than one. An error together with files
+// means that they are of an earlier listing.
 func (s *s3Locations) list(one *s3Location) (fs.FS, error) {
 	s.mu.Lock()
 	one.used = time.Now()

@@ -16,8 +16,8 @@ import (
 	"glossa/pkg/llm"
 )
 
-// Runs, directories and packed models are found under a prefix and answer as they do from
-// a disk; so do those that records name.
+// Runs, directories and packed models under a prefix are found, and answer as from a
+// disk; so do those that records name.
 func TestS3(t *testing.T) {
 	want, err := start(t, settings{checkpoints: goldens}).score(t, "gpt2")
 	if err != nil {
@@ -58,8 +58,8 @@ func TestS3(t *testing.T) {
 	}
 }
 
-// A new version is served soon, without a restart, though it has the size and the second
-// of the old one.
+// A new version is served soon, without a restart, even with the size and the second of
+// the old one.
 func TestS3NewVersion(t *testing.T) {
 	s := &buckettest.Store{}
 	data := packOf(t, os.DirFS(goldens), "gpt2")
@@ -84,7 +84,7 @@ func TestS3NewVersion(t *testing.T) {
 	}
 }
 
-// changed is a golden model with another bias.
+// changed returns a golden model with another bias.
 func changed(t *testing.T, name string) fs.FS {
 	t.Helper()
 	files := fstest.MapFS{}
@@ -98,14 +98,14 @@ func changed(t *testing.T, name string) fs.FS {
 			t.Fatal(err)
 		}
 		if e.Name() == "model.safetensors" {
-			copy(data[len(data)-4:], data[len(data)-8:]) // the last value is the one before
+			copy(data[len(data)-4:], data[len(data)-8:]) // the last value becomes the one before it
 		}
 		files[name+"/"+e.Name()] = &fstest.MapFile{Data: data}
 	}
 	return files
 }
 
-// A refusal of S3 is an error of that model only, with the status.
+// An error of S3 affects only that model, and includes the status.
 func TestS3Refused(t *testing.T) {
 	s := &buckettest.Store{}
 	put(t, s, goldens+"gpt2", "root/good")
@@ -153,8 +153,8 @@ func TestS3Refused(t *testing.T) {
 	}
 }
 
-// A model that is replaced while its first layers compute fails, and the next request has
-// the new one: nothing is mixed.
+// A generation of a model that is replaced while its first layers compute fails, and the
+// next request gets the new one: versions never mix.
 func TestS3ReplacedWhileRead(t *testing.T) {
 	s := &buckettest.Store{}
 	s.Put("root/m.safetensors", packOf(t, wide(t, 64, 8), "m"))

@@ -1,7 +1,7 @@
-// Package meter measures what requests cost: it notes the model, its tokens and when
-// its answer began on the record of the request, whatever the dialect and the capability.
-// It knows llm and the record, nothing of dialects and of the readers of the figures;
-// packages prom and emf are readers.
+// Package meter measures the cost of requests: it writes the model, its tokens and the
+// start of its answer to the record of the request, whatever the dialect and the
+// capability. It knows llm and the record, nothing of dialects and of the readers of the
+// measurements; packages prom and emf are readers.
 package meter
 
 import (
@@ -13,8 +13,8 @@ import (
 	"glossa/pkg/llm"
 )
 
-// Models returns models that note on [httpx.RecordOf] which model was opened, by
-// its own name, the tokens that each call took and gave, and when its first piece came.
+// Models returns models that write to [httpx.RecordOf] the name of the opened model,
+// the tokens that each call used, and the time of the first piece.
 func Models(models llm.Models) llm.Models { return metered{models} }
 
 type metered struct{ llm.Models }
@@ -33,8 +33,8 @@ func (m metered) Open(ctx context.Context, name string) (*llm.Model, error) {
 type meter struct{}
 
 // Intercept implements [intercept.Interceptor]. A client that leaves the sequence before
-// its end has used tokens too: the model is cancelled, and if it then still tells its
-// usage, that is counted.
+// its end has used tokens too: the model is cancelled, and if it then reports its usage,
+// that is counted.
 func (meter) Intercept(ctx context.Context, call *intercept.Call, next intercept.Next) iter.Seq2[intercept.Piece, error] {
 	if call.Free {
 		return next(ctx, call)
@@ -44,7 +44,7 @@ func (meter) Intercept(ctx context.Context, call *intercept.Call, next intercept
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		var used llm.Usage
-		defer func() { rec.Count(used) }() // also in a panic
+		defer func() { rec.Count(used) }() // even in a panic
 		left := false
 		for p, err := range next(ctx, call) {
 			if p.Usage != nil {

@@ -13,7 +13,7 @@ import (
 	"glossa/pkg/llm/llmtest"
 )
 
-// models is a catalog of one model, "m" with the alias "alias", which is a Tokenizer too.
+// models is a catalog of one model, "m" with the alias "alias", which is also a Tokenizer.
 type models struct{ backend llm.Backend }
 
 type scripted struct{ llm.Backend }
@@ -32,7 +32,7 @@ func (m models) Open(_ context.Context, name string) (*llm.Model, error) {
 
 func (models) List(context.Context) ([]llm.ModelInfo, error) { return nil, nil }
 
-// handle returns the record of a request that opens a model and does something with it.
+// handle returns the record of a request that opens a model and calls do.
 func handle(t *testing.T, b llm.Backend, name string, do func(*http.Request, *llm.Model) error) *httpx.Record {
 	t.Helper()
 	var rec *httpx.Record
@@ -74,7 +74,7 @@ func TestModelsNoteModelAndTokens(t *testing.T) {
 	}
 }
 
-// Whoever leaves early has used tokens, and hears nothing more.
+// A client that leaves early has used tokens, and receives nothing more.
 func TestLeftEarly(t *testing.T) {
 	rec := handle(t, llmtest.Script{"a", "b", "c", "d"}, "alias", func(r *http.Request, m *llm.Model) error {
 		n := 0
@@ -93,13 +93,13 @@ func TestLeftEarly(t *testing.T) {
 	}
 }
 
-// pieces is a backend that gives its chunks, then an error.
+// pieces is a backend that yields its chunks, then an error.
 type pieces []llm.Chunk
 
 func (p pieces) Generate(context.Context, *llm.Request) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
 		for _, c := range p {
-			time.Sleep(time.Microsecond) // the clock goes on
+			time.Sleep(time.Microsecond) // the clock advances
 			if !yield(c, nil) {
 				return
 			}
@@ -108,7 +108,7 @@ func (p pieces) Generate(context.Context, *llm.Request) iter.Seq2[llm.Chunk, err
 	}
 }
 
-// The first piece is a text, a token or a call, and no chunk without any.
+// The first piece is the first chunk with a text, a token or a call.
 func TestFirstText(t *testing.T) {
 	var early time.Duration
 	for name, c := range map[string]llm.Chunk{

@@ -1,6 +1,6 @@
 // Package page serves the playground: one HTML page with its scripts and styles, as
-// embedded files. The page speaks the public APIs from the browser; this package
-// refuses to know any of them, and what models are.
+// embedded files. The page uses the public APIs from the browser; this package refuses
+// to know these and models.
 package page
 
 import (
@@ -26,15 +26,15 @@ import (
 //go:embed index.html style.css icon.svg css js
 var files embed.FS
 
-// Config is what the page is given.
+// Config configures the page.
 type Config struct {
-	// Elsewhere lets the page ask servers at other addresses: the function that serves it
-	// may have a part of the routes only, and then the page asks for the API's address.
+	// Elsewhere allows the page to send requests to other addresses. A function may serve
+	// only a part of the routes; the page then asks its user for the API's address.
 	Elsewhere bool
 }
 
-// Routes returns the routes of the page and of what it is made of. The page's links are
-// relative, so that it works below any prefix that a gateway puts before the paths.
+// Routes returns the routes of the page and its files. The page's links are relative,
+// so that they work below any prefix of a gateway.
 func Routes(cfg Config) []httpx.Route {
 	s := &site{policy: policy(cfg.Elsewhere), read: sync.OnceValue(read)}
 	return []httpx.Route{
@@ -58,8 +58,8 @@ var (
 	}
 )
 
-// policy is the page's Content-Security-Policy: nothing but its own files, no inline
-// script or style. Source: W3C Content Security Policy Level 3, 6.
+// policy returns the page's Content-Security-Policy: only its own files, no inline
+// scripts or styles. Source: W3C Content Security Policy Level 3, 6.
 func policy(elsewhere bool) string {
 	connect := "connect-src 'self'"
 	if elsewhere {
@@ -71,21 +71,21 @@ func policy(elsewhere bool) string {
 	}, "; ")
 }
 
-// A file is one of the page, as it is served.
+// A file is one of the page's files, ready to be served.
 type file struct {
 	data       []byte
 	kind, etag string
 }
 
-// contents are the files by their paths, and what all of them are called together.
+// contents holds the files by path, and a version for all of them.
 type contents struct {
 	files   map[string]file
 	version string
 }
 
-// read returns the files. The links of the page name their version, so that browsers keep
-// them for good, and all scripts, of which one asks for the next: on Lambda a request is
-// an invocation.
+// read returns the files. The page's links contain the version, so that browsers can
+// cache the files for good, and it links all scripts directly, without chains of imports:
+// on Lambda each request is an invocation.
 func read() contents {
 	all := map[string]file{}
 	whole := sha256.New()
@@ -102,7 +102,7 @@ func read() contents {
 		return nil
 	})
 	if err != nil {
-		panic("page: " + err.Error()) // the files are in the program
+		panic("page: " + err.Error()) // the files are embedded
 	}
 	c := contents{all, hex.EncodeToString(whole.Sum(nil)[:8])}
 	var scripts strings.Builder
@@ -123,8 +123,8 @@ func newFile(name string, data []byte) file {
 	return file{data, kind(name), `"` + hex.EncodeToString(sum[:12]) + `"`}
 }
 
-// kind is the media type of a file. The table of the system is not asked: it may call
-// scripts what browsers do not run.
+// kind returns the media type of a file. It does not use the system's table, which may
+// give scripts a type that browsers do not run.
 func kind(name string) string {
 	switch path.Ext(name) {
 	case ".html":
@@ -144,9 +144,9 @@ type site struct {
 	read   func() contents
 }
 
-// index sends the page. Where a gateway has its stage before the path and the client left
-// out the slash behind it, the page's links would lead beside the stage: it is sent there
-// with the slash.
+// index sends the page. If a gateway has its stage before the path and the client omitted
+// the slash after it, the page's relative links would miss the stage: index redirects to
+// the path with the slash.
 func (s *site) index(w http.ResponseWriter, r *http.Request) error {
 	if asked, _, _ := strings.Cut(r.RequestURI, "?"); strings.HasPrefix(asked, "/") && !strings.HasSuffix(asked, "/") {
 		w.Header().Set("Location", "./"+path.Base(asked)+"/")
@@ -156,8 +156,8 @@ func (s *site) index(w http.ResponseWriter, r *http.Request) error {
 	return s.serve(w, r, index, false)
 }
 
-// versioned is a path with a version before it. That of another program is the file of
-// this one, and not kept: while a new one is put in place both answer.
+// versioned matches a path with a version before it. For another program's version the
+// file is served without caching: during a deployment both programs answer.
 var versioned = regexp.MustCompile(`^([0-9a-f]{16})/(.*)$`)
 
 func (s *site) asset(w http.ResponseWriter, r *http.Request) error {
@@ -168,8 +168,8 @@ func (s *site) asset(w http.ResponseWriter, r *http.Request) error {
 	return s.serve(w, r, name, lasts)
 }
 
-// serve sends a file, or that it is still what the browser has. One that lasts is what its
-// address says for good.
+// serve sends a file, or 304 if the browser has it. With lasts, browsers may cache it for
+// good.
 func (s *site) serve(w http.ResponseWriter, r *http.Request, name string, lasts bool) error {
 	f, ok := s.read().files[name]
 	if !ok {
@@ -179,7 +179,7 @@ func (s *site) serve(w http.ResponseWriter, r *http.Request, name string, lasts 
 	h.Set("Content-Security-Policy", s.policy)
 	h.Set("Content-Type", f.kind)
 	h.Set("ETag", f.etag)
-	h.Set("Cache-Control", "no-cache") // kept, and asked for anew
+	h.Set("Cache-Control", "no-cache") // cached, but validated each time
 	if lasts {
 		h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	}

@@ -25,7 +25,7 @@ func get(h http.Handler, method, target string, headers ...string) *httptest.Res
 	return w
 }
 
-// names lists the files by the paths that they are asked for with.
+// names returns the URL paths of the files.
 func names(t *testing.T) (list []string) {
 	t.Helper()
 	err := fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
@@ -80,7 +80,7 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// Where the page may have to ask another server, it may; scripts come from here all the same.
+// With Elsewhere, the page may send requests to other servers; scripts still come from its own.
 func TestElsewhere(t *testing.T) {
 	policy := get(handler(Config{Elsewhere: true}), "GET", "/").Header().Get("Content-Security-Policy")
 	if !strings.Contains(policy, "connect-src 'self' https: http://localhost:* http://127.0.0.1:*;") || !strings.Contains(policy, "script-src 'self';") {
@@ -109,7 +109,7 @@ func TestWhatIsNotThere(t *testing.T) {
 	}
 }
 
-// A gateway's stage without its slash leads to the one with it, and nowhere else.
+// A gateway's stage without its slash redirects to the one with it, and nowhere else.
 func TestStageWithoutSlash(t *testing.T) {
 	for asked, want := range map[string]string{
 		"/prod": "./prod/", "/base/prod?x=1": "./prod/", "/prod/": "", "/": "", "/?x": "", "": "", "http://host": "",
@@ -135,7 +135,8 @@ var (
 	urls    = regexp.MustCompile(`url\(([^)]*)\)|@import`)
 )
 
-// TestRelative: all that the files ask for is there, below any prefix, and inside them.
+// TestRelative checks that everything the files link to exists, below any prefix, and not above
+// it.
 func TestRelative(t *testing.T) {
 	h := handler(Config{})
 	prefixed := http.StripPrefix("/prod", h)
@@ -168,7 +169,7 @@ func TestRelative(t *testing.T) {
 	}
 }
 
-// TestNothingInline: the policy would refuse it.
+// TestNothingInline checks for inline code, which the policy forbids.
 func TestNothingInline(t *testing.T) {
 	index := get(handler(Config{}), "GET", "/").Body.String()
 	for _, wrong := range []string{"<style", " style=", " onclick=", " onload=", "javascript:", "<script>", "<base"} {
@@ -192,8 +193,8 @@ func TestNothingInline(t *testing.T) {
 	}
 }
 
-// maxBytes is what the files may take: each function is deployed with them, in whose zip
-// they are a quarter as large.
+// maxBytes bounds the files: each function is deployed with them, compressed to a
+// quarter.
 const maxBytes = 176 << 10
 
 func TestSize(t *testing.T) {
@@ -210,8 +211,9 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// What the page links to has a version in its path and is kept for good; all scripts are
-// asked for at once. With the version of another program the same files are not kept.
+// Links of the page have a version in their path and are cached for good; all scripts
+// are linked directly. With another program's version the same files are served, but not
+// cached.
 func TestVersions(t *testing.T) {
 	h := handler(Config{})
 	page := get(h, "GET", "/").Body.String()

@@ -16,44 +16,45 @@ import (
 	"glossa/pkg/llm"
 )
 
-// Bounds of uploads under way. Those of one owner leave room for others.
+// Bounds of uploads in progress. The bounds of one owner leave room for others.
 const (
 	maxSessions    = 100    // of all
-	maxBlobs       = 25_000 // pieces of all, with which there is room for the parts of those in a listing
+	maxBlobs       = 25_000 // blobs of all, which leaves room for the parts of those in a listing
 	maxOwnSessions = 16     // of one owner
-	maxOwnBlobs    = 11_000 // pieces of one owner: the chunks of one file, and some parts
+	maxOwnBlobs    = 11_000 // blobs of one owner: the chunks of one file, and some parts
 )
 
-// owner stands for the sender of ctx in the names of their uploads. It is a digest: names of
-// keys are in no answer.
+// owner returns the sender of ctx as it appears in the ids of uploads. It is a digest, so
+// that answers contain no names of keys.
 func owner(ctx context.Context) string {
 	sum := sha256.Sum256([]byte(llm.SenderOf(ctx)))
 	return hex.EncodeToString(sum[:8])
 }
 
-type everybodysKey struct{}
+type allUploadsKey struct{}
 
-// WithEverybodys returns a context whose sender may list, continue and delete the uploads
+// WithAllUploads returns a context whose sender may list, continue and delete the uploads
 // of all senders.
-func WithEverybodys(ctx context.Context) context.Context {
-	return context.WithValue(ctx, everybodysKey{}, true)
+func WithAllUploads(ctx context.Context) context.Context {
+	return context.WithValue(ctx, allUploadsKey{}, true)
 }
 
-// may tells whether the sender of ctx may see an upload of an owner.
-func may(ctx context.Context, of string) bool {
-	return of == owner(ctx) || ctx.Value(everybodysKey{}) != nil
+// mayAccess reports whether the sender of ctx may see an upload of an owner.
+func mayAccess(ctx context.Context, of string) bool {
+	return of == owner(ctx) || ctx.Value(allUploadsKey{}) != nil
 }
 
-// A kept upload is what a listing of the store tells of it.
+// A kept upload is an upload as the listing of its blobs shows it.
 type kept struct {
 	id    string
 	files int
-	bytes int64     // that have come
-	last  time.Time // when its last piece came
+	bytes int64     // received
+	last  time.Time // when its last blob came
 	done  bool
 }
 
-// declared is how many bytes the upload will have: more than have come, if it was begun.
+// declared returns the announced size of the upload; it exceeds the received bytes of an upload
+// that was begun.
 func (k *kept) declared() int64 {
 	m := validID.FindStringSubmatch(k.id)
 	if m == nil || k.done {
@@ -63,7 +64,7 @@ func (k *kept) declared() int64 {
 	return max(k.bytes, n)
 }
 
-// owner is whose upload it is.
+// owner returns the owner of the upload.
 func (k *kept) owner() string { return k.id[strings.LastIndexByte(k.id, '-')+1:] }
 
 // uploads returns all uploads of a listing, by their ids.
@@ -87,9 +88,10 @@ func uploads(list []blob) map[string]*kept {
 	return all
 }
 
-// admit tells why there is no room for an upload of a size. It removes uploads that are
-// too old first. Uploads of others count with what has come of them, those of the same
-// owner with all that was announced: nobody holds room for others to miss.
+// admit returns an error if there is no room for an upload of a size. It first removes
+// uploads that are too old. Other owners' uploads count with their received bytes, and
+// those of the same owner with their announced bytes, so that nobody can reserve room
+// at others' expense.
 func (s *Store) admit(ctx context.Context, id string, size int64) error {
 	used, err := s.models.used(ctx)
 	if err != nil {
@@ -135,8 +137,8 @@ func (s *Store) admit(ctx context.Context, id string, size int64) error {
 	return &llm.Error{Code: llm.Overloaded, Message: message, RetryAfter: time.Minute}
 }
 
-// Sessions returns the uploads under way that the sender of ctx may see, those that came
-// last first. One that names itself has no name of a model yet, and the size that has come.
+// Sessions returns the uploads in progress that the sender of ctx may see, the latest
+// first. An upload of chunks has no model name yet, and its size is the received bytes.
 func (s *Store) Sessions(ctx context.Context) (out []*Session, err error) {
 	list, err := s.blobs.list(ctx, "")
 	if err != nil {
@@ -144,7 +146,7 @@ func (s *Store) Sessions(ctx context.Context) (out []*Session, err error) {
 	}
 	var all []*kept
 	for _, k := range uploads(list) {
-		if may(ctx, k.owner()) && !k.done && time.Since(k.last) <= Lasts {
+		if mayAccess(ctx, k.owner()) && !k.done && time.Since(k.last) <= Lasts {
 			all = append(all, k)
 		}
 	}
@@ -158,7 +160,7 @@ func (s *Store) Sessions(ctx context.Context) (out []*Session, err error) {
 		switch e, _ := errors.AsType[*llm.Error](err); {
 		case err == nil && !session.Done:
 			out = append(out, session)
-		case e != nil && e.Code != llm.NotFound: // unlike one that ended meanwhile
+		case e != nil && e.Code != llm.NotFound: // except for one that ended meanwhile
 			return nil, err
 		}
 	}

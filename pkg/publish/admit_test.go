@@ -12,13 +12,13 @@ import (
 	"glossa/pkg/llm"
 )
 
-// What an owner's uploads may still take counts against them, and so does how many there
-// are; those that are too old go.
+// The announced bytes and the number of an owner's uploads count against the owner;
+// uploads that are too old are deleted.
 func TestSessionQuota(t *testing.T) {
 	each(t, func(t *testing.T, p *place) {
 		s, data := begin(t, p, "m", 1)
 		p.MaxBytes = int64(2*len(data)) + 900
-		if _, err := p.Begin(t.Context(), upload(t, "m", 1), 0, ""); err != nil { // nothing has come yet, and yet it counts
+		if _, err := p.Begin(t.Context(), upload(t, "m", 1), 0, ""); err != nil { // nothing has arrived yet, but it counts
 			t.Fatal(err)
 		}
 		_, err := p.Begin(t.Context(), upload(t, "m", 1), 0, "")
@@ -30,7 +30,7 @@ func TestSessionQuota(t *testing.T) {
 		last, _ := begin(t, p, "m", 1)
 		p.MaxBytes = 0
 		p.sendAll(t, last, data)
-		p.MaxBytes = int64(3*len(data)) + 1000 // the parts, and too little for the model
+		p.MaxBytes = int64(3*len(data)) + 1000 // room for the parts, but not for the model
 		_, _, err = p.Complete(t.Context(), last.ID)
 		p.same(t, err, llm.Full, "checkpoint")
 		if got := p.arrived(t, last.ID); len(got) != len(last.Parts) {
@@ -54,15 +54,15 @@ func TestSessionQuota(t *testing.T) {
 	})
 }
 
-// Whatever one owner has begun, another may begin, complete and choose the same names, and
-// neither sees, changes or ends what is the other's.
+// Whatever one owner has begun, another can begin and complete uploads with the same
+// names, and neither sees, changes or ends the other's.
 func TestSessionOwners(t *testing.T) {
 	each(t, func(t *testing.T, p *place) {
 		ann, bob := llm.WithSender(t.Context(), "key ann"), llm.WithSender(t.Context(), "key bob")
 		p.MaxBytes = 1 << 20
 		huge := upload(t, "m", 1)
 		huge.Size = p.MaxBytes - 4096
-		s, err := p.Begin(ann, huge, 0, "") // nearly all the room that there is, under the name that bob wants
+		s, err := p.Begin(ann, huge, 0, "") // nearly all the room, under the name that bob wants
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,7 +72,7 @@ func TestSessionOwners(t *testing.T) {
 			}
 		}
 		p.same(t, p.Chunk(ann, "y", 0, 1, strings.NewReader("x")), llm.Overloaded, "")
-		if err := p.Chunk(ann, "x1", 1, 2, strings.NewReader("x")); err != nil { // which is under way
+		if err := p.Chunk(ann, "x1", 1, 2, strings.NewReader("x")); err != nil { // it is in progress
 			t.Error(err)
 		}
 		list, err := p.Sessions(ann)

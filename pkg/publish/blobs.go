@@ -18,26 +18,26 @@ import (
 	"glossa/pkg/llm"
 )
 
-// blobs keeps what belongs to uploads under way, by keys such as "upload/part".
+// blobs stores the data of uploads in progress, by keys such as "upload/part".
 type blobs interface {
-	// put stores size bytes in one step, or all of body if size is [anySize]; one that must
-	// be new and is not is [fs.ErrExist].
+	// put stores size bytes in one step, or all of body if size is [anySize]. If isNew is
+	// set and the key exists, the error is [fs.ErrExist].
 	put(ctx context.Context, key string, body io.Reader, size int64, isNew bool) error
 	list(ctx context.Context, prefix string) ([]blob, error) // by key
-	open(b blob) io.ReaderAt                                 // that version of it
+	open(b blob) io.ReaderAt                                 // that version
 	remove(ctx context.Context, key string) error
-	// url returns where whoever has it may PUT a blob of a size; "" if nowhere.
+	// url returns a URL for a PUT of a blob of a size; "" if the store has none.
 	url(ctx context.Context, key string, size int64, lasts time.Duration) (string, error)
 	// spool is [Store.Spool].
 	spool(ctx context.Context, body io.Reader, most int64) (*Spool, error)
 }
 
-// anySize is the size of a body that may have any.
+// anySize is the size of a body of any size.
 const anySize = -1
 
 var errExist = fs.ErrExist
 
-// A blob is something that is kept.
+// A blob is a stored piece of data.
 type blob struct {
 	key  string
 	size int64
@@ -51,8 +51,8 @@ type objectBlobs struct {
 	s *Store
 }
 
-// maxThrough bounds what goes through the server into the bucket in one piece, bytes. It
-// is in memory meanwhile, and API Gateway takes less.
+// maxThrough bounds a blob that passes through the server into the bucket, in bytes. It
+// is in memory meanwhile; API Gateway's limit is lower.
 const maxThrough = 16 << 20
 
 func (o *objectBlobs) put(ctx context.Context, key string, body io.Reader, size int64, isNew bool) error {
@@ -92,8 +92,7 @@ func (o *objectBlobs) url(ctx context.Context, key string, size int64, lasts tim
 	return o.b.Presign(ctx, key, size, lasts)
 }
 
-// copyPart copies a body that must have a size, or may have any up to most if that is
-// [anySize].
+// copyPart copies a body of a size or, with [anySize], of up to most bytes.
 func copyPart(to io.Writer, body io.Reader, size, most int64) error {
 	limit := size
 	if size == anySize {
@@ -118,7 +117,7 @@ func copyPart(to io.Writer, body io.Reader, size, most int64) error {
 type fileBlobs struct {
 	root  *os.Root
 	files *files
-	dirs  sync.Mutex // held where a directory goes with its last file, or comes with its first
+	dirs  sync.Mutex // held while a directory is removed with its last file, or created with its first
 }
 
 func (f *fileBlobs) put(_ context.Context, key string, body io.Reader, size int64, isNew bool) (err error) {
@@ -147,15 +146,15 @@ func (f *fileBlobs) put(_ context.Context, key string, body io.Reader, size int6
 	if !isNew {
 		return f.root.Rename(temporary, name)
 	}
-	if err := f.root.Link(temporary, name); err != nil { // unlike Rename it replaces nothing
+	if err := f.root.Link(temporary, name); err != nil { // unlike Rename, it never replaces a file
 		return err
 	}
 	return f.root.Remove(temporary)
 }
 
-// keep has [Open] leave a file alone until letGo is called or this process ends. Where files
-// have no locks, or the file is gone already, nothing is kept: it is removed by its age.
-func (f *fileBlobs) keep(key string) (letGo func()) {
+// protect protects a file from [Open] until letGo is called or this process ends. Without file
+// locks, or if the file is gone already, it does nothing: the file is removed by its age.
+func (f *fileBlobs) protect(key string) (letGo func()) {
 	held, err := f.root.Open(path.Join(uploadsDir, key))
 	if err != nil {
 		return func() {}
@@ -164,7 +163,7 @@ func (f *fileBlobs) keep(key string) (letGo func()) {
 	return func() { _ = held.Close() }
 }
 
-// create makes a file, and its directory if there is none.
+// create creates a file, and its directory if necessary.
 func (f *fileBlobs) create(name string) (file, error) {
 	f.dirs.Lock()
 	defer f.dirs.Unlock()
@@ -178,7 +177,7 @@ func (f *fileBlobs) list(_ context.Context, prefix string) (list []blob, err err
 	dir, _ := path.Split(prefix)
 	err = fs.WalkDir(f.root.FS(), path.Join(uploadsDir, dir), func(name string, e fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // there are none, or it is gone meanwhile
+			return nil // there are none, or it was deleted meanwhile
 		}
 		key := strings.TrimPrefix(name, uploadsDir+"/")
 		if err != nil || !e.Type().IsRegular() || !strings.HasPrefix(key, prefix) {
@@ -210,7 +209,7 @@ func (f *fileBlobs) url(context.Context, string, int64, time.Duration) (string, 
 	return "", nil
 }
 
-// A blobFile reads a file that is open no longer than that takes: there may be many.
+// A blobFile opens its file for each read, because there may be many.
 type blobFile struct {
 	root *os.Root
 	blob

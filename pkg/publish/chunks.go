@@ -17,12 +17,12 @@ const maxChunks = 10_000
 
 var (
 	validChunked = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
-	// What [chunkedID] returns; it ends with the owner.
+	// The form of [chunkedID], which ends with the owner.
 	validChunks = regexp.MustCompile(`^chunks-[0-9a-f]{64}-([0-9a-f]{16})$`)
 )
 
-// chunkedID is where the chunks of an upload are kept that names itself. Two owners may
-// choose the same name.
+// chunkedID returns the prefix of the chunks of an upload whose id the client chose.
+// Two owners may choose the same id.
 func chunkedID(ctx context.Context, id string) (string, error) {
 	if !validChunked.MatchString(id) {
 		return "", invalid("uploadId", nil, "%.140q: 1 to 128 letters, digits, dots, underscores and hyphens", id)
@@ -30,8 +30,8 @@ func chunkedID(ctx context.Context, id string) (string, error) {
 	return fmt.Sprintf("chunks-%x-%s", sha256.Sum256([]byte(id)), owner(ctx)), nil
 }
 
-// Chunk takes a piece of a file under an id that who uploads has chosen, one of total, in
-// any order. The first one after such an upload was published begins another.
+// Chunk stores one of total pieces of a file, in any order, under an id that the client
+// chose. The first chunk after such an upload was published begins a new one.
 func (s *Store) Chunk(ctx context.Context, id string, index, total int, body io.Reader) error {
 	dir, err := chunkedID(ctx, id)
 	if err != nil {
@@ -68,8 +68,8 @@ func (s *Store) Chunk(ctx context.Context, id string, index, total int, body io.
 	return nil
 }
 
-// Assemble publishes the file of an upload that came in so many chunks. u.Checkpoint is not
-// looked at. It may be repeated, like [Store.Complete].
+// Assemble publishes the file of an upload in total chunks. u.Checkpoint is ignored. It may
+// be repeated, like [Store.Complete].
 func (s *Store) Assemble(ctx context.Context, id string, total int, u Upload) error {
 	dir, err := chunkedID(ctx, id)
 	if err != nil {

@@ -21,16 +21,16 @@ import (
 	"glossa/pkg/llm"
 )
 
-// lockLasts is after what time a completion is taken to be dead: no function runs longer
-// than 15 minutes.
+// lockLasts is the age at which the lock of a completion is stale: no function runs
+// longer than 15 minutes.
 const lockLasts = 20 * time.Minute
 
 func completing() error {
-	return &llm.Error{Code: llm.Overloaded, Param: "id", Message: "the upload is being completed: ask again", RetryAfter: shortly}
+	return &llm.Error{Code: llm.Overloaded, Param: "id", Message: "the upload is being completed: ask again", RetryAfter: retryAfter}
 }
 
 // Complete publishes an upload whose parts have all arrived, and returns its name and
-// step. It may be repeated: who did not hear of the first time hears of it again.
+// step. It may be repeated: a client that missed the first answer gets it again.
 func (s *Store) Complete(ctx context.Context, id string) (name string, step int, err error) {
 	r, list, err := s.kept(ctx, id)
 	if err != nil {
@@ -43,7 +43,7 @@ func (s *Store) Complete(ctx context.Context, id string) (name string, step int,
 	return r.Name, r.Step, s.complete(ctx, id, list, r, parts)
 }
 
-// complete puts the parts together, whose sizes are given, publishes the file and forgets
+// complete joins the parts, which have the given sizes, publishes the file and deletes
 // the parts.
 func (s *Store) complete(ctx context.Context, id string, list []blob, r *record, parts []int64) error {
 	if _, ok := find(list, path.Join(id, doneFile)); ok {
@@ -53,13 +53,13 @@ func (s *Store) complete(ctx context.Context, id string, list []blob, r *record,
 	if err != nil {
 		return err
 	}
-	unlock, err := s.hold(ctx, list, id)
+	unlock, err := s.lockCompletion(ctx, list, id)
 	if err != nil {
 		return internal(ctx, err)
 	}
 	defer unlock()
 	if again, err := s.blobs.list(ctx, path.Join(id, doneFile)); err != nil || len(again) > 0 {
-		return internalOrNil(ctx, err) // somebody was faster
+		return internalOrNil(ctx, err) // another call was faster
 	}
 	if err := s.publish(ctx, file, r); err != nil {
 		if errors.Is(err, bucket.ErrReplaced) {
@@ -74,7 +74,7 @@ func (s *Store) complete(ctx context.Context, id string, list []blob, r *record,
 	if err != nil {
 		return internal(ctx, err)
 	}
-	s.log(s.sweep(ctx, list, id+"/", doneFile)) // else they are too old one day
+	s.log(s.sweep(ctx, list, id+"/", doneFile)) // what stays is deleted by age
 	return nil
 }
 
@@ -85,12 +85,12 @@ func internalOrNil(ctx context.Context, err error) error {
 	return internal(ctx, err)
 }
 
-// receipt is what is kept of a record when the model is published.
+// receipt returns the part of a record that is kept after the model is published.
 func (r *record) receipt() *record {
 	return &record{Name: r.Name, Step: r.Step, Size: r.Size, PartSize: r.PartSize, Begun: r.Begun}
 }
 
-// publish checks the file and puts it.
+// publish checks the file and stores it.
 func (s *Store) publish(ctx context.Context, file *joined, r *record) error {
 	if err := r.compare(ctx, file); err != nil {
 		return internal(ctx, err)
@@ -110,7 +110,7 @@ func (s *Store) publish(ctx context.Context, file *joined, r *record) error {
 	return s.Put(ctx, u)
 }
 
-// compare refuses a file that has another checksum than was announced.
+// compare rejects a file whose checksum differs from the announced one.
 func (r *record) compare(ctx context.Context, file *joined) error {
 	if r.SHA256 == "" {
 		return nil
@@ -125,15 +125,15 @@ func (r *record) compare(ctx context.Context, file *joined) error {
 	return nil
 }
 
-// Bounds of what compressed files become. Weights compress to a quarter, and the zeros of a
-// new optimizer's state to a thousandth: a file of which they are nine tenths has a ratio
-// of about 40.
+// Bounds of decompressed files. Weights compress to a quarter, and the zeros of a new
+// optimizer's state to a thousandth: a file with nine tenths of zeros has a ratio of about
+// 40.
 const (
 	maxUnzipped = 256 << 20 // bytes
-	maxRatio    = 100       // bytes for each that was sent, beyond the first MiB
+	maxRatio    = 100       // for each compressed byte, beyond the first MiB
 )
 
-// unzip decompresses a file if it is gzip; else the result is nil. The caller closes it.
+// unzip decompresses a gzip file; for others the result is nil. The caller closes it.
 func (s *Store) unzip(ctx context.Context, file *joined) (*Spool, error) {
 	head := make([]byte, 2)
 	if n, err := file.ReadAt(head, 0); err != nil && err != io.EOF {
@@ -162,15 +162,15 @@ func (s *Store) unzip(ctx context.Context, file *joined) (*Spool, error) {
 	return out, nil
 }
 
-// hold keeps others from completing the same upload, in any process.
-func (s *Store) hold(ctx context.Context, list []blob, id string) (unlock func(), err error) {
+// lockCompletion locks an upload, so that no other process completes it.
+func (s *Store) lockCompletion(ctx context.Context, list []blob, id string) (unlock func(), err error) {
 	key := path.Join(id, lockFile)
 	if b, ok := find(list, key); ok && time.Since(b.time) > lockLasts {
 		if err := s.blobs.remove(ctx, key); err != nil {
 			return nil, err
 		}
 	}
-	token := rand.Text() // no other's is taken for ours
+	token := rand.Text() // identifies our lock
 	err = s.blobs.put(ctx, key, strings.NewReader(token), int64(len(token)), true)
 	if errors.Is(err, errExist) {
 		return nil, completing()
@@ -180,24 +180,24 @@ func (s *Store) hold(ctx context.Context, list []blob, id string) (unlock func()
 	}
 	letGo := func() {}
 	if b, ok := s.blobs.(*fileBlobs); ok {
-		letGo = b.keep(key)
+		letGo = b.protect(key)
 	}
 	return func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tidying)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 		defer cancel()
 		s.log(s.blobs.remove(ctx, key))
 		letGo()
 	}, nil
 }
 
-// joined is the file that parts make. It implements [io.ReaderAt].
+// joined is the file made of parts. It implements [io.ReaderAt].
 type joined struct {
 	parts  []io.ReaderAt
 	starts []int64 // of parts, and the end
 	size   int64
 }
 
-// join puts the parts of an upload together, or says which are missing.
+// join joins the parts of an upload, or returns an error that lists the missing ones.
 func (s *Store) join(list []blob, id string, sizes []int64) (*joined, error) {
 	there := map[string]blob{}
 	for _, b := range list {
@@ -207,7 +207,7 @@ func (s *Store) join(list []blob, id string, sizes []int64) (*joined, error) {
 	var missing []string
 	for i, size := range sizes {
 		b, ok := there[partKey(id, i)]
-		if size < 0 { // as many as there are
+		if size < 0 { // any number of parts
 			size = b.size
 		}
 		if !ok || b.size != size {

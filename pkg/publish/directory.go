@@ -21,29 +21,28 @@ import (
 const (
 	// Names of directories that a scan never lists.
 	uploadPrefix = ".upload-" // a model that is being written
-	oldPrefix    = ".old-"    // and a model's name: the model while another takes its place
-	uploadsDir   = ".uploads" // uploads under way
-	// staleAfter is how long files without a lock may lie unchanged, where the system has no
-	// locks, before [Open] considers them remains of a crash.
+	oldPrefix    = ".old-"    // and a model's name: the old model during a replacement
+	uploadsDir   = ".uploads" // uploads in progress
+	// staleAfter is the age, on systems without locks, at which [Open] considers unlocked
+	// files remains of a crash.
 	staleAfter = time.Hour
 )
 
-// young tells whether a file may still be written where no lock tells.
-func young(info fs.FileInfo) bool { return time.Since(info.ModTime()) < staleAfter }
+// recent reports whether a file may still be written, if no lock shows it.
+func recent(info fs.FileInfo) bool { return time.Since(info.ModTime()) < staleAfter }
 
-// directory is a directory of models, each one of its own. It implements [models].
+// directory is a directory of models, each in its own directory. It implements [models].
 type directory struct {
 	root  *os.Root
 	files *files
-	// The steps that tests let fail. exchange swaps two directories atomically or
-	// reports [errors.ErrUnsupported].
+	// Steps that tests let fail. exchange swaps two directories atomically or reports
+	// [errors.ErrUnsupported].
 	rename   func(from, to string) error
 	exchange func(a, b string) error
 }
 
-// Open opens a store in a directory, which it creates if it has to. It removes what
-// uploads left behind that a dead process made, and puts back a model that a crash left
-// aside.
+// Open opens a store in a directory, which it creates if necessary. It removes the
+// remains of dead processes' uploads, and restores a model that a crash left aside.
 func Open(dir string) (*Store, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("publish: %w", err)
@@ -63,7 +62,7 @@ func Open(dir string) (*Store, error) {
 
 func (d *directory) close() error { return d.root.Close() }
 
-// recover tidies up after a crash.
+// recover cleans up after a crash.
 func (d *directory) recover() error {
 	entries, err := fs.ReadDir(d.root.FS(), ".")
 	if err != nil {
@@ -73,13 +72,13 @@ func (d *directory) recover() error {
 		if name, ok := strings.CutPrefix(e.Name(), oldPrefix); ok && CheckName(name) == nil {
 			err = d.putBack(e.Name(), name)
 		} else if strings.HasPrefix(e.Name(), uploadPrefix) {
-			err = d.files.clear(e.Name())
+			err = d.files.removeStale(e.Name())
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return d.files.clearBlobs()
+	return d.files.removeStaleBlobs()
 }
 
 // make creates a directory that [Open] leaves alone until unlock is called.
@@ -89,8 +88,8 @@ func (d *directory) make() (dir string, unlock func(), err error) {
 	return dir, unlock, err
 }
 
-// putBack gives a model that was set aside its name again, or removes it if its
-// successor has the name.
+// putBack renames a model that was set aside back to its name, or removes it if
+// another model has the name.
 func (d *directory) putBack(old, name string) error {
 	_, err := d.root.Lstat(name)
 	if err == nil {
@@ -120,7 +119,7 @@ func (d *directory) used(context.Context) (total int64, err error) {
 	return total, err
 }
 
-// gone is err unless it says that what was listed went meanwhile.
+// gone returns nil for an error that says that a listed file was deleted meanwhile, else err.
 func gone(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -128,7 +127,7 @@ func gone(err error) error {
 	return err
 }
 
-// occupied tells whether a model has the name. What is no model is not touched.
+// occupied reports whether a model has the name. Entries that are not models are an error.
 func (d *directory) occupied(name string) (bool, error) {
 	info, err := d.root.Lstat(name)
 	switch {
@@ -149,8 +148,8 @@ func (d *directory) occupied(name string) (bool, error) {
 	return is, err
 }
 
-// beside tells whether the model is a packed one that lies beside the directories.
-func (d *directory) beside(name string) (bool, error) {
+// isPackedFile reports whether the model is a packed file next to the directories.
+func (d *directory) isPackedFile(name string) (bool, error) {
 	name += checkpoint.PackSuffix
 	if info, err := d.root.Lstat(name); err != nil || !info.Mode().IsRegular() {
 		return false, gone(err)
@@ -158,13 +157,13 @@ func (d *directory) beside(name string) (bool, error) {
 	return checkpoint.IsPack(d.root.FS(), name)
 }
 
-// configFile is what makes a directory a run, or one of Hugging Face.
+// configFile marks a directory as a run, or as a Hugging Face model.
 const configFile = "config.json"
 
 // store implements [models].
 func (d *directory) store(_ context.Context, name string, isNew bool, write func(to io.WriterAt) error) error {
 	there, err := d.occupied(name)
-	beside, failed := d.beside(name)
+	beside, failed := d.isPackedFile(name)
 	if err = cmp.Or(err, failed); err == nil && (there || beside) && isNew {
 		err = exists(name)
 	}
@@ -181,28 +180,28 @@ func (d *directory) store(_ context.Context, name string, isNew bool, write func
 	}
 	switch {
 	case err != nil:
-	case there && d.alone(name):
+	case there && d.isSinglePackedFile(name):
 		err = d.exchangeFile(dir, name)
 	default:
 		err = d.swap(dir, name, there)
 	}
-	if err != nil { // what cannot be removed now, a later Open removes
+	if err != nil { // a later Open removes the rest
 		return errors.Join(err, d.root.RemoveAll(dir))
 	}
-	if beside { // it is hidden by now
+	if beside { // the directory hides it by now
 		return d.removeFile(name + checkpoint.PackSuffix)
 	}
 	return nil
 }
 
-// alone tells whether a model is one packed file, whose place another can take in one step
-// everywhere.
-func (d *directory) alone(name string) bool {
+// isSinglePackedFile reports whether a model is a single packed file, which every system can replace
+// atomically.
+func (d *directory) isSinglePackedFile(name string) bool {
 	entries, err := fs.ReadDir(d.root.FS(), name)
 	return err == nil && len(entries) == 1 && entries[0].Name() == PackName && entries[0].Type().IsRegular()
 }
 
-// exchangeFile puts the file of dir in the place of that of the model.
+// exchangeFile replaces the model's file by that of dir.
 func (d *directory) exchangeFile(dir, name string) error {
 	if err := d.rename(path.Join(dir, PackName), path.Join(name, PackName)); err != nil {
 		return err
@@ -211,7 +210,7 @@ func (d *directory) exchangeFile(dir, name string) error {
 	return d.sync(name)
 }
 
-// writeFile makes a file and makes it durable.
+// writeFile writes a durable file.
 func (d *directory) writeFile(name string, write func(to io.WriterAt) error) error {
 	f, err := d.files.open(name)
 	if err != nil {
@@ -233,8 +232,8 @@ func (d *directory) removeFile(name string) error {
 // remove implements [models].
 func (d *directory) remove(_ context.Context, name string) error {
 	there, err := d.occupied(name)
-	beside, failed := d.beside(name)
-	if err = cmp.Or(err, failed); err == nil && beside { // first, as the directory hides it
+	beside, failed := d.isPackedFile(name)
+	if err = cmp.Or(err, failed); err == nil && beside { // first, because the directory hides it
 		err = d.removeFile(name + checkpoint.PackSuffix)
 	}
 	switch {
@@ -250,7 +249,7 @@ func (d *directory) remove(_ context.Context, name string) error {
 		return err
 	}
 	defer unlock()
-	// It vanishes at once, and a crash while its files go leaves no half of it.
+	// The model disappears atomically, and a crash during the deletion leaves no half of it.
 	if err := d.rename(name, path.Join(dir, name)); err != nil {
 		return errors.Join(err, d.root.RemoveAll(dir))
 	}
@@ -261,9 +260,9 @@ func (d *directory) remove(_ context.Context, name string) error {
 	return nil
 }
 
-// swap gives dir the model's name. Where the system can, a model that has the name
-// is exchanged in one step; elsewhere it is set aside first, and put back if the
-// second step fails or, after a crash, by [Open].
+// swap renames dir to the model's name. If the system supports it, an existing model
+// is exchanged atomically; otherwise it is set aside first, and put back if the second
+// step fails or, after a crash, by [Open].
 func (d *directory) swap(dir, name string, there bool) error {
 	if !there {
 		if err := d.rename(dir, name); err != nil {
@@ -284,8 +283,8 @@ func (d *directory) swap(dir, name string, there bool) error {
 	return err
 }
 
-// discard removes what no longer has a model's name. A failure, as when Windows
-// has a file of it open, changes no model: the next Open removes what stays.
+// discard removes files that no longer have a model's name. A failure, such as an open
+// file on Windows, affects no model: the next Open removes the rest.
 func (d *directory) discard(dir string) { _ = d.root.RemoveAll(dir) }
 
 // replace is swap in two steps.

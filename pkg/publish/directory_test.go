@@ -30,7 +30,7 @@ func putRun(t testing.TB, dir, name string) {
 	}
 }
 
-// Each rename fails in turn, with and without a system that exchanges directories.
+// Each rename fails in turn, with and without support for exchanging directories.
 func TestFailingRename(t *testing.T) {
 	broken := errors.New("broken disk")
 	for _, how := range []string{"exchange", "two steps", "packed"} {
@@ -77,7 +77,7 @@ func TestFailingRename(t *testing.T) {
 	}
 }
 
-// A process that dies between any two steps leaves a model that the next Open has.
+// A process that dies between any two steps leaves a model that the next Open restores.
 func TestCrash(t *testing.T) {
 	type crash struct{}
 	for _, atomic := range []bool{true, false} {
@@ -121,7 +121,7 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// A crash after the new model has the name leaves the old one aside.
+// A crash after the rename of the new model leaves the old one aside.
 func TestOpenRemovesOld(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
@@ -169,7 +169,7 @@ func TestDelete(t *testing.T) {
 	s.expect(t, s.Delete(t.Context(), "m"), llm.NotFound, "name")
 }
 
-// While many upload one name, whoever scans sees a whole model.
+// While many processes upload one name, scans always see a whole model.
 func TestConcurrent(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
@@ -185,7 +185,7 @@ func TestConcurrent(t *testing.T) {
 			}
 		})
 	}
-	// Where directories are not exchanged in one step there is a moment without.
+	// Without an atomic exchange there is a moment without the model.
 	if err := s.directory().exchange("m", "m"); !errors.Is(err, errors.ErrUnsupported) {
 		readers.Go(func() {
 			for {
@@ -211,7 +211,7 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-// An upload waits for another of its name, and no longer than its context.
+// An upload waits for another of its name, but no longer than its context.
 func TestWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l locks
@@ -246,8 +246,7 @@ func TestWaits(t *testing.T) {
 	})
 }
 
-// What goes while files are counted, as the old model does when another upload ends, is no
-// error of who counts.
+// Files that disappear during the count, such as an old model, are not errors.
 func TestUsedBesideOthers(t *testing.T) {
 	p := open(t, t.TempDir())
 	put(t, p, upload(t, "m", 1))
@@ -283,7 +282,7 @@ func TestUsedBesideOthers(t *testing.T) {
 	<-stopped
 }
 
-// A packed model beside the directories has its name too: it is replaced and deleted.
+// A packed model next to the directories owns its name too: it is replaced and deleted.
 func TestPackBeside(t *testing.T) {
 	for what, do := range map[string]func(p *place) []string{
 		"put": func(p *place) []string {
@@ -321,7 +320,7 @@ func TestPackBeside(t *testing.T) {
 	}
 }
 
-// A directory of pieces that goes with the last of them is made again for the next one.
+// A directory of parts that disappears with its last part is created again for the next one.
 func TestPiecesComeAndGo(t *testing.T) {
 	p := open(t, t.TempDir())
 	var group sync.WaitGroup

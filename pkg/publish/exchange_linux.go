@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// exchange swaps two entries of root in one step, if the file system can.
+// exchange swaps two entries of root atomically, if the file system supports it.
 func exchange(root *os.Root, a, b string) error {
 	dir, err := root.Open(".")
 	if err != nil {

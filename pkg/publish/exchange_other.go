@@ -7,5 +7,5 @@ import (
 	"os"
 )
 
-// exchange swaps two entries of root in one step: not here.
+// exchange is not supported on this system.
 func exchange(*os.Root, string, string) error { return errors.ErrUnsupported }

@@ -9,14 +9,14 @@ import (
 	"path"
 )
 
-// files makes files below the directory of models. Each is locked while it is made, so
-// that another process that starts meanwhile leaves it alone.
+// files creates files below the directory of models. Each is locked while it is
+// written, so that another starting process leaves it alone.
 type files struct {
 	root *os.Root
 	open func(name string) (file, error) // creates a file; tests let it fail
 }
 
-// A file is what is written.
+// A file is an open file for writing.
 type file interface {
 	io.Writer
 	io.ReaderAt
@@ -31,8 +31,8 @@ func newFiles(root *os.Root) *files {
 	}}
 }
 
-// unnamed creates a file that goes with the process, whatever ends it: it has no name, or
-// one below the prefix where the system knows no files without.
+// unnamed creates a file that disappears with the process: without a name, or with a name
+// after prefix if the system does not support unnamed files.
 func (f *files) unnamed(prefix string) (file, error) {
 	name := prefix + rand.Text()
 	made, err := f.open(name)
@@ -54,12 +54,11 @@ type named struct {
 // Close implements [io.Closer].
 func (n *named) Close() error { return errors.Join(n.file.Close(), n.remove()) }
 
-// lockTries bounds how often a name is tried that another process tidies up in the same
-// moment.
+// lockTries bounds the attempts for a name that another process is deleting.
 const lockTries = 10
 
-// locked calls make, which makes name, and locks that. The lock ends with unlock, or with
-// the process.
+// locked calls make, which creates name, and locks that. The lock ends with unlock, or
+// with the process.
 func (f *files) locked(name string, make func() error) (unlock func(), err error) {
 	for range lockTries {
 		if err := make(); err != nil {
@@ -76,15 +75,15 @@ func (f *files) locked(name string, make func() error) (unlock func(), err error
 			return nil, errors.Join(err, held.Close())
 		}
 		if _, err := f.root.Lstat(name); err == nil {
-			return func() { _ = held.Close() }, nil // which unlocks it
+			return func() { _ = held.Close() }, nil // this unlocks it
 		}
-		_ = held.Close() // it was removed as what a dead process had left
+		_ = held.Close() // another process removed it as the remains of a dead one
 	}
 	return nil, &fs.PathError{Op: "lock", Path: name, Err: fs.ErrNotExist}
 }
 
-// clear removes what has a name if no process is making it.
-func (f *files) clear(name string) error {
+// removeStale removes a file if no process is writing it.
+func (f *files) removeStale(name string) error {
 	info, err := f.root.Lstat(name)
 	if err != nil {
 		return gone(err)
@@ -98,7 +97,7 @@ func (f *files) clear(name string) error {
 	case errors.Is(err, errLocked):
 		return nil
 	case errors.Is(err, errors.ErrUnsupported):
-		if young(info) {
+		if recent(info) {
 			return nil
 		}
 	case err != nil:
@@ -107,17 +106,17 @@ func (f *files) clear(name string) error {
 	return f.root.RemoveAll(name)
 }
 
-// errLocked is the error of a file that another process makes.
+// errLocked means that another process is writing a file.
 var errLocked = errors.New("another process makes it")
 
-// clearBlobs removes the files of parts that were cut off when a process died, and what
-// kept others from completing an upload that it completed.
-func (f *files) clearBlobs() error {
+// removeStaleBlobs removes incomplete parts of dead processes, and their locks of
+// completions.
+func (f *files) removeStaleBlobs() error {
 	return fs.WalkDir(f.root.FS(), uploadsDir, func(name string, e fs.DirEntry, err error) error {
 		base := path.Base(name)
 		if err != nil || !e.Type().IsRegular() || base[0] != '.' && base != lockFile {
 			return gone(err)
 		}
-		return f.clear(name)
+		return f.removeStale(name)
 	})
 }

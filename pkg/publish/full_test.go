@@ -19,7 +19,7 @@ import (
 	"glossa/pkg/llm"
 )
 
-// full is a file on a disk that has no room for more.
+// full is a file on a full disk.
 type full struct {
 	file
 	left *atomic.Int64 // bytes
@@ -49,7 +49,7 @@ func (f full) WriteAt(p []byte, at int64) (int, error) {
 
 func (f full) Sync() error { return errors.Join(f.room(1), f.file.Sync()) }
 
-// A full disk is no fault of who uploads, whatever is written, and leaves nothing.
+// A full disk is not an error of the client, whatever is written, and leaves no files.
 func TestFullDisk(t *testing.T) {
 	data := golden(t)
 	for _, why := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG} {
@@ -98,7 +98,7 @@ func TestFullDisk(t *testing.T) {
 				}
 				list := []string{"m@1"}
 				if what == "complete" && slices.Equal(p.list(t), []string{"m@2"}) {
-					list = []string{"m@2"} // published, and not written down: it may be completed again
+					list = []string{"m@2"} // published, but not recorded: it may be completed again
 				}
 				p.same(t, err, llm.Full, "", list...)
 				if after := p.leftovers(t); !slices.Equal(after, before) {
@@ -112,8 +112,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// What a process has left that was killed goes when the next one starts, and nothing of one
-// that lives.
+// The next start removes the remains of a killed process, and nothing of a live one.
 func TestLeftovers(t *testing.T) {
 	dir := t.TempDir()
 	p := open(t, dir)
@@ -154,7 +153,7 @@ func TestLeftovers(t *testing.T) {
 		}
 		return copy(b, data[:min(250, len(b))]), nil
 	})
-	p.same(t, p.Part(t.Context(), s.ID, 0, body), llm.Invalid, "part", "m@1") // too long, and none of its files was missing
+	p.same(t, p.Part(t.Context(), s.ID, 0, body), llm.Invalid, "part", "m@1") // too long, but no file was missing
 	if err := p.Part(t.Context(), s.ID, 0, io.LimitReader(body, 500)); err != nil || begun == 0 || reads < 2 {
 		t.Error(err, begun, reads)
 	}
@@ -165,23 +164,23 @@ func TestLeftovers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	unlock, err := p.hold(t.Context(), list, s.ID)
+	unlock, err := p.lockCompletion(t.Context(), list, s.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
 	alive()
-	if _, err := p.hold(t.Context(), nil, s.ID); err == nil {
+	if _, err := p.lockCompletion(t.Context(), nil, s.ID); err == nil {
 		t.Error("an upload is completed twice at once")
 	}
 	unlock()
-	if unlock, err = p.hold(t.Context(), nil, s.ID); err != nil {
+	if unlock, err = p.lockCompletion(t.Context(), nil, s.ID); err != nil {
 		t.Error(err)
 	} else {
 		unlock()
 	}
 }
 
-// TestOpensOnly is another process of TestLeftovers.
+// TestOpensOnly is the other process of TestLeftovers.
 func TestOpensOnly(t *testing.T) {
 	if dir := os.Getenv("PUBLISH_OPENS"); dir != "" {
 		open(t, dir)

@@ -8,10 +8,10 @@ import (
 	"syscall"
 )
 
-// flock cannot lock here.
+// flock is not implemented on this system.
 func flock(*os.File, bool) error { return errors.ErrUnsupported }
 
-// isFull tells whether there was no room on the disk, or for a file of that size.
+// isFull reports whether the disk, or the quota for a file, is full.
 func isFull(err error) bool {
 	const handleDiskFull, diskFull, tooLarge = syscall.Errno(39), syscall.Errno(112), syscall.Errno(223) // of Windows
 	return errors.Is(err, handleDiskFull) || errors.Is(err, diskFull) || errors.Is(err, tooLarge)

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// flock locks an open file or directory until it is closed. It waits for one that is
-// locked, or returns errLocked.
+// flock locks an open file or directory until it is closed. If it is locked already,
+// flock waits, or returns errLocked.
 func flock(f *os.File, wait bool) error {
 	how := unix.LOCK_EX
 	if !wait {
@@ -26,7 +26,7 @@ func flock(f *os.File, wait bool) error {
 	return err
 }
 
-// isFull tells whether there was no room on the disk, or for a file of that size.
+// isFull reports whether the disk, or the quota for a file, is full.
 func isFull(err error) bool {
 	return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) || errors.Is(err, unix.EFBIG)
 }

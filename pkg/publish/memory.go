@@ -10,26 +10,26 @@ import (
 	"glossa/pkg/llm"
 )
 
-// Shares of the memory of uploads, in bytes, where [Store.Memory] is not set. An upload
+// Shares of the memory of uploads, in bytes, if [Store.Memory] is not set. An upload
 // takes them in this order, each once, so that no two uploads wait for each other.
 const (
-	maxBodies  = 256 << 20 // bodies that are kept in memory, see [Store.Spool]
+	maxBodies  = 256 << 20 // bodies in memory, see [Store.Spool]
 	maxTexts   = 128 << 20 // configurations, metrics and training data
-	maxWeights = 1 << 30   // weights of checkpoints of Alpha, with their tokenizers
+	maxWeights = 1 << 30   // weights of Alpha checkpoints, with their tokenizers
 )
 
-// memory is what the uploads of a process may take, by kind.
+// memory is the memory that all uploads of a process may take, by kind.
 type memory struct{ bodies, texts, weights fair.Pool }
 
 const (
-	// patience is how long an upload waits for memory that others use.
+	// patience is the longest time that an upload waits for memory.
 	patience = 20 * time.Second
-	// maxWaiting bounds the uploads that wait for memory of one kind.
+	// maxWaiting bounds the uploads that wait for one kind of memory.
 	maxWaiting = 64
 )
 
-// take waits until the sender of ctx may have n bytes of a pool of total bytes. A sender
-// has at most half of them, unless one upload alone needs more. The caller calls release.
+// take waits until the sender of ctx may take n bytes of a pool of total bytes. A sender
+// gets at most half of them, unless a single upload needs more. The caller calls release.
 func take(ctx context.Context, pool *fair.Pool, n, total int64) (release func(), err error) {
 	limits := fair.Limits{Total: total, Share: total / 2, Wait: patience, Places: maxWaiting}
 	c, err := pool.Take(ctx, llm.SenderOf(ctx), n, limits)
@@ -42,11 +42,11 @@ func take(ctx context.Context, pool *fair.Pool, n, total int64) (release func(),
 	return c.Release, nil
 }
 
-// textCopies is how often a text is in memory at once: as it was sent, decoded, and packed.
+// textCopies is the number of copies of a text in memory: as sent, decoded, and packed.
 const textCopies = 4
 
-// share returns how much of one kind all uploads may take together: all of most where
-// Memory is 3 GiB or more, and proportionally less below.
+// share returns the memory of one kind for all uploads together: most if Memory is 3
+// GiB or more, and proportionally less below.
 func (s *Store) share(most int64) int64 {
 	const ample = 3 << 30
 	if s.Memory == 0 || s.Memory >= ample {
@@ -65,8 +65,8 @@ func (s *Store) HoldTexts(ctx context.Context, n int64) (release func(), err err
 	return release, nil
 }
 
-// holdWeights waits for the memory that reading a checkpoint of Alpha takes, and returns
-// how much of it is for weights.
+// holdWeights waits for the memory for reading an Alpha checkpoint, and returns the part
+// for weights.
 func (s *Store) holdWeights(ctx context.Context, weights, file int64) (budget int64, release func(), err error) {
 	budget = cmp.Or(s.Memory/2, maxBudget)
 	if weights > budget {
@@ -78,7 +78,7 @@ func (s *Store) holdWeights(ctx context.Context, weights, file int64) (budget in
 }
 
 const (
-	maxBudget       = 4 << 30  // of the weights of one checkpoint of Alpha where Memory is 0, bytes
-	maxTokenizer    = 16 << 20 // of a checkpoint's tokenizer, as it is written, bytes
-	tokenizerCopies = 12       // bytes of memory for each of a tokenizer's: those of words took 8, and it is read before
+	maxBudget       = 4 << 30  // for the weights of one Alpha checkpoint if Memory is 0, in bytes
+	maxTokenizer    = 16 << 20 // of a checkpoint's tokenizer in its file, in bytes
+	tokenizerCopies = 12       // memory for each byte of a tokenizer: 8 were measured for words, and it is read before
 )

@@ -15,7 +15,7 @@ import (
 	"glossa/pkg/llm"
 )
 
-// A line is claims on a pool of 100 bytes, which tell when they are granted.
+// A line is a set of claims on a pool of 100 bytes, which report when they are granted.
 type line struct {
 	t *testing.T
 	fair.Pool
@@ -24,7 +24,7 @@ type line struct {
 	mu       sync.Mutex
 }
 
-// claim asks in a goroutine of its own, which ends when it is answered.
+// claim claims in a goroutine, which ends when the claim is answered.
 func (l *line) claim(ctx context.Context, sender string, n int64) {
 	go func() {
 		release, err := take(llm.WithSender(ctx, sender), &l.Pool, n, 100)
@@ -42,7 +42,7 @@ func (l *line) claim(ctx context.Context, sender string, n int64) {
 	synctest.Wait()
 }
 
-// giveBack releases what was granted.
+// giveBack releases a granted claim.
 func (l *line) giveBack(name string) {
 	l.mu.Lock()
 	release := l.releases[name]
@@ -54,7 +54,7 @@ func (l *line) giveBack(name string) {
 	synctest.Wait()
 }
 
-// expect compares what was answered since the last time.
+// expect compares the answers since the last call.
 func (l *line) expect(want ...string) {
 	l.t.Helper()
 	synctest.Wait()
@@ -66,8 +66,8 @@ func (l *line) expect(want ...string) {
 	l.granted = nil
 }
 
-// holds reports whether n bytes of a pool are used, or more. If fewer are, another byte is
-// granted among n.
+// holds reports whether at least n bytes of a pool are used: if not, it grants one more
+// byte within n.
 func holds(p *fair.Pool, n int64) bool {
 	c, err := p.Claim("another", 1, fair.Limits{Total: n})
 	defer c.Release()
@@ -81,11 +81,11 @@ func TestAllowance(t *testing.T) {
 		ctx := t.Context()
 		l.claim(ctx, "a", 30)
 		l.claim(ctx, "a", 20)
-		l.claim(ctx, "a", 1) // beyond half
+		l.claim(ctx, "a", 1) // more than half
 		l.claim(ctx, "b", 40)
 		l.expect("a 20", "a 30", "b 40")
-		l.claim(ctx, "c", 15) // beyond all
-		l.claim(ctx, "d", 5)  // which fits, and overtakes nobody
+		l.claim(ctx, "c", 15) // more than the pool
+		l.claim(ctx, "d", 5)  // it fits, but overtakes nobody
 		l.expect()
 		l.giveBack("a 30")
 		l.giveBack("a 30") // once
@@ -124,7 +124,7 @@ func TestAllowance(t *testing.T) {
 	})
 }
 
-// Uploads take their memory from the pools and give it back, also when they fail.
+// Uploads take their memory from the pools and return it, even if they fail.
 func TestMemoryIsShared(t *testing.T) {
 	each(t, func(t *testing.T, p *place) {
 		u := upload(t, "m", 1)
@@ -157,8 +157,8 @@ func TestMemoryIsShared(t *testing.T) {
 	})
 }
 
-// A body of any size takes little memory in a directory, and what it was announced with in a
-// bucket; it is there until it is closed.
+// A body of any size takes little memory with a directory, and its announced size with a
+// bucket; it can be read until it is closed.
 func TestSpool(t *testing.T) {
 	each(t, func(t *testing.T, p *place) {
 		data := bytes.Repeat([]byte("0123456789abcdef"), 5*pieceSize/32) // two pieces and a half

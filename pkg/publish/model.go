@@ -23,16 +23,16 @@ import (
 	"glossa/pkg/tokenizer/alpha"
 )
 
-// minCheckpoint is the size below which a scan ignores a checkpoint of Alpha, bytes.
+// minCheckpoint is the size below which a scan ignores an Alpha checkpoint, in bytes.
 const minCheckpoint = 1024
 
-// What the other kinds of files begin with.
+// Magic bytes of the other kinds of files.
 const (
 	ggufMagic = "GGUF"
 	alphMagic = "ALPH"
 )
 
-// check looks at all fields but the checkpoint.
+// check checks all fields but the checkpoint.
 func (u *Upload) check() error {
 	if err := CheckName(u.Name); err != nil {
 		return err
@@ -48,14 +48,13 @@ func (u *Upload) check() error {
 	return nil
 }
 
-// A model is an upload that was found good and can be written.
+// A model is a valid upload that can be written.
 type model struct {
 	write func(to io.WriterAt) error
 	close func() error
 }
 
-// read checks an upload, and returns what writes it. Errors that are the file's fault are
-// [llm.Error]s.
+// read checks an upload, and returns its model. Errors of the file are [llm.Error]s.
 func (s *Store) read(ctx context.Context, u *Upload) (*model, error) {
 	in := &source{ctx: ctx, r: u.Checkpoint}
 	m, err := s.readFrom(in, u)
@@ -79,7 +78,7 @@ func (s *Store) read(ctx context.Context, u *Upload) (*model, error) {
 	return m, nil
 }
 
-// readFrom tells the kinds of files apart.
+// readFrom distinguishes the kinds of files.
 func (s *Store) readFrom(in *source, u *Upload) (*model, error) {
 	head := make([]byte, 4)
 	n, err := in.ReadAt(head, 0)
@@ -110,7 +109,7 @@ func (s *Store) readFrom(in *source, u *Upload) (*model, error) {
 	return nil, errors.New("it is neither a checkpoint of Alpha nor a packed model nor GGUF: glossa pack makes a packed one of others")
 }
 
-// alpha reads a checkpoint of Alpha and holds it against its configuration.
+// alpha reads an Alpha checkpoint and compares it with its configuration.
 func (s *Store) alpha(in *source, u *Upload) (*model, error) {
 	if len(u.Config) == 0 {
 		return nil, invalid("config", nil, "missing")
@@ -142,7 +141,7 @@ func (s *Store) alpha(in *source, u *Upload) (*model, error) {
 	return m, nil
 }
 
-// readAlpha reads a checkpoint of Alpha into memory.
+// readAlpha reads an Alpha checkpoint into memory.
 func (s *Store) readAlpha(in *source, u *Upload, label string, opt checkpoint.Options) (*model, error) {
 	a, err := checkpoint.ReadAlpha(in, u.Size, label, opt)
 	if err != nil {
@@ -166,7 +165,7 @@ func (s *Store) readAlpha(in *source, u *Upload, label string, opt checkpoint.Op
 	return s.pack(in.ctx, u, m, cmp.Or(u.Quant, dtype.F32.Option())), nil
 }
 
-// run is what is kept of a run beside the weights.
+// run returns the files of a run that are stored with the weights.
 func (u *Upload) run() *arch.Run {
 	r := &arch.Run{Config: u.Config, Step: u.Step, LastLoss: checkpoint.LastLoss([]byte(u.Metrics))}
 	for _, f := range []struct{ name, text string }{{"metrics.jsonl", u.Metrics}, {"training-data.txt", u.TrainingData}} {
@@ -177,8 +176,8 @@ func (u *Upload) run() *arch.Run {
 	return r
 }
 
-// sameShape refuses a configuration that describes another model than the
-// checkpoint holds: listings show the one, the engine runs the other.
+// sameShape rejects a configuration that describes another model than the checkpoint:
+// listings show the configuration, but the engine runs the checkpoint.
 func sameShape(config, inside *checkpoint.ModelConfig) error {
 	for _, f := range []struct {
 		name string
@@ -199,7 +198,7 @@ func sameShape(config, inside *checkpoint.ModelConfig) error {
 	return nil
 }
 
-// gguf opens a GGUF file, whose weights are read one after the other when it is packed.
+// gguf opens a GGUF file, whose weights are read one by one during packing.
 func (s *Store) gguf(in *source, u *Upload) (*model, error) {
 	name := u.Name + ".gguf"
 	m, err := arch.Open(oneFile{name, in, u.Size}, name)
@@ -209,7 +208,7 @@ func (s *Store) gguf(in *source, u *Upload) (*model, error) {
 	return s.pack(in.ctx, u, m, cmp.Or(u.Quant, dtype.Q8_0.Option())), nil
 }
 
-// pack returns what packs a model.
+// pack returns a model that packs m.
 func (s *Store) pack(ctx context.Context, u *Upload, m *arch.Model, quant string) *model {
 	return &model{close: m.Close, write: func(to io.WriterAt) error {
 		k := s.Kernels
@@ -223,7 +222,7 @@ func (s *Store) pack(ctx context.Context, u *Upload, m *arch.Model, quant string
 	}}
 }
 
-// packed opens a packed model, which is copied as it is.
+// packed opens a packed model, which is copied unchanged.
 func packed(in *source, u *Upload, fsys fs.FS, name string) *model {
 	write := func(to io.WriterAt) error {
 		done := int64(0)
@@ -242,8 +241,8 @@ func (u *Upload) tell(done, total int64) {
 	}
 }
 
-// A source reads until its context ends and remembers its own error, to tell it from
-// what is wrong with the content.
+// A source reads until its context ends and keeps its own error, to distinguish it
+// from an error in the content.
 type source struct {
 	ctx context.Context
 	r   io.ReaderAt
@@ -282,7 +281,7 @@ func (s *source) ReadAt(p []byte, at int64) (int, error) {
 	return n, err
 }
 
-// blame returns err as that of the content, unless it is that of reading it.
+// blame returns err as an error in the content, unless it is an error of reading.
 func (s *source) blame(err error) error {
 	own := s.first()
 	e, ok := errors.AsType[*llm.Error](own)
@@ -300,7 +299,7 @@ func (s *source) blame(err error) error {
 	return invalid("checkpoint", nil, "%v", err)
 }
 
-// A sink remembers the first error of writing.
+// A sink keeps the first error of writing.
 type sink struct {
 	w io.WriterAt
 	failure
@@ -330,7 +329,7 @@ func (o oneFile) Open(name string) (fs.File, error) {
 	return &openFile{io.NewSectionReader(o.r, 0, o.size), o}, nil
 }
 
-// openFile is the open file, and describes itself.
+// openFile is the open file and its own fs.FileInfo.
 type openFile struct {
 	*io.SectionReader
 	o oneFile

@@ -14,15 +14,15 @@ import (
 	"glossa/pkg/engine/checkpoint"
 )
 
-// objects is where models are in a bucket: each is one object, which is replaced in one
-// step. It implements [models].
+// objects stores models in a bucket: each is one object, which is replaced in one step.
+// It implements [models].
 type objects struct {
 	b *bucket.Bucket
 	s *Store
 }
 
-// tidying is how long what a failed upload has left may take to go.
-const tidying = 10 * time.Second
+// cleanupTimeout is the longest time for deleting the remains of a failed upload.
+const cleanupTimeout = 10 * time.Second
 
 func (o *objects) close() error { return nil }
 
@@ -35,10 +35,9 @@ func (o *objects) used(ctx context.Context) (total int64, err error) {
 	return total, err
 }
 
-// of returns the keys of the objects that a model of that name has, or whatever has the
-// name; the second result tells whether it is a model, which its own files make it, and
-// none of a directory below.
-func (o *objects) of(ctx context.Context, name string) (keys []string, isModel bool, err error) {
+// objectsOf returns the keys of the objects of a name, and reports whether they are a model: a
+// model's own files count, but not those of a directory below.
+func (o *objects) objectsOf(ctx context.Context, name string) (keys []string, isModel bool, err error) {
 	list, err := o.b.List(ctx, name)
 	for _, i := range list {
 		if i.Key != name+checkpoint.PackSuffix && !strings.HasPrefix(i.Key, name+"/") {
@@ -46,20 +45,21 @@ func (o *objects) of(ctx context.Context, name string) (keys []string, isModel b
 		}
 		keys = append(keys, i.Key)
 		base := path.Base(i.Key)
-		isModel = isModel || own(i.Key, name) && (base == configFile || strings.HasSuffix(base, checkpoint.PackSuffix) || strings.HasSuffix(base, ".gguf"))
+		isModel = isModel || isOwnObject(i.Key, name) && (base == configFile || strings.HasSuffix(base, checkpoint.PackSuffix) || strings.HasSuffix(base, ".gguf"))
 	}
 	return keys, isModel, err
 }
 
-// own tells whether an object that has a name is the model itself or lies in its directory.
-func own(key, name string) bool { return key == name+checkpoint.PackSuffix || path.Dir(key) == name }
+// isOwnObject reports whether an object of a name is the model itself or lies in its directory.
+func isOwnObject(key, name string) bool {
+	return key == name+checkpoint.PackSuffix || path.Dir(key) == name
+}
 
-// store implements [models]. The new object is there before anything of the old model
-// goes. It takes the place of a packed model's, whatever that is called. Where the old one
-// is a run or has a configuration, that is what readers go by until it is deleted, which
-// is one step too.
+// store implements [models]. It stores the new object before it deletes anything of the
+// old model. It replaces a packed model, under either of its keys. If the old model is a
+// run or has a configuration, readers use that until it is deleted, which is one step too.
 func (o *objects) store(ctx context.Context, name string, isNew bool, write func(to io.WriterAt) error) error {
-	keys, isModel, err := o.of(ctx, name)
+	keys, isModel, err := o.objectsOf(ctx, name)
 	switch {
 	case err != nil:
 		return err
@@ -74,7 +74,7 @@ func (o *objects) store(ctx context.Context, name string, isNew bool, write func
 		_, err = w.Close()
 	}
 	if err != nil {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tidying)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 		defer cancel()
 		if isNew && errors.Is(err, errExist) {
 			err = exists(name)
@@ -84,20 +84,20 @@ func (o *objects) store(ctx context.Context, name string, isNew bool, write func
 	return o.delete(ctx, slices.DeleteFunc(keys, func(key string) bool { return key == target }))
 }
 
-// target returns where a model is stored: where the one packed model of the name lies, if
-// there is one alone.
+// target returns the key of a new model: that of the packed model of the name, if that is
+// its only object.
 func target(keys []string, name string) string {
 	packs := slices.DeleteFunc(slices.Clone(keys), func(key string) bool {
-		return !strings.HasSuffix(key, checkpoint.PackSuffix) || !own(key, name)
+		return !strings.HasSuffix(key, checkpoint.PackSuffix) || !isOwnObject(key, name)
 	})
-	alone := !slices.Contains(keys, path.Join(name, configFile)) // else it may be no packed one
+	alone := !slices.Contains(keys, path.Join(name, configFile)) // otherwise it may not be a packed one
 	if len(packs) == 1 && alone {
 		return packs[0]
 	}
 	return path.Join(name, PackName)
 }
 
-// delete deletes objects, first that by which a directory is known.
+// delete deletes objects, first the one that marks a directory as a model.
 func (o *objects) delete(ctx context.Context, keys []string) error {
 	slices.SortFunc(keys, func(a, b string) int {
 		first := func(key string) int {
@@ -118,7 +118,7 @@ func (o *objects) delete(ctx context.Context, keys []string) error {
 
 // remove implements [models].
 func (o *objects) remove(ctx context.Context, name string) error {
-	keys, isModel, err := o.of(ctx, name)
+	keys, isModel, err := o.objectsOf(ctx, name)
 	switch {
 	case err != nil:
 		return err

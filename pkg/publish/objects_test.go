@@ -18,8 +18,8 @@ import (
 	"glossa/pkg/llm"
 )
 
-// layouts are what may have the name m in a bucket before, with the object that takes the
-// place of a packed one.
+// layouts returns everything that may have the name m in a bucket, with the key that
+// replaces a packed model.
 func layouts(t *testing.T) map[string]map[string][]byte {
 	t.Helper()
 	read := func(name string) []byte {
@@ -30,7 +30,7 @@ func layouts(t *testing.T) map[string]map[string][]byte {
 		return data
 	}
 	run := map[string][]byte{"m/config.json": []byte(config), "m/checkpoint-1.json": golden(t), "m/metrics.jsonl": []byte("{}")}
-	crashed := map[string][]byte{"m/" + PackName: packOf(t)} // after the packed one was put
+	crashed := map[string][]byte{"m/" + PackName: packOf(t)} // after the packed model was stored
 	for key, data := range run {
 		crashed[key] = data
 	}
@@ -46,13 +46,13 @@ func layouts(t *testing.T) map[string]map[string][]byte {
 	}
 }
 
-// Whatever has the name in a bucket is replaced whole. Whoever looks between two requests
-// finds the old one or the new one; and a process that dies there leaves one of them, which
+// Anything with the name in a bucket is replaced completely. A reader between two requests
+// finds the old model or the new one; a process that dies there leaves one of them, which
 // the next upload replaces.
 func TestReplaceInBucket(t *testing.T) {
 	for name, objects := range layouts(t) {
 		t.Run(name, func(t *testing.T) {
-			for die := 0; ; die++ { // after so many requests that write; 0: never
+			for die := 0; ; die++ { // after this many write requests; 0: never
 				s3 := &buckettest.Store{}
 				for key, data := range objects {
 					s3.Put("checkpoints/"+key, data)
@@ -103,7 +103,7 @@ func TestReplaceInBucket(t *testing.T) {
 	}
 }
 
-// Models are deleted, whatever they are; what is none stays.
+// Delete removes models of any kind, and nothing else.
 func TestDeleteInBucket(t *testing.T) {
 	for name, objects := range layouts(t) {
 		s3 := &buckettest.Store{}
@@ -131,8 +131,8 @@ func TestDeleteInBucket(t *testing.T) {
 	}
 }
 
-// Of uploads of one name in several processes one wins, whole, and whoever reads meanwhile
-// has a whole one.
+// Of concurrent uploads of one name in several processes one wins completely, and readers
+// always see a whole model.
 func TestTwoProcesses(t *testing.T) {
 	s3 := &buckettest.Store{}
 	put(t, inBucket(t, s3), upload(t, "m", 0))
@@ -163,7 +163,7 @@ func TestTwoProcesses(t *testing.T) {
 	}
 }
 
-// What the store refuses is said in words, and leaves the model.
+// An error of the store is reported in words, and leaves the model.
 func TestBucketRefuses(t *testing.T) {
 	for code, c := range map[string]struct {
 		status int

@@ -7,7 +7,7 @@ import (
 	"glossa/pkg/llm"
 )
 
-// Uploads under way lie in the parent directory of the models.
+// Uploads in progress lie in the parent directory of the models.
 func TestBucketPlaces(t *testing.T) {
 	for url, want := range map[string][2]string{
 		"s3://bucket/checkpoints":  {"checkpoints", "uploads"},

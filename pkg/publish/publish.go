@@ -42,7 +42,7 @@ type Upload struct {
 	Size         int64  // of Checkpoint, bytes
 	Metrics      string // metrics.jsonl; "" for none
 	TrainingData string // training-data.txt; "" for none
-	Quant        string // format of the weights, of [Quants]; "": f32 of Alpha, q8_0 of GGUF
+	Quant        string // format of the weights, one of [Quants]; "": f32 for Alpha, q8_0 for GGUF
 	New          bool   // only if no model has the name: else the error is [ErrExists]
 
 	Progress func(done, total int64) // called with the bytes written so far; nil: disabled
@@ -85,7 +85,7 @@ type Store struct {
 	// Memory is the memory of this process for the weights of models, bytes. All uploads
 	// together take at most half of it; 0: the usual bounds. Uploads that do not fit wait.
 	Memory  int64
-	Kernels *kernel.Kernels // that pack; nil: the best
+	Kernels *kernel.Kernels // for packing; nil: the best
 	Log     func(error)     // called with errors of cleaning up; nil: they are ignored
 	// Resume continues an interrupted Put into a bucket, and keeps what an interrupted Put
 	// has sent. Only one process at a time may use it.
@@ -99,7 +99,7 @@ type Store struct {
 
 	locks locks
 	mu    sync.Mutex
-	open  int   // uploads that write
+	open  int   // uploads in progress
 	bytes int64 // of all files while open > 0
 }
 
@@ -229,29 +229,29 @@ func (s *Store) Delete(ctx context.Context, name string) error {
 	return nil
 }
 
-// noModel is the error of an unknown name.
+// noModel returns the error of an unknown name.
 func noModel(name string) error {
 	return &llm.Error{Code: llm.NotFound, Param: "name", Message: fmt.Sprintf("no model %q", name)}
 }
 
-// exists is the error of an upload with New whose name a model has.
+// exists returns the error of an upload with New for the name of an existing model.
 func exists(name string) error { return invalid("name", ErrExists, "there is a model %s", name) }
 
-// taken is the error of a name that something else than a model has, which stays.
+// taken returns the error for a name of something that is not a model and stays.
 func taken(name string) error {
 	return invalid("name", nil, "%q is taken by something that is no model", name)
 }
 
-// invalid is an error in a field of the upload.
+// invalid returns an error in a field of the upload.
 func invalid(param string, cause error, format string, args ...any) *llm.Error {
 	return &llm.Error{Code: llm.Invalid, Param: param, Message: fmt.Sprintf(format, args...), Err: cause}
 }
 
-// shortly is when to retry an upload for which the store has no room now.
-const shortly = 5 * time.Second
+// retryAfter is the time after which to retry an upload for which the store has no room now.
+const retryAfter = 5 * time.Second
 
-// internal is the error of a failure that the client did not cause: the request ended, the
-// bucket refused, or the program has a fault.
+// internal returns the error of a failure that the client did not cause: the request
+// ended, the bucket refused, or the program has a bug.
 func internal(ctx context.Context, err error) error {
 	if e, ok := errors.AsType[*llm.Error](err); ok {
 		return e
@@ -266,14 +266,14 @@ func internal(ctx context.Context, err error) error {
 	case !ok:
 		return &llm.Error{Code: llm.Internal, Message: "the model could not be stored", Err: err}
 	case e.Status == http.StatusServiceUnavailable || e.Status == http.StatusTooManyRequests:
-		return &llm.Error{Code: llm.Unavailable, Message: fmt.Sprintf("S3 takes nothing now (%d %s)", e.Status, e.Code), RetryAfter: shortly, Err: err}
+		return &llm.Error{Code: llm.Unavailable, Message: fmt.Sprintf("S3 takes nothing now (%d %s)", e.Status, e.Code), RetryAfter: retryAfter, Err: err}
 	case errors.Is(err, fs.ErrPermission):
 		return &llm.Error{Code: llm.Upstream, Message: fmt.Sprintf("S3 does not let this server store models (%d %s)", e.Status, e.Code), Err: err}
 	}
 	return &llm.Error{Code: llm.Upstream, Message: fmt.Sprintf("S3 does not take the model (%d %s)", e.Status, e.Code), Err: err}
 }
 
-// interrupted is the error of an upload whose context ended.
+// interrupted returns the error of an upload whose context ended.
 func interrupted(err error) *llm.Error {
 	code := llm.Invalid
 	if errors.Is(err, context.DeadlineExceeded) {

@@ -29,7 +29,7 @@ import (
 
 const config = `{"modelConfig":{"vocabSize":3,"blockSize":4,"nLayer":1,"nEmbd":4,"nHead":2,"dropout":0},"trainConfig":{},"configHash":"00000000","runId":"r"}`
 
-// golden is the golden checkpoint as ALPH.
+// golden returns the golden checkpoint as ALPH.
 func golden(t testing.TB) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -43,13 +43,13 @@ func upload(t testing.TB, name string, step int) Upload {
 	return Upload{Name: name, Config: []byte(config), Step: step, Metrics: `{"loss":1.5}` + "\n"}.of(golden(t))
 }
 
-// of is the upload of these bytes.
+// of returns the upload with these bytes.
 func (u Upload) of(data []byte) Upload {
 	u.Checkpoint, u.Size = bytes.NewReader(data), int64(len(data))
 	return u
 }
 
-// A place is a store with what tests see of it.
+// A place is a store with the means to inspect it.
 type place struct {
 	*Store
 	kind string
@@ -71,7 +71,7 @@ func open(t testing.TB, dir string) *place {
 
 func (p *place) directory() *directory { return p.models.(*directory) }
 
-// inBucket opens a store in a bucket, as another process may too.
+// inBucket opens a store in a bucket, which other processes may share.
 func inBucket(t testing.TB, s3 *buckettest.Store) *place {
 	t.Helper()
 	server := httptest.NewServer(s3)
@@ -84,12 +84,12 @@ func inBucket(t testing.TB, s3 *buckettest.Store) *place {
 	}
 }
 
-// fresh is what a prefix has now.
+// fresh is a file system with the current contents of a prefix.
 type fresh struct{ cfg bucket.Config }
 
 func (f fresh) Open(name string) (fs.File, error) { return bucket.New(f.cfg).Open(name) }
 
-// places are stores of both kinds.
+// places returns stores of both kinds.
 func places(t *testing.T) []*place {
 	return []*place{open(t, t.TempDir()), inBucket(t, &buckettest.Store{PageSize: 2})}
 }
@@ -102,7 +102,7 @@ func each(t *testing.T, f func(t *testing.T, p *place)) {
 	}
 }
 
-// list tells what models are served, as name@step, each of which must load.
+// list returns the served models as name@step, and checks that each loads.
 func (p *place) list(t testing.TB) (list []string) {
 	t.Helper()
 	fsys := p.fsys
@@ -149,7 +149,7 @@ func (p *place) list(t testing.TB) (list []string) {
 	return list
 }
 
-// leftovers are files that no model has.
+// leftovers returns the files that belong to no model.
 func (p *place) leftovers(t testing.TB) (names []string) {
 	t.Helper()
 	if p.s3 != nil {
@@ -199,7 +199,7 @@ func put(t *testing.T, p *place, u Upload) {
 	}
 }
 
-// A model is one file, which has all that was sent, and replaces another whole.
+// A model is one file with all uploaded data, and replaces another completely.
 func TestPut(t *testing.T) {
 	each(t, func(t *testing.T, p *place) {
 		put(t, p, upload(t, "novels", 9))
@@ -239,7 +239,7 @@ func TestPut(t *testing.T) {
 	})
 }
 
-// packOf is the golden model, packed.
+// packOf returns the golden model, packed.
 func packOf(t testing.TB) []byte {
 	t.Helper()
 	m, err := arch.FromAlpha(checkpointtest.Golden(), "")
@@ -267,8 +267,7 @@ func ggufOf(t testing.TB) []byte {
 	return data
 }
 
-// Files that say themselves what they are need no more than a name. A packed one is kept
-// as it is.
+// Self-describing files need only a name. A packed one is stored unchanged.
 func TestPutOthers(t *testing.T) {
 	each(t, func(t *testing.T, p *place) {
 		pack := packOf(t)
@@ -290,7 +289,7 @@ func TestPutOthers(t *testing.T) {
 	})
 }
 
-// Whatever a file is damaged by, it is refused or is a model that loads.
+// A damaged file is rejected, or is a model that loads.
 func TestDamaged(t *testing.T) {
 	pack := packOf(t)
 	p := open(t, t.TempDir())
@@ -386,12 +385,12 @@ func TestRefuses(t *testing.T) {
 	})
 }
 
-// readAt is a reader that is a function.
+// readAt is a function as a reader.
 type readAt func(p []byte, at int64) (int, error)
 
 func (f readAt) ReadAt(p []byte, at int64) (int, error) { return f(p, at) }
 
-// An error of the reader is no fault of the file's.
+// An error of the reader is not an error of the file.
 func TestReaderError(t *testing.T) {
 	each(t, func(t *testing.T, p *place) {
 		for _, c := range []struct {
@@ -461,7 +460,7 @@ func TestQuota(t *testing.T) {
 	})
 }
 
-// One that must be new is refused where a model is; of several at once one is stored.
+// With New, a name of an existing model is rejected; of several concurrent uploads one is stored.
 func TestNew(t *testing.T) {
 	each(t, func(t *testing.T, p *place) {
 		first := upload(t, "m", 1)
@@ -499,7 +498,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// ReadRun makes an upload of a run directory.
+// ReadRun returns a run directory as an upload.
 func TestReadRun(t *testing.T) {
 	runs := fstest.MapFS{
 		"m/config.json": {Data: []byte(config)}, "m/checkpoint-7.json": {Data: golden(t)}, "m/checkpoint-5.json": {Data: golden(t)},

@@ -16,8 +16,8 @@ type quota struct {
 	written int64
 }
 
-// begin opens an account. The files are counted when the first of several uploads
-// under way begins.
+// begin starts counting for an upload. The existing files are counted when the first
+// of several concurrent uploads begins.
 func (s *Store) begin(ctx context.Context) (*quota, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -45,15 +45,15 @@ func (s *Store) usage(ctx context.Context) (int64, error) {
 	return used, err
 }
 
-// end closes the account. What it wrote stays counted until no upload is under way:
-// whether it is still there is not known here.
+// end stops counting. The written bytes stay counted until no upload is in progress,
+// because they may still exist.
 func (q *quota) end() {
 	q.s.mu.Lock()
 	defer q.s.mu.Unlock()
 	q.s.open--
 }
 
-// giveBack is end for bytes that are there no more.
+// giveBack is end for bytes that no longer exist.
 func (q *quota) giveBack() {
 	q.s.mu.Lock()
 	defer q.s.mu.Unlock()
@@ -61,7 +61,7 @@ func (q *quota) giveBack() {
 	q.s.open--
 }
 
-// writer counts what goes to w and stops at the limit.
+// writer counts the bytes written to w and stops at the limit.
 func (q *quota) writer(w io.WriterAt) io.WriterAt { return &countedWriter{q, w} }
 
 type countedWriter struct {
@@ -90,7 +90,7 @@ func (q *quota) take(n int64) error {
 	return nil
 }
 
-// room tells why there is none for an upload of a size, with which all have so many bytes.
+// room returns an error if an upload of a size does not fit, where all is the new total.
 func (s *Store) room(size, all int64) error {
 	switch limit := s.limit(); {
 	case size > limit:
@@ -102,8 +102,8 @@ func (s *Store) room(size, all int64) error {
 	return nil
 }
 
-// locks are mutexes by name, made when they are wanted. Names that differ in case
-// alone share one: they may be the same directory.
+// locks are mutexes by name, created on demand. Names that differ only in case share
+// one: they may be the same directory.
 type locks struct {
 	mu   sync.Mutex
 	held map[string]*heldLock

@@ -9,8 +9,8 @@ import (
 	"glossa/pkg/engine/checkpoint"
 )
 
-// ReadRun returns a run directory of Alpha in fsys as an upload, of its last checkpoint, under
-// the directory's name. The caller closes the file when it was put.
+// ReadRun returns the last checkpoint of an Alpha run directory in fsys as an upload, under
+// the directory's name. The caller closes the file after the upload.
 func ReadRun(fsys fs.FS, dir string) (Upload, io.Closer, error) {
 	sub, err := fs.Sub(fsys, dir)
 	if err != nil {

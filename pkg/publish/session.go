@@ -22,21 +22,21 @@ import (
 
 // Bounds of uploads in parts.
 const (
-	maxParts  = 200 // of one that was begun
+	maxParts  = 200 // of an upload in parts
 	maxRecord = 64 << 20
-	// Lasts is how long the parts of an upload are kept, and URLs for them are good.
+	// Lasts is the lifetime of the parts of an upload, and of the URLs for them.
 	Lasts    = 24 * time.Hour
 	urlLasts = 6 * time.Hour
 )
 
-// What an upload under way has beside its parts.
+// Keys of an upload besides its parts.
 const (
 	recordFile = "upload.json"
-	lockFile   = "completing" // while it is completed
+	lockFile   = "completing" // during its completion
 	doneFile   = "done.json"
 )
 
-// A Session is an upload that comes in parts.
+// A Session is an upload in parts.
 type Session struct {
 	ID       string
 	Name     string
@@ -49,16 +49,16 @@ type Session struct {
 	Expires  time.Time
 }
 
-// A Part is a piece of the file that is uploaded.
+// A Part is a part of the uploaded file.
 type Part struct {
 	Index   int
 	Offset  int64
 	Size    int64 // bytes
 	Arrived bool
-	URL     string // where to PUT it; "": to the server, as is possible in any case if it is small
+	URL     string // URL for a PUT of the part; "": send it to the server, which also accepts small parts in any case
 }
 
-// record is what is kept of an upload that was begun.
+// record is the stored description of an upload.
 type record struct {
 	Name         string          `json:"name"`
 	Step         int             `json:"step"`
@@ -68,20 +68,20 @@ type record struct {
 	Quant        string          `json:"quant,omitempty"`
 	Size         int64           `json:"size"`
 	PartSize     int64           `json:"partSize"`
-	SHA256       string          `json:"sha256,omitempty"` // of the file, hexadecimal
+	SHA256       string          `json:"sha256,omitempty"` // of the file, in hexadecimal
 	Begun        time.Time       `json:"begun"`
 }
 
 var (
 	validSum = regexp.MustCompile(`^[0-9a-f]{64}$`)
-	// An id ends with the file's size and its owner, so that a listing of what is kept tells
-	// what uploads may still take, and whose they are.
+	// An id ends with the file's size and its owner, so that a listing of the keys is enough
+	// for quotas and permissions.
 	validID = regexp.MustCompile(`^[A-Z2-7]{26}-([0-9a-f]{1,15})-([0-9a-f]{16})$`)
 )
 
-// Begin announces a file of u.Size bytes, which comes in parts of partSize bytes, or as one
-// if that is 0; u.Checkpoint is not looked at. sha256 is the file's, in hexadecimal, "" if
-// it is not known.
+// Begin announces a file of u.Size bytes, which comes in parts of partSize bytes, or in one
+// if that is 0; u.Checkpoint is ignored. sha256 is the file's checksum in hexadecimal, ""
+// if it is unknown.
 func (s *Store) Begin(ctx context.Context, u Upload, partSize int64, sha256 string) (*Session, error) {
 	u.Checkpoint = bytes.NewReader(nil)
 	if err := u.check(); err != nil {
@@ -111,7 +111,7 @@ func (s *Store) Begin(ctx context.Context, u Upload, partSize int64, sha256 stri
 	return s.session(ctx, id, &r, nil)
 }
 
-// check refuses what would end badly.
+// check rejects uploads that could not be completed.
 func (r *record) check(limit int64) error {
 	switch {
 	case r.Size < 1:
@@ -130,7 +130,7 @@ func (r *record) check(limit int64) error {
 	return nil
 }
 
-// sweep removes what is kept of an upload, save for what is excepted.
+// sweep deletes the blobs of an upload, except those listed.
 func (s *Store) sweep(ctx context.Context, list []blob, id string, except ...string) (err error) {
 	for _, b := range list {
 		file, ok := strings.CutPrefix(b.key, id)
@@ -141,10 +141,10 @@ func (s *Store) sweep(ctx context.Context, list []blob, id string, except ...str
 	return err
 }
 
-// partKey is where a part is kept.
+// partKey returns the key of a part.
 func partKey(id string, index int) string { return path.Join(id, fmt.Sprintf("%05d", index)) }
 
-// session describes an upload of which these are kept.
+// session describes an upload with these blobs.
 func (s *Store) session(ctx context.Context, id string, r *record, kept []blob) (*Session, error) {
 	sizes := map[string]int64{}
 	for _, b := range kept {
@@ -171,26 +171,26 @@ func (s *Store) session(ctx context.Context, id string, r *record, kept []blob) 
 	return out, nil
 }
 
-// unknown is the error of an upload that there is not.
-func unknown(id string) error {
+// unknownUpload returns the error of an unknown upload.
+func unknownUpload(id string) error {
 	return &llm.Error{Code: llm.NotFound, Param: "id", Message: fmt.Sprintf("no upload %.80q: it is kept for a day", id)}
 }
 
-// kept returns what there is of an upload that was begun.
+// kept returns the record and the blobs of an upload.
 func (s *Store) kept(ctx context.Context, id string) (r *record, list []blob, err error) {
-	if m := validID.FindStringSubmatch(id); m == nil || !may(ctx, m[2]) {
-		return nil, nil, unknown(id)
+	if m := validID.FindStringSubmatch(id); m == nil || !mayAccess(ctx, m[2]) {
+		return nil, nil, unknownUpload(id)
 	}
-	for range 3 { // it may be completed or deleted while it is looked at
+	for range 3 { // it may be completed or deleted meanwhile
 		if list, err = s.blobs.list(ctx, id+"/"); err != nil {
 			break
 		}
-		b, ok := find(list, path.Join(id, doneFile)) // which replaces the record
+		b, ok := find(list, path.Join(id, doneFile)) // it replaces the record
 		if !ok {
 			b, ok = find(list, path.Join(id, recordFile))
 		}
 		if !ok {
-			return nil, nil, unknown(id)
+			return nil, nil, unknownUpload(id)
 		}
 		r = &record{}
 		if err = s.readJSON(b, r); !errors.Is(err, fs.ErrNotExist) {
@@ -223,7 +223,7 @@ func (s *Store) readJSON(b blob, v any) error {
 	return json.Unmarshal(raw, v)
 }
 
-// Session tells what of an upload has arrived, and where the rest is to go.
+// Session returns an upload with the parts that have arrived, and the URLs for the others.
 func (s *Store) Session(ctx context.Context, id string) (*Session, error) {
 	r, list, err := s.kept(ctx, id)
 	if err != nil {
@@ -232,7 +232,7 @@ func (s *Store) Session(ctx context.Context, id string) (*Session, error) {
 	return s.session(ctx, id, r, list)
 }
 
-// Part takes a part that comes through the server. One that has arrived is replaced.
+// Part stores a part that is sent through the server. It replaces an earlier one.
 func (s *Store) Part(ctx context.Context, id string, index int, body io.Reader) error {
 	r, list, err := s.kept(ctx, id)
 	if err != nil {
@@ -251,7 +251,7 @@ func (s *Store) Part(ctx context.Context, id string, index int, body io.Reader) 
 	return nil
 }
 
-// inPart names the part as what is wrong.
+// inPart sets the part as the parameter of an error.
 func inPart(err error) error {
 	if e, ok := errors.AsType[*llm.Error](err); ok && e.Code == llm.Invalid {
 		named := *e
@@ -261,7 +261,7 @@ func inPart(err error) error {
 	return err
 }
 
-// closed refuses to change an upload that is completed.
+// closed returns an error if an upload is completed.
 func closed(list []blob, id string) error {
 	if _, ok := find(list, path.Join(id, doneFile)); ok {
 		return invalid("id", nil, "the upload is complete")
@@ -272,13 +272,13 @@ func closed(list []blob, id string) error {
 	return nil
 }
 
-// Abort forgets an upload, and nothing of a model that came of it.
+// Abort deletes an upload, but not a model made from it.
 func (s *Store) Abort(ctx context.Context, id string) error {
 	var list []blob
 	var err error
-	if m := validChunks.FindStringSubmatch(id); m != nil && may(ctx, m[1]) {
+	if m := validChunks.FindStringSubmatch(id); m != nil && mayAccess(ctx, m[1]) {
 		if list, err = s.blobs.list(ctx, id+"/"); err == nil && len(list) == 0 {
-			err = unknown(id)
+			err = unknownUpload(id)
 		}
 	} else {
 		_, list, err = s.kept(ctx, id)

@@ -36,7 +36,7 @@ func begin(t testing.TB, p *place, name string, step int) (*Session, []byte) {
 	return s, golden(t)
 }
 
-// send sends a part to where it is to go.
+// send sends a part to its URL, or through the server.
 func (p *place) send(t testing.TB, s *Session, index int, data []byte) error {
 	t.Helper()
 	part := s.Parts[index]
@@ -59,7 +59,7 @@ func (p *place) send(t testing.TB, s *Session, index int, data []byte) error {
 	return nil
 }
 
-// sendAll sends what has not arrived, in a random order.
+// sendAll sends the missing parts in random order.
 func (p *place) sendAll(t testing.TB, s *Session, data []byte) {
 	t.Helper()
 	for _, i := range rand.Perm(len(s.Parts)) {
@@ -72,7 +72,7 @@ func (p *place) sendAll(t testing.TB, s *Session, data []byte) {
 	}
 }
 
-// arrived tells which parts are there, by asking.
+// arrived returns the numbers of the stored parts.
 func (p *place) arrived(t testing.TB, id string) (list []int) {
 	t.Helper()
 	s, err := p.Session(t.Context(), id)
@@ -87,9 +87,9 @@ func (p *place) arrived(t testing.TB, id string) (list []int) {
 	return list
 }
 
-// Parts come in any order, some twice, some through the server; an upload that was cut is
-// gone on with; it is served when it is completed and not before; and completing it again
-// changes nothing.
+// Parts arrive in any order, some twice, some through the server; an interrupted upload
+// is resumed; the model is served only after completion; and completing it again changes
+// nothing.
 func TestSession(t *testing.T) {
 	each(t, func(t *testing.T, p *place) {
 		put(t, p, upload(t, "m", 1))
@@ -114,7 +114,7 @@ func TestSession(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "missing: 2, 4") {
 			t.Error(err)
 		}
-		if err := p.send(t, s, 0, data); err != nil { // the duplicate is the one that counts
+		if err := p.send(t, s, 0, data); err != nil { // the duplicate replaces it
 			t.Fatal(err)
 		}
 		again, err := p.Session(t.Context(), s.ID)
@@ -127,7 +127,7 @@ func TestSession(t *testing.T) {
 			if err != nil || name != "m" || step != 2 {
 				t.Fatal(name, step, err)
 			}
-			put(t, p, upload(t, "m", 3)) // and is not replaced by the next completion
+			put(t, p, upload(t, "m", 3)) // the next completion does not replace it
 		}
 		if got := p.list(t); !slices.Equal(got, []string{"m@3"}) {
 			t.Error(got)
@@ -146,8 +146,8 @@ func TestSession(t *testing.T) {
 	})
 }
 
-// What cannot be an upload is refused when it begins; ids and parts that there are not are
-// not found, whatever they look like.
+// An invalid upload is rejected at the beginning; unknown ids and parts are not found,
+// whatever their form.
 func TestSessionRefuses(t *testing.T) {
 	each(t, func(t *testing.T, p *place) {
 		for param, change := range map[string]func(u *Upload, partSize *int64, sum *string){
@@ -207,8 +207,8 @@ func TestSessionRefuses(t *testing.T) {
 	})
 }
 
-// A file that is not what was announced, or is none, is refused when it is completed; what
-// has come stays, and may be put right.
+// A file that differs from the announcement, or is invalid, is rejected on completion; the
+// parts stay and can be replaced.
 func TestCompleteRefuses(t *testing.T) {
 	each(t, func(t *testing.T, p *place) {
 		put(t, p, upload(t, "m", 1))
@@ -244,7 +244,7 @@ func TestCompleteRefuses(t *testing.T) {
 	})
 }
 
-// zip is data in gzip.
+// zip compresses data with gzip.
 func zip(t testing.TB, data []byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -258,7 +258,7 @@ func zip(t testing.TB, data []byte) []byte {
 	return b.Bytes()
 }
 
-// Compressed files are decompressed; one that is cut or a bomb is refused.
+// Compressed files are decompressed; truncated ones and bombs are rejected.
 func TestCompleteUnzips(t *testing.T) {
 	data := zip(t, golden(t))
 	each(t, func(t *testing.T, p *place) {
@@ -285,7 +285,7 @@ func TestCompleteUnzips(t *testing.T) {
 	})
 }
 
-// age makes all that is kept of uploads older.
+// age makes all blobs of uploads older.
 func (p *place) age(t testing.TB, by time.Duration) {
 	t.Helper()
 	if p.s3 != nil {
@@ -304,8 +304,8 @@ func (p *place) age(t testing.TB, by time.Duration) {
 	}
 }
 
-// Of several who complete an upload at once one does; the others are told to ask again, and
-// then hear of it. A lock that a crash has left holds nobody for ever.
+// Of concurrent completions one succeeds; the others must retry, and then get its result. A
+// lock left by a crash expires.
 func TestCompleteAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, p *place) {
 		s, data := begin(t, p, "m", 2)
@@ -348,7 +348,7 @@ func TestCompleteAtOnce(t *testing.T) {
 	})
 }
 
-// A part that is sent again while the upload is completed does not mix with what was there.
+// A part that is replaced during the completion does not mix with the old one.
 func TestPartReplacedWhileCompleted(t *testing.T) {
 	s3 := &buckettest.Store{}
 	p := inBucket(t, s3)
@@ -376,7 +376,7 @@ func TestPartReplacedWhileCompleted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.age(t, time.Minute) // as another file has another time
+	d.age(t, time.Minute) // another file has another time
 	if j, err := d.join(list, s.ID, []int64{500}); err != nil {
 		t.Error(err)
 	} else if _, err := j.ReadAt(make([]byte, 10), 0); err == nil {
@@ -384,7 +384,7 @@ func TestPartReplacedWhileCompleted(t *testing.T) {
 	}
 }
 
-// A completion that dies after any of its requests is repeated, and goes well.
+// A completion that dies after any of its requests succeeds when it is repeated.
 func TestCompleteDies(t *testing.T) {
 	for die := 1; ; die++ {
 		s3 := &buckettest.Store{}
@@ -421,8 +421,8 @@ func TestCompleteDies(t *testing.T) {
 	}
 }
 
-// Chunks name their upload themselves, come in any order and again, and their file may be
-// compressed.
+// Chunks name their upload themselves, arrive in any order and repeatedly, and their file
+// may be compressed.
 func TestChunks(t *testing.T) {
 	each(t, func(t *testing.T, p *place) {
 		for step, data := range map[int][]byte{1: golden(t), 2: zip(t, golden(t)), 3: golden(t)} {
@@ -448,7 +448,7 @@ func TestChunks(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			for _, other := range []Upload{upload(t, "other", step), upload(t, "m", step+1)} { // which these chunks did not become
+			for _, other := range []Upload{upload(t, "other", step), upload(t, "m", step+1)} { // other uploads than the one made of these chunks
 				p.same(t, p.Assemble(t.Context(), "run-7.x", total, other), llm.Invalid, "uploadId", fmt.Sprintf("m@%d", step))
 			}
 			if got := p.list(t); !slices.Equal(got, []string{fmt.Sprintf("m@%d", step)}) {
@@ -490,8 +490,8 @@ func TestChunksRefused(t *testing.T) {
 	})
 }
 
-// More pieces than a listing may have are refused while it may still be made, and what an
-// upload says of itself is no longer than it may be when it is read again.
+// More parts than a listing may have are rejected at the beginning, and the description
+// of an upload is never longer than can be read again.
 func TestSessionBounds(t *testing.T) {
 	s3 := &buckettest.Store{}
 	p := inBucket(t, s3)
@@ -511,7 +511,7 @@ func TestSessionBounds(t *testing.T) {
 	d.expect(t, err, llm.Invalid, "trainingData")
 }
 
-// Who asks for an upload that is completed in the same moment hears of it.
+// A request for an upload that is completed at the same moment gets the result.
 func TestSessionAsItEnds(t *testing.T) {
 	s3 := &buckettest.Store{}
 	p := inBucket(t, s3)
@@ -533,7 +533,7 @@ func TestSessionAsItEnds(t *testing.T) {
 		}
 		return false
 	}
-	other := inBucket(t, s3) // which has not read it yet
+	other := inBucket(t, s3) // it has not read the record yet
 	_, err := other.Session(t.Context(), s.ID)
 	other.expect(t, err, llm.NotFound, "id")
 }

@@ -8,26 +8,26 @@ import (
 	"glossa/pkg/llm"
 )
 
-// A Spool keeps what a request sends until it is closed: in a file that has no name where
-// models are in a directory, else in memory. It implements [io.ReaderAt].
+// A Spool stores the body of a request until it is closed: with a directory of models in
+// an unnamed file, else in memory. It implements [io.ReaderAt].
 type Spool struct {
 	io.ReaderAt
 	size  int64 // bytes
 	close func() error
 }
 
-// Size returns the size of the content, bytes.
+// Size returns the size of the content in bytes.
 func (s *Spool) Size() int64 { return s.size }
 
-// Close forgets the content.
+// Close deletes the content.
 func (s *Spool) Close() error { return s.close() }
 
-// spoolPrefix is what the names of their files begin with, where files need one.
+// spoolPrefix is the prefix of the files' names, on systems where files need one.
 const spoolPrefix = uploadPrefix + "body-"
 
-// Spool keeps a body, which must end after at most most bytes. Errors of the body that are
-// [llm.Error]s are returned as they are. The bytes count against the store's limit. The
-// caller closes the result.
+// Spool stores a body of at most most bytes. Errors of the body that are [llm.Error]s are
+// returned unchanged. The bytes count against the store's limit. The caller closes the
+// result.
 func (s *Store) Spool(ctx context.Context, body io.Reader, most int64) (*Spool, error) {
 	q, err := s.begin(ctx)
 	if err != nil {
@@ -50,7 +50,7 @@ func (s *Store) Spool(ctx context.Context, body io.Reader, most int64) (*Spool, 
 	return spool, nil
 }
 
-// countedReader counts what comes against the store's limit.
+// countedReader counts the bytes against the store's limit.
 type countedReader struct {
 	q *quota
 	r io.Reader
@@ -110,13 +110,13 @@ func copyTo(w io.Writer, body io.Reader) (int64, error) {
 	return n, cut{err}
 }
 
-// cut is the error of a body that ended early.
+// cut is the error of a truncated body.
 type cut struct{ error }
 
 // Unwrap returns the cause.
 func (c cut) Unwrap() error { return c.error }
 
-// written remembers the error of writing.
+// written keeps the error of writing.
 type written struct {
 	w   io.Writer
 	err error
@@ -146,11 +146,11 @@ func (o *objectBlobs) spool(ctx context.Context, body io.Reader, most int64) (*S
 	}}, nil
 }
 
-// pieceSize is the size of the pieces of a body in memory, bytes: it takes at most so much
-// more than it has.
+// pieceSize is the size of the pieces of a body in memory, in bytes: the overhead is at
+// most one piece.
 const pieceSize = 1 << 20
 
-// pieces is a body in memory, which grows without being copied.
+// pieces is a body in memory that grows without copying.
 type pieces struct {
 	list [][]byte // all but the last are full
 	size int64    // bytes

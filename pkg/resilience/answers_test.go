@@ -11,7 +11,7 @@ import (
 	"glossa/pkg/llm/llmtest"
 )
 
-// judge is a model that scores and embeds: its name is in what it answers. Its answers
+// judge is a model that scores and embeds, with its name in its answers. Its calls
 // fail in the order of fails.
 type judge struct {
 	llmtest.Script
@@ -71,8 +71,8 @@ func embed(ctx context.Context, m *llm.Model, prompt string) (name string, vecto
 	return list[0].Tokens[0].Text, list[0].Layers[0].Vectors[0], nil
 }
 
-// All scores and vectors that a request gets from a model that it opened are of one model:
-// those of two are not comparable.
+// All scores and vectors of a request come from one model: those of two are not
+// comparable.
 func TestScoresOfOneModel(t *testing.T) {
 	down := fails(llm.Unavailable, 0)
 	for name, test := range map[string]struct {
@@ -85,7 +85,7 @@ func TestScoresOfOneModel(t *testing.T) {
 		"both fail at first":              {[]error{down, down}, []error{down}, []string{"", "b", "b"}},
 	} {
 		a, b := &judge{name: "a", fails: test.a}, &judge{name: "b", fails: test.b}
-		s := newShelf(a.model(), b.model())
+		s := newModelSet(a.model(), b.model())
 		s.policies["a"] = Policy{Fallbacks: []string{"b"}}
 		var got []string
 		within(t, t.Context(), func(ctx context.Context) {
@@ -106,7 +106,7 @@ func TestScoresOfOneModel(t *testing.T) {
 		}
 	}
 	a, b := &judge{name: "a", fails: []error{down}}, &judge{name: "b"}
-	s := newShelf(a.model(), b.model())
+	s := newModelSet(a.model(), b.model())
 	s.policies["a"] = Policy{Fallbacks: []string{"b"}}
 	for _, want := range []string{"b", "a"} { // another request, another choice
 		if got, err := score(t.Context(), s.mustOpen(t, t.Context(), "a")); got != want || err != nil {
@@ -115,7 +115,7 @@ func TestScoresOfOneModel(t *testing.T) {
 	}
 }
 
-// Token ids are other texts to another model, which is not asked.
+// Token ids mean other texts to another model, so it is not called.
 func TestTokensOfOneModel(t *testing.T) {
 	for name, call := range map[string]func(context.Context, llm.Backend, llm.Prompt) error{
 		"score": func(ctx context.Context, b llm.Backend, p llm.Prompt) error {
@@ -135,7 +135,7 @@ func TestTokensOfOneModel(t *testing.T) {
 				prompt.Parts[0] = llm.Part{Tokens: []int{7}}
 			}
 			a, b := &judge{name: "a", fails: []error{fails(llm.Unavailable, 0)}}, &judge{name: "b"}
-			s := newShelf(a.model(), b.model())
+			s := newModelSet(a.model(), b.model())
 			s.policies["a"] = Policy{Fallbacks: []string{"b"}}
 			err := call(t.Context(), s.mustOpen(t, t.Context(), "a"), prompt)
 			if (err != nil) != ids || b.calls != map[bool]int{true: 0, false: 1}[ids] {
@@ -145,12 +145,12 @@ func TestTokensOfOneModel(t *testing.T) {
 	}
 }
 
-// A model that hangs has three quarters of the time for an answer that comes at once.
+// A model that hangs has three quarters of the time for an answer in one piece.
 func TestTimeOfVectors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
 		defer cancel()
-		s := newShelf((&judge{name: "a", hangs: true}).model(), (&judge{name: "b"}).model())
+		s := newModelSet((&judge{name: "a", hangs: true}).model(), (&judge{name: "b"}).model())
 		s.policies["a"] = Policy{Fallbacks: []string{"b"}}
 		start := time.Now()
 		rec, _ := within(t, ctx, func(ctx context.Context) {
@@ -164,11 +164,11 @@ func TestTimeOfVectors(t *testing.T) {
 	})
 }
 
-// Vectors and scores of a model in the process are kept, those of a remote one are not.
+// Vectors and scores of a model in this process are kept, those of a remote one are not.
 func TestVectorsAreKept(t *testing.T) {
 	for _, local := range []bool{true, false} {
 		a := &judge{name: "a"}
-		s := newShelf(a.model())
+		s := newModelSet(a.model())
 		s.policies["a"] = Policy{Keep: hour, Seeded: local}
 		for i, test := range []struct {
 			prompt string

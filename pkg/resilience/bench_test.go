@@ -7,7 +7,7 @@ import (
 	"glossa/pkg/llm"
 )
 
-// What a prompt's length adds to a request: its hash.
+// BenchmarkKey measures the hash of requests by the length of the prompt.
 func BenchmarkKey(b *testing.B) {
 	for name, req := range map[string]*llm.Request{
 		"10KB": {Prompts: []llm.Prompt{llm.Text(strings.Repeat("0123456789", 1000))}, Params: llm.Params{Temperature: new(0.0)}},
@@ -24,7 +24,8 @@ func BenchmarkKey(b *testing.B) {
 	}
 }
 
-// An answer of a hundred chunks to a prompt of 10 KB, from a model that takes no time.
+// BenchmarkCache measures an answer of a hundred chunks to a prompt of 10 KB, from a model that
+// takes no time.
 func BenchmarkCache(b *testing.B) {
 	req := request()
 	req.Prompts[0] = llm.Text(strings.Repeat("0123456789", 1000))

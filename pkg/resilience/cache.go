@@ -12,12 +12,12 @@ import (
 	"glossa/pkg/llm"
 )
 
-// CacheHeader says of a request whose answer can be kept whether it was kept (hit) or is
-// new (miss). With a hit comes Age (RFC 9111, 5.1), in seconds.
+// CacheHeader is set for a request whose answer can be kept: to "hit" for a kept answer,
+// to "miss" for a new one. With a hit comes Age (RFC 9111, 5.1), in seconds.
 const CacheHeader = "X-Glossa-Cache"
 
 // cache repeats the answer to a request that is equal to an earlier one. It keeps the
-// answers that the model, asked again, would give again:
+// answers that the model would give again:
 //
 //   - of a model in the process (Policy.Seeded), generations with a temperature of 0, with
 //     a seed, or with nothing that makes it choose at random: no temperature, top_k,
@@ -27,15 +27,15 @@ const CacheHeader = "X-Glossa-Cache"
 //     else. Its own defaults are not known, and no provider promises that a seed repeats
 //     an answer.
 //
-// It keeps only whole answers: without an error, each row ended by the model, a stop
-// sequence, the number of tokens or the context. What a deadline, a client that left or
-// a provider's filter ended is not one. An answer of canonical keys is whole if its
-// sequence ended without an error: its words for an end are the provider's own. An answer
-// of a type that copy.go cannot copy is not kept.
+// It keeps only complete answers: without an error, and with each row ended by the model,
+// a stop sequence, the number of tokens or the context. An answer that a deadline, a
+// client that left or a provider's filter ended is incomplete. An answer of canonical keys
+// is complete if its sequence ended without an error: its finish reasons are the
+// provider's own. An answer of a type that copy.go cannot copy is not kept.
 //
-// An answer is given again as it was recorded, in the same pieces and at once, with its
-// usage, which is counted again. A streamed answer and a whole one are the same but for
-// the pieces, and share an entry; those of canonical keys differ in form and do not.
+// An answer is repeated as recorded, in the same pieces and at once, with its usage, which
+// is counted again. A streamed answer and a buffered one differ only in their pieces, and
+// share an entry; those of canonical keys differ in format and do not.
 //
 // Equal requests that run at the same time are all sent: none waits for another, whose
 // client may leave.
@@ -85,7 +85,7 @@ func (c *cache) repeats(req *llm.Request) bool {
 	return p.Temperature != nil && *p.Temperature == 0
 }
 
-// whole reports whether list is the whole answer to call.
+// whole reports whether list is the complete answer to call.
 func whole(call *intercept.Call, list []intercept.Piece) bool {
 	req, ok := call.Request.(*llm.Request)
 	if !ok {
@@ -104,7 +104,7 @@ func whole(call *intercept.Call, list []intercept.Piece) bool {
 	return ended == req.Rows() && list[len(list)-1].Usage != nil
 }
 
-// zero reports whether v is the number 0, as JSON has it.
+// zero reports whether v is the JSON number 0.
 func zero(v any) bool {
 	switch v := v.(type) {
 	case json.Number:
@@ -139,8 +139,8 @@ func (a *answers) key() (k key, ok bool) {
 	return keyOf(a.call.Name, a.id, a.call.Request)
 }
 
-// run gives out the answer that is kept for k, else that of seq. ok is false if the
-// request has no key.
+// run yields the answer kept for k, else that of seq. ok is false if the request has
+// no key.
 func (a *answers) run(k key, ok bool, seq iter.Seq2[intercept.Piece, error]) {
 	if !ok {
 		seq(a.yield)
@@ -162,7 +162,7 @@ func (a *answers) run(k key, ok bool, seq iter.Seq2[intercept.Piece, error]) {
 	a.record(k, seq)
 }
 
-// record gives out seq and keeps it if it comes to its end.
+// record yields seq and keeps it if it reaches its end.
 func (a *answers) record(k key, seq iter.Seq2[intercept.Piece, error]) {
 	var list []intercept.Piece
 	bytes, keeps, begun := 0, true, false

@@ -18,14 +18,14 @@ import (
 
 const hour = time.Hour
 
-// seeded is a shelf of one model whose answers are kept, as one in the process.
-func seeded(m *llm.Model) *shelf {
-	s := newShelf(m)
+// seeded is a set of one model whose answers are kept, like a model in this process.
+func seeded(m *llm.Model) *modelSet {
+	s := newModelSet(m)
 	s.policies[m.Name] = Policy{Keep: hour, Version: "1", Seeded: true}
 	return s
 }
 
-// Which requests have an answer that can be kept.
+// Table of requests with an answer that can be kept.
 func TestRepeats(t *testing.T) {
 	for name, test := range map[string]struct {
 		sent, defaults llm.Params
@@ -54,8 +54,8 @@ func TestRepeats(t *testing.T) {
 	}
 }
 
-// A repeated answer is the same, chunk by chunk, whether it is streamed or not; it is
-// told from a new one.
+// A repeated answer is the same, chunk by chunk, whether it is streamed or not; a
+// header distinguishes it from a new one.
 func TestHit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{name: "a"}
@@ -113,7 +113,7 @@ func copyAll(list []llm.Chunk) (out []llm.Chunk, bytes int, ok bool) {
 	return out, bytes, true
 }
 
-// Another model, another version of it and another request have other answers.
+// Another model, another version of it and another request have different answers.
 func TestKeyOfModel(t *testing.T) {
 	f := &fake{name: "a"}
 	s := seeded(f.model())
@@ -144,7 +144,7 @@ func TestKeyOfModel(t *testing.T) {
 	}
 }
 
-// What is not the whole answer is not kept.
+// Incomplete answers are not kept.
 func TestNotKept(t *testing.T) {
 	ends := func(why llm.Finish) *fake { return &fake{name: "a", script: llmtest.Script{string(why)}} }
 	for name, test := range map[string]struct {
@@ -191,7 +191,7 @@ func slicesRepeat(s string, n int) (list llmtest.Script) {
 	return list
 }
 
-// ending is a backend whose last chunks are changed.
+// ending is a backend that changes its last chunks.
 type ending struct {
 	llm.Backend
 	change func(*llm.Chunk)
@@ -210,7 +210,7 @@ func (e ending) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Ch
 	}
 }
 
-// A client that leaves leaves nothing behind, wherever it leaves.
+// A client that leaves early leaves nothing in the store.
 func TestLeftEarly(t *testing.T) {
 	f := &fake{name: "a"}
 	s := seeded(f.model())
@@ -227,8 +227,8 @@ func TestLeftEarly(t *testing.T) {
 	}
 }
 
-// Canonical keys: only a temperature of 0 makes an answer one to be kept, and a stream
-// is not a whole answer.
+// Of canonical keys, an answer is kept only if the temperature is 0, and a stream is
+// not a whole answer.
 func TestInvoke(t *testing.T) {
 	f := invoker{&fake{name: "a"}}
 	s := seeded(f.model())
@@ -300,7 +300,7 @@ func TestInvokeNotKept(t *testing.T) {
 	}
 }
 
-// A request with several answers is a hit if all of them are, as old as the oldest.
+// A request with several answers is a hit if all of them are, and as old as the oldest.
 func TestSeveralAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := seeded((&fake{name: "a"}).model())
@@ -328,11 +328,11 @@ func TestSeveralAnswers(t *testing.T) {
 	})
 }
 
-// A kept answer is given out though its model fails, and one of a fallback is not that
-// of the model that failed.
+// A kept answer is returned even if its model fails, and a fallback's answer is not
+// kept as that of the failed model.
 func TestCacheAndFallback(t *testing.T) {
 	a, b := &fake{name: "a", script: llmtest.Script{"a"}}, &fake{name: "b", script: llmtest.Script{"b"}}
-	s := newShelf(a.model(), b.model())
+	s := newModelSet(a.model(), b.model())
 	s.policies["a"] = Policy{Info: s.models["a"].ModelInfo, Keep: hour, Seeded: true, Fallbacks: []string{"b"}}
 	s.policies["b"] = Policy{Keep: hour, Seeded: true, Fallbacks: []string{"a"}}
 	ask := func(prompt, want, cached string, usage int) {
@@ -373,7 +373,7 @@ func TestCacheKeepsTheContract(t *testing.T) {
 	}
 }
 
-// Outside of a request there is nobody to tell.
+// Outside of a request there is no header to set.
 func TestOutside(t *testing.T) {
 	s := seeded((&fake{name: "a"}).model())
 	for range 2 {

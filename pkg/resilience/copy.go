@@ -8,8 +8,8 @@ import (
 	"glossa/pkg/llm"
 )
 
-// Sizes in memory, bytes: of the structs on a 64-bit machine, and of an entry of a map
-// without its key's and value's own bytes, about.
+// Sizes in memory, in bytes: of the structs on a 64-bit machine, and about those of a
+// map entry without key and value.
 const (
 	pieceSize       = 32  // without its chunk
 	chunkSize       = 144 // with its usage
@@ -23,9 +23,8 @@ const (
 	translationSize = 40
 )
 
-// copyPiece returns a copy of p that shares nothing with it that can be changed, and the
-// bytes that it takes. A piece with values of other types than these is not copied: ok is
-// false.
+// copyPiece returns a deep copy of p, and its size in bytes. ok is false if a piece has
+// values of other types than these.
 func copyPiece(p *intercept.Piece) (out intercept.Piece, size int, ok bool) {
 	out.Chunk, size, ok = copyChunk(p.Chunk)
 	if out.Usage = out.Chunk.Usage; out.Usage == nil && p.Usage != nil {
@@ -41,7 +40,7 @@ func copyPiece(p *intercept.Piece) (out intercept.Piece, size int, ok bool) {
 	return out, size + pieceSize, ok
 }
 
-// copyAnswer does the same for the one answer of a method.
+// copyAnswer does the same for a method's single answer.
 func copyAnswer(v any) (out any, size int, ok bool) {
 	switch v := v.(type) {
 	case nil:
@@ -79,8 +78,7 @@ func copyVectors(vectors [][]float32, size int) ([][]float32, int) {
 	return vectors, size
 }
 
-// copyChunk returns a copy of c that shares nothing with it that can be changed, and
-// the bytes that it takes.
+// copyChunk returns a deep copy of c, and its size in bytes.
 func copyChunk(c llm.Chunk) (llm.Chunk, int, bool) {
 	size := chunkSize + len(c.Text)
 	c.Tokens, size = copyTokens(c.Tokens, size)
@@ -104,8 +102,8 @@ func copyTokens(tokens []llm.Token, size int) ([]llm.Token, int) {
 	return tokens, size
 }
 
-// copyKeys does the same for canonical keys. Those with values that JSON does not have are
-// not copied: ok is false.
+// copyKeys does the same for canonical keys. ok is false for values that JSON does not
+// have.
 func copyKeys(keys map[string]any) (out map[string]any, size int, ok bool) {
 	if keys == nil {
 		return nil, 0, true

@@ -13,13 +13,13 @@ import (
 	"glossa/pkg/llm/llmtest"
 )
 
-// fake is a model of the family fake. It counts its calls, and how many run now.
+// fake is a model of the family fake. It counts its calls, and its running ones.
 type fake struct {
 	name   string
 	script llmtest.Script // {"ok":true} if nil
 	before error          // instead of an answer
 	after  error          // after the first chunk
-	hang   bool           // it waits for the end of its context, then ends its rows
+	hang   bool           // waits for the end of its context, then ends its rows
 	slow   time.Duration  // before its first chunk
 	calls  int
 	runs   int
@@ -69,7 +69,7 @@ func (f *fake) model() *llm.Model {
 	return &llm.Model{ModelInfo: llm.ModelInfo{Name: f.name, Family: "fake"}, Backend: f}
 }
 
-// invoker is a fake of canonical keys: a stream is its script and what ended it.
+// invoker is a fake with canonical keys: a stream is its script and its finish reason.
 type invoker struct{ *fake }
 
 func (i invoker) Invoke(ctx context.Context, body map[string]any, stream bool) iter.Seq2[map[string]any, error] {
@@ -103,8 +103,8 @@ func (scorer) Score(context.Context, *llm.ScoreRequest) (*llm.Score, llm.Usage, 
 	return &llm.Score{Greedy: true}, llm.Usage{}, nil
 }
 
-// shelf has models with their policies.
-type shelf struct {
+// modelSet is a set of models with their policies.
+type modelSet struct {
 	models   map[string]*llm.Model
 	policies map[string]Policy
 	errors   map[string]error
@@ -112,15 +112,15 @@ type shelf struct {
 	store    Store
 }
 
-func newShelf(models ...*llm.Model) *shelf {
-	s := &shelf{models: map[string]*llm.Model{}, policies: map[string]Policy{}, errors: map[string]error{}}
+func newModelSet(models ...*llm.Model) *modelSet {
+	s := &modelSet{models: map[string]*llm.Model{}, policies: map[string]Policy{}, errors: map[string]error{}}
 	for _, m := range models {
 		s.models[m.Name] = m
 	}
 	return s
 }
 
-func (s *shelf) open(_ context.Context, name string) (*llm.Model, Policy, error) {
+func (s *modelSet) open(_ context.Context, name string) (*llm.Model, Policy, error) {
 	s.opened = append(s.opened, name)
 	if err := s.errors[name]; err != nil {
 		return nil, s.policies[name], err
@@ -131,9 +131,9 @@ func (s *shelf) open(_ context.Context, name string) (*llm.Model, Policy, error)
 	return s.models[name], s.policies[name], nil
 }
 
-func (s *shelf) resilient() llm.Models { return Models(nil, s.open, Keep(&s.store)) }
+func (s *modelSet) resilient() llm.Models { return Models(nil, s.open, Keep(&s.store)) }
 
-func (s *shelf) mustOpen(t *testing.T, ctx context.Context, name string) *llm.Model {
+func (s *modelSet) mustOpen(t *testing.T, ctx context.Context, name string) *llm.Model {
 	t.Helper()
 	m, err := s.resilient().Open(ctx, name)
 	if err != nil {
@@ -158,12 +158,12 @@ func within(t *testing.T, ctx context.Context, f func(ctx context.Context)) (*ht
 	return rec, w.Result().Header
 }
 
-// request is one that a seeded model always answers with the same.
+// request returns a request that a seeded model always answers in the same way.
 func request() *llm.Request {
 	return &llm.Request{Prompts: []llm.Prompt{llm.Text("a")}, Params: llm.Params{Temperature: new(0.0)}}
 }
 
-// text returns the one row of an answer.
+// text returns the single row of an answer.
 func text(seq iter.Seq2[llm.Chunk, error]) (string, error) {
 	rows, _, err := llm.Collect(seq, 1)
 	if err != nil {

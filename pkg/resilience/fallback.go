@@ -12,13 +12,13 @@ import (
 	"glossa/pkg/llm"
 )
 
-// ModelHeader names the model that answered, if the model that was asked for has fallbacks.
+// ModelHeader names the model that answered, if the requested model has fallbacks.
 const ModelHeader = "X-Glossa-Model"
 
-// another reports whether another model may do what failed with err. A client must learn
-// that its request is wrong, or asks for more than this model can do: another model would
-// answer another question. A panic is a fault of the program and not an error.
-func another(err error) bool {
+// mayFallBack reports whether another model may succeed after err. A client must learn that
+// its request is wrong, or exceeds this model's abilities: another model would answer
+// another question. A panic is a bug and not an error.
+func mayFallBack(err error) bool {
 	switch llm.AsError(err).Code {
 	case llm.Overloaded, llm.Unavailable, llm.Upstream, llm.Timeout, llm.Internal, llm.NotFound: // the provider no longer has it
 		return true
@@ -26,10 +26,11 @@ func another(err error) bool {
 	return false
 }
 
-// share returns how long a model that is not the last one may take until its first piece:
-// half of the time that is left, so that a model that hangs leaves time for the next. An
-// answer that is not streamed often comes as one piece, at its end: it gets three quarters.
-// Without a deadline there is no limit. A model that ignores its context is waited for.
+// share returns the time that a model, other than the last, may take until its first piece:
+// half of the time left, so that a model that hangs leaves time for the next. An answer
+// that is not streamed often comes in one piece, at its end: it gets three quarters.
+// Without a deadline there is no limit. A model that ignores its context delays the next
+// one.
 func share(ctx context.Context, stream bool) (time.Duration, bool) {
 	deadline, ok := ctx.Deadline()
 	left := time.Until(deadline)
@@ -39,24 +40,24 @@ func share(ctx context.Context, stream bool) (time.Duration, bool) {
 	return left / 4 * 3, ok
 }
 
-// fallback asks the models of names, in their order, when the model fails before its answer
-// has begun. Each is opened when its turn comes. A model that does not support the request
-// is skipped: whether the request is right was for the first model to say. A fallback is
-// made for each model that is opened, and so for each request.
+// fallback calls the models in names, in their order, when the model fails before its
+// answer has begun. Each is opened when its turn comes. A model that does not support the
+// request is skipped: the first model has already judged the request. Each opened model has
+// its own fallback, and so has each request.
 type fallback struct {
 	names []string
 	open  func(ctx context.Context, name string) (*llm.Model, error)
 
 	mu sync.Mutex
-	// chosen is the place of the model that gave the first answer which is not a text,
-	// counted from 1; 0: none did. The vectors and scores of one request are compared with
-	// each other, so all of them must come from one model.
+	// chosen is the position of the model that gave the first answer which is not a text,
+	// counted from 1; 0: none yet. The vectors and scores of one request are compared with
+	// each other, so they must come from one model.
 	chosen int
 }
 
 // Intercept implements [intercept.Interceptor].
 func (f *fallback) Intercept(ctx context.Context, call *intercept.Call, next intercept.Next) iter.Seq2[intercept.Piece, error] {
-	if call.Free || hasTokens(call) { // it is about this model alone
+	if call.Free || hasTokens(call) { // it concerns this model only
 		return next(ctx, call)
 	}
 	return func(yield func(intercept.Piece, error) bool) {
@@ -67,8 +68,8 @@ func (f *fallback) Intercept(ctx context.Context, call *intercept.Call, next int
 	}
 }
 
-// hasTokens reports whether call asks for vectors or scores of token ids, which are other
-// texts to another model.
+// hasTokens reports whether call asks for vectors or scores of token ids, which mean
+// other texts to another model.
 func hasTokens(call *intercept.Call) bool {
 	var prompts []llm.Prompt
 	switch req := call.Request.(type) {
@@ -82,32 +83,32 @@ func hasTokens(call *intercept.Call) bool {
 	})
 }
 
-// A search is one call on its way to the model that answers it.
+// A search is one call in search of a model that answers it.
 type search struct {
 	*fallback
 	ctx   context.Context
 	call  *intercept.Call
 	next  intercept.Next
 	yield func(intercept.Piece, error) bool
-	tried map[string]bool // by family/name; two names may be of one model
+	tried map[string]bool // by family/name; two names may belong to one model
 }
 
-// run gives out the answer of the first model that has one, whole or in part, and returns
-// nil. If all fail, the error is that of the model that was asked for, with the shortest
-// wait of all their errors.
+// run yields the answer of the first model that gives one, whole or in part, and returns
+// nil. If all fail, it returns the error of the requested model, with the shortest wait
+// of all errors.
 func (s *search) run() error {
 	if place := s.place(); place > 0 {
-		return s.turn(place-1, true)
+		return s.attempt(place-1, true)
 	}
-	first := s.turn(0, len(s.names) == 0)
-	if first == nil || s.ctx.Err() != nil || !another(first) {
+	first := s.attempt(0, len(s.names) == 0)
+	if first == nil || s.ctx.Err() != nil || !mayFallBack(first) {
 		return first
 	}
 	rec, e := httpx.RecordOf(s.ctx), llm.AsError(first)
 	failed(rec, s.call.Model.Name, e)
 	wait := e.RetryAfter
 	for i, name := range s.names {
-		err := s.turn(i+1, i == len(s.names)-1)
+		err := s.attempt(i+1, i == len(s.names)-1)
 		if err == nil {
 			return nil
 		}
@@ -128,14 +129,14 @@ func (s *search) run() error {
 	return &sooner
 }
 
-// failed notes that a model failed, once for all calls of a request with the same error.
+// failed records that a model failed, once for all calls of a request with the same error.
 func failed(rec *httpx.Record, name string, e *llm.Error) {
 	if line := name + ": " + string(e.Code); !slices.Contains(rec.Fallbacks, line) {
 		rec.Fallbacks = append(rec.Fallbacks, line)
 	}
 }
 
-// place returns the place of the model that must answer, counted from 1; 0: any may.
+// place returns the position of the model that must answer, counted from 1; 0: any may.
 func (s *search) place() int {
 	if s.texts() {
 		return 0
@@ -145,7 +146,7 @@ func (s *search) place() int {
 	return s.chosen
 }
 
-// choose has the model i give all further answers that are not texts.
+// choose makes the model i give all further answers that are not texts.
 func (s *search) choose(i int) {
 	if s.texts() {
 		return
@@ -164,8 +165,8 @@ func (s *search) texts() bool {
 	return false
 }
 
-// start opens the model i, which is the one that was asked for or the fallback i-1, and
-// returns its answer.
+// start opens the model i, the requested one or the fallback i-1, and returns its
+// answer.
 func (s *search) start(ctx context.Context, i int) (*llm.ModelInfo, iter.Seq2[intercept.Piece, error], error) {
 	if i == 0 {
 		return s.call.Model, s.next(ctx, s.call), nil
@@ -177,11 +178,11 @@ func (s *search) start(ctx context.Context, i int) (*llm.ModelInfo, iter.Seq2[in
 	return &model.ModelInfo, intercept.Ask(ctx, model, s.call), nil
 }
 
-// turn asks the model i. An error means that nothing was given out.
-func (s *search) turn(i int, last bool) error {
+// attempt calls the model i. An error means that nothing was yielded.
+func (s *search) attempt(i int, last bool) error {
 	ctx, cancel := context.WithCancel(s.ctx)
 	defer cancel()
-	late := func() bool { return false } // may be asked once
+	late := func() bool { return false } // may be called once
 	if limit, ok := share(s.ctx, s.call.Streams()); ok && !last {
 		timer := time.AfterFunc(limit, cancel)
 		defer timer.Stop()
@@ -199,17 +200,17 @@ func (s *search) turn(i int, last bool) error {
 		return llm.Errorf(llm.Internal, "the record names a model twice")
 	}
 	s.tried[key] = true
-	if shown, err := s.give(model, seq, late); !shown {
+	if shown, err := s.forward(model, seq, late); !shown {
 		return err
 	}
 	s.choose(i)
 	return nil
 }
 
-// give passes an answer on. Before its first piece, and never after it, the model may turn
-// out to have none. Events without keys do not begin an answer: they come with the first
-// piece that has some.
-func (s *search) give(model *llm.ModelInfo, seq iter.Seq2[intercept.Piece, error], late func() bool) (shown bool, err error) {
+// forward yields an answer. Before its first piece, but never after it, the model may turn
+// out to have none. Events without keys do not begin an answer: they are yielded with the
+// first piece that has some.
+func (s *search) forward(model *llm.ModelInfo, seq iter.Seq2[intercept.Piece, error], late func() bool) (shown bool, err error) {
 	var held []intercept.Piece
 	_, keys := s.call.Request.(*intercept.Invocation)
 	for p, err := range seq {
@@ -246,14 +247,14 @@ func (s *search) give(model *llm.ModelInfo, seq iter.Seq2[intercept.Piece, error
 	return false, llm.Errorf(llm.Upstream, "the model gave no answer")
 }
 
-// charge counts the tokens of a piece that is not given out: they must be paid for.
+// charge counts the tokens of a piece that is dropped: they must be paid for.
 func (s *search) charge(p intercept.Piece) {
 	if p.Usage != nil {
 		httpx.RecordOf(s.ctx).Count(*p.Usage)
 	}
 }
 
-// note names the model that answers, before the first byte of the answer.
+// note records the model that answers, before the first byte of the answer.
 func (s *search) note(model *llm.ModelInfo) {
 	rec := httpx.RecordOf(s.ctx)
 	rec.Model, rec.Family = model.Name, model.Family

@@ -18,7 +18,7 @@ func fails(code llm.Code, wait time.Duration) error {
 	return &llm.Error{Code: code, Message: string(code), RetryAfter: wait}
 }
 
-// Which errors of the primary another model is asked for, by Generate and Invoke.
+// Table of the primary's errors after which another model is called, by Generate and Invoke.
 func TestFailures(t *testing.T) {
 	for code, falls := range map[llm.Code]bool{
 		llm.Overloaded: true, llm.Upstream: true, llm.Timeout: true, llm.Internal: true, llm.NotFound: true,
@@ -26,7 +26,7 @@ func TestFailures(t *testing.T) {
 	} {
 		for _, invokes := range []bool{false, true} {
 			a, b := &fake{name: "a", before: fails(code, 0)}, &fake{name: "b", script: llmtest.Script{"b"}}
-			s := newShelf(invoker{a}.model(), invoker{b}.model())
+			s := newModelSet(invoker{a}.model(), invoker{b}.model())
 			s.policies["a"] = Policy{Fallbacks: []string{"b"}}
 			var got string
 			var err error
@@ -65,11 +65,11 @@ func invoke(t *testing.T, ctx context.Context, m *llm.Model) (text string, err e
 	return text, nil
 }
 
-// Models are opened when it is their turn, in order; those that cannot be opened, are
-// not there, refuse the request or were asked are passed over.
+// Models are opened when it is their turn, in order; those that cannot be opened, do
+// not exist, reject the request or were already called are skipped.
 func TestOrder(t *testing.T) {
 	a, b, c := &fake{name: "a", before: fails(llm.Upstream, 0)}, &fake{name: "b", before: fails(llm.Unsupported, 0)}, &fake{name: "c", script: llmtest.Script{"c"}}
-	s := newShelf(a.model(), b.model(), c.model())
+	s := newModelSet(a.model(), b.model(), c.model())
 	s.models["alias"] = s.models["a"]
 	s.errors["closed"] = errors.New("no weights")
 	s.policies["a"] = Policy{Fallbacks: []string{"alias", "none", "closed", "b", "c", "d"}}
@@ -87,10 +87,10 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// A model that answers is named too, and no other is opened.
+// If the primary answers, the header names it too, and no other model is opened.
 func TestPrimary(t *testing.T) {
 	a := &fake{name: "a"}
-	s := newShelf(a.model())
+	s := newModelSet(a.model())
 	s.policies["a"] = Policy{Fallbacks: []string{"b"}}
 	rec, header := within(t, t.Context(), func(ctx context.Context) {
 		if got, err := text(s.mustOpen(t, ctx, "a").Generate(ctx, request())); err != nil || got != `{"ok":true}` {
@@ -116,7 +116,7 @@ func TestAllFail(t *testing.T) {
 		"one that is less": {fails(llm.Overloaded, 5*time.Second), []time.Duration{3 * time.Second, 0}, 3 * time.Second},
 	} {
 		b, c := &fake{name: "b", before: fails(llm.Overloaded, test.others[0])}, &fake{name: "c", before: fails(llm.Timeout, test.others[1])}
-		s := newShelf((&fake{name: "a", before: test.primary}).model(), b.model(), c.model())
+		s := newModelSet((&fake{name: "a", before: test.primary}).model(), b.model(), c.model())
 		s.policies["a"] = Policy{Fallbacks: []string{"b", "c"}}
 		rec, header := within(t, t.Context(), func(ctx context.Context) {
 			_, err := text(s.mustOpen(t, ctx, "a").Generate(ctx, request()))
@@ -134,10 +134,10 @@ func TestAllFail(t *testing.T) {
 	}
 }
 
-// After the first chunk an error is the answer's.
+// After the first chunk, an error belongs to the answer.
 func TestAfterTheFirstChunk(t *testing.T) {
 	b := &fake{name: "b"}
-	s := newShelf((&fake{name: "a", after: fails(llm.Upstream, 0)}).model(), b.model())
+	s := newModelSet((&fake{name: "a", after: fails(llm.Upstream, 0)}).model(), b.model())
 	s.policies["a"] = Policy{Fallbacks: []string{"b"}}
 	chunks := 0
 	for _, err := range s.mustOpen(t, t.Context(), "a").Generate(t.Context(), request()) {
@@ -150,8 +150,8 @@ func TestAfterTheFirstChunk(t *testing.T) {
 	}
 }
 
-// Time is shared: a model that hangs leaves some for the next, and the last has all
-// that is left.
+// Time is shared: a model that hangs leaves some for the next, and the last has all of
+// the rest.
 func TestTime(t *testing.T) {
 	for name, test := range map[string]struct {
 		stream   bool
@@ -177,7 +177,7 @@ func TestTime(t *testing.T) {
 				}
 				defer cancel()
 				test.a.name = "a"
-				s := newShelf(test.a.model())
+				s := newModelSet(test.a.model())
 				names := []string{"b"}
 				if test.b.name == "" {
 					test.b.name = "b"
@@ -216,12 +216,12 @@ func TestTime(t *testing.T) {
 	}
 }
 
-// A client that left is nobody's failure.
+// A client that leaves is not a failure of a model.
 func TestCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, a := range []*fake{{name: "a", hang: true}, {name: "a"}} {
 			b := &fake{name: "b"}
-			s := newShelf(a.model(), b.model())
+			s := newModelSet(a.model(), b.model())
 			s.policies["a"] = Policy{Fallbacks: []string{"b"}}
 			ctx, cancel := context.WithCancel(t.Context())
 			if a.hang {
@@ -242,10 +242,10 @@ func TestCancelled(t *testing.T) {
 	})
 }
 
-// Leaving the range stops the model, and ends the context that it has.
+// Leaving the range stops the model, and ends its context.
 func TestLeaving(t *testing.T) {
 	a, b := &fake{name: "a", before: fails(llm.Overloaded, 0)}, &fake{name: "b"}
-	s := newShelf(a.model(), b.model())
+	s := newModelSet(a.model(), b.model())
 	s.policies["a"] = Policy{Fallbacks: []string{"b"}}
 	for range s.mustOpen(t, t.Context(), "a").Generate(t.Context(), request()) {
 		if b.runs != 1 || a.runs != 0 {
@@ -258,9 +258,9 @@ func TestLeaving(t *testing.T) {
 	}
 }
 
-// A fallback that takes no canonical keys is passed over.
+// A fallback that does not accept canonical keys is skipped.
 func TestInvokeOfAnother(t *testing.T) {
-	s := newShelf(invoker{&fake{name: "a", before: fails(llm.Upstream, 0)}}.model(), (&fake{name: "b"}).model(), invoker{&fake{name: "c", script: llmtest.Script{"c"}}}.model())
+	s := newModelSet(invoker{&fake{name: "a", before: fails(llm.Upstream, 0)}}.model(), (&fake{name: "b"}).model(), invoker{&fake{name: "c", script: llmtest.Script{"c"}}}.model())
 	s.policies["a"] = Policy{Fallbacks: []string{"b", "c"}}
 	rec, _ := within(t, t.Context(), func(ctx context.Context) {
 		if got, err := invoke(t, ctx, s.mustOpen(t, ctx, "a")); err != nil || got != "c" {
@@ -272,9 +272,9 @@ func TestInvokeOfAnother(t *testing.T) {
 	}
 }
 
-// A model that gives nothing at all has not answered.
+// A model that yields nothing at all has not answered.
 func TestNothing(t *testing.T) {
-	s := newShelf(invoker{&fake{name: "a", script: llmtest.Script{}}}.model(), invoker{&fake{name: "b", script: llmtest.Script{"b"}}}.model())
+	s := newModelSet(invoker{&fake{name: "a", script: llmtest.Script{}}}.model(), invoker{&fake{name: "b", script: llmtest.Script{"b"}}}.model())
 	s.models["a"].Backend = silent{s.models["a"].Backend.(invoker)}
 	s.policies["a"] = Policy{Fallbacks: []string{"b"}}
 	if got, err := invoke(t, t.Context(), s.mustOpen(t, t.Context(), "a")); err != nil || got != "b" {
@@ -290,7 +290,7 @@ func (silent) Invoke(context.Context, map[string]any, bool) iter.Seq2[map[string
 
 func TestFallbackKeepsTheContract(t *testing.T) {
 	for name, before := range map[string]error{"primary": nil, "another": fails(llm.Overloaded, 0)} {
-		s := newShelf((&fake{name: "a", before: before}).model(), (&fake{name: "b"}).model())
+		s := newModelSet((&fake{name: "a", before: before}).model(), (&fake{name: "b"}).model())
 		s.policies["a"] = Policy{Fallbacks: []string{"b"}}
 		err := llmtest.TestBackend(t.Context(), s.mustOpen(t, t.Context(), "a"))
 		if err != nil {
@@ -299,10 +299,10 @@ func TestFallbackKeepsTheContract(t *testing.T) {
 	}
 }
 
-// A model keeps the capabilities that it has, and gets none. Its fallbacks lend none.
+// A model keeps its capabilities, and gains none from its fallbacks.
 func TestCapabilities(t *testing.T) {
 	plain, inv, sc := &fake{name: "plain"}, invoker{&fake{name: "invoker"}}, scorer{&fake{name: "scorer"}}
-	s := newShelf(plain.model(), inv.model(), &llm.Model{ModelInfo: llm.ModelInfo{Name: "scorer"}, Backend: sc})
+	s := newModelSet(plain.model(), inv.model(), &llm.Model{ModelInfo: llm.ModelInfo{Name: "scorer"}, Backend: sc})
 	for _, p := range []Policy{{}, {Keep: time.Hour}, {Fallbacks: []string{"invoker", "scorer"}}, {Keep: time.Hour, Fallbacks: []string{"invoker", "scorer"}}} {
 		for name, inner := range s.models {
 			s.policies[name] = p
@@ -326,10 +326,10 @@ func TestCapabilities(t *testing.T) {
 	}
 }
 
-// A model that cannot be opened gives the answers of its fallbacks, and its error where
+// A model that cannot be opened gives the answers of its fallbacks, or its error if
 // they have none.
 func TestCannotBeOpened(t *testing.T) {
-	s := newShelf(invoker{&fake{name: "b", script: llmtest.Script{"b"}}}.model())
+	s := newModelSet(invoker{&fake{name: "b", script: llmtest.Script{"b"}}}.model())
 	closed := fails(llm.Overloaded, time.Second)
 	s.errors["a"], s.errors["refused"], s.errors["alone"] = closed, fails(llm.Unsupported, 0), closed
 	p := Policy{Info: llm.ModelInfo{Name: "a", Family: "fake"}, Fallbacks: []string{"b"}}
@@ -381,13 +381,13 @@ func (b blank) Invoke(ctx context.Context, body map[string]any, stream bool) ite
 	}
 }
 
-// Events without keys are no beginning of an answer, and are given out with it.
+// Events without keys do not begin an answer, and are sent together with it.
 func TestEventsWithoutKeys(t *testing.T) {
 	for _, fail := range []error{nil, fails(llm.Upstream, 0)} {
 		a, b := &fake{name: "a", script: llmtest.Script{"a"}, before: fail}, &fake{name: "b", script: llmtest.Script{"b"}}
 		first := invoker{a}.model()
 		first.Backend = blank{invoker{a}}
-		s := newShelf(first, invoker{b}.model())
+		s := newModelSet(first, invoker{b}.model())
 		s.policies["a"] = Policy{Fallbacks: []string{"b"}}
 		var got []map[string]any
 		within(t, t.Context(), func(ctx context.Context) {

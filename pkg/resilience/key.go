@@ -10,13 +10,13 @@ import (
 	"slices"
 )
 
-// A key stands for a request to one model. It tells nothing of the request.
+// A key is the hash of a request to one model. It reveals nothing of the request.
 type key [sha256.Size]byte
 
-// keyOf returns the SHA-256 of values in a form that no other values have: lengths
-// stand before what they count, nil is another value than what is empty, and what an
-// interface holds has its type's name before it. ok is false for values that have no
-// such form: functions, channels and maps with keys that are neither numbers nor texts.
+// keyOf returns the SHA-256 of an unambiguous encoding of values: lengths precede lists
+// and texts, nil differs from empty, and a value in an interface follows the name of
+// its type. ok is false for values without such an encoding: functions, channels and
+// maps with keys that are neither numbers nor texts.
 func keyOf(values ...any) (k key, ok bool) {
 	hash := sha256.New()
 	e := &encoder{w: bufio.NewWriter(hash), ok: true}
@@ -29,7 +29,7 @@ func keyOf(values ...any) (k key, ok bool) {
 }
 
 // An encoder writes values. It walks types by reflection, so that a new field of a
-// request is in the key from the day it is there. Writing to a hash has no errors.
+// request is automatically in the key. Writing to a hash has no errors.
 type encoder struct {
 	w  *bufio.Writer
 	ok bool
@@ -63,7 +63,7 @@ func (e *encoder) add(v reflect.Value) {
 	}
 }
 
-// inner adds what a value that is not nil leads to.
+// inner adds the contents of a value that is not nil.
 func (e *encoder) inner(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -92,7 +92,7 @@ func (e *encoder) elements(v reflect.Value) {
 	}
 }
 
-// entries adds those of a map in the order of their keys.
+// entries adds the entries of a map in the order of their keys.
 func (e *encoder) entries(v reflect.Value) {
 	keys := v.MapKeys()
 	switch kind := v.Type().Key().Kind(); {

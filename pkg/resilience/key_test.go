@@ -43,9 +43,9 @@ func full(t reflect.Type) reflect.Value {
 	return v
 }
 
-// variants calls f with each change of v, which is set back after it: every leaf
-// another value, everything that can be nil so, everything that can be empty so, one
-// more of everything that can be many.
+// variants calls f with each change of v, and undoes it: every leaf gets another
+// value, everything nilable is nil once, everything that can be empty is empty once,
+// and every list has one more element.
 func variants(path string, v reflect.Value, f func(path string)) {
 	set := func(what string, to reflect.Value) {
 		was := reflect.New(v.Type()).Elem()
@@ -68,7 +68,7 @@ func variants(path string, v reflect.Value, f func(path string)) {
 		}
 	case reflect.Pointer:
 		set(" nil", reflect.Zero(t))
-		if t.Elem().Kind() != reflect.Bool { // there it is the other value
+		if t.Elem().Kind() != reflect.Bool { // for bool, this is the other value
 			set(" zero", reflect.New(t.Elem()))
 		}
 		variants(path, v.Elem(), f)
@@ -90,8 +90,8 @@ func variants(path string, v reflect.Value, f func(path string)) {
 	}
 }
 
-// Every change of a request, at any depth, gives another key. A field of a type that
-// the key does not know fails here.
+// Every change of a request, at any depth, changes the key. A field of a type that the
+// key does not support fails here.
 func TestKeyHasEveryField(t *testing.T) {
 	req := full(reflect.TypeFor[llm.Request]())
 	seen := map[key]string{}
@@ -116,7 +116,7 @@ func TestKeyHasEveryField(t *testing.T) {
 	}
 }
 
-// Values that could be mistaken for each other.
+// These values could be confused with each other.
 func TestKeysDiffer(t *testing.T) {
 	seen := map[key]string{}
 	for _, values := range [][]any{
@@ -136,7 +136,7 @@ func TestKeysDiffer(t *testing.T) {
 	}
 }
 
-// The order in which a map gives its entries is in no key.
+// The order of a map's entries does not affect the key.
 func TestKeyOfMaps(t *testing.T) {
 	first, _ := keyOf(bias())
 	for range 20 {

@@ -1,15 +1,14 @@
-// Package resilience asks another model when one fails, and repeats answers that would be
-// the same. A record names the models to fall back on, and says for how long answers are
-// kept. The package refuses to know where records are and how models are opened.
+// Package resilience falls back to another model when one fails, and repeats answers that
+// would be the same. A record names the fallbacks, and the time that answers are kept. The
+// package refuses to know where records are and how models are opened.
 //
-// Each model, the one that was asked for or a fallback, is asked through its own kept
-// answers. The fallbacks of a fallback are not asked: there are no chains and no cycles.
+// Each model, the requested one or a fallback, has its own kept answers. The fallbacks of a
+// fallback are not used: there are no chains and no cycles.
 //
 // Every method that runs a model has fallbacks; see [intercept.Method] for the free ones,
-// which describe the model that was asked for. [ModelHeader] names the model that answered.
-// Vectors and scores of two models are not comparable: those of one request come from one
-// model, and a record of a model that makes vectors should name only models with the same
-// weights.
+// which describe the requested model. [ModelHeader] names the model that answered. Vectors
+// and scores of two models are not comparable: those of one request come from one model,
+// and a record of a model that makes vectors should name only models with the same weights.
 package resilience
 
 import (
@@ -20,29 +19,28 @@ import (
 	"glossa/pkg/llm"
 )
 
-// A Policy is what the record of a model says.
+// A Policy holds the settings in the record of a model.
 type Policy struct {
 	Info      llm.ModelInfo // of the model; needed if it could not be opened
 	Fallbacks []string      // names of the models to ask when it fails, in this order
-	Keep      time.Duration // repeat answers for so long; 0: never
-	Version   string        // changes when the same request may get another answer: record, weights
-	Seeded    bool          // the model obeys [llm.Request.Effective], its seed too, as the in-process engine does
+	Keep      time.Duration // repeat answers for this long; 0: never
+	Version   string        // changes when the same request may get another answer: with the record or the weights
+	Seeded    bool          // the model obeys [llm.Request.Effective], including the seed, as the in-process engine does
 }
 
-// An Open opens a model by name. The policy is that of its record, also beside an
-// error if there is a record; the zero Policy has no effect.
+// An Open opens a model by name. The policy is that of its record. It is returned even
+// with an error if there is a record; the zero Policy has no effect.
 type Open func(ctx context.Context, name string) (*llm.Model, Policy, error)
 
-// A Layer wraps a model as its policy says.
+// A Layer wraps a model according to its policy.
 type Layer func(*llm.Model, Policy) *llm.Model
 
-// Models returns models with what open has opened, with the fallbacks of its policy. Each
-// model that is asked, the one that was opened or a fallback, is wrapped by layers, the
-// innermost first.
+// Models returns models that open opens, with the fallbacks of their policies. Each
+// model, a requested one or a fallback, is wrapped by layers, the innermost first.
 //
-// A model with fallbacks opens even if open fails, if another model may not fail for the
-// same reason (see fallback.go): each of its calls gives the answer of a fallback, or the
-// error.
+// A model with fallbacks opens even if open fails, unless all other models would fail for
+// the same reason (see fallback.go): each of its calls then returns the answer of a
+// fallback, or the error.
 func Models(models llm.Models, open Open, layers ...Layer) llm.Models {
 	return &resilient{models, open, layers}
 }
@@ -57,7 +55,7 @@ type resilient struct {
 func (r *resilient) Open(ctx context.Context, name string) (*llm.Model, error) {
 	model, p, err := r.open(ctx, name)
 	if err != nil {
-		if len(p.Fallbacks) == 0 || ctx.Err() != nil || !another(err) {
+		if len(p.Fallbacks) == 0 || ctx.Err() != nil || !mayFallBack(err) {
 			return nil, err
 		}
 		model = intercept.Broken(p.Info, err)
@@ -85,8 +83,8 @@ func (r *resilient) wrap(model *llm.Model, p Policy) *llm.Model {
 	return model
 }
 
-// Keep returns the layer that repeats the answers of store, and keeps new ones there, for
-// models whose policy says for how long.
+// Keep returns the layer that repeats the answers in store, and stores new ones, for
+// models whose policy has a time.
 func Keep(store *Store) Layer {
 	return func(model *llm.Model, p Policy) *llm.Model {
 		if p.Keep <= 0 {

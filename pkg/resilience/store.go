@@ -8,22 +8,22 @@ import (
 	"glossa/pkg/intercept"
 )
 
-// DefaultBytes is what a [Store] may take, bytes.
+// DefaultBytes is the default size of a [Store], in bytes.
 const DefaultBytes = 32 << 20
 
 // A Store keeps answers in memory, for all models and all clients: an answer depends only
-// on its request, so every client that sends the same request may have it. Of a request
-// the store holds the hash, and what its answer repeats (Echo).
+// on its request, so every client that sends the same request may receive it. The store
+// holds only the hash of a request, and the parts that its answer repeats (Echo).
 //
-// When the store is full, the least recently used answer is evicted first. An answer that
-// is too old is never given out; its memory is freed within a minute if the store is in
-// use. The zero value is an empty store.
+// When the store is full, the least recently used answer is evicted first. An expired
+// answer is never returned; its memory is freed within a minute if the store is in use.
+// The zero value is an empty store.
 type Store struct {
-	Bytes int // that all answers may take, as counted in copy.go; 0 means [DefaultBytes]
+	Bytes int // of all answers, as counted in copy.go; 0 means [DefaultBytes]
 
 	mu      sync.Mutex
 	entries map[key]*list.Element // of *entry
-	recent  list.List             // the most recently used in front
+	recent  list.List             // the most recently used first
 	bytes   int
 	swept   time.Time
 }
@@ -31,7 +31,7 @@ type Store struct {
 // entry is one answer.
 type entry struct {
 	key    key
-	answer []intercept.Piece // not to be changed
+	answer []intercept.Piece // read-only
 	bytes  int
 	made   time.Time
 	until  time.Time
@@ -39,8 +39,8 @@ type entry struct {
 
 const (
 	sweepEvery = time.Minute
-	largest    = 8   // an answer may take this part of a store
-	overhead   = 300 // bytes of an entry without its answer, about: key twice, list, map
+	largest    = 8   // an answer may take this fraction of a store
+	overhead   = 300 // approximate size of an entry without its answer, in bytes: key twice, list, map
 )
 
 func (s *Store) limit() int {
@@ -50,11 +50,11 @@ func (s *Store) limit() int {
 	return DefaultBytes
 }
 
-// largest returns how many bytes an answer may take.
+// largest returns the size of the largest answer that is kept, in bytes.
 func (s *Store) largest() int { return s.limit()/largest - overhead }
 
-// get returns the answer of k and when it was made, if that is less than keep ago: the
-// record may have changed since.
+// get returns the answer of k and the time when it was made, if that is less than keep
+// ago: the record may have changed since.
 func (s *Store) get(k key, keep time.Duration) (answer []intercept.Piece, made time.Time, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,7 +73,7 @@ func (s *Store) get(k key, keep time.Duration) (answer []intercept.Piece, made t
 	return e.answer, e.made, true
 }
 
-// put keeps an answer of so many bytes. Of two that were made at the same time the
+// put stores an answer of this many bytes. Of two that were made at the same time the
 // later one stays.
 func (s *Store) put(k key, answer []intercept.Piece, bytes int, keep time.Duration) {
 	if bytes > s.largest() {
@@ -103,7 +103,7 @@ func (s *Store) drop(at *list.Element) {
 	s.bytes -= e.bytes
 }
 
-// sweep drops what is too old, now and then.
+// sweep drops expired entries, about once a minute.
 func (s *Store) sweep(now time.Time) {
 	if now.Sub(s.swept) < sweepEvery {
 		return

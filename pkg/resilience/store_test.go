@@ -27,7 +27,7 @@ func TestStoreIsBounded(t *testing.T) {
 	if !s.has(0, time.Hour) || s.bytes != s.Bytes {
 		t.Fatalf("%d bytes of %d", s.bytes, s.Bytes)
 	}
-	s.put(key{10}, nil, size, time.Hour) // 1 was not asked for the longest time
+	s.put(key{10}, nil, size, time.Hour) // 1 is the least recently used
 	s.put(key{11}, nil, s.largest()+1, time.Hour)
 	s.put(key{12}, nil, s.largest(), time.Hour) // takes the room of two
 	for k, want := range map[byte]bool{0: true, 1: false, 2: false, 3: false, 4: true, 10: true, 11: false, 12: true} {
@@ -53,7 +53,7 @@ func TestStoreForgets(t *testing.T) {
 		s.put(key{1}, nil, 1, 10*time.Second)
 		s.put(key{2}, nil, 1, time.Hour)
 		time.Sleep(10*time.Second - 1)
-		if !s.has(1, 10*time.Second) || s.has(1, 5*time.Second) { // the record says less by now
+		if !s.has(1, 10*time.Second) || s.has(1, 5*time.Second) { // the record has a shorter time by now
 			t.Error("it goes before its time, or stays after it")
 		}
 		s.put(key{1}, nil, 1, 10*time.Second)
@@ -88,7 +88,7 @@ func TestStoreOfMany(t *testing.T) {
 	}
 }
 
-// A copy shares nothing that can be changed.
+// A copy shares nothing that can change.
 func TestCopyOfChunks(t *testing.T) {
 	before := chunk(2)
 	own, size, ok := copyChunk(before)
@@ -105,7 +105,7 @@ func TestCopyOfChunks(t *testing.T) {
 	}
 }
 
-// chunk returns one in which everything is set; tokens have others in them.
+// chunk returns a chunk with all fields set; tokens contain others.
 func chunk(depth int) llm.Chunk {
 	c := llm.Chunk{Tokens: tokens(depth)}
 	v := reflect.ValueOf(&c).Elem()
@@ -124,7 +124,7 @@ func tokens(depth int) []llm.Token {
 	return []llm.Token{{ID: 1, Text: "t", Piece: "p", Logprob: -1, Top: tokens(depth - 1)}}
 }
 
-// spoil makes zero all that v leads to.
+// spoil sets everything that v contains to zero.
 func spoil(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -145,7 +145,7 @@ func spoil(v reflect.Value) {
 	}
 }
 
-// The same of answers that come at once; one of another type is not kept.
+// The same for answers in one piece; one of another type is not kept.
 func TestCopyOfAnswers(t *testing.T) {
 	for _, make := range []func() any{
 		func() any { return &llm.Score{Logprob: -1, Tokens: tokens(2), Greedy: true, Argmax: "a"} },
@@ -187,7 +187,7 @@ func TestCopyOfKeys(t *testing.T) {
 	}
 }
 
-// The sizes of structs are not less than they are here.
+// The constants are at least the sizes of the structs.
 func TestSizes(t *testing.T) {
 	for name, s := range map[string][2]uintptr{
 		"chunk": {chunkSize, unsafe.Sizeof(llm.Chunk{}) + unsafe.Sizeof(llm.Usage{})}, "token": {tokenSize, unsafe.Sizeof(llm.Token{})},

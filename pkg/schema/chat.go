@@ -8,11 +8,11 @@ import (
 	"glossa/pkg/llm"
 )
 
-// Chat returns the canonical keys messages and system of a chat, in the form of the
-// model: each message is a copy of the first one in the defaults, with its role, and
-// its text where the path of prompt leads. System messages go to system if the record
-// has a place for it, with blank lines between; else they are messages like others.
-// A model that takes no messages, and messages that have calls or answer one, are
+// Chat returns the canonical keys messages and system of a chat, in the model's
+// format: each message is a copy of the first one in the defaults, with its role, and
+// with its text where the path of prompt leads. System messages go to system if the
+// record maps it, separated by blank lines; otherwise they are ordinary messages.
+// Models without messages, and messages with calls or answers to calls, are
 // [llm.Unsupported].
 func (s *Schema) Chat(messages []llm.Message) (map[string]any, error) {
 	if !s.chats {
@@ -60,7 +60,7 @@ func (s *Schema) message() (sample any, text path, ok bool) {
 	return found[0].value, prompt.path[len(first):], true
 }
 
-// sameOf tells whether two steps, of which one at least is definite, are the same.
+// sameOf reports whether two steps, of which at least one is definite, are equal.
 func sameOf(x, y step) bool { return x.kind == y.kind && x.name == y.name && x.index == y.index }
 
 // contentOf returns the text of message i.
@@ -83,7 +83,7 @@ func contentOf(m llm.Message, i int) (string, error) {
 	return b.String(), nil
 }
 
-// NoCalls returns the error of a chat whose message i has calls or answers one.
+// NoCalls returns the error for a chat whose message i has calls or answers one.
 func NoCalls(m llm.Message, i int) error {
 	name := "tool_calls"
 	if m.CallID != "" {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A check makes a schema of a document and collects what is wrong with it.
+// A check converts a document to a schema and collects its mistakes.
 type check struct {
 	doc      *document
 	schema   *Schema
@@ -51,7 +51,7 @@ func (c *check) all() {
 	}
 }
 
-// object returns v if it is an object, and reports names that are not allowed.
+// object returns v if it is an object, and reports names outside allowed.
 func (c *check) object(pointer string, v any, allowed ...string) (map[string]any, bool) {
 	m, ok := v.(map[string]any)
 	if !ok {
@@ -124,7 +124,7 @@ func (c *check) request(v any) {
 		return nil
 	})
 	c.schema.sample, c.schema.turn, c.schema.chats = c.schema.message()
-	u := &untaken{check: c, taken: taken, params: paramNames()}
+	u := &unmappedDefaults{check: c, taken: taken, params: paramNames()}
 	u.look("/request/defaults", defaults)
 }
 
@@ -137,7 +137,7 @@ func absent(m map[string]any, name string) string {
 
 const maxKeys = 500 // of a mapping
 
-// mapping checks a mapping and gives its keys, in their order, to each.
+// mapping checks a mapping and calls each with its keys, in their order.
 func (c *check) mapping(pointer string, holder map[string]any, each func(name string, p path) error) {
 	m, ok := holder["mapping"].(map[string]any)
 	if !ok {
@@ -194,16 +194,15 @@ func (c *check) response(pointer string, v any) *Response {
 	return r
 }
 
-// An untaken looks for defaults that contradict what a caller believes to be off: a
-// parameter without effect is taken for sent though nothing carries it (see
-// [llm.Params.Apply]).
-type untaken struct {
+// An unmappedDefaults finds defaults that contradict what callers assume to be off: a parameter
+// without effect counts as sent though nothing carries it (see [llm.Params.Apply]).
+type unmappedDefaults struct {
 	*check
-	taken  map[any]bool      // the members that keys lead to
-	params map[string]string // parameters by their names, squeezed
+	taken  map[any]bool      // the members of mapped keys
+	params map[string]string // parameters by their squeezed names
 }
 
-func (u *untaken) look(pointer string, v any) {
+func (u *unmappedDefaults) look(pointer string, v any) {
 	switch v := v.(type) {
 	case map[string]any:
 		for _, name := range u.doc.names(v) {
@@ -221,7 +220,7 @@ func (u *untaken) look(pointer string, v any) {
 	}
 }
 
-// key tells the members of objects apart.
+// key identifies members of objects.
 func (p place) key() any {
 	type member struct {
 		in   uintptr

@@ -10,15 +10,15 @@ import (
 
 // A finder reads the first value that a path leads to.
 //
-// PaesslerAG/jsonpath evaluates the runs of names and indices. What fans out is
-// walked here, because over objects the library has Go's random order, where the
-// first match is another one each time, and it looks at all there is.
+// PaesslerAG/jsonpath evaluates the runs of names and indices. This package walks
+// steps that fan out itself: the library visits objects in Go's random order, so that
+// the first match varies, and it visits all values.
 type finder []stage
 
 // A stage is a step that fans out, or a run of names and indices.
 type stage struct {
 	fan  *step
-	list bool // the run is for a list; else for an object
+	list bool // the run starts at a list; else at an object
 	path path // of the run
 	run  func(ctx context.Context, value any) (any, error)
 }
@@ -54,7 +54,7 @@ func newFinder(p path) (finder, error) {
 	return f, end()
 }
 
-// spell writes a run as the library reads it: names as Go's strings.
+// spell writes a run in the library's syntax: names as Go strings.
 func spell(run path) string {
 	text := "$"
 	for _, s := range run {
@@ -67,9 +67,9 @@ func spell(run path) string {
 	return text
 }
 
-// ambiguous tells that the library would take a step for an object's member or a
-// list's element, whichever it meets: 0 and "0" are the same to it. Such a step
-// begins a run, and [finder.first] looks at what it meets.
+// ambiguous reports whether the library would apply a step to an object's member or a
+// list's element, whichever it finds: it treats 0 and "0" alike. Such a step begins a
+// run, and [finder.first] checks the type of the value.
 func ambiguous(s step) bool {
 	if s.kind == element {
 		return true
@@ -78,7 +78,7 @@ func ambiguous(s step) bool {
 	return err == nil || errors.Is(err, strconv.ErrRange)
 }
 
-// first returns the first match, in the order of the document; ok is false without.
+// first returns the first match, in the order of the document; ok is false if there is none.
 func (f finder) first(w *walk) (v any, ok bool, err error) {
 	f.walk(w, place{value: w.doc.root}, func(at place) bool {
 		v, ok = at.value, true
@@ -104,11 +104,11 @@ func (f finder) walk(w *walk, at place, yield func(place) bool) bool {
 		return true
 	}
 	if _, ok := f[0].path.only(at.value); !ok {
-		return true // as of most events; the library would write an error
+		return true // as in most events; the library would format an error
 	}
 	v, err := f[0].run(context.Background(), at.value)
 	if err != nil {
-		return true // a member or an element is not there
+		return true // a member or an element is missing
 	}
 	return f[1:].walk(w, place{value: v}, yield)
 }

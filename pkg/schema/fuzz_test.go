@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// Whatever Parse takes makes requests, reads answers, and comes out as it went in.
+// Every schema that Parse accepts makes requests, reads answers, and encodes to the same document.
 func FuzzParse(f *testing.F) {
 	for _, s := range records(f) {
 		f.Add(s.text)
@@ -49,7 +49,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// Read does not panic, and gives what encodes as JSON.
+// Read does not panic, and its result encodes as JSON.
 func FuzzRead(f *testing.F) {
 	all := records(f)
 	for _, payload := range []string{
@@ -70,7 +70,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// What is set is found; the reader of the library and the walk of the setter agree.
+// Values that are set can be found; the library's reader and the setter's walk agree.
 func FuzzPath(f *testing.F) {
 	doc := `{"a":{"b":[1,{"c":null}],"0":[[]]},"l":[{"x":1},{"x":2}],"n":null,"s":"str","x":{"x":{"x":0}}}`
 	for _, path := range strings.Fields("$.a.b[1].c $..x l[*].x $.l[-1] $.* $['a']['0'][0] $.n[*] $.s[0:1] $..*.x $ $.x..x $.a[*].b[::2]") {
@@ -117,7 +117,7 @@ func FuzzPath(f *testing.F) {
 	})
 }
 
-// FuzzDecode has our reader find in a text what encoding/json does.
+// FuzzDecode checks that our reader and encoding/json agree.
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{
 		`{"a": [1, -2.5e+3, true, false, null, "x\u00e9\"\\"], "b" :{ "a":{} , "a":[] }}`, " \n[ ]\t", `"\ud83d\ude00\ud800"`, `{"a":}`, `[1,]`, `{} {}`, ``, `01`, "\"\xff\"",

@@ -10,16 +10,16 @@ import (
 	"glossa/pkg/llm"
 )
 
-// A Key is a canonical key: what callers of this project send and read. Records may
-// map any others, which then mean what the caller and the model agree on.
+// A Key is a canonical key: a name that callers of this project send and read. Records
+// may map other keys, whose meaning is up to the caller and the model.
 type Key struct {
 	Name     string
 	Sent     bool // in a request; else in an answer
 	Meaning  string
-	Synonyms []string // what providers call it, which records should not
+	Synonyms []string // providers' names, which records should not use
 }
 
-// Keys lists the canonical keys: those of [llm.Params], and those of seed 003.
+// Keys returns the canonical keys: those of [llm.Params], and those of seed 003.
 func Keys() []Key { return append(requestKeys(), answerKeys()...) }
 
 func requestKeys() []Key {
@@ -76,9 +76,8 @@ func answerKeys() []Key {
 	}
 }
 
-// Finish returns the cause of an end by a provider's word for it, in any case of its
-// letters. Words that are not known, and "stop", which most say of both, are
-// [llm.FinishEOS]: the model ended it.
+// Finish returns the reason for a provider's finish word, in any case. Unknown words,
+// and "stop", which most providers use for both, are [llm.FinishEOS].
 func Finish(word string) llm.Finish {
 	switch strings.ToLower(word) {
 	case "stop_sequence", "stop_criteria_met", "stop_sequence_reached":
@@ -93,11 +92,11 @@ func Finish(word string) llm.Finish {
 	return llm.FinishEOS
 }
 
-// nearKey returns the canonical key that name is probably meant to be, "" if it is
-// one itself or near none.
+// nearKey returns the canonical key that name probably means, "" if it is one itself
+// or similar to none.
 func nearKey(name string) (near string) {
 	keys := Keys()
-	if slices.ContainsFunc(keys, func(k Key) bool { return k.Name == name }) { // as most are: the rest takes long
+	if slices.ContainsFunc(keys, func(k Key) bool { return k.Name == name }) { // the common case: the rest is slow
 		return ""
 	}
 	for _, k := range keys {
@@ -114,13 +113,13 @@ func nearKey(name string) (near string) {
 	return near
 }
 
-// squeeze leaves what maxNewTokens and max_new_tokens have in common.
+// squeeze normalises maxNewTokens and max_new_tokens to the same string.
 func squeeze(name string) string {
 	return strings.ToLower(strings.ReplaceAll(strings.ReplaceAll(name, "_", ""), "-", ""))
 }
 
-// distance counts the letters to be changed, added, left out or exchanged with their
-// neighbour (Damerau 1964) to make b of a.
+// distance returns the number of letters to change, insert, delete or swap with their
+// neighbour (Damerau 1964) to turn a into b.
 func distance(a, b string) int {
 	if len(a) > 64 {
 		return len(a)
@@ -145,7 +144,7 @@ func distance(a, b string) int {
 	return rows[len(a)][len(b)]
 }
 
-// paramNames returns the parameters by their names and synonyms, squeezed.
+// paramNames returns the parameters by their squeezed names and synonyms.
 func paramNames() map[string]string {
 	names := map[string]string{}
 	for _, k := range Keys() {
@@ -159,8 +158,8 @@ func paramNames() map[string]string {
 	return names
 }
 
-// effective tells whether v is another value of a parameter than the one without
-// effect, if it has one; see the tags of [llm.Params].
+// effective reports whether v differs from the parameter's value without effect, if it
+// has one; see the tags of [llm.Params].
 func effective(param string, v any) bool {
 	for f := range reflect.TypeFor[llm.Params]().Fields() {
 		name, neutral, _ := strings.Cut(f.Tag.Get("llm"), ",")

@@ -8,15 +8,15 @@ import (
 	"unicode/utf8"
 )
 
-// A kind is what a step of a path does.
+// A kind is the kind of a step in a path.
 type kind int
 
 const (
 	member  kind = iota // .name ['name'] .0: of an object
 	element             // [2] [-1]: of a list
-	members             // .*: all of an object
-	slice               // [1:3] [*]: of a list; what is no list is a list of itself
-	descend             // ..: the value and all that it holds
+	members             // .*: all members of an object
+	slice               // [1:3] [*]: of a list; any other value is a list of itself
+	descend             // ..: the value and everything in it
 )
 
 // A step is one part of a path.
@@ -34,12 +34,12 @@ type path []step
 const (
 	maxPath  = 1000    // bytes
 	maxSteps = 64      // of a path
-	maxIndex = 1 << 24 // an element of no document that is read
+	maxIndex = 1 << 24 // beyond any document
 )
 
-// parsePath reads a path as jsonpath-ng 1.8 does, which upstream uses, and RFC 9535
-// where they agree: $, names, ["quoted"] and ['quoted'] ones, indices, slices, *
-// and .. The $ may be left out, and a dot may stand before a bracket: $.[0].x
+// parsePath parses a path like jsonpath-ng 1.8, which upstream uses, and RFC 9535
+// where they agree: $, names, ["quoted"] and ['quoted'] ones, indices, slices, * and
+// .. The $ is optional, and a dot may precede a bracket: $.[0].x
 func parsePath(text string) (path, error) {
 	switch {
 	case len(text) > maxPath:
@@ -89,7 +89,7 @@ func (p *pathParser) space() {
 	}
 }
 
-// rest is what is left, for a message.
+// rest returns the unparsed rest for an error message.
 func (p *pathParser) rest() string {
 	s := p.text[p.at:]
 	if len(s) > 20 {
@@ -98,7 +98,7 @@ func (p *pathParser) rest() string {
 	return s
 }
 
-// step reads what follows a value; first tells that nothing stands before it.
+// step parses the next step; first is set at the start of a path.
 func (p *pathParser) step(first bool) ([]step, error) {
 	var steps []step
 	switch {
@@ -127,7 +127,7 @@ func (p *pathParser) step(first bool) ([]step, error) {
 	return append(steps, step{kind: member, name: name}), err
 }
 
-// bracket reads what stands in brackets, and the closing one.
+// bracket parses the contents of brackets and the closing one.
 func (p *pathParser) bracket() (step, error) {
 	p.space()
 	s := step{kind: slice, stride: 1}
@@ -157,7 +157,7 @@ func (p *pathParser) bracket() (step, error) {
 	return p.bounds(s)
 }
 
-// bounds reads what follows the first number of a slice.
+// bounds parses a slice after its first number.
 func (p *pathParser) bounds(s step) (step, error) {
 	for i := range 2 {
 		if !p.take(":") {
@@ -208,7 +208,7 @@ func (p *pathParser) number() (int, bool, error) {
 	return n, true, nil
 }
 
-// name reads a bare or quoted name, or a number, which is a name outside brackets.
+// name parses a bare or quoted name, or a number, which is a name outside brackets.
 func (p *pathParser) name() (string, bool, error) {
 	if p.done() {
 		return "", false, nil
@@ -236,8 +236,7 @@ func (p *pathParser) name() (string, bool, error) {
 	return name, name != "", nil
 }
 
-// quoted reads up to the quote q; a backslash stands before a character that is
-// meant as it is.
+// quoted parses up to the quote q; a backslash escapes a character.
 func (p *pathParser) quoted(q byte) (string, bool, error) {
 	var name strings.Builder
 	for ; !p.done(); p.at++ {
@@ -257,7 +256,7 @@ func (p *pathParser) quoted(q byte) (string, bool, error) {
 	return "", false, errors.New("a quote is not closed")
 }
 
-// refuse names what stands at the place, if jsonpath-ng or RFC 9535 know it.
+// refuse returns an error that names the unsupported syntax, if jsonpath-ng or RFC 9535 know it.
 func (p *pathParser) refuse(otherwise string) error {
 	for mark, what := range map[string]string{
 		",": "a list of names or indices", "|": "a union", "&": "an intersection", "(": "a group",
@@ -270,7 +269,7 @@ func (p *pathParser) refuse(otherwise string) error {
 	return errors.New(otherwise)
 }
 
-// String spells p in its normal form.
+// String returns the normal form of p.
 func (p path) String() string {
 	var b strings.Builder
 	b.WriteByte('$')

@@ -36,8 +36,8 @@ func same(t testing.TB, got, want any) bool {
 	return reflect.DeepEqual(values[0], values[1])
 }
 
-// differ lists the paths on which this package and jsonpath-ng part, with the reason.
-// Where jsonpath-ng raises, this package finds nothing, and changes what it can.
+// differ lists the paths on which this package and jsonpath-ng differ, with the
+// reason. Where jsonpath-ng raises, this package finds nothing, and sets what it can.
 var differ = map[string]string{
 	"$['*']":           "a quoted name is a name",
 	"$.'*'":            "a quoted name is a name",
@@ -61,7 +61,7 @@ var differ = map[string]string{
 	"$.e[*]":           "an object is a list of itself, in find and in update",
 }
 
-// executed is what jsonpath-ng makes of a path.
+// executed is jsonpath-ng's result for a path.
 type executed struct {
 	Path, UpdateRaises string
 	Refused            bool
@@ -86,7 +86,7 @@ func TestJSONPathNG(t *testing.T) {
 	}
 }
 
-// compare tells how this package and jsonpath-ng differ.
+// compare returns the difference between this package and jsonpath-ng.
 func (c *executed) compare(t *testing.T, document []byte) string {
 	p, err := parsePath(c.Path)
 	if c.Refused || err != nil {
@@ -168,8 +168,8 @@ func TestPathNormalForm(t *testing.T) {
 	}
 }
 
-// The library takes 0 for "0" and the other way; a run never begins with either
-// unless it meets what it is for.
+// The library confuses 0 and "0"; a run begins with either only if the value has the
+// right type.
 func TestFindLooksAtKinds(t *testing.T) {
 	doc, err := decode([]byte(`{"0": "member", "l": ["element"], "o": {"0": {"0": "deep"}}, "1e0": [1, 2]}`))
 	if err != nil {
@@ -199,7 +199,7 @@ func TestFindLooksAtKinds(t *testing.T) {
 	}
 }
 
-// First is that of the text, not of Go's maps.
+// The first match is the first in the text, not in Go's maps.
 func TestFindInOrder(t *testing.T) {
 	doc, err := decode([]byte(`{"z": {"x": 1, "x2": 0}, "y": {"x": 2}, "a": {"x": 3}}`))
 	if err != nil {
@@ -216,7 +216,7 @@ func TestFindInOrder(t *testing.T) {
 	}
 }
 
-// What meets too many values ends, and says so.
+// A path with too many values ends with an error.
 func TestTooMany(t *testing.T) {
 	doc, err := decode([]byte(chain(100)))
 	if err != nil {

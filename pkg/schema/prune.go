@@ -1,8 +1,8 @@
 package schema
 
-// prune deletes the members of v that are null and those that hold nothing else, and
-// tells whether v is such a value itself. Lists keep their elements, whose indices
-// paths name.
+// prune deletes the members of v that are null or contain nothing else, and reports
+// whether v is such a value itself. Lists keep their elements, because paths use their
+// indices.
 func prune(v any) (gone bool) {
 	switch v := v.(type) {
 	case nil:
@@ -24,7 +24,7 @@ func prune(v any) (gone bool) {
 	return gone
 }
 
-// graft gives body back what [prune] took of defaults on the way of p, which is
+// graft restores in body what [prune] removed from defaults along p, which is
 // definite, so that p leads to a place.
 func (p path) graft(defaults, body any) {
 	for _, s := range p {

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// class translates a class in brackets. All its characters are written as escapes, so
-// that what only Go gives a meaning, such as [:alpha:], keeps Python's.
+// class translates a class in brackets. It writes all characters as escapes, so that
+// syntax that only Go has, such as [:alpha:], keeps Python's meaning.
 func (p *python) class() error {
 	p.at++
 	p.out.WriteByte('[')
@@ -53,7 +53,7 @@ func (p *python) class() error {
 	}
 }
 
-// item reads one character of a class or, as set, a class within it.
+// item parses one character of a class or, as set, a class within it.
 func (p *python) item() (r rune, set string, err error) {
 	if p.in[p.at] != '\\' {
 		r, n := utf8.DecodeRuneInString(p.in[p.at:])
@@ -77,8 +77,7 @@ func (p *python) item() (r rune, set string, err error) {
 	return r, "", err
 }
 
-// complement spells out the characters that are not in set: Go has no way to put a
-// negated class into another.
+// complement lists the characters that are not in set: Go cannot nest a negated class.
 func complement(set string) (string, error) {
 	re, err := syntax.Parse("[^"+set+"]", syntax.Perl)
 	if err != nil {

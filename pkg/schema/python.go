@@ -12,10 +12,10 @@ import (
 const maxPattern = 4000 // bytes
 
 // compilePython compiles a regular expression that is written for Python's re, which
-// upstream uses, to Go's, which takes linear time whatever the text. Spellings that
-// differ are translated, what Go's cannot do is refused by name. One freedom is
-// taken: $ takes the line feed that may stand between it and the end of the text,
-// which means nothing to JSON.
+// upstream uses, to Go's, which takes linear time whatever the text. Syntax that
+// differs is translated; features that Go lacks are rejected by name. There is one
+// deviation: $ also matches a line feed before the end of the text, which means
+// nothing to JSON.
 //
 // Source: Python 3.14 library, re, "Regular Expression Syntax".
 func compilePython(pattern string) (*regexp.Regexp, error) {
@@ -40,7 +40,7 @@ type python struct {
 	in    string
 	at    int
 	out   strings.Builder
-	flags []flags // of the group and those around it
+	flags []flags // of the group and the groups around it
 }
 
 func (p *python) now() flags { return p.flags[len(p.flags)-1] }
@@ -98,13 +98,13 @@ func (p *python) literal() {
 	p.copy(n)
 }
 
-// repeat translates a repetition with what may follow it.
+// repeat translates a repetition and its suffix.
 func (p *python) repeat() error {
 	if p.in[p.at] == '{' {
 		end := strings.IndexByte(p.in[p.at:], '}')
 		low, high, comma := strings.Cut(p.in[p.at+1:p.at+max(end, 1)], ",")
 		if end < 0 || !digits(low) || !digits(high) || low+high == "" && !comma {
-			p.out.WriteString(`\{`) // as it is no repetition, it is a brace
+			p.out.WriteString(`\{`) // not a repetition, so a literal brace
 			p.at++
 			return nil
 		}
@@ -112,7 +112,7 @@ func (p *python) repeat() error {
 			high = "," + high
 		}
 		if low == "" {
-			low = "0" // {,3}, which Go does not know
+			low = "0" // {,3}, which Go does not support
 		}
 		p.out.WriteString("{" + low + high + "}")
 		p.at += end + 1
@@ -123,7 +123,7 @@ func (p *python) repeat() error {
 	case p.take("?"):
 		p.out.WriteByte('?')
 	case p.take("+"):
-		if p.at < len(p.in) { // at the end nothing could make it give back
+		if p.at < len(p.in) { // at the end it would never backtrack
 			return errors.New("a possessive repetition is not supported, but at the end")
 		}
 	}
@@ -132,7 +132,7 @@ func (p *python) repeat() error {
 
 func digits(s string) bool { return strings.Trim(s, "0123456789") == "" }
 
-// group translates what opens a group.
+// group translates the start of a group.
 func (p *python) group() error {
 	if !strings.HasPrefix(p.in[p.at:], "(?") {
 		p.flags = append(p.flags, p.now())
@@ -169,7 +169,7 @@ func (p *python) group() error {
 	return nil
 }
 
-// inlineFlags translates (?im), of the whole expression, and (?i-s:…), of a group.
+// inlineFlags translates (?im), for the whole expression, and (?i-s:…), for a group.
 func (p *python) inlineFlags() error {
 	start := p.at
 	p.at += len("(?")
@@ -212,14 +212,14 @@ func (p *python) inlineFlags() error {
 	return errors.New("a group is not closed")
 }
 
-// Sets of Python's classes, which are of Unicode unless the flag a says otherwise.
+// Python's character classes, in Unicode unless the flag a is set.
 const (
 	wordSet  = `\p{L}\p{N}_`                      // str.isalnum and _
 	spaceSet = `\t\n\v\f\r\x{1c}-\x{20}\x{85}\pZ` // str.isspace
 	asciiSet = `\t\n\v\f\r `                      // \s with the flag a
 )
 
-// sets returns what \d, \w and \s stand for, to be put into brackets.
+// sets returns the class of \d, \w or \s, for use within brackets.
 func (f flags) sets(c byte) string {
 	switch {
 	case c == 'd' && f.ascii:
@@ -236,7 +236,7 @@ func (f flags) sets(c byte) string {
 	return spaceSet
 }
 
-// escape translates a backslash and what follows, outside a class.
+// escape translates a backslash and its operand, outside a class.
 func (p *python) escape() error {
 	if p.at+1 == len(p.in) {
 		return errors.New("it ends with a backslash")
@@ -268,13 +268,13 @@ func (p *python) escape() error {
 	return nil
 }
 
-// octal tells whether three octal digits follow the backslash.
+// octal reports whether three octal digits follow the backslash.
 func (p *python) octal() bool {
 	s := p.in[p.at+1:]
 	return len(s) >= 3 && strings.Trim(s[:3], "01234567") == "" && s[0] <= '3'
 }
 
-// literal spells a character so that it stands for itself, in a class too.
+// literal writes a character that matches itself, also within a class.
 func literal(r rune) string {
 	if r == '_' || r >= '0' && r <= '9' || r|0x20 >= 'a' && r|0x20 <= 'z' {
 		return string(r)
@@ -282,7 +282,7 @@ func literal(r rune) string {
 	return fmt.Sprintf(`\x{%x}`, r)
 }
 
-// character reads an escaped character.
+// character parses an escaped character.
 func (p *python) character() (rune, error) {
 	p.at++
 	r, n := utf8.DecodeRuneInString(p.in[p.at:])
@@ -309,7 +309,7 @@ func (p *python) character() (rune, error) {
 	return r, nil
 }
 
-// digits reads at most n digits of a base.
+// digits parses at most n digits of a base.
 func (p *python) digits(start, base int, set string, n int) (rune, error) {
 	for p.at = start; p.at < len(p.in) && p.at < start+n && strings.IndexByte(set, p.in[p.at]) >= 0; {
 		p.at++

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// refused lists the patterns that Python takes and this package does not, with what
-// its message has to name.
+// refused lists patterns that Python accepts and this package rejects, with the words
+// that the error must contain.
 var refused = map[string]string{
 	`a++a`:           "possessive",
 	`(?=a)`:          "look-ahead",
@@ -43,7 +43,7 @@ func TestPython(t *testing.T) {
 		case c.Error == nil && err != nil:
 			t.Errorf("%s: %v", c.Pattern, err)
 		case c.Error == nil:
-			// $ may take the last line feed, which JSON does not see.
+			// $ may match the last line feed, which JSON ignores.
 			if got := re.ReplaceAllString(c.Text, ""); strings.TrimRight(got, "\n") != strings.TrimRight(*c.Result, "\n") {
 				t.Errorf("%s, as %s, leaves %q of %q, Python %q", c.Pattern, re, got, c.Text, *c.Result)
 			}

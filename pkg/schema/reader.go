@@ -10,10 +10,10 @@ import (
 	"unicode/utf8"
 )
 
-// decode reads one JSON value and no more, with the order of its members.
+// decode decodes one JSON value, with the order of its members.
 func decode(text []byte) (*document, error) { return read(text, true) }
 
-// read is [decode], where the order need not be kept.
+// read is [decode] with an optional order.
 func read(text []byte, ordered bool) (*document, error) {
 	switch {
 	case !utf8.Valid(text):
@@ -30,7 +30,7 @@ func read(text []byte, ordered bool) (*document, error) {
 	return r.doc, err
 }
 
-// fault is what is wrong with a text that is no JSON.
+// fault returns the error of an invalid text.
 func fault(text []byte) error {
 	var first json.RawMessage
 	if json.NewDecoder(bytes.NewReader(text)).Decode(&first) == nil {
@@ -43,22 +43,22 @@ func fault(text []byte) error {
 	return err
 }
 
-// A reader reads JSON that is valid. encoding/json would take five times as long, as it
-// has no other way to tell in which order the members of an object stand.
+// A reader decodes valid JSON. encoding/json would take five times as long, because
+// only its token interface shows the order of members.
 type reader struct {
-	text string // names of members are parts of it; values are copies, which others keep
-	i    int    // of what is read next
+	text string // names are substrings of it; values are copies, because they outlive it
+	i    int    // offset of the next byte
 	doc  *document
-	at   []part // of the value that is being read
+	at   []part // the path of the current value
 }
 
 // A part of a JSON pointer: a name, or the index of an element.
 type part struct {
 	name  string
-	index int // of an element; -1: there is a name
+	index int // of an element; -1: a name
 }
 
-// next goes to the next byte that is no space.
+// next advances to the next byte that is not a space.
 func (r *reader) next() byte {
 	for r.text[r.i] == ' ' || r.text[r.i] == '\n' || r.text[r.i] == '\t' || r.text[r.i] == '\r' {
 		r.i++
@@ -79,7 +79,7 @@ func (r *reader) value() (any, error) {
 	case '"':
 		from := r.i
 		s, err := r.string()
-		if len(s) == r.i-from-len(`""`) { // without escapes it is a part of the text
+		if len(s) == r.i-from-len(`""`) { // a string without escapes is a substring
 			s = strings.Clone(s)
 		}
 		return s, err
@@ -155,7 +155,7 @@ func (r *reader) object() (any, error) {
 	return m, nil
 }
 
-// string reads a string.
+// string decodes a string.
 func (r *reader) string() (string, error) {
 	from, escapes := r.i, false
 	for r.i++; r.text[r.i] != '"'; r.i++ {
@@ -176,7 +176,7 @@ func (r *reader) string() (string, error) {
 	return s, err
 }
 
-// unescape returns what a valid string stands for, but for one with \u in it.
+// unescape decodes a valid string without \u.
 func unescape(s string) (string, bool) {
 	b := make([]byte, 0, len(s))
 	for {
@@ -204,7 +204,7 @@ func unescape(s string) (string, bool) {
 	}
 }
 
-// pointer is the JSON pointer of the value that is being read.
+// pointer returns the JSON pointer of the current value.
 func (r *reader) pointer() (text string) {
 	for _, p := range r.at {
 		if p.index >= 0 {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Strings are what encoding/json makes of them.
+// Strings decode as in encoding/json.
 func TestReadStrings(t *testing.T) {
 	for _, text := range []string{
 		`""`, `"a"`, `"é€😀"`, `"\""`, `"\\"`, `"\\\\"`, `"\/"`, `"\b\f\n\r\t"`, `"a\nb\\n"`, `"\\u0041"`, `"\u0041"`, `"a\u0041\n"`, `"\ud83d\ude00"`,

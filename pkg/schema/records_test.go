@@ -12,7 +12,7 @@ import (
 	"glossa/schemas"
 )
 
-// records returns the schemas of remote models that are shipped, by sk.
+// records returns the shipped schemas of remote models, by sk.
 func records(t testing.TB) map[string]*Schema {
 	names, err := fs.Glob(schemas.Files(), "*.json")
 	if err != nil {
@@ -50,11 +50,11 @@ func records(t testing.TB) map[string]*Schema {
 	return all
 }
 
-// fixture is what a provider documents: canonical bodies and the requests they make,
-// answers and events and the keys in them.
+// fixture holds documented examples of a provider: canonical bodies with their
+// requests, and answers and events with their keys.
 type fixture struct {
 	Source   []string
-	Models   []string // names that the record is for, which pkg/catalog tests
+	Models   []string // model names of the record, which pkg/catalog tests
 	Requests []struct {
 		Body    map[string]any
 		Request json.RawMessage
@@ -100,7 +100,7 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// testRead reads payloads, and sees each key at least once.
+// testRead decodes payloads, and checks that each key occurs.
 func testRead(t *testing.T, what string, r *Response, cases []struct{ Payload, Keys json.RawMessage }) {
 	seen := map[string]bool{}
 	for _, c := range cases {
@@ -121,13 +121,13 @@ func testRead(t *testing.T, what string, r *Response, cases []struct{ Payload, K
 		return
 	}
 	for _, k := range r.keys {
-		if !seen[k.name] && !strings.HasPrefix(what, "sagemaker-tgi answer") { // the seed's has a token's keys, which only streams have
+		if !seen[k.name] && !strings.HasPrefix(what, "sagemaker-tgi answer") { // the seed maps a token's keys, which only streams have
 			t.Errorf("%s: no fixture has %s", what, k.name)
 		}
 	}
 }
 
-// Records differ from each other where models do: those of one text are meant to be.
+// Records of different models differ; equal ones are meant to be equal.
 func TestSeedRecords(t *testing.T) {
 	all := records(t)
 	for sk, seed := range map[string]string{
@@ -135,14 +135,14 @@ func TestSeedRecords(t *testing.T) {
 	} {
 		var want json.RawMessage
 		readTest(t, seed, &want)
-		want = bytes.ReplaceAll(want, []byte(`"photographer"`), nil) // the stop word of its example, which nobody would ask for
+		want = bytes.ReplaceAll(want, []byte(`"photographer"`), nil) // the stop word of its example, which nobody needs
 		if all[sk] == nil || !same(t, json.RawMessage(all[sk].text), want) {
 			t.Errorf("%s is not the schema of seed 003", sk)
 		}
 	}
 }
 
-// Every record that takes chats makes them of the waist's messages.
+// Every record with chats accepts llm's messages.
 func TestRecordsChat(t *testing.T) {
 	chat := []llm.Message{
 		{Role: "system", Parts: []llm.Part{{Text: "Be terse."}}},

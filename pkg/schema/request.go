@@ -2,13 +2,13 @@ package schema
 
 import "slices"
 
-// Request makes a request of the canonical keys in body: a copy of the defaults in
-// which the value of each key that the record maps stands where its path leads. As
-// upstream does, it changes only what is there already, null overwrites, and a key
-// that has no place is left out; [Schema.Unmapped] lists those. With omit_null in the
-// record, defaults that are null are left out unless their key is in body.
+// Request returns the request for the canonical keys in body: a copy of the defaults
+// with the value of each mapped key at its path. Like upstream, it changes only
+// existing members, null overwrites, and keys without a place are omitted;
+// [Schema.Unmapped] lists those. With omit_null in the record, null defaults are
+// omitted unless their key is in body.
 //
-// Values are copied. The result may be changed, and encodes as JSON.
+// Values are copied. The caller may change the result, which encodes as JSON.
 func (s *Schema) Request(body map[string]any) map[string]any {
 	out := plain(s.base).(map[string]any)
 	for _, slot := range s.slots {
@@ -19,9 +19,9 @@ func (s *Schema) Request(body map[string]any) map[string]any {
 	return out
 }
 
-// Set returns a function that puts the value of one canonical key into body, which
-// [Schema.Request] made, and tells whether the record has a place for it. It is what
-// [llm.Params.Apply] needs.
+// Set returns a function that sets one canonical key in body, which [Schema.Request]
+// made, and reports whether the record maps it. It is an argument for
+// [llm.Params.Apply].
 func (s *Schema) Set(body map[string]any) func(name string, value any) bool {
 	return func(name string, value any) bool {
 		slot := s.slot(name)
@@ -37,20 +37,20 @@ func (s *Schema) put(at slot, body map[string]any, v any) bool {
 	return at.path.set(body, plain(v))
 }
 
-// Takes tells whether the record has a place for a key.
+// Takes reports whether the record maps a key.
 func (s *Schema) Takes(name string) bool {
 	slot := s.slot(name)
 	return slot != nil && slot.exists
 }
 
-// Silent tells whether the record has a place for a key and leaves its value, null, to
-// the model.
+// Silent reports whether the record maps a key with null as default, which leaves its
+// value to the model.
 func (s *Schema) Silent(name string) bool {
 	slot := s.slot(name)
 	return slot != nil && slot.silent
 }
 
-// Unmapped lists the keys of body that no part of the request carries.
+// Unmapped lists the keys of body that are not part of the request.
 func (s *Schema) Unmapped(body map[string]any) (names []string) {
 	for name := range body {
 		if !s.Takes(name) {
@@ -69,7 +69,7 @@ func (s *Schema) slot(name string) *slot {
 	return &s.slots[i]
 }
 
-// definite tells whether p leads to one place at most.
+// definite reports whether p leads to at most one place.
 func (p path) definite() bool {
 	return !slices.ContainsFunc(p, func(s step) bool { return s.kind != member && s.kind != element })
 }

@@ -9,7 +9,7 @@ import (
 	"glossa/pkg/llm"
 )
 
-// value reads JSON as dialects do.
+// value decodes JSON as dialects do.
 func value(t testing.TB, text string) map[string]any {
 	t.Helper()
 	doc, err := decode([]byte(text))
@@ -34,7 +34,7 @@ func TestRequest(t *testing.T) {
 		`{"gone": 1}`:                          untouched,
 		`{"whole": 1}`:                         untouched,
 		`{"unknown": 1, "top_k": 50}`:          untouched,
-		`{"prompt again": "2", "prompt": "1"}`: strings.Replace(untouched, `"inputs": ""`, `"inputs": "2"`, 1), // the record's order
+		`{"prompt again": "2", "prompt": "1"}`: strings.Replace(untouched, `"inputs": ""`, `"inputs": "2"`, 1), // in the record's order
 	} {
 		got, err := json.Marshal(s.Request(value(t, body)))
 		if err != nil || !same(t, json.RawMessage(got), json.RawMessage(want)) {
@@ -46,7 +46,7 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// Nothing is shared with the record, with the caller, or between requests.
+// A request shares nothing with the record, the caller or other requests.
 func TestRequestCopies(t *testing.T) {
 	s := parse(t, small)
 	body := map[string]any{"stop": []any{"a", map[string]any{"b": 1}}, "all": map[string]any{"c": 1}}

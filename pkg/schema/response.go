@@ -7,14 +7,14 @@ import (
 	"glossa/pkg/llm"
 )
 
-// A Response reads answers of a model.
+// A Response decodes answers of a model.
 type Response struct {
-	sub  *regexp.Regexp // what is taken out of the text before it is read; may be nil
+	sub  *regexp.Regexp // removed from the text before decoding; may be nil
 	keys []key
 	fans bool // a path leads to several members, whose order counts
 }
 
-// A key and where its value is.
+// A key is a canonical key and the path of its value.
 type key struct {
 	name string
 	find finder
@@ -23,9 +23,9 @@ type key struct {
 const maxPayload = 16 << 20 // bytes
 
 // Read returns the canonical keys of an answer or of one event: for each the first
-// value that its path leads to. A key whose path leads nowhere is left out, null is
-// kept, numbers are [json.Number]. Text that is blank once regex_sub has had its way
-// is not an event, but another line of a stream: the result is nil.
+// value that its path leads to. A key without a value is omitted, null is kept,
+// numbers are [json.Number]. Text that is blank after regex_sub is not an event but
+// another line of a stream: the result is nil.
 func (r *Response) Read(payload []byte) (map[string]any, error) {
 	switch {
 	case r == nil:

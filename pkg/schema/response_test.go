@@ -14,7 +14,7 @@ func TestRead(t *testing.T) {
 		r             *Response
 		payload, want string
 	}{
-		// seed null is kept, what is not there is left out (seed 003's TGI schema)
+		// a null seed is kept, missing keys are omitted (seed 003's TGI schema)
 		{s.Response, `[{"text": "hi", "seed": null}]`, `{"generated_text": "hi", "seed": null, "first": "hi"}`},
 		{s.Response, `[]`, `{}`},
 		{s.Response, `{}`, `{}`},
@@ -39,7 +39,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// canonical sorts the names of text and keeps the spelling of its numbers.
+// canonical sorts the names in text and keeps the spelling of its numbers.
 func canonical(t *testing.T, text string) string {
 	out, err := json.Marshal(value(t, text))
 	if err != nil {
@@ -70,7 +70,7 @@ func TestReadErrors(t *testing.T) {
 	}
 }
 
-// A schema is used by many at once.
+// A schema is safe for concurrent use.
 func TestTogether(t *testing.T) {
 	s := parse(t, small)
 	done := make(chan bool)

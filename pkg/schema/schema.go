@@ -1,10 +1,10 @@
-// Package schema turns canonical keys into the request of a remote model and its
-// answers into canonical keys, as the model's record says: defaults, and a JSON path
-// for each key. A new model needs a record and no code. It refuses to know where
+// Package schema converts canonical keys to the request of a remote model and its
+// answers to canonical keys, as the model's record defines: with defaults, and a JSON
+// path for each key. A new model needs a record and no code. It refuses to know where
 // records are kept, which models there are and how they are called.
 //
-// Sources: seed 003, "schema"; jsonpath-ng 1.8 and Python's re for what its paths and
-// patterns mean, whose spellings are put into those of PaesslerAG/jsonpath and RE2.
+// Sources: seed 003, "schema"; jsonpath-ng 1.8 and Python's re define its paths and
+// patterns, which this package translates for PaesslerAG/jsonpath and RE2.
 package schema
 
 import (
@@ -14,17 +14,16 @@ import (
 	"strings"
 )
 
-// A Schema is the schema of a record. It does not change once it is parsed and may be
-// used by many at once.
+// A Schema is the schema of a record. It is immutable and safe for concurrent use.
 type Schema struct {
-	Response     *Response // of a call that is not streamed
+	Response     *Response // of a call without streaming
 	Stream       *Response // of each event of a stream; nil: the model does not stream
-	ChatTemplate string    // the form of chats for a model that takes prompts alone
+	ChatTemplate string    // for a model that accepts prompts only
 
-	text     []byte         // the record's own, compact
-	defaults map[string]any // the record's
+	text     []byte         // of the record, compact
+	defaults map[string]any // of the record
 	base     map[string]any // the request without any key
-	slots    []slot         // of the request, in the order of the record
+	slots    []slot         // of the request, in the record's order
 	sample   any            // the first message of the defaults
 	turn     path           // to the text of a message
 	chats    bool           // the record maps chats
@@ -36,11 +35,11 @@ type slot struct {
 	name   string
 	path   path
 	exists bool // in the defaults
-	silent bool // it is null there
-	create bool // where the request lacks the place, it comes from the defaults
+	silent bool // null in the defaults
+	create bool // a missing place is created from the defaults
 }
 
-// A Mistake is something wrong with a schema, at a JSON pointer.
+// A Mistake is an error in a schema, at a JSON pointer.
 type Mistake struct{ Pointer, Message string }
 
 func (m Mistake) Error() string {
@@ -50,7 +49,7 @@ func (m Mistake) Error() string {
 	return m.Pointer + ": " + m.Message
 }
 
-// Mistakes lists what is wrong with a schema, of an error of [Parse].
+// Mistakes returns the mistakes in an error of [Parse].
 func Mistakes(err error) []Mistake {
 	if m, ok := err.(Mistake); ok {
 		return []Mistake{m}
@@ -64,7 +63,7 @@ func Mistakes(err error) []Mistake {
 	return list
 }
 
-// Pointer spells names of members, the outermost first, as a JSON pointer.
+// Pointer joins names of members, the outermost first, to a JSON pointer.
 func Pointer(names ...string) string {
 	pointer := ""
 	for _, name := range names {
@@ -73,15 +72,15 @@ func Pointer(names ...string) string {
 	return pointer
 }
 
-// escape spells a name as a part of a JSON pointer (RFC 6901, 3).
+// escape escapes a name in a JSON pointer (RFC 6901, 3).
 func escape(name string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(name, "~", "~0"), "/", "~1")
 }
 
 const maxSchema = 1 << 20 // bytes; an item of DynamoDB has 400 KB at most
 
-// Parse reads a schema: a JSON object, or a JSON string that holds one, which is how
-// upstream writes them. The error joins a [Mistake] for each thing wrong.
+// Parse parses a schema: a JSON object, or, as upstream writes it, a JSON string that
+// contains one. The error joins all [Mistake] values.
 func Parse(raw []byte) (*Schema, error) {
 	if len(raw) > maxSchema {
 		return nil, Mistake{Message: "larger than a megabyte"}
@@ -108,10 +107,9 @@ func Parse(raw []byte) (*Schema, error) {
 	return c.schema, nil
 }
 
-// Warnings lists what is allowed and probably not meant: a key whose path leads
-// nowhere, a key that is nearly a canonical one, a default that callers believe to be
-// off and cannot change.
+// Warnings lists probable mistakes: a key whose path leads nowhere, a key similar to a
+// canonical one, a default that callers assume to be off and cannot change.
 func (s *Schema) Warnings() []Mistake { return s.warnings }
 
-// MarshalJSON returns the document that was parsed.
+// MarshalJSON returns the parsed document.
 func (s *Schema) MarshalJSON() ([]byte, error) { return s.text, nil }

@@ -96,7 +96,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// chain is an object in an object, so many times.
+// chain returns nested objects of depth n.
 func chain(n int) string { return strings.Repeat(`{"a":`, n) + "1" + strings.Repeat("}", n) }
 
 func manyKeys(n int) string {
@@ -144,7 +144,7 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// The table of keys holds all parameters, once, and no key is near another.
+// The table of keys contains each parameter once, and no key is similar to another.
 func TestKeys(t *testing.T) {
 	var names []string
 	for _, k := range Keys() {

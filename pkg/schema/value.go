@@ -7,22 +7,22 @@ import (
 	"glossa/pkg/llm"
 )
 
-// maxDepth is how deep JSON may nest, in records and in answers.
+// maxDepth is the deepest nesting of JSON in records and answers.
 const maxDepth = 128
 
 // A document is a JSON value whose numbers are json.Number.
 type document struct {
 	root  any
-	order map[uintptr][]string // of the members of each object, by [identity]; nil: it was not kept
-	twice []string             // pointers of members that stand twice in their object
+	order map[uintptr][]string // of the members of each object, by [identity]; nil: unknown
+	twice []string             // pointers of duplicate members
 }
 
-// identity tells maps apart; Go has no other way to remember something of a map.
+// identity distinguishes maps; Go has no other way to attach data to a map.
 func identity(m map[string]any) uintptr { return reflect.ValueOf(m).Pointer() }
 
-// plain returns a copy of v made of what JSON knows, so that paths lead into it and
-// nothing is shared with its owner. Numbers keep their type; the lists and maps of
-// [llm.Params] become []any and map[string]any. JSON that is to stay verbatim does.
+// plain returns a copy of v in JSON's types, so that paths lead into it and nothing is
+// shared with its owner. Numbers keep their type; the lists and maps of [llm.Params]
+// become []any and map[string]any. Verbatim JSON stays verbatim.
 func plain(v any) any {
 	switch v := v.(type) {
 	case nil, bool, string, json.Number, json.RawMessage, int, int64, float64:
@@ -44,7 +44,7 @@ func plain(v any) any {
 	}
 	b, err := json.Marshal(v)
 	if err != nil {
-		return v // the caller's own encoding will say what is wrong with it
+		return v // the caller's own encoding reports the error
 	}
 	doc, err := decode(b)
 	if err != nil {
@@ -53,7 +53,7 @@ func plain(v any) any {
 	return doc.root
 }
 
-// tools writes tools as OpenAI does, and after it most who take tools at all.
+// tools converts tools to OpenAI's format, which most models with tools use.
 func tools(list []llm.Tool) any {
 	out := make([]any, len(list))
 	for i, t := range list {

@@ -13,7 +13,7 @@ type place struct {
 	index int
 }
 
-// put replaces the value of a place; the document itself has none to be put in.
+// put replaces the value of a place. It does nothing for the document itself.
 func (p place) put(v any) {
 	switch in := p.in.(type) {
 	case map[string]any:
@@ -23,23 +23,23 @@ func (p place) put(v any) {
 	}
 }
 
-// A walk goes along a path. It ends where its budget does.
+// A walk follows a path, within a budget.
 type walk struct {
 	doc    *document // for the order of members
-	budget int       // values that may still be looked at
+	budget int       // values that it may still visit
 }
 
-// What may be looked at, in values: for one path in a request, for one path in the
-// defaults of a record, for all paths in an answer. Documents of many megabytes reach
-// the bounds, and short ones in which several .. meet the same values again and again.
+// Budgets, in values: for one path in a request, for one path in the defaults of a
+// record, for all paths in an answer. Documents of many megabytes reach them, and
+// short ones in which several .. visit the same values repeatedly.
 const (
 	maxRequest  = 1 << 20
 	maxDefaults = 1 << 16
 	maxAnswer   = 1 << 22
 )
 
-// along calls yield with the places that p leads to from at, in the document's order,
-// until it returns false; along returns false then, and if the budget ends.
+// along calls yield with the places of p, starting from at, in the document's order,
+// until yield returns false; along then returns false, also if the budget ends.
 func (w *walk) along(p path, at place, yield func(place) bool) bool {
 	if len(p) == 0 {
 		return yield(at)
@@ -47,7 +47,7 @@ func (w *walk) along(p path, at place, yield func(place) bool) bool {
 	return w.step(p[0], at, func(next place) bool { return w.along(p[1:], next, yield) })
 }
 
-// step calls yield with the places that one step leads to.
+// step calls yield with the places of one step.
 func (w *walk) step(s step, at place, yield func(place) bool) bool {
 	if w.budget--; w.budget < 0 {
 		return false
@@ -68,7 +68,7 @@ func (w *walk) step(s step, at place, yield func(place) bool) bool {
 	return true
 }
 
-// only returns the one place that a step to a member or an element leads to.
+// only returns the single place of a step to a member or an element.
 func (s step) only(at place) (next place, ok bool) {
 	if s.kind == member {
 		m, _ := at.value.(map[string]any)
@@ -86,7 +86,7 @@ func (s step) only(at place) (next place, ok bool) {
 	return place{value: list[i], in: at.value, index: i}, true
 }
 
-// only returns the one place that a definite path leads to.
+// only returns the single place of a definite path.
 func (p path) only(doc any) (at place, ok bool) {
 	at, ok = place{value: doc}, true
 	for i := 0; ok && i < len(p); i++ {
@@ -104,8 +104,8 @@ func (w *walk) members(m map[string]any, yield func(place) bool) bool {
 	return true
 }
 
-// slice takes what is no list for a list of itself, as jsonpath-ng does: [*] of an
-// object is the object. null is an empty list.
+// slice treats a value that is not a list as a list of itself, as jsonpath-ng does:
+// [*] of an object is the object. null is an empty list.
 func (w *walk) slice(s step, at place, yield func(place) bool) bool {
 	list, isList := at.value.([]any)
 	n := len(list)
@@ -124,7 +124,7 @@ func (w *walk) slice(s step, at place, yield func(place) bool) bool {
 	return true
 }
 
-// bound is an end of a slice of n values, as Python counts.
+// bound returns an end of a slice of n values, in Python's counting.
 func bound(at *int, otherwise, n int) int {
 	if at == nil {
 		return otherwise
@@ -136,7 +136,7 @@ func bound(at *int, otherwise, n int) int {
 	return min(max(i, 0), n)
 }
 
-// descend visits a value before what it holds.
+// descend visits a value before its contents.
 func (w *walk) descend(at place, yield func(place) bool) bool {
 	if w.budget--; w.budget < 0 || !yield(at) {
 		return false
@@ -164,8 +164,8 @@ func (p path) places(doc any, budget int) (found []place, ok bool) {
 	return found, ok
 }
 
-// set puts v in all places of p in doc, and tells whether there is one. The document
-// itself cannot be replaced.
+// set puts v in all places of p in doc, and reports whether there is one. It cannot
+// replace the document itself.
 func (p path) set(doc any, v any) bool {
 	if p.definite() {
 		at, ok := p.only(doc)
@@ -186,8 +186,7 @@ func (p path) set(doc any, v any) bool {
 	return some
 }
 
-// names lists the members of m in the order of the text that it was read from, or of
-// the alphabet.
+// names returns the members of m in the order of the text, or sorted.
 func (d *document) names(m map[string]any) []string {
 	if d != nil {
 		if names, ok := d.order[identity(m)]; ok {

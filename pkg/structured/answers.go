@@ -7,34 +7,34 @@ import (
 	"glossa/pkg/llm"
 )
 
-// answers is one request on its way.
+// answers is one request in progress.
 type answers struct {
 	ctx   context.Context
 	model llm.Backend
-	form  *form
+	form  *format
 	req   *llm.Request // as the model gets it
 	yield func(llm.Chunk, error) bool
 
-	done  []bool     // rows that were given out
-	held  *llm.Chunk // given out next: the last chunk has the usage
+	done  []bool     // rows already yielded
+	held  *llm.Chunk // yielded next, because the last chunk carries the usage
 	usage llm.Usage  // of all requests
 	lost  func(context.Context, llm.Usage)
 }
 
-// A wrong row is one to be asked for again.
-type wrong struct {
+// A invalidRow row is an invalid row, to be requested again.
+type invalidRow struct {
 	row   int
 	text  string
 	fault error
 }
 
-// errStopped ends a run whose receiver has left.
+// errStopped ends a run whose receiver left.
 var errStopped = errors.New("the range was left")
 
 func (a *answers) run() {
 	err := a.rows()
 	if err != nil && a.ctx.Err() != nil && a.held != nil {
-		err = a.interrupt() // rows were shown: the others end, without an error
+		err = a.interrupt() // rows were yielded, so the others end without an error
 	}
 	if err != nil && a.lost != nil {
 		a.lost(a.ctx, a.usage)
@@ -49,12 +49,13 @@ func (a *answers) run() {
 	}
 }
 
-// rows gives out the rows that are valid as they end, then asks again for the others.
-// After an error the model is cancelled and heard to its end, which tells its usage.
+// rows yields the rows that are valid as they end, then requests the others again.
+// After an error it cancels the model and drains it, because the last chunk reports
+// the usage.
 func (a *answers) rows() (failed error) {
 	ctx, cancel := context.WithCancel(a.ctx)
 	defer cancel()
-	var again []wrong
+	var again []invalidRow
 	pieces := make([][]llm.Chunk, len(a.done))
 	for c, err := range a.model.Generate(ctx, a.req) {
 		a.count(c.Usage)
@@ -68,7 +69,7 @@ func (a *answers) rows() (failed error) {
 		if c.Finish == "" {
 			continue
 		}
-		row := whole(pieces[c.Row])
+		row := joinPieces(pieces[c.Row])
 		pieces[c.Row] = nil
 		fault, err := a.judge(c.Row, row)
 		switch {
@@ -78,7 +79,7 @@ func (a *answers) rows() (failed error) {
 			failed = err
 			cancel()
 		case fault != nil:
-			again = append(again, wrong{c.Row, row.Text, fault})
+			again = append(again, invalidRow{c.Row, row.Text, fault})
 		}
 	}
 	if failed != nil {
@@ -92,8 +93,8 @@ func (a *answers) rows() (failed error) {
 	return nil
 }
 
-// whole returns a row of its pieces.
-func whole(pieces []llm.Chunk) llm.Chunk {
+// joinPieces joins the pieces of a row.
+func joinPieces(pieces []llm.Chunk) llm.Chunk {
 	rows, _, _ := llm.Collect(func(yield func(llm.Chunk, error) bool) {
 		for _, c := range pieces {
 			if c.Row = 0; !yield(c, nil) {
@@ -104,8 +105,8 @@ func whole(pieces []llm.Chunk) llm.Chunk {
 	return rows[0]
 }
 
-// correct asks once more for a row.
-func (a *answers) correct(w wrong) error {
+// correct requests a row once more.
+func (a *answers) correct(w invalidRow) error {
 	if err := a.ctx.Err(); err != nil {
 		return err
 	}
@@ -131,8 +132,8 @@ func (a *answers) count(u *llm.Usage) {
 	}
 }
 
-// judge gives out a row if it is valid, or is none that could be; fault is what is wrong
-// with it otherwise. An error ends the request.
+// judge yields a row if it is valid, or exempt from the check; else fault is the reason.
+// An error ends the request.
 func (a *answers) judge(row int, c llm.Chunk) (fault, err error) {
 	out := llm.Chunk{Row: row, Finish: c.Finish}
 	if len(c.Calls) > 0 {
@@ -156,7 +157,7 @@ func (a *answers) judge(row int, c llm.Chunk) (fault, err error) {
 	return fault, nil
 }
 
-// give gives out a row, the one before it to be exact.
+// give yields the previous row, and keeps this one.
 func (a *answers) give(c llm.Chunk) error {
 	if a.held != nil && !a.yield(*a.held, nil) {
 		return errStopped
@@ -165,7 +166,7 @@ func (a *answers) give(c llm.Chunk) error {
 	return nil
 }
 
-// interrupt ends the rows that are open when ctx has ended.
+// interrupt ends the open rows when ctx has ended.
 func (a *answers) interrupt() error {
 	why := llm.FinishCancelled
 	if errors.Is(a.ctx.Err(), context.DeadlineExceeded) {

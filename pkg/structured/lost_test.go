@@ -9,7 +9,7 @@ import (
 	"glossa/pkg/llm"
 )
 
-// Requests that end with an error tell what all their answers used.
+// Requests that end with an error report the usage of all their answers.
 func TestLost(t *testing.T) {
 	for name, c := range map[string]struct {
 		answers []answer

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// What is wrong with an answer. Clients see it, so it has nothing of the answer in it.
+// Reasons why an answer is invalid. Clients see them, so they contain nothing of the answer.
 var (
 	errNone      = errors.New("it has no JSON value")
 	errOpen      = errors.New("its JSON value is not complete")
@@ -19,9 +19,9 @@ var (
 	errGrammar   = errors.New("it does not match the grammar")
 )
 
-// parse returns the first JSON value of a text, numbers as json.Number. In a code fence
-// it may be any value, and if it is the whole text; among other words it is an object
-// or an array.
+// parse returns the first JSON value of a text, with numbers as json.Number. It may be
+// of any type in a code fence, or if it is the whole text; within other words it must
+// be an object or an array.
 func parse(text string) (any, error) {
 	raw, err := first(text)
 	if err != nil {
@@ -35,7 +35,7 @@ func parse(text string) (any, error) {
 	return unique(d)
 }
 
-// first finds the value that parse reads.
+// first finds the value for parse.
 func first(text string) (json.RawMessage, error) {
 	const fence = "```"
 	text = strings.TrimSpace(text)
@@ -44,7 +44,7 @@ func first(text string) (json.RawMessage, error) {
 	}
 	if start, rest, ok := strings.Cut(text, fence); ok && begin(start) < 0 {
 		if line := strings.IndexByte(rest, '\n'); line >= 0 {
-			text = strings.TrimSpace(rest[line:]) // after the name of a language
+			text = strings.TrimSpace(rest[line:]) // after the name of the language
 			if inside, _, _ := strings.Cut(text, fence); json.Valid([]byte(inside)) {
 				return json.RawMessage(strings.TrimSpace(inside)), nil
 			}
@@ -65,8 +65,8 @@ func first(text string) (json.RawMessage, error) {
 	return raw, nil
 }
 
-// begin returns where in a text an object or an array begins, -1 if there is none:
-// brackets of prose are not followed by what JSON has there.
+// begin returns the index where an object or an array begins in a text, or -1:
+// brackets in prose are not followed by JSON.
 func begin(text string) int {
 	for at := 0; ; at++ {
 		next := strings.IndexAny(text[at:], "{[")
@@ -84,7 +84,7 @@ func begin(text string) int {
 	}
 }
 
-// unique reads a value that is known to be JSON. No object may have a key twice.
+// unique decodes a valid JSON value. It rejects duplicate keys.
 func unique(d *json.Decoder) (any, error) {
 	t, err := d.Token()
 	if err != nil {
@@ -122,10 +122,10 @@ func unique(d *json.Decoder) (any, error) {
 	return t, nil
 }
 
-// paired reports whether the escapes of surrogates in a JSON value stand in pairs, the
-// high one first. Others would be replaced in silence.
+// paired reports whether the escapes of surrogates in a JSON value come in pairs, the
+// high one first. Decoding would silently replace others.
 func paired(raw []byte) bool {
-	high := false // the escape before was one
+	high := false // the previous escape was a high surrogate
 	for i := 0; i < len(raw); i++ {
 		surrogate := byte(0) // the digit after \uD
 		if raw[i] == '\\' {
@@ -142,5 +142,5 @@ func paired(raw []byte) bool {
 		}
 		high = surrogate >= '8' && !low
 	}
-	return true // the quotation mark after the last one was seen
+	return true // after the closing quotation mark
 }

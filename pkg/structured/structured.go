@@ -1,7 +1,7 @@
-// Package structured gives models that cannot be held to a form, those of remote
-// providers, answers that are checked: it asks for the form, reads the answer, checks
-// it, asks once for a correction, and then says that there is no answer. It refuses to
-// know providers, wire formats and how forms are checked.
+// Package structured adds checked structured output to models that cannot be
+// constrained, such as those of remote providers: it asks for the format, reads the
+// answer, checks it, asks once for a correction, and finally returns an error. It
+// refuses to know providers, wire formats and how formats are checked.
 package structured
 
 import (
@@ -12,19 +12,19 @@ import (
 	"glossa/pkg/llm"
 )
 
-// Wrap returns b with the parameters Schema and Grammar, which b never sees: rows that
-// are given out are [llm.Validated]. Requests without them go to b as they are.
+// Wrap returns b with the parameters Schema and Grammar, which b never sees: the rows
+// are [llm.Validated]. Requests without them go to b unchanged.
 //
-// Nothing can be promised of a text before its end, so a row is one chunk, which comes
-// when the row is complete and valid, whether the request is streamed or not. The text
-// of a Schema is its canonical one, not the model's spelling; a Grammar's is the
-// model's, but for white space around it where the grammar has none. A row that is a
-// call of a tool is passed on unchecked. A row that was ended by ctx or the provider's
-// filter before it was valid has no text.
+// A text cannot be checked before its end, so a row is one chunk, which is sent when the
+// row is complete and valid, whether the request is streamed or not. The text of a
+// Schema is its canonical one, not the model's spelling; a Grammar's is the model's,
+// except that white space around it is removed if the grammar has none. A row with a
+// tool call is passed on unchecked. A row that ctx or the provider's filter ended before
+// it was valid has no text.
 //
-// lost, if set, is told of the tokens of a request that ends with an error, which has no
-// chunk to tell them: answers that are not valid cost what others do. turns are those
-// in which the process compiles forms; nil bounds nothing.
+// lost, if set, is called with the usage of a request that ends with an error and thus
+// has no last chunk: invalid answers cost as much as others. turns limits concurrent
+// compilations in the process; nil means no limit.
 func Wrap(b llm.Backend, lost func(ctx context.Context, used llm.Usage), turns *grammar.Turns) llm.Backend {
 	return &backend{b, lost, turns}
 }
@@ -44,7 +44,7 @@ func (b *backend) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.
 		return b.inner.Generate(ctx, req)
 	}
 	return func(yield func(llm.Chunk, error) bool) {
-		f, err := formOf(ctx, &req.Params, b.turns)
+		f, err := formatOf(ctx, &req.Params, b.turns)
 		if err != nil {
 			yield(llm.Chunk{}, err)
 			return

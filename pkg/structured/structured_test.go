@@ -18,8 +18,8 @@ import (
 
 const person = `{"type":"object","properties":{"age":{"type":"integer"},"name":{"type":"string"}},"required":["age","name"],"additionalProperties":false}`
 
-// A remote says its answers in turn, each once, to one row after the other. As the
-// model of a record does, it refuses what is not in its mapping.
+// A remote gives its answers in turn, each once, one row after the other. Like a model
+// behind a record, it rejects parameters that are not in its mapping.
 type remote struct {
 	answers []answer
 	asked   []*llm.Request
@@ -76,7 +76,7 @@ func says(texts ...string) (all []answer) {
 	return all
 }
 
-// texts are the rows as "text (finish, guarantee)".
+// texts returns the rows as "text (finish, guarantee)".
 func texts(rows []llm.Chunk) (all []string) {
 	for _, r := range rows {
 		all = append(all, fmt.Sprintf("%s (%s %s)", r.Text, r.Finish, r.Guarantee))
@@ -167,7 +167,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// written is a prompt as a text.
+// written returns a prompt as a text.
 func written(p llm.Prompt) (s string) {
 	parts := func(parts []llm.Part) (s string) {
 		for _, part := range parts {
@@ -181,9 +181,9 @@ func written(p llm.Prompt) (s string) {
 	return s + parts(p.Parts)
 }
 
-// Prompts keep what they had; the second request has the answer and what is wrong.
+// Prompts keep their contents; the second request adds the answer and its error.
 func TestAsking(t *testing.T) {
-	f, err := schemaForm(grammar.NewCompiler(t.Context()), []byte(person))
+	f, err := schemaFormat(grammar.NewCompiler(t.Context()), []byte(person))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +224,7 @@ func TestAsking(t *testing.T) {
 	}
 }
 
-// Rows come as soon as they are valid, each as one chunk, the usage with the last.
+// Rows come as soon as they are valid, each as one chunk, with the usage in the last.
 func TestStream(t *testing.T) {
 	m := &remote{answers: says(good, "no", good, good)}
 	shown := 0
@@ -297,7 +297,7 @@ func TestContext(t *testing.T) {
 	})
 }
 
-// always puts a schema into every request.
+// always adds a schema to every request.
 type always struct{ llm.Backend }
 
 func (a always) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Chunk, error] {
@@ -332,7 +332,7 @@ func TestUnwrap(t *testing.T) {
 func TestParse(t *testing.T) {
 	for _, test := range []struct {
 		text string
-		want string // as fmt prints the value
+		want string // as printed by fmt
 		err  error
 	}{
 		{`{"a":1}`, `map[a:1]`, nil},

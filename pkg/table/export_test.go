@@ -6,7 +6,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
-// Limited returns a table whose attempts and waits are of this length.
+// Limited returns a table with these limits for attempts and waits.
 func Limited(client *dynamodb.Client, name string, attempt, wait time.Duration) *Table {
-	return limited(client, name, limits{attempts: usual().attempts, attempt: attempt, wait: wait})
+	return limited(client, name, limits{attempts: defaultLimits().attempts, attempt: attempt, wait: wait})
 }

@@ -10,26 +10,26 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// A Condition is what an item must be for a write to happen.
+// A Condition is a precondition of a write.
 type Condition struct {
 	attribute string // "": the item itself
 	op        string // "present", "absent", "=", "<="
 	value     any
 }
 
-// Absent asks that there is no item of the key.
+// Absent requires that there is no item with the key.
 func Absent() Condition { return Condition{op: "absent"} }
 
-// Present asks that there is one.
+// Present requires that there is an item with the key.
 func Present() Condition { return Condition{op: "present"} }
 
-// Missing asks that the item has no such attribute, or that there is no item.
+// Missing requires that the item lacks an attribute, or that there is no item.
 func Missing(attribute string) Condition { return Condition{attribute: attribute, op: "absent"} }
 
-// Equal asks that an attribute has this value.
+// Equal requires that an attribute has this value.
 func Equal(attribute string, value any) Condition { return Condition{attribute, "=", value} }
 
-// AtMost asks that an attribute is a number of at most n, or not there.
+// AtMost requires that an attribute is a number of at most n, or missing.
 func AtMost(attribute string, n int64) Condition { return Condition{attribute, "<=", n} }
 
 // expression collects the names and values that expressions refer to.
@@ -42,7 +42,7 @@ func newExpression() *expression {
 	return &expression{values: map[string]types.AttributeValue{}}
 }
 
-// given returns the values, nil if there are none, as the service wants it.
+// given returns the values, or nil if there are none, which the service requires.
 func (e *expression) given() map[string]types.AttributeValue {
 	if len(e.values) == 0 {
 		return nil
@@ -50,7 +50,7 @@ func (e *expression) given() map[string]types.AttributeValue {
 	return e.values
 }
 
-// name returns what stands for an attribute.
+// name returns the placeholder of an attribute.
 func (e *expression) name(attribute string) string {
 	for short, long := range e.names {
 		if long == attribute {
@@ -65,7 +65,7 @@ func (e *expression) name(attribute string) string {
 	return short
 }
 
-// value returns what stands for a value.
+// value returns the placeholder of a value.
 func (e *expression) value(v any) (string, error) {
 	a, err := encodeValue(v, 0)
 	if err != nil {
@@ -109,7 +109,7 @@ func (e *expression) conditions(list []Condition) (*string, error) {
 	return &all, nil
 }
 
-// change spells the clauses of a change.
+// change formats the clauses of a change.
 func (e *expression) change(c Change) (string, error) {
 	var add, set, remove []string
 	for _, attribute := range slices.Sorted(maps.Keys(c.Add)) {

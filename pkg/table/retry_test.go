@@ -17,10 +17,10 @@ import (
 	"glossa/pkg/table/tabletest"
 )
 
-// A call is one way to use a table.
+// A call is one call of a table's method.
 type call struct {
 	name, op string
-	safe     bool // to be done twice
+	safe     bool // may be repeated
 	do       func(context.Context, *table.Table) error
 }
 
@@ -46,12 +46,12 @@ func calls() []call {
 	}
 }
 
-// quick is a table that gives up soon.
+// quick returns a table that gives up soon.
 func quick(s *tabletest.Service) *table.Table {
 	return table.Limited(s.Client(), "glossa", 5*time.Second, time.Millisecond)
 }
 
-// times returns a fault that comes n times.
+// times returns a fault that occurs n times.
 func times(n int64, status int, code string) func(string) (int, string) {
 	return func(string) (int, string) {
 		if n--; n < 0 {
@@ -61,7 +61,7 @@ func times(n int64, status int, code string) func(string) (int, string) {
 	}
 }
 
-// TestThrottled checks that each call is repeated when the service was too busy.
+// TestThrottled checks that each call is retried when the service was too busy.
 func TestThrottled(t *testing.T) {
 	for _, code := range []string{"ThrottlingException", "ProvisionedThroughputExceededException", "RequestLimitExceeded"} {
 		s := tabletest.New(t)
@@ -84,8 +84,8 @@ func TestThrottled(t *testing.T) {
 	}
 }
 
-// TestBroken checks that only what may be done twice is repeated after an error that
-// leaves open whether it was done.
+// TestBroken checks that only safe calls are retried after an error that leaves open
+// whether they took effect.
 func TestBroken(t *testing.T) {
 	for name, fault := range map[string]struct {
 		status int
@@ -112,7 +112,7 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// TestLost checks that an addition whose answer was lost is not made again.
+// TestLost checks that an addition with a lost answer is not repeated.
 func TestLost(t *testing.T) {
 	s := tabletest.New(t)
 	tab, k := quick(s), table.Key{PK: "a", SK: "b"}
@@ -125,12 +125,12 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// TestHangs checks that no answer is waited for without an end.
+// TestHangs checks that waiting for an answer is bounded.
 func TestHangs(t *testing.T) {
 	for _, c := range calls() {
 		s := tabletest.New(t)
 		s.Fault(func(string) (int, string) { return tabletest.Hang, "" })
-		err := c.do(t.Context(), table.Limited(s.Client(), "glossa", 200*time.Millisecond, time.Millisecond)) // time for it to arrive on a busy machine
+		err := c.do(t.Context(), table.Limited(s.Client(), "glossa", 200*time.Millisecond, time.Millisecond)) // enough time to arrive on a busy machine
 		want := 1
 		if c.safe {
 			want = 3
@@ -164,7 +164,7 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-// dialler counts the connections that it is asked for, of which there are none.
+// dialler counts dials, which all fail.
 type dialler struct{ n atomic.Int64 }
 
 func (d *dialler) Do(r *http.Request) (*http.Response, error) {
@@ -174,7 +174,7 @@ func (d *dialler) Do(r *http.Request) (*http.Response, error) {
 	}}}).Do(r)
 }
 
-// TestUnreached checks that every call is repeated if there was no connection.
+// TestUnreached checks that every call is retried if there was no connection.
 func TestUnreached(t *testing.T) {
 	for _, c := range calls() {
 		d := &dialler{}
@@ -187,7 +187,7 @@ func TestUnreached(t *testing.T) {
 	}
 }
 
-// TestDown checks that a service that is down is not asked thrice by everybody.
+// TestDown checks that the clients of a service that is down do not all send three requests.
 func TestDown(t *testing.T) {
 	s := tabletest.New(t)
 	tab := quick(s)
@@ -198,7 +198,7 @@ func TestDown(t *testing.T) {
 			t.Fatalf("it is down: %v", err)
 		}
 	}
-	if n := s.Requests(""); n >= all*5/2 || n <= all { // the first 100 repetitions were paid for
+	if n := s.Requests(""); n >= all*5/2 || n <= all { // the token bucket pays for the first 100 retries
 		t.Errorf("%d requests of %d calls", n, all)
 	}
 }

@@ -1,7 +1,7 @@
 // Package table keeps items in one DynamoDB table, whose keys are the strings pk and
-// sk. Reads are consistent: what was written is seen. It refuses to know what items
-// mean, who may change them, and when they end: one whose time to live is over is there
-// until the service removes it, which may take days.
+// sk. Reads are consistent: they see all earlier writes. The package refuses to know
+// what items mean, who may change them, and when they expire: an item whose time to
+// live is over stays until the service removes it, which may take days.
 //
 // Source: Amazon DynamoDB API Reference, API version 2012-08-10.
 package table
@@ -21,8 +21,8 @@ import (
 	"github.com/aws/smithy-go"
 )
 
-// Errors of a [Table]; what comes from the service is wrapped in one of them or as it
-// is. No error holds a value of an item.
+// Errors of a [Table]; an error of the service is wrapped in one of them, or returned
+// as it is. No error contains a value of an item.
 var (
 	ErrNotFound  = errors.New("no such item")
 	ErrCondition = errors.New("the item is not as it was expected")
@@ -30,15 +30,15 @@ var (
 	ErrNoTable   = errors.New("no such table")
 )
 
-// A Key names one item. Its parts are UTF-8 of 1 to 2048 bytes and of 1 to 1024.
+// A Key identifies an item. PK is UTF-8 of 1 to 2048 bytes, SK of 1 to 1024.
 type Key struct{ PK, SK string }
 
 // An Item is one item of at most 400 KB, its key in "pk" and "sk". Values are those of
-// encoding/json, with numbers as [json.Number]: strings of UTF-8, booleans, nil, []any,
-// map[string]any, 32 levels of them, and numbers of up to 38 digits. They come back as
-// they were, only numbers in the service's spelling: 1e2 as 100, 1.50 as 1.5. An int,
-// int64, float64 or Item may be given too. What others wrote may have more kinds: sets
-// come as lists in no order, bytes as base64.
+// encoding/json, with numbers as [json.Number]: strings of UTF-8, booleans, nil, []any
+// and map[string]any up to 32 levels deep, and numbers of up to 38 digits. They come
+// back unchanged, except that numbers have the service's format: 1e2 is 100, 1.50 is
+// 1.5. int, int64, float64 and Item are accepted too. Items of other writers may have
+// more types: sets become unordered lists, bytes base64.
 type Item map[string]any
 
 // Key returns the key of the item.
@@ -48,17 +48,16 @@ func (i Item) Key() Key {
 	return Key{pk, sk}
 }
 
-// A Table is one table. It may be used by many at once.
+// A Table is one table. It is safe for concurrent use.
 type Table struct {
 	client     *dynamodb.Client
 	name       string
-	safe, once func(*dynamodb.Options) // how calls are repeated
+	safe, once func(*dynamodb.Options) // how calls are retried
 }
 
-// New returns the table of that name; nothing is asked of it yet. How often a call is
-// repeated and how long it takes is bounded here, whatever the client says: 6.3 s, or
-// until ctx ends.
-func New(client *dynamodb.Client, name string) *Table { return limited(client, name, usual()) }
+// New returns the table of that name; it makes no call yet. Retries and the time of a
+// call are bounded here, whatever the client's settings: 6.3 s, or until ctx ends.
+func New(client *dynamodb.Client, name string) *Table { return limited(client, name, defaultLimits()) }
 
 func limited(client *dynamodb.Client, name string, l limits) *Table {
 	safe, once := l.options(client)
@@ -68,9 +67,9 @@ func limited(client *dynamodb.Client, name string, l limits) *Table {
 // Name returns the table's name.
 func (t *Table) Name() string { return t.name }
 
-// Check returns why items cannot be read: [ErrNoTable], wrong keys, no permission.
+// Check returns the reason why items cannot be read: [ErrNoTable], wrong keys, no permission.
 func (t *Table) Check(ctx context.Context) error {
-	_, err := t.Get(ctx, Key{"check", "check"}) // what may read items may not always describe tables
+	_, err := t.Get(ctx, Key{"check", "check"}) // a role that may read items may not always describe tables
 	if e, ok := errors.AsType[smithy.APIError](err); ok && e.ErrorCode() == "ValidationException" {
 		return fmt.Errorf("the keys of table %s must be the strings pk and sk: %w", t.name, err)
 	}
@@ -80,8 +79,7 @@ func (t *Table) Check(ctx context.Context) error {
 	return err
 }
 
-// Get returns the item of a key, or [ErrNotFound], which is so of a key that no item can
-// have.
+// Get returns the item of a key, or [ErrNotFound], also for an invalid key.
 func (t *Table) Get(ctx context.Context, k Key) (Item, error) {
 	key, err := k.attributes()
 	if err != nil {
@@ -108,12 +106,12 @@ func (t *Table) Query(ctx context.Context, pk, prefix string) (items []Item, err
 	return items, nil
 }
 
-// Pages is [Table.Query] in the pieces in which the service answers, of at most 1 MB. The
-// next one is asked for when the loop goes on.
+// Pages is [Table.Query] in the pages of the service, of at most 1 MB. The next page is
+// requested when the loop continues.
 func (t *Table) Pages(ctx context.Context, pk, prefix string) iter.Seq2[[]Item, error] {
 	return func(yield func([]Item, error) bool) {
 		if (Key{pk, cmp.Or(prefix, "any")}).check() != nil {
-			return // there can be none
+			return // none can exist
 		}
 		for pages := dynamodb.NewQueryPaginator(t.client, t.query(pk, prefix)); pages.HasMorePages(); {
 			page, err := pages.NextPage(ctx, t.safe)
@@ -144,8 +142,8 @@ func (t *Table) query(pk, prefix string) *dynamodb.QueryInput {
 	return in
 }
 
-// Put writes the item in place of the one with its key, if that meets the conditions;
-// else nothing is written: [ErrCondition]. Other errors of a write leave open whether it
+// Put writes the item, replacing one with its key, if that meets the conditions; else it
+// writes nothing and returns [ErrCondition]. After other errors the write may have
 // happened.
 func (t *Table) Put(ctx context.Context, item Item, conditions ...Condition) error {
 	if err := item.Key().check(); err != nil {
@@ -165,8 +163,8 @@ func (t *Table) Put(ctx context.Context, item Item, conditions ...Condition) err
 	return t.fault("PutItem", err)
 }
 
-// Delete removes the item of a key, if it meets the conditions; else [ErrCondition].
-// One that is not there is no error, unless a condition asks for it.
+// Delete removes the item of a key, if it meets the conditions; else it returns
+// [ErrCondition]. A missing item is not an error, unless a condition requires it.
 func (t *Table) Delete(ctx context.Context, k Key, conditions ...Condition) error {
 	key, err := k.attributes()
 	if err != nil {
@@ -182,16 +180,15 @@ func (t *Table) Delete(ctx context.Context, k Key, conditions ...Condition) erro
 	return t.fault("DeleteItem", err)
 }
 
-// A Change changes attributes of one item in one step, each in one way.
+// A Change changes attributes of one item in one step; each attribute may occur once.
 type Change struct {
-	Add    map[string]int64 // to numbers; what is not there counts as 0
+	Add    map[string]int64 // to numbers; a missing one counts as 0
 	Set    Item             // values
-	Remove []string         // what is not there may be named
+	Remove []string         // may be missing
 }
 
-// Update changes the item of a key, which it makes if there is none, if that meets the
-// conditions; else nothing is changed: [ErrCondition]. It returns the item as it is
-// now.
+// Update changes the item of a key, or creates it, if it meets the conditions; else it
+// changes nothing and returns [ErrCondition]. It returns the new item.
 func (t *Table) Update(ctx context.Context, k Key, c Change, conditions ...Condition) (Item, error) {
 	key, err := k.attributes()
 	if err != nil {
@@ -216,7 +213,7 @@ func (t *Table) Update(ctx context.Context, k Key, c Change, conditions ...Condi
 	return decode(out.Attributes), nil
 }
 
-// repeat returns how a write is repeated.
+// repeat returns the retry options of a write.
 func (t *Table) repeat(safe bool) func(*dynamodb.Options) {
 	if safe {
 		return t.safe
@@ -224,7 +221,7 @@ func (t *Table) repeat(safe bool) func(*dynamodb.Options) {
 	return t.once
 }
 
-// check returns why no item can have the key.
+// check returns an error if the key is invalid.
 func (k Key) check() error {
 	for _, part := range []struct {
 		name, value string
@@ -243,7 +240,8 @@ func (k Key) attributes() (map[string]types.AttributeValue, error) {
 	}, k.check()
 }
 
-// fault says which call failed and why, in a word that callers can ask for.
+// fault returns the error of a failed call, wrapped in one of the package's errors if callers can
+// act on it.
 func (t *Table) fault(op string, err error) error {
 	if err == nil {
 		return nil

@@ -45,7 +45,7 @@ func TestEqualDocuments(t *testing.T) {
 	tabletest.Equal(t, tabletest.New(t).Table(), []any{}, []any{"a"}, []any{"a", 1}, []any{1, "a"}, map[string]any{}, map[string]any{"a": nil}, map[string]any{"a": []any{}})
 }
 
-// TestService runs it against another service.
+// TestService runs the contract against another service.
 func TestService(t *testing.T) {
 	if *service == "" {
 		t.Skip("no service: -dynamodb URL names one")
@@ -57,7 +57,7 @@ func TestService(t *testing.T) {
 	tabletest.TestTable(t, func(*testing.T) *table.Table { return table.New(client, name) })
 }
 
-// clients returns a client of each service that there is, with a table of its own.
+// clients returns a client of each available service, each with its own table.
 func clients(t *testing.T) map[string]*dynamodb.Client {
 	all := map[string]*dynamodb.Client{"fake": tabletest.New(t).Client()}
 	if *service != "" {
@@ -70,7 +70,7 @@ func clients(t *testing.T) map[string]*dynamodb.Client {
 	return all
 }
 
-// TestForeign reads what only others write: sets and bytes.
+// TestForeign reads types that only other writers use: sets and bytes.
 func TestForeign(t *testing.T) {
 	for name, client := range clients(t) {
 		k := table.Key{PK: t.Name(), SK: "x"}
@@ -84,7 +84,7 @@ func TestForeign(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		got, err := table.New(client, "glossa").Get(t.Context(), k)
-		for _, set := range []string{"ss", "ns"} { // they have no order
+		for _, set := range []string{"ss", "ns"} { // sets are unordered
 			if list, ok := got[set].([]any); ok {
 				slices.SortFunc(list, func(a, b any) int { return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 			}
@@ -99,13 +99,13 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-// TestCreate checks that a new table is waited for.
+// TestCreate checks that Create waits for the new table.
 func TestCreate(t *testing.T) {
 	s := tabletest.New(t)
 	if err := tabletest.Create(t.Context(), s.Client(), "other"); err != nil {
 		t.Fatal(err)
 	}
-	if n := s.Requests("DescribeTable"); n != 2 { // it was not there at once
+	if n := s.Requests("DescribeTable"); n != 2 { // the first description was not active yet
 		t.Errorf("%d requests for its state", n)
 	}
 	tab := table.New(s.Client(), "other")
@@ -117,7 +117,7 @@ func TestCreate(t *testing.T) {
 	}
 }
 
-// TestNoTable checks what is said of a table that is not there, or is another's.
+// TestNoTable checks the errors of a table that does not exist, or belongs to another account.
 func TestNoTable(t *testing.T) {
 	s := tabletest.New(t)
 	tab := table.New(s.Client(), "nowhere")
@@ -136,7 +136,7 @@ func TestNoTable(t *testing.T) {
 	}
 }
 
-// A client without a region says so, whatever is asked.
+// A client without a region reports it in every call.
 func TestNoRegion(t *testing.T) {
 	tab := table.New(dynamodb.New(dynamodb.Options{Credentials: credentials.NewStaticCredentialsProvider("a", "b", "")}), "glossa")
 	if err := tab.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "no region of AWS is named: AWS_REGION does") {
@@ -144,8 +144,8 @@ func TestNoRegion(t *testing.T) {
 	}
 }
 
-// FuzzRoundTrip puts any object of JSON as an item and reads it. What the table refuses
-// never gets to the service, but for its size.
+// FuzzRoundTrip puts any JSON object as an item and reads it back. Items that the table
+// rejects never reach the service, except for their size.
 func FuzzRoundTrip(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `{"a":[null,true,{"":""}]}`, `{"n":-0.0,"m":1e-130,"l":[1E+125,100.00]}`, `{"é":"😀\u0000","#":{":":[]}}`, `{"n":1e-131}`, `{"n":[[[[1e400]]]]}`, `{"n":-0.0e99999999999999999999}`,
@@ -174,7 +174,7 @@ func FuzzRoundTrip(f *testing.F) {
 	})
 }
 
-// alike compares values, with numbers by what they are.
+// alike compares values, and numbers by value.
 func alike(a, b any) bool {
 	switch a := a.(type) {
 	case json.Number:

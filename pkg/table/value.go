@@ -13,12 +13,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// depth is how many lists and maps may lie in each other.
-// Source: Developer Guide, "Quotas in Amazon DynamoDB", nested attribute depth.
+// depth is the deepest nesting of lists and maps. Source: Developer Guide, "Quotas in
+// Amazon DynamoDB", nested attribute depth.
 const depth = 32
 
-// encode returns the attributes of an item. Its errors name the attribute and not the
-// value.
+// encode returns the attributes of an item. Its errors name the attribute but do not
+// contain the value.
 func encode(item map[string]any, level int) (map[string]types.AttributeValue, error) {
 	out := make(map[string]types.AttributeValue, len(item))
 	for name, v := range item {
@@ -34,7 +34,7 @@ func encode(item map[string]any, level int) (map[string]types.AttributeValue, er
 	return out, nil
 }
 
-// encodeValue returns the attribute of a value that lies in so many lists and maps.
+// encodeValue returns the attribute of a value at a nesting level.
 func encodeValue(v any, level int) (types.AttributeValue, error) {
 	switch v := v.(type) {
 	case nil:
@@ -42,7 +42,7 @@ func encodeValue(v any, level int) (types.AttributeValue, error) {
 	case bool:
 		return &types.AttributeValueMemberBOOL{Value: v}, nil
 	case string:
-		if !utf8.ValidString(v) { // it would come back as another
+		if !utf8.ValidString(v) { // it would come back changed
 			return nil, errors.New("a string that is no UTF-8 cannot be kept")
 		}
 		return &types.AttributeValueMemberS{Value: v}, nil
@@ -84,8 +84,8 @@ func encodeNested(v any, level int) (types.AttributeValue, error) {
 	return &types.AttributeValueMemberL{Value: out}, nil
 }
 
-// number returns the attribute of a number of JSON that is 0 or has up to 38 digits and
-// a magnitude of 1e-130 to 1e126. The service says the same, and tells the value.
+// number returns the attribute of a JSON number that is 0 or has up to 38 digits and a
+// magnitude of 1e-130 to 1e126. The service's own error would contain the value.
 // Source: Developer Guide, "Data types", number.
 func number(text string) (types.AttributeValue, error) {
 	if !json.Valid([]byte(text)) || !strings.Contains("-0123456789", text[:1]) || text[len(text)-1] <= ' ' {

@@ -15,14 +15,14 @@ import (
 
 func newReader(b []byte) *bufio.Reader { return bufio.NewReaderSize(bytes.NewReader(b), buffered) }
 
-// canned has the answer to any request.
+// canned gives the same answer to any request.
 type canned struct {
 	kind string
 	body []byte
 }
 
 func (c canned) Do(r *http.Request) (*http.Response, error) {
-	// The SDK closes the body it sends at once, and its WriteTo fails then.
+	// The SDK closes the body right after sending; WriteTo fails then.
 	if _, err := io.Copy(io.Discard, struct{ io.Reader }{r.Body}); err != nil {
 		return nil, err
 	}
@@ -31,7 +31,7 @@ func (c canned) Do(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// What a call costs without a network, beside the SDK's client: a kilobyte both ways.
+// BenchmarkPost measures a call without a network, against the SDK's client: a kilobyte both ways.
 func BenchmarkPost(b *testing.B) {
 	body := []byte(`{"text": "` + strings.Repeat("x", 1000) + `"}`)
 	cfg := configuration()
@@ -65,7 +65,8 @@ func BenchmarkPost(b *testing.B) {
 	})
 }
 
-// What a stream of a thousand events costs without a network, beside the SDK's client.
+// BenchmarkEvents measures a stream of a thousand events without a network, against the SDK's
+// client.
 func BenchmarkEvents(b *testing.B) {
 	event := chunkOf(b, []byte(`{"bytes":"`+strings.Repeat("QUFB", 40)+`","p":"abcdefghij"}`))
 	cfg := configuration()

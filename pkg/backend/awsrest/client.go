@@ -1,11 +1,12 @@
-// Package awsrest calls the operations of REST services of AWS: it finds the service's
-// address, signs, posts, and tells answers, errors and event streams apart. It refuses to
-// know which operations there are, what is in their bodies, and to try again.
+// Package awsrest calls operations of AWS's REST services: it finds the service's
+// address, signs, posts, and distinguishes answers, errors and event streams. It refuses
+// to know the operations and their bodies, and does not retry.
 //
-// The SDK's clients do all of it too, through middleware that each call has made for it:
-// a call takes four times the processor time and the allocations (BenchmarkPost), and an
-// event of a stream, which goes through a goroutine and a channel and makes 98 of them,
-// fifty times (BenchmarkEvents). Configuration, credentials and signatures are the SDK's.
+// The SDK's clients do all of this too, through middleware that is built for each call: a
+// call takes four times the processor time and the allocations (BenchmarkPost). Each
+// event of a stream passes a goroutine and a channel, with 98 allocations, and takes
+// fifty times as long (BenchmarkEvents). Configuration, credentials and signatures come
+// from the SDK.
 package awsrest
 
 import (
@@ -32,8 +33,8 @@ type Doer interface {
 
 // A Client calls one service in one region.
 type Client struct {
-	base        url.URL // its path ends in no slash
-	service     string  // as signatures name it
+	base        url.URL // its path does not end in a slash
+	service     string  // the name in signatures
 	region      string
 	credentials aws.CredentialsProvider
 	token       string
@@ -42,8 +43,8 @@ type Client struct {
 }
 
 // New returns the client of a service in the region of cfg, with its credentials. endpoint
-// is a base URL in place of that of the configuration, which in turn stands before AWS's
-// own; token, if it is not "", is a bearer token, sent in place of a signature.
+// is a base URL that overrides that of the configuration, which in turn overrides AWS's
+// own. A token, unless "", is a bearer token that is sent instead of a signature.
 func New(s Service, cfg aws.Config, endpoint, token string) (*Client, error) {
 	if endpoint == "" {
 		var err error
@@ -62,15 +63,15 @@ func New(s Service, cfg aws.Config, endpoint, token string) (*Client, error) {
 	return c, nil
 }
 
-// An Operation is one of a service, on one resource. It is called many times.
+// An Operation is an operation of a service on one resource. It can be called many times.
 type Operation struct {
 	client *Client
 	url    url.URL
-	header http.Header // of all calls, never written to
+	header http.Header // of all calls, read-only
 }
 
-// Operation returns the one at a path of segments, none of which is escaped yet. header
-// has what all its calls send beside the type of the body, which is JSON.
+// Operation returns the operation at a path of unescaped segments. All its calls send
+// header, and the type of the body, which is JSON.
 func (c *Client) Operation(header http.Header, segments ...string) *Operation {
 	op := &Operation{client: c, url: c.base, header: header}
 	op.url.RawPath = c.base.EscapedPath()
@@ -113,7 +114,7 @@ func (op *Operation) request(ctx context.Context, body []byte) (*http.Request, e
 	r := (&http.Request{
 		Method: http.MethodPost, URL: &target, Host: target.Host, Header: header,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, ContentLength: int64(len(body)), Body: io.NopCloser(bytes.NewReader(body)),
-		// net/http asks for it where a connection that was kept is closed at once.
+		// net/http calls it when a reused connection was closed.
 		GetBody: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil },
 	}).WithContext(ctx)
 	if c.token != "" {
@@ -131,14 +132,14 @@ func (op *Operation) request(ctx context.Context, body []byte) (*http.Request, e
 	return r, nil
 }
 
-// An Answer is one that is no error. It is read whole, or as events, or only closed.
+// An Answer is a successful answer. It can be read whole or as events, or just closed.
 type Answer struct {
 	Header http.Header
 	body   io.ReadCloser
-	length int64 // bytes; < 0: not told
+	length int64 // bytes; < 0: unknown
 }
 
-// maxAnswer bounds an answer, bytes. Those of Bedrock and SageMaker are at most 25 MB.
+// maxAnswer bounds an answer, in bytes. Those of Bedrock and SageMaker have at most 25 MB.
 const maxAnswer = 64 << 20
 
 // Whole reads the answer and closes it.

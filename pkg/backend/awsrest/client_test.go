@@ -34,7 +34,7 @@ func newClient(t testing.TB, endpoint, token string) *Client {
 	return c
 }
 
-// verify checks the signature of a request as the service does.
+// verify checks the signature of a request as AWS does.
 func verify(r *http.Request, body []byte, region, service string) error {
 	s, err := sigv4test.Read(r)
 	if err != nil {
@@ -51,7 +51,7 @@ func verify(r *http.Request, body []byte, region, service string) error {
 	return nil
 }
 
-// Requests arrive as those of the SDK's client do, signed for what arrives.
+// Requests are the same as those of the SDK's client, with valid signatures.
 func TestPost(t *testing.T) {
 	type arrival struct {
 		path, body string
@@ -107,7 +107,7 @@ func TestPost(t *testing.T) {
 	}
 }
 
-// An API key stands in for the signature.
+// An API key replaces the signature.
 func TestToken(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if got := r.Header.Get("Authorization"); got != "Bearer abc" || r.Header.Get("X-Amz-Date") != "" {
@@ -122,8 +122,7 @@ func TestToken(t *testing.T) {
 	a.Close()
 }
 
-// net/http can have the body once more, for connections that were closed while nothing
-// went over them.
+// net/http can read the body again, for idle connections that were closed.
 func TestBodyAgain(t *testing.T) {
 	r, err := newClient(t, "http://x", "").Operation(nil, "x").request(t.Context(), []byte("the body"))
 	if err != nil {
@@ -140,7 +139,7 @@ func TestBodyAgain(t *testing.T) {
 	}
 }
 
-// Errors have the name, the message and the rest that the service gives, wherever.
+// Errors have the service's name, message and details, wherever the answer holds them.
 func TestErrors(t *testing.T) {
 	for _, test := range []struct{ header, body, name, message string }{
 		{"ThrottlingException", `{"message": "slow"}`, "ThrottlingException", "slow"},
@@ -163,7 +162,7 @@ func TestErrors(t *testing.T) {
 		_, err := newClient(t, server.URL, "").Operation(nil, "x").Post(t.Context(), nil)
 		server.Close()
 		e, ok := errors.AsType[*Error](err)
-		if !ok || e.Name != test.name || e.Message != test.message || string(e.Body) != test.body || e.Status != http.StatusTeapot || e.Header.Get("Retry-After") != "3" || e.Inside {
+		if !ok || e.Name != test.name || e.Message != test.message || string(e.Body) != test.body || e.Status != http.StatusTeapot || e.Header.Get("Retry-After") != "3" || e.MidStream {
 			t.Errorf("%+v: %+v", test, e)
 		}
 		if test.message != "" && strings.Contains(err.Error(), test.message) {
@@ -181,7 +180,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// Credentials that are not there are told as they are, and addresses that are none.
+// New returns the errors of missing credentials and invalid addresses unchanged.
 func TestNew(t *testing.T) {
 	none := errors.New("none")
 	cfg := configuration()
@@ -200,7 +199,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// An answer is read to its end, and no further than its bound.
+// An answer is read to its end, but not beyond the bound.
 func TestWhole(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -242,7 +241,7 @@ type closing struct {
 
 func (c *closing) Close() error { c.done = true; return nil }
 
-// What is escaped in the base URL stays so, and what is in segments is escaped beside it.
+// Escapes in the base URL stay, and segments are escaped.
 func TestPaths(t *testing.T) {
 	for base, want := range map[string]string{
 		"https://host": "/model/a%2Fb/invoke", "https://host/": "/model/a%2Fb/invoke", "https://host/x/": "/x/model/a%2Fb/invoke",

@@ -6,15 +6,15 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
-// Clients keeps a client for each service and region, so that all models there share its
-// connections and credentials. Its zero value is empty.
+// Clients keeps one client for each service and region, so that all models there share
+// its connections and credentials. Its zero value is empty.
 type Clients struct {
 	mu      sync.Mutex
 	clients map[string]*Client // by scope and region
 }
 
-// Get returns the client of a service in the region of cfg, which it makes at the first
-// call as [New] does.
+// Get returns the client of a service in the region of cfg. The first call makes it
+// with [New].
 func (c *Clients) Get(s Service, cfg aws.Config, endpoint, token string) (*Client, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

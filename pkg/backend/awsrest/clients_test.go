@@ -6,7 +6,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
-// A client is made once for each service and region, and not kept if it cannot be made.
+// Get makes a client once for each service and region, and does not keep errors.
 func TestClients(t *testing.T) {
 	var c Clients
 	get := func(s Service, region, endpoint string) *Client {

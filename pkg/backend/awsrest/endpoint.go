@@ -9,10 +9,10 @@ import (
 	"glossa/pkg/partition"
 )
 
-// A Service is one of AWS.
+// A Service is an AWS service.
 type Service struct {
-	ID    string // the SDK's: "Bedrock Runtime" is BEDROCK_RUNTIME in the environment
-	Scope string // as signatures name it
+	ID    string // the SDK's; in the environment, "Bedrock Runtime" is BEDROCK_RUNTIME
+	Scope string // the name in signatures
 	host  func(region string, fips, dual bool) string
 }
 
@@ -24,7 +24,7 @@ func SageMaker() Service {
 	return Service{ID: "SageMaker Runtime", Scope: "sagemaker", host: sagemakerHost}
 }
 
-// What sources of a configuration may tell, which the SDK's clients ask them too.
+// Optional methods of a configuration's sources, which the SDK's clients call too.
 type (
 	urlSource interface {
 		GetServiceBaseEndpoint(ctx context.Context, service string) (string, bool, error)
@@ -40,8 +40,8 @@ type (
 	}
 )
 
-// ask returns what the first source tells that has an answer.
-func ask[S, V any](sources []any, get func(S) (V, bool, error)) (v V, found bool, err error) {
+// firstOf returns the value of the first source that has one.
+func firstOf[S, V any](sources []any, get func(S) (V, bool, error)) (v V, found bool, err error) {
 	for _, source := range sources {
 		if s, ok := source.(S); ok {
 			if v, found, err = get(s); found || err != nil {
@@ -52,24 +52,24 @@ func ask[S, V any](sources []any, get func(S) (V, bool, error)) (v V, found bool
 	return v, false, nil
 }
 
-// Configured returns the base URL that a configuration has in place of AWS's own of the
-// service with an id of the SDK's, "" if it has none.
+// Configured returns the base URL that a configuration sets for the service with the
+// SDK's id, "" if it sets none.
 func Configured(cfg aws.Config, id string) (string, error) {
-	ctx := context.Background() // sources are what was read before
-	ignored, _, err := ask(cfg.ConfigSources, func(s ignoreSource) (bool, bool, error) { return s.GetIgnoreConfiguredEndpoints(ctx) })
+	ctx := context.Background() // sources were read before
+	ignored, _, err := firstOf(cfg.ConfigSources, func(s ignoreSource) (bool, bool, error) { return s.GetIgnoreConfiguredEndpoints(ctx) })
 	if ignored || err != nil {
 		return "", err
 	}
-	own, found, err := ask(cfg.ConfigSources, func(s urlSource) (string, bool, error) { return s.GetServiceBaseEndpoint(ctx, id) })
+	own, found, err := firstOf(cfg.ConfigSources, func(s urlSource) (string, bool, error) { return s.GetServiceBaseEndpoint(ctx, id) })
 	if found || err != nil {
 		return own, err
 	}
 	return aws.ToString(cfg.BaseEndpoint), nil
 }
 
-// endpoint returns the base URL of a service: that of the configuration, else AWS's own
-// of the region, by the rules of the SDK's clients. The name of the region becomes a part of
-// the host's name, to which credentials are sent.
+// endpoint returns the base URL of a service: from the configuration, else AWS's own for the
+// region, by the rules of the SDK's clients. The region becomes part of the host name to
+// which credentials are sent.
 func (s Service) endpoint(cfg aws.Config) (string, error) {
 	if url, err := Configured(cfg, s.ID); url != "" || err != nil {
 		return url, err
@@ -84,15 +84,15 @@ func (s Service) endpoint(cfg aws.Config) (string, error) {
 	return "https://" + s.host(cfg.Region, fips, dual), nil
 }
 
-// Variants reports whether a configuration asks for endpoints that comply with FIPS, and
-// for dual-stack ones.
+// Variants reports whether a configuration selects FIPS endpoints, and dual-stack
+// endpoints.
 func Variants(cfg aws.Config) (fips, dual bool, err error) {
 	ctx := context.Background()
-	f, _, err := ask(cfg.ConfigSources, func(s fipsSource) (aws.FIPSEndpointState, bool, error) { return s.GetUseFIPSEndpoint(ctx) })
+	f, _, err := firstOf(cfg.ConfigSources, func(s fipsSource) (aws.FIPSEndpointState, bool, error) { return s.GetUseFIPSEndpoint(ctx) })
 	if err != nil {
 		return false, false, err
 	}
-	d, _, err := ask(cfg.ConfigSources, func(s dualSource) (aws.DualStackEndpointState, bool, error) { return s.GetUseDualStackEndpoint(ctx) })
+	d, _, err := firstOf(cfg.ConfigSources, func(s dualSource) (aws.DualStackEndpointState, bool, error) { return s.GetUseDualStackEndpoint(ctx) })
 	return f == aws.FIPSEndpointStateEnabled, d == aws.DualStackEndpointStateEnabled, err
 }
 
@@ -109,7 +109,7 @@ func sagemakerHost(region string, fips, dual bool) string {
 	switch {
 	case fips && !dual && p.Name == "aws":
 		name = "runtime-fips.sagemaker."
-	case fips && !dual && p.Name == "aws-us-gov": // all of its endpoints are
+	case fips && !dual && p.Name == "aws-us-gov": // all of its endpoints comply
 	case fips:
 		name = "runtime.sagemaker-fips."
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sagemakerruntime"
 )
 
-// sources tell what a configuration's may.
+// sources are the sources of a configuration.
 type sources struct {
 	url                string
 	ignore, fips, dual bool
@@ -42,7 +42,7 @@ func (s sources) GetUseDualStackEndpoint(context.Context) (aws.DualStackEndpoint
 	return aws.DualStackEndpointStateUnset, false, nil
 }
 
-// Services are where the SDK's own rules have them.
+// The addresses of services are those of the SDK's own rules.
 func TestEndpoint(t *testing.T) {
 	regions := []string{
 		"us-east-1", "us-west-2", "eu-west-1", "eu-central-2", "ap-southeast-7", "sa-east-1", "ca-west-1", "me-south-1", "af-south-1", "il-central-1",
@@ -74,8 +74,7 @@ func TestEndpoint(t *testing.T) {
 	}
 }
 
-// What the configuration names stands before AWS's own address, as it does for the SDK's
-// clients.
+// A configured address takes precedence over AWS's own, as in the SDK's clients.
 func TestConfigured(t *testing.T) {
 	const all = "https://all"
 	for _, test := range []struct {
@@ -96,12 +95,12 @@ func TestConfigured(t *testing.T) {
 	}
 }
 
-// awsHost is what the hosts of both services look like, in all partitions.
+// awsHost matches the hosts of both services in all partitions.
 var awsHost = regexp.MustCompile(`^(bedrock-runtime(-fips)?|runtime(-fips)?\.sagemaker(-fips)?)\.[a-z0-9-]{1,63}\.(` +
 	`amazonaws\.com|amazonaws\.com\.cn|amazonaws\.eu|c2s\.ic\.gov|sc2s\.sgov\.gov|cloud\.adc-e\.uk|csp\.hci\.ic\.gov|` +
 	`api\.aws|api\.amazonwebservices\.com\.cn|api\.amazonwebservices\.eu|api\.aws\.ic\.gov|api\.aws\.scloud|api\.cloud-aws\.adc-e\.uk|api\.aws\.hci\.ic\.gov)$`)
 
-// FuzzHost asks for the host of each region: it is AWS's, or there is none.
+// FuzzHost asks for the host of each region: it must be AWS's, or an error.
 func FuzzHost(f *testing.F) {
 	for _, region := range []string{
 		"us-east-1", "cn-north-1", "us-gov-west-1", "x.evil.example/y?", "evil.example#", "a@evil.example/", "us-east-1.evil.example", "us-east-1/", "", "..", "a:b@c",
@@ -116,7 +115,7 @@ func FuzzHost(f *testing.F) {
 			if err == nil && !awsHost.MatchString(c.Operation(nil, "model", "m", "invoke").url.Host) {
 				t.Errorf("%s of the region %q is %q", s.ID, region, c.base.Host)
 			}
-			// What is configured is not made of the region.
+			// A configured address does not depend on the region.
 			if c, err := New(s, aws.Config{Region: region}, "https://own.example", ""); err != nil || c.base.Host != "own.example" {
 				t.Errorf("%q: %v", region, err)
 			}
@@ -124,7 +123,7 @@ func FuzzHost(f *testing.F) {
 	})
 }
 
-// A region that is not a label of a host's name has no client.
+// New returns an error for a region that is not a valid label of a host name.
 func TestHostileRegions(t *testing.T) {
 	for _, region := range []string{"", "x.evil.example/y?", "evil.example#", "us-east-1.evil.example", "a@evil.example/", "us-east-1/", "a:443", "US-EAST-1", "us-east-1\n", strings.Repeat("x", 64)} {
 		if c, err := New(Bedrock(), aws.Config{Region: region}, "", "token"); err == nil || !strings.Contains(err.Error(), "region") {

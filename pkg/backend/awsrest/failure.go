@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// An Error is a call that failed. Its text has nothing of what was sent or answered but
-// the error's own name.
+// An Error is a failed call. Of request and answer, its text contains only the error's
+// name.
 type Error struct {
-	Name    string // the service's: ThrottlingException; "" if it gave none
-	Message string // the service's; it may repeat what was sent
-	Status  int    // of HTTP; 0: no answer
-	Header  http.Header
-	Body    []byte // JSON, if it is some, with what is told beside the message
-	Inside  bool   // the answer had begun
-	Err     error  // why there was no answer, or it broke off
+	Name      string // from the service: ThrottlingException; "" if it sent none
+	Message   string // from the service; it may repeat parts of the request
+	Status    int    // of HTTP; 0: no answer
+	Header    http.Header
+	Body      []byte // the error's JSON, if any, with further details
+	MidStream bool   // the error came after the answer had begun
+	Err       error  // why there was no answer, or why it broke off
 }
 
 func (e *Error) Error() string {
@@ -32,35 +32,35 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("status %d", e.Status)
 }
 
-// Unwrap returns why there was no answer.
+// Unwrap returns the reason why there was no answer.
 func (e *Error) Unwrap() error { return e.Err }
 
-// maxError bounds what is read of an error, bytes.
+// maxError bounds the part of an error's body that is read, in bytes.
 const maxError = 1 << 20
 
-// refused returns the error of an answer that is one. Its name is in a header, else in the
-// body, and may have a namespace before it and an address behind it. Source: Smithy, AWS
-// restJson1 protocol, "Operation error serialization".
+// refused returns the error in an answer. Its name is in a header, else in the body, with
+// an optional namespace before and an address behind. Source: Smithy, AWS restJson1
+// protocol, "Operation error serialization".
 func refused(res *http.Response) *Error {
 	e := &Error{Status: res.StatusCode, Header: res.Header}
-	e.Body, _ = io.ReadAll(io.LimitReader(res.Body, maxError)) // what can be had of it
-	var said struct {
+	e.Body, _ = io.ReadAll(io.LimitReader(res.Body, maxError)) // a partial body is better than none
+	var doc struct {
 		Code any    `json:"code"`
 		Type string `json:"__type"`
 	}
-	_ = json.Unmarshal(e.Body, &said)
-	code, _ := said.Code.(string)
-	for _, name := range []string{res.Header.Get("X-Amzn-Errortype"), code, said.Type} {
+	_ = json.Unmarshal(e.Body, &doc)
+	code, _ := doc.Code.(string)
+	for _, name := range []string{res.Header.Get("X-Amzn-Errortype"), code, doc.Type} {
 		if e.Name == "" {
-			e.Name = plain(name)
+			e.Name = baseName(name)
 		}
 	}
-	e.Message = sentence(e.Body)
+	e.Message = messageOf(e.Body)
 	return e
 }
 
-// plain returns the name of an error without its namespace and its address.
-func plain(name string) string {
+// baseName returns the name of an error without namespace and address.
+func baseName(name string) string {
 	name, _, _ = strings.Cut(name, ":")
 	if _, after, ok := strings.Cut(name, "#"); ok {
 		name = after
@@ -68,11 +68,11 @@ func plain(name string) string {
 	return strings.TrimSpace(name)
 }
 
-// sentence returns the message of an error; names of members are matched in any case.
-func sentence(body []byte) string {
-	var said struct {
+// messageOf returns the message of an error; member names match in any case.
+func messageOf(body []byte) string {
+	var doc struct {
 		Message string `json:"message"`
 	}
-	_ = json.Unmarshal(body, &said) // a body that is no JSON says nothing
-	return said.Message
+	_ = json.Unmarshal(body, &doc) // a body that is not JSON has no message
+	return doc.Message
 }

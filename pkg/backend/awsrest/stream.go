@@ -11,10 +11,10 @@ import (
 	"net/http"
 )
 
-// An Event is one of a stream.
+// An Event is an event of a stream.
 type Event struct {
 	Type    string // "chunk"
-	Payload []byte // valid until the next event is asked for
+	Payload []byte // valid until the next event
 }
 
 // The parts of a message: two lengths and the checksum of both, headers, the payload, the
@@ -24,13 +24,13 @@ const (
 	prelude  = 4 + 4 + 4
 	trailer  = 4
 	maxFrame = 24 << 20
-	// room for frames that are read without a copy; those of a token have half a kilobyte
+	// buffer for reading frames without copying; a token's frame has half a kilobyte
 	buffered = 8 << 10
 )
 
-// Events returns the events of an answer that is a stream. Its end closes the answer, and
-// leaving it does. An exception of the service is an error, and so is an answer that
-// breaks off or is no event stream; both are of type [*Error].
+// Events returns the events of a streamed answer. The answer is closed when the sequence
+// ends or is left. An exception of the service is an error, and so is an answer that
+// breaks off or is not an event stream; both are of type [*Error].
 func (a *Answer) Events() iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		defer a.Close()
@@ -45,7 +45,7 @@ func (a *Answer) Events() iter.Seq2[Event, error] {
 				event, err = parse(frame)
 			}
 			if err != nil {
-				yield(Event{}, a.inside(err))
+				yield(Event{}, a.streamError(err))
 				return
 			}
 			if !yield(event, nil) {
@@ -55,25 +55,25 @@ func (a *Answer) Events() iter.Seq2[Event, error] {
 	}
 }
 
-// inside returns an error within the answer as one of this package.
-func (a *Answer) inside(err error) *Error {
+// streamError returns an error within the answer as an [Error].
+func (a *Answer) streamError(err error) *Error {
 	e, ok := errors.AsType[*Error](err)
 	if !ok {
 		e = &Error{Err: err}
 	}
-	e.Inside, e.Status, e.Header = true, http.StatusOK, a.Header
+	e.MidStream, e.Status, e.Header = true, http.StatusOK, a.Header
 	return e
 }
 
 // frames reads messages.
 type frames struct {
 	in   *bufio.Reader
-	long bytes.Buffer // a frame that does not fit into in
+	long bytes.Buffer // a frame larger than the buffer of in
 }
 
 var errFrame = errors.New("the answer is no event stream")
 
-// next returns the next message, valid until the one after it; io.EOF after the last.
+// next returns the next message, valid until the following call; io.EOF after the last.
 func (f *frames) next() ([]byte, error) {
 	head, err := f.in.Peek(prelude)
 	if err != nil {
@@ -100,7 +100,7 @@ func (f *frames) next() ([]byte, error) {
 	return frame, nil
 }
 
-// take returns the next n bytes. A length that is made up costs no memory.
+// take returns the next n bytes. A false length costs no memory.
 func (f *frames) take(n int) ([]byte, error) {
 	if n <= f.in.Size() {
 		b, err := f.in.Peek(n)
@@ -117,7 +117,7 @@ func (f *frames) take(n int) ([]byte, error) {
 	return f.long.Bytes(), nil
 }
 
-// parse returns the event of a message that is whole, or the exception that it is.
+// parse returns the event in a complete message, or the exception as an error.
 func parse(frame []byte) (Event, error) {
 	end := prelude + int(binary.BigEndian.Uint32(frame[4:]))
 	payload := frame[end : len(frame)-trailer]
@@ -129,9 +129,9 @@ func parse(frame []byte) (Event, error) {
 		}
 		switch rest = after; string(name) {
 		case ":message-type":
-			kind = word(value)
+			kind = intern(value)
 		case ":event-type":
-			event = word(value)
+			event = intern(value)
 		case ":exception-type":
 			exception = string(value)
 		case ":error-code":
@@ -145,15 +145,15 @@ func parse(frame []byte) (Event, error) {
 		return Event{event, payload}, nil
 	case "exception":
 		body := bytes.Clone(payload)
-		return Event{}, &Error{Name: plain(exception), Message: sentence(body), Body: body}
+		return Event{}, &Error{Name: baseName(exception), Message: messageOf(body), Body: body}
 	case "error":
-		return Event{}, &Error{Name: plain(code), Message: message}
+		return Event{}, &Error{Name: baseName(code), Message: message}
 	}
 	return Event{}, errFrame
 }
 
-// word returns one of the words that headers are mostly made of without a copy.
-func word(value []byte) string {
+// intern returns common header values without a copy.
+func intern(value []byte) string {
 	switch string(value) {
 	case "event":
 		return "event"
@@ -165,16 +165,16 @@ func word(value []byte) string {
 	return string(value)
 }
 
-// header splits the first header off: the length of its name in a byte, its name, its
-// type, its value. value is that of a text or of bytes, nil of other types.
+// header splits off the first header: the length of its name in a byte, its name, its
+// type, its value. value is nil unless it is text or bytes.
 func header(b []byte) (name, value, rest []byte, ok bool) {
 	if len(b) < 1 || len(b) < 1+int(b[0])+1 {
 		return nil, nil, nil, false
 	}
 	end := 1 + int(b[0])
 	name, kind, b := b[1:end], b[end], b[end+1:]
-	// Bytes of values by type: true, false, byte, short, integer, long; bytes and text have
-	// their length before them; timestamp, UUID.
+	// Sizes of values by type: true, false, byte, short, integer, long; bytes and text,
+	// preceded by their length; timestamp, UUID.
 	sizes := [...]int{0, 0, 1, 2, 4, 8, -1, -1, 8, 16}
 	if int(kind) >= len(sizes) {
 		return nil, nil, nil, false

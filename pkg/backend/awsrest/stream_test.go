@@ -15,7 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream"
 )
 
-// encode returns a message as the SDK's encoder writes it.
+// encode returns a message as encoded by the SDK.
 func encode(t testing.TB, payload []byte, headers ...eventstream.Header) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -29,7 +29,7 @@ func text(name, value string) eventstream.Header {
 	return eventstream.Header{Name: name, Value: eventstream.StringValue(value)}
 }
 
-// chunkOf returns an event with headers of every type before those that count.
+// chunkOf returns an event with headers of every type before the relevant ones.
 func chunkOf(t testing.TB, payload []byte) []byte {
 	return encode(t, payload,
 		eventstream.Header{Name: "a", Value: eventstream.BoolValue(true)}, eventstream.Header{Name: "b", Value: eventstream.BoolValue(false)},
@@ -40,7 +40,7 @@ func chunkOf(t testing.TB, payload []byte) []byte {
 		text(":message-type", "event"), text(":event-type", "chunk"), text(":content-type", "application/json"))
 }
 
-// read returns the payloads of a stream and how it ended.
+// read returns the payloads of a stream and its final error.
 func read(in io.Reader) (payloads []string, closed bool, failed error) {
 	body := &closing{Reader: in}
 	a := &Answer{Header: http.Header{"X-Amzn-Requestid": {"one"}}, body: body, length: -1}
@@ -54,7 +54,7 @@ func read(in io.Reader) (payloads []string, closed bool, failed error) {
 	return payloads, body.done, failed
 }
 
-// Events come whole and in order however they are cut on the way, of all sizes.
+// Events of all sizes arrive whole and in order, wherever the stream is cut into packets.
 func TestEvents(t *testing.T) {
 	var stream []byte
 	var want []string
@@ -81,8 +81,8 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// A stream that is cut anywhere but between two events is an error, and so is one in
-// which a byte is another.
+// A stream that breaks off inside an event is an error, and so is one with a changed
+// byte.
 func TestBroken(t *testing.T) {
 	one := chunkOf(t, []byte("payload"))
 	stream := slices.Concat(one, one)
@@ -91,7 +91,7 @@ func TestBroken(t *testing.T) {
 		if between := cut%len(one) == 0; (err == nil) != between || len(got) != cut/len(one) || !closed {
 			t.Fatalf("cut at %d: %d events, %v", cut, len(got), err)
 		}
-		if e, ok := errors.AsType[*Error](err); err != nil && (!ok || !e.Inside || e.Status != 200 || e.Header.Get("X-Amzn-Requestid") != "one" || !errors.Is(err, io.ErrUnexpectedEOF)) {
+		if e, ok := errors.AsType[*Error](err); err != nil && (!ok || !e.MidStream || e.Status != 200 || e.Header.Get("X-Amzn-Requestid") != "one" || !errors.Is(err, io.ErrUnexpectedEOF)) {
 			t.Fatalf("cut at %d: %+v", cut, err)
 		}
 		wrong := bytes.Clone(stream)
@@ -106,7 +106,7 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// Exceptions and errors within a stream are told as the service names them.
+// Exceptions and errors within a stream keep the service's names.
 func TestExceptions(t *testing.T) {
 	exception := encode(t, []byte(`{"message": "slow", "originalStatusCode": 400}`), text(":message-type", "exception"), text(":exception-type", "throttlingException"))
 	failure := encode(t, nil, text(":message-type", "error"), text(":error-code", "InternalError"), text(":error-message", "it broke"))
@@ -122,13 +122,13 @@ func TestExceptions(t *testing.T) {
 	} {
 		got, closed, err := read(bytes.NewReader(slices.Concat(chunkOf(t, nil), test.frame, chunkOf(t, nil))))
 		e, ok := errors.AsType[*Error](err)
-		if len(got) != 1 || !closed || !ok || e.Name != test.name || e.Message != test.message || string(e.Body) != test.body || !e.Inside {
+		if len(got) != 1 || !closed || !ok || e.Name != test.name || e.Message != test.message || string(e.Body) != test.body || !e.MidStream {
 			t.Errorf("%d: %d events, %+v", i, len(got), e)
 		}
 	}
 }
 
-// A message is read as the SDK's decoder reads it, or refused as that refuses it.
+// A message is decoded, or rejected, exactly as by the SDK's decoder.
 func FuzzEvents(f *testing.F) {
 	one := chunkOf(f, []byte("payload"))
 	f.Add(one)

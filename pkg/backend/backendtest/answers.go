@@ -12,7 +12,7 @@ import (
 	"glossa/pkg/schema"
 )
 
-// payload is a fixture of pkg/schema: an answer or an event and its keys.
+// payload is a fixture of pkg/schema: an answer or an event, with its keys.
 type payload struct {
 	Payload json.RawMessage // a string is the text itself
 	Keys    map[string]any
@@ -26,7 +26,7 @@ func (p payload) text() string {
 	return string(p.Payload)
 }
 
-// expect is what the keys of payloads come to.
+// expect returns the text and the finish reason of payloads.
 func expect(payloads []payload) (text string, why llm.Finish) {
 	var word string
 	for _, p := range payloads {
@@ -40,7 +40,7 @@ func expect(payloads []payload) (text string, why llm.Finish) {
 	return text, schema.Finish(word)
 }
 
-// records plays the fixtures of each record that is shipped.
+// records plays the fixtures of each shipped record.
 func (s *Suite) records(t *testing.T) {
 	for sk, record := range shipped(t, s.Family) {
 		var f struct{ Answers, Events []payload }
@@ -70,11 +70,11 @@ func (s *Suite) records(t *testing.T) {
 	}
 }
 
-// plays checks a completion against what was played.
+// plays compares a completion with the payloads that were played.
 func (s *Suite) plays(t *testing.T, sk string, b *remote.Backend, stream bool, payloads []payload) {
 	rows, usage, err := collect(t.Context(), b, ask("Hi", stream))
 	for _, p := range payloads {
-		if p.Keys["finish_reason"] == "error" { // LMI's
+		if p.Keys["finish_reason"] == "error" { // of LMI
 			if code, _ := codeOf(err); code != llm.Upstream {
 				t.Errorf("%s: an error in the stream is %v", sk, err)
 			}
@@ -90,16 +90,16 @@ func (s *Suite) plays(t *testing.T, sk string, b *remote.Backend, stream bool, p
 		t.Errorf("%s, stream %v: %q %s, want %q %s", sk, stream, rows[0].Text, rows[0].Finish, text, why)
 	}
 	want := llm.Usage{Partial: true}
-	told := false // of the output, which can be nothing
+	reported := false // the output count, which can be 0
 	for _, p := range payloads {
 		for name, n := range map[string]*int{"input_tokens": &want.Input, "output_tokens": &want.Output, "generated_tokens": &want.Output} {
 			if v, ok := p.Keys[name].(float64); ok {
-				*n, told = int(v), told || name != "input_tokens"
+				*n, reported = int(v), reported || name != "input_tokens"
 			}
 		}
-		want.Partial = want.Input == 0 || !told
+		want.Partial = want.Input == 0 || !reported
 		if strings.Contains(string(p.Payload), "invocationMetrics") && (want.Input == 0 || want.Output == 0) {
-			want = usage // TestMetrics has it
+			want = usage // TestMetrics covers it
 			if usage.Input == 0 || usage.Output == 0 {
 				t.Errorf("%s: usage %+v", sk, usage)
 			}
@@ -110,7 +110,7 @@ func (s *Suite) plays(t *testing.T, sk string, b *remote.Backend, stream bool, p
 	}
 }
 
-// invoke plays a record raw.
+// invoke plays a record through Invoke.
 func (s *Suite) invoke(t *testing.T) {
 	for _, stream := range []bool{false, true} {
 		service, b := s.start(t, func(_ int, r *Request, w *Reply) {
@@ -168,7 +168,7 @@ func (s *Suite) invokeRefused(t *testing.T) {
 	if n := len(service.Requests()); n != 0 {
 		t.Errorf("%d requests were sent all the same", n)
 	}
-	// Without response-with-stream a request that is streamed is one call, one chunk.
+	// Without response-with-stream, a streamed request is one call with one chunk.
 	chunks := 0
 	for c, err := range still.Generate(t.Context(), ask("p", true)) {
 		if chunks++; err != nil || c.Text != "one" || c.Finish != llm.FinishEOS {

@@ -2,11 +2,11 @@ package backendtest
 
 import "encoding/json"
 
-// fail plays what goes wrong, as the prompt says.
+// fail plays the failure that the prompt names.
 func fail(prompt any, w *Reply) bool {
 	switch prompt {
 	case "throttle me":
-		w.Header().Set("Retry-After", "30") // too long to be waited for
+		w.Header().Set("Retry-After", "30") // longer than clients wait
 		w.Fail(429, "ThrottlingException", `{"message":"Too many requests, please wait before trying again."}`)
 	case "refuse":
 		w.Fail(400, "ValidationException", `{"message":"prompt must start with \"\n\nHuman:\" turn"}`)
@@ -18,7 +18,7 @@ func fail(prompt any, w *Reply) bool {
 	return true
 }
 
-// Claude says what it was asked, as Claude 2 does on Bedrock.
+// Claude echoes the prompt as Claude 2 does on Bedrock.
 func Claude(_ int, r *Request, w *Reply) {
 	asked, _ := json.Marshal(r.Body)
 	text, _ := json.Marshal(" You sent " + string(asked))
@@ -37,7 +37,7 @@ func Claude(_ int, r *Request, w *Reply) {
 	}
 }
 
-// TGI says what it was asked, as Text Generation Inference does.
+// TGI echoes the prompt as Text Generation Inference does.
 func TGI(_ int, r *Request, w *Reply) {
 	asked, _ := json.Marshal(r.Body)
 	text, _ := json.Marshal("You sent " + string(asked))

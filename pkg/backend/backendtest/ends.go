@@ -8,7 +8,7 @@ import (
 	"glossa/pkg/llm"
 )
 
-// hangs says a word and then nothing until the client closes the connection.
+// hangs sends words and then nothing until the client closes the connection.
 func hangs(closed chan<- struct{}, words ...string) func(int, *Request, *Reply) {
 	return func(_ int, r *Request, w *Reply) {
 		for _, word := range words {
@@ -19,7 +19,7 @@ func hangs(closed chan<- struct{}, words ...string) func(int, *Request, *Reply) 
 	}
 }
 
-// cancelled: rows end with what there is, those that never began too.
+// cancelled checks that rows end with their partial text, even those that never began.
 func (s *Suite) cancelled(t *testing.T) {
 	closed := make(chan struct{}, 8)
 	_, b := s.start(t, hangs(closed, "one"))
@@ -47,7 +47,7 @@ func (s *Suite) cancelled(t *testing.T) {
 	for range 4 {
 		<-closed
 	}
-	for _, stream := range []bool{false, true} { // before anything is there
+	for _, stream := range []bool{false, true} { // before any output
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		_, b := s.start(t, func(i int, r *Request, w *Reply) {
@@ -62,7 +62,7 @@ func (s *Suite) cancelled(t *testing.T) {
 	}
 }
 
-// deadline: the same, but nothing at all is an error.
+// deadline checks the same for deadlines; without any output it is an error.
 func (s *Suite) deadline(t *testing.T) {
 	closed := make(chan struct{}, 8)
 	_, b := s.start(t, hangs(closed, "one"))
@@ -93,7 +93,7 @@ func (s *Suite) deadline(t *testing.T) {
 	}
 }
 
-// left: leaving the range closes the connections of all rows.
+// left checks that leaving the range closes the connections of all rows.
 func (s *Suite) left(t *testing.T) {
 	closed := make(chan struct{}, 8)
 	service, b := s.start(t, hangs(closed, "one"))
@@ -110,7 +110,7 @@ func (s *Suite) left(t *testing.T) {
 	}
 	<-closed
 	before := len(service.Requests())
-	b.Generate(t.Context(), req) // nobody ranges
+	b.Generate(t.Context(), req) // never ranged over
 	b.Invoke(t.Context(), nil, true)
 	if n := len(service.Requests()); n != before {
 		t.Errorf("%d requests more", n-before)

@@ -1,9 +1,9 @@
-// Package backendtest has a fake of the runtime APIs of Bedrock and SageMaker at the
-// level of the wire, and the tests that the backends of both pass. It refuses to know
-// models: what they answer is given to it.
+// Package backendtest provides a fake of the runtime APIs of Bedrock and SageMaker at
+// the wire level, and the tests that both backends pass. It refuses to know models:
+// tests supply the answers.
 //
-// Sources: the API references of Amazon Bedrock Runtime and SageMaker Runtime; the
-// framing is of aws-sdk-go-v2's own encoder.
+// Sources: the API references of Amazon Bedrock Runtime and SageMaker Runtime;
+// aws-sdk-go-v2's own encoder makes the frames.
 package backendtest
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream"
 )
 
-// A Request is one HTTP request as it came.
+// A Request is one received HTTP request.
 type Request struct {
 	Path   string // escaped
 	Header http.Header
@@ -43,7 +43,7 @@ type Service struct {
 	requests []*Request
 }
 
-// NewService returns a service that lives as long as the test.
+// NewService returns a service that runs until the end of the test.
 func NewService(t testing.TB, family string, answer func(i int, r *Request, w *Reply)) *Service {
 	s := &Service{Answer: answer}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -75,20 +75,20 @@ func NewService(t testing.TB, family string, answer func(i int, r *Request, w *R
 	return s
 }
 
-// Requests returns what came until now.
+// Requests returns the requests received so far.
 func (s *Service) Requests() []*Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.requests[:len(s.requests):len(s.requests)]
 }
 
-// Whole writes an answer that is not streamed.
+// Whole writes a buffered answer.
 func (w *Reply) Whole(payload string) {
 	w.Header().Set("Content-Type", "application/json")
 	io.WriteString(w, payload)
 }
 
-// Event writes one event, a line for SageMaker.
+// Event writes one event; for SageMaker a line.
 func (w *Reply) Event(payload string) {
 	if !w.bedrock {
 		w.Part([]byte(payload + "\n"))
@@ -132,5 +132,5 @@ func (w *Reply) Fail(status int, name, body string) {
 	io.WriteString(w, body)
 }
 
-// Break closes the connection in the midst of the answer.
+// Break closes the connection in the middle of the answer.
 func (w *Reply) Break() { panic(http.ErrAbortHandler) }

@@ -15,7 +15,7 @@ import (
 
 const slowDown = `{"message": "slow down"}`
 
-// retries has a budget of its own, whatever the SDK's is.
+// retries checks that retries have their own budget, whatever the SDK's is.
 func (s *Suite) retries(t *testing.T) {
 	for _, stream := range []bool{false, true} {
 		service, b := s.start(t, func(i int, r *Request, w *Reply) {
@@ -43,7 +43,7 @@ func (s *Suite) retries(t *testing.T) {
 		if e := llm.AsError(err); e.Code != llm.Overloaded || e.RetryAfter != time.Second || len(service.Requests()) != 3 {
 			t.Errorf("always throttled: %+v after %d", e, len(service.Requests()))
 		}
-		for _, seconds := range []int{4, 30} { // more than until the deadline, and than for all pauses
+		for _, seconds := range []int{4, 30} { // longer than the deadline, and than the budget of all pauses
 			service, b = s.start(t, always(strconv.Itoa(seconds)))
 			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 			if seconds == 30 {
@@ -58,14 +58,14 @@ func (s *Suite) retries(t *testing.T) {
 	}
 }
 
-// faults are told apart.
+// faults checks the codes of faults.
 func (s *Suite) faults(t *testing.T) {
 	const says = `{"message": "it says so: arn:aws:iam::123456789012:role/x has no key AKIAIOSFODNN7EXAMPLE"}`
 	for _, test := range []struct {
 		name   string
 		status int
 		code   llm.Code
-		calls  int // 1: not tried again
+		calls  int // 1: not retried
 	}{
 		{"AccessDeniedException", 403, llm.Upstream, 1},
 		{"InvalidSignatureException", 403, llm.Upstream, 1},
@@ -113,7 +113,7 @@ func (s *Suite) faults(t *testing.T) {
 	}
 }
 
-// inside a stream nothing is tried again, and no end is made up.
+// inside checks that nothing is retried within a stream, and that no end is made up.
 func (s *Suite) inside(t *testing.T) {
 	for name, test := range map[string]struct {
 		end  func(w *Reply)
@@ -149,7 +149,7 @@ func (s *Suite) inside(t *testing.T) {
 	}
 }
 
-// silence: what was sent and answered is in no error.
+// silence checks that errors contain neither requests nor answers.
 func (s *Suite) silence(t *testing.T) {
 	const prompt, word = "The launch code of the rocket is swordfish", "xylophone"
 	for name, answer := range map[string]func(w *Reply){

@@ -12,7 +12,7 @@ import (
 	"glossa/pkg/llm"
 )
 
-// rows has three completions of two prompts: six calls, four at a time.
+// rows checks three completions of two prompts: six calls, four at a time.
 func (s *Suite) rows(t *testing.T) {
 	var running, most atomic.Int64
 	service, b := s.start(t, func(i int, r *Request, w *Reply) {
@@ -35,7 +35,7 @@ func (s *Suite) rows(t *testing.T) {
 		if want := []string{"a7!", "a8!", "a9!", "b7!", "b8!", "b9!"}; !slices.Equal(got, want) {
 			t.Errorf("%q, want %q", got, want)
 		}
-		if usage != (llm.Usage{Input: 4, Output: 12}) { // each prompt once
+		if usage != (llm.Usage{Input: 4, Output: 12}) { // each prompt counted once
 			t.Errorf("usage %+v", usage)
 		}
 	}
@@ -86,7 +86,7 @@ func (s *Suite) chat(t *testing.T) {
 	}
 }
 
-// params are mapped or refused by name; defaults are never sent.
+// params checks that parameters are mapped or rejected by name, and that defaults are never sent.
 func (s *Suite) params(t *testing.T) {
 	tokens := strings.NewReplacer(`"kind": "x"`, `"kind": "x", "tokens": 0`, `"prompt"`, `"tokens": "$.tokens", "logprobs": "$.tokens", "prompt"`).Replace(record)
 	service, b := s.startWith(t, tokens, says("one"))
@@ -128,7 +128,7 @@ func (s *Suite) params(t *testing.T) {
 	}
 }
 
-// stops are no part of the text, and neither are special tokens; an echo is.
+// stops checks that stop sequences and special tokens are not part of the text, but an echo is.
 func (s *Suite) stops(t *testing.T) {
 	for _, test := range []struct {
 		words []string
@@ -163,7 +163,7 @@ func (s *Suite) stops(t *testing.T) {
 	}
 }
 
-// usage that nobody tells is unknown.
+// usage checks that missing usage is unknown.
 func (s *Suite) usage(t *testing.T) {
 	_, b := s.start(t, func(_ int, r *Request, w *Reply) {
 		if r.Stream {
@@ -179,8 +179,8 @@ func (s *Suite) usage(t *testing.T) {
 	}
 }
 
-// sampling is put into the words of servers that have do_sample; to others it goes as it
-// is.
+// sampling checks that sampling is translated for servers with do_sample, and sent
+// unchanged to others.
 func (s *Suite) sampling(t *testing.T) {
 	const body = `{"request": {"defaults": {"in": "", "do_sample": DO, "temperature": VALUE, "top_k": VALUE, "top_p": VALUE, "typical_p": VALUE},
 		"mapping": {"prompt": "$.in", FLAG "temperature": "$.temperature", "top_k": "$.top_k", "top_p": "$.top_p", "typical_p": "$.typical_p"}},
@@ -215,7 +215,7 @@ func (s *Suite) sampling(t *testing.T) {
 	}
 }
 
-// none: rows of no tokens are made here; the best of them all is all of them.
+// none checks that rows of no tokens are made locally, and that the best of them is all of them.
 func (s *Suite) none(t *testing.T) {
 	best := strings.NewReplacer(`"kind": "x"`, `"kind": "x", "best": null`, `"prompt"`, `"best_of": "$.best", "prompt"`).Replace(record)
 	service, b := s.startWith(t, best, says("one"))
@@ -248,7 +248,7 @@ func (s *Suite) none(t *testing.T) {
 	}
 }
 
-// big has answers that are large in one piece, in many, and of one long event.
+// big checks large answers: in one piece, in many, and in one long event.
 func (s *Suite) big(t *testing.T) {
 	const size = 2 << 20
 	for name, words := range map[string][]string{
@@ -264,7 +264,7 @@ func (s *Suite) big(t *testing.T) {
 	}
 }
 
-// calls of tools come in OpenAI's form, whole or in pieces.
+// calls checks tool calls in OpenAI's format, whole or in pieces.
 func (s *Suite) calls(t *testing.T) {
 	const tools = `{"request": {"defaults": {"in": "", "tools": null}, "mapping": {"prompt": "$.in", "tools": "$.tools"}},
 		"response": {"mapping": {"generated_text": "$.text", "tool_calls": "$.calls", "finish_reason": "$.why"}},

@@ -20,19 +20,19 @@ import (
 	"glossa/schemas"
 )
 
-// A Suite is the tests of a backend.
+// A Suite is a set of tests for a backend.
 type Suite struct {
 	Family string // bedrock or sagemaker
 	Open   func(url string, m remote.Model) *remote.Backend
 
 	Whole, Stream string            // paths of the two calls
 	Headers       map[string]string // of each request
-	Unknown       func(w *Reply)    // the answer for a model that is not there
+	Unknown       func(w *Reply)    // the answer for an unknown model
 	Throttled     string            // the name of the error within a stream
-	Refused       string            // of a request that is wrong
+	Refused       string            // the name of the error of an invalid request
 }
 
-// Credentials signs for nobody.
+// Credentials returns made-up credentials.
 func Credentials() aws.CredentialsProvider {
 	return aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 		return aws.Credentials{AccessKeyID: "AKIDEXAMPLE", SecretAccessKey: "secret"}, nil
@@ -54,7 +54,7 @@ func (s *Suite) Run(t *testing.T) {
 	}
 }
 
-// record is a model that is of no provider.
+// record is a model without a provider.
 const record = `{
 	"request": {"omit_null": true,
 		"defaults": {"in": "", "max": null, "temperature": null, "seed": null, "stop": null, "full": null, "stream": null, "kind": "x"},
@@ -74,12 +74,12 @@ func Parse(t testing.TB, text string) *schema.Schema {
 	return s
 }
 
-// Quick retries without long pauses.
+// Quick returns retries without long pauses.
 func Quick() remote.Retry {
 	return remote.Retry{Pause: time.Millisecond, Jitter: func() float64 { return 1 }}
 }
 
-// start returns a service and a backend of it, for the record that is of no provider.
+// start starts a service and returns it with a backend for the record without a provider.
 func (s *Suite) start(t testing.TB, answer func(i int, r *Request, w *Reply)) (*Service, *remote.Backend) {
 	return s.startWith(t, record, answer)
 }
@@ -114,7 +114,7 @@ func collect(ctx context.Context, b llm.Backend, req *llm.Request) ([]llm.Chunk,
 	return llm.Collect(b.Generate(ctx, req), req.Rows())
 }
 
-// streamed asks b for streams.
+// streamed turns requests into streamed ones.
 type streamed struct{ llm.Backend }
 
 func (s streamed) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Chunk, error] {
@@ -159,7 +159,7 @@ func (s *Suite) paths(t *testing.T) {
 	}
 }
 
-// shipped returns the schemas of the family that are shipped, by sk.
+// shipped returns the shipped schemas of the family, by sk.
 func shipped(t testing.TB, family string) map[string]string {
 	names, err := fs.Glob(schemas.Files(), family+"-*.json")
 	if err != nil || len(names) == 0 {
@@ -180,7 +180,7 @@ func shipped(t testing.TB, family string) map[string]string {
 	return all
 }
 
-// codeOf returns the code of an error and, if it has one, its parameter.
+// codeOf returns the code of an error and its parameter, if any.
 func codeOf(err error) (llm.Code, string) {
 	e, ok := errors.AsType[*llm.Error](err)
 	if !ok {

@@ -1,6 +1,6 @@
 // Package bedrock calls models on Amazon Bedrock by InvokeModel and
-// InvokeModelWithResponseStream. It knows their calls and errors; what is in the
-// bodies is the record's and pkg/backend/remote's. It makes no clients.
+// InvokeModelWithResponseStream. It knows their calls and errors; records and
+// pkg/backend/remote define the bodies. It makes no clients.
 //
 // Source: Amazon Bedrock API Reference, InvokeModel, InvokeModelWithResponseStream.
 package bedrock
@@ -21,8 +21,8 @@ import (
 	"glossa/pkg/llm"
 )
 
-// New returns the backend of the model that id names: a model id, with or without a
-// geography before it (us., eu., apac., global.), or the ARN of an inference profile.
+// New returns the backend of a model. The id is a model id, with or without a
+// geography prefix (us., eu., apac., global.), or the ARN of an inference profile.
 func New(client *awsrest.Client, id string, m remote.Model) *remote.Backend {
 	accept := []string{"application/json"}
 	return remote.New(&endpoint{
@@ -87,30 +87,30 @@ func (e *endpoint) Stream(ctx context.Context, body []byte) (iter.Seq2[remote.Pa
 
 var errChunk = errors.New("an event of the stream is no chunk")
 
-// chunk returns the bytes in an event, which has them in base64, in the memory of room.
-// What stands beside them hides from watchers of the line how many they are.
+// chunk decodes the base64 bytes in an event, into the memory of room. An event also
+// has padding that hides their number from eavesdroppers.
 func chunk(room, event []byte) ([]byte, error) {
 	text, ok := bytes.CutPrefix(event, []byte(`{"bytes":"`))
 	if ok {
-		// Base64 has no quotes, and no escapes but \/.
+		// Base64 has neither quotes nor escapes other than \/.
 		text, _, ok = bytes.Cut(text, []byte(`"`))
 		ok = ok && bytes.IndexByte(text, '\\') < 0
 	}
 	if !ok {
 		var e struct{ Bytes *string }
 		if json.Unmarshal(event, &e) != nil || e.Bytes == nil {
-			return nil, &awsrest.Error{Inside: true, Status: http.StatusOK, Err: errChunk}
+			return nil, &awsrest.Error{MidStream: true, Status: http.StatusOK, Err: errChunk}
 		}
 		text = []byte(*e.Bytes)
 	}
 	out, err := base64.StdEncoding.AppendDecode(room[:0], text)
 	if err != nil {
-		return nil, &awsrest.Error{Inside: true, Status: http.StatusOK, Err: errChunk}
+		return nil, &awsrest.Error{MidStream: true, Status: http.StatusOK, Err: errChunk}
 	}
 	return out, nil
 }
 
-// metrics reads the counts that Bedrock adds to the last event of a stream.
+// metrics returns the counts that Bedrock adds to the last event of a stream.
 func metrics(event []byte) llm.Usage {
 	var m struct {
 		Metrics struct{ InputTokenCount, OutputTokenCount int } `json:"amazon-bedrock-invocationMetrics"`
@@ -121,11 +121,11 @@ func metrics(event []byte) llm.Usage {
 	return llm.Usage{Input: max(0, m.Metrics.InputTokenCount), Output: max(0, m.Metrics.OutputTokenCount)}
 }
 
-// fault returns the fault that err is. Bedrock has no code of its own for ids that it
-// does not know; its sentence is the only sign.
+// fault returns err as a fault. Bedrock has no error code for unknown ids; only its
+// message shows them.
 func fault(op string, err error) error {
 	err = remote.NewFault(op, err)
-	if f, ok := errors.AsType[*remote.Fault](err); ok && strings.EqualFold(f.Name, "ValidationException") && f.Says("model identifier is invalid") {
+	if f, ok := errors.AsType[*remote.Fault](err); ok && strings.EqualFold(f.Name, "ValidationException") && f.MessageContains("model identifier is invalid") {
 		f.Code = llm.NotFound
 	}
 	return err

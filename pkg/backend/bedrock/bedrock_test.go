@@ -38,7 +38,7 @@ func TestBackend(t *testing.T) {
 const record = `{"request": {"defaults": {"in": ""}, "mapping": {"prompt": "$.in"}}, "response": {"mapping": {"generated_text": "$.text"}},
 	"response-with-stream": {"mapping": {"generated_text": "$.text"}}}`
 
-// Names reach Bedrock as they are.
+// Model ids reach Bedrock unchanged.
 func TestIDs(t *testing.T) {
 	for id, path := range map[string]string{
 		"us.anthropic.claude-sonnet-4-5-20250929-v1:0":                              "us.anthropic.claude-sonnet-4-5-20250929-v1%3A0",
@@ -76,31 +76,31 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("stream %v: %+v %v", stream, usage, err)
 		}
 	}
-	// Beside the answers of Invoke, and of what these tell nothing.
+	// The counts are reported for Invoke's answers that lack them, and only for those.
 	const mapped = `{"request": {"defaults": {"in": ""}, "mapping": {"prompt": "$.in"}}, "response": {"mapping": {"input_tokens": "$.read"}},
 		"response-with-stream": {"mapping": {"input_tokens": "$.amazon-bedrock-invocationMetrics.inputTokenCount"}}}`
-	for schema, want := range map[string][2]llm.Usage{ // whole and streamed
+	for schema, want := range map[string][2]llm.Usage{ // buffered and streamed
 		record: {{Input: 5, Output: 3}, {Input: 5, Output: 3}}, mapped: {{Input: 5, Output: 3}, {Output: 3}},
 	} {
 		for i, stream := range []bool{false, true} {
-			var told []llm.Usage
+			var reported []llm.Usage
 			b := open("m")(service.URL, remote.Model{
-				Schema: backendtest.Parse(t, schema),
-				Told:   func(_ context.Context, used llm.Usage) { told = append(told, used) },
+				Schema:  backendtest.Parse(t, schema),
+				OnUsage: func(_ context.Context, used llm.Usage) { reported = append(reported, used) },
 			})
 			for _, err := range b.Invoke(t.Context(), map[string]any{"prompt": "p"}, stream) {
 				if err != nil {
 					t.Error(err)
 				}
 			}
-			if !slices.Equal(told, []llm.Usage{want[i]}) {
-				t.Errorf("%s, stream %v: %+v, want %+v", schema, stream, told, want[i])
+			if !slices.Equal(reported, []llm.Usage{want[i]}) {
+				t.Errorf("%s, stream %v: %+v, want %+v", schema, stream, reported, want[i])
 			}
 		}
 	}
 }
 
-// Chunks are found wherever they are in an event; what is none is no answer.
+// Chunks are found anywhere in an event; an event without one is an error.
 func TestChunk(t *testing.T) {
 	for event, want := range map[string]string{
 		`{"bytes":"PGE+Pz8/","p":"abc"}`:       "<a>???",

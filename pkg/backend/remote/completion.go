@@ -8,12 +8,12 @@ import (
 	"glossa/pkg/schema"
 )
 
-// A completion makes chunks of the answers to one row.
+// A completion turns the answers to one row into chunks.
 type completion struct {
 	row   *row
-	chunk llm.Chunk // what is not given out yet
+	chunk llm.Chunk // text and calls not sent yet
 	tail  tail
-	word  string // the provider's, why it ended
+	word  string // the provider's finish reason
 	tally
 }
 
@@ -21,7 +21,7 @@ func newCompletion(r *row) *completion {
 	return &completion{row: r, chunk: llm.Chunk{Row: r.index}, tail: tail{stops: r.stop}}
 }
 
-// add takes in an answer, or the next event of one.
+// add adds an answer, or the next event of one.
 func (c *completion) add(a answer) error {
 	text, ok := a.keys["generated_text"].(string)
 	if v := a.keys["generated_text"]; v != nil && !ok {
@@ -34,7 +34,7 @@ func (c *completion) add(a answer) error {
 	if word, ok := a.keys["finish_reason"].(string); ok && word != "" {
 		c.word = word
 	}
-	if strings.EqualFold(c.word, "error") { // of LMI and Cohere
+	if strings.EqualFold(c.word, "error") { // LMI's and Cohere's
 		return llm.Errorf(llm.Upstream, "the model reports an error")
 	}
 	calls, err := callsOf(a.keys["tool_calls"])
@@ -46,14 +46,14 @@ func (c *completion) add(a answer) error {
 	return nil
 }
 
-// take returns the echo, once.
+// take returns the echo the first time, then "".
 func (r *row) take() string {
 	echo := r.echo
 	r.echo = ""
 	return echo
 }
 
-// ready returns the chunk that can be given out, if the row is streamed.
+// ready returns the pending chunk of a streamed row.
 func (c *completion) ready() (llm.Chunk, bool) {
 	out := c.chunk
 	if !c.row.stream || out.Text == "" && out.Calls == nil {
@@ -81,7 +81,7 @@ func (c *completion) end(why llm.Finish) llm.Chunk {
 	return out
 }
 
-// callsOf reads calls of tools in OpenAI's form; arguments may be an object too.
+// callsOf decodes tool calls in OpenAI's format; arguments may also be an object.
 func callsOf(v any) ([]llm.Call, error) {
 	list, _ := v.([]any)
 	if len(list) == 0 {
@@ -116,14 +116,14 @@ func callsOf(v any) ([]llm.Call, error) {
 	return calls, nil
 }
 
-// A tail keeps back what may be a stop sequence, as some providers leave it at the
-// end of the text (TGI; Cohere's stop_sequences).
+// A tail holds back a possible stop sequence at the end of the text, where some
+// providers leave it (TGI; Cohere's stop_sequences).
 type tail struct {
 	stops []string
 	held  string
 }
 
-// push adds text and returns what is certain to stay.
+// push adds text and returns the part that cannot belong to a stop sequence.
 func (t *tail) push(text string) string {
 	t.held += text
 	keep := 0
@@ -139,7 +139,7 @@ func (t *tail) push(text string) string {
 	return out
 }
 
-// end returns the rest without the stop sequence that it ends with.
+// end returns the rest without a stop sequence at its end.
 func (t *tail) end() (rest string, stopped bool) {
 	cut := 0
 	for _, s := range t.stops {

@@ -16,19 +16,19 @@ import (
 	"glossa/pkg/llm"
 )
 
-// A Fault is a call that failed. Its text has the provider's name for it and numbers,
-// and nothing of what was sent or answered.
+// A Fault is a failed call. Its text has the provider's name of the error and numbers,
+// but nothing of the request or the answer.
 type Fault struct {
 	Op         string // "bedrock InvokeModel"
-	Name       string // the provider's: ThrottlingException; "" if there was no answer
+	Name       string // the provider's name: ThrottlingException; "" if there was no answer
 	Status     int    // of HTTP; 0: none
 	RequestID  string
 	RetryAfter time.Duration
 	Code       llm.Code
 
-	again    bool   // it may go better the next time
-	sentence string // the provider's; it may repeat what was sent
-	cause    string // where there was no answer
+	retryable bool   // a retry may succeed
+	message   string // the provider's message; it may repeat parts of the request
+	cause     string // if there was no answer
 }
 
 func (f *Fault) Error() string {
@@ -42,8 +42,8 @@ func (f *Fault) Error() string {
 	return s
 }
 
-// modelFailed are the names of the error of a model's own server: of Bedrock, of
-// SageMaker, and of their streams. What that server said is in the error.
+// modelFailed reports whether name is that of an error of the model's own server, in
+// Bedrock, SageMaker or their streams. The error contains that server's answer.
 func modelFailed(name string) bool {
 	switch name {
 	case "modelerrorexception", "modelerror", "modelstreamerrorexception", "modelstreamerror":
@@ -52,53 +52,54 @@ func modelFailed(name string) bool {
 	return false
 }
 
-// NewFault returns the error that a failed call of op is, as an error of the kinds that
-// an [Endpoint] has.
+// NewFault converts the error of a failed call of op to an error of an [Endpoint].
 func NewFault(op string, err error) error {
 	e, ok := errors.AsType[*awsrest.Error](err)
 	if !ok {
-		return err // of the credentials
+		return err // an error of the credentials
 	}
-	f := &Fault{Op: op, Name: e.Name, Code: llm.Upstream, Status: e.Status, RequestID: e.Header.Get("X-Amzn-Requestid"), sentence: e.Message}
+	f := &Fault{Op: op, Name: e.Name, Code: llm.Upstream, Status: e.Status, RequestID: e.Header.Get("X-Amzn-Requestid"), message: e.Message}
 	f.RetryAfter = retryAfter(e.Header)
-	if e.Inside {
-		f.Status = 0 // it was 200
+	if e.MidStream {
+		f.Status = 0 // the HTTP status was 200
 	}
 	name := strings.ToLower(e.Name)
 	switch {
 	case e.Name == "" && e.Err != nil:
-		f.cause, f.again = causeOf(e.Err, e.Status != 0)
+		f.cause, f.retryable = causeOf(e.Err, e.Status != 0)
 		return f
 	case e.Name == "":
 		name = "unknown"
 	}
-	f.Code, f.again = classify(name, f.Status)
+	f.Code, f.retryable = classify(name, f.Status)
 	if modelFailed(name) {
-		f.passOn(e.Body)
+		f.adopt(e.Body)
 	}
 	return f
 }
 
-// passOn takes over what the model's own server said, which the provider passes on.
-func (f *Fault) passOn(body []byte) {
+// adopt takes status and message from the error of the model's own server, which the provider
+// forwards.
+func (f *Fault) adopt(body []byte) {
 	var own struct {
 		OriginalStatusCode *int
 		OriginalMessage    *string
 	}
-	_ = json.Unmarshal(body, &own) // a body of another form tells neither
+	_ = json.Unmarshal(body, &own) // a body of another shape has neither
 	if own.OriginalStatusCode != nil {
-		f.Code, f.again = classify("", *own.OriginalStatusCode)
+		f.Code, f.retryable = classify("", *own.OriginalStatusCode)
 	}
 	if own.OriginalMessage != nil {
-		f.sentence = *own.OriginalMessage
+		f.message = *own.OriginalMessage
 	}
 }
 
-// Says tells whether the provider's own sentence has a phrase.
-func (f *Fault) Says(phrase string) bool { return strings.Contains(f.sentence, phrase) }
+// MessageContains reports whether the provider's message contains a phrase.
+func (f *Fault) MessageContains(phrase string) bool { return strings.Contains(f.message, phrase) }
 
-// causeOf describes an error that is no answer of the provider, and tells whether it
-// came from the network. Those of an answer that cannot be read could spell it.
+// causeOf describes an error without an answer from the provider, and reports whether
+// it came from the network. If the answer was unreadable, the error is not quoted: it
+// could contain parts of it.
 func causeOf(err error, answered bool) (text string, network bool) {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Error(), true
@@ -109,8 +110,8 @@ func causeOf(err error, answered bool) (text string, network bool) {
 	return err.Error(), false
 }
 
-// classify finds the code of a provider's name, in small letters, and a status, and
-// tells whether the call is worth another try.
+// classify maps a provider's error name, in lower case, and a status to a code, and
+// reports whether a retry may succeed.
 func classify(name string, status int) (code llm.Code, again bool) {
 	switch name {
 	case "throttlingexception", "toomanyrequestsexception", "modelnotreadyexception":
@@ -133,14 +134,14 @@ func classify(name string, status int) (code llm.Code, again bool) {
 	case 408, 504:
 		return llm.Timeout, false
 	case 400, 413, 422:
-		if name == "" { // of a container: AWS has names for what the caller can mend
+		if name == "" { // from a container: AWS names the errors that the caller can fix
 			return llm.Invalid, false
 		}
 	}
 	return llm.Upstream, status >= 500 && name != ""
 }
 
-// retryAfter reads the header of that name: seconds, or a date.
+// retryAfter parses the header of that name: seconds, or a date.
 func retryAfter(h http.Header) time.Duration {
 	text := h.Get("Retry-After")
 	if seconds, err := strconv.ParseFloat(text, 64); err == nil && seconds >= 0 && seconds < 1e6 {
@@ -152,12 +153,12 @@ func retryAfter(h http.Header) time.Duration {
 	return 0
 }
 
-// pause is what clients of a provider that has no room are told to wait.
+// pause is the RetryAfter of a provider at its limit.
 const pause = time.Second
 
-// problem returns the error for the client: with the provider's sentence where it is
-// about the request or the account, and repeats none of texts. Without texts there is
-// no sentence.
+// problem returns the error for the client. It includes the provider's message if that
+// is about the request or the account and repeats none of texts. Without texts it
+// includes no message.
 func problem(ctx context.Context, err error, texts []string) error {
 	switch ended(ctx) {
 	case llm.FinishDeadline:
@@ -170,8 +171,8 @@ func problem(ctx context.Context, err error, texts []string) error {
 		return err
 	}
 	e := &llm.Error{Code: f.Code, Err: f, RetryAfter: f.RetryAfter}
-	if f.Code == llm.Overloaded && f.again && f.RetryAfter == 0 {
-		e.RetryAfter = pause // providers rarely say
+	if f.Code == llm.Overloaded && f.retryable && f.RetryAfter == 0 {
+		e.RetryAfter = pause // providers rarely send it
 	}
 	tells := true
 	switch denied := strings.EqualFold(f.Name, "AccessDeniedException"); {
@@ -190,7 +191,7 @@ func problem(ctx context.Context, err error, texts []string) error {
 	default:
 		e.Message, tells = "the remote model failed", false
 	}
-	if s := presentable(f.sentence); tells && texts != nil && s != "" && !repeats(f.sentence, texts) {
+	if s := presentable(f.message); tells && texts != nil && s != "" && !quotes(f.message, texts) {
 		e.Message += ": " + s
 	}
 	return e
@@ -198,8 +199,8 @@ func problem(ctx context.Context, err error, texts []string) error {
 
 var secrets = regexp.MustCompile(`arn:[^\s"']+|[a-z][a-z0-9+.-]*://[^\s"']+|\b\d{12}\b|\bA[A-Z]{2}A[A-Z0-9]{12,}\b`)
 
-// presentable returns a provider's sentence without names of resources, addresses,
-// accounts and keys, as one line that is not long.
+// presentable returns a provider's message without names of resources, addresses,
+// accounts and keys, on one line and shortened.
 func presentable(s string) string {
 	s = strings.Join(strings.Fields(secrets.ReplaceAllString(s, "...")), " ")
 	if runes := []rune(s); len(runes) > 300 {
@@ -208,9 +209,9 @@ func presentable(s string) string {
 	return strings.ToValidUTF8(s, "")
 }
 
-// repeats tells whether a sentence may have a part of one of the texts in it: a whole
-// one, or more than 2*part bytes in a row. What is escaped cannot be told.
-func repeats(sentence string, texts []string) bool {
+// quotes reports whether a message may contain a part of one of the texts: a whole
+// one, or more than 2*part bytes in a row. It cannot recognise escaped text.
+func quotes(sentence string, texts []string) bool {
 	const part = 12
 	if strings.Contains(sentence, `\u`) {
 		return true

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What is sent is what encoding/json would write.
+// The output equals that of encoding/json.
 func TestAppendJSON(t *testing.T) {
 	many := map[string]any{}
 	for c := range rune(300) {
@@ -26,7 +26,7 @@ func TestAppendJSON(t *testing.T) {
 	}
 }
 
-// Nothing of the requests that are usual allocates more than what is returned.
+// For common requests, only the returned slice is allocated.
 func BenchmarkAppendJSON(b *testing.B) {
 	v := map[string]any{
 		"anthropic_version": "bedrock-2023-05-31", "max_tokens": 256, "system": "You answer in one short sentence.", "temperature": 0.5,

@@ -1,10 +1,10 @@
-// Package remote is what the backends of remote models have in common: requests are
-// made of what was sent, as the model's record says, calls are tried again, answers
-// become chunks, rows run beside each other. It refuses to know how a provider is
-// called, which is its [Endpoint]'s, and where models and records come from.
+// Package remote is the common part of the backends of remote models: it builds
+// requests by the model's record, retries calls, turns answers into chunks, and runs
+// rows in parallel. It refuses to know how a provider is called, which is the job of
+// its [Endpoint], and where models and records come from.
 //
-// What is sent and answered is in no text of its errors: they have codes, names,
-// sizes, and of the provider's own sentences those that repeat nothing.
+// Its errors contain nothing of requests and answers: they have codes, names and
+// sizes, and those of the provider's messages that repeat nothing.
 package remote
 
 import (
@@ -22,34 +22,34 @@ import (
 type Endpoint interface {
 	// Call returns the answer to the request body.
 	Call(ctx context.Context, body []byte) (Payload, error)
-	// Stream returns the events of the answer once the provider began it. The
-	// sequence is ranged over once; leaving it ends the call.
+	// Stream returns the events of the answer once the provider has begun it. The sequence
+	// is ranged over once; leaving it ends the call.
 	Stream(ctx context.Context, body []byte) (iter.Seq2[Payload, error], error)
 }
 
-// A Payload is an answer, or an event of one, in the model's form.
+// A Payload is an answer, or an event of one, in the model's format.
 type Payload struct {
 	Body  []byte
-	Usage llm.Usage // as the provider counts beside the body; 0: it does not tell
+	Usage llm.Usage // the provider's counts outside of the body; 0: unknown
 }
 
-// A Model is how a record describes a model. Retry and Rows may be left out.
+// A Model is a model as its record describes it. Retry and Rows are optional.
 type Model struct {
 	Schema *schema.Schema
 	Retry  Retry
-	Rows   int // of one request that run at the same time; 0 means 4
-	// Told, if set, is given what a provider tells of the tokens of an Invoke beside the
-	// keys of its answers.
-	Told func(ctx context.Context, used llm.Usage)
+	Rows   int // rows of one request that run in parallel; 0 means 4
+	// OnUsage, if set, is called with the tokens that the provider counts for an Invoke but
+	// that the keys of its answers lack.
+	OnUsage func(ctx context.Context, used llm.Usage)
 }
 
 // A Backend is a remote model. It implements [llm.Backend] and [llm.Invoker].
 //
-// Generate sends what the request's Params have and the record maps; Defaults are
-// never sent. Each row is one call. Row i of a prompt gets the seed plus i, as rows
-// of one seed would all be the same. Echo is done here, for texts, and rows of no
-// tokens are. A stop sequence that the model leaves at the end of its text is taken off.
-// Usage is what the answers or the provider tell, and Partial if that is not all.
+// Generate sends the request's Params that the record maps; it never sends Defaults.
+// Each row is one call. Row i of a prompt gets the seed plus i, because rows with the
+// same seed would be equal. Backend itself makes the echo of a text, and rows of no
+// tokens. It removes a stop sequence that the model leaves at the end of its text. Usage
+// comes from the answers or the provider, and is Partial if incomplete.
 type Backend struct {
 	endpoint Endpoint
 	model    Model
@@ -76,9 +76,9 @@ func (b *Backend) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.
 	}
 }
 
-// Invoke implements [llm.Invoker]. Keys that the record does not map are refused by
-// name, unless they say nothing: null, false and what is empty. Lines of a stream that
-// are not events are left out.
+// Invoke implements [llm.Invoker]. Keys that the record does not map are rejected by
+// name, unless they are null, false or empty. Lines of a stream that are not events
+// are skipped.
 func (b *Backend) Invoke(ctx context.Context, body map[string]any, stream bool) iter.Seq2[map[string]any, error] {
 	return func(yield func(map[string]any, error) bool) {
 		c, err := b.raw(body, stream)
@@ -87,8 +87,8 @@ func (b *Backend) Invoke(ctx context.Context, body map[string]any, stream bool) 
 			return
 		}
 		var used tally
-		if b.model.Told != nil {
-			defer func() { b.model.Told(ctx, used.beside()) }()
+		if b.model.OnUsage != nil {
+			defer func() { b.model.OnUsage(ctx, used.unmapped()) }()
 		}
 		for a, err := range b.answers(ctx, c) {
 			if err != nil {
@@ -106,7 +106,7 @@ func (b *Backend) Invoke(ctx context.Context, body map[string]any, stream bool) 
 	}
 }
 
-// raw returns the call that canonical keys make.
+// raw returns the call for canonical keys.
 func (b *Backend) raw(body map[string]any, stream bool) (*call, error) {
 	s := b.model.Schema
 	for _, name := range s.Unmapped(body) {
@@ -143,32 +143,32 @@ func empty(v any) bool {
 	return false
 }
 
-// A call is one request as it is sent.
+// A call is one request to the provider.
 type call struct {
 	body   []byte
-	texts  []string // of the caller, which no error repeats
+	texts  []string // of the caller, never repeated by an error
 	stream bool
 }
 
 func newCall(body map[string]any, texts []string, stream bool) (*call, error) {
-	room := 512 // of the names
+	room := 512 // for the names
 	for _, text := range texts {
 		room += len(text) + len(text)/16
 	}
 	b, err := appendJSON(make([]byte, 0, room), body)
 	if err != nil {
-		return nil, &llm.Error{Code: llm.Invalid, Message: "the request cannot be written as JSON"} // a number that is none
+		return nil, &llm.Error{Code: llm.Invalid, Message: "the request cannot be written as JSON"} // a number is NaN or infinite
 	}
 	return &call{b, texts, stream}, nil
 }
 
 // An answer is an answer or an event of one, in canonical keys.
 type answer struct {
-	keys map[string]any
-	told llm.Usage
+	keys  map[string]any
+	usage llm.Usage
 }
 
-// answers makes the call. The sequence of one that is not streamed has one element.
+// answers makes the call. Without streaming, the sequence has one element.
 func (b *Backend) answers(ctx context.Context, c *call) iter.Seq2[answer, error] {
 	return func(yield func(answer, error) bool) {
 		if !c.stream {
@@ -199,8 +199,8 @@ func (b *Backend) answers(ctx context.Context, c *call) iter.Seq2[answer, error]
 	}
 }
 
-// read reads a payload. Containers that fail in the midst of an answer say so in an
-// event of their own, which has an error and nothing that a record maps.
+// read decodes a payload. A container that fails in the middle of an answer sends an
+// event with an error and without any key that the record maps.
 func read(r *schema.Response, p Payload) (answer, error) {
 	keys, err := r.Read(p.Body)
 	if err != nil {
@@ -224,5 +224,5 @@ func reports(payload []byte) bool {
 	return err == nil && len(event.Error) > 0 && string(event.Error) != "null"
 }
 
-// Unmapped lists the keys of body that the model's record has no place for.
+// Unmapped lists the keys of body that the model's record does not map.
 func (b *Backend) Unmapped(body map[string]any) []string { return b.model.Schema.Unmapped(body) }

@@ -46,12 +46,12 @@ func TestRetry(t *testing.T) {
 		fine     bool
 	}{
 		"none":         {fails{}, Retry{}, 0, nil, true},
-		"twice":        {fails{n: 2, fault: Fault{again: true}}, Retry{Pause: time.Second, Jitter: half}, 0, []time.Duration{500 * time.Millisecond, time.Second}, true},
+		"twice":        {fails{n: 2, fault: Fault{retryable: true}}, Retry{Pause: time.Second, Jitter: half}, 0, []time.Duration{500 * time.Millisecond, time.Second}, true},
 		"for good":     {fails{n: 1}, Retry{}, 0, nil, false},
-		"attempts":     {fails{n: 9, fault: Fault{again: true}}, Retry{Attempts: 2, Pause: time.Second, Jitter: half}, 0, []time.Duration{500 * time.Millisecond}, false},
-		"told to wait": {fails{n: 1, fault: Fault{again: true, RetryAfter: 2 * time.Second}}, Retry{}, 0, []time.Duration{2 * time.Second}, true},
-		"total":        {fails{n: 2, fault: Fault{again: true, RetryAfter: 3 * time.Second}}, Retry{}, 0, []time.Duration{3 * time.Second}, false},
-		"deadline":     {fails{n: 1, fault: Fault{again: true, RetryAfter: 2 * time.Second}}, Retry{}, time.Second, nil, false},
+		"attempts":     {fails{n: 9, fault: Fault{retryable: true}}, Retry{Attempts: 2, Pause: time.Second, Jitter: half}, 0, []time.Duration{500 * time.Millisecond}, false},
+		"told to wait": {fails{n: 1, fault: Fault{retryable: true, RetryAfter: 2 * time.Second}}, Retry{}, 0, []time.Duration{2 * time.Second}, true},
+		"total":        {fails{n: 2, fault: Fault{retryable: true, RetryAfter: 3 * time.Second}}, Retry{}, 0, []time.Duration{3 * time.Second}, false},
+		"deadline":     {fails{n: 1, fault: Fault{retryable: true, RetryAfter: 2 * time.Second}}, Retry{}, time.Second, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -64,17 +64,17 @@ func TestRetry(t *testing.T) {
 			})
 		})
 	}
-	synctest.Test(t, func(t *testing.T) { // cancelled in a pause
+	synctest.Test(t, func(t *testing.T) { // cancelled during a pause
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
-		f, start := fails{n: 1, fault: Fault{again: true, RetryAfter: 4 * time.Second}}, time.Now()
+		f, start := fails{n: 1, fault: Fault{retryable: true, RetryAfter: 4 * time.Second}}, time.Now()
 		if _, err := try(ctx, Retry{}, f.call); !errors.Is(err, context.Canceled) || time.Since(start) != time.Second {
 			t.Error(err, time.Since(start))
 		}
 	})
 }
 
-// panics is an endpoint with a fault of ours.
+// panics is an endpoint with a bug.
 type panics struct{}
 
 func (panics) Call(context.Context, []byte) (Payload, error) { panic("here") }
@@ -82,7 +82,7 @@ func (panics) Stream(context.Context, []byte) (iter.Seq2[Payload, error], error)
 	panic("there")
 }
 
-// A panic of a worker reaches who ranges, and can be recovered from.
+// A panic of a worker reaches the caller that ranges, which can recover from it.
 func TestPanic(t *testing.T) {
 	s, err := schema.Parse([]byte(`{"request": {"defaults": {"in": ""}, "mapping": {"prompt": "$.in"}}, "response": {"mapping": {}}}`))
 	if err != nil {

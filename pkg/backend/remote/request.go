@@ -13,12 +13,12 @@ import (
 type row struct {
 	*call
 	index, prompt int
-	none          bool     // no token is wanted: it is not sent
-	echo          string   // the row begins with it
-	stop          []string // as they were sent
+	none          bool     // no token is wanted, so there is no call
+	echo          string   // start of the row's text
+	stop          []string // as the client sent them
 }
 
-// rows returns the rows of a request, all of them checked before any is sent.
+// rows returns the rows of a request. It checks all of them before any is sent.
 func (b *Backend) rows(req *llm.Request) ([]row, error) {
 	n, none := max(1, req.N), req.MaxTokens != nil && *req.MaxTokens == 0
 	rows := make([]row, 0, req.Rows())
@@ -65,9 +65,9 @@ func (b *Backend) prompt(p llm.Prompt, tools []llm.Tool) (map[string]any, error)
 	return map[string]any{"prompt": text}, nil
 }
 
-// render writes a chat as a text. Nothing marks special tokens in it, so contents that
-// spell those between messages, and could so begin a message of another role, are
-// refused.
+// render writes a chat as text. The text does not mark special tokens, so contents
+// that spell the tokens between messages, and could thus start a message of another
+// role, are rejected.
 func render(t chat.Template, messages []llm.Message) (string, error) {
 	for i, m := range messages {
 		if len(m.Calls) > 0 || m.CallID != "" {
@@ -92,7 +92,7 @@ func render(t chat.Template, messages []llm.Message) (string, error) {
 	return text, nil
 }
 
-// content returns what a message says.
+// content returns the text of a message.
 func content(m llm.Message) string {
 	var b strings.Builder
 	for _, p := range m.Parts {
@@ -117,7 +117,7 @@ func (b *Backend) body(req *llm.Request, keys map[string]any, i int) (*call, err
 	s, params, n := b.model.Schema, req.Params, max(1, req.N)
 	switch best := params.BestOf; {
 	case best != nil && *best == n:
-		params.BestOf = nil // all of them
+		params.BestOf = nil // the caller gets all of them
 	case best != nil && n > 1:
 		return nil, &llm.Error{Code: llm.Unsupported, Param: "best_of", Message: "this model takes it for one completion only"}
 	}
@@ -125,13 +125,13 @@ func (b *Backend) body(req *llm.Request, keys map[string]any, i int) (*call, err
 		params.Seed = new(*params.Seed + int64(i))
 	}
 	if params.Echo != nil {
-		params.Echo = new(false) // it is done here: in streams most models leave it out
+		params.Echo = new(false) // done here, because most models omit it in streams
 	}
 	body, stream := s.Request(keys), req.Stream && s.Stream != nil
 	set := b.sampler(&params, body)
 	set("stream", stream)
 	err := params.Apply(func(name string, v any) bool {
-		// No answer has them in a form that is the same for all models.
+		// Their format differs between models.
 		return name != "tokens" && name != "logprobs" && set(name, v)
 	})
 	if err != nil {
@@ -140,7 +140,7 @@ func (b *Backend) body(req *llm.Request, keys map[string]any, i int) (*call, err
 	return newCall(body, textsOf(nil, keys), stream)
 }
 
-// textsOf adds the texts in v to list, but for what is no prose.
+// textsOf appends the texts in v to list, except those that are not prose.
 func textsOf(list []string, v any) []string {
 	switch v := v.(type) {
 	case string:

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// A Retry says how often a call is tried again, and how long that may take. What was
-// answered in part is never tried again. The zero value has good values.
+// A Retry bounds how often and how long a call is retried. A partly answered call is
+// never retried. The zero value has good defaults.
 type Retry struct {
-	Attempts int            // calls in all; 0 means 3
-	Pause    time.Duration  // the first is shorter than this, each bound is twice the one before; 0 means 300 ms
-	Total    time.Duration  // of all pauses, beside the deadline; 0 means 5 s
-	Jitter   func() float64 // in [0, 1): which part of the bound a pause is; nil: random
+	Attempts int            // calls including the first; 0 means 3
+	Pause    time.Duration  // bound of the first pause, doubled for each further one; 0 means 300 ms
+	Total    time.Duration  // of all pauses, in addition to the deadline; 0 means 5 s
+	Jitter   func() float64 // in [0, 1): the fraction of the bound that a pause takes; nil: random
 }
 
 func (r Retry) orDefault() Retry {
@@ -32,15 +32,16 @@ func (r Retry) orDefault() Retry {
 	return r
 }
 
-// try calls until it succeeds, fails for good, or its budget is spent: a pause that
-// would end after the deadline is not begun. The provider may ask for a longer one.
+// try calls until a call succeeds or fails for good, or until the budget is spent: it
+// does not begin a pause that would end after the deadline. The provider may request a
+// longer pause.
 func try[T any](ctx context.Context, budget Retry, call func() (T, error)) (T, error) {
 	r := budget.orDefault()
 	left := r.Total
 	for attempt := 1; ; attempt++ {
 		v, err := call()
 		f, ok := errors.AsType[*Fault](err)
-		if !ok || !f.again || attempt >= r.Attempts || ctx.Err() != nil {
+		if !ok || !f.retryable || attempt >= r.Attempts || ctx.Err() != nil {
 			return v, err
 		}
 		pause := max(time.Duration(r.Jitter()*float64(r.Pause)), f.RetryAfter)

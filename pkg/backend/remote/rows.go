@@ -10,20 +10,20 @@ import (
 	"glossa/pkg/llm"
 )
 
-// A run is one request on its way: workers take rows and send chunks, do gives them
-// out. The workers end before do does. A single row needs no worker.
+// A run is a request in progress: workers run rows and send chunks, and do yields
+// them. The workers end before do returns. A single row needs no worker.
 type run struct {
 	backend *Backend
 	rows    []row
-	next    atomic.Int64 // row that no worker has taken
+	next    atomic.Int64 // the next row without a worker
 	open    int          // rows that have not ended
 	out     chan event
-	left    chan struct{} // closed when nobody takes from out any more
+	stopped chan struct{} // closed when no one receives from out any more
 
-	input  []int // tokens of each prompt
-	output int   // tokens of all rows
-	less   bool  // than all of them was told
-	shown  bool  // something was given out
+	input   []int // tokens of each prompt
+	output  int   // tokens of all rows
+	partial bool  // some usage was not reported
+	yielded bool  // a chunk was yielded
 }
 
 // An event is a chunk, an error or a panic of a worker.
@@ -33,19 +33,19 @@ type event struct {
 	panic any
 }
 
-// do runs the rows. A row's last chunk comes with its usage, the last of all goes out
-// with that of the request.
+// do runs the rows. A row's last chunk carries the row's usage, and the last of all
+// that of the request.
 func (r *run) do(ctx context.Context, yield func(llm.Chunk, error) bool) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if r.open = len(r.rows); r.open == 1 {
-		r.complete(ctx, &r.rows[0], func(e event) bool { return r.give(e, yield) })
+		r.complete(ctx, &r.rows[0], func(e event) bool { return r.yield(e, yield) })
 		return
 	}
-	r.out, r.left = make(chan event), make(chan struct{})
+	r.out, r.stopped = make(chan event), make(chan struct{})
 	var workers sync.WaitGroup
 	defer workers.Wait()
-	defer close(r.left)
+	defer close(r.stopped)
 	defer cancel()
 	for range min(r.backend.model.Rows, len(r.rows)) {
 		workers.Go(func() { r.work(ctx) })
@@ -53,28 +53,28 @@ func (r *run) do(ctx context.Context, yield func(llm.Chunk, error) bool) {
 	for r.open > 0 {
 		e := <-r.out
 		if e.panic != nil {
-			panic(e.panic) // where it can be recovered from
+			panic(e.panic) // here the caller can recover from it
 		}
-		if !r.give(e, yield) {
+		if !r.yield(e, yield) {
 			return
 		}
 	}
 }
 
-// give gives out what a row has sent. It returns false if nothing more is wanted.
-func (r *run) give(e event, yield func(llm.Chunk, error) bool) bool {
+// yield yields a row's event. It returns false if the caller wants no more.
+func (r *run) yield(e event, yield func(llm.Chunk, error) bool) bool {
 	if e.chunk.Finish != "" {
 		r.open--
 		r.count(&e.chunk, r.open == 0)
 	}
-	if e.chunk.Finish == llm.FinishDeadline && e.chunk.Text == "" && e.chunk.Calls == nil && !r.shown {
+	if e.chunk.Finish == llm.FinishDeadline && e.chunk.Text == "" && e.chunk.Calls == nil && !r.yielded {
 		e = event{err: outOfTime()}
 	}
 	if e.err != nil {
 		yield(llm.Chunk{}, e.err)
 		return false
 	}
-	r.shown = true
+	r.yielded = true
 	return yield(e.chunk, nil)
 }
 
@@ -87,17 +87,17 @@ func (r *run) count(c *llm.Chunk, last bool) {
 	prompt := r.rows[c.Row].prompt
 	r.input[prompt] = max(r.input[prompt], c.Usage.Input)
 	r.output += c.Usage.Output
-	r.less = r.less || c.Usage.Partial
+	r.partial = r.partial || c.Usage.Partial
 	c.Usage = nil
 	if last {
-		c.Usage = &llm.Usage{Output: r.output, Partial: r.less}
+		c.Usage = &llm.Usage{Output: r.output, Partial: r.partial}
 		for _, n := range r.input {
 			c.Usage.Input += n
 		}
 	}
 }
 
-// work runs rows until there are none.
+// work runs rows until none are left.
 func (r *run) work(ctx context.Context) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -116,13 +116,13 @@ func (r *run) send(e event) bool {
 	select {
 	case r.out <- e:
 		return true
-	case <-r.left:
+	case <-r.stopped:
 		return false
 	}
 }
 
-// complete runs one row, whose chunks go to send. It returns false if nothing more is
-// wanted.
+// complete runs one row and sends its chunks. It returns false if the caller wants no
+// more.
 func (r *run) complete(ctx context.Context, row *row, send func(event) bool) bool {
 	c := newCompletion(row)
 	why := ended(ctx)
@@ -153,13 +153,13 @@ func (r *run) complete(ctx context.Context, row *row, send func(event) bool) boo
 	return send(event{chunk: c.end(why)})
 }
 
-// echo begins a row that is streamed with its echo, once the model answers.
+// echo sends the echo of a streamed row first, once the model answers.
 func echo(row *row, send func(event) bool) bool {
 	return !row.stream || row.echo == "" || send(event{chunk: llm.Chunk{Row: row.index, Text: row.take()}})
 }
 
-// ended is why ctx ended, "" if it did not. A connection can be closed for its deadline
-// a moment before ctx says so.
+// ended returns the reason why ctx ended, "" if it did not. A connection may hit the
+// deadline a moment before ctx reports it.
 func ended(ctx context.Context) llm.Finish {
 	deadline, ok := ctx.Deadline()
 	switch {

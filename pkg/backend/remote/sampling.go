@@ -2,12 +2,12 @@ package remote
 
 import "glossa/pkg/llm"
 
-// sampler returns the function that puts parameters into body.
+// sampler returns the function that sets parameters in body.
 //
-// TGI, and LMI after it, have do_sample. Without it they take the likeliest token, unless
-// a temperature other than 1, top_k, top_p or typical_p makes them sample whatever it
-// says; and they refuse the values of these that are off, and a temperature of 0. So it
-// is set as what was sent means, and what is off is left to the model. Source: TGI,
+// TGI, and therefore LMI, has do_sample. If it is not set, they decode greedily, unless a
+// temperature other than 1, top_k, top_p or typical_p makes them sample regardless. They
+// reject the neutral values of these, and a temperature of 0. So sampler sets do_sample
+// to what the request means, and leaves neutral values out. Source: TGI,
 // router/src/validation.rs and server/text_generation_server/utils/tokens.py.
 func (b *Backend) sampler(p *llm.Params, body map[string]any) func(name string, v any) bool {
 	const flag = "do_sample"
@@ -31,7 +31,7 @@ func (b *Backend) sampler(p *llm.Params, body map[string]any) func(name string, 
 	}
 }
 
-// off tells whether a parameter of sampling is to have no effect.
+// off reports whether a sampling parameter is to have no effect.
 func off(name string, v any, greedy bool) bool {
 	switch name {
 	case "temperature":

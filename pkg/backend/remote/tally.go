@@ -7,20 +7,20 @@ import (
 	"glossa/pkg/llm"
 )
 
-// A tally counts the tokens of one call. What its answers have in keys holds; what the
-// provider tells beside them stands in for keys that are not there.
+// A tally counts the tokens of one call. Counts in the keys of its answers take
+// precedence; the provider's own counts replace missing keys.
 type tally struct {
-	input, output *int // as the record maps them; nil: not there
-	told          llm.Usage
+	input, output *int // as the record maps them; nil: missing
+	provider      llm.Usage
 }
 
-// add takes in an answer, or the next event of one. Counts grow in a stream, and the
-// last is the whole one.
+// add adds an answer, or the next event of one. Counts grow in a stream, and the last
+// one is the total.
 func (t *tally) add(a answer) {
 	count(&t.input, a.keys["input_tokens"])
 	count(&t.output, a.keys["generated_tokens"])
 	count(&t.output, a.keys["output_tokens"])
-	t.told.Input, t.told.Output = max(t.told.Input, a.told.Input), max(t.told.Output, a.told.Output)
+	t.provider.Input, t.provider.Output = max(t.provider.Input, a.usage.Input), max(t.provider.Output, a.usage.Output)
 }
 
 func count(n **int, v any) {
@@ -30,9 +30,9 @@ func count(n **int, v any) {
 	}
 }
 
-// usage is what is known. No prompt has no tokens.
+// usage returns the known counts. No prompt has no tokens.
 func (t *tally) usage() llm.Usage {
-	u := t.beside()
+	u := t.unmapped()
 	if u.Input == 0 && t.input != nil {
 		u.Input = *t.input
 	}
@@ -42,16 +42,16 @@ func (t *tally) usage() llm.Usage {
 	return u
 }
 
-// beside is what the provider tells that no key does. It is partial if neither tells
-// all.
-func (t *tally) beside() llm.Usage {
+// unmapped returns the provider's counts of tokens that the keys lack. They are partial
+// if a count is missing in both.
+func (t *tally) unmapped() llm.Usage {
 	var u llm.Usage
 	if t.input == nil || *t.input == 0 {
-		u.Input = t.told.Input
+		u.Input = t.provider.Input
 		u.Partial = u.Input == 0
 	}
 	if t.output == nil || *t.output == 0 {
-		u.Output = t.told.Output
+		u.Output = t.provider.Output
 		u.Partial = u.Partial || t.output == nil && u.Output == 0
 	}
 	return u

@@ -11,11 +11,11 @@ import (
 const maxLine = 16 << 20 // bytes
 
 // lines joins the parts of a stream, which are cut anywhere, and splits them at line
-// ends. The last line needs none. Blank lines are left out, and the comments of server
-// sent events, which keep connections open.
+// ends. The last line needs no end. It skips blank lines and the comments of
+// server-sent events, which keep connections open.
 func lines(parts iter.Seq2[[]byte, error]) iter.Seq2[remote.Payload, error] {
 	return func(yield func(remote.Payload, error) bool) {
-		var rest []byte // without a line end
+		var rest []byte // incomplete line
 		for part, err := range parts {
 			if err != nil {
 				yield(remote.Payload{}, err)
@@ -26,7 +26,7 @@ func lines(parts iter.Seq2[[]byte, error]) iter.Seq2[remote.Payload, error] {
 				if end < 0 {
 					break
 				}
-				if line := append(rest, part[:end]...); !give(line, yield) {
+				if line := append(rest, part[:end]...); !yieldLine(line, yield) {
 					return
 				}
 				rest, part = nil, part[end+1:]
@@ -36,12 +36,12 @@ func lines(parts iter.Seq2[[]byte, error]) iter.Seq2[remote.Payload, error] {
 				return
 			}
 		}
-		give(rest, yield)
+		yieldLine(rest, yield)
 	}
 }
 
-// give gives out a line that says something.
-func give(line []byte, yield func(remote.Payload, error) bool) bool {
+// yieldLine yields a line unless it is blank or a comment.
+func yieldLine(line []byte, yield func(remote.Payload, error) bool) bool {
 	line = bytes.TrimSuffix(line, []byte("\r"))
 	if len(bytes.TrimSpace(line)) == 0 || line[0] == ':' {
 		return true

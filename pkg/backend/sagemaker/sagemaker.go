@@ -1,6 +1,6 @@
 // Package sagemaker calls models on Amazon SageMaker endpoints by InvokeEndpoint and
 // InvokeEndpointWithResponseStream. It knows their calls and errors, and that a stream
-// is lines; what is in the bodies is the record's and pkg/backend/remote's. It makes no
+// consists of lines; records and pkg/backend/remote define the bodies. It makes no
 // clients.
 //
 // Sources: Amazon SageMaker Runtime API Reference; seed 003 and its upstream for the
@@ -19,15 +19,15 @@ import (
 	"glossa/pkg/llm"
 )
 
-// A Target is where a model runs.
+// A Target is the location of a model.
 type Target struct {
 	Endpoint           string
-	InferenceComponent string // of those that share the endpoint; may be ""
+	InferenceComponent string // one of the components that share the endpoint; may be ""
 }
 
-// New returns the backend of the model at a target.
+// New returns the backend of the model at t.
 func New(client *awsrest.Client, t Target, m remote.Model) *remote.Backend {
-	header := http.Header{"X-Amzn-Sagemaker-Custom-Attributes": {"accept_eula=true"}} // of models that ask for it, Llama 2 for one
+	header := http.Header{"X-Amzn-Sagemaker-Custom-Attributes": {"accept_eula=true"}} // for models that require it, such as Llama 2
 	if t.InferenceComponent != "" {
 		header["X-Amzn-Sagemaker-Inference-Component"] = []string{t.InferenceComponent}
 	}
@@ -73,11 +73,11 @@ func (e *endpoint) Stream(ctx context.Context, body []byte) (iter.Seq2[remote.Pa
 	}), nil
 }
 
-// fault returns the fault that err is. SageMaker has no code of its own for endpoints
-// and components that are not there; its sentence is the only sign.
+// fault returns err as a fault. SageMaker has no error code for missing endpoints and
+// components; only its message shows them.
 func fault(op string, err error) error {
 	err = remote.NewFault(op, err)
-	if f, ok := errors.AsType[*remote.Fault](err); ok && strings.EqualFold(f.Name, "ValidationError") && f.Says("not found") {
+	if f, ok := errors.AsType[*remote.Fault](err); ok && strings.EqualFold(f.Name, "ValidationError") && f.MessageContains("not found") {
 		f.Code = llm.NotFound
 	}
 	return err

@@ -34,7 +34,7 @@ func TestBackend(t *testing.T) {
 	s.Run(t)
 }
 
-// An endpoint without components is asked for none.
+// A request to an endpoint without components names none.
 func TestNoComponent(t *testing.T) {
 	service := backendtest.NewService(t, "sagemaker", func(_ int, r *backendtest.Request, w *backendtest.Reply) {
 		if _, ok := r.Header["X-Amzn-Sagemaker-Inference-Component"]; ok {
@@ -48,7 +48,7 @@ func TestNoComponent(t *testing.T) {
 	}
 }
 
-// What the container says is told apart by its own status.
+// Errors of the container are distinguished by its own status.
 func TestContainer(t *testing.T) {
 	for status, want := range map[string]llm.Code{"422": llm.Invalid, "400": llm.Invalid, "429": llm.Overloaded, "500": llm.Upstream, "504": llm.Timeout} {
 		service := backendtest.NewService(t, "sagemaker", func(_ int, _ *backendtest.Request, w *backendtest.Reply) {
@@ -57,7 +57,7 @@ func TestContainer(t *testing.T) {
 		b := open(Target{Endpoint: "e"})(service.URL, remote.Model{Schema: backendtest.Parse(t, record), Retry: backendtest.Quick()})
 		_, _, err := llm.Collect(b.Generate(t.Context(), &llm.Request{Prompts: []llm.Prompt{llm.Text("p")}}), 1)
 		e := llm.AsError(err)
-		if told := e.Message == "the remote model refuses the request: too many tokens"; e.Code != want || told != (want == llm.Invalid) {
+		if reported := e.Message == "the remote model refuses the request: too many tokens"; e.Code != want || reported != (want == llm.Invalid) {
 			t.Errorf("%s: %+v", status, e)
 		}
 	}
@@ -66,9 +66,9 @@ func TestContainer(t *testing.T) {
 const record = `{"request": {"defaults": {"in": ""}, "mapping": {"prompt": "$.in"}}, "response": {"mapping": {"generated_text": "$.text"}},
 	"response-with-stream": {"regex_sub": "^data:\\s*(\\[DONE\\]\\s*$)?", "mapping": {"generated_text": "$.text"}}}`
 
-// Parts are cut anywhere, at every byte for one.
+// The test cuts the parts at every byte.
 func TestParts(t *testing.T) {
-	const text = "data: {\"text\": \"né \"}\r\n\r\n: still here\n\n\ndata: {\"text\": \"日本\"}\ndata: [DONE]\n\n{\"text\": \"🙂.\"}" // the last without an end
+	const text = "data: {\"text\": \"né \"}\r\n\r\n: still here\n\n\ndata: {\"text\": \"日本\"}\ndata: [DONE]\n\n{\"text\": \"🙂.\"}" // the last line has no end
 	for size := 1; size <= len(text); size++ {
 		if size > 9 && size < len(text)-2 {
 			continue
@@ -94,7 +94,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// A cut at each place gives the same lines.
+// Cutting anywhere gives the same lines.
 func TestLines(t *testing.T) {
 	const text = "data: {\"a\": \"é日\"}\n\n\r\n:\n{}\n \n[1]"
 	for cut := range len(text) + 1 {

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// A Pace is how fast a store is, so that its speed is not that of the machine it runs on.
+// A Pace is the speed of a store, so that it does not depend on the machine of the test.
 type Pace struct {
 	First time.Duration // from a request to the first byte of its answer
 	Rate  float64       // of one answer, bytes a second; 0: no bound
-	Total float64       // of all answers together, as a network has, bytes a second; 0: no bound
+	Total float64       // of all answers together, like a network, bytes a second; 0: no bound
 }
 
-// S3 is the pace of Amazon S3 near by: "Performance design patterns for Amazon S3" has a
-// first byte after some 30 ms here and 85 to 90 MB/s a request.
+// S3 returns the pace of a nearby Amazon S3: "Performance design patterns for Amazon S3"
+// gives a first byte after some 30 ms and 85 to 90 MB/s a request.
 func S3() Pace { return Pace{First: 30 * time.Millisecond, Rate: 90e6} }
 
 // Handler slows the answers of h.
@@ -26,15 +26,15 @@ func (p Pace) Handler(h http.Handler) http.Handler {
 	})
 }
 
-// A meter says when bytes are sent at a rate.
+// A meter computes when bytes are sent at a rate.
 type meter struct {
 	rate float64 // bytes a second; 0: no bound
 
 	mu   sync.Mutex
-	free time.Time // when what was counted is sent
+	free time.Time // when the counted bytes are sent
 }
 
-// count returns when n more bytes are sent. What was not used is not saved.
+// count returns the time when n more bytes are sent. Unused time is not saved.
 func (m *meter) count(n int) time.Time {
 	if m.rate == 0 {
 		return time.Time{}
@@ -48,7 +48,7 @@ func (m *meter) count(n int) time.Time {
 	return m.free
 }
 
-// burst is by how much a sender may be late and still make up for it.
+// burst is the delay that a sender may catch up with.
 const burst = 5 * time.Millisecond
 
 type slowed struct {

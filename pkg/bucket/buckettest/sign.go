@@ -7,8 +7,8 @@ import (
 	"glossa/pkg/backend/awsrest/sigv4test"
 )
 
-// unsigned returns the code of the error of a request that is not signed as it should be,
-// "" if it is.
+// unsigned returns the error code of a request without a valid signature, "" if it is
+// valid.
 func (s *Store) unsigned(r *http.Request) string {
 	if s.Keys == nil {
 		return ""
@@ -22,5 +22,5 @@ func (s *Store) unsigned(r *http.Request) string {
 	case cmp.Or(r.URL.Query().Get("X-Amz-Security-Token"), r.Header.Get("X-Amz-Security-Token")) != s.Tokens[g.Key]:
 		return "InvalidToken"
 	}
-	return g.Verify(r, nil, s.Keys[g.Key], s.now()) // its hash is compared where the body is read
+	return g.Verify(r, nil, s.Keys[g.Key], s.now()) // its hash is verified when the body is read
 }

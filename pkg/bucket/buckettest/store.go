@@ -1,7 +1,7 @@
-// Package buckettest is a store of objects in memory that speaks as much of Amazon S3's
-// protocol as is used here, for tests: listings in pages, ranges and conditions, objects
-// in one piece and in parts, checksums, signatures of headers and of URLs. It refuses to
-// know what asks.
+// Package buckettest is an in-memory object store for tests that implements the part of
+// Amazon S3's protocol used here: listings in pages, ranges and conditions, objects in
+// one piece and in parts, checksums, signatures of headers and of URLs. It refuses to
+// know its clients.
 //
 // Source: Amazon S3 API Reference (ListObjectsV2, GetObject, PutObject, DeleteObject,
 // CreateMultipartUpload and what follows it, Error responses); Amazon S3 User Guide,
@@ -24,20 +24,20 @@ import (
 	"time"
 )
 
-// A Store has one bucket, whatever it is called: /bucket/key. It implements [http.Handler].
+// A Store has one bucket, under any name: /bucket/key. It implements [http.Handler].
 type Store struct {
-	// Fault, if set, sees each request first; it tells whether it has answered.
+	// Fault, if set, sees each request first; it reports whether it has answered.
 	Fault func(w http.ResponseWriter, r *http.Request) bool
-	// PageSize is how many objects a page of a listing has, and how many parts; 0: a thousand.
+	// PageSize is the number of objects, or parts, in a page of a listing; 0: a thousand.
 	PageSize int
 	// Keys are the secrets of access keys: requests must be signed with one. nil: signatures
-	// are not looked at.
+	// are not checked.
 	Keys map[string]string
 	// Tokens are the session tokens of access keys that have one.
 	Tokens map[string]string
 	// Now is the store's clock; nil: [time.Now].
 	Now func() time.Time
-	// MaxPut is what one request may store, bytes; 0: five GiB.
+	// MaxPut is the largest object that one request may store, in bytes; 0: five GiB.
 	MaxPut int64
 
 	mu      sync.Mutex
@@ -49,7 +49,7 @@ type Store struct {
 type object struct {
 	data []byte
 	etag string
-	sum  string // the checksum that it was stored with, "" if with none
+	sum  string // the checksum of its upload, "" if it had none
 	time time.Time
 }
 
@@ -76,7 +76,7 @@ func (s *Store) now() time.Time {
 	return s.Now()
 }
 
-// Break sets Fault in a store that serves.
+// Break sets Fault in a running store.
 func (s *Store) Break(fault func(w http.ResponseWriter, r *http.Request) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,7 +90,7 @@ func (s *Store) Delete(key string) {
 	delete(s.objects, key)
 }
 
-// Keyed returns the keys that begin with a prefix, sorted.
+// Keyed returns the keys with a prefix, sorted.
 func (s *Store) Keyed(prefix string) (keys []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,7 +103,7 @@ func (s *Store) Keyed(prefix string) (keys []string) {
 	return keys
 }
 
-// Get returns the bytes of an object, nil if there is none. They must not be changed.
+// Get returns the bytes of an object, nil if there is none. The caller must not change them.
 func (s *Store) Get(key string) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,8 +113,8 @@ func (s *Store) Get(key string) []byte {
 	return nil
 }
 
-// Asked returns what was asked for since the last call: keys with ranges, and "list";
-// before them the method, if it is not GET.
+// Asked returns the requests since the last call: keys with ranges, and "list"; with
+// the method in front, unless it is GET.
 func (s *Store) Asked() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -176,7 +176,7 @@ func (s *Store) get(w http.ResponseWriter, r *http.Request, key string) {
 	}
 }
 
-// Refuse answers as the store does when it refuses.
+// Refuse answers with an error of the store.
 func Refuse(w http.ResponseWriter, status int, code string) {
 	w.Header().Set("Content-Type", "application/xml")
 	w.WriteHeader(status)
@@ -187,7 +187,7 @@ func Refuse(w http.ResponseWriter, status int, code string) {
 func answer(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/xml")
 	w.Write([]byte(xml.Header))
-	_ = xml.NewEncoder(w).Encode(v) // the client has left, or has it
+	_ = xml.NewEncoder(w).Encode(v) // the client may have left
 }
 
 // entry is an object in a listing.
@@ -197,10 +197,10 @@ type entry struct {
 	StorageClass            string
 }
 
-// stamp is how times are told in XML.
+// stamp is the format of times in XML.
 const stamp = "2006-01-02T15:04:05.000Z"
 
-// list answers ListObjectsV2; the token is the last key that was told.
+// list answers ListObjectsV2; the token is the last key of the previous page.
 func (s *Store) list(w http.ResponseWriter, q url.Values) {
 	size, prefix, token := cmp.Or(s.PageSize, 1000), q.Get("prefix"), q.Get("continuation-token")
 	if n, err := strconv.Atoi(q.Get("max-keys")); err == nil {

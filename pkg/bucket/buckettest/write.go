@@ -19,17 +19,17 @@ import (
 	"time"
 )
 
-// An upload is an object that comes in parts.
+// An upload is a multipart upload.
 type upload struct {
 	key   string
 	begun time.Time
 	parts map[int]*object
 }
 
-// leastPart is what all parts but the last must have, bytes.
+// leastPart is the smallest size of all parts but the last, in bytes.
 const leastPart = 5 << 20
 
-// body reads what a request brings, and refuses what its checksums do not fit.
+// body reads the body of a request, and rejects wrong checksums.
 func (s *Store) body(w http.ResponseWriter, r *http.Request) (data []byte, sum string, ok bool) {
 	most := cmp.Or(s.MaxPut, 5<<30)
 	if r.ContentLength < 0 {
@@ -58,7 +58,7 @@ func (s *Store) body(w http.ResponseWriter, r *http.Request) (data []byte, sum s
 	return data, sum, true
 }
 
-// checksum is a CRC-32C as headers have it.
+// checksum returns a CRC-32C as headers have it.
 func checksum(data []byte) string {
 	var sum [4]byte
 	binary.BigEndian.PutUint32(sum[:], crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)))
@@ -82,14 +82,14 @@ func (s *Store) store(w http.ResponseWriter, r *http.Request, key string) {
 	w.Header().Set("X-Amz-Checksum-Crc32c", sum)
 }
 
-// Uploads returns how many objects are coming in parts.
+// Uploads returns the number of open multipart uploads.
 func (s *Store) Uploads() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.uploads)
 }
 
-// multipart answers all that has to do with objects in parts.
+// multipart answers the requests of multipart uploads.
 func (s *Store) multipart(w http.ResponseWriter, r *http.Request, key string, query url.Values) {
 	id := query.Get("uploadId")
 	switch {
@@ -127,7 +127,7 @@ func (s *Store) create(w http.ResponseWriter, key string) {
 	if s.uploads == nil {
 		s.uploads = map[string]*upload{}
 	}
-	id := fmt.Sprintf("upload+%d/%d", len(s.uploads), time.Now().UnixNano()) // to be escaped
+	id := fmt.Sprintf("upload+%d/%d", len(s.uploads), time.Now().UnixNano()) // needs escapes
 	s.uploads[id] = &upload{key, s.now(), map[int]*object{}}
 	s.mu.Unlock()
 	answer(w, struct {
@@ -181,7 +181,7 @@ func (s *Store) listParts(w http.ResponseWriter, u *upload, marker string) {
 		ETag, ChecksumCRC32C string
 		Size                 int
 	}
-	after, _ := strconv.Atoi(marker) // 0 if it is none
+	after, _ := strconv.Atoi(marker) // 0 if there is none
 	listing := struct {
 		XMLName              xml.Name `xml:"http://s3.amazonaws.com/doc/2006-03-01/ ListPartsResult"`
 		IsTruncated          bool

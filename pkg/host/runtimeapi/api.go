@@ -21,7 +21,7 @@ const (
 	typeTooLarge    = "Function.ResponseSizeTooLarge"
 )
 
-// routes is the part of the Runtime API and the Extensions API that runtimes use.
+// routes serves the part of the Runtime API and the Extensions API that runtimes use.
 func (s *sandbox) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /2018-06-01/runtime/invocation/next", s.serveNext)
@@ -58,10 +58,10 @@ func (s *sandbox) serveNext(w http.ResponseWriter, r *http.Request) {
 	h.Set("Lambda-Runtime-Invoked-Function-Arn", "arn:aws:lambda:us-east-1:000000000000:function:"+s.opts.Name)
 	id := strings.ReplaceAll(newID(), "-", "")
 	h.Set("Lambda-Runtime-Trace-Id", fmt.Sprintf("Root=1-%x-%s;Sampled=0", time.Now().Unix(), id[:24]))
-	_, _ = w.Write(v.event) // a process that is gone is seen by wait
+	_, _ = w.Write(v.event) // wait notices a process that is gone
 }
 
-// serveResponse takes an answer, buffered or streamed.
+// serveResponse receives an answer, buffered or streamed.
 func (s *sandbox) serveResponse(w http.ResponseWriter, r *http.Request) {
 	v := s.take(r.PathValue("id"))
 	if v == nil {
@@ -83,7 +83,8 @@ func (s *sandbox) serveResponse(w http.ResponseWriter, r *http.Request) {
 		s.end(v, err)
 		refuse(w, http.StatusBadRequest, "InvalidResponse", err.Error())
 	default:
-		// The function may ask for the next invocation as soon as it has this reply: end first.
+		// The function may ask for the next invocation as soon as it receives this reply, so end this one
+		// first.
 		s.end(v, trailed(r.Trailer))
 		accept(w)
 	}
@@ -101,13 +102,13 @@ func (s *sandbox) takeBuffered(v *invocation, contentType string, r *http.Reques
 		}
 	}
 	if err := trailed(r.Trailer); err != nil {
-		return nil // serveResponse ends the invocation with it
+		return nil // serveResponse ends the invocation with this error
 	}
 	_, err = v.answer(contentType, nil, payload)
 	return err
 }
 
-// takeStream passes the payload on as it arrives. A reader that has gone does not stop the function.
+// takeStream forwards the payload as it arrives. A reader that left does not stop the function.
 func (s *sandbox) takeStream(v *invocation, contentType string, r *http.Request) error {
 	body := bufio.NewReader(r.Body)
 	head, err := readPrelude(body)
@@ -140,7 +141,8 @@ func (s *sandbox) takeStream(v *invocation, contentType string, r *http.Request)
 	}
 }
 
-// broken names the reason why a request body broke off: most likely the process has ended, which wait is about to see.
+// broken returns the reason why a request body broke off. Most likely the process has ended, and wait is about to
+// notice.
 func (s *sandbox) broken(v *invocation, err error) error {
 	timer := time.NewTimer(5 * time.Second)
 	defer timer.Stop()
@@ -152,8 +154,8 @@ func (s *sandbox) broken(v *invocation, err error) error {
 	return &FunctionError{Type: "Runtime.TruncatedResponse", Message: fmt.Sprintf("the answer broke off: %v", err)}
 }
 
-// readPrelude reads the JSON head of a streaming response and the eight NUL bytes after it. A malformed one is a
-// *FunctionError.
+// readPrelude reads the JSON prelude of a streaming response and the eight NUL bytes after it. A malformed one
+// is a *FunctionError.
 func readPrelude(r *bufio.Reader) (*Prelude, error) {
 	var head []byte
 	for !bytes.HasSuffix(head, []byte(preludeEnd)) {
@@ -185,7 +187,7 @@ func malformed(format string, args ...any) error {
 	return &FunctionError{Type: "Runtime.InvalidResponse", Message: fmt.Sprintf(format, args...)}
 }
 
-// serveError takes the failure of one invocation.
+// serveError receives the failure of one invocation.
 func (s *sandbox) serveError(w http.ResponseWriter, r *http.Request) {
 	v := s.take(r.PathValue("id"))
 	if v == nil {
@@ -201,7 +203,7 @@ func (s *sandbox) serveError(w http.ResponseWriter, r *http.Request) {
 	accept(w)
 }
 
-// serveInitError takes the reason why the function cannot start.
+// serveInitError receives the reason why the function cannot start.
 func (s *sandbox) serveInitError(w http.ResponseWriter, r *http.Request) {
 	e, err := readError(r)
 	if err != nil {
@@ -229,7 +231,7 @@ func (s *sandbox) serveRegister(w http.ResponseWriter, _ *http.Request) {
 	})
 }
 
-// serveExtensionNext blocks until the process ends: extensions get no events here.
+// serveExtensionNext blocks until the process ends: extensions receive no events here.
 func (s *sandbox) serveExtensionNext(_ http.ResponseWriter, r *http.Request) {
 	select {
 	case <-r.Context().Done():
@@ -248,5 +250,5 @@ func refuse(w http.ResponseWriter, status int, kind, message string) {
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // a peer that is gone gets no answer
+	_ = json.NewEncoder(w).Encode(v) // a peer that is gone receives no answer
 }

@@ -15,7 +15,8 @@ import (
 	"glossa/pkg/host"
 )
 
-// modeVar makes the test binary a bootstrap: Lambda's real client and pkg/host in a process of their own.
+// modeVar turns the test binary into a bootstrap: Lambda's real client and pkg/host in a separate
+// process.
 const modeVar = "RUNTIMEAPI_TEST_MODE"
 
 func TestMain(m *testing.M) {
@@ -28,7 +29,7 @@ func TestMain(m *testing.M) {
 	case "buffered", "streamed":
 		streamed := mode == "streamed"
 		cfg := host.Config{StreamREST: streamed, StreamURL: streamed, Grace: time.Minute}
-		cfg.Margin = time.Hour // which is then half of the time
+		cfg.Margin = time.Hour // half of the time then
 		if os.Getenv("TELL_SHUTDOWN") != "" {
 			cfg.Shutdown = func() { f.call("shutdown") }
 		}
@@ -41,7 +42,7 @@ func TestMain(m *testing.M) {
 	case "init-hang":
 		f.call("hang")
 		select {}
-	case "deaf": // takes no SIGTERM though it asks for it
+	case "deaf": // ignores SIGTERM although it asks for it
 		f.post("/2020-01-01/extension/register", "application/json", `{}`)
 		f.deaf()
 	case "raw":
@@ -49,7 +50,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// function is what runs inside the bootstrap. It tells the test what it does through the callback server.
+// function runs inside the bootstrap. It reports its steps to the test through the callback server.
 type function struct{ callback string }
 
 // call blocks until the test answers.
@@ -128,7 +129,7 @@ func echo(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(body)
 }
 
-// stream writes a second chunk only once the test has seen the first.
+// stream writes a second chunk only after the test has seen the first.
 func (f *function) stream(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	rc := http.NewResponseController(w)
@@ -148,7 +149,7 @@ func (f *function) post(path, contentType, body string) (*http.Response, error) 
 	return resp, err
 }
 
-// next takes an invocation by hand.
+// next fetches an invocation by hand.
 func (f *function) next() (id string, event []byte) {
 	resp, err := http.Get("http://" + os.Getenv("AWS_LAMBDA_RUNTIME_API") + "/2018-06-01/runtime/invocation/next")
 	if err != nil {
@@ -162,7 +163,8 @@ func (f *function) next() (id string, event []byte) {
 	return resp.Header.Get("Lambda-Runtime-Aws-Request-Id"), event
 }
 
-// raw answers each invocation with the calls that its event lists, and tells the test the statuses.
+// raw answers each invocation with the calls that its event lists, and reports the statuses to the
+// test.
 func (f *function) raw() {
 	for {
 		id, event := f.next()

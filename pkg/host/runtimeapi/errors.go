@@ -12,7 +12,7 @@ import (
 type FunctionError struct {
 	Type    string          `json:"errorType"`
 	Message string          `json:"errorMessage"`
-	Payload json.RawMessage `json:"-"` // what the function reported, if it did
+	Payload json.RawMessage `json:"-"` // the function's report, if it sent one
 }
 
 // Error returns type and message.
@@ -25,7 +25,7 @@ const (
 	trailerErrorBody = "Lambda-Runtime-Function-Error-Body"
 )
 
-// reported reads the error that a function has posted.
+// reported decodes an error that a function has posted.
 func reported(kind string, payload []byte) *FunctionError {
 	e := new(FunctionError)
 	if err := json.Unmarshal(payload, e); err != nil || e.Type == "" {
@@ -40,7 +40,7 @@ func reported(kind string, payload []byte) *FunctionError {
 	return e
 }
 
-// trailed reads the error trailers of a streamed answer; nil if there are none.
+// trailed decodes the error trailers of a streamed answer; nil if there are none.
 func trailed(trailer http.Header) error {
 	kind := trailer.Get(trailerErrorType)
 	if kind == "" {

@@ -22,14 +22,14 @@ const (
 	clfTime = "02/Jan/2006:15:04:05 -0700"
 )
 
-// answer is a buffered answer in HTTP's terms.
+// answer is a buffered answer in terms of HTTP.
 type answer struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-// urlEvent is the event of a function URL. Its path is as the client encoded it.
+// urlEvent returns the event of a function URL. Its path stays as the client encoded it.
 func urlEvent(r *http.Request, body []byte) events.LambdaFunctionURLRequest {
 	now := time.Now().UTC()
 	headers, cookies := headersV2(r)
@@ -58,7 +58,7 @@ func urlEvent(r *http.Request, body []byte) events.LambdaFunctionURLRequest {
 	}
 }
 
-// httpEvent is the event of an HTTP API. Its path is decoded, as observed on AWS.
+// httpEvent returns the event of an HTTP API. Its path is decoded, as observed on AWS.
 func httpEvent(r *http.Request, body []byte) events.APIGatewayV2HTTPRequest {
 	now := time.Now().UTC()
 	headers, cookies := headersV2(r)
@@ -90,7 +90,8 @@ func httpEvent(r *http.Request, body []byte) events.APIGatewayV2HTTPRequest {
 	}
 }
 
-// event is the event of a REST API. Its path is as the client encoded it, without the stage.
+// event returns the event of a REST API. Its path stays as the client encoded it, without the
+// stage.
 func (c REST) event(r *http.Request, body []byte) (*events.APIGatewayProxyRequest, error) {
 	full := r.URL.EscapedPath()
 	path, ok := strings.CutPrefix(full, "/"+c.Stage)
@@ -141,7 +142,7 @@ func (c REST) event(r *http.Request, body []byte) (*events.APIGatewayProxyReques
 	}, nil
 }
 
-// decodeV1 reads a buffered answer of format 1.0, which must have a status.
+// decodeV1 decodes a buffered answer of format 1.0, which must have a status.
 func decodeV1(payload []byte) (*answer, error) {
 	var p events.APIGatewayProxyResponse
 	if err := json.Unmarshal(payload, &p); err != nil {
@@ -150,7 +151,7 @@ func decodeV1(payload []byte) (*answer, error) {
 	return newAnswer(p.StatusCode, joinHeader(p.Headers, p.MultiValueHeaders, nil), p.Body, p.IsBase64Encoded)
 }
 
-// decodeV2 reads a buffered answer of format 2.0. JSON without a status is a body of its own.
+// decodeV2 decodes a buffered answer of format 2.0. JSON without a status is itself the body.
 func decodeV2(payload []byte) (*answer, error) {
 	var p events.APIGatewayV2HTTPResponse
 	if err := json.Unmarshal(payload, &p); err != nil || p.StatusCode == 0 {
@@ -187,7 +188,8 @@ func forwarded(r *http.Request) map[string][]string {
 	return h
 }
 
-// headersV2 returns headers in lower case, values joined by commas, and the cookies apart.
+// headersV2 returns headers with lower-case names and comma-joined values, and separately the
+// cookies.
 func headersV2(r *http.Request) (headers map[string]string, cookies []string) {
 	headers = make(map[string]string)
 	for k, v := range forwarded(r) {
@@ -220,7 +222,7 @@ func last(multi map[string][]string) map[string]string {
 	return out
 }
 
-// encodeBody gives text as it is and anything else in base64.
+// encodeBody returns text unchanged and anything else in base64.
 func encodeBody(r *http.Request, body []byte) (text string, isBase64 bool) {
 	t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	plain := err == nil && (strings.HasPrefix(t, "text/") || t == "application/json" || t == "application/xml" ||
@@ -231,8 +233,8 @@ func encodeBody(r *http.Request, body []byte) (text string, isBase64 bool) {
 	return base64.StdEncoding.EncodeToString(body), true
 }
 
-// encodeMedia gives bodies of binary media types in base64, those of text too, and others as text. A body without a type
-// counts as JSON. Source: API Gateway Developer Guide, "Content type conversions in API Gateway".
+// encodeMedia returns bodies of binary media types in base64, even textual ones, and others as text. A body without a
+// type counts as JSON. Source: API Gateway Developer Guide, "Content type conversions in API Gateway".
 func encodeMedia(r *http.Request, body []byte, binary func(mediaType string) bool) (text string, isBase64 bool) {
 	t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil {

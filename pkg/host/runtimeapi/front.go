@@ -11,18 +11,19 @@ import (
 	"strings"
 )
 
-// maxGatewayBody is the most bytes of a request body that API Gateway takes.
+// maxGatewayBody is the largest request body that API Gateway accepts, in bytes.
 const maxGatewayBody = 10 << 20
 
-// An Invoker runs invocations: a [Function], or many of which each runs some.
+// An Invoker runs invocations: a [Function], or a set of functions.
 type Invoker interface {
 	Invoke(ctx context.Context, event []byte) (*Response, error)
 }
 
-// FunctionURL is a function URL, with invoke mode RESPONSE_STREAM if streaming, else BUFFERED.
+// FunctionURL serves the function as a function URL, with invoke mode RESPONSE_STREAM if streaming
+// is set, else BUFFERED.
 func (f *Function) FunctionURL(streaming bool) http.Handler { return FunctionURL(f, streaming) }
 
-// FunctionURL is the function URL of whoever runs the invocations.
+// FunctionURL serves fn as a function URL.
 func FunctionURL(fn Invoker, streaming bool) http.Handler {
 	return front{
 		fn:        fn,
@@ -35,8 +36,8 @@ func FunctionURL(fn Invoker, streaming bool) http.Handler {
 	}
 }
 
-// HTTPAPI is an API Gateway HTTP API with the $default stage and payload format 2.0. It decodes paths, as AWS does.
-// Its integration timeout of 30 s is not imitated.
+// HTTPAPI serves the function as an API Gateway HTTP API with the $default stage and payload format 2.0. It decodes
+// paths, as AWS does. It does not simulate the integration timeout of 30 s.
 func (f *Function) HTTPAPI() http.Handler {
 	return front{
 		fn:      f,
@@ -47,25 +48,27 @@ func (f *Function) HTTPAPI() http.Handler {
 	}
 }
 
-// RESTProxy is an API Gateway REST API with one proxy resource, deployed to a stage, under whose name it serves:
-// /stage/path. With streaming the integration's response transfer mode is STREAM.
+// RESTProxy serves the function as an API Gateway REST API with one proxy resource, deployed to a stage. Its
+// paths begin with the name of the stage: /stage/path. If streaming is set, the integration's response transfer
+// mode is STREAM.
 func (f *Function) RESTProxy(streaming bool, stage string) http.Handler {
 	return RESTAPI(f, REST{Stage: stage, Streaming: streaming})
 }
 
-// REST says how an API Gateway REST API hands requests on. Its zero value has one proxy resource.
+// REST configures how an API Gateway REST API forwards requests. Its zero value has one proxy
+// resource.
 type REST struct {
 	Stage     string
 	Streaming bool // the integration's response transfer mode is STREAM
-	// Resource returns the resource of a path, which is without the stage, and the variables in it; nil: /{proxy+}.
+	// Resource returns the resource and the path variables of a path, which has no stage; nil: /{proxy+}.
 	Resource func(path string) (resource string, variables map[string]string)
-	// Binary tells whether bodies of a media type are base64 in events; nil: all but text.
+	// Binary reports whether bodies of a media type are base64 in events; nil: all but text.
 	Binary func(mediaType string) bool
-	// Fail answers what the API answers itself; nil: with its own words, and the reason beside them.
+	// Fail answers in place of the API itself; nil: the API's own message, with the reason added.
 	Fail func(w http.ResponseWriter, status int, message, reason string)
 }
 
-// RESTAPI is the REST API of whoever runs the invocations. An integration timeout is not imitated.
+// RESTAPI serves fn as a REST API. It does not simulate the integration timeout.
 func RESTAPI(fn Invoker, cfg REST) http.Handler {
 	d := front{
 		fn:        fn,
@@ -83,14 +86,14 @@ func RESTAPI(fn Invoker, cfg REST) http.Handler {
 
 var errNotInStage = errors.New("the path is not below the stage")
 
-// front turns HTTP requests into invocations and answers back into HTTP.
+// front converts HTTP requests to invocations, and their answers to HTTP.
 type front struct {
 	fn        Invoker
 	streaming bool
 	maxBody   int64
 	event     func(r *http.Request, body []byte) (any, error)
 	decode    func(payload []byte) (*answer, error)
-	raw       bool // streams answers without a prelude as they are, as a function URL does
+	raw       bool // streams answers without a prelude unchanged, as a function URL does
 	fail      func(w http.ResponseWriter, status int, message, reason string)
 }
 
@@ -143,7 +146,8 @@ func encodeEvent(e any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// stream passes the chunks on as they come. A failure after the first cuts the connection, which is all a gateway can do.
+// stream forwards the chunks as they arrive. A failure after the first chunk closes the connection; a gateway can do no
+// more.
 func (d front) stream(w http.ResponseWriter, resp *Response) {
 	head := resp.Prelude
 	switch {
@@ -192,10 +196,10 @@ func (d front) buffer(w http.ResponseWriter, resp *Response) {
 		return
 	}
 	send(w, a.status, a.header)
-	_, _ = w.Write(a.body) // a client that is gone gets no answer
+	_, _ = w.Write(a.body) // a client that is gone receives no answer
 }
 
-// send writes the head of an answer; the framing is the front's own.
+// send writes status and headers; the framing is the front's own.
 func send(w http.ResponseWriter, status int, header http.Header) {
 	for k, v := range header {
 		if k != "Content-Length" && k != "Transfer-Encoding" && k != "Connection" {
@@ -205,7 +209,7 @@ func send(w http.ResponseWriter, status int, header http.Header) {
 	w.WriteHeader(status)
 }
 
-// gatewayError answers as API Gateway does, with the reason added for whoever runs this locally.
+// gatewayError answers as API Gateway does, with the reason added for local users.
 func gatewayError(w http.ResponseWriter, status int, message, reason string) {
 	kind := strings.ReplaceAll(http.StatusText(status), " ", "") + "Exception"
 	w.Header().Set("X-Amzn-Errortype", kind)

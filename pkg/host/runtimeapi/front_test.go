@@ -21,7 +21,8 @@ func frontServer(t *testing.T, h http.Handler) *httptest.Server {
 	return s
 }
 
-// TestDoors: every door gives the same status, headers and body for the same request; paths keep %2F where AWS keeps it.
+// TestDoors checks that every front gives the same status, headers and body for the same request; paths keep %2F where
+// AWS keeps it.
 func TestDoors(t *testing.T) {
 	leakFree(t)
 	buffered := start(t, options(t, "buffered", nil))
@@ -90,7 +91,8 @@ func TestDoors(t *testing.T) {
 	}
 }
 
-// TestDoorsStream: chunks come through the HTTP doors one by one; a client that leaves does not stop the function.
+// TestDoorsStream checks that chunks pass through the fronts one by one, and that a client that leaves does not
+// stop the function.
 func TestDoorsStream(t *testing.T) {
 	leakFree(t)
 	c := newCallbacks(t)

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// FuzzPrelude: any bytes give a prelude that a server can send, with the rest left to read, or a named error.
+// FuzzPrelude checks that any bytes give a prelude that a server can send, with the rest left to read, or a
+// clear error.
 func FuzzPrelude(f *testing.F) {
 	nul := strings.Repeat("\x00", 8)
 	f.Add([]byte(`{"statusCode":201,"headers":{"A":"b"},"multiValueHeaders":{"a":["c","d"]},"cookies":["e=f"]}` + nul + "rest"))
@@ -34,7 +35,8 @@ func FuzzPrelude(f *testing.F) {
 	})
 }
 
-// FuzzAnswer: any payload of a buffered function gives an answer that a server can send, or an error.
+// FuzzAnswer checks that any payload of a buffered function gives an answer that a server can send,
+// or an error.
 func FuzzAnswer(f *testing.F) {
 	f.Add([]byte(`{"statusCode":200,"multiValueHeaders":{"A":["b"]},"body":"aGk=","isBase64Encoded":true}`))
 	f.Add([]byte(`{"statusCode":404,"headers":{"A":"b"},"cookies":["c=d"],"body":"x"}`))

@@ -19,7 +19,7 @@ import (
 	"glossa/pkg/host/runtimeapi"
 )
 
-// callbacks is the test's end of the function's calls: each blocks until the test takes it.
+// callbacks is the test's end of the function's calls: each call blocks until the test takes it.
 type callbacks struct {
 	*httptest.Server
 	calls chan call
@@ -27,7 +27,7 @@ type callbacks struct {
 
 type call struct {
 	name string
-	done chan struct{} // closed by the test to let the function go on
+	done chan struct{} // closed by the test to let the function continue
 }
 
 func newCallbacks(t *testing.T) *callbacks {
@@ -44,7 +44,7 @@ func newCallbacks(t *testing.T) *callbacks {
 	return c
 }
 
-// expect takes the next call, which must be the named one, and lets the function go on.
+// expect takes the next call, which must have the given name, and lets the function continue.
 func (c *callbacks) expect(t *testing.T, name string) {
 	t.Helper()
 	k := c.take(t, name)
@@ -94,11 +94,11 @@ func start(t *testing.T, o runtimeapi.Options) *runtimeapi.Function {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = f.Close() }) // tests of Close look at its error themselves
+	t.Cleanup(func() { _ = f.Close() }) // tests of Close check its error themselves
 	return f
 }
 
-// leakFree sees that the test leaves no goroutine of the package. It comes first in a test, so that it looks last.
+// leakFree checks that the test leaves no goroutine of the package. Call it first in a test, so that it runs last.
 func leakFree(t *testing.T) {
 	t.Cleanup(func() { noLeaks(t) })
 }
@@ -136,7 +136,7 @@ func invoke(t *testing.T, f *runtimeapi.Function, path string) (*runtimeapi.Resp
 	return resp, string(body), err
 }
 
-// mustServe sees that the function serves, from the process with the given number.
+// mustServe checks that the function serves, from the process with the given number.
 func mustServe(t *testing.T, f *runtimeapi.Function, starts int) {
 	t.Helper()
 	resp, body, err := invoke(t, f, "/pid")

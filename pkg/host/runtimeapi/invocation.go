@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Prelude is the head of an HTTP streaming response.
+// Prelude is the start of an HTTP streaming response: status, headers and cookies.
 type Prelude struct {
 	StatusCode        int                 `json:"statusCode"`
 	Headers           map[string]string   `json:"headers"`
@@ -46,11 +46,11 @@ func joinHeader(single map[string]string, multi map[string][]string, cookies []s
 // ends with io.EOF, or with a *FunctionError from the error trailers, a crash or the timeout.
 type Response struct {
 	RequestID   string
-	ContentType string   // as the function gave it to the Runtime API
+	ContentType string   // as the function sent it to the Runtime API
 	Prelude     *Prelude // nil unless the answer is an HTTP streaming response
 
 	body   io.ReadCloser
-	ended  <-chan struct{} // closed when the function is done
+	ended  <-chan struct{} // closed when the function has finished
 	caller context.Context // of Invoke: when it ends, so does reading
 	stop   func() bool     // ends the watch on caller
 }
@@ -64,16 +64,17 @@ func (r *Response) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close drops the rest of the payload. As on Lambda, the function runs on.
+// Close drops the rest of the payload. As on Lambda, the function keeps running.
 func (r *Response) Close() error {
 	r.stop()
 	return r.body.Close()
 }
 
-// Ended is closed when the function is done with the invocation, whether or not the payload was read.
+// Ended returns a channel that is closed when the function has finished the invocation, whether or
+// not the payload was read.
 func (r *Response) Ended() <-chan struct{} { return r.ended }
 
-// Chunks yields the payload in the pieces in which it arrives; an error is the last element. Each piece is the caller's.
+// Chunks yields the payload in the pieces in which it arrives; an error is the last element. The caller owns each piece.
 func (r *Response) Chunks() iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		buf := make([]byte, 32<<10)
@@ -98,15 +99,15 @@ type invocation struct {
 	id      string
 	event   []byte
 	timeout time.Duration
-	release func() // gives the function's slot back; runs once
+	release func() // returns the function's slot; runs once
 	result  chan outcome
 	ended   chan struct{} // closed by finish
 
 	mu        sync.Mutex
-	timer     *time.Timer // nil before the function has it
+	timer     *time.Timer // nil until the function receives it
 	pipe      *io.PipeWriter
 	answered  bool
-	abandoned bool // the caller has gone before the answer
+	abandoned bool // the caller left before the answer
 	over      bool
 }
 
@@ -126,7 +127,7 @@ func newInvocation(event []byte, timeout time.Duration, release func()) *invocat
 	}
 }
 
-// begin starts the clock; expired runs if the function does not finish in time.
+// begin starts the clock. It calls expired if the function does not finish in time.
 func (v *invocation) begin(expired func()) (deadline time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -136,7 +137,7 @@ func (v *invocation) begin(expired func()) (deadline time.Time) {
 	return time.Now().Add(v.timeout)
 }
 
-// answer delivers the head of an answer. For a streamed one it returns where its payload goes.
+// answer delivers the start of an answer. For a streamed one it returns the writer of its payload.
 func (v *invocation) answer(contentType string, prelude *Prelude, payload []byte) (*io.PipeWriter, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -158,7 +159,7 @@ func (v *invocation) answer(contentType string, prelude *Prelude, payload []byte
 	return v.pipe, nil
 }
 
-// finish ends the invocation; the first call counts. A nil error is a good end.
+// finish ends the invocation; only the first call has an effect. A nil error means success.
 func (v *invocation) finish(err error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -179,7 +180,7 @@ func (v *invocation) finish(err error) {
 	v.release()
 }
 
-// wait returns the head of the answer.
+// wait returns the start of the answer.
 func (v *invocation) wait(ctx context.Context) (*Response, error) {
 	select {
 	case out := <-v.result:
@@ -190,7 +191,7 @@ func (v *invocation) wait(ctx context.Context) (*Response, error) {
 	v.abandoned = true
 	v.mu.Unlock()
 	select {
-	case out := <-v.result: // it came in between
+	case out := <-v.result: // it arrived in the meantime
 		if out.resp != nil {
 			_ = out.resp.Close() // always nil
 		}
@@ -199,7 +200,7 @@ func (v *invocation) wait(ctx context.Context) (*Response, error) {
 	return nil, ctx.Err()
 }
 
-// watch cuts the caller's side of a stream when the caller's context ends.
+// watch closes the caller's side of a stream when the caller's context ends.
 func (v *invocation) watch(ctx context.Context, out outcome) (*Response, error) {
 	if out.err != nil {
 		return nil, out.err

@@ -16,7 +16,7 @@ import (
 	"glossa/pkg/host/runtimeapi"
 )
 
-// seen is an Invoker that keeps the event and answers nothing.
+// seen is an Invoker that records the event and gives an empty answer.
 type seen struct{ event events.APIGatewayProxyRequest }
 
 func (s *seen) Invoke(_ context.Context, event []byte) (*runtimeapi.Response, error) {
@@ -27,7 +27,7 @@ func (s *seen) Invoke(_ context.Context, event []byte) (*runtimeapi.Response, er
 	return nil, &runtimeapi.FunctionError{Type: "none"}
 }
 
-// TestREST: resources, media types and answers of the API's own are the caller's.
+// TestREST checks that the caller chooses resources, media types and the API's own answers.
 func TestREST(t *testing.T) {
 	s := &seen{}
 	door := func(binary string) http.Handler {
@@ -51,7 +51,7 @@ func TestREST(t *testing.T) {
 		{"application/json", "", "a", true, ""},
 		{"image/png", "application/json; charset=utf-8", `{"é":1}`, false, `{"é":1}`},
 		{"image/png", "image/png", "\xff\x00", true, ""},
-		{"image/png", "application/octet-stream", "a\xff\x00", false, "a\uFFFD\x00"}, // what API Gateway makes of it
+		{"image/png", "application/octet-stream", "a\xff\x00", false, "a\uFFFD\x00"}, // as API Gateway converts it
 	} {
 		r := httptest.NewRequest("POST", "/dev/v1/a%2Fb", strings.NewReader(test.body))
 		if test.kind != "" {
@@ -75,7 +75,8 @@ func TestREST(t *testing.T) {
 	}
 }
 
-// TestKill: a killed process fails its invocation, and the next one starts another.
+// TestKill checks that a killed process fails its invocation, and that the next one starts
+// another.
 func TestKill(t *testing.T) {
 	leakFree(t)
 	c := newCallbacks(t)

@@ -1,11 +1,12 @@
 // Package runtimeapi is a local Lambda: it runs a real bootstrap binary against its own Runtime API, for tests and local
 // runs. Streamed answers are shown chunk by chunk as they leave the function, with their error trailers; a function that
-// crashes or runs out of time is started again, as Lambda does. FunctionURL, RESTProxy and HTTPAPI are HTTP front doors.
+// crashes or runs out of time is started again, as Lambda does. FunctionURL, RESTProxy and HTTPAPI serve it over HTTP.
 //
 // It refuses to know what the function does, isolates nothing and reads no environment: the function sees Lambda's
 // variables and Options.Env only. One execution environment runs at a time; invocations beyond Concurrency queue.
 //
-// Sources: the Lambda Runtime API 2018-06-01 and Extensions API 2020-01-01 as documented, and what aws-lambda-go sends.
+// Sources: the Lambda Runtime API 2018-06-01 and Extensions API 2020-01-01 as documented, and the requests that
+// aws-lambda-go sends.
 package runtimeapi
 
 import (
@@ -19,29 +20,30 @@ import (
 	"time"
 )
 
-// MaxPayload is the most bytes of an event and of a buffered answer: Lambda's limit for synchronous invocations.
+// MaxPayload is the largest size of an event and of a buffered answer, in bytes: Lambda's limit for synchronous
+// invocations.
 const MaxPayload = 6 << 20
 
 // ErrClosed is returned by Invoke once the function is closed.
 var ErrClosed = errors.New("runtimeapi: the function is closed")
 
-const maxAttempts = 3 // starts that an invocation waits for while the function exits before taking it
+const maxAttempts = 3 // process starts that one invocation waits for while the function exits before accepting it
 
-// Options says what to run and how. Binary is required.
+// Options configures the function and its environment. Binary is required.
 type Options struct {
 	Binary        string        // path of the bootstrap
-	Args          []string      // arguments, which Lambda never gives
-	Dir           string        // working directory; "" is the caller's
-	Env           []string      // KEY=value pairs beside Lambda's own, which they may replace
-	Name          string        // function name; "" is "local"
+	Args          []string      // arguments; Lambda itself passes none
+	Dir           string        // working directory; "": the caller's
+	Env           []string      // KEY=value pairs in addition to Lambda's own, which they may replace
+	Name          string        // function name; "": "local"
 	Timeout       time.Duration // of one invocation; 0 is Lambda's default of 3 s
 	InitTimeout   time.Duration // from process start to the first /next; 0 is Lambda's 10 s
 	StopGrace     time.Duration // between SIGTERM and SIGKILL; 0 is 500 ms
-	MemoryMB      int           // told to the function, not enforced; 0 is 128
-	Concurrency   int           // invocations at once, told as AWS_LAMBDA_MAX_CONCURRENCY when above 1; 0 is 1
-	Stdout        io.Writer     // nil discards
-	Stderr        io.Writer     // nil discards
-	ResponseLimit int           // most bytes of a buffered answer; 0 is MaxPayload
+	MemoryMB      int           // reported to the function, not enforced; 0 is 128
+	Concurrency   int           // invocations at once, reported as AWS_LAMBDA_MAX_CONCURRENCY when above 1; 0 is 1
+	Stdout        io.Writer     // nil discards the output
+	Stderr        io.Writer     // nil discards the output
+	ResponseLimit int           // largest buffered answer in bytes; 0 is MaxPayload
 }
 
 func (o Options) withDefaults() Options {
@@ -55,7 +57,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Function is a running Lambda function. Its methods may be called by several goroutines.
+// Function is a running Lambda function. Its methods are safe for concurrent use.
 type Function struct {
 	opts      Options
 	slots     chan struct{} // one element per running invocation
@@ -82,7 +84,7 @@ func Start(ctx context.Context, opts Options) (*Function, error) {
 		closed: make(chan struct{}),
 	}
 	f.mu.Lock()
-	f.unwatch = context.AfterFunc(ctx, func() { _ = f.Close() }) // Close gives its error to each caller
+	f.unwatch = context.AfterFunc(ctx, func() { _ = f.Close() }) // Close returns its error to each caller
 	f.mu.Unlock()
 	if _, err := f.sandbox(ctx); err != nil {
 		return nil, errors.Join(err, f.Close())
@@ -90,8 +92,8 @@ func Start(ctx context.Context, opts Options) (*Function, error) {
 	return f, nil
 }
 
-// Invoke runs one invocation with a JSON event. It returns when the answer begins: for a streaming response once the
-// prelude is there. Failures of the function are *FunctionError. As on Lambda, a caller that goes away (ctx, or Close of
+// Invoke runs one invocation with a JSON event. It returns when the answer begins: for a streaming response, once the
+// prelude has arrived. Failures of the function are *FunctionError. As on Lambda, a caller that leaves (ctx, or Close of
 // the Response) does not stop the function.
 func (f *Function) Invoke(ctx context.Context, event []byte) (*Response, error) {
 	if len(event) > MaxPayload {
@@ -115,7 +117,7 @@ func (f *Function) Invoke(ctx context.Context, event []byte) (*Response, error) 
 	return v.wait(ctx)
 }
 
-// hand gives the invocation to a process that asks for one, starting processes as needed.
+// hand passes the invocation to a process that asks for one, starting processes as needed.
 func (f *Function) hand(ctx context.Context, v *invocation) error {
 	idle := time.NewTimer(f.opts.Timeout + f.opts.InitTimeout)
 	defer idle.Stop()
@@ -179,7 +181,7 @@ func (f *Function) current() (*sandbox, error) {
 	return sb, nil
 }
 
-// Starts returns how many processes have been started.
+// Starts returns the number of processes started so far.
 func (f *Function) Starts() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -196,7 +198,7 @@ func (f *Function) PID() int {
 	return f.sb.cmd.Process.Pid
 }
 
-// Kill ends the latest process at once, as when its memory is full or its machine is gone.
+// Kill kills the latest process at once, as a full memory or a lost machine would.
 func (f *Function) Kill() {
 	f.mu.Lock()
 	sb := f.sb
@@ -222,8 +224,8 @@ func (f *Function) InitDuration() time.Duration {
 }
 
 // Close stops the function as Lambda does: SIGTERM and a grace if it has registered an extension, as
-// lambda.WithEnableSIGTERM does, then SIGKILL. It waits for the process. The error says that it did not heed SIGTERM, or
-// what its exit status was if it did.
+// lambda.WithEnableSIGTERM does, then SIGKILL. It waits for the process. It returns an error if the process ignored
+// SIGTERM, or if its exit status is not 0.
 func (f *Function) Close() error {
 	f.closeOnce.Do(func() {
 		f.mu.Lock()

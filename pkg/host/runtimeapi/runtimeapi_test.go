@@ -13,7 +13,8 @@ import (
 	"glossa/pkg/host/runtimeapi"
 )
 
-// TestChunks: order and causality of a stream's chunks: the function goes on only once the test has read the last one.
+// TestChunks checks order and causality of a stream's chunks: the function continues only after the test has read the
+// last one.
 func TestChunks(t *testing.T) {
 	leakFree(t)
 	c := newCallbacks(t)
@@ -201,7 +202,8 @@ func TestConcurrency(t *testing.T) {
 	}
 }
 
-// TestCallerGone: as on Lambda, a function runs on when its caller has left, and then serves the next.
+// TestCallerGone checks that, as on Lambda, a function keeps running after its caller has left, and
+// then serves the next.
 func TestCallerGone(t *testing.T) {
 	leakFree(t)
 	c := newCallbacks(t)
@@ -279,7 +281,8 @@ func TestSIGTERM(t *testing.T) {
 	}
 }
 
-// TestRuntimeMisuse: what a broken runtime sends is refused and named, and harms nothing else.
+// TestRuntimeMisuse checks that invalid calls of a broken runtime are rejected with a clear error
+// and harm nothing else.
 func TestRuntimeMisuse(t *testing.T) {
 	leakFree(t)
 	const stream = "application/vnd.awslambda.http-integration-response"
@@ -351,7 +354,8 @@ func TestRuntimeMisuse(t *testing.T) {
 	}
 }
 
-// TestOversizedAnswer: the Runtime API's refusal ends a Go function's process, which is started again.
+// TestOversizedAnswer checks that the Runtime API's refusal ends a Go function's process, which then
+// restarts.
 func TestOversizedAnswer(t *testing.T) {
 	leakFree(t)
 	o := options(t, "buffered", nil)

@@ -22,7 +22,7 @@ type sandbox struct {
 	cmd   *exec.Cmd
 	srv   *http.Server
 	begun time.Time
-	next  chan *invocation // unbuffered: received by handlers of /next
+	next  chan *invocation // unbuffered: the handlers of /next receive from it
 
 	readyOnce    sync.Once
 	ready        chan struct{} // closed by the first /next
@@ -33,7 +33,7 @@ type sandbox struct {
 	mu        sync.Mutex
 	running   map[string]*invocation
 	killed    bool
-	extension bool  // it has registered an extension, so it gets SIGTERM
+	extension bool  // the process has registered an extension, so it receives SIGTERM
 	initError error // reported to /init/error, or the init timeout
 	exitError error // how the process ended
 	dead      bool
@@ -55,7 +55,7 @@ func startSandbox(opts *Options) (*sandbox, error) {
 	s.cmd = exec.Command(opts.Binary, opts.Args...)
 	s.cmd.Dir, s.cmd.Stdout, s.cmd.Stderr = opts.Dir, opts.Stdout, opts.Stderr
 	s.cmd.Env = append(environment(opts, ln.Addr().String()), opts.Env...)
-	s.cmd.WaitDelay = time.Second // for pipes held open by the function's own children
+	s.cmd.WaitDelay = time.Second // for pipes that child processes of the function hold open
 	s.srv = &http.Server{Handler: s.routes(), ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
 	s.begun = time.Now()
 	if err := s.cmd.Start(); err != nil {
@@ -80,7 +80,8 @@ func startSandbox(opts *Options) (*sandbox, error) {
 	return s, nil
 }
 
-// environment is what Lambda gives an OS-only runtime. The credentials are no one's.
+// environment returns the variables that Lambda sets for an OS-only runtime. The credentials are
+// fake.
 func environment(opts *Options, api string) []string {
 	env := []string{
 		"AWS_LAMBDA_RUNTIME_API=" + api,
@@ -108,7 +109,7 @@ func environment(opts *Options, api string) []string {
 	return slices.Clip(env)
 }
 
-// wait owns the process: it fails what runs when the process ends.
+// wait owns the process: when the process ends, it fails the running invocations.
 func (s *sandbox) wait() {
 	err := s.cmd.Wait()
 	s.mu.Lock()
@@ -122,13 +123,13 @@ func (s *sandbox) wait() {
 	close(s.exited)
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	if s.srv.Shutdown(ctx) != nil { // a handler hangs on a reader that does not read
+	if s.srv.Shutdown(ctx) != nil { // a handler waits for a reader that does not read
 		_ = s.srv.Close() // the listener is closed already
 	}
 	close(s.done)
 }
 
-// exited is the error of an invocation whose process has ended.
+// exited returns the error of an invocation whose process has ended.
 func exited(id string, err error) *FunctionError {
 	how := "without a reason"
 	if err != nil {
@@ -152,8 +153,8 @@ func (s *sandbox) begin(v *invocation) (deadline time.Time, ok bool) {
 	return v.begin(func() { s.expire(v) }), true
 }
 
-// expire ends an invocation that has run out of time, and with it the process. The process is marked first, so that no
-// queued invocation goes to it, and killed last, so that this one fails with the timeout.
+// expire ends an invocation that has run out of time, and its process. It marks the process first, so that no queued
+// invocation reaches it, and kills it last, so that this invocation fails with the timeout.
 func (s *sandbox) expire(v *invocation) {
 	s.mu.Lock()
 	s.killed = true
@@ -162,14 +163,14 @@ func (s *sandbox) expire(v *invocation) {
 	s.kill()
 }
 
-// take returns a running invocation by its id, nil if there is none.
+// take returns a running invocation by its id, or nil.
 func (s *sandbox) take(id string) *invocation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.running[id]
 }
 
-// end finishes an invocation and forgets it.
+// end finishes an invocation and removes it.
 func (s *sandbox) end(v *invocation, err error) {
 	s.mu.Lock()
 	delete(s.running, v.id)
@@ -186,7 +187,7 @@ func (s *sandbox) fail(err error) {
 	}
 }
 
-// failure is why a process ended before its first /next.
+// failure returns the reason why a process ended before its first /next.
 func (s *sandbox) failure() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -210,7 +211,8 @@ func (s *sandbox) kill() {
 	_ = s.cmd.Process.Kill() // fails only if the process has ended
 }
 
-// stop ends the process as Lambda's shutdown phase does and waits for everything that belongs to it.
+// stop ends the process as Lambda's shutdown phase does, and waits until everything that belongs to
+// it has ended.
 func (s *sandbox) stop() error {
 	s.mu.Lock()
 	dead, polite := s.dead || s.killed, s.extension

@@ -13,13 +13,13 @@ import (
 	"glossa/pkg/account"
 )
 
-// keepDays is how long usage is kept, in days.
+// keepDays is the number of days that usage is kept.
 const keepDays = 400
 
-// A book is a ledger and a journal as a document of JSON.
+// A book is a ledger and a journal as a JSON document.
 type book struct {
 	Version int              `json:"version"`
-	Leased  map[string]entry `json:"leased"` // by principal and period, with a space between
+	Leased  map[string]entry `json:"leased"` // by principal and period, separated by a space
 	Usage   []Usage          `json:"usage"`
 }
 
@@ -45,7 +45,7 @@ func (b *book) take(at Account, least, most, limit int64) (got, left int64, err 
 	return got, left - got, nil
 }
 
-func (b *book) give(at Account, n int64) {
+func (b *book) refund(at Account, n int64) {
 	e := b.Leased[at.key()]
 	b.Leased[at.key()] = entry{e.Leased - n, at.End}
 }
@@ -59,7 +59,7 @@ func (b *book) add(list []Usage) {
 	b.Usage = sums.list()
 }
 
-// prune drops what is over.
+// prune deletes expired entries.
 func (b *book) prune(now time.Time) {
 	for key, e := range b.Leased {
 		if now.After(e.End) {
@@ -84,20 +84,20 @@ func (b *book) of(prefix string) (list []Usage) {
 	return list
 }
 
-// A Memory is a [Ledger] and a [Journal] that end with the process.
+// A Memory is a [Ledger] and a [Journal] in memory.
 type Memory struct {
 	mu   sync.Mutex
 	book *book
 }
 
-// NewMemory returns one that is empty.
+// NewMemory returns an empty one.
 func NewMemory() *Memory { return &Memory{book: newBook()} }
 
 // Take implements [Ledger].
 func (m *Memory) Take(_ context.Context, at Account, least, most, limit int64) (got, left int64, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.book.prune(at.End.AddDate(0, -1, -1)) // no later than now, whatever the period is
+	m.book.prune(at.End.AddDate(0, -1, -1)) // not later than now, whatever the period
 	return m.book.take(at, least, most, limit)
 }
 
@@ -105,7 +105,7 @@ func (m *Memory) Take(_ context.Context, at Account, least, most, limit int64) (
 func (m *Memory) Return(_ context.Context, at Account, n int64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.book.give(at, n)
+	m.book.refund(at, n)
 	return nil
 }
 
@@ -131,12 +131,12 @@ func (m *Memory) Of(_ context.Context, prefix string) ([]Usage, error) {
 	return m.book.of(prefix), nil
 }
 
-// A File is a [Ledger] and a [Journal] in a file of JSON, for one machine: what
-// [account.File] is for credentials, with the same lock. Each change lasts when it
-// returns.
+// A File is a [Ledger] and a [Journal] in a JSON file, for one machine, like
+// [account.File] for credentials and with the same lock. Each change is durable when
+// it returns.
 type File struct{ path string }
 
-// NewFile returns the one in a file, which the first change makes.
+// NewFile returns a ledger in a file, which the first change creates.
 func NewFile(path string) *File { return &File{path} }
 
 // Take implements [Ledger].
@@ -154,7 +154,7 @@ func (f *File) Take(ctx context.Context, at Account, least, most, limit int64) (
 // Return implements [Ledger].
 func (f *File) Return(ctx context.Context, at Account, n int64) error {
 	return f.edit(ctx, func(b *book) error {
-		b.give(at, n)
+		b.refund(at, n)
 		return nil
 	})
 }

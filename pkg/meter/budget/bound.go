@@ -11,19 +11,19 @@ import (
 
 const (
 	bytesPerToken  = 4    // of an estimate
-	perMessage     = 16   // tokens that a chat template puts around a message or a prompt
-	unknownContext = 8192 // tokens, of a model whose record does not say
-	minAnswer      = 16   // tokens of a row that are worth generating
-	fairAnswer     = 2048 // tokens that one request may take even if they are more than half of what is left
-	// exactBytes is the longest prompt that is tokenized to know its length, in bytes: some
-	// milliseconds.
+	perMessage     = 16   // tokens that a chat template adds to a message or a prompt
+	unknownContext = 8192 // tokens, for a model whose record has no context
+	minAnswer      = 16   // fewest tokens worth generating for a row
+	fairAnswer     = 2048 // tokens that one request may use even if they are more than half of the rest
+	// exactBytes is the longest prompt that is tokenized to count its tokens, in bytes:
+	// some milliseconds.
 	exactBytes = 1 << 20
-	// most and mostRows bound what a request asks for, in tokens and rows: more than any
-	// model gives, and sums and products of them fit an int64.
+	// most and mostRows bound the tokens and rows of a request: more than any model gives,
+	// but their sums and products fit an int64.
 	most, mostRows = 1 << 32, 1 << 20
 )
 
-// context is the model's context in tokens.
+// context returns the model's context in tokens.
 func (b backend) context() int64 {
 	if b.info.Context > 0 {
 		return int64(b.info.Context)
@@ -31,12 +31,12 @@ func (b backend) context() int64 {
 	return unknownContext
 }
 
-// A bound is the most that a generation can use, in tokens.
+// A bound is the largest number of tokens that a generation can use.
 type bound struct {
 	input int64
 	rows  int64
 	each  int64 // of a row
-	sent  bool  // each is what the client sent
+	sent  bool  // the client sent the value of each
 }
 
 func (b bound) total() int64 { return b.input + b.rows*b.each }
@@ -64,7 +64,7 @@ func (b backend) bound(req *llm.Request) bound {
 	return out
 }
 
-// clamp adds up the prompts, none of which is longer than a context that is known.
+// clamp adds up the tokens of the prompts, each at most the model's context if that is known.
 func (b backend) clamp(req *llm.Request, tokens func(llm.Prompt) int64) (sum int64) {
 	for _, p := range req.Prompts {
 		n := tokens(p)
@@ -76,7 +76,7 @@ func (b backend) clamp(req *llm.Request, tokens func(llm.Prompt) int64) (sum int
 	return sum
 }
 
-// size is how many tokens a prompt has at most.
+// size returns the largest number of tokens of a prompt.
 func size(req *llm.Request, p llm.Prompt) int64 {
 	n := extra(req, p)
 	for part := range parts(p) {
@@ -85,7 +85,7 @@ func size(req *llm.Request, p llm.Prompt) int64 {
 	return n
 }
 
-// extra is what a chat adds to the texts of its messages.
+// extra returns the tokens that a chat adds to the texts of its messages.
 func extra(req *llm.Request, p llm.Prompt) int64 {
 	n := int64(perMessage + len(req.Schema))
 	for _, m := range p.Messages {
@@ -100,7 +100,7 @@ func extra(req *llm.Request, p llm.Prompt) int64 {
 	return n
 }
 
-// parts yields the texts and runs of tokens of a prompt.
+// parts yields the texts and token sequences of a prompt.
 func parts(p llm.Prompt) func(func(llm.Part) bool) {
 	return func(yield func(llm.Part) bool) {
 		for _, part := range p.Parts {
@@ -118,8 +118,8 @@ func parts(p llm.Prompt) func(func(llm.Part) bool) {
 	}
 }
 
-// exact counts the tokens of the prompts if the model has a tokenizer. It costs time, so it
-// is called only if the bound decides whether the request passes.
+// exact counts the tokens of the prompts if the model has a tokenizer. That takes time, so
+// it is called only if the bound decides whether the request passes.
 func (b backend) exact(ctx context.Context, req *llm.Request) (int64, bool) {
 	tokenizer, err := llm.As[llm.Tokenizer](b.model)
 	if err != nil {
@@ -144,7 +144,7 @@ func (b backend) exact(ctx context.Context, req *llm.Request) (int64, bool) {
 	return sum, err == nil && room >= 0
 }
 
-// input estimates the tokens of the prompts of a generation that does not tell them.
+// input estimates the tokens of the prompts of a generation that does not report them.
 func (b backend) input(ctx context.Context, req *llm.Request) int {
 	if n, ok := b.exact(context.WithoutCancel(ctx), req); ok {
 		return int(n)
@@ -152,9 +152,10 @@ func (b backend) input(ctx context.Context, req *llm.Request) int {
 	return int(b.clamp(req, func(p llm.Prompt) int64 { return (size(req, p) + bytesPerToken - 1) / bytesPerToken }))
 }
 
-// fit reserves what req may use. If the client sent no max_tokens and not all of that is
-// left, the answer gets what is: all up to [fairAnswer] tokens, and half of what is more,
-// so that another request can run beside it. It ends with [llm.FinishLength] then.
+// fit reserves the tokens that req may use. If the client sent no max_tokens and less
+// than the bound is left, the answer gets a part of the rest: all up to [fairAnswer]
+// tokens, and half of any more, so that another request can run in parallel. It then ends
+// with [llm.FinishLength].
 func (b backend) fit(ctx context.Context, rec *httpx.Record, req *llm.Request) (*llm.Request, error) {
 	if b.h == nil {
 		return req, nil
@@ -178,21 +179,21 @@ func (b backend) fit(ctx context.Context, rec *httpx.Record, req *llm.Request) (
 	}
 	each := (got - used - n.input) / n.rows
 	if each >= n.each || b.unmapped("max_new_tokens") {
-		return req, nil // what is used beyond it is charged
+		return req, nil // usage beyond the reservation is charged
 	}
 	capped, tokens := *req, int(each)
 	capped.MaxTokens = &tokens
 	return &capped, nil
 }
 
-// unmapped reports whether the record of the model has no place for a parameter: the model
-// would refuse it though the client did not send it.
+// unmapped reports whether the record of the model does not map a parameter: the model
+// would then reject it though the client did not send it.
 func (b backend) unmapped(name string) bool {
 	record, err := llm.As[llm.Mapper](b.model)
 	return err == nil && len(record.Unmapped(map[string]any{name: nil})) > 0
 }
 
-// number reads a number of tokens of a body.
+// number parses a number of tokens in a body.
 func number(v any) (int64, bool) {
 	switch v := v.(type) {
 	case json.Number:

@@ -6,7 +6,7 @@ import (
 	"glossa/pkg/llm"
 )
 
-// Without max_tokens a model in this process generates the dialect's default at most, and
+// Without max_tokens, a model in this process generates up to the dialect's default, and
 // a remote one up to its context.
 func TestBoundOfDefaults(t *testing.T) {
 	req := &llm.Request{Prompts: []llm.Prompt{llm.Text("a")}}

@@ -1,20 +1,20 @@
-// Package budget holds users and keys to their limits: requests in a time, tokens in a
-// day and a month of UTC. It counts for all processes that share a [Ledger], and tells
-// what was used. It knows principals, the waist and the record of a request, nothing of
-// dialects, of prices, and of who gives the limits.
+// Package budget enforces the limits of users and keys: requests per time, tokens per
+// UTC day and month. It counts for all processes that share a [Ledger], and reports
+// usage. It knows principals, the waist and the record of a request, nothing of
+// dialects, prices and the origin of limits.
 //
 // A budget is leased in blocks: a process takes tokens out of the ledger before it uses
-// them, reserves what a request may use at most, and settles when the request has ended,
-// however it ended. So no ledger is ever short:
+// them, reserves the most that a request may use, and settles when the request has
+// ended, in whatever way. So the ledger never falls short:
 //
 //	used by requests <= leased by processes <= limit
 //
-// save for what a model uses beyond the bound of its request, which is charged all the
-// same. A process keeps idle what it has used in the period, but no more than 1/64 of
-// the limit; what is more it gives back as the request ends, and the rest after a minute
-// without requests and when it ends in order. What a process that is killed had leased
-// counts as used until the period ends: at most that, and what its running requests had
-// reserved.
+// except for usage beyond the bound of a request, which is charged anyway. A process
+// keeps as many idle tokens as it has used in the period, but no more than 1/64 of the
+// limit. It returns any more when a request ends, and the rest after a minute without
+// requests and on an orderly shutdown. The leases of a killed process count as used
+// until the period ends: at most its idle tokens and the reservations of its running
+// requests.
 package budget
 
 import (
@@ -30,24 +30,24 @@ import (
 
 // Times.
 const (
-	flushEvery   = 10 * time.Second // between two flushes of what was used
-	idleAfter    = time.Minute      // without a request, a lease goes back
+	flushEvery   = 10 * time.Second // between two flushes of usage
+	idleAfter    = time.Minute      // a lease without a request is returned after this time
 	callPatience = 2 * time.Second  // for one answer of a ledger
-	callPause    = time.Second      // between two questions to a ledger that failed
+	callPause    = time.Second      // before the next call to a ledger that failed
 )
 
-// Config of [New].
+// Config configures [New].
 type Config struct {
-	Ledger  Ledger        // where budgets are leased; nil: no limit is held to
+	Ledger  Ledger        // where budgets are leased; nil: no limits are enforced
 	Journal Journal       // where usage is kept; nil: in this process
-	Store   account.Store // whose limits GET /usage shows; nil: nobody's
-	// Failed is told what could not be written down or given back; nil: nobody is.
+	Store   account.Store // whose limits GET /usage shows; nil: none
+	// Failed is called with errors of storing usage and returning leases; it may be nil.
 	Failed func(error)
-	// Now is the time; nil: that of the system.
+	// Now returns the time; nil: the system's clock.
 	Now func() time.Time
 }
 
-// Budgets are those of one process.
+// Budgets are the budgets of one process.
 type Budgets struct {
 	cfg   Config
 	since time.Time
@@ -57,14 +57,14 @@ type Budgets struct {
 	paces  map[string]*pace // by principal
 	holds  map[*httpx.Record]*hold
 	usage  usage
-	timer  *time.Timer // nil: nothing is to be done
+	timer  *time.Timer // nil: nothing is due
 	closed bool
 
-	chores sync.Mutex // held by whoever flushes
+	chores sync.Mutex // held during a flush
 	last   time.Time  // of the last flush; under chores
 }
 
-// New returns budgets of which nothing is used.
+// New returns unused budgets.
 func New(cfg Config) *Budgets {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -78,15 +78,15 @@ func New(cfg Config) *Budgets {
 	}
 }
 
-// lease returns the process's lease of an account. Those of periods that are over go
-// with the occasion: nothing can use what is left of them. Its caller holds mu.
+// lease returns the process's lease of an account. It also deletes leases of periods
+// that are over, because their rest is of no use. Its caller holds mu.
 func (b *Budgets) lease(at Account, limit int64) *lease {
 	l, ok := b.leases[at]
 	if !ok {
 		now := b.cfg.Now()
 		for other := range b.leases {
 			if !now.Before(other.End) {
-				delete(b.leases, other) // its running requests settle on what they hold
+				delete(b.leases, other) // its running requests settle with their own pointers
 			}
 		}
 		l = &lease{at: at, share: tokenShare, ledger: b.cfg.Ledger, now: b.cfg.Now}
@@ -99,9 +99,9 @@ func (b *Budgets) lease(at Account, limit int64) *lease {
 	return l
 }
 
-// Observe settles what a request had reserved and counts what it used; it is for
-// [httpx.Mux]. On Lambda, where nothing runs between requests, this is also where usage
-// is flushed and idle leases go back.
+// Observe settles the reservation of a request and counts its usage; it is the Observe
+// hook of an [httpx.Mux]. On Lambda, where nothing runs between requests, it also
+// flushes usage and returns idle leases.
 func (b *Budgets) Observe(rec *httpx.Record) {
 	b.mu.Lock()
 	h := b.holds[rec]
@@ -116,7 +116,7 @@ func (b *Budgets) Observe(rec *httpx.Record) {
 	b.wake()
 }
 
-// work does what is due, unless somebody is at it.
+// work does the chores that are due, unless another goroutine does.
 func (b *Budgets) work(ctx context.Context) {
 	if !b.chores.TryLock() {
 		return
@@ -124,22 +124,22 @@ func (b *Budgets) work(ctx context.Context) {
 	defer b.chores.Unlock()
 	if now := b.cfg.Now(); now.Sub(b.last) >= flushEvery {
 		b.last = now
-		err := b.flush(ctx) // what could not be written is tried again
+		err := b.flush(ctx) // usage that could not be stored is retried later
 		for _, l := range b.idle(now.Add(-idleAfter)) {
-			err = errors.Join(err, l.giveBack(ctx))
+			err = errors.Join(err, l.returnIdle(ctx))
 		}
 		b.failed(err)
 	}
 }
 
-// failed tells of an error, if it is one that was not just told.
+// failed reports an error, unless it repeats the last one.
 func (b *Budgets) failed(err error) {
 	if err != nil && b.cfg.Failed != nil && !errors.Is(err, errPause) {
 		b.cfg.Failed(err)
 	}
 }
 
-// idle returns the leases that were not touched since a time.
+// idle returns the leases that no request has used since a time.
 func (b *Budgets) idle(since time.Time) (list []*lease) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -151,8 +151,8 @@ func (b *Budgets) idle(since time.Time) (list []*lease) {
 	return list
 }
 
-// wake sets the timer of a process that nobody asks for anything any more. It owns the
-// one goroutine here, which ends when nothing is left to do.
+// wake sets the timer of a process without requests. It owns the one goroutine here,
+// which ends when nothing is left to do.
 func (b *Budgets) wake() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -167,7 +167,7 @@ func (b *Budgets) wake() {
 	}
 }
 
-// busy tells whether anything is to be flushed or given back.
+// busy reports whether anything is left to flush or return.
 func (b *Budgets) busy() bool {
 	if len(b.usage) > 0 {
 		return true
@@ -181,8 +181,7 @@ func (b *Budgets) busy() bool {
 	return false
 }
 
-// Close writes down what was used and gives back what is leased and not in use. Requests
-// that still run settle by themselves.
+// Close stores the usage and returns unused leases. Running requests settle themselves.
 func (b *Budgets) Close(ctx context.Context) error {
 	b.mu.Lock()
 	b.closed = true
@@ -194,10 +193,10 @@ func (b *Budgets) Close(ctx context.Context) error {
 	defer b.chores.Unlock()
 	err := b.flush(ctx)
 	for _, l := range b.idle(b.cfg.Now().Add(time.Hour)) {
-		err = errors.Join(err, l.giveBack(ctx))
+		err = errors.Join(err, l.returnIdle(ctx))
 	}
 	return err
 }
 
-// total is what a request has used.
+// total returns the usage of a request.
 func total(rec *httpx.Record) int64 { return int64(rec.Usage.Input) + int64(rec.Usage.Output) }

@@ -23,13 +23,13 @@ import (
 	"glossa/pkg/table/tabletest"
 )
 
-// A ledgerJournal is both, as all kinds of them are.
+// A ledgerJournal is a ledger and a journal, as all implementations are.
 type ledgerJournal interface {
 	Ledger
 	Journal
 }
 
-// ledgers opens each kind of ledger, empty, as often as there are processes.
+// ledgers opens each kind of ledger, empty, once for each process.
 func ledgers(t *testing.T) map[string]func() ledgerJournal {
 	t.Helper()
 	path, service, memory := filepath.Join(t.TempDir(), "usage"), tabletest.New(t), NewMemory()
@@ -54,12 +54,12 @@ func key(t *testing.T, store account.Store, name string, limits account.Limits) 
 	return secret
 }
 
-// A speaker is a model that says a token a chunk, of 5 bytes, and takes a token for 4
-// bytes of its prompts. What it really used is counted.
+// A speaker is a model that generates a token a chunk, of 5 bytes, and counts a token
+// for 4 bytes of its prompts. It records its true usage.
 type speaker struct {
 	truth *atomic.Int64
-	says  int // tokens of a row, unless max_tokens are fewer
-	fails int // so many tokens before an error; 0: none
+	says  int // tokens of a row, unless max_tokens is smaller
+	fails int // tokens before an error; 0: none
 }
 
 func (s speaker) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Chunk, error] {
@@ -98,16 +98,16 @@ func (s speaker) Open(context.Context, string) (*llm.Model, error) {
 
 func (s speaker) List(context.Context) ([]llm.ModelInfo, error) { return nil, nil }
 
-// An order is what a request of the tests asks for.
+// An order is a test request.
 type order struct {
 	Prompt string
 	Max    *int
-	Leave  int  // after so many chunks
+	Leave  int  // leave after this many chunks
 	Panic  bool // at the end
-	Count  int  // nothing is generated, and so many tokens are used
+	Count  int  // use this many tokens without a generation
 }
 
-// serve is one process: its budgets and its handler of orders.
+// serve returns one process: its budgets and its handler of orders.
 func serve(store account.Store, cfg Config, models llm.Models) (*Budgets, http.Handler) {
 	b := New(cfg)
 	accounts := account.New(account.Config{Store: store})
@@ -126,7 +126,7 @@ func serve(store account.Store, cfg Config, models llm.Models) (*Budgets, http.H
 	return b, mux.Handler()
 }
 
-// orders answers orders as a dialect would.
+// orders answers orders like a dialect.
 type orders struct{ models llm.Models }
 
 func (s orders) handle(w http.ResponseWriter, r *http.Request) error {
@@ -183,8 +183,8 @@ func newStore(t *testing.T) account.Store {
 	return account.NewFile(filepath.Join(t.TempDir(), "accounts.json"))
 }
 
-// many lets processes have as many requests at once as they like, of all kinds of ends,
-// and returns how many tokens were really used.
+// many sends many concurrent requests with all kinds of ends to the processes, and
+// counts the tokens that they really use.
 func many(t *testing.T, limit int64, processes []*Budgets, handlers []http.Handler, secret string, truth *atomic.Int64) {
 	t.Helper()
 	var wg sync.WaitGroup
@@ -221,8 +221,8 @@ func many(t *testing.T, limit int64, processes []*Budgets, handlers []http.Handl
 	}
 }
 
-// Whatever requests do and however they end, no more is used than the limit, and when the
-// processes have ended the ledger has what they used.
+// However requests end, the usage does not exceed the limit, and when the processes have
+// ended the ledger has their usage.
 func TestNoMoreThanTheLimit(t *testing.T) {
 	for name, open := range ledgers(t) {
 		t.Run(name, func(t *testing.T) {
@@ -257,7 +257,7 @@ func TestNoMoreThanTheLimit(t *testing.T) {
 	}
 }
 
-// Nor if the table fails in every way, and loses answers.
+// The same holds if the table fails in every way, and loses answers.
 func TestNoMoreThanTheLimitWithFaults(t *testing.T) {
 	const limit = 20_000
 	service, store, truth := tabletest.New(t), newStore(t), &atomic.Int64{}
@@ -273,7 +273,7 @@ func TestNoMoreThanTheLimitWithFaults(t *testing.T) {
 	many(t, limit, processes, handlers, secret, truth)
 	service.Fault(nil)
 	for _, b := range processes {
-		_ = b.Close(t.Context()) // what may have been done is not done again
+		_ = b.Close(t.Context()) // calls that may have taken effect are not retried
 	}
 	n, err := NewTable(service.Table()).Leased(t.Context(), dayOf("key k", noon()))
 	if err != nil || n < truth.Load() || n > limit {
@@ -284,7 +284,7 @@ func TestNoMoreThanTheLimitWithFaults(t *testing.T) {
 	}
 }
 
-// anything is any fault, or none for the most part.
+// anything returns random faults, mostly none.
 func anything() func(string) (int, string) {
 	var mu sync.Mutex
 	random := rand.New(rand.NewPCG(1, 2))
@@ -305,14 +305,14 @@ func anything() func(string) (int, string) {
 	}
 }
 
-// noon is today's: no test runs past midnight.
+// noon returns today's noon: no test runs past midnight.
 func noon() time.Time { return time.Now().UTC().Truncate(24 * time.Hour).Add(12 * time.Hour) }
 
-// at is a clock that stands.
+// at returns a stopped clock.
 func at(now time.Time) func() time.Time { return func() time.Time { return now } }
 
-// skipping is a clock that goes on with each look, so that ledgers that failed are asked
-// again.
+// skipping returns a clock that advances with each reading, so that ledgers that failed
+// are called again.
 func skipping(step time.Duration) func() time.Time {
 	var looks atomic.Int64
 	start := noon()

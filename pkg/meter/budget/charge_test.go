@@ -19,15 +19,14 @@ import (
 	"glossa/pkg/table/tabletest"
 )
 
-// An unbounded model is one whose record tells no context.
+// An unbounded model has a record without a context.
 type unbounded struct{ speaker }
 
 func (m unbounded) Open(context.Context, string) (*llm.Model, error) {
 	return &llm.Model{ModelInfo: llm.ModelInfo{Name: "m"}, Backend: m.speaker}, nil
 }
 
-// Whatever a request asks for, it is refused rather than added up beyond what a number
-// holds: nothing that it asks for gives tokens back.
+// A huge request is rejected rather than overflowed: no request gives tokens back.
 func TestHugeRequests(t *testing.T) {
 	book := NewMemory()
 	_, h, secret := one(t, account.Limits{TokensPerDay: 1000}, Config{Ledger: book, Now: at(noon())}, unbounded{speaker{&atomic.Int64{}, 10, 0}})
@@ -39,7 +38,7 @@ func TestHugeRequests(t *testing.T) {
 			t.Fatalf("%d: %d leased", tokens, n)
 		}
 	}
-	unknown := backend{info: &llm.ModelInfo{Name: "m"}} // whose context is not known
+	unknown := backend{info: &llm.ModelInfo{Name: "m"}} // without a context
 	for _, req := range []llm.Request{
 		{N: 2, Params: llm.Params{MaxTokens: new(1 << 62)}},
 		{N: math.MaxInt64, Params: llm.Params{MaxTokens: new(math.MaxInt64)}},
@@ -60,8 +59,8 @@ func TestHugeNumbers(t *testing.T) {
 	}
 }
 
-// A teller is a model of 20 chunks of 8 bytes, or as many lines of keys, that tells of
-// its usage what it is made of.
+// A teller is a model of 20 chunks of 8 bytes, or as many lines of keys, that reports
+// the usage that it is made of.
 type teller struct {
 	usage *llm.Usage
 	keys  map[string]any // of the last line
@@ -70,7 +69,7 @@ type teller struct {
 func (m teller) Generate(ctx context.Context, _ *llm.Request) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
 		for range 20 {
-			if ctx.Err() != nil { // as a backend that is drained
+			if ctx.Err() != nil { // like a backend that is drained
 				yield(llm.Chunk{Finish: llm.FinishCancelled, Usage: m.usage}, nil)
 				return
 			}
@@ -104,7 +103,7 @@ func (m teller) Open(context.Context, string) (*llm.Model, error) {
 
 func (m teller) List(context.Context) ([]llm.ModelInfo, error) { return nil, nil }
 
-// used is what a request of 400 bytes to a model is charged; do runs it.
+// used returns the charge for a request of 400 bytes to a model; do runs it.
 func used(t *testing.T, m teller, do func(context.Context, *llm.Model)) (input, output int) {
 	t.Helper()
 	store, clock := newStore(t), at(noon())
@@ -131,7 +130,7 @@ func used(t *testing.T, m teller, do func(context.Context, *llm.Model)) (input, 
 	return rec.Usage.Input, rec.Usage.Output
 }
 
-// What a model does not tell is estimated, one figure apart from the other.
+// Usage that a model does not report is estimated, each count separately.
 func TestWhatIsNotTold(t *testing.T) {
 	generate := func(leave int) func(context.Context, *llm.Model) {
 		return func(ctx context.Context, m *llm.Model) {
@@ -162,7 +161,7 @@ func TestWhatIsNotTold(t *testing.T) {
 	}
 }
 
-// The same of canonical keys: what they tell is counted once, and what they do not tell is
+// The same for canonical keys: reported usage is counted once, and missing usage is
 // estimated.
 func TestWhatInvocationsDoNotTell(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -200,7 +199,7 @@ func TestWhatInvocationsDoNotTell(t *testing.T) {
 	}
 }
 
-// Usage of a model whose name no key can have is written, and so is what comes after it.
+// Usage of a model whose name is too long for a key is stored, and so is later usage.
 func TestNamesThatNoKeyHas(t *testing.T) {
 	book := NewTable(tabletest.New(t).Table())
 	day := noon().Format("2006-01-02")
@@ -218,7 +217,7 @@ func TestNamesThatNoKeyHas(t *testing.T) {
 	}
 }
 
-// unlimited is a model whose record has no place for max_new_tokens.
+// unlimited is a model whose record does not map max_new_tokens.
 type unlimited struct{ speaker }
 
 func (unlimited) Unmapped(body map[string]any) (names []string) {
@@ -228,7 +227,7 @@ func (unlimited) Unmapped(body map[string]any) (names []string) {
 	return names
 }
 
-// What the client did not send is not sent to a model that would refuse it.
+// No limit is added for a model that would reject it.
 func TestLimitsThatNoRecordMaps(t *testing.T) {
 	book := NewMemory()
 	b := New(Config{Ledger: book, Now: at(noon())})
@@ -246,7 +245,7 @@ func TestLimitsThatNoRecordMaps(t *testing.T) {
 	}
 }
 
-// reluctant is a journal that writes one usage at a time.
+// reluctant is a journal that stores one usage at a time.
 type reluctant struct{ *Memory }
 
 func (r reluctant) Add(ctx context.Context, list []Usage) (int, error) {
@@ -257,7 +256,7 @@ func (r reluctant) Add(ctx context.Context, list []Usage) (int, error) {
 	return n, err
 }
 
-// Usage that could not be written is written later, once.
+// Usage that could not be stored is stored later, once.
 func TestUsageWrittenLater(t *testing.T) {
 	book := NewMemory()
 	b := New(Config{Journal: reluctant{book}, Now: at(noon())})

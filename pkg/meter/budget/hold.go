@@ -12,7 +12,7 @@ import (
 	"glossa/pkg/llm"
 )
 
-// A hold is what one request has reserved: the same number of tokens of each budget.
+// A hold is the reservation of one request: the same number of tokens of each budget.
 type hold struct {
 	header http.Header // of the answer
 	now    func() time.Time
@@ -24,7 +24,7 @@ type hold struct {
 	settled  bool
 }
 
-// adjust makes the reservation most, or less where that is not left, but least at least.
+// adjust sets the reservation to most, or to less if most is not left, but at least to least.
 func (h *hold) adjust(ctx context.Context, least, most int64) (int64, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -51,8 +51,8 @@ func (h *hold) adjust(ctx context.Context, least, most int64) (int64, error) {
 	return h.reserved, nil
 }
 
-// release gives back n of the reservations of the first leases. What cannot be given back
-// now is lost to the period, or idle.
+// release returns n of the reservations of the first leases. An amount that cannot be
+// returned now stays idle, or is lost to the period.
 func (h *hold) release(ctx context.Context, first int, n int64) {
 	for _, l := range h.leases[:first] {
 		_ = l.settle(ctx, n, 0)
@@ -70,7 +70,7 @@ func (h *hold) settle(ctx context.Context, used int64) (err error) {
 	return err
 }
 
-// room is what the request could reserve in all, as far as the process knows.
+// room returns the largest total reservation possible, as far as the process knows.
 func (h *hold) room(ctx context.Context) int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -81,7 +81,7 @@ func (h *hold) room(ctx context.Context) int64 {
 	return h.reserved + room
 }
 
-// refuse tells a client why a reservation was not given.
+// refuse returns the client's error for a failed reservation.
 func (h *hold) refuse(err error, need int64) error {
 	h.show()
 	r, ok := errors.AsType[*refusal](err)
@@ -93,7 +93,7 @@ func (h *hold) refuse(err error, need int64) error {
 	if others > 0 {
 		also = fmt.Sprintf(", beside %d that running requests hold", others)
 		if need <= r.left+others {
-			wait = min(wait, 10*time.Second) // they may use less
+			wait = min(wait, 10*time.Second) // others may use less than they reserved
 		}
 	}
 	name := "day"
@@ -109,8 +109,8 @@ func (h *hold) refuse(err error, need int64) error {
 	}
 }
 
-// show puts the budget that has the least left into the answer's header, in the words of
-// OpenAI's. Other processes' requests since this one last leased are not in it.
+// show writes the budget with the least left to the answer's headers, in the format of
+// OpenAI's. It does not include requests of other processes since this one's last lease.
 func (h *hold) show() {
 	var least int64 = -1
 	for i, l := range h.leases {
@@ -127,7 +127,7 @@ func (h *hold) show() {
 	}
 }
 
-// spell writes a time as OpenAI's headers do: 1s, 6m0s, 20ms.
+// spell formats a time as OpenAI's headers do: 1s, 6m0s, 20ms.
 func spell(d time.Duration) string {
 	if d < time.Second {
 		return max(0, d).Round(time.Millisecond).String()
@@ -135,8 +135,8 @@ func spell(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
-// begin reserves a token for each byte of the body of a request that has used so much, or
-// what is left if that is less, and one at least.
+// begin reserves a token for each byte of the body of a request that has used this much,
+// or the rest if that is less, and at least one.
 func (h *hold) begin(ctx context.Context, used, body int64) error {
 	h.mu.Lock()
 	reserved := h.reserved

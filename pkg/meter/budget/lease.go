@@ -8,46 +8,46 @@ import (
 	"time"
 )
 
-// Parts of a limit that a process may keep idle at most: of tokens, and of requests.
+// The largest parts of a limit that a process may keep idle: of tokens, and of requests.
 const (
 	tokenShare   = 64
 	requestShare = 8
 )
 
-// A lease is what a process has of an account.
+// A lease is a process's share of an account.
 //
-//	leased = idle + reserved + used, where idle may be negative: it is owed
+// leased = idle + reserved + used, where a negative idle is a debt
 type lease struct {
 	at     Account
 	share  int64
 	ledger Ledger
 	now    func() time.Time
-	limit  atomic.Int64 // as it was last heard
-	idle   atomic.Int64 // changed under mu; read by whoever wants to know
+	limit  atomic.Int64 // as last reported
+	idle   atomic.Int64 // changed under mu; read without it
 
-	mu       sync.Mutex // held while the ledger is asked: one at a time
+	mu       sync.Mutex // held during calls to the ledger: one at a time
 	reserved int64      // by running requests
 	used     int64      // by requests of this process
-	left     int64      // that no process had leased, when that was last heard
+	left     int64      // leased by no process, as last reported
 	heard    bool
-	touched  time.Time // by a request
-	retry    time.Time // the ledger may be asked again
+	touched  time.Time // last use by a request
+	retry    time.Time // no ledger call before this time
 }
 
-// A refusal says why a budget does not let a request pass.
+// A refusal is the reason why a budget rejects a request.
 type refusal struct {
 	at       Account
 	limit    int64
 	left     int64 // of the limit
 	reserved int64 // of it, by running requests of this process
-	err      error // [ErrSpent], or what the ledger failed with
+	err      error // [ErrSpent], or the error of the ledger
 }
 
 func (r *refusal) Error() string { return r.at.Principal + ": " + r.at.Period + ": " + r.err.Error() }
 func (r *refusal) Unwrap() error { return r.err }
 
-// reserve sets aside up to most, and at least least. Its error is a *refusal, and nothing
-// is set aside then.
+// reserve reserves up to most, and at least least. Its error is a *refusal; nothing is
+// reserved then.
 func (l *lease) reserve(ctx context.Context, least, most int64) (int64, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -68,7 +68,7 @@ func (l *lease) reserve(ctx context.Context, least, most int64) (int64, error) {
 	return got, nil
 }
 
-// take leases more, a block that grows with what the process uses.
+// take leases more, in a block that grows with the process's usage.
 func (l *lease) take(ctx context.Context, least, lack int64) error {
 	limit := l.limit.Load()
 	return l.ask(ctx, func(ctx context.Context) error {
@@ -81,11 +81,11 @@ func (l *lease) take(ctx context.Context, least, lack int64) error {
 	})
 }
 
-// keep is what the process may have idle.
+// keep returns the largest amount that the process may keep idle.
 func (l *lease) keep() int64 { return min(l.limit.Load()/l.share, l.used) }
 
-// ask calls the ledger, unless that failed a moment ago. A request that is cancelled
-// does not cancel the call: what it leased would be lost.
+// ask calls the ledger, unless it failed a moment ago. A cancelled request does not
+// cancel the call, because the lease would be lost.
 func (l *lease) ask(ctx context.Context, call func(context.Context) error) error {
 	if now := l.now(); now.Before(l.retry) {
 		return errPause
@@ -99,15 +99,16 @@ func (l *lease) ask(ctx context.Context, call func(context.Context) error) error
 	return err
 }
 
-// errPause is said in place of a ledger that failed a moment ago.
+// errPause is returned instead of calling a ledger that failed a moment ago.
 var errPause = errors.New("the ledger failed a moment ago")
 
-// room is what a request could have, as far as the process knows; it asks once.
+// room returns the amount available to a request, as far as the process knows; it calls the ledger
+// once.
 func (l *lease) room(ctx context.Context) int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.heard {
-		_ = l.ask(ctx, func(ctx context.Context) error { // whoever takes hears of it
+		_ = l.ask(ctx, func(ctx context.Context) error { // take reports its error
 			leased, err := l.ledger.Leased(ctx, l.at)
 			if err == nil {
 				l.left, l.heard = max(0, l.limit.Load()-leased), true
@@ -118,8 +119,8 @@ func (l *lease) room(ctx context.Context) int64 {
 	return max(0, l.left+l.idle.Load())
 }
 
-// settle ends a reservation, of which a request used so much, or more. Its error says that
-// something could not be given back, or is owed on.
+// settle ends a reservation, of which a request used this much, or more. It returns an
+// error if something could not be returned to the ledger, or is still owed.
 func (l *lease) settle(ctx context.Context, reserved, used int64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -127,29 +128,29 @@ func (l *lease) settle(ctx context.Context, reserved, used int64) error {
 	l.reserved -= reserved
 	l.used += used
 	switch idle := l.idle.Add(reserved - used); {
-	case !l.now().Before(l.at.End): // nothing can use it
+	case !l.now().Before(l.at.End): // of no use any more
 	case idle < 0:
-		return l.give(ctx, idle)
+		return l.refund(ctx, idle)
 	case idle > l.keep():
-		return l.give(ctx, idle-l.keep())
+		return l.refund(ctx, idle-l.keep())
 	}
 	return nil
 }
 
-// giveBack returns what is idle.
-func (l *lease) giveBack(ctx context.Context) error {
+// returnIdle returns idle tokens to the ledger.
+func (l *lease) returnIdle(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.idle.Load() == 0 || !l.now().Before(l.at.End) {
 		return nil
 	}
-	return l.give(ctx, l.idle.Load())
+	return l.refund(ctx, l.idle.Load())
 }
 
-// give returns n to the ledger, or charges -n. What may have been given is not idle any
-// more, and what may have been charged is owed on: it is lost to the period rather than
-// used twice.
-func (l *lease) give(ctx context.Context, n int64) error {
+// refund returns n to the ledger, or charges -n. If the call may have succeeded, n no
+// longer counts as idle, or as owed: the period loses tokens rather than uses them
+// twice.
+func (l *lease) refund(ctx context.Context, n int64) error {
 	err := l.ask(ctx, func(ctx context.Context) error { return l.ledger.Return(ctx, l.at, n) })
 	if errors.Is(err, ErrBusy) || errors.Is(err, errPause) || err != nil && n < 0 {
 		return err
@@ -161,7 +162,8 @@ func (l *lease) give(ctx context.Context, n int64) error {
 	return err
 }
 
-// untouched tells whether something is idle, or owed, that no request touched since.
+// untouched reports whether the lease has idle or owed tokens and no request has used it since a
+// time.
 func (l *lease) untouched(since time.Time) bool {
 	if l.idle.Load() == 0 || !l.mu.TryLock() {
 		return false

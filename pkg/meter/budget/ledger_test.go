@@ -31,9 +31,9 @@ func takes(t *testing.T, open func() ledgerJournal) {
 	}{
 		{10, 40, 100, 40, 60, nil},
 		{10, 40, 100, 40, 20, nil},
-		{10, 40, 100, 20, 0, nil}, // less than it would have
+		{10, 40, 100, 20, 0, nil}, // less than most
 		{1, 1, 100, 0, 0, ErrSpent},
-		{1, 10, 105, 5, 0, nil},     // the limit was raised
+		{1, 10, 105, 5, 0, nil},     // after the limit was raised
 		{1, 10, 50, 0, 0, ErrSpent}, // and lowered
 		{60, 60, 50, 0, 0, ErrSpent},
 	} {
@@ -43,7 +43,7 @@ func takes(t *testing.T, open func() ledgerJournal) {
 		}
 		l = open() // another process
 	}
-	for _, n := range []int64{30, -20} { // given back, and charged
+	for _, n := range []int64{30, -20} { // returned, and charged
 		if err := l.Return(ctx, account, n); err != nil {
 			t.Error(err)
 		}
@@ -60,7 +60,7 @@ func takes(t *testing.T, open func() ledgerJournal) {
 	atOnce(t, open)
 }
 
-// atOnce takes all that there is in many goroutines, and no more.
+// atOnce takes the whole limit in many goroutines, and no more.
 func atOnce(t *testing.T, open func() ledgerJournal) {
 	var wg sync.WaitGroup
 	var mu sync.Mutex
@@ -69,7 +69,7 @@ func atOnce(t *testing.T, open func() ledgerJournal) {
 	for range 8 {
 		wg.Go(func() {
 			l := open()
-			for range 1000 { // more than there is to take
+			for range 1000 { // more than the limit
 				got, _, err := l.Take(ctx, busy, 1, 7, 500)
 				mu.Lock()
 				sum += got
@@ -108,8 +108,8 @@ func journal(t *testing.T, a, b ledgerJournal) {
 	}
 }
 
-// A change whose answer is lost is not made twice, and an error says that it may have been
-// made; one that the table was too busy for was not.
+// A change whose answer is lost is not repeated, and the error says that it may have taken
+// effect; a change that a busy table rejected did not.
 func TestNothingIsGivenBackTwice(t *testing.T) {
 	for fault, want := range map[int]int64{tabletest.Lost: 900, tabletest.Close: 1000, 500: 1000, 400: 1000} {
 		service := tabletest.New(t)
@@ -131,7 +131,7 @@ func TestNothingIsGivenBackTwice(t *testing.T) {
 			t.Errorf("fault %d: %d leased, %v", fault, n, err)
 		}
 	}
-	// An account that the table has removed gives nothing to anybody.
+	// Nothing can be returned to an account that the table has deleted.
 	l, gone := NewTable(tabletest.New(t).Table()), dayOf("key a", noon())
 	if err := l.Return(t.Context(), gone, 100); err == nil {
 		t.Error("something is given back to an account that is gone")
@@ -142,7 +142,7 @@ func TestNothingIsGivenBackTwice(t *testing.T) {
 	if err := l.Return(t.Context(), gone, -20); err != nil {
 		t.Errorf("what was used is not charged to it: %v", err)
 	}
-	// Nor does a process use what it may have given back.
+	// A process does not use tokens that it may have returned.
 	for _, err := range []error{errors.New("it broke"), ErrBusy} {
 		lease := &lease{at: gone, share: tokenShare, ledger: failing{NewMemory(), err}, now: noon}
 		lease.limit.Store(1000)
@@ -158,7 +158,7 @@ func TestNothingIsGivenBackTwice(t *testing.T) {
 	}
 }
 
-// failing is a ledger that nothing can be given back to.
+// failing is a ledger whose Return fails.
 type failing struct {
 	*Memory
 	err error
@@ -166,7 +166,7 @@ type failing struct {
 
 func (f failing) Return(context.Context, Account, int64) error { return f.err }
 
-// A file outlives its process, and one that somebody spoiled lets nobody use a budget.
+// A file outlives its process, and a damaged file lets nobody use a budget.
 func TestFileLasts(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "usage")
 	account := dayOf("key a", noon())
@@ -196,8 +196,8 @@ func TestFileLasts(t *testing.T) {
 
 func TestBookForgets(t *testing.T) {
 	b, now := newBook(), noon()
-	b.give(dayOf("key a", now), -5)
-	b.give(dayOf("key a", now.AddDate(0, 0, -1)), -5)
+	b.refund(dayOf("key a", now), -5)
+	b.refund(dayOf("key a", now.AddDate(0, 0, -1)), -5)
 	b.add([]Usage{{Day: now.AddDate(0, 0, -keepDays-1).Format(time.DateOnly)}, {Day: now.AddDate(0, 0, -keepDays).Format(time.DateOnly)}})
 	b.prune(now)
 	if len(b.Leased) != 1 || len(b.Usage) != 1 {

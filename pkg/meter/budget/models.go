@@ -10,18 +10,18 @@ import (
 	"glossa/pkg/llm"
 )
 
-// Models returns models that hold the sender of a request to the budget. They must stand
-// before [glossa/pkg/meter.Models], which counts what was used on the record of the request.
+// Models returns models that enforce the budget of a request's sender. They must wrap
+// [glossa/pkg/meter.Models], which counts the usage on the record of the request.
 //
-// Open reserves a token for each byte of the request's body, or what is left if that is
-// less: most tokenizers make fewer, and a budget of 10,000 tokens must hold a body of
-// 12,000 bytes. Generate reserves the most that it can use, see [bound]; it is refused if
-// that is not left, unless the client sent no max_tokens: then those are what is left.
-// Every other call that runs the model reserves a token for each byte of its texts, or what
-// is left if that is less, and is refused if nothing is left. What it uses beyond that is
-// charged when the request ends, so the last call of a period may go over the limit by its
-// own tokens. What the provider of a model does not tell is estimated for senders who have
-// a budget, and stands in the record of the request like what is told.
+// Open reserves a token for each byte of the request's body, or the rest of the budget if
+// that is less: most tokenizers make fewer tokens, and a budget of 10,000 tokens must allow
+// a body of 12,000 bytes. Generate reserves the most that it can use, see [bound]. It is
+// rejected if less is left, unless the client sent no max_tokens: then the rest is its
+// limit. Every other call that runs the model reserves a token for each byte of its texts,
+// or the rest if that is less, and is rejected if nothing is left. Usage beyond the
+// reservation is charged when the request ends, so the last call of a period may exceed the
+// limit by its own tokens. If a provider does not report usage, it is estimated for senders
+// with a budget, and goes to the record of the request like reported usage.
 func (b *Budgets) Models(models llm.Models) llm.Models { return budgeted{models, b} }
 
 type budgeted struct {
@@ -44,8 +44,8 @@ func (m budgeted) Open(ctx context.Context, name string) (*llm.Model, error) {
 	return intercept.Wrap(model, backend{model.Backend, &model.ModelInfo, h}), nil
 }
 
-// hold returns what the request reserves. It is nil if the sender has no budget or is not
-// known.
+// hold returns the reservation of the request. It is nil if the sender has no budget or
+// is unknown.
 func (b *Budgets) hold(ctx context.Context) *hold {
 	p, ok := account.PrincipalOf(ctx)
 	if !ok || b.cfg.Ledger == nil {
@@ -69,7 +69,7 @@ func (b *Budgets) hold(ctx context.Context) *hold {
 	return h
 }
 
-// backend holds the calls of a model to h; nil: the request may use anything.
+// backend enforces the hold h on the calls of a model; nil: no limit.
 type backend struct {
 	model llm.Backend // below the budget
 	info  *llm.ModelInfo
@@ -89,7 +89,7 @@ func (b backend) Intercept(ctx context.Context, call *intercept.Call, next inter
 			return
 		}
 		given, before := b.tally(call), rec.Usage
-		defer func() { // also when the client left, and in a panic
+		defer func() { // even if the client left, and in a panic
 			if given.pieces > 0 {
 				rec.Count(given.missing(before, rec.Usage, func() int { return b.inputOf(ctx, rec, call) }))
 			}
@@ -104,7 +104,7 @@ func (b backend) Intercept(ctx context.Context, call *intercept.Call, next inter
 	}
 }
 
-// admit reserves what call may use, and returns it with the limit that its answer gets.
+// admit reserves the tokens that call may use, and returns the call with the limit for its answer.
 func (b backend) admit(ctx context.Context, rec *httpx.Record, call *intercept.Call) (*intercept.Call, error) {
 	if b.h == nil {
 		return call, nil
@@ -119,8 +119,8 @@ func (b backend) admit(ctx context.Context, rec *httpx.Record, call *intercept.C
 	return call, b.h.begin(ctx, total(rec), call.Bytes())
 }
 
-// reserve sets aside what body asks for. What the client did not ask for is the record's
-// to say, so that it is charged beyond the budget rather than refused.
+// reserve reserves the tokens that body asks for. Tokens that the client did not ask for
+// depend on the record, so they are charged beyond the budget rather than rejected.
 func (b backend) reserve(ctx context.Context, rec *httpx.Record, body map[string]any) error {
 	least, most := total(rec)+1, total(rec)+rec.Read
 	if n, ok := number(body["max_new_tokens"]); ok {
@@ -132,7 +132,7 @@ func (b backend) reserve(ctx context.Context, rec *httpx.Record, body map[string
 	return err
 }
 
-// inputOf estimates the tokens that call gave to a model which did not tell them.
+// inputOf estimates the input tokens of a call that does not report them.
 func (b backend) inputOf(ctx context.Context, rec *httpx.Record, call *intercept.Call) int {
 	bytes := call.Bytes()
 	switch req := call.Request.(type) {

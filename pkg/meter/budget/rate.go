@@ -12,14 +12,15 @@ import (
 	"glossa/pkg/llm"
 )
 
-// A pace is how fast one principal may send requests to this process.
+// A pace limits the request rate of one principal in this process.
 type pace struct {
 	mu     sync.Mutex
 	bucket account.Bucket
 }
 
-// Guard counts a request for inference against the rate of its sender; it is for
-// [httpx.Mux], behind [account.Accounts.Guard]. A rate N per second or minute holds so:
+// Guard counts a request for inference against the rate of its sender; it is a guard of
+// an [httpx.Mux], to run after [account.Accounts.Guard]. A rate N per second or minute
+// means:
 //
 //   - in one process, N requests at once and then N in each second or minute;
 //   - in all processes that share the ledger, N in each minute of the clock, or 10 N in
@@ -35,7 +36,7 @@ func (b *Budgets) Guard(r *http.Request, route *httpx.Route) (*http.Request, err
 	return r, b.admit(r, p)
 }
 
-// admit takes one request of the process's pace and one of the window's that all share.
+// admit takes one request from the process's pace and one from the window that all share.
 func (b *Budgets) admit(r *http.Request, p account.Principal) error {
 	rate, now := p.Limits.Requests, b.cfg.Now()
 	pause := rate.Per / time.Duration(rate.N)
@@ -46,7 +47,7 @@ func (b *Budgets) admit(r *http.Request, p account.Principal) error {
 	own.mu.Unlock()
 	if wait == 0 && l != nil {
 		if _, err := l.reserve(r.Context(), 1, 1); err == nil {
-			_ = l.settle(r.Context(), 1, 1) // which gives nothing back
+			_ = l.settle(r.Context(), 1, 1) // it gives nothing back
 			left = int(min(int64(left), l.room(r.Context())))
 		} else if errors.Is(err, ErrSpent) || errors.Is(err, ErrBusy) {
 			left, reset = 0, l.at.End.Sub(now)
@@ -63,8 +64,8 @@ func (b *Budgets) admit(r *http.Request, p account.Principal) error {
 	return nil
 }
 
-// pace returns the pace of a principal, of whom there are no more than credentials, and
-// the lease of the window that now is in, nil without a ledger.
+// pace returns the pace of a principal, of which there are no more than credentials,
+// and the lease of the current window, nil without a ledger.
 func (b *Budgets) pace(principal string, rate account.Rate, now time.Time) (*pace, *lease) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

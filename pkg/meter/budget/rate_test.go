@@ -13,7 +13,7 @@ import (
 	"glossa/pkg/table/tabletest"
 )
 
-// rates sends a request to each process in turn and counts those that are let in.
+// rates sends a request to each process in turn and counts those that pass.
 func rates(handlers []http.Handler, secret string, n int) (in int, last *httptest.ResponseRecorder) {
 	for i := range n {
 		w := post(handlers[i%len(handlers)], secret, order{})
@@ -25,13 +25,13 @@ func rates(handlers []http.Handler, secret string, n int) (in int, last *httptes
 	return in, last
 }
 
-// The rate of a key holds in one process and in all, and at least half of it can be used
-// however many processes there are.
+// The rate of a key holds in one process and in all together, and at least half of it
+// can be used, however many processes there are.
 func TestRate(t *testing.T) {
 	for _, test := range []struct {
 		rate      account.Rate
 		processes int
-		least     int // let in at once, all the same time
+		least     int // fewest that pass at once
 		most      int
 		window    time.Duration
 	}{
@@ -60,7 +60,7 @@ func TestRate(t *testing.T) {
 			}
 			clock = clock.Add(test.window)
 		}
-		// Without the table each process holds the rate by itself.
+		// Without the table each process enforces the rate alone.
 		service.Fault(func(string) (int, string) { return tabletest.Close, "" })
 		if in, _ := rates(handlers[:1], secret, 500); in != test.rate.N {
 			t.Errorf("%v, no table: %d let in", test.rate, in)
@@ -68,7 +68,7 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// What other processes let in is in the header, as far as this one has heard.
+// The header includes the requests of other processes, as far as this one knows.
 func TestRateHeader(t *testing.T) {
 	service, store := tabletest.New(t), newStore(t)
 	secret := key(t, store, "k", account.Limits{Requests: account.Rate{N: 60, Per: time.Minute}})
@@ -85,7 +85,7 @@ func TestRateHeader(t *testing.T) {
 	}
 }
 
-// Listing models is not counted, and what is refused gets no budget.
+// Listing models is not counted, and rejected requests have no budget.
 func TestRateIsOfInference(t *testing.T) {
 	book := NewMemory()
 	b, h, secret := one(t, account.Limits{Requests: account.Rate{N: 1, Per: time.Minute}, TokensPerDay: 100}, Config{Ledger: book, Now: at(noon())}, speaker{&atomic.Int64{}, 1, 0})

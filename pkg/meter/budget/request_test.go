@@ -20,7 +20,7 @@ import (
 	"glossa/pkg/table/tabletest"
 )
 
-// one is one process with one key of some limits.
+// one returns one process with one key with limits.
 func one(t *testing.T, limits account.Limits, cfg Config, models llm.Models) (*Budgets, http.Handler, string) {
 	t.Helper()
 	store := newStore(t)
@@ -30,7 +30,7 @@ func one(t *testing.T, limits account.Limits, cfg Config, models llm.Models) (*B
 	return b, h, secret
 }
 
-// leasedToday is what the ledger has of the key's day.
+// leasedToday returns the ledger's lease of the key's day.
 func leasedToday(t *testing.T, l Ledger) int64 {
 	t.Helper()
 	n, err := l.Leased(t.Context(), dayOf("key k", noon()))
@@ -53,7 +53,8 @@ func TestRequestsOfABudget(t *testing.T) {
 	if header.Get("X-Ratelimit-Limit-Tokens") != "10000" || header.Get("X-Ratelimit-Reset-Tokens") != "12h0m0s" || err != nil || left < 9000 || left > 9100 {
 		t.Errorf("%v", header)
 	}
-	// What the client asks for is not cut: it is refused, and told what is left and until when.
+	// A limit that the client sends is not lowered: the request is rejected, with the rest of the
+	// budget and its end.
 	w = post(h, secret, order{Prompt: prompt, Max: new(9_500)})
 	if w.Code != 429 || w.Header().Get("Retry-After") != "43200" || !strings.Contains(w.Body.String(), "10000 tokens a day has 9400 left until "+noon().Add(12*time.Hour).Format(time.RFC3339)) {
 		t.Errorf("%d, %v, %s", w.Code, w.Header(), w.Body)
@@ -61,8 +62,8 @@ func TestRequestsOfABudget(t *testing.T) {
 	if n := leasedToday(t, book); n > 600+10_000/64 {
 		t.Errorf("a request that was refused has %d", n)
 	}
-	// What it does not ask for is what there is: all that the model says, then half of what
-	// is left, and all of it at the end.
+	// Without a limit the request gets the rest: at first all that the model gives, then
+	// half of the rest, and all of it at the end.
 	for _, want := range []string{"3000", "2942", "2048", "694"} { // 9400, 6300, 3258 and 1110 are left
 		if w := post(h, secret, order{Prompt: prompt}); w.Code != 200 || w.Body.String() != want {
 			t.Errorf("%d, %s, want %s", w.Code, w.Body, want)
@@ -76,7 +77,7 @@ func TestRequestsOfABudget(t *testing.T) {
 	}
 }
 
-// A key without limits writes nothing, and one whose limits end has none.
+// A key without limits causes no writes, and a key whose limits are removed has none.
 func TestNoLimits(t *testing.T) {
 	service := tabletest.New(t)
 	book := NewTable(service.Table())
@@ -91,7 +92,7 @@ func TestNoLimits(t *testing.T) {
 	}
 }
 
-// Where a budget holds many requests, most of them write nothing.
+// If a budget holds many requests, most of them write nothing.
 func TestMostRequestsWriteNothing(t *testing.T) {
 	service := tabletest.New(t)
 	book := NewTable(service.Table())
@@ -109,8 +110,7 @@ func TestMostRequestsWriteNothing(t *testing.T) {
 	}
 }
 
-// What models use beyond the bound, and what capabilities use that nobody could bound, is
-// charged all the same.
+// Usage beyond the bound, and usage of capabilities without a bound, is charged.
 func TestWhatIsUsedBeyondTheBound(t *testing.T) {
 	for _, kind := range []string{"memory", "table"} {
 		book := ledgers(t)[kind]()
@@ -127,7 +127,7 @@ func TestWhatIsUsedBeyondTheBound(t *testing.T) {
 	}
 }
 
-// What is leased is used while the table is gone; what is not is refused, and later given.
+// Leased tokens can be used while the table is down; other requests are rejected, and pass later.
 func TestTableThatIsGone(t *testing.T) {
 	service, clock := tabletest.New(t), noon()
 	book := NewTable(service.Table())
@@ -156,7 +156,7 @@ func TestTableThatIsGone(t *testing.T) {
 	if clock = clock.Add(callPause); ask(100) != 200 {
 		t.Error("refused when the table is back")
 	}
-	// What could not be charged is charged later.
+	// A failed charge is charged later.
 	service.Fault(func(op string) (int, string) {
 		if op == "UpdateItem" {
 			return tabletest.Close, ""
@@ -173,7 +173,7 @@ func TestTableThatIsGone(t *testing.T) {
 	}
 }
 
-// A short prompt of many bytes fits if the model can count its tokens.
+// A short prompt of many bytes passes if the model can count its tokens.
 type counter struct{ speaker }
 
 func (c counter) Tokenize(_ context.Context, p llm.Part, _ bool) ([]llm.Token, error) {
@@ -199,14 +199,14 @@ func TestPromptsAreCountedWhereItMatters(t *testing.T) {
 	}
 }
 
-// invoker takes canonical keys.
+// invoker accepts canonical keys.
 type invoker struct{ llmtest.Script }
 
 func (invoker) Invoke(ctx context.Context, body map[string]any, _ bool) iter.Seq2[map[string]any, error] {
 	return func(yield func(map[string]any, error) bool) { yield(map[string]any{"generated_text": "x"}, nil) }
 }
 
-// held is a model whose calls are held to h.
+// held returns a model whose calls count against h.
 func held(b llm.Backend, h *hold) llm.Backend {
 	info := llm.ModelInfo{}
 	return intercept.Wrap(&llm.Model{Backend: b}, backend{b, &info, h}).Backend
@@ -246,8 +246,8 @@ func TestInvokeReserves(t *testing.T) {
 	}
 }
 
-// A process that nobody asks for anything writes down what was used and gives its leases
-// back by itself; so does one that ends.
+// A process without requests stores its usage and returns its leases by itself; so does
+// one that ends.
 func TestIdleProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		book := NewMemory()
@@ -298,11 +298,11 @@ func TestIdleProcess(t *testing.T) {
 	})
 }
 
-// A process that is killed takes with it no more than it has used, or 1/64 of the limit.
+// A killed process loses no more than it has used, or 1/64 of the limit.
 func TestKilledProcesses(t *testing.T) {
 	book, store, truth := NewMemory(), newStore(t), &atomic.Int64{}
 	secret := key(t, store, "k", account.Limits{TokensPerDay: 100_000})
-	for range 1000 { // functions that serve three requests each, and freeze for good
+	for range 1000 { // functions that serve three requests each, and then freeze
 		_, h := serve(store, Config{Ledger: book, Now: at(noon())}, speaker{truth, 40, 0})
 		for range 3 {
 			post(h, secret, order{Max: new(1000)})
@@ -313,7 +313,7 @@ func TestKilledProcesses(t *testing.T) {
 	}
 }
 
-// Of two budgets the one with less left says how much is reserved of both.
+// The smaller of two budgets determines the reservation in both.
 func TestTwoBudgets(t *testing.T) {
 	book := NewMemory()
 	_, h, secret := one(t, account.Limits{TokensPerDay: 100_000, TokensPerMonth: 5000}, Config{Ledger: book, Now: at(noon())}, speaker{&atomic.Int64{}, 10, 0})

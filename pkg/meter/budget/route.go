@@ -55,9 +55,9 @@ var usageDoc = &httpx.Operation{
 	Query: usageTable, Answers: []httpx.Answer{{Of: report{}}}, Codes: []llm.Code{llm.Unavailable},
 }
 
-// Routes returns GET /usage: what was used in a day and in its month by each principal of
-// each model, and what is left of the limits. It takes ?day=2026-11-22, today without,
-// and ?principal=key%20ci.
+// Routes returns GET /usage: the usage in a day and in its month by each principal of
+// each model, and the rest of the limits. It takes ?day=2026-11-22, by default today, and
+// ?principal=key%20ci.
 func (b *Budgets) Routes() []httpx.Route {
 	return []httpx.Route{{
 		Method: http.MethodGet, Pattern: "/usage", Permission: httpx.Metrics, Doc: usageDoc,
@@ -82,7 +82,7 @@ func (b *Budgets) report(r *http.Request) (*report, error) {
 		return nil, wire.Invalid("day", "must be a day in UTC, such as 2026-11-22")
 	}
 	month := day[:len("2026-11")]
-	// What cannot be flushed is not shown; the journal says by itself why.
+	// Usage that cannot be flushed is not shown; the journal reports why.
 	_ = b.flushNow(r.Context())
 	list, err := b.cfg.Journal.Of(r.Context(), month)
 	if err != nil {
@@ -115,7 +115,7 @@ func isDay(s string) bool {
 	return err == nil
 }
 
-// limits returns the limits of all who have some, and what is left of them.
+// limits returns the limits of all principals that have some, and the rest of them.
 func (b *Budgets) limits(ctx context.Context, other func(principal string) bool) ([]limited, error) {
 	list := []limited{}
 	if b.cfg.Store == nil || b.cfg.Ledger == nil {

@@ -15,8 +15,8 @@ const (
 	usagePK   = "usage"
 	leased    = "leased"
 	expires   = "expires" // seconds since 1970, the table's time to live
-	keepAfter = 8         // days that an account is kept when its period is over
-	attempts  = 6         // of a lease that others come before
+	keepAfter = 8         // days that an account is kept after its period
+	attempts  = 6         // of a lease that others interfere with
 	maxKey    = 1024      // bytes of an item's sk
 )
 
@@ -24,16 +24,16 @@ const (
 // are pk=budget#PRINCIPAL, sk=PERIOD; usage is pk=usage, sk=DAY#PRINCIPAL#MODEL, and kept
 // for 400 days.
 //
-// Where an answer is lost, something may be leased that nobody uses, and usage counted
-// twice; nothing is given back twice.
+// If an answer is lost, a lease may exist that nobody uses, and usage may be counted
+// twice; nothing is returned twice.
 type Table struct{ table *table.Table }
 
-// NewTable returns the one in a table; nothing is asked of it yet.
+// NewTable returns a ledger in a table. It makes no call yet.
 func NewTable(t *table.Table) *Table { return &Table{t} }
 
 func (at Account) item() table.Key { return table.Key{PK: "budget#" + at.Principal, SK: at.Period} }
 
-// expires is when the table may delete the account.
+// expires returns the time from which the table may delete the account.
 func (at Account) expires() int64 { return at.End.AddDate(0, 0, keepAfter).Unix() }
 
 // Take implements [Ledger].
@@ -68,10 +68,10 @@ func (t *Table) Take(ctx context.Context, at Account, least, most, limit int64) 
 	return 0, left, ErrBusy
 }
 
-// Return implements [Ledger]. [table.Table] does not repeat what may have been done.
+// Return implements [Ledger]. [table.Table] does not retry calls that may have taken effect.
 func (t *Table) Return(ctx context.Context, at Account, n int64) error {
 	change := table.Change{Add: map[string]int64{leased: -n}, Set: table.Item{expires: at.expires()}}
-	var there []table.Condition // nothing can be given back to what is gone
+	var there []table.Condition // nothing can be returned to a deleted account
 	if n > 0 {
 		there = append(there, table.Present())
 	}
@@ -103,7 +103,7 @@ func (t *Table) Add(ctx context.Context, list []Usage) (int, error) {
 		}
 		u.Model = strings.ToValidUTF8(u.Model, "\ufffd")
 		k := table.Key{PK: usagePK, SK: u.Day + "#" + u.Principal + "#" + u.Model}
-		if len(k.SK) > maxKey { // one name that no key can have must not keep the others back
+		if len(k.SK) > maxKey { // a name too long for a key must not block the others
 			k.SK = strings.ToValidUTF8(k.SK[:maxKey], "")
 		}
 		_, err = t.table.Update(ctx, k, table.Change{
@@ -138,7 +138,7 @@ func (t *Table) Of(ctx context.Context, prefix string) ([]Usage, error) {
 	return sums.list(), nil
 }
 
-// figure reads a whole number of an item; one that is not there is 0.
+// figure reads an integer of an item; a missing one is 0.
 func figure(item table.Item, name string) (int64, error) {
 	v, ok := item[name]
 	if !ok {

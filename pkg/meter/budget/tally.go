@@ -7,20 +7,20 @@ import (
 	"glossa/pkg/llm"
 )
 
-// A tally is what a call has given so far. Usage that the model does not tell is estimated:
-// a token for four bytes, or for a piece if those are more.
+// A tally measures the answer of a call so far. Usage that the model does not report is
+// estimated: a token for four bytes, or for each piece if that is more.
 type tally struct {
 	pieces, texts, bytes, sure int
 
-	cut     bool // the client left before its end, or it ran out of time
-	exact   bool // the usage that the model tells is right even then
-	charged bool // a budget pays for the usage that a provider leaves out
+	cut     bool // the client left before the end, or time ran out
+	exact   bool // the model's reported usage is right even then
+	charged bool // a budget pays for usage that the provider does not report
 	keys    bool // the answer has canonical keys
 	stream  bool
 	drains  bool // see [intercept.Method]
 }
 
-// tally returns that of a call that begins.
+// tally returns the tally of a new call.
 func (b backend) tally(call *intercept.Call) tally {
 	_, keys := call.Request.(*intercept.Invocation)
 	return tally{charged: b.h != nil, keys: keys, stream: call.Streams(), drains: call.Drains, exact: !keys && b.info.InProcess}
@@ -52,10 +52,10 @@ func (t *tally) add(ctx context.Context, p *intercept.Piece, err error) {
 
 func (t *tally) tokens() int { return max(t.texts, t.sure, (t.bytes+bytesPerToken-1)/bytesPerToken) }
 
-// missing estimates the usage that the model does not tell between before and after: all
-// of it if the model tells nothing and, if a budget pays, each figure that a provider with
-// partial figures leaves out. Of an answer that was cut, providers tell only the output of
-// its beginning.
+// missing estimates the usage between before and after that the model does not report: all
+// of it if the model reports nothing and, if a budget pays, each count that a provider
+// with partial counts omits. For an answer that was cut, providers report only the output
+// of its beginning.
 func (t *tally) missing(before, after llm.Usage, input func() int) (u llm.Usage) {
 	in, out := after.Input-before.Input, after.Output-before.Output
 	missing := in == 0 && out == 0 || after.Partial && t.charged

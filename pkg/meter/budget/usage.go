@@ -10,28 +10,28 @@ import (
 	"glossa/pkg/httpx"
 )
 
-// A Usage is what one principal used of one model in one day of UTC, or in a month where
-// Day has no day.
+// A Usage is the usage of one model by one principal in one UTC day, or in a month if
+// Day is a month.
 type Usage struct {
 	Day       string `json:"day"`       // 2026-11-22; 2026-11
-	Principal string `json:"principal"` // "": nobody was asked
+	Principal string `json:"principal"` // "": no credentials were required
 	Model     string `json:"model"`
 	Requests  int64  `json:"requests"`
 	Input     int64  `json:"input_tokens"`
 	Output    int64  `json:"output_tokens"`
 }
 
-// A Journal keeps what was used.
+// A Journal stores usage.
 type Journal interface {
-	// Add adds to what is there. With an error it may have added some of it: its caller
-	// keeps what was not added for sure, so that faults count too much rather than too
-	// little. It returns how many it has added.
+	// Add adds to the stored usage and returns the number of elements added. With an
+	// error, more may have been added; the caller keeps and retries the others, so that
+	// faults count too much rather than too little.
 	Add(ctx context.Context, list []Usage) (int, error)
 	// Of returns the usage of the days that begin with a prefix, such as a month.
 	Of(ctx context.Context, prefix string) ([]Usage, error)
 }
 
-// usage is what was not written down yet; its keys have no figures.
+// usage is usage that is not stored yet; its keys have no counts.
 type usage map[Usage]*Usage
 
 func (u usage) add(more Usage) {
@@ -46,8 +46,8 @@ func (u usage) add(more Usage) {
 	sum.Output += more.Output
 }
 
-// count counts a request that got a model. Names that nobody serves are not kept: who
-// sends them could make any number of them.
+// count counts a request that opened a model. Unknown names are not kept: clients
+// could send any number of them.
 func (u usage) count(now time.Time, rec *httpx.Record) {
 	if rec.Model != "" {
 		u.add(Usage{
@@ -69,7 +69,7 @@ func (u usage) list() []Usage {
 	return list
 }
 
-// flush writes down what was used. Its caller holds chores.
+// flush stores the usage. Its caller holds chores.
 func (b *Budgets) flush(ctx context.Context) error {
 	b.mu.Lock()
 	list := b.usage.list()
@@ -89,7 +89,7 @@ func (b *Budgets) flush(ctx context.Context) error {
 	return err
 }
 
-// flushNow writes down what was used, for somebody who wants to read it.
+// flushNow stores the usage before it is read.
 func (b *Budgets) flushNow(ctx context.Context) error {
 	b.chores.Lock()
 	defer b.chores.Unlock()
@@ -100,5 +100,5 @@ func (b *Budgets) flushNow(ctx context.Context) error {
 	return err
 }
 
-// errCorrupt is a file or an item that somebody changed.
+// errCorrupt means that a file or an item was damaged.
 var errCorrupt = errors.New("it holds no figures")

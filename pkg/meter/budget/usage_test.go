@@ -71,7 +71,7 @@ func usageOf(t *testing.T, book ledgerJournal) {
 	asked(t, get, monitor, secrets[0])
 }
 
-// asked asks for parts of the usage, and for what there is not.
+// asked requests parts of the usage, and invalid ones.
 func asked(t *testing.T, get func(secret, query string) (int, report), monitor, client string) {
 	day := noon().Format(time.DateOnly)
 	if code, got := get(monitor, "?principal=key%20b&day="+day); code != 200 || len(got.Days) != 1 || len(got.Months) != 1 || len(got.Limits) != 0 {

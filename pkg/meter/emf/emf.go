@@ -1,14 +1,14 @@
-// Package emf writes the measurements of requests in CloudWatch's embedded metric
-// format: CloudWatch Logs makes metrics of them, and nothing has to be called. It knows
-// the record of a request, and refuses to know models, dialects and where lines go.
+// Package emf writes the measurements of requests in CloudWatch's embedded metric format:
+// CloudWatch Logs extracts the metrics, so no API has to be called. It knows the record of
+// a request, and refuses to know models, dialects and where lines go.
 //
-// A line is the log line of its request too: the format lets other members stand beside
-// the metrics, so that what Lambda is paid for by the byte and by the write comes once.
-// Requests that run no model have a line without metrics.
+// The line is also the log line of the request: the format allows other members besides
+// the metrics, so logs, which are billed by the byte and by the write, are written only
+// once. Requests that run no model have a line without metrics.
 //
 // Sources: Amazon CloudWatch User Guide, "Specification: Embedded metric format" and its
 // JSON schema; CloudWatch API Reference, Dimension; the metrics invocations and latency of
-// seed 003, of which the second has the unit that it is in here.
+// seed 003, the latter with the unit of this package.
 package emf
 
 import (
@@ -20,20 +20,20 @@ import (
 	"glossa/pkg/httpx"
 )
 
-// DefaultNamespace is that of seed 003.
+// DefaultNamespace is the namespace of seed 003.
 const DefaultNamespace = "Codenator/api-layer/"
 
-// Config of a [Meter].
+// Config configures a [Meter].
 type Config struct {
-	Writer    io.Writer               // each line is one Write; never two at the same time
+	Writer    io.Writer               // each line is one Write; writes do not overlap
 	Namespace string                  // of the metrics; "": [DefaultNamespace]; see [CheckNamespace]
-	Known     func(model string) bool // only models that are known become a dimension; nil: none does
+	Known     func(model string) bool // reports whether a model may become a dimension; nil: none may
 }
 
 // A Meter writes lines.
 type Meter struct {
 	known      func(string) bool
-	directives [1 << traits]string // by what a request has
+	directives [1 << traits]string // by the traits of a request
 
 	lines sync.Pool // of *line
 
@@ -41,7 +41,7 @@ type Meter struct {
 	to io.Writer
 }
 
-// What a request may have, as bits of an index.
+// Traits of a request, as bits of an index.
 const (
 	hasModel = 1 << iota
 	hasFamily
@@ -62,9 +62,10 @@ func New(cfg Config) *Meter {
 	return m
 }
 
-// directive is what tells CloudWatch where in a line the metrics are, from behind the
-// timestamp on. Each request counts in the set of no dimension and once for each of its
-// dimensions, which stay few: the models of the catalog, the families, the dialects.
+// directive returns the part of a line that defines the metrics for CloudWatch, after
+// the timestamp. Each request counts in the set without dimensions and once for each of
+// its dimensions, which stay few: the models of the catalog, the families, the
+// dialects.
 func directive(namespace string, has int) string {
 	b := []byte(`,"CloudWatchMetrics":[{"Namespace":`)
 	b = quote(b, namespace)
@@ -82,11 +83,11 @@ func directive(namespace string, has int) string {
 	return string(b)
 }
 
-// A line is the buffer of one, which is on its way for microseconds.
+// A line is a reused buffer for one line.
 type line struct{ b []byte }
 
-// Observe writes the line of a request; it fits [httpx.Mux]. A line that cannot be
-// written is lost: there is nowhere else to say so.
+// Observe writes the line of a request; it is the Observe hook of an [httpx.Mux]. A
+// line that cannot be written is lost: it could be reported nowhere.
 func (m *Meter) Observe(rec *httpx.Record) {
 	l, ok := m.lines.Get().(*line)
 	if !ok {
@@ -96,12 +97,12 @@ func (m *Meter) Observe(rec *httpx.Record) {
 	m.mu.Lock()
 	_, _ = m.to.Write(l.b)
 	m.mu.Unlock()
-	if cap(l.b) <= 64<<10 { // a long cause must not be kept
+	if cap(l.b) <= 64<<10 { // a buffer with a long cause is not reused
 		m.lines.Put(l)
 	}
 }
 
-// append adds the line of rec to b.
+// append appends the line of rec to b.
 func (m *Meter) append(b []byte, rec *httpx.Record) []byte {
 	code, param, cause := rec.Fault()
 	b = append(b, '{')
@@ -134,11 +135,11 @@ func (m *Meter) append(b []byte, rec *httpx.Record) []byte {
 	return append(b, '}')
 }
 
-// maxCause bounds the cause of an error, a stack at times, in bytes. A line may have a
-// quarter of a megabyte, of which escapes can take six bytes for one.
+// maxCause bounds the cause of an error, which may be a stack, in bytes. A line may
+// have a quarter of a megabyte, and escapes can take six bytes for one.
 const maxCause = 16 << 10
 
-// metrics adds the metadata and the values of the metrics.
+// metrics appends the metadata and the values of the metrics.
 func (m *Meter) metrics(b []byte, rec *httpx.Record) []byte {
 	has := 0
 	if m.known != nil && value(rec.Model) && m.known(rec.Model) {
@@ -165,7 +166,7 @@ func (m *Meter) metrics(b []byte, rec *httpx.Record) []byte {
 	b = number(b, "tokens_in", int64(rec.Usage.Input))
 	b = number(b, "tokens_out", int64(rec.Usage.Output))
 	failed := int64(0)
-	if rec.Err != nil && rec.Err.Code != httpx.Gone { // leaving is the client's affair
+	if rec.Err != nil && rec.Err.Code != httpx.Gone { // a client that leaves is not an error
 		failed = 1
 	}
 	return number(b, "errors", failed)
@@ -173,7 +174,7 @@ func (m *Meter) metrics(b []byte, rec *httpx.Record) []byte {
 
 const maxValue = 1024 // bytes of a dimension's value
 
-// value tells whether s can be the value of a dimension: ASCII without control
+// value reports whether s is valid as the value of a dimension: ASCII without control
 // characters, not blank, and not too long (CloudWatch API Reference, Dimension).
 func value(s string) bool {
 	for i := range len(s) {
@@ -184,7 +185,7 @@ func value(s string) bool {
 	return len(s) <= maxValue && strings.Trim(s, " ") != ""
 }
 
-// milliseconds adds a duration with three decimals.
+// milliseconds appends a duration with three decimals.
 func milliseconds(b []byte, d time.Duration) []byte {
 	us := max(0, d.Microseconds())
 	b = append(integer(b, us/1000), '.')

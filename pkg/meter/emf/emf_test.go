@@ -55,7 +55,7 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// TestFormat holds the lines of many records to the specification.
+// TestFormat checks the lines of many records against the specification.
 func TestFormat(t *testing.T) {
 	hostile := "a\"\\\n\x00\xff\u2028é" + strings.Repeat("x", 2000)
 	for _, model := range []string{"", "tgi.phi", "other", hostile, " ", "é", "x\x7f", strings.Repeat("m", maxValue+1)} {
@@ -73,7 +73,7 @@ func TestFormat(t *testing.T) {
 	}
 }
 
-// variants are records in which all is there, nothing is, and what is there is hostile.
+// variants returns records that are full, empty and hostile.
 func variants(model string) []httpx.Record {
 	some := full()
 	some.Model = model
@@ -141,7 +141,7 @@ func conforms(text string, metrics bool) error {
 	return nil
 }
 
-// keys lists the members of an object, those that come twice too.
+// keys lists the members of an object, including duplicates.
 func keys(text string) (list []string) {
 	dec := json.NewDecoder(strings.NewReader(text))
 	dec.Token()
@@ -156,7 +156,7 @@ func keys(text string) (list []string) {
 	return list
 }
 
-// What a request lacks has no metric and no dimension, and errors are counted but for
+// Missing values make no metrics and no dimensions, and errors are counted except
 // those of clients that left.
 func TestMetrics(t *testing.T) {
 	for _, test := range []struct {
@@ -191,7 +191,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// quote writes what encoding/json reads as the string that it would write itself.
+// quote writes the same string as encoding/json, after decoding.
 func TestQuote(t *testing.T) {
 	for _, s := range []string{"", "plain", "\"\\/\b\f\n\r\t\x00\x1f\x7f", "é\u2028😀", "cut \xe2\x82", "\xff\xfe", "\ufffd"} {
 		var got, want string
@@ -202,7 +202,7 @@ func TestQuote(t *testing.T) {
 	}
 }
 
-// Lines of requests at the same time do not mix, and each is one Write.
+// Lines of concurrent requests do not mix, and each is one Write.
 func TestAtOnce(t *testing.T) {
 	var w counting
 	m := New(Config{Writer: &w})

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// text adds a member whose value is a string, unless that is "".
+// text appends a member with a string value, unless that is "".
 func text(b []byte, key, s string) []byte {
 	if s == "" {
 		return b
@@ -15,7 +15,7 @@ func text(b []byte, key, s string) []byte {
 	return quote(member(b, key), s)
 }
 
-// list adds a member whose value is an array of strings, unless that is empty.
+// list appends a member with an array of strings, unless that is empty.
 func list(b []byte, key string, values []string) []byte {
 	for i, s := range values {
 		if i == 0 {
@@ -31,7 +31,7 @@ func list(b []byte, key string, values []string) []byte {
 	return b
 }
 
-// number adds a member whose value is a number.
+// number appends a member with a number.
 func number(b []byte, key string, n int64) []byte { return integer(member(b, key), n) }
 
 func member(b []byte, key string) []byte {
@@ -42,11 +42,11 @@ func member(b []byte, key string) []byte {
 
 func integer(b []byte, n int64) []byte { return strconv.AppendInt(b, n, 10) }
 
-// quote adds a string. What is no UTF-8 becomes U+FFFD.
+// quote appends a string. Invalid UTF-8 becomes U+FFFD.
 func quote(b []byte, s string) []byte {
 	const digits = "0123456789abcdef"
 	b = append(b, '"')
-	from := 0 // what is before it was added
+	from := 0 // start of the bytes not yet appended
 	for i := 0; i < len(s); {
 		c := s[i]
 		if c >= ' ' && c != '"' && c != '\\' && c < utf8.RuneSelf {
@@ -76,9 +76,10 @@ func quote(b []byte, s string) []byte {
 	return append(append(b, s[from:]...), '"')
 }
 
-// CheckNamespace returns what is wrong with a namespace of metrics: it has at most 255
-// letters, digits, spaces and marks of .-_/#: and is none of AWS's own (CloudWatch User
-// Guide, "Namespaces"; API Reference, PutMetricData). "" is [DefaultNamespace].
+// CheckNamespace returns an error if a namespace of metrics is invalid: it has at most
+// 255 letters, digits, spaces and characters of .-_/#: and is not one of AWS's own
+// (CloudWatch User Guide, "Namespaces"; API Reference, PutMetricData). "" is
+// [DefaultNamespace].
 func CheckNamespace(s string) error {
 	for _, c := range []byte(s) {
 		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'

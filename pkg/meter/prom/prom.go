@@ -1,5 +1,5 @@
-// Package prom shows the measurements of requests to Prometheus, through its
-// official client. It is linked into servers that are scraped, and never into
+// Package prom exports the measurements of requests to Prometheus, through its
+// official client. It is linked into servers, which are scraped, and never into
 // functions, which are not. It knows the record of a request, nothing of models.
 package prom
 
@@ -15,13 +15,13 @@ import (
 	"glossa/pkg/httpx"
 )
 
-// Config of a [Meter].
+// Config configures a [Meter].
 type Config struct {
 	Queue func() (running, waiting int) // generations now; nil: not measured
-	Known func(model string) bool       // only models that are known become labels; nil: none does
+	Known func(model string) bool       // reports whether a model may become a label; nil: none may
 }
 
-// A Meter has a registry of its own.
+// A Meter has its own registry.
 type Meter struct {
 	known    func(string) bool
 	handler  http.Handler
@@ -33,7 +33,7 @@ type Meter struct {
 	token    *prometheus.HistogramVec
 }
 
-// New returns a meter that has seen nothing.
+// New returns a new meter.
 func New(cfg Config) *Meter {
 	of := []string{"model", "family", "dialect"}
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
@@ -63,7 +63,7 @@ func New(cfg Config) *Meter {
 	return m
 }
 
-// Observe counts one request; it fits [httpx.Mux].
+// Observe counts one request; it is the Observe hook of an [httpx.Mux].
 func (m *Meter) Observe(rec *httpx.Record) {
 	model, family, dialect := "", "", rec.Dialect
 	if rec.Model != "" && m.known != nil && m.known(rec.Model) {
@@ -86,7 +86,7 @@ func (m *Meter) Observe(rec *httpx.Record) {
 	}
 }
 
-// method bounds the label: a client can send any word.
+// method bounds the label: a client can send any method.
 func method(m string) string {
 	if slices.Contains([]string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}, m) {
 		return m
@@ -109,8 +109,8 @@ func (m *Meter) Routes() []httpx.Route {
 	}}
 }
 
-// generations asks the queue when Prometheus asks, so that both figures are of
-// the same moment.
+// generations reads the queue when Prometheus scrapes, so that both values are of the
+// same moment.
 type generations struct {
 	stats func() (running, waiting int)
 	desc  *prometheus.Desc

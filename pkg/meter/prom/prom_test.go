@@ -10,7 +10,7 @@ import (
 	"glossa/pkg/llm"
 )
 
-// scrape returns the lines that Prometheus gets.
+// scrape returns the lines that Prometheus scrapes.
 func scrape(t *testing.T, m *Meter) string {
 	t.Helper()
 	mux := httpx.Mux{Routes: m.Routes()}

@@ -1,5 +1,5 @@
 // @ts-check
-// The list beside a token: how likely it was, and what else could have stood there.
+// The list next to a token: its probability and its alternatives.
 import { clear, el, svg } from './dom.js'
 import { percent, visible } from './shade.js'
 
@@ -47,7 +47,7 @@ export class Alternatives {
     this.box.hidden = true
   }
 
-  /** Hides the list, unless it is gone to meanwhile. */
+  /** Hides the list, unless it gets the focus meanwhile. */
   later() {
     clearTimeout(this.#closing)
     this.#closing = setTimeout(() => { if (!this.box.contains(document.activeElement)) this.hide() }, patience)
@@ -107,7 +107,7 @@ function place(box, at) {
 }
 
 /**
- * What is read out of a token.
+ * The accessible description of a token.
  * @param {Token} token
  */
 export function spoken(token) {

@@ -1,5 +1,5 @@
 // @ts-check
-// One answer as it is written: the text token by token, its figures, and what went wrong.
+// One answer in progress: its text token by token, its figures, and its error.
 import { spoken } from './alternatives.js'
 import { button, clear, copyButton, el, problem } from './dom.js'
 import { Meter } from './meter.js'
@@ -11,12 +11,12 @@ import { ending, step } from './tokens.js'
 /** @typedef {import('./alternatives.js').Alternatives} Alternatives */
 
 /**
- * @typedef {object} Job what is to be written
+ * @typedef {object} Job a text to generate
  * @property {string} path
  * @property {any} body
- * @property {string} before what the text goes on from, shown before it
+ * @property {string} before the prompt that the text continues, shown before it
  * @property {boolean} mono
- * @property {((prefix: string) => void)|null} branch writes on from a text that the reader changed
+ * @property {((prefix: string) => void)|null} branch continues a text that the user changed
  */
 
 const often = 100 // ms between figures while the text comes
@@ -59,7 +59,7 @@ export class Answer {
       el('header', {}, this.title, this.figures), this.reading, this.wrong, this.foot, this.said, this.spelled)
   }
 
-  /** What was written. */
+  /** The generated text. */
   text() {
     return this.#tokens.map((t) => t.text).join('')
   }
@@ -69,8 +69,8 @@ export class Answer {
   }
 
   /**
-   * Sends the request and shows its answer as it comes. Nothing is sent again but by the
-   * reader.
+   * Sends the request and shows its answer as it comes. Only the user
+   * sends it again.
    * @param {Job} job
    * @param {() => void} again sends it once more, where it failed
    */
@@ -153,7 +153,7 @@ export class Answer {
     if (branch && this.#tokens.length) this.foot.append(button('Write on', () => branch(job.before + this.text()), { kind: 'quiet', title: 'Goes on from the end of this text' }))
   }
 
-  /** Shows what else could have stood in the place of a token. @param {number} i */
+  /** Shows the alternatives to a token. @param {number} i */
   #point(i) {
     const span = this.body.children[i], token = this.#tokens[i], job = this.#job
     if (!(span instanceof HTMLElement) || !token || !job) return

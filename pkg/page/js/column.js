@@ -1,5 +1,5 @@
 // @ts-check
-// A column of Write: a model, what was said to it, and its newest answer.
+// A column of Write: a model, its conversation, and its newest answer.
 import { Answer } from './answer.js'
 import { clear, el } from './dom.js'
 import { modelPicker } from './picker.js'
@@ -26,7 +26,7 @@ export class Column {
     this.answer.element.hidden = true
   }
 
-  /** Makes the newest answer a turn, and says something after it. @param {string} text */
+  /** Makes the newest answer a turn, and adds a message after it. @param {string} text */
   say(text) {
     const before = this.answer.text()
     if (this.messages.at(-1)?.role === 'user' && before) this.#turn('assistant', before)

@@ -1,5 +1,5 @@
 // @ts-check
-// Where the API is and with which key, and what to say when it does not answer.
+// The address of the API, its key, and the messages when it does not answer.
 import { Problem } from './api.js'
 import { button, clear, el, field } from './dom.js'
 
@@ -14,7 +14,7 @@ export class Connection {
 
   /**
    * @param {App} app
-   * @param {() => void} begin mounts the views anew: the server is another, or lets in somebody else
+   * @param {() => void} begin remounts the views after a change of server or key
    */
   constructor(app, begin) {
     this.app = app
@@ -67,7 +67,7 @@ export class Connection {
     clear(this.notice)
   }
 
-  /** Asks for the models anew: the first thing that the page needs. */
+  /** Requests the models again: the first data that the page needs. */
   async again() {
     this.#mark('asking')
     clear(this.notice)

@@ -101,7 +101,7 @@ export function button(label, onclick, options = {}) {
 }
 
 /**
- * What went wrong, with a button that tries again where there is a way to.
+ * An error message, with a button to retry if possible.
  * @param {unknown} error
  * @param {() => void} [retry]
  */

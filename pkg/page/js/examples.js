@@ -1,5 +1,5 @@
 // @ts-check
-// What the views begin with: forms and texts that the starter models know. Data alone.
+// Initial contents of the views: forms and texts that the starter models know. Only data.
 
 /** @typedef {{name: string, kind: 'schema' | 'types', form: any, prompt: string, limit?: number}} Form */
 
@@ -49,7 +49,7 @@ export const examples = [
 ]
 
 /**
- * Requests for who has sent none yet.
+ * Requests to show before the first one is sent.
  * @type {{name: string, call: import('./requests.js').Call}[]}
  */
 export const starts = [

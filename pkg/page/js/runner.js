@@ -1,6 +1,6 @@
 // @ts-check
-// A button that asks the server something, and the place for its answer or for what went
-// wrong. It refuses to know what is asked.
+// A button that sends a request, and the place for its answer or its error. It refuses to
+// know the request.
 import { button, el, problem, status } from './dom.js'
 import { Problem } from './api.js'
 

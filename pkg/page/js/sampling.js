@@ -1,6 +1,6 @@
 // @ts-check
 // The controls of sampling. Their ranges, defaults and hints are those of the server's own
-// description of the request, so there is one list of them. What is not set is not sent.
+// description of the request, so there is one list of them. Values that are not set are not sent.
 import { button, el, field } from './dom.js'
 
 /** @typedef {{min: number, max: number, step: number, initial: number|null, hint: string}} Range */
@@ -11,7 +11,7 @@ const labels = /** @type {Record<string, string>} */ ({
 const usual = 120 // tokens that the page asks for until somebody says otherwise
 
 /**
- * What a description says of a number, if there is one.
+ * The range in the description of a number, if there is one.
  * @param {any} schema of the property
  * @param {number} context of the model, tokens; 0: unknown
  * @returns {Range|null}
@@ -28,7 +28,7 @@ export function range(schema, context) {
 }
 
 /**
- * A slider with a number beside it; empty is the default.
+ * A slider with a number field; empty means the default.
  * @param {string} name
  * @param {number|null} first
  */
@@ -71,7 +71,7 @@ function slider(name, first) {
       set(number.value === '' ? null : Number(number.value))
       first = null
     },
-    /** What is sent; a number out of range is the server's to refuse, in its words. */
+    /** The value to send; the server rejects a number out of range, in its own words. */
     value: () => number.value === '' || Number.isNaN(Number(number.value)) ? undefined : Number(number.value),
   }
 }
@@ -82,7 +82,7 @@ export function stops(text) {
   return list.length ? list : undefined
 }
 
-/** The controls, and what they add to a request. */
+/** The controls, and their parameters in a request. */
 export function sampling() {
   const sliders = Object.keys(labels).map((name) => ({ name, ...slider(name, name === 'max_tokens' ? usual : null) }))
   const seed = el('input', { type: 'number', step: '1', placeholder: 'random', dataset: { param: 'seed' } })

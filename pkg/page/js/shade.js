@@ -1,6 +1,6 @@
 // @ts-check
-// How likely the model found a token, as a shade: from none, where it was sure, to the
-// deepest, where it was surprised.
+// Shades tokens by their probability: from none for a likely token to the deepest for an
+// unlikely one.
 import { el } from './dom.js'
 
 /** The least probability of each shade. */
@@ -31,7 +31,7 @@ export function percent(logprob) {
   return p < 0.001 ? '< 0.001 %' : p.toPrecision(1) + ' %'
 }
 
-/** What the shades mean. */
+/** The legend of the shades. */
 export function legend() {
   const names = ['90 %', '50 %', '20 %', '5 %', '1 %', 'less']
   return el('div', { class: 'legend', role: 'img', 'aria-label': 'The deeper the shade, the less likely the model found the token: 90 per cent and more has none, less than 1 per cent the deepest.' },
@@ -41,7 +41,7 @@ export function legend() {
 }
 
 /**
- * A token so that blanks can be seen: for lists, not for running text.
+ * A token with visible blanks: for lists, not for running text.
  * @param {string} token
  */
 export function visible(token) {

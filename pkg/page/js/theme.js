@@ -1,5 +1,5 @@
 // @ts-check
-// The switch between light and dark. Without a choice the page looks as the system does.
+// The switch between light and dark. Without a choice the page follows the system.
 
 const key = 'glossa-theme'
 

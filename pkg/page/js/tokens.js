@@ -1,17 +1,17 @@
 // @ts-check
-// What a stream of completions says of its tokens, for both of OpenAI's routes.
+// Reads the tokens in a stream of completions, for both of OpenAI's routes.
 
 /** @typedef {{text: string, logprob: number}} Alternative */
 /**
  * @typedef {object} Token a piece of the text, most often one token
  * @property {string} text
- * @property {number|null} logprob natural; null: the server did not say
- * @property {Alternative[]} top the likeliest in its place, best first
+ * @property {number|null} logprob natural; null: unknown
+ * @property {Alternative[]} top the most likely ones at its position, best first
  * @property {number} count tokens
  */
 
 /**
- * @typedef {object} Step what an event adds
+ * @typedef {object} Step the additions of an event
  * @property {Token[]} tokens
  * @property {string|null} finish
  * @property {number|null} used tokens of the whole answer, once the server counted
@@ -57,8 +57,8 @@ function alternatives(top) {
 }
 
 /**
- * Fits tokens to the text of their event. Tokens that are parts of characters come as one
- * piece, since only together do they have a text.
+ * Fits tokens to the text of their event. Tokens that are parts of characters are joined to one
+ * piece, because only together do they have a text.
  * @param {string} text
  * @param {Token[]} tokens
  * @returns {Token[]}

@@ -1,5 +1,5 @@
 // @ts-check
-// Likenesses of vectors. Pure.
+// Similarities of vectors. Pure functions.
 
 /**
  * The cosine of the angle between two vectors: 1 for the same direction, 0 for none.
@@ -19,7 +19,7 @@ export function cosine(a, b) {
 export const similarities = (vectors) => vectors.map((a) => vectors.map((b) => cosine(a, b)))
 
 /**
- * The most and the least alike of different vectors; null where there are not two.
+ * The most and the least similar pair of vectors; null without a pair.
  * @param {number[][]} matrix of similarities
  */
 export function extremes(matrix) {

@@ -9,11 +9,12 @@ import (
 	"glossa/pkg/table"
 )
 
-// secret is in values that errors must not tell.
+// secret is in values that errors must not contain.
 const secret = "5ecre7"
 
-// TestTable is the contract of a [table.Table]: open returns one that nobody else uses,
-// and which may be the same each time. It writes items whose pk is the name of a test.
+// TestTable is the contract of a [table.Table]: open returns a table without other
+// users, which may be the same each time. The pk of each written item is the name of a
+// test.
 func TestTable(t *testing.T, open func(*testing.T) *table.Table) {
 	for _, part := range []struct {
 		name string
@@ -40,7 +41,7 @@ func with(k table.Key, attributes table.Item) table.Item {
 	return i
 }
 
-// put writes an item, which must go well.
+// put writes an item and fails the test on an error.
 func put(t *testing.T, tab *table.Table, i table.Item) {
 	t.Helper()
 	if err := tab.Put(t.Context(), i); err != nil {
@@ -48,7 +49,7 @@ func put(t *testing.T, tab *table.Table, i table.Item) {
 	}
 }
 
-// holds checks what the table has at a key; nil is no item.
+// holds checks the item at a key; nil means no item.
 func holds(t *testing.T, tab *table.Table, k table.Key, want table.Item) {
 	t.Helper()
 	got, err := tab.Get(t.Context(), k)
@@ -60,7 +61,8 @@ func holds(t *testing.T, tab *table.Table, k table.Key, want table.Item) {
 	}
 }
 
-// fails checks an error: it is none of those that say what to do, and tells no value.
+// fails checks that an error is not one of the package's own errors, and does not contain the
+// value.
 func fails(t *testing.T, err error, named string) {
 	t.Helper()
 	switch {
@@ -87,7 +89,7 @@ func get(t *testing.T, tab *table.Table) {
 	}
 	put(t, tab, with(k, table.Item{"a": "1", "b": "2"}))
 	holds(t, tab, k, with(k, table.Item{"a": "1", "b": "2"}))
-	put(t, tab, with(k, table.Item{"b": "3"})) // in its place: a is gone
+	put(t, tab, with(k, table.Item{"b": "3"})) // replaced: a is gone
 	holds(t, tab, k, with(k, table.Item{"b": "3"}))
 	holds(t, tab, place(t, "A"), nil)
 	if err := tab.Delete(t.Context(), k); err != nil {
@@ -99,7 +101,7 @@ func get(t *testing.T, tab *table.Table) {
 	}
 }
 
-// keys checks those of all kinds, and those that no item can have.
+// keys checks keys of all kinds, including invalid ones.
 func keys(t *testing.T, tab *table.Table) {
 	for _, sk := range []string{
 		" ", "a b", "\x00", "\x7f", "a\nb", `"\`, "#a0", ":v0", "%2F", "us.anthropic.claude:0/x", "é", "e\u0301", "日本", "😀", "\uffff", strings.Repeat("x", 1024),

@@ -12,13 +12,13 @@ import (
 	"strings"
 )
 
-// A condition says whether an item, nil if there is none, is as it must be.
+// A condition reports whether an item, nil if there is none, meets it.
 type condition func(item) bool
 
-// An update changes an item that is its own.
+// An update changes an item in place.
 type update func(item) error
 
-// A parser reads one expression.
+// A parser parses one expression.
 type parser struct {
 	what   string // "ConditionExpression": for errors
 	tokens []string
@@ -39,7 +39,7 @@ func (p *parser) next() string {
 	return t
 }
 
-// took takes the next token if it is this one, in any case.
+// took consumes the next token if it is the given one, in any case.
 func (p *parser) took(token string) bool {
 	if len(p.tokens) == 0 || !strings.EqualFold(p.tokens[0], token) {
 		return false
@@ -48,7 +48,7 @@ func (p *parser) took(token string) bool {
 	return true
 }
 
-// want takes these tokens.
+// want consumes the given tokens.
 func (p *parser) want(tokens ...string) error {
 	for _, token := range tokens {
 		if !p.took(token) {
@@ -69,8 +69,8 @@ func (p *parser) syntax(token string) error {
 	return p.invalid("Syntax error; token: %q, near: %q", token, token+" "+strings.Join(p.tokens[:min(1, len(p.tokens))], " "))
 }
 
-// path reads the name of an attribute. Those that are not the keys must be given apart:
-// many words are reserved.
+// path parses the name of an attribute. Names other than the keys must be placeholders,
+// because many words are reserved.
 func (p *parser) path() (string, error) {
 	t := p.next()
 	if t == "pk" || t == "sk" {
@@ -87,7 +87,7 @@ func (p *parser) path() (string, error) {
 	return name, nil
 }
 
-// operand reads the name of a value.
+// operand parses the name of a value.
 func (p *parser) operand() (value, error) {
 	t := p.next()
 	if !strings.HasPrefix(t, ":") {
@@ -101,7 +101,7 @@ func (p *parser) operand() (value, error) {
 	return v, nil
 }
 
-// condition reads a whole condition: AND before OR.
+// condition parses a whole condition: AND before OR.
 func (p *parser) condition() (condition, error) {
 	if len(p.tokens) == 0 {
 		return nil, p.invalid("The expression can not be empty;")
@@ -174,7 +174,7 @@ func (p *parser) comparison() (condition, error) {
 	}
 	kind := given.kind()
 	if op == "=" {
-		return func(i item) bool { return reflect.DeepEqual(i[name], given) }, nil // one that is not there equals none
+		return func(i item) bool { return reflect.DeepEqual(i[name], given) }, nil // a missing attribute equals nothing
 	}
 	if kind != "N" && kind != "S" && kind != "B" {
 		return nil, p.invalid("Incorrect operand type for operator or function; operator: <=, operand type: %s", long(kind))
@@ -193,7 +193,7 @@ func (p *parser) comparison() (condition, error) {
 	}, nil
 }
 
-// keys reads the condition of a query: pk, and what sk begins with.
+// keys parses the condition of a query: pk, and the prefix of sk.
 func (p *parser) keys() (pk, prefix string, err error) {
 	read := func() string {
 		var v value
@@ -225,7 +225,7 @@ func (p *parser) keys() (pk, prefix string, err error) {
 	return pk, prefix, err
 }
 
-// update reads the clauses of an update.
+// update parses the clauses of an update.
 func (p *parser) update() (update, error) {
 	var steps []update
 	paths, clauses := map[string]bool{}, map[string]bool{}
@@ -260,7 +260,7 @@ func (p *parser) update() (update, error) {
 		return nil, p.invalid("The expression can not be empty;")
 	}
 	return func(i item) error {
-		for _, step := range steps { // each of another attribute: their order is nothing
+		for _, step := range steps { // each for another attribute, so their order does not matter
 			if err := step(i); err != nil {
 				return err
 			}
@@ -269,7 +269,7 @@ func (p *parser) update() (update, error) {
 	}, nil
 }
 
-// step reads what a clause does to one attribute.
+// step parses the effect of a clause on one attribute.
 func (p *parser) step(word, name string) (update, error) {
 	if word == "REMOVE" {
 		return func(i item) error { delete(i, name); return nil }, nil
@@ -304,14 +304,14 @@ func (p *parser) step(word, name string) (update, error) {
 	}, nil
 }
 
-// long is the name that errors have for the kind of a value.
+// long returns the name of a type in errors.
 func long(kind string) string {
 	return cmp.Or(map[string]string{
 		"S": "STRING", "N": "NUMBER", "B": "BINARY", "M": "MAP", "L": "LIST", "SS": "STRING_SET", "NS": "NUMBER_SET", "BS": "BINARY_SET",
 	}[kind], kind)
 }
 
-// unused refuses names and values that no expression speaks of.
+// unused rejects names and values that no expression uses.
 func (r *request) unused() error {
 	for _, given := range []struct {
 		what string

@@ -13,7 +13,7 @@ import (
 // stored is one table.
 type stored struct {
 	items  map[table.Key]item
-	active bool // one that was just made is not when it is first asked for
+	active bool // a new table becomes active after its first description
 }
 
 func newStored() *stored { return &stored{items: map[table.Key]item{}, active: true} }
@@ -34,10 +34,10 @@ type request struct {
 	AttributeDefinitions      []struct{ AttributeName, AttributeType string }
 	KeySchema                 []struct{ AttributeName, KeyType string }
 
-	used map[string]bool // of the names and values
+	used map[string]bool // names and values in use
 }
 
-// do does what an operation asks for, and returns its output or a failure.
+// do executes an operation, and returns its output or a failure.
 func (s *Service) do(op string, body []byte) (any, error) {
 	run := operation(op)
 	if run == nil {
@@ -57,7 +57,7 @@ func (s *Service) do(op string, body []byte) (any, error) {
 	return run(s, r)
 }
 
-// operation returns what an operation does, nil if it is not known here.
+// operation returns the function of an operation, nil if it is unknown.
 func operation(op string) func(*Service, *request) (any, error) {
 	of := func(run func(*stored, *request) (any, error)) func(*Service, *request) (any, error) {
 		return func(s *Service, r *request) (any, error) {
@@ -89,7 +89,7 @@ func operation(op string) func(*Service, *request) (any, error) {
 	return nil
 }
 
-// normal brings every value into the form in which it is kept.
+// normal normalises every value.
 func (r *request) normal() error {
 	if r.ExpressionAttributeNames != nil && len(r.ExpressionAttributeNames) == 0 {
 		return invalid("ExpressionAttributeNames must not be empty")
@@ -117,7 +117,7 @@ func (r *request) normal() error {
 	return nil
 }
 
-// create makes a table with the keys pk and sk.
+// create creates a table with the keys pk and sk.
 func (s *Service) create(r *request) (any, error) {
 	if s.tables[r.TableName] != nil {
 		return nil, fail("ResourceInUseException", "Table already exists: "+r.TableName)
@@ -139,7 +139,7 @@ func (s *Service) create(r *request) (any, error) {
 	return map[string]any{"TableDescription": map[string]any{"TableName": r.TableName, "TableStatus": "CREATING"}}, nil
 }
 
-// describe tells the state of a table, which is another when it is asked for again.
+// describe returns the state of a table, which becomes active for the next call.
 func (s *Service) describe(r *request) (any, error) {
 	t, ok := s.tables[r.TableName]
 	if !ok {
@@ -153,7 +153,7 @@ func (s *Service) describe(r *request) (any, error) {
 	return map[string]any{"Table": map[string]any{"TableName": r.TableName, "TableStatus": status, "ItemCount": len(t.items)}}, nil
 }
 
-// key returns the key of an item; alone says that it has nothing else.
+// key returns the key of an item; with alone, the item may have no other attributes.
 func (i item) key(alone bool) (table.Key, error) {
 	if alone && len(i) != 2 {
 		return table.Key{}, invalid("The provided key element does not match the schema")
@@ -186,7 +186,7 @@ func (i item) key(alone bool) (table.Key, error) {
 	return k, nil
 }
 
-// meets reads the condition of a request; the error is the failure of one that is not met.
+// meets evaluates the condition of a request; the error is the failure of an unmet condition.
 func (r *request) meets(i item) error {
 	if r.ConditionExpression == nil {
 		return r.unused()
@@ -273,7 +273,7 @@ func (t *stored) update(r *request) (any, error) {
 	return struct{}{}, nil
 }
 
-// query returns a page, of 1 MB at most: its last item is the one that reaches it.
+// query returns a page of at most 1 MB, including the item that reaches it.
 func (t *stored) query(r *request, page int) (any, error) {
 	pk, prefix, after, err := r.within()
 	if err != nil {
@@ -301,8 +301,8 @@ func (t *stored) query(r *request, page int) (any, error) {
 	return out, nil
 }
 
-// within reads which items a query is for: with what their sk begins and after which
-// they come.
+// within parses which items a query returns: the prefix of their sk, and the sk before
+// the first.
 func (r *request) within() (pk, prefix, after string, err error) {
 	if r.KeyConditionExpression == nil {
 		return "", "", "", invalid("Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.")

@@ -10,7 +10,7 @@ import (
 	"glossa/pkg/table"
 )
 
-// fill writes items with these sk, not in order.
+// fill writes items with these sk, out of order.
 func fill(t *testing.T, tab *table.Table, sks ...string) {
 	t.Helper()
 	for i := len(sks) - 1; i >= 0; i-- {
@@ -18,7 +18,7 @@ func fill(t *testing.T, tab *table.Table, sks ...string) {
 	}
 }
 
-// finds checks the sk of the items of this test that begin so.
+// finds checks the sk of this test's items with a prefix.
 func finds(t *testing.T, tab *table.Table, prefix string, want ...string) {
 	t.Helper()
 	items, err := tab.Query(t.Context(), t.Name(), prefix)
@@ -41,7 +41,7 @@ func finds(t *testing.T, tab *table.Table, prefix string, want ...string) {
 func query(t *testing.T, tab *table.Table) {
 	finds(t, tab, "")
 	put(t, tab, table.Item{"pk": t.Name() + "2", "sk": "a"})
-	sorted := []string{" ", "10", "9", "A", "Z", "a", "a ", "a!", "aa", "b", "é", "日", "\uffff", "😀"} // by bytes of UTF-8, not of UTF-16
+	sorted := []string{" ", "10", "9", "A", "Z", "a", "a ", "a!", "aa", "b", "é", "日", "\uffff", "😀"} // ordered by bytes of UTF-8, not of UTF-16
 	fill(t, tab, sorted...)
 	finds(t, tab, "", sorted...)
 	finds(t, tab, "a", "a", "a ", "a!", "aa")
@@ -50,7 +50,7 @@ func query(t *testing.T, tab *table.Table) {
 	finds(t, tab, "aaa")
 }
 
-// prefix checks those with characters that mean something elsewhere.
+// prefix checks prefixes with characters that are special elsewhere.
 func prefix(t *testing.T, tab *table.Table) {
 	for _, p := range []string{"%", "_", "*", ".", "#a0", ":sk", "\\", "'", `"`, "\x00", "\n", "key#", "day#2026-11-22", "us.anthropic.claude-v2:1/", "é", "日", "😀", "\U0010ffff", "\uffff"} {
 		t.Run(fmt.Sprintf("%x", p), func(t *testing.T) {
@@ -68,7 +68,7 @@ func prefix(t *testing.T, tab *table.Table) {
 	})
 }
 
-// pages checks that all of several megabytes come, each once.
+// pages checks that all items of several megabytes come, each once.
 func pages(t *testing.T, tab *table.Table) {
 	text := strings.Repeat("x", 300<<10)
 	var want []string

@@ -1,7 +1,7 @@
-// Package tabletest is DynamoDB at the level of the wire, in memory, for tests, and the
+// Package tabletest is an in-memory DynamoDB at the wire level, for tests, and the
 // contract of a [table.Table]. It knows the operations and the expressions that
-// pkg/table writes, and answers all others with an error: what the one does that the
-// other does not expect is seen. It refuses to know what items mean.
+// pkg/table writes, and answers all others with an error, so that unexpected requests
+// show. It refuses to know the meaning of items.
 //
 // Sources: Amazon DynamoDB API Reference, API version 2012-08-10; Amazon DynamoDB
 // Developer Guide, "Low-level API", "Error handling", "Service, account, and table
@@ -26,15 +26,15 @@ import (
 	"glossa/pkg/table"
 )
 
-// What a fault may say in place of a status of HTTP.
+// Faults other than HTTP statuses.
 const (
-	Hang  = -1 // there is no answer until the caller is gone
-	Close = -2 // the connection ends and nothing was done
-	Lost  = -3 // what was asked for is done, then the connection ends
+	Hang  = -1 // no answer until the caller is gone
+	Close = -2 // the connection ends before anything is done
+	Lost  = -3 // the operation is done, then the connection ends
 )
 
-// A Service is a DynamoDB of its own. It may be used by many at once; each operation is
-// one step.
+// A Service is an independent DynamoDB. It is safe for concurrent use; each operation
+// is atomic.
 type Service struct {
 	URL string // for a client's BaseEndpoint
 
@@ -46,8 +46,7 @@ type Service struct {
 	done   chan struct{} // closed when the test ends
 }
 
-// New starts a service that ends with the test. It has the table "glossa", which is
-// empty.
+// New starts a service that ends with the test. It has an empty table "glossa".
 func New(t testing.TB) *Service {
 	t.Helper()
 	s := &Service{tables: map[string]*stored{"glossa": newStored()}, counts: map[string]int{}, done: make(chan struct{})}
@@ -60,32 +59,31 @@ func New(t testing.TB) *Service {
 	return s
 }
 
-// Client returns a client of the service, with the settings that the SDK has without
-// any configuration.
+// Client returns a client of the service, with the SDK's default settings.
 func (s *Service) Client() *dynamodb.Client { return Client(s.URL) }
 
 // Table returns the table "glossa".
 func (s *Service) Table() *table.Table { return table.New(s.Client(), "glossa") }
 
-// Fault asks f, for each request, what goes wrong: a status of HTTP with the code of an
-// error (400 ThrottlingException, 500 InternalServerError, ...), [Hang], [Close] or
-// [Lost]; 0 is nothing. A nil f ends the faults.
+// Fault sets the fault of each request: an HTTP status with an error code (400
+// ThrottlingException, 500 InternalServerError, ...), [Hang], [Close] or [Lost]; 0 is
+// no fault. A nil f ends the faults.
 func (s *Service) Fault(f func(op string) (status int, code string)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fault = f
 }
 
-// PageSize bounds the items of one answer to a query, so that few items make many
-// pages; 0 leaves the service's own bound, 1 MB.
+// PageSize bounds the items of a query's page, so that few items make many pages; 0
+// leaves the service's own bound, 1 MB.
 func (s *Service) PageSize(items int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.page = items
 }
 
-// Requests returns how many requests have come for an operation ("GetItem"), those that
-// failed among them; of all operations for "".
+// Requests returns the number of requests for an operation ("GetItem"), including
+// failed ones; for all operations with "".
 func (s *Service) Requests(op string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,18 +97,18 @@ func (s *Service) Requests(op string) int {
 	return n
 }
 
-// Client returns a client of whatever is at url, in us-east-1, with credentials that only
-// a service of tests takes.
+// Client returns a client of the service at url, in us-east-1, with credentials that only
+// test services accept.
 func Client(url string) *dynamodb.Client {
 	return dynamodb.New(dynamodb.Options{BaseEndpoint: &url, Region: "us-east-1", Credentials: aws.CredentialsProviderFunc(nobody)})
 }
 
-// nobody is who signs: neither service here checks it.
+// nobody returns made-up credentials: neither service here checks them.
 func nobody(context.Context) (aws.Credentials, error) {
 	return aws.Credentials{AccessKeyID: "nobody", SecretAccessKey: "nothing"}, nil
 }
 
-// ServeHTTP answers one request of the wire.
+// ServeHTTP answers one request.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	op, ours := strings.CutPrefix(r.Header.Get("X-Amz-Target"), "DynamoDB_20120810.")
 	body, err := io.ReadAll(r.Body)
@@ -153,7 +151,7 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer(w, 200, out)
 }
 
-// answer writes what the service says, with its checksum.
+// answer writes an answer with its checksum.
 func answer(w http.ResponseWriter, status int, v any) {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -165,7 +163,7 @@ func answer(w http.ResponseWriter, status int, v any) {
 	_, _ = w.Write(b)
 }
 
-// A failure is an error as it is on the wire.
+// A failure is an error in wire format.
 type failure struct {
 	Type    string `json:"__type"`
 	Message string `json:"message,omitempty"`
@@ -175,10 +173,10 @@ func (f *failure) Error() string { return f.Type + ": " + f.Message }
 
 func fail(code, message string) *failure { return &failure{namespace(code) + code, message} }
 
-// invalid is what the service says of a request that it does not take.
+// invalid returns the service's error for an invalid request.
 func invalid(message string) *failure { return fail("ValidationException", message) }
 
-// namespace is what is written before the code of an error.
+// namespace returns the prefix of an error code.
 func namespace(code string) string {
 	switch code {
 	case "ValidationException":

@@ -23,7 +23,7 @@ type attributes = map[string]types.AttributeValue
 func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 func num(s string) types.AttributeValue  { return &types.AttributeValueMemberN{Value: s} }
 
-// key is the key of an item, with more.
+// key returns the key of an item, with further attributes.
 func key(more ...any) attributes {
 	a := attributes{"pk": text("refusals"), "sk": text("x")}
 	for i := 0; i < len(more); i += 2 {
@@ -32,7 +32,7 @@ func key(more ...any) attributes {
 	return a
 }
 
-// putIf, update and query write any expression.
+// putIf, update and query return requests with any expression.
 func putIf(condition string, names map[string]string, values attributes) *dynamodb.PutItemInput {
 	return &dynamodb.PutItemInput{Item: key(), ConditionExpression: &condition, ExpressionAttributeNames: names, ExpressionAttributeValues: values}
 }
@@ -45,7 +45,7 @@ func query(expression string, values attributes) *dynamodb.QueryInput {
 	return &dynamodb.QueryInput{KeyConditionExpression: &expression, ExpressionAttributeValues: values}
 }
 
-// send sends an input to the table "glossa", or to the one it names.
+// send sends an input to the table "glossa", or to the one that it names.
 func send(t *testing.T, c *dynamodb.Client, in any) error {
 	var err error
 	name := aws.String("glossa")
@@ -76,10 +76,10 @@ func send(t *testing.T, c *dynamodb.Client, in any) error {
 	return err
 }
 
-// A refusal is an input and what is said of it: nothing if it is taken.
+// A refusal is an input and its error, empty if it is accepted.
 type refusal struct {
 	in            any
-	code, message string // starred if dynalite 4.0.0 does not say so
+	code, message string // starred if dynalite 4.0.0 differs
 }
 
 func refusals() []refusal {
@@ -142,8 +142,8 @@ func refusals() []refusal {
 	}
 }
 
-// TestRefusals checks what the fake says of requests that are wrong, and that another
-// service, if one is named, says the same.
+// TestRefusals checks the fake's errors for invalid requests, and that another
+// service, if one is given, has the same.
 func TestRefusals(t *testing.T) {
 	clients := map[string]*dynamodb.Client{"fake": tabletest.New(t).Client()}
 	if *service != "" {
@@ -174,7 +174,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestUnknown checks that what the fake does not know is never passed over.
+// TestUnknown checks that the fake rejects everything that it does not support.
 func TestUnknown(t *testing.T) {
 	c := tabletest.New(t).Client()
 	n, one := map[string]string{"#n": "n"}, attributes{":v": num("1")}

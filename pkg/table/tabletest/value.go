@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// A value is an AttributeValue of the wire: one field is set.
+// A value is an AttributeValue in JSON: one field is set.
 type value struct {
 	S    *string           `json:",omitempty"`
-	N    *string           `json:",omitempty"` // as decimal writes it
+	N    *string           `json:",omitempty"` // as formatted by decimal
 	B    *[]byte           `json:",omitempty"`
 	BOOL *bool             `json:",omitempty"`
 	NULL *bool             `json:",omitempty"`
@@ -25,10 +25,10 @@ type value struct {
 	BS   *[][]byte         `json:",omitempty"`
 }
 
-// An item is the attributes of one. Its values are never changed in place.
+// An item is a map of attributes. Its values are never changed in place.
 type item map[string]value
 
-// kind names the field that is set.
+// kind returns the name of the field that is set.
 func (v value) kind() string {
 	r := reflect.ValueOf(v)
 	for i := range r.NumField() {
@@ -39,7 +39,7 @@ func (v value) kind() string {
 	return ""
 }
 
-// single checks that one field is set.
+// single checks that exactly one field is set.
 func (v value) single() error {
 	set, r := 0, reflect.ValueOf(v)
 	for i := range r.NumField() {
@@ -58,7 +58,7 @@ func (v value) single() error {
 	return nil
 }
 
-// normal returns the value as it is kept, or why it cannot be.
+// normal returns the value as it is stored, or the reason why it is invalid.
 func (v value) normal(depth int) (value, error) {
 	if err := v.single(); err != nil {
 		return v, err
@@ -99,7 +99,7 @@ func (v value) normal(depth int) (value, error) {
 	return v, err
 }
 
-// normal returns the item as it is kept, or why it cannot be.
+// normal returns the item as it is stored, or the reason why it is invalid.
 func (i item) normal(depth int) (item, error) {
 	out := make(item, len(i))
 	for name, v := range i {
@@ -112,7 +112,7 @@ func (i item) normal(depth int) (item, error) {
 	return out, nil
 }
 
-// distinct sorts the elements of a set, which must be some and differ.
+// distinct sorts the elements of a set, which must not be empty or have duplicates.
 func distinct[T any](elements []T, compare func(a, b T) int, empty string) (*[]T, error) {
 	if len(elements) == 0 {
 		return nil, invalid("One or more parameter values were invalid: " + empty)
@@ -126,8 +126,8 @@ func distinct[T any](elements []T, compare func(a, b T) int, empty string) (*[]T
 	return &elements, nil
 }
 
-// decimal spells a number as it comes back: without an exponent and without zeros that
-// say nothing. It has up to 38 digits and a magnitude of 1E-130 to 9.99...E+125.
+// decimal normalises a number: without an exponent and without insignificant zeros. It
+// has up to 38 digits and a magnitude of 1E-130 to 9.99...E+125.
 func decimal(text string) (string, error) {
 	m := regexp.MustCompile(`^[+-]?(\d+\.?\d*|\.\d+)(?:[eE]([+-]?\d{1,9}))?$`).FindStringSubmatch(text)
 	if m == nil {
@@ -151,19 +151,19 @@ func decimal(text string) (string, error) {
 	return spell(number(text)), nil
 }
 
-// number reads what decimal took.
+// number parses the output of decimal.
 func number(text string) *big.Rat {
 	r, _ := new(big.Rat).SetString(text)
 	return r
 }
 
-// spell writes a number whose denominator is a product of 2 and 5.
+// spell formats a number whose denominator is a product of 2 and 5.
 func spell(r *big.Rat) string {
 	places, _ := r.FloatPrec()
 	return r.FloatString(places)
 }
 
-// size is what an item counts against the bound of 400 KB, in bytes.
+// size returns the size of an item as it counts against the limit of 400 KB, in bytes.
 // Source: Developer Guide, "DynamoDB item sizes and formats".
 func (i item) size() int {
 	n := 0

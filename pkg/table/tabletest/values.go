@@ -10,7 +10,7 @@ import (
 	"glossa/pkg/table"
 )
 
-// values checks that what is put comes back, by Put and by Update.
+// values checks that stored values come back, by Put and by Update.
 func values(t *testing.T, tab *table.Table) {
 	nested := any("deep")
 	for range 31 {
@@ -47,7 +47,7 @@ func same(a, b any) bool {
 	return string(x) == string(y)
 }
 
-// numbers checks that they keep their value, in one spelling.
+// numbers checks that numbers keep their value, in one format.
 func numbers(t *testing.T, tab *table.Table) {
 	for _, c := range []struct {
 		given any
@@ -66,7 +66,7 @@ func numbers(t *testing.T, tab *table.Table) {
 	}
 }
 
-// large checks items up to the bound of 400 KB and beyond.
+// large checks items up to the limit of 400 KB and beyond.
 func large(t *testing.T, tab *table.Table) {
 	k := place(t, "x")
 	fit := 400<<10 - len("pk") - len(k.PK) - len("sk") - len(k.SK) - len("text")
@@ -80,7 +80,7 @@ func large(t *testing.T, tab *table.Table) {
 	holds(t, tab, k, most)
 }
 
-// refused checks what cannot be kept: the attribute is named and nothing is written.
+// refused checks invalid values: the error names the attribute, and nothing is written.
 func refused(t *testing.T, tab *table.Table) {
 	deep := any(secret)
 	for range 33 {

@@ -20,7 +20,7 @@ func conditions(t *testing.T, tab *table.Table) {
 	for _, c := range []struct {
 		state string
 		item  table.Item
-		met   string // by all
+		met   string // writes that meet it in each state
 	}{
 		{"no item", nil, "+-+-+"},
 		{"no n", table.Item{}, "-++-+"},
@@ -40,7 +40,7 @@ func conditions(t *testing.T, tab *table.Table) {
 	}
 }
 
-// writes checks that each write of an item that is so, or of none, happens only if the
+// writes checks that each write of an item in a state, or of none, happens only if the
 // condition is met.
 func writes(t *testing.T, tab *table.Table, condition table.Condition, item table.Item, met bool) {
 	k := place(t, "x")
@@ -77,12 +77,12 @@ func writes(t *testing.T, tab *table.Table, condition table.Condition, item tabl
 	}
 }
 
-// equal checks that scalars of all kinds equal themselves alone.
+// equal checks that scalars of all kinds equal only themselves.
 func equal(t *testing.T, tab *table.Table) {
 	Equal(t, tab, nil, true, false, "", "a", "A", "0", "true", 0, 1, -1, 1.5)
 }
 
-// Equal checks that each of the values equals itself alone.
+// Equal checks that each of the values equals only itself.
 func Equal(t *testing.T, tab *table.Table, values ...any) {
 	for i, kept := range values {
 		k := place(t, fmt.Sprint(i))
@@ -96,7 +96,7 @@ func Equal(t *testing.T, tab *table.Table, values ...any) {
 	}
 }
 
-// several checks that all conditions must be met, some of them of one attribute.
+// several checks that all conditions must be met, including several on one attribute.
 func several(t *testing.T, tab *table.Table) {
 	k := place(t, "x")
 	put(t, tab, with(k, table.Item{"n": 5, "name": "a"}))
@@ -116,14 +116,14 @@ func several(t *testing.T, tab *table.Table) {
 	}
 }
 
-// updates checks what changes come to, one after the other.
+// updates checks the results of changes, one after the other.
 func updates(t *testing.T, tab *table.Table) {
 	k := place(t, "x")
 	for _, c := range []struct {
 		change table.Change
 		want   table.Item
 	}{
-		{table.Change{Add: map[string]int64{"n": 3}}, table.Item{"n": json.Number("3")}}, // makes the item
+		{table.Change{Add: map[string]int64{"n": 3}}, table.Item{"n": json.Number("3")}}, // creates the item
 		{table.Change{Add: map[string]int64{"n": -5, "zero": 0}}, table.Item{"n": json.Number("-2"), "zero": json.Number("0")}},
 		{table.Change{Set: table.Item{"n": 1.5, "s": "x"}, Remove: []string{"zero", "none"}}, table.Item{"n": json.Number("1.5"), "s": "x"}},
 		{table.Change{Add: map[string]int64{"n": 1, "m": 1 << 62}, Set: table.Item{"s": nil, "t": ""}, Remove: []string{"u"}},
@@ -140,7 +140,7 @@ func updates(t *testing.T, tab *table.Table) {
 	}
 }
 
-// misused checks changes that are none: nothing is changed.
+// misused checks that invalid changes change nothing.
 func misused(t *testing.T, tab *table.Table) {
 	k := place(t, "x")
 	kept := with(k, table.Item{"text": secret, "list": []any{}, "null": nil, "n": json.Number("1")})
@@ -160,7 +160,7 @@ func misused(t *testing.T, tab *table.Table) {
 	holds(t, tab, k, kept)
 }
 
-// many runs n calls at once.
+// many makes n concurrent calls.
 func many(n int, call func(int)) {
 	var all sync.WaitGroup
 	for i := range n {
@@ -169,7 +169,7 @@ func many(n int, call func(int)) {
 	all.Wait()
 }
 
-// bound checks that additions at once never come over a bound, and reach it.
+// bound checks that concurrent additions never exceed a bound, and reach it.
 func bound(t *testing.T, tab *table.Table) {
 	const most, each = 40, 5
 	k := place(t, "x")
@@ -194,7 +194,7 @@ func bound(t *testing.T, tab *table.Table) {
 	holds(t, tab, k, with(k, table.Item{"n": json.Number(fmt.Sprint(most))}))
 }
 
-// first checks that one of many comes first.
+// first checks that exactly one of many concurrent writers comes first.
 func first(t *testing.T, tab *table.Table) {
 	k := place(t, "x")
 	var won atomic.Int64

@@ -1,5 +1,5 @@
-// Package sigv4test checks signatures of requests as the services of AWS do, for the stand-ins
-// of tests. It refuses to know services, keys and what a request is for, and signs nothing.
+// Package sigv4test checks signatures of requests as AWS does, for the fake services of tests.
+// It refuses to know services, keys and the purpose of a request, and signs nothing.
 package sigv4test
 
 import (
@@ -16,19 +16,19 @@ import (
 	"time"
 )
 
-// A Signature of a request, in its header or in its query.
+// A Signature is the signature of a request, from its header or its query.
 type Signature struct {
 	Key, Day, Region, Service string
-	Headers                   []string      // that are signed
-	Expires                   time.Duration // of one in the query; 0: it is in the header
+	Headers                   []string      // the signed headers
+	Expires                   time.Duration // of a signature in the query; 0: it is in the header
 
 	value string
 	time  time.Time
 }
 
-// The codes of the services' errors.
+// Error codes of the services.
 const (
-	Expired    = "AccessDenied" // what S3 says of a signature in a query that is too old
+	Expired    = "AccessDenied" // S3's code for an expired signature in a query
 	TooSkewed  = "RequestTimeTooSkewed"
 	OtherBody  = "XAmzContentSHA256Mismatch"
 	NoMatch    = "SignatureDoesNotMatch"
@@ -37,8 +37,8 @@ const (
 	timeFormat = "20060102T150405Z"
 )
 
-// Read finds the signature of a request, which has one place. Source: AWS IAM User Guide,
-// "AWS Signature Version 4 for API requests".
+// Read finds the signature of a request, which may have only one. Source: AWS IAM User
+// Guide, "AWS Signature Version 4 for API requests".
 func Read(r *http.Request) (*Signature, error) {
 	s, at := &Signature{}, r.Header.Get("X-Amz-Date")
 	scope, q := "", r.URL.Query()
@@ -80,9 +80,9 @@ func Read(r *http.Request) (*Signature, error) {
 	return s, err
 }
 
-// Verify tells why a request is not what its signer signed at about that time, "" if it
-// is: the code of the services' error. A body of nil is not looked at: its hash is what the
-// header says.
+// Verify returns the service's error code if the request differs from the signed one or was
+// signed at another time, "" if it is valid. A nil body is not checked: its hash is taken
+// from the header.
 func (s *Signature) Verify(r *http.Request, body []byte, secret string, now time.Time) (code string) {
 	const skew = 15 * time.Minute
 	switch age := now.Sub(s.time); {
@@ -120,10 +120,10 @@ func (s *Signature) sign(r *http.Request, hash, secret string) []byte {
 	return mac(key, strings.Join([]string{algorithm, s.time.Format(timeFormat), scope, hexHash([]byte(s.canonical(r, hash)))}, "\n"))
 }
 
-// canonical is the request as it is signed.
+// canonical returns the canonical form of the request.
 func (s *Signature) canonical(r *http.Request, hash string) string {
 	path := r.URL.EscapedPath()
-	if s.Service != "s3" { // all others escape what is escaped
+	if s.Service != "s3" { // all others escape twice
 		parts := strings.Split(path, "/")
 		for i := range parts {
 			parts[i] = escaped(parts[i])
@@ -153,7 +153,7 @@ func (s *Signature) canonical(r *http.Request, hash string) string {
 	return strings.Join([]string{r.Method, path, strings.Join(query, "&"), headers.String(), strings.Join(s.Headers, ";"), hash}, "\n")
 }
 
-// escaped has all but the unreserved characters of RFC 3986 in hexadecimal.
+// escaped percent-encodes all but the unreserved characters of RFC 3986.
 func escaped(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") }
 
 func hexHash(b []byte) string {

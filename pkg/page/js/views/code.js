@@ -1,5 +1,5 @@
 // @ts-check
-// The requests of the page as programs: what was sent, and the same in other dialects.
+// The requests of the page as programs, also in other dialects.
 import { clear, copyButton, el, field } from '../dom.js'
 import { DIALECTS } from '../dialects.js'
 import { read } from '../requests.js'

@@ -1,5 +1,5 @@
 // @ts-check
-// What a model makes of texts: tokens, likelihoods, vectors, translations.
+// How a model sees texts: tokens, likelihoods, vectors, translations.
 import { el, field } from '../dom.js'
 import { modelPicker } from '../picker.js'
 import { runner } from '../runner.js'
@@ -54,7 +54,7 @@ function tokens(app) {
 }
 
 /**
- * Says what is lost on the way to tokens and back.
+ * Reports the differences after encoding and decoding.
  * @param {string} text
  * @param {string} back
  */

@@ -1,5 +1,5 @@
 // @ts-check
-// Lines as vectors: how alike a model finds them, as a heat map that can be read.
+// Lines as vectors: their similarity for a model, as an accessible heat map.
 import { el, field } from '../dom.js'
 import { modelPicker } from '../picker.js'
 import { Problem } from '../api.js'

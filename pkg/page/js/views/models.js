@@ -70,7 +70,7 @@ class Models {
       el('section', { class: 'panel stack', 'aria-labelledby': 'curves-title' }, el('div', { class: 'row' }, this.title, this.state), this.facts, this.charts))
   }
 
-  /** Asks for the list. @param {boolean} again */
+  /** Requests the list. @param {boolean} again */
   async load(again) {
     this.shown = true
     try {
@@ -126,7 +126,7 @@ class Models {
     void this.follow()
   }
 
-  /** The curves that are looked at, of the first model and of the other. */
+  /** The selected curves, of the first model and of the other. */
   watched() {
     return [this.chosen, this.over].flatMap((name) => {
       const model = this.app.state.models.find((m) => m.name === name)
@@ -191,7 +191,7 @@ class Models {
     this.read()
   }
 
-  /** Shows the values where the charts are pointed at. */
+  /** Shows the values at the pointer. */
   read() {
     const step = this.span.cursor
     /** @param {import('../chart.js').Point[]} points */
@@ -211,7 +211,7 @@ function key(style) {
 }
 
 /**
- * What the end of a run was.
+ * The state at the end of a run.
  * @param {Curves|undefined} c
  */
 function facts(c) {

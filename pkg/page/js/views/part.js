@@ -1,5 +1,5 @@
 // @ts-check
-// The frame of what Look inside has parts for: a title, controls, an answer.
+// The frame of a part of Look inside: a title, controls, an answer.
 import { el } from '../dom.js'
 
 /** @typedef {{element: HTMLElement, load: () => Promise<void>, stop: () => void}} Part */

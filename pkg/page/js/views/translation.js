@@ -8,7 +8,7 @@ import { part } from './part.js'
 
 /** @typedef {import('../state.js').App} App */
 
-// Those of the starter first; a model that lacks one says which it has.
+// Those of the starter first; a model that lacks one reports those that it has.
 const LANGUAGES = ['en', 'fr', 'de', 'es', 'it', 'nl', 'pt', 'pl', 'sv', 'fi', 'tr', 'uk', 'ru', 'ar', 'hi', 'zh', 'ja', 'ko']
 const names = new Intl.DisplayNames('en', { type: 'language' })
 

@@ -1,5 +1,5 @@
 // @ts-check
-// Write: a prompt or a chat, by one model or by two beside each other.
+// Write: a prompt or a chat, by one model or by two side by side.
 import { Alternatives } from '../alternatives.js'
 import { beginnings } from '../beginnings.js'
 import { Column, writes } from '../column.js'
@@ -62,7 +62,7 @@ class Writing {
     this.adapt()
   }
 
-  /** What is asked, and the answers. */
+  /** The input, and the answers. */
   desk() {
     const name = newId('mode'), prompt = el('input', { type: 'radio', value: 'prompt', name, checked: true, on: { change: () => this.adapt() } })
     this.chat.name = name
@@ -105,7 +105,7 @@ class Writing {
     return this.both.checked ? [this.first, this.second] : [this.first]
   }
 
-  /** Fits everything to the mode and the models. */
+  /** Adapts everything to the mode and the models. */
   adapt() {
     const chat = this.chat.checked, two = this.both.checked
     this.second.picker.element.hidden = this.second.element.hidden = !two

@@ -11,17 +11,17 @@ import (
 	"glossa/pkg/llm"
 )
 
-// A form is what rows are held to.
-type form struct {
+// A format is the format that rows must have.
+type format struct {
 	instruction string
-	name        string // of what is wanted, in a sentence
-	// read returns the text to give out for the model's. The error tells the model and
-	// the client what is wrong, and has nothing of the text in it.
+	name        string // of the format, within a sentence
+	// read returns the normalised text. Its error is for the model and the client, and
+	// contains nothing of the text.
 	read func(text string) (string, error)
 }
 
-// formOf returns the form that p asks for.
-func formOf(ctx context.Context, p *llm.Params, turns *grammar.Turns) (*form, error) {
+// formatOf returns the form that p specifies.
+func formatOf(ctx context.Context, p *llm.Params, turns *grammar.Turns) (*format, error) {
 	refused := ""
 	switch {
 	case len(p.Schema) > 0 && p.Grammar != nil:
@@ -46,25 +46,25 @@ func formOf(ctx context.Context, p *llm.Params, turns *grammar.Turns) (*form, er
 	defer done()
 	c := grammar.NewCompiler(ctx)
 	if p.Grammar != nil {
-		return grammarForm(c, *p.Grammar)
+		return grammarFormat(c, *p.Grammar)
 	}
-	return schemaForm(c, p.Schema)
+	return schemaFormat(c, p.Schema)
 }
 
-// formError is what is wrong with the form that param gave.
-func formError(param string, err error) error {
+// formatError returns the error of an invalid form in param.
+func formatError(param string, err error) error {
 	if fault, ok := errors.AsType[*grammar.Error](err); ok {
 		return &llm.Error{Code: llm.Invalid, Param: param, Message: fault.Error()}
 	}
 	return err
 }
 
-func schemaForm(c *grammar.Compiler, schema []byte) (*form, error) {
+func schemaFormat(c *grammar.Compiler, schema []byte) (*format, error) {
 	g, err := c.Schema(schema, grammar.Limits{})
 	if err != nil {
-		return nil, formError("schema", err)
+		return nil, formatError("schema", err)
 	}
-	return &form{
+	return &format{
 		instruction: "Answer with one JSON value that is valid against the JSON Schema below, and with nothing else: no explanation and no code fence.\n\n" + string(schema),
 		name:        "JSON value",
 		read: func(text string) (string, error) {
@@ -81,12 +81,12 @@ func schemaForm(c *grammar.Compiler, schema []byte) (*form, error) {
 	}, nil
 }
 
-func grammarForm(c *grammar.Compiler, source string) (*form, error) {
+func grammarFormat(c *grammar.Compiler, source string) (*format, error) {
 	g, err := c.GBNF(source)
 	if err != nil {
-		return nil, formError("grammar", err)
+		return nil, formatError("grammar", err)
 	}
-	return &form{
+	return &format{
 		instruction: "Answer with a text that matches the rule root of the grammar below, which is in GBNF, and with nothing else: no explanation and no code fence.\n\n" + source,
 		name:        "text",
 		read: func(text string) (string, error) {
@@ -100,9 +100,9 @@ func grammarForm(c *grammar.Compiler, source string) (*form, error) {
 	}, nil
 }
 
-// ask returns the request for the model: with the instruction in each prompt, without
-// the parameters that it stands for.
-func (f *form) ask(req *llm.Request) *llm.Request {
+// ask returns the request for the model: with the instruction in each prompt, and
+// without the parameters that it replaces.
+func (f *format) ask(req *llm.Request) *llm.Request {
 	r := *req
 	r.Schema, r.Grammar = nil, nil
 	r.Prompts = make([]llm.Prompt, len(req.Prompts))
@@ -112,28 +112,29 @@ func (f *form) ask(req *llm.Request) *llm.Request {
 	return &r
 }
 
-func (f *form) instruct(p llm.Prompt) llm.Prompt {
+func (f *format) instruct(p llm.Prompt) llm.Prompt {
 	switch {
 	case p.Messages == nil:
-		return llm.Prompt{Parts: more(p.Parts, "\n\n"+f.instruction+"\n\n")}
+		return llm.Prompt{Parts: appendText(p.Parts, "\n\n"+f.instruction+"\n\n")}
 	case len(p.Messages) > 0 && p.Messages[0].Role == "system":
 		messages := slices.Clone(p.Messages)
-		messages[0].Parts = more(messages[0].Parts, "\n\n"+f.instruction)
+		messages[0].Parts = appendText(messages[0].Parts, "\n\n"+f.instruction)
 		return llm.Prompt{Messages: messages}
 	}
 	return llm.Prompt{Messages: append([]llm.Message{message("system", f.instruction)}, p.Messages...)}
 }
 
-// correct returns the request for another answer to a prompt that has its instruction.
-// An answer of nothing is asked for again: there are models that refuse empty messages.
-func (f *form) correct(req *llm.Request, p llm.Prompt, answer string, fault error) *llm.Request {
+// correct returns the request for a corrected answer to a prompt with its instruction.
+// For an empty answer it repeats the request, because some models reject empty
+// messages.
+func (f *format) correct(req *llm.Request, p llm.Prompt, answer string, fault error) *llm.Request {
 	r := *req
 	r.N, r.BestOf = 1, nil
 	complaint := "This answer is not valid: " + fault.Error() + ". Answer again, with the " + f.name + " alone."
 	switch {
 	case strings.TrimSpace(answer) == "":
 	case p.Messages == nil:
-		p = llm.Prompt{Parts: more(p.Parts, answer+"\n\n"+complaint+"\n\n")}
+		p = llm.Prompt{Parts: appendText(p.Parts, answer+"\n\n"+complaint+"\n\n")}
 	default:
 		p = llm.Prompt{Messages: append(slices.Clone(p.Messages), message("assistant", answer), message("user", complaint))}
 	}
@@ -145,7 +146,7 @@ func message(role, text string) llm.Message {
 	return llm.Message{Role: role, Parts: []llm.Part{{Text: text}}}
 }
 
-// more returns parts and a text, without changing parts.
-func more(parts []llm.Part, text string) []llm.Part {
+// appendText returns parts with a text appended, without changing parts.
+func appendText(parts []llm.Part, text string) []llm.Part {
 	return append(slices.Clone(parts), llm.Part{Text: text})
 }
