@@ -21,7 +21,7 @@ func targetRows() []wire.Parameter {
 	}
 }
 
-// attentionRows describe the keys that say how the controls of prompt items work.
+// attentionRows describe the keys about attention controls of prompt items.
 func attentionRows() []wire.Parameter {
 	return []wire.Parameter{
 		{Name: "contextual_control_threshold", Disposition: noEffect, Note: "there are no controls"},

@@ -84,8 +84,8 @@ func TestErrorShape(t *testing.T) {
 }
 
 // arrived is a body that has come.
-func arrived(b []byte) *arrival {
-	return &arrival{Spool: spool{bytes.NewReader(b), new(int)}, ctx: context.Background(), p: &shelf{}}
+func arrived(b []byte) *receivedBody {
+	return &receivedBody{Spool: spool{bytes.NewReader(b), new(int)}, ctx: context.Background(), p: &shelf{}}
 }
 
 // slowly gives a byte at a time.

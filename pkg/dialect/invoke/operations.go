@@ -8,7 +8,7 @@ import (
 // tag is the name of this API in the OpenAPI document.
 const tag = "API layer"
 
-// ownErrors are those that only this protocol has.
+// ownErrors lists the errors that only this protocol has.
 var ownErrors = []llm.Error{{Code: missing, Param: "model_name"}, {Code: malformed, Message: "the body is not valid JSON"}}
 
 const ignoredText = "Names the keys of body that were left out, separated by commas and escaped as in a query."
@@ -31,7 +31,7 @@ var (
 	}
 )
 
-// answerKeys documents the keys of an answer of a model in the process; a record may give
+// answerKeys documents the keys of an answer of a model in the process. A record may define
 // others. See [answer].
 type answerKeys struct {
 	GeneratedText string     `json:"generated_text,omitempty"`

@@ -7,8 +7,8 @@ import (
 	"glossa/pkg/wire"
 )
 
-// requestTable describes the body of POST /invoke and /invoke_stream. A missing key has a
-// sentence of its own, see [parse].
+// requestTable describes the body of POST /invoke and /invoke_stream. A missing key has its
+// own sentence, see [parse].
 var requestTable = wire.For[request](
 	wire.Parameter{Name: "model_family", Required: true, Note: "local, bedrock or sagemaker, as /list_models has it"},
 	wire.Parameter{Name: "model_name", Required: true, Note: "a name or an alias in that family"},
@@ -17,8 +17,8 @@ var requestTable = wire.For[request](
 	wire.Parameter{Name: "empty_lines", Absent: "GLOSSA_EMPTY_LINES, else false", Note: "for /invoke_stream: true sends a line {} for an event of a remote model from which the record reads no key"},
 )
 
-// canonical documents the keys of body that a model in the process takes: those of
-// [llm.Params], which [generation] reads, and those of the prompt.
+// canonical documents the keys of body for a model in the process: those of [llm.Params],
+// which [generation] reads, and those of the prompt.
 type canonical struct {
 	Prompt            *string            `json:"prompt"`
 	Inputs            *string            `json:"inputs"`
@@ -55,7 +55,7 @@ type canonical struct {
 var canonicalTable = wire.For[canonical](
 	byRecord("prompt", "a text to continue"),
 	byRecord("inputs", "prompt under the name that TGI has for it"),
-	wire.Parameter{Name: "messages", Schema: wire.ListOf(wire.Types("object")), Remote: wire.ByRecord, Note: "a chat instead of a prompt: role (system, user, assistant or tool) and content, a string or parts of type text"},
+	wire.Parameter{Name: "messages", Schema: wire.ListOf(wire.AnyObject()), Remote: wire.ByRecord, Note: "a chat instead of a prompt: role (system, user, assistant or tool) and content, a string or parts of type text"},
 	byRecord("system", "comes before the messages, or before the prompt, which then is a chat's"),
 	byRecord("stream", "false in /invoke; /invoke_stream sets it, where a record has a place for it"),
 	wire.Parameter{Name: "max_new_tokens", Bounds: wire.AtLeast(0), Absent: "to the end of the context", Remote: wire.ByRecord, Note: "how many tokens are generated"},
@@ -77,9 +77,9 @@ var canonicalTable = wire.For[canonical](
 	wire.Parameter{Name: "repetition_penalties_include_prompt", Default: false, Remote: wire.ByRecord, Note: "whether tokens of the prompt count"},
 	wire.Parameter{Name: "use_multiplicative_presence_penalty", Default: false, Remote: wire.ByRecord, Note: "whether the presence penalty multiplies"},
 	wire.Parameter{Name: "use_multiplicative_frequency_penalty", Absent: "as the key before", Remote: wire.ByRecord, Note: "whether the frequency penalty multiplies"},
-	wire.Parameter{Name: "schema", Schema: wire.Types("object"), Remote: wire.ByRecord, Note: "a JSON Schema that the text follows"},
+	wire.Parameter{Name: "schema", Schema: wire.AnyObject(), Remote: wire.ByRecord, Note: "a JSON Schema that the text follows"},
 	byRecord("grammar", "a grammar in GBNF that the text follows; not with schema"),
-	wire.Parameter{Name: "tools", Schema: wire.ListOf(wire.Types("object")), Remote: wire.ByRecord, Note: "functions that a chat may call, in OpenAI's form"},
+	wire.Parameter{Name: "tools", Schema: wire.ListOf(wire.AnyObject()), Remote: wire.ByRecord, Note: "functions that a chat may call, in OpenAI's form"},
 	wire.Parameter{Name: "must_call", Default: false, Remote: wire.ByRecord, Note: "whether the answer must be a call"},
 	wire.Parameter{Name: "one_call", Default: false, Remote: wire.ByRecord, Note: "whether the answer has one call at most"},
 )
@@ -88,7 +88,7 @@ func byRecord(name, note string) wire.Parameter {
 	return wire.Parameter{Name: name, Remote: wire.ByRecord, Note: note}
 }
 
-// bodySchema describes body: the keys of a record may be others.
+// bodySchema describes body. Records may define other keys.
 func bodySchema() *wire.Schema {
 	s := canonicalTable.Schema()
 	s.AdditionalProperties = nil

@@ -172,7 +172,7 @@ func FuzzRequests(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte, stream bool) {
 		in, err := parse(body)
 		if err == nil {
-			if _, err := plain(in.Body); err != nil {
+			if _, err := decodeValues(in.Body); err != nil {
 				t.Fatalf("%q: %v", body, err)
 			}
 			if _, err = in.fit(generator{}, stream, false); err == nil {

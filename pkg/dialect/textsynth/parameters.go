@@ -6,8 +6,8 @@ import (
 	"glossa/pkg/wire"
 )
 
-// Limits of seed 001 §1.3-1.4 and of what came later. The seeds bound prompts nowhere:
-// there may be as many as there may be texts to translate.
+// Limits of seed 001 §1.3-1.4 and of later additions. The seeds do not limit the number of
+// prompts; the limit is that of texts to translate.
 const (
 	maxTexts     = 64
 	defaultBeams = 4
@@ -29,7 +29,7 @@ var completionTable = wire.For[completionRequest](
 	wire.Parameter{Name: "frequency_penalty", Bounds: wire.Between(-2, 2), Default: 0, Remote: wire.ByRecord, Note: "subtracted for each time that a token occurred"},
 	wire.Parameter{Name: "repetition_penalty", Bounds: wire.Above(0), Default: 1, Remote: wire.ByRecord, Note: "divides the logits of tokens that occurred; 1 is off"},
 	wire.Parameter{Name: "seed", Bounds: wire.Between(0, 1<<31-1), Default: 0, Remote: wire.ByRecord, Note: "0 draws a random one"},
-	wire.Parameter{Name: "schema", Schema: wire.Types("object"), Remote: wire.Checked, Note: "a JSON Schema that the text follows wherever max_tokens ends it; fewer tokens than the shortest text needs are refused"},
+	wire.Parameter{Name: "schema", Schema: wire.AnyObject(), Remote: wire.Checked, Note: "a JSON Schema that the text follows wherever max_tokens ends it; fewer tokens than the shortest text needs are refused"},
 	wire.Parameter{Name: "grammar", NotEmpty: true, Remote: wire.Checked, Note: "a grammar in GBNF, without schema only; as schema"},
 )
 

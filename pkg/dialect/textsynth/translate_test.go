@@ -94,7 +94,7 @@ func TestLanguages(t *testing.T) {
 		}
 	}
 	for _, code := range []string{"", "br", "ns", "EN", "en ", "en-GB", "eng", "a", "zz", "auto "} {
-		if known(code) {
+		if knownLanguage(code) {
 			t.Errorf("%q is known", code)
 		}
 	}
@@ -138,7 +138,7 @@ func FuzzRequests(f *testing.F) {
 		case err != nil:
 			clientsFault(t, body, err)
 		case len(req.Texts) < 1, len(req.Texts) > 64, req.Beams < 1, req.Beams > 5,
-			!known(req.Target), req.Source != "" && !known(req.Source):
+			!knownLanguage(req.Target), req.Source != "" && !knownLanguage(req.Source):
 			t.Errorf("%q was taken as %+v", body, req)
 		}
 	})

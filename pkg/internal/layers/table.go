@@ -105,7 +105,7 @@ func Glossa() *Table {
 	return t
 }
 
-// guard adds what may not be imported, or by few.
+// guard adds the guarded and the forbidden imports.
 func (t *Table) guard() {
 	t.Guarded = []string{
 		"github.com/aws", "github.com/awslabs", "github.com/PaesslerAG", "github.com/prometheus", "github.com/getkin", "golang.org/x/term", "golang.org/x/crypto",
@@ -121,7 +121,7 @@ func (t *Table) guard() {
 	}
 }
 
-// tokenizers has the rows of the tokenizers and of what they share.
+// tokenizers returns the rows of the tokenizers and of their common packages.
 func tokenizers() map[string]Layer {
 	return map[string]Layer{
 		"pkg/tokenizer": {Floor: 0, May: []string{"pkg/tokenizer/internal/encode"}},
