@@ -25,7 +25,7 @@ MAKEFLAGS += --no-builtin-rules
 
 .PHONY: help
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: run
 run: glossa ## build and serve the starter models on 127.0.0.1:8080 (ARGS="--port 9000")
@@ -105,7 +105,7 @@ GATEWAY := .ci/peers/gateway/results.md
 .PHONY: bench-gateway
 bench-gateway: ## measure the gateway's cost beyond its calls, compared with a proxy (ARGS="-profile cpu.out")
 	mkdir -p .cache
-	$(GO) build -o .cache/gateway ./.ci/peers/gateway ./.ci/phrases
+	$(GO) build -o .cache/gateway ./.ci/peers/gateway
 	.cache/gateway $(ARGS) > .cache/gateway.md
 	cat .cache/gateway.md
 	mv .cache/gateway.md $(GATEWAY)
