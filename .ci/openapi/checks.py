@@ -1,8 +1,8 @@
-"""What schemathesis checks of answers besides its own checks."""
+"""Checks of answers in addition to schemathesis's own."""
 
 import schemathesis
 
-# Lamini's protocol has these for a model that does not exist and for a timeout.
+# Lamini's protocol uses these for an unknown model and for a timeout.
 LAMINI = {594, 524}
 
 
