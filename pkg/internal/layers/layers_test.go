@@ -37,7 +37,7 @@ func small() *Table {
 func TestCheck(t *testing.T) {
 	tests := []struct {
 		name, file, source string
-		want               string // in the one error; "" for none
+		want               string // part of the only error; "": no error
 	}{
 		{"lower", "mid/a.go", `package mid; import "m/low"`, ""},
 		{"any lower", "top/a.go", `package top; import ("m/low"; "m/kin/a"; "m/mid")`, ""},
