@@ -35,7 +35,7 @@ var chatTable = wire.For[chatRequest](
 	wire.Parameter{Name: "temperature", Bounds: wire.AtLeast(0), Default: 0.8, Remote: wire.ByRecord, Note: "0 is greedy"},
 	wire.Parameter{Name: "topk", Bounds: wire.AtLeast(0), Default: 40, Canonical: "top_k", Remote: wire.ByRecord, Note: "0 is off"},
 	wire.Parameter{Name: "id", Disposition: wire.NoEffect, Note: "the AI SDK names the chat"},
-	wire.Parameter{Name: "trigger", Disposition: wire.NoEffect, Note: "the AI SDK says whether it asks for an answer again: messages end before it"},
+	wire.Parameter{Name: "trigger", Disposition: wire.NoEffect, Note: "the AI SDK sends whether it regenerates an answer: the messages end before that answer"},
 	wire.Parameter{Name: "messageId", Disposition: wire.NoEffect, Note: "the AI SDK names that answer"},
 )
 

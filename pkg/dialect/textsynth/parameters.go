@@ -21,8 +21,8 @@ var completionTable = wire.For[completionRequest](
 	wire.Parameter{Name: "stop", Count: wire.AtMost(5), Noun: "string", NotEmpty: true, Remote: wire.ByRecord, Note: "a text ends before the first of these"},
 	wire.Parameter{Name: "n", Bounds: wire.Between(1, 16), Default: 1, Remote: wire.ByGlossa, Note: "texts for each prompt"},
 	wire.Parameter{Name: "temperature", Bounds: wire.AtLeast(0), Default: 1, Remote: wire.ByRecord, Note: "0 is greedy"},
-	wire.Parameter{Name: "top_k", Bounds: wire.Between(1, 1000), Default: 40, Remote: wire.ByRecord, Note: "draw among so many tokens"},
-	wire.Parameter{Name: "top_p", Bounds: wire.Between(0, 1), Default: 0.9, Remote: wire.ByRecord, Note: "0 leaves the likeliest token alone, 1 is off"},
+	wire.Parameter{Name: "top_k", Bounds: wire.Between(1, 1000), Default: 40, Remote: wire.ByRecord, Note: "sample from this number of the likeliest tokens"},
+	wire.Parameter{Name: "top_p", Bounds: wire.Between(0, 1), Default: 0.9, Remote: wire.ByRecord, Note: "0 keeps only the likeliest token, 1 is off"},
 	wire.Parameter{Name: "typical_p", Bounds: wire.Between(0, 1), Default: 1, Remote: wire.ByRecord, Note: "1 is off; below 1 it replaces top_p"},
 	wire.Parameter{Name: "logit_bias", Bounds: wire.Between(-100, 100), TokenIDs: true, Remote: wire.ByRecord, Note: "token ids to biases"},
 	wire.Parameter{Name: "presence_penalty", Bounds: wire.Between(-2, 2), Default: 0, Remote: wire.ByRecord, Note: "subtracted from the logits of tokens that occurred"},
@@ -36,7 +36,7 @@ var completionTable = wire.For[completionRequest](
 // logprobTable describes the body of POST /v1/engines/{engine_id}/logprob.
 var logprobTable = wire.For[logprobRequest](
 	wire.Parameter{Name: "context", Required: true, Canonical: "prompt", Remote: wire.NotRemote, Note: "the text before; empty: the model's end-of-text token"},
-	wire.Parameter{Name: "continuation", Required: true, NotEmpty: true, Remote: wire.NotRemote, Note: "the text whose probability is asked for"},
+	wire.Parameter{Name: "continuation", Required: true, NotEmpty: true, Remote: wire.NotRemote, Note: "the text to score"},
 )
 
 // translateTable describes the body of POST /v1/engines/{engine_id}/translate.
