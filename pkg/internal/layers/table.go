@@ -22,24 +22,15 @@ func Glossa() *Table {
 			"pkg/engine/kernel/gen":                {Floor: 0, May: []string{"pkg/engine/kernel"}},
 			"pkg/engine/checkpoint":                {Floor: 0, May: []string{"pkg/engine/dtype"}},
 			"pkg/engine/checkpoint/checkpointtest": {Floor: 0, May: []string{"pkg/engine/checkpoint"}},
-			"pkg/grammar": {Floor: 0, May: []string{
-				"pkg/fair", "pkg/grammar/automaton", "pkg/grammar/pushdown", "pkg/grammar/jsonschema", "pkg/grammar/gbnf", "pkg/grammar/calls", "pkg/grammar/fault",
-			}},
-			"pkg/grammar/fault":      {Floor: 0},
-			"pkg/grammar/automaton":  {Floor: 0},
-			"pkg/grammar/pushdown":   {Floor: 0, May: []string{"pkg/grammar/automaton"}},
-			"pkg/grammar/jsonschema": {Floor: 0, May: []string{"pkg/grammar/automaton", "pkg/grammar/pushdown", "pkg/grammar/fault"}},
-			"pkg/grammar/gbnf":       {Floor: 0, May: []string{"pkg/grammar/automaton", "pkg/grammar/pushdown", "pkg/grammar/fault"}},
-			"pkg/grammar/calls":      {Floor: 0, May: []string{"pkg/grammar/automaton", "pkg/grammar/pushdown", "pkg/grammar/jsonschema"}},
-			"pkg/chat":               {Floor: 0, May: []string{"pkg/llm"}},
-			"pkg/language":           {Floor: 0},
-			"pkg/memory":             {Floor: 0},
-			"pkg/deployment":         {Floor: 0},
-			"pkg/cloud":              {Floor: 0, Outside: aws},
-			"pkg/table":              {Floor: 0, Outside: aws},
-			"pkg/table/tabletest":    {Floor: 0, May: []string{"pkg/table"}, Outside: aws},
-			"pkg/bucket":             {Floor: 0, May: []string{"pkg/arn", "pkg/partition"}, Outside: aws},
-			"pkg/bucket/buckettest":  {Floor: 0, May: []string{"pkg/backend/awsrest/sigv4test"}}, "pkg/backend/awsrest/sigv4test": {Floor: 0},
+			"pkg/chat":                             {Floor: 0, May: []string{"pkg/llm"}},
+			"pkg/language":                         {Floor: 0},
+			"pkg/memory":                           {Floor: 0},
+			"pkg/deployment":                       {Floor: 0},
+			"pkg/cloud":                            {Floor: 0, Outside: aws},
+			"pkg/table":                            {Floor: 0, Outside: aws},
+			"pkg/table/tabletest":                  {Floor: 0, May: []string{"pkg/table"}, Outside: aws},
+			"pkg/bucket":                           {Floor: 0, May: []string{"pkg/arn", "pkg/partition"}, Outside: aws},
+			"pkg/bucket/buckettest":                {Floor: 0, May: []string{"pkg/backend/awsrest/sigv4test"}}, "pkg/backend/awsrest/sigv4test": {Floor: 0},
 			"pkg/hub":             {Floor: 0},
 			"pkg/starter":         {Floor: 0},
 			"pkg/starter/*":       {Floor: 0},
@@ -100,6 +91,7 @@ func Glossa() *Table {
 			"infra/stacks":     {Floor: 7, May: []string{"pkg/deployment", "infra/plan", "infra/policy"}, Outside: aws},
 		},
 	}
+	maps.Copy(t.Rows, grammars())
 	maps.Copy(t.Rows, tokenizers())
 	t.guard()
 	return t
@@ -118,6 +110,21 @@ func (t *Table) guard() {
 		"pkg/llm/llmtest": {"pkg/backend/backendtest"}, "pkg/table/tabletest": {}, "pkg/bucket/buckettest": {}, "pkg/backend/backendtest": {},
 		"pkg/engine/checkpoint/checkpointtest": {}, "pkg/engine/transformer/transformertest": {}, "pkg/host/runtimeapi": {}, "pkg/backend/awsrest/sigv4test": {"pkg/bucket/buckettest"},
 		"pkg/tokenizer/internal/tokenizertest": {"pkg/tokenizer/internal/gguftest"}, "pkg/tokenizer/internal/gguftest": {},
+	}
+}
+
+// grammars returns the rows of the grammars and of their automata.
+func grammars() map[string]Layer {
+	return map[string]Layer{
+		"pkg/grammar": {Floor: 0, May: []string{
+			"pkg/fair", "pkg/grammar/automaton", "pkg/grammar/pushdown", "pkg/grammar/jsonschema", "pkg/grammar/gbnf", "pkg/grammar/calls", "pkg/grammar/fault",
+		}},
+		"pkg/grammar/fault":      {Floor: 0},
+		"pkg/grammar/automaton":  {Floor: 0},
+		"pkg/grammar/pushdown":   {Floor: 0, May: []string{"pkg/grammar/automaton"}},
+		"pkg/grammar/jsonschema": {Floor: 0, May: []string{"pkg/grammar/automaton", "pkg/grammar/pushdown", "pkg/grammar/fault"}},
+		"pkg/grammar/gbnf":       {Floor: 0, May: []string{"pkg/grammar/automaton", "pkg/grammar/pushdown", "pkg/grammar/fault"}},
+		"pkg/grammar/calls":      {Floor: 0, May: []string{"pkg/grammar/automaton", "pkg/grammar/pushdown", "pkg/grammar/jsonschema"}},
 	}
 }
 
