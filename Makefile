@@ -1,5 +1,5 @@
-# glossa's own commands. GNU make and a POSIX shell; everything else is fetched by
-# the Go toolchain, or by npm and pip into .cache for the conformance tests.
+# glossa's commands. They need GNU make and a POSIX shell. The Go toolchain downloads its
+# dependencies; npm and pip install those of the other tests into .cache.
 
 GO          ?= go
 FUZZTIME    ?= 60s
@@ -14,7 +14,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 VULNDB      := https://vuln.go.dev
 
-# ./... leaves out directories that begin with a dot.
+# ./... omits directories whose names begin with a dot.
 PACKAGES    := ./... ./.ci/attack ./.ci/budget ./.ci/e2e ./.ci/mutants ./.ci/peers/grammar ./.ci/peers/greedy ./.ci/peers/gateway ./.ci/phrases
 PLATFORMS   := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 FAMILIES     = $(filter-out glossa,$(notdir $(patsubst %/main.go,%,$(wildcard functions/*/main.go))))
@@ -25,7 +25,7 @@ MAKEFLAGS += --no-builtin-rules
 
 .PHONY: help
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: run
 run: glossa ## build and serve the starter models on 127.0.0.1:8080 (ARGS="--port 9000")
@@ -36,7 +36,7 @@ glossa: ## build the command bin/glossa
 	$(GO) build -trimpath -o bin/glossa ./functions/glossa
 
 .PHONY: test
-test: ## run all tests with the Go toolchain alone
+test: ## run all tests that need only the Go toolchain
 	$(GO) test $(PACKAGES)
 
 .PHONY: purego
@@ -45,11 +45,11 @@ purego: ## run the engine's tests without assembly
 	$(GO) test -short -tags purego ./pkg/engine/...
 
 .PHONY: mutants
-mutants: ## break the engine in one place after another and see a test fail each time (ARGS="queue: claims:")
+mutants: ## break the code in one place after another and require a failing test each time (ARGS="queue: claims:")
 	$(GO) run ./.ci/mutants $(ARGS)
 
-# The kernels of arm64 run in an emulator, which shows what they compute, not how fast:
-# as on Graviton2, on a CPU without SDOT, and without assembly.
+# An emulator runs the kernels for arm64, which checks their results but not their speed: as
+# on Graviton2, on a CPU without SDOT, and without assembly.
 EMULATED := GOOS=linux GOARCH=arm64 CGO_ENABLED=0 $(GO) test -short
 
 .PHONY: arm64
@@ -60,7 +60,7 @@ arm64: ## run the kernels' tests for arm64, in an emulator (needs qemu-aarch64-s
 	$(EMULATED) -exec 'qemu-aarch64-static -cpu neoverse-n1' -tags purego ./pkg/engine/kernel -tiers generic
 
 .PHONY: race
-race: ## run the tests under the race detector, but for the starters' quality (needs a C compiler)
+race: ## run the tests under the race detector, except for the starters' quality (needs a C compiler)
 	CGO_ENABLED=1 $(GO) test -race -short $(PACKAGES)
 
 .PHONY: conformance
@@ -68,34 +68,34 @@ conformance: glossa ## drive the server with the clients of its protocols (needs
 	.ci/conformance/run bin/glossa
 
 .PHONY: check-openapi
-check-openapi: glossa ## judge the OpenAPI document, and the server by it, with tools of others (needs node and python3; EXAMPLES=100)
+check-openapi: glossa ## check the OpenAPI document, and the server against it, with independent tools (needs node and python3; EXAMPLES=100)
 	.ci/openapi/run bin/glossa
 
-# The function alpha serves the page too, beside a part of the routes only.
+# The function alpha also serves the page, with only a part of the routes.
 .PHONY: web-test
 web-test: glossa ## drive the playground with Chromium, screenshots in .cache/web (needs node and chromium; ARGS=code.test.mjs)
 	mkdir -p .cache/web
 	$(GO) build -trimpath -o .cache/web/alpha ./functions/alpha
 	.ci/web/run bin/glossa .cache/web/alpha $(ARGS)
 
-# Linux alone has other addresses of this machine than 127.0.0.1, and figures in /proc.
+# Only Linux has loopback addresses other than 127.0.0.1, and statistics in /proc.
 .PHONY: attack
-attack: glossa ## attack the built server as hostile clients would, with a bystander who waits (needs Linux; ARGS="fair gzip/words", ARGS=-list)
+attack: glossa ## attack the built server as hostile clients would, while a bystander measures its waits (needs Linux; ARGS="fair gzip/words", ARGS=-list)
 	$(GO) run ./.ci/attack $(ARGS)
 
 .PHONY: bench
-bench: ## compare the benchmarks with those of the last commit (BENCH=Decode PKG=./pkg/starter COUNT=6 BASE=HEAD~3)
+bench: ## compare the benchmarks with the last commit's (BENCH=Decode PKG=./pkg/starter COUNT=6 BASE=HEAD~3)
 	@BENCH='$(BENCH)' PKG='$(PKG)' COUNT='$(COUNT)' BASE='$(BASE)' GO='$(GO)' .ci/bench
 
 .PHONY: bench-peers
-bench-peers: glossa ## compare with llama.cpp on the same files, first the texts (ARGS="--shapes gpt2-124m --threads 1", ARGS=--agree)
+bench-peers: glossa ## compare texts and speed with llama.cpp on the same files (ARGS="--shapes gpt2-124m --threads 1", ARGS=--agree)
 	GO='$(GO)' .ci/peers/run bin/glossa $(ARGS)
 
 # The schemas have no licence and are not in the repository.
 MASKBENCH   ?= ../shared/data/maskbench
 MASKS       := pkg/grammar/testdata/bench.md
 .PHONY: bench-grammar
-bench-grammar: ## measure masks of MaskBench's schemas over 128k tokens, beside llguidance (MASKBENCH=directory)
+bench-grammar: ## measure masks of MaskBench's schemas over 128k tokens, compared with llguidance (MASKBENCH=directory)
 	mkdir -p .cache
 	GO='$(GO)' .ci/peers/grammar/run '$(MASKBENCH)' > .cache/masks.md
 	cat .cache/masks.md
@@ -103,32 +103,32 @@ bench-grammar: ## measure masks of MaskBench's schemas over 128k tokens, beside 
 
 GATEWAY := .ci/peers/gateway/results.md
 .PHONY: bench-gateway
-bench-gateway: ## measure what the gateway costs beside the calls that it makes, and a proxy (ARGS="-profile cpu.out")
+bench-gateway: ## measure the gateway's cost beyond its calls, compared with a proxy (ARGS="-profile cpu.out")
 	mkdir -p .cache
-	$(GO) build -o .cache/gateway ./.ci/peers/gateway ./.ci/phrases
+	$(GO) build -o .cache/gateway ./.ci/peers/gateway
 	.cache/gateway $(ARGS) > .cache/gateway.md
 	cat .cache/gateway.md
 	mv .cache/gateway.md $(GATEWAY)
 
 STARTS := functions/testdata/start.md
 .PHONY: bench-start
-bench-start: ## measure the sizes of the functions and how long they take to start
+bench-start: ## measure the functions' sizes and start times
 	mkdir -p .cache
 	$(GO) test ./functions -run '^$$' -bench '^BenchmarkStart$$' -benchtime 51x -results $(CURDIR)/.cache/start.md
 	cat .cache/start.md
 	mv .cache/start.md $(STARTS)
 
-# Half an hour on two processors, on which nothing else should run.
+# Takes half an hour on two otherwise idle processors.
 RESULTS := pkg/bench/results/peers.jsonl
 .PHONY: chart
-chart: glossa ## measure against llama.cpp anew and draw the chart of README.md
+chart: glossa ## repeat the measurements against llama.cpp and draw the chart of README.md
 	mkdir -p .cache
 	GO='$(GO)' .ci/peers/run bin/glossa --json $(ARGS) > .cache/peers.jsonl
 	mv .cache/peers.jsonl $(RESULTS)
 	$(GO) test ./pkg/bench -run '^TestChart$$' -update
 
-# Go's fuzzer at times reports its own time limit, met while it works, as a failure:
-# "context deadline exceeded" without an input. What it finds comes with one.
+# Go's fuzzer sometimes reports its own time limit as a failure: "context deadline exceeded"
+# without an input. Real failures come with an input.
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME each (PKG=./pkg/grammar)
 	@set -eu; found=0; log=$$(mktemp); trap 'rm -f $$log' EXIT; \
@@ -145,7 +145,7 @@ fuzz: ## run every fuzz target for FUZZTIME each (PKG=./pkg/grammar)
 	done; \
 	echo "$$found fuzz targets, $(FUZZTIME) each"; test $$found -gt 0
 
-# What the original implementations compute; everything they need comes from PyPI.
+# Golden results of the original implementations, which are installed from PyPI.
 GOLDENENV     := .cache/goldens
 GOLDENSCRIPTS  = $(shell find pkg functions -path '*/testdata/*' -name '*goldens.py') functions/testdata/translator.py
 
@@ -155,13 +155,13 @@ $(GOLDENENV)/done: .ci/goldens.txt
 	touch $@
 
 .PHONY: goldens
-goldens: $(GOLDENENV)/done ## make the golden files anew: those of the original implementations, then our own
+goldens: $(GOLDENENV)/done ## rewrite the golden files: those of the original implementations, then our own
 	@set -eu; for script in $(GOLDENSCRIPTS); do echo "== $$script"; $(GOLDENENV)/bin/python $$script; done
 	@set -eu; packages=$$(grep -rlE --include='*_test.go' 'flag\.Bool\("update"' pkg functions | xargs -r -n 1 dirname | sort -u | sed 's|^|./|'); \
 	for package in $$packages; do echo "$(GO) test $$package -update"; $(GO) test $$package -update; done
 
 .PHONY: clean
-clean: ## remove what was built; trained runs and caches stay
+clean: ## remove build results; trained runs and caches stay
 	rm -rf bin dist infra/cdk.out
 
 # --- lint ---
@@ -172,7 +172,7 @@ lint: format vet staticcheck budget platforms vulnerabilities ## check formattin
 .PHONY: format
 format:
 	@bad=$$(gofmt -l $(wildcard functions pkg infra) .ci); \
-	if [ -n "$$bad" ]; then echo "gofmt -w is due on:" $$bad; exit 1; fi
+	if [ -n "$$bad" ]; then echo "run gofmt -w on:" $$bad; exit 1; fi
 
 .PHONY: vet
 vet:
@@ -196,7 +196,7 @@ platforms:
 		GOOS=$${platform%/*} GOARCH=$${platform#*/} CGO_ENABLED=0 $(GO) build $(PACKAGES); \
 	done
 
-# The database is asked for over the network; without it there is nothing to check against.
+# The database is read over the network; without it the check is skipped.
 .PHONY: vulnerabilities
 vulnerabilities:
 	@if curl -sSf -m 10 -o .cache/vulndb.json --create-dirs $(VULNDB)/index/db.json 2>/dev/null; then \
@@ -207,7 +207,7 @@ vulnerabilities:
 
 # --- starter models ---
 
-# The one place that says how each starter model is made: its text and its training.
+# The text and the training parameters of each starter model, defined only here.
 CORPUS_novels := --seed 1 --bytes 6000000
 CORPUS_abc    := --seed 1 --bytes 2400000
 CORPUS_chords := --seed 1 --bytes 2000000
@@ -218,9 +218,9 @@ TRAIN_chords  := --seed 1 --tokenizer word --layers 4 --embd 96 --heads 3 --cont
 TRAIN_forms   := --seed 1 --tokenizer char --layers 4 --embd 128 --heads 4 --context 256 --batch 16 --steps 6000 --lr 3e-3
 STARTERS      := novels abc chords forms
 
-# A run that was stopped goes on where it was; remove its directory to begin anew.
+# A stopped run resumes; remove its directory to restart.
 .PHONY: train
-train: $(STARTERS:%=train-%) ## train the starter models and put them into pkg/starter/runs
+train: $(STARTERS:%=train-%) ## train the starter models and store them in pkg/starter/runs
 
 .PHONY: $(STARTERS:%=train-%)
 $(STARTERS:%=train-%): train-%: glossa
@@ -231,7 +231,7 @@ $(STARTERS:%=train-%): train-%: glossa
 	mkdir -p pkg/starter/runs/$*
 	cp $(TRAINDIR)/$*/config.json $(TRAINDIR)/$*/metrics.jsonl $(TRAINDIR)/$*/checkpoint-*.json pkg/starter/runs/$*
 
-# The translator is trained with PyTorch: our trainer makes decoders only.
+# The translator is trained with PyTorch, because our trainer supports only decoders.
 .PHONY: train-phrases
 train-phrases: $(GOLDENENV)/done ## train the starter that translates (half an hour)
 	mkdir -p $(TRAINDIR)
@@ -253,7 +253,7 @@ build: ## build dist/ARCH/FAMILY/bootstrap for each Lambda function, arm64 and a
 
 IMAGE        ?= glossa
 IMAGEARCH    ?= $(shell $(GO) env GOARCH)
-# The roots of this machine, where Debian, Fedora and macOS have them.
+# Root certificates of this machine, at the paths of Debian, Fedora and macOS.
 CERTIFICATES ?= $(firstword $(wildcard /etc/ssl/certs/ca-certificates.crt /etc/pki/tls/certs/ca-bundle.crt /etc/ssl/cert.pem))
 
 CONTAINERFILE   := functions/glossa/Containerfile
@@ -273,14 +273,14 @@ image-files:
 AS_ROOT := $(if $(filter-out 0,$(shell id -u)),sudo)
 
 .PHONY: check-image
-check-image: image-files ## run the image as it says, with a read-only root (needs root, buildah, curl, python3, iproute2)
+check-image: image-files ## run the image with its own configuration and a read-only root (needs root, buildah, curl, python3, iproute2)
 	$(AS_ROOT) env TOOL=buildah .ci/image/build glossa:check '$(IMAGEARCH)' $(CONTAINERFILE) dist/image
 	$(AS_ROOT) .ci/image/check glossa:check
 
 # --- AWS ---
 
-# The CDK's command; what it runs is Go, in infra, which compiles for a minute the first
-# time. ARGS chooses what is deployed: ARGS="-c stage=prod -c memory=1769,openai=3008".
+# The CDK's command, which runs the Go program in infra; the first compilation takes a
+# minute. ARGS passes settings of the deployment: ARGS="-c stage=prod -c memory=1769,openai=3008".
 CDK := .cache/cdk/node_modules/.bin/cdk
 
 .cache/cdk/installed: infra/package.json infra/package-lock.json
@@ -290,11 +290,11 @@ CDK := .cache/cdk/node_modules/.bin/cdk
 	touch $@
 
 .PHONY: synth
-synth: build .cache/cdk/installed ## write what would be deployed to infra/cdk.out (needs node; no account, no network)
+synth: build .cache/cdk/installed ## write the deployment's templates and programs to infra/cdk.out (needs node; no account, no network)
 	cd infra && ../$(CDK) synth --quiet $(ARGS)
 
 .PHONY: bootstrap
-bootstrap: build .cache/cdk/installed ## make what the CDK needs in an account and region, once
+bootstrap: build .cache/cdk/installed ## prepare an account and region for the CDK, once
 	cd infra && ../$(CDK) bootstrap $(ARGS)
 
 .ci/conformance/node_modules/installed-lock.json: .ci/conformance/package-lock.json
@@ -302,31 +302,31 @@ bootstrap: build .cache/cdk/installed ## make what the CDK needs in an account a
 	cp $< $@
 
 .PHONY: e2e
-e2e: synth glossa .ci/conformance/node_modules/installed-lock.json ## run what would be deployed on this machine, with its permissions and its limits (needs node)
+e2e: synth glossa .ci/conformance/node_modules/installed-lock.json ## run the deployment on this machine, with its permissions and limits (needs node)
 	$(GO) test -tags e2e -count=1 -timeout 5m ./.ci/e2e
 	cat .cache/e2e/report.txt
 
 .PHONY: diff
-diff: build .cache/cdk/installed ## compare that with what is deployed
+diff: build .cache/cdk/installed ## compare the templates with the current deployment
 	cd infra && ../$(CDK) diff $(ARGS)
 
 .PHONY: deploy
-deploy: build glossa .cache/cdk/installed ## deploy it to the account and region of the AWS CLI, and seed it (ARGS="-c stage=prod")
+deploy: build glossa .cache/cdk/installed ## deploy to the account and region of the AWS CLI, and seed the table and the bucket (ARGS="-c stage=prod")
 	cd infra && ../$(CDK) deploy --all --outputs-file cdk.out/outputs.json $(ARGS)
 	$(MAKE) seed
 
-# What is there stays, also what an operator deleted (SEED=--force replaces all).
+# Existing items stay, and deleted ones stay deleted (SEED=--force replaces all).
 SEED ?=
 .PHONY: seed
-seed: glossa ## write the records and the starter models to the table and the bucket of the last deploy, where they never were
+seed: glossa ## write missing records and starter models to the table and the bucket of the last deployment
 	bin/glossa models init --starters --outputs infra/cdk.out/outputs.json $(SEED)
 
 .PHONY: destroy
-destroy: build .cache/cdk/installed ## remove what is deployed, but for the table and the bucket
+destroy: build .cache/cdk/installed ## remove the deployment, except for the table and the bucket
 	cd infra && ../$(CDK) destroy --all $(ARGS)
 
 .PHONY: check-infra
-check-infra: ## vet and test the stacks; go test ./infra/stacks -tags cdk -update rewrites the templates they must be
+check-infra: ## vet and test the stacks; go test ./infra/stacks -tags cdk -update rewrites their golden templates
 	$(GO) vet -tags cdk ./infra/...
 	$(GO) run $(STATICCHECK) -tags cdk -checks all ./infra/...
 	$(GO) test -tags cdk ./infra/...

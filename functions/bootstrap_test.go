@@ -1,5 +1,5 @@
-// Package functions_test runs what is deployed: the bootstrap binary of each
-// family of routes, under a local Lambda Runtime API.
+// Package functions_test runs the deployed programs, the bootstrap binary of each family
+// of routes, under a local Lambda Runtime API.
 package functions_test
 
 import (
@@ -29,7 +29,7 @@ var update = flag.Bool("update", false, "rewrite events/*/*.golden")
 
 const events = "../events"
 
-// build makes the very binary that is deployed for a family, for this machine.
+// build builds a family's deployed program for this machine.
 func build(t testing.TB, family string) string { return buildFor(t, ".", family, runtime.GOARCH) }
 
 // buildFor is build in a directory of functions, for an architecture; see `make build`.
@@ -45,7 +45,7 @@ func buildFor(t testing.TB, functions, family, arch string) string {
 	return out
 }
 
-// metrics are lines of a run that measured no loss yet, the last one half written.
+// metrics are the lines of a run without a loss yet; the last line is incomplete.
 const metrics = `{"step":1,"lr":0.001}` + "\n" + `{"step":7,"lr":0.002}` + "\n" + `{"step":8,`
 
 // golden returns a directory of runs with the golden checkpoint as model "golden".
@@ -74,7 +74,7 @@ func golden(t *testing.T) string {
 	return dir
 }
 
-// addTranslator adds testdata/translator to a directory of runs, where it is the older.
+// addTranslator adds testdata/translator to a directory of runs, older than the others.
 func addTranslator(t *testing.T, runs string) {
 	t.Helper()
 	const name = "translator"
@@ -108,34 +108,34 @@ func start(t *testing.T, binary, runs string, environment ...string) *runtimeapi
 	return f
 }
 
-// An answer is what a client sees of a case, without what changes from run to run.
+// An answer is a response without its volatile parts.
 type answer struct {
 	status int
 	kind   string // Content-Type
 	body   string
 }
 
-// changing is what differs from run to run and, in its last digits, from one
-// instruction set to another.
-var changing = regexp.MustCompile(`(chatcmpl|cmpl)-[0-9a-f]{24}|"id":"req_[0-9a-f]{24}"|"created":\d+|(-?\d+\.\d{5})\d+`)
+// volatile matches parts that differ between runs, and last digits that differ between
+// instruction sets.
+var volatile = regexp.MustCompile(`(chatcmpl|cmpl)-[0-9a-f]{24}|"id":"req_[0-9a-f]{24}"|"created":\d+|(-?\d+\.\d{5})\d+`)
 
 func (a answer) String() string {
-	body := changing.ReplaceAllStringFunc(a.body, func(s string) string {
+	body := volatile.ReplaceAllStringFunc(a.body, func(s string) string {
 		switch {
 		case strings.HasPrefix(s, `"created"`):
 			return `"created":0`
 		case strings.HasPrefix(s, `"id"`):
 			return `"id":"req_ID"`
 		case strings.Contains(s, "cmpl"):
-			return changing.ReplaceAllString(s, "$1-ID")
+			return volatile.ReplaceAllString(s, "$1-ID")
 		}
-		return changing.ReplaceAllString(s, "$2")
+		return volatile.ReplaceAllString(s, "$2")
 	})
 	return fmt.Sprintf("%d %s\n\n%s\n", a.status, a.kind, body)
 }
 
-// Each event gives the same answer from the deployed binary, through the event
-// itself and every front door, and from the same routes under plain HTTP.
+// Each event gives the same answer from the deployed binary, through every front door,
+// and from the same routes under plain HTTP.
 func TestEvents(t *testing.T) {
 	for _, family := range app.Families() {
 		runs := golden(t)
@@ -168,7 +168,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// check compares the answers to an event, whose file is name.json, with name.golden.
+// check compares the answers to the event in name.json with name.golden.
 func check(t *testing.T, f *runtimeapi.Function, name string, doors []door) {
 	event, err := os.ReadFile(name + ".json")
 	if err != nil {
@@ -188,13 +188,13 @@ func check(t *testing.T, f *runtimeapi.Function, name string, doors []door) {
 		t.Errorf("the event gives\n%s\nwant\n%s", got, want)
 	}
 	for _, door := range doors {
-		if got := door.knock(t, event).String(); got != string(want) {
+		if got := door.send(t, event).String(); got != string(want) {
 			t.Errorf("%s gives\n%s\nwant\n%s", door.name, got, want)
 		}
 	}
 }
 
-// invoke gives the function an event and reads its streamed answer.
+// invoke sends the function an event and reads its streamed answer.
 func invoke(t *testing.T, f *runtimeapi.Function, event []byte) answer {
 	t.Helper()
 	r, err := f.Invoke(t.Context(), event)
@@ -209,15 +209,15 @@ func invoke(t *testing.T, f *runtimeapi.Function, event []byte) answer {
 	return answer{r.Prelude.StatusCode, r.Prelude.Headers["Content-Type"], string(body)}
 }
 
-// A door is a way for HTTP requests into the routes.
+// A door is an HTTP entry point to the routes.
 type door struct {
 	name    string
 	handler http.Handler
-	stage   string // what its paths begin with
+	stage   string // prefix of its paths
 }
 
-// knock sends an event's request over HTTP.
-func (d door) knock(t *testing.T, event []byte) answer {
+// send sends an event's request over HTTP.
+func (d door) send(t *testing.T, event []byte) answer {
 	t.Helper()
 	var e struct {
 		RawPath        string
@@ -246,8 +246,8 @@ func (d door) knock(t *testing.T, event []byte) answer {
 	return answer{resp.StatusCode, resp.Header.Get("Content-Type"), string(body)}
 }
 
-// A stream goes out in Lambda's streaming protocol, token by token. That a chunk
-// leaves before the next is made is shown in pkg/host, whose tests hold it up.
+// A stream is sent in Lambda's streaming protocol, token by token. The tests of pkg/host
+// show that each chunk is sent before the next is generated.
 func TestStreamed(t *testing.T) {
 	f := start(t, build(t, "openai"), golden(t))
 	event, err := os.ReadFile(filepath.Join(events, "openai", "chat-stream.json"))

@@ -13,10 +13,10 @@ import (
 	"glossa/pkg/app"
 )
 
-// maxZip is what a function may take as it is deployed, bytes.
+// maxZip is the maximum size of a function's zip file in bytes.
 const maxZip = 8_000_000
 
-// counter counts what is written to it.
+// counter counts the bytes written to it.
 type counter int
 
 func (c *counter) Write(b []byte) (int, error) {
@@ -24,8 +24,8 @@ func (c *counter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// zipped returns the size of the zip that a binary is deployed as. That for arm64 is
-// smaller than the one for amd64 by a tenth.
+// zipped returns the size of a binary's deployed zip file. The one for arm64 is a tenth
+// smaller than the one for amd64.
 func zipped(t testing.TB, binary string) int {
 	t.Helper()
 	var size counter
@@ -49,8 +49,8 @@ func zipped(t testing.TB, binary string) int {
 	return int(size)
 }
 
-// All functions link the same packages, the clients of AWS too: one is measured here,
-// each by `make bench-start`.
+// All functions link the same packages, including the AWS clients. This test measures one
+// of them, `make bench-start` each.
 func TestZip(t *testing.T) {
 	if n := zipped(t, build(t, app.Families()[0])); n > maxZip {
 		t.Errorf("the zip has %d bytes, at most %d are allowed", n, maxZip)
@@ -59,8 +59,8 @@ func TestZip(t *testing.T) {
 	}
 }
 
-// The same source gives the same bytes wherever it lies: what is deployed again unchanged
-// is no new version.
+// The same source gives the same bytes in every directory, so that an unchanged
+// deployment does not create a new version.
 func TestReproducible(t *testing.T) {
 	family, copied := app.Families()[0], t.TempDir()
 	for _, dir := range []string{"pkg", "schemas", "functions/" + family} {
@@ -86,6 +86,6 @@ func TestReproducible(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(here, there) {
-		t.Errorf("%d and %d bytes that differ, of the same source", len(here), len(there))
+		t.Errorf("the same source gives two different programs of %d and %d bytes", len(here), len(there))
 	}
 }

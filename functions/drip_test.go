@@ -12,18 +12,18 @@ import (
 	"glossa/pkg/backend/backendtest"
 )
 
-// A drip is a provider whose answers have no end. One that is asked for "together N" begins
-// when N requests have come.
-type drip struct {
-	url  string
-	gone chan struct{} // gets one for each answer that nobody listens to any more
+// An endlessProvider is a provider that streams without end. An answer to "together N" begins when N
+// requests have arrived.
+type endlessProvider struct {
+	url          string
+	disconnected chan struct{} // receives a value for each answer whose client disconnected
 
 	mu       sync.Mutex
 	asked    int
 	together chan struct{}
 }
 
-func (d *drip) answer(_ int, r *backendtest.Request, w *backendtest.Reply) {
+func (d *endlessProvider) answer(_ int, r *backendtest.Request, w *backendtest.Reply) {
 	prompt, _ := json.Marshal(r.Body)
 	switch {
 	case bytes.Contains(prompt, []byte("together")):
@@ -52,7 +52,7 @@ func (d *drip) answer(_ int, r *backendtest.Request, w *backendtest.Reply) {
 			w.Event(`{"completion":" drop","stop_reason":null,"stop":null}`)
 			select {
 			case <-r.Gone:
-				d.gone <- struct{}{}
+				d.disconnected <- struct{}{}
 				return
 			case <-time.After(10 * time.Millisecond):
 			}
@@ -60,17 +60,17 @@ func (d *drip) answer(_ int, r *backendtest.Request, w *backendtest.Reply) {
 	}
 }
 
-// left waits until an answer has lost its listener.
-func (d *drip) left(t *testing.T) {
+// waitDisconnected waits until the client of an answer has disconnected.
+func (d *endlessProvider) waitDisconnected(t *testing.T) {
 	t.Helper()
 	select {
-	case <-d.gone:
+	case <-d.disconnected:
 	case <-time.After(20 * time.Second):
-		t.Error("the provider goes on for nobody")
+		t.Error("the provider streams on without a client")
 	}
 }
 
-// lines are what a process wrote.
+// lines collects the output of a process.
 type lines struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -82,8 +82,8 @@ func (l *lines) Write(p []byte) (int, error) {
 	return l.b.Write(p)
 }
 
-// metrics waits until there are so many lines, each of which must be one of metrics. They
-// come through a pipe.
+// metrics waits for a number of lines, each of which must hold metrics. They arrive
+// through a pipe.
 func (l *lines) metrics(t *testing.T, want int) {
 	t.Helper()
 	got := ""
@@ -98,7 +98,7 @@ func (l *lines) metrics(t *testing.T, want int) {
 	for line := range strings.Lines(got) {
 		var m map[string]any
 		if err := json.Unmarshal([]byte(line), &m); err != nil || m["_aws"] == nil {
-			t.Errorf("%v: no line of metrics: %s", err, line)
+			t.Errorf("%v: not a line of metrics: %s", err, line)
 		}
 	}
 }

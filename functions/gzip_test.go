@@ -15,8 +15,8 @@ import (
 	"glossa/pkg/app"
 )
 
-// packed compresses a body.
-func packed(t *testing.T, body string) []byte {
+// gzipped compresses a body.
+func gzipped(t *testing.T, body string) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
@@ -26,8 +26,8 @@ func packed(t *testing.T, body string) []byte {
 	return b.Bytes()
 }
 
-// noise is text of at least n bytes that becomes about eight times shorter.
-func noise(n int) string {
+// compressibleText is text of at least n bytes that becomes about eight times shorter.
+func compressibleText(n int) string {
 	random := rand.NewChaCha8([32]byte{})
 	var b strings.Builder
 	for raw := make([]byte, 8<<10); b.Len() < n; {
@@ -37,8 +37,8 @@ func noise(n int) string {
 	return b.String()
 }
 
-// Compressed bodies come through every door, which encode them as they like; what unpacks
-// to too much, or does not unpack, is refused in the dialect's shape.
+// Compressed bodies work through every door, each of which encodes them differently. Bodies
+// that unpack to too much, or do not unpack, are rejected in the dialect's shape.
 func TestCompressed(t *testing.T) {
 	runs := golden(t)
 	plain, err := app.New(app.Config{Checkpoints: runs})
@@ -48,7 +48,7 @@ func TestCompressed(t *testing.T) {
 	f := start(t, build(t, "textsynth"), runs)
 	doors := []door{{"REST", f.RESTProxy(true, "prod"), "/prod"}, {"function URL", f.FunctionURL(true), ""}, {"HTTP API", f.HTTPAPI(), ""}, {"plain HTTP", plain.Handler("textsynth"), ""}}
 	const ask = `{"prompt":"a","max_tokens":2,"temperature":0}`
-	whole := packed(t, ask)
+	whole := gzipped(t, ask)
 	for _, c := range []struct {
 		name, encoding string
 		body           []byte
@@ -57,8 +57,8 @@ func TestCompressed(t *testing.T) {
 	}{
 		{"as it is", "", []byte(ask), 200, `"text":`},
 		{"compressed", "gzip", whole, 200, `"text":`},
-		{"a bomb", "gzip", packed(t, `{"prompt":"`+strings.Repeat("a", 64<<20)+`"}`), 413, "the body becomes more than 100 times larger"},
-		{"too much", "gzip", packed(t, `{"prompt":"`+noise(11<<20)+`"}`), 413, "the body is larger than "},
+		{"a bomb", "gzip", gzipped(t, `{"prompt":"`+strings.Repeat("a", 64<<20)+`"}`), 413, "the body becomes more than 100 times larger"},
+		{"too much", "gzip", gzipped(t, `{"prompt":"`+compressibleText(11<<20)+`"}`), 413, "the body is larger than "},
 		{"cut", "gzip", whole[:len(whole)-9], 400, "the body is cut short or is no valid gzip"},
 		{"not compressed", "gzip", []byte(ask), 400, "the body is cut short or is no valid gzip"},
 		{"mangled, as by an API without binary types", "gzip", []byte(strings.ToValidUTF8(string(whole), "\ufffd")), 400, "the body is cut short or is no valid gzip"},

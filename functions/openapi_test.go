@@ -31,8 +31,8 @@ func documented(t *testing.T, h http.Handler, stage string) []string {
 	return list
 }
 
-// Through an API, behind which all families stand, the document is that of all, whoever
-// answers; at a function's own URL it is that of the function.
+// Through the API, each function returns the document of all families. At a function's
+// own URL it returns the document of that function.
 func TestDocument(t *testing.T) {
 	runs := golden(t)
 	plain, err := app.New(app.Config{Checkpoints: runs})

@@ -12,10 +12,10 @@ import (
 	"glossa/schemas"
 )
 
-// providers are fakes of Bedrock and SageMaker, and what a program needs to call them.
+// providers are fakes of Bedrock and SageMaker, with the settings to call them.
 type providers struct{ bedrock, sagemaker, records string }
 
-// newProviders starts the fakes. The environment of the test becomes one that calls them.
+// newProviders starts the fakes and sets the test's environment to them.
 func newProviders(t *testing.T) *providers {
 	t.Helper()
 	p := &providers{
@@ -44,7 +44,7 @@ func newProviders(t *testing.T) *providers {
 	return p
 }
 
-// environment is that of a program that calls the fakes.
+// environment returns the environment of a program that calls the fakes.
 func (p *providers) environment() []string {
 	return []string{
 		"AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY=secret",
@@ -52,7 +52,7 @@ func (p *providers) environment() []string {
 	}
 }
 
-// config is the configuration of the same in this process.
+// config returns the same settings as a configuration for this process.
 func (p *providers) config(t *testing.T, runs string) app.Config {
 	t.Helper()
 	cfg, err := app.Environment()

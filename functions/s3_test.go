@@ -12,8 +12,8 @@ import (
 	"glossa/pkg/host/runtimeapi"
 )
 
-// A function asks for its first request before S3 has told it what models there are: that
-// goes on beside it. The request waits for the listing, and is answered.
+// A function asks for its first invocation while it still lists the models in S3. The
+// request waits for the listing and is then answered.
 func TestStartsBeforeS3(t *testing.T) {
 	const model = "../pkg/engine/arch/testdata/gpt2/"
 	s := &buckettest.Store{}
@@ -47,7 +47,7 @@ func TestStartsBeforeS3(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = f.Close() })
-	<-listed // by itself: nobody has asked for anything
+	<-listed // without any request
 	close(release)
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/engines/gpt2/logprob", strings.NewReader(`{"context":"the hen","continuation":" and"}`))
 	w := httptest.NewRecorder()

@@ -25,24 +25,24 @@ var results = flag.String("results", "", "`file` that BenchmarkStart writes a ta
 // maxStart is the goal for a start without a model.
 const maxStart = 25 * time.Millisecond
 
-// A program is what is deployed for a family, and how long it takes to start.
+// A program is a family's deployed program and its start times.
 type program struct {
-	family, binary string   // the latter for this machine
-	lambda, plan   []string // environment: what Lambda sets, what infra does
-	alone, whole   []time.Duration
+	family, binary string   // binary is for this machine
+	lambda, plan   []string // environment variables that Lambda and infra set
+	bare, deployed []time.Duration
 	bytes, zip     map[string]int // by architecture
 }
 
-// BenchmarkStart is the time from the start of a process to its first question for an
-// invocation, as each cold start of Lambda has it: alone, and in the environment that it
-// is deployed with, whose table and bucket are near here and hold the records alone. All families take
-// turns. With -results it writes a table, with the sizes of the programs.
+// BenchmarkStart measures the time from the start of a process to its first request for an
+// invocation, as in a cold start of Lambda: without services, and in the environment of the
+// plan, with a local table that holds the records and an empty local bucket. All families
+// take turns. With -results it writes a table that also holds the sizes of the programs.
 func BenchmarkStart(b *testing.B) {
 	begun := make(chan time.Time, 1)
 	stop := make(chan struct{})
 	api := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		begun <- time.Now()
-		<-stop // there is no invocation
+		<-stop // send no invocation
 	}))
 	defer api.Close()
 	defer close(stop)
@@ -62,12 +62,12 @@ func BenchmarkStart(b *testing.B) {
 	}, []string{"GLOSSA_DYNAMODB_ENDPOINT=" + table.URL, "GLOSSA_S3_ENDPOINT=" + bucket.URL})
 	for b.Loop() {
 		for _, p := range programs {
-			p.alone = append(p.alone, p.start(b, begun, "GLOSSA_OPEN=true"))
-			p.whole = append(p.whole, p.start(b, begun, p.plan...))
+			p.bare = append(p.bare, p.start(b, begun, "GLOSSA_OPEN=true"))
+			p.deployed = append(p.deployed, p.start(b, begun, p.plan...))
 		}
 	}
 	for _, p := range programs {
-		b.ReportMetric(milliseconds(quantile(p.alone, 0.5)), p.family+"-ms/start")
+		b.ReportMetric(milliseconds(quantile(p.bare, 0.5)), p.family+"-ms/start")
 	}
 	if *results != "" {
 		if err := os.WriteFile(*results, []byte(startTable(programs)), 0o644); err != nil {
@@ -76,8 +76,8 @@ func BenchmarkStart(b *testing.B) {
 	}
 }
 
-// programs builds what is deployed. The environment of each is that of a function, and
-// what infra gives it with services that stand in for those of AWS.
+// programs builds the deployed programs. Each has the environment of its function, with
+// fakes of the AWS services.
 func programs(b *testing.B, lambda, services []string) (list []*program) {
 	cfg, err := plan.Parse(func(string) string { return "" })
 	if err != nil {
@@ -107,7 +107,7 @@ func programs(b *testing.B, lambda, services []string) (list []*program) {
 	return list
 }
 
-// start runs the program until it asks for an invocation, which asked tells.
+// start runs the program until asked receives its first request for an invocation.
 func (p *program) start(b *testing.B, asked <-chan time.Time, environment ...string) time.Duration {
 	f := exec.CommandContext(b.Context(), p.binary)
 	f.Env = slices.Concat(p.lambda, environment)
@@ -121,7 +121,7 @@ func (p *program) start(b *testing.B, asked <-chan time.Time, environment ...str
 	return took
 }
 
-// quantile returns the time that a share q of all is not above.
+// quantile returns the time that a share q of all does not exceed.
 func quantile(all []time.Duration, q float64) time.Duration {
 	sorted := slices.Sorted(slices.Values(all))
 	return sorted[min(len(sorted)-1, int(q*float64(len(sorted))))]
@@ -129,7 +129,7 @@ func quantile(all []time.Duration, q float64) time.Duration {
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1e3 }
 
-// startTable is what README.md shows.
+// startTable returns the table for README.md.
 func startTable(programs []*program) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Sizes and starts of the functions\n\n"+
@@ -137,20 +137,20 @@ func startTable(programs []*program) string {
 		"invocation, %d of each, in turns: medians, and what nine in ten do not exceed. Alone is without a table; as deployed is in the\n"+
 		"environment of `infra/plan`, with the records in a table, and an empty bucket, on the same machine.\n\n"+
 		"| function | program, arm64, MB | zip, arm64, MB | zip, amd64, MB | start alone, ms | nine in ten | as deployed, ms | nine in ten |\n"+
-		"|---|---:|---:|---:|---:|---:|---:|---:|\n", runtime.Version(), processor(), runtime.NumCPU(), len(programs[0].alone))
+		"|---|---:|---:|---:|---:|---:|---:|---:|\n", runtime.Version(), processor(), runtime.NumCPU(), len(programs[0].bare))
 	for _, p := range programs {
 		fmt.Fprintf(&b, "| `%s` | %.2f | %.2f | %.2f | %.1f | %.1f | %.1f | %.1f |\n", p.family,
 			float64(p.bytes["arm64"])/1e6, float64(p.zip["arm64"])/1e6, float64(p.zip["amd64"])/1e6,
-			milliseconds(quantile(p.alone, 0.5)), milliseconds(quantile(p.alone, 0.9)),
-			milliseconds(quantile(p.whole, 0.5)), milliseconds(quantile(p.whole, 0.9)))
+			milliseconds(quantile(p.bare, 0.5)), milliseconds(quantile(p.bare, 0.9)),
+			milliseconds(quantile(p.deployed, 0.5)), milliseconds(quantile(p.deployed, 0.9)))
 	}
 	fmt.Fprintf(&b, "| at most | | %.2f | %.2f | %d | | | |\n", maxZip/1e6, maxZip/1e6, maxStart.Milliseconds())
 	return b.String()
 }
 
-// processor returns the name of the processor where Linux tells it.
+// processor returns the processor's name from /proc/cpuinfo, else the architecture.
 func processor() string {
-	b, _ := os.ReadFile("/proc/cpuinfo") // elsewhere there is none
+	b, _ := os.ReadFile("/proc/cpuinfo") // Linux only
 	for line := range strings.Lines(string(b)) {
 		if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == "model name" {
 			return strings.TrimSpace(value)

@@ -24,23 +24,23 @@ import (
 	"glossa/schemas"
 )
 
-// A warm is a deployed function beside its table and a provider that goes on as long as
-// somebody listens, or until it is told to end.
-type warm struct {
-	binary  string
-	service *tabletest.Service
-	key     string // of a client with a budget
-	drip    *drip
-	stdout  lines
+// A warmFunction is a deployed function with its table and a provider that streams until its
+// client disconnects.
+type warmFunction struct {
+	binary   string
+	service  *tabletest.Service
+	key      string // of a client with a budget
+	provider *endlessProvider
+	stdout   lines
 }
 
 // budgetOf is the budget of the client's key, tokens a day.
 const budgetOf = 1_000_000
 
-func newWarm(t *testing.T, binary string) *warm {
+func newWarm(t *testing.T, binary string) *warmFunction {
 	t.Helper()
-	w := &warm{binary: binary, service: tabletest.New(t), drip: &drip{gone: make(chan struct{}, 100), together: make(chan struct{})}}
-	w.drip.url = backendtest.NewService(t, "bedrock", w.drip.answer).URL
+	w := &warmFunction{binary: binary, service: tabletest.New(t), provider: &endlessProvider{disconnected: make(chan struct{}, 100), together: make(chan struct{})}}
+	w.provider.url = backendtest.NewService(t, "bedrock", w.provider.answer).URL
 	record, err := fs.ReadFile(schemas.Files(), "bedrock-anthropic.claude-v2.json")
 	if err != nil {
 		t.Fatal(err)
@@ -69,16 +69,16 @@ func newWarm(t *testing.T, binary string) *warm {
 	return w
 }
 
-// environment is that of a program beside the table and the provider.
-func (w *warm) environment() []string {
+// environment returns the variables of a program that uses the table and the provider.
+func (w *warmFunction) environment() []string {
 	return []string{
-		"GLOSSA_TABLE=glossa", "AWS_ENDPOINT_URL_DYNAMODB=" + w.service.URL, "AWS_ENDPOINT_URL_BEDROCK_RUNTIME=" + w.drip.url,
+		"GLOSSA_TABLE=glossa", "AWS_ENDPOINT_URL_DYNAMODB=" + w.service.URL, "AWS_ENDPOINT_URL_BEDROCK_RUNTIME=" + w.provider.url,
 		"AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY=secret",
 	}
 }
 
 // start starts the function.
-func (w *warm) start(t *testing.T, o runtimeapi.Options) *runtimeapi.Function {
+func (w *warmFunction) start(t *testing.T, o runtimeapi.Options) *runtimeapi.Function {
 	t.Helper()
 	o.Binary, o.Stdout, o.Stderr = w.binary, &w.stdout, t.Output()
 	o.Env = append(w.environment(), "GLOSSA_STREAM_URL=true")
@@ -90,8 +90,8 @@ func (w *warm) start(t *testing.T, o runtimeapi.Options) *runtimeapi.Function {
 	return f
 }
 
-// event is what a function URL sends for a completion.
-func (w *warm) event(prompt string, stream bool) []byte {
+// event returns a function URL's event for a completion.
+func (w *warmFunction) event(prompt string, stream bool) []byte {
 	body, _ := json.Marshal(map[string]any{"model": "anthropic.claude-v2", "prompt": prompt, "stream": stream, "max_tokens": 4000})
 	event, _ := json.Marshal(map[string]any{
 		"version": "2.0", "rawPath": "/v1/completions", "body": string(body),
@@ -101,8 +101,8 @@ func (w *warm) event(prompt string, stream bool) []byte {
 	return event
 }
 
-// whole tells whether a stream has its dialect's own end, and with which reason.
-func whole(body string) (reason string, ok bool) {
+// finishReason reports whether a stream has its dialect's end, and returns its finish reason.
+func finishReason(body string) (reason string, ok bool) {
 	for _, reason := range []string{"length", "stop"} {
 		if strings.Contains(body, `"finish_reason":"`+reason+`"`) && strings.HasSuffix(body, "data: [DONE]\n\n") {
 			return reason, true
@@ -111,20 +111,20 @@ func whole(body string) (reason string, ok bool) {
 	return "", false
 }
 
-// A deployed function keeps its promises while it is warm: it serves requests beside each
-// other, ends streams before Lambda does, and leaves nothing behind when it is stopped.
+// A warm function serves concurrent requests, ends streams before Lambda's deadline, and
+// releases everything when it is stopped.
 func TestWarm(t *testing.T) {
 	binary := build(t, "openai")
-	for name, test := range map[string]func(*testing.T, *warm){
+	for name, test := range map[string]func(*testing.T, *warmFunction){
 		"concurrency": concurrency, "deadline": deadline, "gone": gone, "cut": cutOff, "stopped": stopped,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, newWarm(t, binary)) })
 	}
 }
 
-// concurrency: as many streams run beside each other as Lambda says, none gets the words of
-// another, and each is counted.
-func concurrency(t *testing.T, w *warm) {
+// concurrency: as many streams run at once as Lambda allows, each gets only its own words,
+// and each is counted.
+func concurrency(t *testing.T, w *warmFunction) {
 	const n = 8
 	f := w.start(t, runtimeapi.Options{Timeout: time.Minute, MemoryMB: 512, Concurrency: n})
 	var group sync.WaitGroup
@@ -137,7 +137,7 @@ func concurrency(t *testing.T, w *warm) {
 					return
 				}
 			}
-			if reason, ok := whole(got.body); !ok || reason != "stop" || strings.Count(got.body, "-") < 20 {
+			if reason, ok := finishReason(got.body); !ok || reason != "stop" || strings.Count(got.body, "-") < 20 {
 				t.Errorf("stream %d:\n%s", i, got.body)
 			}
 			for other := range n {
@@ -154,15 +154,15 @@ func concurrency(t *testing.T, w *warm) {
 	w.stdout.metrics(t, n)
 }
 
-// deadline: an answer that takes longer than the function may ends as its dialect has it, in
-// time to be delivered, and the process goes on.
-func deadline(t *testing.T, w *warm) {
+// deadline: an answer that exceeds the function's timeout ends in its dialect's shape, in
+// time to be delivered, and the process survives.
+func deadline(t *testing.T, w *warmFunction) {
 	f := w.start(t, runtimeapi.Options{Timeout: 1500 * time.Millisecond, MemoryMB: 512})
 	got := invoke(t, f, w.event("drip", true))
-	if reason, ok := whole(got.body); !ok || reason != "length" || got.status != http.StatusOK {
+	if reason, ok := finishReason(got.body); !ok || reason != "length" || got.status != http.StatusOK {
 		t.Errorf("%d, %s", got.status, got.body)
 	}
-	w.drip.left(t)
+	w.provider.waitDisconnected(t)
 	for _, stream := range []bool{true, false} {
 		if got := invoke(t, f, w.event("silence", stream)); got.status != http.StatusGatewayTimeout || !strings.Contains(got.body, `"error":{"message":`) {
 			t.Errorf("no word, stream %v: %d, %s", stream, got.status, got.body)
@@ -174,9 +174,9 @@ func deadline(t *testing.T, w *warm) {
 	w.stdout.metrics(t, 3)
 }
 
-// gone: Lambda does not tell a function that its client has left. The answer ends by itself,
-// at the deadline at the latest, and the next request is served.
-func gone(t *testing.T, w *warm) {
+// gone: Lambda does not notify a function that its client has disconnected. The answer
+// ends at the deadline at the latest, and the next request is served.
+func gone(t *testing.T, w *warmFunction) {
 	f := w.start(t, runtimeapi.Options{Timeout: 1500 * time.Millisecond, MemoryMB: 512})
 	r, err := f.Invoke(t.Context(), w.event("drip", true))
 	if err != nil {
@@ -188,16 +188,15 @@ func gone(t *testing.T, w *warm) {
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
 	}
-	w.drip.left(t)
+	w.provider.waitDisconnected(t)
 	if got := invoke(t, f, w.event("silence", true)); got.status != http.StatusGatewayTimeout || f.Starts() != 1 {
 		t.Errorf("the next: %d, %d processes", got.status, f.Starts())
 	}
 	w.stdout.metrics(t, 2)
 }
 
-// cutOff: where the platform does tell, by closing the connection that an answer goes over,
-// nothing is generated any more.
-func cutOff(t *testing.T, w *warm) {
+// cutOff: a platform that closes the connection of an answer stops the generation.
+func cutOff(t *testing.T, w *warmFunction) {
 	taken := make(chan struct{})
 	var once sync.Once
 	mux := http.NewServeMux()
@@ -214,7 +213,7 @@ func cutOff(t *testing.T, w *warm) {
 	})
 	mux.HandleFunc("POST /2018-06-01/runtime/invocation/one/response", func(rw http.ResponseWriter, r *http.Request) {
 		_, _ = bufio.NewReader(r.Body).ReadString('\n')
-		connection, _, err := rw.(http.Hijacker).Hijack() // a server would read on for a while
+		connection, _, err := rw.(http.Hijacker).Hijack() // without Hijack a server would read on for a while
 		if err != nil || connection.Close() != nil {
 			t.Error(err)
 		}
@@ -228,14 +227,14 @@ func cutOff(t *testing.T, w *warm) {
 		t.Fatal(err)
 	}
 	<-taken
-	w.drip.left(t)
+	w.provider.waitDisconnected(t)
 	_ = cmd.Process.Kill() // the client of the Runtime API may have ended it
 	_ = cmd.Wait()
 }
 
-// stopped: on SIGTERM a running stream has its end, its metrics are written, and what its
-// key has leased of its budget is given back.
-func stopped(t *testing.T, w *warm) {
+// stopped: on SIGTERM a running stream ends properly, its metrics are written, and the
+// leased budget of its key is returned.
+func stopped(t *testing.T, w *warmFunction) {
 	f := w.start(t, runtimeapi.Options{Timeout: time.Minute, MemoryMB: 512, StopGrace: 10 * time.Second})
 	r, err := f.Invoke(t.Context(), w.event("drip", true))
 	if err != nil {
@@ -256,21 +255,21 @@ func stopped(t *testing.T, w *warm) {
 	if err != nil {
 		t.Errorf("the stream: %v", err)
 	}
-	if _, ok := whole(head + string(rest)); !ok {
+	if _, ok := finishReason(head + string(rest)); !ok {
 		t.Errorf("the stream has no end: %s", rest)
 	}
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	w.drip.left(t)
+	w.provider.waitDisconnected(t)
 	w.stdout.metrics(t, 1)
 	if after, used := w.left(t), w.used(t); after+used != budgetOf || used == 0 {
 		t.Errorf("%d tokens are left and %d used of %d; %d were left before", after, used, budgetOf, left)
 	}
 }
 
-// usage asks another process for what was used of the budget and what is left.
-func (w *warm) usage(t *testing.T) (u struct {
+// usage returns the used and the remaining budget, as another process reports them.
+func (w *warmFunction) usage(t *testing.T) (u struct {
 	Days []struct {
 		Input  int64 `json:"input_tokens"`
 		Output int64 `json:"output_tokens"`
@@ -304,9 +303,9 @@ func (w *warm) usage(t *testing.T) (u struct {
 	return u
 }
 
-func (w *warm) left(t *testing.T) int64 { return w.usage(t).Limits[0].Tokens[0].Left }
+func (w *warmFunction) left(t *testing.T) int64 { return w.usage(t).Limits[0].Tokens[0].Left }
 
-func (w *warm) used(t *testing.T) (n int64) {
+func (w *warmFunction) used(t *testing.T) (n int64) {
 	for _, d := range w.usage(t).Days {
 		n += d.Input + d.Output
 	}

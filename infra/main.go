@@ -1,8 +1,7 @@
 //go:build cdk
 
-// Command infra is the CDK app: it synthesises the stacks of glossa, for the CDK's
-// command, which says what the operator chose. A template that breaks a rule is not
-// deployed.
+// Command infra is the CDK app: it synthesises the stacks of glossa. The CDK's command
+// passes the operator's settings. A template that breaks a rule is not deployed.
 package main
 
 import (

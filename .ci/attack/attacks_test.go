@@ -25,7 +25,7 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// Each attack has a name of its own, says what it does, and can fail.
+// Each attack has a unique name and a description, and can fail.
 func TestAttacks(t *testing.T) {
 	seen := map[string]bool{}
 	for _, a := range attacks() {
@@ -34,12 +34,12 @@ func TestAttacks(t *testing.T) {
 		}
 		seen[a.name] = true
 		if a.only == nil && a.served == 0 && a.refused == 0 {
-			t.Errorf("%s: an attack that does nothing would hold", a.name)
+			t.Errorf("%s: an attack without requests would pass", a.name)
 		}
 	}
 }
 
-// A hard schema is JSON of at most 1 MB, which the goal is about, and another for another seed.
+// A hard schema is JSON of at most 1 MB, the goal's limit, and differs for another seed.
 func TestHardSchemas(t *testing.T) {
 	for _, h := range hardSchemas() {
 		one, two := h.of(1), h.of(31)
@@ -67,7 +67,7 @@ func TestPack(t *testing.T) {
 	}
 }
 
-// The record of an ARN is JSON that has it as it is.
+// The record of an ARN is JSON that contains it unchanged.
 func TestRecordOf(t *testing.T) {
 	for _, arn := range hostileARNs() {
 		var item struct {

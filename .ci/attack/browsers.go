@@ -6,29 +6,29 @@ import (
 	"net/url"
 )
 
-// evil is where the page comes from that attacks.
+// evil is the origin of the attacking page.
 const evil = "http://evil.example"
 
-// shut is how requests of other origins and hosts are refused.
+// shut holds the expected rejections of requests of other origins and hosts.
 var shut = goals{only: []string{"400", "403", "421"}, refused: 1}
 
-// browserAttacks are what a web page of another origin can have a browser do to a server
-// on the same machine that asks for no keys (point 6).
+// browserAttacks are requests that a web page of another origin can make a browser send to
+// a server without keys on the same machine (point 6).
 func browserAttacks() []attack {
 	list := []attack{
 		{name: "browsers/host", about: "requests for another host, as after DNS rebinding", goals: shut, run: otherHosts},
 		{name: "browsers/origin", about: "pages of other origins generate", goals: shut, run: otherOrigins},
-		{name: "browsers/simple", about: "forms and scripts that post without asking first", goals: shut, run: simplePosts},
+		{name: "browsers/simple", about: "forms and scripts that post without a preflight", goals: shut, run: simplePosts},
 		{name: "browsers/image", about: "images of another page whose addresses generate", goals: shut, run: images},
 		{
 			// These may be answered: the browser does not show the answer to the page.
 			name: "browsers/read", about: "pages of other origins read",
 			goals: goals{only: []string{"200", "400", "403", "421"}}, run: reads,
 		}, {
-			name: "browsers/preflight", about: "browsers ask what pages of other origins may send",
+			name: "browsers/preflight", about: "preflights of pages of other origins",
 			goals: goals{only: []string{"200", "204", "400", "403", "421"}}, run: preflights,
 		}, {
-			name: "browsers/figures", about: "pages read what is measured, also the server's own",
+			name: "browsers/figures", about: "pages read the metrics, including the server's own page",
 			goals: goals{only: []string{"200", "400", "403", "404", "421"}}, run: figures,
 		}, {
 			name: "browsers/own", about: "no attack: the server's own page, by each of its names, and programs",
@@ -55,7 +55,7 @@ func otherHosts(ctx context.Context, s *scene) {
 func otherOrigins(ctx context.Context, s *scene) {
 	for _, origin := range foreign(s.server.url) {
 		for _, c := range spending() {
-			s.apart(s.send(ctx, c.with("Origin", origin)), origin)
+			s.forbidRead(s.send(ctx, c.with("Origin", origin)), origin)
 		}
 	}
 }
@@ -63,11 +63,11 @@ func otherOrigins(ctx context.Context, s *scene) {
 func simplePosts(ctx context.Context, s *scene) {
 	for _, kind := range []string{"text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"} {
 		c := oneToken.with("Origin", evil).with("Content-Type", kind).with("Sec-Fetch-Site", "cross-site").with("Sec-Fetch-Mode", "no-cors")
-		s.apart(s.send(ctx, c), evil)
+		s.forbidRead(s.send(ctx, c), evil)
 	}
 }
 
-// images are requests with which the browser sends no Origin; it says where they come from.
+// images sends requests without an Origin; the browser sends Sec-Fetch-Site instead.
 func images(ctx context.Context, s *scene) {
 	for _, site := range []string{"cross-site", "same-site"} {
 		for _, path := range []string{"/api/generate?model=novels&max_tokens=1&prompt=The", "/api/inference?model=novels&steps=1&query=The"} {
@@ -79,7 +79,7 @@ func images(ctx context.Context, s *scene) {
 func reads(ctx context.Context, s *scene) {
 	for _, origin := range foreign(s.server.url) {
 		for _, path := range []string{"/", "/v1/models", "/openapi.json", "/metrics", "/usage", "/health"} {
-			s.apart(s.send(ctx, get(path).with("Origin", origin)), origin)
+			s.forbidRead(s.send(ctx, get(path).with("Origin", origin)), origin)
 		}
 	}
 }
@@ -88,12 +88,12 @@ func preflights(ctx context.Context, s *scene) {
 	for _, path := range []string{"/v1/chat/completions", "/invoke", "/metrics", "/usage"} {
 		for _, origin := range []string{evil, "null"} {
 			c := call{method: http.MethodOptions, path: path}.with("Origin", origin).with("Access-Control-Request-Method", "POST")
-			s.apart(s.send(ctx, c.with("Access-Control-Request-Headers", "content-type,authorization")), origin)
+			s.forbidRead(s.send(ctx, c.with("Access-Control-Request-Headers", "content-type,authorization")), origin)
 		}
 	}
 }
 
-// figures never cross origins: an answer names no other origin than the server's own.
+// figures reads the metrics: answers must not allow an origin other than the server's own.
 func figures(ctx context.Context, s *scene) {
 	for _, path := range []string{"/metrics", "/usage"} {
 		for _, origin := range []string{evil, "null", s.server.url} {
@@ -117,7 +117,7 @@ func ownPage(ctx context.Context, s *scene) {
 	}
 }
 
-// spending are requests that cost the server's owner something.
+// spending returns requests that cost the server's owner resources.
 func spending() []call {
 	return []call{
 		oneToken.with("Content-Type", "application/json"),
@@ -125,13 +125,13 @@ func spending() []call {
 	}
 }
 
-// foreign are origins that are not the server's.
+// foreign returns origins other than the server's.
 func foreign(server string) []string {
 	return []string{evil, "https://evil.example", "null", "file://", "http://localhost.evil.example:" + portOf(server), "http://127.0.0.1:1"}
 }
 
-// apart notes an answer that a page of the origin may read.
-func (s *scene) apart(a answer, origin string) {
+// forbidRead records a fault if a page of the origin may read the answer.
+func (s *scene) forbidRead(a answer, origin string) {
 	if allowed := a.header.Get("Access-Control-Allow-Origin"); allowed == "*" || allowed == origin {
 		s.fault("%d for a page of %s, with Access-Control-Allow-Origin: %s", a.status, origin, allowed)
 	}

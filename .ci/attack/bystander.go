@@ -17,22 +17,22 @@ const (
 	patience = 15 * time.Second      // for one answer
 )
 
-// oneToken is what the bystander asks for.
+// oneToken is the bystander's request.
 var oneToken = post("/v1/completions", `{"model": "novels", "prompt": "The old lighthouse", "max_tokens": 1, "stream": true}`)
 
-// A bystander asks for one token after the other, on a connection of its own each.
+// A bystander requests one token after the other, each on a new connection.
 type bystander struct {
 	*sender
 	waits []wait
 }
 
-// A wait is that for one answer.
+// A wait is the time of one answer.
 type wait struct {
 	first, end time.Duration // to the first byte of the token, to the end of the answer
 	outcome    string
 }
 
-// once asks for one token.
+// once requests one token.
 func (b *bystander) once() wait {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -45,8 +45,8 @@ func (b *bystander) once() wait {
 	return w
 }
 
-// during asks until ctx is done. A request that waits by then is waited for: how long an
-// attack makes others wait is known only when the wait is over.
+// during requests tokens until ctx is done. It completes the last request, because a wait
+// is known only when it is over.
 func (b *bystander) during(ctx context.Context) {
 	for ctx.Err() == nil {
 		b.once()
@@ -57,7 +57,7 @@ func (b *bystander) during(ctx context.Context) {
 	}
 }
 
-// A calm server is one that nobody attacks, with its bystander.
+// A calm server is a server that is not attacked, with its bystander.
 type calm struct {
 	dir    string
 	server *server
@@ -90,15 +90,15 @@ func (c *calm) close() {
 	_ = os.RemoveAll(c.dir) // one of the system's temporary directories
 }
 
-// waits is what a bystander went through.
+// waits summarises a bystander's waits.
 type waits struct {
 	n                  int
-	median, p90, first time.Duration // to the first byte; first is the longest
-	end                time.Duration // to the end, the longest
-	bad                string        // outcomes but 200, with how often; "": none
+	median, p90, first time.Duration // to the first byte; first is the maximum
+	end                time.Duration // to the end, the maximum
+	bad                string        // counts of outcomes other than 200; "": none
 }
 
-// summary sums up the waits since the last call, and forgets them.
+// summary summarises the waits since the last call and resets them.
 func (b *bystander) summary() waits {
 	list := b.waits
 	b.waits = nil
@@ -113,7 +113,7 @@ func (b *bystander) summary() waits {
 		}
 	}
 	slices.Sort(firsts)
-	w.n, w.median, w.p90, w.first, w.bad = len(firsts), quantile(firsts, 0.5), quantile(firsts, 0.9), quantile(firsts, 1), spell(bad)
+	w.n, w.median, w.p90, w.first, w.bad = len(firsts), quantile(firsts, 0.5), quantile(firsts, 0.9), quantile(firsts, 1), formatCounts(bad)
 	return w
 }
 
@@ -127,8 +127,8 @@ func quantile(sorted []time.Duration, q float64) time.Duration {
 	return sorted[min(max(i, 1), len(sorted))-1]
 }
 
-// spell writes counts of outcomes, by outcome: "3x200 1x429".
-func spell(counts map[string]int) string {
+// formatCounts formats counts of outcomes: "3x200 1x429".
+func formatCounts(counts map[string]int) string {
 	var parts []string
 	for outcome, n := range counts {
 		parts = append(parts, fmt.Sprintf("%dx%s", n, outcome))

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Bodies that keep the server busy for long.
+// Bodies that keep the server busy for a long time.
 const (
 	manyRows = `{"model": "novels", "prompt": "The", "n": 128, "max_tokens": 250}`
 	someRows = `{"model": "novels", "prompt": "The", "n": 8, "max_tokens": 250}`
@@ -17,38 +17,38 @@ const (
 	shortRows = `{"model": "novels", "prompt": "The", "max_tokens": 1}`
 )
 
-// fits is a text that nearly fills the context of the model novels, of 256 tokens.
-var fits = strings.Repeat("The old lighthouse stood among lonely reeds, far from the river. ", 15)
+// fullContext is a text that nearly fills the context of 256 tokens of the model novels.
+var fullContext = strings.Repeat("The old lighthouse stood among lonely reeds, far from the river. ", 15)
 
-// fairAttacks are those that take more than a fair share of the workers (point 1).
+// fairAttacks try to take more than a fair share of the workers (point 1).
 func fairAttacks() []attack {
 	const six = 6 * time.Second
 	busy := goals{served: 8, busy: 500 * time.Millisecond}
 	slow := goals{only: []string{cut, lost, "400", "408", "429", "503"}, grown: 128}
 	return []attack{
 		{name: "fair/rows", about: "eight requests of 128 rows of 250 tokens each", lasts: six, goals: busy, calls: repeat(8, rows)},
-		{name: "fair/keys", about: "the same, where keys tell principals apart", keys: true, goals: busy, calls: repeat(8, rows)},
+		{name: "fair/keys", about: "the same with principals that have keys", keys: true, goals: busy, calls: repeat(8, rows)},
 		{
-			name: "fair/many", about: "32 clients of one sender ask for 128 rows each, again and again",
-			goals: goals{served: 1, busy: busy.busy}, calls: repeat(1, rows), run: again(32),
+			name: "fair/many", about: "32 clients of one sender request 128 rows each, again and again",
+			goals: goals{served: 1, busy: busy.busy}, calls: repeat(1, rows), run: repeatCalls(32),
 		},
-		{name: "fair/models", about: "eight requests of 128 rows, two of each model", goals: busy, calls: rowsOfModels, run: again(8)},
-		{name: "fair/held", about: "eight requests of 64 rows that are held to a schema", goals: busy, calls: repeat(1, rowsHeld), run: again(8)},
+		{name: "fair/models", about: "eight requests of 128 rows, two of each model", goals: busy, calls: rowsOfModels, run: repeatCalls(8)},
+		{name: "fair/held", about: "eight requests of 64 rows constrained by a schema", goals: busy, calls: repeat(1, rowsHeld), run: repeatCalls(8)},
 		{
-			name: "fair/readers", about: "eight clients read a stream of 64 rows with log-probabilities, a byte a second",
+			name: "fair/readers", about: "eight clients read a stream of 64 rows with log-probabilities, one byte per second",
 			lasts: six, goals: goals{only: []string{cut, lost}, grown: 768}, run: readers,
 		},
 		{name: "fair/queue", about: "200 requests of one sender wait at the same time", lasts: six, goals: busy, calls: repeat(200, fewRows)},
 		{
-			name: "fair/short", about: "64 clients of one sender ask for one token, again and again",
-			goals: goals{served: 100, busy: busy.busy}, calls: repeat(1, oneRow), run: again(64),
+			name: "fair/short", about: "64 clients of one sender request one token, again and again",
+			goals: goals{served: 100, busy: busy.busy}, calls: repeat(1, oneRow), run: repeatCalls(64),
 		},
-		{name: "fair/prompts", about: "eight requests of 256 prompts, each of which fills the context", goals: busy, calls: repeat(1, fullPrompts), run: again(8)},
-		{name: "fair/scores", about: "eight requests that score 256 texts", goals: busy, calls: repeat(1, scores), run: again(8)},
-		{name: "fair/embeddings", about: "eight requests of 256 embeddings", goals: busy, calls: repeat(1, fullEmbeddings), run: again(8)},
-		{name: "fair/translations", about: "eight requests of 64 sentences that five beams translate", goals: busy, calls: repeat(1, translations), run: again(8)},
-		{name: "fair/slow-headers", about: "300 connections send a byte of their headers a second", goals: slow, run: slowHeaders},
-		{name: "fair/slow-bodies", about: "300 connections send a byte of their bodies a second", goals: slow, run: slowBodies},
+		{name: "fair/prompts", about: "eight requests of 256 prompts, each of which fills the context", goals: busy, calls: repeat(1, fullPrompts), run: repeatCalls(8)},
+		{name: "fair/scores", about: "eight requests that score 256 texts", goals: busy, calls: repeat(1, scores), run: repeatCalls(8)},
+		{name: "fair/embeddings", about: "eight requests of 256 embeddings", goals: busy, calls: repeat(1, fullEmbeddings), run: repeatCalls(8)},
+		{name: "fair/translations", about: "eight requests of 64 sentences that five beams translate", goals: busy, calls: repeat(1, translations), run: repeatCalls(8)},
+		{name: "fair/slow-headers", about: "300 connections send one byte of their headers per second", goals: slow, run: slowHeaders},
+		{name: "fair/slow-bodies", about: "300 connections send one byte of their bodies per second", goals: slow, run: slowBodies},
 	}
 }
 
@@ -84,7 +84,7 @@ func translations() call {
 		fmt.Sprintf(`{"source_lang": "en", "target_lang": "fr", "num_beams": 5, "text": [%s]}`, strings.Join(times(64, text), ", ")))
 }
 
-// readers reads a byte a second of each of eight streams.
+// readers reads one byte per second of each of eight streams.
 func readers(ctx context.Context, s *scene) {
 	body := `{"model": "novels", "prompt": "The", "n": 64, "max_tokens": 250, "logprobs": 5, "stream": true}`
 	var group sync.WaitGroup
@@ -102,13 +102,14 @@ func slowBodies(ctx context.Context, s *scene) {
 	s.slowWriters(ctx, 300, s.head("POST", "/v1/completions")+"Content-Length: 100000\r\n\r\n"+`{"model": "novels", "prompt": "`)
 }
 
-// listBody is a request of 256 texts that nearly fill the context.
+// listBody returns a request of 256 texts that nearly fill the context.
 func listBody(key, more string) string {
-	text := fmt.Sprintf("%q", fits)
+	text := fmt.Sprintf("%q", fullContext)
 	return fmt.Sprintf(`{"model": "novels", %q: [%s]%s}`, key, strings.Join(times(256, text), ", "), more)
 }
 
-// slowWriters opens n connections that begin a request and send a byte a second of the rest.
+// slowWriters opens n connections that begin a request and send one byte of the rest per
+// second.
 func (s *scene) slowWriters(ctx context.Context, n int, begin string) {
 	var group sync.WaitGroup
 	for range n {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The user who has the right to log in, and where from.
+// The legitimate user's name, password and address.
 const (
 	user     = "ann@example.org"
 	password = "correct horse battery staple"
@@ -40,17 +40,17 @@ func loginAttacks() []attack {
 			name: "logins/flood", about: "64 clients log in with wrong passwords, for as many names",
 			keys: true, users: true, lasts: 5 * time.Second,
 			goals: goals{only: []string{"401", "403", "429", "503", cut}, refused: 50, grown: 512},
-			calls: logins, run: again(64),
+			calls: logins, run: repeatCalls(64),
 		},
 	}
 }
 
-// login asks for a token.
+// login returns the call that requests a token.
 func login(name, password string) call {
 	return post("/users/me/token", fmt.Sprintf(`{"email": %q, "password": %q}`, name, password))
 }
 
-// logins are those of 10,000 names.
+// logins returns logins of 10,000 names.
 func logins() (calls []call) {
 	for i := range 10_000 {
 		calls = append(calls, login(fmt.Sprintf("user%d@example.org", i), "wrong horse battery staple"))
@@ -58,7 +58,7 @@ func logins() (calls []call) {
 	return calls
 }
 
-// rightful logs in as the user, from the user's own address.
+// rightful logs in as the legitimate user, from the user's own address.
 func (s *scene) rightful(ctx context.Context) {
 	ann := newSender(s.server.url, "", userIP, true)
 	if a := ann.ask(ctx, login(user, password)); a.outcome() != "200" {

@@ -1,12 +1,11 @@
-// Command attack drives the built server as a hostile client would: floods, bombs,
+// Command attack attacks the built server as hostile clients would: floods, bombs,
 // schemas that are hard to compile, web pages of other origins, wrong passwords, forged
-// records. Each attack is bounded in requests and in time, and runs against a server of
-// its own on loopback. Meanwhile a bystander, another principal, asks for one token after
-// the other. A row of the table shows what each of them got, and what it cost.
+// records. Each attack is limited in requests and in time, and runs against a new server on
+// loopback. Meanwhile a bystander, another principal, requests one token after the other. A
+// row of the table shows the answers of both, and the server's resources.
 //
-// It knows the server's command line, its HTTP routes and Linux's /proc, nothing of its
-// packages. An attack's expectations stand in its literal; the ones that all share, in
-// verdict.go.
+// It knows the server's command line, its HTTP routes and Linux's /proc, but not its
+// packages. An attack's expectations are in its literal; verdict.go holds the common ones.
 package main
 
 import (
@@ -26,7 +25,7 @@ import (
 func main() {
 	glossa := flag.String("glossa", "bin/glossa", "the built `program`")
 	list := flag.Bool("list", false, "list the attacks and run none")
-	verbose := flag.Bool("v", false, "print an answer of each kind that the attacks get")
+	verbose := flag.Bool("v", false, "print a sample of each kind of answer")
 	flag.Usage = func() {
 		fmt.Fprintln(flag.CommandLine.Output(), "usage: attack [-glossa FILE] [-list] [-v] [NAME...]\n\nNAME is an attack, such as fair/rows, or a group of them, such as fair.")
 		flag.PrintDefaults()
@@ -49,7 +48,7 @@ func main() {
 	}
 }
 
-// attacks lists all attacks, in the order of the issue's points that they show.
+// attacks lists all attacks, in the order of the issue's points.
 func attacks() []attack {
 	return slices.Concat(fairAttacks(), promptAttacks(), formAttacks(), panicAttacks(), uploadAttacks(),
 		browserAttacks(), loginAttacks(), recordAttacks())
@@ -69,13 +68,13 @@ func choose(all []attack, names []string) ([]attack, error) {
 			}
 		}
 		if n == len(chosen) {
-			return nil, fmt.Errorf("no attack and no group has the name %q: -list shows them", name)
+			return nil, fmt.Errorf("unknown attack or group %q: -list shows them", name)
 		}
 	}
 	return chosen, nil
 }
 
-// run runs attacks in turn and prints a row for each, then what failed.
+// run runs attacks in turn and prints a row for each, then the failures.
 func run(ctx context.Context, glossa string, chosen []attack, verbose bool, out io.Writer) error {
 	began := time.Now()
 	calm, err := newCalm(ctx, glossa)

@@ -76,8 +76,7 @@ func TestBrief(t *testing.T) {
 	}
 }
 
-// What becomes of calls: an answer, an answer that is cut, none, and one that its client
-// did not wait for.
+// Outcomes of calls: an answer, an answer that is cut, no answer, and a cancelled call.
 func TestOutcomes(t *testing.T) {
 	waiting := make(chan struct{}, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

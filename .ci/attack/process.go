@@ -38,8 +38,8 @@ func parseStat(b []byte) (time.Duration, error) {
 	return time.Duration(user+system) * tick, nil
 }
 
-// memoryOf returns what a process has in memory now and what it had at most since the
-// last [resetPeak], bytes.
+// memoryOf returns a process's current memory and its peak since the last [resetPeak],
+// bytes.
 func memoryOf(pid int) (now, peak int64, err error) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -63,7 +63,7 @@ func statusField(b []byte, name string) (int64, error) {
 	return 0, fmt.Errorf("/proc/PID/status has no %s", name)
 }
 
-// resetPeak begins the peak of memory anew.
+// resetPeak resets the peak of memory.
 //
 // Source: proc_pid_clear_refs(5), value 5.
 func resetPeak(pid int) error {

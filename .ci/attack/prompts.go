@@ -11,22 +11,22 @@ import (
 )
 
 // promptBytes is the size of texts that nearly fill the largest body that routes of models
-// take, 10 MiB.
+// accept, 10 MiB.
 const promptBytes = 10_000_000
 
-// promptAttacks send prompts that cannot fit, packed and plain (point 2).
+// promptAttacks send prompts that cannot fit, compressed and plain (point 2).
 func promptAttacks() []attack {
-	const ten = 10 * time.Second // all are answered long before
+	const ten = 10 * time.Second // more than any of them needs
 	no := []string{"400", "413", "429"}
-	// The body is unpacked and read, 10 MB of JSON each, and no more.
+	// The server only decompresses and decodes the body, 10 MB of JSON each.
 	plain := goals{only: no, refused: 8, cpu: 8 * 250 * time.Millisecond, grown: 768}
 	zipped := goals{only: no, refused: 8, cpu: plain.cpu, grown: 256}
-	// Nothing is wrong with these but how they are packed.
+	// These are valid except for their compression.
 	spaced := goals{only: []string{"200", "413", "429"}, cpu: plain.cpu, grown: 256}
-	// The words are none of those of chords, which leaves them out: its prompt fits.
+	// chords does not know the words and drops them, so its prompt fits.
 	ofAll := goals{only: []string{"200", "400", "413", "429"}, refused: 6, cpu: plain.cpu, grown: plain.grown}
 	repeated := goals{only: []string{"400", "413", "429", "503", cut}, refused: 8, grown: plain.grown}
-	// Clients that ask for the tokens of a long text get them: the text need not fit.
+	// A text whose tokens are requested need not fit the context.
 	left := goals{served: 24, cpu: 24 * 80 * time.Millisecond, grown: plain.grown}
 	return []attack{
 		{name: "gzip/words", about: "eight prompts of 10 MB, 25 KB packed", lasts: ten, goals: zipped, calls: repeat(8, packedWords)},
@@ -34,8 +34,8 @@ func promptAttacks() []attack {
 		{name: "gzip/spaces", about: "eight requests after 10 MB of spaces, 10 KB packed", lasts: ten, goals: spaced, calls: repeat(8, spaces)},
 		{name: "gzip/more", about: "eight bodies of 200 MB, 200 KB packed", lasts: ten, goals: zipped, calls: repeat(8, more)},
 		{name: "gzip/members", about: "eight bodies of 2,000 packed members, 100 MB together", lasts: ten, goals: zipped, calls: repeat(8, members)},
-		{name: "gzip/nested", about: "eight bodies that are packed twice, said and not said", lasts: ten, goals: zipped, calls: nested},
-		{name: "gzip/again", about: "eight clients send packed prompts of 10 MB again and again", goals: repeated, calls: repeat(1, packedWords), run: again(8)},
+		{name: "gzip/nested", about: "eight bodies that are compressed twice, declared and not declared", lasts: ten, goals: zipped, calls: nested},
+		{name: "gzip/again", about: "eight clients send packed prompts of 10 MB again and again", goals: repeated, calls: repeat(1, packedWords), run: repeatCalls(8)},
 		{name: "prompts/words", about: "eight prompts of 10 MB, not packed", lasts: ten, goals: plain, calls: repeat(8, plainWords)},
 		{name: "prompts/word", about: "eight prompts of one word of 10 MB", lasts: ten, goals: plain, calls: repeat(8, oneWord)},
 		{name: "prompts/models", about: "eight prompts of 10 MB, two of each model", lasts: ten, goals: ofAll, calls: ofModels},
@@ -43,15 +43,15 @@ func promptAttacks() []attack {
 		{name: "prompts/ids", about: "eight prompts of 250,000 token ids", lasts: ten, goals: plain, calls: repeat(8, ids)},
 		{name: "prompts/messages", about: "eight chats of 80,000 messages", lasts: ten, goals: plain, calls: repeat(8, messages)},
 		{name: "prompts/embeddings", about: "eight texts of 10 MB to be embedded", lasts: ten, goals: plain, calls: repeat(8, embeddings)},
-		{name: "prompts/again", about: "eight clients send prompts of 10 MB again and again", goals: repeated, calls: repeat(1, plainWords), run: again(8)},
-		{name: "prompts/left", about: "24 clients ask for the tokens of 10 MB of text, and leave", lasts: ten, goals: left, calls: repeat(24, tokens), run: leave(250 * time.Millisecond)},
+		{name: "prompts/again", about: "eight clients send prompts of 10 MB again and again", goals: repeated, calls: repeat(1, plainWords), run: repeatCalls(8)},
+		{name: "prompts/left", about: "24 clients request the tokens of 10 MB of text and disconnect", lasts: ten, goals: left, calls: repeat(24, tokens), run: cancelCalls(250 * time.Millisecond)},
 	}
 }
 
 // sentence is repeated in long texts; all models but chords know its words.
 const sentence = "The old lighthouse "
 
-// words is a prompt of 10 MB.
+// words returns a request with a prompt of 10 MB.
 func words() string { return promptOf(strings.Repeat(sentence, promptBytes/len(sentence))) }
 
 func packedWords() call { return packed(words()) }
@@ -105,12 +105,12 @@ func tokens() call {
 	return post("/v1/engines/novels/tokenize", `{"text": "`+strings.Repeat(sentence, promptBytes/len(sentence))+`"}`)
 }
 
-// promptOf is a request that continues a text without characters that JSON escapes.
+// promptOf returns a request to continue a text without characters that JSON escapes.
 func promptOf(text string) string {
 	return `{"model": "novels", "max_tokens": 1, "prompt": "` + text + `"}`
 }
 
-// word returns n letters in an order that nothing can guess, and that is always the same.
+// word returns n pseudo-random letters, always the same.
 func word(n int) string {
 	r := rand.New(rand.NewPCG(1, 2))
 	b := make([]byte, n)
@@ -120,12 +120,12 @@ func word(n int) string {
 	return string(b)
 }
 
-// packed is a call that posts JSON, packed.
+// packed returns a call that posts compressed JSON.
 func packed(body string) call {
 	return call{path: "/v1/completions", body: pack(body)}.zipped()
 }
 
-// pack packs a text as small as it gets.
+// pack compresses a text at the best compression level.
 func pack(text string) []byte {
 	var b bytes.Buffer
 	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
@@ -136,7 +136,7 @@ func pack(text string) []byte {
 		err = z.Close()
 	}
 	if err != nil {
-		panic(err) // nothing of that fails in memory
+		panic(err) // compression in memory does not fail
 	}
 	return b.Bytes()
 }

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// recordAttacks are records of models that lead elsewhere (point 7).
+// recordAttacks are records of models with forged destinations (point 7).
 func recordAttacks() []attack {
 	return []attack{
 		{
@@ -38,17 +38,17 @@ func recordAttacks() []attack {
 				}
 			},
 		}, {
-			name: "records/dial", about: "models of such records, asked for, with a proxy in between", alone: true, lasts: 20 * time.Second,
+			name: "records/dial", about: "requests for models of such records, through a proxy", alone: true, lasts: 20 * time.Second,
 			goals: goals{only: []string{"200", "400", "404", "502", "503", cut}},
 			run:   dial,
 		},
 	}
 }
 
-// rightARN is one that leads where it says.
+// rightARN is a valid ARN.
 const rightARN = "arn:aws:bedrock:eu-west-1:123456789012:inference-profile/eu.mistral.mistral-large-2407-v1:0"
 
-// hostileARNs have something else than a region in the region's place.
+// hostileARNs returns ARNs with another text in place of the region.
 func hostileARNs() []string {
 	var list []string
 	for _, region := range []string{
@@ -59,7 +59,7 @@ func hostileARNs() []string {
 	return list
 }
 
-// recordOf is the record of a model on Bedrock that has the ARN.
+// recordOf returns the record of a model on Bedrock with the ARN.
 func recordOf(key, arn string) []byte {
 	b, err := json.Marshal(map[string]any{
 		"pk": "models", "sk": key, "model_id": arn,
@@ -74,7 +74,7 @@ func recordOf(key, arn string) []byte {
 	return b
 }
 
-// dial serves the records, asks for each of their models, and notes the hosts that the
+// dial serves the records, requests each of their models, and records the hosts that the
 // server would connect to.
 func dial(ctx context.Context, s *scene) {
 	proxy, err := newProxy()
@@ -128,7 +128,7 @@ func (s *scene) writeRecords(dir string) (names []string, err error) {
 	models := []model{{"Alpha", "novels", "local", true}} // for the bystander
 	for i, arn := range append(hostileARNs(), rightARN) {
 		name := fmt.Sprintf("model%d", i)
-		names = append(names, name, arn) // an ARN is a name as well, and one of these records is then a group's
+		names = append(names, name, arn) // an ARN is also a name, whose group's record is one of these
 		models = append(models, model{"Mistral", name, "bedrock", false}, model{"Mistral", arn, "bedrock", false})
 		if err := os.WriteFile(filepath.Join(dir, "bedrock-"+name+".json"), recordOf("bedrock-"+name, arn), 0o600); err != nil {
 			return nil, err
@@ -141,7 +141,7 @@ func (s *scene) writeRecords(dir string) (names []string, err error) {
 	return names, os.WriteFile(filepath.Join(dir, "all-models.json"), b, 0o600)
 }
 
-// A proxy takes down where it is asked to connect to, and connects nowhere.
+// A proxy records the requested hosts and connects to none.
 type proxy struct {
 	listener net.Listener
 	mu       sync.Mutex
@@ -169,7 +169,7 @@ func (p *proxy) serve() {
 	}
 }
 
-// refuse takes down the host of one request.
+// refuse records the host of one request and rejects it.
 func (p *proxy) refuse(c net.Conn) {
 	defer c.Close()
 	r, err := http.ReadRequest(bufio.NewReader(c))
@@ -179,7 +179,7 @@ func (p *proxy) refuse(c net.Conn) {
 	p.mu.Lock()
 	p.asked[strings.ToLower(r.Host)] = true
 	p.mu.Unlock()
-	_, _ = c.Write([]byte("HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n")) // it may have left
+	_, _ = c.Write([]byte("HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n")) // the client may have disconnected
 }
 
 func (p *proxy) url() string { return "http://" + p.listener.Addr().String() }
@@ -193,4 +193,4 @@ func (p *proxy) hosts() (list []string) {
 	return list
 }
 
-func (p *proxy) close() { _ = p.listener.Close() } // it listens no more
+func (p *proxy) close() { _ = p.listener.Close() } // stop listening

@@ -6,23 +6,23 @@ import (
 	"time"
 )
 
-// A hard schema is one that is hard to compile.
+// A hard schema is expensive to compile.
 type hard struct {
 	name, about string
-	// of returns the schema. Others of another seed are as hard, and no compiled one is of
-	// use for them.
+	// of returns the schema. Schemas of different seeds are equally hard and share no compiled
+	// parts.
 	of      func(seed int) string
-	answers []string // statuses that may be
+	answers []string // allowed statuses
 }
 
-// What may become of a hard schema. Of those that are linear the issue says that they compile.
+// Allowed statuses of hard schemas. Linear ones must compile, as the issue says.
 var (
 	compiles = []string{"200"}
 	refuses  = []string{"400"}
 	either   = []string{"200", "400"}
 )
 
-// goalsOfForm are the goals of a schema of at most 1 MB: what compiling it may take.
+// goalsOfForm limits the compilation of a schema of at most 1 MB.
 var goalsOfForm = goals{cpu: time.Second, grown: 256}
 
 // hardSchemas lists them.
@@ -30,7 +30,7 @@ func hardSchemas() []hard {
 	return []hard{
 		{"constants-5000", "oneOf of 5,000 constants, 81 KB", constants(5000), compiles},
 		{"constants-10000", "oneOf of 10,000 constants", constants(10_000), compiles},
-		{"told-apart-10000", "oneOf of 10,000 objects told apart by one member", toldApart(10_000), compiles},
+		{"told-apart-10000", "oneOf of 10,000 objects distinguished by one member", toldApart(10_000), compiles},
 		{"patterns-50", "50 properties of the pattern a.{10}b{i}x", patterns50, either},
 		{"counters-50", "50 properties of the pattern a.{8}b{i}x", counters50, either},
 		{"overlapping-6", "six patternProperties that overlap: a.{i}b", overlapping6, either},
@@ -39,7 +39,7 @@ func hardSchemas() []hard {
 		{"exclusive-500", "oneOf of 500 patterns", exclusive500, either},
 		{"exponential", "a pattern whose deterministic automaton has 2^24 states", pattern(`^(a|b)*a(a|b){24}c%d$`), either},
 		{"repeated", "repeats of repeats: 10^9 letters", pattern(`^((x%d{1000}){1000}){1000}$`), either},
-		{"intersection", "allOf of 12 patterns that count apart", intersection, either},
+		{"intersection", "allOf of 12 patterns that count independently", intersection, either},
 		{"deep", "9,000 schemas, each within the other", deep, either},
 		{"doubling", "40 definitions, each of which names the next twice", doubling, either},
 		{"min-items", "an array of 2^31 items", schema(`{"title": "%d", "type": "array", "items": {"type": "integer"}, "minItems": 2147483648}`), refuses},
@@ -54,12 +54,12 @@ func hardSchemas() []hard {
 	}
 }
 
-// schema is one with the seed in one place.
+// schema returns a schema with the seed inserted once.
 func schema(format string) func(int) string {
 	return func(seed int) string { return fmt.Sprintf(format, seed) }
 }
 
-// pattern is that of a string.
+// pattern returns a schema of a string with a pattern.
 func pattern(format string) func(int) string {
 	return func(seed int) string {
 		return fmt.Sprintf(`{"type": "string", "pattern": %q}`, fmt.Sprintf(format, seed))

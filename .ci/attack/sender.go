@@ -12,20 +12,20 @@ import (
 	"time"
 )
 
-// Addresses of principals, where the server asks for no keys. All of 127.0.0.0/8 is this
-// machine on Linux.
+// Addresses of principals, for servers without keys. On Linux all of 127.0.0.0/8 is
+// loopback.
 const (
 	attackerIP  = "127.0.0.2"
 	bystanderIP = "127.0.0.3"
 )
 
-// What becomes of a request that gets no whole answer.
+// Outcomes of requests without a complete answer.
 const (
-	cut  = "cut"  // it still ran when the attack was over, or its client left on purpose
+	cut  = "cut"  // it still ran at the end of the attack, or its client cancelled it
 	lost = "lost" // the server closed the connection
 )
 
-// maxKept is how much of an answer is kept, bytes.
+// maxKept is the part of an answer that is kept, bytes.
 const maxKept = 64 << 10
 
 // A sender is a principal: an address, a key or both.
@@ -35,8 +35,8 @@ type sender struct {
 	client *http.Client
 }
 
-// newSender returns a principal with a key, "" for none, that connects from ip. One that
-// is fresh makes a connection for each request.
+// newSender returns a principal with a key, "" for none, that connects from ip. If fresh,
+// it opens a connection for each request.
 func newSender(url, key, ip string, fresh bool) *sender {
 	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(ip)}}
 	transport := &http.Transport{
@@ -72,34 +72,34 @@ func (c call) with(name, value string) call {
 	return c
 }
 
-// zipped returns the call with a body that is packed with gzip already.
+// zipped returns the call with the header of a body that is compressed with gzip.
 func (c call) zipped() call { return c.with("Content-Encoding", "gzip") }
 
-// An answer is what became of a call.
+// An answer is the result of a call.
 type answer struct {
-	status int // 0: none came
+	status int // 0: no answer
 	header http.Header
 	body   string // its first maxKept bytes
-	err    error  // why it is not whole
-	left   bool   // the caller gave up
+	err    error  // why it is incomplete
+	left   bool   // the caller cancelled it
 
 	first, end time.Duration // from the call to the first byte of the body, and to its end
 }
 
-// outcome is the status, or cut or lost.
+// outcome returns the status, or cut or lost.
 func (a answer) outcome() string {
 	switch {
 	case a.err == nil:
 		return strconv.Itoa(a.status)
 	case a.left:
 		return cut
-	case a.status >= 400: // what follows says no more
+	case a.status >= 400: // an error's status is its outcome, even if its body is cut
 		return strconv.Itoa(a.status)
 	}
 	return lost
 }
 
-// ask sends a call and reads the whole answer.
+// ask sends a call and reads the complete answer.
 func (s *sender) ask(ctx context.Context, c call) (a answer) {
 	began := time.Now()
 	defer func() {
@@ -150,7 +150,7 @@ func (s *sender) ask(ctx context.Context, c call) (a answer) {
 // close ends the idle connections.
 func (s *sender) close() { s.client.CloseIdleConnections() }
 
-// A tally counts what became of calls, and keeps an answer of each kind.
+// A tally counts outcomes of calls and keeps a sample of each.
 type tally struct {
 	mu      sync.Mutex
 	counts  map[string]int

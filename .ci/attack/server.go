@@ -20,8 +20,8 @@ import (
 const (
 	startTimeout = 20 * time.Second
 	watchPeriod  = 20 * time.Millisecond
-	settle       = 100 * time.Millisecond // in which it is known that a process ended whose connections broke
-	memoryLimit  = 3 << 30                // bytes: a server that takes more is killed before the machine suffers
+	exitGrace    = 100 * time.Millisecond // grace to learn that a process with broken connections has ended
+	memoryLimit  = 3 << 30                // bytes: a server that exceeds it is killed, to protect the machine
 )
 
 // A server is the program while it serves on loopback.
@@ -30,19 +30,19 @@ type server struct {
 	cmd *exec.Cmd
 	log *os.File
 
-	ended chan struct{} // closed after the process has ended
+	ended chan struct{} // closed when the process has ended
 	once  sync.Once
 
 	mu        sync.Mutex
 	exit      string // how it ended; "": it runs
-	tooMuch   bool   // it was killed at memoryLimit
+	tooMuch   bool   // killed at memoryLimit
 	peak, now int64  // memory, bytes
 	processor time.Duration
 }
 
 var address = regexp.MustCompile(`serves .* on (http://[0-9.:]+)`)
 
-// newDirectory makes what a server has of its own: a directory with one for models.
+// newDirectory makes a server's directory, with a subdirectory for models.
 func newDirectory() (dir string, err error) {
 	if dir, err = os.MkdirTemp("", "attack"); err != nil {
 		return "", err
@@ -53,8 +53,8 @@ func newDirectory() (dir string, err error) {
 	return dir, nil
 }
 
-// serve starts the program with a directory of its own and an environment that has
-// nothing of the caller's.
+// serve starts the program with its own directory and an environment that inherits
+// nothing.
 func serve(ctx context.Context, glossa, dir string, env, args []string) (*server, error) {
 	log, err := os.OpenFile(filepath.Join(dir, "log"), os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
 	if err != nil {
@@ -74,7 +74,7 @@ func serve(ctx context.Context, glossa, dir string, env, args []string) (*server
 	}
 	kill := time.AfterFunc(startTimeout, func() { _ = s.cmd.Process.Kill() })
 	lines := bufio.NewReader(stdout)
-	first, _ := lines.ReadString('\n') // one that ended says why in its log
+	first, _ := lines.ReadString('\n') // a server that ended has the reason in its log
 	kill.Stop()
 	found := address.FindStringSubmatch(first)
 	go func() {
@@ -83,14 +83,14 @@ func serve(ctx context.Context, glossa, dir string, env, args []string) (*server
 	}()
 	if found == nil {
 		s.stop()
-		return nil, fmt.Errorf("the server did not start: %s", s.lastWords())
+		return nil, fmt.Errorf("the server did not start: %s", s.crashLine())
 	}
 	s.url = found[1]
 	go s.watch()
 	return s, nil
 }
 
-// wait notes how the process ended.
+// wait records how the process ended.
 func (s *server) wait() {
 	err := s.cmd.Wait()
 	s.mu.Lock()
@@ -102,7 +102,7 @@ func (s *server) wait() {
 	close(s.ended)
 }
 
-// watch keeps the figures of the process until it ends, and kills it if it takes too much.
+// watch samples the process until it ends, and kills it at memoryLimit.
 func (s *server) watch() {
 	t := time.NewTicker(watchPeriod)
 	defer t.Stop()
@@ -111,13 +111,13 @@ func (s *server) watch() {
 		case <-s.ended:
 			return
 		case <-t.C:
-			s.look()
+			s.sample()
 		}
 	}
 }
 
-// look reads the figures once. Those of a process that has ended stay as they were.
-func (s *server) look() {
+// sample samples the process once. The values of an ended process stay unchanged.
+func (s *server) sample() {
 	pid := s.cmd.Process.Pid
 	now, peak, err := memoryOf(pid)
 	cpu, err2 := processorTime(pid)
@@ -129,20 +129,20 @@ func (s *server) look() {
 	s.now, s.peak, s.processor = now, max(s.peak, peak), max(s.processor, cpu)
 	if now > memoryLimit {
 		s.tooMuch = true
-		_ = s.cmd.Process.Kill() // one that ended meanwhile takes nothing
+		_ = s.cmd.Process.Kill() // it may have ended in the meantime
 	}
 }
 
-// figures returns the processor time so far and the memory now and at most, in bytes.
-func (s *server) figures() (cpu time.Duration, now, peak int64) {
-	s.look()
+// usage returns the processor time so far, and the current and the peak memory in bytes.
+func (s *server) usage() (cpu time.Duration, now, peak int64) {
+	s.sample()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.processor, s.now, s.peak
 }
 
-// begin forgets the peak of memory so far.
-func (s *server) begin() error {
+// resetPeak resets the peak of memory.
+func (s *server) resetPeak() error {
 	if err := resetPeak(s.cmd.Process.Pid); err != nil {
 		return err
 	}
@@ -152,11 +152,11 @@ func (s *server) begin() error {
 	return nil
 }
 
-// fate tells how the server ended that nobody has stopped; "": it runs.
-func (s *server) fate() string {
+// unexpectedExit returns how the server ended without being stopped; "": it runs.
+func (s *server) unexpectedExit() string {
 	select {
 	case <-s.ended:
-	case <-time.After(settle):
+	case <-time.After(exitGrace):
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -166,20 +166,20 @@ func (s *server) fate() string {
 	case s.exit == "":
 		return ""
 	}
-	return "the server died: " + s.exit + ": " + s.lastWords()
+	return "the server died: " + s.exit + ": " + s.crashLine()
 }
 
-// stop kills the process and waits for its end, as a crash or a power failure would.
+// stop kills the process, as a crash would, and waits for its end.
 func (s *server) stop() {
 	s.once.Do(func() {
 		_ = s.cmd.Process.Kill() // it may have ended
 		<-s.ended
-		_ = s.log.Close() // it is read by its name
+		_ = s.log.Close() // readers open it by name
 	})
 }
 
-// lastWords returns the line of the log that tells of a crash, or else the last one.
-func (s *server) lastWords() string {
+// crashLine returns the log's line that reports a crash, else the last line.
+func (s *server) crashLine() string {
 	b, err := os.ReadFile(s.log.Name())
 	if err != nil {
 		return err.Error()

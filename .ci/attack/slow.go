@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// slowness is how long slow clients wait between two bytes.
+// slowness is a slow client's pause between two bytes.
 const slowness = time.Second
 
-// smallBuffer is as much as a slow reader's system takes in advance, bytes; the least that
-// Linux gives is a little more.
+// smallBuffer is the size of a slow reader's receive buffer, bytes. Linux's minimum is
+// slightly larger.
 const smallBuffer = 1 << 10
 
-// head is the beginning of a request of the attacker, up to its last headers.
+// head returns the beginning of an attacker's request, up to its last headers.
 func (s *scene) head(method, path string) string {
 	head := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n", method, path, strings.TrimPrefix(s.server.url, "http://"))
 	if s.attacker.key != "" {
@@ -42,8 +42,8 @@ func (s *sender) connect(ctx context.Context, ip string) (*net.TCPConn, error) {
 	return tcp, nil
 }
 
-// readSlowly makes a call and reads a byte a second of the answer until ctx is done or the
-// server cuts it. Its outcome is cut if it was served until then.
+// readSlowly makes a call and reads one byte of the answer per second until ctx is done or
+// the server closes it. Its outcome is cut if it was served until then.
 func (s *sender) readSlowly(ctx context.Context, c call) string {
 	conn, err := s.connect(ctx, attackerIP)
 	if err != nil {
@@ -83,8 +83,8 @@ func (s *sender) readSlowly(ctx context.Context, c call) string {
 	return lost
 }
 
-// writeSlowly sends the beginning of a request and then a byte a second, until ctx is done,
-// or the server answers or cuts the connection.
+// writeSlowly sends the beginning of a request and then one byte per second until ctx is
+// done, or the server answers or closes the connection.
 func (s *sender) writeSlowly(ctx context.Context, begin string) string {
 	conn, err := s.connect(ctx, attackerIP)
 	if err != nil {
@@ -107,7 +107,7 @@ func (s *sender) writeSlowly(ctx context.Context, begin string) string {
 	return lost
 }
 
-// sleep waits and tells whether ctx is still good.
+// sleep waits and reports whether ctx is still active.
 func sleep(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():

@@ -12,20 +12,20 @@ import (
 	"time"
 )
 
-// usual is how long an attack lasts that does not say it.
-const usual = 4 * time.Second
+// defaultDuration is the default duration of an attack.
+const defaultDuration = 4 * time.Second
 
-// An attack is what one principal does to a server while a bystander watches.
+// An attack is a principal's traffic to a server while a bystander measures its waits.
 type attack struct {
 	name  string // group/name
 	about string
-	keys  bool          // principals have keys; else addresses, on a server that asks for none
-	users bool          // there is the user [user], too
-	alone bool          // no bystander: what the server takes is the attack's alone
-	env   []string      // of the server, beside what all have
-	lasts time.Duration // 0: [usual]; calls that still run then are cut
+	keys  bool          // principals have keys; else addresses, on a server without keys
+	users bool          // the user [user] exists
+	alone bool          // no bystander: the server's resources are used by the attack alone
+	env   []string      // additional variables of the server
+	lasts time.Duration // 0: [usual]; calls that still run then are cancelled
 	goals
-	calls func() []call                       // made before anything is measured
+	calls func() []call                       // made before the measurement begins
 	run   func(ctx context.Context, s *scene) // nil: the calls, all at the same time
 }
 
@@ -36,17 +36,17 @@ type scene struct {
 	server      *server
 	calls       []call // of the attack
 	attacker    *sender
-	other       *sender // who may upload, too
+	other       *sender // another principal that may upload
 	by          *bystander
-	calm        *bystander // of the server that nobody attacks
+	calm        *bystander // of the server that is not attacked
 	tally       tally
-	idle        time.Duration // processor time that the server took before the attack
+	idle        time.Duration // the server's processor time before the attack
 
 	mu     sync.Mutex
 	faults []string
 }
 
-// fault notes something that must not be.
+// fault records a failure of the server.
 func (s *scene) fault(format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,15 +75,15 @@ func atOnce(ctx context.Context, s *scene) {
 	group.Wait()
 }
 
-// again makes the calls of the attack in turn from n clients, until it is over.
-func again(n int) func(context.Context, *scene) {
+// repeatCalls returns a run that repeats the calls of the attack from n clients until its end.
+func repeatCalls(n int) func(context.Context, *scene) {
 	return func(ctx context.Context, s *scene) {
 		var group sync.WaitGroup
 		for client := range n {
 			group.Go(func() {
 				for i := client; ctx.Err() == nil; i += n {
 					if a := s.send(ctx, s.calls[i%len(s.calls)]); a.outcome() == lost {
-						return // what is gone will not come back for asking
+						return // the server has ended
 					}
 				}
 			})
@@ -92,9 +92,9 @@ func again(n int) func(context.Context, *scene) {
 	}
 }
 
-// leave makes the calls of the attack, eight at the same time, and gives each of them up
-// after a while; then it waits a second for what the server still does for them.
-func leave(after time.Duration) func(context.Context, *scene) {
+// cancelCalls returns a run that makes the calls of the attack, eight at a time, and cancels each
+// of them after a while. Then it waits a second for the server's remaining work.
+func cancelCalls(after time.Duration) func(context.Context, *scene) {
 	return func(ctx context.Context, s *scene) {
 		var group sync.WaitGroup
 		for i, c := range s.calls {
@@ -112,12 +112,12 @@ func leave(after time.Duration) func(context.Context, *scene) {
 	}
 }
 
-// repeat returns n times the same call.
+// repeat returns n copies of a call.
 func repeat(n int, c func() call) func() []call {
 	return func() []call { return times(n, c()) }
 }
 
-// times returns n of the same.
+// times returns n copies of a value.
 func times[T any](n int, one T) []T {
 	list := make([]T, n)
 	for i := range list {
@@ -126,8 +126,8 @@ func times[T any](n int, one T) []T {
 	return list
 }
 
-// stage runs an attack against a server of its own. Its error is one of staging; what the
-// server did wrong is in the row.
+// stage runs an attack against a new server. Its error is one of the setup; the row holds
+// the server's failures.
 func (a attack) stage(ctx context.Context, glossa string, calm *bystander) (r row, err error) {
 	s := &scene{env: a.env, calm: calm}
 	if s.glossa, err = filepath.Abs(glossa); err != nil {
@@ -161,19 +161,19 @@ func (a attack) stage(ctx context.Context, glossa string, calm *bystander) (r ro
 	return r, nil
 }
 
-// measure runs the attack, with the bystanders meanwhile.
+// measure runs the attack together with the bystanders.
 func (s *scene) measure(ctx context.Context, a attack) (m measured, err error) {
 	if w := s.by.once(); w.outcome != "200" { // which also opens the model
-		return m, fmt.Errorf("the bystander gets %s from a server that nobody attacks", w.outcome)
+		return m, fmt.Errorf("the bystander gets %s from a server that is not attacked", w.outcome)
 	}
 	s.by.waits = nil
-	if err := s.server.begin(); err != nil {
+	if err := s.server.resetPeak(); err != nil {
 		return m, err
 	}
-	s.idle, m.before, _ = s.server.figures()
+	s.idle, m.before, _ = s.server.usage()
 	lasts := a.lasts
 	if lasts == 0 {
-		lasts = usual
+		lasts = defaultDuration
 	}
 	attacked, over := context.WithTimeout(ctx, lasts)
 	defer over()
@@ -190,12 +190,12 @@ func (s *scene) measure(ctx context.Context, a attack) (m measured, err error) {
 	a.run(attacked, s)
 	end()
 	group.Wait()
-	m.cpu, _, m.peak = s.server.figures()
+	m.cpu, _, m.peak = s.server.usage()
 	m.cpu -= s.idle
 	if s.by.once().outcome != "200" {
 		s.fault("the bystander gets no answer after the attack")
 	}
-	m.fate = s.server.fate()
+	m.fate = s.server.unexpectedExit()
 	m.waits, m.calm = s.by.summary(), s.calm.summary()
 	m.answers, m.samples, m.faults = s.tally.counts, s.tally.samples, s.faults
 	return m, nil
@@ -210,7 +210,7 @@ func (s *scene) start(ctx context.Context) error {
 	return err
 }
 
-// restart kills the server and starts it again, with what it has on the disk.
+// restart kills the server and starts it again with the same directory.
 func (s *scene) restart(ctx context.Context) error {
 	s.server.stop()
 	if err := s.start(ctx); err != nil {
@@ -223,7 +223,8 @@ func (s *scene) restart(ctx context.Context) error {
 	return nil
 }
 
-// accounts makes the keys that an attack needs, by name, and has the server ask for them.
+// accounts creates the keys that an attack needs and makes the server require them. It
+// returns the keys by name.
 func (s *scene) accounts(a attack) (map[string]string, error) {
 	keys := map[string]string{}
 	if !a.keys {
@@ -246,8 +247,8 @@ func (s *scene) accounts(a attack) (map[string]string, error) {
 	return keys, nil
 }
 
-// command runs the program with an input and returns what it prints. Its error has what
-// the program prints of one.
+// command runs the program with an input and returns its output. Its error contains the
+// program's error output.
 func (s *scene) command(input string, args ...string) (string, error) {
 	cmd := exec.Command(s.glossa, args...)
 	cmd.Dir, cmd.Stdin = s.dir, strings.NewReader(input)

@@ -13,19 +13,19 @@ import (
 	"time"
 )
 
-// uploadMemory is what all uploads together may take, MB.
+// uploadMemory is the memory limit for all uploads together, MB.
 const uploadMemory = 1024
 
-// uploadAttacks misuse the routes of uploads (point 5), with a key that may upload. A full
-// disk is not among them: making one takes root.
+// uploadAttacks misuse the routes of uploads (point 5), with a key that may upload. They do
+// not include a full disk, which needs root.
 func uploadAttacks() []attack {
 	list := []attack{
 		{
-			name: "uploads/bombs", about: "eight checkpoints of 250 MB, packed 1,000 times smaller, as one request each", lasts: 20 * time.Second,
+			name: "uploads/bombs", about: "eight checkpoints of 250 MB, compressed 1,000 times, as one request each", lasts: 20 * time.Second,
 			goals: goals{only: []string{"400", "413", "429", "503", cut}, grown: uploadMemory},
 			calls: bombs,
 		}, {
-			name: "uploads/plain", about: "eight checkpoints of 120 MB that are not packed", lasts: 20 * time.Second,
+			name: "uploads/plain", about: "eight checkpoints of 120 MB that are not compressed", lasts: 20 * time.Second,
 			goals: goals{only: []string{"400", "413", "429", "503", "507", cut}, grown: uploadMemory},
 			calls: plainBombs,
 		}, {
@@ -53,7 +53,7 @@ func uploadAttacks() []attack {
 			goals: goals{only: []string{"200", cut, lost}},
 			run:   killedInModel, alone: true,
 		}, {
-			name: "uploads/mapped", about: "a model is uploaded, used and deleted: its memory is given back",
+			name: "uploads/mapped", about: "a model is uploaded, used and deleted: its memory is released",
 			goals: goals{only: []string{"200"}},
 			run:   deletedModel, alone: true,
 		},
@@ -70,7 +70,7 @@ const starter = "pkg/starter/runs/chords"
 // A trained model is a checkpoint of Alpha with its configuration.
 type trained struct{ config, checkpoint []byte }
 
-// readTrained reads the last checkpoint of a run's directory.
+// readTrained reads the latest checkpoint of a run's directory.
 func readTrained(dir string) (r trained, err error) {
 	if r.config, err = os.ReadFile(filepath.Join(dir, "config.json")); err != nil {
 		return r, err
@@ -85,7 +85,7 @@ func readTrained(dir string) (r trained, err error) {
 	return r, err
 }
 
-// bombs are eight uploads of checkpoints that hold one endless tensor.
+// bombs returns eight uploads of checkpoints that hold one huge tensor.
 func bombs() []call {
 	calls := uploads(pack(bomb(1_000_000)), bombConfig(1_000_000))
 	for i := range calls {
@@ -94,10 +94,10 @@ func bombs() []call {
 	return calls
 }
 
-// plainBombs are the same, smaller and not packed.
+// plainBombs returns the same, smaller and not compressed.
 func plainBombs() []call { return uploads([]byte(bomb(480_000)), bombConfig(480_000)) }
 
-// uploads are eight uploads of a file, under eight names.
+// uploads returns eight uploads of a file under eight names.
 func uploads(file []byte, config string) (calls []call) {
 	for i := range 8 {
 		calls = append(calls, upload(fmt.Sprintf("bomb%d", i), trained{[]byte(config), file}))
@@ -105,13 +105,13 @@ func uploads(file []byte, config string) (calls []call) {
 	return calls
 }
 
-// upload is the call that uploads a model as one request.
+// upload returns the call that uploads a model as one request.
 func upload(name string, t trained) call {
 	c := call{path: "/api/upload", body: t.checkpoint}.with("Content-Type", "application/octet-stream")
 	return c.with("X-Checkpoint-Name", name).with("X-Checkpoint-Step", "1").with("X-Checkpoint-Config", base64.StdEncoding.EncodeToString(t.config))
 }
 
-// bombModel is the shape of a model of so many tokens.
+// bombModel returns the configuration of a model with the given vocabulary size.
 func bombModel(tokens int) string {
 	return fmt.Sprintf(`{"vocabSize":%d,"blockSize":16,"nLayer":1,"nEmbd":125,"nHead":1,"dropout":0}`, tokens)
 }
@@ -120,20 +120,20 @@ func bombConfig(tokens int) string {
 	return `{"modelConfig":` + bombModel(tokens) + `,"trainConfig":{},"configHash":"0","runId":"bomb","domain":"bomb"}`
 }
 
-// bomb is a checkpoint whose one tensor takes twice as much in memory as its 250 bytes a
-// token in the file, and of these a thousandth when it is packed.
+// bomb returns a checkpoint with one tensor of 250 bytes per token in the file. It takes
+// twice as much in memory, and a thousandth when it is compressed.
 func bomb(tokens int) string {
 	zeros := strings.Repeat("0,", 125*tokens)
 	return `{"modelConfig":` + bombModel(tokens) + fmt.Sprintf(`,"params":{"wte":{"shape":[%d,125],"data":[`, tokens) + strings.TrimSuffix(zeros, ",") +
 		`]}},"tokenizerArtifacts":{"type":"char","vocabSize":3,"vocab":["\n","a","b"]},"configHash":"0","rngState":0,"step":1}`
 }
 
-// session is what the server says of an upload in parts.
+// session is the server's description of an upload in parts.
 type session struct {
 	ID string `json:"id"`
 }
 
-// begin begins an upload in parts, "" if it may not.
+// begin begins an upload in parts and returns its id, "" if it is rejected.
 func (s *scene) begin(ctx context.Context, who *sender, name string, size int, config string) string {
 	body, err := json.Marshal(map[string]any{"name": name, "step": 1, "size": size, "config": json.RawMessage(config)})
 	if err != nil {
@@ -148,15 +148,15 @@ func (s *scene) begin(ctx context.Context, who *sender, name string, size int, c
 	return begun.ID
 }
 
-// put is the call that sends the one part of an upload.
+// put returns the call that sends the only part of an upload.
 func put(id string, data []byte) call {
 	return call{method: "PUT", path: "/api/uploads/" + id + "/parts/0", body: data}
 }
 
-// complete is the call that publishes it.
+// complete returns the call that publishes an upload.
 func complete(id string) call { return post("/api/uploads/"+id+"/complete", "") }
 
-// bombsInParts sends what the calls hold as uploads in parts.
+// bombsInParts sends the calls' checkpoints as uploads in parts.
 func bombsInParts(ctx context.Context, s *scene) {
 	var group sync.WaitGroup
 	for i, c := range s.calls {
@@ -191,7 +191,7 @@ func manySessions(ctx context.Context, s *scene) {
 	}
 }
 
-// othersSession does with an upload of the other key all that there is to do.
+// othersSession tries every operation on an upload of the other key.
 func othersSession(ctx context.Context, s *scene) {
 	id := s.other.ask(ctx, post("/api/uploads", `{"name": "honest", "step": 1, "size": 5, "config": `+bombConfig(10)+`}`))
 	var begun session
@@ -291,7 +291,7 @@ func killedInModel(ctx context.Context, s *scene) {
 	}
 }
 
-// restartClean starts the server again and notes what it leaves of what was being written.
+// restartClean starts the server again and reports partial files that it does not remove.
 func (s *scene) restartClean(ctx context.Context) bool {
 	if err := s.restart(ctx); err != nil {
 		s.fault("%v", err)
@@ -303,13 +303,13 @@ func (s *scene) restartClean(ctx context.Context) bool {
 	return true
 }
 
-// leftovers are the files of the server's directory that are neither models nor parts that
-// have arrived, with their sizes in bytes: while they are being written, they or their
-// directories have names that begin with a dot.
+// leftovers returns the partial files in the server's directory with their sizes in bytes.
+// While files are being written, they or their directories have names that begin with a
+// dot.
 func (s *scene) leftovers() map[string]int64 {
 	found := map[string]int64{}
 	root := filepath.Join(s.dir, "models")
-	_ = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error { // what goes meanwhile is not left
+	_ = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error { // files removed in the meantime do not count
 		name := strings.TrimPrefix(path, root)
 		if err != nil || !strings.Contains(strings.ReplaceAll(name, "/.uploads", ""), "/.") {
 			return nil
@@ -322,7 +322,7 @@ func (s *scene) leftovers() map[string]int64 {
 	return found
 }
 
-// written is the size of the largest file that is being written, bytes.
+// written returns the size of the largest partial file, bytes.
 func (s *scene) written() (size int64) {
 	for _, n := range s.leftovers() {
 		size = max(size, n)
@@ -330,7 +330,7 @@ func (s *scene) written() (size int64) {
 	return size
 }
 
-// until waits for something, and tells whether it came.
+// until waits for a condition and reports whether it came true.
 func until(ctx context.Context, there func() bool) bool {
 	for !there() {
 		if !sleep(ctx, time.Millisecond) {
@@ -360,7 +360,7 @@ func deletedModel(ctx context.Context, s *scene) {
 	}
 }
 
-// mapped tells whether the server has a file of the model in memory, perhaps a deleted one.
+// mapped reports whether the server maps a file of the model, even a deleted one.
 func (s *scene) mapped(model string) bool {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", s.server.cmd.Process.Pid))
 	return err == nil && (strings.Contains(string(b), "/models/"+model) || strings.Contains(string(b), ".safetensors (deleted)"))

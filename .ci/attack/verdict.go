@@ -8,47 +8,47 @@ import (
 	"time"
 )
 
-// What all attacks are held to.
+// Limits of all attacks.
 const (
-	// goalWait is how long a bystander may wait for the beginning of its answer, whatever
+	// goalWait is a bystander's longest allowed wait for the beginning of its answer, whatever
 	// others send.
 	goalWait = time.Second
-	// noise is how many times the longest wait for a server that nobody attacks it may be,
-	// where that is more: on a machine that is busy with other things nobody answers in time.
+	// noise relaxes goalWait on a busy machine: the wait may be noise times the longest wait
+	// for a server that is not attacked.
 	noise = 3
-	// slower is how much more processor time than its goal an attack may take, as machines
+	// slower is the allowed factor over an attack's goal of processor time, as machines
 	// differ.
 	slower = 1.5
 )
 
-// alwaysRefused are the statuses above 499 that say which resource is short.
+// alwaysRefused lists the statuses above 499 that name an exhausted resource.
 var alwaysRefused = []string{"503", "507"}
 
-// goals are an attack's own expectations. What is zero is not asked for.
+// goals holds an attack's expectations. Zero values are not checked.
 type goals struct {
-	only    []string      // outcomes that may be; nil: all but faults of the server
-	served  int           // at least so many 200 or cut: else it is no attack
-	refused int           // at least so many statuses from 400 to 499, or 503, or 507
-	cpu     time.Duration // of the server, at most
-	busy    time.Duration // of the server, at least: else it is no attack
-	grown   int64         // MB that the server's memory peaks above what it was, at most
+	only    []string      // allowed outcomes; nil: all except server errors
+	served  int           // minimum number of 200 or cut; with fewer it is not an attack
+	refused int           // minimum number of statuses from 400 to 499, 503 or 507
+	cpu     time.Duration // maximum of the server
+	busy    time.Duration // minimum of the server; with less it is not an attack
+	grown   int64         // maximum growth of the server's peak memory, MB
 }
 
-// measured is what was seen of an attack.
+// measured holds the measurements of an attack.
 type measured struct {
 	answers      map[string]int
 	samples      map[string]string // an answer of each kind
 	calm, waits  waits
 	cpu          time.Duration
 	before, peak int64    // memory, bytes
-	faults       []string // that the attack itself found
-	fate         string   // of the server; "": it runs
+	faults       []string // found by the attack itself
+	fate         string   // how the server ended; "": it runs
 }
 
-// grown returns by how much memory grew at most, MB.
+// grown returns the peak growth of memory, MB.
 func (m *measured) grown() int64 { return max(0, m.peak-m.before) >> 20 }
 
-// judge returns what is wrong; nothing, if the server held.
+// judge returns the failures, none if the server held.
 func (g goals) judge(m measured) (failures []string) {
 	fail := func(format string, args ...any) { failures = append(failures, fmt.Sprintf(format, args...)) }
 	if m.fate != "" {
@@ -89,7 +89,7 @@ func (g goals) judge(m measured) (failures []string) {
 	return append(failures, counted(m.faults)...)
 }
 
-// counted names each of the faults once, and how often it was seen.
+// counted lists each fault once, with its count.
 func counted(faults []string) (list []string) {
 	counts := map[string]int{}
 	for _, f := range faults {
@@ -104,7 +104,7 @@ func counted(faults []string) (list []string) {
 	return list
 }
 
-// allows tells whether an outcome may be.
+// allows reports whether an outcome is allowed.
 func (g goals) allows(outcome string) bool {
 	if g.only != nil {
 		return slices.Contains(g.only, outcome)

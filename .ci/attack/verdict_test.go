@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// held is what is measured where nothing is wrong.
+// fine returns measurements without failures.
 func fine() measured {
 	return measured{
 		answers: map[string]int{"200": 6, "429": 2},
@@ -21,7 +21,7 @@ func TestJudge(t *testing.T) {
 	all := goals{served: 6, refused: 2, cpu: time.Second, busy: 500 * time.Millisecond, grown: 256}
 	for name, test := range map[string]struct {
 		change func(*goals, *measured)
-		want   string // what the one failure has; "": none
+		want   string // part of the only failure; "": no failure
 	}{
 		"as it should be":           {func(*goals, *measured) {}, ""},
 		"a wait":                    {func(_ *goals, m *measured) { m.waits.first = 1100 * time.Millisecond }, "waited 1.10s, at most 1s"},
@@ -54,8 +54,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// A server that was killed has not answered: nothing is asked of an attack that asks for
-// nothing, but that the server lives.
+// A killed server fails even an attack without expectations.
 func TestJudgeOfNothing(t *testing.T) {
 	if failures := (goals{}).judge(measured{}); failures != nil {
 		t.Errorf("%q", failures)

@@ -1,6 +1,5 @@
-// Command budget holds the Go files of the repository to their budgets: lines of
-// a file, lines of a function. Generated files are exempt. It knows nothing but
-// syntax; the limits are those of the design.
+// Command budget checks the length budgets of the repository's Go files and functions.
+// Generated files are exempt. It only parses; the limits are those of the design.
 package main
 
 import (
@@ -19,7 +18,7 @@ import (
 	"strings"
 )
 
-// A budget is a hard limit for each and a softer one for most, in lines.
+// A budget is a hard limit for each and a softer limit for most, in lines.
 type budget struct {
 	what       string
 	most, each int // 90 in 100 have at most most lines, each has at most each
@@ -30,7 +29,7 @@ var (
 	functions = budget{"functions", 45, 100}
 )
 
-// A length is the size of a file or a function and where it stands.
+// A length is the size of a file or a function and its location.
 type length struct {
 	where string
 	lines int
@@ -48,7 +47,7 @@ func main() {
 	}
 }
 
-// run measures the tree under root and reports what is over a budget.
+// run measures the tree under root and reports violations.
 func run(root string, out io.Writer) error {
 	fileLengths, functionLengths, err := measure(root)
 	if err != nil {
@@ -60,7 +59,7 @@ func run(root string, out io.Writer) error {
 	return errors.Join(files.check(fileLengths, out), functions.check(functionLengths, out))
 }
 
-// measure parses every Go file under root that is ours and written by hand.
+// measure parses every hand-written Go file of the project under root.
 func measure(root string) (files, functions []length, err error) {
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
@@ -95,12 +94,12 @@ func measure(root string) (files, functions []length, err error) {
 	return files, functions, err
 }
 
-// skipped tells directories that hold nothing of ours; .ci is ours.
+// skipped reports whether a directory holds no code of the project; .ci does.
 func skipped(name string) bool {
 	return name == "node_modules" || name == "testdata" || strings.HasPrefix(name, ".") && name != ".ci"
 }
 
-// check writes one line about lengths and returns an error if a limit is broken.
+// check prints one line about lengths and returns an error if a limit is exceeded.
 func (b budget) check(lengths []length, out io.Writer) error {
 	slices.SortFunc(lengths, func(x, y length) int { return y.lines - x.lines })
 	over := slices.IndexFunc(lengths, func(l length) bool { return l.lines <= b.most })

@@ -1,4 +1,4 @@
-"""What the tests of both versions of Aleph Alpha's client share."""
+"""Common parts of the tests of both versions of Aleph Alpha's client."""
 
 import importlib.util
 import json
@@ -32,7 +32,7 @@ def embeddings(text):
 
 
 def pool(rows):
-    """Every pooling of one vector a token."""
+    """All poolings of the tokens' vectors."""
     columns = list(zip(*rows))
     return {
         "mean": [sum(c) / len(c) for c in columns], "max": [max(c) for c in columns],
@@ -45,7 +45,7 @@ def logprob_of(logits, token):
 
 
 def first_client():
-    """The module of version 1.0.0, which lies beside today's: one excludes the other."""
+    """The module of version 1.0.0, which is installed separately because it conflicts with the current one."""
     path = pathlib.Path(os.environ["ALEPHALPHA1"]) / "aleph_alpha_client" / "aleph_alpha_client.py"
     spec = importlib.util.spec_from_file_location("aleph_alpha_client_1", path)
     module = importlib.util.module_from_spec(spec)

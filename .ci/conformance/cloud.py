@@ -25,7 +25,7 @@ TABLE = "glossa"
 
 
 def message(payload, **headers):
-    """One message of an event stream; headers are strings, with _ for what a name of Python lacks."""
+    """One message of an event stream; headers are strings, with _ for characters that Python names lack."""
     head = b""
     for name, value in headers.items():
         name, value = f":{name.replace('_', '-')}".encode(), value.encode()
@@ -37,12 +37,12 @@ def message(payload, **headers):
 
 
 class Fault:
-    """What happens instead of an answer, or in the midst of a stream."""
+    """A fault instead of an answer, or within a stream."""
 
     def __init__(self, status=0, code="", after=0, kind="error", wait=0):
         self.status, self.code = status, code  # of an error before the answer
-        self.after, self.kind = after, kind  # events before: exception, cut, corrupt
-        self.wait = wait  # seconds before anything is answered
+        self.after, self.kind = after, kind  # events before the fault: exception, cut, corrupt
+        self.wait = wait  # seconds before the answer
 
 
 class Cloud:
@@ -52,7 +52,7 @@ class Cloud:
     def __init__(self):
         self.words = ["Tall", " ships", " — and", " winds", "."]
         self.pause = 0
-        self.seen = None  # an event of threading: nothing follows a stream's first piece before it is set
+        self.seen = None  # a threading.Event that a stream waits for after its first piece
         self.requests, self.faults, self.gone = [], [], threading.Semaphore(0)
         cloud = self
 
@@ -163,7 +163,7 @@ class Cloud:
                        message_type="event", event_type="chunk", content_type="application/json")
 
     def parts(self):
-        """The lines of TGI's stream, cut where no line ends."""
+        """The lines of TGI's stream, split within lines."""
         lines = b""
         for i, w in enumerate(self.words):
             last = i == len(self.words) - 1
@@ -175,7 +175,7 @@ class Cloud:
 
 
 class Dynamo:
-    """A running dynalite with the table, and boto3's client of it."""
+    """A running dynalite with the table, and its boto3 client."""
 
     def __init__(self, port=None):
         self.port = port or free_port()
@@ -215,7 +215,7 @@ class Dynamo:
         self.process.stdout.close()
 
     def pause(self):
-        """The service hangs, as in an outage, and keeps its data."""
+        """Stops the service, as in an outage; it keeps its data."""
         self.process.send_signal(19)  # SIGSTOP
 
     def go_on(self):

@@ -1,6 +1,6 @@
-// Answers that are held to a form, through what the official Node SDK and the
-// AI SDK have for them, over models that have learnt nothing: whatever they say is valid.
-// One that has learnt to fill in forms says what a sentence tells.
+// Structured output through the interfaces of the official Node SDK and the AI SDK. Untrained
+// models always give valid answers. A model trained to fill in forms gives the facts of a
+// sentence.
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
@@ -10,7 +10,7 @@ import { zodFunction, zodResponseFormat } from 'openai/helpers/zod'
 import { z } from 'zod'
 import { serve } from './server.mjs'
 
-// Bounded in all its members: 900 tokens are more than enough.
+// All members are bounded: 900 tokens are more than enough.
 const Place = z.object({
   name: z.string().max(8),
   kind: z.enum(['town', 'river']),
@@ -119,7 +119,7 @@ suite('openai: tools', () => {
     assert.ok(visited.length > 0)
     for (const place of visited) Place.parse(place)
 
-    // Answers go back as the SDK has them, with what the calls gave.
+    // Answers are sent back as the SDK represents them, with the results of the calls.
     const loop = client.chat.completions.runTools({
       ...caller, seed: 1, tool_choice: 'required',
       tools: [zodFunction({ name: 'clock', parameters: Clock, function: ({ zone }) => `noon ${zone}` })],

@@ -1,4 +1,4 @@
-"""The made-up golden checkpoint: small enough to reckon by hand."""
+"""The synthetic golden checkpoint, small enough to compute by hand."""
 
 import math
 

@@ -45,7 +45,7 @@ class Server:
         return self
 
     def wait(self):
-        """Returns when the server answers, whatever it answers."""
+        """Waits until the server answers, with any status."""
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:
             if self.process.poll() is not None:
@@ -73,7 +73,7 @@ class Server:
         return self.log.read().decode(errors="replace")[-8000:]
 
     def client(self, path="/v1", **options):
-        """An OpenAI client that shows every error: it tries once."""
+        """An OpenAI client without retries, so that every error shows."""
         import openai  # not every set of clients has it
         return openai.OpenAI(**{
             "base_url": self.url + path, "api_key": "not-needed", "max_retries": 0, "timeout": 60, **options})
@@ -131,7 +131,7 @@ def ask(client, prompt, model="novels", **params):
 
 
 def stream(client, prompt, model="novels", **params):
-    """The same as ask, put together from a stream."""
+    """The same as ask, collected from a stream."""
     texts, finishes, tokens, usage = {}, {}, {}, None
     for chunk in client.chat.completions.create(
             model=model, messages=messages(prompt), stream=True, **params):

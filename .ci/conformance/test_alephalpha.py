@@ -327,7 +327,7 @@ class Chat(unittest.TestCase):
         self.assertEqual([i.completion_tokens for i in items if isinstance(i, Usage)], [12])
 
     def test_stream_without_usage(self):
-        """The client reads nothing but the usage of a chunk that has one."""
+        """The client reads only the usage of a chunk with usage."""
         for host in (server.url, server.url + "/v1"):
             async def items():
                 async with AsyncClient(token="x", host=host, hosting="cloud", tags=["t"]) as c:
@@ -337,7 +337,7 @@ class Chat(unittest.TestCase):
             self.assertFalse([i for i in items if isinstance(i, Usage)])
 
     def test_stream_of_calls(self):
-        """Calls come before the reason of the end, which they would be lost without."""
+        """Calls come before the finish reason; otherwise the client loses them."""
         tool = {"type": "function", "function": {"name": "clock", "parameters": {
             "type": "object", "properties": {"zone": {"enum": ["UTC", "CET"]}}, "required": ["zone"], "additionalProperties": False}}}
         request = ChatRequest(model="chatter", messages=[Message(Role.User, "When?")], tools=[tool], tool_choice="required", parallel_tool_calls=False)

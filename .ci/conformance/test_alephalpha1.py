@@ -256,7 +256,7 @@ class Errors(unittest.TestCase):
         self.refused(ValueError, "layers", client.embed, "abc", "x", ["mean"], [-99])
 
     def test_bodies(self):
-        """What the client itself would refuse: always 400 and JSON."""
+        """Requests that the client itself rejects: always 400 and JSON."""
         for path, body in (
                 ("complete", {}), ("complete", {"model": "abc"}), ("complete", {"model": "abc", "logit_bias": {1: 1}}),
                 ("complete", {"model": "abc", "prompt": "x", "maximum_tokens": -1}), ("complete", {"model": "abc", "prompt": 1}),

@@ -41,7 +41,7 @@ def environment(cloud, dynamo):
 
 
 def glossa(env, *args, status=0):
-    """A command of the operator: what it prints."""
+    """Runs an operator's command and returns its output."""
     keep = {k: os.environ[k] for k in ("PATH", "HOME") if k in os.environ}
     done = subprocess.run([os.environ["GLOSSA"], *args], env=keep | env, capture_output=True, text=True)
     if done.returncode != status:
@@ -50,7 +50,7 @@ def glossa(env, *args, status=0):
 
 
 def eventually(check, seconds=WITHIN + 1):
-    """Returns the first true value of check, which must come in time."""
+    """Polls check and returns its first true value, in time."""
     deadline = time.monotonic() + seconds
     while True:
         if value := check():
@@ -265,7 +265,7 @@ class Resilience(CloudTest):
 
 
 class Operator(unittest.TestCase):
-    """The commands that change the table, and servers whose table is not there."""
+    """The commands that change the table, and servers without their table."""
 
     def test_models_from_nothing_to_an_answer(self):
         with contextlib.ExitStack() as stack:

@@ -1,4 +1,4 @@
-"""What goes wrong is said in OpenAI's shape, and names what is wrong."""
+"""Errors have OpenAI's shape and name the fault."""
 
 import gzip
 import json

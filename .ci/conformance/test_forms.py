@@ -24,14 +24,14 @@ class Place(pydantic.BaseModel):
 
 
 class Journey(pydantic.BaseModel):
-    """Bounded in all its members: 900 tokens are more than enough."""
+    """All members are bounded: 900 tokens are more than enough."""
     places: typing.Annotated[list[Place], pydantic.Field(max_length=2)]
     by: Place
     on_foot: bool
 
 
 class Letter(pydantic.BaseModel):
-    """Not bounded: only a limit of tokens ends it."""
+    """Unbounded: only a limit of tokens ends it."""
     text: str
     words: list[str]
     weight: float
@@ -89,7 +89,7 @@ class ResponseFormat(unittest.TestCase):
         self.assertIsInstance(parse(response_format=Journey, temperature=0).choices[0].message.parsed, Journey)
 
     def test_every_max_tokens(self):
-        """From the fewest tokens that do, the answer is whole; fewer are refused."""
+        """With enough tokens the answer is complete; fewer are rejected."""
         least = None
         for n in range(1, 120):
             try:
@@ -106,7 +106,7 @@ class ResponseFormat(unittest.TestCase):
         self.assertLessEqual(least, len('{"text":"","words":[],"weight":0}'))
 
     def test_a_limit_is_told(self):
-        """The SDK refuses to parse what a limit ended, and shows it: it is whole."""
+        """The SDK refuses to parse an answer that a limit ended, and shows it: it is complete."""
         cut = 0
         for seed in range(10):
             try:
@@ -224,7 +224,7 @@ class Tools(unittest.TestCase):
                 self.assertEqual(len(choice.message.tool_calls), 1)
 
     def test_every_max_tokens(self):
-        """Calls are whole at every limit, and a limit that ended them is told."""
+        """Calls are complete at every limit, and the finish reason shows a limit."""
         finishes = set()
         for model in (MODEL, CALLER):
             for n in range(120, 240, 3):
@@ -240,7 +240,7 @@ class Tools(unittest.TestCase):
         self.assertIsInstance(choice.message.content, str)
 
     def test_auto(self):
-        """Token 257 ends an answer and 258 is <tool_call>. Both are made likelier."""
+        """Token 257 ends an answer and 258 is <tool_call>. A bias makes both more likely."""
         said = set()
         for seed in range(20):
             [choice] = parse(**CALLS, logit_bias={257: 3, 258: 5}, seed=seed).choices
@@ -253,7 +253,7 @@ class Tools(unittest.TestCase):
         self.assertEqual(said, {"tool_calls", "stop"})
 
     def test_conversation(self):
-        """An answer goes back as the SDK has it, with what its calls gave."""
+        """An answer is sent back as the SDK represents it, with the results of its calls."""
         message = parse(**CALLS, tool_choice="required", seed=1).choices[0].message
         results = [{"role": "tool", "tool_call_id": call.id, "content": "rain"} for call in message.tool_calls]
         messages = USER + [message] + results
@@ -279,7 +279,7 @@ class Person(pydantic.BaseModel, extra="forbid"):
 
 
 class Trained(unittest.TestCase):
-    """The starter that has learnt to fill in forms says what a sentence tells."""
+    """The starter that is trained to fill in forms gives the facts of a sentence."""
 
     TEXT = "\n\nHilda, a tall weaver of 43 years, keeps house at Lower Sands with two children."
     PARAMS = {"model": "forms", "messages": [{"role": "user", "content": TEXT}], "temperature": 0, "max_tokens": None}
@@ -295,13 +295,13 @@ class Trained(unittest.TestCase):
             self.assertEqual(stream.get_final_completion().choices[0].message.parsed, self.HILDA)
 
     def test_keys(self):
-        """The keys that are asked for, and no others."""
+        """Exactly the requested keys."""
         for key, value in self.HILDA.model_dump().items():
             one = pydantic.create_model("One", **{key: (type(value), ...)})
             self.assertEqual(parse(**self.PARAMS, response_format=one).choices[0].message.parsed, one(**{key: value}))
 
     def test_a_limit(self):
-        """Whole at every limit; from 63 tokens on it is what the model would say."""
+        """Complete at every limit; from 63 tokens it is the model's unconstrained answer."""
         whole = len(self.HILDA.model_dump_json())
         for n in range(whole - 20, whole + 3):
             [choice] = ask(**self.PARAMS | {"response_format": schema_of(Person), "max_tokens": n}).choices

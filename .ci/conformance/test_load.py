@@ -1,4 +1,4 @@
-"""One generation at a time: who waits, who is refused, who leaves."""
+"""One generation at a time: requests that wait, are rejected, or are cancelled."""
 
 import concurrent.futures
 import threading
@@ -38,7 +38,7 @@ class Load(unittest.TestCase):
             self.assertTrue(error.message)
 
     def test_all_are_served_who_retry(self):
-        """The SDK waits as Retry-After says; nobody is refused for good."""
+        """The SDK waits for Retry-After; every request succeeds in the end."""
         client, start = server.client(max_retries=50), threading.Barrier(CALLERS)
 
         def call(_):

@@ -1,4 +1,4 @@
-"""The Python sample of seed 002, as it stands but for the base URL."""
+"""The Python sample of seed 002, unchanged except for the base URL."""
 
 import contextlib
 import io

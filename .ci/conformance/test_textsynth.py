@@ -40,7 +40,7 @@ def post(engine, route, body):
 
 
 def loglikelihood(engine, requests):
-    """What the harness makes of each (context, continuation): (logprob, is_greedy)."""
+    """The harness's result of each (context, continuation): (logprob, is_greedy)."""
     answers = []
     for context, continuation in requests:
         _, answer = post(engine, "logprob", {"context": context, "continuation": continuation})
@@ -99,7 +99,7 @@ class Completions(unittest.TestCase):
             self.assertEqual(answer["total_tokens"], answer["input_tokens"] + 8)
 
     def test_what_chats_say(self):
-        """One engine: the same parameters give the same text, whoever asks."""
+        """One engine: the same parameters give the same text in every protocol."""
         for name in STARTERS:
             for params in ({"temperature": 0}, {"temperature": 0.7, "seed": 11}, {"temperature": 1.3, "seed": 12, "presence_penalty": 1.5},
                            {"seed": 13, "temperature": 1, "frequency_penalty": 2}, {"seed": 2**31 - 1, "temperature": 1, "top_p": 0.5}):
@@ -184,7 +184,7 @@ class Completions(unittest.TestCase):
         self.assertEqual((full["total_tokens"], full["finish_reason"]), (256, "length"))
 
     def test_errors(self):
-        """Clients look for the key error; the status is that of the client's fault."""
+        """Clients check the key error; the status is that of a client error."""
         for engine, body, status, word in (
                 ("nope", {}, 404, "nope"), ("novels", {"prompt": None}, 400, "prompt"), ("novels", {"prompt": []}, 400, "prompt"),
                 ("novels", {"n": 17}, 400, "n:"), ("novels", {"top_k": 0}, 400, "top_k"), ("novels", {"top_p": 2}, 400, "top_p"),
@@ -244,7 +244,7 @@ class Tokenize(unittest.TestCase):
         self.assertEqual(post("abc", "tokenize", {"text": ""}), (200, {"tokens": []}))
 
     def test_free(self):
-        """Nothing is counted for it, where the rest is."""
+        """It counts no usage, other requests do."""
         def used():
             _, _, text = server.raw("GET", "/metrics")
             return [line for line in text.decode().splitlines() if "tokens_total" in line and not line.startswith("#")]
@@ -289,7 +289,7 @@ class Logprob(unittest.TestCase):
             self.assertGreater(logprob, 12 * math.log(1 / 100))
 
     def test_each_choice(self):
-        """One token after a context: what chats say of it, the first alone greedy."""
+        """One token after a context: log-probabilities as in chats, only the first is greedy."""
         for name in ("abc", "chords", "forms"):
             first = ask(client, CONTEXTS[name], name, temperature=0, max_tokens=1, logprobs=True, top_logprobs=10).tokens[0][0]
             choices = [t for t in first.top_logprobs if t.token.strip()]
@@ -325,7 +325,7 @@ class Logprob(unittest.TestCase):
             self.assertEqual(loglikelihood(engine, [("The", " castle")]), want)
 
     def test_errors(self):
-        """Clients look for the key error; the status is that of the client's fault."""
+        """Clients check the key error; the status is that of a client error."""
         for engine, body, status, word in (
                 ("nope", {"context": "a", "continuation": "b"}, 404, "nope"),
                 ("novels", {"context": "a", "continuation": ""}, 400, "continuation"),
@@ -368,7 +368,7 @@ class Translate(unittest.TestCase):
         self.assertEqual(default, used[3])
 
     def test_sentences(self):
-        """A text of sentences is the sentences, with what was between them."""
+        """A text of several sentences is their translations with the original separators."""
         first, second = "Le meunier vend de la farine.", "Il pleut sur le marché."
         answer = translate(["The miller sells flour.\n\nIt rains on the market."], "en", "fr")
         self.assertEqual(answer["translations"][0]["text"], first + "\n\n" + second)

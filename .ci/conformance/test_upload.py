@@ -1,4 +1,4 @@
-"""Roles, and a checkpoint that comes in over HTTP and is served."""
+"""Roles, and a checkpoint that is uploaded over HTTP and served."""
 
 import gzip
 import hashlib

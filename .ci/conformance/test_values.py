@@ -1,4 +1,4 @@
-"""What a completion says: tokens, streams, stops, seeds, log-probabilities."""
+"""Values of completions: tokens, streams, stops, seeds, log-probabilities."""
 
 import collections
 import math

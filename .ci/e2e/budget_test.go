@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// spent is a key with a budget, which all functions take from the same table: what it used
-// is known when instances have ended, and who has used it up is refused by each function.
+// spent checks a key with a budget in the table that all functions share: the usage is
+// complete when instances have ended, and each function rejects a key without budget.
 func spent(t *testing.T, w *World, admin string) string {
 	key := w.glossa(t, "key", "create", "spender", "--role", "client", "--table-name", w.Table)
 	asked, tokens := 0, 0
@@ -45,7 +45,7 @@ func spent(t *testing.T, w *World, admin string) string {
 	w.glossa(t, "key", "limit", "spender", "--tokens-per-day", "40", "--table-name", w.Table)
 	w.fresh(t)
 	said := ""
-	for _, family := range []string{"openai", "textsynth"} { // the second finds what the first has left
+	for _, family := range []string{"openai", "textsynth"} { // the second uses the remaining budget
 		for n := 0; n < 20; n++ {
 			r := w.asks(family, "novels")
 			r.key = key

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// accesses returns what IAM asks about a call of the SDK: all of it must be allowed.
+// accesses returns the accesses that IAM checks for a call of the SDK. All must be allowed.
 func accesses(service, region string, r *http.Request, body []byte) ([]Access, error) {
 	switch service {
 	case "dynamodb":
@@ -31,8 +31,8 @@ func arnOf(service, region, account, rest string) string {
 	return strings.Join([]string{"arn", partition, service, region, account, rest}, ":")
 }
 
-// dynamoAccess reads a call of DynamoDB: the operation is the action, and the partition
-// keys that it names are the leading keys. Source: Amazon DynamoDB Developer Guide, "Using
+// dynamoAccess parses a call of DynamoDB: the operation is the action, and its partition
+// keys are the leading keys. Source: Amazon DynamoDB Developer Guide, "Using
 // IAM policy conditions for fine-grained access control".
 func dynamoAccess(region string, r *http.Request, body []byte) ([]Access, error) {
 	operation, ok := strings.CutPrefix(r.Header.Get("X-Amz-Target"), "DynamoDB_20120810.")
@@ -63,7 +63,7 @@ func dynamoAccess(region string, r *http.Request, body []byte) ([]Access, error)
 			return nil, fmt.Errorf("no partition key in %q", in.KeyConditionExpression)
 		}
 		context["dynamodb:LeadingKeys"] = []string{fmt.Sprint(in.ExpressionAttributeValues[found[2]]["S"])}
-	case "Scan", "DescribeTable": // which name none
+	case "Scan", "DescribeTable": // without keys
 	default:
 		return nil, fmt.Errorf("the operation %s is not known here", operation)
 	}
@@ -77,7 +77,7 @@ func dynamoAccess(region string, r *http.Request, body []byte) ([]Access, error)
 
 var partitionKey = regexp.MustCompile(`(#?\w+)\s*=\s*(:\w+)`)
 
-// s3Access reads a call of S3 that has the bucket in its path. Source: Service
+// s3Access parses a path-style call of S3. Source: Service
 // Authorization Reference, "Actions, resources, and condition keys for Amazon S3", and
 // Amazon S3 User Guide, "Required permissions for Amazon S3 API operations".
 func s3Access(r *http.Request) ([]Access, error) {
@@ -131,15 +131,15 @@ func objectAction(method string, q url.Values) (string, error) {
 	return "", fmt.Errorf("%s of an object is not known here", method)
 }
 
-// profileRegions are where the inference profiles of a geography lead to, some of them.
+// profileRegions lists some destination regions of the inference profiles of a geography.
 // Source: Amazon Bedrock User Guide, "Supported Regions and models for inference profiles".
 var profileRegions = map[string][]string{
 	"us": {"us-east-1", "us-east-2", "us-west-2"}, "eu": {"eu-central-1", "eu-west-1", "eu-west-3"},
 	"apac": {"ap-northeast-1", "ap-south-1"}, "global": {"", "eu-west-1"},
 }
 
-// bedrockAccess reads a call of a model: a foundation model of the region, or an inference
-// profile, which needs itself and the model in each region that it leads to. Source:
+// bedrockAccess parses a call of a model: a foundation model of the region, or an inference
+// profile, which requires access to itself and to the model in each destination region. Source:
 // Amazon Bedrock User Guide, "Prerequisites for inference profiles"; the conversations
 // need what the plain calls need (API Reference, Converse).
 func bedrockAccess(region string, r *http.Request) ([]Access, error) {
@@ -166,7 +166,7 @@ func bedrockAccess(region string, r *http.Request) ([]Access, error) {
 	return []Access{{action, arnOf("bedrock", region, "", "foundation-model/"+id), nil}}, nil
 }
 
-// sagemakerAccess reads a call of an endpoint. Source: Amazon SageMaker API Reference,
+// sagemakerAccess parses a call of an endpoint. Source: Amazon SageMaker API Reference,
 // InvokeEndpointWithResponseStream, which needs the permission of InvokeEndpoint.
 func sagemakerAccess(region string, r *http.Request) ([]Access, error) {
 	parts := strings.Split(strings.TrimPrefix(r.URL.EscapedPath(), "/"), "/")
@@ -180,7 +180,7 @@ func sagemakerAccess(region string, r *http.Request) ([]Access, error) {
 	return list, nil
 }
 
-// refuse answers as a service does.
+// refuse answers with an error in a service's format.
 func refuse(w http.ResponseWriter, service string, status int, code, message string) {
 	h := w.Header()
 	h.Set("X-Amzn-Requestid", "e2e")
@@ -191,7 +191,7 @@ func refuse(w http.ResponseWriter, service string, status int, code, message str
 		fmt.Fprintf(w, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error><Code>%s</Code><Message>%s</Message><RequestId>e2e</RequestId></Error>", code, xmlText(message))
 	case "dynamodb":
 		h.Set("Content-Type", "application/x-amz-json-1.0")
-		if status == http.StatusForbidden { // of which DynamoDB has none
+		if status == http.StatusForbidden { // DynamoDB does not use 403
 			status = http.StatusBadRequest
 		}
 		w.WriteHeader(status)

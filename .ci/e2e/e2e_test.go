@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestDeployed runs what the templates deploy: first the events of all dialects, then the
-// way of an operator from an empty table and bucket.
+// TestDeployed runs the deployment of the templates: first the events of all dialects, then
+// an operator's steps from an empty table and bucket.
 func TestDeployed(t *testing.T) {
 	if err := os.Remove(filepath.Join(root, ".cache/e2e/report.txt")); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		t.Fatal(err)

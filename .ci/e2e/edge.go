@@ -18,25 +18,25 @@ import (
 	"glossa/pkg/host/runtimeapi"
 )
 
-// An Edge is where clients come in: the hosts that the stacks' outputs name, with TLS.
+// An Edge serves the hosts in the stacks' outputs, with TLS.
 type Edge struct {
 	server *httptest.Server
-	doors  map[string]http.Handler // by host
+	hosts  map[string]http.Handler // by host
 	api    *gateway
 }
 
-// newEdge opens the doors of the templates: the API and the function URLs.
+// newEdge serves the API and the function URLs of the templates.
 func newEdge(s *Stacks, fleets map[string]*Fleet) (*Edge, error) {
 	api, err := newGateway(s, fleets)
 	if err != nil {
 		return nil, err
 	}
-	e := &Edge{doors: map[string]http.Handler{}, api: api}
+	e := &Edge{hosts: map[string]http.Handler{}, api: api}
 	u, err := url.Parse(s.Outputs[deployment.APIOutput])
 	if err != nil || u.Scheme != "https" || !strings.HasPrefix(u.Path, "/"+api.stage) {
 		return nil, fmt.Errorf("the output %s is %q", deployment.APIOutput, s.Outputs[deployment.APIOutput])
 	}
-	e.doors[u.Host] = api
+	e.hosts[u.Host] = api
 	for _, r := range s.Of("AWS::Lambda::Url") {
 		address, err := r.attribute("FunctionUrl")
 		if err != nil {
@@ -46,26 +46,26 @@ func newEdge(s *Stacks, fleets map[string]*Fleet) (*Edge, error) {
 		if err != nil {
 			return nil, err
 		}
-		e.doors[strings.Trim(strings.TrimPrefix(address, "https://"), "/")] = door
+		e.hosts[strings.Trim(strings.TrimPrefix(address, "https://"), "/")] = door
 	}
 	e.server = httptest.NewUnstartedServer(e)
-	e.server.Config.ErrorLog = log.New(io.Discard, "", 0) // of connections that are cut on purpose
+	e.server.Config.ErrorLog = log.New(io.Discard, "", 0) // errors of connections that are cut on purpose
 	e.server.EnableHTTP2 = true
 	e.server.StartTLS()
 	return e, nil
 }
 
-// Client returns a client to which the whole network is this edge.
+// Client returns a client that connects to this edge for every host.
 func (e *Edge) Client() *http.Client {
 	transport := e.server.Client().Transport.(*http.Transport).Clone()
-	transport.TLSClientConfig = &tls.Config{InsecureSkipVerify: true} // the certificate is of no host of AWS
+	transport.TLSClientConfig = &tls.Config{InsecureSkipVerify: true} // the certificate does not match AWS's hosts
 	transport.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, network, e.server.Listener.Addr().String())
 	}
 	return &http.Client{Transport: transport}
 }
 
-// Close shuts the doors.
+// Close stops the edge.
 func (e *Edge) Close() {
 	e.server.CloseClientConnections()
 	e.server.Close()
@@ -73,15 +73,15 @@ func (e *Edge) Close() {
 
 // ServeHTTP implements [http.Handler].
 func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if door := e.doors[r.Host]; door != nil {
+	if door := e.hosts[r.Host]; door != nil {
 		door.ServeHTTP(w, r)
 		return
 	}
 	http.Error(w, "there is no host "+r.Host, http.StatusMisdirectedRequest)
 }
 
-// functionURL returns the door of a function URL. Both permissions are asked for: since
-// October 2025 the URL alone is not enough. Source: AWS Lambda Developer Guide, "Control
+// functionURL returns the handler of a function URL. It requires both permissions: since
+// October 2025 the URL's alone is not enough. Source: AWS Lambda Developer Guide, "Control
 // access to Lambda function URLs".
 func (g *gateway) functionURL(r *Resource) (http.Handler, error) {
 	fn := g.stacks.By("AWS::Lambda::Function", func(fn *Resource) bool {

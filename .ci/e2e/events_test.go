@@ -21,7 +21,7 @@ import (
 	"glossa/schemas"
 )
 
-// golden puts the model that the events ask for into the bucket.
+// golden stores the events' model in the bucket.
 func (w *World) golden(t *testing.T) {
 	t.Helper()
 	var ck bytes.Buffer
@@ -34,7 +34,7 @@ func (w *World) golden(t *testing.T) {
 	w.put("golden/checkpoint-7.json", ck.Bytes())
 }
 
-// translator puts the model there that translates, or takes it away.
+// translator stores the translation model in the bucket, or deletes it.
 func (w *World) translator(t *testing.T, there bool) {
 	t.Helper()
 	const dir = root + "/functions/testdata/translator"
@@ -70,7 +70,7 @@ func (w *World) item(t *testing.T, text string) {
 	}
 }
 
-// record is a record that is inside the programs, under a name.
+// record returns a built-in record under another name.
 func record(t *testing.T, file, name string) string {
 	t.Helper()
 	text, err := fs.ReadFile(schemas.Files(), file+".json")
@@ -80,11 +80,11 @@ func record(t *testing.T, file, name string) string {
 	return strings.Replace(string(text), `"`+file+`"`, `"`+name+`"`, 1)
 }
 
-// events sends every dialect's events through the API and through the function URLs, with
-// what they were recorded with: some with a translator, some with remote models.
+// events sends every dialect's events through the API and the function URLs, with the models
+// of their recording: some with a translator, some with remote models.
 func events(t *testing.T, w *World) {
 	w.translator(t, true)
-	time.Sleep(1100 * time.Millisecond) // S3 tells seconds, and the newest model is the default
+	time.Sleep(1100 * time.Millisecond) // S3's times have seconds, and the newest model is the default
 	w.golden(t)
 	key := w.glossa(t, "key", "create", "events", "--role", "admin", "--table-name", w.Table)
 	for _, family := range []string{"textsynth", "alephalpha"} {
@@ -122,7 +122,7 @@ func (w *World) family(t *testing.T, family, key string) {
 				t.Fatal(err)
 			}
 			for door, base := range map[string]string{"REST": w.api(""), "function URL": w.url(family, "")} {
-				if got := w.knock(t, file, base, key); got != steady(string(want)) {
+				if got := w.sendEvent(t, file, base, key); got != steady(string(want)) {
 					t.Errorf("%s gives\n%s\nwant\n%s", door, got, steady(string(want)))
 				}
 			}
@@ -130,15 +130,15 @@ func (w *World) family(t *testing.T, family, key string) {
 	}
 }
 
-// elsewhere are events whose answers are those of a server without keys or bucket.
+// elsewhere lists events whose answers require a server without keys or bucket.
 var elsewhere = map[string]string{
 	"alephalpha/no-login":           "there are users",
 	"alpha/upload-without-key":      "there is a key",
 	"alpha/upload-part-without-key": "there is a key",
 }
 
-// knock sends an event's request, with its headers, to a door.
-func (w *World) knock(t *testing.T, file, base, key string) string {
+// sendEvent sends an event's request, with its headers, to a base URL.
+func (w *World) sendEvent(t *testing.T, file, base, key string) string {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -170,12 +170,12 @@ func (w *World) knock(t *testing.T, file, base, key string) string {
 	return steady(fmt.Sprintf("%d %s\n\n%s\n", a.status, a.header.Get("Content-Type"), a.body))
 }
 
-// changing is what differs from run to run, from deployment to deployment and, in its
-// last digits, from one instruction set to another.
-var changing = regexp.MustCompile(`(chatcmpl|cmpl)-[0-9a-f]{24}|"id":"req_[0-9a-f]{24}"|"(?:created|mtime)":\d+|(-?\d+\.\d{5})\d+`)
+// volatile matches parts that differ between runs or deployments, and last digits that
+// differ between instruction sets.
+var volatile = regexp.MustCompile(`(chatcmpl|cmpl)-[0-9a-f]{24}|"id":"req_[0-9a-f]{24}"|"(?:created|mtime)":\d+|(-?\d+\.\d{5})\d+`)
 
 func steady(body string) string {
-	return changing.ReplaceAllStringFunc(body, func(s string) string {
+	return volatile.ReplaceAllStringFunc(body, func(s string) string {
 		switch {
 		case strings.HasPrefix(s, `"id"`):
 			return `"id":"req_ID"`

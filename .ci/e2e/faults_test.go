@@ -17,37 +17,37 @@ import (
 	"time"
 )
 
-// of are the calls of a service by functions.
+// of matches the functions' calls of a service.
 func of(service string) func(*Call) bool {
 	return func(c *Call) bool { return c.Service == service && !c.By.all }
 }
 
-// reading are the reads of objects whose key has such a part.
+// reading matches reads of objects whose key contains a text.
 func reading(key string) func(*Call) bool {
 	return func(c *Call) bool {
 		return c.Is("s3:GetObject") && strings.Contains(c.Accesses[0].Resource, key) && !c.By.all
 	}
 }
 
-// hangUp cuts the connection before an answer.
+// hangUp closes the connection before an answer.
 func hangUp(http.ResponseWriter, *http.Request, *Call) { panic(http.ErrAbortHandler) }
 
-// completion asks for the next tokens of a model, in OpenAI's dialect.
+// completion requests a completion in OpenAI's dialect.
 func (w *World) completion(t *testing.T, model, key string) answer {
 	t.Helper()
 	return w.ask(t, request{method: "POST", url: w.api("/v1/completions"), key: key,
 		body: fmt.Sprintf(`{"model": %q, "prompt": "a", "max_tokens": 3, "temperature": 0}`, model)})
 }
 
-// told tells whether an answer is an error in OpenAI's shape, of that status.
-func (a answer) told(status int) bool {
+// isError reports whether an answer is an error in OpenAI's shape with a status.
+func (a answer) isError(status int) bool {
 	var e struct {
 		Error struct{ Message string }
 	}
 	return a.status == status && json.Unmarshal([]byte(a.body), &e) == nil && e.Error.Message != ""
 }
 
-// message is what an error in OpenAI's shape says.
+// message returns the message of an error in OpenAI's shape.
 func (a answer) message() string {
 	var e struct {
 		Error struct{ Message string }
@@ -56,7 +56,7 @@ func (a answer) message() string {
 	return fmt.Sprintf("%d %s", a.status, e.Error.Message)
 }
 
-// killed ends the function in the middle of a stream.
+// killed kills the function in the middle of a stream.
 func killed(t *testing.T, w *World, key string) string {
 	f := w.Fleets["openai"]
 	starts := f.Starts()
@@ -82,7 +82,7 @@ func killed(t *testing.T, w *World, key string) string {
 	return "the stream is cut, the next request is answered by a new instance"
 }
 
-// outOfTime is a stream that Lambda would end: the function ends it before.
+// outOfTime checks a stream beyond Lambda's timeout: the function ends it earlier.
 func outOfTime(t *testing.T, w *World, key string) string {
 	f := w.Fleets["openai"]
 	w.fresh(t)
@@ -99,7 +99,7 @@ func outOfTime(t *testing.T, w *World, key string) string {
 	return "what was there is delivered, with an end"
 }
 
-// left is a client that goes away in the middle: the function runs on, on its own.
+// left checks a client that disconnects in a stream: the function continues.
 func left(t *testing.T, w *World, key string) string {
 	ctx, leave := context.WithCancel(t.Context())
 	req, err := http.NewRequestWithContext(ctx, "POST", w.api("/v1/completions"),
@@ -120,20 +120,20 @@ func left(t *testing.T, w *World, key string) string {
 	if a := w.completion(t, "novels", key); a.status != 200 {
 		t.Errorf("the next client: %s", a)
 	}
-	w.Models.goOn(t) // for which the function still waits
+	w.Models.release(t) // the function still waits for it
 	return "the next client is answered by another instance"
 }
 
-// withoutTable asks an instance that knows the key and the models, and one that is new.
+// withoutTable calls a warm instance with cached key and models, and a new one.
 func withoutTable(t *testing.T, w *World, key string, fault *Fault) string {
 	w.fresh(t)
 	if a := w.completion(t, "novels", key); a.status != 200 {
 		t.Fatalf("before: %s", a)
 	}
-	time.Sleep(fresher) // what was read is no longer fresh
+	time.Sleep(fresher) // the caches are no longer fresh
 	mend := w.Proxy.Break(fault)
 	warm := w.completion(t, "novels", key)
-	_ = w.Fleets["openai"].Fresh() // one that cannot write down what was used is killed before it ends
+	_ = w.Fleets["openai"].Fresh() // an instance that cannot write its usage is killed
 	begun := time.Now()
 	cold := w.completion(t, "novels", key)
 	took := time.Since(begun)
@@ -141,31 +141,32 @@ func withoutTable(t *testing.T, w *World, key string, fault *Fault) string {
 	if warm.status != 200 {
 		t.Errorf("an instance that knows the key: %s", warm)
 	}
-	if !cold.told(503) || cold.header.Get("Retry-After") == "" {
+	if !cold.isError(503) || cold.header.Get("Retry-After") == "" {
 		t.Errorf("a new instance: %s %v", cold, cold.header)
 	}
 	until(t, fresher, func() bool { return w.completion(t, "novels", key).status == 200 })
 	return fmt.Sprintf("a warm instance answers on, a new one says %s (after %.1f s)", cold.message(), took.Seconds())
 }
 
-// throttledTable is DynamoDB when it has no more capacity.
+// throttledTable simulates DynamoDB without capacity.
 func throttledTable(t *testing.T, w *World, key string) string {
 	return withoutTable(t, w, key, &Fault{Fits: of("dynamodb"), Answer: func(w http.ResponseWriter, _ *http.Request, _ *Call) {
 		refuse(w, "dynamodb", 400, "ThrottlingException", "Throughput exceeds the current capacity of your table or index.")
 	}})
 }
 
-// tableDown is DynamoDB when nobody answers there.
+// tableDown simulates an unreachable DynamoDB.
 func tableDown(t *testing.T, w *World, key string) string {
 	return withoutTable(t, w, key, &Fault{Fits: of("dynamodb"), Answer: hangUp})
 }
 
-// tableHangs is DynamoDB when it takes connections and says nothing.
+// tableHangs simulates a DynamoDB that accepts connections and does not answer.
 func tableHangs(t *testing.T, w *World, key string) string {
 	return withoutTable(t, w, key, &Fault{Fits: of("dynamodb"), Answer: func(_ http.ResponseWriter, r *http.Request, _ *Call) { <-r.Context().Done() }})
 }
 
-// stored asks new instances for a model whose object is read with a fault, times.
+// stored calls new instances for a model whose object is read with a fault, the given number
+// of times.
 func stored(t *testing.T, w *World, key string, times int32, fault Fault) (answer, int) {
 	t.Helper()
 	var n atomic.Int32
@@ -178,7 +179,7 @@ func stored(t *testing.T, w *World, key string, times int32, fault Fault) (answe
 	return a, int(n.Load())
 }
 
-// cutBody ends a body after so many bytes, with an error.
+// cutBody ends a body after a number of bytes, with an error.
 type cutBody struct {
 	io.ReadCloser
 	left int
@@ -195,7 +196,7 @@ func (b *cutBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// cutShort are objects of which half comes, for some time.
+// cutShort simulates S3 objects that are cut in half, for some time.
 func cutShort(t *testing.T, w *World, key string) string {
 	half := Fault{Fits: reading("/novels"), Body: func(b io.ReadCloser) io.ReadCloser { return &cutBody{ReadCloser: b, left: 200 << 10} }}
 	good, reads := stored(t, w, key, 3, half)
@@ -204,14 +205,14 @@ func cutShort(t *testing.T, w *World, key string) string {
 	}
 	nothing := Fault{Fits: reading("/novels"), Body: func(b io.ReadCloser) io.ReadCloser { return &cutBody{ReadCloser: b} }}
 	bad, _ := stored(t, w, key, 1000, nothing)
-	if !bad.told(502) && !bad.told(503) && !bad.told(500) {
+	if !bad.isError(502) && !bad.isError(503) && !bad.isError(500) {
 		t.Errorf("always cut: %s", bad)
 	}
 	took := until(t, 2*fresher, func() bool { return w.completion(t, "novels", key).status == 200 })
 	return fmt.Sprintf("cut three times: served after %d reads; always: %s, and once it is over served after %.1f s", reads, bad.message(), took.Seconds())
 }
 
-// slow is an object of which next to nothing comes, once.
+// slow simulates an object that stalls, once.
 func slow(t *testing.T, w *World, key string) string {
 	begun := time.Now()
 	a, reads := stored(t, w, key, 1, Fault{Fits: reading("/novels"), Body: func(b io.ReadCloser) io.ReadCloser {
@@ -223,7 +224,7 @@ func slow(t *testing.T, w *World, key string) string {
 	return fmt.Sprintf("served after %.1f s and %d reads", time.Since(begun).Seconds(), reads)
 }
 
-// storeDown is S3 when it fails: what is in memory is served, and nothing else.
+// storeDown simulates a failing S3: only models in memory are served.
 func storeDown(t *testing.T, w *World, key string) string {
 	w.fresh(t)
 	if a := w.completion(t, "novels", key); a.status != 200 {
@@ -238,14 +239,14 @@ func storeDown(t *testing.T, w *World, key string) string {
 		t.Errorf("a model in memory: %s", a)
 	}
 	a := w.completion(t, "abc", key)
-	if !a.told(502) && !a.told(503) && !a.told(500) {
+	if !a.isError(502) && !a.isError(503) && !a.isError(500) {
 		t.Errorf("another model: %s", a)
 	}
 	return "a model in memory is served, another one is " + a.message()
 }
 
-// replaced is a model that another takes the place of while it is read: what is said is
-// of one of both.
+// replaced checks a model that is replaced while it is read: the answer must be of one of
+// the two versions.
 func replaced(t *testing.T, w *World, key string) string {
 	name, novels := w.object(t, "novels")
 	_, abc := w.object(t, "abc")
@@ -277,7 +278,7 @@ func replaced(t *testing.T, w *World, key string) string {
 	return fmt.Sprintf("the first answer: %d; the new version after %.1f s", first.status, took.Seconds())
 }
 
-// text is what a completion says.
+// text returns the text of a completion.
 func (a answer) text() string {
 	var c struct{ Choices []struct{ Text string } }
 	if json.Unmarshal([]byte(a.body), &c) != nil || len(c.Choices) != 1 {
@@ -286,7 +287,7 @@ func (a answer) text() string {
 	return c.Choices[0].Text
 }
 
-// object finds the one object that a model is, as the operator.
+// object returns the only object of a model, as the operator.
 func (w *World) object(t *testing.T, model string) (key string, content []byte) {
 	t.Helper()
 	var list struct{ Contents []struct{ Key string } }
@@ -297,7 +298,7 @@ func (w *World) object(t *testing.T, model string) (key string, content []byte) 
 	return key, w.get(t, "/"+key)
 }
 
-// get asks the bucket, whatever policies say.
+// get reads from the bucket, regardless of policies.
 func (w *World) get(t *testing.T, what string) []byte {
 	t.Helper()
 	res, err := http.Get(w.Proxy.services["s3"].String() + "/" + w.Bucket + what)
@@ -312,7 +313,7 @@ func (w *World) get(t *testing.T, what string) []byte {
 	return content
 }
 
-// uploadCut is an upload whose sender goes away.
+// uploadCut checks an upload whose sender disconnects.
 func uploadCut(t *testing.T, w *World, key string) string {
 	req, err := http.NewRequestWithContext(t.Context(), "POST", w.api("/api/upload"),
 		io.MultiReader(strings.NewReader(`{"name":"half","step":7,`), &cutBody{wait: 50 * time.Millisecond}))
@@ -324,7 +325,7 @@ func uploadCut(t *testing.T, w *World, key string) string {
 	if res, err := w.Client.Do(req); err == nil {
 		t.Errorf("half an upload: %s", res.Status)
 	}
-	if a := w.completion(t, "half", key); !a.told(404) {
+	if a := w.completion(t, "half", key); !a.isError(404) {
 		t.Errorf("its model: %s", a)
 	}
 	return "nothing is listed"

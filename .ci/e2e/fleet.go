@@ -17,20 +17,19 @@ import (
 	"glossa/pkg/host/runtimeapi"
 )
 
-// atOnce is how many instances of a function may run here. On AWS that is a quota of the
-// account, or what the template reserves.
+// atOnce is the maximum number of instances of a function here. On AWS it is a quota of the
+// account, or the reserved concurrency of the template.
 const atOnce = 4
 
 // errThrottled is Lambda's refusal when all instances are busy.
 var errThrottled = errors.New("TooManyRequestsException: rate exceeded")
 
-// A Fleet is a Lambda function: instances that run one invocation at a time each, started
-// when they are needed, from the program that was built for it, and frozen between
-// invocations.
+// A Fleet is a Lambda function: instances of its program that run one invocation at a time
+// each, are started on demand, and are frozen between invocations.
 type Fleet struct {
 	Family    string
 	Principal *Principal
-	Memory    int // MB, as the template says
+	Memory    int // MB, of the template
 	Timeout   time.Duration
 
 	ctx     context.Context
@@ -41,12 +40,12 @@ type Fleet struct {
 	mu    sync.Mutex
 	all   []*runtimeapi.Function
 	idle  []*runtimeapi.Function
-	begun int   // processes of instances that are no more
+	begun int   // processes of ended instances
 	peak  int64 // bytes
 	inits []time.Duration
 }
 
-// newFleet returns the fleet of a function of the templates, none of which runs yet.
+// newFleet returns the fleet of a function of the templates, without instances.
 func newFleet(ctx context.Context, fn *Resource, family, binary string, by *Principal, endpoint string, log io.Writer) (*Fleet, error) {
 	memory, _ := fn.Get("MemorySize").(float64)
 	timeout, _ := fn.Get("Timeout").(float64)
@@ -59,8 +58,8 @@ func newFleet(ctx context.Context, fn *Resource, family, binary string, by *Prin
 	}
 	f.options = runtimeapi.Options{
 		Binary: binary, Name: fn.ref(), Timeout: f.Timeout, MemoryMB: f.Memory, Stdout: log, Stderr: log,
-		// The address of AWS is the one thing that a deployed function has not. Lambda's own
-		// variables cannot be set by a template.
+		// Only the address of AWS differs from a deployed function. Templates cannot set
+		// Lambda's own variables.
 		Env: []string{
 			"AWS_REGION=" + region, "AWS_DEFAULT_REGION=" + region, "AWS_ENDPOINT_URL=" + endpoint,
 			"AWS_ACCESS_KEY_ID=" + by.Key, "AWS_SECRET_ACCESS_KEY=" + by.Secret, "AWS_SESSION_TOKEN=" + by.Token,
@@ -74,7 +73,7 @@ func newFleet(ctx context.Context, fn *Resource, family, binary string, by *Prin
 	size := 0
 	for name, value := range variables {
 		if size += len(name) + len(fmt.Sprint(value)); strings.HasPrefix(name, "AWS_") {
-			return nil, fmt.Errorf("function %s: Lambda lets nobody set %s", family, name)
+			return nil, fmt.Errorf("function %s: Lambda does not allow setting %s", family, name)
 		}
 		f.options.Env = append(f.options.Env, fmt.Sprintf("%s=%v", name, value))
 	}
@@ -102,7 +101,7 @@ func (f *Fleet) Invoke(ctx context.Context, event []byte) (*runtimeapi.Response,
 	return answer, nil
 }
 
-// take returns an instance that does nothing, and starts one if there is none.
+// take returns an idle instance, and starts one if there is none.
 func (f *Fleet) take() (*runtimeapi.Function, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -137,7 +136,7 @@ func (f *Fleet) free(one *runtimeapi.Function) {
 	}
 }
 
-// Kill ends all instances, as when their machines are gone.
+// Kill kills all instances, as if their machines had failed.
 func (f *Fleet) Kill() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -146,10 +145,10 @@ func (f *Fleet) Kill() {
 	}
 }
 
-// Fresh ends all instances that do nothing: the next request starts a new one.
+// Fresh ends all idle instances: the next request starts a new one.
 func (f *Fleet) Fresh() error {
 	f.mu.Lock()
-	for range 100 { // an instance is done a moment after its client has all
+	for range 100 { // an instance becomes idle a moment after its client has the whole answer
 		if len(f.idle) == len(f.all) {
 			break
 		}
@@ -170,7 +169,7 @@ func (f *Fleet) Fresh() error {
 	return errors.Join(errs...)
 }
 
-// retire remembers what is told of an instance.
+// retire records the statistics of an instance.
 func (f *Fleet) retire(one *runtimeapi.Function) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -178,7 +177,7 @@ func (f *Fleet) retire(one *runtimeapi.Function) {
 	f.peak = max(f.peak, peakMemory(one.PID()))
 }
 
-// Starts is how many processes were started.
+// Starts returns the number of started processes.
 func (f *Fleet) Starts() (n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -189,7 +188,7 @@ func (f *Fleet) Starts() (n int) {
 	return n
 }
 
-// Peak is the most memory that an instance has had, bytes.
+// Peak returns the peak memory of an instance, bytes.
 func (f *Fleet) Peak() int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -199,8 +198,8 @@ func (f *Fleet) Peak() int64 {
 	return f.peak
 }
 
-// Init is how long half of the processes took at most from their start to their first
-// question for an event.
+// Init returns the median time of the processes from their start to their first request for
+// an event.
 func (f *Fleet) Init() time.Duration {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -211,7 +210,7 @@ func (f *Fleet) Init() time.Duration {
 	return f.inits[len(f.inits)/2]
 }
 
-// Close ends all instances; the error says which did not end when they were told to.
+// Close ends all instances. The error names those that did not stop on SIGTERM.
 func (f *Fleet) Close() error {
 	f.mu.Lock()
 	list := f.all
@@ -227,8 +226,8 @@ func (f *Fleet) Close() error {
 	return errors.Join(append(errs, f.guard.close())...)
 }
 
-// programs finds what was built for a function: the program of a family whose arm64 form
-// is the very asset that the template deploys.
+// programs finds the program of a function: that of the family whose arm64 build is the
+// asset in the template.
 func programs(s *Stacks, fn *Resource, dist, arch string) (family, binary string, err error) {
 	asset, _ := fn.Metadata["aws:asset:path"].(string)
 	deployed, err := os.ReadFile(filepath.Join(s.dir, asset, "bootstrap"))
@@ -249,5 +248,5 @@ func programs(s *Stacks, fn *Resource, dist, arch string) (family, binary string
 			return family, filepath.Join(dist, arch, family, "bootstrap"), nil
 		}
 	}
-	return "", "", fmt.Errorf("%s: make build made something else than what the template deploys: make synth", fn.name)
+	return "", "", fmt.Errorf("%s: make build made a program that the template does not deploy: run make synth", fn.name)
 }

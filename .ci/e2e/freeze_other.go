@@ -2,7 +2,7 @@
 
 package e2e
 
-// freeze does nothing where processes cannot be stopped.
+// freeze does nothing on systems that cannot stop processes.
 func freeze(int) {}
 
 func thaw(int) {}

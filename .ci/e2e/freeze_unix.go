@@ -10,15 +10,16 @@ import (
 	"syscall"
 )
 
-// freeze stops a process, as Lambda does with instances between invocations: nothing goes
-// on in it, and no connection is kept alive. Source: AWS Lambda Developer Guide,
+// freeze stops a process, as Lambda does with instances between invocations: it runs no
+// code and keeps no connection alive. Source: AWS Lambda Developer Guide,
 // "Understanding the Lambda execution environment lifecycle".
-func freeze(pid int) { _ = syscall.Kill(pid, syscall.SIGSTOP) } // one that has ended is frozen well enough
+func freeze(pid int) { _ = syscall.Kill(pid, syscall.SIGSTOP) } // the process may have ended
 
-// thaw lets it go on.
+// thaw continues a process.
 func thaw(pid int) { _ = syscall.Kill(pid, syscall.SIGCONT) }
 
-// A guard ends processes when this one ends in whatever way: frozen ones could not.
+// A guard kills processes when this one ends in any way, because frozen ones cannot end
+// themselves.
 type guard struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
@@ -26,7 +27,7 @@ type guard struct {
 
 func newGuard() (*guard, error) {
 	cmd := exec.Command("sh", "-c", `pids=; while read -r line; do pids=$line; done; [ -z "$pids" ] || kill -KILL $pids`)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // so that what interrupts the test leaves it alone
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // so that an interrupt of the test does not reach it
 	in, err := cmd.StdinPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -34,12 +35,12 @@ func newGuard() (*guard, error) {
 	return &guard{cmd, in}, err
 }
 
-// watch names the processes that are to end.
-func (g *guard) watch(pids []int) { _, _ = fmt.Fprintln(g.in, strings.Trim(fmt.Sprint(pids), "[]")) } // what cannot be told is not guarded
+// watch sets the processes to kill.
+func (g *guard) watch(pids []int) { _, _ = fmt.Fprintln(g.in, strings.Trim(fmt.Sprint(pids), "[]")) } // after an error they are not guarded
 
-// close lets them live.
+// close ends the guard without killing them.
 func (g *guard) close() error {
 	g.watch(nil)
-	_ = g.in.Close() // its end is waited for
+	_ = g.in.Close() // Wait returns the error
 	return g.cmd.Wait()
 }

@@ -19,7 +19,7 @@ import (
 	"glossa/pkg/host/runtimeapi"
 )
 
-// maxHeaders is what API Gateway takes of a request's headers, bytes. Source: API Gateway
+// maxHeaders is API Gateway's limit for a request's headers, bytes. Source: API Gateway
 // Developer Guide, "Quotas for configuring and running a REST API".
 const maxHeaders = 10240
 
@@ -36,7 +36,7 @@ type gateway struct {
 	limit   *bucketOfTokens
 }
 
-// newGateway reads the API of the templates.
+// newGateway makes the API of the templates.
 func newGateway(s *Stacks, fleets map[string]*Fleet) (*gateway, error) {
 	stages, apis := s.Of("AWS::ApiGateway::Stage"), s.Of("AWS::ApiGateway::RestApi")
 	if len(stages) != 1 || len(apis) != 1 {
@@ -70,7 +70,7 @@ func newGateway(s *Stacks, fleets map[string]*Fleet) (*gateway, error) {
 	return g, nil
 }
 
-// path spells the path of a resource by its id.
+// path returns the path of a resource by its id.
 func (g *gateway) path(id string) (string, error) {
 	for _, api := range g.stacks.Of("AWS::ApiGateway::RestApi") {
 		if root, _ := api.attribute("RootResourceId"); id == root {
@@ -89,7 +89,7 @@ func (g *gateway) path(id string) (string, error) {
 func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w = &remapped{ResponseWriter: w}
 	path, ok := strings.CutPrefix(r.URL.EscapedPath(), "/"+g.stage)
-	if !ok || path != "" && path[0] != '/' { // there is no such stage, and none to say so
+	if !ok || path != "" && path[0] != '/' { // the stage does not exist
 		w.WriteHeader(http.StatusForbidden)
 		fmt.Fprint(w, `{"message":"Forbidden"}`)
 		return
@@ -113,7 +113,7 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// integrate hands a request to the function of a method.
+// integrate invokes the function of a method with a request.
 func (g *gateway) integrate(w http.ResponseWriter, r *http.Request, path plan.Path) {
 	m := g.methods[path.Family]
 	if own := m.Text("HttpMethod"); own != "ANY" && own != r.Method || m.Text("AuthorizationType") != "NONE" {
@@ -125,7 +125,7 @@ func (g *gateway) integrate(w http.ResponseWriter, r *http.Request, path plan.Pa
 		g.answer(w, "API_CONFIGURATION_ERROR", http.StatusInternalServerError, "Internal server error")
 		return
 	}
-	timeout := 29 * time.Second // unless the integration says
+	timeout := 29 * time.Second // unless the integration sets one
 	if ms, ok := m.Get("Integration", "TimeoutInMillis").(float64); ok {
 		timeout = time.Duration(ms) * time.Millisecond
 	}
@@ -147,7 +147,7 @@ func (g *gateway) integrate(w http.ResponseWriter, r *http.Request, path plan.Pa
 	}).ServeHTTP(w, r.WithContext(ctx))
 }
 
-// target finds the function of an integration and asks whether the API may call it.
+// target returns the function of an integration and checks that the API may call it.
 func (g *gateway) target(m *Resource, method, resource string) (*Fleet, error) {
 	uri := m.Text("Integration", "Uri")
 	_, after, _ := strings.Cut(uri, ":lambda:path/2021-11-15/functions/")
@@ -162,14 +162,14 @@ func (g *gateway) target(m *Resource, method, resource string) (*Fleet, error) {
 	return g.fleetOf(alias)
 }
 
-// granted tells whether a permission of a function's alias lets somebody do something.
+// granted reports whether a permission of a function's alias allows a principal an action.
 func (g *gateway) granted(alias, action, principal string, fits func(*Resource) bool) bool {
 	return slices.ContainsFunc(g.grants, func(p *Resource) bool {
 		return p.Text("FunctionName") == alias && p.Text("Action") == action && p.Text("Principal") == principal && fits(p)
 	})
 }
 
-// fleetOf returns what an alias runs: its version's function.
+// fleetOf returns the function of an alias's version.
 func (g *gateway) fleetOf(arn string) (*Fleet, error) {
 	for _, a := range g.stacks.Of("AWS::Lambda::Alias") {
 		own, err := g.stacks.refOf(a)
@@ -189,7 +189,7 @@ func (g *gateway) isBinary(mediaType string) bool {
 	return slices.ContainsFunc(g.binary, func(pattern string) bool { return like(pattern, mediaType) })
 }
 
-// variables are the parts of a path that a resource has names for.
+// variables returns the parts of a path that match a resource's variables.
 func variables(resource, path string) map[string]string {
 	own, parts := strings.Split(resource, "/"), strings.Split(path, "/")
 	found := map[string]string{}
@@ -207,7 +207,7 @@ func variables(resource, path string) map[string]string {
 	return found
 }
 
-// kindOf is what API Gateway calls an answer of its own. Source: API Gateway Developer
+// kindOf returns the response type of an answer of API Gateway itself. Source: API Gateway Developer
 // Guide, "Gateway response types for API Gateway".
 func kindOf(status int) string {
 	switch status {
@@ -221,14 +221,14 @@ func kindOf(status int) string {
 	return "API_CONFIGURATION_ERROR"
 }
 
-// answer is what the API answers itself, as its GatewayResponses say.
+// answer writes an answer of the API itself, as its GatewayResponses define it.
 func (g *gateway) answer(w http.ResponseWriter, kind string, status int, message string) {
 	fallback := "DEFAULT_4XX"
 	if status >= 500 {
 		fallback = "DEFAULT_5XX"
 	}
 	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("X-Amzn-Errortype", "e2e-"+kind) // AWS has the names of exceptions here
+	w.Header().Set("X-Amzn-Errortype", "e2e-"+kind) // AWS sends the names of exceptions
 	quoted, _ := json.Marshal(message)
 	body := fmt.Sprintf(`{"message":%s}`, quoted)
 	r := g.answers[kind]
@@ -252,7 +252,7 @@ func (g *gateway) answer(w http.ResponseWriter, kind string, status int, message
 	fmt.Fprint(w, body)
 }
 
-// remapped gives other names to headers of functions that are the gateway's own. Source:
+// remapped renames headers of functions that API Gateway reserves. Source:
 // API Gateway Developer Guide, "Amazon API Gateway important notes for REST APIs".
 type remapped struct {
 	http.ResponseWriter
@@ -274,7 +274,7 @@ func (w *remapped) WriteHeader(status int) {
 // Unwrap is for [http.ResponseController].
 func (w *remapped) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// bucketOfTokens is how API Gateway limits requests: so many at once, and so many a second.
+// bucketOfTokens is API Gateway's limiter, with a burst and a rate per second.
 type bucketOfTokens struct {
 	rate, burst float64
 
@@ -284,7 +284,7 @@ type bucketOfTokens struct {
 	clock func() time.Time // nil: [time.Now]
 }
 
-// stop lets no time pass but what the returned function is told, and begins anew.
+// stop refills the bucket and stops its clock, which pass advances until goOn restarts it.
 func (b *bucketOfTokens) stop() (pass func(time.Duration), goOn func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -302,7 +302,7 @@ func (b *bucketOfTokens) stop() (pass func(time.Duration), goOn func()) {
 	}
 }
 
-// refill is as if nobody had asked for a while.
+// refill fills the bucket.
 func (b *bucketOfTokens) refill() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

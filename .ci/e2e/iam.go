@@ -12,11 +12,11 @@ type Statement struct {
 	Sid                                          string
 	Deny                                         bool
 	Actions, NotActions, Resources, NotResources []string
-	Condition                                    map[string]map[string][]string // by operator and key
+	Condition                                    map[string]map[string][]string // values by operator and key
 }
 
-// An Access is what somebody wants to do: one action on one resource. Its context has
-// lists, of one value for keys that have one; a key that is not there was not sent.
+// An Access is a requested action on a resource. Its context holds lists, with one element
+// for keys with a single value; a missing key was not sent.
 type Access struct {
 	Action, Resource string
 	Context          map[string][]string
@@ -24,8 +24,8 @@ type Access struct {
 
 func (a Access) String() string { return fmt.Sprintf("%s on %s %v", a.Action, a.Resource, a.Context) }
 
-// ParsePolicy reads a policy document whose references are resolved. What is not known
-// here is an error, so that no policy is thought to allow less or more than it does.
+// ParsePolicy reads a policy document with resolved references. Unsupported elements are
+// errors, so that no policy is misinterpreted.
 // Source: AWS IAM User Guide, "IAM JSON policy element reference".
 func ParsePolicy(document any) (list []Statement, err error) {
 	d, ok := document.(map[string]any)
@@ -35,7 +35,7 @@ func ParsePolicy(document any) (list []Statement, err error) {
 	if v := d["Version"]; v != "2012-10-17" {
 		return nil, fmt.Errorf("a policy of version %v", v)
 	}
-	for _, v := range some(d["Statement"]) {
+	for _, v := range asList(d["Statement"]) {
 		m, ok := v.(map[string]any)
 		if !ok {
 			return nil, fmt.Errorf("no statement: %v", v)
@@ -66,7 +66,7 @@ func parseStatement(m map[string]any) (s Statement, err error) {
 			s.Resources = texts(v)
 		case "NotResource":
 			s.NotResources = texts(v)
-		case "Principal": // of a bucket's policy, which is for all
+		case "Principal": // of a bucket's policy, which applies to all
 			if fmt.Sprint(v) != "map[AWS:*]" && v != "*" {
 				return s, fmt.Errorf("the principal %v", v)
 			}
@@ -105,8 +105,8 @@ func parseCondition(v any) (map[string]map[string][]string, error) {
 	return condition, nil
 }
 
-// some is one value or many as a list.
-func some(v any) []any {
+// asList returns v as a list; a single value becomes a list of one.
+func asList(v any) []any {
 	if list, ok := v.([]any); ok {
 		return list
 	}
@@ -114,14 +114,14 @@ func some(v any) []any {
 }
 
 func texts(v any) (list []string) {
-	for _, one := range some(v) {
+	for _, one := range asList(v) {
 		list = append(list, fmt.Sprint(one))
 	}
 	return list
 }
 
-// Decide tells whether the statements allow an access, and which statement decided: nil
-// if none applies. A denial wins.
+// Decide reports whether the statements allow an access, and which statement decided: nil
+// if none applies. A denial takes precedence.
 func Decide(list []Statement, a Access) (allowed bool, by *Statement) {
 	for i := range list {
 		s := &list[i]
@@ -138,7 +138,7 @@ func Decide(list []Statement, a Access) (allowed bool, by *Statement) {
 	return by != nil, by
 }
 
-// applies tells whether the statement is about an access.
+// applies reports whether the statement matches an access.
 func (s *Statement) applies(a Access) bool {
 	action := func(pattern string) bool { return like(strings.ToLower(pattern), strings.ToLower(a.Action)) }
 	resource := func(pattern string) bool { return like(pattern, a.Resource) }
@@ -158,7 +158,7 @@ func (s *Statement) applies(a Access) bool {
 	return true
 }
 
-// lookUp finds a key, whose case does not matter.
+// lookUp finds a key regardless of case.
 func lookUp(context map[string][]string, key string) ([]string, bool) {
 	for name, values := range context {
 		if strings.EqualFold(name, key) {
@@ -168,9 +168,10 @@ func lookUp(context map[string][]string, key string) ([]string, bool) {
 	return nil, false
 }
 
-// holds tells whether a condition is met. Of the values that are wanted one must fit; of
-// those that an access has, all with ForAllValues, which holds of none too, one with
-// ForAnyValue, and the only one without either. Negated operators fit if no value does.
+// holds reports whether a condition is met: a value of the access must match one of the
+// wanted values. With ForAllValues all its values must match, which is also true of none;
+// with ForAnyValue one; otherwise there is only one. Negated operators match if no value
+// does.
 func holds(operator string, got []string, given bool, want []string) bool {
 	if operator == "Null" {
 		return slices.Contains(want, strconv.FormatBool(!given))

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// policy is the form of those in the templates.
+// policy has the form of the templates' policies.
 const policy = `{"Version": "2012-10-17", "Statement": [
 	{"Sid": "Items", "Effect": "Allow", "Action": "dynamodb:GetItem", "Resource": "arn:t"},
 	{"Sid": "Lists", "Effect": "Allow", "Action": ["dynamodb:Query"], "Resource": "arn:t",
@@ -35,7 +35,7 @@ func TestDecide(t *testing.T) {
 	for _, test := range []struct {
 		action, resource string
 		context          map[string][]string
-		by               string // Sid; "": nobody speaks of it
+		by               string // Sid; "": no statement applies
 		allowed          bool
 	}{
 		{"dynamodb:GetItem", "arn:t", keys("accounts"), "Items", true},
@@ -48,7 +48,7 @@ func TestDecide(t *testing.T) {
 		{"dynamodb:Query", "arn:t", keys("models", "usage"), "Lists", true},
 		{"dynamodb:Query", "arn:t", keys("models", "accounts"), "", false},
 		{"dynamodb:Query", "arn:t", keys("models#1"), "", false},
-		{"dynamodb:Query", "arn:t", nil, "Lists", true}, // ForAllValues holds of none, which is why there are no scans in policies
+		{"dynamodb:Query", "arn:t", nil, "Lists", true}, // ForAllValues is true without values, so policies must not allow scans
 		{"dynamodb:UpdateItem", "arn:t", keys("budget#me"), "Counts", true},
 		{"dynamodb:UpdateItem", "arn:t", keys("budget"), "", false},
 		{"dynamodb:UpdateItem", "arn:t", map[string][]string{"dynamodb:LeadingKeys": {"budget#"}, "dynamodb:Select": {"COUNT"}}, "", false},
@@ -84,7 +84,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// TestOperators has those that no template uses yet.
+// TestOperators tests operators that no template uses yet.
 func TestOperators(t *testing.T) {
 	for _, test := range []struct {
 		operator string

@@ -16,7 +16,7 @@ import (
 
 func keyOf(pk, sk string) table.Key { return table.Key{PK: pk, SK: sk} }
 
-// expire ends the life of all tokens and keys of somebody an hour ago.
+// expire sets the expiry of all tokens and keys of users to an hour ago.
 func (w *World) expire(t *testing.T, names ...string) {
 	t.Helper()
 	items, err := w.Items.Query(t.Context(), "accounts", "")
@@ -42,7 +42,7 @@ func (w *World) expire(t *testing.T, names ...string) {
 	}
 }
 
-// many gives somebody more tokens than are kept, of which the oldest must go.
+// many gives a user more tokens than the limit, so that the oldest must be deleted.
 func (w *World) many(t *testing.T, name string) {
 	t.Helper()
 	items, err := w.Items.Query(t.Context(), "accounts", "token#")

@@ -15,7 +15,7 @@ import (
 	"glossa/pkg/deployment"
 )
 
-// limits are those of API Gateway and of function URLs, and what they make of bodies.
+// limits tests the limits of API Gateway and of function URLs, and their encoding of bodies.
 func limits(t *testing.T, w *World, key string) {
 	const prompt = `{"model": "novels", "max_tokens": 1, "prompt": "%s"}`
 	body := func(bytes int) string { return fmt.Sprintf(prompt, strings.Repeat("a", bytes)) }
@@ -36,7 +36,7 @@ func limits(t *testing.T, w *World, key string) {
 		{"10 MB", request{url: w.api("/v1/completions"), body: body(10 << 20)}, 413, `"error"`},
 		{"6 MB in base64", request{url: w.api("/v1/completions"), body: body(5 << 20)}, 413, `"error"`},
 		{"6 MB at the URL", request{url: w.url("openai", "/v1/completions"), body: body(6 << 20)}, 413, ``},
-		{"4 MB", request{url: w.api("/v1/completions"), body: body(4 << 20)}, 400, `"error"`}, // more than the model can read
+		{"4 MB", request{url: w.api("/v1/completions"), body: body(4 << 20)}, 400, `"error"`}, // exceeds the model's context
 		{"headers", request{url: w.api("/v1/completions"), body: body(1), header: http.Header{"X-Long": {strings.Repeat("x", 10240)}}}, 431, ``},
 		{"no route", request{method: "GET", url: w.api("/v2/nothing/here?x=1")}, 404, ``},
 		{"no stage", request{method: "GET", url: strings.Replace(aws, "/"+w.Edge.api.stage+"/", "/elsewhere/", 1) + "v1/models"}, 403, `Forbidden`},
@@ -56,7 +56,7 @@ func limits(t *testing.T, w *World, key string) {
 	}
 }
 
-// throttled asks more often than the stage allows, while no time passes.
+// throttled exceeds the stage's rate limit while the clock is stopped.
 func throttled(t *testing.T, w *World) string {
 	limit := w.Edge.api.limit
 	pass, goOn := limit.stop()

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// withdrawn takes one statement after another from a function, and asks new instances
-// what needs it: the client must read what is wrong in its own dialect, and no process
+// withdrawn removes one statement after another from a function, and sends new instances a
+// request that needs it. The client must get an error in its own dialect, and no process
 // may end.
 func withdrawn(t *testing.T, w *World, key string) (told []string) {
 	for _, test := range []struct {
@@ -30,7 +30,7 @@ func withdrawn(t *testing.T, w *World, key string) (told []string) {
 		{"lamini", "SageMaker", w.asks("lamini", "tgi.llama"), 502, `{"detail":`},
 		{"alpha", "Checkpoints", w.asks("alpha", "novels"), 502, `{"error":"`},
 		{"alephalpha", "Runs", w.asks("alephalpha", "novels"), 502, `{"error":"`},
-		{"invoke", "Bedrock", w.asks("invoke", "anthropic.claude-v2"), 200, `{"error":"`}, // its protocol has errors in answers of 200
+		{"invoke", "Bedrock", w.asks("invoke", "anthropic.claude-v2"), 200, `{"error":"`}, // its protocol sends errors with status 200
 		{"alephalpha", "LogIn", request{method: "POST", url: w.api("/get_token"), body: `{"email": "ann@example.org", "password": "correct horse battery"}`}, 503, `{"error":"`},
 	} {
 		w.fresh(t)
@@ -60,7 +60,7 @@ func withdrawn(t *testing.T, w *World, key string) (told []string) {
 	return told
 }
 
-// asks is the first request of a dialect to a model.
+// asks returns the first request of a dialect to a model.
 func (w *World) asks(family, model string) request {
 	c := asked(family, model)[0]
 	return request{method: "POST", url: w.url(family, c.path), body: c.body}

@@ -20,41 +20,42 @@ import (
 	"glossa/pkg/backend/awsrest/sigv4test"
 )
 
-// A Principal signs calls: a function by its role, or the operator, who may do all.
+// A Principal signs calls: a function with its role, or the operator, who has all
+// permissions.
 type Principal struct {
 	Name               string
 	Key, Secret, Token string
 	Statements         []Statement
 	all                bool
-	withdrawn          map[string]bool // Sids that do not count for now, under Proxy.mu
+	withdrawn          map[string]bool // Sids without effect for now, guarded by Proxy.mu
 }
 
-// A Call of a service that came to the proxy.
+// A Call is a call of a service that reached the proxy.
 type Call struct {
 	By       *Principal
 	Service  string
 	Accesses []Access
 }
 
-// Is tells whether a function's call needs an action.
+// Is reports whether a function's call needs an action.
 func (c *Call) Is(action string) bool {
 	return slices.ContainsFunc(c.Accesses, func(a Access) bool { return a.Action == action })
 }
 
-// A Fault is something that goes wrong with the calls that fit.
+// A Fault is injected into matching calls.
 type Fault struct {
 	Fits   func(*Call) bool
-	Answer func(w http.ResponseWriter, r *http.Request, c *Call) // in the place of the service; nil: the service answers
-	Body   func(io.ReadCloser) io.ReadCloser                     // of what the service answers; nil: as it is
+	Answer func(w http.ResponseWriter, r *http.Request, c *Call) // replaces the service's answer; nil: the service answers
+	Body   func(io.ReadCloser) io.ReadCloser                     // wraps the body of the service's answer; nil: unchanged
 }
 
-// A Refusal is an access that no policy allows.
+// A Refusal is an access that was denied.
 type Refusal struct {
 	Principal string
 	Access    Access
 }
 
-// A Proxy stands between those who call and the services of AWS, and asks IAM first.
+// A Proxy stands between callers and the AWS services, and checks IAM first.
 type Proxy struct {
 	URL      string
 	server   *httptest.Server
@@ -66,15 +67,15 @@ type Proxy struct {
 	faults     []*Fault
 	used       map[string]int // by principal, Sid and action
 	refused    []Refusal
-	strange    []error       // calls that cannot be understood: faults of whoever made them, or of this program
-	late       time.Duration // how much later it is here than elsewhere
+	strange    []error       // calls that cannot be parsed: errors of the caller or of this program
+	late       time.Duration // how far this clock is ahead
 }
 
-// NewProxy starts a proxy before services by their names in signatures.
+// NewProxy starts a proxy for services, by their names in signatures.
 func NewProxy(services map[string]*url.URL, bucket []Statement) *Proxy {
 	p := &Proxy{services: services, bucket: bucket, principals: map[string]*Principal{}, used: map[string]int{}}
 	p.server = httptest.NewUnstartedServer(p)
-	p.server.Config.ErrorLog = log.New(io.Discard, "", 0) // of connections that faults break
+	p.server.Config.ErrorLog = log.New(io.Discard, "", 0) // errors of connections that faults break
 	p.server.Start()
 	p.URL = p.server.URL
 	return p
@@ -99,7 +100,7 @@ func (p *Proxy) Add(principal *Principal) {
 	p.principals[principal.Key] = principal
 }
 
-// Break lets something go wrong until the returned function is called.
+// Break injects a fault until the returned function is called.
 func (p *Proxy) Break(f *Fault) (mend func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -111,8 +112,8 @@ func (p *Proxy) Break(f *Fault) (mend func()) {
 	}
 }
 
-// Withdraw takes a statement from a principal until the returned function is called,
-// which tells what was refused meanwhile and forgets it.
+// Withdraw removes a statement from a principal until the returned function is called,
+// which returns and clears the denials since then.
 func (p *Proxy) Withdraw(principal *Principal, sid string) (giveBack func() []Refusal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -132,7 +133,7 @@ func (p *Proxy) Withdraw(principal *Principal, sid string) (giveBack func() []Re
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // the caller has gone
+		return // the caller has disconnected
 	}
 	s, err := sigv4test.Read(r)
 	if err != nil {
@@ -140,7 +141,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, "s3", http.StatusForbidden, "AccessDenied", err.Error())
 		return
 	}
-	by, code := p.whose(s, r, body)
+	by, code := p.signer(s, r, body)
 	if code != "" {
 		if code != sigv4test.Expired {
 			p.misunderstood(fmt.Errorf("%s %s signed for %s: %s", r.Method, r.URL, s.Service, code))
@@ -175,14 +176,14 @@ func deniedCode(service string) string {
 	return "AccessDeniedException"
 }
 
-// deniedMessage is in the words of AWS.
+// deniedMessage returns AWS's message.
 func deniedMessage(by *Principal, a Access) string {
 	return fmt.Sprintf("User: arn:%s:sts::%s:assumed-role/%s is not authorized to perform: %s on resource: %s because no identity-based policy allows the %s action",
 		partition, account, by.Name, a.Action, a.Resource, a.Action)
 }
 
-// whose returns who signed a request, or the code of the error.
-func (p *Proxy) whose(s *sigv4test.Signature, r *http.Request, body []byte) (by *Principal, code string) {
+// signer returns the principal that signed a request, or an error code.
+func (p *Proxy) signer(s *sigv4test.Signature, r *http.Request, body []byte) (by *Principal, code string) {
 	p.mu.Lock()
 	by = p.principals[s.Key]
 	now := time.Now().Add(p.late)
@@ -194,7 +195,7 @@ func (p *Proxy) whose(s *sigv4test.Signature, r *http.Request, body []byte) (by 
 	switch {
 	case by == nil, by.Token != token:
 		return nil, "UnrecognizedClientException"
-	case s.Region != region && s.Service != "bedrock": // whose models may be elsewhere
+	case s.Region != region && s.Service != "bedrock": // its models may be in other regions
 		return nil, "AuthorizationHeaderMalformed"
 	}
 	return by, s.Verify(r, body, by.Secret, now)
@@ -217,8 +218,8 @@ func (p *Proxy) fault(c *Call) *Fault {
 	return nil
 }
 
-// denied returns the first access that is not allowed; nil if all are. What allowed them
-// is remembered.
+// denied returns the first access that is not allowed, nil if all are. It records the
+// statements that allowed them.
 func (p *Proxy) denied(by *Principal, list []Access) *Access {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -229,7 +230,7 @@ func (p *Proxy) denied(by *Principal, list []Access) *Access {
 		if by.all {
 			continue
 		}
-		allowed, s := Decide(p.standing(by), a)
+		allowed, s := Decide(p.effective(by), a)
 		if !allowed {
 			p.refused = append(p.refused, Refusal{by.Name, a})
 			return &a
@@ -239,22 +240,22 @@ func (p *Proxy) denied(by *Principal, list []Access) *Access {
 	return nil
 }
 
-// standing returns the statements that count now; p.mu is held.
-func (p *Proxy) standing(by *Principal) []Statement {
+// effective returns the statements in effect; p.mu is held.
+func (p *Proxy) effective(by *Principal) []Statement {
 	return slices.DeleteFunc(slices.Clone(by.Statements), func(s Statement) bool { return by.withdrawn[s.Sid] })
 }
 
-// forward lets the service answer.
+// forward passes the call to the service.
 func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, c *Call, fault *Fault) {
 	(&httputil.ReverseProxy{
 		FlushInterval: -1,
 		Rewrite: func(out *httputil.ProxyRequest) {
 			out.SetURL(p.services[c.Service])
-			// The fakes of models know one key.
+			// The fakes of models accept only one key.
 			out.Out.Header.Set("Authorization", strings.Replace(out.In.Header.Get("Authorization"), c.By.Key, "AKIDEXAMPLE", 1))
 		},
 		ModifyResponse: func(answer *http.Response) error {
-			if err := p.hide(c, answer); err != nil {
+			if err := p.hideMissing(c, answer); err != nil {
 				return err
 			}
 			if fault != nil && fault.Body != nil {
@@ -264,7 +265,7 @@ func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, c *Call, fault *
 		},
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
 			if !errors.Is(err, errHidden) {
-				panic(http.ErrAbortHandler) // the service is down, or the caller has gone
+				panic(http.ErrAbortHandler) // the service is down, or the caller has disconnected
 			}
 			refuse(w, "s3", http.StatusForbidden, "AccessDenied", "Access Denied")
 		},
@@ -272,19 +273,19 @@ func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, c *Call, fault *
 	}).ServeHTTP(w, r)
 }
 
-var errHidden = errors.New("whether it is there is not told")
+var errHidden = errors.New("its existence is hidden")
 
-// hide makes 403 of the 404 of S3 for those who may not list the bucket. Source: Amazon S3
-// API Reference, GetObject, "Permissions". A condition on the prefix is met by no request
-// of an object, as it has none.
-func (p *Proxy) hide(c *Call, answer *http.Response) error {
+// hideMissing turns S3's 404 into 403 for callers that may not list the bucket. Source: Amazon S3
+// API Reference, GetObject, "Permissions". A request for an object meets no
+// condition on the prefix, because it has none.
+func (p *Proxy) hideMissing(c *Call, answer *http.Response) error {
 	if c.Service != "s3" || c.By.all || answer.StatusCode != http.StatusNotFound || !c.Is("s3:GetObject") && !c.Is("s3:GetObjectVersion") {
 		return nil
 	}
 	arn, _, _ := strings.Cut(c.Accesses[0].Resource, "/")
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if allowed, _ := Decide(p.standing(c.By), Access{"s3:ListBucket", arn, nil}); allowed {
+	if allowed, _ := Decide(p.effective(c.By), Access{"s3:ListBucket", arn, nil}); allowed {
 		return nil
 	}
 	return errors.Join(errHidden, answer.Body.Close())

@@ -17,7 +17,7 @@ import (
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 )
 
-// signed returns a call as the SDK's own signer signs it.
+// signed returns a call that the SDK's signer has signed.
 func signed(t *testing.T, p *Principal, service, method, target, body string, header map[string]string) *http.Request {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, target, strings.NewReader(body))
@@ -39,7 +39,8 @@ func signed(t *testing.T, p *Principal, service, method, target, body string, he
 	return r
 }
 
-// guarded is a proxy before a service that says "served" to everything but /b/checkpoints/none.
+// guarded starts a proxy for a service that answers "served" to everything except
+// /b/checkpoints/none.
 func guarded(t *testing.T) (*Proxy, *Principal) {
 	t.Helper()
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -168,7 +169,7 @@ func TestSignatures(t *testing.T) {
 	}
 }
 
-// TestPresigned has requests whose signature is in their query.
+// TestPresigned tests requests with the signature in the query.
 func TestPresigned(t *testing.T) {
 	p, f := guarded(t)
 	sign := func(expires string, at time.Time) *url.URL {
@@ -206,7 +207,7 @@ func TestPresigned(t *testing.T) {
 	}
 }
 
-// TestWithdraw takes a statement away and gives it back.
+// TestWithdraw removes a statement and restores it.
 func TestWithdraw(t *testing.T) {
 	p, f := guarded(t)
 	ask := func() int {
@@ -227,6 +228,6 @@ func TestWithdraw(t *testing.T) {
 		t.Errorf("with a fault: %d", status)
 	}
 	if mend(); ask() != 200 {
-		t.Error("the fault goes on")
+		t.Error("the fault is still active")
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// say writes a line of the report, which also outlives a test that goes well.
+// say writes a line of the report, which is also kept after a successful test.
 func (w *World) say(t *testing.T, format string, args ...any) {
 	t.Helper()
 	line := fmt.Sprintf(format, args...)
@@ -29,7 +29,7 @@ func (w *World) say(t *testing.T, format string, args ...any) {
 	}
 }
 
-// note keeps what came of a fault for the list at the end.
+// note records the result of a fault for the list at the end.
 func (w *World) note(t *testing.T, fault, result string) {
 	t.Helper()
 	if t.Failed() {
@@ -38,8 +38,8 @@ func (w *World) note(t *testing.T, fault, result string) {
 	w.faults = append(w.faults, fmt.Sprintf("%-38s %s", fault, strings.ReplaceAll(result, "\n", " ")))
 }
 
-// printed reads what a function has printed: lines of JSON, of which those of requests are
-// metrics of the namespace that the template names, and none with a secret.
+// printed checks a function's output: lines of JSON without secrets, of which those of
+// requests are metrics in the template's namespace.
 func (w *World) printed(t *testing.T, family string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(w.log, family+".log"))
@@ -68,13 +68,12 @@ func (w *World) printed(t *testing.T, family string) {
 	}
 }
 
-// unneeded is what functions may do that is not asked of them here, with the reason.
+// unneeded lists permissions that this test does not use, with the reason.
 var unneeded = map[string]string{
 	"alpha Publish: s3:AbortMultipartUpload": "no model here is so large that it is stored in parts, and none such fails",
 }
 
-// report tells of memory, of what nobody needed, which is a fault if all was asked for,
-// and of what was refused.
+// report prints memory, denials and unused permissions, which are errors if all tests ran.
 func (w *World) report(t *testing.T, all bool) {
 	t.Helper()
 	for _, line := range w.faults {

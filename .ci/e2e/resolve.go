@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// resolve returns a value in which all functions of CloudFormation are replaced by what
-// they give. Source: AWS CloudFormation, "Intrinsic function reference".
+// resolve returns a value in which all functions of CloudFormation are replaced by their
+// results. Source: AWS CloudFormation, "Intrinsic function reference".
 func (s *Stacks) resolve(stack string, v any) (any, error) {
 	switch v := v.(type) {
 	case []any:
@@ -36,7 +36,7 @@ func (s *Stacks) resolve(stack string, v any) (any, error) {
 	return v, nil
 }
 
-// call gives the value of one function.
+// call returns the result of a function.
 func (s *Stacks) call(stack, name string, argument any) (any, error) {
 	list, _ := argument.([]any)
 	switch {
@@ -66,7 +66,7 @@ func (s *Stacks) call(stack, name string, argument any) (any, error) {
 	return nil, fmt.Errorf("%s of %v is not known here", name, argument)
 }
 
-// named is the value of Ref: of a resource, or of a pseudo parameter.
+// named returns the value of Ref to a resource or to a pseudo parameter.
 func (s *Stacks) named(stack, name string) (any, error) {
 	pseudo := map[string]string{
 		"AWS::Region": region, "AWS::AccountId": account, "AWS::Partition": partition, "AWS::URLSuffix": "amazonaws.com", "AWS::StackName": stack,

@@ -15,8 +15,8 @@ import (
 	"glossa/pkg/engine/checkpoint/checkpointtest"
 )
 
-// seed is what make seed does, which make deploy ends with: it writes the records and the
-// starter models to what the outputs of the stacks name. This is the one place that says how.
+// seed runs the command of make seed, the last step of make deploy: it writes the records and
+// the starter models to the table and the bucket in the outputs of the stacks.
 func (w *World) seed(t *testing.T) {
 	t.Helper()
 	text, err := json.Marshal(w.deployed)

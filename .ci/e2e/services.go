@@ -21,14 +21,14 @@ import (
 	"glossa/pkg/bucket/buckettest"
 )
 
-// dynaliteProgram runs dynalite on a port of its own until its standard input ends, which
-// it does when this process does, however that comes about.
+// dynaliteProgram runs dynalite on its own port until its standard input ends, at the
+// latest when this process ends, for whatever reason.
 const dynaliteProgram = `
 const server = require(process.argv[1])({createTableMs: 0, updateTableMs: 0, deleteTableMs: 0});
 server.listen(0, '127.0.0.1', () => console.log(server.address().port));
 process.stdin.on('end', () => process.exit(0)).resume();`
 
-// startDynamo starts dynalite, which npm has put below modules.
+// startDynamo starts dynalite, which npm has installed in modules.
 func startDynamo(t testing.TB, modules string) *url.URL {
 	t.Helper()
 	path, err := filepath.Abs(filepath.Join(modules, "dynalite"))
@@ -70,8 +70,8 @@ func parseURL(t testing.TB, text string) *url.URL {
 	return u
 }
 
-// createTable makes a table as the template says; what dynalite does not know of it
-// changes nothing for those who read and write.
+// createTable creates the template's table. Properties that dynalite does not support do
+// not affect reads and writes.
 func createTable(t testing.TB, dynamo *url.URL, table *Resource) {
 	t.Helper()
 	in := map[string]any{"TableName": table.ref()}
@@ -100,7 +100,7 @@ func createTable(t testing.TB, dynamo *url.URL, table *Resource) {
 	}
 }
 
-// startS3 starts a store that has the template's bucket alone.
+// startS3 starts a store with only the template's bucket.
 func startS3(t testing.TB, bucket *Resource) (*buckettest.Store, *url.URL) {
 	t.Helper()
 	store, name := &buckettest.Store{}, bucket.ref()
@@ -116,7 +116,7 @@ func startS3(t testing.TB, bucket *Resource) (*buckettest.Store, *url.URL) {
 	return store, parseURL(t, server.URL)
 }
 
-// peakMemory is the most memory that a process has had, bytes; 0 if it cannot be known.
+// peakMemory returns the peak memory of a process, bytes; 0 if it is unknown.
 // Source: proc_pid_status(5), VmHWM.
 func peakMemory(pid int) int64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

@@ -1,8 +1,7 @@
-// Package e2e runs what the synthesised templates say, on this machine: their functions
-// from their own programs with their own environments and permissions, their API, their
-// table and their bucket. It knows CloudFormation, IAM and the ways into Lambda as far as
-// the templates use them, and refuses what it does not know; it refuses to know what the
-// functions do.
+// Package e2e runs the synthesised templates on this machine: their functions from their
+// own programs with their own environments and permissions, their API, their table and
+// their bucket. It supports CloudFormation, IAM and the entry points of Lambda as far as the
+// templates use them, and rejects everything else. It does not know what the functions do.
 package e2e
 
 import (
@@ -17,14 +16,14 @@ import (
 	"strings"
 )
 
-// Where everything is deployed. No code may take another region for granted.
+// The region and account of the deployment. No code may assume another region.
 const (
 	region    = "eu-west-1"
 	account   = "123456789012"
 	partition = "aws"
 )
 
-// A Resource of a template. Its properties are resolved: there is no reference in them.
+// A Resource is a resource of a template. Its properties contain no references.
 type Resource struct {
 	Type       string
 	Properties map[string]any
@@ -39,12 +38,12 @@ type Stacks struct {
 	resources map[string]*Resource // by stack and logical name: stack/name
 	outputs   map[string]any       // by stack and name
 	exports   map[string]any
-	Outputs   map[string]string            // by name; those of exports are not among them
+	Outputs   map[string]string            // by name, without exports
 	deployed  map[string]map[string]string // the same by stack and name
 }
 
-// Load reads the templates that were synthesised last into a directory, infra/cdk.out:
-// those of other stages may lie beside them.
+// Load reads the templates of the last synthesis in a directory, infra/cdk.out, which may
+// also hold templates of other stages.
 func Load(dir string) (*Stacks, error) {
 	s := &Stacks{dir: dir, resources: map[string]*Resource{}, exports: map[string]any{}, outputs: map[string]any{}, Outputs: map[string]string{}, deployed: map[string]map[string]string{}}
 	text, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
@@ -125,13 +124,13 @@ func (s *Stacks) read(file string) error {
 	return nil
 }
 
-// reference is a value in the terms of a stack.
+// reference is a value with the stack in which it is resolved.
 type reference struct {
 	stack string
 	value any
 }
 
-// Of returns the resources of a type, in the order of their names.
+// Of returns the resources of a type, sorted by name.
 func (s *Stacks) Of(kind string) (list []*Resource) {
 	for _, name := range slices.Sorted(maps.Keys(s.resources)) {
 		if r := s.resources[name]; r.Type == kind {
@@ -141,7 +140,7 @@ func (s *Stacks) Of(kind string) (list []*Resource) {
 	return list
 }
 
-// By returns the resource of a type that fits.
+// By returns the matching resource of a type.
 func (s *Stacks) By(kind string, fits func(*Resource) bool) *Resource {
 	for _, r := range s.Of(kind) {
 		if fits(r) {
@@ -151,7 +150,7 @@ func (s *Stacks) By(kind string, fits func(*Resource) bool) *Resource {
 	return nil
 }
 
-// Get follows the keys into the properties; nil if nothing is there.
+// Get follows the keys into the properties. It returns nil if a key is missing.
 func (r *Resource) Get(keys ...string) any {
 	var v any = r.Properties
 	for _, key := range keys {
@@ -161,7 +160,7 @@ func (r *Resource) Get(keys ...string) any {
 	return v
 }
 
-// Text is a property that is a text, "" if it is not there.
+// Text returns a property that is a string, "" if it is missing.
 func (r *Resource) Text(keys ...string) string {
 	if v := r.Get(keys...); v != nil {
 		return fmt.Sprint(v)
@@ -169,19 +168,19 @@ func (r *Resource) Text(keys ...string) string {
 	return ""
 }
 
-// List is a property that is a list.
+// List returns a property that is a list.
 func (r *Resource) List(keys ...string) []any {
 	l, _ := r.Get(keys...).([]any)
 	return l
 }
 
-// id makes what AWS would: letters and digits that nobody can guess.
+// id makes an unpredictable id of letters and digits, as AWS does.
 func (r *Resource) id(n int) string {
 	sum := sha256.Sum256([]byte(r.stack + "/" + r.name))
 	return hex.EncodeToString(sum[:])[:n]
 }
 
-// ref is the value of Ref. Source: AWS CloudFormation, "AWS resource and property types
+// ref returns the value of Ref. Source: AWS CloudFormation, "AWS resource and property types
 // reference", Return values.
 func (r *Resource) ref() string {
 	own := func(property string) (string, bool) { v, ok := r.Properties[property].(string); return v, ok }
@@ -204,7 +203,7 @@ func (r *Resource) ref() string {
 	return r.stack + "-" + r.name + "-" + strings.ToUpper(r.id(12))
 }
 
-// refOf is Ref of a resource, in whose value there may be others'.
+// refOf returns Ref of a resource, whose value may contain references to others.
 func (s *Stacks) refOf(r *Resource) (any, error) {
 	if r.Type != "AWS::Lambda::Alias" && r.Type != "AWS::Lambda::Version" {
 		return r.ref(), nil
@@ -217,7 +216,7 @@ func (s *Stacks) refOf(r *Resource) (any, error) {
 	return fmt.Sprintf("arn:%s:lambda:%s:%s:function:%v:%s", partition, region, account, fn, qualifier), err
 }
 
-// attribute is the value of Fn::GetAtt.
+// attribute returns the value of Fn::GetAtt.
 func (r *Resource) attribute(name string) (string, error) {
 	arn := func(service, place, rest string) string {
 		return strings.Join([]string{"arn", partition, service, place, rest}, ":")

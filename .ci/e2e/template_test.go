@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// write makes a directory of templates.
+// write creates a directory of templates.
 func write(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir, artifacts := t.TempDir(), []string{`"tree": {"type": "cdk:tree", "properties": {"file": "tree.json"}}`}
@@ -28,7 +28,7 @@ func write(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// two stacks, of which one imports from the other.
+// two holds two stacks, of which one imports from the other.
 var two = map[string]string{
 	"data": `{"Resources": {"Table1": {"Type": "AWS::DynamoDB::Table", "Properties": {"TableName": "records"}}, "Box": {"Type": "AWS::S3::Bucket"}},
 		"Outputs": {

@@ -25,8 +25,8 @@ type arrival struct {
 	}
 }
 
-// inParts uploads a model in parts, straight into the bucket where the server says so: the
-// first part is cut once, and the upload goes on from what has come.
+// inParts uploads a model in parts, directly to the bucket if the server returns URLs. The
+// first part is cut once, and the upload resumes.
 func inParts(t *testing.T, w *World, key string) string {
 	_, content := w.object(t, "novels")
 	ask := func(method, path, body string, status int) (s arrival) {
@@ -46,7 +46,7 @@ func inParts(t *testing.T, w *World, key string) string {
 	if err := w.send(t, key, s.ID, first.Index, first.URL, &cutBody{ReadCloser: io.NopCloser(bytes.NewReader(content)), left: int(first.Size) / 2}, first.Size); err == nil {
 		t.Error("half a part is taken")
 	}
-	w.fresh(t) // another instance takes the rest
+	w.fresh(t) // another instance receives the rest
 	if s = ask("GET", "/"+s.ID, "", 200); s.Parts[0].Arrived {
 		t.Error("half a part has arrived")
 	}
@@ -72,11 +72,11 @@ func inParts(t *testing.T, w *World, key string) string {
 	if a := w.ask(t, request{method: "DELETE", url: w.api("/api/models?name=inparts"), key: key}); a.status != 200 {
 		t.Errorf("its deletion: %s", a)
 	}
-	until(t, fresher, func() bool { return w.completion(t, "inparts", key).told(404) })
+	until(t, fresher, func() bool { return w.completion(t, "inparts", key).isError(404) })
 	return fmt.Sprintf("half a part does not count, the rest goes to another instance, served after %.1f s, deleted", took.Seconds())
 }
 
-// send puts one part to where it belongs.
+// send uploads one part to its destination.
 func (w *World) send(t *testing.T, key, id string, index int, url string, body io.Reader, size int64) error {
 	t.Helper()
 	client, direct := http.DefaultClient, url != ""
@@ -102,7 +102,7 @@ func (w *World) send(t *testing.T, key, id string, index int, url string, body i
 	return nil
 }
 
-// urlExpired is a part that is sent too late to where it might have gone.
+// urlExpired sends a part to an expired URL.
 func urlExpired(t *testing.T, w *World, key string) string {
 	a := w.ask(t, request{method: "POST", url: w.api("/api/uploads"), key: key, body: `{"name": "late", "size": 10}`})
 	var s arrival
@@ -117,7 +117,7 @@ func urlExpired(t *testing.T, w *World, key string) string {
 	return "refused a day later"
 }
 
-// shift makes it later for the services.
+// shift advances the clock of the services.
 func (p *Proxy) shift(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

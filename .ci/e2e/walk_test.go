@@ -14,11 +14,11 @@ import (
 	"time"
 )
 
-// fresher is how long a change of a record, or of what the bucket holds, may take to be
-// seen: the design's 5 seconds, and one for a machine that does much besides.
+// fresher is the longest delay of a change of a record or of the bucket: the design's 5
+// seconds, and one more for a busy machine.
 const fresher = 6 * time.Second
 
-// firstAnswer is the way of the README, from stacks that were just deployed to an answer.
+// firstAnswer follows the README from newly deployed stacks to an answer.
 func firstAnswer(t *testing.T, w *World) (key string) {
 	w.seed(t)
 	key = w.glossa(t, "key", "create", "first", "--role", "admin", "--table-name", w.Table)
@@ -41,7 +41,8 @@ func firstAnswer(t *testing.T, w *World) (key string) {
 	return key
 }
 
-// strangers are those without a key, with a wrong one, and with one that may not.
+// strangers tests requests without a key, with a wrong key, and with a key without
+// permission.
 func strangers(t *testing.T, w *World) {
 	monitor := w.glossa(t, "key", "create", "watcher", "--role", "monitor", "--table-name", w.Table)
 	for _, test := range []struct {
@@ -65,8 +66,7 @@ func strangers(t *testing.T, w *World) {
 	}
 }
 
-// remote adds models of Bedrock, one of which is behind an inference profile, and of
-// SageMaker.
+// remote adds models of Bedrock, one with an inference profile, and of SageMaker.
 func remote(t *testing.T, w *World) {
 	for _, m := range [][3]string{
 		{"anthropic.claude-v2", "bedrock", "Claude"}, {"eu.anthropic.claude-v2", "bedrock", "Claude"}, {"tgi.llama", "sagemaker", "Llama"},
@@ -76,12 +76,12 @@ func remote(t *testing.T, w *World) {
 	w.fresh(t)
 }
 
-// streamed shows that a token is there before the next is made: the model waits until the
-// test has read it.
+// streamed checks that a token arrives before the next is generated: the model waits until
+// the test has read it.
 func streamed(t *testing.T, w *World, key string) {
 	for name, base := range map[string]string{"REST": w.api(""), "function URL": w.url("openai", "")} {
 		var res *http.Response
-		until(t, fresher, func() bool { // instances that are warm learn of the model in time
+		until(t, fresher, func() bool { // warm instances list the model with a delay
 			res = w.open(t, request{url: base + "/v1/completions", key: key, method: http.MethodPost,
 				body: `{"model": "anthropic.claude-v2", "prompt": "slowly", "max_tokens": 5, "stream": true}`})
 			return res.StatusCode == 200
@@ -92,7 +92,7 @@ func streamed(t *testing.T, w *World, key string) {
 		if !strings.Contains(lines.Text(), " one") {
 			t.Fatalf("%s: the stream ends before the first token", name)
 		}
-		w.Models.goOn(t)
+		w.Models.release(t)
 		rest := ""
 		for lines.Scan() {
 			rest += lines.Text()
@@ -106,7 +106,7 @@ func streamed(t *testing.T, w *World, key string) {
 // A call is a request of a dialect.
 type call struct{ path, body string }
 
-// asked are requests of each dialect to a model, whole and streamed, in its function.
+// asked returns requests of each dialect to a model, whole and streamed.
 func asked(family, model string) []call {
 	quoted, _ := json.Marshal(model)
 	with := func(format string) string { return fmt.Sprintf(format, quoted) }
@@ -139,8 +139,8 @@ func asked(family, model string) []call {
 	return nil
 }
 
-// everywhere asks a local model, one of Bedrock, one behind an inference profile and one
-// of SageMaker, in all dialects.
+// everywhere calls a local model, one of Bedrock, one with an inference profile and one of
+// SageMaker, in all dialects.
 func everywhere(t *testing.T, w *World, key string) {
 	for family := range w.Fleets {
 		for _, model := range []string{"novels", "anthropic.claude-v2", "eu.anthropic.claude-v2", "tgi.llama"} {
@@ -158,7 +158,7 @@ func everywhere(t *testing.T, w *World, key string) {
 	}
 }
 
-// added is a model that is there within seconds of its item, and gone as soon.
+// added checks that a model appears within seconds after its item, and disappears as fast.
 func added(t *testing.T, w *World, key string) string {
 	ask := func() int {
 		return w.ask(t, request{method: "POST", url: w.api("/v1/completions"), key: key,
@@ -193,7 +193,7 @@ func added(t *testing.T, w *World, key string) string {
 	return fmt.Sprintf("served after %.1f s, gone after %.1f s", there.Seconds(), gone.Seconds())
 }
 
-// published is a checkpoint that is put into the bucket, and one that is uploaded.
+// published checks a checkpoint that is written to the bucket, and one that is uploaded.
 func published(t *testing.T, w *World, key string) string {
 	ask := func(model string) int {
 		return w.ask(t, request{method: "GET", url: w.api("/api/generate?prompt=a&max_tokens=3&temperature=0&model=" + model), key: key}).status
@@ -208,7 +208,7 @@ func published(t *testing.T, w *World, key string) string {
 	return told + fmt.Sprintf("; an upload after %.1f s", there.Seconds())
 }
 
-// logsIn is a user who logs in, and whose token ends, as an API key does.
+// logsIn checks a user's log-in, and the expiry of the token and of an API key.
 func logsIn(t *testing.T, w *World) string {
 	w.glossaWith(t, "correct horse battery\n", "user", "add", "ann@example.org", "--role", "client", "--table-name", w.Table)
 	login := func(password string) answer {
@@ -244,7 +244,7 @@ func logsIn(t *testing.T, w *World) string {
 	return "401 for a token and a key that have ended"
 }
 
-// page fetches the page and what it names, below the stage.
+// page fetches the page and its linked files, below the stage.
 func page(t *testing.T, w *World) string {
 	a := w.ask(t, request{url: w.api("/")})
 	if !strings.HasPrefix(a.header.Get("Content-Type"), "text/html") {

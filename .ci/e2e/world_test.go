@@ -32,29 +32,29 @@ import (
 const (
 	root    = "../.."
 	modules = "../conformance/node_modules"
-	// checkpoints is where models lie in the bucket.
+	// checkpoints is the prefix of models in the bucket.
 	checkpoints = deployment.Checkpoints + "/"
 )
 
-// A World is a deployment: what the templates say, and the services of AWS around it.
+// A World is a deployment of the templates with its AWS services.
 type World struct {
 	*Stacks
 	Proxy    *Proxy
 	Store    *buckettest.Store
 	Bucket   string
 	Table    string
-	Items    *table.Table      // as the operator has it
+	Items    *table.Table      // with the operator's access
 	Fleets   map[string]*Fleet // by family
 	Operator *Principal
 	Client   *http.Client
 	Edge     *Edge
 	Models   *models
-	faults   []string // what came of each
-	secrets  []string // that must not be in what is printed
-	log      string   // directory of what the functions print
+	faults   []string // results of the injected faults
+	secrets  []string // must not be printed
+	log      string   // directory of the functions' output
 }
 
-// deploy brings the templates to life. All of it ends with the test.
+// deploy starts a deployment of the templates, which ends with the test.
 func deploy(t *testing.T, name string) *World {
 	t.Helper()
 	s, err := Load(filepath.Join(root, "infra/cdk.out"))
@@ -87,7 +87,7 @@ func deploy(t *testing.T, name string) *World {
 	return w
 }
 
-// bucketPolicy is what the bucket itself says.
+// bucketPolicy returns the bucket's own policy.
 func bucketPolicy(t *testing.T, s *Stacks, bucket *Resource) (list []Statement) {
 	t.Helper()
 	for _, r := range s.Of("AWS::S3::BucketPolicy") {
@@ -103,7 +103,7 @@ func bucketPolicy(t *testing.T, s *Stacks, bucket *Resource) (list []Statement) 
 	return list
 }
 
-// startFunctions makes the functions of the templates, with the doors to them.
+// startFunctions makes the functions of the templates and their entry points.
 func (w *World) startFunctions(t *testing.T) {
 	t.Helper()
 	byName := map[string]*Fleet{}
@@ -142,7 +142,8 @@ func (w *World) startFunctions(t *testing.T) {
 	})
 }
 
-// rolePolicy is what a function's role allows. Policies of AWS are not known here.
+// rolePolicy returns the policy of a function's role. AWS managed policies are not
+// supported.
 func rolePolicy(t *testing.T, s *Stacks, fn *Resource) (list []Statement) {
 	t.Helper()
 	role := s.By("AWS::IAM::Role", func(r *Resource) bool { arn, _ := r.attribute("Arn"); return arn == fn.Text("Role") })
@@ -165,8 +166,7 @@ func rolePolicy(t *testing.T, s *Stacks, fn *Resource) (list []Statement) {
 	return list
 }
 
-// grantLogs asks for what Lambda itself does with the role: it writes what the function
-// prints. Source: AWS Lambda Developer Guide, "Using CloudWatch Logs with Lambda".
+// grantLogs checks the permission that Lambda itself needs to write the function's logs. Source: AWS Lambda Developer Guide, "Using CloudWatch Logs with Lambda".
 func (w *World) grantLogs(t *testing.T, fn *Resource, by *Principal) {
 	t.Helper()
 	stream := arnOf("logs", region, account, "log-group:"+fn.Text("LoggingConfig", "LogGroup")+":log-stream:2026/01/01/[1]e2e")
@@ -177,7 +177,7 @@ func (w *World) grantLogs(t *testing.T, fn *Resource, by *Principal) {
 	}
 }
 
-// fresh ends all instances: the next requests meet new ones, which know nothing.
+// fresh ends all instances, so that the next requests reach new ones without caches.
 func (w *World) fresh(t *testing.T) {
 	t.Helper()
 	for _, f := range w.Fleets {
@@ -187,7 +187,7 @@ func (w *World) fresh(t *testing.T) {
 	}
 }
 
-// glossa runs the operator's command and returns what it prints.
+// glossa runs the operator's command and returns its output.
 func (w *World) glossa(t *testing.T, args ...string) string {
 	t.Helper()
 	return w.glossaWith(t, "", args...)
@@ -216,26 +216,26 @@ func (w *World) glossaWith(t *testing.T, input string, args ...string) string {
 	return strings.TrimSpace(out.String())
 }
 
-// put writes an object into the bucket, as the operator.
+// put writes an object to the bucket as the operator.
 func (w *World) put(key string, content []byte) { w.Store.Put(checkpoints+key, content) }
 
-// api is the URL of a path of the REST API.
+// api returns the URL of a path of the REST API.
 func (w *World) api(path string) string {
 	return strings.TrimSuffix(w.Outputs[deployment.APIOutput], "/") + path
 }
 
-// url is the URL of a path of a family's function.
+// url returns the URL of a path of a family's function.
 func (w *World) url(family, path string) string {
 	return strings.TrimSuffix(w.Outputs[deployment.URLOutput(family)], "/") + path
 }
 
-// A request is one that a client sends.
+// A request is a client's request.
 type request struct {
 	method, url, key, body string
 	header                 http.Header
 }
 
-// An answer is what it gets.
+// An answer is a client's answer.
 type answer struct {
 	status int
 	header http.Header
@@ -245,8 +245,8 @@ type answer struct {
 
 func (a answer) String() string { return fmt.Sprintf("%d %.400s %v", a.status, a.body, a.err) }
 
-// open sends a request and returns the answer as it begins; its body is closed with the
-// test at the latest.
+// open sends a request and returns the answer before its body is read. The body is closed at
+// the latest with the test.
 func (w *World) open(t *testing.T, r request) *http.Response {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), cmp.Or(r.method, http.MethodGet), r.url, strings.NewReader(r.body))
@@ -279,7 +279,7 @@ func (w *World) ask(t *testing.T, r request) answer {
 	return answer{res.StatusCode, res.Header, string(text), err}
 }
 
-// until asks again and again until it is so, for at most limit, and returns how long it took.
+// until polls a condition for at most limit and returns how long it took.
 func until(t *testing.T, limit time.Duration, so func() bool) time.Duration {
 	t.Helper()
 	begun := time.Now()
@@ -292,14 +292,14 @@ func until(t *testing.T, limit time.Duration, so func() bool) time.Duration {
 	return time.Since(begun)
 }
 
-// models are the fakes of Bedrock and SageMaker.
+// models holds the fakes of Bedrock and SageMaker.
 type models struct {
 	bedrock, sagemaker string
-	gate               chan struct{} // lets the second token of a slow answer out
+	gate               chan struct{} // releases the second token of a slow answer
 }
 
-// startModels starts them. They say what they were asked, but a prompt with "slowly" gets
-// its answer in two halves, the second when the test lets it.
+// startModels starts the fakes. They repeat the prompt. A prompt with "slowly" gets its answer
+// in two halves, the second when the test releases it.
 func startModels(t *testing.T) *models {
 	m := &models{gate: make(chan struct{})}
 	m.bedrock = backendtest.NewService(t, "bedrock", func(i int, r *backendtest.Request, w *backendtest.Reply) {
@@ -319,8 +319,8 @@ func startModels(t *testing.T) *models {
 	return m
 }
 
-// goOn lets the second half of an answer out, for which a function must wait.
-func (m *models) goOn(t *testing.T) {
+// release releases the second half of an answer, for which a function must be waiting.
+func (m *models) release(t *testing.T) {
 	t.Helper()
 	select {
 	case m.gate <- struct{}{}:

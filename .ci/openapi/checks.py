@@ -2,7 +2,7 @@
 
 import schemathesis
 
-# Lamini's protocol has these for a model that does not exist and for a timeout.
+# Lamini's protocol uses these for an unknown model and for a timeout.
 LAMINI = {594, 524}
 
 

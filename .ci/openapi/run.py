@@ -21,7 +21,7 @@ EXAMPLES = os.environ.get("EXAMPLES", "8")  # requests for each operation
 
 
 def run(*command, **options):
-    """Runs a command; what it prints is shown if it fails."""
+    """Runs a command and shows its output if it fails."""
     done = subprocess.run([str(c) for c in command], capture_output=True, text=True, **options)
     if done.returncode != 0:
         sys.exit(f"{' '.join(map(str, command))}: status {done.returncode}\n{done.stdout[-20000:]}\n{done.stderr[-4000:]}")
@@ -58,7 +58,7 @@ def judge(path):
 
 
 def attack(server, path, name, *args):
-    """Sends what the document allows, and what it does not."""
+    """Sends valid and invalid requests, generated from the document."""
     said = run(
         tools / "schemathesis", "run", path, "--url", server.url, "--checks",
         "status_code_conformance,content_type_conformance,response_schema_conformance,no_server_error",

@@ -14,7 +14,7 @@ import sys
 
 from compare import peer, run
 
-TIE = 1e-4  # two tokens whose logits differ by less in both engines are as good
+TIE = 1e-4  # two tokens whose logits differ by less in both engines are a tie
 TESTDATA = "pkg/engine/arch/testdata"
 
 

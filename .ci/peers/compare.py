@@ -18,7 +18,7 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
-# Features of the CPU that pay, as Linux and as ggml call them.
+# Relevant CPU features, by their names in Linux and in ggml.
 FEATURES = {
     "avx2": "AVX2", "fma": "FMA", "f16c": "F16C", "avx512f": "AVX512", "avx512_vnni": "AVX512_VNNI", "avx_vnni": "AVX_VNNI",
     "avx512_bf16": "AVX512_BF16", "amx_int8": "AMX_INT8", "asimddp": "DOTPROD", "i8mm": "MATMUL_INT8", "sve": "SVE",
@@ -44,7 +44,7 @@ def peer(a, *more):
 
 
 def cpu():
-    """Returns the name of the CPU and those of its features that pay, as Linux has them."""
+    """Returns the name of the CPU and its relevant features, as Linux names them."""
     with open("/proc/cpuinfo", encoding="ascii") as f:
         text = f.read()
     flags = set(re.search(r"^(?:flags|Features)\s*:(.*)$", text, re.M)[1].split())
@@ -61,7 +61,7 @@ def check_features(a):
 
 
 def commit():
-    """Returns the commit that is measured, with a + if it is not all."""
+    """Returns the measured commit, with a + if there are uncommitted changes."""
     def git(*args):
         return subprocess.run(["git", "-C", HERE, *args], capture_output=True, text=True, check=False).stdout.strip()
 

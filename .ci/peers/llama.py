@@ -15,8 +15,8 @@ import statistics
 import time
 
 ROOM = 1024  # bytes, more than any structure of parameters
-OPENING = 16  # tokens before those that are decoded, as glossa bench has it
-LEAST = 0.1  # seconds that a measurement takes
+OPENING = 16  # tokens before decoding, as in glossa bench
+LEAST = 0.1  # minimum seconds of a measurement
 
 
 class ModelParams(c.Structure):
@@ -46,7 +46,7 @@ keep = Log(lambda level, text, user: lines.append(text.decode(errors="replace"))
 
 
 def load(directory):
-    """Loads the library of a directory, whatever version its name bears, and its backends."""
+    """Loads the library of a directory, of any version, and its backends."""
     def find(name):
         for file in sorted(os.listdir(directory)):
             if file == f"lib{name}.so" or file.startswith(f"lib{name}.v") and file.endswith(".so"):
@@ -135,7 +135,7 @@ class Rows:
 
 
 def follow(lib, path, threads, texts, out):
-    """Computes texts token by token and writes the logits before each that was generated."""
+    """Computes texts token by token and writes the logits before each generated token."""
     rows = Rows(lib, path, threads, 1, max(len(t["tokens"]) for t in texts), exact=True)
 
     def write():
@@ -157,13 +157,13 @@ def follow(lib, path, threads, texts, out):
 
 
 def buffers():
-    """Returns where the weights are, as the library's log says: kind of memory to MiB."""
+    """Returns the memory of the weights from the library's log: kind of memory to MiB."""
     found = re.findall(r"(\S+) model buffer size = *([0-9.]+) MiB", "".join(lines))
     return {kind: float(size) for kind, size in found}
 
 
 def measure(run, tokens, repeat):
-    """Returns the median of tokens a second."""
+    """Returns the median of tokens per second."""
     run()
     rates = []
     for _ in range(repeat):

@@ -1,5 +1,5 @@
-// The page's way to the server, without a browser: streams in whatever pieces they come,
-// errors in the shapes of every dialect; and what is computed of answers.
+// The page's client of the server, without a browser: streams in pieces of any size, errors
+// in the shapes of every dialect, and computations on answers.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http from 'node:http'
@@ -11,7 +11,7 @@ import { level, percent, visible } from '../../pkg/page/js/shade.js'
 import { parameters, short } from '../../pkg/page/js/state.js'
 import { step } from '../../pkg/page/js/tokens.js'
 
-// answering serves one answer, in pieces of so many bytes, and returns an Api of it.
+// answering serves one answer in pieces of a number of bytes, and returns an Api for it.
 async function answering(t, { status = 200, type = 'application/json', headers = {}, body = '', bytes = Infinity }) {
   const seen = []
   const server = http.createServer(async (request, response) => {

@@ -1,4 +1,4 @@
-// A Chromium for the tests, and pages in it that tell whatever is wrong with them.
+// A Chromium for the tests, and pages in it that report all their errors.
 import assert from 'node:assert/strict'
 import { mkdir, readFile } from 'node:fs/promises'
 import { after } from 'node:test'
@@ -29,8 +29,8 @@ export const server = once(() => serve(), (s) => s.stop())
 export const themes = ['light', 'dark']
 export const widths = [360, 1280]
 
-// open shows an address in a page of its own, closed when the test ends: then nothing
-// must have gone wrong but what was expected.
+// open opens an address in a new page, which is closed when the test ends. Then only expected
+// errors may have occurred.
 export async function open(t, url, { width = 1280, theme = 'light', reducedMotion = 'no-preference', hash = '', permissions = [] } = {}) {
   const context = await (await browser()).newContext({
     viewport: { width, height: 900 }, colorScheme: theme, reducedMotion, permissions, hasTouch: width < 500 })
@@ -58,7 +58,7 @@ export async function open(t, url, { width = 1280, theme = 'light', reducedMotio
   })
   await page.goto(`${url}/${hash && `#${hash}`}`)
   return Object.assign(page, {
-    // expect allows a fault, which then must come.
+    // expect allows a fault, which then must occur.
     expect: (pattern) => expected.push(pattern),
     allow: (origin) => origins.add(origin),
   })
@@ -72,13 +72,13 @@ export async function view(page, id) {
   return panel
 }
 
-// picked waits until a choice of models has been filled, and chooses.
+// picked waits until a choice of models is filled, and selects one.
 export async function picked(page, id, model) {
   await page.locator(`#${id} option[value="${model}"]`).waitFor({ state: 'attached' })
   await page.locator(`#${id}`).selectOption(model)
 }
 
-// clean demands that axe finds nothing, of all its rules or some, and that the page is no
+// clean requires that axe finds no violations, of all rules or some, and that the page is not
 // wider than the window.
 export async function clean(page, what, rules) {
   if (!await page.evaluate(() => 'axe' in globalThis)) await page.evaluate(axe)
@@ -88,8 +88,8 @@ export async function clean(page, what, rules) {
   assert.ok(wide <= room, `${what}: ${wide} pixels wide in a window of ${room}`)
 }
 
-// shoot takes pictures of a view as it stands, in both themes and widths, each of which
-// axe sees: of a second theme, the colours.
+// shoot takes screenshots of the current view in both themes and widths, and checks each
+// with axe: in the second theme only the colours.
 export async function shoot(page, name) {
   await mkdir(shots, { recursive: true })
   for (const theme of themes) {

@@ -1,5 +1,4 @@
-// The view Code: what it shows is run as it is copied, with curl in a shell and with
-// OpenAI's SDKs.
+// The view Code: its programs run unchanged, with curl in a shell and with OpenAI's SDKs.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { suite, test } from 'node:test'
@@ -11,11 +10,11 @@ const here = new URL('.', import.meta.url).pathname
 const run = promisify(execFile)
 const python = process.env.OPENAI_PYTHON // one that has OpenAI's SDK
 
-// programs reads what the view shows of its request: [title, program].
+// programs returns the programs that the view shows: [title, program].
 const programs = (page) => page.locator('#view-code .snippet').evaluateAll((cards) =>
   cards.map((c) => [c.getAttribute('aria-label'), c.querySelector('pre')?.textContent ?? '', c.querySelector('.hint')?.textContent ?? '']))
 
-// printed runs a program and returns what it prints, which must be no error.
+// printed runs a program and returns its output, which must not be an error.
 async function printed(title, program, env = {}) {
   const { PATH, HOME } = process.env
   const options = { cwd: here, env: { PATH, HOME, NODE_NO_WARNINGS: '1', ...env }, timeout: 60_000 }
@@ -30,8 +29,7 @@ async function printed(title, program, env = {}) {
   return stdout
 }
 
-// tried runs all programs of the request that is shown, side by side, and returns their
-// outputs.
+// tried runs all shown programs concurrently and returns their outputs.
 async function tried(t, page, env) {
   const outputs = {}
   await Promise.all((await programs(page)).map(async ([title, program, note]) => {
@@ -44,7 +42,7 @@ async function tried(t, page, env) {
   return outputs
 }
 
-// said is the text in an output: itself, or what its pieces of JSON add up to.
+// said returns the text of an output: the output itself, or the joined texts of its JSON.
 function said(output) {
   const pieces = output.split('\n').map((line) => line.replace(/^data: /, '')).filter((line) => line.startsWith('{')).map((line) => JSON.parse(line))
   if (pieces.length === 0) return output

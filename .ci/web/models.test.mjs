@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { open, server, shoot, view } from './browser.mjs'
 import { serve } from './servers.mjs'
 
-// train begins a run that takes longer than a test, and returns what ends it.
+// train starts a run that takes longer than a test, and returns a function that ends it.
 async function train(dir) {
   const child = spawn(process.env.GLOSSA, ['train', '--text', '-', '--out', dir, '--domain', 'songs', '--tokenizer', 'char',
     '--layers', '1', '--embd', '32', '--heads', '1', '--context', '64', '--batch', '4', '--steps', '100000'],

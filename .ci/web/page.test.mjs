@@ -7,7 +7,7 @@ import { alpha, proxy, serve } from './servers.mjs'
 
 const views = ['write', 'structure', 'inside', 'models', 'code']
 
-// tour does something in every view that needs the server.
+// tour uses every view that needs the server.
 async function tour(page) {
   await view(page, 'write')
   await picked(page, 'write-model', 'novels')
@@ -232,8 +232,8 @@ suite('for everybody', () => {
   })
 })
 
-// tabbed goes through a view with the Tab key, and returns what it did not come to and
-// what did not show that it has the focus.
+// tabbed goes through a view with the Tab key, and returns the elements that it did not reach
+// and those without a visible focus.
 async function tabbed(page, within) {
   const wanted = await page.locator(within).evaluate((root) => {
     const all = [...root.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex]')]

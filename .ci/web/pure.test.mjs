@@ -1,5 +1,5 @@
-// The parts of the page that need no browser: requests read and said in other dialects,
-// programs to copy, JSON beside its schema, likenesses.
+// The parts of the page that need no browser: requests parsed and translated to other
+// dialects, programs to copy, JSON with its schema, similarities.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { suite, test } from 'node:test'

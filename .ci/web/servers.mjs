@@ -1,5 +1,5 @@
-// Starts what the page is served from, and proxies that stand before it: below a stage
-// prefix, or losing connections.
+// Starts the servers of the page, and proxies in front of them that add a stage prefix or
+// lose connections.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import http from 'node:http'
@@ -16,7 +16,7 @@ async function freePort() {
   return port
 }
 
-// start runs a program that listens on a port until stop, which demands a clean exit.
+// start runs a program that listens on a port until stop, which requires a clean exit.
 async function start(program, args, env, port) {
   const { PATH, HOME, TMPDIR } = process.env
   const child = spawn(program, args, { env: { PATH, HOME, ...(TMPDIR && { TMPDIR }), ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
@@ -42,7 +42,7 @@ async function start(program, args, env, port) {
   }
 }
 
-// serve runs `glossa serve` over the starter models, and over those of args.
+// serve runs `glossa serve` with the starter models, and those of args.
 export async function serve({ args = [], env = {} } = {}) {
   const port = await freePort()
   return start(process.env.GLOSSA, ['serve', '--host', '127.0.0.1', '--port', String(port), ...args], env, port)
@@ -54,10 +54,10 @@ export async function alpha() {
   return start(process.env.ALPHA, [], { GLOSSA_LISTEN: `127.0.0.1:${port}`, GLOSSA_OPEN: 'true' }, port)
 }
 
-// proxy stands before a server, below a prefix. Its member fault, when set, is asked for
-// each request: after how many bytes of the answer the connection is lost. Its member
-// pause is how many milliseconds each piece of an answer takes; left are the paths whose
-// readers went away.
+// proxy runs a proxy of a server below a prefix. Its member fault, if set, returns for each
+// request the number of bytes of the answer after which the connection is lost. Its member
+// pause delays each piece of an answer by milliseconds; left lists the paths of cancelled
+// requests.
 export async function proxy(url, prefix = '') {
   const front = { url: '', fault: null, pause: 0, seen: [], left: [] }
   const server = http.createServer((request, response) => {
@@ -94,7 +94,7 @@ async function pass(front, answer, response, bytes) {
       if (bytes <= 0) throw new Error('lost')
       response.write(Buffer.from(event, 'latin1').subarray(0, bytes))
       bytes -= event.length
-      if (front.pause || bytes <= 0) await sleep(Math.max(front.pause, bytes <= 0 ? 50 : 0)) // what was written is on its way
+      if (front.pause || bytes <= 0) await sleep(Math.max(front.pause, bytes <= 0 ? 50 : 0)) // lets the written bytes arrive
     }
   }
   if (bytes <= 0) throw new Error('lost')

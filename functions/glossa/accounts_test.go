@@ -14,7 +14,7 @@ import (
 	"glossa/pkg/table/tabletest"
 )
 
-// glossa runs a command with an input and returns its status and what it printed.
+// glossa runs a command with an input and returns its status and output.
 func glossa(t *testing.T, input, args string) (status int, out, errs string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -22,11 +22,11 @@ func glossa(t *testing.T, input, args string) (status int, out, errs string) {
 	return status, stdout.String(), stderr.String()
 }
 
-// A step is a command, its input and what becomes of it.
+// A step is a command with its input and expected result.
 type step struct {
 	args, input string
 	status      int
-	says        string // a pattern, on either output
+	output      string // a pattern that stdout or stderr matches
 }
 
 const password = "correct horse"
@@ -37,8 +37,8 @@ func steps(t *testing.T, list ...step) {
 	t.Setenv("GLOSSA_ACCOUNTS", filepath.Join(t.TempDir(), "accounts.json"))
 	for _, s := range list {
 		status, out, errs := glossa(t, s.input, s.args)
-		if status != s.status || !regexp.MustCompile(s.says).MatchString(out+errs) {
-			t.Errorf("%s: status %d, %s%s, want %d, %q", s.args, status, out, errs, s.status, s.says)
+		if status != s.status || !regexp.MustCompile(s.output).MatchString(out+errs) {
+			t.Errorf("%s: status %d, %s%s, want %d, %q", s.args, status, out, errs, s.status, s.output)
 		}
 		if strings.Contains(out+errs, password) || strings.Contains(out+errs, "$argon2id") {
 			t.Errorf("%s shows the password: %s%s", s.args, out, errs)
@@ -52,7 +52,7 @@ func TestUsers(t *testing.T) {
 		{"user list", "", 1, "no such file.*glossa user add"},
 		{"user remove ann@example.org", "", 1, "no user"},
 		{"user add Ann@Example.org --role admin", password + "\n", 0, "the user ann@example.org of the role admin is added"},
-		{"user add ann@example.org --role client", password, 1, "there is a user"},
+		{"user add ann@example.org --role client", password, 1, "the user ann@example.org exists"},
 		{"user add --role client bob", password, 0, "the user bob"},
 		{"user add carl --role client", "short\n", 1, "8 to 1024"},
 		{"user add carl --role client", "", 1, "8 to 1024"},
@@ -60,7 +60,7 @@ func TestUsers(t *testing.T) {
 		{"user add carl", password, 2, "no role"},
 		{"user add ca,rl --role client", password, 2, "letters"},
 		{"user add --role client", password, 2, "usage: glossa user"},
-		{"user add carl correct-horse --role client", "", 2, "one too many"},
+		{"user add carl correct-horse --role client", "", 2, "one argument too many"},
 		{"user", "", 2, "usage: glossa user"},
 		{"user limit bob --requests 10/s", "", 0, "limits of the user bob: 10/s; .* 5 s"},
 		{"user limit carl --requests 10/s", "", 1, "no user carl"},
@@ -76,14 +76,14 @@ func TestKeys(t *testing.T) {
 		{"key list", "", 1, "no such file.*glossa user add"},
 		{"key revoke ci", "", 1, "no such file"},
 		{"key create ci --role client", "", 0, `(?s)gls_[\w-]{43}\n.*expires: ` + year + `; it is not shown again`},
-		{"key create ci --role worker", "", 1, "there is a key ci"},
+		{"key create ci --role worker", "", 1, "the key ci exists"},
 		{"key create ever --role monitor --days 0", "", 0, "expires: never"},
 		{"key create none --role monitor --days -1", "", 2, "--days"},
 		{"key create none", "", 2, "no role"},
 		{"key create", "", 2, "usage: glossa key"},
 		{"key list extra", "", 2, "usage: glossa key"},
 		{"key limit ci --requests 600/m --tokens-per-day 100", "", 0, "ci: 600/m, 100 tokens a day; "},
-		{"key limit --tokens-per-month 5000 CI --tokens-per-day 0", "", 2, "one too many"},
+		{"key limit --tokens-per-month 5000 CI --tokens-per-day 0", "", 2, "one argument too many"},
 		{"key limit CI --tokens-per-month 5000 --tokens-per-day 0", "", 0, "ci: 600/m, 5000 tokens a month; "},
 		{"key limit ever --none --requests 1/s", "", 0, "ever: 1/s; "},
 		{"key limit ever --none", "", 0, "ever: none; "},
@@ -118,10 +118,10 @@ func TestAccountsOfATable(t *testing.T) {
 	for i, s := range []step{
 		{"key list --table-name glossa", "", 0, "NAME"},
 		{"key create ci --role client --table-name glossa", "", 0, `gls_`},
-		{"key create ci --role client --table-name glossa", "", 1, `there is a key ci`},
+		{"key create ci --role client --table-name glossa", "", 1, `the key ci exists`},
 		{"key limit ci --tokens-per-day 5 --table-name glossa", "", 0, "5 tokens a day"},
 		{"key list --table-name glossa", "", 0, `ci +client.*5 tokens a day`},
-		{"key list --table-name glossa --accounts x", "", 2, `exclude`},
+		{"key list --table-name glossa --accounts x", "", 2, `cannot be used together`},
 		{"key list", "", 2, `GLOSSA_TABLE`},
 		{"user add ann --role client --table-name glossa", password, 0, "ann"},
 		{"user limit ann --requests 5/s --table-name glossa", "", 0, "5/s"},
@@ -132,8 +132,8 @@ func TestAccountsOfATable(t *testing.T) {
 		{"key list --table-name none", "", 1, "no such table: none"},
 	} {
 		status, out, errs := glossa(t, s.input, s.args)
-		if status != s.status || !regexp.MustCompile(s.says).MatchString(out+errs) {
-			t.Errorf("%d %s: status %d, %s%s, want %d, %q", i, s.args, status, out, errs, s.status, s.says)
+		if status != s.status || !regexp.MustCompile(s.output).MatchString(out+errs) {
+			t.Errorf("%d %s: status %d, %s%s, want %d, %q", i, s.args, status, out, errs, s.status, s.output)
 		}
 	}
 	t.Setenv("GLOSSA_TABLE", "glossa")
@@ -142,7 +142,7 @@ func TestAccountsOfATable(t *testing.T) {
 	}
 }
 
-// A limit that is set while a server runs holds.
+// A limit that is set while a server runs takes effect.
 func TestServeLimits(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "accounts.json")
 	_, secret, _ := glossa(t, "", "key create k --role client --accounts "+path)
@@ -183,7 +183,7 @@ func TestExpiry(t *testing.T) {
 	}
 }
 
-// A key made while a server runs lets in, and does no more once it is revoked.
+// A key that is created while a server runs is accepted, and rejected after it is revoked.
 func TestServeAccounts(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "accounts.json")
 	_, first, _ := glossa(t, "", "key create first --role client --accounts "+path)
@@ -222,7 +222,7 @@ func TestServeAccounts(t *testing.T) {
 	}
 }
 
-// listing returns the status of a list of models that is asked for with a key.
+// listing requests the list of models with a key and returns the status.
 func listing(t *testing.T, address, key string) int {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+address+"/v1/models", nil)
@@ -238,7 +238,7 @@ func listing(t *testing.T, address, key string) int {
 	return res.StatusCode
 }
 
-// serving starts a server, which ends with the test; logs returns what it logged.
+// serving starts a server that ends with the test. logs returns its log.
 func serving(t *testing.T, args ...string) (address string, logs func() string) {
 	t.Helper()
 	program, err := os.Executable()

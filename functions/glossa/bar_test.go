@@ -10,13 +10,13 @@ import (
 func TestBar(t *testing.T) {
 	start := time.Unix(0, 0)
 	marks := []struct {
-		mark
+		trainProgress
 		after time.Duration
 	}{
-		{mark{step: 1, steps: 100, loss: 5.12345, rate: 999.6, left: 90*time.Second + 400*time.Millisecond}, 0},
-		{mark{step: 40, steps: 100, loss: 3, rate: 1000, left: time.Minute}, quiet - 1},
-		{mark{step: 50, steps: 100, loss: 2.5, val: new(2.75), rate: 1000, left: time.Minute}, quiet},
-		{mark{step: 100, steps: 100, loss: 2, val: new(2.25), rate: 1000}, quiet + 1},
+		{trainProgress{step: 1, steps: 100, loss: 5.12345, rate: 999.6, left: 90*time.Second + 400*time.Millisecond}, 0},
+		{trainProgress{step: 40, steps: 100, loss: 3, rate: 1000, left: time.Minute}, plainInterval - 1},
+		{trainProgress{step: 50, steps: 100, loss: 2.5, val: new(2.75), rate: 1000, left: time.Minute}, plainInterval},
+		{trainProgress{step: 100, steps: 100, loss: 2, val: new(2.25), rate: 1000}, plainInterval + 1},
 	}
 	for _, test := range []struct {
 		name    string
@@ -36,7 +36,7 @@ func TestBar(t *testing.T) {
 			b := newBar(&out)
 			b.columns = test.columns
 			for _, m := range marks {
-				b.show(m.mark, start.Add(m.after))
+				b.show(m.trainProgress, start.Add(m.after))
 			}
 			b.end()
 			b.end()
@@ -49,7 +49,7 @@ func TestBar(t *testing.T) {
 
 func TestGauge(t *testing.T) {
 	for step := range 8 {
-		if g := gauge(mark{step: step, steps: 7}.share()); len(g) != barWidth || strings.Count(g, "#") != barWidth*step/7 {
+		if g := gauge(trainProgress{step: step, steps: 7}.share()); len(g) != barWidth || strings.Count(g, "#") != barWidth*step/7 {
 			t.Errorf("step %d: %q", step, g)
 		}
 	}

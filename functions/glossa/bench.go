@@ -22,9 +22,9 @@ import (
 
 const benchUsage = "[MODEL] [--shape NAMES] [--quant NAMES] [--threads LIST] [--batch LIST] [--prefill N] [--decode N] [--repeat N] [--json] [--save FILE.gguf]"
 
-// benching is what the command line asks for.
-type benching struct {
-	model          string // a file; else shapes
+// benchOptions holds the command line of bench.
+type benchOptions struct {
+	model          string // a file; "": shapes
 	shapes, quants []string
 	config         bench.Config
 	json           bool
@@ -33,14 +33,14 @@ type benching struct {
 
 // measure prints how fast models compute.
 func measure(ctx context.Context, args []string, _ io.Reader, stdout, _ io.Writer) error {
-	b, err := readBenching(args, stdout)
+	b, err := readBenchOptions(args, stdout)
 	if err != nil {
 		return err
 	}
 	if b.config.Kernels, err = benchKernels(); err != nil {
 		return err
 	}
-	print := b.table(stdout)
+	print := b.tablePrinter(stdout)
 	if b.json {
 		lines := json.NewEncoder(stdout)
 		print = func(r bench.Result) error { return lines.Encode(r) }
@@ -53,7 +53,7 @@ func measure(ctx context.Context, args []string, _ io.Reader, stdout, _ io.Write
 		if err := errors.Join(b.run(ctx, m, print), m.Close()); err != nil || b.json {
 			return err
 		}
-		return b.first(stdout)
+		return b.printFirstToken(stdout)
 	}
 	for _, name := range b.shapes {
 		m, err := bench.Random(name)
@@ -67,19 +67,19 @@ func measure(ctx context.Context, args []string, _ io.Reader, stdout, _ io.Write
 	return nil
 }
 
-// readBenching reads the command line.
-func readBenching(args []string, w io.Writer) (*benching, error) {
-	b := &benching{}
+// readBenchOptions reads the command line.
+func readBenchOptions(args []string, w io.Writer) (*benchOptions, error) {
+	b := &benchOptions{}
 	f := flags("bench", benchUsage, w)
 	shapes := f.String("shape", strings.Join(bench.Shapes(), ","), "`names` of built-in shapes, with random weights")
-	quants := f.String("quant", "", "`names` of how weights are kept: "+strings.Join(dtype.Options(), ", ")+", stored (default "+dtype.Q8_0.Option()+", of a MODEL stored)")
-	threads := f.String("threads", defaultThreads(runtime.GOMAXPROCS(0)), "`numbers` of threads that compute together")
-	batches := f.String("batch", "1", "`numbers` of rows that are computed together")
-	f.IntVar(&b.config.Prefill, "prefill", 128, "tokens of a prompt; 0 leaves prompts out")
-	f.IntVar(&b.config.Decode, "decode", 64, "tokens that are appended to a prompt of 16; 0 leaves them out")
-	f.IntVar(&b.config.Repeat, "repeat", 5, "measurements, of which the median is shown")
-	f.BoolVar(&b.json, "json", false, "print a JSON object a line")
-	f.StringVar(&b.save, "save", "", "write the weights of one model in one format to a GGUF `file`, and measure them: of a shape, or of a MODEL that is as GPT-2 is")
+	quants := f.String("quant", "", "`names` of weight formats: "+strings.Join(dtype.Options(), ", ")+", stored (default "+dtype.Q8_0.Option()+", of a MODEL stored)")
+	threads := f.String("threads", defaultThreads(runtime.GOMAXPROCS(0)), "`numbers` of threads")
+	batches := f.String("batch", "1", "`numbers` of rows that are computed in one pass")
+	f.IntVar(&b.config.Prefill, "prefill", 128, "tokens of the prompt; 0: do not measure prompts")
+	f.IntVar(&b.config.Decode, "decode", 64, "tokens generated after a prompt of 16; 0: do not measure generation")
+	f.IntVar(&b.config.Repeat, "repeat", 5, "measurements; the median is shown")
+	f.BoolVar(&b.json, "json", false, "print one JSON object per line")
+	f.StringVar(&b.save, "save", "", "write the weights of one shape, or of one MODEL of GPT-2's architecture, in one format to a GGUF `file`, and measure them")
 	var err error
 	if b.model, err = parseNamed(f, args); err != nil {
 		return nil, err
@@ -97,29 +97,29 @@ func readBenching(args []string, w io.Writer) (*benching, error) {
 	return b, b.check()
 }
 
-// check refuses what cannot be meant before anything long begins.
-func (b *benching) check() error {
+// check validates the arguments before the measurements begin.
+func (b *benchOptions) check() error {
 	for _, name := range b.shapes {
 		if !slices.Contains(bench.Shapes(), name) {
-			return fmt.Errorf("%w: --shape: %q is none of %s", errUsage, name, strings.Join(bench.Shapes(), ", "))
+			return fmt.Errorf("%w: --shape: %q is not one of %s", errUsage, name, strings.Join(bench.Shapes(), ", "))
 		}
 	}
 	for _, name := range b.quants {
 		if _, ok := transformer.Formats()[name]; !ok || name == "stored" && b.model == "" {
-			return fmt.Errorf("%w: --quant: %q is none of %s, nor, for a MODEL, stored", errUsage, name, strings.Join(dtype.Options(), ", "))
+			return fmt.Errorf("%w: --quant: %q is not one of %s, nor, for a MODEL, stored", errUsage, name, strings.Join(dtype.Options(), ", "))
 		}
 	}
 	switch {
 	case b.config.Prefill < 0 || b.config.Decode < 0 || b.config.Repeat < 1:
-		return fmt.Errorf("%w: --prefill and --decode are not negative, --repeat is positive", errUsage)
+		return fmt.Errorf("%w: --prefill and --decode must not be negative, --repeat must be positive", errUsage)
 	case b.save != "" && (b.model == "" && len(b.shapes) != 1 || len(b.quants) != 1 || b.quants[0] == "stored"):
-		return fmt.Errorf("%w: --save writes one MODEL or --shape in one --quant, which is not stored", errUsage)
+		return fmt.Errorf("%w: --save writes one MODEL or --shape in one --quant other than stored", errUsage)
 	}
 	return nil
 }
 
-// run saves a model, if that is wanted, and measures it in every format.
-func (b *benching) run(ctx context.Context, m *bench.Model, print func(bench.Result) error) error {
+// run saves a model if --save is set, and measures it in every format.
+func (b *benchOptions) run(ctx context.Context, m *bench.Model, print func(bench.Result) error) error {
 	if b.save != "" {
 		if err := saveModel(m, b.save, transformer.Formats()[b.quants[0]]); err != nil {
 			return err
@@ -139,12 +139,12 @@ func (b *benching) run(ctx context.Context, m *bench.Model, print func(bench.Res
 				return err
 			}
 		}
-		runtime.GC() // the weights, before the next ones
+		runtime.GC() // free the weights before the next ones are loaded
 	}
 	return nil
 }
 
-// saveModel writes a file, and leaves none that is not whole.
+// saveModel writes a file and removes it on failure.
 func saveModel(m *bench.Model, name string, format transformer.Format) error {
 	file, err := os.Create(name)
 	if err != nil {
@@ -156,8 +156,8 @@ func saveModel(m *bench.Model, name string, format transformer.Format) error {
 	return nil
 }
 
-// first prints how long a model takes to open, in the first of the formats.
-func (b *benching) first(w io.Writer) error {
+// printFirstToken prints the time from opening a model to its first token, in the first format.
+func (b *benchOptions) printFirstToken(w io.Writer) error {
 	cfg := b.config
 	cfg.Format = transformer.Formats()[b.quants[0]]
 	took, err := bench.FirstToken(b.model, cfg)
@@ -168,8 +168,8 @@ func (b *benching) first(w io.Writer) error {
 	return err
 }
 
-// table returns what prints results for people, under a heading.
-func (b *benching) table(w io.Writer) func(bench.Result) error {
+// tablePrinter returns a function that prints results as a table with a heading.
+func (b *benchOptions) tablePrinter(w io.Writer) func(bench.Result) error {
 	begun := false
 	return func(r bench.Result) error {
 		if !begun {
@@ -187,7 +187,7 @@ func (b *benching) table(w io.Writer) func(bench.Result) error {
 	}
 }
 
-// speed spells a number of tokens a second.
+// speed formats a number of tokens per second.
 func speed(v float64) string {
 	if v < 1000 {
 		return strconv.FormatFloat(v, 'f', 1, 64)
@@ -195,7 +195,7 @@ func speed(v float64) string {
 	return strconv.FormatFloat(v, 'f', 0, 64)
 }
 
-// benchKernels returns the instruction set that the environment asks for.
+// benchKernels returns the kernels that the environment selects.
 func benchKernels() (*kernel.Kernels, error) {
 	cfg, err := app.Environment()
 	if err != nil {
@@ -207,7 +207,7 @@ func benchKernels() (*kernel.Kernels, error) {
 	return kernel.ByName(cfg.Kernel)
 }
 
-// defaultThreads is one thread and as many as there are processors.
+// defaultThreads returns one thread and as many threads as processors.
 func defaultThreads(processors int) string {
 	if processors == 1 {
 		return "1"
@@ -215,12 +215,12 @@ func defaultThreads(processors int) string {
 	return fmt.Sprintf("1,%d", processors)
 }
 
-// numbers reads a list of positive numbers, separated by commas.
+// numbers parses a list of positive numbers, separated by commas.
 func numbers(flag, text string) (list []int, err error) {
 	for part := range strings.SplitSeq(text, ",") {
 		n, err := strconv.Atoi(part)
 		if err != nil || n < 1 || n > 4096 {
-			return nil, fmt.Errorf("%w: --%s: %q is no number from 1 to 4096", errUsage, flag, part)
+			return nil, fmt.Errorf("%w: --%s: %q is not a number from 1 to 4096", errUsage, flag, part)
 		}
 		list = append(list, n)
 	}

@@ -19,7 +19,7 @@ func runBench(t *testing.T, args ...string) (string, error) {
 	return out.String(), err
 }
 
-// A saved model is measured as the shape is, in lines of JSON and in a table.
+// A saved model gives the same measurements as its shape, as lines of JSON and as a table.
 func TestBench(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "alpha.gguf")
 	short := []string{"--quant", "q4_0", "--threads", "1,2", "--batch", "2", "--prefill", "8", "--decode", "4", "--repeat", "1"}
@@ -61,7 +61,7 @@ func TestBench(t *testing.T) {
 	}
 }
 
-// A training run is measured and saved as a published model is.
+// A training run can be measured and saved like a published model.
 func TestBenchRun(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "novels.gguf")
 	short := []string{"--json", "--threads", "1", "--prefill", "8", "--decode", "0", "--repeat", "1"}
@@ -87,16 +87,16 @@ func TestBenchRun(t *testing.T) {
 
 func TestBenchRefuses(t *testing.T) {
 	for want, args := range map[string][]string{
-		`--shape: "gpt5" is none of alpha-1.8m`: {"--shape", "alpha-1.8m,gpt5"},
-		`--quant: "q2" is none`:                 {"--quant", "q2"},
-		`--quant: "stored" is none`:             {"--quant", "stored"},
-		`--threads: "0" is no number`:           {"--threads", "1,0"},
-		`--batch: "x" is no number`:             {"--batch", "x"},
-		"--repeat is positive":                  {"--repeat", "0"},
-		"not negative":                          {"--decode", "-1"},
-		"one MODEL or --shape in one --quant":   {"--save", "f.gguf"},
-		"which is not stored":                   {"model.gguf", "--save", "f.gguf"},
-		`"b" is one too many`:                   {"a", "b"},
+		`--shape: "gpt5" is not one of alpha-1.8m`: {"--shape", "alpha-1.8m,gpt5"},
+		`--quant: "q2" is not one of`:              {"--quant", "q2"},
+		`--quant: "stored" is not one of`:          {"--quant", "stored"},
+		`--threads: "0" is not a number`:           {"--threads", "1,0"},
+		`--batch: "x" is not a number`:             {"--batch", "x"},
+		"--repeat must be positive":                {"--repeat", "0"},
+		"must not be negative":                     {"--decode", "-1"},
+		"one MODEL or --shape in one --quant":      {"--save", "f.gguf"},
+		"other than stored":                        {"model.gguf", "--save", "f.gguf"},
+		`"b": one argument too many`:               {"a", "b"},
 	} {
 		if _, err := runBench(t, args...); !errors.Is(err, errUsage) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want %q", args, err, want)

@@ -23,7 +23,7 @@ const chatUsage = "[MODEL] [--checkpoints DIR] [--temperature T] [--max-tokens N
 
 const chatHelp = `/reset       forget the conversation
 /model       list the models
-/model NAME  go on with another model
+/model NAME  continue with another model
 /help        show this list
 /quit        leave, as Ctrl-D does; Ctrl-C stops an answer
 `
@@ -31,9 +31,9 @@ const chatHelp = `/reset       forget the conversation
 // chat talks with a model of this process.
 func chat(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	f := flags("chat", chatUsage, stdout)
-	dir := f.String("checkpoints", "", "directory of training runs, beside the starters (GLOSSA_CHECKPOINTS)")
-	params := llm.Params{MaxTokens: f.Int("max-tokens", 200, "tokens of an answer at most")}
-	temperature := f.Float64("temperature", 0.8, "0 takes the likeliest token each time")
+	dir := f.String("checkpoints", "", "directory of training runs, in addition to the starters (GLOSSA_CHECKPOINTS)")
+	params := llm.Params{MaxTokens: f.Int("max-tokens", 200, "maximum tokens of an answer")}
+	temperature := f.Float64("temperature", 0.8, "sampling temperature; 0 always takes the most likely token")
 	seed := f.Int64("seed", 0, "the same seed gives the same answers; not set: random")
 	name, err := parseNamed(f, args)
 	switch {
@@ -57,22 +57,22 @@ func chat(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 	return chatWith(ctx, a.Models(), name, params, stdin, stdout, stderr)
 }
 
-// A conversation is a chat in a terminal or over a pipe. Answers go to out, all
-// that is said about them to notes.
+// A conversation is a chat in a terminal or over a pipe. Answers go to out, all other
+// output to notes.
 type conversation struct {
 	models   llm.Models
 	model    *llm.Model
-	leave    context.CancelFunc // of the model, whose memory another may have then
+	release  context.CancelFunc // releases the model, so that its memory can be reused
 	params   llm.Params
-	turns    []turn // that the model still sees, oldest first
+	turns    []turn // those still in the prompt, oldest first
 	lines    <-chan line
 	signals  <-chan os.Signal
 	out      io.Writer
 	notes    io.Writer
-	terminal struct{ in, out, notes bool } // which of the three is one
+	terminal struct{ in, out, notes bool } // whether each of the three is a terminal
 }
 
-// A turn is what was asked and what was answered.
+// A turn is a question and its answer.
 type turn struct{ question, answer string }
 
 // A line is one line of input, or the error that ended it.
@@ -81,15 +81,15 @@ type line struct {
 	err  error
 }
 
-// What ends a conversation from within an answer; errors of the model do not.
+// Errors within an answer that end the conversation. Errors of the model do not.
 var (
-	errLeft   = errors.New("left")
+	errQuit   = errors.New("left")
 	errOutput = errors.New("writing the answer")
 )
 
-// chatWith runs a conversation with the named model until its input ends. The
-// process's context ends with the first Ctrl-C, which stops only an answer here,
-// so the conversation listens to the signals itself.
+// chatWith runs a conversation with the named model until its input ends. The first
+// Ctrl-C would end ctx but stops only an answer here, so the conversation handles the
+// signals itself.
 func chatWith(ctx context.Context, models llm.Models, name string, params llm.Params, stdin io.Reader, stdout, stderr io.Writer) error {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -107,13 +107,13 @@ func chatWith(ctx context.Context, models llm.Models, name string, params llm.Pa
 	return c.run(ctx)
 }
 
-// isTerminal tells whether a person sits at the other end of f.
+// isTerminal reports whether f is a terminal.
 func isTerminal(f any) bool {
 	file, ok := f.(*os.File)
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-// run answers line by line until the input ends.
+// run answers each line until the input ends.
 func (c *conversation) run(ctx context.Context) error {
 	for {
 		if c.terminal.in {
@@ -125,7 +125,7 @@ func (c *conversation) run(ctx context.Context) error {
 				c.newline()
 				return l.err
 			}
-			if done, err := c.say(ctx, strings.TrimSpace(l.text)); done || err != nil {
+			if done, err := c.handleLine(ctx, strings.TrimSpace(l.text)); done || err != nil {
 				return err
 			}
 		case s := <-c.signals:
@@ -138,8 +138,8 @@ func (c *conversation) run(ctx context.Context) error {
 	}
 }
 
-// say acts on one line of input; done tells that the conversation is over.
-func (c *conversation) say(ctx context.Context, text string) (done bool, err error) {
+// handleLine handles one line of input. It reports whether the conversation is over.
+func (c *conversation) handleLine(ctx context.Context, text string) (done bool, err error) {
 	command, rest, _ := strings.Cut(text, " ")
 	switch {
 	case text == "":
@@ -162,13 +162,13 @@ func (c *conversation) say(ctx context.Context, text string) (done bool, err err
 	default:
 		err = c.answer(ctx, text)
 	}
-	if errors.Is(err, errLeft) {
+	if errors.Is(err, errQuit) {
 		return true, nil
 	}
 	return false, err
 }
 
-// open goes on with another model; the conversation so far is kept.
+// open switches to another model and keeps the conversation.
 func (c *conversation) open(ctx context.Context, name string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	model, err := c.models.Open(ctx, name)
@@ -176,10 +176,10 @@ func (c *conversation) open(ctx context.Context, name string) error {
 		cancel()
 		return err
 	}
-	if c.leave != nil {
-		c.leave()
+	if c.release != nil {
+		c.release()
 	}
-	c.model, c.leave = model, cancel
+	c.model, c.release = model, cancel
 	about := model.Name
 	if model.Context > 0 {
 		about += fmt.Sprintf(", a context of %d tokens", model.Context)
@@ -196,11 +196,11 @@ func (c *conversation) list(ctx context.Context) error {
 	return err
 }
 
-// answer streams the answer to question and remembers both. An error of the model
-// is shown and the question forgotten; an error of the output ends the conversation.
+// answer streams the answer to question and records both. An error of the model is
+// printed and its question dropped; an error of the output ends the conversation.
 func (c *conversation) answer(ctx context.Context, question string) error {
 	var dropped int
-	for c.over(ctx, question) && len(c.turns) > 0 {
+	for c.exceedsContext(ctx, question) && len(c.turns) > 0 {
 		c.turns = c.turns[1:]
 		dropped++
 	}
@@ -213,10 +213,10 @@ func (c *conversation) answer(ctx context.Context, question string) error {
 		case err == nil:
 			c.turns = append(c.turns, turn{question, text})
 			return nil
-		case errors.Is(err, errLeft), errors.Is(err, errOutput):
+		case errors.Is(err, errQuit), errors.Is(err, errOutput):
 			return err
 		}
-		// Counting is an estimate where a chat template adds tokens of its own.
+		// The count is an estimate where a chat template adds tokens.
 		e := llm.AsError(err)
 		if e.Code == llm.TooLong && len(c.turns) > 0 && text == "" {
 			c.turns, dropped = c.turns[1:], 1
@@ -230,9 +230,9 @@ func (c *conversation) answer(ctx context.Context, question string) error {
 	}
 }
 
-// over tells whether question after all turns leaves less room than an answer
-// wants: MaxTokens, but never more than half the context.
-func (c *conversation) over(ctx context.Context, question string) bool {
+// exceedsContext reports whether question after all turns leaves less room than an answer needs:
+// MaxTokens, but never more than half the context.
+func (c *conversation) exceedsContext(ctx context.Context, question string) bool {
 	tokenizer, err := llm.As[llm.Tokenizer](c.model)
 	if err != nil || c.model.Context == 0 {
 		return false
@@ -241,9 +241,9 @@ func (c *conversation) over(ctx context.Context, question string) bool {
 	for _, m := range c.messages(question) {
 		tokens, err := tokenizer.Tokenize(ctx, m.Parts[0], false)
 		if err != nil {
-			return false // Generate will say what is wrong
+			return false // Generate returns the error
 		}
-		used += len(tokens) + 1 // what stands between two messages
+		used += len(tokens) + 1 // the separator of two messages
 	}
 	return used > c.model.Context
 }
@@ -294,7 +294,7 @@ func (c *conversation) generate(ctx context.Context, question string) (string, e
 	}
 	c.note(about)
 	if stopped && got != os.Interrupt {
-		return text, errLeft
+		return text, errQuit
 	}
 	return text, nil
 }
@@ -322,7 +322,7 @@ func (c *conversation) stream(ctx context.Context, req *llm.Request) (string, ll
 	return text.String(), last.Finish, usage, nil
 }
 
-// clean removes control characters, with which a model could rule a terminal.
+// clean removes control characters, which could control the terminal.
 func (c *conversation) clean(text string) string {
 	if !c.terminal.out {
 		return text
@@ -335,7 +335,7 @@ func (c *conversation) clean(text string) string {
 	}, text)
 }
 
-// note says something about the conversation, dim where that can be shown.
+// note prints a note about the conversation, dimmed on a terminal.
 func (c *conversation) note(text string) {
 	format := "(%s)\n"
 	if c.terminal.notes {
@@ -344,7 +344,7 @@ func (c *conversation) note(text string) {
 	fmt.Fprintf(c.notes, format, text)
 }
 
-// newline ends the line of the prompt.
+// newline ends the line of the input prompt.
 func (c *conversation) newline() {
 	if c.terminal.in {
 		fmt.Fprintln(c.notes)

@@ -16,8 +16,8 @@ import (
 	"glossa/pkg/llm/llmtest"
 )
 
-// echo is a model whose tokens are words: it answers with the words of the last
-// message, or with what say makes of the conversation.
+// echo is a model whose tokens are words. It answers with the words of the last message,
+// or with the result of say.
 type echo struct {
 	context int
 	prompts *[]string // the messages of each request, by " | "
@@ -45,7 +45,7 @@ func (e echo) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Chun
 	return llmtest.Script{"<", texts[len(texts)-1], ">"}.Generate(ctx, req)
 }
 
-// counting is an echo that shows its tokens.
+// counting is an echo with llm.Tokenizer.
 type counting struct{ echo }
 
 func (counting) Tokenize(_ context.Context, text llm.Part, _ bool) ([]llm.Token, error) {
@@ -54,13 +54,13 @@ func (counting) Tokenize(_ context.Context, text llm.Part, _ bool) ([]llm.Token,
 
 func (counting) Detokenize(context.Context, []int) (string, error) { return "", errors.ErrUnsupported }
 
-// zoo is a catalog of backends by name; "" opens the first.
-type zoo struct {
+// fakeModels is a catalog of backends by name; "" opens the first.
+type fakeModels struct {
 	names    []string
 	backends map[string]llm.Backend
 }
 
-func (z zoo) Open(_ context.Context, name string) (*llm.Model, error) {
+func (z fakeModels) Open(_ context.Context, name string) (*llm.Model, error) {
 	if name == "" {
 		name = z.names[0]
 	}
@@ -78,14 +78,14 @@ func (z zoo) Open(_ context.Context, name string) (*llm.Model, error) {
 	return &llm.Model{ModelInfo: info, Backend: b}, nil
 }
 
-func (z zoo) List(context.Context) (infos []llm.ModelInfo, err error) {
+func (z fakeModels) List(context.Context) (infos []llm.ModelInfo, err error) {
 	for _, name := range z.names {
 		infos = append(infos, llm.ModelInfo{Name: name})
 	}
 	return infos, nil
 }
 
-func one(b llm.Backend) zoo { return zoo{[]string{"m"}, map[string]llm.Backend{"m": b}} }
+func one(b llm.Backend) fakeModels { return fakeModels{[]string{"m"}, map[string]llm.Backend{"m": b}} }
 
 // converse runs a scripted conversation over a pipe.
 func converse(t *testing.T, models llm.Models, name, input string, maxTokens int) (out, notes string, err error) {
@@ -168,7 +168,7 @@ func TestChatDropsTheOldestTurns(t *testing.T) {
 
 func TestChatCommands(t *testing.T) {
 	var first, second []string
-	models := zoo{[]string{"x", "y"}, map[string]llm.Backend{"x": echo{prompts: &first}, "y": echo{context: 99, prompts: &second}}}
+	models := fakeModels{[]string{"x", "y"}, map[string]llm.Backend{"x": echo{prompts: &first}, "y": echo{context: 99, prompts: &second}}}
 	out, notes, err := converse(t, models, "x", "hi\n/model y\nyo\n/model\n/model nope\n/help\n/nonsense x\n", 9)
 	if err != nil || out != "<hi>\n<yo>\n" {
 		t.Errorf("%q, %v", out, err)
@@ -189,29 +189,29 @@ func TestChatCommands(t *testing.T) {
 	}
 }
 
-// held is a zoo that keeps the contexts for which its models were opened.
-type held struct {
-	zoo
+// trackedModels records the contexts with which its models are opened.
+type trackedModels struct {
+	fakeModels
 	contexts map[string]context.Context
 }
 
-func (h held) Open(ctx context.Context, name string) (*llm.Model, error) {
+func (h trackedModels) Open(ctx context.Context, name string) (*llm.Model, error) {
 	h.contexts[name] = ctx
-	return h.zoo.Open(ctx, name)
+	return h.fakeModels.Open(ctx, name)
 }
 
-// Who goes on with another model leaves the one before, so that its memory is free.
+// A conversation that switches to another model releases the previous one.
 func TestChatLeavesModels(t *testing.T) {
-	models := held{zoo{[]string{"x", "y"}, map[string]llm.Backend{"y": echo{}}}, map[string]context.Context{}}
+	models := trackedModels{fakeModels{[]string{"x", "y"}, map[string]llm.Backend{"y": echo{}}}, map[string]context.Context{}}
 	models.backends["x"] = echo{say: func(ctx context.Context, req *llm.Request) iter.Seq2[llm.Chunk, error] {
 		if models.contexts["x"].Err() != nil {
-			t.Error("the first model is left while it answers")
+			t.Error("the first model is released while it answers")
 		}
 		return llmtest.Script{"x"}.Generate(ctx, req)
 	}}
 	models.backends["y"] = echo{say: func(ctx context.Context, req *llm.Request) iter.Seq2[llm.Chunk, error] {
 		if models.contexts["x"].Err() == nil || models.contexts["y"].Err() != nil || models.contexts["nope"].Err() == nil {
-			t.Error("the first model is held, or the second is not")
+			t.Error("the first model is not released, or the second is")
 		}
 		return llmtest.Script{"y"}.Generate(ctx, req)
 	}}
@@ -266,7 +266,7 @@ func scripted(t *testing.T, b llm.Backend) (c *conversation, lines chan line, si
 	return c, lines, signals, out, notes
 }
 
-// endless says a word for ever, and sends sig after three of them.
+// endless repeats a word until it is cancelled, and sends sig after the third.
 func endless(signals *chan os.Signal, sig os.Signal) echo {
 	return echo{say: func(ctx context.Context, req *llm.Request) iter.Seq2[llm.Chunk, error] {
 		return func(yield func(llm.Chunk, error) bool) {
@@ -274,7 +274,7 @@ func endless(signals *chan os.Signal, sig os.Signal) echo {
 			for ; ctx.Err() == nil; n++ {
 				if n == 3 {
 					*signals <- sig
-					<-ctx.Done() // nothing else may end the answer
+					<-ctx.Done() // only the cancellation ends the answer
 					break
 				}
 				if !yield(llm.Chunk{Text: "la "}, nil) {
@@ -343,7 +343,7 @@ func TestChatCleansWhatATerminalObeys(t *testing.T) {
 	}
 }
 
-// The whole command, over a model that was just trained.
+// The whole command with a newly trained model.
 func TestChatCommand(t *testing.T) {
 	root := t.TempDir()
 	text := strings.Repeat("one two three four five.\n", 60)

@@ -11,11 +11,11 @@ import (
 
 const corpusUsage = "novels|abc|chords|forms [--seed N] [--bytes N]"
 
-// writeCorpus writes the text that a starter model is trained on to stdout.
+// writeCorpus writes the training text of a starter model to stdout.
 func writeCorpus(_ context.Context, args []string, _ io.Reader, stdout, stderr io.Writer) error {
 	f := flags("corpus", corpusUsage, stderr)
 	seed := f.Uint64("seed", 1, "the same `N` gives the same text")
-	size := f.Int("bytes", 1_000_000, "about so many bytes: the text ends after a whole piece")
+	size := f.Int("bytes", 1_000_000, "approximate size in bytes; the last passage is complete")
 	name, err := parseNamed(f, args)
 	switch {
 	case err != nil:

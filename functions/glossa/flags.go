@@ -22,7 +22,7 @@ func flags(name, usage string, w io.Writer) *flag.FlagSet {
 	return f
 }
 
-// parse reads args into f; what is no flag is refused, unless rest is true.
+// parse reads args into f. It rejects arguments that are not flags, unless rest is true.
 func parse(f *flag.FlagSet, args []string, rest bool) error {
 	out := f.Output()
 	usage := f.Usage
@@ -37,7 +37,7 @@ func parse(f *flag.FlagSet, args []string, rest bool) error {
 	case err != nil:
 		return fmt.Errorf("%w: %w", errUsage, err)
 	case !rest && f.NArg() > 0:
-		return fmt.Errorf("%w: %q is no flag", errUsage, f.Arg(0))
+		return fmt.Errorf("%w: %q is not a flag", errUsage, f.Arg(0))
 	}
 	return nil
 }
@@ -51,8 +51,8 @@ func help(w io.Writer) int {
 	return 0
 }
 
-// parseNamed reads args into f with one argument that is no flag, before the flags
-// or after them; "" if there is none.
+// parseNamed reads args into f and returns one argument that is not a flag, which may
+// stand before or after the flags; "" if there is none.
 func parseNamed(f *flag.FlagSet, args []string) (name string, err error) {
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		name, args = args[0], args[1:]
@@ -66,5 +66,5 @@ func parseNamed(f *flag.FlagSet, args []string) (name string, err error) {
 	case f.NArg() == 1 && name == "":
 		return f.Arg(0), nil
 	}
-	return "", fmt.Errorf("%w: %q is one too many", errUsage, f.Arg(0))
+	return "", fmt.Errorf("%w: %q: one argument too many", errUsage, f.Arg(0))
 }

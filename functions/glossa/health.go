@@ -11,10 +11,10 @@ import (
 
 const healthUsage = "[--url URL]"
 
-// healthTimeout is how long a server that is well may take to say so.
+// healthTimeout is the longest time that a healthy server takes to answer.
 const healthTimeout = 2 * time.Second
 
-// health asks a server whether it answers, for who watches containers.
+// health checks that a server answers, for container health checks.
 func health(ctx context.Context, args []string, _ io.Reader, stdout, _ io.Writer) error {
 	f := flags("health", healthUsage, stdout)
 	url := f.String("url", "http://127.0.0.1:8080", "base `URL` of the server")

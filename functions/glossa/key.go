@@ -21,19 +21,19 @@ const keyUsage = `create NAME --role R [--days N]
 // key changes the API keys of the accounts.
 func key(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writer) error {
 	f := flags("key", keyUsage, stdout)
-	place, limits := accountsFlags(f), limitFlags(f)
+	source, limits := accountsFlags(f), limitFlags(f)
 	role := f.String("role", "", "create: admin, worker, client or monitor")
-	days := f.Int("days", 365, "create: `number` of days until the key expires; 0: it never does")
+	days := f.Int("days", 365, "create: `number` of days until the key expires; 0: never")
 	name, verb, err := parseVerb(f, args)
 	if err != nil {
 		return err
 	}
-	store, err := place.store()
+	store, err := source.store()
 	if err != nil {
 		return err
 	}
 	if given := limits.given(f); given && verb != "limit" {
-		return fmt.Errorf("%w: limits are set by limit NAME", errUsage)
+		return fmt.Errorf("%w: only limit NAME sets limits", errUsage)
 	}
 	switch {
 	case verb == "limit" && name != "":
@@ -48,7 +48,7 @@ func key(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writ
 	return fmt.Errorf("%w: create NAME, limit NAME, revoke NAME or list", errUsage)
 }
 
-// createKey prints the new key, which is not kept, alone; the rest is for people.
+// createKey prints the new key, which is not stored, alone to stdout and a note to stderr.
 func createKey(ctx context.Context, store account.Store, name string, role account.Role, days int, stdout, stderr io.Writer) error {
 	var expires time.Time
 	switch {
@@ -66,7 +66,7 @@ func createKey(ctx context.Context, store account.Store, name string, role accou
 	case err != nil && !isMissing(err):
 		return err
 	case len(same) > 0:
-		return fmt.Errorf("there is a key %s: revoke it, or choose another name", c.Name)
+		return fmt.Errorf("the key %s exists: revoke it, or choose another name", c.Name)
 	}
 	if err := store.Add(ctx, c); err != nil {
 		return err
@@ -76,11 +76,11 @@ func createKey(ctx context.Context, store account.Store, name string, role accou
 	return err
 }
 
-// revokeKeys deletes the keys of a name: one, unless two were made in the same moment.
+// revokeKeys deletes the keys of a name: one, unless two were created at the same moment.
 func revokeKeys(ctx context.Context, store account.Store, name string, w io.Writer) error {
 	list, err := keysNamed(ctx, store, name)
 	if err != nil {
-		return advise(err)
+		return withHint(err)
 	}
 	if len(list) == 0 {
 		return fmt.Errorf("there is no key %s: glossa key list shows them", name)
@@ -105,11 +105,11 @@ func keysNamed(ctx context.Context, store account.Store, name string) (list []ac
 	return list, err
 }
 
-// listKeys prints the API keys by name, without what would let anybody in.
+// listKeys prints the API keys by name, without their secrets.
 func listKeys(ctx context.Context, store account.Store, w io.Writer) error {
 	list, err := store.List(ctx, account.APIKey)
 	if err != nil {
-		return advise(err)
+		return withHint(err)
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "NAME\tROLE\tKEY\tCREATED\tEXPIRES\tLIMITS") // errors come with Flush
@@ -132,10 +132,10 @@ func expiry(c account.Credential) string {
 }
 
 // limitKeys changes the limits of the keys of a name.
-func limitKeys(ctx context.Context, store account.Store, name string, given *limitsGiven, f *flag.FlagSet, w io.Writer) error {
+func limitKeys(ctx context.Context, store account.Store, name string, given *limitOptions, f *flag.FlagSet, w io.Writer) error {
 	list, err := keysNamed(ctx, store, name)
 	if err != nil {
-		return advise(err)
+		return withHint(err)
 	}
 	if len(list) == 0 {
 		return fmt.Errorf("there is no key %s: glossa key list shows them", name)

@@ -10,9 +10,9 @@ import (
 // maxLine is the longest line of input, in bytes.
 const maxLine = 1 << 20
 
-// readLines reads in line by line, in a goroutine of its own because reading a
-// terminal cannot be interrupted. It ends with in; once ctx is done, with the
-// next line at the latest.
+// readLines reads in line by line, in a separate goroutine because reading a terminal
+// cannot be interrupted. It ends with in, or at the latest with the next line after
+// ctx is done.
 func readLines(ctx context.Context, in io.Reader) <-chan line {
 	lines := make(chan line)
 	go func() {

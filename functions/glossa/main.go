@@ -1,5 +1,5 @@
-// Command glossa serves language models and holds the operator's commands, a file
-// each. It is the only program with the starter models inside.
+// Command glossa serves language models and holds the operator's commands, one file
+// each. It is the only program that contains the starter models.
 package main
 
 import (
@@ -22,17 +22,17 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"serve", serveUsage, "serve the models over HTTP", serve},
-		{"health", healthUsage, "ask a server whether it answers", health},
-		{"models", modelsUsage, "list models and what is wrong with the rest; add, remove and check their records", models},
-		{"chat", chatUsage, "talk with a model in the terminal", chat},
+		{"health", healthUsage, "check that a server answers", health},
+		{"models", modelsUsage, "list models and report problems; add, remove and check their records", models},
+		{"chat", chatUsage, "chat with a model in the terminal", chat},
 		{"train", trainUsage, "train a model on a text", trainModel},
 		{"bench", benchUsage, "measure how fast models compute", measure},
 		{"pull", pullUsage, "download a model from the Hugging Face hub", pull},
-		{"pack", packUsage, "write a model as one file that is used as it lies on the disk", pack},
-		{"publish", publishUsage, "pack a model and put it where models are served from, a directory or S3", publishModel},
+		{"pack", packUsage, "write a model as one file that loads without conversion", pack},
+		{"publish", publishUsage, "pack a model and store it where models are served from, a directory or S3", publishModel},
 		{"user", userUsage, "add, limit, list and remove users, who log in with a password", user},
 		{"key", keyUsage, "create, limit, list and revoke API keys", key},
-		{"corpus", corpusUsage, "write the text that a starter model is trained on", writeCorpus},
+		{"corpus", corpusUsage, "write the training text of a starter model", writeCorpus},
 	}
 }
 
@@ -42,7 +42,7 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// run is main without the process: it returns the exit status.
+// run runs a command and returns the exit status.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if len(args) == 0 || args[0] == "help" || args[0] == "-h" || args[0] == "--help" {
 		return help(stdout)

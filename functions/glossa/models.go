@@ -19,21 +19,21 @@ const modelsUsage = `[list] [--checkpoints DIR] [--table-name T]
        glossa models check [FILE... | --checkpoints DIR] [--table-name T]
        glossa models init [--table-name T | --outputs FILE] [--starters [--checkpoints s3://BUCKET/PREFIX]] [--force]`
 
-// models lists the models that serve would serve, and changes the records of a table.
+// models lists the models that serve would serve, and edits the records of a table.
 func models(ctx context.Context, args []string, _ io.Reader, stdout, _ io.Writer) error {
 	f := flags("models", modelsUsage, stdout)
-	dir := f.String("checkpoints", "", "list, check, init: `directory` of training runs or s3://bucket/prefix, beside the starters (GLOSSA_CHECKPOINTS)")
+	dir := f.String("checkpoints", "", "list, check, init: `directory` of training runs or s3://bucket/prefix, in addition to the starters (GLOSSA_CHECKPOINTS)")
 	table := tableFlag(f)
 	var row catalog.Row
 	f.StringVar(&row.Name, "name", "", "add: the model's `name`: a model id, an inference profile or an ARN of Bedrock; RECORD.ENDPOINT of SageMaker")
 	f.StringVar(&row.Family, "family", "", "add: bedrock or sagemaker")
 	f.StringVar(&row.Type, "type", "", "add: the provider's `word` for the model, such as Claude")
-	whole := f.Bool("no-streaming", false, "add: its answers are not streamed, even if its record says how")
-	with := f.Bool("with-record", false, "add: if the table has no record for the model, write the one inside this program")
-	var first initial
-	f.StringVar(&first.outputs, "outputs", "", "init: `file` of what cdk deploy made, in which the table and the bucket are named")
-	f.BoolVar(&first.starters, "starters", false, "init: the starters too: their records, and the models to --checkpoints")
-	f.BoolVar(&first.force, "force", false, "init: also in place of what was changed or deleted since")
+	noStreaming := f.Bool("no-streaming", false, "add: do not stream its answers, even if its record describes streaming")
+	withRecord := f.Bool("with-record", false, "add: if the table has no record for the model, write the built-in one")
+	var initial initOptions
+	f.StringVar(&initial.outputs, "outputs", "", "init: `file` of outputs of cdk deploy, which names the table and the bucket")
+	f.BoolVar(&initial.starters, "starters", false, "init: the starters too: their records, and the models to --checkpoints")
+	f.BoolVar(&initial.force, "force", false, "init: overwrite changed items and restore deleted ones")
 	record := f.Bool("record", false, "remove: delete the model's own record too; that of a group stays")
 	rest, err := parseAll(f, args)
 	if err != nil {
@@ -43,7 +43,7 @@ func models(ctx context.Context, args []string, _ io.Reader, stdout, _ io.Writer
 	if len(rest) > 0 {
 		verb, rest = rest[0], rest[1:]
 	}
-	row.Streaming = !*whole
+	row.Streaming = !*noStreaming
 	switch {
 	case verb == "list" && len(rest) == 0:
 		return listModels(ctx, *dir, *table, stdout)
@@ -52,10 +52,10 @@ func models(ctx context.Context, args []string, _ io.Reader, stdout, _ io.Writer
 	case verb == "check":
 		return checkFiles(ctx, rest, stdout)
 	case verb == "init" && len(rest) == 0:
-		first.table, first.checkpoints = *table, *dir
-		return first.run(ctx, stdout)
+		initial.table, initial.checkpoints = *table, *dir
+		return initial.run(ctx, stdout)
 	case verb == "add" && (len(rest) > 0) != (row.Name != ""):
-		return addModels(ctx, *table, rest, row, *with, stdout)
+		return addModels(ctx, *table, rest, row, *withRecord, stdout)
 	case verb == "remove" && len(rest) > 0:
 		return removeModels(ctx, *table, rest, *record, stdout)
 	}
@@ -64,10 +64,11 @@ func models(ctx context.Context, args []string, _ io.Reader, stdout, _ io.Writer
 
 // tableFlag adds the flag that names the table.
 func tableFlag(f *flag.FlagSet) *string {
-	return f.String("table-name", "", "DynamoDB `table` of model records, in place of those inside this program (GLOSSA_TABLE)")
+	return f.String("table-name", "", "DynamoDB `table` of model records, instead of the built-in ones (GLOSSA_TABLE)")
 }
 
-// parseAll reads args into f, with arguments that are no flags anywhere among them.
+// parseAll reads args into f and returns the arguments that are not flags, which may stand
+// anywhere.
 func parseAll(f *flag.FlagSet, args []string) (rest []string, err error) {
 	for {
 		if err := parse(f, args, true); err != nil || f.NArg() == 0 {
@@ -84,7 +85,7 @@ func catalogOf(dir, table string) (*catalog.Catalog, error) {
 		return nil, err
 	}
 	cfg.Table = cmp.Or(table, cfg.Table)
-	cfg.Accounts = "" // nobody is asked for a key
+	cfg.Accounts = "" // keys are not checked
 	a, err := app.New(cfg)
 	if err != nil {
 		return nil, err
@@ -92,7 +93,7 @@ func catalogOf(dir, table string) (*catalog.Catalog, error) {
 	return a.Catalog(), nil
 }
 
-// listModels prints the models, and what is wrong.
+// listModels prints the models and their problems.
 func listModels(ctx context.Context, dir, table string, w io.Writer) error {
 	c, err := catalogOf(dir, table)
 	if err != nil {
@@ -103,15 +104,15 @@ func listModels(ctx context.Context, dir, table string, w io.Writer) error {
 		return err
 	}
 	for _, problem := range problems {
-		if _, err := fmt.Fprintf(w, "\n%s\n", spell(problem)); err != nil {
+		if _, err := fmt.Fprintf(w, "\n%s\n", problemText(problem)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// spell says what a problem means for the models.
-func spell(problem error) string {
+// problemText prefixes a problem with its effect on the models.
+func problemText(problem error) string {
 	if catalog.IsWarning(problem) {
 		return "warning: " + problem.Error()
 	}
@@ -145,7 +146,7 @@ func printModels(w io.Writer, entries []catalog.Entry) error {
 	return t.Flush()
 }
 
-// count shortens a number of parameters: 1.7M.
+// count formats a number of parameters: 1.7M.
 func count(n int64) string {
 	switch {
 	case n >= 1e9:

@@ -14,20 +14,20 @@ import (
 	"glossa/schemas"
 )
 
-// editor returns who changes the records of the table.
+// editor returns the editor of the table's records.
 func editor(table string) (catalog.Editor, error) {
 	cfg, err := environment()
 	if err != nil {
 		return catalog.Editor{}, err
 	}
 	if table = cmp.Or(table, cfg.Table); table == "" {
-		return catalog.Editor{}, fmt.Errorf("%w: which table? --table-name T or GLOSSA_TABLE names it", errUsage)
+		return catalog.Editor{}, fmt.Errorf("%w: which table? name it with --table-name T or GLOSSA_TABLE", errUsage)
 	}
 	t, err := cfg.OpenTable(table)
 	return catalog.Editor{Table: t}, err
 }
 
-// fileItems reads files of one item each.
+// fileItems reads files that hold one item each.
 func fileItems(names []string) []catalog.Item {
 	items := make([]catalog.Item, len(names))
 	for i, name := range names {
@@ -37,9 +37,9 @@ func fileItems(names []string) []catalog.Item {
 	return items
 }
 
-// inside returns the records that are inside this program, those of remote models alone
-// unless all are asked for.
-func inside(ctx context.Context, all bool) (list []catalog.Item, err error) {
+// builtinRecords returns the records built into this program: all, or only those of remote
+// models.
+func builtinRecords(ctx context.Context, all bool) (list []catalog.Item, err error) {
 	items, err := catalog.Files{FS: schemas.Files()}.Items(ctx)
 	for _, it := range items {
 		if all || strings.HasPrefix(it.Name, catalog.Bedrock+"-") || strings.HasPrefix(it.Name, catalog.SageMaker+"-") {
@@ -49,8 +49,8 @@ func inside(ctx context.Context, all bool) (list []catalog.Item, err error) {
 	return list, err
 }
 
-// addModels writes the records of files, or lists a model.
-func addModels(ctx context.Context, table string, files []string, row catalog.Row, with bool, w io.Writer) error {
+// addModels writes the records of files, or adds a row to the list of models.
+func addModels(ctx context.Context, table string, files []string, row catalog.Row, withRecord bool, w io.Writer) error {
 	add := catalog.Addition{Items: fileItems(files)}
 	if row.Name != "" {
 		if row.Type == "" || row.Family != catalog.Bedrock && row.Family != catalog.SageMaker {
@@ -58,11 +58,11 @@ func addModels(ctx context.Context, table string, files []string, row catalog.Ro
 		}
 		add.Rows = []catalog.Row{row}
 	}
-	groups, err := inside(ctx, false)
+	groups, err := builtinRecords(ctx, false)
 	if err != nil {
 		return err
 	}
-	if with {
+	if withRecord {
 		add.Defaults = groups
 	}
 	e, err := editor(table)
@@ -70,12 +70,12 @@ func addModels(ctx context.Context, table string, files []string, row catalog.Ro
 		return err
 	}
 	written, err := e.Add(ctx, add)
-	if err := wrote(w, written); err != nil {
+	if err := printWritten(w, written); err != nil {
 		return err
 	}
-	if without, ok := errors.AsType[catalog.NoRecord](err); ok && !with {
+	if without, ok := errors.AsType[catalog.NoRecord](err); ok && !withRecord {
 		if key := catalog.Find(groups, without.Family, without.Name); key != "" {
-			err = fmt.Errorf("%w: --with-record writes %s, which is inside this program", err, key)
+			err = fmt.Errorf("%w: --with-record writes %s, which this program contains", err, key)
 		} else {
 			err = fmt.Errorf("%w: write one and add its file", err)
 		}
@@ -83,7 +83,7 @@ func addModels(ctx context.Context, table string, files []string, row catalog.Ro
 	return err
 }
 
-// removeModels takes models off the list.
+// removeModels removes models from the list.
 func removeModels(ctx context.Context, table string, names []string, record bool, w io.Writer) error {
 	e, err := editor(table)
 	if err != nil {
@@ -96,7 +96,7 @@ func removeModels(ctx context.Context, table string, names []string, record bool
 	return err
 }
 
-func wrote(w io.Writer, keys []string) error {
+func printWritten(w io.Writer, keys []string) error {
 	for _, key := range keys {
 		if _, err := fmt.Fprintf(w, "wrote models/%s\n", key); err != nil {
 			return err
@@ -105,28 +105,28 @@ func wrote(w io.Writer, keys []string) error {
 	return nil
 }
 
-// checkModels prints what is wrong with the models that serve would serve.
+// checkModels prints the problems of the models that serve would serve.
 func checkModels(ctx context.Context, dir, table string, w io.Writer) error {
 	c, err := catalogOf(dir, table)
 	if err != nil {
 		return err
 	}
 	_, problems := c.Entries(ctx)
-	return report(w, problems)
+	return printProblems(w, problems)
 }
 
-// checkFiles prints what is wrong with the records in files, which may use the schemas of
-// those inside this program.
+// checkFiles prints the problems of the records in files, which may use the schemas of
+// the built-in records.
 func checkFiles(ctx context.Context, names []string, w io.Writer) error {
-	groups, err := inside(ctx, false)
+	groups, err := builtinRecords(ctx, false)
 	if err != nil {
 		return err
 	}
-	return report(w, catalog.Check(fileItems(names), groups))
+	return printProblems(w, catalog.Check(fileItems(names), groups))
 }
 
-// report prints problems; those that are more than warnings are the error.
-func report(w io.Writer, problems []error) error {
+// printProblems prints problems. Its error counts those that are not warnings.
+func printProblems(w io.Writer, problems []error) error {
 	wrong := 0
 	for _, problem := range problems {
 		text := problem.Error()

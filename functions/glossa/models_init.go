@@ -20,35 +20,35 @@ import (
 	"glossa/pkg/starter"
 )
 
-// An initial says what a new table and its bucket are given.
-type initial struct {
+// An initOptions says what a new table and its bucket receive.
+type initOptions struct {
 	table, checkpoints string
 	outputs            string // file of a deployment's outputs; "": none
 	starters, force    bool
 }
 
-// run gives a table the records inside this program, and with starters the models to the
-// place of checkpoints. What is there stays, and so does what was deleted: deployments
-// repeat this.
-func (o initial) run(ctx context.Context, w io.Writer) error {
-	if err := o.deployed(); err != nil {
+// run writes the built-in records to a table and, with starters, the starter models to the
+// checkpoints. Existing items stay and deleted items stay deleted, because every deployment
+// repeats this.
+func (o initOptions) run(ctx context.Context, w io.Writer) error {
+	if err := o.readOutputs(); err != nil {
 		return err
 	}
 	e, err := editor(o.table)
 	if err != nil {
 		return err
 	}
-	items, err := inside(ctx, o.starters)
+	items, err := builtinRecords(ctx, o.starters)
 	if err != nil {
 		return err
 	}
-	if o.starters { // before their records: what is listed is there
-		if err := o.publish(ctx, e, w); err != nil {
+	if o.starters { // before their records, so that every listed model exists
+		if err := o.publishStarters(ctx, e, w); err != nil {
 			return err
 		}
 	}
 	sown, err := e.WriteSeed(ctx, catalog.Seed{Items: items, Force: o.force})
-	if err := wrote(w, sown.Written); err != nil {
+	if err := printWritten(w, sown.Written); err != nil {
 		return err
 	}
 	if err == nil && len(sown.Kept) > 0 {
@@ -60,8 +60,8 @@ func (o initial) run(ctx context.Context, w io.Writer) error {
 	return err
 }
 
-// deployed reads the names of the table and the bucket from the outputs of a deployment.
-func (o *initial) deployed() error {
+// readOutputs reads the names of the table and the bucket from the outputs of a deployment.
+func (o *initOptions) readOutputs() error {
 	if o.outputs == "" {
 		return nil
 	}
@@ -81,25 +81,25 @@ func (o *initial) deployed() error {
 		switch {
 		case table == "" || bucket == "":
 		case o.table != "":
-			return fmt.Errorf("%s is of several deployments, %s among them: name one by --table-name and --checkpoints", o.outputs, stack)
+			return fmt.Errorf("%s holds several deployments, %s among them: choose one with --table-name and --checkpoints", o.outputs, stack)
 		default:
 			o.table, o.checkpoints = table, "s3://"+bucket+"/"+deployment.Checkpoints
 		}
 	}
 	if o.table == "" {
-		return fmt.Errorf("%s names no %s and %s: did make deploy end well?", o.outputs, deployment.TableOutput, deployment.BucketOutput)
+		return fmt.Errorf("%s names no %s and %s: did make deploy succeed?", o.outputs, deployment.TableOutput, deployment.BucketOutput)
 	}
 	return nil
 }
 
-// publish publishes the starter models where no model has their name, each once.
-func (o initial) publish(ctx context.Context, e catalog.Editor, w io.Writer) error {
+// publishStarters publishes each starter model once, unless a model of its name exists.
+func (o initOptions) publishStarters(ctx context.Context, e catalog.Editor, w io.Writer) error {
 	cfg, err := environment()
 	if err != nil {
 		return err
 	}
 	if cfg.Checkpoints = strings.TrimSuffix(cmp.Or(o.checkpoints, cfg.Checkpoints), "/"); cfg.Checkpoints == "" {
-		return fmt.Errorf("%w: --starters: where to? --checkpoints s3://BUCKET/PREFIX or GLOSSA_CHECKPOINTS says", errUsage)
+		return fmt.Errorf("%w: --starters: where to? set --checkpoints s3://BUCKET/PREFIX or GLOSSA_CHECKPOINTS", errUsage)
 	}
 	given, err := e.Seeded(ctx)
 	if err != nil {
@@ -110,30 +110,30 @@ func (o initial) publish(ctx context.Context, e catalog.Editor, w io.Writer) err
 		return err
 	}
 	defer store.Close()
-	for _, name := range slices.Backward(starter.Names()) { // whom requests mean that name none is the newest
-		place := cfg.Checkpoints + "/" + name
-		told := "left " + place + " as it is"
-		if o.force || !given[place] {
+	for _, name := range slices.Backward(starter.Names()) { // the newest is the default model
+		location := cfg.Checkpoints + "/" + name
+		message := "left " + location + " as it is"
+		if o.force || !given[location] {
 			err := publishStarter(ctx, store, name, !o.force)
 			if err != nil && !errors.Is(err, publish.ErrExists) {
-				return fmt.Errorf("%s: %w", place, err)
+				return fmt.Errorf("%s: %w", location, err)
 			}
 			if err == nil {
-				told = "published " + place
+				message = "published " + location
 			}
 		}
-		if _, err := fmt.Fprintln(w, told); err != nil {
+		if _, err := fmt.Fprintln(w, message); err != nil {
 			return err
 		}
-		if err := e.MarkSeeded(ctx, place); err != nil {
+		if err := e.MarkSeeded(ctx, location); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// publishStarter publishes one of the models inside this program, as exact as it is there;
-// if fresh, only where none has its name.
+// publishStarter publishes a starter model in full precision; if fresh, only where no model
+// of its name exists.
 func publishStarter(ctx context.Context, store *publish.Store, name string, fresh bool) error {
 	published, err := arch.Detect(starter.Runs(), name)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"glossa/pkg/table/tabletest"
 )
 
-// A deployed is a table and a bucket, which the environment names, and the file in
-// which their names are told.
+// A deployed is a table and a bucket, which the environment names, and the file of
+// outputs that names them.
 type deployed struct {
 	table   *tabletest.Service
 	bucket  *buckettest.Store
@@ -44,14 +44,14 @@ func write(t *testing.T, name, content string) {
 	}
 }
 
-// seed runs what make seed does.
+// seed runs the command of make seed.
 func (d *deployed) seed(t *testing.T, more ...string) (status int, out string) {
 	t.Helper()
 	return operate(t, append([]string{"models", "init", "--starters", "--outputs", d.outputs}, more...)...)
 }
 
-// serves returns the names of the models that a function has, the one that requests mean
-// which name none first, and what is wrong.
+// serves returns the names of the models that a function serves, the default model first,
+// and the problems.
 func (d *deployed) serves(t *testing.T) (names []string, problems []error) {
 	t.Helper()
 	cfg, err := environment()
@@ -73,7 +73,7 @@ func (d *deployed) serves(t *testing.T) (names []string, problems []error) {
 	return names, problems
 }
 
-// The first deploy gives a function the starters; a second one changes nothing.
+// The first deployment adds the starters; a second one changes nothing.
 func TestSeed(t *testing.T) {
 	d := deploy(t)
 	status, out := d.seed(t)
@@ -86,13 +86,13 @@ func TestSeed(t *testing.T) {
 	before := d.bucket.Keyed("")
 	d.table.Fault(func(op string) (int, string) {
 		if op != "GetItem" && op != "Query" {
-			t.Errorf("the second seed asks for %s", op)
+			t.Errorf("the second seed requests %s", op)
 		}
 		return 0, ""
 	})
 	d.bucket.Break(func(_ http.ResponseWriter, r *http.Request) bool {
 		if r.Method != http.MethodGet {
-			t.Errorf("the second seed asks for %s %s", r.Method, r.URL)
+			t.Errorf("the second seed requests %s %s", r.Method, r.URL)
 		}
 		return false
 	})
@@ -107,7 +107,7 @@ func TestSeed(t *testing.T) {
 	}
 }
 
-// What an operator put there or deleted stays so, but for --force.
+// An operator's changes and deletions stay, unless --force is set.
 func TestSeedKeeps(t *testing.T) {
 	d := deploy(t)
 	d.bucket.Put("checkpoints/abc/packed.safetensors", []byte("mine"))
@@ -170,12 +170,12 @@ func TestSeedCut(t *testing.T) {
 	}
 }
 
-// Errors say what is missing.
+// Errors name the missing input.
 func TestSeedRefused(t *testing.T) {
 	d := deploy(t)
 	other := filepath.Join(t.TempDir(), "outputs.json")
 	for _, step := range []struct {
-		outputs string // what the file holds; "": there is none
+		outputs string // content of the file; "": no file
 		args    []string
 		status  int
 		want    string
@@ -183,7 +183,7 @@ func TestSeedRefused(t *testing.T) {
 		{"", nil, 1, "make deploy writes it"},
 		{"{", nil, 1, "outputs.json: unexpected end"},
 		{`{"glossa-dev-api": {"ApiUrl": "x"}}`, nil, 1, "names no TableName and BucketName"},
-		{`{"a": {"TableName": "x", "BucketName": "y"}, "b": {"TableName": "z", "BucketName": "y"}}`, nil, 1, "of several deployments"},
+		{`{"a": {"TableName": "x", "BucketName": "y"}, "b": {"TableName": "z", "BucketName": "y"}}`, nil, 1, "holds several deployments"},
 		{`{"a": {"TableName": "glossa", "BucketName": "y"}}`, []string{"--table-name", "t"}, 2, "--outputs names the table"},
 		{`{"a": {"TableName": "nowhere", "BucketName": "models"}}`, nil, 1, "no such table: nowhere in eu-west-1"},
 		{`{"a": {"TableName": "glossa", "BucketName": "Models"}}`, nil, 1, "no place in S3"},

@@ -10,7 +10,7 @@ import (
 	"glossa/pkg/table/tabletest"
 )
 
-// withTable makes a service the one that the environment names.
+// withTable starts a table service and sets the environment to it.
 func withTable(t *testing.T) *tabletest.Service {
 	t.Helper()
 	s := tabletest.New(t)
@@ -23,7 +23,7 @@ func withTable(t *testing.T) *tabletest.Service {
 	return s
 }
 
-// operate runs a command and returns its status and what it prints.
+// operate runs a command and returns its status and output.
 func operate(t *testing.T, args ...string) (status int, out string) {
 	t.Helper()
 	var b bytes.Buffer
@@ -33,7 +33,7 @@ func operate(t *testing.T, args ...string) (status int, out string) {
 
 const claude = "us.anthropic.claude-sonnet-4-20250514-v1:0"
 
-// An operator fills an empty table, looks at it, and takes a model out again.
+// An operator fills an empty table, lists it, and removes a model again.
 func TestModelsOfATable(t *testing.T) {
 	withTable(t)
 	dir := t.TempDir()
@@ -51,7 +51,7 @@ func TestModelsOfATable(t *testing.T) {
 	for _, step := range []struct {
 		args   string
 		status int
-		want   []string // what is printed, among others
+		want   []string // parts of the output
 	}{
 		{"models check", 1, []string{`/models/0: there is no record of bedrock/` + claude}},
 		{"models add --name " + claude + " --family bedrock --type Claude --table-name glossa", 1, []string{"there is no record of bedrock/" + claude, "--with-record writes bedrock-anthropic"}},

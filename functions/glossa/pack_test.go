@@ -18,7 +18,7 @@ func runPack(ctx context.Context, args ...string) (out, notes string, err error)
 
 const packSource = "../../pkg/engine/arch/testdata/gpt2"
 
-// A packed model is listed, and answers, as what it was packed from does.
+// A packed model is listed, and answers like its source.
 func TestPack(t *testing.T) {
 	dir := t.TempDir()
 	for _, quant := range packFormats {
@@ -52,7 +52,7 @@ func TestPack(t *testing.T) {
 	}
 }
 
-// An Alpha run is packed too, and says what it said.
+// An Alpha run can be packed, and gives the same text.
 func TestPackRun(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "mine.safetensors")
 	out, _, err := runPack(t.Context(), "../../pkg/starter/runs/novels", "-o", file, "--quant", "f32")
@@ -73,7 +73,7 @@ func TestPackRun(t *testing.T) {
 	}
 }
 
-// Without -o the name is the source's and the format's, where one stands.
+// Without -o the name consists of the source's name and the format.
 func TestPackNames(t *testing.T) {
 	source, err := filepath.Abs(packSource)
 	if err != nil {
@@ -88,7 +88,7 @@ func TestPackNames(t *testing.T) {
 	}
 }
 
-// What is no packed model is never overwritten, and what was begun does not stay.
+// Only packed models are overwritten, and partial files do not remain.
 func TestPackRefuses(t *testing.T) {
 	dir := t.TempDir()
 	precious := filepath.Join(dir, "precious.safetensors")
@@ -107,7 +107,7 @@ func TestPackRefuses(t *testing.T) {
 		{t.Context(), nil, true, "which model"},
 		{t.Context(), []string{packSource, "-o", "x.bin"}, true, ".safetensors"},
 		{t.Context(), []string{packSource, "-o", fresh, "--quant", "q5_1"}, true, `"q5_1"`},
-		{t.Context(), []string{packSource, "-o", precious}, false, "left as it is"},
+		{t.Context(), []string{packSource, "-o", precious}, false, "not replaced"},
 		{t.Context(), []string{"no-such-model", "-o", fresh}, false, "no-such-model"},
 		{t.Context(), []string{packSource, "-o", filepath.Join(dir, "nowhere", "x.safetensors")}, false, "nowhere"},
 		{gone, []string{packSource, "-o", fresh}, false, "canceled"},

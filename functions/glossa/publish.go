@@ -20,23 +20,23 @@ import (
 
 var publishUsage = "SOURCE [--name N] --checkpoints DIR|s3://BUCKET/PREFIX [--quant " + strings.Join(packFormats, "|") + "] [--new]"
 
-// publishing is what the command line asks for.
-type publishing struct {
-	source, dir, base string // SOURCE, and what it is of
-	place             string
+// publishOptions holds the command line of publish.
+type publishOptions struct {
+	source, dir, base string // SOURCE, its directory and its base name
+	checkpoints       string
 	quant             string
 	upload            publish.Upload
 }
 
-// publishModel packs a model and puts it where models are served from, with the account that
-// the AWS CLI would use.
+// publishModel packs a model and stores it where models are served from, with the AWS
+// account that the AWS CLI would use.
 func publishModel(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writer) error {
-	p := &publishing{}
+	p := &publishOptions{}
 	f := flags("publish", publishUsage, stdout)
 	f.StringVar(&p.upload.Name, "name", "", "`name` of the model (default SOURCE's)")
-	f.StringVar(&p.place, "checkpoints", "", "directory, or s3://bucket/prefix, of models (GLOSSA_CHECKPOINTS)")
+	f.StringVar(&p.checkpoints, "checkpoints", "", "directory, or s3://bucket/prefix, of models (GLOSSA_CHECKPOINTS)")
 	f.StringVar(&p.quant, "quant", "", "`format` of the weights: "+strings.Join(packFormats, ", ")+" (default f32 of Alpha's runs, else q8_0; a packed model has its own)")
-	f.BoolVar(&p.upload.New, "new", false, "only if no model has the name")
+	f.BoolVar(&p.upload.New, "new", false, "fail if a model of this name exists")
 	source, err := parseNamed(f, args)
 	if err != nil {
 		return err
@@ -45,22 +45,22 @@ func publishModel(ctx context.Context, args []string, _ io.Reader, stdout, stder
 	if err != nil {
 		return err
 	}
-	cfg.Checkpoints = cmp.Or(p.place, cfg.Checkpoints)
+	cfg.Checkpoints = cmp.Or(p.checkpoints, cfg.Checkpoints)
 	if err := p.complete(source, cfg.Checkpoints); err != nil {
 		return err
 	}
 	return p.run(ctx, cfg, stdout, stderr)
 }
 
-// complete refuses what cannot be meant before anything is read.
-func (p *publishing) complete(source, place string) error {
+// complete checks the arguments before anything is read.
+func (p *publishOptions) complete(source, checkpoints string) error {
 	switch {
 	case source == "":
 		return fmt.Errorf("%w: which model?", errUsage)
-	case place == "":
+	case checkpoints == "":
 		return fmt.Errorf("%w: where to? --checkpoints names a directory or s3://BUCKET/PREFIX", errUsage)
 	case p.quant != "" && !slices.Contains(packFormats, p.quant):
-		return fmt.Errorf("%w: --quant: %q is none of %s", errUsage, p.quant, strings.Join(packFormats, ", "))
+		return fmt.Errorf("%w: --quant: %q is not one of %s", errUsage, p.quant, strings.Join(packFormats, ", "))
 	}
 	full, err := filepath.Abs(source)
 	if err != nil {
@@ -75,8 +75,8 @@ func (p *publishing) complete(source, place string) error {
 	return nil
 }
 
-// run publishes. What was sent before an interruption is not sent again.
-func (p *publishing) run(ctx context.Context, cfg app.Config, out, notes io.Writer) (err error) {
+// run publishes the model. Parts sent before an interruption are not sent again.
+func (p *publishOptions) run(ctx context.Context, cfg app.Config, out, notes io.Writer) (err error) {
 	store, err := app.OpenStore(cfg)
 	if err != nil {
 		return err
@@ -85,14 +85,14 @@ func (p *publishing) run(ctx context.Context, cfg app.Config, out, notes io.Writ
 	store.Resume = true
 	bar, size := newBar(notes), int64(0)
 	p.upload.Progress = func(done, total int64) {
-		bar.show(packed{done, total}, time.Now())
+		bar.show(packProgress{done, total}, time.Now())
 		size = total
 	}
 	err = p.put(ctx, store)
 	bar.end()
 	if err != nil {
 		if ctx.Err() != nil {
-			return fmt.Errorf("%w: the same command goes on with it", err)
+			return fmt.Errorf("%w: run the same command to resume", err)
 		}
 		return err
 	}
@@ -100,15 +100,16 @@ func (p *publishing) run(ctx context.Context, cfg app.Config, out, notes io.Writ
 	return err
 }
 
-// put tells a run of Alpha, a packed model and all others apart.
-func (p *publishing) put(ctx context.Context, store *publish.Store) error {
+// put publishes the source as its kind requires: a run of Alpha, a packed model or
+// another model.
+func (p *publishOptions) put(ctx context.Context, store *publish.Store) error {
 	fsys := os.DirFS(p.dir)
 	run, file, err := publish.ReadRun(fsys, p.base)
 	if err == nil {
 		run.Name, run.Quant, run.New, run.Progress = p.upload.Name, p.upload.Quant, p.upload.New, p.upload.Progress
 		return errors.Join(store.Put(ctx, run), file.Close())
 	}
-	isPack, _ := checkpoint.IsPack(fsys, p.base) // what cannot be read is none
+	isPack, _ := checkpoint.IsPack(fsys, p.base) // an unreadable file is not a pack
 	if isPack {
 		return p.putPack(ctx, store)
 	}
@@ -120,7 +121,7 @@ func (p *publishing) put(ctx context.Context, store *publish.Store) error {
 }
 
 // putPack publishes a packed model as it is.
-func (p *publishing) putPack(ctx context.Context, store *publish.Store) error {
+func (p *publishOptions) putPack(ctx context.Context, store *publish.Store) error {
 	f, err := os.Open(p.source)
 	if err != nil {
 		return err

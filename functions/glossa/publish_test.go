@@ -20,7 +20,7 @@ func runPublish(ctx context.Context, args ...string) (out, notes string, err err
 	return stdout.String(), stderr.String(), err
 }
 
-// bucketOf is a store that the commands take for S3.
+// bucketOf starts a store that stands in for S3.
 func bucketOf(t *testing.T) *buckettest.Store {
 	t.Helper()
 	s3 := &buckettest.Store{Keys: map[string]string{"AKID": "secret"}}
@@ -35,7 +35,8 @@ func bucketOf(t *testing.T) *buckettest.Store {
 	return s3
 }
 
-// Whatever is packed is published too, into a directory and into S3, and listed there.
+// Every model that can be packed can be published to a directory and to S3, and is listed
+// there.
 func TestPublish(t *testing.T) {
 	s3 := bucketOf(t)
 	pack := filepath.Join(t.TempDir(), "small.safetensors")
@@ -76,7 +77,7 @@ func TestPublish(t *testing.T) {
 	}
 }
 
-// A command that was interrupted is gone on with by the same command.
+// The same command resumes an interrupted one.
 func TestPublishResumes(t *testing.T) {
 	s3 := bucketOf(t)
 	var parts atomic.Int64
@@ -88,7 +89,7 @@ func TestPublishResumes(t *testing.T) {
 		switch {
 		case r.Method != http.MethodPut || r.Header.Get(again) != "":
 			return false
-		case parts.Add(1) == 1: // it arrives whole
+		case parts.Add(1) == 1: // the whole part arrives
 			r.Header.Set(again, "yes")
 			s3.ServeHTTP(w, r)
 			w.(http.Flusher).Flush()
@@ -110,7 +111,7 @@ func TestPublishResumes(t *testing.T) {
 	}
 	args := []string{run, "--checkpoints", "s3://models/checkpoints"}
 	_, _, err := runPublish(ctx, args...)
-	if err == nil || !strings.Contains(err.Error(), "goes on with it") || len(s3.Keyed("")) > 0 || s3.Uploads() != 1 {
+	if err == nil || !strings.Contains(err.Error(), "run the same command to resume") || len(s3.Keyed("")) > 0 || s3.Uploads() != 1 {
 		t.Fatal(err, s3.Keyed(""), s3.Uploads())
 	}
 	cut.Store(false)
@@ -127,15 +128,15 @@ func TestPublishRefuses(t *testing.T) {
 	t.Setenv("GLOSSA_CHECKPOINTS", "")
 	dir := t.TempDir()
 	for want, args := range map[string][]string{
-		"which model?":             {"--checkpoints", dir},
-		"where to?":                {packSource},
-		"none of q8_0":             {packSource, "--checkpoints", dir, "--quant", "q3_k"},
-		"choose another":           {packSource, "--checkpoints", dir, "--name", "../x"},
-		"there is neither":         {dir, "--name", "x", "--checkpoints", dir},
-		"no place in S3":           {packSource, "--checkpoints", "s3://"},
-		"need a prefix":            {packSource, "--checkpoints", "s3://models"},
-		"a packed model has its":   {packedModel(t), "--checkpoints", dir, "--quant", "f32"},
-		"is no flag|one too many ": {packSource, "more", "--checkpoints", dir},
+		"which model?":                        {"--checkpoints", dir},
+		"where to?":                           {packSource},
+		"not one of q8_0":                     {packSource, "--checkpoints", dir, "--quant", "q3_k"},
+		"choose another":                      {packSource, "--checkpoints", dir, "--name", "../x"},
+		"there is neither":                    {dir, "--name", "x", "--checkpoints", dir},
+		"no place in S3":                      {packSource, "--checkpoints", "s3://"},
+		"need a prefix":                       {packSource, "--checkpoints", "s3://models"},
+		"a packed model has its":              {packedModel(t), "--checkpoints", dir, "--quant", "f32"},
+		"is not a flag|one argument too many": {packSource, "more", "--checkpoints", dir},
 	} {
 		_, _, err := runPublish(t.Context(), args...)
 		found := false
@@ -148,7 +149,7 @@ func TestPublishRefuses(t *testing.T) {
 	}
 }
 
-// packedModel is a packed model.
+// packedModel returns the path of a packed model.
 func packedModel(t *testing.T) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "m.safetensors")

@@ -18,11 +18,11 @@ import (
 
 const pullUsage = "OWNER/NAME [--revision R] [--to DIR] [--include PATTERN] [--exclude PATTERN] [--token-file F] [--endpoint URL]"
 
-// defaultCheckpoints is where models go if nothing says so.
+// defaultCheckpoints is the default directory of models.
 const defaultCheckpoints = "checkpoints"
 
-// pulling is what the command line asks for.
-type pulling struct {
+// pullOptions holds the command line of pull.
+type pullOptions struct {
 	repo, revision   string
 	to               string // the directory of models
 	include, exclude list
@@ -30,22 +30,22 @@ type pulling struct {
 	client           hub.Client
 }
 
-// list is a flag that may be given several times.
+// list is the value of a flag that may be repeated.
 type list []string
 
-// String and Set make it a flag.
+// String and Set implement [flag.Value].
 func (l *list) String() string         { return strings.Join(*l, ", ") }
 func (l *list) Set(value string) error { *l = append(*l, value); return nil }
 
 // pull downloads a model into the directory of models.
 func pull(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writer) error {
-	var p pulling
+	var p pullOptions
 	f := flags("pull", pullUsage, stdout)
 	f.StringVar(&p.revision, "revision", "main", "branch, tag or commit")
-	f.StringVar(&p.to, "to", "", "`directory` of models; the model goes into NAME in it (GLOSSA_CHECKPOINTS; default "+defaultCheckpoints+")")
-	f.Var(&p.include, "include", "take files that match the `pattern`, such as '*Q4_K_M.gguf', instead of the safetensors and what belongs to them; may be repeated")
-	f.Var(&p.exclude, "exclude", "leave out files that match the `pattern`; may be repeated")
-	f.StringVar(&p.tokenFile, "token-file", "", "`file` that holds the token of an account on the hub (HF_TOKEN, which only "+hub.DefaultEndpoint+" gets)")
+	f.StringVar(&p.to, "to", "", "`directory` of models; the model is stored in its subdirectory NAME (GLOSSA_CHECKPOINTS; default "+defaultCheckpoints+")")
+	f.Var(&p.include, "include", "download files that match the `pattern`, such as '*Q4_K_M.gguf', instead of the safetensors and their configuration; may be repeated")
+	f.Var(&p.exclude, "exclude", "skip files that match the `pattern`; may be repeated")
+	f.StringVar(&p.tokenFile, "token-file", "", "`file` that holds the token of an account on the hub (HF_TOKEN, which is sent only to "+hub.DefaultEndpoint+")")
 	f.StringVar(&p.client.Endpoint, "endpoint", hub.DefaultEndpoint, "`URL` of the hub or of a mirror")
 	var err error
 	if p.repo, err = parseNamed(f, args); err != nil {
@@ -63,14 +63,14 @@ func pull(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Wri
 	return p.run(ctx, stdout, stderr)
 }
 
-// complete adds what the environment and the token's file say.
-func (p *pulling) complete() error {
+// complete adds the values of the environment and of the token's file.
+func (p *pullOptions) complete() error {
 	cfg, err := app.Environment()
 	if err != nil {
 		return err
 	}
 	if p.to = cmp.Or(p.to, cfg.Checkpoints, defaultCheckpoints); strings.HasPrefix(p.to, "s3:") {
-		return fmt.Errorf("%s is in S3: name a directory with --to and copy what is in it", p.to)
+		return fmt.Errorf("%s is in S3: name a local directory with --to and copy its content", p.to)
 	}
 	if p.tokenFile != "" {
 		p.client.Token, err = readToken(p.tokenFile)
@@ -85,7 +85,7 @@ func (p *pulling) complete() error {
 	return nil
 }
 
-// readToken reads a token; its errors do not show it.
+// readToken reads a token. Its errors do not contain the token.
 func readToken(name string) (hub.Token, error) {
 	file, err := os.Open(name)
 	if err != nil {
@@ -106,11 +106,11 @@ func readToken(name string) (hub.Token, error) {
 	return token, nil
 }
 
-// run lists, chooses and fetches the files.
-func (p *pulling) run(ctx context.Context, out, notes io.Writer) error {
+// run lists, chooses and downloads the files.
+func (p *pullOptions) run(ctx context.Context, out, notes io.Writer) error {
 	s, err := p.client.List(ctx, p.repo, p.revision)
 	if err != nil {
-		return p.advise(err)
+		return p.withHint(err)
 	}
 	files, err := s.Choose(p.include, p.exclude)
 	if err != nil {
@@ -121,26 +121,26 @@ func (p *pulling) run(ctx context.Context, out, notes io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer d.Close() // what is fetched is on the disk already
+	defer d.Close() // all downloaded data is already on the disk
 	fmt.Fprintf(out, "%s at %s is commit %s: %d %s, %s\n", s.Repo, s.Revision, s.Commit, d.Files, plural("file", d.Files), megabytes(d.Total))
-	fmt.Fprintf(out, "to fetch: %s", megabytes(d.Missing))
+	fmt.Fprintf(out, "to download: %s", megabytes(d.Missing))
 	if d.Free >= 0 {
 		fmt.Fprintf(out, "; free on the disk: %s", megabytes(d.Free))
 	}
 	fmt.Fprintln(out)
 	if err := p.fetch(ctx, d, dir, notes); err != nil {
-		return p.advise(err)
+		return p.withHint(err)
 	}
 	_, err = fmt.Fprintf(out, "%s is complete: glossa serve --checkpoints %s\n", dir, p.to)
 	return err
 }
 
-// fetch runs the download with a bar, and says what stays of one that fails.
-func (p *pulling) fetch(ctx context.Context, d *hub.Download, dir string, notes io.Writer) error {
+// fetch runs the download with a bar. If it fails, fetch prints how much is kept.
+func (p *pullOptions) fetch(ctx context.Context, d *hub.Download, dir string, notes io.Writer) error {
 	bar, meter, whole := newBar(notes), &speedometer{}, false
 	err := d.Run(ctx, func(p hub.Progress) {
 		now := time.Now()
-		if r := meter.read(p, now); !whole { // the end is shown once
+		if r := meter.sample(p, now); !whole { // 100 % is shown once
 			bar.show(r, now)
 			whole = r.share() == 1
 		}
@@ -150,7 +150,7 @@ func (p *pulling) fetch(ctx context.Context, d *hub.Download, dir string, notes 
 		return nil
 	}
 	if at := d.Progress(); at.Bytes > 0 {
-		fmt.Fprintf(notes, "%s of %s are kept in %s: the same command goes on from there\n", megabytes(at.Bytes), megabytes(at.Total), dir)
+		fmt.Fprintf(notes, "%s of %s are kept in %s: run the same command to resume\n", megabytes(at.Bytes), megabytes(at.Total), dir)
 	}
 	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
 		return fmt.Errorf("stopped: %w", context.Cause(ctx))
@@ -158,32 +158,32 @@ func (p *pulling) fetch(ctx context.Context, d *hub.Download, dir string, notes 
 	return err
 }
 
-// advise adds how a token is given to an error that asks for one.
-func (p *pulling) advise(err error) error {
+// withHint adds to an error that requires a token how to set one.
+func (p *pullOptions) withHint(err error) error {
 	e, ok := errors.AsType[*hub.StatusError](err)
 	switch {
 	case !ok || !e.Access:
 		return err
 	case strings.TrimRight(p.client.Endpoint, "/") == hub.DefaultEndpoint:
-		return fmt.Errorf("%w; a token is given by --token-file FILE or HF_TOKEN", err)
+		return fmt.Errorf("%w; set a token with --token-file FILE or HF_TOKEN", err)
 	}
-	return fmt.Errorf("%w; a token is given by --token-file FILE", err)
+	return fmt.Errorf("%w; set a token with --token-file FILE", err)
 }
 
-// speedometer makes readings of a bar from the progress of a download.
+// speedometer adds a smoothed speed to the progress of a download.
 type speedometer struct {
 	last  time.Time
 	bytes int64
 	rate  float64 // bytes a second, smoothed; 0 before the first second is over
 }
 
-// read returns how far the download is at a time.
-func (s *speedometer) read(p hub.Progress, now time.Time) download {
+// sample returns the progress of the download at a time.
+func (s *speedometer) sample(p hub.Progress, now time.Time) download {
 	switch elapsed := now.Sub(s.last).Seconds(); {
 	case s.last.IsZero():
 		s.last, s.bytes = now, p.Bytes
 	case elapsed >= 1:
-		rate := max(0, float64(p.Bytes-s.bytes)/elapsed) // a file that begins anew takes bytes away
+		rate := max(0, float64(p.Bytes-s.bytes)/elapsed) // a file that restarts reduces the count
 		if s.rate > 0 {
 			rate = 0.7*s.rate + 0.3*rate
 		}
@@ -192,33 +192,33 @@ func (s *speedometer) read(p hub.Progress, now time.Time) download {
 	return download{p, s.rate}
 }
 
-// download is a reading of a bar.
+// download is the progress of a download.
 type download struct {
 	hub.Progress
 	rate float64 // bytes a second
 }
 
 func (d download) share() float64 {
-	if d.Files < d.AllFiles { // the bytes may be there and not yet be checked
+	if d.Files < d.AllFiles { // all bytes may have arrived and not be verified yet
 		return min(0.999, float64(d.Bytes)/float64(max(1, d.Total)))
 	}
 	return 1
 }
 
-// longest is the time left that a bar shows at most.
-const longest = 1000 * time.Hour
+// maxTimeLeft is the longest remaining time that a bar shows.
+const maxTimeLeft = 1000 * time.Hour
 
-// String spells the reading out.
+// String formats the progress.
 func (d download) String() string {
 	s := fmt.Sprintf("%s of %s  %d/%d files", megabytes(d.Bytes), megabytes(d.Total), d.Files, d.AllFiles)
 	if d.rate > 0 {
-		left := time.Duration(min(float64(d.Total-d.Bytes)/d.rate, longest.Seconds()) * float64(time.Second))
+		left := time.Duration(min(float64(d.Total-d.Bytes)/d.rate, maxTimeLeft.Seconds()) * float64(time.Second))
 		s += fmt.Sprintf("  %s/s  %s left", megabytes(int64(d.rate)), left.Round(time.Second))
 	}
 	return s
 }
 
-// megabytes spells a number of bytes in decimal units.
+// megabytes formats a number of bytes in decimal units.
 func megabytes(n int64) string {
 	switch {
 	case n >= 1e9:

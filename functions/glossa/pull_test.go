@@ -19,7 +19,7 @@ import (
 	"glossa/pkg/hub"
 )
 
-// pullFiles is what the model acme/tiny holds.
+// pullFiles returns the files of the model acme/tiny.
 func pullFiles() map[string][]byte {
 	return map[string][]byte{
 		"config.json": []byte(`{"model_type":"llama"}`), "tokenizer.json": []byte(`{}`), "README.md": []byte("# tiny\n"),
@@ -27,13 +27,13 @@ func pullFiles() map[string][]byte {
 	}
 }
 
-// hubServer is a hub whose store is another host; pkg/hub has the whole of it. What
-// the store sends after the first 100,000 bytes waits while the gate is closed.
+// hubServer is a hub whose store is another host; pkg/hub has a complete one. The store
+// sends 100,000 bytes and waits while the gate is closed.
 type hubServer struct {
 	*httptest.Server
 	token string
 	gate  atomic.Pointer[chan struct{}]
-	sent  chan struct{} // gets a value when the store stops at the gate
+	sent  chan struct{} // receives a value when the store stops at the gate
 }
 
 func newHubServer(t *testing.T) *hubServer {
@@ -109,7 +109,7 @@ func TestPull(t *testing.T) {
 		}
 		for _, want := range []string{
 			"acme/tiny at main is commit 0123456789abcdef0123456789abcdef01234567: 3 files, 1.2 MB\n",
-			"to fetch: " + missing + "; free on the disk: ",
+			"to download: " + missing + "; free on the disk: ",
 			filepath.Join(dir, "tiny") + " is complete: glossa serve --checkpoints " + dir + "\n",
 		} {
 			if !strings.Contains(out.String(), want) {
@@ -146,12 +146,12 @@ func TestPullRefuses(t *testing.T) {
 	}{
 		"":                                     {2, "which model?"},
 		"../tiny":                              {2, "is no OWNER/NAME"},
-		"acme/tiny extra":                      {2, `"extra" is one too many`},
+		"acme/tiny extra":                      {2, `"extra": one argument too many`},
 		"acme/tiny --token-file /no/such/file": {1, "/no/such/file"},
 		"acme/tiny --token-file " + bad:        {1, "byte 4 is no printable"},
 		"acme/tiny --token-file " + empty:      {1, "is empty"},
 		"acme/tiny --endpoint ftp://a":         {1, "not of the form"},
-		"acme/tiny --endpoint " + h.URL:        {1, "; a token is given by --token-file FILE\n"},
+		"acme/tiny --endpoint " + h.URL:        {1, "; set a token with --token-file FILE\n"},
 		"acme/none --endpoint " + h.URL:        {1, "--token-file"},
 	} {
 		var out, errs bytes.Buffer
@@ -167,7 +167,7 @@ func TestPullRefuses(t *testing.T) {
 	}
 }
 
-// A pull that is stopped says how it goes on, and goes on.
+// A pull that is stopped prints how to resume, and resumes.
 func TestPullIsStopped(t *testing.T) {
 	h, dir := newHubServer(t), t.TempDir()
 	gate := make(chan struct{})
@@ -188,14 +188,14 @@ func TestPullIsStopped(t *testing.T) {
 	args := []string{"pull", "acme/tiny", "--endpoint", h.URL, "--to", dir}
 	var out, errs bytes.Buffer
 	status := run(ctx, args, nil, &out, &errs)
-	if status != 1 || !strings.Contains(errs.String(), " of 1.2 MB are kept in "+filepath.Join(dir, "tiny")+": the same command goes on from there\n") ||
+	if status != 1 || !strings.Contains(errs.String(), " of 1.2 MB are kept in "+filepath.Join(dir, "tiny")+": run the same command to resume\n") ||
 		!strings.Contains(errs.String(), "glossa pull: stopped: ") {
 		t.Fatalf("status %d: %s", status, &errs)
 	}
 	h.gate.Store(nil)
 	out.Reset()
 	errs.Reset()
-	if status := run(t.Context(), args, nil, &out, &errs); status != 0 || !strings.Contains(out.String(), "to fetch: 1.1 MB") {
+	if status := run(t.Context(), args, nil, &out, &errs); status != 0 || !strings.Contains(out.String(), "to download: 1.1 MB") {
 		t.Errorf("status %d: %s%s", status, &out, &errs)
 	}
 }
@@ -204,7 +204,7 @@ func TestSpeedometer(t *testing.T) {
 	var s speedometer
 	at := func(seconds float64, megabytes int64) string {
 		now := time.Unix(1000, 0).Add(time.Duration(seconds * float64(time.Second)))
-		return s.read(hub.Progress{Bytes: megabytes * 1e6, Total: 100e6, Files: 1, AllFiles: 3}, now).String()
+		return s.sample(hub.Progress{Bytes: megabytes * 1e6, Total: 100e6, Files: 1, AllFiles: 3}, now).String()
 	}
 	for _, test := range []struct {
 		seconds   float64
@@ -215,7 +215,7 @@ func TestSpeedometer(t *testing.T) {
 		{0.5, 5, "5.0 MB of 100.0 MB  1/3 files"},
 		{1, 10, "10.0 MB of 100.0 MB  1/3 files  10.0 MB/s  9s left"},
 		{2, 30, "30.0 MB of 100.0 MB  1/3 files  13.0 MB/s  5s left"},
-		{3, 10, "10.0 MB of 100.0 MB  1/3 files  9.1 MB/s  10s left"}, // a file began anew
+		{3, 10, "10.0 MB of 100.0 MB  1/3 files  9.1 MB/s  10s left"}, // a file restarted
 		{5, 10, "10.0 MB of 100.0 MB  1/3 files  6.4 MB/s  14s left"},
 	} {
 		if got := at(test.seconds, test.megabytes); got != test.want {
@@ -227,7 +227,7 @@ func TestSpeedometer(t *testing.T) {
 		t.Error(slow, slow.share())
 	}
 	if share := (download{hub.Progress{Bytes: 5, Total: 5, Files: 1, AllFiles: 2}, 0}).share(); share >= 1 {
-		t.Error("it is done before all is checked")
+		t.Error("it is done before all files are checked")
 	}
 	if share := (download{}).share(); share != 1 {
 		t.Error("nothing is not done")

@@ -16,17 +16,17 @@ import (
 	"glossa/pkg/table/tabletest"
 )
 
-// servers are those that the README's commands ask, by the addresses that it shows; each
-// is started when it is first asked.
+// servers holds the servers that the README's commands call, by the addresses that it
+// shows. Each is started by the first command that calls it.
 type servers struct {
-	dir     string // of the commands, with the program in it
+	dir     string // of the commands, which contains the program
 	started map[string]string
 }
 
 // metered is the server whose output is in metrics.log.
 const metered = "127.0.0.1:8082"
 
-// arguments are those of glossa serve, as the README says them.
+// arguments are the arguments of glossa serve, as the README gives them.
 var arguments = map[string][]string{
 	"127.0.0.1:8080": nil,
 	"127.0.0.1:8081": {"--table-name", "glossa"},
@@ -35,7 +35,7 @@ var arguments = map[string][]string{
 
 var shownAddress = regexp.MustCompile(`127\.0\.0\.1:808[0-2]`)
 
-// real returns a command with the addresses that it is run with.
+// real returns a command with the servers' real addresses.
 func (s *servers) real(t *testing.T, command string) string {
 	return shownAddress.ReplaceAllStringFunc(command, func(shown string) string {
 		if s.started[shown] == "" {
@@ -62,11 +62,10 @@ func (s *servers) shown(out string) string {
 	return out
 }
 
-// standIns makes the environment that of an account of AWS which has a table and models,
-// all of them stand-ins.
+// standIns starts fakes of a table and of remote models and sets the environment to them.
 func standIns(t *testing.T) {
 	once := 0
-	bedrock := backendtest.NewService(t, "bedrock", func(_ int, r *backendtest.Request, w *backendtest.Reply) { claudeSays(r, w) })
+	bedrock := backendtest.NewService(t, "bedrock", func(_ int, r *backendtest.Request, w *backendtest.Reply) { fakeClaude(r, w) })
 	sagemaker := backendtest.NewService(t, "sagemaker", func(_ int, r *backendtest.Request, w *backendtest.Reply) {
 		if strings.Contains(r.Path, "llm-eu") {
 			if once++; once > 1 {
@@ -74,7 +73,7 @@ func standIns(t *testing.T) {
 				return
 			}
 		}
-		tgiSays(r, w)
+		fakeTGI(r, w)
 	})
 	for name, value := range map[string]string{
 		"GLOSSA_DYNAMODB_ENDPOINT": tabletest.New(t).URL, "GLOSSA_BEDROCK_ENDPOINT": bedrock.URL, "GLOSSA_SAGEMAKER_ENDPOINT": sagemaker.URL,
@@ -85,14 +84,14 @@ func standIns(t *testing.T) {
 	}
 }
 
-// The words of the stand-ins, whatever they are asked, but for a form.
+// The fakes' answer to every request, except one for structured output.
 var (
 	claudeWords = []string{"It stood", " at the end", " of the pier."}
 	tgiWords    = []string{" stood", " empty", " all winter."}
 )
 
-// claudeSays answers as Anthropic's models on Bedrock do.
-func claudeSays(r *backendtest.Request, w *backendtest.Reply) {
+// fakeClaude answers like Anthropic's models on Bedrock.
+func fakeClaude(r *backendtest.Request, w *backendtest.Reply) {
 	words := claudeWords
 	if sent, _ := json.Marshal(r.Body); strings.Contains(string(sent), "JSON Schema") {
 		words = []string{"Here it is: ", `{"name": "Carl", `, `"age": 10}`}
@@ -108,8 +107,8 @@ func claudeSays(r *backendtest.Request, w *backendtest.Reply) {
 	w.Event(`{"type": "message_stop", "amazon-bedrock-invocationMetrics": {"inputTokenCount": 11, "outputTokenCount": 9}}`)
 }
 
-// tgiSays answers as Text Generation Inference does.
-func tgiSays(r *backendtest.Request, w *backendtest.Reply) {
+// fakeTGI answers like Text Generation Inference.
+func fakeTGI(r *backendtest.Request, w *backendtest.Reply) {
 	const details = `"details": {"finish_reason": "eos_token", "generated_tokens": 4, "seed": null}`
 	if !r.Stream {
 		w.Whole(`[{"generated_text": ` + quoted(strings.Join(tgiWords, "")) + `, ` + details + `}]`)
@@ -126,10 +125,10 @@ func quoted(s string) string {
 	return string(b)
 }
 
-// recordTable lists the records of remote models that are inside the program, with the
-// pages that the fixtures of pkg/schema were made from.
+// recordTable lists the built-in records of remote models, with the source pages of the
+// fixtures of pkg/schema.
 func recordTable(t *testing.T) string {
-	items, err := inside(t.Context(), false)
+	items, err := builtinRecords(t.Context(), false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,12 +25,12 @@ import (
 	"glossa/pkg/wire"
 )
 
-var updateReadme = flag.Bool("update", false, "rewrite what README.md shows")
+var updateReadme = flag.Bool("update", false, "rewrite the outputs in README.md")
 
 const readme = "../../README.md"
 
-// TestMain lets the test binary be the program, so that commands of the README run
-// as a user runs them.
+// TestMain lets the test binary act as the program, so that the README's commands run as
+// for a user.
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == "glossa" {
 		main()
@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// The README shows what its commands print, and tables made from the program.
+// The README shows the outputs of its commands, and tables generated from the program.
 func TestReadme(t *testing.T) {
 	for _, tool := range []string{"sh", "curl"} {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -67,12 +67,12 @@ func TestReadme(t *testing.T) {
 			t.Fatal(err)
 		}
 	case volatile(text) != volatile(old):
-		t.Errorf("README.md does not show what is so (go test ./functions/glossa -update mends it):\n%s", firstDifference(volatile(old), volatile(text)))
+		t.Errorf("README.md is outdated (run go test ./functions/glossa -update):\n%s", firstDifference(volatile(old), volatile(text)))
 	}
 }
 
-// startServer runs glossa serve on a free port and returns its address; what follows it
-// goes to rest. A nil writer is none.
+// startServer runs glossa serve on a free port and returns its address. Output after the
+// address goes to rest. A nil writer discards.
 func startServer(t *testing.T, program string, log, rest io.Writer, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), program, append([]string{"serve", "--port", "0"}, args...)...)
@@ -101,13 +101,13 @@ func startServer(t *testing.T, program string, log, rest io.Writer, args ...stri
 }
 
 var (
-	// console is a block of commands, "$ command", each followed by what it prints.
+	// console is a block of commands, "$ command", each followed by its output.
 	console = regexp.MustCompile("(?s)```console\n(.*?)```")
-	// file is a block that commands read, under the name behind its language.
+	// file is a block that commands read as a file; its name follows the language.
 	file = regexp.MustCompile("(?s)```json (\\S+)\n(.*?)```")
 )
 
-// rerun returns the text with the output of each console command as it is now.
+// rerun returns the text with the current output of each console command.
 func rerun(t *testing.T, text string, s *servers) string {
 	for _, block := range file.FindAllStringSubmatch(text, -1) {
 		if err := os.WriteFile(filepath.Join(s.dir, block[1]), []byte(block[2]), 0o600); err != nil {
@@ -127,7 +127,7 @@ func rerun(t *testing.T, text string, s *servers) string {
 	})
 }
 
-// shell runs a command and returns what it prints, as a terminal shows it.
+// shell runs a command and returns its output, as a terminal shows it.
 func shell(t *testing.T, command string, s *servers) string {
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", s.real(t, command))
 	cmd.Dir = s.dir
@@ -145,7 +145,7 @@ func shell(t *testing.T, command string, s *servers) string {
 	return strings.ReplaceAll(out, "\n\n", "\n")
 }
 
-// volatile masks what differs from run to run: ids, times and speeds.
+// volatile masks ids, times and speeds, which differ between runs.
 func volatile(s string) string {
 	for pattern, mask := range map[string]string{
 		`cmpl-[0-9a-f]{24}`: "cmpl-ID",
@@ -177,7 +177,7 @@ func firstDifference(a, b string) string {
 	return "one is longer"
 }
 
-// section is a part of the README that the program writes.
+// section is a generated part of the README.
 var section = regexp.MustCompile(`(?s)<!-- generated: (\w+) -->\n.*?<!-- end -->`)
 
 func replaceSections(t *testing.T, text string) string {
@@ -226,7 +226,7 @@ func replaceSections(t *testing.T, text string) string {
 			}
 			made = firstTable(string(b))
 		default:
-			t.Errorf("nothing makes the section %q", name)
+			t.Errorf("nothing generates the section %q", name)
 		}
 		return "<!-- generated: " + name + " -->\n" + made + "<!-- end -->"
 	})

@@ -25,25 +25,25 @@ const serveUsage = "[--host H] [--port N] [--checkpoints DIR|s3://BUCKET/PREFIX]
 // serve answers HTTP until a signal.
 func serve(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writer) error {
 	f := flags("serve", serveUsage, stdout)
-	host := f.String("host", "localhost", "address to listen on; localhost is 127.0.0.1, which only this machine reaches")
+	host := f.String("host", "localhost", "address to listen on; localhost is 127.0.0.1, reachable only from this machine")
 	port := f.Int("port", 8080, "port to listen on; 0 chooses a free one")
-	dir := f.String("checkpoints", "", "directory of training runs, or s3://bucket/prefix, served beside the starters; uploads go there (GLOSSA_CHECKPOINTS)")
+	dir := f.String("checkpoints", "", "directory of training runs, or s3://bucket/prefix, served in addition to the starters; uploads are stored there (GLOSSA_CHECKPOINTS)")
 	table := tableFlag(f)
-	workers := f.Int("workers", 0, fmt.Sprintf("generations at once; more wait in a queue (GLOSSA_WORKERS; default %d)", app.DefaultWorkers))
-	weights := f.String("memory", "", "memory for the weights of open models, such as 8GiB; what was not used for long goes (GLOSSA_MEMORY; default three quarters)")
+	workers := f.Int("workers", 0, fmt.Sprintf("concurrent generations; more wait in a queue (GLOSSA_WORKERS; default %d)", app.DefaultWorkers))
+	weights := f.String("memory", "", "memory for the weights of open models, such as 8GiB; the least recently used are evicted (GLOSSA_MEMORY; default three quarters)")
 	quant := f.String("quant", "", "weights in memory: "+strings.Join(catalog.Quants(), ", ")+" (GLOSSA_QUANT; default stored)")
-	auth := f.Bool("auth", false, "ask for a key of --accounts, of the table, of GLOSSA_KEYS or UPLOAD_SECRET on all but the public routes")
+	auth := f.Bool("auth", false, "require a key of --accounts, of the table, of GLOSSA_KEYS or UPLOAD_SECRET on all but the public routes")
 	accounts := f.String("accounts", "", "`file` of users and API keys, see glossa user and glossa key (GLOSSA_ACCOUNTS)")
-	namespace := f.String("namespace", "", "instead of log lines write lines of metrics to stdout, in CloudWatch's embedded format and this namespace (GLOSSA_NAMESPACE)")
-	open := f.Bool("open", false, "serve other machines without asking for a key")
-	hosts := f.String("hosts", "", "`names` of the server, separated by commas; without keys only these, localhost and addresses are answered; * for all (GLOSSA_HOSTS)")
+	namespace := f.String("namespace", "", "write metrics in CloudWatch's embedded format with this namespace to stdout, instead of log lines (GLOSSA_NAMESPACE)")
+	open := f.Bool("open", false, "serve other machines without requiring a key")
+	hosts := f.String("hosts", "", "`names` of the server, separated by commas; without keys the server answers only these, localhost and IP addresses; * for all (GLOSSA_HOSTS)")
 	origins := f.String("origins", "", "`origins` of other web pages that may use the server, separated by commas: https://app.example.com; * for all (GLOSSA_ORIGINS)")
 	if err := parse(f, args, false); err != nil {
 		return err
 	}
 	switch {
 	case *auth && *open:
-		return fmt.Errorf("%w: --auth and --open exclude each other", errUsage)
+		return fmt.Errorf("%w: --auth and --open cannot be used together", errUsage)
 	case *workers < 0:
 		return fmt.Errorf("%w: --workers %d: at least 1", errUsage, *workers)
 	case *port < 0 || *port > 65535:
@@ -55,7 +55,7 @@ func serve(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Wr
 	}
 	cfg.Auth, cfg.Uploads, cfg.Accounts = *auth, true, cmp.Or(*accounts, cfg.Accounts)
 	cfg.Table, cfg.Listen = cmp.Or(*table, cfg.Table), net.JoinHostPort(*host, strconv.Itoa(*port))
-	if err := browsers(&cfg, *hosts, *origins); err != nil {
+	if err := browserFlags(&cfg, *hosts, *origins); err != nil {
 		return err
 	}
 	cfg.Workers, cfg.Quant = cmp.Or(*workers, cfg.Workers), cmp.Or(*quant, cfg.Quant)
@@ -88,8 +88,8 @@ func serve(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Wr
 	return a.Serve(ctx, ln)
 }
 
-// browsers puts the flags of that name into cfg, where they are given.
-func browsers(cfg *app.Config, hosts, origins string) error {
+// browserFlags copies --hosts and --origins into cfg, if they are set.
+func browserFlags(cfg *app.Config, hosts, origins string) error {
 	names, err := app.ParseList(hosts, httpx.CheckNames)
 	if err != nil {
 		return fmt.Errorf("%w: --hosts: %w", errUsage, err)
@@ -107,7 +107,7 @@ func browsers(cfg *app.Config, hosts, origins string) error {
 	return nil
 }
 
-// environment returns the environment's configuration, with the account of AWS that its
+// environment returns the environment's configuration, with the AWS account that the AWS
 // CLI would use.
 func environment() (app.Config, error) {
 	cfg, err := app.Environment()
@@ -115,8 +115,8 @@ func environment() (app.Config, error) {
 	return cfg, err
 }
 
-// configure returns the environment's configuration with what this program adds:
-// the starters, the given directory and the figures for Prometheus.
+// configure returns the environment's configuration with this program's additions: the
+// starters, the given directory and the metrics for Prometheus.
 func configure(checkpoints string) (app.Config, error) {
 	cfg, err := environment()
 	if err != nil {
@@ -131,17 +131,17 @@ func configure(checkpoints string) (app.Config, error) {
 	return cfg, nil
 }
 
-// open returns the app of a command that serves nobody.
+// open returns the app of a command that does not serve.
 func open(checkpoints string) (*app.App, error) {
 	cfg, err := configure(checkpoints)
 	if err != nil {
 		return nil, err
 	}
-	cfg.Accounts = "" // nobody is asked for a key
+	cfg.Accounts = "" // keys are not checked
 	return app.New(cfg)
 }
 
-// greet tells where the server is and shows a request that works.
+// greet prints the server's address and a request that works.
 func greet(ctx context.Context, w io.Writer, a *app.App, addr net.Addr, auth bool) {
 	entries, problems := a.Catalog().Entries(ctx)
 	url := "http://" + addr.String()

@@ -18,7 +18,7 @@ import (
 	"glossa/pkg/engine/checkpoint/checkpointtest"
 )
 
-// goldenRun returns a directory that holds the run "golden".
+// goldenRun returns a directory with the run "golden".
 func goldenRun(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -41,8 +41,7 @@ func goldenRun(t *testing.T) string {
 	return dir
 }
 
-// TestServe starts the server as an operator does, runs the command that it shows
-// and stops it.
+// TestServe starts the server, runs the command that it prints and stops it.
 func TestServe(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	out, stdout := io.Pipe()
@@ -83,8 +82,8 @@ func TestServeRefuses(t *testing.T) {
 		says   string
 	}{
 		"--bogus":                      {2, "usage: glossa serve"},
-		"extra":                        {2, `"extra" is no flag`},
-		"--auth --open":                {2, "exclude each other"},
+		"extra":                        {2, `"extra" is not a flag`},
+		"--auth --open":                {2, "cannot be used together"},
 		"--port 70000":                 {2, "--port"},
 		"--workers -1":                 {2, "--workers"},
 		"--namespace AWS/x":            {2, "--namespace"},
@@ -102,13 +101,13 @@ func TestServeRefuses(t *testing.T) {
 	}
 }
 
-// Flags stand before the environment, where they are given.
+// Flags override the environment.
 func TestServeBrowsers(t *testing.T) {
 	cfg := app.Config{Hosts: []string{"of.env"}, Origins: []string{"https://of.env"}}
-	if err := browsers(&cfg, "", ""); err != nil || !slices.Equal(cfg.Hosts, []string{"of.env"}) || !slices.Equal(cfg.Origins, []string{"https://of.env"}) {
+	if err := browserFlags(&cfg, "", ""); err != nil || !slices.Equal(cfg.Hosts, []string{"of.env"}) || !slices.Equal(cfg.Origins, []string{"https://of.env"}) {
 		t.Errorf("without flags: %v, %v, %v", cfg.Hosts, cfg.Origins, err)
 	}
-	if err := browsers(&cfg, "a,b", "*"); err != nil || !slices.Equal(cfg.Hosts, []string{"a", "b"}) || !slices.Equal(cfg.Origins, []string{"*"}) {
+	if err := browserFlags(&cfg, "a,b", "*"); err != nil || !slices.Equal(cfg.Hosts, []string{"a", "b"}) || !slices.Equal(cfg.Origins, []string{"*"}) {
 		t.Errorf("with flags: %v, %v, %v", cfg.Hosts, cfg.Origins, err)
 	}
 }

@@ -19,25 +19,25 @@ const trainUsage = "--text F --out DIR [--tokenizer bpe|char|word] [--steps N] .
 func trainModel(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	var c train.Config
 	f := flags("train", trainUsage, stdout)
-	text := f.String("text", "", "`file` to learn, UTF-8; - is the standard input")
-	out := f.String("out", "", "`directory` of the run; one that is there is resumed")
+	text := f.String("text", "", "`file` to train on, UTF-8; - is the standard input")
+	out := f.String("out", "", "`directory` of the run; an existing run is resumed")
 	f.StringVar(&c.Tokenizer, "tokenizer", "bpe", "bpe, char or word")
-	f.StringVar(&c.Domain, "domain", "novels", "what the text is about, for listings")
+	f.StringVar(&c.Domain, "domain", "novels", "subject of the text, for listings")
 	f.IntVar(&c.Steps, "steps", 2000, "optimiser steps")
-	f.IntVar(&c.VocabSize, "vocab", 0, "tokens in the vocabulary at most; 0 is 2000 for bpe, all words for word")
+	f.IntVar(&c.VocabSize, "vocab", 0, "maximum size of the vocabulary; 0: 2000 for bpe, all words for word")
 	f.IntVar(&c.NLayer, "layers", 4, "transformer blocks")
 	f.IntVar(&c.NEmbd, "embd", 128, "width of the model")
-	f.IntVar(&c.NHead, "heads", 0, "attention heads; 0 is one for each 32 of --embd")
+	f.IntVar(&c.NHead, "heads", 0, "attention heads; 0: one for each 32 of --embd")
 	f.IntVar(&c.BlockSize, "context", 256, "context in tokens")
 	f.IntVar(&c.BatchSize, "batch", 16, "windows of --context tokens in a step")
 	f.Float64Var(&c.LR, "lr", 1e-3, "peak learning rate")
 	f.Uint64Var(&c.Seed, "seed", 1, "the same seed gives the same losses")
-	f.Float64Var(&c.ValFraction, "val", 0.05, "`share` of the text, its end, that is held out to validate")
+	f.Float64Var(&c.ValFraction, "val", 0.05, "`share` of the text, from its end, that is held out for validation")
 	if err := parse(f, args, false); err != nil {
 		return err
 	}
 	if *text == "" || *out == "" {
-		return fmt.Errorf("%w: --text and --out are needed", errUsage)
+		return fmt.Errorf("%w: --text and --out are required", errUsage)
 	}
 	body, err := readText(*text, stdin)
 	if err != nil {
@@ -46,19 +46,19 @@ func trainModel(ctx context.Context, args []string, stdin io.Reader, stdout, std
 	return runTraining(ctx, c, body, *out, stdout, stderr)
 }
 
-// runTraining trains with a bar on notes; a signal stops it after the step, and it
-// says how to go on.
+// runTraining trains with a bar on notes. A signal stops it after the current step; it
+// then prints how to resume.
 func runTraining(ctx context.Context, c train.Config, text, dir string, out, notes io.Writer) error {
 	bar, last := newBar(notes), train.Progress{}
 	var val *float64
 	err := train.Run(ctx, c, text, dir, func(p train.Progress) {
 		if last.Step == 0 && p.Step > 1 {
-			fmt.Fprintf(notes, "going on after step %d\n", p.Step-1)
+			fmt.Fprintf(notes, "resuming after step %d\n", p.Step-1)
 		}
 		if p.ValLoss != nil {
 			val = p.ValLoss
 		}
-		bar.show(mark{p.Step, p.Steps, p.Loss, val, p.TokensPerSecond, p.Left}, time.Now())
+		bar.show(trainProgress{p.Step, p.Steps, p.Loss, val, p.TokensPerSecond, p.Left}, time.Now())
 		last = p
 	})
 	bar.end()
@@ -69,11 +69,11 @@ func runTraining(ctx context.Context, c train.Config, text, dir string, out, not
 	case ctx.Err() == nil || !errors.Is(err, context.Cause(ctx)) || last.Step == 0:
 		return err
 	}
-	fmt.Fprintf(notes, "step %d of %d is saved in %s: the same command goes on from there\n", last.Step, last.Steps, dir)
+	fmt.Fprintf(notes, "step %d of %d is saved in %s: run the same command to resume\n", last.Step, last.Steps, dir)
 	return fmt.Errorf("stopped: %w", context.Cause(ctx))
 }
 
-// readText returns the text to learn.
+// readText returns the training text.
 func readText(name string, stdin io.Reader) (string, error) {
 	var b []byte
 	var err error

@@ -41,7 +41,7 @@ func TestTrain(t *testing.T) {
 	}
 }
 
-// stopAfter is a writer that ends a context with its n-th write.
+// stopAfter is a writer that cancels a context at its n-th write.
 type stopAfter struct {
 	bytes.Buffer
 	n    int
@@ -68,14 +68,14 @@ func TestTrainIsResumed(t *testing.T) {
 	stopped := errors.New("a signal")
 	notes := &stopAfter{n: 1, stop: func() { cancel(stopped) }} // with the first line of progress
 	err := trainModel(ctx, args, nil, new(bytes.Buffer), notes)
-	if !errors.Is(err, stopped) || !strings.Contains(notes.String(), "step 1 of 5 is saved in "+dir+": the same command goes on from there\n") {
+	if !errors.Is(err, stopped) || !strings.Contains(notes.String(), "step 1 of 5 is saved in "+dir+": run the same command to resume\n") {
 		t.Fatalf("%q, %v", notes, err)
 	}
 	var out, again bytes.Buffer
 	if err := trainModel(t.Context(), args, nil, &out, &again); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.HasPrefix(again.String(), "going on after step 1\n") || !strings.Contains(again.String(), "step 5/5") {
+	if !strings.HasPrefix(again.String(), "resuming after step 1\n") || !strings.Contains(again.String(), "step 5/5") {
 		t.Errorf("notes %q", &again)
 	}
 	if err := trainModel(t.Context(), append(args, "--lr", "0.5"), nil, &out, &again); err == nil || !strings.Contains(err.Error(), "lr differs") {
@@ -90,10 +90,10 @@ func TestTrainRefuses(t *testing.T) {
 		args        []string
 		want        string
 	}{
-		{"no text", "", []string{"--out", dir}, "--text and --out are needed"},
-		{"no directory", "", []string{"--text", "-"}, "--text and --out are needed"},
+		{"no text", "", []string{"--out", dir}, "--text and --out are required"},
+		{"no directory", "", []string{"--text", "-"}, "--text and --out are required"},
 		{"an unknown flag", "", []string{"--wrong"}, "wrong"},
-		{"an argument", "", []string{"--text", "-", "--out", dir, "more"}, `"more" is no flag`},
+		{"an argument", "", []string{"--text", "-", "--out", dir, "more"}, `"more" is not a flag`},
 		{"an empty text", "", []string{"--text", "-", "--out", dir}, "- is empty"},
 		{"no such file", "", []string{"--text", filepath.Join(dir, "none"), "--out", dir}, "none"},
 		{"no UTF-8", "abc\xffdef", []string{"--text", "-", "--out", dir}, "byte 3 is not UTF-8"},

@@ -27,18 +27,18 @@ const userUsage = `add NAME --role R
 // user changes the users of the accounts.
 func user(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	f := flags("user", userUsage, stdout)
-	place, limits := accountsFlags(f), limitFlags(f)
+	source, limits := accountsFlags(f), limitFlags(f)
 	role := f.String("role", "", "add: admin, worker, client or monitor; the password is read from the terminal, or is the first line of the input")
 	name, verb, err := parseVerb(f, args)
 	if err != nil {
 		return err
 	}
-	store, err := place.store()
+	store, err := source.store()
 	if err != nil {
 		return err
 	}
 	if given := limits.given(f); given && verb != "limit" {
-		return fmt.Errorf("%w: limits are set by limit NAME", errUsage)
+		return fmt.Errorf("%w: only limit NAME sets limits", errUsage)
 	}
 	switch {
 	case verb == "limit" && name != "":
@@ -53,12 +53,12 @@ func user(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 	return fmt.Errorf("%w: add NAME, limit NAME, remove NAME or list", errUsage)
 }
 
-// addUser asks for the password once it is clear that the user can be added.
+// addUser asks for the password after it has checked that the user can be added.
 func addUser(ctx context.Context, store account.Store, name string, role account.Role, stdin io.Reader, stdout, stderr io.Writer) error {
 	if err := account.CheckUser(name, role); err != nil {
 		return fmt.Errorf("%w: %w", errUsage, err)
 	}
-	exists := fmt.Errorf("there is a user %s: remove it first, which ends its logins too", name)
+	exists := fmt.Errorf("the user %s exists: remove it first, which also ends its logins", name)
 	switch _, err := store.Get(ctx, account.User, name); {
 	case err == nil:
 		return exists
@@ -82,27 +82,27 @@ func addUser(ctx context.Context, store account.Store, name string, role account
 	return err
 }
 
-// removeUser removes a user, whose tokens are good for nothing then.
+// removeUser removes a user, which invalidates its tokens.
 func removeUser(ctx context.Context, store account.Store, name string, w io.Writer) error {
 	err := store.Delete(ctx, account.User, name)
 	if errors.Is(err, account.ErrNotFound) {
 		return fmt.Errorf("there is no user %s: glossa user list shows them", name)
 	}
 	if err != nil {
-		return advise(err)
+		return withHint(err)
 	}
 	_, err = fmt.Fprintf(w, "the user %s is removed; running servers know it within 5 s\n", name)
 	return err
 }
 
 // limitUser changes the limits of a user.
-func limitUser(ctx context.Context, store account.Store, name string, given *limitsGiven, f *flag.FlagSet, w io.Writer) error {
+func limitUser(ctx context.Context, store account.Store, name string, given *limitOptions, f *flag.FlagSet, w io.Writer) error {
 	c, err := store.Get(ctx, account.User, name)
 	if errors.Is(err, account.ErrNotFound) {
 		return fmt.Errorf("there is no user %s: glossa user list shows them", name)
 	}
 	if err != nil {
-		return advise(err)
+		return withHint(err)
 	}
 	return setLimits(ctx, store, c, given, f, w)
 }
@@ -111,7 +111,7 @@ func limitUser(ctx context.Context, store account.Store, name string, given *lim
 func listUsers(ctx context.Context, store account.Store, w io.Writer) error {
 	list, err := store.List(ctx, account.User)
 	if err != nil {
-		return advise(err)
+		return withHint(err)
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "NAME\tROLE\tCREATED\tLIMITS") // errors come with Flush
@@ -121,18 +121,18 @@ func listUsers(ctx context.Context, store account.Store, w io.Writer) error {
 	return t.Flush()
 }
 
-// isMissing tells that there is no file of accounts yet.
+// isMissing reports whether the file of accounts does not exist yet.
 func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
-// advise adds to a missing file how one is made.
-func advise(err error) error {
+// withHint adds to the error of a missing file how to create one.
+func withHint(err error) error {
 	if isMissing(err) {
-		return fmt.Errorf("%w: glossa user add and glossa key create make it", err)
+		return fmt.Errorf("%w: glossa user add and glossa key create create it", err)
 	}
 	return err
 }
 
-// parseVerb reads a word, a name in lower case, if there is one, and flags.
+// parseVerb reads a verb, an optional name, which it converts to lower case, and flags.
 func parseVerb(f *flag.FlagSet, args []string) (name, verb string, err error) {
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		verb, args = args[0], args[1:]
@@ -141,8 +141,8 @@ func parseVerb(f *flag.FlagSet, args []string) (name, verb string, err error) {
 	return strings.ToLower(name), verb, err
 }
 
-// readPassword reads a password twice from a terminal, which does not show it, or
-// the first line of anything else.
+// readPassword reads a password twice from a terminal without echo, or the first line of
+// any other input.
 func readPassword(ctx context.Context, in io.Reader, notes io.Writer) (string, error) {
 	if !isTerminal(in) {
 		line, err := bufio.NewReader(io.LimitReader(in, maxLine)).ReadString('\n')
@@ -163,8 +163,8 @@ func readPassword(ctx context.Context, in io.Reader, notes io.Writer) (string, e
 	return first, err
 }
 
-// ask reads a line that the terminal does not show. Reading cannot be interrupted,
-// so that a goroutine does it, until the process ends if need be.
+// ask reads a line from the terminal without echo. Reading cannot be interrupted, so a
+// goroutine does it, which may live until the process ends.
 func ask(ctx context.Context, fd int, prompt string, notes io.Writer) (string, error) {
 	type answer struct {
 		password []byte

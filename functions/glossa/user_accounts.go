@@ -11,19 +11,19 @@ import (
 	"glossa/pkg/account"
 )
 
-// A place is where users and keys are kept.
-type place struct{ file, table *string }
+// An accountSource names the file or table of users and keys.
+type accountSource struct{ file, table *string }
 
-// accountsFlags adds the flags that name it.
-func accountsFlags(f *flag.FlagSet) place {
-	return place{
-		f.String("accounts", "", "`file` of users and API keys, made if it is not there (GLOSSA_ACCOUNTS)"),
-		f.String("table-name", "", "DynamoDB `table` of users and API keys, where no file is named (GLOSSA_TABLE)"),
+// accountsFlags adds the flags that name the file or table of accounts.
+func accountsFlags(f *flag.FlagSet) accountSource {
+	return accountSource{
+		f.String("accounts", "", "`file` of users and API keys, created if missing (GLOSSA_ACCOUNTS)"),
+		f.String("table-name", "", "DynamoDB `table` of users and API keys, if no file is named (GLOSSA_TABLE)"),
 	}
 }
 
-// store opens the place that the flags name, else the one that the environment does.
-func (p place) store() (account.Store, error) {
+// store opens the file or table that the flags name, else the one of the environment.
+func (p accountSource) store() (account.Store, error) {
 	cfg, err := environment()
 	if err != nil {
 		return nil, err
@@ -32,7 +32,7 @@ func (p place) store() (account.Store, error) {
 	if file == "" && table == "" {
 		file, table = cfg.Accounts, cfg.Table
 	} else if file != "" && table != "" {
-		return nil, fmt.Errorf("%w: --accounts and --table-name exclude each other", errUsage)
+		return nil, fmt.Errorf("%w: --accounts and --table-name cannot be used together", errUsage)
 	}
 	switch {
 	case file != "":
@@ -47,33 +47,33 @@ func (p place) store() (account.Store, error) {
 	return account.NewTable(t), nil
 }
 
-// limitsGiven are the limits of a command line.
-type limitsGiven struct {
+// limitOptions holds the limits of a command line.
+type limitOptions struct {
 	requests   *string
 	day, month *int64
 	none       *bool
 }
 
 // limitFlags adds the flags of limits.
-func limitFlags(f *flag.FlagSet) *limitsGiven {
-	return &limitsGiven{
-		f.String("requests", "", "limit: `N/s or N/m`, requests in a second or a minute; 0: any number"),
-		f.Int64("tokens-per-day", 0, "limit: `tokens` of prompts and answers in a day (UTC); 0: any number"),
-		f.Int64("tokens-per-month", 0, "limit: `tokens` in a month (UTC); 0: any number"),
-		f.Bool("none", false, "limit: no limits but those that are named beside it"),
+func limitFlags(f *flag.FlagSet) *limitOptions {
+	return &limitOptions{
+		f.String("requests", "", "limit: `N/s or N/m`, requests per second or minute; 0: no limit"),
+		f.Int64("tokens-per-day", 0, "limit: `tokens` of prompts and answers per day (UTC); 0: no limit"),
+		f.Int64("tokens-per-month", 0, "limit: `tokens` per month (UTC); 0: no limit"),
+		f.Bool("none", false, "limit: remove all limits except those set by the other flags"),
 	}
 }
 
-// given tells whether any limit is named.
-func (g *limitsGiven) given(f *flag.FlagSet) (any bool) {
+// given reports whether any limit is set.
+func (g *limitOptions) given(f *flag.FlagSet) (any bool) {
 	f.Visit(func(one *flag.Flag) {
 		any = any || one.Name == "requests" || one.Name == "tokens-per-day" || one.Name == "tokens-per-month" || one.Name == "none"
 	})
 	return any
 }
 
-// apply changes those limits that are named.
-func (g *limitsGiven) apply(limits account.Limits, f *flag.FlagSet) (_ account.Limits, err error) {
+// apply changes the limits that are set.
+func (g *limitOptions) apply(limits account.Limits, f *flag.FlagSet) (_ account.Limits, err error) {
 	if *g.none {
 		limits = account.Limits{}
 	}
@@ -94,7 +94,7 @@ func (g *limitsGiven) apply(limits account.Limits, f *flag.FlagSet) (_ account.L
 }
 
 // setLimits changes the limits of a credential and prints them.
-func setLimits(ctx context.Context, store account.Store, c account.Credential, g *limitsGiven, f *flag.FlagSet, w io.Writer) error {
+func setLimits(ctx context.Context, store account.Store, c account.Credential, g *limitOptions, f *flag.FlagSet, w io.Writer) error {
 	if !g.given(f) {
 		return fmt.Errorf("%w: limit NAME with --requests, --tokens-per-day, --tokens-per-month or --none", errUsage)
 	}
@@ -103,7 +103,7 @@ func setLimits(ctx context.Context, store account.Store, c account.Credential, g
 		return fmt.Errorf("%w: %w", errUsage, err)
 	}
 	if err := store.SetLimits(ctx, c.Kind, c.ID, limits); errors.Is(err, account.ErrNotFound) {
-		return fmt.Errorf("the %s %s was deleted meanwhile", c.Kind, c.Name)
+		return fmt.Errorf("the %s %s was deleted in the meantime", c.Kind, c.Name)
 	} else if err != nil {
 		return err
 	}

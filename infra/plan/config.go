@@ -14,10 +14,10 @@ import (
 	"glossa/pkg/httpx"
 )
 
-// Who asks callers who they are.
+// How callers are authenticated.
 const (
-	Keys = "keys" // the functions: API keys and tokens in the table
-	IAM  = "iam"  // AWS: requests are signed with Signature Version 4, which fills the Authorization header
+	Keys = "keys" // by the functions: API keys and tokens in the table
+	IAM  = "iam"  // by AWS: requests are signed with Signature Version 4, which uses the Authorization header
 )
 
 // Limits of Lambda. Source: AWS Lambda Developer Guide, "Lambda quotas".
@@ -26,24 +26,24 @@ const (
 	MaxMemory = 10240 // MB
 )
 
-// A Config is what the operator chooses. [Parse] makes one, with the defaults.
+// A Config holds the operator's settings. [Parse] makes one, with the defaults.
 type Config struct {
 	Stage       string         // in the names of stacks and in the API's own URL
 	Memory      map[string]int // of each family's function, MB; 1769 MB have one vCPU
-	Provisioned map[string]int // instances that are always warm, of each family that has some
-	Reserved    map[string]int // instances at most, of each family that has a bound
+	Provisioned map[string]int // provisioned instances by family
+	Reserved    map[string]int // maximum instances by family
 	Auth        string         // [Keys] or [IAM]
-	Domain      string         // of the API; "": the one that AWS gives
+	Domain      string         // of the API; "": AWS's default
 	Certificate string         // ARN, of the domain, in the API's region
 	Rate, Burst int            // requests per second, and at once, before the API answers 429
 	Namespace   string         // of the metrics
 	Prices      []Price
-	AlarmEmail  string   // receives alarms; "": nobody does
-	Origins     []string // of web pages that may use the API beside its own; "*" is all
-	Settings    []string // of the functions, of [Settings]
+	AlarmEmail  string   // receives alarms; "": none
+	Origins     []string // of other web pages that may use the API; "*" is all
+	Settings    []string // for the functions, from [Settings]
 }
 
-// A Price is what the tokens of a model cost, in dollars for a million.
+// A Price is the price of a model's tokens, in dollars per million.
 type Price struct {
 	Model   string
 	In, Out float64
@@ -58,24 +58,25 @@ type Context struct{ Name, Default, Meaning string }
 // Contexts lists what [Parse] asks for.
 func Contexts() []Context {
 	return []Context{
-		{"stage", "dev", "in the names of stacks and in the API's URL; " + Production + " protects its data from deletion"},
-		{"memory", "1769", "of the functions, MB: 1769, or 1769,openai=3008"},
-		{"provisioned", "0", "instances that are always warm: 0, or openai=1,alpha=2"},
-		{"reserved", "0", "instances at most: 0 is no bound; openai=50"},
+		{"stage", "dev", "part of the names of stacks and of the API's URL; " + Production + " protects its data from deletion"},
+		{"memory", "1769", "memory of the functions in MB: 1769, or 1769,openai=3008"},
+		{"provisioned", "0", "provisioned instances: 0, or openai=1,alpha=2"},
+		{"reserved", "0", "maximum instances: 0 is no limit; openai=50"},
 		{"auth", Keys, "keys: glossa's own API keys; iam: AWS signatures, and no keys"},
 		{"domain", "", "custom domain of the API"},
 		{"certificate", "", "ARN of the domain's certificate, in the API's region"},
 		{"rate", "100", "requests per second before the API answers 429"},
 		{"burst", "200", "requests at once before the API answers 429"},
-		{"namespace", "Codenator/api-layer/", "of the metrics in CloudWatch"},
-		{"prices", "", "dollars for a million tokens in and out, by model: amazon.titan=0.3/0.4,tgi.phi=0/0"},
-		{"alarm-email", "", "address that is told of alarms"},
+		{"namespace", "Codenator/api-layer/", "namespace of the metrics in CloudWatch"},
+		{"prices", "", "dollars per million tokens in and out, by model: amazon.titan=0.3/0.4,tgi.phi=0/0"},
+		{"alarm-email", "", "email address that receives alarms"},
 		{"origins", "*", "origins of other web pages that may use the API, separated by commas: https://app.example.com; * for all, " + ownOrigin + " for none"},
-		{"settings", "", "of the functions, with commas between them: " + strings.Join(Settings(), ", ")},
+		{"settings", "", "settings of the functions, separated by commas: " + strings.Join(Settings(), ", ")},
 	}
 }
 
-// Settings lists what the context settings turns on: a variable of the functions each.
+// Settings lists the values of the context settings. Each turns on a variable of the
+// functions.
 func Settings() []string { return []string{"listed-only", "ignore-unmapped", "empty-lines"} }
 
 // variable returns the environment variable of a setting.
@@ -91,11 +92,11 @@ var (
 	namespaceName = regexp.MustCompile(`^[0-9A-Za-z.\-_/#]([0-9A-Za-z.\-_/# ]{0,254}[0-9A-Za-z.\-_/#])?$`)
 )
 
-// ownOrigin is the value of the context origins that names no other.
+// ownOrigin is the value of the context origins that allows no other origin.
 const ownOrigin = "own"
 
-// Parse returns the operator's choices; get gives the value of a context, "" for none.
-// The error names each context that is wrong.
+// Parse returns the operator's settings. get returns the value of a context, "" if it is
+// not set. The error names each invalid context.
 func Parse(get func(name string) string) (Config, error) {
 	p := parser{get: get, families: app.Families(), defaults: map[string]string{}}
 	for _, c := range Contexts() {
@@ -122,14 +123,14 @@ func Parse(get func(name string) string) (Config, error) {
 	}
 	for family, n := range cfg.Provisioned {
 		if bound := cfg.Reserved[family]; bound > 0 && bound < n {
-			p.fail("provisioned", "%d of %s are more than the %d that are reserved", n, family, bound)
+			p.fail("provisioned", "%d of %s exceed the %d that are reserved", n, family, bound)
 		}
 	}
 	return cfg, errors.Join(p.errs...)
 }
 
-// Unknown returns the names among those given that are no context of ours. Those of the
-// CDK itself have a colon or an at sign in them.
+// Unknown returns the names that are not contexts of this app. Contexts of the CDK itself
+// contain a colon or an at sign.
 func Unknown(names []string) (unknown []string) {
 	for _, name := range names {
 		ours := slices.ContainsFunc(Contexts(), func(c Context) bool { return c.Name == name })
@@ -140,7 +141,7 @@ func Unknown(names []string) (unknown []string) {
 	return unknown
 }
 
-// parser reads contexts and keeps what is wrong.
+// parser reads contexts and collects errors.
 type parser struct {
 	get      func(string) string
 	families []string
@@ -165,12 +166,12 @@ func (p *parser) matching(name string, form *regexp.Regexp) string {
 func (p *parser) number(name, v string, least, most int) int {
 	n, err := strconv.Atoi(v)
 	if err != nil || n < least || n > most {
-		p.fail(name, "%q is no number from %d to %d", v, least, most)
+		p.fail(name, "%q is not a number from %d to %d", v, least, most)
 	}
 	return n
 }
 
-// perFamily reads "NUMBER,FAMILY=NUMBER,...", of which the first is for all others.
+// perFamily reads "NUMBER,FAMILY=NUMBER,...". The first number applies to all other families.
 func (p *parser) perFamily(name string, least, most int) map[string]int {
 	all := p.number(name, p.defaults[name], least, most)
 	own := map[string]int{}
@@ -180,7 +181,7 @@ func (p *parser) perFamily(name string, least, most int) map[string]int {
 		case !ok:
 			all = p.number(name, field, least, most)
 		case !slices.Contains(p.families, family):
-			p.fail(name, "there is no family %q: %s", family, strings.Join(p.families, ", "))
+			p.fail(name, "unknown family %q; known are %s", family, strings.Join(p.families, ", "))
 		default:
 			own[family] = p.number(name, v, least, most)
 		}
@@ -193,8 +194,8 @@ func (p *parser) perFamily(name string, least, most int) map[string]int {
 	return own
 }
 
-// origins reads a list, or [ownOrigin]. Seed 002 answers pages of all origins, and keys come
-// in headers, which no browser adds by itself.
+// origins reads a list, or [ownOrigin]. Seed 002 answers pages of all origins; that is safe
+// because keys are sent in headers, which browsers do not add by themselves.
 func (p *parser) origins() []string {
 	v := p.value("origins")
 	if v == ownOrigin {
@@ -215,7 +216,7 @@ func (p *parser) settings() (list []string) {
 	}
 	for name := range strings.SplitSeq(v, ",") {
 		if !slices.Contains(Settings(), name) {
-			p.fail("settings", "%q is none of %s", name, strings.Join(Settings(), ", "))
+			p.fail("settings", "%q is not one of %s", name, strings.Join(Settings(), ", "))
 		}
 		list = append(list, name)
 	}

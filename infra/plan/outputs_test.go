@@ -10,7 +10,7 @@ import (
 	"glossa/pkg/deployment"
 )
 
-// The document names the outputs as the stacks do.
+// The document and the stacks use the same names of outputs.
 func TestOutputs(t *testing.T) {
 	outputs := deployment.Outputs(app.Families())
 	readme, err := os.ReadFile("../../README.md")
@@ -19,7 +19,7 @@ func TestOutputs(t *testing.T) {
 	}
 	found := regexp.MustCompile("[(`]output ([A-Za-z0-9]+)").FindAllSubmatch(readme, -1)
 	if len(found) < 4 {
-		t.Errorf("%q: the document asks for other outputs", found)
+		t.Errorf("%q: the document names other outputs", found)
 	}
 	for _, name := range found {
 		if !slices.Contains(outputs, string(name[1])) {

@@ -10,14 +10,14 @@ import (
 	"glossa/pkg/httpx"
 )
 
-// MaxResources is how many resources a REST API may have unless the quota is raised.
+// MaxResources is the default quota of resources of a REST API.
 // Source: API Gateway Developer Guide, "Quotas for configuring and running a REST API".
 const MaxResources = 300
 
-// CatchAll is the family that answers paths that nobody has, and those that all have.
+// CatchAll is the family that answers unknown paths and the paths that all families have.
 const CatchAll = "alephalpha"
 
-// greedy is the last part of a resource that has all paths below its parent.
+// greedy is the last part of a resource that matches all paths below its parent.
 const greedy = "{proxy+}"
 
 // A Family is a function and its routes.
@@ -26,15 +26,15 @@ type Family struct {
 	Routes []httpx.Route
 }
 
-// A Path is a resource of the REST API and the family that answers all its methods:
-// those that it has no route for too, so that 405, HEAD and OPTIONS are the same here
-// as elsewhere.
+// A Path is a resource of the REST API and the family that answers all its methods,
+// including those without a route, so that 405, HEAD and OPTIONS behave the same
+// everywhere.
 type Path struct{ Resource, Family string }
 
-// Paths returns the resources of the REST API, in order. API Gateway's variables stand
-// for whole parts of a path and one for the rest, at the end: a pattern with a name in
-// its middle that may hold slashes is one resource for all that begins like it, and the
-// function tells what follows apart.
+// Paths returns the resources of the REST API, in order. API Gateway's variables match whole
+// parts of a path, or the rest at its end. A pattern with a name in its middle that may
+// contain slashes becomes one resource for everything with its prefix, and the function
+// distinguishes what follows.
 func Paths(families []Family) ([]Path, error) {
 	owners := map[string][]string{}
 	for _, f := range families {
@@ -59,7 +59,7 @@ func Paths(families []Family) ([]Path, error) {
 			of = []string{CatchAll}
 		}
 		if len(of) > 1 {
-			return nil, fmt.Errorf("%s belongs to %s: API Gateway tells methods and paths apart, nothing else", r, strings.Join(of, " and "))
+			return nil, fmt.Errorf("%s belongs to %s: API Gateway distinguishes only methods and paths", r, strings.Join(of, " and "))
 		}
 		paths = append(paths, Path{r, of[0]})
 	}
@@ -79,20 +79,21 @@ func resource(pattern string) (string, error) {
 			break
 		}
 		if part == "" || part == "{$}" {
-			return "", fmt.Errorf("%s: API Gateway has no path that ends in a slash", pattern)
+			return "", fmt.Errorf("%s: API Gateway does not support paths that end in a slash", pattern)
 		}
 		parts = append(parts, part)
 	}
 	return "/" + strings.Join(parts, "/"), nil
 }
 
-// partName is what a part of a resource may be, as API Gateway says when it refuses one.
+// partName matches the parts of resources that API Gateway accepts, as its error message
+// says.
 var partName = regexp.MustCompile(`^([a-zA-Z0-9._:-]+|\{[a-zA-Z0-9._-]+\+?\})$`)
 
-// checkTree says why API Gateway would not take the paths.
+// checkTree returns the reasons why API Gateway would reject the paths.
 func checkTree(paths []Path) error {
 	nodes := map[string]bool{}
-	variables := map[string]string{} // of a parent: it can have one
+	variables := map[string]string{} // by parent: each can have one
 	var errs []error
 	for _, p := range paths {
 		parent := ""
@@ -102,9 +103,9 @@ func checkTree(paths []Path) error {
 			case part == "":
 				continue
 			case !partName.MatchString(part):
-				errs = append(errs, fmt.Errorf("%s: API Gateway takes no part %q", p.Resource, part))
+				errs = append(errs, fmt.Errorf("%s: API Gateway does not accept the part %q", p.Resource, part))
 			case variable && variables[parent] != "" && variables[parent] != part:
-				errs = append(errs, fmt.Errorf("%s: its parent has the variable %s, and may have one", p.Resource, variables[parent]))
+				errs = append(errs, fmt.Errorf("%s: its parent has the variable %s, and may have only one", p.Resource, variables[parent]))
 			case variable:
 				variables[parent] = part
 			}
@@ -113,13 +114,13 @@ func checkTree(paths []Path) error {
 		}
 	}
 	if len(nodes) > MaxResources {
-		errs = append(errs, fmt.Errorf("%d resources are more than the %d of API Gateway's quota", len(nodes), MaxResources))
+		errs = append(errs, fmt.Errorf("%d resources exceed API Gateway's quota of %d", len(nodes), MaxResources))
 	}
 	return errors.Join(errs...)
 }
 
-// Route returns the path that API Gateway chooses for the path of a request: at each
-// part what is spelled out before a variable, and that before the rest.
+// Route returns the path that API Gateway chooses for the path of a request: at each part a
+// literal before a variable, and a variable before the rest.
 func Route(paths []Path, request string) (Path, bool) {
 	parts := strings.Split(strings.TrimPrefix(request, "/"), "/")
 	best, rank := Path{}, ""
@@ -131,7 +132,7 @@ func Route(paths []Path, request string) (Path, bool) {
 	return best, rank != ""
 }
 
-// match says how well a resource fits the parts of a path: the greater, the better.
+// match ranks how well a resource matches the parts of a path: a greater rank is better.
 func match(resource string, parts []string) (rank string, ok bool) {
 	own := strings.Split(strings.TrimPrefix(resource, "/"), "/")
 	for i, part := range own {

@@ -8,34 +8,33 @@ import (
 	"glossa/pkg/deployment"
 )
 
-// A Statement allows actions in an IAM policy. Resources are in the syntax of
+// A Statement allows actions in an IAM policy. Resources use the syntax of
 // CloudFormation's Fn::Sub, with the names of references.
 type Statement struct {
 	Sid       string
 	Actions   []string
 	Resources []string
-	// Condition is by operator and key.
+	// Condition holds values by operator and key.
 	Condition map[string]map[string][]string
-	Reason    string // what the function does with it
-	// Wildcards says why resources are no narrower; there is none without it.
+	Reason    string // the function's use of it
+	// Wildcards says why resources are not narrower. It is required if there is a wildcard.
 	Wildcards string
 }
 
-// references are the names in the resources of statements and the values of environments
-// that a deployment gives a meaning to, beside those of CloudFormation.
+// references are the names, in resources of statements and values of environments, that a
+// deployment resolves in addition to CloudFormation's.
 func references() []string {
 	return []string{"Table", "TableArn", "Bucket", "BucketArn", "LogGroupArn", "TopicArn"}
 }
 
 var reference = regexp.MustCompile(`\$\{([^}]*)\}`)
 
-// sample returns a text with a value in the place of each reference, such as a
-// deployment might give.
+// sample returns a text with each reference replaced by a possible value of a deployment.
 func sample(s string) string {
 	return reference.ReplaceAllStringFunc(s, func(r string) string { return "some-" + strings.ToLower(strings.Trim(r, "${}")) })
 }
 
-// unknown returns the references in a text that nobody gives a meaning to.
+// unknown returns the references in a text that no deployment resolves.
 func unknown(s string) (names []string) {
 	for _, found := range reference.FindAllStringSubmatch(s, -1) {
 		if name := found[1]; !strings.HasPrefix(name, "AWS::") && !slices.Contains(references(), name) {
@@ -50,11 +49,11 @@ const (
 	bucketARN = "${BucketArn}"
 )
 
-// statements returns what the function of a family may do.
+// statements returns the permissions of the function of a family.
 func statements(family string, streams bool) []Statement {
 	list := []Statement{logs(), readItems(), query(), count(), readCheckpoints(), listCheckpoints(), bedrock(streams), sagemaker()}
 	switch family {
-	case CatchAll: // which has the log-in
+	case CatchAll: // which serves the log-in
 		list = append(list, logIn())
 	case "alpha":
 		list = append(list, publish(), assemble(), listUploads())
@@ -67,7 +66,7 @@ func logs() Statement {
 		Sid: "Logs", Actions: []string{"logs:CreateLogStream", "logs:PutLogEvents"}, Resources: []string{"${LogGroupArn}"},
 		Reason: "one line for each request, which holds its metrics",
 		// The ARN of a log group ends in ":*" as CloudFormation gives it.
-		Wildcards: "each instance has a stream of its own in the function's group, whose name Lambda makes",
+		Wildcards: "each instance has its own stream in the function's group, whose name Lambda chooses",
 	}
 }
 
@@ -81,14 +80,14 @@ func readItems() Statement {
 func query() Statement {
 	return Statement{
 		Sid: "Lists", Actions: []string{"dynamodb:Query"}, Resources: []string{tableARN}, Condition: partitions("models", "usage"),
-		Reason: "all models, and what was used",
+		Reason: "lists models and usage",
 	}
 }
 
 func count() Statement {
 	return Statement{
 		Sid: "Counts", Actions: []string{"dynamodb:UpdateItem"}, Resources: []string{tableARN}, Condition: partitions("budget#*", "usage"),
-		Reason:    "what a request used is added up, and taken off its caller's budget",
+		Reason:    "the usage of a request is counted and deducted from its caller's budget",
 		Wildcards: "budgets have a partition for each caller",
 	}
 }
@@ -97,7 +96,7 @@ func logIn() Statement {
 	return Statement{
 		Sid: "LogIn", Actions: []string{"dynamodb:PutItem", "dynamodb:DeleteItem", "dynamodb:Query"}, Resources: []string{tableARN},
 		Condition: partitions("accounts"),
-		Reason:    "a log-in stores the hash of a token, and deletes the oldest of a user who has too many",
+		Reason:    "a log-in stores the hash of a token, and deletes the oldest of a user with too many",
 	}
 }
 
@@ -113,8 +112,8 @@ func listCheckpoints() Statement {
 	return Statement{
 		Sid: "Runs", Actions: []string{"s3:ListBucket"}, Resources: []string{bucketARN},
 		Condition: map[string]map[string][]string{"StringLike": {"s3:prefix": {deployment.Checkpoints + "/*"}}},
-		Reason:    "runs are found by what is there",
-		Wildcards: "prefixes of single runs lie below that of all",
+		Reason:    "runs are found by listing",
+		Wildcards: "the prefix of each run is below that of all runs",
 	}
 }
 
@@ -126,7 +125,7 @@ func publish() Statement {
 		Actions:   []string{"s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"},
 		Resources: []string{bucketARN + "/" + deployment.Checkpoints + "/*"},
 		Reason:    "models are published, replaced and deleted; old versions stay for a while",
-		Wildcards: "the name of a model is chosen by who uploads it",
+		Wildcards: "its uploader chooses the name of a model",
 	}
 }
 
@@ -135,8 +134,8 @@ func assemble() Statement {
 		Sid:       "Uploads",
 		Actions:   []string{"s3:GetObject", "s3:PutObject", "s3:DeleteObject"},
 		Resources: []string{bucketARN + "/" + deployment.Uploads + "/*"},
-		Reason:    "parts of an upload are kept, read and thrown away, each by another instance",
-		Wildcards: "each upload has a directory of its own",
+		Reason:    "parts of an upload are stored, read and deleted by different instances",
+		Wildcards: "each upload has its own directory",
 	}
 }
 
@@ -144,13 +143,13 @@ func listUploads() Statement {
 	return Statement{
 		Sid: "Parts", Actions: []string{"s3:ListBucket"}, Resources: []string{bucketARN},
 		Condition: map[string]map[string][]string{"StringLike": {"s3:prefix": {deployment.Uploads + "/*"}}},
-		Reason:    "which parts of an upload are there",
-		Wildcards: "each upload has a directory of its own",
+		Reason:    "lists the parts of an upload",
+		Wildcards: "each upload has its own directory",
 	}
 }
 
-// Sources: Amazon Bedrock User Guide, "Prerequisites for inference profiles": who calls a
-// profile needs the profile and the foundation model in every region that it leads to;
+// Sources: Amazon Bedrock User Guide, "Prerequisites for inference profiles": the caller of
+// a profile needs the profile and the foundation model in every region that it leads to;
 // Service Authorization Reference, "Actions, resources, and condition keys for Amazon
 // Bedrock", for the kinds of models that InvokeModel takes.
 func bedrock(streams bool) Statement {
@@ -173,8 +172,8 @@ func bedrock(streams bool) Statement {
 	}
 }
 
-// Source: Amazon SageMaker API Reference, InvokeEndpointWithResponseStream: it needs the
-// permission sagemaker:InvokeEndpoint, and has none of its own.
+// Source: Amazon SageMaker API Reference, InvokeEndpointWithResponseStream: it requires the
+// permission sagemaker:InvokeEndpoint; there is no separate one.
 func sagemaker() Statement {
 	return Statement{
 		Sid:     "SageMaker",
@@ -183,7 +182,7 @@ func sagemaker() Statement {
 			"arn:${AWS::Partition}:sagemaker:${AWS::Region}:${AWS::AccountId}:endpoint/*",
 			"arn:${AWS::Partition}:sagemaker:${AWS::Region}:${AWS::AccountId}:inference-component/*",
 		},
-		Reason:    "models at endpoints of Amazon SageMaker, streamed or not",
+		Reason:    "models at endpoints of Amazon SageMaker, with and without streaming",
 		Wildcards: "a model is added by a record, without a deployment",
 	}
 }
@@ -191,8 +190,8 @@ func sagemaker() Statement {
 // AlarmService is the service that publishes to the topic of alarms.
 const AlarmService = "cloudwatch.amazonaws.com"
 
-// Alarms returns what [AlarmService] may do. A topic with a policy allows nobody else than
-// that says, the alarms of its own account included.
+// Alarms returns the permission of [AlarmService]. A topic with a policy allows only the
+// principals in it; the alarms of its own account need a statement, too.
 //
 // Source: Amazon CloudWatch User Guide, "Notifying users on alarm changes", for the
 // conditions, without which other accounts' alarms could publish.
@@ -203,15 +202,16 @@ func Alarms() Statement {
 			"StringEquals": {"aws:SourceAccount": {"${AWS::AccountId}"}},
 			"ArnLike":      {"aws:SourceArn": {"arn:${AWS::Partition}:cloudwatch:${AWS::Region}:${AWS::AccountId}:alarm:${AWS::StackName}-*"}},
 		},
-		Reason:    "the alarms of the stack tell their topic",
-		Wildcards: "CloudFormation names alarms, beginning with the stack's name",
+		Reason:    "the alarms of the stack notify their topic",
+		Wildcards: "CloudFormation names alarms with the stack's name as a prefix",
 	}
 }
 
-// partitions bounds a statement to items of the table whose pk is one of these.
+// partitions returns the condition that restricts a statement to items with one of these
+// values of pk.
 func partitions(pk ...string) map[string]map[string][]string {
 	op := "ForAllValues:StringEquals"
-	if slices.ContainsFunc(pk, wild) {
+	if slices.ContainsFunc(pk, hasWildcard) {
 		op = "ForAllValues:StringLike"
 	}
 	return map[string]map[string][]string{op: {"dynamodb:LeadingKeys": pk}}

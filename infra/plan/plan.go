@@ -1,7 +1,7 @@
-// Package plan says what is deployed on AWS: a function for each family of routes, with
-// its memory, time, environment and permissions, and the paths of the REST API. All that
-// can be is derived from the one route table. It refuses to know the CDK: what only a
-// deployment can name is a reference, as in CloudFormation's Fn::Sub.
+// Package plan describes the deployment on AWS: a function for each family of routes, with
+// its memory, timeout, environment and permissions, and the paths of the REST API. As much
+// as possible is derived from the one route table. It does not know the CDK: names that
+// exist only in a deployment are references, as in CloudFormation's Fn::Sub.
 package plan
 
 import (
@@ -19,13 +19,13 @@ import (
 	"glossa/pkg/httpx"
 )
 
-// Architecture is that of all functions, as directories below dist call it.
+// Architecture is the architecture of all functions, and the name of its directory in dist.
 const Architecture = "arm64"
 
-// Prices of AWS for what the dashboard adds up, dollars, in us-east-1, for arm64, in the
-// first tier; other regions have others.
+// Prices of AWS for the dashboard's costs, in dollars, in us-east-1, for arm64, in the first
+// tier. Other regions have other prices.
 //
-// Source: AWS Lambda pricing, Amazon API Gateway pricing (REST), as told in 2026.
+// Source: AWS Lambda pricing, Amazon API Gateway pricing (REST), as of 2026.
 const (
 	GBSecondPrice   = 0.0000133334
 	InvocationPrice = 0.20 / 1e6
@@ -33,14 +33,14 @@ const (
 )
 
 const (
-	// MaxTimeout is Lambda's bound for an invocation, and API Gateway's for a stream.
+	// MaxTimeout is Lambda's limit for an invocation, and API Gateway's for a stream.
 	MaxTimeout = 15 * time.Minute
-	// briefTimeout is for families that do not stream. The SDK of Lamini's service, which
-	// is one, waits for 90 s; and what nobody waits for is paid for all the same.
+	// briefTimeout is for families that do not stream. The SDK of Lamini's service, one of
+	// them, waits for 90 s; time beyond that would be billed without a waiting client.
 	briefTimeout = 2 * time.Minute
 )
 
-// A Plan is all that is deployed.
+// A Plan describes a deployment.
 type Plan struct {
 	Config    Config
 	Functions []Function
@@ -54,11 +54,11 @@ type Function struct {
 	Timeout     time.Duration
 	Environment map[string]string
 	Provisioned int // instances; 0: none
-	Reserved    int // instances; 0: no bound
+	Reserved    int // instances; 0: no limit
 	Statements  []Statement
 }
 
-// New returns the plan for an operator's choices.
+// New returns the plan for an operator's settings.
 func New(cfg Config) (*Plan, error) {
 	var families []Family
 	for _, name := range app.Families() {
@@ -79,22 +79,22 @@ func New(cfg Config) (*Plan, error) {
 	return p, p.check()
 }
 
-// nowhere is a region, without which no function starts; none is asked for anything here.
-func nowhere(*awshttp.BuildableClient) (aws.Config, error) {
+// placeholderRegion returns a placeholder region, without which no function starts. Nothing calls AWS
+// here.
+func placeholderRegion(*awshttp.BuildableClient) (aws.Config, error) {
 	return aws.Config{Region: "us-east-1"}, nil
 }
 
-// family returns the routes that the function of a family has, in the environment that
-// it is deployed with.
+// family returns the routes of the function of a family in its deployed environment.
 func family(cfg Config, name string) (Family, error) {
 	env := environment(cfg)
 	settings, err := app.FromEnv(func(variable string) string { return sample(env[variable]) })
 	if err != nil {
 		return Family{}, err
 	}
-	settings.Auth = false // who may use the routes does not change which there are
-	settings.AWS = nowhere
-	settings.Uploads = true // where there are routes for them
+	settings.Auth = false // authentication does not change the routes
+	settings.AWS = placeholderRegion
+	settings.Uploads = true // adds the routes of uploads where they exist
 	a, err := app.New(settings)
 	if err != nil {
 		return Family{}, err
@@ -114,9 +114,9 @@ func function(cfg Config, f Family) Function {
 	}
 }
 
-// environment returns the variables of the functions. All integrations stream, those of
-// routes that never do too: an answer in one piece passes as well, and the function
-// cannot tell from an event how its answer is passed on.
+// environment returns the variables of the functions. All integrations stream, including
+// those of routes that do not: they also pass answers in one piece, and the function cannot
+// tell from an event how its answer is passed on.
 func environment(cfg Config) map[string]string {
 	env := map[string]string{
 		"GLOSSA_TABLE":       "${Table}",
@@ -128,7 +128,7 @@ func environment(cfg Config) map[string]string {
 	if len(cfg.Origins) > 0 {
 		env["GLOSSA_ORIGINS"] = strings.Join(cfg.Origins, ",")
 	}
-	if cfg.Auth == IAM { // the Authorization header is AWS's then
+	if cfg.Auth == IAM { // AWS then uses the Authorization header
 		env["GLOSSA_OPEN"] = "true"
 	}
 	for _, name := range cfg.Settings {
@@ -137,7 +137,7 @@ func environment(cfg Config) map[string]string {
 	return env
 }
 
-// check says where a plan breaks a rule.
+// check returns the rules that a plan breaks.
 func (p *Plan) check() error {
 	var errs []error
 	alarms := Alarms()
@@ -152,7 +152,7 @@ func (p *Plan) check() error {
 		}
 		for name, value := range f.Environment {
 			if names := unknown(value); names != nil {
-				errs = append(errs, fmt.Errorf("function %s: %s: nothing is called %v", f.Family, name, names))
+				errs = append(errs, fmt.Errorf("function %s: %s: unknown references %v", f.Family, name, names))
 			}
 		}
 		if f.Timeout <= 0 || f.Timeout > MaxTimeout {
@@ -162,13 +162,13 @@ func (p *Plan) check() error {
 	return errors.Join(errs...)
 }
 
-func wild(s string) bool { return strings.ContainsAny(s, "*?") }
+func hasWildcard(s string) bool { return strings.ContainsAny(s, "*?") }
 
-// Wild tells whether the statement has a wildcard.
-func (s *Statement) Wild() bool {
+// HasWildcard reports whether the statement has a wildcard.
+func (s *Statement) HasWildcard() bool {
 	for _, list := range [][]string{s.Actions, s.Resources} {
 		for _, v := range list {
-			if wild(v) || v == "${LogGroupArn}" { // which ends in one
+			if hasWildcard(v) || v == "${LogGroupArn}" { // its value ends in one
 				return true
 			}
 		}
@@ -176,7 +176,7 @@ func (s *Statement) Wild() bool {
 	for _, keys := range s.Condition {
 		for _, values := range keys {
 			for _, v := range values {
-				if wild(v) {
+				if hasWildcard(v) {
 					return true
 				}
 			}
@@ -189,17 +189,17 @@ func (s *Statement) check() error {
 	if s.Sid == "" || s.Reason == "" || len(s.Actions) == 0 || len(s.Resources) == 0 {
 		return errors.New("a name, a reason, an action or a resource is missing")
 	}
-	if s.Wild() != (s.Wildcards != "") {
+	if s.HasWildcard() != (s.Wildcards != "") {
 		return errors.New("a wildcard needs a reason, and a reason a wildcard")
 	}
 	for _, action := range s.Actions {
-		if wild(action) {
-			return fmt.Errorf("the action %s is no single one", action)
+		if hasWildcard(action) {
+			return fmt.Errorf("the action %s is not a single action", action)
 		}
 	}
 	for _, r := range s.Resources {
 		if r == "*" {
-			return errors.New("it allows all there is")
+			return errors.New("it allows all resources")
 		}
 		if names := unknown(r); names != nil {
 			return fmt.Errorf("nothing is called %v", names)

@@ -11,15 +11,15 @@ import (
 	"glossa/pkg/httpx"
 )
 
-// given returns contexts by name.
-func given(contexts map[string]string) func(string) string {
+// lookUp returns a function that looks up contexts by name.
+func lookUp(contexts map[string]string) func(string) string {
 	return func(name string) string { return contexts[name] }
 }
 
-// planned returns the plan of an operator.
-func planned(t *testing.T, contexts map[string]string) *Plan {
+// newPlan returns the plan for an operator's contexts.
+func newPlan(t *testing.T, contexts map[string]string) *Plan {
 	t.Helper()
-	cfg, err := Parse(given(contexts))
+	cfg, err := Parse(lookUp(contexts))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +31,7 @@ func planned(t *testing.T, contexts map[string]string) *Plan {
 }
 
 func TestFunctions(t *testing.T) {
-	p := planned(t, map[string]string{"memory": "3008,alpha=512", "provisioned": "1,lamini=0", "reserved": "invoke=9"})
+	p := newPlan(t, map[string]string{"memory": "3008,alpha=512", "provisioned": "1,lamini=0", "reserved": "invoke=9"})
 	var names []string
 	for _, f := range p.Functions {
 		names = append(names, f.Family)
@@ -54,10 +54,10 @@ func TestFunctions(t *testing.T) {
 	}
 }
 
-// TestReached sends a request for each route of each family, and for paths that nobody
-// has, to where API Gateway would.
+// TestReached routes a request for each route of each family, and for unknown paths, as
+// API Gateway does.
 func TestReached(t *testing.T) {
-	p := planned(t, nil)
+	p := newPlan(t, nil)
 	var families []Family
 	owners := map[string]int{}
 	for _, name := range app.Families() {
@@ -100,7 +100,7 @@ func TestReached(t *testing.T) {
 }
 
 // example fills in a pattern. Only names at the end of a pattern, or before its last part,
-// may have slashes in them.
+// may contain slashes.
 func example(pattern, value string) string {
 	parts := strings.Split(pattern, "/")
 	for i, part := range parts {
@@ -147,11 +147,11 @@ func TestPaths(t *testing.T) {
 		many = append(many, "/p"+strings.Repeat("x", i))
 	}
 	for name, list := range map[string][]Family{
-		"belongs to a and b": {{"a", routes("/x")}, {"b", routes("/x")}, {"c", nil}},
-		"may have one":       {{"a", routes("/x/{a}", "/x/{b}")}, {"b", nil}},
-		"ends in a slash":    {{"a", routes("/x/")}, {"b", nil}},
-		`no part "x y"`:      {{"a", routes("/x y")}, {"b", nil}},
-		"quota":              {{"a", routes(many...)}, {"b", nil}},
+		"belongs to a and b":             {{"a", routes("/x")}, {"b", routes("/x")}, {"c", nil}},
+		"may have only one":              {{"a", routes("/x/{a}", "/x/{b}")}, {"b", nil}},
+		"end in a slash":                 {{"a", routes("/x/")}, {"b", nil}},
+		`does not accept the part "x y"`: {{"a", routes("/x y")}, {"b", nil}},
+		"quota":                          {{"a", routes(many...)}, {"b", nil}},
 	} {
 		if _, err := Paths(list); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("want %q: %v", name, err)
@@ -159,21 +159,20 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// TestEnvironment asks whether functions know their variables, and begin to serve with
-// them.
+// TestEnvironment checks that functions know their variables and start with them.
 func TestEnvironment(t *testing.T) {
 	known := map[string]bool{}
 	for _, v := range app.Variables() {
 		known[v[0]] = true
 	}
 	for _, auth := range []string{Keys, IAM} {
-		for _, f := range planned(t, map[string]string{"auth": auth, "settings": strings.Join(Settings(), ",")}).Functions {
+		for _, f := range newPlan(t, map[string]string{"auth": auth, "settings": strings.Join(Settings(), ",")}).Functions {
 			for name := range f.Environment {
 				if !known[name] {
 					t.Errorf("%s: no function knows %s", f.Family, name)
 				}
 			}
-			cfg, err := app.FromEnv(given(f.Environment))
+			cfg, err := app.FromEnv(lookUp(f.Environment))
 			if err != nil || cfg.Auth != (auth == Keys) || !cfg.Host.StreamREST || !cfg.Host.StreamURL || !cfg.ListedOnly || !cfg.IgnoreUnmapped || !cfg.EmptyLines {
 				t.Errorf("%s with %s: %v, %+v", f.Family, auth, err, cfg.Host)
 			}
@@ -181,11 +180,10 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// TestStatements holds the difference between functions: no function has what only
-// another one needs.
+// TestStatements checks that no function has permissions that only another one needs.
 func TestStatements(t *testing.T) {
 	own := map[string][]string{"alpha": {"Publish", "Uploads", "Parts"}, CatchAll: {"LogIn"}}
-	for _, f := range planned(t, nil).Functions {
+	for _, f := range newPlan(t, nil).Functions {
 		var extra []string
 		for _, s := range f.Statements {
 			if !slices.Contains([]string{"Logs", "Items", "Lists", "Counts", "Checkpoints", "Runs", "Bedrock", "SageMaker"}, s.Sid) {
@@ -204,11 +202,12 @@ func TestStatements(t *testing.T) {
 	}
 }
 
-// TestModels asks what functions may run on Amazon Bedrock: its models, and each kind of
-// model of the own account that a record can name by its ARN; nothing of other accounts.
+// TestModels checks which models functions may invoke on Amazon Bedrock: its own models, and
+// each kind of model of this account that a record can name by its ARN; nothing of other
+// accounts.
 func TestModels(t *testing.T) {
 	own := strings.NewReplacer("${AWS::Partition}", "aws", "${AWS::AccountId}", "123456789012")
-	for _, f := range planned(t, nil).Functions {
+	for _, f := range newPlan(t, nil).Functions {
 		i := slices.IndexFunc(f.Statements, func(s Statement) bool { return s.Sid == "Bedrock" })
 		may := func(resource string) bool {
 			return slices.ContainsFunc(f.Statements[i].Resources, func(pattern string) bool {
@@ -237,11 +236,11 @@ func TestModels(t *testing.T) {
 	}
 }
 
-// TestOrigins: pages of all origins may use what is deployed (seed 002), or those that the
+// TestOrigins: pages of all origins may use a deployment (seed 002), or only those that the
 // operator names.
 func TestOrigins(t *testing.T) {
 	for context, want := range map[string]string{"": "*", "own": "", "https://a.example,http://localhost:3000": "https://a.example,http://localhost:3000"} {
-		p := planned(t, map[string]string{"origins": context})
+		p := newPlan(t, map[string]string{"origins": context})
 		for _, f := range p.Functions {
 			if got := f.Environment["GLOSSA_ORIGINS"]; got != want {
 				t.Errorf("%q: %q, want %q", context, got, want)
@@ -275,7 +274,7 @@ func TestStatementRefused(t *testing.T) {
 }
 
 func TestParse(t *testing.T) {
-	got, err := Parse(given(map[string]string{"prices": "a:b/c=0.25/1,d=0/0", "namespace": "x"}))
+	got, err := Parse(lookUp(map[string]string{"prices": "a:b/c=0.25/1,d=0/0", "namespace": "x"}))
 	if err != nil || !slices.Equal(got.Prices, []Price{{"a:b/c", 0.25, 1}, {"d", 0, 0}}) {
 		t.Errorf("%v, %v", got.Prices, err)
 	}
@@ -283,11 +282,11 @@ func TestParse(t *testing.T) {
 		"stage": "Prod", "memory": "127", "provisioned": "openai", "reserved": "nobody=1", "auth": "none", "domain": "localhost",
 		"certificate": "arn", "rate": "0", "burst": "x", "namespace": " ", "prices": "a=1", "alarm-email": "me", "origins": "https://a/b", "settings": "listed",
 	} {
-		if _, err := Parse(given(map[string]string{name: value})); err == nil {
+		if _, err := Parse(lookUp(map[string]string{name: value})); err == nil {
 			t.Errorf("%s=%s is taken", name, value)
 		}
 	}
-	_, err = Parse(given(map[string]string{"memory": "1", "prices": "=1/NaN", "provisioned": "openai=3", "reserved": "openai=2"}))
+	_, err = Parse(lookUp(map[string]string{"memory": "1", "prices": "=1/NaN", "provisioned": "openai=3", "reserved": "openai=2"}))
 	for _, part := range []string{"context memory", "context prices", "context provisioned"} {
 		if err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("%s: %v", part, err)
@@ -298,14 +297,14 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestCheck breaks a plan.
+// TestCheck breaks a plan in every way.
 func TestCheck(t *testing.T) {
 	for name, change := range map[string]func(*Function){
-		"timeout of 16m0s":          func(f *Function) { f.Timeout = 16 * time.Minute },
-		"nothing is called [Tabel]": func(f *Function) { f.Environment["GLOSSA_TABLE"] = "${Tabel}" },
-		"statement Items":           func(f *Function) { f.Statements[1].Reason = "" },
+		"timeout of 16m0s":           func(f *Function) { f.Timeout = 16 * time.Minute },
+		"unknown references [Tabel]": func(f *Function) { f.Environment["GLOSSA_TABLE"] = "${Tabel}" },
+		"statement Items":            func(f *Function) { f.Statements[1].Reason = "" },
 	} {
-		p := planned(t, nil)
+		p := newPlan(t, nil)
 		change(&p.Functions[0])
 		if err := p.check(); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)

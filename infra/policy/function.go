@@ -11,9 +11,9 @@ import (
 	"glossa/infra/plan"
 )
 
-// made returns the resource that a construct of a family's made, and its name: the CDK
-// writes the constructs around it and eight digits of a hash.
-func (c *checker) made(family, construct string) (string, *Resource) {
+// findConstruct returns the resource of a family's construct and its name, which the CDK makes of
+// the enclosing constructs and eight digits of a hash.
+func (c *checker) findConstruct(family, construct string) (string, *Resource) {
 	for name, r := range c.API.Resources {
 		if hash, ok := strings.CutPrefix(name, family+construct); ok && hashed.MatchString(hash) {
 			return name, r
@@ -25,11 +25,12 @@ func (c *checker) made(family, construct string) (string, *Resource) {
 
 var hashed = regexp.MustCompile(`^[0-9A-F]{8}$`)
 
-// references returns what stands in the templates for the references of a plan.
+// references returns a replacer from the references of a plan to their values in the
+// templates.
 func (c *checker) references(family string) *strings.Replacer {
 	first := func(kind string) string { return append(c.Data.of(kind), "nothing")[0] }
 	table, bucket := first("AWS::DynamoDB::Table"), first("AWS::S3::Bucket")
-	logs, _ := c.made(family, "Logs")
+	logs, _ := c.findConstruct(family, "Logs")
 	return strings.NewReplacer("${Table}", "${"+table+"}", "${TableArn}", "${"+table+".Arn}",
 		"${Bucket}", "${"+bucket+"}", "${BucketArn}", "${"+bucket+".Arn}", "${LogGroupArn}", "${"+logs+".Arn}")
 }
@@ -37,7 +38,7 @@ func (c *checker) references(family string) *strings.Replacer {
 func (c *checker) functions() {
 	c.want("functions", len(c.API.of("AWS::Lambda::Function")), len(c.plan.Functions))
 	for _, f := range c.plan.Functions {
-		name, r := c.made(f.Family, "Function")
+		name, r := c.findConstruct(f.Family, "Function")
 		c.want(name+" runtime", r.get("Runtime"), "provided.al2023")
 		c.want(name+" architecture", r.get("Architectures"), []any{plan.Architecture})
 		c.want(name+" memory, MB", r.get("MemorySize"), f.Memory)
@@ -51,10 +52,10 @@ func (c *checker) functions() {
 		}
 		c.want(name+" reserved", r.get("ReservedConcurrentExecutions"), reserved)
 
-		logs, _ := c.made(f.Family, "Logs")
+		logs, _ := c.findConstruct(f.Family, "Logs")
 		c.want(name+" log group", c.text(r.get("LoggingConfig", "LogGroup")), "${"+logs+"}")
 		c.environment(name, r, f)
-		role, granted := c.made(f.Family, "Role")
+		role, granted := c.findConstruct(f.Family, "Role")
 		c.want(name+" role", c.text(r.get("Role")), "${"+role+".Arn}")
 		c.statements(role, granted, f)
 		c.alias(name, f)
@@ -73,7 +74,7 @@ func (c *checker) environment(name string, r *Resource, f plan.Function) {
 	c.want(name+" environment", got, want)
 }
 
-// statements holds a role to what the plan gives its function: no less and no more.
+// statements requires that a role has exactly the statements of its function in the plan.
 func (c *checker) statements(name string, r *Resource, f plan.Function) {
 	c.want(name+" managed policies", r.get("ManagedPolicyArns"), nil)
 	want := map[string]plan.Statement{}
@@ -123,16 +124,16 @@ func (c *checker) statement(name string, got map[string]any, s plan.Statement, r
 	if len(conditions) != len(s.Condition) || len(conditions) > 0 && !reflect.DeepEqual(conditions, s.Condition) {
 		c.fail(name, "the condition is %v, want %v", conditions, s.Condition)
 	}
-	// That there is a reason for wildcards, the plan has checked: these are its own.
+	// The plan has checked the reasons for wildcards in its statements.
 }
 
 func (c *checker) alias(name string, f plan.Function) {
-	alias, r := c.made(f.Family, "Live")
+	alias, r := c.findConstruct(f.Family, "Live")
 	c.want(alias+" function", c.text(r.get("FunctionName")), "${"+name+"}")
 	c.want(alias+" provisioned", r.get("ProvisionedConcurrencyConfig", "ProvisionedConcurrentExecutions"), positive(f.Provisioned))
 }
 
-// positive is what stands in a template for a number of which 0 means none.
+// positive returns the value in a template for an optional number, of which 0 means none.
 func positive(n int) any {
 	if n == 0 {
 		return nil
@@ -140,15 +141,15 @@ func positive(n int) any {
 	return n
 }
 
-// doors holds what lets callers in: the API to functions, and function URLs.
-func (c *checker) doors() {
+// entryPoints checks the entry points: the API's access to functions, and function URLs.
+func (c *checker) entryPoints() {
 	auth, all := "NONE", map[string]bool{}
 	if c.plan.Config.Auth == plan.IAM {
 		auth = "AWS_IAM"
 	}
 	for _, f := range c.plan.Functions {
-		name, r := c.made(f.Family, "LiveFunctionUrl")
-		fn, _ := c.made(f.Family, "Function")
+		name, r := c.findConstruct(f.Family, "LiveFunctionUrl")
+		fn, _ := c.findConstruct(f.Family, "Function")
 		c.want(name+" mode", r.get("InvokeMode"), "RESPONSE_STREAM")
 		c.want(name+" alias", r.get("Qualifier"), "live")
 		c.want(name+" function", c.text(r.get("TargetFunctionArn")), "${"+fn+".Arn}")
@@ -160,11 +161,11 @@ func (c *checker) doors() {
 	c.want("permissions", len(c.API.of("AWS::Lambda::Permission")), len(all))
 }
 
-// permissions asks for those of a family's alias, and enters them into all.
+// permissions requires the permissions of a family's alias and adds them to all.
 func (c *checker) permissions(family string, all map[string]bool) {
-	alias, _ := c.made(family, "Live")
+	alias, _ := c.findConstruct(family, "Live")
 	want := map[string]bool{
-		// All stages, methods and paths of the one API: its resources are what bounds them.
+		// All stages, methods and paths of the one API; its resources restrict them.
 		"lambda:InvokeFunction apigateway.amazonaws.com <nil> <nil> arn:${AWS::Partition}:execute-api:${AWS::Region}:${AWS::AccountId}:" +
 			"${" + append(c.API.of("AWS::ApiGateway::RestApi"), "nothing")[0] + "}/*/*/*": true,
 	}

@@ -9,7 +9,7 @@ import (
 	"glossa/infra/plan"
 )
 
-// paths holds the resources and methods of the API to those of the plan.
+// paths compares the resources and methods of the API with the plan's.
 func (c *checker) paths() {
 	want := map[string]string{}
 	for _, p := range c.plan.Paths {
@@ -20,7 +20,7 @@ func (c *checker) paths() {
 		path := c.path(c.text(r.get("ResourceId")))
 		family, ok := want[path]
 		if !ok {
-			c.fail(name, "the path %s is not in the plan, or twice here", path)
+			c.fail(name, "the path %s is not in the plan, or is a duplicate", path)
 			continue
 		}
 		delete(want, path)
@@ -32,13 +32,13 @@ func (c *checker) paths() {
 	for _, name := range c.API.of("AWS::ApiGateway::Deployment") {
 		for _, method := range c.API.of("AWS::ApiGateway::Method") {
 			if !slices.Contains(c.API.Resources[name].DependsOn, method) {
-				c.fail(name, "it can be made before %s is there", method)
+				c.fail(name, "it does not depend on %s", method)
 			}
 		}
 	}
 }
 
-// path spells the path of a resource, given as ${NAME} or ${API.RootResourceId}.
+// path returns the path of a resource, given as ${NAME} or ${API.RootResourceId}.
 func (c *checker) path(id string) string {
 	name := strings.TrimSuffix(strings.TrimPrefix(id, "${"), "}")
 	if strings.HasSuffix(name, ".RootResourceId") {
@@ -53,7 +53,7 @@ func (c *checker) path(id string) string {
 }
 
 func (c *checker) method(name string, r *Resource, family string) {
-	alias, _ := c.made(family, "Live")
+	alias, _ := c.findConstruct(family, "Live")
 	auth := "NONE"
 	if c.plan.Config.Auth == plan.IAM {
 		auth = "AWS_IAM"
@@ -71,7 +71,7 @@ func (c *checker) method(name string, r *Resource, family string) {
 	}
 }
 
-// gateway holds the API itself.
+// gateway checks the API itself.
 func (c *checker) gateway() {
 	c.want("APIs", len(c.API.of("AWS::ApiGateway::RestApi")), 1)
 	c.want("stages", len(c.API.of("AWS::ApiGateway::Stage")), 1)
@@ -103,8 +103,8 @@ func (c *checker) gateway() {
 	c.want("domains", len(c.API.of("AWS::ApiGateway::DomainName")), domains)
 }
 
-// responses holds what API Gateway answers by itself: pages of other origins can read
-// it, and clients have an id to ask with.
+// responses checks the answers of API Gateway itself: pages of other origins can read
+// them, and they hold a request id.
 func (c *checker) responses() {
 	status := map[string]any{"DEFAULT_4XX": nil, "DEFAULT_5XX": nil, "THROTTLED": nil}
 	if c.plan.Config.Auth == plan.Keys {
@@ -115,7 +115,7 @@ func (c *checker) responses() {
 		kind := fmt.Sprint(r.get("ResponseType"))
 		want, ok := status[kind]
 		if !ok {
-			c.fail(name, "there is no reason for an answer to %s", kind)
+			c.fail(name, "the response %s is not expected", kind)
 		}
 		delete(status, kind)
 		c.want(name+" status", r.get("StatusCode"), want)
@@ -127,6 +127,6 @@ func (c *checker) responses() {
 		}
 	}
 	for _, kind := range slices.Sorted(maps.Keys(status)) {
-		c.fail(kind, "there is no answer")
+		c.fail(kind, "the response is missing")
 	}
 }

@@ -1,6 +1,6 @@
-// Package policy holds synthesised CloudFormation templates to a plan and to rules: they
-// deploy what the plan says and nothing else, whatever the CDK adds by itself. It refuses
-// to know the CDK; it reads JSON.
+// Package policy checks synthesised CloudFormation templates against a plan and rules: they
+// deploy exactly what the plan says, whatever the CDK adds by itself. It does not know the
+// CDK; it reads JSON.
 package policy
 
 import (
@@ -14,10 +14,10 @@ import (
 	"glossa/pkg/deployment"
 )
 
-// Templates are those of the three stacks.
+// Templates holds the templates of the three stacks.
 type Templates struct{ Data, API, Watch Template }
 
-// A rule says in what the templates break it.
+// A rule reports how the templates break it.
 type rule struct {
 	name  string
 	check func(*checker)
@@ -33,14 +33,14 @@ func rules() []rule {
 		{"logs", (*checker).logs},
 		{"paths", (*checker).paths},
 		{"gateway", (*checker).gateway},
-		{"doors", (*checker).doors},
+		{"doors", (*checker).entryPoints},
 		{"alarms", (*checker).alarms},
 		{"topic", (*checker).topic},
 		{"outputs", (*checker).outputs},
 	}
 }
 
-// Check returns what in the templates is not as the plan and the rules say, all of it.
+// Check returns all deviations of the templates from the plan and the rules.
 func Check(p *plan.Plan, t Templates) error {
 	c := &checker{plan: p, Templates: t}
 	for _, r := range rules() {
@@ -50,7 +50,7 @@ func Check(p *plan.Plan, t Templates) error {
 	return errors.Join(c.errs...)
 }
 
-// A checker keeps what is wrong.
+// A checker collects the deviations.
 type checker struct {
 	plan *plan.Plan
 	Templates
@@ -62,7 +62,7 @@ func (c *checker) fail(where, format string, args ...any) {
 	c.errs = append(c.errs, fmt.Errorf("%s: %s: %s", c.rule, where, fmt.Sprintf(format, args...)))
 }
 
-// want fails unless got is as it should be.
+// want fails unless got equals want.
 func (c *checker) want(where string, got, want any) {
 	got, want = decimal(got), decimal(want)
 	if !reflect.DeepEqual(got, want) {
@@ -70,7 +70,7 @@ func (c *checker) want(where string, got, want any) {
 	}
 }
 
-// decimal makes a number what JSON makes of it.
+// decimal converts a number to its type in decoded JSON.
 func decimal(v any) any {
 	if n, ok := v.(int); ok {
 		return float64(n)
@@ -78,7 +78,7 @@ func decimal(v any) any {
 	return v
 }
 
-// kinds are the types of resources that each stack may have.
+// kinds returns the types of resources that each stack may have.
 func kinds() map[string][]string {
 	return map[string][]string{
 		"data": {"AWS::DynamoDB::Table", "AWS::S3::Bucket", "AWS::S3::BucketPolicy"},
@@ -93,7 +93,7 @@ func kinds() map[string][]string {
 	}
 }
 
-// each calls f for all resources of a type, of all stacks.
+// each calls f for all resources of a type in all stacks.
 func (c *checker) each(kind string, f func(name string, r *Resource)) {
 	for _, t := range []Template{c.Data, c.API, c.Watch} {
 		for _, name := range t.of(kind) {
@@ -106,7 +106,7 @@ func (c *checker) types() {
 	for stack, t := range map[string]Template{"data": c.Data, "api": c.API, "watch": c.Watch} {
 		for name, r := range t.Resources {
 			if !slices.Contains(kinds()[stack], r.Type) {
-				c.fail(name, "no %s belongs into the stack %s", r.Type, stack)
+				c.fail(name, "the stack %[2]s must not have a %[1]s", r.Type, stack)
 			}
 		}
 	}
@@ -151,21 +151,21 @@ func (c *checker) bucket() {
 		if len(encryption) != 1 || encryption[0]["ServerSideEncryptionByDefault"] == nil {
 			c.fail(name, "it is not encrypted")
 		}
-		c.cleaned(name, objects(r.list("LifecycleConfiguration", "Rules")))
-		c.secured(name)
+		c.lifecycle(name, objects(r.list("LifecycleConfiguration", "Rules")))
+		c.requireTLS(name)
 	}
 }
 
-// cleaned asks for what goes by itself: old versions, halves of uploads and parts of what
-// was not published; and nothing else.
-func (c *checker) cleaned(bucket string, rules []map[string]any) {
+// lifecycle requires that old versions, incomplete uploads and unpublished parts expire, and
+// nothing else.
+func (c *checker) lifecycle(bucket string, rules []map[string]any) {
 	gone := map[string]bool{}
 	for _, rule := range rules {
 		for key := range rule {
 			gone[fmt.Sprint(key, " ", rule["Prefix"])] = rule["Status"] == "Enabled"
 		}
 		if rule["ExpirationInDays"] != nil && rule["Prefix"] != deployment.Uploads+"/" {
-			c.fail(bucket, "what lies below %v must stay", rule["Prefix"])
+			c.fail(bucket, "objects below %v must not expire", rule["Prefix"])
 		}
 	}
 	for _, what := range []string{"AbortIncompleteMultipartUpload <nil>", "NoncurrentVersionExpiration <nil>", "ExpirationInDays " + deployment.Uploads + "/"} {
@@ -175,8 +175,8 @@ func (c *checker) cleaned(bucket string, rules []map[string]any) {
 	}
 }
 
-// secured asks for the denial of all that is not sent over TLS 1.2 or later.
-func (c *checker) secured(bucket string) {
+// requireTLS requires that the bucket denies all requests without TLS 1.2 or later.
+func (c *checker) requireTLS(bucket string) {
 	denied := map[string]bool{}
 	for _, name := range c.Data.of("AWS::S3::BucketPolicy") {
 		r := c.Data.Resources[name]
@@ -197,8 +197,8 @@ func (c *checker) secured(bucket string) {
 	}
 }
 
-// managed are the policies of AWS that a role may have, by the service that has the
-// role, with the reason.
+// managed returns the AWS managed policies that a role may have, by the service that
+// assumes the role, with the reason.
 func managed() map[string]string {
 	return map[string]string{
 		// API Gateway writes the access logs of all APIs of an account with one role.
@@ -206,8 +206,7 @@ func managed() map[string]string {
 	}
 }
 
-// access holds all that allows something, but for what functions may do, of which
-// functions tells.
+// access checks all permissions except those of the functions, which functions checks.
 func (c *checker) access() {
 	c.each("AWS::IAM::Role", func(name string, r *Resource) {
 		var services []string
@@ -215,7 +214,7 @@ func (c *checker) access() {
 			principal, _ := s["Principal"].(map[string]any)
 			services = append(services, c.texts(principal["Service"])...)
 			if len(principal) != 1 || s["Condition"] != nil {
-				c.fail(name, "it can be taken by %v", principal)
+				c.fail(name, "it can be assumed by %v", principal)
 			}
 		}
 		for _, arn := range c.texts(r.get("ManagedPolicyArns")) {
@@ -224,7 +223,7 @@ func (c *checker) access() {
 			}
 		}
 		if len(r.list("Policies")) > 0 && !slices.Equal(services, []string{"lambda.amazonaws.com"}) {
-			c.fail(name, "only functions have policies of ours, and it is for %v", services)
+			c.fail(name, "only functions have inline policies, and it is for %v", services)
 		}
 	})
 	c.each("AWS::S3::BucketPolicy", func(name string, r *Resource) {
@@ -236,7 +235,7 @@ func (c *checker) access() {
 	})
 }
 
-// outputs asks for the names and addresses that a deployment tells.
+// outputs requires the names and addresses of a deployment.
 func (c *checker) outputs() {
 	out := func(t Template, name string) string { return c.text(t.Outputs[name].Value) }
 	for name, kind := range map[string]string{deployment.TableOutput: "AWS::DynamoDB::Table", deployment.BucketOutput: "AWS::S3::Bucket"} {
@@ -245,7 +244,7 @@ func (c *checker) outputs() {
 	c.want(deployment.APIOutput, out(c.API, deployment.APIOutput), "https://${"+append(c.API.of("AWS::ApiGateway::RestApi"), "nothing")[0]+
 		"}.execute-api.${AWS::Region}.${AWS::URLSuffix}/${"+append(c.API.of("AWS::ApiGateway::Stage"), "nothing")[0]+"}/")
 	for _, f := range c.plan.Functions {
-		url, _ := c.made(f.Family, "LiveFunctionUrl")
+		url, _ := c.findConstruct(f.Family, "LiveFunctionUrl")
 		c.want(deployment.URLOutput(f.Family), out(c.API, deployment.URLOutput(f.Family)), "${"+url+".FunctionUrl}")
 	}
 }
@@ -267,12 +266,12 @@ func (c *checker) logs() {
 		r := c.API.Resources[name]
 		format, _ := r.get("AccessLogSetting", "Format").(string)
 		if format == "" || r.get("AccessLogSetting", "DestinationArn") == nil {
-			c.fail(name, "there is no access log")
+			c.fail(name, "the access log is missing")
 		}
 		for _, variable := range strings.Split(format, "$")[1:] {
 			variable, _, _ = strings.Cut(strings.TrimPrefix(variable, "context."), `"`)
 			if !told[variable] {
-				c.fail(name, "$%s does not belong into the access log", variable)
+				c.fail(name, "$%s must not be in the access log", variable)
 			}
 		}
 		for _, s := range objects(r.list("MethodSettings")) {

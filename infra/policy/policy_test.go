@@ -13,8 +13,8 @@ import (
 	"glossa/pkg/deployment"
 )
 
-// variants returns what operators may choose, by the names of the directories in which the
-// contexts and the templates lie that the stacks' test keeps there.
+// variants returns variants of settings by their directories, which hold the contexts and
+// the templates that the stacks' test writes.
 func variants(t *testing.T) map[string]plan.Config {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("testdata", "*", "contexts.json"))
@@ -83,7 +83,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// Each context is chosen in a variant, so that its templates have been looked at.
+// A variant sets each context, so that its templates are checked.
 func TestContexts(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "*", "contexts.json"))
 	if err != nil {
@@ -98,7 +98,7 @@ func TestContexts(t *testing.T) {
 	}
 	for _, c := range plan.Contexts() {
 		if !chosen[c.Name] || chosen[c.Name+"="+c.Default] {
-			t.Errorf("no variant chooses another %s than %q", c.Name, c.Default)
+			t.Errorf("no variant sets %s to another value than %q", c.Name, c.Default)
 		}
 	}
 }
@@ -111,8 +111,8 @@ type breach struct {
 	do   func(t *Templates, r *Resource)
 }
 
-// set changes the property at a path of keys, the last but one of which may be the first
-// of a list.
+// set changes the property at a path of keys. If the last but one is a list, set changes
+// its first element.
 func set(value any, keys ...string) func(*Templates, *Resource) {
 	return func(_ *Templates, r *Resource) {
 		m := r.Properties
@@ -127,14 +127,14 @@ func set(value any, keys ...string) func(*Templates, *Resource) {
 	}
 }
 
-// add puts a resource into the API's stack.
+// add adds a resource to the API's stack.
 func add(kind string, properties map[string]any) func(*Templates, *Resource) {
 	return func(t *Templates, _ *Resource) {
 		t.API.Resources["Added"] = &Resource{Type: kind, Properties: properties}
 	}
 }
 
-// granted changes the statement of a function's role that has a name.
+// granted changes a named statement of a function's role.
 func granted(sid, key string, value any) func(*Templates, *Resource) {
 	return func(_ *Templates, r *Resource) {
 		document := objects(r.list("Policies"))[0]["PolicyDocument"].(map[string]any)
@@ -161,7 +161,7 @@ func with(statement map[string]any, keys ...string) func(*Templates, *Resource) 
 	}
 }
 
-// remove takes the resource out of the API's stack.
+// remove removes the resource from the API's stack.
 func remove(t *Templates, r *Resource) {
 	for name, other := range t.API.Resources {
 		if other == r {
@@ -225,7 +225,7 @@ func functionBreaches() []breach {
 		{"functions", role, "alpha", granted("Bedrock", "Resource", []any{"arn:aws:bedrock:*:*:*"})},
 		{"functions", role, "alpha", granted("SageMaker", "Effect", "Deny")},
 		{"functions", role, "alpha", granted("Publish", "Sid", "")},
-		// What another function may do.
+		// a permission of another function
 		{"functions", role, "openai", with(map[string]any{"Sid": "Publish", "Effect": "Allow", "Action": "s3:PutObject"}, "Policies", "PolicyDocument")},
 		{"functions", fn, "alpha", set("nodejs24.x", "Runtime")},
 		{"functions", fn, "alpha", set([]any{"x86_64"}, "Architectures")},
@@ -293,7 +293,7 @@ func apiBreaches() []breach {
 
 func topicBreaches() (list []breach) {
 	const topic, policy, subscription = "AWS::SNS::Topic", "AWS::SNS::TopicPolicy", "AWS::SNS::Subscription"
-	// statement changes the one whose effect is given.
+	// statement changes the statement with the given effect.
 	statement := func(effect, key string, value any) func(*Templates, *Resource) {
 		return func(_ *Templates, r *Resource) {
 			for _, s := range objects(r.list("PolicyDocument", "Statement")) {
@@ -317,7 +317,7 @@ func topicBreaches() (list []breach) {
 		subscription: {gone, set("other@example.com", "Endpoint"), set("arn", "TopicArn")},
 		policy: {
 			gone, set([]any{"arn"}, "Topics"), with(everybody, "PolicyDocument"),
-			func(_ *Templates, r *Resource) { // as the CDK makes it by itself: nobody may publish
+			func(_ *Templates, r *Resource) { // as the CDK makes it by default: no statement lets alarms publish
 				document := r.Properties["PolicyDocument"].(map[string]any)
 				document["Statement"] = document["Statement"].([]any)[:1]
 			},
@@ -334,7 +334,7 @@ func topicBreaches() (list []breach) {
 	return list
 }
 
-// TestBreaches breaks each rule in each of its ways, and that rule must say so.
+// TestBreaches breaks each rule in every way, and expects that rule to report it.
 func TestBreaches(t *testing.T) {
 	broken := map[string]int{}
 	for variant, breaches := range map[string][]breach{
@@ -349,7 +349,7 @@ func TestBreaches(t *testing.T) {
 			b.do(&templates, resource)
 			err := Check(p, templates)
 			if err == nil || !strings.Contains("\n"+err.Error(), "\n"+b.rule+": ") {
-				t.Errorf("breach %d of %s, in %s, is not seen: %v", broken[b.rule], b.rule, name, err)
+				t.Errorf("breach %d of %s, in %s, is not reported: %v", broken[b.rule], b.rule, name, err)
 			}
 			broken[b.rule]++
 		}
@@ -372,7 +372,7 @@ func find(templates Templates, b breach) (*Resource, string) {
 	return nil, ""
 }
 
-// TestText reads the functions of CloudFormation.
+// TestText evaluates the functions of CloudFormation.
 func TestText(t *testing.T) {
 	type m = map[string]any
 	templates := &Templates{Data: Template{Outputs: map[string]Output{"O": {Value: m{"Fn::GetAtt": []any{"T", "Arn"}}}}}}
@@ -385,7 +385,7 @@ func TestText(t *testing.T) {
 		"a-${AWS::Region}":     m{"Fn::Join": []any{"-", []any{"a", m{"Ref": "AWS::Region"}}}},
 		"${T.Arn}/${AWS::x}/*": m{"Fn::Sub": []any{"${A}/${AWS::x}/*", m{"A": imported}}},
 		"${AWS::x}":            m{"Fn::Sub": "${AWS::x}"},
-		// CloudFormation takes it in no other function, and the CDK writes it there all the same.
+		// CloudFormation does not support it in other functions, but the CDK writes it there.
 		"map[Fn::GetStackOutput:map[]]": m{"Fn::GetStackOutput": m{}},
 	} {
 		if got := templates.text(v); got != want {

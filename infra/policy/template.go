@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// A Template is a CloudFormation template, as far as it is looked at.
+// A Template holds the parts of a CloudFormation template that the rules read.
 type Template struct {
 	Resources map[string]*Resource
 	Outputs   map[string]Output
 }
 
-// A Resource of a template.
+// A Resource is a resource of a template.
 type Resource struct {
 	Type                                string
 	Properties                          map[string]any
@@ -22,7 +22,8 @@ type Resource struct {
 	DependsOn                           []string
 }
 
-// An Output of a template; others import what has an export's name.
+// An Output is an output of a template. Other stacks import outputs that have an export
+// name.
 type Output struct {
 	Value  any
 	Export struct{ Name string }
@@ -44,7 +45,7 @@ func (t Template) of(kind string) (names []string) {
 	return names
 }
 
-// get follows the keys into the properties; nil if nothing is there.
+// get follows the keys into the properties. It returns nil if a key is missing.
 func (r *Resource) get(keys ...string) any {
 	var v any = r.Properties
 	for _, key := range keys {
@@ -54,13 +55,13 @@ func (r *Resource) get(keys ...string) any {
 	return v
 }
 
-// list is a property that is a list.
+// list returns a property that is a list.
 func (r *Resource) list(keys ...string) []any {
 	l, _ := r.get(keys...).([]any)
 	return l
 }
 
-// objects are the elements of a list that are objects.
+// objects returns the elements of a list that are objects.
 func objects(list []any) (found []map[string]any) {
 	for _, v := range list {
 		if m, ok := v.(map[string]any); ok {
@@ -70,7 +71,7 @@ func objects(list []any) (found []map[string]any) {
 	return found
 }
 
-// values returns one value or many as a list.
+// values returns v as a list; a single value becomes a list of one.
 func values(v any) []any {
 	if list, ok := v.([]any); ok {
 		return list
@@ -81,9 +82,8 @@ func values(v any) []any {
 	return []any{v}
 }
 
-// text spells a value in which there may be functions of CloudFormation: what only a
-// deployment knows is ${NAME} or ${NAME.ATTRIBUTE} of a resource, of the stack that has
-// it.
+// text formats a value that may contain functions of CloudFormation. Values known only at
+// deployment become ${NAME} or ${NAME.ATTRIBUTE} of the resource in its own stack.
 func (t *Templates) text(v any) string {
 	m, ok := v.(map[string]any)
 	if !ok || len(m) != 1 {
@@ -112,7 +112,7 @@ func (t *Templates) text(v any) string {
 			return t.substituted(argument)
 		}
 	}
-	return fmt.Sprintf("%v", v) // which equals nothing that is expected
+	return fmt.Sprintf("%v", v) // equals no expected value
 }
 
 func (t *Templates) imported(name string) string {
@@ -138,7 +138,7 @@ func (t *Templates) substituted(argument any) string {
 	return body
 }
 
-// texts spells one value or many, in order.
+// texts formats one value or many, in order.
 func (t *Templates) texts(v any) (list []string) {
 	for _, value := range values(v) {
 		list = append(list, t.text(value))

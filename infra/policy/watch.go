@@ -8,7 +8,7 @@ import (
 	"glossa/infra/plan"
 )
 
-// alarms asks for those of each function, of the API and of the table.
+// alarms requires the alarms of each function, of the API and of the table.
 func (c *checker) alarms() {
 	watched := map[string]bool{}
 	var topic any
@@ -28,7 +28,7 @@ func (c *checker) alarms() {
 		want["ReadThrottleEvents ${"+name+"}"], want["WriteThrottleEvents ${"+name+"}"] = true, true
 	}
 	for _, f := range c.plan.Functions {
-		fn, _ := c.made(f.Family, "Function")
+		fn, _ := c.findConstruct(f.Family, "Function")
 		for _, metric := range []string{"Errors", "Throttles", "Duration"} {
 			want[metric+" ${"+fn+"}"] = true
 		}
@@ -37,8 +37,8 @@ func (c *checker) alarms() {
 	c.want("dashboards", len(c.Watch.of("AWS::CloudWatch::Dashboard")), 1)
 }
 
-// topic requires, where alarms are sent to somebody, one topic that only the alarms may
-// publish to, over TLS.
+// topic requires, if alarms have a receiver, one topic to which only the alarms may
+// publish, over TLS.
 func (c *checker) topic() {
 	names := c.Watch.of("AWS::SNS::Topic")
 	told := map[bool]int{false: 0, true: 1}[c.plan.Config.AlarmEmail != ""]
@@ -51,12 +51,12 @@ func (c *checker) topic() {
 			"email "+c.plan.Config.AlarmEmail+" ${"+append(names, "nothing")[0]+"}")
 	}
 	for _, name := range c.Watch.of("AWS::SNS::TopicPolicy") {
-		c.published(name, c.Watch.Resources[name], "${"+append(names, "nothing")[0]+"}")
+		c.topicPolicy(name, c.Watch.Resources[name], "${"+append(names, "nothing")[0]+"}")
 	}
 }
 
-// published holds the policy of the topic.
-func (c *checker) published(name string, r *Resource, topic string) {
+// topicPolicy checks the policy of the topic.
+func (c *checker) topicPolicy(name string, r *Resource, topic string) {
 	c.want(name+" topics", c.texts(r.get("Topics")), []string{topic})
 	want, denied, allowed := plan.Alarms(), false, false
 	for _, s := range objects(r.list("PolicyDocument", "Statement")) {
@@ -73,9 +73,9 @@ func (c *checker) published(name string, r *Resource, topic string) {
 		}
 	}
 	if !denied {
-		c.fail(name, "it does not deny what comes without TLS")
+		c.fail(name, "it does not deny requests without TLS")
 	}
 	if !allowed {
-		c.fail(name, "alarms cannot publish: there is no statement %s", want.Sid)
+		c.fail(name, "alarms cannot publish: the statement %s is missing", want.Sid)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"glossa/pkg/deployment"
 )
 
-// api is what answers.
+// api holds the functions and the REST API.
 type api struct {
 	stack     awscdk.Stack
 	name      string // of the REST API, in metrics
@@ -37,7 +37,7 @@ func newAPI(stack awscdk.Stack, p *plan.Plan, d *data, dist string) *api {
 		})
 	}
 	rest := newREST(stack, p, a.name)
-	auth := awsapigateway.AuthorizationType_NONE // glossa asks for keys itself
+	auth := awsapigateway.AuthorizationType_NONE // glossa checks keys itself
 	if p.Config.Auth == plan.IAM {
 		auth = awsapigateway.AuthorizationType_IAM
 	}
@@ -47,7 +47,7 @@ func newAPI(stack awscdk.Stack, p *plan.Plan, d *data, dist string) *api {
 	}
 	output(stack, deployment.APIOutput, "base URL of the REST API", rest.Url())
 	if domain := rest.DomainName(); domain != nil {
-		output(stack, "DomainTarget", "what the CNAME of "+p.Config.Domain+" must point to", domain.DomainNameAliasDomainName())
+		output(stack, "DomainTarget", "target of the CNAME of "+p.Config.Domain, domain.DomainNameAliasDomainName())
 	}
 	return a
 }
@@ -68,11 +68,11 @@ func newREST(stack awscdk.Stack, p *plan.Plan, name string) awsapigateway.RestAp
 	rest := awsapigateway.NewRestApi(stack, jsii.String("Api"), &awsapigateway.RestApiProps{
 		RestApiName: &name, Description: jsii.String("language models in the protocols of their clients"),
 		EndpointConfiguration: &awsapigateway.EndpointConfiguration{Types: &[]awsapigateway.EndpointType{awsapigateway.EndpointType_REGIONAL}},
-		// All bodies reach the functions as they are: a gzipped one has the type of what is in
-		// it, and API Gateway would take it for text.
+		// All bodies reach the functions unchanged. A gzipped body has the type of its content,
+		// and API Gateway would treat it as text.
 		BinaryMediaTypes: jsii.Strings("*/*"),
-		// API Gateway writes access logs with a role of the account, which may be there already
-		// and stays, since other APIs use it.
+		// API Gateway writes access logs with a role of the account. The role may exist already,
+		// and is retained because other APIs use it.
 		CloudWatchRole: jsii.Bool(true), CloudWatchRoleRemovalPolicy: awscdk.RemovalPolicy_RETAIN,
 		DomainName: domain,
 		DeployOptions: &awsapigateway.StageOptions{
@@ -83,7 +83,7 @@ func newREST(stack awscdk.Stack, p *plan.Plan, name string) awsapigateway.RestAp
 			AccessLogFormat:      awsapigateway.AccessLogFormat_Custom(jsii.String(accessLog())),
 		},
 	})
-	rest.Node().TryRemoveChild(jsii.String("Endpoint")) // an output, for which there is ApiUrl
+	rest.Node().TryRemoveChild(jsii.String("Endpoint")) // an output; ApiUrl replaces it
 	for _, r := range responses(p.Config.Auth) {
 		rest.AddGatewayResponse(jsii.String(r.name), &awsapigateway.GatewayResponseOptions{
 			Type: awsapigateway.ResponseType_Of(jsii.String(r.name)), StatusCode: r.status, ResponseHeaders: &r.headers,
@@ -93,7 +93,8 @@ func newREST(stack awscdk.Stack, p *plan.Plan, name string) awsapigateway.RestAp
 	return rest
 }
 
-// accessLog is the form of a line. There is no query in it: prompts and keys may be.
+// accessLog returns the format of a line. It omits the query, which may hold prompts and
+// keys.
 func accessLog() string {
 	line, _ := json.Marshal(map[string]string{ // strings cannot fail
 		"id": "$context.requestId", "time": "$context.requestTimeEpoch", "method": "$context.httpMethod", "path": "$context.path",
@@ -104,18 +105,18 @@ func accessLog() string {
 	return string(line)
 }
 
-// A response is what API Gateway answers by itself.
+// A response is an answer of API Gateway itself.
 type response struct {
 	name    string
-	status  *string // nil: its own
+	status  *string // nil: the default
 	headers map[string]*string
 	body    string
 }
 
-// responses are in the shape of errors that most clients read, and can be read by pages
-// of all origins: there is nothing of anybody's in them.
+// responses have the error shape that most clients read. Pages of all origins can read
+// them, because they hold no private data.
 func responses(auth string) []response {
-	const told = `{"error":{"message":$context.error.messageString,"type":"api_error","param":null,"code":"$context.error.responseType"}}`
+	const errorBody = `{"error":{"message":$context.error.messageString,"type":"api_error","param":null,"code":"$context.error.responseType"}}`
 	const unknown = `{"error":{"message":"there is no such path","type":"invalid_request_error","param":null,"code":"no_route"}}`
 	headers := func(more ...string) map[string]*string {
 		h := map[string]*string{
@@ -128,11 +129,11 @@ func responses(auth string) []response {
 		return h
 	}
 	list := []response{
-		{"DEFAULT_4XX", nil, headers(), told},
-		{"DEFAULT_5XX", nil, headers(), told},
-		{"THROTTLED", nil, headers("Retry-After", "'1'"), told},
+		{"DEFAULT_4XX", nil, headers(), errorBody},
+		{"DEFAULT_5XX", nil, headers(), errorBody},
+		{"THROTTLED", nil, headers("Retry-After", "'1'"), errorBody},
 	}
-	if auth == plan.Keys { // nobody signs: what API Gateway calls so is a path that nobody has
+	if auth == plan.Keys { // without signatures API Gateway gives this type to unknown paths
 		list = append(list, response{"MISSING_AUTHENTICATION_TOKEN", jsii.String("404"), headers(), unknown})
 	}
 	return list

@@ -12,23 +12,23 @@ import (
 	"glossa/infra/plan"
 )
 
-// costs draws what is paid: functions and the API, and tokens that have a price.
-func (w *watch) costs(a *api) []awscloudwatch.IWidget {
-	row := []awscloudwatch.IWidget{graph("Cost of functions and API, $ in 5 minutes (us-east-1)", w.calls(a))}
+// costs graphs the costs of functions and the API, and of tokens that have a price.
+func (w *monitor) costs(a *api) []awscloudwatch.IWidget {
+	row := []awscloudwatch.IWidget{graph("Cost of functions and API, $ per 5 minutes (us-east-1)", w.calls(a))}
 	if len(w.plan.Config.Prices) > 0 {
-		row = append(row, graph("Cost of tokens, $ in 5 minutes", w.tokens()))
+		row = append(row, graph("Cost of tokens, $ per 5 minutes", w.tokens()))
 	}
 	return row
 }
 
 func decimal(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
-// calls is what each function costs, and the API before them. Instances that are always
-// warm cost more, which no metric tells. Both are $ in a period, with d in ms:
+// calls returns the cost of each function and of the API. Provisioned instances cost more,
+// which no metric shows. Both are $ per period, with d in ms:
 //
 //	functions: d/1000 * MB/1024 * price of a GB-second + n * price of an invocation
 //	API: n * price of a request
-func (w *watch) calls(a *api) (list []awscloudwatch.IMetric) {
+func (w *monitor) calls(a *api) (list []awscloudwatch.IMetric) {
 	for i, f := range a.functions {
 		of := dimensions{"FunctionName": f.fn.FunctionName()}
 		d, n := "d"+strconv.Itoa(i), "n"+strconv.Itoa(i)
@@ -43,14 +43,14 @@ func (w *watch) calls(a *api) (list []awscloudwatch.IMetric) {
 	}))
 }
 
-// tokens is what the tokens of each model with a price cost: $ = (in·a + out·b) / 10⁶.
-func (w *watch) tokens() (list []awscloudwatch.IMetric) {
+// tokens returns the cost of the tokens of each model with a price: $ = (in·a + out·b) / 10⁶.
+func (w *monitor) tokens() (list []awscloudwatch.IMetric) {
 	for i, price := range w.plan.Config.Prices {
 		of := dimensions{"model": jsii.String(price.Model)}
 		in, out := "in"+strconv.Itoa(i), "out"+strconv.Itoa(i)
 		list = append(list, expression(price.Model,
 			fmt.Sprintf("(%s*%s+%s*%s)/1000000", in, decimal(price.In), out, decimal(price.Out)),
-			map[string]awscloudwatch.IMetric{in: w.told("tokens_in", "Sum", of), out: w.told("tokens_out", "Sum", of)}))
+			map[string]awscloudwatch.IMetric{in: w.emitted("tokens_in", "Sum", of), out: w.emitted("tokens_out", "Sum", of)}))
 	}
 	return list
 }

@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	keepVersions = 30 // days: how long a replaced checkpoint can be brought back
-	keepUploads  = 1  // days: how long an upload that stopped can go on
+	keepVersions = 30 // days: a replaced checkpoint can be restored
+	keepUploads  = 1  // days: an interrupted upload can be resumed
 )
 
-// data is what is kept.
+// data holds the table and the bucket.
 type data struct {
 	stack  awscdk.Stack
 	table  awsdynamodb.Table
@@ -29,7 +29,7 @@ func newData(stack awscdk.Stack, p *plan.Plan) *data {
 		return &awsdynamodb.Attribute{Name: &name, Type: awsdynamodb.AttributeType_STRING}
 	}
 	d := &data{stack: stack}
-	// DynamoDB encrypts all tables at rest, with a key of its own that costs nothing.
+	// DynamoDB encrypts all tables at rest with an AWS owned key, which is free.
 	d.table = awsdynamodb.NewTable(stack, jsii.String("Table"), &awsdynamodb.TableProps{
 		PartitionKey: key("pk"), SortKey: key("sk"), TimeToLiveAttribute: jsii.String("expires"),
 		BillingMode: awsdynamodb.BillingMode_PAY_PER_REQUEST,

@@ -16,11 +16,11 @@ import (
 	"glossa/pkg/deployment"
 )
 
-// retention is how long logs are kept.
+// retention is the retention of logs.
 const retention = awslogs.RetentionDays_ONE_MONTH
 
-// A function is a Lambda function and the alias that everybody calls, so that instances
-// can be kept warm, and a version before brought back, without a change of address.
+// A function is a Lambda function and the alias that all callers use, so that instances
+// can be provisioned, and an earlier version restored, without a change of address.
 type function struct {
 	plan  plan.Function
 	fn    awslambda.Function
@@ -55,7 +55,7 @@ func newFunction(stack awscdk.Stack, p *plan.Plan, f plan.Function, d *data, dis
 	alias := awslambda.NewAlias(scope, jsii.String("Live"), &awslambda.AliasProps{
 		AliasName: jsii.String("live"), Version: fn.CurrentVersion(), ProvisionedConcurrentExecutions: positive(f.Provisioned),
 	})
-	auth := awslambda.FunctionUrlAuthType_NONE // glossa asks for keys itself
+	auth := awslambda.FunctionUrlAuthType_NONE // glossa checks keys itself
 	if p.Config.Auth == plan.IAM {
 		auth = awslambda.FunctionUrlAuthType_AWS_IAM
 	}
@@ -64,7 +64,7 @@ func newFunction(stack awscdk.Stack, p *plan.Plan, f plan.Function, d *data, dis
 	return &function{f, fn, alias, url}
 }
 
-// newRole returns the role of a function, which may do what the plan says alone.
+// newRole returns the role of a function, which allows only the plan's statements.
 func newRole(scope constructs.Construct, f plan.Function, references map[string]*string) awsiam.Role {
 	var statements []awsiam.PolicyStatement
 	for _, s := range f.Statements {
@@ -78,8 +78,8 @@ func newRole(scope constructs.Construct, f plan.Function, references map[string]
 	})
 }
 
-// newStatement returns a statement of the plan, which allows it to principals, or to those
-// who have the policy if there are none.
+// newStatement returns a statement of the plan for the given principals, or, without
+// principals, for the holder of the policy.
 func newStatement(s plan.Statement, references map[string]*string, principals ...awsiam.IPrincipal) awsiam.PolicyStatement {
 	var resources []*string
 	for _, r := range s.Resources {
@@ -102,7 +102,7 @@ func newStatement(s plan.Statement, references map[string]*string, principals ..
 	})
 }
 
-// positive returns nil for 0.
+// positive returns n, or nil for 0.
 func positive(n int) *float64 {
 	if n == 0 {
 		return nil

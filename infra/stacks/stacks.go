@@ -1,8 +1,9 @@
 //go:build cdk
 
 // Package stacks makes CloudFormation stacks of a plan, with the AWS CDK: one for data,
-// which stays when all else is deleted, one for the API, and one to watch it. What a
-// function may do, has and answers is the plan's; this package refuses to know it.
+// which remains when the others are deleted, one for the API, and one that monitors it. The
+// plan defines permissions, environments and routes of the functions; this package knows
+// none of them.
 package stacks
 
 import (
@@ -20,8 +21,8 @@ import (
 	"glossa/infra/policy"
 )
 
-// Synthesise writes the stacks of a plan where the app is told to, and returns their
-// templates. The functions' programs lie in dist/ARCHITECTURE/FAMILY/bootstrap.
+// Synthesise writes the stacks of a plan to the app's output directory and returns their
+// templates. The functions' programs are in dist/ARCHITECTURE/FAMILY/bootstrap.
 func Synthesise(app awscdk.App, p *plan.Plan, dist string) (policy.Templates, error) {
 	awscdk.Tags_Of(app).Add(jsii.String("application"), jsii.String("glossa"), nil)
 	awscdk.Tags_Of(app).Add(jsii.String("stage"), &p.Config.Stage, nil)
@@ -34,7 +35,7 @@ func Synthesise(app awscdk.App, p *plan.Plan, dist string) (policy.Templates, er
 	data := newData(stack("data", "model records, accounts and checkpoints"), p)
 	api := newAPI(stack("api", "functions, REST API and function URLs"), p, data, dist)
 	watch := stack("watch", "dashboard and alarms")
-	newWatch(watch, p, data, api)
+	newMonitor(watch, p, data, api)
 
 	assembly := app.Synth(nil)
 	var err error
@@ -48,7 +49,7 @@ func Synthesise(app awscdk.App, p *plan.Plan, dist string) (policy.Templates, er
 	return templates, err
 }
 
-// Plan returns the plan for the contexts of an app.
+// Plan returns the plan for the context values of an app.
 func Plan(app awscdk.App) (*plan.Plan, error) {
 	all, _ := app.Node().GetAllContext(nil).(map[string]any)
 	if unknown := plan.Unknown(slices.Sorted(maps.Keys(all))); len(unknown) > 0 {
@@ -56,13 +57,13 @@ func Plan(app awscdk.App) (*plan.Plan, error) {
 		for _, c := range plan.Contexts() {
 			fmt.Fprintf(&known, "\n  %-12s %s; default %q", c.Name, c.Meaning, c.Default)
 		}
-		return nil, fmt.Errorf("there is no context %s; there are%s", strings.Join(unknown, ", "), known.String())
+		return nil, fmt.Errorf("unknown context %s; known are%s", strings.Join(unknown, ", "), known.String())
 	}
 	cfg, err := plan.Parse(func(name string) string {
 		if all[name] == nil {
 			return ""
 		}
-		return fmt.Sprint(all[name]) // a string from the command line, what JSON has from a file
+		return fmt.Sprint(all[name]) // a string from the command line, a JSON value from a file
 	})
 	if err != nil {
 		return nil, err
@@ -70,8 +71,8 @@ func Plan(app awscdk.App) (*plan.Plan, error) {
 	return plan.New(cfg)
 }
 
-// sub returns a text with the references in it resolved, as CloudFormation's Fn::Sub
-// has them; those that it knows itself begin with "AWS::".
+// sub returns a text with its references resolved by CloudFormation's Fn::Sub, which itself
+// knows those that begin with "AWS::".
 func sub(s string, references map[string]*string) *string {
 	used := map[string]*string{}
 	for name, value := range references {

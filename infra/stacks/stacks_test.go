@@ -33,8 +33,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// testdata has a directory for each variant of what operators may choose: the contexts, and
-// the templates that they must give.
+// testdata has a directory for each variant of settings: the contexts and the expected
+// templates.
 const testdata = "../policy/testdata"
 
 // variants returns the contexts of each variant by its name, which is its stage.
@@ -59,7 +59,7 @@ func variants(t *testing.T) map[string]map[string]any {
 	return all
 }
 
-// contexts returns those of cdk.json and of an operator.
+// contexts returns the contexts of cdk.json merged with an operator's.
 func contexts(t *testing.T, own map[string]any) *map[string]any {
 	t.Helper()
 	text, err := os.ReadFile("../cdk.json")
@@ -74,7 +74,7 @@ func contexts(t *testing.T, own map[string]any) *map[string]any {
 	return &file.Context
 }
 
-// programs returns a directory with what stands for the functions' programs.
+// programs returns a directory with placeholders of the functions' programs.
 func programs(t *testing.T) string {
 	t.Helper()
 	dist := t.TempDir()
@@ -90,7 +90,7 @@ func programs(t *testing.T) string {
 	return dist
 }
 
-// TestStacks synthesises each variant, and holds it to the rules.
+// TestStacks synthesises each variant and checks the rules.
 func TestStacks(t *testing.T) {
 	dist, all := programs(t), variants(t)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -116,10 +116,11 @@ func TestStacks(t *testing.T) {
 	}
 }
 
-// asset is the hash of a program in the name of what is uploaded.
+// asset matches the hash of a program in the name of its upload.
 var asset = regexp.MustCompile(`[0-9a-f]{64}`)
 
-// golden compares the templates of a variant with those that lie where the rules are tested.
+// golden compares the templates of a variant with the golden ones, which the rules' tests
+// read.
 func golden(t *testing.T, variant, out string) {
 	t.Helper()
 	for _, stack := range []string{"data", "api", "watch"} {
@@ -139,7 +140,7 @@ func golden(t *testing.T, variant, out string) {
 			t.Fatal(err)
 		}
 		if string(got) != string(want) {
-			t.Errorf("the stack %s is not that of %s: run this test with -update and look at the difference\n%s", stack, file, difference(got, want))
+			t.Errorf("the stack %s differs from %s: run this test with -update and read the difference\n%s", stack, file, difference(got, want))
 		}
 	}
 }
@@ -155,7 +156,7 @@ func difference(got, want []byte) string {
 		strings.Join(a[i:min(len(a), i+10)], "\n"), strings.Join(b[i:min(len(b), i+10)], "\n"))
 }
 
-// dashboard asks for the cost of tokens, which only a price brings there.
+// dashboard checks that the cost of tokens is shown exactly if a price is set.
 func dashboard(t *testing.T, watch policy.Template) {
 	t.Helper()
 	text, err := json.Marshal(watch)

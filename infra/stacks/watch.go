@@ -14,15 +14,15 @@ import (
 	"glossa/infra/plan"
 )
 
-// watch draws and watches what functions, the API and the table tell.
-type watch struct {
+// monitor makes the dashboard and the alarms of the functions, the API and the table.
+type monitor struct {
 	stack awscdk.Stack
 	plan  *plan.Plan
-	topic awssns.Topic // nil: nobody is told
+	topic awssns.Topic // nil: no notifications
 }
 
-func newWatch(stack awscdk.Stack, p *plan.Plan, d *data, a *api) {
-	w := &watch{stack: stack, plan: p}
+func newMonitor(stack awscdk.Stack, p *plan.Plan, d *data, a *api) {
+	w := &monitor{stack: stack, plan: p}
 	if p.Config.AlarmEmail != "" {
 		w.topic = awssns.NewTopic(stack, jsii.String("Alarms"), &awssns.TopicProps{EnforceSSL: jsii.Bool(true)})
 		w.topic.AddToResourcePolicy(newStatement(plan.Alarms(), map[string]*string{"TopicArn": w.topic.TopicArn()},
@@ -35,26 +35,27 @@ func newWatch(stack awscdk.Stack, p *plan.Plan, d *data, a *api) {
 	w.alarm("ApiErrors", "the API answered 5xx to one request in twenty for ten minutes",
 		w.metric("AWS/ApiGateway", "5XXError", "Average", dimensions{"ApiName": &a.name}), 0.05, 2)
 	for _, name := range []string{"ReadThrottleEvents", "WriteThrottleEvents"} {
-		w.alarm(name, "DynamoDB refuses requests: callers of this key or partition are many",
+		w.alarm(name, "DynamoDB throttles requests: this key or partition has too many callers",
 			w.metric("AWS/DynamoDB", name, "Sum", dimensions{"TableName": d.table.TableName()}), 1, 1)
 	}
 	w.dashboard(d, a)
 }
 
-// near is the share of a function's time from which on an invocation is told of.
-const near = 0.9
+// durationThreshold is the share of a function's timeout at which the duration alarm fires.
+const durationThreshold = 0.9
 
-func (w *watch) watchFunction(f *function) {
+func (w *monitor) watchFunction(f *function) {
 	family, of := f.plan.Family, dimensions{"FunctionName": f.fn.FunctionName()}
 	w.alarm(family+"Errors", family+" crashed or ran out of time", w.metric("AWS/Lambda", "Errors", "Sum", of), 1, 1)
 	w.alarm(family+"Throttles", family+" has no more instances: raise the account's quota or context reserved",
 		w.metric("AWS/Lambda", "Throttles", "Sum", of), 1, 1)
 	w.alarm(family+"Duration", family+" is close to its timeout",
-		w.metric("AWS/Lambda", "Duration", "Maximum", of), near*float64(f.plan.Timeout.Milliseconds()), 1)
+		w.metric("AWS/Lambda", "Duration", "Maximum", of), durationThreshold*float64(f.plan.Timeout.Milliseconds()), 1)
 }
 
-// alarm tells when a metric is at least the threshold for that many periods.
-func (w *watch) alarm(name, what string, m awscloudwatch.IMetric, threshold float64, periods int) {
+// alarm adds an alarm that fires when a metric is at least the threshold for a number of
+// periods.
+func (w *monitor) alarm(name, what string, m awscloudwatch.IMetric, threshold float64, periods int) {
 	alarm := awscloudwatch.NewAlarm(w.stack, jsii.String(name+"Alarm"), &awscloudwatch.AlarmProps{
 		AlarmDescription: jsii.String("glossa " + w.plan.Config.Stage + ": " + what),
 		Metric:           m, Threshold: &threshold, EvaluationPeriods: number(periods),
@@ -68,7 +69,7 @@ func (w *watch) alarm(name, what string, m awscloudwatch.IMetric, threshold floa
 
 type dimensions map[string]*string
 
-func (w *watch) metric(namespace, name, statistic string, of dimensions) awscloudwatch.IMetric {
+func (w *monitor) metric(namespace, name, statistic string, of dimensions) awscloudwatch.IMetric {
 	props := awscloudwatch.MetricProps{
 		Namespace: &namespace, MetricName: &name, Statistic: &statistic, Period: awscdk.Duration_Minutes(jsii.Number(5)),
 	}
@@ -79,23 +80,23 @@ func (w *watch) metric(namespace, name, statistic string, of dimensions) awsclou
 	return awscloudwatch.NewMetric(&props)
 }
 
-// told is a metric of the functions' own; see pkg/meter/emf.
-func (w *watch) told(name, statistic string, of dimensions) awscloudwatch.IMetric {
+// emitted returns a metric that the functions emit; see pkg/meter/emf.
+func (w *monitor) emitted(name, statistic string, of dimensions) awscloudwatch.IMetric {
 	return w.metric(w.plan.Config.Namespace, name, statistic, of)
 }
 
-// byDialect is a metric of each dialect.
-func (w *watch) byDialect(name, statistic string) (list []awscloudwatch.IMetric) {
+// byDialect returns a metric for each dialect.
+func (w *monitor) byDialect(name, statistic string) (list []awscloudwatch.IMetric) {
 	for _, f := range w.plan.Functions {
-		list = append(list, w.told(name, statistic, dimensions{"dialect": jsii.String(f.Family)}))
+		list = append(list, w.emitted(name, statistic, dimensions{"dialect": jsii.String(f.Family)}))
 	}
 	return list
 }
 
-func (w *watch) dashboard(d *data, a *api) {
+func (w *monitor) dashboard(d *data, a *api) {
 	percentiles := func(name string) (list []awscloudwatch.IMetric) {
 		for _, p := range []string{"p50", "p90", "p99"} {
-			list = append(list, w.told(name, p, nil))
+			list = append(list, w.emitted(name, p, nil))
 		}
 		return list
 	}
@@ -106,13 +107,13 @@ func (w *watch) dashboard(d *data, a *api) {
 		instances = append(instances, w.metric("AWS/Lambda", "ConcurrentExecutions", "Maximum", of))
 	}
 	rows := [][]awscloudwatch.IWidget{
-		{graph("Requests", w.byDialect("invocations", "Sum")), graph("Errors told to callers", w.byDialect("errors", "Sum"))},
+		{graph("Requests", w.byDialect("invocations", "Sum")), graph("Errors returned to callers", w.byDialect("errors", "Sum"))},
 		{graph("Latency, ms", percentiles("latency")), graph("Time to the first token, ms", percentiles("time_to_first_token"))},
 		{
-			graph("Tokens", []awscloudwatch.IMetric{w.told("tokens_in", "Sum", nil), w.told("tokens_out", "Sum", nil)}),
+			graph("Tokens", []awscloudwatch.IMetric{w.emitted("tokens_in", "Sum", nil), w.emitted("tokens_out", "Sum", nil)}),
 			graph("Tokens written, by dialect", w.byDialect("tokens_out", "Sum")),
 		},
-		{graph("Functions: crashes and timeouts", errors), graph("Functions: instances at work", instances)},
+		{graph("Functions: crashes and timeouts", errors), graph("Functions: busy instances", instances)},
 		{
 			graph("API: 4xx, 5xx", []awscloudwatch.IMetric{
 				w.metric("AWS/ApiGateway", "4XXError", "Sum", dimensions{"ApiName": &a.name}),

@@ -13,10 +13,10 @@ import (
 	"glossa/pkg/wire"
 )
 
-// codes lists the errors that a route may answer with.
+// codes lists the codes of a route's errors.
 func codes(route *httpx.Route) []llm.Code {
 	doc := route.Doc
-	list := append([]llm.Code{llm.Invalid, llm.Forbidden, llm.Internal}, doc.Codes...) // Forbidden: of a foreign page
+	list := append([]llm.Code{llm.Invalid, llm.Forbidden, llm.Internal}, doc.Codes...) // Forbidden: pages of other origins
 	if route.Permission != httpx.Public {
 		list = append(list, llm.Unauthenticated)
 	}
@@ -39,7 +39,7 @@ func codes(route *httpx.Route) []llm.Code {
 	return slices.Compact(list)
 }
 
-// examples are errors of each code, as clients meet them.
+// examples holds a typical error of each code.
 var examples = map[llm.Code]llm.Error{
 	llm.Invalid:         {Param: "temperature", Message: "must be between 0 and 2"},
 	wire.UnknownParam:   {Param: "temprature", Message: "unknown parameter"},
@@ -57,8 +57,7 @@ var examples = map[llm.Code]llm.Error{
 	httpx.TooLarge:      {Message: "the body is larger than 10485760 bytes"},
 }
 
-// errors describes the answers of a route that fails: the shape of its errors is asked for
-// each code.
+// errors describes the failed answers of a route: its error shape is called for each code.
 func (d *document) errors(op *operation, route *httpx.Route) error {
 	list := route.Doc.Errors
 	for _, code := range codes(route) {
@@ -102,7 +101,7 @@ func (d *document) schemaOf(v any) *wire.Schema {
 	return d.schemas.Of(reflect.TypeOf(v))
 }
 
-// either returns a schema of what a or b describes. A may be nil.
+// either returns a schema that accepts the values of a or b. a may be nil.
 func either(a, b *wire.Schema) *wire.Schema {
 	switch {
 	case a == nil || same(a, b):
@@ -116,7 +115,7 @@ func either(a, b *wire.Schema) *wire.Schema {
 	return wire.AnyOf(a, b)
 }
 
-// same reports whether two schemas are written alike.
+// same reports whether two schemas have equal JSON.
 func same(a, b *wire.Schema) bool {
 	x, errX := json.Marshal(a)
 	y, errY := json.Marshal(b)

@@ -1,6 +1,6 @@
 // Package openapi makes the OpenAPI document of a route table: paths, parameters, bodies,
-// answers and errors, with their schemas and examples. It reads what routes say of
-// themselves; it knows no dialect and no model.
+// answers and errors, with their schemas and examples. It reads the routes' documentation
+// and knows no dialect and no model.
 //
 // Source: OpenAPI Specification 3.1.1.
 package openapi
@@ -18,7 +18,7 @@ import (
 	"glossa/pkg/wire"
 )
 
-// Info is what the document says of the whole API.
+// Info describes the whole API.
 type Info struct {
 	Title, Version, Description string
 	Licence                     string // an SPDX identifier
@@ -70,7 +70,7 @@ func Document(info Info, routes []httpx.Route) ([]byte, error) {
 	})
 }
 
-// security is a key, or nothing where the server is open.
+// security returns a key, or no key as an alternative where the server is open.
 func security(open bool) []any {
 	key := map[string]any{"key": []string{}}
 	if open {
@@ -79,12 +79,13 @@ func security(open bool) []any {
 	return []any{key}
 }
 
-// Path spells a route's pattern as OpenAPI does, which has no "..." for the rest of a path.
+// Path converts a route's pattern to OpenAPI's form, which has no "..." for the rest of a
+// path.
 func Path(pattern string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(pattern, "...}", "}"), "{$}", "")
 }
 
-// A document is being made.
+// A document is an OpenAPI document under construction.
 type document struct {
 	paths   map[string]map[string]*operation
 	schemas wire.Schemas
@@ -116,7 +117,7 @@ type operation struct {
 	Responses   map[string]*response `json:"responses"`
 }
 
-// A parameter is a part of the request that is not in its body.
+// A parameter is a part of the request outside its body.
 type parameter struct {
 	Name        string       `json:"name"`
 	In          string       `json:"in"` // path, query or header
@@ -155,7 +156,7 @@ type header struct {
 	Schema      *wire.Schema `json:"schema"`
 }
 
-// operation describes a route. Of routes that share a path it merges the descriptions.
+// operation describes a route. It merges the descriptions of routes that share a path.
 func (d *document) operation(route *httpx.Route) (*operation, error) {
 	op := &operation{
 		ID: route.Doc.ID, Summary: route.Doc.Summary, Description: route.Doc.Description,
@@ -206,7 +207,7 @@ func pathParameters(op *operation, pattern string) error {
 	return nil
 }
 
-// request describes what is sent.
+// request describes the parameters and the body.
 func (op *operation) request(doc *httpx.Operation) {
 	for _, p := range doc.Path {
 		described := parameter{Name: p.Name, In: "path", Required: true, Description: p.Description, Schema: wire.Types("string")}
@@ -253,21 +254,21 @@ func (op *operation) request(doc *httpx.Operation) {
 	}
 }
 
-// add adds a parameter that is not there.
+// add adds a parameter unless it exists.
 func (op *operation) add(p parameter) {
 	if !slices.ContainsFunc(op.Parameters, func(q parameter) bool { return q.Name == p.Name && q.In == p.In }) {
 		op.Parameters = append(op.Parameters, p)
 	}
 }
 
-// add adds a schema of bodies of a media type, as one more way if there is one.
+// add adds a schema of bodies of a media type, as an alternative if there is one already.
 func (b *body) add(kind string, schema *wire.Schema) {
 	m := b.Content[kind]
 	m.Schema = either(m.Schema, schema)
 	b.Content[kind] = m
 }
 
-// answers describes the answers of a route that succeeds.
+// answers describes the successful answers of a route.
 func (d *document) answers(op *operation, route *httpx.Route) {
 	for _, a := range route.Doc.Answers {
 		status := a.Status
@@ -287,7 +288,7 @@ func (d *document) answers(op *operation, route *httpx.Route) {
 			kind = "application/json"
 		}
 		if a.Of == nil && kind == "application/json" {
-			continue // there is no body
+			continue // no body
 		}
 		if kind == eventStream {
 			_, failed := route.ErrorBody(&llm.Error{Code: llm.Internal})
@@ -302,13 +303,13 @@ func (d *document) answers(op *operation, route *httpx.Route) {
 // eventStream is the media type of server-sent events.
 const eventStream = "text/event-stream"
 
-// response returns what is known of a status.
+// response returns the response of a status, which it adds if it is missing.
 func (op *operation) response(status int, description string) *response {
 	key := fmt.Sprint(status)
 	res := op.Responses[key]
 	if res == nil {
 		res = &response{Headers: map[string]header{
-			"X-Request-Id": {"the id of the request, as it stands in the log", wire.Types("string")},
+			"X-Request-Id": {"the id of the request, as in the log", wire.Types("string")},
 		}, Content: map[string]media{}}
 		op.Responses[key] = res
 	}
@@ -324,9 +325,9 @@ func (op *operation) response(status int, description string) *response {
 	return res
 }
 
-// addEvent adds a schema of the data of server-sent events, and what ends them. The schema
-// of a stream is that of each of its events, as tools read it; OpenAPI 3.2 calls it
-// itemSchema.
+// addEvent adds a schema of the data of server-sent events, and the data of the last event.
+// The schema of a stream describes each of its events, as tools interpret it; OpenAPI 3.2
+// calls it itemSchema.
 func (r *response) addEvent(schema *wire.Schema, end string) {
 	r.event, r.end = either(r.event, schema), cmp.Or(r.end, end)
 	data := wire.Types("string")

@@ -12,8 +12,8 @@ type word struct {
 	Text string `json:"text"`
 }
 
-// TestEvents: the schema of a stream is that of an event, whose data is one of the answers
-// as JSON, an error of the route, or its end.
+// TestEvents: the schema of a stream describes an event, whose data is an answer as JSON, an
+// error of the route, or the end marker.
 func TestEvents(t *testing.T) {
 	route := httpx.Route{Method: http.MethodGet, Pattern: "/words", Permission: httpx.Public, Doc: &httpx.Operation{
 		ID: "words", Tag: "Words", Summary: "Stream words",

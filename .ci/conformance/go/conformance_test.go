@@ -17,7 +17,7 @@ const (
 	prompt = "The old lighthouse stood"
 )
 
-// serve starts a server, which must stop cleanly at the test's end, and returns its URL.
+// serve starts a server and returns its URL. The server must stop cleanly at the test's end.
 func serve(t *testing.T, args ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -49,13 +49,13 @@ func serve(t *testing.T, args ...string) string {
 	return "http://" + address + "/v1"
 }
 
-// An answer is what both clients make of a completion, whole or streamed.
+// An answer is a completion, whole or streamed, in the same form for both clients.
 type answer struct {
 	text, finish  string
 	input, output int
 }
 
-// agree sees that answers are one, of n tokens that were cut at that limit.
+// agree checks that answers are equal, of n tokens, and ended by that limit.
 func agree(t *testing.T, name string, n int, answers ...answer) {
 	t.Helper()
 	for _, a := range answers {

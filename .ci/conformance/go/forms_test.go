@@ -15,14 +15,14 @@ import (
 	goopenai "github.com/sashabaranov/go-openai"
 )
 
-// Models that have learnt nothing: what they say is valid because it is held to the form.
-// Calls are made by the one that has a token to end them.
+// Untrained models: only the constraint makes their answers valid. The model with an end
+// token of calls makes calls.
 const (
 	letters = "letters"
 	chatter = "chatter"
 )
 
-// A place is what both clients ask for; 300 tokens are more than it needs.
+// A place is the requested object; 300 tokens are more than it needs.
 type place struct {
 	Name   string `json:"name"`
 	Kind   string `json:"kind"`
@@ -32,7 +32,7 @@ type place struct {
 const placeSchema = `{"type":"object","properties":{"name":{"type":"string","maxLength":8},"kind":{"enum":["town","river"]},` +
 	`"height":{"anyOf":[{"type":"integer","minimum":-400,"maximum":9000},{"type":"null"}]}},"required":["name","kind","height"],"additionalProperties":false}`
 
-// check sees that a text is a place, all of it and nothing else.
+// check checks that a text is exactly a place.
 func check(t *testing.T, text string) {
 	t.Helper()
 	var p place
@@ -74,7 +74,7 @@ func TestFormsOfOpenAI(t *testing.T) {
 	})
 }
 
-// both asks for an answer, whole and streamed.
+// both requests an answer, whole and streamed.
 func both(t *testing.T, c *openai.Client, params openai.ChatCompletionNewParams) (whole, streamed openai.ChatCompletionChoice) {
 	t.Helper()
 	answer, err := c.Chat.Completions.New(t.Context(), params)

@@ -1,4 +1,4 @@
-"""Lamini's own SDK against the server: what it makes of answers and of errors."""
+"""Lamini's own SDK against the server: answers and errors."""
 
 import asyncio
 import json
@@ -173,7 +173,7 @@ class OutputType(unittest.TestCase):
 
 
 class Pipeline(unittest.TestCase):
-    """The SDK's pipeline, whose batches go to /v1/completions if it is told so."""
+    """The SDK's pipeline, whose batches can be sent to /v1/completions."""
 
     def run_pipeline(self):
         class Nodes(lamini.GenerationPipeline):

@@ -22,23 +22,23 @@ import (
 	"glossa/pkg/backend/awsrest"
 )
 
-// An errand is calls that are made directly.
+// An errand is a number of direct calls.
 type errand struct {
 	Kind          string // sdk, own, http
 	Stream        bool
-	Calls, Frames int // Frames is how many each stream must have
+	Calls, Frames int // Frames is the expected number of each stream
 	Connections   int
 	Body          []byte
 }
 
-// Who makes the call of an errand: the SDK's client, glossa's own, net/http alone.
+// Clients of an errand: the SDK's, glossa's own, net/http.
 const (
 	bySDK  = "sdk"
 	byOwn  = "own"
 	byHTTP = "http"
 )
 
-// calls makes calls directly when it is asked to.
+// calls serves control requests for errands.
 func calls(fake string, control *http.ServeMux) error {
 	sdk, own, err := newClients(fake)
 	if err != nil {
@@ -76,12 +76,12 @@ func calls(fake string, control *http.ServeMux) error {
 	return nil
 }
 
-// do makes the calls, as many at a time as there are connections.
+// do makes the calls, one at a time for each connection.
 func (e *errand) do(ctx context.Context, call func(context.Context) error) error {
 	return atOnce(e.Connections, e.Calls, func() error { return call(ctx) })
 }
 
-// atOnce does something n times, so many at the same time, until it fails.
+// atOnce calls do n times from a number of workers, until it fails.
 func atOnce(workers, n int, do func() error) error {
 	var next atomic.Int64
 	var all sync.WaitGroup
@@ -122,17 +122,17 @@ func (e *errand) sdkStream(ctx context.Context, sdk *bedrockruntime.Client) erro
 	return nil
 }
 
-// sound makes the options of a call that does not break off. Streams of one client would
-// share its protocol's buffer.
+// sound sets the options of a reliable call. Streams of one client would share its
+// protocol's buffer.
 func sound(o *bedrockruntime.Options) {
 	o.HTTPClient = reading{o.HTTPClient}
 	o.Protocol = restjson1.New(nil)
 }
 
-// reading is a client to which the body of a request is something to read alone. The SDK
-// closes it as soon as there is an answer. If net/http still looks for its end then, its
+// reading is a client that hides all methods of a request's body except Read. The SDK closes
+// the body as soon as there is an answer. If net/http still looks for its end then, its
 // WriteTo fails with io.EOF (smithy-go 1.28.8, safeWriteToReadCloser), and net/http closes
-// the connection under a stream that has just begun. Its Read does as it should.
+// the connection under a stream that has just begun. Its Read works correctly.
 type reading struct{ bedrockruntime.HTTPClient }
 
 // Do implements [bedrockruntime.HTTPClient].
@@ -144,7 +144,7 @@ func (c reading) Do(r *http.Request) (*http.Response, error) {
 	return c.HTTPClient.Do(r)
 }
 
-// own makes the call as glossa does.
+// own makes the call with glossa's client.
 func (e *errand) own(ctx context.Context, client *awsrest.Client) error {
 	name := "invoke"
 	if e.Stream {

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// newBody returns the body of a request, of a kilobyte.
+// newBody returns the body of a request of about a kilobyte.
 func newBody(stream bool) []byte {
 	b, err := json.Marshal(map[string]any{
 		"model": modelID, "max_tokens": 256, "temperature": 0.5, "stream": stream,
@@ -29,7 +29,7 @@ func newBody(stream bool) []byte {
 	return b
 }
 
-// A client sends requests to a worker that serves.
+// A client sends requests to a serving worker.
 type client struct{ http *http.Client }
 
 func newHTTP() *client {
@@ -52,7 +52,7 @@ func (c *client) post(url string, body []byte) (*http.Response, error) {
 	return res, err
 }
 
-// once sends one request and checks that the answer has what the fake says.
+// once sends one request and checks that the answer has the fake's text.
 func (c *client) once(url string, body []byte) error {
 	res, err := c.post(url, body)
 	if err != nil {
@@ -66,18 +66,18 @@ func (c *client) once(url string, body []byte) error {
 	return err
 }
 
-// Delays are what streams took, in microseconds, as far as it is not the fake's pace.
+// delays holds the delays of streams in microseconds, without the fake's pace.
 type delays struct {
 	mu    sync.Mutex
 	whole []float64 // of a frame, from the fake to the client
-	gaps  []float64 // between two frames at the client, less those at the fake
+	gaps  []float64 // between two frames at the client, minus those at the fake
 }
 
-// beginning is in how much time all streams begin: to open hundreds of them takes longer
-// than one frame does.
+// beginning is the period over which the streams begin, because opening hundreds of them
+// takes longer than a frame.
 const beginning = 2 * time.Second
 
-// streams reads as many streams at the same time, which do not begin together.
+// streams reads concurrent streams that begin at different times.
 func (c *client) streams(url string, body []byte, p plan) (*delays, error) {
 	d := &delays{}
 	return d, atOnce(p.streams, p.streams, func() error {
@@ -86,7 +86,7 @@ func (c *client) streams(url string, body []byte, p plan) (*delays, error) {
 	})
 }
 
-// stream reads a stream: its frames have to come one by one, in order, all of them.
+// stream reads a stream and checks that all frames arrive separately and in order.
 func (c *client) stream(url string, body []byte, frames int, d *delays) error {
 	res, err := c.post(url, body)
 	if err != nil {
@@ -94,7 +94,7 @@ func (c *client) stream(url string, body []byte, frames int, d *delays) error {
 	}
 	defer res.Body.Close()
 	var whole, gaps []float64
-	var came, sent int64 // when the last one did, ns
+	var came, sent int64 // times of the last frame, ns
 	done := false
 	lines := bufio.NewScanner(res.Body)
 	for lines.Scan() {

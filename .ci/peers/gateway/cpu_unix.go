@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// used returns the processor time of this process, in the system too.
+// used returns the user and system time of this process.
 func used() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

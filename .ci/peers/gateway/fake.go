@@ -12,11 +12,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream"
 )
 
-// said is the text of an answer that is not streamed: with it the answer has a kilobyte.
+// said is the text of an answer without streaming, which makes the answer a kilobyte long.
 var said = strings.Repeat("What is said here has no meaning. ", 24)
 
-// A fake answers as Amazon Bedrock does for models of Anthropic and, for the proxy, as
-// OpenAI does, streamed as server-sent events.
+// A fake answers like Amazon Bedrock for models of Anthropic and, for the proxy, like
+// OpenAI, streamed as server-sent events.
 type fake struct {
 	mu     sync.Mutex
 	frames int
@@ -51,7 +51,7 @@ func newFake(control *http.ServeMux) http.Handler {
 func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // the client left
+		return // the client has disconnected
 	}
 	f.mu.Lock()
 	f.last = body
@@ -78,7 +78,7 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// stream sends frames, each with its number and when it was sent.
+// stream sends frames, each with its number and its time.
 func (f *fake) stream(w http.ResponseWriter, r *http.Request, frames int, pace time.Duration, event func(http.ResponseWriter, string)) {
 	next := time.Now()
 	for i := range frames {
@@ -101,7 +101,7 @@ func bedrockEvent(w http.ResponseWriter, payload string) {
 	m.Headers.Set(":message-type", eventstream.StringValue("event"))
 	m.Headers.Set(":event-type", eventstream.StringValue("chunk"))
 	m.Headers.Set(":content-type", eventstream.StringValue("application/json"))
-	_ = eventstream.NewEncoder().Encode(w, m) // fails if the client left
+	_ = eventstream.NewEncoder().Encode(w, m) // fails if the client has disconnected
 	w.(http.Flusher).Flush()
 }
 
@@ -109,7 +109,7 @@ func bedrockEvent(w http.ResponseWriter, payload string) {
 func openaiEvent(w http.ResponseWriter, payload string) {
 	var frame struct{ Delta struct{ Text string } }
 	if err := json.Unmarshal([]byte(payload), &frame); err != nil {
-		panic(err) // it is ours
+		panic(err) // made by this program
 	}
 	fmt.Fprintf(w, `data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":%q},"finish_reason":null}]}`+"\n\n", frame.Delta.Text)
 	w.(http.Flusher).Flush()

@@ -24,12 +24,12 @@ const (
 	region  = "us-east-1"
 )
 
-// The credentials that calls are signed with, in the environment of each process; the
-// fake does not check them.
+// The credentials of calls, in the environment of each process. The fake does not check
+// them.
 const keyID, keySecret = "AKIDEXAMPLE", "secret"
 
-// newClients returns the clients of a service at url, with as many connections as
-// glossa's has: the SDK's, and glossa's own.
+// newClients returns the SDK's and glossa's client of a service at url, with glossa's number
+// of connections.
 func newClients(url string) (*bedrockruntime.Client, *awsrest.Client, error) {
 	cfg := aws.Config{Region: region}
 	cfg.HTTPClient = awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
@@ -42,9 +42,8 @@ func newClients(url string) (*bedrockruntime.Client, *awsrest.Client, error) {
 	return bedrockruntime.NewFromConfig(cfg, func(o *bedrockruntime.Options) { o.BaseEndpoint, o.Retryer = &url, aws.NopRetryer{} }), own, err
 }
 
-// newGlossa returns glossa as the function of the OpenAI routes has it on Lambda:
-// configured by its environment, with keys, and with lines of metrics, which go to
-// /dev/null.
+// newGlossa returns the app of the OpenAI function as on Lambda: configured by its
+// environment, with keys, and with lines of metrics, which go to /dev/null.
 func newGlossa(url string) (*app.App, error) {
 	cfg, err := app.FromEnv(func(name string) string {
 		return map[string]string{"GLOSSA_BEDROCK_ENDPOINT": url, "GLOSSA_KEYS": "client:" + secret}[name]
@@ -62,7 +61,7 @@ func newGlossa(url string) (*app.App, error) {
 	return app.New(cfg)
 }
 
-// records has the record of Anthropic's models as that of one model.
+// records returns the record of Anthropic's models as the record of one model.
 func records() (fs.FS, error) {
 	b, err := fs.ReadFile(schemas.Files(), "bedrock-anthropic.json")
 	if err != nil {
@@ -80,12 +79,12 @@ func records() (fs.FS, error) {
 	return fstest.MapFS{"model.json": {Data: b}, "all.json": {Data: []byte(all)}}, nil
 }
 
-// serveGlossa serves glossa as it serves itself outside of Lambda.
+// serveGlossa returns a function that serves the app as outside of Lambda.
 func serveGlossa(a *app.App) func(net.Listener) error {
 	return func(ln net.Listener) error { return a.Serve(context.Background(), ln, "openai") }
 }
 
-// serve serves a handler.
+// serve returns a function that serves a handler.
 func serve(h http.Handler) func(net.Listener) error {
 	return func(ln net.Listener) error { return http.Serve(ln, h) }
 }

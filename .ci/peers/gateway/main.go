@@ -1,9 +1,9 @@
-// Command gateway measures what glossa itself costs before a remote model: processor
-// time of its process for each request and for each frame of a stream, less that of the
-// same calls made with the SDK of AWS alone. Beside it stands the standard library's
-// httputil.ReverseProxy, which decodes and encodes the JSON both ways, less the same
-// calls made with net/http alone. The model is a fake in a process of its own, and so
-// are clients: their time does not count.
+// Command gateway measures glossa's own cost in front of a remote model: processor time of
+// its process for each request and for each frame of a stream, minus that of the same calls
+// made directly with the AWS SDK. It compares this with the standard library's
+// httputil.ReverseProxy, which decodes and encodes the JSON both ways, minus the same calls
+// made directly with net/http. The fake model and the clients run in other processes, so
+// their time does not count.
 //
 //	gateway [-rounds N] [-requests N] [-streams N] [-frames N] [-pace D] [-profile FILE] > TABLE
 //
@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// A plan says how much is measured.
+// A plan sets the number and size of measurements.
 type plan struct {
 	rounds, requests, connections int
 	streams, frames               int
@@ -34,12 +34,12 @@ func main() {
 }
 
 func run(args []string) error {
-	if len(args) == 3 && args[0] == "process" { // one of our own
+	if len(args) == 3 && args[0] == "process" { // a worker process
 		return process(args[1], args[2])
 	}
 	p := plan{connections: 16}
 	f := flag.NewFlagSet("gateway", flag.ContinueOnError)
-	f.IntVar(&p.rounds, "rounds", 7, "rounds, of which the medians are shown")
+	f.IntVar(&p.rounds, "rounds", 7, "rounds; the medians are shown")
 	f.IntVar(&p.requests, "requests", 4000, "requests of a round")
 	f.IntVar(&p.streams, "streams", 512, "streams at the same time")
 	f.IntVar(&p.frames, "frames", 100, "frames of a stream")

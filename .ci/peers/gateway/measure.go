@@ -11,14 +11,14 @@ import (
 // workers are the processes of a run.
 type workers struct{ fake, calls, glossa, proxy, nothing *worker }
 
-// A result is microseconds by what took them: processor time of a request and of a
-// frame, and the wall time that frames took on their way.
+// A result holds microseconds by name: processor time of a request and of a frame, and the
+// wall time of frames from the model to the client.
 type result struct {
 	request, frame        map[string]float64
 	middle, slowest, gaps map[string]float64 // p50 and p99 of a frame, p99 between two frames
 }
 
-// startAll starts the processes; stop ends those that have begun.
+// startAll starts the processes. stop ends those that were started.
 func startAll() (w *workers, stop func(), err error) {
 	w = &workers{}
 	var begun []*worker
@@ -42,7 +42,7 @@ func startAll() (w *workers, stop func(), err error) {
 	return w, stop, nil
 }
 
-// measure measures all, by turns, and prints the table.
+// measure measures all in turns and prints the table.
 func measure(p plan) error {
 	w, stop, err := startAll()
 	defer stop()
@@ -60,20 +60,20 @@ func measure(p plan) error {
 	return nil
 }
 
-// A turn does something so many times with a worker's help.
+// A turn runs an operation a number of times, measuring one worker.
 type turn struct {
 	name   string
 	worker *worker
 	do     func(n int) error
 }
 
-// requests measures what is not streamed: the turns alternate, medians count.
+// requests measures requests without streaming: medians of alternating turns.
 func (w *workers) requests(p plan, r *result) error {
 	body, c := newBody(false), newHTTP()
 	if err := c.once(w.glossa.url, body); err != nil {
 		return err
 	}
-	sent, err := w.fake.ask("/last", nil) // what glossa made of it
+	sent, err := w.fake.ask("/last", nil) // glossa's request to the provider
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (w *workers) requests(p plan, r *result) error {
 		for _, t := range turns {
 			n := p.requests
 			if round == 0 {
-				n = min(n, 500) // connections are made, code is read
+				n = min(n, 500) // warm up connections and code
 			}
 			cost, err := t.cost(n, p.profile)
 			if err != nil {
@@ -111,7 +111,7 @@ func (w *workers) requests(p plan, r *result) error {
 	return nil
 }
 
-// cost does a turn n times and returns the worker's time for each, in microseconds.
+// cost runs a turn n times and returns the worker's time for each, in microseconds.
 func (t *turn) cost(n int, profile string) (float64, error) {
 	profiled := profile != "" && t.name == "glossa"
 	if profiled {
@@ -136,14 +136,14 @@ func (t *turn) cost(n int, profile string) (float64, error) {
 	return (after - before).Seconds() * 1e6 / float64(n), err
 }
 
-// A flow opens streams and reads them to their end, with a worker's help.
+// A flow opens streams and reads them to their end, measuring one worker.
 type flow struct {
 	name   string
 	worker *worker
 	do     func(plan) (*delays, error)
 }
 
-// flows returns what takes turns at streams.
+// flows returns the flows that are measured in turns.
 func (w *workers) flows(pace time.Duration) ([]flow, error) {
 	body, c := newBody(true), newHTTP()
 	if err := w.plan(1, pace); err != nil {
@@ -152,7 +152,7 @@ func (w *workers) flows(pace time.Duration) ([]flow, error) {
 	if err := c.stream(w.glossa.url, body, 1, &delays{}); err != nil {
 		return nil, err
 	}
-	sent, err := w.fake.ask("/last", nil) // what glossa made of it
+	sent, err := w.fake.ask("/last", nil) // glossa's request to the provider
 	direct := func(kind string, body []byte) func(plan) (*delays, error) {
 		return func(p plan) (*delays, error) {
 			return nil, w.calls.set("/do", errand{Kind: kind, Stream: true, Calls: p.streams, Connections: p.streams, Frames: p.frames, Body: body})
@@ -208,7 +208,7 @@ func (w *workers) streams(p plan, r *result) error {
 	return nil
 }
 
-// rounds has what was measured in each round, by name.
+// rounds holds the measurements of each round by name.
 type rounds map[string][]float64
 
 func (r rounds) add(name string, v float64) { r[name] = append(r[name], v) }
@@ -221,7 +221,7 @@ func medians(r rounds) map[string]float64 {
 	return out
 }
 
-// plan tells the fake what a stream is.
+// plan sets the fake's number of frames and pace.
 func (w *workers) plan(frames int, pace time.Duration) error {
 	b, err := json.Marshal(map[string]any{"Frames": frames, "Pace": pace})
 	if err == nil {
@@ -230,7 +230,7 @@ func (w *workers) plan(frames int, pace time.Duration) error {
 	return err
 }
 
-// at returns what so many of a hundred do not exceed.
+// at returns a percentile.
 func at(list []float64, percent int) float64 {
 	sorted := slices.Sorted(slices.Values(list))
 	return sorted[(len(sorted)-1)*percent/100]

@@ -16,10 +16,10 @@ import (
 	"time"
 )
 
-// A worker is a process of ours, whose processor time is asked for.
+// A worker is a subprocess whose processor time is measured.
 type worker struct {
 	name         string
-	url, control string // of what it serves, and of what is asked of it
+	url, control string // URLs of its service and of its control
 	cmd          *exec.Cmd
 	stdin        io.Closer
 }
@@ -51,13 +51,13 @@ func start(name, fake string) (*worker, error) {
 	return w, nil
 }
 
-// stop ends the process, which ends when its input does.
+// stop ends the process by closing its input.
 func (w *worker) stop() {
 	_ = w.stdin.Close()
 	_ = w.cmd.Wait()
 }
 
-// ask asks for something and returns the answer.
+// ask sends a control request and returns the answer.
 func (w *worker) ask(path string, body []byte) ([]byte, error) {
 	res, err := http.Post(w.control+path, "application/json", bytes.NewReader(body))
 	if err != nil {
@@ -81,7 +81,7 @@ func (w *worker) used() (time.Duration, error) {
 	return time.Duration(n), err
 }
 
-// process is what a worker runs: it serves one thing, and answers what is asked.
+// process runs a worker: it serves one service and its control requests.
 func process(name, fake string) error {
 	control := http.NewServeMux()
 	control.HandleFunc("/used", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, int64(used())) })
@@ -105,7 +105,7 @@ func process(name, fake string) error {
 	return err
 }
 
-// service returns what serves the thing of that name.
+// service returns the function that serves the service of a name.
 func service(name, fake string, control *http.ServeMux) (func(net.Listener) error, error) {
 	switch name {
 	case "fake":
@@ -121,7 +121,7 @@ func service(name, fake string, control *http.ServeMux) (func(net.Listener) erro
 	case "calls":
 		return serve(http.NotFoundHandler()), calls(fake, control)
 	}
-	return nil, fmt.Errorf("there is no process %q", name)
+	return nil, fmt.Errorf("unknown process %q", name)
 }
 
 // profile returns a handler that starts a profile of processor time, or stops it and

@@ -12,7 +12,7 @@ import (
 )
 
 // newProxy returns the peer: the standard library's proxy, which decodes and encodes the
-// JSON of requests, answers and frames, so that it could change them.
+// JSON of requests, answers and frames, as a proxy that changes them must.
 func newProxy(fake string) (http.Handler, error) {
 	target, err := url.Parse(fake)
 	if err != nil {
@@ -68,7 +68,7 @@ type frames struct {
 	err   error
 }
 
-// Read gives one frame at a time.
+// Read returns one frame at a time.
 func (f *frames) Read(p []byte) (int, error) {
 	for len(f.ready) == 0 && f.err == nil {
 		f.ready, f.err = f.frame()
@@ -88,7 +88,7 @@ func (f *frames) frame() ([]byte, error) {
 		if ok {
 			line = append(line, '\n')
 		} else {
-			line = nil // the empty line went with its frame
+			line = nil // the empty line ends its frame
 		}
 		return line, err
 	}
@@ -99,7 +99,7 @@ func (f *frames) frame() ([]byte, error) {
 // Close closes the stream.
 func (f *frames) Close() error { return f.body.Close() }
 
-// nothing reads a request and answers: what net/http alone takes.
+// nothing reads a request and answers, to measure net/http alone.
 func nothing(w http.ResponseWriter, r *http.Request) {
 	if _, err := io.ReadAll(r.Body); err != nil {
 		return // the client left

@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// What we want of a request and of a frame, in microseconds.
+// Goals for a request and a frame, in microseconds.
 const (
 	goalRequest = "60"
 	goalFrame   = "10"
 )
 
-// table prints what was measured.
+// table prints the measurements.
 func table(out io.Writer, p plan, r *result) {
 	request, frame := r.request, r.frame
 	fmt.Fprintf(out, "# What the gateway costs\n\n"+
@@ -46,9 +46,9 @@ func row(out io.Writer, name string, glossa, proxy float64, goal string) {
 	fmt.Fprintf(out, "| %s | %.1f | %.1f | %s |\n", name, glossa, proxy, goal)
 }
 
-// processor returns the name of the processor where Linux tells it.
+// processor returns the processor's name from /proc/cpuinfo, else the architecture.
 func processor() string {
-	b, _ := os.ReadFile("/proc/cpuinfo") // elsewhere there is none
+	b, _ := os.ReadFile("/proc/cpuinfo") // Linux only
 	for line := range strings.Lines(string(b)) {
 		if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == "model name" {
 			return strings.TrimSpace(value)

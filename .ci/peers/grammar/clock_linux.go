@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// now returns the CPU time of the process, garbage collection included: what else runs on
-// the machine does not count.
+// now returns the CPU time of the process, including garbage collection. Other processes do
+// not count.
 func now() time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &t); err != nil {

@@ -1,12 +1,11 @@
-// Command grammar measures how long the masks of MaskBench's schemas take, on one processor,
-// and prints what was measured as a table, beside what another engine took for the same
-// schemas and tokens.
+// Command grammar measures the time of the masks of MaskBench's schemas on one processor,
+// and prints a table that compares it with another engine's for the same schemas and tokens.
 //
 //	grammar measure MASKBENCH WORK [TOKENIZER.JSON] > RESULT
 //	grammar table RESULT [RESULT]
 //
-// WORK becomes the schemas and the tokens of the valid instances, for the other engine.
-// Without a tokenizer the vocabulary is that of the starter model novels.
+// It writes the schemas and the tokens of the valid instances to WORK, for the other engine.
+// Without a tokenizer it uses the vocabulary of the starter model novels.
 package main
 
 import (
@@ -22,37 +21,37 @@ import (
 	"glossa/pkg/tokenizer/hf"
 )
 
-// A result is what was measured of one engine; times are in microseconds.
+// A result holds the measurements of one engine; times are in microseconds.
 type result struct {
 	Engine     string
-	Vocabulary string // what it is
+	Vocabulary string // its name
 	Tokens     int
-	Once       float64 // to make the vocabulary ready, once
-	Schemas    int     // that were tried
+	Once       float64 // to prepare the vocabulary, once
+	Schemas    int     // number of schemas
 	Accepted   int
 	Instances  int // valid ones
-	Outside    int // valid ones that are not generated, for their long numbers or texts
-	Wrong      int // valid ones that a mask stopped
+	Outside    int // valid ones that are not generated, because of long numbers or texts
+	Wrong      int // valid ones that a mask rejected
 
 	Compile []float64 // by schema
 	First   []float64 // the first mask of a schema, with its compilation
 	Mask    []float64 // by token
-	Step    []float64 // a mask and taking the token
-	Tight   []float64 // masks where hardly more tokens are left than the instance has
+	Step    []float64 // a mask and accepting the token
+	Tight   []float64 // masks with few tokens left beyond those of the instance
 }
 
-// work is what another engine is to do.
+// work is the input of the other engine.
 type work struct {
 	Name      string
 	Tokenizer string // its file
 	Schemas   []*task
 }
 
-// A task is a schema and the tokens of its valid instances, in the form that we write.
+// A task is a schema and the tokens of its valid instances, formatted as glossa writes JSON.
 type task struct {
 	File   string
 	Schema string
-	Texts  [][]int // null where we do not accept the schema
+	Texts  [][]int // null if the schema is not accepted
 	valid  []json.RawMessage
 }
 
@@ -105,7 +104,7 @@ func measureAll(dir, to, file string) error {
 	return json.NewEncoder(os.Stdout).Encode(r)
 }
 
-// open reads a tokenizer.json, "" standing for the starter's tokenizer.
+// open reads a tokenizer.json; "" means the starter's tokenizer.
 func open(file string) (name string, t tokenizer.Tokenizer, err error) {
 	if file == "" {
 		m, err := arch.OpenAny(starter.Runs(), "novels")

@@ -46,8 +46,8 @@ func read(dir string) (tasks []*task, err error) {
 	return tasks, nil
 }
 
-// measure measures every schema once. Everything that is kept for a vocabulary is made
-// before, by a schema that holds every kind of value.
+// measure measures every schema once. A schema with every kind of value first fills the
+// caches of the vocabulary.
 func measure(w *work, tokens []string, t tokenizer.Tokenizer) (*result, error) {
 	r := &result{Engine: "glossa", Vocabulary: w.Name, Tokens: len(tokens), Schemas: len(w.Schemas)}
 	start := now()
@@ -70,10 +70,10 @@ func measure(w *work, tokens []string, t tokenizer.Tokenizer) (*result, error) {
 	return r, nil
 }
 
-// plenty is a number of tokens that no text comes near.
+// plenty is more tokens than any text has.
 const plenty = 1 << 20
 
-// spare is how many tokens more than an instance has are left where the budget is tight.
+// spare is the number of tokens beyond those of an instance in a tight budget.
 const spare = 8
 
 // since returns microseconds.
@@ -86,7 +86,7 @@ func (r *result) schema(s *task, v *pushdown.Vocabulary, t tokenizer.Tokenizer) 
 		return nil
 	}
 	c, err := g.Bind(v)
-	if err != nil { // only where the vocabulary is poor
+	if err != nil { // only with a limited vocabulary
 		return nil
 	}
 	compiled := since(start)
@@ -120,7 +120,7 @@ func (r *result) schema(s *task, v *pushdown.Vocabulary, t tokenizer.Tokenizer) 
 	return nil
 }
 
-// walk takes the tokens of a text, and reports whether every mask allowed them.
+// walk accepts the tokens of a text and reports whether every mask allowed them.
 func (r *result) walk(m *pushdown.Matcher, ids []int) bool {
 	for _, id := range ids {
 		start := now()
@@ -138,8 +138,8 @@ func (r *result) walk(m *pushdown.Matcher, ids []int) bool {
 	return m.Accepts()
 }
 
-// squeeze measures masks with few tokens left, as far as the text can be written: what is
-// kept back for the end may be more than this text needs.
+// squeeze measures masks with few tokens left, as far as the text can be written: the tokens
+// reserved for the end may exceed those that this text needs.
 func (r *result) squeeze(m *pushdown.Matcher, ids []int) {
 	for i, id := range ids {
 		left := len(ids) - i + spare

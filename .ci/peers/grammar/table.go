@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// A row is a line of the table: what of a result, and what we want of it.
+// A row is a line of the table: a value of a result, and its goal.
 type row struct {
 	name string
 	of   func(*result) string
@@ -38,7 +38,7 @@ var rows = []row{
 	{"mask with few tokens left, p99", func(r *result) string { return at(r.Tight, 99) }, ""},
 }
 
-// table prints results beside each other.
+// table prints results side by side.
 func table(out io.Writer, files []string) error {
 	var results []*result
 	for _, name := range files {
@@ -69,7 +69,7 @@ func table(out io.Writer, files []string) error {
 	return nil
 }
 
-// at returns the time that so many of a hundred do not exceed.
+// at returns a percentile of times.
 func at(times []float64, percent int) string {
 	if len(times) == 0 {
 		return "-"
@@ -96,7 +96,7 @@ func digits(t float64) string {
 	return fmt.Sprintf("%.0f", t)
 }
 
-// processor names the CPU, as far as Linux tells.
+// processor returns the CPU's name from /proc/cpuinfo.
 func processor() string {
 	raw, _ := os.ReadFile("/proc/cpuinfo")
 	for line := range strings.Lines(string(raw)) {

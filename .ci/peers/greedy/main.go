@@ -1,12 +1,12 @@
-// Command greedy continues some prompts with a model in float32, the likeliest token at
-// each step, and writes every logit on the way, for agree.py to compare with what another
-// engine computes of the same tokens. Prompts are random tokens: what follows them is
-// less certain than what follows a text, so that small differences show.
+// Command greedy continues some prompts greedily with a model in float32, and writes the
+// logits of every step, for agree.py to compare with another engine's logits for the same
+// tokens. Prompts are random tokens: their continuations are less certain than those of
+// texts, so that small differences show.
 //
 //	greedy MODEL STEPS LOGITS
 //
-// LOGITS becomes the rows of all prompts, (prompts*STEPS, vocab) float32, little endian;
-// the tokens are printed as JSON.
+// It writes the rows of all prompts to LOGITS, (prompts*STEPS, vocab) float32, little endian,
+// and prints the tokens as JSON.
 package main
 
 import (
@@ -24,9 +24,9 @@ import (
 	"glossa/pkg/engine/transformer"
 )
 
-// A text is a prompt and what follows it.
+// A text is a prompt and its continuation.
 type text struct {
-	Prompt int   `json:"prompt"` // tokens that were given
+	Prompt int   `json:"prompt"` // tokens of the prompt
 	Tokens []int `json:"tokens"`
 }
 
@@ -78,7 +78,7 @@ func run(args []string) error {
 	return json.NewEncoder(os.Stdout).Encode(map[string]any{"vocab": m.Spec.Vocab, "steps": steps, "texts": texts})
 }
 
-// follow appends the likeliest token to a prompt, steps times, and writes the logits.
+// follow appends the most likely token to a prompt, steps times, and writes the logits.
 func follow(m *transformer.Model, prompt []int, steps int, w *bufio.Writer) (text, error) {
 	if len(prompt)+steps > m.Context {
 		return text{}, fmt.Errorf("%d tokens and %d more are beyond the context of %d", len(prompt), steps, m.Context)
@@ -99,7 +99,7 @@ func follow(m *transformer.Model, prompt []int, steps int, w *bufio.Writer) (tex
 	return t, nil
 }
 
-// likeliest is the first of the tokens with the largest logit.
+// likeliest returns the first token with the largest logit.
 func likeliest(logits []float32) (token int) {
 	for i, v := range logits {
 		if v > logits[token] {

@@ -8,7 +8,7 @@ import (
 	"glossa/pkg/llm"
 )
 
-// newHead begins the answer to the request of that id.
+// newHead returns the head of the answer to the request with an id.
 func newHead(id string, info *llm.ModelInfo) head {
 	h := head{ID: id, ModelVersion: info.Name}
 	if info.Version != "" {
@@ -17,11 +17,11 @@ func newHead(id string, info *llm.ModelInfo) head {
 	return h
 }
 
-// candidates is the number of completions that are generated: those of which the best
-// are taken, too.
-func candidates(req *llm.Request) int { return max(req.N, or(req.BestOf, 0)) }
+// candidates returns the number of completions that are generated, of which the best may be
+// returned.
+func candidates(req *llm.Request) int { return max(req.N, valueOr(req.BestOf, 0)) }
 
-// promptTokens counts the prompt for each candidate. An empty one is a start token.
+// promptTokens counts the prompt for each candidate. An empty prompt is a start token.
 func promptTokens(req *llm.Request, used llm.Usage) int { return candidates(req) * max(1, used.Input) }
 
 // newCounts counts the tokens of the answer to req.
@@ -36,7 +36,7 @@ func newCounts(req *llm.Request, used llm.Usage) counts {
 	return c
 }
 
-// newComplete translates collected rows.
+// newComplete translates complete rows.
 func newComplete(h head, req *llm.Request, rows []llm.Chunk, used llm.Usage) completeAnswer {
 	answer := completeAnswer{head: h, Completions: make([]completion, len(rows)), counts: newCounts(req, used)}
 	for i, row := range rows {
@@ -67,8 +67,8 @@ func events(h head, req *llm.Request, c llm.Chunk) (list []any) {
 	return list
 }
 
-// finish gives the protocol's word for the end of a row, and a message where that word
-// does not tell it.
+// finish returns the protocol's finish reason of a row, and a message if the reason is not
+// specific.
 func finish(why llm.Finish) (word, message string) {
 	const maximum, end = "maximum_tokens", "end_of_text"
 	switch why {
@@ -86,8 +86,8 @@ func finish(why llm.Finish) (word, message string) {
 	return end, ""
 }
 
-// logProbs describes each token by its log-probability and those of the likeliest in
-// its place, nil if that was not asked for. What nothing predicts has none.
+// logProbs returns for each token its log-probability and those of the most likely
+// alternatives; nil if they were not requested. Tokens that are not predicted have none.
 func logProbs(req *llm.Request, c llm.Chunk) []object {
 	if req.Logprobs == nil {
 		return nil
@@ -100,7 +100,7 @@ func logProbs(req *llm.Request, c llm.Chunk) []object {
 		}
 		seen := map[string]bool{}
 		add := func(t llm.Token) {
-			if key := spell(t); !seen[key] {
+			if key := tokenText(t); !seen[key] {
 				seen[key] = true
 				list[i] = append(list[i], member{key, float(t.Logprob)})
 			}
@@ -113,21 +113,21 @@ func logProbs(req *llm.Request, c llm.Chunk) []object {
 	return list
 }
 
-// texts lists what each token adds, nil if that was not asked for.
+// texts lists the text of each token; nil if it was not requested.
 func texts(req *llm.Request, c llm.Chunk) []string {
-	if !or(req.Tokens, false) {
+	if !valueOr(req.Tokens, false) {
 		return nil
 	}
 	list := make([]string, len(c.Tokens))
 	for i, t := range c.Tokens {
-		list[i] = spell(t)
+		list[i] = tokenText(t)
 	}
 	return list
 }
 
-// spell writes the text of a token. One that is no whole text is written as its bytes,
-// "bytes:\xe2\x82", and a special token as the vocabulary has it.
-func spell(t llm.Token) string {
+// tokenText returns the text of a token. A token with incomplete characters is written as its bytes,
+// "bytes:\xe2\x82", and a special token as in the vocabulary.
+func tokenText(t llm.Token) string {
 	switch {
 	case t.Text == "":
 		return t.Piece
@@ -150,16 +150,16 @@ func pieces(tokens []llm.Token) []string {
 	return list
 }
 
-// newEmbed translates the embedding that e asked for with req.
+// newEmbed translates the embedding for e, whose translation is req.
 func (e *embedRequest) newEmbed(h head, req *llm.EmbedRequest, made *llm.Embedding, used llm.Usage) embedAnswer {
 	answer := embedAnswer{head: h, Embeddings: embeddings{}, PromptTokens: used.Input}
-	if or(e.Tokens, false) {
+	if valueOr(e.Tokens, false) {
 		answer.Tokens = pieces(made.Tokens)
 	}
 	for _, layer := range made.Layers {
 		vectors := make([]vector, len(layer.Vectors))
 		for i, v := range layer.Vectors {
-			if vectors[i] = v; or(e.Normalize, false) {
+			if vectors[i] = v; valueOr(e.Normalize, false) {
 				vectors[i] = normalized(v)
 			}
 		}
@@ -177,7 +177,7 @@ func (e *embedRequest) newEmbed(h head, req *llm.EmbedRequest, made *llm.Embeddi
 	return answer
 }
 
-// normalized returns v with the Euclidean length 1; a vector of zeros stays one.
+// normalized returns v scaled to the Euclidean length 1. A zero vector stays unchanged.
 func normalized(v []float32) vector {
 	squares := 0.0
 	for _, x := range v {
@@ -192,11 +192,11 @@ func normalized(v []float32) vector {
 	return out
 }
 
-// newEvaluate translates the score of what was expected (seed 000, /evaluate): the
-// log-perplexity is the log-probability with the other sign.
+// newEvaluate translates the score of the expected completion (seed 000, /evaluate). The
+// log-perplexity is the negated log-probability.
 func newEvaluate(h head, expected string, s *llm.Score, used llm.Usage) evaluateAnswer {
 	tokens, characters := len(s.Tokens), utf8.RuneCountInString(expected)
-	perplexity := max(0, -s.Logprob) // and not -0
+	perplexity := max(0, -s.Logprob) // avoids -0
 	return evaluateAnswer{head: h, PromptTokens: used.Input, Result: metrics{
 		LogProbability: float(s.Logprob), LogPerplexity: float(perplexity),
 		PerToken: float(perplexity / float64(max(1, tokens))), PerCharacter: float(perplexity / float64(max(1, characters))),
@@ -204,7 +204,7 @@ func newEvaluate(h head, expected string, s *llm.Score, used llm.Usage) evaluate
 	}}
 }
 
-// newTokenize translates tokens into what t asked for.
+// newTokenize translates tokens into the forms that t requests.
 func (t *tokenizeRequest) newTokenize(tokens []llm.Token) (answer tokenizeAnswer) {
 	if *t.Tokens {
 		answer.Tokens = pieces(tokens)
@@ -218,7 +218,7 @@ func (t *tokenizeRequest) newTokenize(tokens []llm.Token) (answer tokenizeAnswer
 	return answer
 }
 
-// newModel translates what is known of a model.
+// newModel translates a model's description.
 func newModel(info *llm.ModelInfo) modelObject {
 	return modelObject{
 		Name: info.Name, Description: info.Description, Hostings: hostings(info),
@@ -226,7 +226,7 @@ func newModel(info *llm.ModelInfo) modelObject {
 	}
 }
 
-// hostings lists where a model runs: in the cloud, and where its record says.
+// hostings lists the hostings of a model: cloud and those of its record.
 func hostings(info *llm.ModelInfo) []string {
 	list := []string{cloud}
 	for _, h := range info.Hostings {

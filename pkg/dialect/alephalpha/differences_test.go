@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestDifferences lists where this dialect departs from seed 000 and the service it
-// describes, each with the reason and shown to be so.
+// TestDifferences lists and checks the differences from seed 000 and the service that it
+// describes, each with its reason.
 func TestDifferences(t *testing.T) {
 	for _, test := range []struct {
 		seed, reason string

@@ -8,20 +8,20 @@ import (
 	"glossa/pkg/llm"
 )
 
-// Errors gives errors the protocol's shape, {"error": sentence, "code": word}. In a
-// stream it is an event like the others.
+// Errors gives errors the protocol's shape, {"error": sentence, "code": word}. In a stream
+// an error is an event like the others.
 var Errors httpx.Errors = shape{}
 
 type shape struct{}
 
-// errorBody has no code where a path is not known: clients compare the whole body.
+// errorBody has no code for unknown paths, because clients compare the whole body.
 type errorBody struct {
 	Error string `json:"error" doc:"what went wrong"`
 	Code  string `json:"code,omitempty" doc:"a word for programs"`
 }
 
-// Body implements [httpx.Errors]. A timeout is 408, from which the client of version
-// 1.0.0 makes a TimeoutError.
+// Body implements [httpx.Errors]. A timeout is 408, for which the client of version 1.0.0
+// raises a TimeoutError.
 func (shape) Body(e *llm.Error) (int, any) {
 	status := httpx.Status(e.Code)
 	if e.Code == llm.Timeout {
@@ -43,7 +43,7 @@ func newError(e *llm.Error) errorBody {
 	}
 	switch e.Code {
 	case llm.Unsupported:
-		body.Code = "MISSING_CAPABILITY" // the one word that the service is known to use
+		body.Code = "MISSING_CAPABILITY" // the only code that the service is known to use
 	case httpx.NoRoute:
 		body.Code = ""
 	}

@@ -11,17 +11,17 @@ import (
 	"glossa/pkg/wire"
 )
 
-// Explanations: how much each part of a prompt speaks for a target. The service weakens the
-// attention that a part gets; here the part is taken out of the prompt. A score is the
-// logarithm of the target's probability with the part, less that without it: the difference
-// of cross entropies, as the service has it.
+// Explanations: how much each part of a prompt contributes to a target. The service reduces
+// the attention to a part; this server removes the part from the prompt. A score is the
+// logarithm of the target's probability with the part, minus that without it: the difference
+// of cross entropies, as in the service.
 
 // explainRequest is the body of POST /explain.
 type explainRequest struct {
 	target
 	Prompt             json.RawMessage `json:"prompt"`
 	Target             *string         `json:"target"`
-	PromptGranularity  json.RawMessage `json:"prompt_granularity"` // {"type": ...}, or its type as older clients send it
+	PromptGranularity  json.RawMessage `json:"prompt_granularity"` // {"type": ...}, or only its type from older clients
 	TargetGranularity  *string         `json:"target_granularity"`
 	Postprocessing     *string         `json:"postprocessing"`
 	Normalize          *bool           `json:"normalize"`
@@ -31,7 +31,7 @@ type explainRequest struct {
 	ControlThreshold   json.RawMessage `json:"contextual_control_threshold"`
 }
 
-// granularity is how a prompt is cut; the zero value is the one that gives about 30 parts.
+// granularity is how a prompt is split; the zero value gives about 30 parts.
 type granularity struct {
 	Type      string `json:"type"`
 	Delimiter string `json:"delimiter"`
@@ -42,7 +42,7 @@ type explainAnswer struct {
 	Explanations []explanation `json:"explanations"`
 }
 
-// explanation is of the whole target or of one of its tokens.
+// explanation explains the whole target or one of its tokens.
 type explanation struct {
 	Target string           `json:"target"`
 	Items  []explainedItems `json:"items" doc:"of the prompt, and then of what is before this part of the target"`
@@ -59,16 +59,16 @@ type textScore struct {
 	Score  float `json:"score"`
 }
 
-// An explaining is a request that was read.
-type explaining struct {
+// An explainInput is a validated request.
+type explainInput struct {
 	*explainRequest
 	prompt      llm.Prompt
 	granularity granularity
 }
 
-// read checks the request.
-func (e *explainRequest) read() (*explaining, error) {
-	out := &explaining{explainRequest: e}
+// read validates the request.
+func (e *explainRequest) read() (*explainInput, error) {
+	out := &explainInput{explainRequest: e}
 	var err error
 	if out.prompt, err = readPrompt(e.Prompt); err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func readGranularity(raw json.RawMessage) (g granularity, err error) {
 }
 
 // cuts returns the parts of the prompt.
-func (e *explaining) cuts(ctx context.Context, tokenizer llm.Tokenizer) ([]cut, error) {
+func (e *explainInput) cuts(ctx context.Context, tokenizer llm.Tokenizer) ([]cut, error) {
 	of := func(name string) splitter { return splitterOf(ctx, name, tokenizer) }
 	switch e.granularity.Type {
 	case "":
@@ -122,13 +122,13 @@ func (e *explaining) cuts(ctx context.Context, tokenizer llm.Tokenizer) ([]cut, 
 	return cuts(e.prompt, of(e.granularity.Type))
 }
 
-// explain makes the explanations: one of the target, or of each of its tokens.
-func (e *explaining) explain(ctx context.Context, scorer llm.Scorer, list []cut) ([]explanation, error) {
+// explain returns the explanations: one of the target, or one of each of its tokens.
+func (e *explainInput) explain(ctx context.Context, scorer llm.Scorer, list []cut) ([]explanation, error) {
 	base, used, err := e.score(ctx, scorer, e.prompt, *e.Target)
 	if err != nil {
 		return nil, err
 	}
-	byToken := or(e.TargetGranularity, "complete") == "token"
+	byToken := valueOr(e.TargetGranularity, "complete") == "token"
 	spans := []span{{0, len(*e.Target)}}
 	passes := len(list)
 	if byToken {
@@ -157,13 +157,13 @@ func (e *explaining) explain(ctx context.Context, scorer llm.Scorer, list []cut)
 		}
 	}
 	for i := range out {
-		out[i].finish(or(e.Postprocessing, "none"), or(e.Normalize, false))
+		out[i].finish(valueOr(e.Postprocessing, "none"), valueOr(e.Normalize, false))
 	}
 	return out, nil
 }
 
-// explainTarget adds what each token of the target does for those after it.
-func (e *explaining) explainTarget(ctx context.Context, scorer llm.Scorer, base []llm.Token, spans []span, out []explanation) error {
+// explainTarget adds the contributions of each target token to the tokens after it.
+func (e *explainInput) explainTarget(ctx context.Context, scorer llm.Scorer, base []llm.Token, spans []span, out []explanation) error {
 	for j, gone := range spans[:len(spans)-1] {
 		before := llm.Prompt{Parts: append(e.prompt.Parts[:len(e.prompt.Parts):len(e.prompt.Parts)], llm.Part{Text: (*e.Target)[:gone.start]})}
 		rest := (*e.Target)[gone.end:]
@@ -183,7 +183,7 @@ func (e *explaining) explainTarget(ctx context.Context, scorer llm.Scorer, base 
 }
 
 // score returns the tokens of a continuation, with their log-probabilities.
-func (e *explaining) score(ctx context.Context, scorer llm.Scorer, prompt llm.Prompt, continuation string) ([]llm.Token, llm.Usage, error) {
+func (e *explainInput) score(ctx context.Context, scorer llm.Scorer, prompt llm.Prompt, continuation string) ([]llm.Token, llm.Usage, error) {
 	score, used, err := scorer.Score(ctx, &llm.ScoreRequest{Prompt: prompt, Continuation: continuation})
 	if err != nil {
 		return nil, used, err
@@ -191,8 +191,8 @@ func (e *explaining) score(ctx context.Context, scorer llm.Scorer, prompt llm.Pr
 	return score.Tokens, used, nil
 }
 
-// offsets returns where each token begins in a text, counted from its end: spaces before it,
-// of the prompt, may be among the tokens.
+// offsets returns the start of each token in a text. It counts from the text's end, because
+// the tokens may begin with spaces of the prompt.
 func offsets(text string, tokens []llm.Token) []int {
 	out := make([]int, len(tokens)+1)
 	at := len(text)
@@ -204,8 +204,8 @@ func offsets(text string, tokens []llm.Token) []int {
 	return out
 }
 
-// rawSpans returns the tokens of a text; those that begin within a character belong to the
-// one before them.
+// rawSpans returns the spans of a text's tokens. Tokens that begin within a character are
+// joined with the one before.
 func rawSpans(text string, tokens []llm.Token) (list []span) {
 	at := offsets(text, tokens)
 	from := 0
@@ -234,8 +234,8 @@ func logprobIn(text string, tokens []llm.Token, s span) (sum float64) {
 	return sum
 }
 
-// items returns an item for each of the prompt, and one for the target.
-func (e *explaining) items() []explainedItems {
+// items returns an item for each prompt item, and one for the target.
+func (e *explainInput) items() []explainedItems {
 	list := make([]explainedItems, 0, len(e.prompt.Parts)+1)
 	for _, part := range e.prompt.Parts {
 		kind := "text"
@@ -262,11 +262,11 @@ func newTextScore(text string, s span, score float64) textScore {
 	return textScore{Start: start, Length: characters(text, s.end) - start, Score: float(score)}
 }
 
-// finish applies the postprocessing, and then the normalisation: the least score of an
-// explanation becomes 0 and the greatest 1.
+// finish applies the postprocessing, then the normalisation: the smallest score of an
+// explanation becomes 0 and the largest 1.
 func (x *explanation) finish(postprocessing string, normalize bool) {
 	low, high := math.Inf(1), math.Inf(-1)
-	x.each(func(score float64) float64 {
+	x.mapScores(func(score float64) float64 {
 		switch postprocessing {
 		case "absolute":
 			score = math.Abs(score)
@@ -279,7 +279,7 @@ func (x *explanation) finish(postprocessing string, normalize bool) {
 	if !normalize {
 		return
 	}
-	x.each(func(score float64) float64 {
+	x.mapScores(func(score float64) float64 {
 		if high == low {
 			return 0
 		}
@@ -287,8 +287,8 @@ func (x *explanation) finish(postprocessing string, normalize bool) {
 	})
 }
 
-// each puts change of each score in its place.
-func (x *explanation) each(change func(float64) float64) {
+// mapScores replaces each score by its change.
+func (x *explanation) mapScores(change func(float64) float64) {
 	for _, item := range x.Items {
 		for i, score := range item.Scores {
 			switch s := score.(type) {
@@ -302,13 +302,13 @@ func (x *explanation) each(change func(float64) float64) {
 	}
 }
 
-// An explainer is what explanations ask of a model.
+// An explainer has the capabilities that explanations need.
 type explainer struct {
 	scorer    llm.Scorer
 	tokenizer llm.Tokenizer
 }
 
-// openExplainer finds a model that has both.
+// openExplainer opens a model with both capabilities.
 func (cfg Config) openExplainer(r *http.Request, in *explainRequest) (o opened[explainer], err error) {
 	scorer, err := find[llm.Scorer](r, cfg, &in.target)
 	if err != nil {
@@ -318,7 +318,7 @@ func (cfg Config) openExplainer(r *http.Request, in *explainRequest) (o opened[e
 	return opened[explainer]{explainer{scorer.model, tokenizer.model}, scorer.head}, err
 }
 
-func explain(w http.ResponseWriter, r *http.Request, call httpx.Call[explainRequest, *explaining, opened[explainer]]) error {
+func explain(w http.ResponseWriter, r *http.Request, call httpx.Call[explainRequest, *explainInput, opened[explainer]]) error {
 	list, err := call.Req.cuts(r.Context(), call.Model.model.tokenizer)
 	if err != nil {
 		return err

@@ -16,9 +16,9 @@ import (
 	"glossa/pkg/meter"
 )
 
-// associative is a model whose tokens are words with the space before them. A token is
-// likely by what stands before it: -8, and 1 more for each word that begins with its letter,
-// 2 more for each token id that is its length.
+// associative is a model whose tokens are words with the space before them. A token's
+// log-probability is -8, plus 1 for each word before it that begins with its letter, plus 2
+// for each token id before it that equals its length.
 type associative struct {
 	llmtest.Script
 	scored int
@@ -83,7 +83,7 @@ func explained(t *testing.T, body string) (got explainAnswer, m *associative, us
 	return got, m, used
 }
 
-// scores spells the explanations: "start+length:score" of texts, and the scores of ids.
+// scores formats explanations: "start+length:score" of texts, and the scores of ids.
 func scores(answer explainAnswer) (out []string) {
 	for _, e := range answer.Explanations {
 		line := e.Target
@@ -131,13 +131,13 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// TestExplainWork: an explanation takes a pass for each part, and each is counted.
+// TestExplainWork: an explanation needs a pass for each part, and each is counted.
 func TestExplainWork(t *testing.T) {
 	_, m, used := explained(t, `"prompt":"a b c","target":" d e","prompt_granularity":{"type":"word"},"target_granularity":"token"`)
 	if m.scored != 1+3+1 || used.Input != 5+3*4+4 {
 		t.Errorf("%d passes, %+v", m.scored, used)
 	}
-	// About 30 parts, where nothing is asked for: words, sentences or paragraphs.
+	// About 30 parts by default: words, sentences or paragraphs.
 	for _, test := range []struct {
 		prompt string
 		parts  int
@@ -192,7 +192,7 @@ func TestBadExplain(t *testing.T) {
 	}
 }
 
-// TestSpans: no splitter loses a character but white space, and none cuts one.
+// TestSpans: splitters drop only white space, and split no character.
 func TestSpans(t *testing.T) {
 	const text = " Ünïted Kingdom's 3.5 «words»… and   more.\tNo? Yes!!\n\n\nA par.  \r\n\r\nLast\n"
 	for name, list := range map[string][]span{
@@ -218,11 +218,11 @@ func TestSpans(t *testing.T) {
 	}
 	split := []llm.Token{{Text: "\xe2"}, {Text: "\x82"}, {Text: "\xac"}, {Text: ""}, {Text: " a"}}
 	if got := tokenSpans("€ a", split); !slices.Equal(got, []span{{0, 3}, {4, 5}}) {
-		t.Errorf("of a character over tokens: %v", got)
+		t.Errorf("a character of several tokens: %v", got)
 	}
 }
 
-// translator is a model that translates into capitals.
+// translator is a model that translates to upper case.
 type translator struct {
 	llmtest.Script
 	got *llm.TranslateRequest

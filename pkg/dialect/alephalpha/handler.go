@@ -10,10 +10,10 @@ import (
 )
 
 // Version is the version of the protocol, MAJOR.MINOR.PATCH: the first that clients of
-// version 11 take, and those of version 1 take all that begin with 1.
+// version 11 accept. Clients of version 1 accept all that begin with 1.
 const Version = "1.19.0"
 
-// Config is what the dialect is given.
+// Config configures the dialect.
 type Config struct {
 	Models llm.Models
 	// Login returns a token, and the role that it gives: admin, worker, client or
@@ -40,7 +40,7 @@ func Routes(cfg Config) []httpx.Route {
 	if cfg.Login != nil {
 		routes = append(routes,
 			httpx.Route{Method: post, Pattern: "/users/me/token", Permission: httpx.Public, Doc: loginDoc, Handle: cfg.login}, // seed 000
-			httpx.Route{Method: post, Pattern: "/get_token", Permission: httpx.Public, Doc: getTokenDoc, Handle: cfg.login})   // what clients ask
+			httpx.Route{Method: post, Pattern: "/get_token", Permission: httpx.Public, Doc: getTokenDoc, Handle: cfg.login})   // the clients' path
 	}
 	for i := range routes {
 		routes[i].Errors = Errors
@@ -92,7 +92,7 @@ func complete(w http.ResponseWriter, r *http.Request, call httpx.Call[completeRe
 	return httpx.JSON(w, http.StatusOK, newComplete(h, call.Req, rows, used))
 }
 
-// stream sends the events of completions as their chunks come.
+// stream sends the events of completions as their chunks arrive.
 func stream(w http.ResponseWriter, r *http.Request, model llm.Backend, req *llm.Request, h head) error {
 	out := httpx.NewStream(w, httpx.SSE)
 	for chunk, err := range model.Generate(r.Context(), req) {

@@ -16,7 +16,7 @@ import (
 	"glossa/pkg/meter"
 )
 
-// catalog is a list of models with backends; an alias finds its model.
+// catalog is a list of models with backends. Aliases are resolved.
 type catalog []llm.Model
 
 func (c catalog) Open(_ context.Context, name string) (*llm.Model, error) {
@@ -36,8 +36,8 @@ func (c catalog) List(context.Context) (infos []llm.ModelInfo, err error) {
 }
 
 // words is a model whose tokens are words: each has the number of its letters as id,
-// log-probability -0.5 and vectors of its layer, and "dog" is the likeliest. What it
-// was asked is kept. It fails if err is set.
+// log-probability -0.5 and vectors of its layer, and "dog" is the most likely. It records
+// its requests, and fails if err is set.
 type words struct {
 	llmtest.Script
 	err      error
@@ -111,7 +111,7 @@ func (m *words) Score(ctx context.Context, req *llm.ScoreRequest) (*llm.Score, l
 	return score, llm.Usage{Input: max(1, len(strings.Fields(before))) + len(tokens)}, err
 }
 
-// chunks is a backend that plays chunks back, and then an error if there is one.
+// chunks is a backend that replays chunks, and then an error if there is one.
 type chunks struct {
 	list []llm.Chunk
 	err  error
@@ -130,7 +130,7 @@ func (c chunks) Generate(context.Context, *llm.Request) iter.Seq2[llm.Chunk, err
 	}
 }
 
-// ended returns a backend whose only row ends for a reason.
+// ended returns a backend whose only row ends with a reason.
 func ended(why llm.Finish) chunks {
 	return chunks{list: []llm.Chunk{{Text: "a"}, {Text: "b", Finish: why, Usage: &llm.Usage{Input: 2, Output: 2}}}}
 }
@@ -145,7 +145,7 @@ var tokens = chunks{list: []llm.Chunk{
 	{Finish: llm.FinishEOS, Usage: &llm.Usage{Input: 1, Output: 3}},
 }}
 
-// fixture is the dialect over models whose requests are kept.
+// fixture is the dialect with models that record their requests.
 type fixture struct {
 	http.Handler
 	words *words

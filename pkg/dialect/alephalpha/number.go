@@ -9,9 +9,9 @@ import (
 	"glossa/pkg/wire"
 )
 
-// A float is written with a point or an exponent, 1.0 and not 1: clients in Python
-// tell floats from integers. JSON has no infinity, the largest numbers stand for it;
-// what is no number is null.
+// A float is written with a point or an exponent, 1.0 and not 1, because clients in Python
+// distinguish floats and integers. JSON has no infinity; the largest numbers replace it. NaN
+// is null.
 type float float64
 
 // MarshalJSON implements [json.Marshaler].
@@ -20,7 +20,7 @@ func (f float) MarshalJSON() ([]byte, error) { return appendFloat(nil, float64(f
 // JSONSchema implements [wire.Describer].
 func (float) JSONSchema() *wire.Schema { return wire.Types("number", "null") }
 
-// A vector is written as [float] is, each element with as many digits as it has.
+// A vector is written like [float], each element with the digits of a float32.
 type vector []float32
 
 // MarshalJSON implements [json.Marshaler].
@@ -38,7 +38,7 @@ func (v vector) MarshalJSON() ([]byte, error) {
 // JSONSchema implements [wire.Describer].
 func (vector) JSONSchema() *wire.Schema { return wire.ListOf(wire.Types("number", "null")) }
 
-// appendFloat writes x, which has that many bits.
+// appendFloat appends x, a float of the given number of bits.
 func appendFloat(b []byte, x float64, bits int) []byte {
 	limit := math.MaxFloat64
 	if bits == 32 {
@@ -51,7 +51,7 @@ func appendFloat(b []byte, x float64, bits int) []byte {
 		x = math.Copysign(limit, x)
 	}
 	form := byte('f')
-	if abs := math.Abs(x); abs != 0 && (abs < 1e-6 || abs >= 1e21) { // as encoding/json has it
+	if abs := math.Abs(x); abs != 0 && (abs < 1e-6 || abs >= 1e21) { // as in encoding/json
 		form = 'e'
 	}
 	start := len(b)
@@ -70,7 +70,7 @@ type member struct {
 	value any
 }
 
-// add appends a member unless there is one of that key.
+// add appends a member unless the key exists.
 func (o *object) add(key string, value any) {
 	for _, m := range *o {
 		if m.key == key {

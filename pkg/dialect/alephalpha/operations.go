@@ -50,12 +50,12 @@ var (
 	getTokenDoc = with(loginDoc, "getToken", "Log in at the path of old clients")
 )
 
-// with returns the documentation under another id and summary.
+// with returns a copy of the documentation with another id and summary.
 func with(doc *httpx.Operation, id, summary string) *httpx.Operation {
 	other := *doc
 	other.ID, other.Summary = id, summary
 	return &other
 }
 
-// tokenizerFile stands for a tokenizer.json in the documentation.
+// tokenizerFile documents a tokenizer.json.
 type tokenizerFile map[string]any

@@ -21,7 +21,7 @@ func targetRows() []wire.Parameter {
 	}
 }
 
-// attentionRows describe the keys that say how the controls of prompt items work.
+// attentionRows describe the keys about attention controls of prompt items.
 func attentionRows() []wire.Parameter {
 	return []wire.Parameter{
 		{Name: "contextual_control_threshold", Disposition: noEffect, Note: "there are no controls"},
@@ -44,11 +44,11 @@ func promptSchema() *wire.Schema {
 // completeTable describes the body of POST /complete.
 var completeTable = wire.For[completeRequest](slices.Concat(targetRows(), []wire.Parameter{
 	{Name: "prompt", Required: true, Schema: promptSchema(), Canonical: "prompt", Remote: "texts; token_ids are refused", Note: "a string, perhaps empty, or a list of items; a prompt that does not fit the context is refused"},
-	{Name: "maximum_tokens", Bounds: wire.AtLeast(0), Absent: "to the end of the context", Canonical: "max_new_tokens", Remote: wire.ByRecord, Note: "how many tokens a completion may have"},
-	{Name: "n", Bounds: wire.Between(1, 256), Default: 1, Canonical: "n", Remote: wire.ByGlossa, Note: "how many completions are returned"},
-	{Name: "best_of", Remote: wire.ByRecord, Note: "more than n completions, of which those with the highest mean log-probability are returned"},
+	{Name: "maximum_tokens", Bounds: wire.AtLeast(0), Absent: "to the end of the context", Canonical: "max_new_tokens", Remote: wire.ByRecord, Note: "the maximum number of tokens of a completion"},
+	{Name: "n", Bounds: wire.Between(1, 256), Default: 1, Canonical: "n", Remote: wire.ByGlossa, Note: "the number of completions to return"},
+	{Name: "best_of", Remote: wire.ByRecord, Note: "generate this number of completions, above n, and return those with the highest mean log-probability"},
 	{Name: "stop_sequences", NotEmpty: true, Noun: "string", Canonical: "stop", Remote: wire.ByRecord, Note: "a completion ends before the first of these"},
-	{Name: "log_probs", Bounds: wire.AtLeast(0), Absent: "none", Canonical: "logprobs", Remote: wire.NotRemote, Note: "0 returns the log-probabilities of the tokens, more also those of so many of the likeliest; they are the model's, before bias, penalties and temperature"},
+	{Name: "log_probs", Bounds: wire.AtLeast(0), Absent: "none", Canonical: "logprobs", Remote: wire.NotRemote, Note: "0 returns the log-probabilities of the tokens, a greater number also those of this many alternatives; they are the model's, before bias, penalties and temperature"},
 	{Name: "tokens", Default: false, Remote: wire.NotRemote, Note: "whether the tokens are returned"},
 	{Name: "echo", Default: false, Canonical: "return_full_text", Remote: wire.ByGlossa, Note: "whether completions begin with the prompt"},
 	{Name: "stream", Default: false, Note: "whether the answer is a stream of events"},
@@ -84,7 +84,7 @@ func refusedRows() []wire.Parameter {
 		{Name: "completion_bias_inclusion", Disposition: declined, Note: "texts are not biased, only tokens are, by logit_bias", Neutral: []string{`[]`}},
 		{Name: "completion_bias_exclusion", Disposition: declined, Note: "texts are not biased, only tokens are, by logit_bias", Neutral: []string{`[]`}},
 		{Name: "steering_concepts", Disposition: declined, Note: "there are no steering concepts", Neutral: []string{`[]`}},
-		{Name: "raw_completion", Disposition: declined, Note: "the completion is as the model made it", Neutral: []string{`false`}},
+		{Name: "raw_completion", Disposition: declined, Note: "completions are never changed", Neutral: []string{`false`}},
 	}
 }
 
@@ -101,7 +101,7 @@ var embedTable = wire.For[embedRequest](slices.Concat(targetRows(), []wire.Param
 // evaluateTable describes the body of POST /evaluate.
 var evaluateTable = wire.For[evaluateRequest](slices.Concat(targetRows(), []wire.Parameter{
 	{Name: "prompt", Required: true, Schema: promptSchema(), Canonical: "prompt", Remote: wire.NotRemote, Note: "as in /complete"},
-	{Name: "completion_expected", Required: true, NotEmpty: true, Canonical: "continuation", Remote: wire.NotRemote, Note: "the text whose probability is asked for"},
+	{Name: "completion_expected", Required: true, NotEmpty: true, Canonical: "continuation", Remote: wire.NotRemote, Note: "the text to score"},
 }, attentionRows())...)
 
 // tokenizeTable describes the body of POST /tokenize.

@@ -14,14 +14,14 @@ import (
 // A span is a part of a text, in bytes.
 type span struct{ start, end int }
 
-// A splitter cuts a text into the parts that are explained, in order; what is between them,
-// white space or a delimiter, belongs to none.
+// A splitter splits a text into the parts to explain, in order. White space or delimiters
+// between parts belong to none.
 type splitter func(text string) ([]span, error)
 
-// granularities are the names of splitters, the finest first.
+// granularities lists the names of splitters, the finest first.
 var granularities = []string{"token", "word", "sentence", "paragraph"}
 
-// splitterOf returns the splitter of that name; that of tokens asks the tokenizer.
+// splitterOf returns the splitter of a name. The one of tokens uses the tokenizer.
 func splitterOf(ctx context.Context, name string, tokenizer llm.Tokenizer) splitter {
 	switch name {
 	case "token":
@@ -40,7 +40,7 @@ func splitterOf(ctx context.Context, name string, tokenizer llm.Tokenizer) split
 	return func(text string) ([]span, error) { return cutAfter(text, endsParagraph), nil }
 }
 
-// delimited returns the splitter at a delimiter.
+// delimited returns a splitter at a delimiter.
 func delimited(delimiter string) splitter {
 	return func(text string) (list []span, err error) {
 		at := 0
@@ -54,8 +54,8 @@ func delimited(delimiter string) splitter {
 	}
 }
 
-// tokenSpans returns what tokens add to a text. Tokens of one character belong together,
-// and white space before a token's letters to none.
+// tokenSpans returns the spans of tokens in a text. Tokens of one character are joined, and
+// white space before a token's letters belongs to none.
 func tokenSpans(text string, tokens []llm.Token) (list []span) {
 	at, from := 0, 0
 	for _, t := range tokens {
@@ -69,7 +69,7 @@ func tokenSpans(text string, tokens []llm.Token) (list []span) {
 	return list
 }
 
-// trimmed leaves out white space around s, unless there is nothing else.
+// trimmed returns s without surrounding white space, or s if it is only white space.
 func trimmed(text string, s span) span {
 	inner := strings.TrimSpace(text[s.start:s.end])
 	if inner == "" {
@@ -79,8 +79,8 @@ func trimmed(text string, s span) span {
 	return span{start, start + len(inner)}
 }
 
-// wordSpans returns runs of letters, marks and digits, with apostrophes in them, and runs of
-// other characters that are not white space.
+// wordSpans returns runs of letters, marks and digits, which may contain apostrophes, and
+// runs of other characters that are not white space.
 func wordSpans(text string) (list []span) {
 	kind := func(r rune) int {
 		switch {
@@ -106,8 +106,8 @@ func wordSpans(text string) (list []span) {
 	return list
 }
 
-// cutAfter cuts a text wherever ends says so of what is before and after a place, and leaves
-// out the white space between the parts.
+// cutAfter splits a text at each position where ends, given the text before and after it,
+// returns true. It drops the white space between the parts.
 func cutAfter(text string, ends func(before, after string) bool) (list []span) {
 	from := 0
 	for i := range len(text) + 1 {
@@ -122,7 +122,7 @@ func cutAfter(text string, ends func(before, after string) bool) (list []span) {
 	return list
 }
 
-// endsSentence: a mark that ends sentences stands before white space, or a line ends.
+// endsSentence reports whether a sentence mark precedes white space, or a line ends.
 func endsSentence(before, after string) bool {
 	return strings.HasPrefix(after, "\n") || strings.ContainsAny(after[:1], " \t\r") && before != "" && strings.ContainsAny(lastRune(before), ".!?…。！？")
 }
@@ -132,20 +132,21 @@ func lastRune(text string) string {
 	return text[len(text)-n:]
 }
 
-// endsParagraph: an empty line follows.
+// endsParagraph reports whether an empty line follows.
 func endsParagraph(_, after string) bool {
 	return strings.HasPrefix(after, "\n\n") || strings.HasPrefix(after, "\n\r\n") || strings.HasPrefix(after, "\r\n\r\n")
 }
 
-// A cut is a part of a prompt, and the prompt without it.
+// A cut is a part of a prompt with the prompt without it.
 type cut struct {
 	item    int // of the prompt
 	span    span
 	without llm.Prompt
 }
 
-// cuts returns the parts of a prompt: those of its texts that split finds, and each token of
-// a list. With a part goes the white space before it, or after the first.
+// cuts returns the parts of a prompt: the parts of its texts, as split finds them, and each
+// token of a list. The prompt without a part also lacks the white space before it, or after
+// the first part.
 func cuts(prompt llm.Prompt, split splitter) (list []cut, err error) {
 	without := func(i int, part llm.Part) llm.Prompt {
 		parts := slices.Clone(prompt.Parts)
@@ -186,21 +187,21 @@ func cuts(prompt llm.Prompt, split splitter) (list []cut, err error) {
 	return list, nil
 }
 
-// Bounds of an explanation: each part is a pass of the model over the rest of the prompt.
+// Limits of an explanation: each part needs a pass of the model over the rest of the prompt.
 const (
 	maxParts      = 256
 	maxExplained  = 1 << 17 // tokens of all passes
-	wantedParts   = 30      // as the service's documents say, if no granularity is asked for
+	wantedParts   = 30      // the service's documented default if no granularity is given
 	maxTargetSize = 1 << 14 // bytes
 )
 
-// automatic returns the cuts whose number is closest to [wantedParts].
+// automatic returns the cuts of the granularity whose number is closest to [wantedParts].
 func automatic(prompt llm.Prompt, of func(name string) splitter) (best []cut, err error) {
 	distance := -1
 	for _, name := range granularities {
 		list, e := cuts(prompt, of(name))
 		if e != nil {
-			err = e // larger parts may be few enough
+			err = e // a coarser granularity may give few enough parts
 			continue
 		}
 		d := max(len(list)-wantedParts, wantedParts-len(list))
@@ -214,5 +215,5 @@ func automatic(prompt llm.Prompt, of func(name string) splitter) (best []cut, er
 	return best, nil
 }
 
-// characters counts those of a text before a byte, as clients in Python count them.
+// characters counts the characters of a text before a byte, as clients in Python do.
 func characters(text string, at int) int { return utf8.RuneCountInString(text[:at]) }

@@ -39,14 +39,14 @@ func readPrompt(raw json.RawMessage) (llm.Prompt, error) {
 	return llm.Prompt{Parts: parts}, nil
 }
 
-// checkKinds refuses items that are neither text nor token ids, before their keys are
-// looked at.
+// checkKinds rejects items that are neither text nor token ids, before their keys are
+// decoded.
 func checkKinds(raw json.RawMessage) error {
 	var kinds []struct {
 		Type string `json:"type"`
 	}
 	if json.Unmarshal(raw, &kinds) != nil {
-		return nil // the decoding proper says it better
+		return nil // the actual decoding returns a better error
 	}
 	for i, kind := range kinds {
 		path := fmt.Sprintf("prompt[%d]", i)
@@ -61,7 +61,7 @@ func checkKinds(raw json.RawMessage) error {
 	return nil
 }
 
-// part reads the data of an item, which is at path.
+// part reads the data of the item at path.
 func (it *item) part(path string) (llm.Part, error) {
 	if it.Type == "text" {
 		var text string

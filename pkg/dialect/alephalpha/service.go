@@ -74,7 +74,7 @@ func (cfg Config) tokenizer(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// notServed lists the paths of today's client that no model here can answer, with the reason.
+// notServed lists the current client's paths that no model here can answer, with the reason.
 var notServed = []struct{ path, why string }{
 	{"/semantic_embed", "semantic embeddings are not served: no model here was trained for the representations symmetric, document and query; /embed has the vectors of a model's layers"},
 	{"/batch_semantic_embed", "semantic embeddings are not served: no model here was trained for the representations symmetric, document and query; /embed has the vectors of a model's layers"},
@@ -83,8 +83,8 @@ var notServed = []struct{ path, why string }{
 	{"/steering_concepts", "there are no steering concepts"},
 }
 
-// refusals returns the routes of what is not served. They give the reason, where an unknown
-// path is only not found.
+// refusals returns the routes of notServed. They answer with the reason instead of only not
+// found.
 func refusals() (routes []httpx.Route) {
 	for _, n := range notServed {
 		routes = append(routes, httpx.Route{
@@ -95,8 +95,8 @@ func refusals() (routes []httpx.Route) {
 	return routes
 }
 
-// listed returns what /models_available lists: the models, and then their aliases, by which
-// clients ask for them too.
+// listed returns the list of /models_available: the models, then their aliases, which
+// clients may use as names.
 func listed(infos []llm.ModelInfo) []modelObject {
 	list, names := make([]modelObject, len(infos)), map[string]bool{}
 	for i := range infos {
@@ -106,7 +106,7 @@ func listed(infos []llm.ModelInfo) []modelObject {
 	for i := range infos {
 		for _, alias := range infos[i].Aliases {
 			if names[alias] {
-				continue // it is the name of another model, or of one before
+				continue // the name of another model, or already listed
 			}
 			names[alias] = true
 			object := newModel(&infos[i])
@@ -117,13 +117,13 @@ func listed(infos []llm.ModelInfo) []modelObject {
 	return list
 }
 
-// opened is a model, as what a request needs it to be, and the beginning of its answers.
+// opened is a model with the capability that a request needs, and the head of its answers.
 type opened[C any] struct {
 	model C
 	head  head
 }
 
-// open returns how the model of a request is found.
+// open returns the function that opens the model of a request.
 func open[In any, C any, P interface {
 	*In
 	to() *target
@@ -131,10 +131,10 @@ func open[In any, C any, P interface {
 	return func(r *http.Request, in *In) (opened[C], error) { return find[C](r, cfg, P(in).to()) }
 }
 
-// to returns the target itself, of the requests that embed it.
+// to returns the target of a request that embeds it.
 func (t *target) to() *target { return t }
 
-// find finds the model that a target names.
+// find opens the model that a target names.
 func find[C any](r *http.Request, cfg Config, t *target) (o opened[C], err error) {
 	model, err := cfg.Models.Open(r.Context(), t.Model)
 	if e, ok := errors.AsType[*llm.Error](err); ok && e.Code == llm.NotFound {

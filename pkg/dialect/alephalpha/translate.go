@@ -10,7 +10,7 @@ import (
 // cloud is the hosting that every model has.
 const cloud = "cloud"
 
-// request translates a request for completions; every error names the key at fault.
+// request translates a request for completions. Every error names the key at fault.
 func (c *completeRequest) request() (*llm.Request, error) {
 	prompt, err := readPrompt(c.Prompt)
 	if err != nil {
@@ -22,8 +22,8 @@ func (c *completeRequest) request() (*llm.Request, error) {
 	s := &c.sampling
 	return &llm.Request{
 		Prompts: []llm.Prompt{prompt},
-		N:       or(c.N, 1),
-		Stream:  or(c.Stream, false),
+		N:       valueOr(c.N, 1),
+		Stream:  valueOr(c.Stream, false),
 		Params: llm.Params{
 			MaxTokens: c.MaximumTokens, Stop: c.StopSequences, BestOf: c.BestOf, Echo: c.Echo, Tokens: c.Tokens, Logprobs: c.LogProbs,
 			Temperature: s.Temperature, TopK: s.TopK, TopP: s.nucleus(), LogitBias: wire.TokenBias(s.LogitBias),
@@ -34,15 +34,15 @@ func (c *completeRequest) request() (*llm.Request, error) {
 	}, nil
 }
 
-// check returns what is wrong with keys that depend on each other.
+// check validates keys that depend on each other.
 func (c *completeRequest) check() error {
-	if n := or(c.N, 1); c.BestOf != nil && *c.BestOf <= n {
+	if n := valueOr(c.N, 1); c.BestOf != nil && *c.BestOf <= n {
 		return wire.Invalid("best_of", "must be greater than n, which is %d", n)
 	}
 	return nil
 }
 
-// nucleus is top_p, where 0 and 1 alike keep all tokens.
+// nucleus returns top_p. Both 0 and 1 keep all tokens.
 func (s *sampling) nucleus() *float64 {
 	if s.TopP != nil && *s.TopP == 0 {
 		return new(1.0)
@@ -50,10 +50,10 @@ func (s *sampling) nucleus() *float64 {
 	return s.TopP
 }
 
-// temperature is what no temperature means: the likeliest token, unless top_k or top_p
-// ask for a random choice.
+// temperature returns the default temperature: greedy, unless top_k or top_p request
+// sampling.
 func (s *sampling) temperature() float64 {
-	if or(s.TopK, 0) > 0 || or(s.TopP, 0) > 0 {
+	if valueOr(s.TopK, 0) > 0 || valueOr(s.TopP, 0) > 0 {
 		return 1
 	}
 	return 0
@@ -80,7 +80,7 @@ func (e *embedRequest) request() (*llm.EmbedRequest, error) {
 // request translates a request for an evaluation.
 func (e *evaluateRequest) request() (*llm.ScoreRequest, error) {
 	prompt, err := readPrompt(e.Prompt)
-	return &llm.ScoreRequest{Prompt: prompt, Continuation: or(e.CompletionExpected, "")}, err
+	return &llm.ScoreRequest{Prompt: prompt, Continuation: valueOr(e.CompletionExpected, "")}, err
 }
 
 // part returns the text to tokenise.
@@ -89,7 +89,7 @@ func (t *tokenizeRequest) part() (llm.Part, error) { return llm.Part{Text: *t.Pr
 // ids returns the tokens that were sent.
 func (d *detokenizeRequest) ids() ([]int, error) { return d.TokenIDs, nil }
 
-// check refuses a model that is not hosted where the client wants it.
+// check rejects a model that is not at the requested hosting.
 func (t *target) check(info *llm.ModelInfo) error {
 	if t.Hosting == nil || *t.Hosting == cloud || slices.Contains(info.Hostings, *t.Hosting) {
 		return nil
@@ -97,7 +97,7 @@ func (t *target) check(info *llm.ModelInfo) error {
 	return wire.Invalid("hosting", "the model %q is not hosted at %.40q, see /models_available", info.Name, *t.Hosting)
 }
 
-func or[T any](p *T, otherwise T) T {
+func valueOr[T any](p *T, otherwise T) T {
 	if p == nil {
 		return otherwise
 	}

@@ -13,7 +13,7 @@ import (
 	"glossa/pkg/wire"
 )
 
-// translate decodes a body, which may leave out the model, and translates it.
+// translate decodes a body, with an optional model, and translates it.
 func translate[Q any, R any](body []byte, request func(*Q) (R, error)) (out R, err error) {
 	var in Q
 	if rest, ok := strings.CutPrefix(string(body), "{"); ok && !strings.Contains(rest, `"model"`) {
@@ -25,7 +25,7 @@ func translate[Q any, R any](body []byte, request func(*Q) (R, error)) (out R, e
 	return request(&in)
 }
 
-// tables are those of all requests.
+// tables returns the tables of all requests.
 func tables() []*wire.Table {
 	return []*wire.Table{completeTable, embedTable, evaluateTable, tokenizeTable, detokenizeTable, explainTable, translateTable, tokenTable}
 }
@@ -39,7 +39,7 @@ func completed(body string) (*llm.Request, error) {
 	return translate([]byte(body), (*completeRequest).request)
 }
 
-// TestCompleteRequest: the keys of seed 000, /complete, and what they become.
+// TestCompleteRequest: the translation of the keys of seed 000, /complete.
 func TestCompleteRequest(t *testing.T) {
 	plain := func() *llm.Request {
 		return &llm.Request{Prompts: []llm.Prompt{llm.Text("x")}, N: 1, Defaults: llm.Params{Temperature: new(0.0)}}
@@ -112,7 +112,7 @@ func TestEmbedRequest(t *testing.T) {
 	}
 }
 
-// TestBad holds each body to the very sentence.
+// TestBad compares the exact error of each body.
 func TestBad(t *testing.T) {
 	const invalidWord, unknown, missing = "INVALID", "UNKNOWN_PARAMETER", "MISSING_CAPABILITY"
 	for _, test := range []struct{ target, keys, message, code string }{
@@ -206,7 +206,7 @@ func TestBad(t *testing.T) {
 	}
 }
 
-// wires are the requests by what their rows in Parameters begin with.
+// wires returns the requests by the prefix of their rows in Parameters.
 func wires() map[string]reflect.Type {
 	return map[string]reflect.Type{
 		"/complete ": reflect.TypeFor[completeRequest](), "/embed ": reflect.TypeFor[embedRequest](), "/evaluate ": reflect.TypeFor[evaluateRequest](),
@@ -226,7 +226,7 @@ func TestParameters(t *testing.T) {
 	}
 	for _, p := range Parameters() {
 		if !keys[p.Name] || p.Note == "" || !slices.Contains([]wire.Disposition{wire.Honoured, wire.Refused, wire.NoEffect}, p.Disposition) {
-			t.Errorf("%+v has no key of its own", p)
+			t.Errorf("%+v has no key", p)
 		}
 		for _, v := range p.Neutral {
 			if !json.Valid([]byte(v)) || p.Disposition != wire.Refused {
@@ -240,7 +240,7 @@ func TestParameters(t *testing.T) {
 	}
 }
 
-// TestDispositions sends every key of a completion and sees that the table tells the truth.
+// TestDispositions sends every key of a completion and checks its disposition in the table.
 func TestDispositions(t *testing.T) {
 	const head = `{"model":"m","prompt":"x"`
 	plain, err := completed(head + "}")
@@ -280,8 +280,8 @@ func TestDispositions(t *testing.T) {
 	}
 }
 
-// FuzzRequests: no body makes the dialect panic, every refusal is the client's fault,
-// and what is taken is in range.
+// FuzzRequests: no body makes the dialect panic, every rejection is a client error, and
+// accepted values are in range.
 func FuzzRequests(f *testing.F) {
 	for _, seed := range []string{
 		`{"model":"m","prompt":"x","maximum_tokens":0,"temperature":1,"top_k":3,"top_p":0.0,"n":2,"best_of":5,"logit_bias":{"5":-1},"stop_sequences":["a"]}`,

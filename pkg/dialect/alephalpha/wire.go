@@ -2,21 +2,21 @@
 // evaluations, explanations, translations and tokens. It knows HTTP and llm, nothing of
 // models, tokenizers or accounts.
 //
-// Source: seed 000, and what the Python client sends and reads in its versions 1.0.0
-// and 11.5.1.
+// Source: seed 000, and the requests and answers of the Python client's versions 1.0.0 and
+// 11.5.1.
 package alephalpha
 
 import "encoding/json"
 
-// target is what all requests say of who answers them.
+// target holds the keys of all requests that choose the model.
 type target struct {
 	Model   string   `json:"model"`
 	Hosting *string  `json:"hosting"`
 	Tags    []string `json:"tags"`
 }
 
-// completeRequest is the body of POST /complete. Its keys are
-// described by [completeTable]; the other requests have tables too.
+// completeRequest is the body of POST /complete. [completeTable] describes its keys; the
+// other requests have tables, too.
 type completeRequest struct {
 	target
 	Prompt        json.RawMessage `json:"prompt"` // a string or items
@@ -29,11 +29,11 @@ type completeRequest struct {
 	Echo          *bool           `json:"echo"`
 	Stream        *bool           `json:"stream"`
 	sampling
-	idle
+	ineffective
 	refused
 }
 
-// sampling are the keys that change how tokens are chosen.
+// sampling holds the keys that control how tokens are chosen.
 type sampling struct {
 	Temperature       *float64           `json:"temperature"`
 	TopK              *int               `json:"top_k"`
@@ -46,15 +46,15 @@ type sampling struct {
 	MultiplyFrequency *bool              `json:"use_multiplicative_frequency_penalty"`
 }
 
-// attention are the keys that say how the controls of prompt items work, of which
-// there are none here.
+// attention holds the keys about attention controls of prompt items, which are not
+// supported.
 type attention struct {
 	ContextualControlThreshold *float64 `json:"contextual_control_threshold"`
 	ControlLogAdditive         *bool    `json:"control_log_additive"`
 }
 
-// idle are the keys that cannot change a completion here.
-type idle struct {
+// ineffective holds the keys without effect on a completion.
+type ineffective struct {
 	attention
 	DisableOptimizations *bool `json:"disable_optimizations"`
 	SequenceMinLength    *int  `json:"sequence_penalty_min_length"`
@@ -63,7 +63,7 @@ type idle struct {
 	ExclusionFirstOnly   *bool `json:"completion_bias_exclusion_first_token_only"`
 }
 
-// refused are the keys of which only neutral values are taken.
+// refused holds the keys that accept only neutral values.
 type refused struct {
 	MinimumTokens       json.RawMessage `json:"minimum_tokens"`
 	SequencePenalty     json.RawMessage `json:"sequence_penalty"`
@@ -77,7 +77,7 @@ type refused struct {
 	RawCompletion       json.RawMessage `json:"raw_completion"`
 }
 
-// item is a part of a prompt. An image has more keys, and is refused before them.
+// item is a part of a prompt. Images have more keys, and are rejected before those are read.
 type item struct {
 	Type     string          `json:"type"` // text or token_ids
 	Data     json.RawMessage `json:"data"`
@@ -129,7 +129,7 @@ type tokenAnswer struct {
 	Role  string `json:"role"`
 }
 
-// head is what the answers about one model begin with.
+// head holds the first keys of the answers about one model.
 type head struct {
 	ID           string `json:"id" doc:"the id of the request, as in the header X-Request-Id and in the log"`
 	ModelVersion string `json:"model_version" doc:"the model's name and version"`
@@ -141,8 +141,8 @@ type completeAnswer struct {
 	counts
 }
 
-// counts are the tokens of all candidates; null, as clients look for the keys, where a
-// remote provider does not tell them.
+// counts are the tokens of all candidates. They are null if a remote provider does not send
+// them, because clients require the keys.
 type counts struct {
 	PromptTokens *int `json:"num_tokens_prompt_total" doc:"tokens of the prompt for each candidate; null if a remote provider does not send them"`
 	Generated    *int `json:"num_tokens_generated" doc:"tokens of all candidates; null as above"`
@@ -214,7 +214,7 @@ type detokenizeAnswer struct {
 	Result string `json:"result"`
 }
 
-// modelObject describes a model. The keys after Hostings are those of today's API.
+// modelObject describes a model. The keys after Hostings belong to the current API.
 type modelObject struct {
 	Name             string   `json:"name"`
 	Description      string   `json:"description"`

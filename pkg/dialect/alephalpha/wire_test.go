@@ -52,7 +52,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// The id of an answer is that of its request.
+// The id of an answer equals the id of its request.
 func TestID(t *testing.T) {
 	w := ask(newFixture(), "POST", "/complete", `{"model":"luminous","prompt":""}`)
 	var answer head
@@ -61,7 +61,7 @@ func TestID(t *testing.T) {
 	}
 }
 
-// What needs no body.
+// Routes without a body.
 func TestOthers(t *testing.T) {
 	for _, test := range []struct {
 		method, target, body string
@@ -102,7 +102,7 @@ func TestPromptTokens(t *testing.T) {
 	}
 }
 
-// No cache keeps tokens.
+// Caches must not store tokens.
 func TestTokensAreNotCached(t *testing.T) {
 	w := ask(newFixture(), "POST", "/users/me/token", `{"email":"a@b.c","password":"right"}`)
 	if w.Code != 200 || w.Header().Get("Cache-Control") != "no-store" {
@@ -110,7 +110,7 @@ func TestTokensAreNotCached(t *testing.T) {
 	}
 }
 
-// Without logins the routes for them are paths like any other.
+// Without logins their paths are unknown paths.
 func TestNoLogin(t *testing.T) {
 	h := (&httpx.Mux{Routes: Routes(Config{Models: catalog{}}), Fallback: Errors}).Handler()
 	for _, target := range []string{"/users/me/token", "/get_token"} {
@@ -120,7 +120,7 @@ func TestNoLogin(t *testing.T) {
 	}
 }
 
-// What a request used is counted.
+// The usage of a request is counted.
 func TestUsage(t *testing.T) {
 	f := newFixture()
 	for target, body := range map[string]string{
@@ -133,7 +133,7 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// Every error of a backend has this shape, with the client's names in it.
+// Every error of a backend has this shape, with the dialect's parameter names.
 func TestBackendErrors(t *testing.T) {
 	bodies := map[string]string{
 		"/complete": `{"model":"MODEL","prompt":"x"}`, "/evaluate": `{"model":"MODEL","prompt":"x","completion_expected":" y"}`,
@@ -167,7 +167,7 @@ func TestBackendErrors(t *testing.T) {
 	}
 }
 
-// Names of models hold slashes and colons.
+// Names of models may contain slashes and colons.
 func TestModelNames(t *testing.T) {
 	for _, name := range []string{"org/claude:1", "bedrock/org/claude:1", "alias-of-org/claude:1"} {
 		w := ask(newFixture(), "POST", "/complete", `{"model":"`+name+`","prompt":"x"}`)
@@ -177,7 +177,7 @@ func TestModelNames(t *testing.T) {
 	}
 }
 
-// A hosting that the model does not have is refused on every route that has one.
+// Every route with a hosting rejects one that the model does not have.
 func TestHosting(t *testing.T) {
 	for target, body := range map[string]string{
 		"/complete": `"prompt":"x"`, "/evaluate": `"prompt":"x","completion_expected":" y"`, "/embed": `"prompt":"x","layers":[0]`,
@@ -198,7 +198,7 @@ func TestHosting(t *testing.T) {
 	}
 }
 
-// Floats look like floats, and JSON has no infinities.
+// Floats are written as floats, and infinities as the largest numbers.
 func TestFloats(t *testing.T) {
 	for x, want := range map[float64]string{
 		0: "0.0", 1: "1.0", -3: "-3.0", 0.1: "0.1", 1e-7: "1e-07", -2.5e-9: "-2.5e-09", 1e20: "100000000000000000000.0", 1e21: "1e+21", 123456: "123456.0",
@@ -221,7 +221,7 @@ func TestFloats(t *testing.T) {
 	}
 }
 
-// A vector of length 0 cannot be brought to the length 1.
+// A vector of length 0 cannot be normalized.
 func TestNormalized(t *testing.T) {
 	if got := normalized([]float32{3, 0, -4}); got[0] != 0.6 || got[1] != 0 || got[2] != -0.8 {
 		t.Errorf("%v", got)
@@ -231,7 +231,7 @@ func TestNormalized(t *testing.T) {
 	}
 }
 
-// A metric that is certain has no sign.
+// A certain metric is 0, not -0.
 func TestCertain(t *testing.T) {
 	answer := newEvaluate(head{}, "é", &llm.Score{Greedy: true, Tokens: []llm.Token{{}, {}}}, llm.Usage{})
 	got, err := json.Marshal(answer.Result)
@@ -242,7 +242,7 @@ func TestCertain(t *testing.T) {
 	}
 }
 
-// The names of canonical parameters, where they differ.
+// The names of canonical parameters that differ.
 func TestRename(t *testing.T) {
 	for param, want := range map[string]string{"stop": "stop_sequences", "logprobs": "log_probs", "return_full_text": "echo", "max_new_tokens": "maximum_tokens", "best_of": "best_of"} {
 		if err := completeTable.Rename(&llm.Error{Code: llm.Invalid, Param: param}, new(completeRequest)); llm.AsError(err).Param != want {

@@ -23,8 +23,8 @@ func (shape) InBand(e *llm.Error) []byte {
 	return frame
 }
 
-// textShape is for streams of plain text, which have no events: the error is the
-// last line, so that a text that was cut does not look whole.
+// textShape is for streams of plain text, which have no events. The error is the last line,
+// so that an interrupted text does not look complete.
 type textShape struct{ shape }
 
 // InBand implements [httpx.Errors].
@@ -59,10 +59,10 @@ const (
 	invalidCheckpoint = "Invalid checkpoint: missing modelConfig or params"
 )
 
-func bad(message string) error { return &llm.Error{Code: llm.Invalid, Message: message} }
+func invalidBody(message string) error { return &llm.Error{Code: llm.Invalid, Message: message} }
 
-// gone gives a model that is not there the status of one that is not in the catalog, 400.
-func gone(err error) error {
+// notFoundAsInvalid gives a deleted model the status of an unknown one, 400.
+func notFoundAsInvalid(err error) error {
 	e, ok := errors.AsType[*llm.Error](err)
 	if !ok || e.Code != llm.NotFound {
 		return err

@@ -11,10 +11,10 @@ import (
 	"glossa/pkg/wire"
 )
 
-// Config is what the dialect is given.
+// Config configures the dialect.
 type Config struct {
 	Models    llm.Models
-	Publisher Publisher // nil: uploads and deletions are refused
+	Publisher Publisher // nil: uploads and deletions are rejected
 	Curves    Curves    // nil: no model has metrics
 	MaxUpload int64     // bytes of an upload after decompression; 0: 256 MiB
 }
@@ -79,11 +79,11 @@ func (cfg Config) upload(w http.ResponseWriter, r *http.Request) error {
 	if cfg.Publisher == nil {
 		return noPublisher()
 	}
-	body, err := cfg.arrive(r, cfg.MaxUpload)
+	body, err := cfg.receive(r, cfg.MaxUpload)
 	if err != nil {
 		return err
 	}
-	defer body.end()
+	defer body.release()
 	upload, err := body.readUpload(r.Header)
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ func (cfg Config) upload(w http.ResponseWriter, r *http.Request) error {
 	return httpx.JSON(w, http.StatusOK, uploaded{OK: true, Name: upload.Name, Step: upload.Step})
 }
 
-// notFound gives the error of a model that is not there its sentence.
+// notFound sets the sentence of the error of a missing model.
 func notFound(err error) error {
 	if e, ok := errors.AsType[*llm.Error](err); ok && e.Code == llm.NotFound {
 		return &llm.Error{Code: llm.NotFound, Message: modelNotFound, Err: err}
@@ -106,7 +106,7 @@ func noPublisher() error {
 	return llm.Errorf(llm.Unsupported, "this server keeps no checkpoints")
 }
 
-// open finds a model; one that is not there is 400 here.
+// open opens a model. A missing model is 400 in this dialect.
 func (cfg Config) open(ctx context.Context, name string) (*llm.Model, error) {
 	model, err := cfg.Models.Open(ctx, name)
 	if err != nil {
@@ -133,7 +133,7 @@ func (cfg Config) openGenerate(r *http.Request, in *generateRequest) (*llm.Model
 func inference(w http.ResponseWriter, r *http.Request, call httpx.Call[inferenceRequest, *llm.Request, *llm.Model]) error {
 	out := httpx.NewStream(w, httpx.SSE)
 	if err := stream(r.Context(), call.Model, call.Req, func(text string) error { return out.Send(token{text}) }); err != nil {
-		return gone(err)
+		return notFoundAsInvalid(err)
 	}
 	return out.Text("[DONE]")
 }
@@ -141,12 +141,12 @@ func inference(w http.ResponseWriter, r *http.Request, call httpx.Call[inference
 func chat(w http.ResponseWriter, r *http.Request, call httpx.Call[chatRequest, *llm.Request, *llm.Model]) error {
 	out := httpx.NewStream(w, httpx.Plain)
 	if err := stream(r.Context(), call.Model, call.Req, out.Text); err != nil {
-		return gone(err)
+		return notFoundAsInvalid(err)
 	}
-	return out.Text("") // begins an answer that is empty
+	return out.Text("") // starts the answer even if it is empty
 }
 
-// stream sends the texts of the only row as they come.
+// stream sends the texts of the only row as they arrive.
 func stream(ctx context.Context, model *llm.Model, req *llm.Request, send func(string) error) error {
 	for chunk, err := range model.Generate(ctx, req) {
 		if err != nil {
@@ -162,7 +162,7 @@ func stream(ctx context.Context, model *llm.Model, req *llm.Request, send func(s
 	return nil
 }
 
-// generate returns the handler of requests that decode reads.
+// generate returns the handler of requests, which decode reads.
 func (cfg Config) generate(decode func(*http.Request, *wire.Table, any) error) httpx.Handler {
 	return httpx.Handle(decode, generateTable, (*generateRequest).request, cfg.openGenerate, generateWhole)
 }
@@ -170,7 +170,7 @@ func (cfg Config) generate(decode func(*http.Request, *wire.Table, any) error) h
 func generateWhole(w http.ResponseWriter, r *http.Request, call httpx.Call[generateRequest, *llm.Request, *llm.Model]) error {
 	rows, used, err := httpx.Collect(r, call.Model, call.Req)
 	if err != nil {
-		return gone(err)
+		return notFoundAsInvalid(err)
 	}
 	answer := generated{Text: rows[0].Text, Model: call.Model.Name}
 	if !used.Partial {
@@ -179,7 +179,7 @@ func generateWhole(w http.ResponseWriter, r *http.Request, call httpx.Call[gener
 	return httpx.JSON(w, http.StatusOK, answer)
 }
 
-// decodeBoth reads a body, which may be left out, and then the query string.
+// decodeBoth reads an optional body, and then the query string.
 func decodeBoth(r *http.Request, table *wire.Table, in any) error {
 	b, err := httpx.ReadBody(r)
 	if err == nil && len(b) > 0 {

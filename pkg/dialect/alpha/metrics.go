@@ -10,23 +10,23 @@ import (
 	"glossa/pkg/llm"
 )
 
-// Curves knows what was measured while models were trained.
+// Curves reads the metrics of training runs.
 type Curves interface {
-	// Metrics returns a stretch of a model's metrics.jsonl from a byte on. A model that
-	// is not there is an [llm.NotFound] error; one without such a file has no lines.
+	// Metrics returns a section of a model's metrics.jsonl that begins at a byte. A missing
+	// model is an [llm.NotFound] error; a missing file has no lines.
 	Metrics(ctx context.Context, model string, from int64) (Metrics, error)
 }
 
-// Metrics is a stretch of a metrics.jsonl: whole lines, and the bytes that they are from
-// and that the next ones will be from. From is 0 if the file was begun anew.
+// Metrics is a section of a metrics.jsonl: whole lines, their offset and the offset of the
+// next ones. From is 0 if the file was restarted.
 type Metrics struct {
 	From, Next int64
-	More       bool // there is more now
+	More       bool // more lines are available now
 	Lines      []json.RawMessage
 }
 
-// metrics answers with what a run measured. Who looks at it while the run goes on asks
-// again from where the last answer ended.
+// metrics answers with the metrics of a run. Clients that follow a running training request
+// the next section from the end of the last.
 func (cfg Config) metrics(w http.ResponseWriter, r *http.Request) error {
 	var in metricsRequest
 	if err := httpx.DecodeQuery(r, metricsTable, &in); err != nil {

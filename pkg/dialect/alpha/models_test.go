@@ -18,8 +18,8 @@ import (
 	"glossa/pkg/llm/llmtest"
 )
 
-// storyteller echoes its prompt in one chunk if asked and then says its words. It
-// notes the request.
+// storyteller echoes its prompt in one chunk if requested and then sends its words. It
+// records the request.
 type storyteller struct {
 	words llmtest.Script
 	seen  *llm.Request
@@ -38,7 +38,7 @@ func (s *storyteller) Generate(ctx context.Context, req *llm.Request) iter.Seq2[
 	}
 }
 
-// broken says one word, if it has one, then fails.
+// broken sends one word, if it has one, then fails.
 type broken struct {
 	word string
 	err  error
@@ -52,8 +52,8 @@ func (b broken) Generate(context.Context, *llm.Request) iter.Seq2[llm.Chunk, err
 	}
 }
 
-// shelf is a publisher in memory.
-type shelf struct {
+// fakePublisher is a publisher in memory.
+type fakePublisher struct {
 	mu      sync.Mutex
 	uploads map[string]Upload
 
@@ -61,10 +61,10 @@ type shelf struct {
 	held int64 // bytes of texts
 
 	announced *Announced
-	part      string // what came last
+	part      string // the last one
 }
 
-func (s *shelf) Publish(_ context.Context, u *Upload) error {
+func (s *fakePublisher) Publish(_ context.Context, u *Upload) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if strings.Contains(u.Name, "/") {
@@ -93,7 +93,7 @@ func (s spool) Close() error {
 	return nil
 }
 
-func (s *shelf) Spool(_ context.Context, body io.Reader, most int64) (Spool, error) {
+func (s *fakePublisher) Spool(_ context.Context, body io.Reader, most int64) (Spool, error) {
 	data, err := io.ReadAll(body)
 	if err != nil {
 		return nil, err
@@ -105,12 +105,12 @@ func (s *shelf) Spool(_ context.Context, body io.Reader, most int64) (Spool, err
 	return spool{bytes.NewReader(data), &s.open}, nil
 }
 
-func (s *shelf) HoldTexts(_ context.Context, n int64) (release func(), err error) {
+func (s *fakePublisher) HoldTexts(_ context.Context, n int64) (release func(), err error) {
 	s.held += n
 	return func() { s.held -= n }, nil
 }
 
-func (s *shelf) Delete(_ context.Context, name string) error {
+func (s *fakePublisher) Delete(_ context.Context, name string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, ok := s.uploads[name]; !ok {
@@ -137,12 +137,12 @@ func (curve) Metrics(_ context.Context, model string, from int64) (Metrics, erro
 
 type fixture struct {
 	teller *storyteller
-	shelf  *shelf
+	shelf  *fakePublisher
 	http.Handler
 }
 
 func newFixture() *fixture {
-	f := &fixture{teller: &storyteller{words: llmtest.Script{" upon", "", " a", " time"}}, shelf: &shelf{uploads: map[string]Upload{}}}
+	f := &fixture{teller: &storyteller{words: llmtest.Script{" upon", "", " a", " time"}}, shelf: &fakePublisher{uploads: map[string]Upload{}}}
 	model := func(name string, b llm.Backend, run *llm.Run, created time.Time) llm.Model {
 		return llm.Model{ModelInfo: llm.ModelInfo{Name: name, Family: "local", Run: run, Created: created}, Backend: b}
 	}

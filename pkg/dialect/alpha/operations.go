@@ -39,7 +39,7 @@ var (
 	}
 )
 
-// publishing are the errors of routes that publish models.
+// publishing lists the errors of routes that publish models.
 var publishing = []llm.Code{llm.NotFound, llm.Unsupported, llm.Overloaded, llm.Upstream, llm.Unavailable, llm.Full, httpx.TooLarge}
 
 var uploadID = httpx.PathParameter{Name: "id", Description: "the id of the upload", Example: "u1"}
@@ -81,7 +81,7 @@ var (
 	}
 )
 
-// with returns the documentation under another id and summary.
+// with returns a copy of the documentation with another id and summary.
 func with(doc *httpx.Operation, id, summary string) *httpx.Operation {
 	other := *doc
 	other.ID, other.Summary = id, summary

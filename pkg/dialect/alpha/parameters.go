@@ -27,7 +27,7 @@ var chatTable = wire.For[chatRequest](
 	wire.Parameter{Name: "messages", Canonical: "prompt", Remote: wire.ByRecord, Note: "the chat; its texts must not all be empty"},
 	wire.Parameter{Name: "messages.role", Required: true, OneOf: []string{"system", "user", "assistant"}, Remote: wire.ByRecord},
 	wire.Parameter{Name: "messages.content", Remote: wire.ByRecord, Note: "the text, unless there are parts"},
-	wire.Parameter{Name: "messages.parts", Schema: wire.ListOf(wire.Types("object")), Remote: wire.ByRecord, Note: "parts of type text, as the AI SDK sends them instead of content"},
+	wire.Parameter{Name: "messages.parts", Schema: wire.ListOf(wire.AnyObject()), Remote: wire.ByRecord, Note: "parts of type text, as the AI SDK sends them instead of content"},
 	wire.Parameter{Name: "messages.id", Disposition: wire.NoEffect, Note: "the AI SDK names the message"},
 	wire.Parameter{Name: "messages.metadata", Disposition: wire.NoEffect, Note: "the AI SDK keeps it with the message"},
 	wire.Parameter{Name: "model", Absent: firstOne, Note: modelNote},
@@ -35,7 +35,7 @@ var chatTable = wire.For[chatRequest](
 	wire.Parameter{Name: "temperature", Bounds: wire.AtLeast(0), Default: 0.8, Remote: wire.ByRecord, Note: "0 is greedy"},
 	wire.Parameter{Name: "topk", Bounds: wire.AtLeast(0), Default: 40, Canonical: "top_k", Remote: wire.ByRecord, Note: "0 is off"},
 	wire.Parameter{Name: "id", Disposition: wire.NoEffect, Note: "the AI SDK names the chat"},
-	wire.Parameter{Name: "trigger", Disposition: wire.NoEffect, Note: "the AI SDK says whether it asks for an answer again: messages end before it"},
+	wire.Parameter{Name: "trigger", Disposition: wire.NoEffect, Note: "the AI SDK sends whether it regenerates an answer: the messages end before that answer"},
 	wire.Parameter{Name: "messageId", Disposition: wire.NoEffect, Note: "the AI SDK names that answer"},
 )
 
@@ -60,8 +60,8 @@ var removeTable = wire.For[removeRequest](
 // uploadTable describes the body of POST /api/upload as JSON.
 var uploadTable = wire.For[uploadRequest](
 	wire.Parameter{Name: "name", Required: true, Missing: missingFields, Note: "the name of the model; or X-Checkpoint-Name"},
-	wire.Parameter{Name: "config", Required: true, Missing: missingFields, Schema: wire.Types("object"), Note: "config.json; or X-Checkpoint-Config, in base64"},
-	wire.Parameter{Name: "checkpoint", Schema: wire.Types("object"), Note: "a checkpoint as JSON; or the body, in either encoding"},
+	wire.Parameter{Name: "config", Required: true, Missing: missingFields, Schema: wire.AnyObject(), Note: "config.json; or X-Checkpoint-Config, in base64"},
+	wire.Parameter{Name: "checkpoint", Schema: wire.AnyObject(), Note: "a checkpoint as JSON; or the body, in either encoding"},
 	wire.Parameter{Name: "step", Required: true, Missing: missingFields, Bounds: wire.AtLeast(0), Note: "the step of training; or X-Checkpoint-Step"},
 	wire.Parameter{Name: "metrics", Note: "metrics.jsonl; or X-Checkpoint-Metrics, in base64"},
 	wire.Parameter{Name: "trainingData", Note: "training-data.txt; or X-Checkpoint-TrainingData, in base64"},
@@ -84,7 +84,7 @@ var beginTable = wire.For[beginRequest](
 	wire.Parameter{Name: "sha256", Note: "of the file, in hexadecimal; the file must match it"},
 	wire.Parameter{Name: "quant", Absent: "f32 of checkpoints, q8_0 of GGUF", Note: "f32, bf16, q8_0 or q4_0; a packed model has its own"},
 	wire.Parameter{Name: "step", Note: "of checkpoints: the step of training"},
-	wire.Parameter{Name: "config", Schema: wire.Types("object"), Note: "of checkpoints: config.json"},
+	wire.Parameter{Name: "config", Schema: wire.AnyObject(), Note: "of checkpoints: config.json"},
 	wire.Parameter{Name: "metrics", Note: "of checkpoints: metrics.jsonl"},
 	wire.Parameter{Name: "trainingData", Note: "of checkpoints: training-data.txt"},
 )
@@ -102,7 +102,7 @@ var assembleTable = wire.For[assembleRequest](
 	wire.Parameter{Name: "totalChunks", Required: true, Missing: missingAssembly, Note: "X-Total-Chunks; all must have come, in any order"},
 	wire.Parameter{Name: "name", Required: true, Missing: missingAssembly, Note: "the name of the model"},
 	wire.Parameter{Name: "step", Required: true, Missing: missingAssembly, Bounds: wire.AtLeast(0), Note: "the step of training"},
-	wire.Parameter{Name: "config", Required: true, Missing: missingAssembly, Schema: wire.Types("object"), Note: "config.json"},
+	wire.Parameter{Name: "config", Required: true, Missing: missingAssembly, Schema: wire.AnyObject(), Note: "config.json"},
 	wire.Parameter{Name: "metrics", Note: "metrics.jsonl"},
 	wire.Parameter{Name: "trainingData", Note: "training-data.txt"},
 )

@@ -18,7 +18,7 @@ import (
 	"glossa/pkg/llm/llmtest"
 )
 
-// noUpload is the error of an upload that the shelf does not have.
+// noUpload is the error of an upload that the publisher does not have.
 func noUpload(id string) error {
 	if id == "known" {
 		return nil
@@ -26,27 +26,27 @@ func noUpload(id string) error {
 	return &llm.Error{Code: llm.NotFound, Param: "id", Message: "no upload"}
 }
 
-func (s *shelf) Begin(_ context.Context, file *Announced) (*Session, error) {
+func (s *fakePublisher) Begin(_ context.Context, file *Announced) (*Session, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.announced = file
 	return s.Session(context.Background(), "known")
 }
 
-func (s *shelf) Session(_ context.Context, id string) (*Session, error) {
+func (s *fakePublisher) Session(_ context.Context, id string) (*Session, error) {
 	return &Session{
 		ID: id, Name: "new", Step: 7, Size: 9, PartSize: 5, Expires: time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC),
 		Parts: []Part{{Index: 0, Size: 5, Arrived: true}, {Index: 1, Offset: 5, Size: 4, URL: "https://s3/x?a=b&c=<d>"}},
 	}, noUpload(id)
 }
 
-func (s *shelf) Sessions(context.Context) ([]*Session, error) {
+func (s *fakePublisher) Sessions(context.Context) ([]*Session, error) {
 	one, err := s.Session(context.Background(), "known")
 	one.Arrived = 5
 	return []*Session{one}, err
 }
 
-func (s *shelf) Part(_ context.Context, id string, index int, body io.Reader) error {
+func (s *fakePublisher) Part(_ context.Context, id string, index int, body io.Reader) error {
 	data, err := io.ReadAll(body)
 	if err != nil {
 		return err
@@ -55,13 +55,13 @@ func (s *shelf) Part(_ context.Context, id string, index int, body io.Reader) er
 	return noUpload(id)
 }
 
-func (s *shelf) Complete(_ context.Context, id string) (string, int, error) {
+func (s *fakePublisher) Complete(_ context.Context, id string) (string, int, error) {
 	return "new", 7, noUpload(id)
 }
 
-func (s *shelf) Abort(_ context.Context, id string) error { return noUpload(id) }
+func (s *fakePublisher) Abort(_ context.Context, id string) error { return noUpload(id) }
 
-func (s *shelf) Chunk(_ context.Context, id string, index, total int, body io.Reader) error {
+func (s *fakePublisher) Chunk(_ context.Context, id string, index, total int, body io.Reader) error {
 	data, err := io.ReadAll(body)
 	if err != nil {
 		return err
@@ -70,12 +70,12 @@ func (s *shelf) Chunk(_ context.Context, id string, index, total int, body io.Re
 	return nil
 }
 
-func (s *shelf) Assemble(ctx context.Context, id string, total int, u *Upload) error {
+func (s *fakePublisher) Assemble(ctx context.Context, id string, total int, u *Upload) error {
 	s.part = fmt.Sprintf("%s of %d", id, total)
 	return s.Publish(ctx, u)
 }
 
-// TestParts holds the routes of uploads in parts to the very bytes of their answers.
+// TestParts compares the exact answers of the routes of uploads in parts.
 func TestParts(t *testing.T) {
 	const known = `{"id":"known","name":"new","step":7,"size":9,"partSize":5,"done":false,"expires":"2026-11-22T09:00:00Z",` +
 		`"parts":[{"index":0,"offset":0,"size":5,"arrived":true},{"index":1,"offset":5,"size":4,"arrived":false,"url":"https://s3/x?a=b&c=<d>"}]}`
@@ -127,8 +127,8 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// stubborn refuses every body before it has read it.
-type stubborn struct{ *shelf }
+// stubborn rejects every body before it reads it.
+type stubborn struct{ *fakePublisher }
 
 var errFull = &llm.Error{Code: llm.Full, Message: "the disk is full"}
 
@@ -141,10 +141,10 @@ func (stubborn) Complete(context.Context, string) (name string, step int, err er
 	return "", 0, errFull
 }
 
-// A body that is refused early is read to its end: else clients that are still sending hear
-// nothing of why.
+// A body that is rejected early is read to its end, because clients that are still sending
+// would otherwise lose the answer.
 func TestRefusalsAreHeard(t *testing.T) {
-	mux := httpx.Mux{Routes: Routes(Config{Models: llmtest.Catalog{}, Publisher: stubborn{&shelf{}}})}
+	mux := httpx.Mux{Routes: Routes(Config{Models: llmtest.Catalog{}, Publisher: stubborn{&fakePublisher{}}})}
 	for path, method := range map[string]string{
 		"/api/upload": "POST", "/api/uploads": "POST", "/api/upload/assemble": "POST", "/api/upload/chunk": "POST", "/api/uploads/known/parts/1": "PUT",
 	} {
@@ -161,7 +161,7 @@ func TestRefusalsAreHeard(t *testing.T) {
 	}
 }
 
-// What clients send arrives.
+// The publisher receives all fields of requests.
 func TestPartsArrive(t *testing.T) {
 	f := newFixture()
 	want := &Announced{

@@ -8,14 +8,14 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of a [scanner].
+// Limits of a [scanner].
 const (
 	scanBuffer   = 64 << 10 // bytes
-	maxScanKey   = 4 << 10  // of a key as it is written, bytes
+	maxScanKey   = 4 << 10  // of an encoded key, bytes
 	maxScanDepth = 200      // of nested objects and arrays
 )
 
-// A scanner walks JSON (RFC 8259) of any size without keeping it.
+// A scanner parses JSON (RFC 8259) of any size without storing it.
 type scanner struct {
 	r    io.Reader
 	buf  []byte
@@ -24,12 +24,12 @@ type scanner struct {
 	base int64 // offset of buf[0]
 	err  error // of r
 	keep []byte
-	kept bool // bytes that are consumed are kept
+	kept bool // consumed bytes are stored
 }
 
 func newScanner(r io.Reader) *scanner { return &scanner{r: r, buf: make([]byte, scanBuffer)} }
 
-// offset is where the next byte stands.
+// offset returns the position of the next byte.
 func (s *scanner) offset() int64 { return s.base + int64(s.pos) }
 
 // peek returns the next byte, 0 at the end.
@@ -49,7 +49,7 @@ func (s *scanner) fill() bool {
 	return s.end > 0
 }
 
-// take consumes the byte that peek returned.
+// take consumes the byte of peek.
 func (s *scanner) take() {
 	if s.kept {
 		s.keep = append(s.keep, s.buf[s.pos])
@@ -57,7 +57,7 @@ func (s *scanner) take() {
 	s.pos++
 }
 
-// space consumes white space and returns the byte behind it.
+// space consumes white space and returns the byte after it.
 func (s *scanner) space() byte {
 	for {
 		switch c := s.peek(); c {
@@ -69,7 +69,7 @@ func (s *scanner) space() byte {
 	}
 }
 
-// wrong is the error of what stands next.
+// wrong returns the error for the next byte.
 func (s *scanner) wrong() error {
 	c := s.peek()
 	switch {
@@ -90,7 +90,7 @@ func (s *scanner) expect(c byte) error {
 	return nil
 }
 
-// ends checks that nothing but white space follows.
+// ends checks that only white space follows.
 func (s *scanner) ends() error {
 	s.space()
 	if s.pos < s.end || !errors.Is(s.err, io.EOF) {
@@ -99,7 +99,7 @@ func (s *scanner) ends() error {
 	return nil
 }
 
-// object walks an object. member consumes the value of a key.
+// object consumes an object. member consumes the value of each key.
 func (s *scanner) object(member func(key string) error) error {
 	if err := s.expect('{'); err != nil {
 		return err
@@ -141,7 +141,7 @@ func (s *scanner) key() (key string, err error) {
 	return key, err
 }
 
-// value consumes a value that stands so deep.
+// value consumes a value at a nesting depth.
 func (s *scanner) value(depth int) error {
 	if depth > maxScanDepth {
 		return fmt.Errorf("byte %d: nested deeper than %d", s.offset(), maxScanDepth)
@@ -185,8 +185,8 @@ func (s *scanner) array(depth int) error {
 	}
 }
 
-// numbers consumes plain numbers that only commas separate, as weights are written, while
-// they are in the buffer with what follows them; false means that there is none.
+// numbers consumes plain numbers that are separated only by commas, as weights are, while
+// they and the byte after them are in the buffer. It reports whether it consumed any.
 func (s *scanner) numbers() (some bool) {
 	b := s.buf[:s.end]
 	for n := plainNumber(b[s.pos:]); n > 0; n = plainNumber(b[s.pos+1:]) {
@@ -202,8 +202,8 @@ func (s *scanner) numbers() (some bool) {
 	return some
 }
 
-// plainNumber returns how many bytes a number has that b begins with; 0 if it has none, an
-// exponent, or no end in b.
+// plainNumber returns the length of the number at the beginning of b in bytes; 0 if there is
+// none, if it has an exponent, or if it does not end in b.
 func plainNumber(b []byte) int {
 	i := 0
 	digits := func() bool {
@@ -267,7 +267,7 @@ func (s *scanner) number() error {
 	return s.digits()
 }
 
-// digits consumes one digit or more.
+// digits consumes one or more digits.
 func (s *scanner) digits() error {
 	if c := s.peek(); c < '0' || c > '9' {
 		return s.wrong()
@@ -278,7 +278,7 @@ func (s *scanner) digits() error {
 	return nil
 }
 
-// text consumes a string of at most so many bytes.
+// text consumes a string of at most most bytes.
 func (s *scanner) text(most int64) error {
 	begin := s.offset()
 	if err := s.expect('"'); err != nil {
@@ -297,7 +297,7 @@ func (s *scanner) text(most int64) error {
 				return err
 			}
 		case c < ' ':
-			return s.wrong() // or the end
+			return s.wrong() // or the end of the input
 		case c < utf8.RuneSelf:
 			s.take()
 		default:
@@ -330,7 +330,7 @@ func (s *scanner) escape() error {
 	return nil
 }
 
-// rune consumes a character of several bytes.
+// rune consumes a multi-byte character.
 func (s *scanner) rune() error {
 	begin := s.offset()
 	var b []byte

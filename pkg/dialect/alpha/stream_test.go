@@ -14,10 +14,10 @@ import (
 	"glossa/pkg/llm/llmtest"
 )
 
-// endless says a word until it is left.
+// endless repeats a word until it is stopped.
 type endless struct {
 	said    int
-	stopped chan bool // closed when it is left
+	stopped chan bool // closed when it is stopped
 }
 
 func (b *endless) Generate(context.Context, *llm.Request) iter.Seq2[llm.Chunk, error] {
@@ -32,7 +32,7 @@ func (b *endless) Generate(context.Context, *llm.Request) iter.Seq2[llm.Chunk, e
 	}
 }
 
-// leaver is a client that is gone after some writes.
+// leaver is a client that disconnects after some writes.
 type leaver struct {
 	*httptest.ResponseRecorder
 	writes int
@@ -45,8 +45,8 @@ func (w *leaver) Write(b []byte) (int, error) {
 	return w.ResponseRecorder.Write(b)
 }
 
-// A client that leaves stops the backend within the chunk, and nothing stays
-// behind: the bubble would notice a goroutine.
+// A client that disconnects stops the backend at the next chunk, and no goroutine is left:
+// the synctest bubble would detect it.
 func TestClientLeaves(t *testing.T) {
 	for _, test := range []struct{ method, target, body string }{
 		{"GET", "/api/inference?query=x", ""},
@@ -70,7 +70,7 @@ func TestClientLeaves(t *testing.T) {
 	}
 }
 
-// A client that is gone gets no whole answer either.
+// A disconnected client gets no whole answer either.
 func TestClientLeavesWhole(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -83,8 +83,8 @@ func TestClientLeavesWhole(t *testing.T) {
 	}
 }
 
-// TestDifferences lists where this dialect departs from the server that seed 002
-// describes, each with the reason and shown to be so.
+// TestDifferences lists and checks the differences from the server that seed 002 describes,
+// each with its reason.
 func TestDifferences(t *testing.T) {
 	for _, test := range []struct {
 		seed, reason         string

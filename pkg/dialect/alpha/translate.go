@@ -7,8 +7,8 @@ import (
 	"glossa/pkg/llm"
 )
 
-// Defaults of numbers of tokens, and what more is cut to, as the server of seed 002 had
-// them; later ones take 20000 tokens.
+// Defaults and limits of numbers of tokens, as in the server of seed 002. Greater numbers
+// are reduced to the limit; later servers accept 20000 tokens.
 const (
 	defaultSteps = 200
 	maxSteps     = 500
@@ -17,14 +17,14 @@ const (
 	maxGenerate     = 2048
 )
 
-// defaults of a dialect whose models continue what they are given: of a prompt that
-// is too long the last tokens are kept.
+// defaults returns the defaults of a dialect whose models continue texts: a prompt that is
+// too long keeps its last tokens.
 func defaults(tokens int, temperature float64) llm.Params {
 	return llm.Params{MaxTokens: &tokens, Temperature: &temperature, TopK: new(40), Truncate: new(0)}
 }
 
-// request translates /api/inference. Its first event is the prompt, so the rows
-// begin with that; no steps are the prompt alone.
+// request translates /api/inference. Its first event is the prompt, so the rows begin with
+// it; with 0 steps the answer is only the prompt.
 func (q *inferenceRequest) request() (*llm.Request, error) {
 	return &llm.Request{
 		Prompts: []llm.Prompt{llm.Text(q.Query)}, N: 1, Stream: true,
@@ -46,7 +46,7 @@ func (c *chatRequest) request() (*llm.Request, error) {
 		chat.Messages = append(chat.Messages, llm.Message{Role: m.Role, Parts: []llm.Part{{Text: text}}})
 	}
 	if empty {
-		return nil, bad(emptyPrompt)
+		return nil, invalidBody(emptyPrompt)
 	}
 	return &llm.Request{
 		Prompts: []llm.Prompt{chat}, N: 1, Stream: true,
@@ -58,7 +58,7 @@ func (c *chatRequest) request() (*llm.Request, error) {
 // request translates /api/generate.
 func (g *generateRequest) request() (*llm.Request, error) {
 	if g.Prompt == "" {
-		return nil, bad(emptyPrompt)
+		return nil, invalidBody(emptyPrompt)
 	}
 	return &llm.Request{
 		Prompts: []llm.Prompt{llm.Text(g.Prompt)}, N: 1,
@@ -67,7 +67,7 @@ func (g *generateRequest) request() (*llm.Request, error) {
 	}, nil
 }
 
-// atMost cuts a number of tokens that was sent.
+// atMost limits a number of tokens that was sent.
 func atMost(sent *int, most int) *int {
 	if sent == nil {
 		return nil
@@ -75,7 +75,7 @@ func atMost(sent *int, most int) *int {
 	return new(min(*sent, most))
 }
 
-// newModel translates what is known of a model that Alpha trained.
+// newModel translates the description of a model that Alpha trained.
 func newModel(info llm.ModelInfo) modelObject {
 	run := info.Run
 	m := modelObject{

@@ -83,12 +83,12 @@ func TestErrorShape(t *testing.T) {
 	}
 }
 
-// arrived is a body that has come.
-func arrived(b []byte) *arrival {
-	return &arrival{Spool: spool{bytes.NewReader(b), new(int)}, ctx: context.Background(), p: &shelf{}}
+// arrived returns a received body.
+func arrived(b []byte) *receivedBody {
+	return &receivedBody{Spool: spool{bytes.NewReader(b), new(int)}, ctx: context.Background(), p: &fakePublisher{}}
 }
 
-// slowly gives a byte at a time.
+// slowly is a reader that returns one byte at a time.
 type slowly struct{ r io.Reader }
 
 func (s slowly) Read(p []byte) (int, error) { return s.r.Read(p[:min(1, len(p))]) }
@@ -128,8 +128,8 @@ func FuzzScan(f *testing.F) {
 	})
 }
 
-// A scanner keeps no more of a body than its buffer, and refuses what is too deep, too many
-// or too long before it does.
+// A scanner stores no more of a body than its buffer, and rejects bodies that are too deep,
+// have too many members or too long keys.
 func TestScanBounds(t *testing.T) {
 	for what, test := range map[string]struct{ body, says string }{
 		"depth":   {`{"a":` + strings.Repeat("[", 1<<20), "nested deeper than"},
@@ -150,7 +150,7 @@ func TestScanBounds(t *testing.T) {
 	}
 }
 
-// FuzzUpload: what is taken is whole, and what is refused is the client's fault.
+// FuzzUpload: accepted uploads are complete, and every rejection is a client error.
 func FuzzUpload(f *testing.F) {
 	f.Add([]byte(goodUpload))
 	f.Add([]byte(`{"name":"x","config":{},"step":1,"checkpoint":{"params":1,"modelConfig":2}}`))
@@ -168,8 +168,8 @@ func FuzzUpload(f *testing.F) {
 	})
 }
 
-// FuzzRequests: no query string and no body make the dialect panic, and what is
-// taken is in range.
+// FuzzRequests: no query string and no body make the dialect panic, and accepted values are
+// in range.
 func FuzzRequests(f *testing.F) {
 	f.Add("query=x&steps=3&temp=0.5&topk=1", []byte(`{"messages":[{"role":"user","content":"x"}],"maxTokens":3}`))
 	f.Add("prompt=x&max_tokens=9000", []byte(`{"prompt":"x","temperature":0.1}`))

@@ -9,17 +9,17 @@ import (
 	"glossa/pkg/wire"
 )
 
-// Messages of the AI SDK's interfaces (npm ai, TextStreamChatTransport) have parts in place
+// Messages of the AI SDK's interfaces (npm ai, TextStreamChatTransport) have parts instead
 // of content. Source: UIMessagePart and convertToModelMessages of its version 6.
 
-// uiPart is what is read of a part of type text; the SDK adds state and providerMetadata,
-// which say how the part came about.
+// uiPart holds the keys that are read of a part of type text. The SDK also sends state and
+// providerMetadata, which describe the part's origin.
 type uiPart struct {
 	Type string  `json:"type"`
 	Text *string `json:"text"`
 }
 
-// text returns what the message at path says: its content, or its parts of type text.
+// text returns the text of the message at path: its content, or its parts of type text.
 func (m *message) text(path string) (string, error) {
 	if m.Parts == nil {
 		if m.Content == nil {
@@ -42,12 +42,12 @@ func (m *message) text(path string) (string, error) {
 	return all.String(), nil
 }
 
-// partText returns the text of a part of that role's message. As the SDK itself does when it
-// asks a model, it leaves out what marks steps, names sources or is for the interface.
+// partText returns the text of a part of a role's message. It skips parts that mark steps,
+// name sources or serve the interface, as the SDK itself does before it calls a model.
 func partText(raw json.RawMessage, role, path string) (string, error) {
 	var part uiPart
 	if err := json.Unmarshal(raw, &part); err != nil {
-		return "", wire.UnmarshalAt(path, raw, &part) // which says it better
+		return "", wire.UnmarshalAt(path, raw, &part) // returns a better error
 	}
 	switch {
 	case part.Type == "text" && part.Text == nil:

@@ -18,55 +18,55 @@ import (
 	"glossa/pkg/wire"
 )
 
-// A Publisher keeps checkpoints and serves them as models. It checks names and
-// checkpoints; an [llm.Invalid] error of it is the client's 400.
+// A Publisher stores checkpoints and serves them as models. It checks names and checkpoints;
+// its [llm.Invalid] errors become 400.
 type Publisher interface {
-	// Spool keeps a body that ends after at most most bytes, until it is closed.
+	// Spool stores a body of at most most bytes until it is closed.
 	Spool(ctx context.Context, body io.Reader, most int64) (Spool, error)
-	// HoldTexts waits for memory for n bytes of JSON that are read next; release gives it
-	// back.
+	// HoldTexts waits for memory for n bytes of JSON that are read next. release returns the
+	// memory.
 	HoldTexts(ctx context.Context, n int64) (release func(), err error)
 	Publish(ctx context.Context, upload *Upload) error
-	// Delete removes a model; one that is not there is an [llm.NotFound] error.
+	// Delete removes a model. A missing model is an [llm.NotFound] error.
 	Delete(ctx context.Context, name string) error
 	Parts
 }
 
-// A Spool is a body that has come.
+// A Spool is a body that has arrived.
 type Spool interface {
 	io.ReaderAt
 	Size() int64
 	Close() error
 }
 
-// An Upload is a checkpoint as a training machine sends it. Its bytes belong to the
-// Publisher for the time of the call.
+// An Upload is a checkpoint as a training machine sends it. The Publisher may use its bytes
+// only during the call.
 type Upload struct {
 	Name         string
 	Step         int
-	Config       json.RawMessage // config.json: an object; nil of a file that says itself what it is
+	Config       json.RawMessage // config.json: an object; nil for a self-describing file
 	Checkpoint   io.ReaderAt     // either encoding of Alpha's checkpoint files, or such a file
 	Size         int64           // of Checkpoint, bytes
 	Metrics      string          // metrics.jsonl, "" if there is none
 	TrainingData string          // training-data.txt, "" if there is none
 }
 
-// Bounds of what an upload has beside the checkpoint.
+// Limits of an upload except for its checkpoint.
 const (
 	maxTexts   = 64 << 20 // bytes of JSON
 	maxMembers = 100
 )
 
-// An arrival is a request's body with the memory that is held for what was read of it.
-type arrival struct {
+// A receivedBody is a stored request body with the memory reserved for its decoded parts.
+type receivedBody struct {
 	Spool
 	ctx      context.Context
 	p        Publisher
 	releases []func()
 }
 
-// arrive keeps the body of a request, whatever its size.
-func (cfg Config) arrive(r *http.Request, most int64) (*arrival, error) {
+// receive stores the body of a request, whatever its size.
+func (cfg Config) receive(r *http.Request, most int64) (*receivedBody, error) {
 	body, err := httpx.Body(r)
 	if err != nil {
 		return nil, err
@@ -76,37 +76,37 @@ func (cfg Config) arrive(r *http.Request, most int64) (*arrival, error) {
 	}
 	spool, err := cfg.Publisher.Spool(r.Context(), body, most)
 	if err != nil {
-		return nil, heard(r, err)
+		return nil, drained(r, err)
 	}
-	return &arrival{Spool: spool, ctx: r.Context(), p: cfg.Publisher}, nil
+	return &receivedBody{Spool: spool, ctx: r.Context(), p: cfg.Publisher}, nil
 }
 
-// maxUnheard bounds what is read of a body that is refused before its end, bytes.
-const maxUnheard = 256 << 20
+// maxDrained limits how much of a rejected body is read, bytes.
+const maxDrained = 256 << 20
 
-// heard returns err when the rest of the body has come: many clients read no answer before
-// they have sent everything, and lose it if the connection is closed under them.
-func heard(r *http.Request, err error) error {
-	_, _ = io.CopyN(io.Discard, r.Body, maxUnheard) // whose own errors say nothing new
+// drained returns err after it has read the rest of the body. Many clients read the answer
+// only after they have sent everything, and lose it if the connection is closed earlier.
+func drained(r *http.Request, err error) error {
+	_, _ = io.CopyN(io.Discard, r.Body, maxDrained) // its error adds nothing
 	return err
 }
 
-// end forgets the body.
-func (a *arrival) end() {
+// release releases the body and its memory.
+func (a *receivedBody) release() {
 	for _, release := range a.releases {
 		release()
 	}
-	_ = a.Close() // it goes with the process at the latest
+	_ = a.Close() // the end of the process removes it otherwise
 }
 
 // decode reads a body that is one JSON object into the struct that v points to.
-func (a *arrival) decode(table *wire.Table, v any) error {
+func (a *receivedBody) decode(table *wire.Table, v any) error {
 	return a.decodeParts(table, []span{{to: a.Size()}}, v)
 }
 
-// decodeParts reads pieces of the body, which make a JSON object together, into the struct
+// decodeParts reads pieces of the body, which together form a JSON object, into the struct
 // that v points to.
-func (a *arrival) decodeParts(table *wire.Table, parts []span, v any) error {
+func (a *receivedBody) decodeParts(table *wire.Table, parts []span, v any) error {
 	n := int64(0)
 	for _, p := range parts {
 		n += int64(len(p.text)) + p.to - p.from
@@ -131,15 +131,14 @@ func (a *arrival) decodeParts(table *wire.Table, parts []span, v any) error {
 	return table.Decode(b, v)
 }
 
-// A span is a piece of a body, after a text that is not in it.
+// A span is a piece of a body with a prefix that is not in the body.
 type span struct {
 	text     []byte
 	from, to int64 // bytes
 }
 
-// readUpload reads either form of an upload: everything in one JSON object, or a
-// checkpoint with the rest in headers.
-func (a *arrival) readUpload(h http.Header) (*Upload, error) {
+// readUpload reads an upload in either form: one JSON object, or a checkpoint with headers.
+func (a *receivedBody) readUpload(h http.Header) (*Upload, error) {
 	if kind, _, err := mime.ParseMediaType(h.Get("Content-Type")); err == nil && kind == "application/octet-stream" {
 		return a.binaryUpload(h)
 	}
@@ -147,8 +146,8 @@ func (a *arrival) readUpload(h http.Header) (*Upload, error) {
 }
 
 // jsonUpload reads the form that is one JSON object.
-func (a *arrival) jsonUpload() (*Upload, error) {
-	rest, checkpoint, plausible, err := a.cut()
+func (a *receivedBody) jsonUpload() (*Upload, error) {
+	rest, checkpoint, plausible, err := a.splitCheckpoint()
 	if err != nil {
 		return nil, err
 	}
@@ -158,9 +157,9 @@ func (a *arrival) jsonUpload() (*Upload, error) {
 	}
 	switch {
 	case checkpoint == nil:
-		return nil, bad(missingFields)
+		return nil, invalidBody(missingFields)
 	case !plausible:
-		return nil, bad(invalidCheckpoint)
+		return nil, invalidBody(invalidCheckpoint)
 	}
 	size := checkpoint.to - checkpoint.from
 	u := &Upload{
@@ -170,10 +169,10 @@ func (a *arrival) jsonUpload() (*Upload, error) {
 	return u, u.check()
 }
 
-// cut finds the checkpoint in the object, which may be a hundred megabytes of numbers, and
-// what is beside it. plausible tells whether the checkpoint has the keys that Alpha's
-// server asks for; what is in them is the publisher's to check.
-func (a *arrival) cut() (rest []span, checkpoint *span, plausible bool, err error) {
+// splitCheckpoint finds the checkpoint in the object, which may be a hundred megabytes of numbers, and
+// the other members. plausible reports whether the checkpoint has the keys that Alpha's
+// server requires; the publisher checks their values.
+func (a *receivedBody) splitCheckpoint() (rest []span, checkpoint *span, plausible bool, err error) {
 	s := newScanner(io.NewSectionReader(a, 0, a.Size()))
 	if s.space() != '{' {
 		return nil, nil, false, a.malformed(nil)
@@ -195,7 +194,7 @@ func (a *arrival) cut() (rest []span, checkpoint *span, plausible bool, err erro
 		}
 		switch s.peek() {
 		case 'n':
-			return s.value(1) // as if it were not there
+			return s.value(1) // as if it were absent
 		case '{':
 			err := s.object(func(key string) error {
 				config = config || key == "modelConfig" && s.peek() != 'n'
@@ -218,7 +217,7 @@ func (a *arrival) cut() (rest []span, checkpoint *span, plausible bool, err erro
 	return append(rest, span{text: []byte("}")}), checkpoint, config && params, nil
 }
 
-// member is a member of an object as it stands in a body.
+// member returns the encoded member of an object in a body.
 func member(key string, more bool, from, to int64) span {
 	name, _ := json.Marshal(key) // strings cannot fail
 	name = append(name, ':')
@@ -228,9 +227,9 @@ func member(key string, more bool, from, to int64) span {
 	return span{name, from, to}
 }
 
-// malformed is the error of a body that is no JSON object. A short one is looked at by
-// [wire.Unmarshal], which says more of it.
-func (a *arrival) malformed(err error) error {
+// malformed returns the error of a body that is not a JSON object. For short bodies
+// [wire.Unmarshal] gives a more precise error.
+func (a *receivedBody) malformed(err error) error {
 	const short = 1 << 20
 	if _, ok := err.(*llm.Error); ok { //nolint:errorlint // the scanner does not wrap it
 		return err
@@ -241,7 +240,7 @@ func (a *arrival) malformed(err error) error {
 		}
 	}
 	if err == nil {
-		return bad("the body must be a JSON object")
+		return invalidBody("the body must be a JSON object")
 	}
 	return &llm.Error{Code: llm.Invalid, Message: "the body is not valid JSON: " + err.Error(), Err: err}
 }
@@ -249,7 +248,7 @@ func (a *arrival) malformed(err error) error {
 // missing reports whether a key is absent or null.
 func missing(value []byte) bool { return len(value) == 0 || string(value) == "null" }
 
-// check holds what both forms have in common.
+// check validates the fields of both forms.
 func (u *Upload) check() error {
 	switch {
 	case u.Step < 0:
@@ -261,14 +260,14 @@ func (u *Upload) check() error {
 }
 
 // binaryUpload reads the form whose body is the checkpoint file.
-func (a *arrival) binaryUpload(h http.Header) (*Upload, error) {
+func (a *receivedBody) binaryUpload(h http.Header) (*Upload, error) {
 	u := &Upload{Name: h.Get("X-Checkpoint-Name"), Checkpoint: a, Size: a.Size()}
 	step := h.Get("X-Checkpoint-Step")
 	if u.Name == "" || step == "" {
-		return nil, bad(missingHeaders)
+		return nil, invalidBody(missingHeaders)
 	}
 	if a.Size() == 0 {
-		return nil, bad("the body is empty: a checkpoint is expected")
+		return nil, invalidBody("the body is empty: a checkpoint is expected")
 	}
 	if !utf8.ValidString(u.Name) {
 		return nil, &llm.Error{Code: llm.Invalid, Param: "X-Checkpoint-Name", Message: "not valid UTF-8"}

@@ -14,35 +14,35 @@ import (
 	"glossa/pkg/llm"
 )
 
-// Parts is what takes uploads that are too large for one request, in parts that may come in
-// any order, and again. What it does not know, and what another sender began, is an
+// Parts accepts uploads that are too large for one request, in parts that may arrive in any
+// order and more than once. An unknown upload, or one of another sender, is an
 // [llm.NotFound] error.
 type Parts interface {
 	Begin(ctx context.Context, file *Announced) (*Session, error)
 	Session(ctx context.Context, id string) (*Session, error)
-	// Sessions returns the uploads under way of the sender of ctx.
+	// Sessions returns the uploads in progress of the sender of ctx.
 	Sessions(ctx context.Context) ([]*Session, error)
 	Part(ctx context.Context, id string, index int, body io.Reader) error
-	// Complete publishes what has come; it may be asked again.
+	// Complete publishes an upload. It may be called again.
 	Complete(ctx context.Context, id string) (name string, step int, err error)
 	Abort(ctx context.Context, id string) error
 
-	// Chunk takes a part of an upload that names itself, Assemble publishes it.
+	// Chunk stores a part of an upload whose sender chose its id, Assemble publishes it.
 	Chunk(ctx context.Context, id string, index, total int, body io.Reader) error
 	Assemble(ctx context.Context, id string, total int, upload *Upload) error
 }
 
-// Announced is a file that will come in parts: a checkpoint, or a model that says itself
-// what it is.
+// Announced is a file that will arrive in parts: a checkpoint, or a self-describing model
+// file.
 type Announced struct {
 	Upload          // without the checkpoint
 	Size     int64  // of the file, bytes
 	PartSize int64  // 0: one part
 	SHA256   string // hexadecimal; "" if it is not known
-	Quant    string // "" if the sender does not care
+	Quant    string // "": the default
 }
 
-// A Session is an upload in parts that was begun.
+// A Session is an upload in parts.
 type Session struct {
 	ID, Name       string
 	Step           int
@@ -61,7 +61,7 @@ type Part struct {
 	URL          string // where to PUT it without a key; "": to the server
 }
 
-// Bounds of bodies, bytes.
+// Limits of bodies, bytes.
 const (
 	maxChunk = 64 << 20
 	maxPart  = 5 << 30
@@ -89,11 +89,11 @@ func (cfg Config) partRoutes() []httpx.Route {
 }
 
 func (cfg Config) begin(w http.ResponseWriter, r *http.Request) error {
-	body, err := cfg.arrive(r, maxTexts)
+	body, err := cfg.receive(r, maxTexts)
 	if err != nil {
 		return err
 	}
-	defer body.end()
+	defer body.release()
 	var in beginRequest
 	if err := body.decode(beginTable, &in); err != nil {
 		return err
@@ -119,7 +119,7 @@ func (q *beginRequest) announced() (*Announced, error) {
 	return &Announced{Upload: u, Size: q.Size, PartSize: q.PartSize, SHA256: q.SHA256, Quant: q.Quant}, nil
 }
 
-// configOf is a config.json that may be missing, nil then.
+// configOf returns a config.json, nil if it is missing.
 func configOf(raw json.RawMessage) (json.RawMessage, error) {
 	switch raw = bytes.TrimSpace(raw); {
 	case missing(raw):
@@ -130,7 +130,7 @@ func configOf(raw json.RawMessage) (json.RawMessage, error) {
 	return raw, nil
 }
 
-// newSession is the wire form of an upload.
+// newSession returns the wire form of an upload.
 func newSession(s *Session) session {
 	out := session{
 		ID: s.ID, Name: s.Name, Step: s.Step, Size: s.Size, PartSize: s.PartSize, Done: s.Done,
@@ -150,7 +150,7 @@ func (cfg Config) session(w http.ResponseWriter, r *http.Request) error {
 	return httpx.JSON(w, http.StatusOK, newSession(s))
 }
 
-// sessions lists the sender's uploads under way, without their parts.
+// sessions lists the sender's uploads in progress, without their parts.
 func (cfg Config) sessions(w http.ResponseWriter, r *http.Request) error {
 	list, err := cfg.Publisher.Sessions(r.Context())
 	if err != nil {
@@ -175,7 +175,7 @@ func (cfg Config) part(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if err := cfg.Publisher.Part(r.Context(), r.PathValue("id"), index, body); err != nil {
-		return heard(r, err)
+		return drained(r, err)
 	}
 	return httpx.JSON(w, http.StatusOK, partTaken{OK: true, Part: index})
 }
@@ -201,7 +201,7 @@ func (cfg Config) chunk(w http.ResponseWriter, r *http.Request) error {
 	index, bad1 := strconv.Atoi(r.Header.Get("X-Chunk-Index"))
 	total, bad2 := strconv.Atoi(r.Header.Get("X-Total-Chunks"))
 	if id == "" || bad1 != nil || bad2 != nil {
-		return bad(missingChunk)
+		return invalidBody(missingChunk)
 	}
 	body, err := httpx.Body(r)
 	if err != nil {
@@ -210,22 +210,22 @@ func (cfg Config) chunk(w http.ResponseWriter, r *http.Request) error {
 	first := make([]byte, 1)
 	switch _, err := io.ReadFull(body, first); {
 	case errors.Is(err, io.EOF):
-		return bad("the body is empty: a chunk is expected")
+		return invalidBody("the body is empty: a chunk is expected")
 	case err != nil:
 		return err
 	}
 	if err := cfg.Publisher.Chunk(r.Context(), id, index, total, io.MultiReader(bytes.NewReader(first), body)); err != nil {
-		return heard(r, err)
+		return drained(r, err)
 	}
 	return httpx.JSON(w, http.StatusOK, chunkTaken{OK: true, Chunk: index, Total: total})
 }
 
 func (cfg Config) assemble(w http.ResponseWriter, r *http.Request) error {
-	body, err := cfg.arrive(r, maxTexts)
+	body, err := cfg.receive(r, maxTexts)
 	if err != nil {
 		return err
 	}
-	defer body.end()
+	defer body.release()
 	var in assembleRequest
 	if err := body.decode(assembleTable, &in); err != nil {
 		return err

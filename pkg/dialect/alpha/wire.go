@@ -1,6 +1,6 @@
 // Package alpha speaks the API of Alpha's own web dashboard and training machines:
-// models, inference, chat, generate and upload. It knows HTTP and llm; where
-// checkpoints are kept, and what is in one, is a [Publisher]'s affair.
+// models, inference, chat, generate and upload. It knows HTTP and llm. A [Publisher] stores
+// checkpoints and knows their format.
 //
 // Source: seed 002, "Internal endpoints", and the server that it describes.
 package alpha
@@ -25,7 +25,7 @@ type metricsRequest struct {
 	From *int `json:"from"`
 }
 
-// metricsObject is its answer. Offsets are bytes of metrics.jsonl.
+// metricsObject is the answer to a metricsRequest. Offsets are bytes of metrics.jsonl.
 type metricsObject struct {
 	Name    string            `json:"name"`
 	From    int64             `json:"from"`
@@ -80,8 +80,8 @@ type message struct {
 	Metadata json.RawMessage   `json:"metadata"`
 }
 
-// generateRequest is the query string of /api/generate and its body; what is in
-// the query string wins.
+// generateRequest is the query string of /api/generate and its body. The query string
+// overrides the body.
 type generateRequest struct {
 	Prompt      string   `json:"prompt"`
 	MaxTokens   *int     `json:"max_tokens"`
@@ -101,8 +101,7 @@ type usage struct {
 	CompletionTokens int `json:"completion_tokens"`
 }
 
-// uploadRequest is the body of POST /api/upload. Its checkpoint is cut out before it is
-// decoded.
+// uploadRequest is the body of POST /api/upload. Its checkpoint is removed before decoding.
 type uploadRequest struct {
 	Name         string          `json:"name"`
 	Checkpoint   json.RawMessage `json:"checkpoint"`
@@ -112,7 +111,7 @@ type uploadRequest struct {
 	TrainingData string          `json:"trainingData"`
 }
 
-// uploaded is the answer to POST /api/upload, and to what ends an upload in parts.
+// uploaded is the answer to POST /api/upload, and to the completion of an upload in parts.
 type uploaded struct {
 	OK   bool   `json:"ok"`
 	Name string `json:"name"`
@@ -149,7 +148,7 @@ type sessions struct {
 	Uploads []listed `json:"uploads"`
 }
 
-// listed is an upload under way.
+// listed is an upload in progress.
 type listed struct {
 	ID      string `json:"id"`
 	Name    string `json:"name" doc:"empty if it comes in chunks"`

@@ -13,7 +13,7 @@ import (
 	"glossa/pkg/llm/llmtest"
 )
 
-// TestWire holds requests to the very bytes of their answers.
+// TestWire compares the exact answers of requests.
 func TestWire(t *testing.T) {
 	const sse, text, object = "text/event-stream; charset=utf-8", "text/plain; charset=utf-8", "application/json"
 	const hi = `"messages":[{"role":"user","content":"Once"}]`
@@ -70,7 +70,7 @@ func TestWire(t *testing.T) {
 	}
 }
 
-// TestBadInput holds each bad request to the very answer.
+// TestBadInput compares the exact answer of each bad request.
 func TestBadInput(t *testing.T) {
 	h := newFixture()
 	big := `{"prompt":"` + strings.Repeat("x", httpx.DefaultMaxBody) + `"}`

@@ -14,23 +14,23 @@ import (
 	"glossa/pkg/wire"
 )
 
-// A calledModel takes and gives canonical keys.
-type calledModel interface {
-	// unmapped lists the keys of body that the model has no place for.
+// A canonicalModel reads and writes canonical keys.
+type canonicalModel interface {
+	// unmapped lists the keys of body that the model does not support.
 	unmapped(body map[string]json.RawMessage) []string
 	call(ctx context.Context, body map[string]json.RawMessage, stream bool) iter.Seq2[map[string]any, error]
 }
 
-// callee returns a model as one of canonical keys: by its record, or as the process
-// itself reads them.
-func callee(m *llm.Model) calledModel {
+// canonicalModelOf adapts a model to canonical keys: through its record, or through the process's own
+// translation.
+func canonicalModelOf(m *llm.Model) canonicalModel {
 	if invoker, err := llm.As[llm.Invoker](m); err == nil {
 		return recorded{m, invoker}
 	}
 	return generator{m}
 }
 
-// recorded is a model whose record maps keys.
+// recorded is a model whose record maps canonical keys.
 type recorded struct {
 	model   llm.Backend
 	invoker llm.Invoker
@@ -48,10 +48,10 @@ func (m recorded) unmapped(body map[string]json.RawMessage) []string {
 	return record.Unmapped(names)
 }
 
-// call passes values on as they are, null too.
+// call passes values on unchanged, including null.
 func (m recorded) call(ctx context.Context, body map[string]json.RawMessage, stream bool) iter.Seq2[map[string]any, error] {
 	return func(yield func(map[string]any, error) bool) {
-		values, err := plain(body)
+		values, err := decodeValues(body)
 		if err != nil {
 			yield(nil, err)
 			return
@@ -60,11 +60,11 @@ func (m recorded) call(ctx context.Context, body map[string]json.RawMessage, str
 	}
 }
 
-// plain decodes values; numbers keep their spelling, and a schema the order of its keys.
-func plain(body map[string]json.RawMessage) (map[string]any, error) {
+// decodeValues decodes values. Numbers keep their digits, and a schema keeps the order of its keys.
+func decodeValues(body map[string]json.RawMessage) (map[string]any, error) {
 	values := make(map[string]any, len(body))
 	for name, raw := range body {
-		if name == "schema" && !null(raw) {
+		if name == "schema" && !isNull(raw) {
 			values[name] = raw
 			continue
 		}
@@ -79,10 +79,10 @@ func plain(body map[string]json.RawMessage) (map[string]any, error) {
 	return values, nil
 }
 
-func null(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
+func isNull(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 
-// generator is a model that continues texts: one in the process, or any other that has
-// no record for canonical keys.
+// generator is a model that continues texts: a model in the process, or another one without
+// a record for canonical keys.
 type generator struct{ llm.Backend }
 
 func (generator) unmapped(body map[string]json.RawMessage) (names []string) {
@@ -94,7 +94,7 @@ func (generator) unmapped(body map[string]json.RawMessage) (names []string) {
 	return names
 }
 
-// keys lists the canonical keys that a generator takes.
+// keys lists the canonical keys that a generator supports.
 func keys() []string {
 	list := []string{"prompt", "inputs", "messages", "system", "stream"}
 	for f := range reflect.TypeFor[llm.Params]().Fields() {

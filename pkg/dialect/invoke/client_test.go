@@ -12,10 +12,10 @@ import (
 	"testing"
 )
 
-// A client reads as the one that seed 003's server was written for: models from the
-// list, with all four fields; JSON sent without a Content-Type; generated_text of an
-// answer or of each line, else error; lines of a stream as they come, a text that is the
-// model's end token dropped.
+// A client behaves like the client of seed 003's server: it takes models from the list, with
+// all four fields, sends JSON without a Content-Type, reads generated_text of an answer or of
+// each line, else error, and reads lines of a stream as they arrive, without the model's end
+// token.
 type client struct{ url string }
 
 func (c client) list() (map[string]map[string]any, error) {
@@ -49,7 +49,7 @@ func (c client) post(suffix, body string) (*http.Response, error) {
 	return http.DefaultClient.Do(req)
 }
 
-// read gives the text of one object.
+// read returns the text of one object.
 func read(b []byte) (string, error) {
 	var out map[string]any
 	if err := json.Unmarshal(b, &out); err != nil {
@@ -96,7 +96,7 @@ func (c client) stream(body, end string) (texts []string, err error) {
 	return texts, nil
 }
 
-// TestClient: the real client's rules make sense of everything that is answered.
+// TestClient: the real client can read every answer.
 func TestClient(t *testing.T) {
 	server := httptest.NewServer(handler(testModels()))
 	defer server.Close()

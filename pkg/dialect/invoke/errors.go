@@ -8,9 +8,9 @@ import (
 	"glossa/pkg/llm"
 )
 
-// Errors gives errors the shapes of seed 003's server. What is wrong with a request or
-// a model is told with status 200, as clients look into the body; who may not, what is
-// too much and what is our fault have statuses of their own.
+// Errors gives errors the shapes of seed 003's server. Errors of a request or a model have
+// status 200, because clients check the body. Errors of permissions, overload and the server
+// itself have their own statuses.
 var Errors httpx.Errors = shape{}
 
 type shape struct{}
@@ -18,16 +18,17 @@ type shape struct{}
 // Codes of errors that only this protocol has.
 const (
 	missing   llm.Code = "missing_parameter" // Param is the key
-	malformed llm.Code = "malformed_body"    // no JSON object
+	malformed llm.Code = "malformed_body"    // not a JSON object
 )
 
-// failure is what clients read the key error of. There is no stack trace of ours.
+// failure is an error in the body; clients read the key error. It omits the stack trace of
+// seed 003's server.
 type failure struct {
 	Error      string  `json:"error"`
 	Stacktrace *string `json:"stacktrace,omitempty"`
 }
 
-// invalidBody is FastAPI's word on a body that is no object.
+// invalidBody is FastAPI's answer to a body that is not an object.
 type invalidBody struct {
 	Detail []fault `json:"detail"`
 }
@@ -38,7 +39,7 @@ type fault struct {
 	Type string   `json:"type"`
 }
 
-// detail is FastAPI's word on a path or a method that is not there.
+// detail is FastAPI's answer to an unknown path or method.
 type detail struct {
 	Detail string `json:"detail"`
 }

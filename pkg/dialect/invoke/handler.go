@@ -13,17 +13,18 @@ import (
 	"glossa/pkg/llm"
 )
 
-// Config is what the dialect is given.
+// Config configures the dialect.
 type Config struct {
 	Models llm.Models
-	// IgnoreUnmapped leaves out keys that a model has no place for, where neither the
-	// request nor the model's record says what becomes of them.
+	// IgnoreUnmapped drops keys that a model does not support, unless the request or the
+	// model's record decides otherwise.
 	IgnoreUnmapped bool
-	// EmptyLines writes a line {} for an event without keys, where a request does not say it.
+	// EmptyLines writes a line {} for an event without keys, unless the request decides
+	// otherwise.
 	EmptyLines bool
 }
 
-// IgnoredHeader names the keys of a request that were left out.
+// IgnoredHeader names the keys of a request that were dropped.
 const IgnoredHeader = "X-Glossa-Ignored"
 
 // Routes returns the routes of the dialect.
@@ -52,7 +53,7 @@ func (cfg Config) list(w http.ResponseWriter, r *http.Request) error {
 	return httpx.JSON(w, http.StatusOK, modelList{list})
 }
 
-// invoke answers with the keys of the whole answer.
+// invoke answers with the keys of the complete answer.
 func (cfg Config) invoke(w http.ResponseWriter, r *http.Request) error {
 	in, err := cfg.read(w, r, false)
 	if err != nil {
@@ -66,18 +67,18 @@ func (cfg Config) invoke(w http.ResponseWriter, r *http.Request) error {
 		answer = out
 	}
 	switch {
-	case errors.Is(r.Context().Err(), context.Canceled): // nobody is there to read it
+	case errors.Is(r.Context().Err(), context.Canceled): // the client has disconnected
 		return r.Context().Err()
 	case answer == nil:
 		return llm.Errorf(llm.Upstream, "the model gave no answer")
 	}
-	if g, ok := answer["guarantee"].(llm.Guarantee); ok { // of a model in the process
+	if g, ok := answer["guarantee"].(llm.Guarantee); ok { // only models in the process
 		httpx.Guarantee(w, []llm.Chunk{{Guarantee: g}})
 	}
 	return httpx.JSON(w, http.StatusOK, answer)
 }
 
-// stream answers with a line for each event of the model that has keys, or for each.
+// stream answers with a line for each event of the model with keys, or for every event.
 func (cfg Config) stream(w http.ResponseWriter, r *http.Request) error {
 	in, err := cfg.read(w, r, true)
 	if err != nil {
@@ -102,8 +103,8 @@ func (cfg Config) stream(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// read reads a request, finds its model and makes its body one that the model takes. The
-// answer's header says what was left out.
+// read reads a request, opens its model and adapts the body to it. The answer's header names
+// the dropped keys.
 func (cfg Config) read(w http.ResponseWriter, r *http.Request, stream bool) (*request, error) {
 	in, err := decode(r)
 	if err != nil {
@@ -119,7 +120,7 @@ func (cfg Config) read(w http.ResponseWriter, r *http.Request, stream bool) (*re
 			ignore = *said
 		}
 	}
-	in.model = callee(found)
+	in.model = canonicalModelOf(found)
 	ignored, err := in.fit(in.model, stream, ignore)
 	if err != nil {
 		return nil, err
@@ -130,13 +131,13 @@ func (cfg Config) read(w http.ResponseWriter, r *http.Request, stream bool) (*re
 	return in, nil
 }
 
-// Bounds of [IgnoredHeader]: three dots stand for the rest.
+// Limits of [IgnoredHeader]; "..." replaces the rest.
 const (
 	maxIgnored = 32 // names
 	maxKey     = 64 // bytes of a name
 )
 
-// list spells names for a header, escaped as in a query, since clients choose them.
+// list formats names for a header, escaped as in a query, because clients choose them.
 func list(names []string) string {
 	var out []string
 	for i, name := range names {
@@ -152,8 +153,8 @@ func list(names []string) string {
 	return strings.Join(out, ", ")
 }
 
-// decode reads a request. Without a Content-Type it is JSON, as clients send it; of
-// another one the server that seed 003 describes sees no object.
+// decode reads a request. Without a Content-Type it is JSON, as clients send it. With another
+// Content-Type the server of seed 003 does not see an object.
 func decode(r *http.Request) (*request, error) {
 	if kind := r.Header.Get("Content-Type"); kind != "" {
 		media, _, err := mime.ParseMediaType(kind)
@@ -168,7 +169,7 @@ func decode(r *http.Request) (*request, error) {
 	return parse(body)
 }
 
-// open finds a model of a family.
+// open opens a model of a family.
 func (cfg Config) open(ctx context.Context, family, name string) (*llm.Model, error) {
 	found, err := cfg.Models.Open(ctx, family+"/"+name)
 	if e, ok := errors.AsType[*llm.Error](err); err == nil && found.Family == family || err != nil && (!ok || e.Code != llm.NotFound) {
@@ -180,7 +181,7 @@ func (cfg Config) open(ctx context.Context, family, name string) (*llm.Model, er
 	}
 	none := llm.Errorf(llm.NotFound, "the family %.80q has no model %.200q", family, name)
 	if !slices.ContainsFunc(list, func(m llm.ModelInfo) bool { return m.Family == family }) {
-		none.Message = "No module named 'handlers." + family + "'" // the very words of seed 003's server
+		none.Message = "No module named 'handlers." + family + "'" // the exact text of seed 003's server
 	}
 	none.Err = err
 	return nil, none

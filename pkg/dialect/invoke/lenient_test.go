@@ -8,24 +8,24 @@ import (
 	"glossa/pkg/httpx"
 )
 
-// page is what the web page of the API layer's project sends with every request, which
-// has no word for ignore_unmapped.
+// page holds the keys that the web page of the API layer's project sends with every request.
+// The page cannot send ignore_unmapped.
 const page = `{"prompt":"a","max_new_tokens":50,"temprature":0.5,"repetition_penalty":null,"stop":[],"do_sample":true}`
 
-// serving is a handler with settings.
+// serving returns a handler with settings.
 func serving(cfg Config) http.Handler {
 	cfg.Models = testModels()
 	return (&httpx.Mux{Routes: Routes(cfg), Fallback: Errors}).Handler()
 }
 
-// The request says what becomes of keys without a mapping, else the record, else the
-// server. The header names those that were left out and said something.
+// The request, else the record, else the server decides whether unmapped keys are dropped.
+// The header names dropped keys whose values were not empty.
 func TestIgnoreUnmapped(t *testing.T) {
 	const refused = "refused"
 	for _, test := range []struct {
 		name    string
 		server  bool
-		request string // beside body
+		request string // in addition to body
 		want    string // the header, or refused
 	}{
 		{"anthropic.claude-v2:1", false, ``, refused},
@@ -55,11 +55,11 @@ func TestIgnoreUnmapped(t *testing.T) {
 		t.Errorf("in the process: %q %s", got, local.Body)
 	}
 	if w := ask(serving(Config{IgnoreUnmapped: true}), "POST", "/invoke", to("bedrock", "strict", `{"prompt":"a","x":null}`)); len(w.Header().Values(IgnoredHeader)) > 0 {
-		t.Errorf("nothing was left out that said something: %q", w.Header())
+		t.Errorf("only empty values were dropped: %q", w.Header())
 	}
 }
 
-// Names are the client's: in a header they are short and escaped.
+// Clients choose the names: in a header they are short and escaped.
 func TestIgnoredNamesAreEscaped(t *testing.T) {
 	body := `{"prompt":"a","\r\nSet-Cookie: x":1,"é, ü":1,"` + strings.Repeat("y", 100) + `":1`
 	for range 2 {
@@ -77,7 +77,7 @@ func TestIgnoredNamesAreEscaped(t *testing.T) {
 	}
 }
 
-// Events without keys are lines if the request says so, else as the server has it.
+// The request, else the server decides whether events without keys are lines.
 func TestEmptyLines(t *testing.T) {
 	for _, test := range []struct {
 		server  bool

@@ -17,8 +17,8 @@ import (
 	"glossa/pkg/llm/llmtest"
 )
 
-// A record is a remote model. It maps four keys and stream, if streams says so, and its
-// answer is what it was sent.
+// A record is a remote model. It maps four keys, and stream if streams is set. It answers
+// with its request.
 type record struct {
 	llmtest.Script
 	streams bool
@@ -53,7 +53,7 @@ func (m record) Invoke(_ context.Context, body map[string]any, stream bool) iter
 	}
 }
 
-// opaque is a remote model that does not tell what its record maps.
+// opaque is a remote model that does not list the keys that its record maps.
 type opaque struct{ llmtest.Script }
 
 func (opaque) Invoke(ctx context.Context, body map[string]any, stream bool) iter.Seq2[map[string]any, error] {
@@ -122,7 +122,7 @@ func ask(h http.Handler, method, target, body string) *httptest.ResponseRecorder
 	return w
 }
 
-// to returns a request to a model.
+// to returns a request for a model.
 func to(family, name, body string) string {
 	return `{"model_family":"` + family + `","model_name":"` + name + `","body":` + body + `}`
 }

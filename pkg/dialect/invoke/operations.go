@@ -8,10 +8,10 @@ import (
 // tag is the name of this API in the OpenAPI document.
 const tag = "API layer"
 
-// ownErrors are those that only this protocol has.
+// ownErrors lists the errors that only this protocol has.
 var ownErrors = []llm.Error{{Code: missing, Param: "model_name"}, {Code: malformed, Message: "the body is not valid JSON"}}
 
-const ignoredText = "Names the keys of body that were left out, separated by commas and escaped as in a query."
+const ignoredText = "Names the dropped keys of body, separated by commas and escaped as in a query."
 
 // The documentation of the routes.
 var (
@@ -19,7 +19,7 @@ var (
 	modelsDoc = &httpx.Operation{ID: "invokeListModels", Tag: tag, Summary: "List the models with their families", Answers: []httpx.Answer{{Of: modelList{}}}}
 	invokeDoc = &httpx.Operation{
 		ID: "invoke", Tag: tag, Summary: "Invoke a model with canonical keys",
-		Description: "An answer with the key error says what is wrong with the request or the model; its status is 200 too.",
+		Description: "An answer with the key error describes an error of the request or the model; its status is 200, too.",
 		Body:        requestTable, Example: `{"model_family": "local", "model_name": "novels", "body": {"prompt": "Once upon a time", "max_new_tokens": 20}}`,
 		Answers: []httpx.Answer{{Description: "the keys of the answer", Of: answerKeys{}, Headers: []httpx.Header{{Name: IgnoredHeader, Description: ignoredText}, httpx.GuaranteeHeader}}},
 		Errors:  ownErrors,
@@ -31,7 +31,7 @@ var (
 	}
 )
 
-// answerKeys documents the keys of an answer of a model in the process; a record may give
+// answerKeys documents the keys of an answer of a model in the process. A record may define
 // others. See [answer].
 type answerKeys struct {
 	GeneratedText string     `json:"generated_text,omitempty"`

@@ -7,18 +7,18 @@ import (
 	"glossa/pkg/wire"
 )
 
-// requestTable describes the body of POST /invoke and /invoke_stream. A missing key has a
-// sentence of its own, see [parse].
+// requestTable describes the body of POST /invoke and /invoke_stream. A missing key has its
+// own sentence, see [parse].
 var requestTable = wire.For[request](
 	wire.Parameter{Name: "model_family", Required: true, Note: "local, bedrock or sagemaker, as /list_models has it"},
 	wire.Parameter{Name: "model_name", Required: true, Note: "a name or an alias in that family"},
 	wire.Parameter{Name: "body", Required: true, Schema: bodySchema(), Note: "an object of canonical keys; null is passed on to a remote model, and counts as absent for a model in the process"},
-	wire.Parameter{Name: "ignore_unmapped", Absent: "as the model's record says, else GLOSSA_IGNORE_UNMAPPED, else false", Note: "true leaves out keys of body that the model has no place for, false refuses them unless their value is null, false or empty; the header X-Glossa-Ignored names what was left out"},
+	wire.Parameter{Name: "ignore_unmapped", Absent: "as the model's record says, else GLOSSA_IGNORE_UNMAPPED, else false", Note: "true drops keys of body that the model does not support, false rejects them unless their value is null, false or empty; the header X-Glossa-Ignored names the dropped keys"},
 	wire.Parameter{Name: "empty_lines", Absent: "GLOSSA_EMPTY_LINES, else false", Note: "for /invoke_stream: true sends a line {} for an event of a remote model from which the record reads no key"},
 )
 
-// canonical documents the keys of body that a model in the process takes: those of
-// [llm.Params], which [generation] reads, and those of the prompt.
+// canonical documents the keys of body for a model in the process: those of [llm.Params],
+// which [generation] reads, and those of the prompt.
 type canonical struct {
 	Prompt            *string            `json:"prompt"`
 	Inputs            *string            `json:"inputs"`
@@ -54,18 +54,18 @@ type canonical struct {
 // canonicalTable describes these keys.
 var canonicalTable = wire.For[canonical](
 	byRecord("prompt", "a text to continue"),
-	byRecord("inputs", "prompt under the name that TGI has for it"),
-	wire.Parameter{Name: "messages", Schema: wire.ListOf(wire.Types("object")), Remote: wire.ByRecord, Note: "a chat instead of a prompt: role (system, user, assistant or tool) and content, a string or parts of type text"},
-	byRecord("system", "comes before the messages, or before the prompt, which then is a chat's"),
-	byRecord("stream", "false in /invoke; /invoke_stream sets it, where a record has a place for it"),
-	wire.Parameter{Name: "max_new_tokens", Bounds: wire.AtLeast(0), Absent: "to the end of the context", Remote: wire.ByRecord, Note: "how many tokens are generated"},
+	byRecord("inputs", "TGI's name of prompt"),
+	wire.Parameter{Name: "messages", Schema: wire.ListOf(wire.AnyObject()), Remote: wire.ByRecord, Note: "a chat instead of a prompt: role (system, user, assistant or tool) and content, a string or parts of type text"},
+	byRecord("system", "a system message before the messages, or before the prompt, which is then a user message"),
+	byRecord("stream", "false in /invoke; /invoke_stream sets it if the record maps it"),
+	wire.Parameter{Name: "max_new_tokens", Bounds: wire.AtLeast(0), Absent: "to the end of the context", Remote: wire.ByRecord, Note: "the maximum number of generated tokens"},
 	wire.Parameter{Name: "stop", NotEmpty: true, Remote: wire.ByRecord, Note: "a text ends before the first of these"},
 	wire.Parameter{Name: "seed", Absent: "random", Remote: wire.ByRecord, Note: "a 64-bit integer"},
-	wire.Parameter{Name: "best_of", Bounds: wire.AtLeast(1), Default: 1, Remote: wire.ByRecord, Note: "so many texts are made and the likeliest is returned"},
-	wire.Parameter{Name: "truncate", Bounds: wire.AtLeast(0), Absent: "a prompt that does not fit is refused", Remote: wire.ByRecord, Note: "keep so many tokens of the prompt, the last ones; 0: as many as fit"},
+	wire.Parameter{Name: "best_of", Bounds: wire.AtLeast(1), Default: 1, Remote: wire.ByRecord, Note: "generate this number of texts and return the likeliest"},
+	wire.Parameter{Name: "truncate", Bounds: wire.AtLeast(0), Absent: "a prompt that does not fit is refused", Remote: wire.ByRecord, Note: "keep this number of the prompt's last tokens; 0: as many as fit"},
 	wire.Parameter{Name: "return_full_text", Default: false, Remote: wire.ByRecord, Note: "whether the text begins with the prompt"},
 	wire.Parameter{Name: "tokens", Default: false, Remote: wire.ByRecord, Note: "whether the tokens are returned"},
-	wire.Parameter{Name: "logprobs", Bounds: wire.AtLeast(0), Remote: wire.ByRecord, Note: "returns the tokens with their log-probabilities and so many of the likeliest in their places"},
+	wire.Parameter{Name: "logprobs", Bounds: wire.AtLeast(0), Remote: wire.ByRecord, Note: "return the tokens with their log-probabilities and this number of alternatives"},
 	wire.Parameter{Name: "temperature", Bounds: wire.AtLeast(0), Absent: "0, or 1 with top_k, top_p or typical_p", Remote: wire.ByRecord, Note: "0 is greedy"},
 	wire.Parameter{Name: "top_k", Bounds: wire.AtLeast(0), Default: 0, Remote: wire.ByRecord, Note: "0 is off"},
 	wire.Parameter{Name: "top_p", Bounds: wire.Between(0, 1), Default: 1, Remote: wire.ByRecord, Note: "0 and 1 are off"},
@@ -77,9 +77,9 @@ var canonicalTable = wire.For[canonical](
 	wire.Parameter{Name: "repetition_penalties_include_prompt", Default: false, Remote: wire.ByRecord, Note: "whether tokens of the prompt count"},
 	wire.Parameter{Name: "use_multiplicative_presence_penalty", Default: false, Remote: wire.ByRecord, Note: "whether the presence penalty multiplies"},
 	wire.Parameter{Name: "use_multiplicative_frequency_penalty", Absent: "as the key before", Remote: wire.ByRecord, Note: "whether the frequency penalty multiplies"},
-	wire.Parameter{Name: "schema", Schema: wire.Types("object"), Remote: wire.ByRecord, Note: "a JSON Schema that the text follows"},
+	wire.Parameter{Name: "schema", Schema: wire.AnyObject(), Remote: wire.ByRecord, Note: "a JSON Schema that the text follows"},
 	byRecord("grammar", "a grammar in GBNF that the text follows; not with schema"),
-	wire.Parameter{Name: "tools", Schema: wire.ListOf(wire.Types("object")), Remote: wire.ByRecord, Note: "functions that a chat may call, in OpenAI's form"},
+	wire.Parameter{Name: "tools", Schema: wire.ListOf(wire.AnyObject()), Remote: wire.ByRecord, Note: "functions that a chat may call, in OpenAI's form"},
 	wire.Parameter{Name: "must_call", Default: false, Remote: wire.ByRecord, Note: "whether the answer must be a call"},
 	wire.Parameter{Name: "one_call", Default: false, Remote: wire.ByRecord, Note: "whether the answer has one call at most"},
 )
@@ -88,7 +88,7 @@ func byRecord(name, note string) wire.Parameter {
 	return wire.Parameter{Name: name, Remote: wire.ByRecord, Note: note}
 }
 
-// bodySchema describes body: the keys of a record may be others.
+// bodySchema describes body. Records may define other keys.
 func bodySchema() *wire.Schema {
 	s := canonicalTable.Schema()
 	s.AdditionalProperties = nil

@@ -10,11 +10,11 @@ import (
 	"glossa/pkg/wire"
 )
 
-// newPrompt reads the text or the chat that is to be continued.
+// newPrompt reads the text or the chat to continue.
 func newPrompt(body map[string]json.RawMessage) (llm.Prompt, error) {
 	var given []string
 	for _, key := range []string{"prompt", "inputs", "messages"} {
-		if !null(body[key]) {
+		if !isNull(body[key]) {
 			given = append(given, key)
 		}
 	}
@@ -28,22 +28,22 @@ func newPrompt(body map[string]json.RawMessage) (llm.Prompt, error) {
 		return llm.Prompt{Messages: list}, err
 	}
 	text, err := newText(given[0], body)
-	if err != nil || null(body["system"]) {
+	if err != nil || isNull(body["system"]) {
 		return llm.Text(text), err
 	}
 	system, err := newText("system", body)
-	return llm.Prompt{Messages: []llm.Message{said("system", system), said("user", text)}}, err
+	return llm.Prompt{Messages: []llm.Message{textMessage("system", system), textMessage("user", text)}}, err
 }
 
 func newText(key string, body map[string]json.RawMessage) (text string, err error) {
 	return text, wire.UnmarshalAt(key, body[key], &text)
 }
 
-func said(role, text string) llm.Message {
+func textMessage(role, text string) llm.Message {
 	return llm.Message{Role: role, Parts: []llm.Part{{Text: text}}}
 }
 
-// newMessages reads a chat; system comes before its messages.
+// newMessages reads a chat. system becomes its first message.
 func newMessages(body map[string]json.RawMessage) ([]llm.Message, error) {
 	const key = "messages"
 	var sent []message
@@ -54,12 +54,12 @@ func newMessages(body map[string]json.RawMessage) ([]llm.Message, error) {
 		return nil, wire.Invalid(key, "at least one is needed")
 	}
 	var list []llm.Message
-	if !null(body["system"]) {
+	if !isNull(body["system"]) {
 		text, err := newText("system", body)
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, said("system", text))
+		list = append(list, textMessage("system", text))
 	}
 	for i := range sent {
 		m, err := sent[i].translate(fmt.Sprintf("%s[%d]", key, i))
@@ -71,7 +71,7 @@ func newMessages(body map[string]json.RawMessage) ([]llm.Message, error) {
 	return list, nil
 }
 
-// translate translates the message that is at path.
+// translate translates the message at path.
 func (m *message) translate(path string) (llm.Message, error) {
 	out := llm.Message{Role: m.Role, CallID: m.ToolCallID}
 	switch {
@@ -103,7 +103,7 @@ func (m *message) translate(path string) (llm.Message, error) {
 
 // content reads a text, or a list of parts.
 func content(path string, raw json.RawMessage) ([]llm.Part, error) {
-	if null(raw) {
+	if isNull(raw) {
 		return nil, nil
 	}
 	if raw[0] != '[' {
@@ -131,12 +131,12 @@ func content(path string, raw json.RawMessage) ([]llm.Part, error) {
 // maxName is the length of a function's name, bytes.
 const maxName = 64
 
-// unfit reports whether a function's name cannot have c.
-func unfit(c rune) bool {
+// notInName reports whether c is not allowed in a function's name.
+func notInName(c rune) bool {
 	return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-'
 }
 
-// noArguments is the schema of what a function takes that has none.
+// noArguments is the schema of a function without arguments.
 const noArguments = `{"type":"object","properties":{},"additionalProperties":false}`
 
 // newTools reads functions in OpenAI's form.
@@ -148,13 +148,13 @@ func newTools(key string, raw json.RawMessage) ([]llm.Tool, error) {
 	list, seen := make([]llm.Tool, len(sent)), map[string]bool{}
 	for i, t := range sent {
 		f, path := t.Function, fmt.Sprintf("%s[%d]", key, i)
-		if null(f.Parameters) {
+		if isNull(f.Parameters) {
 			f.Parameters = json.RawMessage(noArguments)
 		}
 		switch {
 		case t.Type != "function":
 			return nil, wire.Invalid(path+".type", "must be function, not %.40q", t.Type)
-		case f.Name == "" || len(f.Name) > maxName || strings.ContainsFunc(f.Name, unfit):
+		case f.Name == "" || len(f.Name) > maxName || strings.ContainsFunc(f.Name, notInName):
 			return nil, wire.Invalid(path+".function.name", "must be 1 to %d letters, digits, _ or -, not %.80q", maxName, f.Name)
 		case seen[f.Name]:
 			return nil, wire.Invalid(path+".function.name", "another tool is named %q", f.Name)
@@ -167,7 +167,7 @@ func newTools(key string, raw json.RawMessage) ([]llm.Tool, error) {
 	return list, nil
 }
 
-// newCalls translates the calls of an answer, or their pieces in a line of a stream.
+// newCalls translates the calls of an answer, or their fragments in a line of a stream.
 func newCalls(calls []llm.Call, stream bool) []toolCall {
 	list := make([]toolCall, len(calls))
 	for i, c := range calls {

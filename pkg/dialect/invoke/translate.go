@@ -12,7 +12,7 @@ import (
 	"glossa/pkg/wire"
 )
 
-// parse reads a request that has its three keys, each of its type.
+// parse reads a request with its three required keys.
 func parse(body []byte) (*request, error) {
 	var in request
 	err := wire.Unmarshal(body, &in)
@@ -34,10 +34,10 @@ func parse(body []byte) (*request, error) {
 	return &in, requestTable.Check("", &in)
 }
 
-// fit makes the body one that the model takes: stream in it is what the path says. A key
-// that the model has no place for is left out if its value says nothing or if ignore is
-// set, and refused otherwise. It returns the names of those left out that said something.
-func (in *request) fit(model calledModel, stream, ignore bool) (ignored []string, err error) {
+// fit adapts the body to the model: the path determines its key stream. An unsupported key
+// is dropped if its value is empty or if ignore is set, and rejected otherwise. fit returns
+// the names of dropped keys whose values were not empty.
+func (in *request) fit(model canonicalModel, stream, ignore bool) (ignored []string, err error) {
 	if err := in.stream(stream); err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func (in *request) fit(model calledModel, stream, ignore bool) (ignored []string
 	return ignored, nil
 }
 
-// stream sets the key stream in a stream, and takes it elsewhere if it is false.
+// stream sets the key stream in a stream, and accepts only false elsewhere.
 func (in *request) stream(stream bool) error {
 	const key = "stream"
 	var sent bool
@@ -62,7 +62,7 @@ func (in *request) stream(stream bool) error {
 	case stream:
 		in.Body[key] = json.RawMessage("true")
 		return nil
-	case null(raw):
+	case isNull(raw):
 		return nil
 	default:
 		if err := wire.UnmarshalAt(key, raw, &sent); err != nil {
@@ -75,7 +75,7 @@ func (in *request) stream(stream bool) error {
 	return nil
 }
 
-// empty reports whether a value asks for nothing, whatever its key.
+// empty reports whether a value has no effect, whatever its key.
 func empty(raw json.RawMessage) bool {
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, raw); err != nil {
@@ -84,8 +84,8 @@ func empty(raw json.RawMessage) bool {
 	return slices.Contains([]string{"null", "false", `""`, "[]", "{}"}, compact.String())
 }
 
-// generation translates canonical keys; null is as if a key were not there. Every error
-// names the key at fault. The ranges of values are the model's affair.
+// generation translates canonical keys. null counts as absent. Every error names the key at
+// fault. The model checks the ranges of values.
 func generation(body map[string]json.RawMessage, stream bool) (*llm.Request, error) {
 	prompt, err := newPrompt(body)
 	if err != nil {
@@ -95,7 +95,7 @@ func generation(body map[string]json.RawMessage, stream bool) (*llm.Request, err
 	for f, v := range reflect.ValueOf(&req.Params).Elem().Fields() {
 		key := keyOf(f)
 		raw := body[key]
-		if null(raw) {
+		if isNull(raw) {
 			continue
 		}
 		if _, ok := v.Interface().([]llm.Tool); ok {
@@ -116,9 +116,9 @@ func generation(body map[string]json.RawMessage, stream bool) (*llm.Request, err
 	return req, nil
 }
 
-// answer gives the canonical keys of a row, or of a chunk of one.
+// answer returns the canonical keys of a row, or of a chunk of a row.
 func answer(c llm.Chunk, stream bool) map[string]any {
-	out := map[string]any{"generated_text": c.Text} // in every line, as clients read it of each
+	out := map[string]any{"generated_text": c.Text} // in every line, because clients read it from each
 	if len(c.Calls) > 0 {
 		out["tool_calls"] = newCalls(c.Calls, stream)
 	}
@@ -148,8 +148,8 @@ func newTokens(list []llm.Token) []token {
 	return out
 }
 
-// finishReason gives the word of the servers behind SageMaker (TGI) for the end of a
-// row, and where they have none that of others.
+// finishReason returns TGI's finish reason of a row, as servers behind SageMaker send it,
+// or another provider's where TGI has none.
 func finishReason(why llm.Finish) string {
 	switch why {
 	case llm.FinishEOS:

@@ -68,7 +68,7 @@ func TestGeneration(t *testing.T) {
 	}
 }
 
-// TestTypes: a value of a wrong type is refused by the name of its key, whichever it is.
+// TestTypes: a value of a wrong type is rejected with the name of its key, for every key.
 func TestTypes(t *testing.T) {
 	for _, key := range keys() {
 		for _, value := range []string{`"x"`, `1.5`, `1`, `true`, `[]`, `[[]]`, `[1]`, `{}`, `{"x":"y"}`} {
@@ -86,7 +86,7 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// taken lists the values of TestTypes that a key takes.
+// taken lists the values of TestTypes that a key accepts.
 var taken = map[string][]string{
 	"prompt": {`"x"`}, "inputs": {`"x"`}, "system": {`"x"`}, "grammar": {`"x"`}, "stop": {`[]`}, "tools": {`[]`},
 	"schema": {`{}`, `{"x":"y"}`}, "logit_bias": {`{}`},
@@ -97,7 +97,7 @@ var taken = map[string][]string{
 	"repetition_penalties_include_prompt": {`true`}, "use_multiplicative_presence_penalty": {`true`}, "use_multiplicative_frequency_penalty": {`true`},
 }
 
-// TestRefused: what has the right type and makes no sense.
+// TestRefused: invalid values of the right type.
 func TestRefused(t *testing.T) {
 	user := func(rest string) string { return `{"messages":[{"role":"user","content":"a"` + rest + `}]}` }
 	tools := func(f string) string { return `{"prompt":"a","tools":[` + f + `]}` }
@@ -160,7 +160,7 @@ func TestFinishReasons(t *testing.T) {
 	}
 }
 
-// FuzzRequests: no body makes the dialect panic, and every refusal is the client's fault.
+// FuzzRequests: no body makes the dialect panic, and every rejection is a client error.
 func FuzzRequests(f *testing.F) {
 	for _, body := range []string{
 		`{"prompt":"a","stop":["b"],"logit_bias":{"1":2},"schema":{}}`, `{"inputs":"a","stream":true}`, `{"prompt":"a","watermark":null}`,
@@ -172,7 +172,7 @@ func FuzzRequests(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte, stream bool) {
 		in, err := parse(body)
 		if err == nil {
-			if _, err := plain(in.Body); err != nil {
+			if _, err := decodeValues(in.Body); err != nil {
 				t.Fatalf("%q: %v", body, err)
 			}
 			if _, err = in.fit(generator{}, stream, false); err == nil {

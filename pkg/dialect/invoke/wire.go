@@ -1,16 +1,15 @@
-// Package invoke speaks the protocol of the API layer: one body of canonical keys for
-// every model, whoever runs it. It knows HTTP and llm, nothing of models, of their
-// records and of providers.
+// Package invoke speaks the protocol of the API layer: one body of canonical keys for every
+// model of every provider. It knows HTTP and llm, nothing of models, of their records and of
+// providers.
 //
-// Source: seed 003, and what its server answers and its client reads.
+// Source: seed 003, and the behaviour of its server and its client.
 package invoke
 
 import "encoding/json"
 
-// request is the body of POST /invoke and /invoke_stream. Its keys are
-// described by [requestTable].
+// request is the body of POST /invoke and /invoke_stream. [requestTable] describes its keys.
 type request struct {
-	model          calledModel                // set when it is found
+	model          canonicalModel             // set after it is opened
 	ModelFamily    *string                    `json:"model_family"`
 	ModelName      *string                    `json:"model_name"`
 	Body           map[string]json.RawMessage `json:"body"` // canonical keys
@@ -35,7 +34,7 @@ type model struct {
 	Streaming bool   `json:"streaming"`
 }
 
-// message is one of the messages that a model in the process takes.
+// message is a message for a model in the process.
 type message struct {
 	Role       string          `json:"role"`    // system, user, assistant or tool
 	Content    json.RawMessage `json:"content"` // a string or a list of parts
@@ -44,7 +43,7 @@ type message struct {
 }
 
 type part struct {
-	Type *string `json:"type"` // text, which need not be said
+	Type *string `json:"type"` // text, or absent
 	Text *string `json:"text"`
 }
 
@@ -58,7 +57,7 @@ type function struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
 	Parameters  json.RawMessage `json:"parameters"` // JSON Schema, an object
-	Strict      *bool           `json:"strict"`     // without effect: arguments are always held to it
+	Strict      *bool           `json:"strict"`     // without effect: arguments always match the schema
 }
 
 // toolCall is a call in a message or in an answer; in a stream, a piece of one.

@@ -33,14 +33,14 @@ func TestAnswers(t *testing.T) {
 			`"tokens":[{"id":1,"text":"a","special":false,"logprob":-0.5,"top":[{"id":2,"text":"b","special":false,"logprob":-0.25}]},{"id":9,"text":"","special":true,"logprob":0}],` +
 			`"tool_calls":[{"index":0,"id":"call_1","type":"function","function":{"name":"f","arguments":"{\"a\":7}"}}]}
 {"finish_reason":"eos_token","generated_text":"","input_tokens":1,"output_tokens":2}`},
-		// remote: numbers as they were spelt, null passed on and given back, keys of a schema in their order
+		// remote: numbers keep their digits, null is passed on and returned, keys of a schema keep their order
 		{"POST", "/invoke", `{` + claude + `,"body":{"prompt":"<a>","temperature":1e-1,"seed":null,"schema":{"b":1,"a":2}}}`,
 			`{"generated_text":"{\"prompt\":\"\\u003ca\\u003e\",\"schema\":{\"b\":1,\"a\":2},\"seed\":null,\"temperature\":1e-1}","input_tokens":3,"output_tokens":7,"seed":null}`},
 		{"POST", "/invoke", `{` + claude + `,"body":{}}`, `{"generated_text":"{}","input_tokens":3,"output_tokens":7,"seed":null}`},
 		{"POST", "/invoke", `{` + claude + `,"body":{"prompt":"a","top_k":0,"x":{"y":1}},"ignore_unmapped":true}`, `{"generated_text":"{\"prompt\":\"a\"}","input_tokens":3,"output_tokens":7,"seed":null}`},
 		{"POST", "/invoke", `{` + claude + `,"body":{"prompt":"a","v":null,"w":false,"x":"","y":[ ],"z":{ }}}`, `{"generated_text":"{\"prompt\":\"a\"}","input_tokens":3,"output_tokens":7,"seed":null}`},
 		{"POST", "/invoke", to("local", "org/story:1", `{"prompt":"a","max_new_tokens":1,"watermark":false,"n":null,"stream":false}`), `{"finish_reason":"length","generated_text":"Once","input_tokens":1,"output_tokens":1}`},
-		// stream is set in a stream, where the record has a place for it
+		// stream is set in a stream, if the record maps it
 		{"POST", "/invoke_stream", `{` + claude + `,"body":{"prompt":"a","stream":false}}`, `{"finish_reason":null,"generated_text":"one","output_tokens":1}
 {"generated_text":"{\"prompt\":\"a\"}","input_tokens":3,"output_tokens":7,"seed":null}`},
 		{"POST", "/invoke_stream", `{` + tgi + `,"body":{"prompt":"a","stream":false}}`, `{"finish_reason":null,"generated_text":"one","output_tokens":1}
@@ -74,7 +74,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestErrors holds each error to its status and body, which are the same of a stream
+// TestErrors compares the status and body of each error, which are the same for a stream
 // that has not begun.
 func TestErrors(t *testing.T) {
 	h := handler(testModels())
@@ -148,7 +148,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestErrorCodes: statuses of the codes that no request above brings about.
+// TestErrorCodes: statuses of the codes that no request above causes.
 func TestErrorCodes(t *testing.T) {
 	for code, want := range map[llm.Code]int{
 		llm.Unauthenticated: 401, llm.Forbidden: 403, httpx.Gone: 499, llm.Unsupported: 200, llm.Invalid: 200, llm.Upstream: 200, llm.NotFound: 200,
@@ -159,7 +159,7 @@ func TestErrorCodes(t *testing.T) {
 	}
 }
 
-// TestBroken: what breaks in a stream is told in its last line.
+// TestBroken: an error in a stream is its last line.
 func TestBroken(t *testing.T) {
 	h := handler(testModels())
 	for body, last := range map[string]string{
@@ -173,7 +173,7 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// TestContentType: clients send none, and a form is no object.
+// TestContentType: clients send none, and a form is not an object.
 func TestContentType(t *testing.T) {
 	h := handler(testModels())
 	for kind, want := range map[string]int{
@@ -192,8 +192,8 @@ func TestContentType(t *testing.T) {
 	}
 }
 
-// TestCounted: the meter puts the tokens that a remote model tells on the record, once: of
-// a stream the last word.
+// TestCounted: the meter records the tokens that a remote model reports once: in a stream
+// the last report.
 func TestCounted(t *testing.T) {
 	for target, body := range map[string]string{"/invoke": `{` + claude + `,"body":{"prompt":"a"}}`, "/invoke_stream": `{` + claude + `,"body":{"prompt":"a"}}`} {
 		var got llm.Usage
@@ -205,7 +205,7 @@ func TestCounted(t *testing.T) {
 	}
 }
 
-// TestGone: who left is not answered.
+// TestGone: a disconnected client gets no answer.
 func TestGone(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -218,8 +218,8 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// TestDifferences lists where this dialect departs from seed 003 and its server, each
-// with the reason and shown to be so.
+// TestDifferences lists and checks the differences from seed 003 and its server, each with
+// its reason.
 func TestDifferences(t *testing.T) {
 	h := handler(testModels())
 	for _, test := range []struct {

@@ -10,8 +10,8 @@ import (
 	"glossa/pkg/wire"
 )
 
-// Errors gives errors Lamini's shape, {"detail": sentence}, or a list of what is wrong
-// with a body as FastAPI writes it, and the statuses that the SDK's exceptions stand for.
+// Errors gives errors Lamini's shape, {"detail": sentence}, or FastAPI's list of faults of a
+// body, and the statuses that the SDK maps to its exceptions.
 var Errors httpx.Errors = shape{}
 
 type shape struct{}
@@ -20,12 +20,12 @@ type errorBody struct {
 	Detail string `json:"detail" doc:"what went wrong"`
 }
 
-// faultsBody says what is wrong with a body.
+// faultsBody lists the faults of a body.
 type faultsBody struct {
 	Detail []fault `json:"detail"`
 }
 
-// A fault is what is wrong with one value of a body.
+// A fault describes an invalid value in a body.
 type fault struct {
 	Type string `json:"type"`
 	Loc  []any  `json:"loc" doc:"body, and the keys and indices on the way to the value"`
@@ -59,7 +59,7 @@ func (shape) Body(e *llm.Error) (int, any) {
 // InBand implements [httpx.Errors]; there are no streams.
 func (shape) InBand(*llm.Error) []byte { return nil }
 
-// location takes a path such as prompt[1] to pieces.
+// location splits a path such as prompt[1] into its elements.
 func location(param string) []any {
 	loc := []any{"body"}
 	for _, step := range strings.FieldsFunc(param, func(c rune) bool { return c == '.' || c == '[' || c == ']' }) {

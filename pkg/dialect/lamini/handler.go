@@ -10,13 +10,13 @@ import (
 	"glossa/pkg/llm"
 )
 
-// Versions that /v1/version tells.
+// Versions in the answer of /v1/version.
 const (
 	server = "1.0.0"
 	client = "3.2.22"
 )
 
-// Config is what the dialect is given.
+// Config configures the dialect.
 type Config struct {
 	Models llm.Models
 }
@@ -38,10 +38,10 @@ func Routes(cfg Config) []httpx.Route {
 	return routes
 }
 
-// A completion is a request for a completion that is about to be answered.
+// A completion is a request for a completion with its opened model.
 type completion = httpx.Call[completionRequest, *llm.Request, *llm.Model]
 
-// version lists the endpoints, in whose paths the SDK looks for their versions.
+// version lists the endpoints. The SDK reads the versions from their paths.
 func version(w http.ResponseWriter, _ *http.Request) error {
 	answer := versionAnswer{Server: server, Client: client}
 	for _, route := range Routes(Config{}) {
@@ -88,18 +88,18 @@ func completeV2(w http.ResponseWriter, r *http.Request, call completion) error {
 	return httpx.JSON(w, http.StatusOK, answer)
 }
 
-// complete answers a completion in the form of its prompt.
+// complete answers a completion with an output, or with a list if the prompt is a list.
 func complete(w http.ResponseWriter, r *http.Request, call completion) (answerV2, error) {
 	rows, _, err := httpx.Collect(r, call.Model, call.Req)
 	if err != nil {
-		return answerV2{}, tooMany(err)
+		return answerV2{}, tooManyPrompts(err)
 	}
 	httpx.Guarantee(w, rows)
 	return call.In.answer(rows, call.Req)
 }
 
-// tooMany says of too many rows that they are too many prompts.
-func tooMany(err error) error {
+// tooManyPrompts names the parameter prompt in the error of too many rows.
+func tooManyPrompts(err error) error {
 	e, ok := errors.AsType[*llm.Error](err)
 	if !ok || e.Param != "n" {
 		return err

@@ -14,8 +14,8 @@ import (
 	"glossa/pkg/llm/llmtest"
 )
 
-// repeater says each prompt back, and ends the row for the reason whose name it is.
-// Its embedding of a text has one element, the text's length.
+// repeater repeats each prompt, and ends the row with the finish reason of that name. Its
+// embedding of a text has one element, the text's length.
 type repeater struct{}
 
 func (repeater) Generate(_ context.Context, req *llm.Request) iter.Seq2[llm.Chunk, error] {
@@ -42,7 +42,7 @@ func (repeater) Embed(_ context.Context, req *llm.EmbedRequest) ([]llm.Embedding
 	return out, llm.Usage{Input: len(out)}, nil
 }
 
-// typist writes each prompt as the units of an age. A row is whole unless its prompt is
+// typist writes each prompt as the units of an age. A row is complete unless its prompt is
 // late or free.
 type typist struct{}
 

@@ -9,13 +9,13 @@ import (
 	"glossa/pkg/wire"
 )
 
-// schemas are the JSON Schemas of the types of seed 004.
+// schemas holds the JSON Schemas of the types of seed 004.
 var schemas = map[string]string{
 	"str": `{"type":"string"}`, "int": `{"type":"integer"}`, "float": `{"type":"number"}`, "bool": `{"type":"boolean"}`,
 }
 
-// schema returns the JSON Schema of the outputs that an output_type asks for, nil if
-// there is none: an object with its keys, all of them and in its order.
+// schema returns the JSON Schema of an output_type, nil if there is none: an object that
+// requires all its keys in its order.
 func schema(sent json.RawMessage) (json.RawMessage, error) {
 	const path = "output_type"
 	if len(sent) == 0 || string(sent) == "null" {
@@ -24,7 +24,7 @@ func schema(sent json.RawMessage) (json.RawMessage, error) {
 	if sent[0] != '{' {
 		return nil, wire.Invalid(path, "must be an object of keys and types")
 	}
-	dec := json.NewDecoder(bytes.NewReader(sent)) // of JSON that was valid before
+	dec := json.NewDecoder(bytes.NewReader(sent)) // the JSON is known to be valid
 	_, _ = dec.Token()
 	var properties, required []string
 	seen := map[string]bool{}
@@ -54,8 +54,8 @@ func schema(sent json.RawMessage) (json.RawMessage, error) {
 		`},"required":[` + strings.Join(required, ",") + `],"additionalProperties":false}`), nil
 }
 
-// typeSchema returns the JSON Schema of the type that is at path: a word, or a list of
-// the values to choose from.
+// typeSchema returns the JSON Schema of the type at path: a type name, or a list of values
+// to choose from.
 func typeSchema(path string, sent json.RawMessage) (string, error) {
 	switch sent[0] {
 	case '"':
@@ -82,9 +82,9 @@ func typeSchema(path string, sent json.RawMessage) (string, error) {
 	return `{"enum":` + string(sent) + `}`, nil
 }
 
-// typed returns the text of a row as the JSON that it is. One that was not held to its
-// form to the end is an error: clients get no broken output.
-func typed(row llm.Chunk) (json.RawMessage, error) {
+// typedOutput returns the text of a row as JSON. An output that is incomplete or does not match its
+// type is an error, so that clients never receive invalid output.
+func typedOutput(row llm.Chunk) (json.RawMessage, error) {
 	switch {
 	case row.Guarantee != llm.Unchecked:
 		return json.RawMessage(row.Text), nil

@@ -11,10 +11,10 @@ var completionTable = wire.For[completionRequest](
 	wire.Parameter{Name: "model_name", Required: true, Note: "a name, an alias or family/name"},
 	wire.Parameter{Name: "prompt", Required: true, Count: wire.AtLeast(1), Noun: "prompt", Canonical: "prompt", Note: "special tokens spelt in it are read as such; a list is answered with a list"},
 	wire.Parameter{Name: "output_type", Schema: outputType(), Canonical: "schema", Remote: wire.Checked, Note: "an object of keys and types: str, int, float, bool, or a list of the strings or numbers to choose from. Outputs have its keys in its order and are whole wherever max_new_tokens ends them; fewer tokens than the shortest output needs are refused"},
-	wire.Parameter{Name: "max_new_tokens", Bounds: wire.AtLeast(1), Absent: "to the end of the context", Canonical: "max_new_tokens", Remote: wire.ByRecord, Note: "how many tokens an output may have"},
-	wire.Parameter{Name: "max_tokens", Bounds: wire.AtLeast(1), Canonical: "max_new_tokens", Remote: wire.ByRecord, Note: "another name of max_new_tokens, which the SDK sends; the smaller of both holds"},
+	wire.Parameter{Name: "max_new_tokens", Bounds: wire.AtLeast(1), Absent: "to the end of the context", Canonical: "max_new_tokens", Remote: wire.ByRecord, Note: "the maximum number of tokens of an output"},
+	wire.Parameter{Name: "max_tokens", Bounds: wire.AtLeast(1), Canonical: "max_new_tokens", Remote: wire.ByRecord, Note: "another name of max_new_tokens, which the SDK sends; the smaller one applies"},
 	wire.Parameter{Name: "reservation_id", Disposition: wire.NoEffect, Note: "capacity is not reserved"},
-	wire.Parameter{Name: "cache_id", Disposition: wire.NoEffect, Note: "a cache changes no answer"},
+	wire.Parameter{Name: "cache_id", Disposition: wire.NoEffect, Note: "caches do not change answers"},
 )
 
 // embeddingTable describes the body of POST /v1/embedding.

@@ -5,9 +5,8 @@ import (
 	"glossa/pkg/wire"
 )
 
-// request translates a completion; every error names the key at fault. Nothing is
-// documented of sampling: a model in the process chooses the likeliest tokens, a remote
-// one does as its record says.
+// request translates a completion. Every error names the key at fault. Sampling is not
+// documented: a model in the process decodes greedily, a remote one follows its record.
 func (c *completionRequest) request() (*llm.Request, error) {
 	form, err := schema(c.OutputType)
 	if err != nil {
@@ -22,8 +21,8 @@ func (c *completionRequest) request() (*llm.Request, error) {
 	return req, nil
 }
 
-// prompts translates prompts. Clients write the template of a model, special tokens
-// included, into them.
+// prompts translates prompts. Clients apply a model's template, including its special
+// tokens, themselves.
 func prompts(texts []string) []llm.Prompt {
 	list := make([]llm.Prompt, len(texts))
 	for i, text := range texts {
@@ -38,7 +37,7 @@ func (c *completionRequest) answer(rows []llm.Chunk, req *llm.Request) (a answer
 	for _, row := range rows {
 		var made any = output{row.Text}
 		if req.Schema != nil {
-			if made, err = typed(row); err != nil {
+			if made, err = typedOutput(row); err != nil {
 				return a, err
 			}
 		}
@@ -48,7 +47,7 @@ func (c *completionRequest) answer(rows []llm.Chunk, req *llm.Request) (a answer
 	return a, nil
 }
 
-// finishReason gives seed 004's word for the end of a row.
+// finishReason returns seed 004's finish reason of a row.
 func finishReason(why llm.Finish) string {
 	switch why {
 	case llm.FinishLength, llm.FinishContext:
@@ -64,7 +63,7 @@ func (e *embeddingRequest) request() (*llm.EmbedRequest, error) {
 	return &llm.EmbedRequest{Prompts: prompts(e.Prompt.Values)}, nil
 }
 
-// answer translates embeddings: the one vector, or a list of them.
+// answer translates embeddings: the only vector, or a list of vectors.
 func (e *embeddingRequest) answer(made []llm.Embedding) embeddingAnswer {
 	list := make([][]float32, len(made))
 	for i, m := range made {

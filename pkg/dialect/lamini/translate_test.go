@@ -82,7 +82,7 @@ func TestParameters(t *testing.T) {
 	}
 }
 
-// TestDispositions sends every key and sees that the table tells the truth.
+// TestDispositions sends every key and checks its disposition in the table.
 func TestDispositions(t *testing.T) {
 	const plain = `{"model_name":"m","prompt":"a"`
 	want, err := decode(t, plain+`}`)
@@ -107,8 +107,8 @@ func TestDispositions(t *testing.T) {
 	}
 }
 
-// FuzzRequests: no body makes the dialect panic, every refusal is the client's fault,
-// and what is taken is in range.
+// FuzzRequests: no body makes the dialect panic, every rejection is a client error, and
+// accepted values are in range.
 func FuzzRequests(f *testing.F) {
 	f.Add([]byte(`{"model_name":"m","prompt":["a","b"],"max_new_tokens":5,"max_tokens":null,"output_type":null}`))
 	f.Add([]byte(`{"model_name":"m","prompt":"a","reservation_id":1}`))
@@ -134,7 +134,7 @@ func FuzzRequests(f *testing.F) {
 	})
 }
 
-// ours sees that a refusal is the client's fault.
+// ours checks that a rejection is a client error.
 func ours(t *testing.T, body []byte, err error) {
 	if err == nil {
 		return

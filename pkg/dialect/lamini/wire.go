@@ -1,7 +1,7 @@
 // Package lamini speaks the Lamini protocol: completions of one prompt or of a list,
 // embeddings, the version. It knows HTTP and llm, nothing of models or tokenizers.
 //
-// Source: seed 004, and what Lamini's Python SDK relies on.
+// Source: seed 004, and the requirements of Lamini's Python SDK.
 package lamini
 
 import (
@@ -10,8 +10,8 @@ import (
 	"glossa/pkg/wire"
 )
 
-// completionRequest is the body of POST /v1/completions and /v2/completions. Its keys
-// are described by [completionTable].
+// completionRequest is the body of POST /v1/completions and /v2/completions.
+// [completionTable] describes its keys.
 type completionRequest struct {
 	ModelName     string            `json:"model_name"`
 	Prompt        wire.Many[string] `json:"prompt"`
@@ -27,7 +27,7 @@ type output struct {
 	Output string `json:"output"`
 }
 
-// outputs are an output, or JSON of an output_type, or a list where the prompt is one.
+// outputs is an output, or JSON of an output_type, or a list if the prompt is a list.
 type outputs struct{ wire.Many[any] }
 
 // JSONSchema implements [wire.Describer].
@@ -37,8 +37,8 @@ func (outputs) JSONSchema() *wire.Schema {
 	return wire.AnyOf(one, wire.ListOf(one))
 }
 
-// answerV2 is the answer of /v2/completions. Like that of /v1, which is outputs alone,
-// it has lists where the prompt is one.
+// answerV2 is the answer of /v2/completions. It has lists if the prompt is a list, as the
+// answer of /v1, which consists of the outputs alone.
 type answerV2 struct {
 	Outputs      outputs           `json:"outputs"`
 	FinishReason wire.Many[string] `json:"finish_reason" doc:"stop, length or timeout; a list if prompt is one"`

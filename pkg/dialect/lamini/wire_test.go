@@ -10,7 +10,7 @@ import (
 
 const years = `"output_type":{"units":"str","age":"int"}`
 
-// How far outputs can be trusted is in a header.
+// A header holds the guarantee of outputs.
 func TestGuarantee(t *testing.T) {
 	h := testHandler()
 	for body, want := range map[string]string{
@@ -23,7 +23,7 @@ func TestGuarantee(t *testing.T) {
 	}
 }
 
-// TestAnswers reads like seed 004: the form of an answer follows that of its prompt.
+// TestAnswers reads like seed 004: the answer is a list if its prompt is a list.
 func TestAnswers(t *testing.T) {
 	h := testHandler()
 	for _, test := range []struct{ method, target, body, want string }{
@@ -53,7 +53,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestErrors holds each error to its status and body.
+// TestErrors compares the status and body of each error.
 func TestErrors(t *testing.T) {
 	h := testHandler()
 	fault := func(kind, loc, message string) string {
@@ -61,7 +61,7 @@ func TestErrors(t *testing.T) {
 	}
 	value := func(loc, message string) string { return fault("value_error", loc, message) }
 	for _, test := range []struct {
-		body   string // keys beside a model and a prompt, or a whole body
+		body   string // keys in addition to a model and a prompt, or a complete body
 		status int
 		want   string
 	}{
@@ -130,7 +130,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestErrorCodes: statuses of the codes that no request above brings about.
+// TestErrorCodes: statuses of the codes that no request above causes.
 func TestErrorCodes(t *testing.T) {
 	for code, want := range map[llm.Code]int{llm.Unauthenticated: 401, llm.Forbidden: 403, httpx.Gone: 499} {
 		status, body := Errors.Body(&llm.Error{Code: code, Message: "m"})
@@ -140,8 +140,8 @@ func TestErrorCodes(t *testing.T) {
 	}
 }
 
-// TestDifferences lists where this dialect departs from seed 004 and the server that it
-// describes, each with the reason and shown to be so.
+// TestDifferences lists and checks the differences from seed 004 and the server that it
+// describes, each with its reason.
 func TestDifferences(t *testing.T) {
 	h := testHandler()
 	for _, test := range []struct {

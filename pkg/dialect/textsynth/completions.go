@@ -8,17 +8,17 @@ import (
 	"glossa/pkg/wire"
 )
 
-// least is a mass that any one token has: as top_p or typical_p it leaves one token,
-// which is what 0 asks for. 0 itself is how some backends spell "off".
-const least = 1e-30
+// minMass is a probability mass below that of any kept token: as top_p or typical_p it leaves
+// one token, which is the meaning of 0. Some backends treat 0 itself as "off".
+const minMass = 1e-30
 
-// completionDefaults are the defaults of seed 001 §1.3; a prompt that does not fit
-// loses its beginning.
+// completionDefaults returns the defaults of seed 001 §1.3. A prompt that does not fit loses
+// its beginning.
 func completionDefaults() llm.Params {
 	return llm.Params{MaxTokens: new(100), Temperature: new(1.0), TopK: new(40), TopP: new(0.9), Truncate: new(0)}
 }
 
-// request translates a request for completions; every error names the key at fault.
+// request translates a request for completions. Every error names the key at fault.
 func (c *completionRequest) request() (*llm.Request, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -38,7 +38,7 @@ func (c *completionRequest) request() (*llm.Request, error) {
 	return req, nil
 }
 
-// check returns what is wrong with keys that depend on each other.
+// check validates keys that depend on each other.
 func (c *completionRequest) check() error {
 	switch schema := c.schema(); {
 	case schema != nil && schema[0] != '{':
@@ -57,12 +57,12 @@ func (c *completionRequest) schema() json.RawMessage {
 	return c.Schema
 }
 
-// mass gives top_p and typical_p the meaning that they have between 0 and 1 at 0 too.
+// mass returns top_p or typical_p with 0 replaced by [minMass].
 func mass(p *float64) *float64 {
 	if p == nil || *p != 0 {
 		return p
 	}
-	return new(least)
+	return new(minMass)
 }
 
 func (c *completionRequest) prompts() []llm.Prompt {
@@ -80,23 +80,23 @@ func (c *completionRequest) n() int {
 	return *c.N
 }
 
-// many tells whether an answer has a list of texts: for n above 1 (seed 001 §1.3) and
-// for a list of prompts.
+// many reports whether an answer has a list of texts: for n above 1 (seed 001 §1.3) and for
+// a list of prompts.
 func (c *completionRequest) many() bool { return c.Prompt.List || c.n() > 1 }
 
-// answer translates collected rows.
+// answer translates complete rows.
 func (c *completionRequest) answer(rows []llm.Chunk, used llm.Usage) completionAnswer {
 	return completionAnswer{Text: each(rows, c.many(), text), ReachedEnd: true, completionEnd: newEnd(rows, c.many(), used)}
 }
 
-// A completionStream translates chunks as they come.
+// A completionStream translates chunks as they arrive.
 type completionStream struct {
 	many bool
-	rows []llm.Chunk // the last of each row: its text while its answer is made, how it ended
+	rows []llm.Chunk // the latest chunk of each row
 }
 
-// answer returns the answer that a chunk makes, if it makes one: it has new text, or
-// is the last. Rows of which there is nothing new have an empty text in it.
+// answer returns the answer for a chunk, if the chunk has new text or is the last. Rows
+// without new text have an empty text in it.
 func (s *completionStream) answer(c llm.Chunk) (completionAnswer, bool) {
 	s.rows[c.Row] = c
 	out := completionAnswer{Text: each(s.rows, s.many, text)}
@@ -118,7 +118,7 @@ func newEnd(rows []llm.Chunk, many bool, used llm.Usage) *completionEnd {
 	return end
 }
 
-// each returns a string of each row as a list, or that of the only one.
+// each returns a string of each row as a list, or the string of the only row.
 func each(rows []llm.Chunk, many bool, of func(llm.Chunk) string) wire.Many[string] {
 	list := make([]string, len(rows))
 	for i, row := range rows {
@@ -129,8 +129,8 @@ func each(rows []llm.Chunk, many bool, of func(llm.Chunk) string) wire.Many[stri
 
 func text(row llm.Chunk) string { return row.Text }
 
-// finishReason gives TextSynth's word for the end of a row. What ran into the end of
-// the context or out of time was cut as by a limit.
+// finishReason returns TextSynth's finish reason of a row. The end of the context and the
+// timeout count as length.
 func finishReason(row llm.Chunk) string {
 	switch row.Finish {
 	case llm.FinishLength, llm.FinishContext, llm.FinishDeadline, llm.FinishCancelled:

@@ -21,7 +21,7 @@ func complete(body string) (*llm.Request, error) {
 	return in.request()
 }
 
-// TestDefaults holds the defaults to the numbers of seed 001 §1.3.
+// TestDefaults compares the defaults with seed 001 §1.3.
 func TestDefaults(t *testing.T) {
 	req, err := complete(`{"prompt":"x"}`)
 	if err != nil {
@@ -57,7 +57,7 @@ func TestCompletionRequest(t *testing.T) {
 		`{"prompt":"x","temperature":10,"top_k":1000,"top_p":0.5,"typical_p":0.25}`: {Prompts: x, N: 1, Params: llm.Params{
 			Temperature: new(10.0), TopK: new(1000), TopP: new(0.5), TypicalP: new(0.25),
 		}},
-		`{"prompt":"x","top_p":0,"typical_p":0}`:             {Prompts: x, N: 1, Params: llm.Params{TopP: new(least), TypicalP: new(least)}},
+		`{"prompt":"x","top_p":0,"typical_p":0}`:             {Prompts: x, N: 1, Params: llm.Params{TopP: new(minMass), TypicalP: new(minMass)}},
 		`{"prompt":"x","logit_bias":{"44986":-100,"0":100}}`: {Prompts: x, N: 1, Params: llm.Params{LogitBias: map[int]float64{44986: -100, 0: 100}}},
 		`{"prompt":"x","logit_bias":{}}`:                     {Prompts: x, N: 1, Params: llm.Params{LogitBias: map[int]float64{}}},
 		`{"prompt":"x","presence_penalty":-2,"frequency_penalty":2,"repetition_penalty":1.2}`: {Prompts: x, N: 1, Params: llm.Params{
@@ -75,8 +75,7 @@ func TestCompletionRequest(t *testing.T) {
 	}
 }
 
-// TestDispositions sends every key of a completion and sees that the table tells the
-// truth.
+// TestDispositions sends every key of a completion and checks its disposition in the table.
 func TestDispositions(t *testing.T) {
 	values := map[string]string{ // one that is not the default
 		"prompt": `"y"`, "max_tokens": "5", "stream": "true", "stop": `"x"`, "n": "2", "temperature": "0.5", "top_k": "3", "top_p": "0.5",
@@ -103,7 +102,7 @@ func TestDispositions(t *testing.T) {
 	}
 }
 
-// TestFinishReasons: TextSynth has two words for the end of a free text.
+// TestFinishReasons: TextSynth has two finish reasons of unconstrained texts.
 func TestFinishReasons(t *testing.T) {
 	for why, want := range map[llm.Finish]string{
 		llm.FinishEOS: "stop", llm.FinishStop: "stop", llm.FinishFiltered: "stop",
@@ -118,8 +117,8 @@ func TestFinishReasons(t *testing.T) {
 	}
 }
 
-// TestOneText: the pieces of a stream are the answer that is not one, for each of the
-// completions, and only the last answer counts tokens.
+// TestOneText: for each completion the texts of a stream join to the text without a stream,
+// and only the last answer counts tokens.
 func TestOneText(t *testing.T) {
 	for engine, n := range map[string]int{"story": 1, "two": 2, "cut": 1, "silent": 1, "typed": 2} {
 		target := "/v1/engines/" + engine + "/completions"
@@ -163,7 +162,7 @@ func TestOneText(t *testing.T) {
 	}
 }
 
-// What a request asks for arrives.
+// The backend receives the request's parameters.
 func TestAsks(t *testing.T) {
 	f := newFixture()
 	ask(f, "POST", story, `{"prompt":["a","b"],"n":2,"seed":3}`)
@@ -172,8 +171,8 @@ func TestAsks(t *testing.T) {
 	}
 }
 
-// FuzzCompletions: no body makes the dialect panic, every refusal is the client's
-// fault, and what is taken is in range.
+// FuzzCompletions: no body makes the dialect panic, every rejection is a client error, and
+// accepted values are in range.
 func FuzzCompletions(f *testing.F) {
 	f.Add([]byte(`{"prompt":"x","stop":["a"],"n":3,"logit_bias":{"5":-1},"max_tokens":9000,"seed":7,"stream":true}`))
 	f.Add([]byte(`{"prompt":["x",""],"temperature":0,"top_k":1,"top_p":0,"typical_p":0.1,"schema":null}`))
@@ -204,7 +203,7 @@ func FuzzCompletions(f *testing.F) {
 	})
 }
 
-// FuzzTokenize: the same of texts to tokenise.
+// FuzzTokenize: the same for texts to tokenise.
 func FuzzTokenize(f *testing.F) {
 	f.Add([]byte(`{"text":"The quick brown fox"}`))
 	f.Add([]byte(`{"text":"","token_content_type":"base64"}`))

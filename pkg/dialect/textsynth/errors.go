@@ -5,8 +5,8 @@ import (
 	"glossa/pkg/llm"
 )
 
-// Errors gives errors TextSynth's shape, {"error": message}: its clients look for
-// that key whatever the status. In a stream it is an answer like the others.
+// Errors gives errors TextSynth's shape, {"error": message}: its clients check for that key
+// whatever the status. In a stream an error is an answer like the others.
 var Errors httpx.Errors = shape{}
 
 type shape struct{}

@@ -16,7 +16,7 @@ type bad struct {
 	want         string
 }
 
-// answers holds each bad request to the very answer.
+// answers compares the exact answer of each bad request.
 func answers(t *testing.T, list []bad) {
 	t.Helper()
 	for _, test := range list {
@@ -161,8 +161,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestErrorShape: a client that looks for the key error finds it, in a stream too,
-// where each answer is one line and an empty one.
+// TestErrorShape: clients find the key error, also in a stream, where each answer is one line
+// and an empty line.
 func TestErrorShape(t *testing.T) {
 	for code, status := range map[llm.Code]int{
 		llm.Unauthenticated: 401, llm.Forbidden: 403, llm.Internal: 500, llm.Upstream: 502, llm.Timeout: 504, httpx.TooLarge: 413,

@@ -8,7 +8,7 @@ import (
 	"glossa/pkg/llm"
 )
 
-// Config is what the dialect is given.
+// Config configures the dialect.
 type Config struct {
 	Models llm.Models
 }
@@ -28,7 +28,8 @@ func Routes(cfg Config) []httpx.Route {
 	return routes
 }
 
-// open returns how the engine of a request is found, as what the request needs it to be.
+// open returns the function that opens the engine of a request with the capability that the
+// request needs.
 func open[In, Capability any](cfg Config) func(*http.Request, *In) (Capability, error) {
 	return func(r *http.Request, _ *In) (capability Capability, err error) {
 		name := r.PathValue("engine_id")
@@ -57,8 +58,8 @@ func answerCompletion(w http.ResponseWriter, r *http.Request, call httpx.Call[co
 	return httpx.JSON(w, http.StatusOK, call.In.answer(rows, used))
 }
 
-// stream sends the answers of a completion as its chunks come, each as one write:
-// there are clients that take what one read gives them for one answer.
+// stream sends the answers of a completion as its chunks arrive, each as one write, because
+// some clients treat the data of one read as one answer.
 func (c *completionRequest) stream(w http.ResponseWriter, r *http.Request, model llm.Backend, req *llm.Request) error {
 	s := completionStream{many: c.many(), rows: make([]llm.Chunk, req.Rows())}
 	out := httpx.NewStream(w, httpx.LineFeed)
@@ -91,7 +92,7 @@ func answerTranslation(w http.ResponseWriter, r *http.Request, call httpx.Call[t
 	return httpx.JSON(w, http.StatusOK, call.In.answer(list, used))
 }
 
-// answerTokens counts nothing: it is free (seed 001 §1.6).
+// answerTokens does not count usage, because it is free (seed 001 §1.6).
 func answerTokens(w http.ResponseWriter, r *http.Request, call httpx.Call[tokenizeRequest, llm.Part, llm.Tokenizer]) error {
 	tokens, err := call.Model.Tokenize(r.Context(), call.Req, false)
 	if err != nil {

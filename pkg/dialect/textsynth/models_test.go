@@ -18,7 +18,7 @@ import (
 )
 
 // scores is a model of words: each counts as a token of log-probability -0.5, and
-// "dog" is the likeliest. It fails if err is set.
+// "dog" is the most likely. It fails if err is set.
 type scores struct {
 	llmtest.Script
 	err error
@@ -36,7 +36,7 @@ func (s *scores) Score(_ context.Context, req *llm.ScoreRequest) (*llm.Score, ll
 	return score, llm.Usage{Input: max(1, len(strings.Fields(before))) + len(words)}, nil
 }
 
-// certain gives one log-probability to everything.
+// certain gives every text the same log-probability.
 type certain struct {
 	llmtest.Script
 	logprob float64
@@ -46,7 +46,7 @@ func (c certain) Score(context.Context, *llm.ScoreRequest) (*llm.Score, llm.Usag
 	return &llm.Score{Logprob: c.logprob, Greedy: true}, llm.Usage{Input: 1}, nil
 }
 
-// speller translates by naming what it was asked for. Every language it detects is
+// speller translates a text to a description of the request. It always detects the language
 // nso. It fails if err is set.
 type speller struct {
 	llmtest.Script
@@ -72,7 +72,7 @@ func (s *speller) Translate(_ context.Context, req *llm.TranslateRequest) ([]llm
 	return out, used, nil
 }
 
-// writer plays chunks back, and then an error if there is one.
+// writer replays chunks, and then an error if there is one.
 type writer struct {
 	chunks []llm.Chunk
 	err    error
@@ -93,13 +93,13 @@ func (w *writer) Generate(_ context.Context, req *llm.Request) iter.Seq2[llm.Chu
 	}
 }
 
-// ended returns a writer whose only row ends for a reason.
+// ended returns a writer whose only row ends with a reason.
 func ended(why llm.Finish) *writer {
 	return &writer{chunks: []llm.Chunk{{Text: "a"}, {Text: "b", Finish: why, Usage: &llm.Usage{Input: 2, Output: 2}}}}
 }
 
-// letters is a model whose tokens are bytes, and their ids what the bytes are. It fails
-// if err is set.
+// letters is a model whose tokens are bytes, with the byte values as ids. It fails if err is
+// set.
 type letters struct {
 	llmtest.Script
 	err error
@@ -118,7 +118,7 @@ func (l letters) Tokenize(_ context.Context, text llm.Part, start bool) ([]llm.T
 
 func (letters) Detokenize(context.Context, []int) (string, error) { return "", nil }
 
-// wrapper hides the capabilities of a backend from all but [llm.As].
+// wrapper hides the capabilities of a backend from everything except [llm.As].
 type wrapper struct{ inner llm.Backend }
 
 func (w wrapper) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Chunk, error] {
@@ -142,7 +142,7 @@ func twoRows() []llm.Chunk {
 	}
 }
 
-// typedRows are two completions that keep a form; how far the second does is given.
+// typedRows returns two structured completions, the second with the given guarantee.
 func typedRows(second llm.Guarantee) []llm.Chunk {
 	return []llm.Chunk{
 		{Row: 0, Text: `{"a"`}, {Row: 1, Text: `{"a":2}`, Finish: llm.FinishLength, Guarantee: second}, {Row: 0, Text: `:"<1>"}`},
@@ -154,7 +154,7 @@ func model(name string, b llm.Backend) llm.Model {
 	return llm.Model{ModelInfo: llm.ModelInfo{Name: name, Family: "local"}, Backend: b}
 }
 
-// writers are models that complete texts, each in its own way.
+// writers returns models that complete texts in different ways.
 func writers(story *writer) []llm.Model {
 	plays := func(list ...llm.Chunk) *writer { return &writer{chunks: list} }
 	breaks, bug := plays(llm.Chunk{Text: "Once"}), plays(llm.Chunk{Text: "Once"})
@@ -172,7 +172,7 @@ func writers(story *writer) []llm.Model {
 	return models
 }
 
-// fixture is the dialect over models whose requests are kept.
+// fixture is the dialect with models that record their requests.
 type fixture struct {
 	http.Handler
 	scores  *scores

@@ -6,8 +6,8 @@ import (
 	"glossa/pkg/wire"
 )
 
-// Limits of seed 001 §1.3-1.4 and of what came later. The seeds bound prompts nowhere:
-// there may be as many as there may be texts to translate.
+// Limits of seed 001 §1.3-1.4 and of later additions. The seeds do not limit the number of
+// prompts; the limit is that of texts to translate.
 const (
 	maxTexts     = 64
 	defaultBeams = 4
@@ -21,22 +21,22 @@ var completionTable = wire.For[completionRequest](
 	wire.Parameter{Name: "stop", Count: wire.AtMost(5), Noun: "string", NotEmpty: true, Remote: wire.ByRecord, Note: "a text ends before the first of these"},
 	wire.Parameter{Name: "n", Bounds: wire.Between(1, 16), Default: 1, Remote: wire.ByGlossa, Note: "texts for each prompt"},
 	wire.Parameter{Name: "temperature", Bounds: wire.AtLeast(0), Default: 1, Remote: wire.ByRecord, Note: "0 is greedy"},
-	wire.Parameter{Name: "top_k", Bounds: wire.Between(1, 1000), Default: 40, Remote: wire.ByRecord, Note: "draw among so many tokens"},
-	wire.Parameter{Name: "top_p", Bounds: wire.Between(0, 1), Default: 0.9, Remote: wire.ByRecord, Note: "0 leaves the likeliest token alone, 1 is off"},
+	wire.Parameter{Name: "top_k", Bounds: wire.Between(1, 1000), Default: 40, Remote: wire.ByRecord, Note: "sample from this number of the likeliest tokens"},
+	wire.Parameter{Name: "top_p", Bounds: wire.Between(0, 1), Default: 0.9, Remote: wire.ByRecord, Note: "0 keeps only the likeliest token, 1 is off"},
 	wire.Parameter{Name: "typical_p", Bounds: wire.Between(0, 1), Default: 1, Remote: wire.ByRecord, Note: "1 is off; below 1 it replaces top_p"},
 	wire.Parameter{Name: "logit_bias", Bounds: wire.Between(-100, 100), TokenIDs: true, Remote: wire.ByRecord, Note: "token ids to biases"},
 	wire.Parameter{Name: "presence_penalty", Bounds: wire.Between(-2, 2), Default: 0, Remote: wire.ByRecord, Note: "subtracted from the logits of tokens that occurred"},
 	wire.Parameter{Name: "frequency_penalty", Bounds: wire.Between(-2, 2), Default: 0, Remote: wire.ByRecord, Note: "subtracted for each time that a token occurred"},
 	wire.Parameter{Name: "repetition_penalty", Bounds: wire.Above(0), Default: 1, Remote: wire.ByRecord, Note: "divides the logits of tokens that occurred; 1 is off"},
 	wire.Parameter{Name: "seed", Bounds: wire.Between(0, 1<<31-1), Default: 0, Remote: wire.ByRecord, Note: "0 draws a random one"},
-	wire.Parameter{Name: "schema", Schema: wire.Types("object"), Remote: wire.Checked, Note: "a JSON Schema that the text follows wherever max_tokens ends it; fewer tokens than the shortest text needs are refused"},
+	wire.Parameter{Name: "schema", Schema: wire.AnyObject(), Remote: wire.Checked, Note: "a JSON Schema that the text follows wherever max_tokens ends it; fewer tokens than the shortest text needs are refused"},
 	wire.Parameter{Name: "grammar", NotEmpty: true, Remote: wire.Checked, Note: "a grammar in GBNF, without schema only; as schema"},
 )
 
 // logprobTable describes the body of POST /v1/engines/{engine_id}/logprob.
 var logprobTable = wire.For[logprobRequest](
 	wire.Parameter{Name: "context", Required: true, Canonical: "prompt", Remote: wire.NotRemote, Note: "the text before; empty: the model's end-of-text token"},
-	wire.Parameter{Name: "continuation", Required: true, NotEmpty: true, Remote: wire.NotRemote, Note: "the text whose probability is asked for"},
+	wire.Parameter{Name: "continuation", Required: true, NotEmpty: true, Remote: wire.NotRemote, Note: "the text to score"},
 )
 
 // translateTable describes the body of POST /v1/engines/{engine_id}/translate.

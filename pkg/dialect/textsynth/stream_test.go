@@ -21,13 +21,13 @@ import (
 	"glossa/pkg/llm/llmtest"
 )
 
-// endless says a word until it is left or its context ends. It waits for a token on
-// step, if there is one, before each word.
+// endless repeats a word until it is stopped or its context ends. It waits for a value on
+// step, if step is set, before each word.
 type endless struct {
 	word    string
 	said    int
 	step    chan bool
-	stopped chan bool // closed when it is left
+	stopped chan bool // closed when it is stopped
 }
 
 func (b *endless) Generate(ctx context.Context, _ *llm.Request) iter.Seq2[llm.Chunk, error] {
@@ -50,7 +50,7 @@ func (b *endless) Generate(ctx context.Context, _ *llm.Request) iter.Seq2[llm.Ch
 	}
 }
 
-// leaver is a client that is gone after some writes.
+// leaver is a client that disconnects after some writes.
 type leaver struct {
 	*httptest.ResponseRecorder
 	writes int
@@ -63,8 +63,8 @@ func (w *leaver) Write(b []byte) (int, error) {
 	return w.ResponseRecorder.Write(b)
 }
 
-// A client that leaves stops the backend within the chunk, and nothing stays behind:
-// the bubble would notice a goroutine.
+// A client that disconnects stops the backend at the next chunk, and no goroutine is left:
+// the synctest bubble would detect it.
 func TestClientLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &endless{word: "word ", stopped: make(chan bool)}
@@ -82,7 +82,7 @@ func TestClientLeaves(t *testing.T) {
 	})
 }
 
-// Without a stream a client that is gone shows in the context alone.
+// Without a stream only the context shows that a client has disconnected.
 func TestClientLeavesWhole(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -96,7 +96,7 @@ func TestClientLeavesWhole(t *testing.T) {
 	}
 }
 
-// An error after the first answer is an answer of its own, and tells no secret.
+// An error after the first answer is a separate answer, and contains no secret.
 func TestErrorInStream(t *testing.T) {
 	for engine, want := range map[string]string{"breaks": "the model <x> failed", "bug": "internal error"} {
 		w := ask(newFixture(), "POST", "/v1/engines/"+engine+"/completions", `{"prompt":"x","stream":true}`)
@@ -123,7 +123,7 @@ func chunk(r *bufio.Reader) (string, error) {
 	return strings.TrimSuffix(string(b), "\r\n"), nil
 }
 
-// dial sends a request over a socket and returns what comes after the headers.
+// dial sends a request over a socket and returns a reader of the bytes after the headers.
 func dial(t *testing.T, server *httptest.Server, path, body string) *bufio.Reader {
 	t.Helper()
 	conn, err := net.Dial("tcp", server.Listener.Addr().String())
@@ -146,13 +146,13 @@ func dial(t *testing.T, server *httptest.Server, path, body string) *bufio.Reade
 	return r
 }
 
-// On the wire each answer is one chunk with its line feeds in it, however long, and
-// comes before the next one is made: clients take a chunk for an answer.
+// On the wire each answer is one chunk that includes its line feeds, whatever its length,
+// and is sent before the next one is generated: clients treat a chunk as an answer.
 func TestChunks(t *testing.T) {
 	for _, size := range []int{1, 2000, 2048, 4096, 100_000} {
 		b := &endless{word: strings.Repeat("w", size), step: make(chan bool), stopped: make(chan bool)}
 		server := httptest.NewServer((&httpx.Mux{Routes: Routes(Config{Models: llmtest.Catalog{model("m", b)}})}).Handler())
-		go func() { b.step <- true }() // no header comes before the first answer
+		go func() { b.step <- true }() // headers come with the first answer
 		r := dial(t, server, "/v1/engines/m/completions", `{"prompt":"x","stream":true}`)
 		want := `{"text":"` + b.word + `","reached_end":false}` + "\n\n"
 		for i := range 3 {
@@ -169,7 +169,7 @@ func TestChunks(t *testing.T) {
 	}
 }
 
-// The last answer, and an error, are chunks of their own too.
+// The last answer, and an error, are separate chunks, too.
 func TestLastChunk(t *testing.T) {
 	server := httptest.NewServer(newFixture())
 	defer server.Close()

@@ -19,7 +19,7 @@ func newLogprob(s *llm.Score, used llm.Usage) logprobAnswer {
 	}
 }
 
-// request translates a request for translations; every error names the key at fault.
+// request translates a request for translations. Every error names the key at fault.
 func (t *translateRequest) request() (*llm.TranslateRequest, error) {
 	req := &llm.TranslateRequest{Texts: t.Text, Beams: defaultBeams, SplitSentences: true}
 	var err error
@@ -41,11 +41,11 @@ func (t *translateRequest) request() (*llm.TranslateRequest, error) {
 	return req, nil
 }
 
-// language returns the code that was sent under a name. Only a source can be auto.
+// language validates the code of a parameter. Only a source can be auto.
 func language(name, code string) (string, error) {
 	detect := name == "source_lang"
 	switch {
-	case known(code), detect && code == auto:
+	case knownLanguage(code), detect && code == auto:
 		return code, nil
 	case detect:
 		return "", wire.Invalid(name, "%.40q is neither the code of a language that is served nor %q", code, auto)
@@ -55,8 +55,8 @@ func language(name, code string) (string, error) {
 	return "", wire.Invalid(name, "%.40q is not the code of a language that is served", code)
 }
 
-// answer translates translations. The language detected is that which was sent,
-// unless it was to be detected.
+// answer translates translations. The detected language is the one that was sent, unless it
+// was auto.
 func (t *translateRequest) answer(list []llm.Translation, used llm.Usage) translateAnswer {
 	out := translateAnswer{Translations: make([]translation, len(list)), InputTokens: used.Input, OutputTokens: used.Output}
 	for i, made := range list {

@@ -94,7 +94,7 @@ func TestLanguages(t *testing.T) {
 		}
 	}
 	for _, code := range []string{"", "br", "ns", "EN", "en ", "en-GB", "eng", "a", "zz", "auto "} {
-		if known(code) {
+		if knownLanguage(code) {
 			t.Errorf("%q is known", code)
 		}
 	}
@@ -113,7 +113,7 @@ func TestParameters(t *testing.T) {
 	}
 	for _, p := range Parameters() {
 		if !keys[p.Name] || p.Disposition != wire.Honoured && p.Disposition != wire.Refused || p.Note == "" {
-			t.Errorf("%+v has no key of its own", p)
+			t.Errorf("%+v has no key", p)
 		}
 		delete(keys, p.Name)
 	}
@@ -122,8 +122,8 @@ func TestParameters(t *testing.T) {
 	}
 }
 
-// FuzzRequests: no body makes the dialect panic, every refusal is the client's fault,
-// and what is taken is in range.
+// FuzzRequests: no body makes the dialect panic, every rejection is a client error, and
+// accepted values are in range.
 func FuzzRequests(f *testing.F) {
 	f.Add([]byte(`{"context":"The lazy","continuation":" dog"}`))
 	f.Add([]byte(`{"text":["a","b"],"source_lang":"auto","target_lang":"nso","num_beams":5,"split_sentences":false}`))
@@ -138,7 +138,7 @@ func FuzzRequests(f *testing.F) {
 		case err != nil:
 			clientsFault(t, body, err)
 		case len(req.Texts) < 1, len(req.Texts) > 64, req.Beams < 1, req.Beams > 5,
-			!known(req.Target), req.Source != "" && !known(req.Source):
+			!knownLanguage(req.Target), req.Source != "" && !knownLanguage(req.Source):
 			t.Errorf("%q was taken as %+v", body, req)
 		}
 	})

@@ -1,9 +1,9 @@
 // Package textsynth speaks the TextSynth REST protocol: completions, translations,
 // log-probabilities and tokens. It knows HTTP and llm, nothing of models or tokenizers.
 //
-// Source: seed 001 §1.3-1.6, and what its clients rely on: the additions of later
-// years (lists of prompts, seed, schema, grammar, finish_reason, num_tokens,
-// token_content_type), and total_tokens, which an early one reads.
+// Source: seed 001 §1.3-1.6, and its clients' requirements: later additions (lists of
+// prompts, seed, schema, grammar, finish_reason, num_tokens, token_content_type), and
+// total_tokens, which an early client reads.
 package textsynth
 
 import (
@@ -12,8 +12,8 @@ import (
 	"glossa/pkg/wire"
 )
 
-// completionRequest is the body of POST /v1/engines/{engine_id}/completions. Its keys
-// are described by [completionTable]; the other requests have tables too.
+// completionRequest is the body of POST /v1/engines/{engine_id}/completions.
+// [completionTable] describes its keys; the other requests have tables, too.
 type completionRequest struct {
 	Prompt            wire.Many[string]  `json:"prompt"`
 	MaxTokens         *int               `json:"max_tokens"`
@@ -33,14 +33,14 @@ type completionRequest struct {
 	Grammar           *string            `json:"grammar"` // GBNF
 }
 
-// completionAnswer is an answer; of a stream, one of several.
+// completionAnswer is an answer, or one of several answers of a stream.
 type completionAnswer struct {
 	Text       wire.Many[string] `json:"text" doc:"the text; a list if n is above 1 or prompt is a list"`
 	ReachedEnd bool              `json:"reached_end" doc:"whether this is the last answer of a stream"`
 	*completionEnd
 }
 
-// completionEnd is what only the last answer of a stream has.
+// completionEnd holds the keys that only the last answer of a stream has.
 type completionEnd struct {
 	TruncatedPrompt bool               `json:"truncated_prompt,omitempty" doc:"whether the prompt lost its beginning, as it did not fit the context"`
 	FinishReason    wire.Many[string]  `json:"finish_reason" doc:"stop or length; a list if text is one"`

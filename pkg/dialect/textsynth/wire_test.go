@@ -62,7 +62,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// What a request used is counted, and what it asked for arrives.
+// The usage of a request is counted, and the model receives its parameters.
 func TestUsage(t *testing.T) {
 	f := newFixture()
 	ask(f, "POST", gptj, `{"context":"a b","continuation":" c"}`)
@@ -83,7 +83,7 @@ const (
 	toFR = `{"text":["hi"],"source_lang":"en","target_lang":"fr"}`
 )
 
-// Names of engines hold slashes, colons and percent signs, escaped or not.
+// Names of engines may contain slashes, colons and percent signs, escaped or not.
 func TestEngines(t *testing.T) {
 	for _, name := range []string{"gptj_6B", "local/gptj_6B", "local%2fgptj_6B", "org/gpt:1%20%25", "org%2Fgpt%3A1%20%25", "local/org/gpt:1 %25"} {
 		name = strings.ReplaceAll(name, " ", "%20")
@@ -94,8 +94,8 @@ func TestEngines(t *testing.T) {
 	}
 }
 
-// TestDifferences lists where this dialect departs from seed 001, or decides what it
-// leaves open, each with the reason and shown to be so.
+// TestDifferences lists and checks the differences from seed 001, and decisions that it
+// leaves open, each with its reason.
 func TestDifferences(t *testing.T) {
 	for _, test := range []struct {
 		seed, reason string

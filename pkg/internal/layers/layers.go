@@ -1,7 +1,6 @@
-// Package layers holds the table of packages and what each may import, and checks
-// a source tree against it. It parses the files itself and runs no command, so
-// that the cache of go test knows which files the verdict came from. It refuses to
-// know what the packages do.
+// Package layers holds the table of packages and their allowed imports, and checks a source
+// tree against it. It parses the files itself and runs no command, so that the cache of go
+// test tracks the files that it reads. It does not know what the packages do.
 package layers
 
 import (
@@ -22,29 +21,29 @@ import (
 // A Layer is one row of the table.
 type Layer struct {
 	Floor int
-	May   []string // rows of which it may import packages; "..." is every lower floor
+	May   []string // rows whose packages it may import; "..." is every lower floor
 
 	Environment bool     // it may read the process's environment
-	Outside     []string // prefixes of modules that need leave and have it here
-	Never       []string // rows that it may not reach by any way
+	Outside     []string // prefixes of guarded modules that it may import
+	Never       []string // rows that it may not import, even indirectly
 }
 
-// A Table has a row for each package; the key may end in "/*", one more element.
+// A Table has a row for each package. A key may end in "/*", which matches one element.
 type Table struct {
 	Module    string
 	Rows      map[string]Layer
-	Guarded   []string // prefixes of import paths that need a row's leave
+	Guarded   []string // prefixes of import paths that only rows with Outside may import
 	Forbidden []string // imports that no package may have
 	Exclusive map[string][]string
 }
 
-// Package is what the check needs of a package.
+// A Package holds the imports of a package.
 type Package struct {
-	imports map[string]token.Position // of each import, where it stands first
+	imports map[string]token.Position // first position of each import
 	faults  []error
 }
 
-// Check returns what breaks the table in the tree fsys.
+// Check returns the violations of the table in the tree fsys.
 func (t *Table) Check(fsys fs.FS) []error {
 	packages, err := t.load(fsys)
 	if err != nil {
@@ -54,7 +53,7 @@ func (t *Table) Check(fsys fs.FS) []error {
 	for _, dir := range slices.Sorted(maps.Keys(packages)) {
 		key := t.row(dir)
 		if key == "" {
-			errs = append(errs, fmt.Errorf("%s: not in the table: give it a floor", dir))
+			errs = append(errs, fmt.Errorf("%s: not in the table: add a row with its floor", dir))
 			continue
 		}
 		errs = append(errs, packages[dir].faults...)
@@ -88,7 +87,7 @@ func (t *Table) checkImports(dir, key string, p *Package) (errs []error) {
 		}
 		for _, prefix := range t.Guarded {
 			if under(imported, prefix) && !slices.ContainsFunc(row.Outside, func(p string) bool { return under(imported, p) }) {
-				fault("this package has no leave to")
+				fault("the package's row does not allow it")
 			}
 		}
 		ours, ok := strings.CutPrefix(imported, t.Module+"/")
@@ -97,7 +96,7 @@ func (t *Table) checkImports(dir, key string, p *Package) (errs []error) {
 		}
 		other := t.row(ours)
 		if other == "" {
-			fault("it is not in the table")
+			fault("the imported package is not in the table")
 			continue
 		}
 		floor := t.Rows[other].Floor
@@ -126,12 +125,12 @@ func orNone(list []string) string {
 
 func under(name, prefix string) bool { return name == prefix || strings.HasPrefix(name, prefix+"/") }
 
-// checkReach follows the imports of dir, for the rows that it may never reach.
+// checkReach follows the imports of dir and checks the rows that it may never reach.
 func (t *Table) checkReach(dir, key string, packages map[string]*Package) (errs []error) {
 	if len(t.Rows[key].Never) == 0 {
 		return nil
 	}
-	via := map[string]string{dir: ""} // who imports it
+	via := map[string]string{dir: ""} // the importer of each package
 	for queue := []string{dir}; len(queue) > 0; queue = queue[1:] {
 		p := packages[queue[0]]
 		if p == nil {
@@ -156,8 +155,8 @@ func (t *Table) checkReach(dir, key string, packages map[string]*Package) (errs 
 	return errs
 }
 
-// checkRows checks the table itself: names that are misspelt would allow nothing
-// and forbid nothing.
+// checkRows checks the table itself: misspelt names would neither allow nor forbid
+// anything.
 func (t *Table) checkRows() (errs []error) {
 	for _, key := range slices.Sorted(maps.Keys(t.Rows)) {
 		row := t.Rows[key]
@@ -243,7 +242,8 @@ func (t *Table) parse(fsys fs.FS, name string, packages map[string]*Package) err
 	return nil
 }
 
-// ignored tells whether no build has the file, as is usual for generators.
+// ignored reports whether a build tag excludes the file from every build, as is usual for
+// generators.
 func ignored(file *ast.File) bool {
 	for _, group := range file.Comments {
 		if group.Pos() > file.Package {

@@ -97,7 +97,7 @@ func Glossa() *Table {
 	return t
 }
 
-// guard adds what may not be imported, or by few.
+// guard adds the guarded and the forbidden imports.
 func (t *Table) guard() {
 	t.Guarded = []string{
 		"github.com/aws", "github.com/awslabs", "github.com/PaesslerAG", "github.com/prometheus", "github.com/getkin", "golang.org/x/term", "golang.org/x/crypto",
@@ -113,7 +113,7 @@ func (t *Table) guard() {
 	}
 }
 
-// grammars has the rows of the grammars.
+// grammars returns the rows of the grammars and of their automata.
 func grammars() map[string]Layer {
 	return map[string]Layer{
 		"pkg/grammar": {Floor: 0, May: []string{
@@ -128,7 +128,7 @@ func grammars() map[string]Layer {
 	}
 }
 
-// tokenizers has the rows of the tokenizers and of what they share.
+// tokenizers returns the rows of the tokenizers and of their common packages.
 func tokenizers() map[string]Layer {
 	return map[string]Layer{
 		"pkg/tokenizer": {Floor: 0, May: []string{"pkg/tokenizer/internal/encode"}},
