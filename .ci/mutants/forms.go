@@ -65,9 +65,9 @@ func spellings() []mutant {
 func meanings() []mutant {
 	return []mutant{
 		{"oneOf: what two alternatives accept", jsonschema, "compiler.exclusive", "list = append(list, c.unless(m.types, ch.of.node, ch.lists[m.with]))", "_ = append(list, c.unless(m.types, ch.of.node, ch.lists[m.with]))", jsonschema, schemas},
-		{"$ref: what stands beside it", jsonschema, "compiler.read", "ref != nil && c.draft <= draft7", "ref != nil", jsonschema, schemas},
-		{"additionalProperties: of one conjunct, for members of another", jsonschema, "compiler.member", "!said", "!said && len(set) == 0", jsonschema, schemas},
-		{"additionalProperties: of one conjunct, for patterns of another", jsonschema, "ofKind", "!said", "!said && len(set) == 0", jsonschema, schemas},
+		{"$ref: keywords next to it", jsonschema, "compiler.read", "ref != nil && c.draft <= draft7", "ref != nil", jsonschema, schemas},
+		{"additionalProperties: of one conjunct, for members of another", jsonschema, "compiler.member", "!declared", "!declared && len(set) == 0", jsonschema, schemas},
+		{"additionalProperties: of one conjunct, for patterns of another", jsonschema, "ofKind", "!declared", "!declared && len(set) == 0", jsonschema, schemas},
 		{"allOf: the laxer maxItems", jsonschema, "lesser", "b < a", "b > a", jsonschema, schemas},
 		{"uniqueItems is ignored", jsonschema, "supportedArray", "(a.Max < 0 || a.Max > 1)", "a.Max > 1<<30", jsonschema, schemas},
 		{"unevaluatedProperties is ignored", jsonschema, "compiler.leaveMembers", "facts.others = s.object.rest", "facts.others = c.anything", jsonschema, schemas},
@@ -76,10 +76,10 @@ func meanings() []mutant {
 		{"negated maps: a member need not satisfy all of them", jsonschema, "compiler.lead", "include(values, m.value)", "include(values[:0], m.value)", jsonschema, schemas},
 		{"uniqueItems is ignored next to contains", jsonschema, "compiler.countingRule", "s, true, max(n.last, 1)", "s, false, max(n.last, 1)", jsonschema, schemas},
 		{"a schema holds with its negation", jsonschema, "compiler.add", "cl.denied = append(cl.denied, t); slices.Contains(cl.seen, t)", "cl.denied = append(cl.denied, t); false", jsonschema, schemas},
-		{"maxLength beside a pattern", jsonschema, "compiler.stringText", "lesser(longest, most) != longest", "lesser(longest, most) == longest", jsonschema, schemas},
-		{"minLength beside a pattern", jsonschema, "compiler.stringText", "least, -1", "min(least, 0), -1", jsonschema, schemas},
+		{"maxLength next to a pattern", jsonschema, "compiler.stringText", "lesser(longest, most) != longest", "lesser(longest, most) == longest", jsonschema, schemas},
+		{"minLength next to a pattern", jsonschema, "compiler.stringText", "least, -1", "min(least, 0), -1", jsonschema, schemas},
 		{"required members that are not declared", jsonschema, "namesOf", "of.add(required)", "", jsonschema, schemas},
-		{"an array goes on after an item that there is not", jsonschema, "pruneArray", "a.Prefix, a.Items = a.Prefix[:i], -1", "a.Prefix = a.Prefix[:i]", jsonschema, schemas},
+		{"an array continues after an item without a text", jsonschema, "pruneArray", "a.Prefix, a.Items = a.Prefix[:i], -1", "a.Prefix = a.Prefix[:i]", jsonschema, schemas},
 		{"calls: text that is not UTF-8", calls, "leads", "0x80, 0x9F", "0x80, 0xBF", calls, "^Test"},
 		{"grammars: repetitions have one more", gbnf, "compiler.calls", "e, n.min, n.max", "e, n.min, max(n.max, n.max+min(n.max, 1))", gbnf, "^Test(Compile|Match)"},
 	}

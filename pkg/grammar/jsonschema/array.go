@@ -6,7 +6,7 @@ import (
 	"glossa/pkg/grammar/pushdown"
 )
 
-// itemSet returns what schemas that hold together say of item i of an array.
+// itemSet returns the schemas of item i of an array for which all of atoms hold.
 func itemSet(atoms []*schema, i int) (set []*schema) {
 	for _, s := range atoms {
 		a := s.array
@@ -21,7 +21,7 @@ func itemSet(atoms []*schema, i int) (set []*schema) {
 	return set
 }
 
-// include adds s to a set, but for what plainly says nothing.
+// include adds s to a set unless s plainly accepts everything.
 func include(set []*schema, s *schema) []*schema {
 	if s.isTrue() || slices.Contains(set, s) {
 		return set
@@ -29,8 +29,8 @@ func include(set []*schema, s *schema) []*schema {
 	return append(set, s)
 }
 
-// itemsOf returns how many items schemas that hold together allow, and the length of
-// the longest prefix.
+// itemsOf returns the bounds of the number of items that atoms allow together, and the
+// length of their longest prefix.
 func itemsOf(atoms []*schema) (least, most, longest int) {
 	most = -1
 	for _, s := range atoms {
@@ -68,7 +68,7 @@ func (c *compiler) arrayRule(cl *clause) (pushdown.ID, error) {
 	return id, nil
 }
 
-// relevant returns those of atoms that are about a type of values, and their key.
+// relevant returns the atoms that constrain a type of values, and their key.
 func relevant(of byte, atoms []*schema, about func(*schema) bool) (list []*schema, key string) {
 	for _, s := range atoms {
 		if about(s) {
@@ -111,10 +111,10 @@ func (c *compiler) arrayBody(a *pushdown.Array, atoms []*schema) error {
 	return supportedArray(a, atoms)
 }
 
-// maxUnique is how many items that differ an array may be asked to have.
+// maxUnique is the largest minItems of an array with unique items.
 const maxUnique = pushdown.MaxUnique
 
-// supportedArray refuses what is said of the items of an array together.
+// supportedArray refuses combinations of array keywords that are not supported.
 func supportedArray(a *pushdown.Array, atoms []*schema) error {
 	for _, s := range atoms {
 		f := s.array

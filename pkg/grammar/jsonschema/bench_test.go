@@ -30,7 +30,7 @@ func flat(n int) string {
 	return `{"type":"object","properties":{` + strings.Join(props, ",") + `},"required":[` + strings.Join(names, ",") + `],"additionalProperties":false}`
 }
 
-// tagged returns a oneOf of n objects told apart by a member.
+// tagged returns a oneOf of n objects that differ in the constant of a member.
 func tagged(n int) string {
 	var list []string
 	for i := range n {
@@ -55,7 +55,7 @@ func BenchmarkCompile(b *testing.B) {
 			}
 		})
 	}
-	// What reading the JSON alone takes, to compare.
+	// The time to read the JSON alone, for comparison.
 	b.Run("flat20/decode", func(b *testing.B) {
 		raw := []byte(flat(20))
 		for b.Loop() {

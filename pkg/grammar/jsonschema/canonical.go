@@ -7,8 +7,8 @@ import (
 	"glossa/pkg/grammar/pushdown"
 )
 
-// canonicalItems writes the items of unique arrays anew, their strings in canonical form:
-// there equal strings have equal texts.
+// canonicalItems rewrites the items of unique arrays with strings in canonical form, in
+// which equal strings have equal texts.
 func (c *compiler) canonicalItems() error {
 	unique := func(r pushdown.Rule) bool { return r.Array != nil && r.Array.Unique || r.Proc != nil && r.Proc.Unique }
 	if !slices.ContainsFunc(c.rules, unique) {
@@ -18,7 +18,7 @@ func (c *compiler) canonicalItems() error {
 	if err := c.step(len(c.rules)); err != nil {
 		return err
 	}
-	for i, spelled := range c.spelled() {
+	for i, spelled := range c.respellable() {
 		if !spelled || !unique(c.rules[i]) {
 			continue
 		}
@@ -63,16 +63,16 @@ func partsOf(r pushdown.Rule) (list []pushdown.ID) {
 // A copier copies rules with all that they call.
 type copier struct {
 	c    *compiler
-	made map[pushdown.ID]pushdown.ID // copies by what they are copies of, and by themselves
-	todo []pushdown.ID               // copies that still call what their originals do
+	made map[pushdown.ID]pushdown.ID // copies by their originals, and by themselves
+	todo []pushdown.ID               // copies that still call the rules of their originals
 }
 
-// spelled tells which rules lead to a string that may be spelled in several ways.
-func (c *compiler) spelled() []bool {
+// respellable reports, for each rule, whether it leads to a string with several spellings.
+func (c *compiler) respellable() []bool {
 	is := make([]bool, len(c.rules))
 	for again := true; again && c.spend(4*(len(c.rules)+c.sizes), 8*(len(c.rules)+c.sizes)) == nil; {
 		again = false
-		for i := len(is) - 1; i >= 0; i-- { // rules come after those that they are part of, but for recursion
+		for i := len(is) - 1; i >= 0; i-- { // rules come after their callers, except in recursion
 			r := &c.rules[i]
 			if !is[i] && (r.Text != nil && r.Text.DFA == automaton.String() || slices.ContainsFunc(partsOf(*r), func(id pushdown.ID) bool { return is[id] })) {
 				is[i], again = true, true
@@ -132,7 +132,7 @@ func copied(r pushdown.Rule) pushdown.Rule {
 	return r
 }
 
-// parts has a copy call copies.
+// parts replaces the calls of a copy by calls of copies.
 func (k *copier) parts(id pushdown.ID) (err error) {
 	set := func(part *pushdown.ID) {
 		if err == nil {

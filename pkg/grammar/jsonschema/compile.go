@@ -1,21 +1,21 @@
-// Package jsonschema compiles JSON Schema (drafts 4 to 2020-12) to programs of rules: a
-// text of a program is valid for its schema, and what is not supported is refused with the
-// place and the keyword. It refuses to know tokens, models and wire formats, and reads
-// nothing but the schema that it is given.
+// Package jsonschema compiles JSON Schema (drafts 4 to 2020-12) to programs of rules. Every
+// text of a program is valid for its schema. Unsupported schemas are refused with an error
+// that names the place and the keyword. The package knows neither tokens nor models nor
+// wire formats, and reads nothing but the given schema.
 //
-// Every valid value has a text, with these exceptions. Where validators read a pattern or
+// Every valid value has a text, with three exceptions. Where validators read a pattern or
 // a format differently, a text is valid in all readings (see TestDifferences). If a value
-// can be valid in more than 16,384 ways, or fewer of many schemas each, the program has
-// some of each alternative. If two alternatives of a oneOf may both hold and the overlap
-// cannot be excluded, the ways that would need it are left out, as long as others remain
-// for values of the same types: of the object itself, or of the member or item that would
-// have to be invalid for the other alternative.
+// can be valid in more than 16,384 ways, or in fewer ways of many schemas each, the program
+// has some ways of each alternative. If two alternatives of a oneOf may both hold and the
+// overlap cannot be excluded, the program leaves out the ways that would need the exclusion,
+// provided that other ways remain for values of the same types: of the object itself, or of
+// the member or item that would have to be invalid for the other alternative.
 //
-// Supported are all keywords of validation and application, but for $dynamicRef and
-// $recursiveRef that lead to different schemas from different places, and minItems above 64 with
-// uniqueItems. Not supported under not, if or oneOf are the opposite of uniqueItems and
-// formats that only annotate (see [glossa/pkg/grammar/automaton.Format] for the others);
-// elsewhere those formats are ignored.
+// The package supports all keywords of validation and application, except $dynamicRef and
+// $recursiveRef if they lead to different schemas from different places, and minItems above
+// 64 with uniqueItems. Under not, if or oneOf it does not support the opposite of uniqueItems
+// and formats that only annotate (see [glossa/pkg/grammar/automaton.Format] for the others);
+// elsewhere it ignores those formats.
 package jsonschema
 
 import (
@@ -27,24 +27,24 @@ import (
 	"glossa/pkg/grammar/pushdown"
 )
 
-// Compile returns the program of a JSON Schema: a text matches if it is the compact JSON
-// of a valid value, the members of its objects in the order of the schema. Errors are
-// [fault.Error]s.
+// Compile returns the program of a JSON Schema. A text matches if it is the compact JSON
+// of a valid value with the members of objects in the order of the schema. Errors are of
+// type [*fault.Error].
 func Compile(raw []byte, l automaton.Limits) (*pushdown.Program, error) {
 	return CompileWithin(automaton.NewBudget(context.Background()), raw, l)
 }
 
-// CompileWithin is [Compile] within a budget, which may have been used before. Where it
-// ends, the error names the place that was being compiled; where its context ends, what
-// the error says does not matter.
+// CompileWithin is [Compile] within a budget that may be partly spent. If the budget is
+// exhausted, the error names the place that was being compiled. If its context is done, the
+// error is unspecified.
 func CompileWithin(budget *automaton.Budget, raw []byte, l automaton.Limits) (*pushdown.Program, error) {
 	c := newCompiler(l)
-	c.work = budget
+	c.budget = budget
 	return c.compile(raw)
 }
 
 func (c *compiler) compile(raw []byte) (*pushdown.Program, error) {
-	root, named, err := decodeWithin(c.work, raw)
+	root, named, err := decodeWithin(c.budget, raw)
 	if err != nil {
 		return nil, err
 	}
@@ -68,8 +68,8 @@ func (c *compiler) compile(raw []byte) (*pushdown.Program, error) {
 
 // A compiler compiles one schema.
 type compiler struct {
-	work    *automaton.Budget
-	place   *value // what is being compiled, and by which of its keywords
+	budget  *automaton.Budget
+	place   *value // the place that is being compiled, for errors
 	keyword string
 
 	limits automaton.Limits
@@ -80,16 +80,16 @@ type compiler struct {
 	bases     map[*value]*url.URL
 	resources map[string]*value
 	anchors   map[anchor]*value
-	anchored  map[string][]dynamicAnchor // by name with a hash, "" for $recursiveAnchor
+	anchored  map[string][]dynamicAnchor // by name with a leading #, "" for $recursiveAnchor
 
-	schemas           int32 // made so far
+	schemas           int32 // number of schemas created
 	nothing, anything *schema
-	empty             map[string]bool // of sets, whether they are provably so
-	clashes           map[string]bool // of sets, whether that is quickly seen
-	narrowed          error           // why a way in which a value can be valid was left out, nil if none was
+	empty             map[string]bool // by set: whether provably no value holds
+	clashes           map[string]bool // by set: whether a quick check finds a contradiction
+	narrowed          error           // why a way was left out; nil if none was
 	texts             map[*value]string
 	sets              map[listKey]map[string]bool
-	unsure            int // strings that were found valid by a format that nothing asserts
+	annotated         int // matches of strings by formats that nothing asserts
 
 	strict, loose *languages
 	ranges        map[string]*automaton.DFA
@@ -101,13 +101,13 @@ type compiler struct {
 	origins []origin           // of the rules
 	sizes   int                // of rules
 	visits  int                // of evaluators and holding
-	closed  map[string]*schema // what schemas say of members and items that others do not evaluate
+	closed  map[string]*schema // schemas of unevaluated members and items
 	byOne   map[*schema]pushdown.ID
 	bySet   map[string]pushdown.ID
 	byText  map[pushdown.Text]pushdown.ID
 	byParts map[string]pushdown.ID
 	byAtoms map[string]pushdown.ID
-	queue   []func() error // bodies of rules that are still to be written
+	queue   []func() error // writes the remaining bodies of rules
 }
 
 func newCompiler(l automaton.Limits) *compiler {
@@ -135,44 +135,44 @@ func newCompiler(l automaton.Limits) *compiler {
 	return c
 }
 
-// An origin is a keyword of a schema, from which something comes.
+// An origin is the keyword of a schema from which a rule comes.
 type origin struct {
 	of      *value
 	keyword string
 }
 
-// at notes what is being compiled.
+// at records the place that is being compiled.
 func (c *compiler) at(s *schema, keyword string) {
 	if s.node != nil {
 		c.place, c.keyword = s.node, keyword
 	}
 }
 
-// atFirst notes that the first of some schemas is being compiled, if there is one.
+// atFirst records the first schema of a list as the place that is being compiled.
 func (c *compiler) atFirst(list []*schema, keyword string) {
 	if len(list) > 0 {
 		c.at(list[0], keyword)
 	}
 }
 
-// A step of compiling a schema takes about so much of the budget.
+// A step of compiling a schema costs about this much of the budget.
 const (
 	stepSteps = 6
 	stepBytes = 24
 )
 
-// step counts work and returns an error once the budget is at its end.
+// step charges n steps to the budget and returns an error once it is exhausted.
 func (c *compiler) step(n int) error { return c.spend(stepSteps*n, stepBytes*n) }
 
-// spend takes steps and bytes of the budget.
+// spend charges steps and bytes to the budget.
 func (c *compiler) spend(steps, bytes int) error {
-	if err := c.work.Spend(steps, bytes); err != nil {
+	if err := c.budget.Spend(steps, bytes); err != nil {
 		return fault.New(c.place.pointer(), c.keyword, "%v", err)
 	}
 	return nil
 }
 
-// built counts a new automaton, or says why there is none.
+// built charges a new automaton to the budget, or puts the place into its error.
 func (c *compiler) built(d *automaton.DFA, err error, s *schema, keyword string) (*automaton.DFA, error) {
 	if err != nil {
 		return nil, s.refuse(keyword, "%v", err)
@@ -181,7 +181,7 @@ func (c *compiler) built(d *automaton.DFA, err error, s *schema, keyword string)
 	return d, c.spend(len(d.States), 0)
 }
 
-// combine returns what an operation on two automata gives.
+// combine applies an operation to two automata.
 func (c *compiler) combine(op func(a, b *automaton.DFA) (*automaton.DFA, error), a, b *automaton.DFA, s *schema, keyword string) (*automaton.DFA, error) {
 	d, err := op(a, b)
 	return c.built(d, err, s, keyword)

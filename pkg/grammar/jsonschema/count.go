@@ -7,18 +7,18 @@ import (
 	"glossa/pkg/grammar/pushdown"
 )
 
-// Arrays of which items are counted, by contains or the negation of items, are general
-// rules: their states know how many items there are and how many of them match.
+// Arrays with counted items, by contains or the negation of items, are general rules: their
+// states hold the number of items and the number of matches.
 
 const (
 	maxCounting = 8    // schemas that count items of one array
 	maxCounts   = 2048 // states of such an array
 )
 
-// counts reports whether a says how many items match contains.
+// counts reports whether a bounds the number of items that match contains.
 func (a *arrayFacts) counts() bool { return a.contains != nil && (a.minMatches > 0 || a.maxMatch >= 0) }
 
-// countingRule returns the rule of arrays of which items are counted.
+// countingRule returns the rule of arrays with counted items.
 func (c *compiler) countingRule(atoms []*schema, key string) (pushdown.ID, error) {
 	n := &counting{c: c, atoms: atoms, states: map[counted]int32{}, proc: &pushdown.Proc{}}
 	n.least, n.most, n.longest = itemsOf(atoms)
@@ -53,20 +53,20 @@ func (c *compiler) countingRule(atoms []*schema, key string) (pushdown.ID, error
 // A counting writes the states of an array.
 type counting struct {
 	c                    *compiler
-	atoms, by            []*schema // by are those that count
+	atoms, by            []*schema // by: those with contains
 	least, most, longest int
-	last                 int     // items beyond so many are not told apart
-	unique               *schema // which asks that items differ; nil: none does
+	last                 int     // numbers of items from here on share states
+	unique               *schema // the first with uniqueItems; nil: none
 	states               map[counted]int32
 	todo                 []counted
 	proc                 *pushdown.Proc
 }
 
-// A counted is where an array is.
+// A counted is a position in an array.
 type counted struct {
 	after   byte // '[', ',' or 'i' for an item
 	items   int
-	matches [maxCounting]int // as far as they matter
+	matches [maxCounting]int // capped where more make no difference
 }
 
 // state returns the number of a state.
@@ -114,7 +114,7 @@ func (n *counting) body() error {
 	return nil
 }
 
-// enough reports whether as many items match as have to.
+// enough reports whether the required numbers of items match.
 func (n *counting) enough(at counted) bool {
 	for k, s := range n.by {
 		if at.matches[k] < s.array.minMatches {
@@ -124,7 +124,8 @@ func (n *counting) enough(at counted) bool {
 	return true
 }
 
-// items returns the calls of the next item: one for each set of schemas that it counts for.
+// items returns the calls of the next item: one for each set of contains schemas that it may
+// match.
 func (n *counting) items(at counted) (calls []pushdown.Call, err error) {
 	for which := range 1 << len(n.by) {
 		set, next, ok := itemSet(n.atoms, min(at.items, n.longest)), at, true
@@ -157,8 +158,8 @@ func (n *counting) items(at counted) (calls []pushdown.Call, err error) {
 	return calls, nil
 }
 
-// before returns how many of the items before the next may be equal to one that some
-// schemas count, at most; -1: there are none; maxUnique: that is not known.
+// before returns an upper bound of the earlier items that may equal the next one, which
+// the schemas of which count; -1: there are none; maxUnique: unknown.
 func (n *counting) before(at counted, which int) int32 {
 	if at.items == 0 {
 		return -1
@@ -170,7 +171,7 @@ func (n *counting) before(at counted, which int) int32 {
 	for k, s := range n.by {
 		a := s.array
 		switch {
-		case a.maxMatch < 0 && at.matches[k] >= a.minMatches: // it does not count any more
+		case a.maxMatch < 0 && at.matches[k] >= a.minMatches: // no longer counted
 		case which>>k&1 != 0:
 			most = min(most, at.matches[k]+min(at.items, a.from))
 		case at.items < n.last:
@@ -180,7 +181,7 @@ func (n *counting) before(at counted, which int) int32 {
 	return int32(most)
 }
 
-// notContained returns the negation of what s counts, always the same one.
+// notContained returns the negation of the contains of s, the same one for every call.
 func (c *compiler) notContained(s *schema) *schema {
 	a := s.array
 	if a.other == nil {

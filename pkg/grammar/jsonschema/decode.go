@@ -12,21 +12,21 @@ import (
 
 const (
 	maxBytes = 1 << 20 // of a schema
-	maxDepth = 200     // of values in each other
+	maxDepth = 200     // of nested values
 )
 
-// A value is a JSON value in its document, its members in their order.
+// A value is a JSON value in its document, with its members in order.
 type value struct {
 	kind   kind
 	yes    bool           // of a boolean
 	text   string         // of a string; a number as it is written
 	keys   []string       // of an object
 	items  []*value       // of an array, an object
-	index  map[string]int // of keys, where there are many
+	index  map[string]int // of keys, if there are many
 	parent *value
-	at     int // its place in the parent's items
+	at     int // index in the parent's items
 
-	schema *schema // what it says as a schema, once that was asked
+	schema *schema // its schema, created on first use
 }
 
 type kind uint8
@@ -40,7 +40,7 @@ const (
 	objectKind
 )
 
-// few is how many members are looked through one by one.
+// few is the largest number of members that are searched linearly.
 const few = 12
 
 // get returns the member key, or nil.
@@ -82,17 +82,17 @@ func (v *value) pointer() string {
 
 var escapeToken = strings.NewReplacer("~", "~0", "/", "~1")
 
-// A decoder reads a document that is known to be JSON into values.
+// A decoder reads a document of valid JSON into values.
 type decoder struct {
 	budget *automaton.Budget
 
 	text  string
 	at    int     // the next byte
-	slab  []value // from which values are taken
-	named bool    // the document may have names for its parts: an id or an anchor
+	slab  []value // values are allocated from it
+	named bool    // the document may have an id or an anchor
 }
 
-// decodeWithin reads raw, which must be one JSON value.
+// decodeWithin decodes raw, which must be one JSON value.
 func decodeWithin(budget *automaton.Budget, raw []byte) (v *value, named bool, err error) {
 	if len(raw) > maxBytes {
 		return nil, false, fault.New("", "", "it has %d bytes, and at most %d are read", len(raw), maxBytes)
@@ -120,7 +120,7 @@ func (d *decoder) next() byte {
 	}
 }
 
-// value reads a value that is number at of its parent.
+// value reads the value with index at in its parent.
 func (d *decoder) value(parent *value, at, depth int) (*value, error) {
 	if len(d.slab) == 0 {
 		if err := d.budget.Spend(64*16, 64*192); err != nil {
@@ -176,7 +176,7 @@ func (d *decoder) quoted() (s string) {
 	return s
 }
 
-// items reads what is in an array or an object, and its end.
+// items reads the elements or members of an array or an object, and its end.
 func (d *decoder) items(v *value, depth int) error {
 	for {
 		switch d.next() {

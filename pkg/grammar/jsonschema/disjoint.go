@@ -2,12 +2,12 @@ package jsonschema
 
 import "slices"
 
-// maxProof bounds how deep in values a proof that there is none looks.
+// maxProof bounds the depth of values to which a proof of emptiness descends.
 const maxProof = 8
 
-// exclusive returns the alternatives of a choice of which exactly one holds, such that
-// any of them may hold: each with the negation of those that it is not provably
-// disjoint from. The reasons are errors for where a negation is not supported.
+// exclusive turns a choice of exactly one alternative into a choice of any: it adds to each
+// alternative the negations of those from which it is not provably disjoint. The reasons
+// are the errors of unsupported negations.
 func (c *compiler) exclusive(cl *clause, ch choice) (lists [][]*schema, reasons []error, err error) {
 	ways := make([][]*clause, len(ch.lists))
 	base := cl.clone()
@@ -18,7 +18,7 @@ func (c *compiler) exclusive(cl *clause, ch choice) (lists [][]*schema, reasons 
 			return nil, nil, err
 		}
 		if ways[i], err = c.split(nil, way, 0, all); err == errWays {
-			ways[i] = []*clause{way} // whatever its choices
+			ways[i] = []*clause{way} // choices are ignored
 		} else if err != nil {
 			return nil, nil, err
 		}
@@ -45,8 +45,8 @@ func (c *compiler) exclusive(cl *clause, ch choice) (lists [][]*schema, reasons 
 	return lists, reasons, nil
 }
 
-// unless returns a schema that holds where other does not, and for values of types that
-// are not those of both anyway.
+// unless returns a schema that holds where other does not, and for values of all types
+// outside both.
 func (c *compiler) unless(both types, from *value, other []*schema) *schema {
 	not := c.negated(from, other...)
 	not.excludes = true
@@ -59,16 +59,17 @@ func (c *compiler) unless(both types, from *value, other []*schema) *schema {
 	return s
 }
 
-// A meeting is another list of clauses, and of which types a value may be in both.
-type meeting struct {
+// An overlapping is an overlap with another list of clauses: its index and the types of values
+// that may be in both.
+type overlapping struct {
 	with  int
 	types types
 }
 
-// overlaps returns the meetings of each list of clauses, as far as it is not provable
-// that there is none, in their order.
-func (c *compiler) overlaps(ways [][]*clause) ([][]meeting, error) {
-	table := make([][]meeting, len(ways))
+// overlaps returns, for each list of clauses, the other lists from which it is not provably
+// disjoint, in order.
+func (c *compiler) overlaps(ways [][]*clause) ([][]overlapping, error) {
+	table := make([][]overlapping, len(ways))
 	s := c.newSieve(ways)
 	for i := range ways {
 		near, err := s.near(i)
@@ -77,11 +78,11 @@ func (c *compiler) overlaps(ways [][]*clause) ([][]meeting, error) {
 		}
 		for _, j := range near {
 			of := c.overlap(ways[j], ways[i])
-			if err := c.step(1); err != nil { // a proof that was broken off proves nothing
+			if err := c.step(1); err != nil { // an interrupted proof proves nothing
 				return nil, err
 			}
 			if of != 0 {
-				table[i], table[j] = append(table[i], meeting{j, of}), append(table[j], meeting{i, of})
+				table[i], table[j] = append(table[i], overlapping{j, of}), append(table[j], overlapping{i, of})
 			}
 		}
 	}
@@ -104,13 +105,13 @@ func (c *compiler) overlap(a, b []*clause) (of types) {
 					both.atoms = append(both.atoms, s)
 				}
 			}
-			of |= c.left(both, maxProof)
+			of |= c.possibleTypes(both, maxProof)
 		}
 	}
 	return of
 }
 
-// clash reports whether no value is in a clause, as far as that is quickly seen.
+// clash reports whether a quick check shows that no value is in a clause.
 func (c *compiler) clash(cl *clause) (bool, error) {
 	if cl.dead || cl.types == 0 {
 		return true, nil
@@ -135,8 +136,7 @@ func (c *compiler) clash(cl *clause) (bool, error) {
 	return false, nil
 }
 
-// contradicts reports whether no value holds for all of a set because of their types and
-// of what they list.
+// contradicts reports whether the types and enumerations of a set exclude every value.
 func (c *compiler) contradicts(set []*schema) bool {
 	if len(set) < 2 {
 		return false
@@ -146,7 +146,7 @@ func (c *compiler) contradicts(set []*schema) bool {
 	if ok {
 		return is
 	}
-	c.clashes[key] = false // while that is not known
+	c.clashes[key] = false // ends recursion
 	if c.checkAll(set, 0) != nil {
 		return false
 	}
@@ -172,19 +172,19 @@ func (c *compiler) emptySet(set []*schema, depth int) bool {
 	if ok {
 		return empty
 	}
-	c.empty[key] = false // while that is not known
+	c.empty[key] = false // ends recursion
 	list, err := c.clauses(set)
 	if err != nil {
 		return false
 	}
-	empty = !slices.ContainsFunc(list, func(cl *clause) bool { return c.left(cl, depth-1) != 0 })
+	empty = !slices.ContainsFunc(list, func(cl *clause) bool { return c.possibleTypes(cl, depth-1) != 0 })
 	c.empty[key] = empty
 	return empty
 }
 
-// left returns the types of the values in a clause without choices, but for those of
-// which there is provably none.
-func (c *compiler) left(cl *clause, depth int) types {
+// possibleTypes returns the types of a clause without choices, without those of which there is
+// provably no value.
+func (c *compiler) possibleTypes(cl *clause, depth int) types {
 	if cl.dead || cl.types == 0 {
 		return 0
 	}
@@ -248,7 +248,7 @@ func (c *compiler) emptyObject(cl *clause, depth int) bool {
 	return false
 }
 
-// lesser returns the lesser of two bounds of which -1 is none.
+// lesser returns the lesser of two bounds; -1 is no bound.
 func lesser(a, b int) int {
 	if a < 0 || b >= 0 && b < a {
 		return b

@@ -8,7 +8,7 @@ import (
 	"glossa/pkg/grammar/automaton"
 )
 
-// canonical writes v such that equal values have equal texts.
+// canonical returns a text of v; equal values have equal texts.
 func (c *compiler) canonical(v *value) (string, error) {
 	if text, ok := c.texts[v]; ok {
 		return text, nil
@@ -56,8 +56,8 @@ func (c *compiler) write(v *value) (string, error) {
 	return "[" + strings.Join(parts, ",") + "]", nil
 }
 
-// A listKey tells lists of values apart: those that begin with the same place have
-// different lengths.
+// A listKey identifies a list of values by its first place and its length: lists with the
+// same first place differ in length.
 type listKey struct {
 	first *value
 	n     int
@@ -118,16 +118,16 @@ func (c *compiler) valid(v *value, s *schema) (bool, error) {
 		}
 	}
 	for _, t := range s.none {
-		unsure := c.unsure
+		annotated := c.annotated
 		if ok, err := c.valid(v, t); ok || err != nil {
-			return false, c.sure(unsure, t, err)
+			return false, c.checkAsserted(annotated, t, err)
 		}
 	}
 	for _, ch := range s.choices {
 		if ch.optional {
 			continue
 		}
-		holds, unsure := 0, c.unsure
+		holds, annotated := 0, c.annotated
 		for _, list := range ch.lists {
 			ok, err := c.validAll(v, list)
 			if err != nil {
@@ -138,7 +138,7 @@ func (c *compiler) valid(v *value, s *schema) (bool, error) {
 			}
 		}
 		if ch.exclusive && holds > 1 {
-			return false, c.sure(unsure, ch.of, nil)
+			return false, c.checkAsserted(annotated, ch.of, nil)
 		}
 		if holds == 0 {
 			return false, nil
@@ -147,10 +147,10 @@ func (c *compiler) valid(v *value, s *schema) (bool, error) {
 	return c.validRest(v, s)
 }
 
-// sure returns an error, err if there is one, if since so many strings another was found
-// valid by a format that nothing asserts, and s does not hold because of that.
-func (c *compiler) sure(unsure int, s *schema, err error) error {
-	if err == nil && c.unsure > unsure {
+// checkAsserted returns err, or an error if the count of annotated matches has grown since:
+// then s may fail to hold only because of a format that nothing asserts.
+func (c *compiler) checkAsserted(annotated int, s *schema, err error) error {
+	if err == nil && c.annotated > annotated {
 		return s.refuse("format", "whether it holds depends on a format that only annotates")
 	}
 	return err
@@ -165,7 +165,7 @@ func (c *compiler) validAll(v *value, list []*schema) (bool, error) {
 	return true, nil
 }
 
-// validPlain reports whether v is valid for what s says by itself.
+// validPlain reports whether v is valid for the keywords of s that apply no schema in place.
 func (c *compiler) validPlain(v *value, s *schema) (bool, error) {
 	if err := c.step(1); err != nil {
 		return false, err
@@ -196,7 +196,7 @@ func (c *compiler) validPlain(v *value, s *schema) (bool, error) {
 		return err == nil && s.number.holds(r), err
 	case of == stringType:
 		if s.formats != nil {
-			c.unsure++
+			c.annotated++
 		}
 		return c.validText(v.text, s)
 	case of == arrayType && s.array != nil:
@@ -261,7 +261,7 @@ func (c *compiler) validArray(v *value, s *schema) (bool, error) {
 	return a.contains == nil || matches >= a.minMatches && (a.maxMatch < 0 || matches <= a.maxMatch), nil
 }
 
-// has reports whether an object has a member as m asks for.
+// has reports whether an object has a member that satisfies m.
 func (c *compiler) has(v *value, m *member) (bool, error) {
 	for i, name := range v.keys {
 		ok, err := c.valid(&value{kind: stringKind, text: name}, m.key)
@@ -307,7 +307,7 @@ func (c *compiler) validObject(v *value, s *schema) (bool, error) {
 	return true, nil
 }
 
-// candidates returns the values of a clause if it has an enum or a const.
+// candidates returns the values of a clause with an enum or a const.
 func (c *compiler) candidates(cl *clause) (list []*value, ok bool, err error) {
 	from := shortest(cl.atoms)
 	if from == nil {
@@ -343,7 +343,7 @@ func shortest(atoms []*schema) []*value {
 	return from
 }
 
-// filter returns the different values that are wanted, in their order.
+// filter returns the distinct values for which want reports true, in order.
 func (c *compiler) filter(from []*value, want func(*value) (bool, error)) (list []*value, err error) {
 	seen := make(map[string]bool, len(from))
 	for _, v := range from {

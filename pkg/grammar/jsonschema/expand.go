@@ -7,25 +7,25 @@ import (
 
 const (
 	maxClauses  = 1 << 14 // ways in which one value can be valid
-	maxHolding  = 1 << 18 // schemas that hold in all of them
-	someClauses = 512     // those of more ways that are in the program
-	someHolding = 1 << 14 // schemas that may hold in all of those
-	maxTogether = 2048    // schemas that hold together
-	maxInPlace  = 1000    // schemas that apply to a value by way of each other
+	maxHolding  = 1 << 18 // schemas in all of them together
+	someClauses = 512     // ways that are kept if there are more than maxClauses
+	someHolding = 1 << 14 // schemas in all kept ways together
+	maxTogether = 2048    // schemas of one way
+	maxInPlace  = 1000    // length of a chain of in-place applicators
 )
 
-// A clause is a set of schemas that hold together, with what they apply to the value
-// by way of allOf, $ref and not; what remains to be chosen is in pending.
+// A clause is a conjunction of schemas, including those that they apply to the same value
+// by allOf, $ref and not; pending holds the open choices.
 type clause struct {
 	types   types
 	dead    bool      // no value
 	seen    []*schema // all
-	atoms   []*schema // those that say something by themselves
+	atoms   []*schema // those with keywords of their own
 	pending []choice
-	because error     // why the negation of an alternative is among them
+	because error     // why an alternative was negated
 	denied  []*schema // those that do not hold
-	open    []*schema // those that say something of unevaluated members or items
-	partial bool      // schemas hold that are not in it: open is ignored
+	open    []*schema // those with unevaluatedProperties or unevaluatedItems
+	partial bool      // more schemas hold than it contains: open is ignored
 }
 
 func (cl *clause) clone() *clause {
@@ -35,8 +35,8 @@ func (cl *clause) clone() *clause {
 	return &n
 }
 
-// check reads s and what applies with it to the same value, and returns an error if s
-// is among these.
+// check reads s and the schemas that it applies to the same value, and returns an error if
+// s is one of them.
 func (c *compiler) check(s *schema, depth int) error {
 	if s.mark == sound {
 		return nil
@@ -77,12 +77,12 @@ func (c *compiler) checkAll(list []*schema, depth int) error {
 	return nil
 }
 
-// conjunction returns the clause of a set of schemas, its choices pending.
+// conjunction returns the clause of a set of schemas, with its choices pending.
 func (c *compiler) conjunction(set []*schema) (*clause, error) {
 	return c.with(&clause{types: everyType}, set)
 }
 
-// add adds a schema to a clause. It was checked.
+// add adds a checked schema to a clause.
 func (c *compiler) add(cl *clause, s *schema) error {
 	if slices.Contains(cl.seen, s) {
 		return nil
@@ -127,8 +127,8 @@ func (c *compiler) add(cl *clause, s *schema) error {
 	return nil
 }
 
-// clauses returns the ways in which a set of schemas holds, without choices: a value
-// is valid if one of them holds.
+// clauses returns the disjunctive normal form of a set of schemas: a value is valid if one
+// of the clauses, which have no choices, holds.
 func (c *compiler) clauses(set []*schema) ([]*clause, error) {
 	cl, err := c.conjunction(set)
 	if err != nil {
@@ -139,11 +139,11 @@ func (c *compiler) clauses(set []*schema) ([]*clause, error) {
 
 const all = -1 // ways, not some of them
 
-// errWays is that there are more ways than maxClauses, or than maxHolding allows.
+// errWays is the error of more ways than maxClauses or maxHolding allow.
 var errWays = errors.New("there are too many ways in which the value can be valid")
 
-// someWays returns ways in which a clause holds: all or, of too many,
-// someClauses or fewer, some of each alternative. What is valid in another way is not in the program.
+// someWays returns the ways in which a clause holds: all of them or, if there are too many,
+// at most someClauses, some of each alternative. The program leaves out the other ways.
 func (c *compiler) someWays(cl *clause) ([]*clause, error) {
 	list, err := c.split(nil, cl, 0, all)
 	if err == errWays {
@@ -153,8 +153,8 @@ func (c *compiler) someWays(cl *clause) ([]*clause, error) {
 	return list, err
 }
 
-// split makes the choices of a clause and adds what comes of it to list: all ways, or
-// room of them.
+// split resolves the choices of a clause and appends the resulting ways to list: all of
+// them, or at most room.
 func (c *compiler) split(list []*clause, cl *clause, depth, room int) ([]*clause, error) {
 	if depth > maxInPlace {
 		return nil, cl.seen[0].refuse("anyOf", "more than %d choices hold together", maxInPlace)
@@ -174,7 +174,7 @@ func (c *compiler) split(list []*clause, cl *clause, depth, room int) ([]*clause
 			}
 			return c.split(list, closed, depth, room)
 		}
-		if ch, ok, err := c.which(cl); err != nil {
+		if ch, ok, err := c.memberChoice(cl); err != nil {
 			return nil, err
 		} else if ok {
 			cl.pending = []choice{ch}
@@ -236,7 +236,7 @@ func (c *compiler) split(list []*clause, cl *clause, depth, room int) ([]*clause
 	return list, nil
 }
 
-// with returns a clause to which a list of schemas is added.
+// with returns a copy of a clause with a list of schemas added.
 func (c *compiler) with(cl *clause, list []*schema) (*clause, error) {
 	way := cl.clone()
 	if err := c.spend(8, 256+8*(2*len(cl.seen)+len(cl.atoms)+6*len(cl.pending))); err != nil {
@@ -253,7 +253,7 @@ func (c *compiler) with(cl *clause, list []*schema) (*clause, error) {
 	return way, nil
 }
 
-// holds reports whether all of list are in the clause or say nothing.
+// holds reports whether each schema of list is in the clause or accepts everything.
 func (cl *clause) holds(list []*schema) bool {
 	for _, s := range list {
 		if !slices.Contains(cl.seen, s) && !(s.read && s.empty()) {

@@ -2,18 +2,18 @@ package jsonschema
 
 import "glossa/pkg/grammar/automaton"
 
-// extents are how many characters the strings of an automaton have, at least and at most.
+// extents bound the number of characters of an automaton's strings.
 type extents struct{ least, most int }
 
-// extent returns how many characters the strings of d have, at least and at most; most
-// is -1 where there is no end. An empty language has none.
+// extent returns the least and the largest number of characters of the strings of d. most
+// is -1 if there is no bound. Both are undefined for an empty language.
 func (c *compiler) extent(d *automaton.DFA) (least, most int) {
 	if d.Empty() {
 		return 0, 0
 	}
 	e, ok := c.extents[d]
 	if !ok {
-		_ = c.spend(16*len(d.States), 32*len(d.States)) // what comes next fails once that is too much
+		_ = c.spend(16*len(d.States), 32*len(d.States)) // an exhausted budget fails the next step
 		e = extents{shortestText(d), longestText(d)}
 		if c.extents == nil {
 			c.extents = map[*automaton.DFA]extents{}
@@ -23,7 +23,7 @@ func (c *compiler) extent(d *automaton.DFA) (least, most int) {
 	return e.least, e.most
 }
 
-// weight returns how many characters begin with an edge from a state: 0 or 1.
+// weight returns the number of characters that begin with an edge from a state: 0 or 1.
 func weight(s *automaton.State, e automaton.Edge) int {
 	if s.Content && e.Lo != '"' {
 		return 1
@@ -59,8 +59,8 @@ func shortestText(d *automaton.DFA) int {
 	}
 }
 
-// longestText goes through the states depth first: a cycle has no end, as from every
-// state an accepting one can be reached.
+// longestText searches the states depth first. A cycle makes texts unbounded, because an
+// accepting state can be reached from every state.
 func longestText(d *automaton.DFA) int {
 	const (
 		unseen = -1
@@ -102,8 +102,8 @@ func longestText(d *automaton.DFA) int {
 	}
 }
 
-// allKeys reports whether d has every string in canonical form. Automata are least, so
-// those of the same language have as many states.
+// allKeys reports whether d accepts every string in canonical form. Automata are minimal,
+// so those of the same language have the same number of states.
 func allKeys(d *automaton.DFA) bool {
 	key := automaton.Key()
 	if len(d.States) != len(key.States) {

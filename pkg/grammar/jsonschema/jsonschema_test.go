@@ -8,12 +8,12 @@ import (
 	"glossa/pkg/grammar/automaton"
 )
 
-// A form is a schema with texts that are in its program and texts that are not.
-type form struct{ schema, in, out string } // texts by spaces
+// An example is a schema with texts that are in its program and texts that are not.
+type example struct{ schema, in, out string } // texts are separated by spaces
 
-func try(t *testing.T, forms []form) {
+func try(t *testing.T, examples []example) {
 	t.Helper()
-	for _, f := range forms {
+	for _, f := range examples {
 		p, err := Compile([]byte(f.schema), automaton.Limits{})
 		if err != nil {
 			t.Errorf("%s: %v", f.schema, err)
@@ -33,7 +33,7 @@ func try(t *testing.T, forms []form) {
 }
 
 func TestScalars(t *testing.T) {
-	try(t, []form{
+	try(t, []example{
 		{`true`, `null true 1 -1.5e3 "x" [] [1,[]] {} {"a":{"b":[]}}`, `nul [1,] {"a":1,"a":2} 01 "\x"`},
 		{`{"type":"null"}`, `null`, `true 0`},
 		{`{"type":["boolean","null"]}`, `true false null`, `0 "true"`},
@@ -68,7 +68,7 @@ func TestScalars(t *testing.T) {
 }
 
 func TestEnums(t *testing.T) {
-	try(t, []form{
+	try(t, []example{
 		{`{"enum":["a",1,null,true,[1,{"b":2,"a":1}]]}`, `"a" 1 null true [1,{"b":2,"a":1}]`, `"b" 2 false [1,{"a":1,"b":2}] []`},
 		{`{"const":"é\"\n"}`, `"é\"\n"`, `"é" "\u00e9\"\n"`},
 		{`{"enum":[1.0,1,2.50,1e2,-0.0]}`, `1 2.5 100 0`, `1.0 2.50 1e2 -0 -0.0`},
@@ -85,7 +85,7 @@ func TestEnums(t *testing.T) {
 }
 
 func TestArrays(t *testing.T) {
-	try(t, []form{
+	try(t, []example{
 		{`{"type":"array"}`, `[] [1,"a",[null]]`, `{} [1,]`},
 		{`{"type":"array","items":{"type":"integer"},"minItems":1,"maxItems":2}`, `[1] [1,2]`, `[] [1,2,3] ["a"]`},
 		{`{"type":"array","items":false}`, `[]`, `[1]`},
@@ -123,7 +123,7 @@ func TestArrays(t *testing.T) {
 }
 
 func TestObjects(t *testing.T) {
-	try(t, []form{
+	try(t, []example{
 		{`{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"boolean"}},"required":["b"],"additionalProperties":false}`,
 			`{"a":1,"b":true} {"b":false}`, `{} {"a":1} {"b":true,"a":1} {"b":true,"c":1} {"b":1}`},
 		{`{"type":"object","properties":{"a":{"const":1}}}`, `{} {"a":1} {"a":1,"b":2} {"c":1}`, `{"a":2} {"b":2,"a":1} {"b":1,"b":2}`},
@@ -153,7 +153,7 @@ func TestObjects(t *testing.T) {
 }
 
 func TestUnevaluated(t *testing.T) {
-	try(t, []form{
+	try(t, []example{
 		{`{"type":"object","$ref":"#/$defs/x","properties":{"b":{}},"unevaluatedProperties":false,"$defs":{"x":{"properties":{"a":{"const":1}},"patternProperties":{"^p":{}}}}}`,
 			`{} {"b":2,"a":1} {"b":2,"a":1,"pq":3}`, `{"a":2} {"c":1} {"b":2,"c":1}`},
 		{`{"type":"object","allOf":[{"properties":{"a":{}}},{"allOf":[{"properties":{"b":{}}}]}],"unevaluatedProperties":{"type":"null"}}`, `{"a":1,"b":2,"c":null}`, `{"a":1,"c":3}`},
@@ -186,7 +186,7 @@ func TestUnevaluated(t *testing.T) {
 }
 
 func TestLogic(t *testing.T) {
-	try(t, []form{
+	try(t, []example{
 		{`{"anyOf":[{"type":"string"},{"type":"integer","minimum":3},{"type":"null"}]}`, `"a" 3 null`, `2 true`},
 		{`{"type":"object","properties":{"a":{},"b":{}},"anyOf":[{"required":["a"]},{"required":["b"]}],"additionalProperties":false}`,
 			`{"a":1} {"b":1} {"a":1,"b":1}`, `{}`},
@@ -244,7 +244,7 @@ func TestLogic(t *testing.T) {
 }
 
 func TestReferences(t *testing.T) {
-	try(t, []form{
+	try(t, []example{
 		{tree, `{"name":"a"} {"name":"a","children":[{"name":"b","children":[]}]}`, `{} {"name":"a","children":[{}]}`},
 		{`{"type":"array","items":{"$ref":"#"},"maxItems":1}`, `[] [[]] [[[]]]`, `[[],[]] [1]`},
 		{`{"$ref":"#/definitions/a%20~1~0b","definitions":{"a /~b":{"type":"null"}}}`, `null`, `1`},
@@ -263,7 +263,7 @@ func TestReferences(t *testing.T) {
 		{`{"$schema":"http://json-schema.org/draft-04/schema#","$ref":"#/definitions/n","minimum":3,"definitions":{"n":{"type":"integer"}}}`, `3 2`, `"x"`},
 		{`{"$schema":"http://json-schema.org/draft-04/schema#","const":3,"type":"integer"}`, `3 4`, `"x"`},
 		{`{"type":"object","properties":{"$ref":{"type":"string"}},"additionalProperties":false}`, `{"$ref":"x"}`, `{"$ref":1}`},
-		// Items that never end are just not there.
+		// Items without a finite text are absent.
 		{`{"type":"array","items":{"$ref":"#/$defs/x"},"$defs":{"x":{"type":"object","required":["x"],"properties":{"x":{"$ref":"#/$defs/x"}}}}}`, `[]`, `[{}]`},
 	})
 }
@@ -284,7 +284,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// Of the alternatives that a list of rules may be, none is empty and none is there twice.
+// Alternatives of rules are neither empty nor duplicated.
 func TestPruned(t *testing.T) {
 	p, err := Compile([]byte(`{"anyOf":[{"type":"object","required":["a"],"properties":{"a":false}},{"type":"string"},{"type":"string"}],"not":{"type":"null"}}`), automaton.Limits{})
 	if err != nil {
@@ -295,17 +295,17 @@ func TestPruned(t *testing.T) {
 	}
 }
 
-// What is left out of a program is valid, and what is in it is too.
+// A program may lack valid texts, but has no invalid ones.
 func TestNarrowed(t *testing.T) {
 	var pairs, all, one []string
 	for i := range 10 { // 1,024 ways
 		pairs = append(pairs, fmt.Sprintf(`{"anyOf":[{"required":["a%d"]},{"required":["b%d"]}]}`, i, i))
 		all, one = append(all, fmt.Sprintf(`"a%d":1`, i)), append(one, fmt.Sprintf(`"b%d":1`, i))
 	}
-	try(t, []form{
+	try(t, []example{
 		{`{"type":"object","allOf":[` + strings.Join(pairs, ",") + `]}`, "{" + strings.Join(all, ",") + "} {" + strings.Join(append(one[:9:9], all[9]), ",") + "}",
 			"{} {" + strings.Join(all[1:], ",") + "} 1"},
-		// Arrays of which two items are equal would be valid, and cannot be asked for.
+		// Arrays with two equal items would be valid, but the program cannot express them.
 		{`{"oneOf":[{"type":"array","uniqueItems":true},{"type":"array","minItems":2}]}`, `[] [1]`, `[1,2] {}`},
 		{`{"type":"object","oneOf":[{"required":["a"],"properties":{"a":{"type":"array","uniqueItems":true,"items":{"type":"string"}}}},{"required":["b"]}],"properties":{"a":{},"b":{}}}`,
 			`{"a":["x"]} {"b":1} {"a":1,"b":1} {"a":[1],"b":1}`, `{} {"a":["x"],"b":1} {"a":["x","x"]} {"a":["x","x"],"b":1}`},

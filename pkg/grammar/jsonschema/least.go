@@ -7,24 +7,23 @@ import (
 	"glossa/pkg/grammar/pushdown"
 )
 
-// maxLeast is how many bytes the shortest text of a schema may have: no model writes as
-// many.
-const maxLeast = 1 << 24
+// maxMinBytes bounds the shortest text of a schema, in bytes: no model writes more.
+const maxMinBytes = 1 << 24
 
-// maxDiffering is how many bytes the shortest text of an item may have that must differ
-// from others: texts that do are searched for byte by byte.
-const maxDiffering = 1 << 10
+// maxUniqueItemBytes bounds the shortest text of an item of a unique array, in bytes: the search
+// for a different text is byte by byte.
+const maxUniqueItemBytes = 1 << 10
 
-// endless is more bytes than any text has. So many times as may be asked for of anything
-// are no overflow.
-const endless = 1 << 32
+// unbounded is more bytes than any text has. Its product with any bound of a schema does not
+// overflow.
+const unbounded = 1 << 32
 
-// checkLeast refuses a program whose shortest text is too long, with the schema that
-// makes it so.
-func (c *compiler) checkLeast(start pushdown.ID) error {
+// checkMinBytes refuses a program whose shortest text is too long. The error names the schema
+// at fault.
+func (c *compiler) checkMinBytes(start pushdown.ID) error {
 	least := make([]int, len(c.rules))
 	for i := range least {
-		least[i] = endless
+		least[i] = unbounded
 	}
 	for again := true; again; {
 		if err := c.spend(2*(len(c.rules)+c.sizes), 0); err != nil {
@@ -32,26 +31,26 @@ func (c *compiler) checkLeast(start pushdown.ID) error {
 		}
 		again = false
 		for i := len(least) - 1; i >= 0; i-- {
-			if n := c.least(&c.rules[i], least); n < least[i] {
+			if n := c.minBytes(&c.rules[i], least); n < least[i] {
 				least[i], again = n, true
 			}
 		}
 	}
-	if least[start] <= maxLeast {
+	if least[start] <= maxMinBytes {
 		return nil
 	}
-	at, keyword := c.longest(start, least)
+	at, keyword := c.tooLong(start, least)
 	if keyword == "uniqueItems" && c.rules[at].Proc != nil {
-		return fault.New(c.origins[at].of.pointer(), keyword, "next to contains: enough items may not differ, or have more than %d bytes", maxDiffering)
+		return fault.New(c.origins[at].of.pointer(), keyword, "next to contains: enough items may not differ, or have more than %d bytes", maxUniqueItemBytes)
 	}
 	if keyword == "uniqueItems" {
-		return fault.New(c.origins[at].of.pointer(), keyword, "the shortest of its items that must differ has more than %d bytes, which is the bound", maxDiffering)
+		return fault.New(c.origins[at].of.pointer(), keyword, "the shortest of its items that must differ has more than %d bytes, which is the bound", maxUniqueItemBytes)
 	}
-	return fault.New(c.origins[at].of.pointer(), keyword, "its shortest value has more than %d bytes, which is the bound", maxLeast)
+	return fault.New(c.origins[at].of.pointer(), keyword, "its shortest value has more than %d bytes, which is the bound", maxMinBytes)
 }
 
-// least returns how few bytes a text of a rule has, about, by what is known of others.
-func (c *compiler) least(r *pushdown.Rule, of []int) int {
+// minBytes estimates the bytes of a rule's shortest text from the estimates of other rules.
+func (c *compiler) minBytes(r *pushdown.Rule, of []int) int {
 	n := 2
 	switch {
 	case r.Text != nil:
@@ -64,10 +63,10 @@ func (c *compiler) least(r *pushdown.Rule, of []int) int {
 		if more := r.Array.Min - len(r.Array.Prefix); more > 0 && r.Array.Items >= 0 {
 			n += more * (1 + of[r.Array.Items])
 		} else if more > 0 {
-			n = endless
+			n = unbounded
 		}
-		if hardToTell(r.Array, of) {
-			n = endless
+		if hasLongUniqueItems(r.Array, of) {
+			n = unbounded
 		}
 	case r.Object != nil:
 		members := 0
@@ -79,12 +78,12 @@ func (c *compiler) least(r *pushdown.Rule, of []int) int {
 		}
 		for i := range r.Object.Lead {
 			lo, hi := r.Object.Kinds(i)
-			n += 4 + leastExtra(r.Object.Extra[lo:hi], of)
+			n += 4 + minBytesOfExtra(r.Object.Extra[lo:hi], of)
 			members++
 		}
 		if missing := r.Object.Min - members; missing > 0 {
 			lo, _ := r.Object.Kinds(len(r.Object.Lead))
-			each := leastExtra(r.Object.Extra[lo:], of)
+			each := minBytesOfExtra(r.Object.Extra[lo:], of)
 			for _, p := range r.Object.Props {
 				if !p.Required {
 					each = min(each, len(p.Name)+of[p.Value])
@@ -93,35 +92,35 @@ func (c *compiler) least(r *pushdown.Rule, of []int) int {
 			n += missing * (4 + each)
 		}
 	case r.Proc != nil:
-		n = c.leastOfProc(r.Proc, of)
+		n = c.minBytesOfProc(r.Proc, of)
 	default:
-		n = endless
+		n = unbounded
 		for _, id := range r.Any {
 			n = min(n, of[id])
 		}
 	}
-	return min(n, endless)
+	return min(n, unbounded)
 }
 
-// hardToTell reports whether items of an array must differ that are too long for that.
-func hardToTell(a *pushdown.Array, of []int) bool {
-	long := func(id pushdown.ID) bool { return maxDiffering < of[id] && of[id] <= maxLeast }
+// hasLongUniqueItems reports whether an array has unique items above maxUniqueItemBytes.
+func hasLongUniqueItems(a *pushdown.Array, of []int) bool {
+	long := func(id pushdown.ID) bool { return maxUniqueItemBytes < of[id] && of[id] <= maxMinBytes }
 	return a.Unique && a.Min > 1 && (slices.ContainsFunc(a.Prefix[:min(a.Min, len(a.Prefix))], long) ||
 		a.Items >= 0 && len(a.Prefix) < a.Min && long(a.Items))
 }
 
-// leastExtra returns how few bytes the value of an extra member of some kinds has.
-func leastExtra(kinds []pushdown.Extra, of []int) int {
-	n := endless
+// minBytesOfExtra returns the bytes of the shortest value of an extra member of some kinds.
+func minBytesOfExtra(kinds []pushdown.Extra, of []int) int {
+	n := unbounded
 	for _, x := range kinds {
 		n = min(n, of[x.Value])
 	}
 	return n
 }
 
-// leastOfProc returns how few bytes lead through a general rule.
-func (c *compiler) leastOfProc(p *pushdown.Proc, of []int) int {
-	least := slices.Repeat([]int{endless}, len(p.States))
+// minBytesOfProc returns the bytes of the shortest text of a general rule.
+func (c *compiler) minBytesOfProc(p *pushdown.Proc, of []int) int {
+	least := slices.Repeat([]int{unbounded}, len(p.States))
 	for again := true; again; {
 		again = false
 		for i := len(least) - 1; i >= 0; i-- {
@@ -145,15 +144,15 @@ func (c *compiler) leastOfProc(p *pushdown.Proc, of []int) int {
 	return least[0]
 }
 
-// differs reports whether a call of a unique rule can read an item that differs from those
-// before it.
+// differs reports whether a call of a unique rule can read an item that differs from all
+// earlier ones.
 func (c *compiler) differs(call *pushdown.Call, of []int) bool {
-	return call.Before < 0 || of[call.Rule] <= maxDiffering && c.countTexts(call.Rule) > int(call.Before)
+	return call.Before < 0 || of[call.Rule] <= maxUniqueItemBytes && c.countTexts(call.Rule) > int(call.Before)
 }
 
-// longest returns the rule that is too long though those that it calls are not, and the
-// keyword that makes it so.
-func (c *compiler) longest(id pushdown.ID, least []int) (at pushdown.ID, keyword string) {
+// tooLong returns the rule that is too long although its callees are not, and the keyword
+// at fault.
+func (c *compiler) tooLong(id pushdown.ID, least []int) (at pushdown.ID, keyword string) {
 	for range c.rules {
 		r := &c.rules[id]
 		var calls []pushdown.ID
@@ -166,7 +165,7 @@ func (c *compiler) longest(id pushdown.ID, least []int) (at pushdown.ID, keyword
 			if r.Array.Items >= 0 && r.Array.Min > len(r.Array.Prefix) {
 				calls = append(calls, r.Array.Items)
 			}
-			if hardToTell(r.Array, least) {
+			if hasLongUniqueItems(r.Array, least) {
 				return id, "uniqueItems"
 			}
 		case r.Object != nil:
@@ -184,7 +183,7 @@ func (c *compiler) longest(id pushdown.ID, least []int) (at pushdown.ID, keyword
 			}
 		case r.Proc != nil:
 			calls, keyword = partsOf(*r), "contains"
-			if r.Proc.Unique && !slices.ContainsFunc(calls, func(id pushdown.ID) bool { return least[id] > maxLeast }) {
+			if r.Proc.Unique && !slices.ContainsFunc(calls, func(id pushdown.ID) bool { return least[id] > maxMinBytes }) {
 				return id, "uniqueItems"
 			}
 		default:
@@ -192,7 +191,7 @@ func (c *compiler) longest(id pushdown.ID, least []int) (at pushdown.ID, keyword
 		}
 		next := never
 		for _, called := range calls {
-			long := least[called] > maxLeast
+			long := least[called] > maxMinBytes
 			if long && next == never || next != never && least[called] < least[next] && r.Any != nil {
 				next = called
 			}

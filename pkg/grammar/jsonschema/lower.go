@@ -14,11 +14,11 @@ const (
 	maxRules = 1 << 16
 	maxSize  = 1 << 18 // members, items and alternatives of all rules
 
-	// never is the rule that nothing matches.
+	// never is the rule without a text.
 	never pushdown.ID = 0
 )
 
-// keyOf returns a text that sets of the same schemas have in common.
+// keyOf returns the same text for sets of the same schemas.
 func keyOf(set []*schema) string {
 	ids := make([]int32, len(set))
 	for i, s := range set {
@@ -76,7 +76,7 @@ func (c *compiler) build(set []*schema) (pushdown.ID, error) {
 		return never, err
 	}
 	if from := shortest(cl.atoms); from != nil {
-		// Everything can be asked of values that are there.
+		// Enumerated values are validated directly.
 		list, err := c.filter(from, func(v *value) (bool, error) { return c.validAll(v, set) })
 		if err != nil {
 			return never, err
@@ -93,7 +93,7 @@ func (c *compiler) build(set []*schema) (pushdown.ID, error) {
 	}
 	var ids []pushdown.ID
 	var constants []*value
-	for _, cl := range simplest(c.supported(list)) {
+	for _, cl := range dropImplying(c.supported(list)) {
 		if err := cl.unsupported(); err != nil {
 			return never, err
 		}
@@ -113,11 +113,11 @@ func (c *compiler) build(set []*schema) (pushdown.ID, error) {
 	return c.any(append(ids, more...))
 }
 
-// supported leaves out the clauses of a oneOf for which others would have to be excluded
-// in a way that is not supported, unless no other is left for values of their types: what
-// is valid by them alone is not in the program. Those in which strings would have to lack a
-// format that only annotates stay, unless others are left and none has strings: if the
-// format is an annotation, no string is valid there either.
+// supported leaves out the clauses of a oneOf that need an unsupported exclusion of other
+// alternatives, unless no other clause remains for values of their types. The program lacks
+// the values that only such clauses accept. Clauses that exclude strings by a format that
+// only annotates stay, unless other clauses remain and none has strings: if the format is an
+// annotation, no string is valid there either.
 func (c *compiler) supported(list []*clause) []*clause {
 	if list = c.leaveOut(list, false); len(list) > 1 {
 		list = c.leaveOut(list, true)
@@ -125,19 +125,19 @@ func (c *compiler) supported(list []*clause) []*clause {
 	return list
 }
 
-// leaveOut leaves clauses out: those that lack a format, or the others.
+// leaveOut leaves out clauses with unsupported exclusions: by a format, or others.
 func (c *compiler) leaveOut(list []*clause, formats bool) []*clause {
-	leavable := func(cl *clause) bool { return leavable(cl, formats) }
-	first := slices.IndexFunc(list, leavable)
+	droppable := func(cl *clause) bool { return droppable(cl, formats) }
+	first := slices.IndexFunc(list, droppable)
 	if first < 0 {
 		return list
 	}
 	kept, lost := types(0), types(0)
 	for _, cl := range list {
-		if leavable(cl) {
-			lost |= c.left(cl, maxProof)
+		if droppable(cl) {
+			lost |= c.possibleTypes(cl, maxProof)
 		} else {
-			kept |= c.left(cl, maxProof)
+			kept |= c.possibleTypes(cl, maxProof)
 		}
 	}
 	if formats && (kept&stringType != 0 || kept == 0 || lost&^stringType != 0) || !formats && lost&^kept != 0 {
@@ -146,18 +146,18 @@ func (c *compiler) leaveOut(list []*clause, formats bool) []*clause {
 	if c.narrowed = list[first].because; c.narrowed == nil {
 		c.narrowed = list[first].unsupported()
 	}
-	return slices.DeleteFunc(slices.Clone(list), leavable)
+	return slices.DeleteFunc(slices.Clone(list), droppable)
 }
 
-// leavable reports whether a clause is of a oneOf and excludes another alternative in a
-// way that is not supported: by a format or otherwise.
-func leavable(cl *clause, formats bool) bool {
+// droppable reports whether a clause of a oneOf excludes another alternative in an
+// unsupported way: by a format or otherwise.
+func droppable(cl *clause, formats bool) bool {
 	return !formats && cl.because != nil && len(leadsOf(cl.atoms)) > maxLeads || slices.ContainsFunc(cl.atoms, func(s *schema) bool {
 		return s.refused != nil && (s.refused.Keyword == "format") == formats && (cl.because != nil || s.excludes)
 	})
 }
 
-// unsupported returns what of a clause is not, nil if all is.
+// unsupported returns the first unsupported part of a clause as an error, or nil.
 func (cl *clause) unsupported() error {
 	for _, s := range cl.atoms {
 		if s.refused != nil && cl.because != nil {
@@ -169,8 +169,8 @@ func (cl *clause) unsupported() error {
 	return nil
 }
 
-// simplest leaves out clauses that another of the list follows from.
-func simplest(list []*clause) []*clause {
+// dropImplying leaves out clauses that imply another clause of the list.
+func dropImplying(list []*clause) []*clause {
 	if len(list) == 1 || len(list) > 64 {
 		return list
 	}
@@ -188,7 +188,7 @@ func simplest(list []*clause) []*clause {
 	return out
 }
 
-// any returns the rule of values of any of some rules.
+// any returns the rule of the values of several rules.
 func (c *compiler) any(ids []pushdown.ID) (pushdown.ID, error) {
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
@@ -226,7 +226,7 @@ func (c *compiler) text(t pushdown.Text) (pushdown.ID, error) {
 	return id, err
 }
 
-// lower adds the rules of a clause without choices and constants, one a type of values.
+// lower appends the rules of a clause without choices and constants, one for each type.
 func (c *compiler) lower(ids []pushdown.ID, cl *clause) ([]pushdown.ID, error) {
 	for _, part := range []struct {
 		of   types
@@ -267,7 +267,7 @@ func (c *compiler) constants(cl *clause) (pushdown.ID, error) {
 	}))
 }
 
-// excluded returns the values of the types of a clause that it is not.
+// excluded returns the values that a clause excludes by not, of its types.
 func (c *compiler) excluded(cl *clause) (list []*value) {
 	for _, s := range cl.atoms {
 		for _, v := range s.not {
@@ -284,7 +284,7 @@ func (c *compiler) literal(texts []string) (pushdown.ID, error) {
 	if len(texts) == 0 {
 		return never, nil
 	}
-	key := strings.Join(texts, "\n") // which is in no JSON text
+	key := strings.Join(texts, "\n") // no JSON text contains a newline
 	d, ok := c.literals[key]
 	if !ok {
 		if err := c.spend(8*len(key), 96*len(key)); err != nil {
@@ -320,7 +320,7 @@ func (c *compiler) values(list []*value) (ids []pushdown.ID, err error) {
 	return append(ids, id), err
 }
 
-// arrayOf returns the rule of an array whose items are given.
+// arrayOf returns the rule of one array, v.
 func (c *compiler) arrayOf(v *value) (pushdown.ID, error) {
 	a := &pushdown.Array{Items: -1, Min: len(v.items), Max: len(v.items)}
 	for _, item := range v.items {
@@ -337,7 +337,7 @@ func (c *compiler) arrayOf(v *value) (pushdown.ID, error) {
 	return c.newRule(pushdown.Rule{Array: a}, len(a.Prefix))
 }
 
-// objectOf returns the rule of an object whose members are given, in their order.
+// objectOf returns the rule of one object, v, with its members in order.
 func (c *compiler) objectOf(v *value) (pushdown.ID, error) {
 	o := &pushdown.Object{Max: -1}
 	for i, name := range v.keys {

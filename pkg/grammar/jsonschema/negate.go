@@ -7,12 +7,13 @@ import (
 	"glossa/pkg/grammar/fault"
 )
 
-// maxExclusive bounds the alternatives of a oneOf whose negation is asked.
+// maxExclusive bounds the alternatives of a negated oneOf.
 const maxExclusive = 32
 
-// negation returns a schema that holds where s does not: one of what s says does not
-// hold. What has no negation here refuses the values that it may be about; if the negation
-// excludes an alternative of a oneOf, such ways may be left out.
+// negation returns a schema that holds where s does not: at least one keyword of s fails.
+// For a keyword without a supported negation, the result refuses the values that the keyword
+// may constrain. If the negation excludes an alternative of a oneOf, such ways may be left
+// out.
 func (c *compiler) negation(s *schema, excludes bool) (*schema, error) {
 	if !excludes && s.opposite != nil {
 		return s.opposite, nil
@@ -28,16 +29,16 @@ func (c *compiler) negation(s *schema, excludes bool) (*schema, error) {
 		n.add(c.derive(s.node))
 	}
 	if s.types != everyType {
-		n.of1(everyType&^s.types, func(*schema) {})
+		n.addFor(everyType&^s.types, func(*schema) {})
 	}
 	for _, list := range s.enums {
 		n.add(n.c.noneOf(s, list)...)
 	}
 	if s.not != nil {
-		n.of1(everyType, func(t *schema) { t.enums = [][]*value{s.not} })
+		n.addFor(everyType, func(t *schema) { t.enums = [][]*value{s.not} })
 	}
 	if s.formats != nil && s.types&stringType != 0 {
-		n.of1(stringType, func(t *schema) { t.refused, t.excludes = s.unasserted(), excludes })
+		n.addFor(stringType, func(t *schema) { t.refused, t.excludes = s.unasserted(), excludes })
 	}
 	n.numbers(s.number)
 	n.strings(s.text)
@@ -63,7 +64,7 @@ func (c *compiler) negation(s *schema, excludes bool) (*schema, error) {
 	return n.result()
 }
 
-// noneOf returns schemas that together hold for the values that are none of list.
+// noneOf returns schemas that together hold for the values that are not in list.
 func (c *compiler) noneOf(s *schema, list []*value) []*schema {
 	scalars := c.derive(s.node)
 	all := []*schema{scalars}
@@ -77,7 +78,7 @@ func (c *compiler) noneOf(s *schema, list []*value) []*schema {
 	return all
 }
 
-// same returns a schema that holds for what is equal to v.
+// same returns a schema that holds for the values equal to v.
 func (c *compiler) same(s *schema, v *value) *schema {
 	t := c.derive(s.node)
 	var items []*schema
@@ -121,8 +122,8 @@ func (n *negator) negated(from *value, s ...*schema) *schema {
 // add adds a way: all of list hold.
 func (n *negator) add(list ...*schema) { n.ways = append(n.ways, list) }
 
-// of1 adds a way of one schema, of values of some types.
-func (n *negator) of1(of types, set func(*schema)) {
+// addFor adds a way of one schema, for values of some types.
+func (n *negator) addFor(of types, set func(*schema)) {
 	t := n.c.derive(n.of.node)
 	t.types = of
 	set(t)
@@ -131,18 +132,18 @@ func (n *negator) of1(of types, set func(*schema)) {
 
 // refuse adds a way that is not supported.
 func (n *negator) refuse(of types, keyword string) {
-	n.of1(of, func(t *schema) {
+	n.addFor(of, func(t *schema) {
 		t.excludes = n.excludes
 		t.refused = fault.New(n.of.node.pointer(), keyword, "its opposite is asked for here (by not, if or oneOf), which is not supported")
 	})
 }
 
-// unasserted is why nothing can depend on whether a string has a format of s.
+// unasserted returns the error of a schema that depends on a format of s that only annotates.
 func (s *schema) unasserted() *fault.Error {
 	return fault.New(s.node.pointer(), "format", "%q only annotates, and here (under not, if or oneOf) it would have to be asserted", s.formats[0])
 }
 
-// result is a choice of the ways; it is kept, and its opposite is the schema itself.
+// result returns and caches the choice of the ways. Its opposite is the schema itself.
 func (n *negator) result() (*schema, error) {
 	var s *schema
 	switch {
@@ -163,8 +164,8 @@ func (n *negator) result() (*schema, error) {
 	return s, n.c.check(s, 0)
 }
 
-// choice adds the ways in which a choice is not made: no alternative holds or, where
-// only one may, two of them do.
+// choice adds the ways in which a choice fails: no alternative holds or, in an exclusive
+// choice, two of them do.
 func (n *negator) choice(ch choice) error {
 	var none []*schema
 	for _, list := range ch.lists {
@@ -190,16 +191,16 @@ func (n *negator) numbers(f *numberFacts) {
 		return
 	}
 	if f.min != nil {
-		n.of1(numberType, func(t *schema) { t.number = &numberFacts{max: f.min, openMax: !f.openMin} })
+		n.addFor(numberType, func(t *schema) { t.number = &numberFacts{max: f.min, openMax: !f.openMin} })
 	}
 	if f.max != nil {
-		n.of1(numberType, func(t *schema) { t.number = &numberFacts{min: f.max, openMin: !f.openMax} })
+		n.addFor(numberType, func(t *schema) { t.number = &numberFacts{min: f.max, openMin: !f.openMax} })
 	}
 	for _, m := range f.multiples {
-		n.of1(numberType, func(t *schema) { t.number = &numberFacts{others: []*big.Rat{m}} })
+		n.addFor(numberType, func(t *schema) { t.number = &numberFacts{others: []*big.Rat{m}} })
 	}
 	for _, m := range f.others {
-		n.of1(numberType, func(t *schema) { t.number = &numberFacts{multiples: []*big.Rat{m}} })
+		n.addFor(numberType, func(t *schema) { t.number = &numberFacts{multiples: []*big.Rat{m}} })
 	}
 }
 
@@ -208,22 +209,22 @@ func (n *negator) strings(f *stringFacts) {
 		return
 	}
 	if f.min > 0 {
-		n.of1(stringType, func(t *schema) { t.text = &stringFacts{max: f.min - 1} })
+		n.addFor(stringType, func(t *schema) { t.text = &stringFacts{max: f.min - 1} })
 	}
 	if f.max >= 0 {
-		n.of1(stringType, func(t *schema) { t.text = &stringFacts{min: f.max + 1, max: -1} })
+		n.addFor(stringType, func(t *schema) { t.text = &stringFacts{min: f.max + 1, max: -1} })
 	}
 	for _, l := range f.matches {
-		n.of1(stringType, func(t *schema) { t.text = &stringFacts{max: -1, differs: []language{l}} })
+		n.addFor(stringType, func(t *schema) { t.text = &stringFacts{max: -1, differs: []language{l}} })
 	}
 	for _, l := range f.differs {
-		n.of1(stringType, func(t *schema) { t.text = &stringFacts{max: -1, matches: []language{l}} })
+		n.addFor(stringType, func(t *schema) { t.text = &stringFacts{max: -1, matches: []language{l}} })
 	}
 }
 
 // array adds a way of arrays with other facts.
 func (n *negator) array(set func(*arrayFacts)) {
-	n.of1(arrayType, func(t *schema) {
+	n.addFor(arrayType, func(t *schema) {
 		t.array = newArray()
 		set(t.array)
 	})
@@ -277,7 +278,7 @@ func (n *negator) arrays(f *arrayFacts) {
 
 // object adds a way of objects with other facts.
 func (n *negator) object(set func(*objectFacts)) {
-	n.of1(objectType, func(t *schema) {
+	n.addFor(objectType, func(t *schema) {
 		t.object = newObject()
 		set(t.object)
 	})
@@ -331,16 +332,16 @@ func (n *negator) objects(f *objectFacts) {
 	}
 }
 
-// member adds a way of objects that have some member.
+// member adds a way of objects that have a member for which key and value hold.
 func (n *negator) member(keyword string, key, value *schema) {
-	n.of1(objectType, func(t *schema) {
+	n.addFor(objectType, func(t *schema) {
 		t.some = &member{keyword: keyword, key: key, value: value, made: map[string]*schema{}, shared: map[*member]*schema{}}
 	})
 }
 
-// which turns a schema of a clause that asks for some member into a choice of members, if
-// there is one: those that are declared, and one that is not.
-func (c *compiler) which(cl *clause) (ch choice, ok bool, err error) {
+// memberChoice turns the first schema of a clause that asks for some member into a choice: of
+// the declared members, and of an undeclared one. ok is false without such a schema.
+func (c *compiler) memberChoice(cl *clause) (ch choice, ok bool, err error) {
 	at := slices.IndexFunc(cl.atoms, func(s *schema) bool { return s.some != nil })
 	if at < 0 || cl.types&objectType == 0 {
 		return ch, false, nil
@@ -351,9 +352,9 @@ func (c *compiler) which(cl *clause) (ch choice, ok bool, err error) {
 	s := cl.atoms[at]
 	m := s.some
 	ch = choice{of: s, keyword: m.keyword}
-	if there, err := c.there(cl, m); there || err != nil {
+	if ok, err := c.guarantees(cl, m); ok || err != nil {
 		cl.atoms = slices.Concat(cl.atoms[:at], cl.atoms[at+1:])
-		return choice{of: s, keyword: m.keyword, lists: [][]*schema{nil}}, there, err
+		return choice{of: s, keyword: m.keyword, lists: [][]*schema{nil}}, ok, err
 	}
 	closed := slices.ContainsFunc(cl.atoms, func(s *schema) bool {
 		return s.object != nil && s.object.others != nil && s.object.others.isFalse() && s.object.patterns == nil
@@ -393,9 +394,9 @@ func (c *compiler) which(cl *clause) (ch choice, ok bool, err error) {
 	return ch, true, nil
 }
 
-// there reports whether each object of a clause has a member as m asks for, as far as that
-// is quickly seen: one that is required, or one that is not declared and asked for already.
-func (c *compiler) there(cl *clause, m *member) (bool, error) {
+// guarantees reports whether a quick check shows that each object of a clause satisfies m: by a
+// required member, or by an undeclared one that the clause asks for already.
+func (c *compiler) guarantees(cl *clause, m *member) (bool, error) {
 	if !m.value.isTrue() {
 		return false, nil
 	}
@@ -410,13 +411,13 @@ func (c *compiler) there(cl *clause, m *member) (bool, error) {
 	return m.plain() && m.declares != nil && slices.Contains(cl.atoms, m.declares) && len(leadsOf(cl.atoms)) > 0, nil
 }
 
-// plain reports whether m asks for any member whose name is none of a list.
+// plain reports whether m asks for any member whose name is not in a list.
 func (m *member) plain() bool {
 	return m.value.isTrue() && m.key.text == nil && m.key.none == nil && m.key.not != nil
 }
 
-// declare has a clause that asks for several members declare the names that these must not
-// have: a member that is not declared is then as all ask that ask for nothing else.
+// declare makes a clause that asks for several members declare the names that these must not
+// have. Then one undeclared member satisfies all plain requests.
 func (c *compiler) declare(cl *clause) error {
 	var plain []*schema
 	asking := 0
@@ -448,8 +449,8 @@ func (c *compiler) declare(cl *clause) error {
 	return c.step(1 + len(cl.atoms))
 }
 
-// share returns a schema of objects in which a member that is not declared is as both s and
-// other ask.
+// share returns a schema of objects in which one undeclared member satisfies both s and
+// other.
 func (c *compiler) share(s *schema, other *member) *schema {
 	m := s.some
 	t := m.shared[other]
@@ -462,7 +463,7 @@ func (c *compiler) share(s *schema, other *member) *schema {
 	return t
 }
 
-// declaredBy lists the names that schemas which hold together declare or require.
+// declaredBy lists the names that atoms declare or require.
 func declaredBy(atoms []*schema) []string {
 	var of distinct
 	for _, s := range atoms {

@@ -9,10 +9,10 @@ import (
 	"glossa/pkg/grammar/fault"
 )
 
-// maxDigits bounds what a number in a schema takes when it is written without an exponent.
+// maxDigits bounds the digits of a number in a schema, written without an exponent.
 const maxDigits = 400
 
-// rational returns the value of a number, exactly.
+// rational returns the exact value of a number.
 func (v *value) rational() (*big.Rat, error) {
 	if n, err := strconv.ParseInt(v.text, 10, 64); err == nil {
 		return new(big.Rat).SetInt64(n), nil
@@ -37,8 +37,8 @@ func (v *value) tooLong() error {
 	return fault.New(v.pointer(), "", "the number has more than %d digits", maxDigits)
 }
 
-// decimal writes a number without an exponent, and without a fraction where it is an
-// integer: equal numbers have equal texts.
+// decimal writes a number without an exponent, and an integer without a fraction: equal
+// numbers have equal texts.
 func decimal(r *big.Rat) string {
 	if r.IsInt() {
 		return r.Num().String()
@@ -48,8 +48,7 @@ func decimal(r *big.Rat) string {
 	return r.FloatString(places)
 }
 
-// count returns a number of characters, items or members; those beyond a billion are
-// a billion.
+// count returns a number of characters, items or members, a billion at most.
 func (v *value) count() (n int, ok bool) {
 	const most = 1e9
 	if v.kind != numberKind {

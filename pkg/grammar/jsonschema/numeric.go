@@ -26,7 +26,7 @@ func (f *numberFacts) atMost(x *big.Rat, open bool) {
 	}
 }
 
-// holds reports whether r is in the bounds and a multiple of all that it has to be.
+// holds reports whether r is within the bounds and satisfies every multipleOf.
 func (f *numberFacts) holds(r *big.Rat) bool {
 	if f.min != nil && (r.Cmp(f.min) < 0 || f.openMin && r.Cmp(f.min) == 0) ||
 		f.max != nil && (r.Cmp(f.max) > 0 || f.openMax && r.Cmp(f.max) == 0) {
@@ -36,7 +36,7 @@ func (f *numberFacts) holds(r *big.Rat) bool {
 	return !slices.ContainsFunc(f.others, is) && !slices.ContainsFunc(f.multiples, func(m *big.Rat) bool { return !is(m) })
 }
 
-// empty reports whether no number is between the bounds, or no integer.
+// empty reports whether no number, or no integer, is within the bounds.
 func (f *numberFacts) empty(integers bool) bool {
 	if f.min == nil || f.max == nil {
 		return false
@@ -55,7 +55,7 @@ func (f *numberFacts) empty(integers bool) bool {
 	return x.Cmp(f.max) > 0 || f.openMax && x.Cmp(f.max) == 0
 }
 
-// numbersOf returns what a clause says of numbers.
+// numbersOf returns the conjunction of a clause's constraints on numbers.
 func numbersOf(cl *clause) *numberFacts {
 	f := &numberFacts{}
 	for _, s := range cl.atoms {
@@ -74,7 +74,7 @@ func numbersOf(cl *clause) *numberFacts {
 	return f
 }
 
-// key returns a text that is the same for the same numbers.
+// key returns the same text for the same set of numbers.
 func (f *numberFacts) key(of types) string {
 	key := append(make([]byte, 0, 64), byte(of))
 	rat := func(r *big.Rat, mark byte) {
@@ -122,7 +122,7 @@ func (c *compiler) numberRule(cl *clause) (pushdown.ID, error) {
 	return c.any(ids)
 }
 
-// between returns the parts of a range that some numbers leave.
+// between returns the parts of a range that remain without some numbers.
 func (c *compiler) between(f *numberFacts, without []*value) []*numberFacts {
 	var points []*big.Rat
 	for _, v := range without {
@@ -134,7 +134,7 @@ func (c *compiler) between(f *numberFacts, without []*value) []*numberFacts {
 	var parts []*numberFacts
 	for _, r := range points {
 		if c.step(4) != nil {
-			break // what comes next fails
+			break // the next step fails
 		}
 		part := *f
 		part.atMost(r, true)
@@ -156,10 +156,10 @@ func (c *compiler) numberDFA(cl *clause, f *numberFacts) (*automaton.DFA, error)
 	case f.empty(cl.types == integerType):
 		d = automaton.Literals(nil)
 	case cl.types == integerType:
-		d, err = c.work.Integers(r, c.limits)
+		d, err = c.budget.Integers(r, c.limits)
 	default:
-		if d, err = c.work.Numbers(r, c.limits); err == nil && cl.types == fractionType {
-			d, err = c.work.Intersect(d, fractions())
+		if d, err = c.budget.Numbers(r, c.limits); err == nil && cl.types == fractionType {
+			d, err = c.budget.Intersect(d, fractions())
 		}
 	}
 	for _, m := range f.others {
@@ -173,14 +173,13 @@ func (c *compiler) numberDFA(cl *clause, f *numberFacts) (*automaton.DFA, error)
 	return d, err
 }
 
-// withoutMultiples returns the numbers of d, which have no exponents, that are no multiples
-// of m.
+// withoutMultiples returns the numbers of d that are not multiples of m. d has no exponents.
 func (c *compiler) withoutMultiples(d *automaton.DFA, m *big.Rat) (*automaton.DFA, error) {
-	multiples, err := c.work.Numbers(automaton.Range{MultipleOf: []*big.Rat{m}}, automaton.Limits{})
+	multiples, err := c.budget.Numbers(automaton.Range{MultipleOf: []*big.Rat{m}}, automaton.Limits{})
 	if err != nil {
 		return nil, err
 	}
-	return c.work.Subtract(d, multiples)
+	return c.budget.Subtract(d, multiples)
 }
 
 // fractions returns the numbers that are not integers, without exponents.
@@ -197,7 +196,7 @@ func fractions() *automaton.DFA {
 	return d
 }
 
-// numberPlace returns the first schema of a clause that is about numbers.
+// numberPlace returns the first schema of a clause that constrains numbers.
 func numberPlace(cl *clause) *schema {
 	for _, s := range cl.atoms {
 		if s.number != nil {

@@ -10,20 +10,20 @@ import (
 )
 
 const (
-	maxKinds = 64   // kinds of keys that patterns make
-	maxAsked = 1000 // what minProperties may ask for
+	maxKinds         = 64   // kinds of keys that patterns distinguish
+	maxMinProperties = 1000 // largest minProperties
 )
 
-// member returns what schemas that hold together say of the member name of an object.
+// member returns the schemas of the member name of an object for which all of atoms hold.
 func (c *compiler) member(atoms []*schema, name string) (set []*schema, err error) {
 	for _, s := range atoms {
 		o := s.object
 		if o == nil {
 			continue
 		}
-		said := false
+		declared := false
 		if p := o.property(name); p != nil {
-			set, said = include(set, p), true
+			set, declared = include(set, p), true
 		}
 		for _, p := range o.patterns {
 			d, err := c.language(language{p.text, false}, s)
@@ -34,17 +34,17 @@ func (c *compiler) member(atoms []*schema, name string) (set []*schema, err erro
 				return nil, inPatterns(err)
 			}
 			if d.Match(automaton.Quote(name)) {
-				set, said = include(set, p.value), true
+				set, declared = include(set, p.value), true
 			}
 		}
-		if !said && o.others != nil {
+		if !declared && o.others != nil {
 			set = include(set, o.others)
 		}
 	}
 	return set, nil
 }
 
-// membersOf returns which members must be there and how many there may be.
+// membersOf returns the required members and the bounds of the number of members.
 func membersOf(atoms []*schema) (required []string, least, most int) {
 	var of distinct
 	most = -1
@@ -57,10 +57,10 @@ func membersOf(atoms []*schema) (required []string, least, most int) {
 	return of.names, least, most
 }
 
-// A distinct is a list of different names.
+// A distinct is a list of distinct names.
 type distinct struct {
 	names []string
-	seen  map[string]bool // where there are many
+	seen  map[string]bool // if there are many
 }
 
 func (d *distinct) add(names []string) {
@@ -92,8 +92,8 @@ func (c *compiler) objectRule(cl *clause) (pushdown.ID, error) {
 		return id, nil
 	}
 	for _, s := range atoms {
-		if s.object.min > maxAsked {
-			return never, s.refuse("minProperties", "at most %d members can be asked for", maxAsked)
+		if s.object.min > maxMinProperties {
+			return never, s.refuse("minProperties", "at most %d members can be asked for", maxMinProperties)
 		}
 	}
 	c.atFirst(atoms, "")
@@ -143,7 +143,7 @@ func (c *compiler) objectBody(o *pushdown.Object, atoms []*schema) error {
 	return c.extra(o, atoms, keys)
 }
 
-// namesOf returns the declared names of an object and those that are required besides.
+// namesOf returns the declared and the required names of an object.
 func namesOf(atoms []*schema, required []string) []string {
 	var of distinct
 	for _, s := range atoms {
@@ -153,7 +153,7 @@ func namesOf(atoms []*schema, required []string) []string {
 	return of.names
 }
 
-// keys returns the keys that propertyNames allow, nil if all are.
+// keys returns the keys that propertyNames allows, nil if it allows all.
 func (c *compiler) keys(atoms []*schema) (*automaton.DFA, error) {
 	var set []*schema
 	var place *schema
@@ -188,7 +188,7 @@ func (c *compiler) keysFor(set []*schema, place *schema) (*automaton.DFA, error)
 	if len(of) == 1 {
 		return of[0], nil
 	}
-	d, err := c.work.Union(of...)
+	d, err := c.budget.Union(of...)
 	return c.built(d, err, place, "propertyNames")
 }
 
@@ -216,13 +216,13 @@ func (c *compiler) keysOf(cl *clause) (*automaton.DFA, error) {
 	return t.DFA, err
 }
 
-// A kind of keys: those in keys, which match the patterns and no others.
+// A keyKind is a set of keys that match the same patterns.
 type keyKind struct {
 	keys    *automaton.DFA
 	matches []string
 }
 
-// extra writes the members of an object that are not declared.
+// extra writes the undeclared members of an object.
 func (c *compiler) extra(o *pushdown.Object, atoms []*schema, keys *automaton.DFA) error {
 	if keys == nil {
 		keys = automaton.Key()
@@ -268,17 +268,17 @@ func (c *compiler) extra(o *pushdown.Object, atoms []*schema, keys *automaton.DF
 	return nil
 }
 
-// maxLeads is how many members that are not declared may be asked for by negations of
-// additionalProperties, patternProperties and propertyNames.
+// maxLeads bounds the undeclared members that negations of additionalProperties,
+// patternProperties and propertyNames ask for.
 const maxLeads = 4
 
-// A lead is what is asked of one member that is not declared.
+// A lead is one undeclared member that some schemas ask for.
 type lead struct {
 	of   *schema // the first that asks
 	asks []*member
 }
 
-// leadsOf returns what is asked of members that are not declared.
+// leadsOf returns the undeclared members that atoms ask for.
 func leadsOf(atoms []*schema) (list []lead) {
 	for _, s := range atoms {
 		if s.object != nil && s.object.lead != nil && s.object.with == nil {
@@ -295,8 +295,7 @@ func leadsOf(atoms []*schema) (list []lead) {
 	return list
 }
 
-// leads writes the kinds of the first members that are not declared, as far as they are
-// asked for.
+// leads writes the kinds of the undeclared members that atoms ask for, which come first.
 func (c *compiler) leads(o *pushdown.Object, atoms []*schema, kinds []keyKind) error {
 	list := leadsOf(atoms)
 	if len(list) > maxLeads {
@@ -308,7 +307,7 @@ func (c *compiler) leads(o *pushdown.Object, atoms []*schema, kinds []keyKind) e
 			return err
 		}
 		if o.Lead = append(o.Lead, len(o.Extra)-before); len(o.Extra) == before {
-			o.Min, o.Max = 1, 0 // nothing can be it
+			o.Min, o.Max = 1, 0 // no member satisfies it
 		}
 	}
 	return nil
@@ -336,7 +335,7 @@ func (c *compiler) lead(o *pushdown.Object, atoms []*schema, kinds []keyKind, l 
 		if forbids(set) {
 			continue
 		}
-		d, err := c.combine(c.work.Intersect, kind.keys, keys, l.of, keyword)
+		d, err := c.combine(c.budget.Intersect, kind.keys, keys, l.of, keyword)
 		if err != nil {
 			return err
 		}
@@ -355,8 +354,8 @@ func (c *compiler) lead(o *pushdown.Object, atoms []*schema, kinds []keyKind, l 
 	return nil
 }
 
-// divide divides kinds of keys by whether they match a pattern of s. Keys that match it in
-// one reading and not in another are in no kind.
+// divide splits kinds of keys into those that match a pattern of s and those that do not. It
+// drops keys on which readings of the pattern differ.
 func (c *compiler) divide(kinds []keyKind, s *schema, text string) ([]keyKind, error) {
 	d, err := c.language(language{text, false}, s)
 	if err != nil {
@@ -370,12 +369,12 @@ func (c *compiler) divide(kinds []keyKind, s *schema, text string) ([]keyKind, e
 	for _, kind := range kinds {
 		in, rest := d, automaton.Literals(nil)
 		if kind.keys != automaton.Key() {
-			if in, err = c.combine(c.work.Intersect, kind.keys, d, s, "patternProperties"); err != nil {
+			if in, err = c.combine(c.budget.Intersect, kind.keys, d, s, "patternProperties"); err != nil {
 				return nil, err
 			}
 		}
 		if d != automaton.Key() {
-			if rest, err = c.combine(c.work.Subtract, kind.keys, loose, s, "patternProperties"); err != nil {
+			if rest, err = c.combine(c.budget.Subtract, kind.keys, loose, s, "patternProperties"); err != nil {
 				return nil, err
 			}
 		} else {
@@ -394,24 +393,24 @@ func (c *compiler) divide(kinds []keyKind, s *schema, text string) ([]keyKind, e
 	return out, nil
 }
 
-// ofKind returns what schemas say of members that are not declared and whose keys
-// match some patterns. A name that one of them declares is declared in all.
+// ofKind returns the schemas of undeclared members whose keys match some patterns. A name
+// that one of atoms declares counts as declared in all.
 func ofKind(atoms []*schema, matches []string) (set []*schema) {
 	for _, s := range atoms {
-		said := false
+		declared := false
 		for _, p := range s.object.patterns {
 			if slices.Contains(matches, p.text) {
-				set, said = include(set, p.value), true
+				set, declared = include(set, p.value), true
 			}
 		}
-		if !said && s.object.others != nil {
+		if !declared && s.object.others != nil {
 			set = include(set, s.object.others)
 		}
 	}
 	return set
 }
 
-// inPatterns says that a fault of a pattern is one of patternProperties.
+// inPatterns attributes the error of a pattern to patternProperties.
 func inPatterns(err error) error {
 	var f *fault.Error
 	if errors.As(err, &f) && f.Keyword == "pattern" {

@@ -8,55 +8,55 @@ import (
 	"glossa/pkg/grammar/pushdown"
 )
 
-// program returns the rules without what nothing matches.
+// program returns the rules without the parts that no text matches.
 func (c *compiler) program(start pushdown.ID) (*pushdown.Program, error) {
-	full := c.full()
+	productive := c.productive()
 	if err := c.step(0); err != nil {
 		return nil, err
 	}
 	for i := range c.rules {
-		if o := c.rules[i].Object; o != nil && !full[i] && c.narrowed == nil && c.tight(o, full) {
+		if o := c.rules[i].Object; o != nil && !productive[i] && c.narrowed == nil && c.tight(o, productive) {
 			c.narrowed = fault.New(c.origins[i].of.pointer(), "not", "members that must be there for it not to hold may have too few names to differ")
 		}
 	}
-	if !full[start] && c.narrowed != nil {
+	if !productive[start] && c.narrowed != nil {
 		return nil, c.narrowed
 	}
-	if !full[start] {
+	if !productive[start] {
 		return nil, fault.New("", "", "no value is valid for the schema")
 	}
 	for i := range c.rules {
 		r := &c.rules[i]
 		switch {
-		case !full[i]:
+		case !productive[i]:
 			*r = pushdown.Rule{}
 		case r.Any != nil:
-			r.Any = slices.DeleteFunc(slices.Clone(r.Any), func(id pushdown.ID) bool { return !full[id] })
+			r.Any = slices.DeleteFunc(slices.Clone(r.Any), func(id pushdown.ID) bool { return !productive[id] })
 		case r.Array != nil:
-			pruneArray(r.Array, full)
+			pruneArray(r.Array, productive)
 		case r.Proc != nil:
 			for s := range r.Proc.States {
 				calls := &r.Proc.States[s].Calls
-				*calls = slices.DeleteFunc(*calls, func(call pushdown.Call) bool { return !full[call.Rule] })
+				*calls = slices.DeleteFunc(*calls, func(call pushdown.Call) bool { return !productive[call.Rule] })
 			}
 		case r.Object != nil:
-			pruneExtra(r.Object, full)
+			pruneExtra(r.Object, productive)
 		}
 	}
 	if err := c.canonicalItems(); err != nil {
 		return nil, err
 	}
-	if err := c.checkLeast(start); err != nil {
+	if err := c.checkMinBytes(start); err != nil {
 		return nil, err
 	}
 	places, err := c.places()
 	return &pushdown.Program{Rules: c.rules, Start: start, Places: places}, err
 }
 
-// maxPlaces bounds the bytes of the places of rules: those of later rules are not known.
+// maxPlaces bounds the bytes of the places of rules: later rules have none.
 const maxPlaces = 1 << 20
 
-// places returns where rules come from.
+// places returns the places in the schema that rules come from.
 func (c *compiler) places() (list []pushdown.Place, err error) {
 	known := map[*value]string{}
 	size := 0
@@ -75,35 +75,36 @@ func (c *compiler) places() (list []pushdown.Place, err error) {
 	return list, c.spend(8*len(list)+2*size, 40*len(list)+3*size)
 }
 
-// full returns which rules something matches: the least such set.
-func (c *compiler) full() []bool {
-	full := make([]bool, len(c.rules))
+// productive reports, for each rule, whether some text matches it: the least fixed point.
+func (c *compiler) productive() []bool {
+	productive := make([]bool, len(c.rules))
 	for again := true; again && c.spend(2*(len(c.rules)+c.sizes), len(c.rules)+c.sizes) == nil; {
 		again = false
-		// Rules come after those that they are part of, but for recursion.
-		for i := len(full) - 1; i >= 0; i-- {
-			if !full[i] && c.matchesSomething(&c.rules[i], full) {
-				full[i], again = true, true
+		// Rules come after their callers, except in recursion.
+		for i := len(productive) - 1; i >= 0; i-- {
+			if !productive[i] && c.matchesSomething(&c.rules[i], productive) {
+				productive[i], again = true, true
 			}
 		}
 	}
-	return full
+	return productive
 }
 
-// matchesSomething reports whether a rule matches something if those that are full do.
-func (c *compiler) matchesSomething(r *pushdown.Rule, full []bool) bool {
+// matchesSomething reports whether some text matches a rule, given that some text matches
+// each rule of productive.
+func (c *compiler) matchesSomething(r *pushdown.Rule, productive []bool) bool {
 	switch {
 	case r.Text != nil:
 		return !c.none(*r.Text)
 	case r.Array != nil:
 		a := *r.Array
-		pruneArray(&a, full)
+		pruneArray(&a, productive)
 		return (a.Max < 0 || a.Min <= a.Max) && (!a.Unique || a.Min < 2 || c.kinds(&a) >= a.Min)
 	case r.Object != nil:
 		o := r.Object
 		members := 0
 		for _, p := range o.Props {
-			if full[p.Value] {
+			if productive[p.Value] {
 				members++
 			} else if p.Required {
 				return false
@@ -115,21 +116,21 @@ func (c *compiler) matchesSomething(r *pushdown.Rule, full []bool) bool {
 				required++
 			}
 		}
-		if !c.leading(o, full) {
+		if !c.leading(o, productive) {
 			return false
 		}
-		leads, more := len(o.Lead), o.Min-members // of which some are leads
+		leads, more := len(o.Lead), o.Min-members // including leads
 		lo, _ := o.Kinds(leads)
-		return (more <= leads || c.extras(o, o.Extra[lo:], full, more) >= more) && (o.Max < 0 || required+leads <= o.Max && o.Min <= o.Max)
+		return (more <= leads || c.extras(o, o.Extra[lo:], productive, more) >= more) && (o.Max < 0 || required+leads <= o.Max && o.Min <= o.Max)
 	}
 	if r.Proc != nil {
-		return r.Proc.Ends(func(id pushdown.ID) bool { return full[id] })
+		return r.Proc.Ends(func(id pushdown.ID) bool { return productive[id] })
 	}
-	return slices.ContainsFunc(r.Any, func(id pushdown.ID) bool { return full[id] })
+	return slices.ContainsFunc(r.Any, func(id pushdown.ID) bool { return productive[id] })
 }
 
-// kinds returns how many different items an array may have, as far as they are counted:
-// no more than there are texts.
+// kinds returns the number of texts of an array's items, a.Min at most: an upper bound of its
+// distinct items.
 func (c *compiler) kinds(a *pushdown.Array) (n int) {
 	for _, id := range slices.Compact(slices.Sorted(slices.Values(partsOf(pushdown.Rule{Array: a})))) {
 		n = min(n+c.countTexts(id), a.Min)
@@ -137,8 +138,8 @@ func (c *compiler) kinds(a *pushdown.Array) (n int) {
 	return n
 }
 
-// countTexts counts the texts of a rule, up to maxUnique; those of arrays and objects as
-// many, and those of several rules for each.
+// countTexts counts the texts of a rule, up to maxUnique. Arrays and objects count as
+// maxUnique, and a text of several alternatives counts once for each.
 func (c *compiler) countTexts(id pushdown.ID) (n int) {
 	switch r := &c.rules[id]; {
 	case r.Text != nil:
@@ -148,7 +149,7 @@ func (c *compiler) countTexts(id pushdown.ID) (n int) {
 	default:
 		for _, one := range r.Any {
 			if n == maxUnique || c.step(1) != nil {
-				break // what comes next fails if nothing is left
+				break // an exhausted budget fails the next step
 			}
 			n = min(n+c.countTexts(one), maxUnique)
 		}
@@ -156,15 +157,15 @@ func (c *compiler) countTexts(id pushdown.ID) (n int) {
 	return n
 }
 
-// pruneArray ends an array before the first item that nothing matches.
-func pruneArray(a *pushdown.Array, full []bool) {
+// pruneArray ends an array before the first item that no text matches.
+func pruneArray(a *pushdown.Array, productive []bool) {
 	for i, id := range a.Prefix {
-		if !full[id] {
+		if !productive[id] {
 			a.Prefix, a.Items = a.Prefix[:i], -1
 			break
 		}
 	}
-	if a.Items >= 0 && !full[a.Items] {
+	if a.Items >= 0 && !productive[a.Items] {
 		a.Items = -1
 	}
 	if a.Items < 0 && (a.Max < 0 || a.Max > len(a.Prefix)) {
@@ -172,15 +173,15 @@ func pruneArray(a *pushdown.Array, full []bool) {
 	}
 }
 
-// pruneExtra leaves out the kinds of extra members that nothing matches.
-func pruneExtra(o *pushdown.Object, full []bool) {
+// pruneExtra leaves out the kinds of extra members that no text matches.
+func pruneExtra(o *pushdown.Object, productive []bool) {
 	var extra []pushdown.Extra
 	var lead []int
 	for n := range len(o.Lead) + 1 {
 		before := len(extra)
 		lo, hi := o.Kinds(n)
 		for _, x := range o.Extra[lo:hi] {
-			if full[x.Value] {
+			if productive[x.Value] {
 				extra = append(extra, x)
 			}
 		}
@@ -191,17 +192,17 @@ func pruneExtra(o *pushdown.Object, full []bool) {
 	o.Extra, o.Lead = extra, lead
 }
 
-// leading reports whether an object may have the extra members of its Lead: of each there
-// must be a kind with more keys than the object's own members and those before it may take.
-// Objects of which that does not show, though few enough keys may be chosen, are left out.
-func (c *compiler) leading(o *pushdown.Object, full []bool) bool {
+// leading reports whether an object can have the extra members of its Lead: each needs a
+// kind with more keys than the declared members and the leads before it may take. The check
+// is conservative: it also excludes objects for which a careful choice of keys would do.
+func (c *compiler) leading(o *pushdown.Object, productive []bool) bool {
 	keys := func(id pushdown.ID) *automaton.DFA { return c.rules[id].Text.DFA }
 	for n := range o.Lead {
 		lo, hi := o.Kinds(n)
 		enough := false
 		for i := lo; i < hi && !enough; i++ {
 			taken := o.Shared(i, keys)
-			enough = c.extras(o, o.Extra[i:i+1], full, taken+1) > taken
+			enough = c.extras(o, o.Extra[i:i+1], productive, taken+1) > taken
 		}
 		if !enough {
 			return false
@@ -211,24 +212,23 @@ func (c *compiler) leading(o *pushdown.Object, full []bool) bool {
 }
 
 // tight reports whether each of an object's Lead has a key, but more than one has few.
-func (c *compiler) tight(o *pushdown.Object, full []bool) bool {
+func (c *compiler) tight(o *pushdown.Object, productive []bool) bool {
 	for n := range o.Lead {
 		lo, hi := o.Kinds(n)
-		if c.extras(o, o.Extra[lo:hi], full, 1) == 0 {
+		if c.extras(o, o.Extra[lo:hi], productive, 1) == 0 {
 			return false
 		}
 	}
 	return len(o.Lead) > 1
 }
 
-// extras returns how many members of some kinds besides its own an object may have, or
-// most if there may be more.
-func (c *compiler) extras(o *pushdown.Object, kinds []pushdown.Extra, full []bool, most int) (n int) {
+// extras returns how many extra members of some kinds an object may have, most at most.
+func (c *compiler) extras(o *pushdown.Object, kinds []pushdown.Extra, productive []bool, most int) (n int) {
 	for _, x := range kinds {
 		if n >= most {
 			return most
 		}
-		if !full[x.Value] {
+		if !productive[x.Value] {
 			continue
 		}
 		keys := c.rules[x.Key].Text.DFA
@@ -238,7 +238,7 @@ func (c *compiler) extras(o *pushdown.Object, kinds []pushdown.Extra, full []boo
 		own := 0
 		for _, p := range o.Props {
 			if c.spend(stepSteps+4*len(p.Name), 2*len(p.Name)) != nil {
-				return most // what comes next fails
+				return most // an exhausted budget fails the next step
 			}
 			if keys.Match(automaton.Quote(p.Name)) {
 				own++
@@ -252,8 +252,8 @@ func (c *compiler) extras(o *pushdown.Object, kinds []pushdown.Extra, full []boo
 // maxCounted bounds the states of automata whose texts are counted.
 const maxCounted = 1 << 16
 
-// count returns how many texts an automaton has, or most if it has more, or so many
-// states that they are not counted.
+// count returns the number of texts of an automaton, or most if there are more or if the
+// automaton has more than maxCounted states.
 func (c *compiler) count(d *automaton.DFA, most int) int {
 	if d.Empty() {
 		return 0

@@ -12,8 +12,8 @@ import (
 	"glossa/pkg/grammar/fault"
 )
 
-// A maker makes schemas and values at random, of few names and few constants, so that
-// they often meet.
+// A maker makes random schemas and values from few names and few constants, so that they
+// often interact.
 type maker struct{ *rand.Rand }
 
 func (m maker) pick(list ...string) string { return list[m.IntN(len(list))] }
@@ -125,8 +125,8 @@ func (m maker) keyword(depth int) (key, value string) {
 	return "if", sub() + `,"then":` + sub() + `,"else":` + sub()
 }
 
-// Programs have the values that are valid, and no others: valid is told by evaluating
-// the schema, which shares nothing with how rules are made of it but its reading.
+// Programs have the valid values and no others. The judge evaluates the schema; it shares
+// only the reading of schemas with the compiler.
 func TestRandom(t *testing.T) {
 	m := maker{rand.New(rand.NewPCG(1, 2))}
 	schemas, values, accepted := 0, 0, 0
@@ -152,7 +152,7 @@ func TestRandom(t *testing.T) {
 			c, s := reading(t, raw)
 			want, err := c.valid(v, s)
 			if err != nil {
-				continue // of a place that the program does not come to
+				continue // of a place that the program does not reach
 			}
 			got := !none
 			if got {

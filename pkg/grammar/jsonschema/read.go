@@ -6,8 +6,8 @@ import (
 	"glossa/pkg/grammar/automaton"
 )
 
-// Drafts by number; draft2019 is 2019-09, draft2020 is 2020-12, undeclared knows the
-// keywords of all. Documents of draft 3 are read as of draft 4, but for the names of formats.
+// Drafts by number; draft2019 is 2019-09, draft2020 is 2020-12, undeclared has the keywords
+// of all. Documents of draft 3 are read as draft 4, except for the names of formats.
 const (
 	draft3     = 3
 	draft4     = 4
@@ -18,8 +18,8 @@ const (
 	undeclared = 10
 )
 
-// since says with which draft a keyword came, if not with draft 4: before, it is an
-// annotation.
+// since has the first draft of each keyword that is not in draft 4. In earlier drafts it is
+// an annotation.
 var since = map[string]int{
 	"const": draft6, "contains": draft6, "propertyNames": draft6,
 	"if": draft7, "then": draft7, "else": draft7,
@@ -28,8 +28,8 @@ var since = map[string]int{
 	"prefixItems": draft2020, "$dynamicRef": draft2020,
 }
 
-// draftOf returns the draft that the document declares. With https the names of the older
-// drafts are not those that their documents have, and not all validators know them.
+// draftOf returns the draft that the document declares. The URIs of older drafts begin with
+// http; not all validators accept https.
 func draftOf(root *value) int {
 	name := root.get("$schema")
 	if name == nil || name.kind != stringKind || strings.HasPrefix(name.text, "https://json-schema.org/draft-0") {
@@ -46,7 +46,7 @@ func draftOf(root *value) int {
 	return undeclared
 }
 
-// schemaAt returns the schema of a place. It is not read yet.
+// schemaAt returns the schema of a place, possibly not yet read.
 func (c *compiler) schemaAt(v *value) *schema {
 	if v.schema == nil {
 		v.schema = c.derive(v)
@@ -55,10 +55,10 @@ func (c *compiler) schemaAt(v *value) *schema {
 	return v.schema
 }
 
-// derive returns a schema that says nothing yet and follows from what is at a place.
+// derive returns a new schema, without constraints yet, that follows from a place.
 func (c *compiler) derive(from *value) *schema {
 	c.schemas++
-	_ = c.spend(16, 320) // what comes next fails once that is too much
+	_ = c.spend(16, 320) // an exhausted budget fails the next step
 	return &schema{id: c.schemas, node: from, read: true, types: everyType}
 }
 
@@ -140,7 +140,7 @@ func (r *reader) reference(key string, v *value) error {
 	return nil
 }
 
-// typeName are the names of types, Lamini's among them.
+// typeName has the types by name, including Lamini's names.
 var typeName = map[string]types{
 	"null": nullType, "boolean": booleanType, "integer": integerType, "number": numberType,
 	"string": stringType, "array": arrayType, "object": objectType,
@@ -235,7 +235,7 @@ func (r *reader) text(key string, v *value) error {
 	return nil
 }
 
-// formats3 are the formats of draft 3 that have other names since. Its others (color,
+// formats3 maps format names of draft 3 to their later names. Its other formats (color,
 // style, phone, regex, utc-millisec) only annotate.
 var formats3 = map[string]string{"ip-address": "ipv4", "host-name": "hostname"}
 
@@ -259,7 +259,7 @@ func (r *reader) number(key string, v *value) error {
 	}
 	n := r.s.number
 	if v.kind == booleanKind && strings.HasPrefix(key, "exclusive") {
-		return nil // of draft 4: finish reads it
+		return nil // draft 4: finish reads it
 	}
 	if v.kind != numberKind {
 		return r.s.refuse(key, "it must be a number")

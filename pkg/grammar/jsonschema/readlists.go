@@ -60,7 +60,7 @@ func (r *reader) condition(v *value) error {
 	return err
 }
 
-// dependency reads what depends on a key being there: other keys, or a schema.
+// dependency reads the dependents of a key: other keys, or a schema.
 func (r *reader) dependency(key, name string, v *value) error {
 	var then *schema
 	var err error
@@ -96,7 +96,7 @@ func (c *compiler) negated(from *value, s ...*schema) *schema {
 	return n
 }
 
-// without returns a schema of which objects have no member name.
+// without returns a schema of objects without the member name.
 func (c *compiler) without(from *value, name string) *schema {
 	s := c.derive(from)
 	s.object = newObject()
@@ -141,7 +141,7 @@ func (r *reader) array(key string, v *value) (err error) {
 	return err
 }
 
-// trivial reports whether v is a schema that everything matches, plainly so.
+// trivial reports whether v is plainly a schema that accepts everything.
 func trivial(v *value) bool {
 	return v.kind == booleanKind && v.yes || v.kind == objectKind && len(v.keys) == 0
 }
@@ -188,7 +188,7 @@ func (r *reader) members(key string, v *value, add func(name string, s *schema))
 	return nil
 }
 
-// finish reads the keywords whose meaning depends on others.
+// finish reads the keywords whose meaning depends on other keywords.
 func (r *reader) finish() error {
 	s := r.s
 	if n := s.number; n != nil {
@@ -199,8 +199,8 @@ func (r *reader) finish() error {
 			n.openMax = v.yes && n.max != nil
 		}
 	}
-	// If no other schema applies to the value, the unevaluated members and items are those
-	// that the keywords of this schema leave.
+	// If no other schema applies to the value, this schema's own keywords determine the
+	// unevaluated members and items.
 	alone := s.all == nil && s.choices == nil
 	if a := s.array; a != nil && a.rest != nil && alone && a.contains == nil {
 		if a.items == nil {

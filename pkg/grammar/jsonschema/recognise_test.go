@@ -12,8 +12,8 @@ import (
 	"glossa/pkg/grammar/pushdown"
 )
 
-// A recogniser tells by trying everything whether a text is in a program, as the
-// comments of package pushdown say: slow, and easy to see through.
+// A recogniser decides by exhaustive search whether a text is in a program, as the comments
+// of package pushdown specify. It is slow and simple.
 type recogniser struct {
 	p    *pushdown.Program
 	text string
@@ -30,7 +30,7 @@ func matches(p *pushdown.Program, text string) bool {
 	return r.ends(p.Start, 0)[len(text)]
 }
 
-// ends returns where the texts of a rule that begin at a place may end.
+// ends returns the possible ends of the texts of a rule that begin at a place.
 func (r *recogniser) ends(id pushdown.ID, at int) map[int]bool {
 	if out, ok := r.memo[place{id, at}]; ok {
 		return out
@@ -122,7 +122,7 @@ func inCount(t *pushdown.Text, text string) bool {
 	return n >= t.Min && (t.Max < 0 || n <= t.Max)
 }
 
-// canonicalText writes a value such that equal values have equal texts.
+// canonicalText returns a text of a value; equal values have equal texts.
 func canonicalText(v *value) string {
 	text, err := newCompiler(automaton.Limits{}).canonical(v)
 	if err != nil {
@@ -131,7 +131,7 @@ func canonicalText(v *value) string {
 	return text
 }
 
-// items adds to out the ends of an array of which some items were read.
+// items adds to out the ends of an array after some items.
 func (r *recogniser) items(a *pushdown.Array, at int, items []string, out map[int]bool) {
 	rest, n := r.text[at:], len(items)
 	if strings.HasPrefix(rest, "]") && n >= a.Min {
@@ -163,8 +163,8 @@ func (r *recogniser) items(a *pushdown.Array, at int, items []string, out map[in
 	}
 }
 
-// members adds to out the ends of an object of which the keys used were read, the next
-// of Props being next.
+// members adds to out the ends of an object after the keys in used; next is the index of the
+// next of Props.
 func (r *recogniser) members(o *pushdown.Object, at, next int, used []string, out map[int]bool) {
 	rest := r.text[at:]
 	required := func(props []pushdown.Prop) bool {
@@ -214,7 +214,7 @@ func (r *recogniser) members(o *pushdown.Object, at, next int, used []string, ou
 	}
 }
 
-// spell writes a value as a rule has it, members in their order.
+// spell writes a value as a rule orders it.
 func spell(p *pushdown.Program, id pushdown.ID, v *value) (string, bool) {
 	switch rule := p.Rules[id]; {
 	case rule.Text != nil:
@@ -242,7 +242,7 @@ func spell(p *pushdown.Program, id pushdown.ID, v *value) (string, bool) {
 	return "", false
 }
 
-// differ reports whether values differ from each other.
+// differ reports whether all values are distinct.
 func differ(list []*value) bool {
 	seen := map[string]bool{}
 	for _, v := range list {
@@ -255,7 +255,7 @@ func differ(list []*value) bool {
 	return true
 }
 
-// spellProc writes the items that are left of an array from a state of a general rule on.
+// spellProc writes the remaining items of an array from a state of a general rule on.
 func spellProc(p *pushdown.Program, proc *pushdown.Proc, state int32, items []*value, text string) (string, bool) {
 	s := &proc.States[state]
 	if s.Accept {
@@ -346,7 +346,7 @@ func spellObject(p *pushdown.Program, o *pushdown.Object, v *value) (string, boo
 			extras = append(extras, i)
 		}
 	}
-	// Each extra member is tried as the next: a program asks for few in an order.
+	// Try each extra member as the next one: a program orders only a few.
 	var next func(n int, left []int) bool
 	next = func(n int, left []int) bool {
 		if len(left) == 0 {
@@ -370,7 +370,7 @@ func spellObject(p *pushdown.Program, o *pushdown.Object, v *value) (string, boo
 	return "{" + strings.Join(parts, ",") + "}", ok
 }
 
-// accepts reports whether an instance is in a program once it is spelled as it asks.
+// accepts reports whether an instance, spelled in the program's order, is in the program.
 func accepts(t *testing.T, p *pushdown.Program, instance string) bool {
 	t.Helper()
 	v, _, err := decode([]byte(instance))
@@ -384,8 +384,8 @@ func accepts(t *testing.T, p *pushdown.Program, instance string) bool {
 	return ok
 }
 
-// some reports whether a program has a text, by the rules that lead to one.
+// some reports whether a program has a text.
 func some(p *pushdown.Program) bool {
 	c := compiler{rules: p.Rules}
-	return c.full()[p.Start]
+	return c.productive()[p.Start]
 }

@@ -76,14 +76,14 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%s: %#v", x.schema, err)
 		}
 	}
-	// Both alternatives are named.
+	// The message names both alternatives.
 	_, err := Compile([]byte(`{"oneOf":[{"type":"array","uniqueItems":true,"minItems":2},{"type":"null"},{"type":"array","minItems":2}]}`), automaton.Limits{})
 	if err == nil || !strings.Contains(err.Error(), "/oneOf/0 and /oneOf/2") {
 		t.Error(err)
 	}
 }
 
-// hostile are schemas that are large or ask for much.
+// hostile returns schemas that are large or demand much work.
 func hostile() map[string]string {
 	list := func(n int, what func(i int) string) string {
 		var parts []string
@@ -119,7 +119,7 @@ func hostile() map[string]string {
 	}
 }
 
-// Whatever a schema asks for, the answer comes soon: in seconds where the machine is busy.
+// Every schema is answered soon: within seconds, even on a busy machine.
 func TestHostile(t *testing.T) {
 	for name, schema := range hostile() {
 		begin := time.Now()
@@ -150,8 +150,8 @@ func FuzzCompile(f *testing.F) {
 	})
 }
 
-// What depends on a format that nothing asserts is refused: a text would be accepted that
-// a validator that asserts it does not accept.
+// A schema that depends on a format that only annotates is refused: otherwise the program
+// would accept texts that a validator with format assertions refuses.
 func TestUnassertedFormats(t *testing.T) {
 	const free = `{"format":"idn-hostname"}`
 	for _, x := range []struct{ schema, pointer, keyword string }{
@@ -172,7 +172,7 @@ func TestUnassertedFormats(t *testing.T) {
 			t.Errorf("%s: %#v", x.schema, err)
 		}
 	}
-	try(t, []form{
+	try(t, []example{
 		{`{"type":"string","oneOf":[{"format":"hostname"},{"format":"ipv4"}],"minLength":3}`, `"abc" "a.b"`, `"1.2.3.4" "a" "a_b" "xn--a"`},
 		{`{"type":"string","not":{"format":"hostname"}}`, `"a_b" ""`, `"abc" "xn--a" "abc."`},
 		{`{"anyOf":[` + free + `,{"type":"null"}]}`, `"x" null 1`, ``},

@@ -9,8 +9,7 @@ import (
 	"glossa/pkg/grammar/fault"
 )
 
-// resolve returns the place that a reference at a place leads to. Nothing outside the
-// document is read.
+// resolve returns the target of a reference. It reads nothing outside the document.
 func (c *compiler) resolve(from *value, ref string) (*value, error) {
 	address, fragment, _ := strings.Cut(ref, "#")
 	resource := c.root
@@ -29,16 +28,16 @@ func (c *compiler) resolve(from *value, ref string) (*value, error) {
 	if target := c.part(resource, fragment); target != nil {
 		return target, nil
 	}
-	// Many documents give an id to a part and refer to the whole as if there were none.
+	// Many documents give an id to a part, but refer to the whole as if the part had none.
 	if target := c.part(c.root, fragment); target != nil {
 		return target, nil
 	}
 	return nil, fault.New(from.pointer(), "$ref", "%s leads nowhere", ref)
 }
 
-// dynamic returns the place that a reference leads to by some keyword, if as a $ref it
-// leads to target; nil if that depends on the schemas through which it is reached. The
-// outermost of these is the document.
+// dynamic returns the target of a reference by some keyword that, as a $ref, would lead to
+// target. It returns nil if the target depends on the dynamic scope. The outermost scope is
+// the document.
 func (c *compiler) dynamic(keyword, ref string, target *value) *value {
 	_, name, _ := strings.Cut(ref, "#")
 	of := ""
@@ -70,7 +69,7 @@ func (c *compiler) resource(from *value, address string) *value {
 	return c.resources[c.bases[from].ResolveReference(u).String()]
 }
 
-// part returns what a fragment names in a resource, or nil.
+// part returns the value that a fragment names in a resource, or nil.
 func (c *compiler) part(resource *value, fragment string) *value {
 	if plain, err := url.PathUnescape(fragment); err == nil {
 		fragment = plain
@@ -108,7 +107,7 @@ type anchor struct {
 	name     string
 }
 
-// nameParts finds the parts of the document that have names.
+// nameParts indexes the identifiers and anchors of the document.
 func (c *compiler) nameParts() {
 	if c.bases != nil {
 		return
@@ -120,8 +119,9 @@ func (c *compiler) nameParts() {
 	c.nameSchema(c.root, c.root)
 }
 
-// inPlace says how the schemas in a keyword's value lie.
-var inPlace = map[string]string{
+// subschemaKinds describes the schemas in the value of a keyword: "one" is a schema, "all" is an
+// object whose members are schemas, "any" is a schema or a list of schemas.
+var subschemaKinds = map[string]string{
 	"items": "any", "additionalItems": "one", "contains": "one", "additionalProperties": "one", "propertyNames": "one",
 	"not": "one", "if": "one", "then": "one", "else": "one", "unevaluatedItems": "one", "unevaluatedProperties": "one",
 	"allOf": "any", "anyOf": "any", "oneOf": "any", "prefixItems": "any",
@@ -129,7 +129,7 @@ var inPlace = map[string]string{
 	"dependentSchemas": "all", "dependencies": "all",
 }
 
-// nameSchema notes the names of the schema v, which is in a resource, and of those in it.
+// nameSchema indexes the schema v of a resource and its subschemas.
 func (c *compiler) nameSchema(v, resource *value) {
 	if v.kind != objectKind {
 		return
@@ -139,7 +139,7 @@ func (c *compiler) nameSchema(v, resource *value) {
 	}
 	for i, key := range v.keys {
 		item := v.items[i]
-		switch how := inPlace[key]; {
+		switch how := subschemaKinds[key]; {
 		case how == "":
 		case how == "all" && item.kind == objectKind, how == "any" && item.kind == arrayKind:
 			for _, s := range item.items {
@@ -151,7 +151,7 @@ func (c *compiler) nameSchema(v, resource *value) {
 	}
 }
 
-// nameResource notes the names of v alone and returns the resource that it is in.
+// nameResource indexes v alone and returns its resource.
 func (c *compiler) nameResource(v, resource *value) *value {
 	id := v.get("$id")
 	if c.draft <= draft4 || c.draft == undeclared && id == nil {

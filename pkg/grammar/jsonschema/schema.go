@@ -22,21 +22,21 @@ const (
 	everyType  = 1<<7 - 1
 )
 
-// A schema is what a place in the document asks of a value, or what follows from such
-// a place (its negation, a part of it). All its fields hold together; those that are
-// about a type hold for values of other types.
+// A schema is the schema at a place in the document, or one that follows from it (its
+// negation, a part of it). It is the conjunction of its fields. Constraints on a type hold
+// for values of other types.
 type schema struct {
 	id   int32
-	node *value // the place, also of what follows from it
-	read bool   // its fields were read from the place
+	node *value // the place, also of a derived schema
+	read bool   // the fields were read from the place
 
 	mark  mark
 	never bool // false: no value
 	types types
 	enums [][]*value // the value is one of each list
-	not   []*value   // the value is none of these
+	not   []*value   // the value is not in this list
 
-	formats []string // that nothing asserts: annotations where they may be
+	formats []string // that nothing asserts: ignored where annotations are
 
 	number *numberFacts
 	text   *stringFacts
@@ -47,27 +47,27 @@ type schema struct {
 	none    []*schema // not
 	choices []choice
 
-	opposite      *schema      // its negation, once asked
-	exclusion     *schema      // its negation to exclude an alternative of a oneOf, once asked
-	excludes      bool         // its negations, and what it refuses, exclude an alternative of a oneOf
-	visited, held int          // when evaluators came to it, and when holding last found it in a clause
+	opposite      *schema      // its negation, made on demand
+	exclusion     *schema      // its negation to exclude an alternative of a oneOf, made on demand
+	excludes      bool         // its negations and refusals exclude an alternative of a oneOf
+	visited, held int          // marks of the last searches by evaluators and by holding
 	evaluate      evaluating   // whether it evaluates members or items
 	refused       *fault.Error // values of its types are not supported
 	some          *member      // of objects
 }
 
-// A member asks an object for a member of which schemas of the name and of the value hold:
-// the negation of additionalProperties, patternProperties or propertyNames.
+// A member asks for a member of an object for whose name and value schemas hold: the
+// negation of additionalProperties, patternProperties or propertyNames.
 type member struct {
 	keyword    string
 	key, value *schema
-	made       map[string]*schema  // what asks for a member of that name
-	free       *schema             // what asks for one that is not declared
-	declares   *schema             // what declares the names that it must not have, nil: not asked yet
-	shared     map[*member]*schema // what asks for the undeclared one that another asks for
+	made       map[string]*schema  // schemas that ask for the member of a name
+	free       *schema             // asks for an undeclared member
+	declares   *schema             // declares the names that the member must not have; nil: not made yet
+	shared     map[*member]*schema // schemas that ask for the same undeclared member as another
 }
 
-// mark is how far the search for schemas that apply to themselves has come.
+// mark is the state of a schema in the search for schemas that apply to themselves.
 type mark uint8
 
 const (
@@ -76,32 +76,32 @@ const (
 	sound
 )
 
-// A choice asks for one of several lists of schemas, all of a list to hold: any of
-// them, or exactly one.
+// A choice is a disjunction of lists of schemas. All schemas of a list must hold; any list
+// must hold, or exactly one.
 type choice struct {
-	of        *schema // whose it is, by keyword
+	of        *schema // the schema that makes it, by keyword
 	keyword   string
 	lists     [][]*schema
 	exclusive bool
-	optional  bool // no list has to hold: those that do evaluate members and items
-	silent    bool // its lists evaluate nothing, whether they hold or not
+	optional  bool // no list has to hold; lists that do evaluate members and items
+	silent    bool // the lists evaluate nothing
 }
 
 type numberFacts struct {
 	min, max         *big.Rat // nil: none
 	openMin, openMax bool
 	multiples        []*big.Rat
-	others           []*big.Rat // of which the number is no multiple
+	others           []*big.Rat // the number is not a multiple of any
 }
 
-// stringFacts is about strings; max is -1 where there is none, as in arrays and objects.
+// stringFacts constrains strings. max -1 means no bound, also in arrays and objects.
 type stringFacts struct {
 	min, max int
 	matches  []language
 	differs  []language // languages that the string must not be in
 }
 
-// A language is that of a regular expression, or of a format.
+// A language is the set of strings of a regular expression or a format.
 type language struct {
 	text   string
 	format bool
@@ -113,7 +113,7 @@ type arrayFacts struct {
 	min, max int
 	unique   bool
 
-	contains, other      *schema // other is not contains, once asked
+	contains, other      *schema // other: the negation of contains, made on demand
 	minMatches, maxMatch int     // how many items match contains
 	from                 int     // items before it are not counted
 
@@ -123,19 +123,19 @@ type arrayFacts struct {
 type objectFacts struct {
 	names      []string
 	properties []*schema
-	index      map[string]int // of names, where there are many
+	index      map[string]int // of names, if there are many
 	patterns   []pattern
 	others     *schema // additionalProperties
 	keys       *schema // propertyNames
 	required   []string
 	min, max   int
-	lead       *member // of the members that are not declared, one must be so
-	with       *member // that one is as this asks too; nil: it is another one than others ask for
+	lead       *member // one undeclared member must satisfy it
+	with       *member // that member satisfies this too; nil: it differs from other leads
 
 	rest *schema // unevaluatedProperties
 }
 
-// A pattern is one of patternProperties.
+// A pattern is an entry of patternProperties.
 type pattern struct {
 	text  string
 	value *schema
@@ -144,7 +144,7 @@ type pattern struct {
 func newArray() *arrayFacts   { return &arrayFacts{max: -1, minMatches: 1, maxMatch: -1} }
 func newObject() *objectFacts { return &objectFacts{max: -1} }
 
-// property returns what is said of a member by its name, or nil.
+// property returns the schema of the declared member name, or nil.
 func (o *objectFacts) property(name string) *schema {
 	if o.index != nil {
 		if i, ok := o.index[name]; ok {
@@ -160,18 +160,18 @@ func (o *objectFacts) property(name string) *schema {
 	return nil
 }
 
-// plain reports whether s says something by itself.
+// plain reports whether s has constraints of its own.
 func (s *schema) plain() bool {
 	return s.types != everyType || s.enums != nil || s.not != nil || s.number != nil ||
 		s.text != nil || s.array != nil || s.object != nil || s.refused != nil || s.some != nil
 }
 
-// empty reports whether s says nothing at all.
+// empty reports whether s has no constraints at all.
 func (s *schema) empty() bool {
 	return !s.never && !s.plain() && s.formats == nil && s.all == nil && s.none == nil && s.choices == nil
 }
 
-// isTrue reports whether s plainly says nothing.
+// isTrue reports whether s plainly holds for every value.
 func (s *schema) isTrue() bool {
 	if s.read {
 		return s.empty()

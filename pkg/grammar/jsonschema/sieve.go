@@ -2,26 +2,25 @@ package jsonschema
 
 import "slices"
 
-// A sieve finds which alternatives may have a value in common without a look at each
-// pair: those of constants by the constants, those of objects by a member that they
-// require and that is one of some constants. The others it holds together by type.
+// A sieve finds the alternatives that may share a value without comparing all pairs:
+// enumerations by their constants, objects by a required member with constant values (a
+// discriminator). It compares the others by type.
 type sieve struct {
 	c      *compiler
-	member string // that tells objects apart, "" if none does
+	member string // the discriminator of objects; "": none
 	tokens [][]token
 
-	by    map[token][]int // alternatives met so far, by their tokens
-	met   []int           // by alternative: the last that has met it, and 1
-	ahead []int           // scratch
+	by    map[token][]int // earlier alternatives by token
+	metBy []int           // by alternative: 1 + the last alternative that met it
+	found []int           // scratch
 }
 
-// A token is what alternatives must share to have a value in common. One of kind
-// anyOf has every value of a type, for all that is known, and one of kind someOf has
-// some: these meet those.
+// Alternatives must share a token to share a value. An alternative with a token of kind
+// anyOf may have every value of a type, one of kind someOf some values: the two kinds match.
 type token struct {
 	kind tokenKind
 	of   types
-	text string // of a constant; of the member, "" where an object has none
+	text string // of a constant; of the discriminator, "" without one
 }
 
 type tokenKind uint8
@@ -35,7 +34,7 @@ const (
 
 // newSieve returns a sieve of lists of clauses.
 func (c *compiler) newSieve(ways [][]*clause) *sieve {
-	s := &sieve{c: c, tokens: make([][]token, len(ways)), by: map[token][]int{}, met: make([]int, len(ways))}
+	s := &sieve{c: c, tokens: make([][]token, len(ways)), by: map[token][]int{}, metBy: make([]int, len(ways))}
 	s.choose(ways)
 	for i, list := range ways {
 		for _, cl := range list {
@@ -47,11 +46,10 @@ func (c *compiler) newSieve(ways [][]*clause) *sieve {
 	return s
 }
 
-// maxTags is how many members of an object are looked at for one that tells it from
-// others.
+// maxTags bounds the members of an object that are considered as discriminators.
 const maxTags = 16
 
-// choose finds the member that leaves fewest pairs of objects.
+// choose finds the discriminator that leaves the fewest pairs of objects.
 func (s *sieve) choose(ways [][]*clause) {
 	counts := map[string]map[string]int{} // of each member, objects by its constant
 	having, objects := map[string]int{}, 0
@@ -90,14 +88,14 @@ func (s *sieve) choose(ways [][]*clause) {
 	}
 }
 
-// constants returns the texts of the constants of which a member of a clause's objects
-// is one; false if it may be something else.
+// constants returns the texts of the possible values of a member of a clause's objects;
+// false if they are not enumerated.
 func (s *sieve) constants(cl *clause, name string) (texts []string, ok bool) {
 	set, err := s.c.member(cl.atoms, name)
 	if err != nil || s.c.step(1+len(cl.atoms)) != nil || len(set) == 0 {
 		return nil, false
 	}
-	both, err := s.c.conjunction(set) // its choices would be looked at again and again
+	both, err := s.c.conjunction(set) // expanding its choices would repeat work
 	if err != nil {
 		return nil, false
 	}
@@ -165,37 +163,37 @@ func (s *sieve) ofValue(v *value) []token {
 	return list
 }
 
-// near returns the alternatives before i that may have a value in common with it, in
-// their order. It is called once for each, in order.
+// near returns the alternatives before i that may share a value with it, in order. It is
+// called once for each alternative, in order.
 func (s *sieve) near(i int) ([]int, error) {
-	s.ahead = s.ahead[:0]
+	s.found = s.found[:0]
 	for _, t := range s.tokens[i] {
 		switch t.kind {
 		case anyOf:
 			s.meet(i, t)
 			s.meet(i, token{kind: someOf, of: t.of})
-		case someOf: // other tokens tell them apart
+		case someOf: // other tokens distinguish them
 			s.meet(i, token{kind: anyOf, of: t.of})
 		default:
 			s.meet(i, t)
 		}
-		if err := s.c.spend(stepSteps+8*len(s.ahead), 64+len(t.text)); err != nil {
+		if err := s.c.spend(stepSteps+8*len(s.found), 64+len(t.text)); err != nil {
 			return nil, err
 		}
 	}
 	for _, t := range s.tokens[i] {
 		s.by[t] = append(s.by[t], i)
 	}
-	slices.Sort(s.ahead)
-	return s.ahead, nil
+	slices.Sort(s.found)
+	return s.found, nil
 }
 
-// meet adds those that have a token.
+// meet adds the earlier alternatives with a token.
 func (s *sieve) meet(i int, t token) {
 	for _, j := range s.by[t] {
-		if s.met[j] != i+1 {
-			s.met[j] = i + 1
-			s.ahead = append(s.ahead, j)
+		if s.metBy[j] != i+1 {
+			s.metBy[j] = i + 1
+			s.found = append(s.found, j)
 		}
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"glossa/pkg/grammar/automaton"
 )
 
-// What hashing tells apart and what not is what oneOf says.
+// The overlaps that the sieve finds agree with oneOf.
 func TestSieve(t *testing.T) {
 	tagged := func(tag, more string) string {
 		return `{"type":"object","properties":{"k":` + tag + more + `},"required":["k"],"additionalProperties":false}`

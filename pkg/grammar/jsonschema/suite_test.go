@@ -13,10 +13,10 @@ import (
 	"glossa/pkg/grammar/fault"
 )
 
-// suite is JSON-Schema-Test-Suite, beside the checkout where it is there.
+// suite is the directory of JSON-Schema-Test-Suite, next to the checkout if it exists.
 var suite = "../../../../shared/data/json-schema-test-suite/tests/draft2020-12"
 
-// notInSuite are the groups of tests that are meant to differ.
+// notInSuite lists the groups of tests that differ on purpose.
 var notInSuite = map[string]string{
 	"vocabulary.json": "a meta-schema of one's own is not read: all keywords hold",
 	"format.json":     "formats that are known are held to",
@@ -73,7 +73,7 @@ func TestSuite(t *testing.T) {
 	}
 }
 
-// run holds the program of a schema against its tests, or returns why there is none.
+// run checks the program of a schema against its tests, or returns the compiler's error.
 func (g *group) run(t *testing.T) (refused *fault.Error) {
 	p, err := Compile(g.Schema, automaton.Limits{})
 	none := err != nil && err.Error() == "no value is valid for the schema"

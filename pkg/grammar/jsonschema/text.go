@@ -18,14 +18,14 @@ func (c *compiler) stringRule(cl *clause) (pushdown.ID, error) {
 	return c.text(t)
 }
 
-// none reports whether nothing is in a text.
+// none reports whether a text has no strings.
 func (c *compiler) none(t pushdown.Text) bool {
 	least, _ := c.extent(t.DFA)
 	return t.DFA.Empty() || t.Counted && t.Max >= 0 && max(t.Min, least) > t.Max
 }
 
-// stringText returns the strings of a clause; those of keys are in canonical form and
-// not counted.
+// stringText returns the strings of a clause. Keys are in canonical form, without counted
+// characters.
 func (c *compiler) stringText(cl *clause, keys bool) (pushdown.Text, error) {
 	c.atFirst(cl.atoms, "")
 	least, most := 0, -1
@@ -66,7 +66,7 @@ func (c *compiler) stringText(cl *clause, keys bool) (pushdown.Text, error) {
 		return pushdown.Text{DFA: automaton.String(), Counted: true, Min: least, Max: most}, nil
 	}
 	if place == nil {
-		place = cl.atoms[0] // one of those that exclude
+		place = cl.atoms[0] // one of the excluding schemas
 	}
 	if keys {
 		d, err := c.stringDFA(place, matches, differs, excluded, least, most)
@@ -96,8 +96,8 @@ func union(a, b []language) []language {
 	return a
 }
 
-// stringDFA returns the strings in canonical form that are in all of matches, in none
-// of differs, none of excluded, and of least to most characters.
+// stringDFA returns the strings in canonical form of least to most characters that are in
+// all of matches, in none of differs and not excluded.
 func (c *compiler) stringDFA(s *schema, matches, differs []language, excluded []*value, least, most int) (d *automaton.DFA, err error) {
 	var texts []string
 	for _, v := range excluded {
@@ -115,7 +115,7 @@ func (c *compiler) stringDFA(s *schema, matches, differs []language, excluded []
 	for i, l := range matches {
 		next, err := c.language(l, s)
 		if err == nil && i > 0 {
-			next, err = c.combine(c.work.Intersect, d, next, s, keyword)
+			next, err = c.combine(c.budget.Intersect, d, next, s, keyword)
 		}
 		if err != nil {
 			return nil, err
@@ -127,12 +127,12 @@ func (c *compiler) stringDFA(s *schema, matches, differs []language, excluded []
 		if err != nil {
 			return nil, err
 		}
-		if d, err = c.combine(c.work.Subtract, d, next, s, "not"); err != nil {
+		if d, err = c.combine(c.budget.Subtract, d, next, s, "not"); err != nil {
 			return nil, err
 		}
 	}
 	if len(texts) > 0 {
-		if d, err = c.combine(c.work.Subtract, d, automaton.Literals(texts), s, "not"); err != nil {
+		if d, err = c.combine(c.budget.Subtract, d, automaton.Literals(texts), s, "not"); err != nil {
 			return nil, err
 		}
 	}
@@ -142,13 +142,13 @@ func (c *compiler) stringDFA(s *schema, matches, differs []language, excluded []
 	return d, err
 }
 
-// bounded returns the strings of d of least to most characters.
+// bounded returns the strings of d with least to most characters.
 func (c *compiler) bounded(d *automaton.DFA, least, most int, s *schema, keyword string) (*automaton.DFA, error) {
 	shortest, longest := c.extent(d)
 	if least <= shortest && lesser(longest, most) == longest {
 		return d, nil
 	}
-	d, err := c.work.Lengths(d, least, most)
+	d, err := c.budget.Lengths(d, least, most)
 	return c.built(d, err, s, keyword)
 }
 
@@ -167,31 +167,31 @@ func quoted(list []language) string {
 	return b.String()
 }
 
-// languages are those that are known as they are read in one way.
+// languages caches the automata of languages in one reading.
 type languages struct {
 	format  func(name string) (*automaton.DFA, bool)
 	pattern func(budget *automaton.Budget, regexp string) (*automaton.DFA, error)
 	known   map[language]*automaton.DFA
-	unknown map[language]error // those that have no automaton
+	unknown map[language]error // languages without an automaton
 }
 
 func newLanguages(format func(string) (*automaton.DFA, bool), pattern func(*automaton.Budget, string) (*automaton.DFA, error)) *languages {
 	return &languages{format, pattern, map[language]*automaton.DFA{}, map[language]error{}}
 }
 
-// language returns the automaton of a language, which s asks for: of the strings that are
-// in it however it is read.
+// language returns the automaton of the strings that are in a language in all readings. s
+// is the schema that requires it.
 func (c *compiler) language(l language, s *schema) (*automaton.DFA, error) {
 	return c.languageAs(c.strict, l, s)
 }
 
-// looseLanguage returns the automaton of the strings that are in a language as one may
-// read it, which s asks not to be in it.
+// looseLanguage returns the automaton of the strings that are in a language in some reading.
+// s is the schema that excludes it.
 func (c *compiler) looseLanguage(l language, s *schema) (*automaton.DFA, error) {
 	return c.languageAs(c.loose, l, s)
 }
 
-// languageAs returns the automaton of a language as it is read.
+// languageAs returns the automaton of a language in one reading.
 func (c *compiler) languageAs(r *languages, l language, s *schema) (*automaton.DFA, error) {
 	if d, ok := r.known[l]; ok {
 		return d, nil
@@ -205,14 +205,14 @@ func (c *compiler) languageAs(r *languages, l language, s *schema) (*automaton.D
 	case l.format:
 		d, _ = r.format(l.text)
 	default:
-		if d, err = r.pattern(c.work, l.text); err == nil && allKeys(d) {
+		if d, err = r.pattern(c.budget, l.text); err == nil && allKeys(d) {
 			d = automaton.Key()
 		}
 	}
 	if d, err = c.built(d, err, s, l.keyword()); err == nil {
 		r.known[l] = d
 	} else {
-		r.unknown[l] = err // where it is met again nothing else comes of it
+		r.unknown[l] = err // the same error every time
 	}
 	return d, err
 }

@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// The keywords of a schema evaluate members and items of a value, and so do those of the
-// schemas that it applies to the same value, as far as these hold. unevaluatedProperties
-// and unevaluatedItems apply to the others. A value is valid if it is valid with any set
-// of schemas that hold taken for all that do: more schemas evaluate more. So clauses need
-// not say which schemas do not hold.
+// The keywords of a schema evaluate members and items of a value. So do the schemas that it
+// applies to the same value, if they hold. unevaluatedProperties and unevaluatedItems apply
+// to the other members and items. More schemas evaluate more: a value that is valid with
+// a subset of the schemas that hold is valid with all of them. So clauses need not list the
+// schemas that fail.
 
-// evaluating says whether a schema evaluates members or items.
+// evaluating is the state of the search whether a schema evaluates members or items.
 type evaluating uint8
 
 const (
@@ -20,7 +20,7 @@ const (
 	evaluatesSome
 )
 
-// evaluates reports whether s, which was checked, may evaluate members or items.
+// evaluates reports whether the checked schema s may evaluate members or items.
 func (s *schema) evaluates() bool {
 	if s.evaluate == unasked {
 		if s.evaluate = evaluatesNothing; s.object.evaluates() || s.array.evaluates() || anyEvaluates(s.all) {
@@ -45,14 +45,14 @@ func (a *arrayFacts) evaluates() bool {
 	return a != nil && (a.prefix != nil || a.items != nil || a.contains != nil || a.rest != nil)
 }
 
-// asksRest reports whether s says something of unevaluated members or items.
+// asksRest reports whether s constrains unevaluated members or items.
 func (s *schema) asksRest() bool {
 	return s.object != nil && s.object.rest != nil && !s.object.rest.isTrue() ||
 		s.array != nil && s.array.rest != nil && !s.array.rest.isTrue()
 }
 
-// evaluators lists the schemas that evaluate for s if some schemas hold: s, those that it
-// applies to the same value, and so on.
+// evaluators lists the schemas that evaluate for s, given the schemas that hold: s, the
+// schemas that it applies to the same value, and so on.
 func (c *compiler) evaluators(s *schema, holds func(list []*schema) bool) (list []*schema) {
 	c.visits++
 	now := c.visits
@@ -80,8 +80,8 @@ func (c *compiler) evaluators(s *schema, holds func(list []*schema) bool) (list 
 	return list
 }
 
-// matters reports whether it matters for the unevaluated members and items of a clause
-// which lists of a choice hold. Of an exclusive choice, and of if, one holds anyway.
+// matters reports whether the unevaluated members and items of a clause depend on the lists
+// of a choice that hold. Of an exclusive choice, and of if, exactly one holds anyway.
 func (c *compiler) matters(cl *clause, ch *choice) (bool, error) {
 	if len(cl.open) == 0 || cl.partial || ch.exclusive || ch.silent || ch.keyword == "if" && !ch.optional || !slices.ContainsFunc(ch.lists, anyEvaluates) {
 		return false, nil
@@ -98,7 +98,7 @@ func (c *compiler) matters(cl *clause, ch *choice) (bool, error) {
 	return false, nil
 }
 
-// skip returns a clause that does not begin with optional choices that do not matter.
+// skip drops leading optional choices that do not matter.
 func (c *compiler) skip(cl *clause) (*clause, error) {
 	n := 0
 	for n < len(cl.pending) && cl.pending[n].optional {
@@ -119,7 +119,7 @@ func (c *compiler) skip(cl *clause) (*clause, error) {
 	return &way, c.step(n)
 }
 
-// holding returns a faster form of holds, until it is called again.
+// holding returns a faster version of holds, valid until the next call of holding.
 func (c *compiler) holding(cl *clause) func(list []*schema) bool {
 	c.visits++
 	now := c.visits
@@ -131,8 +131,8 @@ func (c *compiler) holding(cl *clause) func(list []*schema) bool {
 	}
 }
 
-// alternatives returns the ways to make a choice of which every list that holds matters.
-// With each way come the lists that may hold besides, as choices of their own.
+// alternatives returns the ways to make a choice in which every list that holds matters.
+// With each way it returns the lists that may hold too, as optional choices.
 func (cl *clause) alternatives(ch *choice) (lists [][]*schema, besides [][]choice) {
 	var more []choice
 	held := ch.optional
@@ -161,8 +161,8 @@ func (cl *clause) alternatives(ch *choice) (lists [][]*schema, besides [][]choic
 	return lists, besides
 }
 
-// close returns a clause without choices in which what is said of unevaluated members and
-// items is said of those that the schemas of the clause leave.
+// close returns a clause without choices in which the constraints on unevaluated members and
+// items apply to those that the schemas of the clause do not evaluate.
 func (c *compiler) close(cl *clause) (*clause, error) {
 	way := cl.clone()
 	way.open = nil
@@ -182,8 +182,8 @@ func (c *compiler) close(cl *clause) (*clause, error) {
 	return way, nil
 }
 
-// leave returns what s says of the members and items that some schemas, s first, do not
-// evaluate. For the same schemas it returns the same.
+// leave applies the unevaluated keywords of s to the members and items that the schemas by,
+// s first, do not evaluate. It caches its result.
 func (c *compiler) leave(s *schema, by []*schema) (*schema, error) {
 	key := string(binary.LittleEndian.AppendUint32(nil, uint32(s.id))) + keyOf(by)
 	if t := c.closed[key]; t != nil {
@@ -205,8 +205,8 @@ func (c *compiler) leave(s *schema, by []*schema) (*schema, error) {
 	return t, c.step(size)
 }
 
-// leaveMembers returns what s says of members that some schemas do not evaluate, nil if
-// they evaluate all.
+// leaveMembers returns the constraints of s on members that some schemas do not evaluate,
+// nil if they evaluate all.
 func (c *compiler) leaveMembers(s *schema, by []*schema) *objectFacts {
 	facts := newObject()
 	facts.others = s.object.rest
@@ -235,8 +235,8 @@ func (c *compiler) leaveMembers(s *schema, by []*schema) *objectFacts {
 	return facts
 }
 
-// leaveItems returns what s says of items that some schemas do not evaluate, nil if they
-// evaluate all. Items that match contains are evaluated from draft 2020-12 on.
+// leaveItems returns the constraints of s on items that some schemas do not evaluate, nil
+// if they evaluate all. From draft 2020-12 on, contains evaluates the items that match.
 func (c *compiler) leaveItems(s *schema, by []*schema) *arrayFacts {
 	facts := newArray()
 	facts.items = s.array.rest
@@ -262,13 +262,13 @@ func (c *compiler) leaveItems(s *schema, by []*schema) *arrayFacts {
 	return facts
 }
 
-// maxUnsettled is how many alternatives may decide what is evaluated where the negation of
-// unevaluatedProperties or unevaluatedItems is asked for.
-const maxUnsettled = 5
+// maxDeciding bounds the alternatives that decide what is evaluated, in the negation of
+// unevaluatedProperties or unevaluatedItems.
+const maxDeciding = 5
 
-// rest adds the ways in which what the schema says of unevaluated members and items does
-// not hold. One way for each set of alternatives: the others do not hold, and one member
-// or item that the set leaves is not as it should be.
+// rest adds the ways in which the unevaluated keywords of the schema fail. There is one way
+// for each set of alternatives: the other alternatives fail, and one member or item that the
+// set does not evaluate is invalid.
 func (n *negator) rest() error {
 	s := n.of
 	if !s.asksRest() {
@@ -287,7 +287,7 @@ func (n *negator) rest() error {
 			}
 		}
 	}
-	if len(unsettled) > maxUnsettled {
+	if len(unsettled) > maxDeciding {
 		if s.object != nil && s.object.rest != nil {
 			n.refuse(objectType, "unevaluatedProperties")
 		}
@@ -317,8 +317,8 @@ func (n *negator) rest() error {
 	return nil
 }
 
-// validRest reports whether the members and items of v that nothing evaluates are as s
-// says, if it is valid otherwise.
+// validRest reports whether the unevaluated members and items of v, which is valid
+// otherwise, are valid for s.
 func (c *compiler) validRest(v *value, s *schema) (bool, error) {
 	rest := (*schema)(nil)
 	if v.kind == objectKind && s.object != nil {
@@ -344,7 +344,7 @@ func (c *compiler) validRest(v *value, s *schema) (bool, error) {
 	return true, nil
 }
 
-// An evaluation finds the members or items of a value that are evaluated for a schema.
+// An evaluation finds the members or items of a value that a schema evaluates.
 type evaluation struct {
 	c    *compiler
 	v    *value
@@ -352,7 +352,8 @@ type evaluation struct {
 	done []bool
 }
 
-// by notes what s evaluates, which holds, and those that it applies to the same value.
+// by records the evaluations of s, which holds, and of the schemas that it applies to the
+// same value.
 func (e *evaluation) by(s *schema) error {
 	if err := e.c.step(1 + len(e.v.items)); err != nil || !s.evaluates() {
 		return err
@@ -382,7 +383,7 @@ func (e *evaluation) by(s *schema) error {
 	return nil
 }
 
-// plain notes what s evaluates by itself.
+// plain records the evaluations of the keywords of s itself.
 func (e *evaluation) plain(s *schema) error {
 	if o := s.object; e.v.kind == objectKind && o != nil {
 		for i, name := range e.v.keys {
