@@ -15,7 +15,7 @@ func (e *Engine) toolGrammar(c *grammar.Compiler, p *llm.Params) (*grammar.Gramm
 	for i, tool := range p.Tools {
 		list[i] = grammar.Tool{Name: tool.Name, Parameters: tool.Parameters}
 	}
-	format := grammar.CallForm(e.template.Calls())
+	format := grammar.CallSyntax(e.template.Calls())
 	one := or(p.OneCall, false) || len(e.ends) == 0 // nothing else would end a list of calls
 	calls, err := c.Calls(format, list, true, one, grammar.Generating())
 	if err != nil || or(p.MustCall, false) {

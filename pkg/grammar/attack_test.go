@@ -11,17 +11,17 @@ import (
 	"glossa/pkg/grammar"
 )
 
-// An attack is a form that is large or asks for much. It is refused at a place, or
+// An attack is a schema that is large or demands much work. It is refused with a place, or
 // compiled.
 type attack struct {
 	name, source     string
-	pointer, keyword string // of the refusal; "" and compiled: there is none
+	pointer, keyword string // of the refusal; "" if compiled
 	says             string
 }
 
 const compiled = "compiled"
 
-// each joins what is made of numbers.
+// each joins the results for the numbers from 0 on.
 func each(n int, what func(i int) string) string {
 	parts := make([]string, n)
 	for i := range parts {
@@ -129,10 +129,10 @@ func attacks() []attack {
 	}
 }
 
-// mostAllocated is how many bytes compiling may allocate in all, freed or not.
+// mostAllocated bounds the bytes that a compilation allocates in all, freed or not.
 const mostAllocated = 320 << 20
 
-// Whatever a form asks for, the answer takes bounded work and names the place.
+// Every schema is answered with bounded work, and errors name the place.
 func TestAttacks(t *testing.T) {
 	v := vocabularies(t)[0].ready
 	for _, a := range attacks() {
@@ -156,7 +156,7 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
-// bounded runs a compilation and checks what it took.
+// bounded runs a compilation and checks its allocations.
 func bounded(t *testing.T, name string, compile func(*grammar.Compiler) error) error {
 	t.Helper()
 	var before, after runtime.MemStats
@@ -170,7 +170,7 @@ func bounded(t *testing.T, name string, compile func(*grammar.Compiler) error) e
 	return err
 }
 
-// Alternatives that a constant tells apart take work in proportion to their number.
+// Alternatives with distinct constants take work in proportion to their number.
 func TestLinear(t *testing.T) {
 	for name, one := range map[string]string{
 		"constants": `{"const":"c#"}`,
@@ -189,7 +189,7 @@ func TestLinear(t *testing.T) {
 	}
 }
 
-// Grammars are bounded by the same budget.
+// The same budget bounds grammars.
 func TestGrammarAttacks(t *testing.T) {
 	v := vocabularies(t)[0].ready
 	lines := func(n int, format string) string {
@@ -224,9 +224,9 @@ func TestGrammarAttacks(t *testing.T) {
 	}
 }
 
-// A thousand functions compile; many with patterns are refused by the name of one.
+// A thousand functions compile; many with patterns are refused, and the error names one.
 func TestToolAttacks(t *testing.T) {
-	form := grammar.CallForm{Mark: "<", Open: "<call>{\"name\":\"", Arguments: "\",\"arguments\":", Close: "}</call>", Between: "\n"}
+	syntax := grammar.CallSyntax{Mark: "<", Open: "<call>{\"name\":\"", Arguments: "\",\"arguments\":", Close: "}</call>", Between: "\n"}
 	tools := func(n int, parameters func(i int) string) (list []grammar.Tool) {
 		for i := range n {
 			list = append(list, grammar.Tool{Name: fmt.Sprint("f", i), Parameters: []byte(parameters(i))})
@@ -245,7 +245,7 @@ func TestToolAttacks(t *testing.T) {
 		}), `the parameters of "f0": /properties/p`},
 	} {
 		err := bounded(t, "tools", func(c *grammar.Compiler) error {
-			_, err := c.Calls(form, x.tools, false, false, grammar.Generating())
+			_, err := c.Calls(syntax, x.tools, false, false, grammar.Generating())
 			return err
 		})
 		if (err == nil) != (x.says == "") || err != nil && !strings.Contains(err.Error(), x.says) {
@@ -254,7 +254,7 @@ func TestToolAttacks(t *testing.T) {
 	}
 }
 
-// A compilation ends with its context, and says so.
+// A compilation ends with its context and returns the context's error.
 func TestCompilerCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

@@ -8,24 +8,24 @@ import (
 	"glossa/pkg/grammar/automaton"
 )
 
-// The schemas of testdata over a small vocabulary. `make bench-grammar` measures those of
-// MaskBench over a large one, beside another engine.
+// These benchmarks use the schemas of testdata and a small vocabulary. `make bench-grammar`
+// uses those of MaskBench and a large vocabulary, and compares with another engine.
 
-// everyday is a schema of each kind of value.
+// everyday is a schema with each kind of value.
 const everyday = "everyday.json: invoice"
 
-func everydayForm(b *testing.B) form {
-	for _, f := range ownForms(b) {
+func everydaySchema(b *testing.B) schemaCase {
+	for _, f := range ownSchemas(b) {
 		if f.name == everyday {
 			return f
 		}
 	}
 	b.Fatalf("there is no schema %s", everyday)
-	return form{}
+	return schemaCase{}
 }
 
 func BenchmarkSchema(b *testing.B) {
-	f := everydayForm(b)
+	f := everydaySchema(b)
 	for b.Loop() {
 		if _, err := grammar.Schema(f.raw, automaton.Generating()); err != nil {
 			b.Fatal(err)
@@ -34,7 +34,7 @@ func BenchmarkSchema(b *testing.B) {
 }
 
 func BenchmarkBind(b *testing.B) {
-	f, v := everydayForm(b), vocabularies(b)[2]
+	f, v := everydaySchema(b), vocabularies(b)[2]
 	for b.Loop() {
 		if _, err := f.grammar.Bind(v.ready); err != nil {
 			b.Fatal(err)
@@ -42,10 +42,9 @@ func BenchmarkBind(b *testing.B) {
 	}
 }
 
-// BenchmarkMask measures the masks of texts that are written by chance, and taking their
-// tokens.
+// BenchmarkMask measures the masks of random texts, and taking their tokens.
 func BenchmarkMask(b *testing.B) {
-	f, v := everydayForm(b), vocabularies(b)[2]
+	f, v := everydaySchema(b), vocabularies(b)[2]
 	c, err := f.grammar.Bind(v.ready)
 	if err != nil {
 		b.Fatal(err)
@@ -71,7 +70,7 @@ func BenchmarkMask(b *testing.B) {
 }
 
 func BenchmarkCanonical(b *testing.B) {
-	f := everydayForm(b)
+	f := everydaySchema(b)
 	v := decode(b, []byte(`{"paid":true,"lines":[{"price":3.50,"count":2,"text":"bread"},{"count":1,"text":"milk","price":1.25}],"id":"123e4567-e89b-12d3-a456-426614174000"}`))
 	for b.Loop() {
 		if _, ok := f.grammar.Canonical(v); !ok {

@@ -9,11 +9,11 @@ import (
 	"glossa/pkg/grammar/pushdown"
 )
 
-// Canonical returns the text of a decoded JSON value in the form, if the form has one:
-// so it tells whether the value is valid. Values are map[string]any, []any, string,
-// json.Number, bool and nil; others have no text. It is a search, as the order of
-// members and the spelling of numbers are the form's, and gives up where the search is
-// out of all proportion to the value.
+// Canonical returns the text of a decoded JSON value in the grammar; ok reports whether
+// there is one, so whether the value is valid. Values are map[string]any, []any, string,
+// json.Number, bool and nil; others have no text. Canonical searches, because the grammar
+// determines the order of members and the spelling of numbers. It gives up if the search is
+// out of proportion to the value.
 func (g *Grammar) Canonical(value any) (text string, ok bool) {
 	s := &search{orders: newOrders(g.program), reader: g.machine.Begin()}
 	s.todo = &task{part: s.part(value)}
@@ -23,29 +23,28 @@ func (g *Grammar) Canonical(value any) (text string, ok bool) {
 	return string(s.out), true
 }
 
-// A search writes a value part by part, reading along what it writes, and goes back to
-// the last place that had another way. It keeps what is to be done in lists of its own,
-// so the depth of a value is no depth of calls.
+// A search writes a value part by part, matches its output against the grammar, and
+// backtracks to the last place with another way. It keeps its stacks in lists, so that deep
+// values do not deepen the call stack.
 type search struct {
-	orders  *orders
-	reader  *pushdown.Reader // after out
-	out     []byte
-	todo    *task // nil: the value is written
-	choices []choice
-	kept    int // ways that the readers of choices have open
-	looked  int // ways that were open, byte by byte
-	longest int // of out so far
-	dropped int // bytes of out, and one for each time
+	orders   *orders
+	reader   *pushdown.Reader // after out
+	out      []byte
+	todo     *task // nil: the value is written
+	choices  []choice
+	openWays int // open ways of the readers in choices
+	readWays int // open ways, summed over the bytes read
+	longest  int // maximum of len(out) so far
+	dropped  int // bytes of out removed by backtracking, and one for each backtrack
 }
 
-// A task is a part to write, and what comes after it. Tasks do not change: ways share
-// what they have in common.
+// A task is a list of parts to write. Tasks are immutable: ways share their tails.
 type task struct {
 	part part
 	next *task
 }
 
-// A choice is a place where another way could be taken.
+// A choice is a place with another way to try.
 type choice struct {
 	task   *task
 	way    int
@@ -53,41 +52,40 @@ type choice struct {
 	reader *pushdown.Reader
 }
 
-// A part of a value can be written in several ways, of which the form may allow some.
+// A part of a value can be written in several ways. The grammar may allow only some.
 type part interface {
 	ways() int
-	// write writes one way, and puts what remains of the part before s.todo.
+	// write writes one way, and puts the rest of the part before s.todo.
 	write(s *search, way int) bool
 }
 
-// patience bounds the search: going back may drop so many bytes, and so many times the
-// longest text.
+// Backtracking may remove maxDropped bytes, plus maxDroppedFactor times the longest text.
 const (
-	patience   = 100_000
-	patienceBy = 16
+	maxDropped       = 100_000
+	maxDroppedFactor = 16
 )
 
-// maxKept bounds the ways in which the form goes on at all places that have other ways:
-// 64 MB. maxRead bounds those at all bytes that are read: some seconds.
+// maxOpenWays bounds the open ways at all choices: 64 MB. maxReadWays bounds the open ways at all
+// bytes that are read: some seconds.
 const (
-	maxKept = 1 << 21
-	maxRead = 1 << 24
+	maxOpenWays = 1 << 21
+	maxReadWays = 1 << 24
 )
 
 func (s *search) run() bool {
 	for s.todo != nil || !s.reader.Accepts() {
-		if (s.todo == nil || !s.take(s.todo, 0)) && !s.back() {
+		if (s.todo == nil || !s.take(s.todo, 0)) && !s.backtrack() {
 			return false
 		}
 	}
 	return true
 }
 
-// take writes a task in one of its ways, after a note of the next one.
+// take writes a task in one of its ways, and records the next way as a choice.
 func (s *search) take(t *task, way int) bool {
 	ways := t.part.ways()
 	if way+1 < ways {
-		if s.kept += s.reader.Ways(); s.kept > maxKept {
+		if s.openWays += s.reader.Ways(); s.openWays > maxOpenWays {
 			s.choices = nil
 			return false
 		}
@@ -97,16 +95,16 @@ func (s *search) take(t *task, way int) bool {
 	return way < ways && t.part.write(s, way)
 }
 
-// back takes the next way at the last place that has one.
-func (s *search) back() bool {
+// backtrack returns to the last choice and takes its way.
+func (s *search) backtrack() bool {
 	for len(s.choices) > 0 {
 		last := len(s.choices) - 1
 		c := s.choices[last]
 		s.choices = s.choices[:last]
-		s.kept -= c.reader.Ways()
+		s.openWays -= c.reader.Ways()
 		s.longest = max(s.longest, len(s.out))
 		s.dropped += len(s.out) - c.at + 1
-		if s.dropped > patience+patienceBy*s.longest {
+		if s.dropped > maxDropped+maxDroppedFactor*s.longest {
 			return false
 		}
 		s.out, s.reader = s.out[:c.at], c.reader
@@ -117,10 +115,10 @@ func (s *search) back() bool {
 	return false
 }
 
-// read writes text if the form allows it.
+// read writes text if the grammar allows it.
 func (s *search) read(text string) bool {
 	for i := range len(text) {
-		if s.looked += s.reader.Ways(); s.looked > maxRead {
+		if s.readWays += s.reader.Ways(); s.readWays > maxReadWays {
 			s.choices = nil
 			return false
 		}
@@ -132,8 +130,8 @@ func (s *search) read(text string) bool {
 	return true
 }
 
-// before puts parts before what is to be done.
-func (s *search) before(first, second part) {
+// push puts parts before the tasks.
+func (s *search) push(first, second part) {
 	s.todo = &task{first, &task{second, s.todo}}
 }
 
@@ -166,7 +164,7 @@ func (p spellings) ways() int { return len(p) }
 
 func (p spellings) write(s *search, way int) bool { return s.read(p[way]) }
 
-// items is an array from its item at on, 0 with its bracket.
+// items is the rest of an array from item at on, with the bracket if at is 0.
 type items struct {
 	list []any
 	at   int
@@ -181,7 +179,7 @@ func (p items) write(s *search, _ int) bool {
 	}
 	switch {
 	case p.at < len(p.list):
-		s.before(s.part(p.list[p.at]), items{p.list, p.at + 1})
+		s.push(s.part(p.list[p.at]), items{p.list, p.at + 1})
 	case p.at == 0:
 		mark = "[]"
 	default:
@@ -190,8 +188,8 @@ func (p items) write(s *search, _ int) bool {
 	return s.read(mark)
 }
 
-// object is an object, whose members are written in one of several orders, or, if it is
-// free, in any.
+// object is an object. Its members are written in one of several orders or, if free is set,
+// in any order.
 type object struct {
 	values map[string]any
 	orders [][]string
@@ -215,7 +213,7 @@ func (p object) write(s *search, way int) bool {
 	return true
 }
 
-// members is what remains of an object, mark before it.
+// members is the rest of an object after mark.
 type members struct {
 	values map[string]any
 	keys   []string
@@ -244,15 +242,15 @@ func (p members) write(s *search, way int) bool {
 		rest.keys = make([]string, 0, len(p.keys)-1)
 		rest.keys = append(append(rest.keys, p.keys[:way]...), p.keys[way+1:]...)
 	}
-	s.before(s.part(p.values[key]), rest)
+	s.push(s.part(p.values[key]), rest)
 	return s.read(mark + automaton.Quote(key) + ":")
 }
 
 // mostDigits bounds the numbers that are written without their exponent.
 const mostDigits = 1024
 
-// plain returns a JSON number without exponent and without digits that say nothing:
-// 1e3 as 1000, 1.50 as 1.5, -0 as 0.
+// plain returns a JSON number without exponent and without redundant zeros: 1e3 as 1000,
+// 1.50 as 1.5, -0 as 0.
 func plain(number string) (string, bool) {
 	digits, negative := strings.CutPrefix(number, "-")
 	exponent := 0
@@ -265,7 +263,7 @@ func plain(number string) (string, bool) {
 	}
 	whole, fraction, _ := strings.Cut(digits, ".")
 	digits = whole + fraction
-	point := len(whole) + exponent // it stands before so many digits
+	point := len(whole) + exponent // number of digits before the decimal point
 	if whole == "" || strings.Trim(digits, "0123456789") != "" || point < -mostDigits || point > mostDigits {
 		return "", false
 	}

@@ -10,17 +10,17 @@ import (
 	"glossa/pkg/grammar/pushdown"
 )
 
-// Rules that the forms of these tests begin with.
+// The first rules of each grammar in these tests.
 const (
 	anyString pushdown.ID = iota
 	anyKey
 	anyInteger
 	anyNumber
-	given // the first rule of the form itself
+	own // the first rule of the test
 )
 
-// newForm returns a form of rules, the first of which is its start.
-func newForm(t *testing.T, rules ...pushdown.Rule) *Grammar {
+// newGrammar returns a grammar of rules, of which the first is the start.
+func newGrammar(t *testing.T, rules ...pushdown.Rule) *Grammar {
 	t.Helper()
 	integers, err := automaton.Integers(automaton.Range{}, automaton.Limits{})
 	if err != nil {
@@ -30,7 +30,7 @@ func newForm(t *testing.T, rules ...pushdown.Rule) *Grammar {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &pushdown.Program{Start: given}
+	p := &pushdown.Program{Start: own}
 	for _, d := range []*automaton.DFA{automaton.String(), automaton.Key(), integers, numbers} {
 		p.Rules = append(p.Rules, pushdown.Rule{Text: &pushdown.Text{DFA: d}})
 	}
@@ -48,8 +48,8 @@ func literal(texts ...string) pushdown.Rule {
 
 func alternatives(ids ...pushdown.ID) pushdown.Rule { return pushdown.Rule{Any: ids} }
 
-// declare returns an object whose members all have to be there, all integers but the last,
-// which is of a rule.
+// declare returns an object whose members are all required. They are integers, except the
+// last, which the rule last reads.
 func declare(names string, last pushdown.ID) pushdown.Rule {
 	o := &pushdown.Object{Max: -1}
 	for name := range strings.SplitSeq(names, " ") {
@@ -74,10 +74,10 @@ func TestCanonical(t *testing.T) {
 	extras := declare("c b", anyString)
 	extras.Object.Props[0].Required = false
 	extras.Object.Extra = []pushdown.Extra{{Key: anyKey, Value: anyInteger}}
-	for _, form := range []struct {
+	for _, test := range []struct {
 		name  string
 		rules []pushdown.Rule
-		texts map[string]string // by value; "": it has none
+		texts map[string]string // by value; "": none
 	}{
 		{"string", []pushdown.Rule{alternatives(anyString)}, map[string]string{
 			`"a\u0041\/\u0001\u001f\n\"\\é\u2028\ud83d\ude00"`: `"aA/\u0001\u001f\n\"\\é` + "\u2028" + `😀"`,
@@ -99,7 +99,7 @@ func TestCanonical(t *testing.T) {
 			`{}`:                            "",
 			`[]`:                            "",
 		}},
-		{"orders", []pushdown.Rule{alternatives(given+1, given+2), declare("a b t", given+3), declare("b a t", given+4), literal("1"), literal("2")}, map[string]string{
+		{"orders", []pushdown.Rule{alternatives(own+1, own+2), declare("a b t", own+3), declare("b a t", own+4), literal("1"), literal("2")}, map[string]string{
 			`{"a":1,"b":2,"t":1}`: `{"a":1,"b":2,"t":1}`,
 			`{"a":1,"b":2,"t":2}`: `{"b":2,"a":1,"t":2}`,
 			`{"a":1,"b":2,"t":3}`: "",
@@ -113,21 +113,21 @@ func TestCanonical(t *testing.T) {
 			`["a",1.0,2]`: `["a",1,2]`, `["a"]`: `["a"]`, `[]`: "", `[1]`: "", `["a",1,2,3]`: "",
 		}},
 	} {
-		g := newForm(t, form.rules...)
-		for from, want := range form.texts {
+		g := newGrammar(t, test.rules...)
+		for from, want := range test.texts {
 			got, ok := g.Canonical(value(t, from))
 			if got != want || ok != (want != "") {
-				t.Errorf("%s: %s has the text %q, %v, want %q", form.name, from, got, ok, want)
+				t.Errorf("%s: %s has the text %q, %v, want %q", test.name, from, got, ok, want)
 			}
 			if ok && !g.machine.Match(got) {
-				t.Errorf("%s: %s does not match", form.name, got)
+				t.Errorf("%s: %s does not match", test.name, got)
 			}
 		}
 	}
 }
 
 func TestCanonicalNoValue(t *testing.T) {
-	g := newForm(t, alternatives(anyString, anyNumber))
+	g := newGrammar(t, alternatives(anyString, anyNumber))
 	for _, v := range []any{1.5, 1, []string{"a"}, struct{}{}, json.Number(""), json.Number("x"), json.Number("1e"), json.Number("+1")} {
 		if text, ok := g.Canonical(v); ok {
 			t.Errorf("%#v has the text %s", v, text)
@@ -135,10 +135,10 @@ func TestCanonicalNoValue(t *testing.T) {
 	}
 }
 
-// A value may be as deep as it likes.
+// The depth of a value is not bounded.
 func TestCanonicalDeep(t *testing.T) {
 	const depth = 200_000
-	g := newForm(t, pushdown.Rule{Array: &pushdown.Array{Items: given, Max: -1}})
+	g := newGrammar(t, pushdown.Rule{Array: &pushdown.Array{Items: own, Max: -1}})
 	var v any = []any{}
 	for range depth {
 		v = []any{v}
@@ -149,12 +149,12 @@ func TestCanonicalDeep(t *testing.T) {
 	}
 }
 
-// Each object fits both orders, and what is wrong comes after all of them.
+// Each object fits both orders, and the mismatch comes after all of them.
 func TestCanonicalGivesUp(t *testing.T) {
 	const objects = 40
-	g := newForm(t,
-		pushdown.Rule{Array: &pushdown.Array{Items: given + 1, Max: objects}},
-		alternatives(given+2, given+3), declare("a b", anyInteger), declare("b a", anyInteger))
+	g := newGrammar(t,
+		pushdown.Rule{Array: &pushdown.Array{Items: own + 1, Max: objects}},
+		alternatives(own+2, own+3), declare("a b", anyInteger), declare("b a", anyInteger))
 	object := `{"a":1,"b":2}`
 	if _, ok := g.Canonical(value(t, "["+strings.Repeat(object+",", objects)+object+"]")); ok {
 		t.Error("a list that is too long has a text")
@@ -164,11 +164,11 @@ func TestCanonicalGivesUp(t *testing.T) {
 	}
 }
 
-// Going back within each of many objects is no search out of proportion.
+// Backtracking within each of many objects stays in proportion.
 func TestCanonicalLong(t *testing.T) {
 	const objects = 5000
-	g := newForm(t, pushdown.Rule{Array: &pushdown.Array{Items: given + 1, Max: -1}},
-		alternatives(given+2, given+3, given+4), declare("a b c t", given+5), declare("b a c t", given+6), declare("c b a t", given+7), literal("1"), literal("2"), literal("3"))
+	g := newGrammar(t, pushdown.Rule{Array: &pushdown.Array{Items: own + 1, Max: -1}},
+		alternatives(own+2, own+3, own+4), declare("a b c t", own+5), declare("b a c t", own+6), declare("c b a t", own+7), literal("1"), literal("2"), literal("3"))
 	var b strings.Builder
 	for i := range objects {
 		fmt.Fprintf(&b, `,{"a":%d,"b":%d,"c":%d,"t":%d}`, i, i, i, i%3+1)

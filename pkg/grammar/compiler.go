@@ -12,36 +12,35 @@ import (
 	"glossa/pkg/grammar/pushdown"
 )
 
-// A Compiler makes one form ready for use. Whatever is asked for, it takes less than a
-// second of a processor and 256 MB in all: what would take more is refused. It is not
-// safe for concurrent use.
+// A Compiler compiles one schema, grammar or set of tools. It uses less than a second of
+// processor time and 256 MB in all, and refuses input that needs more. It is not safe for
+// concurrent use.
 type Compiler struct {
 	ctx    context.Context
 	budget *automaton.Budget
 }
 
-// NewCompiler returns a compiler of one form. Its methods return the error of ctx once
-// that is done.
+// NewCompiler returns a new compiler. Its methods return the error of ctx once ctx is done.
 func NewCompiler(ctx context.Context) *Compiler {
 	return &Compiler{ctx, automaton.NewBudget(ctx)}
 }
 
 // Schema compiles a JSON Schema. Its errors are of type [*Error], or that of the context.
 func (c *Compiler) Schema(raw []byte, l Limits) (*Grammar, error) {
-	return c.made(jsonschema.CompileWithin(c.budget, raw, l))
+	return c.grammar(jsonschema.CompileWithin(c.budget, raw, l))
 }
 
 // GBNF compiles a grammar in llama.cpp's notation. Its errors are of type [*Error], or
 // that of the context.
 func (c *Compiler) GBNF(source string) (*Grammar, error) {
-	return c.made(gbnf.CompileWithin(c.budget, source))
+	return c.grammar(gbnf.CompileWithin(c.budget, source))
 }
 
-// Calls compiles the form of answers that may call tools: text, or calls; with must set
-// no text, with one set one call at most. Its errors are of type [*Error], or that of
-// the context.
-func (c *Compiler) Calls(form CallForm, tools []Tool, must, one bool, l Limits) (*Grammar, error) {
-	return c.made(calls.CompileWithin(c.budget, form, tools, must, one, l))
+// Calls compiles the grammar of answers that may call tools. An answer is text or calls; it
+// must be calls if must is set, and has at most one call if one is set. Errors are of type
+// [*Error], or that of the context.
+func (c *Compiler) Calls(syntax CallSyntax, tools []Tool, must, one bool, l Limits) (*Grammar, error) {
+	return c.grammar(calls.CompileWithin(c.budget, syntax, tools, must, one, l))
 }
 
 // Bind returns the masks of g over a vocabulary. An error is an [*Error] if its tokens
@@ -54,15 +53,15 @@ func (c *Compiler) Bind(g *Grammar, v *Vocabulary) (*Constraint, error) {
 	return bound, nil
 }
 
-// Bytes returns how much memory the compiler has taken so far: no less than what it has
-// made keeps.
+// Bytes returns the memory that the compiler has allocated so far, an upper bound of the
+// memory that its results retain.
 func (c *Compiler) Bytes() int {
 	_, bytes := c.budget.Spent()
 	return bytes
 }
 
-// made makes a program ready to run.
-func (c *Compiler) made(p *pushdown.Program, err error) (*Grammar, error) {
+// grammar returns the grammar of a program.
+func (c *Compiler) grammar(p *pushdown.Program, err error) (*Grammar, error) {
 	var machine *pushdown.Machine
 	if err == nil {
 		machine, err = pushdown.NewWithin(c.budget, p)
@@ -73,7 +72,7 @@ func (c *Compiler) made(p *pushdown.Program, err error) (*Grammar, error) {
 	return &Grammar{program: p, machine: machine}, nil
 }
 
-// failed returns what callers see of an error about a program.
+// failed converts an error about a program to the error that callers receive.
 func (c *Compiler) failed(p *pushdown.Program, err error) error {
 	if done := c.ctx.Err(); done != nil && c.budget.Err() == done {
 		return done

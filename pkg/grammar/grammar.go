@@ -1,7 +1,8 @@
-// Package grammar holds generated text to a form: JSON Schema or a grammar in GBNF
-// becomes an automaton over bytes, and that, with the bytes of a vocabulary, masks of the
-// tokens that may come next. Whatever is taken from the masks ends in a text of the form
-// within the tokens that there are. It refuses to know logits, models and wire formats.
+// Package grammar constrains generated text to a JSON Schema or a grammar in GBNF. It
+// compiles them to an automaton over bytes and binds the automaton to the vocabulary of a
+// model. The result is a mask of the tokens that may come next. Every choice of allowed
+// tokens completes a valid text within the token limit. The package knows neither logits nor
+// models nor wire formats.
 package grammar
 
 import (
@@ -15,35 +16,35 @@ import (
 )
 
 type (
-	// An Error is what is wrong with a schema or a grammar, or not supported of it.
+	// An Error describes an invalid or unsupported part of a schema or a grammar.
 	Error = fault.Error
-	// Limits bound what is generated and would have no end. The zero value bounds nothing.
+	// Limits bound texts that would otherwise be unbounded. The zero value bounds nothing.
 	Limits = automaton.Limits
-	// A CallForm says how a call of a function is written.
-	CallForm = calls.Form
+	// A CallSyntax is the syntax of a function call.
+	CallSyntax = calls.Syntax
 	// A Tool is a function that can be called.
 	Tool = calls.Tool
-	// A Vocabulary is the bytes of a model's tokens.
+	// A Vocabulary holds the bytes of a model's tokens.
 	Vocabulary = pushdown.Vocabulary
-	// A Constraint is a form bound to a vocabulary.
+	// A Constraint is a grammar bound to a vocabulary.
 	Constraint = pushdown.Constraint
 	// A Matcher follows one text through a constraint.
 	Matcher = pushdown.Matcher
-	// A Mask tells which tokens may come next.
+	// A Mask is the set of tokens that may come next.
 	Mask = pushdown.Mask
 )
 
-// Generating returns the limits of what models write.
+// Generating returns the limits for text that models generate.
 func Generating() Limits { return automaton.Generating() }
 
-// NewVocabulary returns the vocabulary of tokens: the bytes that each id adds in the
-// middle of a text. An id without any is never allowed.
+// NewVocabulary returns the vocabulary of tokens: for each id the bytes that it adds in the
+// middle of a text. An id without bytes is never allowed.
 func NewVocabulary(tokens []string) *Vocabulary { return pushdown.NewVocabulary(tokens) }
 
 // ReadVocabulary returns the vocabulary that [Vocabulary.AppendBinary] wrote.
 func ReadVocabulary(b []byte) (*Vocabulary, error) { return pushdown.ReadVocabulary(b) }
 
-// A Grammar is a form of texts. It is safe for concurrent use.
+// A Grammar is a compiled set of texts. It is safe for concurrent use.
 type Grammar struct {
 	program *pushdown.Program
 	machine *pushdown.Machine
@@ -57,10 +58,11 @@ func Schema(raw []byte, l Limits) (*Grammar, error) {
 // GBNF compiles a grammar as [Compiler.GBNF] does.
 func GBNF(source string) (*Grammar, error) { return NewCompiler(context.Background()).GBNF(source) }
 
-// maxQuoted bounds what errors repeat of a schema or a grammar: names, references.
+// maxQuoted bounds the quotations of a schema or a grammar in errors, such as names and
+// references, in bytes.
 const maxQuoted = 300
 
-// clip returns the beginning of what is too long to be shown.
+// clip shortens s to maxQuoted bytes.
 func clip(s string) string {
 	if len(s) <= maxQuoted {
 		return s
@@ -73,5 +75,5 @@ func (g *Grammar) Bind(v *Vocabulary) (*Constraint, error) {
 	return NewCompiler(context.Background()).Bind(g, v)
 }
 
-// Match reports whether a text is of the form.
+// Match reports whether a text is in the grammar.
 func (g *Grammar) Match(text string) bool { return g.machine.Match(text) }

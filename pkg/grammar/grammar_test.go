@@ -8,7 +8,7 @@ import (
 	"glossa/pkg/grammar/automaton"
 )
 
-// Errors repeat little of what was sent.
+// Errors quote little of the input.
 func TestShortErrors(t *testing.T) {
 	long := strings.Repeat("näme", 5000)
 	for name, compile := range map[string]func() (*grammar.Grammar, error){

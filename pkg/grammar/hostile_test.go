@@ -11,11 +11,11 @@ import (
 	"glossa/pkg/grammar"
 )
 
-// hostile makes a schema at random of what asks for much.
+// hostile makes a random schema of keywords that demand much work.
 type hostile struct {
 	*rand.Rand
 	b   *strings.Builder
-	def int // the only definitions that may be referred to are this one and those after it
+	def int // references may use this definition and later ones
 }
 
 func (h *hostile) list(n int, what func(i int)) {
@@ -53,7 +53,7 @@ func (h *hostile) count() string {
 	return []string{"0", "1", "2", "3", "17", "100", "900", "30000", "1000000", "4294967296"}[h.IntN(10)]
 }
 
-// schema writes a schema; room bounds how much is in it.
+// schema writes a schema; room bounds its size.
 func (h *hostile) schema(room int) {
 	h.b.WriteByte('{')
 	seen := map[int]bool{}
@@ -63,7 +63,7 @@ func (h *hostile) schema(room int) {
 			kinds = kinds[:11]
 		}
 		kind := kinds[h.IntN(len(kinds))]
-		for seen[kind] { // a key twice is refused at once
+		for seen[kind] { // a duplicate key is refused at once
 			kind = kinds[h.IntN(len(kinds))]
 		}
 		seen[kind] = true
@@ -136,7 +136,7 @@ func (h *hostile) keyword(kind, room int) {
 
 var attackTries = flag.Int("attacks", 40, "how many hostile schemas TestRandomAttacks tries")
 
-// Whatever schemas are made of, they take bounded work and no panic.
+// Every schema takes bounded work and causes no panic.
 func TestRandomAttacks(t *testing.T) {
 	v := vocabularies(t)[0].ready
 	refused := 0

@@ -9,54 +9,53 @@ import (
 	"glossa/pkg/grammar/pushdown"
 )
 
-// orders knows the orders in which a program may want the members of an object. Which
-// of its rules reads an object is not known, so each that declares one of the members
-// may.
+// orders finds the orders in which a program may require the members of an object. The rule
+// that reads an object is unknown, so every rule that declares one of the members counts.
 type orders struct {
-	rules []pushdown.Rule
-	by    map[string][]pushdown.ID // the objects that declare a member of a name
-	free  bool                     // some rule may spell objects as bytes, in whatever order
-	known map[string][][]string    // by the sorted names
+	rules     []pushdown.Rule
+	declaring map[string][]pushdown.ID // rules of objects, by the names that they declare
+	free      bool                     // some rule may spell objects as bytes, in any order
+	cache     map[string][][]string    // by the sorted names
 }
 
 func newOrders(p *pushdown.Program) *orders {
-	o := &orders{rules: p.Rules, by: map[string][]pushdown.ID{}, known: map[string][][]string{}}
+	o := &orders{rules: p.Rules, declaring: map[string][]pushdown.ID{}, cache: map[string][][]string{}}
 	for i, r := range p.Rules {
 		switch {
 		case r.Object != nil:
-			o.free = o.free || r.Object.Lead != nil // which of its members comes first is not known
+			o.free = o.free || r.Object.Lead != nil // any of its members may come first
 			for _, prop := range r.Object.Props {
-				o.by[prop.Name] = append(o.by[prop.Name], pushdown.ID(i))
+				o.declaring[prop.Name] = append(o.declaring[prop.Name], pushdown.ID(i))
 			}
 		case r.Text != nil:
 			o.free = o.free || nests(r.Text.DFA.States[0].Edges)
 		case r.Proc != nil:
 			for _, s := range r.Proc.States {
-				o.free = o.free || has(s.Edges, '{') // objects in an array that is spelled are spelled too
+				o.free = o.free || has(s.Edges, '{') // an array spelled as bytes may contain objects
 			}
 		}
 	}
 	return o
 }
 
-// nests tells whether an object or an array may begin with one of the edges.
+// nests reports whether an object or an array may begin with one of the edges.
 func nests(edges []automaton.Edge) bool { return has(edges, '{') || has(edges, '[') }
 
 func has(edges []automaton.Edge, b byte) bool {
 	return slices.ContainsFunc(edges, func(e automaton.Edge) bool { return e.Lo <= b && b <= e.Hi })
 }
 
-// of returns the orders for an object, those of the rules that know most of its members
-// first, the last by name.
+// of returns the orders for an object. Rules that declare more of its members come first;
+// the last order is by name.
 func (o *orders) of(values map[string]any) [][]string {
 	names := slices.Sorted(maps.Keys(values))
 	key := strings.Join(names, "\x00")
-	if list, ok := o.known[key]; ok {
+	if list, ok := o.cache[key]; ok {
 		return list
 	}
 	shared := map[pushdown.ID]int{} // members that a rule declares
 	for _, name := range names {
-		for _, id := range o.by[name] {
+		for _, id := range o.declaring[name] {
 			shared[id]++
 		}
 	}
@@ -78,11 +77,11 @@ func (o *orders) of(values map[string]any) [][]string {
 		add(declared(o.rules[id].Object, values, names))
 	}
 	add(names)
-	o.known[key] = list
+	o.cache[key] = list
 	return list
 }
 
-// declared returns names with those first that the rule declares, in its order.
+// declared returns names in the rule's order, followed by the undeclared ones.
 func declared(rule *pushdown.Object, values map[string]any, names []string) []string {
 	order := make([]string, 0, len(names))
 	first := make(map[string]bool, len(names))

@@ -22,23 +22,23 @@ import (
 
 var proofs = flag.Int("proof", 3000, "how many pairs of a schema and max_tokens TestProof tries; a tenth with -short")
 
-// A claim is a schema, a vocabulary and a limit: whatever is sampled, the text is whole
-// and valid within the limit.
+// A claim is a schema, a vocabulary and a limit: every sampled text is complete and valid
+// within the limit.
 type claim struct {
 	schema, vocab int
-	more          int // tokens above the fewest with which it can be done
+	more          int // tokens above the minimum
 }
 
-// form is a schema to write texts of.
-type form struct {
+// A schemaCase is a schema to generate texts for.
+type schemaCase struct {
 	name    string
 	raw     []byte
 	grammar *grammar.Grammar
-	judge   *jsonschema.Schema // nil: it does not understand the schema
+	judge   *jsonschema.Schema // nil: it does not support the schema
 }
 
-// limits are how many tokens more than the fewest there are: each of the first, where
-// texts are cut short, and some where they are not.
+// limits are numbers of tokens above the minimum: all of the smallest, which cut texts
+// short, and some larger ones.
 func limits() (more []int) {
 	for i := range 41 {
 		more = append(more, i)
@@ -46,14 +46,14 @@ func limits() (more []int) {
 	return append(more, 50, 75, 100, 150, 250, 400)
 }
 
-// TestProof is the promise: every text parses, validates and ends within max_tokens, from
-// the fewest tokens on, and no mask is ever empty.
+// TestProof checks the promise: for every max_tokens from the minimum on, every text parses,
+// validates and ends within max_tokens, and no mask is ever empty.
 func TestProof(t *testing.T) {
-	own, others := ownForms(t), benchForms(t)
-	forms, vocabs := slices.Concat(own, others), vocabularies(t)
+	own, others := ownSchemas(t), benchSchemas(t)
+	cases, vocabs := slices.Concat(own, others), vocabularies(t)
 	count := map[string]int{}
 	for _, c := range claims(len(own), len(others), len(vocabs)) {
-		f, v := &forms[c.schema], &vocabs[c.vocab]
+		f, v := &cases[c.schema], &vocabs[c.vocab]
 		bound, err := f.grammar.Bind(v.ready)
 		if err != nil {
 			if v.name != "characters" {
@@ -62,7 +62,7 @@ func TestProof(t *testing.T) {
 			count["not spelled by the vocabulary"]++
 			continue
 		}
-		w := &writer{form: bound, vocab: v, random: rand.New(rand.NewPCG(uint64(c.schema)<<8|uint64(c.vocab), uint64(c.more)))}
+		w := &writer{constraint: bound, vocab: v, random: rand.New(rand.NewPCG(uint64(c.schema)<<8|uint64(c.vocab), uint64(c.more)))}
 		s := samplers[w.random.IntN(len(samplers))]
 		limit := bound.Min() + c.more
 		if err = w.run(s, limit); err == nil {
@@ -89,8 +89,8 @@ func TestProof(t *testing.T) {
 	}
 }
 
-// claims chooses as many as the flag says, half of them of our own schemas, in the order of
-// their schemas.
+// claims chooses as many claims as the flag says, half of them for our own schemas, in the
+// order of the schemas.
 func claims(own, others, vocabs int) []claim {
 	random := rand.New(rand.NewPCG(1, 2))
 	pick := func(from, to, n int) (list []claim) {
@@ -116,14 +116,14 @@ func claims(own, others, vocabs int) []claim {
 	return list
 }
 
-// run writes a text of at most limit tokens.
+// run generates a text of at most limit tokens.
 func (w *writer) run(s sampler, limit int) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
 		}
 	}()
-	w.at = w.form.Start()
+	w.at = w.constraint.Start()
 	for left := limit; left > 0 && !w.at.Complete(); left-- {
 		if cost := w.at.Cost(); cost > left {
 			return fmt.Errorf("it costs %d tokens to end, there are %d", cost, left)
@@ -133,7 +133,7 @@ func (w *writer) run(s sampler, limit int) (err error) {
 		if err := w.inspect(mask, allowed); err != nil {
 			return err
 		}
-		if len(allowed) == 0 { // the text may end and nothing that fits may follow
+		if len(allowed) == 0 { // the text may end and no continuation fits the limit
 			break
 		}
 		id := s.choose(w, allowed)
@@ -154,8 +154,8 @@ func (w *writer) run(s sampler, limit int) (err error) {
 	return nil
 }
 
-// inspect looks at a mask: it is not empty, it counts right, it goes along with what is
-// forced, and a token that is not in it cannot be taken, but where the budget shut it out.
+// inspect checks a mask: it is not empty, its count is right, it agrees with the forced
+// tokens, and tokens outside it cannot be taken unless only the limit excludes them.
 func (w *writer) inspect(mask *pushdown.Mask, allowed []int) error {
 	if len(allowed) != mask.Count {
 		return fmt.Errorf("the mask has %d tokens and says %d", len(allowed), mask.Count)
@@ -175,7 +175,7 @@ func (w *writer) inspect(mask *pushdown.Mask, allowed []int) error {
 	if _, ok := slices.BinarySearch(in, id); ok || len(w.taken) > 40 || w.random.IntN(4) > 0 {
 		return nil
 	}
-	other := w.again()
+	other := w.replay()
 	before := other.Cost()
 	if took := other.Take(id); took && !cut {
 		return fmt.Errorf("token %d %q can be taken and is not in the mask", id, w.vocab.tokens[id])
@@ -185,8 +185,8 @@ func (w *writer) inspect(mask *pushdown.Mask, allowed []int) error {
 	return nil
 }
 
-// check judges a text by other means than those that made it.
-func (f *form) check(text string) error {
+// check validates a text independently of the code that generated it.
+func (f *schemaCase) check(text string) error {
 	var line bytes.Buffer
 	if err := json.Compact(&line, []byte(text)); err != nil {
 		return err
@@ -210,7 +210,7 @@ func (f *form) check(text string) error {
 	return f.judge.Validate(value)
 }
 
-// noKeyTwice refuses a JSON text in which an object has a key twice.
+// noKeyTwice refuses a JSON text with a duplicate key in an object.
 func noKeyTwice(text string) error {
 	type level struct {
 		keys  map[string]bool // nil: an array
@@ -222,7 +222,7 @@ func noKeyTwice(text string) error {
 	for {
 		token, err := d.Token()
 		if err != nil {
-			return nil // its end: that it parses is known
+			return nil // the end: the text is known to parse
 		}
 		if token == json.Delim('}') || token == json.Delim(']') {
 			open = open[:len(open)-1]
@@ -247,8 +247,8 @@ func noKeyTwice(text string) error {
 	}
 }
 
-// ownForms are the schemas of testdata; each has to be accepted.
-func ownForms(t testing.TB) (forms []form) {
+// ownSchemas returns the schemas of testdata; each must compile.
+func ownSchemas(t testing.TB) (cases []schemaCase) {
 	files := schemaFiles(t)
 	for _, file := range slices.Sorted(maps.Keys(files)) {
 		var schemas map[string]json.RawMessage
@@ -256,7 +256,7 @@ func ownForms(t testing.TB) (forms []form) {
 			t.Fatalf("%s: %v", file, err)
 		}
 		for _, name := range slices.Sorted(maps.Keys(schemas)) {
-			f, err := newForm(file+": "+name, schemas[name])
+			f, err := newSchemaCase(file+": "+name, schemas[name])
 			if err != nil {
 				t.Errorf("%s: %s: %v", file, name, err)
 				continue
@@ -264,32 +264,32 @@ func ownForms(t testing.TB) (forms []form) {
 			if f.judge == nil {
 				t.Errorf("%s: %s: no other validator understands it", file, name)
 			}
-			forms = append(forms, f)
+			cases = append(cases, f)
 		}
 	}
-	return forms
+	return cases
 }
 
-// benchForms are the schemas of MaskBench that are accepted.
-func benchForms(t testing.TB) (forms []form) {
+// benchSchemas returns the schemas of MaskBench that compile.
+func benchSchemas(t testing.TB) (cases []schemaCase) {
 	groups, files := suites[0].read(t)
 	if files == 0 {
 		t.Logf("%s is not in %s: only the schemas of testdata are tried (see -data)", suites[0].name, *data)
 	}
 	for _, g := range groups {
-		if f, err := newForm(g.file, g.Schema); err == nil {
-			forms = append(forms, f)
+		if f, err := newSchemaCase(g.file, g.Schema); err == nil {
+			cases = append(cases, f)
 		}
 	}
-	return forms
+	return cases
 }
 
-func newForm(name string, raw []byte) (form, error) {
+func newSchemaCase(name string, raw []byte) (schemaCase, error) {
 	g, err := grammar.Schema(raw, automaton.Generating())
 	if err != nil {
-		return form{}, err
+		return schemaCase{}, err
 	}
-	f := form{name: name, raw: raw, grammar: g}
+	f := schemaCase{name: name, raw: raw, grammar: g}
 	if f.judge, err = judge(raw); err != nil {
 		f.judge = nil
 	}

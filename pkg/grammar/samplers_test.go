@@ -10,21 +10,21 @@ import (
 
 // A writer writes one text token by token.
 type writer struct {
-	form   *pushdown.Constraint
-	at     *pushdown.Matcher
-	vocab  *vocabulary
-	random *rand.Rand
-	taken  []int
+	constraint *pushdown.Constraint
+	at         *pushdown.Matcher
+	vocab      *vocabulary
+	random     *rand.Rand
+	taken      []int
 }
 
-// A sampler chooses one of the allowed tokens, or -1 to end where the text may end.
+// A sampler chooses one of the allowed tokens, or -1 to end the text if it may end.
 type sampler struct {
 	name   string
 	choose func(w *writer, allowed []int) int
 }
 
-// samplers are a model that knows nothing, and some that mean harm: the further from the
-// end of the text they come, the harder it is to end it.
+// samplers are a uniform model and some adversaries: they steer away from the end of the
+// text, where ending becomes harder.
 var samplers = []sampler{
 	{"uniform", func(w *writer, allowed []int) int {
 		if i := w.random.IntN(len(allowed) + 1); i < len(allowed) {
@@ -56,17 +56,17 @@ var samplers = []sampler{
 			allowed = allowed[:tries]
 		}
 		return w.best(allowed, func(id int) int {
-			m := w.again()
+			m := w.replay()
 			m.Take(id)
 			return m.Cost()
 		})
 	}},
 }
 
-// tries is of how many tokens the cost is asked.
+// tries is the number of tokens whose cost is computed.
 const tries = 12
 
-// best returns one of those with the highest score, by chance.
+// best returns a random token among those with the highest score.
 func (w *writer) best(allowed []int, score func(id int) int) int {
 	var top []int
 	most := 0
@@ -82,16 +82,16 @@ func (w *writer) best(allowed []int, score func(id int) int) int {
 	return top[w.random.IntN(len(top))]
 }
 
-// again returns another matcher at the same place.
-func (w *writer) again() *pushdown.Matcher {
-	m := w.form.Start()
+// replay returns another matcher at the same place.
+func (w *writer) replay() *pushdown.Matcher {
+	m := w.constraint.Start()
 	for _, id := range w.taken {
 		m.Take(id)
 	}
 	return m
 }
 
-// text returns what was written.
+// text returns the text written so far.
 func (w *writer) text() string {
 	var b strings.Builder
 	for _, id := range w.taken {

@@ -24,8 +24,8 @@ var (
 	data   = flag.String("data", "../../../shared/data", "directory with maskbench and json-schema-test-suite")
 )
 
-// The suites, as they lie in the directory of the data. They are not part of the
-// repository: MaskBench's sample has no licence.
+// The suites, by their directories below the data. They are not part of the repository:
+// MaskBench's sample has no licence.
 var suites = []suite{
 	{"MaskBench", "maskbench"},
 	{"JSON Schema Test Suite", "json-schema-test-suite/tests/draft2020-12"},
@@ -47,7 +47,7 @@ type instance struct {
 	Valid       bool
 }
 
-// read returns the groups of a suite and the number of its files, none where the data is
+// read returns the groups of a suite and the number of its files, none if the data is
 // absent.
 func (s suite) read(t testing.TB) (groups []group, files int) {
 	t.Helper()
@@ -82,7 +82,7 @@ func (s suite) read(t testing.TB) (groups []group, files int) {
 	return groups, files
 }
 
-// decode returns a JSON value with its numbers as they are spelled.
+// decode returns a JSON value with the spelling of its numbers.
 func decode(t testing.TB, raw []byte) any {
 	t.Helper()
 	d := json.NewDecoder(bytes.NewReader(raw))
@@ -131,8 +131,8 @@ func equal(a, b any) bool {
 	return a == b
 }
 
-// judge compiles a schema with another implementation. It asserts the formats that
-// automata know, and no other.
+// judge compiles a schema with another implementation. It asserts only the formats that
+// automata support.
 func judge(raw []byte) (*jsonschema.Schema, error) {
 	if strings.Contains(strings.Join(strings.Fields(string(raw)), ""), `"format":"regex"`) {
 		return nil, errors.New("it cannot be kept from asserting the format regex")
@@ -184,7 +184,7 @@ func ecma(expression string) (jsonschema.Regexp, error) {
 	return regexp.Compile(b.String())
 }
 
-// annotations are the formats that the judge knows.
+// annotations lists the formats that the judge supports.
 var annotations = strings.Fields(`date date-time duration email hostname idn-email idn-hostname ipv4 ipv6
 	iri iri-reference json-pointer period regex relative-json-pointer semver time uri uri-reference
 	uri-template uuid`)
@@ -194,7 +194,7 @@ type nowhere struct{}
 
 func (nowhere) Load(url string) (any, error) { return nil, fmt.Errorf("%s is not loaded", url) }
 
-// opinion is what the judge says of an instance, for messages.
+// opinion describes the judge's verdict on an instance, for messages.
 func opinion(raw []byte, value any) string {
 	s, err := judge(raw)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"glossa/pkg/grammar/automaton"
 )
 
-// An exception is what a suite says and we do not, by file, and where that is not the
-// whole file by group and instance.
+// An exception is a verdict of a suite with which we differ: a whole file, or a group or an
+// instance in it.
 type exception struct {
 	File, Group, Instance string
 	Reason                string
@@ -42,7 +42,7 @@ func exceptions(t *testing.T) []exception {
 	return list
 }
 
-// A tally counts what became of a suite.
+// A tally counts the results of a suite.
 type tally struct {
 	files, accepted, refused int // schemas
 	valid, invalid, exempt   int // instances of accepted schemas: accepted, refused, differing with a reason
@@ -50,8 +50,8 @@ type tally struct {
 	reasons                  map[string]int // of refusals, by keyword
 }
 
-// TestSuites holds every instance of the suites against the schemas that are accepted: a
-// valid one has a text in the form, an invalid one has none.
+// TestSuites checks every instance of the suites whose schema compiles: a valid one has a
+// text in the grammar, an invalid one has none.
 func TestSuites(t *testing.T) {
 	known := exceptions(t)
 	counts := make([]tally, len(suites))
@@ -83,7 +83,7 @@ func (c *tally) add(t *testing.T, g group, known []exception) {
 			t.Errorf("%s: %s: panic: %v\n%s", g.file, g.Description, p, debug.Stack())
 		}
 	}()
-	form, err := grammar.Schema(g.Schema, automaton.Limits{})
+	schema, err := grammar.Schema(g.Schema, automaton.Limits{})
 	if err != nil {
 		var e *grammar.Error
 		if !errors.As(err, &e) || e.Message == "" {
@@ -102,7 +102,7 @@ func (c *tally) add(t *testing.T, g group, known []exception) {
 	}
 	c.accepted++
 	for _, i := range g.Tests {
-		fault := try(t, form, g, i)
+		fault := try(t, schema, g, i)
 		if fault == "" {
 			if i.Valid {
 				c.valid++
@@ -121,16 +121,16 @@ func (c *tally) add(t *testing.T, g group, known []exception) {
 	}
 }
 
-// try returns what is wrong with the verdict on an instance, "" if nothing is.
-func try(t *testing.T, form *grammar.Grammar, g group, i instance) string {
+// try describes the error in the verdict on an instance, "" if there is none.
+func try(t *testing.T, schema *grammar.Grammar, g group, i instance) string {
 	value := decode(t, i.Data)
-	text, ok := form.Canonical(value)
+	text, ok := schema.Canonical(value)
 	switch {
 	case ok && !i.Valid:
 		return "WRONGLY ACCEPTED as " + text
 	case !ok && i.Valid:
 		return "WRONGLY REFUSED"
-	case ok && !form.Match(text):
+	case ok && !schema.Match(text):
 		return "its text " + text + " does not match"
 	case ok && !equal(decode(t, []byte(text)), value):
 		return "its text says something else: " + text
@@ -187,7 +187,7 @@ func table(counts []tally) string {
 	return b.String()
 }
 
-// compare holds a text against a committed file.
+// compare compares a text with a committed file.
 func compare(t *testing.T, name, got string) {
 	t.Helper()
 	if *update {

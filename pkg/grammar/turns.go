@@ -8,18 +8,18 @@ import (
 	"glossa/pkg/fair"
 )
 
-// ErrBusy is the error of a sender with too many forms that wait to be compiled.
-var ErrBusy = errors.New("too many forms wait to be compiled: try again later")
+// ErrBusy is the error of a sender with too many compilations waiting.
+var ErrBusy = errors.New("too many schemas and grammars are waiting to be compiled: try again later")
 
-// maxLine is how many forms of one sender may wait, and maxSenders how many senders.
+// maxWaiting bounds the waiting compilations of one sender, maxSenders the waiting senders.
 const (
-	maxLine    = 32
+	maxWaiting = 32
 	maxSenders = 1024
 )
 
-// Turns bounds how many forms a process compiles at once, so that their budgets do not
-// add up. The others wait, and senders are served in turn, however many forms each has.
-// Nil bounds nothing. It is safe for concurrent use.
+// Turns bounds the concurrent compilations of a process, so that their budgets do not add
+// up. Other compilations wait. Senders are served in turn, regardless of how many
+// compilations each has. Nil bounds nothing. It is safe for concurrent use.
 type Turns struct {
 	mu    sync.Mutex
 	free  int
@@ -32,11 +32,11 @@ type compilation struct {
 	turn chan struct{}
 }
 
-// NewTurns returns turns of so many compilations at once, one at least.
+// NewTurns returns turns for atOnce concurrent compilations, at least one.
 func NewTurns(atOnce int) *Turns { return &Turns{free: max(1, atOnce)} }
 
-// Take waits for a turn. The caller calls done once when it is over. The error is
-// [ErrBusy] or that of the context.
+// Take waits for a turn. The caller must call done once, after its compilation. The error
+// is [ErrBusy] or that of the context.
 func (t *Turns) Take(ctx context.Context, name string) (done func(), err error) {
 	if t == nil {
 		return func() {}, nil
@@ -59,12 +59,12 @@ func (t *Turns) Take(ctx context.Context, name string) (done func(), err error) 
 	}
 }
 
-// enter lets a compilation of a sender wait, and serves it if a turn is free.
+// enter queues a compilation of a sender, and serves it if a turn is free.
 func (t *Turns) enter(name string) (*compilation, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	l := t.turns.Enter(name)
-	if n := len(l.Waiting); n >= maxLine || n == 0 && len(t.turns.Waiting()) >= maxSenders {
+	if n := len(l.Waiting); n >= maxWaiting || n == 0 && len(t.turns.Waiting()) >= maxSenders {
 		t.turns.Leave(l)
 		return nil, ErrBusy
 	}
@@ -86,7 +86,7 @@ func (t *Turns) leave(c *compilation) {
 	t.serve()
 }
 
-// serve hands out the turns that are free.
+// serve hands out the free turns.
 func (t *Turns) serve() {
 	for l := t.turns.Next(); l != nil && t.free > 0; l = t.turns.Next() {
 		t.free--

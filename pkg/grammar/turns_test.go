@@ -11,7 +11,7 @@ import (
 	"glossa/pkg/grammar"
 )
 
-// A sender with one form waits for one form of each of the others at most.
+// A sender with one compilation waits for at most one compilation of each other sender.
 func TestTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := grammar.NewTurns(1)
@@ -52,7 +52,7 @@ func TestTurns(t *testing.T) {
 	})
 }
 
-// The line of each sender has an end, which is no other's.
+// Each sender's queue has its own bound.
 func TestTurnsBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := grammar.NewTurns(1)

@@ -14,7 +14,7 @@ import (
 	"glossa/pkg/grammar/pushdown"
 )
 
-// A vocabulary is one for the tests.
+// A vocabulary is a vocabulary for tests.
 type vocabulary struct {
 	name   string
 	tokens []string
@@ -33,8 +33,7 @@ func vocabularies(t testing.TB) []vocabulary {
 	return list
 }
 
-// byteTokens are the 256 bytes, after a token that adds nothing, as the end of a text
-// does.
+// byteTokens returns the 256 bytes after an empty token, as for the end of a text.
 func byteTokens() []string {
 	tokens := []string{""}
 	for b := range 256 {
@@ -43,8 +42,8 @@ func byteTokens() []string {
 	return tokens
 }
 
-// characterTokens are what a character vocabulary learns of an English text with some
-// others in it; what it does not hold cannot be spelled.
+// characterTokens returns a character vocabulary of an English text with some other
+// characters. It cannot spell any others.
 func characterTokens() []string {
 	var tokens []string
 	for r := ' '; r <= '~'; r++ {
@@ -53,9 +52,9 @@ func characterTokens() []string {
 	return append(tokens, "\n", "\t", "é", "ü", "ï", "日", "本", "語", "😀", "")
 }
 
-// pairTokens are a byte-level BPE trained on the schemas of testdata and some texts of
-// them, without a pre-tokenizer, so that tokens run over the ends of values. To it come
-// tokens that are hard for a mask: much punctuation, parts of characters, one twice.
+// pairTokens returns a byte-level BPE trained on the schemas of testdata and some of their
+// texts, without a pre-tokenizer, so that tokens cross the ends of values. It also has tokens
+// that are hard for a mask: much punctuation, parts of characters, a duplicate.
 func pairTokens(t testing.TB) []string {
 	tokens := byteTokens()
 	text := []byte(sample)
@@ -73,7 +72,7 @@ func pairTokens(t testing.TB) []string {
 		`null`, "", strings.Repeat(" ", 64), strings.Repeat("a", 200), strings.Repeat("a", 300), `{"a":1,"b":2,"c":3}`, `[1,2,3]`, `"a":`, `,"`, `, `, `: `)
 }
 
-// sample is text of the kind that the schemas ask for.
+// sample is text as the schemas describe it.
 const sample = `{"name":"Ada Lovelace","born":"1815-12-10","email":"ada@example.org","age":36,"nicknames":["Ada","the Countess"]}
 {"city":"Reykjavík","unit":"celsius","days":3}{"reasons":["It is short.","It is the only one that is true."],"answer":"Yes, it does.","confidence":0.95}
 {"at":"2024-02-29T23:59:59Z","from":"192.168.0.1","level":"info","fields":{"path":"/index.html","status":200,"cached":false}}

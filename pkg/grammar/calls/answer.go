@@ -8,25 +8,25 @@ import (
 	"glossa/pkg/grammar/pushdown"
 )
 
-// answer makes the states of a whole answer: a tree of bytes, in which calls that begin
-// alike share their beginning.
-func (b *builder) answer(form Form, tools []Tool, must, one bool) {
+// answer makes the states of a whole answer: a trie of bytes, in which calls share common
+// prefixes.
+func (b *builder) answer(syntax Syntax, tools []Tool, must, one bool) {
 	start := b.state()
-	opened := b.chain(start, form.Open)
+	opened := b.chain(start, syntax.Open)
 	last := b.state() // after the arguments
 	for i, tool := range tools {
-		at := b.chain(opened, tool.Name+form.Arguments)
+		at := b.chain(opened, tool.Name+syntax.Arguments)
 		b.states[at].Calls = []pushdown.Call{{Rule: b.tools[i], Return: last}}
 	}
-	last = b.chain(last, form.Close)
+	last = b.chain(last, syntax.Close)
 	b.states[last].Accept = true
 	if !one {
-		again := form.Between + form.Open
-		at, end := b.chain(last, again[:len(again)-1]), again[len(again)-1]
+		next := syntax.Between + syntax.Open
+		at, end := b.chain(last, next[:len(next)-1]), next[len(next)-1]
 		b.edge(at, end, end, opened)
 	}
 	if !must {
-		b.text(start, form.Mark)
+		b.text(start, syntax.Mark)
 	}
 }
 
@@ -35,14 +35,14 @@ func (b *builder) state() int32 {
 	return int32(len(b.states) - 1)
 }
 
-// edge adds an edge at a state where no other reads its bytes.
+// edge adds an edge whose bytes no other edge of the state reads.
 func (b *builder) edge(from int32, lo, hi byte, to int32) {
 	edges := b.states[from].Edges
 	at, _ := slices.BinarySearchFunc(edges, lo, func(e automaton.Edge, lo byte) int { return int(e.Lo) - int(lo) })
 	b.states[from].Edges = slices.Insert(edges, at, automaton.Edge{Lo: lo, Hi: hi, To: to})
 }
 
-// chain returns the state after text, which it adds as far as it is not there.
+// chain returns the state after text, and adds the missing part of the path.
 func (b *builder) chain(at int32, text string) int32 {
 	for _, c := range []byte(text) {
 		i := slices.IndexFunc(b.states[at].Edges, func(e automaton.Edge) bool { return e.Lo <= c && c <= e.Hi })
@@ -57,12 +57,12 @@ func (b *builder) chain(at int32, text string) int32 {
 	return at
 }
 
-// text lets an answer leave the mark, of which it may end within: what follows is text.
+// text adds the answers that deviate from the mark or end within it: these are text.
 func (b *builder) text(start int32, mark string) {
 	rest, end := b.state(), b.state()
 	b.states[rest].Calls = []pushdown.Call{{Rule: b.rule(pushdown.Rule{Text: &pushdown.Text{DFA: anyText()}}), Return: end}}
 	b.states[end].Accept = true
-	more := []int32{rest, b.state(), b.state(), b.state()} // so many bytes of a character are to come
+	more := []int32{rest, b.state(), b.state(), b.state()} // by the remaining bytes of a character
 	for i := 1; i < len(more); i++ {
 		b.edge(more[i], 0x80, 0xBF, more[i-1])
 	}
@@ -90,8 +90,8 @@ func (b *builder) text(start int32, mark string) {
 	}
 }
 
-// leads are the bytes that characters of several bytes begin with, and what comes next
-// (Unicode 16, table 3-7): so many more bytes, the first of them between lo and hi.
+// leads lists the first bytes of multi-byte characters with the number of bytes that follow;
+// the first of these is between lo and hi (Unicode 16, table 3-7).
 var leads = []struct {
 	first, last byte
 	more        int
@@ -107,10 +107,10 @@ var leads = []struct {
 	{0xF4, 0xF4, 3, 0x80, 0x8F},
 }
 
-// anyText is any text in UTF-8. All programs share it: what a vocabulary does in it is
-// found out once.
+// anyText accepts any text in UTF-8. All programs share it, so that its masks over a
+// vocabulary are computed once.
 var anyText = sync.OnceValue(func() *automaton.DFA {
-	d := &automaton.DFA{States: make([]automaton.State, 4)} // by the number of bytes that are to come
+	d := &automaton.DFA{States: make([]automaton.State, 4)} // by the number of remaining bytes
 	d.States[0] = automaton.State{Accept: true, Edges: []automaton.Edge{{Hi: 0x7F}}}
 	for i := 1; i < 4; i++ {
 		d.States[i].Edges = []automaton.Edge{{Lo: 0x80, Hi: 0xBF, To: int32(i - 1)}}
@@ -126,7 +126,7 @@ var anyText = sync.OnceValue(func() *automaton.DFA {
 	return d
 })
 
-// shift returns a rule with the numbers of the rules it calls raised.
+// shift returns a copy of a rule with by added to the ids of its callees.
 func shift(r *pushdown.Rule, by pushdown.ID) pushdown.Rule {
 	raise := func(ids []pushdown.ID) []pushdown.ID {
 		out := slices.Clone(ids)

@@ -1,7 +1,6 @@
-// Package calls makes the program of answers that may call functions: text, or calls
-// whose arguments are held to the functions' schemas. How calls are written is given to
-// it. It refuses to know chat templates, prompts, and how calls are told from text when
-// they come.
+// Package calls makes the program of answers that may call functions: text, or calls whose
+// arguments satisfy the functions' schemas. The caller gives the syntax of calls. The
+// package knows neither chat templates nor prompts, and does not parse generated calls.
 package calls
 
 import (
@@ -15,12 +14,12 @@ import (
 	"glossa/pkg/grammar/pushdown"
 )
 
-// A Form says how a call is written: Open, its name, Arguments, an object in JSON,
-// Close; and Between before another call. All are ASCII.
-type Form struct {
-	Mark      string // what Open begins with; text that is no call does not
+// A Syntax is the syntax of a call: Open, its name, Arguments, an object in JSON, Close.
+// Between separates calls. All are ASCII.
+type Syntax struct {
+	Mark      string // prefix of Open; text that is not a call does not begin with it
 	Open      string
-	Arguments string // begins with a byte that no name has
+	Arguments string // begins with a byte that names do not contain
 	Close     string
 	Between   string
 }
@@ -31,17 +30,17 @@ type Tool struct {
 	Parameters []byte // JSON Schema of the object of its arguments; none: any object
 }
 
-// Compile returns the program of answers that may call tools: any text in UTF-8 that
-// does not begin with the form's mark (but may end within it), or calls, with one set
-// one call alone; with must set, no text. Its errors name the tool.
+// Compile returns the program of answers that may call tools. An answer is any text in UTF-8
+// that does not begin with the mark (but may end within it), or calls. It is a single call
+// if one is set, and not text if must is set. Errors name the tool.
 //
-// Text is not followed by calls: from the first bytes on an answer is one or the other.
-func Compile(form Form, tools []Tool, must, one bool, limits automaton.Limits) (*pushdown.Program, error) {
-	return CompileWithin(automaton.NewBudget(context.Background()), form, tools, must, one, limits)
+// Calls do not follow text: from the first bytes on an answer is one or the other.
+func Compile(syntax Syntax, tools []Tool, must, one bool, limits automaton.Limits) (*pushdown.Program, error) {
+	return CompileWithin(automaton.NewBudget(context.Background()), syntax, tools, must, one, limits)
 }
 
-// CompileWithin is [Compile] within a budget, which may have been used before.
-func CompileWithin(budget *automaton.Budget, form Form, tools []Tool, must, one bool, limits automaton.Limits) (*pushdown.Program, error) {
+// CompileWithin is [Compile] within a budget that may be partly spent.
+func CompileWithin(budget *automaton.Budget, syntax Syntax, tools []Tool, must, one bool, limits automaton.Limits) (*pushdown.Program, error) {
 	if len(tools) == 0 {
 		return nil, errors.New("there is no function to call")
 	}
@@ -61,12 +60,12 @@ func CompileWithin(budget *automaton.Budget, form Form, tools []Tool, must, one 
 		}
 		b.tools = append(b.tools, arguments)
 	}
-	b.answer(form, tools, must, one)
+	b.answer(syntax, tools, must, one)
 	b.rules[start].Proc = &pushdown.Proc{States: b.states}
 	return &pushdown.Program{Rules: b.rules, Start: start}, nil
 }
 
-// maxName is the length of the longest name of a function, as in OpenAI's API.
+// maxName bounds the length of a function's name, as in OpenAI's API.
 const maxName = 64
 
 func checkName(name string) error {
@@ -75,7 +74,7 @@ func checkName(name string) error {
 		ok = ok && (c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-')
 	}
 	if !ok {
-		return fmt.Errorf("%.70q is no name of a function: 1 to %d letters, digits, _ and -", name, maxName)
+		return fmt.Errorf("%.70q is not a name of a function: 1 to %d letters, digits, _ and -", name, maxName)
 	}
 	return nil
 }
@@ -93,8 +92,8 @@ func (b *builder) rule(r pushdown.Rule) pushdown.ID {
 	return pushdown.ID(len(b.rules) - 1)
 }
 
-// arguments adds the rules of a schema, of which it takes the objects: a schema that
-// does not say of what type it is means one.
+// arguments adds the rules of a schema and returns the rule of its objects: a schema without
+// a type is meant to be an object.
 func (b *builder) arguments(schema []byte, limits automaton.Limits) (pushdown.ID, error) {
 	if schema = bytes.TrimSpace(schema); len(schema) == 0 || string(schema) == "null" {
 		schema = []byte("{}")
@@ -113,14 +112,14 @@ func (b *builder) arguments(schema []byte, limits automaton.Limits) (pushdown.ID
 	objects := b.objects(p.Start+by, nil, map[pushdown.ID]bool{})
 	switch len(objects) {
 	case 0:
-		return 0, errors.New("they are no object")
+		return 0, errors.New("must be an object")
 	case 1:
 		return objects[0], nil
 	}
 	return b.rule(pushdown.Rule{Any: objects}), nil
 }
 
-// objects appends the rules of objects among those that a rule chooses from.
+// objects appends the rules of objects among the alternatives of a rule.
 func (b *builder) objects(id pushdown.ID, list []pushdown.ID, seen map[pushdown.ID]bool) []pushdown.ID {
 	if seen[id] {
 		return list

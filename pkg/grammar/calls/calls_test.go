@@ -12,21 +12,21 @@ import (
 )
 
 var (
-	braces = Form{Mark: "{", Open: `{"name": "`, Arguments: `", "args": `, Close: "}", Between: "; "}
-	tags   = Form{Mark: "<call>", Open: "<call>\n{\"name\": \"", Arguments: `", "args": `, Close: "}\n</call>", Between: "\n"}
+	braces = Syntax{Mark: "{", Open: `{"name": "`, Arguments: `", "args": `, Close: "}", Between: "; "}
+	tags   = Syntax{Mark: "<call>", Open: "<call>\n{\"name\": \"", Arguments: `", "args": `, Close: "}\n</call>", Between: "\n"}
 )
 
 const count = `{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"],"additionalProperties":false}`
 
-// compile compiles the tools whose names are given: schemas are those of a table.
-func compile(t *testing.T, form Form, names string, must, one bool) *pushdown.Program {
+// compile compiles the tools with the given names; a table has their schemas.
+func compile(t *testing.T, syntax Syntax, names string, must, one bool) *pushdown.Program {
 	t.Helper()
 	schemas := map[string]string{"count": count, "counter": count, "count2": count, "any": "", "null": " null ", "open": "{}"}
 	var tools []Tool
 	for _, name := range strings.Fields(names) {
 		tools = append(tools, Tool{Name: name, Parameters: []byte(schemas[name])})
 	}
-	p, err := Compile(form, tools, must, one, automaton.Generating())
+	p, err := Compile(syntax, tools, must, one, automaton.Generating())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func compile(t *testing.T, form Form, names string, must, one bool) *pushdown.Pr
 	return p
 }
 
-// check finds what the comments of [pushdown.Program] promise.
+// check checks the invariants in the comments of [pushdown.Program].
 func check(t *testing.T, p *pushdown.Program) {
 	t.Helper()
 	edges := func(rule int, edges []automaton.Edge, states int) {
@@ -71,13 +71,13 @@ func check(t *testing.T, p *pushdown.Program) {
 
 func TestCompile(t *testing.T) {
 	for _, test := range []struct {
-		form      Form
+		syntax    Syntax
 		tools     string
 		must, one bool
 		yes, no   []string
 	}{
 		{
-			form: braces, tools: "count counter count2 any",
+			syntax: braces, tools: "count counter count2 any",
 			yes: []string{
 				"", "Hello", " {", "é{", "\u0800\uD7FF\uE000\U00010000\U0010FFFF", "\x00", "It is {\"name\": \"count\"",
 				`{"name": "count", "args": {"n":1}}`, `{"name": "counter", "args": {"n":12}}`, `{"name": "count2", "args": {"n":0}}`,
@@ -92,7 +92,7 @@ func TestCompile(t *testing.T) {
 			},
 		},
 		{
-			form: tags, tools: "count",
+			syntax: tags, tools: "count",
 			yes: []string{
 				"", "<", "<cal", "<think>", "<é", "<call", "<calx>", "a<call>", "{}",
 				"<call>\n{\"name\": \"count\", \"args\": {\"n\":1}}\n</call>",
@@ -101,24 +101,24 @@ func TestCompile(t *testing.T) {
 			no: []string{"<call>", "<call>a", "<\xff", "<c\x80", "<call>\n{\"name\": \"count\", \"args\": {\"n\":1}}", "<call>\n{\"name\": \"count\", \"args\": {\"n\":1}}\n</call>\n"},
 		},
 		{
-			form: braces, tools: "null open", must: true,
+			syntax: braces, tools: "null open", must: true,
 			yes: []string{
 				`{"name": "null", "args": {}}`, `{"name": "open", "args": {"a":{}}}`, `{"name": "open", "args": {}}; {"name": "null", "args": {}}`,
 			},
 			no: []string{"", "Hello", "{", `{"name": "open", "args": ""}`, `{"name": "null", "args": null}`},
 		},
 		{
-			form: tags, tools: "any", one: true,
+			syntax: tags, tools: "any", one: true,
 			yes: []string{"", "Hello", "<call>\n{\"name\": \"any\", \"args\": {}}\n</call>"},
 			no:  []string{"<call>\n{\"name\": \"any\", \"args\": {}}\n</call>\n", "<call>\n{\"name\": \"any\", \"args\": {}}\n</call>\n<call>\n{\"name\": \"any\", \"args\": {}}\n</call>"},
 		},
 		{
-			form: tags, tools: "any", must: true, one: true,
+			syntax: tags, tools: "any", must: true, one: true,
 			yes: []string{"<call>\n{\"name\": \"any\", \"args\": {}}\n</call>"},
 			no:  []string{"", "<", "Hello", "<call>\n{\"name\": \"any\", \"args\": {}}\n</call>\n<call>\n{\"name\": \"any\", \"args\": {}}\n</call>"},
 		},
 	} {
-		p := compile(t, test.form, test.tools, test.must, test.one)
+		p := compile(t, test.syntax, test.tools, test.must, test.one)
 		for _, text := range test.yes {
 			if !matches(p, text) {
 				t.Errorf("%s, must %t, one %t: %q does not match", test.tools, test.must, test.one, text)
@@ -140,12 +140,12 @@ func TestRefused(t *testing.T) {
 	}{
 		{nil, "there is no function to call"},
 		{[]Tool{{Name: "f"}, {Name: "g"}, {Name: "f"}}, `there are two functions "f"`},
-		{[]Tool{{Name: ""}}, `"" is no name of a function: 1 to 64 letters, digits, _ and -`},
-		{[]Tool{{Name: "a b"}}, `"a b" is no name of a function: 1 to 64 letters, digits, _ and -`},
-		{[]Tool{{Name: `a"`}}, `"a\"" is no name of a function: 1 to 64 letters, digits, _ and -`},
-		{[]Tool{{Name: "é"}}, `"é" is no name of a function: 1 to 64 letters, digits, _ and -`},
-		{[]Tool{{Name: long}}, `"` + long + `" is no name of a function: 1 to 64 letters, digits, _ and -`},
-		{[]Tool{{Name: "f", Parameters: []byte(`{"type":"string"}`)}}, `the parameters of "f": they are no object`},
+		{[]Tool{{Name: ""}}, `"" is not a name of a function: 1 to 64 letters, digits, _ and -`},
+		{[]Tool{{Name: "a b"}}, `"a b" is not a name of a function: 1 to 64 letters, digits, _ and -`},
+		{[]Tool{{Name: `a"`}}, `"a\"" is not a name of a function: 1 to 64 letters, digits, _ and -`},
+		{[]Tool{{Name: "é"}}, `"é" is not a name of a function: 1 to 64 letters, digits, _ and -`},
+		{[]Tool{{Name: long}}, `"` + long + `" is not a name of a function: 1 to 64 letters, digits, _ and -`},
+		{[]Tool{{Name: "f", Parameters: []byte(`{"type":"string"}`)}}, `the parameters of "f": must be an object`},
 	} {
 		if _, err := Compile(braces, test.tools, false, false, automaton.Generating()); err == nil || err.Error() != test.want {
 			t.Errorf("got %v, want %s", err, test.want)
@@ -156,7 +156,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// A schema that is not supported is named with its tool and the place in it.
+// The error of an unsupported schema names its tool and the place in it.
 func TestUnsupported(t *testing.T) {
 	tools := []Tool{{Name: "good"}, {Name: "bad", Parameters: []byte(`{"type":"object","properties":{"x":{"type":"strnig"}}}`)}}
 	_, err := Compile(tags, tools, false, false, automaton.Generating())
@@ -184,8 +184,7 @@ func TestAnyTextIsShared(t *testing.T) {
 	}
 }
 
-// Each rule that is shifted calls the rules beside it, and the schema's own stay as
-// they are.
+// Shifted rules call each other, and the rules of the schema do not change.
 func TestShift(t *testing.T) {
 	rules := []pushdown.Rule{
 		{Any: []pushdown.ID{1, 2}},
@@ -214,7 +213,7 @@ func TestShift(t *testing.T) {
 	}
 }
 
-// Text that begins with the mark is no text, all other text in UTF-8 is, and nothing else.
+// All UTF-8 that does not begin with the mark is text, and nothing else is.
 func FuzzText(f *testing.F) {
 	for _, text := range []string{"", "<", "<call>", "<c\xc3", "a\xed\xa0\x80", "\U0010FFFF"} {
 		f.Add(text)
@@ -233,7 +232,7 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// The objects that a schema chooses from are found through other choices, each once.
+// The objects among nested alternatives of a schema are found, each once.
 func TestObjects(t *testing.T) {
 	b := builder{rules: []pushdown.Rule{
 		{Any: []pushdown.ID{1, 2, 3}}, {Any: []pushdown.ID{3, 0, 4}}, {Text: &pushdown.Text{DFA: anyText()}}, {Object: &pushdown.Object{}}, {Object: &pushdown.Object{}},

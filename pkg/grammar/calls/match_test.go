@@ -8,8 +8,8 @@ import (
 	"glossa/pkg/grammar/pushdown"
 )
 
-// A matcher says where in a text the rules of a program can end: the meaning of
-// [pushdown.Program], written down without regard for time.
+// A matcher computes the possible ends of a program's rules in a text: the semantics of
+// [pushdown.Program], implemented without regard for time.
 type matcher struct {
 	*pushdown.Program
 	text string
@@ -20,7 +20,7 @@ func matches(p *pushdown.Program, text string) bool {
 	return slices.Contains(m.ends(p.Start, 0), len(text))
 }
 
-// ends returns where a rule that begins at a byte can end.
+// ends returns the possible ends of a rule that begins at a byte.
 func (m matcher) ends(id pushdown.ID, at int) (ends []int) {
 	switch r := m.Rules[id]; {
 	case r.Text != nil:
@@ -84,8 +84,8 @@ func (m matcher) items(a *pushdown.Array, n int, from []int) (ends []int) {
 	return ends
 }
 
-// members goes on in an object with n members, of which prop may be next; keys are not
-// told from each other.
+// members continues in an object after n members; prop is the next declared one. It does not
+// detect duplicate keys.
 func (m matcher) members(o *pushdown.Object, prop, n int, from []int) (ends []int) {
 	if len(from) == 0 {
 		return nil

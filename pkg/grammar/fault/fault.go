@@ -1,13 +1,13 @@
-// Package fault is the one type of errors of everything that reads a schema or a
-// grammar. It refuses to know what they say.
+// Package fault defines the error type of the packages that read a schema or a grammar. It
+// does not know their contents.
 package fault
 
 import "fmt"
 
-// An Error is what is wrong with a schema or a grammar, or what is not supported of it.
+// An Error describes an invalid or unsupported part of a schema or a grammar.
 type Error struct {
-	Pointer string // JSON pointer of the place in a schema, "" the whole; "line 3" in a grammar
-	Keyword string // the keyword at fault, if one is
+	Pointer string // JSON pointer of the place in a schema, "" for the whole; "line 3" in a grammar
+	Keyword string // the keyword at fault, if any
 	Message string // a sentence for the client
 }
 

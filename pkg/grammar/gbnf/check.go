@@ -9,8 +9,8 @@ import (
 	"glossa/pkg/grammar/automaton"
 )
 
-// check returns what is wrong with the rules. Those that root does not need may be
-// anything that refers to defined rules.
+// check returns the first error in the rules. Rules that root does not need are checked only
+// for references to undefined rules.
 func (g *grammar) check(budget *automaton.Budget, size int) error {
 	if g.root == nil || g.root.body == nil {
 		return errorAt(1, "there is no rule root, where a text begins")
@@ -52,11 +52,10 @@ func (g *grammar) check(budget *automaton.Budget, size int) error {
 	return nil
 }
 
-// endless is more bytes than any text has. As many repetitions as can be counted are no
-// overflow.
-const endless = 1 << 32
+// unbounded is more bytes than any text has. Its product with maxCount does not overflow.
+const unbounded = 1 << 32
 
-// least returns how few bytes a text of n has, by what is known of rules.
+// least returns the bytes of the shortest text of n, given the current values of rules.
 func (n *node) least() (bytes int) {
 	switch n.op {
 	case literal:
@@ -66,7 +65,7 @@ func (n *node) least() (bytes int) {
 	case reference:
 		return n.rule.least
 	case alternatives:
-		bytes = endless
+		bytes = unbounded
 		for _, child := range n.of {
 			bytes = min(bytes, child.least())
 		}
@@ -75,10 +74,10 @@ func (n *node) least() (bytes int) {
 		if n.min == 0 {
 			return 0
 		}
-		return min(endless, n.min*n.of[0].least())
+		return min(unbounded, n.min*n.of[0].least())
 	}
 	for _, child := range n.of {
-		bytes = min(endless, bytes+child.least())
+		bytes = min(unbounded, bytes+child.least())
 	}
 	return bytes
 }
@@ -94,7 +93,7 @@ func (n *node) references(to map[*rule]bool) map[*rule]bool {
 	return to
 }
 
-// productive reports whether some text is known to match n.
+// productive reports whether some text matches n, given the current values of rules.
 func (n *node) productive() bool {
 	switch n.op {
 	case reference:
@@ -109,7 +108,7 @@ func (n *node) productive() bool {
 	return true
 }
 
-// empty reports whether the empty text is known to match n.
+// empty reports whether the empty text matches n, given the current values of rules.
 func (n *node) empty() bool {
 	switch n.op {
 	case literal:
@@ -126,7 +125,7 @@ func (n *node) empty() bool {
 	return false
 }
 
-// sort makes g.order.
+// sort computes g.order.
 func (g *grammar) sort() {
 	g.order = nil
 	seen := map[*rule]bool{}
@@ -144,9 +143,9 @@ func (g *grammar) sort() {
 	visit(g.root)
 }
 
-// measure fills in what is known of r and its body, in g.order: of the rules in a cycle
-// of references the first refers to one that was not measured, so that it is not
-// regular, and so are the others, each by one before it.
+// measure computes the properties of r and its body. Rules are measured in g.order: in a
+// cycle of references, the first rule refers to a rule that was not measured yet and so is
+// not regular, and neither are the others, each of which refers to an earlier one.
 func (r *rule) measure() {
 	r.body.measure()
 	r.regular = r.body.fits()
@@ -183,14 +182,14 @@ func (n *node) measure() {
 	if n.op == repetition {
 		times := max(n.min, n.max, 1)
 		if n.of[0].nullable && times > maxEmpty {
-			times *= times // from each of them all that follow can be reached at once
+			times *= times // each of them may reach all that follow directly
 		}
 		n.size = min(n.of[0].size*times, maxTotal+1)
 	}
 }
 
-// many characters are so many that a state where one of them may come allows most
-// tokens of a vocabulary.
+// many is the number of characters from which on a state that allows one of them allows
+// most tokens of a vocabulary.
 const many = 256
 
 func (n *node) measureSet() {
@@ -200,7 +199,7 @@ func (n *node) measureSet() {
 		characters += int(n.set[i+1]-n.set[i]) + 1
 		n.size++
 		if n.set[i+1] >= 0x80 {
-			n.size += 7 // about: a range is some sequences of up to 4 bytes
+			n.size += 7 // an estimate: a range is a few sequences of up to 4 bytes
 		}
 	}
 	n.wide = characters > many

@@ -1,7 +1,7 @@
 // Package gbnf reads grammars in GBNF, the notation of llama.cpp (its "GBNF Guide";
-// TextSynth's parameter grammar takes the same), and compiles them to programs. Rules
-// that do not recurse become finite automata, the others rules that call each other. It
-// refuses to know tokens: a grammar is about characters.
+// TextSynth's parameter grammar uses the same), and compiles them to programs. Rules without
+// recursion become finite automata, the others become rules that call each other. The
+// package does not know tokens: a grammar describes characters.
 package gbnf
 
 import (
@@ -12,36 +12,36 @@ import (
 	"glossa/pkg/grammar/pushdown"
 )
 
-// What a grammar may ask for. A position is a byte or a call of a rule in an
-// expression whose repetitions are written out.
+// Limits of a grammar. A position is a byte or a call of a rule in an expression whose
+// repetitions are expanded.
 const (
 	maxSource  = 256 << 10 // bytes
 	maxRules   = 4096
-	maxNesting = 200     // parentheses in each other
+	maxNesting = 200     // nested parentheses
 	maxStacked = 8       // repetitions of repetitions, without parentheses
 	maxCount   = 10_000  // in {n,m}
-	maxDepth   = 1000    // nesting, with the rules that are written out
+	maxDepth   = 1000    // nesting, including inlined rules
 	maxText    = 50_000  // positions of one automaton
-	maxInline  = 100     // positions of a rule that is written out in rules that recurse
-	maxBody    = 4000    // positions of a counted repetition before its body is a rule of its own
-	maxEmpty   = 64      // repetitions of what may be empty before it is a rule of its own
+	maxInline  = 100     // positions of a rule that is inlined in recursive rules
+	maxBody    = 4000    // positions of a counted repetition before its body becomes a separate rule
+	maxEmpty   = 64      // repetitions of a nullable body before it becomes a separate rule
 	maxTotal   = 200_000 // positions of a program
 	maxStates  = 100_000 // of a program
 	maxLeast   = 1 << 24 // bytes of the shortest text
-	maxRetries = 4       // automata that turned out too large and were cut in pieces
+	maxRetries = 4       // automata that are split because they are too large
 )
 
-// Compile returns the program of the grammar source; its start is the rule root. An
-// error is a [*fault.Error] whose Pointer is "line 3".
+// Compile returns the program of the grammar source; its start is the rule root. Errors are
+// of type [*fault.Error] with a Pointer such as "line 3".
 //
-// Two things that llama.cpp lets pass are errors: a rule that is defined twice, of which
-// it takes the last, and a class without characters. Its limits differ: {n,m} means what
-// it says up to 10000.
+// Compile refuses two things that llama.cpp accepts: a duplicate definition of a rule, of
+// which llama.cpp uses the last, and a class without characters. The limits differ too:
+// {n,m} is supported up to 10000.
 func Compile(source string) (*pushdown.Program, error) {
 	return CompileWithin(automaton.NewBudget(context.Background()), source)
 }
 
-// CompileWithin is [Compile] within a budget, which may have been used before.
+// CompileWithin is [Compile] within a budget that may be partly spent.
 func CompileWithin(budget *automaton.Budget, source string) (*pushdown.Program, error) {
 	g, err := parse(source)
 	if err != nil {
@@ -56,7 +56,7 @@ func CompileWithin(budget *automaton.Budget, source string) (*pushdown.Program, 
 	for _, r := range g.order {
 		r.unwind()
 	}
-	g.sort() // rules that recurred only at their ends do no more
+	g.sort() // tail recursion is gone
 	for _, r := range g.order {
 		r.measure()
 	}
@@ -64,10 +64,10 @@ func CompileWithin(budget *automaton.Budget, source string) (*pushdown.Program, 
 	return c.program(g.root)
 }
 
-// failure returns the error of a rule: what the automaton could not hold is said in the
-// words of a grammar.
+// failure returns the error of a rule. It expresses automaton.ErrTooLarge in terms of the
+// grammar.
 func (r *rule) failure(err error) error {
-	if err == automaton.ErrTooLarge || errors.Unwrap(err) == automaton.ErrTooLarge { // and no budget, which says more
+	if err == automaton.ErrTooLarge || errors.Unwrap(err) == automaton.ErrTooLarge { // not the error of a budget, which has more detail
 		return r.errorf("rule %s is too large", r.name)
 	}
 	return r.errorf("rule %s: %v", r.name, err)

@@ -137,7 +137,7 @@ func TestCompile(t *testing.T) {
 	}
 }
 
-// Rules that do not recurse are one automaton each, which is shared.
+// Each rule without recursion is one shared automaton.
 func TestShape(t *testing.T) {
 	kinds := func(p *pushdown.Program) (texts, procs int, shared bool) {
 		seen := map[any]bool{}
@@ -238,7 +238,7 @@ func TestErrors(t *testing.T) {
 		{"root ::= root | \"y\"", "line 1", "left recursion"},
 		{"root ::= \"a\" | b\nb ::= \"x\" c\nc ::= \"y\" b", "line 2", "no text matches rule b"},
 		{strings.Repeat("root ::= \"a\"\n", 100_000), "line 1", "at most 262144"},
-		{"root ::= " + strings.Repeat("(", 10_000) + "\"a\"" + strings.Repeat(")", 10_000), "line 1", "parentheses in each other"},
+		{"root ::= " + strings.Repeat("(", 10_000) + "\"a\"" + strings.Repeat(")", 10_000), "line 1", "nested parentheses"},
 		{"root ::= \"a\"" + strings.Repeat("*", 10_000), "line 1", "repetitions of each other"},
 		{"root ::= ((((\"a\"{1000}){1000}){1000}\"b\"){1000})*", "line 1", ""}, // rules that call each other
 		{doubled + "r40 ::= \"a\"", "line 17", "the shortest text of rule r15 has more than 16777216 bytes"},
@@ -265,7 +265,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// FuzzCompile compares programs with the grammars that they are made of.
+// FuzzCompile compares programs with their grammars.
 func FuzzCompile(f *testing.F) {
 	for _, test := range tests {
 		for _, text := range append(test.accepted, test.refused...) {

@@ -7,7 +7,7 @@ import (
 	"glossa/pkg/grammar/pushdown"
 )
 
-// recursion returns an error if a rule calls itself before it reads.
+// recursion returns an error if a rule calls itself before it reads a byte.
 func (c *compiler) recursion(p *pushdown.Program) error {
 	const open, done = 1, 2
 	state := make([]int, len(p.Rules))
@@ -40,7 +40,7 @@ func (c *compiler) recursion(p *pushdown.Program) error {
 	return nil
 }
 
-// leftRecursion is the error about a path whose last rule stands in it before.
+// leftRecursion returns the error of a path whose last rule occurs in it earlier.
 func leftRecursion(path []*rule) error {
 	last := path[len(path)-1]
 	path = slices.Compact(path[slices.Index(path, last):])

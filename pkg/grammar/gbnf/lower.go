@@ -10,32 +10,32 @@ import (
 	"glossa/pkg/grammar/pushdown"
 )
 
-// compiler makes the rules of a program, the start first. No other matches the empty
-// text: a call of what may be empty is an alternative to nothing. So a call always
-// reads, and where left recursion is can be seen at the first states.
+// compiler makes the rules of a program, the start first. No other rule matches the empty
+// text: an optional call is an alternative to nothing. So every call reads a byte, and the
+// first states show all left recursion.
 type compiler struct {
 	budget *automaton.Budget
-	pieces []piece // what each rule of the program is made of
+	pieces []piece // source of each rule of the program
 	ids    map[*node]pushdown.ID
 	shared map[string]*automaton.DFA // by content
 
-	at      *rule // in which the expression that is lowered stands
-	apart   bool  // what could be one automaton is several, as it would be too large
+	at      *rule // contains the expression that is lowered
+	divided bool  // split into several automata, because one would be too large
 	total   int   // positions
 	states  int
 	retries int
 }
 
-// A piece is a node that became a rule of the program, and the rule in which it stands.
+// A piece is a node that became a rule of the program, and the rule that contains it.
 type piece struct {
 	*node
 	in *rule
 }
 
-// program compiles root and all that is called.
+// program compiles root and its callees.
 func (c *compiler) program(root *rule) (*pushdown.Program, error) {
 	c.pieces = []piece{{root.body, root}}
-	if !root.nullable { // else those who call it call a rule without the empty text
+	if !root.nullable { // else its callers call a rule without the empty text
 		c.ids[root.body] = 0
 	}
 	p := &pushdown.Program{}
@@ -55,24 +55,24 @@ func (c *compiler) program(root *rule) (*pushdown.Program, error) {
 	return p, nil
 }
 
-// compile returns the rule of a piece: an automaton if one can hold it.
+// compile returns the rule of a piece, as a single automaton if possible.
 func (c *compiler) compile(p piece) (pushdown.Rule, error) {
-	c.at, c.apart = p.in, false
+	c.at, c.divided = p.in, false
 	if p.fits() {
-		if err := c.spend(p.size); err != nil {
+		if err := c.countPositions(p.size); err != nil {
 			return pushdown.Rule{}, err
 		}
 		d, err := c.budget.Compile(expression(p.node))
 		if err == nil {
-			return pushdown.Rule{Text: &pushdown.Text{DFA: c.share(d), Max: -1}}, c.hold(len(d.States))
+			return pushdown.Rule{Text: &pushdown.Text{DFA: c.share(d), Max: -1}}, c.countStates(len(d.States))
 		}
 		if c.retries++; !errors.Is(err, automaton.ErrTooLarge) || c.retries > maxRetries {
 			return pushdown.Rule{}, p.in.failure(err)
 		}
-		c.apart = true
+		c.divided = true
 	}
 	e, size := c.calls(p.node)
-	if err := c.spend(size); err != nil {
+	if err := c.countPositions(size); err != nil {
 		return pushdown.Rule{}, err
 	}
 	states, err := c.budget.CompileCalls(e)
@@ -87,11 +87,11 @@ func (c *compiler) compile(p piece) (pushdown.Rule, error) {
 		}
 		proc.States = append(proc.States, state)
 	}
-	return pushdown.Rule{Proc: proc}, c.hold(len(states))
+	return pushdown.Rule{Proc: proc}, c.countStates(len(states))
 }
 
-// hold counts states, spend positions.
-func (c *compiler) hold(states int) error {
+// countStates charges states to the budget and the limit of a program.
+func (c *compiler) countStates(states int) error {
 	if c.states += states; c.states > maxStates {
 		return c.at.failure(automaton.ErrTooLarge)
 	}
@@ -101,7 +101,8 @@ func (c *compiler) hold(states int) error {
 	return nil
 }
 
-func (c *compiler) spend(size int) error {
+// countPositions charges positions to the budget and the limit of a program.
+func (c *compiler) countPositions(size int) error {
 	if c.total += size; size > maxText || c.total > maxTotal {
 		return c.at.failure(automaton.ErrTooLarge)
 	}
@@ -111,8 +112,7 @@ func (c *compiler) spend(size int) error {
 	return nil
 }
 
-// share returns an automaton that is the same as d, for what is known of automata is
-// kept by their pointers.
+// share returns one automaton for all equal automata: caches use pointers as keys.
 func (c *compiler) share(d *automaton.DFA) *automaton.DFA {
 	var key []byte
 	for _, s := range d.States {
@@ -131,7 +131,7 @@ func (c *compiler) share(d *automaton.DFA) *automaton.DFA {
 	return c.shared[string(key)]
 }
 
-// expression writes out a regular node.
+// expression returns a regular node with its references expanded.
 func expression(n *node) automaton.Expr {
 	switch n.op {
 	case literal:
@@ -153,16 +153,16 @@ func expression(n *node) automaton.Expr {
 	return automaton.Alternate(of...)
 }
 
-// call returns the call of a node as a rule of its own.
+// call returns the call of a node as a separate rule.
 func (c *compiler) call(n *node, in *rule) automaton.Expr {
 	if n.nullable {
-		return automaton.Alternate(automaton.Concat(), c.reading(n, in))
+		return automaton.Alternate(automaton.Concat(), c.callNonempty(n, in))
 	}
-	return c.reading(n, in)
+	return c.callNonempty(n, in)
 }
 
-// reading returns the call for the texts of a node but the empty one.
-func (c *compiler) reading(n *node, in *rule) automaton.Expr {
+// callNonempty returns the call for the non-empty texts of a node.
+func (c *compiler) callNonempty(n *node, in *rule) automaton.Expr {
 	id, ok := c.ids[n]
 	if !ok {
 		id = pushdown.ID(len(c.pieces))
@@ -171,7 +171,7 @@ func (c *compiler) reading(n *node, in *rule) automaton.Expr {
 	return automaton.Call(int32(id))
 }
 
-// calls writes out a node that is no automaton, with calls, and returns its size.
+// calls expands a node that is not an automaton into calls, and returns its size.
 func (c *compiler) calls(n *node) (automaton.Expr, int) {
 	switch n.op {
 	case reference:
@@ -191,8 +191,8 @@ func (c *compiler) calls(n *node) (automaton.Expr, int) {
 		return automaton.Alternate(all...), size
 	case repetition:
 		times := max(n.min, n.max, 1)
-		if n.of[0].nullable && times > maxEmpty { // so many texts, none of them empty, or fewer
-			return automaton.Repeat(c.reading(n.of[0], c.at), 0, n.max), times
+		if n.of[0].nullable && times > maxEmpty { // at most that many non-empty texts
+			return automaton.Repeat(c.callNonempty(n.of[0], c.at), 0, n.max), times
 		}
 		e, size := c.part(n.of[0])
 		if size > 1 && size*times > maxBody {
@@ -203,8 +203,8 @@ func (c *compiler) calls(n *node) (automaton.Expr, int) {
 	return expression(n), n.size
 }
 
-// part writes out a part of a node: as a call of an automaton if it is one with many
-// characters to choose from, for what is known of automata is kept.
+// part expands a part of a node. An automaton with many characters becomes a call, so that
+// its masks are cached.
 func (c *compiler) part(n *node) (automaton.Expr, int) {
 	if n.wide && n.fits() {
 		return c.call(n, c.at), 1
@@ -212,7 +212,7 @@ func (c *compiler) part(n *node) (automaton.Expr, int) {
 	return c.calls(n)
 }
 
-// sequence is calls of a sequence: parts that one automaton can hold become one.
+// sequence is calls of a sequence. It merges adjacent parts that fit into one automaton.
 func (c *compiler) sequence(nodes []*node) (automaton.Expr, int) {
 	var all []automaton.Expr
 	size := 0
@@ -225,7 +225,7 @@ func (c *compiler) sequence(nodes []*node) (automaton.Expr, int) {
 		if run < 0 {
 			run = len(nodes)
 		}
-		if run > 1 && !c.apart {
+		if run > 1 && !c.divided {
 			together := concat(nodes[:run]...)
 			together.measure()
 			if together.wide && together.fits() {
@@ -242,7 +242,7 @@ func (c *compiler) sequence(nodes []*node) (automaton.Expr, int) {
 	return automaton.Concat(all...), size
 }
 
-// nonempty returns the rule of the texts of r but the empty one.
+// nonempty returns the rule of the non-empty texts of r.
 func (c *compiler) nonempty(r pushdown.Rule) (pushdown.Rule, error) {
 	if r.Text != nil && r.Text.DFA.States[0].Accept {
 		d, err := c.budget.Subtract(r.Text.DFA, automaton.Literals([]string{""}))
@@ -252,7 +252,7 @@ func (c *compiler) nonempty(r pushdown.Rule) (pushdown.Rule, error) {
 		return pushdown.Rule{Text: &pushdown.Text{DFA: c.share(d), Max: -1}}, nil
 	}
 	if r.Proc != nil && r.Proc.States[0].Accept {
-		// Whatever leads to the first state leads to a copy of it, which accepts.
+		// Edges to the first state lead to a copy of it, which accepts.
 		first := r.Proc.States[0]
 		states := append(r.Proc.States, pushdown.ProcState{Edges: slices.Clone(first.Edges), Calls: slices.Clone(first.Calls), Accept: true})
 		states[0].Accept = false

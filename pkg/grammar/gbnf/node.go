@@ -6,11 +6,11 @@ import (
 	"glossa/pkg/grammar/fault"
 )
 
-// A grammar is what parse makes of a source.
+// A grammar is a parsed source.
 type grammar struct {
 	rules map[string]*rule
 	root  *rule
-	order []*rule // those that root needs, callees first but in cycles
+	order []*rule // those that root needs, callees first except in cycles
 }
 
 type rule struct {
@@ -20,13 +20,13 @@ type rule struct {
 	refs []*rule
 
 	productive bool // some text matches it
-	least      int  // bytes of its shortest text, about; endless before it is known
+	least      int  // estimate of the bytes of its shortest text; unbounded at first
 	nullable   bool // the empty text matches it
-	regular    bool // it does not recurse: one automaton may hold it, with all that it refers to
-	wide       bool // regular, and somewhere in it are many characters to choose from
+	regular    bool // not recursive: one automaton may contain it with its references
+	wide       bool // regular, with a choice of many characters
 }
 
-// inline reports whether r is written out where it is referred to.
+// inline reports whether references to r are expanded.
 func (r *rule) inline() bool { return r.regular && !r.wide && r.body.size <= maxInline }
 
 type op int8
@@ -46,17 +46,17 @@ type node struct {
 	text     string  // of a literal
 	set      []rune  // of a class: pairs of first and last, ascending
 	rule     *rule   // of a reference
-	of       []*node // of a sequence, alternatives, and the one of a repetition
-	min, max int     // of a repetition, max < 0 meaning without end
+	of       []*node // of a sequence or alternatives; the one of a repetition
+	min, max int     // of a repetition; max < 0: unbounded
 
 	nullable bool
 	regular  bool
-	wide     bool // it has, itself, a class of many characters
+	wide     bool // it contains a class of many characters, references not counted
 	size     int  // positions
 	depth    int
 }
 
-// concat returns the sequence of nodes, those of sequences among them taken apart.
+// concat returns the sequence of nodes. It flattens nested sequences.
 func concat(nodes ...*node) *node {
 	all := &node{op: sequence}
 	for _, n := range nodes {

@@ -11,7 +11,7 @@ type parser struct {
 	source  string
 	pos     int
 	line    int // of counted
-	counted int // bytes of source before which the lines are counted
+	counted int // bytes of source whose lines are counted
 	nesting int
 }
 
@@ -40,7 +40,7 @@ func (p *parser) errorf(format string, args ...any) error {
 	return errorAt(p.here(), format, args...)
 }
 
-// here returns the line of pos. It counts on from where it stopped: pos only grows.
+// here returns the line of pos. It continues from the last count, because pos only grows.
 func (p *parser) here() int {
 	p.line += strings.Count(p.source[p.counted:p.pos], "\n")
 	p.counted = p.pos
@@ -55,7 +55,7 @@ func (p *parser) peek() byte {
 	return 0
 }
 
-// unexpected is the error about what stands at pos.
+// unexpected returns the error of an unexpected token at pos.
 func (p *parser) unexpected(wanted string) error {
 	if p.pos >= len(p.source) {
 		return p.errorf("the grammar ends where %s should follow", wanted)
@@ -94,14 +94,14 @@ func (p *parser) name() string {
 	return p.source[start:p.pos]
 }
 
-// called returns the rule of a name, defined or not yet.
-func (p *parser) called(name string) (*rule, error) {
+// lookup returns the rule of a name, which may not be defined yet.
+func (p *parser) lookup(name string) (*rule, error) {
 	r := p.rules[name]
 	if r == nil {
 		if len(p.rules) == maxRules {
 			return nil, p.errorf("more than %d rules", maxRules)
 		}
-		r = &rule{name: name, line: p.here(), least: endless}
+		r = &rule{name: name, line: p.here(), least: unbounded}
 		p.rules[name] = r
 	}
 	return r, nil
@@ -113,7 +113,7 @@ func (p *parser) definition() error {
 	if name == "" {
 		return p.unexpected("the name of a rule")
 	}
-	r, err := p.called(name)
+	r, err := p.lookup(name)
 	switch {
 	case err != nil:
 		return err
@@ -182,7 +182,7 @@ func (p *parser) item() (*node, error) {
 		return p.class()
 	case '.':
 		p.pos++
-		return &node{op: class, set: gaps(never())}, nil
+		return &node{op: class, set: gaps(excluded())}, nil
 	case '(':
 		return p.group()
 	case '<', '!':
@@ -192,13 +192,13 @@ func (p *parser) item() (*node, error) {
 	if name == "" {
 		return nil, nil
 	}
-	r, err := p.called(name)
+	r, err := p.lookup(name)
 	return &node{op: reference, rule: r}, err
 }
 
 func (p *parser) group() (*node, error) {
 	if p.nesting++; p.nesting > maxNesting {
-		return nil, p.errorf("more than %d parentheses in each other", maxNesting)
+		return nil, p.errorf("more than %d nested parentheses", maxNesting)
 	}
 	line := p.here()
 	p.pos++

@@ -7,8 +7,8 @@ import (
 	"glossa/pkg/grammar/pushdown"
 )
 
-// recogniser runs programs without a thought for time: it knows where the texts of a
-// rule that begin at a place may end.
+// A recogniser runs programs by exhaustive search: it computes the possible ends of the texts
+// of a rule that begin at a place.
 type recogniser struct {
 	*pushdown.Program
 	text string
@@ -70,7 +70,7 @@ func (r *recogniser) proc(p *pushdown.Proc, state, at int, ends map[int]bool, se
 	}
 }
 
-// check returns what is wrong with the form of a program.
+// check returns an error if a program is malformed.
 func check(p *pushdown.Program) error {
 	for id, r := range p.Rules {
 		start := pushdown.ID(id) == p.Start
@@ -104,8 +104,8 @@ func check(p *pushdown.Program) error {
 	return nil
 }
 
-// reader reads texts by the nodes of a grammar, as they were parsed: nothing of what
-// makes programs of them is used.
+// A reader matches texts against the parsed nodes of a grammar, independently of the
+// compiler.
 type reader struct {
 	text string
 	ends map[reading]map[int]bool
@@ -116,7 +116,7 @@ type reading struct {
 	at int
 }
 
-// reads reports whether g matches text. It must not recurse to the left.
+// reads reports whether g, which has no left recursion, matches text.
 func reads(g *grammar, text string) bool {
 	r := &reader{text, map[reading]map[int]bool{}}
 	return r.from(g.root.body, 0)[len(text)]

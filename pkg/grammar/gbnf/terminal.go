@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// repetitions reads what repeats n: * + ? {n} {n,} {n,m}, one after the other.
+// repetitions reads the operators that repeat n: any number of * + ? {n} {n,} {n,m}.
 func (p *parser) repetitions(n *node, nested bool) (*node, error) {
 	for times := 0; ; times++ {
 		least, most := 0, -1
@@ -36,7 +36,7 @@ func (p *parser) repetitions(n *node, nested bool) (*node, error) {
 	}
 }
 
-// counts reads {n}, {n,} or {n,m}; most is -1 if there is no end.
+// counts reads {n}, {n,} or {n,m}; most is -1 for {n,}.
 func (p *parser) counts(nested bool) (least, most int, err error) {
 	p.pos++
 	p.space(nested)
@@ -100,7 +100,7 @@ func (p *parser) literal() (*node, error) {
 	return &node{op: literal, text: text.String()}, nil
 }
 
-// class reads [...]. A dash at either end is itself.
+// class reads [...]. A dash at either end is literal.
 func (p *parser) class() (*node, error) {
 	line := p.here()
 	p.pos++
@@ -131,7 +131,7 @@ func (p *parser) class() (*node, error) {
 	}
 	p.pos++
 	if n := len(set); n > 0 && not {
-		set = gaps(append(set, never()...))
+		set = gaps(append(set, excluded()...))
 	} else if n > 0 {
 		set = gaps(gaps(set))
 	}
@@ -186,12 +186,11 @@ func (p *parser) character() (rune, error) {
 	return rune(n), nil
 }
 
-// never are the code points that negated classes and "." leave out: the surrogates,
-// which are no characters, and U+0000, which ends texts in llama.cpp: it is never
-// generated there.
-func never() []rune { return []rune{0, 0, 0xD800, 0xDFFF} }
+// excluded returns the code points that negated classes and "." exclude: surrogates, which are
+// not characters, and U+0000, which ends texts in llama.cpp and is never generated there.
+func excluded() []rune { return []rune{0, 0, 0xD800, 0xDFFF} }
 
-// gaps returns the ranges between those of set, which may lie in any order, ascending.
+// gaps returns the ranges between those of set, ascending. set may be in any order.
 func gaps(set []rune) (between []rune) {
 	var pairs [][2]rune
 	for i := 0; i < len(set); i += 2 {

@@ -134,7 +134,7 @@ func (d *decoder) value(parent *value, at, depth int) (*value, error) {
 	switch c := d.next(); c {
 	case '{', '[':
 		if depth == maxDepth {
-			return nil, fault.New(parent.pointer(), "", "values lie in each other more than %d deep", maxDepth)
+			return nil, fault.New(parent.pointer(), "", "values are nested more than %d deep", maxDepth)
 		}
 		v.kind = arrayKind
 		if c == '{' {
@@ -210,7 +210,7 @@ func (d *decoder) items(v *value, depth int) error {
 // name adds a key.
 func (v *value) name(key string) error {
 	if v.get(key) != nil {
-		return fault.New(v.pointer(), key, "the key is there twice")
+		return fault.New(v.pointer(), key, "the key is duplicated")
 	}
 	v.keys = append(v.keys, key)
 	switch {

@@ -45,7 +45,7 @@ func (c *compiler) check(s *schema, depth int) error {
 		return s.refuse("$ref", "the schema applies to the same value again, without end")
 	}
 	if depth > maxInPlace {
-		return s.refuse("$ref", "more than %d schemas apply to a value by way of each other", maxInPlace)
+		return s.refuse("$ref", "a chain of more than %d schemas applies to one value", maxInPlace)
 	}
 	if err := c.read(s); err != nil {
 		return err

@@ -243,7 +243,7 @@ var formats3 = map[string]string{"ip-address": "ipv4", "host-name": "hostname"}
 func (r *reader) bound(key string, v *value, min, max *int) error {
 	n, ok := v.count()
 	if !ok {
-		return r.s.refuse(key, "it must be an integer that is not negative")
+		return r.s.refuse(key, "it must be a non-negative integer")
 	}
 	if strings.HasPrefix(key, "min") {
 		*min = n
