@@ -17,8 +17,8 @@ func Invalid(param, format string, args ...any) error {
 	return &llm.Error{Code: llm.Invalid, Param: param, Message: fmt.Sprintf(format, args...)}
 }
 
-// Check holds v, which points to a decoded struct of the table and stands at path in a
-// body, against the rows. It returns the first error in their order.
+// Check validates v against the rows and returns the first error in their order. v points to
+// a decoded struct of the table; path is its place in a body.
 func (t *Table) Check(path string, v any) error {
 	value := reflect.ValueOf(v).Elem()
 	if value.Type() != t.of {
@@ -27,7 +27,7 @@ func (t *Table) Check(path string, v any) error {
 	return t.root.check(&place{root: path}, value)
 }
 
-// A place is where a checked value stands in a body. Its path is made for an error only.
+// A place is the place of a checked value in a body. Its path is built only for an error.
 type place struct {
 	root  string
 	steps []step
@@ -72,7 +72,7 @@ func (o *object) check(at *place, v reflect.Value) error {
 	return nil
 }
 
-// check holds a value against its row.
+// check validates a value against its row.
 func (f *field) check(at *place, v reflect.Value) error {
 	if !present(v) {
 		switch {
@@ -89,7 +89,7 @@ func (f *field) check(at *place, v reflect.Value) error {
 	return f.value(at, v)
 }
 
-// refuse accepts neutral values alone.
+// refuse accepts only neutral values.
 func (f *field) refuse(at *place, raw []byte) error {
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, raw); err != nil || !slices.Contains(f.Neutral, compact.String()) {
@@ -98,7 +98,7 @@ func (f *field) refuse(at *place, raw []byte) error {
 	return nil
 }
 
-// value checks a value that is there, whatever its type.
+// value checks a present value of any type.
 func (f *field) value(at *place, v reflect.Value) error {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -166,7 +166,7 @@ func (f *field) list(at *place, v reflect.Value) error {
 	return nil
 }
 
-// plain reports whether there is nothing to check in an element.
+// plain reports whether elements need no check.
 func (f *field) plain() bool { return f.Bounds == (Bounds{}) && !f.NotEmpty && len(f.OneOf) == 0 }
 
 func (f *field) text(at *place, s string) error {
@@ -203,13 +203,13 @@ func (f *field) entries(at *place, v reflect.Value) error {
 	return nil
 }
 
-// tokenID reads a token id as JSON has it: in the key of an object.
+// tokenID parses a token id, which JSON has in the key of an object.
 func tokenID(key string) (id int, ok bool) {
 	id, err := strconv.Atoi(key)
 	return id, err == nil && id >= 0 && strconv.Itoa(id) == key
 }
 
-// TokenBias returns a map whose keys were checked to be token ids with these as integers.
+// TokenBias converts the keys of a map, which were checked to be token ids, to integers.
 func TokenBias(m map[string]float64) map[int]float64 {
 	if m == nil {
 		return nil
@@ -222,8 +222,8 @@ func TokenBias(m map[string]float64) map[int]float64 {
 	return bias
 }
 
-// present reports whether a decoded field was in the body, and not null. A plain string
-// that is empty counts as absent, and so does a plain false or 0.
+// present reports whether a decoded field was in the body and not null. An empty string,
+// false and 0 count as absent if their type cannot represent null.
 func present(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Slice:

@@ -10,9 +10,8 @@ import (
 	"glossa/pkg/llm"
 )
 
-// Unmarshal reads one JSON object into the struct that v points to. It refuses by name a
-// key that v does not have, and one that comes twice, at any depth, so that nothing a
-// client sends is dropped in silence.
+// Unmarshal decodes one JSON object into the struct that v points to. Unknown and duplicate
+// keys, at any depth, are errors that name the key, so that no input is silently ignored.
 func Unmarshal(b []byte, v any) error {
 	switch b := bytes.TrimSpace(b); {
 	case len(b) == 0:
@@ -27,11 +26,11 @@ func Unmarshal(b []byte, v any) error {
 	return UnmarshalAt("", b, v)
 }
 
-// maxValues bounds the values of a body. Two bytes of JSON can ask for a struct of
-// two hundred, so that ten megabytes would fill gigabytes.
+// maxValues bounds the values of a body. Two bytes of JSON can become a struct of two
+// hundred, so that ten megabytes would become gigabytes.
 const maxValues = 1 << 18
 
-// values is about the number of values in valid JSON: its commas and opening brackets.
+// values estimates the number of values in valid JSON: its commas and opening brackets.
 func values(b []byte) (n int) {
 	quoted := false
 	for i := 0; i < len(b); i++ {
@@ -47,8 +46,8 @@ func values(b []byte) (n int) {
 	return n
 }
 
-// UnmarshalAt decodes JSON of any kind that stands at path in a body, as strictly
-// as [Unmarshal]. Errors name the path: "messages[2].content[0].type".
+// UnmarshalAt decodes any JSON value at path in a body, as strictly as [Unmarshal]. Errors
+// name the path: "messages[2].content[0].type".
 func UnmarshalAt(path string, b []byte, v any) error {
 	if text, ok := v.(*string); ok && plainText(b) {
 		*text = string(b[1 : len(b)-1])
@@ -61,8 +60,8 @@ func UnmarshalAt(path string, b []byte, v any) error {
 	return checkKeys(path, b, t)
 }
 
-// plainText tells whether b is a JSON string that stands for itself, as most texts do:
-// it has no escapes, and encoding/json would change nothing in it.
+// plainText reports whether b is a JSON string that encoding/json decodes unchanged, as most
+// texts are: without escapes and invalid UTF-8.
 func plainText(b []byte) bool {
 	if len(b) < 2 || b[0] != '"' || b[len(b)-1] != '"' {
 		return false
@@ -76,7 +75,7 @@ func plainText(b []byte) bool {
 	return utf8.Valid(b)
 }
 
-// jsonError says in words what encoding/json found wrong with a value of type t.
+// jsonError converts an error of encoding/json about a value of type t for the client.
 func jsonError(path string, t reflect.Type, err error) error {
 	if e, ok := errors.AsType[*llm.Error](err); ok {
 		return e
@@ -98,7 +97,7 @@ func jsonError(path string, t reflect.Type, err error) error {
 	return &llm.Error{Code: llm.Invalid, Param: path, Message: message, Err: err}
 }
 
-// typeName names a Go type as JSON does.
+// typeName returns the JSON type of a Go type.
 func typeName(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Pointer:
@@ -117,7 +116,7 @@ func typeName(t reflect.Type) string {
 	return "an integer"
 }
 
-// Many is a JSON value or a list of them; List tells which was sent.
+// Many is a JSON value or a list of values; List reports whether a list was sent.
 type Many[T any] struct {
 	Values []T
 	List   bool
@@ -139,7 +138,7 @@ func (m *Many[T]) UnmarshalJSON(b []byte) error {
 // many returns the values as a list, and whether one was sent.
 func (m Many[T]) many() (reflect.Value, bool) { return reflect.ValueOf(m.Values), m.List }
 
-// element tells checkKeys what is in a Many.
+// element returns the element type for checkKeys.
 func (Many[T]) element() reflect.Type { return reflect.TypeFor[T]() }
 
 // MarshalJSON implements [json.Marshaler].
@@ -155,8 +154,8 @@ func (m Many[T]) MarshalJSON() ([]byte, error) {
 	return marshal(m.Values[0])
 }
 
-// marshal is [json.Marshal] that leaves <, > and & as they are: the encoder around it
-// decides about them.
+// marshal is [json.Marshal] without escaping of <, > and &: the enclosing encoder decides
+// whether to escape them.
 func marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

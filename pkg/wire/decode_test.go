@@ -149,7 +149,7 @@ func TestMany(t *testing.T) {
 	}
 }
 
-// describe writes an error as its code, its parameter and what the client reads.
+// describe returns the code, the parameter and the message of an error.
 func describe(err error) string {
 	if err == nil {
 		return ""
@@ -185,7 +185,7 @@ func FuzzUnmarshal(f *testing.F) {
 	})
 }
 
-// Strings are what encoding/json makes of them, and wrong where it finds them wrong.
+// Strings are decoded as by encoding/json, with errors in the same cases.
 func TestUnmarshalStrings(t *testing.T) {
 	for _, text := range []string{
 		`""`, `"a"`, `"é€😀"`, `"a\nb"`, `"\""`, `"\\"`, `"\u0041"`, `"\ud800"`, "\"a\nb\"", "\"\x00\"", "\"\x7f\"", "\"\xff\"", `"a"b"`, `"`, `""""`, `"a\"`, `"a`, `a"`, ` "a"`, `"a" `,
@@ -199,7 +199,7 @@ func TestUnmarshalStrings(t *testing.T) {
 	}
 }
 
-// TestInteger: what JSON Schema has for an integer is one, whatever its spelling.
+// TestInteger: integers of JSON Schema are accepted in any spelling.
 func TestInteger(t *testing.T) {
 	for literal, want := range map[string]int64{
 		"0": 0, "-0": 0, "-0.0": 0, "0e9": 0, "245": 245, "245.0": 245, "-245.000": -245, "2.45e2": 245, "2450E-1": 245, "24.5e+1": 245,

@@ -25,8 +25,8 @@ func (o *object) schema() *Schema {
 	return s
 }
 
-// schema returns the schema of a key. All but those required take null, as if they were
-// absent.
+// schema returns the schema of a key. All keys except required ones accept null, which
+// means absent.
 func (f *field) schema() *Schema {
 	var s Schema
 	switch {
@@ -45,9 +45,9 @@ func (f *field) schema() *Schema {
 	return &s
 }
 
-// neutral returns the schema of a key of which only these values are accepted: lists of
-// strings, strings, one boolean, an empty object, or numbers. Generators of clients know
-// enumerations of strings alone.
+// neutral returns the schema of a key that accepts only these values: lists of strings,
+// strings, one boolean, an empty object, or numbers. Client generators support only
+// enumerations of strings.
 func neutral(values []string) *Schema {
 	s := &Schema{}
 	for _, text := range values {
@@ -75,7 +75,7 @@ func neutral(values []string) *Schema {
 	return s
 }
 
-// description is the text of the documentation without what the schema says by itself.
+// description returns the documentation without the parts that the schema expresses.
 func (f *field) description() string {
 	switch {
 	case f.Disposition == Refused:
@@ -121,7 +121,7 @@ func (f *field) typed(t reflect.Type) *Schema {
 	return f.limited(scalar(t))
 }
 
-// counted puts the limits of a list into its schema.
+// counted adds the limits of a list to its schema.
 func (f *field) counted(s *Schema) *Schema {
 	if f.Count.low {
 		s.MinItems = new(int(f.Count.min))
@@ -132,7 +132,7 @@ func (f *field) counted(s *Schema) *Schema {
 	return s
 }
 
-// limited puts the limits of a number or a string into its schema.
+// limited adds the limits of a number or a string to its schema.
 func (f *field) limited(s *Schema) *Schema {
 	for _, word := range f.OneOf {
 		s.Enum = append(s.Enum, word)

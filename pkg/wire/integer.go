@@ -14,8 +14,8 @@ import (
 // maxLiteral bounds a number that [Integer] reads, in bytes: no client writes a longer one.
 const maxLiteral = 64
 
-// Integer reads a number as JSON Schema knows integers: 245, 245.0 and 2.45e2 are the same
-// one. Ok is false for what has a fraction, is no number, or is no 64-bit integer.
+// Integer parses an integer as JSON Schema defines it: 245, 245.0 and 2.45e2 are the same.
+// ok is false if literal is not a number, has a fraction or does not fit into 64 bits.
 func Integer(literal string) (n int64, ok bool) {
 	digits, ok := whole(literal)
 	if !ok {
@@ -25,8 +25,8 @@ func Integer(literal string) (n int64, ok bool) {
 	return n, err == nil
 }
 
-// whole spells a number without a fraction and an exponent, which ok says is possible in
-// the digits that any integer type has.
+// whole spells a number without fraction and exponent. ok reports whether that is possible
+// with the digits of a 64-bit integer.
 func whole(literal string) (digits string, ok bool) {
 	if len(literal) > maxLiteral {
 		return "", false
@@ -60,8 +60,8 @@ func whole(literal string) (digits string, ok bool) {
 	return sign + text + strings.Repeat("0", exponent), true
 }
 
-// unmarshal is [json.Unmarshal] that takes 245.0 where t has an integer: encoding/json
-// knows integers by their spelling.
+// unmarshal is [json.Unmarshal], but accepts 245.0 for an integer of t: encoding/json
+// recognises integers by their spelling.
 func unmarshal(b []byte, v any, t reflect.Type) error {
 	err := json.Unmarshal(b, v)
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); !ok || !isInteger(e.Type.Kind()) || !strings.ContainsAny(e.Value, ".eE") {
@@ -75,8 +75,7 @@ func unmarshal(b []byte, v any, t reflect.Type) error {
 	return json.Unmarshal(spelt, v)
 }
 
-// respell spells the integers of a JSON value of type t, which is valid, as encoding/json
-// reads them.
+// respell spells the integers of a valid JSON value of type t as encoding/json reads them.
 func respell(b []byte, t reflect.Type) (out []byte, changed bool) {
 	var spelt bytes.Buffer
 	last := 0
@@ -89,15 +88,15 @@ func respell(b []byte, t reflect.Type) (out []byte, changed bool) {
 			}
 		}
 	}}
-	_, _ = c.value(shapeOf(t)) // what else is wrong is said of the value as it was sent
+	_, _ = c.value(shapeOf(t)) // other errors are reported for the value as sent
 	spelt.Write(b[last:])
 	return spelt.Bytes(), changed
 }
 
 func isInteger(kind reflect.Kind) bool { return kind >= reflect.Int && kind <= reflect.Uint64 }
 
-// outOfRange says between which numbers a value of type t is, if the number that was sent,
-// as encoding/json describes it, is one but not between them.
+// outOfRange returns a message with the range of a numeric type t if sent, as encoding/json
+// describes it, is a number of the kind of t outside the range.
 func outOfRange(t reflect.Type, sent string) (message string, ok bool) {
 	literal, ok := strings.CutPrefix(sent, "number ")
 	if !ok || !isNumber(literal) {
@@ -115,12 +114,12 @@ func outOfRange(t reflect.Type, sent string) (message string, ok bool) {
 	return fmt.Sprintf("must be an integer from %d to %d, not %.40s", -most-1, most, literal), true
 }
 
-// isNumber tells whether a literal is a number in JSON.
+// isNumber reports whether a literal is a number in JSON.
 func isNumber(literal string) bool {
 	return literal != "" && (literal[0] == '-' || literal[0] >= '0' && literal[0] <= '9')
 }
 
-// hasFraction tells whether a number is none that JSON Schema has for an integer.
+// hasFraction reports whether a number is not an integer in JSON Schema.
 func hasFraction(literal string) bool {
 	x, err := strconv.ParseFloat(literal, 64)
 	return err == nil && x != math.Trunc(x)

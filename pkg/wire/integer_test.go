@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// FuzzInteger holds what is read as an integer against rational numbers.
+// FuzzInteger compares Integer with rational numbers.
 func FuzzInteger(f *testing.F) {
 	for _, seed := range []string{"245.0", "-2.45e2", "1e19", "24500e-2", "0.5", "9223372036854775807", "-0.0e-5", "1e-400", "18446744073709551616"} {
 		f.Add(seed)

@@ -42,7 +42,7 @@ func fields(t reflect.Type) map[string]reflect.Type {
 	return types
 }
 
-// embedded returns the struct whose keys f lends to the struct that it is in.
+// embedded returns the struct type of an embedded field whose keys are promoted.
 func embedded(f reflect.StructField) (reflect.Type, bool) {
 	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 	t := f.Type
@@ -52,8 +52,8 @@ func embedded(f reflect.StructField) (reflect.Type, bool) {
 	return t, f.Anonymous && name == "" && t.Kind() == reflect.Struct
 }
 
-// keyPath takes the Go names of embedded structs, which encoding/json puts there,
-// out of a path below the struct t.
+// keyPath removes the Go names of embedded structs, which encoding/json adds, from a path
+// below the struct t.
 func keyPath(t reflect.Type, path string) string {
 	var keys []string
 	for key := range strings.SplitSeq(path, ".") {
@@ -83,9 +83,8 @@ func join(path, key string) string {
 	return path + "." + key
 }
 
-// checkKeys refuses keys that the type t does not have, in the very spelling, and
-// keys that come twice. The JSON in b has been decoded into t: it is valid and of
-// the right types.
+// checkKeys refuses keys that the type t does not have in exactly this spelling, and
+// duplicate keys. The JSON in b was decoded into t: it is valid and has the right types.
 func checkKeys(path string, b []byte, t reflect.Type) error {
 	c := checker{b: b}
 	at, err := c.value(shapeOf(t))

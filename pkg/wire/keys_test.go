@@ -11,7 +11,7 @@ import (
 	"glossa/pkg/llm"
 )
 
-// FuzzKeys has the two walks find the same in what encoding/json takes.
+// FuzzKeys compares the two walks on input that encoding/json accepts.
 func FuzzKeys(f *testing.F) {
 	for _, seed := range []string{
 		`{"model":"m","seed":1,"deep":2,"parts":[{"type":"a"},{}],"stop":"x","some":{"type":"b"},"Bare":true}`,
@@ -37,19 +37,19 @@ func FuzzKeys(f *testing.F) {
 	})
 }
 
-// A tokens walks a JSON value by the tokens of encoding/json: what [checker] has to find.
+// A tokens walks a JSON value by the tokens of encoding/json, as the reference for [checker].
 type tokens struct {
 	dec   *json.Decoder
 	known map[reflect.Type]map[string]reflect.Type
 }
 
-// skipped takes any JSON value and does nothing with it.
+// skipped accepts any JSON value and discards it.
 type skipped struct{}
 
 func (*skipped) UnmarshalJSON([]byte) error { return nil }
 
-// value checks the next value, which was decoded into t. What a type decodes by a
-// method of its own is its own affair, save for Many.
+// value checks the next value, which was decoded into t. Types with their own UnmarshalJSON
+// check their values themselves, except Many.
 func (c *tokens) value(t reflect.Type) (at []string, err error) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -105,7 +105,7 @@ func (c *tokens) array(element reflect.Type) (at []string, err error) {
 	return nil, err
 }
 
-// takesNull reports whether a Go type has a place for null.
+// takesNull reports whether a Go type can represent null.
 func takesNull(t reflect.Type) bool {
 	_, many := reflect.Zero(t).Interface().(interface{ element() reflect.Type })
 	return t.Kind() == reflect.Pointer || t.Kind() == reflect.Interface || many || reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]())

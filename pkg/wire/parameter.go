@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A Parameter is a row of a [Table]: everything that is known of one key of a request.
-// Decoding, error messages, the README and the OpenAPI document are made from it.
+// A Parameter is a row of a [Table]: the complete description of one key of a request. It is
+// the source of decoding, error messages, the README and the OpenAPI document.
 type Parameter struct {
 	Name        string      // the key; keys of nested objects are written with dots: "stream_options.include_usage"
 	Disposition Disposition // default Honoured
@@ -15,7 +15,7 @@ type Parameter struct {
 	Canonical   string      // the name in llm of what the key sets, if that differs: errors of models use it
 
 	Required bool     // an absent key, null and an empty plain string are errors
-	Missing  string   // what these errors say of the whole request; "": that this key must be given
+	Missing  string   // message of these errors about the whole request; "": this key must be given
 	Bounds   Bounds   // of a number, of each number of a list, of each value of a map
 	Count    Bounds   // of the elements of a list
 	Noun     string   // what the elements are in messages; default by their type: "string"
@@ -23,15 +23,15 @@ type Parameter struct {
 	OneOf    []string // the words that a string, and each string of a list, may be
 	TokenIDs bool     // the keys of a map are token ids
 
-	Default any     // a JSON value; nil: none, or Absent says it
-	Absent  string  // words for the effect of an absent key, where Default cannot say it
-	Schema  *Schema // of a key that is decoded by hand (json.RawMessage); it keeps the table from looking inside
+	Default any     // a JSON value; nil: none, or see Absent
+	Absent  string  // the effect of an absent key in words, if Default cannot express it
+	Schema  *Schema // of a key that is decoded by hand (json.RawMessage); the table does not look inside
 
 	Neutral []string // of Refused: JSON values, besides null, that ask for nothing and are accepted
-	Remote  string   // of Honoured: what a remote model makes of it; "": the same
+	Remote  string   // of Honoured: the effect for a remote model; "": the same
 }
 
-// A Disposition says what becomes of a parameter. Nothing is ignored silently: a key
+// A Disposition describes the treatment of a parameter. Nothing is silently ignored: a key
 // without a row is refused.
 type Disposition string
 
@@ -39,10 +39,10 @@ type Disposition string
 const (
 	Honoured Disposition = "honoured"
 	Refused  Disposition = "refused"        // 400 that names it
-	NoEffect Disposition = "without effect" // accepted: it could not change the answer
+	NoEffect Disposition = "without effect" // accepted: it cannot change the answer
 )
 
-// What a remote model makes of a parameter. Other cases are written in words.
+// Effects of a parameter for a remote model. Other effects are written in words.
 const (
 	ByRecord  = "if the model's record maps it, else refused"
 	ByGlossa  = "honoured, by glossa"
@@ -80,7 +80,7 @@ func (b Bounds) holds(x float64) bool {
 	return !(b.low && (x < b.min || b.above && x == b.min)) && !(b.high && x > b.max)
 }
 
-// demand says in an error message what a number must be.
+// demand returns the bounds for an error message.
 func (b Bounds) demand() string {
 	switch least, most := number(b.min), number(b.max); {
 	case b.above && b.high:
@@ -117,7 +117,7 @@ func (b Bounds) String() string {
 
 func number(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 
-// elements checks how many elements a list has, and returns the error message.
+// elements checks the number of elements of a list, and returns an error message or "".
 func (p *Parameter) elements(n int, noun string) string {
 	switch b := p.Count; {
 	case b.holds(float64(n)):
@@ -189,7 +189,7 @@ func orList(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// refusal says why p is refused and what may be sent.
+// refusal explains why p is refused and which values are accepted.
 func (p *Parameter) refusal() string {
 	if len(p.Neutral) == 0 {
 		return p.Note

@@ -10,10 +10,9 @@ import (
 	"glossa/pkg/llm"
 )
 
-// DecodeQuery reads a query string into v, which points to the struct of the table, and
-// checks it. It leaves alone the fields that the query string does not name, so that a
-// body can be decoded before. Keys that v does not have, and keys that come twice, are
-// refused by name.
+// DecodeQuery decodes a query string into v, which points to the struct of the table, and
+// checks it. It does not change fields that the query string does not name, so that a body
+// can be decoded first. Unknown and duplicate keys are errors that name the key.
 func (t *Table) DecodeQuery(raw string, v any) error {
 	if err := unmarshalQuery(raw, reflect.ValueOf(v).Elem()); err != nil {
 		return err
@@ -43,7 +42,7 @@ func unmarshalQuery(raw string, v reflect.Value) error {
 	return nil
 }
 
-// setText parses text into a field, or says what is wrong with it.
+// setText parses text into a field. It returns an error message, or "".
 func setText(field reflect.Value, text string) (message string) {
 	switch p := field.Addr().Interface().(type) {
 	case *string:

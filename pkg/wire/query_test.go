@@ -40,7 +40,7 @@ func TestDecodeQuery(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", query, got, want)
 		}
 	}
-	in := asked{Steps: new(7)} // of a body that was decoded before
+	in := asked{Steps: new(7)} // from the body, which is decoded first
 	if err := table.DecodeQuery("query=a&temp=0.5", &in); err != nil || !reflect.DeepEqual(in, asked{Query: "a", Steps: new(7), Temp: new(0.5)}) {
 		t.Errorf("%+v, %v", in, err)
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A Schema is a JSON Schema of the dialect 2020-12, as OpenAPI 3.1 uses it.
+// A Schema is a JSON Schema of draft 2020-12, as OpenAPI 3.1 uses it.
 type Schema struct {
 	Ref                  string       `json:"$ref,omitempty"`
 	Title                string       `json:"title,omitempty"`
@@ -38,7 +38,7 @@ type Schema struct {
 	Examples             []any        `json:"examples,omitempty"`
 }
 
-// Additional is the value of additionalProperties: a schema, or false where it is nil.
+// Additional is the value of additionalProperties: a schema, or false if the schema is nil.
 type Additional struct{ *Schema }
 
 // MarshalJSON implements [json.Marshaler].
@@ -94,19 +94,19 @@ func ListOf(items *Schema) *Schema {
 	return s
 }
 
-// AnyObject returns a schema of objects with any members. Without saying so generators of
-// clients take an object without properties as empty.
+// AnyObject returns a schema of objects with any members. It allows them explicitly, because
+// client generators treat an object without properties as empty.
 func AnyObject() *Schema {
 	s := Types("object")
 	s.AdditionalProperties = &Additional{&Schema{}}
 	return s
 }
 
-// AnyOf returns a schema of values of which one of the schemas is true.
+// AnyOf returns a schema of the values for which at least one of the schemas holds.
 func AnyOf(schemas ...*Schema) *Schema { return &Schema{AnyOf: schemas} }
 
-// nullable returns s with null as one more value. An object is a way of its own: generators
-// of clients know no type that is an object or null.
+// nullable returns s extended by null. For an object this takes an anyOf: client generators
+// do not support a type that is an object or null.
 func (s *Schema) nullable() *Schema {
 	out := *s
 	switch {
@@ -123,7 +123,7 @@ func (s *Schema) nullable() *Schema {
 	return &out
 }
 
-// WithoutNull returns s without the value null: of a key that is in no JSON.
+// WithoutNull returns s without null, for keys outside JSON.
 func (s *Schema) WithoutNull() *Schema {
 	out := *s
 	out.Type.Values = slices.DeleteFunc(slices.Clone(out.Type.Values), func(name string) bool { return name == "null" })
@@ -132,21 +132,20 @@ func (s *Schema) WithoutNull() *Schema {
 	return &out
 }
 
-// A Describer is a type of answers whose schema its Go type does not tell.
+// A Describer is a type of answers whose schema cannot be derived from its Go type.
 type Describer interface{ JSONSchema() *Schema }
 
-// Schemas makes the schemas of Go types. Structs that have a name become components,
-// each under one name; answers are described by the tags of their fields: doc has a
-// sentence, enum the words that a string may be, separated by commas, null is set where a
-// list or a map may be nil. A field Others, which is not written, says that there may be
-// other members.
+// Schemas makes the schemas of Go types. Named structs become components, each under one
+// name. The tags of their fields describe answers: doc has a sentence, enum the allowed words
+// of a string, separated by commas, and null is set if a list or a map may be nil. A field
+// Others, which is not encoded, allows other members.
 type Schemas struct {
 	Prefix     string // of the names of components that are made next
 	Components map[string]*Schema
 	names      map[reflect.Type]string
 }
 
-// Of returns the schema of what encoding/json writes of a value of type t.
+// Of returns the schema of the JSON that encoding/json writes for a value of type t.
 func (s *Schemas) Of(t reflect.Type) *Schema {
 	if d, ok := reflect.Zero(t).Interface().(Describer); ok && t.Kind() != reflect.Pointer {
 		return d.JSONSchema()
@@ -212,13 +211,13 @@ func (s *Schemas) component(t reflect.Type) *Schema {
 		base, _, _ := strings.Cut(t.Name(), "[")
 		name = s.Prefix + strings.ToUpper(base[:1]) + base[1:]
 		s.names[t] = name
-		s.Components[name] = nil // it may be inside itself
+		s.Components[name] = nil // the type may be recursive
 		s.Components[name] = s.object(t)
 	}
 	return &Schema{Ref: "#/components/schemas/" + name}
 }
 
-// object returns the schema of a struct that is an answer, or in one.
+// object returns the schema of a struct that is an answer or part of one.
 func (s *Schemas) object(t reflect.Type) *Schema {
 	o := Types("object")
 	if _, others := t.FieldByName("Others"); !others {
@@ -257,7 +256,7 @@ func (s *Schemas) members(o *Schema, t reflect.Type) {
 func (s *Schemas) member(f reflect.StructField, optional bool) *Schema {
 	t := f.Type
 	if optional && t.Kind() == reflect.Pointer {
-		t = t.Elem() // it is left out instead
+		t = t.Elem() // nil is omitted
 	}
 	m := s.Of(t)
 	doc, enum := f.Tag.Get("doc"), f.Tag.Get("enum")

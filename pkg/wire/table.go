@@ -16,7 +16,7 @@ import (
 )
 
 // A Table describes a request: the struct that it is decoded into, with a row for each
-// key. It does not change once it is made.
+// key. It is immutable.
 type Table struct {
 	of   reflect.Type
 	rows []Parameter
@@ -38,9 +38,9 @@ type field struct {
 	inside *object      // of a struct, or of the structs of a list; nil: there is nothing to check inside
 }
 
-// For makes the table of requests that are decoded into T. Every key of T, and of the
-// structs inside of it, must have exactly one row, and every row a key; otherwise For
-// panics, as the program is at fault.
+// For makes the table of requests that are decoded into T. Every key of T and of its nested
+// structs must have exactly one row, and every row a key; otherwise For panics, because this
+// is a bug in the program.
 func For[T any](rows ...Parameter) *Table {
 	t := &Table{of: reflect.TypeFor[T](), rows: slices.Clone(rows)}
 	used := map[string]bool{}
@@ -89,8 +89,8 @@ func (t *Table) object(of reflect.Type, prefix string, used map[string]bool) *ob
 	return o
 }
 
-// structOf returns the struct type of which t is one, a pointer, a list or a [Many];
-// nil if there is none, or if it decodes itself.
+// structOf returns the struct type of t or of its elements, if t is a struct, a pointer, a
+// list or a [Many]; nil if there is none, or if it has its own UnmarshalJSON.
 func structOf(t reflect.Type) reflect.Type {
 	for {
 		switch form := shapeOf(t); {
@@ -107,7 +107,7 @@ func structOf(t reflect.Type) reflect.Type {
 	}
 }
 
-// indexOf returns the place of a key in a struct, those of embedded structs included.
+// indexOf returns the index of a key in a struct or in its embedded structs.
 func indexOf(of reflect.Type, key string) []int {
 	for i := range of.NumField() {
 		f := of.Field(i)
@@ -134,8 +134,8 @@ func (t *Table) Parameters(prefix string) []Parameter {
 	return list
 }
 
-// Rows returns those rows, and the rows inside of them, whose keys are of the struct S:
-// structs that several requests embed have their rows from one of them.
+// Rows returns the rows of the keys of the struct S, with their nested rows. Requests that
+// embed a common struct share its rows.
 func Rows[S any](t *Table) (list []Parameter) {
 	keys := fields(reflect.TypeFor[S]())
 	for _, p := range t.rows {
@@ -146,8 +146,8 @@ func Rows[S any](t *Table) (list []Parameter) {
 	return list
 }
 
-// Decode reads one JSON object into v, which points to the struct of the table, and
-// checks it. See [Unmarshal] and [Table.Check].
+// Decode decodes one JSON object into v, which points to the struct of the table, and checks
+// it. See [Unmarshal] and [Table.Check].
 func (t *Table) Decode(b []byte, v any) error {
 	if err := Unmarshal(b, v); err != nil {
 		return err
@@ -155,7 +155,7 @@ func (t *Table) Decode(b []byte, v any) error {
 	return t.Check("", v)
 }
 
-// DecodeAt is [Table.Decode] of JSON that stands at path in a body.
+// DecodeAt is [Table.Decode] of the JSON at path in a body.
 func (t *Table) DecodeAt(path string, b []byte, v any) error {
 	if err := UnmarshalAt(path, b, v); err != nil {
 		return err
@@ -163,10 +163,9 @@ func (t *Table) DecodeAt(path string, b []byte, v any) error {
 	return t.Check(path, v)
 }
 
-// Rename puts the client's key into an error of a model, which knows canonical names
-// alone. Where several keys have one canonical name it is the first that v, which was
-// decoded, has; if it has none, the first of all. An error about the length of a text is
-// about the prompt.
+// Rename replaces the canonical name in an error of a model by the client's key. If several
+// keys share a canonical name, Rename uses the first that is present in v, the decoded
+// request, or else the first of all. An error about the length of a text is about the prompt.
 func (t *Table) Rename(err error, v any) error {
 	e, ok := errors.AsType[*llm.Error](err)
 	if !ok {

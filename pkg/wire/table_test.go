@@ -107,7 +107,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestTableIsWhole: rows and keys are held against each other when the table is made.
+// TestTableIsWhole: For compares rows and keys.
 func TestTableIsWhole(t *testing.T) {
 	rows := orders().Parameters("")
 	for name, list := range map[string][]Parameter{
@@ -128,7 +128,7 @@ func TestTableIsWhole(t *testing.T) {
 	}
 }
 
-// TestRename: errors of models name what the client sent.
+// TestRename: errors of models name the client's key.
 func TestRename(t *testing.T) {
 	table, sent := orders(), &order{Length: new(5)}
 	for _, test := range []struct {
@@ -152,7 +152,7 @@ func TestRename(t *testing.T) {
 	}
 }
 
-// TestTexts: bounds and defaults stand in the documentation as they are checked.
+// TestTexts: the documentation has the bounds and defaults that are checked.
 func TestTexts(t *testing.T) {
 	for _, p := range orders().Parameters("") {
 		want, ok := map[string]string{
@@ -165,7 +165,7 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// TestSchema: what the table refuses by its bounds, the schema refuses too.
+// TestSchema: the schema has the bounds of the table.
 func TestSchema(t *testing.T) {
 	b, err := json.Marshal(orders().Schema())
 	if err != nil {
@@ -193,7 +193,7 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// answer is what schemas of answers are made from.
+// answer is a type of answers to make a schema from.
 type answer struct {
 	ID     string  `json:"id" doc:"the id"`
 	Reason *string `json:"reason" enum:"stop,length"`
@@ -218,7 +218,7 @@ func TestSchemas(t *testing.T) {
 	}
 }
 
-// FuzzTable: what the table takes is within its bounds, and every refusal is the client's.
+// FuzzTable: accepted requests are within the bounds, and every error is the client's fault.
 func FuzzTable(f *testing.F) {
 	table := orders()
 	f.Add([]byte(`{"model":"m","id":"i","temperature":1,"bias":{"5":1},"turns":[{"role":"user"}]}`))

@@ -15,28 +15,28 @@ import (
 // UnknownParam is the code of an error whose Param is not a key of the request.
 const UnknownParam llm.Code = "unknown_parameter"
 
-// A form is what a type has JSON look like.
-type form struct {
-	kind    reflect.Kind // Struct, Map, Slice; Invalid: whatever stands there is taken
+// A shape describes the JSON that a Go type is decoded from.
+type shape struct {
+	kind    reflect.Kind // Struct, Map, Slice; Invalid: any value is accepted
 	integer bool         // a number without a fraction
-	solid   string       // the JSON type, of a Go type that has no place for null; in lists null is refused
+	nonNull string       // the JSON type, of a Go type that cannot represent null: lists refuse null
 	many    bool         // a value of the kind, or a list of them
 	element reflect.Type // of a Map or a Slice, and of many
 	keys    []string     // of a Struct, sorted
 	types   []reflect.Type
 }
 
-// forms has the form of each type that was met: types are the program's own and do not
-// change, and reflection takes longer than reading a body.
-var forms sync.Map // by reflect.Type
+// shapes caches the shapes of types: there are only the program's own types, and reflection
+// takes longer than reading a body.
+var shapes sync.Map // by reflect.Type
 
-// shapeOf returns the form of t. What a type decodes by a method of its own is its own
-// affair, save for Many.
-func shapeOf(t reflect.Type) *form {
-	if f, ok := forms.Load(t); ok {
-		return f.(*form)
+// shapeOf returns the shape of t. Types with their own UnmarshalJSON check their values
+// themselves, except Many.
+func shapeOf(t reflect.Type) *shape {
+	if f, ok := shapes.Load(t); ok {
+		return f.(*shape)
 	}
-	f := &form{}
+	f := &shape{}
 	base := t
 	for base.Kind() == reflect.Pointer {
 		base = base.Elem()
@@ -46,7 +46,7 @@ func shapeOf(t reflect.Type) *form {
 	} else if !reflect.PointerTo(base).Implements(reflect.TypeFor[json.Unmarshaler]()) {
 		f.integer = isInteger(base.Kind())
 		if t == base && base.Kind() != reflect.Interface {
-			f.solid = typeName(base)
+			f.nonNull = typeName(base)
 		}
 		switch base.Kind() {
 		case reflect.Struct:
@@ -65,20 +65,20 @@ func shapeOf(t reflect.Type) *form {
 			f.kind, f.element = reflect.Slice, base.Elem()
 		}
 	}
-	forms.Store(t, f)
+	shapes.Store(t, f)
 	return f
 }
 
-// A checker walks a JSON value that is valid. Its methods return where an error is, the
-// innermost step first, so that a walk without errors builds no paths.
+// A checker walks valid JSON. Its methods return the path of an error, the innermost step
+// first, so that a walk without errors builds no paths.
 type checker struct {
 	b []byte
-	i int // of what is read next
+	i int // index of the next byte
 
-	integer func(from, to int) // if set, called with each number that is an integer's
+	integer func(from, to int) // if set, called with each number that is decoded into an integer
 }
 
-// space goes to the next byte that is none.
+// space skips white space and returns the next byte.
 func (c *checker) space() byte {
 	for c.b[c.i] == ' ' || c.b[c.i] == '\n' || c.b[c.i] == '\t' || c.b[c.i] == '\r' {
 		c.i++
@@ -86,8 +86,8 @@ func (c *checker) space() byte {
 	return c.b[c.i]
 }
 
-// value checks the next value, which was decoded into a type of this form.
-func (c *checker) value(f *form) (at []string, err error) {
+// value checks the next value, which was decoded into a type of shape f.
+func (c *checker) value(f *shape) (at []string, err error) {
 	first := c.space()
 	switch {
 	case f.many && first == '[':
@@ -114,8 +114,8 @@ func (c *checker) array(element reflect.Type) (at []string, err error) {
 		if c.b[c.i] == ',' {
 			c.i++
 		}
-		if c.space() == 'n' && f.solid != "" {
-			return []string{fmt.Sprintf("[%d]", i)}, llm.Errorf(llm.Invalid, "must be %s, not null", f.solid)
+		if c.space() == 'n' && f.nonNull != "" {
+			return []string{fmt.Sprintf("[%d]", i)}, llm.Errorf(llm.Invalid, "must be %s, not null", f.nonNull)
 		}
 		if at, err := c.value(f); err != nil {
 			return append(at, fmt.Sprintf("[%d]", i)), err
@@ -125,15 +125,15 @@ func (c *checker) array(element reflect.Type) (at []string, err error) {
 	return nil, nil
 }
 
-// seenKeys has those keys of an object that were there: of a struct by their indices,
-// of a map by their names.
+// seenKeys holds the keys of an object seen so far: for a struct by index, for a map by
+// name.
 type seenKeys struct {
 	fields [4]uint64
 	more   map[string]bool
 }
 
-// again notes a key, and tells whether it was there before. index is -1 in a map.
-func (s *seenKeys) again(index int, key []byte) bool {
+// add records a key and reports whether it was seen before. index is -1 in a map.
+func (s *seenKeys) add(index int, key []byte) bool {
 	if index >= 0 && index < 64*len(s.fields) {
 		word, bit := &s.fields[index/64], uint64(1)<<(index%64)
 		was := *word&bit != 0
@@ -148,7 +148,7 @@ func (s *seenKeys) again(index int, key []byte) bool {
 	return was
 }
 
-func (c *checker) object(f *form) (at []string, err error) {
+func (c *checker) object(f *shape) (at []string, err error) {
 	var seen seenKeys
 	c.i++ // the brace
 	for c.space() != '}' {
@@ -168,7 +168,7 @@ func (c *checker) object(f *form) (at []string, err error) {
 			}
 			value = f.types[index]
 		}
-		switch twice := seen.again(index, raw); {
+		switch twice := seen.add(index, raw); {
 		case twice && f.kind == reflect.Map: // the key is content, not a parameter
 			return nil, llm.Errorf(llm.Invalid, "%.100q is given twice", raw)
 		case twice:
@@ -182,7 +182,7 @@ func (c *checker) object(f *form) (at []string, err error) {
 	return nil, nil
 }
 
-// compare orders keys; it makes no strings of them.
+// compare orders keys without allocating.
 func compare(key string, raw []byte) int {
 	switch {
 	case key == string(raw):
@@ -205,7 +205,7 @@ func (c *checker) key() []byte {
 	return raw[1 : len(raw)-1]
 }
 
-// text goes behind a string.
+// text skips a string.
 func (c *checker) text() {
 	for c.i++; c.b[c.i] != '"'; c.i++ {
 		if c.b[c.i] == '\\' {
@@ -215,7 +215,7 @@ func (c *checker) text() {
 	c.i++
 }
 
-// skip goes behind a value, whatever is in it.
+// skip skips a value without checking it.
 func (c *checker) skip() {
 	depth := 0
 	for {
