@@ -25,7 +25,7 @@ func (w *worker) eachHead(a *Attention, do func(sp span, head int)) {
 func (w *worker) normaliseQK(l *layer) {
 	a := &l.Attention
 	if a.QKNorm != QKNormAll {
-		return // storeKV does
+		return // storeKV normalises these
 	}
 	queries, keys := a.Heads*a.HeadDim, a.KVHeads*a.HeadDim
 	from, to := w.share(w.tokens)

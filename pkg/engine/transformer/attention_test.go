@@ -9,8 +9,8 @@ import (
 	"glossa/pkg/engine/transformer"
 )
 
-// Runs whose pieces end beside the edges of panels, tiles and blocks of keys give the
-// very bits of one full pass, whatever room the cache has and however many workers.
+// Runs whose pieces end next to the edges of panels, tiles and blocks of keys give the exact
+// bits of one full pass, for every capacity of the cache and number of workers.
 func TestAttentionEdges(t *testing.T) {
 	pieces := []int{1, 15, 16, 17, 14, 1, 1, 30, 32, 1, 33, 94, 1, 1, 20} // ends among others 31-33, 63-65, 127-129, 255-257
 	for _, dim := range []int{16, 21, 32} {
@@ -43,8 +43,8 @@ func inPieces(m *transformer.Model, team *transformer.Team, ids, pieces []int) (
 	return logits
 }
 
-// A cache takes what CacheBytes says, and no more for tokens than it must: keys in whole
-// panels, values in whole cache lines.
+// A cache has the size of CacheBytes, which is minimal: keys in whole panels, values in whole
+// cache lines.
 func TestCacheBytes(t *testing.T) {
 	ck := randomShape(checkpoint.ModelConfig{VocabSize: 37, BlockSize: 300, NLayer: 2, NEmbd: 63, NHead: 3}, true)
 	m := open(t, ck, kernel.Best(), "")

@@ -6,17 +6,17 @@ import (
 	"sync/atomic"
 )
 
-// An awaiter tells a pass when weights are there that come while it computes, and keeps
-// what they lie in until the last pass has ended.
+// An awaiter makes passes wait for weights that are still loading, and keeps the memory of
+// the weights until the last pass ends.
 type awaiter struct {
-	await  func(stage int) error // nil: all are there
+	await  func(stage int) error // nil: all are loaded
 	stages int
-	there  atomic.Int32 // stages that are
+	loaded atomic.Int32 // number of loaded stages
 	err    atomic.Pointer[error]
 
-	release func() // nil: there is nothing to give back
+	release func() // nil: nothing to release
 	mu      sync.Mutex
-	passes  int // that compute
+	passes  int // running
 	closed  bool
 }
 
@@ -41,7 +41,7 @@ func (a *awaiter) leave() {
 	a.last()
 }
 
-// close has the weights given back with the last pass.
+// close releases the weights when the last pass ends.
 func (a *awaiter) close() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -51,7 +51,7 @@ func (a *awaiter) close() {
 	}
 }
 
-// last gives the weights back if nobody needs them any more; a.mu is held.
+// last releases the weights of a closed model without passes; a.mu is held.
 func (a *awaiter) last() {
 	if a.closed && a.passes == 0 && a.release != nil {
 		a.release()
@@ -62,25 +62,25 @@ func (a *awaiter) last() {
 func newAwaiter(w *Weights, parts []part) *awaiter {
 	a := &awaiter{await: w.Await, release: w.Release, stages: parts[len(parts)-1].stage + 1}
 	if a.await == nil {
-		a.there.Store(int32(a.stages))
+		a.loaded.Store(int32(a.stages))
 	}
 	return a
 }
 
-// stage returns when the weights up to a stage are there, or will never be: the pass goes
-// on with what it finds, and its result is not used.
+// stage waits until the weights up to a stage are loaded or have failed. After a failure the
+// pass continues with undefined weights, and its result is discarded.
 func (a *awaiter) stage(stage int) {
-	if int(a.there.Load()) > stage {
+	if int(a.loaded.Load()) > stage {
 		return
 	}
 	if err := a.await(stage); err != nil {
 		a.err.Store(&err)
-		a.there.Store(int32(a.stages))
+		a.loaded.Store(int32(a.stages))
 		return
 	}
 	for {
-		old := a.there.Load()
-		if int(old) > stage || a.there.CompareAndSwap(old, int32(stage+1)) {
+		old := a.loaded.Load()
+		if int(old) > stage || a.loaded.CompareAndSwap(old, int32(stage+1)) {
 			return
 		}
 	}
@@ -92,7 +92,7 @@ func (a *awaiter) all() error {
 	return a.failed()
 }
 
-// failed is why weights will never be there.
+// failed returns the error of loading weights, if any.
 func (a *awaiter) failed() error {
 	if err := a.err.Load(); err != nil {
 		return *err

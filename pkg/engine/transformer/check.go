@@ -6,7 +6,7 @@ import (
 )
 
 // Check refuses a description that cannot be computed. The error names the field as packed
-// files spell it. It trusts no number, but bounds none from above.
+// files spell it. Check trusts no number, but sets no upper bounds.
 func (s *Spec) Check() error {
 	if s.Vocab < 1 || s.Context < 1 || s.Width < 1 || len(s.Decoder) < 1 {
 		return fmt.Errorf("a model of %d tokens, %d positions, width %d and %d layers", s.Vocab, s.Context, s.Width, len(s.Decoder))
@@ -43,8 +43,7 @@ func (s *Spec) Check() error {
 	return nil
 }
 
-// checkUses refuses layers of no kind, and kinds and tables that nothing uses: they would
-// be many without a purpose.
+// checkUses refuses layers without a kind, and unused kinds and tables, which could be many.
 func (s *Spec) checkUses() error {
 	kinds, rotaries := make([]bool, len(s.Kinds)), make([]bool, len(s.Rotaries))
 	for _, stack := range []struct {
@@ -139,14 +138,14 @@ func (a *Attention) check(s *Spec) error {
 	return nil
 }
 
-// A factor is a number of a description that results are multiplied with or bounded by.
+// A factor is a number of a description that scales or bounds results.
 type factor struct {
 	name   string
 	value  float32
 	signed bool
 }
 
-// check refuses what is not finite, and what is negative unless it may be.
+// check refuses a factor that is not finite, or that is negative unless that is allowed.
 func (f factor) check() error {
 	v := float64(f.value)
 	if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 && !f.signed {
@@ -155,8 +154,8 @@ func (f factor) check() error {
 	return nil
 }
 
-// check refuses weights that have not as many layers as the description, or other
-// parameters of activations, which are given by kind.
+// check refuses weights whose number of layers or parameters of activations, which are given
+// by kind, differ from the description.
 func (w *Weights) check(s *Spec, activations []activation) error {
 	for _, stack := range []struct {
 		name    string

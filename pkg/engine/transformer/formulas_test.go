@@ -118,7 +118,7 @@ func (m formulas) before(norm string, p transformer.Placement, x rows) rows {
 	return m.each(x, func(x []float64) []float64 { return m.norm(norm, x) })
 }
 
-// branch returns x with what f adds to it.
+// branch returns x plus the result of f, with norms.
 func (m formulas) branch(name string, p transformer.Placement, x rows, f func(rows) rows) rows {
 	y, out := f(m.before(name+"_norm", p, x)), rows{}
 	for i := range x {
@@ -186,7 +186,7 @@ func (m formulas) crossAttention(at string, a *transformer.Attention, x, memory 
 	return out
 }
 
-// attention is that of one token, head by head.
+// attention computes the attention of one token, head by head.
 func attention(a *transformer.Attention, q []float64, keys, values rows, sees func(int) bool, sinks []float64) []float64 {
 	scale := 1 / math.Sqrt(float64(a.HeadDim))
 	if a.Scale != 0 {
@@ -309,7 +309,7 @@ func (m formulas) activation(at string, a transformer.Activation, v float64, i i
 	panic(a)
 }
 
-// norm normalises x by the weights of that name, of which there are as many.
+// norm normalises x by the weights of that name.
 func (m formulas) norm(name string, x []float64) []float64 { return m.normAt(name, 0, x) }
 
 func (m formulas) normAt(name string, at int, x []float64) []float64 {

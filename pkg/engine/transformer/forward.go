@@ -192,8 +192,8 @@ func (p *Pass) add(sp span) {
 	p.spans = append(p.spans, sp)
 }
 
-// fit makes s n long and discards its content. It allocates a quarter more than before, so
-// that a growing sequence does not allocate at every token.
+// fit sets the length of s to n and discards its content. It allocates a quarter more than
+// before, so that a growing sequence does not allocate at every token.
 func fit(s *[]float32, n int) {
 	if cap(*s) < n {
 		*s = make([]float32, max(n, cap(*s)*5/4))

@@ -82,7 +82,7 @@ func (s *Spec) activations() ([]activation, error) {
 	return list, nil
 }
 
-// newModel returns a model with layers for w, which has as many as spec.
+// newModel returns a model with the layers of w, whose number equals that of spec.
 func newModel(spec *Spec, w *Weights) *Model {
 	m := &Model{Spec: *spec}
 	m.Kinds = slices.Clone(spec.Kinds)
@@ -115,7 +115,7 @@ func (l *layer) setKind(k *Kind) {
 	}
 }
 
-// widest is the length of the longest vector that is normalised.
+// widest returns the length of the longest normalised vector.
 func (s *Spec) widest() int {
 	n := s.Width
 	for i := range s.Kinds {
@@ -302,7 +302,8 @@ func (ld *loader) read(p *part, t *Tensor, use func(from int, w []float32)) erro
 	return nil
 }
 
-// isStored reports whether the file encodes rows of t as packed weights of kind k take them.
+// isStored reports whether the file encodes rows of t in the encoding of packed weights of
+// kind k.
 func (t *Tensor) isStored(k kernel.Kind) bool {
 	kind, ok := t.Stored.kind()
 	return t.ReadStored != nil && ok && kind == k && !t.Transposed

@@ -48,7 +48,7 @@ func plain(width, depth, vocab int) (*transformer.Spec, *transformer.Weights) {
 	return spec, w
 }
 
-// Loading takes at most 1.1 times the memory of the weights, garbage included.
+// Loading allocates at most 1.1 times the memory of the weights, including garbage.
 func TestLoadingMemory(t *testing.T) {
 	spec, w := plain(256, 6, 6000)
 	var before, after runtime.MemStats
@@ -64,7 +64,7 @@ func TestLoadingMemory(t *testing.T) {
 	}
 }
 
-// Weights that do not fit the spec are refused by name.
+// Weights that do not fit the spec are refused with an error that names the tensor.
 func TestNewRefuses(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -130,7 +130,7 @@ func TestPackedForwardAllocatesNothing(t *testing.T) {
 	}
 }
 
-// The memory of a model is what was said before it was read.
+// The memory of a model equals the prediction before loading.
 func TestBytes(t *testing.T) {
 	spec, w := plain(64, 2, 200)
 	if got, least := w.Bytes(spec, transformer.F32), 4*w.Elements(); got < least || got > least*11/10 {

@@ -10,8 +10,8 @@ import (
 	"glossa/pkg/engine/transformer"
 )
 
-// Pieces of a matrix that are stored in several formats are kept in float32: in that of
-// the first the others would be rounded.
+// Pieces of a matrix that are stored in several formats are kept in float32: the format of
+// the first would round the others.
 func TestStoredPieces(t *testing.T) {
 	spec, w := plain(64, 1, 50)
 	want := forward(t, spec, w, transformer.F32)
@@ -55,7 +55,7 @@ func TestGatedFormats(t *testing.T) {
 	}
 }
 
-// kept is a matrix of w as a packed file has it.
+// kept returns a matrix of w as stored in a packed file.
 func kept(t *testing.T, spec *transformer.Spec, w *transformer.Weights, name string, f transformer.Format) transformer.Linear {
 	t.Helper()
 	l, err := transformer.NewLayout(spec, w, kernel.Best(), f)

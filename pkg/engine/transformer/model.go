@@ -1,18 +1,17 @@
 // Package transformer computes the forward passes of transformers with a KV cache,
 // decoder-only and encoder-decoder: tokens in, logits out. An architecture is data,
-// a [Spec]; there is one code path for all. It refuses to know text, sampling,
+// a [Spec]; there is one code path for all. The package does not know text, sampling,
 // requests, files and threads; a [Pass] belongs to one goroutine.
 //
 // Sources of the architectures: seed 002 (Alpha); Radford et al. 2019 (GPT-2); Wang
 // and Komatsuzaki 2021 (GPT-J); Black et al. 2022 (GPT-NeoX); Lin et al. 2021
 // (XGLM); Fan et al. 2020 (M2M100); Touvron et al. 2023 and Llama 3; the published
-// checkpoints and the code that they were released with.
+// checkpoints and their reference code.
 package transformer
 
 import "glossa/pkg/engine/kernel"
 
-// Model holds weights ready for use. Its weights do not change, and it
-// is safe for concurrent use.
+// Model holds weights ready for use. It is immutable and safe for concurrent use.
 type Model struct {
 	Spec
 
@@ -63,7 +62,7 @@ func (l *linear) row(dst []float32, r int) {
 
 type norm struct{ weight, bias []float32 } // bias may be nil
 
-// norms are those around a branch of a layer.
+// norms holds the norms around a branch of a layer.
 type norms struct {
 	Placement
 	first, last norm // (Width): before and after the branch
@@ -82,7 +81,7 @@ type layer struct {
 	cap                       kernel.Cap // of scores
 }
 
-// Failed returns why weights that were still loading will never arrive; nil if none failed.
+// Failed returns the error of loading weights in the background; nil if there is none.
 func (m *Model) Failed() error { return m.await.failed() }
 
 // Close releases the memory of weights that are used in place, such as a mapped file, when

@@ -31,9 +31,8 @@ func burnOn() {
 	}
 }
 
-// BenchmarkNeighbours decodes with and without a process beside it on each processor
-// that does nothing but compute, and reports the best of all rounds. A model of some
-// 20 MB takes a millisecond a token.
+// BenchmarkNeighbours decodes with and without a busy process on each processor, and reports
+// the best of all rounds. A model of some 20 MB takes a millisecond a token.
 func BenchmarkNeighbours(b *testing.B) {
 	spec, w := plain(512, 6, 2000)
 	for _, threads := range []int{1, 2} {
@@ -59,7 +58,7 @@ func BenchmarkNeighbours(b *testing.B) {
 	}
 }
 
-// decodeSpeed decodes for a second and returns the tokens of one.
+// decodeSpeed decodes for a second and returns the tokens per second.
 func decodeSpeed(pass *transformer.Pass, cache *transformer.Cache) float64 {
 	n, begin := 0, time.Now()
 	for ; time.Since(begin) < time.Second; n++ {
@@ -69,7 +68,7 @@ func decodeSpeed(pass *transformer.Pass, cache *transformer.Cache) float64 {
 	return float64(n) / time.Since(begin).Seconds()
 }
 
-// neighbours starts a process for each processor, which part ends.
+// neighbours starts a process for each processor; the returned function part ends them.
 func neighbours(b *testing.B) (part func()) {
 	b.Helper()
 	var ends []func()

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// A pace remembers how fast a model is computed by a team and by one worker, so that
-// the team is used where it is faster: not on a machine whose other processors are
-// busy, since workers that wait for one another are as slow as the slowest.
+// A pace records the speed of passes by a team and by one worker, so that the faster of the
+// two computes. A team is slower if other processors of the machine are busy, because workers
+// that wait for each other are as slow as the slowest.
 type pace struct {
 	mu      sync.Mutex
 	classes [8]class // by the number of tokens: 1, 2-3, 4-7, ...
@@ -16,17 +16,17 @@ type pace struct {
 
 type class struct {
 	jobs        int
-	team, alone float64 // nanoseconds a token, moving averages; 0: not known
+	team, alone float64 // nanoseconds a token, moving averages; 0: unknown
 }
 
-// explore is after how many passes the other way is tried once.
+// explore is the number of passes after which the slower way is tried once.
 const explore = 64
 
 func (p *pace) class(tokens int) *class {
 	return &p.classes[min(bits.Len(uint(tokens)), len(p.classes))-1]
 }
 
-// useTeam tells whether the team should compute so many tokens.
+// useTeam reports whether the team should compute this number of tokens.
 func (p *pace) useTeam(tokens int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -36,7 +36,7 @@ func (p *pace) useTeam(tokens int) bool {
 	return faster != (c.jobs%explore == 0)
 }
 
-// note remembers a pass.
+// note records a pass.
 func (p *pace) note(tokens int, team bool, took time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -58,5 +58,5 @@ func (m *Model) work(tokens, layers int) int64 {
 	return m.elements / int64(5*max(1, layers)) * int64(tokens)
 }
 
-// Small tells that a token is too little work for two workers.
+// Small reports whether a token is too little work for two workers.
 func (m *Model) Small() bool { return m.work(1, len(m.decoder)) < worthSharing }

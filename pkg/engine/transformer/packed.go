@@ -59,7 +59,7 @@ func (l *Layout) Load(tensor int) ([]byte, error) {
 	}
 	var matrix linear
 	var values []float32
-	p.matrix, p.values = &matrix, &values // of this call
+	p.matrix, p.values = &matrix, &values // local to this call
 	data := kernel.Allocate(int(t.Size))
 	if err := p.place(t.Format, data); err != nil {
 		return nil, fmt.Errorf("%s: %w", t.Name, err)
@@ -68,7 +68,7 @@ func (l *Layout) Load(tensor int) ([]byte, error) {
 	return data, ld.load(&p)
 }
 
-// A StoredTensor is a tensor that a packed file has.
+// A StoredTensor is a tensor of a packed file.
 type StoredTensor struct {
 	Floats bool // its elements are float32, else bytes
 	Shape  []int
@@ -91,7 +91,7 @@ func Unpack(spec *Spec, find func(name string, stage int) (StoredTensor, bool)) 
 	}
 	w := &Weights{Decoder: layers(spec.Decoder), Encoder: layers(spec.Encoder)}
 	if _, ok := find("head", len(spec.Encoder)+len(spec.Decoder)+1); ok {
-		w.Head.Weight = []Tensor{{}} // it is not the embedding
+		w.Head.Weight = []Tensor{{}} // separate from the embedding
 	}
 	parts := spec.parts(w, newModel(spec, w))
 	for i := range parts {

@@ -7,8 +7,8 @@ import (
 	"glossa/pkg/engine/kernel"
 )
 
-// A part is one tensor of a model: where its values come from and where they go. Names are
-// those of packed files. The order is that of execution.
+// A part is one tensor of a model, with the source and the destination of its values. Names
+// are those of packed files. The order is that of execution.
 type part struct {
 	name       string
 	stage      int // of a pass that needs it, see [Weights.Await]
@@ -18,10 +18,10 @@ type part struct {
 	from       *[]Tensor
 	matrix     *linear    // of Multiplied and LookedUp
 	values     *[]float32 // of Plain
-	lessOne    bool       // 1 is added to what is read
+	lessOne    bool       // 1 is added to the stored values
 }
 
-// A usage is how a model uses a tensor, and so how it keeps it.
+// A usage is the way in which a model uses a tensor. It determines the layout in memory.
 type usage uint8
 
 const (
@@ -156,8 +156,8 @@ func (l *partList) vector(name string, from *Vector, to *[]float32, n int) {
 	l.add(part{name: name, usage: plain, rows: n, cols: 1, from: (*[]Tensor)(from), values: to})
 }
 
-// absent reports whether the weights do not have the part. Method check refuses that for
-// parts that are not optional.
+// absent reports whether the weights lack the part. Method check refuses absent parts unless
+// they are optional.
 func (p *part) absent() bool { return len(*p.from) == 0 }
 
 // optional reports whether a model may lack the part, as it may lack a bias.
@@ -166,7 +166,7 @@ func (p *part) optional() bool {
 	return len(p.name) > len(bias) && p.name[len(p.name)-len(bias):] == bias
 }
 
-// format is how the part is kept in a model of format f.
+// format returns the format of the part in a model of format f.
 func (p *part) format(f Format) Format {
 	switch {
 	case p.usage == plain:
@@ -177,7 +177,7 @@ func (p *part) format(f Format) Format {
 	if f != Stored {
 		return f
 	}
-	for i := range *p.from { // pieces in several formats have no common one
+	for i := range *p.from { // pieces may have different formats
 		if t := &(*p.from)[i]; t.Transposed || t.Stored != (*p.from)[0].Stored {
 			return F32
 		}
@@ -185,7 +185,7 @@ func (p *part) format(f Format) Format {
 	return (*p.from)[0].Stored
 }
 
-// bytes is the memory of the part in its format, a multiple of a cache line.
+// bytes returns the memory of the part in its format, a multiple of a cache line.
 func (p *part) bytes(f Format) int64 {
 	kind, packed := f.kind()
 	switch {

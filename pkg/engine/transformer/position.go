@@ -2,8 +2,8 @@ package transformer
 
 import "math"
 
-// sinusoidOffset is the row of fairseq's table that position 0 has: rows 0 and 1 are
-// left for padding.
+// sinusoidOffset is the row of position 0 in fairseq's table: rows 0 and 1 are reserved for
+// padding.
 const sinusoidOffset = 2
 
 // sinusoidFrequencies returns exp(-i·ln(10000)/(width/2-1)) in float32, as fairseq

@@ -5,12 +5,12 @@ import (
 	"math"
 )
 
-// A Spec describes an architecture: everything about a model but its weights. What
-// two architectures share is one code path; what they differ in is a field here. Zero
-// values are the plain choice: a scale of 0 is 1, a bound of 0 is none. [Spec.Check]
-// refuses what cannot be computed.
+// A Spec describes an architecture: everything about a model except its weights.
+// Architectures share one code path; each difference is a field here. Zero values are the
+// plain choice: a scale of 0 is 1, a bound of 0 is none. [Spec.Check] refuses descriptions
+// that cannot be computed.
 //
-// Linears and layer norms have a bias where the weights have one.
+// Linears and layer norms have a bias if the weights have one.
 type Spec struct {
 	Vocab   int `json:"vocab"`   // rows of the embedding, tokens
 	Context int `json:"context"` // positions that a sequence can have
@@ -83,7 +83,7 @@ type FeedForward struct {
 	Graph      json.RawMessage `json:"graph,omitempty"` // expression of Activation Composed
 }
 
-// A Placement says where the norms of a branch f are.
+// A Placement is the position of the norms of a branch f.
 type Placement uint8
 
 // Placements of norms.
@@ -103,7 +103,7 @@ func (p Placement) after() bool {
 	return p == PostNorm || p == SandwichNorm || p == PostResidualNorm
 }
 
-// A QKNorm says how queries and keys are normalised.
+// A QKNorm is the normalisation of queries and keys.
 type QKNorm uint8
 
 // Norms of queries and keys.
@@ -114,7 +114,7 @@ const (
 	QKNormAll             // all heads as one vector (OLMo 2)
 )
 
-// A Position says what is added to token embeddings for their order.
+// A Position is the encoding of positions that is added to token embeddings.
 type Position uint8
 
 // Encodings of positions.

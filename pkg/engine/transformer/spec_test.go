@@ -14,7 +14,7 @@ import (
 	"glossa/pkg/engine/transformer/transformertest"
 )
 
-// architectures are how many random ones are tried.
+// architectures is the number of random architectures.
 const architectures = 80
 
 // load makes a model of random weights.
@@ -56,7 +56,7 @@ func TestRandomArchitectures(t *testing.T) {
 	}
 }
 
-// The random architectures have everything that a description can say, several times.
+// The random architectures cover every feature of a description several times.
 func TestRandomArchitecturesCover(t *testing.T) {
 	seen := map[string]int{}
 	for seed := range architectures {
@@ -98,7 +98,7 @@ func TestRandomArchitecturesCover(t *testing.T) {
 	}
 }
 
-// A prompt at once, in pieces, token by token, beside others, in copied caches and by
+// A prompt at once, in pieces, token by token, batched with others, in copied caches and by
 // several workers gives the same logits to the bit, in every architecture and format.
 func TestRandomArchitecturesInvariant(t *testing.T) {
 	formats := []transformer.Format{transformer.F32, transformer.BF16, transformer.Q8_0, transformer.Q4_0}
@@ -119,8 +119,8 @@ func TestRandomArchitecturesInvariant(t *testing.T) {
 	}
 }
 
-// run returns the logits after every token, which come in pieces of these lengths, again
-// and again, beside a piece of another text, if there is one.
+// run returns the logits after every token. It computes pieces of these lengths, cyclically,
+// each batched with a piece of another text, if there is one.
 func run(m *transformer.Model, team *transformer.Team, source, ids, pieces, other []int) (out []float32) {
 	pass := m.NewPass(team)
 	pass.ShareAll = true
@@ -147,7 +147,7 @@ func run(m *transformer.Model, team *transformer.Team, source, ids, pieces, othe
 	return out
 }
 
-// A description is the same after it was written as JSON and read.
+// A description survives a round trip through JSON.
 func TestSpecJSON(t *testing.T) {
 	for seed := range architectures {
 		spec := transformertest.Random(uint64(seed)).Spec
@@ -159,7 +159,7 @@ func TestSpecJSON(t *testing.T) {
 	}
 }
 
-// rich is a description with every field set that has an effect on its own.
+// rich returns a description with every field set that has an effect of its own.
 func rich() *transformer.Spec {
 	kind := func(window, rotary int) transformer.Kind {
 		return transformer.Kind{
@@ -181,7 +181,7 @@ func rich() *transformer.Spec {
 	}
 }
 
-// No field is without effect: a model that ignored it would not go unnoticed above.
+// Every field has an effect, so the tests above would detect a model that ignores it.
 func TestFieldsMatter(t *testing.T) {
 	ids := tokens(30, 31)
 	logits := func(s *transformer.Spec) rows { return formulas{transformertest.New(s, 5)}.logits(nil, ids) }
@@ -236,7 +236,7 @@ func TestFieldsMatter(t *testing.T) {
 	}
 }
 
-// What cannot be computed is refused with the name of the field.
+// Descriptions that cannot be computed are refused with the name of the field.
 func TestSpecRefuses(t *testing.T) {
 	type spec = transformer.Spec
 	nan := float32(math.NaN())

@@ -7,39 +7,38 @@ import (
 )
 
 // A Team is workers that compute passes together, shared by the models of a process.
-// They run one program with barriers between its steps: a barrier between workers that
-// spin takes a fraction of a microsecond, waking one that sleeps some sixty. Spinning
-// is bounded, since on a machine that others use too the one that is waited for may
-// not be running at all.
+// They run one program with barriers between its steps. A barrier between spinning workers
+// takes a fraction of a microsecond, waking a sleeping worker some sixty. Spinning is bounded,
+// because on a shared machine the awaited worker may not be running.
 type Team struct {
 	size    int
 	start   sync.Once
-	running atomic.Int32 // jobs, those of callers alone too
+	running atomic.Int32 // jobs, including those that callers do alone
 
 	program program
 	round   atomic.Uint32 // of programs
 
-	mu      sync.Mutex // with wake: for those that sleep
+	mu      sync.Mutex // with wake: for sleeping workers
 	wake    *sync.Cond
 	sleeps  atomic.Int32
 	closing bool // under mu
 }
 
-// A job is what a team can do: each worker does its share, and waits at the barrier
-// where it needs what others do. A nil barrier is of one worker.
+// A job is work for a team: each worker does its share, and waits at the barrier for the
+// results of other workers. A nil barrier has one worker.
 type job interface {
 	work(worker, workers int, b *barrier)
 }
 
-// program is one job as the workers see it.
+// A program is the current job of the workers.
 type program struct {
 	job     job
 	barrier barrier
-	left    atomic.Int32 // workers that have not ended it
+	left    atomic.Int32 // workers that have not finished it
 }
 
-// NewTeam returns a team of that many workers, the caller of a pass among them. The
-// others are goroutines that begin with the first job and end with [Team.Close].
+// NewTeam returns a team of size workers, including the caller of a pass. The others are
+// goroutines that start with the first job and end with [Team.Close].
 func NewTeam(size int) *Team {
 	t := &Team{size: max(1, size)}
 	t.wake = sync.NewCond(&t.mu)
@@ -60,7 +59,7 @@ func (t *Team) Size() int {
 	return t.size
 }
 
-// Close ends the workers after the program that they are at.
+// Close ends the workers after their current program.
 func (t *Team) Close() {
 	t.mu.Lock()
 	t.closing = true
@@ -68,9 +67,9 @@ func (t *Team) Close() {
 	t.wake.Broadcast()
 }
 
-// do has the whole team work, if that is wanted and nobody else works: workers that
-// wait for each other need a processor each. Otherwise the caller works alone. It
-// tells which.
+// do runs a job on the whole team, if that is wanted and no other job runs: workers that wait
+// for each other need a processor each. Otherwise the caller works alone. shared reports
+// whether the team worked.
 func (t *Team) do(wanted bool, j job) (shared bool) {
 	defer t.running.Add(-1)
 	if t.running.Add(1) > 1 || !wanted {
@@ -78,7 +77,7 @@ func (t *Team) do(wanted bool, j job) (shared bool) {
 		return false
 	}
 	t.start.Do(t.hire)
-	p := &t.program // that of before has ended: nobody looks at it
+	p := &t.program // the previous program has ended: no worker reads it
 	p.job = j
 	p.barrier.team, p.barrier.workers = t, int32(t.size)
 	p.left.Store(int32(t.size) - 1)
@@ -89,7 +88,7 @@ func (t *Team) do(wanted bool, j job) (shared bool) {
 	return true
 }
 
-// work is a worker's life.
+// work is the loop of a worker.
 func (t *Team) work(index int) {
 	p := &t.program
 	for seen := uint32(0); ; seen++ {
@@ -103,13 +102,14 @@ func (t *Team) work(index int) {
 	}
 }
 
-// How long a worker spins before it sleeps: looks, between which it lets others run.
+// Limits of the checks that a worker makes before it sleeps; it yields the processor between
+// them.
 const (
 	looksAtOnce = 64
 	spins       = 400 // some 50 µs
 )
 
-// await returns when ready says so; false that the team was closed.
+// await waits until ready reports true; false means that the team was closed.
 func (t *Team) await(ready func() bool) bool {
 	for range spins {
 		for range looksAtOnce {
@@ -132,7 +132,7 @@ func (t *Team) await(ready func() bool) bool {
 	return true
 }
 
-// rouse wakes those that sleep to look again.
+// rouse wakes sleeping workers to check again.
 func (t *Team) rouse() {
 	if t.sleeps.Load() > 0 {
 		t.mu.Lock()
@@ -141,7 +141,7 @@ func (t *Team) rouse() {
 	}
 }
 
-// A barrier holds workers until all have come.
+// A barrier blocks workers until all have arrived.
 type barrier struct {
 	team    *Team
 	workers int32
@@ -149,7 +149,7 @@ type barrier struct {
 	round   atomic.Uint32
 }
 
-// wait returns when all workers have come; a nil barrier is of one.
+// wait returns when all workers have arrived. A nil barrier has one worker.
 func (b *barrier) wait() {
 	if b == nil {
 		return

@@ -36,7 +36,7 @@ func TestTeam(t *testing.T) {
 	}
 }
 
-// What is not wanted, and what a busy team cannot do, the caller does.
+// The caller does jobs alone if the team is not wanted or busy.
 func TestTeamOfOne(t *testing.T) {
 	team := NewTeam(2)
 	defer team.Close()
@@ -54,7 +54,7 @@ func TestTeamOfOne(t *testing.T) {
 	}))
 }
 
-// The way that is faster is taken, and the other tried now and then.
+// The faster way is used, and the slower one tried now and then.
 func TestPace(t *testing.T) {
 	var p pace
 	count := func(team, alone time.Duration) (shared int) {

@@ -35,7 +35,7 @@ func all(m *transformer.Model, tokens []int) []float32 {
 	return must(p.Forward([]transformer.Sequence{{Cache: m.NewCache(len(tokens)), Tokens: tokens, Logits: len(tokens)}}))
 }
 
-// The logits that upstream's code gives for the golden checkpoint.
+// The logits of upstream's code for the golden checkpoint.
 func TestGoldenLogits(t *testing.T) {
 	for _, test := range []struct {
 		override string
@@ -156,7 +156,7 @@ func far(a, b [][]float64) (d float64) {
 	return d
 }
 
-// Cached, chunked, forked and batched runs give the very bits of one full pass.
+// Cached, chunked, forked and batched runs give the exact bits of one full pass.
 func TestBatchInvariance(t *testing.T) {
 	for _, k := range kernel.Implementations() {
 		m := open(t, random(checkpoint.SwiGLU, true), k, "")
@@ -215,7 +215,7 @@ func TestForwardAllocatesNothing(t *testing.T) {
 	}
 }
 
-// must is v, of a call that does not fail.
+// must returns v and panics on an error.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)

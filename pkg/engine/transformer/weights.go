@@ -64,8 +64,8 @@ type Vector []Tensor
 type Tensor struct {
 	Name       string // for errors
 	Rows, Cols int    // of the matrix as the model uses it: (out, in)
-	Transposed bool   // it is stored as (in, out), as GPT-2's are
-	Stored     Format // how it is stored, if that is a format of ours
+	Transposed bool   // stored as (in, out), as in GPT-2
+	Stored     Format // the stored format, if it is one of these formats
 
 	// ReadStored, if set, reads values as Read does, but in format Stored as GGUF and
 	// safetensors files encode it.
@@ -81,28 +81,28 @@ type Tensor struct {
 	Read func(dst []float32, from int) error
 }
 
-// A Format is how a model keeps its matrices in memory. What is computed with BF16 is
-// what is computed with the same weights as F32; Q8_0 and Q4_0 (GGUF's formats) round
-// weights, and the inputs of products to 8 bits.
+// A Format is the encoding of a model's matrices in memory. BF16 gives the same results as
+// the same weights in F32. Q8_0 and Q4_0 (GGUF's formats) round weights, and round the inputs
+// of products to 8 bits.
 type Format uint8
 
 // The formats.
 const (
 	F32    Format = iota
-	Stored        // as the file has it, if that is one of the following; else F32
+	Stored        // the file's format, if it is one of the following; else F32
 	BF16
 	Q8_0
-	Q4_0 // but for the embedding and the head, which have Q8_0
+	Q4_0 // except the embedding and the head, which have Q8_0
 )
 
-// Formats lists the formats by name, as records and commands spell them.
+// Formats returns the formats by name, as records and commands spell them.
 func Formats() map[string]Format {
 	return map[string]Format{
 		"stored": Stored, dtype.F32.Option(): F32, dtype.BF16.Option(): BF16, dtype.Q8_0.Option(): Q8_0, dtype.Q4_0.Option(): Q4_0,
 	}
 }
 
-// kind is the kernel's name of a format; ok is false for F32.
+// kind returns the kernel's kind of a format; ok is false for F32.
 func (f Format) kind() (k kernel.Kind, ok bool) {
 	switch f {
 	case BF16:
@@ -115,8 +115,8 @@ func (f Format) kind() (k kernel.Kind, ok bool) {
 	return 0, false
 }
 
-// head is the format of the embedding and the head of a model in format f: four bits
-// cost the head twice what they cost all other matrices together.
+// head returns the format of the embedding and the head of a model in format f. Four bits
+// cost the head twice as much as all other matrices together.
 func (f Format) head() Format {
 	if f == Q4_0 {
 		return Q8_0

@@ -76,7 +76,7 @@ func (w *worker) activations(kind kernel.Kind, cols, n int) *kernel.Activations 
 	return a
 }
 
-// room is scratch for the inputs of products with packed weights.
+// A room is scratch for the inputs of products with packed weights.
 type room struct {
 	*kernel.Activations
 	wide bool // for BF16
