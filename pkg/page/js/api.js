@@ -1,6 +1,6 @@
 // @ts-check
-// The one way from the page to the server: every request goes through Api.send. It knows
-// HTTP, streams and the shapes of errors, and nothing of what is asked.
+// The page's only connection to the server: every request goes through Api.send. It knows
+// HTTP, streams and the shapes of errors, but not the contents of requests.
 
 /**
  * A request as it was sent, without the key.
@@ -10,24 +10,24 @@
  * @property {string} path as documented, such as /v1/models
  * @property {any} body null if there was none
  * @property {Date} at
- * @property {string} view where it was sent from
- * @property {boolean} background the page asked by itself
+ * @property {string} view the view that sent it
+ * @property {boolean} background sent by the page itself, not by the user
  * @property {number|null} status null until the answer begins
  */
 
 /**
  * @typedef {object} Options
  * @property {AbortSignal} [signal]
- * @property {boolean} [background] the page asks by itself
- * @property {(sent: Sent) => void} [sent] is told of the request when it is sent
+ * @property {boolean} [background] sent by the page itself, not by the user
+ * @property {(sent: Sent) => void} [sent] called with the request when it is sent
  */
 
 /** @typedef {'lost'|'refused'|'stopped'|'broken'} Kind */
 
-/** What went wrong, in words for people. */
+/** An error with a message for users. */
 export class Problem extends Error {
   /**
-   * @param {Kind} kind lost: the connection; refused: by the server; stopped: by the reader; broken: no answer of this API
+   * @param {Kind} kind lost: the connection; refused: by the server; stopped: by the user; broken: not an answer of this API
    * @param {string} message
    * @param {{status?: number, code?: string, param?: string, retryAfter?: number}} [more]
    */
@@ -38,23 +38,23 @@ export class Problem extends Error {
     this.status = more.status ?? 0
     this.code = more.code ?? ''
     this.param = more.param ?? ''
-    /** seconds, 0 if the server did not say */
+    /** seconds; 0: unknown */
     this.retryAfter = more.retryAfter ?? 0
   }
 }
 
-const kept = 20 // requests that are remembered
+const kept = 20 // requests in the history
 
 export class Api extends EventTarget {
-  /** The address that was asked for, with a slash at its end; '' is the page's own. */
+  /** The address of the server, with a final slash; '' is the page's own. */
   base = ''
-  /** The key, here alone: it is never stored, shown or recorded. */
+  /** The key. It is never stored, shown or recorded elsewhere. */
   key = ''
   /** The view that requests come from. */
   view = ''
-  /** The newest requests, the newest first. @type {Sent[]} */
+  /** The latest requests, newest first. @type {Sent[]} */
   sent = []
-  /** The newest that was not in the background. @type {Sent|null} */
+  /** The latest request that was not in the background. @type {Sent|null} */
   last = null
   #ids = 0
 
@@ -67,7 +67,7 @@ export class Api extends EventTarget {
   }
 
   /**
-   * Sends a request, once, and returns an answer that is no error.
+   * Sends a request once and returns its answer. Error answers are thrown.
    * @param {string} method
    * @param {string} path
    * @param {any} [body] sent as JSON
@@ -117,8 +117,8 @@ export class Api extends EventTarget {
   }
 
   /**
-   * Sends a request whose answer is a stream, and gives its values as they come: JSON, or
-   * pieces of text where the answer is plain text.
+   * Sends a request whose answer is a stream, and yields its values as they arrive: JSON, or
+   * pieces of text if the answer is plain text.
    * @param {string} method
    * @param {string} path
    * @param {any} body
@@ -145,7 +145,7 @@ export class Api extends EventTarget {
       }
     }
     if (!sse && rest.trim()) yield value(parse(rest))
-    if (sse && path.startsWith('/v1/')) { // these streams say when they are at their end
+    if (sse && path.startsWith('/v1/')) { // these streams mark their end
       throw new Problem('lost', 'The answer broke off before its end.')
     }
   }
@@ -184,7 +184,7 @@ export class Api extends EventTarget {
     const copy = body === undefined ? null : structuredClone(body)
     const sent = { id: ++this.#ids, method, path, body: copy, at: new Date(), view: this.view, background, status: null }
     const again = (/** @type {Sent} */ s) => background && s.background && s.method === method && s.path.split('?')[0] === path.split('?')[0]
-    this.sent = [sent, ...this.sent.filter((s) => !again(s))].slice(0, kept) // polls do not push out the rest
+    this.sent = [sent, ...this.sent.filter((s) => !again(s))].slice(0, kept) // polls do not evict other requests
     if (!background) this.last = sent
     this.dispatchEvent(new Event('sent'))
     return sent
@@ -217,19 +217,19 @@ function parse(text) {
 }
 
 /**
- * A value of a stream; the server may say in the middle of one that it failed.
+ * A value of a stream; throws if it is an error in the middle of the stream.
  * @param {any} v
  */
 function value(v) {
   if (v && typeof v === 'object' && v.error && !v.choices) {
-    const said = words(v)
-    throw new Problem('refused', said.message || 'The server failed in the middle of its answer.', said)
+    const details = errorDetails(v)
+    throw new Problem('refused', details.message || 'The server failed in the middle of its answer.', details)
   }
   return v
 }
 
 /**
- * The server's refusal in words.
+ * Converts an error answer of the server to a Problem.
  * @param {Response} response
  * @returns {Promise<Problem>}
  */
@@ -237,20 +237,20 @@ async function refusal(response) {
   const status = response.status
   const retryAfter = Number(response.headers.get('Retry-After')) || 0
   /** @type {{message: string, code?: string, param?: string}} */
-  let said = { message: '' }
+  let details = { message: '' }
   try {
     const text = await response.text()
     try {
-      said = words(JSON.parse(text))
+      details = errorDetails(JSON.parse(text))
     } catch {
-      if (!/^\s*</.test(text)) said.message = cut(text)
+      if (!/^\s*</.test(text)) details.message = cut(text)
     }
   } catch {
-    // its status is all there is
+    // only the status is known
   }
   const before = opening(status, retryAfter)
-  return new Problem('refused', said.message ? `${before} ${sentence(said.message)}`.trim() : before || `The server answered with status ${status}.`,
-    { ...said, status, retryAfter })
+  return new Problem('refused', details.message ? `${before} ${sentence(details.message)}`.trim() : before || `The server answered with status ${status}.`,
+    { ...details, status, retryAfter })
 }
 
 /**
@@ -272,14 +272,14 @@ function opening(status, retryAfter) {
 }
 
 /**
- * What an error says, in the shapes of the six dialects.
+ * The message of an error, in the shapes of the six dialects.
  * @param {any} v
  * @returns {{message: string, code?: string, param?: string}}
  */
-function words(v) {
+function errorDetails(v) {
   const e = v?.error ?? v?.detail ?? v?.message ?? v
   if (typeof e === 'string') return { message: e, code: typeof v?.code === 'string' ? v.code : undefined }
-  if (Array.isArray(e)) return { message: e.map((x) => x?.msg ?? words(x).message).join('; ') }
+  if (Array.isArray(e)) return { message: e.map((x) => x?.msg ?? errorDetails(x).message).join('; ') }
   const message = e?.message ?? e?.detail ?? e?.msg
   return { message: typeof message === 'string' ? message : '', code: e?.code ?? undefined, param: e?.param ?? undefined }
 }

@@ -1,5 +1,5 @@
 // @ts-check
-// Beginnings to try, by what a model was trained on.
+// Example beginnings of texts, by the training domain of a model.
 
 /** @type {Record<string, string[]>} */
 const byDomain = {

@@ -1,6 +1,6 @@
 // @ts-check
-// A chart of lines over steps. A part is chosen by dragging or by the keyboard; charts of
-// one span show the same part.
+// A chart of lines over steps. Dragging or the keyboard selects a part; charts with a common
+// span show the same part.
 import { clear, el, svg } from './dom.js'
 import { figure, linear, logarithmic } from './scale.js'
 
@@ -18,7 +18,7 @@ export class Span extends EventTarget {
   range = null
   /** @type {Point} */
   all = [0, 1]
-  /** The step that is pointed at. @type {number|null} */
+  /** The step under the pointer. @type {number|null} */
   cursor = null
 
   /** @returns {Point} */
@@ -42,7 +42,7 @@ export class Span extends EventTarget {
     this.dispatchEvent(new Event('change'))
   }
 
-  /** Makes the window larger or smaller, about the cursor. @param {number} factor */
+  /** Zooms the window around the cursor. @param {number} factor */
   zoom(factor) {
     const [lo, hi] = this.now(), at = this.cursor ?? (lo + hi) / 2
     this.show([at - (at - lo) * factor, at + (hi - at) * factor])
@@ -65,7 +65,7 @@ export class Chart {
   width = 640
   x = linear(0, 1, left, this.width - right, 6)
   #due = 0
-  /** Pixel that a drag began at. @type {number|null} */
+  /** The pixel where a drag began. @type {number|null} */
   #from = null
 
   /**
@@ -93,7 +93,7 @@ export class Chart {
 
   /**
    * @param {Line[]} lines
-   * @param {boolean} [log] values by their logarithms
+   * @param {boolean} [log] whether the axis is logarithmic
    */
   set(lines, log = false) {
     this.lines = lines
@@ -202,7 +202,7 @@ export class Chart {
     event.preventDefault()
   }
 
-  /** Goes to a step, and says the values there. @param {number} step */
+  /** Moves to a step and announces its values. @param {number} step */
   #read(step) {
     const [lo, hi] = this.span.now()
     this.span.point(snap(this.lines, Math.min(Math.max(step, lo), hi)))
@@ -237,7 +237,7 @@ function values(lines, step) {
 }
 
 /**
- * The points of a range, and one on each side, so that lines go to the edge.
+ * The points of a range and one on each side, so that lines reach the edges.
  * @param {Point[]} points
  * @param {number} lo
  * @param {number} hi
@@ -248,7 +248,7 @@ function within(points, lo, hi) {
 }
 
 /**
- * Of points that share a pixel the lowest and the highest.
+ * The lowest and the highest of the points that share a pixel.
  * @param {Point[]} points
  * @param {(v: number) => number} at
  */
@@ -274,7 +274,7 @@ function path(points, x, y, log) {
 }
 
 /**
- * The point that is next to a step.
+ * The point nearest to a step.
  * @param {Point[]} points
  * @param {number} step
  * @returns {Point|undefined}
@@ -291,7 +291,7 @@ function nearest(points, step) {
 }
 
 /**
- * The step of a line that is next to one.
+ * The step of a line nearest to a step.
  * @param {Line[]} lines
  * @param {number} step
  */

@@ -1,9 +1,9 @@
 // @ts-check
-// What was measured while a model was trained, read on while it is trained.
+// The metrics of a training run, polled while it goes on.
 
 /** @typedef {import('./chart.js').Point} Point */
 
-const soon = 1500, late = 30000 // ms between questions
+const soon = 1500, late = 30000 // ms between polls
 
 export class Curves {
   /** @type {Point[]} */
@@ -26,7 +26,7 @@ export class Curves {
     this.model = model
   }
 
-  /** Reads what came since the last time; tells whether anything did. */
+  /** Reads the new lines; resolves to whether there were any. */
   async read() {
     let news = false
     for (let more = true; more;) {
@@ -42,18 +42,18 @@ export class Curves {
     return news
   }
 
-  /** How long to wait before it is read again, ms; 0: the training is over. */
+  /** The time to the next poll, ms; 0: the training is over. */
   wait() {
     return this.training() ? this.#wait : 0
   }
 
-  /** Whether steps are missing of those that the run is to have. */
+  /** Whether the run has steps left. */
   training() {
     const end = this.model.run?.trainConfig?.iters
     return typeof end === 'number' && this.last !== null && this.last.step < end
   }
 
-  /** Whether nothing has come for a while. */
+  /** Whether no line has arrived for a while. */
   quiet() {
     return this.#wait > 10000
   }
@@ -63,7 +63,7 @@ export class Curves {
     this.last = line
     for (const [list, value] of /** @type {[Point[], any][]} */ ([[this.loss, line.loss], [this.valLoss, line.valLoss], [this.lr, line.lr]])) {
       if (typeof value !== 'number' || typeof line.step !== 'number') continue
-      while ((list.at(-1)?.[0] ?? -1) >= line.step) list.pop() // a run that went on from an older checkpoint
+      while ((list.at(-1)?.[0] ?? -1) >= line.step) list.pop() // a run that continued from an older checkpoint
       list.push([line.step, value])
     }
   }

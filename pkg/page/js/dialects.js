@@ -1,16 +1,16 @@
 // @ts-check
-// What is asked for, said in each of the dialects: a request, or why there is none. Pure.
+// Translates an intent to a request of each dialect, or explains why there is none. Pure.
 
 /** @typedef {import('./requests.js').Call} Call */
 /** @typedef {import('./requests.js').Intent} Intent */
 /** @typedef {import('./requests.js').Settings} Settings */
 
-/** A request and the settings that it cannot say, or why the dialect has no such request.
- * @typedef {{call: Call, left: string[]} | {why: string}} Saying */
+/** A request and the settings that it cannot express, or why the dialect has no such request.
+ * @typedef {{call: Call, left: string[]} | {why: string}} Translation */
 
 import { SHARED } from './requests.js'
 
-/** @type {{id: string, name: string, say: (intent: Intent, family: string) => Saying}[]} */
+/** @type {{id: string, name: string, say: (intent: Intent, family: string) => Translation}[]} */
 export const DIALECTS = [
   { id: 'openai', name: 'OpenAI', say: openai },
   { id: 'textsynth', name: 'TextSynth', say: textsynth },
@@ -20,18 +20,18 @@ export const DIALECTS = [
   { id: 'invoke', name: 'API layer', say: invoke },
 ]
 
-/** @param {string} path @param {Record<string, any>} body @param {string[]} [left] @returns {Saying} */
+/** @param {string} path @param {Record<string, any>} body @param {string[]} [left] @returns {Translation} */
 const post = (path, body, left = []) => ({ call: { method: 'POST', path, body }, left })
 
-/** @param {string} path @returns {Saying} */
+/** @param {string} path @returns {Translation} */
 const get = (path) => ({ call: { method: 'GET', path, body: null }, left: [] })
 
-/** A name of the settings below, as clients know it.
+/** The name of a setting below, as clients know it.
  * @param {string} name */
 const wellKnown = (name) => SHARED[name] ?? { maxTokens: 'max_tokens', stop: 'stop', logprobs: 'logprobs', schema: 'the schema', stream: 'stream' }[name] ?? name
 
 /**
- * Writes those settings that keys has a key for, and lists the others.
+ * Writes the settings that have an entry in keys, and lists the others.
  * @param {Settings} settings @param {Record<string, string | ((value: any) => object)>} keys
  */
 function write(settings, keys) {
@@ -47,11 +47,11 @@ function write(settings, keys) {
   return { body, left }
 }
 
-/** @param {...string} names of settings, of those that are the same in all dialects */
+/** @param {...string} names of settings with the same key in all dialects */
 const some = (...names) => Object.fromEntries(names.map((name) => [name, SHARED[name]]))
 
 /**
- * The text of an intent where a dialect has no chats: a single message of a user is one.
+ * The text of an intent for a dialect without chats: a completion, or a single user message.
  * @param {Intent} intent @returns {{prompts: string[], settings: Settings} | null}
  */
 function plain(intent) {
@@ -66,13 +66,13 @@ const LACKS = {
   chat: 'has no chats', complete: 'does not complete texts', score: 'does not score texts', tokens: 'does not tell tokens',
   embed: 'has no embeddings', translate: 'does not translate', models: 'does not list models',
 }
-/** @param {Intent} intent @returns {Saying} */
+/** @param {Intent} intent @returns {Translation} */
 const lacks = (intent) => ({ why: LACKS[intent.kind] })
 
-/** @param {string[]} texts one alone as itself @returns {string | string[]} */
+/** @param {string[]} texts a single one is not a list @returns {string | string[]} */
 const one = (texts) => texts.length === 1 ? texts[0] : texts
 
-/** @param {Intent} intent @returns {Saying} */
+/** @param {Intent} intent @returns {Translation} */
 function openai(intent) {
   const sampling = { ...some('temperature', 'topP', 'seed', 'n', 'presence', 'frequency'), maxTokens: 'max_tokens', stop: 'stop', stream: 'stream' }
   switch (intent.kind) {
@@ -97,7 +97,7 @@ function openai(intent) {
   }
 }
 
-/** @param {Intent} intent @returns {Saying} */
+/** @param {Intent} intent @returns {Translation} */
 function textsynth(intent) {
   if (intent.kind === 'models' || intent.kind === 'embed') return lacks(intent)
   const engine = `/v1/engines/${encodeURIComponent(intent.model)}`
@@ -113,7 +113,7 @@ function textsynth(intent) {
   return post(`${engine}/completions`, { prompt: one(text.prompts), ...body }, left)
 }
 
-/** @param {Intent} intent @returns {Saying} */
+/** @param {Intent} intent @returns {Translation} */
 function alephalpha(intent) {
   switch (intent.kind) {
     case 'models': return get('/models_available')
@@ -133,7 +133,7 @@ function alephalpha(intent) {
 }
 
 /**
- * A schema as an output_type; null where there is none that says the same.
+ * Converts a schema to an output_type; null if no output_type is equivalent.
  * @param {any} schema
  */
 export function outputType(schema) {
@@ -150,7 +150,7 @@ export function outputType(schema) {
   return Object.fromEntries(entries)
 }
 
-/** @param {Intent} intent @returns {Saying} */
+/** @param {Intent} intent @returns {Translation} */
 function lamini(intent) {
   if (intent.kind === 'embed') return post('/v1/embedding', { model_name: intent.model, prompt: one(intent.texts) })
   const text = plain(intent)
@@ -161,7 +161,7 @@ function lamini(intent) {
   return post('/v2/completions', { model_name: intent.model, prompt: one(text.prompts), ...body }, left)
 }
 
-/** @param {Intent} intent @returns {Saying} */
+/** @param {Intent} intent @returns {Translation} */
 function alpha(intent) {
   if (intent.kind === 'models') return get('/api/models')
   if (intent.kind === 'chat') {
@@ -181,12 +181,12 @@ function alpha(intent) {
 /** @param {Record<string, any>} values */
 const strings = (values) => Object.fromEntries(Object.entries(values).map(([key, value]) => [key, String(value)]))
 
-/** @param {Intent} intent @param {string} family of the model @returns {Saying} */
+/** @param {Intent} intent @param {string} family of the model @returns {Translation} */
 function invoke(intent, family) {
   if (intent.kind === 'models') return get('/list_models')
   if (intent.kind !== 'chat' && intent.kind !== 'complete') return lacks(intent)
   if (intent.kind === 'complete' && intent.prompts.length !== 1) return { why: 'completes one text at a time' }
-  const { n, ...alike } = SHARED // best_of is another thing
+  const { n, ...alike } = SHARED // best_of has a different meaning
   const { body, left } = write(intent.settings, { ...alike, maxTokens: 'max_new_tokens', stop: 'stop', logprobs: 'logprobs', schema: 'schema', stream: () => ({}) })
   const text = intent.kind === 'chat' ? { messages: intent.messages } : { prompt: intent.prompts[0] }
   return post(intent.settings.stream ? '/invoke_stream' : '/invoke', { model_family: family, model_name: intent.model, body: { ...text, ...body } }, left)

@@ -36,7 +36,7 @@ const app = {
   models(again = false) {
     if (!asked || again) {
       const mine = asked = loadModels(api).then((list) => { app.state.models = list; return list })
-      mine.catch(() => { if (asked === mine) asked = null }) // asked anew next time
+      mine.catch(() => { if (asked === mine) asked = null }) // retried next time
     }
     return asked
   },
@@ -108,7 +108,7 @@ function frame() {
   }
 }
 
-/** Begins anew, since the server is another or lets in somebody else. */
+/** Restarts the page after a change of server or key. */
 function begin() {
   asked = described = null
   for (const part of parts.values()) {

@@ -1,6 +1,6 @@
 // @ts-check
 
-/** Counts the tokens of an answer, and the time that they take. */
+/** Counts the tokens of an answer and measures their time. */
 export class Meter {
   begun = performance.now()
   first = 0 // ms, of performance.now
@@ -8,7 +8,7 @@ export class Meter {
   tokens = 0
   #counted = 0
 
-  /** @param {number} n tokens that came now */
+  /** @param {number} n tokens that arrived now */
   count(n) {
     this.last = performance.now()
     if (!this.#counted) this.first = this.last
@@ -16,7 +16,7 @@ export class Meter {
     this.tokens = this.#counted
   }
 
-  /** Tokens a second: after the first, unless all came in one piece. */
+  /** Tokens a second: after the first, unless all arrived in one piece. */
   rate() {
     const took = this.last - this.first
     return took >= 5 ? (this.#counted - 1) / took * 1000 : this.#counted / (this.last - this.begun) * 1000
@@ -24,7 +24,7 @@ export class Meter {
 
   /**
    * The figures in words.
-   * @param {string} end why the text ended; '': it has not
+   * @param {string} end the reason for the end of the text; '': it goes on
    */
   line(end) {
     if (!this.#counted) return end || 'no text'

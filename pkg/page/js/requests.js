@@ -1,15 +1,15 @@
 // @ts-check
-// The requests that the page sends, read as what they ask for in any dialect. Pure: it
-// knows the paths and keys of the protocols, nothing of the page and its forms.
+// Parses the requests that the page sends to intents that are independent of the dialect.
+// Pure: it knows the paths and keys of the protocols, but not the page and its forms.
 
 /**
- * A request as it is sent. The path may have a query.
+ * A request as sent. The path may have a query.
  * @typedef {{method: string, path: string, body: Record<string, any> | null}} Call
  */
 
 /**
- * What a generation is sent besides its text, by canonical name. What is not there is
- * left to the dialect's own default.
+ * The parameters of a generation by canonical name, without its text. Absent ones have the
+ * dialect's default.
  * @typedef {{
  *   maxTokens?: number, temperature?: number, topK?: number, topP?: number, typicalP?: number,
  *   seed?: number, stop?: string[], n?: number, presence?: number, frequency?: number,
@@ -30,16 +30,16 @@
 
 /** @typedef {{intent: Intent, dialect: string, unread: string[]}} Reading */
 
-/** Settings whose key is the same in every dialect that has them. */
+/** Settings that have the same key in every dialect with them. */
 const SAME = /** @type {const} */ ([
   ['temperature', 'temperature'], ['topK', 'top_k'], ['topP', 'top_p'], ['typicalP', 'typical_p'], ['seed', 'seed'],
   ['n', 'n'], ['presence', 'presence_penalty'], ['frequency', 'frequency_penalty'], ['repetition', 'repetition_penalty'],
 ])
 
-/** The canonical names of settings and the keys they have everywhere. */
+/** The canonical names of settings with the key that all dialects use. */
 export const SHARED = Object.fromEntries(SAME)
 
-/** Takes keys out of a body, so that what is left is what was not understood. */
+/** Removes keys from a body as they are read. The remaining keys are unknown. */
 class Body {
   /** @param {Record<string, any>} members */
   constructor(members) {
@@ -67,7 +67,7 @@ class Body {
 }
 
 /**
- * The types of Lamini's output_type as JSON Schema.
+ * Converts the types of Lamini's output_type to JSON Schema.
  * @param {Record<string, any>} types
  */
 export function schemaOf(types) {
@@ -78,11 +78,11 @@ export function schemaOf(types) {
   return { type: 'object', properties, required: Object.keys(types), additionalProperties: false }
 }
 
-/** Keywords of JSON Schema that have lists. */
+/** Keywords of JSON Schema whose values are lists. */
 const LISTS = ['type', 'enum', 'anyOf', 'oneOf', 'allOf', 'required', 'prefixItems', 'examples']
 
 /**
- * Whether a form is an output_type, whose members are all names of types or lists of values.
+ * Whether form is an output_type: all its members are names of types or lists of values.
  * @param {any} form
  */
 export function isOutputType(form) {
@@ -110,7 +110,7 @@ function complete(body) {
   const prompts = [body.take('prompt') ?? ''].flat()
   const logprobs = body.take('logprobs')
   const settings = { ...body.settings(), ...(logprobs !== undefined && { logprobs }) }
-  // A completion of no tokens that is given back with log-probabilities is a score.
+  // A completion of zero tokens that echoes the prompt with log-probabilities is a score.
   if (settings.maxTokens === 0 && body.take('echo')) return { kind: 'score', model, context: '', continuation: prompts[0] }
   return { kind: 'complete', model, prompts, settings }
 }
@@ -149,8 +149,8 @@ const READERS = [
 ]
 
 /**
- * What a request asks for; null where no other dialect has the like. Unread are the keys
- * of its body that have no counterpart.
+ * The intent of a request; null if no other dialect has an equivalent. unread lists the
+ * keys of its body without a counterpart.
  * @param {Call} call @returns {Reading | null}
  */
 export function read(call) {

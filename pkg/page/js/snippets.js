@@ -1,20 +1,20 @@
 // @ts-check
-// Requests as programs to copy: curl, and OpenAI's SDKs for Python and Node. Pure. The key
-// is never part of them: they read it from the environment.
+// Requests as programs to copy: curl, and OpenAI's SDKs for Python and Node. Pure. They do
+// not contain the key, but read it from the environment.
 
 /** @typedef {import('./requests.js').Call} Call */
 
-/** The variable of the environment that has the key. */
+/** The environment variable with the key. */
 export const KEY = 'GLOSSA_API_KEY'
 
-const WIDE = 76 // columns that a call of one line may have
+const WIDE = 76 // columns of a call on one line
 
-/** @param {string} text in a POSIX shell, where $ and \ in it stand for themselves */
+/** @param {string} text quoted for a POSIX shell, with literal $ and \ */
 export const quote = (text) => `'${text.replaceAll("'", `'\\''`)}'`
 
 /**
  * @param {Call} call @param {string} base the address of the server, without / at its end
- * @param {boolean} keyed whether the server asks for a key
+ * @param {boolean} keyed whether the server requires a key
  */
 export function curl(call, base, keyed) {
   const streams = call.body?.stream === true || /stream$|inference|\/api\/chat$/.test(call.path.split('?')[0])
@@ -28,7 +28,7 @@ export function curl(call, base, keyed) {
   return lines.join(' \\\n  ')
 }
 
-/** @typedef {{atom: (v: any) => string, key: (k: string) => string, deeper: string, last: string}} Language last: what may follow a last member */
+/** @typedef {{atom: (v: any) => string, key: (k: string) => string, deeper: string, last: string}} Language last: the separator that may follow the last member */
 
 /**
  * The members of a list or of an object.
@@ -39,7 +39,7 @@ const members = (value, language, write) => Array.isArray(value) ? value.map(wri
   : Object.entries(value).map(([key, member]) => `${language.key(key)}: ${write(member)}`)
 
 /**
- * A value on one line, in a language whose strings are those of JSON.
+ * A value on one line, in a language with the strings of JSON.
  * @param {any} value @param {Language} language @returns {string}
  */
 function flat(value, language) {
@@ -49,7 +49,7 @@ function flat(value, language) {
 }
 
 /**
- * The same on as many lines as it takes.
+ * A value on as many lines as needed.
  * @param {any} value @param {string} indent @param {Language} language @returns {string}
  */
 function literal(value, indent, language) {
@@ -75,13 +75,13 @@ const node = { ...json, last: ',',
  * @param {any} value */
 export const compact = (value) => flat(value, json)
 
-/** JSON on as many lines as it takes, and no more.
+/** JSON on as few lines as possible.
  * @param {any} value */
 export const pretty = (value) => literal(value, '', json)
 
 /**
- * The functions of the SDKs by path, and what of an answer is printed: of a whole one and
- * of a piece of a stream.
+ * The functions of the SDKs by path, with the expressions to print of a whole answer and of
+ * a piece of a stream.
  * @type {Record<string, {method: string, whole: string, piece: string}>}
  */
 const METHODS = {

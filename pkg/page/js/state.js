@@ -1,10 +1,10 @@
 // @ts-check
-// What the views share: the models of the server, as its public lists tell of them.
+// The state that the views share: the models of the server, from its public lists.
 
 /** @typedef {import('./api.js').Api} Api */
 
 /**
- * @typedef {object} Run what /api/models tells of a model trained by Alpha
+ * @typedef {object} Run the entry of /api/models for a model trained by Alpha
  * @property {string} id
  * @property {number} step
  * @property {number|null} lastLoss
@@ -30,8 +30,8 @@
 /**
  * @typedef {object} State
  * @property {Model[]} models
- * @property {string} model the name that was chosen last
- * @property {number|null} codeOf id of the request that the view code shows; null: the last
+ * @property {string} model the name of the last choice
+ * @property {number|null} codeOf id of the request in the view code; null: the last
  */
 
 /**
@@ -56,8 +56,8 @@ export function newState() {
 }
 
 /**
- * The models in the server's own order. The first list must be there; the others add what
- * it does not say, where this address has them.
+ * The models in the server's own order. The first list is required; the others add
+ * properties if this address has them.
  * @param {Api} api
  * @returns {Promise<Model[]>}
  */
@@ -93,7 +93,7 @@ function find(list, is) {
 }
 
 /**
- * How many weights a model of Alpha has.
+ * The number of weights of a model of Alpha.
  * @param {Record<string, any>} c its modelConfig
  */
 export function parameters(c) {
@@ -101,14 +101,14 @@ export function parameters(c) {
   const gated = c.ffnActivation === 'swiglu'
   const f = c.ffnDim ?? (gated ? Math.ceil(8 * e / 3 / 64) * 64 : 4 * e)
   /** @type {Record<string, number>} */
-  const extra = { universal: 2 * f, kan_spline: 5 * f } // rows of length f beside the matrices
+  const extra = { universal: 2 * f, kan_spline: 5 * f } // rows of length f in addition to the matrices
   const mlp = (gated ? 3 : 2) * e * f + (extra[c.ffnActivation] ?? 0)
   const n = 2 * v * e + b * e + 2 * e + l * (4 * e + 4 * e * e + mlp)
   return Number.isFinite(n) ? n : 0
 }
 
 /**
- * A large number in few digits: 1.3M.
+ * Formats a large number with few digits: 1.3M.
  * @param {number} n
  */
 export function short(n) {

@@ -1,6 +1,6 @@
 // @ts-check
-// A JSON value beside the schema that it was made for: a tree of rows, tables and values
-// with the names of their types. Pure.
+// A JSON value with its schema as a tree of rows, tables and values with the names of their
+// types. Pure.
 
 /**
  * @typedef {{kind: 'value', type: string, text: string}
@@ -10,7 +10,7 @@
  * } Shown
  */
 
-/** @param {any} value @returns {string} the type of JSON that it has */
+/** @param {any} value @returns {string} its JSON type */
 function jsonType(value) {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'array'
@@ -19,7 +19,7 @@ function jsonType(value) {
 }
 
 /**
- * The type by the schema where it says one, by the value where it does not.
+ * The type in the schema, or else the type of the value.
  * @param {any} value @param {any} schema
  */
 function typeName(value, schema) {
@@ -31,7 +31,7 @@ function typeName(value, schema) {
 }
 
 /**
- * Follows a $ref inside of the schema's own document, once.
+ * Resolves one $ref within the schema's own document.
  * @param {any} schema @param {any} root @returns {any}
  */
 function resolve(schema, root) {
@@ -69,7 +69,7 @@ export function typed(value, schema = {}, root = schema) {
 const memberOf = (schema, key) => schema?.properties?.[key] ?? (isObject(schema?.additionalProperties) ? schema.additionalProperties : {})
 
 /**
- * Where a text stops being JSON, in words; null for one that is JSON.
+ * Describes the first error in a JSON text; null for valid JSON.
  * @param {string} text
  */
 export function jsonFault(text) {
