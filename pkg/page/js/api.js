@@ -212,7 +212,7 @@ function parse(text) {
   try {
     return JSON.parse(text)
   } catch {
-    throw new Problem('broken', `The answer is no JSON: “${cut(text)}”`)
+    throw new Problem('broken', `The answer is not JSON: “${cut(text)}”`)
   }
 }
 
