@@ -105,14 +105,14 @@ func (t *Team) work(index int) {
 // Limits of the checks that a worker makes before it sleeps; it yields the processor between
 // them.
 const (
-	looksAtOnce = 64
-	spins       = 400 // some 50 µs
+	checksPerSpin = 64
+	spins         = 400 // some 50 µs
 )
 
 // await waits until ready reports true; false means that the team was closed.
 func (t *Team) await(ready func() bool) bool {
 	for range spins {
-		for range looksAtOnce {
+		for range checksPerSpin {
 			if ready() {
 				return true
 			}
