@@ -106,7 +106,7 @@ func (v *Vocabulary) restore() error {
 		}
 		next += uint32(n.tokens)
 		token := string(text[:depth+1])
-		for _, id := range v.of(n) {
+		for _, id := range v.tokensOf(n) {
 			if id < 0 || int(id) >= len(v.tokens) || v.tokens[id] != "" {
 				return fmt.Errorf("token trie: token %d is there twice or not at all", id)
 			}

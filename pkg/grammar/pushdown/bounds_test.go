@@ -63,7 +63,7 @@ func TestBoundBeforeExit(t *testing.T) {
 }
 
 // A rule that nothing matches costs nothing to none who call it.
-func TestDeadIsNever(t *testing.T) {
+func TestDeadCostsNever(t *testing.T) {
 	p := &rules{}
 	n := p.literals("1")
 	dead := p.add(Rule{Object: &Object{Props: []Prop{{"a", n, true}}, Max: 0}})
@@ -120,7 +120,7 @@ func TestManyWays(t *testing.T) {
 			if mask.Count == 0 || !w.Take(c.v.id(t, "a")) {
 				break
 			}
-			if len(w.now) > maxElements || len(w.run.frames) > 2*keptFrames+maxElements {
+			if len(w.now) > maxElements || len(w.run.frames) > 2*minCollectFrames+maxElements {
 				t.Fatalf("%s: %d ways, %d frames", name, len(w.now), len(w.run.frames))
 			}
 		}
@@ -141,23 +141,23 @@ func TestLongKeys(t *testing.T) {
 	if _, err := Bind(m, v); err == nil {
 		t.Error("two keys of 3000 characters are free for sure")
 	}
-	if got := len(v.text(textKey{d: d}).ways); got*len(d.States) > 2*maxWays {
+	if got := len(v.textIndex(textKey{d: d}).textCounts); got*len(d.States) > 2*maxCountEntries {
 		t.Errorf("a table of %d lengths and %d states", got, len(d.States))
 	}
 }
 
 // Costs beyond what 16 bits number have grades of their own.
-func TestManyGrades(t *testing.T) {
+func TestManyBuckets(t *testing.T) {
 	d, err := automaton.Pattern("^[a-z]{33000}$")
 	if err != nil {
 		t.Fatal(err)
 	}
-	know := vocabularies()["bytes"].text(textKey{d: d})
+	index := vocabularies()["bytes"].textIndex(textKey{d: d})
 	first := d.Next(0, '"')
 	second := d.Next(first, 'a')
 	for state, to := range map[int32]int32{0: first, first: second} {
-		if l := know.local(state); len(l.inside) != 1 || l.inside[0].cost != know.cost[to] {
-			t.Errorf("after state %d: %+v, want the cost %d", state, l.inside, know.cost[to])
+		if l := index.tokenSets(state); len(l.buckets) != 1 || l.buckets[0].cost != index.cost[to] {
+			t.Errorf("after state %d: %+v, want the cost %d", state, l.buckets, index.cost[to])
 		}
 	}
 }

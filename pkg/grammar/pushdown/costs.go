@@ -14,23 +14,23 @@ const never int32 = 1 << 29
 // there is a token after which it is less than c. So who takes only tokens after which
 // the cost fits in what is left always has one to take, and ends in time.
 type costs struct {
-	budget   *automaton.Budget // by newCosts alone
-	m        *Machine
-	v        *Vocabulary
-	start    []int32 // of each rule, from its beginning to its end
-	texts    []*texts
-	objects  []*objectCosts
-	procs    [][]int32       // by state
-	open     []int32         // open values that a rule must have
-	sampling int             // elements looked at for samples
-	samples  map[ID][]string // texts of rules that are items of unique arrays, the shortest first
-	empty    struct{ array, object int32 }
+	budget     *automaton.Budget // by newCosts alone
+	m          *Machine
+	v          *Vocabulary
+	start      []int32 // of each rule, from its beginning to its end
+	texts      []*textIndex
+	objects    []*objectCosts
+	procs      [][]int32       // by state
+	openValues []int32         // open values that a rule must have
+	sampling   int             // elements looked at for samples
+	samples    map[ID][]string // texts of rules that are items of unique arrays, the shortest first
+	empty      struct{ array, object int32 }
 }
 
 func newCosts(budget *automaton.Budget, m *Machine, v *Vocabulary) (*costs, error) {
 	c := &costs{
-		budget: budget, m: m, v: v, start: slices.Repeat([]int32{never}, len(m.rules)), texts: make([]*texts, len(m.rules)),
-		samples: map[ID][]string{}, objects: make([]*objectCosts, len(m.rules)), procs: make([][]int32, len(m.rules)), open: make([]int32, len(m.rules)),
+		budget: budget, m: m, v: v, start: slices.Repeat([]int32{never}, len(m.rules)), texts: make([]*textIndex, len(m.rules)),
+		samples: map[ID][]string{}, objects: make([]*objectCosts, len(m.rules)), procs: make([][]int32, len(m.rules)), openValues: make([]int32, len(m.rules)),
 	}
 	c.empty.array, c.empty.object = v.spell("[]")[0], v.spell("{}")[0]
 	size := 0 // of all rules
@@ -41,7 +41,7 @@ func newCosts(budget *automaton.Budget, m *Machine, v *Vocabulary) (*costs, erro
 		}
 		switch r := &m.rules[i]; {
 		case r.Text != nil:
-			c.texts[i] = v.textWithin(budget, textKey{r.Text.DFA, r.short != nil})
+			c.texts[i] = v.textIndexWithin(budget, textKey{r.Text.DFA, r.short != nil})
 		case r.Object != nil:
 			c.objects[i] = c.spellKeys(r)
 		case r.Proc != nil:
@@ -67,7 +67,7 @@ func newCosts(budget *automaton.Budget, m *Machine, v *Vocabulary) (*costs, erro
 		}
 	}
 	for _, id := range order {
-		c.open[id] = c.opensOf(id)
+		c.openValues[id] = c.openValuesOf(id)
 	}
 	c.budget = nil
 	return c, budget.Err()
@@ -88,7 +88,7 @@ func sizeOf(r *Rule) int {
 // cycle.
 func (m *Machine) postorder() (order []ID, cyclic bool) {
 	state := make([]uint8, len(m.rules)) // 0 new, 1 on the path, 2 done
-	type place struct {
+	type pathEntry struct {
 		id      ID
 		callees []ID
 	}
@@ -97,7 +97,7 @@ func (m *Machine) postorder() (order []ID, cyclic bool) {
 			continue
 		}
 		state[i] = 1
-		for path := []place{{ID(i), calls(&m.rules[i].Rule)}}; len(path) > 0; {
+		for path := []pathEntry{{ID(i), calls(&m.rules[i].Rule)}}; len(path) > 0; {
 			at := &path[len(path)-1]
 			if len(at.callees) == 0 {
 				state[at.id] = 2
@@ -112,7 +112,7 @@ func (m *Machine) postorder() (order []ID, cyclic bool) {
 				cyclic = true
 			case 0:
 				state[to] = 1
-				path = append(path, place{to, calls(&m.rules[to].Rule)})
+				path = append(path, pathEntry{to, calls(&m.rules[to].Rule)})
 			}
 		}
 	}
@@ -140,27 +140,27 @@ func (c *costs) rule(id ID) int32 {
 }
 
 // of returns the cost of an element: to the end of the text.
-func (c *costs) of(r *run, e *element) int32 {
+func (c *costs) elementCost(r *run, e *element) int32 {
 	if e.rule == ended {
 		return 0
 	}
-	if r.frames[e.stack].near != 0 {
-		return c.ofItem(r, e)
+	if r.frames[e.stack].itemFrame != 0 {
+		return c.itemCost(r, e)
 	}
-	return min(never, c.after(r, e)+r.frames[e.stack].cost)
+	return min(never, c.costToRuleEnd(r, e)+r.frames[e.stack].cost)
 }
 
 // least returns the least cost of elements.
-func (c *costs) least(r *run, elements []element) int32 {
+func (c *costs) leastCost(r *run, elements []element) int32 {
 	least := never
 	for i := range elements {
-		least = min(least, c.of(r, &elements[i]))
+		least = min(least, c.elementCost(r, &elements[i]))
 	}
 	return least
 }
 
 // after returns the cost from an element to the end of its rule.
-func (c *costs) after(r *run, e *element) int32 {
+func (c *costs) costToRuleEnd(r *run, e *element) int32 {
 	switch u := &c.m.rules[e.rule]; {
 	case u.Text != nil:
 		return c.inText(r, u, e)
@@ -173,8 +173,8 @@ func (c *costs) after(r *run, e *element) int32 {
 	}
 }
 
-func (c *costs) byte(b byte) int32 {
-	if c.v.byte1[b] {
+func (c *costs) byteCost(b byte) int32 {
+	if c.v.isToken[b] {
 		return 1
 	}
 	return never
@@ -187,23 +187,23 @@ func (c *costs) arrayStart(a *Array) int32 {
 		c.sample(a.item(i), a.Min)
 	}
 	if a.Min > 0 {
-		return sum(c.byte('['), c.item(a, 0), c.tail(a, 1))
+		return sum(c.byteCost('['), c.arrayItemCost(a, 0), c.arrayTailCost(a, 1))
 	}
-	return min(c.empty.array, sum(c.byte('['), c.byte(']')))
+	return min(c.empty.array, sum(c.byteCost('['), c.byteCost(']')))
 }
 
 // tail returns the cost after n items.
-func (c *costs) tail(a *Array, n int32) int32 {
-	total := c.byte(']')
+func (c *costs) arrayTailCost(a *Array, n int32) int32 {
+	total := c.byteCost(']')
 	each := min(a.Min, len(a.Prefix))
 	if a.Unique {
 		each = a.Min
 	}
 	for ; int(n) < each; n++ {
-		total = sum(total, c.byte(','), c.item(a, n))
+		total = sum(total, c.byteCost(','), c.arrayItemCost(a, n))
 	}
 	if more := int64(a.Min) - int64(n); more > 0 {
-		each := int64(sum(c.byte(','), c.item(a, n)))
+		each := int64(sum(c.byteCost(','), c.arrayItemCost(a, n)))
 		total = sum(total, int32(min(int64(never), more*each)))
 	}
 	return total
@@ -214,9 +214,9 @@ func (c *costs) inArray(a *Array, e *element) int32 {
 	case e.state == atStart:
 		return c.start[e.rule]
 	case e.state == afterOne:
-		return c.tail(a, e.reg)
+		return c.arrayTailCost(a, e.reg)
 	case a.Min <= 0:
-		return c.byte(']')
+		return c.byteCost(']')
 	}
 	return never // the items are elements of their own
 }
@@ -253,7 +253,7 @@ func (c *costs) procStart(p *Proc, cost []int32) int32 {
 }
 
 // call returns the cost of what a call reads.
-func (c *costs) call(p *Proc, call *Call) int32 {
+func (c *costs) callCost(p *Proc, call *Call) int32 {
 	switch {
 	case !p.Unique || call.Before < 0:
 		return c.start[call.Rule]
@@ -270,7 +270,7 @@ func (c *costs) procState(p *Proc, i int32, cost []int32) int32 {
 	}
 	least := never
 	for _, call := range s.Calls {
-		least = min(least, sum(c.call(p, &call), cost[call.Return]))
+		least = min(least, sum(c.callCost(p, &call), cost[call.Return]))
 	}
 	looked := c.v.tokensFrom(i, func(at int32) []edge { return p.States[at].Edges }, func(to, _ int32) {
 		least = min(least, sum(1, cost[to]))

@@ -9,7 +9,7 @@ func (m *Machine) findDead() {
 		m.dead[i] = true
 	}
 	order, cyclic := m.postorder()
-	for changed := true; changed && m.pass(); {
+	for changed := true; changed && m.spendPass(); {
 		changed = false
 		for _, id := range order {
 			if m.dead[id] && m.lives(&m.rules[id]) {

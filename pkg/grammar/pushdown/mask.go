@@ -21,7 +21,7 @@ type Mask struct {
 // at least if left is not less than Cost.
 func (m *Matcher) Mask(left int) *Mask {
 	defer m.run.forget(len(m.run.frames), len(m.run.used)) // what no text has come to
-	m.run.settle(m.now)
+	m.run.markSafe(m.now)
 	budget, pull := m.budget(left)
 	k := &m.mask
 	k.Closers, k.Pull = nil, 0
@@ -44,21 +44,21 @@ func (m *Matcher) Mask(left int) *Mask {
 // fill sets the bits of the tokens after which ending costs no more than budget.
 func (m *Matcher) fill(budget int32) {
 	if m.mask.Bits == nil {
-		m.mask.Bits, m.over = make([]uint64, m.c.v.words()), make([]uint64, m.c.v.words())
+		m.mask.Bits, m.over = make([]uint64, m.c.v.bitsetWords()), make([]uint64, m.c.v.bitsetWords())
 	}
-	m.blank, m.cut, m.walked = true, false, 0
+	m.stale, m.cut, m.walkWork = true, false, 0
 	others, alone := m.others[:0], len(m.now) == 1
 	if !alone {
-		m.wipe()
+		m.clearStale()
 	}
 	for i := range m.now {
 		e := &m.now[i]
-		if e.rule == ended || (e.from >= 0 || m.run.frames[e.stack].near != 0) && !alone && m.fillKey(e, budget) || m.fillText(e, budget) {
+		if e.rule == ended || (e.from >= 0 || m.run.frames[e.stack].itemFrame != 0) && !alone && m.fillKey(e, budget) || m.fillText(e, budget) {
 			continue
 		}
 		others = append(others, *e)
 	}
-	m.wipe()
+	m.clearStale()
 	if m.others = others; len(others) > 0 {
 		m.walkTrie(others, budget)
 	}
@@ -66,11 +66,11 @@ func (m *Matcher) fill(budget int32) {
 
 // fillKey fills a mask for an extra key or in a unique item alone, as that shuts tokens out, and adds it.
 func (m *Matcher) fillKey(e *element, budget int32) bool {
-	if m.own == nil {
-		m.own = make([]uint64, 2*len(m.mask.Bits))
+	if m.keyScratch == nil {
+		m.keyScratch = make([]uint64, 2*len(m.mask.Bits))
 	}
 	bits, over, cut, half := m.mask.Bits, m.over, m.cut, len(m.mask.Bits)
-	m.mask.Bits, m.over, m.blank, m.cut = m.own[:half], m.own[half:], true, false
+	m.mask.Bits, m.over, m.stale, m.cut = m.keyScratch[:half], m.keyScratch[half:], true, false
 	ok := m.fillText(e, budget)
 	if ok {
 		for i, w := range m.mask.Bits {
@@ -83,31 +83,31 @@ func (m *Matcher) fillKey(e *element, budget int32) bool {
 			over[i] |= m.over[i]
 		}
 	}
-	m.mask.Bits, m.over, m.blank, m.cut = bits, over, false, cut || ok && m.cut
+	m.mask.Bits, m.over, m.stale, m.cut = bits, over, false, cut || ok && m.cut
 	return ok
 }
 
 // wipe makes the mask empty, unless something is in it.
-func (m *Matcher) wipe() {
-	if m.blank {
+func (m *Matcher) clearStale() {
+	if m.stale {
 		clear(m.mask.Bits)
-		m.blank = false
+		m.stale = false
 	}
 }
 
 // addSet adds a set to the mask.
 func (m *Matcher) addSet(s *set) {
-	if m.blank && s.bits != nil {
+	if m.stale && s.bits != nil {
 		copy(m.mask.Bits, s.bits)
-		m.blank = false
+		m.stale = false
 		return
 	}
-	m.wipe()
+	m.clearStale()
 	s.addTo(m.mask.Bits)
 }
 
 // cutOff returns the set of what the budget shuts out.
-func (m *Matcher) cutOff() []uint64 {
+func (m *Matcher) overBits() []uint64 {
 	if !m.cut {
 		clear(m.over)
 		m.cut = true
@@ -122,7 +122,7 @@ func (m *Matcher) allow(ids []int32, cost, budget int32) {
 		if cost >= never {
 			return
 		}
-		bits = m.cutOff()
+		bits = m.overBits()
 	}
 	for _, id := range ids {
 		bits[id>>6] |= 1 << (id & 63)
@@ -130,17 +130,17 @@ func (m *Matcher) allow(ids []int32, cost, budget int32) {
 }
 
 // A level is where the walk through the trie is, after so many bytes.
-type level struct {
-	now    []element
-	firsts byteSet // bytes that may come next
+type trieDepth struct {
+	elements  []element
+	nextBytes byteSet // bytes that may come next
 }
 
 // walkTrie goes through the trie as far as elements can follow.
 func (m *Matcher) walkTrie(from []element, budget int32) {
 	v, r, length := m.c.v, m.run, len(m.run.text)
-	m.enterLevel(0, from, true)
+	m.enterDepth(0, from, true)
 	for b := range 256 {
-		if at := v.roots[b]; at >= 0 && m.level[0].firsts.has(byte(b)) {
+		if at := v.roots[b]; at >= 0 && m.depths[0].nextBytes.has(byte(b)) {
 			m.walkNodes(at, length, budget)
 		}
 	}
@@ -153,13 +153,13 @@ func (m *Matcher) walkNodes(top int32, length int, budget int32) {
 	for at, end := top, top+int32(v.nodes[top].size); at < end; {
 		n := &v.nodes[at]
 		r.text = r.text[:length+int(n.depth)]
-		l := &m.level[n.depth]
-		if !l.firsts.has(n.byte) || !m.descend(l.now, n) {
+		l := &m.depths[n.depth]
+		if !l.nextBytes.has(n.byte) || !m.descend(l.elements, n) {
 			at += int32(n.size)
 			continue
 		}
 		if n.tokens > 0 {
-			m.allow(v.of(n), m.c.costs.least(r, m.level[n.depth+1].now), budget)
+			m.allow(v.tokensOf(n), m.c.costs.leastCost(r, m.depths[n.depth+1].elements), budget)
 		}
 		at++
 	}
@@ -168,28 +168,28 @@ func (m *Matcher) walkNodes(top int32, length int, budget int32) {
 // descend goes from the level of a node to the next; false if nothing follows.
 func (m *Matcher) descend(now []element, n *node) bool {
 	r := m.run
-	if m.walked > maxWalk {
+	if m.walkWork > maxWalk {
 		return false
 	}
-	r.anew()
+	r.resetOut()
 	for i := range now {
 		r.step(&now[i], n.byte)
 	}
-	if m.walked += r.work; len(r.out) == 0 {
+	if m.walkWork += r.work; len(r.out) == 0 {
 		return false
 	}
 	r.text = append(r.text, n.byte)
-	m.enterLevel(int(n.depth)+1, r.out, n.size > 1)
+	m.enterDepth(int(n.depth)+1, r.out, n.size > 1)
 	return true
 }
 
-func (m *Matcher) enterLevel(depth int, now []element, further bool) {
-	for len(m.level) <= depth {
-		m.level = append(m.level, level{})
+func (m *Matcher) enterDepth(depth int, now []element, further bool) {
+	for len(m.depths) <= depth {
+		m.depths = append(m.depths, trieDepth{})
 	}
-	l := &m.level[depth]
-	l.now = append(l.now[:0], now...)
+	l := &m.depths[depth]
+	l.elements = append(l.elements[:0], now...)
 	if further {
-		l.firsts = m.run.firsts(l.now)
+		l.nextBytes = m.run.nextBytes(l.elements)
 	}
 }

@@ -43,7 +43,7 @@ func (c *Constraint) unspelled(budget *automaton.Budget) error {
 	}
 	for _, r := range text {
 		for _, b := range []byte(string(r)) {
-			if !c.v.within[b] {
+			if !c.v.inToken[b] {
 				return fmt.Errorf("no token of the model has the character %q", r)
 			}
 		}
@@ -90,12 +90,12 @@ type Matcher struct {
 
 	share      share
 	mask       Mask
-	over       []uint64  // tokens that the budget shuts out, if cut
-	cut, blank bool      // blank: the mask has not been begun
-	level      []level   // of the walk through the trie
-	others     []element // scratch of fill
-	own        []uint64  // scratch of fillKey
-	walked     int       // elements looked at for this mask
+	over       []uint64    // tokens that the budget shuts out, if cut
+	cut, stale bool        // blank: the mask has not been begun
+	depths     []trieDepth // of the walk through the trie
+	others     []element   // scratch of fill
+	keyScratch []uint64    // scratch of fillKey
+	walkWork   int         // elements looked at for this mask
 	walk       []element
 	spare      []element
 }
@@ -104,8 +104,8 @@ type Matcher struct {
 func (c *Constraint) Start() *Matcher {
 	m := &Matcher{c: c, run: newRun(c.m, c.costs)}
 	m.run.frames[0].cost = 0
-	m.now = slices.DeleteFunc(m.run.begin(), func(e element) bool { return m.idle(&e) || c.costs.of(m.run, &e) >= never })
-	m.cost = c.costs.least(m.run, m.now)
+	m.now = slices.DeleteFunc(m.run.begin(), func(e element) bool { return m.idle(&e) || c.costs.elementCost(m.run, &e) >= never })
+	m.cost = c.costs.leastCost(m.run, m.now)
 	return m
 }
 
@@ -132,10 +132,10 @@ func (m *Matcher) Take(token int) bool {
 	if token < 0 || token >= len(m.c.v.tokens) || m.c.v.tokens[token] == "" {
 		return false
 	}
-	m.run.settle(m.now)
+	m.run.markSafe(m.now)
 	text := m.c.v.tokens[token]
 	before, length, frames, used := m.now, len(m.run.text), len(m.run.frames), len(m.run.used)
-	was, inside := m.inside(m.now)
+	was, inside := m.inContent(m.now)
 	stayed := inside // in that string, with every byte
 	now := m.now
 	for i := range len(text) {
@@ -145,7 +145,7 @@ func (m *Matcher) Take(token int) bool {
 			m.now = before
 			return false
 		}
-		if is, ok := m.inside(now); !ok || is != was {
+		if is, ok := m.inContent(now); !ok || is != was {
 			stayed = false
 		}
 	}
@@ -153,9 +153,9 @@ func (m *Matcher) Take(token int) bool {
 	if moved := m.run.collect(m.now); moved != nil {
 		m.share.of.stack = moved[m.share.of.stack]
 	}
-	m.cost = m.c.costs.least(m.run, m.now)
+	m.cost = m.c.costs.leastCost(m.run, m.now)
 	m.taken++
-	m.free, m.share.on = stayed, m.share.on && stayed
+	m.free, m.share.active = stayed, m.share.active && stayed
 	return true
 }
 
@@ -163,13 +163,13 @@ func (m *Matcher) Take(token int) bool {
 // valid until the next call but one.
 func (m *Matcher) move(from []element, b byte, last bool) []element {
 	r := m.run
-	r.anew()
+	r.resetOut()
 	for i := range from {
 		r.step(&from[i], b)
 	}
 	r.text = append(r.text, b)
 	m.walk, m.spare = m.spare, append(m.walk[:0], r.out...)
-	m.spare = slices.DeleteFunc(m.spare, func(e element) bool { return last && (m.idle(&e) || m.c.costs.of(r, &e) >= never) })
+	m.spare = slices.DeleteFunc(m.spare, func(e element) bool { return last && (m.idle(&e) || m.c.costs.elementCost(r, &e) >= never) })
 	return m.spare
 }
 
@@ -180,12 +180,12 @@ func (m *Matcher) idle(e *element) bool {
 
 // inside returns the value without a longest text that is being written, if there is
 // one way to go on and it is in its content.
-func (m *Matcher) inside(now []element) (of element, ok bool) {
+func (m *Matcher) inContent(now []element) (of element, ok bool) {
 	if len(now) != 1 || now[0].rule == ended {
 		return of, false
 	}
 	u := &m.c.m.rules[now[0].rule]
-	if u.Text == nil || !u.open || now[0].state == 0 {
+	if u.Text == nil || !u.unbounded || now[0].state == 0 {
 		return of, false
 	}
 	return element{rule: now[0].rule, stack: now[0].stack}, true
@@ -198,7 +198,7 @@ func (m *Matcher) Forced() string {
 	defer func() { r.text = r.text[:length] }()
 	defer r.forget(len(r.frames), len(r.used))
 	for len(r.text)-length < maxForced && !accepts(now) {
-		b, ok := m.only(now)
+		b, ok := m.onlyByte(now)
 		if !ok {
 			break
 		}
@@ -221,8 +221,8 @@ func (m *Matcher) Forced() string {
 const maxForced = 1 << 12
 
 // only returns the one byte that may come next, if there is one.
-func (m *Matcher) only(now []element) (b byte, ok bool) {
-	first := m.run.firsts(now)
+func (m *Matcher) onlyByte(now []element) (b byte, ok bool) {
+	first := m.run.nextBytes(now)
 	if n := count(first[:]); n != 1 {
 		return 0, false
 	}

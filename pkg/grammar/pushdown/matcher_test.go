@@ -205,14 +205,14 @@ func TestItemsApart(t *testing.T) {
 		matcher.Mask(100)
 		matcher.takeAll(t, token)
 	}
-	began := matcher.share.began
+	began := matcher.share.start
 	matcher.Mask(98)
 	matcher.takeAll(t, `","`)
-	if matcher.Free() || matcher.share.on {
+	if matcher.Free() || matcher.share.active {
 		t.Errorf("after %q: free %t, share %+v", matcher.Text(), matcher.Free(), matcher.share)
 	}
 	matcher.Mask(97)
-	if matcher.share.began != 3 || began == 3 {
-		t.Errorf("the share of the next began after %d tokens, that before after %d", matcher.share.began, began)
+	if matcher.share.start != 3 || began == 3 {
+		t.Errorf("the share of the next began after %d tokens, that before after %d", matcher.share.start, began)
 	}
 }

@@ -89,10 +89,10 @@ func (o *Object) Kinds(after int) (lo, hi int) {
 // Shared returns how many of Lead before that of kind i may have taken a key of that kind;
 // keys returns the automaton of a rule. There must be more such keys than these and those of Props.
 func (o *Object) Shared(i int, keys func(ID) *automaton.DFA) (n int) {
-	for before := range o.place(i) - 1 {
+	for before := range o.leadsThrough(i) - 1 {
 		lo, hi := o.Kinds(before)
 		for _, x := range o.Extra[lo:hi] {
-			if meet(keys(x.Key), keys(o.Extra[i].Key)) {
+			if intersect(keys(x.Key), keys(o.Extra[i].Key)) {
 				n++
 				break
 			}
@@ -102,16 +102,16 @@ func (o *Object) Shared(i int, keys func(ID) *automaton.DFA) (n int) {
 }
 
 // maxMeeting bounds the pairs of states that meet looks at.
-const maxMeeting = 1 << 10
+const maxIntersectPairs = 1 << 10
 
 // meet reports whether two automata may have a text in common: false if that is sure.
-func meet(a, b *automaton.DFA) bool {
+func intersect(a, b *automaton.DFA) bool {
 	if a.Empty() || b.Empty() {
 		return false
 	}
 	type pair struct{ a, b int32 }
 	seen, todo := map[pair]bool{{}: true}, []pair{{}}
-	for len(todo) > 0 && len(seen) < maxMeeting {
+	for len(todo) > 0 && len(seen) < maxIntersectPairs {
 		at := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
 		x, y := &a.States[at.a], &b.States[at.b]
@@ -131,7 +131,7 @@ func meet(a, b *automaton.DFA) bool {
 }
 
 // place returns for how many of Lead extra members are there once one of kind i is.
-func (o *Object) place(i int) int {
+func (o *Object) leadsThrough(i int) int {
 	for n := range o.Lead {
 		if _, hi := o.Kinds(n); i < hi {
 			return n + 1

@@ -212,7 +212,7 @@ func follows(r *Reader, token string) bool {
 		}
 	}
 	r.run.text = r.text
-	return token != "" && r.run.costs.least(r.run, r.now) < never
+	return token != "" && r.run.costs.leastCost(r.run, r.now) < never
 }
 
 func choose(bits []uint64, dice *rand.Rand) int {

@@ -18,7 +18,7 @@ func (m *Machine) Begin() *Reader {
 
 // Read reads a byte. false means that no text goes on so; the reader stays where it was.
 func (r *Reader) Read(b byte) bool {
-	r.run.anew()
+	r.run.resetOut()
 	r.run.text = r.text
 	for i := range r.now {
 		r.run.step(&r.now[i], b)

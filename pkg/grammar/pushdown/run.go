@@ -31,18 +31,18 @@ const (
 
 // A frame is where a rule returns to.
 type frame struct {
-	element       // with the stack below it
-	cost    int32 // tokens that suffice from here to the end, if costs are known
-	open    int32 // values without a longest text that are still to come, if costs are known
-	near    int32 // index of the nearest frame from here down that a unique array's item returns to; 0: none
-	safe    bool  // that item can become none of those before it any more
+	element          // with the stack below it
+	cost       int32 // tokens that suffice from here to the end, if costs are known
+	openValues int32 // values without a longest text that are still to come, if costs are known
+	itemFrame  int32 // index of the nearest frame from here down that a unique array's item returns to; 0: none
+	safe       bool  // that item can become none of those before it any more
 }
 
 // A usedKey is an extra key of an object, quoted, or an item of a unique array, as it is
 // written.
 type usedKey struct {
-	key    string
-	before int32 // 0: none
+	key      string
+	previous int32 // 0: none
 }
 
 // A run holds what elements refer to. Frames and keys are found again, not made anew,
@@ -51,19 +51,19 @@ type run struct {
 	m     *Machine
 	costs *costs // nil: every way is open, whatever it costs
 
-	frames []frame
-	framed map[element]int32
-	used   []usedKey
-	keyed  map[usedKey]int32
-	text   []byte   // that was read; keys refer to it
-	rests  []string // scratch of takenAfter
-	out    []element
-	made   map[element]struct{} // those of out, if they are many
-	work   int                  // since begun: elements looked at
-	byte   byte                 // that is being read
-	blind  bool                 // what ends is unknown: unique items are not compared
-	values map[string]*value    // of unique items
-	many   int                  // frames from which on collect does something
+	frames     []frame
+	frameIndex map[element]int32
+	used       []usedKey
+	keyIndex   map[usedKey]int32
+	text       []byte   // that was read; keys refer to it
+	suffixes   []string // scratch of takenAfter
+	out        []element
+	outSet     map[element]struct{} // those of out, if they are many
+	work       int                  // since begun: elements looked at
+	byte       byte                 // that is being read
+	skipUnique bool                 // what ends is unknown: unique items are not compared
+	values     map[string]*value    // of unique items
+	collectAt  int                  // frames from which on collect does something
 }
 
 const (
@@ -71,11 +71,11 @@ const (
 	// widest choice of rules, up to maxChoice in all. Those of ambiguous grammars grow with every
 	// byte: the others are given up, so that what is left is not all that matches, and
 	// ending may turn out to cost more than it did.
-	maxElements = 512
-	maxChoice   = 1 << 16
-	waysEach    = 4
+	maxElements       = 512
+	maxChoiceElements = 1 << 16
+	elementsPerChoice = 4
 	// fewElements is up to how many are looked through one by one.
-	fewElements = 32
+	linearElements = 32
 	// maxWork bounds the elements looked at for one byte, and maxWalk for one mask: a
 	// tenth of a second.
 	maxWork = 1 << 19
@@ -83,86 +83,86 @@ const (
 )
 
 // full reports that no further way may be opened.
-func (r *run) full() bool { return len(r.out) >= r.m.ways || r.work > maxWork }
+func (r *run) atLimit() bool { return len(r.out) >= r.m.maxElements || r.work > maxWork }
 
 func newRun(m *Machine, c *costs) *run {
-	r := &run{m: m, costs: c, framed: map[element]int32{}, keyed: map[usedKey]int32{}, used: make([]usedKey, 1), many: keptFrames}
+	r := &run{m: m, costs: c, frameIndex: map[element]int32{}, keyIndex: map[usedKey]int32{}, used: make([]usedKey, 1), collectAt: minCollectFrames}
 	r.frames = append(r.frames, frame{element: element{rule: ended}})
 	return r
 }
 
 // begin returns the elements before the first byte.
 func (r *run) begin() []element {
-	r.anew()
+	r.resetOut()
 	r.enter(r.m.start, 0)
 	return slices.Clone(r.out)
 }
 
 // anew begins to make elements.
-func (r *run) anew() {
-	if len(r.made) > 0 {
-		clear(r.made)
+func (r *run) resetOut() {
+	if len(r.outSet) > 0 {
+		clear(r.outSet)
 	}
 	r.out, r.work = r.out[:0], 0
 }
 
 // first reports whether e is not among the elements being made.
-func (r *run) first(e element) bool {
-	if len(r.out) < fewElements {
+func (r *run) isNew(e element) bool {
+	if len(r.out) < linearElements {
 		return !slices.Contains(r.out, e)
 	}
-	if r.made == nil {
-		r.made = map[element]struct{}{}
+	if r.outSet == nil {
+		r.outSet = map[element]struct{}{}
 	}
-	if len(r.made) == 0 {
+	if len(r.outSet) == 0 {
 		for _, o := range r.out {
-			r.made[o] = struct{}{}
+			r.outSet[o] = struct{}{}
 		}
 	}
-	if _, ok := r.made[e]; ok {
+	if _, ok := r.outSet[e]; ok {
 		return false
 	}
-	r.made[e] = struct{}{}
+	r.outSet[e] = struct{}{}
 	return true
 }
 
 // push returns the frame that returns to e.
 func (r *run) push(e element) int32 {
-	if i, ok := r.framed[e]; ok {
+	if i, ok := r.frameIndex[e]; ok {
 		return i
 	}
 	f := frame{element: e}
 	if r.costs != nil {
 		below := &r.frames[e.stack]
-		f.cost = min(never, below.cost+r.costs.after(r, &e))
-		f.open = below.open + r.costs.opens(r, &e)
+		f.cost = min(never, below.cost+r.costs.costToRuleEnd(r, &e))
+		f.openValues = below.openValues + r.costs.openValuesAfter(r, &e)
 	}
-	if f.near = r.frames[e.stack].near; e.from >= 0 && r.m.rules[e.rule].Text == nil {
-		f.near = int32(len(r.frames))
+	if f.itemFrame = r.frames[e.stack].itemFrame; e.from >= 0 && r.m.rules[e.rule].Text == nil {
+		f.itemFrame = int32(len(r.frames))
 	}
 	r.frames = append(r.frames, f)
-	r.framed[e] = int32(len(r.frames) - 1)
+	r.frameIndex[e] = int32(len(r.frames) - 1)
 	return int32(len(r.frames) - 1)
 }
 
 // use returns the list of extra keys that begins with key.
 func (r *run) use(key string, before int32) int32 {
 	k := usedKey{key, before}
-	if i, ok := r.keyed[k]; ok {
+	if i, ok := r.keyIndex[k]; ok {
 		return i
 	}
 	r.used = append(r.used, k)
-	r.keyed[k] = int32(len(r.used) - 1)
+	r.keyIndex[k] = int32(len(r.used) - 1)
 	return int32(len(r.used) - 1)
 }
 
 // forget forgets the frames and keys that were made since there were so many.
 func (r *run) forget(frames, used int) {
 	for i := range r.frames[frames:] {
-		delete(r.framed, r.frames[frames+i].element)
+		delete(r.frameIndex, r.frames[frames+i].element)
 	}
 	for _, k := range r.used[used:] {
-		delete(r.keyed, k)
+		delete(r.keyIndex, k)
 	}
 	clear(r.used[used:])
 	r.frames, r.used = r.frames[:frames], r.used[:used]
@@ -170,19 +170,19 @@ func (r *run) forget(frames, used int) {
 
 // add appends e to the elements being made, once.
 func (r *run) add(e element) {
-	if r.work++; !r.full() && r.first(e) {
+	if r.work++; !r.atLimit() && r.isNew(e) {
 		r.out = append(r.out, e)
 	}
 }
 
 // closed reports that a rule cannot be gone through.
-func (r *run) closed(id ID) bool {
+func (r *run) impassable(id ID) bool {
 	return r.m.dead[id] || r.costs != nil && r.costs.start[id] >= never
 }
 
 // enter appends the elements at the beginning of a rule that returns to a frame.
 func (r *run) enter(id ID, stack int32) {
-	if r.work++; r.closed(id) || r.full() {
+	if r.work++; r.impassable(id) || r.atLimit() {
 		return
 	}
 	switch u := &r.m.rules[id]; {
@@ -237,7 +237,7 @@ func (r *run) arrive(e element) {
 }
 
 func (r *run) arriveProc(p *Proc, e element) {
-	if r.work++; r.full() || !r.first(e) {
+	if r.work++; r.atLimit() || !r.isNew(e) {
 		return
 	}
 	s := &p.States[e.state]
@@ -250,7 +250,7 @@ func (r *run) arriveProc(p *Proc, e element) {
 		if back.state = c.Return; p.Unique {
 			back.reg, back.from = int32(c.Rule), int32(len(r.text)+1)
 		}
-		if !r.closed(c.Rule) {
+		if !r.impassable(c.Rule) {
 			r.enter(c.Rule, r.push(back))
 		}
 	}
@@ -260,7 +260,7 @@ func (r *run) arriveArray(a *Array, e element) {
 	if e.state != afterComma {
 		r.add(e)
 	}
-	if item := a.item(e.reg); e.state != afterOne && item >= 0 && !r.closed(item) && (a.Max < 0 || int(e.reg) < a.Max) {
+	if item := a.item(e.reg); e.state != afterOne && item >= 0 && !r.impassable(item) && (a.Max < 0 || int(e.reg) < a.Max) {
 		back := e
 		back.state, back.reg = afterOne, min(e.reg+1, int32(max(a.Min, a.Max, len(a.Prefix))))
 		if a.Unique { // its items are counted one further, to tell required items from others
@@ -283,21 +283,21 @@ func (r *run) enterExtra(u *rule, e element) {
 	if !u.object.mayExtra(u.Object, e.reg, e.count) {
 		return
 	}
-	lo, hi := u.Object.Kinds(r.leading(u.Object, e.used))
+	lo, hi := u.Object.Kinds(r.leadCount(u.Object, e.used))
 	for i, x := range u.Object.Extra[lo:hi] {
-		if r.closed(x.Key) || r.closed(x.Value) {
+		if r.impassable(x.Key) || r.impassable(x.Value) {
 			continue
 		}
 		i += lo
 		back := e
-		back.state, back.reg, back.count = afterExtra-int32(i), int32(len(u.Object.Props)), u.Object.counted(e.count)
+		back.state, back.reg, back.count = afterExtra-int32(i), int32(len(u.Object.Props)), u.Object.countMember(e.count)
 		r.add(element{rule: x.Key, from: int32(len(r.text) + 1), stack: r.push(back)})
 	}
 }
 
 // leading returns for how many of an object's Lead there are extra members, by their keys.
-func (r *run) leading(o *Object, used int32) (n int) {
-	for ; used != 0 && n < len(o.Lead); used = r.used[used].before {
+func (r *run) leadCount(o *Object, used int32) (n int) {
+	for ; used != 0 && n < len(o.Lead); used = r.used[used].previous {
 		n++
 	}
 	return n
@@ -305,11 +305,11 @@ func (r *run) leading(o *Object, used int32) (n int) {
 
 // mayEnd reports whether an object may end.
 func (r *run) mayEnd(u *rule, e *element) bool {
-	return u.object.needs[e.reg] == 0 && int(e.count) >= u.Object.Min && r.leading(u.Object, e.used) == len(u.Object.Lead)
+	return u.object.needs[e.reg] == 0 && int(e.count) >= u.Object.Min && r.leadCount(u.Object, e.used) == len(u.Object.Lead)
 }
 
 // counted returns the number of members after one more, as far as it matters.
-func (o *Object) counted(count int32) int32 { return min(count+1, int32(max(o.Min, o.Max))) }
+func (o *Object) countMember(count int32) int32 { return min(count+1, int32(max(o.Min, o.Max))) }
 
 // mayExtra reports whether an extra member may come next.
 func (t *object) mayExtra(o *Object, reg, count int32) bool {
@@ -319,7 +319,7 @@ func (t *object) mayExtra(o *Object, reg, count int32) bool {
 // mayMember reports whether the member i may come next.
 func (r *run) mayMember(u *rule, e *element, i int32) bool {
 	o, t := u.Object, u.object
-	if i < e.reg || i > t.required[e.reg] || r.closed(o.Props[i].Value) {
+	if i < e.reg || i > t.required[e.reg] || r.impassable(o.Props[i].Value) {
 		return false
 	}
 	return o.Max < 0 || int(e.count+1+t.needs[i+1])+len(o.Lead) <= o.Max

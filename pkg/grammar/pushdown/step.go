@@ -78,7 +78,7 @@ func (r *run) endKey(e element, b byte) {
 // taken reports whether an object has a member, or a member of its own, with the
 // quoted key.
 func (r *run) taken(object *element, key string) bool {
-	for i := object.used; i != 0; i = r.used[i].before {
+	for i := object.used; i != 0; i = r.used[i].previous {
 		if r.used[i].key == key {
 			return true
 		}
@@ -146,18 +146,18 @@ func (r *run) stepKey(u *rule, e element, b byte) {
 		r.add(e)
 		return
 	}
-	e.state, e.reg, e.count = afterOne, member+1, u.Object.counted(e.count)
+	e.state, e.reg, e.count = afterOne, member+1, u.Object.countMember(e.count)
 	r.enter(u.Object.Props[member].Value, r.push(e))
 }
 
 // takenAfter lists how the keys that an object has already go on after what was read
 // of an extra key. It is valid until the next call.
-func (r *run) takenAfter(e *element) []string {
+func (r *run) takenSuffixes(e *element) []string {
 	object, key := &r.frames[e.stack].element, r.text[e.from:]
-	r.rests = r.rests[:0]
-	for i := object.used; i != 0; i = r.used[i].before {
+	r.suffixes = r.suffixes[:0]
+	for i := object.used; i != 0; i = r.used[i].previous {
 		if rest, ok := strings.CutPrefix(r.used[i].key, string(key)); ok {
-			r.rests = append(r.rests, rest)
+			r.suffixes = append(r.suffixes, rest)
 		}
 	}
 	t := r.m.rules[object.rule].object
@@ -167,8 +167,8 @@ func (r *run) takenAfter(e *element) []string {
 	}
 	if node >= 0 {
 		for _, i := range t.order[t.nodes[node].lo:t.nodes[node].hi] {
-			r.rests = append(r.rests, t.keys[i][len(key):len(t.keys[i])-1])
+			r.suffixes = append(r.suffixes, t.keys[i][len(key):len(t.keys[i])-1])
 		}
 	}
-	return r.rests
+	return r.suffixes
 }

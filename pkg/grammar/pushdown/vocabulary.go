@@ -10,23 +10,23 @@ import (
 // A Vocabulary is the bytes of a model's tokens, in a trie, and what is known of texts
 // over them. It is safe for concurrent use.
 type Vocabulary struct {
-	tokens  []string
-	nodes   []node
-	heights []uint8    // by node: most bytes of its tokens after it
-	ids     []int32    // by node
-	roots   [256]int32 // the node of each first byte, -1 if there is none
-	byte1   [256]bool  // there is a token of this byte alone
-	alone   [257]int32 // how many bytes below this one have a token alone
-	within  [256]bool  // there is a token with this byte
+	tokens     []string
+	nodes      []node
+	heights    []uint8    // by node: most bytes of its tokens after it
+	ids        []int32    // by node
+	roots      [256]int32 // the node of each first byte, -1 if there is none
+	isToken    [256]bool  // there is a token of this byte alone
+	byteTokens [257]int32 // how many bytes below this one have a token alone
+	inToken    [256]bool  // there is a token with this byte
 
 	keysOnce sync.Once
-	keys     *texts // see anyText
+	keys     *textIndex // see anyText
 
-	mu        sync.Mutex
-	last      memory // texts that were asked for last
-	before    memory // and before them
-	kept      []kept // the oldest first
-	keptBytes int    // of it
+	mu         sync.Mutex
+	recent     textCache    // texts that were asked for last
+	older      textCache    // and before them
+	cache      []cacheEntry // the oldest first
+	cacheBytes int          // of it
 }
 
 // A node is a node of the trie. Nodes lie in preorder: the first child follows its
@@ -105,14 +105,14 @@ func newTrie(n int, text func(i int) string) (nodes []node) {
 func (v *Vocabulary) index() {
 	for i := range v.nodes {
 		n := &v.nodes[i]
-		v.within[n.byte] = true
-		v.byte1[n.byte] = v.byte1[n.byte] || n.depth == 0 && n.tokens > 0
+		v.inToken[n.byte] = true
+		v.isToken[n.byte] = v.isToken[n.byte] || n.depth == 0 && n.tokens > 0
 	}
 	for i := range v.roots {
 		v.roots[i] = -1
-		v.alone[i+1] = v.alone[i]
-		if v.byte1[i] {
-			v.alone[i+1]++
+		v.byteTokens[i+1] = v.byteTokens[i]
+		if v.isToken[i] {
+			v.byteTokens[i+1]++
 		}
 	}
 	v.heights = make([]uint8, len(v.nodes))
@@ -164,7 +164,7 @@ func (v *Vocabulary) Size() int { return len(v.tokens) }
 func (v *Vocabulary) Token(id int) string { return v.tokens[id] }
 
 // of returns the ids of a node's tokens.
-func (v *Vocabulary) of(n *node) []int32 { return v.ids[n.first : n.first+uint32(n.tokens)] }
+func (v *Vocabulary) tokensOf(n *node) []int32 { return v.ids[n.first : n.first+uint32(n.tokens)] }
 
 // find returns the node that s leads to, or -1.
 func (v *Vocabulary) find(s string) int32 {
@@ -211,12 +211,12 @@ type set struct {
 
 // fewTokens is up to how many tokens are kept as a list: adding one to a mask takes as
 // long as adding some words of a bitset.
-const fewTokens = 512
+const maxListTokens = 512
 
 // pack returns the set of the tokens of a bitset, which it may keep.
 func pack(b []uint64) set {
 	s := set{n: count(b)}
-	if s.n > fewTokens {
+	if s.n > maxListTokens {
 		s.bits = slices.Clone(b)
 		return s
 	}
@@ -247,4 +247,4 @@ func count(b []uint64) (n int) {
 }
 
 // words is the length of a bitset of the vocabulary.
-func (v *Vocabulary) words() int { return (len(v.tokens) + 63) / 64 }
+func (v *Vocabulary) bitsetWords() int { return (len(v.tokens) + 63) / 64 }

@@ -4,31 +4,31 @@ import "encoding/binary"
 
 // alikeFor is over how many bytes states are looked at for whether they go on alike: of
 // Llama 3's trie all but a twentieth of the nodes have no more below them.
-const alikeFor = 8
+const maxEquivalentBytes = 8
 
 // likened is up to how many states are compared: it takes about a
 // microsecond a state.
-const likened = 1 << 13
+const maxEquivalentStates = 1 << 13
 
 // alike reports that two states, of which -1 is none, go on alike over so many bytes:
 // where the text may end, what it costs to end, and where characters begin. It may miss
 // some that do.
-func (t *texts) alike(a, b int32, bytes uint8) bool {
+func (t *textIndex) equivalent(a, b int32, bytes uint8) bool {
 	if a == b {
 		return true
 	}
-	if bytes > alikeFor {
+	if bytes > maxEquivalentBytes {
 		return false
 	}
-	k := t.walking()
-	k.likeOnce.Do(k.findLike)
-	return k.like != nil && k.like[bytes][a+1] == k.like[bytes][b+1]
+	k := t.walkTables()
+	k.equivalenceOnce.Do(k.findEquivalence)
+	return k.equivalence != nil && k.equivalence[bytes][a+1] == k.equivalence[bytes][b+1]
 }
 
 // findLike numbers the states that go on alike: over no byte by their marks, over more by
 // where each byte leads (Moore 1956).
-func (k *walking) findLike() {
-	if k.steps == nil || len(k.marks) > likened {
+func (k *walkTables) findEquivalence() {
+	if k.steps == nil || len(k.marks) > maxEquivalentStates {
 		return
 	}
 	numbers, first := map[int32]int32{}, make([]int32, len(k.marks)+1)
@@ -38,19 +38,19 @@ func (k *walking) findLike() {
 		}
 		first[i+1] = numbers[mark]
 	}
-	k.like = append(k.like, first)
-	for n := len(numbers); len(k.like) <= alikeFor; {
-		last := k.like[len(k.like)-1]
-		next, more := k.refine(last)
-		if more == n {
+	k.equivalence = append(k.equivalence, first)
+	for n := len(numbers); len(k.equivalence) <= maxEquivalentBytes; {
+		last := k.equivalence[len(k.equivalence)-1]
+		next, count := k.refine(last)
+		if count == n {
 			next = last // for good
 		}
-		k.like, n = append(k.like, next), more
+		k.equivalence, n = append(k.equivalence, next), count
 	}
 }
 
 // refine returns the numbers over a byte more, and how many there are.
-func (k *walking) refine(last []int32) (next []int32, n int) {
+func (k *walkTables) refine(last []int32) (next []int32, n int) {
 	next = make([]int32, len(last))
 	numbers, key := map[string]int32{}, make([]byte, 0, 4*k.classes+4)
 	for i := range k.marks {

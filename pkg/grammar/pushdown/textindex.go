@@ -11,30 +11,30 @@ import (
 type edge = automaton.Edge
 
 // A texts is what a vocabulary knows of a DFA.
-type texts struct {
+type textIndex struct {
 	v *Vocabulary
 	textKey
-	sum   uint64 // of the DFA; 0 if limited
-	plain *texts // nil unless limited: those of the same DFA without limits
+	sum   uint64     // of the DFA; 0 if limited
+	plain *textIndex // nil unless limited: those of the same DFA without limits
 
-	cost   []int32 // tokens from each state to the end, never if there is no way
-	locals []atomic.Pointer[local]
+	cost []int32 // tokens from each state to the end, never if there is no way
+	sets []atomic.Pointer[tokenSets]
 
-	anyOnce   sync.Once
-	any       int32 // see anyText
-	walk      atomic.Pointer[walking]
-	way       []int32 // if limited: by state, characters that begin on a way of cost tokens
-	shortOnce sync.Once
-	short     *shortest
-	fillOnce  sync.Once
-	fill      []int32 // tokens that spell so many characters of a plain text
-	longest   int     // characters of the longest token that is characters alone
+	anyStateOnce sync.Once
+	anyStateID   int32 // see anyText
+	tables       atomic.Pointer[walkTables]
+	pathChars    []int32 // if limited: by state, characters that begin on a way of cost tokens
+	shortOnce    sync.Once
+	short        *shortest
+	fillOnce     sync.Once
+	fill         []int32 // tokens that spell so many characters of a plain text
+	longestToken int     // characters of the longest token that is characters alone
 
-	roomyOnce sync.Once
-	freeIn    int32 // bytes within which more than manyKeys texts end, from any state
+	unusedKeyOnce  sync.Once
+	unusedKeyBytes int32 // bytes within which more than manyKeys texts end, from any state
 
-	mu   sync.Mutex
-	ways [][]int32 // (bytes, state): texts of so many bytes from a state on, in tokens of one byte
+	mu         sync.Mutex
+	textCounts [][]int32 // (bytes, state): texts of so many bytes from a state on, in tokens of one byte
 }
 
 // distances returns how few tokens lead from each state to an accepting one, by a
@@ -66,19 +66,19 @@ func (v *Vocabulary) distances(budget *automaton.Budget, d *automaton.DFA) []int
 		sources[at[end]] = from[i]
 		at[end]++
 	}
-	cost, line := make([]int32, n), make([]int32, 0, n)
+	cost, queue := make([]int32, n), make([]int32, 0, n)
 	for i := range d.States {
 		if cost[i] = never; d.States[i].Accept {
 			cost[i] = 0
-			line = append(line, int32(i))
+			queue = append(queue, int32(i))
 		}
 	}
-	for ; len(line) > 0; line = line[1:] {
-		end := line[0]
+	for ; len(queue) > 0; queue = queue[1:] {
+		end := queue[0]
 		for _, s := range sources[heads[end]:heads[end+1]] {
 			if cost[s] == never {
 				cost[s] = cost[end] + 1
-				line = append(line, s)
+				queue = append(queue, s)
 			}
 		}
 	}
@@ -87,15 +87,15 @@ func (v *Vocabulary) distances(budget *automaton.Budget, d *automaton.DFA) []int
 
 // tried is how many nodes of the trie tokensFrom looks at where every byte is a token:
 // more would find shorter ways, and bytes alone always lead on.
-const tried = 96
+const maxTriedNodes = 96
 
 // tokensFrom calls found with the states that single tokens lead to from a state, and
 // their node, -1 for tokens of one byte. Not all are found if each byte is a token of its
 // own.
 func (v *Vocabulary) tokensFrom(state int32, edges func(state int32) []edge, found func(to, at int32)) (looked int) {
-	left, list := tried, edges(state)
+	left, list := maxTriedNodes, edges(state)
 	for _, e := range list {
-		all, some := v.bytes(e)
+		all, some := v.edgeTokens(e)
 		if !all {
 			left = max(left, len(v.nodes))
 		}
@@ -116,10 +116,10 @@ func (v *Vocabulary) tokensFrom(state int32, edges func(state int32) []edge, fou
 }
 
 // bytes reports whether all and some bytes of an edge are tokens.
-func (v *Vocabulary) bytes(e edge) (all, some bool) {
+func (v *Vocabulary) edgeTokens(e edge) (all, some bool) {
 	all = true
 	for b := int(e.Lo); b <= int(e.Hi); b++ {
-		all, some = all && v.byte1[b], some || v.byte1[b]
+		all, some = all && v.isToken[b], some || v.isToken[b]
 	}
 	return all, some
 }
@@ -153,13 +153,13 @@ func (c *costs) inText(r *run, u *rule, e *element) int32 {
 		return t.boundedCost(u.Text, e.state, e.reg)
 	}
 	if e.from >= 0 {
-		return t.fresh(r, e)
+		return t.unusedKeyCost(r, e)
 	}
 	return t.cost[e.state]
 }
 
 // textStart returns the cost of a text.
-func (c *costs) textStart(u *rule, t *texts) int32 {
+func (c *costs) textStart(u *rule, t *textIndex) int32 {
 	if u.short != nil {
 		return t.boundedCost(u.Text, 0, 0)
 	}
@@ -170,41 +170,41 @@ func (c *costs) textStart(u *rule, t *texts) int32 {
 // of its characters that are missing, and then the least of two ways to end. One is that
 // of fewest tokens, if its characters are not too many. The other is that of fewest
 // characters, of which each byte costs a token.
-func (t *texts) boundedCost(u *Text, state, chars int32) int32 {
+func (t *textIndex) boundedCost(u *Text, state, chars int32) int32 {
 	short, missing := t.shortest(), max(0, u.Min-int(chars))
-	if u.Max >= 0 && int(chars+short.chars[state]) > u.Max || missing > 0 && !short.more {
+	if u.Max >= 0 && int(chars+short.chars[state]) > u.Max || missing > 0 && !short.oneByteChars {
 		return never
 	}
 	if missing > 0 {
 		return sum(short.bytes[state], t.filling(missing))
 	}
-	if w := t.way; w != nil && t.cost[state] < short.bytes[state] && (u.Max < 0 || int(chars+w[state]) <= u.Max) {
+	if w := t.pathChars; w != nil && t.cost[state] < short.bytes[state] && (u.Max < 0 || int(chars+w[state]) <= u.Max) {
 		return t.cost[state]
 	}
 	return short.bytes[state]
 }
 
 // shortest returns how the text ends with fewest characters, over tokens of one byte.
-func (t *texts) shortest() *shortest {
-	t.shortOnce.Do(func() { t.short = newShortest(t.d, func(b byte) bool { return t.v.byte1[b] }) })
+func (t *textIndex) shortest() *shortest {
+	t.shortOnce.Do(func() { t.short = newShortest(t.d, func(b byte) bool { return t.v.isToken[b] }) })
 	return t.short
 }
 
 // fresh returns how few tokens end an extra key such that the object has no other
 // member of that key.
-func (t *texts) fresh(r *run, e *element) int32 {
-	rests := r.takenAfter(e)
-	if len(rests) == 0 || t.cost[e.state] >= never {
+func (t *textIndex) unusedKeyCost(r *run, e *element) int32 {
+	suffixes := r.takenSuffixes(e)
+	if len(suffixes) == 0 || t.cost[e.state] >= never {
 		return t.cost[e.state]
 	}
 	for length := 0; length <= len(t.d.States)+maxKey; length++ {
-		ways := t.waysOf(length, e.state)
-		for _, rest := range rests {
-			if len(rest) == length && t.matches(e.state, rest) {
-				ways--
+		free := t.textCount(length, e.state)
+		for _, suffix := range suffixes {
+			if len(suffix) == length && t.matches(e.state, suffix) {
+				free--
 			}
 		}
-		if ways > 0 {
+		if free > 0 {
 			return int32(length)
 		}
 	}
@@ -212,43 +212,43 @@ func (t *texts) fresh(r *run, e *element) int32 {
 }
 
 // manyKeys is how many keys of an object leave others free wherever there is room.
-const manyKeys = 1 << 10
+const maxTakenKeys = 1 << 10
 
 // roomy reports whether from every state a key that is free ends in the room, whatever
 // keys are taken unless they are more than manyKeys.
-func (t *texts) roomy(room int32) bool {
-	t.roomyOnce.Do(func() {
+func (t *textIndex) unusedKeyFits(room int32) bool {
+	t.unusedKeyOnce.Do(func() {
 		for i := range t.d.States {
 			if t.cost[i] >= never || t.d.States[i].Accept {
 				continue
 			}
 			length := 0
-			for length <= len(t.d.States)+maxKey && t.waysOf(length, int32(i)) <= manyKeys {
+			for length <= len(t.d.States)+maxKey && t.textCount(length, int32(i)) <= maxTakenKeys {
 				length++
 			}
-			t.freeIn = max(t.freeIn, int32(length))
+			t.unusedKeyBytes = max(t.unusedKeyBytes, int32(length))
 		}
 	})
-	return t.freeIn <= min(room, int32(len(t.d.States)+maxKey))
+	return t.unusedKeyBytes <= min(room, int32(len(t.d.States)+maxKey))
 }
 
 // maxKey bounds how much longer than the shortest a key that is free is looked for.
 const maxKey = 64
 
 // nth returns the bytes of the n-th shortest text, or never.
-func (t *texts) nth(budget *automaton.Budget, n int) int32 {
+func (t *textIndex) nthLength(budget *automaton.Budget, n int) int32 {
 	for length := 0; length <= len(t.d.States)+maxKey; length++ {
 		if budget.Spend(8*len(t.d.States), 4*len(t.d.States)) != nil {
 			break // newCosts sees it
 		}
-		if n -= int(t.waysOf(length, 0)); n <= 0 {
+		if n -= int(t.textCount(length, 0)); n <= 0 {
 			return int32(length)
 		}
 	}
 	return never
 }
 
-func (t *texts) matches(state int32, s string) bool {
+func (t *textIndex) matches(state int32, s string) bool {
 	for i := 0; i < len(s) && state >= 0; i++ {
 		state = t.d.Next(state, s[i])
 	}
@@ -256,40 +256,40 @@ func (t *texts) matches(state int32, s string) bool {
 }
 
 // manyWays is where counting ways ends: no object has as many members.
-const manyWays = 1 << 28
+const maxTextCount = 1 << 28
 
 // maxWays bounds the table of ways: of longer texts there are none that count.
-const maxWays = 1 << 17
+const maxCountEntries = 1 << 17
 
 // waysOf returns how many texts of so many bytes there are from a state on.
-func (t *texts) waysOf(length int, state int32) int32 {
-	if length > 0 && length*len(t.d.States) > maxWays {
+func (t *textIndex) textCount(length int, state int32) int32 {
+	if length > 0 && length*len(t.d.States) > maxCountEntries {
 		return 0
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for len(t.ways) <= length {
-		t.ways = append(t.ways, t.lengthen())
+	for len(t.textCounts) <= length {
+		t.textCounts = append(t.textCounts, t.countLonger())
 	}
-	return t.ways[length][state]
+	return t.textCounts[length][state]
 }
 
 // lengthen counts the texts that are a byte longer than those counted last.
-func (t *texts) lengthen() []int32 {
+func (t *textIndex) countLonger() []int32 {
 	ways := make([]int32, len(t.d.States))
 	for i := range t.d.States {
 		s := &t.d.States[i]
-		if len(t.ways) == 0 {
+		if len(t.textCounts) == 0 {
 			if s.Accept {
 				ways[i] = 1
 			}
 			continue
 		}
-		shorter, total := t.ways[len(t.ways)-1], int64(0)
+		shorter, total := t.textCounts[len(t.textCounts)-1], int64(0)
 		for _, e := range s.Edges {
-			total += int64(t.v.alone[int(e.Hi)+1]-t.v.alone[e.Lo]) * int64(shorter[e.To])
+			total += int64(t.v.byteTokens[int(e.Hi)+1]-t.v.byteTokens[e.Lo]) * int64(shorter[e.To])
 		}
-		ways[i] = int32(min(total, manyWays))
+		ways[i] = int32(min(total, maxTextCount))
 	}
 	return ways
 }

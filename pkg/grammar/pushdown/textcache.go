@@ -14,58 +14,58 @@ type textKey struct {
 }
 
 // A memory is some of the texts that a vocabulary knows.
-type memory struct {
-	byKey  map[textKey]*texts
-	bySum  map[uint64]*texts // those without limits, by the sum of their DFA
-	states int               // of those in byKey
+type textCache struct {
+	byKey  map[textKey]*textIndex
+	bySum  map[uint64]*textIndex // those without limits, by the sum of their DFA
+	states int                   // of those in byKey
 }
 
 // keptStates is how many states of automata a vocabulary remembers costs and masks of:
 // one half are those asked for last, the other those before them.
-const keptStates = 1 << 14
+const maxCachedStates = 1 << 14
 
 // text returns what v knows of a text. That of equal DFAs is one: schemas have the same
 // patterns again and again, each compiled anew.
-func (v *Vocabulary) text(key textKey) *texts { return v.textWithin(nil, key) }
+func (v *Vocabulary) textIndex(key textKey) *textIndex { return v.textIndexWithin(nil, key) }
 
 // textWithin is text within a budget. What it returns at the end of that is not kept,
 // and no costs are known of it.
-func (v *Vocabulary) textWithin(budget *automaton.Budget, key textKey) *texts {
+func (v *Vocabulary) textIndexWithin(budget *automaton.Budget, key textKey) *textIndex {
 	v.mu.Lock()
-	t := v.recall(key)
+	t := v.lookup(key)
 	v.mu.Unlock()
 	switch {
 	case t != nil:
 		return t
 	case key.limited:
-		plain := v.textWithin(budget, textKey{d: key.d})
+		plain := v.textIndexWithin(budget, textKey{d: key.d})
 		if plain.d != key.d {
-			return v.remember(key, v.textWithin(budget, textKey{plain.d, true}))
+			return v.store(key, v.textIndexWithin(budget, textKey{plain.d, true}))
 		}
-		way := plain.onWay(budget)
+		way := plain.findPathChars(budget)
 		if budget.Err() != nil {
 			return plain
 		}
-		return v.remember(key, &texts{v: v, textKey: key, plain: plain, cost: plain.cost, way: way, locals: make([]atomic.Pointer[local], len(plain.locals))})
+		return v.store(key, &textIndex{v: v, textKey: key, plain: plain, cost: plain.cost, pathChars: way, sets: make([]atomic.Pointer[tokenSets], len(plain.sets))})
 	}
 	_ = budget.Spend(4*len(key.d.States), 16*len(key.d.States)) // who has the budget sees it
 	sum := sumOf(key.d)
 	if t = v.equal(key.d, sum); t == nil {
-		t = &texts{v: v, textKey: key, sum: sum, cost: v.distances(budget, key.d), locals: make([]atomic.Pointer[local], len(key.d.States))}
+		t = &textIndex{v: v, textKey: key, sum: sum, cost: v.distances(budget, key.d), sets: make([]atomic.Pointer[tokenSets], len(key.d.States))}
 	}
 	if budget.Err() != nil {
 		return t
 	}
-	return v.remember(key, t)
+	return v.store(key, t)
 }
 
 // recall returns the texts of a key, which then are among those asked for last; nil if it
 // is not known.
-func (v *Vocabulary) recall(key textKey) *texts {
-	if t := v.last.byKey[key]; t != nil {
+func (v *Vocabulary) lookup(key textKey) *textIndex {
+	if t := v.recent.byKey[key]; t != nil {
 		return t
 	}
-	t := v.before.byKey[key]
+	t := v.older.byKey[key]
 	if t != nil {
 		v.put(key, t)
 	}
@@ -74,10 +74,10 @@ func (v *Vocabulary) recall(key textKey) *texts {
 
 // remember keeps the texts of a key, unless another has been kept meanwhile, and returns
 // those kept.
-func (v *Vocabulary) remember(key textKey, t *texts) *texts {
+func (v *Vocabulary) store(key textKey, t *textIndex) *textIndex {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if other := v.recall(key); other != nil {
+	if other := v.lookup(key); other != nil {
 		return other
 	}
 	v.put(key, t)
@@ -85,22 +85,22 @@ func (v *Vocabulary) remember(key textKey, t *texts) *texts {
 }
 
 // put has the texts of a key among those asked for last.
-func (v *Vocabulary) put(key textKey, t *texts) {
-	if v.last.states += len(t.cost); v.last.byKey == nil || v.last.states > keptStates/2 {
-		v.before = v.last // who uses those before that keeps them
-		v.last = memory{map[textKey]*texts{}, map[uint64]*texts{}, len(t.cost)}
+func (v *Vocabulary) put(key textKey, t *textIndex) {
+	if v.recent.states += len(t.cost); v.recent.byKey == nil || v.recent.states > maxCachedStates/2 {
+		v.older = v.recent // who uses those before that keeps them
+		v.recent = textCache{map[textKey]*textIndex{}, map[uint64]*textIndex{}, len(t.cost)}
 	}
-	v.last.byKey[key] = t
+	v.recent.byKey[key] = t
 	if !key.limited {
-		v.last.bySum[t.sum] = t
+		v.recent.bySum[t.sum] = t
 	}
 }
 
 // equal returns the texts of a DFA that is equal to d, nil if none is known.
-func (v *Vocabulary) equal(d *automaton.DFA, sum uint64) *texts {
+func (v *Vocabulary) equal(d *automaton.DFA, sum uint64) *textIndex {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	for _, among := range []*memory{&v.last, &v.before} {
+	for _, among := range []*textCache{&v.recent, &v.older} {
 		if t := among.bySum[sum]; t != nil && slices.EqualFunc(t.d.States, d.States, equalStates) {
 			return t
 		}
