@@ -1,26 +1,26 @@
 package pushdown
 
-// A share is what a string may use of the tokens that are left, so that those which
-// are still to come get theirs.
+// A share is the part of the remaining tokens that the current string may use, so that
+// the strings after it get their part.
 type share struct {
-	of     element // the string, as inside says
+	of     element // the string, see inContent
 	active bool
-	start  int // tokens taken before it
-	tokens int // tokens that it may have
+	start  int // tokens taken before the string
+	tokens int // tokens that the string may use
 }
 
 const (
-	// keptTokens is what is kept for each string that must still come, unless sharing
-	// what is left equally gives it less.
+	// reservedTokens is reserved for each string that must still come, unless an equal
+	// division of the remaining tokens gives it less.
 	reservedTokens = 24
-	// pulledTokens is over how many of a share's last tokens the pull grows, at most a
-	// quarter of it, and pulledBy what it grows to.
+	// The pull grows over the last pullTokens of a share, at most a quarter of it, up
+	// to maxPull.
 	pullTokens = 16
 	maxPull    = 6
 )
 
-// budget returns what ending may cost after the next token if left may be written with
-// it, and how strongly to pull towards the end of the string that is being written.
+// budget returns the most that ending may cost after the next token, if left tokens may
+// still be written, and the logit bias towards the end of the current string.
 func (m *Matcher) budget(left int) (budget int32, pull float32) {
 	budget = int32(min(left, int(never))) - 1
 	of, inside := m.inContent(m.now)

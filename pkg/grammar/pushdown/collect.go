@@ -1,12 +1,12 @@
 package pushdown
 
-// keptFrames is how many frames a run may make before it forgets those that nothing
-// returns to.
+// minCollectFrames is how many frames a run may have before it collects the unreachable
+// ones.
 const minCollectFrames = 1 << 13
 
-// collect forgets the frames and keys that now does not lead to, if there are many, and
-// has now refer to the others. It returns where each of the old frames is, nil if nothing
-// has changed.
+// collect removes the frames and keys that are unreachable from now, if there are many,
+// and renumbers those that now refers to. It returns the new index of each old frame, or
+// nil if nothing has changed.
 func (r *run) collect(now []element) (moved []int32) {
 	if len(r.frames) < r.collectAt {
 		return nil
@@ -17,7 +17,7 @@ func (r *run) collect(now []element) (moved []int32) {
 		mark(&now[i])
 	}
 	frames[0], used[0] = true, true
-	for i := len(frames) - 1; i > 0; i-- { // what a frame refers to was made before it
+	for i := len(frames) - 1; i > 0; i-- { // a frame refers only to earlier ones
 		if frames[i] {
 			mark(&r.frames[i].element)
 		}
@@ -43,8 +43,8 @@ func (r *run) collect(now []element) (moved []int32) {
 	return moved
 }
 
-// moveFrames keeps some frames, with their keys where they are now, and returns where
-// each is.
+// moveFrames removes the frames that are not kept, renumbers the keys of the others, and
+// returns the new index of each frame.
 func (r *run) moveFrames(kept []bool, keys []int32) (moved []int32) {
 	moved = make([]int32, len(kept))
 	old := r.frames

@@ -1,20 +1,20 @@
 package pushdown
 
-// A finding is what a walk from a state finds, to become a local. It may begin with the
-// local of another state; then the walk tells where that is not right.
+// A setBuilder collects the token sets of a state during a walk through the trie. It may
+// start from the sets of another state; then the walk visits only the differences.
 type setBuilder struct {
 	t        *textIndex
 	maxChars int32
-	byBucket [][]uint64 // tokens after which the text goes on, by the index of their cost
+	byBucket [][]uint64 // tokens after which the text continues, by the index of their cost in bucketCosts
 	endNodes []endNode  // where the text may end
 
-	base        *tokenSets // nil: nothing is known
-	invalid     []uint64   // tokens of which it is not right
-	nextEndNode int        // its places before this one are in places, or not right
+	base        *tokenSets // sets of another state, or nil
+	invalid     []uint64   // tokens that base has and this state may not have
+	nextEndNode int        // base's endNodes before this one are copied or invalid
 }
 
-// newLocal finds what a state takes: by a walk through all that it takes, or by what it
-// takes otherwise than another state of which that is known.
+// newTokenSets computes the sets of a state, by a walk through the whole trie or from
+// the sets of a state that differs little.
 func (t *textIndex) newTokenSets(state int32) *tokenSets {
 	if other, from := t.closestState(state); from != nil {
 		return t.derive(state, other, from)
@@ -24,8 +24,8 @@ func (t *textIndex) newTokenSets(state int32) *tokenSets {
 	return b.build()
 }
 
-// derive returns the local of a state from that of another one. States of a pattern that
-// may match anywhere, and those that count, differ in few tokens.
+// derive computes the sets of a state from those of another one. States of a pattern
+// that may match anywhere, and states that count, differ in few tokens.
 func (t *textIndex) derive(state, other int32, from *tokenSets) *tokenSets {
 	b := &setBuilder{t: t, byBucket: make([][]uint64, len(t.walkTables().bucketCosts))}
 	b.base, b.invalid, b.maxChars = from, make([]uint64, t.v.bitsetWords()), int32(from.maxChars)
@@ -34,7 +34,7 @@ func (t *textIndex) derive(state, other int32, from *tokenSets) *tokenSets {
 	return b.build()
 }
 
-// local returns the local of what was found.
+// build returns the collected sets.
 func (b *setBuilder) build() *tokenSets {
 	l := &tokenSets{maxChars: int(b.maxChars), endNodes: b.endNodes, buckets: b.buckets(), byMaxChars: map[int]*set{}}
 	for _, p := range l.endNodes {
@@ -45,11 +45,11 @@ func (b *setBuilder) build() *tokenSets {
 	return l
 }
 
-// nearTried is how many states near looks at.
+// maxCompared bounds the states that closestState looks at.
 const maxCompared = 64
 
-// near returns the state whose local is known and differs least from that of a state, as
-// far as is seen; nil if it differs in most of the trie.
+// closestState returns, among the states with known sets that it looks at, the one that
+// differs least from a state, and its sets; nil if every one differs in most of the trie.
 func (t *textIndex) closestState(state int32) (other int32, l *tokenSets) {
 	if t.walkTables().steps == nil {
 		return 0, nil
@@ -71,7 +71,7 @@ func (t *textIndex) closestState(state int32) (other int32, l *tokenSets) {
 	return other, l
 }
 
-// apart returns about how many nodes two states do not take alike, by the first byte.
+// differingNodes estimates, by the first byte, in how many nodes two states differ.
 func (t *textIndex) differingNodes(a, b int32) (nodes int) {
 	k := t.walkTables()
 	for class, size := range k.firsts { // higher nodes too: most of what is below is not that high
@@ -82,10 +82,9 @@ func (t *textIndex) differingNodes(a, b int32) (nodes int) {
 	return nodes
 }
 
-// compare walks where a state goes on otherwise than another one, whose local f begins
-// with.
+// compare visits the nodes where a state differs from another one, the base of into.
 func (t *textIndex) compare(state, other int32, into *setBuilder) {
-	type pair struct{ to, chars, other, others int32 } // of both states
+	type pair struct{ to, chars, other, others int32 } // to and chars belong to the state, other and others to the other one
 	var path [longest + 1]pair
 	path[0] = pair{to: state, other: other}
 	k := t.walkTables()
@@ -111,7 +110,7 @@ func (t *textIndex) compare(state, other int32, into *setBuilder) {
 	}
 }
 
-// nodes takes up nodes that a state takes.
+// add adds the tokens and end nodes of nodes that the state reaches.
 func (b *setBuilder) add(nodes []visitedNode) {
 	v, marks := b.t.v, b.t.walkTables().marks
 	for _, x := range nodes {
@@ -133,7 +132,8 @@ func (b *setBuilder) add(nodes []visitedNode) {
 	}
 }
 
-// drop forgets what the other local has of nodes; what it has before them is right.
+// invalidate discards what base has at the nodes from at to end, and copies its end
+// nodes before them.
 func (b *setBuilder) invalidate(at, end int32) {
 	places := b.base.endNodes
 	for ; b.nextEndNode < len(places) && places[b.nextEndNode].node < end; b.nextEndNode++ {
@@ -148,8 +148,8 @@ func (b *setBuilder) invalidate(at, end int32) {
 	}
 }
 
-// inside returns the tokens after which the text goes on: what was found, and what the
-// other local has but for what is gone.
+// buckets returns the tokens after which the text continues: the collected ones, and
+// those of base that are not invalid.
 func (b *setBuilder) buckets() (list []costBucket) {
 	var base []costBucket
 	if b.base != nil {

@@ -2,17 +2,16 @@ package pushdown
 
 import "encoding/binary"
 
-// alikeFor is over how many bytes states are looked at for whether they go on alike: of
-// Llama 3's trie all but a twentieth of the nodes have no more below them.
+// maxEquivalentBytes is the longest suffix over which states are compared. In Llama 3's
+// trie, all but a twentieth of the nodes have no more bytes below them.
 const maxEquivalentBytes = 8
 
-// likened is up to how many states are compared: it takes about a
-// microsecond a state.
+// maxEquivalentStates bounds the states that are compared: each takes about a microsecond.
 const maxEquivalentStates = 1 << 13
 
-// alike reports that two states, of which -1 is none, go on alike over so many bytes:
-// where the text may end, what it costs to end, and where characters begin. It may miss
-// some that do.
+// equivalent reports whether two states, -1 for none, behave the same over the next
+// bytes: where the text may end, what it costs to end, and where characters begin. It may
+// return false for states that do.
 func (t *textIndex) equivalent(a, b int32, bytes uint8) bool {
 	if a == b {
 		return true
@@ -25,8 +24,8 @@ func (t *textIndex) equivalent(a, b int32, bytes uint8) bool {
 	return k.equivalence != nil && k.equivalence[bytes][a+1] == k.equivalence[bytes][b+1]
 }
 
-// findLike numbers the states that go on alike: over no byte by their marks, over more by
-// where each byte leads (Moore 1956).
+// findEquivalence numbers the equivalence classes of states: over no byte by their marks,
+// over one byte more by where each byte leads (Moore 1956).
 func (k *walkTables) findEquivalence() {
 	if k.steps == nil || len(k.marks) > maxEquivalentStates {
 		return
@@ -43,13 +42,13 @@ func (k *walkTables) findEquivalence() {
 		last := k.equivalence[len(k.equivalence)-1]
 		next, count := k.refine(last)
 		if count == n {
-			next = last // for good
+			next = last // a fixed point
 		}
 		k.equivalence, n = append(k.equivalence, next), count
 	}
 }
 
-// refine returns the numbers over a byte more, and how many there are.
+// refine returns the class numbers over one byte more, and how many there are.
 func (k *walkTables) refine(last []int32) (next []int32, n int) {
 	next = make([]int32, len(last))
 	numbers, key := map[string]int32{}, make([]byte, 0, 4*k.classes+4)

@@ -6,12 +6,12 @@ import (
 	"glossa/pkg/grammar/automaton"
 )
 
-// maxFilling is up to how many characters the fewest tokens that spell them are known.
-// More begin with the longest tokens.
+// maxFilling bounds the table of the fewest tokens for a number of characters. Longer
+// texts begin with the longest tokens.
 const maxFilling = 1 << 12
 
-// filling returns how few tokens spell exactly so many characters of a plain text, of
-// which one is always a token.
+// filling returns the fewest tokens that spell exactly chars characters of a plain text.
+// Some single character is always a token.
 func (t *textIndex) filling(chars int) int32 {
 	t.fillOnce.Do(t.findFilling)
 	tokens := 0
@@ -23,7 +23,7 @@ func (t *textIndex) filling(chars int) int32 {
 
 func (t *textIndex) findFilling() {
 	content := t.d.Next(0, '"')
-	var has [longest + 1]bool // a token has so many characters
+	var has [longest + 1]bool // whether a token has so many characters
 	has[1] = true
 	t.visit(content, func(list []visitedNode) {
 		for _, x := range list {
@@ -50,8 +50,8 @@ func (t *textIndex) findFilling() {
 	}
 }
 
-// onWay returns how many characters begin on a way of fewest tokens from each state to
-// the end, the fewest of such ways as far as they are known.
+// findPathChars returns, by state, the characters that begin on a path of fewest tokens to
+// the end: the fewest of the paths that tokensFrom finds.
 func (t *textIndex) findPathChars(budget *automaton.Budget) []int32 {
 	chars, order := make([]int32, len(t.cost)), make([]int32, 0, len(t.cost))
 	for i, cost := range t.cost {
@@ -76,14 +76,14 @@ func (t *textIndex) findPathChars(budget *automaton.Budget) []int32 {
 			chars[from] = min(chars[from], begun+chars[to])
 		})
 		if budget.Spend(16+looked+8*read, 8) != nil {
-			break // who has the budget sees it
+			break // the budget's owner reports it
 		}
 	}
 	return chars
 }
 
-// begun returns how many characters begin with the token of a node from a state to
-// another, the fewest of tokens of one byte for -1; and how many bytes it looked at.
+// charsBegun returns how many characters begin in a node's token between two states, and
+// how many bytes it looked at. For node -1 it returns the fewest of tokens of one byte.
 func (t *textIndex) charsBegun(from, to, at int32) (chars int32, looked int) {
 	if at < 0 {
 		chars, _ = begins(&t.d.States[from], to, func(b byte) bool { return t.v.isToken[b] })

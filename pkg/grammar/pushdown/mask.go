@@ -1,26 +1,26 @@
 package pushdown
 
-// A Mask tells which tokens may come next.
+// A Mask is the set of tokens that may come next.
 type Mask struct {
-	Bits  []uint64 // a bit a token (vocabulary); valid until the next call of Mask
-	Count int      // of them
+	Bits  []uint64 // one bit per token (vocabulary); valid until the next call of Mask
+	Count int      // of the set bits
 
-	// Cut tells that the form would allow the tokens of Over too, but not so many tokens
-	// as they need to end.
+	// Cut reports that the grammar also allows the tokens of Over, but ending after them
+	// needs more tokens than are left.
 	Cut  bool
 	Over []uint64
 
-	// Closers, unless nil, are the tokens that bring the end nearer. Near the end of its
-	// share of the budget a string is pulled there: Pull is added to their logits.
+	// Closers, unless nil, are the tokens that reduce the cost of ending. Pull is a bias for
+	// their logits, so that a string ends near the end of its share of the budget.
 	Closers []uint64
 	Pull    float32
 }
 
 // Mask returns the tokens allowed if left tokens may still be written, the next one
-// included: those that the form allows and after which it can end in time. There is one
-// at least if left is not less than Cost.
+// included: those that the grammar allows and after which the text can end in time. The
+// mask has at least one token if left is not less than Cost.
 func (m *Matcher) Mask(left int) *Mask {
-	defer m.run.forget(len(m.run.frames), len(m.run.used)) // what no text has come to
+	defer m.run.forget(len(m.run.frames), len(m.run.used)) // the speculative ones
 	m.run.markSafe(m.now)
 	budget, pull := m.budget(left)
 	k := &m.mask
@@ -64,7 +64,8 @@ func (m *Matcher) fill(budget int32) {
 	}
 }
 
-// fillKey fills a mask for an extra key or in a unique item alone, as that shuts tokens out, and adds it.
+// fillKey computes a separate mask for one element in an extra key or a unique item, since
+// that excludes tokens, and adds it to the mask.
 func (m *Matcher) fillKey(e *element, budget int32) bool {
 	if m.keyScratch == nil {
 		m.keyScratch = make([]uint64, 2*len(m.mask.Bits))
@@ -87,7 +88,7 @@ func (m *Matcher) fillKey(e *element, budget int32) bool {
 	return ok
 }
 
-// wipe makes the mask empty, unless something is in it.
+// clearStale empties the mask if it is left from the last call.
 func (m *Matcher) clearStale() {
 	if m.stale {
 		clear(m.mask.Bits)
@@ -106,7 +107,7 @@ func (m *Matcher) addSet(s *set) {
 	s.addTo(m.mask.Bits)
 }
 
-// cutOff returns the set of what the budget shuts out.
+// overBits returns the set of the tokens that the budget excludes.
 func (m *Matcher) overBits() []uint64 {
 	if !m.cut {
 		clear(m.over)
@@ -115,7 +116,7 @@ func (m *Matcher) overBits() []uint64 {
 	return m.over
 }
 
-// allow sets the bits of ids if they fit.
+// allow adds ids to the mask if cost fits in the budget, and else to those it excludes.
 func (m *Matcher) allow(ids []int32, cost, budget int32) {
 	bits := m.mask.Bits
 	if cost > budget {
@@ -129,13 +130,14 @@ func (m *Matcher) allow(ids []int32, cost, budget int32) {
 	}
 }
 
-// A level is where the walk through the trie is, after so many bytes.
+// A trieDepth holds the elements that a walk through the trie has reached at one depth:
+// after as many bytes of a token.
 type trieDepth struct {
 	elements  []element
 	nextBytes byteSet // bytes that may come next
 }
 
-// walkTrie goes through the trie as far as elements can follow.
+// walkTrie visits the trie as far as the elements can read.
 func (m *Matcher) walkTrie(from []element, budget int32) {
 	v, r, length := m.c.v, m.run, len(m.run.text)
 	m.enterDepth(0, from, true)
@@ -147,7 +149,7 @@ func (m *Matcher) walkTrie(from []element, budget int32) {
 	r.text = r.text[:length]
 }
 
-// walkNodes goes through a subtree of the trie, whose top is at level 0.
+// walkNodes visits a subtree of the trie whose top has depth 0.
 func (m *Matcher) walkNodes(top int32, length int, budget int32) {
 	v, r := m.c.v, m.run
 	for at, end := top, top+int32(v.nodes[top].size); at < end; {
@@ -165,7 +167,8 @@ func (m *Matcher) walkNodes(top int32, length int, budget int32) {
 	}
 }
 
-// descend goes from the level of a node to the next; false if nothing follows.
+// descend reads the byte of a node and enters the next depth. It reports whether any
+// element is left.
 func (m *Matcher) descend(now []element, n *node) bool {
 	r := m.run
 	if m.walkWork > maxWalk {

@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// wideState is from how many bytes on the masks of a state are kept.
+// manyBytes is how many bytes a state must read for its token sets to be cached.
 const manyBytes = 8
 
-// fillText sets the bits of an element in a text from what is kept of its state; false
-// if nothing is kept of it, or not for so little that is left.
+// fillText adds the tokens of an element in a text, from the cached sets of its state. It
+// returns false if the state has none, or if they do not apply.
 func (m *Matcher) fillText(e *element, budget int32) bool {
 	u := &m.c.m.rules[e.rule]
 	if u.Text == nil {
 		return false
 	}
 	t := m.c.costs.texts[e.rule]
-	if !t.readsManyBytes(e.state) || m.run.frames[e.stack].cost >= never { // tokens that go beyond the text may cost less
+	if !t.readsManyBytes(e.state) || m.run.frames[e.stack].cost >= never { // tokens that extend past the text may cost less
 		return false
 	}
 	item := m.run.frames[e.stack].itemFrame != 0
@@ -29,7 +29,7 @@ func (m *Matcher) fillText(e *element, budget int32) bool {
 	}
 	l, costAfter := t.tokenSets(e.state), m.run.frames[e.stack].cost
 	room := budget - costAfter
-	minChars, maxChars := 0, -1 // characters that may come
+	minChars, maxChars := 0, -1 // bounds of the characters that may follow
 	if u.Text.Counted {
 		minChars = max(0, u.Text.Min-int(e.reg))
 		if u.Text.Max >= 0 && int(e.reg)+l.maxChars+int(t.shortest().maxChars) > u.Text.Max {
@@ -57,7 +57,7 @@ func (m *Matcher) fillText(e *element, budget int32) bool {
 	return true
 }
 
-// wide reports whether a state takes many bytes, or leads by one to a state that does.
+// readsManyBytes reports whether a state, or the only one it leads to, reads many bytes.
 func (t *textIndex) readsManyBytes(state int32) bool {
 	many := func(s int32) bool {
 		n := 0
@@ -70,8 +70,8 @@ func (t *textIndex) readsManyBytes(state int32) bool {
 	return many(state) || len(edges) == 1 && many(edges[0].To)
 }
 
-// exitsFor returns what follows in tokens after the text, nil if nothing may; false if
-// there is too much for a trie.
+// suffixTrieFor returns the trie of the tokens that extend past the text, nil if nothing
+// may follow it, and false if there are too many for a trie.
 func (m *Matcher) suffixTrieFor(t *textIndex, l *tokenSets, e *element) (*suffixTrie, bool) {
 	if m.run.frames[e.stack].rule == ended && e.from < 0 {
 		return nil, true
@@ -79,8 +79,8 @@ func (m *Matcher) suffixTrieFor(t *textIndex, l *tokenSets, e *element) (*suffix
 	return t.suffixTrie(l)
 }
 
-// fillInside sets the tokens that stay in the text, of at most so many characters unless
-// that is negative: then all fit.
+// fillInside adds the tokens after which the text continues, with at most maxChars
+// characters unless that is negative.
 func (m *Matcher) fillInside(t *textIndex, l *tokenSets, state, room int32, maxChars int) {
 	if maxChars >= 0 {
 		m.addSet(t.innerWithin(l, state, maxChars))
@@ -100,11 +100,11 @@ func (m *Matcher) fillInside(t *textIndex, l *tokenSets, state, room int32, maxC
 	}
 }
 
-// fillEach sets those of insiders after which ending the text fits, which have most
-// characters at most, unless that is negative.
+// fillEach adds the inner tokens after which ending the text fits in room, with at most
+// maxChars characters unless that is negative.
 func (m *Matcher) fillEach(t *textIndex, u *Text, e *element, tokens []innerToken, room int32, maxChars int) {
 	m.clearStale()
-	bytes := t.shortest().bytes // as many tokens are enough
+	bytes := t.shortest().bytes // upper bounds of the tokens to the end
 	for _, x := range tokens {
 		if maxChars >= 0 && int(x.totalChars) > maxChars {
 			break
@@ -122,7 +122,7 @@ func (m *Matcher) fillEach(t *textIndex, u *Text, e *element, tokens []innerToke
 	}
 }
 
-// fillEnds sets the tokens that end with the text.
+// fillEnds adds the tokens that end exactly where the text does.
 func (m *Matcher) fillEnds(tokens []endingToken, costAfter, budget int32, minChars, maxChars int) {
 	bits := m.mask.Bits
 	if costAfter > budget {
@@ -139,17 +139,18 @@ func fits(chars int32, minChars, maxChars int) bool {
 	return int(chars) >= minChars && (maxChars < 0 || int(chars) <= maxChars)
 }
 
-// walkExits sets the tokens in which the text ends and what called its rule goes on.
+// walkSuffixes adds the tokens that extend past the end of the text, if the elements after
+// the text can read their suffixes.
 func (m *Matcher) walkSuffixes(x *suffixTrie, e *element, budget int32, minChars, maxChars int) {
 	r, length, item := m.run, len(m.run.text), m.run.frames[e.stack].itemFrame != 0
 	defer func() { r.text = r.text[:length] }()
 	r.resetOut()
 	if e.from >= 0 {
 		back := r.frames[e.stack].element
-		back.used = r.use("", back.used) // it does not ask for its keys before the next
+		back.used = r.use("", back.used) // its keys matter only to the next one
 		r.add(back)
 	} else {
-		r.skipUnique = item // whose end is in none of these texts
+		r.skipUnique = item // the item's text is not known here
 		r.leave(e.stack)
 	}
 	defer func() { r.skipUnique = false }()
@@ -162,7 +163,7 @@ func (m *Matcher) walkSuffixes(x *suffixTrie, e *element, budget int32, minChars
 			at += int(n.size)
 			continue
 		}
-		if (e.from >= 0 || item) && anyKeyBegun(m.depths[n.depth+1].elements) { // whose object may have this one
+		if (e.from >= 0 || item) && anyKeyBegun(m.depths[n.depth+1].elements) { // its object may have this key already
 			m.allowSubtree(x, at, e, length, budget)
 			at += int(n.size)
 			continue
@@ -188,14 +189,14 @@ func anyKeyBegun(now []element) bool {
 	return slices.ContainsFunc(now, func(e element) bool { return e.from >= 0 })
 }
 
-// eachExit sets the tokens of a subtree, which have two keys, one by one.
+// allowSubtree checks the tokens of a subtree, which begin a second key, one by one.
 func (m *Matcher) allowSubtree(x *suffixTrie, top int, e *element, length int, budget int32) {
 	for at := top; at < top+int(x.nodes[top].size); at++ {
 		m.allowEach(x.tokens(&x.nodes[at]), e, length, budget)
 	}
 }
 
-// eachOf sets the tokens of a list, one by one.
+// allowEach checks the tokens of a list one by one, from e on.
 func (m *Matcher) allowEach(list []endingToken, e *element, length int, budget int32) {
 	r, blind := m.run, m.run.skipUnique
 	for _, ending := range list {
@@ -209,14 +210,14 @@ func (m *Matcher) allowEach(list []endingToken, e *element, length int, budget i
 	r.skipUnique = blind
 }
 
-// shutTaken takes out of the mask, which has tokens of an extra key alone, those that
-// end it as a key that its object has, and those after which ending it as another one
-// does not fit in the room.
+// excludeTaken removes from the mask, which has only tokens of an extra key, those that
+// complete a key that its object has already, and those after which no unused key fits in
+// room.
 func (m *Matcher) excludeTaken(t *textIndex, e *element, room int32) {
 	v := m.c.v
 	suffixes := slices.Clone(m.run.takenSuffixes(e))
 	exact := len(suffixes) > 0 && !(len(suffixes) <= maxTakenKeys && t.unusedKeyFits(room))
-	seen := map[int32]bool{} // nodes: many keys begin alike
+	seen := map[int32]bool{} // nodes; many keys have a common prefix
 	for _, suffix := range suffixes {
 		if exact {
 			m.excludePrefixes(t, e, suffix, room, seen)
@@ -234,8 +235,8 @@ func (m *Matcher) excludeTaken(t *textIndex, e *element, room int32) {
 	}
 }
 
-// shutBefore looks again at the tokens that the rest of a taken key begins with, but
-// for those seen before.
+// excludePrefixes checks again the tokens that are prefixes of the rest of a taken key,
+// except those seen before.
 func (m *Matcher) excludePrefixes(t *textIndex, e *element, suffix string, room int32, seen map[int32]bool) {
 	r, length := m.run, len(m.run.text)
 	defer func() { r.text = r.text[:length] }()
@@ -257,7 +258,8 @@ func (m *Matcher) excludePrefixes(t *textIndex, e *element, suffix string, room 
 	}
 }
 
-// shut takes out a token after which ending the text costs more than there is room for.
+// exclude removes a token from the mask if cost, that of ending the text after it, does
+// not fit in room.
 func (m *Matcher) exclude(id, cost, room int32) {
 	if cost <= room {
 		return

@@ -15,8 +15,8 @@ type Constraint struct {
 	costs *costs
 }
 
-// Bind finds out how few tokens of v each place of m needs. A machine whose texts the
-// tokens cannot spell is an error that names the first character at fault.
+// Bind computes how many tokens of v each state of m needs to end. If the tokens cannot
+// spell any text of m, the error names the first missing character.
 func Bind(m *Machine, v *Vocabulary) (*Constraint, error) { return BindWithin(nil, m, v) }
 
 // BindWithin is [Bind] within a budget.
@@ -32,10 +32,11 @@ func BindWithin(budget *automaton.Budget, m *Machine, v *Vocabulary) (*Constrain
 	return c, nil
 }
 
-// Min is how many tokens suffice for the shortest text.
+// Min returns how many tokens suffice for the shortest text.
 func (c *Constraint) Min() int { return int(c.costs.start[c.m.start]) }
 
-// unspelled names the first character of a shortest text that no token has.
+// unspelled returns an error with the first character of a shortest text that no token
+// contains.
 func (c *Constraint) unspelled(budget *automaton.Budget) error {
 	text, err := c.m.shortestText(budget)
 	if err != nil {
@@ -65,7 +66,7 @@ func (m *Machine) shortestText(budget *automaton.Budget) (string, error) {
 	return c.Start().end()
 }
 
-// end takes tokens that cost least until the text is whole.
+// end takes tokens of least cost until the text is complete, and returns the text.
 func (m *Matcher) end() (string, error) {
 	for !m.Accepts() {
 		mask := m.Mask(m.Cost())
@@ -86,16 +87,16 @@ type Matcher struct {
 	now   []element
 	cost  int32
 	taken int  // tokens
-	free  bool // the last of them was content of a string
+	free  bool // the last token was content of a string
 
 	share      share
 	mask       Mask
-	over       []uint64    // tokens that the budget shuts out, if cut
-	cut, stale bool        // blank: the mask has not been begun
-	depths     []trieDepth // of the walk through the trie
+	over       []uint64    // tokens that the budget excludes, if cut
+	cut, stale bool        // stale: the mask is from the last call
+	depths     []trieDepth // stack of the walk through the trie
 	others     []element   // scratch of fill
 	keyScratch []uint64    // scratch of fillKey
-	walkWork   int         // elements looked at for this mask
+	walkWork   int         // elements visited for this mask
 	walk       []element
 	spare      []element
 }
@@ -109,7 +110,7 @@ func (c *Constraint) Start() *Matcher {
 	return m
 }
 
-// Cost is how many tokens suffice to end from here.
+// Cost returns how many tokens suffice to end from here.
 func (m *Matcher) Cost() int { return int(m.cost) }
 
 // Accepts reports whether the text may end here.
@@ -120,14 +121,14 @@ func (m *Matcher) Complete() bool {
 	return !slices.ContainsFunc(m.now, func(e element) bool { return e.rule != ended })
 }
 
-// Free reports whether the last token taken was content of a string, and no more.
+// Free reports whether the last token taken was entirely content of a string.
 func (m *Matcher) Free() bool { return m.free }
 
-// Text returns what was read. It is valid until the next call.
+// Text returns the text so far. It is valid until the next call.
 func (m *Matcher) Text() []byte { return m.run.text }
 
-// Take moves on by a token. false means that the form does not allow it here; then
-// nothing has changed.
+// Take reads a token. It returns false, and changes nothing, if the grammar does not allow
+// the token here.
 func (m *Matcher) Take(token int) bool {
 	if token < 0 || token >= len(m.c.v.tokens) || m.c.v.tokens[token] == "" {
 		return false
@@ -159,8 +160,8 @@ func (m *Matcher) Take(token int) bool {
 	return true
 }
 
-// move reads a byte and returns the elements after it that can still end. They are
-// valid until the next call but one.
+// move reads a byte and returns the elements after it; after the last byte, only those
+// that can still end. The result is valid until the second call after this one.
 func (m *Matcher) move(from []element, b byte, last bool) []element {
 	r := m.run
 	r.resetOut()
@@ -173,13 +174,13 @@ func (m *Matcher) move(from []element, b byte, last bool) []element {
 	return m.spare
 }
 
-// idle reports that an element cannot read a byte and is not the end.
+// idle reports whether an element cannot read a byte and is not the end.
 func (m *Matcher) idle(e *element) bool {
 	return e.rule != ended && m.c.m.rules[e.rule].Proc != nil && len(m.c.m.rules[e.rule].Proc.States[e.state].Edges) == 0
 }
 
-// inside returns the value without a longest text that is being written, if there is
-// one way to go on and it is in its content.
+// inContent returns the value without a longest text that is being written, if there is
+// only one element and it is in the value's content.
 func (m *Matcher) inContent(now []element) (of element, ok bool) {
 	if len(now) != 1 || now[0].rule == ended {
 		return of, false
@@ -191,8 +192,8 @@ func (m *Matcher) inContent(now []element) (of element, ok bool) {
 	return element{rule: now[0].rule, stack: now[0].stack}, true
 }
 
-// Forced returns the text that must come next, "" if there is a choice. It ends where
-// the text may end.
+// Forced returns the text that must come next, or "" if there is a choice. It stops where
+// the whole text may end.
 func (m *Matcher) Forced() string {
 	r, now, length := m.run, m.now, len(m.run.text)
 	defer func() { r.text = r.text[:length] }()
@@ -217,10 +218,10 @@ func (m *Matcher) Forced() string {
 	return string(forced)
 }
 
-// maxForced is how many bytes are looked ahead.
+// maxForced bounds the bytes of a forced text.
 const maxForced = 1 << 12
 
-// only returns the one byte that may come next, if there is one.
+// onlyByte returns the one byte that may come next, if there is exactly one.
 func (m *Matcher) onlyByte(now []element) (b byte, ok bool) {
 	first := m.run.nextBytes(now)
 	if n := count(first[:]); n != 1 {

@@ -2,7 +2,7 @@ package pushdown
 
 import "math/bits"
 
-// bytes is a set of bytes.
+// A byteSet is a set of bytes.
 type byteSet [4]uint64
 
 func (s *byteSet) add(b byte)      { s[b>>6] |= 1 << (b & 63) }
@@ -18,8 +18,8 @@ func (s *byteSet) addEdges(edges []edge) {
 
 func lowest(w uint64) int { return bits.TrailingZeros64(w) }
 
-// firsts returns the bytes that elements may take: some that they refuse after all may
-// be among them.
+// nextBytes returns the bytes that elements may read next. It may include bytes that
+// they reject.
 func (r *run) nextBytes(elements []element) (s byteSet) {
 	for i := range elements {
 		e := &elements[i]

@@ -2,16 +2,16 @@ package pushdown
 
 import "glossa/pkg/grammar/automaton"
 
-// An objectCosts is what it costs to write an object.
+// objectCosts holds the costs of the parts of an object.
 type objectCosts struct {
-	keys              [][]int32 // (member, byte): from there to the colon, that included
-	firstKey, nextKey []int32   // of a member's key with the bracket or comma before it
-	extra             []int32   // of an Extra kind's key that is free, at most, and its colon
-	afterMember       [][]int32 // (members that are missing to Min, next of Props): after a value, before any extra
-	afterExtra        [][]int32 // (extra members for Lead, members that are missing to Min): after an extra member
+	keys              [][]int32 // (member, byte): from that byte through the colon
+	firstKey, nextKey []int32   // by member: its key with the bracket or comma before it
+	extra             []int32   // by kind of Extra: at most, an unused key and its colon
+	afterMember       [][]int32 // (members missing to Min, next of Props): after a value, before any extra member
+	afterExtra        [][]int32 // (extra members for Lead, members missing to Min): after an extra member
 }
 
-// spellKeys finds out what the keys cost.
+// spellKeys computes the costs of the keys.
 func (c *costs) spellKeys(u *rule) *objectCosts {
 	n, t := len(u.Object.Props), u.object
 	bytes, rest := 0, (1+max(0, u.Object.Min))*(n+1)
@@ -19,7 +19,7 @@ func (c *costs) spellKeys(u *rule) *objectCosts {
 		bytes += len(key)
 	}
 	if c.budget.Spend(16*bytes+rest, 8*bytes+64*n+4*rest) != nil {
-		return nil // newCosts sees it
+		return nil // newCosts reports it
 	}
 	o := &objectCosts{keys: make([][]int32, n), firstKey: make([]int32, n), nextKey: make([]int32, n)}
 	for i, key := range t.keys {
@@ -38,11 +38,11 @@ func (c *costs) spellKeys(u *rule) *objectCosts {
 	o.extra = make([]int32, len(u.Object.Extra))
 	for i, x := range u.Object.Extra {
 		o.extra[i] = never
-		need := u.Object.Min // extra members before and with it
+		need := u.Object.Min // extra members up to and including it
 		if lo, _ := u.Object.Kinds(len(u.Object.Lead)); i < lo {
 			need = 1 + u.Object.Shared(i, func(id ID) *automaton.DFA { return c.m.rules[id].Text.DFA })
 		}
-		if need > 0 { // else it needs not be written
+		if need > 0 { // otherwise it is never required
 			t := c.v.textIndexWithin(c.budget, textKey{d: c.m.rules[x.Key].Text.DFA})
 			o.extra[i] = sum(t.nthLength(c.budget, u.ownKeys(t)+need), c.byteCost(':'))
 		}
@@ -50,7 +50,7 @@ func (c *costs) spellKeys(u *rule) *objectCosts {
 	return o
 }
 
-// ownKeys returns how many members of an object's own have a key among some texts.
+// ownKeys returns how many of the object's Props have a key among some texts.
 func (u *rule) ownKeys(t *textIndex) (n int) {
 	for _, key := range u.object.keys {
 		if t.matches(0, key[:len(key)-1]) {
@@ -60,13 +60,13 @@ func (u *rule) ownKeys(t *textIndex) (n int) {
 	return n
 }
 
-// lead returns the cost of a key with a byte before it.
+// prefixedKeyCost returns the cost of a key with a byte before it.
 func (c *costs) prefixedKeyCost(text string, key []int32) int32 {
 	return c.v.spellOne(text, append([]int32{never}, key...))
 }
 
-// objectStart sets what the rest costs after each member, from the last, and returns
-// the cost of the whole.
+// objectStart sets the cost after each member, from the last one backwards, and returns
+// the cost of the whole object.
 func (c *costs) objectStart(u *rule, o *objectCosts) int32 {
 	n := int32(len(u.Object.Props))
 	leads := len(u.Object.Lead)
@@ -96,12 +96,12 @@ func (c *costs) objectStart(u *rule, o *objectCosts) int32 {
 	return least
 }
 
-// firstMember returns the cost of an object that begins with one of Props, of which
-// missing are wanted.
+// firstMember returns the cost of an object that begins with one of Props, if it needs
+// at least missing members.
 func (c *costs) firstMember(u *rule, o *objectCosts, missing int) int32 {
 	least, first, last := never, int32(0), u.object.required[0]
 	if missing == 0 {
-		first = last // what may be left out is not needed before it, and there may be no room
+		first = last // optional members before it are not needed, and may not fit
 	}
 	for i := first; i <= last && int(i) < len(o.firstKey); i++ {
 		least = min(least, c.member(u, o, i, missing, o.firstKey))
@@ -109,12 +109,12 @@ func (c *costs) firstMember(u *rule, o *objectCosts, missing int) int32 {
 	return least
 }
 
-// nextMember returns the cost after a value of one of Props from i on and all that
-// follows, if from the next on it costs later; missing members are wanted.
+// nextMember returns the cost, after a value, of one of Props from i on and everything after
+// it. later is the cost from i+1 on, and missing is how many members are still needed.
 func (c *costs) nextMember(u *rule, o *objectCosts, i int32, missing int, later int32) int32 {
 	switch n, required := int32(len(o.nextKey)), u.object.required[i]; {
 	case i == n || missing == 0 && required == n:
-		return never // what may be left out is not needed
+		return never // optional members are not needed
 	case i == required:
 		return c.member(u, o, i, missing, o.nextKey)
 	case missing == 0:
@@ -123,13 +123,13 @@ func (c *costs) nextMember(u *rule, o *objectCosts, i int32, missing int, later 
 	return min(later, c.member(u, o, i, missing, o.nextKey))
 }
 
-// member returns the cost of a member of Props whose key with what comes before it costs
-// lead, and all that follows.
+// member returns the cost of member i of Props and everything after it. lead has the costs
+// of the keys with the byte before them.
 func (c *costs) member(u *rule, o *objectCosts, i int32, missing int, lead []int32) int32 {
 	return sum(lead[i], c.start[u.Object.Props[i].Value], o.afterMember[max(0, missing-1)][i+1])
 }
 
-// nextExtra returns the cost of an extra member and all that follows.
+// nextExtra returns the cost of an extra member and everything after it.
 func (c *costs) nextExtra(u *rule, o *objectCosts, i int32, missing int, lead int32) int32 {
 	if missing == 0 && u.Object.Lead == nil || u.object.needs[i] > 0 {
 		return never
@@ -137,7 +137,8 @@ func (c *costs) nextExtra(u *rule, o *objectCosts, i int32, missing int, lead in
 	return c.anyExtra(u, o, missing, 0, lead)
 }
 
-// anyExtra returns the cost of an extra member after some for Lead, and all that follows.
+// anyExtra returns the cost of an extra member after leading ones of Lead, and everything
+// after it.
 func (c *costs) anyExtra(u *rule, o *objectCosts, missing, leading int, lead int32) int32 {
 	least := never
 	lo, hi := u.Object.Kinds(leading)
@@ -184,8 +185,8 @@ func (c *costs) inKey(r *run, u *rule, o *objectCosts, e *element, node int32, m
 
 // --- open values ---
 
-// opensOf returns how many values without a longest text a rule must have, by what is
-// known of those that it calls.
+// openValuesOf returns how many values without a longest text a rule must have, given the
+// counts of the rules that it calls.
 func (c *costs) openValuesOf(id ID) (n int32) {
 	switch r := &c.m.rules[id]; {
 	case r.Text != nil:
@@ -205,7 +206,7 @@ func (c *costs) openValuesOf(id ID) (n int32) {
 	return min(n, maxOpenValues)
 }
 
-// manyOpen bounds the count of open values.
+// maxOpenValues caps the count of open values.
 const maxOpenValues = 1 << 10
 
 func (c *costs) openInArray(a *Array, from int32) (n int32) {
@@ -228,8 +229,8 @@ func (c *costs) openInObject(u *rule, from int32) (n int32) {
 	return n
 }
 
-// opens returns how many open values must still come in the rule of an element that a
-// called rule returns to.
+// openValuesAfter returns how many open values must still come in the rule of an element
+// after the called rule returns to it.
 func (c *costs) openValuesAfter(r *run, e *element) int32 {
 	switch u := &c.m.rules[e.rule]; {
 	case u.Array != nil:

@@ -7,29 +7,29 @@ import (
 	"glossa/pkg/grammar/automaton"
 )
 
-// A textKey tells texts apart. In those that are limited characters are bounded.
+// A textKey identifies a textIndex. limited: the text's characters are bounded.
 type textKey struct {
 	d       *automaton.DFA
 	limited bool
 }
 
-// A memory is some of the texts that a vocabulary knows.
+// A textCache is one of the two generations of a vocabulary's indexes.
 type textCache struct {
 	byKey  map[textKey]*textIndex
-	bySum  map[uint64]*textIndex // those without limits, by the sum of their DFA
+	bySum  map[uint64]*textIndex // those without limits, by the hash of their DFA
 	states int                   // of those in byKey
 }
 
-// keptStates is how many states of automata a vocabulary remembers costs and masks of:
-// one half are those asked for last, the other those before them.
+// maxCachedStates bounds the states of the automata that a vocabulary keeps an index of:
+// one half for the recent generation, one for the older.
 const maxCachedStates = 1 << 14
 
-// text returns what v knows of a text. That of equal DFAs is one: schemas have the same
-// patterns again and again, each compiled anew.
+// textIndex returns the index of a key. Equal DFAs share one: schemas repeat the same
+// patterns, and each is compiled anew.
 func (v *Vocabulary) textIndex(key textKey) *textIndex { return v.textIndexWithin(nil, key) }
 
-// textWithin is text within a budget. What it returns at the end of that is not kept,
-// and no costs are known of it.
+// textIndexWithin is textIndex within a budget. Once the budget is exhausted, the index
+// that it returns has no costs and is not cached.
 func (v *Vocabulary) textIndexWithin(budget *automaton.Budget, key textKey) *textIndex {
 	v.mu.Lock()
 	t := v.lookup(key)
@@ -48,7 +48,7 @@ func (v *Vocabulary) textIndexWithin(budget *automaton.Budget, key textKey) *tex
 		}
 		return v.store(key, &textIndex{v: v, textKey: key, plain: plain, cost: plain.cost, pathChars: way, sets: make([]atomic.Pointer[tokenSets], len(plain.sets))})
 	}
-	_ = budget.Spend(4*len(key.d.States), 16*len(key.d.States)) // who has the budget sees it
+	_ = budget.Spend(4*len(key.d.States), 16*len(key.d.States)) // the budget's owner reports it
 	sum := sumOf(key.d)
 	if t = v.equal(key.d, sum); t == nil {
 		t = &textIndex{v: v, textKey: key, sum: sum, cost: v.distances(budget, key.d), sets: make([]atomic.Pointer[tokenSets], len(key.d.States))}
@@ -59,8 +59,8 @@ func (v *Vocabulary) textIndexWithin(budget *automaton.Budget, key textKey) *tex
 	return v.store(key, t)
 }
 
-// recall returns the texts of a key, which then are among those asked for last; nil if it
-// is not known.
+// lookup returns the index of a key and moves it to the recent generation; nil if the
+// key is not cached.
 func (v *Vocabulary) lookup(key textKey) *textIndex {
 	if t := v.recent.byKey[key]; t != nil {
 		return t
@@ -72,8 +72,8 @@ func (v *Vocabulary) lookup(key textKey) *textIndex {
 	return t
 }
 
-// remember keeps the texts of a key, unless another has been kept meanwhile, and returns
-// those kept.
+// store caches the index of a key, unless another has been cached meanwhile, and returns
+// the cached one.
 func (v *Vocabulary) store(key textKey, t *textIndex) *textIndex {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -84,10 +84,10 @@ func (v *Vocabulary) store(key textKey, t *textIndex) *textIndex {
 	return t
 }
 
-// put has the texts of a key among those asked for last.
+// put adds the index of a key to the recent generation.
 func (v *Vocabulary) put(key textKey, t *textIndex) {
 	if v.recent.states += len(t.cost); v.recent.byKey == nil || v.recent.states > maxCachedStates/2 {
-		v.older = v.recent // who uses those before that keeps them
+		v.older = v.recent // the generation before that is dropped
 		v.recent = textCache{map[textKey]*textIndex{}, map[uint64]*textIndex{}, len(t.cost)}
 	}
 	v.recent.byKey[key] = t
@@ -96,7 +96,7 @@ func (v *Vocabulary) put(key textKey, t *textIndex) {
 	}
 }
 
-// equal returns the texts of a DFA that is equal to d, nil if none is known.
+// equal returns the cached index of a DFA that is equal to d, or nil.
 func (v *Vocabulary) equal(d *automaton.DFA, sum uint64) *textIndex {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -112,7 +112,7 @@ func equalStates(a, b automaton.State) bool {
 	return a.Accept == b.Accept && a.Content == b.Content && slices.Equal(a.Edges, b.Edges)
 }
 
-// sumOf returns a number that equal DFAs share: a polynomial of what they consist of.
+// sumOf returns a polynomial hash of a DFA's states and edges.
 func sumOf(d *automaton.DFA) (sum uint64) {
 	const point = 0x9e3779b97f4a7c15
 	for i := range d.States {

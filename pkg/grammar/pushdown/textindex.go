@@ -10,39 +10,40 @@ import (
 
 type edge = automaton.Edge
 
-// A texts is what a vocabulary knows of a DFA.
+// A textIndex holds what a vocabulary has computed for a DFA: costs, token sets and
+// tables.
 type textIndex struct {
 	v *Vocabulary
 	textKey
 	sum   uint64     // of the DFA; 0 if limited
-	plain *textIndex // nil unless limited: those of the same DFA without limits
+	plain *textIndex // if limited: the index of the same DFA without limits
 
-	cost []int32 // tokens from each state to the end, never if there is no way
+	cost []int32 // by state: tokens to the end; never if it cannot be reached
 	sets []atomic.Pointer[tokenSets]
 
 	anyStateOnce sync.Once
-	anyStateID   int32 // see anyText
+	anyStateID   int32 // see anyState
 	tables       atomic.Pointer[walkTables]
-	pathChars    []int32 // if limited: by state, characters that begin on a way of cost tokens
+	pathChars    []int32 // if limited, by state: characters that begin on a path of cost tokens
 	shortOnce    sync.Once
 	short        *shortest
 	fillOnce     sync.Once
-	fill         []int32 // tokens that spell so many characters of a plain text
-	longestToken int     // characters of the longest token that is characters alone
+	fill         []int32 // by characters: the fewest tokens that spell as many of a plain text
+	longestToken int     // characters of the longest token that consists of characters
 
 	unusedKeyOnce  sync.Once
-	unusedKeyBytes int32 // bytes within which more than manyKeys texts end, from any state
+	unusedKeyBytes int32 // from any state, more than maxTakenKeys texts end within so many bytes
 
 	mu         sync.Mutex
-	textCounts [][]int32 // (bytes, state): texts of so many bytes from a state on, in tokens of one byte
+	textCounts [][]int32 // (bytes, state): texts of so many bytes from a state, in tokens of one byte
 }
 
-// distances returns how few tokens lead from each state to an accepting one, by a
-// search backwards from those.
+// distances returns, by state, the fewest tokens that lead to an accepting state: a
+// breadth-first search backwards from the accepting states.
 func (v *Vocabulary) distances(budget *automaton.Budget, d *automaton.DFA) []int32 {
 	n := len(d.States)
 	from, to := make([]int32, 0, 4*n), make([]int32, 0, 4*n)
-	heads := make([]int32, n+1) // of each state's moves that lead there
+	heads := make([]int32, n+1) // by target state: where its moves begin
 	for i := range d.States {
 		seen := len(to)
 		looked := v.tokensFrom(int32(i), func(at int32) []edge { return d.States[at].Edges }, func(end, _ int32) {
@@ -55,7 +56,7 @@ func (v *Vocabulary) distances(budget *automaton.Budget, d *automaton.DFA) []int
 			heads[end+1]++
 		})
 		if budget.Spend(4+looked, 32+12*(len(to)-seen)) != nil {
-			return slices.Repeat([]int32{never}, n) // who has the budget sees it
+			return slices.Repeat([]int32{never}, n) // the budget's owner reports it
 		}
 	}
 	for i := range n {
@@ -85,13 +86,13 @@ func (v *Vocabulary) distances(budget *automaton.Budget, d *automaton.DFA) []int
 	return cost
 }
 
-// tried is how many nodes of the trie tokensFrom looks at where every byte is a token:
-// more would find shorter ways, and bytes alone always lead on.
+// maxTriedNodes bounds the nodes of the trie that tokensFrom visits if every byte is a
+// token. Single bytes always lead on; more nodes would only find shorter paths.
 const maxTriedNodes = 96
 
-// tokensFrom calls found with the states that single tokens lead to from a state, and
-// their node, -1 for tokens of one byte. Not all are found if each byte is a token of its
-// own.
+// tokensFrom calls found with each state that a single token leads to from a state, and
+// the token's node: -1 for tokens of one byte. It does not find all of them if each byte
+// is a token.
 func (v *Vocabulary) tokensFrom(state int32, edges func(state int32) []edge, found func(to, at int32)) (looked int) {
 	left, list := maxTriedNodes, edges(state)
 	for _, e := range list {
@@ -115,7 +116,7 @@ func (v *Vocabulary) tokensFrom(state int32, edges func(state int32) []edge, fou
 	return looked + len(list) + most - left
 }
 
-// bytes reports whether all and some bytes of an edge are tokens.
+// edgeTokens reports whether all, and whether some, bytes of an edge are tokens.
 func (v *Vocabulary) edgeTokens(e edge) (all, some bool) {
 	all = true
 	for b := int(e.Lo); b <= int(e.Hi); b++ {
@@ -124,7 +125,7 @@ func (v *Vocabulary) edgeTokens(e edge) (all, some bool) {
 	return all, some
 }
 
-// walkTokens goes through the subtree of a node, whose byte has led to a state.
+// walkTokens visits the subtree of a node whose byte has led to a state.
 func (v *Vocabulary) walkTokens(top, state int32, edges func(int32) []edge, found func(to, at int32), left int) int {
 	var states [longest + 1]int32
 	states[v.nodes[top].depth] = state
@@ -166,10 +167,10 @@ func (c *costs) textStart(u *rule, t *textIndex) int32 {
 	return t.cost[0]
 }
 
-// boundedCost returns the cost of a text whose characters are bounded, after some: that
-// of its characters that are missing, and then the least of two ways to end. One is that
-// of fewest tokens, if its characters are not too many. The other is that of fewest
-// characters, of which each byte costs a token.
+// boundedCost returns the cost of a text whose characters are bounded, after chars of
+// them. It is the cost of the missing characters, and then of the cheaper of two paths to
+// the end: the path of fewest tokens, if it does not have too many characters, or the path
+// of fewest characters, where each byte costs a token.
 func (t *textIndex) boundedCost(u *Text, state, chars int32) int32 {
 	short, missing := t.shortest(), max(0, u.Min-int(chars))
 	if u.Max >= 0 && int(chars+short.chars[state]) > u.Max || missing > 0 && !short.oneByteChars {
@@ -184,14 +185,14 @@ func (t *textIndex) boundedCost(u *Text, state, chars int32) int32 {
 	return short.bytes[state]
 }
 
-// shortest returns how the text ends with fewest characters, over tokens of one byte.
+// shortest returns the paths of fewest characters to the end, over tokens of one byte.
 func (t *textIndex) shortest() *shortest {
 	t.shortOnce.Do(func() { t.short = newShortest(t.d, func(b byte) bool { return t.v.isToken[b] }) })
 	return t.short
 }
 
-// fresh returns how few tokens end an extra key such that the object has no other
-// member of that key.
+// unusedKeyCost returns the fewest tokens that complete an extra key that the object
+// does not have yet.
 func (t *textIndex) unusedKeyCost(r *run, e *element) int32 {
 	suffixes := r.takenSuffixes(e)
 	if len(suffixes) == 0 || t.cost[e.state] >= never {
@@ -211,11 +212,11 @@ func (t *textIndex) unusedKeyCost(r *run, e *element) int32 {
 	return never
 }
 
-// manyKeys is how many keys of an object leave others free wherever there is room.
+// maxTakenKeys is how many keys of an object unusedKeyFits accounts for.
 const maxTakenKeys = 1 << 10
 
-// roomy reports whether from every state a key that is free ends in the room, whatever
-// keys are taken unless they are more than manyKeys.
+// unusedKeyFits reports whether from every state some unused key ends within room
+// tokens, whichever keys are taken, as long as they are at most maxTakenKeys.
 func (t *textIndex) unusedKeyFits(room int32) bool {
 	t.unusedKeyOnce.Do(func() {
 		for i := range t.d.States {
@@ -232,14 +233,14 @@ func (t *textIndex) unusedKeyFits(room int32) bool {
 	return t.unusedKeyBytes <= min(room, int32(len(t.d.States)+maxKey))
 }
 
-// maxKey bounds how much longer than the shortest a key that is free is looked for.
+// maxKey bounds how many bytes longer than the DFA's states an unused key may be.
 const maxKey = 64
 
-// nth returns the bytes of the n-th shortest text, or never.
+// nthLength returns the length in bytes of the n-th shortest text, or never.
 func (t *textIndex) nthLength(budget *automaton.Budget, n int) int32 {
 	for length := 0; length <= len(t.d.States)+maxKey; length++ {
 		if budget.Spend(8*len(t.d.States), 4*len(t.d.States)) != nil {
-			break // newCosts sees it
+			break // newCosts reports it
 		}
 		if n -= int(t.textCount(length, 0)); n <= 0 {
 			return int32(length)
@@ -255,13 +256,13 @@ func (t *textIndex) matches(state int32, s string) bool {
 	return state >= 0 && t.d.States[state].Accept
 }
 
-// manyWays is where counting ways ends: no object has as many members.
+// maxTextCount caps a count of texts: no object has as many members.
 const maxTextCount = 1 << 28
 
-// maxWays bounds the table of ways: of longer texts there are none that count.
+// maxCountEntries bounds the table of counts. Longer texts count as zero.
 const maxCountEntries = 1 << 17
 
-// waysOf returns how many texts of so many bytes there are from a state on.
+// textCount returns how many texts of length bytes there are from a state.
 func (t *textIndex) textCount(length int, state int32) int32 {
 	if length > 0 && length*len(t.d.States) > maxCountEntries {
 		return 0
@@ -274,7 +275,7 @@ func (t *textIndex) textCount(length int, state int32) int32 {
 	return t.textCounts[length][state]
 }
 
-// lengthen counts the texts that are a byte longer than those counted last.
+// countLonger returns the counts of the texts one byte longer than the last ones.
 func (t *textIndex) countLonger() []int32 {
 	ways := make([]int32, len(t.d.States))
 	for i := range t.d.States {

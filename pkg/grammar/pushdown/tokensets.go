@@ -8,42 +8,43 @@ import (
 	"glossa/pkg/grammar/automaton"
 )
 
-// A local is which tokens a state of a DFA takes, whoever called its rule: those after
-// which the text goes on, by what it costs to end then, and those in which it ends.
+// tokenSets holds the tokens that a state of a DFA allows, whatever called its rule. The
+// tokens after which the text continues are grouped by the cost of ending then; the tokens
+// in which the text ends are listed.
 type tokenSets struct {
 	buckets []costBucket
 	ending  []endingToken // tokens that end with the text
 
-	maxChars        int          // none of these tokens has more characters
-	endNodes        []endNode    // where the text may end
-	innerByChars    []innerToken // nil before it is asked for
+	maxChars        int          // the most characters of these tokens
+	endNodes        []endNode    // where the text may end, in the order of the trie
+	innerByChars    []innerToken // nil before the first use
 	mu              sync.Mutex
 	byMaxChars      map[int]*set
-	suffixes        *suffixTrie // nil before it is asked for
+	suffixes        *suffixTrie // nil before the first use
 	tooManySuffixes bool        // exits
 }
 
-// A grade is the tokens after which ending costs so much, or less.
+// A costBucket is the set of tokens after which ending costs at most cost.
 type costBucket struct {
 	cost int32
 	set
 }
 
-// An exit is a token and how many characters of the text it has before the text ends.
+// An endingToken is a token in which the text ends, possibly before the token does.
 type endingToken struct {
 	token  int32
-	chars  int32
-	suffix string // what follows in the token
+	chars  int32  // of the text, before it ends
+	suffix string // the token's bytes after the end of the text
 }
 
-// local returns what is known of a state.
+// tokenSets returns the sets of a state. It computes them on the first call.
 func (t *textIndex) tokenSets(state int32) *tokenSets {
 	if l := t.sets[state].Load(); l != nil {
 		return l
 	}
 	var l *tokenSets
 	switch {
-	case t.plain != nil: // what there is by characters is kept apart
+	case t.plain != nil: // only the sets by characters differ
 		l = t.plain.tokenSets(state)
 		l = &tokenSets{buckets: l.buckets, ending: l.ending, endNodes: l.endNodes, maxChars: l.maxChars, byMaxChars: map[int]*set{}}
 	case state == t.anyState():
@@ -54,14 +55,15 @@ func (t *textIndex) tokenSets(state int32) *tokenSets {
 		l = t.newTokenSets(state)
 	}
 	if !t.sets[state].CompareAndSwap(nil, l) {
-		return l // made twice: who was first is kept
+		return l // computed twice: the first one is kept
 	}
 	t.v.addToCache(l.memory(t.limited), func() { t.sets[state].CompareAndSwap(l, nil) })
 	return l
 }
 
-// anyText returns the state from which any text in canonical form may follow, -1 if there
-// is none. Patterns that may match anywhere have it, and its local is found once for all.
+// anyState returns the state after which any text in canonical form may follow, or -1.
+// Patterns that may match anywhere have such a state. Its sets are computed once for all
+// DFAs.
 func (t *textIndex) anyState() int32 {
 	t.anyStateOnce.Do(func() {
 		keys, content := t.v.keyIndex()
@@ -75,7 +77,8 @@ func (t *textIndex) anyState() int32 {
 	return t.anyStateID
 }
 
-// anyText returns the texts of keys, always the same, and their state within quotes.
+// keyIndex returns the index of [automaton.Key], always the same one, and the state
+// within the quotes.
 func (v *Vocabulary) keyIndex() (keys *textIndex, content int32) {
 	v.keysOnce.Do(func() { v.keys = v.textIndex(textKey{d: automaton.Key()}) })
 	return v.keys, v.keys.d.Next(0, '"')
@@ -86,7 +89,7 @@ func (v *Vocabulary) anyTokenSets() *tokenSets {
 	return keys.tokenSets(content)
 }
 
-// same reports whether two states of automata go on alike, by a walk through both.
+// isomorphic reports whether two automata are the same from the given states on.
 func isomorphic(a *automaton.DFA, s int32, b *automaton.DFA, q int32) bool {
 	if !sameLabels(&a.States[s], &b.States[q]) {
 		return false
@@ -111,22 +114,22 @@ func isomorphic(a *automaton.DFA, s int32, b *automaton.DFA, q int32) bool {
 	return true
 }
 
-// similar reports whether states are equal but for where their edges lead.
+// sameLabels reports whether two states are equal except for the targets of their edges.
 func sameLabels(x, y *automaton.State) bool {
 	return x.Accept == y.Accept && x.Content == y.Content &&
 		slices.EqualFunc(x.Edges, y.Edges, func(e, f edge) bool { return e.Lo == f.Lo && e.Hi == f.Hi })
 }
 
-// A kept is something that a vocabulary keeps for its texts, and how it is forgotten.
+// A cacheEntry is a computed table that a vocabulary caches, with the function that evicts it.
 type cacheEntry struct {
 	bytes int
 	evict func()
 }
 
-// maxKept is how many bytes a vocabulary keeps of locals, and of what walks need.
+// maxCacheBytes bounds the token sets and walk tables that a vocabulary caches.
 const maxCacheBytes = 48 << 20
 
-// keep counts what is kept, and forgets the oldest of what is too much.
+// addToCache counts an entry, and evicts the oldest ones if the cache is too large.
 func (v *Vocabulary) addToCache(bytes int, forget func()) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -140,8 +143,8 @@ func (v *Vocabulary) addToCache(bytes int, forget func()) {
 	}
 }
 
-// bytes is about how much memory a local takes, with the exits and the insiders that may
-// come. One that is limited has the sets of another.
+// memory estimates the bytes of l. If limited, l shares its buckets with another one,
+// and counts its list of inner tokens instead.
 func (l *tokenSets) memory(limited bool) int {
 	n := 40*len(l.ending) + 96*len(l.endNodes)
 	if last := len(l.buckets) - 1; limited && last >= 0 {
@@ -153,7 +156,7 @@ func (l *tokenSets) memory(limited bool) int {
 	return n
 }
 
-// union adds b to a and returns a; b itself if a is nil.
+// union adds b to a and returns a. If a is nil, it returns b itself.
 func union(a, b []uint64) []uint64 {
 	if a == nil {
 		return b
@@ -164,11 +167,11 @@ func union(a, b []uint64) []uint64 {
 	return a
 }
 
-// An insider is a token that stays inside a text that is limited, with the state that it
-// leads to. Its characters are those too that must still come after its own.
+// An innerToken is a token after which a limited text continues, with the state that it
+// leads to. totalChars is ownChars plus the fewest characters that must follow.
 type innerToken struct{ token, totalChars, ownChars, state int32 }
 
-// insiders returns the tokens that stay inside, those of fewest characters first.
+// innerTokens returns the inner tokens of a state, by ascending totalChars.
 func (t *textIndex) innerTokens(l *tokenSets, state int32) []innerToken {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -192,10 +195,10 @@ func (t *textIndex) innerTokens(l *tokenSets, state int32) []innerToken {
 	return l.innerByChars
 }
 
-// maxWithin is how many sets by characters a local keeps.
+// maxCharSets is how many sets by characters a tokenSets keeps.
 const maxCharSets = 32
 
-// atMost returns the tokens that stay inside and have at most so many characters.
+// innerWithin returns the inner tokens with a totalChars of at most chars.
 func (t *textIndex) innerWithin(l *tokenSets, state int32, chars int) *set {
 	insiders := t.innerTokens(l, state)
 	l.mu.Lock()
@@ -217,24 +220,25 @@ func (t *textIndex) innerWithin(l *tokenSets, state int32, chars int) *set {
 	return &packed
 }
 
-// A place is a node of the trie where the text may end, after so many characters.
+// An endNode is a node of the trie where the text may end, after chars characters.
 type endNode struct{ node, chars int32 }
 
-// exits are the tokens within which a text ends, by what follows in them, in a trie.
+// A suffixTrie holds the tokens within which a text ends, in a trie of their suffixes: the
+// bytes after the end of the text.
 type suffixTrie struct {
-	nodes []node // as in a Vocabulary, their tokens in list
+	nodes []node // as in a Vocabulary; their tokens are in list
 	list  []endingToken
 }
 
-// of returns the exits of a node.
+// tokens returns the tokens whose suffix ends at a node.
 func (x *suffixTrie) tokens(n *node) []endingToken { return x.list[n.first : n.first+uint32(n.tokens)] }
 
-// maxExits is how many places of tokens the trie may have: where a text may end after
-// almost every byte there are more, and it is no use. A node counts as many.
+// maxSuffixes bounds the suffixes in a trie. A text that may end after almost every byte
+// has more, and a trie would not help it. A node's count of tokens is as wide.
 const maxSuffixes = 1<<16 - 1
 
-// exitsOf returns the trie of what follows in tokens after a text; false if there is too
-// much for one.
+// suffixTrie returns the trie of the suffixes after a text, or false if there are too
+// many of them.
 func (t *textIndex) suffixTrie(l *tokenSets) (*suffixTrie, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -252,7 +256,7 @@ func (t *textIndex) newSuffixTrie(places []endNode) *suffixTrie {
 			continue // nothing follows
 		}
 		depth := int(v.nodes[end.node].depth) + 1
-		ids := v.ids[v.firstOf(end.node):] // they are in the order of the trie
+		ids := v.ids[v.firstOf(end.node):] // in the order of the trie
 		prefix := v.tokens[ids[0]][:depth]
 		for _, id := range ids {
 			token := v.tokens[id]
