@@ -8,21 +8,21 @@ import (
 	"glossa/pkg/grammar/automaton"
 )
 
-// A Machine is a program made ready to run. It is safe for concurrent use.
+// A Machine is a program prepared to run. It is safe for concurrent use.
 type Machine struct {
 	rules       []rule
 	start       ID
-	dead        []bool // rules that nothing matches
-	maxElements int    // that may be open at once
+	dead        []bool // by rule: it matches nothing
+	maxElements int    // bound of the elements of a run
 
-	// By New alone:
+	// Only during New:
 	budget     *automaton.Budget
 	shortestOf map[*automaton.DFA]*shortest
 	finiteOf   map[*automaton.DFA]bool
-	size       int // of the rules: how many others they call, and states
+	size       int // of the rules: the calls and states of all
 }
 
-// A rule is a rule of the program with what its steps need to know.
+// A rule is a rule of the program with data prepared for its steps.
 type rule struct {
 	Rule
 	object    *object   // if Object is set
@@ -30,8 +30,8 @@ type rule struct {
 	short     *shortest // Text: nil unless its characters are bounded
 }
 
-// New makes a program ready. A program that nothing matches, and one with a rule that
-// calls itself before a byte was read, are errors.
+// New prepares a program. It returns an error for a program that matches nothing and for
+// one with left recursion: a rule that calls itself before a byte is read.
 func New(p *Program) (*Machine, error) { return NewWithin(nil, p) }
 
 // NewWithin is [New] within a budget.
@@ -120,34 +120,34 @@ func (m *Machine) add(id ID, r *Rule) error {
 	return nil
 }
 
-// finite reports whether a DFA has no cycle.
+// finite reports whether a DFA has no cycle. It caches the result.
 func (m *Machine) finite(d *automaton.DFA) bool {
 	is, ok := m.finiteOf[d]
 	if !ok {
-		_ = m.budget.Spend(4*len(d.States), 8*len(d.States)) // New sees it
+		_ = m.budget.Spend(4*len(d.States), 8*len(d.States)) // New reports it
 		is = finite(d)
 		m.finiteOf[d] = is
 	}
 	return is
 }
 
-// pass counts a look at all rules, and reports whether the budget has an end yet to come.
+// spendPass spends the cost of one pass over all rules, and reports whether the budget is
+// not exhausted.
 func (m *Machine) spendPass() bool { return m.budget.Spend(4*m.size, m.size) == nil }
 
-// shortest returns how a DFA of strings ends with fewest characters.
+// shortest returns the paths of fewest characters to the end of a DFA of strings.
 func (m *Machine) shortest(d *automaton.DFA) *shortest {
 	if m.shortestOf[d] == nil {
-		_ = m.budget.Spend(100*len(d.States), 80*len(d.States)) // New sees it
+		_ = m.budget.Spend(100*len(d.States), 80*len(d.States)) // New reports it
 		m.shortestOf[d] = newShortest(d, func(byte) bool { return true })
 	}
 	return m.shortestOf[d]
 }
 
-// maxMissing bounds the table of what missing members cost.
+// maxMissing bounds the table of the costs of missing members.
 const maxMissing = 1 << 18
 
-// shortText is how many characters a bounded string may have and not be counted among
-// those that can take up a budget.
+// shortText is the greatest bound of a string that gets no share of the token budget.
 const shortText = 16
 
 // calls lists the rules that r calls.
@@ -209,8 +209,8 @@ func finite(d *automaton.DFA) bool {
 	return true
 }
 
-// checkRecursion refuses left recursion: a cycle of rules that are entered one from
-// the other before a byte is read.
+// checkRecursion returns an error for left recursion: a cycle of rules, each of which the
+// one before enters before a byte is read.
 func (m *Machine) checkRecursion() error {
 	first, nullable := m.firstCalls(), m.nullable()
 	state := make([]uint8, len(m.rules)) // 0 new, 1 on the path, 2 done
@@ -245,7 +245,8 @@ func (m *Machine) checkRecursion() error {
 	return nil
 }
 
-// entered returns what lists the rules that a rule enters before a byte is read.
+// firstCalls returns a memoized function that lists the rules that a rule enters before a
+// byte is read.
 func (m *Machine) firstCalls() func(id ID, nullable []bool) []ID {
 	memo := make([][]ID, len(m.rules))
 	known := make([]bool, len(m.rules))
@@ -263,8 +264,8 @@ func (m *Machine) firstCalls() func(id ID, nullable []bool) []ID {
 	}
 }
 
-// early lists the rules that p enters before a byte is read, and tells whether it may
-// return before one.
+// firstCallsOf lists the rules that p enters before a byte is read, and reports whether p
+// may return before one.
 func firstCallsOf(p *Proc, nullable []bool) (list []ID, empty bool) {
 	seen := make([]bool, len(p.States))
 	for todo := []int32{0}; len(todo) > 0; {
@@ -286,7 +287,7 @@ func firstCallsOf(p *Proc, nullable []bool) (list []ID, empty bool) {
 	return list, empty
 }
 
-// nullable tells which rules match the empty text.
+// nullable reports, by rule, whether it matches the empty text.
 func (m *Machine) nullable() []bool {
 	nullable := make([]bool, len(m.rules))
 	for changed := true; changed && m.spendPass(); {

@@ -2,24 +2,23 @@ package pushdown
 
 import "slices"
 
-// An element is one of the ways in which what was read can go on: a place in a rule,
-// and who called it. The set of them is the whole state of a run.
+// An element is one of the alternatives in which the text so far can continue: a position
+// in a rule and the stack of its callers. The set of elements is the whole state of a run.
 type element struct {
-	rule  ID    // ended: the whole text was read
-	state int32 // of a DFA or a Proc; where in an array or object, see below
+	rule  ID    // ended: the text is complete
+	state int32 // of a DFA or a Proc; the position in an array or object, see below
 	reg   int32 // Text: characters read; Array: items begun; Object: the next of Props; unique Proc, in a frame: the rule of the item
 	count int32 // Object: members begun
 	used  int32 // Object: its extra keys, unique Array or Proc: its items; an index of run.used
-	from  int32 // where in run.text began: Text: the extra key; unique Array or Proc, in a frame: the item; else -1
+	from  int32 // where in run.text it began: Text: the extra key; unique Array or Proc, in a frame: the item; else -1
 	stack int32 // index of run.frames
 }
 
 // ended is the rule of the element after the last byte.
 const ended ID = -1
 
-// Where an element is in an array or object. In the key of an object's own member its
-// state is inKey plus the node of the trie; after the key of Extra kind e it is
-// afterExtra-e and expects a colon.
+// Positions in an array or object. In a key of Props, the state is inKey plus the node of
+// the trie of keys. After a key of Extra kind e it is afterExtra-e, and a colon follows.
 const (
 	atStart    int32 = 0 // before the bracket
 	atFirst    int32 = 1 // after it
@@ -29,60 +28,60 @@ const (
 	afterExtra int32 = -1
 )
 
-// A frame is where a rule returns to.
+// A frame is the element that a called rule returns to.
 type frame struct {
-	element          // with the stack below it
+	element          // with the stack of its callers
 	cost       int32 // tokens that suffice from here to the end, if costs are known
-	openValues int32 // values without a longest text that are still to come, if costs are known
-	itemFrame  int32 // index of the nearest frame from here down that a unique array's item returns to; 0: none
-	safe       bool  // that item can become none of those before it any more
+	openValues int32 // values without a longest text that must still come, if costs are known
+	itemFrame  int32 // index of the nearest frame, from here down, that a unique array's item returns to; 0: none
+	safe       bool  // that item differs from those before it, however it continues
 }
 
-// A usedKey is an extra key of an object, quoted, or an item of a unique array, as it is
-// written.
+// A usedKey is a quoted extra key of an object, or an item of a unique array as it is
+// written, in a linked list.
 type usedKey struct {
 	key      string
 	previous int32 // 0: none
 }
 
-// A run holds what elements refer to. Frames and keys are found again, not made anew,
-// so that equal elements are equal as values.
+// A run holds the frames and keys that elements refer to. Equal frames and keys have the
+// same index, so that equal elements are equal as values.
 type run struct {
 	m     *Machine
-	costs *costs // nil: every way is open, whatever it costs
+	costs *costs // nil: elements are kept whatever they cost
 
 	frames     []frame
 	frameIndex map[element]int32
 	used       []usedKey
 	keyIndex   map[usedKey]int32
-	text       []byte   // that was read; keys refer to it
+	text       []byte   // read so far; element.from is an offset in it
 	suffixes   []string // scratch of takenAfter
 	out        []element
-	outSet     map[element]struct{} // those of out, if they are many
-	work       int                  // since begun: elements looked at
-	byte       byte                 // that is being read
-	skipUnique bool                 // what ends is unknown: unique items are not compared
-	values     map[string]*value    // of unique items
-	collectAt  int                  // frames from which on collect does something
+	outSet     map[element]struct{} // the elements of out, if they are many
+	work       int                  // elements visited since resetOut
+	byte       byte                 // being read
+	skipUnique bool                 // the text of an item is unknown: unique items are not compared
+	values     map[string]*value    // by text: parsed unique items
+	collectAt  int                  // number of frames from which collect removes some
 }
 
 const (
-	// maxElements is how many ways may be open at once, and waysEach more for each of the
-	// widest choice of rules, up to maxChoice in all. Those of ambiguous grammars grow with every
-	// byte: the others are given up, so that what is left is not all that matches, and
-	// ending may turn out to cost more than it did.
+	// maxElements bounds the elements of a run, plus elementsPerChoice for each rule of the
+	// widest choice, at most maxChoiceElements more. In ambiguous grammars the elements
+	// grow with every byte. The ones beyond the bound are dropped: then the run accepts
+	// fewer texts than the grammar, and the cost of ending may grow.
 	maxElements       = 512
 	maxChoiceElements = 1 << 16
 	elementsPerChoice = 4
-	// fewElements is up to how many are looked through one by one.
+	// linearElements is the most elements that are searched linearly.
 	linearElements = 32
-	// maxWork bounds the elements looked at for one byte, and maxWalk for one mask: a
+	// maxWork bounds the elements visited for one byte, and maxWalk those for one mask: a
 	// tenth of a second.
 	maxWork = 1 << 19
 	maxWalk = 1 << 21
 )
 
-// full reports that no further way may be opened.
+// atLimit reports whether no further element may be added.
 func (r *run) atLimit() bool { return len(r.out) >= r.m.maxElements || r.work > maxWork }
 
 func newRun(m *Machine, c *costs) *run {
@@ -91,14 +90,14 @@ func newRun(m *Machine, c *costs) *run {
 	return r
 }
 
-// begin returns the elements before the first byte.
+// begin returns the elements before the first byte is read.
 func (r *run) begin() []element {
 	r.resetOut()
 	r.enter(r.m.start, 0)
 	return slices.Clone(r.out)
 }
 
-// anew begins to make elements.
+// resetOut empties out, for the next elements.
 func (r *run) resetOut() {
 	if len(r.outSet) > 0 {
 		clear(r.outSet)
@@ -106,7 +105,7 @@ func (r *run) resetOut() {
 	r.out, r.work = r.out[:0], 0
 }
 
-// first reports whether e is not among the elements being made.
+// isNew reports whether e is not in out.
 func (r *run) isNew(e element) bool {
 	if len(r.out) < linearElements {
 		return !slices.Contains(r.out, e)
@@ -126,7 +125,7 @@ func (r *run) isNew(e element) bool {
 	return true
 }
 
-// push returns the frame that returns to e.
+// push returns the index of the frame that returns to e.
 func (r *run) push(e element) int32 {
 	if i, ok := r.frameIndex[e]; ok {
 		return i
@@ -145,7 +144,7 @@ func (r *run) push(e element) int32 {
 	return int32(len(r.frames) - 1)
 }
 
-// use returns the list of extra keys that begins with key.
+// use returns the list of used keys with key before an existing list.
 func (r *run) use(key string, before int32) int32 {
 	k := usedKey{key, before}
 	if i, ok := r.keyIndex[k]; ok {
@@ -156,7 +155,7 @@ func (r *run) use(key string, before int32) int32 {
 	return int32(len(r.used) - 1)
 }
 
-// forget forgets the frames and keys that were made since there were so many.
+// forget removes the newest frames and keys, down to the given numbers.
 func (r *run) forget(frames, used int) {
 	for i := range r.frames[frames:] {
 		delete(r.frameIndex, r.frames[frames+i].element)
@@ -168,19 +167,19 @@ func (r *run) forget(frames, used int) {
 	r.frames, r.used = r.frames[:frames], r.used[:used]
 }
 
-// add appends e to the elements being made, once.
+// add appends e to out unless it is there or out is full.
 func (r *run) add(e element) {
 	if r.work++; !r.atLimit() && r.isNew(e) {
 		r.out = append(r.out, e)
 	}
 }
 
-// closed reports that a rule cannot be gone through.
+// impassable reports whether a rule matches nothing or its end cannot be reached.
 func (r *run) impassable(id ID) bool {
 	return r.m.dead[id] || r.costs != nil && r.costs.start[id] >= never
 }
 
-// enter appends the elements at the beginning of a rule that returns to a frame.
+// enter appends to out the elements at the beginning of a rule that returns to a frame.
 func (r *run) enter(id ID, stack int32) {
 	if r.work++; r.impassable(id) || r.atLimit() {
 		return
@@ -199,7 +198,7 @@ func (r *run) enter(id ID, stack int32) {
 	}
 }
 
-// leave appends the elements after a rule that returns to a frame.
+// leave appends to out the elements after a rule has returned to a frame.
 func (r *run) leave(stack int32) {
 	e := r.frames[stack].element
 	if e.rule == ended {
@@ -212,8 +211,8 @@ func (r *run) leave(stack int32) {
 	r.arrive(e)
 }
 
-// arrive appends what an element that was moved can go on with: itself, the rules
-// that it calls, and where it returns.
+// arrive appends to out the closure of an element that has moved: itself, the beginnings
+// of the rules that it calls, and the elements that it returns to.
 func (r *run) arrive(e element) {
 	switch u := &r.m.rules[e.rule]; {
 	case u.Text != nil:
@@ -241,7 +240,7 @@ func (r *run) arriveProc(p *Proc, e element) {
 		return
 	}
 	s := &p.States[e.state]
-	r.out = append(r.out, e) // without edges too: it tells that it was here
+	r.out = append(r.out, e) // even without edges, so that isNew finds it
 	if s.Accept {
 		r.leave(e.stack)
 	}
@@ -263,14 +262,14 @@ func (r *run) arriveArray(a *Array, e element) {
 	if item := a.item(e.reg); e.state != afterOne && item >= 0 && !r.impassable(item) && (a.Max < 0 || int(e.reg) < a.Max) {
 		back := e
 		back.state, back.reg = afterOne, min(e.reg+1, int32(max(a.Min, a.Max, len(a.Prefix))))
-		if a.Unique { // its items are counted one further, to tell required items from others
+		if a.Unique { // its items are counted one further, to distinguish required items from others
 			back.reg, back.from = min(e.reg+1, int32(max(a.Min, a.Max, len(a.Prefix)))+1), int32(len(r.text)+1)
 		}
 		r.enter(item, r.push(back))
 	}
 }
 
-// item returns the rule of an item, -1 if there can be none.
+// item returns the rule of item i, or -1 if there is none.
 func (a *Array) item(i int32) ID {
 	if int(i) < len(a.Prefix) {
 		return a.Prefix[i]
@@ -278,7 +277,7 @@ func (a *Array) item(i int32) ID {
 	return a.Items
 }
 
-// enterExtra appends the keys of an object's extra members.
+// enterExtra appends to out the beginnings of the keys of an object's extra members.
 func (r *run) enterExtra(u *rule, e element) {
 	if !u.object.mayExtra(u.Object, e.reg, e.count) {
 		return
@@ -295,7 +294,7 @@ func (r *run) enterExtra(u *rule, e element) {
 	}
 }
 
-// leading returns for how many of an object's Lead there are extra members, by their keys.
+// leadCount returns how many of an object's Lead have their extra member already.
 func (r *run) leadCount(o *Object, used int32) (n int) {
 	for ; used != 0 && n < len(o.Lead); used = r.used[used].previous {
 		n++
@@ -308,7 +307,7 @@ func (r *run) mayEnd(u *rule, e *element) bool {
 	return u.object.needs[e.reg] == 0 && int(e.count) >= u.Object.Min && r.leadCount(u.Object, e.used) == len(u.Object.Lead)
 }
 
-// counted returns the number of members after one more, as far as it matters.
+// countMember returns the number of members after one more, capped where it stops mattering.
 func (o *Object) countMember(count int32) int32 { return min(count+1, int32(max(o.Min, o.Max))) }
 
 // mayExtra reports whether an extra member may come next.

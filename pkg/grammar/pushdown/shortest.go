@@ -10,20 +10,20 @@ import (
 // the string may end after each.
 func plain(d *automaton.DFA) bool { return d == automaton.String() || d == automaton.Key() }
 
-// A shortest tells how a DFA of strings ends with fewest characters from each state.
+// A shortest holds, by state, the paths of fewest characters to the end of a DFA of strings.
 type shortest struct {
-	chars        []int32 // that begin on the way, never if it does not end
-	bytes        []int32 // on the way
-	maxBytes     int32   // most bytes of all states
-	maxChars     int32   // most characters of all states
+	chars        []int32 // that begin on the path; never if the end cannot be reached
+	bytes        []int32 // on the path
+	maxBytes     int32   // the most bytes of any state
+	maxChars     int32   // the most characters of any state
 	oneByteChars bool    // plain: a character may be one byte
 }
 
-// newShortest looks for the ways backwards from acceptance, over bytes that may be used.
+// newShortest searches backwards from the accepting states, over the bytes that may be used.
 func newShortest(d *automaton.DFA, may func(b byte) bool) *shortest {
 	n := len(d.States)
 	s := &shortest{chars: make([]int32, n), bytes: make([]int32, n)}
-	into := make([][]int32, n) // states that lead to each by a byte that may be used
+	into := make([][]int32, n) // by state: the states with an edge to it
 	var queue distanceHeap
 	for i := range d.States {
 		s.chars[i], s.bytes[i] = never, never
@@ -54,7 +54,7 @@ func newShortest(d *automaton.DFA, may func(b byte) bool) *shortest {
 	return s
 }
 
-// begins returns how few characters begin with a byte from a state to another.
+// begins returns the fewest characters, 0 or 1, that begin with a byte from a state to another.
 func begins(from *automaton.State, to int32, may func(b byte) bool) (chars int32, ok bool) {
 	chars = 1
 	for _, e := range from.Edges {
@@ -70,14 +70,14 @@ func begins(from *automaton.State, to int32, may func(b byte) bool) (chars int32
 	return chars, ok
 }
 
-// A way is how far a state is from acceptance.
+// A distance is how far a state is from acceptance.
 type distance struct{ state, chars, bytes int32 }
 
 func (w distance) less(o distance) bool {
 	return w.chars < o.chars || w.chars == o.chars && w.bytes < o.bytes
 }
 
-// ways is a heap, the shortest first.
+// A distanceHeap is a heap, the shortest distance first.
 type distanceHeap []distance
 
 func (w distanceHeap) Len() int           { return len(w) }

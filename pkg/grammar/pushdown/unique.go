@@ -6,21 +6,21 @@ import (
 	"strings"
 )
 
-// The items of a unique array differ. While an item can still become one that is there
-// already, what it costs to end is looked for byte by byte: escape. A text that can
-// become none of them is safe, whatever follows, and costs what it does elsewhere.
+// The items of a unique array differ. While an item can still become equal to an earlier
+// one, escape searches the cost of ending it byte by byte. An item that cannot is safe,
+// whatever follows, and costs the same as anywhere else.
 
-// MaxUnique is how many items a unique array may have to have: for each of them a text is
-// known that ends it.
+// MaxUnique is the greatest minimum of items of a unique array: a sample text is found for
+// each required item.
 const MaxUnique = 64
 
-// maxEscape bounds the elements looked at for one cost.
+// maxEscape bounds the elements visited for one cost.
 const maxEscape = 1 << 12
 
-// maxSampling bounds the elements looked at for the samples of all rules.
+// maxSampling bounds the elements visited for the samples of all rules.
 const maxSampling = 1 << 18
 
-// valueOf returns the value of an item that was written.
+// valueOf returns the parsed value of an item's text.
 func (r *run) valueOf(text string) *value {
 	v := r.values[text]
 	if v == nil {
@@ -34,7 +34,7 @@ func (r *run) valueOf(text string) *value {
 }
 
 // distinct reports whether the item that ends with the byte being read differs from those
-// before it, and adds it to them. e is where its array goes on.
+// before it, and adds it to them. e is the element of the array after the item.
 func (r *run) distinct(e *element) bool {
 	from := e.from
 	if e.from = -1; r.m.rules[e.rule].Proc != nil {
@@ -53,8 +53,8 @@ func (r *run) distinct(e *element) bool {
 	return true
 }
 
-// unsafe reports whether an item that a frame returns from can become one of those before
-// it. f notes how.
+// mayRepeat reports whether the item that returns to a frame can become equal to an earlier
+// one. f records how.
 func (r *run) mayRepeat(at *frame, f *comparison) (can bool) {
 	if at.safe || at.used == 0 || int(at.from) > len(r.text) {
 		return false
@@ -66,8 +66,8 @@ func (r *run) mayRepeat(at *frame, f *comparison) (can bool) {
 	return can
 }
 
-// repeats reports whether any of the items that an element is in can become one of those
-// before it. f notes how.
+// mayRepeatAny reports whether any of the items that enclose an element can become equal to
+// an earlier one. f records how.
 func (r *run) mayRepeatAny(e *element, f *comparison) (can bool) {
 	for i := r.frames[e.stack].itemFrame; i != 0; i = r.frames[r.frames[i].stack].itemFrame {
 		can = r.mayRepeat(&r.frames[i], f) || can
@@ -75,7 +75,7 @@ func (r *run) mayRepeatAny(e *element, f *comparison) (can bool) {
 	return can
 }
 
-// settle notes which items can become none of those before them any more.
+// markSafe marks the items that cannot become equal to an earlier one any more.
 func (r *run) markSafe(now []element) {
 	for _, e := range now {
 		for i := r.frames[e.stack].itemFrame; i != 0; i = r.frames[r.frames[i].stack].itemFrame {
@@ -87,7 +87,7 @@ func (r *run) markSafe(now []element) {
 
 // --- costs ---
 
-// ofItem returns the cost of an element in an item of a unique array.
+// itemCost returns the cost of an element in an item of a unique array.
 func (c *costs) itemCost(r *run, e *element) int32 {
 	cost := min(never, c.costToRuleEnd(r, e)+r.frames[e.stack].cost)
 	if cost < never && r.mayRepeatAny(e, &comparison{}) {
@@ -97,14 +97,14 @@ func (c *costs) itemCost(r *run, e *element) int32 {
 	return cost
 }
 
-// eachSample calls do with how the samples go on of which what is written of an item is
-// the beginning, but for those that are items already, and the cost after the item.
+// eachSample calls do for each sample that begins with the written part of an item and is
+// not an item yet: with the rest of the sample and the cost after the item.
 func (c *costs) eachSample(r *run, e *element, do func(suffix string, below int32)) {
 	for i := r.frames[e.stack].itemFrame; i != 0; i = r.frames[r.frames[i].stack].itemFrame {
 		at := &r.frames[i]
 		samples := c.samplesOf(at)
 		if len(samples) == 0 || int(at.from) > len(r.text) || r.mayRepeatAny(&at.element, &comparison{}) {
-			continue // after the item all depends on those around it
+			continue // the cost after the item depends on the items around it
 		}
 		written := string(r.text[at.from:])
 		_ = c.budget.Spend(len(written)+8*len(samples), len(written)) // newCosts sees it
@@ -116,8 +116,8 @@ func (c *costs) eachSample(r *run, e *element, do func(suffix string, below int3
 	}
 }
 
-// samplesOf returns the samples of the item that a frame returns from, if items may have
-// to come.
+// samplesOf returns the samples for the item that returns to a frame, if the array
+// requires items.
 func (c *costs) samplesOf(at *frame) []string {
 	u := &c.m.rules[at.rule]
 	if u.Proc != nil {
@@ -129,7 +129,7 @@ func (c *costs) samplesOf(at *frame) []string {
 	return c.samples[u.Array.item(at.reg-1)]
 }
 
-// there reports whether a text is equal to one of those used.
+// isUsed reports whether a text is equal to an item of the list used.
 func (r *run) isUsed(used int32, text string) bool {
 	for i := used; i != 0; i = r.used[i].previous {
 		if equalTexts(text, r.valueOf(r.used[i].key)) {
@@ -139,17 +139,17 @@ func (r *run) isUsed(used int32, text string) bool {
 	return false
 }
 
-// An attempt is the beginning of a text: since the beginning of a search, and where it has
-// led to.
+// An attempt is a node of a search: the text since the search began, and the elements that
+// the text has led to.
 type attempt struct {
 	text string
-	open []element // that can still become an item that is there already; none: it is safe
-	cost int32     // of the whole text, as far as is known
+	open []element // that can still become equal to an earlier item; none: the text is safe
+	cost int32     // estimate for the whole text
 }
 
-// escape returns how few bytes lead from an element to a safe one, and what that costs.
-// It tries what seems to cost least first and takes what it finds first: from a place on
-// the way it finds the same.
+// escape returns the cost of an element that can still repeat an earlier item: the bytes to
+// a safe element and the cost from there. It is a best-first search that stops at the first
+// safe element. A search from any element on the path finds the same one.
 func (c *costs) escape(r *run, e *element) int32 {
 	length, out := len(r.text), r.out
 	frames, used := len(r.frames), len(r.used)
@@ -177,9 +177,9 @@ func (c *costs) escape(r *run, e *element) int32 {
 	return never
 }
 
-// follow reads each byte that may follow an attempt, whose text begins at a place. Of what
-// it leads to it tells apart what is open and what is not: attempts of either. It returns
-// how many elements it looked at.
+// expand reads each byte that may follow an attempt, whose text begins at from in r.text.
+// It calls do with two attempts for each byte, one of the open elements and one of the safe
+// ones, and returns how many elements it visited.
 func (c *costs) expand(r *run, from int, at attempt, open func(x *element) bool, do func(attempt)) (work int) {
 	firsts := r.nextBytes(at.open)
 	for b := range 256 {
@@ -187,7 +187,7 @@ func (c *costs) expand(r *run, from int, at attempt, open func(x *element) bool,
 			continue
 		}
 		r.text = r.text[:from+len(at.text)]
-		r.out = nil // who has it keeps it
+		r.out = nil // an attempt keeps the old one
 		r.resetOut()
 		for i := range at.open {
 			r.step(&at.open[i], byte(b))
@@ -218,13 +218,12 @@ func (c *costs) expand(r *run, from int, at attempt, open func(x *element) bool,
 	return work
 }
 
-// spendLooks takes what it costs to look at elements after a byte of a search.
+// spendSearch spends the cost of visiting n elements after a byte of a search.
 func (c *costs) spendSearch(r *run, n int) {
 	_ = c.budget.Spend(40*(1+n)+len(r.text)/8, 256*(1+n)+len(r.text)) // newCosts sees it
 }
 
-// sample finds short texts of a rule that differ, n of them, the shortest first, as far as
-// it goes.
+// sample finds up to n short and different texts of a rule, the shortest first.
 func (c *costs) sample(id ID, n int) {
 	if len(c.samples[id]) >= n || c.start[id] >= never {
 		return
@@ -249,14 +248,14 @@ func (c *costs) sample(id ID, n int) {
 	}
 }
 
-// followAll reads each byte that may follow an attempt.
+// expandAll reads each byte that may follow an attempt, and calls do with the results.
 func (c *costs) expandAll(r *run, at attempt, do func(attempt)) (work int) {
 	firsts := r.nextBytes(at.open)
 	for b := range 256 {
 		if !firsts.has(byte(b)) || !c.v.isToken[b] {
 			continue
 		}
-		r.text, r.out = append(r.text[:0], at.text...), nil // who has it keeps it
+		r.text, r.out = append(r.text[:0], at.text...), nil // an attempt keeps the old one
 		r.resetOut()
 		for i := range at.open {
 			r.step(&at.open[i], byte(b))
@@ -266,7 +265,7 @@ func (c *costs) expandAll(r *run, at attempt, do func(attempt)) (work int) {
 		c.spendSearch(r, len(r.out))
 		next := attempt{text: string(r.text), open: r.out, cost: never}
 		for i := range next.open {
-			if cost := c.elementCost(r, &next.open[i]); cost < never { // a whole text soon rather than the shortest
+			if cost := c.elementCost(r, &next.open[i]); cost < never { // prefer completing a text to the shortest one
 				next.cost = min(next.cost, int32(len(next.text))+8*min(cost, 1<<20))
 			}
 		}
@@ -283,7 +282,7 @@ func equalTexts(text string, v *value) bool {
 	return f.compare(v) && !f.stopped && f.pos == len(text)
 }
 
-// item returns the cost of item i of an array.
+// arrayItemCost returns the cost of item i of an array.
 func (c *costs) arrayItemCost(a *Array, i int32) int32 {
 	id := a.item(i)
 	switch {
@@ -297,7 +296,7 @@ func (c *costs) arrayItemCost(a *Array, i int32) int32 {
 	return int32(len(c.samples[id][i]))
 }
 
-// attempts is a heap, what costs least first.
+// attempts is a heap, the least cost first.
 type attempts []attempt
 
 func (a attempts) Len() int { return len(a) }
@@ -314,8 +313,8 @@ func (a *attempts) Pop() any {
 
 // --- masks ---
 
-// dangers returns how texts go on that an element must not be filled in for all at once;
-// slow: it must not be at all.
+// repeatSuffixes returns the suffixes whose tokens must be checked one by one, since they
+// may complete an earlier item or a sample. slow: the cached sets cannot be used at all.
 func (m *Matcher) repeatSuffixes(e *element) (suffixes []string, slow bool) {
 	f := &comparison{}
 	m.run.mayRepeatAny(e, f)
@@ -323,8 +322,8 @@ func (m *Matcher) repeatSuffixes(e *element) (suffixes []string, slow bool) {
 	return f.suffixes, f.numbers
 }
 
-// fillAgain looks again, one by one, at the tokens that one of rests begins with, and at
-// those that begin with one of them. The mask has tokens of e alone.
+// fillOneByOne checks again the tokens that are a prefix of one of the suffixes, and those
+// that begin with one. The mask has tokens of e only.
 func (m *Matcher) fillOneByOne(e *element, suffixes []string, budget int32) {
 	v, seen := m.c.v, map[int32]bool{}
 	for _, suffix := range suffixes {
@@ -350,8 +349,7 @@ func (m *Matcher) fillOneByOne(e *element, suffixes []string, budget int32) {
 	}
 }
 
-// fillOne sets the bits of tokens of the same bytes if they fit after e, and clears them
-// if they do not.
+// fillToken sets or clears the bits of tokens with the same bytes, by their cost after e.
 func (m *Matcher) fillToken(e *element, ids []int32, budget int32) {
 	r, length, now := m.run, len(m.run.text), []element{*e}
 	for _, b := range []byte(m.c.v.tokens[ids[0]]) {

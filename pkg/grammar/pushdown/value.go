@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// A value is a JSON value, read from its compact text whose strings are canonical.
+// A value is a JSON value parsed from compact text whose strings are canonical.
 type value struct {
 	kind  byte   // '[', '{', '0' for a number, '"' for a string or a literal
-	text  string // of a scalar; of a number such that equal numbers have equal texts
+	text  string // of a scalar; numbers are normalized, so that equal ones have equal texts
 	keys  []string
 	items []*value
 }
 
-// readValue reads a value that is the whole of text.
+// readValue parses text, which is one whole value.
 func readValue(text string) *value {
 	f := &valueReader{text: text}
 	v := f.value()
 	if f.pos != len(text) {
-		return &value{kind: '"', text: text} // not JSON: equal to itself alone
+		return &value{kind: '"', text: text} // not JSON: equal only to itself
 	}
 	return v
 }
@@ -69,8 +69,8 @@ func (f *valueReader) value() *value {
 	return v
 }
 
-// stringEnd returns where the string that begins at a quote ends, or the text if that is
-// sooner: then it is not whole.
+// stringEnd returns where the string that begins at a quote ends. If the text ends first,
+// it returns the end of the text and false.
 func stringEnd[T string | []byte](text T, at int) (end int, whole bool) {
 	for at++; at < len(text); at++ {
 		switch text[at] {
@@ -115,20 +115,20 @@ func normalNumber(text string) string {
 	return short + "e" + strconv.Itoa(exponent)
 }
 
-// A comparison reads the beginning of a value along another value, and tells whether it
+// A comparison reads the beginning of a value along another value, and reports whether it
 // can become equal to it.
 type comparison struct {
 	text    []byte
 	pos     int
 	whole   bool // the text is a whole value
-	stopped bool // it has ended within the value
+	stopped bool // the text has ended within the value
 
-	suffixes []string // how the string, key or literal that is begun, or comes next, goes on
+	suffixes []string // possible continuations of the string, key or literal that is begun or comes next
 	numbers  bool     // a number is begun, or comes next
-	next     byteSet  // bytes of which some may follow
+	next     byteSet  // the bytes that may follow
 }
 
-// ended reports whether the text ends here, where one of next would follow.
+// endsBefore reports whether the text ends here, and then records the bytes of next.
 func (f *comparison) endsBefore(next string) bool {
 	if f.pos < len(f.text) {
 		return false
@@ -140,20 +140,20 @@ func (f *comparison) endsBefore(next string) bool {
 	return true
 }
 
-// rest notes how a text that ends here would go on.
+// noteSuffix records a continuation of a text that ends here.
 func (f *comparison) noteSuffix(text string) {
 	f.stopped = true
 	f.suffixes = append(f.suffixes, text)
 	f.next.add(text[0])
 }
 
-// byte reads a byte.
+// byte reads a byte and reports whether it is b.
 func (f *comparison) byte(b byte) bool {
 	f.pos++
 	return f.text[f.pos-1] == b
 }
 
-// along reports whether what is read can become v.
+// compare reports whether the rest of the text can become v.
 func (f *comparison) compare(v *value) bool {
 	if f.pos == len(f.text) {
 		switch v.kind {
@@ -239,8 +239,8 @@ func (f *comparison) object(v *value) bool {
 	return f.endsBefore("}") || f.byte('}')
 }
 
-// key reads a key and returns which of those not used it is; where it ends within the
-// key, one that it may become. -1: none.
+// key reads a key and returns its index among the unused keys of v, or -1. If the text ends
+// within the key, it returns the index of one that it may become.
 func (f *comparison) key(v *value, used []bool) int {
 	end, whole := stringEnd(f.text, f.pos)
 	found := -1
