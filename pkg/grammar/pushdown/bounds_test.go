@@ -47,7 +47,7 @@ func firstBit(bits []uint64) int {
 	return -1
 }
 
-// A token that ends a string and goes on may be the only one of so many characters.
+// A token that ends a string and extends past it may be the only one of its length.
 func TestBoundBeforeExit(t *testing.T) {
 	p := &rules{}
 	m := p.machine(t, p.add(Rule{Array: &Array{Items: p.counted(0, 2), Max: -1}}))
@@ -62,7 +62,7 @@ func TestBoundBeforeExit(t *testing.T) {
 	}
 }
 
-// A rule that nothing matches costs nothing to none who call it.
+// A call of a rule that nothing matches has no finite cost.
 func TestDeadCostsNever(t *testing.T) {
 	p := &rules{}
 	n := p.literals("1")
@@ -76,7 +76,7 @@ func TestDeadCostsNever(t *testing.T) {
 	}
 }
 
-// Ways that grow with every byte, or with every rule, take bounded time and memory.
+// Elements that grow with every byte, or with every rule, take bounded time and memory.
 func TestManyWays(t *testing.T) {
 	for name, build := range map[string]func(p *rules) ID{
 		"by bytes": func(p *rules) ID { // one = "a" one one "b" | "a"
@@ -128,7 +128,7 @@ func TestManyWays(t *testing.T) {
 	}
 }
 
-// The table of how many keys there are of each length is bounded.
+// The table that counts the keys of each length is bounded.
 func TestLongKeys(t *testing.T) {
 	p := &rules{}
 	d, err := automaton.Pattern("^[ab]{3000}$")
@@ -146,7 +146,7 @@ func TestLongKeys(t *testing.T) {
 	}
 }
 
-// Costs beyond what 16 bits number have grades of their own.
+// Costs above 16 bits have their own buckets.
 func TestManyBuckets(t *testing.T) {
 	d, err := automaton.Pattern("^[a-z]{33000}$")
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"glossa/pkg/grammar/automaton"
 )
 
-// What walks need is kept for so many bytes alone: a form may have many large automata.
+// The cache of walk tables is bounded: a grammar may have many large automata.
 func TestCacheEvicts(t *testing.T) {
 	v := NewVocabulary(vocabularies()["bytes"].tokens)
 	var all []*textIndex
@@ -24,7 +24,7 @@ func TestCacheEvicts(t *testing.T) {
 			want = fmt.Sprint(inside)
 		}
 		if v.cacheBytes > maxCacheBytes {
-			t.Fatalf("%d bytes are kept", v.cacheBytes)
+			t.Fatalf("%d bytes are cached", v.cacheBytes)
 		}
 	}
 	evicted := 0
@@ -34,9 +34,9 @@ func TestCacheEvicts(t *testing.T) {
 		}
 	}
 	if evicted == 0 || evicted == len(all) {
-		t.Errorf("%d of %d are forgotten", evicted, len(all))
+		t.Errorf("%d of %d are evicted", evicted, len(all))
 	}
 	if got := fmt.Sprint(all[0].tokenSets(0).buckets); got != want {
-		t.Errorf("made again it is %s, was %s", got, want)
+		t.Errorf("computed again: %s, was %s", got, want)
 	}
 }

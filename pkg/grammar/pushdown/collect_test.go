@@ -8,8 +8,8 @@ import (
 	"glossa/pkg/grammar/automaton"
 )
 
-// What a run remembers does not grow with what was written, and nothing that a text may
-// return to is lost.
+// The memory of a run does not grow with the text, and no frame that the text may return
+// to is lost.
 func TestCollect(t *testing.T) {
 	p := &rules{}
 	n, key := p.text(integer(t)), p.text(automaton.Key())

@@ -9,8 +9,8 @@ import (
 	"glossa/pkg/grammar/automaton"
 )
 
-// longTokens is a vocabulary of all bytes and of tokens that are longer than the bytes
-// over which states are looked at.
+// longTokens returns a vocabulary of all bytes and of tokens that are longer than
+// maxEquivalentBytes.
 func longTokens() *Vocabulary {
 	dice, pieces := rand.New(rand.NewPCG(3, 3)), []string{"a", "b", "f", "o", "-", "1", " ", " ", "\t", `"`, `\`, `\n`, "é", "\xc3", "日", ":", ","}
 	tokens := slices.Clone(everyByte().tokens)
@@ -31,7 +31,7 @@ func longTokens() *Vocabulary {
 	return NewVocabulary(tokens)
 }
 
-// automata are some whose states differ little, and some whose states differ much.
+// automata returns some whose states differ little, and some whose states differ much.
 func automata(t *testing.T) map[string]*automaton.DFA {
 	list := map[string]*automaton.DFA{"string": automaton.String(), "key": automaton.Key(), "integer": integer(t)}
 	for _, pattern := range []string{"foo", "a.*b", "^[ab]{3,30}$", `^(?:\S+\s+){0,9}\S+$`, "^$|^é+-日", "a{9}"} {
@@ -48,7 +48,7 @@ func automata(t *testing.T) map[string]*automaton.DFA {
 	return list
 }
 
-// What is derived from the local of any other state is what a walk through the trie finds.
+// The sets derived from any other state's sets equal those of a walk through the whole trie.
 func TestDerive(t *testing.T) {
 	vs, dice := vocabularies(), rand.New(rand.NewPCG(4, 4))
 	vs["long"] = longTokens()
@@ -68,7 +68,7 @@ func TestDerive(t *testing.T) {
 					}
 					got, want := index.derive(int32(state), int32(other), full[other]), full[state]
 					if !reflect.DeepEqual(got.buckets, want.buckets) || !slices.Equal(got.ending, want.ending) || !slices.Equal(got.endNodes, want.endNodes) || got.maxChars < want.maxChars {
-						t.Fatalf("%s: %s: state %d from %d: %d grades, %d ends, %d places, %d characters, want %d, %d, %d, %d", vname, name, state, other,
+						t.Fatalf("%s: %s: state %d from %d: %d buckets, %d ending tokens, %d end nodes, %d characters, want %d, %d, %d, %d", vname, name, state, other,
 							len(got.buckets), len(got.ending), len(got.endNodes), got.maxChars, len(want.buckets), len(want.ending), len(want.endNodes), want.maxChars)
 					}
 				}
@@ -77,7 +77,7 @@ func TestDerive(t *testing.T) {
 	}
 }
 
-// States that count far from where the count ends are alike as far as tokens go.
+// States that count are equivalent over a token's bytes, if the count ends far away.
 func TestClosestState(t *testing.T) {
 	v := longTokens()
 	for pattern, texts := range map[string][2]string{
@@ -97,12 +97,12 @@ func TestClosestState(t *testing.T) {
 		}
 		index.tokenSets(states[0])
 		if other, l := index.closestState(states[1]); l == nil || index.differingNodes(states[1], other) != 0 {
-			t.Errorf("%s: after %s nothing is like after %s", pattern, texts[1], texts[0])
+			t.Errorf("%s: after %s no state is close to that after %s", pattern, texts[1], texts[0])
 		}
 	}
 }
 
-// What is left of a pattern that has matched somewhere is known from keys.
+// Once a pattern has matched somewhere, its sets are those of keys.
 func TestAnyState(t *testing.T) {
 	v := vocabularies()["words"]
 	d, err := automaton.Pattern("foo")
@@ -118,11 +118,11 @@ func TestAnyState(t *testing.T) {
 		t.Error("any text is not known after foo")
 	}
 	if limited := v.textIndex(textKey{d, true}).tokenSets(state); limited == v.anyTokenSets() || &limited.ending[0] != &v.anyTokenSets().ending[0] {
-		t.Error("limited texts have sets of their own, or share what is there by characters")
+		t.Error("a limited index has its own ending tokens, or shares the sets by characters")
 	}
 }
 
-// The height of a node is how many bytes its longest token has after it.
+// The height of a node is the number of bytes below it.
 func TestHeights(t *testing.T) {
 	for name, v := range vocabularies() {
 		for i := range v.nodes {

@@ -8,7 +8,7 @@ import (
 	"glossa/pkg/grammar/automaton"
 )
 
-// DFAs that are equal have one texts, others their own; so many are kept.
+// Equal DFAs share one index, and the number of cached states is bounded.
 func TestTextCache(t *testing.T) {
 	v, seen := vocabularies()["bytes"], map[*textIndex]string{}
 	for range 2 {
@@ -19,10 +19,10 @@ func TestTextCache(t *testing.T) {
 				if key := name + strconv.FormatBool(limited); seen[index] == "" && len(seen) < 2*len(automata(t)) {
 					seen[index] = key
 				} else if seen[index] != key {
-					t.Errorf("%s has the texts of %q", key, seen[index])
+					t.Errorf("%s has the index of %q", key, seen[index])
 				}
 				if index.limited != limited || !slices.EqualFunc(index.d.States, d.States, equalStates) {
-					t.Errorf("%s: texts of another automaton", name)
+					t.Errorf("%s: index of another automaton", name)
 				}
 			}
 		}
@@ -35,6 +35,6 @@ func TestTextCache(t *testing.T) {
 		v.textIndex(textKey{d: d})
 	}
 	if got := v.recent.states + v.older.states; got > maxCachedStates || got < maxCachedStates/2 {
-		t.Errorf("%d states are kept", got)
+		t.Errorf("%d states are cached", got)
 	}
 }

@@ -21,7 +21,7 @@ type tokenSets struct {
 	mu              sync.Mutex
 	byMaxChars      map[int]*set
 	suffixes        *suffixTrie // nil before the first use
-	tooManySuffixes bool        // exits
+	tooManySuffixes bool        // suffixes would have more than maxSuffixes
 }
 
 // A costBucket is the set of tokens after which ending costs at most cost.
@@ -200,7 +200,7 @@ const maxCharSets = 32
 
 // innerWithin returns the inner tokens with a totalChars of at most chars.
 func (t *textIndex) innerWithin(l *tokenSets, state int32, chars int) *set {
-	insiders := t.innerTokens(l, state)
+	tokens := t.innerTokens(l, state)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s, ok := l.byMaxChars[chars]
@@ -211,8 +211,8 @@ func (t *textIndex) innerWithin(l *tokenSets, state int32, chars int) *set {
 		clear(l.byMaxChars)
 	}
 	bits := make([]uint64, t.v.bitsetWords())
-	for i := 0; i < len(insiders) && int(insiders[i].totalChars) <= chars; i++ {
-		id := insiders[i].token
+	for i := 0; i < len(tokens) && int(tokens[i].totalChars) <= chars; i++ {
+		id := tokens[i].token
 		bits[id>>6] |= 1 << (id & 63)
 	}
 	packed := pack(bits)
