@@ -53,7 +53,7 @@ func spellings() []mutant {
 		{"canonical: a control character as it is", automaton, "Quote", "b < 0x20", "b < 0x1f", automaton, "String|Key|Quote|Text"},
 		{"lengths: one character less", automaton, "Budget.Lengths", "n <= max", "n < max", automaton, "Length"},
 		{"lengths: the end one character early", automaton, "Budget.Lengths", "c.n >= min", "c.n >= min-1", automaton, "Length"},
-		{"numbers: one digit less than the limits", automaton, "number.over", "int(s.digits) > n.integer", "int(s.digits) >= n.integer", automaton, "Limit"},
+		{"numbers: one digit less than the limits", automaton, "number.tooLong", "int(s.digits) > n.integer", "int(s.digits) >= n.integer", automaton, "Limit"},
 		{"numbers: exclusive bounds are inclusive", automaton, "bound.admits", "o.sign == 0 && !b.open", "o.sign == 0", automaton, "Range"},
 		{"numbers: multiples of the larger only", automaton, "leastCommon", "all.Num(), new(big.Int).Quo(m.Num(), common)", "m.Num(), new(big.Int).Quo(common, common)", automaton, "Multiple"},
 		{"canonical: 1.50 is not 1.5", grammar, "plain", `strings.TrimRight(digits[point:], "0")`, "digits[point:]", grammar, "Canonical|Plain"},

@@ -28,7 +28,7 @@ func NewBudget(ctx context.Context) *Budget {
 }
 
 // heed is how many steps lie between two looks at the context.
-const heed = 1 << 16
+const contextSteps = 1 << 16
 
 // A spent is the error of a budget at its end.
 type spent string
@@ -50,7 +50,7 @@ func (budget *Budget) Spend(steps, bytes int) error {
 		budget.err = spent(fmt.Sprintf("compiling takes more than %d million steps, which is the bound", maxBudgetSteps/1_000_000))
 	case budget.bytes < 0:
 		budget.err = spent(fmt.Sprintf("compiling takes more than %d MiB, which is the bound", maxBudgetBytes>>20))
-	case before/heed != budget.steps/heed:
+	case before/contextSteps != budget.steps/contextSteps:
 		budget.err = budget.ctx.Err()
 	}
 	return budget.err

@@ -85,19 +85,19 @@ func lower(r []rune, enc Encoding) *template {
 	t := &template{states: make([][]Edge, 1, 4)}
 	var edges []Edge
 	if enc == JSON {
-		edges = t.lead(edges, 0, 0, clip(r, 0x20, '"'-1))
-		edges = t.lead(edges, 0, 0, clip(r, '"'+1, '\\'-1))
+		edges = t.leadByte(edges, 0, 0, clip(r, 0x20, '"'-1))
+		edges = t.leadByte(edges, 0, 0, clip(r, '"'+1, '\\'-1))
 		if escaped := t.escapes(r); len(escaped) > 0 {
 			edges = append(edges, Edge{'\\', '\\', t.state(escaped)})
 		}
-		edges = t.lead(edges, 0, 0, clip(r, '\\'+1, 0x7F))
+		edges = t.leadByte(edges, 0, 0, clip(r, '\\'+1, 0x7F))
 	} else {
-		edges = t.lead(edges, 0, 0, clip(r, 0, 0x7F))
+		edges = t.leadByte(edges, 0, 0, clip(r, 0, 0x7F))
 	}
 	if len(r) > 0 && r[len(r)-1] > 0x7F {
-		edges = t.lead(edges, 0xC0, 1, clip(r, 0x80, 0x7FF))
-		edges = t.lead(edges, 0xE0, 2, clip(r, 0x800, 0xFFFF))
-		edges = t.lead(edges, 0xF0, 3, clip(r, 0x10000, unicode.MaxRune))
+		edges = t.leadByte(edges, 0xC0, 1, clip(r, 0x80, 0x7FF))
+		edges = t.leadByte(edges, 0xE0, 2, clip(r, 0x800, 0xFFFF))
+		edges = t.leadByte(edges, 0xF0, 3, clip(r, 0x10000, unicode.MaxRune))
 	}
 	t.states[0] = edges
 	return t
@@ -105,14 +105,14 @@ func lower(r []rune, enc Encoding) *template {
 
 // lead appends the edges of a byte that holds what is above the low 6k bits of r, and
 // is followed by k more: RFC 3629, section 3.
-func (t *template) lead(edges []Edge, base rune, k int, r []rune) []Edge {
+func (t *template) leadByte(edges []Edge, base rune, k int, r []rune) []Edge {
 	shift, full := 6*k, rune(1)<<(6*k)-1
 	past := rune(0) // what is below has its edges
 	for i := 0; i < len(r); {
 		lo, hi := max(r[i], past), r[i+1]
 		for lo&full == 0 && hi-lo >= full {
 			last := (hi+1)>>shift - 1
-			edges = join(edges, base+lo>>shift, base+last, t.tail(k, []rune{0, full}))
+			edges = join(edges, base+lo>>shift, base+last, t.continuation(k, []rune{0, full}))
 			lo = (last + 1) << shift
 		}
 		if lo > hi {
@@ -131,17 +131,17 @@ func (t *template) lead(edges []Edge, base rune, k int, r []rune) []Edge {
 				lo = r[i]
 			}
 		}
-		edges = join(edges, base+digit, base+digit, t.tail(k, rest))
+		edges = join(edges, base+digit, base+digit, t.continuation(k, rest))
 	}
 	return edges
 }
 
 // tail returns the state that reads the low 6k bits of r in k bytes.
-func (t *template) tail(k int, r []rune) int32 {
+func (t *template) continuation(k int, r []rune) int32 {
 	if k == 0 {
 		return done
 	}
-	return t.state(t.lead(nil, 0x80, k-1, r))
+	return t.state(t.leadByte(nil, 0x80, k-1, r))
 }
 
 func join(edges []Edge, lo, hi rune, to int32) []Edge {
@@ -153,11 +153,11 @@ func join(edges []Edge, lo, hi rune, to int32) []Edge {
 }
 
 // fewStates is up to how many states are looked through one by one.
-const fewStates = 64
+const linearStates = 64
 
 // state returns the number of the state with these edges.
 func (t *template) state(edges []Edge) int32 {
-	if len(t.states) > fewStates {
+	if len(t.states) > linearStates {
 		return t.stateOf(edges)
 	}
 	for i, s := range t.states[1:] {

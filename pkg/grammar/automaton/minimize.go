@@ -9,45 +9,45 @@ import (
 // A partition of 0..n-1 into blocks, of which some members can be marked and then split
 // off (Valmari and Lehtinen 2008).
 type partition struct {
-	members     []int32 // block after block
-	where       []int32 // of a member in members
-	block       []int32 // of a member
-	first, past []int32 // of a block in members
-	marked      []int32 // of a block, at its front
-	touched     []int32 // blocks with marked members
+	members    []int32 // block after block
+	position   []int32 // of a member in members
+	block      []int32 // of a member
+	start, end []int32 // of a block in members
+	marked     []int32 // of a block, at its front
+	touched    []int32 // blocks with marked members
 }
 
 // newPartition makes blocks of equal keys; members are sorted by key.
 func newPartition(members []int32, key func(int32) int32) *partition {
 	n := len(members)
 	slab := make([]int32, 5*n)
-	p := &partition{members: members, where: slab[:n:n], block: slab[n : 2*n : 2*n],
-		first: slab[2*n : 2*n : 3*n], past: slab[3*n : 3*n : 4*n], marked: slab[4*n : 4*n : 5*n]}
+	p := &partition{members: members, position: slab[:n:n], block: slab[n : 2*n : 2*n],
+		start: slab[2*n : 2*n : 3*n], end: slab[3*n : 3*n : 4*n], marked: slab[4*n : 4*n : 5*n]}
 	for i, m := range members {
 		if i == 0 || key(m) != key(members[i-1]) {
-			p.open(int32(i), int32(i))
+			p.addBlock(int32(i), int32(i))
 		}
-		b := int32(len(p.first)) - 1
-		p.where[m], p.block[m] = int32(i), b
-		p.past[b]++
+		b := int32(len(p.start)) - 1
+		p.position[m], p.block[m] = int32(i), b
+		p.end[b]++
 	}
 	return p
 }
 
-func (p *partition) open(first, past int32) {
-	p.first, p.past, p.marked = append(p.first, first), append(p.past, past), append(p.marked, 0)
+func (p *partition) addBlock(first, past int32) {
+	p.start, p.end, p.marked = append(p.start, first), append(p.end, past), append(p.marked, 0)
 }
 
-func (p *partition) of(b int) []int32 { return p.members[p.first[b]:p.past[b]] }
+func (p *partition) of(b int) []int32 { return p.members[p.start[b]:p.end[b]] }
 
 func (p *partition) mark(m int32) {
 	b := p.block[m]
-	i, j := p.where[m], p.first[b]+p.marked[b]
+	i, j := p.position[m], p.start[b]+p.marked[b]
 	if i < j {
 		return
 	}
 	p.members[i], p.members[j] = p.members[j], m
-	p.where[p.members[i]], p.where[m] = i, j
+	p.position[p.members[i]], p.position[m] = i, j
 	if p.marked[b]++; p.marked[b] == 1 {
 		p.touched = append(p.touched, b)
 	}
@@ -56,20 +56,20 @@ func (p *partition) mark(m int32) {
 // split makes blocks of what is marked, or of what is not if that is less.
 func (p *partition) split() {
 	for _, b := range p.touched {
-		cut := p.first[b] + p.marked[b]
-		less := p.marked[b] <= p.past[b]-cut
+		cut := p.start[b] + p.marked[b]
+		less := p.marked[b] <= p.end[b]-cut
 		p.marked[b] = 0
 		switch {
-		case cut == p.past[b]:
+		case cut == p.end[b]:
 			continue
 		case less:
-			p.open(p.first[b], cut)
-			p.first[b] = cut
+			p.addBlock(p.start[b], cut)
+			p.start[b] = cut
 		default:
-			p.open(cut, p.past[b])
-			p.past[b] = cut
+			p.addBlock(cut, p.end[b])
+			p.end[b] = cut
 		}
-		z := len(p.first) - 1
+		z := len(p.start) - 1
 		for _, m := range p.of(z) {
 			p.block[m] = int32(z)
 		}
@@ -94,7 +94,7 @@ func (g *graph) refine(in []bool, block []int32) int32 {
 	cords := newPartition(all, func(m int32) int32 { return moves[m].label })
 	into, ways := incoming(len(in), moves)
 	_ = g.budget.Spend(8*len(moves), 40*len(moves)) // what comes next fails once that is too much
-	for b, c := 1, 0; c < len(cords.first); c++ {
+	for b, c := 1, 0; c < len(cords.start); c++ {
 		if g.budget.Spend(6*len(cords.of(c)), 0) != nil {
 			break // the caller sees it
 		}
@@ -102,7 +102,7 @@ func (g *graph) refine(in []bool, block []int32) int32 {
 			states.mark(moves[m].from)
 		}
 		states.split()
-		for ; b < len(states.first); b++ {
+		for ; b < len(states.start); b++ {
 			marked := 0
 			for _, s := range states.of(b) {
 				for _, m := range ways[into[s]:into[s+1]] {
@@ -119,7 +119,7 @@ func (g *graph) refine(in []bool, block []int32) int32 {
 			block[i] = states.block[i]
 		}
 	}
-	return int32(len(states.first))
+	return int32(len(states.start))
 }
 
 // byKind returns all states, sorted by their kind, and the kind.
@@ -230,13 +230,13 @@ func (g *graph) minimize(live []bool) []int32 {
 		for i := range int32(len(in)) {
 			if in[i] && !known[block[i]] {
 				known[block[i]] = true
-				key = g.leads(key[:0], i, live, block)
+				key = g.signature(key[:0], i, live, block)
 				same[string(key)] = block[i]
 			}
 		}
 	}
 	for _, i := range slices.Backward(peeled) {
-		key = g.leads(key[:0], i, live, block)
+		key = g.signature(key[:0], i, live, block)
 		b, ok := same[string(key)]
 		if !ok {
 			b = count
@@ -278,7 +278,7 @@ func (g *graph) peel(live []bool) []int32 {
 }
 
 // leads appends what state i is and where its edges and arcs lead, in blocks.
-func (g *graph) leads(key []byte, i int32, live []bool, block []int32) []byte {
+func (g *graph) signature(key []byte, i int32, live []bool, block []int32) []byte {
 	key = append(key, byte(g.vertices[i].kind()))
 	last := -1 // the block of the last edge
 	var hi byte

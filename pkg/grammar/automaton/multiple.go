@@ -40,7 +40,7 @@ func newMultiple(modulus *big.Int, scale int) *multiple {
 }
 
 // ten returns 10^i, or what is as large as any.
-func ten(i int) uint64 {
+func powerOfTen(i int) uint64 {
 	if i > 18 {
 		return math.MaxUint64
 	}
@@ -53,13 +53,13 @@ func ten(i int) uint64 {
 
 // wanted returns what the next digits have to be mod modulus, for a value of those
 // before them, and false if that many digits cannot.
-func (m *multiple) wanted(value uint64, digits int) (uint64, bool) {
+func (m *multiple) target(value uint64, digits int) (uint64, bool) {
 	hi, lo := bits.Mul64(value, m.powers[digits])
 	v := bits.Rem64(hi, lo, m.modulus)
 	if v > 0 {
 		v = m.modulus - v
 	}
-	return v, v < ten(digits)
+	return v, v < powerOfTen(digits)
 }
 
 // integer reads a digit before the point. Values after which the same digits make a
@@ -72,12 +72,12 @@ func (m *multiple) integer(r remainder, digit byte) remainder {
 	value := (10*uint64(r.value) + uint64(digit-'0')) % m.modulus
 	var key []byte
 	for i := m.scale; ; i++ {
-		v, ok := m.wanted(value, i)
+		v, ok := m.target(value, i)
 		if !ok {
 			v = math.MaxUint64
 		}
 		key = binary.AppendUvarint(key, v)
-		if ten(i) >= m.modulus {
+		if powerOfTen(i) >= m.modulus {
 			break
 		}
 	}
@@ -93,7 +93,7 @@ func (m *multiple) point(r remainder) (remainder, bool) {
 	if m == nil {
 		return r, true
 	}
-	v, ok := m.wanted(uint64(r.value), m.scale)
+	v, ok := m.target(uint64(r.value), m.scale)
 	return remainder{int64(v), int32(m.scale)}, ok
 }
 
@@ -109,7 +109,7 @@ func (m *multiple) fraction(r remainder, digit byte) (remainder, bool) {
 	less := uint64(digit-'0') * m.powers[r.left] % m.modulus
 	v := (uint64(r.value) + m.modulus - less) % m.modulus
 	r.value = int64(v)
-	return r, v < ten(int(r.left))
+	return r, v < powerOfTen(int(r.left))
 }
 
 // admits reports whether a number that ends here is a multiple.
@@ -117,6 +117,6 @@ func (m *multiple) admits(r remainder, fraction bool) bool {
 	if m == nil || fraction {
 		return m == nil || r.value == 0
 	}
-	v, _ := m.wanted(uint64(r.value), m.scale)
+	v, _ := m.target(uint64(r.value), m.scale)
 	return v == 0
 }

@@ -89,7 +89,7 @@ func (n *number) digit(s spelling, b byte) (spelling, bool) {
 		} else if s.phase, s.digits = inInteger, 1; b == '0' {
 			s.phase = afterZero
 		}
-		if side.none || b == '0' && n.noZero && s.side == 1 && s.phase == afterZero || n.over(&s) {
+		if side.none || b == '0' && n.noZero && s.side == 1 && s.phase == afterZero || n.tooLong(&s) {
 			return s, false
 		}
 		s.low, s.high = side.low.integer(s.low, b), side.high.integer(s.high, b)
@@ -98,7 +98,7 @@ func (n *number) digit(s spelling, b byte) (spelling, bool) {
 	case afterPoint, inFraction:
 		s.phase = inFraction
 		s.digits++
-		if n.over(&s) {
+		if n.tooLong(&s) {
 			return s, false
 		}
 		s.low, s.high = side.low.fraction(s.low, b), side.high.fraction(s.high, b)
@@ -112,7 +112,7 @@ func (n *number) digit(s spelling, b byte) (spelling, bool) {
 }
 
 // over reports whether there are too many digits. It forgets those that nothing counts.
-func (n *number) over(s *spelling) bool {
+func (n *number) tooLong(s *spelling) bool {
 	fraction := s.phase == inFraction
 	if n.digits == 0 && (fraction || n.integer == 0) {
 		s.digits = 0

@@ -77,7 +77,7 @@ func Literals(texts []string) *DFA {
 	}
 	type prefix struct {
 		lo, hi, depth int // texts[lo:hi] have depth bytes in common
-		in            inside
+		in            jsonState
 	}
 	states := make([]State, 0, size)
 	edges := make([]Edge, 0, size)
@@ -109,16 +109,16 @@ func Literals(texts []string) *DFA {
 
 // inside is a place in JSON text: outside of strings, before a character of one, after
 // a backslash, or so many bytes before the next character.
-type inside int8
+type jsonState int8
 
 const (
-	outside inside = iota
+	outside jsonState = iota
 	content
 	escaped
 	within // 1, 2, ... more bytes of a character
 )
 
-func (in inside) after(b byte) inside {
+func (in jsonState) after(b byte) jsonState {
 	switch {
 	case in == outside && b == '"', in == within+1, in == escaped && b != 'u':
 		return content
