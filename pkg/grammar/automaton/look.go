@@ -35,7 +35,7 @@ func (n *nfa) after(start int32) int32 {
 	return loop
 }
 
-// looking returns the start of the content of a string with look-arounds, which it
+// stringWithLooks returns the start of the content of a string with look-arounds, which it
 // eliminates.
 func (n *nfa) stringWithLooks(of *node) int32 {
 	n.met, n.here = n.add(place{kind: met}), n.add(place{kind: here})

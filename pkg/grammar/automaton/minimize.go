@@ -6,18 +6,18 @@ import (
 	"slices"
 )
 
-// A partition of 0..n-1 into blocks, of which some members can be marked and then split
+// A partition divides 0..n-1 into blocks. Members of a block can be marked and then split
 // off (Valmari and Lehtinen 2008).
 type partition struct {
 	members    []int32 // block after block
-	position   []int32 // of a member in members
-	block      []int32 // of a member
-	start, end []int32 // of a block in members
-	marked     []int32 // of a block, at its front
+	position   []int32 // by member: its index in members
+	block      []int32 // by member
+	start, end []int32 // by block: its range in members
+	marked     []int32 // by block: how many are marked, at its front
 	touched    []int32 // blocks with marked members
 }
 
-// newPartition makes blocks of equal keys; members are sorted by key.
+// newPartition makes blocks of equal keys. members must be sorted by key.
 func newPartition(members []int32, key func(int32) int32) *partition {
 	n := len(members)
 	slab := make([]int32, 5*n)
@@ -53,7 +53,7 @@ func (p *partition) mark(m int32) {
 	}
 }
 
-// split makes blocks of what is marked, or of what is not if that is less.
+// split makes new blocks of the marked members, or of the others if they are fewer.
 func (p *partition) split() {
 	for _, b := range p.touched {
 		cut := p.start[b] + p.marked[b]
@@ -80,8 +80,8 @@ func (p *partition) split() {
 // A move is an edge of one class of bytes, or an arc.
 type move struct{ from, label, to int32 }
 
-// refine sets the block of each state that in holds of; those of a block have the same
-// texts, calls and marks before them. Edges from such states must lead to such states.
+// refine sets the block of each state for which in is true. States of a block have the
+// same texts, calls and marks. Edges from such states must lead to such states.
 // It is Valmari's method for partial functions ("Fast brief practical DFA minimization",
 // 2012): m log n steps for m moves. It returns the count of blocks.
 func (g *graph) refine(in []bool, block []int32) int32 {
@@ -93,10 +93,10 @@ func (g *graph) refine(in []bool, block []int32) int32 {
 	}
 	cords := newPartition(all, func(m int32) int32 { return moves[m].label })
 	into, ways := incoming(len(in), moves)
-	_ = g.budget.Spend(8*len(moves), 40*len(moves)) // what comes next fails once that is too much
+	_ = g.budget.Spend(8*len(moves), 40*len(moves)) // the next construction fails if the budget is spent
 	for b, c := 1, 0; c < len(cords.start); c++ {
 		if g.budget.Spend(6*len(cords.of(c)), 0) != nil {
-			break // the caller sees it
+			break // the caller reports it
 		}
 		for _, m := range cords.of(c) {
 			states.mark(moves[m].from)
@@ -141,11 +141,11 @@ func (g *graph) byKind(in []bool) ([]int32, func(int32) int32) {
 	return order, kind
 }
 
-// labelled returns the moves of the states in in, by label. Labels are classes of bytes
-// that no edge tells apart, and after them symbols.
+// labelled returns the moves of the states for which in is true, by label. Labels are
+// classes of bytes that no edge separates, and after them symbols.
 func (g *graph) labelled(in []bool) []move {
 	class := g.classes()
-	var start [258]int // of each class among the moves
+	var start [258]int // by class: its first move
 	each := func(f func(move)) {
 		for i := range int32(len(in)) {
 			if !in[i] {
@@ -179,7 +179,7 @@ func (g *graph) labelled(in []bool) []move {
 	return moves
 }
 
-// classes returns the class of each byte, from 0, in their order.
+// classes returns the class of each byte, numbered from 0 in the order of bytes.
 func (g *graph) classes() [256]int32 {
 	var cuts [257]bool // before a byte
 	for _, e := range g.edges {
@@ -195,7 +195,7 @@ func (g *graph) classes() [256]int32 {
 	return class
 }
 
-// incoming returns the moves into each of n states, and where each state's begin.
+// incoming returns the moves sorted by target, and by state the index of its first.
 func incoming(n int, moves []move) (into, ways []int32) {
 	into, ways = make([]int32, n+2), make([]int32, len(moves))
 	for _, m := range moves {
@@ -211,9 +211,9 @@ func incoming(n int, moves []move) (into, ways []int32) {
 	return into, ways
 }
 
-// minimize returns the block of each live state. Those that no cycle leads to need no
-// refinement: from the last to the first, they are equal if they lead to the same blocks
-// (Revuz 1992).
+// minimize returns the block of each live state. States that no cycle leads to need no
+// refinement: visited from the last to the first, two are equal if they lead to the same
+// blocks (Revuz 1992).
 func (g *graph) minimize(live []bool) []int32 {
 	block := make([]int32, len(live))
 	peeled := g.peel(live)
@@ -222,7 +222,7 @@ func (g *graph) minimize(live []bool) []int32 {
 		in[i] = false
 	}
 	count := int32(0)
-	same := make(map[string]int32, len(peeled)) // block by where its states lead
+	same := make(map[string]int32, len(peeled)) // block by the signature of its states
 	var key []byte
 	if slices.Contains(in, true) {
 		count = g.refine(in, block)
@@ -248,8 +248,7 @@ func (g *graph) minimize(live []bool) []int32 {
 	return block
 }
 
-// peel returns the live states that no cycle leads to, each before those it leads to
-// (Kahn 1962).
+// peel returns the live states that no cycle leads to, in topological order (Kahn 1962).
 func (g *graph) peel(live []bool) []int32 {
 	into := make([]int32, len(live))
 	g.moves(func(from, to int32) {
@@ -258,7 +257,7 @@ func (g *graph) peel(live []bool) []int32 {
 		}
 	})
 	order := make([]int32, 0, len(live))
-	if into[0] == 0 { // all others are met from the first
+	if into[0] == 0 { // all others are reachable from the first
 		order = append(order, 0)
 	}
 	leave := func(to int32) {
@@ -277,7 +276,7 @@ func (g *graph) peel(live []bool) []int32 {
 	return order
 }
 
-// leads appends what state i is and where its edges and arcs lead, in blocks.
+// signature appends the marks of state i and the target blocks of its edges and arcs.
 func (g *graph) signature(key []byte, i int32, live []bool, block []int32) []byte {
 	key = append(key, byte(g.vertices[i].kind()))
 	last := -1 // the block of the last edge
@@ -294,7 +293,7 @@ func (g *graph) signature(key []byte, i int32, live []bool, block []int32) []byt
 		last, hi = int(block[e.To]), e.Hi
 	}
 	for _, a := range g.arcsOf(i) {
-		if live[a.To] { // 1, 0 is no edge
+		if live[a.To] { // 1, 0 is not an edge
 			key = binary.LittleEndian.AppendUint32(append(key, 1, 0), uint32(a.Symbol))
 			key = binary.LittleEndian.AppendUint32(key, uint32(block[a.To]))
 		}

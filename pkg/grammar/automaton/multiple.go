@@ -12,17 +12,17 @@ type multiple struct {
 	modulus uint64
 	scale   int
 	powers  []uint64         // 10^i mod modulus, up to the larger of scale and digits
-	same    map[string]int64 // a value of each kind of values before the point
+	same    map[string]int64 // by what makes values before the point equivalent: one of them
 }
 
-// A remainder is what a multiple knows of the digits so far: before the point their
-// value mod modulus, after it what the next left digits have to be mod modulus.
+// A remainder is the state of a multiple after some digits. Before the point, value is
+// theirs mod modulus. After it, value is that of the next left digits mod modulus.
 type remainder struct {
 	value int64
 	left  int32
 }
 
-// maxModulus keeps ten times a remainder within 64 bits.
+// maxModulus keeps a remainder times ten within 64 bits.
 const maxModulus = 1 << 59
 
 // newMultiple returns nil if the modulus is too large.
@@ -39,7 +39,7 @@ func newMultiple(modulus *big.Int, scale int) *multiple {
 	return m
 }
 
-// ten returns 10^i, or what is as large as any.
+// powerOfTen returns 10^i, or a number larger than any modulus.
 func powerOfTen(i int) uint64 {
 	if i > 18 {
 		return math.MaxUint64
@@ -51,8 +51,8 @@ func powerOfTen(i int) uint64 {
 	return p
 }
 
-// wanted returns what the next digits have to be mod modulus, for a value of those
-// before them, and false if that many digits cannot.
+// target returns the value mod modulus that the next digits must have after value, and
+// false if so few digits cannot have it.
 func (m *multiple) target(value uint64, digits int) (uint64, bool) {
 	hi, lo := bits.Mul64(value, m.powers[digits])
 	v := bits.Rem64(hi, lo, m.modulus)
@@ -62,9 +62,8 @@ func (m *multiple) target(value uint64, digits int) (uint64, bool) {
 	return v, v < powerOfTen(digits)
 }
 
-// integer reads a digit before the point. Values after which the same digits make a
-// multiple become one: there are as many as the wanted digits tell apart, up to the
-// count of digits that can make any.
+// integer reads a digit before the point. It merges values after which the same digits
+// make a multiple: those with equal targets, up to the number of digits that can make any.
 func (m *multiple) integer(r remainder, digit byte) remainder {
 	if m == nil {
 		return r
@@ -97,7 +96,7 @@ func (m *multiple) point(r remainder) (remainder, bool) {
 	return remainder{int64(v), int32(m.scale)}, ok
 }
 
-// fraction reads a digit after the point. After scale of them there are only zeros.
+// fraction reads a digit after the point. After scale digits it accepts only zeros.
 func (m *multiple) fraction(r remainder, digit byte) (remainder, bool) {
 	switch {
 	case m == nil:

@@ -13,7 +13,7 @@ type CallState struct {
 	Calls []Arc // by Symbol, each once
 }
 
-// An Arc leads from one state to another with what its symbol stands for.
+// An Arc leads from one state to another by a text of its symbol.
 type Arc struct{ Symbol, To int32 }
 
 // Compile returns the automaton of e, which must not have calls.
@@ -107,7 +107,7 @@ func (n *nfa) subsets(start []int32) (*graph, error) {
 	return s.g, nil
 }
 
-// took counts steps and bytes. It reports whether the bounds allow more.
+// spend counts steps and bytes. It reports whether the bounds allow more.
 func (s *subsets) spend(steps, bytes int) bool {
 	s.work += steps
 	err := s.budget.Spend(steps, bytes)
@@ -149,7 +149,7 @@ func (s *subsets) expand(set []int32) {
 	s.spend(4+len(set)+len(s.out), 32+8*(len(s.g.edges)-int(s.g.vertices[len(s.g.vertices)-1].edge)))
 }
 
-// fewEdges is the most edges of a set that segments scans for each segment.
+// linearEdges is the most edges of a set that segments scans for each segment.
 const linearEdges = 32
 
 // segments adds the edges of a set: one for each range of bytes that no edge of out splits.
@@ -230,7 +230,7 @@ func (s *subsets) arcs() {
 	}
 }
 
-// one returns the state of the closure of a place.
+// closureState returns the state of the closure of a place.
 func (s *subsets) closureState(p int32) int32 {
 	if s.ofClosure[p] == 0 {
 		s.goal = append(s.goal[:0], p)
