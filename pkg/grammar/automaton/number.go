@@ -163,7 +163,7 @@ func leastCommon(of []*big.Rat) (*big.Rat, error) {
 			return nil, errors.New("a multiple of what is not above zero")
 		}
 		if _, _, ok := decimal(m); !ok {
-			return nil, fmt.Errorf("%s is no finite decimal", m)
+			return nil, fmt.Errorf("%s is not a finite decimal", m)
 		}
 		if all == nil {
 			all = m
@@ -200,7 +200,7 @@ func newBound(x *big.Rat, open bool) (*bound, error) {
 	}
 	digits, scale, ok := decimal(x)
 	if !ok {
-		return nil, fmt.Errorf("%s is no finite decimal", x)
+		return nil, fmt.Errorf("%s is not a finite decimal", x)
 	}
 	s := digits.Abs(digits).String()
 	if len(s) <= scale {

@@ -26,7 +26,7 @@ func (budget *Budget) Compile(e Expr) (*DFA, error) {
 		return nil, err
 	}
 	if len(g.arcs) > 0 {
-		return nil, fmt.Errorf("an expression with calls has no automaton of its own")
+		return nil, fmt.Errorf("an expression with calls cannot become a DFA")
 	}
 	return g.dfa()
 }

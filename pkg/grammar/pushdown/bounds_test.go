@@ -115,7 +115,7 @@ func TestManyWays(t *testing.T) {
 			frames, used := len(w.run.frames), len(w.run.used)
 			mask := w.Mask(1 << 20)
 			if len(w.run.frames) != frames || len(w.run.used) != used {
-				t.Fatalf("%s: a mask left %d frames of its own", name, len(w.run.frames)-frames)
+				t.Fatalf("%s: a mask left %d frames", name, len(w.run.frames)-frames)
 			}
 			if mask.Count == 0 || !w.Take(c.v.id(t, "a")) {
 				break
