@@ -130,7 +130,7 @@ func unstarted(l *fair.Line[*worker]) (n int) {
 
 // victim returns the worker that l may preempt at once, nil if there is none.
 func (q *Queue) victim(l *fair.Line[*worker]) *worker {
-	most := q.turns.Richest()
+	most := q.turns.Busiest()
 	if most == nil || len(most.Held) < len(l.Held)+2 {
 		return nil
 	}
@@ -185,7 +185,7 @@ func (q *Queue) stop(w *worker) {
 		if w.began.IsZero() {
 			q.waiting--
 		}
-		q.turns.Forget(w.line, w)
+		q.turns.Cancel(w.line, w)
 	}
 	w.state = paused
 }

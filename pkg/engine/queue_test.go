@@ -29,7 +29,7 @@ func acquire(t *testing.T, q *Queue, sender string) *worker {
 // expectEmpty checks that no generation is left, and no claimed memory.
 func (q *Queue) expectEmpty(t *testing.T) {
 	t.Helper()
-	if running, waiting := q.Stats(); running+waiting+q.waiting != 0 || q.turns.Richest() != nil || q.turns.Next() != nil {
+	if running, waiting := q.Stats(); running+waiting+q.waiting != 0 || q.turns.Busiest() != nil || q.turns.Next() != nil {
 		t.Errorf("left behind: %+v", q)
 	}
 	c, err := q.pool.Claim("", 1, fair.Limits{}) // only an empty pool grants it

@@ -1,6 +1,6 @@
-// Package fair shares what a process has between senders, so that no sender delays
+// Package fair shares the resources of a process between senders, so that no sender delays
 // another: bytes of memory with a [Pool], and turns with [Turns]. A sender is a name. The
-// package knows nothing of requests or of what the bytes and the turns are for.
+// package knows nothing of requests or of the purpose of the bytes and turns.
 package fair
 
 import (
@@ -11,17 +11,17 @@ import (
 	"time"
 )
 
-// ErrBusy is the error of a claim that finds no place to wait, or waits for too long.
+// ErrBusy is the error of a claim that finds no free place to wait, or that waits too long.
 var ErrBusy = errors.New("others hold the bytes: try again later")
 
 // Limits bound the claims on a [Pool].
 type Limits struct {
 	Total int64 // bytes that all senders may hold together
-	Share int64 // bytes that one sender may hold; 0: as much as it leaves to others
+	Share int64 // bytes that one sender may hold; 0: as many as it leaves free
 
-	// Wait is how long a claim may wait for bytes; 0: as long as its context. A claim that
-	// finds no room is granted before later claims if Wait bounds how long it holds them
-	// up. Otherwise other senders may pass it.
+	// Wait is the longest wait of a claim; 0: until its context is done. If Wait is set, a
+	// claim that finds no room is granted before all later claims. Otherwise other senders
+	// may pass it.
 	Wait   time.Duration
 	Places int // claims that may wait; 0: unbounded
 }
@@ -29,21 +29,21 @@ type Limits struct {
 // A Pool shares bytes between senders. Claims are granted in the order of their arrival,
 // with two exceptions: a claim beyond its sender's share holds up only later claims of
 // that sender, and so does one without room in the pool whose wait has no bound. A claim
-// that is larger than the share is granted where its sender holds nothing, and one that
-// is larger than the pool where nobody holds anything. The zero value is ready to use. It
-// is safe for concurrent use.
+// that is larger than the share is granted when its sender holds nothing, and one that is
+// larger than the pool when the pool is unused. The zero value is ready to use. It is safe
+// for concurrent use.
 //
-// Where one sender may hold as much as it leaves to others, the first one has at most half
-// of the pool, the next half of the rest, and a small claim of another still finds room.
+// If Limits.Share is 0, the first sender gets at most half of the pool and the next one half
+// of the rest, so that a small claim of another sender still finds room.
 type Pool struct {
-	mu   sync.Mutex
-	used int64            // bytes
-	held map[string]int64 // bytes by sender
-	line []*Claim         // claims that wait, the oldest first
+	mu      sync.Mutex
+	used    int64            // bytes
+	held    map[string]int64 // bytes by sender
+	waiters []*Claim         // waiting claims, the oldest first
 }
 
-// A Claim is some bytes of a pool for a sender. Its owner calls Release once it is done
-// with them. A nil claim holds nothing.
+// A Claim holds bytes of a pool for a sender, or waits for them. Its owner must call
+// Release. A nil claim holds nothing.
 type Claim struct {
 	pool    *Pool
 	sender  string
@@ -57,12 +57,12 @@ type Claim struct {
 func (p *Pool) Claim(sender string, n int64, limits Limits) (*Claim, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if limits.Places > 0 && len(p.line) >= limits.Places {
+	if limits.Places > 0 && len(p.waiters) >= limits.Places {
 		return nil, ErrBusy
 	}
 	c := &Claim{pool: p, sender: sender, bytes: n, limits: limits, granted: make(chan struct{})}
-	p.line = append(p.line, c)
-	p.grant()
+	p.waiters = append(p.waiters, c)
+	p.grantWaiters()
 	return c, nil
 }
 
@@ -79,37 +79,37 @@ func (p *Pool) Take(ctx context.Context, sender string, n int64, limits Limits) 
 	return c, nil
 }
 
-// grant grants the claims that may be granted. p.mu is held.
-func (p *Pool) grant() {
-	behind := map[string]bool{} // senders whose first claim goes on waiting
+// grantWaiters grants the waiting claims that have room. p.mu must be held.
+func (p *Pool) grantWaiters() {
+	blocked := map[string]bool{} // senders whose first claim keeps waiting
 	full := false
-	p.line = slices.DeleteFunc(p.line, func(c *Claim) bool {
-		if full || behind[c.sender] {
+	p.waiters = slices.DeleteFunc(p.waiters, func(c *Claim) bool {
+		if full || blocked[c.sender] {
 			return false
 		}
 		room := p.used == 0 || p.used+c.bytes <= c.limits.Total
-		if !p.shares(c) || !room {
-			behind[c.sender] = true
-			full = p.shares(c) && c.limits.Wait > 0
+		if !p.withinShare(c) || !room {
+			blocked[c.sender] = true
+			full = p.withinShare(c) && c.limits.Wait > 0
 			return false
 		}
-		p.book(c.sender, c.bytes)
+		p.addUsed(c.sender, c.bytes)
 		close(c.granted)
 		return true
 	})
 }
 
-// shares reports whether c is within the share of its sender.
-func (p *Pool) shares(c *Claim) bool {
+// withinShare reports whether c is within the share of its sender.
+func (p *Pool) withinShare(c *Claim) bool {
 	held := p.held[c.sender]
-	most := c.limits.Share
-	if most == 0 {
-		most = c.limits.Total - p.used - c.bytes
+	limit := c.limits.Share
+	if limit == 0 {
+		limit = c.limits.Total - p.used - c.bytes
 	}
-	return held == 0 || held+c.bytes <= most
+	return held == 0 || held+c.bytes <= limit
 }
 
-func (p *Pool) book(sender string, n int64) {
+func (p *Pool) addUsed(sender string, n int64) {
 	if p.held == nil {
 		p.held = map[string]int64{}
 	}
@@ -129,8 +129,8 @@ func (c *Claim) Granted() bool {
 	}
 }
 
-// Wait waits until the claim is granted. After an error, which is [ErrBusy] or that of the
-// context, the claim holds nothing.
+// Wait waits until the claim is granted. The error is [ErrBusy] or that of the context. After
+// an error the claim holds nothing.
 func (c *Claim) Wait(ctx context.Context) error {
 	if c.Granted() {
 		return nil
@@ -163,12 +163,12 @@ func (c *Claim) Shrink(n int64) {
 	defer c.pool.mu.Unlock()
 	if over := c.bytes - n; over > 0 && c.Granted() {
 		c.bytes = n
-		c.pool.book(c.sender, -over)
-		c.pool.grant()
+		c.pool.addUsed(c.sender, -over)
+		c.pool.grantWaiters()
 	}
 }
 
-// Release gives back all bytes of the claim, or its place in the line.
+// Release gives back all bytes of the claim, or ends its wait.
 func (c *Claim) Release() {
 	if c == nil {
 		return
@@ -177,8 +177,8 @@ func (c *Claim) Release() {
 	p := c.pool
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if i := slices.Index(p.line, c); i >= 0 {
-		p.line = slices.Delete(p.line, i, i+1)
-		p.grant() // it may have held up those behind it
+	if i := slices.Index(p.waiters, c); i >= 0 {
+		p.waiters = slices.Delete(p.waiters, i, i+1)
+		p.grantWaiters() // it may have blocked later claims
 	}
 }

@@ -189,7 +189,7 @@ func TestPoolHistories(t *testing.T) {
 			claims[0].Release() // the first is always granted in the end
 			claims = claims[1:]
 		}
-		if p.used != 0 || len(p.held)+len(p.line) != 0 {
+		if p.used != 0 || len(p.held)+len(p.waiters) != 0 {
 			t.Fatalf("seed %d: left behind: %+v", seed, &p)
 		}
 	}

@@ -18,7 +18,7 @@ func TestTurns(t *testing.T) {
 	}
 	end := func(items ...string) {
 		for _, item := range items {
-			if l := lines[item]; !turns.Forget(l, item) {
+			if l := lines[item]; !turns.Cancel(l, item) {
 				turns.Free(l, item)
 			}
 			turns.Leave(lines[item])
@@ -41,7 +41,7 @@ func TestTurns(t *testing.T) {
 	wait("b3", "c3", "d2")
 	end("a1", "a2") // a holds nothing
 	serve(1, "a3")
-	if l := turns.Richest(); len(l.Held) != 2 || l.Held[1][1] != '2' {
+	if l := turns.Busiest(); len(l.Held) != 2 || l.Held[1][1] != '2' {
 		t.Errorf("the most turns are %q", l.Held)
 	}
 	end("b1", "c3") // c3 waited, and c waits no longer
@@ -55,7 +55,7 @@ func TestTurns(t *testing.T) {
 	}
 	turns.Free(lines["b1"], "b0")
 	end("a3", "b2", "b3", "c1", "c2", "d1", "d2")
-	if turns.Richest() != nil || len(turns.lines)+len(turns.queue) != 0 {
+	if turns.Busiest() != nil || len(turns.lines)+len(turns.queue) != 0 {
 		t.Errorf("left behind: %+v", turns)
 	}
 }

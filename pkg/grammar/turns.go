@@ -78,7 +78,7 @@ func (t *Turns) enter(name string) (*compilation, error) {
 func (t *Turns) leave(c *compilation) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.turns.Forget(c.line, c) {
+	if !t.turns.Cancel(c.line, c) {
 		t.turns.Free(c.line, c)
 		t.free++
 	}

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// check fails the test unless d keeps what a DFA promises.
+// check fails the test unless d satisfies the invariants of a DFA.
 func check(t *testing.T, d *DFA) {
 	t.Helper()
 	n := int32(len(d.States))
@@ -52,8 +52,8 @@ func check(t *testing.T, d *DFA) {
 	}
 }
 
-// checkContent fails the test unless the marks of an automaton of JSON strings stand
-// where characters begin, on every text that is tried.
+// checkContent fails the test unless an automaton of JSON strings marks exactly the states
+// where characters begin, on every text that it tries.
 func checkContent(t *testing.T, d *DFA, text string) {
 	t.Helper()
 	state, in, units := int32(0), outside, 0
@@ -204,7 +204,7 @@ func TestClassEveryCharacter(t *testing.T) {
 		}
 		for _, bad := range []string{"\xed\xa0\x80", "\xed\xbf\xbf", "\xc0\x80", "\xe0\x80\x80", "\xf0\x80\x80\x80", "\xf4\x90\x80\x80", "\x80", "\xff"} {
 			if raw.Match(bad) || escaped.Match(`"`+bad+`"`) {
-				t.Fatalf("%x: %q is no character", runes, bad)
+				t.Fatalf("%x: %q is not a character", runes, bad)
 			}
 		}
 	}
@@ -245,7 +245,7 @@ func TestString(t *testing.T) {
 	}
 	for _, s := range []string{"", `"`, `"a`, `"\ud83d"`, `"\ude00\ud83d"`, `"\ud83dx"`, `"\x"`, `"a"b`, "\"\n\""} {
 		if String().Match(s) {
-			t.Errorf("%q is no string", s)
+			t.Errorf("%q is not a string", s)
 		}
 	}
 }
@@ -314,8 +314,7 @@ func TestLiterals(t *testing.T) {
 	}
 }
 
-// TestMarksApart has texts of which an end is the same after a character and inside of
-// one.
+// TestMarksApart has texts with a common suffix after a character and within one.
 func TestMarksApart(t *testing.T) {
 	a, b := Literals([]string{`"an"`}), Literals([]string{`"b\n"`})
 	d, err := Union(a, b)

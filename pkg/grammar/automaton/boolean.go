@@ -2,8 +2,8 @@ package automaton
 
 import "fmt"
 
-// explore returns the automaton of the states that are met from start. expand gives the
-// edges of a state, in order and disjoint, and what it is.
+// explore returns the automaton of the states that are reachable from start. expand calls
+// edge with the edges of a state, sorted and disjoint, and returns its marks.
 func explore[K comparable](b *Budget, start K, expand func(k K, edge func(lo, hi byte, to K)) (accept, content bool)) (*DFA, error) {
 	g := &graph{budget: b}
 	number := map[K]int32{start: 0}
@@ -32,10 +32,10 @@ func explore[K comparable](b *Budget, start K, expand func(k K, edge func(lo, hi
 	return g.dfa()
 }
 
-// A pair is a state of each of two automata, -1 where one has none.
+// A pair holds one state from each of two automata, or -1.
 type pair struct{ a, b int32 }
 
-// Intersect returns the automaton of the texts of both.
+// Intersect returns the automaton of the texts of both a and b.
 func Intersect(a, b *DFA) (*DFA, error) { return (*Budget)(nil).Intersect(a, b) }
 
 // Intersect is [Intersect] within a budget.
@@ -56,7 +56,7 @@ func (budget *Budget) Intersect(a, b *DFA) (*DFA, error) {
 	})
 }
 
-// Subtract returns the automaton of the texts of a that are none of b's.
+// Subtract returns the automaton of the texts of a that are not texts of b.
 func Subtract(a, b *DFA) (*DFA, error) { return (*Budget)(nil).Subtract(a, b) }
 
 // Subtract is [Subtract] within a budget.
@@ -91,7 +91,7 @@ func (budget *Budget) Subtract(a, b *DFA) (*DFA, error) {
 	})
 }
 
-// Union returns the automaton of the texts of any, of none without any.
+// Union returns the automaton of the texts of any argument. Union() matches no text.
 func Union(of ...*DFA) (*DFA, error) { return (*Budget)(nil).Union(of...) }
 
 // Union is [Union] within a budget.
@@ -111,14 +111,14 @@ func (budget *Budget) Union(of ...*DFA) (*DFA, error) {
 	return g.dfa()
 }
 
-// counted is a state with the characters that began before it.
+// counted is a state with the number of characters that began before it.
 type counted struct {
 	state int32
 	n     int
 }
 
 // Lengths returns the automaton of the JSON strings of d that have from min to max
-// characters, max < 0 meaning without end.
+// characters. There is no limit if max < 0.
 func Lengths(d *DFA, min, max int) (*DFA, error) { return (*Budget)(nil).Lengths(d, min, max) }
 
 // Lengths is [Lengths] within a budget.

@@ -107,7 +107,7 @@ func TestLengths(t *testing.T) {
 		}
 	}
 	if d, err := Lengths(Key(), 0, -1); err != nil || d != Key() {
-		t.Error("a length without bounds is no other automaton")
+		t.Error("a length without bounds returns another automaton")
 	}
 	if _, err := Lengths(Key(), 0, maxStates); !errors.Is(err, ErrTooLarge) {
 		t.Error(err)

@@ -6,9 +6,9 @@ import (
 	"unicode"
 )
 
-// Sets of code points are pairs lo, hi, sorted and apart.
+// Sets of code points are pairs lo, hi, sorted and not adjacent.
 
-// normal sorts pairs and joins those that touch.
+// normal sorts pairs and joins those that overlap or are adjacent.
 func normal(r []rune) []rune {
 	sorted := true
 	for i := 0; i+1 < len(r); i += 2 {
@@ -51,7 +51,7 @@ func negate(r []rune) []rune {
 	return out
 }
 
-// clip returns what of r lies from lo to hi.
+// clip returns the part of r from lo to hi.
 func clip(r []rune, lo, hi rune) []rune {
 	var out []rune
 	for i := 0; i < len(r); i += 2 {
@@ -62,7 +62,7 @@ func clip(r []rune, lo, hi rune) []rune {
 	return out
 }
 
-// characters returns r in order, without surrogates and what is no code point.
+// characters returns r normalized, without surrogates and values that are not code points.
 func characters(r []rune) []rune {
 	r = normal(r)
 	if n := len(r); n == 0 || r[0] >= 0 && r[n-1] < 0xD800 {
@@ -71,48 +71,48 @@ func characters(r []rune) []rune {
 	return append(clip(r, 0, 0xD7FF), clip(r, 0xE000, unicode.MaxRune)...)
 }
 
-// A template is the automaton of one character: states as ranges of edges, of which 0
-// is the first. Edges lead to a state or to done. Equal states are one.
+// A template is the automaton of one character. Each state is a list of edges, which lead
+// to a state or to done. State 0 is the start. Equal states are merged.
 type template struct {
 	states [][]Edge
-	same   map[string]int32 // of states, by their edges; nil for few
+	same   map[string]int32 // states by their edges; nil while they are few
 }
 
 const done = -1
 
-// lower returns the automaton of one character of r, which is characters' result.
+// lower returns the automaton of one character of r, a result of characters.
 func lower(r []rune, enc Encoding) *template {
 	t := &template{states: make([][]Edge, 1, 4)}
 	var edges []Edge
 	if enc == JSON {
-		edges = t.lead(edges, 0, 0, clip(r, 0x20, '"'-1))
-		edges = t.lead(edges, 0, 0, clip(r, '"'+1, '\\'-1))
+		edges = t.leadByte(edges, 0, 0, clip(r, 0x20, '"'-1))
+		edges = t.leadByte(edges, 0, 0, clip(r, '"'+1, '\\'-1))
 		if escaped := t.escapes(r); len(escaped) > 0 {
 			edges = append(edges, Edge{'\\', '\\', t.state(escaped)})
 		}
-		edges = t.lead(edges, 0, 0, clip(r, '\\'+1, 0x7F))
+		edges = t.leadByte(edges, 0, 0, clip(r, '\\'+1, 0x7F))
 	} else {
-		edges = t.lead(edges, 0, 0, clip(r, 0, 0x7F))
+		edges = t.leadByte(edges, 0, 0, clip(r, 0, 0x7F))
 	}
 	if len(r) > 0 && r[len(r)-1] > 0x7F {
-		edges = t.lead(edges, 0xC0, 1, clip(r, 0x80, 0x7FF))
-		edges = t.lead(edges, 0xE0, 2, clip(r, 0x800, 0xFFFF))
-		edges = t.lead(edges, 0xF0, 3, clip(r, 0x10000, unicode.MaxRune))
+		edges = t.leadByte(edges, 0xC0, 1, clip(r, 0x80, 0x7FF))
+		edges = t.leadByte(edges, 0xE0, 2, clip(r, 0x800, 0xFFFF))
+		edges = t.leadByte(edges, 0xF0, 3, clip(r, 0x10000, unicode.MaxRune))
 	}
 	t.states[0] = edges
 	return t
 }
 
-// lead appends the edges of a byte that holds what is above the low 6k bits of r, and
-// is followed by k more: RFC 3629, section 3.
-func (t *template) lead(edges []Edge, base rune, k int, r []rune) []Edge {
+// leadByte appends the edges of a byte with the bits of r above the low 6k, which k
+// continuation bytes follow: RFC 3629, section 3.
+func (t *template) leadByte(edges []Edge, base rune, k int, r []rune) []Edge {
 	shift, full := 6*k, rune(1)<<(6*k)-1
 	past := rune(0) // what is below has its edges
 	for i := 0; i < len(r); {
 		lo, hi := max(r[i], past), r[i+1]
 		for lo&full == 0 && hi-lo >= full {
 			last := (hi+1)>>shift - 1
-			edges = join(edges, base+lo>>shift, base+last, t.tail(k, []rune{0, full}))
+			edges = join(edges, base+lo>>shift, base+last, t.continuation(k, []rune{0, full}))
 			lo = (last + 1) << shift
 		}
 		if lo > hi {
@@ -131,17 +131,17 @@ func (t *template) lead(edges []Edge, base rune, k int, r []rune) []Edge {
 				lo = r[i]
 			}
 		}
-		edges = join(edges, base+digit, base+digit, t.tail(k, rest))
+		edges = join(edges, base+digit, base+digit, t.continuation(k, rest))
 	}
 	return edges
 }
 
-// tail returns the state that reads the low 6k bits of r in k bytes.
-func (t *template) tail(k int, r []rune) int32 {
+// continuation returns the state that reads the low 6k bits of r in k bytes.
+func (t *template) continuation(k int, r []rune) int32 {
 	if k == 0 {
 		return done
 	}
-	return t.state(t.lead(nil, 0x80, k-1, r))
+	return t.state(t.leadByte(nil, 0x80, k-1, r))
 }
 
 func join(edges []Edge, lo, hi rune, to int32) []Edge {
@@ -152,12 +152,12 @@ func join(edges []Edge, lo, hi rune, to int32) []Edge {
 	return append(edges, Edge{byte(lo), byte(hi), to})
 }
 
-// fewStates is up to how many states are looked through one by one.
-const fewStates = 64
+// linearStates is the most states that are searched linearly.
+const linearStates = 64
 
 // state returns the number of the state with these edges.
 func (t *template) state(edges []Edge) int32 {
-	if len(t.states) > fewStates {
+	if len(t.states) > linearStates {
 		return t.stateOf(edges)
 	}
 	for i, s := range t.states[1:] {
@@ -169,7 +169,7 @@ func (t *template) state(edges []Edge) int32 {
 	return int32(len(t.states)) - 1
 }
 
-// stateOf is state where there are many.
+// stateOf is state for many states.
 func (t *template) stateOf(edges []Edge) int32 {
 	key := func(edges []Edge) string {
 		b := make([]byte, 0, 6*len(edges))
@@ -193,10 +193,10 @@ func (t *template) stateOf(edges []Edge) int32 {
 	return i
 }
 
-// short are the escapes of one letter, by letter.
+// short holds the escapes of one letter, by letter.
 const short = `"\bfnrt`
 
-// escapeOf are the characters of short, in its order.
+// escapeOf holds the characters of short, in its order.
 const escapeOf = "\"\\\b\f\n\r\t"
 
 // escapes returns the edges after a backslash.

@@ -1,19 +1,19 @@
 // Package automaton builds finite automata over bytes: regular expressions, the texts
 // of JSON strings and numbers, formats, and their unions, intersections and
-// differences. It refuses to know schemas, grammars that recurse, and tokens.
+// differences. It knows nothing of schemas, recursive grammars and tokens.
 package automaton
 
-// A DFA is a deterministic finite automaton over bytes. State 0 is the start. From
-// every state an accepting one can be reached, but for state 0 of the empty language.
-// It does not change once it is built and is safe for concurrent use.
+// A DFA is a deterministic finite automaton over bytes. State 0 is the start. Every state
+// leads to an accepting one, except state 0 of the empty language. A DFA is immutable and
+// safe for concurrent use.
 type DFA struct{ States []State }
 
 // A State of a [DFA]. A byte without an edge leads nowhere.
 type State struct {
 	Edges  []Edge // by Lo, disjoint
 	Accept bool
-	// Content marks the places between the quotes of a JSON string, before a character
-	// or the closing quote: a byte other than '"' begins a character here.
+	// Content marks the states within a JSON string, before a character or the closing
+	// quote: a byte other than '"' begins a character here.
 	Content bool
 }
 

@@ -1,6 +1,6 @@
 package automaton
 
-// An Encoding says which bytes stand for a character.
+// An Encoding determines the bytes of a character.
 type Encoding int
 
 // The encodings.
@@ -61,7 +61,7 @@ func Repeat(e Expr, min, max int) Expr {
 	return Expr{&node{op: opRepeat, of: []Expr{e}, min: min, max: max}}
 }
 
-// Call returns the expression of what a symbol stands for.
+// Call returns the expression of the texts of a symbol.
 func Call(symbol int32) Expr { return Expr{&node{op: opCall, symbol: symbol}} }
 
 // quoted returns the expression of JSON strings whose content is e.

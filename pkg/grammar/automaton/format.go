@@ -3,7 +3,8 @@ package automaton
 import "sync"
 
 // Format returns the automaton of the JSON strings in canonical form that have a format
-// of JSON Schema, always the same one of each; false if the format only annotates.
+// of JSON Schema. It returns the same one for each call with a name, and false if the
+// format is only an annotation.
 func Format(name string) (*DFA, bool) {
 	f, ok := formats[name]
 	if !ok {
@@ -30,10 +31,10 @@ var formats = map[string]func() *DFA{
 	"relative-json-pointer": format(`(?:0|[1-9]\d*)(?:#|` + pointer + `)`),
 }
 
-// LooseFormat returns the automaton of the strings that may have a format: those that
-// are not in it do not have it, whoever judges. It is that of [Format] but for hostname,
-// of which Format leaves out the labels that RFC 5891 gives a meaning of their own, and for
-// email, of which it leaves out quoted pairs, as validators do.
+// LooseFormat returns the automaton of the strings that may have a format: any validator
+// rejects all others. It equals that of [Format] except for hostname, where Format excludes
+// the labels that RFC 5891 reserves, and for email, where Format excludes quoted pairs, as
+// validators do.
 func LooseFormat(name string) (*DFA, bool) {
 	switch name {
 	case "hostname":
@@ -50,8 +51,8 @@ func format(pattern string) func() *DFA {
 	return sync.OnceValue(func() *DFA { return must(Pattern("^" + pattern + "$")) })
 }
 
-// addresses are those of email whose local part is no longer than RFC 5321, section
-// 4.5.3.1.1, lets it be. A quoted one may have an @, what follows may not.
+// addresses are the email addresses whose local part has at most the length of RFC 5321,
+// section 4.5.3.1.1. Only a quoted local part may contain an @.
 var addresses = sync.OnceValue(func() *DFA {
 	return must(Intersect(must(Pattern("^"+email+"$")), must(Pattern(`^[^\\]{1,64}@[^@"]*$`))))
 })
@@ -60,8 +61,8 @@ var looseAddresses = sync.OnceValue(func() *DFA {
 	return must(Intersect(must(Pattern("^"+email+"$")), must(Pattern(`^.{1,64}@[^@"]*$`))))
 })
 
-// Longest returns how many characters a text of a format has at most, -1 where there is
-// no bound: an email 254 (RFC 5321, section 4.5.3.1.3, less its brackets), a hostname 253
+// Longest returns the most characters of a text of a format, or -1 if there is no bound:
+// an email has 254 (RFC 5321, section 4.5.3.1.3, less its brackets), a hostname 253
 // (RFC 1035, section 2.3.4, as text).
 func Longest(format string) int {
 	switch format {
@@ -74,8 +75,8 @@ func Longest(format string) int {
 }
 
 // RFC 3339, section 5.6, with the lengths of months and leap years of its appendix C. A
-// leap second ends a day of UTC: only where the local time is that of UTC does the text
-// alone say whether it is one, so others are left out.
+// leap second ends a day of UTC. The text alone shows this only if the local time is UTC,
+// so other leap seconds are excluded.
 const (
 	date = `(?:\d{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\d|30)|02-(?:0[1-9]|1\d|2[0-8]))` +
 		`|(?:\d\d(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)-02-29)`

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// unmet are the tests of the suite of JSON Schema that a format here does not meet.
+// unmet lists the tests of the JSON Schema suite that a format of this package fails.
 var unmet = map[string]string{
 	"time: valid leap second, positive time-offset":                      "an offset to count with: see clock",
 	"time: valid leap second, large positive time-offset":                "an offset to count with: see clock",
@@ -19,7 +19,7 @@ var unmet = map[string]string{
 	"time: valid leap second, large negative time-offset":                "an offset to count with: see clock",
 	"date-time: a valid date-time with a leap second, with minus offset": "an offset to count with: see clock",
 
-	"hostname: exceeds maximum overall length (256)":                            "a bound that Longest tells",
+	"hostname: exceeds maximum overall length (256)":                            "a bound that Longest returns",
 	"hostname: a valid host name (example.test in Hangul)":                      "a label of RFC 5891",
 	"hostname: Exceptions that are PVALID, left-to-right chars":                 "a label of RFC 5891",
 	"hostname: Exceptions that are PVALID, right-to-left chars":                 "a label of RFC 5891",
@@ -40,7 +40,7 @@ var unmet = map[string]string{
 func TestFormatsOfSuite(t *testing.T) {
 	dir := filepath.Join(data, "json-schema-test-suite/tests/draft2020-12/optional/format")
 	if _, err := os.Stat(dir); err != nil {
-		t.Skip("no suite beside the repository: ", err)
+		t.Skip("no suite next to the repository: ", err)
 	}
 	met := map[string]bool{}
 	for name := range formats {
@@ -75,7 +75,7 @@ func TestFormatsOfSuite(t *testing.T) {
 	}
 	for id := range unmet {
 		if _, ok := met[id]; !ok {
-			t.Errorf("%s is no test of the suite", id)
+			t.Errorf("%s is not a test of the suite", id)
 		}
 	}
 }
@@ -124,7 +124,7 @@ func TestFormats(t *testing.T) {
 		}
 	}
 	if loose.Match(`"a_b"`) {
-		t.Error("a_b is no hostname")
+		t.Error("a_b is not a hostname")
 	}
 }
 

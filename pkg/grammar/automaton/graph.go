@@ -1,7 +1,7 @@
 package automaton
 
-// A graph is an automaton while it is made: states in the order in which they are met,
-// with edges and arcs in that order too.
+// A graph is an automaton under construction. States are in the order of discovery, and so
+// are their edges and arcs.
 type graph struct {
 	budget   *Budget
 	vertices []vertex
@@ -11,10 +11,10 @@ type graph struct {
 
 type vertex struct {
 	accept, content bool
-	edge, arc       int32 // the first of each; the next vertex's is where they end
+	edge, arc       int32 // the first of each; they end at the next vertex's first
 }
 
-// kind tells states apart that are never equal.
+// kind returns a number that differs for states that are never equal.
 func (v vertex) kind() int32 {
 	k := int32(0)
 	if v.accept {
@@ -32,7 +32,7 @@ func (g *graph) begin(v vertex) {
 	g.vertices = append(g.vertices, v)
 }
 
-// edge adds an edge beyond those that the last state has.
+// edge adds an edge after those of the last state.
 func (g *graph) edge(lo, hi byte, to int32) {
 	first := int(g.vertices[len(g.vertices)-1].edge)
 	if n := len(g.edges); n > first && g.edges[n-1].To == to && g.edges[n-1].Hi+1 == lo {
@@ -58,7 +58,7 @@ func (g *graph) arcsOf(i int32) []Arc {
 	return g.arcs[g.vertices[i].arc:]
 }
 
-// live reports of each state whether an accepting one can be reached from it.
+// live reports, by state, whether it leads to an accepting one.
 func (g *graph) live() []bool {
 	n := len(g.vertices)
 	into := make([]int32, n+2) // where the sources of each state begin
@@ -98,7 +98,7 @@ func (g *graph) moves(f func(from, to int32)) {
 	}
 }
 
-// dfa returns the least automaton of the same texts and marks, without arcs.
+// dfa returns the minimal automaton of the same texts and marks, without arcs.
 func (g *graph) dfa() (*DFA, error) {
 	states, err := g.states()
 	if err != nil {
@@ -111,10 +111,10 @@ func (g *graph) dfa() (*DFA, error) {
 	return d, nil
 }
 
-// states returns the fewest states of the same texts, calls and marks. Their order is
-// that in which they are met from the first.
+// states returns the minimal automaton of the same texts, calls and marks. Its states are
+// in the order of discovery from the first.
 func (g *graph) states() ([]CallState, error) {
-	// What minimizing takes for each state and move, about.
+	// Approximate cost of minimizing, by state and move.
 	n, moves := len(g.vertices), len(g.edges)+len(g.arcs)
 	if err := g.budget.Spend(12*n+8*moves, 120*n+50*moves); err != nil {
 		return nil, err

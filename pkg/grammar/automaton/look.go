@@ -35,9 +35,9 @@ func (n *nfa) after(start int32) int32 {
 	return loop
 }
 
-// looking returns the start of the content of a string with look-arounds, which it
+// stringWithLooks returns the start of the content of a string with look-arounds, which it
 // eliminates.
-func (n *nfa) looking(of *node) int32 {
+func (n *nfa) stringWithLooks(of *node) int32 {
 	n.met, n.here = n.add(place{kind: met}), n.add(place{kind: here})
 	n.ended = n.add(place{kind: ended})
 	n.bodies, n.behinds = map[*node]int32{}, nil

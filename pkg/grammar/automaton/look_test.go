@@ -62,7 +62,7 @@ func either(x, y term) term {
 	return z
 }
 
-// repeat has x from low to high times, or without end.
+// repeat returns a term of x from low to high times, or unbounded.
 func repeat(x term, low, high int) term {
 	ends := x.ends
 	x.pattern = fmt.Sprintf("(?:%s){%d,%d}", x.pattern, low, high)
@@ -212,8 +212,8 @@ func compare(t *testing.T, x term, strict, loose *DFA, s []rune) bool {
 	return want
 }
 
-// TestLooks compares random patterns with a matcher that tries every way, on texts that
-// ECMA-262 and Python's re read alike.
+// TestLooks compares random patterns with a backtracking matcher, on texts that ECMA-262
+// and Python's re read alike.
 func TestLooks(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	looked, matched, missed, large := 0, 0, 0, 0

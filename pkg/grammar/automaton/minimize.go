@@ -6,70 +6,70 @@ import (
 	"slices"
 )
 
-// A partition of 0..n-1 into blocks, of which some members can be marked and then split
+// A partition divides 0..n-1 into blocks. Members of a block can be marked and then split
 // off (Valmari and Lehtinen 2008).
 type partition struct {
-	members     []int32 // block after block
-	where       []int32 // of a member in members
-	block       []int32 // of a member
-	first, past []int32 // of a block in members
-	marked      []int32 // of a block, at its front
-	touched     []int32 // blocks with marked members
+	members    []int32 // block after block
+	position   []int32 // by member: its index in members
+	block      []int32 // by member
+	start, end []int32 // by block: its range in members
+	marked     []int32 // by block: how many are marked, at its front
+	touched    []int32 // blocks with marked members
 }
 
-// newPartition makes blocks of equal keys; members are sorted by key.
+// newPartition makes blocks of equal keys. members must be sorted by key.
 func newPartition(members []int32, key func(int32) int32) *partition {
 	n := len(members)
 	slab := make([]int32, 5*n)
-	p := &partition{members: members, where: slab[:n:n], block: slab[n : 2*n : 2*n],
-		first: slab[2*n : 2*n : 3*n], past: slab[3*n : 3*n : 4*n], marked: slab[4*n : 4*n : 5*n]}
+	p := &partition{members: members, position: slab[:n:n], block: slab[n : 2*n : 2*n],
+		start: slab[2*n : 2*n : 3*n], end: slab[3*n : 3*n : 4*n], marked: slab[4*n : 4*n : 5*n]}
 	for i, m := range members {
 		if i == 0 || key(m) != key(members[i-1]) {
-			p.open(int32(i), int32(i))
+			p.addBlock(int32(i), int32(i))
 		}
-		b := int32(len(p.first)) - 1
-		p.where[m], p.block[m] = int32(i), b
-		p.past[b]++
+		b := int32(len(p.start)) - 1
+		p.position[m], p.block[m] = int32(i), b
+		p.end[b]++
 	}
 	return p
 }
 
-func (p *partition) open(first, past int32) {
-	p.first, p.past, p.marked = append(p.first, first), append(p.past, past), append(p.marked, 0)
+func (p *partition) addBlock(first, past int32) {
+	p.start, p.end, p.marked = append(p.start, first), append(p.end, past), append(p.marked, 0)
 }
 
-func (p *partition) of(b int) []int32 { return p.members[p.first[b]:p.past[b]] }
+func (p *partition) of(b int) []int32 { return p.members[p.start[b]:p.end[b]] }
 
 func (p *partition) mark(m int32) {
 	b := p.block[m]
-	i, j := p.where[m], p.first[b]+p.marked[b]
+	i, j := p.position[m], p.start[b]+p.marked[b]
 	if i < j {
 		return
 	}
 	p.members[i], p.members[j] = p.members[j], m
-	p.where[p.members[i]], p.where[m] = i, j
+	p.position[p.members[i]], p.position[m] = i, j
 	if p.marked[b]++; p.marked[b] == 1 {
 		p.touched = append(p.touched, b)
 	}
 }
 
-// split makes blocks of what is marked, or of what is not if that is less.
+// split makes new blocks of the marked members, or of the others if they are fewer.
 func (p *partition) split() {
 	for _, b := range p.touched {
-		cut := p.first[b] + p.marked[b]
-		less := p.marked[b] <= p.past[b]-cut
+		cut := p.start[b] + p.marked[b]
+		less := p.marked[b] <= p.end[b]-cut
 		p.marked[b] = 0
 		switch {
-		case cut == p.past[b]:
+		case cut == p.end[b]:
 			continue
 		case less:
-			p.open(p.first[b], cut)
-			p.first[b] = cut
+			p.addBlock(p.start[b], cut)
+			p.start[b] = cut
 		default:
-			p.open(cut, p.past[b])
-			p.past[b] = cut
+			p.addBlock(cut, p.end[b])
+			p.end[b] = cut
 		}
-		z := len(p.first) - 1
+		z := len(p.start) - 1
 		for _, m := range p.of(z) {
 			p.block[m] = int32(z)
 		}
@@ -80,8 +80,8 @@ func (p *partition) split() {
 // A move is an edge of one class of bytes, or an arc.
 type move struct{ from, label, to int32 }
 
-// refine sets the block of each state that in holds of; those of a block have the same
-// texts, calls and marks before them. Edges from such states must lead to such states.
+// refine sets the block of each state for which in is true. States of a block have the
+// same texts, calls and marks. Edges from such states must lead to such states.
 // It is Valmari's method for partial functions ("Fast brief practical DFA minimization",
 // 2012): m log n steps for m moves. It returns the count of blocks.
 func (g *graph) refine(in []bool, block []int32) int32 {
@@ -93,16 +93,16 @@ func (g *graph) refine(in []bool, block []int32) int32 {
 	}
 	cords := newPartition(all, func(m int32) int32 { return moves[m].label })
 	into, ways := incoming(len(in), moves)
-	_ = g.budget.Spend(8*len(moves), 40*len(moves)) // what comes next fails once that is too much
-	for b, c := 1, 0; c < len(cords.first); c++ {
+	_ = g.budget.Spend(8*len(moves), 40*len(moves)) // the next construction fails if the budget is spent
+	for b, c := 1, 0; c < len(cords.start); c++ {
 		if g.budget.Spend(6*len(cords.of(c)), 0) != nil {
-			break // the caller sees it
+			break // the caller reports it
 		}
 		for _, m := range cords.of(c) {
 			states.mark(moves[m].from)
 		}
 		states.split()
-		for ; b < len(states.first); b++ {
+		for ; b < len(states.start); b++ {
 			marked := 0
 			for _, s := range states.of(b) {
 				for _, m := range ways[into[s]:into[s+1]] {
@@ -119,7 +119,7 @@ func (g *graph) refine(in []bool, block []int32) int32 {
 			block[i] = states.block[i]
 		}
 	}
-	return int32(len(states.first))
+	return int32(len(states.start))
 }
 
 // byKind returns all states, sorted by their kind, and the kind.
@@ -141,11 +141,11 @@ func (g *graph) byKind(in []bool) ([]int32, func(int32) int32) {
 	return order, kind
 }
 
-// labelled returns the moves of the states in in, by label. Labels are classes of bytes
-// that no edge tells apart, and after them symbols.
+// labelled returns the moves of the states for which in is true, by label. Labels are
+// classes of bytes that no edge separates, and after them symbols.
 func (g *graph) labelled(in []bool) []move {
 	class := g.classes()
-	var start [258]int // of each class among the moves
+	var start [258]int // by class: its first move
 	each := func(f func(move)) {
 		for i := range int32(len(in)) {
 			if !in[i] {
@@ -179,7 +179,7 @@ func (g *graph) labelled(in []bool) []move {
 	return moves
 }
 
-// classes returns the class of each byte, from 0, in their order.
+// classes returns the class of each byte, numbered from 0 in the order of bytes.
 func (g *graph) classes() [256]int32 {
 	var cuts [257]bool // before a byte
 	for _, e := range g.edges {
@@ -195,7 +195,7 @@ func (g *graph) classes() [256]int32 {
 	return class
 }
 
-// incoming returns the moves into each of n states, and where each state's begin.
+// incoming returns the moves sorted by target, and by state the index of its first.
 func incoming(n int, moves []move) (into, ways []int32) {
 	into, ways = make([]int32, n+2), make([]int32, len(moves))
 	for _, m := range moves {
@@ -211,9 +211,9 @@ func incoming(n int, moves []move) (into, ways []int32) {
 	return into, ways
 }
 
-// minimize returns the block of each live state. Those that no cycle leads to need no
-// refinement: from the last to the first, they are equal if they lead to the same blocks
-// (Revuz 1992).
+// minimize returns the block of each live state. States that no cycle leads to need no
+// refinement: visited from the last to the first, two are equal if they lead to the same
+// blocks (Revuz 1992).
 func (g *graph) minimize(live []bool) []int32 {
 	block := make([]int32, len(live))
 	peeled := g.peel(live)
@@ -222,7 +222,7 @@ func (g *graph) minimize(live []bool) []int32 {
 		in[i] = false
 	}
 	count := int32(0)
-	same := make(map[string]int32, len(peeled)) // block by where its states lead
+	same := make(map[string]int32, len(peeled)) // block by the signature of its states
 	var key []byte
 	if slices.Contains(in, true) {
 		count = g.refine(in, block)
@@ -230,13 +230,13 @@ func (g *graph) minimize(live []bool) []int32 {
 		for i := range int32(len(in)) {
 			if in[i] && !known[block[i]] {
 				known[block[i]] = true
-				key = g.leads(key[:0], i, live, block)
+				key = g.signature(key[:0], i, live, block)
 				same[string(key)] = block[i]
 			}
 		}
 	}
 	for _, i := range slices.Backward(peeled) {
-		key = g.leads(key[:0], i, live, block)
+		key = g.signature(key[:0], i, live, block)
 		b, ok := same[string(key)]
 		if !ok {
 			b = count
@@ -248,8 +248,7 @@ func (g *graph) minimize(live []bool) []int32 {
 	return block
 }
 
-// peel returns the live states that no cycle leads to, each before those it leads to
-// (Kahn 1962).
+// peel returns the live states that no cycle leads to, in topological order (Kahn 1962).
 func (g *graph) peel(live []bool) []int32 {
 	into := make([]int32, len(live))
 	g.moves(func(from, to int32) {
@@ -258,7 +257,7 @@ func (g *graph) peel(live []bool) []int32 {
 		}
 	})
 	order := make([]int32, 0, len(live))
-	if into[0] == 0 { // all others are met from the first
+	if into[0] == 0 { // all others are reachable from the first
 		order = append(order, 0)
 	}
 	leave := func(to int32) {
@@ -277,8 +276,8 @@ func (g *graph) peel(live []bool) []int32 {
 	return order
 }
 
-// leads appends what state i is and where its edges and arcs lead, in blocks.
-func (g *graph) leads(key []byte, i int32, live []bool, block []int32) []byte {
+// signature appends the marks of state i and the target blocks of its edges and arcs.
+func (g *graph) signature(key []byte, i int32, live []bool, block []int32) []byte {
 	key = append(key, byte(g.vertices[i].kind()))
 	last := -1 // the block of the last edge
 	var hi byte
@@ -294,7 +293,7 @@ func (g *graph) leads(key []byte, i int32, live []bool, block []int32) []byte {
 		last, hi = int(block[e.To]), e.Hi
 	}
 	for _, a := range g.arcsOf(i) {
-		if live[a.To] { // 1, 0 is no edge
+		if live[a.To] { // 1, 0 is not an edge
 			key = binary.LittleEndian.AppendUint32(append(key, 1, 0), uint32(a.Symbol))
 			key = binary.LittleEndian.AppendUint32(key, uint32(block[a.To]))
 		}

@@ -12,17 +12,17 @@ type multiple struct {
 	modulus uint64
 	scale   int
 	powers  []uint64         // 10^i mod modulus, up to the larger of scale and digits
-	same    map[string]int64 // a value of each kind of values before the point
+	same    map[string]int64 // by what makes values before the point equivalent: one of them
 }
 
-// A remainder is what a multiple knows of the digits so far: before the point their
-// value mod modulus, after it what the next left digits have to be mod modulus.
+// A remainder is the state of a multiple after some digits. Before the point, value is
+// theirs mod modulus. After it, value is that of the next left digits mod modulus.
 type remainder struct {
 	value int64
 	left  int32
 }
 
-// maxModulus keeps ten times a remainder within 64 bits.
+// maxModulus keeps a remainder times ten within 64 bits.
 const maxModulus = 1 << 59
 
 // newMultiple returns nil if the modulus is too large.
@@ -39,8 +39,8 @@ func newMultiple(modulus *big.Int, scale int) *multiple {
 	return m
 }
 
-// ten returns 10^i, or what is as large as any.
-func ten(i int) uint64 {
+// powerOfTen returns 10^i, or a number larger than any modulus.
+func powerOfTen(i int) uint64 {
 	if i > 18 {
 		return math.MaxUint64
 	}
@@ -51,20 +51,19 @@ func ten(i int) uint64 {
 	return p
 }
 
-// wanted returns what the next digits have to be mod modulus, for a value of those
-// before them, and false if that many digits cannot.
-func (m *multiple) wanted(value uint64, digits int) (uint64, bool) {
+// target returns the value mod modulus that the next digits must have after value, and
+// false if so few digits cannot have it.
+func (m *multiple) target(value uint64, digits int) (uint64, bool) {
 	hi, lo := bits.Mul64(value, m.powers[digits])
 	v := bits.Rem64(hi, lo, m.modulus)
 	if v > 0 {
 		v = m.modulus - v
 	}
-	return v, v < ten(digits)
+	return v, v < powerOfTen(digits)
 }
 
-// integer reads a digit before the point. Values after which the same digits make a
-// multiple become one: there are as many as the wanted digits tell apart, up to the
-// count of digits that can make any.
+// integer reads a digit before the point. It merges values after which the same digits
+// make a multiple: those with equal targets, up to the number of digits that can make any.
 func (m *multiple) integer(r remainder, digit byte) remainder {
 	if m == nil {
 		return r
@@ -72,12 +71,12 @@ func (m *multiple) integer(r remainder, digit byte) remainder {
 	value := (10*uint64(r.value) + uint64(digit-'0')) % m.modulus
 	var key []byte
 	for i := m.scale; ; i++ {
-		v, ok := m.wanted(value, i)
+		v, ok := m.target(value, i)
 		if !ok {
 			v = math.MaxUint64
 		}
 		key = binary.AppendUvarint(key, v)
-		if ten(i) >= m.modulus {
+		if powerOfTen(i) >= m.modulus {
 			break
 		}
 	}
@@ -93,11 +92,11 @@ func (m *multiple) point(r remainder) (remainder, bool) {
 	if m == nil {
 		return r, true
 	}
-	v, ok := m.wanted(uint64(r.value), m.scale)
+	v, ok := m.target(uint64(r.value), m.scale)
 	return remainder{int64(v), int32(m.scale)}, ok
 }
 
-// fraction reads a digit after the point. After scale of them there are only zeros.
+// fraction reads a digit after the point. After scale digits it accepts only zeros.
 func (m *multiple) fraction(r remainder, digit byte) (remainder, bool) {
 	switch {
 	case m == nil:
@@ -109,7 +108,7 @@ func (m *multiple) fraction(r remainder, digit byte) (remainder, bool) {
 	less := uint64(digit-'0') * m.powers[r.left] % m.modulus
 	v := (uint64(r.value) + m.modulus - less) % m.modulus
 	r.value = int64(v)
-	return r, v < ten(int(r.left))
+	return r, v < powerOfTen(int(r.left))
 }
 
 // admits reports whether a number that ends here is a multiple.
@@ -117,6 +116,6 @@ func (m *multiple) admits(r remainder, fraction bool) bool {
 	if m == nil || fraction {
 		return m == nil || r.value == 0
 	}
-	v, _ := m.wanted(uint64(r.value), m.scale)
+	v, _ := m.target(uint64(r.value), m.scale)
 	return v == 0
 }

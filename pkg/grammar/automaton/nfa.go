@@ -226,7 +226,7 @@ func (n *nfa) quoted(of *node, next int32) int32 {
 	n.last = n.read(true, Edge{'"', '"', next})
 	body := of.of[0]
 	if looks(body) {
-		return n.read(false, Edge{'"', '"', n.looking(of)})
+		return n.read(false, Edge{'"', '"', n.stringWithLooks(of)})
 	}
 	after := n.last
 	if of.anywhere && !anchored(body, opEnd) {

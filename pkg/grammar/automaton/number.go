@@ -11,20 +11,20 @@ import (
 // Limits bound the digits of a number. The zero value bounds nothing.
 type Limits struct {
 	Integer     int // before the point
-	Significant int // in all, but for the exponent
+	Significant int // in all, without the exponent
 	Exponent    int
 }
 
-// Generating returns the limits of what a model writes: no number runs away, and each
-// is finite as a float64.
+// Generating returns the limits of generated numbers: they end, and each is finite as a
+// float64.
 func Generating() Limits { return Limits{15, 17, 2} }
 
-// A Range is a set of numbers. A nil bound is none.
+// A Range is a set of numbers. A nil bound means no bound.
 type Range struct {
 	Min, Max         *big.Rat
-	OpenMin, OpenMax bool       // the bound itself is not in it
-	MultipleOf       []*big.Rat // of each of them, which are above 0
-	Plain            bool       // without exponents, which bounds exclude too
+	OpenMin, OpenMax bool       // the bound itself is excluded
+	MultipleOf       []*big.Rat // the numbers are multiples of each; all are positive
+	Plain            bool       // without exponents, as with bounds
 }
 
 func (r Range) bounded() bool {
@@ -35,7 +35,7 @@ func (r Range) bounded() bool {
 func syntax(l Limits, whole bool) *DFA {
 	n := number{integer: l.Integer, digits: l.Significant, exponent: l.Exponent, whole: whole, top: infinite}
 	if l.Exponent > 2 && l.Integer > 0 {
-		n.top = max(0, 308-l.Integer) // so many digits and zeros are below 1e308
+		n.top = max(0, 308-l.Integer) // as many digits and zeros are below 1e308
 	}
 	n.noZero = whole && l != Limits{}
 	return must(n.dfa(nil))
@@ -49,8 +49,8 @@ var (
 )
 
 // Integers returns the automaton of the integers in r, without fraction and exponent.
-// Without bounds and with no limits or those of [Generating] it is always the same one;
-// "-0" is in it with no limits alone.
+// Without bounds, and with no limits or those of [Generating], it is always the same one.
+// It matches "-0" only without limits.
 func Integers(r Range, l Limits) (*DFA, error) { return (*Budget)(nil).Integers(r, l) }
 
 // Integers is [Integers] within a budget.
@@ -68,10 +68,10 @@ func (budget *Budget) Integers(r Range, l Limits) (*DFA, error) {
 	return budget.ranged(r, l, true)
 }
 
-// Numbers returns the automaton of the numbers in r: every spelling of JSON without
-// bounds, else those without an exponent and of zero without a sign. Without bounds and
-// with no limits or those of [Generating] it is always the same one. Where the numbers
-// of r need more digits than l has, they may have them.
+// Numbers returns the automaton of the numbers in r. Without bounds it has every spelling
+// of JSON; with bounds only those without an exponent, and zero without a sign. Without
+// bounds, and with no limits or those of [Generating], it is always the same one. If the
+// numbers of r need more digits than l allows, they may have them.
 func Numbers(r Range, l Limits) (*DFA, error) { return (*Budget)(nil).Numbers(r, l) }
 
 // Numbers is [Numbers] within a budget.
@@ -145,7 +145,7 @@ func (r Range) inward() Range {
 	return r
 }
 
-// ceiling returns the least integer that is not below x.
+// ceiling returns the least integer that is at least x.
 func ceiling(x *big.Rat) *big.Int {
 	up, rest := new(big.Int).DivMod(x.Num(), x.Denom(), new(big.Int))
 	if rest.Sign() > 0 {
@@ -154,8 +154,8 @@ func ceiling(x *big.Rat) *big.Int {
 	return up
 }
 
-// leastCommon returns the least number of which all multiples are multiples of each of
-// them, nil without any: lcm(a/b, c/d) = lcm(a, c) / gcd(b, d) in lowest terms.
+// leastCommon returns the least common multiple, or nil for no numbers:
+// lcm(a/b, c/d) = lcm(a, c) / gcd(b, d) in lowest terms.
 func leastCommon(of []*big.Rat) (*big.Rat, error) {
 	var all *big.Rat
 	for _, m := range of {
@@ -163,7 +163,7 @@ func leastCommon(of []*big.Rat) (*big.Rat, error) {
 			return nil, errors.New("a multiple of what is not above zero")
 		}
 		if _, _, ok := decimal(m); !ok {
-			return nil, fmt.Errorf("%s is no finite decimal", m)
+			return nil, fmt.Errorf("%s is not a finite decimal", m)
 		}
 		if all == nil {
 			all = m
@@ -176,7 +176,7 @@ func leastCommon(of []*big.Rat) (*big.Rat, error) {
 	return all, nil
 }
 
-// decimal returns x as digits / 10^scale with the least scale, if it is so.
+// decimal returns x as digits / 10^scale with the least scale. ok is false if x has no such form.
 func decimal(x *big.Rat) (digits *big.Int, scale int, ok bool) {
 	rest := new(big.Int).Set(x.Denom())
 	for _, p := range []int64{2, 5} {
@@ -200,7 +200,7 @@ func newBound(x *big.Rat, open bool) (*bound, error) {
 	}
 	digits, scale, ok := decimal(x)
 	if !ok {
-		return nil, fmt.Errorf("%s is no finite decimal", x)
+		return nil, fmt.Errorf("%s is not a finite decimal", x)
 	}
 	s := digits.Abs(digits).String()
 	if len(s) <= scale {
@@ -209,8 +209,8 @@ func newBound(x *big.Rat, open bool) (*bound, error) {
 	return &bound{s[:len(s)-scale], s[len(s)-scale:], open}, nil
 }
 
-// digits returns how many digits numbers may have before the point and in all: those of
-// l, or more if the bounds and the multiples next to them have more.
+// digits returns the most digits of numbers before the point and in all: those of l, or
+// more if the bounds and the multiples next to them have more.
 func (r Range) digits(l Limits, step *big.Rat) (integer, all int) {
 	integer, all = l.Integer, l.Significant
 	widen := func(x *big.Rat) {
@@ -222,7 +222,7 @@ func (r Range) digits(l Limits, step *big.Rat) (integer, all int) {
 			integer = max(integer, len(b.whole))
 		}
 		if l.Significant > 0 {
-			all = max(all, len(b.whole)+len(b.part)+1) // one more lies between two bounds
+			all = max(all, len(b.whole)+len(b.part)+1) // one more digit separates two bounds
 		}
 	}
 	for _, x := range []*big.Rat{r.Min, r.Max} {

@@ -108,7 +108,7 @@ func TestNumbersFinite(t *testing.T) {
 	}
 }
 
-// contains is the definition of a range.
+// contains reports whether x is in r, by the definition of a range.
 func (r Range) contains(x *big.Rat) bool {
 	if r.Min != nil && (x.Cmp(r.Min) < 0 || r.OpenMin && x.Cmp(r.Min) == 0) ||
 		r.Max != nil && (x.Cmp(r.Max) > 0 || r.OpenMax && x.Cmp(r.Max) == 0) {
@@ -122,7 +122,7 @@ func (r Range) contains(x *big.Rat) bool {
 	return true
 }
 
-// randomRange has bounds of few digits, so that short texts lie on both sides.
+// randomRange returns a range with bounds of few digits, so that short texts are on both sides.
 func randomRange(r *rand.Rand) Range {
 	bound := func() *big.Rat {
 		if r.IntN(3) == 0 {
@@ -199,7 +199,7 @@ func TestRanges(t *testing.T) {
 	}
 }
 
-// tight are ranges whose numbers may need more digits than the limits give.
+// tight lists ranges whose numbers may need more digits than the limits allow.
 var tight = []struct {
 	min, max string
 	open     bool
@@ -281,11 +281,11 @@ func TestMultiples(t *testing.T) {
 		}
 	}
 	if _, err := Numbers(Range{Min: rat("1/3")}, Limits{}); err == nil {
-		t.Error("a bound that is no decimal")
+		t.Error("a bound that is not a decimal")
 	}
 }
 
-// What is to be a multiple of several numbers is one of each.
+// A multiple of several numbers is a multiple of each.
 func TestMultiplesOfEach(t *testing.T) {
 	for _, of := range [][]string{{"4", "6"}, {"6", "4"}, {"1.5", "0.4"}, {"2", "3", "0.5"}} {
 		var steps []*big.Rat

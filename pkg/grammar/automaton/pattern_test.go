@@ -212,7 +212,7 @@ func TestPatternRefused(t *testing.T) {
 		`(?i)*`: "nothing to repeat", `(?i`: "unknown kind of group", `(?ii)a`: "i twice", `(?i-i:a)`: "i twice", `(?-:a)`: "hyphen", `(?-)a`: "hyphen",
 		`(?x)a`: "unknown kind of group", `(?)a`: "unknown kind of group", `(?i-m-s:a)`: "unknown kind of group", `\b*`: "nothing to repeat", `\B{2}`: "nothing to repeat",
 		`(a)\1`: "back-reference", `(?<x>a)\k<x>`: "back-reference",
-		`\p{Nothing}`: "no category", `\p{scx=Greek}`: "no category", `\pL`: "no category", `\p{Other_Alphabetic}`: "no category",
+		`\p{Nothing}`: "not a known category", `\p{scx=Greek}`: "not a known category", `\pL`: "not a known category", `\p{Other_Alphabetic}`: "not a known category",
 		`\A`: "means nothing", `\Z`: "means nothing", `a**`: "nothing to repeat", `*`: "nothing to repeat", `{2}`: "nothing to repeat",
 		`^*`: "nothing to repeat", `(?P<n>a)`: "unknown kind of group", `(?#x)a`: "unknown kind of group",
 		`(?<>a)`: "name", `(?<1>a)`: "name", `(?<a`: "name", `(a`: "without its )", `a)`: "without its (", `[a`: "without its ]",

@@ -223,7 +223,7 @@ func (p *parser) property() []rune {
 		p.named[string(name)] = set
 		return set
 	}
-	p.fail(`\p{%s} is no category, script or property that is known`, string(name))
+	p.fail(`\p{%s} is not a known category, script or property`, string(name))
 	return nil
 }
 

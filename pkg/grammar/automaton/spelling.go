@@ -1,18 +1,18 @@
 package automaton
 
-// A number is a language of numbers by how they are spelled.
+// A number describes a language of spellings of numbers.
 type number struct {
-	integer, digits, exponent int  // digits before the point, of both, of the exponent; 0: no bound
-	top                       int  // the largest exponent, if it is below infinite
+	integer, digits, exponent int  // most digits: before the point, in all, of the exponent; 0: unbounded
+	top                       int  // the largest exponent; infinite: unbounded
 	whole, plain              bool // no fraction; no exponent
-	noZero                    bool // "-0" is not in it
+	noZero                    bool // excludes "-0"
 	sides                     [2]side
 	multiple                  *multiple // nil: any
 }
 
 const infinite = 1 << 20
 
-// A side is what is above zero, or below it by magnitude.
+// A side bounds the numbers above zero, or the magnitudes of those below it.
 type side struct {
 	none      bool
 	low, high *bound // nil: none
@@ -34,12 +34,12 @@ const (
 	inNegative // exponent
 )
 
-// A spelling is what a number knows of the bytes so far.
+// A spelling is the state of a number after some bytes.
 type spelling struct {
 	phase     phase
 	side      int8
-	digits    int32 // as far as they are bounded
-	exponent  int32 // its value, as far as it is bounded
+	digits    int32 // capped where they stop mattering
+	exponent  int32 // its value, capped where it stops mattering
 	low, high order
 	rest      remainder
 }
@@ -48,7 +48,7 @@ type spelling struct {
 func (n *number) dfa(budget *Budget) (*DFA, error) {
 	const alphabet = "+-.0123456789Ee"
 	return explore(budget, spelling{}, func(s spelling, edge func(lo, hi byte, to spelling)) (bool, bool) {
-		_ = budget.Spend(60, 300) // explore sees it
+		_ = budget.Spend(60, 300) // explore reports it
 		for i := range len(alphabet) {
 			if to, ok := n.after(s, alphabet[i]); ok {
 				edge(alphabet[i], alphabet[i], to)
@@ -89,7 +89,7 @@ func (n *number) digit(s spelling, b byte) (spelling, bool) {
 		} else if s.phase, s.digits = inInteger, 1; b == '0' {
 			s.phase = afterZero
 		}
-		if side.none || b == '0' && n.noZero && s.side == 1 && s.phase == afterZero || n.over(&s) {
+		if side.none || b == '0' && n.noZero && s.side == 1 && s.phase == afterZero || n.tooLong(&s) {
 			return s, false
 		}
 		s.low, s.high = side.low.integer(s.low, b), side.high.integer(s.high, b)
@@ -98,7 +98,7 @@ func (n *number) digit(s spelling, b byte) (spelling, bool) {
 	case afterPoint, inFraction:
 		s.phase = inFraction
 		s.digits++
-		if n.over(&s) {
+		if n.tooLong(&s) {
 			return s, false
 		}
 		s.low, s.high = side.low.fraction(s.low, b), side.high.fraction(s.high, b)
@@ -111,8 +111,8 @@ func (n *number) digit(s spelling, b byte) (spelling, bool) {
 	return s, false
 }
 
-// over reports whether there are too many digits. It forgets those that nothing counts.
-func (n *number) over(s *spelling) bool {
+// tooLong reports whether there are too many digits. It does not count unbounded ones.
+func (n *number) tooLong(s *spelling) bool {
 	fraction := s.phase == inFraction
 	if n.digits == 0 && (fraction || n.integer == 0) {
 		s.digits = 0
@@ -156,15 +156,15 @@ func (n *number) accepts(s spelling) bool {
 	return false
 }
 
-// A bound is a decimal that is not below 0.
+// A bound is a nonnegative decimal.
 type bound struct {
 	whole, part string // digits before the point, at least one; after it, the last not 0
 	open        bool
 }
 
-// An order is how the digits so far compare with those of a bound.
+// An order is the comparison of the digits so far with those of a bound.
 type order struct {
-	at   int32 // digits compared, decided if no others matter
+	at   int32 // digits compared; decided if the rest cannot matter
 	sign int8
 }
 
@@ -212,8 +212,8 @@ func (b *bound) fraction(o order, digit byte) order {
 	return o
 }
 
-// admits reports whether a number that ends here may: it is on side of the bound, or it
-// is the bound and that is in the range.
+// admits reports whether a number that ends here is in the range: it is on the given side
+// of the bound, or equal to a bound that is included.
 func (b *bound) admits(o order, fraction bool, side int8) bool {
 	if b == nil {
 		return true

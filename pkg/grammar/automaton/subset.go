@@ -13,7 +13,7 @@ type CallState struct {
 	Calls []Arc // by Symbol, each once
 }
 
-// An Arc leads from one state to another with what its symbol stands for.
+// An Arc leads from one state to another by a text of its symbol.
 type Arc struct{ Symbol, To int32 }
 
 // Compile returns the automaton of e, which must not have calls.
@@ -26,7 +26,7 @@ func (budget *Budget) Compile(e Expr) (*DFA, error) {
 		return nil, err
 	}
 	if len(g.arcs) > 0 {
-		return nil, fmt.Errorf("an expression with calls has no automaton of its own")
+		return nil, fmt.Errorf("an expression with calls cannot become a DFA")
 	}
 	return g.dfa()
 }
@@ -64,12 +64,12 @@ func (budget *Budget) determine(e Expr) (*graph, error) {
 // subsets is a subset construction (Rabin and Scott 1959): each state is a set of places.
 type subsets struct {
 	*nfa
-	g       *graph
-	members []int32          // set after set: places that read or accept, in order
-	past    []int32          // the end of each state in members
-	number  map[string]int32 // the state of each set of several places, by its bytes
-	alone   []int32          // 1 + the state of each set of one place, by place
-	single  []int32          // 1 + the state of the closure of each place
+	g         *graph
+	members   []int32          // set after set: places that read or accept, in order
+	past      []int32          // the end of each state in members
+	number    map[string]int32 // the state of each set of several places, by its bytes
+	ofPlace   []int32          // 1 + the state of each set of one place, by place
+	ofClosure []int32          // 1 + the state of the closure of each place
 
 	seen, ends []int32   // by place: the mark of the last closure that reached it
 	top        []highest // by chain
@@ -78,7 +78,7 @@ type subsets struct {
 	key        []byte
 	out, open  []Edge     // the edges of a set, and those that a byte may take
 	from       [256]int32 // by byte: 1 + the last edge in out that begins with it
-	same       []int32    // by edge in out: 1 + the previous one that begins with the same byte
+	previous   []int32    // by edge in out: 1 + the previous one that begins with the same byte
 	calls      []Arc
 	goal       []int32
 }
@@ -91,7 +91,7 @@ func (n *nfa) subsets(start []int32) (*graph, error) {
 	size := len(n.places)
 	slab := make([]int32, 4*size)
 	s := &subsets{nfa: n, g: &graph{budget: n.budget}, number: map[string]int32{}, members: make([]int32, 0, size),
-		single: slab[:size], alone: slab[size : 2*size], seen: slab[2*size : 3*size], ends: slab[3*size:]}
+		ofClosure: slab[:size], ofPlace: slab[size : 2*size], seen: slab[2*size : 3*size], ends: slab[3*size:]}
 	if n.ranked {
 		s.top = make([]highest, size)
 	}
@@ -107,8 +107,8 @@ func (n *nfa) subsets(start []int32) (*graph, error) {
 	return s.g, nil
 }
 
-// took counts steps and bytes. It reports whether the bounds allow more.
-func (s *subsets) took(steps, bytes int) bool {
+// spend counts steps and bytes. It reports whether the bounds allow more.
+func (s *subsets) spend(steps, bytes int) bool {
 	s.work += steps
 	err := s.budget.Spend(steps, bytes)
 	if s.err == nil && (len(s.past) > maxStates || s.work > maxWork) {
@@ -142,21 +142,21 @@ func (s *subsets) expand(set []int32) {
 		s.segments()
 	} else {
 		for _, e := range s.out {
-			s.g.edge(e.Lo, e.Hi, s.one(e.To))
+			s.g.edge(e.Lo, e.Hi, s.closureState(e.To))
 		}
 	}
 	s.arcs()
-	s.took(4+len(set)+len(s.out), 32+8*(len(s.g.edges)-int(s.g.vertices[len(s.g.vertices)-1].edge)))
+	s.spend(4+len(set)+len(s.out), 32+8*(len(s.g.edges)-int(s.g.vertices[len(s.g.vertices)-1].edge)))
 }
 
-// fewEdges is the most edges of a set that segments scans for each segment.
-const fewEdges = 32
+// linearEdges is the most edges of a set that segments scans for each segment.
+const linearEdges = 32
 
 // segments adds the edges of a set: one for each range of bytes that no edge of out splits.
 func (s *subsets) segments() {
 	var at cuts
 	at.edges(s.out)
-	few := len(s.out) <= fewEdges
+	few := len(s.out) <= linearEdges
 	if !few {
 		s.begins()
 	}
@@ -177,9 +177,9 @@ func (s *subsets) segments() {
 
 // begins lists the edges of out by their first byte.
 func (s *subsets) begins() {
-	s.same, s.open = s.same[:0], s.open[:0]
+	s.previous, s.open = s.previous[:0], s.open[:0]
 	for i, e := range s.out {
-		s.same = append(s.same, s.from[e.Lo])
+		s.previous = append(s.previous, s.from[e.Lo])
 		s.from[e.Lo] = int32(i) + 1
 	}
 }
@@ -192,7 +192,7 @@ func (s *subsets) reopen(lo byte) {
 			kept = append(kept, e)
 		}
 	}
-	for i := s.from[lo]; i != 0; i = s.same[i-1] {
+	for i := s.from[lo]; i != 0; i = s.previous[i-1] {
 		kept = append(kept, s.out[i-1])
 	}
 	s.open, s.from[lo] = kept, 0
@@ -205,13 +205,13 @@ func (s *subsets) segment(lo, hi byte, of []Edge) {
 			s.goal = append(s.goal, e.To)
 		}
 	}
-	if !s.took(len(of), 0) {
+	if !s.spend(len(of), 0) {
 		return
 	}
 	switch len(s.goal) {
 	case 0:
 	case 1:
-		s.g.edge(lo, hi, s.one(s.goal[0]))
+		s.g.edge(lo, hi, s.closureState(s.goal[0]))
 	default:
 		s.g.edge(lo, hi, s.state(s.goal))
 	}
@@ -230,13 +230,13 @@ func (s *subsets) arcs() {
 	}
 }
 
-// one returns the state of the closure of a place.
-func (s *subsets) one(p int32) int32 {
-	if s.single[p] == 0 {
+// closureState returns the state of the closure of a place.
+func (s *subsets) closureState(p int32) int32 {
+	if s.ofClosure[p] == 0 {
 		s.goal = append(s.goal[:0], p)
-		s.single[p] = s.state(s.goal) + 1
+		s.ofClosure[p] = s.state(s.goal) + 1
 	}
-	return s.single[p] - 1
+	return s.ofClosure[p] - 1
 }
 
 // state returns the state of the closure of places.
@@ -244,15 +244,15 @@ func (s *subsets) state(places []int32) int32 {
 	work := s.work
 	s.closure(places)
 	work, s.work = s.work-work, work
-	if !s.took(work+4*len(s.set), 0) {
+	if !s.spend(work+4*len(s.set), 0) {
 		return 0
 	}
 	if len(s.set) == 1 {
 		p := s.set[0]
-		if s.alone[p] == 0 {
-			s.alone[p] = s.create() + 1
+		if s.ofPlace[p] == 0 {
+			s.ofPlace[p] = s.create() + 1
 		}
-		return s.alone[p] - 1
+		return s.ofPlace[p] - 1
 	}
 	slices.Sort(s.set)
 	s.key = s.key[:0]
@@ -263,7 +263,7 @@ func (s *subsets) state(places []int32) int32 {
 	if !ok {
 		i = s.create()
 		s.number[string(s.key)] = i
-		s.took(8, 64+12*len(s.set))
+		s.spend(8, 64+12*len(s.set))
 	}
 	return i
 }

@@ -10,13 +10,13 @@ import (
 	"testing"
 )
 
-// data is the directory of test suites beside a clone of the repository.
+// data is the directory of test suites next to a clone of the repository.
 const data = "../../../../shared/data"
 
 // patterns returns the patterns of every schema in data.
 func patterns(t *testing.T) map[string]bool {
 	if _, err := os.Stat(data); err != nil {
-		t.Skip("no schemas beside the repository: ", err)
+		t.Skip("no schemas next to the repository: ", err)
 	}
 	found := map[string]bool{}
 	err := filepath.WalkDir(data, func(path string, e fs.DirEntry, err error) error {
@@ -61,7 +61,7 @@ func collect(v any, to map[string]bool) {
 	}
 }
 
-// TestPatternsOfSchemas lists what of the patterns in the wild is refused.
+// TestPatternsOfSchemas lists the rejected patterns among those of real schemas.
 func TestPatternsOfSchemas(t *testing.T) {
 	refused := 0
 	list := slices.Sorted(maps.Keys(patterns(t)))
@@ -82,15 +82,15 @@ func TestPatternsOfSchemas(t *testing.T) {
 	}
 }
 
-// oneReading are the texts of the suite that match as ECMA-262 reads a pattern and not as
-// Python's re does.
+// oneReading lists the texts of the suite that match a pattern in ECMA-262 and not in Python's
+// re.
 var oneReading = map[string]bool{`^\D$ ߀`: true, `^\W$ é`: true, "^\\s$ \ufeff": true}
 
 // TestPatternsOfSuite has the texts of the suite of JSON Schema.
 func TestPatternsOfSuite(t *testing.T) {
 	dir := filepath.Join(data, "json-schema-test-suite/tests/draft2020-12")
 	if _, err := os.Stat(dir); err != nil {
-		t.Skip("no suite beside the repository: ", err)
+		t.Skip("no suite next to the repository: ", err)
 	}
 	tried := 0
 	for _, name := range []string{"pattern", "optional/ecmascript-regex", "optional/non-bmp-regex"} {

@@ -44,8 +44,8 @@ var nullDFA = sync.OnceValue(func() *DFA { return Literals([]string{"null"}) })
 // Null returns the automaton of null. It is always the same one.
 func Null() *DFA { return nullDFA() }
 
-// Quote returns s as a JSON string in canonical form: only '"', '\' and what is below
-// 0x20 escaped. What is not UTF-8 becomes U+FFFD.
+// Quote returns s as a JSON string in canonical form: it escapes only '"', '\' and bytes
+// below 0x20. Invalid UTF-8 becomes U+FFFD.
 func Quote(s string) string {
 	s = strings.ToValidUTF8(s, string(utf8.RuneError))
 	out := make([]byte, 0, len(s)+2)
@@ -65,8 +65,8 @@ func Quote(s string) string {
 	return string(append(out, '"'))
 }
 
-// Literals returns the automaton of exactly these texts. Places between quotes are
-// Content as if the texts were JSON in canonical form.
+// Literals returns the automaton of exactly these texts. It marks Content as if the texts
+// were JSON in canonical form.
 func Literals(texts []string) *DFA {
 	texts = slices.Clone(texts)
 	slices.Sort(texts)
@@ -77,7 +77,7 @@ func Literals(texts []string) *DFA {
 	}
 	type prefix struct {
 		lo, hi, depth int // texts[lo:hi] have depth bytes in common
-		in            inside
+		in            jsonState
 	}
 	states := make([]State, 0, size)
 	edges := make([]Edge, 0, size)
@@ -107,18 +107,18 @@ func Literals(texts []string) *DFA {
 	return &DFA{states}
 }
 
-// inside is a place in JSON text: outside of strings, before a character of one, after
-// a backslash, or so many bytes before the next character.
-type inside int8
+// jsonState is a position in JSON text: outside of strings, before a character of one,
+// after a backslash, or a number of bytes before the next character.
+type jsonState int8
 
 const (
-	outside inside = iota
+	outside jsonState = iota
 	content
 	escaped
 	within // 1, 2, ... more bytes of a character
 )
 
-func (in inside) after(b byte) inside {
+func (in jsonState) after(b byte) jsonState {
 	switch {
 	case in == outside && b == '"', in == within+1, in == escaped && b != 'u':
 		return content

@@ -18,8 +18,8 @@ const (
 	trieAlign  = 64
 )
 
-// AppendBinary appends the binary form of v, which [ReadVocabulary] reads sooner than
-// [NewVocabulary] sorts tokens.
+// AppendBinary appends the binary form of v. Reading it with [ReadVocabulary] is faster than
+// sorting the tokens with [NewVocabulary].
 func (v *Vocabulary) AppendBinary(b []byte) ([]byte, error) {
 	begin := len(b)
 	b = append(b, trieMagic...)
@@ -39,8 +39,8 @@ func (v *Vocabulary) AppendBinary(b []byte) ([]byte, error) {
 	return append(b, make([]byte, padded(n)-n)...), nil
 }
 
-// ReadVocabulary returns the vocabulary of a binary form. It keeps nothing of b. What no
-// vocabulary has written is an error.
+// ReadVocabulary returns the vocabulary of a binary form. It does not keep b. It returns an
+// error for bytes that AppendBinary did not write.
 func ReadVocabulary(b []byte) (*Vocabulary, error) {
 	if len(b) < trieHeader || string(b[:len(trieMagic)]) != trieMagic {
 		return nil, errors.New("no token trie")
@@ -70,7 +70,7 @@ func ReadVocabulary(b []byte) (*Vocabulary, error) {
 	return v, nil
 }
 
-// padded returns the bytes that n take.
+// padded returns n rounded up to a multiple of trieAlign.
 func padded(n int) int { return (n + trieAlign - 1) &^ (trieAlign - 1) }
 
 // maxNodes bounds the nodes and the tokens of a trie that is read.
@@ -78,12 +78,12 @@ const maxNodes = 1 << 26
 
 func readUint(b []byte) int { return int(binary.LittleEndian.Uint32(b)) }
 
-// restore finds the sizes of the nodes and the bytes of the tokens, and checks that the
-// nodes are a trie in order and have each id once.
+// restore computes the sizes of the nodes and the bytes of the tokens. It checks that the
+// nodes are a sorted trie with each id at most once.
 func (v *Vocabulary) restore() error {
 	var path [longest + 1]int // nodes
 	var text [longest + 1]byte
-	depth, next := -1, uint32(0) // of the last node; where the next tokens begin in ids
+	depth, next := -1, uint32(0) // of the last node; index in ids of the next tokens
 	for i := range v.nodes {
 		n := &v.nodes[i]
 		if int(n.depth) > depth+1 || n.depth >= longest {
@@ -106,7 +106,7 @@ func (v *Vocabulary) restore() error {
 		}
 		next += uint32(n.tokens)
 		token := string(text[:depth+1])
-		for _, id := range v.of(n) {
+		for _, id := range v.tokensOf(n) {
 			if id < 0 || int(id) >= len(v.tokens) || v.tokens[id] != "" {
 				return fmt.Errorf("token trie: token %d is there twice or not at all", id)
 			}
@@ -122,7 +122,7 @@ func (v *Vocabulary) restore() error {
 	return v.checkLeaves()
 }
 
-// checkLeaves reports a node below which there is no token.
+// checkLeaves returns an error if a leaf has no token.
 func (v *Vocabulary) checkLeaves() error {
 	for i := range v.nodes {
 		if n := &v.nodes[i]; n.size == 1 && n.tokens == 0 {

@@ -17,7 +17,7 @@ func TestBinary(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		if !reflect.DeepEqual(got.nodes, v.nodes) || !reflect.DeepEqual(got.ids, v.ids) ||
-			got.roots != v.roots || got.byte1 != v.byte1 || got.within != v.within || !reflect.DeepEqual(got.tokens, v.tokens) {
+			got.roots != v.roots || got.isToken != v.isToken || got.inToken != v.inToken || !reflect.DeepEqual(got.tokens, v.tokens) {
 			t.Errorf("%s: what is read differs from what was written", name)
 		}
 	}

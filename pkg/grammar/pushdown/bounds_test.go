@@ -47,7 +47,7 @@ func firstBit(bits []uint64) int {
 	return -1
 }
 
-// A token that ends a string and goes on may be the only one of so many characters.
+// A token that ends a string and extends past it may be the only one of its length.
 func TestBoundBeforeExit(t *testing.T) {
 	p := &rules{}
 	m := p.machine(t, p.add(Rule{Array: &Array{Items: p.counted(0, 2), Max: -1}}))
@@ -62,8 +62,8 @@ func TestBoundBeforeExit(t *testing.T) {
 	}
 }
 
-// A rule that nothing matches costs nothing to none who call it.
-func TestDeadIsNever(t *testing.T) {
+// A call of a rule that nothing matches has no finite cost.
+func TestDeadCostsNever(t *testing.T) {
 	p := &rules{}
 	n := p.literals("1")
 	dead := p.add(Rule{Object: &Object{Props: []Prop{{"a", n, true}}, Max: 0}})
@@ -76,7 +76,7 @@ func TestDeadIsNever(t *testing.T) {
 	}
 }
 
-// Ways that grow with every byte, or with every rule, take bounded time and memory.
+// Elements that grow with every byte, or with every rule, take bounded time and memory.
 func TestManyWays(t *testing.T) {
 	for name, build := range map[string]func(p *rules) ID{
 		"by bytes": func(p *rules) ID { // one = "a" one one "b" | "a"
@@ -115,12 +115,12 @@ func TestManyWays(t *testing.T) {
 			frames, used := len(w.run.frames), len(w.run.used)
 			mask := w.Mask(1 << 20)
 			if len(w.run.frames) != frames || len(w.run.used) != used {
-				t.Fatalf("%s: a mask left %d frames of its own", name, len(w.run.frames)-frames)
+				t.Fatalf("%s: a mask left %d frames", name, len(w.run.frames)-frames)
 			}
 			if mask.Count == 0 || !w.Take(c.v.id(t, "a")) {
 				break
 			}
-			if len(w.now) > maxElements || len(w.run.frames) > 2*keptFrames+maxElements {
+			if len(w.now) > maxElements || len(w.run.frames) > 2*minCollectFrames+maxElements {
 				t.Fatalf("%s: %d ways, %d frames", name, len(w.now), len(w.run.frames))
 			}
 		}
@@ -128,7 +128,7 @@ func TestManyWays(t *testing.T) {
 	}
 }
 
-// The table of how many keys there are of each length is bounded.
+// The table that counts the keys of each length is bounded.
 func TestLongKeys(t *testing.T) {
 	p := &rules{}
 	d, err := automaton.Pattern("^[ab]{3000}$")
@@ -141,23 +141,23 @@ func TestLongKeys(t *testing.T) {
 	if _, err := Bind(m, v); err == nil {
 		t.Error("two keys of 3000 characters are free for sure")
 	}
-	if got := len(v.text(textKey{d: d}).ways); got*len(d.States) > 2*maxWays {
+	if got := len(v.textIndex(textKey{d: d}).textCounts); got*len(d.States) > 2*maxCountEntries {
 		t.Errorf("a table of %d lengths and %d states", got, len(d.States))
 	}
 }
 
-// Costs beyond what 16 bits number have grades of their own.
-func TestManyGrades(t *testing.T) {
+// Costs above 16 bits have their own buckets.
+func TestManyBuckets(t *testing.T) {
 	d, err := automaton.Pattern("^[a-z]{33000}$")
 	if err != nil {
 		t.Fatal(err)
 	}
-	know := vocabularies()["bytes"].text(textKey{d: d})
+	index := vocabularies()["bytes"].textIndex(textKey{d: d})
 	first := d.Next(0, '"')
 	second := d.Next(first, 'a')
 	for state, to := range map[int32]int32{0: first, first: second} {
-		if l := know.local(state); len(l.inside) != 1 || l.inside[0].cost != know.cost[to] {
-			t.Errorf("after state %d: %+v, want the cost %d", state, l.inside, know.cost[to])
+		if l := index.tokenSets(state); len(l.buckets) != 1 || l.buckets[0].cost != index.cost[to] {
+			t.Errorf("after state %d: %+v, want the cost %d", state, l.buckets, index.cost[to])
 		}
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Where one member tells many objects apart, all of them stay open until it is read.
+// If one member distinguishes many objects, all of them stay possible until it is read.
 func TestWideChoice(t *testing.T) {
 	const many = 10_000
 	p := &rules{}

@@ -1,14 +1,14 @@
 package pushdown
 
-// keptFrames is how many frames a run may make before it forgets those that nothing
-// returns to.
-const keptFrames = 1 << 13
+// minCollectFrames is how many frames a run may have before it collects the unreachable
+// ones.
+const minCollectFrames = 1 << 13
 
-// collect forgets the frames and keys that now does not lead to, if there are many, and
-// has now refer to the others. It returns where each of the old frames is, nil if nothing
-// has changed.
+// collect removes the frames and keys that are unreachable from now, if there are many,
+// and renumbers those that now refers to. It returns the new index of each old frame, or
+// nil if nothing has changed.
 func (r *run) collect(now []element) (moved []int32) {
-	if len(r.frames) < r.many {
+	if len(r.frames) < r.collectAt {
 		return nil
 	}
 	frames, used := make([]bool, len(r.frames)), make([]bool, len(r.used))
@@ -17,38 +17,38 @@ func (r *run) collect(now []element) (moved []int32) {
 		mark(&now[i])
 	}
 	frames[0], used[0] = true, true
-	for i := len(frames) - 1; i > 0; i-- { // what a frame refers to was made before it
+	for i := len(frames) - 1; i > 0; i-- { // a frame refers only to earlier ones
 		if frames[i] {
 			mark(&r.frames[i].element)
 		}
 	}
 	for i := len(used) - 1; i > 0; i-- {
 		if used[i] {
-			used[r.used[i].before] = true
+			used[r.used[i].previous] = true
 		}
 	}
 	keys := make([]int32, len(used))
 	old := r.used
-	r.used, r.keyed = r.used[:1:1], map[usedKey]int32{}
+	r.used, r.keyIndex = r.used[:1:1], map[usedKey]int32{}
 	for i := 1; i < len(old); i++ {
 		if used[i] {
-			keys[i] = r.use(old[i].key, keys[old[i].before])
+			keys[i] = r.use(old[i].key, keys[old[i].previous])
 		}
 	}
 	moved = r.moveFrames(frames, keys)
 	for i := range now {
 		now[i].stack, now[i].used = moved[now[i].stack], keys[now[i].used]
 	}
-	r.many = 2*len(r.frames) + keptFrames
+	r.collectAt = 2*len(r.frames) + minCollectFrames
 	return moved
 }
 
-// moveFrames keeps some frames, with their keys where they are now, and returns where
-// each is.
+// moveFrames removes the frames that are not kept, renumbers the keys of the others, and
+// returns the new index of each frame.
 func (r *run) moveFrames(kept []bool, keys []int32) (moved []int32) {
 	moved = make([]int32, len(kept))
 	old := r.frames
-	r.frames, r.framed = []frame{old[0]}, map[element]int32{}
+	r.frames, r.frameIndex = []frame{old[0]}, map[element]int32{}
 	for i := 1; i < len(old); i++ {
 		if !kept[i] {
 			continue
@@ -56,8 +56,8 @@ func (r *run) moveFrames(kept []bool, keys []int32) (moved []int32) {
 		f := old[i]
 		f.stack, f.used = moved[f.stack], keys[f.used]
 		moved[i] = int32(len(r.frames))
-		f.near = moved[f.near]
-		r.framed[f.element] = moved[i]
+		f.itemFrame = moved[f.itemFrame]
+		r.frameIndex[f.element] = moved[i]
 		r.frames = append(r.frames, f)
 	}
 	return moved

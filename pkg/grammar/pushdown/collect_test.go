@@ -8,8 +8,8 @@ import (
 	"glossa/pkg/grammar/automaton"
 )
 
-// What a run remembers does not grow with what was written, and nothing that a text may
-// return to is lost.
+// The memory of a run does not grow with the text, and no frame that the text may return
+// to is lost.
 func TestCollect(t *testing.T) {
 	p := &rules{}
 	n, key := p.text(integer(t)), p.text(automaton.Key())
@@ -25,19 +25,19 @@ func TestCollect(t *testing.T) {
 		if !w.Take(id) {
 			t.Fatalf("step %d: %q is not taken", step, c.v.Token(id))
 		}
-		if len(w.run.frames) > 3*keptFrames || len(w.run.frames) != len(w.run.framed)+1 || len(w.run.used) != len(w.run.keyed)+1 {
+		if len(w.run.frames) > 3*minCollectFrames || len(w.run.frames) != len(w.run.frameIndex)+1 || len(w.run.used) != len(w.run.keyIndex)+1 {
 			t.Fatalf("step %d: %d frames, %d keys", step, len(w.run.frames), len(w.run.used))
 		}
 		if step%10 > 0 {
 			continue
 		}
 		before, frames := w.run.describe(w.now), len(w.run.frames)
-		w.run.many = 0
+		w.run.collectAt = 0
 		w.run.collect(w.now)
 		if after := w.run.describe(w.now); after != before || len(w.run.frames) > frames || len(w.run.frames) > 100 {
 			t.Fatalf("step %d: %d frames of %d are left: %s, and %s before", step, len(w.run.frames), frames, after, before)
 		}
-		if got := c.costs.least(w.run, w.now); int(got) != w.Cost() {
+		if got := c.costs.leastCost(w.run, w.now); int(got) != w.Cost() {
 			t.Fatalf("step %d: ending costs %d, and %d before", step, got, w.Cost())
 		}
 	}
@@ -48,7 +48,7 @@ func (r *run) describe(elements []element) (s string) {
 	for _, e := range elements {
 		for ; e.rule != ended; e = r.frames[e.stack].element {
 			s += fmt.Sprint(e.rule, e.state, e.reg, e.count, e.from)
-			for i := e.used; i != 0; i = r.used[i].before {
+			for i := e.used; i != 0; i = r.used[i].previous {
 				s += r.used[i].key
 			}
 			s += "<"

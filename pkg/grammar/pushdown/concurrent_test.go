@@ -7,7 +7,7 @@ import (
 	"glossa/pkg/grammar/automaton"
 )
 
-// Many write through one constraint, and bind others to one vocabulary.
+// Goroutines write through one constraint, and bind others to one vocabulary.
 func TestConcurrent(t *testing.T) {
 	v := vocabularies()["words"]
 	all := machines(t)

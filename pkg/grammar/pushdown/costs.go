@@ -6,42 +6,42 @@ import (
 	"glossa/pkg/grammar/automaton"
 )
 
-// never is the cost of what cannot be done. Two of them can be added.
+// never is the cost of an impossible continuation. The sum of two does not overflow.
 const never int32 = 1 << 29
 
-// costs are how few tokens suffice to end, from every place of a machine. They are
-// upper bounds that keep one promise: wherever the cost is c > 0 and less than never
-// there is a token after which it is less than c. So who takes only tokens after which
-// the cost fits in what is left always has one to take, and ends in time.
+// costs holds how many tokens suffice to end, from every state of a machine. They are
+// upper bounds with one invariant: wherever the cost c is positive and less than never,
+// some token leads to a cost less than c. A caller that takes only tokens after which the
+// cost fits in the remaining tokens therefore always has one to take, and ends in time.
 type costs struct {
-	budget   *automaton.Budget // by newCosts alone
-	m        *Machine
-	v        *Vocabulary
-	start    []int32 // of each rule, from its beginning to its end
-	texts    []*texts
-	objects  []*objectCosts
-	procs    [][]int32       // by state
-	open     []int32         // open values that a rule must have
-	sampling int             // elements looked at for samples
-	samples  map[ID][]string // texts of rules that are items of unique arrays, the shortest first
-	empty    struct{ array, object int32 }
+	budget     *automaton.Budget // only during newCosts
+	m          *Machine
+	v          *Vocabulary
+	start      []int32 // by rule: from its beginning to its end
+	texts      []*textIndex
+	objects    []*objectCosts
+	procs      [][]int32       // by state
+	openValues []int32         // by rule: values without a longest text that it must have
+	sampling   int             // work: elements looked at for samples
+	samples    map[ID][]string // by rule of a unique array's items: different texts, the shortest first
+	empty      struct{ array, object int32 }
 }
 
 func newCosts(budget *automaton.Budget, m *Machine, v *Vocabulary) (*costs, error) {
 	c := &costs{
-		budget: budget, m: m, v: v, start: slices.Repeat([]int32{never}, len(m.rules)), texts: make([]*texts, len(m.rules)),
-		samples: map[ID][]string{}, objects: make([]*objectCosts, len(m.rules)), procs: make([][]int32, len(m.rules)), open: make([]int32, len(m.rules)),
+		budget: budget, m: m, v: v, start: slices.Repeat([]int32{never}, len(m.rules)), texts: make([]*textIndex, len(m.rules)),
+		samples: map[ID][]string{}, objects: make([]*objectCosts, len(m.rules)), procs: make([][]int32, len(m.rules)), openValues: make([]int32, len(m.rules)),
 	}
 	c.empty.array, c.empty.object = v.spell("[]")[0], v.spell("{}")[0]
 	size := 0 // of all rules
 	for i := range m.rules {
 		size += 2 + sizeOf(&m.rules[i].Rule)
 		if err := budget.Spend(8, 64); err != nil {
-			return nil, &RuleError{ID(max(0, i-1)), err} // the one before has spent it
+			return nil, &RuleError{ID(max(0, i-1)), err} // the rule before exhausted it
 		}
 		switch r := &m.rules[i]; {
 		case r.Text != nil:
-			c.texts[i] = v.textWithin(budget, textKey{r.Text.DFA, r.short != nil})
+			c.texts[i] = v.textIndexWithin(budget, textKey{r.Text.DFA, r.short != nil})
 		case r.Object != nil:
 			c.objects[i] = c.spellKeys(r)
 		case r.Proc != nil:
@@ -56,7 +56,7 @@ func newCosts(budget *automaton.Budget, m *Machine, v *Vocabulary) (*costs, erro
 		changed = false
 		for _, id := range order {
 			if m.dead[id] {
-				continue // whatever an object's bounds forbid, its members have costs
+				continue // members have costs even if the object's bounds forbid them
 			}
 			if cost := c.rule(id); cost < c.start[id] {
 				c.start[id], changed = cost, cyclic
@@ -67,13 +67,13 @@ func newCosts(budget *automaton.Budget, m *Machine, v *Vocabulary) (*costs, erro
 		}
 	}
 	for _, id := range order {
-		c.open[id] = c.opensOf(id)
+		c.openValues[id] = c.openValuesOf(id)
 	}
 	c.budget = nil
 	return c, budget.Err()
 }
 
-// sizeOf returns about how many steps it takes to find the cost of a rule.
+// sizeOf estimates the steps to compute the cost of a rule.
 func sizeOf(r *Rule) int {
 	switch {
 	case r.Array != nil:
@@ -84,11 +84,10 @@ func sizeOf(r *Rule) int {
 	return len(r.Any)
 }
 
-// postorder lists the rules, those that a rule calls before it as far as there is no
-// cycle.
+// postorder lists the rules, each after the rules that it calls, except within cycles.
 func (m *Machine) postorder() (order []ID, cyclic bool) {
 	state := make([]uint8, len(m.rules)) // 0 new, 1 on the path, 2 done
-	type place struct {
+	type pathEntry struct {
 		id      ID
 		callees []ID
 	}
@@ -97,7 +96,7 @@ func (m *Machine) postorder() (order []ID, cyclic bool) {
 			continue
 		}
 		state[i] = 1
-		for path := []place{{ID(i), calls(&m.rules[i].Rule)}}; len(path) > 0; {
+		for path := []pathEntry{{ID(i), calls(&m.rules[i].Rule)}}; len(path) > 0; {
 			at := &path[len(path)-1]
 			if len(at.callees) == 0 {
 				state[at.id] = 2
@@ -112,14 +111,14 @@ func (m *Machine) postorder() (order []ID, cyclic bool) {
 				cyclic = true
 			case 0:
 				state[to] = 1
-				path = append(path, place{to, calls(&m.rules[to].Rule)})
+				path = append(path, pathEntry{to, calls(&m.rules[to].Rule)})
 			}
 		}
 	}
 	return order, cyclic
 }
 
-// rule returns the cost of a rule by what is known of those that it calls.
+// rule returns the cost of a rule, given the costs so far of the rules that it calls.
 func (c *costs) rule(id ID) int32 {
 	switch r := &c.m.rules[id]; {
 	case r.Text != nil:
@@ -139,28 +138,28 @@ func (c *costs) rule(id ID) int32 {
 	}
 }
 
-// of returns the cost of an element: to the end of the text.
-func (c *costs) of(r *run, e *element) int32 {
+// elementCost returns the cost from an element to the end of the text.
+func (c *costs) elementCost(r *run, e *element) int32 {
 	if e.rule == ended {
 		return 0
 	}
-	if r.frames[e.stack].near != 0 {
-		return c.ofItem(r, e)
+	if r.frames[e.stack].itemFrame != 0 {
+		return c.itemCost(r, e)
 	}
-	return min(never, c.after(r, e)+r.frames[e.stack].cost)
+	return min(never, c.costToRuleEnd(r, e)+r.frames[e.stack].cost)
 }
 
-// least returns the least cost of elements.
-func (c *costs) least(r *run, elements []element) int32 {
+// leastCost returns the least cost of elements.
+func (c *costs) leastCost(r *run, elements []element) int32 {
 	least := never
 	for i := range elements {
-		least = min(least, c.of(r, &elements[i]))
+		least = min(least, c.elementCost(r, &elements[i]))
 	}
 	return least
 }
 
-// after returns the cost from an element to the end of its rule.
-func (c *costs) after(r *run, e *element) int32 {
+// costToRuleEnd returns the cost from an element to the end of its rule.
+func (c *costs) costToRuleEnd(r *run, e *element) int32 {
 	switch u := &c.m.rules[e.rule]; {
 	case u.Text != nil:
 		return c.inText(r, u, e)
@@ -173,8 +172,8 @@ func (c *costs) after(r *run, e *element) int32 {
 	}
 }
 
-func (c *costs) byte(b byte) int32 {
-	if c.v.byte1[b] {
+func (c *costs) byteCost(b byte) int32 {
+	if c.v.isToken[b] {
 		return 1
 	}
 	return never
@@ -187,23 +186,23 @@ func (c *costs) arrayStart(a *Array) int32 {
 		c.sample(a.item(i), a.Min)
 	}
 	if a.Min > 0 {
-		return sum(c.byte('['), c.item(a, 0), c.tail(a, 1))
+		return sum(c.byteCost('['), c.arrayItemCost(a, 0), c.arrayTailCost(a, 1))
 	}
-	return min(c.empty.array, sum(c.byte('['), c.byte(']')))
+	return min(c.empty.array, sum(c.byteCost('['), c.byteCost(']')))
 }
 
-// tail returns the cost after n items.
-func (c *costs) tail(a *Array, n int32) int32 {
-	total := c.byte(']')
+// arrayTailCost returns the cost of an array after n items.
+func (c *costs) arrayTailCost(a *Array, n int32) int32 {
+	total := c.byteCost(']')
 	each := min(a.Min, len(a.Prefix))
 	if a.Unique {
 		each = a.Min
 	}
 	for ; int(n) < each; n++ {
-		total = sum(total, c.byte(','), c.item(a, n))
+		total = sum(total, c.byteCost(','), c.arrayItemCost(a, n))
 	}
 	if more := int64(a.Min) - int64(n); more > 0 {
-		each := int64(sum(c.byte(','), c.item(a, n)))
+		each := int64(sum(c.byteCost(','), c.arrayItemCost(a, n)))
 		total = sum(total, int32(min(int64(never), more*each)))
 	}
 	return total
@@ -214,11 +213,11 @@ func (c *costs) inArray(a *Array, e *element) int32 {
 	case e.state == atStart:
 		return c.start[e.rule]
 	case e.state == afterOne:
-		return c.tail(a, e.reg)
+		return c.arrayTailCost(a, e.reg)
 	case a.Min <= 0:
-		return c.byte(']')
+		return c.byteCost(']')
 	}
-	return never // the items are elements of their own
+	return never // its items are separate elements
 }
 
 // sum adds costs.
@@ -231,8 +230,8 @@ func sum(of ...int32) (total int32) {
 
 // --- general rules ---
 
-// procStart sets the costs of the states by shortest paths: a token within a state's
-// edges costs one, a call what its rule does.
+// procStart sets the costs of the states by shortest paths: a token along edges costs
+// one, and a call costs what its rule does.
 func (c *costs) procStart(p *Proc, cost []int32) int32 {
 	for i := 0; p.Unique && i < len(p.States); i++ {
 		for _, call := range p.States[i].Calls {
@@ -252,8 +251,8 @@ func (c *costs) procStart(p *Proc, cost []int32) int32 {
 	return cost[0]
 }
 
-// call returns the cost of what a call reads.
-func (c *costs) call(p *Proc, call *Call) int32 {
+// callCost returns the cost of the text that a call reads.
+func (c *costs) callCost(p *Proc, call *Call) int32 {
 	switch {
 	case !p.Unique || call.Before < 0:
 		return c.start[call.Rule]
@@ -270,11 +269,11 @@ func (c *costs) procState(p *Proc, i int32, cost []int32) int32 {
 	}
 	least := never
 	for _, call := range s.Calls {
-		least = min(least, sum(c.call(p, &call), cost[call.Return]))
+		least = min(least, sum(c.callCost(p, &call), cost[call.Return]))
 	}
 	looked := c.v.tokensFrom(i, func(at int32) []edge { return p.States[at].Edges }, func(to, _ int32) {
 		least = min(least, sum(1, cost[to]))
 	})
-	_ = c.budget.Spend(2*looked, 0) // newCosts sees it
+	_ = c.budget.Spend(2*looked, 0) // newCosts reports it
 	return least
 }

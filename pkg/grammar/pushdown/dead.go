@@ -2,14 +2,14 @@ package pushdown
 
 import "slices"
 
-// findDead finds the rules that nothing matches: those of which nothing shows that
-// something does.
+// findDead finds the rules that match nothing: the complement of the least fixed point of
+// lives.
 func (m *Machine) findDead() {
 	for i := range m.dead {
 		m.dead[i] = true
 	}
 	order, cyclic := m.postorder()
-	for changed := true; changed && m.pass(); {
+	for changed := true; changed && m.spendPass(); {
 		changed = false
 		for _, id := range order {
 			if m.dead[id] && m.lives(&m.rules[id]) {
@@ -19,7 +19,7 @@ func (m *Machine) findDead() {
 	}
 }
 
-// lives reports whether something matches a rule, by what is known of the others.
+// lives reports whether a rule matches some text, given the rules found alive so far.
 func (m *Machine) lives(r *rule) bool {
 	alive := func(id ID) bool { return id >= 0 && !m.dead[id] }
 	switch {
@@ -73,7 +73,7 @@ func (m *Machine) livesObject(r *rule, alive func(ID) bool) bool {
 	return extra || most >= r.Object.Min
 }
 
-// Ends reports whether an accepting state can be reached by calls of rules that are alive.
+// Ends reports whether p can reach an accepting state by calling only rules that are alive.
 func (p *Proc) Ends(alive func(ID) bool) bool {
 	seen := make([]bool, len(p.States))
 	for todo := []int32{0}; len(todo) > 0; {

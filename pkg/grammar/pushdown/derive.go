@@ -1,109 +1,108 @@
 package pushdown
 
-// A finding is what a walk from a state finds, to become a local. It may begin with the
-// local of another state; then the walk tells where that is not right.
-type finding struct {
-	t       *texts
-	chars   int32
-	byGrade [][]uint64 // tokens after which the text goes on, by the index of their cost
-	places  []place    // where the text may end
+// A setBuilder collects the token sets of a state during a walk through the trie. It may
+// start from the sets of another state; then the walk visits only the differences.
+type setBuilder struct {
+	t        *textIndex
+	maxChars int32
+	byBucket [][]uint64 // tokens after which the text continues, by the index of their cost in bucketCosts
+	endNodes []endNode  // where the text may end
 
-	from *local   // nil: nothing is known
-	gone []uint64 // tokens of which it is not right
-	next int      // its places before this one are in places, or not right
+	base        *tokenSets // sets of another state, or nil
+	invalid     []uint64   // tokens that base has and this state may not have
+	nextEndNode int        // base's endNodes before this one are copied or invalid
 }
 
-// newLocal finds what a state takes: by a walk through all that it takes, or by what it
-// takes otherwise than another state of which that is known.
-func (t *texts) newLocal(state int32) *local {
-	if other, from := t.near(state); from != nil {
+// newTokenSets computes the sets of a state, by a walk through the whole trie or from
+// the sets of a state that differs little.
+func (t *textIndex) newTokenSets(state int32) *tokenSets {
+	if other, from := t.closestState(state); from != nil {
 		return t.derive(state, other, from)
 	}
-	f := &finding{t: t, byGrade: make([][]uint64, len(t.walking().grades))}
-	t.visit(state, f.nodes)
-	return f.local()
+	b := &setBuilder{t: t, byBucket: make([][]uint64, len(t.walkTables().bucketCosts))}
+	t.visit(state, b.add)
+	return b.build()
 }
 
-// derive returns the local of a state from that of another one. States of a pattern that
-// may match anywhere, and those that count, differ in few tokens.
-func (t *texts) derive(state, other int32, from *local) *local {
-	f := &finding{t: t, byGrade: make([][]uint64, len(t.walking().grades))}
-	f.from, f.gone, f.chars = from, make([]uint64, t.v.words()), int32(from.chars)
-	t.compare(state, other, f)
-	f.places = append(f.places, from.places[f.next:]...)
-	return f.local()
+// derive computes the sets of a state from those of another one. States of a pattern
+// that may match anywhere, and states that count, differ in few tokens.
+func (t *textIndex) derive(state, other int32, from *tokenSets) *tokenSets {
+	b := &setBuilder{t: t, byBucket: make([][]uint64, len(t.walkTables().bucketCosts))}
+	b.base, b.invalid, b.maxChars = from, make([]uint64, t.v.bitsetWords()), int32(from.maxChars)
+	t.compare(state, other, b)
+	b.endNodes = append(b.endNodes, from.endNodes[b.nextEndNode:]...)
+	return b.build()
 }
 
-// local returns the local of what was found.
-func (f *finding) local() *local {
-	l := &local{chars: int(f.chars), places: f.places, inside: f.inside(), within: map[int]*set{}}
-	for _, p := range l.places {
-		for _, id := range f.t.v.of(&f.t.v.nodes[p.at]) {
-			l.ends = append(l.ends, exit{token: id, chars: p.chars})
+// build returns the collected sets.
+func (b *setBuilder) build() *tokenSets {
+	l := &tokenSets{maxChars: int(b.maxChars), endNodes: b.endNodes, buckets: b.buckets(), byMaxChars: map[int]*set{}}
+	for _, p := range l.endNodes {
+		for _, id := range b.t.v.tokensOf(&b.t.v.nodes[p.node]) {
+			l.ending = append(l.ending, endingToken{token: id, chars: p.chars})
 		}
 	}
 	return l
 }
 
-// nearTried is how many states near looks at.
-const nearTried = 64
+// maxCompared bounds the states that closestState looks at.
+const maxCompared = 64
 
-// near returns the state whose local is known and differs least from that of a state, as
-// far as is seen; nil if it differs in most of the trie.
-func (t *texts) near(state int32) (other int32, l *local) {
-	if t.walking().steps == nil {
+// closestState returns, among the states with known sets that it looks at, the one that
+// differs least from a state, and its sets; nil if every one differs in most of the trie.
+func (t *textIndex) closestState(state int32) (other int32, l *tokenSets) {
+	if t.walkTables().steps == nil {
 		return 0, nil
 	}
-	if all := t.anyText(); all >= 0 {
-		t.local(all)
+	if anyState := t.anyState(); anyState >= 0 {
+		t.tokenSets(anyState)
 	}
-	least, tried := len(t.v.nodes)/2, 0
-	for i := 0; i < len(t.locals) && tried < nearTried && least > 0; i++ {
-		known := t.locals[i].Load()
+	least, compared := len(t.v.nodes)/2, 0
+	for i := 0; i < len(t.sets) && compared < maxCompared && least > 0; i++ {
+		known := t.sets[i].Load()
 		if known == nil {
 			continue
 		}
-		tried++
-		if apart := t.apart(state, int32(i)); apart < least {
-			other, l, least = int32(i), known, apart
+		compared++
+		if differing := t.differingNodes(state, int32(i)); differing < least {
+			other, l, least = int32(i), known, differing
 		}
 	}
 	return other, l
 }
 
-// apart returns about how many nodes two states do not take alike, by the first byte.
-func (t *texts) apart(a, b int32) (nodes int) {
-	k := t.walking()
+// differingNodes estimates, by the first byte, in how many nodes two states differ.
+func (t *textIndex) differingNodes(a, b int32) (nodes int) {
+	k := t.walkTables()
 	for class, size := range k.firsts { // higher nodes too: most of what is below is not that high
-		if !t.alike(k.steps[int(a+1)*k.classes+class]>>1, k.steps[int(b+1)*k.classes+class]>>1, alikeFor) {
+		if !t.equivalent(k.steps[int(a+1)*k.classes+class]>>1, k.steps[int(b+1)*k.classes+class]>>1, maxEquivalentBytes) {
 			nodes += size
 		}
 	}
 	return nodes
 }
 
-// compare walks where a state goes on otherwise than another one, whose local f begins
-// with.
-func (t *texts) compare(state, other int32, f *finding) {
-	type pair struct{ to, chars, other, others int32 } // of both states
+// compare visits the nodes where a state differs from another one, the base of into.
+func (t *textIndex) compare(state, other int32, into *setBuilder) {
+	type pair struct{ to, chars, other, others int32 } // to and chars belong to the state, other and others to the other one
 	var path [longest + 1]pair
 	path[0] = pair{to: state, other: other}
-	k := t.walking()
+	k := t.walkTables()
 	for at, nodes := int32(0), t.v.nodes; int(at) < len(nodes); {
 		n := &nodes[at]
 		p := &path[n.depth]
 		a, b := k.step(p.to, n.byte), k.step(p.other, n.byte)
 		q := pair{a >> 1, p.chars + a&1, b >> 1, p.others + b&1}
 		switch {
-		case a < 0 && b < 0, q.chars == q.others && t.alike(q.to, q.other, t.v.heights[at]):
+		case a < 0 && b < 0, q.chars == q.others && t.equivalent(q.to, q.other, t.v.heights[at]):
 			at += int32(n.size)
 		case a < 0:
-			f.drop(at, at+int32(n.size))
+			into.invalidate(at, at+int32(n.size))
 			at += int32(n.size)
 		default:
-			f.drop(at, at+1)
+			into.invalidate(at, at+1)
 			if n.tokens > 0 || k.marks[q.to]&1 != 0 {
-				f.nodes([]visited{{at, q.to, q.chars}})
+				into.add([]visitedNode{{at, q.to, q.chars}})
 			}
 			path[n.depth+1] = q
 			at++
@@ -111,69 +110,70 @@ func (t *texts) compare(state, other int32, f *finding) {
 	}
 }
 
-// nodes takes up nodes that a state takes.
-func (f *finding) nodes(list []visited) {
-	v, marks := f.t.v, f.t.walking().marks
-	for _, x := range list {
-		n, mark := &v.nodes[x.at], marks[x.to]
+// add adds the tokens and end nodes of nodes that the state reaches.
+func (b *setBuilder) add(nodes []visitedNode) {
+	v, marks := b.t.v, b.t.walkTables().marks
+	for _, x := range nodes {
+		n, mark := &v.nodes[x.node], marks[x.state]
 		if mark&1 != 0 {
-			f.places = append(f.places, place{x.at, x.chars})
+			b.endNodes = append(b.endNodes, endNode{x.node, x.chars})
 		}
-		if f.chars = max(f.chars, x.chars); mark < 0 {
+		if b.maxChars = max(b.maxChars, x.chars); mark < 0 {
 			continue
 		}
-		bits := f.byGrade[mark>>1]
+		bits := b.byBucket[mark>>1]
 		if bits == nil {
-			bits = make([]uint64, v.words())
-			f.byGrade[mark>>1] = bits
+			bits = make([]uint64, v.bitsetWords())
+			b.byBucket[mark>>1] = bits
 		}
-		for _, id := range v.of(n) {
+		for _, id := range v.tokensOf(n) {
 			bits[id>>6] |= 1 << (id & 63)
 		}
 	}
 }
 
-// drop forgets what the other local has of nodes; what it has before them is right.
-func (f *finding) drop(at, end int32) {
-	places := f.from.places
-	for ; f.next < len(places) && places[f.next].at < end; f.next++ {
-		if places[f.next].at < at {
-			f.places = append(f.places, places[f.next])
+// invalidate discards what base has at the nodes from at to end, and copies its end
+// nodes before them.
+func (b *setBuilder) invalidate(at, end int32) {
+	places := b.base.endNodes
+	for ; b.nextEndNode < len(places) && places[b.nextEndNode].node < end; b.nextEndNode++ {
+		if places[b.nextEndNode].node < at {
+			b.endNodes = append(b.endNodes, places[b.nextEndNode])
 		}
 	}
 	for i := at; i < end; i++ {
-		for _, id := range f.t.v.of(&f.t.v.nodes[i]) {
-			f.gone[id>>6] |= 1 << (id & 63)
+		for _, id := range b.t.v.tokensOf(&b.t.v.nodes[i]) {
+			b.invalid[id>>6] |= 1 << (id & 63)
 		}
 	}
 }
 
-// inside returns the tokens after which the text goes on: what was found, and what the
-// other local has but for what is gone.
-func (f *finding) inside() (list []grade) {
-	var known []grade
-	if f.from != nil {
-		known = f.from.inside
+// buckets returns the tokens after which the text continues: the collected ones, and
+// those of base that are not invalid.
+func (b *setBuilder) buckets() (list []costBucket) {
+	var base []costBucket
+	if b.base != nil {
+		base = b.base.buckets
 	}
-	all, found, n := make([]uint64, f.t.v.words()), false, 0
-	for g, cost := range f.t.walking().grades {
-		if f.byGrade[g] != nil {
-			union(all, f.byGrade[g])
+	all, found, n := make([]uint64, b.t.v.bitsetWords()), false, 0
+	for g, cost := range b.t.walkTables().bucketCosts {
+		if b.byBucket[g] != nil {
+			union(all, b.byBucket[g])
 			found = true
 		}
-		if len(known) > 0 && known[0].cost == cost {
+		if len(base) > 0 && base[0].cost == cost {
 			rest := make([]uint64, len(all))
-			known[0].addTo(rest)
+			base[0].addTo(rest)
 			for i, w := range rest {
-				all[i] |= w &^ f.gone[i]
+				all[i] |= w &^ b.invalid[i]
 			}
-			known, found = known[1:], true
+			base, found = base[1:], true
 		}
 		if !found {
 			continue
 		}
 		if s := pack(all); s.n > n {
-			list, n, found = append(list, grade{cost, s}), s.n, false
+			list, n, found = append(list, costBucket{cost, s}), s.n, false
 		}
 	}
 	return list

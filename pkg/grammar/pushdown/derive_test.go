@@ -9,21 +9,21 @@ import (
 	"glossa/pkg/grammar/automaton"
 )
 
-// longTokens is a vocabulary of all bytes and of tokens that are longer than the bytes
-// over which states are looked at.
+// longTokens returns a vocabulary of all bytes and of tokens that are longer than
+// maxEquivalentBytes.
 func longTokens() *Vocabulary {
 	dice, pieces := rand.New(rand.NewPCG(3, 3)), []string{"a", "b", "f", "o", "-", "1", " ", " ", "\t", `"`, `\`, `\n`, "é", "\xc3", "日", ":", ","}
 	tokens := slices.Clone(everyByte().tokens)
 	for range 3000 {
 		token := ""
-		for range 1 + dice.IntN(3*alikeFor) {
+		for range 1 + dice.IntN(3*maxEquivalentBytes) {
 			token += pieces[dice.IntN(len(pieces))]
 		}
 		tokens = append(tokens, token)
 	}
 	for _, s := range []string{"a", " ", "ab ", "日"} { // deep and narrow
 		token := ""
-		for range 4 * alikeFor {
+		for range 4 * maxEquivalentBytes {
 			token += s
 			tokens = append(tokens, token)
 		}
@@ -31,7 +31,7 @@ func longTokens() *Vocabulary {
 	return NewVocabulary(tokens)
 }
 
-// automata are some whose states differ little, and some whose states differ much.
+// automata returns some whose states differ little, and some whose states differ much.
 func automata(t *testing.T) map[string]*automaton.DFA {
 	list := map[string]*automaton.DFA{"string": automaton.String(), "key": automaton.Key(), "integer": integer(t)}
 	for _, pattern := range []string{"foo", "a.*b", "^[ab]{3,30}$", `^(?:\S+\s+){0,9}\S+$`, "^$|^é+-日", "a{9}"} {
@@ -48,28 +48,28 @@ func automata(t *testing.T) map[string]*automaton.DFA {
 	return list
 }
 
-// What is derived from the local of any other state is what a walk through the trie finds.
+// The sets derived from any other state's sets equal those of a walk through the whole trie.
 func TestDerive(t *testing.T) {
 	vs, dice := vocabularies(), rand.New(rand.NewPCG(4, 4))
 	vs["long"] = longTokens()
 	for vname, v := range vs {
 		for name, d := range automata(t) {
-			know := v.text(textKey{d: d})
-			var full []*local
+			index := v.textIndex(textKey{d: d})
+			var full []*tokenSets
 			for state := range d.States {
-				f := &finding{t: know, byGrade: make([][]uint64, len(know.walking().grades))}
-				know.visit(int32(state), f.nodes)
-				full = append(full, f.local())
+				b := &setBuilder{t: index, byBucket: make([][]uint64, len(index.walkTables().bucketCosts))}
+				index.visit(int32(state), b.add)
+				full = append(full, b.build())
 			}
 			for state := range d.States {
 				for other := range d.States {
 					if len(d.States) > 50 && dice.IntN(len(d.States)) > 5 {
 						continue
 					}
-					got, want := know.derive(int32(state), int32(other), full[other]), full[state]
-					if !reflect.DeepEqual(got.inside, want.inside) || !slices.Equal(got.ends, want.ends) || !slices.Equal(got.places, want.places) || got.chars < want.chars {
-						t.Fatalf("%s: %s: state %d from %d: %d grades, %d ends, %d places, %d characters, want %d, %d, %d, %d", vname, name, state, other,
-							len(got.inside), len(got.ends), len(got.places), got.chars, len(want.inside), len(want.ends), len(want.places), want.chars)
+					got, want := index.derive(int32(state), int32(other), full[other]), full[state]
+					if !reflect.DeepEqual(got.buckets, want.buckets) || !slices.Equal(got.ending, want.ending) || !slices.Equal(got.endNodes, want.endNodes) || got.maxChars < want.maxChars {
+						t.Fatalf("%s: %s: state %d from %d: %d buckets, %d ending tokens, %d end nodes, %d characters, want %d, %d, %d, %d", vname, name, state, other,
+							len(got.buckets), len(got.ending), len(got.endNodes), got.maxChars, len(want.buckets), len(want.ending), len(want.endNodes), want.maxChars)
 					}
 				}
 			}
@@ -77,8 +77,8 @@ func TestDerive(t *testing.T) {
 	}
 }
 
-// States that count far from where the count ends are alike as far as tokens go.
-func TestNear(t *testing.T) {
+// States that count are equivalent over a token's bytes, if the count ends far away.
+func TestClosestState(t *testing.T) {
 	v := longTokens()
 	for pattern, texts := range map[string][2]string{
 		`^(?:\S+\s+){0,29}\S+$`: {`"a b`, `"a b c`},
@@ -89,21 +89,21 @@ func TestNear(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		know, states := v.text(textKey{d: d}), [2]int32{}
+		index, states := v.textIndex(textKey{d: d}), [2]int32{}
 		for i, text := range texts {
 			for _, b := range []byte(text) {
 				states[i] = d.Next(states[i], b)
 			}
 		}
-		know.local(states[0])
-		if other, l := know.near(states[1]); l == nil || know.apart(states[1], other) != 0 {
-			t.Errorf("%s: after %s nothing is like after %s", pattern, texts[1], texts[0])
+		index.tokenSets(states[0])
+		if other, l := index.closestState(states[1]); l == nil || index.differingNodes(states[1], other) != 0 {
+			t.Errorf("%s: after %s no state is close to that after %s", pattern, texts[1], texts[0])
 		}
 	}
 }
 
-// What is left of a pattern that has matched somewhere is known from keys.
-func TestAnyText(t *testing.T) {
+// Once a pattern has matched somewhere, its sets are those of keys.
+func TestAnyState(t *testing.T) {
 	v := vocabularies()["words"]
 	d, err := automaton.Pattern("foo")
 	if err != nil {
@@ -113,16 +113,16 @@ func TestAnyText(t *testing.T) {
 	for _, b := range []byte(`"xfoo`) {
 		state = d.Next(state, b)
 	}
-	know := v.text(textKey{d: d})
-	if know.local(state) != v.anyLocal() || know.anyText() != state {
+	index := v.textIndex(textKey{d: d})
+	if index.tokenSets(state) != v.anyTokenSets() || index.anyState() != state {
 		t.Error("any text is not known after foo")
 	}
-	if limited := v.text(textKey{d, true}).local(state); limited == v.anyLocal() || &limited.ends[0] != &v.anyLocal().ends[0] {
-		t.Error("limited texts have sets of their own, or share what is there by characters")
+	if limited := v.textIndex(textKey{d, true}).tokenSets(state); limited == v.anyTokenSets() || &limited.ending[0] != &v.anyTokenSets().ending[0] {
+		t.Error("a limited index has its own ending tokens, or shares the sets by characters")
 	}
 }
 
-// The height of a node is how many bytes its longest token has after it.
+// The height of a node is the number of bytes below it.
 func TestHeights(t *testing.T) {
 	for name, v := range vocabularies() {
 		for i := range v.nodes {

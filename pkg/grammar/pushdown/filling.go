@@ -6,39 +6,39 @@ import (
 	"glossa/pkg/grammar/automaton"
 )
 
-// maxFilling is up to how many characters the fewest tokens that spell them are known.
-// More begin with the longest tokens.
+// maxFilling bounds the table of the fewest tokens for a number of characters. Longer
+// texts begin with the longest tokens.
 const maxFilling = 1 << 12
 
-// filling returns how few tokens spell exactly so many characters of a plain text, of
-// which one is always a token.
-func (t *texts) filling(chars int) int32 {
+// filling returns the fewest tokens that spell exactly chars characters of a plain text.
+// Some single character is always a token.
+func (t *textIndex) filling(chars int) int32 {
 	t.fillOnce.Do(t.findFilling)
 	tokens := 0
 	if more := chars - maxFilling; more > 0 {
-		tokens = (more + t.longest - 1) / t.longest
+		tokens = (more + t.longestToken - 1) / t.longestToken
 	}
-	return int32(min(int(never), tokens+int(t.fill[chars-tokens*t.longest])))
+	return int32(min(int(never), tokens+int(t.fill[chars-tokens*t.longestToken])))
 }
 
-func (t *texts) findFilling() {
+func (t *textIndex) findFilling() {
 	content := t.d.Next(0, '"')
-	var is [longest + 1]bool // a token has so many characters
-	is[1] = true
-	t.visit(content, func(list []visited) {
+	var has [longest + 1]bool // whether a token has so many characters
+	has[1] = true
+	t.visit(content, func(list []visitedNode) {
 		for _, x := range list {
-			if x.to == content && t.v.nodes[x.at].tokens > 0 {
-				is[x.chars] = true
+			if x.state == content && t.v.nodes[x.node].tokens > 0 {
+				has[x.chars] = true
 			}
 		}
 	})
 	var sizes []int
-	for n := range is {
-		if is[n] && n > 0 {
+	for n := range has {
+		if has[n] && n > 0 {
 			sizes = append(sizes, n)
 		}
 	}
-	t.longest = slices.Max(sizes)
+	t.longestToken = slices.Max(sizes)
 	t.fill = make([]int32, maxFilling+1)
 	for n := 1; n <= maxFilling; n++ {
 		t.fill[n] = never
@@ -50,12 +50,12 @@ func (t *texts) findFilling() {
 	}
 }
 
-// onWay returns how many characters begin on a way of fewest tokens from each state to
-// the end, the fewest of such ways as far as they are known.
-func (t *texts) onWay(budget *automaton.Budget) []int32 {
-	way, order := make([]int32, len(t.cost)), make([]int32, 0, len(t.cost))
+// findPathChars returns, by state, the characters that begin on a path of fewest tokens to
+// the end: the fewest of the paths that tokensFrom finds.
+func (t *textIndex) findPathChars(budget *automaton.Budget) []int32 {
+	chars, order := make([]int32, len(t.cost)), make([]int32, 0, len(t.cost))
 	for i, cost := range t.cost {
-		if way[i] = never; cost < never {
+		if chars[i] = never; cost < never {
 			order = append(order, int32(i))
 		}
 	}
@@ -63,33 +63,33 @@ func (t *texts) onWay(budget *automaton.Budget) []int32 {
 	edges := func(state int32) []edge { return t.d.States[state].Edges }
 	for _, from := range order {
 		if t.cost[from] == 0 {
-			way[from] = 0
+			chars[from] = 0
 			continue
 		}
 		read := 0
 		looked := t.v.tokensFrom(from, edges, func(to, at int32) {
-			if t.cost[to] != t.cost[from]-1 || way[to] >= way[from] {
+			if t.cost[to] != t.cost[from]-1 || chars[to] >= chars[from] {
 				return
 			}
-			chars, n := t.begun(from, to, at)
+			begun, n := t.charsBegun(from, to, at)
 			read += n
-			way[from] = min(way[from], chars+way[to])
+			chars[from] = min(chars[from], begun+chars[to])
 		})
 		if budget.Spend(16+looked+8*read, 8) != nil {
-			break // who has the budget sees it
+			break // the budget's owner reports it
 		}
 	}
-	return way
+	return chars
 }
 
-// begun returns how many characters begin with the token of a node from a state to
-// another, the fewest of tokens of one byte for -1; and how many bytes it looked at.
-func (t *texts) begun(from, to, at int32) (chars int32, looked int) {
+// charsBegun returns how many characters begin in a node's token between two states, and
+// how many bytes it looked at. For node -1 it returns the fewest of tokens of one byte.
+func (t *textIndex) charsBegun(from, to, at int32) (chars int32, looked int) {
 	if at < 0 {
-		chars, _ = begins(&t.d.States[from], to, func(b byte) bool { return t.v.byte1[b] })
+		chars, _ = begins(&t.d.States[from], to, func(b byte) bool { return t.v.isToken[b] })
 		return chars, 256
 	}
-	token := t.v.tokens[t.v.of(&t.v.nodes[at])[0]]
+	token := t.v.tokens[t.v.tokensOf(&t.v.nodes[at])[0]]
 	for i := range len(token) {
 		next := t.d.Next(from, token[i])
 		chars += t.stepTo(from, next, token[i]) & 1

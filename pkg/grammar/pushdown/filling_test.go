@@ -6,8 +6,7 @@ import (
 	"glossa/pkg/grammar/automaton"
 )
 
-// The tokens told to suffice are as few as tokens of several characters allow, and a text
-// of so many can be written.
+// Min accounts for tokens of several characters, and a text of Min tokens can be written.
 func TestFewestTokens(t *testing.T) {
 	pattern := func(p *rules, text string) *automaton.DFA {
 		d, err := automaton.Pattern(text)
@@ -48,7 +47,7 @@ func TestFewestTokens(t *testing.T) {
 			w.Take(firstBit(mask.Bits))
 		}
 		if taken > c.Min() || !m.Match(string(w.Text())) {
-			t.Errorf("%s: %d tokens were taken, %d told: %.60q", name, taken, c.Min(), w.Text())
+			t.Errorf("%s: %d tokens were taken, Min is %d: %.60q", name, taken, c.Min(), w.Text())
 		}
 	}
 }

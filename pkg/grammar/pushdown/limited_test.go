@@ -7,7 +7,7 @@ import (
 	"glossa/pkg/grammar/automaton"
 )
 
-// A pattern with a longest text has the strings of the pattern of so many characters.
+// A pattern with a maximum length matches its strings of at most that length.
 func TestLimited(t *testing.T) {
 	const most = 6
 	pieces := []string{"ab", "c", "é", "the", "-", "\n"}

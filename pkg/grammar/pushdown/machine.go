@@ -8,35 +8,35 @@ import (
 	"glossa/pkg/grammar/automaton"
 )
 
-// A Machine is a program made ready to run. It is safe for concurrent use.
+// A Machine is a program prepared to run. It is safe for concurrent use.
 type Machine struct {
-	rules []rule
-	start ID
-	dead  []bool // rules that nothing matches
-	ways  int    // that may be open at once
+	rules       []rule
+	start       ID
+	dead        []bool // by rule: it matches nothing
+	maxElements int    // bound of the elements of a run
 
-	// By New alone:
-	budget  *automaton.Budget
-	shorts  map[*automaton.DFA]*shortest
-	finites map[*automaton.DFA]bool
-	size    int // of the rules: how many others they call, and states
+	// Only during New:
+	budget     *automaton.Budget
+	shortestOf map[*automaton.DFA]*shortest
+	finiteOf   map[*automaton.DFA]bool
+	size       int // of the rules: the calls and states of all
 }
 
-// A rule is a rule of the program with what its steps need to know.
+// A rule is a rule of the program with data prepared for its steps.
 type rule struct {
 	Rule
-	object *object   // if Object is set
-	open   bool      // Text: without a longest text
-	short  *shortest // Text: nil unless its characters are bounded
+	object    *object   // if Object is set
+	unbounded bool      // Text: without a longest text
+	short     *shortest // Text: nil unless its characters are bounded
 }
 
-// New makes a program ready. A program that nothing matches, and one with a rule that
-// calls itself before a byte was read, are errors.
+// New prepares a program. It returns an error for a program that matches nothing and for
+// one with left recursion: a rule that calls itself before a byte is read.
 func New(p *Program) (*Machine, error) { return NewWithin(nil, p) }
 
 // NewWithin is [New] within a budget.
 func NewWithin(budget *automaton.Budget, p *Program) (*Machine, error) {
-	m := &Machine{budget: budget, rules: make([]rule, len(p.Rules)), start: p.Start, dead: make([]bool, len(p.Rules)), shorts: map[*automaton.DFA]*shortest{}, finites: map[*automaton.DFA]bool{}, ways: maxElements}
+	m := &Machine{budget: budget, rules: make([]rule, len(p.Rules)), start: p.Start, dead: make([]bool, len(p.Rules)), shortestOf: map[*automaton.DFA]*shortest{}, finiteOf: map[*automaton.DFA]bool{}, maxElements: maxElements}
 	for i := range p.Rules {
 		if err := m.add(ID(i), &p.Rules[i]); err != nil {
 			return nil, &RuleError{ID(i), err}
@@ -55,14 +55,14 @@ func NewWithin(budget *automaton.Budget, p *Program) (*Machine, error) {
 	if m.dead[p.Start] {
 		return nil, errors.New("nothing matches it")
 	}
-	m.budget, m.shorts, m.finites = nil, nil, nil
+	m.budget, m.shortestOf, m.finiteOf = nil, nil, nil
 	return m, nil
 }
 
 // add checks a rule and prepares it.
 func (m *Machine) add(id ID, r *Rule) error {
-	made, set := &m.rules[id], 0
-	made.Rule = *r
+	prepared, set := &m.rules[id], 0
+	prepared.Rule = *r
 	for _, is := range []bool{r.Text != nil, r.Array != nil, r.Object != nil, r.Proc != nil} {
 		if is {
 			set++
@@ -71,7 +71,7 @@ func (m *Machine) add(id ID, r *Rule) error {
 	if set > 1 || set == 1 && r.Any != nil {
 		return fmt.Errorf("rule %d is of two kinds", id)
 	}
-	m.ways = max(m.ways, maxElements+min(waysEach*len(r.Any), maxChoice))
+	m.maxElements = max(m.maxElements, maxElements+min(elementsPerChoice*len(r.Any), maxChoiceElements))
 	called := calls(r)
 	m.size += 1 + len(called)
 	if r.Proc != nil {
@@ -88,12 +88,12 @@ func (m *Machine) add(id ID, r *Rule) error {
 	switch {
 	case r.Text != nil:
 		if t := r.Text; t.Counted && (t.Max >= 0 || t.Min > 0) {
-			made.short = m.shortest(t.DFA)
+			prepared.short = m.shortest(t.DFA)
 		}
 		if t := r.Text; t.Counted && t.Min > 0 && !plain(t.DFA) {
 			return fmt.Errorf("rule %d: at least %d characters of strings that are not plain", id, t.Min)
 		}
-		made.open = !m.finite(r.Text.DFA) && (!r.Text.Counted || r.Text.Max < 0 || r.Text.Max > shortText)
+		prepared.unbounded = !m.finite(r.Text.DFA) && (!r.Text.Counted || r.Text.Max < 0 || r.Text.Max > shortText)
 	case r.Proc != nil && r.Proc.Unique:
 		for _, s := range r.Proc.States {
 			if slices.ContainsFunc(s.Calls, func(c Call) bool { return c.Before < -1 || c.Before > MaxUnique }) {
@@ -115,39 +115,39 @@ func (m *Machine) add(id ID, r *Rule) error {
 		if err := m.budget.Spend(8*n, 48*n); err != nil {
 			return err
 		}
-		made.object = newObject(r.Object)
+		prepared.object = newObject(r.Object)
 	}
 	return nil
 }
 
-// finite reports whether a DFA has no cycle.
+// finite reports whether a DFA has no cycle. It caches the result.
 func (m *Machine) finite(d *automaton.DFA) bool {
-	is, ok := m.finites[d]
+	is, ok := m.finiteOf[d]
 	if !ok {
-		_ = m.budget.Spend(4*len(d.States), 8*len(d.States)) // New sees it
+		_ = m.budget.Spend(4*len(d.States), 8*len(d.States)) // New reports it
 		is = finite(d)
-		m.finites[d] = is
+		m.finiteOf[d] = is
 	}
 	return is
 }
 
-// pass counts a look at all rules, and reports whether the budget has an end yet to come.
-func (m *Machine) pass() bool { return m.budget.Spend(4*m.size, m.size) == nil }
+// spendPass spends the cost of one pass over all rules, and reports whether the budget is
+// not exhausted.
+func (m *Machine) spendPass() bool { return m.budget.Spend(4*m.size, m.size) == nil }
 
-// shortest returns how a DFA of strings ends with fewest characters.
+// shortest returns the paths of fewest characters to the end of a DFA of strings.
 func (m *Machine) shortest(d *automaton.DFA) *shortest {
-	if m.shorts[d] == nil {
-		_ = m.budget.Spend(100*len(d.States), 80*len(d.States)) // New sees it
-		m.shorts[d] = newShortest(d, func(byte) bool { return true })
+	if m.shortestOf[d] == nil {
+		_ = m.budget.Spend(100*len(d.States), 80*len(d.States)) // New reports it
+		m.shortestOf[d] = newShortest(d, func(byte) bool { return true })
 	}
-	return m.shorts[d]
+	return m.shortestOf[d]
 }
 
-// maxMissing bounds the table of what missing members cost.
+// maxMissing bounds the table of the costs of missing members.
 const maxMissing = 1 << 18
 
-// shortText is how many characters a bounded string may have and not be counted among
-// those that can take up a budget.
+// shortText is the greatest bound of a string that gets no share of the token budget.
 const shortText = 16
 
 // calls lists the rules that r calls.
@@ -185,8 +185,8 @@ func finite(d *automaton.DFA) bool {
 		done
 	)
 	mark := make([]uint8, len(d.States))
-	type place struct{ state, edge int32 }
-	path := []place{{0, 0}}
+	type pathEntry struct{ state, edge int32 }
+	path := []pathEntry{{0, 0}}
 	mark[0] = under
 	for len(path) > 0 {
 		at := &path[len(path)-1]
@@ -203,18 +203,18 @@ func finite(d *automaton.DFA) bool {
 			return false
 		case unseen:
 			mark[to] = under
-			path = append(path, place{to, 0})
+			path = append(path, pathEntry{to, 0})
 		}
 	}
 	return true
 }
 
-// checkRecursion refuses left recursion: a cycle of rules that are entered one from
-// the other before a byte is read.
+// checkRecursion returns an error for left recursion: a cycle of rules, each of which the
+// one before enters before a byte is read.
 func (m *Machine) checkRecursion() error {
-	first, nullable := m.entered(), m.nullable()
+	first, nullable := m.firstCalls(), m.nullable()
 	state := make([]uint8, len(m.rules)) // 0 new, 1 on the path, 2 done
-	type place struct {
+	type pathEntry struct {
 		id   ID
 		next int
 	}
@@ -223,7 +223,7 @@ func (m *Machine) checkRecursion() error {
 			continue
 		}
 		state[i] = 1
-		for path := []place{{ID(i), 0}}; len(path) > 0; {
+		for path := []pathEntry{{ID(i), 0}}; len(path) > 0; {
 			at := &path[len(path)-1]
 			callees := first(at.id, nullable)
 			if at.next == len(callees) {
@@ -238,15 +238,16 @@ func (m *Machine) checkRecursion() error {
 				return fmt.Errorf("rule %d calls itself before a byte is read", to)
 			case 0:
 				state[to] = 1
-				path = append(path, place{to, 0})
+				path = append(path, pathEntry{to, 0})
 			}
 		}
 	}
 	return nil
 }
 
-// entered returns what lists the rules that a rule enters before a byte is read.
-func (m *Machine) entered() func(id ID, nullable []bool) []ID {
+// firstCalls returns a memoized function that lists the rules that a rule enters before a
+// byte is read.
+func (m *Machine) firstCalls() func(id ID, nullable []bool) []ID {
 	memo := make([][]ID, len(m.rules))
 	known := make([]bool, len(m.rules))
 	return func(id ID, nullable []bool) []ID {
@@ -254,7 +255,7 @@ func (m *Machine) entered() func(id ID, nullable []bool) []ID {
 			known[id] = true
 			switch r := &m.rules[id]; {
 			case r.Proc != nil:
-				memo[id], _ = early(r.Proc, nullable)
+				memo[id], _ = firstCallsOf(r.Proc, nullable)
 			case r.Text == nil && r.Array == nil && r.Object == nil:
 				memo[id] = r.Any
 			}
@@ -263,9 +264,9 @@ func (m *Machine) entered() func(id ID, nullable []bool) []ID {
 	}
 }
 
-// early lists the rules that p enters before a byte is read, and tells whether it may
-// return before one.
-func early(p *Proc, nullable []bool) (list []ID, empty bool) {
+// firstCallsOf lists the rules that p enters before a byte is read, and reports whether p
+// may return before one.
+func firstCallsOf(p *Proc, nullable []bool) (list []ID, empty bool) {
 	seen := make([]bool, len(p.States))
 	for todo := []int32{0}; len(todo) > 0; {
 		at := todo[len(todo)-1]
@@ -286,25 +287,25 @@ func early(p *Proc, nullable []bool) (list []ID, empty bool) {
 	return list, empty
 }
 
-// nullable tells which rules match the empty text.
+// nullable reports, by rule, whether it matches the empty text.
 func (m *Machine) nullable() []bool {
-	is := make([]bool, len(m.rules))
-	for changed := true; changed && m.pass(); {
+	nullable := make([]bool, len(m.rules))
+	for changed := true; changed && m.spendPass(); {
 		changed = false
 		for i := range m.rules {
-			if is[i] {
+			if nullable[i] {
 				continue
 			}
 			switch r := &m.rules[i]; {
 			case r.Text != nil:
-				is[i] = r.Text.DFA.States[0].Accept
+				nullable[i] = r.Text.DFA.States[0].Accept
 			case r.Proc != nil:
-				_, is[i] = early(r.Proc, is)
+				_, nullable[i] = firstCallsOf(r.Proc, nullable)
 			case r.Array == nil && r.Object == nil:
-				is[i] = slices.ContainsFunc(r.Any, func(id ID) bool { return is[id] })
+				nullable[i] = slices.ContainsFunc(r.Any, func(id ID) bool { return nullable[id] })
 			}
-			changed = changed || is[i]
+			changed = changed || nullable[i]
 		}
 	}
-	return is
+	return nullable
 }

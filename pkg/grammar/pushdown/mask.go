@@ -1,27 +1,27 @@
 package pushdown
 
-// A Mask tells which tokens may come next.
+// A Mask is the set of tokens that may come next.
 type Mask struct {
-	Bits  []uint64 // a bit a token (vocabulary); valid until the next call of Mask
-	Count int      // of them
+	Bits  []uint64 // one bit per token (vocabulary); valid until the next call of Mask
+	Count int      // of the set bits
 
-	// Cut tells that the form would allow the tokens of Over too, but not so many tokens
-	// as they need to end.
+	// Cut reports that the grammar also allows the tokens of Over, but ending after them
+	// needs more tokens than are left.
 	Cut  bool
 	Over []uint64
 
-	// Closers, unless nil, are the tokens that bring the end nearer. Near the end of its
-	// share of the budget a string is pulled there: Pull is added to their logits.
+	// Closers, unless nil, are the tokens that reduce the cost of ending. Pull is a bias for
+	// their logits, so that a string ends near the end of its share of the budget.
 	Closers []uint64
 	Pull    float32
 }
 
 // Mask returns the tokens allowed if left tokens may still be written, the next one
-// included: those that the form allows and after which it can end in time. There is one
-// at least if left is not less than Cost.
+// included: those that the grammar allows and after which the text can end in time. The
+// mask has at least one token if left is not less than Cost.
 func (m *Matcher) Mask(left int) *Mask {
-	defer m.run.forget(len(m.run.frames), len(m.run.used)) // what no text has come to
-	m.run.settle(m.now)
+	defer m.run.forget(len(m.run.frames), len(m.run.used)) // the speculative ones
+	m.run.markSafe(m.now)
 	budget, pull := m.budget(left)
 	k := &m.mask
 	k.Closers, k.Pull = nil, 0
@@ -44,33 +44,34 @@ func (m *Matcher) Mask(left int) *Mask {
 // fill sets the bits of the tokens after which ending costs no more than budget.
 func (m *Matcher) fill(budget int32) {
 	if m.mask.Bits == nil {
-		m.mask.Bits, m.over = make([]uint64, m.c.v.words()), make([]uint64, m.c.v.words())
+		m.mask.Bits, m.over = make([]uint64, m.c.v.bitsetWords()), make([]uint64, m.c.v.bitsetWords())
 	}
-	m.blank, m.cut, m.walked = true, false, 0
+	m.stale, m.cut, m.walkWork = true, false, 0
 	others, alone := m.others[:0], len(m.now) == 1
 	if !alone {
-		m.wipe()
+		m.clearStale()
 	}
 	for i := range m.now {
 		e := &m.now[i]
-		if e.rule == ended || (e.from >= 0 || m.run.frames[e.stack].near != 0) && !alone && m.fillKey(e, budget) || m.fillText(e, budget) {
+		if e.rule == ended || (e.from >= 0 || m.run.frames[e.stack].itemFrame != 0) && !alone && m.fillKey(e, budget) || m.fillText(e, budget) {
 			continue
 		}
 		others = append(others, *e)
 	}
-	m.wipe()
+	m.clearStale()
 	if m.others = others; len(others) > 0 {
 		m.walkTrie(others, budget)
 	}
 }
 
-// fillKey fills a mask for an extra key or in a unique item alone, as that shuts tokens out, and adds it.
+// fillKey computes a separate mask for one element in an extra key or a unique item, since
+// that excludes tokens, and adds it to the mask.
 func (m *Matcher) fillKey(e *element, budget int32) bool {
-	if m.own == nil {
-		m.own = make([]uint64, 2*len(m.mask.Bits))
+	if m.keyScratch == nil {
+		m.keyScratch = make([]uint64, 2*len(m.mask.Bits))
 	}
 	bits, over, cut, half := m.mask.Bits, m.over, m.cut, len(m.mask.Bits)
-	m.mask.Bits, m.over, m.blank, m.cut = m.own[:half], m.own[half:], true, false
+	m.mask.Bits, m.over, m.stale, m.cut = m.keyScratch[:half], m.keyScratch[half:], true, false
 	ok := m.fillText(e, budget)
 	if ok {
 		for i, w := range m.mask.Bits {
@@ -83,31 +84,31 @@ func (m *Matcher) fillKey(e *element, budget int32) bool {
 			over[i] |= m.over[i]
 		}
 	}
-	m.mask.Bits, m.over, m.blank, m.cut = bits, over, false, cut || ok && m.cut
+	m.mask.Bits, m.over, m.stale, m.cut = bits, over, false, cut || ok && m.cut
 	return ok
 }
 
-// wipe makes the mask empty, unless something is in it.
-func (m *Matcher) wipe() {
-	if m.blank {
+// clearStale empties the mask if it is left from the last call.
+func (m *Matcher) clearStale() {
+	if m.stale {
 		clear(m.mask.Bits)
-		m.blank = false
+		m.stale = false
 	}
 }
 
 // addSet adds a set to the mask.
 func (m *Matcher) addSet(s *set) {
-	if m.blank && s.bits != nil {
+	if m.stale && s.bits != nil {
 		copy(m.mask.Bits, s.bits)
-		m.blank = false
+		m.stale = false
 		return
 	}
-	m.wipe()
+	m.clearStale()
 	s.addTo(m.mask.Bits)
 }
 
-// cutOff returns the set of what the budget shuts out.
-func (m *Matcher) cutOff() []uint64 {
+// overBits returns the set of the tokens that the budget excludes.
+func (m *Matcher) overBits() []uint64 {
 	if !m.cut {
 		clear(m.over)
 		m.cut = true
@@ -115,81 +116,83 @@ func (m *Matcher) cutOff() []uint64 {
 	return m.over
 }
 
-// allow sets the bits of ids if they fit.
+// allow adds ids to the mask if cost fits in the budget, and else to those it excludes.
 func (m *Matcher) allow(ids []int32, cost, budget int32) {
 	bits := m.mask.Bits
 	if cost > budget {
 		if cost >= never {
 			return
 		}
-		bits = m.cutOff()
+		bits = m.overBits()
 	}
 	for _, id := range ids {
 		bits[id>>6] |= 1 << (id & 63)
 	}
 }
 
-// A level is where the walk through the trie is, after so many bytes.
-type level struct {
-	now    []element
-	firsts byteSet // bytes that may come next
+// A trieDepth holds the elements that a walk through the trie has reached at one depth:
+// after as many bytes of a token.
+type trieDepth struct {
+	elements  []element
+	nextBytes byteSet // bytes that may come next
 }
 
-// walkTrie goes through the trie as far as elements can follow.
+// walkTrie visits the trie as far as the elements can read.
 func (m *Matcher) walkTrie(from []element, budget int32) {
 	v, r, length := m.c.v, m.run, len(m.run.text)
-	m.enterLevel(0, from, true)
+	m.enterDepth(0, from, true)
 	for b := range 256 {
-		if at := v.roots[b]; at >= 0 && m.level[0].firsts.has(byte(b)) {
+		if at := v.roots[b]; at >= 0 && m.depths[0].nextBytes.has(byte(b)) {
 			m.walkNodes(at, length, budget)
 		}
 	}
 	r.text = r.text[:length]
 }
 
-// walkNodes goes through a subtree of the trie, whose top is at level 0.
+// walkNodes visits a subtree of the trie whose top has depth 0.
 func (m *Matcher) walkNodes(top int32, length int, budget int32) {
 	v, r := m.c.v, m.run
 	for at, end := top, top+int32(v.nodes[top].size); at < end; {
 		n := &v.nodes[at]
 		r.text = r.text[:length+int(n.depth)]
-		l := &m.level[n.depth]
-		if !l.firsts.has(n.byte) || !m.descend(l.now, n) {
+		l := &m.depths[n.depth]
+		if !l.nextBytes.has(n.byte) || !m.descend(l.elements, n) {
 			at += int32(n.size)
 			continue
 		}
 		if n.tokens > 0 {
-			m.allow(v.of(n), m.c.costs.least(r, m.level[n.depth+1].now), budget)
+			m.allow(v.tokensOf(n), m.c.costs.leastCost(r, m.depths[n.depth+1].elements), budget)
 		}
 		at++
 	}
 }
 
-// descend goes from the level of a node to the next; false if nothing follows.
+// descend reads the byte of a node and enters the next depth. It reports whether any
+// element is left.
 func (m *Matcher) descend(now []element, n *node) bool {
 	r := m.run
-	if m.walked > maxWalk {
+	if m.walkWork > maxWalk {
 		return false
 	}
-	r.anew()
+	r.resetOut()
 	for i := range now {
 		r.step(&now[i], n.byte)
 	}
-	if m.walked += r.work; len(r.out) == 0 {
+	if m.walkWork += r.work; len(r.out) == 0 {
 		return false
 	}
 	r.text = append(r.text, n.byte)
-	m.enterLevel(int(n.depth)+1, r.out, n.size > 1)
+	m.enterDepth(int(n.depth)+1, r.out, n.size > 1)
 	return true
 }
 
-func (m *Matcher) enterLevel(depth int, now []element, further bool) {
-	for len(m.level) <= depth {
-		m.level = append(m.level, level{})
+func (m *Matcher) enterDepth(depth int, now []element, further bool) {
+	for len(m.depths) <= depth {
+		m.depths = append(m.depths, trieDepth{})
 	}
-	l := &m.level[depth]
-	l.now = append(l.now[:0], now...)
+	l := &m.depths[depth]
+	l.elements = append(l.elements[:0], now...)
 	if further {
-		l.firsts = m.run.firsts(l.now)
+		l.nextBytes = m.run.nextBytes(l.elements)
 	}
 }

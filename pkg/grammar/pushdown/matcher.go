@@ -15,8 +15,8 @@ type Constraint struct {
 	costs *costs
 }
 
-// Bind finds out how few tokens of v each place of m needs. A machine whose texts the
-// tokens cannot spell is an error that names the first character at fault.
+// Bind computes how many tokens of v each state of m needs to end. If the tokens cannot
+// spell any text of m, the error names the first missing character.
 func Bind(m *Machine, v *Vocabulary) (*Constraint, error) { return BindWithin(nil, m, v) }
 
 // BindWithin is [Bind] within a budget.
@@ -32,10 +32,11 @@ func BindWithin(budget *automaton.Budget, m *Machine, v *Vocabulary) (*Constrain
 	return c, nil
 }
 
-// Min is how many tokens suffice for the shortest text.
+// Min returns how many tokens suffice for the shortest text.
 func (c *Constraint) Min() int { return int(c.costs.start[c.m.start]) }
 
-// unspelled names the first character of a shortest text that no token has.
+// unspelled returns an error with the first character of a shortest text that no token
+// contains.
 func (c *Constraint) unspelled(budget *automaton.Budget) error {
 	text, err := c.m.shortestText(budget)
 	if err != nil {
@@ -43,7 +44,7 @@ func (c *Constraint) unspelled(budget *automaton.Budget) error {
 	}
 	for _, r := range text {
 		for _, b := range []byte(string(r)) {
-			if !c.v.within[b] {
+			if !c.v.inToken[b] {
 				return fmt.Errorf("no token of the model has the character %q", r)
 			}
 		}
@@ -65,7 +66,7 @@ func (m *Machine) shortestText(budget *automaton.Budget) (string, error) {
 	return c.Start().end()
 }
 
-// end takes tokens that cost least until the text is whole.
+// end takes tokens of least cost until the text is complete, and returns the text.
 func (m *Matcher) end() (string, error) {
 	for !m.Accepts() {
 		mask := m.Mask(m.Cost())
@@ -86,16 +87,16 @@ type Matcher struct {
 	now   []element
 	cost  int32
 	taken int  // tokens
-	free  bool // the last of them was content of a string
+	free  bool // the last token was content of a string
 
 	share      share
 	mask       Mask
-	over       []uint64  // tokens that the budget shuts out, if cut
-	cut, blank bool      // blank: the mask has not been begun
-	level      []level   // of the walk through the trie
-	others     []element // scratch of fill
-	own        []uint64  // scratch of fillKey
-	walked     int       // elements looked at for this mask
+	over       []uint64    // tokens that the budget excludes, if cut
+	cut, stale bool        // stale: the mask is from the last call
+	depths     []trieDepth // stack of the walk through the trie
+	others     []element   // scratch of fill
+	keyScratch []uint64    // scratch of fillKey
+	walkWork   int         // elements visited for this mask
 	walk       []element
 	spare      []element
 }
@@ -104,12 +105,12 @@ type Matcher struct {
 func (c *Constraint) Start() *Matcher {
 	m := &Matcher{c: c, run: newRun(c.m, c.costs)}
 	m.run.frames[0].cost = 0
-	m.now = slices.DeleteFunc(m.run.begin(), func(e element) bool { return m.idle(&e) || c.costs.of(m.run, &e) >= never })
-	m.cost = c.costs.least(m.run, m.now)
+	m.now = slices.DeleteFunc(m.run.begin(), func(e element) bool { return m.idle(&e) || c.costs.elementCost(m.run, &e) >= never })
+	m.cost = c.costs.leastCost(m.run, m.now)
 	return m
 }
 
-// Cost is how many tokens suffice to end from here.
+// Cost returns how many tokens suffice to end from here.
 func (m *Matcher) Cost() int { return int(m.cost) }
 
 // Accepts reports whether the text may end here.
@@ -120,22 +121,22 @@ func (m *Matcher) Complete() bool {
 	return !slices.ContainsFunc(m.now, func(e element) bool { return e.rule != ended })
 }
 
-// Free reports whether the last token taken was content of a string, and no more.
+// Free reports whether the last token taken was entirely content of a string.
 func (m *Matcher) Free() bool { return m.free }
 
-// Text returns what was read. It is valid until the next call.
+// Text returns the text so far. It is valid until the next call.
 func (m *Matcher) Text() []byte { return m.run.text }
 
-// Take moves on by a token. false means that the form does not allow it here; then
-// nothing has changed.
+// Take reads a token. It returns false, and changes nothing, if the grammar does not allow
+// the token here.
 func (m *Matcher) Take(token int) bool {
 	if token < 0 || token >= len(m.c.v.tokens) || m.c.v.tokens[token] == "" {
 		return false
 	}
-	m.run.settle(m.now)
+	m.run.markSafe(m.now)
 	text := m.c.v.tokens[token]
 	before, length, frames, used := m.now, len(m.run.text), len(m.run.frames), len(m.run.used)
-	was, inside := m.inside(m.now)
+	was, inside := m.inContent(m.now)
 	stayed := inside // in that string, with every byte
 	now := m.now
 	for i := range len(text) {
@@ -145,7 +146,7 @@ func (m *Matcher) Take(token int) bool {
 			m.now = before
 			return false
 		}
-		if is, ok := m.inside(now); !ok || is != was {
+		if is, ok := m.inContent(now); !ok || is != was {
 			stayed = false
 		}
 	}
@@ -153,52 +154,52 @@ func (m *Matcher) Take(token int) bool {
 	if moved := m.run.collect(m.now); moved != nil {
 		m.share.of.stack = moved[m.share.of.stack]
 	}
-	m.cost = m.c.costs.least(m.run, m.now)
+	m.cost = m.c.costs.leastCost(m.run, m.now)
 	m.taken++
-	m.free, m.share.on = stayed, m.share.on && stayed
+	m.free, m.share.active = stayed, m.share.active && stayed
 	return true
 }
 
-// move reads a byte and returns the elements after it that can still end. They are
-// valid until the next call but one.
+// move reads a byte and returns the elements after it; after the last byte, only those
+// that can still end. The result is valid until the second call after this one.
 func (m *Matcher) move(from []element, b byte, last bool) []element {
 	r := m.run
-	r.anew()
+	r.resetOut()
 	for i := range from {
 		r.step(&from[i], b)
 	}
 	r.text = append(r.text, b)
 	m.walk, m.spare = m.spare, append(m.walk[:0], r.out...)
-	m.spare = slices.DeleteFunc(m.spare, func(e element) bool { return last && (m.idle(&e) || m.c.costs.of(r, &e) >= never) })
+	m.spare = slices.DeleteFunc(m.spare, func(e element) bool { return last && (m.idle(&e) || m.c.costs.elementCost(r, &e) >= never) })
 	return m.spare
 }
 
-// idle reports that an element cannot read a byte and is not the end.
+// idle reports whether an element cannot read a byte and is not the end.
 func (m *Matcher) idle(e *element) bool {
 	return e.rule != ended && m.c.m.rules[e.rule].Proc != nil && len(m.c.m.rules[e.rule].Proc.States[e.state].Edges) == 0
 }
 
-// inside returns the value without a longest text that is being written, if there is
-// one way to go on and it is in its content.
-func (m *Matcher) inside(now []element) (of element, ok bool) {
+// inContent returns the value without a longest text that is being written, if there is
+// only one element and it is in the value's content.
+func (m *Matcher) inContent(now []element) (of element, ok bool) {
 	if len(now) != 1 || now[0].rule == ended {
 		return of, false
 	}
 	u := &m.c.m.rules[now[0].rule]
-	if u.Text == nil || !u.open || now[0].state == 0 {
+	if u.Text == nil || !u.unbounded || now[0].state == 0 {
 		return of, false
 	}
 	return element{rule: now[0].rule, stack: now[0].stack}, true
 }
 
-// Forced returns the text that must come next, "" if there is a choice. It ends where
-// the text may end.
+// Forced returns the text that must come next, or "" if there is a choice. It stops where
+// the whole text may end.
 func (m *Matcher) Forced() string {
 	r, now, length := m.run, m.now, len(m.run.text)
 	defer func() { r.text = r.text[:length] }()
 	defer r.forget(len(r.frames), len(r.used))
 	for len(r.text)-length < maxForced && !accepts(now) {
-		b, ok := m.only(now)
+		b, ok := m.onlyByte(now)
 		if !ok {
 			break
 		}
@@ -217,12 +218,12 @@ func (m *Matcher) Forced() string {
 	return string(forced)
 }
 
-// maxForced is how many bytes are looked ahead.
+// maxForced bounds the bytes of a forced text.
 const maxForced = 1 << 12
 
-// only returns the one byte that may come next, if there is one.
-func (m *Matcher) only(now []element) (b byte, ok bool) {
-	first := m.run.firsts(now)
+// onlyByte returns the one byte that may come next, if there is exactly one.
+func (m *Matcher) onlyByte(now []element) (b byte, ok bool) {
+	first := m.run.nextBytes(now)
 	if n := count(first[:]); n != 1 {
 		return 0, false
 	}

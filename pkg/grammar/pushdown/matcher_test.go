@@ -86,7 +86,7 @@ func TestFree(t *testing.T) {
 	}
 }
 
-// A token that ends a string and begins another is no content.
+// A token that ends a string and begins another is not content.
 func TestFreeAcross(t *testing.T) {
 	m := bind(t, "array", "words").Start()
 	for _, step := range []struct {
@@ -100,7 +100,7 @@ func TestFreeAcross(t *testing.T) {
 	}
 }
 
-// Min is the least: with one token less there is no text.
+// Min is exact: no text has fewer tokens.
 func TestMin(t *testing.T) {
 	for _, test := range []struct {
 		machine, vocabulary string
@@ -159,8 +159,8 @@ func TestRefusedPrograms(t *testing.T) {
 	}
 }
 
-// A string that would go on for ever leaves room for those to come, and is pulled to
-// its end before.
+// A string that would never end leaves tokens for the strings after it, and is pulled to
+// its end.
 func TestShare(t *testing.T) {
 	c, limit := bind(t, "answer", "ascii"), 120
 	m, pulled := c.Start(), 0
@@ -191,8 +191,8 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// A token from one item into the next is content of neither, and the next has a share
-// of its own, though both are called from the same place.
+// A token across two items is not content of either. The second item has its own share,
+// though both are called from the same state.
 func TestItemsApart(t *testing.T) {
 	p := &rules{}
 	m := p.machine(t, p.add(Rule{Array: &Array{Items: p.text(automaton.String()), Max: -1}}))
@@ -205,14 +205,14 @@ func TestItemsApart(t *testing.T) {
 		matcher.Mask(100)
 		matcher.takeAll(t, token)
 	}
-	began := matcher.share.began
+	began := matcher.share.start
 	matcher.Mask(98)
 	matcher.takeAll(t, `","`)
-	if matcher.Free() || matcher.share.on {
+	if matcher.Free() || matcher.share.active {
 		t.Errorf("after %q: free %t, share %+v", matcher.Text(), matcher.Free(), matcher.share)
 	}
 	matcher.Mask(97)
-	if matcher.share.began != 3 || began == 3 {
-		t.Errorf("the share of the next began after %d tokens, that before after %d", matcher.share.began, began)
+	if matcher.share.start != 3 || began == 3 {
+		t.Errorf("the share of the next began after %d tokens, that before after %d", matcher.share.start, began)
 	}
 }

@@ -9,21 +9,21 @@ import (
 
 // An object is an Object with its keys in a trie.
 type object struct {
-	keys  []string // `"name":` as it is written, of each member of Props
+	keys  []string // by member of Props: `"name":` as it is written
 	nodes []keyNode
-	order []int32 // members by their keys: what is below a node is a range of them
+	order []int32 // members sorted by key; those below a node are a range
 
-	required []int32 // the first required member at or after i (props+1); none: len(Props)
-	needs    []int32 // how many are required at or after i (props+1)
+	required []int32 // the first required member at or after i (props+1); len(Props) if none
+	needs    []int32 // how many members are required at or after i (props+1)
 }
 
-// A keyNode is a node of the trie of keys. Its children follow each other from child.
+// A keyNode is a node of the trie of keys. Its children are contiguous from child on.
 type keyNode struct {
 	child, children int32
 	lo, hi          int32 // range in order
 	b               byte
 	depth           int32 // bytes from the root
-	member          int32 // whose key ends here; -1
+	member          int32 // the member whose key ends here, or -1
 }
 
 func newObject(o *Object) *object {

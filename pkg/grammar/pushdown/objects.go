@@ -2,16 +2,16 @@ package pushdown
 
 import "glossa/pkg/grammar/automaton"
 
-// An objectCosts is what it costs to write an object.
+// objectCosts holds the costs of the parts of an object.
 type objectCosts struct {
-	keys        [][]int32 // (member, byte): from there to the colon, that included
-	open, comma []int32   // of a member's key with the bracket or comma before it
-	extra       []int32   // of an Extra kind's key that is free, at most, and its colon
-	rest        [][]int32 // (members that are missing to Min, next of Props): after a value, before any extra
-	after       [][]int32 // (extra members for Lead, members that are missing to Min): after an extra member
+	keys              [][]int32 // (member, byte): from that byte through the colon
+	firstKey, nextKey []int32   // by member: its key with the bracket or comma before it
+	extra             []int32   // by kind of Extra: at most, an unused key and its colon
+	afterMember       [][]int32 // (members missing to Min, next of Props): after a value, before any extra member
+	afterExtra        [][]int32 // (extra members for Lead, members missing to Min): after an extra member
 }
 
-// spellKeys finds out what the keys cost.
+// spellKeys computes the costs of the keys.
 func (c *costs) spellKeys(u *rule) *objectCosts {
 	n, t := len(u.Object.Props), u.object
 	bytes, rest := 0, (1+max(0, u.Object.Min))*(n+1)
@@ -19,39 +19,39 @@ func (c *costs) spellKeys(u *rule) *objectCosts {
 		bytes += len(key)
 	}
 	if c.budget.Spend(16*bytes+rest, 8*bytes+64*n+4*rest) != nil {
-		return nil // newCosts sees it
+		return nil // newCosts reports it
 	}
-	o := &objectCosts{keys: make([][]int32, n), open: make([]int32, n), comma: make([]int32, n)}
+	o := &objectCosts{keys: make([][]int32, n), firstKey: make([]int32, n), nextKey: make([]int32, n)}
 	for i, key := range t.keys {
 		o.keys[i] = c.v.spell(key)
-		o.open[i] = c.lead("{"+key, o.keys[i])
-		o.comma[i] = c.lead(","+key, o.keys[i])
+		o.firstKey[i] = c.prefixedKeyCost("{"+key, o.keys[i])
+		o.nextKey[i] = c.prefixedKeyCost(","+key, o.keys[i])
 	}
-	o.rest = make([][]int32, 1+max(0, u.Object.Min))
-	for d := range o.rest {
-		o.rest[d] = make([]int32, n+1)
+	o.afterMember = make([][]int32, 1+max(0, u.Object.Min))
+	for d := range o.afterMember {
+		o.afterMember[d] = make([]int32, n+1)
 	}
-	o.after = make([][]int32, 1+len(u.Object.Lead))
-	for i := range o.after {
-		o.after[i] = make([]int32, len(o.rest))
+	o.afterExtra = make([][]int32, 1+len(u.Object.Lead))
+	for i := range o.afterExtra {
+		o.afterExtra[i] = make([]int32, len(o.afterMember))
 	}
 	o.extra = make([]int32, len(u.Object.Extra))
 	for i, x := range u.Object.Extra {
 		o.extra[i] = never
-		need := u.Object.Min // extra members before and with it
+		need := u.Object.Min // extra members up to and including it
 		if lo, _ := u.Object.Kinds(len(u.Object.Lead)); i < lo {
 			need = 1 + u.Object.Shared(i, func(id ID) *automaton.DFA { return c.m.rules[id].Text.DFA })
 		}
-		if need > 0 { // else it needs not be written
-			t := c.v.textWithin(c.budget, textKey{d: c.m.rules[x.Key].Text.DFA})
-			o.extra[i] = sum(t.nth(c.budget, u.ownKeys(t)+need), c.byte(':'))
+		if need > 0 { // otherwise it is never required
+			t := c.v.textIndexWithin(c.budget, textKey{d: c.m.rules[x.Key].Text.DFA})
+			o.extra[i] = sum(t.nthLength(c.budget, u.ownKeys(t)+need), c.byteCost(':'))
 		}
 	}
 	return o
 }
 
-// ownKeys returns how many members of an object's own have a key among some texts.
-func (u *rule) ownKeys(t *texts) (n int) {
+// ownKeys returns how many of the object's Props have a key among some texts.
+func (u *rule) ownKeys(t *textIndex) (n int) {
 	for _, key := range u.object.keys {
 		if t.matches(0, key[:len(key)-1]) {
 			n++
@@ -60,76 +60,76 @@ func (u *rule) ownKeys(t *texts) (n int) {
 	return n
 }
 
-// lead returns the cost of a key with a byte before it.
-func (c *costs) lead(text string, key []int32) int32 {
+// prefixedKeyCost returns the cost of a key with a byte before it.
+func (c *costs) prefixedKeyCost(text string, key []int32) int32 {
 	return c.v.spellOne(text, append([]int32{never}, key...))
 }
 
-// objectStart sets what the rest costs after each member, from the last, and returns
-// the cost of the whole.
+// objectStart sets the cost after each member, from the last one backwards, and returns
+// the cost of the whole object.
 func (c *costs) objectStart(u *rule, o *objectCosts) int32 {
 	n := int32(len(u.Object.Props))
 	leads := len(u.Object.Lead)
 	for n := leads; n >= 0; n-- {
-		for d := range o.after[n] {
-			if o.after[n][d] = c.byte('}'); d > 0 || n < leads {
-				o.after[n][d] = c.anyExtra(u, o, d, n, c.byte(','))
+		for d := range o.afterExtra[n] {
+			if o.afterExtra[n][d] = c.byteCost('}'); d > 0 || n < leads {
+				o.afterExtra[n][d] = c.anyExtra(u, o, d, n, c.byteCost(','))
 			}
 		}
 	}
-	for d := range o.rest {
+	for d := range o.afterMember {
 		member := never // of the next of Props
 		for i := n; i >= 0; i-- {
 			least := never
 			if d == 0 && u.object.needs[i] == 0 && leads == 0 {
-				least = c.byte('}')
+				least = c.byteCost('}')
 			}
 			member = c.nextMember(u, o, i, d, member)
-			o.rest[d][i] = min(least, member, c.nextExtra(u, o, i, d, c.byte(',')))
+			o.afterMember[d][i] = min(least, member, c.nextExtra(u, o, i, d, c.byteCost(',')))
 		}
 	}
-	missing := len(o.rest) - 1
-	least := min(c.firstMember(u, o, missing), c.nextExtra(u, o, 0, missing, c.byte('{')))
+	missing := len(o.afterMember) - 1
+	least := min(c.firstMember(u, o, missing), c.nextExtra(u, o, 0, missing, c.byteCost('{')))
 	if missing == 0 && u.object.needs[0] == 0 && leads == 0 {
-		least = min(least, c.empty.object, sum(c.byte('{'), c.byte('}')))
+		least = min(least, c.empty.object, sum(c.byteCost('{'), c.byteCost('}')))
 	}
 	return least
 }
 
-// firstMember returns the cost of an object that begins with one of Props, of which
-// missing are wanted.
+// firstMember returns the cost of an object that begins with one of Props, if it needs
+// at least missing members.
 func (c *costs) firstMember(u *rule, o *objectCosts, missing int) int32 {
 	least, first, last := never, int32(0), u.object.required[0]
 	if missing == 0 {
-		first = last // what may be left out is not needed before it, and there may be no room
+		first = last // optional members before it are not needed, and may not fit
 	}
-	for i := first; i <= last && int(i) < len(o.open); i++ {
-		least = min(least, c.member(u, o, i, missing, o.open))
+	for i := first; i <= last && int(i) < len(o.firstKey); i++ {
+		least = min(least, c.member(u, o, i, missing, o.firstKey))
 	}
 	return least
 }
 
-// nextMember returns the cost after a value of one of Props from i on and all that
-// follows, if from the next on it costs later; missing members are wanted.
+// nextMember returns the cost, after a value, of one of Props from i on and everything after
+// it. later is the cost from i+1 on, and missing is how many members are still needed.
 func (c *costs) nextMember(u *rule, o *objectCosts, i int32, missing int, later int32) int32 {
-	switch n, required := int32(len(o.comma)), u.object.required[i]; {
+	switch n, required := int32(len(o.nextKey)), u.object.required[i]; {
 	case i == n || missing == 0 && required == n:
-		return never // what may be left out is not needed
+		return never // optional members are not needed
 	case i == required:
-		return c.member(u, o, i, missing, o.comma)
+		return c.member(u, o, i, missing, o.nextKey)
 	case missing == 0:
 		return later
 	}
-	return min(later, c.member(u, o, i, missing, o.comma))
+	return min(later, c.member(u, o, i, missing, o.nextKey))
 }
 
-// member returns the cost of a member of Props whose key with what comes before it costs
-// lead, and all that follows.
+// member returns the cost of member i of Props and everything after it. lead has the costs
+// of the keys with the byte before them.
 func (c *costs) member(u *rule, o *objectCosts, i int32, missing int, lead []int32) int32 {
-	return sum(lead[i], c.start[u.Object.Props[i].Value], o.rest[max(0, missing-1)][i+1])
+	return sum(lead[i], c.start[u.Object.Props[i].Value], o.afterMember[max(0, missing-1)][i+1])
 }
 
-// nextExtra returns the cost of an extra member and all that follows.
+// nextExtra returns the cost of an extra member and everything after it.
 func (c *costs) nextExtra(u *rule, o *objectCosts, i int32, missing int, lead int32) int32 {
 	if missing == 0 && u.Object.Lead == nil || u.object.needs[i] > 0 {
 		return never
@@ -137,11 +137,12 @@ func (c *costs) nextExtra(u *rule, o *objectCosts, i int32, missing int, lead in
 	return c.anyExtra(u, o, missing, 0, lead)
 }
 
-// anyExtra returns the cost of an extra member after some for Lead, and all that follows.
+// anyExtra returns the cost of an extra member after leading ones of Lead, and everything
+// after it.
 func (c *costs) anyExtra(u *rule, o *objectCosts, missing, leading int, lead int32) int32 {
 	least := never
 	lo, hi := u.Object.Kinds(leading)
-	after := o.after[min(leading+1, len(u.Object.Lead))][max(0, missing-1)]
+	after := o.afterExtra[min(leading+1, len(u.Object.Lead))][max(0, missing-1)]
 	for k, x := range u.Object.Extra[lo:hi] {
 		least = min(least, sum(lead, o.extra[lo+k], c.start[x.Value], after))
 	}
@@ -154,17 +155,17 @@ func (c *costs) inObject(r *run, u *rule, e *element) int32 {
 	switch {
 	case e.state < 0:
 		kind := int(afterExtra - e.state)
-		return sum(c.byte(':'), c.start[u.Object.Extra[kind].Value], o.after[u.Object.place(kind)][missing])
+		return sum(c.byteCost(':'), c.start[u.Object.Extra[kind].Value], o.afterExtra[u.Object.leadsThrough(kind)][missing])
 	case e.state == atStart:
 		return c.start[e.rule]
 	case e.state == afterOne && e.used != 0:
-		return o.after[r.leading(u.Object, e.used)][missing]
+		return o.afterExtra[r.leadCount(u.Object, e.used)][missing]
 	case e.state == afterOne:
-		return o.rest[missing][e.reg]
+		return o.afterMember[missing][e.reg]
 	case e.state == atFirst || e.state == afterComma:
 		least := c.inKey(r, u, o, e, 0, missing)
 		if e.state == atFirst && missing == 0 && u.object.needs[0] == 0 && u.Object.Lead == nil {
-			least = min(least, c.byte('}'))
+			least = min(least, c.byteCost('}'))
 		}
 		return least
 	}
@@ -176,7 +177,7 @@ func (c *costs) inKey(r *run, u *rule, o *objectCosts, e *element, node int32, m
 	n, least := &u.object.nodes[node], never
 	for _, i := range u.object.order[n.lo:n.hi] {
 		if r.mayMember(u, e, i) {
-			least = min(least, sum(o.keys[i][n.depth], c.start[u.Object.Props[i].Value], o.rest[max(0, missing-1)][i+1]))
+			least = min(least, sum(o.keys[i][n.depth], c.start[u.Object.Props[i].Value], o.afterMember[max(0, missing-1)][i+1]))
 		}
 	}
 	return least
@@ -184,62 +185,62 @@ func (c *costs) inKey(r *run, u *rule, o *objectCosts, e *element, node int32, m
 
 // --- open values ---
 
-// opensOf returns how many values without a longest text a rule must have, by what is
-// known of those that it calls.
-func (c *costs) opensOf(id ID) (n int32) {
+// openValuesOf returns how many values without a longest text a rule must have, given the
+// counts of the rules that it calls.
+func (c *costs) openValuesOf(id ID) (n int32) {
 	switch r := &c.m.rules[id]; {
 	case r.Text != nil:
-		if r.open {
+		if r.unbounded {
 			n = 1
 		}
 	case r.Array != nil:
-		n = c.opensArray(r.Array, 0)
+		n = c.openInArray(r.Array, 0)
 	case r.Object != nil:
-		n = c.opensObject(r, 0)
+		n = c.openInObject(r, 0)
 	case r.Proc == nil && len(r.Any) > 0:
-		n = c.open[r.Any[0]]
+		n = c.openValues[r.Any[0]]
 		for _, one := range r.Any {
-			n = min(n, c.open[one])
+			n = min(n, c.openValues[one])
 		}
 	}
-	return min(n, manyOpen)
+	return min(n, maxOpenValues)
 }
 
-// manyOpen bounds the count of open values.
-const manyOpen = 1 << 10
+// maxOpenValues caps the count of open values.
+const maxOpenValues = 1 << 10
 
-func (c *costs) opensArray(a *Array, from int32) (n int32) {
-	for i := from; int(i) < a.Min && n < manyOpen; i++ {
+func (c *costs) openInArray(a *Array, from int32) (n int32) {
+	for i := from; int(i) < a.Min && n < maxOpenValues; i++ {
 		id := a.item(i)
-		if id < 0 || c.open[id] == 0 && int(i) >= len(a.Prefix) {
+		if id < 0 || c.openValues[id] == 0 && int(i) >= len(a.Prefix) {
 			break
 		}
-		n += c.open[id]
+		n += c.openValues[id]
 	}
 	return n
 }
 
-func (c *costs) opensObject(u *rule, from int32) (n int32) {
+func (c *costs) openInObject(u *rule, from int32) (n int32) {
 	for i := int(from); i < len(u.Object.Props); i++ {
 		if p := &u.Object.Props[i]; p.Required {
-			n += c.open[p.Value]
+			n += c.openValues[p.Value]
 		}
 	}
 	return n
 }
 
-// opens returns how many open values must still come in the rule of an element that a
-// called rule returns to.
-func (c *costs) opens(r *run, e *element) int32 {
+// openValuesAfter returns how many open values must still come in the rule of an element
+// after the called rule returns to it.
+func (c *costs) openValuesAfter(r *run, e *element) int32 {
 	switch u := &c.m.rules[e.rule]; {
 	case u.Array != nil:
-		return min(manyOpen, c.opensArray(u.Array, e.reg))
+		return min(maxOpenValues, c.openInArray(u.Array, e.reg))
 	case u.Object != nil:
-		n := c.opensObject(u, e.reg)
+		n := c.openInObject(u, e.reg)
 		if e.state < 0 {
-			n += c.open[u.Object.Extra[afterExtra-e.state].Value]
+			n += c.openValues[u.Object.Extra[afterExtra-e.state].Value]
 		}
-		return min(manyOpen, n)
+		return min(maxOpenValues, n)
 	}
 	return 0
 }

@@ -1,7 +1,6 @@
-// Package pushdown runs grammars as automata with a stack, over bytes and over the
-// tokens of a vocabulary: which tokens may come next, how many it takes to end, and
-// which text is forced. It refuses to know schemas, notations of grammars, logits and
-// models.
+// Package pushdown runs grammars as pushdown automata over bytes and over the tokens of a
+// vocabulary. It computes which tokens may come next, how many suffice to end, and which
+// text is forced. It knows nothing of schemas, grammar notations, logits and models.
 package pushdown
 
 import "glossa/pkg/grammar/automaton"
@@ -11,10 +10,10 @@ import "glossa/pkg/grammar/automaton"
 type Program struct {
 	Rules  []Rule
 	Start  ID
-	Places []Place // of the first rules in their source, for errors
+	Places []Place // by rule, for the first rules: their source, for errors
 }
 
-// A Place is where a rule comes from.
+// A Place is the source of a rule in a schema.
 type Place struct{ Pointer, Keyword string }
 
 // A RuleError is an error at a rule of a program.
@@ -38,14 +37,13 @@ type Rule struct {
 	Proc   *Proc
 }
 
-// A Text is a rule of bytes alone: a JSON string with its quotes, a number, a literal.
-// Rules whose texts are the same should share one DFA: what is known of it is kept by
-// its pointer.
+// A Text is a rule of bytes only: a JSON string with its quotes, a number, a literal. Rules
+// with the same texts should share one DFA, since tables are cached by its pointer.
 type Text struct {
 	DFA *automaton.DFA
-	// Counted bounds the characters of a JSON string (Unicode code points): at most Max
-	// unless that is negative, and at least Min, which for any DFA but [automaton.String]
-	// and [automaton.Key] is 0.
+	// Counted bounds the characters (Unicode code points) of a JSON string: at most Max
+	// unless that is negative, and at least Min. Min must be 0 unless the DFA is
+	// [automaton.String] or [automaton.Key].
 	Counted  bool
 	Min, Max int
 }
@@ -53,29 +51,28 @@ type Text struct {
 // An Array is a JSON array without white space.
 type Array struct {
 	Prefix   []ID // of the first items
-	Items    ID   // of all others; -1: there are none
-	Min, Max int  // items, Max < 0 meaning without end
-	// Unique forbids items that are equal JSON values. Their strings, keys included, must
-	// be canonical: [automaton.Key], not [automaton.String].
+	Items    ID   // of all other items; -1: there are none
+	Min, Max int  // items; Max < 0: unbounded
+	// Unique forbids equal items. Their strings, keys included, must be canonical:
+	// [automaton.Key], not [automaton.String].
 	Unique bool
 }
 
-// An Object is a JSON object without white space: first members of Props in their
-// order, then any number of others, no key twice.
+// An Object is a JSON object without white space: members of Props in their order, then
+// extra members. No key occurs twice.
 type Object struct {
 	Props []Prop
-	// Extra are the members whose keys are none of Props: the first whose Key matches is
-	// not special, so keys of two of them must not both match unless both may.
+	// Extra are the kinds of members whose keys are not in Props. They have no order of
+	// precedence: a key that two kinds match may have a value of either.
 	Extra    []Extra
-	Min, Max int // members, Max < 0 meaning without end
-	// Lead says of which kinds the first extra members are, which must be there: Lead[0] of
-	// Extra are the kinds of the first, the next Lead[1] those of the second, and so on. The
-	// others are those of all further ones.
+	Min, Max int // members; Max < 0: unbounded
+	// Lead lists the required first extra members. The first Lead[0] of Extra are the kinds
+	// of the first extra member, the next Lead[1] those of the second, and so on. The
+	// remaining kinds are those of all further extra members.
 	Lead []int
 }
 
-// Kinds returns which of Extra are the kinds of the extra member that comes after others:
-// those from lo to hi.
+// Kinds returns the kinds of the extra member after so many others: Extra[lo:hi].
 func (o *Object) Kinds(after int) (lo, hi int) {
 	for i, n := range o.Lead {
 		if i == after {
@@ -86,13 +83,14 @@ func (o *Object) Kinds(after int) (lo, hi int) {
 	return lo, len(o.Extra)
 }
 
-// Shared returns how many of Lead before that of kind i may have taken a key of that kind;
-// keys returns the automaton of a rule. There must be more such keys than these and those of Props.
+// Shared returns how many of Lead before that of kind i may have a key that kind i matches
+// too. keys returns the automaton of a rule. Kind i must match more keys than these and
+// those of Props.
 func (o *Object) Shared(i int, keys func(ID) *automaton.DFA) (n int) {
-	for before := range o.place(i) - 1 {
+	for before := range o.leadsThrough(i) - 1 {
 		lo, hi := o.Kinds(before)
 		for _, x := range o.Extra[lo:hi] {
-			if meet(keys(x.Key), keys(o.Extra[i].Key)) {
+			if intersect(keys(x.Key), keys(o.Extra[i].Key)) {
 				n++
 				break
 			}
@@ -101,17 +99,17 @@ func (o *Object) Shared(i int, keys func(ID) *automaton.DFA) (n int) {
 	return n
 }
 
-// maxMeeting bounds the pairs of states that meet looks at.
-const maxMeeting = 1 << 10
+// maxIntersectPairs bounds the pairs of states that intersect visits.
+const maxIntersectPairs = 1 << 10
 
-// meet reports whether two automata may have a text in common: false if that is sure.
-func meet(a, b *automaton.DFA) bool {
+// intersect reports whether two automata may have a text in common. False is certain.
+func intersect(a, b *automaton.DFA) bool {
 	if a.Empty() || b.Empty() {
 		return false
 	}
 	type pair struct{ a, b int32 }
 	seen, todo := map[pair]bool{{}: true}, []pair{{}}
-	for len(todo) > 0 && len(seen) < maxMeeting {
+	for len(todo) > 0 && len(seen) < maxIntersectPairs {
 		at := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
 		x, y := &a.States[at.a], &b.States[at.b]
@@ -130,8 +128,8 @@ func meet(a, b *automaton.DFA) bool {
 	return len(todo) > 0
 }
 
-// place returns for how many of Lead extra members are there once one of kind i is.
-func (o *Object) place(i int) int {
+// leadsThrough returns how many of Lead are present once an extra member of kind i is.
+func (o *Object) leadsThrough(i int) int {
 	for n := range o.Lead {
 		if _, hi := o.Kinds(n); i < hi {
 			return n + 1
@@ -140,23 +138,23 @@ func (o *Object) place(i int) int {
 	return len(o.Lead)
 }
 
-// A Prop is a member with its own key.
+// A Prop is a member with a fixed key.
 type Prop struct {
-	Name     string // as it is, not escaped
-	Value    ID     // a rule that nothing matches: the member must not be there
+	Name     string // not escaped
+	Value    ID     // if this rule matches nothing, the member must be absent
 	Required bool
 }
 
-// An Extra is a kind of members: Key is a Text of JSON strings in canonical form.
+// An Extra is a kind of extra members. Key is a Text of JSON strings in canonical form.
 type Extra struct{ Key, Value ID }
 
-// A Proc is a general rule: bytes and calls of rules, over states of which 0 is the
-// first. Several ways may be open at once. A rule must not call itself before a byte
-// was read (left recursion).
+// A Proc is a general rule: a nondeterministic automaton whose edges are bytes and calls of
+// rules. State 0 is the first. A rule must not call itself before a byte is read (left
+// recursion).
 type Proc struct {
 	States []ProcState
-	// Unique says that the calls read the items of an array, which must differ as in an
-	// [Array] that is Unique.
+	// Unique reports that the calls read the items of an array, which must differ as in a
+	// unique [Array].
 	Unique bool
 }
 
@@ -167,9 +165,11 @@ type ProcState struct {
 	Accept bool
 }
 
-// A Call runs a rule and goes on at a state of the caller.
+// A Call runs a rule and continues at a state of the caller.
 type Call struct {
 	Rule   ID
 	Return int32
-	Before int32 // in a Unique Proc: how many of the items before it the rule may match, at most; -1: it reads the first; [MaxUnique]: that is not known
+	// Before, in a Unique Proc, is the most of the items before it that the rule may match.
+	// -1: it reads the first item. [MaxUnique]: the number is not known.
+	Before int32
 }

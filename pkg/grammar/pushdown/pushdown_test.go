@@ -46,7 +46,7 @@ func integer(t testing.TB) *automaton.DFA {
 	return d
 }
 
-// machines are the programs that the tests of masks and ends go through.
+// machines returns the programs of the tests of masks and ends.
 func machines(t testing.TB) map[string]*Machine {
 	all := map[string]*Machine{}
 	make := func(name string, build func(p *rules) ID) {
@@ -135,7 +135,7 @@ func machines(t testing.TB) map[string]*Machine {
 	return all
 }
 
-// vocabularies are a byte alphabet, one with longer tokens, and one that lacks bytes.
+// vocabularies returns a byte alphabet, one with longer tokens, and one that lacks bytes.
 func vocabularies() map[string]*Vocabulary {
 	var bytes []string
 	for b := range 256 {
@@ -155,7 +155,7 @@ func vocabularies() map[string]*Vocabulary {
 	return map[string]*Vocabulary{"bytes": NewVocabulary(bytes), "words": NewVocabulary(words), "ascii": NewVocabulary(append(ascii, "the ", `":`, "\n"))}
 }
 
-// Every mask without a budget has the tokens that a reader can follow, and no other.
+// A mask without a budget has exactly the tokens that a reader can read.
 func TestMaskMatchesReader(t *testing.T) {
 	for vname, v := range vocabularies() {
 		for name, m := range machines(t) {
@@ -202,7 +202,7 @@ func checkMasks(t *testing.T, c *Constraint, dice *rand.Rand) {
 	}
 }
 
-// follows reports whether a text may go on with a token and still end. The reader knows
+// follows reports whether a text may continue with a token and still end. The reader has
 // the costs over bytes.
 func follows(r *Reader, token string) bool {
 	r = r.Clone()
@@ -212,7 +212,7 @@ func follows(r *Reader, token string) bool {
 		}
 	}
 	r.run.text = r.text
-	return token != "" && r.run.costs.least(r.run, r.now) < never
+	return token != "" && r.run.costs.leastCost(r.run, r.now) < never
 }
 
 func choose(bits []uint64, dice *rand.Rand) int {
@@ -225,7 +225,7 @@ func choose(bits []uint64, dice *rand.Rand) int {
 	return ids[dice.IntN(len(ids))]
 }
 
-// Whoever chooses among the tokens allowed, and however few there may be, ends in time.
+// Any choice among the allowed tokens ends within the limit, however low it is.
 func TestEnds(t *testing.T) {
 	for vname, v := range vocabularies() {
 		for name, m := range machines(t) {
@@ -246,8 +246,8 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// write writes a text of at most limit tokens: at random, or with odd seeds such that
-// the cost to end falls as late as it can.
+// write writes a text of at most limit tokens: at random, or, with odd seeds, so that the
+// cost to end falls as late as possible.
 func write(c *Constraint, limit int, seed uint64) error {
 	m, dice := c.Start(), rand.New(rand.NewPCG(seed, uint64(limit)))
 	for left := limit; !m.Complete(); left-- {
@@ -277,12 +277,12 @@ func write(c *Constraint, limit int, seed uint64) error {
 		return fmt.Errorf("%q does not match", text)
 	}
 	if strings.ContainsAny(text, "{[\"") && !json.Valid([]byte(text)) {
-		return fmt.Errorf("%q is no JSON", text)
+		return fmt.Errorf("%q is not JSON", text)
 	}
 	return unique(json.NewDecoder(strings.NewReader(text)))
 }
 
-// unique returns an error if an object of a text has a key twice.
+// unique returns an error if an object in a text has a duplicate key.
 func unique(d *json.Decoder) error {
 	var keys []map[any]bool // of the objects that are open; nil for an array
 	key := false            // the next token is one
@@ -312,7 +312,7 @@ func unique(d *json.Decoder) error {
 	}
 }
 
-// dearest returns an allowed token after which ending costs most, of a few.
+// dearest returns, of a few allowed tokens, the one after which ending costs most.
 func dearest(m *Matcher, mask *Mask, dice *rand.Rand) int {
 	best, most := -1, -1
 	for range 8 {

@@ -15,10 +15,9 @@ var (
 	randomFrom     = flag.Uint64("from", 0, "the first of them")
 )
 
-// Of programs of all kinds of rules over vocabularies of all kinds: masks have the tokens
-// that Take takes and after which ending costs what there is, a token always brings the
-// end nearer, every limit is kept, and what is written is of the program by the
-// definitions of its rules.
+// For random programs and vocabularies of all kinds, a mask has the tokens that Take accepts
+// and after which ending fits in the budget, some token always reduces the cost, no text
+// exceeds its limit, and each text matches the program by the definitions of its rules.
 func TestRandomPrograms(t *testing.T) {
 	bound := 0
 	for seed := range uint64(*randomPrograms) {
@@ -65,8 +64,8 @@ func checkProgram(p *Program, dice *rand.Rand) (done bool, err error) {
 	return true, writeRandom(c, p, whole, c.Min()+30, 0, dice)
 }
 
-// writeRandom writes a text of limit tokens at most: chosen at random, such that ending
-// costs most, or such that it costs least.
+// writeRandom writes a text of at most limit tokens. It chooses them at random, or so that
+// ending costs most, or so that it costs least.
 func writeRandom(c *Constraint, p *Program, whole bool, limit int, hand uint64, dice *rand.Rand) error {
 	m, reader := c.Start(), c.m.Begin()
 	for left := limit; !m.Complete() && (left > 0 || !m.Accepts()); left-- {
@@ -114,7 +113,7 @@ func writeRandom(c *Constraint, p *Program, whole bool, limit int, hand uint64, 
 	return nil
 }
 
-// probe returns what ending costs after each token, never if it is not taken.
+// probe returns, by token, the cost of ending after it, or never if it is rejected.
 func probe(m *Matcher) []int32 {
 	costs := make([]int32, m.c.v.Size())
 	length, frames, used := len(m.run.text), len(m.run.frames), len(m.run.used)
@@ -129,7 +128,7 @@ func probe(m *Matcher) []int32 {
 	return costs
 }
 
-// checkFills compares masks for some budgets with what tokens cost.
+// checkFills compares masks for some budgets with the costs of tokens.
 func checkFills(m *Matcher, costs []int32, dice *rand.Rand) error {
 	if least := slices.Min(costs); m.cost > 0 && least >= m.cost {
 		return fmt.Errorf("ending costs %d, and %d after any token", m.cost, least)
@@ -311,7 +310,7 @@ func randomProc(dice *rand.Rand, one func() ID) *Proc {
 	return p
 }
 
-// randomVocabulary returns bytes, the whole alphabet or not, and pieces of texts of m.
+// randomVocabulary returns all or some bytes, and pieces of texts of m.
 func randomVocabulary(m *Machine, dice *rand.Rand) (v *Vocabulary, whole bool) {
 	var tokens []string
 	lack := dice.IntN(3) == 0

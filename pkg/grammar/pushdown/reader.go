@@ -2,23 +2,23 @@ package pushdown
 
 import "slices"
 
-// A Reader tells byte by byte whether a text is in the language of a machine. A reader
-// and its clones are not safe for concurrent use.
+// A Reader checks byte by byte whether a text is in the language of a machine. A reader and
+// its clones together are not safe for concurrent use.
 type Reader struct {
 	run  *run
 	now  []element
 	text []byte
 }
 
-// Begin returns a reader before the first byte.
+// Begin returns a reader at the beginning of a text.
 func (m *Machine) Begin() *Reader {
 	r := newRun(m, nil)
 	return &Reader{run: r, now: r.begin()}
 }
 
-// Read reads a byte. false means that no text goes on so; the reader stays where it was.
+// Read reads a byte. It returns false, and changes nothing, if no text continues with b.
 func (r *Reader) Read(b byte) bool {
-	r.run.anew()
+	r.run.resetOut()
 	r.run.text = r.text
 	for i := range r.now {
 		r.run.step(&r.now[i], b)
@@ -38,10 +38,10 @@ func accepts(elements []element) bool {
 	return slices.ContainsFunc(elements, func(e element) bool { return e.rule == ended })
 }
 
-// Ways returns in how many ways what was read can go on.
+// Ways returns the number of alternatives in which the text so far can continue.
 func (r *Reader) Ways() int { return len(r.now) }
 
-// Clone returns a reader at the same place.
+// Clone returns a reader at the same position.
 func (r *Reader) Clone() *Reader {
 	return &Reader{run: r.run, now: slices.Clone(r.now), text: slices.Clip(r.text)}
 }
@@ -53,7 +53,7 @@ func (m *Machine) Match(text string) bool {
 		if !r.Read(text[i]) {
 			return false
 		}
-		r.run.collect(r.now) // which no clone refers to
+		r.run.collect(r.now) // no clone refers to its frames
 	}
 	return r.Accepts()
 }

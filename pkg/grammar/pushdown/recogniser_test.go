@@ -11,20 +11,20 @@ import (
 	"glossa/pkg/grammar/automaton"
 )
 
-// A recogniser tells by the definitions of rules alone where texts of them end in text.
+// A recogniser finds, by the definitions of rules alone, where their texts end in text.
 type recogniser struct {
 	p    *Program
 	text string
 	memo map[[2]int]map[int]bool
 }
 
-// matches reports whether text is of the program.
+// matches reports whether text matches the program.
 func (p *Program) matches(text string) bool {
 	r := &recogniser{p, text, map[[2]int]map[int]bool{}}
 	return r.ends(p.Start, 0)[len(text)]
 }
 
-// ends returns where the texts of a rule end that begin at a place.
+// ends returns where the texts of a rule that begin at a position end.
 func (r *recogniser) ends(id ID, at int) map[int]bool {
 	key := [2]int{int(id), at}
 	if known, ok := r.memo[key]; ok {
@@ -76,7 +76,7 @@ func (r *recogniser) ofText(t *Text, at int, found map[int]bool) {
 	}
 }
 
-// ofArray finds the ends of an array after some items, and a comma if there are any.
+// ofArray finds the ends of an array after some items, and after a comma if there are any.
 func (r *recogniser) ofArray(a *Array, at int, items []any, found map[int]bool) {
 	n := len(items)
 	if n == 0 && a.Min <= 0 && r.has(at, "]") {
@@ -135,8 +135,8 @@ func rational(v any) any {
 	return v
 }
 
-// ofObject finds the ends of an object with some keys, whose next own member may be the
-// one given or a later one.
+// ofObject finds the ends of an object with some keys. Its next member of Props is the
+// given one or a later one.
 func (r *recogniser) ofObject(o *Object, at, prop int, keys []string, found map[int]bool) {
 	missing := func(from, to int) bool {
 		return slices.ContainsFunc(o.Props[from:to], func(p Prop) bool { return p.Required })

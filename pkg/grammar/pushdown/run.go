@@ -2,24 +2,23 @@ package pushdown
 
 import "slices"
 
-// An element is one of the ways in which what was read can go on: a place in a rule,
-// and who called it. The set of them is the whole state of a run.
+// An element is one of the alternatives in which the text so far can continue: a position
+// in a rule and the stack of its callers. The set of elements is the whole state of a run.
 type element struct {
-	rule  ID    // ended: the whole text was read
-	state int32 // of a DFA or a Proc; where in an array or object, see below
+	rule  ID    // ended: the text is complete
+	state int32 // of a DFA or a Proc; the position in an array or object, see below
 	reg   int32 // Text: characters read; Array: items begun; Object: the next of Props; unique Proc, in a frame: the rule of the item
 	count int32 // Object: members begun
 	used  int32 // Object: its extra keys, unique Array or Proc: its items; an index of run.used
-	from  int32 // where in run.text began: Text: the extra key; unique Array or Proc, in a frame: the item; else -1
+	from  int32 // where in run.text it began: Text: the extra key; unique Array or Proc, in a frame: the item; else -1
 	stack int32 // index of run.frames
 }
 
 // ended is the rule of the element after the last byte.
 const ended ID = -1
 
-// Where an element is in an array or object. In the key of an object's own member its
-// state is inKey plus the node of the trie; after the key of Extra kind e it is
-// afterExtra-e and expects a colon.
+// Positions in an array or object. In a key of Props, the state is inKey plus the node of
+// the trie of keys. After a key of Extra kind e it is afterExtra-e, and a colon follows.
 const (
 	atStart    int32 = 0 // before the bracket
 	atFirst    int32 = 1 // after it
@@ -29,160 +28,160 @@ const (
 	afterExtra int32 = -1
 )
 
-// A frame is where a rule returns to.
+// A frame is the element that a called rule returns to.
 type frame struct {
-	element       // with the stack below it
-	cost    int32 // tokens that suffice from here to the end, if costs are known
-	open    int32 // values without a longest text that are still to come, if costs are known
-	near    int32 // index of the nearest frame from here down that a unique array's item returns to; 0: none
-	safe    bool  // that item can become none of those before it any more
+	element          // with the stack of its callers
+	cost       int32 // tokens that suffice from here to the end, if costs are known
+	openValues int32 // values without a longest text that must still come, if costs are known
+	itemFrame  int32 // index of the nearest frame, from here down, that a unique array's item returns to; 0: none
+	safe       bool  // that item differs from those before it, however it continues
 }
 
-// A usedKey is an extra key of an object, quoted, or an item of a unique array, as it is
-// written.
+// A usedKey is a quoted extra key of an object, or an item of a unique array as it is
+// written, in a linked list.
 type usedKey struct {
-	key    string
-	before int32 // 0: none
+	key      string
+	previous int32 // 0: none
 }
 
-// A run holds what elements refer to. Frames and keys are found again, not made anew,
-// so that equal elements are equal as values.
+// A run holds the frames and keys that elements refer to. Equal frames and keys have the
+// same index, so that equal elements are equal as values.
 type run struct {
 	m     *Machine
-	costs *costs // nil: every way is open, whatever it costs
+	costs *costs // nil: elements are kept whatever they cost
 
-	frames []frame
-	framed map[element]int32
-	used   []usedKey
-	keyed  map[usedKey]int32
-	text   []byte   // that was read; keys refer to it
-	rests  []string // scratch of takenAfter
-	out    []element
-	made   map[element]struct{} // those of out, if they are many
-	work   int                  // since begun: elements looked at
-	byte   byte                 // that is being read
-	blind  bool                 // what ends is unknown: unique items are not compared
-	values map[string]*value    // of unique items
-	many   int                  // frames from which on collect does something
+	frames     []frame
+	frameIndex map[element]int32
+	used       []usedKey
+	keyIndex   map[usedKey]int32
+	text       []byte   // read so far; element.from is an offset in it
+	suffixes   []string // scratch of takenAfter
+	out        []element
+	outSet     map[element]struct{} // the elements of out, if they are many
+	work       int                  // elements visited since resetOut
+	byte       byte                 // being read
+	skipUnique bool                 // the text of an item is unknown: unique items are not compared
+	values     map[string]*value    // by text: parsed unique items
+	collectAt  int                  // number of frames from which collect removes some
 }
 
 const (
-	// maxElements is how many ways may be open at once, and waysEach more for each of the
-	// widest choice of rules, up to maxChoice in all. Those of ambiguous grammars grow with every
-	// byte: the others are given up, so that what is left is not all that matches, and
-	// ending may turn out to cost more than it did.
-	maxElements = 512
-	maxChoice   = 1 << 16
-	waysEach    = 4
-	// fewElements is up to how many are looked through one by one.
-	fewElements = 32
-	// maxWork bounds the elements looked at for one byte, and maxWalk for one mask: a
+	// maxElements bounds the elements of a run, plus elementsPerChoice for each rule of the
+	// widest choice, at most maxChoiceElements more. In ambiguous grammars the elements
+	// grow with every byte. The ones beyond the bound are dropped: then the run accepts
+	// fewer texts than the grammar, and the cost of ending may grow.
+	maxElements       = 512
+	maxChoiceElements = 1 << 16
+	elementsPerChoice = 4
+	// linearElements is the most elements that are searched linearly.
+	linearElements = 32
+	// maxWork bounds the elements visited for one byte, and maxWalk those for one mask: a
 	// tenth of a second.
 	maxWork = 1 << 19
 	maxWalk = 1 << 21
 )
 
-// full reports that no further way may be opened.
-func (r *run) full() bool { return len(r.out) >= r.m.ways || r.work > maxWork }
+// atLimit reports whether no further element may be added.
+func (r *run) atLimit() bool { return len(r.out) >= r.m.maxElements || r.work > maxWork }
 
 func newRun(m *Machine, c *costs) *run {
-	r := &run{m: m, costs: c, framed: map[element]int32{}, keyed: map[usedKey]int32{}, used: make([]usedKey, 1), many: keptFrames}
+	r := &run{m: m, costs: c, frameIndex: map[element]int32{}, keyIndex: map[usedKey]int32{}, used: make([]usedKey, 1), collectAt: minCollectFrames}
 	r.frames = append(r.frames, frame{element: element{rule: ended}})
 	return r
 }
 
-// begin returns the elements before the first byte.
+// begin returns the elements before the first byte is read.
 func (r *run) begin() []element {
-	r.anew()
+	r.resetOut()
 	r.enter(r.m.start, 0)
 	return slices.Clone(r.out)
 }
 
-// anew begins to make elements.
-func (r *run) anew() {
-	if len(r.made) > 0 {
-		clear(r.made)
+// resetOut empties out, for the next elements.
+func (r *run) resetOut() {
+	if len(r.outSet) > 0 {
+		clear(r.outSet)
 	}
 	r.out, r.work = r.out[:0], 0
 }
 
-// first reports whether e is not among the elements being made.
-func (r *run) first(e element) bool {
-	if len(r.out) < fewElements {
+// isNew reports whether e is not in out.
+func (r *run) isNew(e element) bool {
+	if len(r.out) < linearElements {
 		return !slices.Contains(r.out, e)
 	}
-	if r.made == nil {
-		r.made = map[element]struct{}{}
+	if r.outSet == nil {
+		r.outSet = map[element]struct{}{}
 	}
-	if len(r.made) == 0 {
+	if len(r.outSet) == 0 {
 		for _, o := range r.out {
-			r.made[o] = struct{}{}
+			r.outSet[o] = struct{}{}
 		}
 	}
-	if _, ok := r.made[e]; ok {
+	if _, ok := r.outSet[e]; ok {
 		return false
 	}
-	r.made[e] = struct{}{}
+	r.outSet[e] = struct{}{}
 	return true
 }
 
-// push returns the frame that returns to e.
+// push returns the index of the frame that returns to e.
 func (r *run) push(e element) int32 {
-	if i, ok := r.framed[e]; ok {
+	if i, ok := r.frameIndex[e]; ok {
 		return i
 	}
 	f := frame{element: e}
 	if r.costs != nil {
 		below := &r.frames[e.stack]
-		f.cost = min(never, below.cost+r.costs.after(r, &e))
-		f.open = below.open + r.costs.opens(r, &e)
+		f.cost = min(never, below.cost+r.costs.costToRuleEnd(r, &e))
+		f.openValues = below.openValues + r.costs.openValuesAfter(r, &e)
 	}
-	if f.near = r.frames[e.stack].near; e.from >= 0 && r.m.rules[e.rule].Text == nil {
-		f.near = int32(len(r.frames))
+	if f.itemFrame = r.frames[e.stack].itemFrame; e.from >= 0 && r.m.rules[e.rule].Text == nil {
+		f.itemFrame = int32(len(r.frames))
 	}
 	r.frames = append(r.frames, f)
-	r.framed[e] = int32(len(r.frames) - 1)
+	r.frameIndex[e] = int32(len(r.frames) - 1)
 	return int32(len(r.frames) - 1)
 }
 
-// use returns the list of extra keys that begins with key.
+// use returns the list of used keys with key before an existing list.
 func (r *run) use(key string, before int32) int32 {
 	k := usedKey{key, before}
-	if i, ok := r.keyed[k]; ok {
+	if i, ok := r.keyIndex[k]; ok {
 		return i
 	}
 	r.used = append(r.used, k)
-	r.keyed[k] = int32(len(r.used) - 1)
+	r.keyIndex[k] = int32(len(r.used) - 1)
 	return int32(len(r.used) - 1)
 }
 
-// forget forgets the frames and keys that were made since there were so many.
+// forget removes the newest frames and keys, down to the given numbers.
 func (r *run) forget(frames, used int) {
 	for i := range r.frames[frames:] {
-		delete(r.framed, r.frames[frames+i].element)
+		delete(r.frameIndex, r.frames[frames+i].element)
 	}
 	for _, k := range r.used[used:] {
-		delete(r.keyed, k)
+		delete(r.keyIndex, k)
 	}
 	clear(r.used[used:])
 	r.frames, r.used = r.frames[:frames], r.used[:used]
 }
 
-// add appends e to the elements being made, once.
+// add appends e to out unless it is there or out is full.
 func (r *run) add(e element) {
-	if r.work++; !r.full() && r.first(e) {
+	if r.work++; !r.atLimit() && r.isNew(e) {
 		r.out = append(r.out, e)
 	}
 }
 
-// closed reports that a rule cannot be gone through.
-func (r *run) closed(id ID) bool {
+// impassable reports whether a rule matches nothing or its end cannot be reached.
+func (r *run) impassable(id ID) bool {
 	return r.m.dead[id] || r.costs != nil && r.costs.start[id] >= never
 }
 
-// enter appends the elements at the beginning of a rule that returns to a frame.
+// enter appends to out the elements at the beginning of a rule that returns to a frame.
 func (r *run) enter(id ID, stack int32) {
-	if r.work++; r.closed(id) || r.full() {
+	if r.work++; r.impassable(id) || r.atLimit() {
 		return
 	}
 	switch u := &r.m.rules[id]; {
@@ -199,7 +198,7 @@ func (r *run) enter(id ID, stack int32) {
 	}
 }
 
-// leave appends the elements after a rule that returns to a frame.
+// leave appends to out the elements after a rule has returned to a frame.
 func (r *run) leave(stack int32) {
 	e := r.frames[stack].element
 	if e.rule == ended {
@@ -212,8 +211,8 @@ func (r *run) leave(stack int32) {
 	r.arrive(e)
 }
 
-// arrive appends what an element that was moved can go on with: itself, the rules
-// that it calls, and where it returns.
+// arrive appends to out the closure of an element that has moved: itself, the beginnings
+// of the rules that it calls, and the elements that it returns to.
 func (r *run) arrive(e element) {
 	switch u := &r.m.rules[e.rule]; {
 	case u.Text != nil:
@@ -237,11 +236,11 @@ func (r *run) arrive(e element) {
 }
 
 func (r *run) arriveProc(p *Proc, e element) {
-	if r.work++; r.full() || !r.first(e) {
+	if r.work++; r.atLimit() || !r.isNew(e) {
 		return
 	}
 	s := &p.States[e.state]
-	r.out = append(r.out, e) // without edges too: it tells that it was here
+	r.out = append(r.out, e) // even without edges, so that isNew finds it
 	if s.Accept {
 		r.leave(e.stack)
 	}
@@ -250,7 +249,7 @@ func (r *run) arriveProc(p *Proc, e element) {
 		if back.state = c.Return; p.Unique {
 			back.reg, back.from = int32(c.Rule), int32(len(r.text)+1)
 		}
-		if !r.closed(c.Rule) {
+		if !r.impassable(c.Rule) {
 			r.enter(c.Rule, r.push(back))
 		}
 	}
@@ -260,17 +259,17 @@ func (r *run) arriveArray(a *Array, e element) {
 	if e.state != afterComma {
 		r.add(e)
 	}
-	if item := a.item(e.reg); e.state != afterOne && item >= 0 && !r.closed(item) && (a.Max < 0 || int(e.reg) < a.Max) {
+	if item := a.item(e.reg); e.state != afterOne && item >= 0 && !r.impassable(item) && (a.Max < 0 || int(e.reg) < a.Max) {
 		back := e
 		back.state, back.reg = afterOne, min(e.reg+1, int32(max(a.Min, a.Max, len(a.Prefix))))
-		if a.Unique { // its items are counted one further, to tell required items from others
+		if a.Unique { // its items are counted one further, to distinguish required items from others
 			back.reg, back.from = min(e.reg+1, int32(max(a.Min, a.Max, len(a.Prefix)))+1), int32(len(r.text)+1)
 		}
 		r.enter(item, r.push(back))
 	}
 }
 
-// item returns the rule of an item, -1 if there can be none.
+// item returns the rule of item i, or -1 if there is none.
 func (a *Array) item(i int32) ID {
 	if int(i) < len(a.Prefix) {
 		return a.Prefix[i]
@@ -278,26 +277,26 @@ func (a *Array) item(i int32) ID {
 	return a.Items
 }
 
-// enterExtra appends the keys of an object's extra members.
+// enterExtra appends to out the beginnings of the keys of an object's extra members.
 func (r *run) enterExtra(u *rule, e element) {
 	if !u.object.mayExtra(u.Object, e.reg, e.count) {
 		return
 	}
-	lo, hi := u.Object.Kinds(r.leading(u.Object, e.used))
+	lo, hi := u.Object.Kinds(r.leadCount(u.Object, e.used))
 	for i, x := range u.Object.Extra[lo:hi] {
-		if r.closed(x.Key) || r.closed(x.Value) {
+		if r.impassable(x.Key) || r.impassable(x.Value) {
 			continue
 		}
 		i += lo
 		back := e
-		back.state, back.reg, back.count = afterExtra-int32(i), int32(len(u.Object.Props)), u.Object.counted(e.count)
+		back.state, back.reg, back.count = afterExtra-int32(i), int32(len(u.Object.Props)), u.Object.countMember(e.count)
 		r.add(element{rule: x.Key, from: int32(len(r.text) + 1), stack: r.push(back)})
 	}
 }
 
-// leading returns for how many of an object's Lead there are extra members, by their keys.
-func (r *run) leading(o *Object, used int32) (n int) {
-	for ; used != 0 && n < len(o.Lead); used = r.used[used].before {
+// leadCount returns how many of an object's Lead have their extra member already.
+func (r *run) leadCount(o *Object, used int32) (n int) {
+	for ; used != 0 && n < len(o.Lead); used = r.used[used].previous {
 		n++
 	}
 	return n
@@ -305,11 +304,11 @@ func (r *run) leading(o *Object, used int32) (n int) {
 
 // mayEnd reports whether an object may end.
 func (r *run) mayEnd(u *rule, e *element) bool {
-	return u.object.needs[e.reg] == 0 && int(e.count) >= u.Object.Min && r.leading(u.Object, e.used) == len(u.Object.Lead)
+	return u.object.needs[e.reg] == 0 && int(e.count) >= u.Object.Min && r.leadCount(u.Object, e.used) == len(u.Object.Lead)
 }
 
-// counted returns the number of members after one more, as far as it matters.
-func (o *Object) counted(count int32) int32 { return min(count+1, int32(max(o.Min, o.Max))) }
+// countMember returns the number of members after one more, capped where it stops mattering.
+func (o *Object) countMember(count int32) int32 { return min(count+1, int32(max(o.Min, o.Max))) }
 
 // mayExtra reports whether an extra member may come next.
 func (t *object) mayExtra(o *Object, reg, count int32) bool {
@@ -319,7 +318,7 @@ func (t *object) mayExtra(o *Object, reg, count int32) bool {
 // mayMember reports whether the member i may come next.
 func (r *run) mayMember(u *rule, e *element, i int32) bool {
 	o, t := u.Object, u.object
-	if i < e.reg || i > t.required[e.reg] || r.closed(o.Props[i].Value) {
+	if i < e.reg || i > t.required[e.reg] || r.impassable(o.Props[i].Value) {
 		return false
 	}
 	return o.Max < 0 || int(e.count+1+t.needs[i+1])+len(o.Lead) <= o.Max

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// stubborn writes a text of at most limit tokens, an a wherever it may, and looks at the
-// closers: each of them brings the end nearer.
+// stubborn writes a text of at most limit tokens, with an a wherever it is allowed. It checks
+// that each closer reduces the cost of ending.
 func stubborn(t *testing.T, c *Constraint, limit int) []byte {
 	t.Helper()
 	m, a, pulled := c.Start(), c.v.id(t, "a"), 0
@@ -44,7 +44,7 @@ func stubborn(t *testing.T, c *Constraint, limit int) []byte {
 	return m.Text()
 }
 
-// Strings that come after the value around them are left room too.
+// A share also reserves tokens for strings that follow the enclosing value.
 func TestShareAround(t *testing.T) {
 	p := &rules{}
 	s := p.counted(0, -1)
@@ -65,7 +65,7 @@ func TestShareAround(t *testing.T) {
 	}
 }
 
-// From wherever a text has come, it ends within what ending costs there.
+// After any beginning, a text ends within Cost tokens.
 func TestEndsAtCost(t *testing.T) {
 	for vname, v := range vocabularies() {
 		for name, machine := range machines(t) {

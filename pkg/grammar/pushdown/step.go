@@ -6,8 +6,8 @@ import (
 	"glossa/pkg/grammar/automaton"
 )
 
-// step appends the elements that come of one with a byte to r.out. The byte is not in
-// r.text yet.
+// step appends to r.out the elements that e leads to by a byte. The byte is not in r.text
+// yet.
 func (r *run) step(e *element, b byte) {
 	if e.rule == ended {
 		return
@@ -55,7 +55,7 @@ func (r *run) stepText(u *rule, e element, b byte) {
 	r.arrive(e)
 }
 
-// count counts a character; false means that there may be no more.
+// count counts a character. It returns false if there are too many.
 func (t *Text) count(n *int32) bool {
 	if t.Max >= 0 && int(*n) >= t.Max {
 		return false
@@ -64,7 +64,7 @@ func (t *Text) count(n *int32) bool {
 	return true
 }
 
-// endKey goes on after an extra key, unless there is a member with that key.
+// endKey continues after an extra key, unless the object has a member with that key.
 func (r *run) endKey(e element, b byte) {
 	back := r.frames[e.stack].element
 	key := string(append(r.text[e.from:len(r.text):len(r.text)], b))
@@ -75,10 +75,10 @@ func (r *run) endKey(e element, b byte) {
 	r.add(back)
 }
 
-// taken reports whether an object has a member, or a member of its own, with the
-// quoted key.
+// taken reports whether an object has an extra member with the quoted key, or one of Props
+// has it.
 func (r *run) taken(object *element, key string) bool {
-	for i := object.used; i != 0; i = r.used[i].before {
+	for i := object.used; i != 0; i = r.used[i].previous {
 		if r.used[i].key == key {
 			return true
 		}
@@ -130,7 +130,7 @@ func (r *run) stepObject(u *rule, e element, b byte) {
 	}
 }
 
-// stepKey reads a byte of the key of an object's own member.
+// stepKey reads a byte of a key of Props.
 func (r *run) stepKey(u *rule, e element, b byte) {
 	node := int32(0)
 	if e.state >= inKey {
@@ -146,18 +146,18 @@ func (r *run) stepKey(u *rule, e element, b byte) {
 		r.add(e)
 		return
 	}
-	e.state, e.reg, e.count = afterOne, member+1, u.Object.counted(e.count)
+	e.state, e.reg, e.count = afterOne, member+1, u.Object.countMember(e.count)
 	r.enter(u.Object.Props[member].Value, r.push(e))
 }
 
-// takenAfter lists how the keys that an object has already go on after what was read
-// of an extra key. It is valid until the next call.
-func (r *run) takenAfter(e *element) []string {
+// takenSuffixes lists the suffixes with which the extra key being read would become a taken
+// key. The list is valid until the next call.
+func (r *run) takenSuffixes(e *element) []string {
 	object, key := &r.frames[e.stack].element, r.text[e.from:]
-	r.rests = r.rests[:0]
-	for i := object.used; i != 0; i = r.used[i].before {
+	r.suffixes = r.suffixes[:0]
+	for i := object.used; i != 0; i = r.used[i].previous {
 		if rest, ok := strings.CutPrefix(r.used[i].key, string(key)); ok {
-			r.rests = append(r.rests, rest)
+			r.suffixes = append(r.suffixes, rest)
 		}
 	}
 	t := r.m.rules[object.rule].object
@@ -167,8 +167,8 @@ func (r *run) takenAfter(e *element) []string {
 	}
 	if node >= 0 {
 		for _, i := range t.order[t.nodes[node].lo:t.nodes[node].hi] {
-			r.rests = append(r.rests, t.keys[i][len(key):len(t.keys[i])-1])
+			r.suffixes = append(r.suffixes, t.keys[i][len(key):len(t.keys[i])-1])
 		}
 	}
-	return r.rests
+	return r.suffixes
 }

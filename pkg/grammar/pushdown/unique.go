@@ -6,21 +6,21 @@ import (
 	"strings"
 )
 
-// The items of a unique array differ. While an item can still become one that is there
-// already, what it costs to end is looked for byte by byte: escape. A text that can
-// become none of them is safe, whatever follows, and costs what it does elsewhere.
+// The items of a unique array differ. While an item can still become equal to an earlier
+// one, escape searches the cost of ending it byte by byte. An item that cannot is safe,
+// whatever follows, and costs the same as anywhere else.
 
-// MaxUnique is how many items a unique array may have to have: for each of them a text is
-// known that ends it.
+// MaxUnique is the greatest minimum of items of a unique array: a sample text is found for
+// each required item.
 const MaxUnique = 64
 
-// maxEscape bounds the elements looked at for one cost.
+// maxEscape bounds the elements visited for one cost.
 const maxEscape = 1 << 12
 
-// maxSampling bounds the elements looked at for the samples of all rules.
+// maxSampling bounds the elements visited for the samples of all rules.
 const maxSampling = 1 << 18
 
-// valueOf returns the value of an item that was written.
+// valueOf returns the parsed value of an item's text.
 func (r *run) valueOf(text string) *value {
 	v := r.values[text]
 	if v == nil {
@@ -34,17 +34,17 @@ func (r *run) valueOf(text string) *value {
 }
 
 // distinct reports whether the item that ends with the byte being read differs from those
-// before it, and adds it to them. e is where its array goes on.
+// before it, and adds it to them. e is the element of the array after the item.
 func (r *run) distinct(e *element) bool {
 	from := e.from
 	if e.from = -1; r.m.rules[e.rule].Proc != nil {
 		e.reg = 0
 	}
-	if r.blind {
+	if r.skipUnique {
 		return true
 	}
 	text := string(append(r.text[from:len(r.text):len(r.text)], r.byte))
-	for i := e.used; i != 0; i = r.used[i].before {
+	for i := e.used; i != 0; i = r.used[i].previous {
 		if equalTexts(text, r.valueOf(r.used[i].key)) {
 			return false
 		}
@@ -53,71 +53,71 @@ func (r *run) distinct(e *element) bool {
 	return true
 }
 
-// unsafe reports whether an item that a frame returns from can become one of those before
-// it. f notes how.
-func (r *run) unsafe(at *frame, f *comparison) (can bool) {
+// mayRepeat reports whether the item that returns to a frame can become equal to an earlier
+// one. f records how.
+func (r *run) mayRepeat(at *frame, f *comparison) (can bool) {
 	if at.safe || at.used == 0 || int(at.from) > len(r.text) {
 		return false
 	}
-	for i := at.used; i != 0; i = r.used[i].before {
-		f.text, f.at, f.stopped = r.text[at.from:], 0, false
-		can = f.along(r.valueOf(r.used[i].key)) || can
+	for i := at.used; i != 0; i = r.used[i].previous {
+		f.text, f.pos, f.stopped = r.text[at.from:], 0, false
+		can = f.compare(r.valueOf(r.used[i].key)) || can
 	}
 	return can
 }
 
-// repeats reports whether any of the items that an element is in can become one of those
-// before it. f notes how.
-func (r *run) repeats(e *element, f *comparison) (can bool) {
-	for i := r.frames[e.stack].near; i != 0; i = r.frames[r.frames[i].stack].near {
-		can = r.unsafe(&r.frames[i], f) || can
+// mayRepeatAny reports whether any of the items that enclose an element can become equal to
+// an earlier one. f records how.
+func (r *run) mayRepeatAny(e *element, f *comparison) (can bool) {
+	for i := r.frames[e.stack].itemFrame; i != 0; i = r.frames[r.frames[i].stack].itemFrame {
+		can = r.mayRepeat(&r.frames[i], f) || can
 	}
 	return can
 }
 
-// settle notes which items can become none of those before them any more.
-func (r *run) settle(now []element) {
+// markSafe marks the items that cannot become equal to an earlier one any more.
+func (r *run) markSafe(now []element) {
 	for _, e := range now {
-		for i := r.frames[e.stack].near; i != 0; i = r.frames[r.frames[i].stack].near {
+		for i := r.frames[e.stack].itemFrame; i != 0; i = r.frames[r.frames[i].stack].itemFrame {
 			at := &r.frames[i]
-			at.safe = at.safe || !r.unsafe(at, &comparison{})
+			at.safe = at.safe || !r.mayRepeat(at, &comparison{})
 		}
 	}
 }
 
 // --- costs ---
 
-// ofItem returns the cost of an element in an item of a unique array.
-func (c *costs) ofItem(r *run, e *element) int32 {
-	cost := min(never, c.after(r, e)+r.frames[e.stack].cost)
-	if cost < never && r.repeats(e, &comparison{}) {
+// itemCost returns the cost of an element in an item of a unique array.
+func (c *costs) itemCost(r *run, e *element) int32 {
+	cost := min(never, c.costToRuleEnd(r, e)+r.frames[e.stack].cost)
+	if cost < never && r.mayRepeatAny(e, &comparison{}) {
 		cost = c.escape(r, e)
 	}
-	c.eachSample(r, e, func(rest string, below int32) { cost = min(cost, sum(int32(len(rest)), below)) })
+	c.eachSample(r, e, func(suffix string, below int32) { cost = min(cost, sum(int32(len(suffix)), below)) })
 	return cost
 }
 
-// eachSample calls do with how the samples go on of which what is written of an item is
-// the beginning, but for those that are items already, and the cost after the item.
-func (c *costs) eachSample(r *run, e *element, do func(rest string, below int32)) {
-	for i := r.frames[e.stack].near; i != 0; i = r.frames[r.frames[i].stack].near {
+// eachSample calls do for each sample that begins with the written part of an item and is
+// not an item yet: with the rest of the sample and the cost after the item.
+func (c *costs) eachSample(r *run, e *element, do func(suffix string, below int32)) {
+	for i := r.frames[e.stack].itemFrame; i != 0; i = r.frames[r.frames[i].stack].itemFrame {
 		at := &r.frames[i]
 		samples := c.samplesOf(at)
-		if len(samples) == 0 || int(at.from) > len(r.text) || r.repeats(&at.element, &comparison{}) {
-			continue // after the item all depends on those around it
+		if len(samples) == 0 || int(at.from) > len(r.text) || r.mayRepeatAny(&at.element, &comparison{}) {
+			continue // the cost after the item depends on the items around it
 		}
-		begun := string(r.text[at.from:])
-		_ = c.budget.Spend(len(begun)+8*len(samples), len(begun)) // newCosts sees it
+		written := string(r.text[at.from:])
+		_ = c.budget.Spend(len(written)+8*len(samples), len(written)) // newCosts sees it
 		for _, text := range samples {
-			if rest, ok := strings.CutPrefix(text, begun); ok && rest != "" && !r.there(at.used, text) {
-				do(rest, at.cost)
+			if suffix, ok := strings.CutPrefix(text, written); ok && suffix != "" && !r.isUsed(at.used, text) {
+				do(suffix, at.cost)
 			}
 		}
 	}
 }
 
-// samplesOf returns the samples of the item that a frame returns from, if items may have
-// to come.
+// samplesOf returns the samples for the item that returns to a frame, if the array
+// requires items.
 func (c *costs) samplesOf(at *frame) []string {
 	u := &c.m.rules[at.rule]
 	if u.Proc != nil {
@@ -129,9 +129,9 @@ func (c *costs) samplesOf(at *frame) []string {
 	return c.samples[u.Array.item(at.reg-1)]
 }
 
-// there reports whether a text is equal to one of those used.
-func (r *run) there(used int32, text string) bool {
-	for i := used; i != 0; i = r.used[i].before {
+// isUsed reports whether a text is equal to an item of the list used.
+func (r *run) isUsed(used int32, text string) bool {
+	for i := used; i != 0; i = r.used[i].previous {
 		if equalTexts(text, r.valueOf(r.used[i].key)) {
 			return true
 		}
@@ -139,77 +139,77 @@ func (r *run) there(used int32, text string) bool {
 	return false
 }
 
-// An attempt is the beginning of a text: since the beginning of a search, and where it has
-// led to.
+// An attempt is a node of a search: the text since the search began, and the elements that
+// the text has led to.
 type attempt struct {
 	text string
-	now  []element // that can still become an item that is there already; none: it is safe
-	cost int32     // of the whole text, as far as is known
+	open []element // that can still become equal to an earlier item; none: the text is safe
+	cost int32     // estimate for the whole text
 }
 
-// escape returns how few bytes lead from an element to a safe one, and what that costs.
-// It tries what seems to cost least first and takes what it finds first: from a place on
-// the way it finds the same.
+// escape returns the cost of an element that can still repeat an earlier item: the bytes to
+// a safe element and the cost from there. It is a best-first search that stops at the first
+// safe element. A search from any element on the path finds the same one.
 func (c *costs) escape(r *run, e *element) int32 {
 	length, out := len(r.text), r.out
 	frames, used := len(r.frames), len(r.used)
 	defer func() {
 		r.text, r.out = r.text[:length], out
-		r.anew()
+		r.resetOut()
 		r.forget(frames, used)
 	}()
-	line := attempts{{now: []element{*e}}}
-	for work := 0; len(line) > 0 && work < maxEscape && c.budget.Err() == nil; {
-		at := heap.Pop(&line).(attempt)
-		if at.now == nil {
+	queue := attempts{{open: []element{*e}}}
+	for work := 0; len(queue) > 0 && work < maxEscape && c.budget.Err() == nil; {
+		at := heap.Pop(&queue).(attempt)
+		if at.open == nil {
 			return at.cost
 		}
 		var next comparison
 		r.text = append(r.text[:length], at.text...)
-		for i := range at.now {
-			r.repeats(&at.now[i], &next)
+		for i := range at.open {
+			r.mayRepeatAny(&at.open[i], &next)
 		}
-		work += c.follow(r, length, at, func(x *element) bool {
-			begins := int(r.frames[r.frames[x.stack].near].from) == len(r.text) // another item
-			return (begins || next.next.has(r.text[len(r.text)-1])) && r.repeats(x, &comparison{})
-		}, func(a attempt) { heap.Push(&line, a) })
+		work += c.expand(r, length, at, func(x *element) bool {
+			begins := int(r.frames[r.frames[x.stack].itemFrame].from) == len(r.text) // another item
+			return (begins || next.next.has(r.text[len(r.text)-1])) && r.mayRepeatAny(x, &comparison{})
+		}, func(a attempt) { heap.Push(&queue, a) })
 	}
 	return never
 }
 
-// follow reads each byte that may follow an attempt, whose text begins at a place. Of what
-// it leads to it tells apart what is open and what is not: attempts of either. It returns
-// how many elements it looked at.
-func (c *costs) follow(r *run, from int, at attempt, open func(x *element) bool, do func(attempt)) (work int) {
-	firsts := r.firsts(at.now)
+// expand reads each byte that may follow an attempt, whose text begins at from in r.text.
+// It calls do with two attempts for each byte, one of the open elements and one of the safe
+// ones, and returns how many elements it visited.
+func (c *costs) expand(r *run, from int, at attempt, open func(x *element) bool, do func(attempt)) (work int) {
+	firsts := r.nextBytes(at.open)
 	for b := range 256 {
-		if !firsts.has(byte(b)) || !c.v.byte1[b] {
+		if !firsts.has(byte(b)) || !c.v.isToken[b] {
 			continue
 		}
 		r.text = r.text[:from+len(at.text)]
-		r.out = nil // who has it keeps it
-		r.anew()
-		for i := range at.now {
-			r.step(&at.now[i], byte(b))
+		r.out = nil // an attempt keeps the old one
+		r.resetOut()
+		for i := range at.open {
+			r.step(&at.open[i], byte(b))
 		}
 		r.text = append(r.text, byte(b))
 		work += 1 + len(r.out)
-		c.spendLooks(r, len(r.out))
+		c.spendSearch(r, len(r.out))
 		text := at.text + string([]byte{byte(b)})
-		left, safe := attempt{text: text, cost: never}, attempt{text: text, cost: never}
+		unsafe, safe := attempt{text: text, cost: never}, attempt{text: text, cost: never}
 		for i := range r.out {
 			x := &r.out[i]
 			cost := int32(len(text))
 			if x.rule != ended {
-				cost = sum(cost, c.after(r, x), r.frames[x.stack].cost)
+				cost = sum(cost, c.costToRuleEnd(r, x), r.frames[x.stack].cost)
 			}
-			if x.rule != ended && r.frames[x.stack].near != 0 && open(x) {
-				left.now, left.cost = append(left.now, *x), min(left.cost, cost)
+			if x.rule != ended && r.frames[x.stack].itemFrame != 0 && open(x) {
+				unsafe.open, unsafe.cost = append(unsafe.open, *x), min(unsafe.cost, cost)
 			} else {
 				safe.cost = min(safe.cost, cost)
 			}
 		}
-		for _, a := range []attempt{left, safe} {
+		for _, a := range []attempt{unsafe, safe} {
 			if a.cost < never {
 				do(a)
 			}
@@ -218,13 +218,12 @@ func (c *costs) follow(r *run, from int, at attempt, open func(x *element) bool,
 	return work
 }
 
-// spendLooks takes what it costs to look at elements after a byte of a search.
-func (c *costs) spendLooks(r *run, n int) {
+// spendSearch spends the cost of visiting n elements after a byte of a search.
+func (c *costs) spendSearch(r *run, n int) {
 	_ = c.budget.Spend(40*(1+n)+len(r.text)/8, 256*(1+n)+len(r.text)) // newCosts sees it
 }
 
-// sample finds short texts of a rule that differ, n of them, the shortest first, as far as
-// it goes.
+// sample finds up to n short and different texts of a rule, the shortest first.
 func (c *costs) sample(id ID, n int) {
 	if len(c.samples[id]) >= n || c.start[id] >= never {
 		return
@@ -232,15 +231,15 @@ func (c *costs) sample(id ID, n int) {
 	r := newRun(c.m, c)
 	r.frames[0].cost = 0
 	r.enter(id, 0)
-	line := attempts{{now: slices.Clone(r.out)}}
+	queue := attempts{{open: slices.Clone(r.out)}}
 	var found []string
-	for work := 0; len(line) > 0 && len(found) < n && work < 16*maxEscape && c.sampling < maxSampling && c.budget.Err() == nil; {
-		at := heap.Pop(&line).(attempt)
+	for work := 0; len(queue) > 0 && len(found) < n && work < 16*maxEscape && c.sampling < maxSampling && c.budget.Err() == nil; {
+		at := heap.Pop(&queue).(attempt)
 		r.text = append(r.text[:0], at.text...)
-		if accepts(at.now) && !slices.ContainsFunc(found, func(other string) bool { return equalTexts(other, r.valueOf(at.text)) }) {
+		if accepts(at.open) && !slices.ContainsFunc(found, func(other string) bool { return equalTexts(other, r.valueOf(at.text)) }) {
 			found = append(found, at.text)
 		}
-		looked := c.followAll(r, at, func(a attempt) { heap.Push(&line, a) })
+		looked := c.expandAll(r, at, func(a attempt) { heap.Push(&queue, a) })
 		work, c.sampling = work+looked, c.sampling+looked
 	}
 	if len(found) > len(c.samples[id]) {
@@ -249,24 +248,24 @@ func (c *costs) sample(id ID, n int) {
 	}
 }
 
-// followAll reads each byte that may follow an attempt.
-func (c *costs) followAll(r *run, at attempt, do func(attempt)) (work int) {
-	firsts := r.firsts(at.now)
+// expandAll reads each byte that may follow an attempt, and calls do with the results.
+func (c *costs) expandAll(r *run, at attempt, do func(attempt)) (work int) {
+	firsts := r.nextBytes(at.open)
 	for b := range 256 {
-		if !firsts.has(byte(b)) || !c.v.byte1[b] {
+		if !firsts.has(byte(b)) || !c.v.isToken[b] {
 			continue
 		}
-		r.text, r.out = append(r.text[:0], at.text...), nil // who has it keeps it
-		r.anew()
-		for i := range at.now {
-			r.step(&at.now[i], byte(b))
+		r.text, r.out = append(r.text[:0], at.text...), nil // an attempt keeps the old one
+		r.resetOut()
+		for i := range at.open {
+			r.step(&at.open[i], byte(b))
 		}
 		r.text = append(r.text, byte(b))
 		work += 1 + len(r.out)
-		c.spendLooks(r, len(r.out))
-		next := attempt{text: string(r.text), now: r.out, cost: never}
-		for i := range next.now {
-			if cost := c.of(r, &next.now[i]); cost < never { // a whole text soon rather than the shortest
+		c.spendSearch(r, len(r.out))
+		next := attempt{text: string(r.text), open: r.out, cost: never}
+		for i := range next.open {
+			if cost := c.elementCost(r, &next.open[i]); cost < never { // prefer completing a text to the shortest one
 				next.cost = min(next.cost, int32(len(next.text))+8*min(cost, 1<<20))
 			}
 		}
@@ -280,11 +279,11 @@ func (c *costs) followAll(r *run, at attempt, do func(attempt)) (work int) {
 // equalTexts reports whether the text of a value is equal to another value.
 func equalTexts(text string, v *value) bool {
 	f := comparison{text: []byte(text), whole: true}
-	return f.along(v) && !f.stopped && f.at == len(text)
+	return f.compare(v) && !f.stopped && f.pos == len(text)
 }
 
-// item returns the cost of item i of an array.
-func (c *costs) item(a *Array, i int32) int32 {
+// arrayItemCost returns the cost of item i of an array.
+func (c *costs) arrayItemCost(a *Array, i int32) int32 {
 	id := a.item(i)
 	switch {
 	case id < 0:
@@ -297,7 +296,7 @@ func (c *costs) item(a *Array, i int32) int32 {
 	return int32(len(c.samples[id][i]))
 }
 
-// attempts is a heap, what costs least first.
+// attempts is a heap, the least cost first.
 type attempts []attempt
 
 func (a attempts) Len() int { return len(a) }
@@ -314,28 +313,28 @@ func (a *attempts) Pop() any {
 
 // --- masks ---
 
-// dangers returns how texts go on that an element must not be filled in for all at once;
-// slow: it must not be at all.
-func (m *Matcher) dangers(e *element) (rests []string, slow bool) {
+// repeatSuffixes returns the suffixes whose tokens must be checked one by one, since they
+// may complete an earlier item or a sample. slow: the cached sets cannot be used at all.
+func (m *Matcher) repeatSuffixes(e *element) (suffixes []string, slow bool) {
 	f := &comparison{}
-	m.run.repeats(e, f)
-	m.c.costs.eachSample(m.run, e, func(rest string, _ int32) { f.rests = append(f.rests, rest) })
-	return f.rests, f.numbers
+	m.run.mayRepeatAny(e, f)
+	m.c.costs.eachSample(m.run, e, func(suffix string, _ int32) { f.suffixes = append(f.suffixes, suffix) })
+	return f.suffixes, f.numbers
 }
 
-// fillAgain looks again, one by one, at the tokens that one of rests begins with, and at
-// those that begin with one of them. The mask has tokens of e alone.
-func (m *Matcher) fillAgain(e *element, rests []string, budget int32) {
+// fillOneByOne checks again the tokens that are a prefix of one of the suffixes, and those
+// that begin with one. The mask has tokens of e only.
+func (m *Matcher) fillOneByOne(e *element, suffixes []string, budget int32) {
 	v, seen := m.c.v, map[int32]bool{}
-	for _, rest := range rests {
+	for _, suffix := range suffixes {
 		at := int32(-1)
-		for i := range len(rest) {
-			if at = v.child(at, rest[i]); at < 0 {
+		for i := range len(suffix) {
+			if at = v.child(at, suffix[i]); at < 0 {
 				break
 			}
 			if n := &v.nodes[at]; n.tokens > 0 && !seen[at] {
 				seen[at] = true
-				m.fillOne(e, v.of(n), budget)
+				m.fillToken(e, v.tokensOf(n), budget)
 			}
 		}
 		if at < 0 {
@@ -344,20 +343,19 @@ func (m *Matcher) fillAgain(e *element, rests []string, budget int32) {
 		for below := at + 1; below < at+int32(v.nodes[at].size); below++ {
 			if n := &v.nodes[below]; n.tokens > 0 && !seen[below] {
 				seen[below] = true
-				m.fillOne(e, v.of(n), budget)
+				m.fillToken(e, v.tokensOf(n), budget)
 			}
 		}
 	}
 }
 
-// fillOne sets the bits of tokens of the same bytes if they fit after e, and clears them
-// if they do not.
-func (m *Matcher) fillOne(e *element, ids []int32, budget int32) {
+// fillToken sets or clears the bits of tokens with the same bytes, by their cost after e.
+func (m *Matcher) fillToken(e *element, ids []int32, budget int32) {
 	r, length, now := m.run, len(m.run.text), []element{*e}
 	for _, b := range []byte(m.c.v.tokens[ids[0]]) {
 		now = m.move(now, b, false)
 	}
-	cost := m.c.costs.least(r, now)
+	cost := m.c.costs.leastCost(r, now)
 	r.text = r.text[:length]
 	for _, id := range ids {
 		m.mask.Bits[id>>6] &^= 1 << (id & 63)

@@ -7,7 +7,7 @@ import (
 	"glossa/pkg/grammar/automaton"
 )
 
-// Unique arrays of JSON values of all kinds keep what TestRandomPrograms asks for.
+// Unique arrays of JSON values of all kinds satisfy the checks of TestRandomPrograms.
 func TestRandomUnique(t *testing.T) {
 	bound := 0
 	for seed := range uint64(*randomPrograms) {
@@ -46,7 +46,7 @@ func randomUnique(dice *rand.Rand) *Program {
 	return p
 }
 
-// uniqueProc returns what an array of unique items means, up to some items: as a general rule.
+// uniqueProc returns a general rule with the meaning of an array of unique items, up to some items.
 func uniqueProc(a *Array, items int) *Proc {
 	p := &Proc{States: []ProcState{{Edges: []edge{{Lo: '[', Hi: '[', To: 2}}}, {Accept: true}}, Unique: true}
 	for i := range items {
@@ -71,7 +71,7 @@ func uniqueProc(a *Array, items int) *Proc {
 	return p
 }
 
-// Unique general rules keep what TestRandomPrograms asks for.
+// Unique general rules satisfy the checks of TestRandomPrograms.
 func TestRandomUniqueProcs(t *testing.T) {
 	bound := 0
 	for seed := range uint64(*randomPrograms) {

@@ -6,71 +6,71 @@ import (
 	"strings"
 )
 
-// A value is a JSON value, read from its compact text whose strings are canonical.
+// A value is a JSON value parsed from compact text whose strings are canonical.
 type value struct {
 	kind  byte   // '[', '{', '0' for a number, '"' for a string or a literal
-	text  string // of a scalar; of a number such that equal numbers have equal texts
+	text  string // of a scalar; numbers are normalized, so that equal ones have equal texts
 	keys  []string
 	items []*value
 }
 
-// readValue reads a value that is the whole of text.
+// readValue parses text, which is one whole value.
 func readValue(text string) *value {
 	f := &valueReader{text: text}
 	v := f.value()
-	if f.at != len(text) {
-		return &value{kind: '"', text: text} // not JSON: equal to itself alone
+	if f.pos != len(text) {
+		return &value{kind: '"', text: text} // not JSON: equal only to itself
 	}
 	return v
 }
 
 type valueReader struct {
 	text string
-	at   int
+	pos  int
 }
 
 func (f *valueReader) value() *value {
-	if f.at == len(f.text) {
+	if f.pos == len(f.text) {
 		return &value{kind: '"'}
 	}
-	v := &value{kind: f.text[f.at]}
+	v := &value{kind: f.text[f.pos]}
 	switch {
 	case v.kind == '[' || v.kind == '{':
-		f.at++
-		for f.at < len(f.text) && f.text[f.at] != ']' && f.text[f.at] != '}' {
+		f.pos++
+		for f.pos < len(f.text) && f.text[f.pos] != ']' && f.text[f.pos] != '}' {
 			if v.kind == '{' {
-				end, _ := stringEnd(f.text, f.at)
-				v.keys = append(v.keys, f.text[f.at:end])
-				f.at = min(len(f.text), end+1)
+				end, _ := stringEnd(f.text, f.pos)
+				v.keys = append(v.keys, f.text[f.pos:end])
+				f.pos = min(len(f.text), end+1)
 			}
-			before := f.at
+			before := f.pos
 			v.items = append(v.items, f.value())
-			if f.at < len(f.text) && f.text[f.at] == ',' {
-				f.at++
+			if f.pos < len(f.text) && f.text[f.pos] == ',' {
+				f.pos++
 			}
-			if f.at == before {
+			if f.pos == before {
 				break
 			}
 		}
-		f.at = min(len(f.text), f.at+1)
+		f.pos = min(len(f.text), f.pos+1)
 	case v.kind == '-' || '0' <= v.kind && v.kind <= '9':
-		end := numberEnd(f.text, f.at)
-		v.kind, v.text = '0', normalNumber(f.text[f.at:end])
-		f.at = end
+		end := numberEnd(f.text, f.pos)
+		v.kind, v.text = '0', normalNumber(f.text[f.pos:end])
+		f.pos = end
 	default:
-		end, _ := stringEnd(f.text, f.at)
+		end, _ := stringEnd(f.text, f.pos)
 		if v.kind != '"' {
-			for end = f.at; end < len(f.text) && strings.IndexByte(",]}", f.text[end]) < 0; end++ {
+			for end = f.pos; end < len(f.text) && strings.IndexByte(",]}", f.text[end]) < 0; end++ {
 			}
 		}
-		v.kind, v.text = '"', f.text[f.at:end]
-		f.at = end
+		v.kind, v.text = '"', f.text[f.pos:end]
+		f.pos = end
 	}
 	return v
 }
 
-// stringEnd returns where the string that begins at a quote ends, or the text if that is
-// sooner: then it is not whole.
+// stringEnd returns where the string that begins at a quote ends. If the text ends first,
+// it returns the end of the text and false.
 func stringEnd[T string | []byte](text T, at int) (end int, whole bool) {
 	for at++; at < len(text); at++ {
 		switch text[at] {
@@ -115,22 +115,22 @@ func normalNumber(text string) string {
 	return short + "e" + strconv.Itoa(exponent)
 }
 
-// A comparison reads the beginning of a value along another value, and tells whether it
+// A comparison reads the beginning of a value along another value, and reports whether it
 // can become equal to it.
 type comparison struct {
 	text    []byte
-	at      int
+	pos     int
 	whole   bool // the text is a whole value
-	stopped bool // it has ended within the value
+	stopped bool // the text has ended within the value
 
-	rests   []string // how the string, key or literal that is begun, or comes next, goes on
-	numbers bool     // a number is begun, or comes next
-	next    byteSet  // bytes of which some may follow
+	suffixes []string // possible continuations of the string, key or literal that is begun or comes next
+	numbers  bool     // a number is begun, or comes next
+	next     byteSet  // the bytes that may follow
 }
 
-// ended reports whether the text ends here, where one of next would follow.
-func (f *comparison) ended(next string) bool {
-	if f.at < len(f.text) {
+// endsBefore reports whether the text ends here, and then records the bytes of next.
+func (f *comparison) endsBefore(next string) bool {
+	if f.pos < len(f.text) {
 		return false
 	}
 	f.stopped = true
@@ -140,29 +140,29 @@ func (f *comparison) ended(next string) bool {
 	return true
 }
 
-// rest notes how a text that ends here would go on.
-func (f *comparison) rest(text string) {
+// noteSuffix records a continuation of a text that ends here.
+func (f *comparison) noteSuffix(text string) {
 	f.stopped = true
-	f.rests = append(f.rests, text)
+	f.suffixes = append(f.suffixes, text)
 	f.next.add(text[0])
 }
 
-// byte reads a byte.
+// byte reads a byte and reports whether it is b.
 func (f *comparison) byte(b byte) bool {
-	f.at++
-	return f.text[f.at-1] == b
+	f.pos++
+	return f.text[f.pos-1] == b
 }
 
-// along reports whether what is read can become v.
-func (f *comparison) along(v *value) bool {
-	if f.at == len(f.text) {
+// compare reports whether the rest of the text can become v.
+func (f *comparison) compare(v *value) bool {
+	if f.pos == len(f.text) {
 		switch v.kind {
 		case '"':
-			f.rest(v.text)
+			f.noteSuffix(v.text)
 		case '0':
-			f.numbers = f.ended("-0123456789")
+			f.numbers = f.endsBefore("-0123456789")
 		default:
-			f.ended(string(rune(v.kind)))
+			f.endsBefore(string(rune(v.kind)))
 		}
 		return true
 	}
@@ -172,9 +172,9 @@ func (f *comparison) along(v *value) bool {
 	case '{':
 		return f.object(v)
 	case '0':
-		end := numberEnd(f.text, f.at)
-		number := string(f.text[f.at:end])
-		if f.at = end; !f.whole && f.ended("+-.eE0123456789,]}") {
+		end := numberEnd(f.text, f.pos)
+		number := string(f.text[f.pos:end])
+		if f.pos = end; !f.whole && f.endsBefore("+-.eE0123456789,]}") {
 			f.numbers = true
 			return number != ""
 		}
@@ -184,12 +184,12 @@ func (f *comparison) along(v *value) bool {
 }
 
 func (f *comparison) scalar(text string) bool {
-	n := min(len(text), len(f.text)-f.at)
-	if string(f.text[f.at:f.at+n]) != text[:n] {
+	n := min(len(text), len(f.text)-f.pos)
+	if string(f.text[f.pos:f.pos+n]) != text[:n] {
 		return false
 	}
-	if f.at += n; n < len(text) {
-		f.rest(text[n:])
+	if f.pos += n; n < len(text) {
+		f.noteSuffix(text[n:])
 	}
 	return true
 }
@@ -199,17 +199,17 @@ func (f *comparison) array(v *value) bool {
 		return false
 	}
 	for i, item := range v.items {
-		if i > 0 && (f.ended(",") || !f.byte(',')) {
+		if i > 0 && (f.endsBefore(",") || !f.byte(',')) {
 			return f.stopped
 		}
-		if !f.along(item) {
+		if !f.compare(item) {
 			return false
 		}
 		if f.stopped {
 			return true
 		}
 	}
-	return f.ended("]") || f.byte(']')
+	return f.endsBefore("]") || f.byte(']')
 }
 
 // object reads the members in any order.
@@ -219,33 +219,33 @@ func (f *comparison) object(v *value) bool {
 	}
 	used := make([]bool, len(v.keys))
 	for n := range v.keys {
-		if n > 0 && (f.ended(",") || !f.byte(',')) {
+		if n > 0 && (f.endsBefore(",") || !f.byte(',')) {
 			return f.stopped
 		}
 		i := f.key(v, used)
 		if i < 0 || f.stopped {
 			return i >= 0
 		}
-		if used[i] = true; f.ended(":") || !f.byte(':') {
+		if used[i] = true; f.endsBefore(":") || !f.byte(':') {
 			return f.stopped
 		}
-		if !f.along(v.items[i]) {
+		if !f.compare(v.items[i]) {
 			return false
 		}
 		if f.stopped {
 			return true
 		}
 	}
-	return f.ended("}") || f.byte('}')
+	return f.endsBefore("}") || f.byte('}')
 }
 
-// key reads a key and returns which of those not used it is; where it ends within the
-// key, one that it may become. -1: none.
+// key reads a key and returns its index among the unused keys of v, or -1. If the text ends
+// within the key, it returns the index of one that it may become.
 func (f *comparison) key(v *value, used []bool) int {
-	end, whole := stringEnd(f.text, f.at)
+	end, whole := stringEnd(f.text, f.pos)
 	found := -1
-	key := string(f.text[f.at:end])
-	f.at = end
+	key := string(f.text[f.pos:end])
+	f.pos = end
 	if whole {
 		i := slices.Index(v.keys, key)
 		if i >= 0 && !used[i] {
@@ -257,7 +257,7 @@ func (f *comparison) key(v *value, used []bool) int {
 	for i, k := range v.keys {
 		if rest, ok := strings.CutPrefix(k, key); ok && !used[i] {
 			found = i
-			f.rest(rest)
+			f.noteSuffix(rest)
 		}
 	}
 	return found

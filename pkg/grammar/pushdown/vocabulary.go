@@ -7,30 +7,30 @@ import (
 	"sync"
 )
 
-// A Vocabulary is the bytes of a model's tokens, in a trie, and what is known of texts
+// A Vocabulary holds the bytes of a model's tokens in a trie, and caches indexes of DFAs
 // over them. It is safe for concurrent use.
 type Vocabulary struct {
-	tokens  []string
-	nodes   []node
-	heights []uint8    // by node: most bytes of its tokens after it
-	ids     []int32    // by node
-	roots   [256]int32 // the node of each first byte, -1 if there is none
-	byte1   [256]bool  // there is a token of this byte alone
-	alone   [257]int32 // how many bytes below this one have a token alone
-	within  [256]bool  // there is a token with this byte
+	tokens     []string
+	nodes      []node
+	heights    []uint8    // by node: the most bytes below it
+	ids        []int32    // by node
+	roots      [256]int32 // the node of each first byte, -1 if there is none
+	isToken    [256]bool  // by byte: a token consists of it alone
+	byteTokens [257]int32 // how many bytes below this one are tokens
+	inToken    [256]bool  // by byte: some token contains it
 
 	keysOnce sync.Once
-	keys     *texts // see anyText
+	keys     *textIndex // see keyIndex
 
-	mu        sync.Mutex
-	last      memory // texts that were asked for last
-	before    memory // and before them
-	kept      []kept // the oldest first
-	keptBytes int    // of it
+	mu         sync.Mutex
+	recent     textCache    // generation of the indexes used last
+	older      textCache    // the generation before it
+	cache      []cacheEntry // the oldest first
+	cacheBytes int          // of it
 }
 
-// A node is a node of the trie. Nodes lie in preorder: the first child follows its
-// parent, and the next sibling lies size further on.
+// A node is a node of the trie. Nodes are in preorder: the first child follows its parent,
+// and the next sibling is size nodes after a node.
 type node struct {
 	size        uint32 // nodes of its subtree
 	first       uint32 // of its tokens, in ids
@@ -38,11 +38,11 @@ type node struct {
 	depth, byte uint8
 }
 
-// longest is how many bytes a token may have: longer ones are as if they had none.
+// longest is the most bytes of a token. Longer ones count as empty.
 const longest = 255
 
-// NewVocabulary returns the vocabulary of tokens: the bytes that each id adds in the
-// middle of a text. An id without any is never allowed.
+// NewVocabulary returns the vocabulary of tokens: by id, the bytes that the token adds in
+// the middle of a text. A token without bytes is never allowed.
 func NewVocabulary(tokens []string) *Vocabulary {
 	v := &Vocabulary{tokens: slices.Clone(tokens)}
 	order := make([]int32, 0, len(tokens))
@@ -65,8 +65,8 @@ func NewVocabulary(tokens []string) *Vocabulary {
 	return v
 }
 
-// newTrie returns the nodes of n texts in order, none of them empty; the tokens of a
-// node are the texts that end there, up to 65,535 of them.
+// newTrie returns the trie of n texts, which are sorted and not empty. The tokens of a node
+// are the texts that end there, at most 65,535 of them.
 func newTrie(n int, text func(i int) string) (nodes []node) {
 	var path []int // nodes of the prefixes of the last text
 	last := ""
@@ -101,22 +101,22 @@ func newTrie(n int, text func(i int) string) (nodes []node) {
 	return nodes
 }
 
-// index finds what the nodes tell of single bytes.
+// index computes the tables of single bytes and the heights from the nodes.
 func (v *Vocabulary) index() {
 	for i := range v.nodes {
 		n := &v.nodes[i]
-		v.within[n.byte] = true
-		v.byte1[n.byte] = v.byte1[n.byte] || n.depth == 0 && n.tokens > 0
+		v.inToken[n.byte] = true
+		v.isToken[n.byte] = v.isToken[n.byte] || n.depth == 0 && n.tokens > 0
 	}
 	for i := range v.roots {
 		v.roots[i] = -1
-		v.alone[i+1] = v.alone[i]
-		if v.byte1[i] {
-			v.alone[i+1]++
+		v.byteTokens[i+1] = v.byteTokens[i]
+		if v.isToken[i] {
+			v.byteTokens[i+1]++
 		}
 	}
 	v.heights = make([]uint8, len(v.nodes))
-	var deepest [longest + 1]uint8 // by depth: of the nodes there since their parent, the most below
+	var deepest [longest + 1]uint8 // by depth: the greatest height of the siblings so far, plus one
 	for i := len(v.nodes) - 1; i >= 0; i-- {
 		d := v.nodes[i].depth
 		v.heights[i], deepest[d+1] = deepest[d+1], 0
@@ -127,7 +127,7 @@ func (v *Vocabulary) index() {
 	}
 }
 
-// child returns the node that a byte leads to from a node, or -1; at -1 is the root.
+// child returns the node that a byte leads to from a node, or -1. The root is -1.
 func (v *Vocabulary) child(at int32, b byte) int32 {
 	if at < 0 {
 		return v.roots[b]
@@ -140,7 +140,7 @@ func (v *Vocabulary) child(at int32, b byte) int32 {
 	return -1
 }
 
-// firstOf returns where the tokens of a node's subtree begin in ids.
+// firstOf returns the index in ids of the first token in a node's subtree.
 func (v *Vocabulary) firstOf(at int32) int32 {
 	for v.nodes[at].tokens == 0 {
 		at++
@@ -148,7 +148,7 @@ func (v *Vocabulary) firstOf(at int32) int32 {
 	return int32(v.nodes[at].first)
 }
 
-// everyByte returns the vocabulary of the 256 bytes.
+// everyByte returns a vocabulary whose tokens are the 256 bytes.
 func everyByte() *Vocabulary {
 	tokens := make([]string, 256)
 	for i := range tokens {
@@ -157,14 +157,14 @@ func everyByte() *Vocabulary {
 	return NewVocabulary(tokens)
 }
 
-// Size is the number of ids.
+// Size returns the number of ids.
 func (v *Vocabulary) Size() int { return len(v.tokens) }
 
 // Token returns the bytes of an id.
 func (v *Vocabulary) Token(id int) string { return v.tokens[id] }
 
-// of returns the ids of a node's tokens.
-func (v *Vocabulary) of(n *node) []int32 { return v.ids[n.first : n.first+uint32(n.tokens)] }
+// tokensOf returns the ids of a node's tokens.
+func (v *Vocabulary) tokensOf(n *node) []int32 { return v.ids[n.first : n.first+uint32(n.tokens)] }
 
 // find returns the node that s leads to, or -1.
 func (v *Vocabulary) find(s string) int32 {
@@ -177,8 +177,7 @@ func (v *Vocabulary) find(s string) int32 {
 	return at
 }
 
-// spell returns, for each place in text, how few tokens spell what follows; never where
-// none do.
+// spell returns, by position in text, the fewest tokens that spell the rest, or never.
 func (v *Vocabulary) spell(text string) []int32 {
 	cost := make([]int32, len(text)+1)
 	for at := len(text) - 1; at >= 0; at-- {
@@ -187,8 +186,8 @@ func (v *Vocabulary) spell(text string) []int32 {
 	return cost
 }
 
-// spellOne returns how few tokens spell text if cost has how few spell each shorter end
-// of it.
+// spellOne returns the fewest tokens that spell text, given the costs of its proper
+// suffixes.
 func (v *Vocabulary) spellOne(text string, cost []int32) int32 {
 	least, at := never, int32(-1)
 	for i := range len(text) {
@@ -209,14 +208,14 @@ type set struct {
 	n    int
 }
 
-// fewTokens is up to how many tokens are kept as a list: adding one to a mask takes as
-// long as adding some words of a bitset.
-const fewTokens = 512
+// maxListTokens is the most tokens that are stored as a list. Adding one to a mask takes as
+// long as adding several words of a bitset.
+const maxListTokens = 512
 
-// pack returns the set of the tokens of a bitset, which it may keep.
+// pack returns the set of the tokens of a bitset. It does not keep b.
 func pack(b []uint64) set {
 	s := set{n: count(b)}
-	if s.n > fewTokens {
+	if s.n > maxListTokens {
 		s.bits = slices.Clone(b)
 		return s
 	}
@@ -246,5 +245,5 @@ func count(b []uint64) (n int) {
 	return n
 }
 
-// words is the length of a bitset of the vocabulary.
-func (v *Vocabulary) words() int { return (len(v.tokens) + 63) / 64 }
+// bitsetWords returns the length of a bitset of the vocabulary.
+func (v *Vocabulary) bitsetWords() int { return (len(v.tokens) + 63) / 64 }

@@ -2,7 +2,7 @@ package pushdown
 
 import "math/bits"
 
-// bytes is a set of bytes.
+// A byteSet is a set of bytes.
 type byteSet [4]uint64
 
 func (s *byteSet) add(b byte)      { s[b>>6] |= 1 << (b & 63) }
@@ -18,9 +18,9 @@ func (s *byteSet) addEdges(edges []edge) {
 
 func lowest(w uint64) int { return bits.TrailingZeros64(w) }
 
-// firsts returns the bytes that elements may take: some that they refuse after all may
-// be among them.
-func (r *run) firsts(elements []element) (s byteSet) {
+// nextBytes returns the bytes that elements may read next. It may include bytes that
+// they reject.
+func (r *run) nextBytes(elements []element) (s byteSet) {
 	for i := range elements {
 		e := &elements[i]
 		if e.rule == ended {
@@ -32,15 +32,15 @@ func (r *run) firsts(elements []element) (s byteSet) {
 		case u.Proc != nil:
 			s.addEdges(u.Proc.States[e.state].Edges)
 		case u.Array != nil:
-			r.firstsOfArray(u.Array, e, &s)
+			r.nextBytesOfArray(u.Array, e, &s)
 		default:
-			r.firstsOfObject(u, e, &s)
+			r.nextBytesOfObject(u, e, &s)
 		}
 	}
 	return s
 }
 
-func (r *run) firstsOfArray(a *Array, e *element, s *byteSet) {
+func (r *run) nextBytesOfArray(a *Array, e *element, s *byteSet) {
 	switch e.state {
 	case atStart:
 		s.add('[')
@@ -52,13 +52,13 @@ func (r *run) firstsOfArray(a *Array, e *element, s *byteSet) {
 		if int(e.reg) >= a.Min {
 			s.add(']')
 		}
-		if item := a.item(e.reg); item >= 0 && !r.closed(item) && (a.Max < 0 || int(e.reg) < a.Max) {
+		if item := a.item(e.reg); item >= 0 && !r.impassable(item) && (a.Max < 0 || int(e.reg) < a.Max) {
 			s.add(',')
 		}
 	}
 }
 
-func (r *run) firstsOfObject(u *rule, e *element, s *byteSet) {
+func (r *run) nextBytesOfObject(u *rule, e *element, s *byteSet) {
 	switch {
 	case e.state < 0:
 		s.add(':')
