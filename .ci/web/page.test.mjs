@@ -116,7 +116,7 @@ suite('errors', () => {
     ['429', { status: 429, headers: { 'Retry-After': '7' }, json: { error: { message: 'the queue is full' } } }, /busy: try again in 7 s\. The queue is full\./],
     ['500', { status: 500, json: error }, /The server failed\. The weights are asleep\./],
     ['503 of a gateway', { status: 503, contentType: 'text/html', body: '<html>down</html>' }, /^The server is not ready\./],
-    ['an answer of another server', { status: 200, contentType: 'text/event-stream', body: 'data: <html>\n\n' }, /no JSON: “<html>”/],
+    ['an answer of another server', { status: 200, contentType: 'text/event-stream', body: 'data: <html>\n\n' }, /not JSON: “<html>”/],
     ['one in a stream', { status: 200, contentType: 'text/event-stream', body: `data: ${JSON.stringify(error)}\n\n` }, /the weights are asleep/],
   ]) {
     test(`${name}: said in words, and tried again`, async (t) => {

@@ -73,7 +73,7 @@ suite('structure', () => {
     await panel.getByText("no token of the model has the character '{'").waitFor()
     await page.locator('#structure-form').fill('{"type": "object",\n}')
     await fill()
-    assert.match(await panel.locator('[role=alert]').textContent(), /no JSON: .* on line 2/)
+    assert.match(await panel.locator('[role=alert]').textContent(), /not valid JSON: .* on line 2/)
   })
 
   test('an answer that was checked, and one that nothing is said of', async (t) => {

@@ -86,7 +86,7 @@ func TestRemoteFaults(t *testing.T) {
 	}
 }
 
-// If a provider has no room and sends no Retry-After, clients are told to wait.
+// If an overloaded provider sends no Retry-After, the answer to the client has one.
 func TestRemoteThrottled(t *testing.T) {
 	m := &remoteModels[2]
 	a, service := remoteApp(t, m, Config{}, func(_ int, _ *backendtest.Request, w *backendtest.Reply) {

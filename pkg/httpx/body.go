@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"glossa/pkg/llm"
-	"glossa/pkg/wire"
 )
 
 // Bounds of decompressed bodies. JSON of prompts and of numbers shrinks to a third to a
@@ -176,14 +175,4 @@ func bodyError(err error) error {
 		message = "the body is cut short or is no valid gzip"
 	}
 	return &llm.Error{Code: llm.Invalid, Message: message, Err: err}
-}
-
-// DecodeJSON reads the body, whatever its Content-Type, as one JSON object into the
-// struct that v points to, as strictly as [wire.Unmarshal].
-func DecodeJSON(r *http.Request, v any) error {
-	b, err := ReadBody(r)
-	if err != nil {
-		return err
-	}
-	return wire.Unmarshal(b, v)
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"glossa/pkg/llm"
+	"glossa/pkg/wire"
 )
 
 // describe formats an error as its code, its parameter and the client's message.
@@ -87,7 +88,7 @@ func TestBodyErrors(t *testing.T) {
 		t.Errorf("no body: got %q, %v", b, err)
 	}
 	r.Body = io.NopCloser(io.MultiReader(strings.NewReader("{"), brokenReader{}))
-	if got := describe(DecodeJSON(r, new(struct{}))); got != "invalid : the body is cut short or is no valid gzip" {
+	if got := describe(Decode(r, wire.For[struct{}](), new(struct{}))); got != "invalid : the body is cut short or is no valid gzip" {
 		t.Errorf("cut: got %q", got)
 	}
 	if e := asError(t.Context(), io.ErrUnexpectedEOF); e.Code != llm.Internal {

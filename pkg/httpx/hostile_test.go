@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"glossa/pkg/llm"
+	"glossa/pkg/wire"
 )
 
 // A body on a route without one is rejected before the handler begins: net/http would
@@ -72,7 +73,7 @@ func TestContentIsNotLogged(t *testing.T) {
 	prompt := strings.Repeat("é private ", 1000)
 	var out bytes.Buffer
 	m := &Mux{Log: slog.New(slog.NewTextHandler(&out, nil)), Routes: []Route{{Method: "POST", Pattern: "/", Handle: func(_ http.ResponseWriter, r *http.Request) error {
-		return DecodeJSON(r, new(struct{}))
+		return Decode(r, wire.For[struct{}](), new(struct{}))
 	}}}}
 	for _, body := range []string{
 		fmt.Sprintf(`{%q:1}`, prompt),
@@ -111,7 +112,7 @@ func TestGoneWhole(t *testing.T) {
 
 func TestSlowBody(t *testing.T) {
 	r := httptest.NewRequest("POST", "/", io.MultiReader(strings.NewReader("{"), slowReader{}))
-	if got := describe(DecodeJSON(r, new(struct{}))); got != "invalid : the body took too long to come" {
+	if got := describe(Decode(r, wire.For[struct{}](), new(struct{}))); got != "invalid : the body took too long to come" {
 		t.Error(got)
 	}
 }

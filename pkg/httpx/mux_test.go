@@ -355,10 +355,12 @@ func TestStatus(t *testing.T) {
 
 // Over a real socket, a body over the limit is rejected while the client sends it.
 func TestServer(t *testing.T) {
+	type request struct {
+		Parts []string `json:"parts"`
+	}
+	table := wire.For[request](wire.Parameter{Name: "parts"})
 	m := &Mux{Routes: []Route{{Method: "POST", Pattern: "/", MaxBody: 100, Errors: shape{}, Handle: func(w http.ResponseWriter, r *http.Request) error {
-		return DecodeJSON(r, new(struct {
-			Parts []string `json:"parts"`
-		}))
+		return Decode(r, table, new(request))
 	}}}}
 	server := httptest.NewServer(m.Handler())
 	defer server.Close()

@@ -25,6 +25,14 @@ type Operation struct {
 	Errors  []llm.Error // examples of errors specific to this API
 }
 
+// As returns the documentation of the same operation at another path: with its own id and
+// summary.
+func (o *Operation) As(id, summary string) *Operation {
+	other := *o
+	other.ID, other.Summary = id, summary
+	return &other
+}
+
 // A PathParameter describes a wildcard of a route's pattern.
 type PathParameter struct{ Name, Description, Example string }
 

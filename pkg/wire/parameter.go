@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -146,7 +147,7 @@ func plural(noun string, n float64) string {
 func (p *Parameter) Text() string {
 	var values []string
 	if count := p.Count.String(); count != "" {
-		values = append(values, count+" "+plural(cmpNoun(p.Noun), p.Count.max))
+		values = append(values, count+" "+plural(cmp.Or(p.Noun, "element"), p.Count.max))
 	}
 	if p.Bounds != (Bounds{}) {
 		values = append(values, p.Bounds.String())
@@ -171,13 +172,6 @@ func (p *Parameter) Text() string {
 		return text
 	}
 	return text + "; " + p.Note
-}
-
-func cmpNoun(noun string) string {
-	if noun == "" {
-		return "element"
-	}
-	return noun
 }
 
 // orList joins words as in "a, b or c".

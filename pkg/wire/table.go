@@ -134,18 +134,6 @@ func (t *Table) Parameters(prefix string) []Parameter {
 	return list
 }
 
-// Rows returns the rows of the keys of the struct S, with their nested rows. Requests that
-// embed a common struct share its rows.
-func Rows[S any](t *Table) (list []Parameter) {
-	keys := fields(reflect.TypeFor[S]())
-	for _, p := range t.rows {
-		if key, _, _ := strings.Cut(p.Name, "."); keys[key] != nil {
-			list = append(list, p)
-		}
-	}
-	return list
-}
-
 // Decode decodes one JSON object into v, which points to the struct of the table, and checks
 // it. See [Unmarshal] and [Table.Check].
 func (t *Table) Decode(b []byte, v any) error {

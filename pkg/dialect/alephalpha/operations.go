@@ -47,15 +47,8 @@ var (
 		ID: "login", Tag: tag, Summary: "Log in", Body: tokenTable, Example: `{"email": "someone@example.com", "password": "secret"}`,
 		Answers: []httpx.Answer{{Description: "a token that is sent as a key", Of: tokenAnswer{}}}, Codes: []llm.Code{llm.Unauthenticated, llm.Unavailable},
 	}
-	getTokenDoc = with(loginDoc, "getToken", "Log in at the path of old clients")
+	getTokenDoc = loginDoc.As("getToken", "Log in at the path of old clients")
 )
-
-// with returns a copy of the documentation with another id and summary.
-func with(doc *httpx.Operation, id, summary string) *httpx.Operation {
-	other := *doc
-	other.ID, other.Summary = id, summary
-	return &other
-}
 
 // tokenizerFile documents a tokenizer.json.
 type tokenizerFile map[string]any

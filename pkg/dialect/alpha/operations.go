@@ -24,7 +24,7 @@ var (
 		ID: "inference", Tag: tag, Summary: "Continue a prompt as a stream", Query: inferenceTable,
 		Answers: []httpx.Answer{{Media: "text/event-stream", Description: "an event for each piece of text, the first of them the prompt", Of: token{}, End: "[DONE]"}},
 	}
-	oldInferenceDoc = with(inferenceDoc, "inferenceAlias", "Continue a prompt as a stream, at the path of old clients")
+	oldInferenceDoc = inferenceDoc.As("inferenceAlias", "Continue a prompt as a stream, at the path of old clients")
 	chatDoc         = &httpx.Operation{
 		ID: "alphaChat", Tag: tag, Summary: "Continue a chat as plain text, as the AI SDK's text transport reads it", Body: chatTable,
 		Example: `{"model": "novels", "messages": [{"role": "user", "content": "Hello"}], "maxTokens": 20}`,
@@ -80,10 +80,3 @@ var (
 		Example: `{"uploadId": "mine-10", "totalChunks": 2, "name": "mine", "step": 10, "config": {}}`, Answers: []httpx.Answer{{Of: uploaded{}}},
 	}
 )
-
-// with returns a copy of the documentation with another id and summary.
-func with(doc *httpx.Operation, id, summary string) *httpx.Operation {
-	other := *doc
-	other.ID, other.Summary = id, summary
-	return &other
-}

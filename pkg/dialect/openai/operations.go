@@ -41,7 +41,7 @@ var chatDoc = &httpx.Operation{
 	},
 }
 
-var chatAliasDoc = aliasOf(chatDoc, "chatCompletionAlias", "Continue a chat, as /v1/chat/completions does")
+var chatAliasDoc = chatDoc.As("chatCompletionAlias", "Continue a chat, as /v1/chat/completions does")
 
 var completionDoc = &httpx.Operation{
 	ID: "createCompletion", Tag: tag, Summary: "Continue texts",
@@ -92,16 +92,9 @@ var tokenizerInfoDoc = &httpx.Operation{
 
 var modelTokenizerInfoDoc = ofModel(tokenizerInfoDoc, "modelTokenizerInfo", "Describe the tokenizer of the model of the path")
 
-// aliasOf returns doc for another route.
-func aliasOf(doc *httpx.Operation, id, summary string) *httpx.Operation {
-	other := *doc
-	other.ID, other.Summary = id, summary
-	return &other
-}
-
 // ofModel returns doc for a route below /vllm/NAME.
 func ofModel(doc *httpx.Operation, id, summary string) *httpx.Operation {
-	other := aliasOf(doc, id, summary)
+	other := doc.As(id, summary)
 	other.Path = modelID
 	return other
 }

@@ -47,7 +47,7 @@ export function mount(root, app) {
   const run = runner(app, 'Fill in the form', async (signal) => {
     const text = form.value
     const fault = jsonFault(text)
-    if (fault) throw new Problem('broken', `The form is no JSON: ${fault}.`)
+    if (fault) throw new Problem('broken', `The form is not valid JSON: ${fault}.`)
     const ask = kinds.value() === 'schema' ? bySchema : byTypes
     return show(await ask(app, { model: picker.value(), form: JSON.parse(text), prompt: prompt.value, limit: Number(limit.value) || 0 }, signal))
   }, { id: 'structure-go' })
@@ -129,7 +129,7 @@ function parsed(text) {
   try {
     return JSON.parse(text)
   } catch {
-    throw new Problem('broken', `The model answered something that is no JSON: “${text}”`)
+    throw new Problem('broken', `The answer is not JSON: “${text}”`)
   }
 }
 
