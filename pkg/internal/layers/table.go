@@ -16,6 +16,7 @@ func Glossa() *Table {
 		Rows: map[string]Layer{
 			"pkg/llm":                              {Floor: 0},
 			"pkg/fair":                             {Floor: 0},
+			"pkg/version":                          {Floor: 0},
 			"pkg/llm/llmtest":                      {Floor: 0, May: []string{"pkg/llm"}},
 			"pkg/engine/dtype":                     {Floor: 0},
 			"pkg/engine/kernel":                    {Floor: 0, May: []string{"pkg/engine/dtype"}},
