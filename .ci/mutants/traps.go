@@ -23,7 +23,7 @@ func positions() []mutant {
 		{"fairseq: embeddings are scaled", arch, "scaleEmbedding", "float64(s.Width)", "1", arch, goldens},
 		{"GPT-J: rotary pairs are neighbours", arch, "gptj", "Interleaved: true", "Interleaved: false", arch, goldens},
 		{"NeoX and Llama: rotary pairs are halves", arch, "rotary", "Dims: int(float64(dim) * factor)", "Interleaved: true, Dims: int(float64(dim) * factor)", arch, goldens},
-		{"NeoX: a part of each head is turned", arch, "rotary", "int(float64(dim) * factor)", "dim", arch, goldens},
+		{"NeoX: a part of each head is turned", arch, "rope.readFrom", "int(float64(r.dim) * factor)", "r.dim", arch, goldens},
 		{"Llama 3: low frequencies are scaled", arch, "scaleLlama3", "v / float32(factor)", "v", arch, goldens},
 		{"Llama: linear scaling", arch, "rotary", "r.Frequencies[j] /= by", "r.Frequencies[j] /= min(by, 1)", arch, goldens},
 	}
@@ -32,7 +32,7 @@ func positions() []mutant {
 // attention: how queries, keys and values are stored, shared and scaled.
 func attention() []mutant {
 	return []mutant{
-		{"NeoX: queries, keys and values by head", arch, "builder.perHead", "3*head + part", "part*a.Heads + head", arch, goldens},
+		{"NeoX: queries, keys and values by head", arch, "builder.groups", "group*(each+2)+part.at", "part.at*a.KVHeads+group", arch, goldens},
 		{"GPT-2: matrices are stored transposed", transformer, "loader.load", "t.Transposed", "false", arch, goldens},
 		{"GPT-2: scores by layer", arch, "inverseScale", "scale / float32(i+1)", "scale", arch, goldens},
 		{"Llama: neighbouring queries share keys", transformer, "worker.queries", "head * group * a.HeadDim", "(a.KVHeads - 1 - head) * group * a.HeadDim", arch, goldens},

@@ -83,7 +83,7 @@ func (g *generation) newFeeds() []*feed {
 	for i, p := range g.prompts {
 		f := &feed{prompt: p, capacity: g.capacity(p)}
 		for _, before := range feeds[:i] {
-			if n := g.sharedTokens(before.prompt, p); n > f.shared {
+			if n := g.sharedTokens(before.prompt, p); n > f.shared && g.engine.model.Long(before.capacity) == g.engine.model.Long(f.capacity) {
 				f.leader, f.shared = before, n
 			}
 		}

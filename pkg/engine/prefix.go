@@ -52,7 +52,7 @@ func (p *prefixCache) fork(ids []int, least, capacity int) *transformer.Cache {
 	p.mu.Lock()
 	best, n := -1, least
 	for i, t := range p.texts {
-		if c := common(t.ids, ids[:len(ids)-1]); c > n {
+		if c := common(t.ids, ids[:len(ids)-1]); c > n && p.model.Extends(t.cache, capacity) {
 			best, n = i, c
 		}
 	}

@@ -1,6 +1,7 @@
 package arch
 
 import (
+	"reflect"
 	"slices"
 
 	"glossa/pkg/engine/transformer"
@@ -62,7 +63,11 @@ const (
 
 // families maps config.json's model_type to architectures.
 var families = map[string]*family{
-	"gpt2": &gpt2, "gptj": &gptj, "gpt_neox": &gptNeoX, xglmType: &xglm, llamaType: &llama, m2m100Type: &m2m100,
+	"gpt2": &gpt2, "gptj": &gptj, "gpt_neo": &gptNeo, "gpt_neox": &gptNeoX, "bloom": &bloom, "falcon": &falcon, "opt": &opt,
+	llamaType: &llama, "mistral": &mistral, "ministral": &mistral, "phi3": &phi3, "qwen2": &qwen2, "qwen3": &qwen3, "smollm3": &smollm3,
+	"gemma": &gemma, "gemma2": &gemma2, "gemma3_text": &gemma3, "granite": &granite, "granitemoehybrid": &granite4,
+	"olmo": &olmo, "olmo2": &olmo2, "olmo3": &olmo3, "stablelm": &stableLM,
+	xglmType: &xglm, m2m100Type: &m2m100,
 }
 
 // everywhere lists the members that must have these values in every family.
@@ -131,6 +136,18 @@ func (d *dimensions) read(c *config, width int, k *transformer.Kind) (depth int)
 func addStack(s *transformer.Spec, k transformer.Kind, depth int) []int {
 	s.Kinds = append(s.Kinds, k)
 	return slices.Repeat([]int{len(s.Kinds) - 1}, depth)
+}
+
+// addRotary returns the number of a rotary table, counted from 1, which it adds if there is
+// no equal one.
+func addRotary(s *transformer.Spec, r *transformer.Rotary) int {
+	for i := range s.Rotaries {
+		if reflect.DeepEqual(&s.Rotaries[i], r) {
+			return i + 1
+		}
+	}
+	s.Rotaries = append(s.Rotaries, *r)
+	return len(s.Rotaries)
 }
 
 // setRotary gives all layers the same rotary table.

@@ -23,7 +23,7 @@ var gptNeoX = family{
 		head: linear{names: "embed_out lm_head"},
 		decoder: layers{
 			attentionNorm: "layers.%d.input_layernorm", ffnNorm: "layers.%d.post_attention_layernorm",
-			qkv:  linear{names: "layers.%d.attention.query_key_value", bias: always, perHead: true},
+			qkv:  linear{names: "layers.%d.attention.query_key_value", bias: always, grouped: true},
 			out:  linear{names: "layers.%d.attention.dense", bias: always},
 			up:   linear{names: "layers.%d.mlp.dense_h_to_4h", bias: always},
 			down: linear{names: "layers.%d.mlp.dense_4h_to_h", bias: always},
@@ -33,7 +33,7 @@ var gptNeoX = family{
 	adjust: func(c *config, s *transformer.Spec, l *layout) {
 		k := &s.Kinds[0]
 		k.Parallel = c.flag("use_parallel_residual", true)
-		setRotary(s, rotary(c, k.Attention.HeadDim, real{"rotary_emb_base rope_theta", 10000}, real{"rotary_pct partial_rotary_factor", 0.25}))
+		setRotary(s, rope{dim: k.Attention.HeadDim, base: real{"rotary_emb_base rope_theta", 10000}, part: real{"rotary_pct partial_rotary_factor", 0.25}}.read(c))
 		if !c.flag("attention_bias", true) {
 			l.decoder.qkv.bias, l.decoder.out.bias = never, never
 		}

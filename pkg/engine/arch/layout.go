@@ -18,18 +18,24 @@ type layout struct {
 	copies    string // tensors that may repeat the embedding, and must then be equal
 	tied      bool
 
+	embedNorm         string
 	norm, encoderNorm string
+	noNormBias        bool // layer norms have no bias
+	lessOne           bool // norms are stored minus 1 (Gemma)
 	decoder, encoder  layers
 }
 
 // layers names the tensors of a stack.
 type layers struct {
 	attentionNorm, crossNorm, ffnNorm string
+	attentionPostNorm, ffnPostNorm    string
+	qNorm, kNorm                      string // %h is the number of a head, if each has a norm
 
 	qkv, out        linear
 	crossQ, crossKV linear
 	crossOut        linear
 	up, gate, down  linear
+	gateUp          linear // instead of up and gate: the rows of gate, then those of up
 }
 
 // A linear names a matrix and its bias. Several names, separated by spaces, are its parts
@@ -38,7 +44,7 @@ type linear struct {
 	names      string
 	bias       bias
 	transposed bool // stored as (in, out)
-	perHead    bool // rows of a head's query, key and value, then of the next head's
+	grouped    bool // for each head of keys: the rows of its queries, of its key and of its value
 }
 
 // A bias specifies whether a matrix has one.
@@ -53,23 +59,29 @@ const (
 // A builder looks up the tensors of a file by their role.
 type builder struct {
 	*source
-	spec *transformer.Spec
+	spec   *transformer.Spec
+	layout *layout
 }
 
 // build finds the weights of a model. Every tensor of the file must be used.
 func build(src *source, s *transformer.Spec, l *layout, buffers []string) (*transformer.Weights, error) {
-	b := &builder{source: src, spec: s}
+	b := &builder{source: src, spec: s, layout: l}
 	w := &transformer.Weights{Embed: b.embedding(l)}
 	if s.Position == transformer.Learned {
 		table := b.matrix(l.positions+".weight", s.Context+l.skip, s.Width, false)
 		w.Positions = transformer.Linear{Weight: []transformer.Tensor{table.rows(l.skip, s.Context)}}
+	}
+	if s.EmbedNorm {
+		w.EmbedNorm = b.norm(l.embedNorm, 0)
 	}
 	if !l.tied {
 		w.Head = b.linear(&l.head, 0, s.Vocab, s.Width)
 	} else if l.head.bias == always {
 		w.Head.Bias = b.biasOf(&l.head, 0, []int{s.Vocab})
 	}
-	w.DecoderNorm = b.norm(l.norm, 0)
+	if !s.NoLastNorm {
+		w.DecoderNorm = b.norm(l.norm, 0)
+	}
 	w.Decoder = b.stack(s.Decoder, &l.decoder)
 	if len(s.Encoder) > 0 {
 		w.EncoderNorm = b.norm(l.encoderNorm, 0)
@@ -118,13 +130,28 @@ func same(t, other transformer.Tensor) func([]float32, int) error {
 	}
 }
 
-func (b *builder) norm(name string, layer int) (n transformer.Norm) {
-	name = at(name, layer)
-	n.Weight = transformer.Vector{b.vector(name+".weight", b.spec.Width).rows(0, b.spec.Width)}
-	if b.spec.Norm == transformer.LayerNorm {
-		n.Bias = transformer.Vector{b.vector(name+".bias", b.spec.Width).rows(0, b.spec.Width)}
+// norm returns a norm of the residual stream.
+func (b *builder) norm(name string, layer int) transformer.Norm {
+	offsets := always
+	if b.spec.Norm == transformer.RMSNorm || b.layout.noNormBias {
+		offsets = never
 	}
-	return n
+	return b.normOf([]string{at(name, layer)}, b.spec.Width, offsets)
+}
+
+// normOf returns a norm of n values in each of the names.
+func (b *builder) normOf(names []string, n int, offsets bias) (norm transformer.Norm) {
+	if b.spec.Norm == transformer.PlainLayerNorm {
+		return norm
+	}
+	norm.LessOne = b.layout.lessOne
+	for _, name := range names {
+		norm.Weight = append(norm.Weight, b.vector(name+".weight", n).rows(0, n))
+		if offsets == always {
+			norm.Bias = append(norm.Bias, b.vector(name+".bias", n).rows(0, n))
+		}
+	}
+	return norm
 }
 
 func (b *builder) stack(kinds []int, l *layers) []transformer.Layer {
@@ -134,33 +161,90 @@ func (b *builder) stack(kinds []int, l *layers) []transformer.Layer {
 			return nil
 		}
 		k := &b.spec.Kinds[kind]
-		a, width, ffn := &k.Attention, b.spec.Width, k.FeedForward.Width
-		queries, keys := a.Heads*a.HeadDim, a.KVHeads*a.HeadDim
 		var o transformer.Layer
-		o.AttentionNorm = b.norm(l.attentionNorm, i)
-		if l.qkv.perHead {
-			o.QKV = b.perHead(&l.qkv, i, a, width)
-		} else {
-			o.QKV = b.pieces(&l.qkv, i, width, queries, keys, keys)
-		}
-		o.Out = b.linear(&l.out, i, width, queries)
+		b.attention(&o, l, i, &k.Attention)
 		if l.crossNorm != "" {
-			o.CrossNorm = b.norm(l.crossNorm, i)
-			o.CrossQ = b.linear(&l.crossQ, i, queries, width)
-			o.CrossKV = b.pieces(&l.crossKV, i, width, keys, keys)
-			o.CrossOut = b.linear(&l.crossOut, i, width, queries)
+			b.cross(&o, l, i, &k.Attention)
 		}
-		if l.ffnNorm != "" {
-			o.FFNNorm = b.norm(l.ffnNorm, i)
-		}
+		b.feedForward(&o, l, i, k)
+		out = append(out, o)
+	}
+	return out
+}
+
+// attention looks up the attention of a layer.
+func (b *builder) attention(o *transformer.Layer, l *layers, i int, a *transformer.Attention) {
+	width, queries, keys := b.spec.Width, a.Heads*a.HeadDim, a.KVHeads*a.HeadDim
+	if a.Norms.Before() {
+		o.AttentionNorm = b.norm(l.attentionNorm, i)
+	}
+	if a.Norms.After() {
+		o.AttentionPostNorm = b.norm(l.attentionPostNorm, i)
+	}
+	if l.qkv.grouped {
+		o.QKV = b.groups(&l.qkv, i, a, width)
+	} else {
+		o.QKV = b.pieces(&l.qkv, i, width, queries, keys, keys)
+	}
+	switch a.QKNorm {
+	case transformer.QKNormHead:
+		o.QNorm = b.normOf([]string{at(l.qNorm, i)}, a.HeadDim, never)
+		o.KNorm = b.normOf([]string{at(l.kNorm, i)}, a.HeadDim, never)
+	case transformer.QKNormEachHead:
+		o.QNorm, o.KNorm = b.headNorms(l.qNorm, i, a.Heads, a.HeadDim), b.headNorms(l.kNorm, i, a.KVHeads, a.HeadDim)
+	case transformer.QKNormAll:
+		o.QNorm = b.normOf([]string{at(l.qNorm, i)}, queries, never)
+		o.KNorm = b.normOf([]string{at(l.kNorm, i)}, keys, never)
+	}
+	o.Out = b.linear(&l.out, i, width, queries)
+}
+
+// headNorms returns the norm of each of some heads, which are tensors of their own or the
+// rows of one.
+func (b *builder) headNorms(name string, layer, heads, dim int) transformer.Norm {
+	name = at(name, layer)
+	if !strings.Contains(name, "%h") {
+		t := b.matrix(name+".weight", heads, dim, false).rows(0, heads)
+		t.Rows, t.Cols = heads*dim, 1
+		return transformer.Norm{Weight: transformer.Vector{t}}
+	}
+	var names []string
+	for h := range heads {
+		names = append(names, strings.ReplaceAll(name, "%h", fmt.Sprint(h)))
+	}
+	return b.normOf(names, dim, never)
+}
+
+// cross looks up the cross-attention of a layer.
+func (b *builder) cross(o *transformer.Layer, l *layers, i int, a *transformer.Attention) {
+	width, queries, keys := b.spec.Width, a.Heads*a.HeadDim, a.KVHeads*a.HeadDim
+	o.CrossNorm = b.norm(l.crossNorm, i)
+	o.CrossQ = b.linear(&l.crossQ, i, queries, width)
+	o.CrossKV = b.pieces(&l.crossKV, i, width, keys, keys)
+	o.CrossOut = b.linear(&l.crossOut, i, width, queries)
+}
+
+// feedForward looks up the feed-forward block of a layer.
+func (b *builder) feedForward(o *transformer.Layer, l *layers, i int, k *transformer.Kind) {
+	width, ffn := b.spec.Width, k.FeedForward.Width
+	if k.FeedForward.Norms.Before() && !k.SharedNorm {
+		o.FFNNorm = b.norm(l.ffnNorm, i)
+	}
+	if k.FeedForward.Norms.After() {
+		o.FFNPostNorm = b.norm(l.ffnPostNorm, i)
+	}
+	switch {
+	case l.gateUp.names != "":
+		both := b.matrix(at(l.gateUp.names, i)+".weight", 2*ffn, width, false)
+		o.Gate.Weight = []transformer.Tensor{both.rows(0, ffn)}
+		o.Up.Weight = []transformer.Tensor{both.rows(ffn, ffn)}
+	default:
 		o.Up = b.linear(&l.up, i, ffn, width)
 		if k.FeedForward.Gated {
 			o.Gate = b.linear(&l.gate, i, ffn, width)
 		}
-		o.Down = b.linear(&l.down, i, width, ffn)
-		out = append(out, o)
 	}
-	return out
+	o.Down = b.linear(&l.down, i, width, ffn)
 }
 
 func (b *builder) linear(l *linear, layer, rows, cols int) transformer.Linear {
@@ -201,22 +285,25 @@ func (b *builder) biasOf(l *linear, layer int, rows []int) (v transformer.Vector
 	return v
 }
 
-// perHead returns a matrix whose rows are stored as (Heads, 3, HeadDim), separated into
-// the queries of all heads, their keys and their values.
-func (b *builder) perHead(l *linear, layer int, a *transformer.Attention, cols int) (out transformer.Linear) {
-	name, rows := at(l.names, layer), 3*a.Heads*a.HeadDim
+// groups returns a matrix whose rows are stored as (KVHeads, Heads/KVHeads+2, HeadDim),
+// separated into the queries of all heads, their keys and their values.
+func (b *builder) groups(l *linear, layer int, a *transformer.Attention, cols int) (out transformer.Linear) {
+	each := a.Heads / a.KVHeads
+	name, rows := at(l.names, layer), (a.Heads+2*a.KVHeads)*a.HeadDim
 	weight := b.matrix(name+".weight", rows, cols, false)
 	var offsets span
 	if l.bias == always {
 		offsets = b.vector(name+".bias", rows)
 	}
-	for part := range 3 {
-		for head := range a.Heads {
-			from := (3*head + part) * a.HeadDim
-			out.Weight = append(out.Weight, weight.rows(from, a.HeadDim))
-			if l.bias == always {
-				out.Bias = append(out.Bias, offsets.rows(from, a.HeadDim))
-			}
+	add := func(row, n int) {
+		out.Weight = append(out.Weight, weight.rows(row*a.HeadDim, n*a.HeadDim))
+		if l.bias == always {
+			out.Bias = append(out.Bias, offsets.rows(row*a.HeadDim, n*a.HeadDim))
+		}
+	}
+	for _, part := range []struct{ at, n int }{{0, each}, {each, 1}, {each + 1, 1}} {
+		for group := range a.KVHeads {
+			add(group*(each+2)+part.at, part.n)
 		}
 	}
 	return out

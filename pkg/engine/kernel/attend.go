@@ -40,6 +40,7 @@ type Queries struct {
 	Scale               float32
 	Cap                 Cap
 	Sinks               []float32 // (Heads), or nil: one more score of each softmax, without a value
+	Slopes              []float32 // (Heads), or nil: causal scores decrease by Slopes for each token of distance (ALiBi)
 }
 
 // keys returns the keys from, ..., to-1 that a token sees. A causal token sees the last
@@ -84,6 +85,7 @@ type Attention struct {
 	seen    [attendRows]int     // the end of the keys that a row sees
 	top     [attendRows]float32 // of the scores
 	total   [attendRows]float32 // Σ exp(score-top)
+	slopes  [attendRows]float32 // of rows, if the queries have slopes
 	factors [attendTile]float32 // exp(top before - top)
 	counts  [attendTile]int     // tokens of the block that a query sees
 }
@@ -118,17 +120,21 @@ func (k *Kernels) Attend(a *Attention, q *Queries, kv KV) {
 		k.loadQueries(a, q, first, n, kv.Dim)
 		for at := a.first[0] / attendBlock * attendBlock; at < a.seen[n-1]; at += attendBlock {
 			for r := 0; r < n; r += attendTile {
-				k.attendStep(a, kv, q.Cap, r, min(r+attendTile, n), at)
+				k.attendStep(a, kv, q, r, min(r+attendTile, n), at)
 			}
 		}
 		k.divideSums(a, q, first, n, kv.Dim)
 	}
 }
 
-// seesAll reports whether the first token sees all keys before its end, and no sink.
+// seesAll reports whether the first token sees all keys before its end, and neither sinks
+// nor slopes.
 func (q *Queries) seesAll() bool {
-	if q.Sinks != nil || q.Window == 0 && q.Chunk == 0 {
-		return q.Sinks == nil
+	if q.Sinks != nil || q.Slopes != nil {
+		return false
+	}
+	if q.Window == 0 && q.Chunk == 0 {
+		return true
 	}
 	from, to := q.keys(0)
 	return from == 0 && to == q.Seen
@@ -142,6 +148,9 @@ func (k *Kernels) loadQueries(a *Attention, q *Queries, first, n, dim int) {
 		a.top[i], a.total[i] = float32(math.Inf(-1)), 0
 		if q.Sinks != nil {
 			a.top[i], a.total[i] = q.Sinks[head], 1
+		}
+		if q.Slopes != nil {
+			a.slopes[i] = q.Slopes[head]
 		}
 		if a.first[i], a.seen[i] = q.keys(token); a.first[i] >= attendBlock { // otherwise the first block clears them
 			clear(a.sums[i*stride : (i+1)*stride])
@@ -173,7 +182,7 @@ func (k *Kernels) divideSums(a *Attention, q *Queries, first, n, dim int) {
 // attendStep adds the block of keys beginning with token at to the sums of rows from,
 // ..., to-1. Rows see later and later tokens: the first rows may have seen their last
 // token before the block, and the last may see their first after it.
-func (k *Kernels) attendStep(a *Attention, kv KV, limit Cap, from, to, at int) {
+func (k *Kernels) attendStep(a *Attention, kv KV, q *Queries, from, to, at int) {
 	for from < to && a.first[to-1] >= at+attendBlock {
 		to--
 	}
@@ -194,7 +203,10 @@ func (k *Kernels) attendStep(a *Attention, kv KV, limit Cap, from, to, at int) {
 	for r := range rows {
 		a.counts[r] = min(attendBlock, a.seen[from+r]-at)
 		scores := a.scores[r*attendBlock:][:a.counts[r]]
-		k.Bound(scores, limit)
+		k.Bound(scores, q.Cap)
+		if q.Slopes != nil {
+			slope(scores, a.slopes[from+r], at-(a.seen[from+r]-1))
+		}
 		for i := range max(0, a.first[from+r]-at) { // not seen
 			scores[i] = float32(math.Inf(-1))
 		}
@@ -217,5 +229,13 @@ func (k *Kernels) attendStep(a *Attention, kv KV, limit Cap, from, to, at int) {
 		r, end := whole*p/parts, whole*(p+1)/parts
 		weigh(k.isa, a.sums[(from+r)*stride:(from+end)*stride], a.scores[r*attendBlock:end*attendBlock], values,
 			a.factors[r:end], a.counts[r:end], stride, at == 0)
+	}
+}
+
+// slope adds slope*(distance+i) to score i (Press et al. 2022, ALiBi). The first score's
+// distance to the query is not positive.
+func slope(scores []float32, slope float32, distance int) {
+	for i := range scores {
+		scores[i] += float32(slope * float32(distance+i))
 	}
 }

@@ -47,7 +47,7 @@ func (w *worker) selfAttention(index int) {
 	w.eachHead(&l.Attention, func(sp span, head int) {
 		q := w.queries(l, l.qkv.rows, sp, head)
 		q.Seen, q.Causal = sp.start+1, true
-		q.Window, q.Chunk, q.Sinks = l.Attention.Window, l.Attention.Chunk, l.headSinks(head)
+		q.Window, q.Chunk, q.Sinks, q.Slopes = l.Attention.Window, l.Attention.Chunk, l.headSinks(head), l.headSlopes(head)
 		w.m.kernels.Attend(w.attention, q, sp.cache.layers[index].head(head))
 	})
 }
@@ -83,6 +83,15 @@ func (l *layer) headSinks(head int) []float32 {
 	}
 	group := l.Attention.Heads / l.Attention.KVHeads
 	return l.sinks[head*group : (head+1)*group]
+}
+
+// headSlopes returns the slopes of the queries of a head of keys.
+func (l *layer) headSlopes(head int) []float32 {
+	if l.Attention.Slopes == nil {
+		return nil
+	}
+	group := l.Attention.Heads / l.Attention.KVHeads
+	return l.Attention.Slopes[head*group : (head+1)*group]
 }
 
 // storeKV normalises and rotates the keys of a head and its queries, and stores keys and

@@ -22,6 +22,7 @@ type Cache struct {
 	Len int // tokens
 
 	layers []kv
+	long   bool // rotary tables are those of long sequences
 }
 
 // Capacity returns how many tokens c can hold.
@@ -44,18 +45,37 @@ func (m *Model) newLayers(capacity int) []kv {
 	return layers
 }
 
-// NewCache returns an empty cache for at most capacity tokens.
+// NewCache returns an empty cache for at most capacity tokens. The capacity decides which
+// table a [Rotary] with two of them uses, so choose it for the whole sequence.
 func (m *Model) NewCache(capacity int) *Cache {
-	return &Cache{layers: m.newLayers(min(capacity, m.Context))}
+	capacity = min(capacity, m.Context)
+	return &Cache{layers: m.newLayers(capacity), long: m.Long(capacity)}
+}
+
+// Long reports whether sequences of a number of tokens use the tables of long ones.
+func (m *Model) Long(tokens int) bool {
+	for i := range m.Rotaries {
+		if r := &m.Rotaries[i]; r.Original > 0 {
+			return tokens > r.Original
+		}
+	}
+	return false
+}
+
+// Extends reports whether a cache of a capacity may begin with tokens of c: a longer
+// sequence may need other keys, see [Rotary].
+func (m *Model) Extends(c *Cache, capacity int) bool {
+	return c.long == m.Long(min(capacity, m.Context))
 }
 
 // Fork returns an independent copy of c with room for capacity tokens.
 func (m *Model) Fork(c *Cache, capacity int) *Cache { return m.Prefix(c, c.Len, capacity) }
 
-// Prefix returns a copy of the first n tokens of c with room for capacity tokens. Another
-// goroutine may append to c meanwhile.
+// Prefix returns a copy of the first n tokens of c with room for capacity tokens. It uses
+// the same rotary tables, see [Model.Extends]. Another goroutine may append to c meanwhile.
 func (m *Model) Prefix(c *Cache, n, capacity int) *Cache {
 	f := m.NewCache(max(capacity, n))
+	f.long = c.long
 	m.copy(f, c, n)
 	return f
 }
@@ -64,7 +84,7 @@ func (m *Model) Prefix(c *Cache, n, capacity int) *Cache {
 func (m *Model) Copy(dst, src *Cache) { m.copy(dst, src, src.Len) }
 
 func (m *Model) copy(dst, src *Cache, n int) {
-	dst.Len = n
+	dst.Len, dst.long = n, src.long
 	for l := range src.layers {
 		for h := range src.layers[l].heads {
 			dst.layers[l].head(h).Copy(src.layers[l].head(h), n)

@@ -30,10 +30,16 @@ func (s *Spec) Check() error {
 	if err := s.checkUses(); err != nil {
 		return err
 	}
+	original := 0
 	for i := range s.Rotaries {
-		if err := s.Rotaries[i].check(); err != nil {
+		r := &s.Rotaries[i]
+		if err := r.check(); err != nil {
 			return fmt.Errorf("rotaries[%d].%w", i, err)
 		}
+		if r.Original > 0 && original > 0 && r.Original != original {
+			return fmt.Errorf("rotaries[%d].original: %d, and %d in another table", i, r.Original, original)
+		}
+		original = max(original, r.Original)
 	}
 	for i := range s.Kinds {
 		if err := s.Kinds[i].check(s); err != nil {
@@ -57,6 +63,8 @@ func (s *Spec) checkUses() error {
 			}
 			k := &s.Kinds[kind]
 			switch kinds[kind] = true; {
+			case stack.encoder && len(k.Attention.Slopes) > 0:
+				return fmt.Errorf("%s[%d]: kinds[%d].attention.slopes is for decoders alone", stack.name, i, kind)
 			case stack.encoder && k.Attention.Chunk > 0:
 				return fmt.Errorf("%s[%d]: kinds[%d].attention.chunk is for decoders alone", stack.name, i, kind)
 			case len(s.Encoder) > 0 && k.Parallel:
@@ -87,6 +95,9 @@ func (r *Rotary) check() error {
 	if r.Dims < 2 || r.Dims != 2*len(r.Frequencies) {
 		return fmt.Errorf("dims: %d rotary dimensions with %d frequencies", r.Dims, len(r.Frequencies))
 	}
+	if r.Original < 0 || r.Original > 0 != (len(r.Long) > 0) || r.Original > 0 && len(r.Long) != len(r.Frequencies) {
+		return fmt.Errorf("long: %d frequencies beyond %d tokens, where there are %d", len(r.Long), r.Original, len(r.Frequencies))
+	}
 	return factor{"magnitude", r.Magnitude, false}.check()
 }
 
@@ -102,7 +113,7 @@ func (k *Kind) check(s *Spec) error {
 		return fmt.Errorf("feed_forward.norms: %d is not known", f.Norms)
 	case k.SharedNorm && (!k.Parallel || a.Norms != PreNorm):
 		return fmt.Errorf("shared_norm: the branches are not parallel behind one norm")
-	case k.Parallel && (a.Norms.after() || f.Norms.after()):
+	case k.Parallel && (a.Norms.After() || f.Norms.After()):
 		return fmt.Errorf("parallel: there is a norm behind a branch")
 	}
 	if _, err := newActivation(f); err != nil {
@@ -129,6 +140,8 @@ func (a *Attention) check(s *Spec) error {
 		return fmt.Errorf("qk_norm: %d is not known", a.QKNorm)
 	case a.SoftCap != 0 && a.Clamp != 0:
 		return fmt.Errorf("soft_cap: there is a clamp too")
+	case len(a.Slopes) > 0 && len(a.Slopes) != a.Heads:
+		return fmt.Errorf("slopes: %d for %d heads", len(a.Slopes), a.Heads)
 	}
 	for _, f := range []factor{{"scale", a.Scale, false}, {"soft_cap", a.SoftCap, false}, {"clamp", a.Clamp, false}} {
 		if err := f.check(); err != nil {

@@ -239,9 +239,13 @@ func (p *Pass) computeAngles(r *Rotary, to *angles) {
 	fit(&to.cos, p.tokens*n)
 	fit(&to.sin, p.tokens*n)
 	for _, sp := range p.spans {
+		frequencies := r.Frequencies
+		if r.Original > 0 && sp.cache != nil && sp.cache.long {
+			frequencies = r.Long
+		}
 		for j := range sp.n {
 			at := (sp.row + j) * n
-			for i, f := range r.Frequencies {
+			for i, f := range frequencies {
 				sin, cos := math.Sincos(float64(float32(sp.start+j) * f))
 				to.cos[at+i], to.sin[at+i] = float32(cos), float32(sin)
 			}

@@ -128,10 +128,10 @@ func (l *partList) feedForward(at string, f *Layer, o *layer) {
 }
 
 func (l *partList) norms(name string, first, last *Norm, to *norms) {
-	if to.before() {
+	if to.Before() {
 		l.norm(name+"_norm", first, &to.first, l.spec.Width)
 	}
-	if to.after() {
+	if to.After() {
 		l.norm(name+"_post_norm", last, &to.last, l.spec.Width)
 	}
 }

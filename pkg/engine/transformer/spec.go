@@ -71,6 +71,10 @@ type Attention struct {
 	SoftCap float32 `json:"soft_cap,omitempty"` // c of c·tanh(score/c)
 	Clamp   float32 `json:"clamp,omitempty"`    // or scores are bounded to -Clamp...Clamp
 	Sinks   bool    `json:"sinks,omitempty"`    // each head's softmax has one score more, without a value (GPT-OSS)
+
+	// Slopes are those of ALiBi (Press et al. 2022), one for each head of queries: the score
+	// of a key decreases by the slope for each token of distance. Decoders only.
+	Slopes []float32 `json:"slopes,omitempty"`
 }
 
 // FeedForward describes the feed-forward block of a layer: down(act(up x)), or gated
@@ -95,11 +99,11 @@ const (
 	NoNorm                            // x + f(x)
 )
 
-// before reports whether there is a norm before the branch.
-func (p Placement) before() bool { return p == PreNorm || p == SandwichNorm }
+// Before reports whether there is a norm before the branch.
+func (p Placement) Before() bool { return p == PreNorm || p == SandwichNorm }
 
-// after reports whether there is a norm after the branch.
-func (p Placement) after() bool {
+// After reports whether there is a norm after the branch.
+func (p Placement) After() bool {
 	return p == PostNorm || p == SandwichNorm || p == PostResidualNorm
 }
 
@@ -131,6 +135,11 @@ type Rotary struct {
 	Interleaved bool      `json:"interleaved,omitempty"` // pairs are (2j, 2j+1) as in GPT-J; else (j, j+Dims/2) as in GPT-NeoX
 	Magnitude   float32   `json:"magnitude,omitempty"`   // factor of sines and cosines (YaRN)
 	Frequencies []float32 `json:"frequencies"`           // (Dims/2), radians a token
+
+	// Long has the frequencies of sequences whose cache has room for more than Original
+	// tokens (LongRoPE). Original 0: there are none.
+	Long     []float32 `json:"long,omitempty"` // (Dims/2)
+	Original int       `json:"original,omitempty"`
 }
 
 // Frequencies returns base^(-2j/dims) for each pair of dims dimensions, computed in

@@ -105,7 +105,7 @@ func (w *worker) normalise(n norm) {
 
 // inputs returns what a branch reads (tokens, Width): x or its norm.
 func (w *worker) inputs(n *norms) []float32 {
-	if !n.before() {
+	if !n.Before() {
 		return w.x
 	}
 	w.normalise(n.first)

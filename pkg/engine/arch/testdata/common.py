@@ -39,7 +39,7 @@ def random_parameters(model, seed, embed=0.7, flip=()):
             elif p.dim() == 2:
                 conv = ".c_" in name  # GPT-2's are (in, out)
                 fan = p.shape[0] if conv else p.shape[1]
-                gain = 1.6 if any(k in name for k in ("q_proj", "k_proj", "c_attn", "query_key_value")) else 1.2
+                gain = 1.6 if any(k in name for k in ("q_proj", "k_proj", "qkv_proj", "c_attn", "query_key_value")) else 1.2
                 gain = 2.5 if "lm_head" in name or "embed_out" in name else gain
                 value = gain * rng.standard_normal(p.shape) / fan**0.5
             elif name.endswith("bias"):

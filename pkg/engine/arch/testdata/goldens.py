@@ -27,6 +27,7 @@ import transformers  # noqa: E402
 import common  # noqa: E402
 import decoders  # noqa: E402
 import ggufs  # noqa: E402
+import modern  # noqa: E402
 import translators  # noqa: E402
 
 VERSIONS = {
@@ -36,8 +37,8 @@ VERSIONS = {
 GROUPS = {
     "gpt2": decoders.gpt2, "gptj": decoders.gptj, "gpt_neox": decoders.gpt_neox, "xglm": decoders.xglm,
     "llama": decoders.llama, "gguf": ggufs.ggufs, "m2m_100": translators.m2m_100,
-}
-LIMIT = 2_500_000  # bytes of all files
+} | modern.GROUPS
+LIMIT = 7_500_000  # bytes of all files
 
 
 def main(names):

@@ -1,0 +1,60 @@
+package arch
+
+import "glossa/pkg/engine/transformer"
+
+// granite is IBM's Granite 3: Llama with factors of the embedding, scores, branches and
+// logits.
+var granite = llamaLike("Granite", func(f *family) {
+	f.adjust = func(c *config, s *transformer.Spec, l *layout) {
+		graniteFactors(c, s)
+		setRotary(s, llamaHeads(c, s, rope{base: real{"rope_theta", 10000}}))
+		llamaBiases(c, l)
+	}
+})
+
+// granite4 is Granite 4 without experts and without state-space layers: Granite 3 with gate
+// and up in one tensor, and perhaps without positions.
+var granite4 = llamaLike("Granite 4", func(f *family) {
+	f.decoder.ffn = field{"shared_intermediate_size", 1024}
+	f.tensors.decoder.gateUp = linear{names: "layers.%d.shared_mlp.input_linear"}
+	f.tensors.decoder.down = linear{names: "layers.%d.shared_mlp.output_linear"}
+	f.adjust = func(c *config, s *transformer.Spec, l *layout) {
+		if n := c.integer("num_local_experts", 8, 0, maxDepth); n > 0 {
+			c.reject("num_local_experts", "%d experts: mixtures of experts are not supported", n)
+		}
+		for i, kind := range c.words("layer_types layers_block_type") {
+			if kind != "attention" && kind != fullAttention {
+				c.reject("layer_types", "layer %d is of type %.40q; only attention is supported", i, kind)
+			}
+		}
+		if !c.has("layer_types layers_block_type") {
+			c.reject("layer_types", "missing: layers would be state-space models, which are not supported")
+		}
+		graniteFactors(c, s)
+		r := llamaHeads(c, s, rope{base: real{"rope_theta", 10000}})
+		switch kind := c.text("position_embedding_type", "nope"); kind {
+		case "rope":
+			setRotary(s, r)
+		case "nope":
+		default:
+			c.reject("position_embedding_type", "%.40q is not supported, only rope and nope", kind)
+		}
+		if c.flag("attention_bias", false) {
+			l.decoder.qkv.bias, l.decoder.out.bias = always, always
+		}
+	}
+})
+
+// graniteFactors reads the factors.
+func graniteFactors(c *config, s *transformer.Spec) {
+	s.EmbedScale = float32(c.number("embedding_multiplier", 1, 1e-6, 1e6))
+	s.ResidualScale = float32(c.number("residual_multiplier", 1, 1e-6, 1e6))
+	s.LogitScale = float32(1 / c.number("logits_scaling", 1, 1e-6, 1e6))
+	s.Kinds[0].Attention.Scale = float32(c.number("attention_multiplier", 1, 1e-9, 1e6))
+}
+
+// words returns a list of strings; nil if it is absent.
+func (c *config) words(names string) []string {
+	_, list, _ := read[[]string](c, names, "list of strings")
+	return list
+}
