@@ -29,6 +29,8 @@ type family struct {
 	// adjust applies rules beyond the table to the description. It may be nil. When it is
 	// called, all layers of the decoder have kind 0 and those of the encoder kind 1.
 	adjust func(c *config, s *transformer.Spec, l *layout)
+	// detect changes the description by the tensors that the file has. It may be nil.
+	detect func(src *source, s *transformer.Spec, l *layout)
 	// adjustTokens changes the special tokens. It may be nil.
 	adjustTokens func(c *config, m *Model)
 }

@@ -194,9 +194,9 @@ func each(w *transformer.Weights, f func(t *transformer.Tensor)) {
 		}
 	}
 	linear(w.Embed, w.Positions, w.Head)
-	norm(w.DecoderNorm, w.EncoderNorm)
+	norm(w.EmbedNorm, w.DecoderNorm, w.EncoderNorm)
 	for _, l := range slices.Concat(w.Decoder, w.Encoder) {
-		norm(l.AttentionNorm, l.CrossNorm, l.FFNNorm)
+		norm(l.AttentionNorm, l.CrossNorm, l.FFNNorm, l.AttentionPostNorm, l.FFNPostNorm, l.QNorm, l.KNorm)
 		linear(l.QKV, l.Out, l.CrossQ, l.CrossKV, l.CrossOut, l.Up, l.Gate, l.Down)
 		for _, v := range l.Learned {
 			vector(v)

@@ -266,6 +266,7 @@ func TestFormats(t *testing.T) {
 		for _, k := range kernel.Implementations() {
 			exact := logits(g, buildAs(t, m, k, transformer.F32))
 			for f, limit := range map[transformer.Format]float64{transformer.BF16: 0.05, transformer.Q8_0: 0.1, transformer.Q4_0: 0.6} {
+				limit *= float64(max(4, len(m.Spec.Decoder))) / 4
 				if d := rms(logits(g, buildAs(t, m, k, f)), exact); !(d > 0 && d < limit) && !strings.Contains(dir, "bf16") {
 					t.Errorf("%s, %s: format %v is %.4f away, at most %.2f", dir, k.Name(), f, d, limit)
 				}

@@ -72,7 +72,9 @@ func openHFWeights(fsys fs.FS, p *location) (*opened, error) {
 	}
 	o.closer = o.file
 	src := newSource(o.file, l.prefix)
-	l.useLearnedPositions(s, src)
+	if o.family.detect != nil {
+		o.family.detect(src, s, l)
+	}
 	if o.Weights, err = build(src, s, l, o.family.buffers); err != nil {
 		return nil, errors.Join(err, o.Close())
 	}
@@ -100,18 +102,6 @@ func (o *opened) readConfig(raw []byte) (*transformer.Spec, *layout, error) {
 	}
 	o.Model, o.config = &Model{Type: kind}, c
 	return o.family.read(c)
-}
-
-// useLearnedPositions switches to learned positions if the file has a table of them, as
-// fairseq's language models may. Its first two rows are not positions.
-func (l *layout) useLearnedPositions(s *transformer.Spec, src *source) {
-	if s.Position != transformer.Sinusoidal || l.positions == "" || !src.has(l.positions+".weight") {
-		return
-	}
-	s.Position = transformer.Learned
-	if t, _ := src.file.Tensor(src.names[l.positions+".weight"]); len(t.Shape) == 2 && t.Shape[0] == s.Context+2 {
-		l.skip = 2
-	}
 }
 
 // version is a digest of the configuration and of the tensors' names, types and sizes.

@@ -40,6 +40,9 @@ func TestCoverage(t *testing.T) {
 			if f.Tensors[i].Name != "rope_freqs.weight" {
 				want += int64(f.Tensors[i].Elements())
 			}
+			if strings.HasSuffix(f.Tensors[i].Name, "decoder.embed_positions.weight") { // of OPT: its first rows are not positions
+				want -= int64(2 * f.Tensors[i].Shape[1])
+			}
 		}
 		if info.Parameters != want || !padded(info.Bytes[transformer.F32], 4*want) || info.Bytes[transformer.Stored] > info.Bytes[transformer.F32] || info.Bytes[transformer.Q4_0] >= info.Bytes[transformer.Q8_0] {
 			t.Errorf("%s: %d parameters in %d bytes, want %d", name, info.Parameters, info.Bytes, want)

@@ -38,7 +38,12 @@ func relabelled(t testing.TB, data []byte) []byte {
 // A packed model of version 1 equals the same model packed today, and computes the same
 // bits.
 func TestPackVersion1(t *testing.T) {
-	for _, name := range models(t) {
+	descriptions := must(filepath.Glob("testdata/packs/*.json"))
+	if len(descriptions) != 24 {
+		t.Fatalf("%d descriptions", len(descriptions))
+	}
+	for _, file := range descriptions {
+		name := strings.TrimSuffix(filepath.Base(file), ".json")
 		data := packed(t, name, transformer.Q8_0)
 		now, then := must(arch.Open(inMemory(data), ".")), must(arch.Open(inMemory(relabelled(t, repacked(t, data, version1(t, name)))), "."))
 		same(t, name, then, now)

@@ -37,6 +37,7 @@ var xglm = family{
 			c.reject("pad_token_id", "%d: the position of that row would be zero, which is supported of rows 0 and 1 only", pad)
 		}
 	},
+	detect:       useLearnedPositions,
 	adjustTokens: adjustFairseqTokens,
 }
 
@@ -70,5 +71,17 @@ func adjustFairseqTokens(c *config, m *Model) {
 	m.Start, m.Empty = []int{end}, end
 	if isFairseqDense(c) {
 		m.End, m.Tokens = nil, end+1 // which GPT-2's tokenizer may not have
+	}
+}
+
+// useLearnedPositions switches to learned positions if the file has a table of them, as
+// fairseq's language models may. Its first two rows are not positions.
+func useLearnedPositions(src *source, s *transformer.Spec, l *layout) {
+	if !src.has(l.positions + ".weight") {
+		return
+	}
+	s.Position = transformer.Learned
+	if t, _ := src.file.Tensor(src.names[l.positions+".weight"]); len(t.Shape) == 2 && t.Shape[0] == s.Context+2 {
+		l.skip = 2
 	}
 }

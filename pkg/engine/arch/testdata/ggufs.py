@@ -10,6 +10,7 @@ from transformers import AutoModelForCausalLM, LlamaConfig, LlamaForCausalLM
 from transformers.modeling_gguf_pytorch_utils import load_gguf_checkpoint
 
 import common
+import modern_keys
 import vocabularies
 from common import HERE, check_logits, close, directory, write
 from decoders import END, KEPT, forward
@@ -30,11 +31,27 @@ def regrouped(w, heads):
     return w.reshape(heads, 3, -1, *w.shape[1:]).swapaxes(0, 1).reshape(w.shape)
 
 
+PERMUTED = ("llama", "mistral", "granite", "smollm3", "olmo")
+
+
+def grouped(w, queries, keys):
+    """Rows of each group's queries, key and value as all queries, all keys, all values."""
+    w = w.reshape(keys, queries // keys + 2, -1, *w.shape[1:])
+    return np.concatenate([x.reshape(-1, *w.shape[3:]) for x in (w[:, :-2], w[:, -2:-1], w[:, -1:])])
+
+
 def transform(config, name, w):
-    if config.model_type == "llama" and ".q_proj." in name:
+    if config.model_type in PERMUTED and ".q_proj." in name:
         return permuted(w, config.num_attention_heads)
-    if config.model_type == "llama" and ".k_proj." in name:
+    if config.model_type in PERMUTED and ".k_proj." in name:
         return permuted(w, config.num_key_value_heads)
+    if config.model_type.startswith("gemma") and name.endswith("norm.weight"):
+        return w + 1
+    if config.model_type == "falcon" and ".query_key_value." in name:
+        newer = config.new_decoder_architecture
+        return grouped(w, config.num_attention_heads, config.num_kv_heads if newer else 1)
+    if config.model_type == "bloom" and ".query_key_value." in name:
+        return grouped(w, config.n_head, config.n_head)
     if config.model_type == "gpt_neox" and ".query_key_value." in name:
         return regrouped(w, config.num_attention_heads)
     if config.model_type == "gpt2" and ".c_" in name and w.ndim == 2:
@@ -45,18 +62,29 @@ def transform(config, name, w):
 def tensors(model, arch):
     """GGUF's names and values of the model's parameters."""
     names = gguf.get_tensor_name_map(arch, model.config.num_hidden_layers)
-    out = {}
+    out, stacks = {}, {}
     for name, p in model.named_parameters():
+        if ".norms." in name:  # StableLM: the norms of a layer's heads are one tensor
+            stack = name.split(".norms.")[0] + ".weight"
+            stacks.setdefault(stack, []).append(p.detach().numpy())
+            continue
         w = transform(model.config, name, p.detach().numpy())
+        if model.config.model_type == "bloom":
+            name = name.removeprefix("transformer.")
         out[names.get_name(name, try_suffixes=(".weight", ".bias"))] = np.ascontiguousarray(w)
+    for name, rows in stacks.items():
+        out[names.get_name(name, try_suffixes=(".weight", ".bias"))] = np.stack(rows)
     return out
 
 
 def add_keys(writer, config):
-    writer.add_context_length(config.max_position_embeddings)
+    writer.add_context_length(getattr(config, "max_position_embeddings", 128))
     writer.add_embedding_length(config.hidden_size)
     writer.add_block_count(config.num_hidden_layers)
     writer.add_head_count(config.num_attention_heads)
+    if config.model_type in modern_keys.MODERN:
+        modern_keys.add(writer, config)
+        return
     if config.model_type == "llama":
         add_llama_keys(writer, config)
         return
@@ -117,6 +145,20 @@ def add_pieces(writer, count, rows, specials, bos, eos):
     writer.add_add_eos_token(False)
 
 
+def add_letters(writer, rows):
+    """A sentencepiece tokenizer of single characters in the keys."""
+    tokens = ["<unk>", "<s>", "</s>", "\u2581", *map(chr, range(48, 48 + rows - 4))]
+    kinds = [gguf.TokenType.UNKNOWN, gguf.TokenType.CONTROL, gguf.TokenType.CONTROL] + [gguf.TokenType.NORMAL] * (rows - 3)
+    writer.add_tokenizer_model("llama")
+    writer.add_tokenizer_pre("default")
+    writer.add_token_list(tokens)
+    writer.add_token_scores([-float(i) for i in range(rows)])
+    writer.add_token_types(kinds)
+    writer.add_bos_token_id(1)
+    writer.add_eos_token_id(2)
+    writer.add_unk_token_id(0)
+
+
 def factors(model):
     """What the model's frequencies are smaller by than without scaling."""
     rotary = model.model.rotary_emb
@@ -138,7 +180,8 @@ def file(name, arch, config, values, kinds, tokenizer, file_type):
     add_keys(writer, config)
     writer.add_file_type(file_type)
     writer.add_quantization_version(gguf.GGML_QUANT_VERSION)
-    (add_pieces if "specials" in tokenizer else add_bytes)(writer, **tokenizer)
+    add = add_pieces if "specials" in tokenizer else add_bytes if "pre" in tokenizer else add_letters
+    add(writer, **tokenizer)
     for key, w in values.items():
         writer.add_tensor(key, w, raw_dtype=kinds[key])
     writer.write_header_to_file()
@@ -171,7 +214,7 @@ def convert(source, name, arch, kind, tokenizer, texts, extra=None, judged=True)
     ids = rng.integers(0, model.config.vocab_size, 12)
     if kind == Type.F32:
         assert torch.equal(forward(got, ids)[0], forward(model, ids)[0]), name
-    record(name, path, got, texts, ids, rng.integers(0, model.config.vocab_size, model.config.max_position_embeddings - 20))
+    record(name, path, got, texts, ids, rng.integers(0, model.config.vocab_size, getattr(model.config, "max_position_embeddings", 128) - 20))
 
 
 def record(name, path, model, texts, ids, text):
@@ -180,7 +223,7 @@ def record(name, path, model, texts, ids, text):
     check_logits(long, name)
     double = model.double()
     common.WORST[name] = max(
-        close(forward(double, ids)[0], logits, 2e-5, name), close(forward(double, text)[0][:, -KEPT:], long, 2e-5, name))
+        close(forward(double, ids)[0], logits, 4e-5, name), close(forward(double, text)[0][:, -KEPT:], long, 4e-5, name))
     write(path, {"ids": ids, "logits": logits[0], "long.ids": text, "long.logits": long[0]}, {
         "model_type": model.config.model_type, "texts": texts})
 
@@ -236,3 +279,34 @@ def ggufs():
     words = {"count": 260, "pre": "olmo", "end": 0, "first": True}
     convert("gpt_neox", "gpt_neox-gguf", names.GPTNEOX, Type.F32, words,
             vocabularies.expect(vocabularies.tokenizer(260, [END], first=True)), judged=False)
+
+
+def modern():
+    """GGUF files of the models of modern.py."""
+    names = gguf.MODEL_ARCH
+
+    def one(source, arch, extra=None, judged=True):
+        convert(source, source + "-gguf", arch, Type.F32, {}, [], extra, judged)
+
+    def longrope(model):
+        rope = model.config.rope_parameters
+        return {f"rope_factors_{k}.weight": np.array(rope[f"{k}_factor"], np.float32) for k in ("short", "long")}
+
+    one("qwen2", names.QWEN2)
+    one("qwen3", names.QWEN3)
+    one("qwen3-yarn", names.QWEN3, judged=False)
+    one("mistral", names.LLAMA, judged=False)
+    one("phi3", names.PHI3)
+    one("phi3-longrope", names.PHI3, longrope, judged=False)
+    one("gemma", names.GEMMA, judged=False)
+    one("gemma2", names.GEMMA2, judged=False)
+    one("gemma3", names.GEMMA3, judged=False)
+    one("smollm3", names.SMOLLM3, judged=False)
+    one("olmo", names.OLMO, judged=False)
+    one("olmo2", names.OLMO2, judged=False)
+    one("olmo3", names.OLMO2, judged=False)
+    one("granite", names.GRANITE, judged=False)
+    one("stablelm-parallel", names.STABLELM, judged=False)
+    one("falcon", names.FALCON, judged=False)
+    one("falcon-40b", names.FALCON, judged=False)
+    one("bloom", names.BLOOM, judged=False)

@@ -37,8 +37,8 @@ VERSIONS = {
 GROUPS = {
     "gpt2": decoders.gpt2, "gptj": decoders.gptj, "gpt_neox": decoders.gpt_neox, "xglm": decoders.xglm,
     "llama": decoders.llama, "gguf": ggufs.ggufs, "m2m_100": translators.m2m_100,
-} | modern.GROUPS
-LIMIT = 7_500_000  # bytes of all files
+} | modern.GROUPS | {"modern_gguf": ggufs.modern}
+LIMIT = 9_000_000  # bytes of all files
 
 
 def main(names):

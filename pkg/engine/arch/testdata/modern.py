@@ -62,22 +62,22 @@ def gemma():
 
 def gemma2():
     make("gemma2", Gemma2ForCausalLM, Gemma2Config(
-        **SMALL | {"num_hidden_layers": 3}, **rope(), head_dim=16, sliding_window=6, query_pre_attn_scalar=24), 851, 64, flip=LAST, embed=0.3, long=100)
+        **SMALL | {"num_hidden_layers": 3}, **rope(), head_dim=16, sliding_window=6, query_pre_attn_scalar=16), 851, 64, flip=LAST, embed=0.3, long=100)
     make("gemma2-open", Gemma2ForCausalLM, Gemma2Config(
-        **OTHER, **rope(), head_dim=8, sliding_window=5, query_pre_attn_scalar=8, attn_logit_softcapping=3.0,
+        **OTHER, **rope(), head_dim=8, sliding_window=5, query_pre_attn_scalar=12, attn_logit_softcapping=3.0,
         final_logit_softcapping=None), 852, 70, flip=LAST, embed=0.3, long=0)
 
 
 def gemma3():
     full = {"rope_type": "linear", "rope_theta": 5000.0, "factor": 8.0}
     make("gemma3", Gemma3ForCausalLM, Gemma3TextConfig(
-        **SMALL | {"num_hidden_layers": 8, "intermediate_size": 32}, head_dim=16, sliding_window=6, query_pre_attn_scalar=20,
-        rope_parameters={"full_attention": full, "sliding_attention": {"rope_type": "default", "rope_theta": 100.0}}), 861, 64,
-        flip=LAST, embed=0.3, long=100, finish=lambda path: legacy(
+        **SMALL | {"num_hidden_layers": 8, "intermediate_size": 32}, head_dim=16, sliding_window=6, query_pre_attn_scalar=16,
+        rope_parameters={"full_attention": full, "sliding_attention": {"rope_type": "default", "rope_theta": 100.0}}), 863, 64,
+        flip=LAST, embed=0.2, long=100, finish=lambda path: legacy(
             path, range(60), rope_parameters=None, layer_types=None, rope_theta=5000.0, rope_local_base_freq=100.0,
             rope_scaling={"rope_type": "linear", "factor": 8.0}, sliding_window_pattern=6))
     make("gemma3-pattern", Gemma3ForCausalLM, Gemma3TextConfig(
-        **OTHER | {"num_hidden_layers": 3}, head_dim=8, sliding_window=5, query_pre_attn_scalar=8, final_logit_softcapping=20.0,
+        **OTHER | {"num_hidden_layers": 3}, head_dim=8, sliding_window=5, query_pre_attn_scalar=12, final_logit_softcapping=20.0,
         layer_types=["full_attention", "sliding_attention", "full_attention"],
         rope_parameters={"full_attention": {"rope_type": "default", "rope_theta": 1000.0},
                          "sliding_attention": {"rope_type": "default", "rope_theta": 50.0}}), 862, 70, flip=LAST, embed=0.3, long=0)

@@ -1,0 +1,262 @@
+package arch
+
+import (
+	"math"
+	"slices"
+
+	"glossa/pkg/engine/transformer"
+)
+
+// ggufLlama is also Mistral: some of its files have a window. The converter permutes the rows
+// of queries and keys, which makes the pairs of the rotary embedding neighbours.
+var ggufLlama = ggufLike(func(f *family) {
+	f.adjust = func(c *config, s *transformer.Spec, _ *layout) {
+		setRotary(s, interleaved(ggufHeads(c, s)))
+		ggufWindows(c, s, sliding(true), 0)
+	}
+})
+
+var ggufQwen2 = ggufLike(func(f *family) {
+	f.tensors.decoder.qkv.bias = always
+	f.adjust = func(c *config, s *transformer.Spec, _ *layout) { setRotary(s, ggufHeads(c, s)) }
+})
+
+var ggufQwen3 = ggufLike(func(f *family) {
+	ggufQKNorm(f, transformer.QKNormHead)
+	f.adjust = func(c *config, s *transformer.Spec, _ *layout) { setRotary(s, ggufHeads(c, s)) }
+})
+
+// ggufPhi3: the converter keeps the tensors of queries, keys and values, and of gate and up.
+var ggufPhi3 = ggufLike(func(f *family) {
+	f.tensors.decoder.qkv = linear{names: "blk.%d.attn_qkv"}
+	f.tensors.decoder.gateUp = linear{names: "blk.%d.ffn_up"}
+	f.adjust = func(c *config, s *transformer.Spec, _ *layout) {
+		setRotary(s, ggufHeads(c, s))
+		ggufWindows(c, s, sliding(true), 0)
+	}
+})
+
+// ggufGemma: the converter has added 1 to the weights of norms.
+var ggufGemma = ggufLike(func(f *family) {
+	f.activation = text{"", "gelu_pytorch_tanh"}
+	f.adjust = func(c *config, s *transformer.Spec, _ *layout) {
+		gemmaHeads(c, s)
+		setRotary(s, ggufHeads(c, s))
+	}
+})
+
+// ggufGemma2: the scale of scores is not in the file; among the published models only that
+// of 27B is not by the width of a head.
+var ggufGemma2 = ggufLike(func(f *family) {
+	f.activation = text{"", "gelu_pytorch_tanh"}
+	ggufSandwich(f)
+	f.adjust = func(c *config, s *transformer.Spec, _ *layout) {
+		gemmaHeads(c, s)
+		setRotary(s, ggufHeads(c, s))
+		a := &s.Kinds[0].Attention
+		if len(s.Decoder) == 46 {
+			a.Scale = float32(1 / math.Sqrt(float64(s.Width)/float64(a.Heads)))
+		}
+		a.SoftCap = float32(c.number("attn_logit_softcapping", 50, 0, 1e9))
+		s.LogitSoftCap = float32(c.number("final_logit_softcapping", 30, 0, 1e9))
+		ggufWindows(c, s, func(layer int) string { return sliding(layer%2 == 0)(layer) }, 4096)
+	}
+})
+
+// ggufGemma3 has the scale of scores of 27B in the same way.
+var ggufGemma3 = ggufLike(func(f *family) {
+	f.activation = text{"", "gelu_pytorch_tanh"}
+	ggufSandwich(f)
+	ggufQKNorm(f, transformer.QKNormHead)
+	f.adjust = func(c *config, s *transformer.Spec, _ *layout) {
+		gemmaHeads(c, s)
+		full := ggufHeads(c, s)
+		a := &s.Kinds[0].Attention
+		window := plainRotary(c, full.Dims, "rope.freq_base_swa rope.local.freq_base", 10000)
+		if len(s.Decoder) == 62 {
+			a.Scale = float32(1 / math.Sqrt(float64(s.Width)/float64(a.Heads)))
+		}
+		s.LogitSoftCap = float32(c.number("final_logit_softcapping", 0, 0, 1e9))
+		types := ggufWindows(c, s, func(layer int) string { return sliding((layer+1)%6 != 0)(layer) }, 1024)
+		setTwoRotaries(c, s, types, full, window)
+	}
+})
+
+// ggufSmolLM3: every fourth layer has no rotary embedding; the file does not say it.
+var ggufSmolLM3 = ggufLike(func(f *family) {
+	f.adjust = func(c *config, s *transformer.Spec, _ *layout) {
+		r := interleaved(ggufHeads(c, s))
+		if *c.err != nil {
+			return
+		}
+		eachLayer(s, func(layer int, k *transformer.Kind) {
+			if (layer+1)%4 != 0 {
+				k.Attention.Rotary = addRotary(s, &r)
+			}
+		})
+	}
+})
+
+var ggufOLMo = ggufLike(func(f *family) {
+	f.eps = ggufEps
+	f.spec.Norm = transformer.PlainLayerNorm
+	f.adjust = func(c *config, s *transformer.Spec, _ *layout) { setRotary(s, interleaved(ggufHeads(c, s))) }
+})
+
+// ggufOLMo2 is also OLMo 3, if the file has windows.
+var ggufOLMo2 = ggufLike(func(f *family) {
+	f.kind.Attention.Norms, f.kind.FeedForward.Norms = transformer.PostNorm, transformer.PostNorm
+	ggufQKNorm(f, transformer.QKNormAll)
+	l := &f.tensors.decoder
+	l.attentionNorm, l.ffnNorm = "", ""
+	l.attentionPostNorm, l.ffnPostNorm = "blk.%d.post_attention_norm", "blk.%d.post_ffw_norm"
+	f.adjust = func(c *config, s *transformer.Spec, _ *layout) {
+		full := ggufHeads(c, s)
+		types := ggufWindows(c, s, func(layer int) string { return sliding((layer+1)%4 != 0)(layer) }, 0)
+		if c.integer("attention.sliding_window", 0, 0, maxContext) == 0 {
+			setRotary(s, full)
+			return
+		}
+		setTwoRotaries(c, s, types, full, plainRotary(c, full.Dims, "rope.freq_base_swa rope.freq_base", 10000))
+	}
+})
+
+// ggufGranite is also the dense Granite 4.
+var ggufGranite = ggufLike(func(f *family) {
+	f.fixed = ggufFixed
+	f.adjust = func(c *config, s *transformer.Spec, _ *layout) {
+		s.EmbedScale = float32(c.number("embedding_scale", 0, 0, 1e6))
+		s.ResidualScale = float32(c.number("residual_scale", 0, 0, 1e6))
+		if by := c.number("logit_scale", 0, 0, 1e6); by > 0 {
+			s.LogitScale = float32(1 / by)
+		}
+		r := interleaved(ggufHeads(c, s))
+		s.Kinds[0].Attention.Scale = float32(c.number("attention.scale", 0, 0, 1e6))
+		if c.integer("rope.dimension_count", r.Dims, 0, maxWidth) > 0 && c.number("rope.scaling.finetuned", 1, 0, 1) > 0 {
+			setRotary(s, r)
+		}
+	}
+})
+
+var ggufStableLM = ggufLike(func(f *family) {
+	f.eps = ggufEps
+	f.spec.Norm = transformer.LayerNorm
+	l := &f.tensors.decoder
+	l.qNorm, l.kNorm = "blk.%d.attn_q_norm", "blk.%d.attn_k_norm"
+	f.adjust = func(c *config, s *transformer.Spec, l *layout) {
+		setRotary(s, ggufHeads(c, s))
+		s.Kinds[0].Parallel = c.flag("use_parallel_residual", false)
+	}
+	f.detect = func(src *source, s *transformer.Spec, l *layout) {
+		k := &s.Kinds[0]
+		k.SharedNorm = k.Parallel && !src.has("blk.0.ffn_norm.weight")
+		if src.has(at(l.decoder.qNorm, 0) + ".weight") {
+			k.Attention.QKNorm = transformer.QKNormEachHead
+		}
+	}
+})
+
+var ggufFalcon = family{
+	vocab: ggufVocab, context: ggufContext, width: ggufWidth, decoder: ggufDecoder, eps: ggufEps, fixed: slices.Concat(ggufFixed, ggufFactors),
+	activation: text{"", "gelu"},
+	kind:       transformer.Kind{Parallel: true},
+	tensors:    ggufLayout(ggufLayers("blk.%d.attn_qkv", never)),
+	adjust:     func(c *config, s *transformer.Spec, _ *layout) { setRotary(s, ggufHeads(c, s)) },
+	// With two norms, attn_norm is that of the feed-forward block.
+	detect: func(src *source, s *transformer.Spec, l *layout) {
+		if s.Kinds[0].SharedNorm = !src.has("blk.0.attn_norm_2.weight"); !s.Kinds[0].SharedNorm {
+			l.decoder.attentionNorm, l.decoder.ffnNorm = "blk.%d.attn_norm_2", "blk.%d.attn_norm"
+		}
+	},
+}
+
+var ggufBLOOM = family{
+	vocab: ggufVocab, context: ggufContext, width: ggufWidth, decoder: ggufDecoder, eps: ggufEps,
+	fixed:      slices.Concat(ggufFixed, ggufFactors[1:]),
+	activation: text{"", "gelu_pytorch_tanh"},
+	spec:       transformer.Spec{EmbedNorm: true},
+	tensors:    ggufLayout(ggufLayers("blk.%d.attn_qkv", always)),
+	adjust: func(c *config, s *transformer.Spec, l *layout) {
+		l.embedNorm = "token_embd_norm"
+		a := &s.Kinds[0].Attention
+		a.Slopes = alibiSlopes(a.Heads)
+	},
+}
+
+// ggufLike returns a family with Llama's layers, changed by change.
+func ggufLike(change func(f *family)) family {
+	f := family{
+		vocab: ggufVocab, context: ggufContext, width: ggufWidth, decoder: ggufDecoder, fixed: slices.Concat(ggufFixed, ggufFactors),
+		activation: text{"", "silu"},
+		eps:        real{"attention.layer_norm_rms_epsilon", 1e-5},
+		spec:       transformer.Spec{Norm: transformer.RMSNorm},
+		kind:       transformer.Kind{FeedForward: transformer.FeedForward{Gated: true}},
+		tensors:    ggufLayout(ggufLayers("blk.%d.attn_q blk.%d.attn_k blk.%d.attn_v", stored)),
+		buffers:    []string{"blk.*.attn_rot_embd", "blk.*.attn_rot_embd.weight"},
+	}
+	change(&f)
+	return f
+}
+
+// ggufQKNorm gives a family norms of queries and keys.
+func ggufQKNorm(f *family, kind transformer.QKNorm) {
+	f.kind.Attention.QKNorm = kind
+	f.tensors.decoder.qNorm, f.tensors.decoder.kNorm = "blk.%d.attn_q_norm", "blk.%d.attn_k_norm"
+}
+
+// ggufSandwich gives a family norms after each branch too, and the caps that read them.
+func ggufSandwich(f *family) {
+	f.kind.Attention.Norms, f.kind.FeedForward.Norms = transformer.SandwichNorm, transformer.SandwichNorm
+	l := &f.tensors.decoder
+	l.attentionPostNorm, l.ffnPostNorm = "blk.%d.post_attention_norm", "blk.%d.post_ffw_norm"
+	f.fixed = slices.DeleteFunc(slices.Clone(f.fixed), func(v requiredValue) bool {
+		return v.name == "attn_logit_softcapping" || v.name == "final_logit_softcapping"
+	})
+}
+
+// ggufHeads reads the dimensions of heads, and their rotary embedding.
+func ggufHeads(c *config, s *transformer.Spec) transformer.Rotary {
+	a := &s.Kinds[0].Attention
+	a.KVHeads = c.integer("attention.head_count_kv", a.Heads, 1, maxHeads)
+	a.HeadDim = c.integer("attention.key_length", a.HeadDim, 1, maxWidth)
+	if v := c.integer("attention.value_length", a.HeadDim, 1, maxWidth); v != a.HeadDim {
+		c.reject("attention.value_length", "%d is not attention.key_length, %d", v, a.HeadDim)
+	}
+	return ggufRotary(c, a.HeadDim, "rope.freq_base", 10000)
+}
+
+func interleaved(r transformer.Rotary) transformer.Rotary {
+	r.Interleaved = true
+	return r
+}
+
+// ggufWindows reads the window and its layers: a list of booleans, the number of layers in a
+// period of which the last has none, or the family's own rule. It returns the types of layers.
+func ggufWindows(c *config, s *transformer.Spec, rule func(layer int) string, absent int) []string {
+	types := make([]string, len(s.Decoder))
+	for i := range types {
+		types[i] = rule(i)
+	}
+	const pattern = "attention.sliding_window_pattern"
+	if _, raw := c.find(pattern); raw != nil && raw[0] == '[' {
+		_, list, _ := read[[]bool](c, pattern, "list of booleans")
+		if len(list) < len(types) {
+			c.reject(pattern, "%d values of %d layers", len(list), len(types))
+			return types
+		}
+		for i := range types {
+			types[i] = sliding(list[i])(i)
+		}
+	} else if raw != nil {
+		every := c.integer(pattern, 1, 1, maxDepth)
+		for i := range types {
+			types[i] = sliding((i+1)%every != 0)(i)
+		}
+	}
+	size := c.integer("attention.sliding_window", absent, 0, maxContext)
+	if size == 0 {
+		return types
+	}
+	setWindows(c, s, types, field{"attention.sliding_window", size})
+	return types
+}

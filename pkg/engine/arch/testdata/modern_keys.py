@@ -1,0 +1,80 @@
+"""GGUF's keys of the decoders of modern.py, as llama.cpp's converter writes them."""
+
+import gguf
+import numpy as np
+
+MODERN = (
+    "qwen2", "qwen3", "mistral", "phi3", "gemma", "gemma2", "gemma3_text", "smollm3", "olmo", "olmo2", "olmo3", "granite",
+    "stablelm", "falcon", "bloom",
+)
+
+
+def add(writer, config):
+    writer.add_vocab_size(config.vocab_size)
+    ffn = getattr(config, "intermediate_size", None) or getattr(config, "ffn_hidden_size", None) or 4 * config.hidden_size
+    writer.add_feed_forward_length(ffn)
+    add_norm(writer, config)
+    if config.model_type == "bloom":
+        return
+    dim = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+    writer.add_head_count_kv(kv_heads(config))
+    if config.model_type != "falcon":
+        writer.add_key_length(dim)
+        writer.add_value_length(dim)
+    add_rope(writer, config, dim)
+    add_windows(writer, config)
+    if config.model_type == "granite":
+        writer.add_attention_scale(config.attention_multiplier)
+        writer.add_embedding_scale(config.embedding_multiplier)
+        writer.add_residual_scale(config.residual_multiplier)
+        writer.add_logit_scale(config.logits_scaling)
+    if config.model_type == "gemma2":
+        writer.add_attn_logit_softcapping(config.attn_logit_softcapping)
+        writer.add_final_logit_softcapping(config.final_logit_softcapping)
+    if config.model_type == "stablelm":
+        writer.add_parallel_residual(config.use_parallel_residual)
+
+
+def kv_heads(config):
+    if config.model_type != "falcon":
+        return config.num_key_value_heads
+    return config.num_kv_heads if config.new_decoder_architecture else 1
+
+
+def add_norm(writer, config):
+    for key in ("rms_norm_eps",):
+        if hasattr(config, key):
+            writer.add_layer_norm_rms_eps(getattr(config, key))
+            return
+    writer.add_layer_norm_eps(getattr(config, "layer_norm_epsilon", None) or getattr(config, "layer_norm_eps", 1e-5))
+
+
+def add_rope(writer, config, dim):
+    rope = config.rope_parameters
+    if "full_attention" in rope:
+        window, rope = rope["sliding_attention"], rope["full_attention"]
+        writer.add_rope_freq_base_swa(window["rope_theta"])
+    writer.add_rope_freq_base(rope["rope_theta"])
+    writer.add_rope_dimension_count(int(dim * rope.get("partial_rotary_factor", 1)))
+    if rope["rope_type"] == "linear":
+        writer.add_rope_scaling_type(gguf.RopeScalingType.LINEAR)
+        writer.add_rope_scaling_factor(rope["factor"])
+    if rope["rope_type"] == "yarn":
+        writer.add_rope_scaling_type(gguf.RopeScalingType.YARN)
+        writer.add_rope_scaling_factor(rope["factor"])
+        writer.add_rope_scaling_orig_ctx_len(rope["original_max_position_embeddings"])
+        if "beta_fast" in rope:
+            writer.add_rope_scaling_yarn_beta_fast(rope["beta_fast"])
+            writer.add_rope_scaling_yarn_beta_slow(rope["beta_slow"])
+    if rope["rope_type"] == "longrope":
+        original = config.original_max_position_embeddings
+        scale = config.max_position_embeddings / original
+        writer.add_rope_scaling_orig_ctx_len(original)
+        writer.add_rope_scaling_attn_factors(float(np.sqrt(1 + np.log(scale) / np.log(original))))
+
+
+def add_windows(writer, config):
+    if config.model_type in ("mistral", "phi3", "gemma2", "gemma3_text", "olmo3") and config.sliding_window:
+        writer.add_sliding_window(config.sliding_window)
+    if config.model_type == "olmo3":
+        writer.add_sliding_window_pattern([t == "sliding_attention" for t in config.layer_types])
