@@ -8,7 +8,7 @@ const (
 // those that let a text leave its form.
 func mutants() []mutant {
 	var all []mutant
-	for _, list := range [][]mutant{positions(), attention(), norms(), heads(), translation(), words(), costs(), rules(), spellings(), meanings(), held(), shares(), regions(), cloud(), uploads(), prefetches(), kinds(), requests(), documents()} {
+	for _, list := range [][]mutant{positions(), attention(), norms(), heads(), translation(), words(), costs(), rules(), spellings(), meanings(), held(), shares(), regions(), cloud(), uploads(), prefetches(), kinds(), requests(), documents(), decoders()} {
 		all = append(all, list...)
 	}
 	return all
@@ -22,10 +22,10 @@ func positions() []mutant {
 		{"fairseq: sines first, then cosines", transformer, "Model.addPosition", "x[i] += float32(sin); x[n+i] += float32(cos)", "x[i] += float32(cos); x[n+i] += float32(sin)", arch, goldens},
 		{"fairseq: embeddings are scaled", arch, "scaleEmbedding", "float64(s.Width)", "1", arch, goldens},
 		{"GPT-J: rotary pairs are neighbours", arch, "gptj", "Interleaved: true", "Interleaved: false", arch, goldens},
-		{"NeoX and Llama: rotary pairs are halves", arch, "rotary", "Dims: int(float64(dim) * factor)", "Interleaved: true, Dims: int(float64(dim) * factor)", arch, goldens},
+		{"NeoX and Llama: rotary pairs are halves", arch, "rope.readFrom", "Dims: int(float64(r.dim) * factor)", "Interleaved: true, Dims: int(float64(r.dim) * factor)", arch, goldens},
 		{"NeoX: a part of each head is turned", arch, "rope.readFrom", "int(float64(r.dim) * factor)", "r.dim", arch, goldens},
 		{"Llama 3: low frequencies are scaled", arch, "scaleLlama3", "v / float32(factor)", "v", arch, goldens},
-		{"Llama: linear scaling", arch, "rotary", "r.Frequencies[j] /= by", "r.Frequencies[j] /= min(by, 1)", arch, goldens},
+		{"Llama: linear scaling", arch, "rope.readFrom", "out.Frequencies[j] /= by", "out.Frequencies[j] /= min(by, 1)", arch, goldens},
 	}
 }
 
