@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -19,43 +18,12 @@ import (
 	"golang.org/x/term"
 )
 
-const chatUsage = "[MODEL] [--checkpoints DIR] [--temperature T] [--max-tokens N] [--seed N]"
-
 const chatHelp = `/reset       forget the conversation
 /model       list the models
 /model NAME  continue with another model
 /help        show this list
 /quit        leave, as Ctrl-D does; Ctrl-C stops an answer
 `
-
-// chat talks with a model of this process.
-func chat(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
-	f := flags("chat", chatUsage, stdout)
-	dir := f.String("checkpoints", "", "directory of training runs, in addition to the starters (GLOSSA_CHECKPOINTS)")
-	params := llm.Params{MaxTokens: f.Int("max-tokens", 200, "maximum tokens of an answer")}
-	temperature := f.Float64("temperature", 0.8, "sampling temperature; 0 always takes the most likely token")
-	seed := f.Int64("seed", 0, "the same seed gives the same answers; not set: random")
-	name, err := parseNamed(f, args)
-	switch {
-	case err != nil:
-		return err
-	case *params.MaxTokens < 1:
-		return fmt.Errorf("%w: --max-tokens %d: at least 1", errUsage, *params.MaxTokens)
-	case !(*temperature >= 0 && *temperature <= 2): // NaN too
-		return fmt.Errorf("%w: --temperature %v: from 0 to 2", errUsage, *temperature)
-	}
-	params.Temperature = temperature
-	f.Visit(func(set *flag.Flag) {
-		if set.Name == "seed" {
-			params.Seed = seed
-		}
-	})
-	a, err := open(*dir)
-	if err != nil {
-		return err
-	}
-	return chatWith(ctx, a.Models(), name, params, stdin, stdout, stderr)
-}
 
 // A conversation is a chat in a terminal or over a pipe. Answers go to out, all other
 // output to notes.

@@ -372,7 +372,7 @@ func TestChatCommand(t *testing.T) {
 		t.Errorf("one seed gave %q, then %q", first, second)
 	}
 	for _, bad := range [][]string{{"--temperature", "NaN"}, {"--temperature", "3"}, {"--max-tokens", "0"}, {"--seed", "x"}, {"a", "b"}} {
-		if _, notes, code := say(bad...); code != 2 || !strings.Contains(notes, "usage: glossa chat") {
+		if _, notes, code := say(bad...); code != 2 || !strings.Contains(notes, "Run 'glossa chat --help' for usage.") {
 			t.Errorf("%q: status %d, %q", bad, code, notes)
 		}
 	}

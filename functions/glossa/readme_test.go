@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -34,6 +35,10 @@ const readme = "../../README.md"
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == "glossa" {
 		main()
+	}
+	file := filepath.Join(os.TempDir(), "glossa-no-such-directory", "config.json")
+	if err := errors.Join(os.Setenv("XDG_CONFIG_HOME", file), os.Setenv("HOME", file)); err != nil {
+		panic(err)
 	}
 	os.Exit(m.Run())
 }

@@ -85,7 +85,7 @@ func Glossa() *Table {
 			"pkg/app": {Floor: 6, May: []string{"..."}, Environment: true, Outside: []string{"github.com/aws"}},
 
 			"functions/*":      function,
-			"functions/glossa": {Floor: 7, May: []string{"..."}, Outside: []string{"golang.org/x/term"}},
+			"functions/glossa": {Floor: 7, May: []string{"..."}, Environment: true, Outside: []string{"golang.org/x/term", "github.com/spf13", "github.com/lmittmann"}},
 			"infra":            {Floor: 7, May: []string{"infra/policy", "infra/stacks"}, Outside: aws},
 			"infra/plan":       {Floor: 7, May: []string{"pkg/app", "pkg/deployment", "pkg/httpx"}, Outside: []string{"github.com/aws/aws-sdk-go-v2/aws"}},
 			"infra/policy":     {Floor: 7, May: []string{"pkg/deployment", "infra/plan"}},
@@ -102,6 +102,7 @@ func Glossa() *Table {
 func (t *Table) guard() {
 	t.Guarded = []string{
 		"github.com/aws", "github.com/awslabs", "github.com/PaesslerAG", "github.com/prometheus", "github.com/getkin", "golang.org/x/term", "golang.org/x/crypto",
+		"github.com/spf13", "github.com/lmittmann",
 	}
 	// Packages that make the linker keep every method, and cgo.
 	t.Forbidden = []string{"net/rpc", "text/template", "html/template", "C"}
