@@ -75,6 +75,12 @@ func TestTrainIsResumed(t *testing.T) {
 	if !strings.HasPrefix(again.String(), "resuming after step 1\n") || !strings.Contains(again.String(), "step 5/5") {
 		t.Errorf("notes %q", &again)
 	}
+	again.Reset()
+	if err := command(t.Context(), nil, &out, &again, append(args, "--steps", "8")...); err != nil || !strings.HasPrefix(again.String(), "resuming after step 5\n") ||
+		!strings.Contains(again.String(), "step 8/8") {
+		t.Errorf("with more steps: %v, notes %q", err, &again)
+	}
+	args = append(args, "--steps", "8")
 	if err := command(t.Context(), nil, &out, &again, append(args, "--lr", "0.5")...); err == nil || !strings.Contains(err.Error(), "lr differs") {
 		t.Errorf("another learning rate in the same directory: %v", err)
 	}
