@@ -195,7 +195,8 @@ func (b *benchOptions) tablePrinter(w io.Writer) func(bench.Result) error {
 	return func(r bench.Result) error {
 		if !begun {
 			begun = true
-			fmt.Fprintf(w, "%s kernels, %s/%s, %d processors; medians of %d\n\n", b.config.Kernels.Name(), runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0), b.config.Repeat)
+			fmt.Fprintf(w, "%s kernels, %s/%s, %d processors; medians of %d\n", b.config.Kernels.Name(), runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0), b.config.Repeat)
+			fmt.Fprint(w, "limit: the time to read the weights once or to multiply them, whichever is longer, at the highest speeds seen here\n\n")
 			fmt.Fprintf(w, "%-20s %-6s %7s %5s  %-8s %10s  %8s  %s\n", "SHAPE", "QUANT", "THREADS", "BATCH", "PHASE", "TOKENS/S", "OF LIMIT", "MACHINE")
 		}
 		share, machine := "-", "-"

@@ -54,7 +54,7 @@ func TestBench(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(table), "\n")
-	if len(lines) != 6 || !strings.HasPrefix(lines[5], "from the file to the first token") || !strings.HasPrefix(lines[2], "SHAPE") || !strings.HasPrefix(lines[3], "alpha.gguf           q4_0         1     1  decode ") {
+	if len(lines) != 7 || !strings.HasPrefix(lines[1], "limit: ") || !strings.HasPrefix(lines[6], "from the file to the first token") || !strings.HasPrefix(lines[3], "SHAPE") || !strings.HasPrefix(lines[4], "alpha.gguf           q4_0         1     1  decode ") {
 		t.Errorf("the table is\n%s", table)
 	}
 }

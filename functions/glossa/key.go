@@ -58,7 +58,7 @@ func (p *program) keyCreateCommand() *cobra.Command {
 func (p *program) keyLimitCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "limit NAME", Short: "Limit the requests and tokens of a key", Args: positional(1, "NAME"),
-		Example: "  glossa key limit ci --requests 10/s --tokens-per-day 1000000 --accounts accounts.json",
+		Example: "  glossa key limit ci --requests 10/s --tokens-per-day 1000000",
 	}
 	source, limits := accountsFlags(c), limitFlags(c.Flags())
 	c.RunE = func(c *cobra.Command, args []string) error {

@@ -161,12 +161,12 @@ func (p *page) related(c *cobra.Command) {
 // body writes paragraphs; indented ones are literal.
 func (p *page) body(text string) {
 	for i, paragraph := range strings.Split(text, "\n\n") {
-		switch {
-		case strings.HasPrefix(paragraph, "  "):
+		if i > 0 {
+			p.macro("PP")
+		}
+		if strings.HasPrefix(paragraph, "  ") {
 			p.literal(paragraph)
 			continue
-		case i > 0:
-			p.macro("PP")
 		}
 		p.text(strings.ReplaceAll(paragraph, "\n", " "))
 	}
@@ -174,7 +174,6 @@ func (p *page) body(text string) {
 
 // literal writes lines that are not filled.
 func (p *page) literal(text string) {
-	p.macro("PP")
 	p.macro("nf")
 	p.macro("RS", "4")
 	for line := range strings.Lines(text) {

@@ -111,6 +111,9 @@ func (p *pullOptions) run(ctx context.Context, out, notes io.Writer) error {
 		return p.withHint(err)
 	}
 	files, err := s.Choose(p.include, p.exclude)
+	if unchosen, ok := errors.AsType[*hub.UnchosenError](err); ok {
+		return fmt.Errorf("%s: %s", p.repo, unchosen.Sentence(fmt.Sprintf("rerun with --include '%s'", unchosen.Files[0].Path)))
+	}
 	if err != nil {
 		return err
 	}

@@ -121,7 +121,10 @@ func unknownCommand(c *cobra.Command, name string) error {
 
 // didYouMean returns the known words that a misspelt one may stand for; "" if there is none.
 func didYouMean(word string, known []string) string {
-	near := &cobra.Command{SuggestionsMinimumDistance: 2} // the distance of cobra's own suggestions
+	near := &cobra.Command{SuggestionsMinimumDistance: 2} // mistakes, as in cobra's own suggestions
+	if len(word) < 4 {
+		near.SuggestionsMinimumDistance = 1
+	}
 	for _, name := range known {
 		near.AddCommand(&cobra.Command{Use: name, Run: func(*cobra.Command, []string) {}})
 	}

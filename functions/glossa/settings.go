@@ -41,10 +41,11 @@ func allSettings() []setting {
 		{"auth", "GLOSSA_AUTH", "true: glossa serve requires a key on all but the public routes"},
 		{"host", "GLOSSA_HOST", "address that glossa serve listens on"},
 		{"log-format", "GLOSSA_LOG_FORMAT", "auto, text or json: the form of log lines"},
+		{"open", "GLOSSA_OPEN", "true: glossa serve serves other machines without requiring a key"},
 		{"port", "GLOSSA_PORT", "port that glossa serve listens on"},
 	}
 	for _, v := range app.Variables() {
-		if strings.HasPrefix(v[0], "GLOSSA_") && !slices.Contains(functionsOnly(), v[0]) {
+		if strings.HasPrefix(v[0], "GLOSSA_") && !slices.Contains(functionsOnly(), v[0]) && v[0] != "GLOSSA_OPEN" {
 			list = append(list, setting{settingName(v[0]), v[0], v[1]})
 		}
 	}
