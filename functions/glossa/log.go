@@ -25,5 +25,5 @@ func newLog(w io.Writer, format string, level slog.Level) (*slog.Logger, error) 
 		return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level})), nil
 	}
 	colour := terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
-	return slog.New(tint.NewHandler(w, &tint.Options{Level: level, TimeFormat: "15:04:05", NoColor: !colour})), nil
+	return slog.New(tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: "15:04:05", NoColor: !colour})), nil
 }
