@@ -57,8 +57,8 @@ the highest ones count, those of the measurements themselves included.`,
 	f.IntVar(&b.config.Repeat, "repeat", 5, "measurements; the median is shown")
 	f.BoolVar(&b.json, "json", false, "print one JSON object per line")
 	f.StringVar(&b.save, "save", "", "write the weights of one shape, or of one MODEL of GPT-2's architecture, in one format to a GGUF `file`, and measure them")
-	complete(c, "shape", bench.Shapes()...)
-	complete(c, "quant", append(dtype.Options(), "stored")...)
+	completeWords(c, "shape", bench.Shapes()...)
+	completeWords(c, "quant", append(dtype.Options(), "stored")...)
 	c.RunE = func(c *cobra.Command, args []string) (err error) {
 		if b.model = first(args); b.model != "" {
 			*quants = cmp.Or(*quants, "stored")

@@ -66,8 +66,8 @@ func (p *program) completeModels(c *cobra.Command, args []string, _ string) ([]s
 	return slices.Compact(names), cobra.ShellCompDirectiveNoFileComp
 }
 
-// complete makes a flag complete fixed words.
-func complete(c *cobra.Command, flag string, words ...string) {
+// completeWords makes a flag complete fixed words.
+func completeWords(c *cobra.Command, flag string, words ...string) {
 	if err := c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic(fmt.Sprintf("%s: %v", c.Name(), err)) // the flag does not exist
 	}

@@ -43,7 +43,7 @@ func (p *program) keyCreateCommand() *cobra.Command {
 	role := c.Flags().String("role", "", strings.Join(roles()[:3], ", ")+" or "+roles()[3])
 	life := lifetime(365 * day)
 	c.Flags().Var(&life, "expires", "`time` until the key expires, such as 90d or 12h, or never")
-	complete(c, "role", roles()...)
+	completeWords(c, "role", roles()...)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		store, err := source.store(p)
 		if err != nil {

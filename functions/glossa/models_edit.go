@@ -35,7 +35,7 @@ Amazon SageMaker by its --name, --family and --type.`,
 	noStreaming := f.Bool("no-streaming", false, "do not stream the model's answers, even if its record describes streaming")
 	withRecord := f.Bool("with-record", false, "if the table has no record for the model, write the built-in one")
 	tableFlag(f, &table)
-	complete(c, "family", catalog.Bedrock, catalog.SageMaker)
+	completeWords(c, "family", catalog.Bedrock, catalog.SageMaker)
 	c.RunE = func(c *cobra.Command, files []string) error {
 		row.Streaming = !*noStreaming
 		if (len(files) > 0) == (row.Name != "") {

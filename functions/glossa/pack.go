@@ -46,7 +46,7 @@ file that loads without conversion.
 	}
 	c.Flags().StringVarP(&o.file, "output", "o", "", "`file` to write; an existing packed model is replaced (default SOURCE's name and the format)")
 	c.Flags().StringVar(&o.quant, "quant", publish.DefaultQuant, "`format` of the weights: "+strings.Join(packFormats, ", "))
-	complete(c, "quant", packFormats...)
+	completeWords(c, "quant", packFormats...)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		o.source = args[0]
 		if err := o.complete(); err != nil {

@@ -47,7 +47,7 @@ A packed model is stored as it is.`,
 	f.StringVar(&o.quant, "quant", "", "`format` of the weights: "+strings.Join(packFormats, ", ")+" (default "+publish.DefaultQuant+")")
 	f.BoolVar(&o.upload.New, "new", false, "fail if a model of this name exists")
 	withVariables(f, "checkpoints")
-	complete(c, "quant", packFormats...)
+	completeWords(c, "quant", packFormats...)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		cfg, err := p.environment()
 		if err != nil {

@@ -79,9 +79,9 @@ the file of settings, see glossa config.`,
 	}
 	o := &serveOptions{}
 	o.flags(c.Flags())
-	complete(c, "quant", catalog.Quants()...)
-	complete(c, "log-level", "debug", "info", "warn", "error")
-	complete(c, "log-format", logFormats()...)
+	completeWords(c, "quant", catalog.Quants()...)
+	completeWords(c, "log-level", "debug", "info", "warn", "error")
+	completeWords(c, "log-format", logFormats()...)
 	completeDirectory(c, "checkpoints")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if err := p.settings.fill(c.Flags(), serveSettings(c.Flags())); err != nil {

@@ -46,7 +46,7 @@ has no optimiser state: its optimiser starts anew, with another warm-up.`,
 	f.Float64Var(&c.LR, "lr", 1e-3, "peak learning rate")
 	f.Uint64Var(&c.Seed, "seed", 1, "the same seed gives the same losses")
 	f.Float64Var(&c.ValFraction, "val", 0.05, "`share` of the text, from its end, that is held out for validation")
-	complete(cmd, "tokenizer", "bpe", "char", "word")
+	completeWords(cmd, "tokenizer", "bpe", "char", "word")
 	completeDirectory(cmd, "out")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if *text == "" || *out == "" {

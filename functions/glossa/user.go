@@ -40,7 +40,7 @@ the standard input.`,
 	}
 	source := accountsFlags(c)
 	role := c.Flags().String("role", "", strings.Join(roles()[:3], ", ")+" or "+roles()[3])
-	complete(c, "role", roles()...)
+	completeWords(c, "role", roles()...)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		store, err := source.store(p)
 		if err != nil {
