@@ -35,15 +35,19 @@ func functionsOnly() []string {
 	return []string{"GLOSSA_STREAM_REST", "GLOSSA_STREAM_URL", "GLOSSA_LISTEN", "GLOSSA_BASE_PATH"}
 }
 
+// commandSettings returns the settings of which functions know nothing.
+func commandSettings() []setting {
+	return []setting{
+		{"auth", "GLOSSA_AUTH", "true: glossa serve requires a key on all but the public routes"},
+		{"host", "GLOSSA_HOST", "address that glossa serve listens on; default localhost"},
+		{"log-format", "GLOSSA_LOG_FORMAT", "form of the log lines of glossa serve: auto, text or json"},
+		{"port", "GLOSSA_PORT", "port that glossa serve listens on; default 8080"},
+	}
+}
+
 // allSettings returns the settings of the command in the order of their names.
 func allSettings() []setting {
-	list := []setting{
-		{"auth", "GLOSSA_AUTH", "true: glossa serve requires a key on all but the public routes"},
-		{"host", "GLOSSA_HOST", "address that glossa serve listens on"},
-		{"log-format", "GLOSSA_LOG_FORMAT", "auto, text or json: the form of log lines"},
-		{"open", "GLOSSA_OPEN", "true: glossa serve serves other machines without requiring a key"},
-		{"port", "GLOSSA_PORT", "port that glossa serve listens on"},
-	}
+	list := append(commandSettings(), setting{"open", "GLOSSA_OPEN", "true: glossa serve serves other machines without requiring a key"})
 	for _, v := range app.Variables() {
 		if strings.HasPrefix(v[0], "GLOSSA_") && !slices.Contains(functionsOnly(), v[0]) && v[0] != "GLOSSA_OPEN" {
 			list = append(list, setting{settingName(v[0]), v[0], v[1]})
