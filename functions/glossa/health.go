@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -17,11 +18,17 @@ func (p *program) healthCommand() *cobra.Command {
 		Long:    "Check that a server answers. The exit status is 0 if it is healthy and 1\notherwise, as the health checks of containers expect.",
 		Example: "  glossa health\n  glossa health --url http://127.0.0.1:9000 --timeout 5s",
 	}
-	url := c.Flags().String("url", "http://127.0.0.1:8080", "base `URL` of the server")
+	url := c.Flags().String("url", "", "base `URL` of the server (default http://127.0.0.1 with the port of the settings)")
 	timeout := c.Flags().Duration("timeout", 2*time.Second, "longest `time` to wait for the answer, such as 30s")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if *timeout <= 0 {
 			return usagef("--timeout: %v must be positive", *timeout)
+		}
+		if *url == "" {
+			if err := p.settings.load(); err != nil {
+				return err
+			}
+			*url = "http://127.0.0.1:" + cmp.Or(p.settings.get("GLOSSA_PORT"), "8080")
 		}
 		ctx, cancel := context.WithTimeout(c.Context(), *timeout)
 		defer cancel()

@@ -172,3 +172,18 @@ func TestListingsJSON(t *testing.T) {
 		}
 	}
 }
+
+// No file makes the parser panic, and what it accepts are known settings.
+func FuzzSettings(f *testing.F) {
+	for _, text := range []string{`{}`, `{"port": 1}`, `{"hosts": ["a", "b"], "auth": true}`, `{"keys": null}`, `[`, `{"port": 1e999}`} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		values, err := parseSettings(text)
+		for variable := range values {
+			if err != nil || !strings.HasPrefix(variable, "GLOSSA_") {
+				t.Errorf("%s, %v", variable, err)
+			}
+		}
+	})
+}
