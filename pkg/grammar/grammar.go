@@ -58,6 +58,11 @@ func Schema(raw []byte, l Limits) (*Grammar, error) {
 // GBNF compiles a grammar as [Compiler.GBNF] does.
 func GBNF(source string) (*Grammar, error) { return NewCompiler(context.Background()).GBNF(source) }
 
+// Regexp compiles a regular expression as [Compiler.Regexp] does.
+func Regexp(source string) (*Grammar, error) {
+	return NewCompiler(context.Background()).Regexp(source)
+}
+
 // maxQuoted bounds the quotations of a schema or a grammar in errors, such as names and
 // references, in bytes.
 const maxQuoted = 300
