@@ -89,7 +89,7 @@ func ExampleFixed() {
 	for _, name := range []string{"", "best", "huge"} {
 		m, err := models.Open(context.Background(), name)
 		if err != nil {
-			fmt.Println(err)
+			fmt.Printf("%q is %s\n", name, llm.AsError(err).Code)
 			continue
 		}
 		fmt.Printf("%q is %s\n", name, m.Name)
@@ -97,5 +97,5 @@ func ExampleFixed() {
 	// Output:
 	// "" is small
 	// "best" is large
-	// no model "huge"
+	// "huge" is not_found
 }
