@@ -36,6 +36,9 @@ func OpenAny(fsys fs.FS, name string) (*Model, error) {
 // or run directory, or a GGUF file, a packed model or a checkpoint.
 func OpenPath(name string) (*Model, error) {
 	full, err := filepath.Abs(name)
+	if err == nil {
+		_, err = os.Stat(full)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -20,19 +20,29 @@ const root = "../../.."
 // An outside is a module that requires this one.
 type outside struct{ dir string }
 
+// module returns the name of this module and the rest of its go.mod.
+func module(t *testing.T) (name, rest string) {
+	t.Helper()
+	file, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, rest, _ := strings.Cut(string(file), "\n")
+	name, ok := strings.CutPrefix(first, "module ")
+	if !ok {
+		t.Fatalf("go.mod begins with %q", first)
+	}
+	return name, rest
+}
+
 // newOutside makes a module with the same dependencies as this one, so that the go command
 // needs no network.
 func newOutside(t *testing.T) outside {
 	t.Helper()
-	ours, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	name, rest := module(t)
+	full, err := filepath.Abs(root)
 	if err != nil {
 		t.Fatal(err)
-	}
-	first, rest, _ := strings.Cut(string(ours), "\n")
-	name, ok := strings.CutPrefix(first, "module ")
-	full, err := filepath.Abs(root)
-	if err != nil || !ok {
-		t.Fatalf("go.mod begins with %q: %v", first, err)
 	}
 	sums, err := os.ReadFile(filepath.Join(root, "go.sum"))
 	if err != nil {
