@@ -1,6 +1,7 @@
 package grammar_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log"
@@ -118,4 +119,26 @@ func ExampleMatcher_Forced() {
 	fmt.Println(constraint.Start().Forced())
 	// Output:
 	// {"answer":
+}
+
+// An answer may be text or calls of functions, whose arguments follow their schemas.
+func ExampleCompiler_Calls() {
+	syntax := grammar.CallSyntax{
+		Mark: "<call>", Open: `<call>{"name": "`, Arguments: `", "arguments": `, Close: "}</call>", Between: "\n",
+	}
+	tools := []grammar.Tool{{
+		Name:       "weather",
+		Parameters: []byte(`{"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}`),
+	}}
+	g, err := grammar.NewCompiler(context.Background()).Calls(syntax, tools, false, false, grammar.Generating())
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(g.Match("It is sunny."))
+	fmt.Println(g.Match(`<call>{"name": "weather", "arguments": {"city":"Oslo"}}</call>`))
+	fmt.Println(g.Match(`<call>{"name": "weather", "arguments": {}}</call>`))
+	// Output:
+	// true
+	// true
+	// false
 }

@@ -6,6 +6,7 @@ import (
 	"log"
 
 	"glossa/pkg/engine/sampler"
+	"glossa/pkg/grammar"
 )
 
 // A sampler with a seed always makes the same choices.
@@ -29,15 +30,26 @@ func Example() {
 	// [2 3 1 1 3 1]
 }
 
-// A mask holds one bit for each token. Those of package grammar fit.
+// The masks of package grammar restrict the choice to a format.
 func ExampleSampler_SampleMasked() {
-	s, err := sampler.New(sampler.Config{}, 4)
+	g, err := grammar.Regexp("yes|no")
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(s.SampleMasked([]float32{1, 3, 2, 2.5}, 0, &sampler.Mask{Bits: []uint64{0b0101}, Count: 2}))
+	tokens := []string{"maybe", "no", "yes", "n"}
+	constraint, err := g.Bind(grammar.NewVocabulary(tokens))
+	if err != nil {
+		log.Fatal(err)
+	}
+	s, err := sampler.New(sampler.Config{}, len(tokens))
+	if err != nil {
+		log.Fatal(err)
+	}
+	mask := constraint.Start().Mask(1)
+	id := s.SampleMasked([]float32{9, 1, 2, 8}, 0, &sampler.Mask{Bits: mask.Bits, Count: mask.Count})
+	fmt.Println(tokens[id])
 	// Output:
-	// 2
+	// yes
 }
 
 // New rejects a parameter by its name.
