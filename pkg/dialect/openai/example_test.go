@@ -15,18 +15,26 @@ import (
 	"glossa/pkg/llm"
 )
 
+// open opens the model at a path.
+func open(path, name string) (llm.Model, error) {
+	model, err := arch.OpenPath(path)
+	if err != nil {
+		return llm.Model{}, err
+	}
+	e, err := engine.New(model, engine.Config{Name: name})
+	if err != nil {
+		return llm.Model{}, err
+	}
+	return llm.Model{ModelInfo: e.Info(), Backend: e}, nil
+}
+
 // This program serves a model of its own process to the clients of OpenAI.
 func Example() {
-	model, err := arch.OpenPath("../../starter/runs/novels")
+	model, err := open("../../starter/runs/novels", "novels")
 	if err != nil {
 		log.Fatal(err)
 	}
-	e, err := engine.New(model, engine.Config{Name: "novels"})
-	if err != nil {
-		log.Fatal(err)
-	}
-	models := llm.Fixed{{ModelInfo: e.Info(), Backend: e}}
-	mux := httpx.Mux{Routes: openai.Routes(openai.Config{Models: models})}
+	mux := httpx.Mux{Routes: openai.Routes(openai.Config{Models: llm.Fixed{model}})}
 	server := httptest.NewServer(mux.Handler()) // in a server: http.ListenAndServe(address, mux.Handler())
 	defer server.Close()
 
