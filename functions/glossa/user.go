@@ -16,6 +16,7 @@ import (
 	"golang.org/x/term"
 
 	"glossa/pkg/account"
+	"glossa/pkg/terminal"
 )
 
 const userUsage = `add NAME --role R
@@ -144,8 +145,8 @@ func parseVerb(f *flag.FlagSet, args []string) (name, verb string, err error) {
 // readPassword reads a password twice from a terminal without echo, or the first line of
 // any other input.
 func readPassword(ctx context.Context, in io.Reader, notes io.Writer) (string, error) {
-	if !isTerminal(in) {
-		line, err := bufio.NewReader(io.LimitReader(in, maxLine)).ReadString('\n')
+	if !terminal.Is(in) {
+		line, err := bufio.NewReader(io.LimitReader(in, terminal.MaxLine)).ReadString('\n')
 		if err != nil && !errors.Is(err, io.EOF) {
 			return "", fmt.Errorf("reading the password: %w", err)
 		}
