@@ -4,6 +4,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/reeflective/readline"
 	"github.com/reeflective/readline/inputrc"
 )
 
@@ -42,9 +43,18 @@ var extraKeys = []struct{ keys, action string }{
 
 // bind binds the extra keys, and completes the editor's handling of Unicode.
 func (e *Editor) bind() {
-	insert := e.shell.Keymap.Commands()["self-insert"]
+	insert, abort := e.shell.Keymap.Commands()["self-insert"], e.shell.Keymap.Commands()["abort"]
 	e.shell.Keymap.Register(map[string]func(){
 		"insert-newline": func() { e.shell.Cursor().InsertAt('\n') },
+		// The editor's own command is lost if another key follows at once.
+		"abort": func() {
+			if e.shell.Keymap.Local() != "" {
+				abort() // of a search or a menu
+				return
+			}
+			e.shell.Display.AcceptLine()
+			e.shell.History.Accept(false, false, readline.ErrInterrupt)
+		},
 		// The editor's own command inserts the first rune of a character only.
 		"self-insert": func() {
 			keys := append([]rune(nil), e.shell.Keys.Caller()...)
