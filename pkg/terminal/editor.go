@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 
 	"github.com/reeflective/readline"
 	"golang.org/x/term"
@@ -34,10 +35,16 @@ type Editor struct {
 	prompt string
 	before *term.State // of the terminal
 	out    io.Writer
+
+	mu     sync.Mutex // held while the shell switches the terminal to its own mode
+	held   bool       // by the goroutine of Line
+	closed bool
 }
 
 // pasting makes a terminal mark pasted text, so that its line feeds do not end a line.
 const pasting, notPasting = "\x1b[?2004h", "\x1b[?2004l"
+
+const showCursor = "\x1b[?25h" // the editor hides it while it draws
 
 // Open takes over the terminal until [Editor.Close]. An error of the history comes with an
 // editor that works without.
@@ -67,7 +74,10 @@ func (e *Editor) configure(cfg Config) {
 		e.shell.Config.Vars[name] = value
 	}
 	e.bind()
-	e.shell.Prompt.Primary(func() string { return e.prompt })
+	e.shell.Prompt.Primary(func() string {
+		e.started() // the shell shows its prompt after it has switched
+		return e.prompt
+	})
 	e.shell.Prompt.Secondary(func() string { return "" })
 	e.shell.PasteTransformer = Clean
 	e.shell.AcceptMultiline = e.complete
@@ -105,8 +115,14 @@ func (e *Editor) complete(line []rune) bool {
 // Line reads a line, or several that belong together. It returns [ErrInterrupt] for Ctrl-C
 // and [io.EOF] for Ctrl-D on an empty line.
 func (e *Editor) Line(prompt string) (string, error) {
-	e.prompt = prompt
+	e.mu.Lock()
+	if e.closed {
+		e.mu.Unlock()
+		return "", io.EOF
+	}
+	e.held, e.prompt = true, prompt
 	text, err := e.shell.Readline()
+	e.started()
 	io.WriteString(e.out, pasting) // the editor has switched it off
 	switch {
 	case errors.Is(err, readline.ErrInterrupt):
@@ -117,8 +133,19 @@ func (e *Editor) Line(prompt string) (string, error) {
 	return unfence(text), nil
 }
 
-// Close returns the terminal as it was.
+// started lets [Editor.Close] go on.
+func (e *Editor) started() {
+	if e.held {
+		e.held = false
+		e.mu.Unlock()
+	}
+}
+
+// Close returns the terminal as it was, also while a line is read.
 func (e *Editor) Close() error {
-	io.WriteString(e.out, notPasting)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.closed = true
+	io.WriteString(e.out, notPasting+showCursor)
 	return term.Restore(int(os.Stdin.Fd()), e.before)
 }
