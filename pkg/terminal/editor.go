@@ -18,7 +18,6 @@ var ErrInterrupt = errors.New("interrupted")
 // A Completion is a text that can replace the word before the cursor.
 type Completion struct {
 	Text, Description string
-	Open              bool // more of the word may follow, as after a directory
 }
 
 // Config configures an [Editor].
