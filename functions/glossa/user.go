@@ -16,6 +16,7 @@ import (
 	"golang.org/x/term"
 
 	"glossa/pkg/account"
+	"glossa/pkg/terminal"
 )
 
 // userCommand returns glossa user.
@@ -187,8 +188,8 @@ func withHint(err error) error {
 // readPassword reads a password twice from a terminal without echo, or the first line of
 // any other input.
 func readPassword(ctx context.Context, in io.Reader, notes io.Writer) (string, error) {
-	if !isTerminal(in) {
-		line, err := bufio.NewReader(io.LimitReader(in, maxLine)).ReadString('\n')
+	if !terminal.Is(in) {
+		line, err := bufio.NewReader(io.LimitReader(in, terminal.MaxLine)).ReadString('\n')
 		if err != nil && !errors.Is(err, io.EOF) {
 			return "", fmt.Errorf("reading the password: %w", err)
 		}

@@ -7,7 +7,7 @@ func Glossa() *Table {
 	dialect := Layer{Floor: 4, May: []string{"pkg/llm", "pkg/wire", "pkg/httpx", "pkg/chat"}}
 	aws := []string{"github.com/aws"}
 	function := Layer{Floor: 7, May: []string{"pkg/app"}, Never: []string{
-		"pkg/starter", "pkg/starter/*", "pkg/train", "pkg/meter/prom", "pkg/cloud", "pkg/llm/llmtest", "pkg/table/tabletest",
+		"pkg/starter", "pkg/starter/*", "pkg/train", "pkg/meter/prom", "pkg/cloud", "pkg/terminal", "pkg/repl", "pkg/llm/llmtest", "pkg/table/tabletest",
 		"pkg/bucket/buckettest", "pkg/engine/checkpoint/checkpointtest", "pkg/tokenizer/internal/tokenizertest", "pkg/tokenizer/internal/gguftest",
 		"pkg/engine/transformer/transformertest",
 	}}
@@ -36,6 +36,7 @@ func Glossa() *Table {
 			"pkg/starter":         {Floor: 0},
 			"pkg/starter/*":       {Floor: 0},
 			"pkg/internal/layers": {Floor: 0},
+			"pkg/terminal":        {Floor: 0, Outside: []string{"github.com/reeflective", "github.com/rivo", "golang.org/x/term"}},
 			"schemas":             {Floor: 0},
 
 			"pkg/engine/sampler":     {Floor: 1, May: []string{"pkg/engine/kernel"}},
@@ -44,6 +45,7 @@ func Glossa() *Table {
 				"pkg/engine/dtype", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/grammar",
 				"pkg/tokenizer", "pkg/tokenizer/kinds", "pkg/tokenizer/gguf",
 			}},
+			"pkg/repl":  {Floor: 1, May: []string{"pkg/llm", "pkg/terminal"}},
 			"pkg/wire":  {Floor: 1, May: []string{"pkg/llm"}},
 			"pkg/httpx": {Floor: 1, May: []string{"pkg/llm", "pkg/wire", "pkg/fair"}}, "pkg/intercept": {Floor: 1, May: []string{"pkg/llm"}},
 
@@ -109,6 +111,7 @@ func (t *Table) guard() {
 	t.Exclusive = map[string][]string{
 		"pkg/starter": {"functions/glossa"}, "pkg/starter/*": {"functions/glossa", "pkg/starter", "pkg/starter/*"},
 		"pkg/meter/prom": {"functions/glossa"}, "pkg/cloud": {"functions/glossa"},
+		"pkg/terminal": {"functions/glossa", "pkg/repl"}, "pkg/repl": {"functions/glossa"},
 		"pkg/llm/llmtest": {"pkg/backend/backendtest"}, "pkg/table/tabletest": {}, "pkg/bucket/buckettest": {}, "pkg/backend/backendtest": {},
 		"pkg/engine/checkpoint/checkpointtest": {}, "pkg/engine/transformer/transformertest": {}, "pkg/host/runtimeapi": {}, "pkg/backend/awsrest/sigv4test": {"pkg/bucket/buckettest"},
 		"pkg/tokenizer/internal/tokenizertest": {"pkg/tokenizer/internal/gguftest"}, "pkg/tokenizer/internal/gguftest": {},
