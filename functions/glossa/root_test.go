@@ -33,7 +33,7 @@ func TestMistakes(t *testing.T) {
 		"serve --workers 0":       `glossa serve: --workers: 0 must be a positive integer`,
 		"health --timeout 3":      `glossa health: --timeout: "3" must be a duration with a unit, such as 30s or 5m`,
 		"health --timeout 0s":     `glossa health: --timeout: 0s must be positive`,
-		"chat --temperature warm": `glossa chat: --temperature: "warm" must be a number`,
+		"train --lr warm":         `glossa train: --lr: "warm" must be a number`,
 		"corpus abc --seed -1":    `glossa corpus: --seed: "-1" must be an integer and not negative`,
 		"version now":             `glossa version: unexpected argument "now"`,
 		"completion tcsh":         `glossa completion: unknown shell "tcsh": must be bash, zsh, fish, powershell`,
