@@ -12,7 +12,6 @@ func Glossa() *Table {
 		"pkg/engine/transformer/transformertest",
 	}}
 	t := &Table{
-		Module: "glossa",
 		Rows: map[string]Layer{
 			"pkg/llm":                              {Floor: 0},
 			"pkg/fair":                             {Floor: 0},
