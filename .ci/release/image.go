@@ -99,6 +99,9 @@ func (r *release) oneImage(ctx context.Context, out layout, arch string) (none d
 		return none, err
 	}
 	dir := filepath.Join(r.source, "dist", "oci", arch)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return none, err
+	}
 	_, err = command(ctx, r.source, nil, "buildah", "push", "--quiet", "--format=v2s2", name, "dir:"+dir)
 	if _, untagged := command(ctx, r.source, nil, "buildah", "rmi", name); err == nil {
 		err = untagged
