@@ -19,8 +19,7 @@ const usage = `release stamp            print the version of the functions
 release notes VERSION    print the version's section of CHANGELOG.md
 release cut VERSION      turn CHANGELOG.md's section Unreleased into the version's
 release build VERSION    build the release into -out
-release check            build the current commit twice and compare the bytes
-`
+release check            build the current commit twice and compare the bytes`
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
