@@ -205,7 +205,7 @@ func (a *App) Routes(families ...string) []httpx.Route {
 		routes = append(routes, a.meter.Routes()...)
 	}
 	routes = append(routes, a.budgets.Routes()...)
-	routes = append(routes, httpx.Route{
+	routes = append(routes, versionRoute(), httpx.Route{
 		Method: http.MethodGet, Pattern: "/health", Permission: httpx.Public, Doc: healthDoc, Handle: health,
 	})
 	return append(routes, a.description(routes, func() []httpx.Route { return a.Routes() }))

@@ -45,6 +45,7 @@ func addTranslator(t testing.TB, a *App) {
 func calls(t testing.TB) []call {
 	return slices.Concat([]call{
 		{"GET", "/health", "", "", "", 200},
+		{"GET", "/api/version", "", "", "", 200},
 		{"GET", "/openapi.json", "", account.Monitor, "", 200},
 		{"GET", "/metrics", "", account.Monitor, "", 200},
 		{"GET", "/usage", "", account.Monitor, "", 200},

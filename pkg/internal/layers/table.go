@@ -12,7 +12,6 @@ func Glossa() *Table {
 		"pkg/engine/transformer/transformertest",
 	}}
 	t := &Table{
-		Module: "glossa",
 		Rows: map[string]Layer{
 			"pkg/llm":                              {Floor: 0},
 			"pkg/fair":                             {Floor: 0},
@@ -32,7 +31,7 @@ func Glossa() *Table {
 			"pkg/table/tabletest":                  {Floor: 0, May: []string{"pkg/table"}, Outside: aws},
 			"pkg/bucket":                           {Floor: 0, May: []string{"pkg/arn", "pkg/partition"}, Outside: aws},
 			"pkg/bucket/buckettest":                {Floor: 0, May: []string{"pkg/backend/awsrest/sigv4test"}}, "pkg/backend/awsrest/sigv4test": {Floor: 0},
-			"pkg/hub":             {Floor: 0},
+			"pkg/hub":             {Floor: 0, May: []string{"pkg/version"}},
 			"pkg/starter":         {Floor: 0},
 			"pkg/starter/*":       {Floor: 0},
 			"pkg/internal/layers": {Floor: 0},
@@ -58,13 +57,13 @@ func Glossa() *Table {
 			"pkg/schema":       {Floor: 2, May: []string{"pkg/llm"}, Outside: []string{"github.com/PaesslerAG"}},
 			"pkg/account":      {Floor: 2, May: []string{"pkg/llm", "pkg/httpx", "pkg/table"}, Outside: []string{"golang.org/x/crypto"}},
 			"pkg/meter":        {Floor: 2, May: []string{"pkg/llm", "pkg/httpx", "pkg/intercept"}},
-			"pkg/meter/prom":   {Floor: 2, May: []string{"pkg/llm", "pkg/httpx"}, Outside: []string{"github.com/prometheus"}},
+			"pkg/meter/prom":   {Floor: 2, May: []string{"pkg/llm", "pkg/httpx", "pkg/version"}, Outside: []string{"github.com/prometheus"}},
 			"pkg/meter/emf":    {Floor: 2, May: []string{"pkg/llm", "pkg/httpx"}},
 			"pkg/meter/budget": {Floor: 3, May: []string{"pkg/llm", "pkg/wire", "pkg/httpx", "pkg/intercept", "pkg/account", "pkg/table"}},
 			"pkg/resilience":   {Floor: 3, May: []string{"pkg/llm", "pkg/httpx", "pkg/intercept"}},
 
 			"pkg/arn": {Floor: 0}, "pkg/partition": {Floor: 0},
-			"pkg/backend/awsrest":     {Floor: 0, May: []string{"pkg/arn", "pkg/partition"}, Outside: aws},
+			"pkg/backend/awsrest":     {Floor: 0, May: []string{"pkg/arn", "pkg/partition", "pkg/version"}, Outside: aws},
 			"pkg/backend/*":           {Floor: 3, May: []string{"pkg/llm", "pkg/backend/remote", "pkg/backend/awsrest"}},
 			"pkg/backend/remote":      {Floor: 3, May: []string{"pkg/llm", "pkg/schema", "pkg/chat", "pkg/backend/awsrest"}},
 			"pkg/backend/backendtest": {Floor: 3, May: []string{"pkg/llm", "pkg/llm/llmtest", "pkg/schema", "pkg/backend/remote", "schemas"}, Outside: aws},
