@@ -2,7 +2,7 @@
 // The dialog that sends a request to this server and shows the answer as it comes.
 import { button, clear, copyButton, el, field } from '../dom.js'
 import { pretty } from '../snippets.js'
-import { endpoint, stand } from './operation.js'
+import { endpoint, given } from './operation.js'
 import { colour } from './panel.js'
 import { languages } from './samples.js'
 
@@ -77,7 +77,7 @@ export class Attempt {
     this.title.textContent = op.summary
     clear(this.place).append(endpoint(op))
     this.key.value = this.api.key
-    this.keyField.hidden = op.key === 'none'
+    this.keyField.hidden = op.key !== 'required' && !(op.key === 'optional' && this.api.key)
     this.#inputs = op.parameters.filter((p) => p.status !== 'not supported').map((p) => this.#input(p))
     clear(this.inputs).append(...this.#inputs.map(({ name, input }) => {
       const p = op.parameters.find((q) => q.name === name)
@@ -110,7 +110,7 @@ export class Attempt {
 
   /** @param {Operation['parameters'][number]} p */
   #input(p) {
-    const value = p.example ?? (p.required ? stand(p) : '')
+    const value = given(p) ?? ''
     const input = p.values.length > 1
       ? el('select', { value: String(value) }, p.required ? null : el('option', { value: '', text: '' }), p.values.map((v) => el('option', { text: JSON.parse(v) })))
       : el('input', { type: /integer|number/.test(p.type) ? 'number' : 'text', step: p.type === 'integer' ? 1 : 'any', value: String(value), autocomplete: 'off', spellcheck: 'false' })

@@ -1,7 +1,7 @@
 // @ts-check
 // The list of operations, and the search in them.
 import { clear, el } from '../dom.js'
-import { search } from './document.js'
+import { entries, search } from './document.js'
 import { method } from './operation.js'
 
 /** @typedef {import('./document.js').Reference} Reference */
@@ -16,8 +16,8 @@ export class Contents {
     this.said = el('p', { class: 'found', role: 'status', 'aria-live': 'polite' })
     this.results = el('div', { class: 'results', hidden: true })
     this.tree = el('div', { class: 'tree' })
-    /** @type {Reference|null} */
-    this.ref = null
+    /** What can be found, made with the first search. @type {() => import('./document.js').Entry[]} */
+    this.entries = () => []
     nav.append(el('div', { class: 'searching' }, this.input, el('kbd', { 'aria-hidden': 'true', text: '/' })), this.said, this.results, this.tree)
     this.input.addEventListener('input', () => this.#find())
     nav.addEventListener('keydown', (e) => this.#keys(e))
@@ -32,7 +32,9 @@ export class Contents {
 
   /** @param {Reference} ref */
   show(ref) {
-    this.ref = ref
+    /** @type {import('./document.js').Entry[]|undefined} */
+    let all
+    this.entries = () => all ??= entries(ref)
     clear(this.tree).append(
       group('Start', 'start', [['start', 'Introduction'], ['authentication', 'Authentication'], ['streams', 'Streams'], ['errors', 'Errors']].map(([id, title]) => link(String(id), String(title)))),
       ...ref.tags.map((tag) => group(tag.name, anchorOf(tag.name), tag.operations.map((op) => link(op.id, method(op), el('span', { class: 'to', text: op.path }))))))
@@ -57,11 +59,11 @@ export class Contents {
     this.results.hidden = query === ''
     this.said.textContent = ''
     clear(this.results)
-    if (!query || !this.ref) return
-    const hits = search(this.ref, query)
+    if (!query) return
+    const hits = search(this.entries(), query)
     this.said.textContent = hits.length === 0 ? `Nothing contains “${query}”.` : hits.length === 1 ? '1 result' : `${hits.length} results`
     this.results.append(el('ul', {}, hits.slice(0, most).map((h) => el('li', {}, el('a', { href: `#${h.anchor}` },
-      h.kind === 'operation' || h.kind === 'text' ? [method(h.op), el('span', { class: 'to', text: h.op.path }), el('span', { class: 'of', text: h.op.summary })]
+      h.kind === 'operation' ? [method(h.op), el('span', { class: 'to', text: h.op.path }), el('span', { class: 'of', text: h.op.summary })]
         : [el('span', { class: 'to name', text: h.label }), el('span', { class: 'of', text: `${h.kind} of ${h.op.method} ${h.op.path}` })])))))
   }
 

@@ -159,34 +159,51 @@ export function exampleText(schemas, { kind, schema }, model) {
   return kind === 'text/event-stream' ? `data: ${line}\n${end === undefined ? '' : `\ndata: ${end}\n`}` : `${line}\n`
 }
 
-/** @typedef {{op: Operation, kind: 'operation'|'parameter'|'text'|'error', label: string, anchor: string, rank: number}} Hit */
+/** @typedef {{op: Operation, kind: 'operation'|'parameter'|'error', label: string, anchor: string, name: string, text: string}} Entry */
 
 /**
- * What matches all words of a query, the best first.
- * @param {Reference} ref @param {string} query @returns {Hit[]}
+ * What can be found: operations, parameters with the keys inside them, and errors.
+ * @param {Reference} ref @returns {Entry[]}
  */
-export function search(ref, query) {
-  const words = query.toLowerCase().split(/\s+/).filter(Boolean)
-  if (!words.length) return []
-  /** @type {Hit[]} */
-  const hits = []
-  const has = (/** @type {string} */ text) => words.every((w) => text.toLowerCase().includes(w))
-  for (const op of ref.operations) {
-    const line = `${op.method} ${op.path}`
-    const own = [op.path, op.id].some((t) => t.toLowerCase().endsWith(words.join(' ')))
-    if (has(`${line} ${op.summary} ${op.id}`)) hits.push({ op, kind: 'operation', label: line, anchor: op.id, rank: own ? 0 : has(line) ? 1 : 2 })
-    else if (has(`${line} ${op.summary} ${op.text} ${op.tags.join(' ')}`)) hits.push({ op, kind: 'text', label: line, anchor: op.id, rank: 6 })
-    for (const member of [...op.parameters, ...op.forms.flatMap((f) => f.members)]) {
-      if (!has(`${member.name} ${member.text} ${line}`) || words.every((w) => line.toLowerCase().includes(w))) continue
-      hits.push({ op, kind: 'parameter', label: member.name, anchor: `${op.id}.${member.name}`, rank: member.name === words.join(' ') ? 3 : has(member.name) ? 4 : 7 })
-    }
-    for (const error of op.errors) {
-      const code = error.examples.find((e) => has(`${error.status} ${e.code.replace(/^.*?_/, '')} ${e.code}`))
-      if (code) hits.push({ op, kind: 'error', label: `${error.status} ${error.text}`, anchor: `${op.id}.${error.status}`, rank: 8 })
+export function entries(ref) {
+  /** @type {Map<string, Entry>} by anchor */
+  const all = new Map()
+  /** @param {Entry} e */
+  const add = (e) => { if (!all.has(e.anchor)) all.set(e.anchor, { ...e, name: e.name.toLowerCase(), text: e.text.toLowerCase() }) }
+  /** @param {Operation} op @param {Member[]} members @param {string} before @param {number} depth */
+  const parameters = (op, members, before, depth) => {
+    for (const m of members) {
+      const label = before + m.name
+      add({ op, kind: 'parameter', label, anchor: `${op.id}.${label}`, name: label, text: `${m.text} ${op.path}` })
+      const forms = m.status === 'not supported' || depth > 3 ? [] : ref.schemas.forms(m.schema)
+      if (forms.length === 1 && forms[0]) parameters(op, forms[0].members, `${label}.`, depth + 1)
     }
   }
-  /** @type {Set<string>} */
-  const seen = new Set()
-  return hits.sort((a, b) => a.rank - b.rank).filter((h) => !seen.has(h.anchor) && seen.add(h.anchor))
+  for (const op of ref.operations) {
+    const line = `${op.method} ${op.path}`
+    add({ op, kind: 'operation', label: line, anchor: op.id, name: `${line} ${op.id}`, text: `${op.summary} ${op.text} ${op.tags.join(' ')}` })
+    parameters(op, [...op.parameters, ...op.forms.flatMap((f) => f.members)], '', 0)
+    for (const e of op.errors) {
+      add({ op, kind: 'error', label: `${e.status} ${e.text}`, anchor: `${op.id}.${e.status}`, name: `${e.status} ${e.text} ${e.examples.map((x) => x.code).join(' ')}`, text: op.path })
+    }
+  }
+  return [...all.values()]
 }
 
+/**
+ * The entries with all words of a query, the best first.
+ * @param {Entry[]} all @param {string} query @returns {Entry[]}
+ */
+export function search(all, query) {
+  const words = query.toLowerCase().split(/\s+/).filter(Boolean)
+  if (!words.length) return []
+  const whole = words.join(' ')
+  const rank = (/** @type {Entry} */ e) => {
+    if (!words.every((w) => e.name.includes(w) || e.text.includes(w)) || !words.some((w) => e.kind === 'operation' || e.name.includes(w) || !e.op.path.includes(w))) return -1
+    const named = words.every((w) => e.name.includes(w))
+    if (e.kind === 'operation') return e.op.path === whole || e.name.endsWith(` ${whole}`) ? 0 : named ? 1 : e.op.summary.toLowerCase().includes(whole) ? 3 : 6
+    if (e.kind === 'parameter') return e.name === whole ? 2 : e.name.endsWith(`.${whole}`) ? 4 : named ? 5 : 7
+    return 8
+  }
+  return all.map((e) => ({ e, r: rank(e) })).filter((x) => x.r >= 0).sort((a, b) => a.r - b.r).map((x) => x.e)
+}

@@ -12,8 +12,8 @@ import { prose } from './prose.js'
 
 /** @param {string} id @param {string} title @param {import('../dom.js').Child[]} text @param {import('../dom.js').Child[]} [code] */
 function part(id, title, text, code = []) {
-  return el('section', { class: 'op', id, 'aria-labelledby': `${id}-title` },
-    el('div', { class: 'op-text' }, el('h2', { id: `${id}-title`, text: title }), text), el('div', { class: 'op-code' }, code))
+  return el('section', { class: 'op', id },
+    el('div', { class: 'op-text' }, el('h2', { text: title }), text), el('div', { class: 'op-code' }, code))
 }
 
 /** @param {Page} page */
@@ -21,12 +21,12 @@ export function intro(page) {
   const { ref } = page
   const base = page.base()
   return [
-    el('section', { class: 'op', id: 'start', 'aria-labelledby': 'start-title' },
+    el('section', { class: 'op', id: 'start' },
       el('div', { class: 'op-text' },
-        el('h1', { id: 'start-title', text: `${ref.title} API` }),
+        el('h1', { text: `${ref.title} API` }),
         el('p', { class: 'lead' }, prose(ref.text, page.links)),
         el('p', { class: 'small muted' }, `${ref.operations.length} operations · document version ${ref.version} · licence ${ref.licence} · `, el('a', { href: 'openapi.json', text: 'OpenAPI document' }))),
-      el('div', { class: 'op-code' }, panel('Base URL', base, 'stream'))),
+      el('div', { class: 'op-code' }, panel('Base URL', base, 'text'))),
     part('authentication', 'Authentication', [
       el('p', { text: ref.open ? 'This server is open: no key is required, except to publish models.' : 'This server requires an API key. Public operations need none.' }),
       el('p', {}, 'Send the key in the header ', el('code', { text: 'Authorization' }), '. Each operation names the permission that the key’s role must have: ',
@@ -55,8 +55,8 @@ function sampleError(page) {
 /** The head of a dialect: its operations. @param {Tag} tag @param {Page} page */
 export function tagHead(tag, page) {
   const id = anchorOf(tag.name)
-  return el('section', { class: 'op tag', id, 'aria-labelledby': `${id}-title` },
-    el('div', { class: 'op-text' }, el('h2', { id: `${id}-title`, text: tag.name }), tag.text ? el('p', { class: 'lead' }, prose(tag.text, page.links)) : null),
+  return el('section', { class: 'op tag', id },
+    el('div', { class: 'op-text' }, el('h2', { text: tag.name }), tag.text ? el('p', { class: 'lead' }, prose(tag.text, page.links)) : null),
     el('div', { class: 'op-code' }, el('div', { class: 'code index' }, el('div', { class: 'code-head' }, el('span', { class: 'code-title', text: 'Operations' })),
       el('ul', {}, tag.operations.map((op) => el('li', {}, el('a', { href: `#${op.id}` }, method(op), ' ', el('code', { text: op.path }))))))))
 }

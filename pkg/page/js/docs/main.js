@@ -7,6 +7,7 @@ import { Attempt } from './attempt.js'
 import { Contents } from './contents.js'
 import { reference } from './document.js'
 import { intro, tagHead } from './intro.js'
+import { disclose } from './members.js'
 import { section } from './operation.js'
 import { Choice } from './panel.js'
 import { Server, failed } from './server.js'
@@ -45,19 +46,18 @@ async function load() {
 /** Shows what the address names. */
 function reveal() {
   const id = decodeURIComponent(location.hash.slice(1))
-  let target = id ? document.getElementById(id) : null
-  if (!target && id.includes('.')) { // a key in a list that is not yet open
-    const lazy = document.getElementById(id.slice(0, id.indexOf('.')))?.querySelectorAll('details.unsupported') ?? []
-    for (const d of lazy) /** @type {HTMLDetailsElement} */ (d).open = true
-    if (lazy.length) requestAnimationFrame(() => requestAnimationFrame(() => { if (document.getElementById(id)) reveal() }))
-    return
+  const parts = id.split('.')
+  for (let n = 1; n < parts.length && !document.getElementById(id); n++) { // what holds it is made when it opens
+    const holder = document.getElementById(parts.slice(0, n).join('.'))
+    holder?.querySelectorAll(n === 1 ? 'details.unsupported' : ':scope > details').forEach((d) => disclose(/** @type {HTMLDetailsElement} */ (d)))
   }
+  const target = id ? document.getElementById(id) : null
   if (!target || !main.contains(target)) return
-  for (let d = target.closest('details'); d; d = d.parentElement?.closest('details') ?? null) d.open = true
+  for (let d = target.closest('details'); d; d = d.parentElement?.closest('details') ?? null) disclose(d)
   showMenu(false)
   target.scrollIntoView({ behavior: 'instant', block: 'start' })
   target.classList.remove('found-here')
-  if (id.includes('.')) requestAnimationFrame(() => target?.classList.add('found-here'))
+  if (id.includes('.')) requestAnimationFrame(() => target.classList.add('found-here'))
   const spot = target.querySelector('h1, h2, h3') ?? target
   if (spot instanceof HTMLElement) {
     spot.tabIndex = -1

@@ -28,7 +28,7 @@ function item(m, context, anchor) {
       m.required ? el('span', { class: 'required', text: 'required' }) : null,
       m.status ? el('span', { class: 'chip', text: m.status }) : null),
     m.text ? el('p', { class: 'member-text' }, prose(m.text, context.links)) : null,
-    facts(m, context), inside(m, context))
+    facts(m, context), inside(m, context, anchor))
 }
 
 /** @param {Member} m @param {Context} context */
@@ -46,13 +46,14 @@ function facts(m, context) {
   })) : null
 }
 
-/** @param {Member} m @param {Context} context @returns {HTMLElement|null} */
-function inside(m, context) {
+/** @param {Member} m @param {Context} context @param {string} [anchor] @returns {HTMLElement|null} */
+function inside(m, context, anchor) {
   if (m.status === 'not supported') return null
   const forms = context.schemas.forms(m.schema)
   const count = forms.reduce((n, f) => n + f.members.length, 0)
   if (!count) return null
-  return lazily(`${count === 1 ? 'One key' : `${count} keys`} of ${m.name}`, () => forms.map((f) => list(f.members, context)))
+  const below = forms.length === 1 ? anchor : undefined // keys of several forms may have the same name
+  return lazily(`${count === 1 ? 'One key' : `${count} keys`} of ${m.name}`, () => forms.map((f) => list(f.members, context, below)))
 }
 
 /**
@@ -69,4 +70,10 @@ export function lazily(title, make, props = {}) {
     node.append(el('div', { class: 'inside' }, make()))
   }
   return node
+}
+
+/** Opens a disclosure, with its content at once. @param {HTMLDetailsElement} details */
+export function disclose(details) {
+  details.open = true
+  details.dispatchEvent(new Event('toggle'))
 }

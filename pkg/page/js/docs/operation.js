@@ -15,15 +15,16 @@ import { sentence } from './schema.js'
 
 /** @param {Operation} op @param {Page} page */
 export function section(op, page) {
-  return el('section', { class: 'op', id: op.id, 'aria-labelledby': `${op.id}-title` },
-    el('div', { class: 'op-text' }, head(op, page), parameters(op, page), answers(op, page), errors(op)),
-    el('div', { class: 'op-code' }, sample(op, page), success(op, page)))
+  return el('section', { class: 'op', id: op.id },
+    el('div', { class: 'op-text' }, head(op, page)),
+    el('div', { class: 'op-code' }, samples(op, page)),
+    el('div', { class: 'op-text' }, parameters(op, page), answers(op, page), errors(op)))
 }
 
 /** @param {Operation} op @param {Page} page */
 function head(op, page) {
   return [
-    el('h3', { id: `${op.id}-title` }, op.summary, ' ', el('a', { class: 'anchor', href: `#${op.id}`, 'aria-label': `Link to: ${op.summary}`, text: '#' })),
+    el('h3', {}, op.summary, ' ', el('a', { class: 'anchor', href: `#${op.id}`, 'aria-label': `Link to: ${op.summary}`, text: '#' })),
     endpoint(op),
     el('p', { class: 'chips' },
       el('span', { class: 'chip', text: { none: 'public', optional: 'no key required', required: 'key required' }[op.key] }),
@@ -104,7 +105,7 @@ function request(op, body, flows) {
   /** @type {Record<string, string>} */
   const headers = {}
   for (const p of op.parameters) {
-    const value = p.example ?? (p.required ? stand(p) : undefined)
+    const value = given(p)
     if (p.in === 'path') path = path.replace(`{${p.name}}`, encodeURIComponent(String(value)))
     else if (value !== undefined && p.in === 'query') query.set(p.name, String(value))
     else if (value !== undefined) headers[p.name] = String(value)
@@ -115,15 +116,21 @@ function request(op, body, flows) {
   return { method: op.method, path, headers, body: json ?? null, file, flows: op.streams === 'always' || flows }
 }
 
-/** A value for a required parameter without example. @param {{name: string, type: string}} p */
-export function stand(p) {
+/**
+ * The value of a parameter in examples; undefined: it is not sent. A model is always named:
+ * some operations require it if there are several.
+ * @param {Operation['parameters'][number]} p
+ */
+export function given(p) {
+  if (p.example !== undefined || !p.required && !(p.in === 'query' && p.name === 'model')) return p.example
   if (/integer|number/.test(p.type)) return /total/i.test(p.name) ? 1 : 0
   return /prompt|query/.test(p.name) ? 'The old lighthouse' : /model/.test(p.name) ? 'novels' : 'example'
 }
 
-/** @param {Operation} op @param {Page} page */
-function sample(op, page) {
+/** The request and its answer. @param {Operation} op @param {Page} page */
+function samples(op, page) {
   const code = el('code')
+  const answer = el('div', { class: 'shape' })
   let flows = false, chosen = 0, text = ''
   const show = () => {
     const language = languages.find((l) => l.id === page.choice.value) ?? languages[0]
@@ -132,27 +139,38 @@ function sample(op, page) {
     colour(code, text, /** @type {any} */ (language.id))
     for (const t of [tongue, flow, form]) t.show()
   }
+  const choose = () => {
+    show()
+    const made = success(op, page, flows, chosen)
+    answer.replaceChildren(...made ? [made] : [])
+  }
   const tongue = toggles('Language', languages, () => page.choice.value, (id) => page.choice.choose(id))
-  const flow = toggles('Answer', [{ id: '', title: 'Whole' }, { id: 'stream', title: 'Stream' }], () => flows ? 'stream' : '', (id) => { flows = id !== ''; show() })
-  const form = toggles('Form', op.examples.map((_, i) => ({ id: String(i), title: op.forms[i]?.title || `Form ${i + 1}` })), () => String(chosen), (id) => { chosen = Number(id); show() })
+  const flow = toggles('Answer', [{ id: '', title: 'Whole' }, { id: 'stream', title: 'Stream' }], () => flows ? 'stream' : '', (id) => { flows = id !== ''; choose() })
+  const form = toggles('Form', op.examples.map((_, i) => ({ id: String(i), title: op.forms[i]?.title || `Form ${i + 1}` })), () => String(chosen), (id) => { chosen = Number(id); choose() })
   page.choice.addEventListener('change', show)
-  show()
+  choose()
   const options = [op.examples.length > 1 ? form.node : null, op.streams === 'asked' ? flow.node : null].filter(Boolean)
-  return el('div', { class: 'code' },
+  return [el('div', { class: 'code' },
     el('div', { class: 'code-head' }, tongue.node, copyButton(() => text)),
     options.length ? el('div', { class: 'code-head more' }, options) : null,
-    el('pre', { tabindex: 0, role: 'region', 'aria-label': `Request: ${op.summary}` }, code),
+    el('pre', { tabindex: 0, role: 'region', 'aria-label': `Request: ${op.method} ${op.path}` }, code),
     el('div', { class: 'code-foot' }, method(op), el('code', { class: 'code-path', text: op.path }),
-      button('Try it', () => page.attempt(op, op.examples[chosen], flows), { kind: 'primary' })))
+      button('Try it', () => page.attempt(op, op.examples[chosen], flows), { kind: 'primary' }))), answer]
 }
 
-/** Examples of the answers that succeed. @param {Operation} op @param {Page} page */
-function success(op, page) {
-  const model = op.examples[0]?.value?.model ?? 'novels'
-  return op.answers.slice(0, 1).flatMap((a) => a.media.map((m) => {
-    const text = exampleText(page.schemas, m, model)
-    if (!text || text === '{}' || text === 'null') return null
-    const language = m.kind === 'application/json' ? 'json' : 'stream'
-    return el('div', { class: 'shape' }, panel(`${a.status} · ${m.kind}`, text, language, `Example of the answer to: ${op.summary}`))
-  }))
+/**
+ * An example of the answer that succeeds, in the media type of the request.
+ * @param {Operation} op @param {Page} page @param {boolean} flows @param {number} chosen
+ */
+function success(op, page, flows, chosen) {
+  const [first] = op.answers
+  if (!first) return null
+  const streamed = first.media.find((m) => /event-stream|ndjson/.test(m.kind))
+  const media = (flows || op.streams === 'always') && streamed || first.media.find((m) => m !== streamed) || streamed
+  if (!media) return null
+  const ways = page.schemas.ways(media.schema)
+  const schema = ways.length === op.examples.length && ways.length > 1 ? ways[chosen] ?? {} : media.schema
+  const text = exampleText(page.schemas, { kind: media.kind, schema }, op.examples[chosen]?.value?.model ?? 'novels')
+  if (!text || text === '{}' || text === 'null') return null
+  return panel(`${first.status} · ${media.kind}`, text, media.kind === 'application/json' ? 'json' : 'stream', `Example of the answer to ${op.method} ${op.path}`)
 }

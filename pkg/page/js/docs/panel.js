@@ -2,13 +2,13 @@
 // Panels of code: highlighted, copied, and in the language that the reader chose for all.
 import { button, clear, copyButton, el } from '../dom.js'
 
-/** @typedef {'curl'|'python'|'javascript'|'json'|'stream'} Language */
+/** @typedef {'curl'|'python'|'javascript'|'json'|'stream'|'text'} Language */
 
 /** The parts of a text that have a colour: comments, strings, numbers, words.
  * @type {Record<string, RegExp>} */
 const parts = {
   json: /(?<key>"(?:[^"\\]|\\.)*"(?=\s*:))|(?<string>"(?:[^"\\]|\\.)*")|(?<number>-?\b\d[\d.eE+-]*)|(?<word>\b(?:true|false|null)\b)/g,
-  curl: /(?<key>"(?:[^"\\\n]|\\.)*"(?=\s*:))|(?<string>"(?:[^"\\\n]|\\.)*")|(?<word>\bcurl\b|(?<=\s)--?[a-zA-Z][\w-]*)|(?<number>(?<=[\s[:])-?\d[\d.]*\b)/g,
+  curl: /(?<string>'[^'\n{]*')|(?<key>"(?:[^"\\\n]|\\.)*"(?=\s*:))|(?<string2>"(?:[^"\\\n]|\\.)*")|(?<word>\bcurl\b|(?<=\s)--?[a-zA-Z][\w-]*)|(?<number>(?<=[\s[])-?\d[\d.]*\b)/g,
   python: /(?<comment>#.*)|(?<string>f?"(?:[^"\\\n]|\\.)*")|(?<number>(?<![\w.])-?\d[\d.]*\b)|(?<word>\b(?:import|from|for|in|if|and|print|True|False|None|with|as)\b)/g,
   javascript: /(?<comment>\/\/.*)|(?<string>'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`)|(?<number>(?<![\w.])-?\d[\d.]*\b)|(?<word>\b(?:import|from|const|await|for|of|if|throw|new|true|false|null)\b)/g,
 }
@@ -30,7 +30,7 @@ export function colour(node, text, language) {
   for (const match of text.matchAll(pattern)) {
     const kind = Object.entries(match.groups ?? {}).find(([, value]) => value !== undefined)?.[0]
     if (match.index > at) node.append(text.slice(at, match.index))
-    node.append(el('span', { class: `c-${kind}`, text: match[0] }))
+    node.append(el('span', { class: `c-${kind?.replace('2', '')}`, text: match[0] }))
     at = match.index + match[0].length
   }
   node.append(text.slice(at))

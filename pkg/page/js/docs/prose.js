@@ -10,7 +10,7 @@ import { el } from '../dom.js'
  * @returns {(string|Node)[]}
  */
 export function prose(text, links) {
-  const pattern = /(?<path>\/[a-z][\w.{}/-]*[\w}])|(?<code>\b[a-z]+(?:[._][a-z0-9]+)*_[a-z0-9]+(?:\.[a-z_]+)*\b|\bdata: \[DONE\]|\bX-[A-Z][\w-]+|"[^"\s]+")/g
+  const pattern = /(?<path>(?<![\w/])\/[a-z][\w.{}/-]*[\w}])|(?<code>\b[a-z]+(?:[._][a-z0-9]+)*_[a-z0-9]+(?:\.[a-z_]+)*\b|\bdata: \[DONE\]|\bX-[A-Z][\w-]+|"[^"\s]+")/g
   /** @type {(string|Node)[]} */
   const nodes = []
   let at = 0

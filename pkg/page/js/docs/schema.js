@@ -61,6 +61,12 @@ export class Schemas {
     return [...new Set(words)].join(' or ') || 'any'
   }
 
+  /** @param {Schema|undefined} schema @returns {boolean} */
+  #nullable(schema) {
+    const s = this.resolve(schema)
+    return typesOf(s).includes('null') || (s.anyOf ?? []).some((/** @type {Schema} */ way) => this.#nullable(way))
+  }
+
   /** @param {Schema} s @param {boolean} plural */
   #word(s, plural) {
     const types = typesOf(s).filter((t) => t !== 'null')
@@ -158,7 +164,7 @@ export class Schemas {
    */
   example(schema, name = '', model = 'novels', depth = 0) {
     const s = this.ways(schema)[0]
-    if (!s || depth > 8) return null
+    if (!s || depth > 8 || this.#nullable(schema) && !usual.test(name)) return null
     if (s.examples?.length) return s.examples[0]
     if (s.const !== undefined) return s.const
     if (s.enum?.length) return s.enum[0]
@@ -166,7 +172,8 @@ export class Schemas {
     switch (typesOf(s).find((t) => t !== 'null')) {
       case 'object': {
         if (!s.properties) return s.additionalProperties && Object.keys(s.additionalProperties).length ? { name: this.example(s.additionalProperties, '', model, depth + 1) } : {}
-        return Object.fromEntries(Object.entries(s.properties).map(([key, member]) => [key, this.example(member, key, model, depth + 1)]))
+        const shown = Object.entries(s.properties).filter(([key]) => !s.required || s.required.includes(key) || usual.test(key))
+        return Object.fromEntries(shown.map(([key, member]) => [key, this.example(member, key, model, depth + 1)]))
       }
       case 'array': return [this.example(s.items, singular(name), model, depth + 1)]
       case 'boolean': return true
@@ -177,6 +184,9 @@ export class Schemas {
     return null
   }
 }
+
+/** The optional keys that examples have. */
+const usual = /^(content|text|usage|delta|finish_reason|completion|generated_text|message)$/
 
 /** @param {Schema} s @returns {string[]} */
 function typesOf(s) {
@@ -206,7 +216,7 @@ function text(name, model) {
   const known = /** @type {[RegExp, string][]} */ ([
     [/^(model|model_name|root|engine|name|base_model_name)$/, model], [/model_?(family|type)|family|owned_by/, 'local'], [/model_version|version/, '1.0.0'],
     [/finish_reason|reason/, 'stop'], [/^(text|content|completion|generated_text|generation|message|data|raw_completion|prompt)$/, ' stood above the bay.'],
-    [/^(id|.*_id|request)$/, 'req_2087664a5420110d9b9ffe0b'], [/token|piece/, ' lighthouse'], [/error/, 'internal error'], [/date|day|at$/, '2026-01-01'],
+    [/^(id|.*_id|request)$/, '59d0ee9a1de2b0fcb1a68c7c'], [/token|piece/, ' lighthouse'], [/error/, 'internal error'], [/date|day|at$/, '2026-01-01'],
   ]).find(([pattern]) => pattern.test(name))
   return known ? known[1] : '…'
 }
