@@ -2,7 +2,7 @@
 // The list of operations, and the search in them.
 import { clear, el } from '../dom.js'
 import { entries, search } from './document.js'
-import { method } from './operation.js'
+import { broken, method } from './operation.js'
 
 /** @typedef {import('./document.js').Reference} Reference */
 
@@ -37,7 +37,7 @@ export class Contents {
     this.entries = () => all ??= entries(ref)
     clear(this.tree).append(
       group('Start', 'start', [['start', 'Introduction'], ['authentication', 'Authentication'], ['streams', 'Streams'], ['errors', 'Errors']].map(([id, title]) => link(String(id), String(title)))),
-      ...ref.tags.map((tag) => group(tag.name, anchorOf(tag.name), tag.operations.map((op) => link(op.id, method(op), el('span', { class: 'to', text: op.path }))))))
+      ...ref.tags.map((tag) => group(tag.name, anchorOf(tag.name), tag.operations.map((op) => link(op.id, method(op), el('span', { class: 'to' }, broken(op.path)))))))
     this.#find()
   }
 
@@ -63,7 +63,7 @@ export class Contents {
     const hits = search(this.entries(), query)
     this.said.textContent = hits.length === 0 ? `Nothing contains “${query}”.` : hits.length === 1 ? '1 result' : `${hits.length} results`
     this.results.append(el('ul', {}, hits.slice(0, most).map((h) => el('li', {}, el('a', { href: `#${h.anchor}` },
-      h.kind === 'operation' ? [method(h.op), el('span', { class: 'to', text: h.op.path }), el('span', { class: 'of', text: h.op.summary })]
+      h.kind === 'operation' ? [method(h.op), el('span', { class: 'to' }, broken(h.op.path)), el('span', { class: 'of', text: h.op.summary })]
         : [el('span', { class: 'to name', text: h.label }), el('span', { class: 'of', text: `${h.kind} of ${h.op.method} ${h.op.path}` })])))))
   }
 

@@ -52,7 +52,7 @@ function reveal() {
     holder?.querySelectorAll(n === 1 ? 'details.unsupported' : ':scope > details').forEach((d) => disclose(/** @type {HTMLDetailsElement} */ (d)))
   }
   const target = id ? document.getElementById(id) : null
-  if (!target || !main.contains(target)) return
+  if (!target || target === main || !main.contains(target)) return
   for (let d = target.closest('details'); d; d = d.parentElement?.closest('details') ?? null) disclose(d)
   showMenu(false)
   target.scrollIntoView({ behavior: 'instant', block: 'start' })

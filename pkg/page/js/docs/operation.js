@@ -36,8 +36,11 @@ function head(op, page) {
 
 /** @param {Operation} op */
 export function endpoint(op) {
-  return el('p', { class: 'endpoint' }, method(op), ' ', el('code', {}, op.path.split('/').flatMap((part, i) => i ? ['/', el('wbr'), part] : [part])))
+  return el('p', { class: 'endpoint' }, method(op), ' ', el('code', {}, broken(op.path)))
 }
+
+/** A path that may break after its slashes. @param {string} path */
+export const broken = (path) => path.split('/').flatMap((part, i) => i ? ['/', el('wbr'), part] : [part])
 
 /** @param {Operation} op */
 export const method = (op) => el('span', { class: 'method', dataset: { method: op.method }, text: op.method })
@@ -117,12 +120,12 @@ function request(op, body, flows) {
 }
 
 /**
- * The value of a parameter in examples; undefined: it is not sent. A model is always named:
- * some operations require it if there are several.
+ * The value of a parameter in examples; undefined: it is not sent. A prompt and a model are
+ * always given: some operations require them in the query string or the body.
  * @param {Operation['parameters'][number]} p
  */
 export function given(p) {
-  if (p.example !== undefined || !p.required && !(p.in === 'query' && p.name === 'model')) return p.example
+  if (p.example !== undefined || !p.required && !(p.in === 'query' && /^(model|prompt)$/.test(p.name))) return p.example
   if (/integer|number/.test(p.type)) return /total/i.test(p.name) ? 1 : 0
   return /prompt|query/.test(p.name) ? 'The old lighthouse' : /model/.test(p.name) ? 'novels' : 'example'
 }

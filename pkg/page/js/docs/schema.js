@@ -195,7 +195,7 @@ function typesOf(s) {
 
 /** @param {string} s */
 export function sentence(s) {
-  const t = s.charAt(0).toUpperCase() + s.slice(1)
+  const t = /^[\w-]+\.\w/.test(s) ? s : s.charAt(0).toUpperCase() + s.slice(1) // names of files stay
   return t && !/[.!?…]$/.test(t) ? t + '.' : t
 }
 
