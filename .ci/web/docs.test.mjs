@@ -6,6 +6,9 @@ import { suite, test } from 'node:test'
 import { promisify } from 'node:util'
 import { clean, open, server, themes, widths } from './browser.mjs'
 import { alpha, proxy, serve } from './servers.mjs'
+import { entries, exampleText, reference, search } from '../../pkg/page/js/docs/document.js'
+import { languages } from '../../pkg/page/js/docs/samples.js'
+import { Schemas } from '../../pkg/page/js/docs/schema.js'
 
 const run = promisify(execFile)
 const shots = new URL('../../.cache/web/', import.meta.url).pathname
@@ -49,6 +52,53 @@ async function look(page, name, { before = async () => {}, check = true } = {}) 
   }
 }
 
+suite('reference: schemas in words', () => {
+  const schemas = new Schemas({ components: { schemas: { Node: { type: 'object', description: 'a node', properties: { next: { $ref: '#/components/schemas/Node' }, id: { type: 'string' } }, required: ['id'] } } } })
+  const node = { $ref: '#/components/schemas/Node' }
+
+  test('types', () => {
+    for (const [schema, words] of [
+      [{}, 'any'], [{ type: ['integer', 'null'] }, 'integer'], [{ type: 'array', items: { type: 'string' } }, 'array of strings'],
+      [{ anyOf: [{ type: 'string' }, { type: 'array', items: node }, { type: 'null' }] }, 'string or array of objects'],
+      [{ type: 'object', additionalProperties: { type: 'number' } }, 'map to numbers'], [{ type: 'object', additionalProperties: {} }, 'object'],
+      [{ type: 'array', items: { type: 'array', items: {} } }, 'array of arrays of any values'], [{ type: 'string', contentSchema: node }, 'JSON string'],
+    ]) assert.equal(schemas.type(schema), words)
+  })
+
+  test('limits, values, defaults and dispositions', () => {
+    assert.deepEqual(schemas.limits({ type: 'number', exclusiveMinimum: 0, maximum: 1 }), ['above 0, up to 1'])
+    assert.deepEqual(schemas.limits({ anyOf: [{ type: 'string', minLength: 1 }, { type: 'array', maxItems: 4, items: { type: 'string', minLength: 1 } }] }), ['not empty', 'up to 4 items', 'each not empty'])
+    assert.deepEqual(schemas.limits({ type: 'integer', minimum: 1, maximum: 1 }), ['only 1'])
+    assert.deepEqual(schemas.values({ type: ['string', 'null'], enum: ['a', null] }), ['"a"'])
+    const parts = ({ text, fallback, status, remote }) => [text, fallback, status, remote]
+    assert.deepEqual(parts(schemas.member('n', { description: 'Default: random; the seed.', 'x-remote': 'refused' }, false)), ['The seed.', 'random', '', 'refused'])
+    assert.deepEqual(parts(schemas.member('n', { description: 'Default: all.', default: 0 }, false)), ['', '0', '', ''])
+    assert.deepEqual(parts(schemas.member('n', { description: 'Not supported: none.', 'x-disposition': 'refused' }, false)), ['None.', '', 'not supported', ''])
+    assert.equal(schemas.member('n', { 'x-disposition': 'without effect', description: 'config.json in base64' }, false).text, 'config.json in base64.')
+  })
+
+  test('a schema that contains itself has members and an example', () => {
+    assert.deepEqual(schemas.forms(node)[0].members.map((m) => m.name), ['next', 'id'])
+    assert.equal(typeof schemas.example(node).id, 'string')
+    const own = { openapi: '3.1.0', paths: { '/x': { post: { operationId: 'x', requestBody: { content: { 'application/json': { schema: node } } }, responses: {} } } }, components: schemas.document.components }
+    assert.ok(search(entries(reference(own)), 'next').length > 0)
+  })
+
+  test('a stream’s example has its last event', () => {
+    const kind = 'text/event-stream'
+    const schema = { properties: { data: { anyOf: [{ type: 'string', contentSchema: { type: 'object', properties: { text: { type: 'string' } } } }, { const: 'END' }] } } }
+    assert.equal(exampleText(schemas, { kind, schema }, 'm'), 'data: {"text":" stood above the bay."}\n\ndata: END\n')
+  })
+
+  test('samples quote what they send', () => {
+    const request = { method: 'PUT', path: '/x?q=it%27s', headers: { 'X-Name': "it's" }, body: null, file: 'application/octet-stream', flows: false }
+    const [curl, python, javascript] = languages.map((l) => l.of(request, 'https://a.example/dev', true))
+    assert.match(curl, /^curl -s 'https:\/\/a\.example\/dev\/x\?q=it%27s' -X PUT \\\n {2}-H "Authorization: Bearer \$GLOSSA_API_KEY" \\\n {2}-H 'X-Name: it'\\''s'[\s\S]*--data-binary @/)
+    assert.match(python, /^import os\n\nimport requests\n[\s\S]*requests\.put\([\s\S]*"X-Name": "it's"[\s\S]*data=open\(/)
+    assert.match(javascript, /method: 'PUT'[\s\S]*"X-Name": "it's"[\s\S]*readFile/)
+  })
+})
+
 suite('reference: what it shows', () => {
   test('every operation with its parameters, answers and errors', async (t) => {
     const { url } = await server()
@@ -74,7 +124,7 @@ suite('reference: what it shows', () => {
       assert.equal(s.hidden > 0, ignored.length > 0, op.operationId)
       for (const [name] of keys.filter(([, p]) => !p['x-disposition'])) assert.ok(s.names.includes(name), `${op.operationId} ${name}`)
     }
-    const linked = await page.locator('.tree .group li a').evaluateAll((links) => links.map((a) => a.hash.slice(1)))
+    const linked = await page.locator('.tree .group li a:not(.to-page)').evaluateAll((links) => links.map((a) => a.hash.slice(1)))
     for (const op of all) assert.equal(linked.filter((id) => id === op.operationId).length, op.tags.length, op.operationId)
     assert.ok(await page.evaluate(() => [...document.querySelectorAll('a[href^="#"]')].every((a) => document.getElementById(a.hash.slice(1)))))
   })
@@ -294,6 +344,12 @@ suite('reference: everywhere', () => {
   test('in both themes, on a phone, by keyboard', async (t) => {
     const page = await docs(t, (await server()).url)
     await look(page, 'docs', { check: false })
+    await page.setViewportSize({ width: 1280, height: 900 })
+    await clean(page, 'all operations')
+    await page.evaluate(() => { // axe needs a second for so many elements: the other checks take a few operations
+      for (const op of document.querySelectorAll('.op:has(.endpoint)')) if (!['chatCompletion', 'tokenize', 'putPart', 'deleteModel', 'usage'].includes(op.id)) op.remove()
+      for (const a of document.querySelectorAll('.tree li a, .index a')) if (!document.querySelector(a.hash || 'body')) a.parentElement.remove()
+    })
     await page.locator('[id="chatCompletion.400"] > summary').click()
     await page.locator('#chatCompletion .unsupported > summary').click()
     await page.locator('[id="chatCompletion.messages"] > details > summary').click()

@@ -54,7 +54,7 @@ var (
 	}
 	assetDoc = &httpx.Operation{
 		ID: "pageFile", Tag: "Service", Summary: "Get a file of the playground",
-		Path: []httpx.PathParameter{{Name: "file", Description: "the version of the page and the path of the file", Example: "main.js"}},
+		Path: []httpx.PathParameter{{Name: "file", Description: "the version of the page and the path of the file", Example: "js/main.js"}},
 		Answers: []httpx.Answer{
 			{Media: "text/javascript"}, {Media: "text/css"}, {Media: "image/svg+xml"},
 			{Status: http.StatusNotModified, Description: "the file has not changed"},

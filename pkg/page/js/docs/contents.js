@@ -36,7 +36,7 @@ export class Contents {
     let all
     this.entries = () => all ??= entries(ref)
     clear(this.tree).append(
-      group('Start', 'start', [['start', 'Introduction'], ['authentication', 'Authentication'], ['streams', 'Streams'], ['errors', 'Errors']].map(([id, title]) => link(String(id), String(title)))),
+      group('Start', 'start', [['start', 'Introduction'], ['authentication', 'Authentication'], ['streams', 'Streams'], ['errors', 'Errors']].map(([id, title]) => link(String(id), String(title))).concat(el('a', { class: 'to-page', href: './', text: 'Playground' }))),
       ...ref.tags.map((tag) => group(tag.name, anchorOf(tag.name), tag.operations.map((op) => link(op.id, method(op), el('span', { class: 'to' }, broken(op.path)))))))
     this.#find()
   }
