@@ -364,7 +364,7 @@ suite('reference: everywhere', () => {
     assert.equal(await page.evaluate(() => document.activeElement.id), 'search')
     await clean(page, 'menu')
     await page.screenshot({ path: `${shots}docs-menu-360.png` })
-    await page.keyboard.type('stream')
+    await page.keyboard.type('temperature')
     await page.screenshot({ path: `${shots}docs-search-360.png` })
     await page.locator('.results a').first().click()
     await page.locator('#contents').waitFor({ state: 'hidden' })
