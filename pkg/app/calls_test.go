@@ -181,6 +181,7 @@ func callsAlpha(t testing.TB) []call {
 		{"GET", "/api/models/none/metrics", metrics, account.Client, "", 404},
 		{"GET", "/api/models/golden/metrics?from=-1", metrics, account.Client, "", 400},
 		{"GET", "/", "", "", "", 200},
+		{"GET", "/docs", "", "", "", 200},
 		{"GET", "/page/js/main.js", "/page/{file}", "", "", 200},
 		{"GET", "/page/style.css", "/page/{file}", "", "", 200},
 		{"GET", "/page/icon.svg", "/page/{file}", "", "", 200},

@@ -52,7 +52,7 @@ function flat(value, language) {
  * A value on as many lines as needed.
  * @param {any} value @param {string} indent @param {Language} language @returns {string}
  */
-function literal(value, indent, language) {
+export function literal(value, indent, language) {
   const line = flat(value, language)
   if (line.length <= WIDE - indent.length || value === null || typeof value !== 'object') return line
   const deeper = indent + language.deeper
@@ -63,11 +63,11 @@ function literal(value, indent, language) {
 /** @type {Language} */
 const json = { atom: (v) => JSON.stringify(v), key: (k) => JSON.stringify(k), deeper: '  ', last: '' }
 /** @type {Language} */
-const python = { ...json, deeper: '    ', last: ',',
+export const python = { ...json, deeper: '    ', last: ',',
   atom: (v) => v === null ? 'None' : v === true ? 'True' : v === false ? 'False' : JSON.stringify(v),
 }
 /** @type {Language} */
-const node = { ...json, last: ',',
+export const node = { ...json, last: ',',
   key: (k) => /^[A-Za-z_$][\w$]*$/.test(k) ? k : JSON.stringify(k),
 }
 
