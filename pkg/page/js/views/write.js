@@ -3,9 +3,11 @@
 import { Alternatives } from '../alternatives.js'
 import { beginnings } from '../beginnings.js'
 import { Column, writes } from '../column.js'
-import { button, clear, el, field, newId } from '../dom.js'
+import { button, clear, el, newId } from '../dom.js'
+import { drawer } from '../drawer.js'
 import { sampling } from '../sampling.js'
 import { legend } from '../shade.js'
+import { helped } from '../tip.js'
 
 /** @typedef {import('../state.js').App} App */
 /** @typedef {import('../state.js').Model} Model */
@@ -56,8 +58,9 @@ class Writing {
     this.system = el('textarea', { rows: '2' })
     this.asked = el('div', { class: 'field' }, this.promptLabel, this.prompt)
     this.buttons = el('div', { class: 'row' }, this.go, this.stop, this.fresh, el('span', { class: 'hint keys', text: 'Ctrl+Enter writes, Esc stops' }))
-    this.systemField = field('System message', this.system, 'Models that only continue a text read it as its beginning.')
-    this.element = el('div', { class: 'writing', on: { keydown: (/** @type {KeyboardEvent} */ e) => { if (e.key === 'Escape') this.halt() } } }, this.desk(), this.aside())
+    this.systemField = helped('System message', this.system, 'Instructions for the whole chat. Models without a chat format read them as the beginning of the text.').element
+    this.settings = this.drawer()
+    this.element = el('div', { class: 'writing', on: { keydown: (/** @type {KeyboardEvent} */ e) => { if (e.key === 'Escape') this.halt() } } }, this.desk(), this.settings.aside, this.settings.sheet)
     this.count(0)
     this.adapt()
   }
@@ -70,15 +73,14 @@ class Writing {
       el('div', { class: 'segments' }, el('label', {}, prompt, 'Prompt'), el('label', {}, this.chat, 'Chat')))
     return el('div', { class: 'stack' },
       el('h2', { class: 'sr', text: 'Write' }),
-      el('div', { class: 'row end choices' }, modes, this.first.picker.element, this.second.picker.element,
+      el('div', { class: 'row end choices' }, modes, this.settings.opener, this.first.picker.element, this.second.picker.element,
         el('label', { class: 'check push', for: this.both.id }, this.both, 'Two models')),
       this.asked, this.tries, this.buttons, this.legend, this.columns)
   }
 
-  aside() {
-    return el('aside', { 'aria-label': 'Sampling' }, el('details', { class: 'settings', open: matchMedia('(min-width: 62rem)').matches },
-      el('summary', {}, el('h3', { text: 'Sampling' })),
-      el('div', { class: 'stack' }, this.controls.element, this.systemField, el('label', { class: 'check', for: this.shades.id }, this.shades, 'Probabilities of tokens'))))
+  drawer() {
+    return drawer('Settings', this.controls.element, this.systemField,
+      el('label', { class: 'check', for: this.shades.id }, this.shades, 'Token probabilities'))
   }
 
   /** Reads the lists of the server. */
