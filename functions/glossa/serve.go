@@ -116,7 +116,7 @@ func environment() (app.Config, error) {
 }
 
 // configure returns the environment's configuration with this program's additions: the
-// starters, the given directory and the metrics for Prometheus.
+// starters, the given directory and the measurements of the process.
 func configure(checkpoints string) (app.Config, error) {
 	cfg, err := environment()
 	if err != nil {
@@ -125,6 +125,7 @@ func configure(checkpoints string) (app.Config, error) {
 	cfg.Starters = starter.Runs()
 	cfg.Auth = false // decided by flags
 	cfg.Checkpoints = cmp.Or(checkpoints, cfg.Checkpoints)
+	cfg.Activity = true
 	cfg.Meter = func(queue func() (int, int), known func(string) bool) app.Meter {
 		return prom.New(prom.Config{Queue: queue, Known: known})
 	}
