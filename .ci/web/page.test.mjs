@@ -5,7 +5,7 @@ import { suite, test } from 'node:test'
 import { clean, open, picked, server, shoot, view } from './browser.mjs'
 import { alpha, proxy, serve } from './servers.mjs'
 
-const views = ['write', 'structure', 'inside', 'models', 'code']
+const views = ['write', 'structure', 'inside', 'models', 'server', 'code']
 
 // tour uses every view that needs the server.
 async function tour(page) {
@@ -181,6 +181,7 @@ suite('for everybody', () => {
   test('by keyboard alone', async (t) => {
     const page = await open(t, (await server()).url)
     await picked(page, 'write-model', 'novels')
+    await page.locator('#tab-server').waitFor()
     const focus = () => page.evaluate(() => document.activeElement?.id)
     await page.keyboard.press('Tab')
     assert.equal(await page.evaluate(() => document.activeElement.className), 'skip')
