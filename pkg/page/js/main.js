@@ -5,6 +5,8 @@ import { Connection } from './connection.js'
 import { el } from './dom.js'
 import { loadModels, newState } from './state.js'
 import { theme } from './theme.js'
+import { keep, settings } from './settings.js'
+import * as chat from './views/chat.js'
 import * as write from './views/write.js'
 import * as models from './views/models.js'
 import * as structure from './views/structure.js'
@@ -18,6 +20,7 @@ import * as code from './views/code.js'
 /** @type {View[]} */
 const views = [
   { id: 'write', title: 'Write', mount: write.mount },
+  { id: 'chat', title: 'Chat', mount: chat.mount },
   { id: 'structure', title: 'Structure', mount: structure.mount },
   { id: 'inside', title: 'Look inside', mount: inside.mount },
   { id: 'models', title: 'Models', mount: models.mount },
@@ -62,7 +65,7 @@ let current = ''
 /** Shows the view that the address names. */
 function show() {
   const id = location.hash.slice(1).split('/')[0] ?? ''
-  const view = views.find((v) => v.id === id) ?? views.find((v) => v.id === current) ?? views[0]
+  const view = views.find((v) => v.id === id) ?? views.find((v) => v.id === (current || settings('page').view)) ?? views[0]
   if (!view) return
   const before = parts.get(current)
   if (view.id !== current) before?.mounted?.hide?.()
@@ -79,6 +82,7 @@ function show() {
   part.tab.scrollIntoView({ block: 'nearest', inline: 'center' })
   part.mounted ??= view.mount(part.root, app) ?? {}
   part.mounted.show?.()
+  if (view.id === 'write' || view.id === 'chat') keep('page', { view: view.id }) // where the next visit begins
 }
 
 /** @param {KeyboardEvent} event */
@@ -113,6 +117,7 @@ function begin() {
   asked = described = null
   for (const part of parts.values()) {
     part.mounted?.hide?.()
+    part.mounted?.close?.()
     part.mounted = null
     part.root.replaceChildren()
   }
