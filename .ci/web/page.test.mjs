@@ -12,8 +12,10 @@ async function tour(page) {
   await view(page, 'write')
   await picked(page, 'write-model', 'novels')
   await page.locator('[data-param=temperature][placeholder]').waitFor({ state: 'attached' }) // all is there
-  if (!await page.locator('.settings').evaluate((d) => d.open)) await page.locator('.settings summary').click()
+  const sheet = await page.locator('#settings-open').isVisible() // on a narrow screen
+  if (sheet) await page.locator('#settings-open').click()
   await page.locator('[data-param=max_tokens]').fill('8')
+  if (sheet) await page.getByRole('button', { name: 'Done' }).click()
   await page.locator('#write-go').click()
   await page.locator('.answer .to-code').waitFor()
   assert.equal(await page.locator('.answer .written .tok').count(), 8)
@@ -28,7 +30,7 @@ async function tour(page) {
   await view(page, 'models')
   await page.locator('#models-table tbody tr').nth(4).waitFor()
   await view(page, 'code')
-  await page.locator('.snippet pre').first().waitFor()
+  await page.locator('#view-code pre').waitFor()
 }
 
 suite('serving', () => {
@@ -75,7 +77,7 @@ suite('serving', () => {
     await tab.locator('#api-address').press('Enter')
     await tab.locator('#connection[data-state=on]').waitFor()
     await tour(tab)
-    assert.match(await tab.locator('.snippet pre').first().textContent(), new RegExp(api.url))
+    assert.match(await tab.locator('#view-code pre').textContent(), new RegExp(api.url))
   })
 })
 
@@ -169,7 +171,6 @@ suite('errors', () => {
 suite('for everybody', () => {
   test('on a phone', async (t) => {
     const page = await open(t, (await server()).url, { width: 360 })
-    assert.equal(await page.locator('.settings').evaluate((d) => d.open), false) // there is little room
     await tour(page)
     for (const id of views) {
       await view(page, id)

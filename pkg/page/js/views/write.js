@@ -6,6 +6,7 @@ import { writes } from '../chat/models.js'
 import { Column } from '../column.js'
 import { bodyOf } from '../described.js'
 import { button, clear, el } from '../dom.js'
+import { drawer } from '../drawer.js'
 import { recall, remember } from '../remember.js'
 import { sampling } from '../sampling.js'
 import { keep, settings } from '../settings.js'
@@ -57,7 +58,8 @@ class Writing {
     this.columns = el('div', { class: 'columns' }, this.first.element, this.second.element)
     this.asked = el('div', { class: 'field' }, el('label', { for: 'write-prompt', text: 'Prompt' }), this.prompt)
     this.buttons = el('div', { class: 'row' }, this.go, this.stop, el('span', { class: 'hint keys', text: 'Ctrl+Enter writes, Esc stops' }))
-    this.element = el('div', { class: 'writing', on: { keydown: (/** @type {KeyboardEvent} */ e) => { if (e.key === 'Escape') this.halt() } } }, this.desk(), this.aside())
+    this.settings = this.drawer()
+    this.element = el('div', { class: 'writing', on: { keydown: (/** @type {KeyboardEvent} */ e) => { if (e.key === 'Escape') this.halt() } } }, this.desk(), this.settings.aside, this.settings.sheet)
     this.count(0)
     this.adapt()
   }
@@ -66,15 +68,14 @@ class Writing {
   desk() {
     return el('div', { class: 'stack' },
       el('h2', { class: 'sr', text: 'Write' }),
-      el('div', { class: 'row end choices' }, this.first.picker.element, this.second.picker.element,
+      el('div', { class: 'row end choices' }, this.settings.opener, this.first.picker.element, this.second.picker.element,
         el('label', { class: 'check push', for: this.both.id }, this.both, 'Two models')),
       this.asked, this.tries, this.buttons, this.legend, this.columns)
   }
 
-  aside() {
-    return el('aside', { 'aria-label': 'Sampling' }, el('details', { class: 'settings', open: matchMedia('(min-width: 62rem)').matches },
-      el('summary', {}, el('h3', { text: 'Sampling' })),
-      el('div', { class: 'stack' }, this.controls.element, el('label', { class: 'check', for: this.shades.id }, this.shades, 'Probabilities of tokens'))))
+  drawer() {
+    return drawer('Settings', this.controls.element,
+      el('label', { class: 'check', for: this.shades.id }, this.shades, 'Token probabilities'))
   }
 
   /** Reads the lists of the server. */
