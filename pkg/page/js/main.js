@@ -5,6 +5,8 @@ import { Connection } from './connection.js'
 import { el } from './dom.js'
 import { loadModels, newState } from './state.js'
 import { theme } from './theme.js'
+import { keep, settings } from './settings.js'
+import * as chat from './views/chat.js'
 import * as write from './views/write.js'
 import * as models from './views/models.js'
 import * as structure from './views/structure.js'
@@ -19,6 +21,7 @@ import * as code from './views/code.js'
 /** @type {View[]} */
 const views = [
   { id: 'write', title: 'Write', mount: write.mount },
+  { id: 'chat', title: 'Chat', mount: chat.mount },
   { id: 'structure', title: 'Structure', mount: structure.mount },
   { id: 'inside', title: 'Inspect', mount: inside.mount },
   { id: 'models', title: 'Models', mount: models.mount },
@@ -67,7 +70,7 @@ const offered = () => views.filter((v) => !parts.get(v.id)?.tab.hidden)
 function show() {
   const id = location.hash.slice(1).split('/')[0] ?? ''
   const there = offered()
-  const view = there.find((v) => v.id === id) ?? there.find((v) => v.id === current) ?? there[0]
+  const view = there.find((v) => v.id === id) ?? there.find((v) => v.id === (current || settings('page').view)) ?? there[0]
   if (!view) return
   const before = parts.get(current)
   if (view.id !== current) before?.mounted?.hide?.()
@@ -84,6 +87,7 @@ function show() {
   part.tab.scrollIntoView({ block: 'nearest', inline: 'center' })
   part.mounted ??= view.mount(part.root, app) ?? {}
   part.mounted.show?.()
+  if (view.id === 'write' || view.id === 'chat') keep('page', { view: view.id }) // where the next visit begins
 }
 
 /** @param {KeyboardEvent} event */
@@ -134,6 +138,7 @@ function begin() {
   asked = described = null
   for (const part of parts.values()) {
     part.mounted?.hide?.()
+    part.mounted?.close?.()
     part.mounted = null
     part.root.replaceChildren()
   }

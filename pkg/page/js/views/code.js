@@ -6,8 +6,8 @@ import { starts } from '../examples.js'
 import { highlight } from '../highlight.js'
 import { goCode, javascriptCode, pythonCode } from '../languages.js'
 import { read } from '../requests.js'
+import { keep, settings, textOf } from '../settings.js'
 import { curl, KEY, openaiNode, openaiPython } from '../snippets.js'
-import { store, stored } from '../stored.js'
 
 /** @typedef {import('../state.js').App} App */
 /** @typedef {import('../requests.js').Call} Call */
@@ -34,7 +34,7 @@ const SDKS = {
   JavaScript: { code: openaiNode, run: 'npm install openai, then node program.mjs' },
 }
 
-const kept = 'glossa-code' // the dialect and the language, in the browser
+const part = 'code' // of the settings
 
 /**
  * @param {HTMLElement} root
@@ -59,8 +59,8 @@ class Code {
   /** @param {App} app */
   constructor(app) {
     this.app = app
-    const had = stored(kept)
-    this.chosen = { dialect: String(had?.dialect ?? ''), language: had?.language in LANGUAGES ? String(had.language) : 'curl' }
+    const { dialect, language } = settings(part)
+    this.chosen = { dialect: textOf(dialect), language: Object.hasOwn(LANGUAGES, language) ? textOf(language) : 'curl' }
     this.select = el('select', { id: 'code-request', on: { change: () => { app.state.codeOf = null; this.#pick() } } })
     this.key = el('p', { class: 'note' })
     this.tabs = el('div', { class: 'dialects', role: 'tablist', 'aria-label': 'Dialects', on: { keydown: (/** @type {KeyboardEvent} */ e) => this.#keys(e) } })
@@ -117,7 +117,7 @@ class Code {
   #choose(choice) {
     Object.assign(this.chosen, choice)
     this.dialect = choice.dialect ?? this.dialect
-    store(kept, this.chosen)
+    keep(part, choice)
     this.#draw()
   }
 
