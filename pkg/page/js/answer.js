@@ -69,7 +69,7 @@ export class Answer {
       end = ending(await this.#receive(job, meter, this.#control.signal))
     } catch (error) {
       const stopped = /** @type {any} */ (error)?.kind === 'stopped'
-      end = stopped ? 'stopped' : 'broke off'
+      end = stopped ? 'stopped' : 'failed'
       if (!stopped) this.wrong.append(problem(error, again))
     }
     this.#control = null
@@ -126,6 +126,6 @@ export class Answer {
     code.classList.add('to-code')
     this.foot.append(copyButton(() => job.before + this.text()), code)
     const { branch } = job
-    if (branch && this.text()) this.foot.append(button('Write on', () => branch(job.before + this.text()), { kind: 'quiet', title: 'Goes on from the end of this text' }))
+    if (branch && this.text()) this.foot.append(button('Continue', () => branch(job.before + this.text()), { kind: 'quiet', title: 'Continues from the end of this text' }))
   }
 }

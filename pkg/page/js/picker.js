@@ -20,7 +20,7 @@ export function modelPicker(app, options = {}) {
     const list = models.filter(options.accept ?? (() => true))
     select.replaceChildren(...list.map((m) => el('option', { value: m.name, text: m.name })))
     if (list.some((m) => m.name === had)) select.value = had
-    if (!list.length) select.append(el('option', { value: '', text: 'no such model' }))
+    if (!list.length) select.append(el('option', { value: '', text: 'no suitable model' }))
   }
   return {
     element,

@@ -8,7 +8,7 @@ import { shade } from './shade.js'
 /** @typedef {import('./tokens.js').Token} Token */
 /** @typedef {import('./alternatives.js').Alternatives} Alternatives */
 
-const named = 'The answer. Left and right go from token to token, Enter to the alternatives.'
+const named = 'Answer. Left and right arrow keys move between tokens, Enter opens the alternatives.'
 
 export class Reading {
   /** @type {Token[]} */

@@ -74,7 +74,7 @@ function pieces(text, tokens) {
 export function ending(finish) {
   switch (finish) {
     case 'stop': return 'came to its end'
-    case 'length': return 'cut at its length'
+    case 'length': return 'token limit reached'
     case 'content_filter': return 'cut by a filter'
     case 'tool_calls': return 'calls a tool'
   }

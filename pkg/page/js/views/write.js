@@ -47,14 +47,14 @@ class Writing {
     this.app = app
     this.controls = sampling()
     this.first = new Column(app, list, { label: 'Model', id: 'write-model', onchange: adapt })
-    this.second = new Column(app, list, { label: 'Beside it', id: 'write-model-2', onchange: adapt, alone: true })
+    this.second = new Column(app, list, { label: 'Second model', id: 'write-model-2', onchange: adapt, alone: true })
     this.both = el('input', { type: 'checkbox', id: 'write-compare', on: { change: adapt } })
     this.shades = el('input', { type: 'checkbox', id: 'write-logprobs', checked: settings(part).shaded !== false, on: { change: () => keep(part, { shaded: this.shades.checked }) } })
     this.prompt = el('textarea', { id: 'write-prompt', rows: '4', placeholder: 'The beginning of a text', spellcheck: 'false', on: { input: () => { this.touched = true }, keydown: (/** @type {KeyboardEvent} */ e) => this.key(e) } })
     this.tries = el('div', { class: 'row tries' })
     this.go = button('Write', () => this.start(), { kind: 'primary', id: 'write-go', title: 'Ctrl+Enter' })
     this.stop = button('Stop', () => this.halt(), { id: 'write-stop' })
-    this.legend = el('div', { class: 'row', hidden: true }, legend(), el('span', { class: 'hint', text: 'Point at a token, or go through the text with the arrow keys.' }))
+    this.legend = el('div', { class: 'row', hidden: true }, legend(), el('span', { class: 'hint', text: 'Hover over a token, or use the arrow keys.' }))
     this.columns = el('div', { class: 'columns' }, this.first.element, this.second.element)
     this.asked = el('div', { class: 'field' }, el('label', { for: 'write-prompt', text: 'Prompt' }), this.prompt)
     this.buttons = el('div', { class: 'row' }, this.go, this.stop, el('span', { class: 'hint keys', text: 'Ctrl+Enter writes, Esc stops' }))
@@ -69,7 +69,7 @@ class Writing {
     return el('div', { class: 'stack' },
       el('h2', { class: 'sr', text: 'Write' }),
       el('div', { class: 'row end choices' }, this.settings.opener, this.first.picker.element, this.second.picker.element,
-        el('label', { class: 'check push', for: this.both.id }, this.both, 'Two models')),
+        el('label', { class: 'check push', for: this.both.id }, this.both, 'Compare two models')),
       this.asked, this.tries, this.buttons, this.legend, this.columns)
   }
 
