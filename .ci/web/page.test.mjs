@@ -5,7 +5,7 @@ import { suite, test } from 'node:test'
 import { clean, open, picked, server, shoot, view } from './browser.mjs'
 import { alpha, proxy, serve } from './servers.mjs'
 
-const views = ['write', 'structure', 'inside', 'models', 'code']
+const views = ['write', 'chat', 'structure', 'inside', 'models', 'code']
 
 // tour uses every view that needs the server.
 async function tour(page) {
@@ -31,6 +31,12 @@ async function tour(page) {
   await page.locator('#models-table tbody tr').nth(4).waitFor()
   await view(page, 'code')
   await page.locator('#view-code pre').waitFor()
+  await view(page, 'chat')
+  await picked(page, 'chat-model', 'novels')
+  await page.locator('#chat-text').fill('The old')
+  await page.locator('#chat-text').press('Enter')
+  await page.locator('.assistant .turn[aria-busy=false]').waitFor()
+  assert.equal(await page.locator('.assistant [role=alert]').count(), 0)
 }
 
 suite('serving', () => {
@@ -99,8 +105,10 @@ suite('keys', () => {
     await page.locator('#view-write #write-model option[value=novels]').waitFor({ state: 'attached' }) // it begins anew
     await tour(page)
     const kept = await page.evaluate(() => JSON.stringify([localStorage, sessionStorage, document.cookie, location.href, history.state, document.documentElement.outerHTML]))
-    assert.ok(!kept.includes(secret))
-    assert.deepEqual(await page.context().storageState(), { cookies: [], origins: [] })
+    assert.ok(kept.includes('glossa-chat-') && !kept.includes(secret))
+    const { cookies, origins } = await page.context().storageState({ indexedDB: true })
+    assert.deepEqual(cookies, [])
+    assert.ok(origins.length === 1 && !JSON.stringify(origins).includes(secret))
     await page.reload()
     await page.getByText('This server asks for an API key.').waitFor()
   })

@@ -1,13 +1,16 @@
 // @ts-check
 // The settings of Chat: system prompt, sampling, and how answers look.
-import { el, field } from '../dom.js'
+import { el } from '../dom.js'
 import { recall, remember } from '../remember.js'
 import { sampling } from '../sampling.js'
 import { keep, settings, textOf } from '../settings.js'
+import { helped } from '../tip.js'
 
 const part = 'chat'
 
 export class Options {
+  #settled = false // the controls hold what was stored, in the ranges of the server
+
   /** @param {{system: (text: string) => void, look: () => void}} hooks */
   constructor(hooks) {
     const kept = settings(part)
@@ -23,7 +26,7 @@ export class Options {
     }
     remember(this.controls.element, part)
     this.element = el('aside', { class: 'chat-options panel', id: 'chat-options', 'aria-label': 'Settings' },
-      el('div', { class: 'stack' }, field('System prompt', this.system, 'Tells the model how to answer in this conversation.'),
+      el('div', { class: 'stack' }, helped('System prompt', this.system, 'Tells the model how to answer in this conversation, and in new ones.').element,
         el('label', { class: 'check', for: this.formatted.id }, this.formatted, 'Formatted answers'),
         el('label', { class: 'check', for: this.shaded.id }, this.shaded, 'Token probabilities'),
         this.controls.element))
@@ -36,7 +39,8 @@ export class Options {
    */
   limit(schema, context) {
     this.controls.limit(schema, context)
-    recall(this.controls.element, part, { max_tokens: '' }) // an answer ends by itself
+    if (!this.#settled) recall(this.controls.element, part, { max_tokens: '' }) // an answer ends by itself
+    this.#settled ||= Boolean(schema)
   }
 
   /** @returns {import('./turn.js').Look} */
