@@ -31,9 +31,9 @@ export const widths = [360, 1280]
 
 // open opens an address in a new page, which is closed when the test ends. Then only expected
 // errors may have occurred.
-export async function open(t, url, { width = 1280, theme = 'light', reducedMotion = 'no-preference', hash = '', permissions = [] } = {}) {
+export async function open(t, url, { width = 1280, height = 900, theme = 'light', reducedMotion = 'no-preference', hash = '', permissions = [] } = {}) {
   const context = await (await browser()).newContext({
-    viewport: { width, height: 900 }, colorScheme: theme, reducedMotion, permissions, hasTouch: width < 500 })
+    viewport: { width, height }, colorScheme: theme, reducedMotion, permissions, hasTouch: width < 500 })
   const page = await context.newPage()
   page.setDefaultTimeout(30_000)
   const faults = []

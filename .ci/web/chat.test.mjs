@@ -76,8 +76,26 @@ suite('chat', () => {
     await say('b')
     assert.deepEqual(front.bodies[1], { model: 'sage', temperature: 0.5, stream: true, messages: [
       { role: 'system', content: 'Be brief.' }, { role: 'user', content: 'a' }, { role: 'assistant', content: 'First.' }, { role: 'user', content: 'b' }] })
-    assert.match(await page.locator('.assistant .figures').first().textContent(), /^1 token · .*tokens\/s · first after [\d.]+ ms · came to its end$/)
-    assert.match(await page.locator('.assistant .figures').last().textContent(), /cut at its length$/)
+    assert.match(await page.locator('.assistant .figures').first().textContent(), /^1 token · .*tokens\/s · first after [\d.]+ ms · finished$/)
+    assert.match(await page.locator('.assistant .figures').last().textContent(), /token limit reached$/)
+  })
+
+  test('a model of the server remembers what was said', async (t) => {
+    const page = await open(t, (await server()).url, { hash: 'chat' })
+    await picked(page, 'chat-model', 'novels')
+    await page.waitForFunction(() => document.querySelector('#view-chat [data-param=temperature]').placeholder)
+    for (const [name, value] of [['max_tokens', '8'], ['temperature', '0']]) await page.locator(`#view-chat [data-param=${name}]`).fill(value)
+    const say = async (text, n) => {
+      await page.locator('#chat-text').fill(text)
+      const sent = page.waitForRequest(/\/v1\/chat\/completions/)
+      await page.locator('#chat-send').click()
+      await page.waitForFunction((n) => document.querySelectorAll('.assistant .turn[aria-busy=false]').length === n, n)
+      return (await sent).postDataJSON().messages
+    }
+    const first = await say('The old lighthouse stood', 1)
+    const answer = await fetch(`${(await server()).url}/v1/chat/completions`, { method: 'POST', body: JSON.stringify({ model: 'novels', messages: first, max_tokens: 8, temperature: 0 }) })
+    const { choices: [{ message: { content } }] } = await answer.json()
+    assert.deepEqual(await say('And then', 2), [...first, { role: 'assistant', content }, { role: 'user', content: 'And then' }])
   })
 
   test('only models that chat are offered, and base models are named', async (t) => {
@@ -267,7 +285,7 @@ suite('chat', () => {
     await page.locator('#chat-text').press('Enter')
     await alert.waitFor()
     assert.deepEqual((await texts()).slice(2), ['more', 'half an'])
-    assert.match(await assistant.last().locator('.figures').textContent(), /^2 tokens .* broke off$/)
+    assert.match(await assistant.last().locator('.figures').textContent(), /^2 tokens .* failed$/)
   })
 
   test('answers are Markdown, or plain text', async (t) => {
@@ -287,6 +305,18 @@ suite('chat', () => {
     await page.setViewportSize({ width: 1280, height: 900 })
     await page.locator('#chat-formatted').uncheck()
     assert.equal(await said.textContent(), rich)
+  })
+
+  test('the reasoning of a model is folded away, and not sent back', async (t) => {
+    const { page, front, say } = await shown(t)
+    front.answer = () => '<think>\nFirst I add.\n</think>\n\nIt is **4**.'
+    await say('2 + 2?')
+    assert.equal(await page.locator('.assistant .markdown').textContent(), 'It is 4.')
+    assert.equal(await page.locator('.thinking .plain').isVisible(), false)
+    await page.getByText('Reasoning').click()
+    assert.equal(await page.locator('.thinking .plain').textContent(), 'First I add.')
+    await say('and 3?')
+    assert.deepEqual(front.bodies[1].messages[1], { role: 'assistant', content: 'It is **4**.' })
   })
 
   test('hostile Markdown loads nothing, runs nothing and ends', async (t) => {

@@ -85,14 +85,14 @@ suite('code', () => {
   test('each example runs in the dialects that can express it', async (t) => {
     const page = await opened(t, (await server()).url)
     const want = {
-      'A chat, streamed': ['OpenAI', 'TextSynth', 'API layer'],
+      'A streamed chat': ['OpenAI', 'TextSynth', 'API layer'],
       'A completion': ['OpenAI', 'TextSynth', 'API layer'],
-      'A form filled in': ['OpenAI', 'TextSynth', 'Lamini', 'API layer'],
-      'The tokens of a text': ['Aleph Alpha', 'TextSynth'],
-      'The likelihood of a continuation': ['OpenAI', 'Aleph Alpha', 'TextSynth'],
-      'A text as a vector': ['OpenAI', 'Aleph Alpha', 'Lamini'],
+      'Structured output': ['OpenAI', 'TextSynth', 'Lamini', 'API layer'],
+      'Tokenize a text': ['Aleph Alpha', 'TextSynth'],
+      'Score a continuation': ['OpenAI', 'Aleph Alpha', 'TextSynth'],
+      'An embedding': ['OpenAI', 'Aleph Alpha', 'Lamini'],
       'A translation': ['TextSynth'],
-      'The models': ['OpenAI', 'Alpha', 'Aleph Alpha', 'API layer'],
+      'List the models': ['OpenAI', 'Alpha', 'Aleph Alpha', 'API layer'],
     }
     const names = await page.locator('#code-request optgroup[label="Examples"] option').allTextContents()
     assert.deepEqual(names, Object.keys(want))
@@ -103,28 +103,28 @@ suite('code', () => {
       assert.equal((await lacking(page)).length, 6 - want[name].length)
       got[name] = await tried(t, page)
     }
-    const chat = got['A chat, streamed']
+    const chat = got['A streamed chat']
     assert.match(chat['OpenAI, curl'], /^data: [\s\S]*\[DONE\]/)
     const content = chat['OpenAI, curl'].split('\n').map((l) => l.slice(6)).filter((d) => d.startsWith('{'))
       .map((d) => JSON.parse(d).choices[0].delta.content ?? '').join('')
     assert.equal(chat['OpenAI, JavaScript'], content) // the seed makes them the same
     if (python) assert.equal(chat['OpenAI, Python'], content)
     assert.equal(chat['TextSynth, Python'], chat['TextSynth, curl'])
-    const form = got['A form filled in']
+    const form = got['Structured output']
     for (const language of ['curl', 'Python', 'JavaScript']) assert.equal(JSON.parse(form[`Lamini, ${language}`]).outputs.age, 10)
     assert.equal(JSON.parse(form['OpenAI, JavaScript']).age, 10)
     assert.match(got['A translation']['TextSynth, Python'], /Le train est en retard/)
-    const score = got['The likelihood of a continuation']
+    const score = got['Score a continuation']
     assert.equal(JSON.parse(score['Aleph Alpha, curl']).result.log_probability, JSON.parse(score['TextSynth, Python']).logprob)
   })
 
   test('programs in Go run', async (t) => {
     const page = await opened(t, (await server()).url)
-    await choose(page, 'A form filled in')
+    await choose(page, 'Structured output')
     const outputs = await tried(t, page, ['Go'])
     assert.equal(JSON.parse(outputs['Lamini, Go']).outputs.age, 10)
     assert.equal(JSON.parse(JSON.parse(outputs['OpenAI, Go']).choices[0].message.content).age, 10)
-    await choose(page, 'The models')
+    await choose(page, 'List the models')
     assert.match((await tried(t, page, ['Go']))['Alpha, Go'], /novels/)
   })
 
@@ -193,7 +193,7 @@ suite('code', () => {
     const stage = await proxy((await server()).url, '/dev')
     t.after(stage.stop)
     const page = await opened(t, stage.url)
-    await choose(page, 'The models')
+    await choose(page, 'List the models')
     for (const [title, output] of Object.entries(await tried(t, page))) assert.match(output, /novels/, title)
   })
 
@@ -207,13 +207,13 @@ suite('code', () => {
 
   test('the dialect and the language are remembered', async (t) => {
     const page = await opened(t, (await server()).url)
-    await choose(page, 'A form filled in')
+    await choose(page, 'Structured output')
     await shown(page, 'TextSynth', 'Go')
     await page.reload()
     await page.locator(`${within} pre`).waitFor()
-    await choose(page, 'A chat, streamed')
+    await choose(page, 'A streamed chat')
     await page.getByRole('group', { name: 'Program: TextSynth, Go' }).waitFor()
-    await choose(page, 'A text as a vector') // which TextSynth does not have
+    await choose(page, 'An embedding') // which TextSynth does not have
     await page.getByRole('group', { name: 'Program: OpenAI, Go' }).waitFor()
     await choose(page, 'A completion')
     await page.getByRole('group', { name: 'Program: TextSynth, Go' }).waitFor()
@@ -228,7 +228,7 @@ suite('code', () => {
 
   test('as it looks', async (t) => {
     const page = await opened(t, (await server()).url)
-    await choose(page, 'A form filled in')
+    await choose(page, 'Structured output')
     await shown(page, 'OpenAI', 'Python')
     await shoot(page, 'code')
   })

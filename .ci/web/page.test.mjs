@@ -5,7 +5,7 @@ import { suite, test } from 'node:test'
 import { clean, open, picked, server, shoot, view } from './browser.mjs'
 import { alpha, proxy, serve } from './servers.mjs'
 
-const views = ['write', 'structure', 'inside', 'models', 'server', 'code']
+const views = ['write', 'chat', 'structure', 'inside', 'models', 'server', 'code']
 
 // tour uses every view that needs the server.
 async function tour(page) {
@@ -31,6 +31,12 @@ async function tour(page) {
   await page.locator('#models-table tbody tr').nth(4).waitFor()
   await view(page, 'code')
   await page.locator('#view-code pre').waitFor()
+  await view(page, 'chat')
+  await picked(page, 'chat-model', 'novels')
+  await page.locator('#chat-text').fill('The old')
+  await page.locator('#chat-text').press('Enter')
+  await page.locator('.assistant .turn[aria-busy=false]').waitFor()
+  assert.equal(await page.locator('.assistant [role=alert]').count(), 0)
 }
 
 suite('serving', () => {
@@ -69,7 +75,7 @@ suite('serving', () => {
     const tab = await open(t, page.url)
     tab.expect(/status of 404/)
     tab.allow(api.url)
-    await tab.getByText('This address serves the page and not the API.').waitFor()
+    await tab.getByText('This address serves the page but not the API.').waitFor()
     await tab.locator('#api-address').fill('nonsense')
     await tab.locator('#api-address').press('Enter')
     assert.equal(await tab.evaluate(() => document.querySelector('#api-address').checkValidity()), false)
@@ -81,6 +87,22 @@ suite('serving', () => {
   })
 })
 
+suite('version', () => {
+  test('the footer has the version of the server that tells it', async (t) => {
+    const { url } = await server()
+    const document = await (await fetch(`${url}/openapi.json`)).json()
+    const page = await open(t, url, { hash: 'code' })
+    await page.route('**/openapi.json', (route) => route.fulfill({ json: { ...document, paths: { ...document.paths, '/api/version': { get: {} } } } }))
+    await page.route('**/api/version', (route) => route.fulfill({ json: { version: 'v1.2.3', revision: '', go: 'go1.26' } }))
+    await page.reload()
+    await page.locator('footer', { hasText: 'glossa v1.2.3' }).waitFor()
+    await page.route('**/api/version', (route) => route.fulfill({ body: '1.19.0' })) // of another server
+    await page.reload()
+    await page.locator('#tab-server').waitFor()
+    assert.equal(await page.locator('#version').textContent(), '')
+  })
+})
+
 suite('keys', () => {
   test('asked for, kept in the memory of the tab alone', async (t) => {
     const secret = 'k-2718281828459045'
@@ -88,21 +110,23 @@ suite('keys', () => {
     t.after(keyed.stop)
     const page = await open(t, keyed.url)
     page.expect(/status of 401/)
-    await page.getByText('This server asks for an API key.').waitFor()
+    await page.getByText('This server requires an API key.').waitFor()
     await shoot(page, 'key')
     await page.locator('#api-key').fill('wrong')
     await page.locator('#api-key').press('Enter')
-    await page.getByText('The server does not know this key.').waitFor()
+    await page.getByText('The server does not accept this key.').waitFor()
     await page.locator('#api-key').fill(secret)
     await page.locator('#api-key').press('Enter')
     await page.locator('#connection[data-state=on]').waitFor()
     await page.locator('#view-write #write-model option[value=novels]').waitFor({ state: 'attached' }) // it begins anew
     await tour(page)
     const kept = await page.evaluate(() => JSON.stringify([localStorage, sessionStorage, document.cookie, location.href, history.state, document.documentElement.outerHTML]))
-    assert.ok(!kept.includes(secret))
-    assert.deepEqual(await page.context().storageState(), { cookies: [], origins: [] })
+    assert.ok(kept.includes('glossa-chat-') && !kept.includes(secret))
+    const { cookies, origins } = await page.context().storageState({ indexedDB: true })
+    assert.deepEqual(cookies, [])
+    assert.ok(origins.length === 1 && !JSON.stringify(origins).includes(secret))
     await page.reload()
-    await page.getByText('This server asks for an API key.').waitFor()
+    await page.getByText('This server requires an API key.').waitFor()
   })
 })
 
@@ -114,7 +138,7 @@ suite('errors', () => {
   }
   const error = { error: { message: 'the weights are asleep', type: 'server_error', param: null, code: null } }
   for (const [name, answer, words] of [
-    ['401', { status: 401, json: { error: { message: 'this key was revoked' } } }, /asks for a key.*This key was revoked\./],
+    ['401', { status: 401, json: { error: { message: 'this key was revoked' } } }, /requires a valid API key.*This key was revoked\./],
     ['429', { status: 429, headers: { 'Retry-After': '7' }, json: { error: { message: 'the queue is full' } } }, /busy: try again in 7 s\. The queue is full\./],
     ['500', { status: 500, json: error }, /The server failed\. The weights are asleep\./],
     ['503 of a gateway', { status: 503, contentType: 'text/html', body: '<html>down</html>' }, /^The server is not ready\./],
@@ -145,7 +169,7 @@ suite('errors', () => {
     await story(page)
     const alert = page.locator('.answer [role=alert]')
     await alert.waitFor()
-    assert.match(await alert.locator('p').textContent(), /connection .* lost|broke off/)
+    assert.match(await alert.locator('p').textContent(), /connection .* lost|cut off/)
     assert.ok(await page.locator('.answer .written .tok').count() > 0)
     await shoot(page, 'lost')
     front.fault = null

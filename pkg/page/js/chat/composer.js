@@ -4,7 +4,7 @@ import { button, el } from '../dom.js'
 
 export class Composer {
   /**
-   * @param {{send: (text: string) => void, stop: () => void}} hooks
+   * @param {{send: (text: string) => boolean, stop: () => void}} hooks send: whether the message was taken
    */
   constructor(hooks) {
     this.hooks = hooks
@@ -47,9 +47,7 @@ export class Composer {
 
   #send() {
     const text = this.text.value
-    if (this.busy || !text.trim()) return
-    this.fill('')
-    this.hooks.send(text)
+    if (!this.busy && text.trim() && this.hooks.send(text)) this.fill('')
   }
 
   /** @param {KeyboardEvent} event */

@@ -9,6 +9,8 @@ import { helped } from '../tip.js'
 const part = 'chat'
 
 export class Options {
+  #settled = false // the controls hold what was stored, in the ranges of the server
+
   /** @param {{system: (text: string) => void, look: () => void}} hooks */
   constructor(hooks) {
     const kept = settings(part)
@@ -24,7 +26,7 @@ export class Options {
     }
     remember(this.controls.element, part)
     this.element = el('aside', { class: 'chat-options panel', id: 'chat-options', 'aria-label': 'Settings' },
-      el('div', { class: 'stack' }, helped('System prompt', this.system, 'Tells the model how to answer in this conversation.').element,
+      el('div', { class: 'stack' }, helped('System prompt', this.system, 'Tells the model how to answer in this conversation, and in new ones.').element,
         el('label', { class: 'check', for: this.formatted.id }, this.formatted, 'Formatted answers'),
         el('label', { class: 'check', for: this.shaded.id }, this.shaded, 'Token probabilities'),
         this.controls.element))
@@ -37,7 +39,8 @@ export class Options {
    */
   limit(schema, context) {
     this.controls.limit(schema, context)
-    recall(this.controls.element, part, { max_tokens: '' }) // an answer ends by itself
+    if (!this.#settled) recall(this.controls.element, part, { max_tokens: '' }) // an answer ends by itself
+    this.#settled ||= Boolean(schema)
   }
 
   /** @returns {import('./turn.js').Look} */

@@ -1,6 +1,7 @@
 // @ts-check
 // A conversation as a tree: an edited message and a regenerated answer are alternatives to
 // the turns that they replace. Pure; it does not know the page or storage.
+import { split } from './thinking.js'
 
 /**
  * @typedef {object} Turn
@@ -104,7 +105,8 @@ export function choose(c, turn) {
 }
 
 /**
- * The messages of a request that asks for the turn after the one with the id last.
+ * The messages of a request that asks for the turn after the one with the id last. Models do not
+ * see the reasoning of their earlier answers.
  * @param {Conversation} c
  * @param {string} last
  * @returns {Message[]}
@@ -114,9 +116,11 @@ export function messages(c, last) {
   /** @type {Message[]} */
   const list = []
   for (let turn = byId.get(last); turn; turn = byId.get(turn.parent)) {
-    if (turn.text || turn.role === 'user') list.unshift({ role: turn.role, content: turn.text })
+    const content = turn.role === 'user' ? turn.text : split(turn.text).answer
+    if (content || turn.role === 'user') list.push({ role: turn.role, content })
   }
-  return c.system.trim() ? [{ role: 'system', content: c.system }, ...list] : list
+  if (c.system.trim()) list.push({ role: 'system', content: c.system })
+  return list.reverse()
 }
 
 /**

@@ -6,6 +6,7 @@ import { figures } from '../meter.js'
 import { Reading } from '../reading.js'
 import { ending } from '../tokens.js'
 import { fit, sends } from './composer.js'
+import { split } from './thinking.js'
 
 /** @typedef {import('./tree.js').Turn} Turn */
 /** @typedef {import('./run.js').Run} Run */
@@ -44,6 +45,8 @@ export class TurnView {
     this.hooks = hooks
     const name = turn.role === 'user' ? 'You' : turn.model ?? 'Answer'
     this.body = el('div', { class: 'said' })
+    this.thought = el('div', { class: 'plain' })
+    this.thinking = el('details', { class: 'thinking' }, el('summary', { text: 'Reasoning' }), this.thought)
     this.wrong = el('div')
     this.foot = el('div', { class: 'turn-foot' })
     this.figures = el('p', { class: 'figures' })
@@ -68,11 +71,19 @@ export class TurnView {
     const busy = run !== null && !run.done
     this.article.setAttribute('aria-busy', String(busy))
     if (this.#reading) for (; this.#shownTokens < (run?.tokens.length ?? 0); this.#shownTokens++) this.#reading.add(/** @type {any} */ (run?.tokens[this.#shownTokens]))
-    else if (this.#markdown) this.#markdown.set(turn.text)
+    else if (this.#markdown) this.#format(this.#markdown)
     else this.body.textContent = turn.role === 'user' ? turn.text : turn.text.trim()
     this.body.classList.toggle('waiting', busy && !turn.text)
     if (busy) this.figures.textContent = turn.tokens ? figures(turn.tokens, turn.rate ?? 0, turn.first ?? 0, '') : 'waiting…'
     if (busy && !this.figures.isConnected) this.foot.append(this.figures)
+  }
+
+  /** @param {Markdown} markdown */
+  #format(markdown) {
+    const { thought, answer } = split(this.turn.text)
+    if (thought && !this.thinking.isConnected) this.body.prepend(this.thinking)
+    this.thought.textContent = thought
+    markdown.set(answer)
   }
 
   /** Adds what can be done with the finished turn. */
@@ -98,7 +109,7 @@ export class TurnView {
   /** The figures of an answer in words. */
   line() {
     const { turn } = this
-    const end = turn.fault !== undefined ? 'broke off' : turn.end === undefined ? 'interrupted' : ending(turn.end)
+    const end = turn.fault !== undefined ? 'failed' : turn.end === undefined ? 'interrupted' : ending(turn.end)
     return turn.tokens ? figures(turn.tokens, turn.rate ?? 0, turn.first ?? 0, end) : end
   }
 

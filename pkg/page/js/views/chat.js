@@ -1,6 +1,7 @@
 // @ts-check
 // Chat: conversations with a model, kept in the browser.
 import { Alternatives } from '../alternatives.js'
+import { beginnings } from '../beginnings.js'
 import { button, el } from '../dom.js'
 import { Composer } from '../chat/composer.js'
 import { List } from '../chat/list.js'
@@ -60,17 +61,17 @@ class Chat {
     this.about = el('p', { class: 'hint about' })
     this.warning = el('p', { class: 'hint bad', role: 'status' })
     this.exporting = this.exports()
+    this.around = el('div', { class: 'chat-panes' }, this.list.element,
+      el('div', { class: 'chat-main' }, this.thread.element, this.about, this.warning, this.composer.element), this.options.element)
+    this.panes = new Panes(this.around, [{ label: 'Chats', name: 'list', pane: this.list.element }, { label: 'Settings', name: 'options', pane: this.options.element }])
     this.element = this.layout()
     this.draw()
   }
 
   layout() {
-    const around = el('div', { class: 'chat-panes' }, this.list.element,
-      el('div', { class: 'chat-main' }, this.thread.element, this.about, this.warning, this.composer.element), this.options.element)
-    this.panes = new Panes(around, [{ label: 'Chats', name: 'list', pane: this.list.element }, { label: 'Settings', name: 'options', pane: this.options.element }])
     const [chats, options] = this.panes.panes.map((p) => p.toggle)
     return el('div', { class: 'chatting', on: { keydown: (/** @type {KeyboardEvent} */ e) => { if (e.key === 'Escape') this.session.stop() } } },
-      el('h2', { class: 'sr', text: 'Chat' }), el('div', { class: 'chat-bar' }, chats, this.picker.element, this.exporting, options), around)
+      el('h2', { class: 'sr', text: 'Chat' }), el('div', { class: 'chat-bar' }, chats, this.picker.element, this.exporting, options), this.around)
   }
 
   exports() {
@@ -99,14 +100,13 @@ class Chat {
   chosen(name) {
     const model = this.picker.model()
     this.options.limit(this.schema, model?.context ?? 0)
-    this.about.textContent = note(this.app.state.models, model)
     if (name && name !== settings('chat').model) keep('chat', { model: name })
     this.draw()
   }
 
   shown() {
     this.thread.toEnd()
-    if (this.panes?.wide) this.composer.focus()
+    if (this.panes.wide && document.activeElement === document.body) this.composer.focus() // no other element loses it
   }
 
   close() {
@@ -119,15 +119,17 @@ class Chat {
     return { model: this.picker.value(), params: this.options.controls.values(), shaded: this.options.look().shaded && (!model?.family || model.family === 'local'), base: Boolean(model?.run) }
   }
 
-  /** @param {string} text */
+  /** Sends a message if there is a model for it. @param {string} text */
   send(text) {
+    if (!this.picker.value()) return false
     this.thread.follow()
     this.session.send(text)
+    return true
   }
 
   fresh() {
     this.session.fresh()
-    this.panes?.uncover()
+    this.panes.uncover()
     this.composer.focus()
   }
 
@@ -136,7 +138,7 @@ class Chat {
     this.session.open(id)
     const last = this.session.lastModel()
     if (last && last !== this.picker.value() && this.app.state.models.some((m) => m.name === last && offered(m, this.app.state.models))) this.picker.set(last)
-    this.panes?.uncover()
+    this.panes.uncover()
     this.thread.follow()
   }
 
@@ -148,6 +150,9 @@ class Chat {
     this.thread.draw(current, this.options.look(), () => this.empty())
     this.composer.set(session.running !== null)
     this.exporting.hidden = current.turns.length === 0
+    const model = this.picker.model()
+    this.about.textContent = note(this.app.state.models, model)
+    this.about.hidden = current.turns.length > 0 && !model?.run
     this.warning.textContent = session.store.warning
     this.warning.hidden = !session.store.warning
   }
@@ -155,11 +160,11 @@ class Chat {
   /** What an empty conversation shows. */
   empty() {
     const model = this.picker.model()
-    const tries = model?.run ? [] : suggestions
+    const tries = !model ? [] : model.run ? beginnings(model) : suggestions
     return el('div', { class: 'chat-empty' },
-      el('p', { class: 'greeting', text: model ? `Chat with ${model.name}` : 'No model here can chat' }),
+      el('p', { class: 'greeting', text: model ? `Chat with ${model.name}` : this.app.state.models.length ? 'No model here can chat' : 'Chat' }),
       model?.run ? el('p', { class: 'muted', text: 'No model of this server was trained to chat. This one continues what you write.' }) : null,
-      model ? null : el('p', { class: 'muted', text: 'The models of this server continue or translate texts.' }),
+      model || !this.app.state.models.length ? null : el('p', { class: 'muted', text: 'The models of this server continue or translate texts.' }),
       el('div', { class: 'tries' }, tries.map((text) => button(text, () => this.send(text)))),
       model?.run ? button('Open Write', () => this.app.go('write'), { kind: 'quiet' }) : null)
   }

@@ -40,7 +40,7 @@ function tokens(app) {
     const back = await app.api.json('POST', '/detokenize', { model: asked.model, token_ids: ids }, { signal, background: true })
     const characters = [...asked.text].length
     return [
-      el('p', { class: 'sum', text: `${count(pieces.length, 'token')} of ${count(characters, 'character')}${pieces.length ? `, ${(characters / pieces.length).toFixed(1)} each` : ''}` }),
+      el('p', { class: 'sum', text: `${count(pieces.length, 'token')}, ${count(characters, 'character')}${pieces.length ? ` (${(characters / pieces.length).toFixed(1)} characters per token)` : ''}` }),
       el('ol', { class: 'pieces', 'aria-label': 'Tokens' }, pieces.map((piece, i) =>
         el('li', { class: 'piece' }, el('span', { class: 'mono', text: visible(piece) }), el('span', { class: 'id', text: ids[i] })))),
       readBack(asked.text, back.result),
