@@ -96,7 +96,7 @@ export async function shoot(page, name) {
     await page.emulateMedia({ colorScheme: theme })
     for (const width of widths) {
       await page.setViewportSize({ width, height: 900 })
-      await page.evaluate(() => Promise.all(document.getAnimations().map((a) => a.finished.catch(() => {}))))
+      await page.evaluate(() => { for (const a of document.getAnimations()) a.finish() })
       await clean(page, `${name}, ${theme}, ${width}`, theme === themes[0] ? undefined : ['color-contrast'])
       await page.evaluate(() => { document.activeElement?.blur?.(); scrollTo({ top: 0, behavior: 'instant' }) })
       await page.screenshot({ path: `${shots}${name}-${theme}-${width}.png`, fullPage: true })

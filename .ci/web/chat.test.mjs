@@ -102,6 +102,9 @@ suite('chat', () => {
     const { page } = await shown(t)
     assert.deepEqual(await page.locator('#chat-model option').allTextContents(), ['sage'])
     assert.match(await page.locator('.about').textContent(), /^novels, abc, chords and 1 more are base models: they continue texts and are offered in Write\.$/)
+  })
+
+  test('a server with base models alone offers them, and says so', async (t) => {
     const plain = await open(t, (await server()).url, { hash: 'chat' })
     await picked(plain, 'chat-model', 'novels')
     assert.deepEqual(await plain.locator('#chat-model option').allTextContents(), ['novels', 'abc', 'chords', 'forms'])
