@@ -78,7 +78,7 @@ suite('structure', () => {
 
   test('an answer that was checked, and one that nothing is said of', async (t) => {
     const { page, panel, fill } = await shown(t)
-    for (const [guarantee, words] of [['validated', /Validated.*cannot be held to a form.*checked/], [undefined, /Not promised.*Constrained decoding is not there/]]) {
+    for (const [guarantee, words] of [['validated', /Validated.*cannot be constrained.*checked/], [undefined, /Not guaranteed.*no constrained decoding/]]) {
       await page.route('**/v1/chat/completions', (route) => route.fulfill({ json: {
         choices: [{ index: 0, message: { role: 'assistant', content: '{"people":[{"name":"a"},{"name":"b","age":null}]}' }, finish_reason: 'stop', guarantee }] } }))
       await fill()

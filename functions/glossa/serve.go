@@ -171,7 +171,7 @@ func (p *program) serve(ctx context.Context, o *serveOptions) error {
 }
 
 // configure returns the configuration of the settings with this program's additions: the
-// starters, the given directory and the metrics for Prometheus.
+// starters, the given directory and the measurements of the process.
 func (p *program) configure(checkpoints string) (app.Config, error) {
 	cfg, err := p.environment()
 	if err != nil {
@@ -180,6 +180,7 @@ func (p *program) configure(checkpoints string) (app.Config, error) {
 	cfg.Starters = starter.Runs()
 	cfg.Auth = false // decided by flags
 	cfg.Checkpoints = cmp.Or(checkpoints, cfg.Checkpoints)
+	cfg.Activity = true
 	cfg.Meter = func(queue func() (int, int), known func(string) bool) app.Meter {
 		return prom.New(prom.Config{Queue: queue, Known: known})
 	}

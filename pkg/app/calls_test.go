@@ -48,6 +48,7 @@ func calls(t testing.TB) []call {
 		{"GET", "/api/version", "", "", "", 200},
 		{"GET", "/openapi.json", "", account.Monitor, "", 200},
 		{"GET", "/metrics", "", account.Monitor, "", 200},
+		{"GET", "/activity", "", account.Monitor, "", 200},
 		{"GET", "/usage", "", account.Monitor, "", 200},
 		{"GET", "/usage?day=2026-11-22&principal=key%20ci", "/usage", account.Admin, "", 200},
 		{"GET", "/usage?day=today", "/usage", account.Admin, "", 400},

@@ -7,18 +7,20 @@
 /** The environment variable with the key. */
 export const KEY = 'GLOSSA_API_KEY'
 
-const WIDE = 76 // columns of a call on one line
+export const WIDE = 76 // columns of a call on one line
 
 /** @param {string} text quoted for a POSIX shell, with literal $ and \ */
 export const quote = (text) => `'${text.replaceAll("'", `'\\''`)}'`
+
+/** Whether the answer is a stream. @param {Call} call */
+export const streams = (call) => call.body?.stream === true || /stream$|inference|\/api\/chat$/.test(call.path.split('?')[0] ?? '')
 
 /**
  * @param {Call} call @param {string} base the address of the server, without / at its end
  * @param {boolean} keyed whether the server requires a key
  */
 export function curl(call, base, keyed) {
-  const streams = call.body?.stream === true || /stream$|inference|\/api\/chat$/.test(call.path.split('?')[0])
-  const lines = [`curl -s${streams ? 'N' : ''} ${quote(base + call.path)}`]
+  const lines = [`curl -s${streams(call) ? 'N' : ''} ${quote(base + call.path)}`]
   if (call.method !== (call.body ? 'POST' : 'GET')) lines[0] += ` -X ${call.method}`
   if (keyed) lines.push(`-H "Authorization: Bearer $${KEY}"`)
   if (call.body) {
