@@ -37,6 +37,7 @@ export function tip(control, name, text = '') {
     mark.setAttribute('aria-expanded', 'false')
     removeEventListener('keydown', escape, true)
     removeEventListener('scroll', scrolled, true)
+    removeEventListener('resize', close)
     removeEventListener('pointerdown', outside, true)
   }
   const open = () => {
@@ -49,6 +50,7 @@ export function tip(control, name, text = '') {
     mark.setAttribute('aria-expanded', 'true')
     addEventListener('keydown', escape, true)
     addEventListener('scroll', scrolled, true)
+    addEventListener('resize', close)
     addEventListener('pointerdown', outside, true)
   }
   const later = () => { closing = setTimeout(close, patience) }
