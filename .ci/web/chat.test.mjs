@@ -271,6 +271,7 @@ suite('chat', () => {
     await page.locator('#chat-text').press('Enter')
     const alert = assistant.getByRole('alert')
     await alert.waitFor()
+    assert.deepEqual(await assistant.getByRole('button').allTextContents(), ['Try again', 'Show as code']) // there is nothing to copy
     assert.match(await alert.locator('p').textContent(), /The weights are asleep\./)
     await shoot(page, 'chat-error')
     front.answer = () => 'Awake.'
@@ -365,8 +366,6 @@ suite('chat', () => {
 
   test('probabilities of tokens', async (t) => {
     const { page, say, front } = await shown(t)
-    await page.evaluate(() => { history.replaceState(null, '', '#chat') })
-    front.answer = () => 'never asked'
     await page.locator('#chat-shaded').check()
     await say('x')
     assert.equal(front.bodies[0].logprobs, undefined) // remote models tell none

@@ -8,7 +8,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 // connection after the text. bodies holds the requests. While held, no answer goes on: step
 // lets n tokens through.
 export async function chatServer(url) {
-  const front = { url: '', answer: () => 'Hello.', bodies: [], left: 0, held: false, quota: 0, step: (n) => { front.quota += n } }
+  const front = { url: '', answer: () => 'Hello.', bodies: [], left: 0, held: false, quota: 0, waiting: [] }
+  front.step = (n) => {
+    front.quota += n
+    for (const go of front.waiting.splice(0)) go()
+  }
   const server = http.createServer((request, response) => {
     serve(front, url, request, response).catch(() => response.destroy())
   }).listen(0, '127.0.0.1')
@@ -51,12 +55,13 @@ async function chat(front, body, response) {
   response.on('close', () => {
     gone = true
     if (!response.writableFinished) front.left++
+    front.step(0)
   })
   response.writeHead(200, { 'Content-Type': 'text/event-stream' })
   const event = (choice, more) => response.write(`data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', choices: choice ? [{ index: 0, ...choice }] : [], ...more })}\n\n`)
   const tokens = answer.text.match(/\s*\S+|\s+$/g) ?? []
   for (const content of tokens) {
-    while (front.held && front.quota === 0 && !gone) await sleep(5)
+    while (front.held && front.quota === 0 && !gone) await new Promise((go) => front.waiting.push(go))
     if (gone) return
     if (front.held) front.quota--
     const logprobs = body.logprobs ? { content: [{ token: content, logprob: -0.5, top_logprobs: [{ token: content, logprob: -0.5 }, { token: ' other', logprob: -1.5 }] }] } : null

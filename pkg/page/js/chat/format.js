@@ -87,7 +87,7 @@ export function parsed(text) {
 }
 
 /**
- * A file with conversations, for [[read]].
+ * A file with conversations, as read takes it.
  * @param {Conversation[]} list
  */
 export function write(list) {

@@ -89,18 +89,20 @@ export class TurnView {
   /** Adds what can be done with the finished turn. */
   finish() {
     const { turn, hooks, run } = this
-    clear(this.foot).append(...this.#pages(), copyButton(() => turn.text))
+    const failed = turn.fault !== undefined
+    clear(this.foot).append(...this.#pages())
+    if (turn.text) this.foot.append(copyButton(() => turn.text))
     if (turn.role === 'user') {
       this.editing = button('Edit', () => this.#edit(), { kind: 'quiet' })
       this.foot.append(this.editing)
       return
     }
-    this.foot.append(button('Regenerate', () => hooks.again(turn), { kind: 'quiet' }))
+    if (turn.text || !failed) this.foot.append(button('Regenerate', () => hooks.again(turn), { kind: 'quiet' }))
     if (run?.sent) this.foot.append(button('Show as code', () => hooks.code(run.sent), { kind: 'quiet' }))
     this.figures.textContent = this.line()
-    this.foot.append(this.figures)
+    if (turn.text || !failed) this.foot.append(this.figures)
     clear(this.wrong)
-    if (turn.fault !== undefined) {
+    if (failed) {
       this.wrong.append(el('div', { class: 'problem refused', role: run ? 'alert' : undefined },
         el('p', { text: turn.fault }), button('Try again', () => hooks.again(turn), { kind: 'quiet' })))
     }
