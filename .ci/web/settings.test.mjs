@@ -1,7 +1,7 @@
 // The settings of Write: ranges of the model, help in tooltips, and the sheet on a phone.
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { clean, open, picked, server, shoot } from './browser.mjs'
+import { clean, open, picked, server, shoot, themes } from './browser.mjs'
 
 suite('settings', () => {
   async function shown(t, options) {
@@ -73,9 +73,12 @@ suite('settings', () => {
     assert.equal(await param('temperature').isVisible(), false)
     await page.locator('#settings-open').tap()
     await param('temperature').waitFor()
-    await clean(page, 'sheet')
     await mark('Temperature').tap()
     await tip.waitFor()
+    for (const theme of themes) {
+      await page.emulateMedia({ colorScheme: theme })
+      await clean(page, `sheet, ${theme}`)
+    }
     await page.keyboard.press('Escape')
     await tip.waitFor({ state: 'hidden' })
     assert.equal(await param('temperature').isVisible(), true) // the sheet is still there

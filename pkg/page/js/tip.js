@@ -4,8 +4,9 @@
 // Source: WCAG 2.2, success criterion 1.4.13.
 import { el, newId } from './dom.js'
 
-const patience = 200 // ms that the pointer may take from the mark to the tooltip
+const patience = 300 // ms that the pointer may take from the mark to the tooltip
 const gap = 6 // pixels between both
+const margin = 8 // pixels to the window's edges
 
 /** The open tooltip: there is one at most. @type {(() => void)|null} */
 let closeOpen = null
@@ -36,6 +37,7 @@ export function tip(control, name, text = '') {
     mark.setAttribute('aria-expanded', 'false')
     removeEventListener('keydown', escape, true)
     removeEventListener('scroll', scrolled, true)
+    removeEventListener('resize', close)
     removeEventListener('pointerdown', outside, true)
   }
   const open = () => {
@@ -48,6 +50,7 @@ export function tip(control, name, text = '') {
     mark.setAttribute('aria-expanded', 'true')
     addEventListener('keydown', escape, true)
     addEventListener('scroll', scrolled, true)
+    addEventListener('resize', close)
     addEventListener('pointerdown', outside, true)
   }
   const later = () => { closing = setTimeout(close, patience) }
@@ -85,13 +88,17 @@ export function helped(label, control, text) {
 }
 
 /**
- * Puts a box under a mark, or over it if there is no room.
+ * Puts a box to the left of the mark's field, where it covers no other mark, or else under or
+ * over the mark.
  * @param {HTMLElement} box
  * @param {HTMLElement} mark
  */
 function place(box, mark) {
   const at = mark.getBoundingClientRect(), { width, height } = box.getBoundingClientRect()
+  const beside = (mark.closest('.field') ?? mark).getBoundingClientRect().left - gap - width
   const below = at.bottom + gap, above = at.top - gap - height
-  box.style.top = `${below + height > innerHeight && above > 0 ? above : below}px`
-  box.style.left = `${Math.max(8, Math.min(at.left - 12, document.documentElement.clientWidth - width - 8))}px`
+  const under = below + height > innerHeight && above > 0 ? above : below
+  const most = document.documentElement.clientWidth - width - margin
+  box.style.left = `${beside >= margin ? beside : Math.max(margin, Math.min(at.left - 2 * gap, most))}px`
+  box.style.top = `${beside >= margin ? Math.max(margin, Math.min(at.top - gap, innerHeight - height - margin)) : under}px`
 }

@@ -8,6 +8,7 @@ import { jsonFault, typed } from '../typed.js'
 import { isOutputType, schemaOf } from '../requests.js'
 import { examples } from '../examples.js'
 import { pretty } from '../snippets.js'
+import { helped } from '../tip.js'
 
 /** @typedef {import('../state.js').App} App */
 /** @typedef {import('../typed.js').Shown} Shown */
@@ -30,7 +31,7 @@ export function mount(root, app) {
   const form = el('textarea', { class: 'mono', rows: 11, spellcheck: 'false', id: 'structure-form' })
   const prompt = el('textarea', { rows: 5, id: 'structure-prompt' })
   const limit = el('input', { type: 'number', min: '1', inputmode: 'numeric', placeholder: 'auto' })
-  const picker = modelPicker(app, { id: 'structure-model', value: 'forms' })
+  const picker = modelPicker(app, { id: 'structure-model', value: 'forms', onchange: () => { limit.max = String(picker.model()?.context || '') } })
   const kinds = kindChoice()
   const start = el('select', { id: 'structure-example', on: { change: () => use(Number(start.value)) } },
     examples.map((example, i) => el('option', { value: String(i), text: example.name })))
@@ -67,7 +68,7 @@ export function mount(root, app) {
         el('div', { class: 'row end' }, kinds.element),
         field('Schema', form),
         field('Text', prompt, 'The starter model “forms” expects a blank line before the text.'),
-        el('div', { class: 'pair' }, picker.element, field('Max tokens', limit)),
+        el('div', { class: 'pair' }, picker.element, helped('Max tokens', limit, 'The most tokens to generate. If it is empty, the answer ends when the schema is complete or the model’s context is full.').element),
         run.row),
       el('section', { class: 'panel stack result', 'aria-label': 'Answer' }, run.out)))
   picker.load().catch(() => {}) // the frame says that the server does not answer
