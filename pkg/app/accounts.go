@@ -20,7 +20,7 @@ func accounts(cfg Config, open func(name string) (*table.Table, error)) (*accoun
 		file := account.NewFile(cfg.Accounts)
 		_, err := file.List(context.Background(), account.User)
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, nil, fmt.Errorf("accounts: %w: glossa user add and glossa key create make it", err)
+			return nil, nil, fmt.Errorf("accounts: %w: create it with glossa user add or glossa key create", err)
 		}
 		if err != nil {
 			return nil, nil, fmt.Errorf("accounts: %w", err)

@@ -53,7 +53,7 @@ func TestReadErrors(t *testing.T) {
 	for payload, want := range map[string]string{
 		"data: [DONE]": "not JSON",
 		"{":            "ends too early",
-		"{} {}":        "more after",
+		"{} {}":        "data after",
 		"[\"\xff\"]":   "not UTF-8",
 		strings.Repeat("[", 129) + strings.Repeat("]", 129): "nests deeper",
 		strings.Repeat(" ", maxPayload+1):                   "too large",

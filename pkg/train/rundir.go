@@ -160,7 +160,7 @@ func (have document) differs(want document) error {
 		maps.Copy(names, b)
 		for _, name := range slices.Sorted(maps.Keys(names)) {
 			if a[name] != b[name] {
-				return fmt.Errorf("%s: %s differs: the run there has %s, asked for is %s (choose another directory)",
+				return fmt.Errorf("%s: %s differs: the run there has %s, not %s (choose another directory)",
 					configName, strings.TrimPrefix(pair.name+"."+name, "."), orNone(a[name]), orNone(b[name]))
 			}
 		}

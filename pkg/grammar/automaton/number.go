@@ -160,7 +160,7 @@ func leastCommon(of []*big.Rat) (*big.Rat, error) {
 	var all *big.Rat
 	for _, m := range of {
 		if m.Sign() <= 0 {
-			return nil, errors.New("a multiple of what is not above zero")
+			return nil, errors.New("multipleOf must be greater than zero")
 		}
 		if _, _, ok := decimal(m); !ok {
 			return nil, fmt.Errorf("%s is not a finite decimal", m)

@@ -63,7 +63,7 @@ func parse(budget *Budget, regexp string, loose bool) (Expr, error) {
 	p := &parser{budget: budget, src: []rune(regexp), loose: loose, looks: map[string]Expr{}, classes: map[string]Expr{}, named: map[string][]rune{}}
 	e := p.disjunction()
 	if p.more() {
-		p.fail("a ) without its (")
+		p.fail("unmatched )")
 	}
 	return e, p.err
 }

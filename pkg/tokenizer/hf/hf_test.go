@@ -77,7 +77,7 @@ func TestFromHFRefusals(t *testing.T) {
 		{replace(llama2, `"unk_token":"<unk>"`, `"unk_token":"<none>"`), `unk_token "<none>" is not`},
 		{replace(xglm, `"unk_id":3`, `"unk_id":3000`), "unknown piece is 3000"},
 		{replace(xglm, `"unk_id":3`, `"unk_id":null`), "neither an unknown piece"},
-		{replace(xglm, `"vocab":[`, `"vocab":[["<s>",0.0],`), `"<s>" has both id 0 and 1`},
+		{replace(xglm, `"vocab":[`, `"vocab":[["<s>",0.0],`), `"<s>" has the ids 0 and 1`},
 		{replace(xglm, `"vocab":[`, `"vocab":[["<s>"],`), "is not a piece and its score"},
 		{replace(xglm, `"vocab":[`, `"vocab":[["q",1e999],`), "cannot unmarshal number"},
 	} {
