@@ -213,7 +213,7 @@ func TestSeedRefused(t *testing.T) {
 		t.Setenv(name, "")
 	}
 	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
-	if status, out := d.seed(t); status != 1 || !strings.Contains(out, "there are no credentials of AWS here") {
+	if status, out := d.seed(t); status != 1 || !strings.Contains(out, "no AWS credentials") {
 		t.Errorf("without credentials: %d %s", status, out)
 	}
 }

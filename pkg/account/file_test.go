@@ -295,7 +295,7 @@ func hostile(t *testing.T) map[string]struct{ file, says string } {
 		"an unknown key":   {change(`"role":"admin"`, `"rule":"admin"`), "unknown field"},
 		"a wrong type":     {change(`"role":"admin"`, `"role":7`), "must be"},
 		"a wrong list":     {`{"version":1,"credentials":{"hunter2":1}}`, "must be"},
-		"unknown role":          {change(`"role":"admin",`, ``), "unknown role"},
+		"unknown role":     {change(`"role":"admin",`, ``), "unknown role"},
 		"another role":     {change(`"role":"admin"`, `"role":"root"`), "unknown role"},
 		"another kind":     {change(`"kind":"key"`, `"kind":"door"`), "unknown kind"},
 		"a plain password": {change(`$argon2id$`, `hunter2`), "not an argon2id hash"},

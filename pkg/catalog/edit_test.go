@@ -210,15 +210,15 @@ func TestRefusedBeforeWriting(t *testing.T) {
 	good := group("good", "")
 	item := func(text string) Item { return Item{Name: "f.json", JSON: []byte(text)} }
 	for want, a := range map[string]Addition{
-		"f.json: /schema: it is missing":            {Items: []Item{item(good), item(`{"pk":"models","sk":"bedrock-a"}`)}},
-		"f.json: no such file":                      {Items: []Item{item(good), {Name: "f.json", Err: errors.New("no such file")}}},
+		"f.json: /schema: it is missing":   {Items: []Item{item(good), item(`{"pk":"models","sk":"bedrock-a"}`)}},
+		"f.json: no such file":             {Items: []Item{item(good), {Name: "f.json", Err: errors.New("no such file")}}},
 		"no record of bedrock/x.y: looked": {Items: []Item{item(good)}, Rows: []Row{{"T", "good.1", Bedrock, true}, {"T", "x.y", Bedrock, true}}},
-		"no record of bedrock/x: looked":            {Items: []Item{item(good), item(rows("x"))}},
-		`unknown family "azure"`:                {Items: []Item{item(good)}, Rows: []Row{{"T", "x.y", "azure", true}}},
-		"bedrock-broken, the record of":             {Items: []Item{item(good)}, Rows: []Row{{"T", "broken.1", Bedrock, true}}},
-		"models/bedrock-big has 409":                {Items: []Item{item(good), item(group("big", `,"description":"`+large+`","hostings":["`+large+`"]`))}},
-		"models/all-models has ":                    {Items: []Item{item(good), item(group("a", ""))}, Rows: long},
-		"another file also has the sk":                   {Items: []Item{item(good), item(good)}},
+		"no record of bedrock/x: looked":   {Items: []Item{item(good), item(rows("x"))}},
+		`unknown family "azure"`:           {Items: []Item{item(good)}, Rows: []Row{{"T", "x.y", "azure", true}}},
+		"bedrock-broken, the record of":    {Items: []Item{item(good)}, Rows: []Row{{"T", "broken.1", Bedrock, true}}},
+		"models/bedrock-big has 409":       {Items: []Item{item(good), item(group("big", `,"description":"`+large+`","hostings":["`+large+`"]`))}},
+		"models/all-models has ":           {Items: []Item{item(good), item(group("a", ""))}, Rows: long},
+		"another file also has the sk":     {Items: []Item{item(good), item(good)}},
 	} {
 		e := Editor{tableOf(t, table.Item{"pk": pk, "sk": "bedrock-broken", "schema": "{}"})}
 		written, err := e.Add(t.Context(), a)

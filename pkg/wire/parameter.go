@@ -40,7 +40,7 @@ type Disposition string
 const (
 	Honoured Disposition = "supported"
 	Refused  Disposition = "unsupported" // 400 that names it
-	NoEffect Disposition = "no effect" // accepted: it cannot change the answer
+	NoEffect Disposition = "no effect"   // accepted: it cannot change the answer
 )
 
 // Effects of a parameter for a remote model. Other effects are written in words.
