@@ -54,7 +54,7 @@ func TestPublish(t *testing.T) {
 					t.Errorf("%q: %q %v", args, out, err)
 				}
 			}
-			if _, _, err := runPublish(t.Context(), append(args, "--new")...); err == nil || !strings.Contains(err.Error(), "there is a model "+name) {
+			if _, _, err := runPublish(t.Context(), append(args, "--new")...); err == nil || !strings.Contains(err.Error(), "a model "+name+" already exists") {
 				t.Errorf("%q --new: %v", args, err)
 			}
 		}
@@ -132,10 +132,10 @@ func TestPublishRefuses(t *testing.T) {
 		"where to?":                           {packSource},
 		"not one of q8_0":                     {packSource, "--checkpoints", dir, "--quant", "q3_k"},
 		"choose another":                      {packSource, "--checkpoints", dir, "--name", "../x"},
-		"there is neither":                    {dir, "--name", "x", "--checkpoints", dir},
-		"no place in S3":                      {packSource, "--checkpoints", "s3://"},
+		"it has no model.safetensors":         {dir, "--name", "x", "--checkpoints", dir},
+		"not an S3 location":                  {packSource, "--checkpoints", "s3://"},
 		"need a prefix":                       {packSource, "--checkpoints", "s3://models"},
-		"a packed model has its":              {packedModel(t), "--checkpoints", dir, "--quant", "f32"},
+		"a packed model already has a":        {packedModel(t), "--checkpoints", dir, "--quant", "f32"},
 		"is not a flag|one argument too many": {packSource, "more", "--checkpoints", dir},
 	} {
 		_, _, err := runPublish(t.Context(), args...)

@@ -52,7 +52,7 @@ type Upload struct {
 func Quants() []string { return dtype.Options() }
 
 // ErrExists is the cause of the error of an [Upload] with New whose name a model has.
-var ErrExists = errors.New("a model with this name already exists")
+var ErrExists = errors.New("the name is in use")
 
 // PackName is the name of a model's file, below the model's name.
 const PackName = "packed" + checkpoint.PackSuffix

@@ -38,7 +38,7 @@ func fault(text []byte) error {
 	}
 	err := json.Unmarshal(text, &first)
 	if e, ok := errors.AsType[*json.SyntaxError](err); ok && e.Offset >= int64(len(text)) && strings.Contains(e.Error(), "unexpected end") {
-		return errors.New("the JSON ends too early")
+		return errors.New("unexpected end of the JSON")
 	}
 	return err
 }

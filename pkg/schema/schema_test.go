@@ -65,8 +65,8 @@ func TestMistakes(t *testing.T) {
 	ok := `"request": {"defaults": {"a": 1}, "mapping": {"prompt": "$.a"}}, "response": {"mapping": {}}`
 	parse(t, "{"+ok+"}")
 	for text, want := range map[string]string{
-		``:                      "ends too early",
-		`{`:                     "ends too early",
+		``:                      "unexpected end",
+		`{`:                     "unexpected end",
 		`[]`:                    "it is a list, not an object",
 		`{} {}`:                 "data after",
 		`"{"`:                   "in the string: ",

@@ -108,7 +108,7 @@ func (p *parser) take(s string) bool {
 
 func (p *parser) next() rune {
 	if !p.more() {
-		p.fail("the pattern ends too early")
+		p.fail("unexpected end of the pattern")
 		return 0
 	}
 	p.at++
