@@ -43,18 +43,33 @@ func main() {
 	if flag.NArg() > 0 {
 		root = flag.Arg(0)
 	}
-	skip := pending
-	if *all {
-		skip = nil
+	hits, err := find(root)
+	if err == nil {
+		err = report(hits, *all, os.Stdout)
 	}
-	if err := run(root, skip, os.Stdout); err != nil {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "prose:", err)
 		os.Exit(1)
 	}
 }
 
-// run prints the hits in the tree under root, except in the paths that begin with one of skip.
-func run(root string, skip []string, out io.Writer) error {
+// report prints the hits, those of pending files only if all is set.
+func report(hits []hit, all bool, out io.Writer) error {
+	n := 0
+	for _, h := range hits {
+		if all || !begins(h.path, pending) {
+			fmt.Fprintln(out, h)
+			n++
+		}
+	}
+	if n > 0 {
+		return fmt.Errorf("%d phrases that must not come back", n)
+	}
+	return nil
+}
+
+// find returns the hits in the tree under root.
+func find(root string) ([]hit, error) {
 	c := &checker{phrases: phrases()}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -68,21 +83,15 @@ func run(root string, skip []string, out io.Writer) error {
 		switch {
 		case d.IsDir() && path != root && skipped(d.Name()):
 			return fs.SkipDir
-		case d.IsDir() || begins(name, skip) || begins(name, exempt):
+		case d.IsDir() || begins(name, exempt):
 			return nil
 		}
 		return c.file(path, name)
 	})
-	for _, h := range c.hits {
-		fmt.Fprintln(out, h)
-	}
 	if err == nil && c.files == 0 {
 		err = errors.New("no documents or Go files under " + root)
 	}
-	if len(c.hits) > 0 {
-		err = errors.Join(err, fmt.Errorf("%d phrases that must not come back", len(c.hits)))
-	}
-	return err
+	return c.hits, err
 }
 
 // exempt lists files whose words are data: training texts, the phrases of this command,
