@@ -35,7 +35,7 @@ func accounts(cfg Config, open func(name string) (*table.Table, error)) (*accoun
 		book := budget.NewTable(t)
 		c.Store, b.Ledger, b.Journal = account.NewTable(t), book, book
 	case cfg.Auth && len(cfg.Keys) == 0:
-		return nil, nil, errors.New("keys are asked for and there is none: make them with glossa key create and name the file" +
+		return nil, nil, errors.New("keys are required, but there are none: create one with glossa key create and name the file" +
 			" in GLOSSA_ACCOUNTS, or the table in GLOSSA_TABLE; or set GLOSSA_KEYS=role:key,... with the roles admin, worker, client and monitor," +
 			" or UPLOAD_SECRET=key for one worker")
 	}

@@ -119,7 +119,7 @@ func (budget *Budget) ranged(r Range, l Limits, whole bool) (*DFA, error) {
 	if step != nil {
 		modulus, scale, _ := decimal(step)
 		if n.multiple = newMultiple(modulus, scale); n.multiple == nil {
-			return nil, fmt.Errorf("multiples of a number of so many digits: %w", ErrTooLarge)
+			return nil, fmt.Errorf("multipleOf has too many digits: %w", ErrTooLarge)
 		}
 	}
 	n.integer, n.digits = r.digits(l, step)
