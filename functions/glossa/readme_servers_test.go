@@ -23,6 +23,22 @@ type servers struct {
 	started map[string]string
 }
 
+// newServers returns the servers of one document, with a directory for its commands and with
+// stand-ins for AWS.
+func newServers(t *testing.T) *servers {
+	t.Helper()
+	dir := t.TempDir()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(self, filepath.Join(dir, "glossa")); err != nil {
+		t.Skipf("no symbolic links here: %v", err)
+	}
+	standIns(t)
+	return &servers{dir, map[string]string{}}
+}
+
 // metered is the server whose output is in metrics.log.
 const metered = "127.0.0.1:8082"
 

@@ -3,33 +3,24 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
-
-	"glossa/infra/plan"
-	"glossa/pkg/app"
-	"glossa/pkg/dialect/alephalpha"
-	"glossa/pkg/dialect/alpha"
-	"glossa/pkg/dialect/invoke"
-	"glossa/pkg/dialect/lamini"
-	"glossa/pkg/dialect/openai"
-	"glossa/pkg/dialect/textsynth"
-	"glossa/pkg/wire"
 )
 
-var updateReadme = flag.Bool("update", false, "rewrite the outputs in README.md")
+var updateReadme = flag.Bool("update", false, "rewrite the outputs in every README.md")
 
-const readme = "../../README.md"
+// root is the directory of the repository.
+const root = "../.."
 
-// TestMain lets the test binary act as the program, so that the README's commands run as
+// TestMain lets the test binary act as the program, so that the documents' commands run as
 // for a user.
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == "glossa" {
@@ -38,37 +29,58 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// The README shows the outputs of its commands, and tables generated from the program.
+// Every README.md shows the outputs of its commands, and tables generated from the program.
 func TestReadme(t *testing.T) {
-	for _, tool := range []string{"sh", "curl"} {
+	for _, tool := range []string{"sh", "curl", "jq"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("%s is not installed: the README's commands are not run", tool)
+			t.Skipf("%s is not installed: the documents' commands are not run", tool)
 		}
 	}
-	b, err := os.ReadFile(readme)
+	for _, path := range documents(t) {
+		t.Run(path, func(t *testing.T) {
+			b, err := os.ReadFile(filepath.Join(root, path))
+			if err != nil {
+				t.Fatal(err)
+			}
+			old := string(b)
+			text := replaceSections(t, old)
+			if console.MatchString(text) && !runElsewhere[path] {
+				text = rerun(t, text, newServers(t))
+			}
+			switch {
+			case *updateReadme:
+				if err := os.WriteFile(filepath.Join(root, path), []byte(text), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			case volatile(text) != volatile(old):
+				t.Errorf("%s is outdated (run go test ./functions/glossa -run TestReadme -update):\n%s", path, firstDifference(volatile(old), volatile(text)))
+			}
+		})
+	}
+}
+
+// runElsewhere holds the documents whose commands another test runs: pkg/app has a table with
+// the records of schemas/README.md.
+var runElsewhere = map[string]bool{"schemas/README.md": true}
+
+// documents returns the paths of every README.md, relative to the root.
+func documents(t *testing.T) (list []string) {
+	t.Helper()
+	err := fs.WalkDir(os.DirFS(root), ".", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && path != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || d.Name() == "node_modules"):
+			return fs.SkipDir
+		case d.Name() == "README.md":
+			list = append(list, path)
+		}
+		return nil
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	old := string(b)
-	dir := t.TempDir()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(self, filepath.Join(dir, "glossa")); err != nil {
-		t.Skipf("no symbolic links here: %v", err)
-	}
-	standIns(t)
-	text := replaceSections(t, old)
-	text = rerun(t, text, &servers{dir, map[string]string{}})
-	switch {
-	case *updateReadme:
-		if err := os.WriteFile(readme, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	case volatile(text) != volatile(old):
-		t.Errorf("README.md is outdated (run go test ./functions/glossa -update):\n%s", firstDifference(volatile(old), volatile(text)))
-	}
+	return list
 }
 
 // startServer runs glossa serve on a free port and returns its address. Output after the
@@ -107,7 +119,8 @@ var (
 	file = regexp.MustCompile("(?s)```json (\\S+)\n(.*?)```")
 )
 
-// rerun returns the text with the current output of each console command.
+// rerun returns the text with the current output of each console command. A command goes on
+// in the next line inside quotes, after a backslash and after a pipe.
 func rerun(t *testing.T, text string, s *servers) string {
 	for _, block := range file.FindAllStringSubmatch(text, -1) {
 		if err := os.WriteFile(filepath.Join(s.dir, block[1]), []byte(block[2]), 0o600); err != nil {
@@ -117,14 +130,43 @@ func rerun(t *testing.T, text string, s *servers) string {
 	return console.ReplaceAllStringFunc(text, func(block string) string {
 		var out strings.Builder
 		out.WriteString("```console\n")
+		command := ""
 		for line := range strings.Lines(console.FindStringSubmatch(block)[1]) {
-			if command, ok := strings.CutPrefix(line, "$ "); ok {
-				out.WriteString(line)
+			if first, ok := strings.CutPrefix(line, "$ "); ok && command == "" {
+				command = first
+			} else if command != "" {
+				command += line
+			} else {
+				continue
+			}
+			out.WriteString(line)
+			if complete(command) {
 				out.WriteString(shell(t, command, s))
+				command = ""
 			}
 		}
 		return out.String() + "```"
 	})
+}
+
+// complete reports whether a command of a shell ends: outside of quotes, and not after a
+// backslash or a pipe.
+func complete(command string) bool {
+	var quote rune
+	escaped := false
+	for _, c := range strings.TrimSuffix(command, "\n") {
+		switch {
+		case escaped:
+			escaped = false
+		case c == '\\' && quote != '\'':
+			escaped = true
+		case quote == 0 && (c == '\'' || c == '"'):
+			quote = c
+		case c == quote:
+			quote = 0
+		}
+	}
+	return quote == 0 && !escaped && !strings.HasSuffix(command, "|\n")
 }
 
 // shell runs a command and returns its output, as a terminal shows it.
@@ -153,14 +195,14 @@ func volatile(s string) string {
 		`…[\w-]{4} `:        "…LAST ",
 		`20\d\d-\d\d-\d\d`:  "DATE",
 		`req_[0-9a-f]{24}`:  "req_ID",
-		`"created":\d+`:     `"created":TIME`,
-		`"(time|Timestamp|latency|time_to_first_token)":("[^"]*"|[\d.]+)`: `"$1":TIME`,
-		`(?m)^(X-Ratelimit-Reset-\w+|Age): .*`:                            "$1: TIME",
-		`[0-9.,]+ tokens/s`:                                               "SPEED tokens/s",
-		`[0-9.,]+ (m?s)\b`:                                                "TIME $1",
-		`(-?\d\.\d{4})\d*`:                                                "$1",
-		`("logprob":-\d+(\.\d+)?e-)`:                                      "$1",
-		`(?s)<!-- generated: speed -->.*?<!-- end -->`:                    "SPEED",
+		`"created": ?\d+`:   `"created":TIME`,
+		`"(time|Timestamp|latency|time_to_first_token)": ?("[^"]*"|[\d.]+)`: `"$1":TIME`,
+		`(?m)^(X-Ratelimit-Reset-\w+|Age): .*`:                              "$1: TIME",
+		`[0-9.,]+ tokens/s`:                                                 "SPEED tokens/s",
+		`[0-9.,]+ (m?s)\b`:                                                  "TIME $1",
+		`(-?\d\.\d{4})\d*`:                                                  "$1",
+		`("logprob":-\d+(\.\d+)?e-)`:                                        "$1",
+		`(?s)<!-- generated: speed -->.*?<!-- end -->`:                      "SPEED",
 	} {
 		s = regexp.MustCompile(pattern).ReplaceAllString(s, mask)
 	}
@@ -175,85 +217,4 @@ func firstDifference(a, b string) string {
 		}
 	}
 	return "one is longer"
-}
-
-// section is a generated part of the README.
-var section = regexp.MustCompile(`(?s)<!-- generated: (\w+) -->\n.*?<!-- end -->`)
-
-func replaceSections(t *testing.T, text string) string {
-	return section.ReplaceAllStringFunc(text, func(old string) string {
-		name := section.FindStringSubmatch(old)[1]
-		made := ""
-		switch name {
-		case "openai":
-			made = parameterTable(openai.Parameters())
-		case "completions":
-			made = parameterTable(openai.CompletionParameters())
-		case "embeddings":
-			made = parameterTable(openai.EmbeddingParameters())
-		case "lamini":
-			made = parameterTable(lamini.Parameters())
-		case "invoke":
-			made = parameterTable(invoke.Parameters())
-		case "alpha":
-			made = parameterTable(alpha.Parameters())
-		case "alephalpha":
-			made = parameterTable(alephalpha.Parameters())
-		case "textsynth":
-			made = parameterTable(textsynth.Parameters())
-		case "environment":
-			made = "| variable | meaning |\n|---|---|\n"
-			for _, v := range app.Variables() {
-				made += fmt.Sprintf("| `%s` | %s |\n", v[0], v[1])
-			}
-		case "contexts":
-			made = "| context | default | |\n|---|---|---|\n"
-			for _, c := range plan.Contexts() {
-				made += fmt.Sprintf("| `%s` | %s | %s |\n", c.Name, c.Default, c.Meaning)
-			}
-		case "records":
-			made = recordTable(t)
-		case "quality", "speed", "architectures", "phrases", "forms", "suites", "masks", "gateway", "starts":
-			b, err := os.ReadFile(map[string]string{
-				"forms": "../../pkg/starter/testdata/forms.md", "suites": "../../pkg/grammar/testdata/suites.md", "masks": "../../pkg/grammar/testdata/bench.md",
-				"gateway": "../../.ci/peers/gateway/results.md", "starts": "../testdata/start.md",
-				"quality": "../../pkg/starter/testdata/quality.md", "speed": "../../pkg/starter/testdata/speed.md",
-				"phrases": "../../pkg/starter/testdata/phrases/quality.md", "architectures": "../../pkg/engine/arch/testdata/architectures.md",
-			}[name])
-			if err != nil {
-				t.Error(err)
-				return old
-			}
-			made = firstTable(string(b))
-		default:
-			t.Errorf("nothing generates the section %q", name)
-		}
-		return "<!-- generated: " + name + " -->\n" + made + "<!-- end -->"
-	})
-}
-
-// firstTable returns the lines of the first table of a text.
-func firstTable(text string) string {
-	var table strings.Builder
-	for line := range strings.Lines(text) {
-		if strings.HasPrefix(line, "|") {
-			table.WriteString(line)
-		} else if table.Len() > 0 {
-			break
-		}
-	}
-	return table.String()
-}
-
-func parameterTable(list []wire.Parameter) string {
-	var b strings.Builder
-	b.WriteString("| parameter | in the process | by a remote model | |\n|---|---|---|---|\n")
-	for _, p := range list {
-		note := p.Text()
-		if len(p.Neutral) > 0 {
-			note += "; taken: `" + strings.Join(p.Neutral, "`, `") + "`"
-		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", p.Name, p.Disposition, cmp.Or(p.Remote, string(p.Disposition)), note)
-	}
-	return b.String()
 }

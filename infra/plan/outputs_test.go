@@ -13,7 +13,7 @@ import (
 // The document and the stacks use the same names of outputs.
 func TestOutputs(t *testing.T) {
 	outputs := deployment.Outputs(app.Families())
-	readme, err := os.ReadFile("../../README.md")
+	readme, err := os.ReadFile("../README.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,15 +42,6 @@ func TestChart(t *testing.T) {
 	if old, err := os.ReadFile(chartFile); err != nil || string(old) != made {
 		t.Errorf("%s is not the chart of %s (go test ./pkg/bench -run TestChart -update mends it): %v", chartFile, resultsFile, err)
 	}
-	text, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, link := range []string{"](pkg/bench/" + chartFile + ")", "](pkg/bench/" + resultsFile + ")"} {
-		if !strings.Contains(string(text), link) {
-			t.Errorf("README.md has no %s", link)
-		}
-	}
 }
 
 // Every result is drawn once: as a bar of its multiple and as its share of the limit.

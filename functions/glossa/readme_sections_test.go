@@ -1,0 +1,106 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"glossa/infra/plan"
+	"glossa/pkg/app"
+	"glossa/pkg/dialect/alephalpha"
+	"glossa/pkg/dialect/alpha"
+	"glossa/pkg/dialect/invoke"
+	"glossa/pkg/dialect/lamini"
+	"glossa/pkg/dialect/openai"
+	"glossa/pkg/dialect/textsynth"
+	"glossa/pkg/wire"
+)
+
+// section is a generated part of a document.
+var section = regexp.MustCompile(`(?s)<!-- generated: (\w+) -->\n.*?<!-- end -->`)
+
+func replaceSections(t *testing.T, text string) string {
+	return section.ReplaceAllStringFunc(text, func(old string) string {
+		name := section.FindStringSubmatch(old)[1]
+		made := ""
+		switch name {
+		case "openai":
+			made = parameterTable(openai.Parameters())
+		case "completions":
+			made = parameterTable(openai.CompletionParameters())
+		case "embeddings":
+			made = parameterTable(openai.EmbeddingParameters())
+		case "lamini":
+			made = parameterTable(lamini.Parameters())
+		case "invoke":
+			made = parameterTable(invoke.Parameters())
+		case "alpha":
+			made = parameterTable(alpha.Parameters())
+		case "alephalpha":
+			made = parameterTable(alephalpha.Parameters())
+		case "textsynth":
+			made = parameterTable(textsynth.Parameters())
+		case "environment":
+			made = "| variable | meaning |\n|---|---|\n"
+			for _, v := range app.Variables() {
+				made += fmt.Sprintf("| `%s` | %s |\n", v[0], v[1])
+			}
+		case "contexts":
+			made = "| context | default | |\n|---|---|---|\n"
+			for _, c := range plan.Contexts() {
+				made += fmt.Sprintf("| `%s` | %s | %s |\n", c.Name, c.Default, c.Meaning)
+			}
+		case "records":
+			made = recordTable(t)
+		case "quality", "speed", "architectures", "phrases", "forms", "suites", "masks", "gateway", "starts":
+			b, err := os.ReadFile(filepath.Join(root, map[string]string{
+				"forms": "pkg/starter/testdata/forms.md", "suites": "pkg/grammar/testdata/suites.md", "masks": "pkg/grammar/testdata/bench.md",
+				"gateway": ".ci/peers/gateway/results.md", "starts": "functions/testdata/start.md",
+				"quality": "pkg/starter/testdata/quality.md", "speed": "pkg/starter/testdata/speed.md",
+				"phrases": "pkg/starter/testdata/phrases/quality.md", "architectures": "pkg/engine/arch/testdata/architectures.md",
+			}[name]))
+			if err != nil {
+				t.Error(err)
+				return old
+			}
+			made = firstTable(string(b))
+		default:
+			t.Errorf("nothing generates the section %q", name)
+		}
+		return "<!-- generated: " + name + " -->\n" + made + "<!-- end -->"
+	})
+}
+
+// firstTable returns the lines of the first table of a text.
+func firstTable(text string) string {
+	var table strings.Builder
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "|") {
+			table.WriteString(line)
+		} else if table.Len() > 0 {
+			break
+		}
+	}
+	return table.String()
+}
+
+// parameterTable lists parameters. Those without a word about their treatment are honoured.
+func parameterTable(list []wire.Parameter) string {
+	var b strings.Builder
+	b.WriteString("| parameter | meaning | remote model |\n|---|---|---|\n")
+	for _, p := range list {
+		note := p.Text()
+		if p.Disposition != wire.Honoured {
+			note = "*" + string(p.Disposition) + "*: " + note
+		}
+		if len(p.Neutral) > 0 {
+			note += "; accepted: `" + strings.Join(p.Neutral, "`, `") + "`"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", p.Name, note, cmp.Or(p.Remote, string(p.Disposition)))
+	}
+	return b.String()
+}
