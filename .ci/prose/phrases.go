@@ -31,7 +31,7 @@ func phrases() []phrase {
 		not(`\bcan be sent with [^.;]{1,40} only\b`, `is only accepted with …`, "can be sent with stream: true only"),
 		not(`; only [^.;]{1,30} can be sent\b`, `only … is accepted`, "no names; only \"\" can be sent"),
 		not("; taken: ", "accepted only as", "chunks are not padded; taken: `false`"),
-		not(`\bhonoured\b`, `supported`, "honoured, by glossa"),
+		not(`\bhonoured(, by glossa| \|)`, `supported`, "honoured, by glossa"),
 		not(`\b(is|are) not served, only\b`, `… is not supported: send …`, "a part of type image is not served, only text is"),
 		not(`\bdoes not take (it|them)\b|\btakes no (texts|chats|token ids)\b|\btakes texts, no\b`, `does not support …; accepts …, not …`, "this model does not take it"),
 		not(`\banswered with a list\b`, `a list returns a list`, "a list is answered with a list"),
