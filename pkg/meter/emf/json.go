@@ -84,7 +84,7 @@ func CheckNamespace(s string) error {
 	for _, c := range []byte(s) {
 		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
 		if !letter && strings.IndexByte(".-_/#: ", c) < 0 {
-			return errors.New("a namespace may contain only letters, digits, spaces and . - _ / # :")
+			return errors.New("a namespace may contain only letters, digits, the marks . - _ / # : and spaces")
 		}
 	}
 	switch {
