@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"os"
 	"path/filepath"
 
 	"glossa/pkg/engine/arch"
@@ -18,14 +17,14 @@ type Model struct {
 	close func() error
 }
 
-// Open opens a model's directory or file, see [arch.OpenAny]; the model has the file's
+// Open opens a model's directory or file, see [arch.OpenPath]; the model has the file's
 // name. The caller closes it.
 func Open(name string) (*Model, error) {
-	full, err := filepath.Abs(name)
+	full, err := filepath.Abs(name) // "." has a name too
 	if err != nil {
 		return nil, err
 	}
-	m, err := arch.OpenAny(os.DirFS(filepath.Dir(full)), filepath.Base(full))
+	m, err := arch.OpenPath(full)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,8 @@
 // Package fair shares the resources of a process between senders, so that no sender delays
 // another: bytes of memory with a [Pool], and turns with [Turns]. A sender is a name. The
 // package knows nothing of requests or of the purpose of the bytes and turns.
+//
+// Start with [Pool.Take] for bytes. [Turns] is the bare order, for a scheduler of your own.
 package fair
 
 import (

@@ -1,6 +1,8 @@
 // Package httpx is the HTTP layer that all dialects share: the route table, handlers
 // that return errors, body limits, streams, request ids and panic recovery. It knows
 // llm's errors, and nothing of wire formats, models or accounts.
+//
+// Start with [Mux]: its handler serves the routes of dialects and your own.
 package httpx
 
 import (

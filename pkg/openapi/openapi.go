@@ -2,6 +2,8 @@
 // answers and errors, with their schemas and examples. It reads the routes' documentation
 // and knows no dialect and no model.
 //
+// Start with [Document].
+//
 // Source: OpenAPI Specification 3.1.1.
 package openapi
 

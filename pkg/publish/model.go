@@ -54,7 +54,7 @@ type model struct {
 	close func() error
 }
 
-// read checks an upload, and returns its model. Errors of the file are [llm.Error]s.
+// read checks an upload, and returns its model. Errors of the file are of type [*llm.Error].
 func (s *Store) read(ctx context.Context, u *Upload) (*model, error) {
 	in := &source{ctx: ctx, r: u.Checkpoint}
 	m, err := s.readFrom(in, u)

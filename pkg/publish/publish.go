@@ -162,7 +162,7 @@ func CheckName(name string) error {
 }
 
 // Put checks an upload, packs it and stores it under its name. It replaces a model of that
-// name completely. Errors are [llm.Error]s whose Param is the wire name of a field of the
+// name completely. Errors are of type [*llm.Error] whose Param is the wire name of a field of the
 // upload. Uploads of one name wait for each other; among several processes the last one wins.
 func (s *Store) Put(ctx context.Context, u Upload) error {
 	if err := u.check(); err != nil {

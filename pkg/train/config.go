@@ -3,6 +3,8 @@
 // text is split into tokens, the format of weight files, or terminals: progress goes to a
 // callback.
 //
+// Start with [Run]: the zero [Config] trains a small model of byte pairs.
+//
 // Sources: seed 002 (architecture, run directory), Radford et al. 2019 (GPT-2),
 // Loshchilov and Hutter 2019 (AdamW) and 2017 (cosine schedule).
 package train

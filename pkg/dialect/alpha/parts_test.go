@@ -15,7 +15,6 @@ import (
 
 	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
-	"glossa/pkg/llm/llmtest"
 )
 
 // noUpload is the error of an upload that the publisher does not have.
@@ -120,7 +119,7 @@ func TestParts(t *testing.T) {
 		if got := strings.TrimSpace(w.Body.String()); w.Code != test.status || got != test.want {
 			t.Errorf("%s %s %s: got %d %s", test.method, test.target, test.body, w.Code, got)
 		}
-		none := httpx.Mux{Routes: Routes(Config{Models: llmtest.Catalog{}})}
+		none := httpx.Mux{Routes: Routes(Config{Models: llm.Fixed{}})}
 		if w := ask(none.Handler(), test.method, test.target, test.body, test.headers...); w.Code != 405 && !strings.Contains(w.Body.String(), "stores no checkpoints") {
 			t.Errorf("%s %s without a publisher: %d %s", test.method, test.target, w.Code, w.Body)
 		}
@@ -144,7 +143,7 @@ func (stubborn) Complete(context.Context, string) (name string, step int, err er
 // A body that is rejected early is read to its end, because clients that are still sending
 // would otherwise lose the answer.
 func TestRefusalsAreHeard(t *testing.T) {
-	mux := httpx.Mux{Routes: Routes(Config{Models: llmtest.Catalog{}, Publisher: stubborn{&fakePublisher{}}})}
+	mux := httpx.Mux{Routes: Routes(Config{Models: llm.Fixed{}, Publisher: stubborn{&fakePublisher{}}})}
 	for path, method := range map[string]string{
 		"/api/upload": "POST", "/api/uploads": "POST", "/api/upload/assemble": "POST", "/api/upload/chunk": "POST", "/api/uploads/known/parts/1": "PUT",
 	} {

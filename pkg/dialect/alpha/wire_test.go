@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"glossa/pkg/httpx"
-	"glossa/pkg/llm/llmtest"
+	"glossa/pkg/llm"
 )
 
 // TestWire compares the exact answers of requests.
@@ -64,7 +64,7 @@ func TestWire(t *testing.T) {
 			}
 		})
 	}
-	empty := httpx.Mux{Routes: Routes(Config{Models: llmtest.Catalog{}})}
+	empty := httpx.Mux{Routes: Routes(Config{Models: llm.Fixed{}})}
 	if w := ask(empty.Handler(), "GET", "/api/models", ""); w.Body.String() != "[]\n" {
 		t.Errorf("no models: %q", w.Body)
 	}
@@ -273,7 +273,7 @@ func TestBadUpload(t *testing.T) {
 			t.Errorf("%.80q: %d bodies and %d bytes are held", test.body, f.shelf.open, f.shelf.held)
 		}
 	}
-	none := httpx.Mux{Routes: Routes(Config{Models: llmtest.Catalog{}})}
+	none := httpx.Mux{Routes: Routes(Config{Models: llm.Fixed{}})}
 	for _, w := range []string{
 		ask(none.Handler(), "POST", "/api/upload", goodUpload).Body.String(),
 		ask(none.Handler(), "DELETE", "/api/models?name=x", "").Body.String(),

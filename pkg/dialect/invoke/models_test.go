@@ -87,13 +87,13 @@ func (f failing) Generate(context.Context, *llm.Request) iter.Seq2[llm.Chunk, er
 	}
 }
 
-func testModels() llmtest.Catalog {
+func testModels() llm.Fixed {
 	local := func(name string, b llm.Backend) llm.Model {
 		return llm.Model{ModelInfo: llm.ModelInfo{Name: name, Family: "local", Type: "Alpha", Streaming: true}, Backend: b}
 	}
 	caller := []llm.Call{{ID: "call_1", Name: "f", Arguments: `{"a":7}`}}
 	tokens := []llm.Token{{ID: 1, Text: "a", Logprob: -0.5, Top: []llm.Token{{ID: 2, Text: "b", Logprob: -0.25}}}, {ID: 9}}
-	return llmtest.Catalog{
+	return llm.Fixed{
 		local("org/story:1", llmtest.Script{"Once", " upon", " a time"}),
 		local("form", chunks{{Text: `{"a":7}`, Finish: llm.FinishEOS, Guarantee: llm.Enforced, Usage: &llm.Usage{Input: 1, Output: 2}}}),
 		local("caller", chunks{{Calls: caller, Tokens: tokens}, {}, {Finish: llm.FinishEOS, Usage: &llm.Usage{Input: 1, Output: 2}}}),

@@ -8,7 +8,6 @@ import (
 
 	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
-	"glossa/pkg/llm/llmtest"
 	"glossa/pkg/meter"
 )
 
@@ -66,7 +65,7 @@ func TestAnswers(t *testing.T) {
 			t.Errorf("%s is not in %s", want, got)
 		}
 	}
-	if got := ask(handler(llmtest.Catalog{}), "GET", "/list_models", "").Body.String(); got != `{"models":[]}`+"\n" {
+	if got := ask(handler(llm.Fixed{}), "GET", "/list_models", "").Body.String(); got != `{"models":[]}`+"\n" {
 		t.Error(got)
 	}
 	if g := ask(h, "POST", "/invoke", to("local", "form", `{"prompt":"a"}`)).Header().Get("X-Glossa-Guarantee"); g != "enforced" {

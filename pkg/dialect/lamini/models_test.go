@@ -80,7 +80,7 @@ func testHandler() http.Handler {
 	model := func(name string, b llm.Backend) llm.Model {
 		return llm.Model{ModelInfo: llm.ModelInfo{Name: name, Family: "local"}, Backend: b}
 	}
-	models := llmtest.Catalog{
+	models := llm.Fixed{
 		model("repeater", repeater{}), model("typist", typist{}),
 		model("unfit", failing{&llm.Error{Code: llm.Invalid, Param: "schema", Message: "/properties/age: the vocabulary has no '7'"}}), model("org/story:1", llmtest.Script{"Once", " upon", " a time"}),
 		model("too-long", failing{&llm.Error{Code: llm.TooLong, Message: "the prompt has 300 tokens, the context of this model 256"}}),

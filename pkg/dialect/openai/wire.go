@@ -1,6 +1,8 @@
 // Package openai speaks the OpenAI protocol: models, chat completions, completions and
 // embeddings, and vLLM's additions to it for tokens. It knows HTTP and llm, nothing of models, templates or tokenizers.
 //
+// Start with [Routes]: httpx.Mux serves them.
+//
 // Source: seed 002, OpenAI's published API reference, and what its SDKs rely on.
 package openai
 

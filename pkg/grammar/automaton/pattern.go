@@ -32,9 +32,6 @@ func LoosePattern(regexp string) (*DFA, error) { return (*Budget)(nil).LoosePatt
 func (budget *Budget) LoosePattern(regexp string) (*DFA, error) { return budget.pattern(regexp, true) }
 
 func (budget *Budget) pattern(regexp string, loose bool) (*DFA, error) {
-	if err := budget.Spend(40*len(regexp), 80*len(regexp)); err != nil {
-		return nil, err
-	}
 	e, err := parse(budget, regexp, loose)
 	if err != nil {
 		return nil, err
@@ -57,6 +54,9 @@ type parser struct {
 }
 
 func parse(budget *Budget, regexp string, loose bool) (Expr, error) {
+	if err := budget.Spend(40*len(regexp), 80*len(regexp)); err != nil {
+		return Expr{}, err
+	}
 	if !utf8.ValidString(regexp) {
 		return Expr{}, errors.New("the pattern is not UTF-8")
 	}

@@ -1,6 +1,8 @@
 // Package alpha holds Alpha's tokenizers: characters, words, and byte-pair encoding of
 // characters; and trains them. It does not know checkpoints.
 //
+// Start with [Train] or [Parse].
+//
 // Source: seed 002, and the artifacts that its trainer stores in checkpoints.
 package alpha
 

@@ -2,8 +2,10 @@
 // pre-tokenizers, BPE and Unigram models, post-processors and decoders; and the two files
 // of GPT-2. It does not know chat templates.
 //
-// Source: the file format of Hugging Face's tokenizers, version 0.23; Radford et al.
-// 2019, sec. 2.2 (byte-level BPE).
+// Start with [Parse]. [NewByteLevel] is for package gguf.
+//
+// Source: the file format of Hugging Face's tokenizers, version 0.23; Radford et al. 2019,
+// sec. 2.2 (byte-level BPE).
 package hf
 
 import (
