@@ -216,7 +216,7 @@ func TestPatternRefused(t *testing.T) {
 		`\A`: "means nothing", `\Z`: "means nothing", `a**`: "nothing to repeat", `*`: "nothing to repeat", `{2}`: "nothing to repeat",
 		`^*`: "nothing to repeat", `(?P<n>a)`: "unknown kind of group", `(?#x)a`: "unknown kind of group",
 		`(?<>a)`: "name", `(?<1>a)`: "name", `(?<a`: "name", `(a`: "unmatched (", `a)`: "unmatched )", `[a`: "unmatched [",
-		`[b-a]`: "from b down to a", `a{3,2}`: "at least 3", `\`: "unexpected end", `\x4`: "ends too early", `\x4g`: "two hex",
+		`[b-a]`: "from b down to a", `a{3,2}`: "at least 3", `\`: "unexpected end", `\x4`: "unexpected end", `\x4g`: "two hex",
 		`\u{110000}`: "needs a code point", `\u{}`: "needs a code point", `\u12`: "unexpected end", `[\B]`: "means nothing",
 		"\xff": "UTF-8", `\c1`: "means nothing", strings.Repeat("(", 300): "nested groups",
 	} {
