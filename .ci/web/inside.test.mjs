@@ -87,7 +87,7 @@ suite('look inside', () => {
     page.expect(/status of 400/)
     await page.locator('#translate-target').selectOption('ja')
     await ask('translate')
-    assert.match(await part('Translation').locator('[role=alert]').textContent(), /"ja" is not a language of this model: it has en, fr/)
+    assert.match(await part('Translation').locator('[role=alert]').textContent(), /does not support the language "ja", only en, fr/)
   })
 
   test('as it looks', async (t) => {

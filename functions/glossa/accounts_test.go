@@ -56,8 +56,8 @@ func TestUsers(t *testing.T) {
 		{"user add --role client bob", password, 0, "the user bob"},
 		{"user add carl --role client", "short\n", 1, "8 to 1024"},
 		{"user add carl --role client", "", 1, "8 to 1024"},
-		{"user add carl --role root", password, 2, "no role"},
-		{"user add carl", password, 2, "no role"},
+		{"user add carl --role root", password, 2, "unknown role"},
+		{"user add carl", password, 2, "unknown role"},
 		{"user add ca,rl --role client", password, 2, "letters"},
 		{"user add --role client", password, 2, "missing argument NAME\nRun 'glossa user add --help' for usage."},
 		{"user add carl correct-horse --role client", "", 2, "unexpected argument \"correct-horse\""},
@@ -79,7 +79,7 @@ func TestKeys(t *testing.T) {
 		{"key create ci --role worker", "", 1, "the key ci exists"},
 		{"key create ever --role monitor --expires never", "", 0, "expires: never"},
 		{"key create none --role monitor --expires -1d", "", 2, "--expires: \"-1d\" must be a duration with a unit"},
-		{"key create none", "", 2, "no role"},
+		{"key create none", "", 2, "unknown role"},
 		{"key create", "", 2, "missing argument NAME"},
 		{"key list extra", "", 2, "unexpected argument \"extra\""},
 		{"key limit ci --requests 600/m --tokens-per-day 100", "", 0, "ci: 600/m, 100 tokens a day; "},
@@ -98,7 +98,7 @@ func TestKeys(t *testing.T) {
 		{"key revoke CI", "", 0, "the key ci is revoked"},
 		{"key revoke ci", "", 1, "no key ci"},
 		{"key create ci --role worker", "", 0, "gls_"},
-		{"key list --accounts .", "", 1, "no regular file"},
+		{"key list --accounts .", "", 1, "not a regular file"},
 	}...)
 	t.Setenv("GLOSSA_ACCOUNTS", "")
 	if status, _, errs := glossa(t, "", "key list"); status != 2 || !strings.Contains(errs, "--accounts") || !strings.Contains(errs, "--table-name") {

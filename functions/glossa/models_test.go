@@ -53,8 +53,8 @@ func TestModelsOfATable(t *testing.T) {
 		status int
 		want   []string // parts of the output
 	}{
-		{"models check", 1, []string{`/models/0: there is no record of bedrock/` + claude}},
-		{"models add --name " + claude + " --family bedrock --type Claude --table-name glossa", 1, []string{"there is no record of bedrock/" + claude, "pass --with-record to write bedrock-anthropic"}},
+		{"models check", 1, []string{`/models/0: no record of bedrock/` + claude}},
+		{"models add --name " + claude + " --family bedrock --type Claude --table-name glossa", 1, []string{"no record of bedrock/" + claude, "pass --with-record to write bedrock-anthropic"}},
 		{"models add --name my.model --family bedrock --type Mine --table-name glossa", 1, []string{"looked for bedrock-my.model, bedrock-my", "write one and add its file"}},
 		{"models add --name " + claude + " --family bedrock --type Claude --with-record --table-name glossa", 0, []string{"wrote models/bedrock-anthropic\nwrote models/all-models\n"}},
 		{"models list --table-name glossa", 0, []string{"novels   ", claude + "  bedrock  Claude  -     -        -       -      bedrock-anthropic"}},
@@ -70,10 +70,10 @@ func TestModelsOfATable(t *testing.T) {
 		{"models remove nope --table-name glossa", 1, []string{"nope is not listed"}},
 		{"models remove mine --record --table-name glossa", 0, []string{"removed bedrock/mine\n"}},
 		{"models check --table-name glossa", 0, []string{"all is well\n"}},
-		{"models check " + one, 0, []string{"warning: record " + one + `: not known, without effect: "owner"; known are`}},
+		{"models check " + one, 0, []string{"warning: record " + one + `: unknown and ignored: "owner"; known are`}},
 		{"models add " + one + " --table-name glossa", 0, []string{"wrote models/bedrock-eu.anthropic.claude-x-v1:0\n"}},
 		{"models --table-name glossa", 0, []string{"eu.anthropic.claude-x-v1:0  ", "bedrock  anthropic", "bedrock-eu.anthropic.claude-x-v1:0\n"}},
-		{"models check --table-name glossa", 0, []string{`warning: record models/bedrock-eu.anthropic.claude-x-v1:0: not known, without effect: "owner"`}},
+		{"models check --table-name glossa", 0, []string{`warning: record models/bedrock-eu.anthropic.claude-x-v1:0: unknown and ignored: "owner"`}},
 		{"models remove eu.anthropic.claude-x-v1:0 --table-name glossa", 0, []string{"removed bedrock/eu.anthropic.claude-x-v1:0\n"}},
 		{"models remove eu.anthropic.claude-x-v1:0 --table-name glossa", 1, []string{"is not listed"}},
 		{"models remove bedrock/eu.anthropic.claude-x-v1:0 --record --table-name glossa", 0, []string{"removed bedrock/eu.anthropic.claude-x-v1:0\n"}},

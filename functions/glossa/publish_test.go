@@ -52,7 +52,7 @@ func TestPublish(t *testing.T) {
 					t.Errorf("%q: %q %v", args, out, err)
 				}
 			}
-			if _, _, err := runPublish(t.Context(), append(args, "--new")...); err == nil || !strings.Contains(err.Error(), "there is a model "+name) {
+			if _, _, err := runPublish(t.Context(), append(args, "--new")...); err == nil || !strings.Contains(err.Error(), "a model "+name+" already exists") {
 				t.Errorf("%q --new: %v", args, err)
 			}
 		}
@@ -126,15 +126,15 @@ func TestPublishRefuses(t *testing.T) {
 	t.Setenv("GLOSSA_CHECKPOINTS", "")
 	dir := t.TempDir()
 	for want, args := range map[string][]string{
-		"missing argument SOURCE":    {"--checkpoints", dir},
-		"no place for the model":     {packSource},
-		"must be q8_0":               {packSource, "--checkpoints", dir, "--quant", "q3_k"},
-		"choose another":             {packSource, "--checkpoints", dir, "--name", "../x"},
-		"there is neither":           {dir, "--name", "x", "--checkpoints", dir},
-		"no place in S3":             {packSource, "--checkpoints", "s3://"},
-		"need a prefix":              {packSource, "--checkpoints", "s3://models"},
-		"a packed model has its":     {packedModel(t), "--checkpoints", dir, "--quant", "f32"},
-		`unexpected argument "more"`: {packSource, "more", "--checkpoints", dir},
+		"missing argument SOURCE":      {"--checkpoints", dir},
+		"no place for the model":       {packSource},
+		"must be q8_0":                 {packSource, "--checkpoints", dir, "--quant", "q3_k"},
+		"choose another":               {packSource, "--checkpoints", dir, "--name", "../x"},
+		"it has no model.safetensors":  {dir, "--name", "x", "--checkpoints", dir},
+		"not an S3 location":           {packSource, "--checkpoints", "s3://"},
+		"need a prefix":                {packSource, "--checkpoints", "s3://models"},
+		"a packed model already has a": {packedModel(t), "--checkpoints", dir, "--quant", "f32"},
+		`unexpected argument "more"`:   {packSource, "more", "--checkpoints", dir},
 	} {
 		_, _, err := runPublish(t.Context(), args...)
 		found := false

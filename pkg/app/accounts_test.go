@@ -228,7 +228,7 @@ func TestAccountsThatAreWrong(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for file, want := range map[string]string{"none": "glossa user add", "cut": "ends too early", "new": "version is 9", ".": ""} {
+	for file, want := range map[string]string{"none": "glossa user add", "cut": "unexpected end", "new": "version 9 is not supported", ".": ""} {
 		if _, err := New(Config{Accounts: filepath.Join(dir, file)}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", file, err, want)
 		}

@@ -70,7 +70,7 @@ func New(cfg Config) (*App, error) {
 		return nil, err
 	}
 	if cfg.Quant != "" && !slices.Contains(catalog.Quants(), cfg.Quant) {
-		return nil, fmt.Errorf("GLOSSA_QUANT is %q: none of %s", cfg.Quant, strings.Join(catalog.Quants(), ", "))
+		return nil, fmt.Errorf("GLOSSA_QUANT must be one of %s, not %q", strings.Join(catalog.Quants(), ", "), cfg.Quant)
 	}
 	workers := cfg.Workers
 	if workers == 0 {
@@ -179,7 +179,7 @@ func (a *App) dialect(name string) []httpx.Route {
 			return f.routes(a)
 		}
 	}
-	panic("app: there is no family " + name) // a bug
+	panic("app: unknown family " + name) // a bug
 }
 
 // alephalpha returns the routes of Aleph Alpha's dialect, with logins if there are users.
@@ -221,7 +221,7 @@ func health(w http.ResponseWriter, _ *http.Request) error {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	_, err := w.Write([]byte("Ok"))
 	if err != nil {
-		return &llm.Error{Code: httpx.Gone, Message: "the client left", Err: err}
+		return &llm.Error{Code: httpx.Gone, Message: "the client disconnected", Err: err}
 	}
 	return nil
 }

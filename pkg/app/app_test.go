@@ -229,11 +229,11 @@ func TestNewErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, cfg := range map[string]Config{
-		"GLOSSA_KEYS":                            {Auth: true},
-		"GLOSSA_KERNEL":                          {Kernel: "abacus"},
-		`GLOSSA_QUANT is "q3_k": none of stored`: {Quant: "q3_k"},
-		"no such file":                           {Checkpoints: filepath.Join(t.TempDir(), "no-such-dir")},
-		"it is a file":                           {Checkpoints: file},
+		"GLOSSA_KEYS":   {Auth: true},
+		"GLOSSA_KERNEL": {Kernel: "abacus"},
+		`GLOSSA_QUANT must be one of stored, f32, bf16, q8_0, q4_0, not "q3_k"`: {Quant: "q3_k"},
+		"no such file": {Checkpoints: filepath.Join(t.TempDir(), "no-such-dir")},
+		"it is a file": {Checkpoints: file},
 	} {
 		if _, err := New(cfg); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)

@@ -78,11 +78,11 @@ func (c *Config) complete(m *Model) error {
 	case len(m.Spec.Encoder) > 0:
 		return errors.New("it is an encoder-decoder: only decoders are measured")
 	case slices.Min(c.Threads) < 1 || slices.Min(c.Batches) < 1 || c.Repeat < 1 || c.Prefill < 0 || c.Decode < 0:
-		return fmt.Errorf("threads %v, batches %v, %d repeats, %d tokens of prefill and %d of decoding: less than there can be", c.Threads, c.Batches, c.Repeat, c.Prefill, c.Decode)
+		return fmt.Errorf("threads %v, batches %v, %d repeats, %d tokens of prefill and %d of decoding: one is too small", c.Threads, c.Batches, c.Repeat, c.Prefill, c.Decode)
 	case c.Prefill > m.Spec.Context:
-		return fmt.Errorf("%d tokens of prefill are beyond the context of %d", c.Prefill, m.Spec.Context)
+		return fmt.Errorf("%d tokens of prefill exceed the context of %d", c.Prefill, m.Spec.Context)
 	case c.Decode > m.Spec.Context-opening:
-		return fmt.Errorf("%d tokens of decoding after %d are beyond the context of %d", c.Decode, opening, m.Spec.Context)
+		return fmt.Errorf("%d tokens of decoding after %d exceed the context of %d", c.Decode, opening, m.Spec.Context)
 	}
 	return nil
 }

@@ -94,10 +94,10 @@ func TestRunRefuses(t *testing.T) {
 			}
 		}
 	}
-	fails("beyond the context of 64", t.Context(), s.model(), Config{Prefill: 65})
-	fails("beyond the context of 64", t.Context(), s.model(), Config{Decode: 49})
-	fails("less than there can be", t.Context(), s.model(), Config{Threads: []int{0}, Decode: 1})
-	fails("less than there can be", t.Context(), s.model(), Config{Repeat: -1})
+	fails("exceed the context of 64", t.Context(), s.model(), Config{Prefill: 65})
+	fails("exceed the context of 64", t.Context(), s.model(), Config{Decode: 49})
+	fails("one is too small", t.Context(), s.model(), Config{Threads: []int{0}, Decode: 1})
+	fails("one is too small", t.Context(), s.model(), Config{Repeat: -1})
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("enough"))
 	fails("enough", ctx, s.model(), Config{Prefill: 1})
@@ -107,7 +107,7 @@ func TestRunRefuses(t *testing.T) {
 	broken := s.model()
 	broken.Weights.Decoder = broken.Weights.Decoder[1:]
 	fails("bench tiny-gpt2: decoder: 1 layers", t.Context(), broken, Config{})
-	if _, err := Random("gpt5"); err == nil || !strings.Contains(err.Error(), "only alpha-1.8m, gpt2-124m, neox-410m, llama-1.1b") {
+	if _, err := Random("gpt5"); err == nil || !strings.Contains(err.Error(), "it must be one of alpha-1.8m, gpt2-124m, neox-410m, llama-1.1b") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -237,7 +237,7 @@ func TestSave(t *testing.T) {
 						t.Errorf("read as %s it computes something else", formatName(as))
 					}
 				}
-				if err := m.Save(io.Discard, format); (err == nil) != (s.kind == "gpt2") || err != nil && !strings.Contains(err.Error(), "it is no GPT-2") {
+				if err := m.Save(io.Discard, format); (err == nil) != (s.kind == "gpt2") || err != nil && !strings.Contains(err.Error(), "only the weights of a GPT-2") {
 					t.Errorf("saving a file: %v", err)
 				}
 			})

@@ -232,7 +232,7 @@ func (c *Catalog) makeRoom(name string, need int64) error {
 		return nil
 	}
 	if need > limit {
-		return llm.Errorf(llm.Unsupported, "the model %q takes %s of memory, and models may take %s here", name, size(need), size(limit))
+		return llm.Errorf(llm.Unsupported, "the model %q needs %s of memory, and models may use %s here", name, size(need), size(limit))
 	}
 	c.forgetGone()
 	free := func() int64 {
@@ -256,7 +256,7 @@ func (c *Catalog) makeRoom(name string, need int64) error {
 		if oldest == "" {
 			return &llm.Error{
 				Code: llm.Overloaded, RetryAfter: time.Second,
-				Message: fmt.Sprintf("the model %q takes %s of memory, and the models in use leave %s: try again later", name, size(need), size(free())),
+				Message: fmt.Sprintf("the model %q needs %s of memory, and the models in use leave %s: try again later", name, size(need), size(free())),
 			}
 		}
 		c.drop(oldest)

@@ -101,7 +101,7 @@ func (t Template) render(messages []llm.Message, tools []llm.Tool, open bool) ([
 	}
 	for i, m := range messages {
 		if len(m.Calls) > 0 && m.Role != "assistant" {
-			return nil, rejected(i, "only an assistant calls functions")
+			return nil, rejected(i, "only an assistant may call functions")
 		}
 	}
 	list, err := t.list(tools)

@@ -79,7 +79,7 @@ func newCore(m *arch.Model, cfg Config) (*core, error) {
 		cfg.Kernels = kernel.Best()
 	}
 	if m.Tokenizer == nil {
-		return nil, fmt.Errorf("model %q: there is no tokenizer", cfg.Name)
+		return nil, fmt.Errorf("model %q: no tokenizer", cfg.Name)
 	}
 	model, err := transformer.New(m.Spec, m.Weights, cfg.Kernels, cfg.Format)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // ErrBusy is the error of a claim that finds no free place to wait, or that waits too long.
-var ErrBusy = errors.New("others hold the bytes: try again later")
+var ErrBusy = errors.New("other senders hold the bytes: try again later")
 
 // Limits bound the claims on a [Pool].
 type Limits struct {

@@ -97,7 +97,7 @@ const (
 	NoRoute  llm.Code = "no_route"
 	NoMethod llm.Code = "no_method"
 	TooLarge llm.Code = "too_large"
-	Gone     llm.Code = "gone" // the client left before the end
+	Gone     llm.Code = "gone" // the client disconnected before the end
 )
 
 // statusGone is the status that nginx logs for a client that left. It is never sent.

@@ -101,14 +101,14 @@ func (s *Snapshot) noWeights(include []string) error {
 	slices.SortFunc(other, func(a, b File) int { return cmp.Compare(a.Size, b.Size) })
 	switch {
 	case len(other) > 0 && len(include) > 0:
-		return fmt.Errorf("nothing that the engine reads matches %q; its weights are %s", include, names(other))
+		return fmt.Errorf("no supported file matches %q; its weight files are %s", include, names(other))
 	case len(other) > 0:
 		return &UnchosenError{other}
 	case len(python) > 0:
-		return fmt.Errorf("its weights are pickled Python objects (%s), which can run code when they are read and are refused:"+
+		return fmt.Errorf("its weights are pickled Python objects (%s), which can run code when they are loaded, and are not supported:"+
 			" look for a conversion to safetensors, or make one with save_pretrained", names(python))
 	}
-	return errors.New("it holds no weights that the engine reads: safetensors or GGUF")
+	return errors.New("it has no weights in a supported format: safetensors or GGUF")
 }
 
 // names formats files with their sizes.

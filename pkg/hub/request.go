@@ -105,9 +105,9 @@ func (r *requester) get(a *attempt, u *url.URL, header http.Header) (*http.Respo
 		next, err := res.Location()
 		switch {
 		case err != nil:
-			return nil, l, fmt.Errorf("%s redirects without saying where to", u.Host)
+			return nil, l, fmt.Errorf("%s redirects without a location", u.Host)
 		case next.Scheme != "https" && (next.Scheme != "http" || u.Scheme != "http"), next.Host == "", next.User != nil:
-			return nil, l, fmt.Errorf("%s redirects to %s://%s, which is refused", u.Host, next.Scheme, next.Host)
+			return nil, l, fmt.Errorf("%s redirects to %s://%s, which is not allowed", u.Host, next.Scheme, next.Host)
 		}
 		u = next
 	}
@@ -134,7 +134,7 @@ func (r *requester) send(a *attempt, u *url.URL, header http.Header) (*http.Resp
 	}
 	if encoding := res.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		res.Body.Close()
-		return nil, fmt.Errorf("%s answers in the encoding %.40q, which it was not asked for", u.Host, encoding)
+		return nil, fmt.Errorf("%s answered in the encoding %.40q, which was not requested", u.Host, encoding)
 	}
 	return res, nil
 }

@@ -32,7 +32,7 @@ type Tokenizer interface {
 	Size() int
 	// Piece returns the spelling of id in the vocabulary, "" if out of range.
 	Piece(id int) string
-	// NewDecoder returns a decoder at the beginning of a text.
+	// NewDecoder returns a decoder at the start of a text.
 	NewDecoder() Decoder
 }
 

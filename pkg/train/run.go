@@ -261,10 +261,10 @@ func (t *trainer) restore(a *checkpoint.Alpha) error {
 func restoreTensor(dst []float32, tensors map[string]checkpoint.Tensor, name string) error {
 	src, ok := tensors[name]
 	if !ok {
-		return fmt.Errorf("checkpoint: tensor %q is missing: the run cannot go on from it", name)
+		return fmt.Errorf("checkpoint: tensor %q is missing: the run cannot continue from it", name)
 	}
 	if len(src.Data) != len(dst) {
-		return fmt.Errorf("checkpoint: tensor %q has %d values, the model %d", name, len(src.Data), len(dst))
+		return fmt.Errorf("checkpoint: tensor %q has %d values, but the model has %d", name, len(src.Data), len(dst))
 	}
 	copy(dst, src.Data)
 	return nil

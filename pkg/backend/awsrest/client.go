@@ -57,7 +57,7 @@ func New(s Service, cfg aws.Config, endpoint, token string) (*Client, error) {
 	}
 	base, err := url.Parse(strings.TrimRight(endpoint, "/"))
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
-		return nil, fmt.Errorf("%q is no URL of a service: https://HOST or http://HOST", endpoint)
+		return nil, fmt.Errorf("%q is not the URL of a service: use https://HOST or http://HOST", endpoint)
 	}
 	c := &Client{base: *base, service: s.Scope, region: cfg.Region, credentials: cfg.Credentials, token: token, agent: version.UserAgent(), http: cfg.HTTPClient, signer: v4.NewSigner()}
 	if c.http == nil {

@@ -153,7 +153,7 @@ func newFixture() *fixture {
 		model("remote", llmtest.Script{"hi"}, nil, time.Time{}),
 		model("silent", llmtest.Script{}, nil, time.Time{}),
 		model("full", broken{"", &llm.Error{Code: llm.Overloaded, Message: "8 requests are waiting", RetryAfter: time.Second}}, nil, time.Time{}),
-		model("picky", broken{"", fmt.Errorf("x: %w", &llm.Error{Code: llm.Unsupported, Param: "max_new_tokens", Message: "this model does not take it"})}, nil, time.Time{}),
+		model("picky", broken{"", fmt.Errorf("x: %w", &llm.Error{Code: llm.Unsupported, Param: "max_new_tokens", Message: "this model does not support it"})}, nil, time.Time{}),
 		model("breaks", broken{"Once", llm.Errorf(llm.Upstream, "the model <x> failed")}, nil, time.Time{}),
 	}
 	mux := httpx.Mux{Routes: Routes(Config{Models: models, Publisher: f.shelf, Curves: curve{}, MaxUpload: 4096}), Fallback: Errors}

@@ -97,16 +97,16 @@ func TestParts(t *testing.T) {
 
 		{"GET", "/api/uploads/other", "", nil, 404, `{"error":"id: no upload"}`},
 		{"PUT", "/api/uploads/other/parts/1", "", nil, 404, `{"error":"id: no upload"}`},
-		{"PUT", "/api/uploads/known/parts/x", "", nil, 404, `{"error":"part: must be its number"}`},
+		{"PUT", "/api/uploads/known/parts/x", "", nil, 404, `{"error":"part: must be the number of a part"}`},
 		{"POST", "/api/uploads/other/complete", "", nil, 404, `{"error":"id: no upload"}`},
 		{"DELETE", "/api/uploads/other", "", nil, 404, `{"error":"id: no upload"}`},
-		{"POST", "/api/uploads", `{}`, nil, 400, `{"error":"name: must be given"}`},
+		{"POST", "/api/uploads", `{}`, nil, 400, `{"error":"name: is required"}`},
 		{"POST", "/api/uploads", `{"name":"x","size":1.5}`, nil, 400, `{"error":"size: must be an integer, not number 1.5"}`},
 		{"POST", "/api/uploads", `{"name":"x","size":1,"partSize":-1}`, nil, 400, `{"error":"partSize: must not be negative"}`},
 		{"POST", "/api/uploads", `{"name":"x","size":1,"config":[]}`, nil, 400, `{"error":"config: must be an object"}`},
 		{"POST", "/api/uploads", `{"name":"x","size":1,"checkpoint":{}}`, nil, 400, `{"error":"checkpoint: unknown parameter"}`},
 		{"POST", "/api/uploads", ``, nil, 400, `{"error":"the body is empty: a JSON object is expected"}`},
-		{"PUT", "/api/uploads", "", nil, 405, `{"error":"this path takes POST, GET"}`},
+		{"PUT", "/api/uploads", "", nil, 405, `{"error":"this path supports only POST, GET"}`},
 		{"POST", "/api/upload/chunk", "data", chunk[:4], 400, `{"error":"Missing X-Upload-Id, X-Chunk-Index or X-Total-Chunks headers"}`},
 		{"POST", "/api/upload/chunk", "data", []string{"X-Upload-Id", "u", "X-Chunk-Index", "one", "X-Total-Chunks", "3"}, 400, `{"error":"Missing X-Upload-Id, X-Chunk-Index or X-Total-Chunks headers"}`},
 		{"POST", "/api/upload/chunk", "", chunk, 400, `{"error":"the body is empty: a chunk is expected"}`},
@@ -120,7 +120,7 @@ func TestParts(t *testing.T) {
 			t.Errorf("%s %s %s: got %d %s", test.method, test.target, test.body, w.Code, got)
 		}
 		none := httpx.Mux{Routes: Routes(Config{Models: llm.Fixed{}})}
-		if w := ask(none.Handler(), test.method, test.target, test.body, test.headers...); w.Code != 405 && !strings.Contains(w.Body.String(), "keeps no checkpoints") {
+		if w := ask(none.Handler(), test.method, test.target, test.body, test.headers...); w.Code != 405 && !strings.Contains(w.Body.String(), "stores no checkpoints") {
 			t.Errorf("%s %s without a publisher: %d %s", test.method, test.target, w.Code, w.Body)
 		}
 	}

@@ -137,7 +137,7 @@ func TestDifferences(t *testing.T) {
 		},
 		{
 			"the body of a GET or a DELETE is ignored", "net/http would wait for it in the middle of the answer",
-			"DELETE", "/api/models?name=novels-5hr", "{}", 400, "a request of the method DELETE has no body here",
+			"DELETE", "/api/models?name=novels-5hr", "{}", 400, "DELETE requests must not have a body here",
 		},
 		{
 			"step 0 counts as missing", "a run may publish its first weights",

@@ -98,7 +98,7 @@ func testModels() llm.Fixed {
 		local("form", chunks{{Text: `{"a":7}`, Finish: llm.FinishEOS, Guarantee: llm.Enforced, Usage: &llm.Usage{Input: 1, Output: 2}}}),
 		local("caller", chunks{{Calls: caller, Tokens: tokens}, {}, {Finish: llm.FinishEOS, Usage: &llm.Usage{Input: 1, Output: 2}}}),
 		local("long", failing{err: &llm.Error{Code: llm.TooLong, Message: "the prompt has 300 tokens, the context of this model 256"}}),
-		local("picky", failing{err: &llm.Error{Code: llm.Invalid, Param: "top_p", Message: "must be above 0"}}),
+		local("picky", failing{err: &llm.Error{Code: llm.Invalid, Param: "top_p", Message: "must be greater than 0"}}),
 		local("full", failing{err: &llm.Error{Code: llm.Overloaded, Message: "8 requests are waiting", RetryAfter: 2 * time.Second}}),
 		local("late", failing{err: fmt.Errorf("x: %w", context.DeadlineExceeded)}),
 		local("bug", failing{err: fmt.Errorf("a secret of ours")}),

@@ -14,7 +14,7 @@ var (
 		Answers: []httpx.Answer{{Description: "the outputs", Of: outputs{}, Headers: []httpx.Header{httpx.GuaranteeHeader}}},
 	}
 	completeV2Doc = &httpx.Operation{
-		ID: "laminiCompletion", Tag: tag, Summary: "Complete prompts and get the reasons of their ends", Body: completionTable, Example: example,
+		ID: "laminiCompletion", Tag: tag, Summary: "Complete prompts and return finish reasons", Body: completionTable, Example: example,
 		Answers: []httpx.Answer{{Of: answerV2{}, Headers: []httpx.Header{httpx.GuaranteeHeader}}},
 	}
 	embedDoc = &httpx.Operation{

@@ -38,7 +38,7 @@ var llama = family{
 		a.KVHeads = c.integer("num_key_value_heads", a.Heads, 1, maxHeads)
 		r := rotary(c, a.HeadDim, real{"rope_theta", 10000}, real{"partial_rotary_factor", 1})
 		if r.Dims != a.HeadDim {
-			c.reject("partial_rotary_factor", "heads of this architecture are turned as a whole")
+			c.reject("partial_rotary_factor", "partial rotary embeddings are not supported for this architecture")
 		}
 		setRotary(s, r)
 		if c.flag("attention_bias", false) {

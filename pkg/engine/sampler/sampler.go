@@ -101,10 +101,10 @@ func (c *Config) Check(vocab int) error {
 	}
 	for id, b := range c.LogitBias {
 		if id < 0 || id >= vocab {
-			return &ParamError{"logit_bias", fmt.Sprintf("there is no token %d: the vocabulary has %d", id, vocab)}
+			return &ParamError{"logit_bias", fmt.Sprintf("token %d does not exist: the vocabulary has %d", id, vocab)}
 		}
 		if math.IsNaN(b) || math.IsInf(b, 0) {
-			return &ParamError{"logit_bias", fmt.Sprintf("%v for token %d is no finite number", b, id)}
+			return &ParamError{"logit_bias", fmt.Sprintf("%v for token %d is not a finite number", b, id)}
 		}
 	}
 	return nil

@@ -63,7 +63,7 @@ func parse(budget *Budget, regexp string, loose bool) (Expr, error) {
 	p := &parser{budget: budget, src: []rune(regexp), loose: loose, looks: map[string]Expr{}, classes: map[string]Expr{}, named: map[string][]rune{}}
 	e := p.disjunction()
 	if p.more() {
-		p.fail("a ) without its (")
+		p.fail("unmatched )")
 	}
 	return e, p.err
 }
@@ -108,7 +108,7 @@ func (p *parser) take(s string) bool {
 
 func (p *parser) next() rune {
 	if !p.more() {
-		p.fail("the pattern ends too early")
+		p.fail("unexpected end of the pattern")
 		return 0
 	}
 	p.at++

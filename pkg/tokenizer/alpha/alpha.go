@@ -99,7 +99,7 @@ func (a *Artifacts) build() (tokenizer.Tokenizer, error) {
 	case Char:
 		return newChar(v), nil
 	}
-	return nil, fmt.Errorf("type %.40q is none of bpe, char, word", a.Type)
+	return nil, fmt.Errorf("type must be bpe, char or word, not %.40q", a.Type)
 }
 
 // checkVocab rejects empty entries, and duplicates among those that no merge makes. Two

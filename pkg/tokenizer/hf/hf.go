@@ -166,7 +166,7 @@ func readMerges(text string) ([][2]string, error) {
 		}
 		left, right, ok := strings.Cut(line, " ")
 		if !ok || strings.Contains(right, " ") {
-			return nil, fmt.Errorf("line %d: %.40q has not two parts", n, line)
+			return nil, fmt.Errorf("line %d: %.40q does not have two parts", n, line)
 		}
 		merges = append(merges, [2]string{left, right})
 	}

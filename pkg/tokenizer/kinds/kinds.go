@@ -30,7 +30,7 @@ func Open(s *tokenizer.Source) (tokenizer.Tokenizer, error) {
 	}
 	id, err := strconv.Atoi(string(text))
 	if err != nil || id < 0 || id >= encode.MaxVocab {
-		return nil, fmt.Errorf("newline: %.20q is no token", text)
+		return nil, fmt.Errorf("newline: %.20q is not a token", text)
 	}
 	return tokenizer.WithNewline(t, id), nil
 }
