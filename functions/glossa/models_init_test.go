@@ -54,7 +54,7 @@ func (d *deployed) seed(t *testing.T, more ...string) (status int, out string) {
 // and the problems.
 func (d *deployed) serves(t *testing.T) (names []string, problems []error) {
 	t.Helper()
-	cfg, err := environment()
+	cfg, err := (&program{}).environment()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +197,7 @@ func TestSeedRefused(t *testing.T) {
 			t.Errorf("%s %q: %d %s, want %q", step.outputs, step.args, status, out, step.want)
 		}
 	}
-	if status, out := operate(t, "models", "init", "--starters", "--table-name", "glossa"); status != 2 || !strings.Contains(out, "where to?") {
+	if status, out := operate(t, "models", "init", "--starters", "--table-name", "glossa"); status != 2 || !strings.Contains(out, "no place for the starters") {
 		t.Errorf("%d: %s", status, out)
 	}
 	for code, refusal := range map[string]int{"NoSuchBucket": http.StatusNotFound, "AccessDenied": http.StatusForbidden} {

@@ -54,7 +54,7 @@ func TestModelsOfATable(t *testing.T) {
 		want   []string // parts of the output
 	}{
 		{"models check", 1, []string{`/models/0: no record of bedrock/` + claude}},
-		{"models add --name " + claude + " --family bedrock --type Claude --table-name glossa", 1, []string{"no record of bedrock/" + claude, "--with-record writes bedrock-anthropic"}},
+		{"models add --name " + claude + " --family bedrock --type Claude --table-name glossa", 1, []string{"no record of bedrock/" + claude, "pass --with-record to write bedrock-anthropic"}},
 		{"models add --name my.model --family bedrock --type Mine --table-name glossa", 1, []string{"looked for bedrock-my.model, bedrock-my", "write one and add its file"}},
 		{"models add --name " + claude + " --family bedrock --type Claude --with-record --table-name glossa", 0, []string{"wrote models/bedrock-anthropic\nwrote models/all-models\n"}},
 		{"models list --table-name glossa", 0, []string{"novels   ", claude + "  bedrock  Claude  -     -        -       -      bedrock-anthropic"}},
@@ -80,10 +80,10 @@ func TestModelsOfATable(t *testing.T) {
 		{"models check --table-name glossa", 0, []string{"all is well\n"}},
 		{"models add --table-name glossa", 2, nil},
 		{"models add --name x --table-name glossa", 2, []string{"--type"}},
-		{"models add x.json", 2, []string{"which table?"}},
-		{"models remove x", 2, []string{"which table?"}},
-		{"models init", 2, []string{"which table?"}},
-		{"models fly", 2, []string{"list, add"}},
+		{"models add x.json", 2, []string{"no table: pass --table-name"}},
+		{"models remove x", 2, []string{"no table: pass --table-name"}},
+		{"models init", 2, []string{"no table: pass --table-name"}},
+		{"models fly", 2, []string{"unknown command \"fly\""}},
 		{"models add " + filepath.Join(dir, "none.json") + " --table-name glossa", 1, []string{"none.json"}},
 		{"models --table-name nowhere", 0, []string{"novels", "not served: records cannot be read: dynamodb Query: no such table: nowhere in eu-west-1"}},
 	} {

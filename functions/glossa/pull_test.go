@@ -144,9 +144,9 @@ func TestPullRefuses(t *testing.T) {
 		status int
 		says   string
 	}{
-		"":                                     {2, "which model?"},
+		"":                                     {2, "missing argument OWNER/NAME"},
 		"../tiny":                              {2, "is not OWNER/NAME"},
-		"acme/tiny extra":                      {2, `"extra": one argument too many`},
+		"acme/tiny extra":                      {2, `unexpected argument "extra"`},
 		"acme/tiny --token-file /no/such/file": {1, "/no/such/file"},
 		"acme/tiny --token-file " + bad:        {1, "byte 4 of the token is not a printable"},
 		"acme/tiny --token-file " + empty:      {1, "is empty"},

@@ -85,6 +85,9 @@ type Config struct {
 	// Meter returns the meter that observes each request; nil: none. Its arguments return the
 	// current generations, and whether a model exists.
 	Meter func(queue func() (running, waiting int), known func(model string) bool) Meter
+	// Activity serves the measurements of the last minutes at GET /activity. It is for a
+	// process that answers alone: a function has many.
+	Activity bool
 }
 
 // A Meter measures requests and may have its own routes.

@@ -9,6 +9,7 @@ import (
 	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
 	"glossa/pkg/openapi"
+	"glossa/pkg/version"
 )
 
 const documentPath = "/openapi.json"
@@ -16,7 +17,7 @@ const documentPath = "/openapi.json"
 // apiInfo is the head of the OpenAPI document.
 func apiInfo() openapi.Info {
 	return openapi.Info{
-		Title: "glossa", Version: "1.0.0", Licence: "Apache-2.0",
+		Title: "glossa", Version: version.Read().Version, Licence: "Apache-2.0",
 		Description: "Language models over the protocols of OpenAI, Alpha, TextSynth, Aleph Alpha, Lamini and the API layer. Every answer has the header X-Request-Id. Bodies may be compressed with gzip.",
 		Tags: []openapi.Tag{
 			{Name: "OpenAI", Description: "OpenAI's chats, completions and embeddings, and vLLM's tokenizer routes."},

@@ -79,7 +79,7 @@ func check(t *testing.T, line []byte, name string) {
 		t.Errorf("%s", line)
 	}
 	known := kernel.Best().FloatRounds(1) > 0 && kernel.Best().ReadMemory(make([]byte, 256)) > 0 && kernel.Best().ByteRounds(1) > 0
-	if f, ok := fields["limit_fraction"].(float64); ok != known || ok && !(f > 0) {
+	if f, ok := fields["limit_fraction"].(float64); ok != known || ok && !(f > 0 && f <= 1) {
 		t.Errorf("the machine's limits are known: %v, and %s", known, line)
 	}
 }
@@ -172,6 +172,21 @@ func TestLeast(t *testing.T) {
 	}
 	if got := l.least(Limit{Bandwidth: 100}, 1, 1); got != 0 {
 		t.Errorf("unknown is %v", got)
+	}
+}
+
+// A pass that is faster than the limit raises the speed that it proves too low, and only that.
+func TestRaise(t *testing.T) {
+	b := load{bytes: 1000, layers: 800, head: 200}.bound(1, 1) // 2000 operations
+	limit := Limit{Bandwidth: 100, Operations: 1000}           // 10 s and 2 s
+	for seconds, want := range map[float64]Limit{12: limit, 10: limit, 5: {200, 1000}, 1: {1000, 2000}} {
+		got := b.raise(limit, seconds)
+		if got != want || b.least(got, 1, 1) > seconds {
+			t.Errorf("a pass of %v s: %v, want %v", seconds, got, want)
+		}
+	}
+	if got := b.raise(Limit{Bandwidth: 100}, 1); got != (Limit{Bandwidth: 100}) {
+		t.Errorf("an unknown limit becomes %v", got)
 	}
 }
 

@@ -68,6 +68,22 @@ func matchAny(patterns []string, name string) bool {
 	})
 }
 
+// An UnchosenError is the error of a repository without model.safetensors, from whose weights a
+// pattern to include must choose.
+type UnchosenError struct{ Files []File } // smallest first
+
+// Error lists the weights.
+func (e *UnchosenError) Error() string { return e.Sentence("name one to include") }
+
+// Sentence returns the error with a sentence on what to do.
+func (e *UnchosenError) Sentence(todo string) string {
+	fault := "several weight files"
+	if len(e.Files) == 1 {
+		fault = "no " + singleFile
+	}
+	return fmt.Sprintf("%s: %s: %s", fault, todo, names(e.Files))
+}
+
 // maxNamed is the number of files that an error lists.
 const maxNamed = 12
 
@@ -87,7 +103,7 @@ func (s *Snapshot) noWeights(include []string) error {
 	case len(other) > 0 && len(include) > 0:
 		return fmt.Errorf("no supported file matches %q; its weight files are %s", include, names(other))
 	case len(other) > 0:
-		return fmt.Errorf("several weight files: rerun with --include 'NAME', where NAME is one of %s", names(other))
+		return &UnchosenError{other}
 	case len(python) > 0:
 		return fmt.Errorf("its weights are pickled Python objects (%s), which can run code when they are loaded, and are not supported:"+
 			" look for a conversion to safetensors, or make one with save_pretrained", names(python))

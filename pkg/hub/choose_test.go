@@ -63,7 +63,7 @@ func TestChoose(t *testing.T) {
 		},
 		"GGUF alone": {
 			files: []string{"README.md", "tiny-Q8.gguf", "tiny-Q4.gguf"},
-			says:  `where NAME is one of "tiny-Q4.gguf" (1.0 MB), "tiny-Q8.gguf" (2.0 MB)`,
+			says:  `several weight files: name one to include: "tiny-Q4.gguf" (1.0 MB), "tiny-Q8.gguf" (2.0 MB)`,
 		},
 		"PyTorch alone": {
 			files: []string{"config.json", "pytorch_model.bin", "tokenizer.json"},

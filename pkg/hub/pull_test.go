@@ -38,6 +38,9 @@ func TestPull(t *testing.T) {
 		if got := r.Header.Get("Authorization"); (got == "") != h.ofStore(r) {
 			t.Errorf("%s%s got %q", r.Host, r.URL, got)
 		}
+		if got := r.Header.Get("User-Agent"); got != "glossa/devel" {
+			t.Errorf("%s%s got the user agent %q", r.Host, r.URL, got)
+		}
 		if strings.Contains(r.URL.Path, "/resolve/main") {
 			t.Errorf("%s is not of a commit", r.URL)
 		}

@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"glossa/pkg/version"
 )
 
 const (
@@ -22,6 +24,7 @@ type requester struct {
 	base           *url.URL
 	token          Token
 	repo, revision string
+	agent          string // User-Agent
 	client         http.Client
 	sleep          func(context.Context, time.Duration) error
 	stall          time.Duration
@@ -32,7 +35,7 @@ func (c *Client) requester(s *Snapshot) (*requester, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &requester{base: base, token: c.Token, repo: s.Repo, revision: s.Revision}
+	r := &requester{base: base, token: c.Token, repo: s.Repo, revision: s.Revision, agent: version.UserAgent()}
 	r.client.Transport = c.Transport
 	// get follows redirects itself: it needs the headers of each, and decides which hosts
 	// get the token.
@@ -117,7 +120,7 @@ func (r *requester) send(a *attempt, u *url.URL, header http.Header) (*http.Resp
 	for key, values := range header {
 		req.Header[key] = values
 	}
-	req.Header.Set("User-Agent", "glossa")
+	req.Header.Set("User-Agent", r.agent)
 	req.Header.Set("Accept-Encoding", "identity") // sizes and ranges count bytes of the file
 	if r.token != "" && r.ours(u) {
 		req.Header.Set("Authorization", "Bearer "+string(r.token))

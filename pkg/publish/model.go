@@ -205,7 +205,7 @@ func (s *Store) gguf(in *source, u *Upload) (*model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.pack(in.ctx, u, m, cmp.Or(u.Quant, dtype.Q8_0.Option())), nil
+	return s.pack(in.ctx, u, m, cmp.Or(u.Quant, DefaultQuant)), nil
 }
 
 // pack returns a model that packs m.

@@ -32,6 +32,10 @@ import (
 	"glossa/pkg/llm"
 )
 
+// DefaultQuant is the format of the weights where nothing else is chosen. A checkpoint that a
+// client uploads keeps all its bits instead.
+const DefaultQuant = "q8_0"
+
 // Upload is a model to publish: a checkpoint of Alpha in either encoding, with the other
 // files of its run directory, or a GGUF file, or a packed model, which need no other files.
 type Upload struct {
@@ -42,7 +46,7 @@ type Upload struct {
 	Size         int64  // of Checkpoint, bytes
 	Metrics      string // metrics.jsonl; "" for none
 	TrainingData string // training-data.txt; "" for none
-	Quant        string // format of the weights, one of [Quants]; "": f32 for Alpha, q8_0 for GGUF
+	Quant        string // format of the weights, one of [Quants]; "": f32 for Alpha, else [DefaultQuant]
 	New          bool   // only if no model has the name: else the error is [ErrExists]
 
 	Progress func(done, total int64) // called with the bytes written so far; nil: disabled
@@ -178,7 +182,7 @@ func (s *Store) PutModel(ctx context.Context, u Upload, m *arch.Model) error {
 		return err
 	}
 	return s.put(ctx, &u, func() (*model, error) {
-		packed := s.pack(ctx, &u, m, cmp.Or(u.Quant, dtype.Q8_0.Option()))
+		packed := s.pack(ctx, &u, m, cmp.Or(u.Quant, DefaultQuant))
 		packed.close = func() error { return nil }
 		return packed, nil
 	})

@@ -5,7 +5,7 @@ import "glossa/pkg/httpx"
 // tag is the name of this API in the OpenAPI document.
 const tag = "Lamini"
 
-const example = `{"model_name": "novels", "prompt": "Tell me about llamas", "output_type": {"answer": "str", "age": "int"}, "max_new_tokens": 60}`
+const example = `{"model_name": "forms", "prompt": "Tell me about llamas", "output_type": {"answer": "str", "age": "int"}, "max_new_tokens": 60}`
 
 // The documentation of the routes.
 var (
