@@ -251,7 +251,7 @@ func TestRunGrows(t *testing.T) {
 	if warm(kept) <= warm(whole) {
 		t.Errorf("step 21 has the rate %g with moments, %g without", warm(kept), warm(whole))
 	}
-	if err := Run(t.Context(), small(), corpus(), whole, nil); err == nil || !strings.Contains(err.Error(), "trainConfig.iters differs: the run has 40, not 20") {
+	if err := Run(t.Context(), small(), corpus(), whole, nil); err == nil || !strings.Contains(err.Error(), "trainConfig.iters differs: the run there has 40, not 20") {
 		t.Errorf("it shrinks: %v", err)
 	}
 }

@@ -180,7 +180,7 @@ func (have document) differs(want document) (grew bool, err error) {
 		}
 		for _, name := range slices.Sorted(maps.Keys(names)) {
 			if a[name] != b[name] {
-				return false, fmt.Errorf("%s: %s differs: the run has %s, not %s (choose another directory)",
+				return false, fmt.Errorf("%s: %s differs: the run there has %s, not %s (choose another directory)",
 					configName, strings.TrimPrefix(pair.name+"."+name, "."), orNone(a[name]), orNone(b[name]))
 			}
 		}
