@@ -82,6 +82,7 @@ export async function picked(page, id, model) {
 // wider than the window.
 export async function clean(page, what, rules) {
   if (!await page.evaluate(() => 'axe' in globalThis)) await page.evaluate(axe)
+  await page.evaluate(() => document.getAnimations().forEach((a) => a.finish())) // of colours, which are judged
   const found = await page.evaluate((runOnly) => globalThis.axe.run(document, { resultTypes: ['violations'], runOnly }).then((r) => r.violations), rules)
   assert.deepEqual(found.map((v) => `${v.id}: ${v.help}: ${v.nodes.map((n) => `${n.target} ${n.failureSummary}`).join(' | ')}`), [], what)
   const [wide, room] = await page.evaluate(() => [document.documentElement.scrollWidth, document.documentElement.clientWidth])

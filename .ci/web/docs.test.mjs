@@ -134,7 +134,7 @@ suite('reference: what it shows', () => {
     const member = (name) => page.locator(`[id="chatCompletion.${name}"]`)
     assert.match(await member('temperature').innerText(), /temperature\s+number\s+[\s\S]*Default\s+0\.7\s+Limits\s+0 to 2/)
     assert.match(await member('messages').locator('> .member-head').innerText(), /array of objects\s+required/)
-    assert.match(await member('max_tokens').innerText(), /Default\s+to the end of the context/)
+    assert.match(await member('max_tokens').innerText(), /Default\s+up to the end of the context/)
     await member('messages').locator('> details > summary').click()
     assert.match(await member('messages.role').innerText(), /"system"[\s\S]*"assistant"/)
     await page.locator('#chatCompletion .unsupported > summary').click()
