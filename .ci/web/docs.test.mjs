@@ -73,8 +73,8 @@ suite('reference: schemas in words', () => {
     const parts = ({ text, fallback, status, remote }) => [text, fallback, status, remote]
     assert.deepEqual(parts(schemas.member('n', { description: 'Default: random; the seed.', 'x-remote': 'refused' }, false)), ['The seed.', 'random', '', 'refused'])
     assert.deepEqual(parts(schemas.member('n', { description: 'Default: all.', default: 0 }, false)), ['', '0', '', ''])
-    assert.deepEqual(parts(schemas.member('n', { description: 'Not supported: none.', 'x-disposition': 'refused' }, false)), ['None.', '', 'not supported', ''])
-    assert.equal(schemas.member('n', { 'x-disposition': 'without effect', description: 'config.json in base64' }, false).text, 'config.json in base64.')
+    assert.deepEqual(parts(schemas.member('n', { description: 'Not supported: none.', 'x-disposition': 'unsupported' }, false)), ['None.', '', 'not supported', ''])
+    assert.equal(schemas.member('n', { 'x-disposition': 'no effect', description: 'config.json in base64' }, false).text, 'config.json in base64.')
   })
 
   test('a schema that contains itself has members and an example', () => {

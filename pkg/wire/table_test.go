@@ -178,9 +178,9 @@ func TestSchema(t *testing.T) {
 		`"limit":{"type":["integer","null"],"default":16,"minimum":0}`,
 		`"temperature":{"type":["number","null"],"description":"How random the draw is.","default":0.7,"exclusiveMinimum":0,"maximum":2}`,
 		`"role":{"type":"string","enum":["user","system","tool"]}`,
-		`"name":{"type":["string","null"],"description":"Not supported: no template writes names.","enum":["",null],"x-disposition":"refused"}`,
+		`"name":{"type":["string","null"],"description":"Not supported: no template writes names.","enum":["",null],"x-disposition":"unsupported"}`,
 		`"format":{"anyOf":[{"type":"object","properties":{"kind":{"type":["string","null"],"enum":["text",null],"default":"text"}},"additionalProperties":false},{"type":"null"}]}`,
-		`"extra":{"description":"Not supported: there are none.","anyOf":[{"type":"object","additionalProperties":false},{"type":"null"}],"x-disposition":"refused"}`,
+		`"extra":{"description":"Not supported: there are none.","anyOf":[{"type":"object","additionalProperties":false},{"type":"null"}],"x-disposition":"unsupported"}`,
 		`"form":{"anyOf":[{"type":"object","additionalProperties":{}},{"type":"null"}]}`,
 		`"required":["model","id"]`, `"additionalProperties":false`,
 	} {

@@ -122,7 +122,7 @@ export class Schemas {
     const schema = this.resolve(given)
     let text = described || schema.description || '', fallback = schema.default === undefined ? '' : JSON.stringify(schema.default)
     /** @type {Record<string, string>} */
-    const words = { refused: 'not supported', 'without effect': 'no effect' }
+    const words = { unsupported: 'not supported', 'no effect': 'no effect' }
     let status = words[schema['x-disposition']] ?? ''
     const absent = /^Default: ([^;]*?)(?:; (.*)|\.)$/s.exec(text)
     if (absent) {
