@@ -16,7 +16,7 @@ ACTIONLINT  := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 VULNDB      := https://vuln.go.dev
 
 # ./... omits directories whose names begin with a dot.
-PACKAGES    := ./... ./.ci/attack ./.ci/budget ./.ci/e2e ./.ci/mutants ./.ci/peers/grammar ./.ci/peers/greedy ./.ci/peers/gateway ./.ci/phrases ./.ci/release ./.ci/module
+PACKAGES    := ./... ./.ci/attack ./.ci/budget ./.ci/e2e ./.ci/mutants ./.ci/peers/grammar ./.ci/peers/greedy ./.ci/peers/gateway ./.ci/phrases ./.ci/prose ./.ci/release ./.ci/module
 PLATFORMS   := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 FAMILIES     = $(filter-out glossa,$(notdir $(patsubst %/main.go,%,$(wildcard functions/*/main.go))))
 

@@ -2,7 +2,7 @@
 // Settings beside the content of a view; on a narrow screen a button opens them as a sheet.
 import { button, el, newId } from './dom.js'
 
-/** The width from which there is room beside the content, as in css/settings.css. */
+/** The width from which there is room next to the content, as in css/settings.css. */
 const roomy = '(min-width: 62rem)'
 
 /**

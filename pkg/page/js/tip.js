@@ -1,5 +1,5 @@
 // @ts-check
-// Help for a control: a question mark beside its label opens a tooltip. Hover, focus, click and
+// Help for a control: a question mark next to its label opens a tooltip. Hover, focus, click and
 // touch open it, it stays while the pointer is on it, and Escape closes it alone.
 // Source: WCAG 2.2, success criterion 1.4.13.
 import { el, newId } from './dom.js'
@@ -75,7 +75,7 @@ export function tip(control, name, text = '') {
 }
 
 /**
- * A control with its label, and help that a mark beside the label opens.
+ * A control with its label, and help that a mark next to the label opens.
  * @param {string} label
  * @param {HTMLElement} control
  * @param {string} [text]
@@ -95,10 +95,10 @@ export function helped(label, control, text) {
  */
 function place(box, mark) {
   const at = mark.getBoundingClientRect(), { width, height } = box.getBoundingClientRect()
-  const beside = (mark.closest('.field') ?? mark).getBoundingClientRect().left - gap - width
+  const left = (mark.closest('.field') ?? mark).getBoundingClientRect().left - gap - width
   const below = at.bottom + gap, above = at.top - gap - height
   const under = below + height > innerHeight && above > 0 ? above : below
   const most = document.documentElement.clientWidth - width - margin
-  box.style.left = `${beside >= margin ? beside : Math.max(margin, Math.min(at.left - 2 * gap, most))}px`
-  box.style.top = `${beside >= margin ? Math.max(margin, Math.min(at.top - gap, innerHeight - height - margin)) : under}px`
+  box.style.left = `${left >= margin ? left : Math.max(margin, Math.min(at.left - 2 * gap, most))}px`
+  box.style.top = `${left >= margin ? Math.max(margin, Math.min(at.top - gap, innerHeight - height - margin)) : under}px`
 }

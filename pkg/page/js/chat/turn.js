@@ -151,7 +151,7 @@ export class TurnView {
         }
       },
     } }, text, el('div', { class: 'row' }, el('button', { type: 'submit', class: 'primary', text: 'Send' }), button('Cancel', close)),
-    el('p', { class: 'hint', text: 'The message as it was stays beside it, with its answers.' }))
+    el('p', { class: 'hint', text: 'The message as it was and its answers are kept as another branch.' }))
     text.addEventListener('input', () => fit(text))
     this.foot.remove()
     this.body.replaceWith(form)

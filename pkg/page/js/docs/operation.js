@@ -58,7 +58,7 @@ function parameters(op, page) {
         el('h4', {}, 'Body', form.title ? ` for ${form.title}` : '', ' ', el('span', { class: 'kind', text: 'application/json' })),
         op.forms.length > 1 && i === 0 ? el('p', { class: 'muted', text: 'Requests take one of several forms. The server tells them apart by their keys.' }) : null,
         required.length || optional.length ? list([...required, ...optional], page, i ? `${op.id}.${i + 1}` : op.id) : null,
-        unsupported.length ? lazily(`${unsupported.length} ${unsupported.length === 1 ? 'key' : 'keys'} that are accepted without effect or only with their neutral value`,
+        unsupported.length ? lazily(`${unsupported.length} ${unsupported.length === 1 ? 'key' : 'keys'} that are ignored, or accepted only with their neutral value`,
           () => list(unsupported, page, i ? `${op.id}.${i + 1}` : op.id), { class: 'unsupported' }) : null,
       ]
     }),

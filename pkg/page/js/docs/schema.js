@@ -29,15 +29,15 @@ export class Schemas {
   }
 
   /**
-   * Follows a reference; keywords beside it win.
+   * Follows a reference; its siblings take precedence.
    * @param {Schema|undefined} schema @returns {Schema}
    */
   resolve(schema) {
     if (!schema) return {}
     if (!schema.$ref) return schema
-    const { $ref, ...beside } = schema
+    const { $ref, ...siblings } = schema
     const target = $ref.replace(/^#\//, '').split('/').reduce((/** @type {any} */ at, /** @type {string} */ key) => at?.[key.replaceAll('~1', '/').replaceAll('~0', '~')], this.document)
-    return { ...this.resolve(target), ...beside }
+    return { ...this.resolve(target), ...siblings }
   }
 
   /**
@@ -115,7 +115,7 @@ export class Schemas {
 
   /**
    * @param {string} name @param {Schema|undefined} given @param {boolean} required
-   * @param {string} [described] text beside the schema
+   * @param {string} [described] text next to the schema
    * @returns {Member}
    */
   member(name, given, required, described) {

@@ -68,7 +68,7 @@ export function mount(root, app) {
         el('div', { class: 'row end' }, kinds.element),
         field('Schema', form),
         field('Text', prompt, 'The starter model “forms” expects a blank line before the text.'),
-        el('div', { class: 'pair' }, picker.element, helped('Max tokens', limit, 'The most tokens to generate. If it is empty, the answer ends when the schema is complete or the model’s context is full.').element),
+        el('div', { class: 'pair' }, picker.element, helped('Max tokens', limit, 'The maximum number of tokens to generate. If it is empty, the answer ends when the schema is complete or the model’s context is full.').element),
         run.row),
       el('section', { class: 'panel stack result', 'aria-label': 'Answer' }, run.out)))
   picker.load().catch(() => {}) // the frame says that the server does not answer
