@@ -64,6 +64,12 @@ arm64: ## run the kernels' tests for arm64, in an emulator (needs qemu-aarch64-s
 race: ## run the tests under the race detector, except for the starters' quality (needs a C compiler)
 	CGO_ENABLED=1 $(GO) test -race -short $(PACKAGES)
 
+.PHONY: man
+man: glossa ## write the manual pages and completion scripts into dist/man1 and dist/completion
+	bin/glossa man dist/man1
+	mkdir -p dist/completion
+	set -e; for shell in bash zsh fish powershell; do bin/glossa completion $$shell > dist/completion/glossa.$$shell; done
+
 .PHONY: conformance
 conformance: glossa ## drive the server with the clients of its protocols (needs node and python3)
 	.ci/conformance/run bin/glossa
