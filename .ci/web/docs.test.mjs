@@ -189,7 +189,7 @@ suite('reference: ways in', () => {
     await page.keyboard.press('ArrowDown')
     const to = await page.evaluate(() => document.activeElement.hash)
     await page.keyboard.press('Enter')
-    await page.waitForFunction((hash) => location.hash === hash, to)
+    await page.waitForFunction((hash) => document.getElementById(hash.slice(1))?.contains(document.activeElement), to)
     await page.locator('#search').focus()
     await page.keyboard.press('Escape')
     assert.equal(await page.locator('#search').inputValue(), '')

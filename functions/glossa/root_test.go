@@ -30,7 +30,7 @@ func TestMistakes(t *testing.T) {
 		"serve --auth=x":         `glossa serve: --auth: "x" must be true or false`,
 		"serve --log-format xml": `glossa serve: --log-format: "xml" must be auto, text, json`,
 		"serve --log-level loud": `glossa serve: --log-level: "loud" must be debug, info, warn or error`,
-		"serve --workers 0":      `glossa serve: --workers: 0 must be a positive integer`,
+		"serve --workers 0":      `glossa serve: --workers must be a positive integer, not 0`,
 		"health --timeout 3":     `glossa health: --timeout: "3" must be a duration with a unit, such as 30s or 5m`,
 		"health --timeout 0s":    `glossa health: --timeout: 0s must be positive`,
 		"train --lr warm":        `glossa train: --lr: "warm" must be a number`,

@@ -106,9 +106,9 @@ func (o *serveOptions) check(s *settings, f *pflag.FlagSet) error {
 	}
 	switch {
 	case o.workers < 1:
-		return usagef("--workers: %d must be a positive integer", o.workers)
+		return usagef("--workers must be a positive integer, not %d", o.workers)
 	case o.port < 0 || o.port > 65535:
-		return usagef("--port: %d must be from 0 to 65535", o.port)
+		return usagef("--port must be between 0 and 65535, not %d", o.port)
 	}
 	return nil
 }
@@ -200,7 +200,7 @@ func (p *program) open(checkpoints string) (*app.App, error) {
 // greet prints the server's address and a request that works.
 func greet(ctx context.Context, w io.Writer, a *app.App, addr net.Addr, auth bool) {
 	entries, problems := a.Catalog().Entries(ctx)
-	url := "http://" + addr.String()
+	url := "http://" + reachable(addr)
 	fmt.Fprintf(w, "glossa serves %d %s on %s", len(entries), plural("model", len(entries)), url)
 	if len(problems) > 0 {
 		fmt.Fprintf(w, ", with %d %s: run glossa models", len(problems), plural("problem", len(problems)))
@@ -215,4 +215,13 @@ func greet(ctx context.Context, w io.Writer, a *app.App, addr net.Addr, auth boo
 	}
 	fmt.Fprintf(w, "\n\ncurl %s/v1/chat/completions%s -d '{\"model\": %q, \"max_tokens\": 60, "+
 		"\"messages\": [{\"role\": \"user\", \"content\": %q}]}'\n\n", url, key, entries[0].Name, "The old lighthouse")
+}
+
+// reachable returns an address of a server as this machine reaches it: a server that listens
+// on all addresses also answers on 127.0.0.1.
+func reachable(addr net.Addr) string {
+	if tcp, ok := addr.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
+		return net.JoinHostPort("127.0.0.1", strconv.Itoa(tcp.Port))
+	}
+	return addr.String()
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -189,6 +190,24 @@ func TestHelp(t *testing.T) {
 	for n, want := range map[int64]string{256: "256", 1500: "1.5K", 1_700_000: "1.7M", 7_000_000_000: "7.0B"} {
 		if got := count(n); got != want {
 			t.Errorf("%d: %s, want %s", n, got, want)
+		}
+	}
+}
+
+// The address that a server prints is one that this machine reaches.
+func TestReachable(t *testing.T) {
+	for _, c := range []struct{ listens, prints string }{
+		{"127.0.0.1:8080", "127.0.0.1:8080"},
+		{"0.0.0.0:80", "127.0.0.1:80"},
+		{"[::]:8080", "127.0.0.1:8080"},
+		{"[::1]:8080", "[::1]:8080"},
+	} {
+		addr, err := net.ResolveTCPAddr("tcp", c.listens)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := reachable(addr); got != c.prints {
+			t.Errorf("%s: got %s, want %s", c.listens, got, c.prints)
 		}
 	}
 }

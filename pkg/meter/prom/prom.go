@@ -48,7 +48,7 @@ func New(cfg Config) *Meter {
 		known:    cfg.Known,
 		requests: counter("glossa_requests_total", "Requests answered.", "method", "route", "status"),
 		errors:   counter("glossa_errors_total", "Requests that failed, by the code of their error.", "code"),
-		tokens:   counter("glossa_tokens_total", "Tokens of prompts (input) and of generated rows (output).", "direction"),
+		tokens:   counter("glossa_tokens_total", "Tokens of prompts (input) and generated tokens (output).", "direction"),
 		duration: times("glossa_request_duration_seconds", "Time until the answer was whole."),
 		byte:     times("glossa_time_to_first_byte_seconds", "Time until the answer began."),
 		token:    times("glossa_time_to_first_token_seconds", "Time until the model gave the first piece of its answer."),
